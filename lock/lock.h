@@ -239,12 +239,12 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *                                     otherwise the error that prevented a reply
  *   `cancel` is fired                 HF_CANCELLED
  *   the client is closed              HF_E_CLOSED
- *   the server refuses the command,   HF_E_SERVER, HF_E_AUTH, HF_E_TLS
- *   the user or the certificate
- *   the server is unreachable,        no effect if the server has replied to this call, or
- *   silent, busy, loading, or without to the waiter of this client before it. Otherwise
- *   its cluster; or output_max is     HF_E_CONNECT, HF_E_NOREPLY or HF_E_SERVER after the
- *   reached                           request timeout
+ *   no reply; or LOADING, READONLY,   no effect if the server has replied to this call, or
+ *   BUSY, MASTERDOWN, CLUSTERDOWN,    to the waiter of this client before it. Otherwise the
+ *   TRYAGAIN, MOVED to itself; or     client retries until the request timeout: HF_E_SERVER,
+ *   output_max is reached             HF_E_CONNECT or HF_E_NOREPLY
+ *   OOM, NOREPLICAS, MISCONF          the same, but otherwise HF_E_SERVER at once
+ *   any other refusal                 HF_E_SERVER, HF_E_AUTH, HF_E_TLS
  *   the grant arrives after half of   the client requests the lock again, up to three
  *   its lease                         times; HF_E_NOREPLY if the last lease has expired
  * A call whose wait_ms is 0 sends one request; and a second one, with its own request
@@ -265,9 +265,9 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
 /* hf_lock_release - releases the lock once; the last release of `owner` frees it and
  *   notifies waiters. Except where the list says "nothing was done", the owner has one
  *   acquisition less, whatever the call returns: do not release again.
- * Returns HF_OK         released once. If the first request had no reply and a repetition
- *                       finds the lock free: HF_OK if the hold was safe when the first
- *                       one was sent, otherwise HF_LOST
+ * Returns HF_OK         released once. If a repeated request finds the lock free: HF_OK if
+ *                       the hold was safe when the first one was sent, which had no reply
+ *                       or was refused until the TTL ended; otherwise HF_LOST
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
  *         HF_LOST       released once; the hold had been lost. After its last release the
  *                       owner can acquire the lock again

@@ -17,15 +17,15 @@ NET  := $(addprefix base/,endpoint error hash histogram login mem random status 
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
             link_request link_manner link_stats link_trace pubsub skip space too_large trace) \
         $(addprefix route/,cluster_info cluster_view command departed discover \
-            doubt listening probe redirect refusal replicas round router sentinel_words \
+            doubt listening probe redirect refusal replace replicas round router sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster \
-            topology_sentinel topology_standalone)
+            topology_sentinel topology_standalone verdict)
 LOCK := status \
         $(addprefix machine/,channel wait claims lease multi_turn quorum_turn) \
         $(addprefix script/,scripts rights kind kind_reentrant kind_nonreentrant \
             kind_spin kind_value kind_fair kind_read_write \
             kind_semaphore kind_latch kind_permit names reply call \
-            missing) \
+            missing patience) \
         $(addprefix record/,log table hold_lookup args op hold notice line wake orphan) \
         $(addprefix verb/,reentry count acquire release query watchdog switch) \
         $(addprefix api/,queue close client ask lock semaphore latch permits token \
@@ -68,7 +68,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         cli_resp_check cli_doctor cli_ls cli_watch support history judge chaos_model \
         judge_naive judge_verdicts judge_overlap $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
-        sentinel_words sentinel sentinel_failover lock_switch \
+        sentinel_words sentinel sentinel_failover lock_switch one_address \
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent lock_late \
         lock_shorter less lock_cuts lock_faults lock_clock lock_network \

@@ -41,6 +41,8 @@ enum { HF_NET_STATUS_MAP(HF_STATUS_ENUM) };
  * control characters. */
 struct hf_error {
     hf_status status;
+    bool is_temporary;          /* with HF_E_SERVER: the server refuses for now; a
+                                   later call may succeed (OOM, READONLY, ...) */
     char text[HF_ERROR_TEXT_MAX];
 };
 

@@ -125,30 +125,18 @@ static const struct {
     {"OK to everything", SAYS("+OK\r\n"), PEER_DO_WAIT, HF_E_PROTOCOL, "HELLO"},
     {"a wrong password", SAYS("-WRONGPASS invalid username-password pair\r\n"),
      PEER_DO_WAIT, HF_E_AUTH, "WRONGPASS invalid username-password pair"},
-    {"silence and an end", SAYS(""), PEER_DO_CLOSE, HF_E_CONNECT,
-     "is this a TLS port"},
-    {"silence and a reset", SAYS(""), PEER_DO_RESET, HF_E_CONNECT,
-     "is this a TLS port"},
-    {"half a greeting and an end", SAYS("%7\r\n$6\r\nserver\r\n"),
-     PEER_DO_CLOSE, HF_E_CONNECT, "before it answered"},
 };
 
-/* Each is asked two times; and tried once for each, but one that hangs up in
- * silence is not believed before the third time. */
-#define TRIES_MAX 4
-static struct peer_step stranger_script[4 * TRIES_MAX + 1];
+/* Each is asked two times, and tried once for each. */
+#define TRIES 2
+static struct peer_step stranger_script[3 * TRIES + 1];
 
 static void write_stranger(int i)
 {
-    static const char *const greetings[] = {"HELLO ...", "PING", "PING",
-                                            "PING"}; /* LINK-6 */
-    int tries = strangers[i].status == HF_E_CONNECT ? TRIES_MAX : 2;
     struct peer_step *step = stranger_script;
 
-    for (int n = 0; n < tries; n++) {
+    for (int tries = 0; tries < TRIES; tries++) {
         *step++ = (struct peer_step)PEER_ACCEPT;
-        if (strangers[i].end == PEER_DO_RESET)
-            *step++ = (struct peer_step)PEER_EXPECT(greetings[n]);
         if (strangers[i].len > 0)
             *step++ = (struct peer_step){.verb = PEER_DO_SEND,
                                          .text = strangers[i].bytes,
@@ -187,6 +175,81 @@ START_TEST(stranger_is_refused_at_once)
     }
     ck_assert_str_eq(changes, "");
     end_with_peer(peer);
+}
+END_TEST
+
+/* A proxy is there, and the server behind it is not yet. */
+static const struct {
+    const char *bytes;                /* what it says before it hangs up */
+    size_t len;
+    enum peer_verb end;
+} hangups[] = {{SAYS(""), PEER_DO_CLOSE},
+               {SAYS(""), PEER_DO_RESET},
+               {SAYS("%7\r\n$6\r\nserver\r\n"), PEER_DO_CLOSE}};
+
+#define HANGUPS 6
+static struct peer_step hangup_script[4 * HANGUPS + 8];
+
+static void write_hangups(int i, bool comes_back)
+{
+    struct peer_step *step = hangup_script;
+
+    for (int n = 0; n < HANGUPS; n++) {
+        *step++ = (struct peer_step)PEER_ACCEPT;
+        if (hangups[i].end == PEER_DO_RESET)
+            *step++ = (struct peer_step){ /* LINK-6 */
+                .verb = PEER_DO_EXPECT, .text = n == 0 ? "HELLO ..." : "PING"};
+        if (hangups[i].len > 0)
+            *step++ = (struct peer_step){.verb = PEER_DO_SEND,
+                                         .text = hangups[i].bytes,
+                                         .number = hangups[i].len};
+        *step++ = (struct peer_step){.verb = hangups[i].end};
+    }
+    if (comes_back) {
+        *step++ = (struct peer_step)PEER_ACCEPT;
+        *step++ = (struct peer_step)PEER_GREET;
+        *step++ = (struct peer_step)PEER_EXPECT("PING");
+        *step++ = (struct peer_step)PEER_SEND("+PONG\r\n");
+        *step++ = (struct peer_step)PEER_EXPECT("ECHO a");
+        *step++ = (struct peer_step)PEER_SEND("+a\r\n");
+    }
+    *step = (struct peer_step)PEER_END;
+}
+
+START_TEST(peer_that_hangs_up_is_tried_until_the_server_is_there)
+{
+    struct peer *peer;
+
+    write_hangups(_i, true);
+    peer = peer_start(hangup_script);
+    open_link(peer_port(peer));
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* The script ends after some hang-ups, and its port is closed. */
+static bool has_hung_up_often(void)
+{
+    return stats_now().failures >= HANGUPS - 1;
+}
+
+START_TEST(peer_that_hangs_up_is_not_refused_for_good)
+{
+    struct peer *peer;
+
+    write_hangups(_i, false);
+    peer = peer_start(hangup_script);
+    open_link(peer_port(peer));
+    want(true);
+    drive_until(has_hung_up_often);
+    ck_assert_int_eq(error_now().status, HF_E_CONNECT);
+    ck_assert_ptr_nonnull(strstr(error_now().text, "is the server behind a proxy "
+                                                   "down, is this a TLS port"));
+    ck_assert_ptr_nonnull(strstr(error_now().text, hf_link_address(link_)));
+    ck_assert(!is_refused());
+    close_link();
+    peer_free(peer);
 }
 END_TEST
 
@@ -416,6 +479,10 @@ static TCase *case_connecting(void)
     tcase_add_test(c, server_without_hello_is_asked_in_resp2);
     tcase_add_test(c, protocol_is_that_of_the_last_connection);
     tcase_add_loop_test(c, stranger_is_refused_at_once, 0, ROWS(strangers));
+    tcase_add_loop_test(c, peer_that_hangs_up_is_tried_until_the_server_is_there, 0,
+                        ROWS(hangups));
+    tcase_add_loop_test(c, peer_that_hangs_up_is_not_refused_for_good, 0,
+                        ROWS(hangups));
     tcase_add_test(c, nobody_listens);
     tcase_add_test(c, port_that_accepts_and_is_silent_has_a_deadline);
     tcase_add_test(c, connecting_has_a_deadline);

@@ -295,6 +295,44 @@ START_TEST(condemned_link_connects_anew)
 }
 END_TEST
 
+static void replace_when_done(struct hf_request *request, enum hf_outcome outcome,
+                              struct hf_resp_value reply)
+{
+    ask_done(request, outcome, reply);
+    if (outcome == HF_ANSWERED)
+        hf_link_replace(link_, "this server is a replica");
+}
+
+static bool was_down(void)
+{
+    return strchr(changes, '-') != NULL;
+}
+
+/* The peer broke no rule: the error is not of the protocol. */
+START_TEST(replaced_link_connects_anew)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_GONE, PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"),
+        PEER_SEND("+b\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_link(peer_port(peer));
+    lock();
+    ck_assert_int_eq(submit(&a, "ECHO a", LONG_MS), HF_OK);
+    a.request.done = replace_when_done;
+    unlock();
+    ck_assert_str_eq(answer(&a), "a");
+    drive_until(was_down);
+    ck_assert_int_eq(error_now().status, HF_E_CONNECT);
+    ck_assert_ptr_nonnull(strstr(error_now().text, "this server is a replica"));
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    ck_assert_str_eq(changes, "+-+");
+    end_with_peer(peer);
+}
+END_TEST
+
 /* And from a caller: it takes effect in the next turn. */
 START_TEST(link_may_be_condemned_between_replies)
 {
@@ -350,6 +388,7 @@ static TCase *case_requests(void)
     tcase_add_test(c, cancelled_request_is_over);
     tcase_add_test(c, free_ends_all_requests);
     tcase_add_test(c, condemned_link_connects_anew);
+    tcase_add_test(c, replaced_link_connects_anew);
     tcase_add_test(c, link_may_be_condemned_between_replies);
     tcase_add_test(c, full_link_takes_no_more);
     return c;

@@ -286,6 +286,31 @@ START_TEST(a_server_that_puts_asking_off_is_not_followed_back)
 }
 END_TEST
 
+static bool is_itself(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (!is_get(a))
+        return false;
+    (void)sprintf(reply, "-MOVED 5 127.0.0.1:%d\r\n", nodes_port(nodes, a->node));
+    return true;
+}
+
+/* It is not followed, and its owner knows that a retry may help. */
+START_TEST(a_node_that_redirects_to_itself_is_retried)
+{
+    static struct ask a;
+
+    begin(is_itself, all_of_0, 1);
+    ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
+    ck_assert_ptr_nonnull(strstr(answer_of(&a), "MOVED 5"));
+    ck_must(a.command.was_put_off, "who asked knows that it will pass");
+    ck_must(a.command.names_itself, "and why");
+    ck_assert_uint_eq(counts().moved, 0);
+    ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), 1);
+    end();
+}
+END_TEST
+
 START_TEST(asking_and_its_command_stand_side_by_side_for_any_number)
 {
     static struct ask many[64];
@@ -377,6 +402,7 @@ static TCase *case_ask(void)
     tcase_add_test(c, ask_is_followed_behind_asking_and_not_learned);
     tcase_add_test(c, a_call_outlives_the_server_that_asked_for_patience);
     tcase_add_test(c, a_server_that_puts_asking_off_is_not_followed_back);
+    tcase_add_test(c, a_node_that_redirects_to_itself_is_retried);
     tcase_add_test(c, asking_and_its_command_stand_side_by_side_for_any_number);
     tcase_add_test(c, a_cancelled_command_leaves_no_asking_behind);
     tcase_add_test(c, a_command_at_its_deadline_leaves_no_asking_behind);

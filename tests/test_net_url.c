@@ -108,7 +108,7 @@ static void check_taken(const struct hf_url *u, const struct taken *t)
 START_TEST(url_is_taken_apart_into_its_parts)
 {
     struct hf_url u;
-    struct hf_error e = {HF_OK, ""};
+    struct hf_error e = {.text = ""};
 
     memset(&u, 0x5a, sizeof u);
     ck_assert_int_eq(hf_url_parse(&u, taken[_i].text, &e), HF_OK);
@@ -205,7 +205,7 @@ static void check_options(const struct hf_url *u, const struct hf_url *expected)
 START_TEST(options_go_where_they_belong)
 {
     struct hf_url u;
-    struct hf_error e = {HF_OK, ""};
+    struct hf_error e = {.text = ""};
 
     memset(&u, 0x5a, sizeof u);
     ck_assert_msg(hf_url_parse(&u, asked[_i].text, &e) == HF_OK, "%s", e.text);
@@ -401,7 +401,7 @@ static const struct refused {
 static void check_refused(const char *text, unsigned position, const char *why)
 {
     struct hf_url u, before;
-    struct hf_error e = {HF_OK, ""};
+    struct hf_error e = {.text = ""};
     char start[80];
 
     memset(&u, 0x5a, sizeof u);

@@ -39,12 +39,14 @@ static int rest(int64_t ms)
 
 /* ---- rounds ---- */
 
-/* A command that cannot be run, or a server that could not be asked at all: it
- * would be so again. A server that answered once may come back. */
+/* A command that cannot be run, or a server that sent no reply, or refused for good:
+ * it would be so again. A server that refused for now, or in an earlier round
+ * granted the lock, may do so later. */
 static bool is_hopeless(const struct cli_round *round, bool has_led)
 {
     return round->is_told || round->cannot_run ||
-           (round->code == CLI_TROUBLE && !round->has_run && !has_led);
+           (round->code == CLI_TROUBLE && !round->has_run && !has_led &&
+            !round->is_temporary);
 }
 
 static int64_t next_rest_ms(const struct cli_run_options *options,

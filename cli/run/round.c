@@ -52,6 +52,7 @@ static void on_refused(void *ctx, hf_status status, const struct hf_error *err)
 
     if (run->state.state == CLI_DONE)
         return; /* a nested run's late answer */
+    run->is_temporary = err && err->is_temporary;
     cli_event_refused(&run->log, status, err);
     cli_session_feed_number(run, CLI_EV_REFUSED, status);
 }
@@ -398,6 +399,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
     return (struct cli_round){.code = rc,
                               .has_run = run.state.has_run,
                               .cannot_run = run.cannot_run,
+                              .is_temporary = run.is_temporary,
                               .is_told = is_told(&run.state),
                               .late_signal = run.state.late_signal,
                               .is_cut = run.state.is_cut,

@@ -9,6 +9,7 @@
 struct cli_round {
     int code;                   /* the exit code, if this is the last one */
     bool has_run;               /* the lock was ours, and the command started */
+    bool is_temporary;          /* the server refused the lock for now */
     bool cannot_run;            /* the command could not be executed */
     bool is_told;               /* TERM, INT or QUIT ended it */
     int late_signal;            /* state.h */

@@ -35,6 +35,7 @@ struct cli_session {
     bool is_due;
     char last_words[CLI_QUOTE_MAX + 128]; /* if a signal ends us before the
                                    server has answered */
+    bool is_temporary;          /* the server refused the lock for now */
     bool cannot_run;            /* the command could not be executed */
     bool is_refusal_told;       /* the command may not be signalled */
 };

@@ -30,9 +30,10 @@
  *         confirmed it yet) the waiter asks every WAIT_POLL_MS.
  * WAIT-6  After a release by this client the first waiter in line asks, whether
  *         the message of that release comes or not.
- * WAIT-7  If the server has answered a line once and is unreachable later, the
- *         line goes on waiting: its first waiter asks again after WAIT_POLL_MS,
- *         or when the subscription is live again.
+ * WAIT-7  After the server has answered a line once, the line continues to wait
+ *         while the server is unreachable or refuses temporarily (PATIENCE-2): its
+ *         first waiter sends its request again after WAIT_POLL_MS, or when the
+ *         subscription is live again.
  * WAIT-8  Giving way ends when a sleep would end (WAIT-4), at the latest; later
  *         events only shorten it. A waiter whose turn would come after its
  *         deadline asks at once.

@@ -1,5 +1,6 @@
 /* Telling that an acquire waits: on_wait, called with the loop's lock free. */
 #include "lock/record/notice.h"
+#include "lock/record/log.h"
 #include "lock/record/table.h"
 #include "net/base/mem.h"
 
@@ -65,4 +66,13 @@ void hf_notice_wait(struct hf_op *op, const struct hf_lock_info *info)
     hf_lock_ref(op->lock);
     hf_task_init(&notice->task, run_notice);
     hf_loop_post(op->client->loop, &notice->task);
+}
+
+void hf_notice_refusal(const struct hf_op *op,
+                       const struct hf_wait_answers *answers, hf_status status)
+{
+    if (status == HF_E_SERVER && op->error && answers->has_answered &&
+        answers->last_error != status)
+        hf_client_log(op->client, HF_LOG_WARNING, "still waiting: %s",
+                      op->error->text);
 }

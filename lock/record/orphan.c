@@ -5,19 +5,20 @@
  *           many connections as that takes. There is no deadline on our clock:
  *           a server that was stopped executes the commands in its buffers when
  *           it continues, and only then does the lease begin.
- * ORPHAN-2  A server that answers, but asks for patience (LOADING), is asked
- *           for as long as the lease, from its first answer on. Whatever it had
+ * ORPHAN-2  While a server asks for patience (PATIENCE-1), the release is repeated
+ *           for as long as the lease, from the first refusal on. Whatever it had
  *           granted by then has ended after that time; but of a read-write lock
  *           all holds last as long as the longest, and one that is renewed
  *           keeps the others; and a place in a queue lasts as long as those
- *           before it. There it is asked once a second from then on; also a
- *           server that is full, and refuses a writer's release if that makes
- *           it a reader. Likewise permits that have no lease at all, and expirable ones,
+ *           before it. There the release is repeated once a second from then on;
+ *           also after the other temporary refusals (PATIENCE-2): a server that is
+ *           full, say, refuses a writer's release that makes it a reader. The same
+ *           goes for permits that have no lease at all, and for expirable ones,
  *           which no refused acquire finds as ghosts. A release of a permit, and of a
- *           place in a queue, is also repeated while the server refuses it for a reason
- *           that an operator can remove (ACL, password, MISCONF, NOREPLICAS, READONLY);
- *           and while no server can be found for such a reason (all sentinels refuse
- *           SENTINEL): then the release ends without a reply.
+ *           place in a queue, is also repeated until an operator grants the rights
+ *           that it lacks (PATIENCE-3); and while no server can be found for such a
+ *           reason (all sentinels refuse SENTINEL): then the release ends without a
+ *           reply.
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
  *           that no hold and no call of ours has. The server may have executed
  *           that acquire late, after its release. The ghost is released like an
@@ -42,7 +43,7 @@
 #include "lock/record/orphan.h"
 #include "lock/record/table.h"
 #include "lock/record/wake.h"
-#include "net/route/refusal.h"
+#include "lock/script/patience.h"
 
 /* 25 MiB of operations. */
 #define ORPHANS_MAX 16384
@@ -71,15 +72,10 @@ static bool may_outlast_its_lease(const struct hf_op *op)
     return op->lock->kind->other || is_counted_or_queued(op->lock->kind);
 }
 
-/* An operator can end this: rights, a password, a disk, the role of the server. */
-static bool is_refused_for_now(hf_status status, struct hf_resp_value reply)
+/* PATIENCE-3 */
+static bool waits_for_rights(hf_status status, struct hf_resp_value reply)
 {
-    static const char *const codes[] = {"MISCONF", "NOAUTH", "READONLY"};
-
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (hf_refusal_is(reply, codes[i]))
-            return true;
-    return status == HF_E_AUTH || hf_refusal_is_by_acl(reply);
+    return status == HF_E_AUTH || hf_patience_with(reply) == HF_WAITS_FOR_RIGHTS;
 }
 
 /* ORPHAN-2 */
@@ -87,9 +83,8 @@ static bool is_passing(const struct hf_op *op, hf_status status,
                        struct hf_resp_value reply)
 {
     return op->call.is_passing ||
-           (status == HF_E_SERVER && hf_refusal_is(reply, "OOM")) ||
            (is_counted_or_queued(op->lock->kind) &&
-            (!reply.node || is_refused_for_now(status, reply)));
+            (!reply.node || waits_for_rights(status, reply)));
 }
 
 static void ask_again(struct hf_op *op, int64_t after_ms)

@@ -180,6 +180,7 @@ struct hf_hold {
 
     /* Not zeroed: hf_hold_new writes it. */
     struct hf_lease lease;
+    int64_t released_until_ms;  /* the safe moment when the last release began */
     bool is_free;               /* given up; `batch` still needs its memory */
     uint8_t text_len;
     char text[HF_OWNER_TEXT_MAX];

@@ -4,13 +4,16 @@
 
 #include "lock/script/call.h"
 #include "lock/script/missing.h"
+#include "lock/script/patience.h"
 #include "net/base/error.h"
 #include "net/base/random.h"
 #include "net/route/refusal.h"
 
-/* Between tries while the server says that it is busy. */
+/* Between retries while a refusal lasts: a random part of RETRY_SPREAD_MS more.
+ * Both double with the first retries, RETRY_DOUBLINGS times. */
 #define RETRY_MIN_MS 20
 #define RETRY_SPREAD_MS 40
+#define RETRY_DOUBLINGS 2
 /* Answers that are not ours: a peer that forges more is not worth asking. */
 #define FORGERIES_MAX 3
 /* A script's name and a lock's, cut. */
@@ -22,67 +25,13 @@ static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
                             struct hf_resp_value reply, uint32_t wanted);
 static void on_retry(struct hf_timer *timer);
 
-/* Errors that pass: the server asks for patience, nothing was done. */
-static const char *const passing[] = {"LOADING", "BUSY", "TRYAGAIN",
-                                      "CLUSTERDOWN", "MASTERDOWN"};
+#define NAMES_ITSELF                                                           \
+    "the node names itself: it redirects to the address at which it was reached; " \
+    "a failover, or nodes that announce wrong addresses (cluster-announce-ip)"
 
-#define LACKS_RIGHTS                                                           \
-    "the ACL of this user lacks a command, key or channel; 'holdfast doctor "  \
-    "--acl' prints what plain locks need, and with --for what others do"
-
-#define UNDECLARED                                                              \
-    "this server refuses keys that a script derives, which this kind of lock "  \
-    "needs; Dragonfly permits them with "                                       \
-    "--default_lua_flags=allow-undeclared-keys"
-
-/* What a person can do about the others. */
-static const struct {
-    const char *code;
-    const char *advice;
-} advices[] = {
-    {"WRONGTYPE", "the key holds something else than this kind of lock; use "
-                  "another name"},
-    {"ERR value is not an integer", "the key holds something else than a "
-                                    "number; use another name"},
-    {"OOM", "the server is out of memory (maxmemory)"},
-    {"READONLY", "this server is a replica; give the master's address"},
-    {"MISCONF", "the server cannot save to disk and refuses writes"},
-    {"NOREPLICAS", "too few replicas are connected (min-replicas-to-write)"},
-    {"NOSCRIPT", "it was sent the script itself: this is no server that runs "
-                 "scripts"},
-    {"NOAUTH", "the server wants a password"},
-    {"ERR script tried accessing undeclared key,", UNDECLARED},
-    {"script tried accessing undeclared key,", UNDECLARED},
-    {"ERR bad lua script for redis cluster,",
-     "this proxy checks the text of scripts (Alibaba Cloud: script_check_enable); plain, "
-     "fenced, value and fair locks pass, read-write locks do not"},
-    {"ERR unknown command", "locks are scripts: EVAL is missing on this server, or "
-                            "was renamed"},
-    {"BUSY", "a script is running on the server (SCRIPT KILL ends it)"},
-    {"LOADING", "the server is loading its data"},
-    {"CLUSTERDOWN", "the cluster is down"},
-    {"CROSSSLOT", "in a cluster this kind of lock cannot have that name; use a "
-                  "name without braces, or with a hash tag such as {this}"},
-    {"MOVED", "the nodes of the cluster do not agree on who serves it; or, if "
-              "the URL is not redis+cluster://, it has to be"},
-};
-
-static bool passes(struct hf_resp_value reply)
+static const char *advice_on(const struct hf_call *call, struct hf_resp_value reply)
 {
-    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
-        if (hf_refusal_is(reply, passing[i]))
-            return true;
-    return false;
-}
-
-static const char *advice_on(struct hf_resp_value reply)
-{
-    if (hf_refusal_is_by_acl(reply))
-        return LACKS_RIGHTS;
-    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
-        if (hf_refusal_is(reply, advices[i].code))
-            return advices[i].advice;
-    return NULL;
+    return call->command.names_itself ? NAMES_ITSELF : hf_patience_advice(reply);
 }
 
 /* ---- ending ---- */
@@ -130,6 +79,8 @@ static void end_with_words(struct hf_call *call, const char *words,
                  title_of(call, title), hf_command_address(&call->command),
                  words,
                  advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
+    if (call->error)
+        call->error->is_temporary = call->is_passing;
     end_call(call, HF_E_SERVER, reply);
 }
 
@@ -143,7 +94,7 @@ static void end_with_error_reply(struct hf_call *call,
 
     hf_refusal_words(reply, &ptr, &len);
     end_with_words(call, hf_error_quote(words, sizeof words, ptr, len),
-                   advice ? advice : advice_on(reply), reply);
+                   advice ? advice : advice_on(call, reply), reply);
 }
 
 /* That an earlier request had no reply does not make this one a sent one. */
@@ -250,7 +201,7 @@ static hf_status begin(struct hf_call *call, struct hf_loop *loop,
     call->first_sent_ms = HF_NEVER;
     call->sending = (struct hf_sending){.sent_ms = HF_NEVER};
     call->may_have_run = call->is_repeated = call->is_passing = false;
-    call->forgeries = 0;
+    call->forgeries = call->doublings = 0;
     call->patience_reason[0] = '\0';
     call->timer = (struct hf_timer){.fire = on_retry};
     command_init(call, done);
@@ -348,7 +299,7 @@ static void note_patience(struct hf_call *call, struct hf_resp_value reply)
     hf_refusal_words(reply, &ptr, &len);
     (void)hf_error_quote(call->patience_reason, sizeof call->patience_reason,
                          ptr, len);
-    call->advice = advice_on(reply);
+    call->advice = advice_on(call, reply);
 }
 
 /* Patience, until the deadline and not past it. */
@@ -365,7 +316,8 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
         return;
     }
     (void)hf_random(&random, sizeof random);
-    when += RETRY_MIN_MS + random % RETRY_SPREAD_MS;
+    when += (RETRY_MIN_MS + random % RETRY_SPREAD_MS) << call->doublings;
+    call->doublings += call->doublings < RETRY_DOUBLINGS;
     hf_command_part(&call->command);
     hf_loop_arm(call->loop, &call->timer,
                 when < call->deadline_ms ? when : call->deadline_ms);
@@ -438,10 +390,11 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
         call->by_text = true; /* once: behind it, that answer is an error */
         use_verb(call, "EVAL", call->script->text, call->script->len);
         send_again(call);
-    } else if (passes(reply) || call->command.was_put_off) {
+    } else if (hf_patience_with(reply) == HF_RETRIES ||
+               call->command.was_put_off) {
         try_later(call, reply);
-    } else { /* a new master has no replicas at first */
-        call->is_passing = hf_refusal_is(reply, "NOREPLICAS");
+    } else {
+        call->is_passing = hf_patience_with(reply) == HF_WAITS_ON;
         end_with_error_reply(call, reply);
     }
 }

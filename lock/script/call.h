@@ -63,8 +63,8 @@ struct hf_call {
     bool may_have_run;
     bool is_repeated;             /* asked again after an unknown outcome */
     bool is_passing;              /* it failed, and might not later: the server
-                                     is away, silent, without replicas, or asks
-                                     for patience */
+                                     is unreachable, silent, or refuses for now
+                                     (PATIENCE-1, PATIENCE-2) */
     bool is_by_ask;               /* the last try was sent by ASK */
     bool is_under_way;            /* until `done` or `acknowledged` */
     /* From here on written by hf_call_start: it need not be zeroed. */
@@ -77,6 +77,7 @@ struct hf_call {
     struct hf_timer timer;        /* before the next try */
     int64_t deadline_ms;
     int forgeries;
+    int doublings;                /* of the pause between retries */
     struct hf_command command;
     char patience_reason[100];    /* why the server last asked for patience */
     const char *advice;           /* on that; NULL: none */
@@ -97,6 +98,12 @@ hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
                        struct hf_router *router, int64_t deadline_ms)
     HF_MUST_CHECK;
 void hf_call_cancel(struct hf_call *call);
+
+/* hf_call_was_put_off - the server asked for patience (PATIENCE-1), at least once. */
+static inline bool hf_call_was_put_off(const struct hf_call *call)
+{
+    return call->patience_reason[0] != '\0';
+}
 
 /* hf_call_is_sent - bytes of it have left, and the answer is still to come. */
 bool hf_call_is_sent(const struct hf_call *call);

@@ -115,10 +115,12 @@ static void note(struct hf_multi_call *call, hf_status status,
     const char *why = err->status == status ? err->text
                                             : hf_status_text(status);
 
-    if (call->action == MULTI_TAKE)
+    if (call->action == MULTI_TAKE) {
         note_taken(call, status, why);
-    else
+        call->error.is_temporary = status == HF_E_SERVER && err->is_temporary;
+    } else {
         note_given(call, status, why);
+    }
 }
 
 static void on_step(void *ctx, hf_status status, const struct hf_error *err);

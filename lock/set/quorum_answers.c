@@ -11,6 +11,7 @@ void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
                    const char *text)
 {
     seat->status = status;
+    seat->is_temporary = false;
     (void)snprintf(seat->answer, sizeof seat->answer, "%.*s",
                    QUORUM_ANSWER_MAX - 1, text);
 }
@@ -31,6 +32,7 @@ void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
         hf_quorum_set_answer(seat, status,
                       err->status == status ? err->text
                                             : hf_status_text(status));
+    seat->is_temporary = status == HF_E_SERVER && err->is_temporary;
 }
 
 void hf_quorum_note_returned(struct hf_quorum_seat *seat)
@@ -71,10 +73,13 @@ hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
         len += put_answer(&hold->seats[i], all + len, sizeof all - len);
-    return hf_error_set(err, status, "%u of %u servers %s the lock, %u required: %s",
-                        (unsigned)hf_quorum_count_yes(hold),
-                        (unsigned)hold->turn.count, done_word(hold),
-                        (unsigned)hold->turn.needed, all);
+    (void)hf_error_set(err, status, "%u of %u servers %s the lock, %u required: %s",
+                       (unsigned)hf_quorum_count_yes(hold),
+                       (unsigned)hold->turn.count, done_word(hold),
+                       (unsigned)hold->turn.needed, all);
+    for (uint32_t i = 0; err && i < hold->turn.count; i++)
+        err->is_temporary |= hold->seats[i].is_temporary;
+    return status;
 }
 
 /* ---- how a call ends ---- */

@@ -28,6 +28,7 @@ struct hf_quorum_seat {
     int64_t raising_to;
     int64_t raised_to;          /* what the counter is at least */
     hf_status status;           /* of its last answer */
+    bool is_temporary;          /* its last answer refused for now */
     char answer[QUORUM_ANSWER_MAX];
     struct hf_cancel cancel;
     struct hf_ask_room room;

@@ -370,9 +370,10 @@ static void refuse_line(struct hf_op *op, hf_status status)
 
 static bool waits_on(struct hf_op *op, hf_status status)
 {
-    return is_in_line(op) && op->call.is_passing &&
-           !op->client->is_closing &&
-           hf_wait_failed(&op->wait, &hf_op_line(op)->answers,
+    if (!is_in_line(op) || !op->call.is_passing || op->client->is_closing)
+        return false;
+    hf_notice_refusal(op, &hf_op_line(op)->answers, status);
+    return hf_wait_failed(&op->wait, &hf_op_line(op)->answers,
                           hf_loop_now(op->client->loop), status);
 }
 

@@ -247,11 +247,9 @@ static void on_send_again(struct hf_timer *timer)
 }
 
 /* The server is full, say, or has no replicas. */
-static bool may_be_done_later(const struct hf_op *op, hf_status status,
-                              struct hf_resp_value reply)
+static bool may_be_done_later(const struct hf_op *op)
 {
-    return (op->call.is_passing ||
-            (status == HF_E_SERVER && hf_refusal_is(reply, "OOM"))) &&
+    return op->call.is_passing &&
            hf_loop_now(op->client->loop) < op->wait.deadline_ms;
 }
 
@@ -276,7 +274,7 @@ static void on_repeated(struct hf_call *call, hf_status status,
     struct hf_loop *loop = op->client->loop;
 
     status = read_change(op, status, reply);
-    if (status == HF_OK || !may_be_done_later(op, status, reply)) {
+    if (status == HF_OK || !may_be_done_later(op)) {
         end_repeated(op, status);
         return;
     }
@@ -326,7 +324,7 @@ static void on_added(struct hf_call *call, hf_status status,
         end_change(op, status);
         return;
     }
-    goes_on = call->may_have_run || call->is_passing || hf_op_is_unknown(status);
+    goes_on = call->may_have_run || hf_op_is_unknown(status);
     if (goes_on)
         repeat(op);
     hf_hold_finish_question(op, hf_op_failure(op, status, goes_on));

@@ -45,12 +45,17 @@ static void release_lost(struct hf_op *op)
     end_release(op, is_last, HF_LOST);
 }
 
-/* Asked again after an unknown outcome and found gone: we released it
- * ourselves, if it was safe when we first asked (design 12). */
+/* The request was repeated, and the lock is gone. If the hold was safe when the
+ * release was first sent, either an earlier request released it (is_repeated), or its
+ * TTL ended while the server refused the release (READONLY, say). */
 static bool was_released_by_us(const struct hf_op *op)
 {
-    return op->call.is_repeated && op->count == 0 &&
-           op->call.first_sent_ms < hf_lease_safe_until_ms(&op->hold->lease);
+    int64_t safe_until_ms = op->hold->released_until_ms;
+    bool has_expired = hf_call_was_put_off(&op->call) &&
+                       hf_loop_now(op->client->loop) >= safe_until_ms;
+
+    return op->count == 0 && (op->call.is_repeated || has_expired) &&
+           op->call.first_sent_ms < safe_until_ms;
 }
 
 static void found_gone(struct hf_op *op)
@@ -134,6 +139,7 @@ static void release(struct hf_op *op)
     op->count = hold->lease.count - 1;
     op->lease_ms = hold->lease.claims.set_ms;
     if (op->count == 0) {
+        hold->released_until_ms = hf_lease_safe_until_ms(&hold->lease);
         hf_lease_release(&hold->lease);
         hf_hold_stop_renewal(hold); /* LEASE-3 */
         hf_line_freeing(op);

@@ -38,6 +38,7 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
     if (!e)
         return status;
     e->status = status;
+    e->is_temporary = false;
     va_start(args, format);
     wanted = vsnprintf(e->text, sizeof e->text, format, args); /* cut is fine */
     va_end(args);

@@ -462,10 +462,10 @@ hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
     return rc;
 }
 
-void hf_conn_condemn(struct hf_conn *c, const char *why)
+void hf_conn_condemn(struct hf_conn *c, hf_status status, const char *why)
 {
     c->is_condemned = true;
-    hf_error_set(&c->error, HF_E_PROTOCOL, "%s", why);
+    hf_error_set(&c->error, status, "%s", why);
 }
 
 /* ---- counters ---- */

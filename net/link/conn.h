@@ -192,7 +192,7 @@ hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
  *                        server has confirmed that the predecessor is gone, and
  *                        that was ours, too.
  * hf_conn_condemn      - nothing more is delivered or handed out; the owner
- *                        closes it, for this reason.
+ *                        closes it, with this error.
  * hf_conn_has_output   - are there bytes that were handed out, or a greeting?
  * hf_conn_counters     - for the owner to count in. */
 static inline struct hf_greeting *hf_conn_greeting(struct hf_conn *c)
@@ -206,7 +206,7 @@ static inline void hf_conn_begin_stream(struct hf_conn *c, uint64_t serial)
         c->stream = serial;
 }
 
-void hf_conn_condemn(struct hf_conn *c, const char *why);
+void hf_conn_condemn(struct hf_conn *c, hf_status status, const char *why);
 
 static inline bool hf_conn_is_condemned(const struct hf_conn *c)
 {

@@ -29,10 +29,6 @@
 #include "net/link/link_inner.h"
 
 #define READS_MAX 64            /* a turn: of 16 KiB and more */
-/* How often a peer that never answered may hang up on our greeting before we
- * believe that it does not want to speak RESP with us. One that did may be
- * starting again behind a proxy. */
-#define GREETING_HANGUPS_MAX 3
 
 static void end_connection(struct hf_link *link, bool is_final);
 static void read_all(struct hf_link *link);
@@ -191,14 +187,14 @@ static void is_up(struct hf_link *link)
     hf_conn_begin_stream(&link->conn, hf_loop_serial(link->loop));
     link->has_answered = false;
     link->protocol = hf_conn_greeting(&link->conn)->protocol;
-    link->greeting_hangups = 0;
     link->is_fluent =
         link->is_fluent ||
         hf_conn_greeting(&link->conn)->manner == hf_link_best_manner(link);
     hf_conn_greeting(&link->conn)->is_careful = false;
     hf_conn_counters(&link->conn)->connects++;
     link->error.status = HF_OK;
-    hf_dial_worked(&link->dial);
+    if (!link->is_replaced)
+        hf_dial_worked(&link->dial);
     hf_loop_disarm(link->loop, &link->timer);
     hf_loop_at_turn_end(link->loop, &link->turn);
     if (link->options.on_trace)
@@ -390,6 +386,7 @@ static void end_connection(struct hf_link *link, bool is_final)
         link->options.on_failure(link->options.ctx);
 }
 
+/* As temporary as a refused connection: a proxy's server is down. */
 static void end_hung_up(struct hf_link *link)
 {
     const struct hf_error *why = &link->stream.error;
@@ -403,12 +400,11 @@ static void end_hung_up(struct hf_link *link)
     (void)snprintf(text, sizeof text, "%s before it answered %s%s", why->text,
                    hf_greet_awaited(hf_conn_greeting(&link->conn)),
                    link->options.tls ? ""
-                                     : "; is this a TLS port (rediss://), or "
-                                       "not a Redis server?");
+                                     : "; is the server behind a proxy down, is "
+                                       "this a TLS port (rediss://), or not Redis?");
     fill_error(link, why->status, text, "");
     hf_link_learn_from_hangup(link);
-    end_connection(link, link->greeting_hangups >= GREETING_HANGUPS_MAX &&
-                             hf_conn_counters(&link->conn)->connects == 0);
+    end_connection(link, false);
 }
 
 static void end_refused(struct hf_link *link, hf_status status)
@@ -558,11 +554,34 @@ void hf_link_want(struct hf_link *link, bool is_wanted)
 }
 
 /* Outside of a read, the timer closes at the next turn (LINK-1). */
-void hf_link_condemn(struct hf_link *link, const char *why)
+static void condemn(struct hf_link *link, hf_status status, const char *why)
 {
     if (link->state != HF_LINK_READY)
         return;
-    hf_conn_condemn(&link->conn, why);
-    fill_error(link, HF_E_PROTOCOL, why, "");
+    hf_conn_condemn(&link->conn, status, why);
+    fill_error(link, status, why, "");
     hf_loop_arm(link->loop, &link->timer, 0);
+}
+
+void hf_link_condemn(struct hf_link *link, const char *why)
+{
+    condemn(link, HF_E_PROTOCOL, why);
+}
+
+void hf_link_replace(struct hf_link *link, const char *why)
+{
+    if (link->state != HF_LINK_READY)
+        return;
+    link->is_replaced = true;
+    hf_dial_doubt(&link->dial);
+    condemn(link, HF_E_CONNECT, why);
+}
+
+void hf_link_serves(struct hf_link *link)
+{
+    if (!link->is_replaced)
+        return;
+    link->is_replaced = false;
+    if (link->state == HF_LINK_READY)
+        hf_dial_worked(&link->dial);
 }

@@ -111,6 +111,15 @@ void hf_link_want(struct hf_link *link, bool is_wanted);
  * Takes effect when the bytes under way are handled. */
 void hf_link_condemn(struct hf_link *link, const char *why);
 
+/* hf_link_replace - the server at the other end does not serve now (it is a
+ *   replica, say): closes the connection as hf_link_condemn does, resolves the
+ *   name again, and tries another of its addresses first. An address counts as
+ *   good again only after hf_link_serves. A link that is not READY: nothing.
+ * hf_link_serves  - the server has replied as a server that serves. Both
+ *   [locked] */
+void hf_link_replace(struct hf_link *link, const char *why);
+void hf_link_serves(struct hf_link *link);
+
 /* hf_link_heard_ms - when bytes last came, or were first awaited. [locked]
  * hf_link_is_refused - the last attempt failed for good (a wrong password, not
  * a Redis server): what is submitted now will be tried once more.

@@ -42,10 +42,10 @@ struct hf_link {
     bool has_answered;              /* anything but the greeting, since READY */
     int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
     int protocol;                   /* of the last time READY; 0: never was */
-    unsigned greeting_hangups;      /* of them, while the peer was greeted */
     bool is_fluent;                 /* LINK-6: it was greeted in its best manner */
     bool has_unread;                /* inside TLS: the timer is due for it */
     bool is_wanted;
+    bool is_replaced;               /* hf_link_replace, and no hf_link_serves since */
     bool is_refused;                /* trying again will not help */
     struct hf_error error;
 };

@@ -23,11 +23,9 @@ void hf_link_learn_from_hangup(struct hf_link *link)
     struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
 
     if (!greeting->has_answered) {
-        link->greeting_hangups++;
         greeting->is_careful = true;
         return;
     }
-    link->greeting_hangups = 0;
     if (!link->is_fluent && greeting->manner != GREET_BARE)
         greeting->manner++;
 }
@@ -54,6 +52,7 @@ void hf_link_use_resp2(struct hf_link *link)
 {
     link->options.protocol = 2;
     hf_conn_greeting(&link->conn)->manner = GREET_RESP2;
-    hf_conn_condemn(&link->conn, "the server refuses commands on a connection "
-                                 "with subscriptions: RESP2 from now on");
+    hf_conn_condemn(&link->conn, HF_E_PROTOCOL,
+                    "the server refuses commands on a connection with subscriptions: "
+                    "RESP2 from now on");
 }

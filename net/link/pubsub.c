@@ -105,6 +105,11 @@ static hf_status open_own(struct hf_pubsub *ps)
     return rc;
 }
 
+struct hf_link *hf_pubsub_link(const struct hf_pubsub *ps)
+{
+    return ps->own;
+}
+
 static void want_link(struct hf_pubsub *ps)
 {
     hf_link_want(ps->main, ps->channels.count > 0);

@@ -25,6 +25,7 @@ struct hf_pubsub;
  *                  ended.
  * hf_pubsub_on_slot_moved - `slot_moved` is called, [locked], when the server
  *                  does not serve a channel (any more).
+ * hf_pubsub_link - its own link; NULL if it has none (RESP3).
  * hf_pubsub_retry - subscribes once more, if it is neither live nor under way.
  * All [locked]. */
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
@@ -41,6 +42,7 @@ void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
                        void *ctx);
 void hf_pubsub_on_slot_moved(struct hf_pubsub *ps,
                              void (*slot_moved)(void *ctx), void *ctx);
+struct hf_link *hf_pubsub_link(const struct hf_pubsub *ps);
 void hf_pubsub_retry(struct hf_subscription *s);
 
 #endif

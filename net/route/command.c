@@ -17,8 +17,7 @@
 #include "net/route/server.h"
 #include "net/route/silence.h"
 #include "net/route/switched.h"
-
-#define HOPS_MAX 5             /* redirections of one command */
+#include "net/route/verdict.h"
 
 enum state { IDLE, PENDING, ROOM, SENT, DONE };
 
@@ -128,7 +127,7 @@ static hf_status submit_all(struct hf_command *c, struct hf_link *link)
 {
     hf_status rc = HF_OK;
 
-    c->was_put_off = false;
+    c->was_put_off = c->names_itself = false;
     if (c->is_by_ask && (rc = submit_asking(c, link)) < 0) {
         c->asking.done = NULL;
         return rc;
@@ -344,26 +343,22 @@ static void follow(struct hf_command *c, const struct hf_redirection *r)
 /* Is it sent elsewhere? Then its owner does not see this error. */
 static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
 {
-    const struct hf_topology *topology = c->router->topology;
-    struct hf_redirection r;
+    struct hf_redirection r = {0};
+    enum hf_verdict verdict;
 
-    if (!topology->judge || c->hops >= HOPS_MAX)
-        return false;
     if (c->was_put_off) /* it sends back to where this came from */
         return false;
-    switch (topology->judge(&r, reply)) {
-    case HF_STAYS: return false;
-    case HF_REDIRECTS:
-        c->hops++;
+    verdict = c->router->topology->judge(&r, reply);
+    if (hf_verdict_ends(c, verdict, &r, reply))
+        return false;
+    c->hops++;
+    if (verdict == HF_REDIRECTS) {
         follow(c, &r);
         return true;
-    case HF_IS_DEMOTED:
-        c->hops++;
-        hf_router_forget(c->router);
-        pend(c);
-        return true;
     }
-    return false;
+    hf_router_forget(c->router);
+    pend(c);
+    return true;
 }
 
 /* ROUTE-5. A redirection may be ahead of the map, which then still names the
@@ -570,7 +565,7 @@ void hf_command_part(struct hf_command *c)
 
 void hf_command_stay(struct hf_command *c)
 {
-    c->hops = HOPS_MAX;
+    c->hops = HOPS_STAY;
 }
 
 void hf_command_condemn(struct hf_command *c, const char *why)

@@ -1,5 +1,6 @@
 /* Whether a master that was silent is the master. Rules in doubt.h. */
 #include "net/route/doubt.h"
+#include "net/route/replace.h"
 #include "net/route/server.h"
 #include "net/route/switched.h"
 
@@ -43,6 +44,7 @@ bool hf_doubt_answered(struct hf_server *server)
     server->has_answered = true;
     if (!begin(server)) {
         hf_switched_answered(server);
+        hf_replace_served(server);
         return false;
     }
     server->router->topology->on_doubt(server);

@@ -58,8 +58,10 @@ struct hf_command {
     uint64_t stream;            /* as hf_request's, of the same sending */
     bool is_by_ask;             /* it was last sent by ASK: its slot is on the
                                    move */
-    bool was_put_off;           /* and that server put ASKING off (BUSY, LOADING):
-                                   an error, whatever it says, will pass */
+    bool was_put_off;           /* an error, whatever it says, will pass: that
+                                   server put ASKING off (BUSY, LOADING), or the
+                                   redirections have no end yet */
+    bool names_itself;          /* that server redirected to its own address */
 
     /* The router's own. It need not be zeroed before hf_router_send. */
     struct hf_router *router;

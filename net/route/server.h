@@ -46,6 +46,13 @@ struct hf_server {
     bool has_answered;            /* a command, ever */
     int64_t silent_since_ms;      /* 0: it is not silent */
     int64_t doubt_until_ms, doubt_again_ms;
+    /* replace.h */
+    struct hf_replacement {
+        int64_t since_ms;         /* the first refusal of a series; 0: none */
+        int64_t refused_ms;       /* the last one */
+        int64_t next_ms;          /* no replacement before */
+        int64_t pause_ms;
+    } replacement;
     /* switched.h */
     bool is_demoted;              /* it has answered nothing since READONLY */
     int64_t demoted_ms;           /* when that came last; 0: never */

@@ -7,8 +7,8 @@
 
 #define ATTENTIVE_MS 40000      /* sentinels wait 30 s by default (down-after-milliseconds),
                                    nodes of a cluster 15 s */
-#define DEMOTED_AGAIN_MS 1000   /* a replica's address is no reason to connect
-                                   anew with each command */
+#define DEMOTED_AGAIN_MS 1000   /* a replica's address is no reason to renew all
+                                   holds with each command */
 
 static void report(struct hf_router *router, const struct hf_switched *which)
 {
@@ -143,7 +143,6 @@ void hf_switched_refused(struct hf_command *command, struct hf_resp_value error)
         return;
     server->demoted_ms = now;
     server->is_demoted = true;
-    hf_command_condemn(command, "this server is a replica now");
     report_all(router, true);
 }
 

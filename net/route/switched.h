@@ -6,8 +6,7 @@
  * SWITCHED-2  It is reported as sudden if the former server answered until then.
  * SWITCHED-3  A server that the URL names (standalone) is reported, for all slots,
  *             when it refuses a write because it is a replica, and again when it
- *             answers after that. The connection is replaced: the address may lead
- *             to another server by now.
+ *             answers after that (the connection is replaced: replace.h).
  * SWITCHED-4  While the owner is attentive (options.is_attentive), a master whose
  *             connection has ended is a reason to request the map repeatedly, for
  *             ATTENTIVE_MS. A later failover is noticed by the next command. */

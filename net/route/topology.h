@@ -16,7 +16,9 @@ struct hf_server;
 enum hf_verdict {
     HF_STAYS,                   /* nothing: the reply is the command's own */
     HF_REDIRECTS,               /* another server serves the slot, or has the key */
-    HF_IS_DEMOTED               /* it is no master any more */
+    HF_IS_DEMOTED,              /* it is no longer a master: another server is */
+    HF_RECONNECTS               /* it does not serve now; the same address may lead
+                                   to a server that does (replace.h) */
 };
 
 /* A function that is NULL has nothing to do. */

@@ -8,6 +8,7 @@
 #include "net/base/error.h"
 #include "net/route/discover.h"
 #include "net/route/probe.h"
+#include "net/route/replace.h"
 #include "net/route/topology.h"
 
 enum { INFO, SHARDED, SLOTS, SHARDS };
@@ -227,7 +228,9 @@ static void on_doubt(struct hf_server *server)
 static enum hf_verdict judge(struct hf_redirection *out,
                              struct hf_resp_value reply)
 {
-    return hf_redirection_read(out, reply) ? HF_REDIRECTS : HF_STAYS;
+    if (hf_redirection_read(out, reply))
+        return HF_REDIRECTS;
+    return hf_replace_cures(reply) ? HF_RECONNECTS : HF_STAYS;
 }
 
 const struct hf_topology hf_topology_cluster = {

@@ -16,6 +16,7 @@
 #include "net/route/doubt.h"
 #include "net/route/probe.h"
 #include "net/route/refusal.h"
+#include "net/route/replace.h"
 #include "net/route/sentinel_words.h"
 #include "net/route/topology.h"
 
@@ -361,12 +362,15 @@ static void on_doubt(struct hf_server *server)
     hf_discover_restart(server->router, NULL);
 }
 
-/* A master that has become a replica takes no writes. */
+/* A master that has become a replica takes no writes. The sentinels may still name
+ * it: then ROLE tells (on_role). */
 static enum hf_verdict judge(struct hf_redirection *out,
                              struct hf_resp_value reply)
 {
     (void)out;
-    return hf_refusal_is(reply, "READONLY") ? HF_IS_DEMOTED : HF_STAYS;
+    if (hf_refusal_is(reply, "READONLY") || hf_refusal_is(reply, "MASTERDOWN"))
+        return HF_IS_DEMOTED;
+    return hf_replace_cures(reply) ? HF_RECONNECTS : HF_STAYS;
 }
 
 const struct hf_topology hf_topology_sentinel = {

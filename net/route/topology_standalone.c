@@ -1,5 +1,8 @@
-/* One server, which the URL names: there is no map, and nobody is asked. */
+/* One server, which the URL names: there is no map, and nobody is asked. The
+ * address may be a load balancer's or a managed service's, which leads to another
+ * server after a failover, and a name may have several addresses. */
 #include "net/base/error.h"
+#include "net/route/replace.h"
 #include "net/route/router_inner.h"
 #include "net/route/server.h"
 
@@ -20,7 +23,15 @@ static hf_status start(struct hf_router *router, struct hf_error *err)
     return rc < 0 ? hf_error_set(err, rc, "%s", hf_net_status_text(rc)) : HF_OK;
 }
 
+static enum hf_verdict judge(struct hf_redirection *out,
+                             struct hf_resp_value reply)
+{
+    (void)out;
+    return hf_replace_cures(reply) ? HF_RECONNECTS : HF_STAYS;
+}
+
 const struct hf_topology hf_topology_standalone = {
     .describe = describe,
     .start = start,
+    .judge = judge,
 };

@@ -232,3 +232,8 @@ void hf_dial_worked(struct hf_dial *d)
 {
     hf_race_worked(&d->race, d->winner);
 }
+
+void hf_dial_doubt(struct hf_dial *d)
+{
+    hf_race_doubt(&d->race);
+}

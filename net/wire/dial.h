@@ -42,8 +42,11 @@ void hf_dial_start(struct hf_dial *dial);
 void hf_dial_stop(struct hf_dial *dial);
 
 /* hf_dial_worked - the socket that `done` was given has proved good: the next
- *   dial begins with its address. Until then that is one that failed. */
+ *   dial begins with its address. Until then that is one that failed.
+ * hf_dial_doubt  - that address leads to a server that does not serve: the next
+ *   dial begins with another address, if there is one. */
 void hf_dial_worked(struct hf_dial *dial);
+void hf_dial_doubt(struct hf_dial *dial);
 
 /* hf_dial_error - one line: why there was no connection ("cannot connect:
  *   Connection refused", "cannot resolve the name: ..."); of one not stopped

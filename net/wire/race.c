@@ -105,3 +105,9 @@ void hf_race_worked(struct hf_race *race, unsigned index)
     race->favourite = race->addresses.list[index];
     race->futile = 0;
 }
+
+void hf_race_doubt(struct hf_race *race)
+{
+    if (race->futile == 0)
+        race->futile = 1;
+}

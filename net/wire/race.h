@@ -12,7 +12,7 @@
  * RACE-3  The addresses tried since one last worked did not help, so the next
  *         race begins behind them. An address that drops all packets, or
  *         accepts and is silent, is in nobody's way, however short the time of
- *         a race. */
+ *         a race. An address whose server does not serve counts as tried. */
 #ifndef HF_RACE_H
 #define HF_RACE_H
 
@@ -41,7 +41,9 @@ struct hf_race {
  * hf_race_due_ms - when to ask for the next; HF_NEVER: all have started.
  * hf_race_failed - one of those running did.
  * hf_race_is_lost - none is running, and none is left.
- * hf_race_worked - this address did: it is the favourite. */
+ * hf_race_worked - this address did: it is the favourite.
+ * hf_race_doubt  - the favourite does not help now: the next race begins behind
+ *                  it. */
 void hf_race_begin(struct hf_race *race, const struct hf_addresses *found,
                    int64_t now_ms);
 int hf_race_next(struct hf_race *race, int64_t now_ms);
@@ -49,5 +51,6 @@ int64_t hf_race_due_ms(const struct hf_race *race);
 void hf_race_failed(struct hf_race *race, int64_t now_ms);
 bool hf_race_is_lost(const struct hf_race *race);
 void hf_race_worked(struct hf_race *race, unsigned index);
+void hf_race_doubt(struct hf_race *race);
 
 #endif

@@ -345,7 +345,7 @@ END_TEST
 
 static void await_error_replies(struct hf_client *client, uint64_t count)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + CLUSTER_PATIENCE_MS;
 
     while (stats_of(client).link.error_replies < count) {
         ck_assert_int_lt(local_now_ms(), end_ms);
@@ -353,7 +353,10 @@ static void await_error_replies(struct hf_client *client, uint64_t count)
     }
 }
 
-/* More refusals than one question can have before its request timeout. */
+/* The shortest pause between two retries, after the first ones (lock/call.c). */
+#define RETRY_MS 80
+
+/* More refusals than one request receives before its timeout. */
 START_TEST(a_waiter_outlives_a_cluster_without_a_majority)
 {
     struct hf_client_options options;
@@ -377,7 +380,7 @@ START_TEST(a_waiter_outlives_a_cluster_without_a_majority)
     note_await(&diary.note, &diary.waits, 1, "on_wait");
     pause_all_but(0);
     server_kill_connections(cluster_node(cluster, 0)); /* makes it look again */
-    await_error_replies(client, SET_UP_MS / 20 * 3 / 2);
+    await_error_replies(client, SET_UP_MS / RETRY_MS * 3 / 2);
     ck_assert(!call_is_done(&call));
     cluster_mend(cluster);
     release(held, 1);

@@ -175,8 +175,8 @@ static struct peer_step loading_for_long[] = {
     PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
     PEER_SEND("-LOADING the data\r\n"),
     PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
-    PEER_SEND("-LOADING the data\r\n"),
-    PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_SEND("-LOADING the data\r\n"), PEER_GONE, /* REPLACE-3 */
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
     {.verb = PEER_DO_SEND}, PEER_WAIT, PEER_END,
 };
 
@@ -203,7 +203,7 @@ START_TEST(orphan2_reader_is_released_however_long_the_server_loads)
 
     open_peer(loading_for_long, 100);
     reader = read_lock();
-    set_reply(&loading_for_long[11], reply[0], sizeof reply[0], 3, 1,
+    set_reply(&loading_for_long[14], reply[0], sizeof reply[0], 3, 1,
               ":-1\r\n:-2\r\n");
     ck_assert_status(hf_lock_acquire(reader, &o, NULL), HF_E_NOREPLY);
     ck_assert_uint_eq(stats_of(client).orphans, 1);

@@ -64,7 +64,6 @@ struct control {
 struct proxy {
     /* Set once. */
     int port;
-    int server_port;
     int listener;
     int wake;                   /* an eventfd: a control has changed */
     pthread_t thread;
@@ -75,6 +74,7 @@ struct proxy {
     pthread_mutex_t mutex;
     pthread_cond_t changed;     /* counts, at each turn */
     struct hf_list pairs;
+    int server_port;
     size_t pair_count;
     size_t accepted;
     struct control control[WAYS];
@@ -500,6 +500,13 @@ void proxy_stop(struct proxy *p)
 int proxy_port(const struct proxy *p)
 {
     return p->port;
+}
+
+void proxy_lead(struct proxy *p, int server_port)
+{
+    pthread_mutex_lock(&p->mutex);
+    p->server_port = server_port;
+    pthread_mutex_unlock(&p->mutex);
 }
 
 void proxy_delay(struct proxy *p, enum proxy_way way, int delay_ms)

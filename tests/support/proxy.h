@@ -35,6 +35,10 @@ struct proxy *proxy_start(int server_port);
 void proxy_stop(struct proxy *p);
 int proxy_port(const struct proxy *p);
 
+/* proxy_lead - connections that are accepted from now on lead to this port, as
+ *              those of a load balancer after a failover; the others stay. */
+void proxy_lead(struct proxy *p, int server_port);
+
 /* proxy_delay   - bytes pass so many ms after they arrived; 0: at once.
  * proxy_slice   - at most so many bytes a write, and a rest after each; 0:
  *                 as they come.

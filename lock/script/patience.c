@@ -1,0 +1,81 @@
+/* Error replies: which of them are temporary, and what to do about them. Rules in
+ * patience.h. */
+#include "lock/script/patience.h"
+#include "net/route/refusal.h"
+
+#define LACKS_RIGHTS                                                           \
+    "the ACL of this user lacks a command, key or channel; 'holdfast doctor "  \
+    "--acl' prints what plain locks need, and with --for what others do"
+
+#define UNDECLARED                                                              \
+    "this server refuses keys that a script derives, which this kind of lock "  \
+    "needs; Dragonfly permits them with "                                       \
+    "--default_lua_flags=allow-undeclared-keys"
+
+static const struct row {
+    const char *code;
+    enum hf_patience patience;
+    const char *advice;
+} rows[] = {
+    {"LOADING", HF_RETRIES, "the server is loading its data"},
+    {"BUSY", HF_RETRIES,
+     "a script is running on the server (SCRIPT KILL ends it)"},
+    {"TRYAGAIN", HF_RETRIES, NULL},
+    {"CLUSTERDOWN", HF_RETRIES, "the cluster is down"},
+    {"MASTERDOWN", HF_RETRIES, NULL},
+    {"READONLY", HF_RETRIES,
+     "this server is a replica; give the master's address"},
+
+    {"OOM", HF_WAITS_ON, "the server is out of memory (maxmemory)"},
+    {"NOREPLICAS", HF_WAITS_ON,
+     "too few replicas are connected (min-replicas-to-write)"},
+    {"MISCONF", HF_WAITS_ON, "the server cannot save to disk and refuses writes"},
+
+    {"NOAUTH", HF_WAITS_FOR_RIGHTS, "the server wants a password"},
+
+    {"WRONGTYPE", HF_ENDS,
+     "the key holds something else than this kind of lock; use another name"},
+    {"ERR value is not an integer", HF_ENDS,
+     "the key holds something else than a number; use another name"},
+    {"NOSCRIPT", HF_ENDS,
+     "it was sent the script itself: this is no server that runs scripts"},
+    {"ERR script tried accessing undeclared key,", HF_ENDS, UNDECLARED},
+    {"script tried accessing undeclared key,", HF_ENDS, UNDECLARED},
+    {"ERR bad lua script for redis cluster,", HF_ENDS,
+     "this proxy checks the text of scripts (Alibaba Cloud: script_check_enable); plain, "
+     "fenced, value and fair locks pass, read-write locks do not"},
+    {"ERR unknown command", HF_ENDS,
+     "locks are scripts: EVAL is missing on this server, or was renamed"},
+    {"CROSSSLOT", HF_ENDS,
+     "in a cluster this kind of lock cannot have that name; use a name without "
+     "braces, or with a hash tag such as {this}"},
+    {"MOVED", HF_ENDS,
+     "the nodes of the cluster do not agree on who serves it; or, if the URL is "
+     "not redis+cluster://, it has to be"},
+};
+
+static const struct row by_acl = {NULL, HF_WAITS_FOR_RIGHTS, LACKS_RIGHTS};
+
+static const struct row *row_of(struct hf_resp_value reply)
+{
+    if (hf_refusal_is_by_acl(reply))
+        return &by_acl;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (hf_refusal_is(reply, rows[i].code))
+            return &rows[i];
+    return NULL;
+}
+
+enum hf_patience hf_patience_with(struct hf_resp_value reply)
+{
+    const struct row *row = row_of(reply);
+
+    return row ? row->patience : HF_ENDS;
+}
+
+const char *hf_patience_advice(struct hf_resp_value reply)
+{
+    const struct row *row = row_of(reply);
+
+    return row ? row->advice : NULL;
+}

@@ -1,0 +1,31 @@
+/* Which error replies are temporary: one table for all calls. Private to lock/. The
+ * table "What ends a call" in lock.h is the contract for users.
+ *
+ * PATIENCE-1  HF_RETRIES: this server, or another one at its address, will serve
+ *             soon. The call repeats its request until its deadline. Then HF_WAITS_ON
+ *             applies.
+ * PATIENCE-2  HF_WAITS_ON: the server executed nothing, and the refusal ends by itself
+ *             or an operator ends it. The request ends with the error. A wait
+ *             continues if the server has answered it before (WAIT-7). A background
+ *             release is repeated (ORPHAN-2).
+ * PATIENCE-3  HF_WAITS_FOR_RIGHTS: an operator must grant rights. Every call ends with
+ *             the error, except background releases of permits, counts and places in
+ *             a queue (ORPHAN-2).
+ * PATIENCE-4  HF_ENDS: a retry would receive the same reply. The call ends with the
+ *             error. */
+#ifndef HF_PATIENCE_H
+#define HF_PATIENCE_H
+
+#include "resp/resp.h"
+
+enum hf_patience { HF_ENDS, HF_WAITS_FOR_RIGHTS, HF_WAITS_ON, HF_RETRIES };
+
+/* hf_patience_with   - of a reply. HF_ENDS if it is not an error or is absent (all
+ *                      zeros).
+ * hf_patience_advice - tells a person what to do about it; NULL if there is no
+ *                      advice.
+ * Both are pure. */
+enum hf_patience hf_patience_with(struct hf_resp_value reply);
+const char *hf_patience_advice(struct hf_resp_value reply);
+
+#endif

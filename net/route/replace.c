@@ -1,0 +1,103 @@
+/* Replaces connections to servers that do not serve. Rules in replace.h. */
+#include "net/route/replace.h"
+#include "net/route/refusal.h"
+#include "net/route/server.h"
+
+static const struct {
+    const char *code;
+    const char *why;
+    int64_t wait_ms;
+} cures[] = {
+    {"READONLY", "this server is a replica", 0},
+    {"MASTERDOWN", "this server is a replica without its master", 0},
+    {"LOADING", "this server is still loading its data", LOADING_MS},
+};
+
+/* The row of an error reply; -1: none. */
+static int row_of(struct hf_resp_value error)
+{
+    for (size_t i = 0; i < sizeof cures / sizeof *cures; i++)
+        if (hf_refusal_is(error, cures[i].code))
+            return (int)i;
+    return -1;
+}
+
+bool hf_replace_cures(struct hf_resp_value error)
+{
+    return row_of(error) >= 0;
+}
+
+/* REPLACE-2 */
+static bool is_quiet(const struct hf_replacement *r, int64_t now)
+{
+    return now - r->refused_ms >= REPLACE_QUIET_MS;
+}
+
+static void note_refusal(struct hf_replacement *r, int64_t now)
+{
+    if (r->since_ms == 0 || is_quiet(r, now)) {
+        r->since_ms = now;
+        r->pause_ms = REPLACE_MIN_MS;
+    }
+    r->refused_ms = now;
+}
+
+static bool is_due(struct hf_replacement *r, int64_t now, int64_t wait_ms)
+{
+    note_refusal(r, now);
+    if (now < r->next_ms || now - r->since_ms < wait_ms)
+        return false;
+    r->next_ms = now + r->pause_ms;
+    r->pause_ms = r->pause_ms < REPLACE_MAX_MS / 2 ? 2 * r->pause_ms
+                                                   : REPLACE_MAX_MS;
+    return true;
+}
+
+/* Some may be NULL: they are made when they are first needed. */
+#define LINKS 3
+
+static void links_of(struct hf_link *links[LINKS], const struct hf_server *server)
+{
+    links[0] = server->link;
+    links[1] = server->wait_link;
+    links[2] = hf_pubsub_link(server->pubsub);
+}
+
+static void replace(struct hf_server *server, const char *why, int64_t wait_ms)
+{
+    struct hf_link *links[LINKS];
+
+    if (!is_due(&server->replacement, hf_loop_now(server->router->loop), wait_ms))
+        return;
+    links_of(links, server);
+    for (int i = 0; i < LINKS; i++)
+        if (links[i])
+            hf_link_replace(links[i], why);
+}
+
+void hf_replace_refused(struct hf_server *server, struct hf_resp_value error)
+{
+    int row = row_of(error);
+
+    if (row >= 0)
+        replace(server, cures[row].why, cures[row].wait_ms);
+}
+
+void hf_replace(struct hf_server *server, const char *why)
+{
+    replace(server, why, 0);
+}
+
+void hf_replace_served(struct hf_server *server)
+{
+    struct hf_replacement *r = &server->replacement;
+    struct hf_link *links[LINKS];
+
+    if (r->since_ms == 0 || !is_quiet(r, hf_loop_now(server->router->loop)))
+        return;
+    *r = (struct hf_replacement){.since_ms = 0};
+    links_of(links, server);
+    for (int i = 0; i < LINKS; i++)
+        if (links[i])
+            hf_link_serves(links[i]);
+}

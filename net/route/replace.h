@@ -1,0 +1,39 @@
+/* Replaces a connection that leads to a server which does not serve now. Private
+ * to net/. [locked]
+ *
+ * After a failover, new connections to the address of a load balancer, a Kubernetes
+ * service or a managed service lead to another server. Open connections still lead to
+ * the old one.
+ *
+ * REPLACE-1  After READONLY, MASTERDOWN or LOADING, the client closes all its
+ *            connections to the server, resolves the name again, and first tries
+ *            another address of the name (hf_link_replace). It does the same if a
+ *            node of a cluster redirects to its own address.
+ * REPLACE-2  The pause between two replacements doubles, from REPLACE_MIN_MS to
+ *            REPLACE_MAX_MS. It begins again after REPLACE_QUIET_MS without such a
+ *            refusal. Replies that are not errors do not shorten it: a replica also
+ *            answers requests that only read.
+ * REPLACE-3  A server that replies LOADING usually serves soon. Its connections are
+ *            replaced only after LOADING_MS. */
+#ifndef HF_REPLACE_H
+#define HF_REPLACE_H
+
+#include "net/route/router.h"
+
+struct hf_server;
+
+#define REPLACE_MIN_MS 100
+#define REPLACE_MAX_MS 2000
+#define REPLACE_QUIET_MS 4000
+#define LOADING_MS 1000
+
+/* hf_replace_cures   - true if a new connection may cure this error reply. Pure.
+ * hf_replace_refused - a command received this error reply.
+ * hf_replace         - replaces the connections for another reason.
+ * hf_replace_served  - a command received a reply that is not an error. */
+bool hf_replace_cures(struct hf_resp_value error);
+void hf_replace_refused(struct hf_server *server, struct hf_resp_value error);
+void hf_replace(struct hf_server *server, const char *why);
+void hf_replace_served(struct hf_server *server);
+
+#endif

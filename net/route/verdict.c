@@ -1,0 +1,43 @@
+/* What follows from the verdict of a topology on an error reply. */
+#include <string.h>
+
+#include "net/route/discover.h"
+#include "net/route/replace.h"
+#include "net/route/server.h"
+#include "net/route/verdict.h"
+
+/* To the address at which its sender was reached: it would say so again. */
+static bool is_to_itself(const struct hf_command *c, const struct hf_redirection *r)
+{
+    return r->kind == HF_MOVED && r->port == c->server->port &&
+           (r->host_kind == HF_HOST_SAME ||
+            (r->host_kind == HF_HOST_KNOWN &&
+             strcmp(r->host, c->server->host) == 0));
+}
+
+/* The map of the node may be wrong for a time, as in a failover; or the address
+ * leads to several nodes. */
+static void note_names_itself(struct hf_command *c)
+{
+    c->was_put_off = c->names_itself = true;
+    hf_replace(c->server, "this node redirects to itself");
+    hf_discover_want(c->router, NULL);
+}
+
+bool hf_verdict_ends(struct hf_command *c, enum hf_verdict verdict,
+                     const struct hf_redirection *r, struct hf_resp_value reply)
+{
+    if (verdict == HF_RECONNECTS) {
+        hf_replace_refused(c->server, reply);
+        hf_discover_want(c->router, NULL);
+        return true;
+    }
+    if (verdict == HF_STAYS || c->hops == HOPS_STAY)
+        return true;
+    if (verdict == HF_REDIRECTS && is_to_itself(c, r)) {
+        note_names_itself(c);
+        return true;
+    }
+    c->was_put_off = c->hops >= HOPS_MAX; /* until the servers agree */
+    return c->was_put_off;
+}

@@ -1,0 +1,300 @@
+/* One address that leads to several servers, one after the other: a load balancer, a
+ * virtual address, the name of a managed service. And servers that refuse for a
+ * while. Whoever waits waits on, whoever holds goes on holding. */
+#include "tests/live/test_lock.h"
+#include "tests/support/proxy.h"
+
+#define ANOTHER "6e3814a1-e847-452b-a982-45baf93a1df2:1"
+#define WATCHDOG 6000
+#define HANGUPS 6
+
+static struct server *one, *two;
+static struct proxy *proxy;
+static struct hf_client *client;
+
+static void start(void)
+{
+    static const char *const at_once[] = {"--repl-diskless-sync-delay", "0", NULL};
+
+    one = server_start(at_once);
+    two = server_start(at_once);
+    ck_assert_ptr_nonnull(one);
+    ck_assert_ptr_nonnull(two);
+    proxy = proxy_start(server_port(one));
+    client = client_timed(proxy_port(proxy), WATCHDOG, LONG_MS);
+}
+
+static void stop(void)
+{
+    hf_client_free(client);
+    proxy_stop(proxy);
+    server_stop(one);
+    server_stop(two);
+}
+
+static const enum hf_lock_kind kinds[] = {
+    HF_KIND_PLAIN, HF_KIND_FAIR, HF_KIND_READ, HF_KIND_WRITE, HF_KIND_VALUE,
+    HF_KIND_FENCED, HF_KIND_SPIN};
+
+static struct hf_lock *lock_of_kind(enum hf_lock_kind kind)
+{
+    struct hf_lock *lock;
+
+    ck_assert_ok(hf_lock_new_kind(&lock, client, kind, NAME, strlen(NAME), NULL));
+    return lock;
+}
+
+/* EVALSHA, EVAL because the script was unknown, and the request after the subscription
+ * was confirmed (WAIT-2): it sleeps. */
+static void await_waiter(void)
+{
+    server_await(one, LONG_MS, CHANNEL " 1", "PUBSUB NUMSUB " CHANNEL);
+    while (script_calls(one) < 3)
+        local_rest_us(1000);
+}
+
+static void replicate(void)
+{
+    (void)server_ask(two, "REPLICAOF 127.0.0.1 %d", server_port(one));
+    server_await(two, LONG_MS, "up", "EVAL %s 0",
+                 "return redis.call('info','replication'):match"
+                 "('master_link_status:(%a+)')");
+    (void)server_ask(one, "SET last 1");
+    server_await(two, LONG_MS, "1", "GET last");
+}
+
+/* `two` is the master; connections that are open still lead to `one`. */
+static void fail_over(void)
+{
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    ck_assert_str_eq(server_ask(one, "REPLICAOF 127.0.0.1 %d", server_port(two)),
+                     "OK");
+    proxy_lead(proxy, server_port(two));
+}
+
+START_TEST(a_hold_is_renewed_at_the_new_master_and_released_there)
+{
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1);
+    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+    uint64_t renewals;
+    int64_t end_ms;
+
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    replicate();
+    fail_over();
+    renewals = stats_of(client).renewals;
+    end_ms = local_now_ms() + LONG_MS;
+    while (stats_of(client).renewals == renewals) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(1000);
+    }
+    ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    ck_assert_int_ge(server_ask_int(two, "PTTL " NAME), 1);
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+}
+END_TEST
+
+START_TEST(an_acquire_that_meets_a_replica_succeeds_at_the_new_master)
+{
+    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+
+    acquire(lock, 1);
+    release(lock, 1); /* the connection leads to `one` */
+    replicate();
+    fail_over();
+    ck_assert_ok(try_acquire(lock, 1, NULL));
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "1");
+    release(lock, 1);
+    hf_lock_free(lock);
+}
+END_TEST
+
+START_TEST(a_waiter_gets_its_turn_at_the_new_master)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct call call;
+
+    (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
+    (void)server_ask(one, "PEXPIRE " NAME " 4000");
+    call_acquire(&call, lock, &o);
+    await_waiter();
+    replicate();
+    fail_over();
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_str_eq(server_ask(two, "HLEN " NAME), "1");
+    release(lock, 1);
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* The last address is a replica for good: the server's own words, in time. */
+START_TEST(a_replica_for_good_is_named_when_the_time_is_over)
+{
+    struct hf_client *hasty = client_timed(proxy_port(proxy), WATCHDOG, 2000);
+    struct hf_lock *lock = lock_of(hasty, NAME);
+    struct hf_error err;
+
+    (void)server_ask(one, "REPLICAOF 127.0.0.1 1");
+    ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "READONLY"));
+    ck_assert_ptr_nonnull(strstr(err.text, "give the master's address"));
+    ck_assert(err.is_temporary);
+    ck_assert_uint_ge(proxy_accepted(proxy), 3); /* it connected anew */
+    ck_assert_uint_le(proxy_accepted(proxy), 12);
+    hf_lock_free(lock);
+    hf_client_free(hasty);
+}
+END_TEST
+
+/* A replica also answers requests that only read: they do not shorten the pause between
+ * two connections (REPLACE-2). */
+START_TEST(replies_of_a_replica_do_not_hasten_new_connections)
+{
+    struct hf_client *hasty = client_timed(proxy_port(proxy), WATCHDOG, 2000);
+    struct hf_lock *lock = lock_of(hasty, NAME);
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+    bool is_locked;
+
+    (void)server_ask(one, "REPLICAOF 127.0.0.1 1");
+    o.wait_ms = 0;
+    call_acquire(&call, lock, &o);
+    while (!call_is_done(&call)) {
+        ck_assert_ok(hf_lock_is_locked(lock, &is_locked, NULL));
+        local_rest_us(5000);
+    }
+    ck_assert_status(call_await(&call), HF_E_SERVER);
+    ck_assert_uint_ge(proxy_accepted(proxy), 3);
+    ck_assert_uint_le(proxy_accepted(proxy), 12);
+    hf_lock_free(lock);
+    hf_client_free(hasty);
+}
+END_TEST
+
+/* In RESP2 they have a connection of their own, which also leads to the old master. */
+START_TEST(subscriptions_move_to_the_new_master)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    char url[SERVER_URL_MAX + 20];
+    struct hf_client_options options;
+    struct hf_client *waiting;
+    struct hf_lock *lock, *other;
+    struct call call;
+
+    client_options(&options, url, proxy_port(proxy));
+    (void)strcat(url, _i == 0 ? "?protocol=2" : "");
+    options.request_timeout_ms = LONG_MS;
+    waiting = client_with(&options);
+    lock = lock_of(waiting, NAME);
+    other = lock_of(waiting, "another");
+    (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
+    call_acquire(&call, lock, &o);
+    await_waiter();
+    replicate();
+    fail_over();
+    acquire(other, 1);
+    server_await(two, LONG_MS, CHANNEL " 1", "PUBSUB NUMSUB " CHANNEL);
+    (void)server_ask(two, "DEL " NAME);
+    (void)server_ask(two, "PUBLISH " CHANNEL " 0");
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 1);
+    release(other, 1);
+    hf_lock_free(lock);
+    hf_lock_free(other);
+    hf_client_free(waiting);
+}
+END_TEST
+
+/* The proxy is there, and the server behind it is not yet. */
+START_TEST(a_connection_that_is_accepted_and_closed_is_tried_again)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct call call;
+
+    proxy_lead(proxy, local_dead_port());
+    call_acquire(&call, lock, &o);
+    while (proxy_accepted(proxy) < HANGUPS)
+        local_rest_us(1000);
+    proxy_lead(proxy, server_port(one));
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 1);
+    hf_lock_free(lock);
+}
+END_TEST
+
+static const struct {
+    const char *word;
+    const char *spoil, *repair;
+} refusals[] = {
+    {"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
+    {"NOREPLICAS", "CONFIG SET min-replicas-to-write 1",
+     "CONFIG SET min-replicas-to-write 0"},
+    {"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
+};
+
+/* Its turn comes while the server refuses, and passes: the refusal is no end. */
+START_TEST(a_waiter_outlasts_a_refusal)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct call call;
+
+    (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
+    call_acquire(&call, lock, &o);
+    await_waiter();
+    (void)server_ask(one, "DEL " NAME);
+    ck_assert_str_eq(server_ask(one, refusals[_i].spoil), "OK");
+    (void)server_ask(one, "PUBLISH " CHANNEL " 0");
+    while (!strstr(server_ask(one, "INFO errorstats"), refusals[_i].word))
+        local_rest_us(1000);
+    ck_assert_str_eq(server_ask(one, refusals[_i].repair), "OK");
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 1);
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* Who has heard nothing yet is told at once, and that it may pass. */
+START_TEST(a_first_refusal_is_told_as_temporary)
+{
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_error err;
+
+    ck_assert_str_eq(server_ask(one, "CONFIG SET maxmemory 1"), "OK");
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
+    ck_assert(err.is_temporary);
+    ck_assert_str_eq(server_ask(one, "CONFIG SET maxmemory 0"), "OK");
+    (void)server_ask(one, "SET " NAME " x");
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
+    ck_assert(!err.is_temporary);
+    hf_lock_free(lock);
+}
+END_TEST
+
+static void add(Suite *suite)
+{
+    TCase *c = live_case(suite, "address", start, stop);
+
+    tcase_add_loop_test(c, a_hold_is_renewed_at_the_new_master_and_released_there, 0,
+                        COUNT(kinds));
+    tcase_add_loop_test(c, an_acquire_that_meets_a_replica_succeeds_at_the_new_master,
+                        0, COUNT(kinds));
+    tcase_add_test(c, a_waiter_gets_its_turn_at_the_new_master);
+    tcase_add_test(c, a_replica_for_good_is_named_when_the_time_is_over);
+    tcase_add_test(c, replies_of_a_replica_do_not_hasten_new_connections);
+    tcase_add_loop_test(c, subscriptions_move_to_the_new_master, 0, 2);
+    tcase_add_test(c, a_connection_that_is_accepted_and_closed_is_tried_again);
+    tcase_add_loop_test(c, a_waiter_outlasts_a_refusal, 0, COUNT(refusals));
+    tcase_add_test(c, a_first_refusal_is_told_as_temporary);
+}
+
+int main(void)
+{
+    return live_main("one address, several servers", add);
+}
