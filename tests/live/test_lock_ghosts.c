@@ -391,8 +391,7 @@ START_TEST(server_stopped_for_longer_than_the_lease_keeps_no_ghost)
     open_client(server_port(server), "eve", 150);
     ear = listen_for_releases();
     for (int round = 0; round < ROUNDS; round++) {
-        while (hf_client_connect(client, NULL) < 0)
-            continue;
+        connect_patiently(client);
         server_pause(server);
         ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_E_NOREPLY);
         let_pass(2 * LEASE);

@@ -43,7 +43,7 @@ static void stop(void)
     stop_server();
 }
 
-static struct hf_client *hasty_client(const char *rule)
+static struct hf_client *eves_client(const char *rule, int64_t request_timeout_ms)
 {
     struct hf_client_options o;
     char url[SERVER_URL_MAX], text[100];
@@ -53,7 +53,7 @@ static struct hf_client *hasty_client(const char *rule)
     client_options(&o, url, server_port(server));
     o.user = "eve";
     o.password = "any";
-    o.request_timeout_ms = 150;
+    o.request_timeout_ms = request_timeout_ms;
     o.connect_timeout_ms = 2000;
     return client_with(&o);
 }
@@ -331,7 +331,7 @@ END_TEST
 /* Where it may not subscribe, it asks each second; but not for what is given here. */
 START_TEST(release_here_serves_a_waiter_that_hears_nothing)
 {
-    struct hf_client *deaf = hasty_client("~* &* +@all -subscribe");
+    struct hf_client *deaf = eves_client("~* &* +@all -subscribe", LONG_MS);
     struct hf_semaphore *of = semaphore_of(deaf, POOL);
     struct call call;
     int64_t from_ms;
@@ -644,18 +644,19 @@ static void await_one_connection(void)
  * its caller has given up, or never. */
 START_TEST(acquire_that_is_executed_late_takes_nothing_for_long)
 {
-    struct hf_client *hasty = hasty_client(rules[_i]);
+    struct hf_client *hasty = eves_client(rules[_i], 150);
     struct hf_semaphore *of = semaphore_of(hasty, POOL);
 
     set_permits(5);
+    connect_patiently(hasty);
     take(of, 1);
     for (int i = 0; i < 12; i++) {
-        ck_assert_ok(hf_client_connect(hasty, NULL));
+        connect_patiently(hasty);
         server_pause(server);
         local_rest_us(2000);
         ck_assert_int_lt(try_take(of, 1), 0);
         server_resume(server);
-        (void)hf_client_connect(hasty, NULL);
+        connect_patiently(hasty);
         await_one_connection();
         server_await(server, LONG_MS, "4", "GET " POOL);
     }
