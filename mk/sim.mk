@@ -136,13 +136,14 @@ exhaust-resp-%: $(BUILD)/tests/exhaust/resp
 
 # Real processes and servers, judged by the same judge.
 CHAOS_TIME ?= 60
-chaos_B := $(addprefix $(BUILD)/tests/soak/,chaos chaos_worker)
+chaos_B := $(addprefix $(BUILD)/tests/soak/,chaos chaos_worker chaos_sets)
+chaos_workers_B := $(filter-out %/chaos,$(chaos_B))
 
 $(BUILD)/tests/soak/chaos: $(judge_O) $(call objects,\
-    $(addprefix tests/soak/chaos_,commands faults model monitor place run said \
+    $(addprefix tests/soak/chaos_,commands faults guarded model monitor place run said \
     verdict watch))
-$(BUILD)/tests/soak/chaos_worker: LINK += $(call wrapped,connect send)
-$(BUILD)/tests/soak/chaos_worker: %: %.o $(BUILD)/tests/soak/chaos_network.o $(LIBS)
+$(chaos_workers_B): LINK += $(call wrapped,connect send)
+$(chaos_workers_B): %: %.o $(BUILD)/tests/soak/chaos_network.o $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) -o $@
 build-tests: $(chaos_B)
@@ -154,7 +155,7 @@ chaos: deps $(chaos_B)
 
 #: make chaos-bugs        bugs put in on purpose, which make chaos must find
 chaos-bugs: deps $(chaos_B)
-	@for bug in belief wake; do \
+	@for bug in belief wake sets; do \
 	    HF_CHAOS_BUG=$$bug $(BUILD)/tests/soak/chaos || exit; done
 
 .PHONY: chaos chaos-bugs

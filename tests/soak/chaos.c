@@ -1,9 +1,10 @@
 /* Real processes, real servers, and whatever goes wrong: the same properties as the
  * simulation's, and the same judge (tests/check).
  *
- * HF_SECONDS long, in rounds, standalone, behind sentinels, and in a cluster
- * (HF_CHAOS: one of them). In a round processes take the same few locks of every
- * kind (chaos_worker.c), a driver lets servers, links and processes fail
+ * HF_SECONDS long, in rounds, standalone, behind sentinels, in a cluster, and on servers
+ * that know nothing of each other (HF_CHAOS: one of them). In a round processes take the
+ * same few locks of every kind (chaos_worker.c), or sets of locks, semaphores and latches
+ * (chaos_sets.c), a driver lets servers, links and processes fail
  * (chaos_faults.c), and each server is watched (chaos_watch.c). Then all is mended
  * and becomes quiet; what was said and done is merged into one history by time, and
  * judged (chaos_verdict.c). The folder of a history that is wrong is left. */
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/soak/chaos.h"
+#include "tests/soak/chaos_guarded.h"
+#include "tests/soak/chaos_sets.h"
 #include "tests/soak/chaos_faults.h"
 #include "tests/soak/chaos_verdict.h"
 #include "tests/support/dice.h"
@@ -31,7 +33,8 @@
 #define BUG_S 30
 #define TOKENS "redisson_lock_token:"
 
-static const char *const places[] = {"standalone", "sentinel", "cluster"};
+static const char *const places[] = {"standalone", "sentinel", "cluster",
+                                     "independent"};
 
 static struct {
     uint64_t operations, grants, losses, leads, looks;
@@ -42,12 +45,14 @@ static struct {
 /* What HF_CHAOS_BUG puts into the processes, and which property it must violate. */
 struct bug {
     const char *name;
+    const char *place;
     int property;
 };
 
 static const struct bug bugs[] = {
-    {"belief", 10},             /* CHAOS_BELIEF_MS longer than the client says */
-    {"wake", 5},                /* no waiter hears of a release */
+    {"belief", "standalone", 10},   /* CHAOS_BELIEF_MS longer than the client says */
+    {"wake", "standalone", 5},      /* no waiter hears of a release */
+    {"sets", "independent", 1},     /* belief goes on CHAOS_BELIEF_MS after a release */
 };
 
 /* NULL: none. */
@@ -79,11 +84,46 @@ static bool is_empty(struct place *p)
     return true;
 }
 
+/* What has an owner, and ends with it. */
+static bool has_no_sets(struct place *p)
+{
+    for (int i = 0; i < p->server_count; i++)
+        if (server_ask_int(p->servers[i],
+                           "EXISTS " CHAOS_SETS_QUORUM " " CHAOS_SETS_LEADER
+                           " " CHAOS_SETS_MEMBER "0 " CHAOS_SETS_MEMBER "1") != 0)
+            return false;
+    return true;
+}
+
+static bool is_over(struct place *p)
+{
+    return p->is_independent ? has_no_sets(p) : is_empty(p);
+}
+
+/* Permits are neither made nor lost, except with processes that were killed. */
+static void check_sets(struct run *r)
+{
+    int64_t permits, most = CHAOS_SETS_PERMITS + r->kills * RUN_PERMITS_LOST;
+
+    if (!r->place->is_independent)
+        return;
+    permits = server_ask_int(r->place->servers[0], "INCRBY " CHAOS_SETS_SEMAPHORE " 0");
+    if (permits < CHAOS_SETS_PERMITS || permits > most) {
+        (void)printf("%" PRId64 " permits, not %d to %" PRId64 "\n", permits,
+                     CHAOS_SETS_PERMITS, most);
+        total.wrong++;
+    }
+    if (!has_no_sets(r->place)) {
+        (void)printf("members are held, and nobody has them\n");
+        total.wrong++;
+    }
+}
+
 static void await_empty(struct place *p)
 {
     int64_t end_ms = local_now_ms() + EMPTY_MS;
 
-    while (!is_empty(p) && local_now_ms() < end_ms)
+    while (!is_over(p) && local_now_ms() < end_ms)
         local_rest_us(20000);
 }
 
@@ -110,7 +150,9 @@ static void become_quiet(struct run *r)
     run_line(r, "w quiet");
     if (!run_order(r, 'c', "said\n", IDLE_MS))
         total.wrong++;
-    say_keys(r);
+    check_sets(r);
+    if (!r->place->is_independent)
+        say_keys(r);
     run_line(r, "w over");
 }
 
@@ -216,8 +258,11 @@ static struct verdict play_round(const char *place, uint64_t *seed,
     start_round(r, place);
     (void)printf("%s: HF_SEED=%" PRIu64 ", files in %s\n", place, first, r->folder);
     (void)fflush(stdout); /* an assertion may end the round */
-    while (local_now_ms() < end_ms)
+    while (local_now_ms() < end_ms) {
+        guarded_start(r);
         faults_one(r);
+    }
+    guarded_end(r);
     for (int i = RUN_WORKERS; i < RUN_ALL; i++)
         run_start(r, i);
     local_rest_us(CALM_MS * 1000);
@@ -314,7 +359,7 @@ END_TEST
 START_TEST(bug_is_found)
 {
     uint64_t seed = first_seed();
-    struct verdict v = play_round("standalone", &seed, BUG_S);
+    struct verdict v = play_round(bug_put_in()->place, &seed, BUG_S);
 
     ck_assert_uint_gt(v.violations_of[bug_put_in()->property], 0);
 }

@@ -8,13 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "net/route/slot.h"
-#include "tests/soak/chaos.h"
+#include "tests/soak/chaos_guarded.h"
+#include "tests/soak/chaos_sets.h"
 #include "tests/support/dice.h"
 #include "tests/support/local.h"
 
 #define KILLS_MAX 500
+#define SAVES_MAX 300               /* 3 s */
 
 static void pause_ms(uint64_t ms)
 {
@@ -227,13 +231,15 @@ static void restart(struct run *r, int server)
 
 static void restarted(struct run *r)
 {
-    say(r, "restart", 0, "begin");
-    run_line(r, "s1 down");
-    kill_server(r, 0);
+    int server = any_server(r);
+
+    say(r, "restart", server, "begin");
+    run_line(r, "s%d down", server + 1);
+    kill_server(r, server);
     pause_ms(dice_of(&r->seed, 1500));
-    restart(r, 0);
-    run_line(r, "s1 up");
-    say(r, "restart", 0, "end");
+    restart(r, server);
+    run_line(r, "s%d up", server + 1);
+    say(r, "restart", server, "end");
 }
 
 static void restarted_empty(struct run *r)
@@ -405,6 +411,56 @@ static void out_of_memory(struct run *r)
                     "CONFIG SET maxmemory 0");
 }
 
+/* A folder has the name of the file to which the data are saved: each saving fails, as
+ * on a full disk, and the server refuses what writes (MISCONF). */
+static void save(struct server *s, const char *status)
+{
+    (void)server_ask(s, "BGSAVE");
+    for (int i = 0; i < SAVES_MAX; i++) {
+        const char *info = server_ask(s, "INFO persistence");
+
+        if (strstr(info, "rdb_bgsave_in_progress:0") && strstr(info, status))
+            return;
+        (void)server_ask(s, "BGSAVE"); /* refused while another child runs */
+        pause_ms(10);
+    }
+}
+
+static void disk_full(struct run *r)
+{
+    int server = place_master(r->place, any_lock(r));
+    struct server *s = server < 0 ? NULL : r->place->servers[server];
+    char folder[128];
+
+    if (!s)
+        return;
+    say(r, "disk-full", server, "begin");
+    (void)snprintf(folder, sizeof folder, "%s/full", server_folder(s));
+    ck_assert(mkdir(folder, 0700) == 0);
+    (void)server_ask(s, "CONFIG SET dbfilename full");
+    (void)server_ask(s, "CONFIG SET save %s", "3600 1000000");
+    save(s, "rdb_last_bgsave_status:err");
+    a_while(r);
+    ck_assert(rmdir(folder) == 0);
+    save(s, "rdb_last_bgsave_status:ok");
+    (void)server_ask(s, "CONFIG SET save %s", "");
+    (void)server_ask(s, "CONFIG SET dbfilename dump.rdb");
+    say(r, "disk-full", server, "end");
+}
+
+/* One member of a quorum forgets what it had, while the others have held theirs for long
+ * (docs/quorum.md, R3). Not the first server, which has what is no set. */
+static void member_emptied(struct run *r)
+{
+    int server = 1 + (int)dice_of(&r->seed, (uint64_t)r->place->server_count - 1);
+
+    pause_ms(2 * CHAOS_WATCHDOG_MS);
+    say(r, "member-emptied", server, "once");
+    (void)server_ask(r->place->servers[server], "FLUSHALL");
+    run_line(r, "s%d reset lock=" CHAOS_SETS_QUORUM, server + 1);
+    pause_ms(2 * CHAOS_WATCHDOG_MS);
+}
+
 static void scripts_denied(struct run *r)
 {
     set_for_a_while(r, "acl", "ACL SETUSER default -eval -evalsha",
@@ -478,13 +534,49 @@ static void client_closed(struct run *r)
     run_start(r, i);
 }
 
+/* ---- holdfast run ---- */
+
+/* Of holdfast and its guardian, one at a time: the other one keeps the promise. */
+static void stopped_run(struct run *r, const char *what, bool is_guardian)
+{
+    int64_t ms = 100 + (int64_t)dice_of(&r->seed, 5000);
+
+    run_line(r, "w fault what=%s on=s1 state=begin", what);
+    guarded_stopped(r, is_guardian, ms);
+    run_line(r, "w fault what=%s on=s1 state=end", what);
+}
+
+static void run_stopped(struct run *r)
+{
+    stopped_run(r, "run-stopped", false);
+}
+
+static void guardian_stopped(struct run *r)
+{
+    stopped_run(r, "guardian-stopped", true);
+}
+
+static void run_killed(struct run *r)
+{
+    run_line(r, "w fault what=run-killed on=s1 state=once");
+    guarded_killed(r, false);
+}
+
+static void guardian_killed(struct run *r)
+{
+    run_line(r, "w fault what=guardian-killed on=s1 state=once");
+    guarded_killed(r, true);
+}
+
 /* ---- all of them ---- */
 
 #define STANDALONE 1
 #define SENTINEL 2
 #define CLUSTER 4
+#define INDEPENDENT 8
 #define REPLICATED (SENTINEL | CLUSTER)
-#define ALL (STANDALONE | REPLICATED)
+#define LOCKS (STANDALONE | REPLICATED) /* takes data away */
+#define ALL (LOCKS | INDEPENDENT)
 
 static struct fault {
     const char *name;
@@ -500,24 +592,30 @@ static struct fault {
     {"connections-cut", connections_cut, ALL, 1, 0},
     {"cut-in-a-message", cut_in_a_message, ALL, 1, 0},
     {"server-stopped", server_stopped, ALL, 1, 0},
-    {"restart", restarted, STANDALONE, 2, 0},
+    {"restart", restarted, STANDALONE | INDEPENDENT, 2, 0},
     {"restart-empty", restarted_empty, STANDALONE, 3, 0},
     {"master-killed", master_killed, REPLICATED, 6, 0},
     {"master-stopped", master_stopped, REPLICATED, 6, 0},
     {"failover", failover, REPLICATED, 4, 0},
     {"reshard", reshard, CLUSTER, 1, 0},
-    {"flushall", flushed, ALL, 4, 0},
+    {"flushall", flushed, LOCKS, 4, 0},
     {"script-flush", scripts_flushed, ALL, 1, 0},
-    {"del", deleted, ALL, 1, 0},
-    {"pexpire", shortened, ALL, 1, 0},
+    {"del", deleted, LOCKS, 1, 0},
+    {"pexpire", shortened, LOCKS, 1, 0},
     {"maxclients", full, ALL, 2, 0},
-    {"retype", retyped, ALL, 2, 0},
+    {"retype", retyped, LOCKS, 2, 0},
     {"out-of-memory", out_of_memory, ALL, 2, 0},
+    {"disk-full", disk_full, ALL, 2, 0},
+    {"member-emptied", member_emptied, INDEPENDENT, 3, 0},
     {"acl", scripts_denied, ALL, 2, 0},
     {"busy", busy, ALL, 2, 0},
     {"client-stopped", client_stopped, ALL, 1, 0},
     {"client-killed", client_killed, ALL, 1, 0},
     {"client-closed", client_closed, ALL, 2, 0},
+    {"run-stopped", run_stopped, INDEPENDENT, 1, 0},
+    {"guardian-stopped", guardian_stopped, INDEPENDENT, 1, 0},
+    {"run-killed", run_killed, INDEPENDENT, 1, 0},
+    {"guardian-killed", guardian_killed, INDEPENDENT, 1, 0},
 };
 
 int faults_count(void)
@@ -537,7 +635,8 @@ unsigned faults_done(int i)
 
 bool faults_fit(int i, const struct place *place)
 {
-    return faults[i].places & (place->cluster     ? CLUSTER
+    return faults[i].places & (place->is_independent ? INDEPENDENT
+                               : place->cluster     ? CLUSTER
                                : place->sentinels ? SENTINEL
                                                   : STANDALONE);
 }

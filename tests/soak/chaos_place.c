@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/soak/chaos_sets.h"
 #include "tests/support/local.h"
 
 /* Sentinels allow no other failover before twice their failover timeout is over. */
@@ -23,12 +24,12 @@ static void add(struct place *p, struct server *server, bool has_data)
 }
 
 /* What it has written to its file it has again after a restart. */
+static const char *const keeps_data[] = {"--appendonly", "yes", "--appendfsync",
+                                         "always", NULL};
+
 static void start_standalone(struct place *p)
 {
-    static const char *const args[] = {"--appendonly", "yes", "--appendfsync",
-                                       "always", NULL};
-
-    p->standalone = server_start(args);
+    p->standalone = server_start(keeps_data);
     add(p, p->standalone, true);
     (void)snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d",
                    server_port(p->standalone));
@@ -66,6 +67,20 @@ static void start_cluster(struct place *p)
     }
 }
 
+static void start_independent(struct place *p)
+{
+    char *to = p->url;
+
+    p->is_independent = true;
+    for (int i = 0; i < CHAOS_SETS_SERVERS; i++) {
+        add(p, server_start(keeps_data), true);
+        to += sprintf(to, "%sredis://127.0.0.1:%d", i ? " " : "",
+                      server_port(p->servers[i]));
+    }
+    (void)server_ask(p->servers[0], "SET " CHAOS_SETS_SEMAPHORE " %d",
+                     CHAOS_SETS_PERMITS);
+}
+
 struct place *place_start(const char *name)
 {
     struct place *p = local_new(sizeof *p);
@@ -75,6 +90,8 @@ struct place *place_start(const char *name)
         start_sentinels(p);
     else if (strcmp(name, "cluster") == 0)
         start_cluster(p);
+    else if (strcmp(name, "independent") == 0)
+        start_independent(p);
     else
         start_standalone(p);
     return p;
@@ -85,6 +102,8 @@ void place_stop(struct place *p)
     for (int i = 0; i < p->proxied_count; i++)
         for (int side = 0; side < PLACE_SIDES; side++)
             proxy_stop(p->proxies[i][side]);
+    for (int i = 0; p->is_independent && i < p->server_count; i++)
+        server_stop(p->servers[i]);
     server_stop(p->standalone);
     sentinels_stop(p->sentinels);
     cluster_stop(p->cluster);
@@ -95,6 +114,8 @@ int place_master(struct place *p, const char *lock)
 {
     if (p->cluster)
         return cluster_owner_of(p->cluster, lock);
+    if (p->is_independent)
+        return (int)(chaos_now_us() % p->server_count);
     return p->sentinels ? sentinels_master(p->sentinels) : 0;
 }
 

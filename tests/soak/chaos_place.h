@@ -13,9 +13,11 @@
 
 struct place {
     const char *name;
-    struct server *standalone;      /* one of these three */
+    struct server *standalone;      /* one of these three, or none: servers that know
+                                       nothing of each other, for sets of locks */
     struct sentinels *sentinels;
     struct cluster *cluster;
+    bool is_independent;
     struct server *servers[PLACE_SERVERS_MAX];      /* those that have data */
     int server_count;
     struct server *proxied[PLACE_PROXIED_MAX];      /* servers first */
@@ -24,8 +26,9 @@ struct place {
     char url[512];
 };
 
-/* place_start  - "standalone", "sentinel" or "cluster".
- * place_master - of a lock's name, as servers say at present: its number.
+/* place_start  - "standalone", "sentinel", "cluster" or "independent".
+ * place_master - of a lock's name, as servers say at present: its number. Of independent
+ *                servers: any.
  * place_mend   - all servers run, and agree.
  * place_port   - "PORT=PROXY", of a server and a side; for free(). */
 struct place *place_start(const char *name);

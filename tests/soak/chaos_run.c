@@ -14,11 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/soak/chaos.h"
+#include "tests/soak/chaos_sets.h"
 #include "tests/support/dice.h"
 #include "tests/support/local.h"
 
 #define PROGRAM HF_BUILD "/tests/soak/chaos_worker"
+#define PROGRAM_OF_SETS HF_BUILD "/tests/soak/chaos_sets"
 #define ARGS_MAX (8 + PLACE_PROXIED_MAX)
 
 void run_line(struct run *r, const char *format, ...)
@@ -70,7 +71,8 @@ static void spawn(struct run_worker *w, char **argv)
 void run_start(struct run *r, int i)
 {
     struct run_worker *w = &r->workers[i];
-    bool has_replicas = !r->place->standalone && i / PLACE_SIDES % 2;
+    bool has_replicas = !r->place->standalone && !r->place->is_independent &&
+                        i / PLACE_SIDES % 2;
     char source[16], path[RUN_PATH_ROOM], seed[24], *argv[ARGS_MAX] = {NULL};
     int argc = 0;
 
@@ -78,7 +80,7 @@ void run_start(struct run *r, int i)
     w->client = ++r->clients;
     (void)snprintf(source, sizeof source, "c%u", w->client);
     (void)snprintf(seed, sizeof seed, "%" PRIu64, dice_bits(&r->seed));
-    argv[argc++] = (char *)PROGRAM;
+    argv[argc++] = (char *)(r->place->is_independent ? PROGRAM_OF_SETS : PROGRAM);
     argv[argc++] = source;
     argv[argc++] = run_path(r, "client", w->client, path);
     argv[argc++] = seed;
@@ -129,6 +131,10 @@ void run_kill(struct run *r, int i)
     (void)waitpid(w->pid, NULL, 0);
     run_line(r, "c%u died", w->client);
     forget(w);
+    r->kills++;
+    if (r->place->is_independent) /* permits that nobody will release */
+        (void)server_ask(r->place->servers[0],
+                         "INCRBY " CHAOS_SETS_SEMAPHORE " %d", RUN_PERMITS_LOST);
 }
 
 /* It has one request timeout for what is under way. */

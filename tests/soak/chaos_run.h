@@ -14,7 +14,10 @@
 #define RUN_WORKERS 6               /* at a time */
 #define RUN_PATIENTS 3              /* behind them, when nothing fails any more */
 #define RUN_ALL (RUN_WORKERS + RUN_PATIENTS)
+#define RUN_GUARDED 3               /* runs of "holdfast run" at a time */
 #define RUN_CLIENTS_MAX 4096        /* one after the other */
+#define RUN_PERMITS_LOST 3          /* at most, with a worker of sets that is killed: of
+                                       its call, and of those in the background */
 
 struct run_worker {
     pid_t pid;                      /* 0: none */
@@ -29,7 +32,9 @@ struct run {
     uint64_t seed;
     struct watch *watches[PLACE_SERVERS_MAX];
     struct run_worker workers[RUN_ALL];
+    struct run_worker guarded[RUN_GUARDED];
     unsigned clients;               /* so far */
+    int kills;                      /* of workers, so far */
     FILE *lines;                    /* of the driver */
 };
 
