@@ -249,7 +249,8 @@ END_TEST
 
 /* ---- one after the other ---- */
 
-/* In front of a race: '=' when its winner worked. */
+/* In front of a race: '=' when its winner worked, '?' when it worked and its server does
+ * not serve any longer (LOADING, READONLY). */
 #define RACES_MAX 5
 static const struct {
     const char *what;
@@ -290,6 +291,15 @@ static const struct {
     {"where all failed, all begins as before",
      {"=4a. 4b+0", "4a-0 4b-0", "4a+0 4b+0"},
      "b0 b:0", LONG_MS},
+    {"another address is first when the server does not serve",
+     {"?4a+0 4b+0 4c+0", "4a+0 4b+7 4c+0"},
+     "b0 b:7", LONG_MS},
+    {"one after the other, until one serves",
+     {"?4a+0 4b+0 4c+0", "4a+0 4b+0 4c+0", "=4a+0 4b+0 4c+0", "4a+0 4b+0 4c+9"},
+     "c0 c:9", LONG_MS},
+    {"the only address is tried again",
+     {"?4a+0", "4a+7"},
+     "a0 a:7", LONG_MS},
 };
 
 START_TEST(race_remembers_what_worked)
@@ -297,11 +307,14 @@ START_TEST(race_remembers_what_worked)
     memset(&race, 0, sizeof race);
     for (int i = 0; i < RACES_MAX && careers[_i].races[i]; i++) {
         const char *text = careers[_i].races[i];
-        bool has_worked = text[0] == '=';
+        bool is_in_doubt = text[0] == '?';
+        bool has_worked = text[0] == '=' || is_in_doubt;
         int winner = run(text + has_worked, careers[_i].time_ms);
 
         if (has_worked)
             hf_race_worked(&race, (unsigned)winner);
+        if (is_in_doubt)
+            hf_race_doubt(&race);
     }
     ck_assert_msg(strcmp(story, careers[_i].last) == 0, "%s: %s",
                   careers[_i].what, story);

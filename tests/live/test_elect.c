@@ -207,6 +207,28 @@ START_TEST(a_server_that_comes_back_is_asked_again)
 }
 END_TEST
 
+static const struct {
+    const char *word, *spoil, *repair;
+} refusals[] = {
+    {"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
+    {"NOREPLICAS", "CONFIG SET min-replicas-to-write 1",
+     "CONFIG SET min-replicas-to-write 0"},
+};
+
+/* The first reply that it receives. */
+START_TEST(a_candidate_that_has_never_led_outlasts_a_refusal)
+{
+    struct process *p;
+
+    (void)server_ask(server, refusals[_i].spoil);
+    p = candidate();
+    (void)await_line(p, ERR, refusals[_i].word);
+    (void)server_ask(server, refusals[_i].repair);
+    (void)await_line(p, OUT, "up");
+    stop_by(p, SIGTERM);
+}
+END_TEST
+
 /* ---- options ---- */
 
 START_TEST(options_of_run_that_mean_nothing_here_are_refused)
@@ -240,6 +262,7 @@ int main(void)
     tcase_add_loop_test(c, what_would_fail_again_ends_it, 0, 2);
     tcase_add_test(c, a_server_that_never_answered_ends_it);
     tcase_add_test(c, a_server_that_comes_back_is_asked_again);
+    tcase_add_loop_test(c, a_candidate_that_has_never_led_outlasts_a_refusal, 0, 2);
     c = run_case(s, "options");
     tcase_add_loop_test(c, options_of_run_that_mean_nothing_here_are_refused, 0, 4);
     return run_suite(s);

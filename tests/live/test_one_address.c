@@ -1,6 +1,8 @@
 /* One address that leads to several servers, one after the other: a load balancer, a
  * virtual address, the name of a managed service. And servers that refuse for a
  * while. Whoever waits waits on, whoever holds goes on holding. */
+#include "lock/election.h"
+#include "lock/quorum.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/proxy.h"
 
@@ -72,23 +74,27 @@ static void fail_over(void)
     proxy_lead(proxy, server_port(two));
 }
 
+static void await_renewal(void)
+{
+    uint64_t renewals = stats_of(client).renewals;
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (stats_of(client).renewals == renewals) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(1000);
+    }
+}
+
 START_TEST(a_hold_is_renewed_at_the_new_master_and_released_there)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
     struct hf_lock *lock = lock_of_kind(kinds[_i]);
-    uint64_t renewals;
-    int64_t end_ms;
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     replicate();
     fail_over();
-    renewals = stats_of(client).renewals;
-    end_ms = local_now_ms() + LONG_MS;
-    while (stats_of(client).renewals == renewals) {
-        ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
-    }
+    await_renewal();
     ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
     ck_assert_int_ge(server_ask_int(two, "PTTL " NAME), 1);
@@ -110,6 +116,112 @@ START_TEST(an_acquire_that_meets_a_replica_succeeds_at_the_new_master)
     ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "1");
     release(lock, 1);
     hf_lock_free(lock);
+}
+END_TEST
+
+START_TEST(a_release_frees_the_lock_at_the_new_master)
+{
+    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+
+    acquire(lock, 1);
+    replicate();
+    fail_over();
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+}
+END_TEST
+
+struct candidate {
+    struct note note;
+    int elected, troubles;
+    bool is_temporary;          /* the last error */
+};
+
+static void on_elected(void *ctx, struct hf_election *election)
+{
+    struct candidate *c = ctx;
+
+    (void)election;
+    note_add(&c->note, &c->elected);
+}
+
+static void on_trouble(void *ctx, struct hf_election *election,
+                       const struct hf_error *err)
+{
+    struct candidate *c = ctx;
+
+    (void)election;
+    c->is_temporary = err->is_temporary;
+    note_add(&c->note, &c->troubles);
+}
+
+static struct hf_election *join(struct candidate *c, struct hf_lock *lock)
+{
+    struct hf_election_options o = {
+        .on_elected = on_elected, .on_trouble = on_trouble, .ctx = c};
+    struct hf_election *election;
+
+    *c = (struct candidate){.elected = 0};
+    note_init(&c->note);
+    ck_assert_ok(hf_election_join(&election, lock, &o, NULL));
+    return election;
+}
+
+/* It has never led, and it reports no error. */
+START_TEST(a_candidate_is_elected_at_the_new_master)
+{
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_election *election;
+    struct candidate c;
+
+    (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
+    (void)server_ask(one, "PEXPIRE " NAME " 4000");
+    election = join(&c, lock);
+    await_waiter();
+    replicate();
+    fail_over();
+    note_await(&c.note, &c.elected, 1, "the election");
+    ck_assert_int_eq(note_read(&c.note, &c.troubles), 0);
+    ck_assert_str_eq(server_ask(two, "HLEN " NAME), "1");
+    ck_assert_ok(hf_election_leave(election, NULL));
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+}
+END_TEST
+
+#define MEMBERS 3
+
+/* One member is down, so each of the others counts. */
+START_TEST(a_quorum_keeps_a_member_at_the_new_master)
+{
+    struct server *other = server_start(NULL);
+    struct hf_client *clients[MEMBERS] = {
+        client, client_timed(server_port(other), WATCHDOG, LONG_MS),
+        client_timed(local_dead_port(), WATCHDOG, LONG_MS)};
+    struct hf_lock *locks[MEMBERS];
+    struct hf_quorum *quorum;
+    struct hf_acquire_options o;
+    struct diary d;
+
+    for (int i = 0; i < MEMBERS; i++)
+        locks[i] = lock_of(clients[i], NAME);
+    ck_assert_ok(hf_quorum_new(&quorum, locks, MEMBERS, NULL));
+    o = diary_options(&d, 1);
+    ck_assert_ok(hf_quorum_acquire(quorum, &o, NULL));
+    replicate();
+    fail_over();
+    await_renewal();
+    ck_assert_int_gt(hf_quorum_safe_ms(quorum, 1), 0);
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    ck_assert_ok(hf_quorum_release(quorum, 1, NULL));
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
+    hf_quorum_free(quorum);
+    for (int i = 0; i < MEMBERS; i++)
+        hf_lock_free(locks[i]);
+    for (int i = 1; i < MEMBERS; i++)
+        hf_client_free(clients[i]);
+    server_stop(other);
 }
 END_TEST
 
@@ -228,6 +340,29 @@ START_TEST(a_connection_that_is_accepted_and_closed_is_tried_again)
 }
 END_TEST
 
+/* The server behind the proxy is away for a while. */
+START_TEST(a_hold_outlasts_connections_that_are_accepted_and_closed)
+{
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1);
+    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+    size_t accepted;
+
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    proxy_lead(proxy, local_dead_port());
+    accepted = proxy_accepted(proxy);
+    proxy_cut(proxy, PROXY_CLOSE);
+    while (proxy_accepted(proxy) < accepted + 2)
+        local_rest_us(1000);
+    proxy_lead(proxy, server_port(one));
+    await_renewal();
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+}
+END_TEST
+
 static const struct {
     const char *word;
     const char *spoil, *repair;
@@ -260,6 +395,29 @@ START_TEST(a_waiter_outlasts_a_refusal)
 }
 END_TEST
 
+/* A candidate that has never led learns that the refusal is temporary, and tries again. */
+START_TEST(a_first_refusal_does_not_end_a_candidate)
+{
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_election *election;
+    struct candidate c;
+
+    ck_assert_str_eq(server_ask(one, refusals[_i].spoil), "OK");
+    election = join(&c, lock);
+    if (strcmp(refusals[_i].word, "READONLY") == 0) {
+        while (proxy_accepted(proxy) < 3) /* it connects again */
+            local_rest_us(1000);
+    } else {
+        note_await(&c.note, &c.troubles, 1, "the refusal");
+        ck_assert(c.is_temporary);
+    }
+    ck_assert_str_eq(server_ask(one, refusals[_i].repair), "OK");
+    note_await(&c.note, &c.elected, 1, "the election");
+    ck_assert_ok(hf_election_leave(election, NULL));
+    hf_lock_free(lock);
+}
+END_TEST
+
 /* Who has heard nothing yet is told at once, and that it may pass. */
 START_TEST(a_first_refusal_is_told_as_temporary)
 {
@@ -285,11 +443,19 @@ static void add(Suite *suite)
                         COUNT(kinds));
     tcase_add_loop_test(c, an_acquire_that_meets_a_replica_succeeds_at_the_new_master,
                         0, COUNT(kinds));
+    tcase_add_loop_test(c, a_release_frees_the_lock_at_the_new_master, 0,
+                        COUNT(kinds));
+    tcase_add_test(c, a_candidate_is_elected_at_the_new_master);
+    tcase_add_test(c, a_quorum_keeps_a_member_at_the_new_master);
     tcase_add_test(c, a_waiter_gets_its_turn_at_the_new_master);
     tcase_add_test(c, a_replica_for_good_is_named_when_the_time_is_over);
     tcase_add_test(c, replies_of_a_replica_do_not_hasten_new_connections);
     tcase_add_loop_test(c, subscriptions_move_to_the_new_master, 0, 2);
     tcase_add_test(c, a_connection_that_is_accepted_and_closed_is_tried_again);
+    tcase_add_loop_test(c, a_hold_outlasts_connections_that_are_accepted_and_closed,
+                        0, COUNT(kinds));
+    tcase_add_loop_test(c, a_first_refusal_does_not_end_a_candidate, 0,
+                        COUNT(refusals));
     tcase_add_loop_test(c, a_waiter_outlasts_a_refusal, 0, COUNT(refusals));
     tcase_add_test(c, a_first_refusal_is_told_as_temporary);
 }
