@@ -47,6 +47,9 @@ enum effect {
     EFFECT_DEMOTED,
     EFFECT_ASK_REPLICAS, /* ASK was replied to a client that waits for replicas */
     EFFECT_TWO_MOVES,    /* a slot began to move while another one was moving */
+    EFFECT_DIED,         /* a process was killed that held something, or had calls */
+    EFFECT_LATE_WRITE,   /* a process was stopped before a write */
+    EFFECT_LONG_CALLBACK,
     EFFECT_FULL_OUTPUT,  /* calls waited for room in the output of a connection */
     EFFECT_BATCH,        /* one script call renewed a hundred holds */
     EFFECT_LISTENERS,    /* more than 16 clients received a message */

@@ -46,6 +46,7 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
     call_end(c, status, 0);
     owner_watch(c->owner);
     sets_watch(c->owner);
+    program_stall_callback(c->program);
 }
 
 static void release(struct owner *o)
@@ -179,6 +180,7 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
         world_after(c->program->sim->world, &c->release, c->hold_ms * 1000);
     if ((c->flags & FLAG_ACQUIRE_IN_DONE) && !c->program->is_freeing)
         acquire_once_more(c);
+    program_stall_callback(c->program);
 }
 
 static void acquire(struct program *p, struct owner *o,
@@ -551,7 +553,7 @@ bool program_can_do(const struct program *p, const struct plan_op *op)
 {
     bool replaces = op->verb == OP_CLOSE || op->verb == OP_FREE;
 
-    return !process_is_suspended(p->process) && !p->is_freeing &&
+    return !p->is_dead && !process_is_suspended(p->process) && !p->is_freeing &&
            !((p->is_closing || p->leaving > 0) && replaces) && is_ready(p, op);
 }
 

@@ -381,6 +381,8 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_EVICT] = {0, 20, 0, 0},
     [FAULT_IDLE] = {50, 5000, 0, 0},
     [FAULT_DEMOTE] = {0, 255, 100, 10000},
+    [FAULT_DIE] = {0, 0, 1, 20000},
+    [FAULT_STALL] = {0, 1, 1, 10000},
 };
 
 bool plan_lasts(int64_t trouble)
@@ -609,6 +611,7 @@ void plan_draw(struct plan *plan, uint64_t seed)
     else
         draw_scene_of(plan, seed);
     plan_draw_rare(plan, seed);
+    plan_draw_rarest(plan, seed);
     plan_world_last(plan, seed);
     plan_family_last(plan, seed);
     plan_mild_last(plan, seed);

@@ -29,7 +29,7 @@ static int64_t draw_kind(const struct plan *plan, uint64_t *dice)
     do {
         kind = draw_one_in(dice, 4)
                    ? FAULT_DENY /* one of many commands */
-                   : draw_between(dice, TROUBLES_COMMON, TROUBLES - 1);
+                   : draw_between(dice, TROUBLES_COMMON, TROUBLES_RARE - 1);
     } while (!plan_can_be(kind, plan->head.deployment));
     return kind;
 }
@@ -174,4 +174,30 @@ void plan_draw_rare(struct plan *plan, uint64_t seed)
     if (may_have_rare(&plan->head) && draw_one_in(&dice, 2))
         add(plan, &dice);
     refuse_del_or_pexpire(plan);
+}
+
+/* ---- the end of a process, and a stop within a turn ---- */
+
+/* In one of eight plans in which much goes wrong. A set is not killed: its handle must
+ * not be freed before its client is closed. */
+#define RAREST_ONE_IN 8
+#define RAREST_MAX 4
+
+static bool has_sets(void)
+{
+    return plan_only_is() == FAMILY_QUORUM || plan_only_is() == FAMILY_MULTI ||
+           plan_only_is() == FAMILY_ELECTION;
+}
+
+void plan_draw_rarest(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "rarest");
+    int64_t count = draw_between(&dice, 1, RAREST_MAX);
+
+    if (!may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE || has_sets() ||
+        !draw_one_in(&dice, RAREST_ONE_IN))
+        return;
+    for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--)
+        plan_add_fault(plan, draw_between(&dice, TROUBLES_RARE, TROUBLES - 1), &dice);
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }

@@ -79,6 +79,8 @@ static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_OUTPUT] = "output",
     [FAULT_IDLE] = "idle",
     [FAULT_DEMOTE] = "demote",
+    [FAULT_DIE] = "die",
+    [FAULT_STALL] = "stall",
 };
 
 const char *plan_trouble_name(int64_t trouble)

@@ -42,6 +42,8 @@ void sim_write(struct sim *sim, const struct history_event *event)
 {
     static char line[HISTORY_LINE_MAX];
 
+    if (sim->muted > 0 && event->source.role == 'c' && event->source.number == sim->muted)
+        return;
     if (sim->history && history_write(event, line, sizeof line) > 0)
         (void)fputs(line, sim->history);
     judge_event(sim->judge, event);

@@ -279,6 +279,27 @@ static void free_owners(struct program *p)
     }
 }
 
+static void free_clients(struct program *p)
+{
+    sets_free(p);
+    for (size_t i = p->client_count; i-- > 0;)
+        hf_client_free(p->clients[i]);
+    p->is_freeing = false;
+    give_all_back(p);
+    if (p->bytes != 0)
+        sim_fail(p->sim, "leak", "%s keeps %zu bytes of its client",
+                 process_name(p->process), p->bytes);
+}
+
+static void forget_owners(struct program *p)
+{
+    free_owners(p);
+    for (struct call *c = p->calls; c; c = c->next) {
+        world_cancel(p->sim->world, &c->release);
+        c->owner = NULL;
+    }
+}
+
 /* Callbacks of what is held and under way are called meanwhile. They may call
  * nothing any more. */
 void program_free_client(struct program *p)
@@ -288,20 +309,9 @@ void program_free_client(struct program *p)
     left_note(p);
     p->is_freeing = true;
     write_free(p);
-    sets_free(p);
-    for (size_t i = p->client_count; i-- > 0;)
-        hf_client_free(p->clients[i]);
-    p->is_freeing = false;
-    give_all_back(p);
-    if (p->bytes != 0)
-        sim_fail(p->sim, "leak", "%s keeps %zu bytes of its client",
-                 process_name(p->process), p->bytes);
+    free_clients(p);
     write_plain(p, HISTORY_DIED);
-    free_owners(p);
-    for (struct call *c = p->calls; c; c = c->next) {
-        world_cancel(p->sim->world, &c->release);
-        c->owner = NULL;
-    }
+    forget_owners(p);
     process_enter(before);
 }
 
@@ -310,18 +320,24 @@ static void on_turn(void *ctx)
     program_watch(ctx);
 }
 
-struct program *program_new(struct sim *sim, int64_t index)
+static void open_process(struct program *p)
 {
-    const struct plan_program *plan = &sim->plan->programs[index];
-    struct program *p = must_alloc(sizeof *p);
+    const struct plan_program *plan = &p->sim->plan->programs[p->index];
     char name[16];
 
-    *p = (struct program){.sim = sim, .index = index};
-    p->mem = (struct hf_mem){resize, p};
-    (void)snprintf(name, sizeof name, "c%d", (int)index + 1);
+    (void)snprintf(name, sizeof name, "c%d", (int)p->index + 1);
     p->process =
-        process_new(sim->world, name, plan->offset_ms * 1000, (int)plan->ppm);
+        process_new(p->sim->world, name, plan->offset_ms * 1000, (int)p->ppm);
     process_on_turn(p->process, on_turn, p);
+}
+
+struct program *program_new(struct sim *sim, int64_t index)
+{
+    struct program *p = must_alloc(sizeof *p);
+
+    *p = (struct program){.sim = sim, .index = index, .ppm = sim->plan->programs[index].ppm};
+    p->mem = (struct hf_mem){resize, p};
+    open_process(p);
     program_open_client(p);
     return p;
 }
@@ -437,9 +453,12 @@ static bool has_queues(const struct program *p)
 /* Is the output of a connection full? */
 static bool waits_for_space(const struct program *p)
 {
-    const struct hf_list *servers = &p->client->router->servers;
+    const struct hf_list *servers;
 
-    for (const struct hf_list *l = servers->next; l != servers && !p->is_freeing;
+    if (p->is_freeing)
+        return false;
+    servers = &p->client->router->servers;
+    for (const struct hf_list *l = servers->next; l != servers;
          l = l->next)
         if (!hf_space_queue_is_empty(
                 &HF_OWNER_OF(l, struct hf_server, node)->link->space_queue))
@@ -452,6 +471,10 @@ void program_watch(struct program *p)
 {
     struct process *before = process_enter(p->process);
 
+    if (p->is_dead || p->is_in_turn) {
+        process_enter(before);
+        return;
+    }
     if (waits_for_space(p))
         effects_note(p->sim, EFFECT_FULL_OUTPUT);
 
@@ -516,6 +539,7 @@ static void set_rate(struct program *p, int64_t ppm)
     struct history_event e = program_event(p, HISTORY_CLOCK);
 
     e.ppm = ppm;
+    p->ppm = ppm;
     process_set_rate(p->process, (int)ppm);
     sim_write(p->sim, &e);
     program_watch(p);
@@ -527,7 +551,7 @@ static void on_recover(void *ctx)
 {
     struct program *p = ctx;
 
-    if (process_is_suspended(p->process) || p->is_closing || p->leaving > 0) {
+    if (PROGRAM_IS_BUSY(p)) {
         world_after(p->sim->world, &p->recover, RETRY_US);
         return;
     }
@@ -543,4 +567,109 @@ void program_set_rate(struct program *p, int64_t ppm, int64_t for_ms,
     p->recover.ctx = p;
     if (is_beyond)
         world_after(p->sim->world, &p->recover, for_ms * 1000);
+}
+
+/* ---- kill -9 ---- */
+
+static void on_return(void *ctx)
+{
+    struct program *p = ctx;
+
+    open_process(p);
+    site_link_program(p->sim->site, p);
+    p->is_dead = false;
+    program_open_client(p);
+    program_set_all(p);
+}
+
+static bool has_work(const struct program *p)
+{
+    for (const struct owner *o = p->owners; o; o = o->next)
+        if (o->count > 0 || o->under_way > 0)
+            return true;
+    return false;
+}
+
+/* Its memory is gone with it: what frees it here is not heard of. */
+static void on_kill(void *ctx)
+{
+    struct program *p = ctx;
+    struct process *before;
+
+    if (PROGRAM_IS_BUSY(p)) {
+        world_after(p->sim->world, &p->kill, RETRY_US);
+        return;
+    }
+    if (has_work(p))
+        effects_note(p->sim, EFFECT_DIED);
+    left_note(p);
+    write_plain(p, HISTORY_DIED);
+    process_before_write(p->process, NULL, NULL);
+    p->stall_callback_ms = 0;
+    process_die(p->process);
+    before = process_enter(p->process);
+    p->is_dead = p->is_freeing = true;
+    p->sim->muted = p->index + 1;
+    free_clients(p);
+    forget_owners(p);
+    p->sim->muted = 0;
+    process_enter(before);
+    p->kill.happen = on_return;
+    world_after(p->sim->world, &p->kill, p->dead_ms * 1000);
+}
+
+/* One death at a time. */
+void program_kill(struct program *p, int64_t for_ms)
+{
+    if (p->kill.place)
+        return;
+    p->dead_ms = for_ms;
+    p->kill = (struct event){.happen = on_kill, .ctx = p};
+    world_after(p->sim->world, &p->kill, 0);
+}
+
+/* ---- stopped within a turn ---- */
+
+static void stop_here(struct program *p, int64_t ms, int effect)
+{
+    struct world *world = p->sim->world;
+
+    if (PROGRAM_IS_BUSY(p))
+        return;
+    effects_note(p->sim, effect);
+    write_plain(p, HISTORY_STOP);
+    process_suspend(p->process);
+    p->is_in_turn = true;
+    world_run(world, world_now_us(world) + ms * 1000);
+    p->is_in_turn = false;
+    process_resume(p->process);
+    write_plain(p, HISTORY_GO);
+}
+
+static void on_write(void *ctx)
+{
+    struct program *p = ctx;
+
+    stop_here(p, p->stall_ms, EFFECT_LATE_WRITE);
+}
+
+void program_stall_callback(struct program *p)
+{
+    int64_t ms = p->stall_callback_ms;
+
+    p->stall_callback_ms = 0;
+    if (ms > 0)
+        stop_here(p, ms, EFFECT_LONG_CALLBACK);
+}
+
+void program_stall(struct program *p, int64_t for_ms, bool in_callback)
+{
+    if (PROGRAM_IS_BUSY(p))
+        return;
+    if (in_callback) {
+        p->stall_callback_ms = for_ms;
+        return;
+    }
+    p->stall_ms = for_ms;
+    process_before_write(p->process, on_write, p);
 }

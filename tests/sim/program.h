@@ -55,10 +55,17 @@ bool program_asks_within(const struct program *p, const struct owner *o,
 /* program_suspend   - for so long.
  * program_set_rate  - of its clock; if that is beyond what is assumed, for so
  *                     long, else for good.
+ * program_kill      - as by kill -9; so much later it begins anew, with another client.
+ * program_stall     - it is stopped for so long before its next write; or when its next
+ *                     callback returns.
+ * program_stall_callback - called there.
  * program_starve    - its n-th allocation from now fails. program_feed: none does. */
 void program_suspend(struct program *p, int64_t for_ms);
 void program_set_rate(struct program *p, int64_t ppm, int64_t for_ms,
                       bool is_beyond);
+void program_kill(struct program *p, int64_t for_ms);
+void program_stall(struct program *p, int64_t for_ms, bool in_callback);
+void program_stall_callback(struct program *p);
 void program_starve(struct program *p, int64_t nth);
 void program_feed(struct program *p);
 

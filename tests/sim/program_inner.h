@@ -15,10 +15,16 @@ struct freed {
     size_t size;
 };
 
+/* Killed, closing or stopped: nothing of it runs, or a call blocks. */
+#define PROGRAM_IS_BUSY(p)                                                              \
+    ((p)->is_dead || (p)->is_closing || (p)->is_freeing || (p)->leaving > 0 ||          \
+     process_is_suspended((p)->process))
+
 struct program {
     struct sim *sim;
     int64_t index;
     struct process *process;
+    int64_t ppm; /* the rate of its clock */
     struct hf_client *client; /* the first one */
     struct hf_client *clients[PLAN_MEMBERS_MAX]; /* of independent servers, one of each */
     size_t client_count;
@@ -29,7 +35,11 @@ struct program {
     size_t leaving; /* candidates */
     struct owner *owners; /* of this client */
     struct call *calls;   /* all that there ever were */
-    struct event resume, recover;
+    struct event resume, recover, kill;
+    bool is_dead;      /* killed, and not there again */
+    int64_t dead_ms;   /* for so long */
+    bool is_in_turn;   /* it is stopped within one: its loop is locked */
+    int64_t stall_ms, stall_callback_ms; /* 0: it is not to be stopped */
     bool is_closing, is_freeing;
     int64_t close_ms;  /* -1: it is freed without */
     int64_t starve_in; /* allocations; 0: none fails */

@@ -25,6 +25,7 @@ struct sim {
     uint64_t call_count;
     struct left *left; /* by_owner.c */
     bool is_ending; /* nothing new is asked for */
+    int64_t muted; /* of this client, which has been killed, no line is written; 0 */
     struct sim_permit *permits; /* witness_permit.c */
     size_t permit_count, permit_room;
 };

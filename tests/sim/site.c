@@ -151,19 +151,23 @@ struct link *site_link(const struct site *site, const struct program *p,
     return network_link(site->sim->world, program_process(p), s->listener);
 }
 
-void site_link_all(struct site *site)
+void site_link_program(struct site *site, struct program *p)
 {
     struct link_shape shape = site_shape(site);
 
-    for (size_t i = 0; i < site->count; i++)
-        for (size_t j = 0; j < site->sim->plan->program_count; j++) {
-            struct link *link =
-                site_link(site, site->sim->programs[j], site->servers[i]);
+    for (size_t i = 0; i < site->count; i++) {
+        struct link *link = site_link(site, p, site->servers[i]);
 
-            link_set_shape(link, TO_SERVER, &shape);
-            link_set_shape(link, TO_CLIENT, &shape);
-            link_keep_alive(link, site->sim->plan->head.keeps_alive);
-        }
+        link_set_shape(link, TO_SERVER, &shape);
+        link_set_shape(link, TO_CLIENT, &shape);
+        link_keep_alive(link, site->sim->plan->head.keeps_alive);
+    }
+}
+
+void site_link_all(struct site *site)
+{
+    for (size_t j = 0; j < site->sim->plan->program_count; j++)
+        site_link_program(site, site->sim->programs[j]);
 }
 
 void site_forbid(struct site *site, const char *acl)

@@ -49,6 +49,7 @@ struct site {
 struct site *site_new(struct sim *sim);
 void site_free(struct site *site);
 void site_link_all(struct site *site);
+void site_link_program(struct site *site, struct program *p);
 void site_forbid(struct site *site, const char *acl);
 void site_url(const struct site *site, int64_t program, size_t index, char *dst,
               size_t size);

@@ -268,6 +268,37 @@ START_TEST(of_a_process_that_died_the_server_hears_the_end)
 }
 END_TEST
 
+static void stop_for_3_s(void *ctx)
+{
+    struct program *p = ctx;
+
+    process_suspend(p->process);
+    kit_run(3 * SECOND);
+    process_resume(p->process);
+}
+
+START_TEST(a_process_may_be_stopped_before_it_writes)
+{
+    struct program p;
+    int64_t before_us;
+
+    kit_begin(1);
+    program_start(&p, "c1", URL, 0);
+    ask_acquire(&p, 0);
+    kit_run(SECOND);
+    ck_assert_uint_eq(p.ended, 1);
+    process_before_write(p.process, stop_for_3_s, &p);
+    before_us = world_now_us(world);
+    ask_acquire(&p, 0);
+    kit_run(SECOND);
+    ck_assert_uint_eq(p.ended, 2);
+    ck_assert_int_eq(p.status, HF_OK);
+    ck_assert_int_ge(world_now_us(world) - before_us, 3 * SECOND);
+    program_free(&p);
+    kit_end();
+}
+END_TEST
+
 static TCase *faults_case(void)
 {
     TCase *t = tcase_create("faults");
@@ -286,6 +317,7 @@ static TCase *faults_case(void)
     tcase_add_loop_test(t, a_half_open_connection_costs_the_lock_in_time, 0, 2);
     tcase_add_test(t, a_server_that_dies_is_connected_to_again);
     tcase_add_test(t, a_suspended_process_learns_of_its_loss_when_it_goes_on);
+    tcase_add_test(t, a_process_may_be_stopped_before_it_writes);
     tcase_add_test(t, of_a_process_that_died_the_server_hears_the_end);
     return t;
 }

@@ -337,6 +337,16 @@ static void starve(struct trouble *t)
     program_starve(program_of(t), t->fault->n);
 }
 
+static void kill_program(struct trouble *t)
+{
+    program_kill(program_of(t), t->fault->for_ms);
+}
+
+static void stall(struct trouble *t)
+{
+    program_stall(program_of(t), t->fault->for_ms, t->fault->n == 1);
+}
+
 /* ---- the table ---- */
 
 enum touches {
@@ -390,6 +400,8 @@ static const struct {
     [FAULT_OUTPUT] = {trouble_close_some, TOUCHES_SERVER, false},
     [FAULT_IDLE] = {trouble_close_some, TOUCHES_SERVER, false},
     [FAULT_DEMOTE] = {trouble_demote, TOUCHES_SHARD, false},
+    [FAULT_DIE] = {kill_program, TOUCHES_PROGRAM, true},
+    [FAULT_STALL] = {stall, TOUCHES_PROGRAM, true},
 };
 
 /* ---- lines ---- */

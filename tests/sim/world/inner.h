@@ -79,6 +79,8 @@ struct process {
     int ppm;
     int64_t since_us;           /* true time when its rate was last set, */
     int64_t clock_us;           /* and what its clock showed then */
+    void (*before_write)(void *ctx);
+    void *before_write_ctx;
     void (*on_turn)(void *ctx);
     void *on_turn_ctx;
 };

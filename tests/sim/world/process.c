@@ -46,6 +46,12 @@ void process_on_turn(struct process *p, void (*fn)(void *ctx), void *ctx)
     p->on_turn_ctx = ctx;
 }
 
+void process_before_write(struct process *p, void (*fn)(void *ctx), void *ctx)
+{
+    p->before_write = fn;
+    p->before_write_ctx = ctx;
+}
+
 const char *process_name(const struct process *p)
 {
     return p->name;

@@ -68,12 +68,24 @@ long hf_socket_read(int fd, void *ptr, size_t room)
     return in->has_ended ? HF_SOCKET_EOF : 0;
 }
 
+/* What is called may run the world; the process comes back to its write. */
+static void wait_before_write(struct process *p)
+{
+    void (*fn)(void *ctx) = p->before_write;
+
+    p->before_write = NULL;
+    if (fn)
+        fn(p->before_write_ctx);
+}
+
 long hf_socket_write(int fd, const void *ptr, size_t len)
 {
     struct connection *c = connection_of(fd);
-    size_t room = connection_room(c);
+    size_t room;
 
     process_owns(the_world->current);
+    wait_before_write(the_world->current);
+    room = connection_room(c);
     if (c->state == BROKEN)
         return -c->error;
     if (len > room)

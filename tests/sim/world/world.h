@@ -115,6 +115,10 @@ void process_call(struct process *process, void (*fn)(void *ctx), void *ctx);
  *                   turn. It may call what does not block. */
 void process_on_turn(struct process *process, void (*fn)(void *ctx), void *ctx);
 
+/* process_before_write - `fn` is called once, in this process, before the next bytes that
+ * it writes to a connection; it may run the world. NULL: it is not called. */
+void process_before_write(struct process *process, void (*fn)(void *ctx), void *ctx);
+
 /* process_clock_us - what its clock shows.
  * process_true_us  - the first moment at which its clock shows that much, if its
  *                    rate stays what it is.
