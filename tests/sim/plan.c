@@ -383,6 +383,7 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_DEMOTE] = {0, 255, 100, 10000},
     [FAULT_DIE] = {0, 0, 1, 20000},
     [FAULT_STALL] = {0, 1, 1, 10000},
+    [FAULT_SERVER_CLOCK] = {-PLAN_STEP_MAX_MS, PLAN_STEP_MAX_MS, 0, 0},
 };
 
 bool plan_lasts(int64_t trouble)
@@ -614,6 +615,7 @@ void plan_draw(struct plan *plan, uint64_t seed)
     plan_draw_rarest(plan, seed);
     plan_world_last(plan, seed);
     plan_family_last(plan, seed);
+    plan_draw_clocks(plan, seed);
     plan_mild_last(plan, seed);
     plan_rename(plan, seed);
     hurry_replicas(plan);

@@ -193,10 +193,14 @@ enum plan_trouble {
     FAULT_DIE,   /* kill -9; for_ms later it begins anew */
     FAULT_STALL, /* its next write to a server, or (n 1) its next return from a callback,
                     takes for_ms: it is stopped there, in the middle of a turn */
+    /* of a server; drawn by plan_draw_clocks alone */
+    FAULT_SERVER_CLOCK, /* its clock is set forward by n ms, or back */
     TROUBLES
 };
 #define TROUBLES_COMMON FAULT_DENY
 #define TROUBLES_RARE FAULT_DIE
+#define TROUBLES_RAREST FAULT_SERVER_CLOCK
+#define PLAN_STEP_MAX_MS 20000
 
 #define PLAN_ACL_SUBSCRIBE 1
 #define PLAN_ACL_KILL 2
@@ -273,9 +277,11 @@ void plan_draw(struct plan *plan, uint64_t seed);
 
 /* plan_draw_rare - faults from FAULT_DENY on, beside those that are drawn.
  * plan_draw_rarest - faults from FAULT_DIE on, by a stream of their own.
+ * plan_draw_clocks - FAULT_SERVER_CLOCK, likewise.
  * plan_add_fault - one fault more, of this kind, near an operation or a fault. */
 void plan_draw_rare(struct plan *plan, uint64_t seed);
 void plan_draw_rarest(struct plan *plan, uint64_t seed);
+void plan_draw_clocks(struct plan *plan, uint64_t seed);
 void plan_add_fault(struct plan *plan, int64_t trouble, uint64_t *dice);
 
 /* plan_is_clear  - has the plan of this seed no faults, in place of some?

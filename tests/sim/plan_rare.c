@@ -198,6 +198,39 @@ void plan_draw_rarest(struct plan *plan, uint64_t seed)
         !draw_one_in(&dice, RAREST_ONE_IN))
         return;
     for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--)
-        plan_add_fault(plan, draw_between(&dice, TROUBLES_RARE, TROUBLES - 1), &dice);
+        plan_add_fault(plan, draw_between(&dice, TROUBLES_RARE, TROUBLES_RAREST - 1), &dice);
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+}
+
+/* ---- clocks of servers ---- */
+
+/* Of locks that have nothing but a TTL: the times of a queue, of answers that are kept, and
+ * of tokens that outlive their counter are those of the server's clock (A1). */
+static bool is_by_ttl(const struct plan *plan, int64_t lock)
+{
+    return !plan_has_queue(plan, lock) && !plan_has_permits(plan, lock) &&
+           !(plan->head.retains_tokens && plan->locks[lock].has_tokens) &&
+           plan_family(plan, lock) != FAMILY_FENCED;
+}
+
+#define CLOCKS_ONE_IN 8
+
+/* With replicas, the time of WAIT is also one of the server's clock. */
+void plan_draw_clocks(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "clocks of servers");
+    int64_t count = draw_between(&dice, 1, 3);
+
+    if (!may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE || has_sets() ||
+        plan->head.replicas != 0 || !draw_one_in(&dice, CLOCKS_ONE_IN))
+        return;
+    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++)
+        if (!is_by_ttl(plan, i))
+            return;
+    for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--) {
+        plan_add_fault(plan, FAULT_SERVER_CLOCK, &dice);
+        if (draw_one_in(&dice, 2))
+            plan->faults[plan->fault_count - 1].server = draw_below(&dice, plan->head.masters);
+    }
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }

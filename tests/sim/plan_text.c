@@ -81,6 +81,7 @@ static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_DEMOTE] = "demote",
     [FAULT_DIE] = "die",
     [FAULT_STALL] = "stall",
+    [FAULT_SERVER_CLOCK] = "server_clock",
 };
 
 const char *plan_trouble_name(int64_t trouble)

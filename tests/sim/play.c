@@ -390,6 +390,17 @@ static void outlast_places(struct sim *sim)
     }
 }
 
+/* What was held when a server's clock was set back ends so much later. */
+static int64_t steps_back_ms(const struct plan *plan)
+{
+    int64_t ms = 0;
+
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_SERVER_CLOCK && plan->faults[i].n < 0)
+            ms -= plan->faults[i].n;
+    return ms;
+}
+
 /* A hold whose release failed ends with its TTL (lock.h). But a reader's field
  * stands in one hash with that of its owner's write hold, whose renewals keep
  * both: then that TTL begins only now. */
@@ -399,7 +410,7 @@ static void end(struct sim *sim)
 
     become_quiet(sim, &b);
     give_everything_up(sim);
-    run_for(sim, leases_last_ms(sim->plan));
+    run_for(sim, leases_last_ms(sim->plan) + steps_back_ms(sim->plan));
     outlast_places(sim);
     site_keys(sim->site);
     sim->result->simulated_us = world_now_us(sim->world) - WORLD_BEGIN_US;

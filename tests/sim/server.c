@@ -16,7 +16,7 @@ struct server_conn {
 
 struct model *server_turn(struct server *s)
 {
-    model_set_time(s->model, world_now_us(s->sim->world));
+    model_set_time(s->model, world_now_us(s->sim->world) + s->witness.ahead_us);
     return s->model;
 }
 
@@ -28,7 +28,7 @@ void server_done(struct server *s)
     if (next_us == INT64_MAX)
         world_cancel(s->sim->world, &s->tick);
     else
-        world_at(s->sim->world, &s->tick, next_us);
+        world_at(s->sim->world, &s->tick, next_us - s->witness.ahead_us);
 }
 
 static void on_tick(void *ctx)
@@ -354,5 +354,16 @@ void server_freeze(struct server *s, bool is_frozen)
         model_freeze(server_turn(s));
     else
         model_continue(server_turn(s));
+    server_done(s);
+}
+
+void server_set_clock(struct server *s, int64_t step_us)
+{
+    struct history_event e = sim_event(s->sim, 's', s->number, HISTORY_CLOCK);
+
+    e.step_us = step_us;
+    sim_write(s->sim, &e);
+    witness_set_clock(&s->witness, step_us);
+    (void)server_turn(s);
     server_done(s);
 }

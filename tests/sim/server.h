@@ -47,6 +47,9 @@ void server_take_down(struct server *s);
 void server_bring_up(struct server *s, bool with_data);
 void server_freeze(struct server *s, bool is_frozen);
 
+/* server_set_clock - forward by so much, or back. */
+void server_set_clock(struct server *s, int64_t step_us);
+
 /* server_follow   - it becomes a replica of `master`, with what that has now.
  * server_unfollow - of nobody any more.
  * server_follows  - is it a replica of that one?

@@ -211,6 +211,15 @@ static void lag(struct trouble *t)
         server_set_lag(s, t->is_on ? -1 : t->sim->plan->head.lag_us);
 }
 
+static void set_server_clock(struct trouble *t)
+{
+    struct server *s = server_of(t);
+
+    if (witness_has_holds(&s->witness))
+        effects_note(t->sim, EFFECT_CLOCK_SET);
+    server_set_clock(s, t->fault->n * 1000);
+}
+
 /* ---- keys ---- */
 
 static bool is_permit(const struct trouble *t)
@@ -402,6 +411,7 @@ static const struct {
     [FAULT_DEMOTE] = {trouble_demote, TOUCHES_SHARD, false},
     [FAULT_DIE] = {kill_program, TOUCHES_PROGRAM, true},
     [FAULT_STALL] = {stall, TOUCHES_PROGRAM, true},
+    [FAULT_SERVER_CLOCK] = {set_server_clock, TOUCHES_SERVER, false},
 };
 
 /* ---- lines ---- */

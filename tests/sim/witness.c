@@ -205,6 +205,28 @@ bool witness_holds(const struct witness *w, size_t lock, const char *field)
     return false;
 }
 
+void witness_set_clock(struct witness *w, int64_t step_us)
+{
+    w->ahead_us += step_us;
+    for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
+        for (size_t i = 0; i < w->locks[lock].count; i++) {
+            struct witness_hold *h = &w->locks[lock].holds[i];
+
+            if (h->until_us == HISTORY_NEVER)
+                continue;
+            h->until_us -= step_us;
+            write_held(w, lock, h, HISTORY_BY_OTHER);
+        }
+}
+
+bool witness_has_holds(const struct witness *w)
+{
+    for (size_t i = 0; i < w->sim->plan->lock_count; i++)
+        if (w->locks[i].count > 0)
+            return true;
+    return false;
+}
+
 bool witness_is_free(const struct witness *w, size_t lock, int64_t since_us)
 {
     return w->locks[lock].count == 0 && w->locks[lock].changed_us <= since_us;
@@ -250,9 +272,10 @@ void witness_free_rest(struct witness *w, size_t lock, enum history_why why)
     w->locks[lock].count = left;
 }
 
-static int64_t until_of(const struct model_key *key)
+/* In true time, if the server's clock is not set meanwhile. */
+static int64_t until_of(const struct witness *w, const struct model_key *key)
 {
-    return key->expires_ms < 0 ? HISTORY_NEVER : key->expires_ms * 1000;
+    return key->expires_ms < 0 ? HISTORY_NEVER : key->expires_ms * 1000 - w->ahead_us;
 }
 
 int64_t witness_number(struct model_text value)
@@ -301,11 +324,11 @@ static void see(struct witness *w, size_t lock, const struct model_change *c,
     if (!h)
         h = hold_new(w, lock, field);
     by = by_whom(w, lock, c, field, h->count != witness_number(value));
-    if (h->count == witness_number(value) && h->until_us == until_of(key) &&
+    if (h->count == witness_number(value) && h->until_us == until_of(w, key) &&
         by != HISTORY_BY_ACQUIRE) /* one that is repeated is a grant, too */
         return;
     h->count = witness_number(value);
-    h->until_us = until_of(key);
+    h->until_us = until_of(w, key);
     write_held(w, lock, h, by);
 }
 
@@ -480,7 +503,7 @@ static void look_at_hold_key(struct witness *w, struct model *m, size_t lock,
         witness_number(value) != number)
         return;
     h->count = number;
-    h->until_us = until_of(&key);
+    h->until_us = until_of(w, &key);
     write_held(w, lock, h, by);
 }
 

@@ -31,6 +31,7 @@ struct witness {
     struct sim *sim;
     int64_t server;             /* its number: s1 is 1 */
     struct model *model;
+    int64_t ahead_us;           /* of true time: the server's clock */
     enum history_why owner_why; /* what a change by the server's owner means */
     bool is_moving;             /* keys go to another node: nothing is forgotten */
     bool is_replaced;           /* a master that serves on beside its successor:
@@ -70,6 +71,12 @@ void witness_free(struct witness *w);
 
 /* witness_holds - is there this hold, by a field of the lock? */
 bool witness_holds(const struct witness *w, size_t lock, const char *field);
+
+/* witness_set_clock - the server's clock is set: its holds end at another time. */
+void witness_set_clock(struct witness *w, int64_t step_us);
+
+/* witness_has_holds - has anybody a lock there? */
+bool witness_has_holds(const struct witness *w);
 
 /* witness_is_free - has nobody held the lock since that time? */
 bool witness_is_free(const struct witness *w, size_t lock, int64_t since_us);
