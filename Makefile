@@ -5,6 +5,7 @@
 #
 # CC CFLAGS LDFLAGS PREFIX DESTDIR are the user's; ours are appended.
 #   SANITIZE=address,undefined or thread   EVENTS=epoll or poll   BUILD=folder
+#   ASSERTS=yes (the default with SANITIZE): the code checks its own rules
 #   TLS=yes (by OpenSSL; the default where that is installed) or no
 #   WERROR=-Werror makes warnings errors, as make check does
 #   V=1 shows the commands
@@ -16,7 +17,8 @@ comma   := ,
 hash    := \#
 
 include mk/tls.mk
-BUILD   ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if \
+ASSERTS ?= $(if $(SANITIZE),yes,no)
+BUILD   ?= build$(if $(filter yes,$(ASSERTS)),$(if $(SANITIZE),,-asserts))$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if \
            $(filter poll,$(EVENTS)),-poll)$(if \
            $(filter no-yes,$(TLS)-$(HAS_TLS)),-notls)
 VERSION := 0.1.0
@@ -28,7 +30,8 @@ SAN  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
         -fno-omit-frame-pointer)
 OURS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) -fvisibility=hidden -fPIC \
         -fno-semantic-interposition -pthread \
-        -MMD -MP -DHF_VERSION='"$(VERSION)"' $(SAN)
+        -MMD -MP -DHF_VERSION='"$(VERSION)"' $(SAN) \
+        $(if $(filter yes,$(ASSERTS)),-DHF_ASSERTS)
 # Warnings stand in front of the user's flags, so that -Wno-error and the like
 # count.
 COMPILE = $(CC) $(WARN) $(WERROR) $(CFLAGS) $(OURS)

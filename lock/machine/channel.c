@@ -2,12 +2,34 @@
 #include "lock/machine/channel.h"
 
 #include "lock/machine/moment.h"
+#include "net/base/assert.h"
 
 /* Our clock rounds down to a millisecond, so to wait for one at least takes
  * two. Redisson asks 0.7 ms after a release. */
 #define START_SLACK_MS 1
 /* Of the releases after WAIT_UNUSED_MAX, one in so many gives way. */
 #define UNUSED_BEAT 16
+
+/* ---- the facts ---- */
+
+/* TURN-1: early messages are of the time while a release of ours is under way. */
+static bool are_turns_ok(const struct hf_channel *channel)
+{
+    return channel->owed <= WAIT_FEW && channel->credit <= WAIT_FEW &&
+           channel->owed <= channel->others &&
+           (channel->early == 0 || channel->releases > 0);
+}
+
+/* TURN-2 */
+static bool is_crowd_ok(const struct hf_channel *channel)
+{
+    return channel->crowd == 0 || channel->crowd > WAIT_FEW;
+}
+
+static bool channel_ok(const struct hf_channel *channel)
+{
+    return are_turns_ok(channel) && is_crowd_ok(channel);
+}
 
 /* ---- whose turn it is ---- */
 
@@ -27,6 +49,7 @@ int64_t hf_channel_turn_ms(const struct hf_channel *channel, int64_t now_ms)
 /* TURN-2. xorshift: it need not be unpredictable. */
 int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms)
 {
+    HF_ASSERT(channel->crowd > 0 && channel->dice != 0);
     channel->dice ^= channel->dice << 13;
     channel->dice ^= channel->dice >> 17;
     channel->dice ^= channel->dice << 5;
@@ -89,6 +112,7 @@ bool hf_channel_heard(struct hf_channel *channel, int64_t now_ms,
     } else {
         turn_passed(channel, now_ms);
     }
+    HF_ASSERT(channel_ok(channel));
     return true;
 }
 
@@ -133,6 +157,7 @@ static void owe(struct hf_channel *channel, uint32_t others)
 void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
                          int64_t heard, bool is_heard_by_us)
 {
+    HF_ASSERT(channel->releases > 0);
     channel->releases--;
     expect_echo(channel, heard > 0 && is_heard_by_us);
     if (heard < 0)
@@ -141,4 +166,5 @@ void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
     channel->crowd = heard > WAIT_FEW ? (uint32_t)heard : 0;
     channel->is_counted = true;
     owe(channel, (uint32_t)later(heard - is_heard_by_us, 0));
+    HF_ASSERT(channel_ok(channel));
 }

@@ -3,6 +3,7 @@
 
 #include "lock/machine/claims.h"
 #include "lock/machine/moment.h"
+#include "net/base/assert.h"
 
 int64_t hf_claims_drift_ms(int64_t lease_ms)
 {
@@ -39,6 +40,47 @@ static void find_end(struct hf_claims *c)
         claim(c, c->asked[i].since_ms, c->asked[i].lease_ms);
     for (int i = 0; i < CLAIM_UNKNOWNS; i++)
         claim(c, c->unknown[i].since_ms, c->unknown[i].lease_ms);
+}
+
+/* ---- the facts ---- */
+
+static bool is_asked_ok(const struct hf_claims *c, const struct hf_claim_asked *asked)
+{
+    return asked->lease_ms >= 0 && asked->step <= c->step;
+}
+
+static bool is_unknown_ok(const struct hf_claims *c, const struct hf_claim_unknown *u)
+{
+    return u->lease_ms >= 0 && u->step <= c->step &&
+           (u->lease_ms == 0 || u->stream != 0);
+}
+
+static bool were_commands_ok(const struct hf_claims *c)
+{
+    bool is_ok = c->answered_step <= c->step && c->look_step <= c->step;
+
+    for (int i = 0; i < CLAIM_BYS; i++)
+        is_ok = is_ok && is_asked_ok(c, &c->asked[i]);
+    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+        is_ok = is_ok && is_unknown_ok(c, &c->unknown[i]);
+    return is_ok;
+}
+
+/* CLAIM-2: no claim ends before end_ms, and one ends then. */
+static bool is_end_ok(const struct hf_claims *c)
+{
+    struct hf_claims again = *c;
+
+    find_end(&again);
+    return c->answered_ms == 0
+               ? c->end_ms == INT64_MIN && c->proved_ms == INT64_MIN
+               : c->end_ms == again.end_ms && c->shortest_ms > 0 &&
+                     c->proved_ms != INT64_MIN;
+}
+
+static bool claims_ok(const struct hf_claims *c)
+{
+    return were_commands_ok(c) && is_end_ok(c);
 }
 
 /* ---- claims whose execution nobody knows of ---- */
@@ -91,8 +133,10 @@ static void settle(struct hf_claims *c, uint32_t asked_step, uint64_t stream)
 void hf_claims_ask(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
                   int64_t lease_ms)
 {
+    HF_ASSERT(c->asked[by].lease_ms == 0 && lease_ms > 0);
     c->asked[by] = (struct hf_claim_asked){now_ms, lease_ms, ++c->step};
     find_end(c);
+    HF_ASSERT(claims_ok(c));
 }
 
 /* Was the command that was answered last certainly executed before this one,
@@ -138,6 +182,7 @@ void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
     if (how->stray != 0 && how->stray != how->stream)
         note_unknown(c, asked.since_ms, asked.lease_ms, how->stray);
     find_end(c);
+    HF_ASSERT(claims_ok(c));
 }
 
 void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
@@ -154,12 +199,14 @@ void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
         note_unknown(c, asked.since_ms, asked.lease_ms,
                      is_scattered ? HF_STREAM_MANY : how->stream);
     find_end(c);
+    HF_ASSERT(claims_ok(c));
 }
 
 void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by)
 {
     c->asked[by].lease_ms = 0;
     find_end(c);
+    HF_ASSERT(claims_ok(c));
 }
 
 /* ---- looks ---- */
@@ -175,6 +222,8 @@ void hf_claims_looked(struct hf_claims *c, const struct hf_sending *how,
     struct hf_claim_asked look = {how->sent_ms, earlier(ttl_ms, c->set_ms),
                                   c->look_step};
 
+    HF_ASSERT(ttl_ms > 0 && c->set_ms > 0);
     prove(c, &look, how);
     find_end(c);
+    HF_ASSERT(claims_ok(c));
 }

@@ -1,8 +1,8 @@
 /* The life of a lease. Rules and diagram in lease.h. */
-#include <assert.h>
 
 #include "lock/machine/lease.h"
 #include "lock/machine/moment.h"
+#include "net/base/assert.h"
 
 /* Renewals that fall due within one sixteenth of a third go out together. */
 #define TICKS 16
@@ -25,10 +25,39 @@ void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
     hf_claims_init(&l->claims);
 }
 
+/* LEASE-4: a loss has a reason, and nothing else has one. */
+static bool is_loss_ok(const struct hf_lease *l)
+{
+    return l->state == LEASE_LOST
+               ? l->reason >= HF_LOST_DELETED && l->reason <= HF_LOST_CLOSED
+               : l->reason == 0;
+}
+
+/* LEASE-2, LEASE-3: while it is held, a claim of a renewal is one that is under way. A
+ * renewal that a release or a loss leaves behind ends no more. */
+static bool is_renewal_ok(const struct hf_lease *l)
+{
+    return l->count >= 0 &&
+           (l->is_renewing || l->state != LEASE_HELD ||
+            l->claims.asked[CLAIM_BY_RENEWAL].lease_ms == 0);
+}
+
+/* LEASE-7: without the last answer the hold ends no later, and is proved no later. */
+static bool is_doubt_ok(const struct hf_lease *l)
+{
+    return l->proved_before_ms <= l->claims.proved_ms &&
+           (l->doubt_ms == HF_NEVER || l->claims.answered_ms > 0);
+}
+
+static bool lease_ok(const struct hf_lease *l)
+{
+    return is_loss_ok(l) && is_renewal_ok(l) && is_doubt_ok(l);
+}
+
 /* All that writes the state. */
 static void go(struct hf_lease *l, enum hf_lease_state state)
 {
-    assert(l->state != LEASE_LOST); /* LEASE-4 */
+    HF_ASSERT(l->state != LEASE_LOST); /* LEASE-4 */
     l->state = state;
 }
 
@@ -77,6 +106,7 @@ void hf_lease_ask(struct hf_lease *l, int64_t now_ms, int64_t lease_ms)
 {
     hf_claims_ask(&l->claims, CLAIM_BY_CALL, now_ms, lease_ms);
     renew_in_time(l);
+    HF_ASSERT(lease_ok(l));
 }
 
 void hf_lease_granted(struct hf_lease *l, int64_t count,
@@ -99,17 +129,20 @@ void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how)
 {
     hf_claims_unknown(&l->claims, CLAIM_BY_CALL, how);
     renew_in_time(l);
+    HF_ASSERT(lease_ok(l));
 }
 
 void hf_lease_refused(struct hf_lease *l)
 {
     hf_claims_refused(&l->claims, CLAIM_BY_CALL);
+    HF_ASSERT(lease_ok(l));
 }
 
 void hf_lease_release(struct hf_lease *l)
 {
-    assert(l->state == LEASE_HELD);
+    HF_ASSERT(l->state == LEASE_HELD);
     go(l, LEASE_RELEASING);
+    HF_ASSERT(lease_ok(l));
 }
 
 /* ---- renewals ---- */
@@ -150,6 +183,7 @@ static int64_t check_ms(const struct hf_lease *l)
 
 enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
 {
+    HF_ASSERT(lease_ok(l));
     if (l->state == LEASE_LOST)
         return LEASE_DO_NOTHING;
     if (now_ms >= l->claims.end_ms)
@@ -177,6 +211,7 @@ void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how)
     note_answer(l);
     hf_claims_answered(&l->claims, CLAIM_BY_RENEWAL, how);
     renew_in_time(l);
+    HF_ASSERT(lease_ok(l));
 }
 
 void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
@@ -185,6 +220,7 @@ void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
     l->is_renewing = false;
     note_answer(l);
     hf_claims_looked(&l->claims, how, ttl_ms);
+    HF_ASSERT(lease_ok(l));
 }
 
 void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
@@ -219,6 +255,7 @@ bool hf_lease_switched(struct hf_lease *l, bool is_sudden)
 void hf_lease_rush(struct hf_lease *l, int64_t now_ms)
 {
     l->rush_ms = now_ms;
+    HF_ASSERT(lease_ok(l));
 }
 
 /* ---- its end ---- */
@@ -229,6 +266,7 @@ bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason)
         return false;
     go(l, LEASE_LOST);
     l->reason = reason;
+    HF_ASSERT(lease_ok(l));
     return true;
 }
 

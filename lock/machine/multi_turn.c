@@ -3,6 +3,7 @@
 
 #include "lock/machine/moment.h"
 #include "lock/machine/multi_turn.h"
+#include "net/base/assert.h"
 
 static uint64_t bit(uint32_t member)
 {
@@ -12,6 +13,28 @@ static uint64_t bit(uint32_t member)
 static uint64_t all(uint32_t count)
 {
     return ~UINT64_C(0) >> (HF_MULTI_MAX - count);
+}
+
+/* MULTI-1, MULTI-3: a round is in the order or begins with one member. */
+static bool is_round_ok(const struct hf_multi_turn *turn)
+{
+    return turn->first < turn->count && turn->asked < turn->count &&
+           (!turn->is_in_order || turn->first == 0);
+}
+
+/* MULTI-2, MULTI-5: it ends with all, or gives back what it has. */
+static bool is_end_ok(const struct hf_multi_turn *turn)
+{
+    return (turn->taken & ~all(turn->count)) == 0 &&
+           turn->late <= MULTI_LATE_MAX + 1 &&
+           (!turn->is_over || turn->gives_back ||
+            turn->taken == all(turn->count)) &&
+           (turn->status == HF_OK || (turn->is_over && turn->gives_back));
+}
+
+static bool multi_turn_ok(const struct hf_multi_turn *turn)
+{
+    return is_round_ok(turn) && is_end_ok(turn);
 }
 
 void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
@@ -95,6 +118,7 @@ struct hf_multi_step hf_multi_turn_next(struct hf_multi_turn *turn,
 {
     struct hf_multi_step step = {.action = MULTI_END};
 
+    HF_ASSERT(multi_turn_ok(turn));
     if (turn->gives_back && !turn->is_over && !turn->taken)
         turn->gives_back = false;
     if (is_overdue(turn, now_ms))
@@ -109,6 +133,7 @@ struct hf_multi_step hf_multi_turn_next(struct hf_multi_turn *turn,
         note_asked(turn, step.wait_ms, now_ms);
     }
     step.member = turn->asked;
+    HF_ASSERT(multi_turn_ok(turn));
     return step;
 }
 
@@ -179,6 +204,7 @@ void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
 {
     bool is_silent = is_cut_off(turn, status, now_ms);
 
+    HF_ASSERT(!turn->gives_back && !(turn->taken & bit(turn->asked)));
     note_silence(turn, is_silent, now_ms);
     if (status == HF_OK)
         took(turn, now_ms);
@@ -193,6 +219,7 @@ void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
 
 void hf_multi_turn_gave(struct hf_multi_turn *turn)
 {
+    HF_ASSERT(turn->gives_back && turn->taken & bit(turn->asked));
     turn->taken &= ~bit(turn->asked);
 }
 
@@ -200,6 +227,7 @@ void hf_multi_turn_late(struct hf_multi_turn *turn, int64_t now_ms)
 {
     bool has_time = turn->tries_once || now_ms < turn->deadline_ms;
 
+    HF_ASSERT(turn->taken == all(turn->count));
     turn->is_over = false;
     if (turn->late++ >= (turn->tries_once ? 1 : MULTI_LATE_MAX))
         end(turn, HF_E_NOREPLY);

@@ -3,6 +3,7 @@
 
 #include "lock/machine/moment.h"
 #include "lock/machine/quorum_turn.h"
+#include "net/base/assert.h"
 
 void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count)
 {
@@ -71,6 +72,37 @@ static bool are_all_free(const struct hf_quorum_turn *turn)
         if (turn->votes[i].state != VOTE_FREE)
             return false;
     return true;
+}
+
+/* ---- the facts ---- */
+
+/* QUORUM-2: only a member that is asked is in line, or has a request to cancel.
+ * QUORUM-6: a quorum that is broken asks for nothing. */
+static bool is_vote_ok(const struct hf_quorum_turn *turn, const struct hf_vote *vote)
+{
+    bool asks = turn->phase != QUORUM_BROKEN && turn->phase != QUORUM_LEAVE;
+
+    return (vote->state == VOTE_ASKED ||
+            (!vote->is_in_line && !vote->is_cancelled)) &&
+           (asks || !vote->is_due);
+}
+
+static bool are_votes_ok(const struct hf_quorum_turn *turn)
+{
+    bool is_ok = turn->phase != QUORUM_IDLE || are_all_free(turn);
+
+    for (uint32_t i = 0; i < turn->count; i++)
+        is_ok = is_ok && is_vote_ok(turn, &turn->votes[i]);
+    return is_ok;
+}
+
+/* QUORUM-1, QUORUM-9: what is held has a majority of votes. */
+static bool quorum_turn_ok(const struct hf_quorum_turn *turn)
+{
+    return turn->needed == turn->count / 2 + 1 && turn->first < turn->count &&
+           (turn->phase != QUORUM_HELD ||
+            hf_quorum_turn_votes(turn) >= turn->needed) &&
+           are_votes_ok(turn);
 }
 
 /* ---- rounds ---- */
@@ -391,6 +423,7 @@ struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn,
 {
     struct hf_quorum_step step = {QUORUM_REST, 0, 0};
 
+    HF_ASSERT(quorum_turn_ok(turn));
     go_on(turn, now_ms);
     if (has_most(turn))
         return (struct hf_quorum_step){QUORUM_COUNT, 0, 0};
@@ -444,6 +477,7 @@ void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
 
 void hf_quorum_turn_release(struct hf_quorum_turn *turn)
 {
+    HF_ASSERT(turn->phase == QUORUM_HELD || turn->phase == QUORUM_BROKEN);
     turn->is_called = true;
     leave(turn, HF_OK);
 }
@@ -514,6 +548,7 @@ void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
 {
     struct hf_vote *vote = &turn->votes[member];
 
+    HF_ASSERT(vote->state == VOTE_ASKED && quorum_turn_ok(turn));
     vote->is_cancelled = vote->is_in_line = false;
     if (status != HF_OK) {
         refused(turn, vote, status);
@@ -530,6 +565,7 @@ void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member)
 {
     struct hf_vote *vote = &turn->votes[member];
 
+    HF_ASSERT(vote->state == VOTE_GIVING);
     vote->state = VOTE_FREE;
     vote->is_unwanted = false;
 }
@@ -556,5 +592,6 @@ bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member,
         return false;
     turn->phase = QUORUM_BROKEN;
     stop_asking(turn);
+    HF_ASSERT(quorum_turn_ok(turn));
     return true;
 }

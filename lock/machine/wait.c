@@ -1,9 +1,8 @@
 /* Waiting for a lock. Rules and diagram in wait.h. */
 #include "lock/machine/wait.h"
 
-#include <assert.h>
-
 #include "lock/machine/moment.h"
+#include "net/base/assert.h"
 
 /* A key is gone only in the millisecond after its TTL has come to 0. */
 #define EXPIRY_SLACK_MS 1
@@ -25,7 +24,7 @@ static enum hf_wait_todo go(struct hf_wait *w, enum hf_wait_state state,
                             enum hf_wait_todo todo)
 {
     w->state = state;
-    assert(wait_ok(w));
+    HF_ASSERT(wait_ok(w));
     return todo;
 }
 

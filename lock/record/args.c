@@ -1,12 +1,12 @@
 /* What a script is called with: its keys, then its arguments, front to back.
  * Each script says in its head which arguments it takes. */
-#include <assert.h>
 #include <string.h>
 
 #include "lock/machine/moment.h"
 #include "lock/record/args.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/table.h"
+#include "net/base/assert.h"
 
 /* Of the steps that an operation asks for. */
 static const struct {
@@ -132,6 +132,6 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put_publish(at, op->lock);
     if (how->takes_joined)
         at = put_joined(at, op);
-    assert(at <= op->argv + OP_ARGS_MAX);
+    HF_ASSERT(at <= op->argv + OP_ARGS_MAX);
     return (size_t)(at - op->argv);
 }

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/link/conn.h"
@@ -110,7 +111,7 @@ hf_status hf_conn_open(struct hf_conn *c)
 {
     hf_status rc;
 
-    assert(c->state == HF_CONN_CLOSED);
+    HF_ASSERT(c->state == HF_CONN_CLOSED);
     c->state = HF_CONN_GREETING;
     c->in_len = 0;
     c->tape.count = 0;
@@ -143,14 +144,14 @@ void hf_conn_close(struct hf_conn *c)
     }
     c->is_condemned = false;
     c->state = HF_CONN_CLOSED;
-    assert(hf_conn_ok(c));
+    HF_ASSERT(hf_conn_ok(c));
 }
 
 void hf_conn_fail_queued(struct hf_conn *c)
 {
     uint64_t until = c->last;
 
-    assert(c->first == c->unsent);
+    HF_ASSERT(c->first == c->unsent);
     c->ending = until;
     while (c->first < until) {
         struct hf_expected_reply *place = hf_conn_place(c, c->first);
@@ -458,7 +459,7 @@ hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
         was_skipping = c->is_skipping;
         rc = was_skipping ? go_on_skipping(c) : take_values(c);
     } while (rc == HF_OK && was_skipping != c->is_skipping && c->in_len > 0);
-    assert(rc < 0 || hf_conn_ok(c));
+    HF_ASSERT(rc < 0 || hf_conn_ok(c));
     return rc;
 }
 

@@ -1,8 +1,8 @@
 /* What a connection sends: its queue of requests, and their bytes. Rules in
  * conn.h. */
-#include <assert.h>
 #include <string.h>
 
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/link/conn.h"
 
@@ -182,7 +182,7 @@ enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request)
 {
     struct hf_expected_reply *place = hf_conn_place(c, request->place);
 
-    assert(hf_expected_reply_request(place) == request);
+    HF_ASSERT(hf_expected_reply_request(place) == request);
     if (place->is_acknowledged_by_push)
         place->confirmation->request = NULL;
     else

@@ -1,6 +1,6 @@
 /* A round of asking for the map. Rules in round.h. */
-#include <assert.h>
 
+#include "net/base/assert.h"
 #include "net/net.h"
 #include "net/route/round.h"
 
@@ -74,7 +74,7 @@ static void listen(struct hf_round *r, int64_t now_ms)
 
 void hf_round_asked(struct hf_round *r, int64_t now_ms)
 {
-    assert(r->is_running);
+    HF_ASSERT(r->is_running);
     r->asked++;
     r->under_way++;
     r->due_ms = now_ms + HF_ROUND_STAGGER_MS;
@@ -88,7 +88,7 @@ void hf_round_nobody_left(struct hf_round *r, int64_t now_ms)
 
 void hf_round_probe_ended(struct hf_round *r)
 {
-    assert(r->under_way > 0);
+    HF_ASSERT(r->under_way > 0);
     r->under_way--;
 }
 

@@ -1,7 +1,7 @@
 /* Which of a server's addresses is tried when; rules in race.h. */
-#include <assert.h>
 #include <string.h>
 
+#include "net/base/assert.h"
 #include "net/wire/race.h"
 
 /* ---- the order (RACE-1) ---- */
@@ -88,7 +88,7 @@ int64_t hf_race_due_ms(const struct hf_race *race)
 
 void hf_race_failed(struct hf_race *race, int64_t now_ms)
 {
-    assert(race->running > 0);
+    HF_ASSERT(race->running > 0);
     race->running--;
     race->next_ms = now_ms;
 }

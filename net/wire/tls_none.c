@@ -1,7 +1,7 @@
 /* A build without TLS: says so where TLS is asked for. No context is ever made,
  * so no connection either. */
-#include <assert.h>
 
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/wire/tls.h"
 
@@ -29,14 +29,14 @@ hf_status hf_tls_context_share(struct hf_tls_context **out,
                                const struct hf_tls_options *options,
                                const char *host, struct hf_error *err)
 {
-    assert(!of);
+    HF_ASSERT(!of);
     (void)of;
     return hf_tls_context_new(out, NULL, options, host, err);
 }
 
 void hf_tls_context_free(struct hf_tls_context *context)
 {
-    assert(!context);
+    HF_ASSERT(!context);
     (void)context;
 }
 
@@ -51,7 +51,7 @@ hf_status hf_tls_new(struct hf_tls **out, struct hf_tls_context *context,
 
 void hf_tls_free(struct hf_tls *tls, bool is_polite)
 {
-    assert(!tls);
+    HF_ASSERT(!tls);
     (void)tls;
     (void)is_polite;
 }

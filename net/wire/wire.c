@@ -6,10 +6,10 @@
  * BYTES-2  The wire has a loop of its own, which turns only while a call waits:
  *          between two calls nothing happens, and nobody else takes the
  *          lock. */
-#include <assert.h>
 #include <limits.h>
 #include <string.h>
 
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/loop/loop.h"
@@ -271,7 +271,7 @@ const char *hf_wire_bytes(const struct hf_wire *w, size_t *len)
 
 void hf_wire_drop(struct hf_wire *w, size_t len)
 {
-    assert(len <= w->len);
+    HF_ASSERT(len <= w->len);
     w->len -= (uint32_t)len;
     memmove(w->in, w->in + len, w->len);
 }
