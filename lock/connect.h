@@ -96,6 +96,19 @@ struct hf_client_options {
     void (*trace)(void *ctx, const struct hf_trace *trace);
     void *trace_ctx;
 
+    /* The address at which to reach a server that another server announced: in a slot
+     * map, a redirection, or the reply of a sentinel. For servers behind NAT. It gets
+     * the announced address in `host` (without brackets) and `port`, and overwrites it
+     * or leaves it unchanged. A result that is not spelled like an address is ignored.
+     * If it leaves the address unchanged, the URL's map applies. TLS verifies the
+     * resulting host. Not called for addresses of the URL.
+     *   It is called with the loop's lock held, by any thread that drives the loop,
+     * each time an announced address is read: it must return at once and call no
+     * function of this library. `map_address_ctx` is borrowed until hf_client_free.
+     * NULL: only the URL's map. */
+    void (*map_address)(void *ctx, char host[HF_HOST_MAX + 1], uint16_t *port);
+    void *map_address_ctx;
+
     bool connect_once;          /* hf_client_connect tries once. Default false: it retries
                                    until the connect timeout, for a server that starts */
 };

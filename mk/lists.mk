@@ -9,14 +9,14 @@ tls_no   := tls_none
 HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h
 
 RESP := status parse value copy double encode
-NET  := $(addprefix base/,endpoint error hash histogram login mem random status \
+NET  := $(addprefix base/,address_map endpoint error hash histogram login mem random status \
             url url_query url_scan utf8) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
             link_request link_manner link_stats link_trace pubsub skip space too_large trace) \
-        $(addprefix route/,cluster_info cluster_view command departed discover \
+        $(addprefix route/,announced cluster_info cluster_view command departed discover \
             doubt listening probe redirect refusal replace replicas round router sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster \
             topology_sentinel topology_standalone verdict)
@@ -53,7 +53,7 @@ tls_tests_no  := net_tls_none
 tls_live_yes  := tls tls_memory tls_refused tls_wire sentinel_tls
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
-        net_mem net_hash net_wheel net_histogram net_spin net_url net_loop \
+        net_mem net_hash net_address_map net_wheel net_histogram net_spin net_url net_loop \
         net_loop_seat net_loop_tasks net_loop_thread net_resolve \
         net_race net_dial net_socket net_greet net_conn net_conn_end \
         net_conn_life net_conn_limits net_conn_skip net_skip net_room net_trace \
@@ -71,7 +71,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         sentinel_words sentinel sentinel_failover lock_switch one_address \
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent lock_late \
-        lock_shorter less lock_cuts lock_faults lock_clock lock_network \
+        lock_shorter less nat lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
         lock_end lock_fork lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire watch run_guard run_ends run_inside run_status run_service run_slot \

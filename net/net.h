@@ -111,6 +111,7 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
  *     connect_timeout=TIME  timeout=TIME      500ms, 5s, 2m; a number without a unit is
  *                                             seconds; 1ms to one day
  *     replicas=N|majority|all  replicas_timeout=TIME
+ *     map=FROM=TO    repeatable: TO in place of an announced FROM; each HOST or HOST:PORT
  *     with redis+cluster://
  *     sharded=auto|on|off|both   notifications by SPUBLISH: WIRE 5.1. Default auto. both:
  *                                published and subscribed in both ways
@@ -129,6 +130,7 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
 #define HF_URL_TEXT_MAX 512
 #define HF_URL_FILE_MAX 256
 #define HF_SEEDS_MAX 16
+#define HF_HOST_MAX 253            /* of a name in DNS, without the dot at its end */
 
 /* The options of TLS. "" means that an option is not given. */
 struct hf_tls_options {

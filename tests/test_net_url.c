@@ -430,7 +430,7 @@ START_TEST(unknown_option_is_answered_with_those_there_are)
 {
     static const char some[] = " options here are db, protocol, client_name, "
                                "connect_timeout, timeout, replicas, "
-                               "replicas_timeout";
+                               "replicas_timeout, map";
     static const char tls[] = ", tls_ca, tls_ca_dir, tls_crl, tls_cert, "
                               "tls_key, tls_key_password, tls_sni, "
                               "tls_ciphers, tls_ciphersuites, tls_alpn, "
@@ -563,6 +563,26 @@ static const struct seeded {
      .kind = HF_URL_TCP, .user = "a", .password = "@"},
 };
 
+/* Any number of them, in any topology. */
+START_TEST(addresses_to_map_are_kept)
+{
+    struct hf_endpoint at = {"10.0.0.5", 7002};
+    struct hf_seeds seeds;
+    struct hf_url u;
+
+    ck_assert_int_eq(
+        hf_url_parse_seeds(&u, &seeds,
+                           "redis+cluster://h?map=10.0.0.5:7001=db1:17001&timeout=1s"
+                           "&map=10.0.0.5:7002=[::1%25x]:17002",
+                           NULL),
+        HF_OK);
+    ck_assert(hf_address_map_apply(&seeds.map, &at));
+    ck_assert_str_eq(at.host, "::1%x");
+    ck_assert_uint_eq(at.port, 17002);
+    ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, "redis://h?map=a=b", NULL), HF_OK);
+}
+END_TEST
+
 START_TEST(seeds_are_taken_apart_into_hosts)
 {
     const struct seeded *t = &seeded[_i];
@@ -612,6 +632,8 @@ static const struct {
     {"redis+sentinel://h", ""},
     {"redis+sentinel://h/", ""},
     {"redis+sentinel://h/m?sharded=on", "sharded"},
+    {"redis+cluster://h?map=zz", "zz"},
+    {"redis+cluster://h?map=a=b&map=a=c", "a=c"},
 };
 
 /* "" as a mark: anywhere. */
@@ -779,6 +801,7 @@ int main(void)
     tcase_add_loop_test(c, part_at_its_limit_is_taken_and_one_byte_more_is_not,
                         0, COUNT(limits));
     tcase_add_test(c, text_that_breaks_off_anywhere_is_read_no_further);
+    tcase_add_test(c, addresses_to_map_are_kept);
     tcase_add_loop_test(c, seeds_are_taken_apart_into_hosts, 0, COUNT(seeded));
     tcase_add_loop_test(c, wrong_seeds_are_refused_and_leave_no_trace, 0,
                         COUNT(no_seeds));

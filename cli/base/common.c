@@ -14,6 +14,7 @@ const struct cli_option cli_common_options[] = {
     {CLI_OPT_PASSWORD_FILE, 0, "password-file", "FILE"},
     {CLI_OPT_SENTINEL_PASSWORD_FILE, 0, "sentinel-password-file", "FILE"},
     {CLI_OPT_CONNECT_TIMEOUT, 0, "connect-timeout", "DURATION"},
+    {CLI_OPT_MAP, 0, "map", "FROM=TO"},
     {CLI_OPT_TLS_CA, 0, "tls-ca", "FILE"},
     {CLI_OPT_TLS_CERT, 0, "tls-cert", "FILE"},
     {CLI_OPT_TLS_KEY, 0, "tls-key", "FILE"},
@@ -112,6 +113,15 @@ static int take_key_password(struct cli_common *common, const struct cli_args *a
     return rc;
 }
 
+static int take_map(struct cli_common *common, const struct cli_args *args,
+                    const char *entry)
+{
+    const char *why = hf_address_map_add(
+        &common->map, (struct hf_text){entry, strlen(entry)});
+
+    return why ? cli_usage(args, "--map %s: %s", entry, why) : CLI_GO_ON;
+}
+
 int cli_common_take(struct cli_common *common, const struct cli_args *args,
                     int id, char *value)
 {
@@ -129,6 +139,8 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
     case CLI_OPT_CONNECT_TIMEOUT:
         return cli_take_duration(args, "--connect-timeout", value, 1,
                                  &common->connect_timeout_ms);
+    case CLI_OPT_MAP:
+        return take_map(common, args, value);
     case CLI_OPT_TLS_CA:
         return take_tls(args, "--tls-ca", value, tls->ca_file,
                         sizeof tls->ca_file);
@@ -236,34 +248,48 @@ static char *put_encoded(char *d, const char *text)
     return d;
 }
 
-/* The library takes it only from the URL, which ends in its options. */
-static int add_sentinel_password(struct cli_common *common, size_t index)
+/* At the end of the URL, which is that of the options. */
+static int add_option(struct cli_common *common, size_t index, const char *name,
+                      const char *value)
 {
-    static const char option[] = "sentinel_password=";
     const char *old = common->urls[index] ? common->urls[index]
                                           : cli_common_url(common);
-    char *url = malloc(strlen(old) + sizeof option + 1 + 3 * CLI_SECRET_MAX);
+    char *url = malloc(strlen(old) + strlen(name) + 3 + 3 * strlen(value));
 
     if (!url)
         return cli_fail("out of memory");
-    (void)put_encoded(url + sprintf(url, "%s%c%s", old,
-                                    strchr(old, '?') ? '&' : '?', option),
-                      common->sentinel_password);
+    (void)put_encoded(url + sprintf(url, "%s%c%s=", old,
+                                    strchr(old, '?') ? '&' : '?', name),
+                      value);
     free_url(common->urls[index]);
     common->urls[index] = url;
     return CLI_GO_ON;
 }
 
-static int add_sentinel_passwords(struct cli_common *common)
+static int add_options(struct cli_common *common, size_t index)
 {
     int rc = CLI_GO_ON;
 
-    if (!common->sentinel_password[0])
+    if (common->sentinel_password[0])
+        rc = add_option(common, index, "sentinel_password",
+                        common->sentinel_password);
+    for (const char *p = common->map.text; *p && rc == CLI_GO_ON;
+         p += strlen(p) + 1)
+        rc = add_option(common, index, "map", p);
+    return rc;
+}
+
+/* The library takes these only from the URL. */
+static int complete_urls(struct cli_common *common)
+{
+    int rc = CLI_GO_ON;
+
+    if (!common->sentinel_password[0] && !common->map.text[0])
         return rc;
     if (common->urls_count == 0)
         common->urls_count = 1; /* the environment's */
     for (size_t i = 0; rc == CLI_GO_ON && i < common->urls_count; i++)
-        rc = add_sentinel_password(common, i);
+        rc = add_options(common, i);
     return rc;
 }
 
@@ -273,7 +299,7 @@ int cli_common_begin(struct cli_common *common)
     if (common->open_file)
         cli_note("other users can read or change the password file %s: use chmod 600, "
                  "and make this user or root its owner", common->open_file);
-    return add_sentinel_passwords(common);
+    return complete_urls(common);
 }
 
 /* As hf_client_options_init has it. */

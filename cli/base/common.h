@@ -18,6 +18,7 @@ struct cli_common {
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
     char sentinel_password[CLI_SECRET_MAX]; /* likewise; for the URL
                                                (cli_common_begin) */
+    struct hf_address_map map;  /* of all --map; for the URL, too */
     const char *open_file;      /* a password file that others can read */
     struct hf_tls_options tls;
     int64_t connect_timeout_ms;         /* 0: not given */
@@ -36,6 +37,7 @@ enum {
     CLI_OPT_PASSWORD_FILE,
     CLI_OPT_SENTINEL_PASSWORD_FILE,
     CLI_OPT_CONNECT_TIMEOUT,
+    CLI_OPT_MAP,
     CLI_OPT_TLS_CA,
     CLI_OPT_TLS_CERT,
     CLI_OPT_TLS_KEY,
@@ -60,6 +62,8 @@ extern const struct cli_option cli_common_options[];
     "                       read the sentinels' password from the first line of F\n" \
     "  --connect-timeout D  stop trying to connect after D; default 5s. D is a\n" \
     "                       number of seconds, or a number and ms, s, m or h\n" \
+    "  --map FROM=TO        use the address TO where a server announces FROM (NAT);\n" \
+    "                       each HOST or HOST:PORT; repeatable\n"            \
     "  --tls-ca FILE        trust only these CA certificates (PEM)\n"         \
     "  --tls-cert FILE      client certificate (PEM)\n"                       \
     "  --tls-key FILE       client key, if it is not in the file of --tls-cert\n" \

@@ -1,5 +1,6 @@
 /* What servers answer to `holdfast doctor`, read into facts. */
 #include "cli/doctor/answers.h"
+#include "net/base/url.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/route/cluster_view.h"
@@ -219,17 +220,21 @@ static bool is_server(const struct doctor_server *s, const char *id,
             (s->port == port && strcmp(s->host, host) == 0));
 }
 
-/* Returns the known server, or a new one. */
+/* Returns the known server, or a new one. It is where the URL's map says. */
 static struct doctor_server *get_server(struct doctor_facts *facts,
                                         const char *id, const char *host,
                                         uint16_t port, bool is_sentinel)
 {
     struct doctor_server *s = NULL;
+    struct hf_endpoint at = {.port = port};
 
+    (void)snprintf(at.host, sizeof at.host, "%s", host);
+    if (facts->map)
+        (void)hf_address_map_apply(facts->map, &at);
     for (uint32_t i = 0; i < facts->count && !s; i++)
-        if (is_server(facts->servers[i], id, host, port, is_sentinel))
+        if (is_server(facts->servers[i], id, at.host, at.port, is_sentinel))
             s = facts->servers[i];
-    if (!s && (s = doctor_server_new(facts, host, port)))
+    if (!s && (s = doctor_server_new(facts, at.host, at.port)))
         s->is_sentinel = is_sentinel;
     if (s)
         (void)snprintf(s->id, sizeof s->id, "%s", id);

@@ -152,6 +152,7 @@ struct doctor_facts {
     bool is_unverified;
     int64_t ttl_ms;             /* of the watchdog */
     const char *name;           /* a lock's, to try the ACL with; NULL: none */
+    const struct hf_address_map *map; /* of addresses that servers announce; NULL: none */
 
     struct doctor_server *servers[DOCTOR_SERVERS_MAX];
     uint32_t count;

@@ -198,6 +198,8 @@ static hf_status connect_parts(struct hf_client *client,
         o->output_max < OP_BYTES_MAX ? OP_BYTES_MAX : o->output_max;
     options.link.reply_max = REPLY_MAX;
     options.doubt_ms = doubt_ms(o);
+    options.map_address = o->map_address;
+    options.map_address_ctx = o->map_address_ctx;
     options.replicas_timeout_ms = o->replicas ? o->replicas_timeout_ms : 0;
     options.link.on_trace = o->trace;
     options.link.trace_ctx = o->trace_ctx;

@@ -6,9 +6,6 @@
 
 #include "net/net.h"
 
-/* Of a name in DNS, without the dot at its end (RFC 1035 2.3.4). */
-#define HF_HOST_MAX 253
-
 /* Some of a text; no NUL behind it. */
 struct hf_text {
     const char *ptr;

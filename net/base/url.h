@@ -2,6 +2,7 @@
 #ifndef HF_URL_H
 #define HF_URL_H
 
+#include "net/base/address_map.h"
 #include "net/base/login.h"
 #include "net/net.h"
 
@@ -48,6 +49,7 @@ struct hf_seeds {
         HF_SHARDED_OFF,
         HF_SHARDED_BOTH
     } sharded;
+    struct hf_address_map map;  /* of addresses that servers announce */
 };
 
 /* hf_url_parse       - of one server.

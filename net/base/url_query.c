@@ -135,6 +135,20 @@ static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
     return rc;
 }
 
+/* One entry more. */
+static hf_status take_map(const struct hf_scan *s, struct hf_span value,
+                          struct field to)
+{
+    char entry[2 * HF_HOST_MAX + 64];
+    const char *why;
+    hf_status rc = hf_scan_decode(s, value, entry, sizeof entry, is_of_word);
+
+    if (rc < 0)
+        return rc;
+    why = hf_address_map_add(to.ptr, (struct hf_text){entry, strlen(entry)});
+    return why ? hf_scan_refuse(s, value.from, why) : HF_OK;
+}
+
 /* ---- the table ---- */
 
 #define FIELD(name)                                                            \
@@ -146,6 +160,7 @@ static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
     offsetof(struct hf_scan, name), sizeof((struct hf_scan *)0)->name
 
 enum { DB }; /* the one that has another way to be given */
+#define ANY (-1) /* of seeds, whatever their topology */
 
 static const struct option {
     const char *name;
@@ -154,6 +169,7 @@ static const struct option {
     size_t offset;               /* in struct hf_url, hf_seeds or hf_scan */
     size_t size;
     int topology;                /* whose option it is; 0: of all, in the URL */
+    bool is_repeatable;
 } options[] = {
     [DB] = {"db", take_database, FIELD(database)},
     {"protocol", take_protocol, FIELD(protocol)},
@@ -162,6 +178,7 @@ static const struct option {
     {"timeout", take_time, FIELD(timeout_ms)},
     {"replicas", take_replicas, FIELD(replicas)},
     {"replicas_timeout", take_time, FIELD(replicas_timeout_ms)},
+    {"map", take_map, SEEDS_FIELD(map), ANY, .is_repeatable = true},
     {"tls_ca", take_text, FIELD(tls.ca_file)},
     {"tls_ca_dir", take_text, FIELD(tls.ca_dir)},
     {"tls_crl", take_text, FIELD(tls.crl_file)},
@@ -200,7 +217,8 @@ static struct field field_of(struct hf_url *u, struct hf_scan *s,
 /* Not of a kind of URL that this is not. */
 static bool is_meant(const struct hf_scan *s, const struct option *o)
 {
-    return o->topology == 0 || o->topology == (int)s->seeds->topology;
+    return o->topology == 0 || o->topology == ANY ||
+           o->topology == (int)s->seeds->topology;
 }
 
 static const struct option *option_named(const struct hf_scan *s,
@@ -295,7 +313,7 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
     if (is_of_tls(o) && u->kind != HF_URL_TLS)
         return hf_scan_refuse(s, name.from, "this needs TLS: rediss://");
     bit = 1u << (o - options);
-    if (*given & bit)
+    if (*given & bit && !o->is_repeatable)
         return hf_scan_refuse(s, name.from, "this is given twice");
     if (value.from == value.to)
         return hf_scan_refuse(s, value.from, "a value is missing: name=value");

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "net/base/error.h"
+#include "net/route/announced.h"
 #include "net/route/command.h"
 #include "net/route/discover.h"
 #include "net/route/doubt.h"
@@ -307,10 +308,9 @@ static void on_asking(struct hf_request *request, enum hf_outcome outcome,
 static void go_to(struct hf_command *c, const struct hf_redirection *r,
                   bool is_by_ask)
 {
-    const char *host = r->host_kind == HF_HOST_SAME ? c->server->host : r->host;
     struct hf_server *server;
     hf_status rc =
-        hf_server_get(&server, c->router, host, r->port, false);
+        hf_server_get(&server, c->router, r->host, r->port, false);
 
     c->is_by_ask = is_by_ask;
     if (rc == HF_OK)
@@ -322,7 +322,6 @@ static void go_to(struct hf_command *c, const struct hf_redirection *r,
 static void follow(struct hf_command *c, const struct hf_redirection *r)
 {
     struct hf_router *router = c->router;
-    struct hf_server *from = c->server;
 
     if (r->kind == HF_ASK && r->host_kind != HF_HOST_UNKNOWN) {
         router->counts.asked++;
@@ -335,8 +334,7 @@ static void follow(struct hf_command *c, const struct hf_redirection *r)
         hf_discover_want(router, NULL);
         return;
     }
-    hf_router_learn(router, r,
-                    r->host_kind == HF_HOST_SAME ? from->host : r->host);
+    hf_router_learn(router, r, r->host);
     go_to(c, r, false);
 }
 
@@ -349,6 +347,8 @@ static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
     if (c->was_put_off) /* it sends back to where this came from */
         return false;
     verdict = c->router->topology->judge(&r, reply);
+    if (verdict == HF_REDIRECTS)
+        hf_announced_redirection(c->server, &r);
     if (hf_verdict_ends(c, verdict, &r, reply))
         return false;
     c->hops++;

@@ -116,6 +116,10 @@ struct hf_router_options {
     /* [locked] Must a switch be noticed, though no command is under way? NULL: no. */
     bool (*is_attentive)(void *ctx);
     void *ctx;
+    /* [locked] The address at which to reach a server that was announced: connect.h,
+     * map_address. NULL: as announced. */
+    void (*map_address)(void *ctx, char host[HF_HOST_MAX + 1], uint16_t *port);
+    void *map_address_ctx;
     int64_t doubt_ms;                   /* after a silence of this length, an answer
                                            does not count (doubt.h); 0: it does */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "net/base/error.h"
+#include "net/route/announced.h"
 #include "net/route/discover.h"
 #include "net/route/probe.h"
 #include "net/route/replace.h"
@@ -125,6 +126,7 @@ static void use_map(struct hf_server *server, read_map *read,
         failed(server, false, rc, err.text);
         return;
     }
+    hf_announced_map(server, map);
     if (server->probe.has_info)
         map->info = server->probe.info;
     hf_discover_found(server, map);

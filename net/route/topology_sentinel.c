@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "net/base/error.h"
+#include "net/route/announced.h"
 #include "net/route/discover.h"
 #include "net/route/doubt.h"
 #include "net/route/probe.h"
@@ -100,6 +101,8 @@ static void on_sentinels(struct hf_request *request, enum hf_outcome outcome,
     if (outcome != HF_ANSWERED ||
         hf_sentinel_list_read(&list, reply, &ignored) < 0)
         return;
+    for (uint32_t i = 0; i < list.count; i++)
+        hf_announced(server->router, &list.each[i]);
     learn(server, &list);
 }
 
@@ -132,8 +135,10 @@ static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
     struct hf_switch_master news;
 
     if (!hf_switch_master_read(&news, (struct hf_text){ptr, len}) ||
-        !hf_text_is(news.name, router->seeds.master) ||
-        is_in_force(router, &news.to))
+        !hf_text_is(news.name, router->seeds.master))
+        return;
+    hf_announced(router, &news.to);
+    if (is_in_force(router, &news.to))
         return;
     hf_router_forget(router);
     hf_discover_restart(router, server);
@@ -308,6 +313,7 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
     } else if (hf_sentinel_master_read(&where, reply, &why) < 0) {
         named_nobody(server, &why);
     } else {
+        hf_announced(server->router, &where);
         ask_role(server, &where);
     }
 }

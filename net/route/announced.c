@@ -1,0 +1,66 @@
+/* Addresses that servers announce. Rules in announced.h. */
+#include <string.h>
+
+#include "net/route/announced.h"
+#include "net/route/server.h"
+
+/* What the program makes of it. An address that is not spelled like one is not
+ * used. False: it left the address as it is. */
+static bool map_by_program(const struct hf_router *router, struct hf_endpoint *at)
+{
+    const struct hf_router_options *o = &router->options;
+    struct hf_endpoint mapped = *at;
+    enum hf_host_kind kind;
+
+    if (!o->map_address)
+        return false;
+    o->map_address(o->map_address_ctx, mapped.host, &mapped.port);
+    mapped.host[HF_HOST_MAX] = '\0';
+    if (hf_endpoint_is_equal(&mapped, at) || mapped.port == 0 ||
+        !hf_host_read(mapped.host, &kind,
+                      (struct hf_text){mapped.host, strlen(mapped.host)}) ||
+        kind != HF_HOST_KNOWN)
+        return false;
+    *at = mapped;
+    return true;
+}
+
+void hf_announced(const struct hf_router *router, struct hf_endpoint *at)
+{
+    if (!map_by_program(router, at))
+        (void)hf_address_map_apply(&router->seeds.map, at);
+}
+
+static bool has_any(const struct hf_router *router)
+{
+    return router->options.map_address || router->seeds.map.text[0];
+}
+
+void hf_announced_map(struct hf_server *from, struct hf_slot_map *map)
+{
+    for (uint32_t i = 0; i < map->count && has_any(from->router); i++) {
+        struct hf_node *node = &map->nodes[i];
+        struct hf_endpoint at = {.port = node->port};
+
+        if (!node->host[0] || !node->port)
+            continue;
+        memcpy(at.host, node->host, sizeof at.host);
+        hf_announced(from->router, &at);
+        memcpy(node->host, at.host, sizeof node->host);
+        node->port = at.port;
+    }
+}
+
+void hf_announced_redirection(const struct hf_server *from, struct hf_redirection *r)
+{
+    struct hf_endpoint at = {.port = r->port};
+
+    if (r->host_kind == HF_HOST_UNKNOWN ||
+        (r->host_kind == HF_HOST_SAME && strlen(from->host) > HF_HOST_MAX))
+        return;
+    (void)strcpy(at.host, r->host_kind == HF_HOST_SAME ? from->host : r->host);
+    hf_announced(from->router, &at);
+    memcpy(r->host, at.host, sizeof r->host);
+    r->host_kind = HF_HOST_KNOWN;
+    r->port = at.port;
+}

@@ -1,0 +1,257 @@
+/* Servers that announce addresses at which a client does not reach them, as behind NAT
+ * or in a container's network: real clusters and sentinels, a proxy in front of each
+ * server, and ports that nothing listens on. */
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/base/address_map.h"
+#include "net/route/slot.h"
+#include "tests/live/test_lock.h"
+#include "tests/support/cluster.h"
+#include "tests/support/proxy.h"
+#include "tests/support/sentinels.h"
+
+#define MASTERS 3
+#define URL_ROOM 1024
+
+static struct cluster *cluster;
+static struct proxy *proxies[MASTERS];
+static int announced[MASTERS];  /* ports that refuse connections */
+static int holders[MASTERS];    /* the sockets that reserve these */
+
+/* ---- a cluster whose nodes announce ports that refuse ---- */
+
+/* Bound and not listening: connections are refused, and no one else gets it. */
+static int reserve_port(int *fd)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof in;
+
+    *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(*fd, (struct sockaddr *)&in, len), 0);
+    ck_assert_int_eq(getsockname(*fd, (struct sockaddr *)&in, &len), 0);
+    return ntohs(in.sin_port);
+}
+
+/* All nodes say that it announces this port. */
+static void announce(int node, int port)
+{
+    char part[64];
+    int64_t end_ms = local_now_ms() + CLUSTER_PATIENCE_MS;
+
+    ck_assert_str_eq(server_ask(cluster_node(cluster, node),
+                                "CONFIG SET cluster-announce-port %d", port), "OK");
+    (void)snprintf(part, sizeof part, "127.0.0.1 %d ",
+                   port ? port : server_port(cluster_node(cluster, node)));
+    for (int i = 0; i < MASTERS; i++)
+        while (!strstr(server_ask(cluster_node(cluster, i), "CLUSTER SLOTS"), part)) {
+            ck_assert_msg(local_now_ms() < end_ms, "node %d announces %s: %s", node, part,
+                          server_ask(cluster_node(cluster, i), "CLUSTER SLOTS"));
+            local_rest_us(1000);
+        }
+}
+
+static void cluster_setup(void)
+{
+    cluster = cluster_start(&(struct cluster_options){.masters = MASTERS});
+}
+
+static void announce_all(void)
+{
+    for (int i = 0; i < MASTERS; i++) {
+        announced[i] = reserve_port(&holders[i]);
+        proxies[i] = proxy_start(server_port(cluster_node(cluster, i)));
+        (void)server_ask(cluster_node(cluster, i), "FLUSHALL");
+        announce(i, announced[i]);
+    }
+}
+
+static void announce_none(void)
+{
+    for (int i = 0; i < MASTERS; i++) {
+        announce(i, 0);
+        proxy_stop(proxies[i]);
+        (void)close(holders[i]);
+    }
+}
+
+/* A lock at each node is acquired and released through the node's proxy. */
+static void must_lock_everywhere(struct hf_client *client)
+{
+    for (int i = 0, n = 0; i < MASTERS; n++) {
+        struct hf_lock *lock;
+        char name[32];
+
+        (void)snprintf(name, sizeof name, "nat:%d", n);
+        if (hf_slot_of(name, strlen(name)) * MASTERS / HF_SLOTS != i)
+            continue;
+        lock = lock_of(client, name);
+        acquire(lock, 1);
+        ck_assert_int_eq((int)server_ask_int(cluster_node(cluster, i),
+                                             "EXISTS %s", name), 1);
+        release(lock, 1);
+        hf_lock_free(lock);
+        ck_assert_uint_gt(proxy_accepted(proxies[i]), 0);
+        i++;
+    }
+}
+
+/* One seed: node 0, through its proxy. */
+static int put_seed(char url[URL_ROOM])
+{
+    return snprintf(url, URL_ROOM, "redis+cluster://127.0.0.1:%d",
+                    proxy_port(proxies[0]));
+}
+
+static void put_map(char url[URL_ROOM])
+{
+    int len = put_seed(url);
+
+    for (int i = 0; i < MASTERS; i++)
+        len += snprintf(url + len, URL_ROOM - (size_t)len,
+                        "%cmap=127.0.0.1:%d=localhost:%d", i ? '&' : '?', announced[i],
+                        proxy_port(proxies[i]));
+}
+
+START_TEST(a_cluster_behind_nat_is_reached_by_the_urls_map)
+{
+    struct hf_client_options o;
+    struct hf_client *client;
+    char url[URL_ROOM];
+
+    put_map(url);
+    hf_client_options_init(&o);
+    o.url = url;
+    client = client_with(&o);
+    must_lock_everywhere(client);
+    hf_client_free(client);
+}
+END_TEST
+
+static int mapped;              /* calls of the callback */
+
+static void map_address(void *ctx, char host[HF_HOST_MAX + 1], uint16_t *port)
+{
+    ck_assert_ptr_eq(ctx, announced);
+    ck_assert_str_eq(host, "127.0.0.1");
+    for (int i = 0; i < MASTERS; i++)
+        if (*port == announced[i]) {
+            (void)strcpy(host, "localhost");
+            *port = (uint16_t)proxy_port(proxies[i]);
+            mapped++;
+            return;
+        }
+}
+
+START_TEST(a_cluster_behind_nat_is_reached_by_the_callback)
+{
+    struct hf_client_options o;
+    struct hf_client *client;
+    char url[URL_ROOM];
+
+    (void)put_seed(url);
+    hf_client_options_init(&o);
+    o.url = url;
+    o.map_address = map_address;
+    o.map_address_ctx = announced;
+    mapped = 0;
+    client = client_with(&o);
+    must_lock_everywhere(client);
+    hf_client_free(client);
+    ck_assert_int_ge(mapped, MASTERS);
+}
+END_TEST
+
+/* MOVED has the announced address, too: the client's map is older than the move. */
+START_TEST(a_redirection_behind_nat_is_mapped)
+{
+    static const char name[] = "nat:moves";
+    int slot = hf_slot_of(name, strlen(name));
+    int from = slot * MASTERS / HF_SLOTS, to = (from + 1) % MASTERS;
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    char url[URL_ROOM];
+
+    put_map(url);
+    hf_client_options_init(&o);
+    o.url = url;
+    client = client_with(&o);
+    lock = lock_of(client, name);
+    acquire(lock, 1);
+    release(lock, 1);
+    for (int i = 0; i < 2; i++) {
+        for (int node = 0; node < MASTERS; node++)
+            ck_assert_str_eq(server_ask(cluster_node(cluster, node),
+                                        "CLUSTER SETSLOT %d NODE %s", slot,
+                                        cluster_id(cluster, to)), "OK");
+        acquire(lock, 1);
+        ck_assert_int_eq((int)server_ask_int(cluster_node(cluster, to),
+                                             "EXISTS %s", name), 1);
+        release(lock, 1);
+        to = from;
+    }
+    ck_assert_uint_gt(stats_of(client).route.moved, 0);
+    hf_lock_free(lock);
+    hf_client_free(client);
+}
+END_TEST
+
+/* ---- sentinels ---- */
+
+/* The sentinel's announcement is mapped to a proxy: the master gets no connection of
+ * the client but the proxy's. */
+START_TEST(a_master_that_sentinels_name_is_mapped)
+{
+    struct sentinels *s =
+        sentinels_start(&(struct sentinels_options){.sentinels = 1, .quorum = 1});
+    struct server *master = sentinels_server(s, 0);
+    struct proxy *proxy = proxy_start(server_port(master));
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    char url[URL_ROOM];
+
+    (void)snprintf(url, sizeof url,
+                   "redis+sentinel://127.0.0.1:%d/" SENTINELS_NAME
+                   "?map=127.0.0.1:%d=localhost:%d",
+                   server_port(sentinels_sentinel(s, 0)), server_port(master),
+                   proxy_port(proxy));
+    hf_client_options_init(&o);
+    o.url = url;
+    client = client_with(&o);
+    lock = lock_of(client, "nat");
+    acquire(lock, 1);
+    ck_assert_holder(master, lock, 1, 1);
+    ck_assert_uint_gt(proxy_accepted(proxy), 0);
+    release(lock, 1);
+    hf_lock_free(lock);
+    hf_client_free(client);
+    proxy_stop(proxy);
+    sentinels_stop(s);
+}
+END_TEST
+
+static void add(Suite *suite)
+{
+    TCase *c = live_case(suite, "cluster", announce_all, announce_none);
+
+    tcase_add_unchecked_fixture(c, cluster_setup, NULL);
+    tcase_set_timeout(c, 2 * CLUSTER_PATIENCE_MS / 1000);
+    tcase_add_test(c, a_cluster_behind_nat_is_reached_by_the_urls_map);
+    tcase_add_test(c, a_cluster_behind_nat_is_reached_by_the_callback);
+    tcase_add_test(c, a_redirection_behind_nat_is_mapped);
+    c = live_case(suite, "sentinels", NULL, NULL);
+    tcase_set_timeout(c, 2 * SENTINELS_PATIENCE_MS / 1000);
+    tcase_add_test(c, a_master_that_sentinels_name_is_mapped);
+}
+
+int main(void)
+{
+    int rc = live_main("nat", add);
+
+    cluster_stop(cluster);
+    return rc;
+}
