@@ -37,6 +37,7 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_OUTPUT - PLAN_DENIED] = "listener closed",
     [EFFECT_IDLE - PLAN_DENIED] = "idle connection closed",
     [EFFECT_DEMOTED - PLAN_DENIED] = "READONLY",
+    [EFFECT_HUNG_UP - PLAN_DENIED] = "hung up",
     [EFFECT_ASK_REPLICAS - PLAN_DENIED] = "ASK with replicas",
     [EFFECT_TWO_MOVES - PLAN_DENIED] = "two slots move",
     [EFFECT_DIED - PLAN_DENIED] = "killed with holds or calls",

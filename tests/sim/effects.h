@@ -45,6 +45,7 @@ enum effect {
     EFFECT_OUTPUT,
     EFFECT_IDLE,
     EFFECT_DEMOTED,
+    EFFECT_HUNG_UP,      /* a connection was accepted and closed at once */
     EFFECT_ASK_REPLICAS, /* ASK was replied to a client that waits for replicas */
     EFFECT_TWO_MOVES,    /* a slot began to move while another one was moving */
     EFFECT_DIED,         /* a process was killed that held something, or had calls */

@@ -149,7 +149,7 @@ enum plan_trouble {
                         arrives */
     FAULT_HALF_OPEN, /* bytes vanish, for for_ms; then a reset, or (n 1)
                         none */
-    FAULT_REFUSE,    /* new connections, for for_ms */
+    FAULT_REFUSE,    /* new connections, for for_ms; n: 1 accepted and closed */
     FAULT_IGNORE,    /* likewise, without an answer */
     FAULT_RESOLVER,  /* names are not to be had, for for_ms */
     /* of a server */

@@ -55,6 +55,7 @@ static const struct {
 } doors[] = {
     {DOOR_REFUSES, HF_E_CONNECT, 5000},
     {DOOR_IGNORES, HF_E_CONNECT, 5000},
+    {DOOR_CLOSES, HF_E_CONNECT, 5000},
 };
 
 START_TEST(a_closed_door_is_told_by_the_deadline)
@@ -69,6 +70,27 @@ START_TEST(a_closed_door_is_told_by_the_deadline)
     ck_assert_uint_eq(p.ended, 1);
     ck_assert_int_eq(p.status, doors[_i].status);
     ck_assert_int_le(p.ended_us - WORLD_BEGIN_US, 5001 * 1000);
+    program_free(&p);
+    kit_end();
+}
+END_TEST
+
+/* However often, and although no connection has worked yet. */
+START_TEST(a_connection_that_was_closed_at_once_is_made_again)
+{
+    struct program p;
+
+    kit_begin(1);
+    program_start(&p, "c1", URL, 0);
+    link_set_door(p.link, DOOR_CLOSES);
+    ask_acquire(&p, 0);
+    kit_run(3 * SECOND);
+    ck_assert_uint_eq(p.ended, 0);
+    ck_assert_uint_gt(link_hangups(p.link), 3);
+    link_set_door(p.link, DOOR_OPEN);
+    kit_run(2 * SECOND);
+    ck_assert_uint_eq(p.ended, 1);
+    ck_assert_int_eq(p.status, HF_OK);
     program_free(&p);
     kit_end();
 }
@@ -308,6 +330,7 @@ static TCase *faults_case(void)
     tcase_add_loop_test(t, a_connect_is_held_back_too, 0, 2);
     tcase_add_loop_test(t, a_closed_door_is_told_by_the_deadline, 0,
                         ROWS(doors));
+    tcase_add_test(t, a_connection_that_was_closed_at_once_is_made_again);
     tcase_add_test(t, a_connect_that_was_ignored_is_repeated);
     tcase_add_loop_test(t, a_connection_is_cut_at_any_byte, 0, 2);
     tcase_add_loop_test(t, a_connection_is_disturbed_alone, 0, ROWS(of_one));

@@ -126,9 +126,15 @@ static void half_open(struct trouble *t)
         link_forget(link_of(t), way_of(t));
 }
 
+/* Or, behind a proxy, it is accepted and closed. */
 static void refuse(struct trouble *t)
 {
-    link_set_door(link_of(t), t->is_on ? DOOR_REFUSES : DOOR_OPEN);
+    struct link *link = link_of(t);
+    enum door closed = t->fault->n == 1 ? DOOR_CLOSES : DOOR_REFUSES;
+
+    link_set_door(link, t->is_on ? closed : DOOR_OPEN);
+    if (!t->is_on && link_hangups(link) > 0)
+        effects_note(t->sim, EFFECT_HUNG_UP);
 }
 
 static void ignore(struct trouble *t)

@@ -242,10 +242,11 @@ static void heard(struct connection *c)
         return;
     }
     c->is_refused = door == DOOR_REFUSES;
+    c->is_hung_up = door == DOOR_CLOSES;
     c->flows[TO_CLIENT].last_us =
         world_now_us(world_of(c)) + link_delay_us(c->link, TO_CLIENT);
     world_at(world_of(c), &c->step, c->flows[TO_CLIENT].last_us);
-    if (!c->is_refused)
+    if (!c->is_refused && !c->is_hung_up)
         accept_it(c);
 }
 
@@ -257,6 +258,10 @@ static void answered(struct connection *c)
         return;
     }
     c->state = MADE;
+    if (c->is_hung_up) {
+        c->link->hangups++;
+        flow_end(&c->flows[TO_CLIENT]);
+    }
     handle_changed(&c->handle);
 }
 

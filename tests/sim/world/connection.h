@@ -32,6 +32,7 @@ struct link {
     struct process *process;
     struct listener *listener;
     enum door door;
+    uint64_t hangups;           /* by DOOR_CLOSES */
     bool keeps_alive;
     struct hf_list connections;
     struct link_way {
@@ -57,6 +58,7 @@ struct connection {
     int error;                  /* errno, BROKEN */
     bool was_heard;             /* by the listener, while ASKING */
     bool is_refused;            /* so the answer says */
+    bool is_hung_up;            /* it is accepted and closed (DOOR_CLOSES) */
     bool is_ignored;            /* nobody has heard of it so far, */
     int asked;                  /* so often */
     bool is_step_held;

@@ -36,8 +36,10 @@ struct listener_calls {
     void (*closed)(void *peer_ctx);
 };
 
-/* What becomes of connects. One that is ignored is repeated after 1, 3, 7, 15 s. */
-enum door { DOOR_OPEN, DOOR_REFUSES, DOOR_IGNORES };
+/* What becomes of connects. One that is ignored is repeated after 1, 3, 7, 15 s.
+ * DOOR_CLOSES: a proxy accepts the connection and closes it, because its server is
+ * down. */
+enum door { DOOR_OPEN, DOOR_REFUSES, DOOR_IGNORES, DOOR_CLOSES };
 
 /* network_listen - "10.0.0.1", 6379. `calls` is borrowed, the listener lives
  *                  until world_free.
@@ -96,6 +98,7 @@ struct listener *link_listener(const struct link *link);
  *                  behind them is lost. Once; then `cut`, if it is one, happens.
  *                  SIZE_MAX: not any more.
  * link_set_door  - as listener_set_door, for this link alone.
+ * link_hangups   - connections that DOOR_CLOSES has closed.
  * link_keep_alive - a proxy between them answers the kernel's probes: NET-3 is
  *                  not so, from then on.
  * link_reset     - every connection is reset, both sides hear of it; what was on
@@ -110,6 +113,7 @@ void link_hold(struct link *link, enum way way, bool is_held);
 void link_cut_after(struct link *link, enum way way, size_t bytes,
                     struct event *cut);
 void link_set_door(struct link *link, enum door door);
+uint64_t link_hangups(const struct link *link);
 void link_keep_alive(struct link *link, bool keeps_alive);
 void link_reset(struct link *link);
 void link_drop(struct link *link);
