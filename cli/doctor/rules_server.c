@@ -344,10 +344,12 @@ const struct doctor_rule doctor_rules_server[] = {
      .advice = "raise maxmemory, or free memory"},
     {"persistence", DOCTOR_WARNING, OF_NODE, is_kept,
      .meaning = "a restart loses held locks, and other clients acquire them",
-     .advice = "set appendonly yes, or restart it only after more than a TTL"},
+     .advice = "set appendonly yes, or after each stop wait for more than a TTL before "
+               "the start"},
     {"fsync", DOCTOR_NOTE, OF_NODE, doctor_equals, has_aof, .fact = FACT_FSYNC,
      .good = "always", .found = "appendfsync is {}", .unseen = "appendfsync",
-     .meaning = "a crash of the machine loses the locks of the last second",
+     .meaning = "a crash of the machine loses the locks of the last second (everysec) or "
+                "of about 30 seconds (no)",
      .advice = "set appendfsync always if that matters"},
     {"aof-write", DOCTOR_WARNING, OF_NODE, doctor_equals, has_aof,
      .fact = FACT_AOF_WRITE, .good = "ok",
@@ -389,8 +391,8 @@ const struct doctor_rule doctor_rules_server[] = {
      .may = {MAY_KILL},
      .fine = "a lost connection can be closed by the next",
      .meaning = "a request of a lost connection may be executed after requests of the "
-                "next; holdfast detects that, and a lock acquired in this way expires "
-                "with its TTL",
+                "next; a lock acquired in this way stays held until its lease expires, or "
+                "until it blocks the same client, which then releases it",
      .advice = "leave it, or permit +client|kill, which lets the user close the "
                "connections of every other user"},
     {"hello-denied", DOCTOR_NOTE, OF_NODE, doctor_at_least,

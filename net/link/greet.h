@@ -1,5 +1,5 @@
-/* The handshake of one connection, as a pure machine: it returns the commands to
- * send and takes the replies. Private to net/.
+/* The handshake of one connection, as a pure machine: it receives replies and returns
+ * the commands to send. Private to net/.
  *
  *   HELLO -ok------------------+-> SETTLE -+------------------> READY
  *     |                        |           |                    ^ ^
@@ -12,18 +12,19 @@
  * BARE     [AUTH [user] password], [SELECT n], PING
  * SETTLE   [CLIENT SETNAME name], CLIENT SETINFO (twice), [SELECT n],
  *          INFO server
- * KILL     CLIENT KILL ID predecessor: bytes that a lost connection left in the
- *          server's socket buffer must not be executed after ours. Only if the
- *          server is the same process (its run_id), else the id is somebody's.
+ * KILL     CLIENT KILL ID predecessor. It prevents that the server executes requests
+ *          of the lost connection, which may still be in its socket buffer, after
+ *          those of this one. It is sent only if the run_id shows that the server is
+ *          the same process; in another process the id belongs to another client.
  *
- * A refused HELLO is any error reply except WRONGPASS, NOAUTH if no password was
- * sent, and temporary errors (LOADING, BUSY, MASTERDOWN, too many clients):
- * proxies and servers that have no HELLO say so in words of their own.
+ * HELLO counts as refused after any error reply, because proxies and servers without
+ * HELLO use different messages. Exceptions: WRONGPASS; NOAUTH if no password was sent;
+ * and temporary errors (LOADING, BUSY, MASTERDOWN, too many clients).
  *
- * Some proxies (twemproxy) close the connection at a command that they do not
- * have. The owner chooses the manner of the next attempt (LINK-6).
- * A connection that was greeted BARE has no client id and no run_id: after it is
- * lost, its commands that are still under way cannot be stopped.
+ * Some proxies (twemproxy) close the connection when they receive a command that they
+ * do not support. LINK-6 describes which manner the next attempt uses. The handshake
+ * BARE reads no client id and no run_id: after the loss of such a connection, its
+ * pending requests cannot be stopped.
  *
  * Sources: RESP "Client handshake"; redis.io CLIENT KILL; design 11. */
 #ifndef HF_GREET_H
@@ -32,13 +33,13 @@
 #include "net/base/login.h"
 #include "net/net.h"
 
-#define GREET_OUTPUT_MAX (1u << 18) /* every step fits: all parts are bounded */
+#define GREET_OUTPUT_MAX (1u << 18) /* a login of 64 KiB, twice, and more than the rest */
 #define RUN_ID_MAX 64
 
-/* What one connection learns for the next one to the same server. */
+/* The last READY connection to the same server, for KILL. */
 struct hf_predecessor {
-    int64_t id;                   /* of the last READY connection; 0: none */
-    char run_id[RUN_ID_MAX];      /* "": not known, so nobody is killed */
+    int64_t id;                   /* its client id; 0: none */
+    char run_id[RUN_ID_MAX];      /* of its server; "": unknown, so KILL is not sent */
 };
 
 enum hf_greet_manner { GREET_RESP3, GREET_RESP2, GREET_BARE };
@@ -52,12 +53,12 @@ struct hf_greeting {
     uint32_t database;
     const char *client_name;
     enum hf_greet_manner manner;
-    bool is_careful;              /* PING first: if its reply comes and the
-                                     connection is closed then, the next command
-                                     was the reason */
-    struct hf_predecessor *predecessor;   /* kept up to date */
-    /* Tracing; NULL: none. A command with its password; a reply, and
-     * whether its words may hold that. */
+    bool is_careful;              /* begins with PING: if the server replies to it
+                                     and then closes the connection, the next
+                                     command was the reason */
+    struct hf_predecessor *predecessor;   /* read, and replaced when READY */
+    /* Tracing; NULL: none. on_command receives the command with its password;
+     * is_secret: the reply may contain that password. */
     void (*on_command)(void *ctx, const struct hf_resp_arg *argv, size_t argc);
     void (*on_reply)(void *ctx, struct hf_resp_value reply, bool is_secret);
     void *ctx;
@@ -65,43 +66,50 @@ struct hf_greeting {
     /* Results. */
     int protocol;
     bool has_killed;              /* the server confirmed that the predecessor is
-                                     gone */
-    bool is_final;                /* FAILED: trying again will not help */
+                                     closed */
+    bool is_final;                /* FAILED: a retry would fail in the same way */
     struct hf_error error;
-    bool has_answered;            /* any command of this greeting */
-    bool is_default_user;         /* the server refused the user: it logged in the
-                                     default user, who has the same password */
+    bool has_answered;            /* the server replied to any command */
+    bool is_default_user;         /* the server refused the user, and accepted the
+                                     password for the default user */
 
-    /* Its own. */
-    bool is_checking;             /* whether it may be: the default user needs one */
-    bool is_probing;              /* by that PING */
+    /* Used by greet.c only. */
+    bool is_checking;             /* the next reply shows whether the default user
+                                     has a password: only then is it tried */
+    bool is_probing;              /* the PING of is_careful is pending */
     int64_t id;
     char run_id[RUN_ID_MAX];
-    uint8_t expected[8];          /* what the replies to come answer */
-    uint32_t behind[8];           /* bytes of the step behind each of these */
+    uint8_t expected[8];          /* the commands that have no reply yet, in order */
+    uint32_t behind[8];           /* bytes of the step that follow each of these */
     uint8_t expected_count;
     uint8_t next;
-    char *output;                 /* allocated while it holds bytes */
+    char *output;                 /* allocated while it contains bytes */
     uint32_t output_room;
     size_t output_len;            /* the owner sends output[0..len), sets it 0 */
 };
 
-/* hf_greet_start - HF_E_NOMEM: there is no greeting.
- * hf_greet_reply - the next reply. */
+/* hf_greet_start - writes the first commands to `output`. HF_E_NOMEM: there is no
+ *                  handshake. */
 hf_status hf_greet_start(struct hf_greeting *g);
+
+/* hf_greet_reply - processes one reply. GREET_MORE: it expects further replies, and may
+ *                  have written commands to `output`. GREET_READY: the handshake has
+ *                  ended. GREET_FAILED: `error` and is_final are set. */
 enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
                                     struct hf_resp_value reply);
 
-/* hf_greet_awaited - the command to which the next reply belongs, for messages. */
+/* hf_greet_awaited - returns the command to which the next reply belongs, for
+ *                    messages. */
 const char *hf_greet_awaited(const struct hf_greeting *g);
 
-/* hf_greet_is_asked - has the question left to which the next reply belongs? A
- * step may leave in pieces, and be answered in pieces. */
+/* hf_greet_is_asked - returns whether the command to which the next reply belongs was
+ *                     sent completely: a step may be sent, and replied to, in parts. */
 bool hf_greet_is_asked(const struct hf_greeting *g);
 
-/* hf_greet_wrote - so many bytes of the output were sent.
- * hf_greet_wipe  - no secret stays in memory: frees the output. */
+/* hf_greet_wrote - `n` bytes of the output were sent. */
 void hf_greet_wrote(struct hf_greeting *g, size_t n);
+
+/* hf_greet_wipe - overwrites all passwords in memory, and frees the output. */
 void hf_greet_wipe(struct hf_greeting *g);
 
 #endif
