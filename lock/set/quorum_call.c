@@ -421,7 +421,7 @@ static void begin_acquire(struct hf_quorum_hold *hold,
     hold->is_release = hold->is_refused = false;
     hold->seen_by_ms = hf_quorum_seen_by(hold->quorum, o, now_ms);
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        hf_quorum_set_answer(&hold->seats[i], HF_E_NOREPLY, "no answer yet");
+        hf_quorum_set_answer(&hold->seats[i], HF_E_NOREPLY, "no reply yet");
     hf_quorum_turn_acquire(&hold->turn, now_ms, &request);
 }
 
