@@ -52,8 +52,8 @@ static const struct {
     const char *reply;
     const char *said;
 } no_masters[] = {
-    {REPLICA, "it says that it is none"},
-    {"*2\r\n$8\r\nsentinel\r\n*0\r\n", "it says that it is none"},
+    {REPLICA, "it reports that it is not a master"},
+    {"*2\r\n$8\r\nsentinel\r\n*0\r\n", "it reports that it is not a master"},
     {"*1\r\n$6\r\nmaster\r\n", "no role that is known"},
     {"*0\r\n", "the reply has no role"},
     {"+master\r\n", "the reply is no array"},

@@ -258,7 +258,7 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
         hf_doubt_refused(server->probe.master);
         is_no_master(server, why.text);
     } else if (role.kind != HF_ROLE_MASTER) {
-        is_no_master(server, "it says that it is none");
+        is_no_master(server, "it reports that it is not a master");
     } else if (hf_doubt_is_on(server->probe.master)) {
         is_doubted(server);
     } else {
