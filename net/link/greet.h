@@ -33,7 +33,7 @@
 #include "net/base/login.h"
 #include "net/net.h"
 
-#define GREET_OUTPUT_MAX (1u << 18) /* a login of 64 KiB, twice, and more than the rest */
+#define GREET_OUTPUT_MAX (1u << 18) /* longer than any step: a login has up to 64 KiB */
 #define RUN_ID_MAX 64
 
 /* The last READY connection to the same server, for KILL. */

@@ -4,25 +4,25 @@
 
 #include "net/net.h"
 
-/* Which node serves which slots, as one node of a cluster says: what routing goes by,
- * and what several nodes may say differently. */
+/* The map from slots to nodes, as one node of a cluster reports it. Routing uses it; two
+ * nodes may report different maps. */
 struct hf_cluster_view;
 
 struct hf_cluster_node {
-    const char *id;           /* lent, as the rest, until the view is freed */
-    const char *host;         /* "": not known, so nobody can go there */
-    uint16_t port;            /* of the kind asked for; 0: it has none */
-    const char *master;       /* whose replica it is: that one's id; NULL: none's */
+    const char *id;           /* as the other texts, valid until the view is freed */
+    const char *host;         /* "": unknown, so the node cannot be reached */
+    uint16_t port;            /* for TLS or plain, as requested; 0: it has none */
+    const char *master;       /* the id of its master; NULL: it is not a replica */
 };
 
-/* hf_cluster_view_read - the reply to CLUSTER SLOTS.
- *   host    what was asked: nodes may say "the same as you have"
- *   is_tls  what was asked over
+/* hf_cluster_view_read - parses the reply to CLUSTER SLOTS.
+ *   host    of the server that replied; a node may have "the same host"
+ *   is_tls  whether the connection uses TLS
  *   HF_E_SERVER, HF_E_PROTOCOL, HF_E_LIMIT, HF_E_NOMEM; *out is set only on
  *   HF_OK, for hf_cluster_view_free (which takes NULL). Pure.
- * hf_cluster_view_count, _node - masters and replicas. index < count.
- * hf_cluster_view_owner - the index of the node that serves a slot; -1:
- * none. */
+ * hf_cluster_view_count, hf_cluster_view_node - return the number of masters and
+ *   replicas, and one of them; index < count.
+ * hf_cluster_view_owner - returns the index of the node that serves a slot; -1: none. */
 hf_status hf_cluster_view_read(struct hf_cluster_view **out,
                                const struct hf_mem *mem, const char *host,
                                bool is_tls, struct hf_resp_value reply,

@@ -1,21 +1,20 @@
-/* Commands that are under way, all at once. Private to net/. [locked] */
+/* Operations on all pending commands. Private to net/. [locked] */
 #ifndef HF_COMMAND_H
 #define HF_COMMAND_H
 
 struct hf_router;
 struct hf_server;
 
-/* hf_commands_reconsider   - commands of a server look at the new map (ROUTE-2,
- *                            ROUTE-3).
- * hf_commands_bring_back   - what has not left waits for the map; what has, for
- *                            its reply or the end of its connection.
- * hf_commands_resume       - pending commands try again.
- * hf_commands_fail_pending - they end UNSENT, for the reason in router->error.
- * hf_commands_end_once     - an attempt to connect to the server failed:
- *                            commands that are sent once, and wait for that
- *                            link, end UNSENT.
- * hf_commands_end_pending_once - likewise those that are pending: a round has
- *                            ended without a map. */
+/* hf_commands_reconsider   - looks up the server of each of these commands in the new map
+ *                            (ROUTE-2, ROUTE-3).
+ * hf_commands_bring_back   - moves unsent commands to `pending`. Commands that were sent
+ *                            wait for their reply, or the end of the connection.
+ * hf_commands_resume       - sends the commands in `pending`.
+ * hf_commands_fail_pending - ends the commands in `pending` as UNSENT, with router->error.
+ * hf_commands_end_once     - after a failed attempt to connect: commands with is_once that
+ *                            wait for this server's link end UNSENT.
+ * hf_commands_end_pending_once - after a round without a map: commands with is_once in
+ *                            `pending` end UNSENT. */
 void hf_commands_reconsider(struct hf_server *server);
 void hf_commands_bring_back(struct hf_server *server);
 void hf_commands_resume(struct hf_router *router);

@@ -1,4 +1,4 @@
-/* What discovery (discover.c) remembers. Private to net/. [locked] */
+/* The state of discovery (discover.c). Private to net/. [locked] */
 #ifndef HF_DISCOVERY_H
 #define HF_DISCOVERY_H
 
@@ -10,41 +10,42 @@ struct hf_router;
 struct hf_server;
 struct hf_slot_map;
 
-/* How a round of asking ended. */
+/* How a discovery round ended. */
 enum hf_discovery_end {
     HF_MAP_CONFIRMED,           /* the map in force is right */
-    HF_MAP_UNKNOWN,             /* there is none, and nobody could name one */
-    HF_MAP_UNKNOWN_FOR_GOOD     /* and asking again would not help */
+    HF_MAP_UNKNOWN,             /* there is no map, and no server returned one */
+    HF_MAP_UNKNOWN_FOR_GOOD     /* the same, and a retry would fail in the same way */
 };
 
-/* What the router is told, and asked. */
+/* Callbacks of the router. */
 struct hf_discovery_events {
-    /* This map is to be in force; it is the router's then. */
+    /* Puts this map into force, and takes it. */
     void (*on_map)(struct hf_router *router, struct hf_slot_map *map);
     /* A round has ended. */
     void (*on_end)(struct hf_router *router, enum hf_discovery_end end);
-    /* Does anything wait for a map, or for a server that is down? */
+    /* Returns whether a command or subscription waits for a map, or for a server that
+     * is down. */
     bool (*is_waited_for)(struct hf_router *router);
 };
 
 struct hf_discovery {
     const struct hf_discovery_events *events; /* set once */
-    struct hf_timer timer;        /* the next round, or the next to be asked */
+    struct hf_timer timer;        /* for the next round, or the next server */
     struct hf_round round;
     uint32_t round_number;
     uint32_t next_seed;
     uint32_t next_node;           /* of the map */
-    uint32_t failures;            /* rounds in a row */
-    int64_t ended_ms;             /* the last round */
-    struct hf_server *hint;       /* the server to ask first */
-    struct hf_slot_map *best;     /* of maps that were worse than ours */
+    uint32_t failures;            /* successive rounds without a map */
+    int64_t ended_ms;             /* when the last round ended */
+    struct hf_server *hint;       /* the server to query first */
+    struct hf_slot_map *best;     /* the best map that was worse than the one in force */
     uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
-    uint32_t learned_count;       /* MOVED, ever */
-    bool is_wanted_again;
-    bool is_final;                /* each attempt that failed would fail again */
+    uint32_t learned_count;       /* MOVED replies since the router was created */
+    bool is_wanted_again;         /* another round follows this one */
+    bool is_final;                /* each failed attempt would fail in the same way */
     bool is_told;                 /* router->error comes from a reachable server,
                                      in this round, */
-    bool was_told;                /* or in the one before (DISCOVER-5) */
+    bool was_told;                /* or in the previous one (DISCOVER-5) */
 };
 
 #endif

@@ -1,14 +1,14 @@
-/* The requests that ask one server for the map. Private to net/. [locked] */
+/* The requests that query one server for the map. Private to net/. [locked] */
 #ifndef HF_PROBE_H
 #define HF_PROBE_H
 
 #include "net/route/server.h"
 
-/* hf_probe_send   - request `index` of a probe; its `done` begins with
+/* hf_probe_send   - sends request `index` of a probe; its `done` must begin with
  *                   hf_probe_ended. HF_E_NOMEM, HF_E_LIMIT.
- * hf_probe_ended  - the server whose request that was.
- * hf_probe_cancel - no request is under way any more.
- * hf_probe_drop_news - the sentinel is not subscribed to any more. */
+ * hf_probe_ended  - returns the server to which that request was sent.
+ * hf_probe_cancel - cancels all pending requests.
+ * hf_probe_drop_news - ends the subscription at the sentinel. */
 hf_status hf_probe_send(struct hf_server *server, unsigned index,
                         struct hf_link *link, const struct hf_resp_arg *argv,
                         size_t argc, int64_t deadline_ms,

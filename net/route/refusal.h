@@ -4,27 +4,27 @@
 
 #include "resp/resp.h"
 
-/* hf_refusal_words - what an error says, without what Redis before 7 puts in
- *                    front of a script's ("ERR Error running script (...").
- *                    Lent as the reply; "" if that is no error, or if
- *                    there is none (all zeros).
- * hf_refusal_is    - is `code` ("READONLY") what these words begin with?
- * hf_refusal_is_by_acl - the user lacks a command, key or channel: for a command
- *                    (NOPERM) or within a script, in the words of any version of
- *                    Redis or Valkey. All are pure. */
+/* hf_refusal_words - returns the text of an error reply, without the prefix of Redis before
+ *                    7 for an error of a script ("ERR Error running script (..."). It is
+ *                    valid as long as the reply; "" for another reply or none (all zeros).
+ * hf_refusal_is    - returns whether this text begins with `code` ("READONLY").
+ * hf_refusal_is_by_acl - returns whether the ACL forbids a command, key or channel, in the
+ *                    message of any version of Redis or Valkey: for a command (NOPERM) or
+ *                    within a script. All are pure. */
 void hf_refusal_words(struct hf_resp_value reply, const char **ptr,
                       size_t *len);
 bool hf_refusal_is(struct hf_resp_value reply, const char *code);
 bool hf_refusal_is_by_acl(struct hf_resp_value reply);
 
-/* hf_refusal_is_of_evalsha - the server does not have EVALSHA, in whatever words; not
- *                    if the ACL forbids it.
- * hf_refusal_wants_text - the same, or NOSCRIPT: EVAL may succeed. Both are pure. */
+/* hf_refusal_is_of_evalsha - returns whether the server does not have EVALSHA, with any
+ *                    message; false if the ACL forbids it.
+ * hf_refusal_wants_text - returns whether EVAL may succeed: the same, or NOSCRIPT. Both are
+ *                    pure. */
 bool hf_refusal_is_of_evalsha(struct hf_resp_value reply);
 bool hf_refusal_wants_text(struct hf_resp_value reply);
 
-/* hf_refusal_is_too_large - the reply was too large and was skipped: the server has
- * executed the command, and what it replied is not known. */
+/* hf_refusal_is_too_large - returns whether the reply was too large and was skipped. The
+ * server has executed the command, and its reply is unknown. */
 bool hf_refusal_is_too_large(struct hf_resp_value reply);
 
 #endif

@@ -1,5 +1,5 @@
-/* Replicas that must have a command: ROLE, which counts them, and WAIT, both in
- * the same write as the command. Private to net/. [locked] */
+/* Confirmation by replicas: ROLE, which counts them, and WAIT are sent in the same write
+ * as the command. Private to net/. [locked] */
 #ifndef HF_REPLICAS_H
 #define HF_REPLICAS_H
 
@@ -9,15 +9,16 @@ typedef void hf_request_done(struct hf_request *request,
                              enum hf_outcome outcome,
                              struct hf_resp_value reply);
 
-/* hf_replicas_wanted   - how many must have it, as far as is known now.
- * hf_replicas_ask      - behind the command: ROLE, unless their number is
- *                        given, and WAIT, whose reply goes to `done`.
- *                        HF_E_NOMEM, HF_E_LIMIT: nothing of it will be called.
- * hf_replicas_ask_more - WAIT once more, if `reply` to it counts all that were
- *                        wanted, and by now more are. False: it is the last. */
+/* hf_replicas_wanted - returns how many replicas must confirm, as far as is known now. */
 uint32_t hf_replicas_wanted(const struct hf_command *c);
+
+/* hf_replicas_ask - submits ROLE, unless a fixed number is required, and WAIT, whose reply
+ *   is passed to `done`. HF_E_NOMEM, HF_E_LIMIT: `done` is not called. */
 hf_status hf_replicas_ask(struct hf_command *c, struct hf_link *link,
                           hf_request_done *done);
+
+/* hf_replicas_ask_more - submits WAIT again if all required replicas confirmed, but more
+ *   are required by now. False: `reply` is the last one. */
 bool hf_replicas_ask_more(struct hf_command *c, struct hf_link *link,
                           struct hf_resp_value reply, hf_request_done *done);
 

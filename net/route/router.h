@@ -1,96 +1,97 @@
-/* Commands and subscriptions, taken to the right server. */
+/* Sends commands and subscriptions to the server that serves their slot. */
 #ifndef HF_ROUTER_H
 #define HF_ROUTER_H
 
 #include "net/base/url.h"
 #include "net/link/pubsub.h"
 
-/* A router knows which server a command is for, and takes it there: through
- * redirections, moved slots and failovers. There are three kinds, which differ
- * only in how it learns which server serves which slot:
+/* A router sends each command to the server of its slot, and follows redirections,
+ * moved slots and failovers. The three topologies differ only in the source of the map
+ * from slots to servers:
  *
- *   standalone  one server, given
- *   cluster     its nodes say (CLUSTER SLOTS); the URL's hosts are asked first
- *   sentinel    the URL's hosts are sentinels; they name the one master
+ *   standalone  the server of the URL serves all slots
+ *   cluster     its nodes report the map (CLUSTER SLOTS); the URL's hosts are
+ *               queried first
+ *   sentinel    the URL's hosts are sentinels, which report the only master
  *
- * Each server has one link (and one of its own for messages in RESP2), made
- * when it is first needed. Source: CLUSTER; SENTINEL "Guidelines for
+ * Each server has one link (and with RESP2 a second one for subscriptions), which is
+ * created when it is first needed. Source: CLUSTER; SENTINEL "Guidelines for
  * clients". */
 struct hf_router;
 
 #define HF_RUN_ID_MAX RUN_ID_MAX
 
-/* A command, wherever the server is that it is for. The caller's memory, ours
- * from send until `done`. */
+/* A command for the server of its slot. The caller provides the memory, and must not
+ * change it between hf_router_send and `done`. */
 struct hf_command {
-    /* Set by the owner; argv and what it points at stay until `done`. */
+    /* Set by the owner. argv, and all that it points to, must remain valid until
+     * `done`. */
     const struct hf_resp_arg *argv;
     size_t argc;
     uint16_t slot;              /* hf_router_slot of its keys */
-    bool is_urgent;             /* has room before those that are not */
+    bool is_urgent;             /* if the output is full, it is queued before
+                                   commands that are not urgent */
     bool is_once;               /* it ends UNSENT when an attempt to connect to
-                                   its server has failed, or nobody could be
-                                   asked for the map; it does not wait for the
-                                   next attempt */
-    bool is_replicated;         /* over the link of commands that wait for
-                                   replicas: a WAIT holds up all that comes
-                                   behind it. A command that must not overtake
-                                   those goes there, too */
-    int replicas;               /* that must have it, too: HF_REPLICAS_ALL,
-                                   _MAJORITY, or so many; 0: none */
+                                   its server has failed, or when no server could
+                                   be queried for the map, without a retry */
+    bool is_replicated;         /* uses the link of commands that wait for
+                                   replicas, because a WAIT delays all later
+                                   commands of its link. A command that must not
+                                   overtake those uses it also */
+    int replicas;               /* replicas that must confirm it: a number,
+                                   HF_REPLICAS_ALL or _MAJORITY; 0: none */
     int64_t replicas_timeout_ms;/* how long the server waits for them */
     int64_t deadline_ms;
-    /* [locked] Once; as that of a request. An error reply that says where to
-     * ask is followed and not seen, HOPS_MAX (5) times. */
+    /* [locked] Called once, as the `done` of a request. A redirection is followed, up
+     * to HOPS_MAX (5) times, and is not reported. */
     void (*done)(struct hf_command *command, enum hf_outcome outcome,
                  struct hf_resp_value reply);
-    /* [locked] With `replicas`, after a `done` whose reply was no error: the
-     * reply to WAIT, which was sent in the same write. `wanted`: how many
-     * replicas that came to, of the server that it was. The command is ours
-     * until then. If that server is master no more, `done` is called once more
-     * instead, with HF_UNKNOWN: the new master may know nothing of it. */
+    /* [locked] With `replicas`, called after a `done` whose reply was not an error, with
+     * the reply to WAIT, which was sent in the same write. `wanted` is the number of
+     * replicas that were required of that server. The command must not be changed until
+     * then. If that server is no longer the master, `done` is called a second time
+     * instead, with HF_UNKNOWN, because the new master may not have the write. */
     void (*acknowledged)(struct hf_command *command, enum hf_outcome outcome,
                          struct hf_resp_value reply, uint32_t wanted);
 
-    /* For the owner to read in `done` and after hf_router_cancel. */
-    int64_t sent_ms;            /* when what was answered, or may have been done,
-                                   was sent; HF_NEVER: nothing was */
-    uint64_t stream;            /* as hf_request's, of the same sending */
-    bool is_by_ask;             /* it was last sent by ASK: its slot is on the
-                                   move */
-    bool was_put_off;           /* an error, whatever it says, will pass: that
-                                   server put ASKING off (BUSY, LOADING), or the
-                                   redirections have no end yet */
-    bool names_itself;          /* that server redirected to its own address */
+    /* Results, for the owner in `done` and after hf_router_cancel. */
+    int64_t sent_ms;            /* when the sending that was replied to, or that may
+                                   have been executed, was sent; HF_NEVER: none */
+    uint64_t stream;            /* of that sending: hf_request.stream */
+    bool is_by_ask;             /* it was last sent after ASK: its slot is moving */
+    bool was_put_off;           /* any error of the command is temporary: the target of
+                                   ASK refused ASKING with BUSY or LOADING, or
+                                   redirections have not ended yet */
+    bool names_itself;          /* the server redirected to its own address */
 
-    /* The router's own. It need not be zeroed before hf_router_send. */
+    /* Used by the router only; hf_router_send initialises them. */
     struct hf_router *router;
-    struct hf_server *server;   /* that it is, or was last, for; NULL: none */
-    uint64_t master;            /* the serial of the slot's master, by the map
-                                   when `server` was chosen: ASK and MOVED name
-                                   others. 0: not known */
-    uint64_t serial;            /* no other command of the router has it */
+    struct hf_server *server;   /* its server, or the last one; NULL: none */
+    uint64_t master;            /* the serial of the slot's master by the map when
+                                   `server` was chosen, which differs from `server`
+                                   after ASK and MOVED. 0: unknown */
+    uint64_t serial;            /* unique among the router's commands */
     struct hf_list node;
     struct hf_request request;
-    struct hf_request asking;   /* in front of it, where it was sent by ASK */
-    struct hf_request role;     /* behind it, where replicas are to be counted */
-    struct hf_request wait;     /* behind it, with `replicas` */
-    uint32_t attached;          /* replicas, by ROLE */
+    struct hf_request asking;   /* precedes it after ASK */
+    struct hf_request role;     /* follows it if the replicas must be counted */
+    struct hf_request wait;     /* follows it with `replicas` */
+    uint32_t attached;          /* connected replicas, by ROLE */
     uint32_t wanted;
     struct hf_space_waiter room;
     struct hf_timer timer;      /* its deadline, while no link has it */
     uint8_t state;
     uint8_t hops;
-    bool had_no_room;           /* it ended while it waited for room */
+    bool had_no_room;           /* it ended while it waited for space in the output */
 };
 
-/* Slots that another server serves than before: a bit for each. */
+/* The slots whose server has changed, one bit each. */
 #define HF_SWITCHED_WORDS 256
 struct hf_switched {
     uint64_t slots[HF_SWITCHED_WORDS];
-    uint64_t sudden[HF_SWITCHED_WORDS]; /* of these: the former server answered
-                                           until now; its last answers may be of
-                                           a server that was no longer the master */
+    uint64_t sudden[HF_SWITCHED_WORDS]; /* those whose former server replied until
+                                           now, so that its last replies may have been
+                                           sent after it had ceased to be the master */
 };
 
 static inline bool hf_switched_has(const uint64_t *slots, uint16_t slot)
@@ -100,102 +101,123 @@ static inline bool hf_switched_has(const uint64_t *slots, uint16_t slot)
 
 struct hf_router_options {
     const struct hf_seeds *seeds;       /* copied; NULL: standalone */
-    struct hf_link_options link;        /* of every server: its url's user, TLS,
-                                           database; the host of a standalone
-                                           server. Copied. tls, on_change,
-                                           on_failure, on_push and ctx are not
-                                           looked at */
-    int64_t replicas_timeout_ms;        /* the greatest of any command: as long, and
-                                           no longer, WAIT may keep a server silent */
-    /* [locked] A server was lost, or could not be asked for the map: for a
-     * log. */
+    struct hf_link_options link;        /* for every server: the user, TLS and database
+                                           of its URL; for a standalone server also the
+                                           host. Copied. tls, on_change, on_failure,
+                                           on_push and ctx are ignored */
+    int64_t replicas_timeout_ms;        /* the greatest of any command: a silence of
+                                           this length during WAIT is normal */
+    /* [locked] A connection was lost, or a server could not be queried for the map.
+     * For a log. */
     void (*on_trouble)(void *ctx, const struct hf_error *why);
-    /* [locked] Another server serves these slots. Sends no command. NULL: nobody
-     * needs to know. */
+    /* [locked] Other servers serve these slots now. It must not send a command. NULL:
+     * ignored. */
     void (*on_switched)(void *ctx, const struct hf_switched *which);
-    /* [locked] Must a switch be noticed, though no command is under way? NULL: no. */
+    /* [locked] Returns whether a switch must be detected while no command is pending.
+     * NULL: it need not. */
     bool (*is_attentive)(void *ctx);
     void *ctx;
-    /* [locked] The address at which to reach a server that was announced: connect.h,
-     * map_address. NULL: as announced. */
+    /* [locked] Replaces an announced address by the one to connect to: connect.h,
+     * map_address. NULL: addresses are used as announced. */
     void (*map_address)(void *ctx, char host[HF_HOST_MAX + 1], uint16_t *port);
     void *map_address_ctx;
-    int64_t doubt_ms;                   /* after a silence of this length, an answer
-                                           does not count (doubt.h); 0: it does */
+    int64_t doubt_ms;                   /* after a silence of this length, a reply does
+                                           not count (doubt.h); 0: it always counts */
 };
 
-/* hf_router_new  - does no I/O. HF_E_NOMEM, HF_E_TLS, HF_E_INVAL (TLS files,
- *                  see hf_tls_context_new). Not [locked].
- * hf_router_free - commands end UNSENT or UNKNOWN; `done` is called. The loop
- *                  is quiesced (or free of threads). Takes NULL. [locked] */
+/* hf_router_new - creates a router, without I/O. HF_E_NOMEM, HF_E_TLS, HF_E_INVAL (TLS
+ *   files, see hf_tls_context_new). Not [locked]. */
 hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
                         const struct hf_router_options *options,
                         struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_router_free - frees the router; NULL is allowed. Pending commands end UNSENT or
+ *   UNKNOWN, and their `done` is called. The loop must be quiesced or have no threads.
+ *   [locked] */
 void hf_router_free(struct hf_router *router);
 
-/* hf_router_slot - of a key: to be kept where the key is. 0 but in a cluster,
- *   where nothing is computed. Any thread.
- * hf_router_is_known   - has it learned a map, at least once?
- * hf_router_is_sharded - is that a cluster with sharded messages that are to be
- *   used? False while it is not known. [locked]
- * hf_router_wakes_both - and plain ones, too: sharded=both. [locked]
- * hf_router_run_id - of the server process that serves the slot now, as the last
- *   handshake with it told (INFO server): HF_RUN_ID_MAX bytes. False: it is not
- *   connected. "": it is, and told none, as where INFO is not permitted. [locked]
- * hf_router_send - `done` follows. HF_E_NOMEM, HF_E_LIMIT (greater than any
- *   link takes, ever): it does not. While the map is not known, or the link is
- *   full, it waits, first come first served. Never calls `done` itself.
- *   [locked]
- * hf_router_cancel - ends it without `done`; UNSENT: no byte will ever leave.
- *   [locked] */
+/* hf_router_slot - returns the slot of a key, which the caller stores with the key; 0
+ *   outside of a cluster, without a computation. Any thread. */
 uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len);
+
+/* hf_router_is_known - returns whether the router has read a map at least once. */
 bool hf_router_is_known(const struct hf_router *router);
+
+/* hf_router_is_sharded - returns whether sharded notifications are used; false while
+ *   this is unknown. [locked] */
 bool hf_router_is_sharded(const struct hf_router *router);
+
+/* hf_router_wakes_both - returns whether plain notifications are used also
+ *   (sharded=both). [locked] */
 bool hf_router_wakes_both(const struct hf_router *router);
+
+/* hf_router_run_id - copies the run_id (INFO server) of the process that serves the slot
+ *   now to dst, HF_RUN_ID_MAX bytes. It is "" if the server did not report it, for example
+ *   because INFO is not permitted. False: the server is not connected. [locked] */
 bool hf_router_run_id(const struct hf_router *router, uint16_t slot, char *dst);
+
+/* hf_router_send - sends a command; `done` follows, never during this call. Commands wait
+ *   in order of arrival while the map is unknown or the output is full. HF_E_NOMEM,
+ *   HF_E_LIMIT (longer than any link accepts): `done` is not called. [locked] */
 hf_status hf_router_send(struct hf_router *router, struct hf_command *command)
     HF_MUST_CHECK;
+
+/* hf_router_cancel - ends the command without calling `done`. UNSENT: no byte of it will
+ *   be sent. [locked] */
 enum hf_outcome hf_router_cancel(struct hf_command *command);
 
-/* hf_command_is_sent - bytes of it have left, its answer is to come.
- * hf_command_awaits_replicas - it was answered, and its WAIT is not yet.
- * hf_command_part    - it has ended, and is sent again after a pause: the
- *                      server that it was for may be gone by then.
- * hf_command_stay    - it is not sent anywhere else: a redirection is its
- *                      answer.
- * hf_command_condemn - what answered it cannot be believed: hf_link_condemn.
- * hf_command_address - of the server it was last for; the router's if none.
- * hf_command_error   - why it was not answered; status HF_OK: not known. All
- *                      [locked] */
+/* hf_command_is_sent - returns whether bytes of it were sent and its reply is awaited.
+ *   [locked] */
 bool hf_command_is_sent(const struct hf_command *command);
+
+/* hf_command_awaits_replicas - returns whether it has a reply, and its WAIT has not.
+ *   [locked] */
 bool hf_command_awaits_replicas(const struct hf_command *command);
+
+/* hf_command_part - forgets its server, which may be freed before the ended command is
+ *   sent again. [locked] */
 void hf_command_part(struct hf_command *command);
+
+/* hf_command_stay - stops following redirections: a redirection is its reply. [locked] */
 void hf_command_stay(struct hf_command *command);
+
+/* hf_command_condemn - closes the connection that sent its reply, because the reply
+ *   cannot be valid: hf_link_condemn. [locked] */
 void hf_command_condemn(struct hf_command *command, const char *why);
+
+/* hf_command_address - returns the address of its last server, or of the router.
+ *   [locked] */
 const char *hf_command_address(const struct hf_command *command);
+
+/* hf_command_error - returns why it has no reply; status HF_OK: unknown. [locked] */
 const struct hf_error *hf_command_error(const struct hf_command *command);
 
-/* hf_router_address - "127.0.0.1:6379", "cluster at a:7000,b:7000", "master
- *   'main' of sentinels at s:26379", for messages.
- * hf_router_stats   - of all its links, summed; greatest depths are the
- *                     greatest.
- * hf_router_counts  - how often it was sent elsewhere. [locked] */
+/* hf_router_address - returns, for messages, "127.0.0.1:6379", "cluster at a:7000,b:7000"
+ *   or "master 'main' of sentinels at s:26379". */
 const char *hf_router_address(const struct hf_router *router);
+
+/* hf_router_stats - returns the sums of the counters of all links; maxima are the largest
+ *   of any link. [locked] */
 void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out);
+
+/* hf_router_counts - returns the counters of redirections and maps. [locked] */
 void hf_router_counts(const struct hf_router *router,
                       struct hf_router_counts *out);
 
-/* hf_router_listen  - a subscription (channel and callbacks set) at the server
- *   of `slot`, kept live wherever that goes: on_change tells of each move. What
- *   there is no memory or room for now is tried again. HF_E_FORKED.
- * hf_router_unlisten - at once for the caller.
- * hf_router_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
- * hf_router_on_idle - as hf_pubsub_on_idle. All [locked] */
+/* hf_router_listen - subscribes at the server of `slot`, and again at each server to which
+ *   the slot moves; on_change reports each move. The caller has set the channel and the
+ *   callbacks. It retries if there is no memory or space. HF_E_FORKED. [locked] */
 hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
                            uint16_t slot) HF_MUST_CHECK;
+
+/* hf_router_unlisten - ends a subscription; no callback of it follows. [locked] */
 void hf_router_unlisten(struct hf_subscription *s);
+
+/* hf_router_is_idle - returns whether no SUBSCRIBE or UNSUBSCRIBE is pending. [locked] */
 bool hf_router_is_idle(const struct hf_router *router);
+
+/* hf_router_on_idle - as hf_pubsub_on_idle. [locked] */
 void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),
                        void *ctx);
 

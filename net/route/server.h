@@ -1,5 +1,5 @@
-/* Servers: a link to each, subscriptions over it, and what is under way to it.
- * Private to net/. [locked] */
+/* Servers: the link to each one, and its subscriptions and pending commands. Private to
+ * net/. [locked] */
 #ifndef HF_SERVER_H
 #define HF_SERVER_H
 
@@ -7,43 +7,45 @@
 
 #define SERVERS_MAX (HF_NODES_MAX + 2 * HF_SEEDS_MAX)
 
-/* The requests under way that ask a server for the map. */
+/* The pending requests that query a server for the map: at most PROBE_REQUESTS of the
+ * requests that topology_cluster.c or topology_sentinel.c numbers. */
 #define PROBE_REQUESTS 4
 struct hf_probe {
     struct hf_request requests[PROBE_REQUESTS];
     bool is_sent[PROBE_REQUESTS];
     bool is_under_way;
-    uint32_t round;               /* the last in which the server was asked */
-    uint32_t learned_count;       /* of the discovery, when it was asked */
+    uint32_t round;               /* the last round in which the server was queried */
+    uint32_t learned_count;       /* of the discovery, at the time of the query */
     struct hf_cluster_info info;
     bool has_info;
-    /* Of a sentinel: */
-    struct hf_server *master;     /* whose ROLE is asked for */
+    /* For a sentinel: */
+    struct hf_server *master;     /* the server whose ROLE is queried */
     struct hf_subscription news;  /* +switch-master */
-    bool has_missed_news;         /* perhaps: the subscription was not live */
+    bool has_missed_news;         /* possible, because the subscription was not live */
 };
 
 struct hf_server {
-    struct hf_list node;          /* in router->servers, the latest helpful first */
+    struct hf_list node;          /* in router->servers; the server that last returned a
+                                     map is first */
     struct hf_router *router;
     char host[256];
     uint16_t port;
-    bool is_guide;                /* it knows the map, and serves nothing */
-    bool is_target;               /* of the map in force */
+    bool is_guide;                /* it reports the map and serves no slot */
+    bool is_target;               /* it serves slots by the map in force */
     struct hf_link *link;
-    struct hf_link *wait_link;    /* of commands that wait for replicas; made when
-                                     first needed */
+    struct hf_link *wait_link;    /* for commands that wait for replicas; created when
+                                     it is first needed */
     struct hf_pubsub *pubsub;
     struct hf_tls_context *tls;
-    uint32_t replicas;            /* that it has, as far as known */
-    uint64_t serial;              /* no other server of the router had it: its
-                                   memory may become another server's */
+    uint32_t replicas;            /* its number of replicas, as far as known */
+    uint64_t serial;              /* unique among all servers of the router, because
+                                     memory of a freed server is used again */
     struct hf_list commands;
-    uint64_t seen;                /* the serial of the first of them, unsent, at
-                                   the last look; 0: none */
+    uint64_t seen;                /* the serial of the first unsent command at the last
+                                     check of silence.c; 0: none */
     struct hf_probe probe;
     /* doubt.h */
-    bool has_answered;            /* a command, ever */
+    bool has_answered;            /* it has replied to a command at least once */
     int64_t silent_since_ms;      /* 0: it is not silent */
     int64_t doubt_until_ms, doubt_again_ms;
     /* replace.h */
@@ -54,40 +56,41 @@ struct hf_server {
         int64_t pause_ms;
     } replacement;
     /* switched.h */
-    bool is_demoted;              /* it has answered nothing since READONLY */
-    int64_t demoted_ms;           /* when that came last; 0: never */
+    bool is_demoted;              /* it replied READONLY, and nothing else since */
+    int64_t demoted_ms;           /* the time of the last READONLY; 0: none */
 };
 
 /* What a server reports to the router. */
 struct hf_server_events {
     void (*on_link_down)(struct hf_server *server, const struct hf_link *link);
-    void (*on_unreached)(struct hf_server *server);  /* an attempt to connect has
-                                                        failed */
-    void (*on_slot_moved)(struct hf_server *server); /* it does not serve a channel
-                                                        any more */
-    void (*on_free)(struct hf_server *server);       /* nothing may ask it now */
+    void (*on_unreached)(struct hf_server *server);  /* an attempt to connect failed */
+    void (*on_slot_moved)(struct hf_server *server); /* it no longer serves a channel */
+    void (*on_free)(struct hf_server *server);       /* it will be freed: send nothing */
 };
 
-/* hf_server_get  - the server at that place, made if there was none.
- *                  HF_E_NOMEM, HF_E_LIMIT, HF_E_TLS.
- * hf_server_find - the same, or NULL.
- * hf_server_free - commands end; as hf_link_free.
- *
- * hf_servers_init       - none; `events` is borrowed.
- * hf_servers_sweep_soon - servers that are no longer masters of the map, and have
- *                         nothing under way, are freed within seconds. */
+/* hf_server_get - returns the server at this address, and creates it if it does not exist.
+ *   HF_E_NOMEM, HF_E_LIMIT, HF_E_TLS. */
 hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
                         const char *host, uint16_t port, bool is_guide)
     HF_MUST_CHECK;
+
+/* hf_server_find - returns the server at this address, or NULL. */
 struct hf_server *hf_server_find(struct hf_router *router, const char *host,
                                  uint16_t port, bool is_guide);
+
+/* hf_server_free - frees the server; its commands end as with hf_link_free. */
 void hf_server_free(struct hf_server *server);
+
+/* hf_servers_init - initialises the list of servers. `events` is borrowed. */
 void hf_servers_init(struct hf_router *router,
                      const struct hf_server_events *events);
+
+/* hf_servers_sweep_soon - frees, within seconds, the servers that are no longer masters
+ *   of the map and have no pending commands. */
 void hf_servers_sweep_soon(struct hf_router *router);
 
-/* hf_server_next - behind `server` in router->servers; of NULL the first; NULL
- * at the end. */
+/* hf_server_next - returns the server after `server` in router->servers; for NULL the
+ *   first one; NULL at the end. */
 static inline struct hf_server *hf_server_next(const struct hf_router *router,
                                                const struct hf_server *server)
 {
@@ -97,13 +100,13 @@ static inline struct hf_server *hf_server_next(const struct hf_router *router,
                                  : HF_OWNER_OF(l, struct hf_server, node);
 }
 
-/* hf_server_wait_link - the link of commands that wait for replicas.
- *                       HF_E_NOMEM. */
+/* hf_server_wait_link - returns the link for commands that wait for replicas.
+ *   HF_E_NOMEM. */
 hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
     HF_MUST_CHECK;
 
-/* hf_server_silence - why it has not answered: the error of its link; if that
- * has none, the answer has not come in time. */
+/* hf_server_silence - writes why the server has not replied: the error of its link or, if
+ *   there is none, that no reply came in time. */
 void hf_server_silence(const struct hf_server *server, struct hf_error *out);
 
 #endif

@@ -5,13 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A cluster's keys are in slots, and each slot is some node's. */
+/* The slots of a cluster's keys. Each slot belongs to a node. */
 #define HF_SLOTS 16384
 
-/* hf_slot_of - the slot of a key, any bytes: 0 to HF_SLOTS - 1. Where the key
- * has a '{' and behind it a '}', with something between, what stands between
- * the first '{' and the first '}' behind it (the hash tag) alone decides.
- * Cost: 8 bytes a step. To be kept where the key is, not asked for again.
+/* hf_slot_of - returns the slot of a key of any bytes: 0 to HF_SLOTS - 1. If there is text
+ * between the first '{' and the first '}' after it, only this text, the hash tag, decides
+ * the slot. Cost: it reads 8 bytes in each step; store the slot with the key.
  * Source: CLUSTER "Key distribution model", "Hash tags". */
 uint16_t hf_slot_of(const void *key, size_t len);
 

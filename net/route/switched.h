@@ -1,29 +1,29 @@
-/* Notices that another server serves a slot. Private to net/. [locked]
+/* Detects that another server serves a slot. Private to net/. [locked]
  *
  * SWITCHED-1  A slot is reported when the server that a map names for it is not the
  *             server of the last map that named one. The first map reports
  *             nothing.
- * SWITCHED-2  It is reported as sudden if the former server answered until then.
+ * SWITCHED-2  It is reported as sudden if the former server replied until then.
  * SWITCHED-3  A server that the URL names (standalone) is reported, for all slots,
  *             when it refuses a write because it is a replica, and again when it
  *             answers after that (the connection is replaced: replace.h).
  * SWITCHED-4  While the owner is attentive (options.is_attentive), a master whose
  *             connection has ended is a reason to request the map repeatedly, for
- *             ATTENTIVE_MS. A later failover is noticed by the next command. */
+ *             ATTENTIVE_MS. A later failover is detected by the next command. */
 #ifndef HF_SWITCHED_H
 #define HF_SWITCHED_H
 
 #include "net/route/router_inner.h"
 
-/* hf_switched_forget   - the map in force is forgotten: the next one is compared with
- *                        it. Takes it out of the router.
+/* hf_switched_forget   - removes the map in force from the router, and keeps it for the
+ *                        comparison with the next one.
  * hf_switched_by_map   - `map` is about to replace the map in force.
- * hf_switched_by_moved - so is the server of this slot.
- * hf_switched_refused  - a command was answered by this error.
- * hf_switched_answered - a command was answered, and not by an error.
+ * hf_switched_by_moved - this server is about to replace the server of this slot.
+ * hf_switched_refused  - the reply to a command was this error.
+ * hf_switched_answered - the reply to a command was not an error.
  * hf_switched_lost     - the connection to the server has ended.
- * hf_switched_is_awaited - is the map to be asked for again (SWITCHED-4)?
- * hf_switched_fini     - when the router is freed. */
+ * hf_switched_is_awaited - returns whether the map must be requested again (SWITCHED-4).
+ * hf_switched_fini     - frees what is kept, when the router is freed. */
 void hf_switched_forget(struct hf_router *router);
 void hf_switched_by_map(struct hf_router *router, const struct hf_slot_map *map);
 void hf_switched_by_moved(struct hf_router *router, uint16_t slot,
