@@ -281,8 +281,8 @@ START_TEST(a_deadline_that_comes_early_is_explained)
     ask(&patient, "b", LONG_MS);
     drive_until_received(_i ? &one : &first, _i ? 1 : 2);
     ask(&q, "a", A_MOMENT_MS);
-    must_fail(&q, HF_E_CONNECT, "no answer in time");
-    (void)snprintf(where, sizeof where, "127.0.0.1:%d: no answer in time",
+    must_fail(&q, HF_E_CONNECT, "no reply in time");
+    (void)snprintf(where, sizeof where, "127.0.0.1:%d: no reply in time",
                    port_of(_i ? &one : &first));
     ck_assert_ptr_nonnull(strstr(q.answer, where));
     close_router();

@@ -223,7 +223,7 @@ START_TEST(no_certificate_at_all_is_refused)
     ck_assert_int_eq(know("localhost"), HF_OK);
     dial();
     ck_assert_int_eq(greet(), HF_E_TLS);
-    check_says(hf_tls_error(tls), "the server shows no certificate");
+    check_says(hf_tls_error(tls), "the server sent no certificate");
 }
 END_TEST
 

@@ -111,7 +111,7 @@ static const struct {
     {"redis", "http/1.1",
      "the server does not speak the protocol asked for (tls_alpn)"},
     {"redis", NULL,
-     "the server does not agree to the protocol asked for (tls_alpn)"},
+     "the server does not accept the protocol of tls_alpn"},
 };
 
 START_TEST(protocol_that_is_asked_for_must_be_agreed)

@@ -62,7 +62,7 @@ static void on_answer(struct hf_command *command, enum hf_outcome outcome,
     if (outcome != HF_ANSWERED && why->status != HF_OK)
         q->error = *why;
     else if (outcome != HF_ANSWERED)
-        (void)hf_error_set(&q->error, HF_E_NOREPLY, "%s: no answer in time",
+        (void)hf_error_set(&q->error, HF_E_NOREPLY, "%s: no reply in time",
                            hf_command_address(command));
     else if (hf_resp_is_error(reply))
         keep_refusal(q, reply);

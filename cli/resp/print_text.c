@@ -76,7 +76,7 @@ static void put_bytes(FILE *out, const struct hf_resp_node *node,
     put_quoted(out, ptr + skip, node->as.bytes.length - skip);
 }
 
-/* Behind the name of the type. */
+/* Prints the value after the name of its type. */
 static void put_value(FILE *out, const struct cli_reply *reply,
                       const struct cli_place *place)
 {

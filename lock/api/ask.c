@@ -75,7 +75,7 @@ static hf_status check_cancel(const struct hf_lock *lock,
     if (!cancel || cancel->client == lock->client)
         return HF_OK;
     return hf_error_set(err, HF_E_INVAL,
-                        "the cancel is of another client than the lock");
+                        "the cancel belongs to another client than the lock");
 }
 
 static void op_init(struct hf_op *op, struct hf_lock *lock,

@@ -135,10 +135,10 @@ static hf_status refuse_owner(const struct hf_kind *kind, const char *quoted,
 {
     if (kind->any_text_holds)
         return hf_error_set(err, HF_E_INVAL,
-                            "'%s' is no owner: that of a value lock has 1 to %d "
-                            "bytes here", quoted, HF_OWNER_TEXT_MAX - 1);
+                            "invalid owner '%s': here, a value lock's owner has 1 to %d "
+                            "bytes", quoted, HF_OWNER_TEXT_MAX - 1);
     return hf_error_set(err, HF_E_INVAL,
-                        "'%s' is no owner of a %s: those are written "
+                        "invalid owner '%s': an owner of a %s is written "
                         "\"uuid:number%s\"", quoted,
                         hf_lock_kind_text(kind->id), kind->owner_suffix);
 }

@@ -123,8 +123,7 @@ static hf_status check_retention(const struct hf_client_options *o,
         is_span(o->token_retention_ms, HF_TOKEN_RETENTION_LEAST_MS))
         return HF_OK;
     return hf_error_set(err, HF_E_INVAL,
-                        "tokens are retained for ever (0) or for %lld to %lld "
-                        "ms",
+                        "token_retention_ms is 0 (forever), or %lld to %lld ms",
                         (long long)HF_TOKEN_RETENTION_LEAST_MS,
                         (long long)HF_SPAN_MAX_MS);
 }
@@ -362,7 +361,7 @@ static hf_status probed(const struct probe *probe, struct hf_error *err)
     if (probe->outcome == HF_UNSENT)
         return hf_error_set(err, HF_E_CONNECT, "%s: not connected in time",
                             probe->address);
-    return hf_error_set(err, HF_E_NOREPLY, "%s: no answer in time",
+    return hf_error_set(err, HF_E_NOREPLY, "%s: no reply in time",
                         probe->address);
 }
 

@@ -1,10 +1,11 @@
-/* Closing with a deadline: waiters are sent away, what was asked may end.
+/* Closes a client with a deadline: calls that only wait are cancelled, and requests that
+ * were sent may end.
  *
- * CLOSE-1  Once it is closing no call begins but releases of our own: of what
- *          is given back, and of what nobody here holds.
- * CLOSE-2  Quiet is when no operation and no (un)subscription is under way, and
- *          no multi-lock has some of its members only: those are given back.
- * CLOSE-3  Once it is over nothing more is asked, and nothing is under way. */
+ * CLOSE-1  After closing has begun, no call begins, except releases that the client itself
+ *          performs: of abandoned locks, and of locks that are granted meanwhile.
+ * CLOSE-2  The client is quiet when no operation, SUBSCRIBE or UNSUBSCRIBE is pending, and
+ *          no multi-lock holds only some of its members: those are released.
+ * CLOSE-3  After closing has ended, no request is sent or pending. */
 #include <string.h>
 
 #include "lock/api/ask.h"
@@ -32,8 +33,8 @@ static void cancel(struct hf_op *op, struct hf_client_closed *closed)
     closed->cancelled += !is_chore && !may_have_run;
 }
 
-/* A question that has left is answered soon, and its answer says whether there
- * is something to be given back. */
+/* A request that was sent has a reply soon, which shows whether a lock was granted and
+ * must be released. */
 static bool only_waits(const struct hf_op *op)
 {
     return op->verb->only_waits && !hf_call_is_sent(&op->call);
@@ -68,7 +69,7 @@ static void on_deadline(struct hf_timer *timer)
         &HF_OWNER_OF(timer, struct closing, timer)->waiter);
 }
 
-/* Or until it may be quiet. */
+/* Waits until the deadline, or until the client may be quiet. */
 static void await_change(struct hf_client *client, int64_t deadline_ms)
 {
     struct hf_loop *loop = client->loop;
@@ -85,7 +86,7 @@ static void await_change(struct hf_client *client, int64_t deadline_ms)
     hf_loop_disarm(loop, &closing.timer);
 }
 
-/* A callback gives the members of a multi-lock back: callbacks must run first. */
+/* A callback releases the members of a multi-lock, so callbacks must run first. */
 static void await_quiet(struct hf_client *client, int64_t timeout_ms)
 {
     struct hf_loop *loop = client->loop;
@@ -125,20 +126,20 @@ static uint64_t count_all_holds(const struct hf_client *client)
     return count;
 }
 
-/* What was left: all that was cancelled, but for waiters. */
+/* Reports the requests that were cancelled at the deadline, without waiting calls. */
 static hf_status say_left(struct hf_client *client,
                           const struct hf_client_closed *left,
                           struct hf_error *err)
 {
     if (left->unknown > 0)
         return hf_error_set(err, HF_E_NOREPLY,
-                            "%s: closed with %llu calls unanswered; the server "
-                            "may have done them",
+                            "%s: closed while %llu calls had no reply; the server "
+                            "may have executed them",
                             hf_router_address(client->router),
                             (unsigned long long)left->unknown);
     if (left->cancelled > 0)
         return hf_error_set(err, HF_E_CONNECT,
-                            "%s: closed with %llu calls not sent",
+                            "%s: closed before %llu calls were sent",
                             hf_router_address(client->router),
                             (unsigned long long)left->cancelled);
     return HF_OK;
@@ -182,7 +183,7 @@ hf_status hf_client_close(struct hf_client *client, int64_t timeout_ms,
                             (long long)HF_SPAN_MAX_MS);
     hf_loop_lock(client->loop);
     if (client->is_closing)
-        rc = hf_error_set(err, HF_E_CLOSED, "it was closed before");
+        rc = hf_error_set(err, HF_E_CLOSED, "the client was closed before");
     else
         rc = run_dry(client, timeout_ms, out, err);
     hf_loop_unlock(client->loop);

@@ -50,13 +50,13 @@ static hf_status check_owner(int64_t owner, struct hf_error *err)
 {
     if (owner == 0)
         return hf_error_set(err, HF_E_INVAL,
-                            "owner 0 is nobody: begin with "
-                            "hf_acquire_options_init, or name the owner");
+                            "owner is 0: call hf_acquire_options_init(), or set "
+                            "options.owner");
     if (is_ours(owner) && !was_given(owner))
         return hf_error_set(err, HF_E_INVAL,
-                            "owner %lld: hf_owner_thread and hf_owner_new give "
-                            "the numbers from -2^48 to -1, and not this one "
-                            "yet", (long long)owner);
+                            "owner %lld: the numbers from -2^48 to -1 are reserved for "
+                            "hf_owner_thread() and hf_owner_new(), which have not "
+                            "returned this one", (long long)owner);
     return HF_OK;
 }
 
@@ -72,7 +72,7 @@ hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client,
         return hf_error_set(err, HF_E_INVAL, "a %s %s",
                             hf_lock_kind_text(kind),
                             kind & HF_WITH_TOKEN ? "has no token"
-                                                 : "cannot be taken");
+                                                 : "cannot be acquired");
     return hf_ask_handle(out, client, row, name, len, err);
 }
 
@@ -230,9 +230,9 @@ static hf_status check_holder(const struct hf_lock *lock, const char *holder,
         return HF_OK;
     return hf_error_set(err, HF_E_INVAL,
                         lock->kind->any_text_holds
-                            ? "'%s' is no owner: that of a value lock has 1 to 191 "
+                            ? "invalid owner '%s': a value lock's owner has 1 to 191 "
                               "bytes"
-                            : "'%s' is no owner: those are written \"uuid:number\"",
+                            : "invalid owner '%s': an owner is written \"uuid:number\"",
                         hf_error_quote(quoted, sizeof quoted, holder, len));
 }
 

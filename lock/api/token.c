@@ -13,7 +13,7 @@ static hf_status check(const struct hf_lock *lock, struct hf_error *err)
 {
     if (lock->kind->steps[STEP_ACQUIRE].takes_retention)
         return HF_OK;
-    return hf_error_set(err, HF_E_INVAL, "this %s has no tokens",
+    return hf_error_set(err, HF_E_INVAL, "a %s has no fencing tokens",
                         hf_lock_kind_text(lock->kind->id));
 }
 

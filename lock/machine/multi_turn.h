@@ -28,7 +28,10 @@
 
 #include "lock/multi.h"
 
+/* The patience: the longest wait for a member while others are held. It bounds a deadlock with
+ * callers that use another order, and is longer than most holds. */
 #define MULTI_PATIENCE_MS 3000
+/* MULTI-4: rounds that may end because a grant came late. */
 #define MULTI_LATE_MAX 3
 
 enum hf_multi_action {

@@ -13,7 +13,7 @@
 
 /* ---- new, free ---- */
 
-/* Of any owner. */
+/* Reserves space for the longest owner field. */
 static size_t key_room(const struct hf_lock *lock)
 {
     return hf_hold_key_len(lock, HF_OWNER_TEXT_MAX);
@@ -157,18 +157,26 @@ bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op)
     return true;
 }
 
+/* A hold serves one operation at a time; the others wait in hold->pending:
+ *
+ *   hf_hold_enter(hold, a)   hold->op = a           a runs
+ *   hf_hold_enter(hold, b)   b in hold->pending     b waits
+ *   hf_hold_leave(hold)      hold->op = b           reserved for b, whose timer is armed,
+ *                            b->op.hold = hold      so that no new operation enters first
+ *   resume(b)                hold->op = NULL        b starts again, and enters the hold
+ */
 static void resume(struct hf_timer *timer)
 {
     struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
 
     if (op->hold)
-        op->hold->op = NULL; /* was kept for it */
+        op->hold->op = NULL; /* it was reserved for this operation */
     op->hold = NULL;
     op->verb->resume(op);
 }
 
-/* By its timer: were it started here, thousands that all fail at once would
- * stand on one stack. */
+/* Starts the next operation from its timer. If it were started here, thousands of
+ * operations that all fail at once would be nested on one stack. */
 static struct hf_op *wake_one(struct hf_list *pending, struct hf_loop *loop)
 {
     struct hf_op *op = HF_OWNER_OF(pending->next, struct hf_op, line_node);
@@ -259,9 +267,9 @@ static void on_time(struct hf_timer *timer)
 
 /* ---- telling ---- */
 
-/* It was held as long as allowed, and its owner was told: it is released. Not a
- * member of a multi-lock or quorum: the thread of another client may be in on_lost
- * yet. That hold ends with the release, or by its TTL. */
+/* Releases a hold whose max_hold_ms has passed, after on_lost has returned. A member of a
+ * multi-lock or quorum is not released, because the thread of another client may still be
+ * in on_lost; that hold ends with the release, or by its TTL. */
 static void let_go(const struct hf_hold *hold)
 {
     if (hold->lease.reason == HF_LOST_MAX_HOLD && !hold->is_member)
@@ -269,7 +277,8 @@ static void let_go(const struct hf_hold *hold)
                           hold->lease.claims.set_ms, 0, NULL);
 }
 
-/* Both: the hold may be released, and freed, while the callback runs. */
+/* Here and in run_renewed the hold is copied, because it may be released, and freed, while
+ * the callback runs. */
 static void run_lost(struct hf_task *task)
 {
     struct hf_hold *hold = HF_OWNER_OF(task, struct hf_hold, lost_task);

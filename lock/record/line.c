@@ -256,10 +256,12 @@ static void changed(struct hf_line *line, bool is_one_live)
     bool was_live = line->channel.is_live;
 
     line->channel.is_live = hears_all(line);
+    /* Only a subscription that was never live was refused: one that was live is lost, and
+     * is renewed with the connection. */
     line->channel.is_refused = !is_one_live && !was_live;
-    line->channel.generation++; /* messages may have been missed */
+    line->channel.generation++; /* notifications may have been missed */
     hf_channel_lost(&line->channel);
-    if (line->channel.is_live) /* was, too: a message may have been lost */
+    if (line->channel.is_live) /* if it was live before, a notification may be lost */
         tell_first(line, was_live ? EVENT_WOKEN : EVENT_SUBSCRIBED);
     else if (was_live)
         tell_first(line, EVENT_WOKEN);

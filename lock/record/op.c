@@ -272,8 +272,8 @@ hf_status hf_op_odd_reply(struct hf_op *op)
 {
     op->call.may_have_run = true;
     return hf_error_set(op->error, HF_E_PROTOCOL,
-                        "%s: the reply is not of the form that the script "
-                        "gives; has another program changed the lock's keys?",
+                        "%s: unexpected script reply; another program may have changed "
+                        "the lock's keys",
                         hf_router_address(op->client->router));
 }
 
@@ -295,8 +295,8 @@ void hf_op_log_note(struct hf_op *op)
         return;
     client->next_note_ms = now + NOTE_EACH_MS;
     hf_client_log(client, HF_LOG_WARNING,
-                  "could not send the message that wakes the waiters of '%s'; they "
-                  "look by themselves, seconds later: %s",
+                  "could not notify the waiters of '%s', which will poll some seconds "
+                  "later: %s",
                   hf_error_quote(name, sizeof name, op->lock->text,
                                  op->lock->name_len),
                   hf_error_quote(why, sizeof why, op->answer.note.ptr,

@@ -100,12 +100,12 @@ static void end(struct hf_op *op, hf_status status)
 {
     if (status == HF_UNREPLICATED)
         hf_client_log(op->client, HF_LOG_WARNING,
-                      "permits that were given back may be lost by a failover: %s",
+                      "a failover may lose released permits: %s",
                       hf_status_text(status));
     else if (status < 0)
         hf_client_log(op->client, HF_LOG_WARNING,
-                      "a lock that nobody here holds may last until its lease "
-                      "ends: %s",
+                      "could not release an abandoned lock; it stays locked until its "
+                      "lease expires: %s",
                       hf_status_text(status));
     else /* released now, or it was never granted */
         hf_line_wake_first(op->lock->line);
@@ -168,9 +168,8 @@ static bool has_room(struct hf_client *client)
         return true;
     if (!client->has_told_orphans)
         hf_client_log(client, HF_LOG_WARNING,
-                      "too many releases in the background (%d): locks that "
-                      "nobody here holds may last until somebody here asks for "
-                      "them, or their leases end",
+                      "too many background releases (%d): abandoned locks stay locked "
+                      "until this client requests them again, or they expire",
                       ORPHANS_MAX);
     client->has_told_orphans = true;
     return false;

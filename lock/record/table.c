@@ -63,6 +63,8 @@ static struct hf_lock *find(struct hf_client *client, uint32_t hash,
             continue;
         if (lock->kind == kind)
             return lock;
+        /* Two kinds of one name share their waiters exactly if a release of either
+         * notifies the same channel. */
         if (strcmp(lock->kind->channel, kind->channel) == 0)
             *line = lock->line;
     }

@@ -9,14 +9,16 @@
 #include "net/base/random.h"
 #include "net/route/refusal.h"
 
-/* Between retries while a refusal lasts: a random part of RETRY_SPREAD_MS more.
- * Both double with the first retries, RETRY_DOUBLINGS times. */
+/* The pause before a retry while a refusal lasts: RETRY_MIN_MS, and a random part of
+ * RETRY_SPREAD_MS, so that clients do not retry at the same moment. Both double with the
+ * first RETRY_DOUBLINGS retries. */
 #define RETRY_MIN_MS 20
 #define RETRY_SPREAD_MS 40
 #define RETRY_DOUBLINGS 2
-/* Answers that are not ours: a peer that forges more is not worth asking. */
+/* Replies that do not match their request. After more of them the call fails, because the
+ * peer forges replies. */
 #define FORGERIES_MAX 3
-/* A script's name and a lock's, cut. */
+/* Bytes for the names of a script and a lock in messages; longer ones are cut. */
 #define TITLE_MAX 140
 
 static void on_reply(struct hf_command *command, enum hf_outcome outcome,
@@ -116,11 +118,11 @@ static void end_unanswered(struct hf_call *call)
         end_with(call, HF_E_NOREPLY,
                  why->status != HF_OK ? why->text
                                       : hf_command_address(&call->command),
-                 call->only_reads ? "no answer in time"
+                 call->only_reads ? "no reply in time"
                  : call->must_not_repeat
-                     ? "no answer; the server may have done it, or may do it "
-                       "yet: look before you ask again"
-                     : "no answer in time; the server may have done it");
+                     ? "no reply; the server may have executed it, or may do so "
+                       "later: check the lock before you retry"
+                     : "no reply in time; the server may have executed it");
     else if (why->status != HF_OK)
         end_with(call, status_of(why), why->text, NULL);
     else
@@ -128,7 +130,7 @@ static void end_unanswered(struct hf_call *call)
                  "not connected in time");
 }
 
-/* While another request waits for an answer that does not come, say. */
+/* For example, while another request waits for a reply that does not come. */
 static void end_without_room(struct hf_call *call)
 {
     const struct hf_error *why = hf_command_error(&call->command);
@@ -137,7 +139,7 @@ static void end_without_room(struct hf_call *call)
     end_with(call, HF_E_CONNECT,
              why->status != HF_OK ? why->text
                                   : hf_command_address(&call->command),
-             "not sent in time, the queue was full");
+             "not sent in time: the output queue was full");
 }
 
 static void end_unsent(struct hf_call *call)
@@ -352,14 +354,14 @@ static void forged(struct hf_call *call)
     if (call->replicas)
         (void)hf_router_cancel(&call->command);
     hf_command_condemn(&call->command,
-                       "the server answered what it was not asked");
+                       "the reply does not match the request");
     if (++call->forgeries < FORGERIES_MAX) {
         unknown(call);
         return;
     }
     call->may_have_run = true;
     end_with(call, HF_E_PROTOCOL, hf_command_address(&call->command),
-             "the server answers what it was not asked");
+             "the reply does not match the request");
 }
 
 static bool is_ours(const struct hf_call *call, struct hf_resp_value reply)

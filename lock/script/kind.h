@@ -1,11 +1,11 @@
 /* A kind of lock, as a row of data. Private to lock/.
  *
- * A kind is a file kind_NAME.c with its row, its scripts, its tests, a value of
- * enum hf_lock_kind, a line in kind.c and names here and in mk/lists.mk.
- * The other files know no kind by name.
+ * A kind consists of a file kind_NAME.c with its row, its scripts, its tests, a value of
+ * enum hf_lock_kind, a line in kind.c, and names here and in mk/lists.mk. No other file
+ * names a kind.
  *
- * Locks of several kinds may have one name. Those that have the same channel,
- * too, exclude each other, and their waiters stand in one line. */
+ * Locks of several kinds may have one name. If their channels are also the same, they
+ * exclude each other, and their waiters form one queue. */
 #ifndef HF_KIND_H
 #define HF_KIND_H
 
@@ -14,7 +14,7 @@
 
 #define KIND_KEYS_MAX 3
 
-/* What a client asks of a lock, each by a script. Arguments: args.c. */
+/* The operations on a lock, one script each. args.c fills their arguments. */
 enum hf_step {
     STEP_ACQUIRE,
     STEP_RELEASE,
@@ -104,7 +104,7 @@ extern const struct hf_kind hf_kind_fenced_nonreentrant, hf_kind_fenced_fair,
     hf_kind_fenced_nonreentrant_fair, hf_kind_fenced_write, hf_kind_fenced_spin,
     hf_kind_fenced_value;
 
-/* What is no lock: each has a header of its own. */
+/* Objects that are not locks: semaphore.h, latch.h. */
 extern const struct hf_kind hf_kind_semaphore, hf_kind_latch;
 
 /* hf_kind_step - how the kind does a step. STEP_RAISE is of each kind that has

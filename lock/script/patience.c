@@ -31,27 +31,27 @@ static const struct row {
      "too few replicas are connected (min-replicas-to-write)"},
     {"MISCONF", HF_WAITS_ON, "the server cannot save to disk and refuses writes"},
 
-    {"NOAUTH", HF_WAITS_FOR_RIGHTS, "the server wants a password"},
+    {"NOAUTH", HF_WAITS_FOR_RIGHTS, "the server requires a password"},
 
     {"WRONGTYPE", HF_ENDS,
-     "the key holds something else than this kind of lock; use another name"},
+     "the key is not a lock of this kind; use another name"},
     {"ERR value is not an integer", HF_ENDS,
-     "the key holds something else than a number; use another name"},
+     "the key is not a number; use another name"},
     {"NOSCRIPT", HF_ENDS,
-     "it was sent the script itself: this is no server that runs scripts"},
+     "this server cannot run Lua scripts"},
     {"ERR script tried accessing undeclared key,", HF_ENDS, UNDECLARED},
     {"script tried accessing undeclared key,", HF_ENDS, UNDECLARED},
     {"ERR bad lua script for redis cluster,", HF_ENDS,
      "this proxy checks the text of scripts (Alibaba Cloud: script_check_enable); plain, "
      "fenced, value and fair locks pass, read-write locks do not"},
     {"ERR unknown command", HF_ENDS,
-     "locks are scripts: EVAL is missing on this server, or was renamed"},
+     "locks need scripts, but EVAL is missing on this server, or was renamed"},
     {"CROSSSLOT", HF_ENDS,
      "in a cluster this kind of lock cannot have that name; use a name without "
      "braces, or with a hash tag such as {this}"},
     {"MOVED", HF_ENDS,
-     "the nodes of the cluster do not agree on who serves it; or, if the URL is "
-     "not redis+cluster://, it has to be"},
+     "the cluster nodes disagree about the owner of this slot; use a redis+cluster:// "
+     "URL for a cluster"},
 };
 
 static const struct row by_acl = {NULL, HF_WAITS_FOR_RIGHTS, LACKS_RIGHTS};

@@ -26,6 +26,8 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
+/* The pause after a failed attempt. It doubles up to the maximum, so an election continues
+ * at most half a minute after its server has returned. */
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 30000
 
@@ -99,7 +101,7 @@ static void cannot_ask(struct hf_election *e, hf_status status)
 {
     struct hf_error err;
 
-    (void)hf_error_set(&err, status, "cannot ask for the lock: %s",
+    (void)hf_error_set(&err, status, "cannot request the lock: %s",
                        hf_status_text(status));
     trouble(e, &err);
 }
@@ -205,7 +207,7 @@ static hf_status check(const struct hf_lock *lock, struct hf_error *err)
         return hf_ask_forked(err);
     if (lock->kind->is_shared || lock->kind->is_ownerless)
         return hf_error_set(err, HF_E_INVAL,
-                            "a %s is held by many: nobody would lead",
+                            "a %s can have several holders and cannot elect a leader",
                             hf_lock_kind_text(lock->kind->id));
     return HF_OK;
 }

@@ -49,7 +49,7 @@ static hf_status refuse_twice(struct hf_error *err, const struct hf_lock *lock)
     char name[100];
 
     return hf_error_set(
-        err, HF_E_INVAL, "lock '%s' is given twice: it would wait for itself",
+        err, HF_E_INVAL, "lock '%s' appears twice: its owner would wait for itself",
         hf_error_quote(name, sizeof name, lock->text, lock->name_len));
 }
 

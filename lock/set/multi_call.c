@@ -223,7 +223,7 @@ static hf_status check(const struct hf_multi *multi,
     for (uint32_t i = 0; o->cancel && i < multi->count; i++)
         if (multi->members[i]->client != o->cancel->client)
             return hf_error_set(err, HF_E_INVAL,
-                                "the cancel is of another client than a member");
+                                "the cancel belongs to another client than a member");
     return HF_OK;
 }
 
@@ -251,7 +251,7 @@ static hf_status refuse(struct hf_error *err, hf_status status)
 {
     return hf_error_set(err, status, "%s",
                         status == HF_E_INVAL
-                            ? "another call of this owner is under way"
+                            ? "another call of this owner is pending"
                             : hf_status_text(status));
 }
 

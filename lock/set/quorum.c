@@ -209,7 +209,7 @@ static hf_status check_thread(struct hf_client *client, struct hf_error *err)
     return hf_error_set(err, HF_E_INVAL, "%s: %s; use the call that does not block",
                         hf_client_address(client),
                         is_in_callback ? "a blocking call in a callback of this "
-                                         "client would wait for ever"
+                                         "client would never return"
                                        : "this client has no background thread");
 }
 

@@ -393,10 +393,10 @@ static hf_status take_hold(struct hf_quorum_hold **out,
     if (hold)
         return hold->turn.phase == QUORUM_BROKEN && !hold->is_busy
                    ? hf_error_set(err, HF_LOST,
-                                  "this owner's was lost: release it first")
+                                  "this owner's hold was lost: release it first")
                    : hf_error_set(err, HF_E_INVAL,
-                                  "this owner holds it, or another call of it "
-                                  "is under way");
+                                  "this owner already holds the quorum, or another "
+                                  "call of this owner is pending");
     if (!(hold = hf_quorum_add_hold(quorum)))
         return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
     hold->owner = owner;
@@ -467,7 +467,7 @@ static hf_status begin_release(struct hf_quorum_hold **out,
                             hf_status_text(HF_NOT_OWNER));
     if (hold->is_busy)
         return hf_error_set(err, HF_E_INVAL,
-                            "another call of this owner is under way");
+                            "another call of this owner is pending");
     (void)hf_quorum_note_losses(hold); /* QUORUM-11: their callbacks may be late */
     hold->is_busy = hold->is_release = true;
     hold->was_broken = hold->turn.phase == QUORUM_BROKEN;

@@ -22,7 +22,8 @@ static void join(struct hf_op *op);
 
 /* ---- ending ---- */
 
-/* Nobody here holds it, but the server may think so; or that it waits. */
+/* No hold is made, but the server may have recorded this owner as holder or as queued:
+ * both are released. */
 static void give_up_hold(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
@@ -58,7 +59,8 @@ static void end_behind(struct hf_op *op, hf_status status)
     end_acquire(op, status);
 }
 
-/* What the server has just granted. */
+/* Ends a call whose lock the server has just granted: the lock is released in the
+ * background. */
 static void give_back(struct hf_op *op, hf_status status)
 {
     op->call.may_have_run = true;
@@ -208,7 +210,9 @@ static void ask_for_reentry(struct hf_op *op)
     send_acquire(op);
 }
 
-/* HF_OK, or HF_UNREPLICATED and to be kept. */
+/* Processes a grant: HF_OK, or HF_UNREPLICATED with keep_unreplicated. The order matters:
+ * a closing client may keep nothing; all later checks need the lease; a late grant is
+ * requested again before an expired one is an error; only a valid grant is a re-entry. */
 static void granted(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
@@ -456,8 +460,9 @@ static void send_acquire(struct hf_op *op)
     op->asked_when = op->client->ops_begun;
     op->silence_ms = hf_loop_now(op->client->loop) - op->wait.asked_ms;
     op->wait.asked_ms += op->silence_ms;
+    /* Kept for give_up_hold: hf_op_call clears may_have_run. */
     op->may_be_held = op->may_be_held || op->call.may_have_run;
-    hf_op_settle(op); /* the last question of this wait */
+    hf_op_settle(op); /* the last request of this wait */
     hf_lease_ask(&op->hold->lease, op->wait.asked_ms, op->lease_ms);
     if (!op->lock->kind->opens_for_all)
         hf_op_want_replicas(op, is_granted, on_acknowledged);

@@ -16,11 +16,12 @@
 #include "net/base/error.h"
 #include "net/route/refusal.h"
 
-/* Between two tries in the background, where the server refuses for now. */
+/* The pause between two background attempts after a temporary refusal: short for an
+ * operator who removes the cause, and few requests while it remains. */
 #define ASK_AGAIN_MS 1000
-/* How long an answer waits for others to be forgotten with. */
+/* How long a recorded reply waits, so that one command deletes several of them. */
 #define FORGET_MS 5
-/* 15 of them are less than the operation that forgets them. */
+/* 15 keys of this length fit into the operation that deletes them. */
 #define FORGET_KEY_MAX 128
 
 static struct hf_op *op_of(struct hf_call *call)
@@ -333,7 +334,7 @@ static void on_added(struct hf_call *call, hf_status status,
 static void on_known(struct hf_call *call, hf_status status,
                      struct hf_resp_value reply)
 {
-    call->may_have_run = false; /* a mere question */
+    call->may_have_run = false; /* it only reads */
     if (status < 0)
         on_added(call, status, reply);
     else
@@ -365,7 +366,7 @@ static void on_set(struct hf_call *call, hf_status status,
 static void on_known_to_set(struct hf_call *call, hf_status status,
                             struct hf_resp_value reply)
 {
-    call->may_have_run = false; /* a mere question */
+    call->may_have_run = false; /* it only reads */
     if (status < 0)
         on_set(call, status, reply);
     else

@@ -21,8 +21,9 @@ static struct hf_bytes question(struct hf_op *op)
 
 /* ---- inspect ---- */
 
-/* Of a read-write lock whose `mode` is all that is left, nobody. A multi-lock's
- * is a value, or stands in the middle of a field. */
+/* Returns the holder that a field of the lock names. A read-write lock that contains only
+ * its field `mode` has no holder. The holder of a multi-lock is the value of the field, or
+ * is in the middle of the field's name. */
 static struct hf_bytes holder_in(enum hf_lock_kind kind, struct hf_bytes field,
                               struct hf_bytes value)
 {
@@ -87,8 +88,8 @@ hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
     char name[100], field[100];
 
     return hf_error_set(err, HF_E_SERVER,
-                        "%s: '%s' is no lock: it is a hash with the field "
-                        "'%s', which no lock has; is it another program's?",
+                        "%s: '%s' is not a lock: unexpected field '%s' in this hash "
+                        "(does another program use the key?)",
                         hf_router_address(lock->client->router),
                         hf_error_quote(name, sizeof name, lock->text,
                                        lock->name_len),
@@ -218,8 +219,8 @@ static hf_status refuse(struct hf_op *op)
     (void)hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len);
     if (answer == -2)
         return hf_error_set(op->error, HF_E_SERVER,
-                            "%s: '%s' is no lock, and is left alone: it is a "
-                            "hash that another program uses",
+                            "%s: '%s' is not a lock, but a hash of another program; "
+                            "nothing was changed",
                             hf_router_address(op->client->router), name);
     if (answer == -5)
         return hf_error_set(op->error, HF_E_SERVER,
@@ -241,8 +242,8 @@ static hf_status outcome(struct hf_op *op)
     if (!op->call.is_repeated)
         return HF_NOT_OWNER;
     return hf_error_set(op->error, HF_E_NOREPLY,
-                        "the first request was not answered; at the second, that "
-                        "owner does not hold it: the first may have released it");
+                        "the first request had no reply; when it was repeated, that "
+                        "owner did not hold the lock: the first may have released it");
 }
 
 static void on_forced(struct hf_call *call, hf_status status,

@@ -13,8 +13,8 @@ hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held)
 
     return hf_error_set(
         op->error, HF_E_INVAL,
-        "lock '%s' is held by this owner already, as a %s: "
-        "that must be released first",
+        "this owner already holds the lock '%s' as a %s: "
+        "release it first",
         hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
         hf_lock_kind_text(held->lock->kind->id));
 }
@@ -37,9 +37,8 @@ static void end_lost(struct hf_op *op)
 
     (void)hf_error_set(
         op->error, HF_LOST,
-        "lock '%s' was lost: %s; give it up with "
-        "hf_lock_release as often as it was acquired, then "
-        "acquire it again",
+        "lock '%s' was lost: %s; call hf_lock_release as often as it was "
+        "acquired, then acquire it again",
         hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
         hf_lost_text(op->hold->lease.reason));
     end_reentry(op, HF_LOST);

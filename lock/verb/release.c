@@ -8,7 +8,7 @@
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
 
-/* Released, and nobody was told: others hold it still. */
+/* This hold was released, and no waiter was notified, because other holders remain. */
 static bool is_still_held(const struct hf_op *op)
 {
     return op->answer.count == 0 && op->answer.number < 0;
@@ -34,7 +34,7 @@ static void leave_to_orphan(struct hf_hold *hold)
                       hold->lease.claims.set_ms, 0, NULL);
 }
 
-/* Its owner was told, or is told now; one acquisition less all the same. */
+/* The hold was lost. Its owner has one acquisition less all the same. */
 static void release_lost(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
@@ -45,9 +45,9 @@ static void release_lost(struct hf_op *op)
     end_release(op, is_last, HF_LOST);
 }
 
-/* The request was repeated, and the lock is gone. If the hold was safe when the
- * release was first sent, either an earlier request released it (is_repeated), or its
- * TTL ended while the server refused the release (READONLY, say). */
+/* The request was repeated, and the lock is free. If the hold was safe when the release was
+ * first sent (design 12), either an earlier request released it (is_repeated), or its TTL
+ * ended while the server refused the release, for example with READONLY. */
 static bool was_released_by_us(const struct hf_op *op)
 {
     int64_t safe_until_ms = op->hold->released_until_ms;
@@ -77,7 +77,7 @@ static void done(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
-    if (op->count > 0) {
+    if (op->count > 0) { /* a partial release also sets the TTL */
         hf_lease_granted(&hold->lease, op->count, &op->call.sending, false, 0);
         hf_hold_rearm(hold);
     }
@@ -94,7 +94,8 @@ static hf_status status_of(struct hf_op *op, hf_status status)
                         hf_router_address(op->client->router));
 }
 
-/* The count is ours to know, so one acquisition less it is, answered or not. */
+/* The client decides the count, so the owner has one acquisition less with or without a
+ * reply. */
 static void failed(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;

@@ -100,7 +100,7 @@ static void answered(struct hf_batch *batch, struct hf_resp_value reply)
         if (hf_reply_integer(reply, i + 1, &answer) && answer >= -1 &&
             (answer <= 1 || batch->is_look))
             answered_one(batch, hold, answer);
-        else /* not an answer of ours: it proves nothing */
+        else /* not a reply of the script: it proves nothing */
             hf_lease_retry(&hold->lease, hf_loop_now(batch->client->loop),
                           &batch->call.sending);
         hf_hold_rearm(hold);
@@ -126,7 +126,7 @@ static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
     }
 }
 
-/* Of holds that have not left: a batch that was sent has others' memory. */
+/* Marks only the holds that are still in the batch: the others may have been freed. */
 static void renew_by_text(struct hf_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
@@ -134,8 +134,9 @@ static void renew_by_text(struct hf_batch *batch)
             batch->holds[i]->renews_by_text = true;
 }
 
-/* Asked in another way, it may succeed: by the script's text, or one by one. The
- * text is for these holds: other servers may know the script. */
+/* Returns whether the batch may succeed in another way. After NOSCRIPT, the text of the
+ * script is sent for these holds only, because other servers may have the script. After
+ * TRYAGAIN, the client renews holds singly, because any slot may be moving. */
 static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
 {
     bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
@@ -162,7 +163,7 @@ static void on_renewed(struct hf_call *call, hf_status status,
     } else {
         hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
                       status < 0 ? batch->error.text
-                                 : "an answer of another shape");
+                                 : "unexpected script reply");
         failed(batch, call->may_have_run || status >= HF_OK ||
                           status == HF_E_SERVER, /* half of the script */
                false);

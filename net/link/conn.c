@@ -246,7 +246,7 @@ static hf_status unasked(struct hf_conn *c, struct hf_resp_value v)
 
     (void)hf_resp_bytes(v, &ptr, &len);
     return hf_error_set(&c->error, HF_E_PROTOCOL,
-                        "the server sent a reply that nobody asked for: %s",
+                        "the server sent a reply without a request: %s",
                         hf_error_quote(words, sizeof words, ptr, len));
 }
 

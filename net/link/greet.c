@@ -276,7 +276,7 @@ static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
                                  bool is_final, const char *what,
                                  struct hf_resp_value reply)
 {
-    const char *ptr = "an answer of another kind";
+    const char *ptr = "an unexpected reply";
     size_t len = strlen(ptr);
     char words[256];
 
@@ -289,7 +289,7 @@ static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
         len = strlen(ptr);
     }
     g->is_final = is_final;
-    hf_error_set(&g->error, status, "%s: the server answered: %s", what,
+    hf_error_set(&g->error, status, "%s: the server replied: %s", what,
                  hf_error_quote(words, sizeof words, ptr, len));
     return GREET_FAILED;
 }

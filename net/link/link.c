@@ -28,7 +28,8 @@
 #include "net/base/random.h"
 #include "net/link/link_inner.h"
 
-#define READS_MAX 64            /* a turn: of 16 KiB and more */
+#define READS_MAX 64            /* reads of 16 KiB or more in one turn, so that one
+                                   connection cannot occupy the loop */
 
 static void end_connection(struct hf_link *link, bool is_final);
 static void read_all(struct hf_link *link);
@@ -41,7 +42,7 @@ void hf_link_options_init(struct hf_link_options *options)
     options->protocol = 3;
     options->connect_timeout_ms = 5000;
     options->silence_ms = 5000;
-    options->listen_ms = 3000;
+    options->listen_ms = 3000; /* with silence_ms, a dead subscription is found in 8 s */
     options->backoff_min_ms = 10;
     options->backoff_max_ms = 1000;
     options->output_max = 64u << 20;

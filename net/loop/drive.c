@@ -43,6 +43,8 @@
 #include "net/loop/loop.h"
 #include "net/loop/loop_inner.h"
 
+/* SEAT-4. Longer than a round trip and the work between two calls, so that a caller that
+ * sends one request after another keeps the seat; short beside any timeout. */
 #define REST_MS 20
 
 /* ---- the seat ---- */

@@ -11,7 +11,7 @@ static size_t page_size(void)
 }
 
 #ifdef MADV_WIPEONFORK
-/* Linux 4.14. Of a child's own children, too. */
+/* Since Linux 4.14. The page is also wiped in children of the child. */
 static bool is_wiped_in_children(void *page)
 {
     return madvise(page, page_size(), MADV_WIPEONFORK) == 0;

@@ -32,6 +32,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The bounds of SPIN-4: the longest look, and the shortest one, because a round trip takes
+ * longer than a shorter one. */
 #define SPIN_MAX_US 200
 #define SPIN_MIN_US 10
 

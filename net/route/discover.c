@@ -122,7 +122,7 @@ static struct hf_server *next_seed(struct hf_router *router)
     return server;
 }
 
-/* Replicas, too. */
+/* Returns the next node of the map that can be queried. Replicas also know the map. */
 static struct hf_server *next_node(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
@@ -140,7 +140,8 @@ static struct hf_server *next_node(struct hf_router *router)
     return server;
 }
 
-/* Those that are not up may be there again. */
+/* Returns the next server to query. Servers without a connection are included, because
+ * they may have returned. */
 static struct hf_server *next_candidate(struct hf_router *router)
 {
     struct hf_server *server = router->discovery.hint;
@@ -371,8 +372,8 @@ static void fill_empty(struct hf_server *server)
 
     router->discovery.is_told = true;
     hf_error_set(&router->error, HF_E_SERVER,
-                 "%s: it knows of no node that serves slots; is its cluster "
-                 "formed?",
+                 "%s: this node knows no node that serves slots; was the cluster "
+                 "created?",
                  hf_link_address(server->link));
 }
 

@@ -51,7 +51,7 @@ hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
     return HF_OK;
 }
 
-/* For each node of the map. */
+/* Enlarges by_node to one entry for each node of the map. */
 static bool by_node_room(struct hf_router *router,
                          const struct hf_slot_map *map)
 {
@@ -319,11 +319,11 @@ void hf_router_explain(struct hf_router *router, uint16_t slot)
     hf_discover_explain(router);
     if (router->map)
         hf_error_set(&router->error, HF_E_SERVER,
-                     "%s: no node that is up serves slot %u", router->address,
+                     "%s: no connected node serves slot %u", router->address,
                      (unsigned)slot);
     else if (router->error.status == HF_OK)
         hf_error_set(&router->error, HF_E_CONNECT,
-                     "%s: nobody there has answered in time", router->address);
+                     "%s: no node replied in time", router->address);
 }
 
 

@@ -331,6 +331,6 @@ void hf_server_silence(const struct hf_server *server, struct hf_error *out)
 {
     *out = *hf_link_error(server->link);
     if (out->status == HF_OK)
-        hf_error_set(out, HF_E_CONNECT, "%s: no answer in time",
+        hf_error_set(out, HF_E_CONNECT, "%s: no reply in time",
                      hf_link_address(server->link));
 }

@@ -67,8 +67,8 @@ static void warn(struct hf_server *server)
     struct hf_error why;
 
     hf_error_set(&why, HF_E_SERVER,
-                 "%s: PUBSUB SHARDNUMSUB is not allowed, so messages are taken to "
-                 "be plain; say sharded=on or =off",
+                 "%s: PUBSUB SHARDNUMSUB is not permitted, so plain notifications "
+                 "are used; set sharded=on or sharded=off in the URL",
                  hf_link_address(server->link));
     if (router->options.on_trouble)
         router->options.on_trouble(router->options.ctx, &why);

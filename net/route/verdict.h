@@ -6,7 +6,8 @@
 #include "net/route/router.h"
 #include "net/route/topology.h"
 
-#define HOPS_MAX 5             /* redirections of one command */
+#define HOPS_MAX 5             /* redirections of one command, as in Jedis and Lettuce; the
+                                  cluster specification names no number */
 #define HOPS_STAY 255          /* hops of a command that is not redirected */
 
 /* hf_verdict_ends - decides whether the error reply is passed to the owner of the

@@ -438,8 +438,7 @@ static void finish(struct hf_tls *tls)
     }
     if (!is_protocol_agreed(tls)) {
         hf_error_set(&tls->error, HF_E_TLS,
-                     "the server does not agree to the protocol asked for "
-                     "(tls_alpn)");
+                     "the server does not accept the protocol of tls_alpn");
         return;
     }
     tls->is_greeting = false;

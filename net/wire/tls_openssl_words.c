@@ -272,7 +272,7 @@ hf_status hf_tls_fill_certificate(struct hf_error *err, int why, X509 *cert,
     if (why == X509_V_ERR_OUT_OF_MEM)
         return say_nomem(err);
     if (!cert)
-        return hf_error_set(err, HF_E_TLS, "the server shows no certificate");
+        return hf_error_set(err, HF_E_TLS, "the server sent no certificate");
     say_all(err, why, cert, depth, name);
     ERR_clear_error();
     return HF_E_TLS;

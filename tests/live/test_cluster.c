@@ -208,11 +208,11 @@ static const struct {
     hf_status status;
     const char *word;
 } nonsense[] = {
-    {"-MOVED 5 127.0.0.1:%d\r\n", HF_E_SERVER, "do not agree"},
-    {":1\r\n", HF_E_PROTOCOL, "not asked"},
-    {"*1\r\n$-1\r\n", HF_E_PROTOCOL, "not asked"},
+    {"-MOVED 5 127.0.0.1:%d\r\n", HF_E_SERVER, "disagree about the owner"},
+    {":1\r\n", HF_E_PROTOCOL, "does not match the request"},
+    {"*1\r\n$-1\r\n", HF_E_PROTOCOL, "does not match the request"},
     {"?\r\n", HF_E_NOREPLY, "not RESP"},
-    {"", HF_E_NOREPLY, "no answer in time"},
+    {"", HF_E_NOREPLY, "no reply in time"},
 };
 
 static struct nodes *nodes;

@@ -236,7 +236,7 @@ static const struct {
     {"EXISTS", .says = "the server lacks the command EXISTS of this script"},
     {"PTTL", .says = "the server lacks the command PTTL of this script", .is_held = true},
     {"PEXPIRE", .says = "PEXPIRE"},   /* the script catches that error */
-    {"EVAL", .says = "locks are scripts: EVAL is missing", .is_evalsha_away = true},
+    {"EVAL", .says = "locks need scripts, but EVAL is missing", .is_evalsha_away = true},
 };
 
 START_TEST(message_names_the_command_that_is_missing)

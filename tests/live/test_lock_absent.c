@@ -69,7 +69,7 @@ START_TEST(a_silent_server_gives_no_reply_in_time)
     server_pause(server);
     local_rest_us(2000); /* so that what was heard is older than what is sent */
     ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_NOREPLY);
-    ck_assert_clear(&err, "the server may have done it");
+    ck_assert_clear(&err, "the server may have executed it");
     ck_assert_status(hf_lock_release(lock, 1, &err), HF_E_CONNECT);
     ck_assert_clear(&err, "does not answer");
     ck_assert_status(hf_lock_release(lock, 1, &err), HF_NOT_OWNER);

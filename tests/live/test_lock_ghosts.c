@@ -23,7 +23,7 @@ static void take_line(void *ctx, enum hf_log_level level, const char *line)
     (void)level;
     if (strstr(line, "too many"))
         note_add(&log_note, &limits);
-    else if (strstr(line, "may last"))
+    else if (strstr(line, "abandoned lock"))
         note_add(&log_note, &alarms);
 }
 

@@ -367,7 +367,7 @@ START_TEST(an_unheard_force_without_a_holder_is_not_asked_again)
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER_2, 30000);
     connect_anew();
     ck_assert_status(call_await(&call), HF_E_NOREPLY);
-    ck_assert_ptr_nonnull(strstr(call.error.text, "look before you ask again"));
+    ck_assert_ptr_nonnull(strstr(call.error.text, "check the lock before you retry"));
     ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
     ck_assert_str_eq(info.holder, LUA_HOLDER_2);
 }

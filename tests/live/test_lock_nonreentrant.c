@@ -83,7 +83,7 @@ static void ck_assert_refused(struct hf_lock *of, int64_t wait_ms)
 
     o.wait_ms = wait_ms;
     ck_assert_status(hf_lock_acquire(of, &o, &err), HF_E_INVAL);
-    ck_assert_ptr_nonnull(strstr(err.text, "held by this owner already"));
+    ck_assert_ptr_nonnull(strstr(err.text, "this owner already holds"));
     ck_assert_ptr_nonnull(strstr(err.text, NAME));
 }
 

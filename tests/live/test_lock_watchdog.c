@@ -742,7 +742,7 @@ START_TEST(lost_hold_is_to_be_released_before_it_is_acquired_again)
             ck_assert_ptr_nonnull(
                 strstr(err.text, hf_lost_text(HF_LOST_DELETED)));
             ck_assert_ptr_nonnull(
-                strstr(err.text, "give it up with hf_lock_release"));
+                strstr(err.text, "call hf_lock_release as often"));
         }
         ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
     }

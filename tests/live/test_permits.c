@@ -130,7 +130,7 @@ START_TEST(owner_has_one_permit_at_a_time)
     set_permits(5);
     acquire(permit, 1);
     ck_assert_status(hf_lock_acquire(permit, &o, &err), HF_E_INVAL);
-    ck_assert_ptr_nonnull(strstr(err.text, "held by this owner already"));
+    ck_assert_ptr_nonnull(strstr(err.text, "this owner already holds"));
     ck_assert_stands(4, 1);
     release(permit, 1);
 }

@@ -241,7 +241,7 @@ START_TEST(hash_of_an_application_is_no_lock_for_any_command)
 
         ck_assert_int_eq(finish(p), 125);
         ck_assert_str_eq(await_end(p, OUT), "");
-        ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "is no lock"));
+        ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "is not a lock"));
         ck_assert_str_eq(server_ask(server, "DUMP x"), before);
     }
 }
@@ -493,7 +493,7 @@ START_TEST(unlock_refuses_what_is_no_owner)
     hold_by_other("x", 60000);
     p = holdfast(server, "unlock", "x", "--owner", no_owners[_i], NULL);
     ck_assert_int_eq(finish(p), 125);
-    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "is no owner"));
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "invalid owner"));
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "1");
 }
 END_TEST
