@@ -1,24 +1,24 @@
-/* Our record of what we hold. Private to lock/. */
+/* The client's records of its holds. Private to lock/. */
 #ifndef HF_HOLD_H
 #define HF_HOLD_H
 
 #include "lock/record/records.h"
 
-/* hf_hold_new    - for the first acquire that `op` asks: its field and its key,
- *                  no lease yet. NULL: no memory. (by_owner.c writes another
- *                  owner's over them.)
- * hf_hold_free   - forgets it; takes it out of whatever it is in, but for
- *                  client->holds. Its memory lasts until its batch ends. Takes
- *                  NULL.
- * hf_hold_finish_question - ends an operation whose hold was made for its question
- *                  alone, and frees that; NULL: there was none.
- * hf_hold_settle - its multi-lock has all members: it is open no more.
- * hf_hold_silence - the holds of `whose` call nobody any more: what they would
- *                  call is freed next.
- * hf_hold_rearm  - its lease has changed: its timer fires when that is due.
- * hf_hold_tell_lost    - it is lost: no renewal follows, and on_lost is posted,
- *                  or the loss is logged.
- * hf_hold_tell_renewed - on_renewed is posted, if there is one. */
+/* hf_hold_new    - creates a hold for the first request of `op`, with its field and key
+ *                  and without a lease. NULL: no memory. (by_owner.c replaces the field and
+ *                  key by those of another owner.)
+ * hf_hold_free   - frees the hold and removes it from every list; it does not change
+ *                  client->holds. Its memory remains until its batch ends. NULL is
+ *                  allowed.
+ * hf_hold_finish_question - ends an operation whose hold was created only for its request,
+ *                  and frees that hold, if there is one.
+ * hf_hold_settle - its multi-lock holds all members: the hold is no longer provisional.
+ * hf_hold_silence - removes the callbacks of the holds of `whose`, because the object that
+ *                  they belong to will be freed.
+ * hf_hold_rearm  - sets the timer after a change of the lease.
+ * hf_hold_tell_lost    - the hold is lost: ends its renewal, and posts on_lost or logs the
+ *                  loss.
+ * hf_hold_tell_renewed - posts on_renewed, if there is one. */
 struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
 void hf_hold_free(struct hf_hold *hold);
 void hf_hold_finish_question(struct hf_op *op, hf_status status);
@@ -30,16 +30,17 @@ void hf_hold_rearm(struct hf_hold *hold);
 void hf_hold_tell_lost(struct hf_hold *hold);
 void hf_hold_tell_renewed(struct hf_hold *hold);
 
-/* hf_hold_enter - is `op` the one that may act on the hold now? If not, it is
- *                 started again when the others have left.
- * hf_hold_leave - the next one. May free the hold if nothing is left of it.
- * hf_hold_drop  - its memory, once no renewal points at it. */
+/* hf_hold_enter - returns whether `op` may act on the hold now. If not, it is started again
+ *                 after the operations before it have left.
+ * hf_hold_leave - ends the turn of an operation, and starts the next one. It frees the
+ *                 hold if `is_gone`.
+ * hf_hold_drop  - frees the memory, when no renewal points to it. */
 bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op);
 void hf_hold_leave(struct hf_hold *hold, bool is_gone);
 void hf_hold_drop(struct hf_hold *hold);
 
-/* hf_hold_stop_renewal - no renewal of it will be sent, the answer to one that
- * was sent is ignored, and none is told. */
+/* hf_hold_stop_renewal - prevents further renewals. The reply to one that was sent is
+ * ignored, and on_renewed is not called. */
 void hf_hold_stop_renewal(struct hf_hold *hold);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "lock/record/records.h"
 
-/* hf_client_log - one line, later, with the lock free. */
+/* hf_client_log - queues a line for the log callback, which is called later without the
+ * loop's lock. */
 void hf_client_log(struct hf_client *client, enum hf_log_level level,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));

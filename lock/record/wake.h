@@ -1,12 +1,11 @@
-/* Waking waiters that the message of a release does not reach. Private to
- * lock/. */
+/* Wakes waiters that the notification of a release does not reach. Private to lock/. */
 #ifndef HF_WAKE_H
 #define HF_WAKE_H
 
 #include "lock/record/records.h"
 
-/* hf_wake_source - `op` may have freed its lock. If it was sent by ASK, the
- *                  waiters that listen at the slot's owner are woken, too. */
+/* hf_wake_source - `op` may have freed its lock. If it was sent after ASK, the waiters that
+ *                  are subscribed at the slot's owner are also woken. */
 void hf_wake_source(const struct hf_op *op);
 
 #endif

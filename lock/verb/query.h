@@ -1,13 +1,13 @@
-/* Reading what a script says of a lock. Private to lock/. */
+/* Interprets the replies of scripts about a lock. Private to lock/. */
 #ifndef HF_QUERY_H
 #define HF_QUERY_H
 
 #include "lock/record/records.h"
 
-/* hf_info_read   - fills holder, hold_count and kind from the field of the
- *                  lock's hash that `answer` names, to a question of a lock of
- *                  `kind`. HF_KIND_NONE: no lock has such a field.
- * hf_info_refuse - HF_E_SERVER: the hash is not a lock's.
+/* hf_info_read   - sets holder, hold_count and kind from the field of the lock's hash that
+ *                  `answer` names, for a request to a lock of `kind`. HF_KIND_NONE: no lock
+ *                  has such a field.
+ * hf_info_refuse - HF_E_SERVER: the hash is not a lock.
  * hf_info_refuse_head - HF_E_SERVER: the head of the queue is not an owner. */
 void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
                   const struct hf_answer *answer);

@@ -4,9 +4,9 @@
 
 #include "lock/record/records.h"
 
-/* hf_reentry_start  - `op` acquires what its owner holds.
- * hf_reentry_cancel - it acts on that hold now, and ends.
- * hf_reentry_refuse - fills the error: it would wait for its own owner. */
+/* hf_reentry_start  - acquires again what the owner of `op` holds.
+ * hf_reentry_cancel - ends a re-entry.
+ * hf_reentry_refuse - writes the error of a call that would wait for its own owner. */
 void hf_reentry_start(struct hf_op *op, struct hf_hold *held);
 void hf_reentry_cancel(struct hf_op *op, hf_status status);
 hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held);

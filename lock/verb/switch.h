@@ -1,9 +1,9 @@
 /* A switch of masters: what a client does with its holds when another server
  * decides about them. Private to lock/. [locked]
  *
- * SWITCH-1  Every hold whose slot is served by another server now is unsure:
- *           the new server is asked for it at once. A hold that the watchdog
- *           renews is renewed, any other one is looked at (LEASE-6).
+ * SWITCH-1  Every hold whose slot is served by another server now is unsure: a request is
+ *           sent to the new server at once. A hold that the watchdog renews is renewed, any
+ *           other one is looked at (LEASE-6).
  * SWITCH-2  Unsure holds are taken in portions, so that many of them are not one
  *           burst: PORTION holds, then a pause, which is longer while many
  *           batches have no answer. */
@@ -12,9 +12,10 @@
 
 #include "lock/record/records.h"
 
-/* hf_switch_init - no hold is unsure. hf_switch_fini - none is, ever again.
- * hf_switch_note - the router reports (hf_router_options.on_switched).
- * hf_switch_is_attentive - is there a hold? */
+/* hf_switch_init - no hold is unsure.
+ * hf_switch_fini - ends the work on unsure holds.
+ * hf_switch_note - processes a switch (hf_router_options.on_switched).
+ * hf_switch_is_attentive - returns whether there is a hold. */
 void hf_switch_init(struct hf_client *client);
 void hf_switch_fini(struct hf_client *client);
 void hf_switch_note(void *client, const struct hf_switched *which);

@@ -1,4 +1,4 @@
-/* What operations there are. Private to lock/. */
+/* The operations. Private to lock/. */
 #ifndef HF_VERBS_H
 #define HF_VERBS_H
 
@@ -7,19 +7,19 @@
 extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
     hf_verb_inspect, hf_verb_drop;
 
-/* hf_acquire_options_check       - what no acquire takes: HF_E_INVAL.
- * hf_acquire_options_check_async - likewise, of one that does not block.
+/* hf_acquire_options_check       - returns HF_E_INVAL for invalid options.
+ * hf_acquire_options_check_async - the same for an acquire that does not block.
  * lock.c */
 hf_status hf_acquire_options_check(const struct hf_acquire_options *options,
                                    struct hf_error *err);
 hf_status hf_acquire_options_check_async(
     const struct hf_acquire_options *options);
 
-/* The counter of a held lock's tokens is raised to `permits`. HF_NOT_OWNER: it is not
- * held. token.c */
+/* Raises the token counter of a held lock to `permits`. HF_NOT_OWNER: the lock is not held.
+ * token.c */
 extern const struct hf_verb hf_verb_raise;
 
-/* Of kinds without owners. Add: permits, or a step of a latch. */
+/* Operations of kinds without owners. Add: permits, or one count of a latch. */
 extern const struct hf_verb hf_verb_add, hf_verb_set, hf_verb_read;
 
 #endif

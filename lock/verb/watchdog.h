@@ -5,8 +5,8 @@
 
 #include "lock/record/records.h"
 
-/* hf_watchdog_init - nothing is due.
- * hf_watchdog_fini - batches that are left are freed without an answer. */
+/* hf_watchdog_init - no hold is due.
+ * hf_watchdog_fini - frees pending batches. */
 void hf_watchdog_init(struct hf_client *client);
 void hf_watchdog_fini(struct hf_client *client);
 
