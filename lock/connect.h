@@ -65,6 +65,11 @@ struct hf_client_options {
     int64_t request_timeout_ms; /* how long a request may remain without a reply, its
                                    repetitions included; `timeout` in the URL. Default
                                    5000 */
+    int64_t idle_check_ms;      /* a connection over which nothing was received for this
+                                   time is sent PING, and the next request after the
+                                   reply, because a firewall or proxy may have forgotten
+                                   the connection; `idle_check` in the URL. Default
+                                   30000 */
     int64_t watchdog_ms;        /* TTL of a hold without lease_ms, which is renewed after
                                    each third of it. Default 30000, at least 100 */
     int replicas;               /* how many replicas must confirm an acquired lock, and

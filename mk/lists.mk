@@ -15,7 +15,7 @@ NET  := $(addprefix base/,address_map endpoint error hash histogram login mem ra
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
-            link_request link_manner link_stats link_trace pubsub skip space too_large trace) \
+            link_request link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
         $(addprefix route/,announced cluster_info cluster_view command departed discover \
             doubt listening probe redirect refusal replace replicas round router sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster \
@@ -57,7 +57,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_loop_seat net_loop_tasks net_loop_thread net_resolve \
         net_race net_dial net_socket net_greet net_conn net_conn_end \
         net_conn_life net_conn_limits net_conn_skip net_skip net_room net_trace \
-        net_link_connect net_link_request net_link_server \
+        net_link_connect net_link_request net_link_rival net_link_server \
         net_link_crowd net_pubsub net_wire net_cuts net_faults net_pace \
         net_slot net_slot_map net_round net_router \
         net_router_ends net_router_maps net_redirect net_refusal \
@@ -70,7 +70,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover lock_switch one_address \
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks \
-        lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent lock_late \
+        lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
         lock_shorter less nat lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
         lock_end lock_fork lock_close lock_soak rw_scripts lifecycle run run_loss \

@@ -110,6 +110,7 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
  *     db=N  protocol=2|3  client_name=NAME
  *     connect_timeout=TIME  timeout=TIME      500ms, 5s, 2m; a number without a unit is
  *                                             seconds; 1ms to one day
+ *     idle_check=TIME                         nothing received for TIME: PING first
  *     replicas=N|majority|all  replicas_timeout=TIME
  *     map=FROM=TO    repeatable: TO in place of an announced FROM; each HOST or HOST:PORT
  *     with redis+cluster://
@@ -280,7 +281,8 @@ struct hf_trace {
     enum hf_trace_kind kind;
     const char *address;
     uint64_t number;            /* counts the requests of a connection, from 1; after a
-                                   request that was never sent, it may be used again */
+                                   request that was never sent, it may be used again. 0: a
+                                   PING after an idle time (idle_check) */
     const struct hf_resp_arg *argv; /* complete, with the text of a script; the passwords
                                    of AUTH and HELLO are replaced by "(secret)" */
     size_t argc;

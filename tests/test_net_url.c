@@ -142,6 +142,7 @@ static const struct asked {
     {"redis://h?timeout=86400", {.timeout_ms = DAY_MS}},
     {"redis://h?timeout=1440m", {.timeout_ms = DAY_MS}},
     {"redis://h?connect_timeout=250ms", {.connect_timeout_ms = 250}},
+    {"redis://h?idle_check=2m", {.idle_check_ms = 120000}},
 
     {"rediss://h?tls_ca=/a%20b", {.tls.ca_file = "/a b"}},
     {"rediss://h?tls_ca_dir=/d?", {.tls.ca_dir = "/d?"}},
@@ -196,6 +197,7 @@ static void check_options(const struct hf_url *u, const struct hf_url *expected)
     ck_assert_int_eq(u->protocol, expected->protocol);
     ck_assert_int_eq(u->connect_timeout_ms, expected->connect_timeout_ms);
     ck_assert_int_eq(u->timeout_ms, expected->timeout_ms);
+    ck_assert_int_eq(u->idle_check_ms, expected->idle_check_ms);
     ck_assert_int_eq(u->replicas, expected->replicas);
     ck_assert_int_eq(u->replicas_timeout_ms, expected->replicas_timeout_ms);
     check_tls(&u->tls, &expected->tls);
@@ -429,7 +431,7 @@ END_TEST
 START_TEST(unknown_option_is_answered_with_those_there_are)
 {
     static const char some[] = " options here are db, protocol, client_name, "
-                               "connect_timeout, timeout, replicas, "
+                               "connect_timeout, timeout, idle_check, replicas, "
                                "replicas_timeout, map";
     static const char tls[] = ", tls_ca, tls_ca_dir, tls_crl, tls_cert, "
                               "tls_key, tls_key_password, tls_sni, "

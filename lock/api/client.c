@@ -16,7 +16,10 @@
 
 #define WATCHDOG_LEAST_MS 100
 #define TIMEOUT_MS 5000        /* to connect; of a request */
+#define IDLE_CHECK_MS 30000
 #define REPLICAS_TIMEOUT_MS 1000
+/* Shorter, and the time of a reply over a long distance would be a suspicion. */
+#define SUSPECT_LEAST_MS 100
 #define REPLICAS_MAX 1024
 #define DOUBT_AFTER_MS 1000
 /* The greatest reply: of CLUSTER SLOTS, a range for each slot. Those of scripts
@@ -68,6 +71,8 @@ static void complete(struct hf_client_options *o, const struct hf_url *url)
                                         url->connect_timeout_ms, TIMEOUT_MS);
     o->request_timeout_ms =
         first_given(o->request_timeout_ms, url->timeout_ms, TIMEOUT_MS);
+    o->idle_check_ms =
+        first_given(o->idle_check_ms, url->idle_check_ms, IDLE_CHECK_MS);
     o->replicas = (int)first_given(o->replicas, url->replicas, 0);
     o->replicas_timeout_ms = first_given(o->replicas_timeout_ms,
                                          url->replicas_timeout_ms, 0);
@@ -135,7 +140,7 @@ static hf_status check(const struct hf_client_options *o, struct hf_error *err)
                             "the watchdog's timeout is %d to %lld ms",
                             WATCHDOG_LEAST_MS, (long long)HF_SPAN_MAX_MS);
     if (!is_span(o->connect_timeout_ms, 1) ||
-        !is_span(o->request_timeout_ms, 1))
+        !is_span(o->request_timeout_ms, 1) || !is_span(o->idle_check_ms, 1))
         return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
                             (long long)HF_SPAN_MAX_MS);
     if (o->output_max < OUTPUT_LEAST)
@@ -172,6 +177,16 @@ static int64_t doubt_ms(const struct hf_client_options *o)
                                                : DOUBT_AFTER_MS;
 }
 
+/* A sixth of the TTL: the renewal was due after a third, so half of the TTL is left for
+ * another connection. A quarter of the request's time: the rest is for its repetition. */
+static int64_t suspect_ms(const struct hf_client_options *o)
+{
+    int64_t of_ttl = o->watchdog_ms / 6, of_request = o->request_timeout_ms / 4;
+    int64_t ms = of_ttl < of_request ? of_ttl : of_request;
+
+    return ms > SUSPECT_LEAST_MS ? ms : SUSPECT_LEAST_MS;
+}
+
 static hf_status connect_parts(struct hf_client *client,
                                const struct hf_client_options *o,
                                const struct hf_url *url,
@@ -193,6 +208,8 @@ static hf_status connect_parts(struct hf_client *client,
     options.link.protocol = o->protocol;
     options.link.connect_timeout_ms = o->connect_timeout_ms;
     options.link.silence_ms = o->request_timeout_ms;
+    options.link.suspect_ms = suspect_ms(o);
+    options.link.idle_check_ms = o->idle_check_ms;
     options.link.output_max =
         o->output_max < OP_BYTES_MAX ? OP_BYTES_MAX : o->output_max;
     options.link.reply_max = REPLY_MAX;

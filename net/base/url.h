@@ -26,6 +26,7 @@ struct hf_url {
     int protocol;             /* 2 or 3 */
     int64_t connect_timeout_ms;
     int64_t timeout_ms;       /* of one request */
+    int64_t idle_check_ms;    /* a connection that was quiet for so long is probed */
     int replicas;             /* that must have a lock; HF_REPLICAS_* */
     int64_t replicas_timeout_ms;
     struct hf_tls_options tls;

@@ -176,6 +176,7 @@ static const struct option {
     {"client_name", take_word, FIELD(client_name)},
     {"connect_timeout", take_time, FIELD(connect_timeout_ms)},
     {"timeout", take_time, FIELD(timeout_ms)},
+    {"idle_check", take_time, FIELD(idle_check_ms)},
     {"replicas", take_replicas, FIELD(replicas)},
     {"replicas_timeout", take_time, FIELD(replicas_timeout_ms)},
     {"map", take_map, SEEDS_FIELD(map), ANY, .is_repeatable = true},

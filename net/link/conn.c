@@ -75,6 +75,7 @@ void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options)
     c->options = *options;
     c->predecessor = options->predecessor;
     c->greeting.mem = options->mem;
+    c->first = c->unsent = c->last = 1;
 }
 
 void hf_conn_fini(struct hf_conn *c)
@@ -127,6 +128,7 @@ static void drop_unwritten(struct hf_conn *c)
 {
     c->out_start += c->unwritten;
     c->unwritten = 0;
+    c->probe_unwritten = 0;
 }
 
 /* Closed last: until then there are places in flight, and the owners that are
@@ -145,6 +147,45 @@ void hf_conn_close(struct hf_conn *c)
     c->is_condemned = false;
     c->state = HF_CONN_CLOSED;
     HF_ASSERT(hf_conn_ok(c));
+}
+
+static void adopt_greeting(struct hf_greeting *g, const struct hf_greeting *from)
+{
+    g->manner = from->manner;
+    g->is_careful = from->is_careful;
+    g->protocol = from->protocol;
+    g->has_killed = from->has_killed;
+    g->has_answered = from->has_answered;
+}
+
+static void adopt_input(struct hf_conn *c, struct hf_conn *from)
+{
+    const struct hf_mem *mem = c->options.mem;
+
+    hf_mem_free(mem, c->in, c->in_room);
+    hf_mem_free(mem, c->tape.nodes, c->tape.room * sizeof *c->tape.nodes);
+    c->in = from->in;
+    c->in_room = from->in_room;
+    c->in_len = from->in_len;
+    c->tape = from->tape;
+    c->parser = from->parser;
+    c->skip = from->skip;
+    c->is_skipping = from->is_skipping;
+    c->is_skip_told = from->is_skip_told;
+    from->in = NULL;
+    from->in_room = 0;
+    from->in_len = 0;
+    memset(&from->tape, 0, sizeof from->tape);
+}
+
+void hf_conn_adopt(struct hf_conn *c, struct hf_conn *from)
+{
+    HF_ASSERT(c->state == HF_CONN_CLOSED && from->state == HF_CONN_READY &&
+              from->first == from->last);
+    c->state = HF_CONN_READY;
+    c->predecessor = from->predecessor;
+    adopt_greeting(&c->greeting, &from->greeting);
+    adopt_input(c, from);
 }
 
 void hf_conn_fail_queued(struct hf_conn *c)

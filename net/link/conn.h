@@ -23,7 +23,10 @@
  *         type is known, before its end.
  * CONN-9  A command that names its channel twice is confirmed by the second push.
  *         The first one may be an unsolicited sunsubscribe: then the server replies
- *         to the command with MOVED, which would shift all later replies by one. */
+ *         to the command with MOVED, which would shift all later replies by one.
+ * CONN-10 A probe is a PING that goes before all queued requests. Until its reply
+ *         comes, nothing else is handed out, so those are still UNSENT if the
+ *         connection is dead. */
 #ifndef HF_CONN_H
 #define HF_CONN_H
 
@@ -107,13 +110,15 @@ struct hf_conn {
      * queued; `written` bytes of the one at unsent - 1 may be partial. */
     struct hf_expected_reply *places;
     uint32_t places_room;         /* a power of two */
-    uint64_t first;
+    uint64_t first;               /* from 1, so that a probe has a number */
     uint64_t unsent;
     uint64_t last;
     uint64_t ending;              /* places below it are being ended UNSENT */
     size_t unwritten;             /* bytes of [first, unsent) still in `out` */
     size_t garbage;               /* of withdrawn ones behind them, not yet cut
                                      out */
+    bool is_probing;              /* CONN-10 */
+    uint8_t probe_unwritten;      /* bytes of that PING */
 
     /* Counted here and by the link; what is of now is filled in by
      * hf_conn_stats. */
@@ -139,6 +144,11 @@ void hf_conn_fini(struct hf_conn *c);
 hf_status hf_conn_open(struct hf_conn *c);
 void hf_conn_close(struct hf_conn *c);
 
+/* hf_conn_adopt - this closed connection is READY with the socket of `from`, which
+ *                was greeted there and has no requests. `from` can only be closed
+ *                and freed after that. */
+void hf_conn_adopt(struct hf_conn *c, struct hf_conn *from);
+
 /* hf_conn_fail_queued - what is queued ends UNSENT. */
 void hf_conn_fail_queued(struct hf_conn *c);
 
@@ -159,6 +169,17 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
                          const struct hf_resp_arg *argv, size_t argc)
     HF_MUST_CHECK;
 enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request);
+
+/* hf_conn_probe       - sends PING for this request before all that is queued
+ *                       (CONN-10). Nothing is in flight. HF_E_NOMEM.
+ * hf_conn_probe_ended - its owner calls this when the request has ended. */
+hf_status hf_conn_probe(struct hf_conn *c, struct hf_request *request,
+                        int64_t now_us) HF_MUST_CHECK;
+
+static inline void hf_conn_probe_ended(struct hf_conn *c)
+{
+    c->is_probing = false;
+}
 
 static inline uint64_t hf_conn_in_flight(const struct hf_conn *c)
 {
@@ -216,7 +237,7 @@ static inline bool hf_conn_is_condemned(const struct hf_conn *c)
 static inline bool hf_conn_has_output(const struct hf_conn *c)
 {
     return c->state == HF_CONN_GREETING ? c->greeting.output_len > 0
-                                        : c->unwritten > 0;
+                                        : c->unwritten + c->probe_unwritten > 0;
 }
 
 static inline struct hf_link_stats *hf_conn_counters(struct hf_conn *c)

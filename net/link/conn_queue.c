@@ -6,6 +6,9 @@
 #include "net/base/mem.h"
 #include "net/link/conn.h"
 
+static const char probe[] = "*1\r\n$4\r\nPING\r\n";
+
+#define PROBE_SIZE (sizeof probe - 1)
 #define PLACES_FIRST 64
 #define OUT_FIRST 4096
 
@@ -231,6 +234,23 @@ static void hand_out(struct hf_conn *c, int64_t now_us)
         count_batch(c, requests);
 }
 
+hf_status hf_conn_probe(struct hf_conn *c, struct hf_request *request,
+                        int64_t now_us)
+{
+    HF_ASSERT(c->state == HF_CONN_READY && c->first == c->unsent);
+    if (!places_grow(c))
+        return HF_E_NOMEM;
+    request->place = --c->first;
+    request->sent_ms = now_us / 1000;
+    request->stream = c->stream;
+    *hf_conn_place(c, c->first) = (struct hf_expected_reply){
+        .request = request, .sent_us = (uint32_t)now_us};
+    c->probe_unwritten = PROBE_SIZE;
+    c->is_probing = true;
+    c->stats.requests++;
+    return HF_OK;
+}
+
 size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr)
 {
     if (c->state == HF_CONN_GREETING) {
@@ -239,6 +259,10 @@ size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr)
     }
     if (c->state != HF_CONN_READY || c->is_condemned)
         return 0;
+    if (c->is_probing) {
+        *ptr = probe + PROBE_SIZE - c->probe_unwritten;
+        return c->probe_unwritten;
+    }
     hand_out(c, now_us);
     if (c->unwritten > 0) /* else there may be no buffer yet */
         *ptr = c->out + c->out_start;
@@ -249,6 +273,10 @@ void hf_conn_wrote(struct hf_conn *c, size_t n)
 {
     if (c->state == HF_CONN_GREETING) {
         hf_greet_wrote(&c->greeting, n);
+        return;
+    }
+    if (c->is_probing) {
+        c->probe_unwritten = (uint8_t)(c->probe_unwritten - n);
         return;
     }
     c->out_start += n;

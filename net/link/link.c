@@ -17,7 +17,7 @@
  * LINK-5  Waiters for space are served at the end of each turn in which
  *         there may be some, before anything is written.
  *
- * LINK-6 and LINK-7: link_manner.c. */
+ * LINK-6 and LINK-7: link_manner.c. LINK-8: link_rival.c. LINK-9: link_probe.c. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +33,11 @@
 
 static void end_connection(struct hf_link *link, bool is_final);
 static void read_all(struct hf_link *link);
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* ---- options, new, free ---- */
 
@@ -135,6 +140,9 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     link->options = *options;
     link->stream.fd = -1;
     link->timer.fire = on_timer;
+    link->look_ms = earlier(options->silence_ms, options->suspect_ms > 0
+                                                     ? options->suspect_ms
+                                                     : options->silence_ms);
     hf_deadlines_init(&link->deadlines, loop, hf_link_on_overdue);
     hf_dial_init(&link->dial, loop, &link->options.url, on_dialed);
     if (options->client_name)
@@ -150,6 +158,7 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
 
 static void hang_up(struct hf_link *link)
 {
+    hf_rival_stop(link);
     hf_dial_stop(&link->dial);
     if (link->stream.fd >= 0)
         hf_loop_unwatch(link->loop, &link->io);
@@ -182,7 +191,7 @@ static hf_status fill_error(struct hf_link *link, hf_status status,
                         what, why[0] ? ": " : "", why);
 }
 
-static void is_up(struct hf_link *link)
+void hf_link_is_up_now(struct hf_link *link)
 {
     link->state = HF_LINK_READY;
     hf_conn_begin_stream(&link->conn, hf_loop_serial(link->loop));
@@ -222,16 +231,19 @@ static void flush(struct hf_link *link)
     bool was_idle = hf_conn_in_flight(&link->conn) == 0;
     int64_t now = hf_loop_now(link->loop);
     const char *ptr;
-    size_t len = hf_conn_output(&link->conn, hf_loop_now_us(link->loop), &ptr);
+    size_t len;
     long n;
 
+    if (was_idle && hf_link_is_doubtful(link, now))
+        hf_link_probe(link);
+    len = hf_conn_output(&link->conn, hf_loop_now_us(link->loop), &ptr);
     if (len == 0 || hf_loop_forked(link->loop))
         return; /* in a child the parent writes them */
     if (was_idle)
         link->quiet_since_ms = now;
     if (link->state == HF_LINK_READY && !link->has_unread)
         hf_loop_arm(link->loop, &link->timer,
-                    link->quiet_since_ms + link->options.silence_ms);
+                    link->quiet_since_ms + link->look_ms);
     n = hf_stream_write(&link->stream, ptr, len);
     hf_conn_counters(&link->conn)->writes++;
     if (n > 0) {
@@ -296,6 +308,13 @@ void hf_link_fill_late(struct hf_link *link)
             "connected, but the server did not answer HELLO in time", "");
 }
 
+hf_status hf_link_attach(struct hf_link *link)
+{
+    link->io = (struct hf_io){
+        .fd = link->stream.fd, .events = HF_READ, .ready = on_ready};
+    return hf_loop_watch(link->loop, &link->io);
+}
+
 static void on_dialed(struct hf_dial *dial, int fd)
 {
     struct hf_link *link = HF_OWNER_OF(dial, struct hf_link, dial);
@@ -305,9 +324,8 @@ static void on_dialed(struct hf_dial *dial, int fd)
         end_connection(link, false);
         return;
     }
-    link->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_ready};
     if (hf_stream_open(&link->stream, fd, link->options.tls) == HF_OK &&
-        hf_loop_watch(link->loop, &link->io) == HF_OK) {
+        hf_link_attach(link) == HF_OK) {
         link->state = HF_LINK_SECURING;
         secure(link);
         return;
@@ -355,21 +373,39 @@ static void back_off(struct hf_link *link)
     link->failures++;
 }
 
+static void trace_lost(struct hf_link *link)
+{
+    if (link->options.on_trace)
+        hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_LOST,
+                                              .why = link->error.text});
+}
+
+/* A peer that accepts a connection only to close it is dialed less and less often. */
+void hf_link_count_loss(struct hf_link *link)
+{
+    if (link->has_answered)
+        link->failures = 0;
+    hf_conn_counters(&link->conn)->losses++;
+    trace_lost(link);
+}
+
+static void count_end(struct hf_link *link)
+{
+    if (link->state == HF_LINK_READY) {
+        hf_link_count_loss(link);
+        hf_link_forget_manner(link);
+    } else {
+        hf_conn_counters(&link->conn)->failures++;
+        trace_lost(link);
+    }
+}
+
 /* The attempt, or the connection, has ended; link->error says why. */
 static void end_connection(struct hf_link *link, bool is_final)
 {
     bool was_up = link->state == HF_LINK_READY;
 
-    /* A peer that takes us in only to hang up is asked less and less often. */
-    if (was_up && link->has_answered)
-        link->failures = 0;
-    if (was_up)
-        hf_conn_counters(&link->conn)->losses++;
-    else
-        hf_conn_counters(&link->conn)->failures++;
-    if (link->options.on_trace)
-        hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_LOST,
-                                     .why = link->error.text});
+    count_end(link);
     hang_up(link);
     link->state = HF_LINK_IDLE;
     hf_conn_close(&link->conn);
@@ -387,6 +423,11 @@ static void end_connection(struct hf_link *link, bool is_final)
         link->options.on_failure(link->options.ctx);
 }
 
+void hf_link_failed(struct hf_link *link)
+{
+    end_connection(link, false);
+}
+
 /* As temporary as a refused connection: a proxy's server is down. */
 static void end_hung_up(struct hf_link *link)
 {
@@ -395,7 +436,8 @@ static void end_hung_up(struct hf_link *link)
 
     if (link->state != HF_LINK_GREETING || why->status == HF_E_TLS) {
         fill_error(link, why->status, why->text, "");
-        end_connection(link, link->state == HF_LINK_GREETING);
+        if (!hf_rival_outlives(link))
+            end_connection(link, link->state == HF_LINK_GREETING);
         return;
     }
     (void)snprintf(text, sizeof text, "%s before it answered %s%s", why->text,
@@ -460,6 +502,8 @@ static void read_all(struct hf_link *link)
         hf_conn_counters(&link->conn)->bytes_in += (uint64_t)n;
         if (!hf_conn_is_skipping(&link->conn))
             link->quiet_since_ms = hf_loop_now(link->loop);
+        if (link->rival && !hf_rival_is_ready(link))
+            hf_rival_stop(link);
         rc = hf_conn_took(&link->conn, (size_t)n, hf_loop_now_us(link->loop));
         if (rc < 0) {
             end_refused(link, rc);
@@ -470,7 +514,7 @@ static void read_all(struct hf_link *link)
     if (reads == READS_MAX)
         read_later(link);
     if (link->state == HF_LINK_GREETING && link->conn.state == HF_CONN_READY)
-        is_up(link);
+        hf_link_is_up_now(link);
     if (link->state == HF_LINK_GREETING)
         flush(link);
     if (link->options.tls) /* this read may wait for room to write */
@@ -495,16 +539,19 @@ static void on_ready(struct hf_io *io, int events)
         read_all(link);
 }
 
-/* LINK-3, or condemned from outside of a read (LINK-1). */
+/* LINK-3, LINK-8, or condemned from outside of a read (LINK-1). */
 static void listen_for_silence(struct hf_link *link)
 {
     int64_t until = link->quiet_since_ms + link->options.silence_ms;
 
     if (hf_conn_is_condemned(&link->conn)) {
         end_connection(link, false);
+    } else if (hf_rival_is_ready(link)) {
+        hf_rival_take_over(link);
     } else if (hf_conn_in_flight(&link->conn) > 0 &&
                hf_loop_now(link->loop) < until) {
-        hf_loop_arm(link->loop, &link->timer, until);
+        hf_loop_arm(link->loop, &link->timer,
+                    earlier(until, hf_rival_watch(link)));
     } else if (hf_conn_in_flight(&link->conn) > 0) {
         fill_error(link, HF_E_NOREPLY, "the server does not answer", "");
         end_connection(link, false);
@@ -521,6 +568,8 @@ static void on_timer(struct hf_timer *timer)
         read_all(link);
     } else if (link->state == HF_LINK_READY) {
         listen_for_silence(link);
+    } else if (hf_rival_is_ready(link)) {
+        hf_rival_take_over(link);
     } else if (link->state == HF_LINK_BACKOFF && is_needed(link)) {
         attempt(link);
     } else if (link->state == HF_LINK_BACKOFF) {
@@ -544,45 +593,4 @@ static void on_turn_end(struct hf_turn_hook *turn)
     if (link->state == HF_LINK_READY && link->conn.unwritten == 0 &&
         hf_conn_queued(&link->conn) >= hf_conn_in_flight(&link->conn))
         flush(link);
-}
-
-/* ---- asking ---- */
-
-void hf_link_want(struct hf_link *link, bool is_wanted)
-{
-    link->is_wanted = is_wanted;
-    hf_loop_at_turn_end(link->loop, &link->turn);
-}
-
-/* Outside of a read, the timer closes at the next turn (LINK-1). */
-static void condemn(struct hf_link *link, hf_status status, const char *why)
-{
-    if (link->state != HF_LINK_READY)
-        return;
-    hf_conn_condemn(&link->conn, status, why);
-    fill_error(link, status, why, "");
-    hf_loop_arm(link->loop, &link->timer, 0);
-}
-
-void hf_link_condemn(struct hf_link *link, const char *why)
-{
-    condemn(link, HF_E_PROTOCOL, why);
-}
-
-void hf_link_replace(struct hf_link *link, const char *why)
-{
-    if (link->state != HF_LINK_READY)
-        return;
-    link->is_replaced = true;
-    hf_dial_doubt(&link->dial);
-    condemn(link, HF_E_CONNECT, why);
-}
-
-void hf_link_serves(struct hf_link *link)
-{
-    if (!link->is_replaced)
-        return;
-    link->is_replaced = false;
-    if (link->state == HF_LINK_READY)
-        hf_dial_worked(&link->dial);
 }

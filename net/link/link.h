@@ -21,7 +21,14 @@ struct hf_tls_context;
  *
  * SECURING is the handshake of TLS; without it, over at once.
  *
- * Requests are queued in any state and written when READY. */
+ * Requests are queued in any state and written when READY.
+ *
+ * A READY connection that is silent for suspect_ms while a reply is due may be dead
+ * without a sign: a firewall, NAT or proxy has forgotten it. The link then opens a
+ * rival, a second connection to the same server. If the old connection speaks first,
+ * the rival is closed. If the rival is READY first, it takes the place of the old
+ * connection, which it has ended on the server by CLIENT KILL. A server that is only
+ * slow or stopped answers neither, and keeps its connection. */
 struct hf_link;
 
 struct hf_link_options {
@@ -36,6 +43,11 @@ struct hf_link_options {
     int64_t connect_timeout_ms; /* resolve + connect + greeting; default 5000 */
     int64_t silence_ms;         /* unanswered for so long, with nothing heard:
                                    the connection is ended; default 5000 */
+    int64_t suspect_ms;         /* unanswered for so long, with nothing heard: a
+                                   rival is opened. Default 0: never */
+    int64_t idle_check_ms;      /* a connection on which nothing was heard for so
+                                   long is sent PING before the next request, which
+                                   waits for the reply. Default 0: never */
     int64_t listen_ms;          /* a connection that carries subscriptions, and on
                                    which nothing was heard for so long, is asked
                                    PING, so that silence_ms applies to it, too.

@@ -33,7 +33,8 @@ struct hf_link {
     struct hf_conn conn;
     struct hf_stream stream;
     struct hf_io io;                /* of its socket */
-    struct hf_timer timer;          /* this attempt's end, or BACKOFF's */
+    struct hf_timer timer;          /* this attempt's end, BACKOFF's, or the next
+                                       look for silence */
     struct hf_deadlines deadlines;             /* the requests' deadlines */
     struct hf_turn_hook turn;
     struct hf_dial dial;
@@ -41,6 +42,11 @@ struct hf_link {
     unsigned failures;              /* attempts, and short lives, in a row */
     bool has_answered;              /* anything but the greeting, since READY */
     int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
+    int64_t look_ms;                /* the next look for silence is so much later */
+    struct hf_link *rival;          /* LINK-8; NULL: none */
+    unsigned vain_rivals;           /* that took over in a row, after which the
+                                       server answered no request */
+    struct hf_request probe;        /* LINK-9 */
     int protocol;                   /* of the last time READY; 0: never was */
     bool is_fluent;                 /* LINK-6: it was greeted in its best manner */
     bool has_unread;                /* inside TLS: the timer is due for it */
@@ -54,19 +60,56 @@ struct hf_link {
 
 /* hf_link_serve_later - there may be space: LINK-5 at the end of the turn.
  * hf_link_fill_late   - link->error says what there was no more time for;
- *                       nothing, if the link is up, or is not tried. */
+ *                       nothing, if the link is up, or is not tried.
+ * hf_link_count_loss  - of a READY connection; link->error says why.
+ * hf_link_attach      - watches the socket of link->stream: its bytes are the
+ *                       link's. HF_E_NOMEM, HF_E_SYSTEM: nothing is watched.
+ * hf_link_is_up_now   - the connection was greeted: READY.
+ * hf_link_failed      - the connection or the attempt has ended; link->error says
+ *                       why. */
 void hf_link_serve_later(struct hf_link *link);
 void hf_link_fill_late(struct hf_link *link);
+void hf_link_count_loss(struct hf_link *link);
+hf_status hf_link_attach(struct hf_link *link) HF_MUST_CHECK;
+void hf_link_is_up_now(struct hf_link *link);
+void hf_link_failed(struct hf_link *link);
+
+/* ---- link_probe.c ---- */
+
+/* hf_link_is_doubtful - nothing is in flight: was nothing heard for so long that the
+ *                       connection may be dead, and is there something to send?
+ * hf_link_probe       - sends PING first. */
+bool hf_link_is_doubtful(const struct hf_link *link, int64_t now_ms);
+void hf_link_probe(struct hf_link *link);
+
+/* ---- link_rival.c ---- */
+
+/* hf_rival_watch     - the link is READY, a reply is due, nothing was heard since
+ *                      quiet_since_ms: opens a rival if it is time. Returns when to
+ *                      look again.
+ * hf_rival_is_ready  - has the rival been greeted?
+ * hf_rival_take_over - it has: its connection is the link's.
+ * hf_rival_outlives  - the link's own connection has ended; link->error says why. Is
+ *                      the rival being greeted, so that the link waits for it?
+ * hf_rival_stop      - closes the rival, if there is one. By the thread that drives
+ *                      the loop, or while none does. */
+int64_t hf_rival_watch(struct hf_link *link);
+bool hf_rival_is_ready(const struct hf_link *link);
+void hf_rival_take_over(struct hf_link *link);
+bool hf_rival_outlives(struct hf_link *link);
+void hf_rival_stop(struct hf_link *link);
 
 /* ---- link_manner.c ---- */
 
 /* hf_link_best_manner       - of options.protocol.
  * hf_link_learn_from_hangup - LINK-6: the peer has closed the connection in the
  *                             greeting.
+ * hf_link_forget_manner     - LINK-6: a READY connection has ended.
  * hf_link_needs_resp2       - LINK-7: is that what this reply means?
  * hf_link_use_resp2         - from now on; the connection is condemned. */
 enum hf_greet_manner hf_link_best_manner(const struct hf_link *link);
 void hf_link_learn_from_hangup(struct hf_link *link);
+void hf_link_forget_manner(struct hf_link *link);
 bool hf_link_needs_resp2(const struct hf_link *link, struct hf_resp_value reply);
 void hf_link_use_resp2(struct hf_link *link);
 

@@ -4,8 +4,10 @@
  *         server is away, or one that does not have the command (twemproxy). If
  *         nothing was answered, the next greeting begins with PING. If it was
  *         closed after an answer, the next greeting is plainer (RESP3, RESP2,
- *         BARE); except where a connection was once greeted in the best manner,
- *         because CLIENT KILL needs that.
+ *         BARE); but not if a connection was once greeted in the best manner, and
+ *         not BARE if there is a predecessor, because CLIENT KILL needs that.
+ *         After the loss of a READY connection the best manner is tried again, with
+ *         PING first if the lost connection was greeted in another manner.
  * LINK-7  A server may accept HELLO 3 and then refuse commands on a connection
  *         that has subscriptions, as in RESP2. From then on the link uses RESP2,
  *         where subscriptions have a connection of their own. */
@@ -18,6 +20,11 @@ enum hf_greet_manner hf_link_best_manner(const struct hf_link *link)
     return link->options.protocol == 2 ? GREET_RESP2 : GREET_RESP3;
 }
 
+static enum hf_greet_manner plainest(const struct hf_link *link)
+{
+    return link->conn.predecessor.id != 0 ? GREET_RESP2 : GREET_BARE;
+}
+
 void hf_link_learn_from_hangup(struct hf_link *link)
 {
     struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
@@ -26,8 +33,16 @@ void hf_link_learn_from_hangup(struct hf_link *link)
         greeting->is_careful = true;
         return;
     }
-    if (!link->is_fluent && greeting->manner != GREET_BARE)
+    if (!link->is_fluent && greeting->manner != plainest(link))
         greeting->manner++;
+}
+
+void hf_link_forget_manner(struct hf_link *link)
+{
+    struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
+
+    greeting->is_careful = greeting->manner != hf_link_best_manner(link);
+    greeting->manner = hf_link_best_manner(link);
 }
 
 /* "ERR Can't execute 'evalsha': only (P|S)SUBSCRIBE / ... are allowed in this

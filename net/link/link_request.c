@@ -1,4 +1,5 @@
-/* Requests of a link, and waiting for space in its output. */
+/* What the owner of a link wants: requests, space in its output, connections. */
+#include "net/base/error.h"
 #include "net/link/link_inner.h"
 
 static const struct hf_resp_value no_reply;
@@ -78,4 +79,45 @@ void hf_link_forget_space(struct hf_space_waiter *waiter)
 bool hf_link_is_awaited(const struct hf_link *link)
 {
     return !hf_space_queue_is_empty(&link->space_queue);
+}
+
+/* ---- connections ---- */
+
+void hf_link_want(struct hf_link *link, bool is_wanted)
+{
+    link->is_wanted = is_wanted;
+    hf_loop_at_turn_end(link->loop, &link->turn);
+}
+
+/* Outside of a read, the timer closes at the next turn (LINK-1). */
+static void condemn(struct hf_link *link, hf_status status, const char *why)
+{
+    if (link->state != HF_LINK_READY)
+        return;
+    hf_conn_condemn(&link->conn, status, why);
+    (void)hf_error_set(&link->error, status, "%s: %s", link->address, why);
+    hf_loop_arm(link->loop, &link->timer, 0);
+}
+
+void hf_link_condemn(struct hf_link *link, const char *why)
+{
+    condemn(link, HF_E_PROTOCOL, why);
+}
+
+void hf_link_replace(struct hf_link *link, const char *why)
+{
+    if (link->state != HF_LINK_READY)
+        return;
+    link->is_replaced = true;
+    hf_dial_doubt(&link->dial);
+    condemn(link, HF_E_CONNECT, why);
+}
+
+void hf_link_serves(struct hf_link *link)
+{
+    if (!link->is_replaced)
+        return;
+    link->is_replaced = false;
+    if (link->state == HF_LINK_READY)
+        hf_dial_worked(&link->dial);
 }

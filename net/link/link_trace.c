@@ -26,11 +26,16 @@ static void trace_command(struct hf_link *link, enum hf_trace_kind kind,
 
 /* ---- requests ---- */
 
+static uint64_t number_of(const struct hf_request *request)
+{
+    return request == &request->link->probe ? 0 : request->place;
+}
+
 void hf_link_trace_queued(struct hf_link *link,
                           const struct hf_request *request,
                           const struct hf_resp_arg *argv, size_t argc)
 {
-    trace_command(link, HF_TRACE_QUEUED, request->place + 1, argv, argc);
+    trace_command(link, HF_TRACE_QUEUED, number_of(request), argv, argc);
 }
 
 void hf_link_trace_end(const struct hf_request *request,
@@ -39,7 +44,7 @@ void hf_link_trace_end(const struct hf_request *request,
     struct hf_link *link = request->link;
 
     hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_ENDED,
-                                          .number = request->place + 1,
+                                          .number = number_of(request),
                                           .outcome = outcome,
                                           .reply = reply,
                                           .latency_us =
@@ -49,7 +54,7 @@ void hf_link_trace_end(const struct hf_request *request,
 void hf_link_trace_late(void *ctx, uint64_t place, struct hf_resp_value reply)
 {
     hf_link_trace(ctx, (struct hf_trace){.kind = HF_TRACE_LATE,
-                                         .number = place + 1,
+                                         .number = place,
                                          .reply = reply});
 }
 

@@ -141,6 +141,8 @@ hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
         link.on_push_lost = NULL;
         link.on_change = on_wait_link_change;
         link.silence_ms += server->router->options.replicas_timeout_ms;
+        if (link.suspect_ms > 0)
+            link.suspect_ms += server->router->options.replicas_timeout_ms;
         rc = hf_link_new(&server->wait_link, server->router->loop, &link);
         explicit_bzero(&link.url, sizeof link.url);
     }

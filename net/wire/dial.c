@@ -237,3 +237,9 @@ void hf_dial_doubt(struct hf_dial *d)
 {
     hf_race_doubt(&d->race);
 }
+
+void hf_dial_adopt(struct hf_dial *d, const struct hf_dial *from)
+{
+    d->race = from->race;
+    d->winner = from->winner;
+}

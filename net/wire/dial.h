@@ -48,6 +48,10 @@ void hf_dial_stop(struct hf_dial *dial);
 void hf_dial_worked(struct hf_dial *dial);
 void hf_dial_doubt(struct hf_dial *dial);
 
+/* hf_dial_adopt - knows what `from` knows: which address worked, or was connected.
+ *   Both are idle, and of the same URL. */
+void hf_dial_adopt(struct hf_dial *dial, const struct hf_dial *from);
+
 /* hf_dial_error - one line: why there was no connection ("cannot connect:
  *   Connection refused", "cannot resolve the name: ..."); of one not stopped
  *   yet, why there is none ("cannot connect in time"). Returns dst. */

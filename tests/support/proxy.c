@@ -48,6 +48,7 @@ struct pair {
     int fd[WAYS];
     struct flow flow[WAYS];
     bool is_dead;               /* both closed; freed at the turn's end */
+    bool is_forgotten;
 };
 
 struct control {
@@ -221,7 +222,7 @@ static void read_some(struct proxy *p, struct pair *pair, enum proxy_way way,
 
     if (n > 0)
         keep(&pair->flow[way], p->bytes, (size_t)n, now_ms);
-    else if (n == 0)
+    else if (n == 0 || (pair->is_forgotten && errno == ECONNRESET))
         pair->flow[way].is_ended = true;
     else if (errno != EAGAIN && errno != EINTR)
         end_pair(p, pair, PROXY_RESET);
@@ -310,9 +311,9 @@ static void pass(struct proxy *p, struct pair *pair, enum proxy_way way,
     struct control *c = &p->control[way];
 
     pair->flow[way].is_blocked = false;
-    if (c->is_swallowed)
+    if (c->is_swallowed || pair->is_forgotten)
         drop_all(p, pair, way);
-    if (c->is_held)
+    if (c->is_held || pair->is_forgotten)
         return;
     while (!pair->is_dead && pass_some(p, pair, way, now_ms))
         ;
@@ -553,6 +554,14 @@ void proxy_cut_after(struct proxy *p, enum proxy_way way, uint64_t count,
     p->control[way].cut_after = count;
     p->control[way].cut_end = end;
     p->has_cut = false;
+    unlock_and_wake(p);
+}
+
+void proxy_forget(struct proxy *p)
+{
+    lock(p);
+    for (struct hf_list *l = p->pairs.next; l != &p->pairs; l = l->next)
+        pair_at(l)->is_forgotten = true;
     unlock_and_wake(p);
 }
 

@@ -60,10 +60,14 @@ void proxy_swallow(struct proxy *p, enum proxy_way way, bool is_swallowed);
  *                   from now that way (counted over all connections), right
  *                   behind that byte; 0: in place of the next byte. A later
  *                   call replaces an earlier one.
+ * proxy_forget    - the connections that there are now are forgotten, as by a firewall:
+ *                   what comes over them is dropped, both ways, and neither side hears
+ *                   of an end. Later connections are not.
  * proxy_has_cut   - has the last proxy_cut_after struck? */
 void proxy_cut(struct proxy *p, enum proxy_end end);
 void proxy_cut_after(struct proxy *p, enum proxy_way way, uint64_t count,
                      enum proxy_end end);
+void proxy_forget(struct proxy *p);
 bool proxy_has_cut(struct proxy *p);
 
 /* proxy_count - how many bytes so far: PASSED and DROPPED since the start, KEPT

@@ -1,0 +1,36 @@
+/* Probes connections that were idle.
+ *
+ * LINK-9  A connection on which nothing was heard for idle_check_ms is sent PING before
+ *         the next request (CONN-10). If it is dead, the request was not sent, and
+ *         LINK-8 finds out. */
+#include "net/link/link_inner.h"
+
+bool hf_link_is_doubtful(const struct hf_link *link, int64_t now_ms)
+{
+    return link->options.idle_check_ms > 0 &&
+           now_ms - link->quiet_since_ms >= link->options.idle_check_ms &&
+           link->state == HF_LINK_READY && hf_conn_queued(&link->conn) > 0 &&
+           !hf_loop_forked(link->loop);
+}
+
+/* Any reply will do. Without one the connection has ended. */
+static void on_probed(struct hf_request *request, enum hf_outcome outcome,
+                      struct hf_resp_value reply)
+{
+    (void)outcome;
+    (void)reply;
+    hf_conn_probe_ended(&request->link->conn);
+}
+
+/* If there is no memory, the requests are sent without it. */
+void hf_link_probe(struct hf_link *link)
+{
+    static const struct hf_resp_arg ping = {"PING", 4};
+
+    link->probe = (struct hf_request){.done = on_probed, .link = link};
+    hf_deadlines_add(&link->deadlines, &link->probe, HF_NEVER);
+    if (hf_conn_probe(&link->conn, &link->probe, hf_loop_now_us(link->loop)) ==
+            HF_OK &&
+        link->options.on_trace)
+        hf_link_trace_queued(link, &link->probe, &ping, 1);
+}

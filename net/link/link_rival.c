@@ -1,0 +1,198 @@
+/* A second connection beside one that is silent.
+ *
+ *     (none) -silence of suspect_ms-> RIVAL -greeted first-> takes over
+ *        ^                              |
+ *        +------- the link speaks ------+
+ *
+ * LINK-8  While a reply is due, silence of suspect_ms opens a rival: a link of its
+ *         own, whose predecessor is the silent connection. So its greeting shows that
+ *         the server answers, and ends that connection there (CLIENT KILL): what is
+ *         still on its way over it is never executed. Then requests in flight end
+ *         UNKNOWN, and the rival's socket is the link's.
+ *             One rival exists at a time, and it backs off like any link. Where the
+ *         last reply took longer than suspect_ms, the next silence may last twice as
+ *         long as that reply took, and 2 * suspect_ms at most. After a rival that took
+ *         over in vain, because the server answers greetings and not requests (CLIENT
+ *         PAUSE), the time doubles, up to silence_ms. */
+#include <string.h>
+
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/link/link_inner.h"
+
+#define DOUBLINGS_MAX 16
+
+/* ---- when ---- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t patience_ms(const struct hf_link *link)
+{
+    int64_t ms = link->options.suspect_ms;
+    int64_t slow_ms = 2 * (int64_t)(link->conn.latency_us / 1000);
+    unsigned doublings = link->has_answered ? 0 : link->vain_rivals;
+
+    if (slow_ms > ms)
+        ms = earlier(slow_ms, 2 * ms);
+    return ms << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
+}
+
+/* ---- the rival ---- */
+
+/* In its next turn: here the rival is on the stack. */
+static void have_link_look(struct hf_link *link)
+{
+    hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
+}
+
+static void on_change(void *ctx, bool is_up)
+{
+    if (is_up)
+        have_link_look(ctx);
+}
+
+static void on_failure(void *ctx)
+{
+    struct hf_link *link = ctx;
+
+    if (link->state != HF_LINK_READY) /* it waits for the rival */
+        have_link_look(link);
+}
+
+static void rival_options(struct hf_link_options *o, const struct hf_link *link)
+{
+    *o = link->options;
+    o->predecessor = link->conn.predecessor;
+    o->suspect_ms = o->idle_check_ms = 0;
+    o->backoff_min_ms = link->options.suspect_ms;
+    o->backoff_max_ms = link->options.silence_ms;
+    o->on_change = on_change;
+    o->on_failure = on_failure;
+    o->on_push = NULL;
+    o->on_push_lost = NULL;
+    o->ctx = (void *)link;
+}
+
+static void begin(struct hf_link *link)
+{
+    struct hf_link_options options;
+
+    rival_options(&options, link);
+    if (hf_link_new(&link->rival, link->loop, &options) < 0)
+        link->rival = NULL; /* later, maybe */
+    explicit_bzero(&options.url, sizeof options.url);
+    if (!link->rival)
+        return;
+    hf_conn_greeting(&link->rival->conn)->manner =
+        hf_conn_greeting(&link->conn)->manner;
+    link->rival->is_fluent = link->is_fluent;
+    link->rival->is_replaced = link->is_replaced;
+    hf_dial_adopt(&link->rival->dial, &link->dial);
+    hf_link_want(link->rival, true);
+}
+
+int64_t hf_rival_watch(struct hf_link *link)
+{
+    int64_t due_ms = link->quiet_since_ms + patience_ms(link);
+
+    if (link->options.suspect_ms == 0 || link->rival ||
+        hf_conn_is_skipping(&link->conn))
+        return HF_NEVER;
+    if (hf_loop_now(link->loop) < due_ms)
+        return due_ms;
+    begin(link);
+    return HF_NEVER;
+}
+
+bool hf_rival_is_ready(const struct hf_link *link)
+{
+    return link->rival && hf_link_is_up(link->rival);
+}
+
+/* Its connections are counted where they become the link's. */
+static void add_stats(struct hf_link *link, const struct hf_link *rival)
+{
+    struct hf_link_stats stats;
+
+    hf_link_stats(rival, &stats);
+    stats.connects = stats.losses = 0;
+    hf_link_stats_add(hf_conn_counters(&link->conn), &stats);
+}
+
+void hf_rival_stop(struct hf_link *link)
+{
+    struct hf_link *rival = link->rival;
+
+    if (!rival)
+        return;
+    link->rival = NULL;
+    add_stats(link, rival);
+    hf_link_free(rival);
+}
+
+/* ---- taking over ---- */
+
+/* link->error says why. */
+static void end_first(struct hf_link *link)
+{
+    link->vain_rivals = link->has_answered ? 1 : link->vain_rivals + 1;
+    hf_link_count_loss(link);
+    hf_loop_unwatch(link->loop, &link->io);
+    hf_stream_close(&link->stream, true);
+    link->state = HF_LINK_GREETING;
+    hf_loop_arm(link->loop, &link->timer,
+                hf_loop_now(link->loop) + link->options.connect_timeout_ms);
+    hf_conn_close(&link->conn);
+    hf_link_serve_later(link);
+    if (link->options.on_change)
+        link->options.on_change(link->options.ctx, false);
+}
+
+/* The server closes the silent connection before or after it replies to CLIENT KILL. */
+bool hf_rival_outlives(struct hf_link *link)
+{
+    if (link->state != HF_LINK_READY || !link->rival ||
+        !hf_conn_greeting(&link->rival->conn)->has_answered)
+        return false;
+    end_first(link);
+    return true;
+}
+
+static void adopt(struct hf_link *link, struct hf_link *rival)
+{
+    hf_loop_unwatch(link->loop, &rival->io);
+    hf_conn_adopt(&link->conn, &rival->conn);
+    hf_dial_adopt(&link->dial, &rival->dial);
+    link->stream = rival->stream;
+    link->quiet_since_ms = rival->quiet_since_ms;
+    rival->stream = (struct hf_stream){.fd = -1};
+    rival->state = HF_LINK_IDLE;
+    add_stats(link, rival);
+    hf_link_free(rival);
+}
+
+void hf_rival_take_over(struct hf_link *link)
+{
+    struct hf_link *rival = link->rival;
+
+    if (link->state == HF_LINK_READY) {
+        (void)hf_error_set(&link->error, HF_E_NOREPLY,
+                           "%s: the connection was silent, and the server answers "
+                           "on a new one",
+                           link->address);
+        end_first(link);
+    }
+    link->rival = NULL;
+    adopt(link, rival);
+    if (hf_link_attach(link) == HF_OK) {
+        hf_link_is_up_now(link);
+        return;
+    }
+    hf_stream_close(&link->stream, true);
+    (void)hf_error_set(&link->error, HF_E_NOMEM,
+                       "%s: out of memory while connecting", link->address);
+    hf_link_failed(link);
+}

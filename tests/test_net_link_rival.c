@@ -1,0 +1,298 @@
+/* Connections that are dead without a sign: a rival is opened beside a silent one
+ * (LINK-8), an idle one is probed (LINK-9), and the next greeting is as good as the
+ * first (LINK-6). */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/link_kit.h"
+#include "tests/support/suite.h"
+
+#define SUSPECT_MS 30
+#define SILENCE_MS 20000          /* longer than a test */
+
+static void open_suspicious(struct peer *peer)
+{
+    prepare(peer_port(peer));
+    options.suspect_ms = SUSPECT_MS;
+    options.silence_ms = SILENCE_MS;
+    open_prepared();
+}
+
+/* ---- rivals ---- */
+
+/* The second request is queued when the first one is in flight, and is sent over the new
+ * connection. The new connection keeps the stream: the old one was killed. */
+START_TEST(silent_connection_loses_to_a_rival)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"),
+        PEER_TURN_TO(1), PEER_GONE, PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a, b;
+
+    open_suspicious(peer);
+    start(&a, "ECHO a", -1);
+    drive_until_received(peer, 1);
+    ck_assert_str_eq(answer(&a), "(unknown)");
+    ck_assert_int_eq(error_now().status, HF_OK);
+    start(&b, "ECHO b", LONG_MS);
+    ck_assert_str_eq(answer(&b), "b");
+    ck_assert_uint_eq(a.request.stream, b.request.stream);
+    ck_assert_str_eq(changes, "+-+");
+    ck_assert_uint_eq(stats_now().connects, 2);
+    ck_assert_uint_eq(stats_now().losses, 1);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* The rival connects, and the server speaks over the first connection before it greets
+ * the rival. */
+START_TEST(slow_server_keeps_its_connection)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_TURN_TO(1), PEER_SEND("+a\r\n"),
+        PEER_TURN_TO(2), PEER_GONE,
+        PEER_TURN_TO(1), PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_suspicious(peer);
+    start(&a, "ECHO a", LONG_MS);
+    ck_assert_str_eq(answer(&a), "a");
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    ck_assert_str_eq(changes, "+");
+    ck_assert_uint_eq(stats_now().losses, 0);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* The first connection ends while the rival is greeted: the link connects as ever. */
+START_TEST(connection_that_ends_takes_its_rival_along)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_TURN_TO(1), PEER_RESET, PEER_TURN_TO(2), PEER_GONE,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"),
+        PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_suspicious(peer);
+    start(&a, "ECHO a", LONG_MS);
+    ck_assert_str_eq(answer(&a), "(unknown)");
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    ck_assert_str_eq(changes, "+-+");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* Also while a rival is greeted. */
+START_TEST(link_with_a_rival_may_be_freed)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_ACCEPT,
+        PEER_EXPECT("HELLO ..."), PEER_WAIT, PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_suspicious(peer);
+    start(&a, "ECHO a", -1);
+    drive_until_received(peer, 2);
+    peer_go(peer);
+    end_with_peer(peer);
+    ck_assert_str_eq(a.text, "(unknown)");
+}
+END_TEST
+
+/* Whatever there was no memory for, the request ends, and the link serves. */
+START_TEST(rival_may_lack_memory)
+{
+    struct ask a;
+
+    start_server();
+    prepare(server_port(server));
+    options.suspect_ms = SUSPECT_MS;
+    options.silence_ms = 1000;
+    open_prepared();
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    server_pause(server);
+    start(&a, "ECHO b", LONG_MS);
+    memory_fail_at(&memory, (uint64_t)_i + 1);
+    for (int i = 0; i < 10; i++)
+        drive_for(SUSPECT_MS / 5);
+    memory_fail_at(&memory, 0);
+    server_resume(server);
+    ck_assert_str_eq(answer(&a), "b");
+    ck_assert_str_eq(ask("ECHO c"), "c");
+    close_link();
+    stop_server();
+}
+END_TEST
+
+/* A server that pauses writes greets every rival. Each one that took over in vain
+ * doubles the time before the next. */
+START_TEST(rivals_in_vain_become_rarer)
+{
+    int64_t began_ms;
+    struct ask a;
+
+    start_server();
+    prepare(server_port(server));
+    options.suspect_ms = 50;
+    options.silence_ms = SILENCE_MS;
+    open_prepared();
+    ck_assert_str_eq(ask("SET k v"), "OK");
+    (void)server_ask(server, "CLIENT PAUSE 60000 WRITE");
+    began_ms = local_now_ms();
+    while (stats_now().losses < 4) {
+        ck_assert_int_lt(local_now_ms() - began_ms, SILENCE_MS);
+        start(&a, "SET k w", 3000);
+        (void)answer(&a);
+    }
+    ck_assert_int_ge(local_now_ms() - began_ms, 700); /* 50, 100, 200, 400 */
+    (void)server_ask(server, "CLIENT UNPAUSE");
+    ck_assert_str_eq(ask("SET k x"), "OK");
+    close_link();
+    stop_server();
+}
+END_TEST
+
+/* ---- probes ---- */
+
+static void open_probing(struct peer *peer)
+{
+    prepare(peer_port(peer));
+    options.suspect_ms = SUSPECT_MS;
+    options.silence_ms = SILENCE_MS;
+    options.idle_check_ms = 200;
+    open_prepared();
+}
+
+START_TEST(idle_connection_is_probed_once)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_EXPECT("PING"), PEER_SEND("+PONG\r\n"), PEER_EXPECT("ECHO b"),
+        PEER_EXPECT("ECHO c"), PEER_SEND("+b\r\n+c\r\n"), PEER_EXPECT("ECHO d"),
+        PEER_SEND("+d\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask b, c;
+
+    open_probing(peer);
+    options.suspect_ms = 0;
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    local_rest_us(210000);
+    start(&b, "ECHO b", LONG_MS);
+    start(&c, "ECHO c", LONG_MS);
+    ck_assert_str_eq(answer(&b), "b");
+    ck_assert_str_eq(answer(&c), "c");
+    ck_assert_str_eq(ask("ECHO d"), "d");
+    ck_assert_str_eq(changes, "+");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* It was not sent over the dead connection, so it has its reply over the rival. A second
+ * one was cancelled meanwhile. */
+START_TEST(request_after_an_idle_time_is_not_lost)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_EXPECT("PING"), PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"),
+        PEER_SEND("+b\r\n"), PEER_TURN_TO(1), PEER_GONE, PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask b, c;
+
+    open_probing(peer);
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    local_rest_us(210000);
+    start(&c, "ECHO c", LONG_MS);
+    start(&b, "ECHO b", LONG_MS);
+    lock();
+    ck_assert_int_eq(hf_link_cancel(&c.request), HF_UNSENT);
+    unlock();
+    ck_assert_str_eq(answer(&b), "b");
+    ck_assert_str_eq(changes, "+-+");
+    ck_assert_uint_eq(stats_now().unknown, 1); /* the PING */
+    end_with_peer(peer);
+}
+END_TEST
+
+/* ---- manners (LINK-6) ---- */
+
+#define HELLO_REFUSED \
+    PEER_EXPECT("HELLO ..."), PEER_SEND("-ERR unknown command\r\n")
+#define PINGED PEER_EXPECT("PING"), PEER_SEND("+PONG\r\n")
+
+/* It was closed at CLIENT: a proxy was restarted, say. The connection before has an id,
+ * so it must be killed, and BARE cannot. */
+START_TEST(link_with_a_predecessor_never_greets_bare)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_CLOSE,
+        PEER_ACCEPT, PINGED, PEER_EXPECT("HELLO ..."), PEER_CLOSE,
+        PEER_ACCEPT, PINGED, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_SEND("+a\r\n"), PEER_CLOSE,
+        PEER_ACCEPT, PINGED, PEER_EXPECT("HELLO ..."), PEER_CLOSE,
+        PEER_ACCEPT, PINGED, PEER_EXPECT("CLIENT ID"), PEER_CLOSE,
+        PEER_ACCEPT, PINGED, PEER_EXPECT("CLIENT ID"), PEER_SEND(":7\r\n"),
+        PEER_GREET, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+
+    open_link(peer_port(peer));
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    drive_until(is_down);
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* What made it greet BARE may be over: PING, HELLO. */
+START_TEST(best_manner_is_tried_again_after_a_loss)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, HELLO_REFUSED, PEER_EXPECT("CLIENT ID"), PEER_CLOSE,
+        PEER_ACCEPT, PEER_EXPECT("CLIENT ID"), PEER_SEND(":7\r\n"),
+        PEER_EXPECT("CLIENT SETINFO ..."), PEER_CLOSE,
+        PEER_ACCEPT, PINGED, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_CLOSE,
+        PEER_ACCEPT, PINGED, PEER_GREET, PEER_EXPECT("ECHO b"),
+        PEER_SEND("+b\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+
+    open_link(peer_port(peer));
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    drive_until(is_down);
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    lock();
+    ck_assert_int_eq(hf_link_protocol(link_), 3);
+    unlock();
+    end_with_peer(peer);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("net link rival");
+    TCase *t = tcase_create("rival");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, silent_connection_loses_to_a_rival);
+    tcase_add_test(t, slow_server_keeps_its_connection);
+    tcase_add_test(t, connection_that_ends_takes_its_rival_along);
+    tcase_add_test(t, link_with_a_rival_may_be_freed);
+    tcase_add_test(t, idle_connection_is_probed_once);
+    tcase_add_test(t, request_after_an_idle_time_is_not_lost);
+    tcase_add_test(t, link_with_a_predecessor_never_greets_bare);
+    tcase_add_test(t, best_manner_is_tried_again_after_a_loss);
+    if (server_is_installed()) {
+        tcase_add_loop_test(t, rival_may_lack_memory, 0, 8);
+        tcase_add_test(t, rivals_in_vain_become_rarer);
+    } else
+        (void)puts("skipped: no server is installed");
+    suite_add_tcase(s, t);
+    return suite_run(s);
+}
