@@ -63,6 +63,80 @@ START_TEST(a_map_that_is_older_than_ours_is_not_taken)
 }
 END_TEST
 
+/* ---- nodes that disagree about an address ---- */
+
+#define NOBODY 1                /* a port that refuses connections */
+#define OLD_NAME "node-1.nowhere.invalid"
+
+static void put_slots(char *reply, const char *host, int port, const char *ip)
+{
+    (void)sprintf(reply,
+                  "*1\r\n*3\r\n:0\r\n:16383\r\n*4\r\n$%zu\r\n%s\r\n:%d\r\n"
+                  "$6\r\nnode-1\r\n*2\r\n$2\r\nip\r\n$%zu\r\n%s\r\n",
+                  strlen(host), host, port, strlen(ip), ip);
+}
+
+/* Node 0 says that node 1, which serves all slots, is where nobody is. */
+static bool stale(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (!request_matches(a->request, "CLUSTER SLOTS") || a->node > 1)
+        return false;
+    put_slots(reply, "127.0.0.1", a->node == 0 ? NOBODY : nodes_port(nodes, 1),
+              "127.0.0.1");
+    return true;
+}
+
+/* ANNOUNCED-2, whichever is asked first, and also a command that is sent once. */
+START_TEST(of_two_maps_the_one_with_a_master_that_can_be_reached_is_used)
+{
+    prepare(stale);
+    nodes_map(nodes, all_of_1, 1);
+    add_seed(nodes_port(nodes, _i % 2));
+    add_seed(nodes_port(nodes, 1 - _i % 2));
+    asks_once = _i >= 2;
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_str_eq(ask(5), "node 1");
+    drive_for(300); /* the next round does not undo it */
+    ck_assert_str_eq(ask(5), "node 1");
+    end();
+}
+END_TEST
+
+/* All say the same: it is not asked for without end, and the message says who. */
+START_TEST(an_address_that_all_announce_in_vain_is_told_with_its_announcer)
+{
+    char by[64];
+
+    prepare(stale);
+    nodes_map(nodes, all_of_1, 1);
+    add_seed(nodes_port(nodes, 0));
+    asks_once = true;
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    (void)snprintf(by, sizeof by, "127.0.0.1:%d announced this address", nodes_port(nodes, 0));
+    ck_assert_ptr_nonnull(strstr(ask(5), by));
+    ck_assert_int_le(nodes_count(nodes, 0, "CLUSTER SLOTS"), 4);
+    end();
+}
+END_TEST
+
+static bool named(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (!request_matches(a->request, "CLUSTER SLOTS"))
+        return false;
+    put_slots(reply, OLD_NAME, nodes_port(nodes, 1), "127.0.0.1");
+    return true;
+}
+
+START_TEST(the_ip_of_a_name_that_cannot_be_resolved_is_used)
+{
+    begin(named, all_of_1, 1);
+    ck_assert_str_eq(ask(5), "node 1");
+    end();
+}
+END_TEST
+
 START_TEST(a_server_that_has_left_the_map_is_freed)
 {
     begin(NULL, halves, 2);
@@ -428,6 +502,10 @@ static TCase *case_maps(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, a_map_that_is_older_than_ours_is_not_taken);
     tcase_add_test(c, a_server_that_has_left_the_map_is_freed);
+    tcase_add_loop_test(c, of_two_maps_the_one_with_a_master_that_can_be_reached_is_used, 0,
+                        4);
+    tcase_add_test(c, an_address_that_all_announce_in_vain_is_told_with_its_announcer);
+    tcase_add_test(c, the_ip_of_a_name_that_cannot_be_resolved_is_used);
     tcase_add_test(c, a_server_of_the_map_that_an_ask_named_first_is_kept);
     tcase_add_test(c, whoever_is_left_of_a_map_is_asked_for_the_way);
     tcase_add_test(c, a_silent_server_is_a_reason_to_ask_others);

@@ -18,6 +18,9 @@ enum hf_host_kind {
     HF_HOST_UNKNOWN             /* said as "?": the server does not know it */
 };
 
+/* An IPv6 address, its zone and a NUL. */
+#define HF_IP_MAX 64
+
 /* Where a server is, as another one says. */
 struct hf_endpoint {
     char host[HF_HOST_MAX + 1];

@@ -433,6 +433,7 @@ void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
                  const struct hf_seeds *seeds)
 {
     (void)snprintf(url->host, sizeof url->host, "%s", host);
+    url->ip[0] = '\0';
     url->port = port;
     if (!seeds)
         return;

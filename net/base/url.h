@@ -19,6 +19,7 @@ struct hf_url {
     char host[256];           /* TCP, TLS: name or literal, without brackets */
     char path[108];           /* UNIX: the socket's file; with '@' in front, an
                                  abstract name */
+    char ip[HF_IP_MAX];       /* used if the host's name cannot be resolved; "": none */
     uint16_t port;
     uint32_t database;
     struct hf_login *login;   /* NULL: none */

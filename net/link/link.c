@@ -149,8 +149,9 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
         strncpy(link->client_name, options->client_name, HF_CLIENT_NAME_MAX);
     hf_turn_hook_init(&link->turn, on_turn_end);
     hf_space_queue_init(&link->space_queue);
-    (void)hf_url_address(&link->options.url, link->address,
-                         sizeof link->address);
+    (void)hf_url_address(&link->options.url, link->address, sizeof link->address);
+    (void)snprintf(link->announced_by, sizeof link->announced_by, "%s",
+                   options->announced_by ? options->announced_by : "");
     conn_setup(link);
     *out = link;
     return HF_OK;
@@ -184,8 +185,8 @@ void hf_link_free(struct hf_link *link)
 
 /* ---- going up ---- */
 
-static hf_status fill_error(struct hf_link *link, hf_status status,
-                            const char *what, const char *why)
+static hf_status fill_error(struct hf_link *link, hf_status status, const char *what,
+                            const char *why)
 {
     return hf_error_set(&link->error, status, "%s: %s%s%s", link->address,
                         what, why[0] ? ": " : "", why);
@@ -222,8 +223,7 @@ void hf_link_serve_later(struct hf_link *link)
 
 static void watch(struct hf_link *link, bool has_output)
 {
-    hf_loop_rewatch(link->loop, &link->io,
-                    hf_stream_wants(&link->stream, has_output));
+    hf_loop_rewatch(link->loop, &link->io, hf_stream_wants(&link->stream, has_output));
 }
 
 static void flush(struct hf_link *link)
@@ -291,10 +291,14 @@ static void secure(struct hf_link *link)
 
 static void fill_not_dialed(struct hf_link *link)
 {
-    char why[HF_ERROR_TEXT_MAX];
+    const char *by = link->protocol == 0 ? link->announced_by : ""; /* never reached */
+    char why[HF_ERROR_TEXT_MAX], text[2 * HF_ERROR_TEXT_MAX];
 
     (void)hf_dial_error(&link->dial, why, sizeof why);
-    fill_error(link, HF_E_CONNECT, hf_errno_name_limit(why, sizeof why), "");
+    (void)snprintf(text, sizeof text, "%s%s%s%s", hf_errno_name_limit(why, sizeof why),
+                   by[0] ? "; " : "", by,
+                   by[0] ? " announced this address: behind NAT, is --map missing?" : "");
+    fill_error(link, HF_E_CONNECT, text, "");
 }
 
 void hf_link_fill_late(struct hf_link *link)

@@ -38,6 +38,8 @@ struct hf_link_options {
     struct hf_predecessor predecessor; /* an earlier connection of ours to this
                                    server, which may still have commands to
                                    execute; id 0 (default): none */
+    const char *announced_by;   /* the server that gave this address, for a message;
+                                   NULL: the URL did. Copied */
     int protocol;               /* 3: HELLO 3, RESP2 if refused; 2: RESP2 */
     bool is_subscriber;         /* RESP2: a connection for pub/sub alone */
     int64_t connect_timeout_ms; /* resolve + connect + greeting; default 5000 */

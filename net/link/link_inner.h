@@ -27,6 +27,7 @@ struct hf_link {
     struct hf_link_options options;
     char client_name[HF_CLIENT_NAME_MAX + 1];
     char address[300];
+    char announced_by[300];         /* "": the URL gives the address */
 
     /* Under the loop's lock. */
     enum hf_link_state state;

@@ -46,6 +46,8 @@ void hf_announced_map(struct hf_server *from, struct hf_slot_map *map)
             continue;
         memcpy(at.host, node->host, sizeof at.host);
         hf_announced(from->router, &at);
+        if (strcmp(node->host, at.host) != 0)
+            node->ip[0] = '\0';
         memcpy(node->host, at.host, sizeof node->host);
         node->port = at.port;
     }
@@ -63,4 +65,55 @@ void hf_announced_redirection(const struct hf_server *from, struct hf_redirectio
     memcpy(r->host, at.host, sizeof r->host);
     r->host_kind = HF_HOST_KNOWN;
     r->port = at.port;
+}
+
+/* ---- nodes that cannot be reached ---- */
+
+static int find_unreached(const struct hf_router *router, const char *host, uint16_t port)
+{
+    for (int i = 0; i < HF_UNREACHED_MAX; i++)
+        if (router->unreached[i].port == port &&
+            strcmp(router->unreached[i].host, host) == 0)
+            return i;
+    return -1;
+}
+
+void hf_announced_unreached(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+    struct hf_endpoint *at = &router->unreached[router->next_unreached];
+
+    if (!router->topology->asks_nodes || strlen(server->host) > HF_HOST_MAX ||
+        find_unreached(router, server->host, server->port) >= 0)
+        return;
+    (void)strcpy(at->host, server->host);
+    at->port = server->port;
+    router->next_unreached = (router->next_unreached + 1) % HF_UNREACHED_MAX;
+}
+
+static bool is_lost(struct hf_router *router, const struct hf_node *node)
+{
+    int i = find_unreached(router, node->host, node->port);
+    struct hf_server *server =
+        i < 0 ? NULL : hf_server_find(router, node->host, node->port, false);
+
+    if (i < 0)
+        return false;
+    if (!server || !hf_link_is_up(server->link))
+        return true;
+    router->unreached[i] = (struct hf_endpoint){.port = 0};
+    return false;
+}
+
+uint32_t hf_announced_lost(struct hf_router *router, const struct hf_slot_map *map)
+{
+    uint32_t lost = 0;
+
+    for (uint16_t i = 0; i < map->count; i++) {
+        if (!hf_node_is_target(map, i) || !is_lost(router, &map->nodes[i]))
+            continue;
+        for (unsigned slot = 0; slot < HF_SLOTS; slot++)
+            lost += map->owner[slot] == i;
+    }
+    return lost;
 }

@@ -3,7 +3,15 @@
  *
  * ANNOUNCED-1  Each address in a slot map, a redirection or a reply of a sentinel is
  *              replaced as soon as it has been read: by options.map_address, or else
- *              by the URL's map. Addresses of the URL itself are not. */
+ *              by the URL's map. Addresses of the URL itself are not.
+ * ANNOUNCED-2  Nodes of a cluster may disagree about an address, for one that has
+ *              moved announces the old one. Of two maps that are equally new (MAP-2),
+ *              the better one is that with more slots at nodes that are not known to be
+ *              unreachable. A map in force with such a node ends no round: up to
+ *              ASKED_MAX (discover.c) servers are asked.
+ * ANNOUNCED-3  A node is unreachable from a failed attempt to connect to it, or from
+ *              when a command has waited for one (silence.c), until a connection to it
+ *              is found. The last HF_UNREACHED_MAX of them are remembered. */
 #ifndef HF_ANNOUNCED_H
 #define HF_ANNOUNCED_H
 
@@ -21,5 +29,10 @@ struct hf_slot_map;
 void hf_announced(const struct hf_router *router, struct hf_endpoint *at);
 void hf_announced_map(struct hf_server *from, struct hf_slot_map *map);
 void hf_announced_redirection(const struct hf_server *from, struct hf_redirection *r);
+
+/* hf_announced_unreached - it cannot be connected.
+ * hf_announced_lost - how many slots of the map are at nodes that cannot. */
+void hf_announced_unreached(struct hf_server *server);
+uint32_t hf_announced_lost(struct hf_router *router, const struct hf_slot_map *map);
 
 #endif

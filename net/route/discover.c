@@ -22,12 +22,15 @@
 #include <string.h>
 
 #include "net/base/error.h"
+#include "net/route/announced.h"
 #include "net/route/discover.h"
 #include "net/route/probe.h"
 
 #define REFRESH_MIN_MS 100
 #define AGAIN_MIN_MS 100       /* after a round in vain; doubles, up to */
 #define AGAIN_MAX_MS 1000
+#define ASKED_MAX 16           /* servers of a round that looks for a better map than one
+                                  with a node that cannot be reached (ANNOUNCED-2) */
 
 static void on_timer(struct hf_timer *timer);
 
@@ -211,6 +214,11 @@ static void give_up(struct hf_router *router)
         d->is_final && d->round.under_way == 0 && !router->map && !best;
 
     d->best = NULL;
+    if (best && router->map && hf_slot_map_is_equal(best, router->map)) {
+        hf_slot_map_free(best); /* all that answered say the same */
+        succeed(router);
+        return;
+    }
     d->failures++;
     if (best && hf_slot_map_is_better(best, NULL))
         d->events->on_map(router, best);
@@ -222,7 +230,9 @@ static void give_up(struct hf_router *router)
         router->options.on_trouble(router->options.ctx, &router->error);
     if (is_final)
         d->events->on_end(router, HF_MAP_UNKNOWN_FOR_GOOD);
-    else if (d->round.under_way == 0 && !router->map)
+    else if (router->map)
+        d->events->on_end(router, HF_MAP_KEPT);
+    else if (d->round.under_way == 0)
         d->events->on_end(router, HF_MAP_UNKNOWN);
 }
 
@@ -233,6 +243,8 @@ static void ask_again(struct hf_router *router)
 
     end_round(router);
     hf_loop_arm(router->loop, &d->timer, d->round.due_ms);
+    if (router->map)
+        d->events->on_end(router, HF_MAP_KEPT);
 }
 
 static hf_status ask_server(struct hf_server *server)
@@ -377,10 +389,25 @@ static void fill_empty(struct hf_server *server)
                  hf_link_address(server->link));
 }
 
-/* Takes the map. */
-static void keep_if_best(struct hf_discovery *d, struct hf_slot_map *map)
+/* ANNOUNCED-2 */
+static bool is_better(struct hf_router *router, const struct hf_slot_map *fresh,
+                      const struct hf_slot_map *held)
 {
-    if (d->round.is_running && hf_slot_map_is_better(map, d->best)) {
+    bool is_as_new = held && hf_slot_map_covered(fresh) > 0 &&
+                     fresh->info.is_ok == held->info.is_ok &&
+                     fresh->info.current_epoch == held->info.current_epoch;
+    uint32_t a = is_as_new ? hf_announced_lost(router, fresh) : 0;
+    uint32_t b = is_as_new ? hf_announced_lost(router, held) : 0;
+
+    return a != b ? a < b : hf_slot_map_is_better(fresh, held);
+}
+
+/* Takes the map. */
+static void keep_if_best(struct hf_router *router, struct hf_slot_map *map)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    if (d->round.is_running && is_better(router, map, d->best)) {
         hf_slot_map_free(d->best);
         d->best = map;
     } else {
@@ -392,13 +419,18 @@ static void keep_if_best(struct hf_discovery *d, struct hf_slot_map *map)
 static enum hf_round_answer weigh(struct hf_router *router,
                                   struct hf_slot_map *map)
 {
+    const struct hf_round *round = &router->discovery.round;
+
     if (router->map && hf_slot_map_is_equal(map, router->map)) {
         if (hf_slot_map_is_better(map, router->map))
             router->map->info = map->info;
+        if (round->is_running && round->asked < ASKED_MAX &&
+            hf_announced_lost(router, map) > 0)
+            return HF_ROUND_WORSE;
         hf_slot_map_free(map);
         return HF_ROUND_SAME;
     }
-    if (!hf_slot_map_is_better(map, router->map))
+    if (!is_better(router, map, router->map))
         return HF_ROUND_WORSE;
     router->discovery.events->on_map(router, map);
     return HF_ROUND_BETTER;
@@ -425,7 +457,7 @@ static void use_map(struct hf_server *server, struct hf_slot_map *map)
     if (answer == HF_ROUND_WORSE) {
         if (hf_slot_map_covered(map) == 0)
             fill_empty(server);
-        keep_if_best(d, map);
+        keep_if_best(router, map);
         d->is_final = false;
     }
     if (hf_round_answered(&d->round, hf_loop_now(router->loop), answer) ==

@@ -13,6 +13,7 @@ struct hf_slot_map;
 /* How a discovery round ended. */
 enum hf_discovery_end {
     HF_MAP_CONFIRMED,           /* the map in force is right */
+    HF_MAP_KEPT,                /* no server returned a better map */
     HF_MAP_UNKNOWN,             /* there is no map, and no server returned one */
     HF_MAP_UNKNOWN_FOR_GOOD     /* the same, and a retry would fail in the same way */
 };

@@ -6,6 +6,7 @@
 
 #include "net/base/error.h"
 #include "net/base/mem.h"
+#include "net/route/announced.h"
 #include "net/route/command.h"
 #include "net/route/departed.h"
 #include "net/route/discover.h"
@@ -156,13 +157,24 @@ void hf_router_forget(struct hf_router *router)
 
 /* ---- what discovery and servers report ---- */
 
+static void end_once_after_round(struct hf_server *server)
+{
+    if (server->once_until == 0 ||
+        server->router->discovery.round_number < server->once_until)
+        return;
+    server->once_until = 0;
+    hf_commands_end_once(server);
+}
+
 static void on_round_end(struct hf_router *router, enum hf_discovery_end end)
 {
     switch (end) {
     case HF_MAP_CONFIRMED: resume(router); break;
+    case HF_MAP_KEPT: break;
     case HF_MAP_UNKNOWN: hf_commands_end_pending_once(router); break;
     case HF_MAP_UNKNOWN_FOR_GOOD: hf_commands_fail_pending(router); break;
     }
+    each_server(router, end_once_after_round);
 }
 
 static void on_link_down(struct hf_server *server, const struct hf_link *link)
@@ -179,9 +191,19 @@ static void on_link_down(struct hf_server *server, const struct hf_link *link)
         router->topology->on_link_down(server);
 }
 
+/* ANNOUNCED-2: another node may know where it is. */
 static void on_unreached(struct hf_server *server)
 {
-    hf_commands_end_once(server);
+    struct hf_router *router = server->router;
+
+    hf_announced_unreached(server);
+    if (router->topology->asks_nodes && server->is_target) {
+        if (server->once_until == 0)
+            server->once_until = router->discovery.round_number + 1;
+        hf_discover_want(router, NULL);
+    } else {
+        hf_commands_end_once(server);
+    }
     hf_discover_unreached(server);
 }
 

@@ -34,6 +34,8 @@
 
 struct hf_server_events;
 
+#define HF_UNREACHED_MAX 16
+
 struct hf_router {
     const struct hf_topology *topology;
     struct hf_loop *loop;
@@ -57,6 +59,8 @@ struct hf_router {
     struct hf_discovery discovery;
     struct hf_timer silence;      /* the next check for silent servers */
     const struct hf_server_events *events;
+    struct hf_endpoint unreached[HF_UNREACHED_MAX]; /* ANNOUNCED-3; port 0: none */
+    uint32_t next_unreached;
     struct hf_timer sweep;        /* when unused servers are freed */
     struct hf_error error;        /* why the map is unknown */
     struct hf_router_counts counts;

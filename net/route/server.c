@@ -67,6 +67,44 @@ static void on_slot_moved(void *ctx)
 
 /* ---- making ---- */
 
+static bool is_seed(const struct hf_server *server)
+{
+    const struct hf_seeds *seeds = &server->router->seeds;
+
+    for (uint32_t i = 0; i < seeds->count; i++)
+        if (seeds->list[i].port == server->port &&
+            strcmp(seeds->list[i].host, server->host) == 0)
+            return true;
+    return false;
+}
+
+/* An ASK may have named it before any slot of its own was asked for. */
+static bool is_in_map(const struct hf_server *server)
+{
+    const struct hf_slot_map *map = server->router->map;
+    uint16_t index = map ? hf_slot_map_find(map, server->host, server->port) : HF_NO_NODE;
+
+    return index != HF_NO_NODE && hf_node_is_target(map, index);
+}
+
+/* Its node in the map in force; NULL: it is not in it, or only by a MOVED. */
+static const struct hf_node *node_of(const struct hf_server *server)
+{
+    const struct hf_slot_map *map = server->router->map;
+    uint16_t i = map ? hf_slot_map_find(map, server->host, server->port) : HF_NO_NODE;
+
+    return i == HF_NO_NODE || !map->nodes[i].id[0] ? NULL : &map->nodes[i];
+}
+
+/* NULL: the URL names it, or it is not known who does. */
+static const char *announcer_of(const struct hf_server *server)
+{
+    return server->is_guide || is_seed(server) || !node_of(server) ||
+                   !server->router->map->from[0]
+               ? NULL
+               : server->router->map->from;
+}
+
 static void url_of(struct hf_url *url, const struct hf_server *server)
 {
     const struct hf_router *router = server->router;
@@ -74,6 +112,8 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
     *url = router->options.link.url;
     hf_url_move(url, server->host, server->port,
                 server->is_guide ? &router->seeds : NULL);
+    if (!server->is_guide && node_of(server))
+        memcpy(url->ip, node_of(server)->ip, sizeof url->ip);
 }
 
 static void link_options(struct hf_link_options *link, struct hf_server *server,
@@ -91,6 +131,7 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
     if (server->is_guide)
         link->listen_ms = 0; /* idle clients subscribe to it, too; one that waits
                                 asks it anyway (DISCOVER-7) */
+    link->announced_by = announcer_of(server);
     link->on_push = on_push;
     link->on_push_lost = on_push_lost;
     link->on_change = on_change;
@@ -268,26 +309,6 @@ static bool is_listened_to(const struct hf_server *server)
     return false;
 }
 
-static bool is_seed(const struct hf_server *server)
-{
-    const struct hf_seeds *seeds = &server->router->seeds;
-
-    for (uint32_t i = 0; i < seeds->count; i++)
-        if (seeds->list[i].port == server->port &&
-            strcmp(seeds->list[i].host, server->host) == 0)
-            return true;
-    return false;
-}
-
-/* An ASK may have named it before any slot of its own was asked for. */
-static bool is_in_map(const struct hf_server *server)
-{
-    const struct hf_slot_map *map = server->router->map;
-    uint16_t index = map ? hf_slot_map_find(map, server->host, server->port) : HF_NO_NODE;
-
-    return index != HF_NO_NODE && hf_node_is_target(map, index);
-}
-
 /* A guide that is in no list any more is not listened to. */
 static bool is_needed(const struct hf_server *server)
 {
@@ -329,10 +350,26 @@ void hf_servers_sweep_soon(struct hf_router *router)
 
 /* ---- silence ---- */
 
+/* The servers' login is not used at sentinels. */
+static void add_login_hint(const struct hf_server *server, struct hf_error *out)
+{
+    struct hf_error said = *out;
+
+    (void)hf_error_set(out, said.status,
+                       server->router->seeds.sentinel_login
+                           ? "%s; is the login of this sentinel right (sentinel_user and "
+                             "sentinel_password in the URL)?"
+                           : "%s; this sentinel has a login of its own: is sentinel_password "
+                             "missing in the URL (--sentinel-password-file)?",
+                       said.text);
+}
+
 void hf_server_silence(const struct hf_server *server, struct hf_error *out)
 {
     *out = *hf_link_error(server->link);
     if (out->status == HF_OK)
         hf_error_set(out, HF_E_CONNECT, "%s: no reply in time",
                      hf_link_address(server->link));
+    if (out->status == HF_E_AUTH && server->is_guide)
+        add_login_hint(server, out);
 }

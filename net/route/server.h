@@ -44,6 +44,9 @@ struct hf_server {
     uint64_t seen;                /* the serial of the first unsent command at the last
                                      check of silence.c; 0: none */
     struct hf_probe probe;
+    uint32_t once_until;          /* commands that are sent once end after this round of
+                                     discovery, in which others may name another
+                                     address; 0: no attempt to connect failed */
     /* doubt.h */
     bool has_answered;            /* it has replied to a command at least once */
     int64_t silent_since_ms;      /* 0: it is not silent */

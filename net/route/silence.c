@@ -3,6 +3,7 @@
  * has subscriptions, whose links may always be silent, it asks for the map
  * every LISTEN_MS. */
 #include "net/route/silence.h"
+#include "net/route/announced.h"
 #include "net/route/discover.h"
 #include "net/route/doubt.h"
 #include "net/route/server.h"
@@ -30,6 +31,8 @@ static bool is_silent(struct hf_server *server, int64_t now)
         return true;
     }
     server->seen = first->serial;
+    if (first->serial == seen && !hf_link_is_up(server->link))
+        hf_announced_unreached(server);
     return first->serial == seen || !hf_link_is_up(server->link);
 }
 

@@ -54,6 +54,7 @@
 struct hf_node {
     char id[HF_NODE_ID_MAX + 1];    /* "": learned from MOVED */
     char host[HF_HOST_MAX + 1];     /* "": unknown */
+    char ip[HF_IP_MAX];             /* of a host that is a name; "": unknown */
     uint16_t port;                  /* for TLS or plain, as requested; 0: none */
     uint16_t master;                /* the index of its master; its own index if it
                                        is a master; HF_NO_NODE: unknown */
@@ -75,6 +76,7 @@ struct hf_slot_map {
     const struct hf_mem *mem;
     uint32_t room;                  /* of nodes */
     uint32_t count;
+    char from[300];                 /* the address of the node that sent it; "": unknown */
     struct hf_cluster_info info;    /* is_ok and zeros, until the caller sets it */
     uint16_t owner[HF_SLOTS];       /* index, or HF_NO_NODE */
     struct hf_node nodes[];

@@ -100,6 +100,18 @@ static void take_ip(struct hf_node *node, const struct hf_resp_value *ip)
         (void)hf_host_read(node->host, &ignored, text);
 }
 
+/* Beside a name, for a client that cannot resolve it. */
+static void take_ip_of_name(struct hf_node *node, const struct hf_resp_value *ip)
+{
+    char host[HF_HOST_MAX + 1];
+    enum hf_host_kind kind;
+    struct hf_text text;
+
+    if (ip && get_text(*ip, &text) && text.len < sizeof node->ip &&
+        hf_host_read(host, &kind, text) && kind == HF_HOST_KNOWN)
+        memcpy(node->ip, host, text.len + 1);
+}
+
 static hf_status read_host(const struct reader *r,
                            const struct hf_resp_value *endpoint,
                            const struct hf_resp_value *ip, struct hf_node *node)
@@ -115,6 +127,8 @@ static hf_status read_host(const struct reader *r,
         (void)strcpy(node->host, r->from->host);
     if (kind == HF_HOST_UNKNOWN)
         take_ip(node, ip);
+    if (kind == HF_HOST_KNOWN)
+        take_ip_of_name(node, ip);
     return HF_OK;
 }
 

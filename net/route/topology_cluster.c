@@ -127,6 +127,7 @@ static void use_map(struct hf_server *server, read_map *read,
         return;
     }
     hf_announced_map(server, map);
+    (void)snprintf(map->from, sizeof map->from, "%s", hf_link_address(server->link));
     if (server->probe.has_info)
         map->info = server->probe.info;
     hf_discover_found(server, map);

@@ -176,16 +176,27 @@ static bool is_address(const struct hf_url *url, struct hf_addresses *out)
     return true;
 }
 
+/* The name cannot be resolved. */
+static void use_ip(struct hf_dial *d)
+{
+    struct hf_addresses address = {.count = 0};
+
+    if (d->url->ip[0] && hf_resolve_literal(d->url->ip, d->url->port, &address))
+        hf_race_begin(&d->race, &address, hf_loop_now(d->loop));
+}
+
 static void on_resolved(void *ctx, const struct hf_addresses *found,
                         const char *why_not)
 {
     struct hf_dial *d = ctx;
 
     d->resolve = NULL;
-    if (found)
+    if (found) {
         hf_race_begin(&d->race, found, hf_loop_now(d->loop));
-    else
+    } else {
         add_text(d, "", why_not);
+        use_ip(d);
+    }
     go_on(d);
 }
 

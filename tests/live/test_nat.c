@@ -9,6 +9,7 @@
 #include "net/route/slot.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/cluster.h"
+#include "tests/support/gate.h"
 #include "tests/support/proxy.h"
 #include "tests/support/sentinels.h"
 
@@ -234,6 +235,33 @@ START_TEST(a_master_that_sentinels_name_is_mapped)
 }
 END_TEST
 
+/* The servers' password is not sent to sentinels. */
+START_TEST(a_sentinel_that_wants_a_login_is_told_with_its_option)
+{
+    static const struct gate_rule rules[] = {
+        {.pattern = "HELLO ...", .answer = "-NOAUTH Authentication required.\r\n"}, {0}};
+    struct sentinels *s =
+        sentinels_start(&(struct sentinels_options){.sentinels = 1, .quorum = 1});
+    struct gate *gate = gate_start(server_port(sentinels_sentinel(s, 0)), rules);
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_error err = {0};
+    char url[URL_ROOM];
+
+    (void)snprintf(url, sizeof url, "redis+sentinel://:pw@127.0.0.1:%d/" SENTINELS_NAME,
+                   gate_port(gate));
+    hf_client_options_init(&o);
+    o.url = url;
+    o.connect_once = true;
+    client = client_with(&o);
+    ck_assert_int_eq(hf_client_connect(client, &err), HF_E_AUTH);
+    ck_assert_ptr_nonnull(strstr(err.text, "sentinel_password"));
+    hf_client_free(client);
+    gate_stop(gate);
+    sentinels_stop(s);
+}
+END_TEST
+
 static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "cluster", announce_all, announce_none);
@@ -246,6 +274,7 @@ static void add(Suite *suite)
     c = live_case(suite, "sentinels", NULL, NULL);
     tcase_set_timeout(c, 2 * SENTINELS_PATIENCE_MS / 1000);
     tcase_add_test(c, a_master_that_sentinels_name_is_mapped);
+    tcase_add_test(c, a_sentinel_that_wants_a_login_is_told_with_its_option);
 }
 
 int main(void)
