@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 
+#include "net/credentials.h"
 #include "net/net.h"
 
 #ifdef __cplusplus
@@ -47,6 +48,27 @@ struct hf_client_options {
     const char *url;            /* net.h describes URLs. NULL: redis://127.0.0.1:6379 */
     const char *user;
     const char *password;
+    /* Called before each connection to a server or sentinel, in place of `user` and
+     * `password`, for passwords that change: tokens, rotated secrets. It returns
+     *   HF_OK                 *out is filled in. Its texts are copied when the callback
+     *                         returns; what is NULL there comes from the URL or options
+     *   HF_CREDENTIALS_LATER  hf_client_answer_credentials follows, from any thread, even
+     *                         before the callback has returned
+     *   another status        there are none now; *err says why. A temporary failure:
+     *                         the client retries, with backoff, while a request
+     *                         or a hold needs the connection
+     * It is called with the loop's lock held, by any thread that drives the loop: it must
+     * return soon and may call no function of holdfast. At most one request per
+     * connection is without an answer. If none comes within connect_timeout_ms, the
+     * attempt to connect fails, and the next attempt waits for the same answer, which may
+     * come late. After hf_client_free no answer is due, or allowed.
+     *     If the server refuses the credentials (WRONGPASS), the client retries the query, with
+     * backoff, within the deadline of each request; holds stay held until their TTL ends.
+     * Only if none was ever accepted and the answer is the same again, the refusal is
+     * final (HF_E_AUTH). */
+    hf_status (*credentials)(void *ctx, const struct hf_credentials_query *query,
+                             struct hf_credentials *out, struct hf_error *err);
+    void *credentials_ctx;
     const char *name;           /* for CLIENT SETNAME; default "holdfast" */
     int protocol;               /* 3 (falls back to RESP2) or 2. Default 3 */
     const struct hf_tls_options *tls;   /* each member takes precedence by itself. For
@@ -128,6 +150,17 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
 HF_API hf_status hf_client_new(struct hf_client **out,
                                const struct hf_client_options *options,
                                struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_client_answer_credentials - the answer to a request for credentials to which the
+ *   callback returned HF_CREDENTIALS_LATER.
+ *   credentials  copied; NULL: there are none now, and `why` (a line; NULL is allowed)
+ *                goes into the error
+ * It returns HF_OK, HF_E_INVAL (the query has an answer, its connection was freed,
+ * or a text is too long, and then the query remains), HF_E_FORKED. Any thread, but not from the callback
+ * `credentials`. */
+HF_API hf_status hf_client_answer_credentials(struct hf_client *client, uint64_t id,
+                                              const struct hf_credentials *credentials,
+                                              const char *why);
 
 /* hf_client_connect - waits until the server is ready, at most the connect timeout. It
  *   reports errors before the first lock needs the server; with replicas, also if the user

@@ -6,7 +6,7 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h
 
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,address_map endpoint error hash histogram login mem random status \
@@ -15,7 +15,7 @@ NET  := $(addprefix base/,address_map endpoint error hash histogram login mem ra
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
-            link_request link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
+            link_request link_error link_login link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
         $(addprefix route/,announced cluster_info cluster_view command departed discover \
             doubt listening probe redirect refusal replace replicas round router sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster \
@@ -71,7 +71,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         sentinel_words sentinel sentinel_failover lock_switch one_address \
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
-        lock_shorter less nat lock_cuts lock_faults lock_clock lock_network \
+        lock_shorter less credentials nat lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
         lock_end lock_fork lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire watch run_guard run_ends run_inside run_status run_service run_slot \

@@ -7,7 +7,7 @@ cd "${1:-.}"
 
 # What a floor shows to those above it; of net/ also the doors of its rooms.
 resp='resp/(base|resp)\.h'
-net='net/net\.h|net/base/(assert|error|mem|random|url|utf8)\.h|net/loop/(clock|loop)\.h'
+net='net/(net|credentials)\.h|net/base/(assert|error|mem|random|url|utf8)\.h|net/loop/(clock|loop)\.h'
 net="$net|net/wire/(tls_context|wire)\.h|net/link/link\.h"
 net="$net|net/route/(cluster_view|refusal|router|slot)\.h"
 lock='lock/(by_owner|lock|multi|permits|queue|quorum|rights|token)\.h'
@@ -42,11 +42,11 @@ look() { # folder, what its includes may be: a pattern
 
 look resp "resp/$any"
 look net "$resp"
-look net/base "$resp|net/net\.h|net/base/$any"
-look net/loop "$resp|net/net\.h|net/(base|loop)/$any"
-look net/wire "$resp|net/net\.h|net/(base|loop|wire)/$any"
-look net/link "$resp|net/net\.h|net/(base|loop|wire|link)/$any"
-look net/route "$resp|net/net\.h|net/(base|loop|wire|link|route)/$any"
+look net/base "$resp|net/(net|credentials)\.h|net/base/$any"
+look net/loop "$resp|net/(net|credentials)\.h|net/(base|loop)/$any"
+look net/wire "$resp|net/(net|credentials)\.h|net/(base|loop|wire)/$any"
+look net/link "$resp|net/(net|credentials)\.h|net/(base|loop|wire|link)/$any"
+look net/route "$resp|net/(net|credentials)\.h|net/(base|loop|wire|link|route)/$any"
 # The contracts of lock/ are at its top, and its folders know them all.
 below="$resp|$net|lock/$any|lock/script/script_names\.h"
 look lock "$below"

@@ -13,7 +13,7 @@
 
 #define BYTES(literal) (literal), sizeof(literal) - 1
 
-static bool is_open;
+static struct cli_secret_file file;
 
 static char path[] = "/tmp/holdfast-secret-XXXXXX";
 
@@ -59,7 +59,7 @@ START_TEST(first_line_is_the_password)
 
     mute();
     write_file(files[_i].bytes, files[_i].len);
-    rc = cli_secret_read(got, path, &is_open);
+    rc = cli_secret_read(got, path, &file);
     (void)unlink(path);
     ck_assert_int_eq(rc, files[_i].password ? CLI_GO_ON : CLI_TROUBLE);
     if (files[_i].password)
@@ -77,7 +77,7 @@ START_TEST(line_has_a_longest_length)
     mute();
     memset(text, 'x', sizeof text);
     write_file(text, len);
-    rc = cli_secret_read(got, path, &is_open);
+    rc = cli_secret_read(got, path, &file);
     (void)unlink(path);
     ck_assert_int_eq(rc, len < CLI_SECRET_MAX ? CLI_GO_ON : CLI_TROUBLE);
     if (rc == CLI_GO_ON)
@@ -90,9 +90,9 @@ START_TEST(what_cannot_be_read_is_refused)
     char got[CLI_SECRET_MAX];
 
     mute();
-    ck_assert_int_eq(cli_secret_read(got, "/nonexistent/file", &is_open),
+    ck_assert_int_eq(cli_secret_read(got, "/nonexistent/file", &file),
                      CLI_TROUBLE);
-    ck_assert_int_eq(cli_secret_read(got, "/", &is_open), CLI_TROUBLE);
+    ck_assert_int_eq(cli_secret_read(got, "/", &file), CLI_TROUBLE);
 }
 END_TEST
 
@@ -109,8 +109,8 @@ START_TEST(pipe_is_read_to_the_end_of_its_line)
             (void)!write(fd[1], p, 1);
         _exit(0);
     }
-    ck_assert_int_eq(cli_secret_read(got, name, &is_open), CLI_GO_ON);
-    ck_assert(!is_open);
+    ck_assert_int_eq(cli_secret_read(got, name, &file), CLI_GO_ON);
+    ck_assert(!file.is_open);
     ck_assert_str_eq(got, "secret");
 }
 END_TEST
@@ -141,7 +141,7 @@ START_TEST(pipe_without_a_writer_is_refused_in_time)
     int64_t begun_ms = now_ms();
 
     mute();
-    ck_assert_int_eq(cli_secret_read(got, name, &is_open), CLI_TROUBLE);
+    ck_assert_int_eq(cli_secret_read(got, name, &file), CLI_TROUBLE);
     ck_assert_int_ge(now_ms() - begun_ms, 4900);
     ck_assert_int_le(now_ms() - begun_ms, 15000);
     (void)unlink(name);
@@ -164,7 +164,7 @@ START_TEST(writer_may_come_late)
         (void)!write(fd, "ret\n", 4);
         _exit(0);
     }
-    ck_assert_int_eq(cli_secret_read(got, name, &is_open), CLI_GO_ON);
+    ck_assert_int_eq(cli_secret_read(got, name, &file), CLI_GO_ON);
     ck_assert_str_eq(got, "secret");
     (void)unlink(name);
 }
@@ -185,7 +185,7 @@ START_TEST(writer_may_end_without_a_line)
         _exit(0); /* the last that has it open for writing */
     }
     (void)close(own);
-    rc = cli_secret_read(got, name, &is_open);
+    rc = cli_secret_read(got, name, &file);
     (void)unlink(name);
     ck_assert_int_eq(rc, CLI_GO_ON);
     ck_assert_str_eq(got, "secret");
@@ -216,10 +216,10 @@ START_TEST(unsafe_file_is_noted)
     ck_assert_int_eq(chmod(path, owned[_i].mode), 0);
     if (owned[_i].owner != (uid_t)-1)
         ck_assert_int_eq(chown(path, owned[_i].owner, (gid_t)-1), 0);
-    rc = cli_secret_read(got, path, &is_open);
+    rc = cli_secret_read(got, path, &file);
     (void)unlink(path);
     ck_assert_int_eq(rc, CLI_GO_ON);
-    ck_assert_int_eq(is_open, owned[_i].is_open);
+    ck_assert_int_eq(file.is_open, owned[_i].is_open);
 }
 END_TEST
 

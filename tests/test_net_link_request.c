@@ -4,6 +4,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "tests/support/login.h"
 #include "tests/support/link_kit.h"
 #include "tests/support/suite.h"
 
@@ -82,6 +83,24 @@ START_TEST(silent_peer_is_left_by_those_who_only_wait_their_turn)
     ck_assert_str_eq(answer(&a), "(unknown)");
     ck_assert_str_eq(answer(&b), "(unknown)");
     ck_assert_str_eq(ask("ECHO d"), "d");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* A proxy, or a server, that has forgotten the login: the request was not executed. */
+START_TEST(noauth_on_a_connection_that_was_logged_in_ends_it)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_SEND("-NOAUTH Authentication required.\r\n"), PEER_GONE,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+
+    prepare(peer_port(peer));
+    options.url.login = login_of("", "secret");
+    open_prepared();
+    ck_assert_str_eq(ask("ECHO a"), "(unknown)");
+    ck_assert_str_eq(ask("ECHO b"), "b");
     end_with_peer(peer);
 }
 END_TEST
@@ -381,6 +400,7 @@ static TCase *case_requests(void)
     tcase_add_test(c, silent_peer_loses_the_connection);
     tcase_add_test(c, late_reply_of_a_talking_peer_goes_to_nobody);
     tcase_add_test(c, silent_peer_is_left_by_those_who_only_wait_their_turn);
+    tcase_add_test(c, noauth_on_a_connection_that_was_logged_in_ends_it);
     tcase_add_test(c, idle_link_is_not_taken_for_silent);
     tcase_add_test(c, queued_requests_go_when_no_more_is_in_flight);
     tcase_add_test(c, connections_are_counted);

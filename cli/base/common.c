@@ -39,10 +39,34 @@ static void free_url(char *url)
     free(url);
 }
 
+/* All clients of a process share one loop, whose lock is held while it is read. */
+struct cli_password_file {
+    const char *path;
+    char text[CLI_SECRET_MAX];
+};
+
+static int note_file(struct cli_common *common, const char *path)
+{
+    if (!common->password_file)
+        common->password_file = calloc(1, sizeof *common->password_file);
+    if (!common->password_file)
+        return cli_fail("out of memory");
+    common->password_file->path = path;
+    return CLI_GO_ON;
+}
+
+static void free_file(struct cli_password_file *file)
+{
+    if (file)
+        explicit_bzero(file, sizeof *file);
+    free(file);
+}
+
 void cli_common_fini(struct cli_common *common)
 {
     for (size_t i = 0; i < common->urls_count; i++)
         free_url(common->urls[i]);
+    free_file(common->password_file);
     explicit_bzero(common, sizeof *common);
 }
 
@@ -91,12 +115,27 @@ static int take_tls(const struct cli_args *args, const char *option,
 static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
                        const char *path)
 {
-    bool is_open = false;
-    int rc = cli_secret_read(dst, path, &is_open);
+    struct cli_secret_file file = {0};
+    int rc = cli_secret_read(dst, path, &file);
 
-    if (is_open)
+    if (file.is_open)
         common->open_file = path;
+    if (rc == CLI_GO_ON && dst == common->password && file.is_regular)
+        rc = note_file(common, path);
     return rc;
+}
+
+/* hf_client_options.credentials: a password file may have a new password for each
+ * connection. The first one was read at the start. Sentinels have their own. */
+static hf_status read_password(void *ctx, const struct hf_credentials_query *query,
+                               struct hf_credentials *out, struct hf_error *err)
+{
+    struct cli_password_file *file = ctx;
+
+    if (query->is_sentinel)
+        return HF_OK;
+    out->password = file->text;
+    return cli_secret_again(file->text, file->path, err);
 }
 
 /* A key's password is shorter than a server's, which may be a token. */
@@ -380,6 +419,10 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
     options->url = url;
     options->user = common->user;
     options->password = common->password[0] ? common->password : NULL;
+    if (common->password_file) {
+        options->credentials = read_password;
+        options->credentials_ctx = common->password_file;
+    }
     options->tls = &common->tls;
     options->connect_timeout_ms = common->connect_timeout_ms;
     options->log = cli_log;

@@ -64,28 +64,28 @@ static ssize_t read_line(int fd, char *dst, size_t room)
     return n < 0 ? -1 : (ssize_t)len;
 }
 
-static int refuse(const char *path, const char *why)
+static hf_status refuse(struct hf_error *err, const char *path, const char *why)
 {
-    return cli_fail("cannot use password file %s: %s", path, why);
+    return hf_error_set(err, HF_E_SYSTEM, "cannot use password file %s: %s", path, why);
 }
 
 /* Ends the line in `dst` with a NUL. */
-static int cut_line(char *dst, size_t len, const char *path)
+static hf_status cut_line(char *dst, size_t len, const char *path, struct hf_error *err)
 {
     char *end = memchr(dst, '\n', len);
 
     if (!end && len == CLI_SECRET_MAX)
-        return refuse(path, "its first line is too long for a password");
+        return refuse(err, path, "its first line is too long for a password");
     if (!end)
         end = dst + len;
     if (end > dst && end[-1] == '\r')
         end--;
     *end = '\0';
     if (strlen(dst) != (size_t)(end - dst))
-        return refuse(path, "there is a NUL byte in its first line");
+        return refuse(err, path, "there is a NUL byte in its first line");
     if (end == dst)
-        return refuse(path, "its first line is empty");
-    return CLI_GO_ON;
+        return refuse(err, path, "its first line is empty");
+    return HF_OK;
 }
 
 /* Its group may read it: a service's file is often that of root and its group. The
@@ -100,31 +100,61 @@ static bool is_open_to_others(int fd)
            (st.st_uid != geteuid() && st.st_uid != 0);
 }
 
-static int read_secret(char dst[CLI_SECRET_MAX], const char *path, int fd)
+static hf_status read_secret(char dst[CLI_SECRET_MAX], const char *path, int fd,
+                             struct hf_error *err)
 {
     ssize_t len = read_line(fd, dst, CLI_SECRET_MAX);
 
     if (len < 0 && errno == ETIMEDOUT)
-        return refuse(path, "its writer did not end a line in time");
+        return refuse(err, path, "its writer did not end a line in time");
     if (len < 0)
-        return refuse(path, hf_errno_text(errno));
+        return refuse(err, path, hf_errno_text(errno));
     if (lacks_writer(fd, (size_t)len))
-        return refuse(path, "nothing was written to this pipe in time");
-    return cut_line(dst, (size_t)len, path);
+        return refuse(err, path, "nothing was written to this pipe in time");
+    return cut_line(dst, (size_t)len, path, err);
+}
+
+static bool is_regular(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Not blocking: to open a named pipe would wait for its writer. */
-int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path, bool *is_open)
+static hf_status open_and_read(char dst[CLI_SECRET_MAX], const char *path,
+                               struct cli_secret_file *file, struct hf_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    int rc;
+    bool must_be_regular = file->is_regular;
+    hf_status rc;
 
     if (fd < 0)
-        return refuse(path, hf_errno_text(errno));
-    rc = read_secret(dst, path, fd);
-    *is_open = *is_open || is_open_to_others(fd);
+        return refuse(err, path, hf_errno_text(errno));
+    file->is_regular = is_regular(fd);
+    rc = must_be_regular && !file->is_regular
+             ? refuse(err, path, "it was a regular file when holdfast started")
+             : read_secret(dst, path, fd, err);
+    file->is_open = file->is_open || is_open_to_others(fd);
     (void)close(fd);
     return rc;
+}
+
+int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path,
+                    struct cli_secret_file *file)
+{
+    struct hf_error err;
+
+    return open_and_read(dst, path, file, &err) < 0 ? cli_fail("%s", err.text)
+                                                    : CLI_GO_ON;
+}
+
+hf_status cli_secret_again(char dst[CLI_SECRET_MAX], const char *path,
+                           struct hf_error *err)
+{
+    struct cli_secret_file file = {.is_regular = true};
+
+    return open_and_read(dst, path, &file, err);
 }
 
 /* ---- a URL ---- */

@@ -13,12 +13,21 @@
 /* cli_secret_read - the first line of a file, without its end. CLI_GO_ON, or
  *                   CLI_TROUBLE and reported; dst is for explicit_bzero. A pipe
  *                   is read for a limited time.
- *                   *is_open becomes true if it is a file that others can change
- *                   (its group, or an owner who is neither this user nor root), or
- *                   that others than its owner and group can read.
+ * cli_secret_again - the same, of a regular file that was read before; the caller
+ *                   reports *err. It never waits for a writer.
  * cli_secret_hide - passwords in a URL, the server's and that of a key, become
  *                   asterisks, in place. */
-int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path, bool *is_open);
+struct cli_secret_file {
+    bool is_open;               /* becomes true if others can change it (its group, or an
+                                   owner who is neither this user nor root), or others
+                                   than its owner and group can read it */
+    bool is_regular;            /* a pipe can be read only once */
+};
+
+int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path,
+                    struct cli_secret_file *file);
+hf_status cli_secret_again(char dst[CLI_SECRET_MAX], const char *path,
+                           struct hf_error *err);
 void cli_secret_hide(char *url);
 
 #endif

@@ -205,6 +205,8 @@ static hf_status connect_parts(struct hf_client *client,
     hf_link_options_init(&options.link);
     options.link.url = *url;
     options.link.client_name = client->name;
+    options.link.credentials = o->credentials;
+    options.link.credentials_ctx = o->credentials_ctx;
     options.link.protocol = o->protocol;
     options.link.connect_timeout_ms = o->connect_timeout_ms;
     options.link.silence_ms = o->request_timeout_ms;
@@ -338,6 +340,32 @@ hf_status hf_client_new(struct hf_client **out,
     hf_url_wipe(&url);
     hf_seeds_wipe(&seeds);
     return rc;
+}
+
+/* ---- credentials ---- */
+
+static bool is_too_long(const char *text)
+{
+    return text && strlen(text) > HF_LOGIN_MAX;
+}
+
+hf_status hf_client_answer_credentials(struct hf_client *client, uint64_t id,
+                                       const struct hf_credentials *credentials,
+                                       const char *why)
+{
+    struct hf_error reason;
+    bool is_taken;
+
+    if (hf_loop_forked(client->loop))
+        return HF_E_FORKED;
+    if (credentials &&
+        (is_too_long(credentials->user) || is_too_long(credentials->password)))
+        return HF_E_INVAL;
+    hf_error_set(&reason, HF_E_CONNECT, "%s", why ? why : "the callback gave no reason");
+    hf_loop_lock(client->loop);
+    is_taken = hf_router_answer(client->router, id, credentials, &reason);
+    hf_loop_unlock(client->loop);
+    return is_taken ? HF_OK : HF_E_INVAL;
 }
 
 /* ---- connect ---- */

@@ -84,6 +84,7 @@ void hf_conn_fini(struct hf_conn *c)
 
     hf_greet_wipe(&c->greeting);
     hf_mem_free(mem, c->in, c->in_room);
+    hf_conn_wipe(c);
     hf_mem_free(mem, c->out, c->out_room);
     hf_mem_free(mem, c->tape.nodes, c->tape.room * sizeof *c->tape.nodes);
     hf_mem_free(mem, c->places, c->places_room * sizeof *c->places);

@@ -105,6 +105,7 @@ struct hf_conn {
     uint32_t out_room;
     size_t out_start;
     size_t out_end;
+    bool has_secret;              /* a password is in it, or was */
 
     /* Requests in order: a ring. [first, unsent) is in flight, [unsent, last)
      * queued; `written` bytes of the one at unsent - 1 may be partial. */
@@ -193,7 +194,9 @@ static inline uint64_t hf_conn_queued(const struct hf_conn *c)
 
 /* hf_conn_output - the bytes to write now; 0: none. All that was queued counts
  *                  as in flight from here on, sent at `now_us`.
- * hf_conn_wrote  - so many of them were taken. */
+ * hf_conn_wrote  - so many of them were taken.
+ * hf_conn_wipe   - an output buffer that held a password, and is no longer needed. */
+void hf_conn_wipe(struct hf_conn *c);
 size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr);
 void hf_conn_wrote(struct hf_conn *c, size_t n);
 
@@ -228,6 +231,13 @@ static inline void hf_conn_begin_stream(struct hf_conn *c, uint64_t serial)
 }
 
 void hf_conn_condemn(struct hf_conn *c, hf_status status, const char *why);
+
+/* hf_conn_note_secret - the next command holds a password: the buffer is wiped when all of
+ * it was written. */
+static inline void hf_conn_note_secret(struct hf_conn *c)
+{
+    c->has_secret = true;
+}
 
 static inline bool hf_conn_is_condemned(const struct hf_conn *c)
 {

@@ -251,6 +251,13 @@ hf_status hf_conn_probe(struct hf_conn *c, struct hf_request *request,
     return HF_OK;
 }
 
+void hf_conn_wipe(struct hf_conn *c)
+{
+    if (c->has_secret && c->out)
+        explicit_bzero(c->out, c->out_room);
+    c->has_secret = false;
+}
+
 size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr)
 {
     if (c->state == HF_CONN_GREETING) {
@@ -283,6 +290,7 @@ void hf_conn_wrote(struct hf_conn *c, size_t n)
     c->unwritten -= n;
     if (c->out_start == c->out_end) {
         c->out_start = c->out_end = 0;
+        hf_conn_wipe(c);
         hf_mem_give_back(c->options.mem, &c->out, &c->out_room, 1,
                          HF_CONN_KEEP_MAX);
     }

@@ -86,8 +86,16 @@ static void on_end(void *ctx, struct hf_request *request,
 {
     struct hf_link *link = ctx;
 
-    if (outcome == HF_ANSWERED && hf_link_needs_resp2(link, reply)) {
+    bool is_logged_out =
+        outcome == HF_ANSWERED && hf_link_is_logged_out(link, reply);
+
+    if (is_logged_out)
+        hf_conn_condemn(&link->conn, HF_E_CONNECT,
+                        "the server no longer knows the login of this connection "
+                        "(NOAUTH)");
+    else if (outcome == HF_ANSWERED && hf_link_needs_resp2(link, reply))
         hf_link_use_resp2(link);
+    if (outcome == HF_ANSWERED && hf_conn_is_condemned(&link->conn)) {
         outcome = HF_UNKNOWN; /* its owner retries, on the next connection */
         reply = (struct hf_resp_value){0};
     }
@@ -119,7 +127,7 @@ static void conn_setup(struct hf_link *link)
     hf_conn_init(&link->conn, &options);
     if (link->options.on_trace)
         hf_link_trace_greeting(link);
-    greeting->login = link->options.url.login;
+    greeting->login = link->login;
     greeting->database = link->options.url.database;
     greeting->manner = hf_link_best_manner(link);
     greeting->client_name =
@@ -149,9 +157,12 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
         strncpy(link->client_name, options->client_name, HF_CLIENT_NAME_MAX);
     hf_turn_hook_init(&link->turn, on_turn_end);
     hf_space_queue_init(&link->space_queue);
-    (void)hf_url_address(&link->options.url, link->address, sizeof link->address);
-    (void)snprintf(link->announced_by, sizeof link->announced_by, "%s",
-                   options->announced_by ? options->announced_by : "");
+    hf_link_login_init(link);
+    (void)hf_url_address(&link->options.url, link->address,
+                         sizeof link->address);
+    if (options->announced_by)
+        (void)snprintf(link->announced_by, sizeof link->announced_by, "%s",
+                       options->announced_by);
     conn_setup(link);
     *out = link;
     return HF_OK;
@@ -165,6 +176,7 @@ static void hang_up(struct hf_link *link)
         hf_loop_unwatch(link->loop, &link->io);
     hf_stream_close(&link->stream, !hf_loop_forked(link->loop));
     hf_loop_disarm(link->loop, &link->timer);
+    hf_loop_disarm(link->loop, &link->login_timer);
 }
 
 void hf_link_free(struct hf_link *link)
@@ -179,18 +191,12 @@ void hf_link_free(struct hf_link *link)
     hf_loop_forget_turn(link->loop, &link->turn);
     hf_deadlines_fini(&link->deadlines);
     hf_conn_fini(&link->conn);
+    hf_link_login_fini(link);
     explicit_bzero(&link->options.url, sizeof link->options.url);
     hf_mem_free(hf_loop_mem(link->loop), link, sizeof *link);
 }
 
 /* ---- going up ---- */
-
-static hf_status fill_error(struct hf_link *link, hf_status status, const char *what,
-                            const char *why)
-{
-    return hf_error_set(&link->error, status, "%s: %s%s%s", link->address,
-                        what, why[0] ? ": " : "", why);
-}
 
 void hf_link_is_up_now(struct hf_link *link)
 {
@@ -207,6 +213,7 @@ void hf_link_is_up_now(struct hf_link *link)
     if (!link->is_replaced)
         hf_dial_worked(&link->dial);
     hf_loop_disarm(link->loop, &link->timer);
+    hf_link_login_worked(link);
     hf_loop_at_turn_end(link->loop, &link->turn);
     if (link->options.on_trace)
         hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_CONNECTED,
@@ -223,7 +230,8 @@ void hf_link_serve_later(struct hf_link *link)
 
 static void watch(struct hf_link *link, bool has_output)
 {
-    hf_loop_rewatch(link->loop, &link->io, hf_stream_wants(&link->stream, has_output));
+    hf_loop_rewatch(link->loop, &link->io,
+                    hf_stream_wants(&link->stream, has_output));
 }
 
 static void flush(struct hf_link *link)
@@ -262,7 +270,7 @@ static void greet(struct hf_link *link)
 {
     link->state = HF_LINK_GREETING;
     if (hf_conn_open(&link->conn) < 0) {
-        fill_error(link, HF_E_NOMEM, hf_conn_greeting(&link->conn)->error.text, "");
+        hf_link_fill_error(link, HF_E_NOMEM, hf_conn_greeting(&link->conn)->error.text, "");
         end_connection(link, false);
         return;
     }
@@ -284,32 +292,9 @@ static void secure(struct hf_link *link)
     } else if (rc == HF_RESP_MORE) {
         watch(link, false);
     } else {
-        fill_error(link, rc, link->stream.error.text, "");
+        hf_link_fill_error(link, rc, link->stream.error.text, "");
         end_connection(link, rc == HF_E_TLS);
     }
-}
-
-static void fill_not_dialed(struct hf_link *link)
-{
-    const char *by = link->protocol == 0 ? link->announced_by : ""; /* never reached */
-    char why[HF_ERROR_TEXT_MAX], text[2 * HF_ERROR_TEXT_MAX];
-
-    (void)hf_dial_error(&link->dial, why, sizeof why);
-    (void)snprintf(text, sizeof text, "%s%s%s%s", hf_errno_name_limit(why, sizeof why),
-                   by[0] ? "; " : "", by,
-                   by[0] ? " announced this address: behind NAT, is --map missing?" : "");
-    fill_error(link, HF_E_CONNECT, text, "");
-}
-
-void hf_link_fill_late(struct hf_link *link)
-{
-    if (link->state == HF_LINK_DIALING)
-        fill_not_dialed(link);
-    else if (link->state == HF_LINK_SECURING)
-        fill_error(link, HF_E_CONNECT, HF_STREAM_IS_LATE, "");
-    else if (link->state == HF_LINK_GREETING)
-        fill_error(link, HF_E_CONNECT,
-            "connected, but the server did not answer HELLO in time", "");
 }
 
 hf_status hf_link_attach(struct hf_link *link)
@@ -324,7 +309,7 @@ static void on_dialed(struct hf_dial *dial, int fd)
     struct hf_link *link = HF_OWNER_OF(dial, struct hf_link, dial);
 
     if (fd < 0) {
-        fill_not_dialed(link);
+        hf_link_fill_not_dialed(link);
         end_connection(link, false);
         return;
     }
@@ -335,17 +320,8 @@ static void on_dialed(struct hf_dial *dial, int fd)
         return;
     }
     hf_stream_close(&link->stream, false);
-    fill_error(link, HF_E_NOMEM, "out of memory while connecting", "");
+    hf_link_fill_error(link, HF_E_NOMEM, "out of memory while connecting", "");
     end_connection(link, false);
-}
-
-static void attempt(struct hf_link *link)
-{
-    link->state = HF_LINK_DIALING;
-    link->is_refused = false;
-    hf_loop_arm(link->loop, &link->timer,
-                hf_loop_now(link->loop) + link->options.connect_timeout_ms);
-    hf_dial_start(&link->dial);
 }
 
 /* ---- going down ---- */
@@ -377,20 +353,13 @@ static void back_off(struct hf_link *link)
     link->failures++;
 }
 
-static void trace_lost(struct hf_link *link)
-{
-    if (link->options.on_trace)
-        hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_LOST,
-                                              .why = link->error.text});
-}
-
 /* A peer that accepts a connection only to close it is dialed less and less often. */
 void hf_link_count_loss(struct hf_link *link)
 {
     if (link->has_answered)
         link->failures = 0;
     hf_conn_counters(&link->conn)->losses++;
-    trace_lost(link);
+    hf_link_trace_lost(link);
 }
 
 static void count_end(struct hf_link *link)
@@ -400,7 +369,7 @@ static void count_end(struct hf_link *link)
         hf_link_forget_manner(link);
     } else {
         hf_conn_counters(&link->conn)->failures++;
-        trace_lost(link);
+        hf_link_trace_lost(link);
     }
 }
 
@@ -439,7 +408,7 @@ static void end_hung_up(struct hf_link *link)
     char text[2 * HF_ERROR_TEXT_MAX];
 
     if (link->state != HF_LINK_GREETING || why->status == HF_E_TLS) {
-        fill_error(link, why->status, why->text, "");
+        hf_link_fill_error(link, why->status, why->text, "");
         if (!hf_rival_outlives(link))
             end_connection(link, link->state == HF_LINK_GREETING);
         return;
@@ -449,7 +418,7 @@ static void end_hung_up(struct hf_link *link)
                    link->options.tls ? ""
                                      : "; is the server behind a proxy down, is "
                                        "this a TLS port (rediss://), or not Redis?");
-    fill_error(link, why->status, text, "");
+    hf_link_fill_error(link, why->status, text, "");
     hf_link_learn_from_hangup(link);
     end_connection(link, false);
 }
@@ -461,7 +430,11 @@ static void end_refused(struct hf_link *link, hf_status status)
                     (status == HF_E_PROTOCOL || status == HF_E_LIMIT ||
                      hf_conn_greeting(&link->conn)->is_final);
 
-    fill_error(link, status, why.text, "");
+    if (link->state == HF_LINK_GREETING && status == HF_E_AUTH)
+        is_final = hf_link_login_refused(link);
+    if (status == HF_E_AUTH && !is_final && *link->options.was_accepted)
+        status = HF_E_CONNECT; /* for now, as a server that is away */
+    hf_link_fill_error(link, status, why.text, "");
     end_connection(link, is_final);
 }
 
@@ -491,7 +464,7 @@ static void read_all(struct hf_link *link)
     do {
         room = hf_conn_room(&link->conn, &ptr);
         if (room == 0) {
-            fill_error(link, HF_E_NOMEM, "out of memory while reading", "");
+            hf_link_fill_error(link, HF_E_NOMEM, "out of memory while reading", "");
             end_connection(link, false);
             return;
         }
@@ -557,7 +530,7 @@ static void listen_for_silence(struct hf_link *link)
         hf_loop_arm(link->loop, &link->timer,
                     earlier(until, hf_rival_watch(link)));
     } else if (hf_conn_in_flight(&link->conn) > 0) {
-        fill_error(link, HF_E_NOREPLY, "the server does not answer", "");
+        hf_link_fill_error(link, HF_E_NOREPLY, "the server does not answer", "");
         end_connection(link, false);
     }
 }
@@ -574,8 +547,13 @@ static void on_timer(struct hf_timer *timer)
         listen_for_silence(link);
     } else if (hf_rival_is_ready(link)) {
         hf_rival_take_over(link);
+    } else if (link->state == HF_LINK_ASKING && link->has_fresh) {
+        hf_link_attempt(link);
+    } else if (link->state == HF_LINK_ASKING && link->query == 0) {
+        hf_link_fill_error(link, link->no_login.status, link->no_login.text, "");
+        end_connection(link, false);
     } else if (link->state == HF_LINK_BACKOFF && is_needed(link)) {
-        attempt(link);
+        hf_link_attempt(link);
     } else if (link->state == HF_LINK_BACKOFF) {
         link->state = HF_LINK_IDLE;
     } else {
@@ -593,7 +571,7 @@ static void on_turn_end(struct hf_turn_hook *turn)
     if (!hf_space_queue_is_empty(&link->space_queue))
         hf_space_queue_serve(&link->space_queue, &link->conn);
     if (link->state == HF_LINK_IDLE && is_needed(link))
-        attempt(link);
+        hf_link_attempt(link);
     if (link->state == HF_LINK_READY && link->conn.unwritten == 0 &&
         hf_conn_queued(&link->conn) >= hf_conn_in_flight(&link->conn))
         flush(link);

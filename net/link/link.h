@@ -3,6 +3,7 @@
 #define HF_LINK_H
 
 #include "net/base/url.h"
+#include "net/credentials.h"
 #include "net/link/greet.h"
 #include "net/link/request.h"
 #include "net/link/space.h"
@@ -13,12 +14,13 @@ struct hf_tls_context;
 /* A link is one pipelined connection that keeps itself connected while anyone
  * wants it to be:
  *
- *   IDLE -wanted-> DIALING -> SECURING -> GREETING -> READY
- *    ^                |           |           |         |
- *    |                +- failed --+-----------+---------+
+ *   IDLE -wanted-> ASKING -> DIALING -> SECURING -> GREETING -> READY
+ *    ^                |          |           |           |         |
+ *    |                +- failed -+-----------+-----------+---------+
  *    |                      v
- *    +-nobody wants it- BACKOFF -time is up-> DIALING
+ *    +-nobody wants it- BACKOFF -time is up-> ASKING
  *
+ * ASKING waits for credentials; without a callback for them, over at once.
  * SECURING is the handshake of TLS; without it, over at once.
  *
  * Requests are queued in any state and written when READY.
@@ -34,6 +36,14 @@ struct hf_link;
 struct hf_link_options {
     struct hf_url url;          /* its login is borrowed until hf_link_free */
     struct hf_tls_context *tls; /* with rediss://; borrowed until hf_link_free */
+    /* [locked] Asked before each connection, and before credentials expire; see
+     * lock/connect.h. NULL: the login is the URL's. */
+    hf_status (*credentials)(void *ctx, const struct hf_credentials_query *query,
+                             struct hf_credentials *out, struct hf_error *err);
+    void *credentials_ctx;
+    bool is_sentinel;           /* for that query */
+    bool *was_accepted;         /* the server accepted a login of this origin; shared by
+                                   links, borrowed. NULL: the link's own */
     const char *client_name;    /* CLIENT SETNAME; NULL: none. Borrowed */
     struct hf_predecessor predecessor; /* an earlier connection of ours to this
                                    server, which may still have commands to
@@ -116,6 +126,12 @@ hf_status hf_link_await_space(struct hf_link *link,
 void hf_link_forget_space(struct hf_space_waiter *waiter);
 bool hf_link_is_awaited(const struct hf_link *link);
 
+/* hf_link_answer - of a query for credentials; NULL: none, and why. False: this link
+ * awaits no such answer. [locked] */
+bool hf_link_answer(struct hf_link *link, uint64_t id,
+                    const struct hf_credentials *credentials,
+                    const struct hf_error *why);
+
 /* hf_link_want - while wanted, a lost link comes back of itself, also with no
  * request in its queue. [locked] */
 void hf_link_want(struct hf_link *link, bool is_wanted);
@@ -141,6 +157,8 @@ void hf_link_serves(struct hf_link *link);
  * hf_link_protocol   - 2 or 3; 0: not known yet.
  * hf_link_error      - the last one, for a message; status HF_OK: none since
  *                      READY.
+ * hf_link_placeholder - the user that the server refused: it logged in the default
+ *                      user, who has the same password. NULL: it did not.
  * hf_link_address    - of its server, for a message.
  * hf_link_predecessor - its last connection; id 0: it had none. All [locked] */
 bool hf_link_is_refused(const struct hf_link *link);
@@ -148,6 +166,7 @@ int64_t hf_link_heard_ms(const struct hf_link *link);
 bool hf_link_is_up(const struct hf_link *link);
 int hf_link_protocol(const struct hf_link *link);
 const struct hf_error *hf_link_error(const struct hf_link *link);
+const char *hf_link_placeholder(const struct hf_link *link);
 const char *hf_link_address(const struct hf_link *link);
 const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link);
 

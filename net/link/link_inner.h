@@ -14,6 +14,7 @@
 
 enum hf_link_state {
     HF_LINK_IDLE,
+    HF_LINK_ASKING,
     HF_LINK_DIALING,
     HF_LINK_SECURING,
     HF_LINK_GREETING,
@@ -54,6 +55,21 @@ struct hf_link {
     bool is_wanted;
     bool is_replaced;               /* hf_link_replace, and no hf_link_serves since */
     bool is_refused;                /* trying again will not help */
+
+    /* link_login.c */
+    struct hf_login *login;         /* of this connection, or of the next one */
+    struct hf_login *fresh;         /* the answer that was not used yet */
+    struct hf_login *refused;       /* since one was accepted; NULL: none */
+    bool has_fresh;                 /* it may be NULL */
+    struct hf_error no_login;       /* why there is no answer; HF_OK: not known */
+    uint64_t query;                 /* that has no answer yet; 0: none */
+    int64_t expires_ms;             /* of `login`; HF_NEVER: it does not */
+    int64_t fresh_expires_ms;
+    int64_t lifetime_ms;            /* of the latest answer; 0: without an end */
+    struct hf_timer login_timer;    /* READY: when to ask again */
+    struct hf_request auth;         /* AUTH on the live connection */
+    bool is_authenticating;
+    bool was_accepted;
     struct hf_error error;
 };
 
@@ -100,6 +116,33 @@ void hf_rival_take_over(struct hf_link *link);
 bool hf_rival_outlives(struct hf_link *link);
 void hf_rival_stop(struct hf_link *link);
 
+/* ---- link_error.c ---- */
+
+/* hf_link_fill_error      - link->error: "ADDRESS: WHAT: WHY"; `why` "": without it.
+ * hf_link_fill_not_dialed - why there is no socket. */
+void hf_link_fill_error(struct hf_link *link, hf_status status, const char *what,
+                        const char *why);
+void hf_link_fill_not_dialed(struct hf_link *link);
+
+/* ---- link_login.c ---- */
+
+/* hf_link_login_init, _fini.
+ * hf_link_find_login    - LOGIN-1: true: link->login is set; false: wait for the answer,
+ *                         or, if link->query is 0, link->no_login says why there is none.
+ * hf_link_attempt       - begins one: asks for the login, or dials.
+ * hf_link_login_adopt   - with the rival's connection comes its login.
+ * hf_link_login_worked  - READY.
+ * hf_link_login_refused - by the server. True: for good.
+ * hf_link_is_logged_out - LOGIN-4: does this reply say so? */
+void hf_link_login_init(struct hf_link *link);
+void hf_link_login_fini(struct hf_link *link);
+bool hf_link_find_login(struct hf_link *link);
+void hf_link_attempt(struct hf_link *link);
+void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival);
+void hf_link_login_worked(struct hf_link *link);
+bool hf_link_login_refused(struct hf_link *link);
+bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value reply);
+
 /* ---- link_manner.c ---- */
 
 /* hf_link_best_manner       - of options.protocol.
@@ -124,12 +167,15 @@ void hf_link_on_overdue(struct hf_request *request);
 /* Only with options.on_trace:
  *
  * hf_link_trace          - reports this; its address is filled in.
+ * hf_link_trace_lost     - the connection, or the attempt, has ended; link->error says why;
+ *                          without on_trace it does nothing.
  * hf_link_trace_queued   - a request was queued.
  * hf_link_trace_end      - it has ended.
  * hf_link_trace_greeting - the connection reports what its greeting sends and
  *                          gets.
  * hf_link_trace_late     - is the connection's on_late. */
 void hf_link_trace(struct hf_link *link, struct hf_trace trace);
+void hf_link_trace_lost(struct hf_link *link);
 void hf_link_trace_queued(struct hf_link *link,
                           const struct hf_request *request,
                           const struct hf_resp_arg *argv, size_t argc);

@@ -51,6 +51,12 @@ enum hf_outcome hf_link_cancel(struct hf_request *request)
     return give_up(request);
 }
 
+void hf_link_want(struct hf_link *link, bool is_wanted)
+{
+    link->is_wanted = is_wanted;
+    hf_loop_at_turn_end(link->loop, &link->turn);
+}
+
 /* ---- waiting for space ---- */
 
 hf_status hf_link_await_space(struct hf_link *link,
@@ -82,12 +88,6 @@ bool hf_link_is_awaited(const struct hf_link *link)
 }
 
 /* ---- connections ---- */
-
-void hf_link_want(struct hf_link *link, bool is_wanted)
-{
-    link->is_wanted = is_wanted;
-    hf_loop_at_turn_end(link->loop, &link->turn);
-}
 
 /* Outside of a read, the timer closes at the next turn (LINK-1). */
 static void condemn(struct hf_link *link, hf_status status, const char *why)

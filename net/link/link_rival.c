@@ -165,6 +165,7 @@ static void adopt(struct hf_link *link, struct hf_link *rival)
 {
     hf_loop_unwatch(link->loop, &rival->io);
     hf_conn_adopt(&link->conn, &rival->conn);
+    hf_link_login_adopt(link, rival);
     hf_dial_adopt(&link->dial, &rival->dial);
     link->stream = rival->stream;
     link->quiet_since_ms = rival->quiet_since_ms;

@@ -24,6 +24,13 @@ static void trace_command(struct hf_link *link, enum hf_trace_kind kind,
                                     .argc = count > 0 ? count : argc});
 }
 
+void hf_link_trace_lost(struct hf_link *link)
+{
+    if (link->options.on_trace)
+        hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_LOST,
+                                              .why = link->error.text});
+}
+
 /* ---- requests ---- */
 
 static uint64_t number_of(const struct hf_request *request)

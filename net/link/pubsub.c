@@ -568,3 +568,10 @@ void hf_pubsub_drop(struct hf_subscription *s)
     else if (may_be_subscribed)
         unsubscribe(ps, s);
 }
+
+bool hf_pubsub_answer(struct hf_pubsub *ps, uint64_t id,
+                      const struct hf_credentials *credentials,
+                      const struct hf_error *why)
+{
+    return ps->own && hf_link_answer(ps->own, id, credentials, why);
+}

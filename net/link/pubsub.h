@@ -45,4 +45,9 @@ void hf_pubsub_on_slot_moved(struct hf_pubsub *ps,
 struct hf_link *hf_pubsub_link(const struct hf_pubsub *ps);
 void hf_pubsub_retry(struct hf_subscription *s);
 
+/* hf_pubsub_answer - as hf_link_answer, for its own link. [locked] */
+bool hf_pubsub_answer(struct hf_pubsub *ps, uint64_t id,
+                      const struct hf_credentials *credentials,
+                      const struct hf_error *why);
+
 #endif

@@ -195,6 +195,16 @@ const struct hf_error *hf_command_error(const struct hf_command *command);
 
 /* hf_router_address - returns, for messages, "127.0.0.1:6379", "cluster at a:7000,b:7000"
  *   or "master 'main' of sentinels at s:26379". */
+/* hf_router_answer - as hf_link_answer, for the link that asked. [locked] */
+bool hf_router_answer(struct hf_router *router, uint64_t id,
+                      const struct hf_credentials *credentials,
+                      const struct hf_error *why);
+
+/* hf_router_address - "127.0.0.1:6379", "cluster at a:7000,b:7000", "master
+ *   'main' of sentinels at s:26379", for messages.
+ * hf_router_stats   - of all its links, summed; greatest depths are the
+ *                     greatest.
+ * hf_router_counts  - how often it was sent elsewhere. [locked] */
 const char *hf_router_address(const struct hf_router *router);
 
 /* hf_router_stats - returns the sums of the counters of all links; maxima are the largest

@@ -45,6 +45,8 @@ struct hf_router {
     uint32_t seeds_given;         /* how many of them the URL contains: the first */
     char address[300];
     char client_name[256];
+    bool was_accepted[2];         /* a login, at the servers; at the sentinels */
+    bool has_told_placeholder;
     struct hf_list servers;
     struct hf_tls_context *tls;   /* the settings that all servers share */
     struct hf_server *only;       /* the only server, if there is no map */

@@ -24,11 +24,32 @@ static void on_push_lost(void *ctx)
     hf_pubsub_push_lost(server->pubsub);
 }
 
+/* Once: a misspelt user with the default user's password has the default user's rights. */
+static void tell_placeholder(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+    const char *user = hf_link_placeholder(server->link);
+    struct hf_error note;
+    char quoted[200];
+
+    if (!user || router->has_told_placeholder || !router->options.on_trouble)
+        return;
+    router->has_told_placeholder = true;
+    hf_error_set(&note, HF_E_AUTH,
+                 "%s: the server refused the user '%s'; this client is logged in as the "
+                 "default user, who has the same password",
+                 hf_link_address(server->link),
+                 hf_error_quote(quoted, sizeof quoted, user, strlen(user)));
+    router->options.on_trouble(router->options.ctx, &note);
+}
+
 static void on_change(void *ctx, bool is_up)
 {
     struct hf_server *server = ctx;
 
     hf_pubsub_change(server->pubsub, is_up);
+    if (is_up)
+        tell_placeholder(server);
     if (!is_up)
         server->router->events->on_link_down(server, server->link);
 }
@@ -127,6 +148,8 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
         link->predecessor = hf_departed_take(router, &place);
     url_of(&link->url, server);
     link->tls = server->tls;
+    link->is_sentinel = server->is_guide;
+    link->was_accepted = &router->was_accepted[server->is_guide];
     link->client_name = link->client_name ? router->client_name : NULL;
     if (server->is_guide)
         link->listen_ms = 0; /* idle clients subscribe to it, too; one that waits
@@ -372,4 +395,18 @@ void hf_server_silence(const struct hf_server *server, struct hf_error *out)
                      hf_link_address(server->link));
     if (out->status == HF_E_AUTH && server->is_guide)
         add_login_hint(server, out);
+}
+
+/* ---- credentials ---- */
+
+bool hf_router_answer(struct hf_router *router, uint64_t id,
+                      const struct hf_credentials *credentials,
+                      const struct hf_error *why)
+{
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        if (hf_link_answer(s->link, id, credentials, why) ||
+            (s->wait_link && hf_link_answer(s->wait_link, id, credentials, why)) ||
+            hf_pubsub_answer(s->pubsub, id, credentials, why))
+            return true;
+    return false;
 }

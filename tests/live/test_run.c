@@ -78,6 +78,47 @@ START_TEST(dash_c_runs_a_shell_line)
 }
 END_TEST
 
+/* ---- a password file that changes ---- */
+
+static void replace_file(const char *path, const char *text)
+{
+    char beside[64];
+    FILE *f;
+
+    (void)snprintf(beside, sizeof beside, "%s.new", path);
+    f = fopen(beside, "w");
+    ck_assert_ptr_nonnull(f);
+    (void)fputs(text, f);
+    (void)fclose(f);
+    ck_assert_int_eq(chmod(beside, 0600), 0);
+    ck_assert_int_eq(rename(beside, path), 0);
+}
+
+/* The file is away when the connection is cut, and comes back with the new password: the
+ * hold is renewed, and the command ends by itself. */
+START_TEST(password_file_is_read_again_for_each_connection)
+{
+    char path[] = "/tmp/holdfast-run-XXXXXX";
+    struct process *p;
+
+    (void)close(mkstemp(path));
+    replace_file(path, "one\n");
+    (void)server_ask(server, "ACL SETUSER rot reset on >one ~* &* +@all");
+    p = holdfast(server, "run", "-v", "--user", "rot", "--password-file", path, "--ttl",
+                 "9s", "--status-fd", "3", "x", "-c", "echo ready; read go", NULL);
+    (void)await_line(p, OUT, "ready");
+    ck_assert_int_eq(unlink(path), 0);
+    (void)server_ask(server, "ACL SETUSER rot resetpass >two");
+    (void)server_ask(server, "CLIENT KILL USER rot");
+    replace_file(path, "two\n");
+    (void)await_line(p, STATUS, "\"renewed\"");
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
+    (void)unlink(path);
+    (void)server_ask(server, "ACL DELUSER rot");
+}
+END_TEST
+
 /* ---- waiting ---- */
 
 static const struct {
@@ -886,6 +927,7 @@ static void add_course(Suite *s)
     tcase_add_loop_test(c, code_of_the_command_is_ours, 0, ROWS(ends));
     tcase_add_loop_test(c, what_cannot_be_executed_is_126_or_127, 0,
                         ROWS(missing));
+    tcase_add_test(c, password_file_is_read_again_for_each_connection);
     tcase_add_test(c, dash_c_runs_a_shell_line);
     tcase_add_loop_test(c, not_acquired_has_a_code_and_no_words, 0,
                         ROWS(refusals));

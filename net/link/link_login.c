@@ -1,0 +1,304 @@
+/* The login of a link: where it comes from, and how it is replaced.
+ *
+ * LOGIN-1  With a callback, each attempt to connect begins with a query, and at most one
+ *          query has no answer. An answer that comes after its attempt has ended is used
+ *          by the next one.
+ * LOGIN-2  A refused login is asked for again. The refusal is final only if the server
+ *          never accepted any and the answer is the same login again.
+ * LOGIN-3  A login that expires is replaced after three quarters of its life: AUTH on the
+ *          live connection. A connection of RESP2 with subscriptions allows no AUTH; it
+ *          is replaced.
+ * LOGIN-4  NOAUTH on a connection that was READY: the server has forgotten its login. A
+ *          new connection is made, and the request, which was not executed, is repeated
+ *          by its owner. */
+#include <string.h>
+
+#include "net/base/error.h"
+#include "net/link/link_inner.h"
+
+#define RETRY_MIN_MS 100
+#define RETRY_MAX_MS 60000
+
+static void on_login_timer(struct hf_timer *timer);
+static void on_auth(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply);
+
+void hf_link_login_init(struct hf_link *link)
+{
+    link->login = hf_login_ref(link->options.url.login);
+    link->expires_ms = HF_NEVER;
+    link->login_timer.fire = on_login_timer;
+    link->auth.done = on_auth;
+    if (!link->options.was_accepted)
+        link->options.was_accepted = &link->was_accepted;
+}
+
+void hf_link_login_fini(struct hf_link *link)
+{
+    hf_loop_disarm(link->loop, &link->login_timer);
+    hf_login_unref(link->login);
+    hf_login_unref(link->fresh);
+    hf_login_unref(link->refused);
+    link->login = link->fresh = link->refused = NULL;
+}
+
+/* ---- answers ---- */
+
+static const char *text_or(const char *text, const char *otherwise)
+{
+    return text ? text : otherwise;
+}
+
+/* What is not given is the URL's. Neither user nor password: no login. */
+static struct hf_login *login_of(const struct hf_link *link,
+                                 const struct hf_credentials *c, struct hf_error *err)
+{
+    const struct hf_login *given = link->options.url.login;
+
+    if (!c->user && !c->password)
+        return hf_login_ref(link->options.url.login);
+    return hf_login_new(text_or(c->user, given ? given->user : ""),
+                        text_or(c->password, given ? given->password : ""), err);
+}
+
+static void drop_fresh(struct hf_link *link)
+{
+    hf_login_unref(link->fresh);
+    link->fresh = NULL;
+    link->has_fresh = false;
+}
+
+/* NULL: there are none. */
+static void take_answer(struct hf_link *link, const struct hf_credentials *c,
+                        const struct hf_error *why)
+{
+    int64_t life_ms = c && c->expires_in_ms > 0 ? c->expires_in_ms : 0;
+    struct hf_error err = {0};
+
+    drop_fresh(link);
+    link->query = 0;
+    link->no_login.status = HF_OK;
+    if (c)
+        link->fresh = login_of(link, c, &err);
+    link->has_fresh = c && err.status == HF_OK;
+    if (!link->has_fresh)
+        (void)hf_error_set(&link->no_login, HF_E_CONNECT, "no credentials: %s",
+                           c ? err.text : why->text);
+    link->lifetime_ms = life_ms;
+    link->fresh_expires_ms =
+        life_ms > 0 && life_ms < HF_NEVER - hf_loop_now(link->loop)
+            ? hf_loop_now(link->loop) + life_ms
+            : HF_NEVER;
+}
+
+static void ask(struct hf_link *link)
+{
+    struct hf_credentials_query query = {.id = hf_loop_serial(link->loop),
+                                         .address = link->address,
+                                         .is_sentinel = link->options.is_sentinel,
+                                         .was_refused = link->refused != NULL};
+    struct hf_credentials answer = {0};
+    struct hf_error err = {.text = "the callback gave no reason"};
+    hf_status rc;
+
+    link->query = query.id;
+    rc = link->options.credentials(link->options.credentials_ctx, &query, &answer,
+                                   &err);
+    if (rc != HF_CREDENTIALS_LATER)
+        take_answer(link, rc == HF_OK ? &answer : NULL, &err);
+}
+
+bool hf_link_answer(struct hf_link *link, uint64_t id,
+                    const struct hf_credentials *credentials,
+                    const struct hf_error *why)
+{
+    if (link->rival && hf_link_answer(link->rival, id, credentials, why))
+        return true;
+    if (id == 0 || link->query != id)
+        return false;
+    take_answer(link, credentials, why);
+    if (link->state == HF_LINK_ASKING)
+        hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
+    else if (link->state == HF_LINK_READY)
+        hf_loop_arm(link->loop, &link->login_timer, hf_loop_now(link->loop));
+    return true;
+}
+
+/* ---- before an attempt ---- */
+
+static void use_fresh(struct hf_link *link)
+{
+    hf_login_unref(link->login);
+    link->login = link->fresh;
+    link->expires_ms = link->fresh_expires_ms;
+    link->fresh = NULL;
+    link->has_fresh = false;
+    hf_conn_greeting(&link->conn)->login = link->login;
+}
+
+/* LOGIN-1 */
+bool hf_link_find_login(struct hf_link *link)
+{
+    if (!link->options.credentials)
+        return true;
+    if (link->has_fresh && hf_loop_now(link->loop) >= link->fresh_expires_ms)
+        drop_fresh(link);
+    if (!link->has_fresh && link->query == 0)
+        ask(link);
+    if (!link->has_fresh)
+        return false;
+    use_fresh(link);
+    return true;
+}
+
+/* An answer without credentials ends the attempt in the timer, because this may be the
+ * end of a caller's turn. */
+void hf_link_attempt(struct hf_link *link)
+{
+    link->state = HF_LINK_ASKING;
+    link->is_refused = false;
+    hf_loop_arm(link->loop, &link->timer,
+                hf_loop_now(link->loop) + link->options.connect_timeout_ms);
+    if (hf_link_find_login(link)) {
+        link->state = HF_LINK_DIALING;
+        hf_dial_start(&link->dial);
+    } else if (link->query == 0) {
+        hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
+    }
+}
+
+/* The rival has taken over: its connection has its own login. */
+void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival)
+{
+    struct hf_login *old = link->login;
+
+    link->login = rival->login;
+    rival->login = old;
+    link->expires_ms = rival->expires_ms;
+    link->lifetime_ms = rival->lifetime_ms;
+    link->is_authenticating = false;
+    hf_conn_greeting(&link->conn)->login = link->login;
+}
+
+/* ---- what the server says ---- */
+
+static void set_refused(struct hf_link *link, struct hf_login *login)
+{
+    struct hf_login *old = link->refused;
+
+    link->refused = hf_login_ref(login);
+    hf_login_unref(old);
+}
+
+/* Three quarters of what is left. */
+static void await_expiry(struct hf_link *link)
+{
+    int64_t now = hf_loop_now(link->loop);
+
+    if (link->expires_ms == HF_NEVER)
+        return;
+    hf_loop_arm(link->loop, &link->login_timer,
+                now + (link->expires_ms - now) / 4 * 3);
+}
+
+void hf_link_login_worked(struct hf_link *link)
+{
+    if (!link->options.credentials)
+        return;
+    *link->options.was_accepted = true;
+    set_refused(link, NULL);
+    await_expiry(link);
+}
+
+/* LOGIN-2 */
+bool hf_link_login_refused(struct hf_link *link)
+{
+    bool is_same = link->refused && hf_login_is(link->refused, link->login);
+
+    if (!link->options.credentials)
+        return true;
+    set_refused(link, link->login);
+    return is_same && !*link->options.was_accepted;
+}
+
+/* LOGIN-4 */
+bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value reply)
+{
+    return link->login && hf_resp_error_is(reply, "NOAUTH");
+}
+
+const char *hf_link_placeholder(const struct hf_link *link)
+{
+    return link->login && link->conn.greeting.is_default_user ? link->login->user : NULL;
+}
+
+/* ---- a live connection (LOGIN-3) ---- */
+
+static void retry(struct hf_link *link)
+{
+    int64_t ms = link->lifetime_ms / 16;
+
+    if (link->state != HF_LINK_READY)
+        return;
+    ms = ms < RETRY_MIN_MS ? RETRY_MIN_MS : ms > RETRY_MAX_MS ? RETRY_MAX_MS : ms;
+    hf_loop_arm(link->loop, &link->login_timer, hf_loop_now(link->loop) + ms);
+}
+
+static void on_auth(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct hf_link *link = HF_OWNER_OF(request, struct hf_link, auth);
+
+    link->is_authenticating = false;
+    if (outcome != HF_ANSWERED)
+        return; /* the next connection has its own login */
+    if (!hf_resp_is_error(reply)) {
+        hf_link_login_worked(link);
+        return;
+    }
+    set_refused(link, link->login);
+    retry(link);
+}
+
+static void authenticate(struct hf_link *link)
+{
+    const struct hf_login *login = link->login;
+    struct hf_resp_arg argv[3] = {{"AUTH", 4}};
+    size_t argc = 1;
+
+    if (!login)
+        return;
+    if (login->user[0] && !hf_conn_greeting(&link->conn)->is_default_user)
+        argv[argc++] = (struct hf_resp_arg){login->user, login->user_len};
+    argv[argc++] = (struct hf_resp_arg){login->password, login->password_len};
+    hf_conn_note_secret(&link->conn);
+    link->is_authenticating =
+        hf_link_submit(link, &link->auth, argv, argc, HF_NEVER) == HF_OK;
+    if (!link->is_authenticating)
+        retry(link);
+}
+
+static void replace(struct hf_link *link)
+{
+    use_fresh(link);
+    if (link->options.is_subscriber && link->protocol == 2)
+        hf_link_condemn(link, "the credentials expire: a new connection has new ones");
+    else
+        authenticate(link);
+}
+
+static void on_login_timer(struct hf_timer *timer)
+{
+    struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, login_timer);
+
+    if (link->state != HF_LINK_READY || link->is_authenticating)
+        return;
+    if (!link->has_fresh && link->query == 0 && link->no_login.status == HF_OK)
+        ask(link);
+    if (link->has_fresh) {
+        replace(link);
+    } else if (link->query == 0) {
+        link->no_login.status = HF_OK; /* ask again next time */
+        retry(link);
+    }
+}
