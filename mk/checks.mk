@@ -5,6 +5,7 @@
 #: make layers            do all includes point downwards, and in no circle?
 layers:
 	@tests/layers.sh
+	@tests/own_header.sh
 	@tests/layers_notices.sh
 
 # No file, no function is too long, and every public function is documented.

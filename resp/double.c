@@ -1,9 +1,10 @@
 /* Doubles from text and to text, without printf and whatever the locale. They
  * are IEEE 754, 64 bits. */
+#include "resp/double.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "resp/double.h"
 #include "resp/hints.h"
 #include "resp/resp.h"
 #include "resp/text.h"

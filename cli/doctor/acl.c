@@ -3,12 +3,13 @@
  * and CLIENT LIST). What scripts call, and their keys and channels, come from the
  * scripts and the kinds themselves (lock/rights.h). tests/live/test_lock_acl.c runs
  * every kind with exactly these rights. */
+#include "cli/doctor/acl.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/base/report.h"
-#include "cli/doctor/acl.h"
 #include "lock/rights.h"
 
 #define DOCTOR_ACL_USER "ACL SETUSER app"

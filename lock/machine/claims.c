@@ -1,7 +1,8 @@
 /* Until when a hold is safe. Rules in claims.h. */
+#include "lock/machine/claims.h"
+
 #include <string.h>
 
-#include "lock/machine/claims.h"
 #include "lock/machine/moment.h"
 #include "net/base/assert.h"
 

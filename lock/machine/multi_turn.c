@@ -1,8 +1,9 @@
 /* The order in which members are taken and given back. */
+#include "lock/machine/multi_turn.h"
+
 #include <string.h>
 
 #include "lock/machine/moment.h"
-#include "lock/machine/multi_turn.h"
 #include "net/base/assert.h"
 
 static uint64_t bit(uint32_t member)

@@ -1,8 +1,9 @@
 /* Which members of a quorum are asked, and which are given back. */
+#include "lock/machine/quorum_turn.h"
+
 #include <string.h>
 
 #include "lock/machine/moment.h"
-#include "lock/machine/quorum_turn.h"
 #include "net/base/assert.h"
 
 void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count)

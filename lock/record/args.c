@@ -1,9 +1,10 @@
 /* What a script is called with: its keys, then its arguments, front to back.
  * Each script says in its head which arguments it takes. */
+#include "lock/record/args.h"
+
 #include <string.h>
 
 #include "lock/machine/moment.h"
-#include "lock/record/args.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/table.h"
 #include "net/base/assert.h"

@@ -1,8 +1,9 @@
 /* Our record of a hold: the edge around lease.c. Which call may act on a hold, what
  * happens when its time comes, and which callback is told. */
+#include "lock/record/hold.h"
+
 #include <string.h>
 
-#include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/log.h"
 #include "lock/record/op.h"

@@ -1,8 +1,9 @@
 /* The line of waiters for a lock: which is first, when it is told to ask
  * again, and the subscriptions by which the line hears of releases. */
+#include "lock/record/line.h"
+
 #include <string.h>
 
-#include "lock/record/line.h"
 #include "lock/record/table.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"

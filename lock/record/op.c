@@ -1,11 +1,12 @@
 /* Operations, whatever their kind: how they begin, ask and end. */
+#include "lock/record/op.h"
+
 #include <string.h>
 
 #include "lock/record/args.h"
 #include "lock/record/line.h"
 #include "lock/record/log.h"
 #include "lock/record/notice.h"
-#include "lock/record/op.h"
 #include "lock/record/table.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"

@@ -34,13 +34,14 @@
  * ORPHAN-6  Nor would a lease end what a failover makes of it: if replicas confirm
  *           locks, its release is repeated until they have confirmed that, too, or for
  *           a minute, or until the client is closed: closing does not wait for it. */
+#include "lock/record/orphan.h"
+
 #include <string.h>
 
 #include "lock/record/hold_lookup.h"
 #include "lock/record/line.h"
 #include "lock/record/log.h"
 #include "lock/record/op.h"
-#include "lock/record/orphan.h"
 #include "lock/record/table.h"
 #include "lock/record/wake.h"
 #include "lock/script/patience.h"

@@ -1,8 +1,9 @@
 /* Locks by kind and name: one record for each in a client, as long as anyone
  * uses it. */
+#include "lock/record/table.h"
+
 #include <string.h>
 
-#include "lock/record/table.h"
 #include "net/base/mem.h"
 
 #define BUCKETS_FIRST 64

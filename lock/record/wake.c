@@ -9,12 +9,13 @@
  *         reply. A waiter that it does not reach asks by itself
  *         (hf_wait_cap_ms), as after a release of Redisson's.
  * WAKE-2  At most one for each lock is under way. */
+#include "lock/record/wake.h"
+
 #include <string.h>
 
 #include "lock/machine/moment.h"
 #include "lock/record/op.h"
 #include "lock/record/table.h"
-#include "lock/record/wake.h"
 
 static void on_spoken(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)

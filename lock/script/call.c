@@ -1,8 +1,9 @@
 /* Calling a script, with everything that can come between. See call.h. */
+#include "lock/script/call.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/script/call.h"
 #include "lock/script/missing.h"
 #include "lock/script/patience.h"
 #include "net/base/error.h"

@@ -7,11 +7,11 @@
  *   Unknown Redis command called from Lua script                        before 7.0
  *
  * unless the script caught it (redis.pcall). */
+#include "lock/script/missing.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "lock/script/missing.h"
 
 struct span {
     const char *ptr;

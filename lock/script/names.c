@@ -1,7 +1,8 @@
 /* Owners, channels and keys, spelled as Redisson spells them. */
+#include "lock/script/names.h"
+
 #include <string.h>
 
-#include "lock/script/names.h"
 #include "lock/script/reply.h"
 #include "net/base/random.h"
 

@@ -15,10 +15,11 @@
  * ELECT-5  The pause after an error grows while errors follow each other. A reply
  *          that grants the lock, or names its holder, makes the next pause the
  *          shortest. */
+#include "lock/election.h"
+
 #include <pthread.h>
 
 #include "lock/api/ask.h"
-#include "lock/election.h"
 #include "lock/record/hold.h"
 #include "lock/record/records.h"
 #include "lock/record/table.h"

@@ -1,4 +1,6 @@
 /* Asking how a lock stands, and freeing it by force. */
+#include "lock/verb/query.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +8,6 @@
 #include "lock/record/line.h"
 #include "lock/record/op.h"
 #include "lock/record/wake.h"
-#include "lock/verb/query.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
 

@@ -1,10 +1,11 @@
 /* Re-entry: an owner acquires again what it holds. It stands in no line, but
  * asks at once, behind other calls on the same hold. */
+#include "lock/verb/reentry.h"
+
 #include <stdio.h>
 
 #include "lock/record/hold.h"
 #include "lock/record/op.h"
-#include "lock/verb/reentry.h"
 #include "net/base/error.h"
 
 hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held)

@@ -14,13 +14,14 @@
  * WATCHDOG-3  A batch may be encoded late, and again (no connection, no room,
  *             MOVED, ASK): what its arguments point at lasts until it ends,
  *             also that of a hold that was freed. */
+#include "lock/verb/watchdog.h"
+
 #include <assert.h>
 #include <string.h>
 
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/log.h"
-#include "lock/verb/watchdog.h"
 #include "net/base/mem.h"
 #include "net/route/refusal.h"
 

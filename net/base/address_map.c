@@ -1,10 +1,10 @@
 /* Addresses in place of others: entries are kept as text and are read again at each
  * search. Maps are read seldom, and have few entries. */
+#include "net/base/address_map.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
-
-#include "net/base/address_map.h"
 
 static const char form[] = "write FROM=TO, each HOST or HOST:PORT, as in "
                            "10.0.0.5:7001=db1:17001";

@@ -1,8 +1,8 @@
 /* Hosts and ports as servers announce them. */
+#include "net/base/endpoint.h"
+
 #include <arpa/inet.h>
 #include <string.h>
-
-#include "net/base/endpoint.h"
 
 /* ---- text ---- */
 

@@ -1,10 +1,11 @@
 /* Errors as one line for a person. */
+#include "net/base/error.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "net/base/error.h"
 #include "net/base/utf8.h"
 #include "net/net.h"
 

@@ -1,9 +1,10 @@
 /* Logins, and whether the words of a server may hold a password. */
+#include "net/base/login.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
 #include "net/base/error.h"
-#include "net/base/login.h"
 #include "net/base/mem.h"
 
 /* ---- shared text ---- */

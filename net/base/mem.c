@@ -1,8 +1,9 @@
 /* The allocation hook's three verbs, and the one place where arrays grow. */
+#include "net/base/mem.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/base/mem.h"
 #include "net/net.h"
 
 static void *libc_resize(void *ctx, void *ptr, size_t old, size_t size)

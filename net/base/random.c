@@ -1,9 +1,10 @@
 /* Bytes that nobody can guess, from the kernel. */
+#include "net/base/random.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "net/base/random.h"
 #include "net/net.h"
 
 bool hf_random(void *ptr, size_t len)

@@ -1,7 +1,7 @@
 /* Subscriptions by channel: several may be for one. */
-#include <string.h>
-
 #include "net/link/channel_table.h"
+
+#include <string.h>
 
 static struct hf_subscription *subscription_of(struct hf_list *node)
 {

@@ -1,9 +1,10 @@
 /* Confirmations: see confirmation.h. */
+#include "net/link/confirmation.h"
+
 #include <string.h>
 #include <strings.h>
 
 #include "net/base/mem.h"
-#include "net/link/confirmation.h"
 
 static size_t size_of(size_t kind_len, size_t channel_len)
 {

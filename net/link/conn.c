@@ -1,11 +1,12 @@
 /* A pipelined connection: its states, and what it receives. Rules in conn.h. */
+#include "net/link/conn.h"
+
 #include <assert.h>
 #include <string.h>
 
 #include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
-#include "net/link/conn.h"
 #include "net/link/too_large.h"
 
 #define READ_MIN (16 * 1024)      /* room for one read; stays in the L1 cache */

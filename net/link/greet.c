@@ -1,7 +1,8 @@
 /* The handshake, step by step. See greet.h for the diagram. */
+#include "net/link/greet.h"
+
 #include <string.h>
 
-#include "net/link/greet.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/link/too_large.h"

@@ -22,11 +22,12 @@
  * PUBSUB-6  SUNSUBSCRIBE names its channel twice. The server may end the
  *           subscription by itself while the command is under way, and the two
  *           confirmations tell one from the other (CONN-9). */
+#include "net/link/pubsub.h"
+
 #include <string.h>
 
 #include "net/base/mem.h"
 #include "net/link/channel_table.h"
-#include "net/link/pubsub.h"
 #include "net/net.h"
 
 #define RETRY_MS 1000             /* as often as a waiter without a subscription

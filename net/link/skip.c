@@ -1,7 +1,7 @@
 /* Finds the end of a value without keeping it. Rules in skip.h. */
-#include <string.h>
-
 #include "net/link/skip.h"
+
+#include <string.h>
 
 /* Values of one reply that are believed: no sum of counts overflows. */
 #define VALUES_MAX (UINT64_C(1) << 60)

@@ -1,11 +1,12 @@
 /* A trace as text, and what is left out of it. */
+#include "net/link/trace.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "net/link/trace.h"
 #include "net/base/error.h"
 #include "net/base/utf8.h"
 

@@ -1,7 +1,8 @@
 /* The one clock. */
+#include "net/loop/clock.h"
+
 #include <time.h>
 
-#include "net/loop/clock.h"
 #include "net/net.h"
 
 /* Leases run on while a machine sleeps, so the clock must too. */

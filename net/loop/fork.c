@@ -1,7 +1,7 @@
 /* The mark that a child does not have. See fork.h. */
-#include <sys/mman.h>
-
 #include "net/loop/fork.h"
+
+#include <sys/mman.h>
 
 #define MARK 1                  /* any but 0, which is what a wiped page holds */
 

@@ -1,4 +1,6 @@
 /* The loop: what one turn is. Which thread takes it: drive.c. */
+#include "net/loop/loop.h"
+
 #include <limits.h>
 #include <sched.h>
 #include <errno.h>
@@ -8,7 +10,6 @@
 #include "net/base/mem.h"
 #include "net/base/random.h"
 #include "net/loop/clock.h"
-#include "net/loop/loop.h"
 #include "net/loop/loop_inner.h"
 #include "net/loop/wake_pipe.h"
 

@@ -1,7 +1,7 @@
 /* Looking before sleeping: when, and for how long. Rules in spin.h. */
-#include <string.h>
-
 #include "net/loop/spin.h"
+
+#include <string.h>
 
 #define BURST 64u            /* waits that are measured of a regime */
 #define SETTLE 16u           /* waits before that do not count: the server is hot

@@ -1,9 +1,9 @@
 /* A pipe, whose bytes mean nothing. See wake_pipe.h. */
+#include "net/loop/wake_pipe.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-
-#include "net/loop/wake_pipe.h"
 
 hf_status hf_wake_pipe_open(int fd[2])
 {

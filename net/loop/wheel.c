@@ -16,9 +16,10 @@
  *          that cancelled timers wake nobody.
  *
  * Source: WHEEL (Varghese & Lauck 1987), scheme 7; performance.md, 7. */
+#include "net/loop/wheel.h"
+
 #include <assert.h>
 
-#include "net/loop/wheel.h"
 #include "net/net.h"
 
 #define LOW (1 << HF_WHEEL_LOW_BITS)

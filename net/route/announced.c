@@ -1,7 +1,8 @@
 /* Addresses that servers announce. Rules in announced.h. */
+#include "net/route/announced.h"
+
 #include <string.h>
 
-#include "net/route/announced.h"
 #include "net/route/server.h"
 
 /* What the program makes of it. An address that is not spelled like one is not

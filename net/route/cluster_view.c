@@ -1,8 +1,9 @@
 /* A slot map, to be looked at from above. See slot_map.h. */
+#include "net/route/cluster_view.h"
+
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/net.h"
-#include "net/route/cluster_view.h"
 #include "net/route/slot_map.h"
 
 struct hf_cluster_view {

@@ -7,11 +7,12 @@
  *
  * SENT is where a command mostly is from the start: the map is known and there
  * is room. DONE: its replicas are waited for. */
+#include "net/route/command.h"
+
 #include <string.h>
 
 #include "net/base/error.h"
 #include "net/route/announced.h"
-#include "net/route/command.h"
 #include "net/route/discover.h"
 #include "net/route/doubt.h"
 #include "net/route/replicas.h"

@@ -1,8 +1,9 @@
 /* Connections of links that were freed. See departed.h. */
+#include "net/route/departed.h"
+
 #include <string.h>
 
 #include "net/base/mem.h"
-#include "net/route/departed.h"
 
 struct departed {
     struct hf_list node;          /* in router->departed, the oldest first */

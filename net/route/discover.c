@@ -19,11 +19,12 @@
  *             go on, at growing intervals.
  * DISCOVER-7  A server that falls silent while a command or a subscription
  *             waits for it is a reason to ask the others (silence.c). */
+#include "net/route/discover.h"
+
 #include <string.h>
 
 #include "net/base/error.h"
 #include "net/route/announced.h"
-#include "net/route/discover.h"
 #include "net/route/probe.h"
 
 #define REFRESH_MIN_MS 100

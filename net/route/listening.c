@@ -1,7 +1,8 @@
 /* Subscriptions on their way: each is at the server of its slot, and goes where
  * that goes. Rules in router_inner.h. */
-#include "net/route/discover.h"
 #include "net/route/listening.h"
+
+#include "net/route/discover.h"
 #include "net/route/server.h"
 #include "net/route/silence.h"
 

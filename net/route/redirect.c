@@ -1,8 +1,9 @@
 /* MOVED and ASK, read strictly: a client that follows a redirection sends its
  * password there. */
+#include "net/route/redirect.h"
+
 #include <string.h>
 
-#include "net/route/redirect.h"
 #include "net/route/slot.h"
 
 static bool read_kind(struct hf_redirection *r, struct hf_text code)

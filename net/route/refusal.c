@@ -20,11 +20,12 @@
  * its own words:
  *
  *   ERR ACL failure in script: No permissions to access a key script: SHA1, on ... */
+#include "net/route/refusal.h"
+
 #include <string.h>
 
 #include "net/net.h"
 #include "net/link/too_large.h"
-#include "net/route/refusal.h"
 
 struct words {
     const char *ptr;

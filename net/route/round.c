@@ -1,8 +1,9 @@
 /* A round of asking for the map. Rules in round.h. */
 
+#include "net/route/round.h"
+
 #include "net/base/assert.h"
 #include "net/net.h"
-#include "net/route/round.h"
 
 void hf_round_init(struct hf_round *r, int64_t patience_ms)
 {

@@ -2,9 +2,10 @@
  * passwords and locks are sent.
  *
  * Sources: redis.io "High availability with Redis Sentinel", ROLE. */
+#include "net/route/sentinel_words.h"
+
 #include <string.h>
 
-#include "net/route/sentinel_words.h"
 #include "net/base/error.h"
 
 /* The status is a constant: the compiler knows what is set after HF_OK. */

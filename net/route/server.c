@@ -1,11 +1,12 @@
 /* Servers: a link to each, made when it is first needed. */
+#include "net/route/server.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/route/departed.h"
-#include "net/route/server.h"
 #include "net/wire/tls_context.h"
 
 /* ---- what the link reports ---- */

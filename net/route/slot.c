@@ -7,10 +7,11 @@
  *
  * Sources: CLUSTER "Key distribution model", "Hash tags"; slicing: Kounavis &
  * Berry 2005. */
+#include "net/route/slot.h"
+
 #include <string.h>
 
 #include "net/net.h"
-#include "net/route/slot.h"
 
 /* x^16 + x^12 + x^5 + 1, without x^16: what x^16 is modulo it ("XMODEM"). */
 #define POLYNOMIAL 0x1021

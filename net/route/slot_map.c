@@ -1,7 +1,8 @@
 /* Slot maps: nodes by index, and for each slot the index of its node. */
+#include "net/route/slot_map.h"
+
 #include <string.h>
 
-#include "net/route/slot_map.h"
 #include "net/base/mem.h"
 
 /* Most clusters fit. */

@@ -1,9 +1,10 @@
 /* Which slots another server serves. Rules in switched.h. */
+#include "net/route/switched.h"
+
 #include <string.h>
 
 #include "net/route/refusal.h"
 #include "net/route/server.h"
-#include "net/route/switched.h"
 
 #define ATTENTIVE_MS 40000      /* sentinels wait 30 s by default (down-after-milliseconds),
                                    nodes of a cluster 15 s */

@@ -1,8 +1,9 @@
 /* Which table, and what two of them share. */
+#include "net/route/topology.h"
+
 #include <stdio.h>
 
 #include "net/base/url.h"
-#include "net/route/topology.h"
 
 const struct hf_topology *hf_topology_of(const struct hf_seeds *seeds)
 {

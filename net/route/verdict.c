@@ -1,10 +1,11 @@
 /* What follows from the verdict of a topology on an error reply. */
+#include "net/route/verdict.h"
+
 #include <string.h>
 
 #include "net/route/discover.h"
 #include "net/route/replace.h"
 #include "net/route/server.h"
-#include "net/route/verdict.h"
 
 /* To the address at which its sender was reached: it would say so again. */
 static bool is_to_itself(const struct hf_command *c, const struct hf_redirection *r)

@@ -5,13 +5,14 @@
  *
  * A dial that begins or fails at once does so when the timer, due now, fires:
  * `done` is called from events alone. */
+#include "net/wire/dial.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
 
-#include "net/wire/dial.h"
 #include "net/base/error.h"
 #include "net/loop/loop.h"
 #include "net/wire/socket.h"

@@ -1,8 +1,9 @@
 /* Which of a server's addresses is tried when; rules in race.h. */
+#include "net/wire/race.h"
+
 #include <string.h>
 
 #include "net/base/assert.h"
-#include "net/wire/race.h"
 
 /* ---- the order (RACE-1) ---- */
 

@@ -14,6 +14,8 @@
  * RESOLVE-4  Both ends of the pipe stay open as long as the lookup, so that a
  *            write never raises SIGPIPE. A byte is written, since closing our
  *            end would say nothing while a forked child holds another. */
+#include "net/wire/resolve.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +28,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/wire/resolve.h"
 #include "net/base/mem.h"
 #include "net/base/url.h"
 #include "net/loop/loop.h"

@@ -1,12 +1,12 @@
 /* Non-blocking stream sockets, TCP and Unix. */
+#include "net/wire/socket.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "net/wire/socket.h"
 
 /* Wishes: a socket without them works too. A peer that has vanished is noticed
  * by the kernel after half a minute, whether bytes wait for it or it is asked

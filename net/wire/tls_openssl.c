@@ -7,6 +7,8 @@
  * TLS-3  A session is forgotten if its handshake fails.
  * TLS-4  Reads and writes go on until they are done or would block: bytes
  *        inside of OpenSSL make no descriptor ready. */
+#include "net/wire/tls_openssl.h"
+
 #include <string.h>
 
 #include <openssl/bio.h>
@@ -15,7 +17,6 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/wire/socket.h"
-#include "net/wire/tls_openssl.h"
 
 struct hf_tls_context {
     /* Set once. */

@@ -6,6 +6,8 @@
  * BYTES-2  The wire has a loop of its own, which turns only while a call waits:
  *          between two calls nothing happens, and nobody else takes the
  *          lock. */
+#include "net/wire/wire.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -15,7 +17,6 @@
 #include "net/loop/loop.h"
 #include "net/wire/dial.h"
 #include "net/wire/stream.h"
-#include "net/wire/wire.h"
 
 /* Free room in front of each read. */
 #define READ_MIN 65536
