@@ -310,10 +310,10 @@ static void watch_renewals(struct hf_client *client)
     struct timespec pause = {0, 20000000};
     struct hf_client_stats a, b;
 
-    hf_client_stats(client, &a);
+    hf_client_get_stats(client, &a);
     do {
         nanosleep(&pause, NULL);
-        hf_client_stats(client, &b);
+        hf_client_get_stats(client, &b);
     } while (b.renewals < a.renewals + HELD);
     printf("%d held locks: %llu renewals took %llu commands in %llu writes\n",
            HELD, (unsigned long long)(b.renewals - a.renewals),

@@ -8,7 +8,7 @@
  * cli_command_help  - prints its text, or (NULL) the list of all, on standard
  *                     output. Returns CLI_OK.
  * cli_command_usage - a line on standard error, for a call without arguments.
- *                     Returns CLI_TROUBLE. */
+ *                     Returns CLI_EXIT_ERROR. */
 const struct cli_command *cli_command_find(const char *name);
 int cli_command_help(const struct cli_command *command);
 int cli_command_usage(void);

@@ -11,7 +11,7 @@ static int take_topic(void *ctx, const struct cli_args *args, int id,
     if (*topic)
         return cli_usage(args, "unexpected argument '%s': only one COMMAND", value);
     *topic = cli_command_find(value);
-    return *topic ? CLI_GO_ON : CLI_TROUBLE;
+    return *topic ? CLI_CONTINUE : CLI_EXIT_ERROR;
 }
 
 static int main_help(struct cli_args *args, struct cli_common *common)
@@ -19,7 +19,7 @@ static int main_help(struct cli_args *args, struct cli_common *common)
     const struct cli_command *topic = NULL;
     int rc = cli_common_parse(common, args, NULL, take_topic, &topic);
 
-    return rc == CLI_GO_ON ? cli_command_help(topic) : rc;
+    return rc == CLI_CONTINUE ? cli_command_help(topic) : rc;
 }
 
 const struct cli_command cli_help_command = {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/base/common.h"
-#include "cli/base/core.h"
+#include "cli/base/core_dump.h"
 #include "cli/base/report.h"
 #include "cli/base/signals.h"
 #include "cli/commands.h"
@@ -32,7 +32,7 @@ static int take_version(struct cli_args *args, struct cli_common *common)
     return cli_version_command.main(args, common);
 }
 
-/* Takes options before the subcommand. CLI_GO_ON: it is in *args. */
+/* Takes options before the subcommand. CLI_CONTINUE: it is in *args. */
 static int find_command(struct cli_args *args, struct cli_common *common)
 {
     enum { VERSION = 1 };
@@ -48,12 +48,12 @@ static int find_command(struct cli_args *args, struct cli_common *common)
             return cli_command_usage();
         if (id == VERSION)
             return take_version(args, common);
-        if ((rc = cli_common_take(common, args, id, value)) != CLI_GO_ON)
+        if ((rc = cli_common_take(common, args, id, value)) != CLI_CONTINUE)
             return rc;
     }
     args->command = cli_command_find(value);
     args->has_only_words = false;
-    return args->command ? CLI_GO_ON : CLI_TROUBLE;
+    return args->command ? CLI_CONTINUE : CLI_EXIT_ERROR;
 }
 
 /* A full disk must not look like success. */
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     occupy_standard_fds();
     cli_common_init(&common);
     code = find_command(&args, &common);
-    if (code == CLI_GO_ON)
+    if (code == CLI_CONTINUE)
         code = args.command->main(&args, &common);
     cli_common_fini(&common);
     return close_output(code);

@@ -42,7 +42,7 @@ static int print_text(void)
 
     (void)printf("holdfast %s (events: %s; TLS: %s)\n", HF_VERSION,
                  event_backend(), tls ? tls : "no");
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int refuse_word(void *ctx, const struct cli_args *args, int id,
@@ -57,9 +57,9 @@ static int main_version(struct cli_args *args, struct cli_common *common)
 {
     int rc = cli_common_parse(common, args, NULL, refuse_word, NULL);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = common->is_json ? print_json() : print_text();
-    return rc == CLI_GO_ON ? CLI_OK : rc;
+    return rc == CLI_CONTINUE ? CLI_OK : rc;
 }
 
 const struct cli_command cli_version_command = {

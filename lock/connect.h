@@ -177,7 +177,7 @@ struct hf_lock;
 HF_API hf_status hf_lock_connect(struct hf_lock *lock, struct hf_error *err);
 
 /* hf_client_free - frees the client and its locks. Pending calls end with HF_E_CLOSED, and
- *   each hold is lost (HF_LOST_CLOSED). Nothing is released on the server: holds expire
+ *   each hold is lost (HF_REASON_CLOSED). Nothing is released on the server: holds expire
  *   with their TTL. No other call may run during or after it, and it must not be called
  *   from a callback. NULL is allowed. In a forked child it does nothing, because the
  *   client belongs to the parent. */
@@ -233,8 +233,8 @@ struct hf_client_stats {
     struct hf_router_counts route;  /* redirections and changes of the map */
 };
 
-/* hf_client_stats - copies the counts (2 KB) to *out; all 0 in a forked child. */
-HF_API void hf_client_stats(struct hf_client *client,
+/* hf_client_get_stats - copies the counts (2 KB) to *out; all 0 in a forked child. */
+HF_API void hf_client_get_stats(struct hf_client *client,
                             struct hf_client_stats *out);
 
 #ifdef __cplusplus

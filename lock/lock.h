@@ -123,13 +123,13 @@ HF_API int64_t hf_owner_new(void);
 
 /* Why a hold was lost. */
 enum hf_lost {
-    HF_LOST_DELETED = 1,        /* the lock no longer exists on the server */
-    HF_LOST_TAKEN,              /* another owner holds the lock */
-    HF_LOST_UNREACHABLE,        /* no renewal succeeded before the safe time ended */
-    HF_LOST_SUSPENDED,          /* this process did not run when the safe time ended */
-    HF_LOST_LEASE_ENDED,        /* its lease_ms, or that of a re-entry, ended */
-    HF_LOST_MAX_HOLD,           /* max_hold_ms expired; the client releases the lock */
-    HF_LOST_CLOSED              /* hf_client_free was called */
+    HF_REASON_DELETED = 1,      /* the lock no longer exists on the server */
+    HF_REASON_TAKEN,            /* another owner holds the lock */
+    HF_REASON_UNREACHABLE,      /* no renewal succeeded before the safe time ended */
+    HF_REASON_SUSPENDED,        /* this process did not run when the safe time ended */
+    HF_REASON_LEASE_ENDED,      /* its lease_ms, or that of a re-entry, ended */
+    HF_REASON_MAX_HOLD,         /* max_hold_ms expired; the client releases the lock */
+    HF_REASON_CLOSED            /* hf_client_free was called */
 };
 
 /* hf_lost_text - returns one line of English about the reason; static. */
@@ -396,5 +396,7 @@ HF_API hf_status hf_lock_with(struct hf_lock *lock,
 
 #ifdef __cplusplus
 }
+/* In C++, HF_KIND_FAIR | HF_WITH_TOKEN is a kind, too. */
+inline hf_lock_kind operator|(hf_lock_kind a, hf_lock_kind b) { return hf_lock_kind(int(a) | b); }
 #endif
 #endif

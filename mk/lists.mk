@@ -17,7 +17,7 @@ NET  := $(addprefix base/,address_map endpoint error hash histogram login mem ra
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
             link_request link_error link_login link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
         $(addprefix route/,announced cluster_info cluster_view command departed discover \
-            doubt listening probe redirect refusal replace replicas round router sentinel_words \
+            doubt subscriptions probe redirect refusal replace replicas round router sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster \
             topology_sentinel topology_standalone verdict)
 LOCK := status \
@@ -26,9 +26,9 @@ LOCK := status \
             kind_spin kind_value kind_fair kind_read_write \
             kind_semaphore kind_latch kind_permit names reply call \
             missing patience) \
-        $(addprefix record/,log table hold_lookup args op hold notice line wake orphan) \
+        $(addprefix record/,log table hold_lookup args op hold notice wait_queue wake orphan) \
         $(addprefix verb/,reentry count acquire release query watchdog switch) \
-        $(addprefix api/,queue close client ask lock semaphore latch permits token \
+        $(addprefix api/,queue close client op_request lock semaphore latch permits token \
             by_owner) \
         $(addprefix set/,one_server multi multi_call quorum quorum_answers \
             quorum_servers quorum_token quorum_losses quorum_call \

@@ -215,8 +215,8 @@ struct hf_loop_stats {
     uint64_t sleeps;            /* of blocked callers while another thread drove */
 };
 
-/* hf_loop_stats - copies the counters; all 0 in a forked child. Not [locked]. */
-HF_API void hf_loop_stats(struct hf_loop *loop, struct hf_loop_stats *out);
+/* hf_loop_get_stats - copies the counters; all 0 in a forked child. Not [locked]. */
+HF_API void hf_loop_get_stats(struct hf_loop *loop, struct hf_loop_stats *out);
 
 /* hf_loop_lock - locks the loop. */
 HF_API void hf_loop_lock(struct hf_loop *loop);

@@ -54,7 +54,7 @@ static int parse(const char *a, const char *b, const char *c)
 
 START_TEST(plain_call_lists_all_at_a_pace)
 {
-    ck_assert_int_eq(parse(NULL, NULL, NULL), CLI_GO_ON);
+    ck_assert_int_eq(parse(NULL, NULL, NULL), CLI_CONTINUE);
     ck_assert_ptr_null(options.filter.pattern);
     ck_assert_int_eq(options.time_ms, 0);
     ck_assert_int_eq(options.limit, 0);
@@ -86,7 +86,7 @@ static const struct {
 START_TEST(kinds_say_which_keys_are_looked_through)
 {
     ck_assert_int_eq(parse(filteres[_i].words[0], filteres[_i].words[1], NULL),
-                     CLI_GO_ON);
+                     CLI_CONTINUE);
     ck_assert_uint_eq(options.kinds, filteres[_i].kinds);
     ck_assert_uint_eq(options.filter.types, filteres[_i].types);
 }
@@ -95,14 +95,14 @@ END_TEST
 START_TEST(each_option_is_taken)
 {
     ck_assert_int_eq(parse("--time=250ms", "--limit=7", "--rate=9"),
-                     CLI_GO_ON);
+                     CLI_CONTINUE);
     ck_assert_int_eq(options.time_ms, 250);
     ck_assert_int_eq(options.limit, 7);
     ck_assert_int_eq(options.rate, 9);
-    ck_assert_int_eq(parse("--rate", "1000000000", "a*"), CLI_GO_ON);
+    ck_assert_int_eq(parse("--rate", "1000000000", "a*"), CLI_CONTINUE);
     ck_assert_int_eq(options.rate, 1000000000);
     ck_assert_str_eq(options.filter.pattern, "a*");
-    ck_assert_int_eq(parse("--", "--time", NULL), CLI_GO_ON);
+    ck_assert_int_eq(parse("--", "--time", NULL), CLI_CONTINUE);
     ck_assert_str_eq(options.filter.pattern, "--time");
 }
 END_TEST
@@ -128,7 +128,7 @@ START_TEST(mistakes_are_told)
 {
     const char *const *w = mistakes[_i].words;
 
-    ck_assert_int_eq(parse(w[0], w[1], w[2]), CLI_TROUBLE);
+    ck_assert_int_eq(parse(w[0], w[1], w[2]), CLI_EXIT_ERROR);
     ck_assert_msg(strstr(text, mistakes[_i].said), "%s", text);
 }
 END_TEST
@@ -187,7 +187,7 @@ static const char *printed(enum ls_form form)
 {
     FILE *out = catch(STDOUT_FILENO);
 
-    ck_assert_int_eq(ls_list_print(&list, form), CLI_GO_ON);
+    ck_assert_int_eq(ls_list_print(&list, form), CLI_CONTINUE);
     (void)fflush(stdout);
     read_caught(out);
     return text;

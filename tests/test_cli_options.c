@@ -57,7 +57,7 @@ static int parse(const char *text)
 
 START_TEST(plain_call_has_defaults)
 {
-    ck_assert_int_eq(parse("name cmd arg"), CLI_GO_ON);
+    ck_assert_int_eq(parse("name cmd arg"), CLI_CONTINUE);
     ck_assert_str_eq(run.name, "name");
     ck_assert_str_eq(run.argv[0], "cmd");
     ck_assert_str_eq(run.argv[1], "arg");
@@ -83,7 +83,7 @@ START_TEST(every_option_has_its_place)
     ck_assert_int_eq(parse("-w 5 -E1 --ttl=2m --max-hold 1h -k250ms --on-lost "
                            "warn --lost-signal INT --status-fd 1 -vq --json "
                            "name cmd"),
-                     CLI_GO_ON);
+                     CLI_CONTINUE);
     ck_assert_int_eq(run.wait_ms, 5000);
     ck_assert_int_eq(run.conflict_code, 1);
     ck_assert_int_eq(run.ttl_ms, 120000);
@@ -100,7 +100,7 @@ START_TEST(tls_options_have_their_places)
 {
     ck_assert_int_eq(parse("--tls-ca ca --tls-cert=cert --tls-key key "
                            "--tls-sni sni --connect-timeout 2 name cmd"),
-                     CLI_GO_ON);
+                     CLI_CONTINUE);
     ck_assert_str_eq(common.tls.ca_file, "ca");
     ck_assert_str_eq(common.tls.cert_file, "cert");
     ck_assert_str_eq(common.tls.key_file, "key");
@@ -120,19 +120,19 @@ START_TEST(passwords_are_read_from_files)
     ck_assert_int_eq(write(fd, "hush\n", 5), 5);
     (void)close(fd);
     (void)snprintf(text, sizeof text, "--password-file %s name cmd", path);
-    ck_assert_int_eq(parse(text), CLI_GO_ON);
+    ck_assert_int_eq(parse(text), CLI_CONTINUE);
     ck_assert_str_eq(common.password, "hush");
     ck_assert_str_eq(common.tls.key_password, "");
     (void)snprintf(text, sizeof text, "--tls-key-password-file %s name cmd",
                    path);
-    ck_assert_int_eq(parse(text), CLI_GO_ON);
+    ck_assert_int_eq(parse(text), CLI_CONTINUE);
     (void)unlink(path);
     ck_assert_str_eq(common.password, "");
     ck_assert_str_eq(common.tls.key_password, "hush");
     cli_common_fini(&common);
     ck_assert_str_eq(common.tls.key_password, "");
     ck_assert_int_eq(parse("--tls-key-password-file /nonexistent name cmd"),
-                     CLI_TROUBLE);
+                     CLI_EXIT_ERROR);
     ck_assert_ptr_nonnull(strstr(line, "password file /nonexistent: No such"));
 }
 END_TEST
@@ -149,7 +149,7 @@ START_TEST(name_of_a_file_has_a_longest_length)
         (void)snprintf(text, sizeof text, "%s %0*d name cmd", options[_i], len,
                        0);
         rc = parse(text);
-        ck_assert_int_eq(rc, len == 255 ? CLI_GO_ON : CLI_TROUBLE);
+        ck_assert_int_eq(rc, len == 255 ? CLI_CONTINUE : CLI_EXIT_ERROR);
     }
     ck_assert_ptr_nonnull(strstr(line, options[_i]));
     ck_assert_ptr_nonnull(strstr(line, "1 to 255 bytes"));
@@ -158,7 +158,7 @@ END_TEST
 
 START_TEST(options_end_at_the_name)
 {
-    ck_assert_int_eq(parse("-n name cmd -n -w 5 --help -- -x"), CLI_GO_ON);
+    ck_assert_int_eq(parse("-n name cmd -n -w 5 --help -- -x"), CLI_CONTINUE);
     ck_assert_int_eq(run.wait_ms, 0);
     ck_assert_str_eq(run.argv[1], "-n");
     ck_assert_str_eq(run.argv[6], "-x");
@@ -182,7 +182,7 @@ START_TEST(dashes_part_options_name_and_command)
 {
     char **last;
 
-    ck_assert_int_eq(parse(commands[_i].text), CLI_GO_ON);
+    ck_assert_int_eq(parse(commands[_i].text), CLI_CONTINUE);
     ck_assert_str_eq(run.name, commands[_i].name);
     ck_assert_str_eq(run.argv[0], commands[_i].command);
     for (last = run.argv; last[1]; last++)
@@ -199,7 +199,7 @@ START_TEST(dash_c_is_run_by_a_shell)
                                         "name --command a|b"};
 
     (void)setenv("SHELL", "/bin/fancysh", 1);
-    ck_assert_int_eq(parse(texts[_i]), CLI_GO_ON);
+    ck_assert_int_eq(parse(texts[_i]), CLI_CONTINUE);
     ck_assert_str_eq(run.name, "name");
     ck_assert_str_eq(run.argv[0], "/bin/fancysh");
     ck_assert_str_eq(run.argv[1], "-c");
@@ -211,7 +211,7 @@ END_TEST
 START_TEST(without_shell_it_is_bin_sh)
 {
     (void)setenv("SHELL", "", 1);
-    ck_assert_int_eq(parse("-c x name"), CLI_GO_ON);
+    ck_assert_int_eq(parse("-c x name"), CLI_CONTINUE);
     ck_assert_str_eq(run.argv[0], "/bin/sh");
 }
 END_TEST
@@ -222,7 +222,7 @@ START_TEST(password_is_unreadable_in_argv)
 
     args = (struct cli_args){.next = argv, .command = &cli_run_command};
     cli_common_init(&common);
-    ck_assert_int_eq(cli_run_options_parse(&run, &args, &common), CLI_GO_ON);
+    ck_assert_int_eq(cli_run_options_parse(&run, &args, &common), CLI_CONTINUE);
     ck_assert_str_eq(common.urls[0], "rediss://u:secret@h?tls_key_password=pw");
     ck_assert_str_eq(argv[1], "rediss://u:******@h?tls_key_password=**");
     cli_common_fini(&common);
@@ -231,15 +231,15 @@ END_TEST
 
 START_TEST(grace_is_at_most_half_the_lease)
 {
-    ck_assert_int_eq(parse("-k 5 --ttl 30 n c"), CLI_GO_ON);
+    ck_assert_int_eq(parse("-k 5 --ttl 30 n c"), CLI_CONTINUE);
     ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 5000);
-    ck_assert_int_eq(parse("-k 20 --ttl 30 n c"), CLI_GO_ON);
+    ck_assert_int_eq(parse("-k 20 --ttl 30 n c"), CLI_CONTINUE);
     ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 15000);
     ck_assert_int_eq(cli_run_rules_of(&run).kill_after_ms, 20000);
-    ck_assert_int_eq(parse("-k 20 --lease 2 n c"), CLI_GO_ON);
+    ck_assert_int_eq(parse("-k 20 --lease 2 n c"), CLI_CONTINUE);
     ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 1000);
     ck_assert(cli_run_rules_of(&run).has_lease);
-    ck_assert_int_eq(parse("-k 0 n c"), CLI_GO_ON);
+    ck_assert_int_eq(parse("-k 0 n c"), CLI_CONTINUE);
     ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 0);
 }
 END_TEST
@@ -304,7 +304,7 @@ static const struct {
 
 START_TEST(mistake_is_told_in_one_line)
 {
-    ck_assert_int_eq(parse(refused[_i].text), CLI_TROUBLE);
+    ck_assert_int_eq(parse(refused[_i].text), CLI_EXIT_ERROR);
     ck_assert_msg(strstr(line, refused[_i].said), "%s: %s", refused[_i].text,
                   line);
     ck_assert_msg(strncmp(line, "holdfast: run: ", 15) == 0, "%s", line);
@@ -317,7 +317,7 @@ END_TEST
 /* Whoever reads the error must not be obeyed by its terminal. */
 START_TEST(line_holds_no_control_characters)
 {
-    ck_assert_int_eq(parse("-w \033[2J\a name cmd"), CLI_TROUBLE);
+    ck_assert_int_eq(parse("-w \033[2J\a name cmd"), CLI_EXIT_ERROR);
     for (const char *p = line; p[1]; p++)
         ck_assert_int_ge(*p, ' ');
 }

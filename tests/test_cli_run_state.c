@@ -292,7 +292,7 @@ START_TEST(loss_is_told_by_its_code_even_if_a_signal_came_too)
     begin();
     run_command();
     (void)happens(CLI_EV_SIGNAL, SIGTERM);
-    (void)happens(CLI_EV_LOST, HF_LOST_TAKEN);
+    (void)happens(CLI_EV_LOST, HF_REASON_TAKEN);
     (void)ends_by_signal(SIGTERM);
     (void)happens(CLI_EV_EMPTY, 0);
     (void)happens(CLI_EV_RELEASED, HF_LOST);
@@ -345,7 +345,7 @@ START_TEST(daemons_are_spared_by_an_end_in_order_alone)
     if (_i == 0)
         (void)happens(CLI_EV_SIGNAL, SIGTERM);
     if (_i == 2)
-        (void)happens(CLI_EV_LOST, HF_LOST_TAKEN);
+        (void)happens(CLI_EV_LOST, HF_REASON_TAKEN);
     (void)ends_by_signal(_i == 1 ? SIGKILL : SIGTERM);
     ck_assert_int_eq(run.is_all, _i > 0);
 }
@@ -434,7 +434,7 @@ static const struct {
     int number, code;
 } keeps[] = {{CLI_EV_TIME, 0, HF_OK},
              {CLI_EV_SIGNAL, SIGTERM, HF_OK},
-             {CLI_EV_LOST, HF_LOST_TAKEN, HF_LOST}};
+             {CLI_EV_LOST, HF_REASON_TAKEN, HF_LOST}};
 
 START_TEST(lock_is_kept_at_least_so_long)
 {
@@ -498,7 +498,7 @@ START_TEST(command_without_renewals_is_killed_at_the_safe_moment)
     now_ms++;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
                       CLI_DO_STOP | CLI_DO_TELL_LOST);
-    ck_assert_int_eq(run.reason, HF_LOST_UNREACHABLE);
+    ck_assert_int_eq(run.reason, HF_REASON_UNREACHABLE);
     ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms);
     now_ms = safe_until_ms;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_KILL);
@@ -528,14 +528,14 @@ START_TEST(lease_ends_for_its_own_reason)
     now_ms = safe_until_ms - GRACE;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
                       CLI_DO_STOP | CLI_DO_TELL_LOST);
-    ck_assert_int_eq(run.reason, HF_LOST_LEASE_ENDED);
+    ck_assert_int_eq(run.reason, HF_REASON_LEASE_ENDED);
 }
 END_TEST
 
 /* The server has let go already: a moment to tidy up, and no more. */
 START_TEST(deleted_or_taken_is_term_then_kill)
 {
-    static const enum hf_lost reasons[] = {HF_LOST_DELETED, HF_LOST_TAKEN};
+    static const enum hf_lost reasons[] = {HF_REASON_DELETED, HF_REASON_TAKEN};
 
     begin();
     run_command();
@@ -555,7 +555,7 @@ END_TEST
 START_TEST(overdue_hold_kills_the_command)
 {
     static const enum hf_lost reasons[] = {
-        HF_LOST_UNREACHABLE, HF_LOST_SUSPENDED, HF_LOST_LEASE_ENDED};
+        HF_REASON_UNREACHABLE, HF_REASON_SUSPENDED, HF_REASON_LEASE_ENDED};
 
     begin();
     run_command();
@@ -592,11 +592,11 @@ static const struct {
     {CLI_EV_SIGNAL, SIGCONT},
     {CLI_EV_TIME, 0},
     {CLI_EV_RENEWED, 0},
-    {CLI_EV_LOST, HF_LOST_UNREACHABLE},
-    {CLI_EV_LOST, HF_LOST_SUSPENDED},
-    {CLI_EV_LOST, HF_LOST_LEASE_ENDED},
-    {CLI_EV_LOST, HF_LOST_DELETED},
-    {CLI_EV_LOST, HF_LOST_TAKEN},
+    {CLI_EV_LOST, HF_REASON_UNREACHABLE},
+    {CLI_EV_LOST, HF_REASON_SUSPENDED},
+    {CLI_EV_LOST, HF_REASON_LEASE_ENDED},
+    {CLI_EV_LOST, HF_REASON_DELETED},
+    {CLI_EV_LOST, HF_REASON_TAKEN},
     {CLI_EV_OVERDUE, 0},
     {CLI_EV_UNGUARDED, 0},
     {CLI_EV_ENDED, CLI_SIGNAL + SIGKILL},
@@ -614,7 +614,7 @@ START_TEST(reason_after_a_stop_is_the_stop)
         now_ms = safe_until_ms + late_ms;
         (void)happens(first_after_a_stop[_i].kind, first_after_a_stop[_i].number);
         ck_assert(run.is_lost);
-        ck_assert_int_eq(run.reason, HF_LOST_SUSPENDED);
+        ck_assert_int_eq(run.reason, HF_REASON_SUSPENDED);
     }
     rules.has_lease = false;
 }
@@ -628,7 +628,7 @@ START_TEST(stop_until_the_stop_signal_is_the_reason)
     cli_run_beat(&run, now_ms + TTL / 16);
     now_ms = safe_until_ms - GRACE + _i;
     ck_assert(happens(CLI_EV_SIGNAL, SIGCONT) & CLI_DO_STOP);
-    ck_assert_int_eq(run.reason, HF_LOST_SUSPENDED);
+    ck_assert_int_eq(run.reason, HF_REASON_SUSPENDED);
 }
 END_TEST
 
@@ -645,7 +645,7 @@ START_TEST(short_delays_are_not_the_reason)
         now_ms += (int)dice(TTL / 12 / 4);
         (void)happens(CLI_EV_TIME, 0);
     }
-    ck_assert_int_eq(run.reason, HF_LOST_UNREACHABLE);
+    ck_assert_int_eq(run.reason, HF_REASON_UNREACHABLE);
 }
 END_TEST
 
@@ -661,7 +661,7 @@ START_TEST(stop_before_a_renewal_is_forgotten)
     cli_run_beat(&run, HF_NEVER);
     now_ms = cli_run_next_ms(&run);
     (void)happens(CLI_EV_TIME, 0);
-    ck_assert_int_eq(run.reason, HF_LOST_UNREACHABLE);
+    ck_assert_int_eq(run.reason, HF_REASON_UNREACHABLE);
 }
 END_TEST
 
@@ -675,7 +675,7 @@ START_TEST(guardian_that_kills_before_the_safe_moment_had_no_news_of_us)
     now_ms = safe_until_ms;
     safe_until_ms += TTL / 3;
     ck_assert(happens(CLI_EV_OVERDUE, 0) & CLI_DO_TELL_LOST);
-    ck_assert_int_eq(run.reason, HF_LOST_SUSPENDED);
+    ck_assert_int_eq(run.reason, HF_REASON_SUSPENDED);
     (void)ends_by_signal(SIGKILL);
     (void)happens(CLI_EV_EMPTY, 0);
     (void)happens(CLI_EV_RELEASED, HF_OK);
@@ -728,7 +728,7 @@ START_TEST(warned_command_goes_on_and_ends_with_122)
 {
     begin_with(CLI_LOST_WARN, 0);
     run_command();
-    ck_assert_uint_eq(happens(CLI_EV_LOST, HF_LOST_DELETED), CLI_DO_TELL_LOST);
+    ck_assert_uint_eq(happens(CLI_EV_LOST, HF_REASON_DELETED), CLI_DO_TELL_LOST);
     ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
     ck_assert_uint_eq(happens(CLI_EV_ENDED, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_LOST);
@@ -742,7 +742,7 @@ START_TEST(ignored_loss_leaves_the_code_alone)
     run_command();
     now_ms = safe_until_ms;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_TELL_LOST);
-    ck_assert_uint_eq(happens(CLI_EV_LOST, HF_LOST_UNREACHABLE), 0);
+    ck_assert_uint_eq(happens(CLI_EV_LOST, HF_REASON_UNREACHABLE), 0);
     (void)happens(CLI_EV_ENDED, 3);
     (void)happens(CLI_EV_RELEASED, HF_LOST);
     leaves_with(3);
@@ -774,7 +774,7 @@ START_TEST(loss_weighs_more_than_max_hold)
     run_command();
     now_ms += 10000;
     (void)happens(CLI_EV_TIME, 0);
-    ck_assert(happens(CLI_EV_LOST, HF_LOST_DELETED) & CLI_DO_TELL_LOST);
+    ck_assert(happens(CLI_EV_LOST, HF_REASON_DELETED) & CLI_DO_TELL_LOST);
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + GRACE);
     (void)happens(CLI_EV_ENDED, 0);
     (void)happens(CLI_EV_EMPTY, 0);
@@ -858,7 +858,7 @@ static void happen_by_chance(void)
     } else if (which == 3 && dice(8) == 0 && world.is_alive) {
         if (world.gone_ms == INT64_MAX / 2)
             world.gone_ms = now_ms;
-        judge(happens(CLI_EV_LOST, HF_LOST_TAKEN));
+        judge(happens(CLI_EV_LOST, HF_REASON_TAKEN));
     } else if (which == 4 && dice(4) == 0) {
         int signal = signals[dice(4)];
 

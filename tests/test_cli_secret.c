@@ -61,7 +61,7 @@ START_TEST(first_line_is_the_password)
     write_file(files[_i].bytes, files[_i].len);
     rc = cli_secret_read(got, path, &file);
     (void)unlink(path);
-    ck_assert_int_eq(rc, files[_i].password ? CLI_GO_ON : CLI_TROUBLE);
+    ck_assert_int_eq(rc, files[_i].password ? CLI_CONTINUE : CLI_EXIT_ERROR);
     if (files[_i].password)
         ck_assert_str_eq(got, files[_i].password);
 }
@@ -79,8 +79,8 @@ START_TEST(line_has_a_longest_length)
     write_file(text, len);
     rc = cli_secret_read(got, path, &file);
     (void)unlink(path);
-    ck_assert_int_eq(rc, len < CLI_SECRET_MAX ? CLI_GO_ON : CLI_TROUBLE);
-    if (rc == CLI_GO_ON)
+    ck_assert_int_eq(rc, len < CLI_SECRET_MAX ? CLI_CONTINUE : CLI_EXIT_ERROR);
+    if (rc == CLI_CONTINUE)
         ck_assert_uint_eq(strlen(got), len);
 }
 END_TEST
@@ -91,8 +91,8 @@ START_TEST(what_cannot_be_read_is_refused)
 
     mute();
     ck_assert_int_eq(cli_secret_read(got, "/nonexistent/file", &file),
-                     CLI_TROUBLE);
-    ck_assert_int_eq(cli_secret_read(got, "/", &file), CLI_TROUBLE);
+                     CLI_EXIT_ERROR);
+    ck_assert_int_eq(cli_secret_read(got, "/", &file), CLI_EXIT_ERROR);
 }
 END_TEST
 
@@ -109,7 +109,7 @@ START_TEST(pipe_is_read_to_the_end_of_its_line)
             (void)!write(fd[1], p, 1);
         _exit(0);
     }
-    ck_assert_int_eq(cli_secret_read(got, name, &file), CLI_GO_ON);
+    ck_assert_int_eq(cli_secret_read(got, name, &file), CLI_CONTINUE);
     ck_assert(!file.is_open);
     ck_assert_str_eq(got, "secret");
 }
@@ -141,7 +141,7 @@ START_TEST(pipe_without_a_writer_is_refused_in_time)
     int64_t begun_ms = now_ms();
 
     mute();
-    ck_assert_int_eq(cli_secret_read(got, name, &file), CLI_TROUBLE);
+    ck_assert_int_eq(cli_secret_read(got, name, &file), CLI_EXIT_ERROR);
     ck_assert_int_ge(now_ms() - begun_ms, 4900);
     ck_assert_int_le(now_ms() - begun_ms, 15000);
     (void)unlink(name);
@@ -164,7 +164,7 @@ START_TEST(writer_may_come_late)
         (void)!write(fd, "ret\n", 4);
         _exit(0);
     }
-    ck_assert_int_eq(cli_secret_read(got, name, &file), CLI_GO_ON);
+    ck_assert_int_eq(cli_secret_read(got, name, &file), CLI_CONTINUE);
     ck_assert_str_eq(got, "secret");
     (void)unlink(name);
 }
@@ -187,7 +187,7 @@ START_TEST(writer_may_end_without_a_line)
     (void)close(own);
     rc = cli_secret_read(got, name, &file);
     (void)unlink(name);
-    ck_assert_int_eq(rc, CLI_GO_ON);
+    ck_assert_int_eq(rc, CLI_CONTINUE);
     ck_assert_str_eq(got, "secret");
 }
 END_TEST
@@ -218,7 +218,7 @@ START_TEST(unsafe_file_is_noted)
         ck_assert_int_eq(chown(path, owned[_i].owner, (gid_t)-1), 0);
     rc = cli_secret_read(got, path, &file);
     (void)unlink(path);
-    ck_assert_int_eq(rc, CLI_GO_ON);
+    ck_assert_int_eq(rc, CLI_CONTINUE);
     ck_assert_int_eq(file.is_open, owned[_i].is_open);
 }
 END_TEST

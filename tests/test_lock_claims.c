@@ -26,7 +26,7 @@ static int64_t end_of(int64_t since_ms, int64_t lease_ms)
 
 static void ask(struct hf_claims *l, int64_t ms, int64_t lease_ms)
 {
-    hf_claims_ask(l, CLAIM_BY_CALL, START + ms, lease_ms);
+    hf_claims_add(l, CLAIM_BY_CALL, START + ms, lease_ms);
 }
 
 static void answer(struct hf_claims *l, int64_t ms, uint64_t stream)
@@ -45,7 +45,7 @@ static void end_unknown(struct hf_claims *l, uint64_t stream)
 
 static void renewal(struct hf_claims *l, int64_t ms)
 {
-    hf_claims_ask(l, CLAIM_BY_RENEWAL, START + ms, WATCHDOG);
+    hf_claims_add(l, CLAIM_BY_RENEWAL, START + ms, WATCHDOG);
 }
 
 static void renewed(struct hf_claims *l, int64_t ms, uint64_t stream)

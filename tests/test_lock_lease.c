@@ -26,7 +26,7 @@ static void grant(struct hf_lease *h, int64_t count, int64_t sent_ms,
 {
     struct hf_sending how = sent(sent_ms);
 
-    hf_lease_ask(h, sent_ms, lease_ms);
+    hf_lease_sent(h, sent_ms, lease_ms);
     hf_lease_granted(h, count, &how, is_renewed, spread);
 }
 
@@ -255,7 +255,7 @@ START_TEST(lease_2_a_failed_renewal_is_tried_again_a_tick_later_until_it_is_lost
     }
     ck_assert_int_ge(tries, (WATCHDOG - THIRD) / (TICK + 1));
     ck_assert_int_eq(now, SAFE);
-    ck_assert_int_eq(h.reason, HF_LOST_UNREACHABLE);
+    ck_assert_int_eq(h.reason, HF_REASON_UNREACHABLE);
 }
 END_TEST
 
@@ -306,18 +306,18 @@ START_TEST(renewal_that_was_not_sent_in_time_is_our_fault)
 
     hf_lease_note_sleep(&h, SAFE + _i);
     ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_TELL_LOST);
-    ck_assert_int_eq(h.reason, HF_LOST_SUSPENDED);
+    ck_assert_int_eq(h.reason, HF_REASON_SUSPENDED);
     h = renewed_hold();
     ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
     hf_lease_note_sleep(&h, SAFE + _i);
     ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_TELL_LOST);
-    ck_assert_int_eq(h.reason, HF_LOST_UNREACHABLE);
+    ck_assert_int_eq(h.reason, HF_REASON_UNREACHABLE);
     h = renewed_hold();
     ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
     hf_lease_retry(&h, SAFE - 2 * (WATCHDOG / 3 / 16), NULL);
     hf_lease_note_sleep(&h, SAFE + _i);
     ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_TELL_LOST);
-    ck_assert_int_eq(h.reason, HF_LOST_UNREACHABLE);
+    ck_assert_int_eq(h.reason, HF_REASON_UNREACHABLE);
 }
 END_TEST
 
@@ -330,14 +330,14 @@ static const struct {
     enum hf_lost reason;
 } ends[] = {
     {true, -1, LEASE_DO_RENEW, 0},
-    {true, 0, LEASE_DO_TELL_LOST, HF_LOST_UNREACHABLE},
-    {true, DRIFT + 50, LEASE_DO_TELL_LOST, HF_LOST_UNREACHABLE},
-    {true, DRIFT + 51, LEASE_DO_TELL_LOST, HF_LOST_SUSPENDED},
-    {true, 86400000, LEASE_DO_TELL_LOST, HF_LOST_SUSPENDED},
+    {true, 0, LEASE_DO_TELL_LOST, HF_REASON_UNREACHABLE},
+    {true, DRIFT + 50, LEASE_DO_TELL_LOST, HF_REASON_UNREACHABLE},
+    {true, DRIFT + 51, LEASE_DO_TELL_LOST, HF_REASON_SUSPENDED},
+    {true, 86400000, LEASE_DO_TELL_LOST, HF_REASON_SUSPENDED},
     {false, -1, LEASE_DO_NOTHING, 0},
-    {false, 0, LEASE_DO_TELL_LOST, HF_LOST_LEASE_ENDED},
-    {false, DRIFT + 50, LEASE_DO_TELL_LOST, HF_LOST_LEASE_ENDED},
-    {false, DRIFT + 51, LEASE_DO_TELL_LOST, HF_LOST_SUSPENDED},
+    {false, 0, LEASE_DO_TELL_LOST, HF_REASON_LEASE_ENDED},
+    {false, DRIFT + 50, LEASE_DO_TELL_LOST, HF_REASON_LEASE_ENDED},
+    {false, DRIFT + 51, LEASE_DO_TELL_LOST, HF_REASON_SUSPENDED},
 };
 
 START_TEST(the_passed_safe_moment_is_lost_with_the_reason)
@@ -374,7 +374,7 @@ START_TEST(max_hold_ends_a_hold_that_is_still_safe)
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 15000);
     ck_assert_int_eq(hf_lease_due(&h, START + 14999), LEASE_DO_NOTHING);
     ck_assert_int_eq(hf_lease_due(&h, START + 15000), LEASE_DO_TELL_LOST);
-    ck_assert_int_eq(h.reason, HF_LOST_MAX_HOLD);
+    ck_assert_int_eq(h.reason, HF_REASON_MAX_HOLD);
 }
 END_TEST
 
@@ -382,10 +382,10 @@ static const struct {
     enum hf_lost reason;
     bool may_remain;
 } losses[] = {
-    {HF_LOST_DELETED, false},   {HF_LOST_TAKEN, false},
-    {HF_LOST_UNREACHABLE, true}, {HF_LOST_SUSPENDED, true},
-    {HF_LOST_LEASE_ENDED, true}, {HF_LOST_MAX_HOLD, true},
-    {HF_LOST_CLOSED, true},
+    {HF_REASON_DELETED, false},   {HF_REASON_TAKEN, false},
+    {HF_REASON_UNREACHABLE, true}, {HF_REASON_SUSPENDED, true},
+    {HF_REASON_LEASE_ENDED, true}, {HF_REASON_MAX_HOLD, true},
+    {HF_REASON_CLOSED, true},
 };
 
 START_TEST(a_lost_hold_is_never_safe_whatever_the_reason)
@@ -418,7 +418,7 @@ START_TEST(lease_4_lost_is_for_good_and_told_once)
     grant(&h, 2, START + 10, WATCHDOG, true, 0);
     renewed_at(&h, START + 20);
     retry_at(&h, START + 30);
-    hf_lease_ask(&h, START + 40, 100);
+    hf_lease_sent(&h, START + 40, 100);
     hf_lease_refused(&h);
     ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_NOTHING);
     ck_assert_int_eq(hf_lease_due(&h, 2 * SAFE), LEASE_DO_NOTHING);
@@ -544,7 +544,7 @@ START_TEST(lease_7_a_doubted_answer_does_not_prove_that_the_new_master_had_the_h
     ck_assert_int_eq(hf_lease_proved_ms(&h), START + THIRD);
     ck_assert(hf_lease_switched(&h, true));
     ck_assert_int_eq(hf_lease_proved_ms(&h), START);
-    ck_assert(hf_lease_lose(&h, HF_LOST_DELETED));
+    ck_assert(hf_lease_lose(&h, HF_REASON_DELETED));
     ck_assert_int_eq(hf_lease_had_until_ms(&h), START);
 }
 END_TEST
@@ -557,7 +557,7 @@ START_TEST(lease_7_the_answer_of_the_new_master_is_a_proof_again)
     hf_lease_rush(&h, START + 5);
     ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_RENEW);
     renewed_at(&h, START + 5);
-    ck_assert(hf_lease_lose(&h, HF_LOST_DELETED));
+    ck_assert(hf_lease_lose(&h, HF_REASON_DELETED));
     ck_assert_int_eq(hf_lease_had_until_ms(&h), START + 5);
 }
 END_TEST
@@ -674,7 +674,7 @@ static void something_happens(struct life *l)
         break;
     case 3:
         if (dice(40) == 0)
-            note_loss(l, hf_lease_lose(&l->h, HF_LOST_DELETED +
+            note_loss(l, hf_lease_lose(&l->h, HF_REASON_DELETED +
                                                  (enum hf_lost)dice(7)));
         break;
     case 4:
@@ -716,7 +716,7 @@ START_TEST(lease_2_while_a_shorter_lease_may_be_in_force_renewals_are_closer)
     struct hf_sending how = {.sent_ms = HF_NEVER, .stream = 2};
     int64_t now = START + 300;
 
-    hf_lease_ask(&h, now, 600);
+    hf_lease_sent(&h, now, 600);
     ck_assert_int_eq(hf_lease_next_ms(&h), now + 200);
     hf_lease_unknown(&h, &how);
     for (int i = 0; i < 100; i++) {
@@ -735,9 +735,9 @@ START_TEST(a_shorter_lease_of_a_reentry_is_the_reason_of_the_loss)
 {
     struct hf_lease h = renewed_hold();
 
-    hf_lease_ask(&h, START + 10, 600);
+    hf_lease_sent(&h, START + 10, 600);
     ck_assert_int_eq(hf_lease_due(&h, START + 10 + 600 - 8), LEASE_DO_TELL_LOST);
-    ck_assert_int_eq(h.reason, HF_LOST_LEASE_ENDED);
+    ck_assert_int_eq(h.reason, HF_REASON_LEASE_ENDED);
 }
 END_TEST
 

@@ -306,14 +306,14 @@ START_TEST(callers_drive_for_each_other)
     setup_with(_i & 1);
     if (_i & 2) {
         lock();
-        hf_loop_attend(loop);
+        hf_loop_retain_driver(loop);
         unlock();
     }
     start_callers(threads, call_often);
     join_callers(threads);
     if (_i & 2) {
         lock();
-        hf_loop_unattend(loop);
+        hf_loop_release_driver(loop);
         unlock();
     }
     ck_assert_uint_eq(loop->wheel.count, 0);
@@ -418,9 +418,9 @@ START_TEST(what_threads_do_is_counted)
     pthread_t thread;
 
     setup();
-    hf_loop_stats(loop, &before);
+    hf_loop_get_stats(loop, &before);
     hf_loop_dispatch(loop, 0);
-    hf_loop_stats(loop, &after);
+    hf_loop_get_stats(loop, &after);
     ck_assert_uint_eq(after.turns - before.turns, 1);
     ck_assert_uint_eq(after.waits, before.waits);
     ck_assert_uint_eq(after.sleeps + after.seats_passed, 0);
@@ -430,7 +430,7 @@ START_TEST(what_threads_do_is_counted)
     wake_sleeper();
     unlock();
     (void)pthread_join(thread, NULL);
-    hf_loop_stats(loop, &after);
+    hf_loop_get_stats(loop, &after);
     ck_assert_uint_ge(after.waits - before.waits, 1);
     ck_assert_uint_ge(after.wakeups - before.wakeups, 1);
     teardown();
@@ -449,7 +449,7 @@ START_TEST(seats_and_sleeps_are_counted)
         hf_waiter_init(&ring_of_waiters[i], loop);
     start_callers(threads, pass_token);
     join_callers(threads);
-    hf_loop_stats(loop, &stats);
+    hf_loop_get_stats(loop, &stats);
     ck_assert_uint_gt(stats.sleeps, 0);
     ck_assert_uint_gt(stats.seats_passed, 0);
     ck_assert_uint_ge(stats.turns, stats.waits);

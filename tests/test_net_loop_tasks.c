@@ -94,7 +94,7 @@ START_TEST(slow_task_does_not_keep_the_seat)
     setup_with(_i);
     if (_i) {
         lock();
-        hf_loop_attend(loop);
+        hf_loop_retain_driver(loop);
         unlock();
     } else {
         (void)pthread_create(&dispatcher, NULL, dispatch_until_told, NULL);
@@ -109,7 +109,7 @@ START_TEST(slow_task_does_not_keep_the_seat)
     (void)sem_post(&may_end);
     if (_i) {
         lock();
-        hf_loop_unattend(loop);
+        hf_loop_release_driver(loop);
         hf_loop_finish_tasks(loop);
         unlock();
     } else {
@@ -399,7 +399,7 @@ START_TEST(nothing_happens_while_quiesced)
     }
     lock();
     if (_i > 0)
-        hf_loop_attend(loop);
+        hf_loop_retain_driver(loop);
     hf_loop_quiesce(loop);
     set(&a, 0);
     unlock();
@@ -418,7 +418,7 @@ START_TEST(nothing_happens_while_quiesced)
     ck_assert_str_eq(story, "t");
     lock();
     if (_i > 0)
-        hf_loop_unattend(loop);
+        hf_loop_release_driver(loop);
     unlock();
     teardown();
 }

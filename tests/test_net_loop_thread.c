@@ -20,9 +20,9 @@ START_TEST(without_a_thread_nothing_happens_by_itself)
 
     setup();
     lock();
-    hf_loop_attend(loop);
+    hf_loop_retain_driver(loop);
     set(&a, 0);
-    hf_loop_unattend(loop);
+    hf_loop_release_driver(loop);
     unlock();
     local_rest_us(3000);
     ck_assert_uint_eq(a.fired, 0);
@@ -43,7 +43,7 @@ START_TEST(background_thread_does_what_no_caller_does)
         wait_ms(1);
     lock();
     if (_i & 2)
-        hf_loop_attend(loop);
+        hf_loop_retain_driver(loop);
     if (_i & 4)
         post(&j, 'j');
     else
@@ -53,7 +53,7 @@ START_TEST(background_thread_does_what_no_caller_does)
     ck_assert_str_eq(story, _i & 4 ? "j" : "t");
     lock();
     if (_i & 2)
-        hf_loop_unattend(loop);
+        hf_loop_release_driver(loop);
     unlock();
     teardown();
 }
@@ -153,12 +153,12 @@ START_TEST(loop_may_be_freed_in_any_state_of_its_thread)
             wait_ms(0);
         lock();
         if (i & 2)
-            hf_loop_attend(loop);
+            hf_loop_retain_driver(loop);
         if (i & 4)
             post(&j, 'j');
         hf_loop_finish_tasks(loop);
         if (i & 2)
-            hf_loop_unattend(loop);
+            hf_loop_release_driver(loop);
         unlock();
         if (i & 8)
             await(driver_sleeps);
@@ -334,15 +334,15 @@ static int use_the_parents_loop(struct pair *pair)
     hf_loop_arm(loop, &timer, 0);
     hf_loop_disarm(loop, &timer);
     hf_waiter_init(&w, loop);
-    hf_loop_attend(loop);
-    hf_loop_unattend(loop);
+    hf_loop_retain_driver(loop);
+    hf_loop_release_driver(loop);
     hf_loop_quiesce(loop);
     hf_loop_resume(loop);
     hf_loop_finish_tasks(loop);
     hf_loop_wait(&w);
     hf_waiter_wake(&w);
     hf_loop_unlock(loop);
-    hf_loop_stats(loop, &stats);
+    hf_loop_get_stats(loop, &stats);
     if (stats.turns != 0)
         return 3;
     (void)hf_loop_fd(loop);

@@ -186,7 +186,7 @@ static struct hf_link_stats stats_of(const struct pair *p)
     struct hf_link_stats stats;
 
     hf_loop_lock(loop);
-    hf_link_stats(p->link, &stats);
+    hf_link_get_stats(p->link, &stats);
     hf_loop_unlock(loop);
     return stats;
 }

@@ -483,7 +483,7 @@ static void ck_assert_no_losses(void)
     struct hf_link_stats stats;
 
     lock();
-    hf_link_stats(link_, &stats);
+    hf_link_get_stats(link_, &stats);
     unlock();
     ck_assert_uint_eq(stats.losses, 0);
 }

@@ -225,7 +225,7 @@ START_TEST(great_one_is_not_passed_by_small_ones)
     hf_loop_dispatch(loop, 5);
     hf_loop_lock(loop);
     ck_assert_str_eq(story, "");
-    hf_link_stats(link_, &stats);
+    hf_link_get_stats(link_, &stats);
     ck_assert_uint_eq(stats.queued, 1);
     peer_go(peer);
     drive_until_story(" b c d a= b= c= d=");
@@ -519,7 +519,7 @@ static bool was_connected(void)
 {
     struct hf_link_stats stats;
 
-    hf_link_stats(link_, &stats);
+    hf_link_get_stats(link_, &stats);
     return stats.connects > 0;
 }
 

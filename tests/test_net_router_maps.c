@@ -396,7 +396,7 @@ static void listen_at(struct listener *l, int slot, bool is_sharded)
                                                .on_change = on_change,
                                                .is_sharded = is_sharded};
     lock();
-    rc = hf_router_listen(router, &l->subscription, (uint16_t)slot);
+    rc = hf_router_subscribe(router, &l->subscription, (uint16_t)slot);
     unlock();
     ck_assert_int_eq(rc, HF_OK);
 }
@@ -419,7 +419,7 @@ static void drive_until_live(const struct listener *l, int n)
 static void unlisten(struct listener *l)
 {
     lock();
-    hf_router_unlisten(&l->subscription);
+    hf_router_unsubscribe(&l->subscription);
     unlock();
 }
 

@@ -13,14 +13,14 @@ enum cli_exit {
     CLI_NOT_ACQUIRED = 75,      /* EX_TEMPFAIL of sysexits.h; -E changes it */
     CLI_LOST = 122,             /* renew, release: it is not held any more */
     CLI_MAX_HOLD = 124,         /* as timeout(1) */
-    CLI_TROUBLE = 125,          /* as timeout(1), env(1) and nohup(1), and so */
+    CLI_EXIT_ERROR = 125,          /* as timeout(1), env(1) and nohup(1), and so */
     CLI_NOT_EXECUTABLE = 126,   /* are these */
     CLI_NOT_FOUND = 127,
     CLI_SIGNAL = 128            /* + number */
 };
 
 /* Returned in place of an exit code: nothing ends the program yet. */
-#define CLI_GO_ON (-1)
+#define CLI_CONTINUE (-1)
 
 struct cli_command {
     const char *name;

@@ -52,7 +52,7 @@ static int note_file(struct cli_common *common, const char *path)
     if (!common->password_file)
         return cli_fail("out of memory");
     common->password_file->path = path;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static void free_file(struct cli_password_file *file)
@@ -85,19 +85,19 @@ static int take_url(struct cli_common *common, const struct cli_args *args,
         return cli_fail("out of memory");
     common->urls_count++;
     cli_secret_hide(value);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int set_flag(bool *flag)
 {
     *flag = true;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int set_text(const char **text, const char *value)
 {
     *text = value;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* Refuses a value that the library has no room for, or would take for not
@@ -108,7 +108,7 @@ static int take_tls(const struct cli_args *args, const char *option,
     if (!*value || strlen(value) >= room)
         return cli_usage(args, "%s has 1 to %zu bytes", option, room - 1);
     (void)strcpy(dst, value);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* Notes an unsafe file. cli_common_begin reports it, when -q is known. */
@@ -120,7 +120,7 @@ static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
 
     if (file.is_open)
         common->open_file = path;
-    if (rc == CLI_GO_ON && dst == common->password && file.is_regular)
+    if (rc == CLI_CONTINUE && dst == common->password && file.is_regular)
         rc = note_file(common, path);
     return rc;
 }
@@ -145,7 +145,7 @@ static int take_key_password(struct cli_common *common, const struct cli_args *a
     char *dst = common->tls.key_password, text[CLI_SECRET_MAX] = "";
     int rc = take_secret(common, text, path);
 
-    if (rc == CLI_GO_ON && text[0] != '\0')
+    if (rc == CLI_CONTINUE && text[0] != '\0')
         rc = take_tls(args, "--tls-key-password-file", text, dst,
                       sizeof common->tls.key_password);
     explicit_bzero(text, sizeof text);
@@ -158,7 +158,7 @@ static int take_map(struct cli_common *common, const struct cli_args *args,
     const char *why = hf_address_map_add(
         &common->map, (struct hf_text){entry, strlen(entry)});
 
-    return why ? cli_usage(args, "--map %s: %s", entry, why) : CLI_GO_ON;
+    return why ? cli_usage(args, "--map %s: %s", entry, why) : CLI_CONTINUE;
 }
 
 int cli_common_take(struct cli_common *common, const struct cli_args *args,
@@ -203,7 +203,7 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
     case CLI_OPT_HELP:
         return args->print_help(args->command);
     default: /* CLI_BAD, which has been reported */
-        return CLI_TROUBLE;
+        return CLI_EXIT_ERROR;
     }
 }
 
@@ -211,7 +211,7 @@ int cli_common_one_server(const struct cli_common *common,
                           const struct cli_args *args)
 {
     return common->urls_count <= 1
-               ? CLI_GO_ON
+               ? CLI_CONTINUE
                : cli_usage(args, "several -u options need --quorum, an option of run "
                                  "and elect");
 }
@@ -228,7 +228,7 @@ int cli_common_parse(struct cli_common *common, struct cli_args *args,
 
         rc = is_own ? take(ctx, args, id, value)
                     : cli_common_take(common, args, id, value);
-        if (rc != CLI_GO_ON)
+        if (rc != CLI_CONTINUE)
             return rc;
     }
     return cli_common_one_server(common, args);
@@ -243,7 +243,7 @@ static int take_word(void *ctx, const struct cli_args *args, int id,
     (void)args;
     (void)id;
     *(*next)++ = value;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 int cli_common_words(struct cli_common *common, struct cli_args *args,
@@ -302,17 +302,17 @@ static int add_option(struct cli_common *common, size_t index, const char *name,
                       value);
     free_url(common->urls[index]);
     common->urls[index] = url;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int add_options(struct cli_common *common, size_t index)
 {
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
 
     if (common->sentinel_password[0])
         rc = add_option(common, index, "sentinel_password",
                         common->sentinel_password);
-    for (const char *p = common->map.text; *p && rc == CLI_GO_ON;
+    for (const char *p = common->map.text; *p && rc == CLI_CONTINUE;
          p += strlen(p) + 1)
         rc = add_option(common, index, "map", p);
     return rc;
@@ -321,13 +321,13 @@ static int add_options(struct cli_common *common, size_t index)
 /* The library takes these only from the URL. */
 static int complete_urls(struct cli_common *common)
 {
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
 
     if (!common->sentinel_password[0] && !common->map.text[0])
         return rc;
     if (common->urls_count == 0)
         common->urls_count = 1; /* the environment's */
-    for (size_t i = 0; rc == CLI_GO_ON && i < common->urls_count; i++)
+    for (size_t i = 0; rc == CLI_CONTINUE && i < common->urls_count; i++)
         rc = add_options(common, i);
     return rc;
 }
@@ -336,7 +336,7 @@ int cli_common_begin(struct cli_common *common)
 {
     cli_report_level(common->is_quiet, common->is_verbose);
     if (common->open_file)
-        cli_note("other users can read or change the password file %s: use chmod 600, "
+        cli_warn("other users can read or change the password file %s: use chmod 600, "
                  "and make this user or root its owner", common->open_file);
     return complete_urls(common);
 }
@@ -350,7 +350,7 @@ static int set_login(struct hf_url *url, const struct cli_common *common)
     struct hf_error err = {0};
     hf_status rc = hf_url_set_login(url, common->user, password, &err);
 
-    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_CONTINUE;
 }
 
 int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
@@ -377,7 +377,7 @@ int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
 void cli_common_warn(bool is_unverified)
 {
     if (is_unverified)
-        cli_note("the server's certificate is not checked (tls_verify=no): an attacker "
+        cli_warn("the server's certificate is not checked (tls_verify=no): an attacker "
                  "between client and server can read and change everything");
 }
 
@@ -430,7 +430,7 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
         cli_common_warn(url_facts(options->url).is_unverified);
     rc = hf_client_new(out, options, &err);
     if (rc == HF_OK)
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     if (number > 0 && err.text[0]) {
         struct hf_error said = err;
 
@@ -477,5 +477,5 @@ int cli_lock_open(struct hf_lock **out, struct hf_client *client,
         rc = hf_lock_connect(*out, &err);
         hf_loop_dispatch(hf_client_loop(client), 0); /* log lines come first */
     }
-    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_CONTINUE;
 }

@@ -77,9 +77,9 @@ extern const struct cli_option cli_common_options[];
     "  -h, --help           show this help\n"
 
 /* cli_common_init - the defaults. cli_common_fini - wipes what is secret.
- * cli_common_take - one option; CLI_GO_ON or the exit code (0 after --help).
+ * cli_common_take - one option; CLI_CONTINUE or the exit code (0 after --help).
  * cli_common_parse - takes the rest of the command line. `take` gets words and
- *   the options of `own` (NULL: none). CLI_GO_ON, or the exit code.
+ *   the options of `own` (NULL: none). CLI_CONTINUE, or the exit code.
  * cli_common_one_server - is no more than one given? Asked by the former.
  * cli_common_words - the same, for a subcommand with words and without options
  *   of its own. *words ends in NULL and is lent until the program ends. */
@@ -97,7 +97,7 @@ int cli_common_words(struct cli_common *common, struct cli_args *args,
                      char ***words);
 
 /* cli_common_begin - once all options are known: sets how much is said, warns
- * of an unsafe password file, and completes the URLs. CLI_GO_ON, or CLI_TROUBLE
+ * of an unsafe password file, and completes the URLs. CLI_CONTINUE, or CLI_EXIT_ERROR
  * and reported. */
 int cli_common_begin(struct cli_common *common);
 
@@ -112,7 +112,7 @@ bool cli_common_is_cluster(const struct cli_common *common);
  *   sets a connect timeout. `seeds`: of a cluster or of sentinels; NULL: takes
  *   the URL of one server alone. *url and *seeds, which are all zeros before, are
  *   for hf_url_wipe and hf_seeds_wipe, also after a failure.
- *   CLI_GO_ON, or CLI_TROUBLE and reported. */
+ *   CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
 int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
                       const struct cli_common *common);
 
@@ -120,8 +120,8 @@ int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
 void cli_common_warn(bool is_unverified);
 
 /* cli_client_open - a client, not connected yet. `options`: filled by
- *   hf_client_options_init and then by the caller: loop, watchdog. CLI_GO_ON,
- *   or CLI_TROUBLE and reported; *out is set in both cases, NULL or for
+ *   hf_client_options_init and then by the caller: loop, watchdog. CLI_CONTINUE,
+ *   or CLI_EXIT_ERROR and reported; *out is set in both cases, NULL or for
  *   hf_client_free. */
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options);
@@ -136,7 +136,7 @@ int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
                        size_t index, struct hf_client_options *options);
 
 /* cli_lock_open - a handle on a name, whose server is connected; likewise, for
- *   hf_lock_free. With CLI_TROUBLE, NULL: there is no such lock; else its server
+ *   hf_lock_free. With CLI_EXIT_ERROR, NULL: there is no such lock; else its server
  *   could not be reached. */
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,
                   enum hf_lock_kind kind, const char *name);

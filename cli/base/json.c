@@ -70,7 +70,7 @@ int cli_json_print(struct cli_json *j)
     if (line)
         (void)fputs(line, stdout);
     cli_json_fini(j);
-    return line ? CLI_GO_ON : cli_fail("out of memory");
+    return line ? CLI_CONTINUE : cli_fail("out of memory");
 }
 
 static void put_key(struct cli_json *j, const char *key)

@@ -19,7 +19,7 @@ struct cli_json {
  * cli_json_end - "}" and a newline. Returns the line, j->len bytes long and
  *   with a NUL behind, lent until cli_json_fini. NULL: no memory.
  * cli_json_print - ends the line, prints it on standard output and frees it.
- *   CLI_GO_ON, or CLI_TROUBLE and reported. */
+ *   CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
 void cli_json_init(struct cli_json *j);
 const char *cli_json_end(struct cli_json *j);
 void cli_json_fini(struct cli_json *j);

@@ -14,7 +14,7 @@ static int take_kind(struct cli_kind_options *of, const struct cli_args *args,
         return cli_usage(args, "--shared, --exclusive, --fair, --value and --permits "
                                "cannot be combined");
     of->kind = kind;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int take_permits(struct cli_kind_options *of,
@@ -22,7 +22,7 @@ static int take_permits(struct cli_kind_options *of,
 {
     int rc = cli_take_number(args, "--permits", value, 1, INT_MAX, &of->permits);
 
-    return rc == CLI_GO_ON ? take_kind(of, args, HF_KIND_PERMIT) : rc;
+    return rc == CLI_CONTINUE ? take_kind(of, args, HF_KIND_PERMIT) : rc;
 }
 
 int cli_kind_take(struct cli_kind_options *of, const struct cli_args *args, int id,
@@ -41,19 +41,19 @@ int cli_kind_take(struct cli_kind_options *of, const struct cli_args *args, int 
         return take_permits(of, args, value);
     default: /* CLI_FENCED */
         of->is_fenced = true;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     }
 }
 
 int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args)
 {
     if (!of->is_fenced)
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     if (of->kind == HF_KIND_READ || of->kind == HF_KIND_PERMIT)
         return cli_usage(args, "--fenced cannot be combined with --shared or "
                                "--permits: shared holders have no token");
     of->kind = (enum hf_lock_kind)(of->kind | HF_WITH_TOKEN);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* ---- permits that exist already ---- */
@@ -87,7 +87,7 @@ static void compare_permits(const struct cli_kind_options *of, struct hf_lock *l
     const char *name = hf_lock_name(lock, &len);
 
     if (count_permits(lock, &total) && total != of->permits)
-        cli_note("%s has %lld permit%s; --permits %d has no effect. To change the "
+        cli_warn("%s has %lld permit%s; --permits %d has no effect. To change the "
                  "number, delete the key while no permit is held",
                  cli_quote(quoted, name, len), (long long)total,
                  total == 1 ? "" : "s", of->permits);
@@ -104,15 +104,15 @@ int cli_kind_make_permits(const struct cli_kind_options *of,
     size_t len;
 
     if (of->permits == 0)
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     if ((rc = hf_permits_try_set(lock, of->permits, &is_new, &err)) < 0)
         return cli_fail_status(rc, &err);
     name = hf_lock_name(lock, &len);
     if (is_new)
-        cli_step("created %d permit%s for %s", of->permits,
+        cli_verbose("created %d permit%s for %s", of->permits,
                  of->permits == 1 ? "" : "s",
                  cli_quote(quoted, name, len));
     else
         compare_permits(of, lock);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }

@@ -47,7 +47,7 @@ enum {
  * cli_kind_check - do they go together? Once all are taken.
  * cli_kind_make_permits - with --permits: makes that many, if there are none yet;
  *                         notes it if there is another number of them.
- * Each returns CLI_GO_ON, or CLI_TROUBLE and reported. */
+ * Each returns CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
 int cli_kind_take(struct cli_kind_options *of, const struct cli_args *args, int id,
                   const char *value);
 int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args);

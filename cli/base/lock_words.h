@@ -21,7 +21,7 @@ struct cli_lock {
  *                 number: nothing tells them apart.
  * cli_lock_word - the kind's; CLI_COUNTER_WORD.
  * cli_lock_json - prints how the lock stands, as a JSON object on a line.
- *                 CLI_GO_ON, or CLI_TROUBLE and reported. */
+ *                 CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
 #define CLI_COUNTER_WORD "counter"
 const char *cli_kind_word(enum hf_lock_kind kind);
 bool cli_lock_is_counter(const struct hf_lock_info *info);

@@ -142,7 +142,7 @@ int cli_take_duration(const struct cli_args *args, const char *option,
         return cli_usage(args, "%s '%s' is too short: at least %lld ms", option,
                          text, (long long)least_ms);
     *out_ms = ms;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 int cli_take_number(const struct cli_args *args, const char *option,
@@ -151,7 +151,7 @@ int cli_take_number(const struct cli_args *args, const char *option,
     if (!cli_number_parse(text, least, most, out))
         return cli_usage(args, "%s '%s': write a number from %d to %d", option,
                          text, least, most);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 int cli_take_signal(const struct cli_args *args, const char *option,
@@ -159,5 +159,5 @@ int cli_take_signal(const struct cli_args *args, const char *option,
 {
     if (!cli_signal_parse(text, out))
         return cli_usage(args, "%s '%s': write " CLI_SIGNAL_FORM, option, text);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }

@@ -36,11 +36,11 @@ int cli_args_next(struct cli_args *args,
                   const struct cli_option *const *tables, char **value);
 
 /* cli_usage - reports an error of usage: "holdfast: run: ...; see 'holdfast
- * help run'". Returns CLI_TROUBLE. */
+ * help run'". Returns CLI_EXIT_ERROR. */
 int cli_usage(const struct cli_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Take the value of `option`. CLI_GO_ON, or CLI_TROUBLE and reported. */
+/* Take the value of `option`. CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
 int cli_take_duration(const struct cli_args *args, const char *option,
                       const char *text, int64_t least_ms, int64_t *out_ms);
 int cli_take_number(const struct cli_args *args, const char *option,

@@ -119,10 +119,10 @@ int cli_fail(const char *format, ...)
     va_start(args, format);
     write_line(format, args);
     va_end(args);
-    return CLI_TROUBLE;
+    return CLI_EXIT_ERROR;
 }
 
-void cli_note(const char *format, ...)
+void cli_warn(const char *format, ...)
 {
     va_list args;
 
@@ -133,7 +133,7 @@ void cli_note(const char *format, ...)
     va_end(args);
 }
 
-void cli_step(const char *format, ...)
+void cli_verbose(const char *format, ...)
 {
     va_list args;
 
@@ -148,7 +148,7 @@ void cli_log(void *ctx, enum hf_log_level level, const char *line)
 {
     (void)ctx;
     (void)level;
-    cli_step("%s", line);
+    cli_verbose("%s", line);
 }
 
 /* ---- what the library reports ---- */

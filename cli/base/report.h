@@ -24,19 +24,19 @@ void cli_report_never_wait(void);
 void cli_report_flush(void);
 void cli_report_end(int patience_ms);
 
-/* cli_fail  - an error; returns CLI_TROUBLE, so that `return cli_fail(...)`
+/* cli_fail  - an error; returns CLI_EXIT_ERROR, so that `return cli_fail(...)`
  *             reads well.
- * cli_note  - a note.
- * cli_step  - a step.
- * cli_fail_what   - "WHAT: why", as hf_error_status; returns CLI_TROUBLE.
+ * cli_warn  - a note.
+ * cli_verbose  - a step.
+ * cli_fail_what   - "WHAT: why", as hf_error_status; returns CLI_EXIT_ERROR.
  * cli_fail_status - an error that the library reports, with what to do about
- *             it; returns CLI_TROUBLE.
+ *             it; returns CLI_EXIT_ERROR.
  * As printf. One line, written at once, cut to CLI_LINE_MAX, without control
  * characters (hf_error_tame). Quote bytes of a user or a server (cli_quote). */
 #define CLI_LINE_MAX 1024
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void cli_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail_what(hf_status status, const char *what);
 int cli_fail_status(hf_status status, const struct hf_error *err);
 

@@ -146,7 +146,7 @@ int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path,
     struct hf_error err;
 
     return open_and_read(dst, path, file, &err) < 0 ? cli_fail("%s", err.text)
-                                                    : CLI_GO_ON;
+                                                    : CLI_CONTINUE;
 }
 
 hf_status cli_secret_again(char dst[CLI_SECRET_MAX], const char *path,

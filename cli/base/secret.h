@@ -10,8 +10,8 @@
 /* The longest password that the library takes, and a NUL. */
 #define CLI_SECRET_MAX (HF_LOGIN_MAX + 1)
 
-/* cli_secret_read - the first line of a file, without its end. CLI_GO_ON, or
- *                   CLI_TROUBLE and reported; dst is for explicit_bzero. A pipe
+/* cli_secret_read - the first line of a file, without its end. CLI_CONTINUE, or
+ *                   CLI_EXIT_ERROR and reported; dst is for explicit_bzero. A pipe
  *                   is read for a limited time.
  * cli_secret_again - the same, of a regular file that was read before; the caller
  *                   reports *err. It never waits for a writer.

@@ -55,7 +55,7 @@ void cli_signals_suspend(void);
 /* cli_signals_die - ends this process by the signal, so that its parent sees
  *   what happened; PID 1, which no signal of its own ends, exits with 128 + the
  *   signal. `for_all`: ends its whole process group, as a terminal does. No core
- *   is dumped (core.h). Returns only if the signal was ignored when we were
+ *   is dumped (core_dump.h). Returns only if the signal was ignored when we were
  *   started. */
 void cli_signals_die(int signal, bool for_all);
 

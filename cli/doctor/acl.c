@@ -261,7 +261,7 @@ void doctor_acl_print(const struct doctor_acl *rule)
     const char *name = rule->name;
 
     if (name && strpbrk(name, WHITE_SPACE))
-        cli_note("white space in the name is printed as '?', which matches any byte, "
+        cli_warn("white space in the name is printed as '?', which matches any byte, "
                  "because an ACL rule cannot contain white space");
     (void)fputs(DOCTOR_ACL_USER " reset on >PASSWORD resetkeys", stdout);
     print_keys(name, rule->uses);

@@ -371,7 +371,7 @@ static hf_status add_targets(struct asker *a, struct hf_error *err)
             drop_server(facts, a->count);
             continue;
         }
-        cli_step("querying %s", s->address);
+        cli_verbose("querying %s", s->address);
         rc = add_target(a, s, err);
     }
     return rc;

@@ -54,7 +54,7 @@ static int report_findings(const struct cli_common *common,
     doctor_judge(facts, &findings);
     rc = findings.is_broken ? cli_fail("out of memory")
                             : doctor_print(common, facts, &findings);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = exit_code_of(facts, &findings);
     doctor_findings_fini(&findings);
     return rc;
@@ -111,10 +111,10 @@ static int print_rule(struct options *options, const struct hf_url *url,
         return cli_fail_status(status, &err);
     rule.server = doctor_acl_server_of(&options->facts);
     if (rule.server == DOCTOR_ACL_UNKNOWN)
-        cli_note("the server's version is unknown: Redis 7.0 refuses the second "
+        cli_warn("the server's version is unknown: Redis 7.0 refuses the second "
                  "command and does not need it");
     doctor_acl_print(&rule);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int examine(const struct cli_common *common, struct options *options)
@@ -124,11 +124,11 @@ static int examine(const struct cli_common *common, struct options *options)
     struct hf_url url = {0};
     int rc = cli_common_server(&url, &seeds, common);
 
-    if (rc == CLI_GO_ON && options->wants_acl)
+    if (rc == CLI_CONTINUE && options->wants_acl)
         rc = print_rule(options, &url, &seeds);
-    else if (rc == CLI_GO_ON)
+    else if (rc == CLI_CONTINUE)
         rc = look_at_servers(common, facts, &url, &seeds);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = CLI_OK;
     doctor_facts_fini(facts);
     hf_url_wipe(&url);
@@ -155,7 +155,7 @@ static int take_use(const struct cli_args *args, const char *word,
     int use = doctor_use_of(word);
 
     options->uses |= use;
-    return use ? CLI_GO_ON
+    return use ? CLI_CONTINUE
                : cli_usage(args, "--for '%s': use one of %s", word,
                            DOCTOR_USE_WORDS);
 }
@@ -171,18 +171,18 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
             return cli_usage(args, "--name has 1 to %d bytes",
                              HF_LOCK_NAME_MAX);
         options->facts.name = value;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     case OPT_TTL:
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS,
                                  &options->facts.ttl_ms);
     case OPT_ACL:
         options->wants_acl = true;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     case OPT_FOR:
         return take_use(args, value, options);
     case OPT_KILL:
         options->with_kill = true;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     default:
         return cli_usage(args, "unexpected argument '%s'", value);
     }
@@ -193,11 +193,11 @@ static int main_doctor(struct cli_args *args, struct cli_common *common)
     struct options options = {.facts = {.ttl_ms = TTL_MS}};
     int rc = cli_common_parse(common, args, own_options, take_option, &options);
 
-    if (rc == CLI_GO_ON && !options.wants_acl && (options.uses || options.with_kill))
+    if (rc == CLI_CONTINUE && !options.wants_acl && (options.uses || options.with_kill))
         rc = cli_usage(args, "--for and --with-kill need --acl");
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    return rc == CLI_GO_ON ? examine(common, &options) : rc;
+    return rc == CLI_CONTINUE ? examine(common, &options) : rc;
 }
 
 const struct cli_command cli_doctor_command = {

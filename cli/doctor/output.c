@@ -118,27 +118,27 @@ static int print_finding(const struct cli_common *common,
                          const struct doctor_finding *f)
 {
     if (f->severity == DOCTOR_FINE && !common->is_verbose)
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     if (common->is_json)
         return print_json(f);
     print_line(f);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 int doctor_print(const struct cli_common *common,
                  const struct doctor_facts *facts,
                  const struct doctor_findings *findings)
 {
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
 
     if (common->is_quiet)
-        return CLI_GO_ON;
-    for (uint32_t i = 0; i < findings->count && rc == CLI_GO_ON; i++)
+        return CLI_CONTINUE;
+    for (uint32_t i = 0; i < findings->count && rc == CLI_CONTINUE; i++)
         rc = print_finding(common, &findings->list[i]);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     if (common->is_json)
         return print_json_summary(facts, findings);
     print_summary(facts, findings);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }

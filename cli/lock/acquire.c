@@ -108,7 +108,7 @@ static int print_hold(const struct acquire *a, int64_t safe_ms)
     if (a->kind.is_fenced)
         (void)printf(" %lld", (long long)hf_lock_token(a->lock, a->owner));
     (void)putchar('\n');
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static void give_back(struct acquire *a)
@@ -150,13 +150,13 @@ static int tell(struct acquire *a)
         cli_handle_safe_at_end(hf_lock_safe_ms(a->lock, a->owner));
     int rc = print_hold(a, safe_ms);
 
-    if (rc == CLI_GO_ON && (fflush(stdout) != 0 || ferror(stdout)))
+    if (rc == CLI_CONTINUE && (fflush(stdout) != 0 || ferror(stdout)))
         rc = cli_fail("cannot write to standard output: %s; releasing the lock",
                       strerror(errno));
-    if (rc == CLI_GO_ON && hf_lock_safe_ms(a->lock, a->owner) - TIDY_MS < safe_ms)
+    if (rc == CLI_CONTINUE && hf_lock_safe_ms(a->lock, a->owner) - TIDY_MS < safe_ms)
         rc = cli_fail("writing to standard output took too long and SAFE_MS is stale; "
                       "releasing the lock");
-    a->is_told = rc == CLI_GO_ON;
+    a->is_told = rc == CLI_CONTINUE;
     if (a->is_told) {
         cli_signals_limit(false, NULL);
         return CLI_OK;
@@ -176,7 +176,7 @@ static void on_done(void *ctx, hf_status status, const struct hf_error *err)
     a->is_held = status == HF_OK;
     a->code = CLI_OK;
     if (status == HF_TIMEOUT)
-        cli_step("%s", err->text);
+        cli_verbose("%s", err->text);
     else if (status < 0 && status != HF_CANCELLED)
         a->code = cli_fail_status(status, err);
     if (status == HF_TIMEOUT)
@@ -263,7 +263,7 @@ static int open_loop(struct acquire *a)
     rc = hf_loop_watch(a->loop, &a->signal_io);
     hf_loop_unlock(a->loop);
     return rc < 0 ? cli_fail_what(rc, "cannot watch for signals")
-                  : CLI_GO_ON;
+                  : CLI_CONTINUE;
 }
 
 static int open_lock(struct acquire *a)
@@ -276,9 +276,9 @@ static int open_lock(struct acquire *a)
     options.connect_once = a->wait_ms == 0;
     cli_signals_end_at_once(true); /* nothing is held, and the calls block */
     rc = cli_client_open(&a->client, a->common, &options);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_lock_open(&a->lock, a->client, a->kind.kind, a->name);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_kind_make_permits(&a->kind, a->lock);
     cli_signals_end_at_once(false);
     return rc;
@@ -350,7 +350,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         return cli_take_duration(args, "--wait", value, 0, &a->wait_ms);
     case NONBLOCK:
         a->wait_ms = 0;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     case CONFLICT:
         return cli_take_number(args, "--conflict-exit-code", value, 0, 255,
                                &a->conflict_code);
@@ -358,7 +358,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         if (a->name)
             return cli_usage(args, "unexpected argument '%s': only one NAME", value);
         a->name = value;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     }
 }
 
@@ -393,16 +393,16 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
                                       .ready = on_signal}};
     int rc = cli_common_parse(common, args, own_options, take_option, &a);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = check(&a, args);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     rc = open_loop(&a);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = open_lock(&a);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = acquire(&a);
     if (!close_client(&a))
         rc = report_unknown(&a, rc);

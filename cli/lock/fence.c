@@ -38,13 +38,13 @@ static int take_words(struct fence *f, const struct cli_args *args,
         return cli_usage(args, "NAME is required");
     f->name = words[0];
     if (!words[1])
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     if (strcmp(words[1], "check") != 0 || !words[2] || words[3])
         return cli_usage(args, "only 'check TOKEN' can follow NAME");
     if (!parse_token(words[2], &f->token))
         return cli_usage(args, "'%s' is not a token: a token is a number from 1 to "
                                "9223372036854775807", words[2]);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* ---- output ---- */
@@ -97,13 +97,13 @@ static int print_json(const struct fence *f)
 
 static int print(const struct fence *f)
 {
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
 
     if (f->common->is_json)
         rc = print_json(f);
     else if (!f->common->is_quiet)
         print_text(f);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     if (is_counter_lost(f))
         return EXIT_COUNTER_LOST;
@@ -119,7 +119,7 @@ static int read_latest(struct fence *f, struct hf_client *client)
     int rc = cli_lock_open(&lock, client, HF_KIND_FENCED, f->name);
     hf_status status;
 
-    if (rc == CLI_GO_ON && (status = hf_token_latest(lock, &f->latest, &err)) < 0)
+    if (rc == CLI_CONTINUE && (status = hf_token_latest(lock, &f->latest, &err)) < 0)
         rc = cli_fail_status(status, &err);
     hf_lock_free(lock);
     return rc;
@@ -130,10 +130,10 @@ static int look(struct fence *f)
     struct hf_client *client;
     int rc = cli_client_open_once(&client, f->common);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = read_latest(f, client);
     hf_client_free(client);
-    return rc == CLI_GO_ON ? print(f) : rc;
+    return rc == CLI_CONTINUE ? print(f) : rc;
 }
 
 static int main_fence(struct cli_args *args, struct cli_common *common)
@@ -142,11 +142,11 @@ static int main_fence(struct cli_args *args, struct cli_common *common)
     char **words;
     int rc = cli_common_words(common, args, &words);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = take_words(&f, args, words);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    return rc == CLI_GO_ON ? look(&f) : rc;
+    return rc == CLI_CONTINUE ? look(&f) : rc;
 }
 
 const struct cli_command cli_fence_command = {

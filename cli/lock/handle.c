@@ -68,7 +68,7 @@ int cli_handle_check(const struct cli_args *args, const char *name,
                                "acquire' printed, are required");
     if (!*name)
         return cli_usage(args, "NAME is empty");
-    return *text ? CLI_GO_ON : cli_usage(args, "HANDLE is empty");
+    return *text ? CLI_CONTINUE : cli_usage(args, "HANDLE is empty");
 }
 
 int cli_handle_extra_word(const struct cli_args *args, const char *word)
@@ -109,7 +109,7 @@ int cli_handle_open(struct cli_handle *h, const struct cli_common *common,
     if (!has_owner(h))
         return refuse(h);
     rc = cli_client_open_once(&h->client, common);
-    return rc == CLI_GO_ON ? cli_lock_open(&h->lock, h->client, h->kind, name)
+    return rc == CLI_CONTINUE ? cli_lock_open(&h->lock, h->client, h->kind, name)
                            : rc;
 }
 
@@ -129,7 +129,7 @@ static void note_loss(const struct cli_handle *h, const char *done)
 {
     char name[CLI_QUOTE_MAX], owner[CLI_QUOTE_MAX];
 
-    cli_note("%s is not %s: %s does not hold it",
+    cli_warn("%s is not %s: %s does not hold it",
              cli_quote(name, h->name, strlen(h->name)), done,
              cli_quote(owner, h->owner, strlen(h->owner)));
 }
@@ -139,7 +139,7 @@ int cli_handle_report(const struct cli_handle *h,
                       bool is_done, int64_t safe_ms)
 {
     struct cli_lock lock = {.name = h->name, .len = strlen(h->name)};
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
     struct cli_json j;
 
     if (!is_done)
@@ -154,7 +154,7 @@ int cli_handle_report(const struct cli_handle *h,
     } else if (safe_ms > 0) {
         (void)printf("%lld\n", (long long)safe_ms);
     }
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     return is_done ? CLI_OK : CLI_LOST;
 }

@@ -25,10 +25,10 @@ struct cli_handle {
  * cli_handle_safe_at_end - a script counts from when this process ends: what is left
  *                     of a safe time then, less what it takes to print and to end.
  * cli_handle_check  - were NAME and HANDLE given (else NULL), and not empty?
- *                     CLI_GO_ON, or CLI_TROUBLE and reported.
- * cli_handle_extra_word - reports a word behind them; CLI_TROUBLE.
+ *                     CLI_CONTINUE, or CLI_EXIT_ERROR and reported.
+ * cli_handle_extra_word - reports a word behind them; CLI_EXIT_ERROR.
  * cli_handle_open   - takes them, and opens that lock, connected, for calls that
- *                     block. CLI_GO_ON, or CLI_TROUBLE and reported; for
+ *                     block. CLI_CONTINUE, or CLI_EXIT_ERROR and reported; for
  *                     cli_handle_close in both cases.
  * cli_handle_fail   - as cli_fail_status; of one that is no handle says what is.
  * cli_handle_report - says that it was `done` ("released"), or that it was not, for

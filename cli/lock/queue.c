@@ -55,10 +55,10 @@ static void print_removed(const struct cli_queue_plan *plan, const struct outcom
         (void)printf("%s: queue entries removed: %lld\n", plan->quoted,
                      (long long)o->removed);
     else if (plan->owner)
-        cli_note("%s: that waiter is not in the queue; nothing is changed",
+        cli_warn("%s: that waiter is not in the queue; nothing is changed",
                  plan->quoted);
     else
-        cli_note("%s: all waiters in the queue listen; nothing is changed",
+        cli_warn("%s: all waiters in the queue listen; nothing is changed",
                  plan->quoted);
 }
 
@@ -72,13 +72,13 @@ static int exit_code(const struct outcome *o)
 
 static int report(const struct cli_queue_plan *plan, const struct outcome *o)
 {
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
 
     if (plan->common->is_json)
         rc = print_json(plan, o);
     else if (o->removed >= 0 && (!plan->common->is_quiet || o->removed == 0))
         print_removed(plan, o);
-    return rc == CLI_GO_ON ? exit_code(o) : rc;
+    return rc == CLI_CONTINUE ? exit_code(o) : rc;
 }
 
 /* ---- removing ---- */
@@ -102,7 +102,7 @@ static int remove_places(const struct cli_queue_plan *plan, struct hf_lock *lock
         o->removed = 0;
     else if (status < 0)
         return cli_fail_status(status, &err);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static bool is_to_remove(const struct cli_queue_plan *plan, const struct outcome *o)
@@ -119,7 +119,7 @@ static int clear(const struct cli_queue_plan *plan, struct hf_lock *lock)
     struct outcome o = {.removed = -1};
     struct hf_error err = {0};
     hf_status status = hf_lock_inspect(lock, &o.info, &err);
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
 
     if (status < 0)
         return cli_fail_status(status, &err);
@@ -128,7 +128,7 @@ static int clear(const struct cli_queue_plan *plan, struct hf_lock *lock)
     (void)fflush(stdout); /* before a question */
     if (is_to_remove(plan, &o))
         rc = remove_places(plan, lock, &o);
-    return rc == CLI_GO_ON ? report(plan, &o) : rc;
+    return rc == CLI_CONTINUE ? report(plan, &o) : rc;
 }
 
 int cli_queue_clear(const struct cli_queue_plan *plan, struct hf_client *client)
@@ -136,7 +136,7 @@ int cli_queue_clear(const struct cli_queue_plan *plan, struct hf_client *client)
     struct hf_lock *lock;
     int rc = cli_lock_open(&lock, client, HF_KIND_FAIR, plan->name);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = clear(plan, lock);
     hf_lock_free(lock);
     return rc;

@@ -23,7 +23,7 @@ static int release(const struct cli_common *common, char *const *words)
     struct cli_handle handle;
     int rc = cli_handle_open(&handle, common, words[0], words[1]);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = release_of(common, &handle);
     cli_handle_close(&handle);
     return rc;
@@ -34,13 +34,13 @@ static int main_release(struct cli_args *args, struct cli_common *common)
     char **words;
     int rc = cli_common_words(common, args, &words);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_handle_check(args, words[0], words[0] ? words[1] : NULL);
-    if (rc == CLI_GO_ON && words[2])
+    if (rc == CLI_CONTINUE && words[2])
         rc = cli_handle_extra_word(args, words[2]);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    return rc == CLI_GO_ON ? release(common, words) : rc;
+    return rc == CLI_CONTINUE ? release(common, words) : rc;
 }
 
 const struct cli_command cli_release_command = {

@@ -55,7 +55,7 @@ static int renew(const struct renew *r)
     struct cli_handle handle;
     int rc = cli_handle_open(&handle, r->common, r->name, r->handle);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = renew_of(r, &handle);
     cli_handle_close(&handle);
     return rc;
@@ -81,14 +81,14 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     if (r->handle)
         return cli_handle_extra_word(args, value);
     *(r->name ? &r->handle : &r->name) = value;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int check(const struct renew *r, const struct cli_args *args)
 {
     int rc = cli_handle_check(args, r->name, r->handle);
 
-    if (rc == CLI_GO_ON && r->lease_ms == 0)
+    if (rc == CLI_CONTINUE && r->lease_ms == 0)
         rc = cli_usage(args, "--lease is required");
     return rc;
 }
@@ -98,11 +98,11 @@ static int main_renew(struct cli_args *args, struct cli_common *common)
     struct renew r = {.common = common};
     int rc = cli_common_parse(common, args, own_options, take_option, &r);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = check(&r, args);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    return rc == CLI_GO_ON ? renew(&r) : rc;
+    return rc == CLI_CONTINUE ? renew(&r) : rc;
 }
 
 const struct cli_command cli_renew_command = {

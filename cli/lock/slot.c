@@ -34,7 +34,7 @@ static int print_slot(const struct cli_common *common, const char *key)
     if (common->is_json)
         return print_json(key, slot);
     print_text(key, slot);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int main_slot(struct cli_args *args, struct cli_common *common)
@@ -42,11 +42,11 @@ static int main_slot(struct cli_args *args, struct cli_common *common)
     char **keys;
     int rc = cli_common_words(common, args, &keys);
 
-    if (rc == CLI_GO_ON && !*keys)
+    if (rc == CLI_CONTINUE && !*keys)
         return cli_usage(args, "KEY is required");
-    for (; rc == CLI_GO_ON && *keys; keys++)
+    for (; rc == CLI_CONTINUE && *keys; keys++)
         rc = print_slot(common, *keys);
-    return rc == CLI_GO_ON ? CLI_OK : rc;
+    return rc == CLI_CONTINUE ? CLI_OK : rc;
 }
 
 const struct cli_command cli_slot_command = {

@@ -5,7 +5,7 @@
 #include "cli/base/common.h"
 #include "cli/base/lock_words.h"
 #include "cli/base/report.h"
-#include "cli/lock/look_up.h"
+#include "cli/lock/inspect_any.h"
 #include "lock/permits.h"
 
 /* ---- one lock ---- */
@@ -18,12 +18,12 @@ static int look_up(struct hf_lock **lock, struct hf_client *client,
     int rc = cli_look_up(lock, client, out->name, &out->info);
     hf_status status;
 
-    if (rc != CLI_GO_ON || !out->info.is_locked ||
+    if (rc != CLI_CONTINUE || !out->info.is_locked ||
         out->info.kind != HF_KIND_PERMIT)
         return rc;
     status = hf_permits_available(*lock, &out->available, &err);
     out->knows_available = status == HF_OK;
-    return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
+    return status < 0 ? cli_fail_status(status, &err) : CLI_CONTINUE;
 }
 
 /* A multi-lock counts each value, others no re-entries. */
@@ -111,11 +111,11 @@ static int print_lock(const struct cli_common *common,
     struct cli_lock found = {.name = name, .len = strlen(name)};
     int rc = look_up(lock, client, &found);
 
-    if (rc == CLI_GO_ON && common->is_json)
+    if (rc == CLI_CONTINUE && common->is_json)
         rc = cli_lock_json(&found);
-    else if (rc == CLI_GO_ON && !common->is_quiet)
+    else if (rc == CLI_CONTINUE && !common->is_quiet)
         print_text(&found);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     return found.info.is_locked ? CLI_OK : CLI_NO;
 }
@@ -140,7 +140,7 @@ static int print_locks(const struct cli_common *common,
         struct hf_lock *lock;
         int rc = cli_lock_open(&lock, client, HF_KIND_PLAIN, *names);
 
-        if (rc == CLI_GO_ON)
+        if (rc == CLI_CONTINUE)
             rc = print_lock(common, client, &lock, *names);
         else if (lock)
             is_reachable = cli_common_is_cluster(common);
@@ -155,7 +155,7 @@ static int print_all(const struct cli_common *common, char *const *names)
     struct hf_client *client;
     int rc = cli_client_open_once(&client, common);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = print_locks(common, client, names);
     hf_client_free(client);
     return rc;
@@ -166,11 +166,11 @@ static int main_status(struct cli_args *args, struct cli_common *common)
     char **names;
     int rc = cli_common_words(common, args, &names);
 
-    if (rc == CLI_GO_ON && !*names)
+    if (rc == CLI_CONTINUE && !*names)
         return cli_usage(args, "NAME is required");
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    return rc == CLI_GO_ON ? print_all(common, names) : rc;
+    return rc == CLI_CONTINUE ? print_all(common, names) : rc;
 }
 
 const struct cli_command cli_status_command = {

@@ -10,7 +10,7 @@
 #include "cli/base/lock_words.h"
 #include "cli/base/report.h"
 #include "cli/base/value_string.h"
-#include "cli/lock/look_up.h"
+#include "cli/lock/inspect_any.h"
 #include "cli/lock/person.h"
 #include "cli/lock/queue.h"
 
@@ -83,15 +83,15 @@ static int report_outcome(const struct unlock *u, bool is_released,
 
     (void)cli_quote(holder, owner, len);
     if (u->common->is_json)
-        return (rc = print_json(u, is_released, owner, len)) == CLI_GO_ON
+        return (rc = print_json(u, is_released, owner, len)) == CLI_CONTINUE
                    ? code
                    : rc;
     if (is_released && !u->common->is_quiet)
         (void)printf("%s: released; it was held by %s\n", u->quoted, holder);
     else if (!is_released && len > 0)
-        cli_note("%s is not released: it is held by %s", u->quoted, holder);
+        cli_warn("%s is not released: it is held by %s", u->quoted, holder);
     else if (!is_released)
-        cli_note("%s is not released: %s", u->quoted, why_not(u, why));
+        cli_warn("%s is not released: %s", u->quoted, why_not(u, why));
     return code;
 }
 
@@ -198,7 +198,7 @@ static int repair_queue(struct unlock *u, struct hf_client *client)
     int rc = cli_lock_open(&fair, client, HF_KIND_FAIR, u->name);
     hf_status status = HF_OK;
 
-    if (rc == CLI_GO_ON) {
+    if (rc == CLI_CONTINUE) {
         status = hf_lock_force_release(fair, NO_OWNER, strlen(NO_OWNER), &err);
         if (status == HF_NOT_OWNER)
             status = hf_lock_inspect(fair, &u->info, &err);
@@ -206,7 +206,7 @@ static int repair_queue(struct unlock *u, struct hf_client *client)
     hf_lock_free(fair);
     if (status < 0)
         return cli_fail_status(status, &err);
-    return rc == CLI_GO_ON
+    return rc == CLI_CONTINUE
                ? report_outcome(u, false, u->info.is_locked ? u->info.holder : "",
                                 u->info.is_locked ? u->info.holder_len : 0)
                : rc;
@@ -258,9 +258,9 @@ static int unlock_connected(struct unlock *u, struct hf_client *client)
     if (u->is_queue)
         return unlock_queue(u, client);
     rc = cli_lock_open(&u->lock, client, HF_KIND_PLAIN, u->name);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_look_up(&u->lock, client, u->name, &u->info);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = release_found(u, client);
     hf_lock_free(u->lock);
     return rc;
@@ -271,7 +271,7 @@ static int unlock(struct unlock *u)
     struct hf_client *client;
     int rc = cli_client_open_once(&client, u->common);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = unlock_connected(u, client);
     hf_client_free(client);
     return rc;
@@ -327,7 +327,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         u->is_queue = true;
         break;
     }
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int check(const struct unlock *u, const struct cli_args *args)
@@ -340,7 +340,7 @@ static int check(const struct unlock *u, const struct cli_args *args)
     if (u->is_forced && !u->is_confirmed && !cli_person_can_answer())
         return cli_usage(args, "--force requires a confirmation, but there is no "
                                "terminal; add -y to skip it");
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int main_unlock(struct cli_args *args, struct cli_common *common)
@@ -348,11 +348,11 @@ static int main_unlock(struct cli_args *args, struct cli_common *common)
     struct unlock u = {.common = common};
     int rc = cli_common_parse(common, args, own_options, take_option, &u);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = check(&u, args);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     (void)cli_quote(u.quoted, u.name, strlen(u.name));
     return unlock(&u);

@@ -13,7 +13,7 @@
 #include "cli/base/json.h"
 #include "cli/base/lock_words.h"
 #include "cli/base/report.h"
-#include "cli/lock/look_up.h"
+#include "cli/lock/inspect_any.h"
 #include "cli/lock/watch_events.h"
 #include "net/base/error.h"
 
@@ -294,7 +294,7 @@ static int follow(struct watch *watch)
     do {
         look_at_due(watch, hf_clock_ms());
         if (!can_write())
-            return CLI_TROUBLE; /* main says why */
+            return CLI_EXIT_ERROR; /* main says why */
         next_ms = first_due_ms(watch);
         if (!rest_until(next_ms < end_ms ? next_ms : end_ms))
             return end_unread();
@@ -322,9 +322,9 @@ static int watch_all(struct watch *watch)
     hf_client_options_init(&options);
     options.connect_once = true;
     rc = cli_client_open(&watch->client, watch->common, &options);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = reach(watch);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = follow(watch);
     hf_client_free(watch->client);
     return rc;
@@ -358,7 +358,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
             return cli_usage(args, "at most %d names", NAMES_MAX);
         watch->locks[watch->count++] = (struct watched){
             .name = value, .look = {.is_first = true}};
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     }
 }
 
@@ -370,11 +370,11 @@ static int main_watch(struct cli_args *args, struct cli_common *common)
     if (!(watch.locks = calloc(NAMES_MAX, sizeof *watch.locks)))
         return cli_fail("out of memory");
     rc = cli_common_parse(common, args, own_options, take_option, &watch);
-    if (rc == CLI_GO_ON && watch.count == 0)
+    if (rc == CLI_CONTINUE && watch.count == 0)
         rc = cli_usage(args, "NAME is required");
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = watch_all(&watch);
     free(watch.locks);
     return rc;

@@ -2,7 +2,7 @@
 #ifndef CLI_LS_INSPECT_H
 #define CLI_LS_INSPECT_H
 
-#include "cli/ls/looking.h"
+#include "cli/ls/page.h"
 
 struct ls_inspection;
 

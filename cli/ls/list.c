@@ -228,7 +228,7 @@ static int measure(const struct ls_list *list, size_t widths[COLUMNS])
         widen(widths, row.cells);
         free(row.name);
     }
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* `widths` NULL: tabs stand between columns. */
@@ -243,7 +243,7 @@ static int print_rows(const struct ls_list *list, enum ls_form form,
         print_cells(row.cells, widths);
         free(row.name);
     }
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int print_table(const struct ls_list *list)
@@ -251,18 +251,18 @@ static int print_table(const struct ls_list *list)
     size_t widths[COLUMNS] = {0};
 
     if (list->count == 0)
-        return CLI_GO_ON;
-    if (measure(list, widths) != CLI_GO_ON)
-        return CLI_TROUBLE;
+        return CLI_CONTINUE;
+    if (measure(list, widths) != CLI_CONTINUE)
+        return CLI_EXIT_ERROR;
     print_cells(headings, widths);
     return print_rows(list, LS_TABLE, widths);
 }
 
 static int print_json(const struct ls_list *list)
 {
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
 
-    for (size_t i = 0; i < list->count && rc == CLI_GO_ON; i++)
+    for (size_t i = 0; i < list->count && rc == CLI_CONTINUE; i++)
         rc = cli_lock_json(&list->locks[i]);
     return rc;
 }

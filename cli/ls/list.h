@@ -14,7 +14,7 @@ struct ls_list {                /* zeroed: empty */
  *   semaphore whose permits are out, the semaphore.
  * ls_list_find  - in a sorted list; NULL: no such name.
  * ls_list_print - all: as a table for a person, with tabs for a program, or as
- *   JSON. CLI_GO_ON, or CLI_TROUBLE and reported. */
+ *   JSON. CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
 enum ls_form { LS_TABLE, LS_TABS, LS_JSON };
 hf_status ls_list_add(struct ls_list *list, const struct cli_lock *lock);
 void ls_list_sort(struct ls_list *list);

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cli/base/report.h"
-#include "cli/ls/look.h"
+#include "cli/ls/classify.h"
 #include "cli/ls/ls_options.h"
 #include "cli/ls/queues.h"
 #include "net/loop/clock.h"
@@ -99,7 +99,7 @@ static int look_through(struct ls *ls)
         if (ls_scan_open_count(ls->scan) > 0)
             rest(ls, begun_ms, size);
     }
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* ---- what came of it ---- */
@@ -111,7 +111,7 @@ static int print_list(struct ls *ls)
     ls_list_sort(&ls->list);
     ls_queue_drop_twins(&ls->list);
     if (ls->common->is_quiet && !ls->common->is_json)
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     if (ls->common->is_json)
         form = LS_JSON;
     else if (isatty(STDOUT_FILENO))
@@ -153,16 +153,16 @@ static int report_end(const struct ls *ls)
     int code = report_failures(ls);
     const char *lost = ls_scan_lost(ls->scan);
 
-    cli_step("servers: %u, keys read: about %lld, locks: %zu",
+    cli_verbose("servers: %u, keys read: about %lld, locks: %zu",
              (unsigned)ls_scan_servers(ls->scan), (long long)ls->looked,
              ls->list.count);
     if (code != CLI_OK)
         return code;
     if (ls->over)
-        cli_note("the list is incomplete: %s was reached after about %lld keys",
+        cli_warn("the list is incomplete: %s was reached after about %lld keys",
                  ls->over, (long long)ls->looked);
     else if (lost)
-        cli_note("the list may be incomplete: a connection was lost and "
+        cli_warn("the list may be incomplete: a connection was lost and "
                  "re-established: %s", lost);
     return ls->over || lost ? CLI_NO : CLI_OK;
 }
@@ -178,10 +178,10 @@ static int open_client(struct ls *ls)
     options.loop = ls->loop;
     options.connect_once = true;
     rc = cli_client_open(&ls->client, ls->common, &options);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     ls->look = ls_look_new(ls->client, &ls->list, ls->options);
-    return ls->look ? CLI_GO_ON : cli_fail("out of memory");
+    return ls->look ? CLI_CONTINUE : cli_fail("out of memory");
 }
 
 static int open_scan(struct ls *ls)
@@ -191,7 +191,7 @@ static int open_scan(struct ls *ls)
     struct hf_error err;
     int rc = cli_common_server(&url, &seeds, ls->common);
 
-    if (rc == CLI_GO_ON &&
+    if (rc == CLI_CONTINUE &&
         ls_scan_open(&ls->scan, ls->loop, &url, &seeds, &ls->options->filter,
                      &err) < 0)
         rc = cli_fail_status(err.status, &err);
@@ -210,10 +210,10 @@ static int list_locks(struct ls *ls)
         return cli_fail_what(status, "cannot make an event loop");
     if (ls->options->time_ms > 0)
         ls->end_ms = hf_clock_ms() + ls->options->time_ms;
-    if ((rc = open_client(ls)) == CLI_GO_ON &&
-        (rc = open_scan(ls)) == CLI_GO_ON &&
-        (rc = look_through(ls)) == CLI_GO_ON &&
-        (rc = print_list(ls)) == CLI_GO_ON) {
+    if ((rc = open_client(ls)) == CLI_CONTINUE &&
+        (rc = open_scan(ls)) == CLI_CONTINUE &&
+        (rc = look_through(ls)) == CLI_CONTINUE &&
+        (rc = print_list(ls)) == CLI_CONTINUE) {
         (void)fflush(stdout); /* before what is said about it; main looks */
         rc = report_end(ls);
     }
@@ -227,9 +227,9 @@ static int main_ls(struct cli_args *args, struct cli_common *common)
         .common = common, .options = &options, .end_ms = HF_NEVER};
     int rc = ls_options_parse(&options, args, common);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = list_locks(&ls);
     ls_scan_free(ls.scan);
     hf_client_free(ls.client);

@@ -64,7 +64,7 @@ static int take_kind(struct ls_options *options, const struct cli_args *args,
     if (!is_known)
         return cli_usage(args, "--kind '%s': write plain, fair, read, write, "
                                "multi, permit, value, counter or all", value);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* What is listed if no kind is asked for. */
@@ -86,7 +86,7 @@ static int take_pattern(struct ls_options *options, const struct cli_args *args,
     if (!*value)
         return cli_usage(args, "PATTERN is empty");
     options->filter.pattern = value;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int take_option(void *ctx, const struct cli_args *args, int id,

@@ -22,7 +22,7 @@ struct ls_options {
 
 extern const char ls_help[];
 
-/* ls_options_parse - CLI_GO_ON, or the exit code of an error that was reported,
+/* ls_options_parse - CLI_CONTINUE, or the exit code of an error that was reported,
  * or of --help. */
 int ls_options_parse(struct ls_options *options, struct cli_args *args,
                      struct cli_common *common);

@@ -2,7 +2,7 @@
 #ifndef CLI_LS_STRINGS_H
 #define CLI_LS_STRINGS_H
 
-#include "cli/ls/looking.h"
+#include "cli/ls/page.h"
 
 /* ls_strings_look - puts those strings among the names of the page on the list
  *   that look like what is asked for: a value lock (a TTL, and a text of 1 to

@@ -44,7 +44,7 @@ static int set_server(struct cli_try *t)
         status = hf_tls_context_new(&t->server.tls, &hf_mem_libc, &t->url.tls,
                                     t->url.host, &err);
     cli_common_warn(t->url.tls.is_unverified);
-    return status == HF_OK ? CLI_GO_ON : cli_fail_status(status, &err);
+    return status == HF_OK ? CLI_CONTINUE : cli_fail_status(status, &err);
 }
 
 /* ---- which server it is ---- */
@@ -100,13 +100,13 @@ static int identify(struct check *c)
     struct cli_answer answer;
     int rc = cli_try_open(&c->try, 2, NULL);
 
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     if (cli_try_words(&c->try, "HELLO 2", &answer))
         take_hello(c, &answer);
     if (!c->version[0] && cli_try_words(&c->try, "INFO server", &answer))
         take_info(c, &answer);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static void make_key(struct check *c)
@@ -119,7 +119,7 @@ static void make_key(struct check *c)
 }
 
 /* Finds a key of this node: others would be answered with MOVED. Writes nothing
- * that could not be deleted. CLI_GO_ON, or reported. */
+ * that could not be deleted. CLI_CONTINUE, or reported. */
 static int choose_key(struct check *c)
 {
     struct cli_answer answer = {.len = 0};
@@ -132,27 +132,27 @@ static int choose_key(struct check *c)
     if (cli_answer_begins(&answer, "-NOPERM"))
         return cli_fail("this user has no permission to DEL keys that begin with "
                         "holdfast:resp-check: so the checks would leave keys behind");
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* ---- all checks ---- */
 
-/* An exit code after a signal that ends programs, or CLI_GO_ON. */
+/* An exit code after a signal that ends programs, or CLI_CONTINUE. */
 static int look_for_signal(void)
 {
     int signal = cli_signals_take_end();
 
-    return signal != 0 ? CLI_SIGNAL + signal : CLI_GO_ON;
+    return signal != 0 ? CLI_SIGNAL + signal : CLI_CONTINUE;
 }
 
 static int try_all(struct check *c, int protocol)
 {
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
 
-    for (size_t i = 0; i < cli_probe_count && rc == CLI_GO_ON; i++) {
+    for (size_t i = 0; i < cli_probe_count && rc == CLI_CONTINUE; i++) {
         if (cli_try_expects(&cli_probes[i], protocol))
             rc = cli_try_probe(&c->try, &cli_probes[i], protocol);
-        if (rc == CLI_GO_ON)
+        if (rc == CLI_CONTINUE)
             rc = look_for_signal();
     }
     return rc;
@@ -167,14 +167,14 @@ static int try_protocol(struct check *c, int protocol)
 
     cli_talk_close(&c->try.talk);
     rc = cli_try_open(&c->try, protocol, &refused);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         return try_all(c, protocol);
     if (!refused)
         return rc;
     row.came = refused;
     cli_try_count(&c->try, &row);
     free(refused);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int summarize(struct check *c)
@@ -195,17 +195,17 @@ static int check_all(struct check *c, int protocol)
 {
     int rc = identify(c);
 
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     rc = choose_key(c);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     cli_row_print_head(c->try.common);
     if (protocol != 3)
         rc = try_protocol(c, 2);
-    if (rc == CLI_GO_ON && protocol != 2)
+    if (rc == CLI_CONTINUE && protocol != 2)
         rc = try_protocol(c, 3);
-    return rc == CLI_GO_ON ? summarize(c) : rc;
+    return rc == CLI_CONTINUE ? summarize(c) : rc;
 }
 
 int cli_resp_check(const struct cli_common *common, int protocol)
@@ -213,13 +213,13 @@ int cli_resp_check(const struct cli_common *common, int protocol)
     struct check c = {.try = {.common = common}};
     int rc = cli_common_server(&c.try.url, NULL, common);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = set_server(&c.try);
-    if (rc == CLI_GO_ON && cli_signals_open() < 0)
+    if (rc == CLI_CONTINUE && cli_signals_open() < 0)
         rc = cli_fail_what(HF_E_SYSTEM, "cannot watch for signals");
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         cli_signals_limit(true, NULL); /* time to delete the keys of a check */
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = check_all(&c, protocol);
     cli_talk_close(&c.try.talk);
     cli_talk_close(&c.try.second);

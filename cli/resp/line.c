@@ -103,7 +103,7 @@ void cli_print_read(FILE *out, const struct cli_reply *reply)
     const char *separator = "";
     struct cli_walk walk;
     struct cli_place place;
-    enum cli_step step;
+    enum cli_verbose step;
 
     cli_walk_start(&walk, reply);
     while ((step = cli_walk_next(&walk, &place)) != CLI_AT_END) {

@@ -123,7 +123,7 @@ void cli_print_text(FILE *out, const struct cli_reply *reply)
 {
     struct cli_walk walk;
     struct cli_place place;
-    enum cli_step step;
+    enum cli_verbose step;
 
     cli_walk_start(&walk, reply);
     while ((step = cli_walk_next(&walk, &place)) != CLI_AT_END)

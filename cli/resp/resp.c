@@ -58,7 +58,7 @@ static int print_error_json(const struct cli_decode_error *error,
     cli_json_integer(&j, "reply_offset", (int64_t)error->reply_offset);
     cli_json_text(&j, "expected", error->expected);
     cli_json_text(&j, "found", found);
-    return cli_json_print(&j) == CLI_GO_ON ? CLI_NO : CLI_TROUBLE;
+    return cli_json_print(&j) == CLI_CONTINUE ? CLI_NO : CLI_EXIT_ERROR;
 }
 
 static void report_error(const struct cli_decode_error *error,
@@ -109,7 +109,7 @@ static ssize_t read_some(char *chunk, int timeout_ms)
 }
 
 /* Flushes before each wait, so that a person sees every reply at once.
- * CLI_GO_ON, or reported. */
+ * CLI_CONTINUE, or reported. */
 static int pump(struct cli_decoder *d)
 {
     static char chunk[CHUNK];
@@ -122,7 +122,7 @@ static int pump(struct cli_decoder *d)
                                                             errors */
     }
     return n < 0 ? cli_fail("cannot read standard input: %s", strerror(errno))
-                 : CLI_GO_ON;
+                 : CLI_CONTINUE;
 }
 
 /* Quiet: is it RESP? */
@@ -149,9 +149,9 @@ static int decode(const struct cli_common *common, int protocol,
     cli_decoder_init(&d, protocol, print_for(common), stdout);
     hf_resp_set_strict(&d.parser, is_strict);
     code = pump(&d);
-    if (code == CLI_GO_ON && ferror(stdout))
-        code = CLI_TROUBLE; /* main reports it */
-    if (code == CLI_GO_ON)
+    if (code == CLI_CONTINUE && ferror(stdout))
+        code = CLI_EXIT_ERROR; /* main reports it */
+    if (code == CLI_CONTINUE)
         code = cli_decoder_end(&d, &error) == HF_OK
                    ? CLI_OK
                    : show_error(common, &error);
@@ -187,7 +187,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         options->is_check = true;
     else
         return cli_usage(args, "unexpected argument '%s': only check is accepted", value);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int main_resp(struct cli_args *args, struct cli_common *common)
@@ -195,9 +195,9 @@ static int main_resp(struct cli_args *args, struct cli_common *common)
     struct options options = {0};
     int rc = cli_common_parse(common, args, own_options, take_option, &options);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     if (options.is_check)
         return cli_resp_check(common, options.protocol);

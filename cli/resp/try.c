@@ -75,13 +75,13 @@ int cli_try_open(struct cli_try *c, int protocol, char **refused)
     hf_status status;
 
     if (c->talk.wire)
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     status = cli_talk_open(&c->talk, &c->server, protocol,
                            c->url.connect_timeout_ms, &err);
     if (status == HF_OK)
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     if (status == HF_E_SERVER && refused && (*refused = strdup(err.text)))
-        return CLI_TROUBLE; /* reported in a row */
+        return CLI_EXIT_ERROR; /* reported in a row */
     return cli_fail_status(status, &err);
 }
 
@@ -250,7 +250,7 @@ static bool judge(struct cli_try *c, const struct cli_probe *p, int protocol,
            !(p->flags & spoils);
 }
 
-/* CLI_GO_ON, or reported. */
+/* CLI_CONTINUE, or reported. */
 static int open_for(struct cli_try *c, const struct cli_probe *p, int protocol)
 {
     struct hf_error err = {0};
@@ -261,7 +261,7 @@ static int open_for(struct cli_try *c, const struct cli_probe *p, int protocol)
     cli_talk_close(&c->talk);
     status = cli_talk_open_bare(&c->talk, &c->server,
                                 c->url.connect_timeout_ms, &err);
-    return status == HF_OK ? CLI_GO_ON : cli_fail_status(status, &err);
+    return status == HF_OK ? CLI_CONTINUE : cli_fail_status(status, &err);
 }
 
 static int try_open(struct cli_try *c, const struct cli_probe *p, int protocol)
@@ -269,7 +269,7 @@ static int try_open(struct cli_try *c, const struct cli_probe *p, int protocol)
     struct cli_terms terms = {.key = c->key, .protocol = protocol};
     struct text came = {0}, expected = {0};
     struct cli_answer answer;
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
 
     if (gather(c, p, &came, &answer) &&
         expect(&expected, p, cli_try_expects(p, protocol), &terms)) {
@@ -288,7 +288,7 @@ static int try_open(struct cli_try *c, const struct cli_probe *p, int protocol)
 }
 
 /* Tries again on a new connection, in case a check's remains confuse this one.
- * CLI_GO_ON, or reported. */
+ * CLI_CONTINUE, or reported. */
 static int delete_key(struct cli_try *c, int protocol)
 {
     struct cli_answer answer;
@@ -296,7 +296,7 @@ static int delete_key(struct cli_try *c, int protocol)
 
     for (int i = 0; i < 2; i++) {
         rc = cli_try_open(c, protocol, NULL);
-        if (rc != CLI_GO_ON || cli_try_words(c, "DEL KEY", &answer))
+        if (rc != CLI_CONTINUE || cli_try_words(c, "DEL KEY", &answer))
             return rc;
         cli_talk_close(&c->talk);
     }
@@ -308,9 +308,9 @@ int cli_try_probe(struct cli_try *c, const struct cli_probe *p, int protocol)
 {
     int rc = open_for(c, p, protocol);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = try_open(c, p, protocol);
-    if (rc == CLI_GO_ON && strstr(p->request, "KEY"))
+    if (rc == CLI_CONTINUE && strstr(p->request, "KEY"))
         rc = delete_key(c, protocol);
     return rc;
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cli/base/command.h"
-#include "cli/base/core.h"
+#include "cli/base/core_dump.h"
 #include "cli/base/signals.h"
 #include "cli/run/environment.h"
 #include "cli/run/guard.h"

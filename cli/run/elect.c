@@ -45,7 +45,7 @@ static int rest(int64_t ms)
 static bool is_hopeless(const struct cli_round *round, bool has_led)
 {
     return round->is_told || round->cannot_run ||
-           (round->code == CLI_TROUBLE && !round->has_run && !has_led &&
+           (round->code == CLI_EXIT_ERROR && !round->has_run && !has_led &&
             !round->is_temporary);
 }
 

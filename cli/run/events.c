@@ -82,13 +82,13 @@ void cli_event_waiting(const struct cli_event_log *t,
     cli_json_integer(&j, "ttl_ms", info->ttl_ms);
     end_event(&j, t);
     if (info->ttl_ms == -1 && *info->holder) {
-        cli_note("waiting for %s: held by %s without a TTL, so it never expires; if "
+        cli_warn("waiting for %s: held by %s without a TTL, so it never expires; if "
                  "its holder no longer runs, use 'holdfast unlock'",
                  t->quoted, cli_quote(holder, info->holder, strlen(info->holder)));
         return;
     }
     /* A semaphore does not know the owners of its permits. */
-    cli_step("waiting for %s: held by %s, TTL %s", t->quoted,
+    cli_verbose("waiting for %s: held by %s, TTL %s", t->quoted,
              *info->holder
                  ? cli_quote(holder, info->holder, strlen(info->holder))
                  : "others",
@@ -109,9 +109,9 @@ void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
         cli_json_integer(&j, "token", token);
     end_event(&j, t);
     if (is_nested)
-        cli_step("%s is held by the outer run", t->quoted);
+        cli_verbose("%s is held by the outer run", t->quoted);
     else
-        cli_step("acquired %s after %s", t->quoted,
+        cli_verbose("acquired %s after %s", t->quoted,
                  cli_span(waited, waited_ms));
 }
 
@@ -120,9 +120,9 @@ void cli_event_refused(const struct cli_event_log *t, hf_status status,
                        const struct hf_error *err)
 {
     if (status == HF_TIMEOUT)
-        cli_step("%s", err->text);
+        cli_verbose("%s", err->text);
     else if (status == HF_CANCELLED)
-        cli_step("stopped waiting for %s", t->quoted);
+        cli_verbose("stopped waiting for %s", t->quoted);
     else
         (void)cli_fail_status(status, err);
 }
@@ -142,15 +142,15 @@ void cli_event_renewed(const struct cli_event_log *t, int64_t safe_ms)
 static const char *reason_word(const struct cli_event_log *t,
                                enum hf_lost reason)
 {
-    static const char *const words[] = {[HF_LOST_DELETED] = "deleted",
-                                        [HF_LOST_TAKEN] = "taken",
-                                        [HF_LOST_UNREACHABLE] = "unreachable",
-                                        [HF_LOST_SUSPENDED] = "suspended",
-                                        [HF_LOST_LEASE_ENDED] = "lease_ended",
-                                        [HF_LOST_MAX_HOLD] = "max_hold",
-                                        [HF_LOST_CLOSED] = "closed"};
+    static const char *const words[] = {[HF_REASON_DELETED] = "deleted",
+                                        [HF_REASON_TAKEN] = "taken",
+                                        [HF_REASON_UNREACHABLE] = "unreachable",
+                                        [HF_REASON_SUSPENDED] = "suspended",
+                                        [HF_REASON_LEASE_ENDED] = "lease_ended",
+                                        [HF_REASON_MAX_HOLD] = "max_hold",
+                                        [HF_REASON_CLOSED] = "closed"};
 
-    return t->is_nested && reason != HF_LOST_MAX_HOLD ? "outer" : words[reason];
+    return t->is_nested && reason != HF_REASON_MAX_HOLD ? "outer" : words[reason];
 }
 
 static const char *reason_text(const struct cli_event_log *t,
@@ -181,7 +181,7 @@ static void say_lost(const struct cli_event_log *t, enum hf_lost reason,
                      const char *and_now)
 {
     const char *name = t->lost_name ? t->lost_name : t->name;
-    bool has_server = reason == HF_LOST_UNREACHABLE && t->server && !t->is_nested;
+    bool has_server = reason == HF_REASON_UNREACHABLE && t->server && !t->is_nested;
     char quoted[CLI_QUOTE_MAX];
 
     (void)cli_fail("lost the lock %s: %s%s%s%s; %s",
@@ -204,7 +204,7 @@ void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms)
 {
     char span[CLI_SPAN_MAX];
 
-    write_loss(t, HF_LOST_MAX_HOLD);
+    write_loss(t, HF_REASON_MAX_HOLD);
     (void)cli_fail("%s has been held for %s (--max-hold); stopping the "
                    "command", t->quoted, cli_span(span, max_hold_ms));
 }
@@ -222,10 +222,10 @@ void cli_event_exit(const struct cli_event_log *t, int code, bool by_signal)
     cli_json_integer(&j, "code", code);
     end_event(&j, t);
     if (by_signal)
-        cli_step("the command was ended by signal %s",
+        cli_verbose("the command was ended by signal %s",
                  cli_signal_name(code - CLI_SIGNAL, room));
     else
-        cli_step("the command ended with code %d", code);
+        cli_verbose("the command ended with code %d", code);
 }
 
 void cli_event_released(const struct cli_event_log *t, hf_status status,
@@ -238,13 +238,13 @@ void cli_event_released(const struct cli_event_log *t, hf_status status,
     cli_json_text(&j, "status", hf_status_name(status));
     end_event(&j, t);
     if (status == HF_OK && t->is_nested)
-        cli_step("%s stays held by the outer run", t->quoted);
+        cli_verbose("%s stays held by the outer run", t->quoted);
     else if (status == HF_OK)
-        cli_step("released %s", t->quoted);
+        cli_verbose("released %s", t->quoted);
     else if (is_gone && !is_known)
-        cli_note("the lock %s no longer existed at the release", t->quoted);
+        cli_warn("the lock %s no longer existed at the release", t->quoted);
     else if (!is_gone)
-        cli_note("could not confirm the release of %s; it may stay locked until its "
+        cli_warn("could not confirm the release of %s; it may stay locked until its "
                  "TTL expires: %s",
                  t->quoted, err ? err->text : hf_status_text(status));
 }

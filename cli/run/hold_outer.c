@@ -514,7 +514,7 @@ static void outer_turn(struct cli_hold *h)
         return;
     h->has_notice = false;
     /* Only the outer run knows the reason. */
-    h->events->lost(h->ctx, HF_LOST_DELETED, NULL);
+    h->events->lost(h->ctx, HF_REASON_DELETED, NULL);
 }
 
 /* The hold is safe until the notice comes. */

@@ -105,7 +105,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
     struct cli_hold *h = ctx;
 
     (void)number;
-    if (reason == HF_LOST_CLOSED)
+    if (reason == HF_REASON_CLOSED)
         return; /* we closed it ourselves */
     h->events->lost(h->ctx, reason, lock);
 }

@@ -30,7 +30,7 @@ static int open_member(struct cli_locks *l, const struct cli_run_options *run)
                                     run->name, strlen(run->name), &err);
 
     l->count += rc == HF_OK;
-    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_CONTINUE;
 }
 
 static int open_quorum(struct cli_locks *l, struct hf_loop *loop,
@@ -38,17 +38,17 @@ static int open_quorum(struct cli_locks *l, struct hf_loop *loop,
                        const struct cli_common *common)
 {
     struct hf_error err = {0};
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
     hf_status status;
 
     l->allow_same_server = run->allow_same_server;
-    for (size_t i = 0; rc == CLI_GO_ON && i < common->urls_count; i++)
-        if ((rc = open_client(l, loop, run, common, i)) == CLI_GO_ON)
+    for (size_t i = 0; rc == CLI_CONTINUE && i < common->urls_count; i++)
+        if ((rc = open_client(l, loop, run, common, i)) == CLI_CONTINUE)
             rc = open_member(l, run);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     status = hf_quorum_new(&l->quorum, l->locks, l->count, &err);
-    return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
+    return status < 0 ? cli_fail_status(status, &err) : CLI_CONTINUE;
 }
 
 static int open_lock(struct cli_locks *l, const struct cli_run_options *run,
@@ -64,15 +64,15 @@ static int open_lock(struct cli_locks *l, const struct cli_run_options *run,
 static int open_multi(struct cli_locks *l, const struct cli_run_options *run)
 {
     struct hf_error err = {0};
-    int rc = CLI_GO_ON;
+    int rc = CLI_CONTINUE;
     hf_status status;
 
-    for (size_t i = 0; rc == CLI_GO_ON && i < run->others_count; i++)
+    for (size_t i = 0; rc == CLI_CONTINUE && i < run->others_count; i++)
         rc = open_lock(l, run, run->others[i]);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     status = hf_multi_new(&l->multi, l->locks, l->count, &err);
-    return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
+    return status < 0 ? cli_fail_status(status, &err) : CLI_CONTINUE;
 }
 
 int cli_locks_open(struct cli_locks *l, struct hf_loop *loop,
@@ -84,11 +84,11 @@ int cli_locks_open(struct cli_locks *l, struct hf_loop *loop,
     if (run->is_quorum)
         return open_quorum(l, loop, run, common);
     rc = open_client(l, loop, run, common, 0);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = open_lock(l, run, run->name);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = cli_kind_make_permits(&run->kind, l->locks[0]);
-    if (rc == CLI_GO_ON && run->others_count > 0)
+    if (rc == CLI_CONTINUE && run->others_count > 0)
         rc = open_multi(l, run);
     return rc;
 }

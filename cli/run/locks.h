@@ -20,7 +20,7 @@ struct cli_locks {
 };
 
 /* cli_locks_open  - the clients, on this loop, and the locks. Servers are
- *   connected, but for those of a quorum. CLI_GO_ON, or CLI_TROUBLE and
+ *   connected, but for those of a quorum. CLI_CONTINUE, or CLI_EXIT_ERROR and
  *   reported; both are for cli_locks_free.
  * cli_locks_close - within so long: as hf_client_close. False: a request has no
  *   answer, so that a server may keep a lock until its TTL ends. cli_locks_free - takes

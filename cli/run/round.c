@@ -247,7 +247,7 @@ static int open_loop(struct cli_session *run)
 
     if (rc < 0)
         return cli_fail_what(rc, "cannot make an event loop");
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int open_signals(struct cli_session *run)
@@ -262,7 +262,7 @@ static int open_signals(struct cli_session *run)
     hf_loop_unlock(run->loop);
     if (rc < 0)
         return cli_fail_what(rc, "cannot watch for signals");
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* Nothing is held, and the calls block. */
@@ -288,13 +288,13 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
 {
     int rc = cli_session_open_notice(run);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = open_loop(run);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = open_signals(run);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = open_locks(run, common);
-    if (rc != CLI_GO_ON)
+    if (rc != CLI_CONTINUE)
         return rc;
     cli_hold_init(&run->hold, &run->locks, run->options->kind.kind,
                   &hold_events, run);
@@ -306,7 +306,7 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
                               hf_client_address(run->locks.clients[0]));
     cli_tty_open(&run->tty);
     run->child.tree.has_strangers = cli_tree_has_strangers();
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* Closes a session that may be half open. */
@@ -344,7 +344,7 @@ static void close_locks(struct cli_session *run)
     bool is_known = cli_locks_close(&run->locks, linger_ms(&run->state));
 
     if (!is_known && !run->state.has_run)
-        cli_note("the server does not reply: %s may stay locked until its TTL "
+        cli_warn("the server does not reply: %s may stay locked until its TTL "
                  "expires", run->log.quoted);
 }
 
@@ -392,7 +392,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
 
     cli_run_init(&run.state, &rules);
     rc = open_all(&run, common);
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_CONTINUE)
         rc = run_opened(&run);
     close_all(&run);
     cli_signals_note_stop(false);
@@ -413,7 +413,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
 static int ending_signal(const struct cli_round *last)
 {
     bool is_ours = last->code == CLI_LOST || last->code == CLI_MAX_HOLD;
-    bool is_late = last->code == CLI_TROUBLE || (last->is_cut && !is_ours);
+    bool is_late = last->code == CLI_EXIT_ERROR || (last->is_cut && !is_ours);
 
     return last->die_of == 0 && is_late ? last->late_signal : last->die_of;
 }
@@ -422,10 +422,10 @@ static int ending_signal(const struct cli_round *last)
 static void report_limits(void)
 {
     if (!cli_tree_adopt())
-        cli_note("this system does not let a process adopt orphans: a process that "
+        cli_warn("this system does not let a process adopt orphans: a process that "
                  "leaves the command's process group is not killed with it");
     else if (!cli_tree_has_list())
-        cli_note("/proc does not list the processes of this run: processes of the "
+        cli_warn("/proc does not list the processes of this run: processes of the "
                  "command are found by trying process numbers, so killing them may "
                  "take longer");
 }
@@ -441,7 +441,7 @@ int cli_round_main(struct cli_args *args, struct cli_common *common,
     int signal;
     int rc = parse(&options, args, common);
 
-    if (rc != CLI_GO_ON || (rc = cli_common_begin(common)) != CLI_GO_ON)
+    if (rc != CLI_CONTINUE || (rc = cli_common_begin(common)) != CLI_CONTINUE)
         return rc;
     cli_report_never_wait();
     report_limits();

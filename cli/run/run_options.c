@@ -157,7 +157,7 @@ static int take_on_lost(struct cli_run_options *run,
         if (strcmp(words[i], value) != 0)
             continue;
         run->on_lost = (enum cli_on_lost)i;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     }
     return cli_usage(args, "--on-lost '%s': write stop, warn or ignore", value);
 }
@@ -171,7 +171,7 @@ static int take_other(struct cli_run_options *run, const struct cli_args *args,
         return cli_usage(args, "--multi: at most %d locks",
                          HF_MULTI_MAX);
     run->others[run->others_count++] = name;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* Looks before we open anything that could get the number. */
@@ -181,11 +181,11 @@ static int take_status_fd(struct cli_run_options *run,
     int rc = cli_take_number(args, "--status-fd", value, 0, INT_MAX,
                              &run->status_fd);
 
-    if (rc == CLI_GO_ON && fcntl(run->status_fd, F_GETFL) < 0)
+    if (rc == CLI_CONTINUE && fcntl(run->status_fd, F_GETFL) < 0)
         return cli_usage(args, "--status-fd %s: %s; open it as in "
                                "'--status-fd 3 3>file'", value,
                          strerror(errno));
-    if (rc == CLI_GO_ON && run->status_fd > STDERR_FILENO)
+    if (rc == CLI_CONTINUE && run->status_fd > STDERR_FILENO)
         (void)fcntl(run->status_fd, F_SETFD, FD_CLOEXEC); /* ours alone */
     return rc;
 }
@@ -199,7 +199,7 @@ static int take_shell_command(struct cli_run_options *run, char *string)
     run->shell_argv[2] = string;
     run->shell_argv[3] = NULL;
     run->argv = run->shell_argv;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int take_own(struct cli_run_options *run, const struct cli_args *args,
@@ -208,7 +208,7 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
     switch (id) {
     case NONBLOCK:
         run->wait_ms = 0;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     case WAIT:
         return cli_take_duration(args, "--wait", value, 0, &run->wait_ms);
     case CONFLICT:
@@ -219,10 +219,10 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
         return take_other(run, args, value);
     case QUORUM:
         run->is_quorum = true;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     case ALLOW_SAME_SERVER:
         run->allow_same_server = true;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     case TTL:
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS,
                                  &run->ttl_ms);
@@ -247,12 +247,12 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
         return take_status_fd(run, args, value);
     case ONCE:
         run->is_once = true;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     case PAUSE:
         return cli_take_duration(args, "--pause", value, 0, &run->rest_ms);
     default:
         run->hides_url = true;
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     }
 }
 
@@ -268,7 +268,7 @@ static int take_option(struct cli_run_options *run, const struct cli_args *args,
     return take_own(run, args, id, value);
 }
 
-/* Takes options up to NAME. CLI_GO_ON: NAME is taken, or there is none. */
+/* Takes options up to NAME. CLI_CONTINUE: NAME is taken, or there is none. */
 static int take_options(struct cli_run_options *run, struct cli_args *args,
                         struct cli_common *common,
                         const struct cli_option *own)
@@ -280,11 +280,11 @@ static int take_options(struct cli_run_options *run, struct cli_args *args,
 
     while ((id = cli_args_next(args, tables, &value)) >= 0) {
         rc = take_option(run, args, common, id, value);
-        if (rc != CLI_GO_ON)
+        if (rc != CLI_CONTINUE)
             return rc;
     }
     run->name = value; /* NULL at CLI_END */
-    return id == CLI_BAD ? CLI_TROUBLE : CLI_GO_ON;
+    return id == CLI_BAD ? CLI_EXIT_ERROR : CLI_CONTINUE;
 }
 
 static bool is_dash_c(const char *word)
@@ -315,7 +315,7 @@ static int take_command(struct cli_run_options *run,
                          *next);
     if (*next)
         run->argv = next;
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* A server that is given twice would have two votes: of one database, no owner could
@@ -342,7 +342,7 @@ static int check_quorum(const struct cli_run_options *run,
     if (n > 0)
         return cli_usage(args, "--quorum: -u number %zu names the same server as an "
                                "earlier -u; each server has one vote", n);
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 /* What is held on several servers or under several names. */
@@ -352,10 +352,10 @@ static int check_sets(const struct cli_run_options *run,
 {
     bool is_set = run->is_quorum || run->others_count > 0;
 
-    if (!run->is_quorum && cli_common_one_server(common, args) != CLI_GO_ON)
-        return CLI_TROUBLE;
-    if (run->is_quorum && check_quorum(run, args, common) != CLI_GO_ON)
-        return CLI_TROUBLE;
+    if (!run->is_quorum && cli_common_one_server(common, args) != CLI_CONTINUE)
+        return CLI_EXIT_ERROR;
+    if (run->is_quorum && check_quorum(run, args, common) != CLI_CONTINUE)
+        return CLI_EXIT_ERROR;
     if (run->allow_same_server && !run->is_quorum)
         return cli_usage(args, "--allow-same-server needs --quorum");
     if (run->is_quorum && run->others_count > 0)
@@ -364,7 +364,7 @@ static int check_sets(const struct cli_run_options *run,
         return cli_usage(args, "--permits cannot be combined with --multi or --quorum");
     if (run->others_count > 0 && run->kind.is_fenced)
         return cli_usage(args, "--fenced cannot be combined with --multi");
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int check(const struct cli_run_options *run,
@@ -385,7 +385,7 @@ static int check(const struct cli_run_options *run,
     if ((run->lease_ms > 0 && run->at_least_ms > run->lease_ms) ||
         (run->max_hold_ms > 0 && run->at_least_ms > run->max_hold_ms))
         return cli_usage(args, "--at-least is longer than --lease or --max-hold");
-    return CLI_GO_ON;
+    return CLI_CONTINUE;
 }
 
 static int parse(struct cli_run_options *run, struct cli_args *args,
@@ -401,16 +401,16 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
                                     .lost_signal = SIGTERM,
                                     .status_fd = -1,
                                     .rest_ms = REST_MS};
-    if ((rc = take_options(run, args, common, own)) != CLI_GO_ON)
+    if ((rc = take_options(run, args, common, own)) != CLI_CONTINUE)
         return rc;
     has_ttl = run->ttl_ms > 0;
     if (!has_ttl)
         run->ttl_ms = TTL_MS;
-    if (run->name && (rc = take_command(run, args)) != CLI_GO_ON)
+    if (run->name && (rc = take_command(run, args)) != CLI_CONTINUE)
         return rc;
-    if ((rc = check(run, args, has_ttl)) == CLI_GO_ON)
+    if ((rc = check(run, args, has_ttl)) == CLI_CONTINUE)
         rc = check_sets(run, args, common);
-    return rc == CLI_GO_ON ? cli_kind_check(&run->kind, args) : rc;
+    return rc == CLI_CONTINUE ? cli_kind_check(&run->kind, args) : rc;
 }
 
 int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,

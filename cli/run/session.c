@@ -31,7 +31,7 @@ static void give_notice(struct cli_session *run)
 int cli_session_open_notice(struct cli_session *run)
 {
     if (pipe2(run->notice, O_CLOEXEC) == 0)
-        return CLI_GO_ON;
+        return CLI_CONTINUE;
     run->notice[0] = run->notice[1] = -1;
     return cli_fail_what(HF_E_SYSTEM, "cannot make a pipe");
 }
@@ -185,7 +185,7 @@ static int start_nested(struct cli_session *run)
 static void note_ignored(const struct cli_run_options *options)
 {
     if (options->lease_ms > 0 || options->at_least_ms > 0)
-        cli_note("%s has no effect: the outer run renews and releases this lock",
+        cli_warn("%s has no effect: the outer run renews and releases this lock",
                  options->lease_ms > 0 ? "--lease" : "--at-least");
 }
 
@@ -207,7 +207,7 @@ static void start_command(struct cli_session *run)
     if (err == 0)
         return;
     (void)cli_fail("cannot start a process: %s", why_not_started(err));
-    cli_session_feed_number(run, CLI_EV_ENDED, CLI_TROUBLE);
+    cli_session_feed_number(run, CLI_EV_ENDED, CLI_EXIT_ERROR);
 }
 
 /* ---- doing what is decided ---- */

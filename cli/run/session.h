@@ -44,7 +44,7 @@ struct cli_session {
  *   no command runs (RUN-10).
  * cli_session_open_notice - makes the pipe; before all else that opens
  *   descriptors, because a shell such as dash can name only those below 10.
- *   CLI_GO_ON, or CLI_TROUBLE and reported.
+ *   CLI_CONTINUE, or CLI_EXIT_ERROR and reported.
  * cli_session_close_notice - closes both ends.
  * cli_session_feed - decides what an event means, and carries it out. Fills in
  *   its times. cli_session_feed_number - an event of this kind and number.

@@ -165,8 +165,8 @@ static bool has_slept(const struct cli_run *r)
 static enum hf_lost overdue_reason(const struct cli_run *r)
 {
     if (has_slept(r))
-        return HF_LOST_SUSPENDED;
-    return r->rules.has_lease ? HF_LOST_LEASE_ENDED : HF_LOST_UNREACHABLE;
+        return HF_REASON_SUSPENDED;
+    return r->rules.has_lease ? HF_REASON_LEASE_ENDED : HF_REASON_UNREACHABLE;
 }
 
 /* Deleted or taken: it is too late already, so the command may tidy up until
@@ -175,10 +175,10 @@ static unsigned was_lost(struct cli_run *r, enum hf_lost reason)
 {
     int64_t kill_ms = r->now_ms;
 
-    if ((reason == HF_LOST_UNREACHABLE || reason == HF_LOST_LEASE_ENDED) &&
+    if ((reason == HF_REASON_UNREACHABLE || reason == HF_REASON_LEASE_ENDED) &&
         has_slept(r))
-        reason = HF_LOST_SUSPENDED;
-    if (reason == HF_LOST_DELETED || reason == HF_LOST_TAKEN)
+        reason = HF_REASON_SUSPENDED;
+    if (reason == HF_REASON_DELETED || reason == HF_REASON_TAKEN)
         kill_ms = sooner(later(r->now_ms, r->rules.grace_ms), r->safe_until_ms);
     return lose(r, reason, kill_ms);
 }
@@ -190,7 +190,7 @@ static unsigned was_overdue(struct cli_run *r)
     unsigned todo = 0;
 
     if (!r->is_lost)
-        todo = lose(r, r->now_ms < r->safe_until_ms ? HF_LOST_SUSPENDED
+        todo = lose(r, r->now_ms < r->safe_until_ms ? HF_REASON_SUSPENDED
                                                     : overdue_reason(r), r->now_ms);
     r->is_killed = true;
     r->kill_ms = HF_NEVER;
@@ -334,7 +334,7 @@ static unsigned refused(struct cli_run *r, int status)
 {
     if (status == HF_TIMEOUT)
         return finish(r, r->rules.conflict_code);
-    return finish(r, status == HF_LOST ? CLI_LOST : CLI_TROUBLE);
+    return finish(r, status == HF_LOST ? CLI_LOST : CLI_EXIT_ERROR);
 }
 
 /* The other signals are for the command, which has not started. */

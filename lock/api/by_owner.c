@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/machine/claims.h"
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
@@ -176,20 +176,20 @@ static hf_status check_renewal(const struct hf_lock *lock, const char *owner,
     return rc < 0 ? rc : check_lease(lease_ms, err);
 }
 
-static struct hf_ask to_renew(const char *owner, size_t len,
+static struct hf_op_request to_renew(const char *owner, size_t len,
                               const struct hf_acquire_options *options,
                               int64_t *safe_ms)
 {
-    return (struct hf_ask){.verb = &verb_renew,
+    return (struct hf_op_request){.verb = &verb_renew,
                            .options = options,
                            .value = safe_ms,
                            .holder = owner,
                            .holder_len = len};
 }
 
-static struct hf_ask to_release(const char *owner, size_t len)
+static struct hf_op_request to_release(const char *owner, size_t len)
 {
-    return (struct hf_ask){
+    return (struct hf_op_request){
         .verb = &verb_release, .holder = owner, .holder_len = len};
 }
 
@@ -200,10 +200,10 @@ hf_status hf_renew_by_owner(struct hf_lock *lock, const char *owner, size_t len,
                             struct hf_error *err)
 {
     struct hf_acquire_options options = {.lease_ms = lease_ms};
-    struct hf_ask ask = to_renew(owner, len, &options, safe_ms);
+    struct hf_op_request ask = to_renew(owner, len, &options, safe_ms);
     hf_status rc = check_renewal(lock, owner, len, lease_ms, err);
 
-    return rc < 0 ? rc : hf_ask_run(lock, &ask, err);
+    return rc < 0 ? rc : hf_op_run(lock, &ask, err);
 }
 
 hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
@@ -211,33 +211,33 @@ hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
                                   hf_done *done, void *ctx)
 {
     struct hf_acquire_options options = {.lease_ms = lease_ms};
-    struct hf_ask ask = to_renew(owner, len, &options, safe_ms);
+    struct hf_op_request ask = to_renew(owner, len, &options, safe_ms);
     hf_status rc = check_renewal(lock, owner, len, lease_ms, NULL);
 
-    return rc < 0 ? rc : hf_ask_post(lock, &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(lock, &ask, done, ctx);
 }
 
 hf_status hf_release_by_owner(struct hf_lock *lock, const char *owner,
                               size_t len, struct hf_error *err)
 {
-    struct hf_ask ask = to_release(owner, len);
+    struct hf_op_request ask = to_release(owner, len);
     hf_status rc = check_owner(lock, owner, len, err);
 
     if (rc < 0)
         return rc;
-    return lock->kind->other ? hf_ask_run(lock, &ask, err)
+    return lock->kind->other ? hf_op_run(lock, &ask, err)
                              : hf_lock_force_release(lock, owner, len, err);
 }
 
 hf_status hf_release_by_owner_async(struct hf_lock *lock, const char *owner,
                                     size_t len, hf_done *done, void *ctx)
 {
-    struct hf_ask ask = to_release(owner, len);
+    struct hf_op_request ask = to_release(owner, len);
     hf_status rc = check_owner(lock, owner, len, NULL);
 
     if (rc < 0)
         return rc;
     return lock->kind->other
-               ? hf_ask_post(lock, &ask, done, ctx)
+               ? hf_op_submit(lock, &ask, done, ctx)
                : hf_lock_force_release_async(lock, owner, len, done, ctx);
 }

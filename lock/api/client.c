@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/record/hold.h"
-#include "lock/record/line.h"
+#include "lock/record/wait_queue.h"
 #include "lock/record/log.h"
 #include "lock/record/op.h"
 #include "lock/record/table.h"
@@ -510,7 +510,7 @@ static void end_holds(struct hf_lock *lock)
     for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
         struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
 
-        if (hf_lease_lose(&hold->lease, HF_LOST_CLOSED))
+        if (hf_lease_lose(&hold->lease, HF_REASON_CLOSED))
             hf_hold_tell_lost(hold);
     }
 }
@@ -528,7 +528,7 @@ static void each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
 
 static void stop_listening(struct hf_lock *lock)
 {
-    hf_line_stop_listening(lock->line);
+    hf_wait_queue_stop_listening(lock->line);
 }
 
 static void free_holds(struct hf_lock *lock)
@@ -582,7 +582,7 @@ const char *hf_client_address(const struct hf_client *client)
     return hf_router_address(client->router);
 }
 
-void hf_client_stats(struct hf_client *client, struct hf_client_stats *out)
+void hf_client_get_stats(struct hf_client *client, struct hf_client_stats *out)
 {
     memset(out, 0, sizeof *out);
     if (hf_loop_forked(client->loop))
@@ -594,7 +594,7 @@ void hf_client_stats(struct hf_client *client, struct hf_client_stats *out)
     out->renewals = client->renewals;
     out->renewal_requests = client->renewal_requests;
     hf_router_stats(client->router, &out->link);
-    hf_router_counts(client->router, &out->route);
+    hf_router_get_counts(client->router, &out->route);
     hf_loop_unlock(client->loop);
-    hf_loop_stats(client->loop, &out->loop);
+    hf_loop_get_stats(client->loop, &out->loop);
 }

@@ -8,7 +8,7 @@
  * CLOSE-3  After closing has ended, no request is sent or pending. */
 #include <string.h>
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/record/op.h"
 #include "net/base/error.h"
 
@@ -93,7 +93,7 @@ static void await_quiet(struct hf_client *client, int64_t timeout_ms)
     int64_t deadline_ms = hf_loop_now(loop) + timeout_ms;
 
     for (;;) {
-        if (client->open_holds > 0)
+        if (client->provisional_holds > 0)
             hf_loop_finish_tasks(loop);
         if (hf_client_is_quiet(client) || hf_loop_forked(loop) ||
             hf_loop_now(loop) >= deadline_ms)

@@ -1,7 +1,7 @@
 /* The public calls on a count-down latch. */
 #include "lock/latch.h"
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
 
@@ -37,17 +37,17 @@ static hf_status check_count(int64_t count, struct hf_error *err)
                         (long long)HF_LATCH_COUNT_MAX);
 }
 
-static struct hf_ask to_set(int64_t count, bool *was_set)
+static struct hf_op_request to_set(int64_t count, bool *was_set)
 {
-    return (struct hf_ask){
-        .verb = &hf_verb_set, .permits = count, .is_yes = was_set};
+    return (struct hf_op_request){
+        .verb = &hf_verb_set, .permits = count, .out_flag = was_set};
 }
 
-static const struct hf_ask to_count_down = {.verb = &hf_verb_add, .permits = 1};
+static const struct hf_op_request to_count_down = {.verb = &hf_verb_add, .permits = 1};
 
-static struct hf_ask to_read(int64_t *out)
+static struct hf_op_request to_read(int64_t *out)
 {
-    return (struct hf_ask){.verb = &hf_verb_read, .value = out};
+    return (struct hf_op_request){.verb = &hf_verb_read, .value = out};
 }
 
 /* ---- blocking ---- */
@@ -55,33 +55,33 @@ static struct hf_ask to_read(int64_t *out)
 hf_status hf_latch_try_set_count(struct hf_latch *latch, int64_t count,
                                  bool *was_set, struct hf_error *err)
 {
-    struct hf_ask ask = to_set(count, was_set);
+    struct hf_op_request ask = to_set(count, was_set);
     hf_status rc = check_count(count, err);
 
-    return rc < 0 ? rc : hf_ask_run(record(latch), &ask, err);
+    return rc < 0 ? rc : hf_op_run(record(latch), &ask, err);
 }
 
 hf_status hf_latch_count_down(struct hf_latch *latch, struct hf_error *err)
 {
-    return hf_ask_run(record(latch), &to_count_down, err);
+    return hf_op_run(record(latch), &to_count_down, err);
 }
 
 hf_status hf_latch_await(struct hf_latch *latch, int64_t wait_ms,
                          struct hf_cancel *cancel, struct hf_error *err)
 {
     struct hf_acquire_options options;
-    struct hf_ask ask = hf_ask_to_wait(&options, 1, wait_ms, cancel);
+    struct hf_op_request ask = hf_ask_to_wait(&options, 1, wait_ms, cancel);
     hf_status rc = hf_ask_check_wait(wait_ms, err);
 
-    return rc < 0 ? rc : hf_ask_run(record(latch), &ask, err);
+    return rc < 0 ? rc : hf_op_run(record(latch), &ask, err);
 }
 
 hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
                          struct hf_error *err)
 {
-    struct hf_ask ask = to_read(out);
+    struct hf_op_request ask = to_read(out);
 
-    return hf_ask_run(record(latch), &ask, err);
+    return hf_op_run(record(latch), &ask, err);
 }
 
 /* ---- without blocking ---- */
@@ -89,16 +89,16 @@ hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
 hf_status hf_latch_try_set_count_async(struct hf_latch *latch, int64_t count,
                                        bool *was_set, hf_done *done, void *ctx)
 {
-    struct hf_ask ask = to_set(count, was_set);
+    struct hf_op_request ask = to_set(count, was_set);
     hf_status rc = check_count(count, NULL);
 
-    return rc < 0 ? rc : hf_ask_post(record(latch), &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(record(latch), &ask, done, ctx);
 }
 
 hf_status hf_latch_count_down_async(struct hf_latch *latch, hf_done *done,
                                     void *ctx)
 {
-    return hf_ask_post(record(latch), &to_count_down, done, ctx);
+    return hf_op_submit(record(latch), &to_count_down, done, ctx);
 }
 
 hf_status hf_latch_await_async(struct hf_latch *latch, int64_t wait_ms,
@@ -106,16 +106,16 @@ hf_status hf_latch_await_async(struct hf_latch *latch, int64_t wait_ms,
                                void *ctx)
 {
     struct hf_acquire_options options;
-    struct hf_ask ask = hf_ask_to_wait(&options, 1, wait_ms, cancel);
+    struct hf_op_request ask = hf_ask_to_wait(&options, 1, wait_ms, cancel);
     hf_status rc = hf_ask_check_wait(wait_ms, NULL);
 
-    return rc < 0 ? rc : hf_ask_post(record(latch), &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(record(latch), &ask, done, ctx);
 }
 
 hf_status hf_latch_count_async(struct hf_latch *latch, int64_t *out,
                                hf_done *done, void *ctx)
 {
-    struct hf_ask ask = to_read(out);
+    struct hf_op_request ask = to_read(out);
 
-    return hf_ask_post(record(latch), &ask, done, ctx);
+    return hf_op_submit(record(latch), &ask, done, ctx);
 }

@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/table.h"
 #include "lock/verb/verbs.h"
@@ -147,8 +147,8 @@ hf_status hf_lock_acquire(struct hf_lock *lock,
     }
     if ((rc = hf_acquire_options_check(options, err)) < 0)
         return rc;
-    return hf_ask_run(lock,
-                      &(struct hf_ask){.verb = &hf_verb_acquire,
+    return hf_op_run(lock,
+                      &(struct hf_op_request){.verb = &hf_verb_acquire,
                                        .owner = options->owner,
                                        .options = options}, err);
 }
@@ -163,8 +163,8 @@ hf_status hf_lock_acquire_async(struct hf_lock *lock,
         return HF_E_FORKED;
     if ((rc = hf_acquire_options_check_async(options)) < 0)
         return rc;
-    return hf_ask_post(lock,
-                       &(struct hf_ask){.verb = &hf_verb_acquire,
+    return hf_op_submit(lock,
+                       &(struct hf_op_request){.verb = &hf_verb_acquire,
                                         .owner = options->owner,
                                         .options = options}, done, ctx);
 }
@@ -199,16 +199,16 @@ void hf_cancel_fire(struct hf_cancel *cancel)
 hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                           struct hf_error *err)
 {
-    return hf_ask_run(lock,
-                      &(struct hf_ask){.verb = &hf_verb_release,
+    return hf_op_run(lock,
+                      &(struct hf_op_request){.verb = &hf_verb_release,
                                        .owner = owner}, err);
 }
 
 hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
                                 hf_done *done, void *ctx)
 {
-    return hf_ask_post(lock,
-                       &(struct hf_ask){.verb = &hf_verb_release,
+    return hf_op_submit(lock,
+                       &(struct hf_op_request){.verb = &hf_verb_release,
                                         .owner = owner}, done, ctx);
 }
 
@@ -243,8 +243,8 @@ hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
 
     if (rc < 0)
         return rc;
-    return hf_ask_run(lock,
-                      &(struct hf_ask){.verb = &hf_verb_force,
+    return hf_op_run(lock,
+                      &(struct hf_op_request){.verb = &hf_verb_force,
                                        .holder = holder,
                                        .holder_len = holder ? len : 0}, err);
 }
@@ -258,8 +258,8 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
         return HF_E_FORKED;
     if ((rc = check_holder(lock, holder, len, NULL)) < 0)
         return rc;
-    return hf_ask_post(lock,
-                       &(struct hf_ask){.verb = &hf_verb_force,
+    return hf_op_submit(lock,
+                       &(struct hf_op_request){.verb = &hf_verb_force,
                                         .holder = holder,
                                         .holder_len = holder ? len : 0}, done,
                        ctx);
@@ -270,16 +270,16 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
 hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
                           struct hf_error *err)
 {
-    return hf_ask_run(lock,
-                      &(struct hf_ask){.verb = &hf_verb_inspect, .info = out},
+    return hf_op_run(lock,
+                      &(struct hf_op_request){.verb = &hf_verb_inspect, .info = out},
                       err);
 }
 
 hf_status hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out,
                                 hf_done *done, void *ctx)
 {
-    return hf_ask_post(lock,
-                       &(struct hf_ask){.verb = &hf_verb_inspect, .info = out},
+    return hf_op_submit(lock,
+                       &(struct hf_op_request){.verb = &hf_verb_inspect, .info = out},
                        done, ctx);
 }
 
@@ -319,8 +319,8 @@ hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
         *out = 0;
         return HF_OK;
     }
-    rc = hf_ask_run(lock,
-                    &(struct hf_ask){.verb = &hf_verb_inspect,
+    rc = hf_op_run(lock,
+                    &(struct hf_op_request){.verb = &hf_verb_inspect,
                                      .info = &info,
                                      .holder = text,
                                      .holder_len = strlen(text),

@@ -1,7 +1,7 @@
 /* The public calls on expirable permits that locks do not have. */
 #include "lock/permits.h"
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
 
@@ -24,49 +24,49 @@ static hf_status check(const struct hf_lock *permit, int64_t permits,
                         (long long)PERMITS_MAX);
 }
 
-static struct hf_ask to_set(int64_t permits, bool *was_set)
+static struct hf_op_request to_set(int64_t permits, bool *was_set)
 {
-    return (struct hf_ask){
-        .verb = &hf_verb_set, .permits = permits, .is_yes = was_set};
+    return (struct hf_op_request){
+        .verb = &hf_verb_set, .permits = permits, .out_flag = was_set};
 }
 
-static struct hf_ask to_read(int64_t *out)
+static struct hf_op_request to_read(int64_t *out)
 {
-    return (struct hf_ask){.verb = &hf_verb_read, .value = out};
+    return (struct hf_op_request){.verb = &hf_verb_read, .value = out};
 }
 
 hf_status hf_permits_try_set(struct hf_lock *permit, int64_t permits,
                              bool *was_set, struct hf_error *err)
 {
-    struct hf_ask ask = to_set(permits, was_set);
+    struct hf_op_request ask = to_set(permits, was_set);
     hf_status rc = check(permit, permits, err);
 
-    return rc < 0 ? rc : hf_ask_run(permit, &ask, err);
+    return rc < 0 ? rc : hf_op_run(permit, &ask, err);
 }
 
 hf_status hf_permits_available(struct hf_lock *permit, int64_t *out,
                                struct hf_error *err)
 {
-    struct hf_ask ask = to_read(out);
+    struct hf_op_request ask = to_read(out);
     hf_status rc = check_kind(permit, err);
 
-    return rc < 0 ? rc : hf_ask_run(permit, &ask, err);
+    return rc < 0 ? rc : hf_op_run(permit, &ask, err);
 }
 
 hf_status hf_permits_try_set_async(struct hf_lock *permit, int64_t permits,
                                    bool *was_set, hf_done *done, void *ctx)
 {
-    struct hf_ask ask = to_set(permits, was_set);
+    struct hf_op_request ask = to_set(permits, was_set);
     hf_status rc = check(permit, permits, NULL);
 
-    return rc < 0 ? rc : hf_ask_post(permit, &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(permit, &ask, done, ctx);
 }
 
 hf_status hf_permits_available_async(struct hf_lock *permit, int64_t *out,
                                      hf_done *done, void *ctx)
 {
-    struct hf_ask ask = to_read(out);
+    struct hf_op_request ask = to_read(out);
     hf_status rc = check_kind(permit, NULL);
 
-    return rc < 0 ? rc : hf_ask_post(permit, &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(permit, &ask, done, ctx);
 }

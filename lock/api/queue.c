@@ -1,7 +1,7 @@
 /* Removes places from a fair lock's queue: hf_lock_drop_waiter. */
 #include "lock/queue.h"
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/record/op.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
@@ -102,8 +102,8 @@ hf_status hf_lock_drop_waiter(struct hf_lock *lock, const char *waiter,
 
     if (rc < 0)
         return rc;
-    rc = hf_ask_run(lock,
-                    &(struct hf_ask){.verb = &hf_verb_drop,
+    rc = hf_op_run(lock,
+                    &(struct hf_op_request){.verb = &hf_verb_drop,
                                      .holder = waiter,
                                      .holder_len = waiter ? len : 0,
                                      .value = &removed}, err);

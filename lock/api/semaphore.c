@@ -1,7 +1,7 @@
 /* The public calls on a semaphore. */
 #include "lock/semaphore.h"
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
 
@@ -38,20 +38,20 @@ static hf_status check(int64_t permits, int64_t least, struct hf_error *err)
                         (long long)least, (long long)HF_PERMITS_MAX);
 }
 
-static struct hf_ask to_set(int64_t permits, bool *was_set)
+static struct hf_op_request to_set(int64_t permits, bool *was_set)
 {
-    return (struct hf_ask){
-        .verb = &hf_verb_set, .permits = permits, .is_yes = was_set};
+    return (struct hf_op_request){
+        .verb = &hf_verb_set, .permits = permits, .out_flag = was_set};
 }
 
-static struct hf_ask to_release(int64_t permits)
+static struct hf_op_request to_release(int64_t permits)
 {
-    return (struct hf_ask){.verb = &hf_verb_add, .permits = permits};
+    return (struct hf_op_request){.verb = &hf_verb_add, .permits = permits};
 }
 
-static struct hf_ask to_read(int64_t *out)
+static struct hf_op_request to_read(int64_t *out)
 {
-    return (struct hf_ask){.verb = &hf_verb_read, .value = out};
+    return (struct hf_op_request){.verb = &hf_verb_read, .value = out};
 }
 
 /* ---- blocking ---- */
@@ -60,10 +60,10 @@ hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
                                        int64_t permits, bool *was_set,
                                        struct hf_error *err)
 {
-    struct hf_ask ask = to_set(permits, was_set);
+    struct hf_op_request ask = to_set(permits, was_set);
     hf_status rc = check(permits, 0, err);
 
-    return rc < 0 ? rc : hf_ask_run(record(semaphore), &ask, err);
+    return rc < 0 ? rc : hf_op_run(record(semaphore), &ask, err);
 }
 
 hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore, int64_t permits,
@@ -71,29 +71,29 @@ hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore, int64_t permits,
                                struct hf_error *err)
 {
     struct hf_acquire_options options;
-    struct hf_ask ask = hf_ask_to_wait(&options, permits, wait_ms, cancel);
+    struct hf_op_request ask = hf_ask_to_wait(&options, permits, wait_ms, cancel);
     hf_status rc = check(permits, 1, err);
 
     if (rc == HF_OK)
         rc = hf_ask_check_wait(wait_ms, err);
-    return rc < 0 ? rc : hf_ask_run(record(semaphore), &ask, err);
+    return rc < 0 ? rc : hf_op_run(record(semaphore), &ask, err);
 }
 
 hf_status hf_semaphore_release(struct hf_semaphore *semaphore, int64_t permits,
                                struct hf_error *err)
 {
-    struct hf_ask ask = to_release(permits);
+    struct hf_op_request ask = to_release(permits);
     hf_status rc = check(permits, 1, err);
 
-    return rc < 0 ? rc : hf_ask_run(record(semaphore), &ask, err);
+    return rc < 0 ? rc : hf_op_run(record(semaphore), &ask, err);
 }
 
 hf_status hf_semaphore_available(struct hf_semaphore *semaphore, int64_t *out,
                                  struct hf_error *err)
 {
-    struct hf_ask ask = to_read(out);
+    struct hf_op_request ask = to_read(out);
 
-    return hf_ask_run(record(semaphore), &ask, err);
+    return hf_op_run(record(semaphore), &ask, err);
 }
 
 /* ---- without blocking ---- */
@@ -102,10 +102,10 @@ hf_status hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
                                              int64_t permits, bool *was_set,
                                              hf_done *done, void *ctx)
 {
-    struct hf_ask ask = to_set(permits, was_set);
+    struct hf_op_request ask = to_set(permits, was_set);
     hf_status rc = check(permits, 0, NULL);
 
-    return rc < 0 ? rc : hf_ask_post(record(semaphore), &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(record(semaphore), &ask, done, ctx);
 }
 
 hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
@@ -114,27 +114,27 @@ hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
                                      void *ctx)
 {
     struct hf_acquire_options options;
-    struct hf_ask ask = hf_ask_to_wait(&options, permits, wait_ms, cancel);
+    struct hf_op_request ask = hf_ask_to_wait(&options, permits, wait_ms, cancel);
     hf_status rc = check(permits, 1, NULL);
 
     if (rc == HF_OK)
         rc = hf_ask_check_wait(wait_ms, NULL);
-    return rc < 0 ? rc : hf_ask_post(record(semaphore), &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(record(semaphore), &ask, done, ctx);
 }
 
 hf_status hf_semaphore_release_async(struct hf_semaphore *semaphore,
                                      int64_t permits, hf_done *done, void *ctx)
 {
-    struct hf_ask ask = to_release(permits);
+    struct hf_op_request ask = to_release(permits);
     hf_status rc = check(permits, 1, NULL);
 
-    return rc < 0 ? rc : hf_ask_post(record(semaphore), &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(record(semaphore), &ask, done, ctx);
 }
 
 hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,
                                        int64_t *out, hf_done *done, void *ctx)
 {
-    struct hf_ask ask = to_read(out);
+    struct hf_op_request ask = to_read(out);
 
-    return hf_ask_post(record(semaphore), &ask, done, ctx);
+    return hf_op_submit(record(semaphore), &ask, done, ctx);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/op.h"
 #include "lock/verb/verbs.h"
@@ -17,27 +17,27 @@ static hf_status check(const struct hf_lock *lock, struct hf_error *err)
                         hf_lock_kind_text(lock->kind->id));
 }
 
-static struct hf_ask to_read(int64_t *out)
+static struct hf_op_request to_read(int64_t *out)
 {
-    return (struct hf_ask){.verb = &hf_verb_read, .value = out};
+    return (struct hf_op_request){.verb = &hf_verb_read, .value = out};
 }
 
 hf_status hf_token_latest(struct hf_lock *lock, int64_t *out,
                           struct hf_error *err)
 {
-    struct hf_ask ask = to_read(out);
+    struct hf_op_request ask = to_read(out);
     hf_status rc = check(lock, err);
 
-    return rc < 0 ? rc : hf_ask_run(lock, &ask, err);
+    return rc < 0 ? rc : hf_op_run(lock, &ask, err);
 }
 
 hf_status hf_token_latest_async(struct hf_lock *lock, int64_t *out,
                                 hf_done *done, void *ctx)
 {
-    struct hf_ask ask = to_read(out);
+    struct hf_op_request ask = to_read(out);
     hf_status rc = check(lock, NULL);
 
-    return rc < 0 ? rc : hf_ask_post(lock, &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(lock, &ask, done, ctx);
 }
 
 /* ---- raising, for a quorum ---- */

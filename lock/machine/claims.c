@@ -131,7 +131,7 @@ static void settle(struct hf_claims *c, uint32_t asked_step, uint64_t stream)
 
 /* ---- events ---- */
 
-void hf_claims_ask(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
+void hf_claims_add(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
                   int64_t lease_ms)
 {
     HF_ASSERT(c->asked[by].lease_ms == 0 && lease_ms > 0);

@@ -83,7 +83,7 @@ struct hf_claims {
 int64_t hf_claims_drift_ms(int64_t lease_ms);
 
 /* hf_claims_init     - no command has been handed out.
- * hf_claims_ask      - a command is handed out that sets the TTL to `lease_ms`.
+ * hf_claims_add      - a command is handed out that sets the TTL to `lease_ms`.
  *                     The one before it of the same kind (`by`) must have
  *                     ended.
  * hf_claims_answered - it was executed.
@@ -96,7 +96,7 @@ int64_t hf_claims_drift_ms(int64_t lease_ms);
  *                     or set_ms, if that is less.
  *   The three before these three do nothing if no command of that kind is under way. */
 void hf_claims_init(struct hf_claims *c);
-void hf_claims_ask(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
+void hf_claims_add(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
                   int64_t lease_ms);
 void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
                        const struct hf_sending *how);

@@ -29,7 +29,7 @@ void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
 static bool is_loss_ok(const struct hf_lease *l)
 {
     return l->state == LEASE_LOST
-               ? l->reason >= HF_LOST_DELETED && l->reason <= HF_LOST_CLOSED
+               ? l->reason >= HF_REASON_DELETED && l->reason <= HF_REASON_CLOSED
                : l->reason == 0;
 }
 
@@ -102,9 +102,9 @@ static void note_answer(struct hf_lease *l)
 
 /* ---- calls of its owner ---- */
 
-void hf_lease_ask(struct hf_lease *l, int64_t now_ms, int64_t lease_ms)
+void hf_lease_sent(struct hf_lease *l, int64_t now_ms, int64_t lease_ms)
 {
-    hf_claims_ask(&l->claims, CLAIM_BY_CALL, now_ms, lease_ms);
+    hf_claims_add(&l->claims, CLAIM_BY_CALL, now_ms, lease_ms);
     renew_in_time(l);
     HF_ASSERT(lease_ok(l));
 }
@@ -162,12 +162,12 @@ void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms)
 static enum hf_lost overdue(const struct hf_lease *l, int64_t now_ms)
 {
     if (l->has_slept)
-        return HF_LOST_SUSPENDED;
+        return HF_REASON_SUSPENDED;
     if (now_ms - l->claims.end_ms >
         hf_claims_drift_ms(l->claims.shortest_ms) + SLEPT_MS)
-        return HF_LOST_SUSPENDED;
-    return l->is_renewed && !is_cut(l) ? HF_LOST_UNREACHABLE
-                                       : HF_LOST_LEASE_ENDED;
+        return HF_REASON_SUSPENDED;
+    return l->is_renewed && !is_cut(l) ? HF_REASON_UNREACHABLE
+                                       : HF_REASON_LEASE_ENDED;
 }
 
 static enum hf_lease_todo lose(struct hf_lease *l, enum hf_lost reason)
@@ -189,7 +189,7 @@ enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
     if (now_ms >= l->claims.end_ms)
         return lose(l, overdue(l, now_ms));
     if (now_ms >= l->max_until_ms)
-        return lose(l, HF_LOST_MAX_HOLD);
+        return lose(l, HF_REASON_MAX_HOLD);
     if (now_ms < check_ms(l) || l->is_renewing ||
         l->state == LEASE_RELEASING)
         return LEASE_DO_NOTHING;
@@ -201,7 +201,7 @@ enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
     }
     while (l->renew_ms <= now_ms) /* bounded, for the end has not come */
         l->renew_ms += third(l) > 0 ? third(l) : 1;
-    hf_claims_ask(&l->claims, CLAIM_BY_RENEWAL, now_ms, l->watchdog_ms);
+    hf_claims_add(&l->claims, CLAIM_BY_RENEWAL, now_ms, l->watchdog_ms);
     return LEASE_DO_RENEW;
 }
 
@@ -293,7 +293,7 @@ int64_t hf_lease_had_until_ms(const struct hf_lease *l)
 
 bool hf_lease_may_remain(const struct hf_lease *l)
 {
-    return l->reason != HF_LOST_DELETED && l->reason != HF_LOST_TAKEN;
+    return l->reason != HF_REASON_DELETED && l->reason != HF_REASON_TAKEN;
 }
 
 int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms)
@@ -313,16 +313,16 @@ int64_t hf_lease_safe_until_ms(const struct hf_lease *l)
 const char *hf_lost_text(enum hf_lost reason)
 {
     static const char *const texts[] = {
-        [HF_LOST_DELETED] = "the lock no longer exists on the server",
-        [HF_LOST_TAKEN] = "another owner holds the lock",
-        [HF_LOST_UNREACHABLE] = "the server did not reply in time",
-        [HF_LOST_SUSPENDED] = "this process did not run in time",
-        [HF_LOST_LEASE_ENDED] = "its lease is about to expire",
-        [HF_LOST_MAX_HOLD] = "its maximum hold time has passed",
-        [HF_LOST_CLOSED] = "the client was closed",
+        [HF_REASON_DELETED] = "the lock no longer exists on the server",
+        [HF_REASON_TAKEN] = "another owner holds the lock",
+        [HF_REASON_UNREACHABLE] = "the server did not reply in time",
+        [HF_REASON_SUSPENDED] = "this process did not run in time",
+        [HF_REASON_LEASE_ENDED] = "its lease is about to expire",
+        [HF_REASON_MAX_HOLD] = "its maximum hold time has passed",
+        [HF_REASON_CLOSED] = "the client was closed",
     };
 
-    if (reason < HF_LOST_DELETED || reason > HF_LOST_CLOSED)
+    if (reason < HF_REASON_DELETED || reason > HF_REASON_CLOSED)
         return "unknown reason";
     return texts[reason];
 }

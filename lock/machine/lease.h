@@ -58,7 +58,7 @@ struct hf_lease {
 };
 
 /* hf_lease_init     - before its first acquire.
- * hf_lease_ask      - an acquire, re-entry or partial release that sets the TTL
+ * hf_lease_sent      - an acquire, re-entry or partial release that sets the TTL
  *                    to `lease_ms` is handed out. One of these three follows:
  * hf_lease_granted  - the server has set the count. `spread` (any number) moves
  *                    the first renewal, so that renewals of many holds do not
@@ -81,7 +81,7 @@ struct hf_lease {
  * hf_lease_lose     - false if it is lost already (LEASE-4).
  * hf_lease_next_ms  - when to call hf_lease_due. */
 void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms);
-void hf_lease_ask(struct hf_lease *l, int64_t now_ms, int64_t lease_ms);
+void hf_lease_sent(struct hf_lease *l, int64_t now_ms, int64_t lease_ms);
 void hf_lease_granted(struct hf_lease *l, int64_t count,
                       const struct hf_sending *how, bool is_renewed,
                       unsigned spread);

@@ -125,7 +125,7 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put_integer(at, op->count_text, op->count);
     if (how->side)
         at = put(at, how->side, strlen(how->side));
-    if (how->takes_silence && op->may_stand) {
+    if (how->takes_silence && op->may_be_queued) {
         at = put_integer(at, op->silence_text, op->silence_ms);
         at = put_publish(at, op->lock);
     }

@@ -80,11 +80,11 @@ struct hf_hold *hf_hold_new(struct hf_op *op)
     return hold;
 }
 
-void hf_hold_settle(struct hf_hold *hold)
+void hf_hold_commit(struct hf_hold *hold)
 {
     struct hf_client *client = hold->lock->client;
 
-    client->open_holds -= hold->is_open;
+    client->provisional_holds -= hold->is_open;
     hold->is_open = false;
     hf_client_note_quiet(client);
 }
@@ -110,7 +110,7 @@ void hf_hold_free(struct hf_hold *hold)
     if (!hold)
         return;
     client = hold->lock->client;
-    hf_hold_settle(hold);
+    hf_hold_commit(hold);
     hf_loop_disarm(client->loop, &hold->timer);
     hf_loop_unpost(client->loop, &hold->lost_task);
     hf_hold_stop_renewal(hold);
@@ -147,7 +147,7 @@ void hf_hold_drop(struct hf_hold *hold)
 
 /* ---- which call may act ---- */
 
-bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op)
+bool hf_hold_begin_op(struct hf_hold *hold, struct hf_op *op)
 {
     if (hold->op) {
         hf_list_push(&hold->pending, &op->line_node);
@@ -160,9 +160,9 @@ bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op)
 
 /* A hold serves one operation at a time; the others wait in hold->pending:
  *
- *   hf_hold_enter(hold, a)   hold->op = a           a runs
- *   hf_hold_enter(hold, b)   b in hold->pending     b waits
- *   hf_hold_leave(hold)      hold->op = b           reserved for b, whose timer is armed,
+ *   hf_hold_begin_op(hold, a)   hold->op = a           a runs
+ *   hf_hold_begin_op(hold, b)   b in hold->pending     b waits
+ *   hf_hold_end_op(hold)      hold->op = b           reserved for b, whose timer is armed,
  *                            b->op.hold = hold      so that no new operation enters first
  *   resume(b)                hold->op = NULL        b starts again, and enters the hold
  */
@@ -189,7 +189,7 @@ static struct hf_op *wake_one(struct hf_list *pending, struct hf_loop *loop)
     return op;
 }
 
-void hf_hold_leave(struct hf_hold *hold, bool is_gone)
+void hf_hold_end_op(struct hf_hold *hold, bool is_gone)
 {
     struct hf_client *client = hold->lock->client;
 
@@ -273,7 +273,7 @@ static void on_time(struct hf_timer *timer)
  * in on_lost; that hold ends with the release, or by its TTL. */
 static void let_go(const struct hf_hold *hold)
 {
-    if (hold->lease.reason == HF_LOST_MAX_HOLD && !hold->is_member)
+    if (hold->lease.reason == HF_REASON_MAX_HOLD && !hold->is_member)
         hf_release_orphan(hold->lock, hf_hold_text(hold),
                           hold->lease.claims.set_ms, 0, NULL);
 }

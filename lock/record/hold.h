@@ -12,7 +12,7 @@
  *                  allowed.
  * hf_hold_finish_question - ends an operation whose hold was created only for its request,
  *                  and frees that hold, if there is one.
- * hf_hold_settle - its multi-lock holds all members: the hold is no longer provisional.
+ * hf_hold_commit - its multi-lock holds all members: the hold is no longer provisional.
  * hf_hold_silence - removes the callbacks of the holds of `whose`, because the object that
  *                  they belong to will be freed.
  * hf_hold_rearm  - sets the timer after a change of the lease.
@@ -22,7 +22,7 @@
 struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
 void hf_hold_free(struct hf_hold *hold);
 void hf_hold_finish_question(struct hf_op *op, hf_status status);
-void hf_hold_settle(struct hf_hold *hold);
+void hf_hold_commit(struct hf_hold *hold);
 void hf_hold_silence(struct hf_lock *lock,
                      bool (*is_whose)(const struct hf_hold *, const void *whose),
                      const void *whose);
@@ -30,13 +30,13 @@ void hf_hold_rearm(struct hf_hold *hold);
 void hf_hold_tell_lost(struct hf_hold *hold);
 void hf_hold_tell_renewed(struct hf_hold *hold);
 
-/* hf_hold_enter - returns whether `op` may act on the hold now. If not, it is started again
+/* hf_hold_begin_op - returns whether `op` may act on the hold now. If not, it is started again
  *                 after the operations before it have left.
- * hf_hold_leave - ends the turn of an operation, and starts the next one. It frees the
+ * hf_hold_end_op - ends the turn of an operation, and starts the next one. It frees the
  *                 hold if `is_gone`.
  * hf_hold_drop  - frees the memory, when no renewal points to it. */
-bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op);
-void hf_hold_leave(struct hf_hold *hold, bool is_gone);
+bool hf_hold_begin_op(struct hf_hold *hold, struct hf_op *op);
+void hf_hold_end_op(struct hf_hold *hold, bool is_gone);
 void hf_hold_drop(struct hf_hold *hold);
 
 /* hf_hold_stop_renewal - prevents further renewals. The reply to one that was sent is

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lock/record/args.h"
-#include "lock/record/line.h"
+#include "lock/record/wait_queue.h"
 #include "lock/record/log.h"
 #include "lock/record/notice.h"
 #include "lock/record/table.h"
@@ -26,7 +26,7 @@ bool hf_op_is_chore(const struct hf_op *op)
 
 uint32_t hf_client_calls(const struct hf_client *client)
 {
-    return client->ops_count - client->orphans - client->chores;
+    return client->ops_count - client->orphans - client->housekeeping_ops;
 }
 
 /* ---- begin ---- */
@@ -50,10 +50,10 @@ hf_status hf_op_begin(struct hf_op *op)
     client->ops_count++;
     op->came = ++client->ops_begun;
     client->orphans += op->verb->is_orphan;
-    client->chores += hf_op_is_chore(op);
+    client->housekeeping_ops += hf_op_is_chore(op);
     hf_lock_ref(op->lock);
     if (op->done)
-        hf_loop_attend(client->loop);
+        hf_loop_retain_driver(client->loop);
     return HF_OK;
 }
 
@@ -139,7 +139,7 @@ static void fill_error(struct hf_op *op)
 
 bool hf_client_is_quiet(const struct hf_client *client)
 {
-    return client->ops_count == 0 && client->open_holds == 0 &&
+    return client->ops_count == 0 && client->provisional_holds == 0 &&
            hf_router_is_idle(client->router);
 }
 
@@ -160,10 +160,10 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     hf_list_remove(&op->node);
     hf_list_remove(&op->line_node);
     hf_list_remove(&op->cancel_node);
-    hf_line_disown(op);
+    hf_wait_queue_disown(op);
     client->ops_count--;
     client->orphans -= op->verb->is_orphan;
-    client->chores -= hf_op_is_chore(op);
+    client->housekeeping_ops -= hf_op_is_chore(op);
     client->has_told_orphans = client->has_told_orphans && client->orphans > 0;
     client->finished += client->is_closing && !hf_op_is_chore(op);
     hf_client_note_quiet(client);
@@ -173,7 +173,7 @@ void hf_op_finish(struct hf_op *op, hf_status status)
         hf_waiter_wake(op->waiter);
     } else if (op->done) {
         client->untold++;
-        hf_loop_unattend(client->loop);
+        hf_loop_release_driver(client->loop);
         hf_task_init(&op->task, run_done);
         hf_loop_post(client->loop, &op->task);
     } else {
@@ -187,7 +187,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
 
     hf_call_cancel(&op->call);
     may_have_run = op->call.may_have_run || op->may_be_held;
-    hf_line_freed(op, -1);
+    hf_wait_queue_freed(op, -1);
     op->verb->cancel(op, status);
     return may_have_run;
 }
@@ -278,7 +278,7 @@ hf_status hf_op_odd_reply(struct hf_op *op)
                         hf_router_address(op->client->router));
 }
 
-void hf_op_settle(struct hf_op *op)
+void hf_op_note_outcome(struct hf_op *op)
 {
     if (op->call.may_have_run)
         hf_lease_unknown(&op->hold->lease, &op->call.sending);

@@ -53,9 +53,9 @@ void hf_op_arm_due(struct hf_op *op);
 bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply);
 void hf_op_log_note(struct hf_op *op);
 
-/* hf_op_settle - what became of the call, for the lease of op->hold: the server
+/* hf_op_note_outcome - what became of the call, for the lease of op->hold: the server
  * has not executed it and never will, or may have. */
-void hf_op_settle(struct hf_op *op);
+void hf_op_note_outcome(struct hf_op *op);
 
 /* hf_op_odd_reply - for a reply that begins with our echo, but that the script
  * cannot give: fills the error, returns HF_E_PROTOCOL. What the server has done

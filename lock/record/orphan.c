@@ -39,7 +39,7 @@
 #include <string.h>
 
 #include "lock/record/hold_lookup.h"
-#include "lock/record/line.h"
+#include "lock/record/wait_queue.h"
 #include "lock/record/log.h"
 #include "lock/record/op.h"
 #include "lock/record/table.h"
@@ -109,7 +109,7 @@ static void end(struct hf_op *op, hf_status status)
                       "lease expires: %s",
                       hf_status_text(status));
     else /* released now, or it was never granted */
-        hf_line_wake_first(op->lock->line);
+        hf_wait_queue_wake_first(op->lock->line);
     hf_wake_source(op);
     hf_op_finish(op, status);
 }
@@ -145,7 +145,7 @@ static void be_confirmed_later(struct hf_op *op)
 {
     if (op->verb->is_orphan) { /* it is released: what follows is a chore */
         op->client->orphans--;
-        op->client->chores++;
+        op->client->housekeeping_ops++;
         op->verb = &verb_confirm;
     }
     ask_again(op, ASK_AGAIN_MS << op->confirmations++);

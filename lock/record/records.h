@@ -58,7 +58,7 @@ struct hf_client {
     uint64_t serial;            /* of the last hold or question */
 
     struct hf_list *buckets;    /* locks, by a hash of their names */
-    uint32_t buckets_room;      /* a power of two */
+    uint32_t buckets_capacity;      /* a power of two */
     uint32_t locks_count;
     struct hf_list locks;       /* all locks, which are in `buckets`, too */
 
@@ -67,7 +67,7 @@ struct hf_client {
     uint64_t ops_begun;         /* since it was made */
     uint32_t orphans;           /* releases in the background (orphan.c), which
                                    `ops` contains */
-    uint32_t chores;            /* nobody's calls, also in `ops`: what the
+    uint32_t housekeeping_ops;            /* nobody's calls, also in `ops`: what the
                                    client does so by the way */
     bool has_told_orphans;      /* the log says that there are too many */
     int64_t next_note_ms;       /* not before that the log says that a message was
@@ -75,7 +75,7 @@ struct hf_client {
     uint32_t untold;            /* operations that have ended, whose `done` is
                                    still to be called */
     uint64_t holds;
-    uint64_t open_holds;
+    uint64_t provisional_holds;
     struct hf_list spare_holds;
     uint32_t spare_holds_count;
 
@@ -99,14 +99,14 @@ struct hf_client {
 /* The plain subscription beside the sharded one: sharded=both. */
 struct hf_plain_subscription {
     struct hf_subscription subscription;
-    struct hf_line *line;
+    struct hf_wait_queue *line;
     bool may_be_double;         /* a sharded message came; the next plain one
                                    may be of the same release */
 };
 
 /* The waiters on one channel. Locks of one name whose kinds have the same channel
  * share it. */
-struct hf_line {
+struct hf_wait_queue {
     struct hf_list waiters;     /* operations, first come first */
     struct hf_wait_answers answers;
     bool is_listening;          /* subscription is added */
@@ -121,7 +121,7 @@ struct hf_line {
 
 /* The line of one waiter that has a channel of its own: "CHANNEL:{name}:OWNER". */
 struct hf_own_line {
-    struct hf_line line;
+    struct hf_wait_queue line;
     size_t size;                /* of this memory */
     char channel[];
 };
@@ -143,10 +143,10 @@ struct hf_lock {
     uint32_t holds_count;
     uint32_t hold_buckets_room; /* a power of two; 0: few holds, and no buckets */
     struct hf_list *hold_buckets;   /* the holds by a hash of their owners */
-    struct hf_line *line;       /* its own, or that of an older lock */
+    struct hf_wait_queue *line;       /* its own, or that of an older lock */
     struct hf_op *forgetting;   /* gathers answers (count.c); or NULL */
-    uint32_t own_lines;         /* waiters that have one each */
-    struct hf_line own_line;
+    uint32_t private_queues;         /* waiters that have one each */
+    struct hf_wait_queue private_queue;
     char text[];                /* name, NUL, channel (of its own line), the
                                    kind's keys */
 };
@@ -227,13 +227,13 @@ struct hf_op {
     struct hf_list cancel_node;
     struct hf_client *client;
     struct hf_lock *lock;
-    struct hf_own_line *own_line;   /* NULL: it waits in lock->line */
+    struct hf_own_line *private_queue;   /* NULL: it waits in lock->line */
     const struct hf_verb *verb;
     int64_t owner;
     int64_t count;              /* the hold count to reach */
     int64_t permits;            /* of a kind without owners: how many */
     int64_t *value;             /* where the answer's number goes; or NULL */
-    bool *is_yes;               /* where it goes whether it was done; or NULL */
+    bool *out_flag;               /* where it goes whether it was done; or NULL */
     uint64_t asked_when;        /* client->ops_begun when it last asked */
     bool must_begin;            /* nobody would ask for it again: it begins also
                                    where there is no room for another call,
@@ -256,7 +256,7 @@ struct hf_op {
     struct hf_wait_notice *notice;  /* on_wait, not called yet */
     bool may_be_held;           /* an earlier question than op->call may have
                                    been granted */
-    bool may_stand;             /* it may stand in the server's queue */
+    bool may_be_queued;             /* it may stand in the server's queue */
     int64_t place_ms;           /* how long its place there outlasts its
                                    silence; 0: it takes none */
     int64_t silence_ms;         /* between its last two acquires */
@@ -306,9 +306,9 @@ static inline struct hf_bytes hf_lock_channel(const struct hf_lock *lock)
 }
 
 /* hf_op_line - where it stands while it waits. */
-static inline struct hf_line *hf_op_line(const struct hf_op *op)
+static inline struct hf_wait_queue *hf_op_line(const struct hf_op *op)
 {
-    return op->own_line ? &op->own_line->line : op->lock->line;
+    return op->private_queue ? &op->private_queue->line : op->lock->line;
 }
 
 /* The texts of kind->keys, one behind the other. */

@@ -11,13 +11,13 @@
 
 static struct hf_list *bucket_of(struct hf_client *client, uint32_t hash)
 {
-    return &client->buckets[hash & (client->buckets_room - 1)];
+    return &client->buckets[hash & (client->buckets_capacity - 1)];
 }
 
 /* Heads move when the array grows, so all lists are strung anew. */
 static void string_anew(struct hf_client *client)
 {
-    for (uint32_t i = 0; i < client->buckets_room; i++)
+    for (uint32_t i = 0; i < client->buckets_capacity; i++)
         hf_list_init(&client->buckets[i]);
     for (struct hf_list *l = client->locks.next; l != &client->locks;
          l = l->next) {
@@ -29,7 +29,7 @@ static void string_anew(struct hf_client *client)
 
 static bool table_grow(struct hf_client *client, size_t want)
 {
-    if (!hf_mem_grow(client->mem, &client->buckets, &client->buckets_room,
+    if (!hf_mem_grow(client->mem, &client->buckets, &client->buckets_capacity,
                      sizeof *client->buckets, want, want))
         return false;
     string_anew(client);
@@ -53,7 +53,7 @@ static bool is_named(const struct hf_lock *lock, uint32_t hash,
  * there is one. */
 static struct hf_lock *find(struct hf_client *client, uint32_t hash,
                             const struct hf_kind *kind, const char *name,
-                            size_t len, struct hf_line **line)
+                            size_t len, struct hf_wait_queue **line)
 {
     struct hf_list *bucket = bucket_of(client, hash);
 
@@ -120,7 +120,7 @@ static void put_texts(struct hf_lock *lock, const char *name, size_t len)
 
 static struct hf_lock *lock_new(struct hf_client *client,
                                 const struct hf_kind *kind, const char *name,
-                                size_t len, struct hf_line *line)
+                                size_t len, struct hf_wait_queue *line)
 {
     size_t channel_len =
         line ? 0 : channel_size(kind, name, len);
@@ -136,11 +136,11 @@ static struct hf_lock *lock_new(struct hf_client *client,
     lock->channel_len = (uint32_t)channel_len;
     put_texts(lock, name, len);
     hf_list_init(&lock->holds);
-    hf_list_init(&lock->own_line.waiters);
-    lock->own_line.lock = lock;
-    lock->own_line.name =
+    hf_list_init(&lock->private_queue.waiters);
+    lock->private_queue.lock = lock;
+    lock->private_queue.name =
         (struct hf_bytes){lock->text + len + 1, channel_len};
-    lock->line = line ? line : &lock->own_line;
+    lock->line = line ? line : &lock->private_queue;
     lock->line->locks++;
     if (line)
         hf_lock_ref(line->lock);
@@ -160,7 +160,7 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
                               size_t len)
 {
     uint32_t hash = hf_loop_hash(client->loop, name, len);
-    struct hf_line *line = NULL;
+    struct hf_wait_queue *line = NULL;
     struct hf_lock *lock = find(client, hash, kind, name, len, &line);
 
     if (lock) {
@@ -172,9 +172,9 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
         return HF_E_LIMIT;
     if (!(lock = lock_new(client, kind, name, len, line)))
         return HF_E_NOMEM;
-    if (client->locks_count >= client->buckets_room &&
-        client->buckets_room < BUCKETS_MAX) /* without memory: longer lists */
-        (void)table_grow(client, (size_t)client->buckets_room * 2);
+    if (client->locks_count >= client->buckets_capacity &&
+        client->buckets_capacity < BUCKETS_MAX) /* without memory: longer lists */
+        (void)table_grow(client, (size_t)client->buckets_capacity * 2);
     lock->hash = hash;
     lock->slot = hf_router_slot(client->router, name, len);
     lock->has_foreign_channel = has_foreign_channel(lock);
@@ -253,5 +253,5 @@ void hf_table_fini(struct hf_client *client)
         return; /* of a half-made client */
     free_locks(client);
     hf_mem_free(client->mem, client->buckets,
-                client->buckets_room * sizeof *client->buckets);
+                client->buckets_capacity * sizeof *client->buckets);
 }

@@ -145,7 +145,7 @@ static void end_without_room(struct hf_call *call)
 
 static void end_unsent(struct hf_call *call)
 {
-    if (call->command.had_no_room && !call->patience_reason[0] &&
+    if (call->command.output_was_full && !call->patience_reason[0] &&
         !call->may_have_run)
         end_without_room(call);
     else

@@ -90,5 +90,5 @@ bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
 
 enum hf_lost hf_answer_lost(const struct hf_answer *answer)
 {
-    return answer->number == TTL_NO_LOCK ? HF_LOST_DELETED : HF_LOST_TAKEN;
+    return answer->number == TTL_NO_LOCK ? HF_REASON_DELETED : HF_REASON_TAKEN;
 }

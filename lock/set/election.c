@@ -19,7 +19,7 @@
 
 #include <pthread.h>
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/record/hold.h"
 #include "lock/record/records.h"
 #include "lock/record/table.h"
@@ -285,7 +285,7 @@ static void silence(const struct hf_election *e)
 /* ELECT-4 */
 static hf_status withdraw(struct hf_election *e, struct hf_error *err)
 {
-    const struct hf_ask last = {
+    const struct hf_op_request last = {
         .verb = &hf_verb_release, .must_begin = true, .owner = e->owner};
     bool was_leading;
     hf_status rc;
@@ -296,7 +296,7 @@ static hf_status withdraw(struct hf_election *e, struct hf_error *err)
     pthread_mutex_unlock(&e->mutex);
     hf_cancel_fire(&e->cancel);
     finish_callbacks(e);
-    rc = hf_ask_run(e->lock, &last, err);
+    rc = hf_op_run(e->lock, &last, err);
     silence(e);
     return rc == HF_NOT_OWNER || (rc == HF_LOST && !was_leading) ? HF_OK : rc;
 }

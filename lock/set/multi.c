@@ -1,7 +1,7 @@
 /* Multi-locks: their members, in order, and what each owner has. */
 #include <string.h>
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/records.h"
@@ -199,7 +199,7 @@ void hf_multi_settle(const struct hf_multi *multi, int64_t owner)
 
         hf_loop_lock(lock->client->loop);
         if ((hold = hf_hold_find(lock, owner)))
-            hf_hold_settle(hold);
+            hf_hold_commit(hold);
         hf_loop_unlock(lock->client->loop);
     }
 }

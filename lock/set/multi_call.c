@@ -1,6 +1,6 @@
 /* Calls on a multi-lock: multi_turn.c says which member is next, and this asks
  * for it, waiting for the answer or not. */
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/machine/multi_turn.h"
 #include "lock/record/records.h"
 #include "lock/set/multi_hold.h"
@@ -129,14 +129,14 @@ static hf_status take(struct hf_multi_call *call, struct hf_multi_step step,
                       struct hf_error *err)
 {
     struct hf_lock *lock = call->multi->members[step.member];
-    struct hf_ask ask = {.verb = &hf_verb_acquire,
+    struct hf_op_request ask = {.verb = &hf_verb_acquire,
                          .is_member = true,
                          .owner = call->options.owner,
                          .options = &call->options};
 
     call->options.wait_ms = step.wait_ms;
-    return call->done ? hf_ask_post(lock, &ask, on_step, call)
-                      : hf_ask_run(lock, &ask, err);
+    return call->done ? hf_op_submit(lock, &ask, on_step, call)
+                      : hf_op_run(lock, &ask, err);
 }
 
 /* Nobody else would: it fails neither for want of memory nor of room. */
@@ -144,12 +144,12 @@ static hf_status give_back(struct hf_multi_call *call,
                            struct hf_multi_step step, struct hf_error *err)
 {
     struct hf_lock *lock = call->multi->members[step.member];
-    struct hf_ask ask = {.verb = &hf_verb_release,
+    struct hf_op_request ask = {.verb = &hf_verb_release,
                          .must_begin = true,
                          .owner = call->options.owner};
 
-    return call->done ? hf_ask_post_in(&call->room, lock, &ask, on_step, call)
-                      : hf_ask_run(lock, &ask, err);
+    return call->done ? hf_op_submit_in(&call->room, lock, &ask, on_step, call)
+                      : hf_op_run(lock, &ask, err);
 }
 
 /* False: on_step will be told, if it was not yet; the call is not ours now. */

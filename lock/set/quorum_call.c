@@ -58,7 +58,7 @@ static struct hf_acquire_options options_of(struct hf_quorum_seat *seat,
 static void ask(struct hf_quorum_seat *seat, int64_t wait_ms)
 {
     struct hf_acquire_options options = options_of(seat, wait_ms);
-    struct hf_ask question = {.verb = &hf_verb_acquire,
+    struct hf_op_request question = {.verb = &hf_verb_acquire,
                               .is_member = true,
                               .owner = seat->hold->owner,
                               .options = &options};
@@ -66,7 +66,7 @@ static void ask(struct hf_quorum_seat *seat, int64_t wait_ms)
 
     seat->raised_to = 0;
     hf_cancel_init(&seat->cancel, lock_of(seat)->client);
-    rc = hf_ask_post_in(&seat->room, lock_of(seat), &question, on_answer, seat);
+    rc = hf_op_submit_in(&seat->room, lock_of(seat), &question, on_answer, seat);
     if (rc < 0) {
         hf_quorum_note_answer(seat, rc, &seat->room.error);
         hf_quorum_turn_answered(&seat->hold->turn, seat->member, rc,
@@ -84,10 +84,10 @@ static bool counts_in_release(const struct hf_quorum_seat *seat)
  * no place among the calls of its client. */
 static void give_back(struct hf_quorum_seat *seat)
 {
-    struct hf_ask question = {.verb = &hf_verb_release,
+    struct hf_op_request question = {.verb = &hf_verb_release,
                               .must_begin = true,
                               .owner = seat->hold->owner};
-    hf_status rc = hf_ask_post_in(&seat->room, lock_of(seat), &question,
+    hf_status rc = hf_op_submit_in(&seat->room, lock_of(seat), &question,
                                   on_given, seat);
 
     if (seat->hold->turn.phase != QUORUM_LEAVE)
@@ -107,7 +107,7 @@ static void settle(const struct hf_quorum_hold *hold, uint32_t member)
 
     hf_loop_lock(lock->client->loop);
     if ((held = hf_hold_find(lock, hold->owner)))
-        hf_hold_settle(held);
+        hf_hold_commit(held);
     hf_loop_unlock(lock->client->loop);
 }
 

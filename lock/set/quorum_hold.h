@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 #include "lock/machine/quorum_turn.h"
 #include "lock/set/one_server.h"
 

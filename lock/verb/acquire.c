@@ -1,5 +1,5 @@
 /* Acquiring: the edge around wait.c. A first acquire waits in its lock's line
- * (line.c); a re-entry goes straight to the hold (reentry.c); one try asks
+ * (wait_queue.c); a re-entry goes straight to the hold (reentry.c); one try asks
  * beside the line. */
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "lock/machine/moment.h"
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
-#include "lock/record/line.h"
+#include "lock/record/wait_queue.h"
 #include "lock/record/notice.h"
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
@@ -32,11 +32,11 @@ static void give_up_hold(struct hf_op *op)
     if (!hold)
         return;
     if (op->lock->kind->steps[STEP_RELEASE].script &&
-        (op->call.may_have_run || op->may_be_held || op->may_stand))
+        (op->call.may_have_run || op->may_be_held || op->may_be_queued))
         hf_release_orphan(op->lock, hf_hold_text(hold),
                           op->lock->kind->is_ownerless ? LATE_COPY_MS : op->lease_ms,
                           op->place_ms, &hold->orphan);
-    op->call.may_have_run = op->may_be_held = op->may_stand = false;
+    op->call.may_have_run = op->may_be_held = op->may_be_queued = false;
     hf_hold_free(hold);
 }
 
@@ -47,7 +47,7 @@ static void end_acquire(struct hf_op *op, hf_status status)
     give_up_hold(op);
     hf_loop_disarm(op->client->loop, &op->timer);
     hf_wait_end(&op->wait);
-    hf_line_leave(op);
+    hf_wait_queue_leave(op);
     hf_op_finish(op, status);
 }
 
@@ -97,7 +97,7 @@ static bool is_in_line(const struct hf_op *op)
 static void enter_held(struct hf_op *op, struct hf_hold *held)
 {
     give_up_hold(op);
-    hf_line_leave(op);
+    hf_wait_queue_leave(op);
     hf_reentry_start(op, held);
 }
 
@@ -114,7 +114,7 @@ static void tell_own_call(struct hf_op *op, const struct hf_op *granted)
     if (op->owner != granted->owner || op->wait.state == IS_ASKING ||
         !waits_for_itself(op))
         return;
-    hf_line_leave(op);
+    hf_wait_queue_leave(op);
     op->timer.fire = on_own_grant;
     hf_loop_arm(op->client->loop, &op->timer, 0);
 }
@@ -124,12 +124,12 @@ static void tell_own_queuers(const struct hf_op *granted)
 {
     const struct hf_list *ops = &granted->client->ops;
 
-    if (granted->lock->own_lines < (granted->own_line ? 2 : 1))
+    if (granted->lock->private_queues < (granted->private_queue ? 2 : 1))
         return;
     for (struct hf_list *l = ops->next; l != ops; l = l->next) {
         struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
 
-        if (op != granted && op->lock == granted->lock && op->own_line &&
+        if (op != granted && op->lock == granted->lock && op->private_queue &&
             is_in_line(op))
             tell_own_call(op, granted);
     }
@@ -137,7 +137,7 @@ static void tell_own_queuers(const struct hf_op *granted)
 
 /* One owner's calls on both sides of a lock: what it was granted by one lets
  * those in line go on, or shows them to be in vain. By their timers, as in
- * hf_line_leave. One that is asking sees it in its answer (is_overtaken). */
+ * hf_wait_queue_leave. One that is asking sees it in its answer (is_overtaken). */
 static void tell_own_calls(const struct hf_op *granted)
 {
     struct hf_list *waiters = &granted->lock->line->waiters;
@@ -165,11 +165,11 @@ static void keep(struct hf_op *op)
             hf_loop_now(op->client->loop) + op->options.max_hold_ms;
     hf_hold_add(hold);
     op->hold = NULL; /* it is the lock's */
-    op->may_stand = false;
+    op->may_be_queued = false;
     op->client->holds++;
     hold->is_member = op->is_member;
     hold->is_open = op->is_member;
-    op->client->open_holds += op->is_member;
+    op->client->provisional_holds += op->is_member;
     hf_hold_rearm(hold);
     tell_own_calls(op);
 }
@@ -177,11 +177,11 @@ static void keep(struct hf_op *op)
 /* The waiters in line when it asked would get the same answer. */
 static void let_all_through(struct hf_op *op)
 {
-    struct hf_line *line = op->lock->line;
+    struct hf_wait_queue *line = op->lock->line;
     struct hf_op *behind;
 
-    while (hf_line_first(line) == op &&
-           (behind = hf_line_behind_first(line)) &&
+    while (hf_wait_queue_first(line) == op &&
+           (behind = hf_wait_queue_behind_first(line)) &&
            behind->came <= op->asked_when)
         end_behind(behind, HF_OK);
 }
@@ -294,7 +294,7 @@ static bool is_other_data(const struct hf_lock_info *info)
 /* One that asked beside the line stands in it now. */
 static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
 {
-    if (!is_in_line(op) && !hf_line_enter(op)) {
+    if (!is_in_line(op) && !hf_wait_queue_enter(op)) {
         hf_op_arm_due(op);
         return;
     }
@@ -333,7 +333,7 @@ static void refused(struct hf_op *op)
         .is_locked = true, .ttl_ms = op->answer.number, .holders = 1,
         .waiters = -1, .first_place_ms = -1};
 
-    op->may_stand = op->place_ms > 0;
+    op->may_be_queued = op->place_ms > 0;
     if (op->client->is_closing) {
         end_acquire(op, HF_E_CLOSED);
         return;
@@ -362,10 +362,10 @@ static void refused(struct hf_op *op)
  * now, not one for each attempt to connect. */
 static void refuse_line(struct hf_op *op, hf_status status)
 {
-    struct hf_line *line = hf_op_line(op);
+    struct hf_wait_queue *line = hf_op_line(op);
     struct hf_op *behind;
 
-    while (hf_line_first(line) == op && (behind = hf_line_behind_first(line))) {
+    while (hf_wait_queue_first(line) == op && (behind = hf_wait_queue_behind_first(line))) {
         if (op->error)
             hf_error_set(behind->error, status, "%s", op->error->text);
         end_behind(behind, status);
@@ -455,15 +455,15 @@ static void send_acquire(struct hf_op *op)
         end_acquire(op, HF_E_NOMEM);
         return;
     }
-    hf_line_name(op);
+    hf_wait_queue_name(op);
     op->count = op->lock->kind->is_ownerless ? op->permits : 1;
     op->asked_when = op->client->ops_begun;
     op->silence_ms = hf_loop_now(op->client->loop) - op->wait.asked_ms;
     op->wait.asked_ms += op->silence_ms;
     /* Kept for give_up_hold: hf_op_call clears may_have_run. */
     op->may_be_held = op->may_be_held || op->call.may_have_run;
-    hf_op_settle(op); /* the last request of this wait */
-    hf_lease_ask(&op->hold->lease, op->wait.asked_ms, op->lease_ms);
+    hf_op_note_outcome(op); /* the last request of this wait */
+    hf_lease_sent(&op->hold->lease, op->wait.asked_ms, op->lease_ms);
     if (!op->lock->kind->opens_for_all)
         hf_op_want_replicas(op, is_granted, on_acknowledged);
     hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
@@ -474,7 +474,7 @@ static void send_acquire(struct hf_op *op)
 
 /* Without an owner there is no lease whose end would bound the wait. */
 static bool may_miss_messages(const struct hf_op *op,
-                              const struct hf_line *line)
+                              const struct hf_wait_queue *line)
 {
     return line->subscription.is_sharded || op->lock->kind->is_ownerless;
 }
@@ -482,7 +482,7 @@ static bool may_miss_messages(const struct hf_op *op,
 static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 {
     int64_t now = hf_loop_now(op->client->loop);
-    struct hf_line *line = hf_op_line(op);
+    struct hf_wait_queue *line = hf_op_line(op);
     int64_t cap_ms = hf_wait_cap_ms(op->client->watchdog_ms,
                                     may_miss_messages(op, line),
                                     op->call.is_by_ask);
@@ -493,7 +493,7 @@ static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
         send_acquire(op);
         break;
     case DO_SUBSCRIBE:
-        hf_line_listen(line);
+        hf_wait_queue_listen(line);
         if (line->channel.is_refused)
             advance(op, EVENT_NOT_SUBSCRIBED, ttl_ms);
         else
@@ -527,7 +527,7 @@ static void on_due(struct hf_timer *timer)
 static bool asks_beside_line(const struct hf_op *op)
 {
     return op->options.wait_ms == 0 || waits_for_itself(op) ||
-           (op->lock->kind->is_shared && !hf_line_first(op->lock->line));
+           (op->lock->kind->is_shared && !hf_wait_queue_first(op->lock->line));
 }
 
 static void join(struct hf_op *op)
@@ -544,7 +544,7 @@ static void join(struct hf_op *op)
         send_acquire(op);
         return;
     }
-    if (hf_line_enter(op))
+    if (hf_wait_queue_enter(op))
         advance(op, EVENT_DUE, 0);
     else
         hf_op_arm_due(op);
@@ -568,7 +568,7 @@ static void start(struct hf_op *op)
         hf_op_finish(op, HF_CANCELLED);
         return;
     }
-    if (op->place_ms > 0 && !hf_line_own(op)) {
+    if (op->place_ms > 0 && !hf_wait_queue_own(op)) {
         hf_op_finish(op, HF_E_NOMEM);
         return;
     }

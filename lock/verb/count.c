@@ -7,7 +7,7 @@
 
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
-#include "lock/record/line.h"
+#include "lock/record/wait_queue.h"
 #include "lock/record/log.h"
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
@@ -216,15 +216,15 @@ static hf_status read_change(struct hf_op *op, hf_status status,
 
 static void wake(struct hf_op *op)
 {
-    hf_line_wake_first(op->lock->line);
+    hf_wait_queue_wake_first(op->lock->line);
     hf_wake_source(op);
 }
 
 /* The server has done it. */
 static void end_change(struct hf_op *op, hf_status status)
 {
-    if (op->is_yes)
-        *op->is_yes = is_done(op);
+    if (op->out_flag)
+        *op->out_flag = is_done(op);
     wake(op);
     hf_count_forget(op);
     hf_hold_finish_question(op, status);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lock/record/hold.h"
-#include "lock/record/line.h"
+#include "lock/record/wait_queue.h"
 #include "lock/record/op.h"
 #include "lock/record/wake.h"
 #include "lock/verb/verbs.h"
@@ -256,11 +256,11 @@ static void on_forced(struct hf_call *call, hf_status status,
                    answer->count <= 0 && answer->count >= FORCE_LEAST;
     bool is_done = is_read && answer->count == 0;
 
-    hf_line_freed(op, is_done ? answer->number : -1);
+    hf_wait_queue_freed(op, is_done ? answer->number : -1);
     if (is_done)
         hf_op_log_note(op);
     if (status == HF_OK)
-        hf_line_wake_first(op->lock->line);
+        hf_wait_queue_wake_first(op->lock->line);
     hf_wake_source(op);
     if (status == HF_OK)
         status = is_read ? outcome(op) : hf_op_odd_reply(op);
@@ -271,7 +271,7 @@ static void on_forced(struct hf_call *call, hf_status status,
 
 static void force(struct hf_op *op, int64_t deadline_ms)
 {
-    hf_line_freeing(op);
+    hf_wait_queue_freeing(op);
     op->call.must_not_repeat = op->holder_len == 0;
     if (op->hold)
         hf_op_call(op, STEP_RELEASE, hf_hold_text(op->hold), deadline_ms,

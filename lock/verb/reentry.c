@@ -26,7 +26,7 @@ static void end_reentry(struct hf_op *op, hf_status status)
 
     op->hold = NULL;
     hf_list_remove(&op->cancel_node);
-    hf_hold_leave(hold, false);
+    hf_hold_end_op(hold, false);
     hf_op_finish(op, status);
 }
 
@@ -50,7 +50,7 @@ static void end_lost(struct hf_op *op)
  * be shorter now. */
 static void settle(struct hf_op *op)
 {
-    hf_op_settle(op);
+    hf_op_note_outcome(op);
     hf_hold_rearm(op->hold);
 }
 
@@ -78,7 +78,7 @@ static void on_answer(struct hf_call *call, hf_status status,
                         op->options.lease_ms == 0, 0);
         hf_hold_rearm(hold);
         if (!op->is_member)
-            hf_hold_settle(hold);
+            hf_hold_commit(hold);
         end_reentry(op, HF_OK);
         return;
     }
@@ -100,7 +100,7 @@ static void reenter(struct hf_op *op)
     }
     op->count = op->hold->lease.count + 1;
     op->call.replicas = 0;
-    hf_lease_ask(&op->hold->lease, hf_loop_now(op->client->loop), op->lease_ms);
+    hf_lease_sent(&op->hold->lease, hf_loop_now(op->client->loop), op->lease_ms);
     hf_hold_rearm(op->hold);
     hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
                on_answer);
@@ -110,7 +110,7 @@ static void reenter(struct hf_op *op)
 void hf_reentry_start(struct hf_op *op, struct hf_hold *held)
 {
     hf_wait_requeue(&op->wait); /* it asks nothing of its own */
-    if (hf_hold_enter(held, op)) {
+    if (hf_hold_begin_op(held, op)) {
         reenter(op);
         return;
     }

@@ -1,7 +1,7 @@
 /* Releasing what its owner gives up. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
-#include "lock/record/line.h"
+#include "lock/record/wait_queue.h"
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
 #include "lock/record/wake.h"
@@ -20,9 +20,9 @@ static void end_release(struct hf_op *op, bool is_gone, hf_status status)
 
     op->hold = NULL;
     if (hold)
-        hf_hold_leave(hold, is_gone);
+        hf_hold_end_op(hold, is_gone);
     if (is_gone && !is_still_held(op)) {
-        hf_line_wake_first(op->lock->line);
+        hf_wait_queue_wake_first(op->lock->line);
         hf_wake_source(op);
     }
     hf_op_finish(op, status);
@@ -106,7 +106,7 @@ static void failed(struct hf_op *op, hf_status status)
     if (op->count == 0)
         leave_to_orphan(hold);
     else
-        hf_op_settle(op);
+        hf_op_note_outcome(op);
     hf_hold_rearm(hold);
     end_release(op, op->count == 0, status_of(op, status));
 }
@@ -118,7 +118,7 @@ static void on_released(struct hf_call *call, hf_status status,
     bool is_read = status == HF_OK && hf_op_read_answer(op, reply);
     bool is_done = is_read && op->answer.count == op->count;
 
-    hf_line_freed(op, is_done ? op->answer.number : -1);
+    hf_wait_queue_freed(op, is_done ? op->answer.number : -1);
     if (status < 0)
         failed(op, status);
     else if (!is_read)
@@ -143,9 +143,9 @@ static void release(struct hf_op *op)
         hold->released_until_ms = hf_lease_safe_until_ms(&hold->lease);
         hf_lease_release(&hold->lease);
         hf_hold_stop_renewal(hold); /* LEASE-3 */
-        hf_line_freeing(op);
+        hf_wait_queue_freeing(op);
     } else {
-        hf_lease_ask(&hold->lease, hf_loop_now(op->client->loop), op->lease_ms);
+        hf_lease_sent(&hold->lease, hf_loop_now(op->client->loop), op->lease_ms);
     }
     hf_hold_rearm(hold);
     hf_op_call(op, STEP_RELEASE, hf_hold_text(hold),
@@ -174,7 +174,7 @@ static void start(struct hf_op *op)
 
     if (!hold)
         hf_op_finish(op, HF_NOT_OWNER);
-    else if (hf_hold_enter(hold, op))
+    else if (hf_hold_begin_op(hold, op))
         release(op);
 }
 

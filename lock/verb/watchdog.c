@@ -86,7 +86,7 @@ static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
     }
     hf_lease_retry(&hold->lease, hf_loop_now(batch->client->loop), NULL);
     if (hf_lease_lose(&hold->lease,
-                     answer == 0 ? HF_LOST_DELETED : HF_LOST_TAKEN))
+                     answer == 0 ? HF_REASON_DELETED : HF_REASON_TAKEN))
         hf_hold_tell_lost(hold);
 }
 

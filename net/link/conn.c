@@ -21,7 +21,7 @@ static_assert(sizeof(struct hf_expected_reply) <= 16, "four to a cache line");
 bool hf_conn_ok(const struct hf_conn *c)
 {
     return c->first <= c->unsent && c->unsent <= c->last &&
-           c->last - c->first <= c->places_room &&
+           c->last - c->first <= c->places_capacity &&
            c->out_start <= c->out_end && c->out_end <= c->out_room &&
            c->unwritten + c->garbage <= c->out_end - c->out_start &&
            c->in_len <= c->in_room &&
@@ -88,7 +88,7 @@ void hf_conn_fini(struct hf_conn *c)
     hf_conn_wipe(c);
     hf_mem_free(mem, c->out, c->out_room);
     hf_mem_free(mem, c->tape.nodes, c->tape.room * sizeof *c->tape.nodes);
-    hf_mem_free(mem, c->places, c->places_room * sizeof *c->places);
+    hf_mem_free(mem, c->places, c->places_capacity * sizeof *c->places);
 }
 
 static uint32_t smaller(uint32_t limit, size_t bytes)
@@ -401,7 +401,7 @@ static void drop_input(struct hf_conn *c, size_t used)
     hf_mem_give_back(mem, &c->tape.nodes, &c->tape.room,
                      sizeof *c->tape.nodes, HF_CONN_KEEP_MAX);
     if (c->first == c->last)
-        hf_mem_give_back(mem, &c->places, &c->places_room, sizeof *c->places,
+        hf_mem_give_back(mem, &c->places, &c->places_capacity, sizeof *c->places,
                          HF_CONN_KEEP_MAX);
 }
 

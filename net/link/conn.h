@@ -110,7 +110,7 @@ struct hf_conn {
     /* Requests in order: a ring. [first, unsent) is in flight, [unsent, last)
      * queued; `written` bytes of the one at unsent - 1 may be partial. */
     struct hf_expected_reply *places;
-    uint32_t places_room;         /* a power of two */
+    uint32_t places_capacity;         /* a power of two */
     uint64_t first;               /* from 1, so that a probe has a number */
     uint64_t unsent;
     uint64_t last;
@@ -132,7 +132,7 @@ struct hf_conn {
 static inline struct hf_expected_reply *hf_conn_place(const struct hf_conn *c,
                                              uint64_t number)
 {
-    return &c->places[number & (c->places_room - 1)];
+    return &c->places[number & (c->places_capacity - 1)];
 }
 
 /* hf_conn_init - CLOSED. hf_conn_fini - nothing may be queued. */

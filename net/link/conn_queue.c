@@ -17,16 +17,16 @@ static const char probe[] = "*1\r\n$4\r\nPING\r\n";
 /* A ring that grows is unrolled: the part that had wrapped goes behind. */
 static bool places_grow(struct hf_conn *c)
 {
-    uint32_t old = c->places_room;
+    uint32_t old = c->places_capacity;
     size_t want = old ? (size_t)old * 2 : PLACES_FIRST;
 
     if (c->last - c->first < old)
         return true;
-    if (!hf_mem_grow(c->options.mem, &c->places, &c->places_room,
+    if (!hf_mem_grow(c->options.mem, &c->places, &c->places_capacity,
                      sizeof *c->places, want, want))
         return false;
     for (uint64_t n = c->first; n < c->last; n++)
-        if ((n & (old - 1)) != (n & (c->places_room - 1)))
+        if ((n & (old - 1)) != (n & (c->places_capacity - 1)))
             *hf_conn_place(c, n) = c->places[n & (old - 1)];
     return true;
 }

@@ -173,7 +173,7 @@ const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link);
 /* hf_link_stats     - a copy (2 KB). [locked]
  * hf_link_stats_add - those of another link on top; what is greatest stays
  * so. */
-void hf_link_stats(const struct hf_link *link, struct hf_link_stats *out);
+void hf_link_get_stats(const struct hf_link *link, struct hf_link_stats *out);
 void hf_link_stats_add(struct hf_link_stats *to,
                        const struct hf_link_stats *from);
 

@@ -117,7 +117,7 @@ static void add_stats(struct hf_link *link, const struct hf_link *rival)
 {
     struct hf_link_stats stats;
 
-    hf_link_stats(rival, &stats);
+    hf_link_get_stats(rival, &stats);
     stats.connects = stats.losses = 0;
     hf_link_stats_add(hf_conn_counters(&link->conn), &stats);
 }

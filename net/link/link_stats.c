@@ -1,7 +1,7 @@
 /* The counters of links. See hf_link_stats (link.h). */
 #include "net/link/link_inner.h"
 
-void hf_link_stats(const struct hf_link *link, struct hf_link_stats *out)
+void hf_link_get_stats(const struct hf_link *link, struct hf_link_stats *out)
 {
     hf_conn_stats(&link->conn, out);
 }

@@ -321,14 +321,14 @@ void hf_loop_resume(struct hf_loop *loop)
 
 /* ---- the background thread ---- */
 
-void hf_loop_attend(struct hf_loop *loop)
+void hf_loop_retain_driver(struct hf_loop *loop)
 {
     if (loop->attended++ == 0 && loop->has_thread && !loop->is_driven &&
         !hf_loop_forked(loop))
         pthread_cond_signal(&loop->background);
 }
 
-void hf_loop_unattend(struct hf_loop *loop)
+void hf_loop_release_driver(struct hf_loop *loop)
 {
     loop->attended--;
 }

@@ -548,7 +548,7 @@ void hf_loop_unlock(struct hf_loop *loop)
     hf_unlock_and_post(loop);
 }
 
-void hf_loop_stats(struct hf_loop *loop, struct hf_loop_stats *out)
+void hf_loop_get_stats(struct hf_loop *loop, struct hf_loop_stats *out)
 {
     memset(out, 0, sizeof *out);
     if (hf_loop_forked(loop))

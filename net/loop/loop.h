@@ -90,13 +90,13 @@ void hf_waiter_init(struct hf_waiter *w, struct hf_loop *loop);
 void hf_loop_wait(struct hf_waiter *w);
 void hf_waiter_wake(struct hf_waiter *w);
 
-/* hf_loop_attend - somebody relies on callbacks, not on a blocked caller: while
+/* hf_loop_retain_driver - somebody relies on callbacks, not on a blocked caller: while
  * attended (a counter), the background thread drives whenever nobody else does.
  * Otherwise it leaves the loop alone for a moment after each blocked caller, so
  * that a lone caller's write and read cost no switch of threads.
- * hf_loop_unattend - one of them relies on it no more. Both [locked] */
-void hf_loop_attend(struct hf_loop *loop);
-void hf_loop_unattend(struct hf_loop *loop);
+ * hf_loop_release_driver - one of them relies on it no more. Both [locked] */
+void hf_loop_retain_driver(struct hf_loop *loop);
+void hf_loop_release_driver(struct hf_loop *loop);
 
 /* hf_loop_quiesce - waits until no other thread drives, and keeps the seat;
  * hf_loop_resume gives it back. For taking things apart. [locked] */

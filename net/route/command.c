@@ -151,7 +151,7 @@ static hf_status submit(struct hf_command *c)
         rc = submit_all(c, link);
     if (rc == HF_OK) {
         c->state = SENT;
-        c->had_no_room = false;
+        c->output_was_full = false;
     } else {
         cancel_companion(&c->asking);
         cancel_companion(&c->role);
@@ -174,7 +174,7 @@ static hf_status await_room(struct hf_command *c, struct hf_link *link)
     if (rc < 0)
         return rc;
     c->state = ROOM;
-    c->had_no_room = true;
+    c->output_was_full = true;
     if (c->deadline_ms != HF_NEVER)
         hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
     return HF_OK;
@@ -240,7 +240,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->state = IDLE;
     c->hops = 0;
     c->is_by_ask = false;
-    c->had_no_room = false;
+    c->output_was_full = false;
     c->sent_ms = HF_NEVER;
     hf_list_init(&c->node);
     hf_list_init(&c->room.node);
@@ -276,7 +276,7 @@ static void on_room(struct hf_space_waiter *room, hf_status status)
     if (status == HF_OK && rc == HF_OK)
         return;
     hf_list_remove(&c->node);
-    c->had_no_room = false;
+    c->output_was_full = false;
     if (rc < 0)
         fail(c, rc);
     else /* the link was refused, and says why */

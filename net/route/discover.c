@@ -82,7 +82,7 @@ static bool is_to_be_asked(const struct hf_server *server)
 {
     const struct hf_router *router = server->router;
 
-    return server->is_guide != router->topology->asks_nodes &&
+    return server->is_map_source != router->topology->asks_nodes &&
            server->probe.round != router->discovery.round_number &&
            !server->probe.is_under_way;
 }

@@ -10,7 +10,7 @@
 #include "net/route/command.h"
 #include "net/route/departed.h"
 #include "net/route/discover.h"
-#include "net/route/listening.h"
+#include "net/route/subscriptions.h"
 #include "net/route/probe.h"
 #include "net/route/server.h"
 #include "net/route/silence.h"
@@ -413,16 +413,16 @@ void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
          (server = hf_server_next(router, server));) {
         struct hf_link_stats one;
 
-        hf_link_stats(server->link, &one);
+        hf_link_get_stats(server->link, &one);
         hf_link_stats_add(out, &one);
         if (!server->wait_link)
             continue;
-        hf_link_stats(server->wait_link, &one);
+        hf_link_get_stats(server->wait_link, &one);
         hf_link_stats_add(out, &one);
     }
 }
 
-void hf_router_counts(const struct hf_router *router,
+void hf_router_get_counts(const struct hf_router *router,
                       struct hf_router_counts *out)
 {
     *out = router->counts;

@@ -82,7 +82,7 @@ struct hf_command {
     struct hf_timer timer;      /* its deadline, while no link has it */
     uint8_t state;
     uint8_t hops;
-    bool had_no_room;           /* it ended while it waited for space in the output */
+    bool output_was_full;           /* it ended while it waited for space in the output */
 };
 
 /* The slots whose server has changed, one bit each. */
@@ -211,18 +211,18 @@ const char *hf_router_address(const struct hf_router *router);
  *   of any link. [locked] */
 void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out);
 
-/* hf_router_counts - returns the counters of redirections and maps. [locked] */
-void hf_router_counts(const struct hf_router *router,
+/* hf_router_get_counts - returns the counters of redirections and maps. [locked] */
+void hf_router_get_counts(const struct hf_router *router,
                       struct hf_router_counts *out);
 
-/* hf_router_listen - subscribes at the server of `slot`, and again at each server to which
+/* hf_router_subscribe - subscribes at the server of `slot`, and again at each server to which
  *   the slot moves; on_change reports each move. The caller has set the channel and the
  *   callbacks. It retries if there is no memory or space. HF_E_FORKED. [locked] */
-hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
+hf_status hf_router_subscribe(struct hf_router *router, struct hf_subscription *s,
                            uint16_t slot) HF_MUST_CHECK;
 
-/* hf_router_unlisten - ends a subscription; no callback of it follows. [locked] */
-void hf_router_unlisten(struct hf_subscription *s);
+/* hf_router_unsubscribe - ends a subscription; no callback of it follows. [locked] */
+void hf_router_unsubscribe(struct hf_subscription *s);
 
 /* hf_router_is_idle - returns whether no SUBSCRIBE or UNSUBSCRIBE is pending. [locked] */
 bool hf_router_is_idle(const struct hf_router *router);

@@ -4,7 +4,7 @@
  *   router.c      the map from slots to servers; calls the other files
  *   server.c      the link to each server
  *   command.c     pending commands
- *   listening.c   subscriptions
+ *   subscriptions.c  the channels that are listened to
  *   discover.c    queries servers for the map
  *   silence.c     detects silent servers
  *   topology_*.c  the differences between one server, a cluster and sentinels

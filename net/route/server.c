@@ -121,7 +121,7 @@ static const struct hf_node *node_of(const struct hf_server *server)
 /* NULL: the URL names it, or it is not known who does. */
 static const char *announcer_of(const struct hf_server *server)
 {
-    return server->is_guide || is_seed(server) || !node_of(server) ||
+    return server->is_map_source || is_seed(server) || !node_of(server) ||
                    !server->router->map->from[0]
                ? NULL
                : server->router->map->from;
@@ -133,8 +133,8 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
 
     *url = router->options.link.url;
     hf_url_move(url, server->host, server->port,
-                server->is_guide ? &router->seeds : NULL);
-    if (!server->is_guide && node_of(server))
+                server->is_map_source ? &router->seeds : NULL);
+    if (!server->is_map_source && node_of(server))
         memcpy(url->ip, node_of(server)->ip, sizeof url->ip);
 }
 
@@ -145,14 +145,14 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
     struct hf_router *router = server->router;
 
     *link = router->options.link;
-    if (!server->is_guide)
+    if (!server->is_map_source)
         link->predecessor = hf_departed_take(router, &place);
     url_of(&link->url, server);
     link->tls = server->tls;
-    link->is_sentinel = server->is_guide;
-    link->was_accepted = &router->was_accepted[server->is_guide];
+    link->is_sentinel = server->is_map_source;
+    link->was_accepted = &router->was_accepted[server->is_map_source];
     link->client_name = link->client_name ? router->client_name : NULL;
-    if (server->is_guide)
+    if (server->is_map_source)
         link->listen_ms = 0; /* idle clients subscribe to it, too; one that waits
                                 asks it anyway (DISCOVER-7) */
     link->announced_by = announcer_of(server);
@@ -220,7 +220,7 @@ static void note_departed(const struct hf_server *server)
 {
     struct hf_departed_place place = {server->host, server->port, false};
 
-    if (server->is_guide)
+    if (server->is_map_source)
         return;
     hf_departed_note(server->router, &place, server->link);
     place.is_wait_link = true;
@@ -237,12 +237,12 @@ void hf_server_free(struct hf_server *server)
     note_departed(server);
     hf_pubsub_free(server->pubsub);
     if (server->wait_link) {
-        hf_link_stats(server->wait_link, &last);
+        hf_link_get_stats(server->wait_link, &last);
         hf_link_stats_add(&server->router->gone, &last);
     }
     hf_link_free(server->wait_link); /* its commands may still ask for the other */
     if (server->link) {
-        hf_link_stats(server->link, &last);
+        hf_link_get_stats(server->link, &last);
         hf_link_stats_add(&server->router->gone, &last);
     }
     hf_link_free(server->link);
@@ -253,7 +253,7 @@ void hf_server_free(struct hf_server *server)
 }
 
 static hf_status make(struct hf_server **out, struct hf_router *router,
-                      const char *host, uint16_t port, bool is_guide)
+                      const char *host, uint16_t port, bool is_map_source)
 {
     struct hf_server *server;
     hf_status rc;
@@ -267,7 +267,7 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
     server->serial = ++router->servers_made;
     (void)snprintf(server->host, sizeof server->host, "%s", host);
     server->port = port;
-    server->is_guide = is_guide;
+    server->is_map_source = is_map_source;
     hf_list_init(&server->commands);
     hf_list_init(&server->node);
     router->server_count++;
@@ -283,24 +283,24 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
 }
 
 struct hf_server *hf_server_find(struct hf_router *router, const char *host,
-                                 uint16_t port, bool is_guide)
+                                 uint16_t port, bool is_map_source)
 {
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));)
-        if (server->port == port && server->is_guide == is_guide &&
+        if (server->port == port && server->is_map_source == is_map_source &&
             strcmp(server->host, host) == 0)
             return server;
     return NULL;
 }
 
 hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
-                        const char *host, uint16_t port, bool is_guide)
+                        const char *host, uint16_t port, bool is_map_source)
 {
     struct hf_server *server =
-        hf_server_find(router, host, port, is_guide);
+        hf_server_find(router, host, port, is_map_source);
 
     if (!server)
-        return make(out, router, host, port, is_guide);
+        return make(out, router, host, port, is_map_source);
     *out = server;
     return HF_OK;
 }
@@ -336,7 +336,7 @@ static bool is_listened_to(const struct hf_server *server)
 /* A guide that is in no list any more is not listened to. */
 static bool is_needed(const struct hf_server *server)
 {
-    if (server->is_guide)
+    if (server->is_map_source)
         return is_seed(server) || is_probed(server);
     return server->is_target || is_in_map(server) || is_probed(server) ||
            !hf_list_is_empty(&server->commands) || is_listened_to(server) ||
@@ -394,7 +394,7 @@ void hf_server_silence(const struct hf_server *server, struct hf_error *out)
     if (out->status == HF_OK)
         hf_error_set(out, HF_E_CONNECT, "%s: no reply in time",
                      hf_link_address(server->link));
-    if (out->status == HF_E_AUTH && server->is_guide)
+    if (out->status == HF_E_AUTH && server->is_map_source)
         add_login_hint(server, out);
 }
 

@@ -30,7 +30,7 @@ struct hf_server {
     struct hf_router *router;
     char host[256];
     uint16_t port;
-    bool is_guide;                /* it reports the map and serves no slot */
+    bool is_map_source;                /* it reports the map and serves no slot */
     bool is_target;               /* it serves slots by the map in force */
     struct hf_link *link;
     struct hf_link *wait_link;    /* for commands that wait for replicas; created when
@@ -74,12 +74,12 @@ struct hf_server_events {
 /* hf_server_get - returns the server at this address, and creates it if it does not exist.
  *   HF_E_NOMEM, HF_E_LIMIT, HF_E_TLS. */
 hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
-                        const char *host, uint16_t port, bool is_guide)
+                        const char *host, uint16_t port, bool is_map_source)
     HF_MUST_CHECK;
 
 /* hf_server_find - returns the server at this address, or NULL. */
 struct hf_server *hf_server_find(struct hf_router *router, const char *host,
-                                 uint16_t port, bool is_guide);
+                                 uint16_t port, bool is_map_source);
 
 /* hf_server_free - frees the server; its commands end as with hf_link_free. */
 void hf_server_free(struct hf_server *server);

@@ -350,7 +350,7 @@ static void describe(const struct hf_router *router, char *dst, size_t room)
 /* The master is asked for anew with each connection to it. */
 static void on_link_down(struct hf_server *server)
 {
-    if (server->is_guide)
+    if (server->is_map_source)
         return;
     if (server->is_target)
         hf_router_forget(server->router);

@@ -26,7 +26,7 @@ static void check_lost(struct hf_lease lease, int64_t now_ms)
     trail_must(hf_lease_may_remain(&lease), "what may remain is said to");
     trail_must(hf_lease_due(&lease, now_ms) == LEASE_DO_NOTHING,
                "a loss is told once");
-    trail_must(!hf_lease_lose(&lease, HF_LOST_CLOSED), "it is lost once");
+    trail_must(!hf_lease_lose(&lease, HF_REASON_CLOSED), "it is lost once");
     trail_must(hf_lease_safe_ms(&lease, now_ms) == INT64_MIN,
                "what is lost is not believed");
     trail_must(hf_lease_next_ms(&lease) == HF_NEVER,
@@ -126,7 +126,7 @@ bool client_call(struct client *c, enum verb verb, uint16_t lease_ms,
         (verb == ACQUIRE) != (c->phase == ACQUIRING) ||
         (verb == RELEASE_ONE && c->count < 2))
         return false;
-    hf_lease_ask(&c->lease, clock_of(c), lease_ms);
+    hf_lease_sent(&c->lease, clock_of(c), lease_ms);
     return hand_out(c, CLAIM_BY_CALL, verb, lease_ms, place);
 }
 

@@ -189,9 +189,9 @@ static bool happen(int event)
         break;
     default:
         if (loop->attended > 0)
-            hf_loop_unattend(loop);
+            hf_loop_release_driver(loop);
         else
-            hf_loop_attend(loop);
+            hf_loop_retain_driver(loop);
     }
     run_background();
     return true;

@@ -299,7 +299,7 @@ static void in_the_child(struct hf_client *client, struct hf_lock *lock)
         hf_lock_release(lock, 1, NULL) != HF_E_FORKED ||
         hf_client_connect(client, NULL) != HF_E_FORKED)
         _exit(1);
-    hf_client_stats(client, &stats);
+    hf_client_get_stats(client, &stats);
     hf_client_free(client);
     _exit(0);
 }

@@ -200,7 +200,7 @@ static void a_master_goes(bool is_killed)
     ck_assert_int_lt(time_of(client, name_free), AFTER_MS);
     strangers_fini(strangers);
     note_await(&of_known.note, &of_known.renewals, renewals + 1, "a renewal");
-    ck_assert_int_eq(diary_await_loss(&of_unknown), HF_LOST_DELETED);
+    ck_assert_int_eq(diary_await_loss(&of_unknown), HF_REASON_DELETED);
     workers_end(workers);
     ck_assert_int_lt(workers[2].worst_ms, AFTER_MS); /* nothing of it there */
     ck_assert_int_eq(of_known.losses, 0);

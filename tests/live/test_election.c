@@ -202,7 +202,7 @@ START_TEST(who_is_deposed_stands_again)
         await_elected(c, i);
         (void)server_ask(server, "DEL " NAME);
         await_deposed(c, i);
-        ck_assert_int_eq(c->reason, HF_LOST_DELETED);
+        ck_assert_int_eq(c->reason, HF_REASON_DELETED);
     }
     await_elected(c, 4);
     leave(c);
@@ -218,7 +218,7 @@ START_TEST(a_leader_that_is_cut_off_is_told_before_the_next_is_elected)
     await_elected(c, 1);
     server_pause(server);
     await_deposed(c, 1);
-    ck_assert_int_eq(c->reason, HF_LOST_UNREACHABLE);
+    ck_assert_int_eq(c->reason, HF_REASON_UNREACHABLE);
     join(&all[1]);
     server_resume(server);
     note_await(&told, &elections, 2, "the next election");

@@ -34,8 +34,8 @@ static void count_loss(void *ctx, struct hf_lock *lock, int64_t owner,
     (void)lock;
     (void)owner;
     /* By then a waiter may have it, or, under valgrind, we were too slow. */
-    expect(reason == HF_LOST_DELETED || reason == HF_LOST_TAKEN ||
-               reason == HF_LOST_UNREACHABLE || reason == HF_LOST_SUSPENDED,
+    expect(reason == HF_REASON_DELETED || reason == HF_REASON_TAKEN ||
+               reason == HF_REASON_UNREACHABLE || reason == HF_REASON_SUSPENDED,
            "the loss has its reason");
     __atomic_fetch_add((int *)ctx, 1, __ATOMIC_SEQ_CST);
 }

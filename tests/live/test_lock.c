@@ -514,7 +514,7 @@ START_TEST(a_reentry_does_not_take_back_what_was_lost)
         (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
     ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_LOST);
     ck_assert_int_eq(diary_await_loss(&diary),
-                     _i == 1 ? HF_LOST_TAKEN : HF_LOST_DELETED);
+                     _i == 1 ? HF_REASON_TAKEN : HF_REASON_DELETED);
     ck_assert_str_eq(hash_of(server, NAME), _i == 1 ? LUA_HOLDER " 1" : "");
     ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_LOST);
     ck_assert_int_eq(hf_lock_safe_ms(lock, 1), INT64_MIN);

@@ -95,7 +95,7 @@ static inline struct hf_client_stats stats_of(struct hf_client *client)
 {
     struct hf_client_stats stats;
 
-    hf_client_stats(client, &stats);
+    hf_client_get_stats(client, &stats);
     return stats;
 }
 
@@ -409,16 +409,16 @@ static inline void ck_assert_overdue(struct diary *d, enum hf_lost expected)
 {
     enum hf_lost reason = diary_await_loss(d);
 
-    if (reason == HF_LOST_SUSPENDED && d->safe_until_ms != 0)
+    if (reason == HF_REASON_SUSPENDED && d->safe_until_ms != 0)
         ck_assert_int_gt(d->lost_ms, d->safe_until_ms + SLEPT_MS);
-    else if (reason != HF_LOST_SUSPENDED)
+    else if (reason != HF_REASON_SUSPENDED)
         ck_assert_int_eq(reason, expected);
 }
 
 /* The server did not answer, and that is said. */
 static inline void ck_assert_unreached(struct diary *d)
 {
-    ck_assert_overdue(d, HF_LOST_UNREACHABLE);
+    ck_assert_overdue(d, HF_REASON_UNREACHABLE);
 }
 
 /* G2: a loss at the safe moment was told while the server still had the lock.

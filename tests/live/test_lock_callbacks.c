@@ -306,7 +306,7 @@ START_TEST(loss_is_told_beside_a_blocked_caller)
     o.wait_ms = 1000;
     ck_assert_status(hf_lock_acquire(busy, &o, NULL), HF_TIMEOUT);
     (void)pthread_join(dispatcher, NULL);
-    ck_assert_int_eq(d.reason, HF_LOST_LEASE_ENDED);
+    ck_assert_int_eq(d.reason, HF_REASON_LEASE_ENDED);
     hf_client_free(client);
 }
 END_TEST

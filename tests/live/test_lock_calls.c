@@ -527,7 +527,7 @@ END_TEST
 
 START_TEST(each_loss_has_a_text)
 {
-    for (int reason = HF_LOST_DELETED; reason <= HF_LOST_CLOSED; reason++)
+    for (int reason = HF_REASON_DELETED; reason <= HF_REASON_CLOSED; reason++)
         for (int other = -1; other < reason; other++)
             ck_assert_str_ne(hf_lost_text((enum hf_lost)reason),
                              hf_lost_text((enum hf_lost)other));

@@ -129,7 +129,7 @@ START_TEST(after_a_suspend_the_first_look_says_unsafe)
     atomic_store(&sleep_ms, 10 * WATCHDOG_MS);
     ck_assert_int_le(hf_lock_safe_ms(lock, 1), 0);
     (void)server_ask(server, "DEL " NAME); /* its clock went on */
-    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_SUSPENDED);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_SUSPENDED);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
     hold();
     ck_assert_holder(server, lock, 1, 1);

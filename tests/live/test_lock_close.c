@@ -128,7 +128,7 @@ START_TEST(what_is_held_stays_held_and_renewed)
     ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
     free_client();
     ck_assert_int_eq(diary.losses, 1);
-    ck_assert_int_eq(diary.reason, HF_LOST_CLOSED);
+    ck_assert_int_eq(diary.reason, HF_REASON_CLOSED);
 }
 END_TEST
 

@@ -280,7 +280,7 @@ START_TEST(a_callback_of_the_closing_may_call_us)
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     close_client();
     ck_assert_int_eq(diary.losses, 1);
-    ck_assert_int_eq(diary.reason, HF_LOST_CLOSED);
+    ck_assert_int_eq(diary.reason, HF_REASON_CLOSED);
 }
 END_TEST
 

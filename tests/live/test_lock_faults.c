@@ -168,7 +168,7 @@ START_TEST(a_lock_that_was_evicted_is_lost)
     (void)server_ask(server, "CONFIG SET maxmemory 1");
     server_await(server, LONG_MS, "0", "EXISTS " NAME);
     (void)server_ask(server, "CONFIG SET maxmemory 0");
-    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_DELETED);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_DELETED);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
     acquire_soon(1);
 }
@@ -413,7 +413,7 @@ static void finish_stopped(struct stopped *s)
     int status;
 
     (void)snprintf(lost, sizeof lost, "unsafe 1 %d HF_LOST",
-                   HF_LOST_SUSPENDED);
+                   HF_REASON_SUSPENDED);
     ck_assert_int_eq(kill(s->pid, SIGCONT), 0);
     ck_assert_str_eq(hear(s), s->is_lost ? lost : "safe 0 0 HF_OK");
     ck_assert_int_eq(waitpid(s->pid, &status, 0), s->pid);

@@ -320,7 +320,7 @@ START_TEST(an_unheard_partial_release_that_finds_it_gone_is_lost)
     (void)server_ask(server, "DEL " NAME);
     connect_anew();
     ck_assert_status(call_await(&call), HF_LOST);
-    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_DELETED);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_DELETED);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
 }

@@ -508,7 +508,7 @@ START_TEST(loss_is_told_to_its_side)
     ck_assert_ok(hf_lock_acquire(reads, &o, NULL));
     (void)server_ask(server, "HDEL " NAME " %s",
                      owner_of(_i ? writes : reads, 1));
-    ck_assert_int_eq(diary_await_loss(_i ? &writer : &reader), HF_LOST_TAKEN);
+    ck_assert_int_eq(diary_await_loss(_i ? &writer : &reader), HF_REASON_TAKEN);
     ck_assert_int_eq((_i ? &reader : &writer)->losses, 0);
     ck_assert_status(try_acquire(_i ? writes : reads, 1, NULL), HF_LOST);
     ck_assert_status(hf_lock_release(_i ? writes : reads, 1, NULL), HF_LOST);

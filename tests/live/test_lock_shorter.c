@@ -79,7 +79,7 @@ START_TEST(a_shorter_reentry_counts_while_it_is_under_way)
     ck_assert_int_le(hf_lock_safe_ms(lock, 1), 1000);
     await_pttl_below(1000);
     ck_assert_not_believed_too_long();
-    ck_assert_overdue(&diary, HF_LOST_LEASE_ENDED);
+    ck_assert_overdue(&diary, HF_REASON_LEASE_ENDED);
     proxy_hold(proxy, PROXY_TO_CLIENT, false);
     ck_assert_status(call_await(&call), HF_LOST);
 }

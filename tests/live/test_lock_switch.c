@@ -100,8 +100,8 @@ START_TEST(what_a_server_forgot_as_a_replica_is_lost_at_once)
     promote();
     since_ms = local_now_ms();
     for (size_t i = 0; i < COUNT(kinds); i++) {
-        ck_assert_int_eq(diary_await_loss(&renewed[i]), HF_LOST_DELETED);
-        ck_assert_int_eq(diary_await_loss(&leased[i]), HF_LOST_DELETED);
+        ck_assert_int_eq(diary_await_loss(&renewed[i]), HF_REASON_DELETED);
+        ck_assert_int_eq(diary_await_loss(&leased[i]), HF_REASON_DELETED);
         ck_assert_int_lt(renewed[i].lost_ms - since_ms, AT_ONCE_MS);
         ck_assert_int_lt(leased[i].lost_ms - since_ms, AT_ONCE_MS);
     }
@@ -169,7 +169,7 @@ START_TEST(many_holds_are_renewed_without_a_burst)
     do {
         ck_assert_int_lt(local_now_ms(), end_ms);
         local_rest_us(10000);
-        hf_client_stats(client, &stats);
+        hf_client_get_stats(client, &stats);
         ck_assert_uint_le(stats.link.queued_bytes, QUEUE_MAX);
     } while (stats.renewals < MANY);
     ck_assert_uint_eq(stats.holds, MANY);

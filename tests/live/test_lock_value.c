@@ -339,9 +339,9 @@ static const struct {
     const char *command;
     enum hf_lost reason;
 } losses[] = {
-    {"DEL " NAME, HF_LOST_DELETED},
-    {"SET " NAME " " THEIRS " PX 60000", HF_LOST_TAKEN},
-    {"HSET %s other 1", HF_LOST_TAKEN},
+    {"DEL " NAME, HF_REASON_DELETED},
+    {"SET " NAME " " THEIRS " PX 60000", HF_REASON_TAKEN},
+    {"HSET %s other 1", HF_REASON_TAKEN},
 };
 
 START_TEST(a_loss_is_told_by_the_next_renewal)
@@ -356,7 +356,7 @@ START_TEST(a_loss_is_told_by_the_next_renewal)
     note_await(&diary.note, &diary.losses, 1, "the loss");
     ck_assert_int_eq(diary.reason, losses[_i].reason);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
-    ck_assert_int_eq(exists(), losses[_i].reason == HF_LOST_TAKEN);
+    ck_assert_int_eq(exists(), losses[_i].reason == HF_REASON_TAKEN);
 }
 END_TEST
 

@@ -44,7 +44,7 @@ static void await_renewals_or_loss(int count)
 /* Any that come are too many: whatever could come has had its time. */
 static void ck_assert_told_once(enum hf_lost reason)
 {
-    if (reason == HF_LOST_UNREACHABLE || reason == HF_LOST_LEASE_ENDED)
+    if (reason == HF_REASON_UNREACHABLE || reason == HF_REASON_LEASE_ENDED)
         ck_assert_overdue(&diary, reason);
     else
         ck_assert_int_eq(diary_await_loss(&diary), reason);
@@ -119,7 +119,7 @@ START_TEST(a_lease_is_not_renewed_and_its_end_is_told_before)
     o.lease_ms = TOLD_WATCHDOG_MS;
     diary.server = server;
     diary_hold(&diary, lock, &o);
-    ck_assert_told_once(HF_LOST_LEASE_ENDED);
+    ck_assert_told_once(HF_REASON_LEASE_ENDED);
     ck_assert_told_before_end(&diary, TOLD_WATCHDOG_MS);
     ck_assert_int_eq(renewals(), 0);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
@@ -220,14 +220,14 @@ static const struct {
     const char *what;
     enum hf_lost reason;
 } fates[] = {
-    {"DEL " NAME, HF_LOST_DELETED},
-    {"UNLINK " NAME, HF_LOST_DELETED},
-    {"FLUSHALL", HF_LOST_DELETED},
-    {"PEXPIRE " NAME " 1", HF_LOST_DELETED},
-    {"RENAME " NAME " other", HF_LOST_DELETED},
-    {"SWAPDB 0 1", HF_LOST_DELETED},
-    {"SET " NAME " x", HF_LOST_TAKEN},
-    {"COPY stranger " NAME " REPLACE", HF_LOST_TAKEN},
+    {"DEL " NAME, HF_REASON_DELETED},
+    {"UNLINK " NAME, HF_REASON_DELETED},
+    {"FLUSHALL", HF_REASON_DELETED},
+    {"PEXPIRE " NAME " 1", HF_REASON_DELETED},
+    {"RENAME " NAME " other", HF_REASON_DELETED},
+    {"SWAPDB 0 1", HF_REASON_DELETED},
+    {"SET " NAME " x", HF_REASON_TAKEN},
+    {"COPY stranger " NAME " REPLACE", HF_REASON_TAKEN},
 };
 
 START_TEST(a_lock_that_is_gone_is_told_once_with_the_reason)
@@ -249,7 +249,7 @@ START_TEST(a_server_that_forgot_everything_is_noticed)
     hold();
     await_renewals(1);
     server_restart(server);
-    ck_assert_told_once(HF_LOST_DELETED);
+    ck_assert_told_once(HF_REASON_DELETED);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
     acquire(lock, 1);
     release(lock, 1);
@@ -261,7 +261,7 @@ START_TEST(a_silent_server_is_told_when_the_safe_moment_has_come)
     hold();
     await_renewals(1);
     server_pause(server);
-    ck_assert_told_once(HF_LOST_UNREACHABLE);
+    ck_assert_told_once(HF_REASON_UNREACHABLE);
     server_resume(server);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
     server_await(server, LONG_MS, "0", "EXISTS " NAME);
@@ -294,7 +294,7 @@ START_TEST(a_refused_renewal_is_logged_and_tried_until_the_safe_moment)
     hold();
     await_renewals(1);
     (void)server_ask(server, "REPLICAOF 127.0.0.1 1");
-    ck_assert_told_once(HF_LOST_UNREACHABLE);
+    ck_assert_told_once(HF_REASON_UNREACHABLE);
     ck_assert_int_gt(atomic_load(&refusals), 3);
 }
 END_TEST
@@ -316,7 +316,7 @@ START_TEST(max_hold_ends_it_and_frees_it_for_others)
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     ck_assert_ok(hf_lock_acquire(lock, &next, NULL));
     if (_i == 0)
-        ck_assert_told_once(HF_LOST_MAX_HOLD);
+        ck_assert_told_once(HF_REASON_MAX_HOLD);
     ck_assert_holder(server, lock, 2, 1);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
@@ -333,7 +333,7 @@ START_TEST(max_hold_is_told_while_the_server_still_has_it)
     o.max_hold_ms = 300;
     diary.server = server;
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
-    ck_assert_told_once(HF_LOST_MAX_HOLD);
+    ck_assert_told_once(HF_REASON_MAX_HOLD);
     ck_assert_int_gt(diary.pttl_ms, 0);
     server_await(server, LONG_MS, "0", "EXISTS " NAME);
 }
@@ -351,9 +351,9 @@ START_TEST(closing_the_client_tells_each_hold_and_releases_none)
     hf_client_free(client);
     client = NULL;
     ck_assert_int_eq(diary.losses, 1);
-    ck_assert_int_eq(diary.reason, HF_LOST_CLOSED);
+    ck_assert_int_eq(diary.reason, HF_REASON_CLOSED);
     ck_assert_int_eq(other.losses, 1);
-    ck_assert_int_eq(other.reason, HF_LOST_CLOSED);
+    ck_assert_int_eq(other.reason, HF_REASON_CLOSED);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), 2);
     server_await(server, LONG_MS, "0", "DBSIZE"); /* by their TTLs */
 }
@@ -416,7 +416,7 @@ START_TEST(after_a_stop_the_first_look_says_unsafe_and_the_loss_is_told)
     ck_assert_int_eq(kill(child, SIGCONT), 0);
     ck_assert_str_eq(heard(from[0]), "not!");
     ck_assert_int_eq(write(to[1], "w", 1), 1);
-    ck_assert_int_eq(atoi(heard(from[0])), HF_LOST_SUSPENDED);
+    ck_assert_int_eq(atoi(heard(from[0])), HF_REASON_SUSPENDED);
     (void)kill(child, SIGKILL);
     (void)waitpid(child, &status, 0);
 }
@@ -444,7 +444,7 @@ START_TEST(a_stuck_callback_makes_the_hold_unsafe_by_time_alone)
     while (hf_lock_safe_ms(lock, 1) > -200 && local_now_ms() < deadline_ms)
         local_rest_us(1000);
     atomic_store(&may_go, 1);
-    ck_assert_told_once(HF_LOST_SUSPENDED);
+    ck_assert_told_once(HF_REASON_SUSPENDED);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
 }
 END_TEST
@@ -493,7 +493,7 @@ START_TEST(an_unanswered_reentry_with_a_short_lease_is_believed_to_be_done)
     ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_E_NOREPLY);
     ck_assert_int_le(hf_lock_safe_ms(lock, 1), 500);
     server_resume(server);
-    ck_assert_told_once(HF_LOST_LEASE_ENDED);
+    ck_assert_told_once(HF_REASON_LEASE_ENDED);
     server_await(server, LONG_MS, "0", "EXISTS " NAME);
 }
 END_TEST
@@ -513,7 +513,7 @@ START_TEST(a_reentry_that_is_answered_after_the_loss_is_lost)
     proxy_hold(proxy, PROXY_TO_CLIENT, true);
     o.lease_ms = 60000;
     call_acquire(&call, l, &o);
-    ck_assert_overdue(&diary, HF_LOST_LEASE_ENDED);
+    ck_assert_overdue(&diary, HF_REASON_LEASE_ENDED);
     ck_assert_int_gt(server_ask_int(server, "PTTL " NAME), 1000);
     proxy_hold(proxy, PROXY_TO_CLIENT, false);
     ck_assert_status(call_await(&call), HF_LOST);
@@ -540,7 +540,7 @@ START_TEST(lease_4_nothing_is_renewed_after_it_was_lost)
     ck_assert_ok(hf_lock_inspect(l, &info, NULL));
     proxy_hold(proxy, PROXY_TO_CLIENT, true);
     ck_assert(proxy_await(proxy, PROXY_TO_CLIENT, PROXY_KEPT, 1, LONG_MS));
-    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_MAX_HOLD);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_MAX_HOLD);
     proxy_hold(proxy, PROXY_TO_CLIENT, false);
     ck_assert_ok(hf_lock_inspect(l, &info, NULL));
     ck_assert_uint_eq(stats_of(far).renewals, 0);
@@ -709,7 +709,7 @@ START_TEST(a_loss_concerns_one_hold_of_a_batch)
         ck_assert_ok(hf_lock_acquire(lock_of(client, name), &o, NULL));
     }
     (void)server_ask(server, "SET " NAME " x");
-    ck_assert_told_once(HF_LOST_TAKEN);
+    ck_assert_told_once(HF_REASON_TAKEN);
     note_await(&others.note, &others.renewals, 60, "the others' renewals");
     ck_assert_int_eq(note_read(&others.note, &others.losses), 0);
 }
@@ -732,7 +732,7 @@ START_TEST(lost_hold_is_to_be_released_before_it_is_acquired_again)
     hold();
     acquire(lock, 1);
     (void)server_ask(server, "DEL " NAME);
-    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_DELETED);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_DELETED);
     for (int left = 2; left > 0; left--) {
         for (int i = 0; i < 3; i++) {
             ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_OK);
@@ -741,7 +741,7 @@ START_TEST(lost_hold_is_to_be_released_before_it_is_acquired_again)
             ck_assert_int_eq(err.status, HF_LOST);
             ck_assert_ptr_nonnull(strstr(err.text, NAME));
             ck_assert_ptr_nonnull(
-                strstr(err.text, hf_lost_text(HF_LOST_DELETED)));
+                strstr(err.text, hf_lost_text(HF_REASON_DELETED)));
             ck_assert_ptr_nonnull(
                 strstr(err.text, "call hf_lock_release as often"));
         }
@@ -760,7 +760,7 @@ START_TEST(on_lost_may_release_what_was_lost)
     o.on_lost = release_in_callback;
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     (void)server_ask(server, "DEL " NAME);
-    ck_assert_told_once(HF_LOST_DELETED);
+    ck_assert_told_once(HF_REASON_DELETED);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
     acquire(lock, 1);
     release(lock, 1);

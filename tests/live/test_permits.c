@@ -360,7 +360,7 @@ START_TEST(loss_is_told_at_the_next_renewal)
     ck_assert_ok(hf_lock_acquire(permit, &o, NULL));
     (void)server_ask(server, "DEL " OUT_OF_POOL);
     (void)server_ask(server, "INCR " POOL);
-    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_DELETED);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_DELETED);
     ck_assert_status(try_acquire(permit, 1, NULL), HF_LOST);
     ck_assert_status(hf_lock_release(permit, 1, NULL), HF_LOST);
     ck_assert_stands(1, 0);

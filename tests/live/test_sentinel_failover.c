@@ -271,10 +271,10 @@ static void must_be_lost(int i)
     struct one *c = &crowd[i];
     int allowed_ms = i == UNTOLD ? FOLLOW_UNTOLD_MS : FOLLOW_MS;
 
-    ck_assert_int_eq(diary_await_loss(&c->of_forgotten), HF_LOST_DELETED);
+    ck_assert_int_eq(diary_await_loss(&c->of_forgotten), HF_REASON_DELETED);
     ck_assert_int_lt(c->of_forgotten.lost_ms - switched_ms, allowed_ms);
     ck_assert_status(hf_lock_release(c->forgotten, 1, NULL), HF_LOST);
-    ck_assert_int_eq(diary_await_loss(&c->of_leased), HF_LOST_DELETED);
+    ck_assert_int_eq(diary_await_loss(&c->of_leased), HF_REASON_DELETED);
     ck_assert_int_lt(c->of_leased.lost_ms - switched_ms, allowed_ms);
     ck_assert_status(hf_lock_release(c->leased, 1, NULL), HF_LOST);
 }

@@ -82,7 +82,7 @@ static struct hf_link_stats stats(void)
     struct hf_link_stats s;
 
     hf_loop_lock(loop);
-    hf_link_stats(link_, &s);
+    hf_link_get_stats(link_, &s);
     hf_loop_unlock(loop);
     return s;
 }

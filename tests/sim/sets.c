@@ -312,7 +312,7 @@ static void drop_member(struct owner *m)
     bool is_loss = o->count > 0 && o->releasing < o->count;
 
     if (is_loss)
-        owner_lost(m, HF_LOST_DELETED);
+        owner_lost(m, HF_REASON_DELETED);
     part_released(m, is_loss ? HF_LOST : HF_E_NOREPLY);
     majority_forget(o->program->sim, m->lock_index, m->name, m->server);
     owner_watch(m);

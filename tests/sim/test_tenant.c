@@ -207,7 +207,7 @@ static void check_all(void)
     struct hf_client_stats stats;
 
     (void)process_enter(process);
-    hf_client_stats(client, &stats);
+    hf_client_get_stats(client, &stats);
     if (stats.link.losses > 0)
         trial_violate(&trial, "a connection was lost", (int)stats.link.losses);
     if (losses > 0 || hf_lock_safe_ms(ours, 1) <= 0)

@@ -220,7 +220,7 @@ START_TEST(a_half_open_connection_costs_the_lock_in_time)
     link_set_door(p.link, DOOR_IGNORES);
     kit_run(31 * SECOND);
     ck_assert_uint_eq(p.lost, 1);
-    ck_assert_int_eq(p.reason, HF_LOST_UNREACHABLE);
+    ck_assert_int_eq(p.reason, HF_REASON_UNREACHABLE);
     program_free(&p);
     kit_run(SECOND);
     if (!_i) { /* the server has not heard of it, and never will */
@@ -265,7 +265,7 @@ START_TEST(a_suspended_process_learns_of_its_loss_when_it_goes_on)
     process_resume(p.process);
     kit_run(0);
     ck_assert_uint_eq(p.lost, 1);
-    ck_assert_int_eq(p.reason, HF_LOST_SUSPENDED);
+    ck_assert_int_eq(p.reason, HF_REASON_SUSPENDED);
     program_free(&p);
     kit_end();
 }

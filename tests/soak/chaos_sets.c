@@ -507,7 +507,7 @@ static bool is_done(void)
     for (int i = 0; i < w.servers; i++) {
         struct hf_client_stats stats;
 
-        hf_client_stats(w.clients[i], &stats);
+        hf_client_get_stats(w.clients[i], &stats);
         if (stats.orphans > 0 || stats.holds > 0)
             return false;
     }

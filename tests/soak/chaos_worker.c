@@ -393,7 +393,7 @@ static bool is_all_done(void)
     for (int n = 0; n < OWNERS; n++)
         if (w.owners[n].call || held_by(&w.owners[n]))
             return false;
-    hf_client_stats(w.client, &stats);
+    hf_client_get_stats(w.client, &stats);
     return stats.orphans == 0 && stats.holds == 0;
 }
 

@@ -64,7 +64,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
 
     (void)lock;
     (void)owner;
-    ck_must(reason == HF_LOST_DELETED,
+    ck_must(reason == HF_REASON_DELETED,
             "what the new master does not know is gone");
     note_add(&t->note, &t->losses);
 }

@@ -99,7 +99,7 @@ static void check_output(void)
     size_t queued = 0;
 
     for (uint64_t n = c->unsent; n < c->last; n++)
-        queued += c->places[n & (c->places_room - 1)].size;
+        queued += c->places[n & (c->places_capacity - 1)].size;
     ck_must(c->unwritten + queued == c->out_end - c->out_start,
             "every byte of the output belongs to a request that will send it");
 }
@@ -113,7 +113,7 @@ static void check_counters(void)
 
     for (uint64_t at = c->first; at < c->last; at++)
         waiting += hf_expected_reply_request(
-                       &c->places[at & (c->places_room - 1)]) != NULL;
+                       &c->places[at & (c->places_capacity - 1)]) != NULL;
     ck_must(n->requests == n->answered + n->unsent + n->unknown + waiting,
             "every request is counted, by its outcome");
     ck_must(n->latency_us.count == n->answered + n->late_replies,

@@ -157,7 +157,7 @@ struct hf_link_stats stats_now(void)
 {
     struct hf_link_stats stats;
 
-    hf_link_stats(link_, &stats);
+    hf_link_get_stats(link_, &stats);
     return stats;
 }
 

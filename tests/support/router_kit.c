@@ -77,7 +77,7 @@ struct hf_router_counts counts(void)
     struct hf_router_counts now;
 
     lock();
-    hf_router_counts(router, &now);
+    hf_router_get_counts(router, &now);
     unlock();
     return now;
 }

@@ -230,7 +230,7 @@ struct hf_router_counts counts(void)
     struct hf_router_counts c;
 
     lock();
-    hf_router_counts(router, &c);
+    hf_router_get_counts(router, &c);
     unlock();
     return c;
 }

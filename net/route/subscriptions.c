@@ -1,6 +1,6 @@
 /* Subscriptions on their way: each is at the server of its slot, and goes where
  * that goes. Rules in router_inner.h. */
-#include "net/route/listening.h"
+#include "net/route/subscriptions.h"
 
 #include "net/route/discover.h"
 #include "net/route/server.h"
@@ -68,7 +68,7 @@ bool hf_router_is_unheard(struct hf_router *router)
     return false;
 }
 
-hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
+hf_status hf_router_subscribe(struct hf_router *router, struct hf_subscription *s,
                            uint16_t slot)
 {
     struct hf_server *target = NULL;
@@ -91,7 +91,7 @@ hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
     return HF_OK;
 }
 
-void hf_router_unlisten(struct hf_subscription *s)
+void hf_router_unsubscribe(struct hf_subscription *s)
 {
     hf_list_remove(&s->route_node);
     if (s->pubsub)
@@ -102,7 +102,7 @@ void hf_router_unlisten(struct hf_subscription *s)
 void hf_router_unlisten_all(struct hf_router *router)
 {
     while (!hf_list_is_empty(&router->subscriptions))
-        hf_router_unlisten(subscription_of(router->subscriptions.next));
+        hf_router_unsubscribe(subscription_of(router->subscriptions.next));
 }
 
 bool hf_router_is_idle(const struct hf_router *router)

@@ -1,5 +1,5 @@
 /* Looks into a page of names: hashes, sorted sets, strings. */
-#include "cli/ls/look.h"
+#include "cli/ls/classify.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef CLI_LS_LOOK_H
 #define CLI_LS_LOOK_H
 
-#include "cli/ls/looking.h"
+#include "cli/ls/page.h"
 
 struct ls_look;
 

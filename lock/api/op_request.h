@@ -1,11 +1,11 @@
 /* Runs the operation of a public call, blocking or not. Private to lock/. */
-#ifndef HF_ASK_H
-#define HF_ASK_H
+#ifndef HF_OP_REQUEST_H
+#define HF_OP_REQUEST_H
 
 #include "lock/record/records.h"
 
 /* The arguments of an operation; those that its verb does not use are 0. */
-struct hf_ask {
+struct hf_op_request {
     const struct hf_verb *verb;
     bool must_begin;            /* this and is_member: as in struct hf_op */
     bool is_member;
@@ -14,7 +14,7 @@ struct hf_ask {
     const struct hf_acquire_options *options;
     struct hf_lock_info *info;
     int64_t *value;             /* receives a number; may be NULL */
-    bool *is_yes;               /* receives whether it was done; may be NULL */
+    bool *out_flag;               /* receives whether it was done; may be NULL */
     const char *holder;         /* NULL: none */
     size_t holder_len;
     int64_t *count;             /* receives the holder's count; may be NULL */
@@ -29,26 +29,26 @@ struct hf_ask_room {
 /* hf_ask_to_wait    - returns the arguments of an acquire without an owner, which point to
  *                     `options`.
  * hf_ask_check_wait - returns HF_E_INVAL if wait_ms is out of range. */
-struct hf_ask hf_ask_to_wait(struct hf_acquire_options *options,
+struct hf_op_request hf_ask_to_wait(struct hf_acquire_options *options,
                              int64_t permits, int64_t wait_ms,
                              struct hf_cancel *cancel);
 hf_status hf_ask_check_wait(int64_t wait_ms, struct hf_error *err);
 
 /* hf_ask_handle - creates a handle on the object of this name and kind: hf_lock_new.
- * hf_ask_run    - runs the operation, waits for its end, and returns its status.
- * hf_ask_post   - starts the operation; `done` is called unless this returns an error.
- * hf_ask_post_in - the same in memory of the caller, which must not be used until `done` is
+ * hf_op_run    - runs the operation, waits for its end, and returns its status.
+ * hf_op_submit   - starts the operation; `done` is called unless this returns an error.
+ * hf_op_submit_in - the same in memory of the caller, which must not be used until `done` is
  *                 called. The operation has no holder.
  * hf_ask_forked - writes the error and returns HF_E_FORKED. */
 hf_status hf_ask_handle(struct hf_lock **out, struct hf_client *client,
                         const struct hf_kind *kind, const void *name,
                         size_t len, struct hf_error *err) HF_MUST_CHECK;
-hf_status hf_ask_run(struct hf_lock *lock, const struct hf_ask *ask,
+hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *ask,
                      struct hf_error *err);
-hf_status hf_ask_post(struct hf_lock *lock, const struct hf_ask *ask,
+hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *ask,
                       hf_done *done, void *ctx);
-hf_status hf_ask_post_in(struct hf_ask_room *room, struct hf_lock *lock,
-                         const struct hf_ask *ask, hf_done *done, void *ctx);
+hf_status hf_op_submit_in(struct hf_ask_room *room, struct hf_lock *lock,
+                         const struct hf_op_request *ask, hf_done *done, void *ctx);
 hf_status hf_ask_forked(struct hf_error *err);
 
 #endif

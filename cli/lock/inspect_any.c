@@ -1,6 +1,6 @@
 /* What stands under a name. A server does not say of which kind a lock is: a hash
  * shows it by its fields, a string may be a value lock or a number of permits. */
-#include "cli/lock/look_up.h"
+#include "cli/lock/inspect_any.h"
 
 #include <string.h>
 
@@ -123,5 +123,5 @@ int cli_look_up(struct hf_lock **lock, struct hf_client *client,
     struct hf_error err = {0};
     hf_status rc = cli_look(lock, client, name, info, &err);
 
-    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_CONTINUE;
 }

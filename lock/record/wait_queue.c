@@ -1,6 +1,6 @@
 /* The line of waiters for a lock: which is first, when it is told to ask
  * again, and the subscriptions by which the line hears of releases. */
-#include "lock/record/line.h"
+#include "lock/record/wait_queue.h"
 
 #include <string.h>
 
@@ -16,14 +16,14 @@ static void on_plain_change(struct hf_subscription *s, bool is_live);
 
 /* ---- the waiters ---- */
 
-struct hf_op *hf_line_first(const struct hf_line *line)
+struct hf_op *hf_wait_queue_first(const struct hf_wait_queue *line)
 {
     if (hf_list_is_empty(&line->waiters))
         return NULL;
     return HF_OWNER_OF(line->waiters.next, struct hf_op, line_node);
 }
 
-struct hf_op *hf_line_behind_first(const struct hf_line *line)
+struct hf_op *hf_wait_queue_behind_first(const struct hf_wait_queue *line)
 {
     const struct hf_list *first = line->waiters.next;
 
@@ -32,9 +32,9 @@ struct hf_op *hf_line_behind_first(const struct hf_line *line)
     return HF_OWNER_OF(first->next, struct hf_op, line_node);
 }
 
-static void tell_first(struct hf_line *line, enum hf_wait_event event)
+static void tell_first(struct hf_wait_queue *line, enum hf_wait_event event)
 {
-    struct hf_op *op = hf_line_first(line);
+    struct hf_op *op = hf_wait_queue_first(line);
 
     if (op)
         op->verb->on_line(op, event);
@@ -61,60 +61,60 @@ static struct hf_list *place_of(const struct hf_op *op)
 /* A reader first asks beside the line, and waiters that come meanwhile may stand
  * in it by the time the reader is refused. The first of them is not first any more: it
  * asks once more when what it waits for is due, which does no harm. */
-bool hf_line_enter(struct hf_op *op)
+bool hf_wait_queue_enter(struct hf_op *op)
 {
-    struct hf_line *line = hf_op_line(op);
+    struct hf_wait_queue *line = hf_op_line(op);
 
     if (hf_list_is_empty(&line->waiters))
         line->answers = (struct hf_wait_answers){0};
     hf_list_push(place_of(op)->next, &op->line_node);
-    return hf_line_first(line) == op;
+    return hf_wait_queue_first(line) == op;
 }
 
 /* The next waiter is woken by its timer, not by a call from here: if ten
  * thousand waiters failed at once, each would call the next on one stack. */
-void hf_line_leave(struct hf_op *op)
+void hf_wait_queue_leave(struct hf_op *op)
 {
-    struct hf_line *line = hf_op_line(op);
-    bool was_first = hf_line_first(line) == op;
+    struct hf_wait_queue *line = hf_op_line(op);
+    bool was_first = hf_wait_queue_first(line) == op;
 
     hf_list_remove(&op->line_node);
     if (hf_list_is_empty(&line->waiters))
-        hf_line_stop_listening(line);
+        hf_wait_queue_stop_listening(line);
     else if (was_first)
-        hf_loop_arm(op->client->loop, &hf_line_first(line)->timer, 0);
+        hf_loop_arm(op->client->loop, &hf_wait_queue_first(line)->timer, 0);
 }
 
-void hf_line_wake_first(struct hf_line *line)
+void hf_wait_queue_wake_first(struct hf_wait_queue *line)
 {
     tell_first(line, EVENT_DUE);
 }
 
 /* ---- a line of one's own ---- */
 
-bool hf_line_own(struct hf_op *op)
+bool hf_wait_queue_own(struct hf_op *op)
 {
     const struct hf_lock *lock = op->lock;
-    size_t size = sizeof *op->own_line + lock->line->name.len + 1 +
+    size_t size = sizeof *op->private_queue + lock->line->name.len + 1 +
                   HF_OWNER_TEXT_MAX;
 
-    if (!lock->kind->waiters_queue || op->own_line)
+    if (!lock->kind->waiters_queue || op->private_queue)
         return true;
-    if (!(op->own_line = hf_mem_new(op->client->mem, size)))
+    if (!(op->private_queue = hf_mem_new(op->client->mem, size)))
         return false;
-    op->own_line->size = size;
-    op->own_line->line.lock = op->lock;
-    op->own_line->line.locks = 1;
-    hf_list_init(&op->own_line->line.waiters);
-    op->lock->own_lines++;
+    op->private_queue->size = size;
+    op->private_queue->line.lock = op->lock;
+    op->private_queue->line.locks = 1;
+    hf_list_init(&op->private_queue->line.waiters);
+    op->lock->private_queues++;
     return true;
 }
 
-void hf_line_name(struct hf_op *op)
+void hf_wait_queue_name(struct hf_op *op)
 {
     struct hf_bytes base = hf_lock_channel(op->lock);
     struct hf_bytes owner = hf_hold_text(op->hold);
-    struct hf_own_line *own = op->own_line;
+    struct hf_own_line *own = op->private_queue;
 
     if (!own || own->line.is_listening)
         return;
@@ -125,19 +125,19 @@ void hf_line_name(struct hf_op *op)
         (struct hf_bytes){own->channel, base.len + 1 + owner.len};
 }
 
-void hf_line_disown(struct hf_op *op)
+void hf_wait_queue_disown(struct hf_op *op)
 {
-    if (!op->own_line)
+    if (!op->private_queue)
         return;
-    hf_line_stop_listening(&op->own_line->line);
-    op->lock->own_lines--;
-    hf_mem_free(op->client->mem, op->own_line, op->own_line->size);
-    op->own_line = NULL;
+    hf_wait_queue_stop_listening(&op->private_queue->line);
+    op->lock->private_queues--;
+    hf_mem_free(op->client->mem, op->private_queue, op->private_queue->size);
+    op->private_queue = NULL;
 }
 
 /* ---- subscriptions ---- */
 
-static hf_status subscribe(struct hf_line *line, struct hf_subscription *s,
+static hf_status subscribe(struct hf_wait_queue *line, struct hf_subscription *s,
                            bool is_sharded)
 {
     const struct hf_lock *lock = line->lock;
@@ -145,22 +145,22 @@ static hf_status subscribe(struct hf_line *line, struct hf_subscription *s,
     s->channel = line->name.ptr;
     s->channel_len = line->name.len;
     s->is_sharded = is_sharded;
-    return hf_router_listen(lock->client->router, s, lock->slot);
+    return hf_router_subscribe(lock->client->router, s, lock->slot);
 }
 
-static struct hf_client *client_of(struct hf_line *line)
+static struct hf_client *client_of(struct hf_wait_queue *line)
 {
     return line->lock->client;
 }
 
-static bool wants_plain(struct hf_line *line)
+static bool wants_plain(struct hf_wait_queue *line)
 {
     return line->subscription.is_sharded &&
            hf_router_wakes_both(client_of(line)->router);
 }
 
-/* Without memory it is tried again with the next hf_line_listen(). */
-static void listen_plainly(struct hf_line *line)
+/* Without memory it is tried again with the next hf_wait_queue_listen(). */
+static void listen_plainly(struct hf_wait_queue *line)
 {
     struct hf_plain_subscription *plain =
         hf_mem_new(client_of(line)->mem, sizeof *plain);
@@ -176,7 +176,7 @@ static void listen_plainly(struct hf_line *line)
         hf_mem_free(client_of(line)->mem, plain, sizeof *plain);
 }
 
-void hf_line_listen(struct hf_line *line)
+void hf_wait_queue_listen(struct hf_wait_queue *line)
 {
     if (!line->is_listening) {
         line->subscription.on_message = on_message;
@@ -193,12 +193,12 @@ void hf_line_listen(struct hf_line *line)
         listen_plainly(line);
 }
 
-void hf_line_stop_listening(struct hf_line *line)
+void hf_wait_queue_stop_listening(struct hf_wait_queue *line)
 {
     if (line->is_listening)
-        hf_router_unlisten(&line->subscription);
+        hf_router_unsubscribe(&line->subscription);
     if (line->plain) {
-        hf_router_unlisten(&line->plain->subscription);
+        hf_router_unsubscribe(&line->plain->subscription);
         hf_mem_free(client_of(line)->mem, line->plain, sizeof *line->plain);
         line->plain = NULL;
     }
@@ -209,7 +209,7 @@ void hf_line_stop_listening(struct hf_line *line)
 }
 
 /* A number of permits is none of listeners (TURN-2). */
-static void heard(struct hf_line *line, const char *ptr, size_t len)
+static void heard(struct hf_wait_queue *line, const char *ptr, size_t len)
 {
     if (!line->lock->kind->payload)
         len = 0;
@@ -220,7 +220,7 @@ static void heard(struct hf_line *line, const char *ptr, size_t len)
 
 static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
 {
-    struct hf_line *line = HF_OWNER_OF(s, struct hf_line, subscription);
+    struct hf_wait_queue *line = HF_OWNER_OF(s, struct hf_wait_queue, subscription);
 
     if (line->plain)
         line->plain->may_be_double = true;
@@ -244,7 +244,7 @@ static void on_plain_message(struct hf_subscription *s, const char *ptr,
     tell_first(plain->line, EVENT_WOKEN);
 }
 
-static bool hears_all(struct hf_line *line)
+static bool hears_all(struct hf_wait_queue *line)
 {
     return line->subscription.is_live &&
            (!wants_plain(line) ||
@@ -252,7 +252,7 @@ static bool hears_all(struct hf_line *line)
 }
 
 /* One of the line's subscriptions became live, was lost, or was refused. */
-static void changed(struct hf_line *line, bool is_one_live)
+static void changed(struct hf_wait_queue *line, bool is_one_live)
 {
     bool was_live = line->channel.is_live;
 
@@ -272,7 +272,7 @@ static void changed(struct hf_line *line, bool is_one_live)
 
 static void on_change(struct hf_subscription *s, bool is_live)
 {
-    changed(HF_OWNER_OF(s, struct hf_line, subscription), is_live);
+    changed(HF_OWNER_OF(s, struct hf_wait_queue, subscription), is_live);
 }
 
 static void on_plain_change(struct hf_subscription *s, bool is_live)
@@ -283,7 +283,7 @@ static void on_plain_change(struct hf_subscription *s, bool is_live)
 
 /* ---- releases of our own ---- */
 
-void hf_line_freeing(struct hf_op *op)
+void hf_wait_queue_freeing(struct hf_op *op)
 {
     op->is_freeing = true;
     op->was_listening = op->lock->line->is_listening;
@@ -292,9 +292,9 @@ void hf_line_freeing(struct hf_op *op)
 
 /* A subscription that began or ended meanwhile counts as one that heard the
  * message: better owe one turn too few than give way to ourselves. */
-void hf_line_freed(struct hf_op *op, int64_t heard)
+void hf_wait_queue_freed(struct hf_op *op, int64_t heard)
 {
-    struct hf_line *line = op->lock->line;
+    struct hf_wait_queue *line = op->lock->line;
 
     if (op->is_freeing)
         hf_channel_released(&line->channel, hf_loop_now(op->client->loop),

@@ -10,7 +10,7 @@
  *   a counter (a string that is an integer and has no TTL), nothing is locked, the
  *   kind is HF_KIND_PERMIT, and hold_count is that number.
  *   As hf_lock_inspect. After a failure *lock may be NULL.
- * cli_look_up - likewise. CLI_GO_ON, or CLI_TROUBLE and reported. */
+ * cli_look_up - likewise. CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
 hf_status cli_look(struct hf_lock **lock, struct hf_client *client,
                    const char *name, struct hf_lock_info *info,
                    struct hf_error *err);

@@ -1,5 +1,5 @@
 /* What all looks at a page of names share. */
-#include "cli/ls/looking.h"
+#include "cli/ls/page.h"
 
 bool ls_looking_wants(const struct ls_looking *looking,
                       const struct ls_name *name, enum ls_type type)

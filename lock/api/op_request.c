@@ -1,5 +1,5 @@
 /* A public call is an operation that is waited for, or not. */
-#include "lock/api/ask.h"
+#include "lock/api/op_request.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -24,13 +24,13 @@ hf_status hf_ask_check_wait(int64_t wait_ms, struct hf_error *err)
                         (long long)HF_SPAN_MAX_MS);
 }
 
-struct hf_ask hf_ask_to_wait(struct hf_acquire_options *options,
+struct hf_op_request hf_ask_to_wait(struct hf_acquire_options *options,
                              int64_t permits, int64_t wait_ms,
                              struct hf_cancel *cancel)
 {
     *options = (struct hf_acquire_options){
         .wait_ms = wait_ms, .lease_ms = ANSWER_KEPT_MS, .cancel = cancel};
-    return (struct hf_ask){
+    return (struct hf_op_request){
         .verb = &hf_verb_acquire, .permits = permits, .options = options};
 }
 
@@ -68,7 +68,7 @@ hf_status hf_ask_handle(struct hf_lock **out, struct hf_client *client,
 }
 
 static hf_status check_cancel(const struct hf_lock *lock,
-                              const struct hf_ask *ask, struct hf_error *err)
+                              const struct hf_op_request *ask, struct hf_error *err)
 {
     const struct hf_cancel *cancel = ask->options ? ask->options->cancel : NULL;
 
@@ -79,7 +79,7 @@ static hf_status check_cancel(const struct hf_lock *lock,
 }
 
 static void op_init(struct hf_op *op, struct hf_lock *lock,
-                    const struct hf_ask *ask)
+                    const struct hf_op_request *ask)
 {
     memset(op, 0, offsetof(struct hf_op, call.sending));
     op->client = lock->client;
@@ -93,12 +93,12 @@ static void op_init(struct hf_op *op, struct hf_lock *lock,
         op->options = *ask->options;
     op->info = ask->info;
     op->value = ask->value;
-    op->is_yes = ask->is_yes;
+    op->out_flag = ask->out_flag;
     op->holder = ask->holder;
     op->holder_len = ask->holder_len;
 }
 
-hf_status hf_ask_run(struct hf_lock *lock, const struct hf_ask *ask,
+hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *ask,
                      struct hf_error *err)
 {
     struct hf_loop *loop = lock->client->loop;
@@ -152,7 +152,7 @@ struct async_op {
     char holder[];              /* a copy: the caller's may soon be gone */
 };
 
-static hf_status start_async(struct hf_lock *lock, const struct hf_ask *ask,
+static hf_status start_async(struct hf_lock *lock, const struct hf_op_request *ask,
                              hf_done *done, void *ctx)
 {
     size_t size = sizeof(struct async_op) + ask->holder_len;
@@ -170,7 +170,7 @@ static hf_status start_async(struct hf_lock *lock, const struct hf_ask *ask,
     return rc;
 }
 
-hf_status hf_ask_post(struct hf_lock *lock, const struct hf_ask *ask,
+hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *ask,
                       hf_done *done, void *ctx)
 {
     struct hf_loop *loop = lock->client->loop;
@@ -186,8 +186,8 @@ hf_status hf_ask_post(struct hf_lock *lock, const struct hf_ask *ask,
     return rc;
 }
 
-hf_status hf_ask_post_in(struct hf_ask_room *room, struct hf_lock *lock,
-                         const struct hf_ask *ask, hf_done *done, void *ctx)
+hf_status hf_op_submit_in(struct hf_ask_room *room, struct hf_lock *lock,
+                         const struct hf_op_request *ask, hf_done *done, void *ctx)
 {
     struct hf_loop *loop = lock->client->loop;
     hf_status rc;
