@@ -186,6 +186,7 @@ START_TEST(a_member_of_a_quorum_stays)
         local_rest_us(1000);
     }
     ck_assert_int_gt(hf_quorum_safe_ms(quorum, 1), 0);
+    ck_assert_ok(hf_quorum_release(quorum, 1, NULL));
     hf_quorum_free(quorum);
     hf_client_free(clients[1]);
     hf_client_free(clients[2]);
