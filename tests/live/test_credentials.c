@@ -315,7 +315,7 @@ static void acquire_with_note(struct hf_lock *lock)
  * renewal works after each rotation. */
 START_TEST(rotations_lose_no_hold)
 {
-    static char passwords[ROTATIONS][16];
+    static char passwords[ROTATIONS][24];
     struct hf_client *client = open_client(server_port(server));
     struct hf_lock *locks[HOLDS];
     char name[32];
