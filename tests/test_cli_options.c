@@ -123,6 +123,7 @@ START_TEST(passwords_are_read_from_files)
     ck_assert_int_eq(parse(text), CLI_CONTINUE);
     ck_assert_str_eq(common.password, "hush");
     ck_assert_str_eq(common.tls.key_password, "");
+    cli_common_fini(&common);
     (void)snprintf(text, sizeof text, "--tls-key-password-file %s name cmd",
                    path);
     ck_assert_int_eq(parse(text), CLI_CONTINUE);

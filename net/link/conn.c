@@ -118,7 +118,7 @@ hf_status hf_conn_open(struct hf_conn *c)
     c->state = HF_CONN_GREETING;
     c->in_len = 0;
     c->tape.count = 0;
-    c->is_condemned = false;
+    c->is_condemned = c->delivers_rest = false;
     c->is_skipping = false;
     c->greeting.predecessor = &c->predecessor;
     rc = hf_greet_start(&c->greeting);
@@ -146,7 +146,7 @@ void hf_conn_close(struct hf_conn *c)
         if (c->first < until)
             end_request(c, take_first(c), HF_UNKNOWN, no_reply);
     }
-    c->is_condemned = false;
+    c->is_condemned = c->delivers_rest = false;
     c->state = HF_CONN_CLOSED;
     HF_ASSERT(hf_conn_ok(c));
 }
@@ -378,7 +378,7 @@ static hf_status deliver_all(struct hf_conn *c, uint32_t whole)
 {
     hf_status rc;
 
-    for (uint32_t i = 0; i < whole && !c->is_condemned;
+    for (uint32_t i = 0; i < whole && (!c->is_condemned || c->delivers_rest);
          i = hf_resp_next_index(&c->tape, i)) {
         rc = deliver(c, hf_resp_first(&c->tape, c->in, i));
         if (rc < 0)
@@ -509,6 +509,7 @@ hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
 void hf_conn_condemn(struct hf_conn *c, hf_status status, const char *why)
 {
     c->is_condemned = true;
+    c->delivers_rest = false;
     hf_error_set(&c->error, status, "%s", why);
 }
 

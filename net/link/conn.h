@@ -87,6 +87,7 @@ struct hf_conn {
     struct hf_predecessor predecessor;
     uint64_t stream;              /* of requests handed out: set by the owner */
     struct hf_error error;        /* why hf_conn_took failed */
+    bool delivers_rest;           /* condemned, and what was read before is delivered */
     bool is_condemned;            /* the error is set: nothing more is delivered
                                      or handed out */
 

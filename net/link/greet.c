@@ -232,7 +232,8 @@ hf_status hf_greet_start(struct hf_greeting *g)
 
 void hf_greet_wrote(struct hf_greeting *g, size_t n)
 {
-    memmove(g->output, g->output + n, g->output_len - n);
+    if (n < g->output_len)
+        memmove(g->output, g->output + n, g->output_len - n);
     g->output_len -= n;
     if (g->output_len == 0)
         hf_greet_wipe(g);

@@ -95,7 +95,8 @@ static void on_end(void *ctx, struct hf_request *request,
                         "(NOAUTH)");
     else if (outcome == HF_ANSWERED && hf_link_needs_resp2(link, reply))
         hf_link_use_resp2(link);
-    if (outcome == HF_ANSWERED && hf_conn_is_condemned(&link->conn)) {
+    if (outcome == HF_ANSWERED && hf_conn_is_condemned(&link->conn) &&
+        !link->conn.delivers_rest) {
         outcome = HF_UNKNOWN; /* its owner retries, on the next connection */
         reply = (struct hf_resp_value){0};
     }
@@ -163,6 +164,7 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     if (options->announced_by)
         (void)snprintf(link->announced_by, sizeof link->announced_by, "%s",
                        options->announced_by);
+    link->options.announced_by = NULL; /* lent for this call */
     conn_setup(link);
     *out = link;
     return HF_OK;
@@ -381,6 +383,7 @@ static void end_connection(struct hf_link *link, bool is_final)
     count_end(link);
     hang_up(link);
     link->state = HF_LINK_IDLE;
+    hf_link_login_stop(link);
     hf_conn_close(&link->conn);
     link->is_refused = is_final;
     if (is_final) {

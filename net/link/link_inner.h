@@ -131,6 +131,7 @@ void hf_link_fill_not_dialed(struct hf_link *link);
  *                         or, if link->query is 0, link->no_login says why there is none.
  * hf_link_attempt       - begins one: asks for the login, or dials.
  * hf_link_login_adopt   - with the rival's connection comes its login.
+ * hf_link_login_stop    - the connection ends: an AUTH of it is not sent later.
  * hf_link_login_worked  - READY.
  * hf_link_login_refused - by the server. True: for good.
  * hf_link_is_logged_out - LOGIN-4: does this reply say so? */
@@ -139,6 +140,7 @@ void hf_link_login_fini(struct hf_link *link);
 bool hf_link_find_login(struct hf_link *link);
 void hf_link_attempt(struct hf_link *link);
 void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival);
+void hf_link_login_stop(struct hf_link *link);
 void hf_link_login_worked(struct hf_link *link);
 bool hf_link_login_refused(struct hf_link *link);
 bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value reply);

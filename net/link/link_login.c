@@ -68,6 +68,12 @@ static void drop_fresh(struct hf_link *link)
     link->has_fresh = false;
 }
 
+static void drop_expired(struct hf_link *link)
+{
+    if (link->has_fresh && hf_loop_now(link->loop) >= link->fresh_expires_ms)
+        drop_fresh(link);
+}
+
 /* NULL: there are none. */
 static void take_answer(struct hf_link *link, const struct hf_credentials *c,
                         const struct hf_error *why)
@@ -141,8 +147,7 @@ bool hf_link_find_login(struct hf_link *link)
 {
     if (!link->options.credentials)
         return true;
-    if (link->has_fresh && hf_loop_now(link->loop) >= link->fresh_expires_ms)
-        drop_fresh(link);
+    drop_expired(link);
     if (!link->has_fresh && link->query == 0)
         ask(link);
     if (!link->has_fresh)
@@ -176,8 +181,16 @@ void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival)
     rival->login = old;
     link->expires_ms = rival->expires_ms;
     link->lifetime_ms = rival->lifetime_ms;
-    link->is_authenticating = false;
+    drop_fresh(link); /* it came for the connection that has ended */
     hf_conn_greeting(&link->conn)->login = link->login;
+}
+
+/* An AUTH that waits to be sent is not for the next connection, which has its own login. */
+void hf_link_login_stop(struct hf_link *link)
+{
+    if (link->is_authenticating)
+        (void)hf_link_cancel(&link->auth);
+    link->is_authenticating = false;
 }
 
 /* ---- what the server says ---- */
@@ -194,11 +207,12 @@ static void set_refused(struct hf_link *link, struct hf_login *login)
 static void await_expiry(struct hf_link *link)
 {
     int64_t now = hf_loop_now(link->loop);
+    int64_t ms = (link->expires_ms - now) / 4 * 3;
 
     if (link->expires_ms == HF_NEVER)
         return;
     hf_loop_arm(link->loop, &link->login_timer,
-                now + (link->expires_ms - now) / 4 * 3);
+                now + (ms < RETRY_MIN_MS ? RETRY_MIN_MS : ms));
 }
 
 void hf_link_login_worked(struct hf_link *link)
@@ -293,6 +307,7 @@ static void on_login_timer(struct hf_timer *timer)
 
     if (link->state != HF_LINK_READY || link->is_authenticating)
         return;
+    drop_expired(link);
     if (!link->has_fresh && link->query == 0 && link->no_login.status == HF_OK)
         ask(link);
     if (link->has_fresh) {

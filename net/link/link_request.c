@@ -104,13 +104,16 @@ void hf_link_condemn(struct hf_link *link, const char *why)
     condemn(link, HF_E_PROTOCOL, why);
 }
 
+/* Replies behind the refusal count: were they unknown, a release that was refused would
+ * be repeated at another server, which may not have the lock, and pass for done. */
 void hf_link_replace(struct hf_link *link, const char *why)
 {
-    if (link->state != HF_LINK_READY)
+    if (link->state != HF_LINK_READY || hf_conn_is_condemned(&link->conn))
         return;
     link->is_replaced = true;
     hf_dial_doubt(&link->dial);
     condemn(link, HF_E_CONNECT, why);
+    link->conn.delivers_rest = true;
 }
 
 void hf_link_serves(struct hf_link *link)

@@ -73,6 +73,7 @@ static void rival_options(struct hf_link_options *o, const struct hf_link *link)
     o->on_failure = on_failure;
     o->on_push = NULL;
     o->on_push_lost = NULL;
+    o->announced_by = link->announced_by[0] ? link->announced_by : NULL;
     o->ctx = (void *)link;
 }
 
@@ -145,19 +146,28 @@ static void end_first(struct hf_link *link)
     link->state = HF_LINK_GREETING;
     hf_loop_arm(link->loop, &link->timer,
                 hf_loop_now(link->loop) + link->options.connect_timeout_ms);
+    hf_link_login_stop(link);
     hf_conn_close(&link->conn);
     hf_link_serve_later(link);
     if (link->options.on_change)
         link->options.on_change(link->options.ctx, false);
 }
 
+/* A greeting that failed had replies, too. */
+static bool is_greeted(const struct hf_link *rival)
+{
+    return hf_link_is_up(rival) ||
+           (rival->state == HF_LINK_GREETING && rival->conn.greeting.has_answered);
+}
+
 /* The server closes the silent connection before or after it replies to CLIENT KILL. */
 bool hf_rival_outlives(struct hf_link *link)
 {
-    if (link->state != HF_LINK_READY || !link->rival ||
-        !hf_conn_greeting(&link->rival->conn)->has_answered)
+    if (link->state != HF_LINK_READY || !link->rival || !is_greeted(link->rival))
         return false;
     end_first(link);
+    if (hf_rival_is_ready(link))
+        have_link_look(link); /* it was, before the connection ended */
     return true;
 }
 

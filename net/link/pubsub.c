@@ -100,6 +100,7 @@ static hf_status open_own(struct hf_pubsub *ps)
     options.on_push_lost = on_own_push_lost;
     options.on_change = on_own_change;
     options.on_failure = NULL;
+    options.announced_by = NULL; /* the map that named it may be gone */
     options.ctx = ps;
     rc = hf_link_new(&ps->own, ps->loop, &options);
     explicit_bzero(&options.url, sizeof options.url);
