@@ -327,6 +327,30 @@ static bool was_down(void)
     return strchr(changes, '-') != NULL;
 }
 
+/* Were they unknown, a refused release would be sent again, to another server. */
+START_TEST(replies_that_were_read_with_the_refusal_count)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
+        PEER_SEND("+refused\r\n+b\r\n"), PEER_GONE, PEER_ACCEPT, PEER_GREET,
+        PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a, b;
+
+    open_link(peer_port(peer));
+    lock();
+    ck_assert_int_eq(submit(&a, "ECHO a", LONG_MS), HF_OK);
+    ck_assert_int_eq(submit(&b, "ECHO b", LONG_MS), HF_OK);
+    a.request.done = replace_when_done;
+    unlock();
+    ck_assert_str_eq(answer(&a), "refused");
+    ck_assert_str_eq(answer(&b), "b");
+    ck_assert_str_eq(ask("ECHO c"), "c");
+    ck_assert_str_eq(changes, "+-+");
+    end_with_peer(peer);
+}
+END_TEST
+
 /* The peer broke no rule: the error is not of the protocol. */
 START_TEST(replaced_link_connects_anew)
 {
@@ -409,6 +433,7 @@ static TCase *case_requests(void)
     tcase_add_test(c, free_ends_all_requests);
     tcase_add_test(c, condemned_link_connects_anew);
     tcase_add_test(c, replaced_link_connects_anew);
+    tcase_add_test(c, replies_that_were_read_with_the_refusal_count);
     tcase_add_test(c, link_may_be_condemned_between_replies);
     tcase_add_test(c, full_link_takes_no_more);
     return c;
