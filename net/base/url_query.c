@@ -169,7 +169,6 @@ static const struct option {
     size_t offset;               /* in struct hf_url, hf_seeds or hf_scan */
     size_t size;
     int topology;                /* whose option it is; 0: of all, in the URL */
-    bool is_repeatable;
 } options[] = {
     [DB] = {"db", take_database, FIELD(database)},
     {"protocol", take_protocol, FIELD(protocol)},
@@ -179,7 +178,7 @@ static const struct option {
     {"idle_check", take_time, FIELD(idle_check_ms)},
     {"replicas", take_replicas, FIELD(replicas)},
     {"replicas_timeout", take_time, FIELD(replicas_timeout_ms)},
-    {"map", take_map, SEEDS_FIELD(map), ANY, .is_repeatable = true},
+    {"map", take_map, SEEDS_FIELD(map), ANY},
     {"tls_ca", take_text, FIELD(tls.ca_file)},
     {"tls_ca_dir", take_text, FIELD(tls.ca_dir)},
     {"tls_crl", take_text, FIELD(tls.crl_file)},
@@ -314,7 +313,7 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
     if (is_of_tls(o) && u->kind != HF_URL_TLS)
         return hf_scan_refuse(s, name.from, "this needs TLS: rediss://");
     bit = 1u << (o - options);
-    if (*given & bit && !o->is_repeatable)
+    if (*given & bit && o->take != take_map)
         return hf_scan_refuse(s, name.from, "this is given twice");
     if (value.from == value.to)
         return hf_scan_refuse(s, value.from, "a value is missing: name=value");
