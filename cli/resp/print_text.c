@@ -123,7 +123,7 @@ void cli_print_text(FILE *out, const struct cli_reply *reply)
 {
     struct cli_walk walk;
     struct cli_place place;
-    enum cli_verbose step;
+    enum cli_walk_step step;
 
     cli_walk_start(&walk, reply);
     while ((step = cli_walk_next(&walk, &place)) != CLI_AT_END)

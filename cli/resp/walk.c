@@ -116,7 +116,7 @@ static void count(struct cli_walk *w, const struct hf_resp_node *node)
     w->level[w->depth].count += !is_attribute;
 }
 
-static enum cli_verbose ascend(struct cli_walk *w, struct cli_place *place)
+static enum cli_walk_step ascend(struct cli_walk *w, struct cli_place *place)
 {
     uint32_t node = w->level[w->depth].node;
 
@@ -144,7 +144,7 @@ static bool is_full(const struct cli_walk *w)
     return w->depth > 0 && w->next == node + w->reply.nodes[node].skip;
 }
 
-enum cli_verbose cli_walk_next(struct cli_walk *w, struct cli_place *place)
+enum cli_walk_step cli_walk_next(struct cli_walk *w, struct cli_place *place)
 {
     if (is_full(w))
         return ascend(w, place);

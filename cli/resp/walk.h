@@ -38,7 +38,7 @@ struct cli_place {
     bool is_attributed;         /* an attribute stands directly before it */
 };
 
-enum cli_verbose {
+enum cli_walk_step {
     CLI_AT_VALUE,               /* a value; if it has children, they follow */
     CLI_AT_CLOSE,               /* the same value, behind its children */
     CLI_AT_END
@@ -61,7 +61,7 @@ struct cli_walk {
  * cli_walk_next  - goes on; fills *place unless it returns CLI_AT_END.
  * Cost: each byte outside of bulk strings is looked at once. */
 void cli_walk_start(struct cli_walk *w, const struct cli_reply *reply);
-enum cli_verbose cli_walk_next(struct cli_walk *w, struct cli_place *place);
+enum cli_walk_step cli_walk_next(struct cli_walk *w, struct cli_place *place);
 
 /* What the protocol calls the type: "bulk string". Static memory. */
 const char *cli_type_name(const struct hf_resp_node *node);

@@ -1,8 +1,8 @@
 /* A lock's channel, and whose turn it is. Rules in channel.h. */
 #include "lock/machine/channel.h"
 
-#include "lock/machine/moment.h"
 #include "net/base/assert.h"
+#include "net/base/moment.h"
 
 /* Our clock rounds down to a millisecond, so to wait for one at least takes
  * two. Redisson asks 0.7 ms after a release. */
@@ -42,7 +42,7 @@ int64_t hf_channel_turn_ms(const struct hf_channel *channel, int64_t now_ms)
     if (channel->owed > 0)
         turn_ms = channel->turn_ms + channel->owed + START_SLACK_MS;
     if (channel->releases > 0 && channel->others > 0)
-        turn_ms = later(turn_ms, now_ms + 1 + START_SLACK_MS);
+        turn_ms = hf_max_ms(turn_ms, now_ms + 1 + START_SLACK_MS);
     return turn_ms;
 }
 
@@ -53,7 +53,7 @@ int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms)
     channel->dice ^= channel->dice << 13;
     channel->dice ^= channel->dice >> 17;
     channel->dice ^= channel->dice << 5;
-    return now_ms + channel->dice % earlier(channel->crowd, WAIT_SPREAD_MS);
+    return now_ms + channel->dice % hf_min_ms(channel->crowd, WAIT_SPREAD_MS);
 }
 
 /* ---- messages ---- */
@@ -146,8 +146,8 @@ static void owe(struct hf_channel *channel, uint32_t others)
     channel->unused = channel->turns > 0 ? 0 : channel->unused + (others > 0);
     channel->turns = 0;
     channel->others = others;
-    channel->owed = (uint32_t)earlier(others, WAIT_FEW);
-    spent = (uint32_t)earlier(channel->owed, channel->credit);
+    channel->owed = (uint32_t)hf_min_ms(others, WAIT_FEW);
+    spent = (uint32_t)hf_min_ms(channel->owed, channel->credit);
     channel->owed -= spent;
     channel->credit -= spent;
     if (channel->unused > WAIT_UNUSED_MAX && channel->unused % UNUSED_BEAT != 0)
@@ -165,6 +165,6 @@ void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
     channel->turn_ms = now_ms;
     channel->crowd = heard > WAIT_FEW ? (uint32_t)heard : 0;
     channel->is_counted = true;
-    owe(channel, (uint32_t)later(heard - is_heard_by_us, 0));
+    owe(channel, (uint32_t)hf_max_ms(heard - is_heard_by_us, 0));
     HF_ASSERT(channel_ok(channel));
 }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lock/machine/moment.h"
 #include "net/base/assert.h"
+#include "net/base/moment.h"
 
 int64_t hf_claims_drift_ms(int64_t lease_ms)
 {
@@ -22,7 +22,7 @@ void hf_claims_init(struct hf_claims *c)
 /* CLAIM-2, CLAIM-3. */
 static void claim(struct hf_claims *c, int64_t since_ms, int64_t lease_ms)
 {
-    int64_t end = later(since_ms, c->proved_ms) + lease_ms -
+    int64_t end = hf_max_ms(since_ms, c->proved_ms) + lease_ms -
                   hf_claims_drift_ms(lease_ms);
 
     if (lease_ms > 0 && end < c->end_ms) {
@@ -109,8 +109,8 @@ static void note_unknown(struct hf_claims *c, int64_t since_ms,
     struct hf_claim_unknown *u = place_of(c, stream);
 
     if (u->lease_ms > 0) {
-        since_ms = earlier(since_ms, u->since_ms);
-        lease_ms = earlier(lease_ms, u->lease_ms);
+        since_ms = hf_min_ms(since_ms, u->since_ms);
+        lease_ms = hf_min_ms(lease_ms, u->lease_ms);
         if (u->stream != stream)
             stream = HF_STREAM_MANY;
     }
@@ -155,7 +155,7 @@ static void note_answered(struct hf_claims *c,
         c->answered_ms = asked->lease_ms;
         c->answered_stream = stream;
     } else {
-        c->answered_ms = earlier(c->answered_ms, asked->lease_ms);
+        c->answered_ms = hf_min_ms(c->answered_ms, asked->lease_ms);
         c->answered_stream = HF_STREAM_MANY;
     }
     c->answered_step = c->step;
@@ -165,7 +165,7 @@ static void prove(struct hf_claims *c, const struct hf_claim_asked *asked,
                   const struct hf_sending *how)
 {
     c->step++;
-    c->proved_ms = later(c->proved_ms, how->sent_ms);
+    c->proved_ms = hf_max_ms(c->proved_ms, how->sent_ms);
     settle(c, asked->step, how->stream);
     note_answered(c, asked, how->stream);
 }
@@ -220,7 +220,7 @@ void hf_claims_look(struct hf_claims *c)
 void hf_claims_looked(struct hf_claims *c, const struct hf_sending *how,
                       int64_t ttl_ms)
 {
-    struct hf_claim_asked look = {how->sent_ms, earlier(ttl_ms, c->set_ms),
+    struct hf_claim_asked look = {how->sent_ms, hf_min_ms(ttl_ms, c->set_ms),
                                   c->look_step};
 
     HF_ASSERT(ttl_ms > 0 && c->set_ms > 0);

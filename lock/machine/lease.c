@@ -1,8 +1,8 @@
 /* The life of a lease. Rules and diagram in lease.h. */
 
 #include "lock/machine/lease.h"
-#include "lock/machine/moment.h"
 #include "net/base/assert.h"
+#include "net/base/moment.h"
 
 /* Renewals that fall due within one sixteenth of a third go out together. */
 #define TICKS 16
@@ -87,7 +87,7 @@ static void renew_in_time(struct hf_lease *l)
     int64_t lease = l->claims.shortest_ms;
 
     if (l->is_renewed && is_cut(l))
-        l->renew_ms = earlier(l->renew_ms,
+        l->renew_ms = hf_min_ms(l->renew_ms,
                               l->claims.end_ms + hf_claims_drift_ms(lease) -
                                   lease + lease / 3);
 }
@@ -151,7 +151,7 @@ void hf_lease_release(struct hf_lease *l)
  * renewal either. */
 void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms)
 {
-    int64_t least_ms = earlier(l->claims.shortest_ms, l->watchdog_ms) / 3 / 4;
+    int64_t least_ms = hf_min_ms(l->claims.shortest_ms, l->watchdog_ms) / 3 / 4;
     int64_t due_ms = l->renew_ms > l->failed_ms ? l->renew_ms : l->failed_ms;
 
     l->has_slept = l->is_renewed && !l->is_renewing &&
@@ -178,7 +178,7 @@ static enum hf_lease_todo lose(struct hf_lease *l, enum hf_lost reason)
 /* When the next renewal or look is due. */
 static int64_t check_ms(const struct hf_lease *l)
 {
-    return l->is_renewed ? earlier(l->renew_ms, l->rush_ms) : l->rush_ms;
+    return l->is_renewed ? hf_min_ms(l->renew_ms, l->rush_ms) : l->rush_ms;
 }
 
 enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
@@ -226,7 +226,7 @@ void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
 void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
                    const struct hf_sending *how)
 {
-    int64_t lease = earlier(l->claims.shortest_ms, l->watchdog_ms);
+    int64_t lease = hf_min_ms(l->claims.shortest_ms, l->watchdog_ms);
     int64_t soon = now_ms + lease / 3 / TICKS + 1;
 
     l->is_renewing = false;
@@ -236,9 +236,9 @@ void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
         hf_claims_refused(&l->claims, CLAIM_BY_RENEWAL);
     l->failed_ms = now_ms;
     if (!l->is_renewed)
-        l->rush_ms = earlier(l->rush_ms, soon);
+        l->rush_ms = hf_min_ms(l->rush_ms, soon);
     else if (l->rush_ms == HF_NEVER)
-        l->renew_ms = earlier(l->renew_ms, soon);
+        l->renew_ms = hf_min_ms(l->renew_ms, soon);
 }
 
 /* ---- a switch of masters ---- */
@@ -248,7 +248,7 @@ bool hf_lease_switched(struct hf_lease *l, bool is_sudden)
     if (l->state != LEASE_HELD)
         return false;
     if (is_sudden)
-        l->doubt_ms = earlier(l->doubt_ms, l->before_ms);
+        l->doubt_ms = hf_min_ms(l->doubt_ms, l->before_ms);
     return true;
 }
 
@@ -272,12 +272,12 @@ bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason)
 
 int64_t hf_lease_next_ms(const struct hf_lease *l)
 {
-    int64_t next = earlier(l->claims.end_ms, l->max_until_ms);
+    int64_t next = hf_min_ms(l->claims.end_ms, l->max_until_ms);
 
     if (l->state == LEASE_LOST)
         return HF_NEVER;
     if (!l->is_renewing && l->state == LEASE_HELD)
-        next = earlier(next, check_ms(l));
+        next = hf_min_ms(next, check_ms(l));
     return next;
 }
 
@@ -301,13 +301,13 @@ int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms)
     if (l->state != LEASE_HELD)
         return INT64_MIN;
     if (l->doubt_ms <= now_ms)
-        return earlier(0, l->claims.end_ms - now_ms);
-    return earlier(l->doubt_ms, l->claims.end_ms) - now_ms;
+        return hf_min_ms(0, l->claims.end_ms - now_ms);
+    return hf_min_ms(l->doubt_ms, l->claims.end_ms) - now_ms;
 }
 
 int64_t hf_lease_safe_until_ms(const struct hf_lease *l)
 {
-    return earlier(l->doubt_ms, l->claims.end_ms);
+    return hf_min_ms(l->doubt_ms, l->claims.end_ms);
 }
 
 const char *hf_lost_text(enum hf_lost reason)

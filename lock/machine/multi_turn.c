@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lock/machine/moment.h"
 #include "net/base/assert.h"
+#include "net/base/moment.h"
 
 static uint64_t bit(uint32_t member)
 {
@@ -46,7 +46,7 @@ void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
     turn->begun_ms = now_ms;
     turn->deadline_ms = wait_ms < 0 ? HF_NEVER : now_ms + wait_ms;
     turn->tries_once = wait_ms == 0;
-    turn->patience_ms = lease_ms > 0 ? earlier(MULTI_PATIENCE_MS, lease_ms / 4)
+    turn->patience_ms = lease_ms > 0 ? hf_min_ms(MULTI_PATIENCE_MS, lease_ms / 4)
                                      : MULTI_PATIENCE_MS;
     turn->is_in_order = true;
 }
@@ -68,10 +68,10 @@ static int64_t wait_for(const struct hf_multi_turn *turn, int64_t now_ms)
     if (turn->taken == 0)
         return turn->deadline_ms == HF_NEVER
                    ? HF_FOREVER
-                   : later(turn->deadline_ms - now_ms, 0);
+                   : hf_max_ms(turn->deadline_ms - now_ms, 0);
     if (!turn->is_in_order)
         return 0;
-    return later(earlier(turn->until_ms, turn->deadline_ms) - now_ms, 0);
+    return hf_max_ms(hf_min_ms(turn->until_ms, turn->deadline_ms) - now_ms, 0);
 }
 
 static uint32_t missing(const struct hf_multi_turn *turn)

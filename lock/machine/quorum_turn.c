@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lock/machine/moment.h"
 #include "net/base/assert.h"
+#include "net/base/moment.h"
 
 void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count)
 {
@@ -140,7 +140,7 @@ static int64_t line_patience(const struct hf_quorum_turn *turn, int64_t now_ms)
                           ? HF_NEVER
                           : turn->deadline_ms - now_ms;
 
-    return earlier(QUORUM_LINE_MS, later(left_ms / 2, QUORUM_LINE_LEAST_MS));
+    return hf_min_ms(QUORUM_LINE_MS, hf_max_ms(left_ms / 2, QUORUM_LINE_LEAST_MS));
 }
 
 static void begin(struct hf_quorum_turn *turn, enum hf_quorum_phase phase,
@@ -152,7 +152,7 @@ static void begin(struct hf_quorum_turn *turn, enum hf_quorum_phase phase,
     turn->phase = phase;
     turn->begun_ms = now_ms;
     turn->until_ms =
-        now_ms + draw(turn, earlier(turn->patience_ms, patience_ms));
+        now_ms + draw(turn, hf_min_ms(turn->patience_ms, patience_ms));
 }
 
 /* A rush, or a fill. */
@@ -328,9 +328,9 @@ static int64_t wait_for(const struct hf_quorum_turn *turn, int64_t now_ms)
     case QUORUM_LINE:
         return turn->deadline_ms == HF_NEVER
                    ? HF_FOREVER
-                   : later(turn->deadline_ms - now_ms, 0);
+                   : hf_max_ms(turn->deadline_ms - now_ms, 0);
     case QUORUM_FILL:
-        return later(earlier(turn->until_ms, turn->deadline_ms) - now_ms, 0);
+        return hf_max_ms(hf_min_ms(turn->until_ms, turn->deadline_ms) - now_ms, 0);
     default:
         return 0;
     }
@@ -443,13 +443,13 @@ int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn)
     switch (turn->phase) {
     case QUORUM_RUSH:
         return count_answers(turn, ANSWER_NO) > 0
-                   ? earlier(turn->until_ms, turn->deadline_ms)
+                   ? hf_min_ms(turn->until_ms, turn->deadline_ms)
                    : turn->deadline_ms;
     case QUORUM_LINE:
     case QUORUM_FILL:
-        return earlier(turn->until_ms, turn->deadline_ms);
+        return hf_min_ms(turn->until_ms, turn->deadline_ms);
     case QUORUM_HELD:
-        return earlier(turn->until_ms, turn->confirm_ms);
+        return hf_min_ms(turn->until_ms, turn->confirm_ms);
     default:
         return HF_NEVER;
     }
@@ -540,8 +540,8 @@ static void confirm_soon(struct hf_quorum_turn *turn, int64_t now_ms)
     turn->granted_ms = now_ms;
     if (turn->heal_ms != HF_NEVER)
         turn->confirm_ms =
-            earlier(turn->confirm_ms,
-                    now_ms + earlier(QUORUM_CONFIRM_MS, turn->heal_ms / 4));
+            hf_min_ms(turn->confirm_ms,
+                    now_ms + hf_min_ms(QUORUM_CONFIRM_MS, turn->heal_ms / 4));
 }
 
 void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,

@@ -1,8 +1,8 @@
 /* Waiting for a lock. Rules and diagram in wait.h. */
 #include "lock/machine/wait.h"
 
-#include "lock/machine/moment.h"
 #include "net/base/assert.h"
+#include "net/base/moment.h"
 
 /* A key is gone only in the millisecond after its TTL has come to 0. */
 #define EXPIRY_SLACK_MS 1
@@ -65,7 +65,7 @@ static enum hf_wait_todo ask_now(struct hf_wait *w,
 
 static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)
 {
-    w->due_ms = earlier(now_ms + pause_ms, w->deadline_ms);
+    w->due_ms = hf_min_ms(now_ms + pause_ms, w->deadline_ms);
 }
 
 /* Is there no subscription to wait for? */
@@ -87,7 +87,7 @@ static enum hf_wait_todo
 give_way(struct hf_wait *w, const struct hf_channel *channel, int64_t until_ms)
 {
     w->gives_way = true;
-    w->due_ms = earlier(w->due_ms, until_ms);
+    w->due_ms = hf_min_ms(w->due_ms, until_ms);
     if (has_settled(w, channel))
         return go(w, IS_SLEEPING, DO_SLEEP);
     return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
@@ -111,7 +111,7 @@ static enum hf_wait_todo woken(struct hf_wait *w, int64_t now_ms,
     if (w->gives_way && channel->crowd > 0)
         return DO_NOTHING;
     if (channel->crowd > 0)
-        turn_ms = later(turn_ms, hf_channel_crowd_ms(channel, now_ms));
+        turn_ms = hf_max_ms(turn_ms, hf_channel_crowd_ms(channel, now_ms));
     return ask_in_turn(w, now_ms, channel, turn_ms);
 }
 
@@ -135,7 +135,7 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
                                  int64_t cap_ms)
 {
     if (!channel->is_live) /* WAIT-5 */
-        cap_ms = earlier(cap_ms, WAIT_POLL_MS);
+        cap_ms = hf_min_ms(cap_ms, WAIT_POLL_MS);
     set_due(w, now_ms,
             ttl_ms < 0 || ttl_ms >= cap_ms ? cap_ms : ttl_ms + EXPIRY_SLACK_MS);
     if (!has_settled(w, channel))
@@ -156,8 +156,8 @@ static int64_t next_cap_ms(struct hf_wait *w, int64_t cap_ms)
 
     if (spin_ms == 0)
         return cap_ms;
-    w->spin_ms = earlier(2 * spin_ms, WAIT_SPIN_MAX_MS);
-    return earlier(spin_ms, cap_ms);
+    w->spin_ms = hf_min_ms(2 * spin_ms, WAIT_SPIN_MAX_MS);
+    return hf_min_ms(spin_ms, cap_ms);
 }
 
 /* As if the lock were held for WAIT_POLL_MS. */
@@ -222,7 +222,7 @@ int64_t hf_wait_cap_ms(int64_t watchdog_ms, bool is_sharded, bool is_by_ask)
 
     if (!is_sharded)
         return ms;
-    return earlier(ms, is_by_ask ? WAIT_POLL_MS : SLOT_LOOK_MS);
+    return hf_min_ms(ms, is_by_ask ? WAIT_POLL_MS : SLOT_LOOK_MS);
 }
 
 void hf_wait_answered(struct hf_wait_answers *answers)

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "lock/machine/moment.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/table.h"
 #include "net/base/assert.h"
+#include "net/base/moment.h"
 
 /* Of the steps that an operation asks for. */
 static const struct {
@@ -96,7 +96,7 @@ static struct hf_resp_arg *put_publish(struct hf_resp_arg *at,
 /* FAIR-3 */
 static int64_t floor_ms(const struct hf_op *op)
 {
-    return later(op->place_ms * 3 / 4, op->client->watchdog_ms / 2);
+    return hf_max_ms(op->place_ms * 3 / 4, op->client->watchdog_ms / 2);
 }
 
 size_t hf_op_put_args(struct hf_op *op, enum hf_step step,

@@ -13,9 +13,9 @@
 
 #include <string.h>
 
-#include "lock/machine/moment.h"
 #include "lock/record/op.h"
 #include "lock/record/table.h"
+#include "net/base/moment.h"
 
 static void on_spoken(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)
@@ -76,6 +76,6 @@ void hf_wake_source(const struct hf_op *released)
         !(op = hf_op_new_background(lock, &verb, 0)))
         return;
     lock->line->is_waking = true;
-    op->count = later(released->answer.number, 1); /* of permits */
+    op->count = hf_max_ms(released->answer.number, 1); /* of permits */
     start(op);
 }

@@ -1,13 +1,13 @@
 /* Calls on a quorum: quorum_turn.c says which members are asked, and this file
  * asks them, without blocking. Answers, losses and timers arrive on the threads of
  * the members' clients; the quorum's mutex orders them. */
-#include "lock/machine/moment.h"
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/records.h"
 #include "lock/set/quorum_hold.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
+#include "net/base/moment.h"
 #include "net/base/random.h"
 #include "net/loop/loop.h"
 
@@ -35,7 +35,7 @@ static int64_t left_to_hold(const struct hf_quorum_hold *hold)
         return hold->wanted.max_hold_ms;
     return hold->max_until_ms == HF_NEVER
                ? 0
-               : later(hold->max_until_ms - hf_clock_ms(), 1);
+               : hf_max_ms(hold->max_until_ms - hf_clock_ms(), 1);
 }
 
 static struct hf_acquire_options options_of(struct hf_quorum_seat *seat,

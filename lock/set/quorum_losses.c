@@ -1,10 +1,10 @@
 /* Members of a held quorum: which are lost, and until when their servers had them
  * (QUORUM-9, QUORUM-10). */
-#include "lock/machine/moment.h"
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/records.h"
 #include "lock/set/quorum_hold.h"
+#include "net/base/moment.h"
 
 /* QUORUM-10. [locked] */
 static void confirm_one(struct hf_hold *held, int64_t since_ms)

@@ -1,18 +1,18 @@
 /* Whether members of a quorum are on one server. The handshake with each server
  * contains its run_id, so a member that has replied can be compared. The first
  * majority of a handle waits a moment for members that are still connecting. */
-#include "lock/machine/moment.h"
 #include "lock/record/hold.h"
 #include "lock/record/log.h"
 #include "lock/record/records.h"
 #include "lock/set/quorum_hold.h"
+#include "net/base/moment.h"
 
 int64_t hf_quorum_seen_by(const struct hf_quorum *quorum,
                           const struct hf_acquire_options *o, int64_t now_ms)
 {
     if (quorum->is_compared || o->allow_same_server)
         return 0;
-    return now_ms + (o->wait_ms > 0 ? earlier(QUORUM_SEEN_MS, o->wait_ms)
+    return now_ms + (o->wait_ms > 0 ? hf_min_ms(QUORUM_SEEN_MS, o->wait_ms)
                                     : QUORUM_SEEN_MS);
 }
 

@@ -4,18 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/machine/moment.h"
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
-#include "lock/record/wait_queue.h"
 #include "lock/record/notice.h"
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
+#include "lock/record/wait_queue.h"
 #include "lock/verb/count.h"
 #include "lock/verb/query.h"
 #include "lock/verb/reentry.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
+#include "net/base/moment.h"
 
 static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);
 static void join(struct hf_op *op);
@@ -562,7 +562,7 @@ static void start(struct hf_op *op)
     if (o->wait_ms != 0 && op->lock->kind->waiters_queue)
         op->place_ms = o->wait_ms < 0
                            ? op->client->watchdog_ms
-                           : earlier(o->wait_ms + op->client->watchdog_ms / 3,
+                           : hf_min_ms(o->wait_ms + op->client->watchdog_ms / 3,
                                      op->client->watchdog_ms); /* FAIR-2 */
     if (o->cancel && o->cancel->is_fired) {
         hf_op_finish(op, HF_CANCELLED);

@@ -25,6 +25,7 @@
 
 #include "net/base/error.h"
 #include "net/base/mem.h"
+#include "net/base/moment.h"
 #include "net/base/random.h"
 #include "net/link/link_inner.h"
 
@@ -33,11 +34,6 @@
 
 static void end_connection(struct hf_link *link, bool is_final);
 static void read_all(struct hf_link *link);
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- options, new, free ---- */
 
@@ -86,10 +82,7 @@ static void on_end(void *ctx, struct hf_request *request,
 {
     struct hf_link *link = ctx;
 
-    bool is_logged_out =
-        outcome == HF_ANSWERED && hf_link_is_logged_out(link, reply);
-
-    if (is_logged_out)
+    if (outcome == HF_ANSWERED && hf_link_is_logged_out(link, reply))
         hf_conn_condemn(&link->conn, HF_E_CONNECT,
                         "the server no longer knows the login of this connection "
                         "(NOAUTH)");
@@ -149,9 +142,9 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     link->options = *options;
     link->stream.fd = -1;
     link->timer.fire = on_timer;
-    link->look_ms = earlier(options->silence_ms, options->suspect_ms > 0
-                                                     ? options->suspect_ms
-                                                     : options->silence_ms);
+    link->look_ms = options->suspect_ms > 0
+                        ? hf_min_ms(options->silence_ms, options->suspect_ms)
+                        : options->silence_ms;
     hf_deadlines_init(&link->deadlines, loop, hf_link_on_overdue);
     hf_dial_init(&link->dial, loop, &link->options.url, on_dialed);
     if (options->client_name)
@@ -531,7 +524,7 @@ static void listen_for_silence(struct hf_link *link)
     } else if (hf_conn_in_flight(&link->conn) > 0 &&
                hf_loop_now(link->loop) < until) {
         hf_loop_arm(link->loop, &link->timer,
-                    earlier(until, hf_rival_watch(link)));
+                    hf_min_ms(until, hf_rival_watch(link)));
     } else if (hf_conn_in_flight(&link->conn) > 0) {
         hf_link_fill_error(link, HF_E_NOREPLY, "the server does not answer", "");
         end_connection(link, false);

@@ -95,7 +95,7 @@ static void condemn(struct hf_link *link, hf_status status, const char *why)
     if (link->state != HF_LINK_READY)
         return;
     hf_conn_condemn(&link->conn, status, why);
-    (void)hf_error_set(&link->error, status, "%s: %s", link->address, why);
+    hf_link_fill_error(link, status, why, "");
     hf_loop_arm(link->loop, &link->timer, 0);
 }
 

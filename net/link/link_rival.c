@@ -18,16 +18,12 @@
 
 #include "net/base/error.h"
 #include "net/base/mem.h"
+#include "net/base/moment.h"
 #include "net/link/link_inner.h"
 
 #define DOUBLINGS_MAX 16
 
 /* ---- when ---- */
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t patience_ms(const struct hf_link *link)
 {
@@ -36,7 +32,7 @@ static int64_t patience_ms(const struct hf_link *link)
     unsigned doublings = link->has_answered ? 0 : link->vain_rivals;
 
     if (slow_ms > ms)
-        ms = earlier(slow_ms, 2 * ms);
+        ms = hf_min_ms(slow_ms, 2 * ms);
     return ms << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
 }
 

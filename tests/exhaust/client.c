@@ -1,7 +1,7 @@
 /* One client with one lock, and the promises. See client.h. */
 #include <string.h>
 
-#include "lock/machine/moment.h"
+#include "net/base/moment.h"
 #include "tests/exhaust/client.h"
 #include "tests/exhaust/seen.h"
 #include "tests/exhaust/trail.h"
@@ -257,7 +257,7 @@ bool client_wait(struct client *c, bool *renews)
     int64_t next = hf_lease_next_ms(&c->lease);
 
     return c->phase == HOLDING && next < c->lease.claims.end_ms &&
-           pass(c, later(next - clock_of(c), 0), renews);
+           pass(c, hf_max_ms(next - clock_of(c), 0), renews);
 }
 
 bool client_dawdle(struct client *c, bool *renews)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lock/script/scripts.h"
+#include "net/base/moment.h"
 #include "tests/sim/model/model.h"
 #include "tests/support/must.h"
 #include "tests/support/redisson_fair.h"
@@ -203,16 +204,11 @@ static void release(struct client *c)
 
 /* ---- clients ---- */
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void granted(struct client *c, const struct story *s)
 {
     c->state = HOLDS;
     c->ends_ms = now_ms + s->next_hold_ms;
-    c->next_ms = earlier(c->ends_ms, now_ms + WATCHDOG_MS / 3);
+    c->next_ms = hf_min_ms(c->ends_ms, now_ms + WATCHDOG_MS / 3);
     c->dies_ms = c->leaves_ms = NEVER;
 }
 
@@ -268,7 +264,7 @@ static void step(struct client *c, const struct story *s)
         go_away(c);
     } else if (c->state == HOLDS) {
         ASK("PEXPIRE", NAME, text_of(WATCHDOG_MS));
-        c->next_ms = earlier(c->ends_ms, now_ms + WATCHDOG_MS / 3);
+        c->next_ms = hf_min_ms(c->ends_ms, now_ms + WATCHDOG_MS / 3);
     } else if (c->state != GONE) {
         try_it(c, s);
     }
@@ -276,9 +272,9 @@ static void step(struct client *c, const struct story *s)
 
 static int64_t due(const struct client *c)
 {
-    int64_t at_ms = earlier(c->next_ms, c->dies_ms);
+    int64_t at_ms = hf_min_ms(c->next_ms, c->dies_ms);
 
-    return c->state == WAITS ? earlier(at_ms, earlier(c->leaves_ms, c->ends_ms)) : at_ms;
+    return c->state == WAITS ? hf_min_ms(at_ms, hf_min_ms(c->leaves_ms, c->ends_ms)) : at_ms;
 }
 
 /* ---- what must hold ---- */
@@ -436,7 +432,7 @@ static void begin(const struct story *s)
     c->ends_ms = START_MS + s->hold_ms;
     if (s->holder_dies)
         c->dies_ms = c->ends_ms;
-    c->next_ms = earlier(c->ends_ms, c->next_ms);
+    c->next_ms = hf_min_ms(c->ends_ms, c->next_ms);
     free_since_ms = NEVER;
     free_ms = 0;
 }
