@@ -235,7 +235,7 @@ struct hf_client_stats {
 
 /* hf_client_get_stats - copies the counts (2 KB) to *out; all 0 in a forked child. */
 HF_API void hf_client_get_stats(struct hf_client *client,
-                            struct hf_client_stats *out);
+                                struct hf_client_stats *out);
 
 #ifdef __cplusplus
 }

@@ -396,7 +396,5 @@ HF_API hf_status hf_lock_with(struct hf_lock *lock,
 
 #ifdef __cplusplus
 }
-/* In C++, HF_KIND_FAIR | HF_WITH_TOKEN is also a kind. */
-inline hf_lock_kind operator|(hf_lock_kind a, hf_lock_kind b) { return static_cast<hf_lock_kind>(int(a) | b); }
 #endif
 #endif

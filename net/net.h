@@ -280,9 +280,8 @@ enum hf_trace_kind {
 struct hf_trace {
     enum hf_trace_kind kind;
     const char *address;
-    uint64_t number;            /* counts the requests of a connection, from 1; after a
-                                   request that was never sent, it may be used again. 0: a
-                                   PING after an idle time (idle_check) */
+    uint64_t number;            /* of a connection's requests, from 1; that of a request
+                                   never sent may be used again. 0: PING of idle_check */
     const struct hf_resp_arg *argv; /* complete, with the text of a script; the passwords
                                    of AUTH and HELLO are replaced by "(secret)" */
     size_t argc;
@@ -295,8 +294,7 @@ struct hf_trace {
 
 /* hf_trace_text - formats a trace as one line without a newline, such as
  *   "127.0.0.1:6379 #12 > EVALSHA 5f.. 1 name". Bytes that are not UTF-8 become \xHH; long
- *   arguments, and a line longer than HF_TRACE_TEXT_MAX - 1, are cut, and end in "...".
- *   Returns dst. */
+ *   arguments and lines (HF_TRACE_TEXT_MAX) are cut and then end in "...". Returns dst. */
 #define HF_TRACE_TEXT_MAX 512
 HF_API char *hf_trace_text(char dst[HF_TRACE_TEXT_MAX],
                            const struct hf_trace *trace);

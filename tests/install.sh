@@ -12,3 +12,19 @@ hidden=$(find "$dir/root" -mindepth 1 ! -type l ! -perm -a=r)
 [ -z "$hidden" ] || { echo "not readable by everyone:" $hidden >&2; exit 1; }
 [ -s "$dir/root/usr/local/lib/pkgconfig/holdfast.pc" ] ||
     { echo "holdfast.pc is not installed" >&2; exit 1; }
+
+# A C++ program may include everything, twice, and combine kinds.
+command -v g++ >/dev/null || { echo "skipped: the headers in C++: no g++"; exit 0; }
+cat >"$dir/program.cc" <<'CC'
+#include <holdfast/holdfast.h>
+#include <holdfast/holdfast.h>
+int main()
+{
+    hf_lock *lock = nullptr;
+    hf_error err;
+
+    return hf_lock_new_kind(&lock, nullptr, HF_KIND_FAIR | HF_WITH_TOKEN, "x", 1, &err);
+}
+CC
+g++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only -I"$dir/root/usr/local/include" \
+    -I"$dir/root/usr/local/include/holdfast" "$dir/program.cc"

@@ -110,8 +110,8 @@ int cli_kind_make_permits(const struct cli_kind_options *of,
     name = hf_lock_name(lock, &len);
     if (is_new)
         cli_verbose("created %d permit%s for %s", of->permits,
-                 of->permits == 1 ? "" : "s",
-                 cli_quote(quoted, name, len));
+                    of->permits == 1 ? "" : "s",
+                    cli_quote(quoted, name, len));
     else
         compare_permits(of, lock);
     return CLI_CONTINUE;

@@ -154,8 +154,8 @@ static int report_end(const struct ls *ls)
     const char *lost = ls_scan_lost(ls->scan);
 
     cli_verbose("servers: %u, keys read: about %lld, locks: %zu",
-             (unsigned)ls_scan_servers(ls->scan), (long long)ls->looked,
-             ls->list.count);
+                (unsigned)ls_scan_servers(ls->scan), (long long)ls->looked,
+                ls->list.count);
     if (code != CLI_OK)
         return code;
     if (ls->over)

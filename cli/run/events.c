@@ -89,10 +89,10 @@ void cli_event_waiting(const struct cli_event_log *t,
     }
     /* A semaphore does not know the owners of its permits. */
     cli_verbose("waiting for %s: held by %s, TTL %s", t->quoted,
-             *info->holder
-                 ? cli_quote(holder, info->holder, strlen(info->holder))
-                 : "others",
-             info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
+                *info->holder
+                    ? cli_quote(holder, info->holder, strlen(info->holder))
+                    : "others",
+                info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
 }
 
 void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
@@ -112,7 +112,7 @@ void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
         cli_verbose("%s is held by the outer run", t->quoted);
     else
         cli_verbose("acquired %s after %s", t->quoted,
-                 cli_span(waited, waited_ms));
+                    cli_span(waited, waited_ms));
 }
 
 /* That another holds the lock is an answer and no error, as with flock(1). */
@@ -223,7 +223,7 @@ void cli_event_exit(const struct cli_event_log *t, int code, bool by_signal)
     end_event(&j, t);
     if (by_signal)
         cli_verbose("the command was ended by signal %s",
-                 cli_signal_name(code - CLI_SIGNAL, room));
+                    cli_signal_name(code - CLI_SIGNAL, room));
     else
         cli_verbose("the command ended with code %d", code);
 }

@@ -177,14 +177,14 @@ static hf_status check_renewal(const struct hf_lock *lock, const char *owner,
 }
 
 static struct hf_op_request to_renew(const char *owner, size_t len,
-                              const struct hf_acquire_options *options,
-                              int64_t *safe_ms)
+                                     const struct hf_acquire_options *options,
+                                     int64_t *safe_ms)
 {
     return (struct hf_op_request){.verb = &verb_renew,
-                           .options = options,
-                           .value = safe_ms,
-                           .holder = owner,
-                           .holder_len = len};
+                                  .options = options,
+                                  .value = safe_ms,
+                                  .holder = owner,
+                                  .holder_len = len};
 }
 
 static struct hf_op_request to_release(const char *owner, size_t len)

@@ -148,9 +148,9 @@ hf_status hf_lock_acquire(struct hf_lock *lock,
     if ((rc = hf_acquire_options_check(options, err)) < 0)
         return rc;
     return hf_op_run(lock,
-                      &(struct hf_op_request){.verb = &hf_verb_acquire,
-                                       .owner = options->owner,
-                                       .options = options}, err);
+                     &(struct hf_op_request){.verb = &hf_verb_acquire,
+                                             .owner = options->owner,
+                                             .options = options}, err);
 }
 
 hf_status hf_lock_acquire_async(struct hf_lock *lock,
@@ -164,9 +164,9 @@ hf_status hf_lock_acquire_async(struct hf_lock *lock,
     if ((rc = hf_acquire_options_check_async(options)) < 0)
         return rc;
     return hf_op_submit(lock,
-                       &(struct hf_op_request){.verb = &hf_verb_acquire,
-                                        .owner = options->owner,
-                                        .options = options}, done, ctx);
+                        &(struct hf_op_request){.verb = &hf_verb_acquire,
+                                                .owner = options->owner,
+                                                .options = options}, done, ctx);
 }
 
 void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client)
@@ -200,16 +200,16 @@ hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                           struct hf_error *err)
 {
     return hf_op_run(lock,
-                      &(struct hf_op_request){.verb = &hf_verb_release,
-                                       .owner = owner}, err);
+                     &(struct hf_op_request){.verb = &hf_verb_release,
+                                             .owner = owner}, err);
 }
 
 hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
                                 hf_done *done, void *ctx)
 {
     return hf_op_submit(lock,
-                       &(struct hf_op_request){.verb = &hf_verb_release,
-                                        .owner = owner}, done, ctx);
+                        &(struct hf_op_request){.verb = &hf_verb_release,
+                                                .owner = owner}, done, ctx);
 }
 
 #define HOLDER_MAX (sizeof(((struct hf_lock_info *)0)->holder) - 1)
@@ -244,9 +244,9 @@ hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
     if (rc < 0)
         return rc;
     return hf_op_run(lock,
-                      &(struct hf_op_request){.verb = &hf_verb_force,
-                                       .holder = holder,
-                                       .holder_len = holder ? len : 0}, err);
+                     &(struct hf_op_request){.verb = &hf_verb_force,
+                                             .holder = holder,
+                                             .holder_len = holder ? len : 0}, err);
 }
 
 hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
@@ -259,10 +259,10 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
     if ((rc = check_holder(lock, holder, len, NULL)) < 0)
         return rc;
     return hf_op_submit(lock,
-                       &(struct hf_op_request){.verb = &hf_verb_force,
-                                        .holder = holder,
-                                        .holder_len = holder ? len : 0}, done,
-                       ctx);
+                        &(struct hf_op_request){.verb = &hf_verb_force,
+                                                .holder = holder,
+                                                .holder_len = holder ? len : 0}, done,
+                        ctx);
 }
 
 /* ---- how it stands ---- */
@@ -271,16 +271,16 @@ hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
                           struct hf_error *err)
 {
     return hf_op_run(lock,
-                      &(struct hf_op_request){.verb = &hf_verb_inspect, .info = out},
-                      err);
+                     &(struct hf_op_request){.verb = &hf_verb_inspect, .info = out},
+                     err);
 }
 
 hf_status hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out,
                                 hf_done *done, void *ctx)
 {
     return hf_op_submit(lock,
-                       &(struct hf_op_request){.verb = &hf_verb_inspect, .info = out},
-                       done, ctx);
+                        &(struct hf_op_request){.verb = &hf_verb_inspect, .info = out},
+                        done, ctx);
 }
 
 hf_status hf_lock_is_locked(struct hf_lock *lock, bool *out,
@@ -320,11 +320,11 @@ hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
         return HF_OK;
     }
     rc = hf_op_run(lock,
-                    &(struct hf_op_request){.verb = &hf_verb_inspect,
-                                     .info = &info,
-                                     .holder = text,
-                                     .holder_len = strlen(text),
-                                     .count = &count}, err);
+                   &(struct hf_op_request){.verb = &hf_verb_inspect,
+                                           .info = &info,
+                                           .holder = text,
+                                           .holder_len = strlen(text),
+                                           .count = &count}, err);
     if (rc == HF_OK)
         *out = count;
     return rc;

@@ -25,8 +25,8 @@ hf_status hf_ask_check_wait(int64_t wait_ms, struct hf_error *err)
 }
 
 struct hf_op_request hf_ask_to_wait(struct hf_acquire_options *options,
-                             int64_t permits, int64_t wait_ms,
-                             struct hf_cancel *cancel)
+                                    int64_t permits, int64_t wait_ms,
+                                    struct hf_cancel *cancel)
 {
     *options = (struct hf_acquire_options){
         .wait_ms = wait_ms, .lease_ms = ANSWER_KEPT_MS, .cancel = cancel};
@@ -99,7 +99,7 @@ static void op_init(struct hf_op *op, struct hf_lock *lock,
 }
 
 hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *ask,
-                     struct hf_error *err)
+                    struct hf_error *err)
 {
     struct hf_loop *loop = lock->client->loop;
     struct hf_waiter waiter;
@@ -171,7 +171,7 @@ static hf_status start_async(struct hf_lock *lock, const struct hf_op_request *a
 }
 
 hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *ask,
-                      hf_done *done, void *ctx)
+                       hf_done *done, void *ctx)
 {
     struct hf_loop *loop = lock->client->loop;
     hf_status rc;
@@ -187,7 +187,7 @@ hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *ask,
 }
 
 hf_status hf_op_submit_in(struct hf_ask_room *room, struct hf_lock *lock,
-                         const struct hf_op_request *ask, hf_done *done, void *ctx)
+                          const struct hf_op_request *ask, hf_done *done, void *ctx)
 {
     struct hf_loop *loop = lock->client->loop;
     hf_status rc;

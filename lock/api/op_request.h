@@ -30,8 +30,8 @@ struct hf_ask_room {
  *                     `options`.
  * hf_ask_check_wait - returns HF_E_INVAL if wait_ms is out of range. */
 struct hf_op_request hf_ask_to_wait(struct hf_acquire_options *options,
-                             int64_t permits, int64_t wait_ms,
-                             struct hf_cancel *cancel);
+                                    int64_t permits, int64_t wait_ms,
+                                    struct hf_cancel *cancel);
 hf_status hf_ask_check_wait(int64_t wait_ms, struct hf_error *err);
 
 /* hf_ask_handle - creates a handle on the object of this name and kind: hf_lock_new.
@@ -44,11 +44,11 @@ hf_status hf_ask_handle(struct hf_lock **out, struct hf_client *client,
                         const struct hf_kind *kind, const void *name,
                         size_t len, struct hf_error *err) HF_MUST_CHECK;
 hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *ask,
-                     struct hf_error *err);
+                    struct hf_error *err);
 hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *ask,
-                      hf_done *done, void *ctx);
+                       hf_done *done, void *ctx);
 hf_status hf_op_submit_in(struct hf_ask_room *room, struct hf_lock *lock,
-                         const struct hf_op_request *ask, hf_done *done, void *ctx);
+                          const struct hf_op_request *ask, hf_done *done, void *ctx);
 hf_status hf_ask_forked(struct hf_error *err);
 
 #endif

@@ -103,10 +103,10 @@ hf_status hf_lock_drop_waiter(struct hf_lock *lock, const char *waiter,
     if (rc < 0)
         return rc;
     rc = hf_op_run(lock,
-                    &(struct hf_op_request){.verb = &hf_verb_drop,
-                                     .holder = waiter,
-                                     .holder_len = waiter ? len : 0,
-                                     .value = &removed}, err);
+                   &(struct hf_op_request){.verb = &hf_verb_drop,
+                                           .holder = waiter,
+                                           .holder_len = waiter ? len : 0,
+                                           .value = &removed}, err);
     if (dropped)
         *dropped = removed;
     return rc;

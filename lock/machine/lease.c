@@ -88,8 +88,8 @@ static void renew_in_time(struct hf_lease *l)
 
     if (l->is_renewed && is_cut(l))
         l->renew_ms = hf_min_ms(l->renew_ms,
-                              l->claims.end_ms + hf_claims_drift_ms(lease) -
-                                  lease + lease / 3);
+                                l->claims.end_ms + hf_claims_drift_ms(lease) -
+                                    lease + lease / 3);
 }
 
 /* LEASE-7. */

@@ -541,7 +541,7 @@ static void confirm_soon(struct hf_quorum_turn *turn, int64_t now_ms)
     if (turn->heal_ms != HF_NEVER)
         turn->confirm_ms =
             hf_min_ms(turn->confirm_ms,
-                    now_ms + hf_min_ms(QUORUM_CONFIRM_MS, turn->heal_ms / 4));
+                      now_ms + hf_min_ms(QUORUM_CONFIRM_MS, turn->heal_ms / 4));
 }
 
 void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,

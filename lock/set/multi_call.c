@@ -130,9 +130,9 @@ static hf_status take(struct hf_multi_call *call, struct hf_multi_step step,
 {
     struct hf_lock *lock = call->multi->members[step.member];
     struct hf_op_request ask = {.verb = &hf_verb_acquire,
-                         .is_member = true,
-                         .owner = call->options.owner,
-                         .options = &call->options};
+                                .is_member = true,
+                                .owner = call->options.owner,
+                                .options = &call->options};
 
     call->options.wait_ms = step.wait_ms;
     return call->done ? hf_op_submit(lock, &ask, on_step, call)
@@ -145,8 +145,8 @@ static hf_status give_back(struct hf_multi_call *call,
 {
     struct hf_lock *lock = call->multi->members[step.member];
     struct hf_op_request ask = {.verb = &hf_verb_release,
-                         .must_begin = true,
-                         .owner = call->options.owner};
+                                .must_begin = true,
+                                .owner = call->options.owner};
 
     return call->done ? hf_op_submit_in(&call->room, lock, &ask, on_step, call)
                       : hf_op_run(lock, &ask, err);

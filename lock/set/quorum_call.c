@@ -59,9 +59,9 @@ static void ask(struct hf_quorum_seat *seat, int64_t wait_ms)
 {
     struct hf_acquire_options options = options_of(seat, wait_ms);
     struct hf_op_request question = {.verb = &hf_verb_acquire,
-                              .is_member = true,
-                              .owner = seat->hold->owner,
-                              .options = &options};
+                                     .is_member = true,
+                                     .owner = seat->hold->owner,
+                                     .options = &options};
     hf_status rc;
 
     seat->raised_to = 0;
@@ -85,10 +85,10 @@ static bool counts_in_release(const struct hf_quorum_seat *seat)
 static void give_back(struct hf_quorum_seat *seat)
 {
     struct hf_op_request question = {.verb = &hf_verb_release,
-                              .must_begin = true,
-                              .owner = seat->hold->owner};
+                                     .must_begin = true,
+                                     .owner = seat->hold->owner};
     hf_status rc = hf_op_submit_in(&seat->room, lock_of(seat), &question,
-                                  on_given, seat);
+                                   on_given, seat);
 
     if (seat->hold->turn.phase != QUORUM_LEAVE)
         hf_quorum_note_returned(seat);

@@ -66,15 +66,15 @@ void hf_quorum_raise(struct hf_quorum_seat *seat, hf_done *done)
     struct hf_quorum_hold *hold = seat->hold;
     const struct hf_quorum *quorum = hold->quorum;
     struct hf_op_request ask = {.verb = &hf_verb_raise,
-                         .owner = hold->owner,
-                         .permits = hold->token};
+                                .owner = hold->owner,
+                                .permits = hold->token};
 
     if (seat->is_raising || is_numbered(seat))
         return;
     seat->raising_to = hold->token;
     seat->is_raising = hf_op_submit_in(&hold->raises[seat->member],
-                                      quorum->members[seat->member], &ask, done,
-                                      seat) == HF_OK;
+                                       quorum->members[seat->member], &ask, done,
+                                       seat) == HF_OK;
     if (!seat->is_raising)
         not_raised(seat);
 }

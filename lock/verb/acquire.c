@@ -563,7 +563,7 @@ static void start(struct hf_op *op)
         op->place_ms = o->wait_ms < 0
                            ? op->client->watchdog_ms
                            : hf_min_ms(o->wait_ms + op->client->watchdog_ms / 3,
-                                     op->client->watchdog_ms); /* FAIR-2 */
+                                       op->client->watchdog_ms); /* FAIR-2 */
     if (o->cancel && o->cancel->is_fired) {
         hf_op_finish(op, HF_CANCELLED);
         return;

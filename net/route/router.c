@@ -423,7 +423,7 @@ void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
 }
 
 void hf_router_get_counts(const struct hf_router *router,
-                      struct hf_router_counts *out)
+                          struct hf_router_counts *out)
 {
     *out = router->counts;
     out->servers = router->server_count;

@@ -213,13 +213,13 @@ void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out);
 
 /* hf_router_get_counts - returns the counters of redirections and maps. [locked] */
 void hf_router_get_counts(const struct hf_router *router,
-                      struct hf_router_counts *out);
+                          struct hf_router_counts *out);
 
 /* hf_router_subscribe - subscribes at the server of `slot`, and again at each server to which
  *   the slot moves; on_change reports each move. The caller has set the channel and the
  *   callbacks. It retries if there is no memory or space. HF_E_FORKED. [locked] */
 hf_status hf_router_subscribe(struct hf_router *router, struct hf_subscription *s,
-                           uint16_t slot) HF_MUST_CHECK;
+                              uint16_t slot) HF_MUST_CHECK;
 
 /* hf_router_unsubscribe - ends a subscription; no callback of it follows. [locked] */
 void hf_router_unsubscribe(struct hf_subscription *s);

@@ -69,7 +69,7 @@ bool hf_router_is_unheard(struct hf_router *router)
 }
 
 hf_status hf_router_subscribe(struct hf_router *router, struct hf_subscription *s,
-                           uint16_t slot)
+                              uint16_t slot)
 {
     struct hf_server *target = NULL;
 
