@@ -44,6 +44,7 @@ struct nodes {
     pthread_t thread;
     /* The thread's. */
     int listeners[NODES_MAX];
+    bool is_deaf[NODES_MAX];        /* its listener refuses connections */
     struct connection connections[CONNECTIONS_MAX];
     struct request request;
     char reply[NODES_REPLY_MAX];
@@ -198,30 +199,45 @@ static void hear(struct nodes *n, struct connection *c)
     c->len -= at;
 }
 
-/* At the port that it had. */
-static int listen_again(int port)
+/* Bound to *port; 0: to any that is free. */
+static int bound(int *port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons((uint16_t)port),
+                            .sin_port = htons((uint16_t)*port),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof a;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int one = 1;
 
+    ck_assert_int_ge(fd, 0);
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 64) < 0)
-        abort(); /* somebody else has it */
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, len), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+    *port = ntohs(a.sin_port);
+    return fd;
+}
+
+/* A socket that was bound to a port by its number keeps it while it does not listen, so
+ * that nobody else gets it; the first socket finds the number. */
+static int listener(int *port)
+{
+    int finder = bound(port), fd = bound(port);
+
+    (void)close(finder);
+    ck_assert_int_eq(listen(fd, CONNECTIONS_MAX), 0);
     return fd;
 }
 
 static void apply_down(struct nodes *n)
 {
-    for (int i = 0; i < n->count; i++)
-        if (n->is_down[i] && n->listeners[i] >= 0) {
-            (void)close(n->listeners[i]);
-            n->listeners[i] = -1;
-        } else if (!n->is_down[i] && n->listeners[i] < 0) {
-            n->listeners[i] = listen_again(n->ports[i]);
-        }
+    for (int i = 0; i < n->count; i++) {
+        if (n->is_down[i] == n->is_deaf[i])
+            continue;
+        n->is_deaf[i] = n->is_down[i];
+        if (n->is_deaf[i] ? shutdown(n->listeners[i], SHUT_RD)
+                          : listen(n->listeners[i], CONNECTIONS_MAX))
+            abort();
+    }
     for (int i = 0; i < CONNECTIONS_MAX; i++)
         if (n->connections[i].fd >= 0 && n->is_down[n->connections[i].node])
             close_connection(&n->connections[i]);
@@ -246,7 +262,7 @@ static void turn(struct nodes *n)
     all[0] = (struct pollfd){.fd = n->ends[0], .events = POLLIN};
     for (int i = 0; i < NODES_MAX; i++)
         all[1 + i] = (struct pollfd){
-            .fd = i < n->count ? n->listeners[i] : -1, .events = POLLIN};
+            .fd = i < n->count && !n->is_deaf[i] ? n->listeners[i] : -1, .events = POLLIN};
     for (int i = 0; i < CONNECTIONS_MAX; i++)
         all[1 + NODES_MAX + i] =
             (struct pollfd){.fd = fd_of(n, &n->connections[i]),
@@ -261,7 +277,7 @@ static void turn(struct nodes *n)
             !n->is_paused[n->connections[i].node])
             hear(n, &n->connections[i]);
     for (int i = 0; i < n->count; i++)
-        if (all[1 + i].revents && n->listeners[i] >= 0)
+        if (all[1 + i].revents && !n->is_deaf[i])
             take_in(n, i);
     n->applied = n->wanted;
     (void)pthread_cond_broadcast(&n->changed);
@@ -300,7 +316,7 @@ struct nodes *nodes_start(int count, nodes_answer *answer, void *ctx)
     for (int i = 0; i < CONNECTIONS_MAX; i++)
         n->connections[i].fd = -1;
     for (int i = 0; i < count; i++)
-        ck_assert_int_ge(n->listeners[i] = local_listen(&n->ports[i]), 0);
+        n->listeners[i] = listener(&n->ports[i]);
     ck_assert_int_eq(pipe(n->ends), 0);
     ck_assert_int_eq(pthread_create(&n->thread, NULL, run, n), 0);
     return n;
@@ -324,8 +340,7 @@ void nodes_stop(struct nodes *n)
         if (n->connections[i].fd >= 0)
             close_connection(&n->connections[i]);
     for (int i = 0; i < n->count; i++)
-        if (n->listeners[i] >= 0)
-            (void)close(n->listeners[i]);
+        (void)close(n->listeners[i]);
     for (size_t i = 0; i < n->received_count; i++)
         free(n->received[i].text);
     free(n->received);
