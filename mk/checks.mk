@@ -30,13 +30,17 @@ exports: $(BUILD)/libholdfast.so $(LIBS)
 	@tests/exports.sh '$(CC) $(LINK)' $^
 
 # Each rule of RESP-CONFORMANCE and what tests it; fails on a rule without a test
-# and on a vector without a rule.
-#: make rules             each rule of RESP, and what tests it
+# and on a vector without a rule. Then each numbered rule of the source, and the tests
+# that name it.
+#: make rules             each rule of RESP and of the source, and what tests it
 rules:
 	@tests/vectors/rules.sh
+	@tests/rules.sh -v
 
 rules-check:
 	@tests/vectors/rules.sh -q
+	@tests/rules.sh
+	@tests/rules_fails.sh
 
 # Each fault and what tests it (docs/faults.md); fails on a name that dangles.
 faults-check:
