@@ -74,7 +74,7 @@ enum hf_lock_kind {
     HF_KIND_PERMIT,             /* has several holders: permits.h */
     HF_KIND_SPIN,               /* reentrant; waiters poll, as Redisson's do */
     HF_KIND_VALUE,              /* SET NX PX, as redis-py and redsync; acquired once */
-    HF_WITH_TOKEN = 256         /* or-ed to a kind with one holder: hf_lock_token */
+    HF_WITH_TOKEN = 256         /* flag, or-ed to a kind with one holder: hf_lock_token */
 };
 
 /* hf_lock_kind_text - returns the name of a kind, such as "fair lock"; static. */
@@ -221,82 +221,83 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *                        as often as it had acquired the lock
  *         HF_UNREPLICATED  the server granted the lock, but not enough replicas
  *                        (hf_client_options) confirmed it in time, so a failover might
- *                        lose it. It was released, unless keep_unreplicated
+ *                        lose it. The lock was released, unless keep_unreplicated is set
  *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...), or the key is
  *                        a hash that is not a lock, which is left unchanged
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                        no usable reply within the request timeout. If the server grants
- *                        the lock later, the client releases it in the background. A
- *                        re-entry that fails leaves the hold, perhaps with a shorter lease
- *         HF_E_INVAL     invalid options; or this owner holds a lock of this name that it
- *                        cannot acquire again (a non-reentrant one, or another kind), so
- *                        it would wait for itself. Nothing was changed
+ *                        the lock later, the client releases it in the background. If a
+ *                        re-entry fails, the hold remains, perhaps with a shorter lease
+ *         HF_E_INVAL     invalid options; or this owner holds the lock and cannot acquire
+ *                        it again: the lock is non-reentrant, or held as another kind.
+ *                        Nothing was changed
  *         HF_E_LIMIT (waiters_max calls are pending), HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED
  *
  * What ends a call whose wait_ms is not 0:
- *   the server grants the lock        HF_OK, HF_UNREPLICATED
- *   wait_ms expires                   HF_TIMEOUT if the last reply named another holder,
- *                                     otherwise the error that prevented a reply
- *   `cancel` is fired                 HF_CANCELLED
- *   the client is closed              HF_E_CLOSED
- *   no reply; or LOADING, READONLY,   no effect if the server has replied to this call, or
- *   BUSY, MASTERDOWN, CLUSTERDOWN,    to the waiter of this client before it. Otherwise the
- *   TRYAGAIN, MOVED to itself; or     client retries until the request timeout: HF_E_SERVER,
- *   output_max is reached             HF_E_CONNECT or HF_E_NOREPLY
- *   OOM, NOREPLICAS, MISCONF          the same, but otherwise HF_E_SERVER at once
- *   any other refusal                 HF_E_SERVER, HF_E_AUTH, HF_E_TLS
- *   the grant arrives after half of   the client requests the lock again, up to three
- *   its lease                         times; HF_E_NOREPLY if the last lease has expired
- * A call whose wait_ms is 0 sends one request; and a second one, with its own request
+ *   the server grants the lock   HF_OK, HF_UNREPLICATED
+ *   wait_ms expires              HF_TIMEOUT if the last reply named another holder,
+ *                                otherwise the error that prevented a reply
+ *   `cancel` is fired            HF_CANCELLED
+ *   the client is closed         HF_E_CLOSED
+ *   a temporary error            none, once this wait has had a reply. Before that, the
+ *                                client retries until the request timeout: HF_E_SERVER,
+ *                                HF_E_CONNECT or HF_E_NOREPLY
+ *   OOM, NOREPLICAS, MISCONF     the same, but before the first reply HF_E_SERVER at once
+ *   any other refusal            HF_E_SERVER, HF_E_AUTH, HF_E_TLS
+ *   a grant that arrives after   none: the client requests the lock again, up to three
+ *   half of its lease            times; HF_E_NOREPLY if the last lease has expired
+ * Temporary errors are: no reply, a full output queue (output_max), and the replies LOADING,
+ * READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, and MOVED to the same node. Except
+ * with fair locks, calls of one client that wait for the same lock are one wait.
+ * A call whose wait_ms is 0 sends one request. It sends a second one, with its own request
  * timeout, if the grant came late or another call of this owner on this lock was pending.
  * With replicas, an acquire may take replicas_timeout_ms longer; a re-entry and a renewal
- * do not wait for replicas. A server waits for replicas on the connection of the acquire:
- * if they do not reply, later acquires and releases on it are delayed, and may end with
- * HF_E_NOREPLY.
+ * do not wait for replicas. If the replicas do not reply, later acquires and releases on
+ * the same connection are delayed, and may end with HF_E_NOREPLY.
  * The client repeats a background release until the server replies or the client is
- * closed; 16384 may be pending. A lock that no background release frees (there were too
- * many, or the server granted it after its release) is released when it blocks another
+ * closed; 16384 may be pending. If a lock is still not free (there were too many, or the
+ * server granted it after its release), the client releases it when it blocks another
  * acquire of this client; otherwise it expires.
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
                                  const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_lock_release - releases the lock once; the last release of `owner` frees it and
- *   notifies waiters. Except where the list says "nothing was done", the owner has one
- *   acquisition less, whatever the call returns: do not release again.
- * Returns HF_OK         released once. If a repeated request finds the lock free: HF_OK if
- *                       the hold was safe when the first one was sent, which had no reply
- *                       or was refused until the TTL ended; otherwise HF_LOST
+/* hf_lock_release - lowers the owner's hold count by one; at 0 the lock is free, and
+ *   waiters are notified. The count is lowered whatever the call returns, except where the
+ *   list says "nothing was done": do not repeat the call.
+ * Returns HF_OK         released once. If the reply was lost and the repeated request finds
+ *                       the lock free: HF_OK if the hold was safe when the first request
+ *                       was sent, otherwise HF_LOST
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
  *         HF_LOST       released once; the hold had been lost. After its last release the
  *                       owner can acquire the lock again
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
  *                       hf_client_close: nothing was done
- *         other HF_E_*  no reply, or the server refused. After the last release the hold
- *                       is no longer renewed; the client releases it in the background, or
- *                       it expires. After another one the hold continues: it is renewed as
- *                       before, perhaps from a shorter lease, and the next call on it
- *                       corrects the hold count on the server
- * After HF_OK, no renewal of the released hold is executed; after an error, one that was
- * sent before may be. Source: WIRE 8.2. */
+ *         other HF_E_*  no reply, or the server refused. If the count is 0, the hold is no
+ *                       longer renewed, and the client releases it in the background, or
+ *                       it expires. Otherwise the hold continues and is renewed, perhaps
+ *                       from a shorter lease; the next call on it corrects the hold count
+ *                       on the server
+ * After HF_OK, the server executes no renewal of the released hold. After an error it may
+ * still execute a renewal that was sent before. Source: WIRE 8.2. */
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                                  struct hf_error *err);
 
-/* hf_lock_force_release - frees the lock of any holder, or of one, and notifies waiters.
- *   The holder detects this as a loss at its next renewal or release.
- *   holder, len   NULL: any holder. Otherwise "uuid:number" (of a value lock: any text of
- *                 1 to 191 bytes): only this one
+/* hf_lock_force_release - frees a lock that another owner holds, and notifies waiters. The
+ *   holder detects this as a loss at its next renewal or release.
+ *   holder, len   NULL: any holder. Otherwise the lock is freed only if this owner holds
+ *                 it: "uuid:number", or for a value lock any text of 1 to 191 bytes
  * Returns HF_OK
- *         HF_NOT_OWNER   the lock is free, or another owner holds it
+ *         HF_NOT_OWNER   the lock is free, or an owner other than `holder` holds it
  *         HF_E_INVAL     `holder` does not have this form
  *         HF_E_SERVER    nothing was changed: the key is another kind of lock (which the
  *                        error names) or not a lock; a plain lock has several holders;
- *                        `holder` names one of several readers; a value lock's value
- *                        cannot be a holder
- *         HF_E_NOREPLY   the server may have executed it, or may still do so. Without
- *                        `holder` it is not repeated, because by then another owner may
- *                        hold the lock: call hf_lock_inspect
+ *                        `holder` is one of several readers; a value lock's value cannot
+ *                        be a holder
+ *         HF_E_NOREPLY   the server may have executed the request, or may still do so. The
+ *                        client repeats it only if `holder` is given: otherwise it might
+ *                        free the lock of the next owner. Call hf_lock_inspect
  *         other HF_E_*   as hf_lock_acquire. Source: WIRE 8.3. */
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                        size_t len, struct hf_error *err);
@@ -326,21 +327,21 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
     HF_MUST_CHECK;
 
 /* hf_lock_safe_ms - returns for how many ms from now the owner certainly holds the lock.
- *   The time counts from before the request was sent, with a margin for clock drift; a
+ *   The time counts from before the request was sent, less a margin for clock drift; a
  *   re-entry, renewal or partial release with a shorter lease reduces it at once. If it is
- *   <= 0, do not use what the lock protects; after a failover it may be <= 0 until the new
- *   master replies (docs/guarantees.md, 3a). INT64_MIN: there is no such hold, it is lost,
- *   or its last release has begun. No I/O. Call it first after every pause. */
+ *   <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
+ *   master replies (docs/guarantees.md, 3a). It is INT64_MIN if there is no such hold, the
+ *   hold is lost, or its last release has begun. No I/O. Call it after every pause. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
 
 /* hf_lock_token - returns the fencing token of a hold of a fenced lock, or of a kind with
  *   HF_WITH_TOKEN. It is greater than the token of each earlier grant, including those to
- *   Redisson. A re-entry does not change it, and a lost hold has it until the release. 0:
- *   no hold, or no token. No I/O. Use: docs/fencing.md. Source: WIRE 10. */
+ *   Redisson. A re-entry does not change it; a lost hold keeps it until the release. It is
+ *   0 if there is no hold or no token. No I/O. Use: docs/fencing.md. Source: WIRE 10. */
 HF_API int64_t hf_lock_token(struct hf_lock *lock, int64_t owner);
 
-/* hf_lock_owner_text - writes the holder as the server stores it, "uuid:number", to dst,
- *   or "" if this owner has no hold. Returns dst. */
+/* hf_lock_owner_text - writes the holder as the server stores it, "uuid:number", to dst
+ *   and returns dst; "" if this owner has no hold. */
 #define HF_OWNER_TEXT_MAX 76
 HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
                                 char dst[HF_OWNER_TEXT_MAX]);
@@ -353,9 +354,8 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
  * nothing was done and `done` is not called. `err` is valid until `done` returns. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
-/* hf_lock_acquire_async - `options` must name an owner of your own or of hf_owner_new. It
- *   returns HF_E_INVAL if they are NULL or contain a thread's owner (the default of
- *   hf_acquire_options_init): all tasks of an event loop would be one owner. */
+/* hf_lock_acquire_async - `options` must name an owner of your own or of hf_owner_new. With
+ *   NULL or a thread's owner, which the tasks of an event loop share, it is HF_E_INVAL. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options,
                                        hf_done *done, void *ctx) HF_MUST_CHECK;

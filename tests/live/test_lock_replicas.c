@@ -1,5 +1,5 @@
-/* Locks that replicas must have, too: a real master and two real replicas, which
- * are paused, and a master that refuses WAIT (WIRE 4.4; faults 4: row 8). */
+/* Locks that replicas must confirm: a real master and two real replicas, which
+ * are paused, and a master that refuses WAIT (WIRE 4; faults 4: row 8). */
 #include "lock/by_owner.h"
 #include "lock/latch.h"
 #include "lock/permits.h"

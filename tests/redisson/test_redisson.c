@@ -83,13 +83,14 @@ START_TEST(redisson_waits_until_we_release)
 }
 END_TEST
 
-/* One that is gone is unlocked with success, too. WIRE 11.5. */
+/* The unlock of a fair lock that no longer exists also succeeds. WIRE 11.5. */
 static bool is_fair(const struct pair *p)
 {
     return strcmp(p->java, "fair") == 0;
 }
 
-/* Until 3.44 a write lock that is gone is unlocked with success. WIRE 20. */
+/* Before Redisson 3.44, the unlock of a write lock that no longer exists succeeds.
+ * WIRE 20. */
 static bool is_old_write(const struct pair *p)
 {
     return strcmp(p->java, "write") == 0 && !driver_has("nonreentrant");
@@ -114,8 +115,8 @@ START_TEST(either_side_may_force_the_other)
 }
 END_TEST
 
-/* Until 3.32 one that asks just before the end of a lease may be told to sleep
- * for less than no time, and then sleeps until a release. WIRE 20. */
+/* Before Redisson 3.32, a waiter that sends its request just before a lease expires may
+ * receive a negative time to sleep, and then sleeps until a release. WIRE 20. */
 static bool oversleeps(const struct pair *p)
 {
     return is_fair(p) && !driver_has("nonreentrant");
