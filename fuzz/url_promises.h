@@ -57,6 +57,8 @@ static inline void write_options(char *to, const struct hf_url *u)
                       (long long)u->connect_timeout_ms);
     if (u->timeout_ms)
         to += sprintf(to, "&timeout=%lldms", (long long)u->timeout_ms);
+    if (u->idle_check_ms)
+        to += sprintf(to, "&idle_check=%lldms", (long long)u->idle_check_ms);
     if (u->replicas > 0)
         to += sprintf(to, "&replicas=%d", u->replicas);
     if (u->replicas < 0)
@@ -137,7 +139,10 @@ static inline void must_be_same_seeds(const struct hf_seeds *a, const struct hf_
     struct hf_seeds other = *b;
 
     other.sentinel_login = a->sentinel_login;
+    other.map = a->map;
     must(hf_login_is(a->sentinel_login, b->sentinel_login));
+    must(!a->map == !b->map);
+    must(!a->map || memcmp(a->map->text, b->map->text, sizeof a->map->text) == 0);
     must(memcmp(a, &other, sizeof other) == 0);
 }
 
@@ -222,7 +227,10 @@ static inline void must_be_taken(const struct hf_url *u)
 
 /* ---- more than one server ---- */
 
-#define SEEDS_TEXT_MAX (TEXT_MAX + 3 * (sizeof(struct hf_seeds) + 2 * FUZZ_LOGIN_MAX))
+/* Of an entry of three characters, "&map=" and what they may become are most. */
+#define SEEDS_TEXT_MAX                                                         \
+    (TEXT_MAX + 3 * (sizeof(struct hf_seeds) + 2 * FUZZ_LOGIN_MAX) +           \
+     4 * HF_ADDRESS_MAP_MAX)
 
 static inline char *write_seeds(char *to, const struct hf_url *u,
                                 const struct hf_seeds *seeds)
@@ -250,6 +258,8 @@ static inline void write_out_seeds(const struct hf_url *u,
     to = escape(to, seeds->master);
     write_options(to, u);
     to += strlen(to);
+    for (const char *p = seeds->map ? seeds->map->text : ""; *p; p += strlen(p) + 1)
+        to = write_option(to, "map", p);
     if (is_cluster)
         (void)sprintf(to, "&sharded=%s", sharded[seeds->sharded]);
     if (!seeds->sentinel_login)

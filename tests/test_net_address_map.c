@@ -69,7 +69,7 @@ static const char *const wrong[] = {
 
 START_TEST(an_entry_that_is_not_one_is_refused)
 {
-    struct hf_address_map map = {{0}}, before = {{0}};
+    struct hf_address_map map = {.text = ""}, before = {.text = ""};
 
     ck_assert_ptr_nonnull(hf_address_map_add(&map, text_of(wrong[_i])));
     ck_assert_mem_eq(&map, &before, sizeof map);
@@ -90,7 +90,7 @@ END_TEST
 /* Entries of all lengths up to the end, of which no byte is lost. */
 START_TEST(the_map_has_an_end)
 {
-    struct hf_address_map map = {{0}};
+    struct hf_address_map map = {.text = ""};
     char entry[64];
     int count = 0;
 
@@ -108,6 +108,26 @@ START_TEST(the_map_has_an_end)
 }
 END_TEST
 
+/* As a client's copy of what its URL said. */
+START_TEST(a_map_lives_as_long_as_its_last_reference)
+{
+    struct hf_endpoint at = {"a", 1};
+    struct hf_address_map *map = hf_address_map_new(), *copy;
+
+    ck_assert_ptr_nonnull(map);
+    ck_assert(!hf_address_map_apply(map, &at));
+    ck_assert_ptr_null(hf_address_map_add(map, text_of("a=b")));
+    copy = hf_address_map_ref(map);
+    hf_address_map_unref(map);
+    ck_assert(hf_address_map_apply(copy, &at));
+    ck_assert_str_eq(at.host, "b");
+    hf_address_map_unref(copy);
+    ck_assert_ptr_null(hf_address_map_ref(NULL));
+    hf_address_map_unref(NULL);
+    ck_assert(!hf_address_map_apply(NULL, &at));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("address map");
@@ -117,6 +137,7 @@ int main(void)
     tcase_add_loop_test(t, an_entry_that_is_not_one_is_refused, 0, ROWS(wrong));
     tcase_add_test(t, an_address_is_mapped_once);
     tcase_add_test(t, the_map_has_an_end);
+    tcase_add_test(t, a_map_lives_as_long_as_its_last_reference);
     suite_add_tcase(s, t);
     return suite_run(s);
 }

@@ -578,10 +578,15 @@ START_TEST(addresses_to_map_are_kept)
                            "&map=10.0.0.5:7002=[::1%25x]:17002",
                            NULL),
         HF_OK);
-    ck_assert(hf_address_map_apply(&seeds.map, &at));
+    ck_assert(hf_address_map_apply(seeds.map, &at));
     ck_assert_str_eq(at.host, "::1%x");
     ck_assert_uint_eq(at.port, 17002);
+    hf_seeds_wipe(&seeds);
     ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, "redis://h?map=a=b", NULL), HF_OK);
+    ck_assert_ptr_nonnull(seeds.map);
+    hf_seeds_wipe(&seeds);
+    ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, "redis://h", NULL), HF_OK);
+    ck_assert_ptr_null(seeds.map); /* the space is only for those who need it */
 }
 END_TEST
 

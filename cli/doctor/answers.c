@@ -229,8 +229,7 @@ static struct doctor_server *get_server(struct doctor_facts *facts,
     struct hf_endpoint at = {.port = port};
 
     (void)snprintf(at.host, sizeof at.host, "%s", host);
-    if (facts->map)
-        (void)hf_address_map_apply(facts->map, &at);
+    (void)hf_address_map_apply(facts->map, &at);
     for (uint32_t i = 0; i < facts->count && !s; i++)
         if (is_server(facts->servers[i], id, at.host, at.port, is_sentinel))
             s = facts->servers[i];

@@ -6,8 +6,32 @@
 #include <string.h>
 #include <strings.h>
 
+#include "net/base/mem.h"
+
 static const char form[] = "write FROM=TO, each HOST or HOST:PORT, as in "
                            "10.0.0.5:7001=db1:17001";
+
+struct hf_address_map *hf_address_map_new(void)
+{
+    struct hf_address_map *map = hf_mem_new(&hf_mem_libc, sizeof *map);
+
+    if (map)
+        map->references = 1;
+    return map;
+}
+
+struct hf_address_map *hf_address_map_ref(struct hf_address_map *map)
+{
+    if (map)
+        atomic_fetch_add(&map->references, 1);
+    return map;
+}
+
+void hf_address_map_unref(struct hf_address_map *map)
+{
+    if (map && atomic_fetch_sub(&map->references, 1) == 1)
+        hf_mem_free(&hf_mem_libc, map, sizeof *map);
+}
 
 /* ---- one side of an entry; port 0: none is given ---- */
 
@@ -131,7 +155,7 @@ bool hf_address_map_apply(const struct hf_address_map *map,
 {
     struct hf_endpoint to;
 
-    if (!find(map, at, at->port, &to) && !find(map, at, 0, &to))
+    if (!map || (!find(map, at, at->port, &to) && !find(map, at, 0, &to)))
         return false;
     if (to.port == 0)
         to.port = at->port;

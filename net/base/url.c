@@ -368,6 +368,7 @@ hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
         memcpy(seeds, &found, sizeof found);
         u.login = NULL;
         found.sentinel_login = NULL;
+        found.map = NULL;
     }
     hf_url_wipe(&u);
     hf_seeds_wipe(&found);
@@ -406,6 +407,7 @@ void hf_url_wipe(struct hf_url *url)
 void hf_seeds_wipe(struct hf_seeds *seeds)
 {
     hf_login_unref(seeds->sentinel_login);
+    hf_address_map_unref(seeds->map);
     explicit_bzero(seeds, sizeof *seeds);
 }
 

@@ -51,7 +51,8 @@ struct hf_seeds {
         HF_SHARDED_OFF,
         HF_SHARDED_BOTH
     } sharded;
-    struct hf_address_map map;  /* of addresses that servers announce */
+    struct hf_address_map *map; /* of addresses that servers announce; NULL: none. A
+                                   copy borrows it */
 };
 
 /* hf_url_parse       - of one server.
@@ -63,7 +64,7 @@ struct hf_seeds {
  * password; or HF_E_NOMEM. Then *out is left alone.
  *
  * hf_url_wipe   - the parsed URL is no longer needed: frees its login, and wipes all.
- * hf_seeds_wipe - the same. */
+ * hf_seeds_wipe - the same; frees their map, too. */
 hf_status hf_url_parse(struct hf_url *out, const char *text,
                        struct hf_error *err);
 hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,

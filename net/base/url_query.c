@@ -140,12 +140,15 @@ static hf_status take_map(const struct hf_scan *s, struct hf_span value,
                           struct field to)
 {
     char entry[2 * HF_HOST_MAX + 64];
+    struct hf_address_map **map = to.ptr;
     const char *why;
     hf_status rc = hf_scan_decode(s, value, entry, sizeof entry, is_of_word);
 
     if (rc < 0)
         return rc;
-    why = hf_address_map_add(to.ptr, (struct hf_text){entry, strlen(entry)});
+    if (!*map && !(*map = hf_address_map_new()))
+        return hf_error_set(s->err, HF_E_NOMEM, "out of memory");
+    why = hf_address_map_add(*map, (struct hf_text){entry, strlen(entry)});
     return why ? hf_scan_refuse(s, value.from, why) : HF_OK;
 }
 

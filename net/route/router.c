@@ -284,6 +284,7 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
         router->seeds = *options->seeds;
     (void)hf_login_ref(router->options.link.url.login);
     (void)hf_login_ref(router->seeds.sentinel_login);
+    (void)hf_address_map_ref(router->seeds.map);
     router->seeds_given = router->seeds.count;
     if (options->link.client_name)
         (void)snprintf(router->client_name, sizeof router->client_name, "%s",

@@ -498,7 +498,7 @@ END_TEST
  * part, and the loop, most of which is the wheel that no page is touched of.
  * OpenSSL's memory is its own. */
 #define LOOP_BYTES_MAX (136u << 10)
-#define CLIENT_BYTES_MAX (86u << 10)
+#define CLIENT_BYTES_MAX (80u << 10)
 
 START_TEST(an_idle_client_takes_so_much_and_no_more)
 {
