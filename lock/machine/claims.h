@@ -1,30 +1,27 @@
-/* Until when a hold is certain to be ours, as a pure machine. Its events: a
- * command that may set the key's TTL is handed out; then it is answered,
- * refused, or its outcome is unknown. Private to lock/.
+/* Until when a hold is certain, as a pure machine. Its events: a command that may set the
+ * TTL of the key is submitted; then it is answered, refused, or its outcome is unknown.
+ * Private to lock/.
  *
- * The server keeps the TTL of the command that it executed last. The client
- * often cannot know which one that is: answers come late or never, and the
- * server may execute a command long after its call has ended. So each command
- * that may be the last one is a claim, and the hold is safe until the first
- * claim ends.
+ * The server keeps the TTL that the last executed command has set. The client often cannot
+ * know which command that is: replies come late or never, and the server may execute a
+ * command long after its call has ended. So each command that may be the last one is a
+ * claim, and the hold is safe until the first claim ends.
  *
- * CLAIM-1  A command is a claim from the moment it is handed out. It is one no
- *          longer when it is known that it was not executed, or that another
- *          command was executed later.
- * CLAIM-2  A claim ends at its sending + its lease - drift: the server begins
- *          to count after we sent, so our clock runs out first.
- * CLAIM-3  The last command was executed after every command that was answered.
- *          So a claim counts from the latest sending that was answered, if that
- *          is later than its own.
- * CLAIM-4  An answer to command B ends the claim of command A, if A's call had
- *          ended before B was handed out and one of these holds: A was
- *          answered, too; or both were sent on one stream (hf_request.stream),
- *          where A was executed before B or never will be. If both are answered
- *          on one stream, the later answer is of the command that was executed
- *          later.
+ * CLAIM-1  A command is a claim from the moment at which it is submitted. It ceases to be
+ *          one when it is known that it was not executed, or that another command was
+ *          executed later.
+ * CLAIM-2  A claim ends at: time of sending + lease - drift. The server begins to count
+ *          after the command was sent, so our clock reaches the end first.
+ * CLAIM-3  The last command was executed after every command that was answered. So a claim
+ *          counts from the latest sending that was answered, if that is later than its
+ *          own.
+ * CLAIM-4  A reply to command B ends the claim of command A if A's call had ended before B
+ *          was submitted, and one of these is true: A was also answered; or both were sent
+ *          on one stream (hf_request.stream), where A was executed before B or never will
+ *          be. If both are answered on one stream, the command of the later reply was
+ *          executed later.
  *
- * At most two commands of a hold are under way: a call of its owner, and a
- * renewal.
+ * At most two commands of a hold are pending: a call of its owner, and a renewal.
  *
  * Sources: LEASE; REDLOCK "Safety arguments"; design 6, 11; faults 6. */
 #ifndef HF_CLAIMS_H
@@ -35,75 +32,80 @@
 
 enum hf_claim_by { CLAIM_BY_CALL, CLAIM_BY_RENEWAL, CLAIM_BYS };
 
-/* How a command was sent. A stream is one connection, or several of which each
- * is known to have ended on the server before the next one was used; 0:
- * none. */
+/* How a command was sent. A stream is one connection, or several connections of which each
+ * is known to have ended on the server before the next one was used; 0: none. */
 struct hf_sending {
-    int64_t sent_ms;            /* the sending that was answered */
+    int64_t sent_ms;            /* time of the sending that was answered */
     uint64_t stream;            /* of the last sending */
-    uint64_t stray;             /* of an earlier one that had no answer;
-                                   HF_STREAM_MANY: of several; 0: none */
+    uint64_t stray;             /* of an earlier sending without a reply; HF_STREAM_MANY:
+                                   of several; 0: there is none */
 };
 #define HF_STREAM_MANY UINT64_MAX
 
+/* A command that is pending. */
 struct hf_claim_asked {
-    int64_t since_ms;
-    int64_t lease_ms;           /* 0: nothing is under way */
-    uint32_t step;              /* when it was handed out */
+    int64_t since_ms;           /* when it was submitted */
+    int64_t lease_ms;           /* 0: none is pending */
+    uint32_t step;              /* hf_claims.step at that time */
 };
 
+/* A command whose call has ended and whose outcome is unknown. */
 struct hf_claim_unknown {
-    int64_t since_ms;
+    int64_t since_ms;           /* when it was submitted */
     int64_t lease_ms;           /* 0: no claim */
-    uint64_t stream;            /* where it was sent; HF_STREAM_MANY */
-    uint32_t step;              /* when its call ended */
+    uint64_t stream;            /* where it was sent; or HF_STREAM_MANY */
+    uint32_t step;              /* hf_claims.step when its call ended */
 };
 
-/* One for each stream: a client usually has two to a server, with replicas.
- * Claims beyond that are merged. */
+/* One for each stream: with replicas, a client usually has two to a server. Further claims
+ * are merged into the last one. */
 #define CLAIM_UNKNOWNS 2
 
 struct hf_claims {
-    int64_t end_ms;             /* INT64_MIN: never granted */
+    int64_t end_ms;             /* the safe moment; INT64_MIN: never granted */
     int64_t shortest_ms;        /* the lease of the claim that ends first */
     int64_t proved_ms;          /* the latest sending that was answered */
-    int64_t answered_ms;        /* the lease of what was answered last */
-    int64_t set_ms;             /* the lease of the last answer that was not a
-                                   look: what the owner's calls set again */
+    int64_t answered_ms;        /* the lease of the last command that was answered */
+    int64_t set_ms;             /* the same, without looks: the lease that the calls of the
+                                   owner keep setting */
     uint64_t answered_stream;
     uint32_t answered_step;
-    uint32_t step;              /* handings out and ends, counted */
-    uint32_t look_step;         /* when the last look was handed out */
+    uint32_t step;              /* counts submissions and ends of commands */
+    uint32_t look_step;         /* `step` when the last look was submitted */
     struct hf_claim_asked asked[CLAIM_BYS];
     struct hf_claim_unknown unknown[CLAIM_UNKNOWNS];
 };
 
-/* hf_claims_drift_ms - the margin for clocks that run at different rates: a
- * hundredth of the lease and 2 ms. Source: REDLOCK "Safety arguments". */
+/* hf_claims_drift_ms - returns the margin for clocks that run at different rates: a
+ *   hundredth of the lease, and 2 ms. Source: REDLOCK "Safety arguments". */
 int64_t hf_claims_drift_ms(int64_t lease_ms);
 
-/* hf_claims_init     - no command has been handed out.
- * hf_claims_add      - a command is handed out that sets the TTL to `lease_ms`.
- *                     The one before it of the same kind (`by`) must have
- *                     ended.
- * hf_claims_answered - it was executed.
- * hf_claims_unknown  - it ended without an answer; the server may have executed
- *                     it, or may execute it later. With how->stream 0 it was
- *                     never sent, and is no claim.
- * hf_claims_refused  - it was not executed, and never will be.
- * hf_claims_look     - a command is handed out that only reads the key's TTL.
- * hf_claims_looked   - that was `ttl_ms` (> 0): as if the command had set it,
- *                     or set_ms, if that is less.
- *   The three before these three do nothing if no command of that kind is under way. */
+/* hf_claims_init - begins without any command. */
 void hf_claims_init(struct hf_claims *c);
+
+/* hf_claims_add - a command that sets the TTL to `lease_ms` (> 0) is submitted. The previous
+ *   command of the same kind (`by`) must have ended. */
 void hf_claims_add(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
                   int64_t lease_ms);
+
+/* hf_claims_answered - the server executed the pending command of that kind. This and the
+ *   next two do nothing if no command of that kind is pending. */
 void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
                        const struct hf_sending *how);
+
+/* hf_claims_unknown - it ended without a reply; the server may have executed it, or may still
+ *   do so. If how->stream is 0, it was never sent and is not a claim. */
 void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
                       const struct hf_sending *how);
+
+/* hf_claims_refused - the server did not execute it and never will. */
 void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by);
+
+/* hf_claims_look - a command that only reads the TTL is submitted. */
 void hf_claims_look(struct hf_claims *c);
+
+/* hf_claims_looked - its reply was `ttl_ms` (> 0). This counts as if the command had set the
+ *   TTL to ttl_ms, or to set_ms if that is less. */
 void hf_claims_looked(struct hf_claims *c, const struct hf_sending *how,
                       int64_t ttl_ms);
 

@@ -1,30 +1,33 @@
-/* The lease of a hold, as a pure machine: whether it is held, when to renew it,
- * when it is lost. claims.h computes until when it is safe. Its events are
- * answers and the time. Private to lock/.
+/* The lease of a hold, as a pure machine: whether it is held, when it is renewed, when it
+ * is lost. claims.h computes until when it is safe. Its events are replies and the time.
+ * Private to lock/.
  *
- *   HELD -release-> RELEASING -done---> (gone)
- *    |                 |
- *    +--- gone, due ---+
+ *   HELD -hf_lease_release-> RELEASING -the release has ended-> (freed)
+ *    |                           |
+ *    +----- hf_lease_lose, or hf_lease_due after the safe time -----+
  *    v
  *   LOST
  *
- * LEASE-1  A hold is safe until its lease ends, but not after its last release
- *          was handed out.
- * LEASE-2  Renewals are due on an absolute schedule, a third of the lease
- *          apart, and earlier where a shorter lease may be in force.
- * LEASE-3  While RELEASING nothing is renewed: once the release is on its way
- *          no renewal follows it.
- * LEASE-4  LOST is for good, and told once.
- * LEASE-5  A loss has the reason SUSPENDED if the safe moment passed while this
- *          process did not run: it is noticed long after that moment, or a renewal
- *          that was due long before it had not been sent.
- * LEASE-6  After a switch of masters, a hold is renewed at once, whenever its next
- *          renewal is due. A hold that the watchdog does not renew is looked at.
- * LEASE-7  If the former master answered until the switch, its last answer may be
- *          of a server that was no longer the master. Until another answer comes,
- *          the hold is safe only until it would be without that answer. It is not
- *          lost by this. If the new master does not have the hold, the hold was
- *          certain only until the answer before that one.
+ * Terms. Safe moment: the time at which the hold is no longer certain. Look: a request that
+ * only reads the TTL of the key.
+ *
+ * LEASE-1  A hold is safe until its lease ends, and not after its last release was
+ *          submitted.
+ * LEASE-2  Renewals are due on an absolute schedule, a third of the lease apart, and
+ *          earlier if a shorter lease may be in force.
+ * LEASE-3  In the state RELEASING nothing is renewed: after the release was sent, no
+ *          renewal follows it.
+ * LEASE-4  LOST is final, and is reported once.
+ * LEASE-5  A loss has the reason SUSPENDED if this process did not run when the safe moment
+ *          came: the loss is detected long after that moment, or a renewal that was due
+ *          long before it was not sent.
+ * LEASE-6  After a switch of masters, a hold is renewed at once, whenever its next renewal
+ *          is due. For a hold that the watchdog does not renew, a look is sent instead.
+ * LEASE-7  If the former master replied until the switch, its last reply may come from a
+ *          server that was no longer the master. Until another reply arrives, the hold is
+ *          safe only as long as it would be without that reply. This alone is not a loss.
+ *          If the new master does not have the hold, the hold was certain only until the
+ *          reply before that one.
  *
  * Sources: LEASE; WIRE 6; design 6. */
 #ifndef HF_LEASE_H
@@ -40,84 +43,98 @@ enum hf_lease_state { LEASE_HELD, LEASE_RELEASING, LEASE_LOST };
 
 struct hf_lease {
     enum hf_lease_state state;
-    enum hf_lost reason;        /* when LOST */
+    enum hf_lost reason;        /* in the state LOST */
     int64_t count;              /* acquisitions not yet released */
     bool is_renewed;            /* by the watchdog */
-    bool is_renewing;           /* a renewal or a look is under way */
+    bool is_renewing;           /* a renewal or a look has no reply yet */
     int64_t watchdog_ms;
     struct hf_claims claims;
     int64_t renew_ms;           /* when the next renewal is due */
-    int64_t max_until_ms;       /* INT64_MAX: no such limit */
+    int64_t max_until_ms;       /* when max_hold_ms ends; INT64_MAX: no such limit */
     int64_t failed_ms;          /* when the last renewal failed */
     bool has_slept;             /* LEASE-5 */
-    int64_t rush_ms;            /* LEASE-6: HF_NEVER, or when the renewal or look
-                                   is due that a switch has made necessary */
-    int64_t before_ms;          /* the safe moment before the last answer */
-    int64_t proved_before_ms;   /* claims.proved_ms before the last answer */
-    int64_t doubt_ms;           /* LEASE-7: HF_NEVER, or the safe moment */
+    int64_t rush_ms;            /* LEASE-6: when the renewal or look after a switch is due;
+                                   HF_NEVER: there was no switch */
+    int64_t before_ms;          /* the safe moment without the last reply */
+    int64_t proved_before_ms;   /* claims.proved_ms without the last reply */
+    int64_t doubt_ms;           /* LEASE-7: the safe moment; HF_NEVER: no doubt */
 };
 
-/* hf_lease_init     - before its first acquire.
- * hf_lease_sent      - an acquire, re-entry or partial release that sets the TTL
- *                    to `lease_ms` is handed out. One of these three follows:
- * hf_lease_granted  - the server has set the count. `spread` (any number) moves
- *                    the first renewal, so that renewals of many holds do not
- *                    fall due at once.
- * hf_lease_unknown  - the server may have executed it, or may execute it later.
- * hf_lease_refused  - it was not executed, and never will be.
- * hf_lease_release  - the last release is handed out.
- * hf_lease_note_sleep - before hf_lease_due, when its timer has fired: LEASE-5.
- * hf_lease_due      - the time has come (hf_lease_next_ms): RENEW or LOOK (it is
- *                    handed out now), lost, or nothing yet.
- * hf_lease_renewed  - a renewal succeeded.
- * hf_lease_looked   - a look found the hold, with a TTL of `ttl_ms` (> 0).
- * hf_lease_switched - another server is the master. `is_sudden`: the former one
- *                    answered until now (LEASE-7). False: there is nothing to do;
- *                    else hf_lease_rush follows.
- * hf_lease_rush     - the renewal or look of LEASE-6 is due now.
- * hf_lease_retry    - a renewal or a look failed: it is due again soon, until the safe
- *                    moment. `how`: the server may have executed it; NULL: it
- *                    has not.
- * hf_lease_lose     - false if it is lost already (LEASE-4).
- * hf_lease_next_ms  - when to call hf_lease_due. */
+/* hf_lease_init - prepares a hold that has not been acquired yet. */
 void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms);
+
+/* hf_lease_sent - a request that sets the TTL to `lease_ms` is submitted: an acquire,
+ *   re-entry or partial release. hf_lease_granted, _unknown or _refused must follow. */
 void hf_lease_sent(struct hf_lease *l, int64_t now_ms, int64_t lease_ms);
+
+/* hf_lease_granted - the server executed it and set the hold count to `count`.
+ *   spread   any number; it moves the first renewal, so that the renewals of many holds are
+ *            not due at the same time */
 void hf_lease_granted(struct hf_lease *l, int64_t count,
                       const struct hf_sending *how, bool is_renewed,
                       unsigned spread);
+
+/* hf_lease_unknown - the server may have executed it, or may still do so. */
 void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how);
+
+/* hf_lease_refused - the server did not execute it and never will. */
 void hf_lease_refused(struct hf_lease *l);
+
+/* hf_lease_release - the last release is submitted. The state must be HELD. */
 void hf_lease_release(struct hf_lease *l);
+
+/* hf_lease_note_sleep - checks for a suspension of this process (LEASE-5). Call it before
+ *   hf_lease_due when the timer has fired. */
 void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms);
+
+/* hf_lease_due - returns the action that is due at hf_lease_next_ms: nothing; to send a
+ *   renewal or a look, which counts as submitted now; or to report the loss. */
 enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms);
+
+/* hf_lease_renewed - a renewal succeeded. */
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how);
+
+/* hf_lease_looked - a look found the hold, with a TTL of `ttl_ms` (> 0). */
 void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
                      int64_t ttl_ms);
+
+/* hf_lease_switched - another server is the master. It returns false if nothing must be
+ *   done; otherwise hf_lease_rush must follow.
+ *   is_sudden   the former master replied until now (LEASE-7) */
 bool hf_lease_switched(struct hf_lease *l, bool is_sudden);
+
+/* hf_lease_rush - makes the renewal or look of LEASE-6 due now. */
 void hf_lease_rush(struct hf_lease *l, int64_t now_ms);
+
+/* hf_lease_retry - a renewal or look failed: it is due again soon, until the safe moment.
+ *   how   not NULL: the server may have executed it; NULL: it did not */
 void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
                     const struct hf_sending *how);
+
+/* hf_lease_lose - the hold is lost. It returns false if it was lost before (LEASE-4). */
 bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason);
+
+/* hf_lease_next_ms - returns when to call hf_lease_due; HF_NEVER after a loss. */
 int64_t hf_lease_next_ms(const struct hf_lease *l);
 
-/* hf_lease_safe_ms - what is left at `now_ms`; INT64_MIN if it is lost, or its
- * last release was handed out. */
+/* hf_lease_safe_ms - returns the remaining safe time at `now_ms`; INT64_MIN if the hold is
+ *   lost or its last release was submitted. */
 int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms);
 
-/* hf_lease_safe_until_ms - when that ends. */
+/* hf_lease_safe_until_ms - returns the safe moment. */
 int64_t hf_lease_safe_until_ms(const struct hf_lease *l);
 
-/* hf_lease_proved_ms    - when the last command was sent whose answer proves that the
- *                         server had the hold. LEASE-7: a doubted answer is no proof.
- * hf_lease_had_until_ms - of a lost hold: the server had it until then, as far as its
- *                         answers tell. If the server reported that it does not have
- *                         the hold: hf_lease_proved_ms; otherwise the hold's safe
- *                         moment. */
+/* hf_lease_proved_ms - returns when the last request was sent whose reply proves that the
+ *   server had the hold. A reply that LEASE-7 doubts proves nothing. */
 int64_t hf_lease_proved_ms(const struct hf_lease *l);
+
+/* hf_lease_had_until_ms - returns until when the server had a lost hold, as far as its
+ *   replies show: hf_lease_proved_ms if the server reported that it does not have the hold,
+ *   otherwise the safe moment. */
 int64_t hf_lease_had_until_ms(const struct hf_lease *l);
 
-/* hf_lease_may_remain - of a lost hold: may the server still have it? Then it
- * is released there. */
+/* hf_lease_may_remain - returns whether the server may still have a lost hold, so that it
+ *   must be released there. */
 bool hf_lease_may_remain(const struct hf_lease *l);
 
 #endif

@@ -1,92 +1,104 @@
-/* Which member of a multi-lock is taken or given back next, as a pure machine:
- * what became of the last step goes in, the next step comes out. Private to
- * lock/.
+/* Which member of a multi-lock is acquired or released next, as a pure machine: it receives
+ * the outcome of the last step and returns the next step. Private to lock/.
  *
- * MULTI-1  Members are taken in one order. While some are held, the next one is
- *          waited for until patience_ms after the first grant of this round.
- * MULTI-2  A call that does not get one gives all back, the last taken first, and
- *          begins a new round: its holder may wait for what we held.
- * MULTI-3  A round after one in the order begins with the member that was
- *          missing. It is waited for while nothing is held; the others are then
- *          tried once each. A round after such a one is in the order again. So
- *          each pair of rounds waits for a holder: no call runs in circles.
- * MULTI-4  If a member is not safe any more when the last one is granted, all
- *          are given back, and the next round is in the order; MULTI_LATE_MAX
+ * Terms. Round: one attempt to acquire all members. Patience: the longest wait for a member
+ * while other members are held.
+ *
+ * MULTI-1  Members are acquired in one order, the same for all calls. While some are held,
+ *          the call waits for the next one until the patience ends, counted from the first
+ *          grant of the round.
+ * MULTI-2  If that member is not granted in time, the call releases all members, the last
+ *          one first, and begins a new round: the holder of that member may be waiting for
+ *          the members held here.
+ * MULTI-3  The round after a round in order begins with the member that was not granted.
+ *          The call waits for this member while it holds nothing, and then tries each of
+ *          the others once. The round after that is in order again. So two consecutive
+ *          rounds include a wait for a holder, and calls do not retry in a tight loop.
+ * MULTI-4  If a member is no longer safe when the last one is granted, all members are
+ *          released, and the next round is in order. This happens at most MULTI_LATE_MAX
  *          times, or once if each member is tried once.
- * MULTI-5  Anything but "not to be had" ends it at once, with what is held given
- *          back.
- * MULTI-6  The length of a patience is random, from half of it to the whole: calls
- *          that take locks in opposite orders do not end their rounds at the same
- *          moment again and again.
- * MULTI-7  Only a server that had its time to reply has failed. A request that a
- *          patience cuts off before its reply ends the round, as a refusal does.
- *          If the end of the wait cuts it off, the result is HF_TIMEOUT, unless
- *          the member was silent for half of the wait or more. No request is sent
- *          after the end of the wait. */
+ * MULTI-5  Any result except HF_OK and HF_TIMEOUT ends the call; it releases what it holds.
+ * MULTI-6  The patience is random, from half of the maximum to the maximum. So calls that
+ *          acquire locks in opposite orders do not end their rounds at the same time again
+ *          and again.
+ * MULTI-7  A server has failed only if it had time to reply. If the patience ends before a
+ *          reply, the round ends as after a refusal. If the wait of the call ends before a
+ *          reply, the result is HF_TIMEOUT, or the error if the member was silent for half
+ *          of the wait or more. No request is sent after the end of the wait. */
 #ifndef HF_MULTI_TURN_H
 #define HF_MULTI_TURN_H
 
 #include "lock/multi.h"
 
-/* The patience: the longest wait for a member while others are held. It bounds a deadlock with
- * callers that use another order, and is longer than most holds. */
+/* The greatest patience, if the lease is not shorter. It bounds a deadlock with callers that
+ * use another order, and is longer than most holds. */
 #define MULTI_PATIENCE_MS 3000
-/* MULTI-4: rounds that may end because a grant came late. */
+/* MULTI-4: the rounds that may end because a grant came late. A server that is too slow in
+ * four rounds is too slow for this lease. */
 #define MULTI_LATE_MAX 3
 
 enum hf_multi_action {
-    MULTI_TAKE,                 /* acquire `member`, within wait_ms */
-    MULTI_GIVE_BACK,            /* release it */
-    MULTI_END                   /* with turn->status */
+    MULTI_TAKE,                 /* acquire `member`, and wait for wait_ms at most */
+    MULTI_GIVE_BACK,            /* release `member` */
+    MULTI_END                   /* end the call with turn->status */
 };
 
 struct hf_multi_step {
     enum hf_multi_action action;
     uint32_t member;
-    int64_t wait_ms;            /* HF_FOREVER, or from 0 */
+    int64_t wait_ms;            /* >= 0, or HF_FOREVER */
 };
 
 struct hf_multi_turn {
-    uint32_t count;
-    uint64_t taken;             /* members, as bits */
-    int64_t begun_ms;
+    uint32_t count;             /* of members */
+    uint64_t taken;             /* the members held, as bits */
+    int64_t begun_ms;           /* when the call began */
     int64_t deadline_ms;        /* HF_NEVER: none */
-    bool tries_once;            /* each member: wait_ms was 0 */
-    int64_t patience_ms;
-    uint32_t dice;              /* set by the caller after init; 0: the whole
-                                   patience each time */
+    bool tries_once;            /* each member is tried once: wait_ms was 0 */
+    int64_t patience_ms;        /* the greatest patience */
+    uint32_t dice;              /* state of the random numbers, set by the caller after
+                                   init; 0: the patience is always the greatest */
 
-    uint32_t first;             /* this round begins with it */
-    bool is_in_order;           /* this round: else MULTI-3 */
-    int64_t until_ms;           /* the end of the patience of this round */
-    uint32_t asked;             /* the member of the step that is under way */
+    uint32_t first;             /* the member with which this round begins */
+    bool is_in_order;           /* this round; false: MULTI-3 */
+    int64_t until_ms;           /* when the patience of this round ends */
+    uint32_t asked;             /* the member of the current step */
     uint32_t late;              /* rounds that ended by MULTI-4 */
-    int64_t asked_ms;           /* when that step began */
+    int64_t asked_ms;           /* when the current step began */
     int64_t cut_ms;             /* when its own wait ends; HF_NEVER: it has none */
-    uint32_t silent;            /* the member that was asked last, and for how long */
+    uint32_t silent;            /* the member that was requested last, and how long */
     int64_t silent_ms;          /* it has sent no reply (MULTI-7) */
 
-    bool gives_back;
-    bool is_over;               /* it ends when all is given back */
+    bool gives_back;            /* members are being released */
+    bool is_over;               /* the call ends when all of them are released */
     hf_status status;
 };
 
-/* hf_multi_turn_init    - none is taken. lease_ms: 0, the watchdog's.
- * hf_multi_turn_release - all are; they are to be given back.
- * hf_multi_turn_next    - what is to be done now.
- * hf_multi_turn_took    - how MULTI_TAKE went.
- * hf_multi_turn_gave    - MULTI_GIVE_BACK was done, however it went.
- * hf_multi_turn_late    - all are taken, and this is not safe (MULTI-4).
- * hf_multi_turn_refuse  - it ends with `status`, and all is given back. */
+/* hf_multi_turn_init - begins an acquire that holds no member.
+ *   wait_ms    as in hf_acquire_options
+ *   lease_ms   0: the watchdog's */
 void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
                         int64_t now_ms, int64_t wait_ms, int64_t lease_ms);
+
+/* hf_multi_turn_release - begins a release of all members. */
 void hf_multi_turn_release(struct hf_multi_turn *turn, uint32_t count);
+
+/* hf_multi_turn_next - returns the next step. After MULTI_TAKE, hf_multi_turn_took must
+ *   follow; after MULTI_GIVE_BACK, hf_multi_turn_gave. */
 struct hf_multi_step hf_multi_turn_next(struct hf_multi_turn *turn,
                                         int64_t now_ms);
+
+/* hf_multi_turn_took - MULTI_TAKE ended with `status`. */
 void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
                         int64_t now_ms);
+
+/* hf_multi_turn_gave - MULTI_GIVE_BACK ended, with any result. */
 void hf_multi_turn_gave(struct hf_multi_turn *turn);
+
+/* hf_multi_turn_late - all members are held, and one of them is not safe (MULTI-4). */
 void hf_multi_turn_late(struct hf_multi_turn *turn, int64_t now_ms);
+
+/* hf_multi_turn_refuse - ends the call with `status`, after all members were released. */
 void hf_multi_turn_refuse(struct hf_multi_turn *turn, hf_status status);
 
 #endif

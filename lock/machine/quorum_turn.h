@@ -1,93 +1,98 @@
-/* Which members of a quorum are asked, given back or waited for, as a pure
- * machine: the answers of the members go in, the next step comes out. Each member
- * has a vote, and a majority decides. Private to lock/.
+/* Which members of a quorum are acquired, released or waited for, as a pure machine: it
+ * receives the results of the members and returns the next step. Each member has a vote,
+ * and a majority decides. Private to lock/.
  *
- * QUORUM-1  A rush asks all members at once, without waiting. With a majority of
- *           votes the quorum is held. More failures than a minority end the
- *           acquire.
- * QUORUM-2  While other owners hold members, the first member that answers, in
- *           the order of members, decides which acquire goes on. The acquire
- *           that has it keeps its members, and asks for the others, waiting until
- *           its patience ends (a fill). The other acquires give all members back
- *           and wait in the line of the first member, holding none. So competing
- *           acquires are served one after the other. A member that failed, or was
- *           silent, in this call is not the first until it replies again. Its vote
- *           counts as any other: each rush waits for it until the rush's patience
- *           ends. No call knows what members did in calls before.
- * QUORUM-3  A fill that fails gives all members back, and the acquire waits in
- *           line again. The length of a patience is random: acquires that use
- *           other orders do not give up at the same moment for ever.
- * QUORUM-4  An acquire that waits in line for longer than its patience rushes
- *           meanwhile: the first member may be held by a process that died, or be
- *           cut off. This patience is at most half of the time that the acquire
- *           has left, so that it finds a majority that is free by then.
- * QUORUM-5  While the quorum is held, missing members are asked again and again,
- *           if heal_ms says so: servers may then be down one after the other. A
- *           member that was lost is released first.
- * QUORUM-6  The quorum is lost when fewer than a majority of members are held, or
- *           were at a moment in the past (QUORUM-9).
- *           From then on nothing is given back until the release: on_lost may be
- *           running yet, and whatever a server has of this hold keeps others out.
- * QUORUM-7  An acquire that fails ends when no member is asked or held any
- *           more.
- * QUORUM-8  Only a server that had its time to reply has failed. A request that a
- *           patience, or the end of the wait, cuts off tells nothing about its
- *           server: if members were held by other owners, the result of the
- *           acquire is HF_TIMEOUT.
- * QUORUM-9  A majority must hold at every moment. A member that a server has
- *           forgotten was held when the server last confirmed it, and may have been
- *           missing since. So when its loss is noticed, a member that was granted
- *           after that confirmation does not count: both may have been missing at one
- *           moment, and another owner may have been granted the quorum. A member that
- *           was granted before the quorum was held counts from then on. (The times are
- *           in whole milliseconds. A grant and a confirmation in one of them have no
- *           order, so such a grant does not count either.)
- * QUORUM-10 After a grant while the quorum is held, the other members are renewed
- *           soon. Their confirmations are then later than the grant, and a member that
- *           is forgotten afterwards costs one vote only. A quorum that is released
- *           within QUORUM_CONFIRM_MS sends no such renewal.
- * QUORUM-11 A release counts as QUORUM-9 does. It takes in the losses that were noticed
- *           and not yet reported. A member that its server no longer had when the
- *           release arrived was held when the server last confirmed it, and members
- *           that were granted after that confirmation do not count. With fewer than a
- *           majority, the release returns HF_LOST. */
+ *   IDLE -acquire-> RUSH -majority-> HELD -too few members-> BROKEN
+ *                   |  ^               |                        |
+ *       first member|  |patience ends  +-------release----------+
+ *     is ours, or   v  |               v
+ *     blocked     LINE, FILL --failed> LEAVE -all released-> IDLE
+ *
+ * Terms. Rush: all members are requested at once, each with one try. Line: the acquire
+ * holds nothing and waits for one member, the first. Fill: the acquire has the first member
+ * and requests the others. Patience: the longest time of a rush, line or fill.
+ *
+ * QUORUM-1  A rush requests all members at once, without waiting. With a majority of votes
+ *           the quorum is held. If more members than a minority fail, the acquire ends.
+ * QUORUM-2  While other owners hold members, the first member that replies, in the order of
+ *           members, decides which acquire continues. The acquire that has this member
+ *           keeps its members and requests the others, until its patience ends (a fill).
+ *           The other acquires release all members and wait for the first member (a line).
+ *           So competing acquires are served one after the other. A member that failed or
+ *           was silent in this call is not the first until it replies again. Its vote
+ *           counts as any other: each rush waits for it until the patience of the rush
+ *           ends. No call uses results of earlier calls.
+ * QUORUM-3  If a fill fails, the acquire releases all members and waits in line again. The
+ *           patience is random, so that acquires with other orders do not stop at the same
+ *           time again and again.
+ * QUORUM-4  An acquire that waits in line for longer than its patience begins a rush and
+ *           stays in line: the first member may be held by a process that died, or may be
+ *           unreachable. This patience is at most half of the remaining wait, so that the
+ *           rush finds a majority that has become free.
+ * QUORUM-5  While the quorum is held, missing members are requested every heal_ms. So
+ *           servers may fail one after the other. A member that was lost is released first.
+ * QUORUM-6  The quorum is lost when fewer than a majority of members are held, or were held
+ *           at a time in the past (QUORUM-9). From then on no member is released until the
+ *           release of the quorum: on_lost may still be running, and every server that has
+ *           this hold keeps other owners out.
+ * QUORUM-7  An acquire that fails ends when no member is requested or held.
+ * QUORUM-8  A server has failed only if it had time to reply. If a patience or the end of
+ *           the wait ends a request, this shows nothing about its server: if other owners
+ *           held members, the result of the acquire is HF_TIMEOUT.
+ * QUORUM-9  A majority must be held at every moment. A member that its server has forgotten
+ *           was certainly held when the server last confirmed it, and may have been missing
+ *           since. So when the loss is detected, members that were granted after that
+ *           confirmation do not count: both may have been missing at one moment, at which
+ *           another owner may have acquired the quorum. A member that was granted before
+ *           the quorum was held always counts. (Times are in whole milliseconds. A grant
+ *           and a confirmation in the same millisecond have no order, so such a grant does
+ *           not count either.)
+ * QUORUM-10 After a grant while the quorum is held, the other members are renewed soon.
+ *           Their confirmations are then later than the grant, and a member that is
+ *           forgotten afterwards costs only one vote. A quorum that is released within
+ *           QUORUM_CONFIRM_MS sends no such renewal.
+ * QUORUM-11 A release counts as QUORUM-9 does. It includes losses that were detected and
+ *           not yet reported. If a server no longer had its member when the release
+ *           arrived, that member was held until the last confirmation, and members that
+ *           were granted later do not count. With fewer than a majority, the release
+ *           returns HF_LOST. */
 #ifndef HF_QUORUM_TURN_H
 #define HF_QUORUM_TURN_H
 
 #include "lock/quorum.h"
 
-#define QUORUM_ANSWER_MS 1000   /* the patience of a rush, while others are in
-                                   the way, and of a fill */
-#define QUORUM_LINE_MS 3000     /* that of a line */
+#define QUORUM_ANSWER_MS 1000   /* the patience of a rush and of a fill: many round trips
+                                   between continents */
+#define QUORUM_LINE_MS 3000     /* the patience of a line: longer than most holds */
 #define QUORUM_LINE_LEAST_MS 20 /* more than a round trip to a server nearby */
-#define QUORUM_LATE_MAX 3
+#define QUORUM_LATE_MAX 3       /* majorities that may be unsafe before the call fails */
 #define QUORUM_CONFIRM_MS 100   /* QUORUM-10; or a quarter of heal_ms, if that is
                                    less */
 
 enum hf_quorum_action {
-    QUORUM_REST,                /* nothing to do until something is heard */
-    QUORUM_ASK,                 /* acquire `member`, within wait_ms */
-    QUORUM_CANCEL,              /* end its acquire */
+    QUORUM_REST,                /* do nothing until the next event */
+    QUORUM_ASK,                 /* acquire `member`, and wait for wait_ms at most */
+    QUORUM_CANCEL,              /* cancel its acquire */
     QUORUM_GIVE_BACK,           /* release it */
-    QUORUM_COUNT,               /* most are ours: are they safe? */
+    QUORUM_COUNT,               /* a majority is ours: check that its members are safe */
     QUORUM_CONFIRM,             /* renew the members that no server has confirmed
                                    since turn->granted_ms */
-    QUORUM_END                  /* the call ends, with turn->status */
+    QUORUM_END                  /* end the call with turn->status */
 };
 
 struct hf_quorum_step {
     enum hf_quorum_action action;
     uint32_t member;
-    int64_t wait_ms;            /* HF_FOREVER, or from 0 */
+    int64_t wait_ms;            /* >= 0, or HF_FOREVER */
 };
 
 enum hf_vote_state {
-    VOTE_FREE,                  /* neither held nor asked */
-    VOTE_ASKED,
+    VOTE_FREE,                  /* neither held nor requested */
+    VOTE_ASKED,                 /* its acquire is pending */
     VOTE_OURS,
-    VOTE_LOST,                  /* it was held, and is to be released: the server
-                                   may have it yet */
-    VOTE_GIVING                 /* is being released */
+    VOTE_LOST,                  /* it was held and must be released: the server may still
+                                   have it */
+    VOTE_GIVING                 /* its release is pending */
 };
 
 enum hf_vote_answer { ANSWER_NONE, ANSWER_NO, ANSWER_FAILED };
@@ -95,13 +100,13 @@ enum hf_vote_answer { ANSWER_NONE, ANSWER_NO, ANSWER_FAILED };
 struct hf_vote {
     enum hf_vote_state state;
     enum hf_vote_answer answer; /* in this round */
-    bool is_due;                /* to be asked when it is free */
-    bool is_unwanted;           /* to be given back whatever it says */
-    bool is_cancelled;
-    bool is_in_line;            /* asked by standing in line */
+    bool is_due;                /* is requested as soon as it is VOTE_FREE */
+    bool is_unwanted;           /* is released whatever its acquire returns */
+    bool is_cancelled;          /* QUORUM_CANCEL was returned for it */
+    bool is_in_line;            /* its acquire waits in line */
     bool is_away;               /* in this call, it failed or was silent, and has
                                    not replied since (QUORUM-2) */
-    bool is_brief;              /* the request was sent with the time of a fill */
+    bool is_brief;              /* its acquire was sent by a fill, with little time */
     int64_t granted_ms;         /* VOTE_OURS: when its grant was received while the
                                    quorum was held; INT64_MIN: before (QUORUM-9) */
 };
@@ -113,74 +118,88 @@ enum hf_quorum_phase {
     QUORUM_FILL,
     QUORUM_HELD,
     QUORUM_BROKEN,              /* QUORUM-6 */
-    QUORUM_LEAVE                /* all is given back, then the call ends */
+    QUORUM_LEAVE                /* all members are released, then the call ends */
 };
 
 struct hf_quorum_turn {
-    uint32_t count;
-    uint32_t needed;
+    uint32_t count;             /* of members */
+    uint32_t needed;            /* votes for a majority */
     enum hf_quorum_phase phase;
-    bool is_called;             /* a call is under way */
+    bool is_called;             /* a call is pending */
     hf_status status;
 
-    bool tries_once;            /* each member: wait_ms was 0 */
+    bool tries_once;            /* each member is tried once: wait_ms was 0 */
     bool was_refused;           /* in this call, another owner held a member */
     int64_t deadline_ms;        /* HF_NEVER: none */
-    int64_t patience_ms;        /* none is longer */
+    int64_t patience_ms;        /* the greatest patience of any phase */
     int64_t heal_ms;            /* HF_NEVER: QUORUM-5 is off */
-    int64_t begun_ms;           /* of this round */
-    int64_t until_ms;           /* of this round; in QUORUM_HELD: when to heal */
-    int64_t granted_ms;         /* the latest of the votes' */
+    int64_t begun_ms;           /* when this phase began */
+    int64_t until_ms;           /* when this phase ends; in QUORUM_HELD: when to heal */
+    int64_t granted_ms;         /* the latest granted_ms of the votes */
     int64_t confirm_ms;         /* when QUORUM_CONFIRM is due; HF_NEVER: it is not */
     uint32_t first;             /* QUORUM-2 */
-    uint32_t late;              /* how often most were ours, and not safe */
-    uint32_t dice;              /* not 0 */
+    uint32_t late;              /* majorities that were not safe */
+    uint32_t dice;              /* state of the random numbers; not 0 */
     struct hf_vote votes[HF_QUORUM_MAX];
 };
 
-/* The options of an acquire. lease_ms: 0, the watchdog's. heal_ms: how often, or
- * HF_NEVER. dice: a random number. */
+/* The options of an acquire. */
 struct hf_quorum_request {
-    int64_t wait_ms;
-    int64_t lease_ms;
-    int64_t heal_ms;
-    uint32_t dice;
+    int64_t wait_ms;            /* as in hf_acquire_options */
+    int64_t lease_ms;           /* 0: the watchdog's */
+    int64_t heal_ms;            /* the interval of QUORUM-5; HF_NEVER: off */
+    uint32_t dice;              /* a random number */
 };
 
-/* hf_quorum_turn_init    - nothing is held.
- * hf_quorum_turn_acquire - from QUORUM_IDLE; hf_quorum_turn_release: from
- *                          QUORUM_HELD or QUORUM_BROKEN.
- * hf_quorum_turn_cancel  - the acquire under way is given up with `status`.
- * hf_quorum_turn_next    - what is to be done now; to be asked again until it is
- *                          QUORUM_REST, or the end of the call.
- * hf_quorum_turn_due     - when to ask again though nothing is heard.
- * hf_quorum_turn_counted - to QUORUM_COUNT.
- * hf_quorum_turn_answered - how QUORUM_ASK went.
- * hf_quorum_turn_gave    - QUORUM_GIVE_BACK was done, however it went.
- * hf_quorum_turn_lost    - a member was lost; its server had it until `held_ms` for
- *                          certain. True: that broke the quorum.
- * hf_quorum_turn_held_since - how many members have a vote, and were granted before
- *                          `ms` (QUORUM-9).
- * hf_quorum_turn_has_vote - it is ours, and not about to be given back.
- * hf_quorum_turn_votes   - how many members have a vote. */
+/* hf_quorum_turn_init - begins in QUORUM_IDLE: no member is held. */
 void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count);
+
+/* hf_quorum_turn_acquire - begins an acquire. The phase must be QUORUM_IDLE. */
 void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
                             const struct hf_quorum_request *request);
+
+/* hf_quorum_turn_release - begins a release. The phase must be QUORUM_HELD or
+ *   QUORUM_BROKEN. */
 void hf_quorum_turn_release(struct hf_quorum_turn *turn);
+
+/* hf_quorum_turn_cancel - ends the pending acquire with `status`, if there is one. */
 void hf_quorum_turn_cancel(struct hf_quorum_turn *turn, hf_status status);
+
+/* hf_quorum_turn_next - returns the next step. Call it again until it returns QUORUM_REST or
+ *   QUORUM_END. */
 struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn,
                                           int64_t now_ms);
+
+/* hf_quorum_turn_due - returns when to call hf_quorum_turn_next if no event comes before;
+ *   HF_NEVER: there is no such time. */
 int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn);
+
+/* hf_quorum_turn_counted - the result of QUORUM_COUNT. */
 void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
                             int64_t now_ms);
+
+/* hf_quorum_turn_answered - QUORUM_ASK of `member` ended with `status`. */
 void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
                              hf_status status, int64_t now_ms);
+
+/* hf_quorum_turn_gave - QUORUM_GIVE_BACK of `member` ended, with any result. */
 void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member);
+
+/* hf_quorum_turn_lost - a member was lost; its server certainly had it until `held_ms`. It
+ *   returns true if the quorum is lost by this. */
 bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member,
                          int64_t held_ms);
+
+/* hf_quorum_turn_held_since - returns how many members have a vote and were granted before
+ *   `ms` (QUORUM-9). */
 uint32_t hf_quorum_turn_held_since(const struct hf_quorum_turn *turn, int64_t ms);
+
+/* hf_quorum_turn_has_vote - returns whether the member is ours and is not about to be
+ *   released. */
 bool hf_quorum_turn_has_vote(const struct hf_quorum_turn *turn,
                              uint32_t member);
+
+/* hf_quorum_turn_votes - returns how many members have a vote. */
 uint32_t hf_quorum_turn_votes(const struct hf_quorum_turn *turn);
 
 #endif

@@ -1,46 +1,49 @@
-/* How a caller waits for a lock, as a pure machine: events and the time go in,
- * what to do next comes out. Private to lock/. "yes": the server has confirmed
- * the subscription; "no": it has refused it.
+/* How one call waits for a lock, as a pure machine: it receives events and the time, and
+ * returns the next action. Private to lock/.
  *
- *   QUEUED -due--> ASKING -granted-> DONE <-due, and too late- any but ASKING
+ *   QUEUED -due--> ASKING -granted-> DONE <-due after the deadline- any state but ASKING
  *     |            ^  | ^
- *     |            |  | +-yes, no, due-- SUBSCRIBING -yes, no--+
- *     |  woken, due|  | refused, not       ^                   |
- *     |            |  | subscribed         |                   |
- *     |            |  +--------------------+                   |
- *     |            |  | refused            |                   |
- *     |            |  v                    | not subscribed    |
- *     +-owes->     SLEEPING <--------------+-------------------+
- *                  (TURN-1, TURN-2: it gives way until due)
+ *     |            |  | +-confirmed, refused, due-- SUBSCRIBING -confirmed, refused-+
+ *     |  woken, due|  | held, not                        ^                          |
+ *     |            |  | subscribed                       |                          |
+ *     |            |  +----------------------------------+                          |
+ *     |            |  | held                             |                          |
+ *     |            |  v                                  | not subscribed           |
+ *     +-owes->     SLEEPING <----------------------------+--------------------------+
+ *                  (TURN-1, TURN-2: the waiter gives way until due_ms)
  *
- * An unanswered question counts as refused; after the deadline it ends in DONE.
+ * Terms. ASKING: an acquire was sent and has no reply yet. held: the reply says that
+ * another owner holds the lock. confirmed, refused: the server's reply to SUBSCRIBE. To
+ * give way: to sleep although the lock may be free, because it is another client's turn
+ * (channel.h). An acquire that ends without a reply counts as held; after the deadline it
+ * ends in DONE.
  *
- * WAIT-1  Only the first waiter in a lock's line asks the server and sleeps
- *         until a message comes, so one message wakes one waiter. When the
- *         first one leaves, the next one asks: no wake-up is lost with a waiter
- *         that gives up.
- * WAIT-2  A waiter sleeps only after the server has confirmed the subscription
- *         and was asked once more after that.
- * WAIT-3  A message that comes while a question is under way counts: the
- *         generation has changed, so the waiter asks again.
- * WAIT-4  A sleep ends when the holder's TTL ends (expiry publishes nothing),
- *         at the deadline, and after cap_ms: a TTL may be shortened without a
- *         message, too.
- * WAIT-5  Without a live subscription (the server refused it, or has not
- *         confirmed it yet) the waiter asks every WAIT_POLL_MS.
- * WAIT-6  After a release by this client the first waiter in line asks, whether
- *         the message of that release comes or not.
- * WAIT-7  After the server has answered a line once, the line continues to wait
- *         while the server is unreachable or refuses temporarily (PATIENCE-2): its
- *         first waiter sends its request again after WAIT_POLL_MS, or when the
- *         subscription is live again.
- * WAIT-8  Giving way ends when a sleep would end (WAIT-4), at the latest; later
- *         events only shorten it. A waiter whose turn would come after its
- *         deadline asks at once.
- * WAIT-9  A waiter of a spin lock subscribes to nothing, for such a release may
- *         publish nothing. It sleeps WAIT_SPIN_FIRST_MS, then each time twice
- *         as long, WAIT_SPIN_MAX_MS at most. Messages that its line hears for
- *         waiters of another kind wake it, too.
+ * WAIT-1  Only the first waiter of a lock's queue sends requests, and sleeps until a
+ *         notification arrives. So one notification wakes one waiter. When the first
+ *         waiter leaves, the next one sends a request: no notification is lost with a
+ *         waiter that stops waiting.
+ * WAIT-2  A waiter sleeps only if it has sent a request after the server confirmed the
+ *         subscription.
+ * WAIT-3  A notification that arrives during a request counts: the generation has
+ *         changed, so the waiter sends another request.
+ * WAIT-4  A sleep ends when the holder's TTL ends (expiry publishes nothing), at the
+ *         deadline, and after cap_ms, because a TTL may be shortened without a
+ *         notification.
+ * WAIT-5  Without a live subscription (the server refused it, or has not confirmed it)
+ *         the waiter sends a request every WAIT_POLL_MS.
+ * WAIT-6  After a release by this client, the first waiter sends a request, whether or not
+ *         the notification of that release arrives.
+ * WAIT-7  After the server has replied once to a queue, the queue continues to wait while
+ *         the server is unreachable or refuses temporarily (PATIENCE-2): its first waiter
+ *         sends its request again after WAIT_POLL_MS, or when the subscription is live
+ *         again.
+ * WAIT-8  A waiter gives way no longer than it would sleep (WAIT-4). Later events can only
+ *         shorten that time. A waiter whose turn comes after its deadline sends its
+ *         request at once.
+ * WAIT-9  A waiter of a spin lock does not subscribe, because the release of such a lock
+ *         may publish nothing. It sleeps for WAIT_SPIN_FIRST_MS, then each time twice as
+ *         long, at most WAIT_SPIN_MAX_MS. Notifications that its queue receives for
+ *         waiters of another kind also wake it.
  *
  * Source: WIRE 7, 9.2. */
 #ifndef HF_WAIT_H
@@ -52,26 +55,26 @@
 #include "lock/lock.h"
 #include "lock/machine/channel.h"
 
-#define WAIT_POLL_MS 1000
-#define WAIT_SPIN_FIRST_MS 1
+#define WAIT_POLL_MS 1000       /* WAIT-5, WAIT-7: rare enough for a busy server */
+#define WAIT_SPIN_FIRST_MS 1    /* these two as Redisson's defaults: WIRE 9.2 */
 #define WAIT_SPIN_MAX_MS 128
 
 enum hf_wait_event {
-    EVENT_REFUSED,              /* held by another */
-    EVENT_UNANSWERED,           /* the server is away, and may come back */
-    EVENT_SUBSCRIBED,           /* the server has confirmed the subscription */
-    EVENT_NOT_SUBSCRIBED,       /* the server refused it */
-    EVENT_WOKEN,                /* a message, or the subscription was lost */
+    EVENT_REFUSED,              /* the reply: another owner holds the lock */
+    EVENT_UNANSWERED,           /* no reply, or a temporary refusal (WAIT-7) */
+    EVENT_SUBSCRIBED,           /* the server confirmed the subscription */
+    EVENT_NOT_SUBSCRIBED,       /* the server refused the subscription */
+    EVENT_WOKEN,                /* a notification, or the subscription was lost */
     EVENT_DUE                   /* due_ms has come, or it is this waiter's turn
                                    (WAIT-1, WAIT-6). Ignored while ASKING */
 };
 
 enum hf_wait_todo {
     DO_NOTHING,
-    DO_ASK,
-    DO_SUBSCRIBE,
+    DO_ASK,                     /* send the acquire */
+    DO_SUBSCRIBE,               /* subscribe, and sleep until due_ms */
     DO_SLEEP,                   /* until due_ms */
-    DO_GIVE_UP                  /* the deadline has passed */
+    DO_GIVE_UP                  /* end the call: the deadline has passed */
 };
 
 enum hf_wait_state {
@@ -82,58 +85,65 @@ enum hf_wait_state {
     IS_DONE
 };
 
-/* What became of the questions that a line has asked. Its waiters share it. */
+/* The outcome of the requests of a queue. Its waiters share it. */
 struct hf_wait_answers {
-    bool has_answered;          /* the server, since the line began (WAIT-7) */
-    hf_status last_error;       /* why the last question had no answer; HF_OK:
-                                   it had one */
+    bool has_answered;          /* the server replied since the queue began (WAIT-7) */
+    hf_status last_error;       /* why the last request had no reply; HF_OK: it had
+                                   one */
 };
 
 struct hf_wait {
     enum hf_wait_state state;
     int64_t deadline_ms;        /* INT64_MAX: none */
-    int64_t due_ms;             /* when to tell EVENT_DUE */
-    int64_t spin_ms;            /* its next sleep (WAIT-9); 0: it subscribes */
-    bool gives_way;             /* TURN-1, TURN-2: it sleeps though the lock may
-                                   be free */
-    uint32_t asked_generation;
-    bool asked_live;            /* was the subscription live when it asked? */
-    int64_t asked_ms;           /* when: set by its owner, which asks */
-    int late_grants;            /* that came too late to be of use */
+    int64_t due_ms;             /* when EVENT_DUE must follow */
+    int64_t spin_ms;            /* the next sleep (WAIT-9); 0: it subscribes */
+    bool gives_way;             /* TURN-1, TURN-2 */
+    uint32_t asked_generation;  /* channel->generation when the request was sent */
+    bool asked_live;            /* the subscription was live at that time */
+    int64_t asked_ms;           /* that time; set by the code that sends the request */
+    int late_grants;            /* grants of this call that came too late to be used */
 };
 
-/* hf_wait_init - QUEUED.
- * hf_wait_spin - after hf_wait_init: it subscribes to nothing (WAIT-9).
- * hf_wait_requeue - QUEUED again, with the same deadline.
- * hf_wait_end  - DONE: its owner wants nothing more.
- * hf_wait_step - one event. `ttl_ms` counts for EVENT_REFUSED: what is left of
- *                the holder's lease, < 0 if it has none; `cap_ms` is how long
- *                to sleep then. After DO_ASK the owner asks and reports
- *                EVENT_REFUSED or EVENT_UNANSWERED, or is done. */
+/* hf_wait_init - begins a wait in the state QUEUED. */
 void hf_wait_init(struct hf_wait *w, int64_t deadline_ms);
+
+/* hf_wait_spin - makes it the wait for a spin lock (WAIT-9). Call it after hf_wait_init. */
 void hf_wait_spin(struct hf_wait *w);
+
+/* hf_wait_requeue - returns to the state QUEUED, with the same deadline. */
 void hf_wait_requeue(struct hf_wait *w);
+
+/* hf_wait_end - the call has ended: DONE. */
 void hf_wait_end(struct hf_wait *w);
+
+/* hf_wait_step - processes one event and returns the next action. After DO_ASK, the caller
+ *   sends the acquire and reports EVENT_REFUSED or EVENT_UNANSWERED, or calls hf_wait_end.
+ *   ttl_ms   used with EVENT_REFUSED: the remaining lease of the holder; < 0: no TTL
+ *   cap_ms   used with EVENT_REFUSED: the longest sleep (hf_wait_cap_ms) */
 enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
                                int64_t now_ms, struct hf_channel *channel,
                                int64_t ttl_ms, int64_t cap_ms);
 
-/* hf_wait_cap_ms     - how long a waiter sleeps at most. is_sharded: it listens
- *                      at the node that serves the slot; is_by_ask: its last
- *                      question was sent to another node, by ASK.
- * hf_wait_answered   - the server has answered a question.
- * hf_wait_failed     - a question failed with `status`. True: the line goes on
- *                      waiting, and EVENT_UNANSWERED must follow (WAIT-7).
- * hf_wait_result     - how a wait that gives up ends.
- * hf_wait_asks_again - the lock was granted, and `left_ms` of `lease_ms` are
- *                      left: is it to ask again, since that is too little to be
- *                      of use? `waits`: it may wait; otherwise it asks again
- *                      once. */
+/* hf_wait_cap_ms - returns the longest sleep of a waiter, in ms.
+ *   is_sharded   the subscription is at the node that serves the slot
+ *   is_by_ask    the last request was redirected to another node by ASK */
 int64_t hf_wait_cap_ms(int64_t watchdog_ms, bool is_sharded, bool is_by_ask);
+
+/* hf_wait_answered - records that the server replied to a request of the queue. */
 void hf_wait_answered(struct hf_wait_answers *answers);
+
+/* hf_wait_failed - records that a request failed with `status`. It returns true if the
+ *   queue continues to wait (WAIT-7); then EVENT_UNANSWERED must follow. */
 bool hf_wait_failed(const struct hf_wait *w, struct hf_wait_answers *answers,
                     int64_t now_ms, hf_status status);
+
+/* hf_wait_result - returns the status of a wait that ends at its deadline: the error of the
+ *   last request, or HF_TIMEOUT. */
 hf_status hf_wait_result(const struct hf_wait_answers *answers);
+
+/* hf_wait_asks_again - decides about a grant of `lease_ms` that has `left_ms` left. It
+ *   returns true if that is too little to be used and the lock must be requested again:
+ *   once, or several times if `waits` (the call may wait) and the deadline is not reached. */
 bool hf_wait_asks_again(struct hf_wait *w, bool waits, int64_t now_ms,
                         int64_t left_ms, int64_t lease_ms);
 
