@@ -171,6 +171,18 @@ HF_API hf_status hf_client_answer_credentials(struct hf_client *client, uint64_t
  *   HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED. */
 HF_API hf_status hf_client_connect(struct hf_client *client,
                                    struct hf_error *err);
+
+/* hf_client_reload - reads the TLS files again: certificate, key, CAs, revocation lists.
+ *   Connections that are made later use them; existing ones stay open. The files are taken
+ *   together or not at all: if one cannot be read, or the key does not match the
+ *   certificate, the old contents stay in use, and *err names the option, the file and
+ *   OpenSSL's reason. A session of an earlier connection is not resumed, so that the new
+ *   CAs judge every certificate. The password of the key remains that of the options.
+ *   Without TLS there is nothing to read, and it returns HF_OK; passwords have their own
+ *   callback (`credentials`). It waits for the files only, and other threads renew
+ *   meanwhile. Any thread, also from the callbacks described above. It returns HF_E_TLS,
+ *   HF_E_NOMEM, HF_E_FORKED. */
+HF_API hf_status hf_client_reload(struct hf_client *client, struct hf_error *err);
 struct hf_lock;
 
 /* hf_lock_connect - as hf_client_connect, for the server of the lock's slot. */

@@ -28,7 +28,7 @@ LOCK := status \
             missing patience) \
         $(addprefix record/,log table hold_lookup args op hold notice wait_queue wake orphan) \
         $(addprefix verb/,reentry count acquire release query watchdog switch) \
-        $(addprefix api/,queue close client op_request lock semaphore latch permits token \
+        $(addprefix api/,queue close client identity op_request lock semaphore latch permits token \
             by_owner) \
         $(addprefix set/,one_server multi multi_call quorum quorum_answers \
             quorum_servers quorum_token quorum_losses quorum_call \
@@ -50,7 +50,7 @@ SUPPORT := cluster executor fds feed gate greeting keeper local lua_client memor
 
 tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory)
 tls_tests_no  := net_tls_none
-tls_live_yes  := tls tls_memory tls_refused tls_wire sentinel_tls
+tls_live_yes  := tls tls_memory tls_refused tls_wire sentinel_tls run_reload
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_hash net_address_map net_wheel net_histogram net_spin net_url net_loop \

@@ -299,6 +299,60 @@ START_TEST(session_is_forgotten_when_a_handshake_fails)
 }
 END_TEST
 
+/* ---- files that are read again ---- */
+
+static void read_again(const char *ca)
+{
+    struct hf_tls_context *latest;
+
+    (void)strcpy(options.ca_file, ca);
+    ck_assert_int_eq(hf_tls_context_new(&latest, &memory.hook, &options, "localhost",
+                                        &error),
+                     HF_OK);
+    hf_tls_context_take_settings(context, latest);
+    hf_tls_context_free(latest);
+}
+
+/* Also one whose handshake is not done. */
+START_TEST(connection_keeps_the_files_of_its_time)
+{
+    serve_version(AT(server), versions[_i]);
+    ck_assert_int_eq(know("localhost"), HF_OK);
+    dial();
+    ck_assert_int_eq(hf_tls_handshake(tls), HF_RESP_MORE);
+    read_again(certs.other_ca);
+    ck_assert_int_eq(greet(), HF_OK);
+    dial();
+    ck_assert_int_eq(greet(), HF_E_TLS);
+    check_says(hf_tls_error(tls), "*signed by a CA that is not trusted here*");
+    read_again(certs.ca);
+    meet_again(false);
+}
+END_TEST
+
+/* Another CA had judged its certificate, and a resumed session shows none. The tickets of
+ * TLS 1.3 are read after the files. */
+START_TEST(session_is_not_resumed_after_the_files_were_read_again)
+{
+    char byte;
+
+    serve_version(AT(server), versions[_i]);
+    ck_assert_int_eq(know("localhost"), HF_OK);
+    meet_again(false);
+    meet_again(true);
+    read_again(certs.ca);
+    meet_again(false);
+    dial();
+    ck_assert_int_eq(greet(), HF_OK);
+    read_again(certs.ca);
+    say("x", 1);
+    tls_peer_say(&peer, "y", 1);
+    ck_assert_int_eq(hear(&byte, 1), 0);
+    meet_again(false);
+    meet_again(true);
+}
+END_TEST
+
 /* ---- our own memory ---- */
 
 START_TEST(our_memory_may_fail)
@@ -353,6 +407,8 @@ static void add_sessions(Suite *s)
     tcase_add_loop_test(c, session_does_not_outlive_its_certificate, 0, 4);
     tcase_add_loop_test(c, unverified_session_outlives_its_certificate, 0, 2);
     tcase_add_loop_test(c, session_is_forgotten_when_a_handshake_fails, 0, 2);
+    tcase_add_loop_test(c, connection_keeps_the_files_of_its_time, 0, 2);
+    tcase_add_loop_test(c, session_is_not_resumed_after_the_files_were_read_again, 0, 2);
 }
 
 int main(void)

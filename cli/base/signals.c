@@ -42,6 +42,7 @@ static bool has_begun;
 
 /* What a signal that ends programs does when it arrives. */
 static volatile sig_atomic_t ends_at_once;
+static volatile sig_atomic_t reloads_on_hangup;
 static volatile sig_atomic_t has_limit;
 static volatile sig_atomic_t ends_by; /* the signal whose time runs; 0: none */
 static const char *volatile last_words;
@@ -129,7 +130,7 @@ static void note(int number)
     int saved = errno;
     ssize_t n;
 
-    if (cli_signals_end_programs(number)) {
+    if (cli_signals_end_us(number)) {
         if (ends_at_once)
             cli_signals_die(number, false);
         if (has_limit)
@@ -221,7 +222,7 @@ int cli_signals_open(void)
 static int noted_end(void)
 {
     for (size_t i = 0; i < WATCHED; i++)
-        if (watched[i].is_noted && cli_signals_end_programs(watched[i].number))
+        if (watched[i].is_noted && cli_signals_end_us(watched[i].number))
             return watched[i].number;
     return 0;
 }
@@ -293,12 +294,22 @@ bool cli_signals_end_programs(int signal)
            signal == SIGQUIT;
 }
 
+void cli_signals_reload_on_hangup(void)
+{
+    reloads_on_hangup = 1;
+}
+
+bool cli_signals_end_us(int signal)
+{
+    return cli_signals_end_programs(signal) && !(signal == SIGHUP && reloads_on_hangup);
+}
+
 int cli_signals_take_end(void)
 {
     int signal, first = 0;
 
     while ((signal = cli_signals_take()) != 0)
-        if (first == 0 && cli_signals_end_programs(signal))
+        if (first == 0 && cli_signals_end_us(signal))
             first = signal;
     return first;
 }

@@ -26,8 +26,13 @@ void cli_signals_begin(void);
  * cli_signals_take - the next one noted, or 0. Each is reported once, however
  *   often it came since.
  * cli_signals_has_end - is one of the four noted and not taken?
- * cli_signals_take_end - takes all, and returns the first that ends programs, or
- *   0. cli_signals_end_programs - is it TERM, INT, HUP or QUIT? */
+ * cli_signals_take_end - takes all, and returns the first that ends us, or 0.
+ * cli_signals_end_programs - is it TERM, INT, HUP or QUIT? One of these that a command
+ *   gets may end it.
+ * cli_signals_reload_on_hangup - from now on HUP means "read your files again": it is
+ *   noted, but it is not one of the four. For a process without a terminal, which nobody
+ *   can hang up.
+ * cli_signals_end_us - is it one of the four, after that? */
 #define CLI_SIGNALS_LIMIT_MS 90
 #define CLI_SIGNALS_PROMPT_MS 60 /* of it, for requests that end in order */
 
@@ -40,6 +45,8 @@ void cli_signals_note_stop(bool is_noted);
 int cli_signals_take(void);
 int cli_signals_take_end(void);
 bool cli_signals_end_programs(int signal);
+void cli_signals_reload_on_hangup(void);
+bool cli_signals_end_us(int signal);
 
 /* cli_signals_hold   - none is delivered, so that a forked child does not run
  *                      our handlers; cli_signals_resume - in the parent.

@@ -121,6 +121,20 @@ void cli_locks_free(struct cli_locks *l)
 
 /* ---- what is done with it ---- */
 
+/* All clients have the same files. */
+void cli_locks_reload(struct cli_locks *l)
+{
+    struct hf_error err = {0};
+    hf_status rc = HF_OK;
+
+    for (size_t i = 0; rc == HF_OK && i < l->clients_count; i++)
+        rc = hf_client_reload(l->clients[i], &err);
+    if (rc < 0)
+        (void)cli_fail("%s; the TLS files are used as they were read before", err.text);
+    else
+        cli_verbose("HUP: new connections use the files as they are now");
+}
+
 hf_status cli_locks_acquire(struct cli_locks *l,
                             struct hf_acquire_options *options, hf_done *done,
                             void *ctx)

@@ -31,6 +31,10 @@ int cli_locks_open(struct cli_locks *locks, struct hf_loop *loop,
 bool cli_locks_close(struct cli_locks *locks, int64_t linger_ms);
 void cli_locks_free(struct cli_locks *locks);
 
+/* cli_locks_reload - reads the TLS files again, for new connections to each server. What
+ *   fails is reported, and the earlier contents stay. */
+void cli_locks_reload(struct cli_locks *locks);
+
 /* cli_locks_acquire - as hf_lock_acquire_async; `options` without a cancel.
  * cli_locks_cancel  - ends that. cli_locks_release, cli_locks_safe_ms - as the
  *   calls of lock.h.

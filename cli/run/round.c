@@ -204,12 +204,22 @@ static void on_time(struct hf_timer *timer)
     HF_OWNER_OF(timer, struct cli_session, timer)->is_due = true;
 }
 
+/* HUP means "read your files again" where it does not end us: to a service, and to the
+ * command, which gets it afterwards. */
+static void look_at_hangup(struct cli_session *run)
+{
+    if (cli_run_has_command(&run->state) || !cli_signals_end_us(SIGHUP))
+        cli_locks_reload(&run->locks);
+}
+
 static void handle_signals(struct cli_session *run)
 {
     int signal;
 
     run->has_signal = false;
     while ((signal = cli_signals_take()) != 0) {
+        if (signal == SIGHUP)
+            look_at_hangup(run);
         if (signal == SIGCHLD)
             look_at_command(run);
         else
@@ -445,6 +455,8 @@ int cli_round_main(struct cli_args *args, struct cli_common *common,
         return rc;
     cli_report_never_wait();
     report_limits();
+    if (!cli_tty_exists())
+        cli_signals_reload_on_hangup();
     if (common->is_json && options.status_fd < 0)
         options.status_fd = STDERR_FILENO;
     last = play(&options, common);

@@ -85,7 +85,8 @@ const char cli_elect_help[] =
     "                       when the lock is lost, at most half the TTL\n"
     HELP_OF_BOTH
     "TERM, INT and QUIT end elect: COMMAND gets the signal, and the lock is\n"
-    "released when COMMAND has ended. HUP ends elect only while COMMAND does not\n"
+    "released when COMMAND has ended. On HUP it reads the TLS files again, and\n"
+    "COMMAND gets the signal; on a terminal, HUP ends elect while COMMAND does not\n"
     "run. The exit code is that of COMMAND, or 128 + N. elect also ends with 125\n"
     "if the first connection fails, and with 126 or 127 if COMMAND cannot be\n"
     "executed or was not found. Later it retries an unreachable server at least\n"

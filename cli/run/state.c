@@ -340,7 +340,7 @@ static unsigned refused(struct cli_run *r, int status)
 /* The other signals are for the command, which has not started. */
 static unsigned signal_while_waiting(struct cli_run *r, int signal)
 {
-    if (!cli_signals_end_programs(signal))
+    if (!cli_signals_end_us(signal))
         return 0;
     r->code = CLI_SIGNAL + signal;
     r->die_of = signal;
@@ -356,7 +356,7 @@ static unsigned look_at_cancel(struct cli_run *r)
 
 static unsigned signal_again(struct cli_run *r, int signal)
 {
-    if (!cli_signals_end_programs(signal))
+    if (!cli_signals_end_us(signal))
         return 0;
     r->is_hasty = true;
     return finish(r, r->code);
@@ -371,7 +371,7 @@ static unsigned forward(struct cli_run *r, int signal)
     r->is_told |= ends;
     if (ends)
         r->told |= UINT64_C(1) << signal;
-    if (ends && r->is_killed)
+    if (cli_signals_end_us(signal) && r->is_killed)
         leave_soon(r, signal);
     if (signal != SIGTERM || r->state == CLI_DRAINING)
         return CLI_DO_FORWARD;
@@ -382,7 +382,7 @@ static unsigned forward(struct cli_run *r, int signal)
 /* The command has ended: this is for us alone. */
 static bool note_late(struct cli_run *r, int signal)
 {
-    bool ends = cli_signals_end_programs(signal);
+    bool ends = cli_signals_end_us(signal);
 
     if (ends && r->late_signal == 0)
         r->late_signal = signal;

@@ -18,6 +18,17 @@ void cli_tty_close(struct cli_tty *tty)
     tty->fd = -1;
 }
 
+bool cli_tty_exists(void)
+{
+    struct cli_tty tty;
+    bool exists;
+
+    cli_tty_open(&tty);
+    exists = tty.fd >= 0;
+    cli_tty_close(&tty);
+    return exists;
+}
+
 /* Are we the foreground? */
 static bool is_ours(const struct cli_tty *tty)
 {

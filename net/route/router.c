@@ -254,18 +254,37 @@ static const struct hf_server_events server_events = {
 
 /* ---- new, free ---- */
 
-/* Files that cannot be read are found before anything is asked. */
-static hf_status make_tls(struct hf_router *router, struct hf_error *err)
+/* Files that cannot be read are found before anything is asked. *out is NULL without
+ * TLS. Only members are used that do not change, so that it needs no lock. */
+static hf_status read_tls(struct hf_tls_context **out, const struct hf_mem *mem,
+                          const struct hf_router *router, struct hf_error *err)
 {
     const struct hf_url *url = &router->options.link.url;
 
+    *out = NULL;
     if (url->kind != HF_URL_TLS)
         return HF_OK;
-    return hf_tls_context_new(&router->tls, router->mem, &url->tls,
-                              router->seeds.count > 0
-                                  ? router->seeds.list[0].host
-                                  : url->host,
+    return hf_tls_context_new(out, mem, &url->tls,
+                              router->seeds_given > 0 ? router->seeds.list[0].host
+                                                      : url->host,
                               err);
+}
+
+/* The user's allocator is called only with the lock held. */
+hf_status hf_router_reload(struct hf_router *router, struct hf_error *err)
+{
+    struct hf_tls_context *latest;
+    hf_status rc = read_tls(&latest, &hf_mem_libc, router, err);
+
+    if (rc < 0 || !latest)
+        return rc;
+    hf_loop_lock(router->loop);
+    hf_tls_context_take_settings(router->tls, latest);
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        hf_tls_context_take_settings(s->tls, latest);
+    hf_loop_unlock(router->loop);
+    hf_tls_context_free(latest);
+    return HF_OK;
 }
 
 hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
@@ -300,7 +319,7 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     router->topology->describe(router, router->address,
                                sizeof router->address);
     hf_loop_lock(loop);
-    rc = make_tls(router, err);
+    rc = read_tls(&router->tls, router->mem, router, err);
     if (rc == HF_OK && router->topology->start)
         rc = router->topology->start(router, err);
     if (rc < 0)

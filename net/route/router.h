@@ -131,6 +131,11 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
                         const struct hf_router_options *options,
                         struct hf_error *err) HF_MUST_CHECK;
 
+/* hf_router_reload - reads the TLS files again, for connections that are made later; on a
+ *   failure the old contents stay. HF_E_TLS, HF_E_NOMEM. Not [locked]: only the exchange
+ *   is. */
+hf_status hf_router_reload(struct hf_router *router, struct hf_error *err);
+
 /* hf_router_free - frees the router; NULL is allowed. Pending commands end UNSENT or
  *   UNKNOWN, and their `done` is called. The loop must be quiesced or have no threads.
  *   [locked] */

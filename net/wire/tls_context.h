@@ -22,6 +22,9 @@
  * hf_tls_context_share - the same for another host, of a context with the same
  *   options: what was read from files is shared, and read once however many
  *   hosts a cluster announces.
+ * hf_tls_context_take_settings - new connections of `context` use what `of` has read from
+ *   the same files later. Connections that exist keep the earlier contents, also if their
+ *   handshake is not done. Earlier sessions are not resumed: another CA had judged them.
  * hf_tls_context_free - its links are gone. Takes NULL. */
 struct hf_tls_context;
 hf_status hf_tls_context_new(struct hf_tls_context **out,
@@ -34,6 +37,8 @@ hf_status hf_tls_context_share(struct hf_tls_context **out,
                                const struct hf_tls_options *options,
                                const char *host, struct hf_error *err)
     HF_MUST_CHECK;
+void hf_tls_context_take_settings(struct hf_tls_context *context,
+                                  const struct hf_tls_context *of);
 void hf_tls_context_free(struct hf_tls_context *context);
 
 #endif

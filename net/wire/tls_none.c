@@ -34,6 +34,14 @@ hf_status hf_tls_context_share(struct hf_tls_context **out,
     return hf_tls_context_new(out, NULL, options, host, err);
 }
 
+void hf_tls_context_take_settings(struct hf_tls_context *context,
+                                  const struct hf_tls_context *of)
+{
+    HF_ASSERT(!context && !of);
+    (void)context;
+    (void)of;
+}
+
 void hf_tls_context_free(struct hf_tls_context *context)
 {
     HF_ASSERT(!context);

@@ -4,7 +4,8 @@
  *        emptied before each call, and left empty.
  * TLS-2  Nothing is read or written before the handshake is done and the
  *        certificate is judged by us: `end` says so until then.
- * TLS-3  A session is forgotten if its handshake fails.
+ * TLS-3  A session is forgotten if its handshake fails, and when the files are read
+ *        again.
  * TLS-4  Reads and writes go on until they are done or would block: bytes
  *        inside of OpenSSL make no descriptor ready. */
 #include "net/wire/tls_openssl.h"
@@ -21,13 +22,13 @@
 struct hf_tls_context {
     /* Set once. */
     const struct hf_mem *mem;
-    SSL_CTX *ctx;
     BIO_METHOD *socket;
     struct hf_tls_name name;
     bool is_unverified;
     char alpn[sizeof((struct hf_tls_options *)0)->alpn];
     /* Under the loop's lock. */
-    SSL_SESSION *session;         /* the latest; NULL: none */
+    SSL_CTX *ctx;                 /* for new connections; each refers to its own */
+    SSL_SESSION *session;         /* the latest of a connection of `ctx`; NULL: none */
 };
 
 struct hf_tls {
@@ -171,11 +172,14 @@ static void forget_session(struct hf_tls_context *c)
     c->session = NULL;
 }
 
-/* TLS 1.2: in the handshake. TLS 1.3: with what is read after it. */
+/* TLS 1.2: in the handshake. TLS 1.3: with what is read after it, perhaps when the files
+ * were read again (TLS-3). */
 static int on_session(SSL *ssl, SSL_SESSION *session)
 {
     struct hf_tls *tls = SSL_get_app_data(ssl);
 
+    if (SSL_get_SSL_CTX(ssl) != tls->context->ctx)
+        return 0;
     forget_session(tls->context);
     tls->context->session = session;
     return 1;    /* it is ours now */
@@ -274,6 +278,17 @@ hf_status hf_tls_context_share(struct hf_tls_context **out,
                                const char *host, struct hf_error *err)
 {
     return context_new(out, of->mem, of, options, host, err);
+}
+
+void hf_tls_context_take_settings(struct hf_tls_context *c,
+                                  const struct hf_tls_context *of)
+{
+    SSL_CTX *earlier = c->ctx;
+
+    (void)SSL_CTX_up_ref(of->ctx); /* fails only for one that nobody refers to */
+    c->ctx = of->ctx;
+    forget_session(c);
+    SSL_CTX_free(earlier);
 }
 
 void hf_tls_context_free(struct hf_tls_context *c)

@@ -361,7 +361,7 @@ static const struct state {
      true},
 };
 
-static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+static const int signals[] = {SIGTERM, SIGINT, SIGQUIT};
 
 /* -1: not possible here. */
 static int64_t try_once(const struct state *state, int which, int signal)

@@ -53,7 +53,7 @@ static struct process *start_waiting(void)
 /* And nothing of it is left: nobody listens, nobody takes the lock later. */
 START_TEST(signal_ends_the_wait_at_once)
 {
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    static const int signals[] = {SIGTERM, SIGINT, SIGQUIT};
     struct process *p = start_waiting();
 
     ck_assert_int_eq(kill(pid_of(p), signals[_i]), 0);

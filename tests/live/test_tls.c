@@ -1,5 +1,7 @@
 /* Locks over TLS and mutual TLS, in RESP3 and RESP2: what works in plain works
  * here, also when connections, servers and certificates come and go. */
+#include <unistd.h>
+
 #include "tests/live/test_tls.h"
 #include "tests/support/fds.h"
 #include "tests/support/one_server.h"
@@ -351,6 +353,175 @@ START_TEST(certificate_is_rotated_to_one_that_is_not_trusted)
 }
 END_TEST
 
+/* ---- files that are read again ---- */
+
+/* The files of one client and one server, with contents that change. */
+static struct live_files {
+    char ca[CERTS_PATH_MAX + 16], server[CERTS_PATH_MAX + 16],
+        client[CERTS_PATH_MAX + 16];
+} live;
+
+static void place_files(bool is_first)
+{
+    (void)snprintf(live.ca, sizeof live.ca, "%s/live_ca", certs.folder);
+    (void)snprintf(live.server, sizeof live.server, "%s/live_server", certs.folder);
+    (void)snprintf(live.client, sizeof live.client, "%s/live_client", certs.folder);
+    copy_file(is_first ? certs.ca : certs.other_ca, live.ca);
+    copy_file(is_first ? certs.server : certs.stranger, live.server);
+    copy_file(is_first ? certs.client : certs.client_other, live.client);
+}
+
+/* A server that keeps its data when it is started again. */
+static void start_server_of_files(void)
+{
+    const char *const args[] = {"--tls-ca-cert-file", live.ca, "--appendonly", "yes",
+                                "--appendfsync", "always", NULL};
+
+    place_files(true);
+    server = tls_server(live.server, true, args);
+}
+
+static struct hf_client *client_of_files(int64_t watchdog_ms)
+{
+    struct hf_tls_options tls = {.ca_file = ""};
+    struct hf_client_options o;
+    char url[TLS_URL_MAX];
+
+    (void)snprintf(tls.ca_file, sizeof tls.ca_file, "%s", live.ca);
+    (void)snprintf(tls.cert_file, sizeof tls.cert_file, "%s", live.client);
+    tls_client_options(&o, url, server_port(server), &tls);
+    o.watchdog_ms = watchdog_ms;
+    return client_with(&o);
+}
+
+/* The CA, the server's certificate and the client's are all replaced, and the server is
+ * started again: nothing that was trusted before is trusted after. */
+START_TEST(hold_outlives_new_certificates_if_the_files_are_read_again)
+{
+    static struct diary diary;
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    bool reads_again = _i == 1;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    int renewals;
+
+    start_server_of_files();
+    client = client_of_files(reads_again ? STEADY_WATCHDOG_MS : LOST_SOON_MS);
+    lock = lock_of(client, NAME);
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    place_files(false);
+    server_restart(server);
+    if (reads_again) {
+        ck_assert_ok(hf_client_reload(client, NULL));
+        renewals = note_read(&diary.note, &diary.renewals);
+        note_await(&diary.note, &diary.renewals, renewals + 2, "renewals afterwards");
+        ck_assert_holder(server, lock, 1, 1);
+        ck_assert_int_eq(note_read(&diary.note, &diary.losses), 0);
+        release(lock, 1);
+    } else {
+        ck_assert_unreached(&diary);
+    }
+    hf_client_free(client);
+}
+END_TEST
+
+static const struct {
+    const char *file;           /* the one that is spoiled */
+    size_t with;                /* its new contents; 0: it is removed */
+    const char *says;
+} spoiled[] = {
+    {live.ca, 0, "tls_ca %s: No such file or directory"},
+    {live.ca, offsetof(struct certs, nothing), "tls_ca %s: no CA certificate in it"},
+    {live.client, 0, "tls_cert %s: No such file or directory"},
+    {live.client, offsetof(struct certs, client_cert),
+     "tls_cert %s: no private key for the certificate"},
+    {live.client, offsetof(struct certs, client_locked),
+     "tls_cert %s: the key is encrypted: give tls_key_password"},
+};
+
+START_TEST(file_that_cannot_be_used_leaves_all_as_it_was)
+{
+    const char *file = spoiled[_i].file;
+    char says[CERTS_PATH_MAX + 200];
+    struct hf_client *client;
+    struct hf_error err = {0};
+
+    start_server_of_files();
+    client = client_of_files(STEADY_WATCHDOG_MS);
+    acquire(lock_of(client, NAME), 1);
+    if (spoiled[_i].with)
+        copy_file((const char *)&certs + spoiled[_i].with, file);
+    else
+        ck_assert_int_eq(unlink(file), 0);
+    ck_assert_status(hf_client_reload(client, &err), HF_E_TLS);
+    (void)snprintf(says, sizeof says, spoiled[_i].says, file);
+    ck_assert_msg(strncmp(err.text, says, strlen(says)) == 0, "%s", err.text);
+    server_kill_connections(server);
+    release(lock_of(client, NAME), 1);
+    place_files(true);
+    ck_assert_ok(hf_client_reload(client, NULL));
+    hf_client_free(client);
+}
+END_TEST
+
+START_TEST(key_of_another_certificate_is_refused)
+{
+    struct hf_tls_options tls = tls_options(false);
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_error err = {0};
+    char url[TLS_URL_MAX];
+
+    start_server_of_files();
+    copy_file(certs.client_key, live.client);
+    (void)snprintf(tls.cert_file, sizeof tls.cert_file, "%s", certs.client_cert);
+    (void)snprintf(tls.key_file, sizeof tls.key_file, "%s", live.client);
+    tls_client_options(&o, url, server_port(server), &tls);
+    client = client_with(&o);
+    ck_assert_ok(hf_client_connect(client, NULL));
+    copy_file(certs.server, live.client);
+    ck_assert_status(hf_client_reload(client, &err), HF_E_TLS);
+    ck_assert_ptr_nonnull(strstr(err.text, "no private key for the certificate"));
+    ck_assert_ptr_nonnull(strstr(err.text, "mismatch"));
+    server_kill_connections(server);
+    acquire(lock_of(client, NAME), 1);
+    hf_client_free(client);
+}
+END_TEST
+
+/* While 16 threads use the client. */
+START_TEST(files_are_read_again_under_load)
+{
+    struct load loads[THREADS];
+    struct hf_client *client;
+    bool stops = false;
+
+    start_server_of_files();
+    client = client_of_files(30000);
+    start_loads(loads, client, &stops);
+    for (int i = 0; i < 3; i++) {
+        await_pairs(&loads[i], 10);
+        ck_assert_ok(hf_client_reload(client, NULL));
+        await_pairs(&loads[i], 10);
+        ck_assert_uint_eq(link_stats(client).connects, (uint64_t)i + 1);
+        server_kill_connections(server);
+        await_pairs(&loads[i], 10);
+    }
+    stop_loads(loads, &stops);
+    ck_assert_uint_eq(link_stats(client).resumed, 0);
+    hf_client_free(client);
+}
+END_TEST
+
+START_TEST(client_without_tls_has_no_files)
+{
+    struct hf_client *client = client_to(1);
+
+    ck_assert_ok(hf_client_reload(client, NULL));
+    hf_client_free(client);
+}
+END_TEST
+
 /* ---- any certificate will do ---- */
 
 static struct note warned;
@@ -435,6 +606,13 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, certificate_is_rotated_under_load, 0, COUNT(ways));
     tcase_add_loop_test(c, certificate_is_rotated_to_one_that_is_not_trusted, 0,
                         COUNT(ways));
+    tcase_add_loop_test(c, hold_outlives_new_certificates_if_the_files_are_read_again, 0,
+                        2);
+    tcase_add_loop_test(c, file_that_cannot_be_used_leaves_all_as_it_was, 0,
+                        COUNT(spoiled));
+    tcase_add_test(c, key_of_another_certificate_is_refused);
+    tcase_add_test(c, files_are_read_again_under_load);
+    tcase_add_test(c, client_without_tls_has_no_files);
     tcase_add_loop_test(c, unverified_client_says_so_once, 0, 2);
     tcase_add_test(c, encrypted_key_is_opened_by_its_password);
 }
