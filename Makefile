@@ -51,6 +51,7 @@ resp_O := $(call objects,$(RESP:%=resp/%))
 net_O  := $(call objects,$(NET:%=net/%))
 lock_O := $(call objects,$(LOCK:%=lock/%))
 cli_O  := $(call objects,$(CLI))
+tools_O := $(call objects,$(TOOLS))
 LIBS   := $(BUILD)/libhf_lock.a $(BUILD)/libhf_net.a $(BUILD)/libhf_resp.a
 
 scripts_L := $(SCRIPTS:%=lock/script/lua/%.lua)
@@ -96,7 +97,7 @@ $(BUILD)/tls-$(TLS):
 	$(if $(filter no-no,$(TLS)-$(HAS_TLS)),@echo \
 	    '  without TLS: no headers of OpenSSL 1.1.1 or later (libssl-dev)')
 
-$(BUILD)/holdfast: $(cli_O) $(LIBS)
+$(BUILD)/holdfast: $(cli_O) $(tools_O) $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) -o $@
 

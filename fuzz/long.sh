@@ -16,11 +16,11 @@ touch "$log"
 # small: so there are many, and what the parser does is local.
 plan='resp_parse fast 96 8
 resp_twin fast 96 12
-cli_resp fast 96 4
+tools_resp fast 96 4
 resp_encode fast 48 2
 resp_parse guided 512 1
 resp_twin guided 512 1
-cli_resp guided 512 1
+tools_resp guided 512 1
 resp_encode guided 96 1'
 
 done_so_far() { awk '{n += $3} END {print n + 0}' "$log"; }

@@ -11,7 +11,7 @@ $(BUILD)/fuzz/fuzz_resp_parse: $(call objects,$(addprefix tests/support/,\
     resp_reading resp_ask))
 $(BUILD)/fuzz/fuzz_resp_twin: $(call objects,$(addprefix tests/support/,\
     resp_reading resp_twin))
-$(BUILD)/fuzz/fuzz_cli_resp: $(call objects,$(addprefix cli/resp/,\
+$(BUILD)/fuzz/fuzz_tools_resp: $(call objects,$(addprefix tools/resp/,\
     decode walk print_text print_json))
 
 $(fuzz_T): %: %.o $(LIBS) $(filter %.o,$(FUZZ_MAIN))

@@ -34,6 +34,8 @@ LOCK := status \
             quorum_servers quorum_token quorum_losses quorum_call \
             election)
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
+# Programs of their own: a folder each.
+TOOLS := $(basename $(wildcard tools/*/*.c))
 
 SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_release \
            force_release inspect latch_await latch_count_down permit_acquire \
@@ -64,8 +66,8 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_sentinel_words net_sentinel net_sentinel_news \
         lock_names lock_status lock_kind lock_reply lock_claims lock_lease \
         lock_wait lock_share lock_multi_turn lock_quorum_turn \
-        cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
-        cli_resp_check cli_doctor cli_ls cli_watch support history judge chaos_model \
+        cli_values cli_json cli_options cli_secret cli_run_state tools_resp \
+        tools_resp_check cli_doctor cli_ls cli_watch support history judge chaos_model \
         judge_naive judge_verdicts judge_overlap $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover lock_switch one_address \
@@ -78,4 +80,4 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \
         descriptors unlock_queue \
         $(tls_live_$(TLS))
-FUZZ := resp_parse resp_twin resp_encode cli_resp url topology judge
+FUZZ := resp_parse resp_twin resp_encode tools_resp url topology judge

@@ -72,7 +72,7 @@ writer_among_T := $(BUILD)/tests/redisson/writer
 $(writer_among_T): $(call objects,$(addprefix tests/redisson/,both driver))
 others_T := $(addprefix $(BUILD)/tests/others/test_,others others_quorum)
 $(others_T): $(call objects,tests/redisson/driver)
-cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
+cli_T := $(filter $(BUILD)/tests/test_cli_% $(BUILD)/tests/test_tools_%,$(unit_T))
 run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_resp% \
                   $(BUILD)/tests/live/test_doctor \
@@ -86,7 +86,7 @@ run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_tls_refused \
                   $(BUILD)/tests/live/test_examples \
                   $(BUILD)/tests/live/test_fencing,$(live_T))
-$(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
+$(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O)) $(tools_O)
 $(run_T) $(addprefix $(BUILD)/tests/live/,test_sentinel test_sentinel_failover): \
     $(BUILD)/tests/live/test_run_kit.o
 $(filter $(BUILD)/tests/live/test_quorum%,$(live_T)): \

@@ -58,11 +58,14 @@ look lock/api "$below|lock/(machine|script|record|verb|api)/$any"
 look lock/set "$below|lock/(machine|script|record|verb|api|set)/$any"
 # The folders of cli/ know what they share, and not each other.
 look cli "$resp|$net|$lock|holdfast\.h|cli/$any|cli/base/$any"
-for folder in base lock run ls doctor resp; do
+for folder in base lock run ls doctor; do
     look "cli/$folder" "$resp|$net|$lock|cli/(base|$folder)/$any"
 done
 
-for folder in $(find resp net lock cli -name '*.[ch]' | sed 's|/[^/]*$||' | sort -u); do
+# A program of its own knows what subcommands share, and no subcommand.
+look tools/resp "$resp|$net|$lock|cli/base/$any|tools/resp/$any"
+
+for folder in $(find resp net lock cli tools -name '*.[ch]' | sed 's|/[^/]*$||' | sort -u); do
     case $looked in
     *" $folder "*) ;;
     *) fail "$folder/ is in no rule of tests/layers.sh" ;;

@@ -25,12 +25,12 @@ make_tree() {
     done
     for folder in resp net/base net/loop net/wire net/link net/route \
                   lock lock/machine lock/script lock/record lock/verb lock/api lock/set \
-                  cli cli/base cli/lock cli/run cli/ls cli/doctor cli/resp; do
+                  cli cli/base cli/lock cli/run cli/ls cli/doctor tools/resp; do
         put "$folder/above.c" "$folder/above.h"
         put "$folder/above.c" "$folder/below.h"
         put "$folder/below.c" "$folder/below.h"
         case $folder in
-        cli/*) put "$folder/below.c" cli/base/shared.h ;;
+        cli/* | tools/*) put "$folder/below.c" cli/base/shared.h ;;
         *) put "$folder/below.c" "${folder%%/*}/${folder%%/*}.h" ;;
         esac
     done
@@ -81,8 +81,9 @@ notices 'cli/base/ must not' cli/base/below.h cli/lock/below.h
 notices 'net/loop/ must not' net/loop/below.c resp/below.h
 notices 'lock/ must not' lock/below.c net/loop/below.h
 notices 'cli/ must not' cli/below.c lock/below.h
-notices 'cli/run/ must not' cli/run/below.c cli/resp/below.h
+notices 'cli/run/ must not' cli/run/below.c tools/resp/below.h
 notices 'cli/ls/ must not' cli/ls/below.c cli/lock/below.h
+notices 'tools/resp/ must not' tools/resp/below.c cli/run/below.h
 
 # In a circle, of two and of three.
 for folder in resp net/link net/route lock lock/record lock/set cli/base; do

@@ -1,12 +1,12 @@
 #!/bin/sh
-# own_header.sh [TREE]: each .c file of the four layers includes its own header first, so
+# own_header.sh [TREE]: each .c file of the four layers and of tools/ includes its own header first, so
 # that a header which needs another one before it does not compile. The header of
 # lock/api/lock.c and the like is the contract lock/lock.h.
 set -eu
 cd "${1:-.}"
 
 bad=0
-for file in $(find resp net lock cli -name '*.c' | sort); do
+for file in $(find resp net lock cli tools -name '*.c' | sort); do
     first=$(sed -nE '/^# *include/{s/^# *include +[<"]([^>"]*)[>"].*/\1/p;q}' "$file")
     for header in "${file%.c}.h" "lock/$(basename "$file" .c).h"; do
         case $header in lock/*) [ "${file#lock/}" != "$file" ] || continue ;; esac

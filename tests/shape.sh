@@ -10,7 +10,7 @@ set -eu
 installed=$(sed -n 's/^HEADERS := //p' mk/lists.mk)
 # shellcheck disable=SC2046 # names without spaces
 awk -v installed="$installed" -f tests/shape.awk holdfast.h \
-    $(find resp net lock cli tests bench fuzz examples -name '*.[ch]') |
+    $(find resp net lock cli tools tests bench fuzz examples -name '*.[ch]') |
     sort -k1,1 -k2,2 -k3n | awk -v verbose="${1-}" '
 function complain(text)
 {

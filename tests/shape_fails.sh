@@ -15,8 +15,8 @@ code() { printf 'int %s(void)\n{\n' "$1"; lines $(($2 - 3)) '    x();'; echo '}'
 
 # A tree in which nothing is wrong.
 begin() {
-    rm -rf resp net lock cli bench fuzz examples tests/shape.txt tests/x.c
-    mkdir resp net lock cli bench fuzz examples
+    rm -rf resp net lock cli tools bench fuzz examples tests/shape.txt tests/x.c
+    mkdir resp net lock cli tools bench fuzz examples
     echo 'HEADERS := net/net.h' >mk/lists.mk
     : >holdfast.h
     code f 12 >resp/f.c

@@ -39,7 +39,7 @@ found_in_texts() {
 
 found ${*:-$pages} >"$dir/found"
 if [ $# -eq 0 ]; then # the messages of the command
-    texts $(find cli -name '*.[ch]') >"$dir/cli"
+    texts $(find cli tools -name '*.[ch]') >"$dir/cli"
     found_in_texts "$dir/cli" >>"$dir/found"
 fi
 [ ! -s "$dir/found" ] || {

@@ -18,7 +18,7 @@
 #include "tests/support/local.h"
 #include "tests/support/peer.h"
 #include "tests/support/request.h"
-#include "tests/test_cli_resp_json.h"
+#include "tests/test_tools_resp_json.h"
 
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
 

@@ -1,11 +1,11 @@
 /* Requests and expected answers, from the words in which a probe gives them. */
-#include "cli/resp/request.h"
+#include "tools/resp/request.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/resp/probe.h"
+#include "tools/resp/probe.h"
 
 /* Words of a line. */
 #define WORDS_MAX 16

@@ -1,10 +1,10 @@
 /* Replies, written out: for a person, and for a program. */
-#ifndef CLI_RESP_PRINT_H
-#define CLI_RESP_PRINT_H
+#ifndef TOOLS_RESP_PRINT_H
+#define TOOLS_RESP_PRINT_H
 
 #include <stdio.h>
 
-#include "cli/resp/walk.h"
+#include "tools/resp/walk.h"
 
 /* Writes one reply to `out`. The caller looks at its errors. */
 typedef void cli_print(FILE *out, const struct cli_reply *reply);

@@ -1,9 +1,9 @@
 /* What `resp check` prints: a row for each check, and a summary. */
-#ifndef CLI_RESP_ROW_H
-#define CLI_RESP_ROW_H
+#ifndef TOOLS_RESP_ROW_H
+#define TOOLS_RESP_ROW_H
 
 #include "cli/base/common.h"
-#include "cli/resp/judge.h"
+#include "tools/resp/judge.h"
 
 struct cli_row {
     int protocol;

@@ -1,5 +1,5 @@
 /* `holdfast resp check`: does a server speak RESP as specified? */
-#include "cli/resp/check.h"
+#include "tools/resp/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 
 #include "cli/base/report.h"
 #include "cli/base/signals.h"
-#include "cli/resp/row.h"
-#include "cli/resp/try.h"
+#include "tools/resp/row.h"
+#include "tools/resp/try.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"

@@ -1,12 +1,12 @@
 /* Judges whether an answer is the expected one. */
-#include "cli/resp/judge.h"
+#include "tools/resp/judge.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/resp/decode.h"
-#include "cli/resp/line.h"
+#include "tools/resp/decode.h"
+#include "tools/resp/line.h"
 
 /* ---- bytes to lines ---- */
 

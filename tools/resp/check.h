@@ -1,6 +1,6 @@
 /* `holdfast resp check`: does a server speak RESP as specified? */
-#ifndef CLI_RESP_CHECK_H
-#define CLI_RESP_CHECK_H
+#ifndef TOOLS_RESP_CHECK_H
+#define TOOLS_RESP_CHECK_H
 
 #include "cli/base/common.h"
 

@@ -4,10 +4,10 @@
  *     *2 $3 foo :7
  *     -ERR unknown command 'x'
  */
-#ifndef CLI_RESP_LINE_H
-#define CLI_RESP_LINE_H
+#ifndef TOOLS_RESP_LINE_H
+#define TOOLS_RESP_LINE_H
 
-#include "cli/resp/print.h"
+#include "tools/resp/print.h"
 
 /* cli_print_sent - from the bytes.
  * cli_print_read - from the tape. Equal lines mean that the parser has missed

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/resp/print.h"
+#include "tools/resp/print.h"
 
 /* Ten digits: offsets in 10 GB stand in one column. */
 #define OFFSET_WIDTH 10

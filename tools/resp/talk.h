@@ -1,8 +1,8 @@
 /* A conversation with a server: a question, and all that comes for it. */
-#ifndef CLI_RESP_TALK_H
-#define CLI_RESP_TALK_H
+#ifndef TOOLS_RESP_TALK_H
+#define TOOLS_RESP_TALK_H
 
-#include "cli/resp/judge.h"
+#include "tools/resp/judge.h"
 #include "net/net.h"
 #include "net/wire/wire.h"
 

@@ -1,6 +1,6 @@
 /* The questions to a server, and the answers that RESP requires. Sources: RESP,
  * RESP3; where they leave room, what released servers send. */
-#include "cli/resp/probe.h"
+#include "tools/resp/probe.h"
 
 /* One script for all checks, so that only one stays in the server's cache. */
 const char cli_probe_script[] =

@@ -1,11 +1,11 @@
 /* One check of a server: asked, judged, printed, cleaned up. */
-#ifndef CLI_RESP_TRY_H
-#define CLI_RESP_TRY_H
+#ifndef TOOLS_RESP_TRY_H
+#define TOOLS_RESP_TRY_H
 
 #include "cli/base/common.h"
-#include "cli/resp/probe.h"
-#include "cli/resp/row.h"
-#include "cli/resp/talk.h"
+#include "tools/resp/probe.h"
+#include "tools/resp/row.h"
+#include "tools/resp/talk.h"
 
 #define CLI_KEY_ROOM 64
 
@@ -22,7 +22,7 @@ struct cli_try {
 /* cli_try_open    - the connection, if it is not open: CLI_CONTINUE, or reported;
  *                   or, if `refused` is not NULL, *refused says, for free(),
  *                   that RESP3 is not to be had.
- * cli_try_words   - asks a line as in cli/resp/probe.h, outside of any check;
+ * cli_try_words   - asks a line as in tools/resp/probe.h, outside of any check;
  *                   false: there is no whole answer.
  * cli_try_expects - what a check expects; NULL: it is not for this protocol.
  * cli_try_probe   - a check that is. CLI_CONTINUE, or reported.

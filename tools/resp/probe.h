@@ -1,6 +1,6 @@
 /* The questions to a server, and the answers that RESP requires: a table. */
-#ifndef CLI_RESP_PROBE_H
-#define CLI_RESP_PROBE_H
+#ifndef TOOLS_RESP_PROBE_H
+#define TOOLS_RESP_PROBE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* A stream of replies, decoded and printed as it comes: bytes in, text out. */
-#ifndef CLI_RESP_DECODE_H
-#define CLI_RESP_DECODE_H
+#ifndef TOOLS_RESP_DECODE_H
+#define TOOLS_RESP_DECODE_H
 
-#include "cli/resp/print.h"
+#include "tools/resp/print.h"
 
 /* The most values of one reply. A tape of so many nodes of 16 bytes takes as
  * much memory as the bytes of the largest reply (cli_resp_limits.reply). */

@@ -1,6 +1,6 @@
 /* Judges whether an answer is the expected one. No I/O. */
-#ifndef CLI_RESP_JUDGE_H
-#define CLI_RESP_JUDGE_H
+#ifndef TOOLS_RESP_JUDGE_H
+#define TOOLS_RESP_JUDGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ enum cli_verdict { CLI_CONFORMS, CLI_DEVIATES, CLI_NOT_OFFERED };
 #define CLI_VERDICTS 3
 
 struct cli_expectation {
-    const char *expected;       /* see cli/resp/probe.h, KEY and NUMBER */
+    const char *expected;       /* see tools/resp/probe.h, KEY and NUMBER */
     const char *absent;         /* already put in; likewise, or NULL */
     int protocol;               /* what the parser takes */
 };

@@ -1,7 +1,7 @@
 /* A walk over a parsed reply, in the order of its bytes. It knows at which byte
  * each value begins, which the tape says only of strings. */
-#ifndef CLI_RESP_WALK_H
-#define CLI_RESP_WALK_H
+#ifndef TOOLS_RESP_WALK_H
+#define TOOLS_RESP_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>

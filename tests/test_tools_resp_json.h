@@ -1,7 +1,7 @@
 /* Is a text one value of JSON? Slow and plain, the judge of what is printed.
  * Source: RFC 8259. */
-#ifndef TEST_CLI_RESP_JSON_H
-#define TEST_CLI_RESP_JSON_H
+#ifndef TEST_TOOLS_RESP_JSON_H
+#define TEST_TOOLS_RESP_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

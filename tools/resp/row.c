@@ -1,5 +1,5 @@
 /* What `resp check` prints. */
-#include "cli/resp/row.h"
+#include "tools/resp/row.h"
 
 #include <stdio.h>
 #include <string.h>

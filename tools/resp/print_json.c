@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/resp/print.h"
+#include "tools/resp/print.h"
 #include "net/base/utf8.h"
 #include "net/net.h"
 

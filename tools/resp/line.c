@@ -1,5 +1,5 @@
 /* Replies as one line each, close to the wire. */
-#include "cli/resp/line.h"
+#include "tools/resp/line.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* What `holdfast resp` makes of a stream that comes in pieces. */
-#ifndef FUZZ_CLI_OUTCOME_H
-#define FUZZ_CLI_OUTCOME_H
+#ifndef FUZZ_TOOLS_OUTCOME_H
+#define FUZZ_TOOLS_OUTCOME_H
 
 #include <string.h>
 
-#include "cli/resp/decode.h"
+#include "tools/resp/decode.h"
 #include "tests/support/must.h"
 #include "tests/support/resp_reading.h"
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/resp/decode.h"
-#include "cli/resp/line.h"
+#include "tools/resp/decode.h"
+#include "tools/resp/line.h"
 #include "tests/support/suite.h"
-#include "tests/test_cli_resp_json.h"
+#include "tests/test_tools_resp_json.h"
 
 /* Tables may hold NULs. */
 #define BYTES(literal) (literal), sizeof(literal) - 1
@@ -559,7 +559,7 @@ static void add_limits(Suite *s)
 
 int main(void)
 {
-    Suite *s = suite_create("cli/resp");
+    Suite *s = suite_create("tools/resp");
 
     add_values(s);
     add_errors(s);

@@ -3,15 +3,15 @@
  * One connection is used for check after check, until one of them spoils it:
  * the server closes it, or something deviates, and what comes next might still
  * belong to that. */
-#include "cli/resp/try.h"
+#include "tools/resp/try.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/report.h"
-#include "cli/resp/request.h"
-#include "cli/resp/row.h"
+#include "tools/resp/request.h"
+#include "tools/resp/row.h"
 
 /* Requests and replies of CLI_PROBE_THOUSAND; its numbers have four digits. */
 #define THOUSAND 1000

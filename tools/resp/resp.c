@@ -9,8 +9,8 @@
 #include "cli/base/common.h"
 #include "cli/base/json.h"
 #include "cli/base/report.h"
-#include "cli/resp/check.h"
-#include "cli/resp/decode.h"
+#include "tools/resp/check.h"
+#include "tools/resp/decode.h"
 
 /* Reads the bytes behind an error, which help to understand it. A peer that
  * waits for us may never send them. */

@@ -2,10 +2,10 @@
  * are the same however the bytes are cut; its text is UTF-8, its JSON is JSON;
  * memory follows the bytes. */
 #include "fuzz/choices.h"
-#include "fuzz/cli_outcome.h"
+#include "fuzz/tools_outcome.h"
 #include "net/base/utf8.h"
 #include "net/net.h"
-#include "tests/test_cli_resp_json.h"
+#include "tests/test_tools_resp_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

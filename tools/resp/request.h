@@ -1,12 +1,12 @@
 /* Requests and expected answers, from the words in which a probe gives them. */
-#ifndef CLI_RESP_REQUEST_H
-#define CLI_RESP_REQUEST_H
+#ifndef TOOLS_RESP_REQUEST_H
+#define TOOLS_RESP_REQUEST_H
 
 #include <stdio.h>
 
 #include "net/net.h"
 
-/* What the words of cli/resp/probe.h stand for. */
+/* What the words of tools/resp/probe.h stand for. */
 struct cli_terms {
     const char *key;
     int protocol;

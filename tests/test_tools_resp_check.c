@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/resp/judge.h"
-#include "cli/resp/probe.h"
-#include "cli/resp/request.h"
-#include "cli/resp/try.h"
+#include "tools/resp/judge.h"
+#include "tools/resp/probe.h"
+#include "tools/resp/request.h"
+#include "tools/resp/try.h"
 #include "tests/support/request.h"
 #include "tests/support/suite.h"
 
@@ -210,7 +210,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("cli/resp check");
+    Suite *s = suite_create("tools/resp check");
     TCase *c = tcase_create("judge");
 
     tcase_add_loop_test(c, dots_stand_for_anything, 0, COUNT(patterns));

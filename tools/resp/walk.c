@@ -1,5 +1,5 @@
 /* A walk over a parsed reply, in the order of its bytes. */
-#include "cli/resp/walk.h"
+#include "tools/resp/walk.h"
 
 #include <assert.h>
 #include <string.h>
