@@ -42,16 +42,16 @@ STATIC := $(filter -static -static-pie,$(CFLAGS) $(LDFLAGS))
 
 include mk/lists.mk
 
-#: make                   the libraries and the command, in $(BUILD)/
+#: make                   the libraries and the commands, in $(BUILD)/
 all: $(BUILD)/libhf_lock.a $(BUILD)/libhf_net.a $(BUILD)/libhf_resp.a \
-     $(BUILD)/libholdfast.a $(BUILD)/libholdfast.so $(BUILD)/holdfast
+     $(BUILD)/libholdfast.a $(BUILD)/libholdfast.so $(BUILD)/holdfast $(BUILD)/holdfast-resp
 
 objects = $(patsubst %,$(BUILD)/%.o,$(1))
 resp_O := $(call objects,$(RESP:%=resp/%))
 net_O  := $(call objects,$(NET:%=net/%))
 lock_O := $(call objects,$(LOCK:%=lock/%))
 cli_O  := $(call objects,$(CLI))
-tools_O := $(call objects,$(TOOLS))
+resp_tool_O := $(call objects,$(RESP_TOOL))
 LIBS   := $(BUILD)/libhf_lock.a $(BUILD)/libhf_net.a $(BUILD)/libhf_resp.a
 
 scripts_L := $(SCRIPTS:%=lock/script/lua/%.lua)
@@ -97,7 +97,9 @@ $(BUILD)/tls-$(TLS):
 	$(if $(filter no-no,$(TLS)-$(HAS_TLS)),@echo \
 	    '  without TLS: no headers of OpenSSL 1.1.1 or later (libssl-dev)')
 
-$(BUILD)/holdfast: $(cli_O) $(tools_O) $(LIBS)
+$(BUILD)/holdfast: $(cli_O) $(LIBS)
+$(BUILD)/holdfast-resp: $(resp_tool_O) $(filter $(BUILD)/cli/base/%,$(cli_O)) $(LIBS)
+$(BUILD)/holdfast $(BUILD)/holdfast-resp:
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) -o $@
 

@@ -1,4 +1,4 @@
-/* Any bytes as a stream of replies: what `holdfast resp` prints, and the error,
+/* Any bytes as a stream of replies: what `holdfast-resp` prints, and the error,
  * are the same however the bytes are cut; its text is UTF-8, its JSON is JSON;
  * memory follows the bytes. */
 #include "fuzz/choices.h"

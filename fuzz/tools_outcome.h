@@ -1,4 +1,4 @@
-/* What `holdfast resp` makes of a stream that comes in pieces. */
+/* What `holdfast-resp` makes of a stream that comes in pieces. */
 #ifndef FUZZ_TOOLS_OUTCOME_H
 #define FUZZ_TOOLS_OUTCOME_H
 

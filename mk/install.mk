@@ -33,7 +33,7 @@ install: all
 	    $(DESTDIR)$(PREFIX)/include/holdfast/net \
 	    $(DESTDIR)$(PREFIX)/include/holdfast/lock \
 	    $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 $(BUILD)/holdfast $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BUILD)/holdfast $(BUILD)/holdfast-resp $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(BUILD)/libholdfast.a $(BUILD)/libhf_resp.a \
 	    $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(BUILD)/libholdfast.so \
@@ -41,7 +41,7 @@ install: all
 	ln -sf libholdfast.so.0 $(DESTDIR)$(PREFIX)/lib/libholdfast.so
 	for file in $(HEADERS); do install -m 644 $$file \
 	    $(DESTDIR)$(PREFIX)/include/holdfast/$$file || exit; done
-	install -m 644 docs/holdfast.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/holdfast.1 tools/holdfast-resp.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 	    -e 's|@TLS@|$(if $(filter yes,$(TLS)),$(or \
 	        $(call openssl,--static --libs),-lssl -lcrypto))|' \

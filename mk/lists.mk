@@ -34,8 +34,8 @@ LOCK := status \
             quorum_servers quorum_token quorum_losses quorum_call \
             election)
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
-# Programs of their own: a folder each.
-TOOLS := $(basename $(wildcard tools/*/*.c))
+# holdfast-resp, which also uses cli/base.
+RESP_TOOL := $(basename $(wildcard tools/resp/*.c))
 
 SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_release \
            force_release inspect latch_await latch_count_down permit_acquire \

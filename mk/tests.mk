@@ -86,7 +86,8 @@ run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_tls_refused \
                   $(BUILD)/tests/live/test_examples \
                   $(BUILD)/tests/live/test_fencing,$(live_T))
-$(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O)) $(tools_O)
+$(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O)) \
+    $(filter-out $(BUILD)/tools/resp/main.o,$(resp_tool_O))
 $(run_T) $(addprefix $(BUILD)/tests/live/,test_sentinel test_sentinel_failover): \
     $(BUILD)/tests/live/test_run_kit.o
 $(filter $(BUILD)/tests/live/test_quorum%,$(live_T)): \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # install.sh MAKE...: what `make install` writes can be read by everyone, whatever the
-# umask is.
+# umask is, and each command is there with its manual page.
 set -eu
 
 dir=$(mktemp -d)
@@ -10,6 +10,12 @@ umask 077
     { cat "$dir/log" >&2; exit 1; }
 hidden=$(find "$dir/root" -mindepth 1 ! -type l ! -perm -a=r)
 [ -z "$hidden" ] || { echo "not readable by everyone:" $hidden >&2; exit 1; }
+for program in holdfast holdfast-resp; do
+    [ -x "$dir/root/usr/local/bin/$program" ] && [ -s "$dir/root/usr/local/share/man/man1/$program.1" ] ||
+        { echo "$program or its manual page is not installed" >&2; exit 1; }
+done
+[ "$(printf '+OK\r\n' | "$dir/root/usr/local/bin/holdfast-resp" | tr -d ' ')" = '0simplestring"OK"' ] ||
+    { echo "the installed holdfast-resp does not decode RESP" >&2; exit 1; }
 [ -s "$dir/root/usr/local/lib/pkgconfig/holdfast.pc" ] ||
     { echo "holdfast.pc is not installed" >&2; exit 1; }
 

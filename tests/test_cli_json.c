@@ -47,7 +47,7 @@ START_TEST(any_bytes_become_a_string)
 }
 END_TEST
 
-/* As `holdfast resp --json` spells what is not UTF-8. */
+/* As `holdfast-resp --json` spells what is not UTF-8. */
 static const struct {
     const char *bytes;
     size_t len;

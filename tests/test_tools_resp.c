@@ -1,4 +1,4 @@
-/* What `holdfast resp` prints of a stream. Sources: RESP, RESP3. */
+/* What `holdfast-resp` prints of a stream. Sources: RESP, RESP3. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -251,7 +251,7 @@ END_TEST
 
 /* ---- bytes in JSON ---- */
 
-/* The bytes of a JSON string as `holdfast resp` writes it: first as any reader
+/* The bytes of a JSON string as `holdfast-resp` writes it: first as any reader
  * of JSON would, then \xHH and double backslashes, if `escaped`. Characters
  * above U+007F are written as they are. */
 static size_t read_string(char *dst, const char *at, bool escaped)

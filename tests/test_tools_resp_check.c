@@ -1,4 +1,4 @@
-/* How `holdfast resp check` asks and judges, without a server. */
+/* How `holdfast-resp check` asks and judges, without a server. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -41,7 +41,6 @@ extern const struct cli_command cli_watch_command;
 extern const struct cli_command cli_ls_command;
 extern const struct cli_command cli_unlock_command;
 extern const struct cli_command cli_doctor_command;
-extern const struct cli_command cli_resp_command;
 extern const struct cli_command cli_slot_command;
 extern const struct cli_command cli_version_command;
 extern const struct cli_command cli_help_command;

@@ -18,6 +18,8 @@ int cli_usage(const struct cli_args *args, const char *format, ...)
     va_start(list, format);
     (void)vsnprintf(text, sizeof text, format, list); /* may be cut */
     va_end(list);
+    if (args->see)
+        return cli_fail("%s; see '%s'", text, args->see);
     if (!args->command)
         return cli_fail("%s; see 'holdfast help'", text);
     return cli_fail("%s: %s; see 'holdfast help %s'", args->command->name, text,

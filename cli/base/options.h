@@ -20,6 +20,8 @@ struct cli_option {
 struct cli_args {
     char **next;                      /* the first word that is not taken */
     const struct cli_command *command;/* for messages; NULL: none yet */
+    const char *see;                  /* of a program without subcommands: what messages
+                                         of usage name; NULL: holdfast help */
     char *letters;                    /* the rest of "-nq"; NULL: none */
     bool has_only_words;              /* "--" was seen */
     int (*print_help)(const struct cli_command *); /* for --help; see command above */
@@ -36,7 +38,7 @@ int cli_args_next(struct cli_args *args,
                   const struct cli_option *const *tables, char **value);
 
 /* cli_usage - reports an error of usage: "holdfast: run: ...; see 'holdfast
- * help run'". Returns CLI_EXIT_ERROR. */
+ * help run'", or what args->see says. Returns CLI_EXIT_ERROR. */
 int cli_usage(const struct cli_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

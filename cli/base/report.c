@@ -12,9 +12,15 @@
 #include "net/base/error.h"
 #include "net/base/utf8.h"
 
-/* How much the program says: the only state that all of it shares. */
+/* How much the program says, and its name: the only state that all of it shares. */
+static const char *program = "holdfast";
 static bool is_quiet;
 static bool is_verbose;
+
+void cli_report_name(const char *name)
+{
+    program = name;
+}
 
 void cli_report_level(bool quiet, bool verbose)
 {
@@ -93,8 +99,8 @@ static void put_patiently(const char *line, size_t len)
  * a log do not mix. */
 static void write_line(const char *format, va_list args)
 {
-    char line[CLI_LINE_MAX] = "holdfast: ";
-    size_t len = strlen(line);
+    char line[CLI_LINE_MAX];
+    size_t len = (size_t)snprintf(line, sizeof line, "%s: ", program);
     size_t room = sizeof line - len - 1; /* one for the newline */
     int wanted = vsnprintf(line + len, room, format, args);
 

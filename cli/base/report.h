@@ -1,4 +1,4 @@
-/* Lines for a person, on standard error, each beginning with "holdfast: ". */
+/* Lines for a person, on standard error, each beginning with the program's name. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
@@ -6,6 +6,9 @@
 #include <stddef.h>
 
 #include "lock/lock.h"
+
+/* cli_report_name - the program's name; before, "holdfast". Static text. */
+void cli_report_name(const char *name);
 
 /* cli_report_level - how much is said from now on. Errors: always. Notes, which
  * a person should know though nothing failed: unless quiet. Steps: only if

@@ -21,11 +21,12 @@ const char *__asan_default_options(void)
 #define FEWEST 5
 #define MOST 18
 
+/* Of holdfast, and of holdfast-resp. */
 static const char *const commands[] = {
     "status x", "status -u redis://localhost:$PORT x", "ls", "fence x", "doctor",
     "watch --for 50ms x", "unlock --force -y x", "unlock --queue x",
     "acquire --lease 1s x", "run x true", "run --fair x true",
-    "run --multi y x true", "elect x false", "resp check",
+    "run --multi y x true", "elect x false", "-resp check",
     "renew x aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee:-1 --lease 1s",
     "status --password-file /etc/passwd x"};
 
@@ -49,8 +50,8 @@ static struct process *start_limited(const char *command, int limit)
 
     (void)snprintf(text, sizeof text,
                    "ulimit -n %d; URL=$HOLDFAST_URL; PORT=${URL##*:}; "
-                   "exec timeout 2 " HF_BUILD "/holdfast %s",
-                   limit, command);
+                   "exec timeout 2 " HF_BUILD "/holdfast%s%s",
+                   limit, *command == '-' ? "" : " ", command);
     return start(server, argv);
 }
 

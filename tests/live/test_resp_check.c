@@ -1,4 +1,4 @@
-/* `holdfast resp` and `resp check` as a user runs them: on pipes, against a real
+/* `holdfast-resp` and `holdfast-resp check` as a user runs them: on pipes, against a real
  * server, and against servers that are none. */
 #include "tests/live/test_run_kit.h"
 #include "tests/support/lateness.h"
@@ -29,7 +29,7 @@
 START_TEST(replies_are_shown_as_their_bytes_come)
 {
     static const char bytes[] = "*2\r\n:7\r\n$2\r\nok\r\n+OK\r\n";
-    struct process *p = holdfast(NULL, "resp", NULL);
+    struct process *p = holdfast_resp(NULL, NULL);
 
     for (size_t i = 0; i < strlen(bytes); i++) {
         say(p, (char[]){bytes[i], '\0'});
@@ -55,7 +55,7 @@ static const struct {
     {"+OK\r\n", "-2", 0, "simple string \"OK\"\n", ""},
     {"_\r\n", "-3", 0, "null\n", ""},
     {"_\r\n", "-2", 1, "",
-     "holdfast: byte 0, in the reply that begins at byte 0: expected one of "
+     "holdfast-resp: byte 0, in the reply that begins at byte 0: expected one of "
      "+ - : $ *, found \"_\\r\\n\"\n"},
     {"_\r\n", "-2", 1, "", "byte 0"},
     {"+OK\r\n", "-q", 0, "", ""},
@@ -75,12 +75,16 @@ static const struct {
      "expected fewer elements"},
     {"*1\r\n,-nan\r\n", "-q", 0, "", ""},
     {"*1\r\n,-nan\r\n", "--strict", 1, "", "byte 6"},
-    {"", "more", 125, "", "unexpected argument 'more'"},
+    {"", "more", 125, "",
+     "holdfast-resp: unexpected argument 'more': only check is accepted; see "
+     "'holdfast-resp --help'\n"},
+    {"", "-V", 0, "holdfast-resp ", ""},
+    {"", "--help", 0, "usage: holdfast-resp [--json]", ""},
 };
 
 START_TEST(input_that_is_not_resp_is_exit_code_1)
 {
-    struct process *p = holdfast(NULL, "resp", decodings[_i].option, NULL);
+    struct process *p = holdfast_resp(NULL, decodings[_i].option, NULL);
 
     say(p, decodings[_i].input);
     shut(p);
@@ -96,7 +100,7 @@ END_TEST
  * so, while the pipe stays open. */
 START_TEST(error_is_told_though_the_input_goes_on)
 {
-    struct process *p = holdfast(NULL, "resp", NULL);
+    struct process *p = holdfast_resp(NULL, NULL);
 
     say(p, "+OK\r\n?");
     ck_assert_int_eq(finish(p), 1);
@@ -150,7 +154,7 @@ static int number(const char *line, const char *key)
 
 START_TEST(released_server_conforms)
 {
-    struct process *p = holdfast(server, "resp", "check", "--json", NULL);
+    struct process *p = holdfast_resp(server, "check", "--json", NULL);
     char *text = local_copy(await_end(p, OUT));
     char *summary;
     int deviations;
@@ -180,7 +184,7 @@ START_TEST(nothing_is_left_behind)
     int clients = info("clients", "connected_clients");
 
     (void)server_ask(server, "SET mine 1");
-    ck_assert_int_le(finish(holdfast(server, "resp", "check", "-q", NULL)), 1);
+    ck_assert_int_le(finish(holdfast_resp(server, "check", "-q", NULL)), 1);
     for (int i = 0; i < 1000; i++) /* the server notices ends in time */
         if (info("clients", "connected_clients") > clients)
             local_rest_us(1000);
@@ -194,7 +198,7 @@ END_TEST
 
 START_TEST(stopped_check_leaves_nothing_behind)
 {
-    struct process *p = holdfast(server, "resp", "check", NULL);
+    struct process *p = holdfast_resp(server, "check", NULL);
 
     (void)await_line(p, OUT, "bulk string of 1 MiB");
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
@@ -205,11 +209,11 @@ END_TEST
 
 START_TEST(one_protocol_alone_can_be_checked)
 {
-    struct process *p = holdfast(server, "resp", "check", "-2", NULL);
+    struct process *p = holdfast_resp(server, "check", "-2", NULL);
 
     ck_assert_ptr_null(strstr(await_end(p, OUT), "\n3  "));
     ck_assert_int_le(finish(p), 1);
-    p = holdfast(server, "resp", "-3", "check", NULL);
+    p = holdfast_resp(server, "-3", "check", NULL);
     ck_assert_ptr_null(strstr(await_end(p, OUT), "\n2  "));
     ck_assert_int_le(finish(p), 1);
 }
@@ -230,7 +234,7 @@ START_TEST(password_that_the_server_repeats_is_not_shown)
 
     (void)snprintf(url, sizeof url, "redis://:open%%20sesame@127.0.0.1:%d",
                    peer_port(peer));
-    p = holdfast(NULL, "resp", "check", "-3", "-u", url, NULL);
+    p = holdfast_resp(NULL, "check", "-3", "-u", url, NULL);
     ck_assert_int_eq(finish(p), 125);
     (void)await_line(p, ERR, "(text that may contain the password)");
     peer_free(peer);
@@ -247,7 +251,7 @@ START_TEST(password_is_asked_for_and_given)
 
     (void)snprintf(url, sizeof url, "redis://:secret@127.0.0.1:%d/3",
                    server_port(s));
-    p = holdfast(NULL, "resp", "check", "-u", url, "--json", NULL);
+    p = holdfast_resp(NULL, "check", "-u", url, "--json", NULL);
     ck_assert_ptr_nonnull(
         strstr(await_line(p, OUT, "a command before AUTH"), "\"ok\""));
     ck_assert_ptr_nonnull(
@@ -256,10 +260,10 @@ START_TEST(password_is_asked_for_and_given)
     ck_assert_int_le(finish(p), 1);
     (void)snprintf(url, sizeof url, "redis://:wrong@127.0.0.1:%d",
                    server_port(s));
-    p = holdfast(NULL, "resp", "check", "-u", url, NULL);
+    p = holdfast_resp(NULL, "check", "-u", url, NULL);
     ck_assert_int_eq(finish(p), 125);
     (void)await_line(p, ERR, "check --user and --password-file");
-    p = holdfast(s, "resp", "check", NULL);
+    p = holdfast_resp(s, "check", NULL);
     ck_assert_int_eq(finish(p), 125);
     (void)await_line(p, ERR, "NOAUTH");
     server_stop(s);
@@ -385,7 +389,7 @@ static struct process *check_fake_at(const char *url, int fd, answerer *answer)
     f = (struct fake){.fd = fd, .answer = answer};
     ck_assert_int_ge(f.fd, 0);
     ck_assert_int_eq(pthread_create(&f.thread, NULL, serve, &f), 0);
-    return holdfast(NULL, "resp", "check", "-u", url, "--connect-timeout",
+    return holdfast_resp(NULL, "check", "-u", url, "--connect-timeout",
                     patience, NULL);
 }
 
@@ -541,7 +545,7 @@ START_TEST(silent_server_is_trouble_in_time)
 
     ck_assert_int_ge(local_listen(&port), 0);
     (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", port);
-    p = holdfast(NULL, "resp", "check", "-u", url, "--connect-timeout", "200ms",
+    p = holdfast_resp(NULL, "check", "-u", url, "--connect-timeout", "200ms",
                  NULL);
     ck_assert_int_eq(finish(p), 125);
     (void)await_line(p, ERR, "does not reply");
@@ -566,7 +570,7 @@ static const struct {
 START_TEST(no_server_is_trouble)
 {
     struct process *p =
-        holdfast(NULL, "resp", "check", "-u", nowhere[_i].url, NULL);
+        holdfast_resp(NULL, "check", "-u", nowhere[_i].url, NULL);
 
     ck_assert_int_eq(finish(p), 125);
     (void)await_line(p, ERR, nowhere[_i].complaint);
@@ -576,7 +580,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("holdfast resp");
+    Suite *s = suite_create("holdfast-resp");
     TCase *c = run_case(s, "decode");
 
     tcase_add_test(c, replies_are_shown_as_their_bytes_come);

@@ -517,7 +517,9 @@ static void fails(struct process *p, const char *said)
     ck_assert_int_eq(finish(p), 125);
     all = await_end(p, ERR);
     ck_assert_msg(strstr(all, said), "\"%s\" is not in: %s", said, all);
-    ck_assert_msg(strncmp(all, "holdfast: ", 10) == 0, "%s", all);
+    ck_assert_msg(strncmp(all, "holdfast: ", 10) == 0 ||
+                      strncmp(all, "holdfast-resp: ", 15) == 0,
+                  "%s", all);
     ck_assert_msg(strchr(all, '\n') == all + strlen(all) - 1, "%s", all);
     ck_assert_str_eq(await_end(p, OUT), "");
 }
@@ -660,7 +662,7 @@ START_TEST(tls_options_are_for_a_url_of_tls)
     fails(holdfast(server, "run", "--tls-ca", "ca.pem", "x", "echo", "ran",
                    NULL),
           said);
-    fails(holdfast(server, "resp", "check", "--tls-sni", "h", NULL), said);
+    fails(holdfast_resp(server, "check", "--tls-sni", "h", NULL), said);
 }
 END_TEST
 

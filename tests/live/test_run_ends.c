@@ -63,7 +63,8 @@ static void be_silent(const char *scheme)
                    port);
 }
 
-/* Commands that talk to a server, with their words behind -u URL. */
+/* Commands that talk to a server, with their words behind -u URL. A word with a slash is
+ * a program; others are subcommands of holdfast. */
 static char *const connecting[][7] = {
     {(char *)"run", (char *)"-u", silent_url, (char *)"x", (char *)"true"},
     {(char *)"run", (char *)"-u", silent_url, (char *)"-n", (char *)"x",
@@ -81,7 +82,7 @@ static char *const connecting[][7] = {
     {(char *)"release", (char *)"-u", silent_url, (char *)"x", (char *)"h:1"},
     {(char *)"renew", (char *)"-u", silent_url, (char *)"x", (char *)"h:1",
      (char *)"--lease=1m"},
-    {(char *)"resp", (char *)"check", (char *)"-u", silent_url},
+    {(char *)HOLDFAST "-resp", (char *)"check", (char *)"-u", silent_url},
 };
 
 static struct process *start_connecting(int which)
@@ -90,7 +91,8 @@ static struct process *start_connecting(int which)
     struct pollfd call = {.fd = silent_fd, .events = POLLIN};
     struct process *p;
 
-    memcpy(argv + 1, connecting[which], sizeof connecting[which]);
+    memcpy(strchr(connecting[which][0], '/') ? argv : argv + 1, connecting[which],
+           sizeof connecting[which]);
     p = launch(NULL, argv);
     if (!p)
         return NULL;

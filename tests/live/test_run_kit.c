@@ -167,18 +167,37 @@ struct process *start_deaf(struct server *s, char *const *argv, bool is_socket)
     return start_with(s, all, is_socket, plain_fork);
 }
 
+static struct process *start_words(struct server *s, const char *program, va_list list)
+{
+    char *argv[ARGS_MAX] = {(char *)program};
+    size_t n = 1;
+
+    while (n < ARGS_MAX && (argv[n] = va_arg(list, char *)))
+        n++;
+    ck_assert_uint_lt(n, ARGS_MAX);
+    return start(s, argv);
+}
+
 struct process *holdfast(struct server *s, ...)
 {
-    char *argv[ARGS_MAX] = {(char *)HF_BUILD "/holdfast"};
-    size_t n = 1;
+    struct process *p;
     va_list list;
 
     va_start(list, s);
-    while (n < ARGS_MAX && (argv[n] = va_arg(list, char *)))
-        n++;
+    p = start_words(s, HF_BUILD "/holdfast", list);
     va_end(list);
-    ck_assert_uint_lt(n, ARGS_MAX);
-    return start(s, argv);
+    return p;
+}
+
+struct process *holdfast_resp(struct server *s, ...)
+{
+    struct process *p;
+    va_list list;
+
+    va_start(list, s);
+    p = start_words(s, HF_BUILD "/holdfast-resp", list);
+    va_end(list);
+    return p;
 }
 
 struct process *start_on_terminal(struct server *s, char *const *argv)

@@ -1,4 +1,4 @@
-/* What the tests of the command share: `holdfast` as a process whose words are
+/* What the tests of the commands share: `holdfast` as a process whose words are
  * awaited, never slept for.
  *
  *     struct process *p = holdfast(server, "run", "--status-fd", "3", "x",
@@ -26,6 +26,7 @@ enum stream { OUT = 1, ERR = 2, STATUS = 3 };
 
 /* holdfast - starts it with HOLDFAST_URL of the server (NULL: of none) and the
  *            arguments up to NULL. 0 is a pipe that `say` writes to.
+ * holdfast_resp - the same with the program holdfast-resp.
  * start    - any program, argv[0] first.
  * start_deaf - likewise, with a standard error that is full before the first
  *            line and that nobody reads: a pipe or a socket.
@@ -34,6 +35,7 @@ enum stream { OUT = 1, ERR = 2, STATUS = 3 };
  * start_on_terminal - on the slave of a pseudo terminal whose other end is
  *            OUT, and what `say` writes to; as the leader of a session. */
 struct process *holdfast(struct server *s, ...);
+struct process *holdfast_resp(struct server *s, ...);
 struct process *start(struct server *s, char *const *argv);
 struct process *start_deaf(struct server *s, char *const *argv, bool is_socket);
 struct process *start_as_init(struct server *s, char *const *argv);

@@ -414,7 +414,9 @@ static void ck_assert_fails(const struct reason *r, struct process *p)
 
     ck_assert_int_eq(finish(p), 125);
     line = only_line(p);
-    ck_assert_msg(strncmp(line, "holdfast: ", 10) == 0, "%s", line);
+    ck_assert_msg(strncmp(line, "holdfast: ", 10) == 0 ||
+                      strncmp(line, "holdfast-resp: ", 15) == 0,
+                  "%s", line);
     ck_assert_clear(r, line);
     ck_assert_str_eq(await_end(p, OUT), ""); /* nothing was run */
 }
@@ -433,7 +435,7 @@ START_TEST(command_says_why_with_code_125)
     ck_assert_fails(r, holdfast(NULL, "status", "-u", url, "x", NULL));
     ck_assert_in_time(r, since_ms, LIMIT_MS);
     since_ms = local_now_ms();
-    ck_assert_fails(r, holdfast(NULL, "resp", "check", "-u", url, NULL));
+    ck_assert_fails(r, holdfast_resp(NULL, "check", "-u", url, NULL));
     ck_assert_in_time(r, since_ms, LIMIT_MS);
     tear_down(r);
 }
@@ -477,7 +479,7 @@ START_TEST(command_warns_of_an_unverified_server)
     said = strstr(await_end(p, ERR), words);
     ck_assert_int_eq(!said, is_quiet);
     ck_assert(!said || !strstr(said + 1, words));
-    p = holdfast(s, "resp", "check", levels[_i], "-u", url, NULL);
+    p = holdfast_resp(s, "check", levels[_i], "-u", url, NULL);
     (void)await_end(p, OUT); /* JSON is more than a pipe takes */
     ck_assert_int_le(finish(p), 1);
     ck_assert_int_eq(!strstr(await_end(p, ERR), words), is_quiet);
@@ -502,7 +504,7 @@ static char *check_at(struct server *s, const char *where,
                       const char *const *tls)
 {
     struct process *p =
-        holdfast(s, "resp", "check", "--json", "-u", where, tls[0], tls[1],
+        holdfast_resp(s, "check", "--json", "-u", where, tls[0], tls[1],
                  tls[2], tls[3], NULL);
     char *text = local_copy(await_end(p, OUT)), *to = text;
 

@@ -1,4 +1,4 @@
-/* `holdfast resp check`: does a server speak RESP as specified? */
+/* `holdfast-resp check`: does a server speak RESP as specified? */
 #include "tools/resp/check.h"
 
 #include <inttypes.h>

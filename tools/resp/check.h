@@ -1,4 +1,4 @@
-/* `holdfast resp check`: does a server speak RESP as specified? */
+/* `holdfast-resp check`: does a server speak RESP as specified? */
 #ifndef TOOLS_RESP_CHECK_H
 #define TOOLS_RESP_CHECK_H
 

@@ -1,4 +1,4 @@
-/* What `resp check` prints. */
+/* What `holdfast-resp check` prints. */
 #include "tools/resp/row.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What `resp check` prints: a row for each check, and a summary. */
+/* What `holdfast-resp check` prints: a row for each check, and a summary. */
 #ifndef TOOLS_RESP_ROW_H
 #define TOOLS_RESP_ROW_H
 

@@ -1,4 +1,4 @@
-/* `holdfast resp`: what servers send, made readable. */
+/* The program `holdfast-resp`: what servers send, made readable. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -8,6 +8,7 @@
 
 #include "cli/base/common.h"
 #include "cli/base/json.h"
+#include "cli/base/program.h"
 #include "cli/base/report.h"
 #include "tools/resp/check.h"
 #include "tools/resp/decode.h"
@@ -159,13 +160,18 @@ static int decode(const struct cli_common *common, int protocol,
     return code;
 }
 
-/* ---- the subcommand ---- */
+/* ---- the program ---- */
 
-enum { RESP2 = 2, RESP3 = 3, STRICT };
+#ifndef HF_VERSION
+#define HF_VERSION "unknown"
+#endif
+
+enum { RESP2 = 2, RESP3 = 3, STRICT, VERSION };
 
 static const struct cli_option own_options[] = {{RESP2, '2', NULL, NULL},
                                                 {RESP3, '3', NULL, NULL},
                                                 {STRICT, 's', "strict", NULL},
+                                                {VERSION, 'V', "version", NULL},
                                                 {0}};
 
 struct options {
@@ -174,11 +180,19 @@ struct options {
     bool is_check;
 };
 
+static int print_version(void)
+{
+    (void)puts("holdfast-resp " HF_VERSION);
+    return CLI_OK;
+}
+
 static int take_option(void *ctx, const struct cli_args *args, int id,
                        char *value)
 {
     struct options *options = ctx;
 
+    if (id == VERSION)
+        return print_version();
     if (id == STRICT)
         options->is_strict = true;
     else if (id != CLI_WORD)
@@ -190,7 +204,38 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     return CLI_CONTINUE;
 }
 
-static int main_resp(struct cli_args *args, struct cli_common *common)
+static int print_help(const struct cli_command *command)
+{
+    (void)command;
+    (void)fputs(
+        "usage: holdfast-resp [--json] [-2 | -3] [--strict]\n"
+        "       holdfast-resp check [option]... [-2 | -3]\n"
+        "\n"
+        "Decodes RESP from standard input, as a server sends it. Prints one line for\n"
+        "each value, with the offset of its first byte. With --json, prints one\n"
+        "object for each reply, which contains its children; with -q, nothing but\n"
+        "errors. Stops at the first byte that is not RESP.\n"
+        "\n"
+        "  -2                   accept only RESP2 types\n"
+        "  -3                   accept all types; default\n"
+        "  -s, --strict         reject what servers send but the specifications do not\n"
+        "                       define: -nan, a push inside a value, a push without a\n"
+        "                       kind\n"
+        "  -V, --version        show the version\n"
+        "\n"
+        "Exit code: 0 all input decoded, 1 invalid or truncated input, 125 error.\n"
+        "\n"
+        "'check' requests every type from a server, in RESP2 and RESP3 (or only in one\n"
+        "of them), and shows which replies conform. It uses keys and channels with a\n"
+        "random prefix, and deletes the keys.\n"
+        "\n"
+        "Exit code: 0 all replies conform, 1 at least one deviates, 125 error.\n"
+        "\n" CLI_COMMON_HELP,
+        stdout);
+    return CLI_OK;
+}
+
+static int run(struct cli_args *args, struct cli_common *common)
 {
     struct options options = {0};
     int rc = cli_common_parse(common, args, own_options, take_option, &options);
@@ -205,31 +250,17 @@ static int main_resp(struct cli_args *args, struct cli_common *common)
                   options.is_strict);
 }
 
-const struct cli_command cli_resp_command = {
-    .name = "resp",
-    .summary = "decode RESP from standard input; test a server's RESP",
-    .help =
-        "usage: holdfast resp [--json] [-2 | -3] [--strict]\n"
-        "       holdfast resp check [option]... [-2 | -3]\n"
-        "\n"
-        "Decodes RESP from standard input, as a server sends it. Prints one line for\n"
-        "each value, with the offset of its first byte. With --json, prints one\n"
-        "object for each reply, which contains its children; with -q, nothing but\n"
-        "errors. Stops at the first byte that is not RESP.\n"
-        "\n"
-        "  -2                   accept only RESP2 types\n"
-        "  -3                   accept all types; default\n"
-        "  -s, --strict         reject what servers send but the specifications do not\n"
-        "                       define: -nan, a push inside a value, a push without a\n"
-        "                       kind\n"
-        "\n"
-        "Exit code: 0 all input decoded, 1 invalid or truncated input, 125 error.\n"
-        "\n"
-        "'resp check' requests every type from a server, in RESP2 and RESP3 (or only\n"
-        "in one of them), and shows which replies conform. It uses keys and channels\n"
-        "with a random prefix, and deletes the keys.\n"
-        "\n"
-        "Exit code: 0 all replies conform, 1 at least one deviates, 125 error.\n"
-        "\n" CLI_COMMON_HELP,
-    .main = main_resp,
-};
+int main(int argc, char **argv)
+{
+    struct cli_args args = {.next = argv + (argc > 0),
+                            .print_help = print_help,
+                            .see = "holdfast-resp --help"};
+    struct cli_common common;
+    int code;
+
+    cli_program_begin("holdfast-resp");
+    cli_common_init(&common);
+    code = run(&args, &common);
+    cli_common_fini(&common);
+    return cli_program_end(code);
+}
