@@ -38,18 +38,36 @@ static int64_t patience(void)
     return local_now_ms() + CLUSTER_PATIENCE_MS;
 }
 
-/* One more question is allowed until the deadline has passed. */
-static void rest(int64_t deadline_ms, const char *what, int node)
-{
-    if (local_now_ms() >= deadline_ms)
-        ck_abort_msg("cluster: node %d, after %d ms: %s", node,
-                     CLUSTER_PATIENCE_MS, what);
-    local_rest_us(ASK_AGAIN_US);
-}
-
 static bool is_running(const struct cluster *c, int node)
 {
     return server_is_running(c->nodes[node]);
+}
+
+/* What each node says of the cluster, for a person who reads a failure. */
+static void print_views(struct cluster *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        if (!is_running(c, i)) {
+            (void)printf("cluster: node %d (%s) does not run\n", i, c->ids[i]);
+            continue;
+        }
+        (void)printf("cluster: node %d (%s) says:\n%s", i, c->ids[i],
+                     server_ask(c->nodes[i], "CLUSTER NODES"));
+        (void)printf("%s\n", server_ask(c->nodes[i], "CLUSTER INFO"));
+    }
+    (void)fflush(stdout);
+}
+
+/* One more question is allowed until the deadline has passed. */
+static void rest(struct cluster *c, int64_t deadline_ms, const char *what,
+                 int node)
+{
+    if (local_now_ms() >= deadline_ms) {
+        print_views(c);
+        ck_abort_msg("cluster: node %d, after %d ms: %s", node,
+                     CLUSTER_PATIENCE_MS, what);
+    }
+    local_rest_us(ASK_AGAIN_US);
 }
 
 static void must_be_ok(int node, const char *answer, const char *asked)
@@ -210,7 +228,7 @@ void cluster_await_agreement(struct cluster *c)
     int64_t deadline_ms = patience();
 
     while (!is_agreed(c))
-        rest(deadline_ms, "and others do not agree", 0);
+        rest(c, deadline_ms, "and others do not agree", 0);
 }
 
 void cluster_await_state(struct cluster *c, int node, const char *state)
@@ -218,7 +236,7 @@ void cluster_await_state(struct cluster *c, int node, const char *state)
     int64_t deadline_ms = patience();
 
     while (!has_state(c, node, state))
-        rest(deadline_ms, state, node);
+        rest(c, deadline_ms, state, node);
 }
 
 void cluster_await_ok(struct cluster *c)
@@ -257,7 +275,7 @@ void cluster_await_owner(struct cluster *c, int slot, int owner)
 
     for (int i = 0; i < c->count; i++)
         while (is_running(c, i) && cluster_view(c, i, slot) != owner)
-            rest(deadline_ms, "knows another owner of the slot", i);
+            rest(c, deadline_ms, "knows another owner of the slot", i);
 }
 
 /* ---- starting ---- */
@@ -338,7 +356,7 @@ static void make_replica(struct cluster *c, int node, int master)
     while (strcmp(server_ask(c->nodes[node], "CLUSTER REPLICATE %s",
                              c->ids[master]),
                   "OK") != 0)
-        rest(deadline_ms, "cannot become a replica", node);
+        rest(c, deadline_ms, "cannot become a replica", node);
 }
 
 /* Replicas are listed only once they have replicated something, and others
@@ -359,7 +377,7 @@ static void await_data(struct cluster *c, int replica)
 
     while (!strstr(server_ask(c->nodes[replica], "INFO replication"),
                    "master_link_status:up"))
-        rest(deadline_ms, "has not got its master's data", replica);
+        rest(c, deadline_ms, "has not got its master's data", replica);
 }
 
 static void await_all(struct cluster *c)
@@ -368,7 +386,7 @@ static void await_all(struct cluster *c)
 
     for (int i = 0; i < c->count; i++)
         while (!knows_all(c, i))
-            rest(deadline_ms, "does not know all others", i);
+            rest(c, deadline_ms, "does not know all others", i);
     for (int i = c->masters; i < c->count; i++)
         await_data(c, i);
     cluster_await_ok(c);
@@ -376,7 +394,7 @@ static void await_all(struct cluster *c)
         must_be_ok(i, server_ask(c->nodes[i], "FLUSHALL"), "FLUSHALL");
     for (int i = 0; i < c->count; i++)
         while (!lists_all(c, i))
-            rest(deadline_ms, "does not list all others", i);
+            rest(c, deadline_ms, "does not list all others", i);
     cluster_await_agreement(c);
 }
 
@@ -453,7 +471,7 @@ void cluster_mend(struct cluster *c)
             server_resume(c->nodes[i]);
     for (int i = 0; i < c->count; i++)
         while (strstr(nodes_of(c, i), "fail"))
-            rest(deadline_ms, "takes another for failed", i);
+            rest(c, deadline_ms, "takes another for failed", i);
     cluster_await_ok(c);
     cluster_await_agreement(c);
 }
@@ -495,7 +513,7 @@ void cluster_failover(struct cluster *c, int replica, const char *how)
 
         ask_for_failover(c, replica, how);
         while (!is_master_for(c, replica, replica) && local_now_ms() < again_ms)
-            rest(deadline_ms, "does not become a master", replica);
+            rest(c, deadline_ms, "does not become a master", replica);
         cluster_await_agreement(c);
     }
 }
