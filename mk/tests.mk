@@ -139,8 +139,11 @@ export CK_TIMEOUT_MULTIPLIER ?= 5
 build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) $(soak_T) \
              $(each_T) $(redisson_T) $(others_T)
 
-check-built: build-tests layers shape-check docs-check exports rules-check faults-check texts-check words mutants-apply \
-             deps-check install-check torture-check
+# What reads the source has the same result with a sanitizer, and is not repeated.
+source_checks = layers shape-check docs-check exports rules-check faults-check \
+                texts-check words mutants-apply deps-check install-check torture-check
+
+check-built: build-tests $(if $(SANITIZE),,$(source_checks))
 	@tests/run.sh $(check_T)
 
 # A test that a busy machine fails has a fault: it looks at the clock where it
