@@ -1,5 +1,6 @@
-/* Multi-locks, for the calls on them (multi_call.c): the members, and what each
- * owner has. Private to lock/. */
+/* The records of a multi-lock: its members, and a hold for each owner. Private to lock/.
+ *
+ * [mutex]: the caller holds multi->mutex. */
 #ifndef HF_MULTI_HOLD_H
 #define HF_MULTI_HOLD_H
 
@@ -7,48 +8,54 @@
 
 #include "lock/multi.h"
 
-/* What one owner has, or is about to. The ctx of its members' callbacks: kept
- * until the multi-lock is freed, for one that has begun may still run when all
- * is released. */
+/* A hold of one owner, or its pending acquire. It is the ctx of the members' callbacks, and
+ * is kept until the multi-lock is freed: a callback that has begun may still run when all
+ * members are released. */
 struct hf_multi_hold {
     struct hf_list node;        /* in multi->holds */
     struct hf_multi *multi;
-    int64_t owner;              /* 0: nobody's; free for the next */
-    uint64_t count;             /* how often it is held */
-    bool is_busy;               /* a call is under way */
-    bool is_lost;               /* and that was told */
+    int64_t owner;              /* 0: unused; the next owner gets it */
+    uint64_t count;             /* the hold count */
+    bool is_busy;               /* a call is pending */
+    bool is_lost;               /* a member was lost, and on_lost was called */
     struct hf_acquire_options wanted;   /* of the first acquire: its callbacks */
 };
 
 struct hf_multi {
     const struct hf_mem *mem;
-    pthread_mutex_t mutex;      /* of the holds. Taken before a loop's lock */
+    pthread_mutex_t mutex;      /* of the holds. Lock it before the mutex of a loop */
     struct hf_list holds;
-    bool has_namesakes;         /* two members have one name, and two clients */
+    bool has_namesakes;         /* two members of different clients have one name */
     uint32_t count;
-    struct hf_lock *members[];  /* in the order in which they are taken */
+    struct hf_lock *members[];  /* in the order in which they are acquired */
 };
 
-/* hf_multi_find_hold   - the owner's, or NULL; of 0: one that is nobody's.
- * hf_multi_add_hold    - the owner's, or one that is nobody's, or a new one.
- *                        NULL: no memory.
- * hf_multi_leave_hold  - its call has ended; it is nobody's if it holds nothing.
- * hf_multi_all_safe_ms - the least of the members; INT64_MIN: one is lost.
- * hf_multi_settle      - the owner has all members.
- * All: [mutex] */
+/* hf_multi_find_hold - returns the hold of this owner, or NULL. Owner 0: an unused hold.
+ *   [mutex] */
 struct hf_multi_hold *hf_multi_find_hold(const struct hf_multi *multi,
                                          int64_t owner);
+
+/* hf_multi_add_hold - returns the hold of this owner, or an unused one, or allocates one.
+ *   NULL: no memory. [mutex] */
 struct hf_multi_hold *hf_multi_add_hold(struct hf_multi *multi, int64_t owner);
+
+/* hf_multi_leave_hold - its call has ended. The hold becomes unused if it holds nothing.
+ *   [mutex] */
 void hf_multi_leave_hold(struct hf_multi_hold *hold);
+
+/* hf_multi_all_safe_ms - returns the least hf_lock_safe_ms of the members; INT64_MIN: one
+ *   of them is lost. [mutex] */
 int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner);
+
+/* hf_multi_settle - the owner has all members: they are no longer provisional. [mutex] */
 void hf_multi_settle(const struct hf_multi *multi, int64_t owner);
 
-/* hf_multi_forked - this is a child of the process that made it: the mutex may be
- * held by a thread that is not here. */
+/* hf_multi_forked - returns whether this process is a fork of the process that created the
+ *   multi-lock. Then a thread that does not exist here may hold the mutex. */
 bool hf_multi_forked(const struct hf_multi *multi);
 
-/* hf_multi_listen - the members' callbacks tell the hold, and it those that are
- * wanted. */
+/* hf_multi_listen - sets the callbacks of a member's acquire: they call those that the
+ *   caller of the multi-lock gave (hold->wanted). */
 void hf_multi_listen(struct hf_multi_hold *hold,
                      struct hf_acquire_options *member);
 

@@ -1,10 +1,11 @@
-/* Locks of several clients that one server process keeps. Private to lock/. */
+/* Finds members of a set that are on the same server process. No I/O. Each function locks
+ * the loop of each client in turn: the caller must hold none of them. Private to lock/. */
 #ifndef HF_ONE_SERVER_H
 #define HF_ONE_SERVER_H
 
 #include "lock/record/records.h"
 
-#define HF_ONE_SERVER_MAX 64    /* locks that are compared at a time */
+#define HF_ONE_SERVER_MAX 64    /* locks in one call: HF_MULTI_MAX */
 
 /* Two members of a set on one server, found by the run_id that the server sent in
  * the handshake with each client. */
@@ -13,18 +14,20 @@ struct hf_one_server {
     char run_id[HF_RUN_ID_MAX];
 };
 
-/* hf_one_server_find   - the first two of these locks that one server keeps; with
- *                        `by_name`, only two of one name. False: there are none
- *                        among those that are connected.
- * hf_one_server_unseen - the first lock that is connected, and whose server did not
- *                        send its run_id; `count`: there is none.
- * hf_one_server_is_seen - is the lock's server connected?
- * hf_one_server_refuse - HF_E_INVAL, with both addresses.
- * No I/O. Takes each client's loop in turn: none may be locked. */
+/* hf_one_server_find - finds the first two of these locks that are on one server; with
+ *   `by_name`, only locks of one name. False: there are none among the locks whose servers
+ *   are connected. */
 bool hf_one_server_find(struct hf_one_server *out, struct hf_lock *const *locks,
                         uint32_t count, bool by_name);
+
+/* hf_one_server_unseen - returns the index of the first lock whose server is connected and
+ *   did not send its run_id; `count`: there is none. */
 uint32_t hf_one_server_unseen(struct hf_lock *const *locks, uint32_t count);
+
+/* hf_one_server_is_seen - returns whether the server of the lock is connected. */
 bool hf_one_server_is_seen(const struct hf_lock *lock);
+
+/* hf_one_server_refuse - writes an error that names both addresses. Returns HF_E_INVAL. */
 hf_status hf_one_server_refuse(struct hf_error *err,
                                const struct hf_one_server *found,
                                struct hf_lock *const *locks);
