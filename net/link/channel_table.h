@@ -8,76 +8,82 @@
 struct hf_pubsub;
 
 struct hf_subscription {
-    /* Set by the owner. The channel's bytes are borrowed until dropped. */
+    /* Set by the owner. The channel's bytes must remain valid until hf_pubsub_drop. */
     const char *channel;
     size_t channel_len;
-    /* [locked] A message; `ptr` is valid until it returns. */
+    /* [locked] A message arrived; `ptr` is valid until it returns. */
     void (*on_message)(struct hf_subscription *s, const char *ptr, size_t len);
-    /* [locked] The server confirmed it (true), or it was lost (false); true for one
-     * that is live: a message may have been lost. It may drop this subscription
-     * and others. */
+    /* [locked] True: the server confirmed the subscription; if it was live before, a message
+     * may have been lost. False: it was lost. The callback may drop this subscription and
+     * others. */
     void (*on_change)(struct hf_subscription *s, bool is_live);
-    bool is_sharded;            /* SSUBSCRIBE: of one slot's node */
-    /* The router's own. */
+    bool is_sharded;            /* SSUBSCRIBE, at the node of the slot */
+    /* Used by the router only. */
     uint16_t slot;
     struct hf_list route_node;
-    /* hf_pubsub's own. */
+    /* Used by hf_pubsub only. */
     struct hf_list node;
-    uint64_t added;             /* its number among those of hf_pubsub */
-    struct hf_pubsub *pubsub;   /* NULL: nowhere yet */
-    struct hf_pubsub_order *order;   /* SUBSCRIBE under way */
+    uint64_t added;             /* its number among the subscriptions of hf_pubsub */
+    struct hf_pubsub *pubsub;   /* NULL: not added */
+    struct hf_pubsub_order *order;   /* the pending SUBSCRIBE */
     bool is_live;
-    bool has_inherited;         /* the server may know the channel by a
-                                   subscription that was dropped */
+    bool has_inherited;         /* the server may still send messages for the channel
+                                   because of a subscription that was dropped */
 };
 
-#define CHANNEL_BUCKETS 1024u     /* ten thousand channels: ten a bucket */
+#define CHANNEL_BUCKETS 1024u     /* ten thousand channels are ten in a bucket */
 
-/* A pass over a bucket. Its callbacks may remove any subscription; those that
- * they add are not visited. */
+/* A walk visits the subscriptions of a bucket. Its callbacks may remove any subscription;
+ * subscriptions that they add are not visited. */
 struct hf_channel_walk {
     struct hf_list *bucket;
     struct hf_list *next;
-    uint64_t last;              /* the youngest to visit */
+    uint64_t last;              /* the number of the youngest subscription to visit */
     struct hf_channel_walk *outer;
 };
 
 struct hf_channel_table {
-    struct hf_loop *loop;       /* for its hash */
+    struct hf_loop *loop;       /* for its hash key */
     uint32_t count;
-    uint64_t added;             /* subscriptions, since it was made */
-    struct hf_channel_walk *walks;  /* under way, the innermost first */
+    uint64_t added;             /* subscriptions added since its creation */
+    struct hf_channel_walk *walks;  /* that have not ended, the innermost first */
     struct hf_list buckets[CHANNEL_BUCKETS];
 };
 
-/* hf_channel_table_init   - empty.
- * hf_channel_table_add    - behind all others of its bucket.
- * hf_channel_table_remove - also during a walk.
- * hf_channel_table_other  - another subscription for the channel of `s`, which
- *                           was removed; NULL: it was the last one.
- * hf_channel_is           - a plain and a sharded channel of one name are two
- *                           channels. */
+/* hf_channel_table_init - begins with an empty table. */
 void hf_channel_table_init(struct hf_channel_table *table,
                            struct hf_loop *loop);
+
+/* hf_channel_table_add - adds the subscription at the end of its bucket. */
 void hf_channel_table_add(struct hf_channel_table *table,
                           struct hf_subscription *s);
+
+/* hf_channel_table_remove - removes it; also allowed during a walk. */
 void hf_channel_table_remove(struct hf_channel_table *table,
                              struct hf_subscription *s);
+
+/* hf_channel_table_other - returns another subscription for the channel of `s`, which was
+ *   removed. NULL: `s` was the last one. */
 struct hf_subscription *
 hf_channel_table_other(struct hf_channel_table *table,
                        const struct hf_subscription *s);
+
+/* hf_channel_is - returns whether `s` is for this channel. A plain and a sharded channel of
+ *   one name are two channels. */
 bool hf_channel_is(const struct hf_subscription *s, const char *ptr, size_t len,
                    bool is_sharded);
 
-/* hf_channel_bucket     - the bucket of a channel, for a walk.
- * hf_channel_walk_begin - the oldest subscription comes first.
- * hf_channel_walk_next  - NULL: that was the last one, and the walk has
- *                         ended. Each walk must be continued to its end. */
+/* hf_channel_bucket - returns the bucket of a channel, for a walk. */
 struct hf_list *hf_channel_bucket(struct hf_channel_table *table,
                                   const char *ptr, size_t len);
+
+/* hf_channel_walk_begin - begins a walk, with the oldest subscription. It must be continued
+ *   until hf_channel_walk_next returns NULL. */
 void hf_channel_walk_begin(struct hf_channel_table *table,
                            struct hf_channel_walk *walk,
                            struct hf_list *bucket);
+
+/* hf_channel_walk_next - returns the next subscription. NULL: the walk has ended. */
 struct hf_subscription *hf_channel_walk_next(struct hf_channel_table *table,
                                              struct hf_channel_walk *walk);
 

@@ -1,29 +1,32 @@
-/* The push that answers SUBSCRIBE or one of its kin (CONN-7). Pure. Private to
- * net/. */
+/* The push that confirms SUBSCRIBE, UNSUBSCRIBE or a similar command (CONN-7). Pure. Private
+ * to net/. */
 #ifndef HF_CONFIRMATION_H
 #define HF_CONFIRMATION_H
 
 #include "net/link/request.h"
 
-/* The place's own: the request may be given up before the push comes. */
+/* It belongs to the place of the request in the connection's queue, because the request may
+ * be cancelled before the push arrives. */
 struct hf_confirmation {
-    struct hf_request *request;   /* NULL: given up */
-    uint32_t pushes;              /* to come: 2 if the channel is named twice
-                                     (CONN-9) */
+    struct hf_request *request;   /* NULL: cancelled */
+    uint32_t pushes;              /* pushes to await: 2 if the command names the channel
+                                     twice (CONN-9) */
     uint32_t kind_len;
     uint32_t channel_len;
     char text[];                  /* kind, channel */
 };
 
-/* hf_confirmation_new  - of this command: the push has its name and its
- *                        channel. NULL: no memory.
- * hf_confirmation_free - takes it.
- * hf_confirmation_is   - is it this push? */
+/* hf_confirmation_new - creates the confirmation of this command: a push with the command's
+ *   name and channel. NULL: no memory. */
 struct hf_confirmation *hf_confirmation_new(const struct hf_mem *mem,
                                             struct hf_request *request,
                                             const struct hf_resp_arg *argv,
                                             size_t argc);
+
+/* hf_confirmation_free - frees it. */
 void hf_confirmation_free(const struct hf_mem *mem, struct hf_confirmation *x);
+
+/* hf_confirmation_is - returns whether this push is the confirmation. */
 bool hf_confirmation_is(const struct hf_confirmation *x,
                         struct hf_resp_value push);
 

@@ -1,7 +1,6 @@
-/* Deadlines of many requests. They mostly come in order, for most have the same
- * timeout: those stand in one queue with one timer, and cost a few stores. A
- * deadline out of order has a timer of its own. Private to net/. All
- * [locked] */
+/* The deadlines of many requests. Most requests have the same timeout, so their deadlines
+ * are in order: these are in one queue with one timer, and cost a few stores each. A deadline
+ * that is out of order has its own timer. Private to net/. All functions: [locked] */
 #ifndef HF_DEADLINES_H
 #define HF_DEADLINES_H
 
@@ -10,24 +9,27 @@
 
 struct hf_deadlines {
     struct hf_loop *loop;
-    struct hf_list queue;         /* of requests, the first due first */
-    struct hf_timer timer;        /* no later than that */
-    /* The deadline of this request has passed; it is forgotten. `late` may add
-     * and forget others, and free it. */
+    struct hf_list queue;         /* of requests, the earliest deadline first */
+    struct hf_timer timer;        /* fires at that deadline or before */
+    /* Called when the deadline of a request has passed; the request was removed before.
+     * `late` may add and remove other requests, and free this one. */
     void (*late)(struct hf_request *request);
 };
 
-/* hf_deadlines_init   - none.
- * hf_deadlines_fini   - none is left in the queue.
- * hf_deadlines_add    - HF_NEVER: it has none, and may be forgotten all the
- *                       same. For a deadline that has passed `late` follows in
- *                       the next turn.
- * hf_deadlines_forget - also a request that was late, or had no deadline. */
+/* hf_deadlines_init - begins without requests. */
 void hf_deadlines_init(struct hf_deadlines *d, struct hf_loop *loop,
                        void (*late)(struct hf_request *request));
+
+/* hf_deadlines_fini - ends it. The queue must be empty. */
 void hf_deadlines_fini(struct hf_deadlines *d);
+
+/* hf_deadlines_add - adds a request. HF_NEVER: it has no deadline. If the deadline has
+ *   passed, `late` is called in the next turn. */
 void hf_deadlines_add(struct hf_deadlines *d, struct hf_request *request,
                       int64_t deadline_ms);
+
+/* hf_deadlines_forget - removes a request. Nothing happens if it was late, or was added with
+ *   HF_NEVER. */
 void hf_deadlines_forget(struct hf_deadlines *d, struct hf_request *request);
 
 #endif

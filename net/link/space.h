@@ -1,5 +1,5 @@
-/* Waiting for space in a connection's output: first come, first served, the
- * urgent ones before all others. Private to net/. */
+/* A queue for space in the output of a connection, in order of arrival, with urgent waiters
+ * first. Private to net/. All functions: [locked] */
 #ifndef HF_SPACE_H
 #define HF_SPACE_H
 
@@ -8,16 +8,19 @@
 struct hf_conn;
 struct hf_link;
 
-/* Waits until a full link takes more: a field of what is to be sent.
+/* A command that waits until the output of a full link has space. It is a member of the
+ * object that will send the command.
  *
- * [locked] `ready` is called once. HF_OK: there is space for so many bytes,
- * until it returns: submit now. HF_E_CLOSED: the link is being freed. Else the
- * link was refused, see hf_link_error. It may wait again, or be freed. */
+ * [locked] `ready` is called once, with
+ *   HF_OK         there is space for `bytes` until `ready` returns: submit the command now
+ *   HF_E_CLOSED   the link is being freed
+ *   other         the link was refused: see hf_link_error
+ * It may add the waiter again, or free it. */
 struct hf_space_waiter {
     /* Set by the owner. */
     void (*ready)(struct hf_space_waiter *waiter, hf_status status);
-    bool is_urgent;             /* goes before all that are not */
-    /* The link's own. */
+    bool is_urgent;             /* is served before all that are not urgent */
+    /* Used by the link only. */
     struct hf_list node;
     struct hf_link *link;
     size_t bytes;
@@ -25,24 +28,26 @@ struct hf_space_waiter {
 
 struct hf_space_queue {
     struct hf_list waiting;
-    struct hf_space_waiter stop;  /* in the queue while some are served */
+    struct hf_space_waiter stop;  /* marks the end of those that are served now */
 };
 
-/* hf_space_queue_init  - nobody waits.
- * hf_space_queue_add   - behind all that are as urgent.
- * hf_space_queue_serve - calls `ready` while there is space for the first of
- *                        those that wait now. One that waits again has its turn
- *                        next time.
- * hf_space_queue_fail  - calls `ready` with this failure, for each that waits
- *                        now. Like hf_space_queue_serve, not from within
- *                        `ready`.
- * hf_space_queue_is_empty - does nobody wait? */
+/* hf_space_queue_init - begins with an empty queue. */
 void hf_space_queue_init(struct hf_space_queue *q);
+
+/* hf_space_queue_add - adds the waiter after all that are as urgent. */
 void hf_space_queue_add(struct hf_space_queue *q,
                         struct hf_space_waiter *waiter);
+
+/* hf_space_queue_serve - calls `ready` of the first waiter while there is space for it. A
+ *   waiter that is added meanwhile is served by the next call. Must not be called from
+ *   `ready`. */
 void hf_space_queue_serve(struct hf_space_queue *q, const struct hf_conn *conn);
+
+/* hf_space_queue_fail - calls `ready` with this error for each waiter that is in the queue
+ *   now. Must not be called from `ready`. */
 void hf_space_queue_fail(struct hf_space_queue *q, hf_status status);
 
+/* hf_space_queue_is_empty - returns whether the queue has no waiter. */
 static inline bool hf_space_queue_is_empty(const struct hf_space_queue *q)
 {
     return hf_list_is_empty(&q->waiting);
