@@ -1,9 +1,9 @@
-/* HF_ASSERT - what only our own mistake can make false: a rule of a machine, a
- * precondition that a contract states. Never for what a server, a caller or the system
- * may do; that is an error with a status.
+/* HF_ASSERT - checks a fact that only a mistake in this library can make false: a rule of a
+ * machine, or a precondition that a contract states. Do not use it for anything that a
+ * server, a caller or the system may do; that is an error with a status.
  *
- * It is checked where HF_ASSERTS is defined: `make ASSERTS=yes`, and with a sanitizer.
- * Elsewhere the expression is compiled, never evaluated, and costs nothing. */
+ * The fact is checked if HF_ASSERTS is defined: with `make ASSERTS=yes`, and with a
+ * sanitizer. Otherwise the expression is compiled, never evaluated, and costs nothing. */
 #ifndef HF_ASSERT_H
 #define HF_ASSERT_H
 

@@ -4,9 +4,9 @@
 
 #include "net/net.h"
 
-/* It never changes, so that any number of links may use it. Allocated by malloc and
- * not by a client's hf_mem: a program that is asked for credentials may answer after
- * the client was freed. */
+/* It never changes, so that any number of links may use it. It is allocated by malloc and
+ * not by a client's hf_mem, because a program may pass credentials after the client was
+ * freed. */
 struct hf_login {
     _Atomic uint32_t references;
     uint32_t user_len;          /* each 0 to HF_LOGIN_MAX bytes, no NUL */
@@ -16,19 +16,26 @@ struct hf_login {
     char text[];                /* both, each with a NUL */
 };
 
-/* hf_login_new   - copies both texts (NULL: ""). NULL with *err filled in: one is
- *                  longer than HF_LOGIN_MAX (HF_E_INVAL), or HF_E_NOMEM.
- * hf_login_ref   - one more reference; returns it. Takes NULL.
- * hf_login_unref - one less; the last one wipes and frees it. Takes NULL.
- * hf_login_is    - do both have the same user and password? NULL: no login.
- * hf_login_is_in - may these words of a server hold the password, or a part of it
- *                  that says something? Then they are not shown. False for what
- *                  Redis says to every password, and for NULL. All: any thread. */
+/* Any thread may call these functions. */
+
+/* hf_login_new - copies both texts (NULL: "") and returns a login with one reference. NULL:
+ *   *err is filled in; HF_E_INVAL (a text is longer than HF_LOGIN_MAX) or HF_E_NOMEM. */
 struct hf_login *hf_login_new(const char *user, const char *password,
                               struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_login_ref - adds a reference, and returns the login. NULL is allowed. */
 struct hf_login *hf_login_ref(struct hf_login *login);
+
+/* hf_login_unref - removes a reference. The last one overwrites and frees the login. NULL is
+ *   allowed. */
 void hf_login_unref(struct hf_login *login);
+
+/* hf_login_is - returns whether both have the same user and password. NULL: no login. */
 bool hf_login_is(const struct hf_login *a, const struct hf_login *b);
+
+/* hf_login_is_in - returns whether this text of a server may contain the password, or a part
+ *   that reveals something of it. Such a text must not be shown. False for the texts that
+ *   Redis sends for every password, and if `login` is NULL. */
 bool hf_login_is_in(const struct hf_login *login, const char *ptr, size_t len);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* hf_random - fills `ptr` with bytes that nobody can guess. false: the kernel
- * gives none (a filter of system calls), and they are zeros. Any thread. */
+/* hf_random - fills `ptr` with bytes that an attacker cannot guess. False: the kernel refused
+ *   (a filter of system calls), and the bytes are zeros. Any thread. */
 bool hf_random(void *ptr, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
-/* A link's state, which link.c (states and events), link_request.c (requests)
- * and link_trace.c share. Private to net/. [locked] */
+/* The state of a link, which the files link*.c share. Private to net/link. All functions:
+ * [locked] */
 #ifndef HF_LINK_INNER_H
 #define HF_LINK_INNER_H
 
@@ -34,40 +34,42 @@ struct hf_link {
     enum hf_link_state state;
     struct hf_conn conn;
     struct hf_stream stream;
-    struct hf_io io;                /* of its socket */
-    struct hf_timer timer;          /* this attempt's end, BACKOFF's, or the next
-                                       look for silence */
-    struct hf_deadlines deadlines;             /* the requests' deadlines */
+    struct hf_io io;                /* watches the socket */
+    struct hf_timer timer;          /* end of this attempt or of BACKOFF, or the next check
+                                       for silence */
+    struct hf_deadlines deadlines;             /* of the requests */
     struct hf_turn_hook turn;
     struct hf_dial dial;
     struct hf_space_queue space_queue;         /* waiters for space */
-    unsigned failures;              /* attempts, and short lives, in a row */
-    bool has_answered;              /* anything but the greeting, since READY */
-    int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
-    int64_t look_ms;                /* the next look for silence is so much later */
+    unsigned failures;              /* consecutive failed attempts and connections that
+                                       ended soon */
+    bool has_answered;              /* a reply after the handshake, since READY */
+    int64_t quiet_since_ms;         /* when bytes last arrived, or were first expected */
+    int64_t look_ms;                /* time until the next check for silence */
     struct hf_link *rival;          /* LINK-8; NULL: none */
-    unsigned vain_rivals;           /* that took over in a row, after which the
-                                       server answered no request */
+    unsigned vain_rivals;           /* consecutive rivals that replaced the connection and
+                                       received no reply afterwards */
     struct hf_request probe;        /* LINK-9 */
-    int protocol;                   /* of the last time READY; 0: never was */
-    bool is_fluent;                 /* LINK-6: it was greeted in its best manner */
-    bool has_unread;                /* inside TLS: the timer is due for it */
+    int protocol;                   /* of the last READY connection; 0: none */
+    bool is_fluent;                 /* LINK-6: the handshake used the best manner */
+    bool has_unread;                /* TLS has bytes that were not read; the timer is due */
     bool is_wanted;
-    bool is_replaced;               /* hf_link_replace, and no hf_link_serves since */
-    bool is_refused;                /* trying again will not help */
+    bool is_replaced;               /* hf_link_replace was called, and not hf_link_serves
+                                       since */
+    bool is_refused;                /* a retry would fail in the same way */
 
     /* link_login.c */
     struct hf_login *login;         /* of this connection, or of the next one */
-    struct hf_login *fresh;         /* the answer that was not used yet */
-    struct hf_login *refused;       /* since one was accepted; NULL: none */
-    bool has_fresh;                 /* it may be NULL */
-    struct hf_error no_login;       /* why there is no answer; HF_OK: not known */
-    uint64_t query;                 /* that has no answer yet; 0: none */
-    int64_t expires_ms;             /* of `login`; HF_NEVER: it does not */
+    struct hf_login *fresh;         /* credentials that were not used yet */
+    struct hf_login *refused;       /* by the server since it last accepted one; NULL: none */
+    bool has_fresh;                 /* `fresh` is set; it may be NULL */
+    struct hf_error no_login;       /* why there are no credentials; HF_OK: not known */
+    uint64_t query;                 /* the pending query for credentials; 0: none */
+    int64_t expires_ms;             /* of `login`; HF_NEVER: it does not expire */
     int64_t fresh_expires_ms;
-    int64_t lifetime_ms;            /* of the latest answer; 0: without an end */
-    struct hf_timer login_timer;    /* READY: when to ask again */
-    struct hf_request auth;         /* AUTH on the live connection */
+    int64_t lifetime_ms;            /* of the latest credentials; 0: without an end */
+    struct hf_timer login_timer;    /* READY: when to query credentials again */
+    struct hf_request auth;         /* AUTH on the READY connection */
     bool is_authenticating;
     bool was_accepted;
     struct hf_error error;
@@ -75,88 +77,114 @@ struct hf_link {
 
 /* ---- link.c ---- */
 
-/* hf_link_serve_later - there may be space: LINK-5 at the end of the turn.
- * hf_link_fill_late   - link->error says what there was no more time for;
- *                       nothing, if the link is up, or is not tried.
- * hf_link_count_loss  - of a READY connection; link->error says why.
- * hf_link_attach      - watches the socket of link->stream: its bytes are the
- *                       link's. HF_E_NOMEM, HF_E_SYSTEM: nothing is watched.
- * hf_link_is_up_now   - the connection was greeted: READY.
- * hf_link_failed      - the connection or the attempt has ended; link->error says
- *                       why. */
+/* hf_link_serve_later - there may be space in the output: LINK-5 at the end of the turn. */
 void hf_link_serve_later(struct hf_link *link);
+
+/* hf_link_fill_late - writes to link->error which step took too long. It does nothing if the
+ *   link is READY or does not try to connect. */
 void hf_link_fill_late(struct hf_link *link);
+
+/* hf_link_count_loss - counts the loss of a READY connection; link->error has the reason. */
 void hf_link_count_loss(struct hf_link *link);
+
+/* hf_link_attach - watches the socket of link->stream. HF_E_NOMEM, HF_E_SYSTEM: it is not
+ *   watched. */
 hf_status hf_link_attach(struct hf_link *link) HF_MUST_CHECK;
+
+/* hf_link_is_up_now - the handshake has ended: the state is READY. */
 void hf_link_is_up_now(struct hf_link *link);
+
+/* hf_link_failed - the connection or the attempt has ended; link->error has the reason. */
 void hf_link_failed(struct hf_link *link);
 
 /* ---- link_probe.c ---- */
 
-/* hf_link_is_doubtful - nothing is in flight: was nothing heard for so long that the
- *                       connection may be dead, and is there something to send?
- * hf_link_probe       - sends PING first. */
+/* hf_link_is_doubtful - returns whether requests are queued and nothing arrived for so long
+ *   that the connection may be dead. Nothing may be in flight. */
 bool hf_link_is_doubtful(const struct hf_link *link, int64_t now_ms);
+
+/* hf_link_probe - sends PING before the queued requests. */
 void hf_link_probe(struct hf_link *link);
 
 /* ---- link_rival.c ---- */
 
-/* hf_rival_watch     - the link is READY, a reply is due, nothing was heard since
- *                      quiet_since_ms: opens a rival if it is time. Returns when to
- *                      look again.
- * hf_rival_is_ready  - has the rival been greeted?
- * hf_rival_take_over - it has: its connection is the link's.
- * hf_rival_outlives  - the link's own connection has ended; link->error says why. Is
- *                      the rival being greeted, so that the link waits for it?
- * hf_rival_stop      - closes the rival, if there is one. By the thread that drives
- *                      the loop, or while none does. */
+/* hf_rival_watch - opens a rival if nothing arrived for long enough. The link must be READY,
+ *   with a reply due and nothing received since quiet_since_ms. Returns when to call it
+ *   again. */
 int64_t hf_rival_watch(struct hf_link *link);
+
+/* hf_rival_is_ready - returns whether the handshake of the rival has ended. */
 bool hf_rival_is_ready(const struct hf_link *link);
+
+/* hf_rival_take_over - replaces the connection of the link by that of the rival, which must be
+ *   ready. */
 void hf_rival_take_over(struct hf_link *link);
+
+/* hf_rival_outlives - the connection of the link has ended; link->error has the reason.
+ *   Returns whether the rival is in its handshake, so that the link waits for it. */
 bool hf_rival_outlives(struct hf_link *link);
+
+/* hf_rival_stop - closes the rival, if there is one. Only the thread that drives the loop may
+ *   call it, or any thread while none does. */
 void hf_rival_stop(struct hf_link *link);
 
 /* ---- link_error.c ---- */
 
-/* hf_link_fill_error      - link->error: "ADDRESS: WHAT: WHY"; `why` "": without it.
- * hf_link_fill_not_dialed - why there is no socket. */
+/* hf_link_fill_error - writes "ADDRESS: WHAT: WHY" to link->error. `why` may be "". */
 void hf_link_fill_error(struct hf_link *link, hf_status status, const char *what,
                         const char *why);
+
+/* hf_link_fill_not_dialed - writes to link->error why no socket was connected. */
 void hf_link_fill_not_dialed(struct hf_link *link);
 
 /* ---- link_login.c ---- */
 
-/* hf_link_login_init, _fini.
- * hf_link_find_login    - LOGIN-1: true: link->login is set; false: wait for the answer,
- *                         or, if link->query is 0, link->no_login says why there is none.
- * hf_link_attempt       - begins one: asks for the login, or dials.
- * hf_link_login_adopt   - with the rival's connection comes its login.
- * hf_link_login_stop    - the connection ends: an AUTH of it is not sent later.
- * hf_link_login_worked  - READY.
- * hf_link_login_refused - by the server. True: for good.
- * hf_link_is_logged_out - LOGIN-4: does this reply say so? */
+/* hf_link_login_init - begins without credentials. */
 void hf_link_login_init(struct hf_link *link);
+
+/* hf_link_login_fini - frees the credentials. */
 void hf_link_login_fini(struct hf_link *link);
+
+/* hf_link_find_login - LOGIN-1. True: link->login is set. False: the query is pending, or, if
+ *   link->query is 0, there are no credentials and link->no_login has the reason. */
 bool hf_link_find_login(struct hf_link *link);
+
+/* hf_link_attempt - begins an attempt to connect: queries the credentials, or dials. */
 void hf_link_attempt(struct hf_link *link);
+
+/* hf_link_login_adopt - takes the login of the rival together with its connection. */
 void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival);
+
+/* hf_link_login_stop - the connection ends: a pending AUTH is not sent later. */
 void hf_link_login_stop(struct hf_link *link);
+
+/* hf_link_login_worked - the server accepted the login: READY. */
 void hf_link_login_worked(struct hf_link *link);
+
+/* hf_link_login_refused - the server refused the login. Returns true if a retry would fail in
+ *   the same way. */
 bool hf_link_login_refused(struct hf_link *link);
+
+/* hf_link_is_logged_out - returns whether this reply says that the connection is no longer
+ *   logged in (LOGIN-4). */
 bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value reply);
 
 /* ---- link_manner.c ---- */
 
-/* hf_link_best_manner       - of options.protocol.
- * hf_link_learn_from_hangup - LINK-6: the peer has closed the connection in the
- *                             greeting.
- * hf_link_forget_manner     - LINK-6: a READY connection has ended.
- * hf_link_needs_resp2       - LINK-7: is that what this reply means?
- * hf_link_use_resp2         - from now on; the connection is condemned. */
+/* hf_link_best_manner - returns the best manner that options.protocol permits. */
 enum hf_greet_manner hf_link_best_manner(const struct hf_link *link);
+
+/* hf_link_learn_from_hangup - LINK-6: the peer closed the connection during the handshake. */
 void hf_link_learn_from_hangup(struct hf_link *link);
+
+/* hf_link_forget_manner - LINK-6: a READY connection has ended. */
 void hf_link_forget_manner(struct hf_link *link);
+
+/* hf_link_needs_resp2 - returns whether this reply shows that the peer needs RESP2
+ *   (LINK-7). */
 bool hf_link_needs_resp2(const struct hf_link *link, struct hf_resp_value reply);
+
+/* hf_link_use_resp2 - condemns the connection, and uses RESP2 from the next one on. */
 void hf_link_use_resp2(struct hf_link *link);
 
 /* ---- link_request.c ---- */
@@ -164,26 +192,28 @@ void hf_link_use_resp2(struct hf_link *link);
 /* hf_link_on_overdue - the deadline of this request has passed. */
 void hf_link_on_overdue(struct hf_request *request);
 
-/* ---- link_trace.c ---- */
+/* ---- link_trace.c: called only if options.on_trace is set, unless noted ---- */
 
-/* Only with options.on_trace:
- *
- * hf_link_trace          - reports this; its address is filled in.
- * hf_link_trace_lost     - the connection, or the attempt, has ended; link->error says why;
- *                          without on_trace it does nothing.
- * hf_link_trace_queued   - a request was queued.
- * hf_link_trace_end      - it has ended.
- * hf_link_trace_greeting - the connection reports what its greeting sends and
- *                          gets.
- * hf_link_trace_late     - is the connection's on_late. */
+/* hf_link_trace - fills in the address and calls on_trace. */
 void hf_link_trace(struct hf_link *link, struct hf_trace trace);
+
+/* hf_link_trace_lost - traces the end of a connection or an attempt, with link->error. It does
+ *   nothing without on_trace. */
 void hf_link_trace_lost(struct hf_link *link);
+
+/* hf_link_trace_queued - traces that a request was queued. */
 void hf_link_trace_queued(struct hf_link *link,
                           const struct hf_request *request,
                           const struct hf_resp_arg *argv, size_t argc);
+
+/* hf_link_trace_end - traces the end of a request. */
 void hf_link_trace_end(const struct hf_request *request,
                        enum hf_outcome outcome, struct hf_resp_value reply);
+
+/* hf_link_trace_greeting - lets the connection trace its handshake. */
 void hf_link_trace_greeting(struct hf_link *link);
+
+/* hf_link_trace_late - the on_late of the connection. */
 void hf_link_trace_late(void *ctx, uint64_t place, struct hf_resp_value reply);
 
 #endif
