@@ -19,12 +19,25 @@
 #define HOLDFAST HF_BUILD "/holdfast"
 #define ACTS HF_BUILD "/tests/soak/chaos_sets"
 
+static void set_sigterm(int how)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigprocmask(how, &set, NULL);
+}
+
+/* Until it executes, it has the handler of libcheck, which passes SIGTERM on to the whole
+ * test: SIGTERM is blocked (start) until it has its own effect. */
 static _Noreturn void be_run(char **argv)
 {
     int null = open("/dev/null", O_RDWR);
 
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)setpgid(0, 0); /* what ends it is passed on to its group */
+    (void)signal(SIGTERM, SIG_DFL);
+    set_sigterm(SIG_UNBLOCK);
     for (int fd = 0; fd < 3; fd++)
         (void)dup2(null, fd);
     (void)execv(argv[0], argv);
@@ -49,10 +62,12 @@ static void start(struct run *r, int i)
     (void)snprintf(source, sizeof source, "c%u", g->client);
     (void)snprintf(seed, sizeof seed, "%" PRIu64, dice_bits(&r->seed));
     (void)run_path(r, "client", g->client, path);
+    set_sigterm(SIG_BLOCK);
     g->pid = fork();
-    ck_assert_int_ge(g->pid, 0);
     if (g->pid == 0)
         be_run(argv);
+    set_sigterm(SIG_UNBLOCK);
+    ck_assert_int_ge(g->pid, 0);
 }
 
 void guarded_start(struct run *r)

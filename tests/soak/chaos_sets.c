@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -542,15 +543,37 @@ static void obey(pthread_t *threads)
 
 /* ---- a command that holdfast guards ---- */
 
+static volatile sig_atomic_t is_terminated;
+
+static void on_sigterm(int number)
+{
+    (void)number;
+    is_terminated = true;
+}
+
+/* That it was alive, and believed: `since_us` to `until_us`. */
+static void say_alive(int64_t since_us, int64_t until_us)
+{
+    say(since_us, "safe lock=" CHAOS_SETS_RUN " kind=plain owner=%s:1 until=%" PRId64,
+        w.source, until_us);
+}
+
+/* What is said has been: no line claims a moment before that moment has passed, for the
+ * next command may begin as soon as this one has ended. The last CHAOS_SETS_GRACE_US are
+ * said by one that ends in order, and not by one that is killed. */
 static void act_until(int64_t end_us)
 {
-    for (int64_t us = chaos_now_us(); us < end_us; us = chaos_now_us()) {
-        int64_t since_us = us - CHAOS_SETS_GRACE_US;
+    int64_t us = chaos_now_us(), said_us = us;
 
-        say(since_us, "safe lock=" CHAOS_SETS_RUN " kind=plain owner=%s:1 until=%" PRId64,
-            w.source, since_us + 2 * SAMPLE_US);
+    while (us < end_us && !is_terminated) {
         rest_us(SAMPLE_US);
+        us = chaos_now_us();
+        if (us - CHAOS_SETS_GRACE_US > said_us) {
+            say_alive(said_us, us - CHAOS_SETS_GRACE_US);
+            said_us = us - CHAOS_SETS_GRACE_US;
+        }
     }
+    say_alive(said_us, chaos_now_us());
 }
 
 static int act(char **argv)
@@ -558,14 +581,13 @@ static int act(char **argv)
     uint64_t seed = strtoull(argv[4], NULL, 10) | 1;
     int64_t us = chaos_now_us();
 
+    (void)signal(SIGTERM, on_sigterm);
     w.source = argv[2];
     w.history = open(argv[3], O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (w.history < 0)
         return 2;
-    say(us - 1 - CHAOS_SETS_GRACE_US, "start id=00000000-0000-0000-0000-%012d",
-        (int)getpid());
-    act_until(us + CHAOS_SETS_GRACE_US +
-              (int64_t)dice_of(&seed, dice_of(&seed, 6) ? 1000000 : 8000000));
+    say(us - 1, "start id=00000000-0000-0000-0000-%012d", (int)getpid());
+    act_until(us + (int64_t)dice_of(&seed, dice_of(&seed, 6) ? 1000000 : 8000000));
     return 0;
 }
 

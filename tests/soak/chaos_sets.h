@@ -17,7 +17,7 @@
 
 /* The first argument of a command that "holdfast run" guards; then SOURCE HISTORY SEED. */
 #define CHAOS_SETS_ACT "act"
-/* A command that is to be killed may live so much longer: the machine is busy. */
+/* A command may be killed so much later than it should be: the machine is busy. */
 #define CHAOS_SETS_GRACE_US 150000
 
 #endif
