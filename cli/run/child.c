@@ -100,6 +100,14 @@ static pid_t fork_command(const void *ctx, int *command_fd)
     return pid;
 }
 
+/* In the guardian, when holdfast is dead. */
+static void clean_up(const void *ctx)
+{
+    const struct start *start = ctx;
+
+    cli_notify_remove(start->plan->notify);
+}
+
 /* Waits for the guardian's first message. After a signal that ends programs, only a
  * little longer. False: *err is ETIMEDOUT or EINTR. */
 static bool await_message(int fd, int *err)
@@ -157,7 +165,7 @@ int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
     err = errno;
     if (child->guard == 0) {
         (void)close(fd[0]);
-        cli_guard(fd[1], fork_command, &start, plan->deadline_ms);
+        cli_guard(fd[1], fork_command, clean_up, &start, plan->deadline_ms);
     }
     (void)close(fd[1]);
     cli_signals_resume();

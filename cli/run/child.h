@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/run/notify.h"
 #include "cli/run/process_tree.h"
 #include "cli/run/tty.h"
 
@@ -26,6 +27,7 @@ struct cli_child_plan {
     char **env;
     int kept_fd;                /* stays open in the command; -1: none */
     struct cli_tty *tty;
+    const struct cli_notify *notify;
     int64_t deadline_ms;        /* as cli_child_set_deadline */
 };
 

@@ -30,6 +30,8 @@ struct guard {
     bool has_timer;
     bool wants_empty;
     bool is_alone;              /* holdfast is dead */
+    void (*clean_up)(const void *ctx);
+    const void *ctx;
 };
 
 /* ---- descriptors ---- */
@@ -215,6 +217,7 @@ static void listen_to_holdfast(struct guard *g)
         obey(g, &m);
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
         g->is_alone = true;
+        g->clean_up(g->ctx);
         kill_from_now_on(g, true);
     }
 }
@@ -279,9 +282,10 @@ static void take_turn(struct guard *g, const sigset_t *while_waiting)
 
 _Noreturn void cli_guard(int fd,
                          pid_t (*start)(const void *ctx, int *command_fd),
-                         const void *ctx, int64_t deadline_ms)
+                         void (*clean_up)(const void *ctx), const void *ctx,
+                         int64_t deadline_ms)
 {
-    struct guard g = {0};
+    struct guard g = {.clean_up = clean_up, .ctx = ctx};
     sigset_t while_waiting;
     int command_fd = -1;
     int err;

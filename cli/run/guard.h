@@ -45,9 +45,12 @@ struct cli_guard_message {
  *   start  forks the command. Returns its pid, or -1 and errno; *command_fd is
  *          a socket to it. The command executes after it has received a byte
  *          there, and not at all after the end; exec's errno comes back.
- *   deadline_ms  as GUARD_DEADLINE, until the first one comes */
+ *   deadline_ms  as GUARD_DEADLINE, until the first one comes
+ *   clean_up  removes what holdfast leaves behind if it was killed. It does not wait for
+ *          the command, which may be a process that cannot end */
 _Noreturn void cli_guard(int fd,
                          pid_t (*start)(const void *ctx, int *command_fd),
-                         const void *ctx, int64_t deadline_ms);
+                         void (*clean_up)(const void *ctx), const void *ctx,
+                         int64_t deadline_ms);
 
 #endif

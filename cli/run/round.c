@@ -241,6 +241,7 @@ static void take_turn(struct cli_session *run)
         cli_session_listen(run);
     }
     cli_door_turn(&run->door);
+    cli_notify_turn(&run->notify);
     cli_hold_turn(&run->hold);
     if (run->is_due) {
         run->is_due = false;
@@ -323,6 +324,7 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
 static void close_all(struct cli_session *run)
 {
     cli_door_close(&run->door);
+    cli_notify_close(&run->notify);
     cli_session_close_notice(run);
     cli_tty_close(&run->tty);
     cli_hold_fini(&run->hold);

@@ -93,7 +93,8 @@ static int start_with(struct cli_session *run, char **env, int kept_fd)
                                   .env = env,
                                   .kept_fd = kept_fd,
                                   .deadline_ms = cli_run_deadline_ms(&run->state),
-                                  .tty = &run->tty};
+                                  .tty = &run->tty,
+                                  .notify = &run->notify};
     int err;
 
     cli_signals_note_stop(true);
@@ -120,11 +121,12 @@ static int start_described(struct cli_session *run, struct description d, int ke
 {
     static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER, CLI_ENV_FD,
                                         CLI_ENV_OUTER, CLI_ENV_TOKEN,
-                                        CLI_ENV_URL, "LISTEN_PID", "WATCHDOG_PID"};
+                                        CLI_ENV_URL, CLI_ENV_NOTIFY, "LISTEN_PID",
+                                        "WATCHDOG_PID"};
     enum { COUNT = sizeof names / sizeof *names };
     const char *url = run->options->hides_url ? NULL : getenv(CLI_ENV_URL);
     const char *values[COUNT] = {run->options->name, run->hold.owner, d.fd,
-                                 d.outer, d.token, url,
+                                 d.outer, d.token, url, cli_notify_value(&run->notify),
                                  cli_environment_pid_room("LISTEN_PID"),
                                  cli_environment_pid_room("WATCHDOG_PID")};
     char **env = cli_environment_new(names, values, COUNT);
@@ -201,6 +203,7 @@ static void start_command(struct cli_session *run)
     bool is_nested = cli_hold_is_nested(&run->hold);
     int err;
 
+    cli_notify_open(&run->notify, run->loop);
     if (is_nested)
         note_ignored(run->options);
     err = is_nested ? start_nested(run) : start_own(run);
@@ -231,6 +234,7 @@ static void leave_command(struct cli_session *run)
 {
     cli_tty_take(&run->tty);
     cli_door_close(&run->door);
+    cli_notify_close(&run->notify);
     cli_child_leave(&run->child);
     cli_session_unwatch(run); /* a socket that has ended is always readable */
 }

@@ -7,6 +7,7 @@
 #include "cli/run/child.h"
 #include "cli/run/events.h"
 #include "cli/run/hold.h"
+#include "cli/run/notify.h"
 #include "cli/run/run_options.h"
 #include "cli/run/state.h"
 #include "cli/run/tty.h"
@@ -24,6 +25,7 @@ struct cli_session {
                                    HOLDFAST_FD; when the hold is lost, we close
                                    the other; -1: closed */
     struct cli_door door;       /* for runs inside the command */
+    struct cli_notify notify;   /* from the command to systemd */
     int64_t asked_ms;           /* when we began to wait */
 
     /* Noted in a turn of the loop. */

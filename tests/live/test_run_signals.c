@@ -672,7 +672,7 @@ static void add_forwarding(Suite *s)
     TCase *waiting = run_case(s, "while waiting");
     TCase *command = run_case(s, "on to the command");
 
-    tcase_add_loop_test(waiting, signal_ends_the_wait_at_once, 0, 4);
+    tcase_add_loop_test(waiting, signal_ends_the_wait_at_once, 0, 3);
     tcase_add_test(waiting, signals_for_a_command_do_not_end_the_wait);
     tcase_add_loop_test(waiting,
                         signal_that_comes_with_the_grant_is_not_for_the_command,

@@ -1,0 +1,359 @@
+/* Notices of the command for systemd. */
+#include "cli/run/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli/base/report.h"
+#include "net/loop/clock.h"
+
+/* Notices of one turn of the loop; the rest wait for the next one. */
+#define NOTICES_MAX 16
+/* systemd's queue is short: how soon a notice is sent again. */
+#define AGAIN_MS 10
+/* Generations between holdfast and a process that sends. */
+#define GENERATIONS_MAX 64
+
+union control {
+    struct cmsghdr head;        /* for its alignment */
+    char room[CMSG_SPACE(sizeof(struct ucred)) +
+              CMSG_SPACE(CLI_NOTICE_FDS_MAX * sizeof(int))];
+};
+
+/* ---- to systemd ---- */
+
+/* A path, or '@' and a name in the abstract namespace. False: it is neither. */
+static bool read_address(struct sockaddr_un *at, socklen_t *size, const char *text)
+{
+    size_t len = strlen(text);
+
+    if ((text[0] != '/' && text[0] != '@') || len < 2 || len >= sizeof at->sun_path)
+        return false;
+    *at = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(at->sun_path, text, len);
+    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+    if (text[0] == '@')
+        at->sun_path[0] = '\0';
+    else
+        *size += 1;
+    return true;
+}
+
+/* -1: there is no service manager, or it cannot be reached in this way. */
+static int connect_out(void)
+{
+    const char *text = getenv(CLI_ENV_NOTIFY);
+    struct sockaddr_un at;
+    socklen_t size;
+    int fd;
+
+    if (!text || !read_address(&at, &size, text))
+        return -1;
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&at, size) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+static void drop_notice(struct cli_notify *n)
+{
+    for (size_t i = 0; i < n->fds_count; i++)
+        (void)close(n->fds[i]);
+    n->len = n->fds_count = 0;
+}
+
+/* Sends the notice that is under way. False: the queue is full. */
+static bool send_on(struct cli_notify *n)
+{
+    size_t size = n->fds_count * sizeof(int);
+    union control control;
+    struct iovec part = {.iov_base = n->text, .iov_len = n->len};
+    struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+    struct cmsghdr *c;
+
+    if (size > 0) {
+        memset(&control, 0, sizeof control);
+        m.msg_control = &control;
+        m.msg_controllen = CMSG_SPACE(size);
+        c = CMSG_FIRSTHDR(&m);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(size);
+        memcpy(CMSG_DATA(c), n->fds, size);
+    }
+    if (sendmsg(n->out, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+        (errno == EAGAIN || errno == ENOBUFS))
+        return false;
+    drop_notice(n); /* sent, or the service manager is gone */
+    return true;
+}
+
+/* ---- who sent it ---- */
+
+/* 0: unknown. The name in parentheses may contain anything. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[32], text[512];
+    const char *end;
+    ssize_t len = -1;
+    int fd;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        len = read(fd, text, sizeof text - 1);
+        (void)close(fd);
+    }
+    if (len <= 0)
+        return 0;
+    text[len] = '\0';
+    end = strrchr(text, ')');
+    return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
+}
+
+static bool descends_from_us(pid_t pid)
+{
+    for (int i = 0; pid > 1 && i < GENERATIONS_MAX; i++) {
+        pid = parent_of(pid);
+        if (pid == getpid())
+            return true;
+    }
+    return false;
+}
+
+/* Anybody can send to the socket. What this user or root sends would reach systemd by
+ * another way, too. A command may have become another user; then it must still run, as
+ * systemd also requires, because only a process that exists has a parent. */
+static bool is_permitted(const struct ucred *who)
+{
+    return who->uid == geteuid() || who->uid == 0 || descends_from_us(who->pid);
+}
+
+/* ---- from the command ---- */
+
+/* Lines of this name are left out. */
+#define MAIN_PID "MAINPID"
+
+static size_t without_main_pid(char *text, size_t len)
+{
+    size_t kept = 0, at = 0;
+
+    while (at < len) {
+        const char *end = memchr(text + at, '\n', len - at);
+        size_t line = end ? (size_t)(end - (text + at)) + 1 : len - at;
+
+        if (line < sizeof MAIN_PID - 1 ||
+            memcmp(text + at, MAIN_PID, sizeof MAIN_PID - 1) != 0) {
+            memmove(text + kept, text + at, line);
+            kept += line;
+        }
+        at += line;
+    }
+    return kept;
+}
+
+static void take_fds(struct cli_notify *n, const struct cmsghdr *c)
+{
+    size_t size = c->cmsg_len - CMSG_LEN(0);
+
+    memcpy(n->fds, CMSG_DATA(c), size);
+    n->fds_count = size / sizeof(int);
+}
+
+/* False: the message carries no notice to be sent on. */
+static bool take_control(struct cli_notify *n, struct msghdr *m)
+{
+    struct ucred who = {.uid = (uid_t)-1};
+
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+            take_fds(n, c);
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS)
+            memcpy(&who, CMSG_DATA(c), sizeof who);
+    }
+    return !(m->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && is_permitted(&who);
+}
+
+/* Receives a notice, perhaps one to be ignored. False: there is none. */
+static bool receive(struct cli_notify *n)
+{
+    union control control;
+    struct iovec part = {.iov_base = n->text, .iov_len = sizeof n->text};
+    struct msghdr m = {.msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = sizeof control};
+    ssize_t len = recvmsg(n->io.fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+
+    if (len < 0)
+        return false;
+    if (take_control(n, &m))
+        n->len = without_main_pid(n->text, (size_t)len);
+    if (n->len == 0)
+        drop_notice(n);
+    return true;
+}
+
+/* ---- turns ---- */
+
+static void on_notice(struct hf_io *io, int events)
+{
+    struct cli_notify *n = HF_OWNER_OF(io, struct cli_notify, io);
+
+    (void)events;
+    n->is_due = true;
+    hf_loop_rewatch(n->loop, io, 0); /* until it is handled */
+}
+
+static void on_time(struct hf_timer *timer)
+{
+    HF_OWNER_OF(timer, struct cli_notify, timer)->is_due = true;
+}
+
+/* False: systemd takes no more for now. */
+static bool relay(struct cli_notify *n, int count)
+{
+    while (count-- > 0) {
+        if (n->len == 0 && !receive(n))
+            return true;
+        if (n->len > 0 && !send_on(n))
+            return false;
+    }
+    return true;
+}
+
+void cli_notify_turn(struct cli_notify *n)
+{
+    bool has_room;
+
+    if (!n->loop || !n->is_due)
+        return;
+    n->is_due = false;
+    has_room = relay(n, NOTICES_MAX);
+    hf_loop_lock(n->loop);
+    if (has_room)
+        hf_loop_rewatch(n->loop, &n->io, HF_READ);
+    else
+        hf_loop_arm(n->loop, &n->timer, hf_clock_ms() + AGAIN_MS);
+    hf_loop_unlock(n->loop);
+}
+
+/* ---- open, close ---- */
+
+#define NAME "notify"
+
+/* In the first of several folders that a variable may name. A command that became another
+ * user reaches the socket as well. */
+static bool make_folder(struct cli_notify *n, const char *parent)
+{
+    size_t len = parent ? strcspn(parent, ":") : 0;
+    int size = len > 0 ? snprintf(n->folder, sizeof n->folder, "%.*s/holdfast-XXXXXX",
+                                  (int)len, parent)
+                       : 0;
+
+    if (size > 0 && (size_t)size + sizeof "/" NAME <= sizeof n->path &&
+        mkdtemp(n->folder)) {
+        (void)chmod(n->folder, 0711);
+        (void)snprintf(n->path, sizeof n->path, "%.*s/" NAME, size, n->folder);
+        return true;
+    }
+    n->folder[0] = '\0';
+    return false;
+}
+
+/* With ProtectSystem=strict only the last one can be written to. */
+static bool find_folder(struct cli_notify *n)
+{
+    return make_folder(n, getenv("RUNTIME_DIRECTORY")) ||
+           make_folder(n, getenv("XDG_RUNTIME_DIR")) ||
+           make_folder(n, getenv("TMPDIR")) || make_folder(n, "/tmp") ||
+           make_folder(n, "/dev/shm");
+}
+
+/* Returns the command's end; -1: there is none. */
+static int open_in(struct cli_notify *n)
+{
+    const int on = 1;
+    struct sockaddr_un at;
+    socklen_t size;
+    int fd;
+
+    if (!find_folder(n) || !read_address(&at, &size, n->path))
+        return -1;
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&at, size) == 0 &&
+        chmod(n->path, 0666) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0)
+        return fd;
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}
+
+static bool watch(struct cli_notify *n, struct hf_loop *loop)
+{
+    bool is_watched;
+
+    n->timer.fire = on_time;
+    n->io = (struct hf_io){.fd = open_in(n), .events = HF_READ, .ready = on_notice};
+    if (n->io.fd < 0)
+        return false;
+    hf_loop_lock(loop);
+    is_watched = hf_loop_watch(loop, &n->io) == HF_OK;
+    hf_loop_unlock(loop);
+    if (!is_watched)
+        (void)close(n->io.fd);
+    return is_watched;
+}
+
+void cli_notify_open(struct cli_notify *n, struct hf_loop *loop)
+{
+    if (n->loop || (n->out = connect_out()) < 0)
+        return;
+    if (watch(n, loop)) {
+        n->loop = loop;
+        return;
+    }
+    cli_warn("no folder for the command's notices to systemd (" CLI_ENV_NOTIFY "): the "
+             "service needs NotifyAccess=all");
+    cli_notify_remove(n);
+    (void)close(n->out);
+}
+
+const char *cli_notify_value(const struct cli_notify *n)
+{
+    return n->loop ? n->path : getenv(CLI_ENV_NOTIFY);
+}
+
+void cli_notify_remove(const struct cli_notify *n)
+{
+    if (!n->folder[0])
+        return;
+    (void)unlink(n->path);
+    (void)rmdir(n->folder);
+}
+
+void cli_notify_close(struct cli_notify *n)
+{
+    if (!n->loop)
+        return;
+    (void)relay(n, NOTICES_MAX * NOTICES_MAX); /* the last ones, as STOPPING=1 */
+    drop_notice(n);
+    hf_loop_lock(n->loop);
+    hf_loop_disarm(n->loop, &n->timer);
+    hf_loop_unwatch(n->loop, &n->io);
+    hf_loop_unlock(n->loop);
+    (void)close(n->io.fd);
+    (void)close(n->out);
+    cli_notify_remove(n);
+    n->loop = NULL;
+}

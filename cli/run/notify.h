@@ -1,0 +1,52 @@
+/* Notices of the command for systemd (sd_notify(3)). systemd accepts them only from the
+ * main process of a service, which is holdfast (NotifyAccess=main, the default). So the
+ * command's NOTIFY_SOCKET is a socket of ours (by a path: not every program knows of the
+ * abstract namespace), and what arrives there is sent on, with its
+ * descriptors. A line MAINPID= is left out: holdfast stays the main process, because it
+ * releases the lock when the command has ended. */
+#ifndef CLI_RUN_NOTIFY_H
+#define CLI_RUN_NOTIFY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "net/net.h"
+
+#define CLI_NOTIFY_PATH_MAX 108 /* of a socket: unix(7) */
+#define CLI_ENV_NOTIFY "NOTIFY_SOCKET"
+/* What systemd accepts: the bytes of a notice; the kernel passes no more descriptors. */
+#define CLI_NOTICE_MAX 4096
+#define CLI_NOTICE_FDS_MAX 253
+
+struct cli_notify {
+    struct hf_loop *loop;       /* NULL: closed */
+    struct hf_io io;            /* the command's end */
+    struct hf_timer timer;      /* until a notice is sent again */
+    bool is_due;                /* noted in a turn of the loop */
+    int out;                    /* to systemd */
+    char folder[CLI_NOTIFY_PATH_MAX];   /* ours alone */
+    char path[CLI_NOTIFY_PATH_MAX];     /* of the socket in it */
+    /* The notice that is under way. */
+    size_t len;                 /* 0: there is none */
+    char text[CLI_NOTICE_MAX];
+    size_t fds_count;
+    int fds[CLI_NOTICE_FDS_MAX];
+};
+
+/* cli_notify_open  - if our environment has the socket of a service manager. Also if it is
+ *                    open already.
+ * cli_notify_value - NOTIFY_SOCKET for the command: our socket, or what our environment
+ *                    has, or NULL.
+ * cli_notify_turn  - after each hf_loop_dispatch: sends on what was received.
+ * cli_notify_close - the same for the last time. Also if it is all zero.
+ * cli_notify_remove - removes the socket and its folder, as cli_notify_close does: for the
+ *                    guardian, if holdfast was killed. Also if there is none. May be called
+ *                    after fork. */
+void cli_notify_open(struct cli_notify *notify, struct hf_loop *loop);
+const char *cli_notify_value(const struct cli_notify *notify);
+void cli_notify_turn(struct cli_notify *notify);
+void cli_notify_close(struct cli_notify *notify);
+void cli_notify_remove(const struct cli_notify *notify);
+
+#endif
