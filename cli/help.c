@@ -1,4 +1,5 @@
 /* `holdfast help`. */
+/* Tests: tests/live/test_run.c. */
 #include "cli/base/common.h"
 #include "cli/commands.h"
 

@@ -1,4 +1,5 @@
 /* Statuses of lock/ as sentences and as names. */
+/* Tests: tests/test_lock_status.c. */
 #include "lock/lock.h"
 #include "net/base/error.h"
 

@@ -42,6 +42,10 @@ rules-check:
 	@tests/rules.sh
 	@tests/rules_fails.sh
 
+# Each source file names its tests.
+tests-named:
+	@tests/tests_named.sh
+
 # Each fault and what tests it (docs/faults.md); fails on a name that dangles.
 faults-check:
 	@tests/faults.sh
@@ -74,4 +78,4 @@ deps-check:
 install-check: all
 	@tests/install.sh $(MAKE)
 
-.PHONY: words mutants-apply install-check layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check
+.PHONY: tests-named words mutants-apply install-check layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check

@@ -3,6 +3,7 @@
  * same order: a copy is both pieces, one behind the other.
  *
  *     mem   [node][node][node] bytes of the first node ... of the last */
+/* Tests: tests/test_resp_copy.c. */
 #include <string.h>
 
 #include "resp/node.h"

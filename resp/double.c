@@ -1,5 +1,6 @@
 /* Doubles from text and to text, without printf and whatever the locale. They
  * are IEEE 754, 64 bits. */
+/* Tests: tests/test_resp_double.c. */
 #include "resp/double.h"
 
 #include <stdlib.h>

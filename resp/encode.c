@@ -1,6 +1,7 @@
 /* Commands to bytes: an array of bulk strings, whatever the arguments hold, so
  * that no argument can begin a second command. Source: RESP "Sending commands
  * to a Redis server". */
+/* Tests: tests/test_resp_encode.c. */
 #include <string.h>
 
 #include "resp/hints.h"

@@ -18,6 +18,7 @@
  *    is its parent's index + 1, and `open` counts the children still to come.
  *    Depth therefore costs no memory but the nodes.
  * 5. Nothing is under way exactly if pos == start. */
+/* Tests: tests/test_resp_parse.c, tests/test_resp_random.c, tests/test_resp_vectors.c. */
 #include <string.h>
 
 #include "resp/hints.h"

@@ -1,4 +1,5 @@
 /* Status codes as names and as sentences, both from the one list in base.h. */
+/* Tests: tests/test_resp_base.c. */
 #include <string.h>
 
 #include "resp/base.h"

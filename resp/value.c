@@ -1,5 +1,6 @@
 /* Reads values from a tape. Nothing here can leave the buffer: every offset
  * and length on the tape was checked by the parser. */
+/* Tests: tests/test_resp_value.c. */
 #include <string.h>
 
 #include "resp/double.h"

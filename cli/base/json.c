@@ -1,4 +1,5 @@
 /* One JSON object on one line. Source: RFC 8259, sections 7 and 8.1. */
+/* Tests: tests/test_cli_json.c. */
 #include "cli/base/json.h"
 
 #include <stdio.h>

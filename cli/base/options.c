@@ -1,4 +1,5 @@
 /* The command line: options in tables, taken one at a time. */
+/* Tests: tests/test_cli_options.c. */
 #include "cli/base/options.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* Passwords: where they come from, and where they must not be seen. */
+/* Tests: tests/test_cli_secret.c. */
 #include "cli/base/secret.h"
 
 #include <errno.h>

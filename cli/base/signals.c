@@ -1,4 +1,5 @@
 /* Signals as events: handlers note them, and a pipe tells the loop. */
+/* Tests: tests/live/test_run_signals.c, tests/live/test_run_ends.c. */
 #include "cli/base/signals.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* What a string may be. */
+/* Tests: tests/live/test_run_status.c. */
 #include "cli/base/value_string.h"
 
 #include "cli/base/counter.h"

@@ -1,4 +1,5 @@
 /* The values of options, as text: durations, numbers, signals. */
+/* Tests: tests/test_cli_values.c. */
 #include "cli/base/values.h"
 
 #include <signal.h>

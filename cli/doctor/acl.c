@@ -3,6 +3,7 @@
  * and CLIENT LIST). What scripts call, and their keys and channels, come from the
  * scripts and the kinds themselves (lock/rights.h). tests/live/test_lock_acl.c runs
  * every kind with exactly these rights. */
+/* Tests: tests/live/test_lock_acl.c. */
 #include "cli/doctor/acl.h"
 
 #include <stdbool.h>

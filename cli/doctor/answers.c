@@ -1,4 +1,5 @@
 /* What servers answer to `holdfast doctor`, read into facts. */
+/* Tests: tests/test_cli_doctor.c. */
 #include "cli/doctor/answers.h"
 #include "net/base/url.h"
 #include "net/base/error.h"

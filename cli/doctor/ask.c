@@ -9,6 +9,7 @@
  *          connect timeout and the time of seven answers. There are at most
  *          three rounds: seeds, the servers that they name, and those that
  *          sentinels name. */
+/* Tests: tests/live/test_doctor.c. */
 #include "cli/doctor/ask.h"
 
 #include <assert.h>

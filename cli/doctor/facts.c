@@ -1,4 +1,5 @@
 /* What `holdfast doctor` knows of the servers that it looked at. */
+/* Tests: tests/test_cli_doctor.c. */
 #include "cli/doctor/facts.h"
 #include "net/base/error.h"
 

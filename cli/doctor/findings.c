@@ -1,4 +1,5 @@
 /* Facts in, findings out. */
+/* Tests: tests/test_cli_doctor.c. */
 #include "cli/doctor/findings.h"
 #include "net/base/mem.h"
 

@@ -1,4 +1,5 @@
 /* What `holdfast doctor` asks. */
+/* Tests: tests/test_cli_doctor.c, tests/live/test_doctor.c. */
 #include "cli/doctor/questions.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"

@@ -1,4 +1,5 @@
 /* The tests that many rules share, and the texts of these rules. */
+/* Tests: tests/test_cli_doctor.c. */
 #include "cli/doctor/rules.h"
 #include "net/base/url.h"
 

@@ -1,4 +1,5 @@
 /* Rules that look at one server. */
+/* Tests: tests/test_cli_doctor.c, tests/live/test_doctor.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Rules that look at how servers stand together: replicas, clusters,
  * sentinels. */
+/* Tests: tests/test_cli_doctor.c, tests/live/test_doctor.c. */
 #include <inttypes.h>
 #include <string.h>
 

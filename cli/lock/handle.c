@@ -1,4 +1,5 @@
 /* A word by which a later process finds a hold again. */
+/* Tests: tests/live/test_acquire.c. */
 #include "cli/lock/handle.h"
 
 #include <stdio.h>

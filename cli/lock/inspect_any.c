@@ -1,5 +1,6 @@
 /* What stands under a name. A server does not say of which kind a lock is: a hash
  * shows it by its fields, a string may be a value lock or a number of permits. */
+/* Tests: tests/live/test_run_status.c. */
 #include "cli/lock/inspect_any.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* A question that a person at the terminal answers. */
+/* Tests: tests/live/test_run_status.c. */
 #include "cli/lock/person.h"
 
 #include <stdio.h>

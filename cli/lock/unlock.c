@@ -1,4 +1,5 @@
 /* `holdfast unlock`: frees a lock that somebody else holds. */
+/* Tests: tests/live/test_run_status.c, tests/live/test_unlock_queue.c. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * A look tells how long the lease lasts yet, so when it ends lies between the
  * asking plus that, and the answer plus that. Two ends differ only if these do not
  * overlap: a slow answer is no renewal. */
+/* Tests: tests/test_cli_watch.c. */
 #include "cli/lock/watch_events.h"
 
 #include <string.h>

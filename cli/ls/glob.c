@@ -1,4 +1,5 @@
 /* Patterns as SCAN MATCH takes them. */
+/* Tests: tests/test_cli_ls.c. */
 #include "cli/ls/glob.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Names of keys that locks have beside their own. */
+/* Tests: tests/test_cli_ls.c. */
 #include "cli/ls/key_names.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* The locks that were found, and how they are printed. */
+/* Tests: tests/test_cli_ls.c. */
 #include "cli/ls/list.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* The command line of `holdfast ls`. */
+/* Tests: tests/test_cli_ls.c. */
 #include "cli/ls/ls_options.h"
 
 #include <string.h>

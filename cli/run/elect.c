@@ -1,4 +1,5 @@
 /* `holdfast elect`: one round behind another. The holder of the lock leads. */
+/* Tests: tests/live/test_elect.c. */
 #include <limits.h>
 #include <poll.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
 /* The environment of the command: ours, with a few variables set. */
+/* Tests: tests/live/test_run.c, tests/live/test_run_service.c. */
 #include "cli/run/environment.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* Reports what happens in `holdfast run`. */
+/* Tests: tests/live/test_run.c. */
 #include "cli/run/events.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* The lock of an outer run on the same name, whose command started us. The
  * outer run renews and releases; we ask whether it still holds the lock, and
  * wait for its notice of a loss. */
+/* Tests: tests/live/test_run_loss.c, tests/live/test_run_inside.c. */
 #include "cli/run/hold.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* The processes that descend from a command. */
+/* Tests: tests/live/test_run_signals.c, tests/live/test_run_guard.c. */
 #include "cli/run/process_tree.h"
 
 #include <errno.h>

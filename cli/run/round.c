@@ -1,5 +1,6 @@
 /* One round. One thread, one loop: callbacks note what has happened, and after
  * each turn the session is fed with it. */
+/* Tests: tests/live/test_run.c, tests/live/test_elect.c. */
 #include "cli/run/round.h"
 
 #include <errno.h>

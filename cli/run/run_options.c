@@ -1,4 +1,5 @@
 /* The command lines of `holdfast run` and `holdfast elect`. */
+/* Tests: tests/test_cli_options.c. */
 #include "cli/run/run_options.h"
 
 #include <errno.h>

@@ -29,9 +29,8 @@
  * RUN-4  A command that ended by itself before the safe moment keeps its code.
  * RUN-5  Short: the stop signal is sent grace_ms before the safe moment, if no
  *        renewal has moved it by then. A stop signal is not taken back.
- * RUN-6  max_hold: the command is stopped, but the lock is still renewed until
- *        it is gone (RUN-1). The same holds for a command that was sent TERM.
- *        It is killed kill_after_ms later.
+ * RUN-6  max_hold: the command is stopped, but the lock is still renewed until it is gone
+ *        (RUN-1); also after TERM was sent. It is killed kill_after_ms later.
  * RUN-7  If a signal ended the wait, or ended the command after it was
  *        forwarded, it ends us, too, so that Ctrl-C ends a shell's loop. If the
  *        terminal sent the signal to the command alone, it is passed on to our
@@ -49,6 +48,7 @@
  *        answered by then leaves the lock to its TTL.
  * RUN-11 After a switch of masters a hold is safe for 0 ms until the new master
  *        answers. It is not lost by that, and the command goes on. */
+/* Tests: tests/test_cli_run_state.c. */
 #include "cli/run/state.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
 /* The controlling terminal and its foreground process group. TTOU is ignored
  * (signals.c), so that tcsetpgrp works from the background, too. */
+/* Tests: tests/live/test_run_signals.c. */
 #include "cli/run/tty.h"
 
 #include <fcntl.h>

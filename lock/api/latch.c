@@ -1,4 +1,5 @@
 /* The public calls on a count-down latch. */
+/* Tests: tests/live/test_latch.c. */
 #include "lock/latch.h"
 
 #include "lock/api/op_request.h"

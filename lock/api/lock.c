@@ -1,4 +1,5 @@
 /* The public calls on a lock: each is an operation, waited for or not. */
+/* Tests: tests/live/test_lock.c, tests/live/test_lock_calls.c. */
 #include <stdatomic.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* The public calls on a semaphore. */
+/* Tests: tests/live/test_semaphore.c. */
 #include "lock/semaphore.h"
 
 #include "lock/api/op_request.h"

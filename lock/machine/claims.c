@@ -1,4 +1,5 @@
 /* Until when a hold is safe. Rules in claims.h. */
+/* Tests: tests/test_lock_claims.c, tests/exhaust/lease.c. */
 #include "lock/machine/claims.h"
 
 #include <string.h>

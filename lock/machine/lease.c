@@ -1,4 +1,5 @@
 /* The life of a lease. Rules and diagram in lease.h. */
+/* Tests: tests/test_lock_lease.c, tests/exhaust/lease.c. */
 
 #include "lock/machine/lease.h"
 #include "net/base/assert.h"

@@ -1,4 +1,5 @@
 /* The order in which members are taken and given back. */
+/* Tests: tests/test_lock_multi_turn.c, tests/sim/test_multi.c. */
 #include "lock/machine/multi_turn.h"
 
 #include <string.h>

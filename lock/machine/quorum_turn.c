@@ -1,4 +1,5 @@
 /* Which members of a quorum are asked, and which are given back. */
+/* Tests: tests/test_lock_quorum_turn.c, tests/sim/test_quorum.c. */
 #include "lock/machine/quorum_turn.h"
 
 #include <string.h>

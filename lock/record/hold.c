@@ -1,5 +1,6 @@
 /* Our record of a hold: the edge around lease.c. Which call may act on a hold, what
  * happens when its time comes, and which callback is told. */
+/* Tests: tests/live/test_lock.c, tests/live/test_lock_watchdog.c. */
 #include "lock/record/hold.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
  *
  * At most LOG_LINES_MAX lines wait for the log hook. Further ones are counted,
  * and one line says how many there were once those that wait have been told. */
+/* Tests: tests/live/test_lock_callbacks.c. */
 #include "lock/record/log.h"
 
 #include <stdarg.h>

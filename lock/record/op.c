@@ -1,4 +1,5 @@
 /* Operations, whatever their kind: how they begin, ask and end. */
+/* Tests: tests/live/test_lock_calls.c, tests/live/test_lock_cuts.c. */
 #include "lock/record/op.h"
 
 #include <string.h>

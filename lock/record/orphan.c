@@ -34,6 +34,7 @@
  * ORPHAN-6  Nor would a lease end what a failover makes of it: if replicas confirm
  *           locks, its release is repeated until they have confirmed that, too, or for
  *           a minute, or until the client is closed: closing does not wait for it. */
+/* Tests: tests/live/test_lock_ghosts.c, tests/live/test_lock_late.c. */
 #include "lock/record/orphan.h"
 
 #include <string.h>

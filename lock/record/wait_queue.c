@@ -1,5 +1,6 @@
 /* The line of waiters for a lock: which is first, when it is told to ask
  * again, and the subscriptions by which the line hears of releases. */
+/* Tests: tests/live/test_lock_wait.c, tests/live/test_semaphore.c. */
 #include "lock/record/wait_queue.h"
 
 #include <string.h>

@@ -9,6 +9,7 @@
  *         reply. A waiter that it does not reach asks by itself
  *         (hf_wait_cap_ms), as after a release of Redisson's.
  * WAKE-2  At most one for each lock is under way. */
+/* Tests: tests/live/test_cluster_wait.c. */
 #include "lock/record/wake.h"
 
 #include <string.h>

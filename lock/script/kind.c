@@ -1,5 +1,6 @@
 /* The kinds of locks: what each is called, and the row of those that can be
  * taken. */
+/* Tests: tests/test_lock_kind.c. */
 #include "lock/script/kind.h"
 
 #include <assert.h>

@@ -34,6 +34,8 @@
  * FAIR-5  While the lock is free and it is another's turn, the answer names the
  *         head, and a time to wait that is never 0. A head that is ours, and
  *         that no call has, is a ghost (ORPHAN-3). */
+/* Tests: tests/live/test_lock_fair.c, tests/live/test_fair_queue.c,
+ *        tests/exhaust/fair.c. */
 #include "lock/script/kind.h"
 
 #define QUEUE "redisson_lock_queue", "redisson_lock_timeout"

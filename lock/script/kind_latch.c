@@ -5,6 +5,7 @@
  * Redisson's waiters look at the count only after a message of its reaching 0.
  * Ours look after each message, and every few seconds: a latch that was deleted
  * lets them pass, too. */
+/* Tests: tests/live/test_latch.c. */
 #include "lock/script/kind.h"
 
 const struct hf_kind hf_kind_latch = {

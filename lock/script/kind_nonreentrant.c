@@ -4,6 +4,7 @@
  * one that is there already was set by this very acquire, which was sent again.
  * That an owner asks for what it holds is seen before anything is sent. Source:
  * WIRE 9.1. */
+/* Tests: tests/live/test_lock_nonreentrant.c. */
 #include "lock/script/kind.h"
 
 #define WHAT_BOTH_ARE \

@@ -13,6 +13,7 @@
  *           and the next renewal tells its owner.
  * PERMIT-4  Renewals name the sorted set alone: where it is, the permits are,
  *           also while their slot is on the move. */
+/* Tests: tests/live/test_permits.c. */
 #include "lock/script/kind.h"
 
 const struct hf_kind hf_kind_permit = {

@@ -9,6 +9,7 @@
  *       one ask at once.
  * RW-3  A writer that reads asks beside the line: it would wait for itself.
  * RW-4  A reader that is to write would wait for itself, and is refused. */
+/* Tests: tests/live/test_lock_rw.c, tests/live/test_rw_scripts.c. */
 #include "lock/script/kind.h"
 
 #define CHANNEL "redisson_rwlock"

@@ -13,6 +13,7 @@
  * COUNT-3  In line the fewest permits come first: if these are not available,
  *          none behind them are either, so it is enough that the first asks
  *          (WAIT-1). */
+/* Tests: tests/live/test_semaphore.c. */
 #include "lock/script/kind.h"
 
 const struct hf_kind hf_kind_semaphore = {

@@ -3,6 +3,7 @@
  * server, and of many others. It excludes those, and is excluded by them. It
  * knows no re-entry, and no message: our waiters ask again and again (WAIT-9),
  * as theirs do. Source: REDLOCK, a single instance. */
+/* Tests: tests/live/test_lock_value.c. */
 #include "lock/script/kind.h"
 
 /* The channel is nobody's: it shares no line. */

@@ -1,4 +1,5 @@
 /* Owners, channels and keys, spelled as Redisson spells them. */
+/* Tests: tests/test_lock_names.c. */
 #include "lock/script/names.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Reading what a script answers. */
+/* Tests: tests/test_lock_reply.c. */
 #include "lock/script/reply.h"
 
 /* Of 64 bits: a token may be any. */

@@ -15,6 +15,7 @@
  * ELECT-5  The pause after an error grows while errors follow each other. A reply
  *          that grants the lock, or names its holder, makes the next pause the
  *          shortest. */
+/* Tests: tests/live/test_election.c, tests/sim/test_election.c. */
 #include "lock/election.h"
 
 #include <pthread.h>

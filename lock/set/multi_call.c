@@ -1,5 +1,6 @@
 /* Calls on a multi-lock: multi_turn.c says which member is next, and this asks
  * for it, waiting for the answer or not. */
+/* Tests: tests/live/test_multi.c, tests/sim/test_multi.c. */
 #include "lock/api/op_request.h"
 #include "lock/machine/multi_turn.h"
 #include "lock/record/records.h"

@@ -1,6 +1,7 @@
 /* Calls on a quorum: quorum_turn.c says which members are asked, and this file
  * asks them, without blocking. Answers, losses and timers arrive on the threads of
  * the members' clients; the quorum's mutex orders them. */
+/* Tests: tests/live/test_quorum.c, tests/sim/test_quorum.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/records.h"

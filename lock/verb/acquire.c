@@ -1,6 +1,7 @@
 /* Acquiring: the edge around wait.c. A first acquire waits in its lock's line
  * (wait_queue.c); a re-entry goes straight to the hold (reentry.c); one try asks
  * beside the line. */
+/* Tests: tests/live/test_lock_wait.c, tests/live/test_lock_late.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -59,8 +60,7 @@ static void end_behind(struct hf_op *op, hf_status status)
     end_acquire(op, status);
 }
 
-/* Ends a call whose lock the server has just granted: the lock is released in the
- * background. */
+/* Ends a call whose lock the server has just granted; it is released in the background. */
 static void give_back(struct hf_op *op, hf_status status)
 {
     op->call.may_have_run = true;

@@ -1,6 +1,8 @@
 /* What semaphores and latches count, and nobody owns: operations that change it
  * or read it, and what becomes of those without an answer. COUNT-1:
  * kind_semaphore.c. */
+/* Tests: tests/live/test_semaphore.c, tests/live/test_latch.c,
+ *        tests/live/test_counts.c. */
 #include "lock/verb/count.h"
 
 #include <string.h>

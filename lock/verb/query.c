@@ -1,4 +1,5 @@
 /* Asking how a lock stands, and freeing it by force. */
+/* Tests: tests/live/test_lock.c, tests/live/test_lock_foreign.c. */
 #include "lock/verb/query.h"
 
 #include <stdio.h>

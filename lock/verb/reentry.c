@@ -1,5 +1,6 @@
 /* Re-entry: an owner acquires again what it holds. It stands in no line, but
  * asks at once, behind other calls on the same hold. */
+/* Tests: tests/live/test_lock.c, tests/live/test_lock_shorter.c. */
 #include "lock/verb/reentry.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* Releasing what its owner gives up. */
+/* Tests: tests/live/test_lock.c, tests/live/test_lock_late.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/wait_queue.h"

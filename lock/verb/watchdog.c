@@ -14,6 +14,7 @@
  * WATCHDOG-3  A batch may be encoded late, and again (no connection, no room,
  *             MOVED, ASK): what its arguments point at lasts until it ends,
  *             also that of a hold that was freed. */
+/* Tests: tests/live/test_lock_watchdog.c, tests/live/test_lock_shorter.c. */
 #include "lock/verb/watchdog.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 /* Hosts and ports as servers announce them. */
+/* Tests: tests/test_net_redirect.c, tests/test_net_slot_map.c,
+ *        tests/test_net_sentinel_words.c. */
 #include "net/base/endpoint.h"
 
 #include <arpa/inet.h>

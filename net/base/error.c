@@ -1,4 +1,5 @@
 /* Errors as one line for a person. */
+/* Tests: tests/test_net_mem.c. */
 #include "net/base/error.h"
 
 #include <errno.h>

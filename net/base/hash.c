@@ -1,5 +1,6 @@
 /* SipHash-1-3: one round a word, three at the end. Source: Aumasson &
  * Bernstein, "SipHash: a fast short-input PRF". */
+/* Tests: tests/test_net_hash.c. */
 #include "net/base/hash.h"
 #include "net/net.h"
 

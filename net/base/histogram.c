@@ -1,5 +1,6 @@
 /* Histograms: log-linear, of a fixed size (net.h). A number's leading one says
  * which power of two it belongs to, the two bits behind it which quarter. */
+/* Tests: tests/test_net_histogram.c. */
 #include <assert.h>
 
 #include "net/net.h"

@@ -1,4 +1,5 @@
 /* The allocation hook's three verbs, and the one place where arrays grow. */
+/* Tests: tests/test_net_mem.c. */
 #include "net/base/mem.h"
 
 #include <stdlib.h>

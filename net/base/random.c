@@ -1,4 +1,5 @@
 /* Bytes that nobody can guess, from the kernel. */
+/* Tests: tests/test_net_hash.c. */
 #include "net/base/random.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* Statuses of net/ as sentences and as names. */
+/* Tests: tests/test_lock_status.c. */
 #include "net/base/error.h"
 
 const char *hf_net_status_text(hf_status status)

@@ -10,6 +10,7 @@
  *
  * Sources: IANA "redis"; RFC 3986 "Authority", "Percent-Encoding"; RFC 6874
  * (zones of IPv6 addresses). */
+/* Tests: tests/test_net_url.c. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

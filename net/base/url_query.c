@@ -1,5 +1,6 @@
 /* The options of a server URL, behind its '?': a table of what each is called,
  * how it is read and where in struct hf_url it goes. */
+/* Tests: tests/test_net_url.c. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* A URL's text, read strictly. See url_scan.h; the rules U are in url.c. */
+/* Tests: tests/test_net_url.c. */
 #include "net/base/url_scan.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Which bytes are UTF-8, and which characters a terminal shows rather than
  * obeys.
  * Source: RFC 3629, section 4. */
+/* Tests: tests/test_net_mem.c. */
 #include "net/base/utf8.h"
 #include "net/net.h"
 

@@ -1,4 +1,5 @@
 /* Subscriptions by channel: several may be for one. */
+/* Tests: tests/test_net_pubsub.c. */
 #include "net/link/channel_table.h"
 
 #include <string.h>

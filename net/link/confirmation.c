@@ -1,4 +1,5 @@
 /* Confirmations: see confirmation.h. */
+/* Tests: tests/test_net_conn.c. */
 #include "net/link/confirmation.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* A pipelined connection: its states, and what it receives. Rules in conn.h. */
+/* Tests: tests/test_net_conn.c, tests/test_net_conn_end.c, tests/test_net_conn_life.c. */
 #include "net/link/conn.h"
 
 #include <assert.h>

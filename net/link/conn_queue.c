@@ -1,5 +1,6 @@
 /* What a connection sends: its queue of requests, and their bytes. Rules in
  * conn.h. */
+/* Tests: tests/test_net_conn.c, tests/test_net_conn_limits.c. */
 #include <string.h>
 
 #include "net/base/assert.h"

@@ -1,4 +1,5 @@
 /* Deadlines, in one queue. See deadlines.h. */
+/* Tests: tests/test_net_link_request.c. */
 #include "net/link/deadlines.h"
 #include "net/loop/loop.h"
 

@@ -1,4 +1,5 @@
 /* The handshake, step by step. See greet.h for the diagram. */
+/* Tests: tests/test_net_greet.c. */
 #include "net/link/greet.h"
 
 #include <string.h>

@@ -18,6 +18,8 @@
  *         there may be some, before anything is written.
  *
  * LINK-6 and LINK-7: link_manner.c. LINK-8: link_rival.c. LINK-9: link_probe.c. */
+/* Tests: tests/test_net_link_connect.c, tests/test_net_link_request.c,
+ *        tests/test_net_cuts.c. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* What the errors of a link say. */
+/* Tests: tests/test_net_link_connect.c. */
 #include <stdio.h>
 
 #include "net/base/error.h"

@@ -11,6 +11,7 @@
  * LOGIN-4  NOAUTH on a connection that was READY: the server has forgotten its login. A
  *          new connection is made, and the request, which was not executed, is repeated
  *          by its owner. */
+/* Tests: tests/live/test_credentials.c, tests/test_net_link_request.c. */
 #include <string.h>
 
 #include "net/base/error.h"

@@ -1,4 +1,5 @@
 /* What the owner of a link wants: requests, space in its output, connections. */
+/* Tests: tests/test_net_link_request.c, tests/test_net_room.c. */
 #include "net/base/error.h"
 #include "net/link/link_inner.h"
 

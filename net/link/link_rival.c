@@ -14,6 +14,7 @@
  *         long as that reply took, and 2 * suspect_ms at most. After a rival that took
  *         over in vain, because the server answers greetings and not requests (CLIENT
  *         PAUSE), the time doubles, up to silence_ms. */
+/* Tests: tests/test_net_link_rival.c, tests/live/test_silence.c. */
 #include <string.h>
 
 #include "net/base/error.h"

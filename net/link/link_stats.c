@@ -1,4 +1,5 @@
 /* The counters of links. See hf_link_stats (link.h). */
+/* Tests: tests/test_net_link_request.c, tests/test_net_link_rival.c. */
 #include "net/link/link_inner.h"
 
 void hf_link_get_stats(const struct hf_link *link, struct hf_link_stats *out)

@@ -1,4 +1,5 @@
 /* What a link reports to the callbacks that trace it. */
+/* Tests: tests/test_net_trace.c. */
 #include "net/link/link_inner.h"
 #include "net/link/trace.h"
 

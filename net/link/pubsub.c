@@ -22,6 +22,7 @@
  * PUBSUB-6  SUNSUBSCRIBE names its channel twice. The server may end the
  *           subscription by itself while the command is under way, and the two
  *           confirmations tell one from the other (CONN-9). */
+/* Tests: tests/test_net_pubsub.c. */
 #include "net/link/pubsub.h"
 
 #include <string.h>

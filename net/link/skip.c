@@ -1,4 +1,5 @@
 /* Finds the end of a value without keeping it. Rules in skip.h. */
+/* Tests: tests/test_net_skip.c. */
 #include "net/link/skip.h"
 
 #include <string.h>

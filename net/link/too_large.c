@@ -1,4 +1,5 @@
 /* A reply that was skipped: see too_large.h. */
+/* Tests: tests/test_net_conn_skip.c. */
 #include "net/link/too_large.h"
 
 static const char text[] = "TOOLARGE the reply was too large and was skipped";

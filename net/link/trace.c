@@ -1,4 +1,5 @@
 /* A trace as text, and what is left out of it. */
+/* Tests: tests/test_net_trace.c. */
 #include "net/link/trace.h"
 
 #include <assert.h>

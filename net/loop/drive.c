@@ -35,6 +35,8 @@
  *         calls return. That thread blocks no signals there.
  *
  * Source: performance.md, 6 ("adaptive"). */
+/* Tests: tests/test_net_loop_seat.c, tests/test_net_loop_tasks.c,
+ *        tests/test_net_loop_thread.c. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

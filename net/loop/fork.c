@@ -1,4 +1,5 @@
 /* The mark that a child does not have. See fork.h. */
+/* Tests: tests/test_net_loop_thread.c. */
 #include "net/loop/fork.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 /* The loop: what one turn is. Which thread takes it: drive.c. */
+/* Tests: tests/test_net_loop.c. */
 #include "net/loop/loop.h"
 
 #include <limits.h>

@@ -4,6 +4,7 @@
  * set for a deadline once, not started and stopped with every wait (150 ns of
  * 3,100 that a command alone takes), and it goes on while the machine sleeps,
  * so that we are there as soon as that wakes up. */
+/* Tests: tests/test_net_loop.c, tests/test_net_faults.c. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>

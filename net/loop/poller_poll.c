@@ -1,4 +1,5 @@
 /* Waiting for descriptors with poll(2), where there is no epoll. */
+/* Tests: tests/test_net_loop.c, tests/test_net_faults.c. */
 #include <poll.h>
 #include <string.h>
 

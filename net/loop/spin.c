@@ -1,4 +1,5 @@
 /* Looking before sleeping: when, and for how long. Rules in spin.h. */
+/* Tests: tests/test_net_spin.c. */
 #include "net/loop/spin.h"
 
 #include <string.h>

@@ -16,6 +16,7 @@
  *          that cancelled timers wake nobody.
  *
  * Source: WHEEL (Varghese & Lauck 1987), scheme 7; performance.md, 7. */
+/* Tests: tests/test_net_wheel.c. */
 #include "net/loop/wheel.h"
 
 #include <assert.h>

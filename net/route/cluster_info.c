@@ -1,4 +1,5 @@
 /* CLUSTER INFO: lines of name, colon, value. */
+/* Tests: tests/test_net_slot_map.c. */
 #include <string.h>
 
 #include "net/route/slot_map.h"

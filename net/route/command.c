@@ -7,6 +7,8 @@
  *
  * SENT is where a command mostly is from the start: the map is known and there
  * is room. DONE: its replicas are waited for. */
+/* Tests: tests/test_net_router.c, tests/test_net_router_ends.c,
+ *        tests/test_net_router_maps.c. */
 #include "net/route/command.h"
 
 #include <string.h>

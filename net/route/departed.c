@@ -1,4 +1,5 @@
 /* Connections of links that were freed. See departed.h. */
+/* Tests: tests/sim/test_seeds.c. */
 #include "net/route/departed.h"
 
 #include <string.h>

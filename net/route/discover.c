@@ -19,6 +19,8 @@
  *             go on, at growing intervals.
  * DISCOVER-7  A server that falls silent while a command or a subscription
  *             waits for it is a reason to ask the others (silence.c). */
+/* Tests: tests/test_net_router_maps.c, tests/test_net_router_ends.c,
+ *        tests/test_net_sentinel.c. */
 #include "net/route/discover.h"
 
 #include <string.h>

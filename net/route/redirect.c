@@ -1,5 +1,6 @@
 /* MOVED and ASK, read strictly: a client that follows a redirection sends its
  * password there. */
+/* Tests: tests/test_net_redirect.c, tests/test_net_router.c. */
 #include "net/route/redirect.h"
 
 #include <string.h>

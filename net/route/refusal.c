@@ -20,6 +20,7 @@
  * its own words:
  *
  *   ERR ACL failure in script: No permissions to access a key script: SHA1, on ... */
+/* Tests: tests/test_net_refusal.c. */
 #include "net/route/refusal.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* A round of asking for the map. Rules in round.h. */
+/* Tests: tests/test_net_round.c. */
 
 #include "net/route/round.h"
 

@@ -1,6 +1,7 @@
 /* The map in force: which server serves a slot; and the router, which puts
  * commands, subscriptions, servers and discovery together. Rules in
  * router_inner.h. */
+/* Tests: tests/test_net_router.c. */
 #include <stdio.h>
 #include <string.h>
 

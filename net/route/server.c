@@ -1,4 +1,5 @@
 /* Servers: a link to each, made when it is first needed. */
+/* Tests: tests/test_net_router.c, tests/test_net_router_maps.c. */
 #include "net/route/server.h"
 
 #include <stdio.h>

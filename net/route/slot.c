@@ -7,6 +7,7 @@
  *
  * Sources: CLUSTER "Key distribution model", "Hash tags"; slicing: Kounavis &
  * Berry 2005. */
+/* Tests: tests/test_net_slot.c, tests/live/test_slot.c. */
 #include "net/route/slot.h"
 
 #include <string.h>

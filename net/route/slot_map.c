@@ -1,4 +1,5 @@
 /* Slot maps: nodes by index, and for each slot the index of its node. */
+/* Tests: tests/test_net_slot_map.c. */
 #include "net/route/slot_map.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Which table, and what two of them share. */
+/* Tests: tests/test_net_router_ends.c, tests/test_net_sentinel.c. */
 #include "net/route/topology.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * INFO, before the map, so that the map is at least as new as the epoch
  * (slot_map.h); once, whether it knows sharded messages, as Redisson does (WIRE
  * 5.1); CLUSTER SLOTS. */
+/* Tests: tests/test_net_router_maps.c, tests/live/test_cluster.c. */
 #include <stdio.h>
 #include <string.h>
 

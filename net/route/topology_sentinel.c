@@ -8,6 +8,8 @@
  * have died with the master, on one machine.
  * Source: SENTINEL "Guidelines for Redis clients with support for Redis
  * Sentinel". */
+/* Tests: tests/test_net_sentinel.c, tests/test_net_sentinel_news.c,
+ *        tests/live/test_sentinel.c. */
 #include <stdio.h>
 #include <string.h>
 

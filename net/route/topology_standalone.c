@@ -1,6 +1,7 @@
 /* One server, which the URL names: there is no map, and nobody is asked. The
  * address may be a load balancer's or a managed service's, which leads to another
  * server after a failover, and a name may have several addresses. */
+/* Tests: tests/live/test_lock.c, tests/live/test_one_address.c. */
 #include "net/base/error.h"
 #include "net/route/replace.h"
 #include "net/route/router_inner.h"

@@ -1,4 +1,5 @@
 /* What follows from the verdict of a topology on an error reply. */
+/* Tests: tests/test_net_router.c, tests/test_net_sentinel_news.c. */
 #include "net/route/verdict.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
  *
  * A dial that begins or fails at once does so when the timer, due now, fires:
  * `done` is called from events alone. */
+/* Tests: tests/test_net_dial.c. */
 #include "net/wire/dial.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* Which of a server's addresses is tried when; rules in race.h. */
+/* Tests: tests/test_net_race.c. */
 #include "net/wire/race.h"
 
 #include <string.h>

@@ -14,6 +14,7 @@
  * RESOLVE-4  Both ends of the pipe stay open as long as the lookup, so that a
  *            write never raises SIGPIPE. A byte is written, since closing our
  *            end would say nothing while a forked child holds another. */
+/* Tests: tests/test_net_resolve.c. */
 #include "net/wire/resolve.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* Non-blocking stream sockets, TCP and Unix. */
+/* Tests: tests/test_net_socket.c. */
 #include "net/wire/socket.h"
 
 #include <errno.h>

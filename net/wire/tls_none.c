@@ -1,5 +1,6 @@
 /* A build without TLS: says so where TLS is asked for. No context is ever made,
  * so no connection either. */
+/* Tests: tests/test_net_tls_none.c. */
 
 #include "net/base/assert.h"
 #include "net/base/error.h"

@@ -8,6 +8,8 @@
  *        again.
  * TLS-4  Reads and writes go on until they are done or would block: bytes
  *        inside of OpenSSL make no descriptor ready. */
+/* Tests: tests/test_net_tls_handshake.c, tests/test_net_tls_stream.c,
+ *        tests/test_net_tls_memory.c. */
 #include "net/wire/tls_openssl.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* From options to an SSL_CTX: the host's name, files, ciphers. A line about a
  * file or list begins with the option's name in a URL. */
+/* Tests: tests/test_net_tls_certs.c. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>

@@ -6,6 +6,7 @@
  * BYTES-2  The wire has a loop of its own, which turns only while a call waits:
  *          between two calls nothing happens, and nobody else takes the
  *          lock. */
+/* Tests: tests/test_net_wire.c. */
 #include "net/wire/wire.h"
 
 #include <limits.h>

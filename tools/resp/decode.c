@@ -3,6 +3,7 @@
  * The buffer holds the unfinished reply from its first byte on, and the bytes
  * behind it: at most one slice more than the longest reply, and one more slice
  * behind an error. The tape is empty before each reply. */
+/* Tests: tests/test_tools_resp.c. */
 #include "tools/resp/decode.h"
 
 #include <string.h>

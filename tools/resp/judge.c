@@ -1,4 +1,5 @@
 /* Judges whether an answer is the expected one. */
+/* Tests: tests/test_tools_resp_check.c. */
 #include "tools/resp/judge.h"
 
 #include <inttypes.h>

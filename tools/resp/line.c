@@ -1,4 +1,5 @@
 /* Replies as one line each, close to the wire. */
+/* Tests: tests/test_tools_resp.c. */
 #include "tools/resp/line.h"
 
 #include <inttypes.h>

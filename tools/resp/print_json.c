@@ -1,4 +1,5 @@
 /* Replies for a program: a line of JSON for each. Source: RFC 8259. */
+/* Tests: tests/test_tools_resp.c. */
 #include <inttypes.h>
 #include <string.h>
 

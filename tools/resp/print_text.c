@@ -1,4 +1,5 @@
 /* Replies for a person: a line for each value. */
+/* Tests: tests/test_tools_resp.c. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* The questions to a server, and the answers that RESP requires. Sources: RESP,
  * RESP3; where they leave room, what released servers send. */
+/* Tests: tests/test_tools_resp_check.c, tests/live/test_resp_check.c. */
 #include "tools/resp/probe.h"
 
 /* One script for all checks, so that only one stays in the server's cache. */

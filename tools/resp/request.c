@@ -1,4 +1,5 @@
 /* Requests and expected answers, from the words in which a probe gives them. */
+/* Tests: tests/test_tools_resp_check.c. */
 #include "tools/resp/request.h"
 
 #include <assert.h>

@@ -3,6 +3,7 @@
  * Behind each question stands PING with a word that was never used before. What
  * came before that word belongs to the question, however many replies and
  * pushes it is, and whether or not it is RESP. */
+/* Tests: tests/live/test_resp_check.c. */
 #include "tools/resp/talk.h"
 #include "net/base/error.h"
 #include "net/base/url.h"

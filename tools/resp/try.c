@@ -3,6 +3,7 @@
  * One connection is used for check after check, until one of them spoils it:
  * the server closes it, or something deviates, and what comes next might still
  * belong to that. */
+/* Tests: tests/test_tools_resp_check.c, tests/live/test_resp_check.c. */
 #include "tools/resp/try.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* A walk over a parsed reply, in the order of its bytes. */
+/* Tests: tests/test_tools_resp.c. */
 #include "tools/resp/walk.h"
 
 #include <assert.h>
