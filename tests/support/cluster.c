@@ -488,33 +488,49 @@ static bool is_master_for(struct cluster *c, int node, int who)
     return false;
 }
 
-/* The master takes part in it (but for `how`), and does so only for whom it
- * takes for its replica. And an epoch that is taken over must be a new one. */
+/* The old master takes part in it (but for `how`), and does so only for a node that
+ * it takes for its replica. */
 static void ask_for_failover(struct cluster *c, int replica, const char *how)
 {
     if (!*how)
         await_data(c, replica);
-    cluster_await_agreement(c);
     must_be_ok(replica,
                *how ? server_ask(c->nodes[replica], "CLUSTER FAILOVER %s", how)
                     : server_ask(c->nodes[replica], "CLUSTER FAILOVER"),
                "CLUSTER FAILOVER");
 }
 
-/* An election can be lost, and nobody tells. And a node that has won one a
- * moment ago may win the next by those old votes, under an old epoch, which its
- * master does not accept. Either way it is asked for again. */
+/* Redis 7.0 counts the votes of the last four node timeouts again, so that a node
+ * may win under an old epoch. The others do not follow it then, and nothing that
+ * they send to each other changes that. A new epoch does. */
+static void take_new_epoch(struct cluster *c, int node)
+{
+    const char *answer = server_ask(c->nodes[node], "CLUSTER BUMPEPOCH");
+
+    (void)printf("cluster: node %d has no followers: CLUSTER BUMPEPOCH: %s\n",
+                 node, answer);
+}
+
+static bool has_taken_over(struct cluster *c, int replica)
+{
+    return is_master_for(c, replica, replica) && is_agreed(c);
+}
+
+/* An election can be lost, and nobody tells: it is asked for again. */
 void cluster_failover(struct cluster *c, int replica, const char *how)
 {
     int64_t deadline_ms = patience();
 
-    while (!is_master_for(c, replica, replica)) {
+    cluster_await_agreement(c);
+    while (!has_taken_over(c, replica)) {
         int64_t again_ms = local_now_ms() + FAILOVER_MS;
 
-        ask_for_failover(c, replica, how);
-        while (!is_master_for(c, replica, replica) && local_now_ms() < again_ms)
-            rest(c, deadline_ms, "does not become a master", replica);
-        cluster_await_agreement(c);
+        if (is_master_for(c, replica, replica))
+            take_new_epoch(c, replica);
+        else
+            ask_for_failover(c, replica, how);
+        while (!has_taken_over(c, replica) && local_now_ms() < again_ms)
+            rest(c, deadline_ms, "does not become a master for all", replica);
     }
 }
 
