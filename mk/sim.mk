@@ -2,7 +2,7 @@
 
 sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_mild plan_names plan_rare plan_sets plan_text plan_worlds scene scene_answers scene_counted \
            scene_connections scene_crossing scene_failover scene_messages scene_queue \
-           scene_redirect scene_slots shrink))
+           scene_redirect scene_slots scene_unseen shrink))
 play_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counts effects failover majority nodes operations owner \
             peer play program reshard sentinels server sets site story trouble trouble_server witness \
             witness_count witness_permit witness_queue))

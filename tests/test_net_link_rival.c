@@ -69,6 +69,25 @@ START_TEST(slow_server_keeps_its_connection)
 }
 END_TEST
 
+/* A message shows that the way from the server works, and nothing of the way to it. */
+START_TEST(message_does_not_end_the_silence)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_ACCEPT, PEER_TURN_TO(1),
+        PEER_SEND(">3\r\n+message\r\n+c\r\n+m\r\n"), PEER_TURN_TO(2), PEER_GREET,
+        PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_TURN_TO(1), PEER_GONE, PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_suspicious(peer);
+    start(&a, "ECHO a", LONG_MS);
+    ck_assert_str_eq(answer(&a), "(unknown)");
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    ck_assert_str_eq(changes, "+-+");
+    end_with_peer(peer);
+}
+END_TEST
+
 /* The first connection ends while the rival is greeted: the link connects as ever. */
 START_TEST(connection_that_ends_takes_its_rival_along)
 {
@@ -282,6 +301,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, silent_connection_loses_to_a_rival);
     tcase_add_test(t, slow_server_keeps_its_connection);
+    tcase_add_test(t, message_does_not_end_the_silence);
     tcase_add_test(t, connection_that_ends_takes_its_rival_along);
     tcase_add_test(t, link_with_a_rival_may_be_freed);
     tcase_add_test(t, idle_connection_is_probed_once);

@@ -245,10 +245,10 @@ static void flush(struct hf_link *link)
     if (len == 0 || hf_loop_forked(link->loop))
         return; /* in a child the parent writes them */
     if (was_idle)
-        link->quiet_since_ms = now;
+        link->quiet_since_ms = link->mute_since_ms = now;
     if (link->state == HF_LINK_READY && !link->has_unread)
         hf_loop_arm(link->loop, &link->timer,
-                    link->quiet_since_ms + link->look_ms);
+                    link->mute_since_ms + link->look_ms);
     n = hf_stream_write(&link->stream, ptr, len);
     hf_conn_counters(&link->conn)->writes++;
     if (n > 0) {
@@ -447,10 +447,29 @@ static void read_later(struct hf_link *link)
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
 }
 
+/* LINK-8: a message, or a part of one, does not show that what was sent has arrived. */
+static bool brought_messages_alone(const struct hf_conn *conn, uint64_t first, uint64_t pushes)
+{
+    bool is_message = conn->in_len > 0 ? *conn->in == '>' : conn->stats.pushes > pushes;
+
+    return is_message && conn->first == first && hf_conn_in_flight(conn) > 0;
+}
+
+static void note_sign_of_life(struct hf_link *link, bool was_skipping)
+{
+    if (!was_skipping)
+        link->mute_since_ms = hf_loop_now(link->loop);
+    if (link->rival && !hf_rival_is_ready(link))
+        hf_rival_stop(link);
+}
+
 /* Reads all that has come, so that one write can answer it. */
 static void read_all(struct hf_link *link)
 {
+    struct hf_conn *conn = &link->conn;
+    uint64_t first = conn->first, pushes = conn->stats.pushes;
     unsigned reads = 0;
+    bool was_skipping;
     hf_status rc;
     size_t room;
     char *ptr;
@@ -475,15 +494,16 @@ static void read_all(struct hf_link *link)
         if (n == 0)
             break;
         hf_conn_counters(&link->conn)->bytes_in += (uint64_t)n;
-        if (!hf_conn_is_skipping(&link->conn))
+        was_skipping = hf_conn_is_skipping(conn);
+        if (!was_skipping)
             link->quiet_since_ms = hf_loop_now(link->loop);
-        if (link->rival && !hf_rival_is_ready(link))
-            hf_rival_stop(link);
-        rc = hf_conn_took(&link->conn, (size_t)n, hf_loop_now_us(link->loop));
+        rc = hf_conn_took(conn, (size_t)n, hf_loop_now_us(link->loop));
         if (rc < 0) {
             end_refused(link, rc);
             return;
         }
+        if (!brought_messages_alone(conn, first, pushes))
+            note_sign_of_life(link, was_skipping);
     } while (++reads < READS_MAX && !hf_loop_forked(link->loop) &&
              ((size_t)n == room || hf_stream_has_more(&link->stream)));
     if (reads == READS_MAX)

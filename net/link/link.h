@@ -56,8 +56,8 @@ struct hf_link_options {
                                    default 5000 */
     int64_t silence_ms;         /* if a reply is due and nothing arrives for this time, the
                                    connection is closed; default 5000 */
-    int64_t suspect_ms;         /* if a reply is due and nothing arrives for this time, a
-                                   rival is opened. Default 0: never */
+    int64_t suspect_ms;         /* if a reply is due and nothing but messages arrives for
+                                   this time, a rival is opened. Default 0: never */
     int64_t idle_check_ms;      /* if nothing arrived for this time, the next request waits
                                    for the reply to a PING. Default 0: never */
     int64_t listen_ms;          /* if there are subscriptions and nothing arrived for this

@@ -45,6 +45,7 @@ struct hf_link {
                                        ended soon */
     bool has_answered;              /* a reply after the handshake, since READY */
     int64_t quiet_since_ms;         /* when bytes last arrived, or were first expected */
+    int64_t mute_since_ms;          /* the same, except messages while a reply is due */
     int64_t look_ms;                /* time until the next check for silence */
     struct hf_link *rival;          /* LINK-8; NULL: none */
     unsigned vain_rivals;           /* consecutive rivals that replaced the connection and

@@ -4,7 +4,8 @@
  *        ^                              |
  *        +------- the link speaks ------+
  *
- * LINK-8  While a reply is due, silence of suspect_ms opens a rival: a link of its
+ * LINK-8  While a reply is due, silence of suspect_ms opens a rival (messages do not end
+ *         the silence: the way to the server may be dead alone): a link of its
  *         own, whose predecessor is the silent connection. So its greeting shows that
  *         the server answers, and ends that connection there (CLIENT KILL): what is
  *         still on its way over it is never executed. Then requests in flight end
@@ -94,7 +95,7 @@ static void begin(struct hf_link *link)
 
 int64_t hf_rival_watch(struct hf_link *link)
 {
-    int64_t due_ms = link->quiet_since_ms + patience_ms(link);
+    int64_t due_ms = link->mute_since_ms + patience_ms(link);
 
     if (link->options.suspect_ms == 0 || link->rival ||
         hf_conn_is_skipping(&link->conn))
@@ -176,6 +177,7 @@ static void adopt(struct hf_link *link, struct hf_link *rival)
     hf_dial_adopt(&link->dial, &rival->dial);
     link->stream = rival->stream;
     link->quiet_since_ms = rival->quiet_since_ms;
+    link->mute_since_ms = rival->mute_since_ms;
     rival->stream = (struct hf_stream){.fd = -1};
     rival->state = HF_LINK_IDLE;
     add_stats(link, rival);

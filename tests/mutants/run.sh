@@ -5,7 +5,7 @@
 # after how many seconds of a processor. 0 if every bug was caught, by the one or
 # the other. TESTS are asked of a mutant that does not name its own.
 # ONLY=net/route/round.c: the mutants of that file. SANITIZE=address,undefined
-# builds them with it.
+# builds them with it. HF_ASSERT is checked: some bugs break nothing else.
 set -euo pipefail
 
 here=$PWD/tests/mutants
@@ -17,7 +17,7 @@ seconds_max=180         # for one of them, on a busy machine; with sanitizers, t
 # TESTS, as they are to be asked.
 build() {
     tests=$*
-    make -s -C "$out/tree" BUILD=build CFLAGS="${CFLAGS:--O1}" WARN=-w \
+    make -s -C "$out/tree" BUILD=build ASSERTS=yes CFLAGS="${CFLAGS:--O1}" WARN=-w \
         $(printf 'build/%s ' $tests $harnesses) >"$out/log" 2>&1 ||
         { cat "$out/log"; return 1; } >&2
 }

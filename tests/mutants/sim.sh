@@ -14,7 +14,7 @@ first=${SIM_FIRST:-1}
 limit=${SIM_LIMIT:-60}
 
 build() {
-    make -s -C "$out/tree" BUILD=build CFLAGS=-O2 WARN=-w build/tests/sim/sim \
+    make -s -C "$out/tree" BUILD=build ASSERTS=yes CFLAGS=-O2 WARN=-w build/tests/sim/sim \
         >"$out/log" 2>&1 || { cat "$out/log"; return 1; } >&2
 }
 
@@ -24,7 +24,7 @@ first_failure() {
     (cd "$out" && ulimit -t "$3" &&
         "$1" --seeds "$2..4000000000" --family "$family" --runs 0 2>&1 || true) |
         sed -n -e 's/^seed \([0-9]*\) fails: \([^:]*\):.*/\1 \2/p' \
-               -e 's/^seed \([0-9]*\) crashes/\1 crash/p'
+               -e 's/^seed \([0-9]*\) crashes.*/\1 crash/p'
 }
 
 fails_without_bug() { ! "$out/sim" --seeds "$1..$(($1 + 1))" --family "$family" --runs 0; } \

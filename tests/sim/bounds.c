@@ -23,6 +23,9 @@
 /* A waiter that cannot subscribe looks so often. */
 #define POLL_MS 1000
 
+/* Without traffic what a waiter listens by is asked PING. */
+#define LISTEN_MS 3000
+
 /* After these a connection may be believed in, or waited for, long after they
  * are over: until PING finds out, or the kernel. */
 static bool is_found_out_late(int64_t trouble)
@@ -96,12 +99,34 @@ static int64_t meet_dead_ms(const struct plan *plan)
     return 0;
 }
 
+/* After a failover or a move, all follow as soon as the servers agree: cluster.md. */
+#define FOLLOW_MS 1500
+
+/* A connection is replaced when it was silent for so long while a reply was due: lock.h,
+ * the silence of a request and of a lease (link_rival.c, LINK-8). Twice as long, where the
+ * last reply was slow. A renewal that had no reply is sent again a little later
+ * (hf_lease_retry). After a silence, the servers that name the master are asked first. */
+#define RETRIES 48 /* a sixteenth of the third between renewals */
+
+static int64_t silence_ms(const struct plan_head *h)
+{
+    int64_t ms = h->watchdog_ms / 6 < h->request_ms / 4 ? h->watchdog_ms / 6
+                                                        : h->request_ms / 4;
+
+    if (h->scene != SCENE_SILENCE)
+        return 0;
+    return 2 * (ms + (h->replicas ? h->replicas_ms : 0)) + h->watchdog_ms / RETRIES + 1 +
+           (h->deployment > DEPLOY_REPLICAS ? FOLLOW_MS : 0);
+}
+
 static int64_t wake_ms(const struct plan *plan)
 {
     const struct plan_head *h = &plan->head;
 
     if (h->is_crowd)
         return WAKE_MS;
+    if (h->scene == SCENE_SILENCE)
+        return WAKE_MILD_MS + 2 * crossings_ms(h) + LISTEN_MS + silence_ms(h);
     if (h->mood != MOOD_MILD && plan_is_calm(plan))
         return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);
     if (h->mood == MOOD_MILD || is_of_messages(h))
@@ -112,7 +137,6 @@ static int64_t wake_ms(const struct plan *plan)
 /* After a failover or a move, all follow as soon as the servers agree: within
  * 1.5 s, says cluster.md, and a waiter whose question had no answer asks again
  * after POLL_MS. */
-#define FOLLOW_MS 1500
 #define MAP_MS 5000 /* a client that only listens asks so often for the map */
 
 static bool has_silent_failover(const struct plan *plan)
@@ -132,8 +156,6 @@ static int64_t follow_ms(const struct plan *plan)
 /* What a waiter listens by is replaced LISTEN_MS and a request timeout after it
  * fell silent (guarantees.md, 8), what it asks by when it looks; a connection or
  * a subscription that was refused is asked for again after POLL_MS. */
-#define LISTEN_MS 3000
-
 static int64_t settle_of_messages_ms(const struct plan *plan, int64_t look_ms)
 {
     int64_t ms = 2 * plan->head.request_ms + 2 * WAKE_MS;
@@ -164,7 +186,7 @@ static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
 /* P12: a call that no fault touches and that waits for nobody ends within this. */
 static int64_t answer_ms(const struct plan_head *h)
 {
-    return 50 + crossings_ms(h) + (h->replicas != 0 ? BOUNDS_WAITS * h->replicas_ms : 0);
+    return 50 + crossings_ms(h) + silence_ms(h) + (h->replicas != 0 ? BOUNDS_WAITS * h->replicas_ms : 0);
 }
 
 /* P12: how long after a fault a call may fail because of it. A connection that is

@@ -47,6 +47,7 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_FULL_OUTPUT - PLAN_DENIED] = "output full",
     [EFFECT_BATCH - PLAN_DENIED] = "batch of a hundred",
     [EFFECT_LISTENERS - PLAN_DENIED] = "more than 16 listen",
+    [EFFECT_SWALLOWED - PLAN_DENIED] = "swallowed",
 };
 
 const char *effects_word(int64_t n)
@@ -69,6 +70,8 @@ int64_t effects_world(int effect)
     case EFFECT_BATCH:
     case EFFECT_LISTENERS:
         return FAMILY_CROWD;
+    case EFFECT_SWALLOWED:
+        return FAMILY_SILENCE;
     default:
         return -1;
     }

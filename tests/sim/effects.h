@@ -55,6 +55,7 @@ enum effect {
     EFFECT_FULL_OUTPUT,  /* calls waited for room in the output of a connection */
     EFFECT_BATCH,        /* one script call renewed a hundred holds */
     EFFECT_LISTENERS,    /* more than 16 clients received a message */
+    EFFECT_SWALLOWED,    /* bytes were written to a connection that swallows them */
     EFFECTS
 };
 

@@ -384,11 +384,17 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_DIE] = {0, 0, 1, 20000},
     [FAULT_STALL] = {0, 1, 1, 10000},
     [FAULT_SERVER_CLOCK] = {-PLAN_STEP_MAX_MS, PLAN_STEP_MAX_MS, 0, 0},
+    [FAULT_SWALLOW] = {0, 1, 10, 20000},
 };
 
 bool plan_lasts(int64_t trouble)
 {
     return ranges[trouble].for_high > 0;
+}
+
+int64_t plan_trouble_world(int64_t trouble)
+{
+    return trouble == FAULT_SWALLOW ? FAMILY_SILENCE : -1;
 }
 
 bool plan_can_be(int64_t trouble, int64_t deployment)

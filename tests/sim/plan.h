@@ -61,7 +61,8 @@ enum plan_scene {
     SCENE_QUEUE,
     SCENE_COUNTED,
     SCENES_DRAWN,
-    SCENE_REDIRECT = SCENES_DRAWN, /* of the world of that name alone */
+    SCENE_REDIRECT = SCENES_DRAWN, /* of the worlds of these names alone */
+    SCENE_SILENCE,
     SCENES
 };
 
@@ -90,6 +91,7 @@ enum plan_family {
                         families */
     FAMILY_REDIRECT,
     FAMILY_CROWD,
+    FAMILY_SILENCE,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -195,11 +197,15 @@ enum plan_trouble {
                     takes for_ms: it is stopped there, in the middle of a turn */
     /* of a server; drawn by plan_draw_clocks alone */
     FAULT_SERVER_CLOCK, /* its clock is set forward by n ms, or back */
+    /* of worlds alone; the client must cope, and the history has no line of it */
+    FAULT_SWALLOW, /* a connection on which replies came swallows bytes for good: one way,
+                      or (n 1) both; for_ms later its effect is counted */
     TROUBLES
 };
 #define TROUBLES_COMMON FAULT_DENY
 #define TROUBLES_RARE FAULT_DIE
 #define TROUBLES_RAREST FAULT_SERVER_CLOCK
+#define TROUBLES_OF_WORLDS FAULT_SWALLOW
 #define PLAN_STEP_MAX_MS 20000
 
 #define PLAN_ACL_SUBSCRIBE 1
@@ -261,6 +267,7 @@ struct plan_head {
     int64_t window;         /* bytes that a connection to a server takes before it
                                reads; 0: a megabyte */
     int64_t output_max;     /* as in hf_client_options; 0: the default */
+    int64_t idle_check_ms;  /* the same */
 };
 
 struct plan {
@@ -361,10 +368,12 @@ const char *plan_deployment_name(int64_t deployment);
 /* plan_has_sides - has a lock of this family two sides?
  * plan_can_be    - does this fault make sense there?
  * plan_lasts     - does it last for for_ms, or is it done at once?
+ * plan_trouble_world - the family of plans in which it happens; -1: any.
  * plan_is_calm   - do links, programs and keys stay undisturbed? Slots move,
  *                  masters are replaced, servers stop, and nothing else. */
 bool plan_has_sides(int64_t family);
 bool plan_lasts(int64_t trouble);
+int64_t plan_trouble_world(int64_t trouble);
 bool plan_is_calm(const struct plan *plan);
 bool plan_can_be(int64_t trouble, int64_t deployment);
 

@@ -28,6 +28,7 @@ static const char *const scene_names[SCENES + 1] = {
     "queue",
     "counted",
     "redirect",
+    "silence",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded", "independent"};
@@ -36,7 +37,8 @@ static const char *const family_names[FAMILIES + 1] = {
     "read_write", "fair",         "mixed_fair", "value",
     "spin",       "mixed_spin",   "permit",     "semaphore",
     "latch",      "quorum",       "multi",      "election",
-    "by_owner",   "kill",         "redirect",   "crowd"};
+    "by_owner",   "kill",         "redirect",   "crowd",
+    "silence"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};
@@ -82,6 +84,7 @@ static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_DIE] = "die",
     [FAULT_STALL] = "stall",
     [FAULT_SERVER_CLOCK] = "server_clock",
+    [FAULT_SWALLOW] = "swallow",
 };
 
 const char *plan_trouble_name(int64_t trouble)
@@ -148,6 +151,7 @@ static const struct field head_fields[] = {
     FIELD(plan_head, is_crowd),
     FIELD(plan_head, window),
     FIELD(plan_head, output_max),
+    FIELD(plan_head, idle_check_ms),
     {NULL, 0, NULL, false},
 };
 

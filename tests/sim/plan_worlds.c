@@ -9,7 +9,10 @@
  * replaced. Meanwhile clients wait for replicas, lose connections, and hear of the move
  * in another order than it happens (scene_redirect.c).
  *
- * crowd: hundreds of owners, names or clients at one moment (plan_crowd.c). */
+ * crowd: hundreds of owners, names or clients at one moment (plan_crowd.c).
+ *
+ * silence: connections swallow bytes, one at a time for each client. Nothing else is
+ * wrong, and P12 takes nothing of it for an excuse (scene_unseen.c). */
 #include <stdlib.h>
 
 #include "tests/sim/draw.h"
@@ -118,6 +121,14 @@ static void be_redirect(struct plan_head *h)
     h->scene = SCENE_REDIRECT;
 }
 
+/* ---- silence ---- */
+
+static void be_unseen(struct plan_head *h, int64_t scene)
+{
+    h->mood = MOOD_CLEAR;
+    h->scene = scene;
+}
+
 /* ---- all ---- */
 
 void plan_world_head(struct plan_head *head, uint64_t seed)
@@ -130,6 +141,8 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
         be_redirect(head);
     else if (plan_only_is() == FAMILY_CROWD)
         plan_crowd_head(head, &dice);
+    else if (plan_only_is() == FAMILY_SILENCE)
+        be_unseen(head, SCENE_SILENCE);
 }
 
 void plan_world_last(struct plan *plan, uint64_t seed)

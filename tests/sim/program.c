@@ -244,6 +244,7 @@ static void open_one(struct program *p, size_t index)
     o.token_retention_ms = h->retains_tokens ? HF_TOKEN_RETENTION_LEAST_MS : 0;
     if (h->output_max > 0)
         o.output_max = (size_t)h->output_max;
+    o.idle_check_ms = h->idle_check_ms;
     o.log = on_log;
     o.log_ctx = p;
     o.trace = sim_shows_wire() ? on_trace : NULL;

@@ -23,6 +23,7 @@ static const struct scene {
     [SCENE_QUEUE] = {scene_queue, EVERYWHERE},
     [SCENE_COUNTED] = {scene_counted, EVERYWHERE},
     [SCENE_REDIRECT] = {scene_redirect, IN_CLUSTERS},
+    [SCENE_SILENCE] = {scene_silence, EVERYWHERE},
 };
 
 int64_t scene_pick(uint64_t *dice)

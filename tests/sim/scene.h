@@ -53,5 +53,6 @@ void scene_late(struct plan *plan, uint64_t *dice);
 void scene_queue(struct plan *plan, uint64_t *dice);
 void scene_counted(struct plan *plan, uint64_t *dice);
 void scene_redirect(struct plan *plan, uint64_t *dice);
+void scene_silence(struct plan *plan, uint64_t *dice);
 
 #endif

@@ -296,6 +296,18 @@ static const struct past {
     {"server_named_by_ask_first", "P12",
      "the connection to a master that an ASK named before any slot of its own was requested "
      "was closed a second after the map was learned: a renewal had to connect again"},
+    {"messages_on_a_connection_that_is_dead_one_way", "P12",
+     "messages came over a connection whose way to the server was dead: the client did not "
+     "count it as silent, and a call ended without a reply"},
+};
+
+/* Worlds in which the client must cope: these seeds of each are good, and each effect of
+ * the world happens in them. */
+static const struct past_world {
+    const char *family;
+    unsigned seeds; /* from 1 on */
+} past_worlds[] = {
+    {"silence", 40},
 };
 
 #endif

@@ -60,7 +60,8 @@ static const char help[] =
     "                  read-write, fair, value, spin, permit, semaphore, latch, quorum,\n"
     "                  multi, election or by-owner; or they are of any family, in a\n"
     "                  world: kill (CLIENT KILL is refused), redirect (slots move);\n"
-    "                  or crowd: hundreds of calls at one moment;\n"
+    "                  crowd: hundreds of calls at one moment; or silence: connections\n"
+    "                  swallow bytes;\n"
     "                  each: as with --seconds; all: of any family\n"
     "  --help          this text\n"
     "\n"
@@ -340,14 +341,18 @@ static void print_kinds(const struct totals *t)
     (void)putchar('\n');
 }
 
+/* Have there been enough seeds for what happens in this world? -1: in any. */
+static bool is_long_run(const struct totals *t, int64_t world)
+{
+    return world >= 0 ? t->seeds_of[world] >= LONG_RUN_OF_WORLD : t->seeds >= LONG_RUN;
+}
+
 /* Has this effect had enough seeds to happen? */
 static bool is_due(const struct totals *t, int effect)
 {
-    int64_t world = effects_world(effect);
-
-    if (world >= 0)
-        return t->seeds_of[world] >= LONG_RUN_OF_WORLD;
-    return t->seeds >= LONG_RUN * (effects_is_rare(effect) ? 10 : 1);
+    if (effects_is_rare(effect))
+        return t->seeds >= 10 * LONG_RUN;
+    return is_long_run(t, effects_world(effect));
 }
 
 /* Returns how many have never happened. */
@@ -393,7 +398,7 @@ static int print_totals(const struct totals *t, double took_s)
     for (int i = 0; i < TROUBLES; i++) {
         (void)printf("%s %s %" PRIu64,
                      i ? "," : "faults:", plan_trouble_name(i), t->troubles[i]);
-        never += t->troubles[i] == 0;
+        never += t->troubles[i] == 0 && is_long_run(t, plan_trouble_world(i));
     }
     (void)putchar('\n');
     never += print_effects(t);

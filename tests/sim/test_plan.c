@@ -54,7 +54,7 @@ START_TEST(every_trouble_verb_and_deployment_is_drawn)
         for (size_t i = 0; i < plan.op_count; i++)
             verbs[plan.ops[i].verb]++;
     }
-    for (int i = 0; i < TROUBLES; i++)
+    for (int i = 0; i < TROUBLES_OF_WORLDS; i++)
         ck_assert_msg(troubles[i] > 0 ||
                           !plan_can_be(i, DEPLOY_SHARDED),
                       "no %s", plan_trouble_name(i));

@@ -35,6 +35,33 @@ START_TEST(plan_that_failed_once_fails_no_more)
 }
 END_TEST
 
+static void play_well(uint64_t seed, uint64_t effects[EFFECTS])
+{
+    struct play_result r;
+
+    plan_draw(&plan, seed);
+    play(&plan, NULL, &r);
+    ck_assert_msg(!r.has_failed, "seed %llu fails: %s: %s", (unsigned long long)seed,
+                  r.property, r.text);
+    for (int i = 0; i < EFFECTS; i++)
+        effects[i] += r.effects[i];
+}
+
+START_TEST(world_of_faults_without_a_line_is_good)
+{
+    const struct past_world *world = &past_worlds[_i];
+    uint64_t effects[EFFECTS] = {0};
+
+    ck_assert(plan_only(world->family));
+    for (uint64_t seed = 1; seed <= world->seeds; seed++)
+        play_well(seed, effects);
+    for (int i = 0; i < EFFECTS; i++)
+        ck_assert_msg(effects_world(i) != plan_only_is() || effects[i] > 0, "no %s",
+                      effects_name(i));
+    plan_only_number(-1);
+}
+END_TEST
+
 static char *history_of_plan(void)
 {
     struct play_result r;
@@ -187,6 +214,7 @@ int main(void)
 
     tcase_add_loop_test(t, plan_that_failed_once_fails_no_more, 0,
                         ROWS(past_failures));
+    tcase_add_loop_test(t, world_of_faults_without_a_line_is_good, 0, ROWS(past_worlds));
     tcase_add_test(t, seed_gives_the_same_history_byte_for_byte);
     tcase_add_test(t, plays_are_alike_if_property_and_kind_are);
     tcase_add_loop_test(t, failover_forgets_no_change_that_replicas_confirmed, 0,

@@ -126,6 +126,23 @@ static void half_open(struct trouble *t)
         link_forget(link_of(t), way_of(t));
 }
 
+/* A connection that is being made fails, whoever swallows its bytes: it has the time of
+ * that alone. */
+#define GREETED_US 1000000
+
+static void swallow(struct trouble *t)
+{
+    struct connection *one = t->is_on ? connection_of(t) : NULL;
+
+    if (!t->is_on && link_swallows(link_of(t)) > 0)
+        effects_note(t->sim, EFFECT_SWALLOWED);
+    if (!one || connection_age_us(one) < GREETED_US)
+        return;
+    connection_forget(one, way_of(t));
+    if (t->fault->n == 1)
+        connection_forget(one, way_of(t) == TO_SERVER ? TO_CLIENT : TO_SERVER);
+}
+
 /* Or, behind a proxy, it is accepted and closed. */
 static void refuse(struct trouble *t)
 {
@@ -418,6 +435,7 @@ static const struct {
     [FAULT_DIE] = {kill_program, TOUCHES_PROGRAM, true},
     [FAULT_STALL] = {stall, TOUCHES_PROGRAM, true},
     [FAULT_SERVER_CLOCK] = {set_server_clock, TOUCHES_SERVER, false},
+    [FAULT_SWALLOW] = {swallow, TOUCHES_LINK, false},
 };
 
 /* ---- lines ---- */
@@ -484,12 +502,12 @@ static bool is_aside(const struct trouble *t)
 }
 
 /* A slot on the move tells by itself when it may matter (reshard.c). What a peer
- * does is no fault. An allocation fails some time after the fault is armed, and
+ * does is not a fault, and the client must cope with the faults of some worlds. An allocation fails some time after the fault is armed, and
  * the program writes the line (program.c). */
 static void tell(struct trouble *t, enum history_state state)
 {
     if (t->fault->trouble != FAULT_MOVE_SLOT && t->fault->trouble != FAULT_PEER &&
-        t->fault->trouble != FAULT_MEMORY)
+        t->fault->trouble != FAULT_MEMORY && t->fault->trouble < TROUBLES_OF_WORLDS)
         trouble_tell(t, state);
 }
 

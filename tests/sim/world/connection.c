@@ -169,7 +169,13 @@ void connection_cut_after(struct connection *c, enum way way, size_t bytes,
 void connection_forget(struct connection *c, enum way way)
 {
     flow_kill(&c->flows[way]);
+    c->is_forgotten = true;
     look_at_silence(c);
+}
+
+int64_t connection_age_us(const struct connection *c)
+{
+    return world_now_us(world_of(c)) - c->began_us;
 }
 
 /* ---- bytes ---- */
@@ -303,6 +309,7 @@ struct connection *connection_new(struct link *link)
     memset(c, 0, sizeof *c);
     c->link = link;
     c->is_open = true;
+    c->began_us = world_now_us(world_of(c));
     c->ways[TO_SERVER].cut.left = c->ways[TO_CLIENT].cut.left = SIZE_MAX;
     c->step = (struct event){.happen = on_step, .ctx = c};
     c->give_up = (struct event){.happen = on_give_up, .ctx = c};

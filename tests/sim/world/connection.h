@@ -33,6 +33,7 @@ struct link {
     struct listener *listener;
     enum door door;
     uint64_t hangups;           /* by DOOR_CLOSES */
+    uint64_t swallows;          /* writes to connections that are half open */
     bool keeps_alive;
     struct hf_list connections;
     struct link_way {
@@ -54,6 +55,8 @@ struct connection {
     struct link *link;
     struct handle handle;       /* the process' socket */
     bool is_open;               /* it was not closed */
+    bool is_forgotten;          /* half open */
+    int64_t began_us;
     enum connection_state state;
     int error;                  /* errno, BROKEN */
     bool was_heard;             /* by the listener, while ASKING */

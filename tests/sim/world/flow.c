@@ -175,6 +175,8 @@ void flow_write(struct flow *f, const char *ptr, size_t len)
 {
     size_t piece;
 
+    if (f->is_dead && f->connection->is_forgotten)
+        f->connection->link->swallows++;
     if (f->is_dead || f->is_ending)
         return;
     make_room(f, len);

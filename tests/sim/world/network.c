@@ -186,6 +186,11 @@ void link_set_door(struct link *link, enum door door)
     link->door = door;
 }
 
+uint64_t link_swallows(const struct link *link)
+{
+    return link->swallows;
+}
+
 uint64_t link_hangups(const struct link *link)
 {
     return link->hangups;

@@ -99,6 +99,7 @@ struct listener *link_listener(const struct link *link);
  *                  SIZE_MAX: not any more.
  * link_set_door  - as listener_set_door, for this link alone.
  * link_hangups   - connections that DOOR_CLOSES has closed.
+ * link_swallows   - writes to its connections that are half open.
  * link_keep_alive - a proxy between them answers the kernel's probes: NET-3 is
  *                  not so, from then on.
  * link_reset     - every connection is reset, both sides hear of it; what was on
@@ -114,6 +115,7 @@ void link_cut_after(struct link *link, enum way way, size_t bytes,
                     struct event *cut);
 void link_set_door(struct link *link, enum door door);
 uint64_t link_hangups(const struct link *link);
+uint64_t link_swallows(const struct link *link);
 void link_keep_alive(struct link *link, bool keeps_alive);
 void link_reset(struct link *link);
 void link_drop(struct link *link);
@@ -125,7 +127,8 @@ void link_forget(struct link *link, enum way way);
  *                  fewer, they are counted round. NULL: it has none.
  * The others are as link_* of the same name, of this connection alone. Both ways go
  * on after its process has closed it. link_hold and link_set_shape end them.
- * connection_slow - what is written from now on arrives so much later. */
+ * connection_slow - what is written from now on arrives so much later.
+ * connection_age_us - since it was begun. */
 struct connection;
 struct connection *link_connection(struct link *link, unsigned n);
 void connection_hold(struct connection *c, enum way way);
@@ -135,6 +138,7 @@ void connection_cut_after(struct connection *c, enum way way, size_t bytes,
 void connection_reset(struct connection *c);
 void connection_drop(struct connection *c);
 void connection_forget(struct connection *c, enum way way);
+int64_t connection_age_us(const struct connection *c);
 
 /* ---- names ---- */
 

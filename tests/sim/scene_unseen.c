@@ -1,0 +1,117 @@
+/* Scenes of the worlds whose faults the client must cope with: the history has no line of
+ * them, so no call may fail and no hold may be lost because of them (P12).
+ *
+ * Each program has one connection disturbed at a time, with enough time between that the
+ * first one is replaced. Program 0 is idle between its calls, for longer than
+ * idle_check_ms: its forced releases, which are not repeated, must be sent over a
+ * connection that was probed (LINK-9). All others hold and wait. */
+#include "tests/sim/scene.h"
+
+#define USERS_MAX 24
+#define IDLE_MS 3000   /* idle_check_ms */
+#define SPAN_MS 1500   /* of a hold, about */
+#define PAUSE_MS 9000  /* a silent listener is found out within half of this */
+#define CALL_MS 1000   /* of the idle program: it has ended, and its hold */
+#define WAIT_MS 1000000 /* longer than any plan */
+#define SETTLE_MS 4000 /* also if its connection was replaced meanwhile */
+
+static const int64_t watchdogs_ms[] = {3000, 3000, 10000, 30000};
+static const int64_t latencies_us[] = {100, 500, 2000};
+
+/* Replicas are as fast as their master, and nobody is refused. */
+static void be_fast(struct plan_head *h, uint64_t *dice)
+{
+    h->is_deaf = 0;
+    h->watchdog_ms = draw_pick(dice, watchdogs_ms, DRAW_COUNT(watchdogs_ms));
+    h->request_ms = draw_one_in(dice, 3) ? 1000 : 5000;
+    h->latency_us = draw_pick(dice, latencies_us, DRAW_COUNT(latencies_us));
+    h->jitter_us = draw_below(dice, h->latency_us);
+    h->lag_us = h->latency_us;
+    h->length_ms = draw_between(dice, 20000, 90000);
+    h->idle_check_ms = IDLE_MS;
+}
+
+/* No wait ends while the last request
+ * has no reply: such a call ends with HF_E_NOREPLY. */
+static void draw_user(struct plan *plan, uint64_t *dice)
+{
+    struct plan_op *op =
+        scene_user(plan, draw_below(dice, plan->head.length_ms), SPAN_MS,
+                   draw_below(dice, (int64_t)plan->lock_count), dice);
+
+    op->program = draw_between(dice, 1, (int64_t)plan->program_count - 1);
+    if (op->verb == OP_CLOSE || op->verb == OP_FREE || op->verb == OP_FORCE)
+        op->verb = OP_INSPECT;
+    if (op->wait_ms > 0)
+        op->wait_ms = draw_one_in(dice, 2) ? HF_FOREVER : WAIT_MS;
+    if (op->verb == OP_ACQUIRE && draw_one_in(dice, 3)) /* it needs renewals */
+        op->hold_ms = plan->head.watchdog_ms * draw_between(dice, 50, 300) / 100;
+}
+
+/* Where clients query the servers that name the master now and then, also the master,
+ * connections are not idle for long enough: there nothing is forced. */
+static void draw_idle_call(struct plan *plan, int64_t at_ms, uint64_t *dice)
+{
+    static const int64_t verbs[] = {OP_ACQUIRE, OP_FORCE, OP_FORCE, OP_INSPECT};
+    struct plan_op *op =
+        scene_op(plan, at_ms, draw_pick(dice, verbs, DRAW_COUNT(verbs)), 1);
+
+    if (op->verb == OP_FORCE && plan->head.deployment > DEPLOY_REPLICAS)
+        op->verb = OP_INSPECT;
+    op->lock = draw_below(dice, (int64_t)plan->lock_count);
+    op->hold_ms = draw_between(dice, 1, CALL_MS / 4);
+}
+
+/* When a connection of an idle program may be disturbed: after its last call, and well
+ * before the next one. */
+static void draw_idle_program(struct plan *plan,
+                              void (*disturb)(struct plan *plan, int64_t at_ms,
+                                              int64_t program, uint64_t *dice),
+                              uint64_t *dice)
+{
+    int64_t at_ms = draw_between(dice, 500, 2000);
+
+    while (at_ms < plan->head.length_ms) {
+        int64_t quiet_ms = IDLE_MS + SETTLE_MS + draw_spread(dice, 1, PAUSE_MS);
+
+        draw_idle_call(plan, at_ms, dice);
+        if (!draw_one_in(dice, 4))
+            disturb(plan, at_ms + CALL_MS + draw_below(dice, quiet_ms - 2 * CALL_MS), 0, dice);
+        at_ms += quiet_ms;
+    }
+}
+
+static void draw_all(struct plan *plan,
+                     void (*disturb)(struct plan *plan, int64_t at_ms, int64_t program,
+                                     uint64_t *dice),
+                     uint64_t *dice)
+{
+    be_fast(&plan->head, dice);
+    draw_idle_program(plan, disturb, dice);
+    for (int64_t i = draw_between(dice, 8, USERS_MAX); i > 0; i--)
+        draw_user(plan, dice);
+    for (int64_t p = 1; p < (int64_t)plan->program_count; p++)
+        for (int64_t at_ms = draw_below(dice, PAUSE_MS); at_ms < plan->head.length_ms;
+             at_ms += PAUSE_MS + draw_spread(dice, 1, PAUSE_MS))
+            disturb(plan, at_ms, p, dice);
+}
+
+/* ---- silence ---- */
+
+/* A firewall forgets both ways; a proxy that is stuck, one. */
+static void silence(struct plan *plan, int64_t at_ms, int64_t program, uint64_t *dice)
+{
+    struct plan_fault *f = scene_fault(plan, at_ms, FAULT_SWALLOW, PAUSE_MS);
+
+    f->program = program;
+    f->server = draw_one_in(dice, 8) ? draw_below(dice, 8)
+                                     : draw_below(dice, plan->head.masters);
+    f->to_server = draw_below(dice, 2);
+    f->connection = draw_between(dice, 1, 3);
+    f->n = draw_below(dice, 2);
+}
+
+void scene_silence(struct plan *plan, uint64_t *dice)
+{
+    draw_all(plan, silence, dice);
+}
