@@ -1,10 +1,10 @@
 #!/bin/sh
-# nightly.sh BUILD SECONDS [short]: random runs of every kind, one after the other,
-# until the time is over. Each kind of run is a unit; the next call continues after
-# the unit that ended last. Results are appended to BUILD/nightly/results.tsv, a line
-# for each run:
+# nightly.sh BUILD PROGRAMS SECONDS [short]: random runs of every kind, one after the
+# other, until the time is over. Each kind of run is a unit; the next call continues after
+# the unit that ended last. The programs are those of the build folder PROGRAMS. Results
+# are appended to BUILD/nightly/results.tsv, a line for each run:
 #
-#     DATE UNIT SECONDS RUNS OPERATIONS OUTCOME LOG
+#     DATE UNIT SECONDS RUNS OPERATIONS OUTCOME LOG PROGRAMS
 #
 # OUTCOME is "good", "finding" (a property was violated, a test failed) or "fatal" (a
 # crash, or P1: two owners held one lock). The log of each run that is not good is
@@ -15,20 +15,20 @@
 # step of .ci/run, which random runs must not hold back.
 set -u
 
-build=$1 budget=$2 short=${3:-}
+build=$1 programs=$2 budget=$3 short=${4:-}
 out=$build/nightly
 results=$out/results.tsv
 mkdir -p "$out/logs" "$out/corpus"
 [ -e "$results" ] || : >"$results"
 jobs=$(nproc)
-sim=$(realpath "$build/tests/sim/sim")
+sim=$(realpath "$programs/tests/sim/sim")
 begin=$(date +%s)
 
 # The units, in their order, and how many seconds a run of one takes.
 families='plain nonreentrant fenced read_write fair value spin permit semaphore latch
     quorum multi election by_owner kill redirect crowd silence'
 worlds='worlds_multi worlds_quorum worlds_election worlds_by_owner'
-units="sim $families $worlds chaos fuzz exhaust redisson examples trixie"
+units="sim $families $worlds chaos fuzz exhaust redisson examples coverage trixie"
 unit_seconds=120
 if [ -n "$short" ]; then
     units="sim spin permit semaphore latch quorum multi election by_owner $worlds"
@@ -45,7 +45,7 @@ worlds() {
     first=$(($(od -An -N4 -tu4 /dev/urandom) + 10000))
     upper=$(echo "$1" | tr a-z A-Z)
     env "${upper}_SEEDS=$first..$((first + unit_seconds * 4))" \
-        timeout $((unit_seconds * 10)) "$build/tests/sim/test_$1"
+        timeout $((unit_seconds * 10)) "$programs/tests/sim/test_$1"
 }
 
 fuzz_all() {
@@ -60,13 +60,14 @@ run_unit() {
     case $1 in
     sim) seeds ;;
     worlds_*) worlds "${1#worlds_}" ;;
-    chaos) HF_SECONDS=$unit_seconds "$build/tests/soak/chaos" ;;
+    chaos) HF_SECONDS=$unit_seconds "$programs/tests/soak/chaos" ;;
     fuzz) fuzz_all ;;
-    redisson) make --no-print-directory BUILD="$build" soak-redisson \
+    redisson) make --no-print-directory BUILD="$programs" soak-redisson \
             REDISSON_SOAK_TIME=$unit_seconds ;;
-    examples) make --no-print-directory BUILD="$build" judge-examples ;;
+    examples) make --no-print-directory BUILD="$programs" judge-examples ;;
+    coverage) make --no-print-directory BUILD="$build" ASSERTS=no sim-coverage ;;
     trixie) [ "$(id -u)" != 0 ] || make --no-print-directory check-trixie ;;
-    exhaust) make --no-print-directory BUILD="$build" exhaust ;;
+    exhaust) make --no-print-directory BUILD="$programs" exhaust ;;
     *) seeds --family "$1" ;;
     esac
 }
@@ -104,8 +105,8 @@ run_and_note() {
     from=$(date +%s)
     run_unit "$1" >"$log" 2>&1
     how=$(outcome "$log" $?)
-    printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$(date -u +%FT%TZ)" "$1" \
-        $(($(date +%s) - from)) "$(counts "$log")" "$how" "$log" >>"$results"
+    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$(date -u +%FT%TZ)" "$1" \
+        $(($(date +%s) - from)) "$(counts "$log")" "$how" "$log" "$programs" >>"$results"
     case $how in
     good) rm -f "$log" ;;
     fatal) fatal=$((fatal + 1)) ;;
@@ -122,7 +123,7 @@ run_and_note() {
 # The unit after the one that ended last.
 after_last() {
     last=$(tail -n 1 "$results" | cut -f2)
-    echo "$units $units" | tr ' ' '\n' | awk -v last="$last" '
+    printf '%s\n' $units $units | awk -v last="$last" '
         on && !done { print; done = 1 }
         $1 == last { on = 1 }
         END { if (!done) print "sim" }'
