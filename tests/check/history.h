@@ -104,7 +104,9 @@
  *     down, up               it does not serve; it serves
  *     master [instead]       it decides from now on, in place of that source; until
  *                            a line says otherwise each server is a master
- *     replica                it follows another; its holds decide nothing
+ *     replica [instead]      it follows another; its holds decide nothing. instead, itself:
+ *                            it begins anew with older data, which the next lines tell;
+ *                            until "master" with instead, itself, what it had counts
  *     clock  [ppm] [step]
  *     key    name [type of may]
  *                            at the end: it is left. of: a lock that it is part of;

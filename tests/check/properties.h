@@ -9,7 +9,7 @@
  *      moment excluded. Readers may believe together, and one owner on both sides
  *      of a read-write lock. Two kinds of one name are one lock.
  *      Excused by: what has taken the first owner's hold away before the second was
- *      granted (freed as deleted, forced, forgot; a failover without it); a grant
+ *      granted (freed as deleted, forced, forgot; a failover, or older data, without it); a grant
  *      of a server that has been replaced, as long as the belief ends no later
  *      than that; a TTL that a peer or an operator has made shorter, until it is
  *      as long again; clocks (below). A hold that of all masters only the new one

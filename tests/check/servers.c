@@ -335,11 +335,56 @@ static void each_lock_is_seen(struct judge *j)
             lock_is_seen(j, lock);
 }
 
+/* A server that begins anew with older data takes over from itself: what it had before has
+ * a number that no server has. */
+#define BEFORE 0
+
+static bool is_by_itself(const struct party *p, const struct history_event *e)
+{
+    return e->instead.role == 's' && e->instead.number == p->source.number;
+}
+
+static void keep_as_before(struct judge *j, struct hold *hold, const struct party *p)
+{
+    struct record *record = state_record(hold, p->source.number, false);
+
+    (void)j;
+    if (record)
+        record->server = BEFORE;
+}
+
+static void forget_before(struct judge *j, struct hold *hold, const struct party *p)
+{
+    (void)j, (void)p;
+    state_record_drop(hold, BEFORE);
+}
+
+static void on_older(struct judge *j, struct party *p)
+{
+    struct party *before = &j->servers[BEFORE];
+
+    each_hold(j, on_successor, p);
+    p->is_replica = false;
+    before->source.number = BEFORE;
+    before->replaced = j->now;
+    each_hold(j, on_replaced, before);
+    each_hold(j, forget_before, before);
+    before->replaced.line = 0;
+    each_lock_is_seen(j);
+    count_disturbed(j, NULL);
+    j->trouble.last = j->now;
+    watch_all(j, 0);
+}
+
 static void on_master(struct judge *j, struct party *p,
                       const struct history_event *e)
 {
     struct party *old;
 
+    if (is_by_itself(p, e)) {
+        on_older(j, p);
+        return;
+    }
     each_hold(j, on_successor, p);
     p->is_replica = false;
     p->replaced.line = 0;
@@ -364,10 +409,10 @@ static void on_demoted(struct judge *j, struct hold *hold,
     state_record_drop(hold, p->source.number);
 }
 
-static void on_replica(struct judge *j, struct party *p)
+static void on_replica(struct judge *j, struct party *p, const struct history_event *e)
 {
     p->is_replica = true;
-    each_hold(j, on_demoted, p);
+    each_hold(j, is_by_itself(p, e) ? keep_as_before : on_demoted, p);
     watch_all(j, 0);
 }
 
@@ -380,7 +425,7 @@ void on_server(struct judge *j, struct party *p, const struct history_event *e)
     case HISTORY_DOWN: on_down(j, p); return;
     case HISTORY_UP: on_up(j, p); return;
     case HISTORY_MASTER: on_master(j, p, e); return;
-    case HISTORY_REPLICA: on_replica(j, p); return;
+    case HISTORY_REPLICA: on_replica(j, p, e); return;
     case HISTORY_CLOCK: on_clock(j, p, e); return;
     case HISTORY_KEY: p6_key(j, e); return;
     case HISTORY_QUEUED: on_queued(j, e); return;

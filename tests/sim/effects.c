@@ -44,6 +44,7 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_LATE_WRITE - PLAN_DENIED] = "stopped before a write",
     [EFFECT_LONG_CALLBACK - PLAN_DENIED] = "stopped in a callback",
     [EFFECT_CLOCK_SET - PLAN_DENIED] = "clock of a server with locks set",
+    [EFFECT_ROLLED_BACK - PLAN_DENIED] = "locks older after a power failure",
     [EFFECT_FULL_OUTPUT - PLAN_DENIED] = "output full",
     [EFFECT_BATCH - PLAN_DENIED] = "batch of a hundred",
     [EFFECT_LISTENERS - PLAN_DENIED] = "more than 16 listen",

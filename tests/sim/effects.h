@@ -52,6 +52,7 @@ enum effect {
     EFFECT_LATE_WRITE,   /* a process was stopped before a write */
     EFFECT_LONG_CALLBACK,
     EFFECT_CLOCK_SET,    /* of a server that had locks */
+    EFFECT_ROLLED_BACK,  /* a server began with older data, which the locks show */
     EFFECT_FULL_OUTPUT,  /* calls waited for room in the output of a connection */
     EFFECT_BATCH,        /* one script call renewed a hundred holds */
     EFFECT_LISTENERS,    /* more than 16 clients received a message */

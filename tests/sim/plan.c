@@ -384,6 +384,7 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_DIE] = {0, 0, 1, 20000},
     [FAULT_STALL] = {0, 1, 1, 10000},
     [FAULT_SERVER_CLOCK] = {-PLAN_STEP_MAX_MS, PLAN_STEP_MAX_MS, 0, 0},
+    [FAULT_POWER] = {1, 10000, 10, 20000},
     [FAULT_SWALLOW] = {0, 1, 10, 20000},
 };
 
@@ -408,6 +409,7 @@ bool plan_can_be(int64_t trouble, int64_t deployment)
         return deployment != DEPLOY_STANDALONE &&
                deployment != DEPLOY_INDEPENDENT;
     case FAULT_DEMOTE: /* nodes of a cluster redirect */
+    case FAULT_POWER: /* which slots a node has is on its disk, too; quorum.md, R3 */
         return !plan_is_cluster(deployment) && deployment != DEPLOY_INDEPENDENT;
     default:
         return true;
@@ -622,6 +624,7 @@ void plan_draw(struct plan *plan, uint64_t seed)
     plan_world_last(plan, seed);
     plan_family_last(plan, seed);
     plan_draw_clocks(plan, seed);
+    plan_draw_power(plan, seed);
     plan_mild_last(plan, seed);
     plan_rename(plan, seed);
     hurry_replicas(plan);

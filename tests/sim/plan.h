@@ -197,6 +197,9 @@ enum plan_trouble {
                     takes for_ms: it is stopped there, in the middle of a turn */
     /* of a server; drawn by plan_draw_clocks alone */
     FAULT_SERVER_CLOCK, /* its clock is set forward by n ms, or back */
+    /* and by plan_draw_power */
+    FAULT_POWER, /* its writes no longer reach the disk; the power fails n ms later, and for_ms
+                    after the beginning it is back with what is on the disk */
     /* of worlds alone; the client must cope, and the history has no line of it */
     FAULT_SWALLOW, /* a connection on which replies came swallows bytes for good: one way,
                       or (n 1) both; for_ms later its effect is counted */
@@ -284,11 +287,12 @@ void plan_draw(struct plan *plan, uint64_t seed);
 
 /* plan_draw_rare - faults from FAULT_DENY on, beside those that are drawn.
  * plan_draw_rarest - faults from FAULT_DIE on, by a stream of their own.
- * plan_draw_clocks - FAULT_SERVER_CLOCK, likewise.
+ * plan_draw_clocks, plan_draw_power - FAULT_SERVER_CLOCK, FAULT_POWER, likewise.
  * plan_add_fault - one fault more, of this kind, near an operation or a fault. */
 void plan_draw_rare(struct plan *plan, uint64_t seed);
 void plan_draw_rarest(struct plan *plan, uint64_t seed);
 void plan_draw_clocks(struct plan *plan, uint64_t seed);
+void plan_draw_power(struct plan *plan, uint64_t seed);
 void plan_add_fault(struct plan *plan, int64_t trouble, uint64_t *dice);
 
 /* plan_is_clear  - has the plan of this seed no faults, in place of some?

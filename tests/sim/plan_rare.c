@@ -234,3 +234,29 @@ void plan_draw_clocks(struct plan *plan, uint64_t seed)
     }
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
+
+/* ---- power ---- */
+
+#define POWER_ONE_IN 8
+#define POWER_MAX 3
+#define EVERYSEC_MS 1000 /* appendfsync everysec; one in four loses more */
+
+void plan_draw_power(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "power");
+    int64_t count = draw_between(&dice, 1, POWER_MAX);
+
+    if (!may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE || has_sets() ||
+        !plan_can_be(FAULT_POWER, plan->head.deployment) || !draw_one_in(&dice, POWER_ONE_IN))
+        return;
+    for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--) {
+        struct plan_fault *f = &plan->faults[plan->fault_count];
+
+        plan_add_fault(plan, FAULT_POWER, &dice);
+        if (!draw_one_in(&dice, 4))
+            f->n = draw_between(&dice, 1, EVERYSEC_MS);
+        if (draw_one_in(&dice, 2))
+            f->server = draw_below(&dice, plan->head.masters);
+    }
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+}

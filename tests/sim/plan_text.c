@@ -84,6 +84,7 @@ static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_DIE] = "die",
     [FAULT_STALL] = "stall",
     [FAULT_SERVER_CLOCK] = "server_clock",
+    [FAULT_POWER] = "power",
     [FAULT_SWALLOW] = "swallow",
 };
 

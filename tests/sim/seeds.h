@@ -299,6 +299,9 @@ static const struct past {
     {"messages_on_a_connection_that_is_dead_one_way", "P12",
      "messages came over a connection whose way to the server was dead: the client did not "
      "count it as silent, and a call ended without a reply"},
+    {"type_back_after_a_power_failure", "P6",
+     "the simulated operator deleted a key of another type, the server lost that in a power "
+     "failure, and nobody deleted the key again"},
 };
 
 /* Worlds in which the client must cope: these seeds of each are good, and each effect of

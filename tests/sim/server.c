@@ -297,6 +297,7 @@ void server_free(struct server *s)
     server_unfollow(s);
     world_cancel(s->sim->world, &s->tick); /* a key that expires yet */
     model_free(s->model);
+    model_free(s->on_disk);
     witness_free(&s->witness);
     while (s->conns) {
         struct server_conn *c = s->conns;
@@ -343,6 +344,53 @@ void server_bring_up(struct server *s, bool with_data)
         model_demote(s->model);
     each_feed(s, link_feed);
     server_done(s);
+}
+
+static struct model *copy_of(const struct model *model)
+{
+    struct model *copy = model_new(&(struct model_options){.host = "", .port = SERVER_PORT});
+
+    model_copy(copy, model);
+    return copy;
+}
+
+void server_stop_disk(struct server *s)
+{
+    if (!s->on_disk)
+        s->on_disk = copy_of(server_turn(s));
+}
+
+/* The lines of a new master that has not heard of all (history.h): the server takes over
+ * from itself. */
+static bool take_older_data(struct server *s)
+{
+    struct history_event e = sim_event(s->sim, 's', s->number, HISTORY_REPLICA);
+    struct model *had = copy_of(server_turn(s));
+    uint64_t lines;
+
+    e.instead = e.source;
+    sim_write(s->sim, &e);
+    witness_repeat(&s->witness);
+    lines = s->witness.lines;
+    model_copy(s->model, s->on_disk);
+    lines = s->witness.lines - lines;
+    e = sim_event(s->sim, 's', s->number, HISTORY_MASTER);
+    e.instead = e.source;
+    sim_write(s->sim, &e);
+    witness_behind(&s->witness, s->model, had);
+    model_free(had);
+    return lines > 0;
+}
+
+bool server_restore(struct server *s)
+{
+    bool decides = s->is_down && !s->feed && !s->witness.is_replaced;
+    bool is_older = decides && take_older_data(s);
+
+    model_free(s->on_disk);
+    s->on_disk = NULL;
+    server_bring_up(s, true);
+    return is_older;
 }
 
 void server_freeze(struct server *s, bool is_frozen)

@@ -25,6 +25,8 @@ struct server {
     uint64_t marks; /* bit N: trouble N of plan_rare.c lasts there */
     int64_t denied; /* by FAULT_DENY: which command */
     struct server_feed *feed; /* of its master; NULL: it is one */
+    struct model *on_disk; /* its data when the disk took the last write; NULL: all writes
+                              reach the disk */
 };
 
 #define SERVER_PORT 6379
@@ -42,10 +44,15 @@ void server_say(struct server *s, int argc, const char *const *argv);
 
 /* server_take_down - it dies.
  * server_bring_up  - it is back, with its data or without.
- * server_freeze    - as SIGSTOP; or SIGCONT. */
+ * server_freeze    - as SIGSTOP; or SIGCONT.
+ * server_stop_disk - from now on no write reaches the disk, and nobody notices.
+ * server_restore   - it is back with what is on the disk, if it is down and decides yet;
+ *                    otherwise with its data. True: writes are lost that the locks show. */
 void server_take_down(struct server *s);
 void server_bring_up(struct server *s, bool with_data);
 void server_freeze(struct server *s, bool is_frozen);
+void server_stop_disk(struct server *s);
+bool server_restore(struct server *s);
 
 /* server_set_clock - forward by so much, or back. */
 void server_set_clock(struct server *s, int64_t step_us);

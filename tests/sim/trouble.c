@@ -281,15 +281,15 @@ static bool is_retyped(const struct trouble *t, const struct server *s)
            key.type == other_type(t);
 }
 
-/* Also where a stopped server has not executed the SET yet, or a replica, which
- * may be master one day, has not heard of the DEL. */
+/* Also where a stopped server has not executed the SET yet, a replica, which may be
+ * master one day, has not heard of the DEL, or the DEL has not reached the disk. */
 static bool may_be_retyped(const struct trouble *t)
 {
     const struct site *site = t->sim->site;
 
     for (size_t i = 0; i < site->count; i++)
         if (site->servers[i]->is_frozen || site->servers[i]->is_down ||
-            is_retyped(t, site->servers[i]))
+            site->servers[i]->on_disk || is_retyped(t, site->servers[i]))
             return true;
     return false;
 }
@@ -435,6 +435,7 @@ static const struct {
     [FAULT_DIE] = {kill_program, TOUCHES_PROGRAM, true},
     [FAULT_STALL] = {stall, TOUCHES_PROGRAM, true},
     [FAULT_SERVER_CLOCK] = {set_server_clock, TOUCHES_SERVER, false},
+    [FAULT_POWER] = {trouble_power, TOUCHES_SERVER, false},
     [FAULT_SWALLOW] = {swallow, TOUCHES_LINK, false},
 };
 

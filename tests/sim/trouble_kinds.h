@@ -11,5 +11,6 @@ void trouble_refuse_writes(struct trouble *t);
 void trouble_evict(struct trouble *t);
 void trouble_close_some(struct trouble *t);
 void trouble_demote(struct trouble *t);
+void trouble_power(struct trouble *t);
 
 #endif

@@ -172,3 +172,41 @@ void trouble_demote(struct trouble *t)
     server_done(s);
     set_mark(t, s);
 }
+
+/* ---- power ---- */
+
+static bool decides(const struct server *s)
+{
+    return !s->feed && !s->is_down && !s->witness.is_replaced && model_is_master(s->model);
+}
+
+static void fail_power(void *ctx)
+{
+    struct trouble *t = ctx;
+
+    if (decides(t->old))
+        server_take_down(t->old);
+}
+
+/* A server that decides about locks, of which no other power failure has the data. */
+void trouble_power(struct trouble *t)
+{
+    struct server *s = server_of(t);
+
+    if (t->is_on) {
+        t->old = decides(s) && !s->on_disk ? s : NULL;
+        if (!t->old)
+            return;
+        server_stop_disk(s);
+        t->again = (struct event){.happen = fail_power, .ctx = t};
+        if (t->fault->n < t->fault->for_ms)
+            world_after(t->sim->world, &t->again, t->fault->n * 1000);
+        return;
+    }
+    if (!t->old)
+        return;
+    if (t->fault->n >= t->fault->for_ms)
+        fail_power(t);
+    if (server_restore(s))
+        effects_note(t->sim, EFFECT_ROLLED_BACK);
+}

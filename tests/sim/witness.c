@@ -124,6 +124,7 @@ static void write_hold(struct witness *w, size_t lock,
     char name[MAJORITY_NAME_MAX];
 
     w->locks[lock].changed_us = world_now_us(w->sim->world);
+    w->lines++;
     memcpy(field, hold->field, sizeof field);
     majority_first(w->sim, field);
     e->lock = history_text(majority_name(w->sim, (int64_t)lock, w->server, name));

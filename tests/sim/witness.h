@@ -45,6 +45,7 @@ struct witness {
     int64_t stocks[PLAN_LOCKS_MAX]; /* permits, written last; or NONE */
     int64_t stocks_until_us[PLAN_LOCKS_MAX]; /* likewise, their key's end */
     char question[WITNESS_HOLD_MAX]; /* of the last script that counts; "" */
+    uint64_t lines;             /* about holds, so far */
 };
 
 /* witness_init - observes the model, which must outlive it.

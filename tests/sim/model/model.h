@@ -168,6 +168,8 @@ uint64_t model_commands_done(const struct model *m);
  *                 Without `with_data` all keys are gone, too. Links of
  *                 replication end.
  * model_close_all - closes all connections, as a server that ends.
+ * model_copy    - a master takes over the data of another model, and nothing else of it:
+ *                 with model_restart, a server that begins with older data.
  * model_forget_scripts - SCRIPT FLUSH.
  * model_delete  - an operator's DEL, as a command; false: there was no such key.
  * The others are states that last until they are set again:
@@ -181,6 +183,7 @@ uint64_t model_commands_done(const struct model *m);
 void model_freeze(struct model *m);
 void model_continue(struct model *m);
 void model_restart(struct model *m, bool with_data);
+void model_copy(struct model *m, const struct model *from);
 void model_close_all(struct model *m);
 void model_forget_scripts(struct model *m);
 bool model_delete(struct model *m, int db, const char *key, size_t len);

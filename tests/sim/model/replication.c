@@ -93,6 +93,11 @@ static void copy_data(struct model *to, const struct model *from)
     md_tell_changes(to);
 }
 
+void model_copy(struct model *m, const struct model *from)
+{
+    copy_data(m, from);
+}
+
 static void write_nothing(void *ctx, const char *bytes, size_t len)
 {
     (void)ctx, (void)bytes, (void)len;
