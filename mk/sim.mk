@@ -86,15 +86,18 @@ sim-mutants: deps
 # each line and branch of it: build/sim-coverage/missed.
 SIM_SEEDS ?= 3000
 #: make sim-coverage      lines, branches and lines of scripts that SIM_SEEDS=$(SIM_SEEDS)
-#:                        seeds reach; fails on what is not reached and not named
+#:                        seeds, and as many with --family each, reach; fails on what is
+#:                        not reached and not named
 sim-coverage: deps
 	+@$(MAKE) --no-print-directory $(jobs) BUILD=$(BUILD)/sim-coverage LUA_LINES=yes \
 	    CFLAGS='-O1 -g --coverage' $(BUILD)/sim-coverage/tests/sim/sim
 	@find $(BUILD)/sim-coverage -name '*.gcda' -delete
-	@HF_LUA_LINES=$(BUILD)/sim-coverage/lua_lines \
-	    $(BUILD)/sim-coverage/tests/sim/sim --seeds 1..$$(($(SIM_SEEDS) + 1)) --all
-	@HF_LUA_LINES=$(BUILD)/sim-coverage/lua_lines \
-	    $(BUILD)/sim-coverage/tests/sim/sim --family crowd --seeds 1..121 --all
+	@rm -f $(BUILD)/sim-coverage/lua_lines
+	@for range in "all 1..$$(($(SIM_SEEDS) + 1))" "each 1..$$(($(SIM_SEEDS) + 1))" \
+	    "crowd 1..121"; do \
+	    HF_LUA_LINES=$(BUILD)/sim-coverage/lua_lines $(BUILD)/sim-coverage/tests/sim/sim \
+	        --family $${range% *} --seeds $${range#* } --jobs $(or $(SIM_JOBS),1) --all || \
+	        exit; done
 	@tests/sim/coverage.sh $(BUILD)/sim-coverage $(patsubst %/,%,$(wildcard lock/ lock/*/)) net/route net/link
 
 .PHONY: sim sim-coverage sim-mutants

@@ -86,16 +86,25 @@ awk -v build="$build" '
     FNR == NR || !($1 in of) { next }
     {
         delete is_new[of[$1]]
-        all++
-        if ($2 == "run")
-            next
-        missed++
-        lines[of[$1]]++
         text = $0
         sub(/^[^ ]+ [^ ]+ /, "", text)
-        print "lock/script/lua/" of[$1] ".lua (as it is sent): " text >>(build "/missed")
+        line = of[$1] " " text
+        if (!(line in status))
+            all++
+        if (status[line] != "run")
+            status[line] = $2
     }
     END {
+        for (line in status) {
+            if (status[line] == "run")
+                continue
+            missed++
+            name = line
+            sub(/ .*/, "", name)
+            lines[name]++
+            print "lock/script/lua/" name ".lua (as it is sent):" substr(line, \
+                length(name) + 1) | "sort >>" build "/missed"
+        }
         for (name in lines)
             print "lua", name, lines[name] >>(build "/unreached")
         for (name in is_new)

@@ -302,6 +302,11 @@ static const struct past {
     {"type_back_after_a_power_failure", "P6",
      "the simulated operator deleted a key of another type, the server lost that in a power "
      "failure, and nobody deleted the key again"},
+    {"acquire_lost_in_a_power_failure", "P2",
+     "with a bug that was put in: the older data have the lock for another owner, and the "
+     "renewal that says so was not taken for a loss"},
+    {"reentry_lost_in_a_power_failure", "P2",
+     "the judge did not excuse belief in a re-entry that the older data do not have"},
 };
 
 /* Worlds in which the client must cope: these seeds of each are good, and each effect of

@@ -146,7 +146,7 @@ static void write_script(FILE *out, const struct watched *w)
 static void write_all(void)
 {
     const char *name = getenv("HF_LUA_LINES");
-    FILE *out = name ? fopen(name, "w") : NULL;
+    FILE *out = name ? fopen(name, "a") : NULL;
 
     for (const struct watched *w = all; out && w; w = w->next)
         write_script(out, w);
