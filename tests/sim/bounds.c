@@ -47,6 +47,7 @@ static bool is_found_out_late(int64_t trouble)
     case FAULT_SCANT:
     case FAULT_UNSAVED:
     case FAULT_DEMOTE:
+    case FAULT_POWER:
         return true;
     default:
         return false;

@@ -199,7 +199,8 @@ enum plan_trouble {
     FAULT_SERVER_CLOCK, /* its clock is set forward by n ms, or back */
     /* and by plan_draw_power */
     FAULT_POWER, /* its writes no longer reach the disk; the power fails n ms later, and for_ms
-                    after the beginning it is back with what is on the disk */
+                    after the beginning it is back with what is on the disk. If n is odd,
+                    its connections are not closed then */
     /* of worlds alone; the client must cope, and the history has no line of it */
     FAULT_SWALLOW, /* a connection on which replies came swallows bytes for good: one way,
                       or (n 1) both; for_ms later its effect is counted */

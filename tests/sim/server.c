@@ -317,17 +317,31 @@ static void write_plain(struct server *s, enum history_what what)
     sim_write(s->sim, &e);
 }
 
-void server_take_down(struct server *s)
+static void go_down(struct server *s, enum door door)
 {
-    if (s->is_down)
-        return;
     server_freeze(s, false);
     write_plain(s, HISTORY_DOWN);
     s->is_down = true;
-    listener_set_door(s->listener, DOOR_REFUSES);
+    listener_set_door(s->listener, door);
     each_feed(s, unlink_feed);
     model_close_all(server_turn(s));
     server_done(s);
+}
+
+void server_take_down(struct server *s)
+{
+    if (!s->is_down)
+        go_down(s, DOOR_REFUSES);
+}
+
+void server_lose_power(struct server *s)
+{
+    if (s->is_down)
+        return;
+    for (struct server_conn *c = s->conns; c; c = c->next)
+        c->peer = NULL;
+    listener_forget_all(s->listener);
+    go_down(s, DOOR_IGNORES);
 }
 
 void server_bring_up(struct server *s, bool with_data)

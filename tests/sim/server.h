@@ -43,12 +43,14 @@ void server_done(struct server *s);
 void server_say(struct server *s, int argc, const char *const *argv);
 
 /* server_take_down - it dies.
+ * server_lose_power - likewise, with its kernel: no client hears that it is gone.
  * server_bring_up  - it is back, with its data or without.
  * server_freeze    - as SIGSTOP; or SIGCONT.
  * server_stop_disk - from now on no write reaches the disk, and nobody notices.
  * server_restore   - it is back with what is on the disk, if it is down and decides yet;
  *                    otherwise with its data. True: writes are lost that the locks show. */
 void server_take_down(struct server *s);
+void server_lose_power(struct server *s);
 void server_bring_up(struct server *s, bool with_data);
 void server_freeze(struct server *s, bool is_frozen);
 void server_stop_disk(struct server *s);

@@ -184,8 +184,19 @@ static void fail_power(void *ctx)
 {
     struct trouble *t = ctx;
 
-    if (decides(t->old))
+    if (!decides(t->old))
+        return;
+    if (t->fault->n % 2 == 1)
+        server_lose_power(t->old);
+    else
         server_take_down(t->old);
+}
+
+/* The kernel is back, and knows none of the connections that there were. */
+static void reset_links(struct trouble *t)
+{
+    for (size_t i = 0; i < t->sim->plan->program_count; i++)
+        link_reset(site_link(t->sim->site, t->sim->programs[i], t->old));
 }
 
 /* A server that decides about locks, of which no other power failure has the data. */
@@ -207,6 +218,8 @@ void trouble_power(struct trouble *t)
         return;
     if (t->fault->n >= t->fault->for_ms)
         fail_power(t);
+    if (t->fault->n % 2 == 1)
+        reset_links(t);
     if (server_restore(s))
         effects_note(t->sim, EFFECT_ROLLED_BACK);
 }
