@@ -14,7 +14,7 @@
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
 
-/* ---- the question ---- */
+/* ---- the request ---- */
 
 static bool make_hold(struct hf_op *op)
 {
@@ -32,14 +32,14 @@ static bool make_hold(struct hf_op *op)
 
 /* ---- renew ---- */
 
-/* Counted from when it was asked, as for our own holds: the server's TTL began
- * later. */
+/* The time counts from before the request, as for holds of this client: the server's
+ * TTL began later. */
 static int64_t left_ms(const struct hf_op *op)
 {
     int64_t ttl_ms = op->answer.number;
 
     if (ttl_ms < 0 || ttl_ms > HF_SPAN_MAX_MS)
-        return HF_SPAN_MAX_MS; /* no TTL, or longer than anybody may ask for */
+        return HF_SPAN_MAX_MS; /* no TTL, or a longer one than a caller may request */
     return op->call.sending.sent_ms + ttl_ms - hf_claims_drift_ms(ttl_ms) -
            hf_loop_now(op->client->loop);
 }
@@ -69,8 +69,8 @@ static void on_renewed(struct hf_call *call, hf_status status,
                         : hf_op_failure(op, status, call->may_have_run));
 }
 
-/* Yes: nobody renews this hold again, so a failover that loses the new lease loses
- * it for good. */
+/* True for a renewal that succeeded: this hold is not renewed by a watchdog, so a
+ * failover that loses the new lease loses it permanently. */
 static bool is_renewed(struct hf_call *call, struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
@@ -98,10 +98,10 @@ static const struct hf_verb verb_renew = {.start = renew, .cancel = hf_hold_fini
 
 /* ---- release ----
  *
- * Most kinds: a forced release that names the holder. It refuses locks of other
- * kinds. A read-write lock is different: a forced release frees every holder, or
- * refuses if several read. So the kind's own release script is run, which gives up
- * the holds of one owner. */
+ * For most kinds this is a forced release that names the holder, and refuses locks of other
+ * kinds. For a read-write lock, a forced release frees every holder, or refuses if there are
+ * several readers. So the release script of the kind is called, which releases the holds of
+ * one owner. */
 
 static void release(struct hf_op *op)
 {
@@ -111,7 +111,7 @@ static void release(struct hf_op *op)
 
 static const struct hf_verb verb_release = {.start = release, .cancel = hf_hold_finish_question};
 
-/* ---- what is asked ---- */
+/* ---- the requests ---- */
 
 /* The sides of a read-write lock have fields of their own. */
 static bool has_owner_form(const struct hf_kind *kind, const char *owner,

@@ -62,7 +62,8 @@ static int64_t first_given(int64_t option, int64_t of_url, int64_t otherwise)
     return of_url != 0 ? of_url : otherwise;
 }
 
-/* What the caller did not say, the URL does, or else we. *o borrows from it. */
+/* Fills in options that the caller did not set from the URL, or with defaults. *o
+ * borrows from the URL. */
 static void complete(struct hf_client_options *o, const struct hf_url *url)
 {
     if (!o->name)
@@ -244,7 +245,8 @@ static hf_status make_loop(struct hf_loop **loop,
     return rc < 0 ? hf_error_status(err, rc, "cannot make an event loop") : HF_OK;
 }
 
-/* Takes a half-made client. Locked, with nothing under way any more. */
+/* Frees the parts of a client that may be incomplete. [locked] No operation may be
+ * pending. */
 static void free_parts(struct hf_client *client)
 {
     hf_router_free(client->router);
@@ -258,7 +260,7 @@ static void free_parts(struct hf_client *client)
     hf_table_fini(client);
 }
 
-/* Of an option that is to be forgotten by nobody. */
+/* Logs options that weaken security, so that they are not forgotten. */
 static void warn(struct hf_client *client, const struct hf_url *url)
 {
     if (url->tls.is_unverified)
@@ -404,7 +406,8 @@ static hf_status send_probe(struct hf_client *client, struct probe *probe,
     return probed(probe, err);
 }
 
-/* Any answer will do, even LOADING or NOPERM; but for WAIT, if that is used. */
+/* Any reply is enough, even LOADING or NOPERM; but WAIT must be permitted if it is
+ * used. */
 static hf_status connect_within(struct hf_client *client, uint16_t slot,
                                 int64_t deadline_ms, struct hf_error *err)
 {
@@ -540,7 +543,7 @@ void hf_client_free(struct hf_client *client)
     free_client(client);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 const char *hf_client_uuid(const struct hf_client *client)
 {

@@ -28,7 +28,7 @@ void hf_latch_free(struct hf_latch *latch)
     hf_lock_free(record(latch));
 }
 
-/* ---- what is asked ---- */
+/* ---- the requests ---- */
 
 static hf_status check_count(int64_t count, struct hf_error *err)
 {

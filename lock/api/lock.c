@@ -221,7 +221,7 @@ static bool holder_ok(const struct hf_kind *kind, const char *text, size_t len)
                                 : hf_owner_ok(text, len);
 }
 
-/* "Nobody" must not come to mean "whoever". */
+/* An invalid holder is an error: it must not release the lock of any holder. */
 static hf_status check_holder(const struct hf_lock *lock, const char *holder,
                               size_t len, struct hf_error *err)
 {
@@ -266,7 +266,7 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
                         ctx);
 }
 
-/* ---- how it stands ---- */
+/* ---- the state of a lock ---- */
 
 hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
                           struct hf_error *err)

@@ -131,7 +131,8 @@ hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *ask,
     return op.status;
 }
 
-/* `size`: what is to be freed when it has ended. */
+/* `size`: the size of the memory that is freed when the operation has ended; 0: none.
+ * */
 static hf_status start_in(struct hf_ask_room *room, size_t size,
                           hf_done *done, void *ctx)
 {

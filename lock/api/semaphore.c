@@ -29,7 +29,7 @@ void hf_semaphore_free(struct hf_semaphore *semaphore)
     hf_lock_free(record(semaphore));
 }
 
-/* ---- what is asked ---- */
+/* ---- the requests ---- */
 
 static hf_status check(int64_t permits, int64_t least, struct hf_error *err)
 {

@@ -6,10 +6,11 @@
 #include "net/base/assert.h"
 #include "net/base/moment.h"
 
-/* Our clock rounds down to a millisecond, so to wait for one at least takes
- * two. Redisson asks 0.7 ms after a release. */
+/* The clock rounds down to a millisecond, so a wait of at least one needs two. Redisson
+ * sends its request 0.7 ms after a release. */
 #define START_SLACK_MS 1
-/* Of the releases after WAIT_UNUSED_MAX, one in so many gives way. */
+/* After WAIT_UNUSED_MAX releases, this client gives way after one release in
+ * UNUSED_BEAT. */
 #define UNUSED_BEAT 16
 
 /* ---- the facts ---- */

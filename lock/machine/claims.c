@@ -85,10 +85,10 @@ static bool claims_ok(const struct hf_claims *c)
     return were_commands_ok(c) && is_end_ok(c);
 }
 
-/* ---- claims whose execution nobody knows of ---- */
+/* ---- claims whose outcome is unknown ---- */
 
-/* Where a claim of this stream is kept: with a claim of the same stream; else
- * in a free place; else merged with the last one. */
+/* Returns the place for a claim of this stream: that of a claim of the same stream;
+ * otherwise a free place; otherwise the last one, where the claims are merged. */
 static struct hf_claim_unknown *place_of(struct hf_claims *c, uint64_t stream)
 {
     struct hf_claim_unknown *last = &c->unknown[CLAIM_UNKNOWNS - 1];

@@ -9,7 +9,8 @@
 #define TICKS 16
 /* First renewals are spread over the last quarter of the first third. */
 #define SPREADS 4
-/* A safe moment that is seen so much later than it came was slept through. */
+/* If the safe moment is detected later than this, the process was suspended. Timers of
+ * a busy process may be some milliseconds late. */
 #define SLEPT_MS 50
 
 void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
@@ -34,8 +35,9 @@ static bool is_loss_ok(const struct hf_lease *l)
                : l->reason == 0;
 }
 
-/* LEASE-2, LEASE-3: while it is held, a claim of a renewal is one that is under way. A
- * renewal that a release or a loss leaves behind ends no more. */
+/* LEASE-2, LEASE-3: in the state HELD, a claim of a renewal belongs to a pending
+ * renewal. A renewal that was pending at a release or a loss is no longer ended here.
+ * */
 static bool is_renewal_ok(const struct hf_lease *l)
 {
     return l->count >= 0 &&

@@ -1,4 +1,4 @@
-/* The order in which members are taken and given back. */
+/* The order in which members are acquired and released. Rules in multi_turn.h. */
 /* Tests: tests/test_lock_multi_turn.c, tests/sim/test_multi.c. */
 #include "lock/machine/multi_turn.h"
 
@@ -24,7 +24,7 @@ static bool is_round_ok(const struct hf_multi_turn *turn)
            (!turn->is_in_order || turn->first == 0);
 }
 
-/* MULTI-2, MULTI-5: it ends with all, or gives back what it has. */
+/* MULTI-2, MULTI-5: a call ends with all members, or releases those that it has. */
 static bool is_end_ok(const struct hf_multi_turn *turn)
 {
     return (turn->taken & ~all(turn->count)) == 0 &&
@@ -100,7 +100,7 @@ static void end(struct hf_multi_turn *turn, hf_status status)
     turn->status = status;
 }
 
-/* Not of the first request, which has the whole wait. */
+/* This does not apply to the first request, which may use the whole wait. */
 static bool is_overdue(const struct hf_multi_turn *turn, int64_t now_ms)
 {
     return !turn->tries_once && !turn->gives_back && !turn->is_over &&

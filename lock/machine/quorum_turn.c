@@ -1,4 +1,5 @@
-/* Which members of a quorum are asked, and which are given back. */
+/* Which members of a quorum are requested, and which are released. Rules in
+ * quorum_turn.h. */
 /* Tests: tests/test_lock_quorum_turn.c, tests/sim/test_quorum.c. */
 #include "lock/machine/quorum_turn.h"
 
@@ -78,8 +79,8 @@ static bool are_all_free(const struct hf_quorum_turn *turn)
 
 /* ---- the facts ---- */
 
-/* QUORUM-2: only a member that is asked is in line, or has a request to cancel.
- * QUORUM-6: a quorum that is broken asks for nothing. */
+/* QUORUM-2: only a member whose acquire is pending is in line or has a request to
+ * cancel. QUORUM-6: a lost quorum requests no member. */
 static bool is_vote_ok(const struct hf_quorum_turn *turn, const struct hf_vote *vote)
 {
     bool asks = turn->phase != QUORUM_BROKEN && turn->phase != QUORUM_LEAVE;
@@ -98,7 +99,7 @@ static bool are_votes_ok(const struct hf_quorum_turn *turn)
     return is_ok;
 }
 
-/* QUORUM-1, QUORUM-9: what is held has a majority of votes. */
+/* QUORUM-1, QUORUM-9: a quorum that is held has a majority of votes. */
 static bool quorum_turn_ok(const struct hf_quorum_turn *turn)
 {
     return turn->needed == turn->count / 2 + 1 && turn->first < turn->count &&
@@ -123,7 +124,7 @@ static bool is_asked_or_ours(const struct hf_vote *vote)
     return vote->state == VOTE_ASKED || vote->state == VOTE_OURS;
 }
 
-/* All members but those that are held or asked already. */
+/* Requests all members that are not held or requested. */
 static void ask_all(struct hf_quorum_turn *turn)
 {
     for (uint32_t i = 0; i < turn->count; i++) {
@@ -190,7 +191,7 @@ static bool choose_first(struct hf_quorum_turn *turn)
     return false;
 }
 
-/* Without a member to wait at, a rush finds out which members answer now. */
+/* If no member replies, a rush finds out which ones reply now. */
 static void stand_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     if (!choose_first(turn)) {
@@ -202,7 +203,7 @@ static void stand_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
     turn->votes[turn->first].answer = ANSWER_NONE;
 }
 
-/* The acquire may still stand in line, from before a rush, unless it was cancelled. */
+/* The acquire may still be in line since before a rush, unless it was cancelled. */
 static void begin_line(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     struct hf_vote *first = &turn->votes[turn->first];
@@ -217,8 +218,8 @@ static void begin_line(struct hf_quorum_turn *turn, int64_t now_ms)
 
 /* ---- what follows from the answers ---- */
 
-/* Too few members can still be had in this round; or its time is over, and other
- * owners may wait for the members held. */
+/* Returns whether too few members can still be granted in this round; or its time has
+ * passed, and other owners may be waiting for the members held. */
 static bool is_blocked(const struct hf_quorum_turn *turn, int64_t now_ms)
 {
     if (hf_quorum_turn_votes(turn) + count_open(turn) < turn->needed)
@@ -232,9 +233,9 @@ static hf_status why_not(const struct hf_quorum_turn *turn)
     return count_answers(turn, ANSWER_NO) > 0 ? HF_TIMEOUT : HF_E_QUORUM;
 }
 
-/* The end of the wait may cut a rush off before any reply to it arrives, and a
- * request of a fill waits for the owner of its member. What was replied before
- * tells why the call has waited (QUORUM-8). */
+/* The end of the wait may end a rush before any reply arrives, and a request of a fill
+ * waits for the owner of its member. Earlier replies show why the call has waited
+ * (QUORUM-8). */
 static hf_status why_overdue(const struct hf_quorum_turn *turn, int64_t now_ms)
 {
     bool had_its_time = turn->phase == QUORUM_RUSH &&
@@ -521,8 +522,8 @@ static enum hf_vote_answer answer_of(const struct hf_vote *vote,
                : ANSWER_FAILED;
 }
 
-/* The end of a request that was cancelled tells nothing about the lock. Only a
- * server that replied sends HF_TIMEOUT, also after a cancel. */
+/* The end of a request that was cancelled shows nothing about the lock. HF_TIMEOUT
+ * always means that a server replied, also after a cancel. */
 static void refused(struct hf_quorum_turn *turn, struct hf_vote *vote,
                     hf_status status)
 {

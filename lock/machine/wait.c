@@ -5,10 +5,10 @@
 #include "net/base/assert.h"
 #include "net/base/moment.h"
 
-/* A key is gone only in the millisecond after its TTL has come to 0. */
+/* A key is removed one millisecond after its TTL has reached 0. */
 #define EXPIRY_SLACK_MS 1
-/* How often a waiter with a sharded subscription asks, since it may not hear
- * that the key has left its node: far less than a lease, and few commands. */
+/* How often a waiter with a sharded subscription sends a request, because it may not be
+ * notified that the key has left its node: far less than a lease, and few commands. */
 #define SLOT_LOOK_MS 3000
 /* In one call. A server that needs more than half of the lease each time is too
  * slow for that lease. */
@@ -116,9 +116,8 @@ static enum hf_wait_todo woken(struct hf_wait *w, int64_t now_ms,
     return ask_in_turn(w, now_ms, channel, turn_ms);
 }
 
-/* The first question of a line that begins, or whose first waiter has left.
- * Turns that were owed long ago are forgotten: no client waits for them any
- * more. */
+/* The first request of a queue that begins, or whose first waiter has left. Turns that
+ * were owed long ago are forgotten, because no client waits for them. */
 static enum hf_wait_todo begin(struct hf_wait *w, int64_t now_ms,
                                struct hf_channel *channel)
 {
@@ -161,7 +160,7 @@ static int64_t next_cap_ms(struct hf_wait *w, int64_t cap_ms)
     return hf_min_ms(spin_ms, cap_ms);
 }
 
-/* As if the lock were held for WAIT_POLL_MS. */
+/* Continues as if the lock were held for WAIT_POLL_MS. */
 static enum hf_wait_todo unanswered(struct hf_wait *w, int64_t now_ms,
                                     struct hf_channel *channel)
 {
@@ -213,10 +212,10 @@ enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
 
 /* ---- what the server says, or does not ---- */
 
-/* While a slot is on the move and the key is already at the target, a release
- * publishes there, and a sharded subscription at the source hears nothing. If
- * our own question was sent by ASK, we know that this is so; but the key may
- * also leave while we sleep. */
+/* While a slot moves and the key is already at the target, a release publishes there,
+ * and a sharded subscription at the source receives nothing. If the last request was
+ * redirected by ASK, this is known to be so; but the key may also move while the waiter
+ * sleeps. */
 int64_t hf_wait_cap_ms(int64_t watchdog_ms, bool is_sharded, bool is_by_ask)
 {
     int64_t ms = watchdog_ms / 3;
@@ -231,8 +230,8 @@ void hf_wait_answered(struct hf_wait_answers *answers)
     *answers = (struct hf_wait_answers){.has_answered = true};
 }
 
-/* The end of the wait came before the question could well be answered: that is
- * no error of the server's. */
+/* The wait ended before the server had time to reply: this is not an error of the
+ * server. */
 static bool was_cut_short(const struct hf_wait *w, int64_t now_ms,
                           hf_status status)
 {
@@ -255,9 +254,9 @@ hf_status hf_wait_result(const struct hf_wait_answers *answers)
     return answers->last_error < 0 ? answers->last_error : HF_TIMEOUT;
 }
 
-/* When it asks again, the server sets the whole lease anew, if the lock is
- * still ours or free. With more than half of the lease gone by, the rest may be
- * too short to be of use, or to be renewed in time. */
+/* Another request sets the whole lease again, if the lock is still ours or free. If
+ * more than half of the lease has passed, the rest may be too short to be used, or to
+ * be renewed in time. */
 bool hf_wait_asks_again(struct hf_wait *w, bool waits, int64_t now_ms,
                         int64_t left_ms, int64_t lease_ms)
 {

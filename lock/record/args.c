@@ -10,7 +10,7 @@
 #include "net/base/assert.h"
 #include "net/base/moment.h"
 
-/* Of the steps that an operation asks for. */
+/* The arguments of each step beside keys and channel. */
 static const struct {
     bool count;                 /* the hold count to reach, and the lease */
     bool holder;                /* the owner to look for */
@@ -68,7 +68,7 @@ static struct hf_resp_arg *put_hold_key(struct hf_resp_arg *at,
                hf_hold_key_len(op->lock, owner_len));
 }
 
-/* A copy: that hold may be released while the question is under way. */
+/* Copies the text, because that hold may be released while the request is pending. */
 static struct hf_resp_arg *put_joined(struct hf_resp_arg *at, struct hf_op *op)
 {
     const struct hf_hold *joined = hf_hold_to_join(op->lock, op->owner);

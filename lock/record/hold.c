@@ -1,5 +1,5 @@
-/* Our record of a hold: the edge around lease.c. Which call may act on a hold, what
- * happens when its time comes, and which callback is told. */
+/* The records of holds: which call may act on a hold, what happens when its timer
+ * fires, and which callback is called. lease.c decides. */
 /* Tests: tests/live/test_lock.c, tests/live/test_lock_watchdog.c. */
 #include "lock/record/hold.h"
 
@@ -198,8 +198,8 @@ void hf_hold_end_op(struct hf_hold *hold, bool is_gone)
     if (!is_gone) {
         if (hf_list_is_empty(&hold->pending))
             return;
-        /* The hold is its own from here on: should it be cancelled before it
-         * starts, it leaves, and the one behind it is woken. */
+        /* The hold belongs to the next operation from here on. If that is cancelled
+         * before it starts, it leaves, and the one after it is woken. */
         hold->op = wake_one(&hold->pending, client->loop);
         hold->op->hold = hold;
         return;

@@ -17,7 +17,7 @@ static struct hf_list *bucket_of(const struct hf_lock *lock, int64_t owner)
     return &lock->hold_buckets[hash & (lock->hold_buckets_room - 1)];
 }
 
-/* Without memory the lists get longer. */
+/* If there is no memory, the lists become longer. */
 static void grow(struct hf_lock *lock)
 {
     size_t want = lock->hold_buckets_room ? (size_t)lock->hold_buckets_room * 2

@@ -1,7 +1,7 @@
-/* Lines for the log callback, which is called with the loop's lock free.
+/* Lines for the log callback, which is called without the loop's mutex.
  *
- * At most LOG_LINES_MAX lines wait for the log hook. Further ones are counted,
- * and one line says how many there were once those that wait have been told. */
+ * At most LOG_LINES_MAX lines wait for the callback. Further lines are counted, and one line
+ * reports their number after the callback has received those that wait. */
 /* Tests: tests/live/test_lock_callbacks.c. */
 #include "lock/record/log.h"
 
@@ -19,7 +19,8 @@ struct line {
     char text[400];
 };
 
-/* As severe as the worst of them. [unlocked] */
+/* Logs this line with the level of the most severe line that was left out. [unlocked]
+ * */
 static void log_left_out(struct hf_client *client, uint64_t count,
                          enum hf_log_level level)
 {
@@ -68,7 +69,7 @@ static struct line *line_new(struct hf_client *client, enum hf_log_level level)
     return NULL;
 }
 
-/* Without memory a line is left out. */
+/* If there is no memory, the line is left out. */
 void hf_client_log(struct hf_client *client, enum hf_log_level level,
                    const char *format, ...)
 {

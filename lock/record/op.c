@@ -1,4 +1,4 @@
-/* Operations, whatever their kind: how they begin, ask and end. */
+/* Operations of any verb: how they begin, send their requests, and end. */
 /* Tests: tests/live/test_lock_calls.c, tests/live/test_lock_cuts.c. */
 #include "lock/record/op.h"
 
@@ -119,7 +119,7 @@ static const char *text_of(const struct hf_kind *kind, hf_status status)
                                                      : hf_status_text(status);
 }
 
-/* Fills the error if nobody has; clears one that a later success outdated. */
+/* Fills the error if it is not filled yet; clears an error before a later success. */
 static void fill_error(struct hf_op *op)
 {
     const struct hf_kind *kind = op->lock->kind;
@@ -193,7 +193,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
     return may_have_run;
 }
 
-/* ---- ask ---- */
+/* ---- sending ---- */
 
 static void fail_start(struct hf_op *op, hf_status status)
 {
@@ -201,7 +201,8 @@ static void fail_start(struct hf_op *op, hf_status status)
                  hf_router_address(op->client->router), hf_status_text(status));
 }
 
-/* A release is behind its acquire, which waits for replicas. */
+/* A release must follow its acquire on the same connection, and the acquire waits for
+ * replicas. */
 static bool is_replicated(const struct hf_op *op, enum hf_step step)
 {
     return op->client->replicas != 0 &&

@@ -1,39 +1,35 @@
-/* Orphans: locks that the server may have granted to this client, and of which
- * this client has no hold. Each is released in the background.
+/* Orphaned locks: locks that the server may have granted to this client, and of which this
+ * client has no hold. Each is released in the background.
  *
- * ORPHAN-1  The release is repeated until the server has answered it, over as
- *           many connections as that takes. There is no deadline on our clock:
- *           a server that was stopped executes the commands in its buffers when
- *           it continues, and only then does the lease begin.
- * ORPHAN-2  While a server asks for patience (PATIENCE-1), the release is repeated
- *           for as long as the lease, from the first refusal on. Whatever it had
- *           granted by then has ended after that time; but of a read-write lock
- *           all holds last as long as the longest, and one that is renewed
- *           keeps the others; and a place in a queue lasts as long as those
- *           before it. There the release is repeated once a second from then on;
- *           also after the other temporary refusals (PATIENCE-2): a server that is
- *           full, say, refuses a writer's release that makes it a reader. The same
- *           goes for permits that have no lease at all, and for expirable ones,
- *           which no refused acquire finds as ghosts. A release of a permit, and of a
- *           place in a queue, is also repeated until an operator grants the rights
- *           that it lacks (PATIENCE-3); and while no server can be found for such a
- *           reason (all sentinels refuse SENTINEL): then the release ends without a
- *           reply.
- * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
- *           that no hold and no call of ours has. The server may have executed
- *           that acquire late, after its release. The ghost is released like an
- *           orphan. An acquire that is under way is no ghost: the server may
- *           have executed it already, and its answer may come on another
- *           connection.
- * ORPHAN-4  At most ORPHANS_MAX are under way. A lock that is given up beyond
- *           that is found as a ghost when this client asks for it; otherwise it
- *           ends with its lease.
- * ORPHAN-5  What nobody owns has no lease that would end it: memory for its
- *           orphan is taken before it is asked for, and ORPHAN-4 does not limit
- *           it.
- * ORPHAN-6  Nor would a lease end what a failover makes of it: if replicas confirm
- *           locks, its release is repeated until they have confirmed that, too, or for
- *           a minute, or until the client is closed: closing does not wait for it. */
+ * ORPHAN-1  The release is repeated until the server has replied, over as many connections as
+ *           that takes. There is no deadline on our clock: a server that was stopped executes
+ *           the commands in its buffers when it continues, and only then does the lease
+ *           begin.
+ * ORPHAN-2  While the server sends temporary refusals (PATIENCE-1), the release is repeated
+ *           for the duration of the lease, from the first refusal on. After that time,
+ *           anything that the server had granted has expired, with these exceptions: all
+ *           holds of a read-write lock last as long as the longest, and one that is renewed
+ *           keeps the others; a place in a queue lasts as long as those before it; permits
+ *           without a lease never expire; expirable permits are not found as ghosts by an
+ *           acquire that is refused. For these, the release is repeated once a second from
+ *           then on; also after the other temporary refusals (PATIENCE-2): for example, a
+ *           server that is out of memory refuses the release of a writer that becomes a
+ *           reader. A release of a permit or of a place in a queue is also repeated until
+ *           an operator grants missing rights (PATIENCE-3), also if no server can be found
+ *           for such a reason (all sentinels refuse SENTINEL): then the release ends without
+ *           a reply.
+ * ORPHAN-3  A ghost: an acquire is refused because of a holder with the UUID of this client
+ *           that belongs to none of its holds and calls. The server may have executed that
+ *           acquire late, after its release. The ghost is released as an orphaned lock. The
+ *           holder of a pending acquire is not a ghost: the server may already have executed
+ *           it, and its reply may arrive on another connection.
+ * ORPHAN-4  At most ORPHANS_MAX are pending. A lock that is abandoned beyond that number is
+ *           found as a ghost when this client requests it; otherwise its lease expires.
+ * ORPHAN-5  A permit or count without an owner has no lease. So memory for its release is
+ *           allocated before it is requested, and ORPHAN-4 does not limit it.
+ * ORPHAN-6  No lease ends what a failover restores. So if replicas confirm locks, the release
+ *           is repeated until they have confirmed it, for a minute at most, or until the
+ *           client is closed, which does not wait for it. */
 /* Tests: tests/live/test_lock_ghosts.c, tests/live/test_lock_late.c. */
 #include "lock/record/orphan.h"
 
@@ -270,7 +266,7 @@ static bool is_of(const struct hf_op *op, struct hf_bytes holder)
                                : is_hold(op->hold, holder);
 }
 
-/* Also by a lock of another kind, though one should not have the same name. */
+/* Also checks locks of other kinds of this name. */
 static bool is_held_here(const struct hf_lock *lock, struct hf_bytes holder)
 {
     const struct hf_lock *other = NULL;

@@ -1,5 +1,5 @@
-/* The line of waiters for a lock: which is first, when it is told to ask
- * again, and the subscriptions by which the line hears of releases. */
+/* The queue of waiters of a lock: which is first, when it sends its request again, and
+ * the subscriptions that notify the queue of releases. */
 /* Tests: tests/live/test_lock_wait.c, tests/live/test_semaphore.c. */
 #include "lock/record/wait_queue.h"
 
@@ -48,7 +48,8 @@ static bool is_behind(const struct hf_op *a, const struct hf_op *b)
                                     : a->came > b->came;
 }
 
-/* The last waiter that is to stand before it; the head, if there is none. */
+/* Returns the last waiter that comes before `op`; the head of the list if there is
+ * none. */
 static struct hf_list *place_of(const struct hf_op *op)
 {
     struct hf_list *head = &hf_op_line(op)->waiters, *at = head->prev;
@@ -59,9 +60,9 @@ static struct hf_list *place_of(const struct hf_op *op)
     return at;
 }
 
-/* A reader first asks beside the line, and waiters that come meanwhile may stand
- * in it by the time the reader is refused. The first of them is not first any more: it
- * asks once more when what it waits for is due, which does no harm. */
+/* A reader first sends its request without entering the queue, and other waiters may
+ * enter it before the reader is refused. The first of them is then no longer first: it
+ * sends one more request when its sleep ends, which is harmless. */
 bool hf_wait_queue_enter(struct hf_op *op)
 {
     struct hf_wait_queue *line = hf_op_line(op);
@@ -160,7 +161,7 @@ static bool wants_plain(struct hf_wait_queue *line)
            hf_router_wakes_both(client_of(line)->router);
 }
 
-/* Without memory it is tried again with the next hf_wait_queue_listen(). */
+/* If there is no memory, the next hf_wait_queue_listen() tries again. */
 static void listen_plainly(struct hf_wait_queue *line)
 {
     struct hf_plain_subscription *plain =
@@ -228,8 +229,8 @@ static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
     heard(line, ptr, len);
 }
 
-/* A plain message after a sharded one is mostly of the same release, whose turn
- * has been counted. It may be of another release: asking again does no harm. */
+/* A plain message after a sharded one usually belongs to the same release, whose turn
+ * has been counted. It may belong to another release: one more request is harmless. */
 static void on_plain_message(struct hf_subscription *s, const char *ptr,
                              size_t len)
 {

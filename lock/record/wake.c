@@ -1,14 +1,14 @@
-/* Waking waiters that the message of a release does not reach.
+/* Wakes waiters that the notification of a release does not reach.
  *
- * While a slot is on the move, a release may be sent by ASK to the target, the
- * node that takes the slot over. Its script publishes there, and a sharded
- * message does not leave that node; but waiters listen at the slot's owner
- * until the slot is handed over. So the message is published at the owner, too.
+ * While a slot moves, a release may be sent by ASK to the target, the node that will serve
+ * the slot. Its script publishes there, and a sharded message does not leave that node; but
+ * waiters listen at the owner of the slot until the slot is handed over. So the notification
+ * is also published at the owner.
  *
- * WAKE-1  The message is sent once, after the release, and nobody waits for the
- *         reply. A waiter that it does not reach asks by itself
- *         (hf_wait_cap_ms), as after a release of Redisson's.
- * WAKE-2  At most one for each lock is under way. */
+ * WAKE-1  The message is sent once, after the release, and no caller waits for the reply. A
+ *         waiter that it does not reach polls (hf_wait_cap_ms), as after a release by
+ *         Redisson.
+ * WAKE-2  At most one message for each lock is pending. */
 /* Tests: tests/live/test_cluster_wait.c. */
 #include "lock/record/wake.h"
 

@@ -276,7 +276,7 @@ void hf_call_cancel(struct hf_call *call)
         call->may_have_run = true;
 }
 
-/* A question at the deadline could not be answered any more. */
+/* A request that is sent at the deadline could not be answered in time. */
 static void on_retry(struct hf_timer *timer)
 {
     struct hf_call *call = HF_OWNER_OF(timer, struct hf_call, timer);
@@ -287,7 +287,7 @@ static void on_retry(struct hf_timer *timer)
         end_unanswered(call);
 }
 
-/* A server that asks for patience runs: from here on, time counts. */
+/* A server that refuses temporarily is running: from now on the deadline counts. */
 static void begin_deadline(struct hf_call *call)
 {
     if (call->deadline_ms != HF_NEVER)
@@ -350,8 +350,8 @@ static void unknown(struct hf_call *call)
     send_again(call);
 }
 
-/* Not an answer to our question: the stream has slipped, or somebody forges
- * (faults 0.3). Nothing on this connection can be believed any more. */
+/* This reply does not belong to our request: the order of replies is wrong, or a script
+ * forges replies (faults 0.3). No further reply on this connection is trusted. */
 static void forged(struct hf_call *call)
 {
     if (call->replicas)
@@ -392,7 +392,7 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
     if (call->lacks_evalsha && hf_refusal_is_of_evalsha(reply))
         *call->lacks_evalsha = true;
     if (hf_refusal_wants_text(reply) && !call->is_once && !call->by_text) {
-        call->by_text = true; /* once: behind it, that answer is an error */
+        call->by_text = true; /* once: after EVAL, the same reply is an error */
         use_verb(call, "EVAL", call->script->text, call->script->len);
         send_again(call);
     } else if (hf_patience_with(reply) == HF_RETRIES ||

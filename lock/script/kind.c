@@ -7,7 +7,7 @@
 
 static const struct {
     const char *text;
-    const struct hf_kind *row;  /* NULL: it is only told from others */
+    const struct hf_kind *row;  /* NULL: inspect only */
     const struct hf_kind *with_token;   /* NULL: several may hold it */
 } kinds[] = {
     [HF_KIND_NONE] = {"no lock", NULL, NULL},

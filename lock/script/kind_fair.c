@@ -1,39 +1,39 @@
-/* The fair lock: Redisson's RFairLock. A reentrant lock whose waiters, of all
- * processes, are granted in the order in which the server heard of them.
- * Source: WIRE 11.
+/* The fair lock: Redisson's RFairLock. A reentrant lock that is granted to the waiters of all
+ * processes in the order in which their requests reached the server. Source: WIRE 11.
  *
- * FAIR-1  Each waiter stands in the server's queue under the owner field by
- *         which it would hold the lock, asks for itself, and listens on a
- *         channel of its own: a release tells the head of the queue alone.
- * FAIR-2  A place has a time until which it is honoured, by the server's clock:
- *         the waiter's place_ms, behind that of the one before it: its wait and
- *         a third of the watchdog's time or, if that is shorter, the watchdog's
- *         time. A waiter that asks (wait.h, WAIT-4: each third) prolongs it; one
- *         that does not ask again, for its wait is short, keeps it until its
- *         wait is over, though those before it were granted or left. So one that
- *         died costs those behind it no more than that, whatever the lock's TTL
- *         was. (Redisson adds the TTL, for its waiters do not ask again.)
- * FAIR-3  A grant, or a waiter that leaves, takes what is left of its place off
- *         those behind it, but not below the floor: three quarters of that place
- *         or, if that is longer, half of the watchdog's time. Each
- *         asks again within a third of the watchdog's time, or its wait is over
- *         by then (FAIR-2).
- * FAIR-6  When a Redisson waiter is granted the lock or leaves, it takes its whole
- *         wait off the places behind it, also if the lock was held for longer than
- *         that. So each acquire of a waiter keeps its place for place_ms beyond all
- *         that the Redisson waiters before it may take off; and, while the lock is
- *         held, it keeps the places of Redisson's waiters, which do not prolong them
- *         (fair_places.lua). While the lock is free, the first place is kept for
- *         place_ms at most, Redisson's for 15 s: its waiter is woken, and a dead one
- *         must not keep the lock from others. tests/exhaust/fair.c tries the orders.
- * FAIR-7  A script processes 200 places at most; a queue that is longer is processed
- *         by the next ones.
- * FAIR-4  A waiter that gives up is released like a lock that nobody here holds
- *         (orphan.c), and leaves the queue by that; if the lock is free, the
- *         new head is told.
- * FAIR-5  While the lock is free and it is another's turn, the answer names the
- *         head, and a time to wait that is never 0. A head that is ours, and
- *         that no call has, is a ghost (ORPHAN-3). */
+ * Terms. Place: the entry of a waiter in the queue on the server, with the time until which
+ * it is valid. Head: the first waiter of the queue.
+ *
+ * FAIR-1  Each waiter is in the server's queue with the owner field that its hold would have,
+ *         sends its own requests, and listens on its own channel: a release notifies only
+ *         the head.
+ * FAIR-2  A place is valid for place_ms, by the server's clock, after the end of the place
+ *         before it. place_ms is the wait of the call and a third of the watchdog timeout, or
+ *         the watchdog timeout if that is shorter. Each request of a waiter (wait.h, WAIT-4:
+ *         after each third) extends its place. A waiter that sends no further request,
+ *         because its wait is short, keeps its place until its wait ends, although those
+ *         before it were granted or left. So a waiter that died delays those after it by no
+ *         more than that, whatever the TTL of the lock was. (Redisson adds the TTL, because
+ *         its waiters send no further requests.)
+ * FAIR-3  A waiter that is granted the lock or leaves subtracts the rest of its place from
+ *         those after it, but not below the floor: three quarters of that place, or half of
+ *         the watchdog timeout if that is longer. Each of them sends a request within a
+ *         third of the watchdog timeout, or its wait ends by then (FAIR-2).
+ * FAIR-6  When a waiter of Redisson is granted the lock or leaves, it subtracts its whole
+ *         wait from the places after it, even if the lock was held for longer. So each
+ *         request of a holdfast waiter extends its place to place_ms beyond all that the
+ *         Redisson waiters before it may subtract; and, while the lock is held, it extends
+ *         the places of Redisson's waiters, which do not extend them (fair_places.lua).
+ *         While the lock is free, the first place is kept for at most place_ms, or 15 s for
+ *         Redisson's: its waiter is woken, and a dead waiter must not keep the lock from
+ *         others. tests/exhaust/fair.c tries the orders.
+ * FAIR-7  A script processes at most 200 places; the next scripts process the rest of a
+ *         longer queue.
+ * FAIR-4  A waiter that is cancelled is released like an orphaned lock (orphan.c), and leaves
+ *         the queue by that; if the lock is free, the new head is notified.
+ * FAIR-5  While the lock is free and it is another waiter's turn, the reply names the head and
+ *         a time to wait that is never 0. A head with the UUID of this client that belongs
+ *         to none of its calls is a ghost (ORPHAN-3). */
 /* Tests: tests/live/test_lock_fair.c, tests/live/test_fair_queue.c,
  *        tests/exhaust/fair.c. */
 #include "lock/script/kind.h"
@@ -75,7 +75,7 @@ const struct hf_kind hf_kind_fenced_fair = {
     KIND_READS_COUNTER(3),
 };
 
-/* An owner that asks for what it holds is refused. */
+/* An owner that holds the lock cannot acquire it again. */
 const struct hf_kind hf_kind_nonreentrant_fair = {
     .id = HF_KIND_NONREENTRANT_FAIR,
     WHAT_ALL_ARE,

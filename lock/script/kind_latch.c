@@ -1,10 +1,9 @@
-/* The count-down latch: Redisson's RCountDownLatch. Its key holds how often it
- * is still to be counted down; a waiter takes nothing, so all waiters pass
- * together. Source: WIRE 17.
+/* The count-down latch: Redisson's RCountDownLatch. Its key contains the remaining count; a
+ * waiter changes nothing, so all waiters pass together. Source: WIRE 17.
  *
- * Redisson's waiters look at the count only after a message of its reaching 0.
- * Ours look after each message, and every few seconds: a latch that was deleted
- * lets them pass, too. */
+ * Redisson's waiters read the count only after the message that it has reached 0. holdfast's
+ * read it after each message and every few seconds, so a latch that was deleted also lets
+ * them pass. */
 /* Tests: tests/live/test_latch.c. */
 #include "lock/script/kind.h"
 

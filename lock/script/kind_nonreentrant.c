@@ -1,9 +1,8 @@
-/* The non-reentrant lock: Redisson's, since 4.4.0. On the server it is a
- * reentrant lock with a hold count of 1, so the two kinds exclude and wake each
- * other. The scripts are the same: an owner field is of one hold (names.h), so
- * one that is there already was set by this very acquire, which was sent again.
- * That an owner asks for what it holds is seen before anything is sent. Source:
- * WIRE 9.1. */
+/* The non-reentrant lock: Redisson's, since 4.4.0. On the server it is a reentrant lock
+ * with a hold count of 1, so the two kinds exclude and wake each other. The scripts are
+ * the same: an owner field belongs to one hold (names.h), so an existing field was set
+ * by this very acquire, which was sent again. An acquire by an owner that holds the
+ * lock is detected before a request is sent. Source: WIRE 9.1. */
 /* Tests: tests/live/test_lock_nonreentrant.c. */
 #include "lock/script/kind.h"
 

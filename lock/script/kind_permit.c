@@ -1,18 +1,18 @@
-/* A permit of a permit-expirable semaphore: Redisson's RPermitExpirableSemaphore.
- * For its owner it is a lock that as many may hold as there are permits: it has a
- * lease, is renewed and lost like any other hold. Source: WIRE 16.
+/* A permit of a permit-expirable semaphore: Redisson's RPermitExpirableSemaphore. For its
+ * owner it is a lock that as many owners may hold as there are permits: it has a lease, and is
+ * renewed and lost like any other hold. Source: WIRE 16.
  *
- * PERMIT-1  The key holds how many permits are available, a sorted set which are
- *           out, and until when. A permit that has lapsed is available again
- *           only when somebody has taken it out of that set. An acquire that
- *           finds too few does so.
- * PERMIT-2  A permit's id has 16 bytes, as Redisson's have: the scripts make it
- *           of the owner's field, which is of one hold.
- * PERMIT-3  All times are the server's. Redisson's are those of the machine that
- *           looks: one whose clock is fast takes away what has not lapsed yet,
- *           and the next renewal tells its owner.
- * PERMIT-4  Renewals name the sorted set alone: where it is, the permits are,
- *           also while their slot is on the move. */
+ * PERMIT-1  The key contains the number of available permits, and a sorted set contains the
+ *           permits in use with the time at which each expires. An expired permit is
+ *           available again only when it was removed from that set. An acquire that finds too
+ *           few available permits does this.
+ * PERMIT-2  A permit id has 16 bytes, as Redisson's: the scripts derive it from the owner
+ *           field, which belongs to one hold.
+ * PERMIT-3  All times are those of the server. Redisson uses the clock of its machine: if it
+ *           is fast, Redisson removes permits that have not expired, and the owner learns of
+ *           it at the next renewal.
+ * PERMIT-4  Renewals name only the sorted set: the permits are on the same node, also while
+ *           their slot moves. */
 /* Tests: tests/live/test_permits.c. */
 #include "lock/script/kind.h"
 

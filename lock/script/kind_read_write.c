@@ -1,14 +1,14 @@
-/* The read-write lock: Redisson's RReadWriteLock. Its two sides are two kinds
- * of one name. Readers hold it together, a writer alone; a writer may read,
- * too. Source: WIRE 12.
+/* The read-write lock: Redisson's RReadWriteLock. Its two sides are two kinds of one name.
+ * Several readers hold it together, a writer holds it alone; a writer may also read. Source:
+ * WIRE 12.
  *
- * RW-1  A read hold is a field, and a key with its lease for each acquisition:
- *       a hold without a key that is alive counts for nothing.
- * RW-2  The line is first come, first served, for both sides: a reader behind a
- *       writer waits for that writer. A reader that is granted lets the next
- *       one ask at once.
- * RW-3  A writer that reads asks beside the line: it would wait for itself.
- * RW-4  A reader that is to write would wait for itself, and is refused. */
+ * RW-1  A read hold is a field, and a key with its lease for each acquisition: a hold whose
+ *       keys have all expired does not count.
+ * RW-2  Both sides have one queue, in order of arrival: a reader that arrived after a writer
+ *       waits for that writer. When a reader is granted the lock, the next waiter sends its
+ *       request at once.
+ * RW-3  A writer that reads does not enter the queue, because it would wait for itself.
+ * RW-4  A reader that requests the write side would wait for itself, and is refused. */
 /* Tests: tests/live/test_lock_rw.c, tests/live/test_rw_scripts.c. */
 #include "lock/script/kind.h"
 

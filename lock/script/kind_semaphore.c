@@ -1,17 +1,17 @@
-/* The semaphore: Redisson's RSemaphore. Its key holds how many permits are
- * available; nobody owns one, so any process may give back what was taken,
- * and a holder that dies keeps its permits. Source: WIRE 15.
+/* The semaphore: Redisson's RSemaphore. Its key contains the number of available permits.
+ * Permits have no owner: any process may release them, and a process that dies does not
+ * release those that it took. Source: WIRE 15.
  *
- * COUNT-1  Neither taking nor adding may be executed twice, and the client may
- *          have to ask twice. So the script keeps what it answered to a
- *          question, and repeats that. Once the client has the answer, it
- *          deletes it; else it ends after ANSWER_KEPT_MS, long after the client has
- *          stopped to send the request (ASKED_AGAIN_MS).
- * COUNT-2  The question of a call that gives up is undone (orphan.c): what it took is
- *          given back, and it takes nothing later. So is the question of a waiter that
- *          is as old as ASKED_AGAIN_MS, before a new one is sent.
- * COUNT-3  In line the fewest permits come first: if these are not available,
- *          none behind them are either, so it is enough that the first asks
+ * COUNT-1  Taking or adding permits must not be executed twice, but the client may have to
+ *          send the request twice. So the script records its reply to a request, and repeats
+ *          that reply. When the client has received it, it deletes the record; otherwise the
+ *          record expires after ANSWER_KEPT_MS, long after the client has stopped sending the
+ *          request (ASKED_AGAIN_MS).
+ * COUNT-2  The request of a call that is cancelled is undone (orphan.c): the permits that it
+ *          took are released, and it takes none later. The same happens to the request of a
+ *          waiter that is as old as ASKED_AGAIN_MS, before a new one is sent.
+ * COUNT-3  In the queue, the smallest number of permits comes first: if that number is not
+ *          available, no other request can succeed, so only the first waiter sends requests
  *          (WAIT-1). */
 /* Tests: tests/live/test_semaphore.c. */
 #include "lock/script/kind.h"

@@ -1,12 +1,12 @@
-/* The value lock: SET NX PX, and compare and delete. A string with a TTL, whose
- * value is the holder's: the lock of redis-py, of redsync and node-redlock on one
- * server, and of many others. It excludes those, and is excluded by them. It
- * knows no re-entry, and no message: our waiters ask again and again (WAIT-9),
- * as theirs do. Source: REDLOCK, a single instance. */
+/* The value lock: SET NX PX, and compare and delete. A string with a TTL whose value is
+ * that of the holder: the lock of redis-py, of redsync and node-redlock on one server,
+ * and of many others. It excludes them, and they exclude it. It has no re-entry and no
+ * notification: its waiters poll (WAIT-9), as those of the others do. Source: REDLOCK,
+ * a single instance. */
 /* Tests: tests/live/test_lock_value.c. */
 #include "lock/script/kind.h"
 
-/* The channel is nobody's: it shares no line. */
+/* No other kind has this channel, so it shares no queue. */
 #define WHAT_BOTH_ARE \
     .id = HF_KIND_VALUE, .channel = "", .payload = "", .owner_suffix = "", \
     .spins = true, .tells_nobody = true, .any_text_holds = true

@@ -46,7 +46,7 @@ size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,
     return (size_t)(d - dst);
 }
 
-/* ---- what stands in a lock's hash ---- */
+/* ---- fields of a lock's hash ---- */
 
 static bool is_hex(char c)
 {
@@ -146,8 +146,8 @@ static bool value_hash_ok(const char *text, size_t len)
     return true;
 }
 
-/* A field of many values locked as one: a value's hash, with its owner; or with
- * the owner and what is counted behind it. */
+/* A field of Redisson's multi-lock of many values: the hash of a value, followed by the
+ * owner, and perhaps by the name of a counter. */
 static bool is_multi(const char *field, size_t len, const char *value,
                      size_t value_len)
 {

@@ -2,7 +2,7 @@
 /* Tests: tests/test_lock_reply.c. */
 #include "lock/script/reply.h"
 
-/* Of 64 bits: a token may be any. */
+/* Reads a 64-bit integer: a token may have any value. */
 static bool read_integer(struct hf_bytes text, int64_t *out)
 {
     bool minus = text.len > 0 && *text.ptr == '-';

@@ -1,20 +1,18 @@
-/* Leader election: a candidate is an owner that asks for a lock again and
- * again by the public calls of lock.h. Its last release is a private one, which needs
- * neither memory nor room, and no open client.
+/* Leader election: a candidate is an owner that requests a lock again and again by the public
+ * calls of lock.h. Its last release uses a private call, which needs no memory, no space and no
+ * open client.
  *
- * ELECT-1  At most one call is under way: the acquire, or the release of a hold
- *          that was lost. Its answer, a loss and the end of a pause come one
- *          after the other, for callbacks do; each says what is next.
- * ELECT-2  A hold that is not safe when its answer is heard was never led: it is
- *          given back without a word.
- * ELECT-3  A hold that was lost is given back when on_deposed has returned; that
- *          asks nobody. Then we stand again.
- * ELECT-4  Once we leave, nothing is begun. An acquire under way is cancelled,
- *          and what callbacks are due run to their end: then a hold that is left
- *          is released.
- * ELECT-5  The pause after an error grows while errors follow each other. A reply
- *          that grants the lock, or names its holder, makes the next pause the
- *          shortest. */
+ * ELECT-1  At most one call is pending: the acquire, or the release of a hold that was lost.
+ *          Its result, a loss and the end of a pause arrive one after the other, because
+ *          callbacks do; each decides the next step.
+ * ELECT-2  A hold that is not safe when its grant is processed never led: it is released, and
+ *          no callback is called.
+ * ELECT-3  A hold that was lost is released after on_deposed has returned; this sends no
+ *          request. Then the candidate requests the lock again.
+ * ELECT-4  After hf_election_leave has begun, no call begins. A pending acquire is cancelled,
+ *          and callbacks that are due run to their end; then a remaining hold is released.
+ * ELECT-5  The pause after an error grows with consecutive errors. A reply that grants the
+ *          lock, or names its holder, makes the next pause the shortest. */
 /* Tests: tests/live/test_election.c, tests/sim/test_election.c. */
 #include "lock/election.h"
 
@@ -56,7 +54,7 @@ static bool is_leaving(struct hf_election *e)
     return leaving;
 }
 
-/* Whether it leads; and whether it is to be told. */
+/* Sets whether the candidate leads. Returns whether a callback must report this. */
 static bool lead(struct hf_election *e, bool leads)
 {
     bool is_news;
@@ -68,7 +66,7 @@ static bool lead(struct hf_election *e, bool leads)
     return is_news;
 }
 
-/* ---- trouble ---- */
+/* ---- errors ---- */
 
 static void on_pause_over(struct hf_timer *timer)
 {
@@ -118,7 +116,8 @@ static void on_given_back(void *ctx, hf_status status, const struct hf_error *er
     stand(ctx);
 }
 
-/* ELECT-3. What is not given back now, is when we stand: HF_LOST says so. */
+/* ELECT-3. If the release fails, it is repeated after the next acquire has returned
+ * HF_LOST. */
 static void give_back(struct hf_election *e)
 {
     hf_status rc;
@@ -234,7 +233,7 @@ hf_status hf_election_join(struct hf_election **out, struct hf_lock *lock,
     pthread_mutex_init(&e->mutex, NULL);
     hf_cancel_init(&e->cancel, lock->client);
     hf_task_init(&e->task, on_task);
-    *out = e; /* before it can be told */
+    *out = e; /* before a callback can be called */
     hf_loop_lock(loop);
     hf_lock_ref(lock);
     hf_loop_post(loop, &e->task);
@@ -292,7 +291,7 @@ static hf_status withdraw(struct hf_election *e, struct hf_error *err)
     hf_status rc;
 
     pthread_mutex_lock(&e->mutex);
-    was_leading = e->is_leading; /* else a loss was told, or never led */
+    was_leading = e->is_leading; /* otherwise the loss was reported, or it never led */
     e->is_leaving = true;
     pthread_mutex_unlock(&e->mutex);
     hf_cancel_fire(&e->cancel);

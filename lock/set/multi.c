@@ -21,7 +21,8 @@ static int compare(const struct hf_lock *a, const struct hf_lock *b)
     return order ? order : (a->name_len > len) - (b->name_len > len);
 }
 
-/* By insertion: what is equal keeps its order. False: it is there already. */
+/* Insertion sort: equal members keep their order. False: the member is in the set
+ * already. */
 static bool add_member(struct hf_multi *multi, struct hf_lock *lock)
 {
     uint32_t at = multi->count;
@@ -227,10 +228,10 @@ int64_t hf_multi_safe_ms(struct hf_multi *multi, int64_t owner)
     return safe;
 }
 
-/* ---- what members tell ---- */
+/* ---- callbacks of members ---- */
 
-/* A callback that had begun when its call or hold ended finds a record that is
- * nobody's, or another's. */
+/* A callback that began when its call or hold ended finds a record that is unused or
+ * belongs to another owner. */
 static struct hf_acquire_options wanted_of(struct hf_multi_hold *hold,
                                            int64_t owner)
 {
@@ -260,8 +261,8 @@ static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner)
         wanted.on_renewed(wanted.ctx, lock, owner);
 }
 
-/* The first loss of what is held. One of an earlier hold, told late, is none:
- * then this one's member is safe, or nothing is held. */
+/* The first loss of a member that is held. A late report of a loss of an earlier hold
+ * does not count: then the member is safe, or nothing is held. */
 static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
                     enum hf_lost reason)
 {

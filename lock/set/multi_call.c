@@ -1,5 +1,5 @@
-/* Calls on a multi-lock: multi_turn.c says which member is next, and this asks
- * for it, waiting for the answer or not. */
+/* Calls on a multi-lock: multi_turn.c decides which member is next, and this file sends
+ * the request, blocking or not. */
 /* Tests: tests/live/test_multi.c, tests/sim/test_multi.c. */
 #include "lock/api/op_request.h"
 #include "lock/machine/multi_turn.h"
@@ -35,8 +35,9 @@ static bool are_safe(const struct hf_multi_call *call)
     return safe_ms > 0 && safe_ms >= call->options.lease_ms / 2;
 }
 
-/* Members of one name on one server: refused, and given back. One server may be
- * connected later than another, so this is looked at after each reply. */
+/* If two members of one name are on one server, the call is refused and its members are
+ * released. One server may be connected later than another, so this is checked after
+ * each reply. */
 static bool is_on_one_server(struct hf_multi_call *call)
 {
     const struct hf_multi *multi = call->multi;
@@ -50,7 +51,7 @@ static bool is_on_one_server(struct hf_multi_call *call)
     return true;
 }
 
-/* False: they are to be given back, and taken again (MULTI-4). */
+/* False: the members must be released and acquired again (MULTI-4). */
 static bool keep(struct hf_multi_call *call)
 {
     bool is_kept;
@@ -96,7 +97,8 @@ static void note_taken(struct hf_multi_call *call, hf_status status,
         (void)is_on_one_server(call);
 }
 
-/* Of a release, a loss is what its caller must know; else the first failure. */
+/* The result of a release is HF_LOST if a member was lost; otherwise the first failure.
+ * */
 static void note_given(struct hf_multi_call *call, hf_status status,
                        const char *why)
 {
@@ -140,7 +142,7 @@ static hf_status take(struct hf_multi_call *call, struct hf_multi_step step,
                       : hf_op_run(lock, &ask, err);
 }
 
-/* Nobody else would: it fails neither for want of memory nor of room. */
+/* No other call would release the member: so this needs neither memory nor space. */
 static hf_status give_back(struct hf_multi_call *call,
                            struct hf_multi_step step, struct hf_error *err)
 {
@@ -153,7 +155,8 @@ static hf_status give_back(struct hf_multi_call *call,
                       : hf_op_run(lock, &ask, err);
 }
 
-/* False: on_step will be told, if it was not yet; the call is not ours now. */
+/* False: on_step will be called, if it was not yet; this thread must not use the call
+ * any more. */
 static bool do_step(struct hf_multi_call *call, struct hf_multi_step step)
 {
     struct hf_error err = {.status = HF_OK};
@@ -366,8 +369,7 @@ static struct hf_multi_call *new_call(struct hf_multi *multi, hf_done *done,
     return call;
 }
 
-/* The first step decides whether `done` is to be told: one that cannot begin is
- * the failure of the function. */
+/* If the first step cannot begin, the function fails and `done` is not called. */
 static hf_status post(const struct hf_mem *mem, struct hf_multi_call *call,
                       hf_status begun)
 {

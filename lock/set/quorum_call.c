@@ -1,6 +1,6 @@
-/* Calls on a quorum: quorum_turn.c says which members are asked, and this file
- * asks them, without blocking. Answers, losses and timers arrive on the threads of
- * the members' clients; the quorum's mutex orders them. */
+/* Calls on a quorum: quorum_turn.c decides which members are requested, and this file
+ * sends the requests without blocking. Replies, losses and timers arrive on the threads
+ * of the members' clients; the mutex of the quorum orders them. */
 /* Tests: tests/live/test_quorum.c, tests/sim/test_quorum.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
@@ -28,8 +28,8 @@ static struct hf_lock *lock_of(const struct hf_quorum_seat *seat)
     return seat->hold->quorum->members[seat->member];
 }
 
-/* All of max_hold_ms before the hold is counted; then what is left of it, so that a
- * member that is asked again does not make the hold longer. */
+/* The whole max_hold_ms before the quorum is held; afterwards the rest of it, so that a
+ * member that is requested again does not make the hold longer. */
 static int64_t left_to_hold(const struct hf_quorum_hold *hold)
 {
     if (hold->turn.phase != QUORUM_HELD)
@@ -75,7 +75,7 @@ static void ask(struct hf_quorum_seat *seat, int64_t wait_ms)
     }
 }
 
-/* Is this member part of the release that was asked for? */
+/* Returns whether this member belongs to the requested release. */
 static bool counts_in_release(const struct hf_quorum_seat *seat)
 {
     return seat->hold->is_release && seat->was_held;
@@ -100,7 +100,8 @@ static void give_back(struct hf_quorum_seat *seat)
     }
 }
 
-/* hf_client_close waits for open members, which may still be given back. */
+/* The member is no longer provisional. hf_client_close waits for provisional members,
+ * which may still be released. */
 static void settle(const struct hf_quorum_hold *hold, uint32_t member)
 {
     struct hf_lock *lock = hold->quorum->members[member];
@@ -236,10 +237,10 @@ static void go_on_and_tell(struct hf_quorum_hold *hold)
         ending.done(ending.ctx, ending.status, &ending.error);
 }
 
-/* ---- what is heard ---- */
+/* ---- events of members ---- */
 
-/* Losses are told before other callbacks, so a grant may be heard after its own
- * loss. [mutex] */
+/* Losses are reported before other callbacks, so the report of a grant may follow that
+ * of its loss. [mutex] */
 static bool was_lost_before(const struct hf_quorum_seat *seat, hf_status status)
 {
     return status == HF_OK &&
@@ -324,7 +325,8 @@ static bool is_waiting(const struct hf_quorum_hold *hold)
     return hold->turn.is_called && !hold->is_release;
 }
 
-/* By now the record may be free, or another owner's. Owner 0: any call that waits. */
+/* The record may be unused now, or belong to another owner. Owner 0: any call that
+ * waits. */
 static struct hf_acquire_options wanted_of(struct hf_quorum_hold *hold,
                                            int64_t owner)
 {

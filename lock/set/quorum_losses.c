@@ -53,7 +53,7 @@ int64_t hf_quorum_proved_ms(const struct hf_quorum_hold *hold, uint32_t member)
     return moment(hold, member, hf_lease_proved_ms);
 }
 
-/* All of them: the callback of one may be behind a slow one. */
+/* Checks all members, because the callback of one may be delayed by a slow callback. */
 bool hf_quorum_note_losses(struct hf_quorum_hold *hold)
 {
     bool is_broken = false;

@@ -1,6 +1,6 @@
-/* Acquiring: the edge around wait.c. A first acquire waits in its lock's line
- * (wait_queue.c); a re-entry goes straight to the hold (reentry.c); one try asks
- * beside the line. */
+/* The verb "acquire": executes what wait.c decides. A first acquire waits in the lock's
+ * queue (wait_queue.c). A re-entry waits only for other calls on the same hold
+ * (reentry.c). An acquire with one try does not enter the queue. */
 /* Tests: tests/live/test_lock_wait.c, tests/live/test_lock_late.c. */
 #include <stdio.h>
 #include <string.h>
@@ -41,8 +41,8 @@ static void give_up_hold(struct hf_op *op)
     hf_hold_free(hold);
 }
 
-/* The line goes on before our own end is told. The lock outlives both, for the
- * operation still counts as its user. */
+/* The queue continues before this call's own end is reported. The lock outlives both,
+ * because the operation still counts as its user. */
 static void end_acquire(struct hf_op *op, hf_status status)
 {
     give_up_hold(op);
@@ -52,8 +52,8 @@ static void end_acquire(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-/* Another call's answer ends it, too. It may be asking all the same: a waiter that came
- * earlier, or wants fewer permits, enters the line before it. */
+/* Ends a call with the reply to another call. Its own request may be pending: a waiter
+ * that arrived earlier, or wants fewer permits, enters the queue before it. */
 static void end_behind(struct hf_op *op, hf_status status)
 {
     hf_call_cancel(&op->call);
@@ -69,8 +69,8 @@ static void give_back(struct hf_op *op, hf_status status)
 
 /* ---- one owner, several calls ---- */
 
-/* Its owner's hold on a lock of the same name, of another kind, that nobody
- * gives up now; or NULL. */
+/* Returns the owner's hold on a lock of the same name and another kind, unless that
+ * hold can be joined; or NULL. */
 static struct hf_hold *conflicting_hold(const struct hf_op *op)
 {
     struct hf_hold *hold = hf_hold_find_beside(op->lock, op->owner);
@@ -93,7 +93,8 @@ static bool is_in_line(const struct hf_op *op)
     return !hf_list_is_empty(&op->line_node);
 }
 
-/* What an earlier question made or may have got is of no use now. */
+/* The result of an earlier request is no longer needed: the owner already has a hold.
+ * */
 static void enter_held(struct hf_op *op, struct hf_hold *held)
 {
     give_up_hold(op);
@@ -119,7 +120,7 @@ static void tell_own_call(struct hf_op *op, const struct hf_op *granted)
     hf_loop_arm(op->client->loop, &op->timer, 0);
 }
 
-/* Where each waiter has a line of its own. */
+/* The same for kinds whose waiters have a queue each. */
 static void tell_own_queuers(const struct hf_op *granted)
 {
     const struct hf_list *ops = &granted->client->ops;
@@ -135,9 +136,10 @@ static void tell_own_queuers(const struct hf_op *granted)
     }
 }
 
-/* One owner's calls on both sides of a lock: what it was granted by one lets
- * those in line go on, or shows them to be in vain. By their timers, as in
- * hf_wait_queue_leave. One that is asking sees it in its answer (is_overtaken). */
+/* A grant by one side of a lock affects the owner's waiting calls on the other side:
+ * they can continue, or can never succeed. They are woken by their timers, as in
+ * hf_wait_queue_leave. A call with a pending request checks this when its reply arrives
+ * (is_overtaken). */
 static void tell_own_calls(const struct hf_op *granted)
 {
     struct hf_list *waiters = &granted->lock->line->waiters;
@@ -174,7 +176,8 @@ static void keep(struct hf_op *op)
     tell_own_calls(op);
 }
 
-/* The waiters in line when it asked would get the same answer. */
+/* The waiters that were in the queue when the request was sent would receive the same
+ * reply. */
 static void let_all_through(struct hf_op *op)
 {
     struct hf_wait_queue *line = op->lock->line;
@@ -186,8 +189,7 @@ static void let_all_through(struct hf_op *op)
         end_behind(behind, HF_OK);
 }
 
-/* Nobody owns it: there is nothing to keep, and nothing to forget but the
- * question. */
+/* An object without owners: no hold is kept, and only the request must be forgotten. */
 static void let_through(struct hf_op *op, hf_status status)
 {
     struct hf_hold *question = op->hold;
@@ -201,9 +203,9 @@ static void let_through(struct hf_op *op, hf_status status)
     end_acquire(op, status);
 }
 
-/* Two calls of one owner, both asked before either was answered, are both
- * granted where a lock is shared. An owner has one hold: the second is given
- * back, and its call enters the first. */
+/* Two calls of one owner on a shared lock may both be granted, if both were sent before
+ * the first reply. An owner has one hold: the second grant is released, and its call
+ * enters the hold of the first. */
 static void ask_for_reentry(struct hf_op *op)
 {
     op->call.may_have_run = true;
@@ -291,7 +293,7 @@ static bool is_other_data(const struct hf_lock_info *info)
            (info->holder_len > 0 || info->hold_count != 0);
 }
 
-/* One that asked beside the line stands in it now. */
+/* A call that was sent without waiting in the queue enters it now. */
 static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
 {
     if (!is_in_line(op) && !hf_wait_queue_enter(op)) {
@@ -302,8 +304,8 @@ static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
     advance(op, EVENT_REFUSED, ttl_ms);
 }
 
-/* The owner's other call was granted meanwhile: asked again, this is a
- * re-entry, or joins that hold, or is in vain. */
+/* Another call of the owner was granted meanwhile. Sent again, this call is a re-entry,
+ * joins that hold, or is refused. */
 static bool is_overtaken(struct hf_op *op)
 {
     bool asked_to_join = op->text_len > 0;
@@ -434,9 +436,9 @@ static bool has_question(struct hf_op *op)
     return op->hold != NULL;
 }
 
-/* The record is made before we ask, so that a grant cannot find no memory; one
- * number serves all the tries of one wait. Should the same owner have acquired
- * meanwhile by another call, this one becomes a re-entry. */
+/* The record of the hold is created before the request, so that a grant cannot fail for
+ * lack of memory; one serial number serves all requests of one wait. If another call of
+ * the owner acquired the lock meanwhile, this call becomes a re-entry. */
 static void send_acquire(struct hf_op *op)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
@@ -472,7 +474,7 @@ static void send_acquire(struct hf_op *op)
 
 /* ---- waiting ---- */
 
-/* Without an owner there is no lease whose end would bound the wait. */
+/* An object without owners has no lease whose end would limit the sleep. */
 static bool may_miss_messages(const struct hf_op *op,
                               const struct hf_wait_queue *line)
 {
@@ -522,8 +524,8 @@ static void on_due(struct hf_timer *timer)
 
 /* ---- start, cancel ---- */
 
-/* An owner never stands behind waiters for what it holds itself. Owners
- * that hold the lock together need not ask one by one. */
+/* An owner does not wait in the queue for a lock that it holds itself. Owners that can
+ * hold the lock together need not send their requests one after the other. */
 static bool asks_beside_line(const struct hf_op *op)
 {
     return op->options.wait_ms == 0 || waits_for_itself(op) ||
@@ -577,7 +579,7 @@ static void start(struct hf_op *op)
     join(op);
 }
 
-/* Wherever it stands: in a line, in a hold's queue, or while it asks. */
+/* The call may be in the queue, in the queue of a hold, or have a pending request. */
 static void cancel(struct hf_op *op, hf_status status)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);

@@ -1,6 +1,5 @@
-/* What semaphores and latches count, and nobody owns: operations that change it
- * or read it, and what becomes of those without an answer. COUNT-1:
- * kind_semaphore.c. */
+/* Semaphores and latches, which have no owners: the operations that change or read the
+ * count, and what happens to requests without a reply. COUNT-1: kind_semaphore.c. */
 /* Tests: tests/live/test_semaphore.c, tests/live/test_latch.c,
  *        tests/live/test_counts.c. */
 #include "lock/verb/count.h"
@@ -31,10 +30,9 @@ static struct hf_op *op_of(struct hf_call *call)
     return HF_OWNER_OF(call, struct hf_op, call);
 }
 
-/* ---- answers that need not be kept ----
+/* ---- recorded replies that are no longer needed ----
  *
- * Several are deleted at once: a command for each would cost as much as the
- * question. */
+ * Several are deleted at once: a command for each would cost as much as the request. */
 
 static void on_forgotten(struct hf_call *call, hf_status status,
                          struct hf_resp_value reply)
@@ -82,7 +80,7 @@ static int64_t forget_max(size_t key_len)
     return key_len <= FORGET_KEY_MAX ? OP_ARGS_MAX - 1 : 1;
 }
 
-/* Its keys stand behind it. All of a lock have one length. */
+/* The keys follow the operation in memory. All keys of a lock have one length. */
 static struct hf_op *forgetting(struct hf_lock *lock, size_t key_len)
 {
     struct hf_op *op = lock->forgetting;
@@ -149,7 +147,7 @@ void hf_count_forget(struct hf_op *asked)
         forget_all(op);
 }
 
-/* ---- asking ---- */
+/* ---- sending ---- */
 
 typedef void answered(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply);
@@ -193,9 +191,9 @@ static void ask_to_change(struct hf_op *op, enum hf_step step, int64_t deadline_
     ask(op, step, deadline_ms, done);
 }
 
-/* Which way waiters are woken is known once a cluster has answered. Both
- * questions together have one request timeout. A set is not sent again once its call
- * has ended. */
+/* How waiters are woken is known after the first reply of a cluster. Both requests
+ * together have one request timeout. A set is not sent again after its call has ended.
+ * */
 static void change(struct hf_op *op, enum hf_step step, answered *done,
                    answered *known)
 {
@@ -232,7 +230,7 @@ static void end_change(struct hf_op *op, hf_status status)
     hf_hold_finish_question(op, status);
 }
 
-/* A user who may not WAIT has changed the count all the same. */
+/* If the user may not WAIT, the count was changed nevertheless. */
 static void on_confirmed(struct hf_call *call, hf_status status)
 {
     struct hf_op *op = op_of(call);
@@ -299,8 +297,9 @@ static void cancel_repeating(struct hf_op *op, hf_status status)
 static const struct hf_verb verb_repeat = {.cancel = cancel_repeating,
                                            .is_orphan = true};
 
-/* No other client can: only this question is known to the server. It is sent until the
- * server has answered, however long it is away. */
+/* Repeats a request whose caller has ended. No other client can do this, because only
+ * this request identifies the change. It is repeated until the server replies, however
+ * long it is unreachable. */
 static void repeat(const struct hf_op *asked)
 {
     struct hf_bytes question = hf_hold_text(asked->hold);

@@ -1,4 +1,5 @@
-/* Asking how a lock stands, and freeing it by force. */
+/* The verbs "inspect" and "force": read the state of a lock, and release it by force.
+ * */
 /* Tests: tests/live/test_lock.c, tests/live/test_lock_foreign.c. */
 #include "lock/verb/query.h"
 
@@ -122,14 +123,14 @@ static void complete(struct hf_lock_info *info, int64_t fields)
 {
     info->holders = fields;
     if (info->kind == HF_KIND_MULTI)
-        info->holders = 1; /* a field is no holder there */
+        info->holders = 1; /* there, a field is not a holder */
     else if (info->kind == HF_KIND_PLAIN && info->waiters != 0 &&
              info->waiters != QUEUE_UNSEEN)
         info->kind = HF_KIND_FAIR;
     if (info->kind == HF_KIND_READ)
         info->holders = fields - 1;
     else if (info->kind == HF_KIND_WRITE)
-        info->holders = 1; /* a writer may read, too */
+        info->holders = 1; /* its fields may include its own read hold */
 }
 
 static void complete_nameless(struct hf_lock_info *info,
@@ -293,8 +294,8 @@ static void on_acquainted(struct hf_call *call, hf_status status,
         force(op, call->deadline_ms);
 }
 
-/* Which way waiters are woken is known once a cluster has answered. Both
- * questions together have one request timeout. */
+/* How waiters are woken is known after the first reply of a cluster. Both requests
+ * together have one request timeout. */
 static void force_when_known(struct hf_op *op)
 {
     if (hf_router_is_known(op->client->router))

@@ -1,5 +1,5 @@
-/* Re-entry: an owner acquires again what it holds. It stands in no line, but
- * asks at once, behind other calls on the same hold. */
+/* Re-entry: an owner acquires a lock that it holds. It does not enter the queue, but
+ * sends its request after other calls on the same hold. */
 /* Tests: tests/live/test_lock.c, tests/live/test_lock_shorter.c. */
 #include "lock/verb/reentry.h"
 
@@ -70,7 +70,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         end_reentry(op, status);
         return;
     }
-    if (hold->lease.state == LEASE_LOST) { /* while we asked: it was told */
+    if (hold->lease.state == LEASE_LOST) { /* during the request; on_lost was called */
         end_lost(op);
         return;
     }
@@ -110,7 +110,7 @@ static void reenter(struct hf_op *op)
 /* Behind another call on the same hold it waits no longer than it may. */
 void hf_reentry_start(struct hf_op *op, struct hf_hold *held)
 {
-    hf_wait_requeue(&op->wait); /* it asks nothing of its own */
+    hf_wait_requeue(&op->wait); /* the wait's own request is not used */
     if (hf_hold_begin_op(held, op)) {
         reenter(op);
         return;

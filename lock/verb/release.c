@@ -1,4 +1,4 @@
-/* Releasing what its owner gives up. */
+/* The verb "release". */
 /* Tests: tests/live/test_lock.c, tests/live/test_lock_late.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
@@ -35,7 +35,7 @@ static void leave_to_orphan(struct hf_hold *hold)
                       hold->lease.claims.set_ms, 0, NULL);
 }
 
-/* The hold was lost. Its owner has one acquisition less all the same. */
+/* The hold was lost. The hold count is lowered nevertheless. */
 static void release_lost(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
@@ -153,8 +153,8 @@ static void release(struct hf_op *op)
                hf_op_deadline(op), on_released);
 }
 
-/* As at its deadline. One that stood behind another call on the hold, and whose
- * turn had just come, was not asked yet. */
+/* Ends it as at its deadline. If it waited for another call on the hold, and its turn
+ * has just come, its request was not sent. */
 static void cancel(struct hf_op *op, hf_status status)
 {
     hf_call_cancel(&op->call);

@@ -1,19 +1,19 @@
-/* The watchdog: holds that fall due in one turn are renewed together, up to
- * BATCH_MAX a script call, all calls in one write.
+/* The watchdog: holds whose renewals are due in one turn are renewed together, at most
+ * BATCH_MAX in one script call, and all calls in one write.
  *
- * In a cluster, a script call is for one slot. While that is on the move, a
- * call for several locks is refused (TRYAGAIN) as long as the node has some of
- * them and not the others; one for a single lock is not.
+ * In a cluster, a script call is for one slot. While the slot moves, a call for several locks
+ * is refused (TRYAGAIN) as long as the node has some of them and not the others; a call for
+ * one lock is not refused.
  *
- * WATCHDOG-1  A batch is asked once. What it did not renew is gathered anew, so
- *             that a hold released meanwhile is never renewed again.
- * WATCHDOG-2  A hold that is given up leaves its batch. A batch that was not
- *             sent yet is given up with it, and the others are gathered anew.
- *             One that was sent is let be, but follows no redirection: its
- *             answer means nothing to the hold.
- * WATCHDOG-3  A batch may be encoded late, and again (no connection, no room,
- *             MOVED, ASK): what its arguments point at lasts until it ends,
- *             also that of a hold that was freed. */
+ * WATCHDOG-1  A batch is sent once. The holds that it did not renew are gathered into a new
+ *             batch, so that a hold that was released meanwhile is never renewed again.
+ * WATCHDOG-2  A hold that is released leaves its batch. If the batch was not sent yet, it is
+ *             cancelled, and the others are gathered into a new one. If it was sent, it is
+ *             not cancelled, but follows no redirection, and its reply has no effect on the
+ *             hold.
+ * WATCHDOG-3  A batch may be encoded late, and again (no connection, no space, MOVED, ASK).
+ *             So its arguments remain valid until it ends, also those of a hold that was
+ *             freed. */
 /* Tests: tests/live/test_lock_watchdog.c, tests/live/test_lock_shorter.c. */
 #include "lock/verb/watchdog.h"
 
@@ -49,8 +49,7 @@ struct hf_batch {
     bool is_look;                       /* with lease 0, which renews nothing */
     size_t count;
     struct hf_hold *holds[BATCH_MAX];
-    bool has_left[BATCH_MAX];           /* it was given up meanwhile
-                                           (WATCHDOG-2) */
+    bool has_left[BATCH_MAX];           /* the hold was released meanwhile (WATCHDOG-2) */
     struct hf_resp_arg argv[CALL_HEAD + 3 * BATCH_MAX + 1];
 };
 
@@ -74,7 +73,7 @@ static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
                          int64_t answer)
 {
     if (hold->lease.state == LEASE_LOST)
-        return; /* LEASE-4: too late to tell of a renewal */
+        return; /* LEASE-4: too late to report a renewal */
     if (batch->is_look && answer > 0) {
         hf_lease_looked(&hold->lease, &batch->call.sending, answer);
         return;
@@ -283,7 +282,7 @@ static void send_batch(struct hf_batch *batch)
     }
 }
 
-/* Without memory for a batch: all that is due tries again soon. */
+/* There is no memory for a batch: all holds that are due retry soon. */
 static void retry_all_due(struct hf_client *client)
 {
     int64_t now = hf_loop_now(client->loop);
@@ -317,7 +316,7 @@ static void on_turn_end(struct hf_turn_hook *turn)
     client->renews_singly = false;
 }
 
-/* ---- a hold is given up ---- */
+/* ---- a hold is released ---- */
 
 /* WATCHDOG-2. No byte of it has left, and none will. */
 static void gather_anew(struct hf_batch *batch)
