@@ -1,6 +1,6 @@
-/* Values that outlive their buffer. A value, its attributes and its children
- * stand together on the tape, and their bytes together in the buffer, in the
- * same order: a copy is both pieces, one behind the other.
+/* Values that outlive their buffer. A value, its attributes and its children are together on
+ * the tape, and their bytes are together in the buffer, in the same order: a copy is both
+ * pieces, one after the other.
  *
  *     mem   [node][node][node] bytes of the first node ... of the last */
 /* Tests: tests/test_resp_copy.c. */

@@ -35,15 +35,15 @@ static double double_of(uint64_t bits)
 
 /* ---- from text ---- */
 
-/* The 767 first significant digits decide how any double is rounded; these are
- * more. One behind them says whether anything but zeros stood there. */
+/* The first 767 significant digits decide how any double is rounded; there are more
+ * here. One digit after them records whether a digit other than 0 followed. */
 #define DIGITS_KEPT 800
 
 /* Far outside the exponents of doubles, and of five digits for sure. */
 #define EXPONENT_MAX 99999
 
-/* Larger than the digits of any line: what is beyond it stays beyond, however
- * far the point is moved. */
+/* Larger than the number of digits of any line: a number beyond it stays beyond it,
+ * however far the point is moved. */
 #define EXPONENT_HUGE (INT64_C(1) << 40)
 
 /* A decimal number as an integer of few digits and a power of ten. */
@@ -266,7 +266,7 @@ static int normalise(struct fraction *f, int exponent)
     return ten + 1;
 }
 
-/* Is what is left nearer to the next digit? A tie goes to the even one. */
+/* Returns whether the rest is nearer to the next digit. A tie is rounded to even. */
 static bool is_over_half(struct fraction *f, char digit)
 {
     multiply(&f->r, 2);
@@ -295,7 +295,7 @@ static int generate(struct fraction *f, char *digits)
     }
 }
 
-/* 17 digits tell any two doubles apart. */
+/* 17 digits distinguish any two doubles. */
 #define SHORTEST_MAX 17
 
 /* Digits and a power of ten as a person writes them: 1200, 0.0012, 1.2e-7. */

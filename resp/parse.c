@@ -5,19 +5,19 @@
  *       |                  +-CR LF of a length-> DATA
  *       +-----------all bytes and CR LF-----------+
  *
- * SPECIAL is VALUE where more must be asked: in a stream, or behind an
- * attribute. Any state goes to BROKEN, and stays. In VALUE, plain.h is tried
- * first; it takes what is whole and usual, and leaves all else untouched.
+ * SPECIAL is VALUE with more checks: in a streamed aggregate, or after an attribute. Any state
+ * may change to BROKEN, which is final. In VALUE, plain.h is tried first; it takes values that
+ * are complete and usual, and changes nothing otherwise.
  *
- * 1. What is answered depends on the bytes alone, not on how they were cut.
- * 2. A line is scanned for its CR LF as it comes and read when it is whole; the
- *    bytes of a bulk string are never looked at.
- * 3. A node goes onto the tape before anything else changes: if there is no
- *    room, the same call can be made again.
- * 4. Open aggregates are a list through their nodes: while one is open, `skip`
- *    is its parent's index + 1, and `open` counts the children still to come.
- *    Depth therefore costs no memory but the nodes.
- * 5. Nothing is under way exactly if pos == start. */
+ * 1. The result depends only on the bytes, not on how they were cut.
+ * 2. A line is scanned for its CR LF as it arrives, and read when it is complete; the bytes of a
+ *    bulk string are never scanned.
+ * 3. A node is put onto the tape before anything else changes: if there is no space, the same
+ *    call can be made again.
+ * 4. Open aggregates are a list through their nodes: while one is open, `skip` is its parent's
+ *    index + 1, and `open` counts the children that are missing. So depth needs no memory
+ *    except the nodes.
+ * 5. No value is incomplete exactly if pos == start. */
 /* Tests: tests/test_resp_parse.c, tests/test_resp_random.c, tests/test_resp_vectors.c. */
 #include <string.h>
 
@@ -55,7 +55,7 @@ struct feed {
     struct hf_resp_tape *tape;
     const char *buf;
     size_t len;
-    uint32_t end;          /* the bytes behind it are beyond the limits */
+    uint32_t end;          /* the bytes after it exceed the limits */
 };
 
 void hf_resp_init(struct hf_resp_parser *p,
@@ -122,7 +122,7 @@ static hf_status more(struct feed *f)
     return HF_RESP_MORE;
 }
 
-/* Where the value under way must end at the latest. */
+/* The position at which the current value must end, at most. */
 static uint32_t last_end(const struct hf_resp_parser *p)
 {
     uint64_t end = (uint64_t)p->start + p->limits.reply;
@@ -136,7 +136,7 @@ static struct hf_resp_node *innermost(const struct hf_resp_parser *p,
     return &tape->nodes[p->parent - 1];
 }
 
-/* Appends a node that is a whole value until told otherwise, or NULL. */
+/* Appends a node, initially a complete value. NULL: the tape is full. */
 static struct hf_resp_node *append(struct feed *f, unsigned type)
 {
     struct hf_resp_tape *tape = f->tape;
@@ -182,8 +182,8 @@ static void leave(struct hf_resp_parser *p, const struct hf_resp_tape *tape)
     node->skip = tape->count - index;
 }
 
-/* The value that `node` stands for is whole: counts it where it belongs, and
- * closes every aggregate that is full by it. */
+/* The value of `node` is complete: counts it in its parent, and closes every aggregate
+ * that it completes. */
 static void finish(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
                    const struct hf_resp_node *node)
 {
@@ -265,7 +265,7 @@ static unsigned type_of(char first)
      BIT(HF_RESP_VERBATIM) | BIT(HF_RESP_SET) | BIT(HF_RESP_MAP) |            \
      BIT(HF_RESP_PUSH) | BIT(HF_RESP_ATTRIBUTE))
 
-/* Which types may stand here, as bits, and how to call them. */
+/* The types that are permitted here, as bits, and their name in an error. */
 struct choice {
     uint32_t types;
     const char *name;
@@ -345,7 +345,7 @@ static hf_status refuse_text(struct feed *f, struct text t,
     return refuse(f, HF_E_PROTOCOL, (size_t)(t.at - f->buf), expected);
 }
 
-/* The line's node is on the tape or needs none: behind the line, then. */
+/* The node of the line is on the tape or is not needed: continues after the line. */
 static hf_status scalar_done(struct feed *f, struct text t,
                              const struct hf_resp_node *node)
 {
@@ -587,8 +587,8 @@ static uint32_t line_limit(const struct hf_resp_parser *p)
     return HF_RESP_LINE_MAX;
 }
 
-/* Where the CR of the line under way may stand, from pos on: it ends with the
- * bytes that are there, or one behind the longest line that is allowed. */
+/* The range in which the CR of the current line may be, from pos on: it ends with the
+ * bytes that are present, or one byte after the longest line that is permitted. */
 static uint32_t line_window(struct feed *f)
 {
     uint64_t last = (uint64_t)f->p->line + 1 + line_limit(f->p);
@@ -641,7 +641,7 @@ static hf_status go_on_data(struct feed *f)
     return HF_OK;
 }
 
-/* As enter, where VALUE is before and after. */
+/* Does as enter, if VALUE is the state before and after. */
 static inline void enter_plain(struct hf_resp_parser *p,
                                struct hf_resp_node *nodes,
                                struct hf_resp_node *node)

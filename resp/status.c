@@ -4,7 +4,7 @@
 
 #include "resp/base.h"
 
-/* Strings one behind the other are half the size of an array of pointers. */
+/* Strings one after the other need half the size of an array of pointers. */
 static const short values[] = {
 #define VALUE(name, value, text) value,
     HF_RESP_STATUS_MAP(VALUE)
@@ -23,7 +23,7 @@ static const char texts[] =
 #undef TEXT
     "a status that this version does not know";
 
-/* The string of this status among `strings`, or the one behind all. */
+/* Returns the string of this status among `strings`, or the one after all. */
 static const char *find(const char *strings, hf_status status)
 {
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {

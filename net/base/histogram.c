@@ -1,5 +1,5 @@
-/* Histograms: log-linear, of a fixed size (net.h). A number's leading one says
- * which power of two it belongs to, the two bits behind it which quarter. */
+/* Histograms: log-linear, of a fixed size (net.h). The leading one bit of a number
+ * shows its power of two, the two bits after it the quarter. */
 /* Tests: tests/test_net_histogram.c. */
 #include <assert.h>
 
@@ -12,8 +12,8 @@ static_assert(HF_HISTOGRAM_BUCKETS ==
                   (32 - QUARTERS_BITS) * QUARTERS + QUARTERS,
               "32 bits, the lowest three of which have a bucket a number");
 
-/* How many low bits do not count. None below 8: there `| QUARTERS` stands in
- * for a leading one. */
+/* Returns how many low bits do not count. None below 8: there `| QUARTERS` replaces the
+ * leading one bit. */
 static unsigned dropped_bits(uint32_t number)
 {
     return 31u - (unsigned)__builtin_clz(number | QUARTERS) - QUARTERS_BITS;
@@ -62,7 +62,7 @@ static uint64_t rank_of(const struct hf_histogram *h, double q)
     double exact = q * (double)h->count;
     uint64_t rank;
 
-    if (!(exact > 1)) /* not a number, too */
+    if (!(exact > 1)) /* also true for NaN */
         return 1;
     if (exact >= (double)h->count)
         return h->count;

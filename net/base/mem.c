@@ -35,8 +35,8 @@ void hf_mem_free(const struct hf_mem *mem, void *ptr, size_t size)
         (void)mem->resize(mem->ctx, ptr, size, 0);
 }
 
-/* What to grow to: double, so that growing costs O(1) an element, but never
- * less than asked for nor more than allowed. */
+/* Returns the new size: double, so that growing costs O(1) for each element, but at
+ * least the requested and at most the permitted size. */
 static size_t grown_room(size_t room, size_t want, size_t max)
 {
     size_t twice = room <= max / 2 ? room * 2 : max;

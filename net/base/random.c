@@ -1,4 +1,4 @@
-/* Bytes that nobody can guess, from the kernel. */
+/* Random bytes from the kernel, which an attacker cannot guess. */
 /* Tests: tests/test_net_hash.c. */
 #include "net/base/random.h"
 

@@ -1,15 +1,15 @@
-/* Server URLs, read strictly: what is ambiguous or misspelled is refused with
- * its position. A lock taken on the wrong server protects nothing.
+/* Server URLs, read strictly: a URL that is ambiguous or misspelled is refused with the position.
+ * A lock on the wrong server protects nothing.
  *
- * URL-1  An error's text is made of constants and a position: any part of the
- *        URL that it quoted could be a password.
- * URL-2  No host is assumed: with an unset variable in it, redis://:pw@$HOST
- *        must not become localhost.
- * URL-3  Only ASCII, only by value: no locale, no strtol with its signs, spaces
- *        and octal numbers.
+ * URL-1  The text of an error consists of constants and a position: any part of the URL that it
+ *        quoted could be a password.
+ * URL-2  There is no default host: redis://:pw@$HOST with an unset variable must not become
+ *        localhost.
+ * URL-3  Only ASCII, compared by value: no locale, and no strtol with its signs, spaces and octal
+ *        numbers.
  *
- * Sources: IANA "redis"; RFC 3986 "Authority", "Percent-Encoding"; RFC 6874
- * (zones of IPv6 addresses). */
+ * Sources: IANA "redis"; RFC 3986 "Authority", "Percent-Encoding"; RFC 6874 (zones of IPv6
+ * addresses). */
 /* Tests: tests/test_net_url.c. */
 #include <stdio.h>
 #include <string.h>
@@ -114,8 +114,8 @@ static hf_status scan_scheme(struct hf_url *u, struct hf_scan *s)
 static hf_status no_user(const struct hf_url *u, const struct hf_scan *s,
                          const char *end)
 {
-    /* Only behind unix:// may a path or an option hold an @; elsewhere it ends
-     * a password, of which the / or ? before it was meant to be a part. */
+    /* Only after unix:// may a path or an option contain an @. Elsewhere it ends a
+     * password that contains the preceding / or ?. */
     if (u->kind != HF_URL_UNIX && strchr(end, '@'))
         return hf_scan_refuse(s, end,
                               "in a user or password, / is written %2F, ? is"
@@ -219,7 +219,7 @@ static hf_status scan_host(struct hf_url *u, struct hf_scan *s, const char *end)
     return rc < 0 ? rc : scan_port(u, s, end);
 }
 
-/* Of a cluster or of sentinels: several, the first of them the URL's. */
+/* Reads the hosts of a cluster or of sentinels; the first is also that of the URL. */
 static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s,
                             const char *end)
 {
@@ -231,7 +231,7 @@ static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s,
 
         if (seeds->count == HF_SEEDS_MAX)
             return hf_scan_refuse(s, s->at, "more than 16 hosts");
-        memset(u->host, 0, sizeof u->host); /* of what was longer */
+        memset(u->host, 0, sizeof u->host); /* the previous host may be longer */
         rc = scan_host(u, s, comma ? comma : end);
         memcpy(seeds->list[seeds->count].host, u->host, sizeof u->host);
         seeds->list[seeds->count++].port = u->port;
@@ -326,7 +326,7 @@ static hf_status scan_rest(struct hf_url *u, struct hf_scan *s, const char *end)
     return only_database_0(u, s, end);
 }
 
-/* No server's user or password can stand in it: the @ is the name's. */
+/* It cannot contain a user or password: the @ belongs to the name. */
 static hf_status scan_abstract(struct hf_url *u, struct hf_scan *s)
 {
     hf_status rc = scan_path(u, s, s->at + strlen("unix:"));
@@ -356,7 +356,7 @@ hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
     struct hf_url u;
     hf_status rc;
 
-    memset(&u, 0, sizeof u); /* padding too: what is equal compares equal */
+    memset(&u, 0, sizeof u); /* also padding, so that equal URLs compare equal */
     memset(&found, 0, sizeof found);
     rc = scan_url(&u, &s);
     if (rc == HF_OK)

@@ -1,5 +1,5 @@
-/* The options of a server URL, behind its '?': a table of what each is called,
- * how it is read and where in struct hf_url it goes. */
+/* The options of a server URL, after its '?': a table with the name of each, how it is
+ * read, and its place in struct hf_url. */
 /* Tests: tests/test_net_url.c. */
 #include <assert.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static bool span_is(struct hf_span span, const char *text)
 
 /* ---- values ---- */
 
-/* Where it goes. */
+/* The place of an option's value. */
 struct field {
     void *ptr;
     size_t size;
@@ -218,7 +218,7 @@ static struct field field_of(struct hf_url *u, struct hf_scan *s,
     return (struct field){base + o->offset, o->size};
 }
 
-/* Not of a kind of URL that this is not. */
+/* Returns whether the option exists for URLs of this kind. */
 static bool is_meant(const struct hf_scan *s, const struct option *o)
 {
     return o->topology == 0 || o->topology == ANY ||

@@ -30,8 +30,8 @@ static int hex_value(char c)
     return -1;
 }
 
-/* The byte that %XX stands for, or -1. Reads no further than it understands:
- * neither the end of the text nor a delimiter is a digit. */
+/* Returns the byte of %XX, or -1. It stops at the first byte that is not a hexadecimal
+ * digit, such as a delimiter or the end of the text. */
 static int escaped(const char *percent)
 {
     int high = hex_value(percent[1]);

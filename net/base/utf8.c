@@ -5,8 +5,8 @@
 #include "net/base/utf8.h"
 #include "net/net.h"
 
-/* How a character beyond ASCII begins; the second byte's range keeps out
- * overlong forms, surrogates and what is above U+10FFFF. */
+/* The first bytes of characters beyond ASCII; the range of the second byte excludes
+ * overlong forms, surrogates and codes above U+10FFFF. */
 static const struct {
     unsigned char first_min, first_max, second_min, second_max;
     size_t len;
@@ -74,9 +74,9 @@ size_t hf_utf8_whole(const char *ptr, size_t len)
                                                                        : len;
 }
 
-/* C0, DEL and C1 are commands to a terminal; the others reorder what is around
- * them (Unicode's Bidi_Control) or end a line. Sources: ECMA-48, section 5;
- * Unicode Standard Annex 9, section 2. */
+/* A terminal executes C0, DEL and C1; the others reorder the text around them
+ * (Unicode's Bidi_Control) or end a line. Sources: ECMA-48, section 5; Unicode Standard
+ * Annex 9, section 2. */
 bool hf_utf8_is_shown(uint32_t code)
 {
     return code >= ' ' && !(code >= 127 && code < 0xa0) && code != 0x061c &&

@@ -134,8 +134,8 @@ static void drop_unwritten(struct hf_conn *c)
     c->probe_unwritten = 0;
 }
 
-/* Closed last: until then there are places in flight, and the owners that are
- * told may submit again. */
+/* The state becomes CLOSED last: until then there are places in flight, and `done` may
+ * submit requests again. */
 void hf_conn_close(struct hf_conn *c)
 {
     uint64_t until = c->unsent;
@@ -490,7 +490,7 @@ static hf_status take_values(struct hf_conn *c)
     return HF_OK;
 }
 
-/* As long as there are bytes behind a value that ends, or before one that is
+/* Continues while there are bytes after a value that ends, or before one that is
  * skipped. */
 hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
 {

@@ -32,7 +32,7 @@ static bool places_grow(struct hf_conn *c)
     return true;
 }
 
-/* Cuts out what was withdrawn: bytes that were never handed out. */
+/* Removes the bytes of withdrawn requests, which were never in flight. */
 static void compact(struct hf_conn *c)
 {
     char *from = c->out + c->out_start + c->unwritten;
@@ -55,7 +55,8 @@ static void compact(struct hf_conn *c)
     c->out_end -= (size_t)(from - to);
 }
 
-/* Room for `size` more bytes: at the end, or by moving what is left down. */
+/* Makes space for `size` more bytes: at the end, or by moving the remaining bytes down.
+ * */
 static hf_status output_room(struct hf_conn *c, size_t size)
 {
     size_t used;
@@ -145,9 +146,9 @@ static bool is_withdrawn_at(const struct hf_conn *c, uint64_t number)
     return hf_conn_place(c, number)->is_withdrawn;
 }
 
-/* Withdrawn places at either end are given back, so that requests which time
- * out while there is no server do not fill the ring. Not those that are being
- * ended: requests that come later are not among them. */
+/* Withdrawn places at either end are freed, so that requests which time out while there
+ * is no server do not fill the ring. Places that are being ended are not freed: later
+ * requests do not belong to them. */
 static void trim(struct hf_conn *c)
 {
     while (c->last > c->unsent && c->last > c->ending &&

@@ -28,7 +28,7 @@ static const char *const names[] = {
     [KILL] = "CLIENT KILL",
 };
 
-/* ---- what is sent ---- */
+/* ---- commands ---- */
 
 #define OUTPUT_FIRST 512
 
@@ -46,7 +46,7 @@ static struct hf_resp_arg text(const char *s)
     return (struct hf_resp_arg){s, strlen(s)};
 }
 
-/* Not by hf_mem_grow, which may leave a copy of a password behind. */
+/* Not with hf_mem_grow, which may leave a copy of a password in freed memory. */
 static bool has_room(struct hf_greeting *g, size_t size)
 {
     size_t room = g->output_len + size;
@@ -246,7 +246,7 @@ void hf_greet_wipe(struct hf_greeting *g)
     g->output_len = 0;
 }
 
-/* ---- what is answered ---- */
+/* ---- replies ---- */
 
 static bool starts_with(struct hf_resp_value reply, const char *prefix)
 {
@@ -269,7 +269,7 @@ static bool may_hold_password(const struct hf_greeting *g,
     return hf_login_is_in(g->login, ptr, len);
 }
 
-/* The server's own words are 200 bytes about HELLO: short ones stand for them. */
+/* The text of the server has 200 bytes about HELLO: a short one replaces it. */
 static bool lacks_password(struct hf_resp_value reply)
 {
     return hf_resp_error_is(reply, "NOAUTH");
@@ -304,16 +304,16 @@ static bool refuses_login(const struct hf_greeting *g, struct hf_resp_value repl
            (lacks_password(reply) && !g->login);
 }
 
-/* The server turns away every connection, whatever that has to say. It tells so
- * before it reads, in place of its first answer. */
+/* The server refuses every connection, whatever it requests. It sends this before it
+ * reads, in place of its first reply. */
 static bool turns_away(struct hf_resp_value reply)
 {
     return starts_with(reply, "ERR max number of clients") ||
            hf_resp_error_is(reply, "DENIED"); /* protected mode */
 }
 
-/* The server asks for patience, or takes nobody in. Going on would mean to do
- * without what it was asked for, and nothing else would be answered, either. */
+/* The server refuses temporarily, or accepts no connection. Continuing would ignore the
+ * result of this command, and the next commands would also fail. */
 static bool passes(struct hf_resp_value reply)
 {
     return hf_resp_error_is(reply, "BUSY") ||
@@ -334,8 +334,8 @@ static bool may_be_placeholder(const struct hf_greeting *g, struct hf_resp_value
            hf_resp_error_is(reply, "WRONGPASS");
 }
 
-/* To HELLO or AUTH with the URL's user. The error is kept for the case that the default
- * user is refused, too. */
+/* The reply to HELLO or AUTH with the user of the URL. The error is kept in case the
+ * default user is also refused. */
 static enum hf_greet_answer login_refused(struct hf_greeting *g, const char *what,
                                           struct hf_resp_value reply)
 {
@@ -375,7 +375,7 @@ static enum hf_greet_answer on_hello(struct hf_greeting *g,
     if (hf_resp_type(reply) == HF_RESP_MAP) {
         if (hf_resp_map_get(reply, "id", 2, &v) < 0 ||
             hf_resp_integer(v, &g->id) < 0)
-            g->id = 0; /* kvrocks tells none: we do without */
+            g->id = 0; /* kvrocks sends none: its connections cannot be killed */
         step_settle(g);
         return GREET_MORE;
     }
@@ -461,7 +461,7 @@ static bool has_predecessor(const struct hf_greeting *g)
 static enum hf_greet_answer on_ping(struct hf_greeting *g,
                                     struct hf_resp_value reply)
 {
-    if (g->is_probing) { /* NOAUTH will do, too: it was not closed */
+    if (g->is_probing) { /* NOAUTH is also enough: the connection was not closed */
         g->is_probing = false;
         begin_manner(g);
         return GREET_MORE;

@@ -1,21 +1,19 @@
-/* A connection that keeps itself connected: the edge between the pure machine
- * (conn.c) and sockets, time and names. The diagram is in link.h.
+/* A connection that reconnects by itself: connects the pure machine (conn.c) with sockets, time
+ * and name lookup. The diagram is in link.h.
  *
- * LINK-1  Only the driving thread closes a socket. A caller's failed write is
- *         left for the reader to find.
- * LINK-2  What is queued is written when no less is queued than is in flight,
- *         so that under load two batches alternate and alone nothing waits
- *         (performance.md, 6). After each read the rule is looked at again.
- * LINK-3  While anything is in flight, silence of silence_ms ends the
- *         connection: there is no one at the other end. A caller's own deadline
- *         ends nothing but its request.
- *         The bytes of a value that is skipped (CONN-8) count as silence: the
- *         replies behind it are as late as those of a silent server.
- * LINK-4  A failed attempt is tried again with backoff while requests wait or
- *         the link is wanted; a refusal that trying again cannot mend fails all
- *         that is queued at once.
- * LINK-5  Waiters for space are served at the end of each turn in which
- *         there may be some, before anything is written.
+ * LINK-1  Only the driving thread closes a socket. If a caller's write fails, the reader detects
+ *         it.
+ * LINK-2  Queued bytes are written when at least as much is queued as is in flight. So under
+ *         load two batches alternate, and a single request never waits (performance, 6). After
+ *         each read this is checked again.
+ * LINK-3  While anything is in flight, silence of silence_ms closes the connection, because the
+ *         peer has failed. The deadline of a request ends only that request.
+ *         The bytes of a value that is skipped (CONN-8) count as silence: the replies after it
+ *         are as late as those of a silent server.
+ * LINK-4  A failed attempt is retried with backoff while requests wait or the link is wanted. A
+ *         refusal that a retry cannot change fails all queued requests at once.
+ * LINK-5  Waiters for space are served at the end of each turn in which space may have become
+ *         available, before anything is written.
  *
  * LINK-6 and LINK-7: link_manner.c. LINK-8: link_rival.c. LINK-9: link_probe.c. */
 /* Tests: tests/test_net_link_connect.c, tests/test_net_link_request.c,
@@ -284,7 +282,8 @@ static void secure(struct hf_link *link)
         hf_conn_counters(&link->conn)->resumed +=
             hf_stream_is_resumed(&link->stream);
         greet(link);
-        if (link->options.tls) /* what came with it shows on no descriptor */
+        if (link->options.tls) /* bytes that TLS read with it are not visible at the
+                                  descriptor */
             read_all(link);
     } else if (rc == HF_RESP_MORE) {
         watch(link, false);
@@ -399,7 +398,7 @@ void hf_link_failed(struct hf_link *link)
     end_connection(link, false);
 }
 
-/* As temporary as a refused connection: a proxy's server is down. */
+/* This is as temporary as a refused connection: the server of a proxy is down. */
 static void end_hung_up(struct hf_link *link)
 {
     const struct hf_error *why = &link->stream.error;
@@ -438,8 +437,8 @@ static void end_refused(struct hf_link *link, hf_status status)
 
 /* ---- events ---- */
 
-/* The rest is read in the next turn: a peer that never stops keeps nobody else
- * waiting, and no timer. */
+/* The rest is read in the next turn, so that a peer that never stops sending delays no
+ * other link and no timer. */
 static void read_later(struct hf_link *link)
 {
     link->has_unread = hf_stream_has_more(&link->stream);

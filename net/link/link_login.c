@@ -1,16 +1,15 @@
 /* The login of a link: where it comes from, and how it is replaced.
  *
- * LOGIN-1  With a callback, each attempt to connect begins with a query, and at most one
- *          query has no answer. An answer that comes after its attempt has ended is used
- *          by the next one.
- * LOGIN-2  A refused login is asked for again. The refusal is final only if the server
- *          never accepted any and the answer is the same login again.
- * LOGIN-3  A login that expires is replaced after three quarters of its life: AUTH on the
- *          live connection. A connection of RESP2 with subscriptions allows no AUTH; it
- *          is replaced.
- * LOGIN-4  NOAUTH on a connection that was READY: the server has forgotten its login. A
- *          new connection is made, and the request, which was not executed, is repeated
- *          by its owner. */
+ * LOGIN-1  With a callback, each attempt to connect begins with a query, and at most one query is
+ *          pending. Credentials that arrive after their attempt has ended are used by the next
+ *          one.
+ * LOGIN-2  After a refusal, credentials are queried again. The refusal is final only if the
+ *          server never accepted any and the query returns the same login again.
+ * LOGIN-3  A login that expires is replaced after three quarters of its life: AUTH on the live
+ *          connection. A connection of RESP2 with subscriptions permits no AUTH; it is replaced.
+ * LOGIN-4  NOAUTH on a connection that was READY: the server has forgotten its login. A new
+ *          connection is opened, and the owner of the request repeats it, because it was not
+ *          executed. */
 /* Tests: tests/live/test_credentials.c, tests/test_net_link_request.c. */
 #include <string.h>
 
@@ -204,7 +203,7 @@ static void set_refused(struct hf_link *link, struct hf_login *login)
     hf_login_unref(old);
 }
 
-/* Three quarters of what is left. */
+/* Three quarters of the remaining time. */
 static void await_expiry(struct hf_link *link)
 {
     int64_t now = hf_loop_now(link->loop);
@@ -314,7 +313,7 @@ static void on_login_timer(struct hf_timer *timer)
     if (link->has_fresh) {
         replace(link);
     } else if (link->query == 0) {
-        link->no_login.status = HF_OK; /* ask again next time */
+        link->no_login.status = HF_OK; /* query again next time */
         retry(link);
     }
 }

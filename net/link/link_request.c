@@ -105,8 +105,9 @@ void hf_link_condemn(struct hf_link *link, const char *why)
     condemn(link, HF_E_PROTOCOL, why);
 }
 
-/* Replies behind the refusal count: were they unknown, a release that was refused would
- * be repeated at another server, which may not have the lock, and pass for done. */
+/* Replies that follow the refusal count. If they were unknown, a release that was
+ * refused would be repeated at another server, which may not have the lock, and would
+ * count as done. */
 void hf_link_replace(struct hf_link *link, const char *why)
 {
     if (link->state != HF_LINK_READY || hf_conn_is_condemned(&link->conn))

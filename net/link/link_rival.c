@@ -1,20 +1,20 @@
 /* A second connection beside one that is silent.
  *
- *     (none) -silence of suspect_ms-> RIVAL -greeted first-> takes over
+ *     (none) -silence of suspect_ms-> RIVAL -handshake ended first-> replaces the connection
  *        ^                              |
- *        +------- the link speaks ------+
+ *        +--- reply on the connection --+
  *
- * LINK-8  While a reply is due, silence of suspect_ms opens a rival (messages do not end
- *         the silence: the way to the server may be dead alone): a link of its
- *         own, whose predecessor is the silent connection. So its greeting shows that
- *         the server answers, and ends that connection there (CLIENT KILL): what is
- *         still on its way over it is never executed. Then requests in flight end
- *         UNKNOWN, and the rival's socket is the link's.
- *             One rival exists at a time, and it backs off like any link. Where the
- *         last reply took longer than suspect_ms, the next silence may last twice as
- *         long as that reply took, and 2 * suspect_ms at most. After a rival that took
- *         over in vain, because the server answers greetings and not requests (CLIENT
- *         PAUSE), the time doubles, up to silence_ms. */
+ * LINK-8  While a reply is due, silence of suspect_ms opens a rival: a link of its own, whose
+ *         predecessor is the silent connection. Messages do not end the silence, because the
+ *         connection may be dead only in the direction to the server. The handshake of the
+ *         rival shows that the server replies, and closes the old connection there (CLIENT
+ *         KILL): requests that are still in transit on it are never executed. Then requests
+ *         in flight end UNKNOWN, and the link uses the socket of the rival.
+ *             One rival exists at a time, and it uses backoff like any link. If the last
+ *         reply took longer than suspect_ms, the next silence may last twice as long as that
+ *         reply took, at most 2 * suspect_ms. If a rival replaced the connection in vain,
+ *         because the server replies to handshakes and not to requests (CLIENT PAUSE), the
+ *         time doubles, up to silence_ms. */
 /* Tests: tests/test_net_link_rival.c, tests/live/test_silence.c. */
 #include <string.h>
 
@@ -151,7 +151,7 @@ static void end_first(struct hf_link *link)
         link->options.on_change(link->options.ctx, false);
 }
 
-/* A greeting that failed had replies, too. */
+/* A handshake that failed also had replies. */
 static bool is_greeted(const struct hf_link *rival)
 {
     return hf_link_is_up(rival) ||

@@ -2,26 +2,25 @@
  *
  *   WANTED -link up-> ASKED -confirmed-> LIVE -link down-> WANTED
  *
- * PUBSUB-1  In RESP3 subscriptions use the main link, in RESP2 a link of their
- *           own, which is wanted as long as there is a subscription. The
- *           protocol is known when the main link is first up, and may change
- *           whenever it is up again.
- * PUBSUB-2  A confirmation belongs to the oldest unanswered SUBSCRIBE. A
- *           confirmation of a channel that was dropped meanwhile is ignored.
- * PUBSUB-3  A subscription that is WANTED while its link is up is always tried
- *           again: when the queue has space, and after any other failure (no
- *           memory, an error reply) every RETRY_MS.
- * PUBSUB-4  PING is sent on a connection that carries subscriptions and has
- *           been silent for listen_ms. Silence after that ends the connection
- *           (LINK-3), and the owners are told. Otherwise a server that has gone
- *           behind a proxy would not be noticed.
- * PUBSUB-5  Several subscriptions may be for one channel: two locks may share
- *           one. Each sends its own SUBSCRIBE, and hears each message. The
- *           server counts a connection once, so UNSUBSCRIBE is sent when the
- *           last of them is dropped, unless no SUBSCRIBE of any was sent.
- * PUBSUB-6  SUNSUBSCRIBE names its channel twice. The server may end the
- *           subscription by itself while the command is under way, and the two
- *           confirmations tell one from the other (CONN-9). */
+ * PUBSUB-1  With RESP3, subscriptions use the main link. With RESP2 they use a link of their
+ *           own, which is wanted as long as there is a subscription. The protocol is known when
+ *           the main link is first up, and may change whenever it is up again.
+ * PUBSUB-2  A confirmation belongs to the oldest SUBSCRIBE without one. A confirmation for a
+ *           channel that was dropped meanwhile is ignored.
+ * PUBSUB-3  A subscription that is WANTED while its link is up is always retried: when the
+ *           queue has space, and after any other failure (no memory, an error reply) every
+ *           RETRY_MS.
+ * PUBSUB-4  PING is sent on a connection that carries subscriptions and has been silent for
+ *           listen_ms. Silence after that closes the connection (LINK-3), and the owners are
+ *           notified. Otherwise the failure of a server would not be noticed if a proxy hides
+ *           it.
+ * PUBSUB-5  Several subscriptions may be for one channel, because two locks may share one. Each
+ *           sends its own SUBSCRIBE, and receives each message. The server counts a connection
+ *           once, so UNSUBSCRIBE is sent when the last of them is dropped, unless none of them
+ *           has sent SUBSCRIBE.
+ * PUBSUB-6  SUNSUBSCRIBE names its channel twice. The server may end the subscription by itself
+ *           while the command is pending; the two confirmations show the difference
+ *           (CONN-9). */
 /* Tests: tests/test_net_pubsub.c. */
 #include "net/link/pubsub.h"
 
@@ -54,9 +53,9 @@ struct hf_pubsub {
     struct hf_timer watch;          /* PUBSUB-4 */
     struct hf_request ping;
     bool is_pinging;
-    void (*idle)(void *ctx);        /* NULL: nobody asks */
+    void (*idle)(void *ctx);        /* NULL: not called */
     void *idle_ctx;
-    void (*slot_moved)(void *ctx);      /* likewise */
+    void (*slot_moved)(void *ctx);      /* NULL: not called */
     void *slot_moved_ctx;
     struct hf_channel_table channels;
 };
@@ -261,8 +260,8 @@ static void on_pong(struct hf_request *request, enum hf_outcome outcome,
     HF_OWNER_OF(request, struct hf_pubsub, ping)->is_pinging = false;
 }
 
-/* Without room for it the link is not idle, and without memory there is a next
- * time. */
+/* If the output is full, the link is not idle, so no PING is needed; if there is no
+ * memory, the next check sends it. */
 static void send_ping(struct hf_pubsub *ps, struct hf_link *link)
 {
     static const struct hf_resp_arg ping = {"PING", 4};
@@ -289,7 +288,7 @@ static void on_watch(struct hf_timer *timer)
     hf_loop_arm(ps->loop, timer, next);
 }
 
-/* Without a subscription there is nothing to ask. */
+/* Without a subscription, no PING is needed. */
 static void watch(struct hf_pubsub *ps)
 {
     if (ps->channels.count == 0)
@@ -464,7 +463,7 @@ static void on_room(struct hf_space_waiter *room, hf_status status)
 {
     struct hf_pubsub *ps = HF_OWNER_OF(room, struct hf_pubsub, room);
 
-    if (status == HF_OK) /* else each is asked for with the next connection */
+    if (status == HF_OK) /* otherwise each is sent with the next connection */
         each_subscription(ps, ask_for);
 }
 
@@ -499,7 +498,7 @@ static void on_own_change(void *ctx, bool is_up)
 /* What it still hears would be heard twice. */
 static void close_own(struct hf_pubsub *ps)
 {
-    hf_link_free(ps->own); /* its waiters for space are dropped, too */
+    hf_link_free(ps->own); /* its waiters for space are also dropped */
     ps->own = NULL;
 }
 
@@ -544,7 +543,8 @@ void hf_pubsub_retry(struct hf_subscription *s)
         ask_for(ps, s);
 }
 
-/* Without memory the server still sends messages: no subscription hears them. */
+/* If there is no memory, the server still sends messages, which no subscription
+ * receives. */
 static void unsubscribe(struct hf_pubsub *ps, const struct hf_subscription *s)
 {
     struct hf_link *link = link_of(ps);

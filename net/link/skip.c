@@ -125,7 +125,7 @@ static hf_status line_read(struct hf_skip *s)
     return HF_OK;
 }
 
-/* A stream's next child, or its end, which is no value. */
+/* The next child of a streamed aggregate, or its end, which is not a value. */
 static void count_in_stream(struct hf_skip *s, char type)
 {
     if (s->values == 0 && type != '.' && type != ';')
@@ -191,7 +191,7 @@ static hf_status go_on_line(struct hf_skip *s, const char *ptr, size_t len,
 
 static void data_done(struct hf_skip *s)
 {
-    if (s->type != ';') { /* a chunk is no value */
+    if (s->type != ';') { /* a chunk is not a value */
         value_done(s);
         return;
     }

@@ -35,8 +35,8 @@ static void call_ready(struct hf_space_waiter *waiter, hf_status status)
     waiter->ready(waiter, status);
 }
 
-/* The stop stands behind those that wait now: those that come or go meanwhile
- * do not change where serving ends. */
+/* `stop` comes after all that wait now, so the end of this pass does not change when
+ * waiters are added or removed meanwhile. */
 static bool is_one_left(const struct hf_space_queue *q)
 {
     return q->waiting.next != &q->stop.node;

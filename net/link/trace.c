@@ -1,4 +1,4 @@
-/* A trace as text, and what is left out of it. */
+/* Formats a trace as text, and removes what must not be shown. */
 /* Tests: tests/test_net_trace.c. */
 #include "net/link/trace.h"
 
@@ -110,7 +110,8 @@ static void add_scalar(struct line *line, struct hf_resp_value v)
         add(line, " (%zu elements)", hf_resp_count(v));
 }
 
-/* One level of a list; what is deeper, or a map, is counted. */
+/* Writes one level of a list; of deeper levels and maps, only the number of elements.
+ * */
 static void add_value(struct line *line, struct hf_resp_value v)
 {
     struct hf_resp_iter it = hf_resp_children(v);
@@ -143,8 +144,8 @@ static void add_end(struct line *line, const struct hf_trace *t)
     }
 }
 
-/* No list is looked into: whether words may hold the password was asked of
- * single ones only. */
+/* The contents of lists are not shown, because only single texts were checked for the
+ * password. */
 static void add_greeted(struct line *line, const struct hf_trace *t)
 {
     add(line, " <");
@@ -154,7 +155,7 @@ static void add_greeted(struct line *line, const struct hf_trace *t)
         add_scalar(line, t->reply);
 }
 
-/* An error begins with the address; it stands there already. */
+/* An error begins with the address, which is already in the line. */
 static void add_loss(struct line *line, const struct hf_trace *t)
 {
     size_t len = strlen(t->address);

@@ -1,38 +1,33 @@
-/* Which thread takes the turns. The thread that does so has the seat.
+/* Which thread takes the turns of the loop. That thread has the seat.
  *
- * SEAT-1  At most one thread has the seat (is_driven), and only it waits in the
- *         poller. The lock is free while it waits and while it runs tasks; it
- *         leaves the seat for the tasks, so that a callback may make a blocking
- *         call. (Which threads run tasks: SEAT-9.)
- * SEAT-2  A blocked caller takes the seat if it is free. Otherwise it sleeps
- *         until it has its answer or is offered the seat.
- * SEAT-3  A thread that leaves the seat passes it to the caller that has slept
- *         longest, else to a thread in hf_loop_dispatch, else to the background
- *         thread if somebody relies on it.
- * SEAT-4  The background thread leaves the seat alone for REST_MS after a
- *         blocked caller, unless the loop is attended or a timer is due: a lone
- *         caller then pays for a write and a read, and for no switch of
- *         threads. A timer that is armed for a time before the rest ends shortens
- *         the rest: at once if no thread drives, else when the driver leaves.
- * SEAT-5  A sleeper is posted after the lock was given up, and a sleeper that
- *         has its answer does not take the lock again: it would only queue for
- *         it behind the driver.
- * SEAT-6  While another thread has the seat for longer than REST_MS, the
- *         background thread dozes; it is called when the seat is left.
- * SEAT-7  A blocked caller that drives may look for replies before it sleeps,
- *         if that is cheaper (spin.h). The background thread never does: an
- *         idle client burns nothing.
- * SEAT-8  An outer event loop sleeps for as long as hf_loop_timeout said. A
- *         thread that passes the seat to nobody wakes that loop if it would
- *         sleep too long.
- * SEAT-9  Tasks are the user's callbacks. The background thread and threads in
- *         hf_loop_dispatch run them, with or without the seat. A blocked caller
- *         never does: it may hold a mutex that the callback wants, and it has a
- *         deadline. While a blocked caller drives, each post calls a thread
- *         that runs them.
- * SEAT-10 A callback may fork. In the child no thread drives: the background
- *         thread, if the child has it, ends when the callback returns, and other
- *         calls return. That thread blocks no signals there.
+ * SEAT-1  At most one thread has the seat (is_driven), and only this thread waits in the poller.
+ *         The mutex is free while it waits and while it runs tasks; it leaves the seat for the
+ *         tasks, so that a callback may make a blocking call. (Which threads run tasks: SEAT-9.)
+ * SEAT-2  A blocked caller takes the seat if it is free. Otherwise it sleeps until it has its
+ *         reply or is offered the seat.
+ * SEAT-3  A thread that leaves the seat passes it to the caller that has slept longest,
+ *         otherwise to a thread in hf_loop_dispatch, otherwise to the background thread if it is
+ *         needed.
+ * SEAT-4  The background thread does not take the seat for REST_MS after a blocked caller,
+ *         unless the loop is attended or a timer is due: a single caller then needs a write and
+ *         a read, and no switch of threads. A timer that is armed for a time before the rest ends
+ *         shortens the rest: at once if no thread drives, otherwise when the driver leaves.
+ * SEAT-5  A sleeping thread is posted after the mutex was released, and if it has its reply it
+ *         does not lock the mutex again: it would only wait for the driver.
+ * SEAT-6  While another thread has the seat for longer than REST_MS, the background thread
+ *         dozes; it is called when the seat is left.
+ * SEAT-7  A blocked caller that drives may poll for replies before it sleeps, if that is cheaper
+ *         (spin.h). The background thread never does: an idle client uses no processor time.
+ * SEAT-8  An outer event loop sleeps for the time that hf_loop_timeout returned. A thread that
+ *         leaves the seat and passes it to no thread wakes that loop if it would sleep too
+ *         long.
+ * SEAT-9  Tasks are the user's callbacks. The background thread and threads in hf_loop_dispatch
+ *         run them, with or without the seat. A blocked caller never does: it may hold a mutex
+ *         that the callback locks, and it has a deadline. While a blocked caller drives, each
+ *         post calls a thread that runs them.
+ * SEAT-10 A callback may fork. In the child no thread drives: the background thread, if the child
+ *         has it, ends when the callback returns, and other calls return. That thread blocks no
+ *         signals there.
  *
  * Source: performance.md, 6 ("adaptive"). */
 /* Tests: tests/test_net_loop_seat.c, tests/test_net_loop_tasks.c,
@@ -73,8 +68,8 @@ void hf_shorten_rest(struct hf_loop *loop)
         pthread_cond_signal(&loop->background);
 }
 
-/* An outer event loop by a descriptor of its own: the blocked caller that
- * drives would swallow what is written to the driver. */
+/* Wakes an outer event loop by a descriptor of its own: a blocked caller that drives
+ * would consume what is written to the driver's descriptor. */
 void hf_call_task_runner(struct hf_loop *loop)
 {
     if (hf_loop_forked(loop))
@@ -198,7 +193,7 @@ static struct timespec monotonic_in(int64_t ms)
     return t;
 }
 
-/* Sleeps until the seat is offered, there are tasks, or the time is over. */
+/* Sleeps until the seat is offered, there are tasks, or the time has passed. */
 static void await_seat(struct hf_loop *loop, int64_t until_ms)
 {
     struct timespec until;
@@ -224,7 +219,7 @@ void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
     if (hf_loop_forked(loop))
         return;
     hf_loop_lock(loop);
-    loop->outer_until_ms = NOBODY_SLEEPS; /* it will ask again */
+    loop->outer_until_ms = NOBODY_SLEEPS; /* it will call again */
     hf_poller_uncall(&loop->poller);
     while (!is_seat_free(loop) && !hf_tasks_are_due(loop) &&
            hf_loop_now(loop) < until)
@@ -420,7 +415,7 @@ hf_status hf_drive_init(struct hf_loop *loop)
     if (pthread_condattr_init(&monotonic) != 0)
         return HF_E_NOMEM;
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    /* Without attributes that allocate, these cannot fail on Linux or BSD. */
+    /* Without attributes that need memory, these calls cannot fail on Linux or BSD. */
     (void)pthread_mutex_init(&loop->mutex, NULL);
     (void)pthread_cond_init(&loop->tasks_are_done, NULL);
     (void)pthread_cond_init(&loop->seat_is_free, NULL);

@@ -148,7 +148,7 @@ bool hf_loop_forked(const struct hf_loop *loop)
     return hf_fork_mark_is_child(&loop->fork_mark);
 }
 
-/* ---- what is watched ---- */
+/* ---- descriptors ---- */
 
 static uint32_t free_slot(const struct hf_loop *loop)
 {
@@ -171,7 +171,7 @@ hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
     hf_status rc;
 
     if (hf_loop_forked(loop))
-        return HF_E_FORKED; /* the poller's set is the parent's, too */
+        return HF_E_FORKED; /* the set of the poller is shared with the parent */
     if (!hf_mem_grow(loop->mem, &loop->watched, &loop->watched_room,
                      sizeof *loop->watched, (size_t)index + 1, WATCHED_MAX))
         return HF_E_NOMEM;
@@ -319,9 +319,9 @@ static struct hf_task *take_task(struct hf_loop *loop, struct hf_list *due)
     return task;
 }
 
-/* Gathers first: a task that posts itself again waits for the next turn. A child
- * that a callback has forked keeps what was gathered: memory that is freed there
- * is still in a list. */
+/* Gathers the tasks first: a task that posts itself again waits for the next turn. In a
+ * child that a callback has forked, the gathered tasks are kept, because memory that is
+ * freed there is still in a list. */
 void hf_tasks_run(struct hf_loop *loop)
 {
     struct hf_list due;
@@ -413,11 +413,11 @@ static int timeout_until(struct hf_loop *loop, int64_t until_ms)
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-/* Looks for events for so long, without sleeping. A thread that waits for this
- * very processor goes first, before the first look, too: it may be the server,
- * or have a command that can share a write with ours. A server that ran while
- * we wrote has left us the reply; taken at once, each caller in turn would have
- * the connection to itself. */
+/* Polls for this time, without sleeping. Before each poll, also the first, it yields to
+ * threads that wait for this processor: one may be the server, or have a command that
+ * can share a write with ours. If a server ran while this thread wrote, the reply is
+ * there; if it were taken at once, each caller in turn would use the connection alone.
+ * */
 static int look_for_events(struct hf_loop *loop, struct hf_poller_event *events,
                 int64_t until_us)
 {
@@ -430,7 +430,7 @@ static int look_for_events(struct hf_loop *loop, struct hf_poller_event *events,
     return n;
 }
 
-/* As planned; fills `wait` but for what it brought. */
+/* Waits as planned, and fills `wait` except for its result. */
 static int await(struct hf_loop *loop, struct hf_poller_event *events,
                  int timeout_ms, int64_t now_ms, struct hf_spin_plan plan,
                  struct hf_spin_wait *wait)
@@ -455,7 +455,7 @@ static int await(struct hf_loop *loop, struct hf_poller_event *events,
     return n;
 }
 
-/* What came, what is due, and what either put off. */
+/* Handles events, timers that are due, and work that either has put off. */
 static void handle_all(struct hf_loop *loop,
                        const struct hf_poller_event *events, int count)
 {

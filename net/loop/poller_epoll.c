@@ -1,9 +1,9 @@
 /* Waiting for descriptors with epoll(7).
  *
- * A long wait ends by a timer of its own, a descriptor like the others: it is
- * set for a deadline once, not started and stopped with every wait (150 ns of
- * 3,100 that a command alone takes), and it goes on while the machine sleeps,
- * so that we are there as soon as that wakes up. */
+ * A long wait ends by a timer of its own, which is a descriptor like the others: it is set for a
+ * deadline once, and not started and stopped with every wait (150 ns of the 3,100 of a single
+ * command), and it also counts while the machine sleeps, so that the wait ends as soon as the
+ * machine wakes up. */
 /* Tests: tests/test_net_loop.c, tests/test_net_faults.c. */
 #include <errno.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static int control(struct hf_poller *p, int verb, int fd, int events,
     return epoll_ctl(p->fd, verb, fd, &e);
 }
 
-/* Without one, each wait has its timeout. */
+/* Without this timer, each wait has its timeout. */
 static void timer_open(struct hf_poller *p)
 {
     p->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -121,7 +121,7 @@ void hf_poller_uncall(struct hf_poller *p)
     p->is_called = false;
 }
 
-/* ---- what is watched ---- */
+/* ---- descriptors ---- */
 
 hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key)
 {
@@ -130,8 +130,8 @@ hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key)
     return errno == ENOMEM ? HF_E_NOMEM : HF_E_SYSTEM;
 }
 
-/* Changing or removing what was added cannot fail but for a closed fd, which
- * the kernel has removed by itself. */
+/* Changing or removing a descriptor can only fail if it was closed, and then the kernel
+ * has removed it. */
 void hf_poller_change(struct hf_poller *p, int fd, int events, uint32_t key)
 {
     (void)control(p, EPOLL_CTL_MOD, fd, events, key);

@@ -31,7 +31,8 @@ hf_status hf_poller_init(struct hf_poller *p, const struct hf_mem *mem)
     return HF_OK;
 }
 
-/* No descriptor tells of a set of others, so nobody outside can sleep on it. */
+/* poll(2) has no descriptor for a set of others, so an outer event loop cannot wait for
+ * it. */
 hf_status hf_poller_open_outer(struct hf_poller *p)
 {
     (void)p;

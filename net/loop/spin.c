@@ -9,7 +9,7 @@
                                 or cold from the other regime */
 #define ENOUGH 8u            /* waits, to see that a trial is hopeless */
 #define CLEARLY 95u          /* percent of the cost of the regime in use */
-#define FOUND_MIN 4u         /* one in so many looks must find something */
+#define FOUND_MIN 4u         /* one in this number of polls must find something */
 #define WINS 2u              /* in a row, until the regime changes: machines are
                                 noisy */
 #define WINS_MAX 8u
@@ -17,7 +17,7 @@
 #define STEADY_MAX 4096u
 #define MISS 64u             /* waits by which a look in vain brings the next
                                 comparison nearer */
-#define TOOK_MAX_US 400      /* what took longer was no matter of waking up */
+#define TOOK_MAX_US 400      /* a longer wait is not caused by slow waking */
 #define BETWEEN_MAX_US 100   /* what took longer was a caller that thinks */
 
 void hf_spin_init(struct hf_spin *spin, long processors)
@@ -114,7 +114,8 @@ static bool is_hopeless(const struct hf_spin *spin)
            (spin->regime == SPIN_SLEEP && finds_little(other));
 }
 
-/* Where sleeping goes on well for long, it is believed again to be cheaper. */
+/* If sleeping stays cheaper for a long time, the next change again needs less evidence.
+ * */
 static void stay(struct hf_spin *spin)
 {
     spin->wins = 0;
@@ -173,7 +174,7 @@ static void phase_is_over(struct hf_spin *spin)
     }
 }
 
-/* ---- what is learnt ---- */
+/* ---- measurements ---- */
 
 static uint32_t capped(int64_t us)
 {
@@ -197,7 +198,7 @@ static void tally_add(struct hf_spin_tally *tally,
     tally->cpu_us += capped(wait->cpu_us);
 }
 
-/* A look in vain, and the sleep behind it; or a sleep that was measured. */
+/* A poll in vain and the sleep after it, or a sleep that was measured. */
 static void slept(struct hf_spin *spin, int64_t us)
 {
     spin->slept_us = (spin->slept_us * 3 + capped(us)) / 4;

@@ -1,19 +1,18 @@
 /* The hierarchical timing wheel: timers in buckets of time.
  *
- * A bucket *comes up* when time reaches its first millisecond. Then the lowest
- * level hands out what is due, and an upper one moves all it holds further
- * down. Time goes from one used bucket to the next, found by bitmap: an empty
- * day costs as much as an empty millisecond.
+ * A bucket *comes up* when time reaches its first millisecond. Then the lowest level hands out
+ * the timers that are due, and an upper level moves its timers further down. Time goes from one
+ * used bucket to the next, which a bitmap shows: an empty day costs as much as an empty
+ * millisecond.
  *
- * TIMER-1  A timer's bucket comes up no later than the timer is due, and is not
- *          past. So nothing is late, and nothing is forgotten.
- * TIMER-2  A timer is handed out when its bucket comes up and it is due by
- *          then. So nothing is early, though re-arming to a later time leaves
- *          it in place.
- * TIMER-3  The present millisecond's bucket holds what was armed for the past;
+ * TIMER-1  The bucket of a timer comes up no later than the timer is due, and has not come up
+ *          before. So no timer is late or forgotten.
+ * TIMER-2  A timer is handed out when its bucket comes up and it is due by then. So no timer is
+ *          early, although re-arming to a later time leaves it in its bucket.
+ * TIMER-3  The bucket of the present millisecond contains timers that were armed for the past;
  *          the present buckets of the upper levels are empty.
- * TIMER-4  A bucket's bit is set if and only if the bucket holds a timer, so
- *          that cancelled timers wake nobody.
+ * TIMER-4  The bit of a bucket is set if and only if the bucket contains a timer, so that
+ *          cancelled timers wake no thread.
  *
  * Source: WHEEL (Varghese & Lauck 1987), scheme 7; performance.md, 7. */
 /* Tests: tests/test_net_wheel.c. */
@@ -28,8 +27,9 @@
 #define WORD_BITS 64u
 #define SUMMARY_WORDS (LOW / WORD_BITS / WORD_BITS)
 #define NONE (-1)
-/* A first timer asked for so many buckets early has left memory by its time:
- * expiry at 100,000 timers went from 28 to 24 ns each (2 and 8 do the same). */
+/* The first timer of a bucket is prefetched this many buckets early, so that it is in
+ * the cache by its time: expiry with 100,000 timers went from 28 to 24 ns each (1, 2
+ * and 8 have the same effect). */
 #define PREFETCH_MS 2
 
 static_assert(SUMMARY_WORDS >= 1, "the lowest level fills a summary's word");
@@ -50,7 +50,7 @@ static int first_set(const uint64_t *words, unsigned count, unsigned from)
     unsigned word = from / WORD_BITS;
     uint64_t bits = words[word] & ~(bit(from) - 1);
 
-    /* One more than there are, for what comes before `from` in its word. */
+    /* One word more than there are, for the bits before `from` in the first word. */
     for (unsigned i = 0; i <= count; i++) {
         if (bits)
             return (int)(word * WORD_BITS) + __builtin_ctzll(bits);
@@ -151,8 +151,8 @@ static void place(struct hf_wheel *w, struct hf_timer *timer)
         up_push(w, timer);
 }
 
-/* Where `slot` stands among the `size` bytes of slots that begin at `first`,
- * or a number too large for that. */
+/* Returns the index of `slot` among the `size` slots that begin at `first`, or a number
+ * too large for that. */
 static size_t index_of(struct hf_timer **slot, const void *first)
 {
     return ((uintptr_t)slot - (uintptr_t)first) / sizeof *slot;
@@ -190,8 +190,8 @@ void hf_wheel_init(struct hf_wheel *w, int64_t now_ms)
     w->due_end = &w->due;
 }
 
-/* An armed timer that is not past stands in a bucket: only such a one may stay
- * where it is. One that is past may have been handed out already. */
+/* A timer that is armed and not past is in a bucket: only such a timer may stay in its
+ * place. One that is past may have been handed out already. */
 static bool may_stay(const struct hf_wheel *w, const struct hf_timer *timer,
                      int64_t due_ms)
 {
@@ -246,8 +246,9 @@ static bool up_next(const struct hf_wheel *w, int level, int64_t *at_ms)
     return true;
 }
 
-/* When the next bucket comes up that holds anything. The upper levels' come up
- * when the lowest level has gone round: mostly they need not be asked. */
+/* Returns when the next bucket that contains a timer comes up. Those of the upper
+ * levels come up when the lowest level has gone round, so mostly they are not checked.
+ * */
 static bool next_bucket(const struct hf_wheel *w, int64_t *at_ms)
 {
     bool is_any = low_next(w, at_ms);
@@ -324,8 +325,9 @@ static bool is_first_of_bucket(int64_t now_ms, int level)
     return ((uint64_t)now_ms & ((UINT64_C(1) << shift_of(level)) - 1)) == 0;
 }
 
-/* The upper levels in any order: what comes down never lands in a present
- * bucket of theirs (TIMER-3). The lowest last, for what is due at once. */
+/* The upper levels are processed in any order: a timer that moves down never lands in a
+ * present bucket of theirs (TIMER-3). The lowest level is last, for timers that are due
+ * at once. */
 static void come_up(struct hf_wheel *w)
 {
     for (int level = 0; level < HF_WHEEL_UPPER; level++)

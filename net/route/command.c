@@ -161,8 +161,8 @@ static hf_status submit(struct hf_command *c)
     return rc;
 }
 
-/* ASKING; ROLE, and WAIT with two numbers; as they stand in the output, at
- * most. */
+/* The greatest number of bytes in the output of ASKING, and of ROLE and WAIT with two
+ * numbers. */
 #define ASKING_SIZE 16
 #define WAIT_SIZE 96
 
@@ -411,7 +411,7 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
     struct hf_link *link;
 
     c->wait.done = NULL;
-    if (c->state != DONE) /* an error, or no answer: its own reply tells */
+    if (c->state != DONE) /* an error, or no reply: the reply of the command decides */
         return;
     if (is_from_former_master(c)) {
         (void)take_out(c);
@@ -530,8 +530,8 @@ void hf_commands_end_once(struct hf_server *server)
     for_each(&server->commands, end_once);
 }
 
-/* What has not left waits for the new map; what has, for its reply or the end
- * of its connection. */
+/* A command that was not sent waits for the new map. A command that was sent waits for
+ * its reply or for the end of its connection. */
 static void bring_back(struct hf_command *c)
 {
     if (hf_command_is_sent(c)) {
@@ -548,7 +548,7 @@ void hf_commands_bring_back(struct hf_server *server)
     for_each(&server->commands, bring_back);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 bool hf_command_is_sent(const struct hf_command *c)
 {

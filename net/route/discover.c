@@ -1,24 +1,21 @@
-/* Asking the servers for the map (which server serves which slot, or which one
- * is the master): which server, how often, and which answer to believe. The
- * requests are the topology's business (topology_*.c); the order of a
- * round, and its end, are round.h's.
+/* Discovery: obtains the map (which server serves which slot, or which one is the master)
+ * from the servers. It decides which server is queried, how often, and which reply is used.
+ * topology_*.c have the requests; round.h has the order and the end of a round.
  *
- * DISCOVER-1  One round at a time. If a map is wanted meanwhile, the next round
- *             follows REFRESH_MIN_MS after this one at the earliest: a storm of
- *             redirections asks twice.
- * DISCOVER-2  The server that helped last is asked first the next time.
- * DISCOVER-3  Servers whose links are up are asked first, then the seeds, then
- *             the other nodes of the map: any node of a cluster can name the
- *             others.
- * DISCOVER-4  A map that is worse than ours is kept in case nobody has a better
+ * DISCOVER-1  One round at a time. If a map is needed meanwhile, the next round begins no
+ *             earlier than REFRESH_MIN_MS after this one: many redirections cause two rounds.
+ * DISCOVER-2  The server that provided the last map is the first of the next round.
+ * DISCOVER-3  Servers whose links are up come first, then the seeds, then the other nodes of
+ *             the map: any node of a cluster can name the others.
+ * DISCOVER-4  A map that is worse than the current one is kept in case no server has a better
  *             one (slot_map.h, MAP-2, MAP-3).
- * DISCOVER-5  An error from a reachable server outranks "unreachable", in its
- *             round and in the next one: a deadline may come before any server
- *             has answered in that.
- * DISCOVER-6  While a command waits for a server that cannot be reached, rounds
- *             go on, at growing intervals.
- * DISCOVER-7  A server that falls silent while a command or a subscription
- *             waits for it is a reason to ask the others (silence.c). */
+ * DISCOVER-5  An error of a reachable server takes precedence over "unreachable", in its round
+ *             and in the next one: a deadline may come before any server has replied in
+ *             that.
+ * DISCOVER-6  While a command waits for a server that cannot be reached, rounds are repeated,
+ *             at growing intervals.
+ * DISCOVER-7  If a server falls silent while a command or a subscription waits for it, the
+ *             other servers are queried (silence.c). */
 /* Tests: tests/test_net_router_maps.c, tests/test_net_router_ends.c,
  *        tests/test_net_sentinel.c. */
 #include "net/route/discover.h"
@@ -76,10 +73,10 @@ void hf_discover_fini(struct hf_router *router)
     d->best = NULL;
 }
 
-/* ---- the next server to ask (DISCOVER-3) ---- */
+/* ---- the next server of the round (DISCOVER-3) ---- */
 
-/* Not yet in this round, and no probe of an earlier one is still under way
- * (ROUND-4). */
+/* Returns whether the server was not queried in this round, and no probe of an earlier
+ * round is pending (ROUND-4). */
 static bool is_to_be_asked(const struct hf_server *server)
 {
     const struct hf_router *router = server->router;
@@ -98,7 +95,7 @@ static struct hf_server *known_one(struct hf_router *router, bool is_up)
     return NULL;
 }
 
-/* NULL: it was asked, or there is no memory for it. */
+/* NULL: it was queried already, or there is no memory for it. */
 static struct hf_server *one_at(struct hf_router *router, const char *host,
                                 uint16_t port)
 {
@@ -207,8 +204,8 @@ static void succeed(struct hf_router *router)
     d->events->on_end(router, HF_MAP_CONFIRMED);
 }
 
-/* DISCOVER-4. If all say for good that they cannot answer, nobody will. That is
- * reported once, however often the client has to ask. */
+/* DISCOVER-4. If all servers report a permanent error, no retry can help. This is
+ * logged once, however often the client has to query them. */
 static void give_up(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
@@ -439,7 +436,7 @@ static enum hf_round_answer weigh(struct hf_router *router,
     return HF_ROUND_BETTER;
 }
 
-/* MAP-4: it was asked in an earlier round, and a MOVED came since. */
+/* MAP-4: this is a reply to an earlier round, and a MOVED has arrived since. */
 static bool is_outdated(const struct hf_server *server)
 {
     const struct hf_discovery *d = &server->router->discovery;
@@ -538,9 +535,9 @@ void hf_discover_unreached(struct hf_server *server)
             end_probe(s);
 }
 
-/* ---- why it takes so long ---- */
+/* ---- the reason of a delay ---- */
 
-/* A server that is being asked: a reachable one, if there is one
+/* Returns a server that is being queried: a reachable one, if there is one
  * (DISCOVER-5). */
 static struct hf_server *one_under_way(struct hf_router *router)
 {
@@ -572,7 +569,7 @@ void hf_discover_dropped(struct hf_server *server)
         d->hint = NULL;
 }
 
-/* Those that are new are asked in this round, too. */
+/* New servers also take part in this round. */
 void hf_discover_new_seeds(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;

@@ -1,5 +1,5 @@
-/* Probes: see probe.h. The topology writes the requests; discovery decides
- * which server to ask. */
+/* Probes: see probe.h. The topology writes the requests; discovery chooses the server.
+ * */
 /* Tests: tests/test_net_router_maps.c, tests/test_net_sentinel.c. */
 #include "net/route/probe.h"
 #include "net/route/round.h"

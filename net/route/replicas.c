@@ -6,8 +6,8 @@
 
 #define NOT_COUNTED UINT32_MAX /* ROLE did not say */
 
-/* By the map or by ROLE, whichever has more. A server that has lost its last
- * replica has one too few, not none to ask. */
+/* The number of replicas according to the map or to ROLE, whichever is greater. A
+ * server that has lost its last replica has too few, not none that must confirm. */
 static uint32_t wanted_now(const struct hf_command *c)
 {
     uint32_t known = c->server->replicas > c->attached ? c->server->replicas
@@ -58,7 +58,7 @@ static hf_status submit_role(struct hf_command *c, struct hf_link *link)
 
 /* ---- WAIT ---- */
 
-/* It may take its time behind the command's deadline. */
+/* WAIT may take its own time after the deadline of the command. */
 static hf_status submit_wait(struct hf_command *c, struct hf_link *link,
                              hf_request_done *done)
 {
@@ -88,7 +88,8 @@ hf_status hf_replicas_ask(struct hf_command *c, struct hf_link *link,
     return rc < 0 ? rc : submit_wait(c, link, done);
 }
 
-/* As many have it as were asked for, and more are attached than were known. */
+/* The requested number of replicas has confirmed, and more are connected than were
+ * known. */
 static bool is_short(const struct hf_command *c, struct hf_resp_value reply)
 {
     int64_t count;

@@ -1,4 +1,4 @@
-/* A round of asking for the map. Rules in round.h. */
+/* A discovery round: the order of servers, and its end. Rules in round.h. */
 /* Tests: tests/test_net_round.c. */
 
 #include "net/route/round.h"

@@ -20,7 +20,7 @@
 
 /* ---- who serves a slot ---- */
 
-/* As node `index` of the map, which may name its replicas, too. */
+/* Marks the server as node `index` of the map. The map may also name its replicas. */
 static void mark_target(struct hf_server *server, uint16_t index)
 {
     const struct hf_slot_map *map = server->router->map;
@@ -69,8 +69,8 @@ static bool by_node_room(struct hf_router *router,
 
 /* ---- the map changes ---- */
 
-/* MAP-4: at once, and then all of it is asked for. Without memory to learn it,
- * asking must do. */
+/* MAP-4: the new owner is used at once, and then the whole map is requested. If there
+ * is no memory for the first, the second is enough. */
 void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
                      const char *host)
 {
@@ -105,8 +105,7 @@ static void unmark_target(struct hf_server *server)
     server->is_target = false;
 }
 
-/* Of nodes that we have a link to already; others are targets when they get
- * one. */
+/* Marks nodes that already have a link; others are marked when they get one. */
 static void mark_targets(struct hf_router *router)
 {
     each_server(router, unmark_target);
@@ -255,8 +254,8 @@ static const struct hf_server_events server_events = {
 
 /* ---- new, free ---- */
 
-/* Files that cannot be read are found before anything is asked. *out is NULL without
- * TLS. Only members are used that do not change, so that it needs no lock. */
+/* Files that cannot be read are detected before a request is sent. *out is NULL without
+ * TLS. It uses only members that do not change, so it needs no mutex. */
 static hf_status read_tls(struct hf_tls_context **out, const struct hf_mem *mem,
                           const struct hf_router *router, struct hf_error *err)
 {
@@ -355,7 +354,7 @@ void hf_router_free(struct hf_router *router)
     hf_mem_free(router->mem, router, sizeof *router);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 void hf_router_explain(struct hf_router *router, uint16_t slot)
 {

@@ -9,14 +9,15 @@
 
 #include "net/base/error.h"
 
-/* The status is a constant: the compiler knows what is set after HF_OK. */
+/* The status is a constant, so that the compiler knows which variables are set after
+ * HF_OK. */
 static hf_status refuse(struct hf_error *err, const char *what)
 {
     (void)hf_error_set(err, HF_E_PROTOCOL, "%s", what);
     return HF_E_PROTOCOL;
 }
 
-/* A reply that is no array. */
+/* The reply is not an array. */
 static hf_status refuse_reply(struct hf_error *err, struct hf_resp_value reply,
                               const char *command)
 {
@@ -186,7 +187,7 @@ bool hf_switch_master_read(struct hf_switch_master *out, struct hf_text message)
         words[i] = hf_text_word(&rest);
     s.name = words[0];
     if (s.name.len == 0 || !hf_endpoint_read(&s.from, words[1], words[2]) ||
-        !hf_endpoint_read(&s.to, words[3], rest)) /* nothing is behind it */
+        !hf_endpoint_read(&s.to, words[3], rest)) /* nothing follows it */
         return false;
     *out = s; /* last: a failure leaves *out alone */
     return true;

@@ -79,8 +79,7 @@ static void on_idle(void *ctx)
         router->on_idle(router->on_idle_ctx);
 }
 
-/* A sunsubscribe that nobody asked for, or a refused SSUBSCRIBE: the slot has
- * moved. */
+/* An unsolicited sunsubscribe, or a refused SSUBSCRIBE: the slot has moved. */
 static void on_slot_moved(void *ctx)
 {
     struct hf_server *server = ctx;
@@ -101,7 +100,7 @@ static bool is_seed(const struct hf_server *server)
     return false;
 }
 
-/* An ASK may have named it before any slot of its own was asked for. */
+/* ASK may have named the server before it served a slot. */
 static bool is_in_map(const struct hf_server *server)
 {
     const struct hf_slot_map *map = server->router->map;
@@ -154,8 +153,8 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
     link->was_accepted = &router->was_accepted[server->is_map_source];
     link->client_name = link->client_name ? router->client_name : NULL;
     if (server->is_map_source)
-        link->listen_ms = 0; /* idle clients subscribe to it, too; one that waits
-                                asks it anyway (DISCOVER-7) */
+        link->listen_ms = 0; /* idle clients also subscribe to it; a client that waits
+                                probes it anyway (DISCOVER-7) */
     link->announced_by = announcer_of(server);
     link->on_push = on_push;
     link->on_push_lost = on_push_lost;
@@ -241,7 +240,7 @@ void hf_server_free(struct hf_server *server)
         hf_link_get_stats(server->wait_link, &last);
         hf_link_stats_add(&server->router->gone, &last);
     }
-    hf_link_free(server->wait_link); /* its commands may still ask for the other */
+    hf_link_free(server->wait_link); /* its commands may still use the other link */
     if (server->link) {
         hf_link_get_stats(server->link, &last);
         hf_link_stats_add(&server->router->gone, &last);

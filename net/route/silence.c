@@ -1,7 +1,7 @@
-/* Silence raises no event (DISCOVER-7). So while commands are under way, the
- * client checks every LOOK_MS whether one has waited for so long; and while it
- * has subscriptions, whose links may always be silent, it asks for the map
- * every LISTEN_MS. */
+/* Silence causes no event (DISCOVER-7). So while commands are pending, the client
+ * checks every LOOK_MS whether one has waited for that long; and while it has
+ * subscriptions, whose links may always be silent, it requests the map every LISTEN_MS.
+ * */
 /* Tests: tests/test_net_router_maps.c, tests/live/test_cluster_wait.c. */
 #include "net/route/silence.h"
 #include "net/route/announced.h"
@@ -12,8 +12,8 @@
 #define LOOK_MS 250            /* a script takes some microseconds */
 #define LISTEN_MS 5000
 
-/* Commands stand in the order in which they came. One that is not sent may wait
- * behind others that have no answer: twice the same one does so for LOOK_MS. */
+/* Commands are in the order of arrival. A command that was not sent may wait for others
+ * that have no reply: it counts if it is the first one twice, LOOK_MS apart. */
 static bool is_silent(struct hf_server *server, int64_t now)
 {
     const struct hf_command *first;
@@ -52,7 +52,7 @@ static void look_for_silence(struct hf_router *router, bool *is_anybody_busy)
         hf_discover_want(router, NULL);
 }
 
-/* The map may be asked for at any time, and an answer takes its own. */
+/* The map may be requested at any time, and its reply takes its own time. */
 static int64_t next_look_ms(const struct hf_router *router, bool is_anybody_busy)
 {
     int64_t now = hf_loop_now(router->loop);
@@ -85,7 +85,7 @@ void hf_silence_watch(struct hf_router *router)
     int64_t due_ms;
 
     if (!router->topology->ask)
-        return; /* there is nobody else */
+        return; /* there is no other server */
     due_ms = hf_loop_now(router->loop) + LOOK_MS;
     if (!timer->link || timer->due_ms > due_ms)
         hf_loop_arm(router->loop, timer, due_ms);

@@ -1,12 +1,10 @@
-/* Hash slots: CRC16 of a key or of its hash tag, eight bytes a step.
+/* Hash slots: CRC16 of a key or of its hash tag, eight bytes in a step.
  *
- * The CRC of a byte with some zeros behind it is the sum (by XOR) of those of
- * its bits, and the CRC of bit b with k zero bytes behind it is x^(16 + b + 8k)
- * modulo the polynomial. So the whole table follows from 64 powers of x, and
- * those from the first: the compiler makes all of it.
+ * The CRC of a byte followed by zeros is the sum (by XOR) of those of its bits, and the CRC of
+ * bit b followed by k zero bytes is x^(16 + b + 8k) modulo the polynomial. So the whole table
+ * follows from 64 powers of x, and those from the first: the compiler computes all of it.
  *
- * Sources: CLUSTER "Key distribution model", "Hash tags"; slicing: Kounavis &
- * Berry 2005. */
+ * Sources: CLUSTER "Key distribution model", "Hash tags"; slicing: Kounavis & Berry 2005. */
 /* Tests: tests/test_net_slot.c, tests/live/test_slot.c. */
 #include "net/route/slot.h"
 
@@ -58,7 +56,7 @@ enum {
 #define SUMS8(a, b, c, d, e, f, g, h)                                         \
     SUMS7(0, a, b, c, d, e, f, g), SUMS7(h, a, b, c, d, e, f, g)
 
-/* crc_of[k][byte]: of the byte and k zero bytes behind it. 4 KiB. */
+/* crc_of[k][byte]: the CRC of the byte followed by k zero bytes. 4 KiB. */
 static const uint16_t crc_of[8][256] = {
     {SUMS8(x16, x17, x18, x19, x20, x21, x22, x23)},
     {SUMS8(x24, x25, x26, x27, x28, x29, x30, x31)},

@@ -24,7 +24,8 @@ struct reader {
     uint16_t buckets[BUCKETS];      /* index + 1 of a node; 0: free */
 };
 
-/* The status is a constant: the compiler knows what is set after HF_OK. */
+/* The status is a constant, so that the compiler knows which variables are set after
+ * HF_OK. */
 static hf_status refuse(const struct reader *r, const char *why)
 {
     (void)hf_error_set(r->err, HF_E_PROTOCOL, "%s, entry %u: %s", r->command,
@@ -90,8 +91,8 @@ static hf_status read_id(const struct reader *r, struct hf_resp_value v,
 
 /* ---- hosts ---- */
 
-/* In place of "?". What is no address is not an error here: the server says
- * "?" there, too, or "" for its own. */
+/* In place of "?". A text that is not an address is not an error here: the server also
+ * sends "?" there, or "" for itself. */
 static void take_ip(struct hf_node *node, const struct hf_resp_value *ip)
 {
     enum hf_host_kind ignored;
@@ -135,7 +136,7 @@ static hf_status read_host(const struct reader *r,
 
 /* ---- nodes ---- */
 
-/* Where the node with this id is, or where it would be. */
+/* Returns the index of the node with this id, or where it would be inserted. */
 static uint16_t *bucket_of(struct reader *r, const char *id)
 {
     size_t at = hf_slot_of(id, strlen(id)) % BUCKETS;
@@ -253,7 +254,7 @@ static hf_status read_slots_entry(struct reader *r, struct hf_resp_value entry)
 
 /* ---- CLUSTER SHARDS: a map of slots and nodes ---- */
 
-/* Both may be announced; the one that was not asked for is checked, too. */
+/* A server may announce both ports; the one that is not used is also checked. */
 static hf_status read_ports(const struct reader *r, struct hf_resp_value v,
                             struct hf_node *node)
 {
@@ -301,8 +302,8 @@ static hf_status read_shards_node(struct reader *r, struct hf_resp_value v,
                      node);
 }
 
-/* Of several masters that are online the first: with the others the node that
- * was asked has not agreed yet which it is (MAP-4 puts it right). */
+/* Of several masters that are online, the first is used: the node that replied has not
+ * agreed with the others yet on the master (MAP-4 corrects this). */
 static uint16_t better_master(const struct reader *r, uint16_t a, uint16_t b)
 {
     if (a == HF_NO_NODE)

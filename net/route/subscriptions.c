@@ -80,7 +80,7 @@ hf_status hf_router_subscribe(struct hf_router *router, struct hf_subscription *
     s->pubsub = NULL;
     s->order = NULL;
     s->is_live = false;
-    /* Without memory for the server: with the next map. */
+    /* If there is no memory for the server, the next map tries again. */
     (void)hf_router_target(&target, router, slot);
     if (target)
         (void)hf_pubsub_add(target->pubsub, s);

@@ -9,8 +9,8 @@
 
 #define ATTENTIVE_MS 40000      /* sentinels wait 30 s by default (down-after-milliseconds),
                                    nodes of a cluster 15 s */
-#define DEMOTED_AGAIN_MS 1000   /* a replica's address is no reason to renew all
-                                   holds with each command */
+#define DEMOTED_AGAIN_MS 1000   /* the address of a replica must not cause a renewal of
+                                   all holds with each command */
 
 static void report(struct hf_router *router, const struct hf_switched *which)
 {
@@ -34,7 +34,7 @@ static void set(uint64_t *slots, unsigned slot)
     slots[slot / 64] |= UINT64_C(1) << slot % 64;
 }
 
-/* Of a pair of nodes, of two maps; most slots have the pair of the slot before. */
+/* A pair of nodes in two maps. Most slots have the same pair as the slot before. */
 struct pair {
     uint16_t from, to;
     bool is_switched, is_sudden;

@@ -1,7 +1,7 @@
-/* A cluster: its nodes know the map. A node is asked, in one write: CLUSTER
- * INFO, before the map, so that the map is at least as new as the epoch
- * (slot_map.h); once, whether it knows sharded messages, as Redisson does (WIRE
- * 5.1); CLUSTER SLOTS. */
+/* A cluster: its nodes have the map. The client sends these commands to a node in one
+ * write: CLUSTER INFO, before the map, so that the map is at least as new as the epoch
+ * (slot_map.h); once, a command that shows whether the node has sharded messages, as
+ * Redisson does (WIRE 5.1); CLUSTER SLOTS. */
 /* Tests: tests/test_net_router_maps.c, tests/live/test_cluster.c. */
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void on_info(struct hf_request *request, enum hf_outcome outcome,
         hf_cluster_info_read(&server->probe.info, reply);
 }
 
-/* As Redisson does; but it may be otherwise. */
+/* This is how Redisson decides it. It may be wrong. */
 static void warn(struct hf_server *server)
 {
     const struct hf_router *router = server->router;

@@ -1,13 +1,12 @@
-/* What a sentinel is asked: which others there are, and where the master is;
- * then that server, whether it is one. Sentinels may be behind the times, and
- * an old master back from the dead does not know yet that it is none.
+/* Sentinels: the client queries a sentinel for the other sentinels and for the address of the
+ * master, and then that server for its role. Sentinels may have old data, and an old master
+ * that returns does not know yet that it is no longer the master.
  *
- * Each sentinel also publishes the name of a new master (+switch-master): a
- * hint to ask that sentinel at once. Without it, the end of a connection makes
- * us ask a little later. We listen to all of them, for the one that we ask may
- * have died with the master, on one machine.
- * Source: SENTINEL "Guidelines for Redis clients with support for Redis
- * Sentinel". */
+ * Each sentinel also publishes the address of a new master (+switch-master): a hint to query
+ * that sentinel at once. Without it, the end of a connection causes a query a little later. The
+ * client subscribes at all of them, because the sentinel that it queries may have failed
+ * together with the master, on one machine.
+ * Source: SENTINEL "Guidelines for Redis clients with support for Redis Sentinel". */
 /* Tests: tests/test_net_sentinel.c, tests/test_net_sentinel_news.c,
  *        tests/live/test_sentinel.c. */
 #include <stdio.h>
@@ -25,10 +24,12 @@
 
 enum { SENTINELS, MASTER, ROLE };
 
-/* Of a server that is there: one that is not is asked again, or another. */
+/* A reachable server replies in this time. Otherwise it is queried again, or another
+ * one. */
 #define ROLE_TIMEOUT_MS 1000
 
-/* Of the master that this sentinel names; `what` begins with its address. */
+/* Fills in an error of the master that this sentinel names; `what` begins with its
+ * address. */
 static void fill_of_master(const struct hf_server *server, struct hf_error *out,
                           hf_status status, const char *what)
 {
@@ -77,8 +78,8 @@ static void add_seed(struct hf_seeds *seeds, const struct hf_endpoint *one)
     seeds->list[seeds->count++].port = one->port;
 }
 
-/* Those of the URL stay; the others are those that are known now, so that what
- * has moved away does not take their place for ever. */
+/* The sentinels of the URL are kept; the others are replaced by those that are known
+ * now, so that sentinels that were removed do not occupy their places forever. */
 static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
 {
     struct hf_router *router = server->router;
@@ -92,7 +93,7 @@ static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
     hf_discover_new_seeds(router);
 }
 
-/* A sentinel that does not name others is asked for the master all the same. */
+/* A sentinel that does not name others is still queried for the master. */
 static void on_sentinels(struct hf_request *request, enum hf_outcome outcome,
                          struct hf_resp_value reply)
 {
@@ -126,10 +127,10 @@ static bool is_in_force(const struct hf_router *router,
            strcmp(node->host, master->host) == 0;
 }
 
-/* From now on nothing goes to the old master, which may take writes for 10 s
- * yet if it has not died: commands wait. The sentinel that published the news
- * is asked first, for others may not know it yet. When they publish it, too,
- * the new master is in force already. */
+/* From now on no command is sent to the old master, which may accept writes for 10 s
+ * more if it has not failed: commands wait. The sentinel that published the news is
+ * queried first, because others may not know it yet. When they also publish it, the new
+ * master is already in use. */
 static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
 {
     struct hf_server *server = teller_of(s);
@@ -155,7 +156,8 @@ static void on_news_change(struct hf_subscription *s, bool is_live)
     server->probe.has_missed_news = !is_live;
 }
 
-/* Without memory for it, the end of the connection must do. */
+/* If there is no memory for the subscription, the end of the connection must suffice.
+ * */
 static void listen(struct hf_server *server)
 {
     static const char channel[] = "+switch-master";
@@ -279,7 +281,7 @@ static void ask_role(struct hf_server *server, const struct hf_endpoint *where)
         rc = hf_probe_send(server, ROLE, server->probe.master->link, &role, 1,
                            hf_loop_now(router->loop) + ROLE_TIMEOUT_MS,
                            on_role);
-    if (rc == HF_E_TLS) /* it is there, then, what was wrong */
+    if (rc == HF_E_TLS) /* then the server is reachable, and the error is another one */
         hf_discover_failed(server, false, &router->error);
     else if (rc < 0)
         cannot_go_on(server, rc);
@@ -349,7 +351,7 @@ static void describe(const struct hf_router *router, char *dst, size_t room)
     hf_seeds_describe(&router->seeds, prefix, dst, room);
 }
 
-/* The master is asked for anew with each connection to it. */
+/* The address of the master is queried again for each connection to it. */
 static void on_link_down(struct hf_server *server)
 {
     if (server->is_map_source)
@@ -370,8 +372,8 @@ static void on_doubt(struct hf_server *server)
     hf_discover_restart(server->router, NULL);
 }
 
-/* A master that has become a replica takes no writes. The sentinels may still name
- * it: then ROLE tells (on_role). */
+/* A master that has become a replica accepts no writes. The sentinels may still name
+ * it: then ROLE shows it (on_role). */
 static enum hf_verdict judge(struct hf_redirection *out,
                              struct hf_resp_value reply)
 {

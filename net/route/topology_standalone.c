@@ -1,6 +1,6 @@
-/* One server, which the URL names: there is no map, and nobody is asked. The
- * address may be a load balancer's or a managed service's, which leads to another
- * server after a failover, and a name may have several addresses. */
+/* One server, which the URL names: there is no map, and no server is queried. The
+ * address may be that of a load balancer or of a managed service, which leads to
+ * another server after a failover, and a name may have several addresses. */
 /* Tests: tests/live/test_lock.c, tests/live/test_one_address.c. */
 #include "net/base/error.h"
 #include "net/route/replace.h"

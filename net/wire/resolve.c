@@ -1,19 +1,17 @@
-/* Names to addresses: getaddrinfo in a thread that nobody has to wait for.
+/* Name lookup: getaddrinfo in a thread, so that no other thread waits for it.
  *
- *   hf_resolve   the loop's side: the caller, what is watched
- *   lookup       what both sides share: the question, the answer, a pipe
+ *   hf_resolve   the side of the loop: the caller, the watched descriptor
+ *   lookup       shared by both sides: the request, the result, a pipe
  *
- * RESOLVE-1  The thread touches its lookup alone. getaddrinfo cannot be
- *            interrupted, so it may return long after the loop and the caller
- *            are gone.
- * RESOLVE-2  The side that drops a lookup last frees it. Its memory is
- *            malloc's: the loop's allocator may be gone by then, and may not be
- *            called from a thread.
- * RESOLVE-3  The answer belongs to the thread until `is_answered`, to the loop
- *            after.
- * RESOLVE-4  Both ends of the pipe stay open as long as the lookup, so that a
- *            write never raises SIGPIPE. A byte is written, since closing our
- *            end would say nothing while a forked child holds another. */
+ * RESOLVE-1  The thread uses only its lookup. getaddrinfo cannot be interrupted, so it may
+ *            return long after the loop and the caller were freed.
+ * RESOLVE-2  The side that drops a lookup last frees it. Its memory is allocated by malloc: the
+ *            allocator of the loop may have been freed by then, and must not be called from a
+ *            thread.
+ * RESOLVE-3  The result belongs to the thread until `is_answered` is set, and then to the loop.
+ * RESOLVE-4  Both ends of the pipe stay open as long as the lookup, so that a write never raises
+ *            SIGPIPE. A byte is written, because closing our end would have no effect while a
+ *            forked child has a copy of it. */
 /* Tests: tests/test_net_resolve.c. */
 #include "net/wire/resolve.h"
 
@@ -246,7 +244,8 @@ static const char *why_not(const struct lookup *l)
                                                        : gai_strerror(l->error);
 }
 
-/* All is freed but the lookup before the caller is told: it may do anything. */
+/* Everything except the lookup is freed before the callback is called, because the
+ * callback may do anything. */
 static void on_answer(struct hf_io *io, int events)
 {
     struct hf_resolve *r = HF_OWNER_OF(io, struct hf_resolve, io);

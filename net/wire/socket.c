@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Wishes: a socket without them works too. A peer that has vanished is noticed
- * by the kernel after half a minute, whether bytes wait for it or it is asked
- * for a sign of life: after 15 s of silence, and every 5 s. TCP_USER_TIMEOUT is
- * for both: less than 30 s would end a connection at the first sign that was
- * lost, whatever TCP_KEEPCNT says (tcp(7)). */
+/* These options are not required: a socket without them also works. The kernel detects
+ * a peer that has vanished after half a minute, whether bytes wait for it or probes are
+ * sent: after 15 s of silence, and every 5 s. TCP_USER_TIMEOUT applies to both: less
+ * than 30 s would end a connection at the first probe that is lost, whatever
+ * TCP_KEEPCNT is (tcp(7)). */
 static const struct {
     int level;
     int name;

@@ -1,4 +1,4 @@
-/* Plain or TLS, told apart here and nowhere else. */
+/* Streams: only this file distinguishes plain connections and TLS. */
 /* Tests: tests/test_net_tls_stream.c, tests/test_net_wire.c. */
 #include "net/wire/stream.h"
 #include "net/base/error.h"

@@ -1,5 +1,5 @@
-/* A build without TLS: says so where TLS is asked for. No context is ever made,
- * so no connection either. */
+/* A build without TLS: a request for TLS is an error. No context is ever created, so no
+ * connection either. */
 /* Tests: tests/test_net_tls_none.c. */
 
 #include "net/base/assert.h"

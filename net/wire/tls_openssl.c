@@ -38,9 +38,9 @@ struct hf_tls {
     SSL *ssl;
     int fd;
     bool is_greeting;             /* the handshake is not done (TLS-2) */
-    bool is_certificate_missing;  /* the server asked for one of ours */
+    bool is_certificate_missing;  /* the server requested a client certificate */
     bool has_heard;               /* a byte, since the handshake */
-    bool is_drained;              /* the socket gave less than it was asked for */
+    bool is_drained;              /* the socket returned less than requested */
     long broken;                  /* the socket's last failure; 0: none */
     int read_wants;
     int write_wants;
@@ -55,8 +55,8 @@ const char *hf_tls_library(void)
 
 /* ---- our socket as OpenSSL's ---- */
 
-/* After a short read the socket is taken to be empty, which saves the system
- * call that would say so: poll(2) tells if more has come. */
+/* After a short read the socket counts as empty, which saves the system call that would
+ * confirm it: poll(2) reports if more has arrived. */
 static int socket_read(BIO *bio, char *dst, int room)
 {
     struct hf_tls *tls = BIO_get_data(bio);
@@ -86,7 +86,7 @@ static int socket_write(BIO *bio, const char *ptr, int len)
     return n > 0 ? (int)n : -1;
 }
 
-/* All it is asked that matters is to flush, and nothing is ever held back. */
+/* The only command that matters is to flush, and no byte is ever held back. */
 static long socket_control(BIO *bio, int command, long number, void *ptr)
 {
     (void)bio;
@@ -95,7 +95,7 @@ static long socket_control(BIO *bio, int command, long number, void *ptr)
     return command == BIO_CTRL_FLUSH;
 }
 
-/* Without an index of its own: those are few, and for good. */
+/* Not with an ex_data index: there are few of them, and they are never freed. */
 static BIO_METHOD *socket_method_new(void)
 {
     BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "holdfast");
@@ -145,11 +145,10 @@ static int judge_name(X509 *cert, const struct hf_tls_name *name)
                : X509_V_ERR_HOSTNAME_MISMATCH;
 }
 
-/* Ours, once more, when OpenSSL is content. A resumed session is not verified
- * again and its certificate may have expired since; a cipher without
- * certificates has nothing to verify; and OpenSSL, when it runs out of memory
- * at the wrong moment, forgets the name to check and goes on (ssl_cert.c looks
- * at no result of X509_VERIFY_PARAM_set1). */
+/* Our own check, after that of OpenSSL. A resumed session is not verified again, and
+ * its certificate may have expired since; a cipher without certificates has nothing to
+ * verify; and if memory runs out at the wrong moment, OpenSSL forgets the name to check
+ * and continues (ssl_cert.c ignores every result of X509_VERIFY_PARAM_set1). */
 static int judge(const struct hf_tls *tls, X509 *cert)
 {
     int why = (int)SSL_get_verify_result(tls->ssl);
@@ -287,7 +286,7 @@ void hf_tls_context_take_settings(struct hf_tls_context *c,
 {
     SSL_CTX *earlier = c->ctx;
 
-    (void)SSL_CTX_up_ref(of->ctx); /* fails only for one that nobody refers to */
+    (void)SSL_CTX_up_ref(of->ctx); /* fails only for a session without references */
     c->ctx = of->ctx;
     forget_session(c);
     SSL_CTX_free(earlier);
@@ -349,8 +348,8 @@ hf_status hf_tls_new(struct hf_tls **out, struct hf_tls_context *context,
     return HF_OK;
 }
 
-/* A connection that was cut does not spoil its session (RFC 5246 7.2.1), but
- * OpenSSL has to be told so. */
+/* A connection that was cut does not invalidate its session (RFC 5246 7.2.1), but
+ * OpenSSL must be told this. */
 void hf_tls_free(struct hf_tls *tls, bool is_polite)
 {
     if (!tls)
@@ -367,8 +366,7 @@ void hf_tls_free(struct hf_tls *tls, bool is_polite)
 
 /* ---- how an operation ends ---- */
 
-/* The socket has failed, or ended without a goodbye: `broken` says which. Seen
- * by nobody outside. */
+/* The socket has failed, or ended without a close_notify; `broken` says which. */
 #define BROKEN (-100002)
 
 static void begin(struct hf_tls *tls)
@@ -489,7 +487,7 @@ hf_status hf_tls_handshake(struct hf_tls *tls)
 
 /* ---- bytes ---- */
 
-/* A reset is told as a socket tells it, unless there is more to say of it. */
+/* A reset is reported as for a plain socket, unless more is known. */
 static long end_of(struct hf_tls *tls, long code)
 {
     if (code != BROKEN)

@@ -64,7 +64,8 @@ static const char *fault_of_host(const char *host)
     return NULL;
 }
 
-/* Without its zone: that is this machine's, no certificate holds it. */
+/* The address without its zone, which is local to this machine and in no certificate.
+ * */
 static bool take_address(struct hf_tls_name *name, const char *host)
 {
     unsigned char address[sizeof(struct in6_addr)];
@@ -106,7 +107,7 @@ hf_status hf_tls_name_set(struct hf_tls_name *name,
 
 /* ---- words ---- */
 
-/* As "tls_ca /etc/ca.pem: No such file or directory". */
+/* For example "tls_ca /etc/ca.pem: No such file or directory". */
 static hf_status fill_of(struct hf_error *err, const char *option,
                         const char *value, const char *what)
 {
@@ -182,13 +183,13 @@ bool hf_tls_check_name(SSL *ssl, const struct hf_tls_name *name)
 
 /* ---- our own certificate ---- */
 
-/* What a file asks for while it is read. */
+/* The state of the password callback while a file is read. */
 struct password {
     const char *text;
     bool is_asked;
 };
 
-/* Never asks on the terminal, as OpenSSL would by itself. */
+/* Never prompts on the terminal, as OpenSSL would do. */
 static int give_password(char *dst, int room, int is_writing, void *ctx)
 {
     struct password *p = ctx;
@@ -255,11 +256,11 @@ static hf_status identify(SSL_CTX *ctx, const struct hf_tls_options *options,
 
 /* ---- how we speak ---- */
 
-/* The system's own settings (openssl.cnf) may ask for more, but not for TLS in
- * the kernel: that is for descriptors, and reads and writes go by ours. Buffers
- * are kept: to release them after each record (SSL_MODE_RELEASE_BUFFERS) would
- * save 17 to 33 KB of a connection, of which a client has one or two, and cost
- * each command a tenth more (bench_tls). */
+/* The system's settings (openssl.cnf) may add requirements, but must not enable TLS in
+ * the kernel: that needs descriptors, and our reads and writes use a stream. Buffers
+ * are kept: releasing them after each record (SSL_MODE_RELEASE_BUFFERS) would save 17
+ * to 33 KB for each connection, of which a client has one or two, and cost each command
+ * a tenth more (bench_tls). */
 static hf_status secure(SSL_CTX *ctx, struct hf_error *err)
 {
     SSL_CTX_clear_options(ctx, SSL_OP_ENABLE_KTLS);

@@ -201,7 +201,7 @@ static void quote_printed(char *dst, size_t room, BIO *bio)
     (void)BIO_free(bio);
 }
 
-/* As "O="Locks, Ltd.",CN=a.test". */
+/* For example "O="Locks, Ltd.",CN=a.test". */
 static void print_name(char *dst, size_t room, const X509_NAME *name)
 {
     BIO *bio = BIO_new(BIO_s_mem());
@@ -242,7 +242,7 @@ static bool is_other_name(int why)
            why == X509_V_ERR_IP_ADDRESS_MISMATCH;
 }
 
-/* Beginning with what is most wanted: a long line is cut. */
+/* The most important part comes first, because a long line is cut. */
 static void say_all(struct hf_error *err, int why, X509 *cert, int depth,
                     const struct hf_tls_name *name)
 {

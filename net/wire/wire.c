@@ -1,11 +1,10 @@
-/* A wire: dialed and secured like a link, then bytes as they are told.
+/* A wire: a connection that is opened like that of a link, and then sends and receives bytes.
  *
- * BYTES-1  Bytes that have come are read before anything is written, and while
- *          a write waits: neither side waits for the other to read, and a
- *          server's last words before it closes are not missed.
- * BYTES-2  The wire has a loop of its own, which turns only while a call waits:
- *          between two calls nothing happens, and nobody else takes the
- *          lock. */
+ * BYTES-1  Bytes that have arrived are read before anything is written, and while a write waits:
+ *          so neither side waits for the other to read, and the last bytes that a server sends
+ *          before it closes are not missed.
+ * BYTES-2  The wire has its own loop, which turns only while a call waits: between two calls
+ *          nothing happens, and no other thread locks the mutex. */
 /* Tests: tests/test_net_wire.c. */
 #include "net/wire/wire.h"
 
@@ -30,8 +29,8 @@ struct hf_wire {
     struct hf_dial dial;
     struct hf_stream stream;    /* its error is ours, of dialing too */
     struct hf_io io;            /* watched while the stream is open */
-    bool is_roused;             /* what was waited for has happened */
-    char *in;                   /* what has come and was not dropped */
+    bool is_roused;             /* the awaited event has happened */
+    char *in;                   /* received bytes that were not dropped */
     uint32_t len;
     uint32_t room;
 };
@@ -195,7 +194,7 @@ void hf_wire_close(struct hf_wire *w)
 
 /* ---- bytes ---- */
 
-/* Bytes inside of TLS wake nobody. */
+/* Bytes that TLS has read cause no event. */
 static bool await_more(struct hf_wire *w, bool has_output, int64_t deadline_ms)
 {
     return hf_stream_has_more(&w->stream) ||
