@@ -1,23 +1,30 @@
 #!/bin/sh
-# words.sh: the pages that users read, and the messages of the command, have none of the
-# phrases in tests/words.txt. words.sh FILE...: searches these pages instead.
+# words.sh: the pages that users read, the messages of the command, and the comments of the
+# private headers below, have none of the phrases in tests/words.txt.
+# words.sh FILE...: searches these pages instead.
 set -eu
+words=$PWD/tests/words.txt
 
 # Pages that are in plain English, and must remain so. A page is added when it has been
 # rewritten.
 pages='README.md docs/README.md docs/architecture.md docs/cluster.md docs/embedding-resp.md docs/fencing.md docs/glossary.md docs/guarantees.md
     docs/holdfast.1 tools/holdfast-resp.1 docs/kinds.md docs/quorum.md docs/semaphores.md docs/sentinel.md
-    docs/sources.md docs/tls.md
+    docs/net-speed.md docs/resp-check.md docs/resp-speed.md docs/resp-vectors.md
+    docs/sources.md docs/tls.md docs/torture.md
     lock/by_owner.h lock/connect.h lock/election.h lock/latch.h lock/lock.h lock/multi.h
     lock/permits.h lock/queue.h lock/quorum.h lock/semaphore.h lock/token.h
     net/net.h resp/base.h resp/resp.h'
+
+# Private headers: only their comments are searched, because identifiers may contain these
+# words.
+headers='lock/machine/*.h lock/set/*.h net/link/*.h net/base/*.h'
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
 # found FILE...: prints each phrase that they have, with its place and the advice.
 found() {
-    grep -v '^#' tests/words.txt | while IFS="$(printf '\t')" read -r phrase advice; do
+    grep -v '^#' "$words" | while IFS="$(printf '\t')" read -r phrase advice; do
         grep -HnP -- "$phrase" "$@" | sed "s|\$|    -> $advice|" || true
     done
 }
@@ -37,10 +44,22 @@ found_in_texts() {
     done
 }
 
+# comments FILE...: copies of these C files, each under $dir/comments, whose lines have only
+# the comments.
+comments() {
+    for file; do
+        mkdir -p "$dir/comments/${file%/*}"
+        perl -0777 -pe 's{(/\*.*?\*/)|"(?:[^"\\\n]|\\.)*"|([^\n])}{$1 // ""}gse' "$file" \
+            >"$dir/comments/$file"
+    done
+}
+
 found ${*:-$pages} >"$dir/found"
-if [ $# -eq 0 ]; then # the messages of the command
-    texts $(find cli tools -name '*.[ch]') >"$dir/cli"
+if [ $# -eq 0 ]; then
+    texts $(find cli tools -name '*.[ch]') >"$dir/cli" # the messages of the command
     found_in_texts "$dir/cli" >>"$dir/found"
+    comments $headers
+    found $(find "$dir/comments" -type f) | sed "s|^$dir/comments/||" >>"$dir/found"
 fi
 [ ! -s "$dir/found" ] || {
     sort -t: -k1,1 -k2,2n "$dir/found" >&2
@@ -67,6 +86,11 @@ a question
 the server told it
 it gives up
 it is to be done
+a message behind the reply
+it is had by none, for they have it
+whole, or else refused
+an owner of one who waits
+what is left in the queue goes on
 PAGE
 found "$dir/page" | cut -d: -f2 | sort -un >"$dir/noticed"
 seq "$(wc -l <"$dir/page")" >"$dir/all"
@@ -80,6 +104,18 @@ There is no server. It is no longer held. Redis Cluster stands alone.
 The client follows ASK redirections.
 PAGE
 [ -z "$(found "$dir/page")" ] || { found "$dir/page" >&2; exit 1; }
+cat >"$dir/page.c" <<'PAGE'
+static void ask(const char *told); /* hf_ask: whoever asks */
+PAGE
+(cd "$dir" && dir=. && comments ./page.c && found comments/page.c) |
+    grep -q 'whoever' || { echo "$0: it does not notice a comment" >&2; exit 1; }
+cat >"$dir/page.h" <<'PAGE'
+static void ask(const char *told); /* hf_ask */
+PAGE
+[ -z "$(cd "$dir" && dir=. && comments ./page.h && found comments/page.h)" ] || {
+    echo "$0: it takes code for a comment" >&2
+    exit 1
+}
 cat >"$dir/page.c" <<'PAGE'
 #include "cli/questions.h"
 /* Likewise. */ const char *text = "125 \"x\" tro"

@@ -10,7 +10,7 @@
 #define CLI_DURATION_MAX_MS (INT64_C(10) * 365 * 24 * 3600 * 1000)
 
 /* How to write a value, for messages. */
-#define CLI_DURATION_FORM "a number of seconds, or with ms, s, m or h behind it"
+#define CLI_DURATION_FORM "a number of seconds, or a number followed by ms, s, m or h"
 #define CLI_SIGNAL_FORM "a name such as TERM or INT, or a number"
 
 /* cli_duration_parse - "1.5", "250ms", "30s", "5m", "2h" in milliseconds, from

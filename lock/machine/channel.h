@@ -28,9 +28,9 @@
 /* On average one client of a crowd sends a request in each millisecond; in a crowd of more
  * than a thousand, more than one. */
 #define WAIT_SPREAD_MS 1000
-/* If this client gave way after so many releases and no other client took the lock, the
- * listeners do not want it (they only watch, or are stopped). From then on this client
- * gives way rarely. */
+/* The number of consecutive releases after which this client gave way and no other client
+ * took the lock. Then the listeners do not want it (they only watch, or are stopped), and
+ * this client gives way rarely. */
 #define WAIT_UNUSED_MAX 64
 
 /* The waiters of a lock share one channel. */

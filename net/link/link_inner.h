@@ -100,8 +100,8 @@ void hf_link_failed(struct hf_link *link);
 
 /* ---- link_probe.c ---- */
 
-/* hf_link_is_doubtful - returns whether requests are queued and nothing arrived for so long
- *   that the connection may be dead. Nothing may be in flight. */
+/* hf_link_is_doubtful - returns whether requests are queued and nothing arrived for
+ *   idle_check_ms, so that the connection may be dead. Nothing may be in flight. */
 bool hf_link_is_doubtful(const struct hf_link *link, int64_t now_ms);
 
 /* hf_link_probe - sends PING before the queued requests. */
