@@ -1,9 +1,9 @@
--- How many permits are available, how far a latch is from 0, or the latest token.
+-- Returns the number of available permits, the count of a latch, or the latest token.
 -- KEYS  semaphore or latch; or a lock, perhaps others, and the counter of its tokens
--- ARGV  question, ''[, '0': a latch, which cannot be below 0]
--- Reply {question, number}; 0 if there is none
--- A token may be greater than Lua's numbers are exact. Redisson's addPermits may make
--- the permits negative. Source: WIRE 10, 15, 17.
+-- ARGV  request, ''[, '0': a latch, which cannot be below 0]
+-- Reply {request, number}; 0 if there is none
+-- A token may be too large for Lua's numbers to be exact. Redisson's addPermits may make
+-- the number of permits negative. Source: WIRE 10, 15, 17.
 --+ number
 if #KEYS == 1 then
     local number, wrong = number_of(KEYS[1], ARGV[3] and 0 or -2 ^ 53)

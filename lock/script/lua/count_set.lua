@@ -1,11 +1,11 @@
--- Sets a semaphore's permits or a latch's count if there is none, once for each
--- question, however often that is sent, and tells waiters.
--- KEYS  semaphore or latch, what this question was answered
--- ARGV  question, number, how long that answer is kept in ms, message of a latch ('':
---       it is a semaphore, whose message is the number), PUBLISH or SPUBLISH, channel
+-- Sets the permits of a semaphore or the count of a latch if there is none, once for each
+-- request, however often that is sent, and notifies waiters.
+-- KEYS  semaphore or latch, the recorded reply to this request
+-- ARGV  request, number, how long that record is kept in ms, message of a latch ('':
+--       a semaphore, whose message is the number), PUBLISH or SPUBLISH, channel
 --       [, the other of them]
--- Reply {question, number, listeners[, why the message was not sent]} set
---       {question, -1, -1} there is one
+-- Reply {request, number, listeners[, why the message was not sent]} set
+--       {request, -1, -1} there is a number already
 -- An error means that nothing was set.
 -- Source: WIRE 5.2, 15, 17.
 local key, answer, number = KEYS[1], KEYS[2], tonumber(ARGV[2])

@@ -1,32 +1,31 @@
--- Takes the lock, or sets the owner's hold count to what the client counted; or
--- puts the owner into the queue, and keeps its place for it.
--- KEYS  lock, its queue, until when each place in the queue is honoured[,
+-- Acquires the lock, or sets the owner's hold count to that of the client; or adds the owner
+-- to the queue, and extends its place.
+-- KEYS  lock, its queue, until when each place in the queue is valid[,
 --       counter of its fencing tokens]
--- ARGV  owner, hold count to reach, lease in ms, how long a place outlasts silence
---       in ms (0: it is not to wait), within how many ms a waiter sends its next
---       acquire: the floor[, retention of the counter: token.lua][, ms since its last
+-- ARGV  owner, hold count to reach, lease in ms, how long a place is valid without a
+--       request in ms (0: the call does not wait), the floor: within how many ms a
+--       waiter sends its next acquire[, retention of the counter: token.lua][, ms since its last
 --       acquire, PUBLISH or SPUBLISH, channel[, the other of them]]
 -- Reply {owner, hold count[, token]}            held
 --       {owner, -1, TTL in ms, field, its value, '', length of the field, of the value}
---                              not: this is what keeps it; or, if it is free, the head
---                              of the queue, and 1
+--                              not held: this field prevents it; or, if the lock is
+--                              free, the head of the queue, and 1
 -- Texts are cut to 191 bytes; the lengths are the true ones.
--- A first acquire (to reach: 1) takes a free lock if nobody is before it; a re-entry
--- does not, because then the hold was lost. May be sent any number of times. An
--- error means that nothing was acquired: a lock that cannot get its TTL is taken
--- back.
--- Heads whose time is over are dropped, but not the owner itself, unless the owner holds
--- the lock. Its own place is
--- honoured for its own time, behind that of the one before it, and as long as it sends
--- acquires: fair_places.lua. By the server's clock. (Redisson adds the lock's TTL.)
--- If one of the two keys was lost, as by a server that was emptied while their slot
--- moved, a head without a time is given a lease's, and times of owners without a queue are
--- deleted: nobody would ever drop them. (ZRANGE refuses a key of another type, and then
--- nothing is done.)
--- When the head is granted, the others come earlier by what is left of its time.
--- While the lock is free, but another's, the TTL is 20 to 250 ms: Redisson's waiters
--- leave the queue without a word. A waiter that has waited wakes the head each time, which
--- may be asleep. If more stale heads are left, the TTL is 1 ms. Source: WIRE 11.2.
+-- A first acquire (to reach: 1) takes a free lock if no waiter is before it; a re-entry does
+-- not, because then the hold was lost. May be sent any number of times. An error means that
+-- nothing was acquired: a lock whose TTL cannot be set is released.
+-- Heads whose place has expired are dropped, except the owner itself, unless the owner holds
+-- the lock. The place of a waiter is valid for its own time after that of the waiter before
+-- it, and as long as it sends acquires: fair_places.lua. The clock is the server's. (Redisson
+-- adds the TTL of the lock.)
+-- If one of the two keys was lost, for example because a server was emptied while their slot
+-- moved, a head without a time is given that of a lease, and times of owners that are not in
+-- the queue are deleted, because no script would drop them. (ZRANGE refuses a key of another
+-- type, and then nothing is changed.)
+-- When the head is granted the lock, the rest of its time is subtracted from the others.
+-- While the lock is free and it is another waiter's turn, the TTL is 20 to 250 ms: waiters of
+-- Redisson leave the queue without a notification. A waiter that has waited wakes the head
+-- each time, because it may be asleep. If expired heads remain, the TTL is 1 ms. Source: WIRE 11.2.
 local owner, count, lease, place = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local floor, counter, retention = tonumber(ARGV[5]), KEYS[4], ARGV[6]
 local time = redis.call('time')

@@ -1,6 +1,6 @@
 -- Removes places from a fair lock's queue: that of one waiter, or those of waiters
 -- that do not listen on their channel. The holder is not touched.
--- KEYS  lock, its queue, until when each place in the queue is honoured
+-- KEYS  lock, its queue, until when each place in the queue is valid
 -- ARGV  request, waiter ('': those that do not listen), index of the first place to
 --       examine, PUBLISH or SPUBLISH, channel [, the other of them]
 -- Reply {request, places removed[, index of the next place to examine]}

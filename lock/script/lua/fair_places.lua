@@ -1,20 +1,20 @@
--- The places of a fair lock's queue: a part of the scripts that read it.
--- Takes   queue, places, now (all in ms), place (of a waiter that sends this; 0: no
---         waiter), floor: within this time a waiter of holdfast sends its next acquire
+-- The places of the queue of a fair lock: a part of the scripts that read it.
+-- Takes   queue, places, now (all in ms), place (of the waiter that sends this; 0: it
+--         is not a waiter), floor: within this time a waiter of holdfast sends its next acquire
 -- Leaves  drop_stale, settle, honour, mark, is_ours, WINDOW
--- Each function processes the first 200 places at most; the next scripts the others.
--- What is refused in settle is not an error: the script has done something already.
+-- Each function processes at most the first 200 places; the next scripts process the others.
+-- A refused command in settle is not an error, because the script has made changes already.
 --
--- The grant of a Redisson waiter takes its wait off all scores, and so does one that
--- leaves the queue, off those behind it. Only the head is dropped when its score is in
--- the past. So a waiter keeps its place until its next acquire if its score is not below
--- now + floor + the waits of all Redisson waiters before it. settle keeps it there: for the
--- waiter that sends this, and, while the lock is held, for Redisson's waiters, which do not
--- prolong their places. Only live waiters of holdfast keep their places; a place whose
--- time is over is dropped, or left to be dropped.
--- A wait is known by the distance to the score before it; not that of the head, which is
--- taken to be Redisson's default, or what is left of it; of a longer one, an hour may be
--- over already. What the sender's score says counts also: it was set when more was left.
+-- When a waiter of Redisson is granted the lock, it subtracts its wait from all scores; when
+-- it leaves the queue, from those after it. Only the head is dropped when its score is in the
+-- past. So a waiter keeps its place until its next acquire if its score is not below now +
+-- floor + the waits of all Redisson waiters before it. settle keeps it there: for the waiter
+-- that sends this, and, while the lock is held, for Redisson's waiters, which do not extend
+-- their places. Only live waiters of holdfast keep their places; a place that has expired is
+-- dropped now or later.
+-- The wait of a place is the distance to the score before it. For the head it is unknown:
+-- Redisson's default, or the rest of it, is assumed; of a longer wait, an hour may have passed.
+-- The score of the sender also counts, because it was set when more time was left.
 -- The number in the name of a Redisson waiter is a Java thread id: positive and short. In
 -- holdfast's it is negative (hf_owner_thread) or chosen by the user, and has at least ten
 -- digits (hf_owner_format). A score of a waiter of holdfast has its mark as a fraction, by

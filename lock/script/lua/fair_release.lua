@@ -1,22 +1,22 @@
--- Sets the owner's hold count to what the client counted; at 0 frees the lock and
--- wakes the head of the queue, and the owner leaves the queue, if it stands there.
--- KEYS  lock, its queue, until when each place in the queue is honoured
--- ARGV  owner, hold count to reach, lease in ms, the time that its place had in the
+-- Sets the owner's hold count to that of the client; at 0 frees the lock, removes the owner
+-- from the queue and wakes the head of the queue.
+-- KEYS  lock, its queue, until when each place in the queue is valid
+-- ARGV  owner, hold count to reach, lease in ms, the time of its place in the
 --       queue in ms, the floor of fair_acquire.lua in ms, PUBLISH or SPUBLISH, channel
 --       [, the other of them]
 -- Reply {owner, hold count[, listeners[, why the message was not sent]]}
 --                                         done; listeners if the lock is free
 --       {owner, -1, TTL in ms}            this owner does not hold it
--- May be sent any number of times. If nobody holds the lock, the head is told all the
--- same: it may be asleep on a TTL that has ended early, or have become the head now.
--- A full server refuses a script whose first write needs memory: so it leaves the
--- queue first. Heads whose time is over are dropped. Those behind an owner that leaves
--- the queue come earlier by its place, as in fair_acquire.lua.
--- An owner far from both ends of the queue leaves a place whose time is over, which is
--- dropped when it is the head.
+-- May be sent any number of times. If the lock is free, the head is notified nevertheless: it
+-- may sleep until a TTL that has ended early, or may have become the head now.
+-- A server without memory refuses a script whose first write needs memory: so the owner
+-- leaves the queue first. Heads whose place has expired are dropped. The place of an owner
+-- that leaves the queue is subtracted from those after it, as in fair_acquire.lua.
+-- An owner far from both ends of the queue leaves an expired place, which is dropped when it
+-- is the head.
 -- Another program may have filled the hash: DEL would free each field before the script
 -- ends, UNLINK frees them in the background.
--- The head listens on CHANNEL:OWNER, in one way: a listener in both counts once.
+-- The head listens on CHANNEL:OWNER, plain or sharded: a listener on both counts once.
 -- Source: WIRE 5.2, 11.4, 11.5.
 local owner, count = ARGV[1], ARGV[2]
 local place, floor = tonumber(ARGV[4]), tonumber(ARGV[5])

@@ -1,18 +1,17 @@
--- Frees a plain or a fair lock that one owner holds, any owner, and wakes
--- waiters; of a fair one the head of its queue, which stays.
--- KEYS  lock [, its queue, until when each place in the queue is honoured]
+-- Frees a plain or a fair lock with one holder, and wakes waiters; for a fair lock, the head
+-- of its queue, which is kept.
+-- KEYS  lock [, its queue, until when each place in the queue is valid]
 -- ARGV  request, holder ('' for any), PUBLISH or SPUBLISH, channel
 --       [, the other of them]
 -- Reply {request, 0, listeners[, why the message was not sent]} freed
---       {request, -1, TTL in ms} not locked, or by another;
---       nothing is done, for it is {request, -2} no lock, {request, -3} a
---       read-write lock, {request, -4} a fair lock that somebody waits for, and
---       no queue was named, {request, -5, holders} held by several, {request, -6} a
---       multi-lock
--- A free lock's queue is repaired, and its head woken, also.
--- Nothing but a hash is ever deleted (hlen refuses), and only one whose single
--- field is an owner's, with a count of 1 at least, in 18 digits at most. A queue
--- in another slot is nobody's: such a name cannot be a fair lock's (WIRE 2.5).
+--       {request, -1, TTL in ms} not locked, or held by another owner;
+--       nothing is done, because the key is {request, -2} not a lock, {request, -3} a
+--       read-write lock, {request, -4} a fair lock with waiters, and no queue was
+--       named, {request, -5, holders} held by several, {request, -6} a multi-lock
+-- If the lock is free, its queue is also repaired and its head woken.
+-- Only a hash is ever deleted (hlen refuses other keys), and only if its single field is an
+-- owner with a count of at least 1, in at most 18 digits. A queue in another slot belongs to
+-- no lock: such a name cannot be that of a fair lock (WIRE 2.5).
 -- Source: WIRE 1, 2.2, 5.3, 8.3, 11.6, 18.
 local lock, holder, channel = KEYS[1], ARGV[2], ARGV[4]
 --+ tell

@@ -1,11 +1,11 @@
--- How the lock stands.
+-- Returns the state of the lock.
 -- KEYS  lock
 -- ARGV  request, owner to look for ('' for none)
 -- Reply {request, -1, TTL in ms (-1 none, -2 not locked), a field of the hash, its
 --        value, the field `mode` or '', length of the field, of the value, the owner's
---        count, how many fields there are, how many wait in a fair lock's queue (-1:
---        it is there, and cannot be read; -2: whether it is there cannot be seen)[, the first of them, its length, for how
---        many ms its place is kept (-1: unknown)]}
+--        count, the number of fields, the number of waiters in a fair lock's queue (-1:
+--        it exists, and cannot be read; -2: it is unknown whether it exists)[, the first
+--        waiter, its length, for how many ms its place is valid (-1: unknown)]}
 -- Texts are cut to 191 bytes; the lengths are the true ones.
 -- Source: WIRE 2.2, 8.4.
 local lock = KEYS[1]

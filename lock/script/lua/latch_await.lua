@@ -1,7 +1,7 @@
--- Is the latch at 0?
+-- Returns whether the latch is at 0.
 -- KEYS  latch
--- ARGV  question, 1, 0
--- Reply {question, 1} it is, or there is none; {question, -1, TTL in ms} it is not
+-- ARGV  request, 1, 0
+-- Reply {request, 1} it is at 0 or does not exist; {request, -1, TTL in ms} it is not at 0
 -- Source: WIRE 17.
 local latch = KEYS[1]
 local text = redis.call('getrange', KEYS[1], '0', '31')

@@ -1,12 +1,12 @@
--- Counts down by one, once for each question, however often that is sent; at 0
--- deletes the latch and opens it for waiters.
--- KEYS  latch, what this question was answered
--- ARGV  question, 1, how long that answer is kept in ms, PUBLISH or SPUBLISH,
+-- Counts down by one, once for each request, however often that is sent; at 0 deletes the
+-- latch and notifies waiters.
+-- KEYS  latch, the recorded reply to this request
+-- ARGV  request, 1, how long that record is kept in ms, PUBLISH or SPUBLISH,
 --       channel [, the other of them]
--- Reply {question, 1, count[, why the message was not sent]}
--- An error means that nothing was counted. Where there is no latch, nothing is. A latch
--- at 0, which somebody has set, is deleted. Why the answer is written again:
--- semaphore_acquire.lua.
+-- Reply {request, 1, count[, why the message was not sent]}
+-- An error means that nothing was counted; nor is it if there is no latch. A latch that another
+-- program has set to 0 is deleted. semaphore_acquire.lua explains why the record is written
+-- again.
 -- Source: WIRE 5.2, 17.
 local latch, answer = KEYS[1], KEYS[2]
 local text = redis.pcall('getrange', KEYS[1], '0', '31')

@@ -1,13 +1,13 @@
--- Takes a permit until its lease ends, or gives the owner's one a new lease.
--- KEYS  semaphore, its permits that are out
+-- Takes a permit for the duration of a lease, or renews the lease of the owner's permit.
+-- KEYS  semaphore, its permits in use
 -- ARGV  owner, 1, lease in ms
 -- Reply {owner, 1}          held
---       {owner, -1, ms}     none is available, and none lapses before so many ms are
---                           over; -1: none is out
--- May be sent any number of times. An error means that nothing was acquired; lapsed
--- permits may have been made available.
--- Lapsed permits are made available, no more of them than are needed, and at most 1000
--- at a time.
+--       {owner, -1, ms}     none is available, and none expires within this time; -1: none
+--                           is in use
+-- May be sent any number of times. An error means that nothing was acquired; expired permits
+-- may have been made available.
+-- Expired permits are made available, only as many as are needed, and at most 1000 at a
+-- time.
 -- Source: WIRE 16.
 local semaphore, out, owner = KEYS[1], KEYS[2], ARGV[1]
 local time = redis.call('time')

@@ -1,14 +1,14 @@
--- Makes a permit last for a lease. Never makes it shorter: its owner may believe in
--- what it has.
--- KEYS  the permits of its semaphore that are out
+-- Extends a permit to a lease. It is never shortened, because its owner may believe in the
+-- time that it has.
+-- KEYS  the permits of its semaphore that are in use
 -- ARGV  owner, 0, lease in ms
--- Reply {owner, 1[, ms until it ends]}  done; no end: it never ends
---       {owner, -1, -2}                 it is out no more
--- One that has lapsed, and that nobody has made available yet, is still its owner's.
--- First comes a write that changes nothing and needs no memory (there is no such
--- member): after that, a full server lets the others pass.
--- Something is written whenever it is done (extend.lua): ZADD of an equal number is
--- not, so another comes before it. Source: WIRE 16.
+-- Reply {owner, 1[, ms until it expires]}  done; without ms: it never expires
+--       {owner, -1, -2}                    it is no longer in use
+-- An expired permit that was not made available yet still belongs to its owner.
+-- The first write is a ZREM of a member that does not exist, which needs no memory: after
+-- that, a server without memory accepts the other writes.
+-- Something is written whenever the permit is extended (extend.lua): ZADD of an equal number
+-- writes nothing, so another one precedes it. Source: WIRE 16.
 local owner, lease = ARGV[1], tonumber(ARGV[3])
 --+ permit_id
 local ends = tonumber(redis.call('zscore', KEYS[1], id) or nil)

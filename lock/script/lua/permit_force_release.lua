@@ -1,10 +1,10 @@
--- Gives one owner's permit back, or all that are out, and wakes waiters.
--- KEYS  semaphore, its permits that are out
+-- Releases the permit of one owner, or all that are in use, and wakes waiters.
+-- KEYS  semaphore, its permits in use
 -- ARGV  request, owner ('' for all), PUBLISH or SPUBLISH, channel [, the other of
 --       them]
--- Reply {request, 0, listeners[, why the message was not sent]} given back
---       {request, -1, -2} none of these is out
--- Why a member is deleted that is not there: permit_extend.lua.
+-- Reply {request, 0, listeners[, why the message was not sent]} released
+--       {request, -1, -2} none of these is in use
+-- permit_extend.lua explains the ZREM of a member that does not exist.
 -- Source: WIRE 5.2, 16.
 local semaphore, out, owner = KEYS[1], KEYS[2], ARGV[2]
 --+ number

@@ -1,5 +1,5 @@
 -- How many permits are out, and until when.
--- KEYS  semaphore, its permits that are out
+-- KEYS  semaphore, its permits in use
 -- ARGV  request, owner to look for ('' for none)
 -- Reply {request, -1, ms until the last of them lapses (-1: one never does, -2: none
 --        is out), '', '0', '', 0, 1, 1 if that owner has one, how many are out, 0}

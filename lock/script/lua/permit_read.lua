@@ -1,7 +1,7 @@
--- How many permits are available, those that have lapsed included.
--- KEYS  semaphore, its permits that are out
--- ARGV  question, ''
--- Reply {question, number}; 0 if there is no semaphore
+-- Returns the number of available permits, including those that have expired.
+-- KEYS  semaphore, its permits in use
+-- ARGV  request, ''
+-- Reply {request, number}; 0 if there is no semaphore
 -- Source: WIRE 16.
 --+ number
 local available, wrong = number_of(KEYS[1], -2 ^ 53)

@@ -1,10 +1,10 @@
--- Gives the owner's permit back and wakes waiters.
--- KEYS  semaphore, its permits that are out
+-- Releases the owner's permit and wakes waiters.
+-- KEYS  semaphore, its permits in use
 -- ARGV  owner, 0, lease in ms, PUBLISH or SPUBLISH, channel [, the other of them]
--- Reply {owner, 0, listeners[, why the message was not sent]} given back
---       {owner, -1, -2} it has lapsed, and somebody has made it available
--- May be sent any number of times. The message is how many are available. Why a member
--- is deleted that is not there: permit_extend.lua.
+-- Reply {owner, 0, listeners[, why the message was not sent]} released
+--       {owner, -1, -2} it has expired, and was made available
+-- May be sent any number of times. The message is the number of available permits.
+-- permit_extend.lua explains the ZREM of a member that does not exist.
 -- Source: WIRE 5.2, 16.
 local semaphore, owner = KEYS[1], ARGV[1]
 --+ permit_id

@@ -1,12 +1,12 @@
--- Renews many permits, or only looks at them.
--- KEYS  for each: the permits of its semaphore that are out
+-- Renews many permits, or only reads them.
+-- KEYS  for each: the permits of its semaphore that are in use
 -- ARGV  lease in ms (0: changes nothing), then the owner of each
--- Reply {owner of the first, then for each: 1 renewed, 0 it is out no more}; with
---       lease 0 the permit's TTL instead of 1
--- One that has lapsed, and that nobody has made available yet, is still its owner's.
--- A key of another type counts as gone and spoils nothing else. Any other refusal
--- (NOPERM) says nothing of the permit: the error is the reply. Why a member is deleted
--- that is not there: permit_extend.lua.
+-- Reply {owner of the first, then for each: 1 renewed, 0 no longer in use}; with
+--       lease 0 the TTL of the permit instead of 1
+-- An expired permit that was not made available yet still belongs to its owner.
+-- A key of another type counts as missing and affects nothing else. Any other refusal
+-- (NOPERM) shows nothing about the permit: the error is the reply. permit_extend.lua
+-- explains the ZREM of a member that does not exist.
 -- Source: WIRE 16.
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

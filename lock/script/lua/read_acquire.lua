@@ -1,20 +1,19 @@
--- Takes a read hold, or sets the owner's count of read holds to what the client
--- counted.
+-- Acquires a read hold, or sets the owner's count of read holds to that of the client.
 -- KEYS  lock, prefix of the owner's hold keys: {lock}:owner:rwlock_timeout
 -- ARGV  owner, hold count to reach, lease in ms, field of the owner's write hold
 -- Reply {owner, hold count}                         held
 --       {owner, -1, TTL in ms, field, its value, mode or '', length of the field, of
---        the value}             not held; this field keeps it (TTL -1: none); '': the
---                               lock is gone (TTL -2). Texts are cut to 191 bytes; the
+--        the value}             not held; this field prevents it (TTL -1: none); '': the
+--                               lock does not exist (TTL -2). Texts are cut to 191 bytes; the
 --                               lengths are the true ones
--- A first acquire (to reach: 1) takes a free lock, joins other readers, and goes
--- under the owner's own write hold; a re-entry does not, unless its field is there:
--- where that is, no writer has been. May be sent any number of times. An error
--- means that nothing was acquired: a lock that cannot get its TTL is taken back.
--- The lock's TTL is never made shorter: others may rely on it.
--- No key has the prefix for a name. It is declared, so that a slot on the move
--- answers TRYAGAIN: a script that sees half of the hold keys would take living
--- readers for dead ones.
+-- A first acquire (to reach: 1) takes a free lock, joins other readers, and is possible beside
+-- the owner's own write hold; a re-entry needs the owner's field: if that exists, no other
+-- owner has written meanwhile. May be sent any number of times. An error means that nothing
+-- was acquired: a lock whose TTL cannot be set is released.
+-- The TTL of the lock is never shortened, because others may rely on it.
+-- The prefix is not the name of a key. It is declared so that the reply is TRYAGAIN while the
+-- slot moves: a script that sees half of the hold keys would take live readers for dead
+-- ones.
 -- Source: WIRE 12.1.
 local owner, count, lease = ARGV[1], ARGV[2], ARGV[3]
 local mode, held, writes = unpack(redis.call('hmget', KEYS[1], 'mode', owner, ARGV[4]))

@@ -1,13 +1,13 @@
--- Makes the read holds of an owner last for a lease. Never makes them shorter: the
--- owner may believe in what it has.
+-- Extends the read holds of an owner to a lease. They are never shortened, because the owner
+-- may believe in the time that it has.
 -- KEYS  lock, prefix of the owner's hold keys: {lock}:owner:rwlock_timeout
 -- ARGV  owner, 0, lease in ms
--- Reply {owner, hold count[, TTL in ms]} done; of the hold that ends first, if any does
+-- Reply {owner, hold count[, TTL in ms]} done; the TTL of the hold that ends first, if one does
 --       {owner, -1, TTL in ms}           this owner does not read it
--- Its last hold key is made again if it is gone: where the owner's field is, no writer
--- has been. Of more than 500 holds only the last are gone through. Why a prefix stands
--- among the keys: read_acquire.lua. Why something is written whenever it is done:
--- extend.lua. Source: WIRE 12.6.
+-- If its last hold key is missing, it is created again: while the owner's field exists, no
+-- writer has held the lock. Of more than 500 holds only the last are processed.
+-- read_acquire.lua explains the prefix among the keys, extend.lua why something is always
+-- written. Source: WIRE 12.6.
 local prefix, owner, lease = KEYS[2], ARGV[1], tonumber(ARGV[3])
 local held = tonumber(redis.call('hget', KEYS[1], owner) or nil)
 local ttl = redis.call('pttl', KEYS[1])

@@ -1,28 +1,27 @@
--- Sets the owner's count of read holds to what the client counted. If no hold that
--- is alive remains, frees the lock and wakes waiters.
+-- Sets the owner's count of read holds to that of the client. If no live hold remains, frees
+-- the lock and wakes waiters.
 -- KEYS  lock, prefix of the owner's hold keys: {lock}:owner:rwlock_timeout
 -- ARGV  owner, hold count to reach, lease in ms, PUBLISH or SPUBLISH, channel
 --       [, the other of them]
--- Reply {owner, hold count}       done; it is still held, by whomever
+-- Reply {owner, hold count}       done; the lock is still held, by any owner
 --       {owner, 0, listeners[, why the message was not sent]}  done, and it is free
---       {owner, -1, TTL in ms}    this owner does not hold it; TTL -2: nobody does
--- May be sent any number of times. On a lock that nobody holds, waiters are woken
--- all the same: they may be asleep on a TTL that has ended early.
--- A hold is alive as long as its hold key is there. A holder that died leaves its
--- field; the last living one deletes it with the lock.
--- One call looks at 300 fields and 500 hold keys at most, whatever others wrote. What
--- it does not look at counts as alive until the lock's TTL ends. Of a lock with more
--- fields, it deletes those of the dead among the ones that it saw, so that the next
--- call sees others; the TTL stays. It deletes 300 hold keys at most; the rest end with
--- their TTL.
--- The lock's TTL becomes that of the hold that lives longest; but it is not made
--- shorter under a writer, which has a lease of its own. What remains of the owner's
--- holds lives for `lease` or longer, as that of a plain lock does; also if an acquire
--- that came late has set the count to less than what is to remain.
--- A partial release begins with a write that changes nothing and needs no memory (there
--- is no such field): after that, a full server lets the others pass. An error means that
--- all is as before.
--- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 5.3, 12.3.
+--       {owner, -1, TTL in ms}    this owner does not hold it; TTL -2: it is free
+-- May be sent any number of times. If the lock is free, waiters are woken nevertheless: they
+-- may sleep until a TTL that has ended early.
+-- A hold is live as long as its hold key exists. A holder that died leaves its field; the last
+-- live holder deletes it with the lock.
+-- One call reads at most 300 fields and 500 hold keys, whatever others wrote. Fields that it
+-- does not read count as live until the TTL of the lock ends. If a lock has more fields, the
+-- call deletes the dead ones among those that it read, so that the next call reads others; the
+-- TTL is kept. It deletes at most 300 hold keys; the rest expire.
+-- The TTL of the lock becomes that of the hold that lasts longest; but it is not shortened
+-- while there is a writer, which has its own lease. The remaining holds of the owner last for
+-- `lease` or longer, as for a plain lock, also if a late acquire has set the count to less
+-- than what must remain.
+-- A partial release begins with a delete of a field that does not exist, which needs no
+-- memory: after that, a server without memory accepts the other writes. An error means that
+-- nothing was changed.
+-- read_acquire.lua explains the prefix among the keys. Source: WIRE 5.3, 12.3.
 local prefix, owner = KEYS[2], ARGV[1]
 local count, lease = tonumber(ARGV[2]), tonumber(ARGV[3])
 local mode, held = unpack(redis.call('hmget', KEYS[1], 'mode', owner))

@@ -1,19 +1,19 @@
--- Renews many read holds, or only looks at them. (A write hold is renewed as a plain
--- one: renew.lua.)
+-- Renews many read holds, or only reads them. (renew.lua renews write holds.)
 -- KEYS  for each: lock, prefix of the owner's hold keys: {lock}:owner:rwlock_timeout
 -- ARGV  lease in ms (0: changes nothing), then the owner of each
 -- Reply {owner of the first, then for each: 1 renewed, 0 no such lock,
 --        -1 others hold it}; with lease 0 the TTL of the owner's last hold key, or
 --        of the lock, if that is shorter, instead of 1 (2^53 - 1: none)
--- The owner's holds get the lease, and so does the lock, unless it has more: other
--- readers may have longer leases. The last hold key is made again if it is gone:
--- where the owner's field is, no writer has been. One call renews 500 hold keys at most
--- beside the last of each owner, from the last on: the server must not be kept busy by
--- counts that others wrote, and a hold that has its last key is alive.
--- A key of another type, or a count that is no number, counts as held by others and
--- spoils nothing else. The lock's TTL is written first: that needs no memory, and then
--- a full server lets the others pass. Any other refusal (NOPERM) says nothing of the lock: the error is the reply.
--- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 12.6.
+-- The TTL of the owner's holds becomes the lease, and so does that of the lock, unless it is
+-- longer: other readers may have longer leases. If the last hold key is missing, it is created
+-- again: while the owner's field exists, no writer has held the lock. One call renews at most
+-- 500 hold keys besides the last of each owner, beginning with the last: counts that others
+-- wrote must not keep the server busy, and a hold with its last key is live.
+-- A key of another type, or a count that is not a number, counts as held by others and affects
+-- nothing else. The TTL of the lock is written first, because that needs no memory, and after
+-- that a server without memory accepts the other writes. Any other refusal (NOPERM) shows
+-- nothing about the lock: the error is the reply.
+-- read_acquire.lua explains the prefix among the keys. Source: WIRE 12.6.
 local reply, lease, left = {ARGV[2]}, tonumber(ARGV[1]), 500
 for i = 2, #ARGV do
     local at = 2 * i - 3

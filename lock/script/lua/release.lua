@@ -1,14 +1,12 @@
--- Sets the owner's hold count to what the client counted; at 0 frees the lock
--- and wakes waiters.
+-- Sets the owner's hold count to that of the client; at 0 frees the lock and wakes waiters.
 -- KEYS  lock
 -- ARGV  owner, hold count to reach, lease in ms, PUBLISH or SPUBLISH, channel
 --       [, the other of them]
 -- Reply {owner, hold count[, listeners[, why the message was not sent]]}
 --                                         done; listeners if the lock is free
 --       {owner, -1, TTL in ms}            this owner does not hold it
--- May be sent any number of times. On a lock that nobody holds, waiters are
--- woken all the same: they may be asleep on a TTL that has ended early. An error means
--- that nothing was done.
+-- May be sent any number of times. If the lock is free, waiters are woken nevertheless: they
+-- may sleep until a TTL that has ended early. An error means that nothing was done.
 -- Another program may have filled the hash: DEL would free each field before the script
 -- ends, UNLINK frees them in the background.
 -- Source: WIRE 5.3, 8.2.

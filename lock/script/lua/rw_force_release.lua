@@ -1,16 +1,15 @@
--- Frees a read-write lock that readers hold, or that a writer holds, and wakes
--- waiters.
+-- Frees a read-write lock that readers or a writer hold, and wakes waiters.
 -- KEYS  lock
--- ARGV  request, holder ('' for any), read or write: the side that is meant,
+-- ARGV  request, holder ('' for any), the side: read or write,
 --       PUBLISH or SPUBLISH, channel [, the other of them]
--- Reply {request, 0, listeners} freed, {request, -1, TTL in ms} by another, or by
---       nobody (TTL -2);
---       nothing is done, for it is {request, -2} no read-write lock, {request, -3}
---       held from the other side, {request, -5, holders} read by several
--- With the writer's hold go its read holds. Hold keys stay until they expire: where
--- their holder's field is gone, nobody looks at them. Only a hash is ever deleted,
--- and only one whose fields are `mode` and owners'. More than 16 listeners are told
--- how many they are (channel.h, TURN-2). Source: WIRE 1, 5.3, 12.5, 18.
+-- Reply {request, 0, listeners} freed, {request, -1, TTL in ms} held by another
+--       owner, or free (TTL -2);
+--       nothing is done, because it is {request, -2} not a read-write lock,
+--       {request, -3} held on the other side, {request, -5, holders} read by several
+-- The read holds of a writer are removed together with its write hold. Hold keys remain until
+-- they expire: without the holder's field they have no effect. Only a hash is ever deleted, and
+-- only if its fields are `mode` and owners. If there are more than 16 listeners, a second
+-- message has their number (channel.h, TURN-2). Source: WIRE 1, 5.3, 12.5, 18.
 local holder, side = ARGV[2], ARGV[3]
 --+ tell
 local x = '%x%x%x%x'

@@ -1,12 +1,12 @@
--- Takes permits, once for each question, however often that is sent.
--- KEYS  semaphore, what this question was answered
--- ARGV  question, permits, how long that answer is kept in ms
--- Reply {question, permits}             taken
---       {question, -1, -1}              too few are available, or none is there;
---                                       or the question was given up
--- An error means that nothing was taken. The answer is kept only if permits were
--- taken: their number. It is written again when the question is sent again: by WAIT, a
--- server confirms only what the connection has written (extend.lua).
+-- Takes permits, once for each request, however often that is sent.
+-- KEYS  semaphore, the recorded reply to this request
+-- ARGV  request, permits, how long that record is kept in ms
+-- Reply {request, permits}             taken
+--       {request, -1, -1}              too few are available, or the semaphore does
+--                                       not exist, or the request was cancelled
+-- An error means that nothing was taken. A reply is recorded only if permits were taken: their
+-- number. The record is written again when the request is sent again, because WAIT confirms
+-- only what this connection has written (extend.lua).
 -- Source: WIRE 15.
 local semaphore, answer, permits = KEYS[1], KEYS[2], tonumber(ARGV[2])
 local text = redis.pcall('getrange', KEYS[1], '0', '31')

@@ -1,12 +1,11 @@
--- Adds permits, once for each question, however often that is sent, and wakes
--- waiters.
--- KEYS  semaphore, what this question was answered
--- ARGV  question, permits, how long that answer is kept in ms, PUBLISH or SPUBLISH,
+-- Adds permits, once for each request, however often that is sent, and wakes waiters.
+-- KEYS  semaphore, the recorded reply to this request
+-- ARGV  request, permits, how long that record is kept in ms, PUBLISH or SPUBLISH,
 --       channel [, the other of them]
--- Reply {question, permits, how many are available now[, why the message was not sent]}
--- An error means that nothing was added. The message is how many are available:
--- Redisson wakes as many threads. Why the answer is written again:
--- semaphore_acquire.lua.
+-- Reply {request, permits, the number of available permits[, why the message was not sent]}
+-- An error means that nothing was added. The message is the number of available permits:
+-- Redisson wakes as many threads. semaphore_acquire.lua explains why the record is written
+-- again.
 -- Source: WIRE 5.2, 15.
 local semaphore, answer, permits = KEYS[1], KEYS[2], tonumber(ARGV[2])
 local text = redis.pcall('getrange', KEYS[1], '0', '31')

@@ -1,11 +1,11 @@
--- Gives back what a question has taken; or, if it has taken nothing yet, sees to it
--- that it never does.
--- KEYS  semaphore, what that question was answered
--- ARGV  question, 0, how long the new answer is kept in ms, PUBLISH or SPUBLISH,
+-- Releases the permits that a request has taken; if it has taken none yet, prevents that it
+-- takes any later.
+-- KEYS  semaphore, the recorded reply to that request
+-- ARGV  request, 0, how long the new record is kept in ms, PUBLISH or SPUBLISH,
 --       channel [, the other of them]
--- Reply {question, 0[, permits that are available now[, why the message was not sent]]}
+-- Reply {request, 0[, permits that are available now[, why the message was not sent]]}
 -- An error means that nothing was done. A semaphore that was deleted meanwhile is not
--- made anew.
+-- created again.
 -- Source: WIRE 5.2, 15.
 local semaphore, answer = KEYS[1], KEYS[2]
 --+ number

@@ -1,13 +1,13 @@
--- Sends the message that wakes waiters: a part of the scripts that free something.
--- Leaves  tell(at, channel, message, is_lock, first): how many clients heard it, and, if it
---         could not be sent, why (191 bytes at most). `first`: the reply to the first
---         command, if the script has sent it. A script calls tell only if that is not 0, or
---         if there is a second command: without waiters it sends one PUBLISH.
--- ARGV[at] is PUBLISH or SPUBLISH; ARGV[at + 2], if it is there, the other of them. A
--- listener in both ways is counted once. More than 16 listeners for a lock are told how
--- many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
--- What the script is for was done before: a message that is refused (ACL) does not
--- make an error of it. Source: WIRE 5.2, 5.3.
+-- Sends the message that wakes waiters: a part of the scripts that free a lock.
+-- Leaves  tell(at, channel, message, is_lock, first): returns how many clients received it,
+--         and, if it could not be sent, the reason (at most 191 bytes). `first`: the reply
+--         to the first command, if the script has sent it. A script calls tell only if
+--         that is not 0, or if there is a second command: without waiters it sends one
+--         PUBLISH.
+-- ARGV[at] is PUBLISH or SPUBLISH; ARGV[at + 2], if it exists, the other of them. A client
+-- that listens on both is counted once. If a lock has more than 16 listeners, a second message
+-- has their number (channel.h, TURN-2); Redisson ignores numbers other than 0 and 1.
+-- The script has done its work before: a refused message (ACL) is not an error. Source: WIRE 5.2, 5.3.
 local function publish(verb, channel, message)
     if verb == 'SPUBLISH' then
         return redis.pcall('spublish', channel, message)

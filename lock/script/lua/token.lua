@@ -1,15 +1,15 @@
--- Numbers a grant: a part of the acquires that are given the counter of the lock's
--- fencing tokens; others number nothing.
--- Takes   counter (nil: none), retention in ms ('0': the counter stays for ever),
---         count (to reach), is_free
--- Leaves  token: of a first acquire (to reach: 1), else nil
--- The acquire of a free lock takes the next token. Asked again it answers the same
--- one, for while the owner holds the lock nobody else takes one. The counter is a
--- key, so while a slot is on the move the answer is TRYAGAIN, and no second counter
--- begins in the other node. It is raised first: one that cannot be, or that somebody has
--- set below 0, is an error, and nothing was acquired.
--- A counter that may end does not begin at 1, but at the server's clock in us. No
--- lock is granted once in each us, so that is beyond every token before.
+-- Numbers a grant: a part of the acquire scripts. It does nothing without the key of a token
+-- counter.
+-- Takes   counter (nil: none), retention in ms ('0': the counter has no TTL), count (to
+--         reach), is_free
+-- Leaves  token: of a first acquire (to reach: 1), otherwise nil
+-- The acquire of a free lock takes the next token. A repeated acquire returns the same token,
+-- because no other owner takes one while the owner holds the lock. The counter is a key of the
+-- script, so the reply is TRYAGAIN while the slot moves, and no second counter begins on the
+-- other node. It is raised first: if it cannot be raised, or another program has set it below
+-- 0, the reply is an error and nothing was acquired.
+-- A counter with a TTL does not begin at 1, but at the server's clock in us. No lock is granted
+-- once in each us, so that number is greater than every earlier token.
 -- Source: WIRE 10.2; the retention is our own.
 local token
 if counter and count == '1' then

@@ -1,8 +1,8 @@
--- How a value lock stands.
+-- Returns the state of a value lock.
 -- KEYS  lock
 -- ARGV  request, owner to look for ('' for none)
 -- Reply {request, -1, TTL in ms (-1 none, -2 not locked), holder, 1, '', length of the
---        holder, 1, the owner's count, how many holders there are, 0}, as inspect.lua
+--        holder, 1, the owner's count, the number of holders, 0}, as inspect.lua
 -- The first 192 bytes show whether the value is the owner's: value_acquire.lua.
 local ttl = redis.call('pttl', KEYS[1])
 local holder = redis.call('getrange', KEYS[1], 0, 191)

@@ -1,19 +1,19 @@
--- Takes the write hold, or sets its hold count to what the client counted.
+-- Acquires the write hold, or sets its hold count to that of the client.
 -- KEYS  lock[, counter of its fencing tokens]
 -- ARGV  owner (its field, which ends in :write), hold count to reach, lease in ms[,
 --       retention of the counter: token.lua]
 -- Reply {owner, hold count[, token]}                held
 --       {owner, -1, TTL in ms, field, its value, mode or '', length of the field, of
---        the value}             not held; this field keeps it (TTL -1: none); '': the
---                               lock is gone (TTL -2). Texts are cut to 191 bytes; the
+--        the value}             not held; this field prevents it (TTL -1: none); '': the
+--                               lock does not exist (TTL -2). Texts are cut to 191 bytes; the
 --                               lengths are the true ones
 -- A first acquire (to reach: 1) takes a free lock; a re-entry does not, because
--- then the hold was lost. Readers are waited for, the owner itself among them. May
--- be sent any number of times. An error means that nothing was acquired: a lock
--- that cannot get its TTL is taken back.
--- A re-entry adds its lease to the TTL, as Redisson's does; one that is repeated
--- only makes sure of its lease. So the TTL is never less than Redisson's, nor than
--- any lease that was promised, and no repetition prolongs it.
+-- then the hold was lost. It does not succeed while there are readers, including the owner
+-- itself. May be sent any number of times. An error means that nothing was acquired: a lock
+-- whose TTL cannot be set is released.
+-- A re-entry adds its lease to the TTL, as Redisson's does; a repeated one only ensures its
+-- lease. So the TTL is never less than Redisson's or than a promised lease, and a repetition
+-- does not extend it.
 -- Source: WIRE 12.2.
 local owner, count, lease = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local counter, retention = KEYS[2], ARGV[4]

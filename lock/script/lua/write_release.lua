@@ -1,23 +1,23 @@
--- Sets the count of the write hold to what the client counted; at 0 frees the lock
--- or, if the owner reads, too, leaves it to the readers; wakes waiters.
+-- Sets the count of the write hold to that of the client; at 0 frees the lock, or leaves it to
+-- the readers if the owner also reads; wakes waiters.
 -- KEYS  lock
 -- ARGV  owner (its field, which ends in :write), hold count to reach, lease in ms,
 --       PUBLISH or SPUBLISH, channel [, the other of them]
--- Reply {owner, hold count}       done; it is still written
---       {owner, 0, listeners}     done; it is free, or its readers' now
---       {owner, -1, TTL in ms}    this owner does not hold it; TTL -2: nobody does
--- May be sent any number of times. On a lock that nobody holds, waiters are woken
--- all the same: they may be asleep on a TTL that has ended early. When a writer
--- becomes a reader, waiting readers are woken (by 1, as all are): Redisson lets
--- them sleep until the TTL ends.
--- The TTL becomes `lease` and then, without the write hold, that of the read hold
--- that lives longest; with read holds it is never less than theirs. It is not made
--- shorter where one of their keys is missing: that may have expired, or be in
--- another node while a slot is on the move.
--- One call looks at 300 fields and 500 hold keys at most, whatever others wrote. What
--- it does not look at counts as read holds that live until the lock's TTL ends.
--- A listener in both ways is counted once. More than 16 listeners are told
--- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
+-- Reply {owner, hold count}       done; the write hold remains
+--       {owner, 0, listeners}     done; it is free, or only read now
+--       {owner, -1, TTL in ms}    this owner does not hold it; TTL -2: it is free
+-- May be sent any number of times. If the lock is free, waiters are woken nevertheless: they
+-- may sleep until a TTL that has ended early. When a
+-- writer becomes a reader, waiting readers are woken (by the message 1, as always); Redisson
+-- lets them sleep until the TTL ends.
+-- The TTL becomes `lease` and then, without the write hold, that of the read hold that lasts
+-- longest; with read holds it is never less than theirs. It is not shortened if one of their
+-- keys is missing: the key may have expired, or be on another node while the slot moves.
+-- One call reads at most 300 fields and 500 hold keys, whatever others wrote. Fields that it
+-- does not read count as read holds that last until the TTL of the lock ends.
+-- A client that listens on both channels is counted once. If there are more than 16 listeners,
+-- a second message has their number (channel.h, TURN-2); Redisson ignores numbers other than 0
+-- and 1.
 -- Source: WIRE 5.3, 12.4.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local mode, held = unpack(redis.call('hmget', KEYS[1], 'mode', owner))
