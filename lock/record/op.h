@@ -1,65 +1,73 @@
-/* Operations, whatever their kind: how they begin, ask and end. Private to
- * lock/. */
+/* Operations of any verb: how they begin, send their requests, and end. All functions:
+ * [locked]. Private to lock/. */
 #ifndef HF_OP_H
 #define HF_OP_H
 
 #include "lock/record/records.h"
 
-/* hf_op_begin  - counts it in; HF_E_LIMIT, HF_E_CLOSED.
- * hf_op_memory - for one that nobody waits for, and `room` bytes behind it.
- *                NULL: there is none.
- * hf_op_begin_background - in such memory, which may be NULL, and which it frees
- *                itself. NULL: that was NULL, or hf_op_begin refused it; then
- *                it is free.
- * hf_op_new_background - both.
- * hf_op_finish - tells the caller; the operation is gone after. error, if
- *                any, is filled already.
- * hf_op_want_replicas - before hf_op_call: if the client has replicas confirm locks,
- *                a reply that `is_for_replicas` accepts waits for them, and
- *                `acknowledged` is called instead of `done` (call.h).
- * hf_op_call   - calls the script of the lock's kind. `echo`: what its reply
- *                begins with. A failure to start is told to `done`. */
+/* hf_op_begin - adds the operation to the client. HF_E_LIMIT, HF_E_CLOSED. */
 hf_status hf_op_begin(struct hf_op *op) HF_MUST_CHECK;
+
+/* hf_op_memory - allocates an operation that no caller waits for, followed by `room` bytes.
+ *   NULL: no memory. */
 struct hf_op *hf_op_memory(const struct hf_lock *lock,
                            size_t room) HF_MUST_CHECK;
+
+/* hf_op_begin_background - begins an operation in memory of hf_op_memory, which may be NULL
+ *   and which the operation frees. NULL: the memory was NULL, or hf_op_begin failed; then it
+ *   was freed. */
 struct hf_op *hf_op_begin_background(struct hf_op *op, struct hf_lock *lock,
                                      const struct hf_verb *verb) HF_MUST_CHECK;
+
+/* hf_op_new_background - does both. */
 struct hf_op *hf_op_new_background(struct hf_lock *lock,
                                    const struct hf_verb *verb, size_t room)
     HF_MUST_CHECK;
+
+/* hf_op_finish - reports the status to the caller. The operation must not be used after this.
+ *   Its error, if there is one, must be filled before. */
 void hf_op_finish(struct hf_op *op, hf_status status);
+
+/* hf_op_want_replicas - call it before hf_op_call. If the client's replicas must confirm
+ *   locks, a reply that `is_for_replicas` accepts waits for them, and `acknowledged` is called
+ *   instead of `done` (call.h). */
 void hf_op_want_replicas(struct hf_op *op,
                          bool (*is_for_replicas)(struct hf_call *,
                                                  struct hf_resp_value),
                          void (*acknowledged)(struct hf_call *, hf_status));
+
+/* hf_op_call - calls the script of the lock's kind. `echo` is the beginning of its reply. If
+ *   the call cannot start, `done` receives the error. */
 void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
                 int64_t deadline_ms,
                 void (*done)(struct hf_call *, hf_status,
                              struct hf_resp_value));
 
-/* hf_op_cancel - ends it with `status`, whatever it waits for. True: the server
- * may have done what was asked. */
+/* hf_op_cancel - ends the operation with `status`, in any state. True: the server may have
+ *   executed its request. */
 bool hf_op_cancel(struct hf_op *op, hf_status status);
 
-/* hf_op_deadline - of a call that is sent now: not after the end of the wait.
- * hf_op_arm_due  - op->timer fires at op->wait.due_ms. */
+/* hf_op_deadline - returns the deadline of a request that is sent now: the request timeout, or
+ *   the end of the wait if that is earlier. */
 int64_t hf_op_deadline(const struct hf_op *op);
+
+/* hf_op_arm_due - arms op->timer for op->wait.due_ms. */
 void hf_op_arm_due(struct hf_op *op);
 
-/* hf_op_read_answer - reads it into op->answer: done, with op->count, or not
- * held. False: the script cannot give that.
- * hf_op_log_note    - op->answer says that the message for waiters was not sent: logs
- * it, once a minute. What was requested is done all the same. */
+/* hf_op_read_answer - reads the reply into op->answer: done, with op->count, or not held.
+ *   False: the script does not send such a reply. */
 bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply);
+
+/* hf_op_log_note - logs, once a minute, that the notification of waiters was not sent, if
+ *   op->answer says so. The request itself was executed. */
 void hf_op_log_note(struct hf_op *op);
 
-/* hf_op_note_outcome - what became of the call, for the lease of op->hold: the server
- * has not executed it and never will, or may have. */
+/* hf_op_note_outcome - reports the outcome of the call to the lease of op->hold: the server has
+ *   not executed it and never will, or may have. */
 void hf_op_note_outcome(struct hf_op *op);
 
-/* hf_op_odd_reply - for a reply that begins with our echo, but that the script
- * cannot give: fills the error, returns HF_E_PROTOCOL. What the server has done
- * is unknown. */
+/* hf_op_odd_reply - fills the error for a reply that begins with the echo, but that the script
+ *   does not send. Returns HF_E_PROTOCOL. The effect of the request is unknown. */
 hf_status hf_op_odd_reply(struct hf_op *op);
 
 /* hf_op_restate - the error keeps its text, with a status that says what is known:
@@ -72,15 +80,18 @@ hf_status hf_op_restate(struct hf_op *op, hf_status status);
 bool hf_op_is_unknown(hf_status status);
 hf_status hf_op_failure(struct hf_op *op, hf_status status, bool may_have_run);
 
-/* hf_op_is_chore  - nobody asked for it, and nothing is lost with it.
- * hf_client_calls - what was asked for, and is under way. */
+/* hf_op_is_chore - returns whether it is housekeeping: no caller requested it, and it may be
+ *   lost. */
 bool hf_op_is_chore(const struct hf_op *op);
+
+/* hf_client_calls - returns the number of pending operations that are not housekeeping. */
 uint32_t hf_client_calls(const struct hf_client *client);
 
-/* hf_client_is_quiet   - is no operation and no (un)subscription under way?
- * hf_client_note_quiet - something has ended: if that was all that the closer
- *                        waits for, it is woken. */
+/* hf_client_is_quiet - returns whether no operation, SUBSCRIBE or UNSUBSCRIBE is pending. */
 bool hf_client_is_quiet(const struct hf_client *client);
+
+/* hf_client_note_quiet - an operation or command has ended: wakes the thread in
+ *   hf_client_close if that was the last one. */
 void hf_client_note_quiet(struct hf_client *client);
 
 #endif

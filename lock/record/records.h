@@ -1,10 +1,10 @@
-/* What the files of lock/ keep, and which points at which: client, lock, line,
- * hold and operation. Private.
+/* The records of lock/, and how they refer to each other: client, lock, wait queue, hold and
+ * operation. Private to lock/.
  *
  *   client -> locks (by kind and name) -> holds
- *                                     -> line of waiting operations
+ *                                     -> queue of waiting operations
  *
- * All of it is touched under the loop's lock only, but for what is set once. */
+ * They are used only with the loop's mutex held, except members that are set once. */
 #ifndef HF_RECORDS_H
 #define HF_RECORDS_H
 
@@ -17,9 +17,8 @@
 #include "lock/machine/wait.h"
 
 #define CLIENT_NAME_MAX 255
-/* The least number that hf_owner_thread and hf_owner_new give. Its 15 digits
- * keep an owner field within 64 bytes: a hash with a longer field costs the
- * server more. */
+/* The least number that hf_owner_thread and hf_owner_new return. Its 15 digits keep an owner
+ * field within 64 bytes: a hash with a longer field needs more memory on the server. */
 #define OWNER_LEAST_GIVEN (-(INT64_C(1) << 48))
 #define HOLDS_SPARE_MAX 64      /* kept for the next acquire: no malloc then */
 
@@ -48,11 +47,10 @@ struct hf_client {
 
     struct hf_router *router;
     bool is_closing;            /* no new calls */
-    bool is_over;               /* and we send nothing any more */
-    struct hf_waiter *closer;   /* in hf_client_close, until all is quiet; or
-                                   NULL */
-    uint64_t finished;          /* operations, since it is closing */
-    uint32_t log_lines;         /* that wait for the log callback */
+    bool is_over;               /* and no further request is sent */
+    struct hf_waiter *closer;   /* the thread in hf_client_close; or NULL */
+    uint64_t finished;          /* operations that have ended since is_closing */
+    uint32_t log_lines;         /* lines that wait for the log callback */
     uint64_t lines_left_out;    /* since the queue of lines was last empty */
     enum hf_log_level worst_left_out;
     uint64_t serial;            /* of the last hold or question */
@@ -60,13 +58,12 @@ struct hf_client {
     struct hf_list *buckets;    /* locks, by a hash of their names */
     uint32_t buckets_capacity;      /* a power of two */
     uint32_t locks_count;
-    struct hf_list locks;       /* all locks, which are in `buckets`, too */
+    struct hf_list locks;       /* all locks, which are also in `buckets` */
 
-    struct hf_list ops;         /* all under way */
+    struct hf_list ops;         /* all pending operations */
     uint32_t ops_count;
-    uint64_t ops_begun;         /* since it was made */
-    uint32_t orphans;           /* releases in the background (orphan.c), which
-                                   `ops` contains */
+    uint64_t ops_begun;         /* operations begun since the client was created */
+    uint32_t orphans;           /* background releases (orphan.c), which `ops` contains */
     uint32_t housekeeping_ops;            /* nobody's calls, also in `ops`: what the
                                    client does so by the way */
     bool has_told_orphans;      /* the log says that there are too many */
@@ -80,46 +77,46 @@ struct hf_client {
     uint32_t spare_holds_count;
 
     /* The watchdog (watchdog.c). */
-    struct hf_list due_holds;   /* to be renewed at the end of this turn */
+    struct hf_list due_holds;   /* are renewed at the end of this turn */
     struct hf_list batches;
     uint32_t batches_count;
     void (*leave_batch)(struct hf_batch *batch, const struct hf_hold *hold);
     struct hf_turn_hook turn;
-    bool lacks_evalsha;         /* a server of ours does (call.h) */
-    bool renews_singly;         /* a slot is on the move: renew the holds that
-                                   are due now one by one */
+    bool lacks_evalsha;         /* a server does not know EVALSHA (call.h) */
+    bool renews_singly;         /* a slot moves: the holds that are due now are renewed
+                                   one by one */
     uint64_t renewals;
     uint64_t renewal_requests;
 
     /* A switch of masters (switch.c). */
-    struct hf_list unsure_holds;    /* the new master is to be asked for these */
-    struct hf_timer unsure_timer;   /* takes the next of them */
+    struct hf_list unsure_holds;    /* must be confirmed by the new master */
+    struct hf_timer unsure_timer;   /* processes the next of them */
 };
 
-/* The plain subscription beside the sharded one: sharded=both. */
+/* The plain subscription in addition to the sharded one: sharded=both. */
 struct hf_plain_subscription {
     struct hf_subscription subscription;
     struct hf_wait_queue *line;
-    bool may_be_double;         /* a sharded message came; the next plain one
-                                   may be of the same release */
+    bool may_be_double;         /* a sharded message arrived; the next plain one may belong
+                                   to the same release */
 };
 
-/* The waiters on one channel. Locks of one name whose kinds have the same channel
- * share it. */
+/* The waiters on one channel. Locks of one name whose kinds have the same channel share
+ * it: kinds that exclude each other use one channel, so comparing its text suffices. */
 struct hf_wait_queue {
-    struct hf_list waiters;     /* operations, first come first */
+    struct hf_list waiters;     /* operations, in order of arrival */
     struct hf_wait_answers answers;
-    bool is_listening;          /* subscription is added */
-    bool is_waking;             /* a message is on its way (wake.c) */
-    uint32_t locks;             /* that use it */
+    bool is_listening;          /* `subscription` was added */
+    bool is_waking;             /* a message is pending (wake.c) */
+    uint32_t locks;             /* locks that use this queue */
     struct hf_channel channel;
     struct hf_subscription subscription;
     struct hf_plain_subscription *plain; /* or NULL */
-    struct hf_lock *lock;       /* whose it is, or whose waiter's */
+    struct hf_lock *lock;       /* the lock of the queue, or of its one waiter */
     struct hf_bytes name;       /* of the channel */
 };
 
-/* The line of one waiter that has a channel of its own: "CHANNEL:{name}:OWNER". */
+/* The queue of one waiter with its own channel: "CHANNEL:{name}:OWNER". */
 struct hf_own_line {
     struct hf_wait_queue line;
     size_t size;                /* of this memory */
@@ -131,24 +128,23 @@ struct hf_lock {
     struct hf_list client_link; /* in client->locks */
     struct hf_client *client;
     const struct hf_kind *kind;
-    uint32_t refs;              /* handles, holds, operations; other locks that
-                                   use its line */
+    uint32_t refs;              /* handles, holds, operations; other locks that use its
+                                   queue */
     uint32_t hash;
     uint16_t slot;              /* of its name, in a cluster */
-    bool has_foreign_channel;   /* its channel hashes to another slot than its
-                                   name: WIRE 2.5 */
+    bool has_foreign_channel;   /* its channel has another slot than its name: WIRE 2.5 */
     uint32_t name_len;
     uint32_t channel_len;
     struct hf_list holds;
     uint32_t holds_count;
     uint32_t hold_buckets_room; /* a power of two; 0: few holds, and no buckets */
     struct hf_list *hold_buckets;   /* the holds by a hash of their owners */
-    struct hf_wait_queue *line;       /* its own, or that of an older lock */
-    struct hf_op *forgetting;   /* gathers answers (count.c); or NULL */
-    uint32_t private_queues;         /* waiters that have one each */
+    struct hf_wait_queue *line;       /* its own queue, or that of an older lock */
+    struct hf_op *forgetting;   /* gathers recorded replies to delete (count.c); or NULL */
+    uint32_t private_queues;         /* waiters with a queue of their own */
     struct hf_wait_queue private_queue;
-    char text[];                /* name, NUL, channel (of its own line), the
-                                   kind's keys */
+    char text[];                /* name, NUL, channel of its own queue, the keys of the
+                                   kind */
 };
 
 struct hf_hold {
@@ -156,21 +152,20 @@ struct hf_hold {
     struct hf_list owner_node;  /* in lock->hold_buckets, if there are any */
     struct hf_lock *lock;
     int64_t owner;
-    int64_t token;              /* the grant's; < 0: its kind has none */
+    int64_t token;              /* of the grant; < 0: its kind has none */
     struct hf_timer timer;
     struct hf_list due_node;    /* in client->due_holds */
     struct hf_list unsure_node; /* in client->unsure_holds */
-    struct hf_batch *batch;     /* the renewal or look under way that it is in */
+    struct hf_batch *batch;     /* the pending renewal or look that contains it */
     struct hf_op *op;           /* the operation that acts on it now */
     struct hf_list pending;     /* operations that wait for `op` */
-    struct hf_op *orphan;       /* memory for the operation that settles it in
-                                   the background, where no lease would end it;
-                                   or NULL */
+    struct hf_op *orphan;       /* memory for its background release, if no lease would
+                                   end it (ORPHAN-5); or NULL */
     bool is_looked_at;          /* due_node, batch: for a look, not a renewal */
-    bool is_member;             /* a multi-lock or a quorum asked for it */
-    bool is_open;               /* a member; the others are not all held yet */
-    bool renews_by_text;        /* its server did not know the script: the next
-                                   renewal sends its text */
+    bool is_member;             /* of a multi-lock or a quorum */
+    bool is_open;               /* provisional: a member of a set that is not complete */
+    bool renews_by_text;        /* its server did not know the script: the next renewal
+                                   sends EVAL */
     struct hf_task lost_task;
     struct hf_task renewed_task;
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
@@ -181,36 +176,35 @@ struct hf_hold {
     /* Not zeroed: hf_hold_new writes it. */
     struct hf_lease lease;
     int64_t released_until_ms;  /* the safe moment when the last release began */
-    bool is_free;               /* given up; `batch` still needs its memory */
+    bool is_free;               /* freed; `batch` still needs its memory */
     uint8_t text_len;
     char text[HF_OWNER_TEXT_MAX];
     char key[];                 /* its kind's hold_key, if that has one */
 };
 
-/* What an operation does. */
+/* The functions of an operation. */
 struct hf_verb {
     void (*start)(struct hf_op *op);
-    void (*resume)(struct hf_op *op);   /* after start: the hold that it stood
-                                           behind is free. NULL: it stands
-                                           behind none */
+    void (*resume)(struct hf_op *op);   /* after start: it is its turn to act on the hold.
+                                           NULL: it never waits for a hold */
     void (*cancel)(struct hf_op *op, hf_status status);
-    void (*on_line)(struct hf_op *op, enum hf_wait_event event); /* to the first
-                                           in line. NULL: it stands in none */
-    bool only_waits;            /* closing ends it until it has asked */
-    bool is_orphan;             /* in the background (orphan.c): begins also
-                                   while the client is closing */
+    void (*on_line)(struct hf_op *op, enum hf_wait_event event); /* an event for the first
+                                           waiter. NULL: it is never in a queue */
+    bool only_waits;            /* closing ends it, unless its request was sent */
+    bool is_orphan;             /* a background release (orphan.c): it may begin while the
+                                   client is closing */
 };
 
-/* The most that a kind's row can make a step take (args.c), as for a release:
- * the name, the kind's keys and the hold's; the echo; count, lease, place and floor;
- * the side; two commands and a channel to publish; the joined hold. */
+/* The greatest number of arguments of a step (args.c), as for a release: the name, the keys of
+ * the kind and of the hold; the echo; count, lease, place and floor; the side; two commands
+ * and a channel to publish; the joined hold. */
 #define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 1 + 1 + 4 + 1 + 3 + 1)
 
-/* Those of them that contain the name: it, the kind's keys, the hold's, the channel;
- * and what each adds to it: a prefix, braces, an owner, a suffix. */
+/* The arguments that contain the name (the name itself, the keys of the kind and of the hold,
+ * the channel), and the bytes that each adds to it: a prefix, braces, an owner, a suffix. */
 #define OP_NAMES_MAX (1 + KIND_KEYS_MAX + 1 + 1)
 #define OP_AFFIX_MAX 160
-/* Any other argument: the holder is the longest. Any script's text. */
+/* The longest of the other arguments, which is the holder; and of all script texts. */
 #define OP_WORD_MAX 192
 #define OP_SCRIPT_MAX (16 * 1024)
 /* The longest command of any kind, with what may be sent before and after it
@@ -219,7 +213,7 @@ struct hf_verb {
     (OP_NAMES_MAX * (HF_LOCK_NAME_MAX + OP_AFFIX_MAX) + OP_SCRIPT_MAX +        \
      OP_ARGS_MAX * (OP_WORD_MAX + HF_RESP_ARG_EXTRA) + 1024)
 
-/* One call of the API under way, blocking (on its caller's stack) or not. */
+/* One pending call of the API, blocking (on the stack of its caller) or not. */
 struct hf_op {
     struct hf_list node;        /* in client->ops */
     struct hf_list line_node;   /* in line->waiters or hold->pending */
@@ -231,46 +225,44 @@ struct hf_op {
     const struct hf_verb *verb;
     int64_t owner;
     int64_t count;              /* the hold count to reach */
-    int64_t permits;            /* of a kind without owners: how many */
-    int64_t *value;             /* where the answer's number goes; or NULL */
-    bool *out_flag;               /* where it goes whether it was done; or NULL */
-    uint64_t asked_when;        /* client->ops_begun when it last asked */
-    bool must_begin;            /* nobody would ask for it again: it begins also
-                                   where there is no room for another call,
-                                   or the client is closing */
-    bool is_member;             /* what it is granted is open: a multi-lock may
-                                   give it back */
-    int confirmations;          /* how often replicas had to be asked to confirm what
-                                   is released in the background */
-    bool is_freeing;            /* a last release is under way (TURN-1) */
+    int64_t permits;            /* the number of permits, for a kind without owners */
+    int64_t *value;             /* receives the number of the reply; or NULL */
+    bool *out_flag;               /* receives whether it was done; or NULL */
+    uint64_t asked_when;        /* client->ops_begun when it last sent its request */
+    bool must_begin;            /* no caller would repeat it: it begins even if
+                                   waiters_max is reached or the client is closing */
+    bool is_member;             /* its grant is provisional: a multi-lock may release it */
+    int confirmations;          /* how often replicas had to confirm this background
+                                   release (ORPHAN-6) */
+    bool is_freeing;            /* a last release is pending (TURN-1) */
     bool was_listening;         /* line->is_listening when that began */
-    bool has_told_wait;
+    bool has_told_wait;         /* on_wait was posted */
     struct hf_hold *hold;
-    struct hf_answer answer;    /* its texts only while the reply is read */
-    size_t text_len;            /* of text; 0: nothing is joined */
+    struct hf_answer answer;    /* its texts are valid only while the reply is read */
+    size_t text_len;            /* of text; 0: no hold is joined */
 
     /* To acquire. */
     struct hf_acquire_options options;
     int64_t lease_ms;
     struct hf_timer timer;
     struct hf_wait_notice *notice;  /* on_wait, not called yet */
-    bool may_be_held;           /* an earlier question than op->call may have
-                                   been granted */
-    bool may_be_queued;             /* it may stand in the server's queue */
-    int64_t place_ms;           /* how long its place there outlasts its
-                                   silence; 0: it takes none */
+    bool may_be_held;           /* a request before op->call may have been granted */
+    bool may_be_queued;             /* it may be in the queue on the server */
+    int64_t place_ms;           /* how long its place there is valid without a request
+                                   (FAIR-2); 0: it has none */
     int64_t silence_ms;         /* between its last two acquires */
-    int64_t named_ms;           /* when `hold` was made: its number, and the request
-                                   that the server remembers by it */
+    int64_t named_ms;           /* when `hold` was created, and with it the name of the
+                                   request that the server records */
 
     /* To inspect, and to force. */
-    struct hf_lock_info *info;  /* where the answer goes */
-    const char *holder;         /* inspect: whose count; force: whom alone to free */
+    struct hf_lock_info *info;  /* receives the result */
+    const char *holder;         /* inspect: whose count is read; force: the only holder to
+                                   free */
     size_t holder_len;
 
-    /* How it ends. */
+    /* Its end. */
     hf_status status;
-    struct hf_error *error;     /* NULL: nobody reads it */
+    struct hf_error *error;     /* NULL: not needed */
     struct hf_waiter *waiter;   /* blocking */
     hf_done *done;              /* not blocking */
     void *done_ctx;
@@ -293,31 +285,33 @@ struct hf_op {
     char silence_text[HF_RESP_INTEGER_MAX];
 };
 
-/* hf_op_orphan_key - behind an orphan: the key of its hold, which is gone. */
+/* hf_op_orphan_key - returns the key of the hold of an orphan, which follows the operation in
+ *   memory. */
 static inline char *hf_op_orphan_key(const struct hf_op *op)
 {
     return (char *)(op + 1);
 }
 
-/* Without what a waiter's own channel has behind it. */
+/* hf_lock_channel - returns the channel of the lock, without the owner of a waiter's own
+ *   channel. */
 static inline struct hf_bytes hf_lock_channel(const struct hf_lock *lock)
 {
     return lock->line->name;
 }
 
-/* hf_op_line - where it stands while it waits. */
+/* hf_op_line - returns the queue in which it waits. */
 static inline struct hf_wait_queue *hf_op_line(const struct hf_op *op)
 {
     return op->private_queue ? &op->private_queue->line : op->lock->line;
 }
 
-/* The texts of kind->keys, one behind the other. */
+/* hf_lock_keys - returns the texts of kind->keys, one after the other. */
 static inline const char *hf_lock_keys(const struct hf_lock *lock)
 {
     return lock->text + lock->name_len + 1 + lock->channel_len;
 }
 
-/* Its field in the lock's hash. */
+/* hf_hold_text - returns the field of the hold in the hash of the lock. */
 static inline struct hf_bytes hf_hold_text(const struct hf_hold *hold)
 {
     return (struct hf_bytes){hold->text, hold->text_len};

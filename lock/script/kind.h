@@ -26,60 +26,60 @@ enum hf_step {
     STEP_SET,
     STEP_READ,
     STEP_DROP,                  /* places in a fair lock's queue: queue.c */
-    STEP_RAISE,                 /* the counter of tokens: quorum_token.c. In no
+    STEP_RAISE,                 /* raises the token counter: quorum_token.c. In no
                                    row: hf_kind_step */
     STEPS
 };
 
+/* The script of a step, and the arguments that it takes. */
 struct hf_kind_step {
-    const struct hf_script *script; /* answers in the form of reply.h */
-    uint8_t keys;               /* behind the name it takes so many `keys` */
-    bool is_without_name;       /* the keys alone, not the name */
-    bool takes_hold_key;        /* and, as the last key, the hold's own */
-    bool takes_place;           /* how long the waiter's place in the queue is
-                                   kept for it; 0: it takes none */
-    bool takes_silence;         /* if the waiter has a place: for how long it has
-                                   sent nothing, and how to wake the head */
-    bool takes_retention;       /* of the counter, which is the last of `keys`:
-                                   each grant has a token */
-    bool takes_joined;          /* as its last argument the owner's field on the
-                                   other side, or "" */
-    const char *side;           /* the side that it means; NULL: none */
+    const struct hf_script *script; /* its replies have the form of reply.h */
+    uint8_t keys;               /* the number of `keys` after the name */
+    bool is_without_name;       /* only the keys, not the name */
+    bool takes_hold_key;        /* the last key is that of the hold */
+    bool takes_place;           /* how long the waiter's place in the queue is valid;
+                                   0: it has none */
+    bool takes_silence;         /* if the waiter has a place: the time since its last
+                                   acquire, and how to wake the head of the queue */
+    bool takes_retention;       /* the TTL of the token counter, which is the last of
+                                   `keys`: each grant has a token */
+    bool takes_joined;          /* the last argument is the owner's field on the other
+                                   side, or "" */
+    const char *side;           /* the side of a read-write lock; NULL: none */
 };
 
 struct hf_kind {
-    enum hf_lock_kind id;       /* HF_KIND_NONE: it is no lock */
+    enum hf_lock_kind id;       /* HF_KIND_NONE: it is not a lock */
     const char *noun;           /* in messages; NULL: "lock" */
-    const char *unavailable;    /* what a wait that is over says; or NULL */
-    bool reenters;              /* an owner may acquire again what it holds */
-    const char *channel;        /* "CHANNEL:{name}" wakes waiters: WIRE 2.2 */
-    bool has_braced_channel;    /* "CHANNEL{name}" instead, whatever the name */
-    const char *payload;        /* the message that wakes them: WIRE 5.2.
-                                   NULL: how many are available */
-    const char *owner_suffix;   /* behind the owner, in its field */
-    bool is_shared;             /* owners hold it together */
-    bool is_ownerless;          /* what is granted is nobody's: no hold is kept
-                                   of it. Without a script for STEP_RELEASE
-                                   there is nothing to give back */
-    bool opens_for_all;         /* a grant is one to all waiters */
-    bool has_nameless_holders;  /* the server cannot say who they are */
-    bool waiters_queue;         /* on the server: each waiter asks for itself,
-                                   and has a channel: its owner behind it */
-    bool spins;                 /* waiters do not rely on messages (WAIT-9) */
-    bool tells_nobody;          /* nor does a release publish any */
-    bool any_text_holds;        /* a holder need not be written as an owner of
-                                   Redisson's or of ours is */
-    const struct hf_kind *other;    /* the other side of such a lock, or NULL */
-    bool joins_other;           /* an owner of the other side may take it */
+    const char *unavailable;    /* the message of HF_TIMEOUT; NULL: the usual one */
+    bool reenters;              /* an owner may acquire it again */
+    const char *channel;        /* notifications use "CHANNEL:{name}": WIRE 2.2 */
+    bool has_braced_channel;    /* "CHANNEL{name}" instead, for every name */
+    const char *payload;        /* the notification: WIRE 5.2. NULL: the number of
+                                   available permits */
+    const char *owner_suffix;   /* follows the owner in its field */
+    bool is_shared;             /* several owners may hold it */
+    bool is_ownerless;          /* a grant has no owner, and no hold is kept. Without a
+                                   script for STEP_RELEASE it is never released */
+    bool opens_for_all;         /* a grant to one waiter is a grant to all */
+    bool has_nameless_holders;  /* the server does not store its holders */
+    bool waiters_queue;         /* on the server: each waiter sends its own requests, and
+                                   has a channel that ends in its owner */
+    bool spins;                 /* waiters poll (WAIT-9) */
+    bool tells_nobody;          /* a release publishes no notification */
+    bool any_text_holds;        /* a holder need not have the form of an owner of
+                                   Redisson or holdfast */
+    const struct hf_kind *other;    /* the other side of a read-write lock; or NULL */
+    bool joins_other;           /* an owner of the other side may acquire it */
     const char *hold_key;       /* the keys of a hold begin with
                                    "{name}:OWNER:HOLD_KEY"; NULL: it has none */
-    const char *keys[KIND_KEYS_MAX];    /* further keys: "KEY:{name}"; of one
-                                           that begins with ':', "{name}KEY" */
+    const char *keys[KIND_KEYS_MAX];    /* further keys: "KEY:{name}", or "{name}KEY"
+                                           if KEY begins with ':' */
     struct hf_kind_step steps[STEPS];
 };
 
-/* The steps of a lock that is for the server a hash with its owner's hold count;
- * and what else is said of its acquire. */
+/* The steps of a lock that is a hash with its owner's hold count; the arguments are added to
+ * its acquire. */
 #define KIND_STEPS_OF_PLAIN(...) \
     .steps = { \
         [STEP_ACQUIRE] = {.script = &hf_script_acquire, __VA_ARGS__}, \
@@ -90,8 +90,8 @@ struct hf_kind {
         [STEP_INSPECT] = {.script = &hf_script_inspect}, \
     }
 
-/* HF_WITH_TOKEN: a row of its own, which differs from the kind's in that its
- * acquire is given the counter of the tokens. Source: WIRE 10. */
+/* A kind with HF_WITH_TOKEN has its own row. It differs from the row of the kind in that its
+ * acquire gets the token counter. Source: WIRE 10. */
 #define KIND_COUNTER "redisson_lock_token"
 #define KIND_NUMBERS(KEYS) .keys = (KEYS), .takes_retention = true
 #define KIND_READS_COUNTER(KEYS) \
@@ -107,10 +107,12 @@ extern const struct hf_kind hf_kind_fenced_nonreentrant, hf_kind_fenced_fair,
 /* Objects that are not locks: semaphore.h, latch.h. */
 extern const struct hf_kind hf_kind_semaphore, hf_kind_latch;
 
-/* hf_kind_step - how the kind does a step. STEP_RAISE is of each kind that has
- *                tokens, with the keys that STEP_READ takes.
- * hf_kind_row - NULL: locks of this kind are only looked at, or have no token. */
+/* hf_kind_row - returns the row of a kind. NULL: there is no such kind, or it can only be
+ *   inspected, or cannot have tokens. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);
+
+/* hf_kind_step - returns how the kind does a step. STEP_RAISE exists for each kind that has
+ *   tokens, with the keys that STEP_READ takes. */
 const struct hf_kind_step *hf_kind_step(const struct hf_kind *kind,
                                         enum hf_step step);
 
