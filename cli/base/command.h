@@ -11,7 +11,7 @@ enum cli_exit {
     CLI_NO = 1,                 /* status: free; unlock: not held by that one;
                                    ls: not all of them; fence: none, stale */
     CLI_NOT_ACQUIRED = 75,      /* EX_TEMPFAIL of sysexits.h; -E changes it */
-    CLI_LOST = 122,             /* renew, release: it is not held any more */
+    CLI_LOST = 122,             /* renew, release: the handle no longer holds the lock */
     CLI_MAX_HOLD = 124,         /* as timeout(1) */
     CLI_EXIT_ERROR = 125,          /* as timeout(1), env(1) and nohup(1), and so */
     CLI_NOT_EXECUTABLE = 126,   /* are these */

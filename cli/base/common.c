@@ -342,7 +342,7 @@ int cli_common_begin(struct cli_common *common)
     return complete_urls(common);
 }
 
-/* As hf_client_options_init has it. */
+/* The default of hf_client_options_init. */
 #define CONNECT_TIMEOUT_MS 5000
 
 static int set_login(struct hf_url *url, const struct cli_common *common)

@@ -76,13 +76,14 @@ extern const struct cli_option cli_common_options[];
     "  -v, --verbose        print progress on standard error\n"               \
     "  -h, --help           show this help\n"
 
-/* cli_common_init - the defaults. cli_common_fini - wipes what is secret.
- * cli_common_take - one option; CLI_CONTINUE or the exit code (0 after --help).
- * cli_common_parse - takes the rest of the command line. `take` gets words and
- *   the options of `own` (NULL: none). CLI_CONTINUE, or the exit code.
- * cli_common_one_server - is no more than one given? Asked by the former.
- * cli_common_words - the same, for a subcommand with words and without options
- *   of its own. *words ends in NULL and is lent until the program ends. */
+/* cli_common_init - sets the defaults. cli_common_fini - overwrites secrets.
+ * cli_common_take - processes one option. Returns CLI_CONTINUE or the exit code (0 after
+ *   --help).
+ * cli_common_parse - processes the rest of the command line. `take` receives words and the
+ *   options of `own` (NULL: none). Returns CLI_CONTINUE or the exit code.
+ * cli_common_one_server - checks that at most one server is given; called by the former.
+ * cli_common_words - the same for a subcommand with words and without options of its own.
+ *   *words ends in NULL and is valid until the program ends. */
 typedef int cli_taker(void *ctx, const struct cli_args *args, int id,
                       char *value);
 void cli_common_init(struct cli_common *common);
@@ -126,8 +127,8 @@ void cli_common_warn(bool is_unverified);
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options);
 
-/* cli_client_open_once - likewise, with all defaults, for a few calls of this
- *   thread: a server that cannot be reached is not tried again. */
+/* cli_client_open_once - the same with all defaults, for a few calls of this thread: a server
+ *   that cannot be reached is not retried. */
 int cli_client_open_once(struct hf_client **out,
                          const struct cli_common *common);
 
@@ -135,9 +136,9 @@ int cli_client_open_once(struct hf_client **out,
 int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
                        size_t index, struct hf_client_options *options);
 
-/* cli_lock_open - a handle on a name, whose server is connected; likewise, for
- *   hf_lock_free. With CLI_EXIT_ERROR, NULL: there is no such lock; else its server
- *   could not be reached. */
+/* cli_lock_open - creates a handle on a name and connects to its server. Free it with
+ *   hf_lock_free. With CLI_EXIT_ERROR, NULL means that the handle could not be created;
+ *   otherwise the server could not be reached. */
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,
                   enum hf_lock_kind kind, const char *name);
 

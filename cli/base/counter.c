@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What it would be written as must be what stands there: no sign, no zero, no
- * blank too many, and not too large. */
+/* The text must be exactly the decimal form of its value: no plus sign, no leading
+ * zero, no space, and not too large. */
 bool cli_counter_read(const char *text, size_t len, int64_t *out)
 {
     char copy[24], again[24];

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* cli_counter_read - is it an integer as INCRBY writes it, of 64 bits? *out is its
- *   value. To tell it from a longer text takes bytes 0 to CLI_COUNTER_LAST. Pure. */
+/* cli_counter_read - returns whether this is an integer as INCRBY writes it, of 64 bits. *out
+ *   receives its value. Bytes 0 to CLI_COUNTER_LAST distinguish it from a longer text. Pure. */
 #define CLI_COUNTER_LAST "20"
 bool cli_counter_read(const char *text, size_t len, int64_t *out);
 

@@ -9,7 +9,7 @@
 
 struct cli_kind_options {
     enum hf_lock_kind kind;     /* what the options say; plain if none does */
-    bool is_fenced;             /* said in `kind`, too, once they are checked */
+    bool is_fenced;             /* also in `kind`, after they were checked */
     int permits;                /* 0: not of a number of permits */
 };
 

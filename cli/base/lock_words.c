@@ -91,7 +91,7 @@ void cli_lock_put_name(struct cli_json *j, const struct cli_lock *lock)
 void cli_lock_put_holder(struct cli_json *j, const struct cli_lock *lock)
 {
     const struct hf_lock_info *info = &lock->info;
-    bool is_permit = info->kind == HF_KIND_PERMIT; /* whose, nobody knows */
+    bool is_permit = info->kind == HF_KIND_PERMIT; /* the holder is unknown */
 
     if (!info->is_locked)
         return;

@@ -16,12 +16,12 @@ struct cli_lock {
     int64_t available;          /* permits; may be negative */
 };
 
-/* cli_kind_word - "plain", "fair", "read", ...: it never changes.
- * cli_lock_is_counter - a semaphore's permits, a latch, or another program's
- *                 number: nothing tells them apart.
- * cli_lock_word - the kind's; CLI_COUNTER_WORD.
- * cli_lock_json - prints how the lock stands, as a JSON object on a line.
- *                 CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
+/* cli_kind_word - returns "plain", "fair", "read", ...: these words never change.
+ * cli_lock_is_counter - returns whether it is a number: permits of a semaphore, a latch, or a
+ *   number of another program, which cannot be distinguished.
+ * cli_lock_word - returns the word of the kind, or CLI_COUNTER_WORD.
+ * cli_lock_json - prints the state of the lock as a JSON object on a line. Returns
+ *   CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. */
 #define CLI_COUNTER_WORD "counter"
 const char *cli_kind_word(enum hf_lock_kind kind);
 bool cli_lock_is_counter(const struct hf_lock_info *info);

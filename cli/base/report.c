@@ -59,7 +59,7 @@ void cli_report_flush(void)
         return;
     n = cli_sink_write(&waiting.sink, waiting.lines, waiting.len);
     if (n < 0)
-        n = (ssize_t)waiting.len; /* there is nobody left to tell */
+        n = (ssize_t)waiting.len; /* standard error is closed */
     waiting.len -= (size_t)n;
     memmove(waiting.lines, waiting.lines + n, waiting.len);
 }
@@ -194,7 +194,7 @@ int cli_fail_status(hf_status status, const struct hf_error *err)
     const char *todo = lacks_descriptors ? NULL : advice(status);
     size_t len = strlen(text);
 
-    /* A line that ends with a question has said where to look. */
+    /* A line that ends in a question mark names the place to check. */
     if (!todo || text[len - 1] == '?')
         return cli_fail("%s", text);
     len -= text[len - 1] == '.';

@@ -15,14 +15,13 @@ void cli_report_name(const char *name);
  * verbose. */
 void cli_report_level(bool is_quiet, bool is_verbose);
 
-/* The reader of standard error may be slow (a full pipe, a stopped terminal). A
- * line waits two seconds at most, and is then lost. While holdfast supervises a
- * command it must not wait at all:
- * cli_report_never_wait - from now on, lines that the reader does not take at
- *   once are kept, a few of them.
- * cli_report_flush - writes them, as far as the reader takes them.
- * cli_report_end - writes them for the last time, and waits at most so long.
- *   Later lines wait again. */
+/* The reader of standard error may be slow (a full pipe, a stopped terminal). A line waits at
+ * most two seconds, and is then dropped. While holdfast supervises a command it must not wait:
+ * cli_report_never_wait - from now on, lines that cannot be written at once are kept, a few of
+ *   them.
+ * cli_report_flush - writes them, as far as the reader accepts them.
+ * cli_report_end - writes them for the last time, and waits at most this long. Later lines
+ *   wait again. */
 void cli_report_never_wait(void);
 void cli_report_flush(void);
 void cli_report_end(int patience_ms);

@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 
-/* cli_same_server - as far as their texts tell: the same host and port (of clusters and
- *   sentinels, one of them), or the same socket, whatever the database and the login.
- *   "localhost" is 127.0.0.1 and ::1. The masters of different names that the same
- *   sentinels watch are different servers. A URL that cannot be read leads nowhere. */
+/* cli_same_server - returns whether the texts of two URLs name one server: the same host and
+ *   port (of clusters and sentinels, one of them), or the same socket, with any database and
+ *   login. "localhost" is 127.0.0.1 and ::1. Masters of different names with the same sentinels
+ *   are different servers. False if a URL cannot be parsed. */
 bool cli_same_server(const char *a, const char *b);
 
 #endif

@@ -15,8 +15,8 @@
 
 /* ---- a file ---- */
 
-/* How long a pipe may stay without a writer, as the default connect timeout; and in
- * all: a writer may ask a person for a passphrase. */
+/* How long a pipe may have no writer (the default connect timeout), and the total time:
+ * a writer may prompt a person for a passphrase. */
 #define WRITER_MS 5000
 #define READ_MS 60000
 /* From one look for a writer to the next: poll does not report its absence. */
@@ -34,7 +34,7 @@ static bool await_bytes(int fd, int64_t deadline_ms)
     return true;
 }
 
-/* An empty read: the end, or a pipe that nobody has opened for writing yet. */
+/* An empty read means the end, or a pipe that was not opened for writing yet. */
 static bool lacks_writer(int fd, size_t len)
 {
     struct stat st;
@@ -89,8 +89,9 @@ static hf_status cut_line(char *dst, size_t len, const char *path, struct hf_err
     return HF_OK;
 }
 
-/* Its group may read it: a service's file is often that of root and its group. The
- * mode of a pipe means nothing: nobody opens it by name. */
+/* Its group may read it: the file of a service often belongs to root and the service's
+ * group. The mode of a pipe is not checked, because no other process opens it by name.
+ * */
 static bool is_open_to_others(int fd)
 {
     struct stat st;
@@ -122,7 +123,7 @@ static bool is_regular(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Not blocking: to open a named pipe would wait for its writer. */
+/* Not blocking, because opening a named pipe would wait for its writer. */
 static hf_status open_and_read(char dst[CLI_SECRET_MAX], const char *path,
                                struct cli_secret_file *file, struct hf_error *err)
 {
@@ -160,8 +161,8 @@ hf_status cli_secret_again(char dst[CLI_SECRET_MAX], const char *path,
 
 /* ---- a URL ---- */
 
-/* Takes anything between a colon and the last @ for a password. The library
- * decides what is a URL. */
+/* Treats everything between a colon and the last @ as a password. The library decides
+ * whether it is a URL. */
 static void hide_password(char *url)
 {
     char *begin = strstr(url, "://");

@@ -1,4 +1,4 @@
-/* Signals as events: handlers note them, and a pipe tells the loop. */
+/* Signals as events: handlers record them, and a pipe wakes the loop. */
 /* Tests: tests/live/test_run_signals.c, tests/live/test_run_ends.c. */
 #include "cli/base/signals.h"
 
@@ -340,8 +340,8 @@ void cli_signals_inherit(void)
 
 /* ---- stopping ourselves ---- */
 
-/* TSTP and not STOP: the kernel stops nobody by TSTP whose shell is gone, so
- * that we cannot get stuck. */
+/* TSTP, not STOP: the kernel stops no process by TSTP whose shell has ended, so that it
+ * cannot stay stopped. */
 void cli_signals_suspend(void)
 {
     cli_signals_note_stop(false);

@@ -1,4 +1,4 @@
-/* Signals as events: handlers note them, and a descriptor tells the loop. */
+/* Signals as events: handlers record them, and a descriptor wakes the loop. */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
@@ -10,29 +10,29 @@
  *   were started stays ignored. */
 void cli_signals_begin(void);
 
-/* cli_signals_open - from now on TERM, INT, HUP, QUIT, USR1, USR2, CONT and
- *   CHLD are noted, PIPE and TTOU ignored. Those that were ignored when we were
- *   started (nohup, a shell's background) stay ignored. Returns a descriptor,
- *   readable when one was noted, the same each time; -1: errno says why.
- * cli_signals_end_at_once - on: the four end the program as after
- *   cli_signals_begin, at once if one was noted before. For calls that block
- *   while nothing is held. Off: they are noted.
- * cli_signals_limit - on: a noted one of the four ends the program after
- *   CLI_SIGNALS_LIMIT_MS, whatever the program does by then, and `last_words` (a
- *   line, borrowed; NULL: none) are printed. Off: for as long as a command runs.
+/* "The four" are TERM, INT, HUP and QUIT, which end the program.
+ *
+ * cli_signals_open - from now on the four and USR1, USR2, CONT and CHLD are recorded, PIPE and
+ *   TTOU ignored. Signals that were ignored at the start (nohup, a shell's background) stay
+ *   ignored. Returns a descriptor, always the same, that is readable when a signal was recorded;
+ *   -1: see errno.
+ * cli_signals_end_at_once - on: the four end the program as after cli_signals_begin; at once if
+ *   one was recorded before. For calls that block while no lock is held. Off: they are
+ *   recorded.
+ * cli_signals_limit - on: one of the four ends the program CLI_SIGNALS_LIMIT_MS after it was
+ *   recorded, in any state, and prints `last_words` (a line, borrowed; NULL: none). Off: no
+ *   limit, while a command runs.
  * cli_signals_limit_by - starts that time for `signal` if it is not running.
- * cli_signals_note_stop - TSTP, too, as long as there is a command to stop with
- *   us.
- * cli_signals_take - the next one noted, or 0. Each is reported once, however
- *   often it came since.
- * cli_signals_has_end - is one of the four noted and not taken?
- * cli_signals_take_end - takes all, and returns the first that ends us, or 0.
- * cli_signals_end_programs - is it TERM, INT, HUP or QUIT? One of these that a command
- *   gets may end it.
- * cli_signals_reload_on_hangup - from now on HUP means "read your files again": it is
- *   noted, but it is not one of the four. For a process without a terminal, which nobody
- *   can hang up.
- * cli_signals_end_us - is it one of the four, after that? */
+ * cli_signals_note_stop - also records TSTP, while there is a command to stop.
+ * cli_signals_take - returns the next recorded signal, or 0. A signal that arrived several
+ *   times is returned once.
+ * cli_signals_has_end - returns whether one of the four was recorded and not taken.
+ * cli_signals_take_end - takes all, and returns the first of the four, or 0.
+ * cli_signals_end_programs - returns whether it is one of the four. A command that receives one
+ *   may end.
+ * cli_signals_reload_on_hangup - from now on HUP means "read the files again": it is recorded,
+ *   but is not one of the four. For a process without a terminal.
+ * cli_signals_end_us - returns whether it is one of the four, after that change. */
 #define CLI_SIGNALS_LIMIT_MS 90
 #define CLI_SIGNALS_PROMPT_MS 60 /* of it, for requests that end in order */
 

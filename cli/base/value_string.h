@@ -16,7 +16,7 @@ enum cli_string {
     CLI_STRING_UNTIMED,         /* any other text without a TTL: it keeps a value lock
                                    from being taken, and may not be one */
     CLI_STRING_EMPTY,           /* not a lock, whatever its TTL */
-    CLI_STRING_LONG             /* likewise: no holder is so long */
+    CLI_STRING_LONG             /* the same; no holder is longer */
 };
 
 /* cli_string_class - of a string that exists. `text` has its first bytes, at least 21,

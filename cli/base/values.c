@@ -30,7 +30,7 @@ static int64_t take_digits(const char **at, int64_t most)
     return n;
 }
 
-/* The digits behind the point, as billionths, rounded up. */
+/* The digits after the point, as billionths, rounded up. */
 static int64_t take_fraction(const char **at)
 {
     int64_t n = 0;
@@ -118,8 +118,7 @@ bool cli_signal_parse(const char *text, int *out)
 
     if (strncasecmp(text, "SIG", 3) == 0)
         text += 3;
-    (void)cli_number_parse(text, 1, 64, &number); /* then it is 0, which is no
-                                                     signal */
+    (void)cli_number_parse(text, 1, 64, &number); /* 0: not a signal */
     for (size_t i = 0; i < SIGNALS; i++) {
         if (signals[i].number != number &&
             strcasecmp(signals[i].name, text) != 0)

@@ -13,13 +13,11 @@
 #define CLI_DURATION_FORM "a number of seconds, or a number followed by ms, s, m or h"
 #define CLI_SIGNAL_FORM "a name such as TERM or INT, or a number"
 
-/* cli_duration_parse - "1.5", "250ms", "30s", "5m", "2h" in milliseconds, from
- *                      0 to CLI_DURATION_MAX_MS. Parts of a millisecond count
- *                      as a whole one: what is not nothing stays so.
- * cli_number_parse   - a decimal number from `least` to `most`.
- * cli_signal_parse   - "TERM", "SIGTERM", "term" or "15": a signal that can end
- *                      a process.
- * false: it is none, *out is as before. */
+/* cli_duration_parse - reads "1.5", "250ms", "30s", "5m" or "2h" as milliseconds, from 0 to
+ *   CLI_DURATION_MAX_MS. A fraction of a millisecond is rounded up, so that only 0 becomes 0.
+ * cli_number_parse - reads a decimal number from `least` to `most`.
+ * cli_signal_parse - reads "TERM", "SIGTERM", "term" or "15": a signal that can end a process.
+ * False: the text has another form, and *out is unchanged. */
 bool cli_duration_parse(const char *text, int64_t *out_ms);
 bool cli_number_parse(const char *text, int least, int most, int *out);
 bool cli_signal_parse(const char *text, int *out);

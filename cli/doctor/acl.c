@@ -16,7 +16,7 @@
 #define DOCTOR_ACL_USER "ACL SETUSER app"
 #define DOCTOR_ACL_SETINFO "client|setinfo"
 
-/* ---- what is used ---- */
+/* ---- the rights of each use ---- */
 
 /* What each use needs beside plain locks. A spin lock, a lock on several servers and
  * several locks as one need the same as a plain lock. `status`, `watch` and `unlock`
@@ -64,8 +64,8 @@ int doctor_use_of(const char *word)
 /* A rule of the server cannot have any. */
 #define WHITE_SPACE " \t\n\v\f\r"
 
-/* Prints a character of a pattern within redis-cli's quotation marks. The
- * server takes special characters literally behind a backslash. */
+/* Prints a character of a pattern within redis-cli's quotation marks. After a backslash
+ * the server takes special characters literally. */
 static void print_byte(unsigned char c)
 {
     if (strchr(WHITE_SPACE, c))
@@ -86,8 +86,8 @@ static void print_name(const char *name)
         print_byte((unsigned char)*name);
 }
 
-/* "PREFIX:{name}REST" or "PREFIX{name}REST", in the form that Redisson gives a name
- * behind a prefix (WIRE 2.2, 2.4, 17). */
+/* Prints "PREFIX:{name}REST" or "PREFIX{name}REST", with the braces that Redisson puts
+ * around a name (WIRE 2.2, 2.4, 17). */
 static void print_pattern(char sign, const struct hf_rights_pattern *p,
                           const char *name)
 {
@@ -165,7 +165,7 @@ static void print_keys(const char *name, int uses)
         print_pattern('~', &all.list[i], name);
 }
 
-/* Without a name: the channels of all locks. */
+/* Without --name: the channels of all locks. */
 static void print_channels(const char *name, int uses)
 {
     struct patterns all = {.count = 0};

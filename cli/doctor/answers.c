@@ -31,7 +31,7 @@ static bool get_member(struct hf_resp_value v, const char *key,
            get_text(member, out);
 }
 
-/* Cuts off the text before `c` or the end; *from continues behind it. */
+/* Returns the text before `c` or the end; *from is set to the text after it. */
 static struct text cut_text(struct text *from, char c)
 {
     const char *at = from->len ? memchr(from->ptr, c, from->len) : NULL;
@@ -167,7 +167,7 @@ void doctor_read_text(const struct doctor_reply *r)
         set_fact(r->server, r->fact, text);
 }
 
-/* {name, value}; the name may be another than was asked for. */
+/* {name, value}; the name may differ from the requested one. */
 void doctor_read_config(const struct doctor_reply *r)
 {
     struct hf_resp_iter it = hf_resp_children(r->value);
@@ -411,8 +411,8 @@ static enum doctor_may denial_of(struct text words)
     return text_has(words, "key") ? MAY_NO_KEY : MAY_NO_COMMAND;
 }
 
-/* These errors follow from the form of the question, or show that the server
- * knows the command. */
+/* These errors are caused by the form of the request, so the server knows the command
+ * and permits it. */
 static bool is_expected(struct text words)
 {
     static const char *const expected[] = {
@@ -427,7 +427,7 @@ static bool is_expected(struct text words)
     return false;
 }
 
-/* As Redis says it, and as proxies and managed services do. */
+/* The texts of Redis, of proxies and of managed services. */
 static bool is_unknown(struct text words)
 {
     static const char *const parts[] = {"ERR unknown ",  "ERR Unknown ",

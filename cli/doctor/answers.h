@@ -7,7 +7,7 @@
 
 struct doctor_reply {
     struct hf_resp_value value;
-    enum doctor_fact fact;      /* that was asked for; FACT_NONE: several */
+    enum doctor_fact fact;      /* the requested fact; FACT_NONE: several */
     struct doctor_server *server;   /* that replies */
     struct doctor_facts *facts;
 };
@@ -25,9 +25,8 @@ doctor_reader doctor_read_text, doctor_read_config, doctor_read_lines,
     doctor_read_user, doctor_read_slots, doctor_read_nodes, doctor_read_master,
     doctor_read_replicas, doctor_read_sentinels;
 
-/* doctor_answer_read - what a reply, or an error, means for what was tried.
- * doctor_time_read - the reply to TIME, in us. False: no time before the year
- *                    5000. */
+/* doctor_answer_read - interprets a reply, or an error, to a command that was tried.
+ * doctor_time_read - reads the reply to TIME, in us. False: not a time before the year 5000. */
 struct doctor_answer doctor_answer_read(struct hf_resp_value reply);
 bool doctor_time_read(struct hf_resp_value reply, int64_t *us);
 

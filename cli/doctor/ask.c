@@ -1,14 +1,13 @@
-/* Asks servers all that `holdfast doctor` wants to know.
+/* Queries servers for all facts that `holdfast doctor` needs.
  *
  * Rules
- * VISIT-1  Each server has one link, and is asked once: all questions in one
- *          write; then the time, alone, several times; then to subscribe.
- * VISIT-2  The first attempt to connect decides: the doctor reports what cannot
- *          be reached now.
- * VISIT-3  Nothing waits longer than its deadline. A round takes at most the
- *          connect timeout and the time of seven answers. There are at most
- *          three rounds: seeds, the servers that they name, and those that
- *          sentinels name. */
+ * VISIT-1  Each server has one link and is queried once: all requests in one write; then TIME
+ *          alone, several times; then the subscriptions.
+ * VISIT-2  The first attempt to connect decides: the doctor reports servers that cannot be
+ *          reached now.
+ * VISIT-3  Nothing waits longer than its deadline. A round takes at most the connect timeout and
+ *          the time of seven replies. There are at most three rounds: seeds, the servers that
+ *          they name, and those that sentinels name. */
 /* Tests: tests/live/test_doctor.c. */
 #include "cli/doctor/ask.h"
 
@@ -47,7 +46,7 @@ struct ask {
 struct target {
     struct asker *asker;
     struct doctor_server *server;
-    struct hf_link *link;       /* NULL: given up */
+    struct hf_link *link;       /* NULL: cancelled */
     struct hf_tls_context *tls;
     bool is_lost;               /* VISIT-2 */
     int64_t asked_us;
@@ -192,7 +191,7 @@ static hf_status add_target(struct asker *a, struct doctor_server *s,
     return rc;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void submit(struct target *t, struct ask *ask,
                    const struct hf_resp_arg *argv, size_t argc,
@@ -245,7 +244,7 @@ static void submit_time(struct target *t, int64_t deadline_ms)
     submit(t, ask, argv, 1, deadline_ms);
 }
 
-/* Cancels what a lost server will not answer any more. */
+/* Cancels requests that a lost server will not answer. */
 static void give_up(struct target *t)
 {
     for (size_t i = 0; i < QUESTIONS_MAX; i++) {
@@ -327,8 +326,8 @@ static void ask_round(struct asker *a, uint32_t first)
 
 /* ---- which nodes there are ---- */
 
-/* A cluster's map, or a sentinel, may name a server by another address than the
- * one that was asked. */
+/* The map of a cluster, or a sentinel, may name a server by another address than the
+ * one that was queried. */
 static bool is_known_otherwise(const struct asker *a,
                                const struct doctor_server *s)
 {
@@ -407,7 +406,7 @@ static void add_seeds(struct asker *a)
 
 /* ---- whose replica is whose ---- */
 
-/* With sentinels there is one master. In a cluster, ids tell. */
+/* With sentinels there is one master. In a cluster, ids show the master. */
 static bool is_master_of(const struct doctor_facts *facts,
                          const struct doctor_server *master,
                          const struct doctor_server *replica)

@@ -13,10 +13,10 @@ struct doctor_plan {
     bool asks_info_alone;               /* INFO, of the servers that the URL names */
 };
 
-/* doctor_ask - all servers that the URL names, and all that these name; at the
- *   same time, in rounds, until nobody names a new one. What cannot be reached
- *   or does not answer in time is a fact, too. `facts` is filled in as far as
- *   the URL and the options go. HF_E_NOMEM, HF_E_SYSTEM. */
+/* doctor_ask - queries all servers that the URL names and all that these name, at the same time,
+ *   in rounds, until no server names a new one. It is also a fact if a server cannot be reached or
+ *   does not reply in time. `facts` contains the URL and the options. HF_E_NOMEM,
+ *   HF_E_SYSTEM. */
 hf_status doctor_ask(struct doctor_facts *facts, const struct doctor_plan *plan,
                      struct hf_error *err);
 

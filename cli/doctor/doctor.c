@@ -9,11 +9,11 @@
 #include "cli/doctor/output.h"
 
 #define TIMEOUT_MS 5000 /* of an answer */
-/* As hf_client_options_init has it. */
+/* The default of hf_client_options_init. */
 #define TTL_MS 30000
 #define TTL_LEAST_MS 100
 
-/* Warnings, and what is unsafe: exit codes. */
+/* Exit codes for warnings and for unsafe findings. */
 enum { EXIT_WARNINGS = 1, EXIT_UNSAFE = 2 };
 
 static void set_options(struct doctor_facts *facts, const struct hf_url *url,

@@ -10,8 +10,8 @@
  * and some more. */
 #define DOCTOR_SERVERS_MAX 256
 
-/* What a server says of itself, as text. questions.c and answers.c say where
- * each fact comes from. */
+/* Facts that a server reports about itself, as text. questions.c and answers.c have the
+ * source of each. */
 enum doctor_fact {
     FACT_NONE,
     FACT_VERSION,               /* of Redis, or the compatible one */
@@ -90,7 +90,7 @@ enum doctor_permission {
 extern const char *const doctor_permission_names[DOCTOR_PERMISSIONS];
 
 enum doctor_may {
-    MAY_NOT_SEEN,           /* no answer, or not asked */
+    MAY_NOT_SEEN,           /* no reply, or not requested */
     MAY_DO,
     MAY_NO_COMMAND,         /* the ACL forbids the command */
     MAY_NO_KEY,             /* the ACL forbids this key */
@@ -143,11 +143,11 @@ struct doctor_server {
 };
 
 struct doctor_facts {
-    /* Of the URL and the options. */
+    /* From the URL and the options. */
     int topology;               /* HF_STANDALONE, HF_CLUSTER, HF_SENTINEL */
     int sharded;                /* HF_SHARDED_* */
     int replicas;               /* that must confirm a lock; HF_REPLICAS_* */
-    int protocol;               /* that is asked for */
+    int protocol;               /* the requested number */
     bool is_tls;
     bool is_unverified;
     int64_t ttl_ms;             /* of the watchdog */
@@ -170,9 +170,10 @@ struct doctor_server *doctor_server_new(struct doctor_facts *facts,
 void doctor_fact_set(struct doctor_server *s, enum doctor_fact fact,
                      const char *ptr, size_t len);
 
-/* doctor_number - a fact that is a number. false: not seen, or not a number.
- * doctor_is     - is the fact that text? false if it was not seen.
- * doctor_is_master - as it says itself, or else as others say. */
+/* doctor_number - reads a fact that is a number. False: it is unknown, or not a number.
+ * doctor_is - returns whether the fact is that text; false if it is unknown.
+ * doctor_is_master - returns whether the server reports that it is a master; otherwise whether
+ *   others do. */
 bool doctor_number(const struct doctor_server *s, enum doctor_fact fact,
                    int64_t *out);
 bool doctor_is(const struct doctor_server *s, enum doctor_fact fact,

@@ -5,9 +5,9 @@
 #include "cli/base/common.h"
 #include "cli/doctor/findings.h"
 
-/* doctor_print - a line for each finding, what is fine only if verbose; then
- *   one that sums up. With --json, an object a line. Quiet: nothing.
- * Returns CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
+/* doctor_print - prints a line for each finding (passed checks only if verbose), and then a
+ *   summary. With --json, an object on each line. Quiet: nothing.
+ * Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. */
 int doctor_print(const struct cli_common *common,
                  const struct doctor_facts *facts,
                  const struct doctor_findings *findings);

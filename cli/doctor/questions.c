@@ -1,4 +1,4 @@
-/* What `holdfast doctor` asks. */
+/* The requests of `holdfast doctor`. */
 /* Tests: tests/test_cli_doctor.c, tests/live/test_doctor.c. */
 #include "cli/doctor/questions.h"
 #include "net/base/error.h"

@@ -1,20 +1,19 @@
-/* What `holdfast doctor` asks, and of which servers. Pure: no server is asked
- * here.
+/* The requests of `holdfast doctor`, and the servers to which they are sent. Pure: nothing is
+ * sent here.
  *
- * Nothing that is asked changes anything. What holdfast itself does is tried in
- * a form that the server refuses once it has looked at the ACL and at its own
- * state: HSET with a word too many, PEXPIRE to a time that is no number. DEL
- * and PUBLISH are of names that nobody has. */
+ * No request changes anything. The commands that holdfast uses are tried in a form that the
+ * server refuses after it has checked the ACL and its own state: HSET with one word too many,
+ * PEXPIRE with a time that is not a number. DEL and PUBLISH use names that do not exist. */
 #ifndef CLI_DOCTOR_QUESTIONS_H
 #define CLI_DOCTOR_QUESTIONS_H
 
 #include "cli/doctor/answers.h"
 
-/* What replaces the names in questions. */
+/* The texts that replace the names in requests. */
 struct doctor_names {
     const char *key;            /* of the lock, or the scratch name */
     const char *channel;        /* its channel */
-    const char *scratch;        /* that nobody uses */
+    const char *scratch;        /* a random name that is not used */
     const char *scratch_channel;
     const char *user;           /* whose ACL counts */
     const char *master;         /* the name that sentinels have for it */
@@ -24,8 +23,8 @@ struct doctor_question {
     unsigned who;               /* a sum of ASK_* */
     const char *words;          /* parted by spaces */
     enum doctor_permission permission;  /* that it tries */
-    enum doctor_fact fact;      /* that it asks for; FACT_NONE: several */
-    doctor_reader *read;        /* for a reply that is no error; may be NULL */
+    enum doctor_fact fact;      /* the requested fact; FACT_NONE: several */
+    doctor_reader *read;        /* reads a reply that is not an error; may be NULL */
 };
 
 enum {
@@ -39,15 +38,15 @@ enum {
 extern const struct doctor_question doctor_questions[];
 extern const size_t doctor_question_count;
 
-/* Questions that subscribe come last: in RESP2 the connection cannot do
- * anything else after them. */
+/* Requests that subscribe come last: with RESP2 the connection cannot be used for other
+ * requests after them. */
 bool doctor_question_subscribes(const struct doctor_question *q);
 
-/* doctor_question_is_for - is it to be asked of this server?
- * doctor_question_words  - its arguments; returns how many.
- * doctor_question_read   - the reply, an error too.
- * doctor_channel - the channel of a lock, as Redisson names it (WIRE 2.4), for
- *   free(); NULL: no memory. */
+/* doctor_question_is_for - returns whether the request is sent to this server.
+ * doctor_question_words - writes its arguments; returns their number.
+ * doctor_question_read - processes the reply, which may be an error.
+ * doctor_channel - returns the channel of a lock, as Redisson names it (WIRE 2.4), for free();
+ *   NULL: no memory. */
 bool doctor_question_is_for(const struct doctor_question *q,
                             const struct doctor_facts *facts,
                             const struct doctor_server *s);

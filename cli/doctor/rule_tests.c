@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what several rules ask ---- */
+/* ---- tests of several rules ---- */
 
 bool doctor_is_refused(const struct doctor_server *s,
                        enum doctor_permission permission)
@@ -17,7 +17,7 @@ bool doctor_is_refused(const struct doctor_server *s,
            s->may[permission].is == MAY_UNKNOWN;
 }
 
-/* Decides as routing does: the first node that answers tells. */
+/* Decides as routing does: the first node that replies is used. */
 bool doctor_is_sharded(const struct doctor_facts *facts)
 {
     if (facts->topology != HF_CLUSTER || facts->sharded == HF_SHARDED_OFF)
@@ -30,7 +30,7 @@ bool doctor_is_sharded(const struct doctor_facts *facts)
     return false;
 }
 
-/* A server that is no node of a cluster has a rule of its own ("kind"). */
+/* A server that is not a node of a cluster has a rule of its own ("kind"). */
 bool doctor_in_cluster(const struct doctor_case *c)
 {
     return c->facts->topology == HF_CLUSTER &&

@@ -1,15 +1,14 @@
-/* What endangers locks: a table of rules, each a judgement of facts. Pure.
+/* What endangers locks: a table of rules, each a test of facts. Pure.
  *
- * A rule has a name that stays, a severity, a sentence on what its finding
- * means for locks, and what to do about it. rules_server.c has those that look
- * at one server, rules_topology.c those that look at how several stand
- * together. rule_tests.c has the tests that many rules share.
+ * A rule has a name that never changes, a severity, a sentence about the effect on locks, and the
+ * remedy. rules_server.c has the rules about one server, rules_topology.c those about several
+ * servers. rule_tests.c has the tests that many rules share.
  *
  * Severities
- *   unsafe   two may hold one lock, or no lock can be used
- *   warning  that may come of a failure; or locks are had later, or lost
- *            sooner, than they need be
- *   note     to be known; changes no exit code */
+ *   unsafe   two clients can hold one lock, or no lock can be used
+ *   warning  a failure can have that effect; or locks are acquired later, or lost earlier, than
+ *            necessary
+ *   note     information; does not affect the exit code */
 #ifndef CLI_DOCTOR_RULES_H
 #define CLI_DOCTOR_RULES_H
 
@@ -47,7 +46,7 @@ struct doctor_case {
     const struct doctor_rule *rule;
     const struct doctor_facts *facts;
     const struct doctor_server *server;
-    char text[DOCTOR_TEXT_MAX]; /* what was found, or could not be seen */
+    char text[DOCTOR_TEXT_MAX]; /* the value, or why it is unknown */
 };
 
 /* In place of a limit that is known in advance. */
@@ -82,7 +81,7 @@ struct doctor_rule {
      *   {words}  of the server's error */
     const char *fine;           /* NULL: the same as `found` */
     const char *found;
-    const char *unseen;         /* NULL: what is not seen is not judged */
+    const char *unseen;         /* NULL: an unknown fact is not judged */
 
     const char *meaning;
     const char *advice;
@@ -91,15 +90,15 @@ struct doctor_rule {
 extern const struct doctor_rule doctor_rules_server[];
 extern const struct doctor_rule doctor_rules_topology[];
 
-/* The shared tests. Fine is:
+/* The shared tests. The check passes if
  *
- * doctor_equals   - the fact `good`.
- * doctor_at_least - a number of at least `limit`. doctor_at_most - likewise.
- * doctor_within   - a number from 1 to `limit`.
- * doctor_outside  - 0, or a number above `limit`.
- * doctor_permits  - that the server lets us do each of `may` that is needed.
- * doctor_answers  - that it answers may[0] without an error.
- * doctor_always   - nothing: `when` (or `measure`) has found it. */
+ * doctor_equals   - the fact is `good`.
+ * doctor_at_least - it is a number of at least `limit`. doctor_at_most - of at most `limit`.
+ * doctor_within   - it is a number from 1 to `limit`.
+ * doctor_outside  - it is 0, or a number above `limit`.
+ * doctor_permits  - the server permits each of `may` that is needed.
+ * doctor_answers  - it replies to may[0] without an error.
+ * doctor_always   - never: `when` (or `measure`) has found the problem. */
 enum doctor_verdict doctor_equals(struct doctor_case *c);
 enum doctor_verdict doctor_at_least(struct doctor_case *c);
 enum doctor_verdict doctor_at_most(struct doctor_case *c);
@@ -116,14 +115,14 @@ enum doctor_verdict doctor_fine(struct doctor_case *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 enum doctor_verdict doctor_unseen(struct doctor_case *c, const char *what);
 
-/* What several rules ask:
+/* Used by several rules:
  *
- * doctor_is_refused - does the ACL forbid the command, or is there none?
- * doctor_is_sharded - will holdfast send messages by SPUBLISH?
- * doctor_in_cluster - is it a node of the cluster that the URL names?
- * doctor_replica_count - replicas that a master is known to have, connected or
- *                     not.
- * doctor_beat_ms    - from one renewal to the next. */
+ * doctor_is_refused - returns whether the ACL forbids the command, or it does not exist.
+ * doctor_is_sharded - returns whether holdfast will publish by SPUBLISH.
+ * doctor_in_cluster - returns whether it is a node of the cluster that the URL names.
+ * doctor_replica_count - returns the number of replicas that a master is known to have,
+ *                     connected or not.
+ * doctor_beat_ms    - returns the time between two renewals. */
 bool doctor_is_refused(const struct doctor_server *s,
                        enum doctor_permission permission);
 bool doctor_is_sharded(const struct doctor_facts *facts);

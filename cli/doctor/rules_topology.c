@@ -1,5 +1,4 @@
-/* Rules that look at how servers stand together: replicas, clusters,
- * sentinels. */
+/* Rules about several servers: replicas, clusters, sentinels. */
 /* Tests: tests/test_cli_doctor.c, tests/live/test_doctor.c. */
 #include <inttypes.h>
 #include <string.h>
@@ -50,8 +49,8 @@ static enum doctor_verdict waits_for_all(struct doctor_case *c)
     return doctor_fine(c, "all replicas must have a lock");
 }
 
-/* Sentinels do not tell clients of replicas, so that these are not counted while they
- * are away. */
+/* Sentinels do not report replicas to clients, so these are not counted while they are
+ * disconnected. */
 static enum doctor_verdict counts_connected(struct doctor_case *c)
 {
     if (c->facts->replicas >= 0 || c->facts->topology != HF_SENTINEL)
@@ -235,7 +234,7 @@ static bool is_sharded_off(const struct doctor_case *c)
     return is_cluster(c) && c->facts->sharded == HF_SHARDED_OFF && do_know > 0;
 }
 
-/* With sharded=on or off nobody asks. */
+/* With sharded=on or off, the client does not check this. */
 static bool is_sharded_unseen(const struct doctor_case *c)
 {
     return c->facts->sharded != HF_SHARDED_ON &&
@@ -264,7 +263,7 @@ static enum doctor_verdict sentinels_agree(struct doctor_case *c)
                  : VERDICT_NONE;
 }
 
-/* As the sentinel says that knows the most. */
+/* According to the sentinel that knows the most others. */
 static bool measure_sentinels(const struct doctor_case *c, int64_t *out)
 {
     int64_t others;
@@ -352,7 +351,7 @@ static bool is_cut(const struct doctor_case *c)
 
 /* A replica acknowledges once a second. */
 #define LAG_MAX_S 2
-/* Of so many, more than half are left when one fails. */
+/* From this number on, more than half remain when one fails. */
 #define MAJORITY 3
 
 const struct doctor_rule doctor_rules_topology[] = {

@@ -16,14 +16,14 @@
 #include "cli/base/signals.h"
 #include "cli/lock/handle.h"
 
-/* How long we stay to give back a lock that is granted while we cancel; without
- * an answer it ends with its lease. */
+/* How long the process stays to release a lock that is granted while it cancels.
+ * Without a reply, the lock expires with its lease. */
 #define LINGER_MS 1000
 /* The same after a signal, of CLI_SIGNALS_LIMIT_MS. */
 #define LINGER_AFTER_SIGNAL_MS 50
 
-/* How long we stay once the handle is printed, to tidy up behind a wait. What is not
- * answered by then ends on the server by itself. */
+/* How long the process stays after the handle was printed, to remove its place in the
+ * queue and its recorded requests. On the server these expire by themselves. */
 #define TIDY_MS 25
 
 struct acquire {
@@ -73,7 +73,7 @@ static void on_signal(struct hf_io *io, int events)
         hf_loop_rewatch(a->loop, io, 0);
 }
 
-/* ---- saying what is held ---- */
+/* ---- printing the result ---- */
 
 static int print_json(const struct acquire *a, const char *handle,
                       int64_t safe_ms)
@@ -118,12 +118,12 @@ static void give_back(struct acquire *a)
     hf_status status;
 
     status = hf_lock_release(a->lock, a->owner, &err);
-    if (status < 0 && status != HF_LOST) /* its lease is over */
+    if (status < 0 && status != HF_LOST) /* its lease has expired */
         (void)cli_fail_status(status, &err);
 }
 
-/* A reader of a pipe may take its time, and no signal ends a write. False: one that
- * ends us came, or the lease is over. */
+/* The reader of a pipe may be slow, and a signal does not end a write. False: a signal
+ * that ends the program arrived, or the lease has expired. */
 static bool await_room(struct acquire *a)
 {
     struct pollfd fds[2] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
@@ -143,8 +143,8 @@ static bool await_room(struct acquire *a)
     return false;
 }
 
-/* A lock whose handle was not printed could be released by nobody else: it is given
- * back. */
+/* A lock whose handle was not printed could not be released by another process, so it
+ * is released here. */
 static int tell(struct acquire *a)
 {
     int64_t safe_ms =
@@ -167,7 +167,7 @@ static int tell(struct acquire *a)
     return rc;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void on_done(void *ctx, hf_status status, const struct hf_error *err)
 {
@@ -285,8 +285,9 @@ static int open_lock(struct acquire *a)
     return rc;
 }
 
-/* A lock whose handle is printed stays held; one that is granted too late is given
- * back. False: no answer came, so the server may keep one that nobody knows of. */
+/* A lock whose handle was printed stays held; a lock that is granted too late is
+ * released. False: no reply arrived, so the server may keep a lock that no process
+ * knows. */
 static bool close_client(struct acquire *a)
 {
     int64_t linger_ms = a->is_told ? TIDY_MS : LINGER_MS;
@@ -300,7 +301,8 @@ static bool close_client(struct acquire *a)
     return status == HF_OK || a->is_told;
 }
 
-/* Returns the exit code: trouble instead of "not acquired"; else `code`. */
+/* Returns the exit code: 125 instead of "not acquired" after an error; otherwise
+ * `code`. */
 static int report_unknown(const struct acquire *a, int code)
 {
     char name[CLI_QUOTE_MAX];

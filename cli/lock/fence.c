@@ -22,7 +22,7 @@ struct fence {
 
 /* ---- words ---- */
 
-/* Of 63 bits, as tokens are. */
+/* A number of 63 bits, as tokens are. */
 static bool parse_token(const char *text, int64_t *out)
 {
     size_t digits = strspn(text, "0123456789");

@@ -78,8 +78,8 @@ int cli_handle_extra_word(const struct cli_args *args, const char *word)
                            "that 'holdfast acquire' printed", word);
 }
 
-/* "uuid:number", as `acquire` prints it. Of a value lock the library takes any text;
- * a script that has mixed up its words must not release an application's key. */
+/* "uuid:number", as `acquire` prints it. For a value lock the library accepts any text,
+ * but a script that confuses its arguments must not release an application's key. */
 static bool has_owner(const struct cli_handle *h)
 {
     size_t uuid = strspn(h->owner, "0123456789abcdef-");

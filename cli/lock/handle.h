@@ -1,6 +1,6 @@
-/* A handle is a word by which a later process finds a hold again: what `acquire`
- * prints, and `renew` and `release` take. It is the owner, "uuid:number"; of a lock
- * that is not plain its kind stands before that, as in "fair:uuid:number". */
+/* A handle is a word that identifies a hold for a later process: `acquire` prints it, and `renew`
+ * and `release` take it. It is the owner, "uuid:number"; if the lock is not a plain lock, the
+ * kind precedes it, as in "fair:uuid:number". */
 #ifndef CLI_HANDLE_H
 #define CLI_HANDLE_H
 
@@ -20,20 +20,21 @@ struct cli_handle {
     struct hf_lock *lock;
 };
 
-/* cli_handle_format - of what this owner holds, by a lock of this kind. Returns dst.
- * cli_handle_kind   - its kind as a word.
- * cli_handle_safe_at_end - a script counts from when this process ends: what is left
- *                     of a safe time then, less what it takes to print and to end.
- * cli_handle_check  - were NAME and HANDLE given (else NULL), and not empty?
- *                     CLI_CONTINUE, or CLI_EXIT_ERROR and reported.
- * cli_handle_extra_word - reports a word behind them; CLI_EXIT_ERROR.
- * cli_handle_open   - takes them, and opens that lock, connected, for calls that
- *                     block. CLI_CONTINUE, or CLI_EXIT_ERROR and reported; for
+/* cli_handle_format - writes the handle of this owner's hold on a lock of this kind. Returns
+ *                     dst.
+ * cli_handle_kind   - returns its kind as a word.
+ * cli_handle_safe_at_end - returns the safe time that remains when this process ends, which is
+ *                     where a script begins to count: it subtracts the time to print and end.
+ * cli_handle_check  - checks that NAME and HANDLE are given (not NULL) and not empty. Returns
+ *                     CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error.
+ * cli_handle_extra_word - reports a word after them. Returns CLI_EXIT_ERROR.
+ * cli_handle_open   - opens the lock of NAME and HANDLE, connected, for calls that block.
+ *                     Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. Call
  *                     cli_handle_close in both cases.
- * cli_handle_fail   - as cli_fail_status; of one that is no handle says what is.
- * cli_handle_report - says that it was `done` ("released"), or that it was not, for
- *                     the owner does not hold it any more. `safe_ms`: from now on;
- *                     0: none is said. Returns the exit code. */
+ * cli_handle_fail   - does as cli_fail_status; if the text is not a handle, explains the form.
+ * cli_handle_report - reports that it was `done` ("released"), or that the owner no longer holds
+ *                     the lock. `safe_ms`: from now on; 0: not printed. Returns the exit
+ *                     code. */
 char *cli_handle_format(char dst[CLI_HANDLE_MAX], enum hf_lock_kind kind,
                         const char *owner);
 const char *cli_handle_kind(enum hf_lock_kind kind);

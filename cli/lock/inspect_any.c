@@ -1,5 +1,5 @@
-/* What stands under a name. A server does not say of which kind a lock is: a hash
- * shows it by its fields, a string may be a value lock or a number of permits. */
+/* Finds out which kind of lock a name has. A server does not store the kind: the fields
+ * of a hash show it; a string may be a value lock or a number of permits. */
 /* Tests: tests/live/test_run_status.c. */
 #include "cli/lock/inspect_any.h"
 
@@ -19,8 +19,8 @@ static hf_status become(struct hf_lock **lock, struct hf_client *client,
     return hf_lock_new_kind(lock, client, kind, name, strlen(name), err);
 }
 
-/* The server's words stand last. (A name with these very words is misread; only the
- * message suffers.) */
+/* The text of the server comes last. (A name with this very text is misread, which
+ * affects only the message.) */
 static bool is_wrong_type(hf_status status, const struct hf_error *err)
 {
     return status == HF_E_SERVER && strstr(err->text, ": WRONGTYPE Operation against");

@@ -1,4 +1,4 @@
-/* A question that a person at the terminal answers. */
+/* Requests a confirmation from the person at the terminal. */
 /* Tests: tests/live/test_run_status.c. */
 #include "cli/lock/person.h"
 

@@ -126,7 +126,7 @@ static int clear(const struct cli_queue_plan *plan, struct hf_lock *lock)
         return cli_fail_status(status, &err);
     if (!plan->common->is_json && !plan->common->is_quiet)
         print_places(plan, &o);
-    (void)fflush(stdout); /* before a question */
+    (void)fflush(stdout); /* before a prompt */
     if (is_to_remove(plan, &o))
         rc = remove_places(plan, lock, &o);
     return rc == CLI_CONTINUE ? report(plan, &o) : rc;

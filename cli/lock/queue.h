@@ -9,7 +9,7 @@ struct cli_queue_plan {
     const char *name, *quoted;  /* the lock's, and for messages */
     const char *owner;          /* whose place; NULL: those of dead waiters */
     bool is_forced;             /* without it and without an owner: only show them */
-    bool is_confirmed;          /* do not ask */
+    bool is_confirmed;          /* no confirmation is needed */
 };
 
 /* cli_queue_clear - shows the places, and removes those that the plan names: of one

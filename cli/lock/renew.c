@@ -16,9 +16,9 @@ struct renew {
     int64_t lease_ms;           /* 0: not given */
 };
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-/* A pipe that is full may hold up what is printed. */
+/* A full pipe may delay the output. */
 static int tell(const struct renew *r, const struct cli_handle *h,
                 int64_t safe_ms)
 {

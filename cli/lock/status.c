@@ -11,7 +11,7 @@
 
 /* ---- one lock ---- */
 
-/* Inspects the lock and, of a semaphore, what is available. */
+/* Inspects the lock and, for a semaphore, reads the number of available permits. */
 static int look_up(struct hf_lock **lock, struct hf_client *client,
                    struct cli_lock *out)
 {
@@ -123,14 +123,14 @@ static int print_lock(const struct cli_common *common,
 
 /* ---- all ---- */
 
-/* Trouble outweighs a free lock, and a free lock outweighs a held one. */
+/* An error takes precedence over a free lock, and a free lock over a held one. */
 static int worse(int a, int b)
 {
     return a > b ? a : b;
 }
 
-/* All locks have one server, except in a cluster: if it cannot be reached for
- * one lock, it is not asked for the others. */
+/* All locks are on one server, except in a cluster: if it cannot be reached for one
+ * lock, no request is sent for the others. */
 static int print_locks(const struct cli_common *common,
                        struct hf_client *client, char *const *names)
 {

@@ -1,4 +1,4 @@
-/* `holdfast unlock`: frees a lock that somebody else holds. */
+/* `holdfast unlock`: frees a lock that another process holds. */
 /* Tests: tests/live/test_run_status.c, tests/live/test_unlock_queue.c. */
 #include <ctype.h>
 #include <errno.h>
@@ -98,8 +98,8 @@ static int report_outcome(const struct unlock *u, bool is_released,
 
 /* ---- releasing ---- */
 
-/* Not released: reports the holder. hf_lock_inspect cuts a text after 191 bytes: an
- * owner that is equal to the rest is not the holder. */
+/* The lock was not released: reports the holder. hf_lock_inspect cuts a text after 191
+ * bytes, so an owner that is equal to a cut text is not the holder. */
 static int report_holder(struct unlock *u, const char *tried, size_t len)
 {
     struct hf_lock_info *info = &u->info;
@@ -135,8 +135,8 @@ static int release_of(struct unlock *u, const char *owner, size_t len)
 
 /* ---- by force ---- */
 
-/* The library refuses the rest, too. But nobody is asked for a "yes" that
- * cannot be carried out. */
+/* The library also refuses the rest, but no confirmation is requested for a release
+ * that would be refused. */
 static bool is_foreign(const struct hf_lock_info *info)
 {
     int64_t number;
@@ -190,8 +190,8 @@ static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
  * meanwhile is left alone. */
 #define NO_OWNER "00000000-0000-0000-0000-000000000000:0"
 
-/* Of a free lock: places that are kept for longer than a waiter may ask for are
- * shortened by the script of a forced release, and the first waiter is woken. */
+/* For a free lock, the script of a forced release shortens places that are valid for
+ * longer than a waiter may request, and wakes the first waiter. */
 static int repair_queue(struct unlock *u, struct hf_client *client)
 {
     struct hf_error err = {0};
@@ -278,7 +278,7 @@ static int unlock(struct unlock *u)
     return rc;
 }
 
-/* The byte that "\xHH" stands for; -1: there is no such escape. */
+/* Returns the byte of "\xHH"; -1: there is no such escape. */
 static int byte_at(const char *at)
 {
     char digits[3] = "";
@@ -289,7 +289,7 @@ static int byte_at(const char *at)
     return (int)strtoul(memcpy(digits, at + 2, 2), NULL, 16);
 }
 
-/* As status shows an owner. Decoded in place. Returns its length. */
+/* Decodes an owner in the form of `status`, in place. Returns its length. */
 static size_t as_shown(char *text)
 {
     char *to = text;

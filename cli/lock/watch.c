@@ -176,7 +176,7 @@ static void compare(const struct watch *watch, struct watched *w,
     for (size_t i = 0; i < count; i++)
         print_event(watch, w, events[i],
                     cli_watch_is_past(events[i]) ? &w->look.info : &now->info);
-    if (w->is_unknown && count == 0) /* "unknown" is outdated: how it stands */
+    if (w->is_unknown && count == 0) /* it was "unknown": print the state */
         print_event(watch, w, now->info.is_locked ? CLI_WATCH_HELD
                                                   : CLI_WATCH_FREE, &now->info);
     w->look = *now;
@@ -198,18 +198,18 @@ static hf_status look(const struct watch *watch, const char *name,
     return rc;
 }
 
-/* One server has all locks, except in a cluster: if it does not answer for one, the
- * others are not asked for, as each would wait for it anew. */
+/* All locks are on one server, except in a cluster: if it does not reply for one lock,
+ * no request is sent for the others, because each would wait again. */
 static bool is_away(const struct watch *watch, hf_status status)
 {
     return (status == HF_E_CONNECT || status == HF_E_NOREPLY) &&
            !cli_common_is_cluster(watch->common);
 }
 
-/* The pause comes after the answer, however slow that was. A lock that is gone before its
- * lease can have ended was released; one that goes later has expired. So that a busy
- * machine does not take the one for the other, half of the rest of the lease is the
- * longest pause, and the last look is just before the lease ends. */
+/* The pause begins after the reply. A lock that disappears before its lease can have
+ * ended was released; later, it has expired. To distinguish the two on a busy machine,
+ * the longest pause is half of the remaining lease, and the last poll is just before
+ * the lease ends. */
 static int64_t next_look_ms(const struct watch *watch, const struct watched *w)
 {
     int64_t now_ms = hf_clock_ms(), next_ms = now_ms + watch->every_ms;
@@ -274,7 +274,7 @@ static bool rest_until(int64_t ms)
     return true;
 }
 
-/* As a write to a closed pipe ends it; returns only where SIGPIPE is ignored. */
+/* Ends as a write to a closed pipe does; returns only if SIGPIPE is ignored. */
 static int end_unread(void)
 {
     (void)raise(SIGPIPE);

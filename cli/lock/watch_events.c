@@ -1,8 +1,8 @@
-/* What happened to a lock between two looks at it.
+/* The events of a lock between two polls.
  *
- * A look tells how long the lease lasts yet, so when it ends lies between the
- * asking plus that, and the answer plus that. Two ends differ only if these do not
- * overlap: a slow answer is no renewal. */
+ * A poll returns the remaining lease, so the lease ends between (time of the request + that) and
+ * (time of the reply + that). Two ends differ only if these intervals do not overlap: a slow
+ * reply is not a renewal. */
 /* Tests: tests/test_cli_watch.c. */
 #include "cli/lock/watch_events.h"
 
@@ -71,7 +71,7 @@ static bool is_shared(const struct hf_lock_info *info)
     return info->kind == HF_KIND_READ || info->kind == HF_KIND_PERMIT;
 }
 
-/* A fair lock is a plain one while nobody waits. */
+/* A fair lock without waiters looks like a plain lock. */
 static bool is_same_kind(const struct hf_lock_info *a,
                          const struct hf_lock_info *b)
 {

@@ -6,7 +6,7 @@
 
 /* What was seen, and when on our clock: the server looked in between. */
 struct cli_snapshot {
-    bool is_first;              /* nobody looked before: asked_ms, .. are unset */
+    bool is_first;              /* the first poll: asked_ms, .. are unset */
     int64_t asked_ms, answered_ms;
     struct hf_lock_info info;
 };

@@ -1,5 +1,5 @@
-/* Which of many names are locks that are held: hashes as `status` asks, sorted sets
- * and strings by what stands in them. */
+/* Finds held locks among many names: hashes are inspected as by `status`, sorted sets
+ * and strings by their contents. */
 #ifndef CLI_LS_LOOK_H
 #define CLI_LS_LOOK_H
 

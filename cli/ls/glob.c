@@ -24,8 +24,8 @@ static bool member_has(const char **at, unsigned char c)
     return low > high ? c >= high && c <= low : c >= low && c <= high;
 }
 
-/* What stands behind '[', up to its ']' or the end; *at comes to stand behind
- * that. */
+/* Returns the text after '[', up to its ']' or the end; *at is set to the position
+ * after that. */
 static bool class_has(const char **at, unsigned char c)
 {
     bool is_inverted = **at == '^', has = false;
@@ -38,8 +38,8 @@ static bool class_has(const char **at, unsigned char c)
     return has != is_inverted;
 }
 
-/* Does what stands at *pattern, no '*', match this byte? *pattern comes to stand
- * behind it. */
+/* Returns whether the element at *pattern, which is not '*', matches this byte;
+ * *pattern is set to the next element. */
 static bool step(const char **pattern, char c)
 {
     if (**pattern == '[') {

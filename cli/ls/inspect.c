@@ -6,11 +6,11 @@
 
 #include "net/loop/clock.h"
 
-/* At a time. A server runs so many scripts in well under a millisecond, between
- * the commands of others. */
+/* Scripts in flight at a time. A server executes this number in well under a
+ * millisecond, between the commands of other clients. */
 #define QUESTIONS 32
-/* A refusal that took so long says nothing about the key: the server is down or
- * busy (CLUSTERDOWN, LOADING), and was asked again until the request timeout. */
+/* A refusal that took this long shows nothing about the key: the server is down or busy
+ * (CLUSTERDOWN, LOADING), and was retried until the request timeout. */
 #define PATIENCE_MS 1000
 
 struct question {
@@ -98,7 +98,7 @@ static void on_inspected(void *ctx, hf_status status,
     q->inspection = NULL;
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 static void dispatch(struct ls_inspection *inspection)
 {

@@ -232,7 +232,7 @@ static int measure(const struct ls_list *list, size_t widths[COLUMNS])
     return CLI_CONTINUE;
 }
 
-/* `widths` NULL: tabs stand between columns. */
+/* `widths` NULL: tabs separate the columns. */
 static int print_rows(const struct ls_list *list, enum ls_form form,
                       const size_t *widths)
 {

@@ -32,7 +32,7 @@ struct ls {
 
 /* ---- the pace ---- */
 
-/* Of each walk. A slow pace has small pages, but none below PAGE_LEAST. */
+/* Pages of each walk. A low rate has small pages, at least PAGE_LEAST. */
 static int64_t page_size(const struct ls *ls)
 {
     int64_t walks = ls_scan_count(ls->scan) / ls_scan_servers(ls->scan);
@@ -103,7 +103,7 @@ static int look_through(struct ls *ls)
     return CLI_CONTINUE;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static int print_list(struct ls *ls)
 {
@@ -120,7 +120,8 @@ static int print_list(struct ls *ls)
     return ls_list_print(&ls->list, form);
 }
 
-/* A server's walks stand in a row; what ended one often ends the next, too. */
+/* The walks of a server follow each other; the error of one often also ends the next.
+ * */
 static bool is_news(const struct ls *ls, uint32_t i)
 {
     const struct hf_error *why = ls_scan_error(ls->scan, i);
@@ -215,7 +216,7 @@ static int list_locks(struct ls *ls)
         (rc = open_scan(ls)) == CLI_CONTINUE &&
         (rc = look_through(ls)) == CLI_CONTINUE &&
         (rc = print_list(ls)) == CLI_CONTINUE) {
-        (void)fflush(stdout); /* before what is said about it; main looks */
+        (void)fflush(stdout); /* before messages about it; main checks */
         rc = report_end(ls);
     }
     return rc;

@@ -6,8 +6,8 @@
 
 #include "cli/base/lock_words.h"
 
-/* A server looks through about a million keys a second, and does nothing else
- * meanwhile: so much takes a twentieth of its time. */
+/* A server reads about a million keys a second, and does nothing else meanwhile: this
+ * rate takes a twentieth of its time. */
 #define RATE 50000
 #define NUMBER_MAX 1000000000
 
@@ -27,8 +27,8 @@ static const struct cli_option own_options[] = {
 static const struct {
     enum hf_lock_kind kind;     /* HF_KIND_NONE: a counter */
     enum ls_type type;
-    bool is_certain;            /* nothing else looks like it: listed unless other
-                                   kinds are asked for */
+    bool is_certain;            /* nothing else looks like it: listed unless other kinds
+                                   are requested */
 } kinds[] = {
     {HF_KIND_PLAIN, LS_HASH, true},  {HF_KIND_FAIR, LS_HASH, true},
     {HF_KIND_READ, LS_HASH, true},   {HF_KIND_WRITE, LS_HASH, true},
@@ -68,7 +68,7 @@ static int take_kind(struct ls_options *options, const struct cli_args *args,
     return CLI_CONTINUE;
 }
 
-/* What is listed if no kind is asked for. */
+/* The kinds that are listed by default. */
 static void add_certain_kinds(struct ls_options *options)
 {
     for (size_t i = 0; i < KINDS; i++)

@@ -7,13 +7,13 @@
 #include "cli/base/common.h"
 #include "cli/ls/scan.h"
 
-/* Of `kinds`, beside 1 << HF_KIND_PLAIN, ...: what may be a counter of any
- * program. */
+/* In `kinds`, in addition to 1 << HF_KIND_PLAIN, ...: numbers that may be counters of
+ * any program. */
 #define LS_COUNTER (1u << 31)
 
 struct ls_options {
     struct ls_filter filter;
-    unsigned kinds;             /* what is listed */
+    unsigned kinds;             /* the kinds to list */
     int64_t time_ms;            /* 0: no limit */
     int limit;                  /* keys, of all servers together; 0: no limit */
     int rate;                   /* keys a second, of each server */

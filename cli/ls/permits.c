@@ -99,7 +99,7 @@ static void ask(struct ls_requests *requests, struct candidate *c,
     ls_ask(requests, &c->size);
 }
 
-/* Of a question that failed: the first. */
+/* The status of the first request that failed. */
 static const struct ls_question *failure(const struct candidate *c)
 {
     if (c->number.error.status != HF_OK)

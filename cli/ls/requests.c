@@ -41,7 +41,7 @@ static void keep_refusal(struct ls_question *q, struct hf_resp_value reply)
                            : "");
 }
 
-/* All questions only read: one that was lost with its connection is asked once
+/* All requests only read: a request that was lost with its connection is sent once
  * more. */
 static bool ask_again(struct ls_question *q, enum hf_outcome outcome)
 {
@@ -80,7 +80,7 @@ bool ls_question_is(const struct ls_question *q, const char *code)
     return q->is_refused && strstr(q->error.text, part);
 }
 
-/* ---- asking ---- */
+/* ---- sending ---- */
 
 void ls_ask(struct ls_requests *requests, struct ls_question *q)
 {

@@ -26,7 +26,7 @@ struct ls_question {
 
     /* requests.c's own. */
     struct ls_requests *requests;
-    bool is_repeated;           /* it was asked twice */
+    bool is_repeated;           /* it was sent twice */
     struct hf_resp_arg words[LS_WORDS_MAX];
     size_t count;
     struct hf_command command;

@@ -345,8 +345,8 @@ static void take_page(struct ls_question *q, struct hf_resp_value reply)
                            "%s: SCAN: unexpected reply", address);
 }
 
-/* Of sorted sets, those that have the name of a semaphore's, and of lists, those of
- * queues: the pattern is of the semaphore or the lock. */
+/* Sorted sets with the name of a semaphore's set, and lists with the name of a queue:
+ * the pattern applies to the semaphore or lock. */
 static const char *pattern_of(const struct source *s)
 {
     if (s->type == LS_LIST)

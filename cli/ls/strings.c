@@ -20,7 +20,7 @@ struct candidate {
     const struct ls_name *name;
     struct ls_question ttl, text;
     struct hf_lock_info info;
-    bool wants_value, wants_counter; /* are these asked for? */
+    bool wants_value, wants_counter; /* are these requested? */
     bool is_listed;                /* `info` is for the list */
 };
 
@@ -49,7 +49,7 @@ static void ask_ttl(struct ls_requests *requests, struct candidate *c)
     ls_ask(requests, &c->ttl);
 }
 
-/* With this TTL, could it be of a kind that is asked for? */
+/* Returns whether a string with this TTL may be of a requested kind. */
 static bool may_be_one(const struct ls_looking *looking,
                        const struct candidate *c)
 {

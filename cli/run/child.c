@@ -32,9 +32,8 @@ struct start {
     bool is_foreground;
 };
 
-/* Waits for the guardian's word. From then on holdfast knows of this process,
- * and looks after what it leaves behind if the guardian dies. False: the
- * guardian is dead. */
+/* Waits for the byte of the guardian. From then on holdfast knows this process, and
+ * kills what remains of it if the guardian dies. False: the guardian has died. */
 static bool await_go(int guard_fd)
 {
     char go;
@@ -76,7 +75,7 @@ static _Noreturn void run_child(const struct start *start, pid_t parent,
 {
     int err = execute(start, parent, guard_fd);
 
-    /* If nobody hears it, the exit code must tell. */
+    /* If standard error is closed, only the exit code shows this. */
     (void)send(guard_fd, &err, sizeof err, MSG_NOSIGNAL);
     _exit(code_of(err));
 }

@@ -241,8 +241,8 @@ static int send_from(const struct cli_proof *p, int fd)
     return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? errno : 0;
 }
 
-/* Without a copy of the end that was passed on, the end of the other is seen when the
- * outer run closes its copy. False: there is no outer run. */
+/* The end that was passed on is also closed here, so that its peer is seen to close
+ * when the outer run closes its copy. False: there is no outer run. */
 static bool send_request(struct cli_proof *p)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

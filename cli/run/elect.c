@@ -1,4 +1,4 @@
-/* `holdfast elect`: one round behind another. The holder of the lock leads. */
+/* `holdfast elect`: one term after another. The holder of the lock leads. */
 /* Tests: tests/live/test_elect.c. */
 #include <limits.h>
 #include <poll.h>
@@ -9,12 +9,13 @@
 #include "cli/run/round.h"
 #include "net/loop/clock.h"
 
-/* While the server cannot be asked, twice as long each time. */
+/* While the server is unreachable, the pause doubles each time. */
 #define REST_MAX_MS 30000
 
 /* ---- between two rounds ---- */
 
-/* Daemons that a command has left behind are our children now; ended, too. */
+/* Daemons that a command has left are children of this process now, also those that
+ * have ended. */
 static void reap(void)
 {
     while (waitpid(-1, NULL, WNOHANG) > 0)

@@ -85,7 +85,7 @@ const char *cli_environment_pid_room(const char *name)
     return value && strcmp(value, own) == 0 ? pid_room : value;
 }
 
-/* Only what is safe after the fork of a threaded process. */
+/* Only functions that are safe after the fork of a process with threads. */
 static void put_digits(char *dst, unsigned long n)
 {
     char digits[24];

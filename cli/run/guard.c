@@ -71,7 +71,7 @@ static void keep_only(int socket_fd, int command_fd)
 
 /* ---- to holdfast ---- */
 
-/* Sends a message. False: holdfast is dead, or has given up. */
+/* Sends a message. False: holdfast has died, or has closed the socket. */
 static bool send_word(enum cli_guard_word word, int number)
 {
     struct cli_guard_message m = {.word = word, .number = number};

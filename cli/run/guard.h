@@ -1,10 +1,9 @@
-/* The guardian: a process between holdfast and the command, and the command's
- * parent. It adopts the processes that the command leaves behind, tells
- * holdfast when they have ended, and signals or kills them when holdfast says
- * so. If holdfast dies, the guardian kills them all; if the guardian dies,
- * holdfast does. So no single death leaves a process of the command at work. The
- * guardian has a deadline of its own, the lock's safe moment: a holdfast that is
- * stopped cannot kill the command in time. */
+/* The guardian: a process between holdfast and the command, and the parent of the command. It
+ * adopts the processes that the command leaves, reports to holdfast when they have ended, and
+ * signals or kills them when holdfast requests it. If holdfast dies, the guardian kills them all;
+ * if the guardian dies, holdfast does. So no single death leaves a process of the command
+ * running. The guardian has its own deadline, the safe moment of the lock, because a holdfast
+ * that is stopped cannot kill the command in time. */
 #ifndef CLI_RUN_GUARD_H
 #define CLI_RUN_GUARD_H
 
@@ -17,7 +16,7 @@ enum cli_guard_word {
     /* holdfast says */
     GUARD_SIGNAL,               /* number: to the command's group */
     GUARD_DRAIN,                /* number: is_all (process_tree.h). Say EMPTY */
-    GUARD_KILL,                 /* number: is_all. Kill later ones, too */
+    GUARD_KILL,                 /* number: is_all. Also kills later processes */
     GUARD_LEAVE,                /* the rest may live on; exit */
     GUARD_DEADLINE,             /* ms: kill all at that time of hf_clock_ms, if
                                    no other time comes before; HF_NEVER: do not */
@@ -39,15 +38,15 @@ struct cli_guard_message {
     int64_t ms;
 };
 
-/* cli_guard - the guardian, in a new process, with all signals blocked.
+/* cli_guard - runs the guardian, in a new process, with all signals blocked.
  *
  *   fd     the socket to holdfast
- *   start  forks the command. Returns its pid, or -1 and errno; *command_fd is
- *          a socket to it. The command executes after it has received a byte
- *          there, and not at all after the end; exec's errno comes back.
- *   deadline_ms  as GUARD_DEADLINE, until the first one comes
- *   clean_up  removes what holdfast leaves behind if it was killed. It does not wait for
- *          the command, which may be a process that cannot end */
+ *   start  forks the command. Returns its pid, or -1 and errno; *command_fd is a socket to it.
+ *          The command executes after it has received a byte there, and never after the end of
+ *          the stream; the errno of exec is sent back.
+ *   deadline_ms  as GUARD_DEADLINE, until the first one arrives
+ *   clean_up  removes files that holdfast leaves if it was killed. It does not wait for the
+ *          command, which may be a process that cannot end */
 _Noreturn void cli_guard(int fd,
                          pid_t (*start)(const void *ctx, int *command_fd),
                          void (*clean_up)(const void *ctx), const void *ctx,

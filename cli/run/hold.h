@@ -1,6 +1,6 @@
-/* The lock that a command runs under, as `run` sees it: asked for, held, lost,
- * released. There are two kinds: a lock of our own (hold_own.c), and the lock
- * of an outer run on the same name (hold_outer.c). */
+/* The lock of a command: requested, held, lost, released. There are two kinds: a lock
+ * of this run (hold_own.c), and the lock of an outer run on the same name
+ * (hold_outer.c). */
 #ifndef CLI_RUN_HOLD_H
 #define CLI_RUN_HOLD_H
 
@@ -54,12 +54,12 @@ struct cli_hold {
     int64_t token;                  /* of a fenced lock, while it is held; or 0 */
     char owner[HF_OWNER_TEXT_MAX];  /* as the server has it; "": not held */
 
-    /* Of our own. */
+    /* For a lock of this run. */
     int64_t number;
 
-    /* Of an outer run. */
-    struct hf_lock_info info;       /* being asked for */
-    struct cli_hold_ask ask;        /* if this is no nested run after all */
+    /* For the lock of an outer run. */
+    struct hf_lock_info info;       /* being queried */
+    struct cli_hold_ask ask;        /* used if this is not a nested run */
     struct hf_io notice;            /* HOLDFAST_FD; fd -1: there is none */
     bool has_notice;                /* seen, and not yet reported */
     struct cli_proof proof;         /* that the outer run holds it */

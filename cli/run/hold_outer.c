@@ -1,6 +1,6 @@
-/* The lock of an outer run on the same name, whose command started us. The
- * outer run renews and releases; we ask whether it still holds the lock, and
- * wait for its notice of a loss. */
+/* The lock of an outer run on the same name, whose command started this process. The
+ * outer run renews and releases it; this run queries whether the outer run still holds
+ * the lock, and waits for its notice of a loss. */
 /* Tests: tests/live/test_run_loss.c, tests/live/test_run_inside.c. */
 #include "cli/run/hold.h"
 
@@ -137,7 +137,7 @@ bool cli_hold_is_inside(const struct cli_locks *locks)
     return false;
 }
 
-/* Returns how much of the list is kept behind a new run. */
+/* Returns how much of the list is kept after a new run is added. */
 static size_t kept_len(const char *list)
 {
     struct outer outer;
@@ -148,7 +148,7 @@ static size_t kept_len(const char *list)
     return (size_t)(at - list);
 }
 
-/* One run, of one of its names. Returns behind it. */
+/* Reads one run with one of its names. Returns the position after it. */
 static char *put_outer(char *d, size_t room, const struct cli_hold *h,
                        struct hf_lock *lock, int fd, const char *place)
 {
@@ -166,7 +166,7 @@ static char *put_outer(char *d, size_t room, const struct cli_hold *h,
     return d;
 }
 
-/* Of a quorum, all members have one name, and owners of their own: none is noted. */
+/* In a quorum, all members have one name and different owners: none is recorded. */
 static size_t count_names(const struct cli_locks *locks)
 {
     return locks->quorum ? 1 : locks->count;
@@ -204,7 +204,8 @@ char *cli_hold_outer_new(const struct cli_hold *h, int fd, const char *door)
 
 /* ---- the notice ---- */
 
-/* Nobody writes to the notice. Data is somebody's mistake, and no loss. */
+/* No process writes to the notice. Data in it is a mistake of another program, not a
+ * loss. */
 static bool is_at_end(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -258,9 +259,9 @@ static void listen(struct cli_hold *h)
 
 /* ---- the kind ---- */
 
-/* The outer run does not hold the lock on this server, and is at work. It has a
- * lock on another server, or will soon learn of a loss. In both cases we may
- * take this lock, as anybody may. */
+/* The outer run does not hold the lock on this server, and is running. It has a lock on
+ * another server, or will soon detect a loss. In both cases this run may acquire the
+ * lock, as any run may. */
 static void become_own(struct cli_hold *h)
 {
     hf_status status;
@@ -285,8 +286,8 @@ static void refuse(struct cli_hold *h)
     h->events->refused(h->ctx, status, &gone);
 }
 
-/* Nobody could make it exclusive while the outer run, which waits for us, has
- * it shared. */
+/* No run can acquire it exclusively while the outer run, which waits for this one,
+ * holds it shared. */
 static void refuse_shared(struct cli_hold *h)
 {
     struct hf_error err;
@@ -411,7 +412,7 @@ static void look_at_proof(struct cli_hold *h)
         refuse_unproven(h);
 }
 
-/* By the outer run, or, of several, by others beside it. */
+/* Held by the outer run; with several holders, also by others. */
 static bool is_shared(const struct cli_hold *h)
 {
     return h->info.kind == HF_KIND_READ && h->wanted != HF_KIND_READ;
@@ -493,7 +494,7 @@ static hf_status outer_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
     return hf_lock_inspect_async(h->lock, &h->info, on_inspected, h);
 }
 
-/* The question cannot be called back. Nobody waits for its answer any more. */
+/* The query cannot be cancelled. Its reply is ignored. */
 static void outer_cancel(struct cli_hold *h)
 {
     struct hf_error err = {.status = HF_CANCELLED};

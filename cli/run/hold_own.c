@@ -172,7 +172,7 @@ static void own_turn(struct cli_hold *h)
 
 static void own_fini(struct cli_hold *h)
 {
-    (void)h; /* what is left ends with the client */
+    (void)h; /* the rest ends with the client */
 }
 
 const struct cli_hold_kind cli_hold_own = {.ask = own_ask,

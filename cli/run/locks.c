@@ -120,7 +120,7 @@ void cli_locks_free(struct cli_locks *l)
         hf_client_free(l->clients[i]);
 }
 
-/* ---- what is done with it ---- */
+/* ---- operations ---- */
 
 /* All clients have the same files. */
 void cli_locks_reload(struct cli_locks *l)
@@ -180,7 +180,7 @@ int64_t cli_locks_safe_ms(const struct cli_locks *l, int64_t owner)
                     : hf_lock_safe_ms(l->locks[0], owner);
 }
 
-/* Of a quorum, each has a client of its own. */
+/* In a quorum, each has its own client. */
 const char *cli_locks_address(const struct cli_locks *l, const struct hf_lock *lock)
 {
     size_t i = 0;

@@ -14,7 +14,7 @@ struct cli_locks {
     struct hf_lock *locks[HF_MULTI_MAX];    /* the first one is of NAME */
     size_t count;
     struct hf_multi *multi;     /* NULL: it is none */
-    struct hf_quorum *quorum;   /* likewise */
+    struct hf_quorum *quorum;   /* the same */
     struct hf_cancel cancel;
     bool allow_same_server;
 };

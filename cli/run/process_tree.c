@@ -64,7 +64,7 @@ void cli_tree_die_with(pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(EXIT_FAILURE); /* it died before we asked */
+        _exit(EXIT_FAILURE); /* it ended before the query */
 }
 
 /* ---- children ---- */

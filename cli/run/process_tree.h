@@ -20,15 +20,15 @@ bool cli_tree_adopt(void);
 bool cli_tree_has_list(void);
 void cli_tree_die_with(pid_t parent);
 
-/* Which processes count: the command's group, and all that we adopted in our
- * session (a timeout(1), a job of an interactive shell, a nested run: they have
- * groups of their own). With `is_all`, those with a session of their own count,
- * too; without it, such a process is a daemon that has left the command. */
+/* Which processes count: the group of the command, and all that were adopted in our
+ * session (a timeout(1), a job of an interactive shell, a nested run: they have their
+ * own groups). With `is_all`, processes with a session of their own also count; without
+ * it, such a process is a daemon that has left the command. */
 struct cli_process_tree {
     pid_t first;                /* also the group */
     bool has_ended;             /* the first process has ended and is reaped */
     bool is_killed;             /* kill each process that is adopted later */
-    bool is_all;                /* sessions of their own count, too */
+    bool is_all;                /* sessions of their own also count */
     bool has_strangers;         /* some of our children are not the command's:
                                    only the group counts */
 };

@@ -1,5 +1,5 @@
-/* One round. One thread, one loop: callbacks note what has happened, and after
- * each turn the session is fed with it. */
+/* One round. One thread, one loop: callbacks record events, and after each turn the
+ * session processes them. */
 /* Tests: tests/live/test_run.c, tests/live/test_elect.c. */
 #include "cli/run/round.h"
 
@@ -18,8 +18,8 @@
  * without an answer it ends with its TTL. Then, how long we wait for the reader
  * of our last lines. */
 #define LINGER_MS 1000
-/* After a release without an answer: enough for the members of a multi-lock, which
- * are given back one after the other. */
+/* After a release without a reply: enough for the members of a multi-lock, which are
+ * released one after the other. */
 #define HASTY_MS 200
 /* After a signal, of its limit: for our last lines. */
 #define LAST_LINES_MS 10
@@ -41,7 +41,7 @@ static void on_acquired(void *ctx)
 
     handle_signals(run); /* earlier signals are not for the command */
     if (run->state.state == CLI_DONE)
-        return; /* a nested run that was told to end */
+        return; /* a nested run that was told to end by the outer run */
     cli_event_acquired(&run->log, hf_clock_ms() - run->asked_ms,
                        cli_hold_is_nested(&run->hold), run->hold.token);
     cli_session_feed_number(run, CLI_EV_ACQUIRED, 0);
@@ -82,7 +82,7 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
     struct cli_session *run = ctx;
 
     if (run->state.state == CLI_DONE)
-        return; /* nobody waited for it, and that was reported */
+        return; /* no reply was awaited, and that was reported */
     cli_event_released(&run->log, status, err, run->state.is_lost);
     cli_session_feed_number(run, CLI_EV_RELEASED, status);
 }
@@ -96,8 +96,9 @@ static const struct cli_hold_events hold_events = {.waiting = on_waiting,
 
 /* ---- news of the command ---- */
 
-/* A command that stopped for want of the terminal gets it, if we have it. Else
- * we stop, too, if there is a terminal to continue us from. */
+/* A command that stopped because it needs the terminal gets it, if this process has it.
+ * Otherwise this process also stops, if there is a terminal from which it can be
+ * continued. */
 static void command_stopped(struct cli_session *run, int signal)
 {
     bool wants_tty = signal == SIGTTIN || signal == SIGTTOU;
@@ -160,7 +161,7 @@ static void command_is_unguarded(struct cli_session *run)
     cli_session_feed_number(run, CLI_EV_UNGUARDED, 0);
 }
 
-/* Reports it once: after TERM, KILL is refused, too. */
+/* Reports it once, because KILL is also refused after TERM. */
 static void report_refusal(struct cli_session *run, int err)
 {
     if (!run->is_refusal_told)

@@ -1,5 +1,5 @@
-/* One round of a command under a lock: from asking for the lock to the end of
- * its release. `run` has one, `elect` one behind another. */
+/* One round of a command under a lock: from the request for the lock to the end of its
+ * release. `run` has one, `elect` one after another. */
 #ifndef CLI_RUN_ROUND_H
 #define CLI_RUN_ROUND_H
 

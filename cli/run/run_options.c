@@ -294,8 +294,8 @@ static bool is_dash_c(const char *word)
     return strcmp(word, "-c") == 0 || strcmp(word, "--command") == 0;
 }
 
-/* As with flock(1), -c may follow NAME. Any other word with a dash there is
- * more likely a misplaced option than a program. */
+/* As with flock(1), -c may follow NAME. Any other word with a dash is more likely a
+ * misplaced option than a program. */
 static int take_command(struct cli_run_options *run,
                         const struct cli_args *args)
 {
@@ -429,8 +429,8 @@ int cli_elect_options_parse(struct cli_run_options *run, struct cli_args *args,
 
 /* ---- rules ---- */
 
-/* A renewal is sent after a third of the TTL. Half of the TTL leaves a sixth
- * for the answer before the command is told to stop. */
+/* A renewal is sent after a third of the TTL. Half of the TTL leaves a sixth for the
+ * reply before the command receives the stop signal. */
 static int64_t grace_ms(const struct cli_run_options *run)
 {
     int64_t most = (run->lease_ms > 0 ? run->lease_ms : run->ttl_ms) / 2;

@@ -30,7 +30,7 @@ struct cli_run_options {
     int lost_signal;
     int status_fd;              /* -1: none */
     bool hides_url;             /* from the command */
-    bool is_once;               /* elect: does not stand again */
+    bool is_once;               /* elect: ends after one term */
     int64_t rest_ms;            /* elect: before it does */
 };
 

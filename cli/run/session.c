@@ -54,8 +54,8 @@ static void on_guard(struct hf_io *io, int events)
     hf_loop_rewatch(run->loop, io, 0); /* until it is handled */
 }
 
-/* Without memory to watch it, its socket is read after each signal and
- * renewal. */
+/* If there is no memory to watch it, its socket is read after each signal and renewal.
+ * */
 static void watch_guard(struct cli_session *run)
 {
     run->guard_io = (struct hf_io){
@@ -214,7 +214,7 @@ static void start_command(struct cli_session *run)
     cli_session_feed_number(run, CLI_EV_ENDED, CLI_EXIT_ERROR);
 }
 
-/* ---- doing what is decided ---- */
+/* ---- actions ---- */
 
 static void forward_signal(struct cli_session *run, int signal)
 {
@@ -306,8 +306,8 @@ static void carry_out(struct cli_session *run, unsigned todo, int number)
         report_abandoned(run);
 }
 
-/* While a lock is wanted or held, we are awake so often that each stop of this
- * process is noticed that could delay a renewal. */
+/* While a lock is requested or held, the process wakes often enough to notice each stop
+ * that could delay a renewal. */
 #define BEATS 16
 #define BEAT_LEAST_MS 10
 

@@ -2,52 +2,48 @@
  *
  *   WAITING ----acquired----> RUNNING ------ended by itself-------+
  *    |  |                      |   |                              |
- *    |  +-refused-> DONE       |   +-ended, told or by signal-+   |
- *    |                         |                              |   |
- *    |      lost, short, max hold, TERM                       |   |
- *    |                         v                              v   v
+ *    |  +-refused-> DONE       |   +-ended after a signal --+     |
+ *    |                         |                            |     |
+ *    |      lost, short, max hold, TERM                     |     |
+ *    |                         v                            v     v
  *    |                     STOPPING ---ended--> DRAINING --empty-> RELEASING
  *    |                                                            ^   |
  *  signal                                                         |   |
  *    |                                                            |   v
- *    +-> CANCELLING -------acquired all the same------------------+ released:
+ *    +-> CANCELLING -------acquired nevertheless------------------+ released:
  *         +-refused, signal again, overdue-> DONE     signal, overdue-> DONE
  *
- * KEEPING comes before RELEASING while at_least is not over. It ends with that
- * time, with a signal that ends programs, or when the lock is lost.
+ * KEEPING comes before RELEASING while at_least has not passed. It ends with that time, with a
+ * signal that ends programs, or when the lock is lost.
  *
  * Rules:
- * RUN-1  The command starts after the lock is acquired, and the lock is
- *        released after the command is gone: its first process always, and all
- *        its other processes too (DRAINING) if it did not end by itself.
- * RUN-2  With on_lost = stop, all of it is killed no later than at the safe
- *        moment, and no later than grace_ms after we learn of the loss.
- * RUN-3  Before anything else is decided, the clock is compared with the safe
- *        moment: we may have been stopped or suspended for long. Each event shows
- *        how late it is, so that the reason of a loss does not depend on which event
- *        comes first after a stop.
+ * RUN-1  The command starts after the lock is acquired, and the lock is released after the
+ *        command has ended: always its first process, and also all its other processes (DRAINING)
+ *        if it did not end by itself.
+ * RUN-2  With on_lost = stop, all processes are killed no later than at the safe moment, and no
+ *        later than grace_ms after the loss is detected.
+ * RUN-3  Before any other decision, the clock is compared with the safe moment, because this
+ *        process may have been stopped or suspended for long. Each event has its delay, so that
+ *        the reason of a loss does not depend on which event comes first after a stop.
  * RUN-4  A command that ended by itself before the safe moment keeps its code.
- * RUN-5  Short: the stop signal is sent grace_ms before the safe moment, if no
- *        renewal has moved it by then. A stop signal is not taken back.
- * RUN-6  max_hold: the command is stopped, but the lock is still renewed until it is gone
- *        (RUN-1); also after TERM was sent. It is killed kill_after_ms later.
- * RUN-7  If a signal ended the wait, or ended the command after it was
- *        forwarded, it ends us, too, so that Ctrl-C ends a shell's loop. If the
- *        terminal sent the signal to the command alone, it is passed on to our
- *        own group.
- * RUN-8  Processes with a session of their own (daemons) are left alone, unless
- *        the lock is lost, the guardian is dead, or the command was killed by
- *        a signal that we did not forward: then everything that it ever started
- *        is killed with it.
- * RUN-9  The answer to a release is awaited until the lease has ended on the
- *        server: later it cannot matter. A signal that ends programs ends that
- *        wait at once.
- * RUN-10 A signal that ends programs ends us within CLI_SIGNALS_PROMPT_MS, except
- *        while a command runs that has not been killed. The same limit holds
- *        after a command that TERM, INT or QUIT ended. A request that is not
- *        answered by then leaves the lock to its TTL.
- * RUN-11 After a switch of masters a hold is safe for 0 ms until the new master
- *        answers. It is not lost by that, and the command goes on. */
+ * RUN-5  Short: the stop signal is sent grace_ms before the safe moment, if no renewal has moved
+ *        it by then. A stop signal is not withdrawn.
+ * RUN-6  max_hold: the command is stopped, but the lock is renewed until it has ended (RUN-1);
+ *        also after TERM was sent. It is killed kill_after_ms later.
+ * RUN-7  A signal that ended the wait, or ended the command after it was forwarded, also ends
+ *        this process, so that Ctrl-C ends a shell's loop. If the terminal sent the signal only
+ *        to the command, it is passed on to our own group.
+ * RUN-8  Processes with a session of their own (daemons) continue, unless the lock is lost, the
+ *        guardian has died, or the command was killed by a signal that was not forwarded: then
+ *        every process that it has started is killed.
+ * RUN-9  The reply to a release is awaited until the lease has ended on the server; later it has
+ *        no effect. A signal that ends programs ends that wait at once.
+ * RUN-10 A signal that ends programs ends this process within CLI_SIGNALS_PROMPT_MS, except while
+ *        a command runs that has not been killed. The same limit applies after a command that
+ *        TERM, INT or QUIT ended. If a request has no reply by then, the lock expires with its
+ *        TTL.
+ * RUN-11 After a switch of masters a hold is safe for 0 ms until the new master replies. This is
+ *        not a loss, and the command continues. */
 /* Tests: tests/test_cli_run_state.c. */
 #include "cli/run/state.h"
 
@@ -362,8 +358,8 @@ static unsigned signal_again(struct cli_run *r, int signal)
     return finish(r, r->code);
 }
 
-/* Only TERM asks every program to end: HUP may mean "read your files again",
- * and a program may ask its user after INT or QUIT (RUN-6). */
+/* Only TERM requests every program to end: HUP may mean "read your files again", and a
+ * program may prompt its user after INT or QUIT (RUN-6). */
 static unsigned forward(struct cli_run *r, int signal)
 {
     bool ends = cli_signals_end_programs(signal);
@@ -403,8 +399,8 @@ static void note_death(struct cli_run *r, const struct cli_run_event *ev)
         r->die_of = signal;
 }
 
-/* Keeps the lock until at_least is over; but not after a signal that ends
- * programs, and not in a nested run, whose outer run keeps it. */
+/* Keeps the lock until at_least has passed; not after a signal that ends programs, and
+ * not in a nested run, whose outer run keeps it. */
 static bool must_keep(const struct cli_run *r)
 {
     return r->now_ms < r->keep_until_ms && !r->is_told && !r->is_lost &&
@@ -413,8 +409,7 @@ static bool must_keep(const struct cli_run *r)
 
 #define BIT(signal) (UINT64_C(1) << (signal))
 
-/* The signal by which the command was told to end for good, or 0. HUP may mean
- * something else. */
+/* Returns the signal that must end the command, or 0. HUP may have another meaning. */
 static int final_signal(const struct cli_run *r)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGQUIT};
@@ -495,7 +490,7 @@ static unsigned released(struct cli_run *r, int status)
     return finish(r, r->is_max_hold ? CLI_MAX_HOLD : r->code);
 }
 
-/* RUN-9. Without an answer, only our clock tells whether the hold lasted. */
+/* RUN-9. Without a reply, only our clock shows whether the hold lasted. */
 static unsigned give_up_release(struct cli_run *r)
 {
     r->is_hasty = true;

@@ -1,5 +1,5 @@
-/* What `holdfast run` does next: decisions without I/O. Events and the time go
- * in, actions come out. The diagram and the rules stand in state.c. */
+/* What `holdfast run` does next: decisions without I/O. It receives events and the
+ * time, and returns actions. The diagram and the rules are in state.c. */
 #ifndef CLI_RUN_STATE_H
 #define CLI_RUN_STATE_H
 
@@ -18,7 +18,8 @@ struct cli_run_rules {
     int64_t grace_ms;           /* the same when the hold is lost: no more than
                                    the lease allows */
     int64_t max_hold_ms;        /* 0: no limit */
-    int64_t at_least_ms;        /* held so long, though the command has ended */
+    int64_t at_least_ms;        /* at_least: the lock is held for this time, even if the
+                                   command has ended */
     int conflict_code;          /* exit code when not acquired */
     bool has_lease;             /* never renewed */
 };
@@ -74,10 +75,10 @@ enum cli_run_todo {
     CLI_DO_START = 1 << 8,      /* the command */
     CLI_DO_RELEASE = 1 << 9,
     CLI_DO_FINISH = 1 << 10,    /* leave with `code` */
-    CLI_DO_KEEP = 1 << 11,      /* the lock; the command is gone */
+    CLI_DO_KEEP = 1 << 11,      /* release the lock; the command has ended */
     CLI_DO_TELL_UNRELEASED = 1 << 12, /* no answer came, and we wait no longer */
-    CLI_DO_TELL_ABANDONED = 1 << 13 /* what was killed has not ended; its guardian
-                                       continues to kill it */
+    CLI_DO_TELL_ABANDONED = 1 << 13 /* killed processes have not ended; the guardian
+                                       continues to kill them */
 };
 
 struct cli_run {

@@ -1,5 +1,5 @@
 /* The controlling terminal and its foreground process group. TTOU is ignored
- * (signals.c), so that tcsetpgrp works from the background, too. */
+ * (signals.c), so that tcsetpgrp also works from the background. */
 /* Tests: tests/live/test_run_signals.c. */
 #include "cli/run/tty.h"
 
@@ -58,6 +58,6 @@ bool cli_tty_give(struct cli_tty *tty, pid_t group)
 void cli_tty_take(struct cli_tty *tty)
 {
     if (tty->is_given)
-        (void)tcsetpgrp(tty->fd, getpgrp()); /* the group is gone */
+        (void)tcsetpgrp(tty->fd, getpgrp()); /* the group has ended */
     tty->is_given = false;
 }

@@ -1,8 +1,8 @@
-/* A stream of replies, decoded and printed as it comes.
+/* Decodes a stream of replies, and prints each when it is complete.
  *
- * The buffer holds the unfinished reply from its first byte on, and the bytes
- * behind it: at most one slice more than the longest reply, and one more slice
- * behind an error. The tape is empty before each reply. */
+ * The buffer contains the incomplete reply from its first byte on, and the bytes after it: at most
+ * one slice more than the longest reply, and one more slice after an error. The tape is empty
+ * before each reply. */
 /* Tests: tests/test_tools_resp.c. */
 #include "tools/resp/decode.h"
 

@@ -4,8 +4,9 @@
 
 #include "tools/resp/print.h"
 
-/* The most values of one reply. A tape of so many nodes of 16 bytes takes as
- * much memory as the bytes of the largest reply (cli_resp_limits.reply). */
+/* The greatest number of values of one reply. A tape of this number of nodes of 16
+ * bytes needs as much memory as the bytes of the largest reply (cli_resp_limits.reply).
+ * */
 #define CLI_NODES_MAX (64u << 20)
 
 /* Bytes that are shown of the place of an error. */

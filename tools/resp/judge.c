@@ -69,7 +69,7 @@ static char *add_end(char *lines, const struct cli_answer *answer,
 
 /* ---- lines and patterns ---- */
 
-/* A piece of text up to a separator, and the text behind that, or NULL. */
+/* Returns the text up to a separator, and sets the text after it, or NULL. */
 struct piece {
     const char *at;
     size_t len;
@@ -89,8 +89,8 @@ static struct piece cut_at(const char *text, const char *end,
 
 #define ANYTHING "..."
 
-/* The parts before the first "..." and behind the last must match there; each
- * part in between is searched from the left. */
+/* The parts before the first "..." and after the last must match at the ends; each part
+ * in between is searched from the left. */
 bool cli_matches(const char *pattern, size_t pattern_len, const char *line,
                  size_t len)
 {
@@ -176,7 +176,7 @@ static bool holds_refusal(const char *lines)
     return false;
 }
 
-/* Joins the lines with " / " and frees them (NULL, too). NULL: no memory. */
+/* Joins the lines with " / " and frees them (NULL is allowed). NULL: no memory. */
 static char *join(char *lines)
 {
     size_t len;

@@ -21,7 +21,7 @@ static void put_bytes(FILE *out, const char *ptr, size_t len)
             continue;
         }
         (void)fputc(' ', out);
-        i++; /* the LF, too */
+        i++; /* also the LF */
     }
 }
 
@@ -50,7 +50,7 @@ static char type_byte(const struct hf_resp_node *node)
     return bytes[node->type];
 }
 
-/* The tape does not have a null's form, which means nothing to anybody. */
+/* The tape does not have the form of a null, which has no meaning. */
 static void put_null(FILE *out, char form)
 {
     (void)fputc(form, out);

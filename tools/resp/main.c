@@ -14,8 +14,8 @@
 #include "tools/resp/check.h"
 #include "tools/resp/decode.h"
 
-/* Reads the bytes behind an error, which help to understand it. A peer that
- * waits for us may never send them. */
+/* Reads the bytes after an error, which help to understand it. A peer that waits for a
+ * request may never send them. */
 #define FOUND_WAIT_MS 200
 
 #define CHUNK 65536

@@ -84,7 +84,7 @@ static void put_verbatim(FILE *out, const char *ptr, size_t len)
     put_string(out, text, text_len, is_escaped);
 }
 
-/* As sent; but JSON has no plus, no leading zeros, and only finite numbers. */
+/* As sent; but JSON has no plus sign, no leading zeros, and only finite numbers. */
 static void put_double(FILE *out, const char *at, size_t len)
 {
     const char *end = at + len;
@@ -138,7 +138,7 @@ static void put_scalar(FILE *out, const struct cli_reply *reply,
     put_text(out, node, reply->buf + node->as.bytes.offset);
 }
 
-/* ---- what has children ---- */
+/* ---- aggregates ---- */
 
 /* Puts what separates a value (or its first attribute) from the one before. */
 static void put_separator(FILE *out, const struct cli_place *place)

@@ -5,7 +5,7 @@
 
 #include "tools/resp/print.h"
 
-/* Ten digits: offsets in 10 GB stand in one column. */
+/* Ten digits: offsets up to 10 GB are in one column. */
 #define OFFSET_WIDTH 10
 #define INDENT 2
 

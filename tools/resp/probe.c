@@ -1,5 +1,5 @@
-/* The questions to a server, and the answers that RESP requires. Sources: RESP,
- * RESP3; where they leave room, what released servers send. */
+/* The requests to a server, and the replies that RESP requires. Sources: RESP, RESP3;
+ * where these are not definite, the replies of released servers. */
 /* Tests: tests/test_tools_resp_check.c, tests/live/test_resp_check.c. */
 #include "tools/resp/probe.h"
 
@@ -215,7 +215,7 @@ const struct cli_probe cli_probes[] = {
               "following the attribute"},
 
     /* ---- pushes and what RESP2 has in their place ---- */
-    /* Not in RESP2: it crashes Redis 6.0.16. */
+    /* Not in RESP2, because it crashes Redis 6.0.16. */
     {"DEBUG PROTOCOL push", "L2", "DEBUG PROTOCOL push",
      .resp3 = ">2 $16 server-cpu-usage :42 / "
               "$40 Some real reply following the push reply or "

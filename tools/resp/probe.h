@@ -1,4 +1,4 @@
-/* The questions to a server, and the answers that RESP requires: a table. */
+/* The requests to a server, and the replies that RESP requires: a table. */
 #ifndef TOOLS_RESP_PROBE_H
 #define TOOLS_RESP_PROBE_H
 

@@ -15,7 +15,7 @@
 
 /* ---- words ---- */
 
-/* The words that stand for something else. */
+/* The words that are replaced. */
 struct meanings {
     char number[HF_RESP_INTEGER_MAX];
     char bytes[256];

@@ -6,7 +6,7 @@
 
 #include "net/net.h"
 
-/* What the words of tools/resp/probe.h stand for. */
+/* The texts that replace the words of tools/resp/probe.h. */
 struct cli_terms {
     const char *key;
     int protocol;

@@ -1,8 +1,8 @@
-/* A conversation with a server: a question, and all that comes for it.
+/* A conversation with a server: a request, and all bytes that it causes.
  *
- * Behind each question stands PING with a word that was never used before. What
- * came before that word belongs to the question, however many replies and
- * pushes it is, and whether or not it is RESP. */
+ * Each request is followed by PING with a word that was never used before. All bytes before that
+ * word belong to the request, whatever the number of replies and pushes, and whether or not they
+ * are RESP. */
 /* Tests: tests/live/test_resp_check.c. */
 #include "tools/resp/talk.h"
 #include "net/base/error.h"
@@ -76,7 +76,7 @@ static bool needs_auth(const struct cli_talk *t)
     return strncmp(line, code, strlen(code)) == 0; /* a newline ends it */
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static bool is_end(hf_status rc)
 {
@@ -245,7 +245,7 @@ static hf_status refuse(const struct hf_url *url, const char *address,
                         const struct cli_answer *answer, struct hf_error *err)
 {
     char quoted[HF_ERROR_TEXT_MAX / 2];
-    const char *line = answer->bytes + 1; /* behind the type byte */
+    const char *line = answer->bytes + 1; /* after the type byte */
     const char *cr = memchr(line, '\r', answer->len - 1);
     size_t len = cr ? (size_t)(cr - line) : answer->len - 1;
 
@@ -253,7 +253,7 @@ static hf_status refuse(const struct hf_url *url, const char *address,
                         quote(quoted, url, line, len));
 }
 
-/* TLS knows why it ended, but for one reason: it is not spoken. */
+/* TLS reports why it ended, except if the peer does not use TLS. */
 static hf_status say_ended(const struct cli_talk *t, const char *address,
                            bool is_tls, struct hf_error *err)
 {
@@ -314,7 +314,7 @@ static void ask_id(struct cli_talk *t, const struct hf_url *url)
 
     if (ask_step(t, url, &step, &answer, NULL) == HF_OK &&
         cli_answer_begins(&answer, ":"))
-        t->id = strtoll(answer.bytes + 1, NULL, 10); /* a CR stands behind */
+        t->id = strtoll(answer.bytes + 1, NULL, 10); /* a CR follows */
 }
 
 static hf_status greet(struct cli_talk *t, const struct hf_url *url,

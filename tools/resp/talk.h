@@ -1,4 +1,4 @@
-/* A conversation with a server: a question, and all that comes for it. */
+/* A conversation with a server: a request, and all bytes that it causes. */
 #ifndef TOOLS_RESP_TALK_H
 #define TOOLS_RESP_TALK_H
 
@@ -6,7 +6,7 @@
 #include "net/net.h"
 #include "net/wire/wire.h"
 
-/* Bytes that are kept at once: more than any check asks for. */
+/* The greatest number of bytes that are kept: more than any check needs. */
 #define CLI_WIRE_MAX (16u << 20)
 
 /* The time for an answer, if the URL does not say. */
@@ -14,7 +14,7 @@
 
 struct cli_talk {
     struct hf_wire *wire;       /* NULL: not open */
-    int protocol;               /* 2 or 3: what the server was told */
+    int protocol;               /* 2 or 3: the protocol that was selected */
     int64_t id;                 /* of this connection; 0: not known */
     int64_t patience_ms;        /* for the next answer */
     size_t handed_out;          /* bytes of the last answer */
@@ -22,8 +22,8 @@ struct cli_talk {
 };
 
 enum cli_how {
-    CLI_ASK,                    /* a PING behind it tells when all has come */
-    CLI_ASK_CUT,                /* likewise; its bytes are sent one by one */
+    CLI_ASK,                    /* a PING after it shows the end */
+    CLI_ASK_CUT,                /* the same; its bytes are sent one by one */
     CLI_ASK_LAST                /* until the server closes the connection */
 };
 

@@ -1,8 +1,7 @@
-/* One check of a server: asked, judged, printed, cleaned up.
+/* One check of a server: sends the request, judges the reply, prints the row, and deletes the key.
  *
- * One connection is used for check after check, until one of them spoils it:
- * the server closes it, or something deviates, and what comes next might still
- * belong to that. */
+ * One connection is used for many checks, until one of them makes it unusable: the server closes
+ * it, or a reply deviates, and later bytes might still belong to that reply. */
 /* Tests: tests/test_tools_resp_check.c, tests/live/test_resp_check.c. */
 #include "tools/resp/try.h"
 
@@ -50,7 +49,7 @@ static void text_free(struct text *t)
     *t = (struct text){0};
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 bool cli_try_words(struct cli_try *c, const char *line,
                    struct cli_answer *answer)
@@ -95,8 +94,8 @@ const char *cli_try_expects(const struct cli_probe *p, int protocol)
     return protocol == 3 ? p->resp3 : p->resp2;
 }
 
-/* Writes the lines of `text` in the words of this check, a thousand times if it
- * asks for that. */
+/* Writes the lines of `text` with the words of this check replaced, a thousand times if
+ * the check requires it. */
 static void put_request(FILE *out, const struct cli_probe *p, const char *text,
                         size_t len, struct cli_terms *terms)
 {
@@ -173,7 +172,7 @@ static void ask_as_second(struct cli_try *c, const char *line, size_t len,
     text_free(&request);
 }
 
-/* Sends the line at `text`, "& ..."; returns the text behind it. If the second
+/* Sends the line at `text`, "& ..."; returns the text after it. If the second
  * connection fails, the check misses its effect. */
 static const char *ask_second(struct cli_try *c, const char *text, FILE *came)
 {

@@ -1,4 +1,5 @@
-/* One check of a server: asked, judged, printed, cleaned up. */
+/* One check of a server: sends the request, judges the reply, prints the row, and
+ * deletes the key. */
 #ifndef TOOLS_RESP_TRY_H
 #define TOOLS_RESP_TRY_H
 
@@ -13,7 +14,7 @@ struct cli_try {
     const struct cli_common *common;
     struct hf_url url;
     struct hf_wire_options server;  /* at this URL */
-    char key[CLI_KEY_ROOM];     /* of every check; deleted behind each */
+    char key[CLI_KEY_ROOM];     /* used by every check; deleted after each */
     struct cli_talk talk;       /* the connection that is tried */
     struct cli_talk second;     /* open within a check at most */
     unsigned count[CLI_VERDICTS];

@@ -78,8 +78,7 @@ static size_t behind_line(const struct cli_walk *w)
     return (size_t)(lf - w->reply.buf) + 1;
 }
 
-/* Returns the byte behind the node at w->at, or behind its header if it has
- * children. */
+/* Returns the byte after the node at w->at, or after its header if it has children. */
 static size_t behind(const struct cli_walk *w, const struct hf_resp_node *node)
 {
     if (!has_length(node))

@@ -12,7 +12,7 @@
 /* The most levels of nesting. A level costs 12 bytes, and no call stack. */
 #define CLI_DEPTH_MAX 512
 
-/* Limits for replies: the parser's defaults, but so many levels. */
+/* Limits for replies: the defaults of the parser, except for this number of levels. */
 extern const struct hf_resp_limits cli_resp_limits;
 
 /* One whole reply with the attributes before it. */
@@ -27,7 +27,7 @@ struct cli_reply {
 
 enum cli_role { CLI_ELEMENT, CLI_KEY, CLI_VALUE_OF_KEY };
 
-/* A value, and where it stands. */
+/* A value, and its place. */
 struct cli_place {
     const struct hf_resp_node *node;
     size_t at;                  /* of its type byte, in the buffer */
@@ -35,12 +35,12 @@ struct cli_place {
     uint32_t depth;             /* 0: the reply itself */
     uint32_t index;             /* among its siblings, attributes not counted */
     enum cli_role role;
-    bool is_attributed;         /* an attribute stands directly before it */
+    bool is_attributed;         /* an attribute is directly before it */
 };
 
 enum cli_walk_step {
     CLI_AT_VALUE,               /* a value; if it has children, they follow */
-    CLI_AT_CLOSE,               /* the same value, behind its children */
+    CLI_AT_CLOSE,               /* the same value, after its children */
     CLI_AT_END
 };
 
@@ -66,7 +66,8 @@ enum cli_walk_step cli_walk_next(struct cli_walk *w, struct cli_place *place);
 /* What the protocol calls the type: "bulk string". Static memory. */
 const char *cli_type_name(const struct hf_resp_node *node);
 
-/* Are there children (chunks, too)? Is it a map, or an attribute as one? */
+/* Returns whether it has children (also chunks); whether it is a map or an attribute.
+ * */
 bool cli_has_children(const struct hf_resp_node *node);
 bool cli_is_paired(const struct hf_resp_node *node);
 
