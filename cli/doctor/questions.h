@@ -34,7 +34,7 @@ enum {
     ASK_ALL = ASK_NODE | ASK_SENTINEL
 };
 
-#define DOCTOR_WORDS_MAX 6
+#define DOCTOR_WORDS_MAX 6   /* arguments of the longest request */
 extern const struct doctor_question doctor_questions[];
 extern const size_t doctor_question_count;
 

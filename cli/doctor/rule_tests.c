@@ -116,7 +116,7 @@ static int64_t limit_of(const struct doctor_case *c)
     }
 }
 
-#define DIGITS_MAX 24
+#define DIGITS_MAX 24   /* of a 64-bit number */
 
 static const char *digits_of(char digits[DIGITS_MAX], int64_t n)
 {

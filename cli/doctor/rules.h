@@ -39,7 +39,7 @@ enum doctor_verdict {
     VERDICT_UNSEEN
 };
 
-#define DOCTOR_TEXT_MAX 512
+#define DOCTOR_TEXT_MAX 512   /* a line of a finding */
 
 /* One rule, applied to one server. */
 struct doctor_case {
@@ -56,7 +56,7 @@ enum {
     LIMIT_REPLICAS = -3         /* that must have a lock */
 };
 
-#define DOCTOR_RULE_PERMISSIONS 4
+#define DOCTOR_RULE_PERMISSIONS 4   /* commands that one rule tries, at most */
 
 struct doctor_rule {
     const char *id;             /* NULL ends a table */

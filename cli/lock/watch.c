@@ -18,10 +18,10 @@
 #include "cli/lock/watch_events.h"
 #include "net/base/error.h"
 
-#define EVERY_MS 500
-#define EVERY_LEAST_MS 50
-#define BEFORE_END_MS 20
-#define NAMES_MAX 1000
+#define EVERY_MS 500   /* the default of --every */
+#define EVERY_LEAST_MS 50   /* a shorter interval would load the server */
+#define BEFORE_END_MS 20   /* the last poll of a lease: more than a round trip */
+#define NAMES_MAX 1000   /* each name is one request for each poll */
 
 struct watched {
     const char *name;
@@ -41,7 +41,7 @@ struct watch {
 
 /* ---- a line ---- */
 
-#define TIME_MAX 40
+#define TIME_MAX 40   /* the time in UTC, with milliseconds */
 
 /* In UTC, to the millisecond: RFC 3339. */
 static void put_time(char dst[TIME_MAX])

@@ -10,7 +10,7 @@
 #include "cli/base/report.h"
 #include "net/base/error.h"
 
-#define ROOM_MIN 64
+#define ROOM_MIN 64   /* the first capacity; it doubles */
 
 /* ---- gathering ---- */
 
@@ -103,7 +103,7 @@ const struct cli_lock *ls_list_find(const struct ls_list *list, const char *name
 
 enum { NAME, KIND, HOLDER, HOLDERS, COUNT, TTL, WAITERS, LEFT, COLUMNS };
 
-#define NUMBER_MAX 24
+#define NUMBER_MAX 24   /* of a 64-bit number */
 
 /* The texts of one lock, as they are printed. */
 struct row {

@@ -10,7 +10,7 @@
 #include "net/route/slot.h"
 
 #define SUFFIX_LEN (sizeof LS_PERMITS_SUFFIX - 1)
-#define PERMIT_LEN 16
+#define PERMIT_LEN 16   /* bytes of a permit id: PERMIT-2 */
 /* The last member that is looked at: of 17. */
 #define SAMPLE_LAST "16"
 /* Sets at a time. */

@@ -12,7 +12,7 @@ struct ls_requests {
     uint32_t pending;
 };
 
-#define LS_WORDS_MAX 8
+#define LS_WORDS_MAX 8   /* arguments of the longest request */
 
 /* One command. The caller's memory, in place until it is answered. */
 struct ls_question {

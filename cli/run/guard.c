@@ -21,7 +21,7 @@
 #include "net/loop/clock.h"
 #include "net/net.h"
 
-#define SOCKET_FD 0
+#define SOCKET_FD 0   /* the descriptors of the guardian */
 #define COMMAND_FD 1
 #define TIMER_FD 2
 

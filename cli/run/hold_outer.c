@@ -16,7 +16,7 @@
 #include "cli/base/values.h"
 #include "net/base/error.h"
 
-#define FD_ID_MAX 48
+#define FD_ID_MAX 48   /* device and inode, two 64-bit numbers */
 #define PLACE_MAX (FD_ID_MAX + CLI_DOOR_MAX)
 
 /* Device and inode of a descriptor. */

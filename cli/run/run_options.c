@@ -13,7 +13,7 @@
 #include "cli/base/same_server.h"
 #include "cli/base/values.h"
 
-#define TTL_MS 30000
+#define TTL_MS 30000   /* the default of --ttl, as Redisson's watchdog */
 #define TTL_LEAST_MS 100        /* the library's own limit */
 #define KILL_AFTER_MS 5000
 #define REST_MS 1000

@@ -15,7 +15,7 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
-#define WATCHDOG_LEAST_MS 100
+#define WATCHDOG_LEAST_MS 100   /* three renewals in less time would load the server */
 #define TIMEOUT_MS 5000        /* to connect; of a request */
 #define IDLE_CHECK_MS 30000
 #define REPLICAS_TIMEOUT_MS 1000

@@ -10,7 +10,7 @@
 
 #include "net/base/mem.h"
 
-#define LOG_LINES_MAX 256
+#define LOG_LINES_MAX 256   /* 100 KiB of lines, more than a slow callback needs */
 
 struct line {
     struct hf_task task;

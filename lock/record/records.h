@@ -16,7 +16,7 @@
 #include "lock/script/reply.h"
 #include "lock/machine/wait.h"
 
-#define CLIENT_NAME_MAX 255
+#define CLIENT_NAME_MAX 255   /* bytes for CLIENT SETNAME */
 /* The least number that hf_owner_thread and hf_owner_new return. Its 15 digits keep an owner
  * field within 64 bytes: a hash with a longer field needs more memory on the server. */
 #define OWNER_LEAST_GIVEN (-(INT64_C(1) << 48))

@@ -7,8 +7,8 @@
 
 #include "net/base/mem.h"
 
-#define BUCKETS_FIRST 64
-#define BUCKETS_MAX (1u << 20)
+#define BUCKETS_FIRST 64   /* the table doubles from here */
+#define BUCKETS_MAX (1u << 20)   /* to 16 MiB */
 
 static struct hf_list *bucket_of(struct hf_client *client, uint32_t hash)
 {

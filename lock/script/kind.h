@@ -12,7 +12,7 @@
 #include "lock/lock.h"
 #include "lock/script/scripts.h"
 
-#define KIND_KEYS_MAX 3
+#define KIND_KEYS_MAX 3   /* a fair lock with tokens: queue, places, counter */
 
 /* The operations on a lock, one script each. args.c fills their arguments. */
 enum hf_step {

@@ -5,7 +5,7 @@
 #include "lock/script/scripts.h"
 #include "resp/resp.h"
 
-#define HF_MISSING_ADVICE_MAX 200
+#define HF_MISSING_ADVICE_MAX 200   /* one sentence and the names of some commands */
 
 /* hf_missing_advice - if the script failed because the server does not know one of its
  *   commands (missing, renamed): writes what to do, with the command's name where the

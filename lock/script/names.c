@@ -7,7 +7,7 @@
 #include "lock/script/reply.h"
 #include "net/base/random.h"
 
-#define SERIAL_DIGITS 10
+#define SERIAL_DIGITS 10   /* of the hold's serial number: hf_owner_format */
 #define SERIAL_MAX 10000000000u   /* 10^SERIAL_DIGITS */
 
 bool hf_uuid_make(char dst[UUID_LEN + 1])

@@ -5,7 +5,7 @@
 
 #include "lock/lock.h"
 
-#define UUID_LEN 36
+#define UUID_LEN 36   /* 32 hexadecimal digits and four dashes */
 
 /* hf_uuid_make - writes a random version-4 UUID in lower case; false: the kernel returned no
  * random bytes. Source: WIRE 1. */

@@ -27,7 +27,7 @@ struct hf_bytes {
     size_t len;
 };
 
-#define ANSWER_NOT_HELD (-1)
+#define ANSWER_NOT_HELD (-1)   /* this owner does not hold the lock */
 #define TTL_NO_LOCK (-2)        /* the lock is free */
 #define HF_REPLY_TEXT_MAX 191   /* bytes of a text, as in struct hf_lock_info */
 

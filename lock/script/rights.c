@@ -8,7 +8,7 @@
 
 /* ---- which rows and scripts ---- */
 
-#define ROWS_MAX 2
+#define ROWS_MAX 2   /* two sides of a read-write lock */
 #define SCRIPTS_MAX 2
 
 /* Commands in `except` are called only if a further key or argument is given, which

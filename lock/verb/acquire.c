@@ -136,10 +136,9 @@ static void tell_own_queuers(const struct hf_op *granted)
     }
 }
 
-/* A grant by one side of a lock affects the owner's waiting calls on the other side:
- * they can continue, or can never succeed. They are woken by their timers, as in
- * hf_wait_queue_leave. A call with a pending request checks this when its reply arrives
- * (is_overtaken). */
+/* After a grant by one side of a lock, the owner's waiting calls on the other side can
+ * continue, or never succeed: their timers wake them, as in hf_wait_queue_leave. A call
+ * with a pending request checks this at its reply (is_overtaken). */
 static void tell_own_calls(const struct hf_op *granted)
 {
     struct hf_list *waiters = &granted->lock->line->waiters;
@@ -203,9 +202,8 @@ static void let_through(struct hf_op *op, hf_status status)
     end_acquire(op, status);
 }
 
-/* Two calls of one owner on a shared lock may both be granted, if both were sent before
- * the first reply. An owner has one hold: the second grant is released, and its call
- * enters the hold of the first. */
+/* Two calls of one owner on a shared lock may both be granted. An owner has one hold: the
+ * second grant is released, and its call enters the hold of the first. */
 static void ask_for_reentry(struct hf_op *op)
 {
     op->call.may_have_run = true;

@@ -5,7 +5,7 @@
 
 #include "net/net.h"
 
-#define QUARTERS_BITS 2
+#define QUARTERS_BITS 2   /* four buckets for each power of two */
 #define QUARTERS (1u << QUARTERS_BITS)
 
 static_assert(HF_HISTOGRAM_BUCKETS ==

@@ -20,7 +20,7 @@
 #include "net/base/error.h"
 #include "net/base/url_scan.h"
 
-#define SERVER_PORT 6379
+#define SERVER_PORT 6379   /* the default ports of Redis and of its sentinels */
 #define SENTINEL_PORT 26379
 
 static const char *find(struct hf_span in, char c)

@@ -10,7 +10,7 @@
 static const char probe[] = "*1\r\n$4\r\nPING\r\n";
 
 #define PROBE_SIZE (sizeof probe - 1)
-#define PLACES_FIRST 64
+#define PLACES_FIRST 64   /* the first capacities; both double when needed */
 #define OUT_FIRST 4096
 
 /* ---- submitting ---- */

@@ -30,7 +30,7 @@ static const char *const names[] = {
 
 /* ---- commands ---- */
 
-#define OUTPUT_FIRST 512
+#define OUTPUT_FIRST 512   /* most handshakes fit */
 
 static void free_output(struct hf_greeting *g)
 {

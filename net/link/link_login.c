@@ -16,7 +16,7 @@
 #include "net/base/error.h"
 #include "net/link/link_inner.h"
 
-#define RETRY_MIN_MS 100
+#define RETRY_MIN_MS 100   /* bounds of the pause between two queries */
 #define RETRY_MAX_MS 60000
 
 static void on_login_timer(struct hf_timer *timer);

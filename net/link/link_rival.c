@@ -23,7 +23,7 @@
 #include "net/base/moment.h"
 #include "net/link/link_inner.h"
 
-#define DOUBLINGS_MAX 16
+#define DOUBLINGS_MAX 16   /* so that the shift cannot overflow */
 
 /* ---- when ---- */
 

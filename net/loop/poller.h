@@ -5,7 +5,7 @@
 
 #include "net/net.h"
 
-#define POLLER_BATCH 64
+#define POLLER_BATCH 64   /* events of one wait; further ones wait for the next turn */
 
 struct hf_poller_event {
     uint32_t key;

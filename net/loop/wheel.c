@@ -22,11 +22,11 @@
 
 #include "net/net.h"
 
-#define LOW (1 << HF_WHEEL_LOW_BITS)
+#define LOW (1 << HF_WHEEL_LOW_BITS)   /* buckets of the lowest level, and of each upper one */
 #define UP (1 << HF_WHEEL_UP_BITS)
 #define WORD_BITS 64u
 #define SUMMARY_WORDS (LOW / WORD_BITS / WORD_BITS)
-#define NONE (-1)
+#define NONE (-1)   /* no bucket */
 /* The first timer of a bucket is prefetched this many buckets early, so that it is in
  * the cache by its time: expiry with 100,000 timers went from 28 to 24 ns each (1, 2
  * and 8 have the same effect). */

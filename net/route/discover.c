@@ -26,7 +26,7 @@
 #include "net/route/announced.h"
 #include "net/route/probe.h"
 
-#define REFRESH_MIN_MS 100
+#define REFRESH_MIN_MS 100   /* DISCOVER-1: at most ten rounds a second, chosen */
 #define AGAIN_MIN_MS 100       /* after a round in vain; doubles, up to */
 #define AGAIN_MAX_MS 1000
 #define ASKED_MAX 16           /* servers of a round that looks for a better map than one

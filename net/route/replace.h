@@ -22,10 +22,10 @@
 
 struct hf_server;
 
-#define REPLACE_MIN_MS 100
+#define REPLACE_MIN_MS 100   /* these three: REPLACE-2 */
 #define REPLACE_MAX_MS 2000
 #define REPLACE_QUIET_MS 4000
-#define LOADING_MS 1000
+#define LOADING_MS 1000   /* REPLACE-3 */
 
 /* hf_replace_cures   - true if a new connection may cure this error reply. Pure.
  * hf_replace_refused - a command received this error reply.

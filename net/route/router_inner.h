@@ -34,7 +34,7 @@
 
 struct hf_server_events;
 
-#define HF_UNREACHED_MAX 16
+#define HF_UNREACHED_MAX 16   /* as many as the seeds of a URL */
 
 struct hf_router {
     const struct hf_topology *topology;

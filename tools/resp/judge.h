@@ -17,7 +17,7 @@ struct cli_answer {
 };
 
 enum cli_verdict { CLI_CONFORMS, CLI_DEVIATES, CLI_NOT_OFFERED };
-#define CLI_VERDICTS 3
+#define CLI_VERDICTS 3   /* ok, deviates, not offered */
 
 struct cli_expectation {
     const char *expected;       /* see tools/resp/probe.h, KEY and NUMBER */

@@ -18,7 +18,7 @@
  * request may never send them. */
 #define FOUND_WAIT_MS 200
 
-#define CHUNK 65536
+#define CHUNK 65536   /* bytes of one read */
 
 /* Each byte as \xHH, and a NUL. */
 #define FOUND_TEXT_MAX (4 * CLI_FOUND_MAX + 1)

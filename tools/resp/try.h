@@ -8,7 +8,7 @@
 #include "tools/resp/row.h"
 #include "tools/resp/talk.h"
 
-#define CLI_KEY_ROOM 64
+#define CLI_KEY_ROOM 64   /* the prefix, 16 digits and a suffix */
 
 struct cli_try {
     const struct cli_common *common;
