@@ -7,13 +7,13 @@
 
 struct ls_look;
 
-/* ls_look_new  - asks through this client, and puts on the list what the options
- *   ask for. All are borrowed. NULL: no memory. ls_look_free takes NULL.
- * ls_look_at   - all names of the last page. A key that is no lock is passed
- *   over. If a server does not answer, or is down or busy until the request
- *   timeout, its walk is ended (ls_scan_error). HF_E_NOMEM, HF_E_LIMIT.
- * ls_look_refused - how many keys a server did not let us look into; the first
- *   one's error is *why. */
+/* ls_look_new  - sends requests through this client, and adds the locks that the options request to
+ *   the list. All are borrowed. NULL: no memory. ls_look_free - NULL is allowed.
+ * ls_look_at   - classifies all names of the last page. A key that is not a lock is skipped. If a
+ *   server does not reply, or is down or busy until the request timeout, its walk ends
+ *   (ls_scan_error). HF_E_NOMEM, HF_E_LIMIT.
+ * ls_look_refused - returns how many keys a server did not permit to be read; *why receives the
+ *   error of the first. */
 struct ls_look *ls_look_new(struct hf_client *client, struct ls_list *list,
                             const struct ls_options *options);
 void ls_look_free(struct ls_look *look);

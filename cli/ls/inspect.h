@@ -6,13 +6,14 @@
 
 struct ls_inspection;
 
-/* ls_inspection_new - of locks of this kind: HF_KIND_PLAIN, for all that are
- *   hashes, or HF_KIND_PERMIT. `looking` is borrowed. NULL: no memory.
- * ls_inspection_free - takes NULL.
- * ls_inspection_ask - one name, of this source. Puts it on the list, if it is
- *   held. `total` (HF_KIND_PERMIT): the permits that are available and out. A hash that is no lock is passed over. If a server does not
- *   answer, or is down or busy until the request timeout, its walk is ended.
- * ls_inspection_await - until all are answered. */
+/* ls_inspection_new - for locks of this kind: HF_KIND_PLAIN, for all that are hashes, or
+ *   HF_KIND_PERMIT. `looking` is borrowed. NULL: no memory.
+ * ls_inspection_free - NULL is allowed.
+ * ls_inspection_ask - inspects one name of this source, and adds it to the list if it is held.
+ *   `total` (HF_KIND_PERMIT): the permits that are available and in use. A hash that is not a lock
+ *   is skipped. If a server does not reply, or is down or busy until the request timeout, its walk
+ *   ends.
+ * ls_inspection_await - waits until all have a reply. */
 struct ls_inspection *ls_inspection_new(struct ls_looking *looking,
                                         enum hf_lock_kind kind);
 void ls_inspection_free(struct ls_inspection *inspection);

@@ -16,12 +16,12 @@ struct ls_looking {
     struct hf_error refusal;    /* the first */
 };
 
-/* ls_looking_wants   - is that name of this type, and does its server still answer?
- * ls_looking_add     - puts it on the list, if its kind is asked for.
- * ls_looking_refused - a server did not let us look into a key.
- * ls_looking_fail    - whatever went wrong with this question about a key of that
- *   source. A key of another type is passed over: it has changed meanwhile. A
- *   server that is away, busy or loading ends its walk. */
+/* ls_looking_wants   - returns whether that name has this type, and its server still replies.
+ * ls_looking_add     - adds it to the list, if its kind is requested.
+ * ls_looking_refused - a server did not permit a key to be read.
+ * ls_looking_fail    - processes the error of a request about a key of that source. A key of
+ *   another type is skipped, because it has changed meanwhile. If a server is unreachable, busy
+ *   or loading, its walk ends. */
 bool ls_looking_wants(const struct ls_looking *looking,
                       const struct ls_name *name, enum ls_type type);
 void ls_looking_add(struct ls_looking *looking, const struct cli_lock *lock);

@@ -31,16 +31,15 @@ struct cli_child_plan {
     int64_t deadline_ms;        /* as cli_child_set_deadline */
 };
 
-/* cli_child_start - forks; 0 or errno: ECANCELED if the guardian was killed,
- *                   EINTR if a signal that ends programs came first; then nothing
- *                   was executed. ENDED tells whether the program could be
- *                   executed.
- * cli_child_signal - to the whole group; TERM continues what is stopped.
- * cli_child_drain - asks for EMPTY. `all` as in process_tree.h.
- * cli_child_kill  - all that is left of it, and what appears later.
- * cli_child_set_deadline - when the guardian kills all by itself, also while we are
- *                   stopped; HF_NEVER: it does not.
- * cli_child_leave - what is left may live on. Also if none was started. */
+/* cli_child_start - forks. Returns 0 or errno: ECANCELED if the guardian was killed, EINTR if a
+ *                   signal that ends programs came first; then nothing was executed. The event
+ *                   ENDED shows whether the program could be executed.
+ * cli_child_signal - sends a signal to the whole group; TERM also continues stopped processes.
+ * cli_child_drain - requests the event EMPTY. `all` as in process_tree.h.
+ * cli_child_kill  - kills all remaining processes, and those that appear later.
+ * cli_child_set_deadline - sets the time at which the guardian kills all processes by itself,
+ *                   also while this process is stopped; HF_NEVER: it does not.
+ * cli_child_leave - lets the remaining processes continue. Also if none was started. */
 int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan);
 void cli_child_signal(const struct cli_child *child, int signal);
 void cli_child_drain(struct cli_child *child, bool all);
@@ -48,7 +47,7 @@ void cli_child_kill(struct cli_child *child, bool all);
 void cli_child_set_deadline(struct cli_child *child, int64_t ms);
 void cli_child_leave(struct cli_child *child);
 
-/* cli_child_look - what has happened to the command. Call it until it says
+/* cli_child_look - returns what has happened to the command. Call it until it returns
  * NONE, when `fd` is readable and after each SIGCHLD. */
 enum cli_child_news {
     CLI_CHILD_NONE,

@@ -32,9 +32,9 @@ struct cli_door {
     char address[CLI_DOOR_MAX]; /* "": there is none, and no run inside */
 };
 
-/* cli_door_open  - without a socket or memory its address is empty.
- * cli_door_turn  - after each hf_loop_dispatch: replies to what was received.
- * cli_door_close - also if it is closed, or all zero with io.fd -1. */
+/* cli_door_open  - opens the door. Without a socket or memory its address is empty.
+ * cli_door_turn  - replies to received queries. Call it after each hf_loop_dispatch.
+ * cli_door_close - closes it; also if it is closed, or all zero with io.fd -1. */
 void cli_door_open(struct cli_door *door, struct hf_loop *loop, int notice_fd,
                    cli_door_holds *holds, void *ctx);
 void cli_door_turn(struct cli_door *door);

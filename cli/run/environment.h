@@ -13,12 +13,12 @@ char **cli_environment_new(const char *const *names, const char *const *values,
                            size_t count);
 void cli_environment_free(char **env, const char *const *values, size_t count);
 
-/* Variables that name the process which they are for (systemd: LISTEN_PID, WATCHDOG_PID).
+/* Variables that name the process for which they are meant (systemd: LISTEN_PID, WATCHDOG_PID).
  *
- * cli_environment_pid_room - what the command's variable is to be set to: if ours names
- *                            this process, room for a pid; else ours, or NULL.
- * cli_environment_put_pid  - in the command's process, before it executes: its pid goes
- *                            where that room is. May be called after fork. */
+ * cli_environment_pid_room - returns the value of the command's variable: if ours names this
+ *                            process, space for a pid; otherwise ours, or NULL.
+ * cli_environment_put_pid  - writes the pid into that space, in the command's process before it
+ *                            executes. May be called after fork. */
 const char *cli_environment_pid_room(const char *name);
 void cli_environment_put_pid(char **env, pid_t pid);
 

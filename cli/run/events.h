@@ -37,8 +37,8 @@ void cli_event_refused(const struct cli_event_log *t, hf_status status,
 void cli_event_renewed(const struct cli_event_log *t, int64_t safe_ms);
 void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
                    enum cli_on_lost on_lost);
-/* What cli_event_lost will tell of: the lost one's name, of several locks, or NULL; and
- * its server's address. */
+/* The data of cli_event_lost: the name of the lost lock, if there are several, or NULL;
+ * and the address of its server. */
 void cli_event_lost_member(struct cli_event_log *t, const char *name,
                            const char *server);
 void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms);

@@ -66,22 +66,21 @@ struct cli_hold {
     bool is_proving;
 };
 
-/* cli_hold_init - a nested run's hold is the outer one's, else our own.
- *                 `locks`, which are of kind `wanted`, are borrowed.
- * cli_hold_fini - before the client and the loop go.
- * cli_hold_is_nested - is it the outer one's? Known when it is acquired.
- * cli_hold_is_innermost - of a nested run: is HOLDFAST_OWNER that of the outer hold? Else
- *                 a run on another lock is in between.
- * cli_hold_outer_new - what CLI_ENV_OUTER is for a command that runs under this
- *                 hold, with `fd` as its notice and that door (door.h); for free().
- *                 NULL: no memory.
- * cli_hold_has  - as cli_door_holds, for a hold of our own.
+/* cli_hold_init - in a nested run, the hold is that of the outer run, otherwise our own. `locks`,
+ *                 which are of kind `wanted`, are borrowed.
+ * cli_hold_fini - call it before the client and the loop are freed.
+ * cli_hold_is_nested - returns whether it is the hold of an outer run. Known after the acquire.
+ * cli_hold_is_innermost - for a nested run, returns whether HOLDFAST_OWNER is that of the outer
+ *                 hold. Otherwise there is a run on another lock between the two.
+ * cli_hold_outer_new - returns CLI_ENV_OUTER for a command that runs under this hold, with `fd`
+ *                 as its notice and that door (door.h), for free(). NULL: no memory.
+ * cli_hold_has  - does as cli_door_holds, for a hold of our own.
  *
- * cli_hold_ask     - `acquired` or `refused` follows, unless it fails here.
- * cli_hold_cancel  - `refused` follows soon, or `acquired`, if that was first.
- * cli_hold_release - `released` follows, unless it fails here.
- * cli_hold_safe_ms - as hf_lock_safe_ms.
- * cli_hold_turn    - after each hf_loop_dispatch: tells what it noted. */
+ * cli_hold_ask     - requests the lock. `acquired` or `refused` follows, unless it fails here.
+ * cli_hold_cancel  - cancels that. `refused` follows soon, or `acquired`, if that was first.
+ * cli_hold_release - releases it. `released` follows, unless it fails here.
+ * cli_hold_safe_ms - does as hf_lock_safe_ms.
+ * cli_hold_turn    - reports recorded events. Call it after each hf_loop_dispatch. */
 void cli_hold_init(struct cli_hold *h, struct cli_locks *locks,
                    enum hf_lock_kind wanted,
                    const struct cli_hold_events *events, void *ctx);

@@ -19,12 +19,12 @@ struct cli_locks {
     bool allow_same_server;
 };
 
-/* cli_locks_open  - the clients, on this loop, and the locks. Servers are
- *   connected, but for those of a quorum. CLI_CONTINUE, or CLI_EXIT_ERROR and
- *   reported; both are for cli_locks_free.
- * cli_locks_close - within so long: as hf_client_close. False: a request has no
- *   answer, so that a server may keep a lock until its TTL ends. cli_locks_free - takes
- *   one that is all zero. */
+/* cli_locks_open  - opens the clients, on this loop, and the locks, and connects to the servers
+ *   (not to those of a quorum). Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the
+ *   error. Call cli_locks_free in both cases.
+ * cli_locks_close - closes the clients within this time, as hf_client_close. False: a request has
+ *   no reply, so that a server may keep a lock until its TTL ends.
+ * cli_locks_free - frees them; also if all is zero. */
 int cli_locks_open(struct cli_locks *locks, struct hf_loop *loop,
                    const struct cli_run_options *run,
                    const struct cli_common *common);
@@ -35,13 +35,12 @@ void cli_locks_free(struct cli_locks *locks);
  *   fails is reported, and the earlier contents stay. */
 void cli_locks_reload(struct cli_locks *locks);
 
-/* cli_locks_acquire - as hf_lock_acquire_async; `options` without a cancel.
- * cli_locks_cancel  - ends that. cli_locks_release, cli_locks_safe_ms - as the
- *   calls of lock.h.
- * cli_locks_token   - the fencing token of what is held: of the quorum, else of the
- *   first lock; 0: it has none.
- * cli_locks_owner   - as hf_lock_owner_text, of one that is held.
- * cli_locks_address - of that lock's server, for messages. */
+/* cli_locks_acquire - does as hf_lock_acquire_async; `options` without a cancel.
+ * cli_locks_cancel  - cancels it.
+ * cli_locks_release, cli_locks_safe_ms - do as the calls of lock.h.
+ * cli_locks_token   - returns the fencing token of the quorum or of the first lock; 0: none.
+ * cli_locks_owner   - does as hf_lock_owner_text, for a lock that is held.
+ * cli_locks_address - returns the address of the server of that lock, for messages. */
 hf_status cli_locks_acquire(struct cli_locks *locks,
                             struct hf_acquire_options *options, hf_done *done,
                             void *ctx);

@@ -33,15 +33,15 @@ struct cli_process_tree {
                                    only the group counts */
 };
 
-/* cli_tree_has_strangers - do we have children already?
- * cli_tree_reap   - reaps what has ended. True: the first process was among it,
- *                   and *info says how it ended.
- * cli_tree_kill   - kills, if is_killed. Processes that become our children by
- *                   that are found by the next call: call it after each
- *                   cli_tree_reap.
- * cli_tree_signal - to the group, if a child of ours is in it: then its number
- *                   cannot be another's. 0, or errno: no process got it.
- * cli_tree_remain - is any process left? */
+/* cli_tree_has_strangers - returns whether this process already has children.
+ * cli_tree_reap   - reaps processes that have ended. True: the first process was among them, and
+ *                   *info has its status.
+ * cli_tree_kill   - kills them, if is_killed. The next call finds processes that become children
+ *                   by this: call it after each cli_tree_reap.
+ * cli_tree_signal - sends a signal to the group, if one of our children is in it, so that its
+ *                   number cannot belong to another group. Returns 0, or errno: no process
+ *                   received it.
+ * cli_tree_remain - returns whether any process remains. */
 bool cli_tree_has_strangers(void);
 bool cli_tree_reap(struct cli_process_tree *tree, siginfo_t *info);
 void cli_tree_kill(const struct cli_process_tree *tree);

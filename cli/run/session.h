@@ -42,16 +42,16 @@ struct cli_session {
     bool is_refusal_told;       /* the command may not be signalled */
 };
 
-/* cli_session_watch_end - a signal that ends programs ends us in time, as long as
- *   no command runs (RUN-10).
- * cli_session_open_notice - makes the pipe; before all else that opens
- *   descriptors, because a shell such as dash can name only those below 10.
- *   CLI_CONTINUE, or CLI_EXIT_ERROR and reported.
+/* cli_session_watch_end - from now on a signal that ends programs ends this process in time, as
+ *   long as no command runs (RUN-10).
+ * cli_session_open_notice - creates the pipe. Call it before other descriptors are opened, because
+ *   a shell such as dash can name only those below 10. Returns CLI_CONTINUE, or CLI_EXIT_ERROR
+ *   after reporting the error.
  * cli_session_close_notice - closes both ends.
- * cli_session_feed - decides what an event means, and carries it out. Fills in
- *   its times. cli_session_feed_number - an event of this kind and number.
- * cli_session_listen - the guardian's news are read: watch for more.
- * cli_session_unwatch - there will be no more. Also if nothing is watched. */
+ * cli_session_feed - decides what follows from an event, and does it. Fills in its times.
+ * cli_session_feed_number - the same for an event of this kind and number.
+ * cli_session_listen - the messages of the guardian were read: watches for more.
+ * cli_session_unwatch - there will be no more messages. Also if nothing is watched. */
 void cli_session_watch_end(struct cli_session *run);
 int cli_session_open_notice(struct cli_session *run);
 void cli_session_close_notice(struct cli_session *run);

@@ -10,14 +10,14 @@ struct cli_tty {
     bool is_given;              /* by us, to the command */
 };
 
-/* cli_tty_exists - have we a controlling terminal?
- * cli_tty_open  - close-on-exec. cli_tty_close - also if it is not open.
- * cli_tty_is_for_command - shall the command start in the foreground? Only if
- *     it reads and writes the terminal. With its output in a pipe it gets the
- *     foreground when it asks (SIGTTIN, SIGTTOU): a pager needs the keys.
+/* cli_tty_exists - returns whether there is a controlling terminal.
+ * cli_tty_open  - opens it, close-on-exec. cli_tty_close - closes it; also if it is not open.
+ * cli_tty_is_for_command - returns whether the command starts in the foreground: only if it reads
+ *     and writes the terminal. If its output is a pipe, it becomes the foreground when it uses the
+ *     terminal (SIGTTIN, SIGTTOU), because a pager needs the keys.
  * cli_tty_enter - in the command, before it executes: becomes the foreground.
- * cli_tty_give  - makes `group` the foreground; false: we were not.
- * cli_tty_take  - makes us the foreground again, if it was given. */
+ * cli_tty_give  - makes `group` the foreground; false: this process was not.
+ * cli_tty_take  - makes this process the foreground again, if it was given. */
 bool cli_tty_exists(void);
 void cli_tty_open(struct cli_tty *tty);
 void cli_tty_close(struct cli_tty *tty);

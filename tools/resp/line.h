@@ -1,5 +1,5 @@
-/* Replies as one line each, close to the wire: every CR LF is a space, but for
- * the last, which is left out; other bytes that are not printable are escaped.
+/* Replies as one line each, close to the protocol: every CR LF is a space, except the last,
+ * which is left out; other bytes that are not printable are escaped.
  *
  *     *2 $3 foo :7
  *     -ERR unknown command 'x'

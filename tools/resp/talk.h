@@ -27,16 +27,14 @@ enum cli_how {
     CLI_ASK_LAST                /* until the server closes the connection */
 };
 
-/* cli_talk_open - connects to `server`, borrowed until cli_talk_close; then
- *   HELLO 3 (or AUTH, for RESP2), SELECT. `timeout_ms` is for each of these.
- *   HF_OK; as hf_wire_open; HF_E_AUTH, HF_E_NOREPLY, HF_E_PROTOCOL;
- *   HF_E_SERVER: the server knows no RESP3.
- * cli_talk_open_bare - connects only.
- * cli_talk_close - also if it is closed already, or all zeros.
+/* cli_talk_open - connects to `server`, borrowed until cli_talk_close; then sends HELLO 3 (or AUTH,
+ *   for RESP2) and SELECT. `timeout_ms` is for each of these. Returns HF_OK; as hf_wire_open;
+ *   HF_E_AUTH, HF_E_NOREPLY, HF_E_PROTOCOL; HF_E_SERVER: the server does not support RESP3.
+ * cli_talk_open_bare - only connects.
+ * cli_talk_close - closes it; also if it is closed already, or all zeros.
  *
- * cli_talk_ask - sends `bytes` and gathers what comes. out->bytes is lent until
- *   the next call. The talk stays open even if the answer is bad: what comes
- *   next may then belong to this question. */
+ * cli_talk_ask - sends `bytes` and collects the reply. out->bytes is valid until the next call. The
+ *   talk stays open even if the reply is bad: later bytes may then belong to this request. */
 hf_status cli_talk_open(struct cli_talk *t,
                         const struct hf_wire_options *server, int protocol,
                         int64_t timeout_ms, struct hf_error *err);

@@ -20,13 +20,13 @@ struct cli_try {
     unsigned count[CLI_VERDICTS];
 };
 
-/* cli_try_open    - the connection, if it is not open: CLI_CONTINUE, or reported;
- *                   or, if `refused` is not NULL, *refused says, for free(),
- *                   that RESP3 is not to be had.
- * cli_try_words   - asks a line as in tools/resp/probe.h, outside of any check;
- *                   false: there is no whole answer.
- * cli_try_expects - what a check expects; NULL: it is not for this protocol.
- * cli_try_probe   - a check that is. CLI_CONTINUE, or reported.
+/* cli_try_open    - opens the connection, if it is not open. CLI_CONTINUE, or the error was
+ *                   reported; or, if `refused` is not NULL, *refused, for free(), says that the
+ *                   server has no RESP3.
+ * cli_try_words   - sends a line as in tools/resp/probe.h, outside of any check; false: there is
+ *                   no complete reply.
+ * cli_try_expects - returns the reply that a check expects; NULL: it is not for this protocol.
+ * cli_try_probe   - executes such a check. CLI_CONTINUE, or the error was reported.
  * cli_try_count   - counts a row, and prints it. */
 int cli_try_open(struct cli_try *c, int protocol, char **refused);
 bool cli_try_words(struct cli_try *c, const char *line,

@@ -56,10 +56,10 @@ struct cli_walk {
     } level[CLI_DEPTH_MAX + 1];
 };
 
-/* cli_walk_start - in front of a reply, which was parsed with cli_resp_limits
- *                  and stands still during the walk.
- * cli_walk_next  - goes on; fills *place unless it returns CLI_AT_END.
- * Cost: each byte outside of bulk strings is looked at once. */
+/* cli_walk_start - begins before a reply, which was parsed with cli_resp_limits and must not change
+ *                  during the walk.
+ * cli_walk_next  - moves to the next place; fills *place unless it returns CLI_AT_END.
+ * Cost: each byte outside of bulk strings is read once. */
 void cli_walk_start(struct cli_walk *w, const struct cli_reply *reply);
 enum cli_walk_step cli_walk_next(struct cli_walk *w, struct cli_place *place);
 
