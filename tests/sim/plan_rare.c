@@ -178,8 +178,8 @@ void plan_draw_rare(struct plan *plan, uint64_t seed)
 
 /* ---- the end of a process, and a stop within a turn ---- */
 
-/* In one of eight plans in which much goes wrong. A set is not killed: its handle must
- * not be freed before its client is closed. */
+/* In one of eight plans in which much goes wrong. A set is stopped and not killed: its
+ * handle must not be freed before its client is closed. */
 #define RAREST_ONE_IN 8
 #define RAREST_MAX 4
 
@@ -194,11 +194,14 @@ void plan_draw_rarest(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "rarest");
     int64_t count = draw_between(&dice, 1, RAREST_MAX);
 
-    if (!may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE || has_sets() ||
+    if (!may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE ||
         !draw_one_in(&dice, RAREST_ONE_IN))
         return;
     for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--)
-        plan_add_fault(plan, draw_between(&dice, TROUBLES_RARE, TROUBLES_RAREST - 1), &dice);
+        plan_add_fault(plan,
+                       has_sets() ? FAULT_STALL
+                                  : draw_between(&dice, TROUBLES_RARE, TROUBLES_RAREST - 1),
+                       &dice);
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
 
@@ -246,7 +249,7 @@ void plan_draw_power(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "power");
     int64_t count = draw_between(&dice, 1, POWER_MAX);
 
-    if (!may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE || has_sets() ||
+    if (!may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE ||
         !plan_can_be(FAULT_POWER, plan->head.deployment) || !draw_one_in(&dice, POWER_ONE_IN))
         return;
     for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--) {
