@@ -42,19 +42,26 @@ static struct hf_resp_arg *put_integer(struct hf_resp_arg *at, char *text,
     return put(at, text, hf_resp_format_integer(text, value));
 }
 
+static bool is_elsewhere(const struct hf_lock *lock, const char *key, size_t len)
+{
+    return hf_router_slot(lock->client->router, key, len) != lock->slot;
+}
+
 static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
                                     const struct hf_lock *lock,
                                     const struct hf_kind_step *how)
 {
+    size_t end = (size_t)how->first_key + how->keys;
     const char *key = hf_lock_keys(lock);
 
     if (!how->is_without_name)
         at = put(at, lock->text, lock->name_len);
-    for (size_t i = 0; i < how->keys; i++) {
+    for (size_t i = 0; i < end; i++) {
         size_t len =
             hf_key_size(lock->kind->keys[i], lock->text, lock->name_len);
 
-        at = put(at, key, len);
+        if (i >= how->first_key && !(how->only_looks && is_elsewhere(lock, key, len)))
+            at = put(at, key, len);
         key += len;
     }
     return at;
@@ -109,6 +116,7 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
     at = put_keys(at, op->lock, how);
     if (how->takes_hold_key)
         at = put_hold_key(at, op, echo.len);
+    op->call.keys = (size_t)(at - op->argv) - CALL_HEAD;
     at = put(at, echo.ptr, echo.len);
     if (takes[step].count) {
         at = put_integer(at, op->count_text, op->count);

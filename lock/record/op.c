@@ -233,7 +233,6 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     call->script = how->script;
     call->argv = op->argv;
     call->argc = hf_op_put_args(op, step, echo);
-    call->keys = (size_t)!how->is_without_name + how->keys + how->takes_hold_key;
     call->slot = lock->slot;
     call->echo = echo.ptr;
     call->echo_len = echo.len;

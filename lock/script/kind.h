@@ -35,6 +35,9 @@ enum hf_step {
 struct hf_kind_step {
     const struct hf_script *script; /* its replies have the form of reply.h */
     uint8_t keys;               /* the number of `keys` after the name */
+    uint8_t first_key;          /* the index of the first of these */
+    bool only_looks;            /* the script only reads them: a key in another slot is left
+                                   out */
     bool is_without_name;       /* only the keys, not the name */
     bool takes_hold_key;        /* the last key is that of the hold */
     bool takes_place;           /* how long the waiter's place in the queue is valid;
@@ -78,15 +81,18 @@ struct hf_kind {
     struct hf_kind_step steps[STEPS];
 };
 
-/* The steps of a lock that is a hash with its owner's hold count; the arguments are added to
- * its acquire. */
-#define KIND_STEPS_OF_PLAIN(...) \
+/* The steps of a lock that is a hash with its owner's hold count; the further arguments are
+ * added to its acquire. AT is the index of KIND_QUEUE in its keys: a forced release looks
+ * whether the lock is a fair one. */
+#define KIND_QUEUE "redisson_lock_queue"
+#define KIND_STEPS_OF_PLAIN(AT, ...) \
     .steps = { \
         [STEP_ACQUIRE] = {.script = &hf_script_acquire, __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_release}, \
         [STEP_RENEW] = {.script = &hf_script_renew}, \
         [STEP_EXTEND] = {.script = &hf_script_extend}, \
-        [STEP_FORCE] = {.script = &hf_script_force_release}, \
+        [STEP_FORCE] = {.script = &hf_script_force_release, .keys = 1, \
+                        .first_key = (AT), .only_looks = true}, \
         [STEP_INSPECT] = {.script = &hf_script_inspect}, \
     }
 

@@ -38,7 +38,7 @@
  *        tests/exhaust/fair.c. */
 #include "lock/script/kind.h"
 
-#define QUEUE "redisson_lock_queue", "redisson_lock_timeout"
+#define QUEUE KIND_QUEUE, "redisson_lock_timeout"
 
 #define WHAT_ALL_ARE \
     .channel = "redisson_lock__channel", .payload = "0", .owner_suffix = "", \

@@ -12,12 +12,13 @@
 
 const struct hf_kind hf_kind_nonreentrant = {
     WHAT_BOTH_ARE,
-    KIND_STEPS_OF_PLAIN(),
+    .keys = {KIND_QUEUE},
+    KIND_STEPS_OF_PLAIN(0, ),
 };
 
 const struct hf_kind hf_kind_fenced_nonreentrant = {
     WHAT_BOTH_ARE,
-    .keys = {KIND_COUNTER},
-    KIND_STEPS_OF_PLAIN(KIND_NUMBERS(1)),
+    .keys = {KIND_COUNTER, KIND_QUEUE},
+    KIND_STEPS_OF_PLAIN(1, KIND_NUMBERS(1)),
     KIND_READS_COUNTER(1),
 };

@@ -10,13 +10,14 @@
 const struct hf_kind hf_kind_reentrant = {
     .id = HF_KIND_PLAIN,
     WHAT_BOTH_ARE,
-    KIND_STEPS_OF_PLAIN(),
+    .keys = {KIND_QUEUE},
+    KIND_STEPS_OF_PLAIN(0, ),
 };
 
 const struct hf_kind hf_kind_fenced = {
     .id = HF_KIND_FENCED,
     WHAT_BOTH_ARE,
-    .keys = {KIND_COUNTER},
-    KIND_STEPS_OF_PLAIN(KIND_NUMBERS(1)),
+    .keys = {KIND_COUNTER, KIND_QUEUE},
+    KIND_STEPS_OF_PLAIN(1, KIND_NUMBERS(1)),
     KIND_READS_COUNTER(1),
 };

@@ -289,6 +289,86 @@ START_TEST(message_says_how_to_permit_scripts)
 }
 END_TEST
 
+/* ---- keys that are not declared are refused (Dragonfly) ---- */
+
+/* In front of each script: a redis.call that takes only keys of KEYS. */
+#define STRICT \
+    "local real = redis " \
+    "local function ok(name, key) " \
+    "name = name:lower() " \
+    "if name == 'time' or name == 'publish' or name == 'spublish' then return true end " \
+    "for _, k in ipairs(KEYS) do if k == key then return true end end end " \
+    "local function why(key) " \
+    "return 'ERR script tried accessing undeclared key, key: ' .. tostring(key) end " \
+    "local redis = setmetatable({ " \
+    "call = function(n, ...) if not ok(n, (...)) then error(why((...))) end " \
+    "return real.call(n, ...) end, " \
+    "pcall = function(n, ...) if not ok(n, (...)) then return {err = why((...))} end " \
+    "return real.pcall(n, ...) end}, {__index = real}) "
+
+static const struct gate_rule strict[] = {
+    REFUSES("EVALSHA ...", "-NOSCRIPT No matching script. Please use EVAL.\r\n"),
+    {.pattern = "EVAL ...", .inserted = STRICT},
+    {0}};
+
+static struct hf_client *strict_client(void)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, gate_port(gate));
+    o.watchdog_ms = STEADY_WATCHDOG_MS;
+    return client_with(&o);
+}
+
+static struct hf_lock *strict_lock(struct hf_client *of, enum hf_lock_kind kind)
+{
+    struct hf_lock *lock = NULL;
+
+    ck_assert_ok(hf_lock_new_kind(&lock, of, kind, NAME, strlen(NAME), NULL));
+    return lock;
+}
+
+static const enum hf_lock_kind strict_kinds[] = {
+    HF_KIND_PLAIN, HF_KIND_NONREENTRANT, HF_KIND_FENCED, HF_KIND_FAIR,
+    HF_KIND_NONREENTRANT_FAIR, HF_KIND_SPIN, HF_KIND_VALUE, HF_KIND_WRITE,
+    HF_KIND_FAIR | HF_WITH_TOKEN, HF_KIND_SPIN | HF_WITH_TOKEN,
+    HF_KIND_WRITE | HF_WITH_TOKEN, HF_KIND_VALUE | HF_WITH_TOKEN};
+
+/* Each step of a lock's life: it is acquired, waited for, inspected, renewed, released, and
+ * released by force. */
+START_TEST(strict_server_executes_all_that_a_lock_needs)
+{
+    enum hf_lock_kind kind = strict_kinds[_i];
+    struct hf_acquire_options o = acquire_options(2);
+    static struct diary diary;
+    struct hf_acquire_options held = diary_options(&diary, 1);
+    struct hf_lock *lock, *wanted;
+    struct hf_client *other;
+    struct hf_lock_info info;
+    struct hf_error err = {0};
+    struct call call;
+
+    gate = gate_start(server_port(server), strict);
+    client = strict_client();
+    other = strict_client();
+    lock = strict_lock(client, kind);
+    wanted = strict_lock(other, kind);
+    ck_assert_msg(hf_lock_acquire(lock, &held, &err) == HF_OK, "%s", err.text);
+    o.wait_ms = LONG_MS;
+    call_acquire(&call, wanted, &o);
+    ck_assert_msg(hf_lock_inspect(lock, &info, &err) == HF_OK, "%s", err.text);
+    note_await(&diary.note, &diary.renewals, 2, "the second renewal");
+    ck_assert(!call_is_done(&call));
+    release(lock, 1);
+    ck_assert_ok(call_await(&call));
+    ck_assert_msg(hf_lock_force_release(lock, NULL, 0, &err) == HF_OK, "%s", err.text);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+    hf_client_free(other);
+    close_client();
+}
+END_TEST
+
 static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "less than Redis", start_server, stop_server);
@@ -299,6 +379,8 @@ static void add(Suite *suite)
     tcase_add_test(c, evalsha_that_is_not_there_is_sent_once);
     tcase_add_loop_test(c, long_password_is_accepted, 0, COUNT(lengths));
     tcase_add_loop_test(c, message_says_how_to_permit_scripts, 0, COUNT(refusals));
+    tcase_add_loop_test(c, strict_server_executes_all_that_a_lock_needs, 0,
+                        COUNT(strict_kinds));
     tcase_add_loop_test(c, message_names_the_command_that_is_missing, 0,
                         COUNT(missing));
 }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -95,6 +96,37 @@ static void note_forwarded(struct pair *p)
     p->has_subscribed = is_word(r, 0, "SUBSCRIBE") || is_word(r, 0, "SSUBSCRIBE");
 }
 
+static bool put_bulk(int fd, const char *head, const char *ptr, size_t len)
+{
+    char size[32];
+
+    (void)snprintf(size, sizeof size, "$%zu\r\n", strlen(head) + len);
+    return put(fd, size, strlen(size)) && put(fd, head, strlen(head)) &&
+           put(fd, ptr, len) && put(fd, "\r\n", 2);
+}
+
+static bool put_with(int fd, const struct request *r, const char *inserted)
+{
+    char size[32];
+    bool is_sent;
+
+    (void)snprintf(size, sizeof size, "*%zu\r\n", r->argc);
+    is_sent = put(fd, size, strlen(size));
+    for (size_t i = 0; is_sent && i < r->argc; i++)
+        is_sent = put_bulk(fd, i == 1 ? inserted : "", r->arg[i].ptr, r->arg[i].len);
+    return is_sent;
+}
+
+/* False: the connection is to be closed. */
+static bool follow(struct pair *p, const struct gate_rule *rule)
+{
+    if (!rule)
+        return put(p->server, p->in, p->request.len);
+    if (rule->inserted)
+        return put_with(p->server, &p->request, rule->inserted);
+    return rule->answer && put(p->client, rule->answer, strlen(rule->answer));
+}
+
 /* Takes whole commands; one that is answered here waits for the replies before it.
  * False: the connection is to be closed. */
 static bool take_commands(struct pair *p)
@@ -111,14 +143,13 @@ static bool take_commands(struct pair *p)
         if (request_decode(&p->request, p->in, p->in_len) != REQUEST_WHOLE)
             return true;
         rule = rule_of(p);
-        if (rule && p->unanswered > 0)
+        if (rule && !rule->inserted && p->unanswered > 0)
             return true;
         if (rule)
             p->gate->counts[rule - p->gate->rules]++;
-        if (rule ? !rule->answer || !put(p->client, rule->answer, strlen(rule->answer))
-                 : !put(p->server, p->in, p->request.len))
+        if (!follow(p, rule))
             return false;
-        if (!rule)
+        if (!rule || rule->inserted)
             note_forwarded(p);
         drop(p->in, &p->in_len, p->request.len);
     }

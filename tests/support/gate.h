@@ -22,6 +22,8 @@ struct gate_rule {
     const char *pattern;      /* of request_matches */
     const char *answer;       /* NULL: the connection is closed */
     bool is_for_subscribers;  /* of RESP3: only on a connection that has subscribed */
+    const char *inserted;     /* not NULL: the command goes to the server, with this text in
+                                 front of its second word */
 };
 
 /* gate_start    - on a free port of 127.0.0.1. The rules are borrowed; the first that

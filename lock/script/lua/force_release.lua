@@ -1,19 +1,19 @@
 -- Frees a plain or a fair lock with one holder, and wakes waiters; for a fair lock, the head
 -- of its queue, which is kept.
--- KEYS  lock [, its queue, until when each place in the queue is valid]
+-- KEYS  lock [, its queue [, until when each place in the queue is valid]]
 -- ARGV  request, holder ('' for any), PUBLISH or SPUBLISH, channel
 --       [, the other of them]
 -- Reply {request, 0, listeners[, why the message was not sent]} freed
 --       {request, -1, TTL in ms} not locked, or held by another owner;
 --       nothing is done, because the key is {request, -2} not a lock, {request, -3} a
---       read-write lock, {request, -4} a fair lock with waiters, and no queue was
---       named, {request, -5, holders} held by several, {request, -6} a multi-lock
+--       read-write lock, {request, -4} a fair lock with waiters, whose places
+--       were not named, {request, -5, holders} held by several, {request, -6} a multi-lock
 -- If the lock is free, its queue is also repaired and its head woken.
 -- Only a hash is ever deleted (hlen refuses other keys), and only if its single field is an
--- owner with a count of at least 1, in at most 18 digits. A queue in another slot belongs to
--- no lock: such a name cannot be that of a fair lock (WIRE 2.5).
+-- owner with a count of at least 1, in at most 18 digits. A queue in another slot is not named,
+-- because it belongs to no lock: such a name cannot be that of a fair lock (WIRE 2.5).
 -- Source: WIRE 1, 2.2, 5.3, 8.3, 11.6, 18.
-local lock, holder, channel = KEYS[1], ARGV[2], ARGV[4]
+local holder, channel = ARGV[2], ARGV[4]
 --+ tell
 local count = redis.call('hlen', KEYS[1])
 local function first_waiter()
@@ -26,7 +26,7 @@ local function first_waiter()
     return head
 end
 if count == 0 then
-    local head = KEYS[2] and first_waiter()
+    local head = KEYS[3] and first_waiter()
     if head then
         tell(3, channel .. ':' .. head, '0')
     end
@@ -56,18 +56,11 @@ end
 if holder ~= '' and field ~= holder then
     return {ARGV[1], -1, redis.call('pttl', KEYS[1])}
 end
-if KEYS[2] then
+if KEYS[3] then
     local head = first_waiter()
     channel = head and channel .. ':' .. head
-else
-    local queue = redis.pcall('exists', 'redisson_lock_queue:' ..
-        (lock:find('{', 1, true) and lock or '{' .. lock .. '}'))
-    if type(queue) == 'table' and not queue.err:find('non local key', 1, true) then
-        return queue
-    end
-    if queue == 1 then
-        return {ARGV[1], -4}
-    end
+elseif KEYS[2] and redis.call('exists', KEYS[2]) == 1 then
+    return {ARGV[1], -4}
 end
 redis.call('del', KEYS[1])
 if not channel then
