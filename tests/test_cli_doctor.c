@@ -252,6 +252,11 @@ static void both_and_may_not_listen_plainly(void)
     at(1)->may[MAY_SUBSCRIBE].is = MAY_NO_COMMAND;
 }
 static void sharded_is_off(void) { facts.sharded = HF_SHARDED_OFF; }
+static void undeclared_keys_are_refused(void)
+{
+    at(0)->may[MAY_DERIVE] = (struct doctor_answer){
+        MAY_REFUSED, "ERR script tried accessing undeclared key, key: {x}:derived"};
+}
 static void name_is_unknown(void)
 {
     at(2)->may[MAY_SENTINEL_MASTER].is = MAY_REFUSED;
@@ -342,6 +347,8 @@ static const struct {
      "the server has no EVALSHA (renamed?)", DONE(evalsha_is_renamed)},
     {lone, DOCTOR_UNSAFE, "eval-denied",
      "the ACL forbids EVAL", DENIED(MAY_EVAL)},
+    {lone, DOCTOR_NOTE, "undeclared-keys",
+     "scripts may use declared keys only", DONE(undeclared_keys_are_refused)},
     {lone, DOCTOR_UNSAFE, "calls-denied",
      "scripts may not call EXISTS", DENIED(MAY_EXISTS)},
     {lone, DOCTOR_UNSAFE, "calls-denied",

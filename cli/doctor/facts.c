@@ -25,6 +25,7 @@ const char *const doctor_permission_names[DOCTOR_PERMISSIONS] = {
     [MAY_DEL] = "DEL",
     [MAY_HGET] = "HGET",
     [MAY_HLEN] = "HLEN",
+    [MAY_DERIVE] = "EVAL",
     [MAY_PUBLISH] = "PUBLISH",
     [MAY_SPUBLISH] = "SPUBLISH",
     [MAY_SUBSCRIBE] = "SUBSCRIBE",

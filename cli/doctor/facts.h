@@ -69,6 +69,7 @@ enum doctor_permission {
     MAY_DEL,
     MAY_HGET,
     MAY_HLEN,                   /* to here */
+    MAY_DERIVE,                 /* scripts may use keys that are not declared */
     MAY_PUBLISH,
     MAY_SPUBLISH,
     MAY_SUBSCRIBE,

@@ -53,6 +53,8 @@ const struct doctor_question doctor_questions[] = {
     {ASK_NODE, "DEL SCRATCH", .permission = MAY_DEL},
     {ASK_NODE, "HGET KEY SCRATCH", .permission = MAY_HGET},
     {ASK_NODE, "HLEN KEY", .permission = MAY_HLEN},
+    {ASK_NODE, "EVAL return(redis.pcall('exists','{'..KEYS[1]..'}:derived')) 1 SCRATCH",
+     .permission = MAY_DERIVE},
     {ASK_NODE, "PUBLISH SCRATCH-CHANNEL 0", .permission = MAY_PUBLISH},
     {ASK_IN_CLUSTER, "SPUBLISH SCRATCH-CHANNEL 0", .permission = MAY_SPUBLISH},
     {ASK_NODE, "WAIT 0 0", .permission = MAY_WAIT},

@@ -128,6 +128,19 @@ static bool has_evalsha(const struct doctor_case *c)
     return !lacks_evalsha(c);
 }
 
+/* Dragonfly in front, Alibaba's proxies behind. Another error has another reason, such as
+ * a missing right, which other rules look at. */
+static enum doctor_verdict takes_derived_keys(struct doctor_case *c)
+{
+    const struct doctor_answer *answer = &c->server->may[MAY_DERIVE];
+
+    if (answer->is == MAY_DO)
+        return doctor_fine(c, "scripts may use keys that are not declared");
+    if (strstr(answer->words, "undeclared key") || strstr(answer->words, "bad lua script"))
+        return doctor_found(c, "scripts may use declared keys only");
+    return VERDICT_NONE;
+}
+
 /* ---- memory ---- */
 
 static bool evicts_later(const struct doctor_case *c)
@@ -369,6 +382,11 @@ const struct doctor_rule doctor_rules_server[] = {
      .meaning = "no lock can be acquired until its script is cached, such as after "
                 "each restart",
      .advice = "permit it: +eval"},
+    {"undeclared-keys", DOCTOR_NOTE, OF_NODE, takes_derived_keys,
+     .meaning = "read locks are refused, and status does not show who waits for a fair "
+                "lock; the other kinds work",
+     .advice = "start Dragonfly with --default_lua_flags=allow-undeclared-keys; Alibaba "
+               "Cloud: script_check_enable"},
     {"calls-denied", DOCTOR_UNSAFE, OF_NODE, permits_calls,
      .meaning = "the scripts of locks fail in the middle",
      .advice = "permit all of these: +exists +hexists +hset +pexpire +hscan "

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/support/cluster.h"
+#include "tests/support/gate.h"
 #include "tests/support/sentinels.h"
 
 #define URL_MAX 256
@@ -243,6 +244,19 @@ START_TEST(wait_is_missed_only_where_it_is_needed)
     ck_assert_code(doctor(url_as("t:pw", "?replicas=1"), NULL, NULL), 2);
     ck_assert_says("unsafe", "wait-denied");
     ck_assert_says("unsafe", "replicas-few");
+}
+END_TEST
+
+/* And nothing else, though each script is refused once. */
+START_TEST(server_that_refuses_undeclared_keys_is_found)
+{
+    struct gate *gate = gate_start(server_port(server), gate_strict);
+    char text[URL_MAX];
+
+    (void)snprintf(text, sizeof text, "redis://127.0.0.1:%d", gate_port(gate));
+    ck_assert_code(doctor(text, NULL, NULL), 0);
+    ck_assert_says("note", "undeclared-keys");
+    gate_stop(gate);
 }
 END_TEST
 
@@ -504,6 +518,7 @@ int main(void)
                         sizeof rights / sizeof *rights);
     tcase_add_test(c, a_name_that_the_patterns_cover_is_fine);
     tcase_add_test(c, wait_is_missed_only_where_it_is_needed);
+    tcase_add_test(c, server_that_refuses_undeclared_keys_is_found);
     tcase_add_test(c, renamed_commands_are_found);
     tcase_add_test(c, wrong_password_is_trouble_and_not_told);
     tcase_add_test(c, server_that_is_not_there_is_trouble);

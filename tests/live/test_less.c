@@ -291,26 +291,6 @@ END_TEST
 
 /* ---- keys that are not declared are refused (Dragonfly) ---- */
 
-/* In front of each script: a redis.call that takes only keys of KEYS. */
-#define STRICT \
-    "local real = redis " \
-    "local function ok(name, key) " \
-    "name = name:lower() " \
-    "if name == 'time' or name == 'publish' or name == 'spublish' then return true end " \
-    "for _, k in ipairs(KEYS) do if k == key then return true end end end " \
-    "local function why(key) " \
-    "return 'ERR script tried accessing undeclared key, key: ' .. tostring(key) end " \
-    "local redis = setmetatable({ " \
-    "call = function(n, ...) if not ok(n, (...)) then error(why((...))) end " \
-    "return real.call(n, ...) end, " \
-    "pcall = function(n, ...) if not ok(n, (...)) then return {err = why((...))} end " \
-    "return real.pcall(n, ...) end}, {__index = real}) "
-
-static const struct gate_rule strict[] = {
-    REFUSES("EVALSHA ...", "-NOSCRIPT No matching script. Please use EVAL.\r\n"),
-    {.pattern = "EVAL ...", .inserted = STRICT},
-    {0}};
-
 static struct hf_client *strict_client(void)
 {
     struct hf_client_options o;
@@ -349,7 +329,7 @@ START_TEST(strict_server_executes_all_that_a_lock_needs)
     struct hf_error err = {0};
     struct call call;
 
-    gate = gate_start(server_port(server), strict);
+    gate = gate_start(server_port(server), gate_strict);
     client = strict_client();
     other = strict_client();
     lock = strict_lock(client, kind);

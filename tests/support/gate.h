@@ -26,6 +26,10 @@ struct gate_rule {
                                  front of its second word */
 };
 
+/* The rules of a server that refuses a script's use of a key that is not one of KEYS, as
+ * Dragonfly does. */
+extern const struct gate_rule gate_strict[];
+
 /* gate_start    - on a free port of 127.0.0.1. The rules are borrowed; the first that
  *                 matches is used. Fails the test if there is no port.
  * gate_stop     - closes all. Takes NULL.
