@@ -82,6 +82,7 @@ run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_acquire \
                   $(BUILD)/tests/live/test_watch \
                   $(BUILD)/tests/live/test_elect \
+                  $(BUILD)/tests/live/test_nat \
                   $(BUILD)/tests/live/test_lock_acl \
                   $(BUILD)/tests/live/test_tls_refused \
                   $(BUILD)/tests/live/test_examples \

@@ -8,6 +8,7 @@
 #include "net/base/address_map.h"
 #include "net/route/slot.h"
 #include "tests/live/test_lock.h"
+#include "tests/live/test_run_kit.h"
 #include "tests/support/cluster.h"
 #include "tests/support/gate.h"
 #include "tests/support/proxy.h"
@@ -200,6 +201,74 @@ START_TEST(a_redirection_behind_nat_is_mapped)
 }
 END_TEST
 
+/* ---- the command ---- */
+
+static char map_of[MASTERS][64];
+
+static const char *seed_and_maps(void)
+{
+    static char url[URL_ROOM];
+
+    (void)put_seed(url);
+    for (int i = 0; i < MASTERS; i++)
+        (void)snprintf(map_of[i], sizeof map_of[i], "127.0.0.1:%d=localhost:%d",
+                       announced[i], proxy_port(proxies[i]));
+    return url;
+}
+
+static struct process *mapped_command(const char *command, const char *name,
+                                      const char *then)
+{
+    return holdfast(NULL, command, "-u", seed_and_maps(), "--map", map_of[0], "--map",
+                    map_of[1], "--map", map_of[2], name, then, NULL);
+}
+
+/* A name on each node. */
+static void name_on(int node, char name[32])
+{
+    for (int i = 0;; i++) {
+        (void)snprintf(name, 32, "nat-%d", i);
+        if (hf_slot_of(name, strlen(name)) * MASTERS / HF_SLOTS == node)
+            return;
+    }
+}
+
+START_TEST(run_and_ls_use_the_map)
+{
+    struct process *holders_of[MASTERS];
+    struct process *p;
+    char name[MASTERS][32];
+    const char *list;
+
+    for (int i = 0; i < MASTERS; i++) {
+        name_on(i, name[i]);
+        holders_of[i] = mapped_command("run", name[i], "cat");
+        server_await(cluster_node(cluster, i), LONG_MS, "1", "EXISTS %s", name[i]);
+    }
+    p = mapped_command("ls", NULL, NULL);
+    list = await_end(p, OUT);
+    for (int i = 0; i < MASTERS; i++)
+        ck_assert_msg(strstr(list, name[i]) != NULL, "%s is not in: %s", name[i], list);
+    ck_assert_int_eq(finish(p), 0);
+    for (int i = 0; i < MASTERS; i++) {
+        shut(holders_of[i]);
+        ck_assert_int_eq(finish(holders_of[i]), 0);
+    }
+}
+END_TEST
+
+START_TEST(doctor_uses_the_map)
+{
+    struct process *p = mapped_command("doctor", NULL, NULL);
+
+    (void)await_line(p, OUT, "3 of 3 servers reached");
+    (void)finish(p); /* these servers keep nothing on disk */
+    p = holdfast(NULL, "doctor", "-u", seed_and_maps(), "--connect-timeout", "2s", NULL);
+    (void)await_line(p, OUT, "1 of 3 servers reached");
+    ck_assert_int_eq(finish(p), 2);
+}
+END_TEST
+
 /* ---- sentinels ---- */
 
 /* The sentinel's announcement is mapped to a proxy: the master gets no connection of
@@ -271,6 +340,8 @@ static void add(Suite *suite)
     tcase_add_test(c, a_cluster_behind_nat_is_reached_by_the_urls_map);
     tcase_add_test(c, a_cluster_behind_nat_is_reached_by_the_callback);
     tcase_add_test(c, a_redirection_behind_nat_is_mapped);
+    tcase_add_test(c, run_and_ls_use_the_map);
+    tcase_add_test(c, doctor_uses_the_map);
     c = live_case(suite, "sentinels", NULL, NULL);
     tcase_set_timeout(c, 2 * SENTINELS_PATIENCE_MS / 1000);
     tcase_add_test(c, a_master_that_sentinels_name_is_mapped);
