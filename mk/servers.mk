@@ -1,10 +1,11 @@
 # Other servers, faults of all kinds for a while, and a real Redisson.
 
-# Servers of eight Debian suites, unpacked and not installed; then the live tests
-# against each that is there.
-#: make servers           unpacks servers of other Debian suites, for live-each
-servers:
+# Servers and proxies, unpacked and not installed; then kinds of locks, and the live
+# tests, against each that is there.
+#: make servers           unpacks servers and proxies, and tries all kinds on each
+servers: deps all
 	@tests/servers/fetch.sh
+	@tests/servers/cells.sh $(BUILD)
 
 #: make live-each         the live tests against each of them
 live-each: deps all $(live_T) $(each_T)

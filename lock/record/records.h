@@ -83,6 +83,7 @@ struct hf_client {
     void (*leave_batch)(struct hf_batch *batch, const struct hf_hold *hold);
     struct hf_turn_hook turn;
     bool lacks_evalsha;         /* a server does not know EVALSHA (call.h) */
+    bool has_scattered_locks;   /* WATCHDOG-4: a call for several finds only some */
     bool renews_singly;         /* a slot moves: the holds that are due now are renewed
                                    one by one */
     uint64_t renewals;
@@ -164,6 +165,7 @@ struct hf_hold {
     bool is_looked_at;          /* due_node, batch: for a look, not a renewal */
     bool is_member;             /* of a multi-lock or a quorum */
     bool is_open;               /* provisional: a member of a set that is not complete */
+    bool renews_alone;          /* WATCHDOG-4: a call for several did not find it */
     bool renews_by_text;        /* its server did not know the script: the next renewal
                                    sends EVAL */
     struct hf_task lost_task;

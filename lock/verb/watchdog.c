@@ -13,8 +13,13 @@
  *             hold.
  * WATCHDOG-3  A batch may be encoded late, and again (no connection, no space, MOVED, ASK).
  *             So its arguments remain valid until it ends, also those of a hold that was
- *             freed. */
-/* Tests: tests/live/test_lock_watchdog.c, tests/live/test_lock_shorter.c. */
+ *             freed.
+ * WATCHDOG-4  A hold that a call for several locks did not find is renewed alone before
+ *             it counts as lost. A proxy (Envoy, twemproxy) that distributes locks over
+ *             several servers sends a call to the server of its first key. After a lock was
+ *             found only when it was renewed alone, the client renews each lock alone. */
+/* Tests: tests/live/test_lock_watchdog.c, tests/live/test_lock_shorter.c,
+ * tests/live/test_less.c. */
 #include "lock/verb/watchdog.h"
 
 #include <assert.h>
@@ -46,6 +51,7 @@ struct hf_batch {
     struct hf_error error;
     char echo[HF_OWNER_TEXT_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
+    bool is_second_look;                /* WATCHDOG-4: for one hold */
     bool is_look;                       /* with lease 0, which renews nothing */
     size_t count;
     struct hf_hold *holds[BATCH_MAX];
@@ -69,11 +75,29 @@ static void batch_free(struct hf_batch *batch)
     hf_mem_free(batch->client->mem, batch, sizeof *batch);
 }
 
+static void ask_alone(struct hf_hold *hold)
+{
+    int64_t now = hf_loop_now(hold->lock->client->loop);
+
+    hold->renews_alone = true;
+    hf_lease_retry(&hold->lease, now, NULL);
+    if (hold->batch->is_look)
+        hf_lease_rush(&hold->lease, now);
+    else
+        hold->lease.renew_ms = now;
+}
+
 static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
                          int64_t answer)
 {
     if (hold->lease.state == LEASE_LOST)
         return; /* LEASE-4: too late to report a renewal */
+    if (answer <= 0 && batch->count > 1) {
+        ask_alone(hold);
+        return;
+    }
+    if (answer > 0 && batch->is_second_look)
+        batch->client->has_scattered_locks = true;
     if (batch->is_look && answer > 0) {
         hf_lease_looked(&hold->lease, &batch->call.sending, answer);
         return;
@@ -117,6 +141,7 @@ static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
 
         if (batch->has_left[i])
             continue;
+        hold->renews_alone = batch->is_second_look;
         hf_lease_retry(&hold->lease, now,
                       may_have_run ? &batch->call.sending : NULL);
         if (is_at_once && batch->is_look)
@@ -181,7 +206,8 @@ static const struct hf_kind_step *renewal_of(const struct hf_hold *hold)
 
 static bool goes_with(const struct hf_hold *hold, const struct hf_hold *first)
 {
-    return hold->lock->slot == first->lock->slot &&
+    return !hold->renews_alone && !first->renews_alone &&
+           hold->lock->slot == first->lock->slot &&
            hold->is_looked_at == first->is_looked_at &&
            renewal_of(hold)->script == renewal_of(first)->script;
 }
@@ -207,7 +233,8 @@ static void fill(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
     struct hf_resp_arg *at = batch->argv + CALL_HEAD;
-    size_t n = 0, names = 0, max = client->renews_singly ? 1 : BATCH_MAX;
+    bool is_single = client->renews_singly || client->has_scattered_locks;
+    size_t n = 0, names = 0, max = is_single ? 1 : BATCH_MAX;
 
     while (n < max && names < BATCH_NAMES_MAX &&
            !hf_list_is_empty(&client->due_holds)) {
@@ -226,6 +253,8 @@ static void fill(struct hf_batch *batch)
         n++;
     }
     batch->count = n;
+    batch->is_second_look = batch->holds[0]->renews_alone;
+    batch->holds[0]->renews_alone = false;
     batch->is_look = batch->holds[0]->is_looked_at;
     batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD;
     *at++ = (struct hf_resp_arg){

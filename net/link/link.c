@@ -369,16 +369,21 @@ static void count_end(struct hf_link *link)
     }
 }
 
-/* The attempt, or the connection, has ended; link->error says why. */
-static void end_connection(struct hf_link *link, bool is_final)
+static void close_connection(struct hf_link *link)
 {
-    bool was_up = link->state == HF_LINK_READY;
-
     count_end(link);
     hang_up(link);
     link->state = HF_LINK_IDLE;
     hf_link_login_stop(link);
     hf_conn_close(&link->conn);
+}
+
+/* The attempt, or the connection, has ended; link->error says why. */
+static void end_connection(struct hf_link *link, bool is_final)
+{
+    bool was_up = link->state == HF_LINK_READY;
+
+    close_connection(link);
     link->is_refused = is_final;
     if (is_final) {
         hf_conn_fail_queued(&link->conn);
@@ -396,6 +401,17 @@ static void end_connection(struct hf_link *link, bool is_final)
 void hf_link_failed(struct hf_link *link)
 {
     end_connection(link, false);
+}
+
+/* LINK-6: the same attempt goes on over a new connection, at once. */
+static void greet_anew(struct hf_link *link)
+{
+    close_connection(link);
+    hf_link_serve_later(link);
+    if (link->state == HF_LINK_IDLE && is_needed(link)) {
+        link->state = HF_LINK_BACKOFF;
+        hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
+    }
 }
 
 /* This is as temporary as a refused connection: the server of a proxy is down. */
@@ -416,8 +432,10 @@ static void end_hung_up(struct hf_link *link)
                                      : "; is the server behind a proxy down, is "
                                        "this a TLS port (rediss://), or not Redis?");
     hf_link_fill_error(link, why->status, text, "");
-    hf_link_learn_from_hangup(link);
-    end_connection(link, false);
+    if (hf_link_learn_from_hangup(link))
+        greet_anew(link);
+    else
+        end_connection(link, false);
 }
 
 static void end_refused(struct hf_link *link, hf_status status)

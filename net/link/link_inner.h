@@ -175,8 +175,9 @@ bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value repl
 /* hf_link_best_manner - returns the best manner that options.protocol permits. */
 enum hf_greet_manner hf_link_best_manner(const struct hf_link *link);
 
-/* hf_link_learn_from_hangup - LINK-6: the peer closed the connection during the handshake. */
-void hf_link_learn_from_hangup(struct hf_link *link);
+/* hf_link_learn_from_hangup - LINK-6: the peer closed the connection during the handshake.
+ *   It returns whether the next greeting is a different one. */
+bool hf_link_learn_from_hangup(struct hf_link *link);
 
 /* hf_link_forget_manner - LINK-6: a READY connection has ended. */
 void hf_link_forget_manner(struct hf_link *link);

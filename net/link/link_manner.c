@@ -5,7 +5,9 @@
  *         nothing was answered, the next greeting begins with PING. If it was
  *         closed after an answer, the next greeting is plainer (RESP3, RESP2,
  *         BARE); but not if a connection was once greeted in the best manner, and
- *         not BARE if there is a predecessor, because CLIENT KILL needs that.
+ *         not BARE if there is a predecessor, because CLIENT KILL needs that. The
+ *         attempt has failed only when no other greeting is left, because a caller
+ *         may want a single attempt (connect_once).
  *         After the loss of a READY connection the best manner is tried again, with
  *         PING first if the lost connection was greeted in another manner.
  * LINK-7  A server may accept HELLO 3 and then refuse commands on a connection
@@ -27,16 +29,19 @@ static enum hf_greet_manner plainest(const struct hf_link *link)
     return link->conn.predecessor.id != 0 ? GREET_RESP2 : GREET_BARE;
 }
 
-void hf_link_learn_from_hangup(struct hf_link *link)
+bool hf_link_learn_from_hangup(struct hf_link *link)
 {
     struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
+    bool was_careful = greeting->is_careful;
 
     if (!greeting->has_answered) {
         greeting->is_careful = true;
-        return;
+        return !was_careful;
     }
-    if (!link->is_fluent && greeting->manner != plainest(link))
-        greeting->manner++;
+    if (link->is_fluent || greeting->manner == plainest(link))
+        return false;
+    greeting->manner++;
+    return true;
 }
 
 void hf_link_forget_manner(struct hf_link *link)

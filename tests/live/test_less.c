@@ -90,7 +90,7 @@ static void start_server_of(int i)
     start_server_with(rows[i].password ? password : renamed);
 }
 
-static void open_client(int i)
+static void open_client_with(int i, bool connects_once)
 {
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
@@ -100,7 +100,13 @@ static void open_client(int i)
     client_options(&o, url, gate_port(gate));
     o.password = rows[i].password;
     o.watchdog_ms = STEADY_WATCHDOG_MS;
+    o.connect_once = connects_once;
     client = client_with(&o);
+}
+
+static void open_client(int i)
+{
+    open_client_with(i, false);
 }
 
 static void close_client(void)
@@ -121,6 +127,21 @@ START_TEST(a_lock_is_taken_and_released)
     ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 1);
     release(lock, hf_owner_thread());
     ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+    close_client();
+}
+END_TEST
+
+/* As `status` does. */
+START_TEST(a_client_that_connects_once_is_connected)
+{
+    struct hf_lock_info info;
+    struct hf_error err;
+
+    open_client_with(_i, true);
+    ck_assert_msg(hf_client_connect(client, &err) == HF_OK, "%s: %s", rows[_i].what,
+                  err.text);
+    ck_assert_msg(hf_lock_inspect(lock_of(client, NAME), &info, &err) == HF_OK,
+                  "%s: %s", rows[_i].what, err.text);
     close_client();
 }
 END_TEST
@@ -191,6 +212,56 @@ START_TEST(evalsha_that_is_not_there_is_sent_once)
         release(lock, 1);
     }
     ck_assert_uint_eq(gate_count(gate, 0), 1);
+    close_client();
+}
+END_TEST
+
+/* ---- locks at several servers behind one proxy ---- */
+
+/* The reply to a renewal of two locks, of which only the first one, `name`, is found. */
+static void write_half(char *to, size_t room, const char *name)
+{
+    char owner[HF_OWNER_TEXT_MAX];
+
+    (void)hf_lock_owner_text(lock_of(client, name), 1, owner);
+    (void)snprintf(to, room, "*3\r\n$%zu\r\n%s\r\n:1\r\n:0\r\n", strlen(owner), owner);
+}
+
+/* As behind Envoy or twemproxy: a script call goes to the server of its first key, and
+ * finds no other lock there. A hold that such a call did not find is asked for alone
+ * before it is lost, and from then on each is renewed alone (WATCHDOG-4). */
+START_TEST(holds_at_several_servers_of_a_proxy_are_renewed_alone)
+{
+    static char for_a[128], for_b[128];
+    static const struct gate_rule rules[] = {REFUSES("EVALSHA * 2 a b ...", for_a),
+                                             REFUSES("EVALSHA * 2 b a ...", for_b),
+                                             {0}};
+    struct hf_acquire_options o = acquire_options(1);
+    struct call calls[2];
+    uint64_t renewals;
+
+    gate = gate_start(server_port(server), rules);
+    client = client_timed(gate_port(gate), STEADY_WATCHDOG_MS, LONG_MS);
+    ck_assert_ok(hf_client_connect(client, NULL));
+    note_init(&lost_note);
+    lost = 0;
+    o.on_lost = on_lost;
+    call_acquire(&calls[0], lock_of(client, "a"), &o);
+    call_acquire(&calls[1], lock_of(client, "b"), &o);
+    ck_assert_status(call_await(&calls[0]), HF_OK);
+    ck_assert_status(call_await(&calls[1]), HF_OK);
+    write_half(for_a, sizeof for_a, "a");
+    write_half(for_b, sizeof for_b, "b");
+    while (gate_count(gate, 0) + gate_count(gate, 1) == 0)
+        local_rest_us(1000);
+    renewals = stats_of(client).renewals;
+    while (stats_of(client).renewals < renewals + 6) {
+        ck_assert_int_eq(note_read(&lost_note, &lost), 0);
+        local_rest_us(1000);
+    }
+    ck_assert_uint_eq(gate_count(gate, 0) + gate_count(gate, 1), 1);
+    release(lock_of(client, "a"), 1);
+    release(lock_of(client, "b"), 1);
     close_client();
 }
 END_TEST
@@ -354,9 +425,12 @@ static void add(Suite *suite)
     TCase *c = live_case(suite, "less than Redis", start_server, stop_server);
 
     tcase_add_loop_test(c, a_lock_is_taken_and_released, 0, COUNT(rows));
+    tcase_add_loop_test(c, a_client_that_connects_once_is_connected, 0,
+                        COUNT(rows));
     tcase_add_loop_test(c, a_waiter_is_served_and_a_hold_beside_it_is_renewed, 0,
                         COUNT(rows));
     tcase_add_test(c, evalsha_that_is_not_there_is_sent_once);
+    tcase_add_test(c, holds_at_several_servers_of_a_proxy_are_renewed_alone);
     tcase_add_loop_test(c, long_password_is_accepted, 0, COUNT(lengths));
     tcase_add_loop_test(c, message_says_how_to_permit_scripts, 0, COUNT(refusals));
     tcase_add_loop_test(c, strict_server_executes_all_that_a_lock_needs, 0,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # each.sh BUILD [NAME...]: the live test programs of BUILD against each server
-# that fetch.sh has unpacked (or those named); a row for each, and 1 if a program
+# that fetch.sh has unpacked (or those named; not proxies and miniredis); a row for each, and 1 if a program
 # failed. What a program said is in BUILD/servers/NAME/. HF_TEST_PROGRAMS in the
 # environment ('cluster*') names fewer programs.
 set -eu
@@ -12,8 +12,8 @@ shift
 trap 'exit 130' INT TERM
 
 if [ $# = 0 ]; then
-    for version in "$cache"/*/version; do
-        [ ! -e "$version" ] || set -- "$@" "$(basename "${version%/*}")"
+    for server in "$cache"/*/server; do
+        [ ! -e "$server" ] || set -- "$@" "$(basename "${server%/*}")"
     done
 fi
 [ $# -gt 0 ] || { echo "skipped: no server is unpacked"; exit 0; }
@@ -36,7 +36,7 @@ row='| %-25s | %-14s | %6s | %6s | %7s |\n'
 printf "$row" server version passed failed skipped
 printf "$row" --- --- ---: ---: ---:
 for name; do
-    [ -e "$cache/$name/version" ] ||
+    [ -e "$cache/$name/server" ] ||
         { echo "skipped: $name (not unpacked)"; continue; }
     logs=$build/servers/$name
     mkdir -p "$logs"

