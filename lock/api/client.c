@@ -406,8 +406,17 @@ static hf_status send_probe(struct hf_client *client, struct probe *probe,
     return probed(probe, err);
 }
 
-/* Any reply is enough, even LOADING or NOPERM; but WAIT must be permitted if it is
- * used. */
+/* A load balancer may still lead to a replica: the first request finds out, and goes to
+ * the master (REPLACE-1). */
+static bool is_of_replica(const struct probe *probe)
+{
+    static const char words[] = "ERR WAIT cannot be used with replica";
+
+    return strncmp(probe->refusal, words, strlen(words)) == 0;
+}
+
+/* Any reply is enough, even LOADING or NOPERM. With replicas, WAIT must not be
+ * refused, except by a replica. */
 static hf_status connect_within(struct hf_client *client, uint16_t slot,
                                 int64_t deadline_ms, struct hf_error *err)
 {
@@ -429,7 +438,7 @@ static hf_status connect_within(struct hf_client *client, uint16_t slot,
                                        .is_once = client->connects_once,
                                        .deadline_ms = deadline_ms}};
     rc = send_probe(client, &probe, err);
-    if (rc == HF_OK && probe.refusal[0])
+    if (rc == HF_OK && probe.refusal[0] && !is_of_replica(&probe))
         rc = hf_error_set(err, HF_E_SERVER,
                           "%s: WAIT, which replicas=... needs: %s",
                           probe.address, probe.refusal);

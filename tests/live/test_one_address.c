@@ -245,6 +245,30 @@ START_TEST(a_waiter_gets_its_turn_at_the_new_master)
 END_TEST
 
 /* The last address is a replica for good: the server's own words, in time. */
+/* Nor does the check of WAIT, which `run` makes with replicas, end at it. */
+START_TEST(a_client_with_replicas_connects_to_a_replica_first)
+{
+    struct hf_client_options o;
+    struct hf_client *replicated;
+    struct hf_lock *lock;
+    struct hf_error err;
+    char url[SERVER_URL_MAX];
+
+    replicate();
+    proxy_lead(proxy, server_port(two));
+    client_options(&o, url, proxy_port(proxy));
+    o.replicas = 1;
+    replicated = client_with(&o);
+    ck_assert_msg(hf_client_connect(replicated, &err) == HF_OK, "%s", err.text);
+    proxy_lead(proxy, server_port(one));
+    lock = lock_of(replicated, NAME);
+    ck_assert_ok(try_acquire(lock, 1, NULL));
+    ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "1");
+    release(lock, 1);
+    hf_client_free(replicated);
+}
+END_TEST
+
 START_TEST(a_replica_for_good_is_named_when_the_time_is_over)
 {
     struct hf_client *hasty = client_timed(proxy_port(proxy), WATCHDOG, 2000);
@@ -448,6 +472,7 @@ static void add(Suite *suite)
     tcase_add_test(c, a_candidate_is_elected_at_the_new_master);
     tcase_add_test(c, a_quorum_keeps_a_member_at_the_new_master);
     tcase_add_test(c, a_waiter_gets_its_turn_at_the_new_master);
+    tcase_add_test(c, a_client_with_replicas_connects_to_a_replica_first);
     tcase_add_test(c, a_replica_for_good_is_named_when_the_time_is_over);
     tcase_add_test(c, replies_of_a_replica_do_not_hasten_new_connections);
     tcase_add_loop_test(c, subscriptions_move_to_the_new_master, 0, 2);

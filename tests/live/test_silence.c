@@ -1,9 +1,12 @@
 /* A connection that swallows bytes, as one that a firewall or a proxy has forgotten: it
  * is noticed in time for the lease and for the request (LINK-8, LINK-9). The server
  * lives, and connections that are made later work. */
+#include "lock/election.h"
 #include "lock/permits.h"
 #include "lock/quorum.h"
-#include "tests/live/test_lock.h"
+#include "tests/live/test_sentinel.h"
+#include "net/route/slot.h"
+#include "tests/support/cluster.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/proxy.h"
 
@@ -195,6 +198,105 @@ START_TEST(a_member_of_a_quorum_stays)
 }
 END_TEST
 
+/* ---- elections, sentinels, clusters ---- */
+
+static void on_deposed(void *ctx, struct hf_election *election, enum hf_lost reason)
+{
+    (void)ctx;
+    (void)election;
+    (void)reason;
+    note_add(&diary.note, &diary.losses);
+}
+
+START_TEST(a_leader_stays)
+{
+    const struct hf_election_options o = {.on_deposed = on_deposed};
+    struct hf_election *election;
+    uint64_t renewals;
+
+    open_client(TTL_MS, 0, 3);
+    (void)diary_options(&diary, 1);
+    ck_assert_ok(hf_election_join(&election, lock_of(client, "e"), &o, NULL));
+    while (hf_election_safe_ms(election) <= 0)
+        local_rest_us(1000);
+    for (int i = 0; i < 2; i++) {
+        proxy_forget(proxy);
+        renewals = stats_of(client).renewals;
+        while (stats_of(client).renewals < renewals + 2) {
+            ck_assert_int_eq(note_read(&diary.note, &diary.losses), 0);
+            local_rest_us(1000);
+        }
+    }
+    ck_assert_int_gt(hf_election_safe_ms(election), 0);
+    ck_assert_ok(hf_election_leave(election, NULL));
+}
+END_TEST
+
+/* A hold at a server that others name, whose address is mapped to the proxy. */
+static void must_outlive(const char *url)
+{
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    struct hf_client_options options;
+    struct hf_lock *lock;
+
+    hf_client_options_init(&options);
+    options.url = url;
+    options.watchdog_ms = TTL_MS;
+    options.request_timeout_ms = REQUEST_MS;
+    client = client_with(&options);
+    lock = lock_of(client, "k");
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    for (int i = 0; i < 2; i++) {
+        int renewals = note_read(&diary.note, &diary.renewals);
+
+        proxy_forget(proxy);
+        note_await(&diary.note, &diary.renewals, renewals + 2, "a renewal");
+    }
+    proxy_forget(proxy);
+    acquire(lock_of(client, "2{k}"), 1); /* within its own time */
+    ck_assert_int_eq(note_read(&diary.note, &diary.losses), 0);
+    ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
+    release(lock, 1);
+    hf_client_free(client);
+    client = NULL;
+}
+
+START_TEST(a_hold_at_the_master_of_sentinels_stays)
+{
+    struct sentinels *s =
+        sentinels_start(&(struct sentinels_options){.sentinels = 1, .quorum = 1});
+    int master = server_port(sentinels_server(s, 0));
+    char url[URL_ROOM];
+
+    proxy = proxy_start(master);
+    (void)snprintf(url, sizeof url,
+                   "redis+sentinel://127.0.0.1:%d/" SENTINELS_NAME
+                   "?map=127.0.0.1:%d=127.0.0.1:%d",
+                   server_port(sentinels_sentinel(s, 0)), master, proxy_port(proxy));
+    must_outlive(url);
+    proxy_stop(proxy);
+    sentinels_stop(s);
+}
+END_TEST
+
+START_TEST(a_hold_at_a_node_of_a_cluster_stays)
+{
+    struct cluster *c = cluster_start(&(struct cluster_options){.masters = 3});
+    int owner = cluster_owner(c, hf_slot_of("k", 1));
+    int port = server_port(cluster_node(c, owner));
+    char url[URL_ROOM];
+
+    proxy = proxy_start(port);
+    (void)snprintf(url, sizeof url,
+                   "redis+cluster://127.0.0.1:%d?map=127.0.0.1:%d=127.0.0.1:%d",
+                   server_port(cluster_node(c, (owner + 1) % 3)), port,
+                   proxy_port(proxy));
+    must_outlive(url);
+    proxy_stop(proxy);
+    cluster_stop(c);
+}
+END_TEST
+
 static void add(Suite *s)
 {
     TCase *c = live_case(s, "silence", setup, teardown);
@@ -205,6 +307,11 @@ static void add(Suite *s)
     tcase_add_test(c, the_first_call_after_an_idle_time_is_sent_once);
     tcase_add_loop_test(c, a_waiter_is_woken, 0, 2);
     tcase_add_test(c, a_member_of_a_quorum_stays);
+    tcase_add_test(c, a_leader_stays);
+    c = live_case(s, "silence of a server that others name", NULL, NULL);
+    tcase_set_timeout(c, 2 * SENTINELS_PATIENCE_MS / 1000);
+    tcase_add_test(c, a_hold_at_the_master_of_sentinels_stays);
+    tcase_add_test(c, a_hold_at_a_node_of_a_cluster_stays);
 }
 
 int main(void)
