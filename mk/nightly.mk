@@ -3,7 +3,8 @@
 
 HOURS ?= 1
 
-nightly_B := tests/sim/sim $(trials:%=tests/sim/%) $(chaos_B:$(BUILD)/%=%) holdfast judge
+nightly_B := tests/sim/sim $(trials:%=tests/sim/%) $(chaos_B:$(BUILD)/%=%) \
+             tests/soak/one_address holdfast judge
 asserts_BUILD := $(patsubst %-asserts,%,$(BUILD))-asserts
 
 # Its programs have assertions: a rule that the code breaks ends a run, and is a finding.

@@ -39,6 +39,13 @@ TRIALS ?= 24
 soak-silence: deps $(BUILD)/tests/soak/silence
 	@HF_TRIALS=$(TRIALS) $(BUILD)/tests/soak/silence
 
+# HAProxy leads to the master, which changes so many times.
+SWITCHES ?= 20
+
+#: make soak-one-address  locks behind HAProxy while SWITCHES=$(SWITCHES) masters change
+soak-one-address: deps $(BUILD)/tests/soak/one_address
+	@HF_SWITCHES=$(SWITCHES) $(BUILD)/tests/soak/one_address
+
 # Beside a real Redisson; skipped where there is no JDK or Maven.
 #: make redisson          the same locks as a real Redisson (needs a JDK, Maven)
 redisson: deps all $(redisson_T)
@@ -71,4 +78,4 @@ valgrind: deps all $(live_T)
 	@tests/valgrind.sh $(BUILD)
 
 .PHONY: servers live-each soak-cluster soak-failover soak-silence soak-redisson \
-        live-each-cluster redisson redisson-writer others fencing valgrind
+        soak-one-address live-each-cluster redisson redisson-writer others fencing valgrind

@@ -100,7 +100,7 @@ $(writer_T): %: %.o $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) -o $@
 
-soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence) $(redisson_soak_T) $(writer_among_T)
+soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence one_address) $(redisson_soak_T) $(writer_among_T)
 
 # What is run in parts (tests/support/parts.c).
 $(unit_T) $(live_T) $(each_T) $(redisson_T) $(others_T) $(soak_T) $(bytewise_T): \

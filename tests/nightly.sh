@@ -28,7 +28,7 @@ begin=$(date +%s)
 families='plain nonreentrant fenced read_write fair value spin permit semaphore latch
     quorum multi election by_owner kill redirect crowd silence'
 worlds='worlds_multi worlds_quorum worlds_election worlds_by_owner'
-units="sim $families $worlds chaos fuzz exhaust redisson examples coverage trixie"
+units="sim $families $worlds chaos one_address fuzz exhaust redisson examples coverage trixie"
 unit_seconds=120
 if [ -n "$short" ]; then
     units="sim spin permit semaphore latch quorum multi election by_owner $worlds"
@@ -61,6 +61,8 @@ run_unit() {
     sim) seeds ;;
     worlds_*) worlds "${1#worlds_}" ;;
     chaos) HF_SECONDS=$unit_seconds "$programs/tests/soak/chaos" ;;
+    one_address) HF_SWITCHES=$((unit_seconds / 10)) "$programs/tests/soak/one_address" ||
+        [ $? = 77 ] ;;
     fuzz) fuzz_all ;;
     redisson) make --no-print-directory BUILD="$programs" soak-redisson \
             REDISSON_SOAK_TIME=$unit_seconds ;;
