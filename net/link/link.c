@@ -349,29 +349,9 @@ static void back_off(struct hf_link *link)
     link->failures++;
 }
 
-/* A peer that accepts a connection only to close it is dialed less and less often. */
-void hf_link_count_loss(struct hf_link *link)
-{
-    if (link->has_answered)
-        link->failures = 0;
-    hf_conn_counters(&link->conn)->losses++;
-    hf_link_trace_lost(link);
-}
-
-static void count_end(struct hf_link *link)
-{
-    if (link->state == HF_LINK_READY) {
-        hf_link_count_loss(link);
-        hf_link_forget_manner(link);
-    } else {
-        hf_conn_counters(&link->conn)->failures++;
-        hf_link_trace_lost(link);
-    }
-}
-
 static void close_connection(struct hf_link *link)
 {
-    count_end(link);
+    hf_link_count_end(link);
     hang_up(link);
     link->state = HF_LINK_IDLE;
     hf_link_login_stop(link);

@@ -85,9 +85,6 @@ void hf_link_serve_later(struct hf_link *link);
  *   link is READY or does not try to connect. */
 void hf_link_fill_late(struct hf_link *link);
 
-/* hf_link_count_loss - counts the loss of a READY connection; link->error has the reason. */
-void hf_link_count_loss(struct hf_link *link);
-
 /* hf_link_attach - watches the socket of link->stream. HF_E_NOMEM, HF_E_SYSTEM: it is not
  *   watched. */
 hf_status hf_link_attach(struct hf_link *link) HF_MUST_CHECK;
@@ -193,6 +190,14 @@ void hf_link_use_resp2(struct hf_link *link);
 
 /* hf_link_on_overdue - the deadline of this request has passed. */
 void hf_link_on_overdue(struct hf_request *request);
+
+/* ---- link_stats.c ---- */
+
+/* hf_link_count_loss - counts the loss of a READY connection; link->error has the reason. */
+void hf_link_count_loss(struct hf_link *link);
+
+/* hf_link_count_end - counts the end of a connection or of an attempt to connect. */
+void hf_link_count_end(struct hf_link *link);
 
 /* ---- link_trace.c: called only if options.on_trace is set, unless noted ---- */
 

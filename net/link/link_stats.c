@@ -7,6 +7,26 @@ void hf_link_get_stats(const struct hf_link *link, struct hf_link_stats *out)
     hf_conn_stats(&link->conn, out);
 }
 
+/* A peer that accepts a connection only to close it is dialed less and less often. */
+void hf_link_count_loss(struct hf_link *link)
+{
+    if (link->has_answered)
+        link->failures = 0;
+    hf_conn_counters(&link->conn)->losses++;
+    hf_link_trace_lost(link);
+}
+
+void hf_link_count_end(struct hf_link *link)
+{
+    if (link->state == HF_LINK_READY) {
+        hf_link_count_loss(link);
+        hf_link_forget_manner(link);
+    } else {
+        hf_conn_counters(&link->conn)->failures++;
+        hf_link_trace_lost(link);
+    }
+}
+
 static void keep_greater(uint64_t *to, uint64_t from)
 {
     *to = *to > from ? *to : from;
