@@ -3,7 +3,7 @@
 #
 # A rule is a line "NAME-N  text" of a comment, in which two spaces or more follow a number
 # of one digit. A test names it by "NAME-N" anywhere in its file, beside the test that
-# fails if the code breaks the rule. "NAME-1 to NAME-9" names none of them: it would go on
+# fails if the code breaks the rule, or by the name of its function: name_1_... "NAME-1 to NAME-9" names none of them: it would go on
 # naming a rule whose test is gone. The rules in tests/rules_untested.txt have no test yet;
 # a line of it must go as soon as a test names its rule. -v prints where each is named.
 set -eu
@@ -32,6 +32,7 @@ xargs grep -nHE '^( \*|/\*|--)? *[A-Z]{2,}-([0-9]  +|[0-9]{2} +)[A-Za-z`]' <"$di
   files 'tests tests/sim' 'test_*.c'; } | sort -u >"$dir/tests"
 xargs perl -0777 -ne '
     s{[A-Z]{2,}-\d+[\s*]+to[\s*]+[A-Z]*-?\d+}{my $t = $&; $t =~ tr/\n//cd; $t}ge;
+    s{^START_TEST\(([a-z]{2,})_?(\d+)_}{uc($1) . "-$2 "}gem;
     while (/\b([A-Z]{2,}-\d+)\b/g) {
         print "$1 $ARGV:" . (1 + (substr($_, 0, $-[1]) =~ tr/\n//)) . "\n";
     }' <"$dir/tests" | sort -u >"$dir/named"

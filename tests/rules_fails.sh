@@ -33,6 +33,9 @@ echo '/* PART-2 */' >>"$dir/tests/live/test_a.c"
 expect 1 'PART-2 is named by a test: remove it'
 rm "$dir/tests/rules_untested.txt"
 expect 0 '3 numbered rules, 3 named'
+printf '/* PART-1 */\nSTART_TEST(part_2_is)\nSTART_TEST(part10_is)\nSTART_TEST(utf_8)\n' \
+    >"$dir/tests/live/test_a.c"
+expect 0 '3 numbered rules, 3 named'
 echo PART-3 >"$dir/tests/rules_untested.txt"
 expect 1 'PART-3 is in .* and is not a rule'
 rm "$dir/tests/rules_untested.txt"

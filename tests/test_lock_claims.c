@@ -72,6 +72,7 @@ static const struct {
     {INT64_C(1000000000000), INT64_C(10000000002)},
 };
 
+/* CLAIM-2 */
 START_TEST(the_margin_is_a_hundredth_and_two_milliseconds)
 {
     ck_assert_int_eq(hf_claims_drift_ms(margins[_i].lease_ms),

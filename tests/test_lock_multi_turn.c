@@ -47,6 +47,7 @@ static void took(hf_status status, int64_t now_ms)
 
 /* ---- one rule each ---- */
 
+/* MULTI-1 */
 START_TEST(all_are_taken_in_order)
 {
     hf_multi_turn_init(&turn, 3, NOW, HF_FOREVER, 0);
@@ -73,6 +74,7 @@ START_TEST(patience_is_a_quarter_of_a_short_lease_and_ends_with_the_wait)
 }
 END_TEST
 
+/* MULTI-2 */
 START_TEST(one_try_is_one_try_of_each)
 {
     hf_multi_turn_init(&turn, 3, NOW, 0, 0);
@@ -85,6 +87,7 @@ START_TEST(one_try_is_one_try_of_each)
 }
 END_TEST
 
+/* MULTI-2, MULTI-3 */
 START_TEST(who_is_missing_is_waited_for_with_nothing_held)
 {
     hf_multi_turn_init(&turn, 4, NOW, 60000, 0);
@@ -109,6 +112,7 @@ START_TEST(who_is_missing_is_waited_for_with_nothing_held)
 }
 END_TEST
 
+/* MULTI-5 */
 START_TEST(a_member_that_fails_ends_it)
 {
     hf_multi_turn_init(&turn, 2, NOW, HF_FOREVER, 0);
@@ -130,6 +134,7 @@ static void take_both(void)
     ck_assert_ends(HF_OK);
 }
 
+/* MULTI-4 */
 START_TEST(what_is_not_safe_any_more_is_taken_again_a_few_times)
 {
     hf_multi_turn_init(&turn, 2, NOW, HF_FOREVER, 0);
@@ -217,6 +222,7 @@ START_TEST(nothing_is_requested_after_the_end_of_the_wait)
 }
 END_TEST
 
+/* MULTI-6 */
 START_TEST(the_length_of_a_patience_is_random)
 {
     int64_t least = MULTI_PATIENCE_MS, most = 0;

@@ -86,6 +86,7 @@ static void hold_all(uint32_t count)
     ck_assert_held(NOW);
 }
 
+/* QUORUM-1 */
 START_TEST(most_votes_are_enough_and_the_others_may_come_later)
 {
     begin(5, HF_FOREVER, 0);
@@ -102,6 +103,7 @@ START_TEST(most_votes_are_enough_and_the_others_may_come_later)
 }
 END_TEST
 
+/* QUORUM-1 */
 START_TEST(more_failures_than_a_minority_end_it)
 {
     begin(5, HF_FOREVER, 0);
@@ -120,6 +122,7 @@ START_TEST(more_failures_than_a_minority_end_it)
 }
 END_TEST
 
+/* QUORUM-2 */
 START_TEST(who_has_the_first_member_keeps_what_it_has_and_waits_for_the_others)
 {
     begin(3, HF_FOREVER, 0);
@@ -136,6 +139,7 @@ START_TEST(who_has_the_first_member_keeps_what_it_has_and_waits_for_the_others)
 }
 END_TEST
 
+/* QUORUM-2 */
 START_TEST(who_has_it_not_gives_all_back_and_stands_in_line_there)
 {
     begin(3, 60000, 0);
@@ -156,6 +160,7 @@ START_TEST(who_has_it_not_gives_all_back_and_stands_in_line_there)
 }
 END_TEST
 
+/* QUORUM-2 */
 START_TEST(the_first_is_the_first_that_answers)
 {
     begin(5, HF_FOREVER, 0);
@@ -171,6 +176,7 @@ START_TEST(the_first_is_the_first_that_answers)
 }
 END_TEST
 
+/* QUORUM-4 */
 START_TEST(who_stands_in_line_too_long_rushes_and_keeps_its_place)
 {
     int64_t due;
@@ -196,6 +202,29 @@ START_TEST(who_stands_in_line_too_long_rushes_and_keeps_its_place)
 }
 END_TEST
 
+/* QUORUM-3: from half of it to the whole. */
+START_TEST(the_length_of_a_patience_is_random)
+{
+    int64_t least = QUORUM_ANSWER_MS, most = 0;
+
+    for (uint32_t i = 1; i <= 1000; i++) {
+        struct hf_quorum_request request = {HF_FOREVER, 0, HEAL_MS, i * 2654435761u};
+        int64_t patience_ms;
+
+        hf_quorum_turn_init(&turn, 3);
+        hf_quorum_turn_acquire(&turn, NOW, &request);
+        patience_ms = turn.until_ms - NOW;
+        least = patience_ms < least ? patience_ms : least;
+        most = patience_ms > most ? patience_ms : most;
+    }
+    ck_assert_int_ge(least, QUORUM_ANSWER_MS / 2);
+    ck_assert_int_le(least, QUORUM_ANSWER_MS / 2 + 50);
+    ck_assert_int_le(most, QUORUM_ANSWER_MS);
+    ck_assert_int_ge(most, QUORUM_ANSWER_MS - 50);
+}
+END_TEST
+
+/* QUORUM-3 */
 START_TEST(a_fill_that_fails_gives_all_back)
 {
     int64_t due;
@@ -235,7 +264,7 @@ START_TEST(silent_members_are_not_waited_for_while_others_are_in_the_way)
 }
 END_TEST
 
-/* The server may have recovered since that call. */
+/* QUORUM-2: The server may have recovered since that call. */
 START_TEST(a_member_that_failed_in_a_call_before_has_its_time_like_any_other)
 {
     struct hf_quorum_request request = {HF_FOREVER, 0, HEAL_MS, 7};
@@ -288,6 +317,7 @@ START_TEST(each_rush_waits_for_every_member)
 }
 END_TEST
 
+/* QUORUM-4 */
 START_TEST(a_line_leaves_time_for_a_rush_before_the_wait_ends)
 {
     int64_t due;
@@ -384,6 +414,7 @@ START_TEST(one_try_is_one_try_of_each)
 }
 END_TEST
 
+/* QUORUM-7 */
 START_TEST(the_end_of_the_wait_ends_it_wherever_it_stands)
 {
     begin(3, 100, 0);
@@ -414,6 +445,7 @@ START_TEST(what_is_not_safe_is_asked_for_again_a_few_times)
 }
 END_TEST
 
+/* QUORUM-7 */
 START_TEST(a_grant_that_crosses_its_cancel_is_given_back)
 {
     begin(3, HF_FOREVER, 0);
@@ -431,6 +463,7 @@ START_TEST(a_grant_that_crosses_its_cancel_is_given_back)
 }
 END_TEST
 
+/* QUORUM-5 */
 START_TEST(what_is_lost_is_asked_for_again_while_most_are_ours)
 {
     hold_all(3);
@@ -527,7 +560,7 @@ START_TEST(a_grant_after_the_acquire_counts_from_then_on)
 }
 END_TEST
 
-/* What was lost, too: a server may have it yet, and on_lost may be running. */
+/* QUORUM-6: What was lost, too: a server may have it yet, and on_lost may be running. */
 START_TEST(a_loss_of_most_is_one_and_all_is_kept_until_the_release)
 {
     hold_all(3);
@@ -542,7 +575,7 @@ START_TEST(a_loss_of_most_is_one_and_all_is_kept_until_the_release)
 }
 END_TEST
 
-/* A member that was being asked again when the quorum broke, and says yes. */
+/* QUORUM-6: A member that was being asked again when the quorum broke, and says yes. */
 START_TEST(what_is_granted_after_a_loss_is_kept_until_the_release)
 {
     hold_all(3);
@@ -906,6 +939,7 @@ int main(void)
     tcase_add_test(c, who_has_it_not_gives_all_back_and_stands_in_line_there);
     tcase_add_test(c, the_first_is_the_first_that_answers);
     tcase_add_test(c, who_stands_in_line_too_long_rushes_and_keeps_its_place);
+    tcase_add_test(c, the_length_of_a_patience_is_random);
     tcase_add_test(c, a_fill_that_fails_gives_all_back);
     tcase_add_test(
         c, silent_members_are_not_waited_for_while_others_are_in_the_way);

@@ -366,7 +366,7 @@ static const struct {
      "a=[x] S=[subscribe,ch,1]"},
 };
 
-/* The same wherever two cuts fall. */
+/* CONN-7: The same wherever two cuts fall. */
 START_TEST(push_answers_nobody_but_who_awaits_it)
 {
     struct hf_conn_options options = defaults();

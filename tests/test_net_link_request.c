@@ -87,7 +87,8 @@ START_TEST(silent_peer_is_left_by_those_who_only_wait_their_turn)
 }
 END_TEST
 
-/* A proxy, or a server, that has forgotten the login: the request was not executed. */
+/* LOGIN-4: A proxy, or a server, that has forgotten the login: the request was not
+ * executed. */
 START_TEST(noauth_on_a_connection_that_was_logged_in_ends_it)
 {
     static const struct peer_step script[] = {

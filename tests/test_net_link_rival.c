@@ -190,6 +190,7 @@ static void open_probing(struct peer *peer)
     open_prepared();
 }
 
+/* CONN-10 */
 START_TEST(idle_connection_is_probed_once)
 {
     static const struct peer_step script[] = {

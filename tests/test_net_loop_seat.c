@@ -386,6 +386,7 @@ static const struct {
     {10, 30, 2000}, /* longer than it rests, but it has only just gone */
 };
 
+/* SEAT-2 */
 START_TEST(lone_caller_drives_for_itself)
 {
     int by_itself = 0;

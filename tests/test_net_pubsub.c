@@ -158,7 +158,7 @@ START_TEST(each_channel_has_its_own_listeners)
 }
 END_TEST
 
-/* SUBSCRIBE, UNSUBSCRIBE, SUBSCRIBE on their way at once. */
+/* PUBSUB-2: SUBSCRIBE, UNSUBSCRIBE, SUBSCRIBE on their way at once. */
 START_TEST(channel_may_be_left_and_taken_again_at_once)
 {
     open_world(_i);
@@ -208,7 +208,7 @@ static void check_ear(struct ear *ear, int protocol)
     await_story(ear, "hello");
 }
 
-/* Two servers take turns at one port: one with HELLO, one without. */
+/* PUBSUB-1: Two servers take turns at one port: one with HELLO, one without. */
 START_TEST(subscription_survives_a_change_of_protocol)
 {
     char port[16];
@@ -577,7 +577,7 @@ static void await_listeners(int count)
     }
 }
 
-/* Either may be dropped first. */
+/* PUBSUB-5: Either may be dropped first. */
 START_TEST(channel_is_left_with_its_last_subscription)
 {
     struct ear *first = &ears[_i % 2], *last = &ears[1 - _i % 2];
@@ -606,7 +606,7 @@ START_TEST(channel_is_left_with_its_last_subscription)
 }
 END_TEST
 
-/* Whether its own SUBSCRIBE was sent, or only that of one that was dropped. */
+/* PUBSUB-5: Whether its own SUBSCRIBE was sent, or only that of one that was dropped. */
 START_TEST(channel_is_left_though_the_last_subscription_was_never_sent)
 {
     open_world(_i);

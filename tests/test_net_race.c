@@ -217,6 +217,7 @@ static const struct {
      "n3250 o3500 p3750 p:3751"},
 };
 
+/* RACE-1, RACE-2 */
 START_TEST(race_goes_by_the_rules)
 {
     memset(&race, 0, sizeof race);
@@ -302,6 +303,7 @@ static const struct {
      "a0 a:7", LONG_MS},
 };
 
+/* RACE-1, RACE-3 */
 START_TEST(race_remembers_what_worked)
 {
     memset(&race, 0, sizeof race);

@@ -356,8 +356,8 @@ START_TEST(abandoned_thread_outlives_its_loop_and_cleans_up)
 }
 END_TEST
 
-/* Cancelled at every moment: before the thread answers or while it does, for it
- * is given so many turns; in every second round after it has. */
+/* Cancelled at every moment: before the thread answers or while it does, for
+ * it is given so many turns; in every second round after it has. */
 START_TEST(cancel_may_meet_the_answer_at_any_moment)
 {
     loop_open();

@@ -186,7 +186,7 @@ static void bound_requests(int max)
     hf_loop_resume(loop);
 }
 
-/* By number, two at a time. */
+/* LINK-5: By number, two at a time. */
 START_TEST(places_are_given_in_order)
 {
     struct peer *peer = peer_start(in_order);
@@ -523,7 +523,7 @@ static bool was_connected(void)
     return stats.connects > 0;
 }
 
-/* In the end each has had his turn: nobody is forgotten in the line. */
+/* LINK-5: In the end each has had his turn: nobody is forgotten in the line. */
 START_TEST(nobody_is_left_waiting_whatever_happens)
 {
     struct server *server = server_start(NULL);

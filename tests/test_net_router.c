@@ -39,6 +39,7 @@ END_TEST
 
 /* ---- MOVED ---- */
 
+/* DISCOVER-1 */
 START_TEST(moved_is_followed_and_learned)
 {
     say("-MOVED 5 127.0.0.1:%d\r\n", NULL);
@@ -56,9 +57,9 @@ static bool has_refreshed_twice(void)
     return counts().refreshes == 2;
 }
 
-/* C6. Once more at the end, and in between as often as may be: a busy machine takes
- * longer for a thousand. Maps that come meanwhile deny what MOVED said: an answer
- * behind them is not believed (ROUTE-5). */
+/* C6. Once more at the end, and in between as often as may be: a busy
+ * machine takes longer for a thousand. Maps that come meanwhile deny what MOVED said:
+ * an answer behind them is not believed (ROUTE-5). */
 START_TEST(a_thousand_moved_ask_for_the_way_twice_at_most)
 {
     static struct ask many[MANY];
@@ -311,6 +312,7 @@ START_TEST(a_node_that_redirects_to_itself_is_retried)
 }
 END_TEST
 
+/* ROUTE-4 */
 START_TEST(asking_and_its_command_stand_side_by_side_for_any_number)
 {
     static struct ask many[64];

@@ -33,8 +33,8 @@ static bool late(void *ctx, const struct nodes_ask *a, char *reply)
     return true;
 }
 
-/* MAP-2: node 0, asked while node 1 is lost, does not undo what that had said, for
- * node 2 says the same. */
+/* MAP-2: node 0, asked while node 1 is lost, does not undo what that had
+ * said, for node 2 says the same. */
 START_TEST(a_map_that_is_older_than_ours_is_not_taken)
 {
     static struct ask a;
@@ -87,7 +87,8 @@ static bool stale(void *ctx, const struct nodes_ask *a, char *reply)
     return true;
 }
 
-/* ANNOUNCED-2, whichever is asked first, and also a command that is sent once. */
+/* ANNOUNCED-2, whichever is asked first, and also a command that is sent
+ * once. */
 START_TEST(of_two_maps_the_one_with_a_master_that_can_be_reached_is_used)
 {
     prepare(stale);
@@ -178,8 +179,8 @@ START_TEST(a_server_of_the_map_that_an_ask_named_first_is_kept)
 }
 END_TEST
 
-/* The only seed is gone, and the only one that we ever spoke to: the rest of its
- * map is asked, too. */
+/* DISCOVER-3: The only seed is gone, and the only one that we ever spoke to: the rest
+ * of its map is asked, too. */
 START_TEST(whoever_is_left_of_a_map_is_asked_for_the_way)
 {
     begin(NULL, halves, 2);
@@ -199,7 +200,8 @@ static bool silent_0(void *ctx, const struct nodes_ask *a, char *reply)
     return a->node == 0 && is_get(a);
 }
 
-/* DISCOVER-6: it is up, and says nothing. ROUTE-3: nor is its answer awaited any more. */
+/* DISCOVER-7: it is up, and says nothing. ROUTE-3: nor is its answer
+ * awaited any more. */
 START_TEST(a_silent_server_is_a_reason_to_ask_others)
 {
     static struct ask a;
@@ -260,7 +262,7 @@ START_TEST(others_are_asked_again_while_a_server_is_silent)
 }
 END_TEST
 
-/* ROUND-3. */
+/* DISCOVER-4, ROUND-3. */
 START_TEST(a_worse_map_is_adopted_when_a_server_is_silent_for_long)
 {
     static struct ask a;

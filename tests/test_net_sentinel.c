@@ -167,7 +167,7 @@ START_TEST(the_silence_of_one_holds_nobody_up)
 }
 END_TEST
 
-/* The second one helped: it alone is asked when the master is lost. */
+/* DISCOVER-2: The second one helped: it alone is asked when the master is lost. */
 START_TEST(who_helped_is_asked_first)
 {
     take_in(&one);
@@ -216,7 +216,8 @@ START_TEST(what_one_says_is_told_of_all)
 }
 END_TEST
 
-/* Nor does the other's end, in a later round, before that has heard anything. */
+/* DISCOVER-5: Nor does the other's end, in a later round, before that has heard
+ * anything. */
 START_TEST(what_one_said_is_told_until_it_says_something_else)
 {
     struct question patient, q;
@@ -242,7 +243,7 @@ START_TEST(what_one_said_is_told_until_it_says_something_else)
 }
 END_TEST
 
-/* Nor that it does not let us in. */
+/* DISCOVER-5: Nor that it does not let us in. */
 START_TEST(what_one_says_is_told_of_all_that_refuse)
 {
     struct question q;

@@ -230,6 +230,7 @@ static int callers_of(int row)
     return callers[(size_t)row % CALLERS];
 }
 
+/* SPIN-1, SPIN-2 */
 START_TEST(cheaper_regime_is_used)
 {
     struct world w = world_of(machine_of(_i), callers_of(_i));
@@ -279,7 +280,7 @@ START_TEST(lone_caller_gains_where_waking_up_is_dear)
 }
 END_TEST
 
-/* Nobody looks, but for a try now and then. */
+/* SPIN-3: Nobody looks, but for a try now and then. */
 START_TEST(far_server_is_not_looked_for)
 {
     static const struct machine far_machine = {"far", 60, 30, 4, 400, 3, 3};
@@ -294,6 +295,7 @@ START_TEST(far_server_is_not_looked_for)
 }
 END_TEST
 
+/* SPIN-6 */
 START_TEST(one_processor_never_looks)
 {
     struct world w = world_of(&machines[0], 4);
@@ -307,9 +309,9 @@ START_TEST(one_processor_never_looks)
 }
 END_TEST
 
-/* Bound to the server's processor, as measured with 8 callers: who looks finds
- * the reply to one command at once, because the server ran during the write; who
- * sleeps lets the others add theirs. */
+/* SPIN-2: Bound to the server's processor, as measured with 8 callers: who looks finds
+ * the reply to one command at once, because the server ran during the write; who sleeps
+ * lets the others add theirs. */
 START_TEST(replies_found_at_once_but_fewer_are_not_looked_for)
 {
     static const struct hf_spin_wait found = {true, 1, 1, 12, 1};
@@ -351,7 +353,7 @@ START_TEST(rare_long_wait_changes_nothing)
 }
 END_TEST
 
-/* Whoever waits for what takes long does not burn a fifth of a millisecond for
+/* SPIN-4: Whoever waits for what takes long does not burn a fifth of a millisecond for
  * each. */
 START_TEST(waits_that_are_all_long_end_the_looking)
 {
@@ -368,6 +370,47 @@ START_TEST(waits_that_are_all_long_end_the_looking)
     live(&slow, &spin, 0, 2000, &tally);
     live(&slow, &spin, 0, 10000, &then);
     ck_assert_uint_lt(then.looks, 200);
+}
+END_TEST
+
+/* Sleeping costs little while the other side is still awake from the looking, and much as
+ * soon as it sleeps. */
+static int64_t us_of(const struct hf_spin *spin, bool looks)
+{
+    if (looks)
+        return 20;
+    return spin->regime == SPIN_LOOK ? 5 : 100;
+}
+
+/* One wait of that world. */
+static void wait_there(struct hf_spin *spin)
+{
+    struct hf_spin_plan plan = hf_spin_plan(spin);
+    bool looks = plan.look_us > 0;
+    struct hf_spin_wait wait = {.is_found = looks, .answered = 1};
+
+    wait.us = us_of(spin, looks);
+    if (looks || plan.is_measured)
+        hf_spin_note(spin, plan, &wait);
+}
+
+/* SPIN-5 */
+START_TEST(looking_ends_later_each_time_that_sleeping_only_seemed_cheap)
+{
+    struct hf_spin spin;
+    int last = 0;
+
+    hf_spin_init(&spin, 2);
+    for (int i = 0; i < 2; i++) {
+        int waits = 0;
+
+        while (spin.regime == SPIN_SLEEP)
+            wait_there(&spin);
+        for (; spin.regime == SPIN_LOOK; waits++)
+            wait_there(&spin);
+        ck_assert_int_gt(waits, last);
+        last = waits;
+    }
 }
 END_TEST
 
@@ -467,9 +510,9 @@ static void wait_once(struct hf_loop *loop)
 
 static const int64_t steps_us[] = {1, 7, 1000};
 
-/* However long a single look takes: one that began in time is the last. Threads
- * that wait for the processor go before each, the first among them: there may be
- * a reply already, and others with a command. */
+/* SPIN-4: However long a single look takes: one that began in time is the last. Threads
+ * that wait for the processor go before each, the first among them: there may be a
+ * reply already, and others with a command. */
 START_TEST(loop_looks_for_so_long_and_then_sleeps)
 {
     struct hf_loop_options options = {.thread = false};
@@ -491,7 +534,7 @@ START_TEST(loop_looks_for_so_long_and_then_sleeps)
 }
 END_TEST
 
-/* What drives without being a blocked caller, as the background thread does. */
+/* SEAT-7: What drives without being a blocked caller, as the background thread does. */
 START_TEST(only_a_blocked_caller_looks)
 {
     struct hf_loop_options options = {.thread = false};
@@ -525,6 +568,7 @@ int main(void)
     tcase_add_test(c, replies_found_at_once_but_fewer_are_not_looked_for);
     tcase_add_test(c, rare_long_wait_changes_nothing);
     tcase_add_test(c, waits_that_are_all_long_end_the_looking);
+    tcase_add_test(c, looking_ends_later_each_time_that_sleeping_only_seemed_cheap);
     tcase_add_loop_test(c, loop_looks_for_so_long_and_then_sleeps, 0,
                         (int)(sizeof steps_us / sizeof *steps_us));
     tcase_add_test(c, only_a_blocked_caller_looks);

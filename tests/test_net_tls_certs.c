@@ -439,7 +439,7 @@ START_TEST(lost_refusal_is_guessed)
 }
 END_TEST
 
-/* Source: T24. */
+/* TLS-2: Source: T24. */
 START_TEST(nothing_is_said_before_we_know_to_whom)
 {
     char byte;

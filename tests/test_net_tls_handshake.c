@@ -285,6 +285,7 @@ START_TEST(unverified_session_outlives_its_certificate)
 }
 END_TEST
 
+/* TLS-3 */
 START_TEST(session_is_forgotten_when_a_handshake_fails)
 {
     serve_version(AT(server), versions[_i]);

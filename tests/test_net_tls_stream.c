@@ -55,7 +55,7 @@ static bool is_readable(void)
     return poll(&p, 1, 0) == 1;
 }
 
-/* Source: T13. */
+/* TLS-4: Source: T13. */
 START_TEST(bytes_inside_are_told_though_the_descriptor_is_silent)
 {
     char *sent = noise(RECORD_MAX), *got = local_new(RECORD_MAX);
@@ -113,7 +113,7 @@ START_TEST(part_of_a_record_is_nothing_to_read)
 }
 END_TEST
 
-/* One read takes all that has come, however many records it is. */
+/* TLS-4: One read takes all that has come, however many records it is. */
 START_TEST(read_fills_its_room)
 {
     size_t len = 5 * RECORD_MAX;
@@ -334,7 +334,7 @@ static void leave_an_error(void)
     ck_assert_uint_ne(ERR_peek_error(), 0);
 }
 
-/* Source: T16. */
+/* TLS-1: Source: T16. */
 START_TEST(error_of_somebody_else_does_not_end_a_connection)
 {
     hf_status rc = HF_RESP_MORE;
@@ -361,7 +361,7 @@ START_TEST(error_of_somebody_else_does_not_end_a_connection)
 }
 END_TEST
 
-/* And we leave none to others. */
+/* TLS-1: And we leave none to others. */
 START_TEST(no_error_is_left_for_others)
 {
     serve(certs.expired);

@@ -420,6 +420,7 @@ static void check_refused(const char *text, unsigned position, const char *why)
     ck_assert_ptr_null(strstr(e.text, SECRET));
 }
 
+/* URL-2, URL-3, URL-1 */
 START_TEST(error_points_at_the_character_and_hides_the_password)
 {
     check_refused(refused[_i].text, refused[_i].position, refused[_i].why);

@@ -298,7 +298,7 @@ static void live_a_little(void)
     }
 }
 
-/* A million operations of all kinds. Each is followed by the rules that a twin
+/* TIMER-2: A million operations of all kinds. Each is followed by the rules that a twin
  * can judge; the buckets, which are many, are looked through now and then. */
 START_TEST(wheel_does_what_a_dumb_list_does)
 {
@@ -332,6 +332,7 @@ static const int64_t distances[] = {
 #define STARTS ((int)(sizeof starts / sizeof *starts))
 #define DISTANCES ((int)(sizeof distances / sizeof *distances))
 
+/* TIMER-1, TIMER-2 */
 START_TEST(timer_fires_at_its_millisecond_and_not_before)
 {
     for (int i = 0; i < DISTANCES; i++) {
@@ -351,7 +352,7 @@ START_TEST(timer_fires_at_its_millisecond_and_not_before)
 }
 END_TEST
 
-/* The loop that sleeps until next_ms, and no longer, ever: each waking moves
+/* TIMER-1: The loop that sleeps until next_ms, and no longer, ever: each waking moves
  * the timer down or fires it. Beyond the top level it goes round first. */
 START_TEST(sleeping_until_next_ms_ends_at_the_timer)
 {
@@ -412,6 +413,7 @@ END_TEST
 
 /* ---- the contract's other sentences ---- */
 
+/* TIMER-3 */
 START_TEST(timer_armed_for_the_past_is_due_at_the_next_advance)
 {
     static const int64_t late_ms[] = {0, 1, 100, LOW, TOP, INT64_MAX};
@@ -442,7 +444,7 @@ START_TEST(time_going_backwards_changes_nothing)
 }
 END_TEST
 
-/* A watchdog: its deadline moves away each time, and the wheel is told of it
+/* TIMER-2: A watchdog: its deadline moves away each time, and the wheel is told of it
  * without being touched. One early waking is the price. */
 START_TEST(pushing_a_timer_later_costs_one_early_waking)
 {

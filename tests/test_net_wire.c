@@ -123,6 +123,7 @@ static void *talk_first(void *arg)
     return NULL;
 }
 
+/* BYTES-2, BYTES-1 */
 START_TEST(neither_side_waits_for_the_other_to_read)
 {
     char *bytes = local_new(MANY);

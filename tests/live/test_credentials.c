@@ -171,7 +171,7 @@ START_TEST(answer_may_come_later_from_any_thread_and_counts_once)
 }
 END_TEST
 
-/* The wait ends with the connect timeout, and a late answer is used. */
+/* LOGIN-1: The wait ends with the connect timeout, and a late answer is used. */
 START_TEST(query_without_an_answer_ends_the_attempt_and_a_late_answer_counts)
 {
     struct hf_client_options o;
@@ -286,6 +286,7 @@ END_TEST
 
 /* ---- refused by the server ---- */
 
+/* LOGIN-2 */
 START_TEST(same_refused_password_twice_is_final_if_none_was_accepted)
 {
     struct hf_client *client;
@@ -347,6 +348,7 @@ END_TEST
 
 /* ---- a live connection ---- */
 
+/* LOGIN-3 */
 START_TEST(credentials_that_expire_are_replaced_on_the_live_connection)
 {
     struct hf_client *client;
@@ -362,8 +364,8 @@ START_TEST(credentials_that_expire_are_replaced_on_the_live_connection)
 }
 END_TEST
 
-/* In RESP2 a connection with subscriptions allows no AUTH: it is replaced, and the waiter
- * that listens on it is served. */
+/* LOGIN-3: In RESP2 a connection with subscriptions allows no AUTH: it is replaced, and
+ * the waiter that listens on it is served. */
 START_TEST(subscribed_connection_of_resp2_is_replaced)
 {
     struct hf_acquire_options a = acquire_options(2);

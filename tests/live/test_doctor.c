@@ -293,6 +293,7 @@ START_TEST(wrong_password_is_trouble_and_not_told)
 }
 END_TEST
 
+/* VISIT-2 */
 START_TEST(server_that_is_not_there_is_trouble)
 {
     ck_assert_code(doctor("redis://127.0.0.1:1", NULL, NULL), 125);
@@ -300,6 +301,7 @@ START_TEST(server_that_is_not_there_is_trouble)
 }
 END_TEST
 
+/* VISIT-3 */
 START_TEST(server_that_is_silent_is_trouble)
 {
     patience = FOR_SILENCE;

@@ -193,6 +193,7 @@ END_TEST
 
 /* ---- losing it ---- */
 
+/* ELECT-3 */
 START_TEST(who_is_deposed_stands_again)
 {
     struct candidate *c = &all[0];
@@ -335,7 +336,7 @@ static void reach(struct candidate *c, enum moment moment)
     (void)server_ask(server, "DEL " NAME);
 }
 
-/* No callback comes later, and nothing is left. */
+/* ELECT-4: No callback comes later, and nothing is left. */
 START_TEST(it_can_be_left_at_any_moment)
 {
     struct candidate *c = &all[0];

@@ -387,6 +387,7 @@ START_TEST(stale_places_are_dropped_by_many_short_scripts)
 }
 END_TEST
 
+/* FAIR-7 */
 START_TEST(scripts_are_short_beside_many_living_places)
 {
     struct call call;

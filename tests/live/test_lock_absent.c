@@ -186,7 +186,7 @@ START_TEST(a_wait_that_ends_while_the_server_is_away_says_so)
 }
 END_TEST
 
-/* With its replicas gone a master refuses, until one is back. */
+/* PATIENCE-2: With its replicas gone a master refuses, until one is back. */
 START_TEST(a_waiter_waits_for_replicas_too)
 {
     struct hf_acquire_options o = acquire_options(1);

@@ -85,6 +85,7 @@ START_TEST(idle_client_is_closed_at_once)
 }
 END_TEST
 
+/* CLOSE-1 */
 START_TEST(closed_client_takes_no_calls)
 {
     struct hf_acquire_options o = acquire_options(1);
@@ -192,8 +193,8 @@ static void *resume_soon(void *arg)
     return NULL;
 }
 
-/* A release, an acquire, and the release in the background that gives back what
- * it got. */
+/* CLOSE-2: A release, an acquire, and the release in the background that gives back
+ * what it got. */
 START_TEST(what_was_sent_is_answered)
 {
     struct hf_acquire_options o = acquire_options(2);
@@ -255,7 +256,8 @@ START_TEST(answers_that_the_network_holds_back_are_awaited)
 }
 END_TEST
 
-/* A cancelled acquire may have got it: that release is waited for, too. */
+/* CLOSE-1, CLOSE-2: A cancelled acquire may have got it: that release is waited for,
+ * too. */
 START_TEST(release_in_the_background_is_awaited)
 {
     struct hf_acquire_options o = acquire_options(1);

@@ -208,7 +208,7 @@ START_TEST(closing_ends_every_call_once)
 }
 END_TEST
 
-/* Before it returns: freeing the client then has none left to end. */
+/* CLOSE-3: Before it returns: freeing the client then has none left to end. */
 START_TEST(closing_in_time_ends_every_call_once)
 {
     struct hf_client_closed closed;

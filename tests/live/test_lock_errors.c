@@ -233,6 +233,7 @@ static const struct {
     {"LOADING", "is loading its data", keep_loading, let_it_load, true},
 };
 
+/* PATIENCE-1 */
 START_TEST(what_passes_is_waited_for_until_the_request_timeout)
 {
     struct hf_error err;
@@ -277,6 +278,7 @@ START_TEST(busy_server_is_an_error_only_when_the_wait_is_over)
 }
 END_TEST
 
+/* PATIENCE-1 */
 START_TEST(what_passes_in_time_is_not_noticed)
 {
     struct hf_acquire_options o = acquire_options(1);
@@ -335,6 +337,7 @@ static const struct {
     {"nobody", "secret guess", "WRONGPASS"},
 };
 
+/* PATIENCE-4 */
 START_TEST(who_is_not_known_is_told_so_at_once)
 {
     struct hf_error err;

@@ -148,9 +148,9 @@ END_TEST
 
 /* ---- the queue ---- */
 
-/* As in the example of the contract, but for the TTL: each place is kept until the one
- * before it ends, and for its own time; a grant and a departure bring the others
- * forward. */
+/* FAIR-1, FAIR-3: As in the example of the contract, but for the TTL: each place is
+ * kept until the one before it ends, and for its own time; a grant and a departure
+ * bring the others forward. */
 START_TEST(state_is_redissons)
 {
     struct call calls[3];
@@ -208,6 +208,7 @@ START_TEST(a_short_wait_that_ends_leaves_others_the_time_to_ask)
 }
 END_TEST
 
+/* FAIR-1 */
 START_TEST(head_is_told_on_its_own_channel_at_once)
 {
     struct call call;
@@ -321,6 +322,7 @@ END_TEST
 
 /* ---- leaving ---- */
 
+/* FAIR-4 */
 START_TEST(who_times_out_leaves)
 {
     struct call calls[2];
@@ -392,7 +394,7 @@ START_TEST(client_is_freed_while_it_waits)
 }
 END_TEST
 
-/* A place that no call of ours has, since the server executed an acquire late:
+/* FAIR-5: A place that no call of ours has, since the server executed an acquire late:
  * who is refused because of it gives it up. */
 START_TEST(ghost_at_the_head_is_sent_away)
 {

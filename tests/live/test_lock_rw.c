@@ -177,7 +177,7 @@ START_TEST(writer_reads_and_becomes_a_reader)
 }
 END_TEST
 
-/* It would wait for itself, behind those who wait for it. */
+/* RW-3: It would wait for itself, behind those who wait for it. */
 START_TEST(writer_that_reads_does_not_stand_in_line)
 {
     struct call call;
@@ -195,6 +195,7 @@ END_TEST
 
 static const int64_t waits[] = {0, LONG_MS, HF_FOREVER};
 
+/* RW-4 */
 START_TEST(reader_that_is_to_write_is_refused_at_once)
 {
     struct hf_acquire_options o = acquire_options(1);

@@ -553,7 +553,8 @@ END_TEST
 
 /* ---- release and renewal ---- */
 
-/* LEASE-3, as the server saw it: behind the release of a hold no renewal of it. */
+/* WATCHDOG-1, LEASE-3, as the server saw it: behind the release of a hold no renewal of
+ * it. */
 START_TEST(lease_3_after_its_release_a_hold_is_never_renewed)
 {
     struct hf_client *quick = client_timed(server_port(server), 150, 5000);

@@ -384,8 +384,8 @@ START_TEST(what_is_no_lock_is_passed_over_and_left_as_it_was)
 }
 END_TEST
 
-/* Names of 64 KiB, members, fields and values of 20 MB: none is read whole, and what is
- * a lock is found among them. */
+/* SCAN-3: Names of 64 KiB, members, fields and values of 20 MB: none is read whole, and
+ * what is a lock is found among them. */
 START_TEST(large_keys_of_other_programs_hide_no_lock)
 {
     ck_assert_str_eq(server_ask(server, "EVAL %s 0",
@@ -644,7 +644,7 @@ START_TEST(databases_resp2_and_unix_sockets_are_listed_alike)
 }
 END_TEST
 
-/* A connection that breaks between two pages may have been a restart. */
+/* SCAN-2: A connection that breaks between two pages may have been a restart. */
 START_TEST(lost_connection_makes_the_list_doubtful)
 {
     struct process *p;

@@ -117,6 +117,7 @@ static void put_map(char url[URL_ROOM])
                         proxy_port(proxies[i]));
 }
 
+/* ANNOUNCED-1 */
 START_TEST(a_cluster_behind_nat_is_reached_by_the_urls_map)
 {
     struct hf_client_options o;
@@ -147,6 +148,7 @@ static void map_address(void *ctx, char host[HF_HOST_MAX + 1], uint16_t *port)
         }
 }
 
+/* ANNOUNCED-1 */
 START_TEST(a_cluster_behind_nat_is_reached_by_the_callback)
 {
     struct hf_client_options o;
@@ -166,7 +168,8 @@ START_TEST(a_cluster_behind_nat_is_reached_by_the_callback)
 }
 END_TEST
 
-/* MOVED has the announced address, too: the client's map is older than the move. */
+/* ANNOUNCED-1: MOVED has the announced address, too: the client's map is older than the
+ * move. */
 START_TEST(a_redirection_behind_nat_is_mapped)
 {
     static const char name[] = "nat:moves";
@@ -271,8 +274,8 @@ END_TEST
 
 /* ---- sentinels ---- */
 
-/* The sentinel's announcement is mapped to a proxy: the master gets no connection of
- * the client but the proxy's. */
+/* ANNOUNCED-1: The sentinel's announcement is mapped to a proxy: the master gets no
+ * connection of the client but the proxy's. */
 START_TEST(a_master_that_sentinels_name_is_mapped)
 {
     struct sentinels *s =

@@ -85,6 +85,7 @@ static void await_renewal(void)
     }
 }
 
+/* REPLACE-1 */
 START_TEST(a_hold_is_renewed_at_the_new_master_and_released_there)
 {
     struct diary d;

@@ -100,7 +100,7 @@ START_TEST(permits_are_set_taken_and_given_back)
 }
 END_TEST
 
-/* As Redisson's: 16 bytes and a deadline in ms of the epoch. */
+/* PERMIT-2: As Redisson's: 16 bytes and a deadline in ms of the epoch. */
 START_TEST(id_has_16_bytes)
 {
     long long now, ends;
@@ -258,7 +258,8 @@ START_TEST(permits_that_are_set_wake_waiters)
 }
 END_TEST
 
-/* Its holder died: nobody publishes, and nobody counts it back but who wants it. */
+/* PERMIT-1: Its holder died: nobody publishes, and nobody counts it back but who wants
+ * it. */
 START_TEST(lapsed_permit_is_taken_by_who_waits_for_it)
 {
     struct hf_acquire_options o = acquire_options(2);

@@ -555,8 +555,8 @@ static const enum hf_lock_kind fenced[] = {
     HF_KIND_VALUE | HF_WITH_TOKEN,
 };
 
-/* Each server counts differently, and each holder has another majority. The last
- * counter is greater than Lua's numbers are exact. */
+/* QTOKEN-1, QTOKEN-3: Each server counts differently, and each holder has another
+ * majority. The last counter is greater than Lua's numbers are exact. */
 START_TEST(tokens_grow_on_whichever_majority)
 {
     static const char *const counters[SERVERS] = {
@@ -585,7 +585,7 @@ START_TEST(tokens_grow_on_whichever_majority)
 }
 END_TEST
 
-/* Without +set no counter can be raised, and the error says so. */
+/* QTOKEN-2: Without +set no counter can be raised, and the error says so. */
 START_TEST(a_counter_that_cannot_be_raised_is_named)
 {
     struct hf_error err = {0};

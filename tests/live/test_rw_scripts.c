@@ -35,6 +35,7 @@ END_TEST
 static const char *const names[] = {"order:42", "shop{eu}lock", "{a}{b}",
                                     "x}y"};
 
+/* RW-1 */
 START_TEST(names_have_braces_or_not)
 {
     begin(names[_i], 1);

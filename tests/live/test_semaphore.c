@@ -347,8 +347,8 @@ START_TEST(release_here_serves_a_waiter_that_hears_nothing)
 }
 END_TEST
 
-/* One that holds permits and wants one more does not wait behind a great wish that
- * only its own release can fulfil. */
+/* COUNT-3: One that holds permits and wants one more does not wait behind a great wish
+ * that only its own release can fulfil. */
 START_TEST(fewer_permits_go_before_more)
 {
     struct call great, small;
@@ -585,7 +585,7 @@ START_TEST(full_server_gives_permits_back_when_it_has_room)
 }
 END_TEST
 
-/* The undoing overtakes the acquire, or comes twice. */
+/* COUNT-2: The undoing overtakes the acquire, or comes twice. */
 START_TEST(question_that_was_undone_takes_nothing_any_more)
 {
     static const char *const words =
@@ -640,8 +640,8 @@ static void await_one_connection(void)
     } while (list && strstr(list + 1, "user=eve"));
 }
 
-/* The acquire lies in the buffer of a server that was stopped: it is executed after
- * its caller has given up, or never. */
+/* COUNT-2: The acquire lies in the buffer of a server that was stopped: it is executed
+ * after its caller has given up, or never. */
 START_TEST(acquire_that_is_executed_late_takes_nothing_for_long)
 {
     struct hf_client *hasty = eves_client(rules[_i], 150);

@@ -235,6 +235,7 @@ static void must_believe_alone(const struct kind *kind, bool is_deaf)
                   (long long)worst_us);
 }
 
+/* SWITCHED-1, SWITCHED-2 */
 START_TEST(two_owners_never_believe_after_a_stopped_master_continues)
 {
     must_believe_alone(&kinds[_i], false);
@@ -306,6 +307,7 @@ static void must_follow(int64_t us, const struct story *s,
                   (long long)(us - s->switched_us));
 }
 
+/* SWITCHED-4 */
 START_TEST(what_the_new_master_lacks_is_lost_at_once)
 {
     const struct replacing *way = &ways[_i];
