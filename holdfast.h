@@ -3,6 +3,7 @@
 #define HF_HOLDFAST_H
 
 #include "lock/by_owner.h"
+#include "lock/dump.h"
 #include "lock/election.h"
 #include "lock/latch.h"
 #include "lock/lock.h"

@@ -37,7 +37,7 @@ rules:
 	@tests/vectors/rules.sh
 	@tests/rules.sh -v
 
-rules-check:
+rules-check: tests-named
 	@tests/vectors/rules.sh -q
 	@tests/rules.sh
 	@tests/rules_fails.sh

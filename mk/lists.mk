@@ -6,18 +6,18 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/dump.h
 
 RESP := status parse value copy double encode
-NET  := $(addprefix base/,address_map endpoint error hash histogram login mem random status \
+NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem random status \
             url url_query url_scan utf8) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
-            link_request link_error link_login link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
+            link_dump link_request link_error link_login link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
         $(addprefix route/,announced cluster_info cluster_view command departed discover \
-            doubt subscriptions probe redirect refusal replace replicas round router sentinel_words \
+            doubt subscriptions probe redirect refusal replace replicas round router router_dump sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster \
             topology_sentinel topology_standalone verdict)
 LOCK := status \
@@ -28,7 +28,7 @@ LOCK := status \
             missing patience) \
         $(addprefix record/,log table hold_lookup args op hold notice wait_queue wake orphan) \
         $(addprefix verb/,reentry count acquire release query watchdog switch) \
-        $(addprefix api/,queue close client identity op_request lock semaphore latch permits token \
+        $(addprefix api/,queue close dump client identity op_request lock semaphore latch permits token \
             by_owner) \
         $(addprefix set/,one_server multi multi_call quorum quorum_answers \
             quorum_servers quorum_token quorum_losses quorum_call \
@@ -75,7 +75,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
         lock_shorter less credentials nat lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
-        lock_end lock_fork lock_close lock_soak rw_scripts lifecycle run run_loss \
+        lock_end dump lock_fork lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire watch run_guard run_ends run_inside run_status run_service run_slot \
         lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \
         descriptors unlock_queue \

@@ -11,7 +11,7 @@ pages='README.md docs/README.md docs/architecture.md docs/cluster.md docs/embedd
     docs/holdfast.1 tools/holdfast-resp.1 docs/kinds.md docs/quorum.md docs/semaphores.md docs/sentinel.md
     docs/net-speed.md docs/resp-check.md docs/resp-speed.md docs/resp-vectors.md
     docs/sources.md docs/tls.md docs/torture.md
-    lock/by_owner.h lock/connect.h lock/election.h lock/latch.h lock/lock.h lock/multi.h
+    lock/by_owner.h lock/connect.h lock/dump.h lock/election.h lock/latch.h lock/lock.h lock/multi.h
     lock/permits.h lock/queue.h lock/quorum.h lock/semaphore.h lock/token.h
     net/net.h resp/base.h resp/resp.h'
 

@@ -31,6 +31,10 @@ int cli_locks_open(struct cli_locks *locks, struct hf_loop *loop,
 bool cli_locks_close(struct cli_locks *locks, int64_t linger_ms);
 void cli_locks_free(struct cli_locks *locks);
 
+/* cli_locks_dump - appends what hf_client_dump says of each client to this file, which is
+ *   made if it is not there. What fails is reported. */
+void cli_locks_dump(struct cli_locks *locks, const char *path);
+
 /* cli_locks_reload - reads the TLS files again, for new connections to each server. What
  *   fails is reported, and the earlier contents stay. */
 void cli_locks_reload(struct cli_locks *locks);

@@ -222,7 +222,9 @@ static void handle_signals(struct cli_session *run)
     while ((signal = cli_signals_take()) != 0) {
         if (signal == SIGHUP)
             look_at_hangup(run);
-        if (signal == SIGCHLD)
+        if (signal == SIGUSR1 && run->options->dump_path)
+            cli_locks_dump(&run->locks, run->options->dump_path);
+        else if (signal == SIGCHLD)
             look_at_command(run);
         else
             cli_session_feed_number(run, CLI_EV_SIGNAL, signal);

@@ -25,6 +25,7 @@
     "  --lost-signal SIG    signal that stops COMMAND then; default TERM\n" \
     "  --status-fd N        write a JSON line for each event to descriptor N\n" \
     "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n" \
+    "  --dump FILE          on USR1, append the state of the client to FILE\n" \
     CLI_COMMON_HELP \
     "\n" \
     "D: a number of seconds, or a number followed by ms, s, m or h.\n"
@@ -110,6 +111,7 @@ enum {
     LOST_SIGNAL,
     STATUS_FD,
     HIDE_URL,
+    DUMP,
     ONCE,
     PAUSE
 };
@@ -143,6 +145,7 @@ static const struct cli_option shared_options[] = {
     {LOST_SIGNAL, 0, "lost-signal", "SIGNAL"},
     {STATUS_FD, 0, "status-fd", "NUMBER"},
     {HIDE_URL, 0, "hide-url", NULL},
+    {DUMP, 0, "dump", "FILE"},
     {0},
 };
 
@@ -247,6 +250,9 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
                                &run->lost_signal);
     case STATUS_FD:
         return take_status_fd(run, args, value);
+    case DUMP:
+        run->dump_path = value;
+        return CLI_CONTINUE;
     case ONCE:
         run->is_once = true;
         return CLI_CONTINUE;

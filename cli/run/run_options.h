@@ -29,6 +29,7 @@ struct cli_run_options {
     enum cli_on_lost on_lost;
     int lost_signal;
     int status_fd;              /* -1: none */
+    const char *dump_path;      /* USR1: a description of our state is appended; or NULL */
     bool hides_url;             /* from the command */
     bool is_once;               /* elect: ends after one term */
     int64_t rest_ms;            /* elect: before it does */

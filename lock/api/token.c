@@ -92,5 +92,5 @@ static void cancel_raising(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-const struct hf_verb hf_verb_raise = {.start = raise_counter,
+const struct hf_verb hf_verb_raise = {.name = "raise the token of", .start = raise_counter,
                                       .cancel = cancel_raising};

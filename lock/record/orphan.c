@@ -136,6 +136,7 @@ static bool is_released(struct hf_call *call, struct hf_resp_value reply)
 static void cancel(struct hf_op *op, hf_status status);
 
 static const struct hf_verb verb_confirm = {
+    .name = "confirm the release of",
     .start = start, .cancel = cancel, .only_waits = true};
 
 static void be_confirmed_later(struct hf_op *op)
@@ -192,6 +193,7 @@ static void cancel(struct hf_op *op, hf_status status)
 }
 
 static const struct hf_verb verb = {
+    .name = "release, abandoned,",
     .start = start, .cancel = cancel, .is_orphan = true};
 
 static struct hf_op *begin(struct hf_lock *lock, const struct hf_verb *of,

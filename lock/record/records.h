@@ -186,6 +186,7 @@ struct hf_hold {
 
 /* The functions of an operation. */
 struct hf_verb {
+    const char *name;           /* for hf_client_dump */
     void (*start)(struct hf_op *op);
     void (*resume)(struct hf_op *op);   /* after start: it is its turn to act on the hold.
                                            NULL: it never waits for a hold */

@@ -69,8 +69,7 @@ static void give_back(struct hf_op *op, hf_status status)
 
 /* ---- one owner, several calls ---- */
 
-/* Returns the owner's hold on a lock of the same name and another kind, unless that
- * hold can be joined; or NULL. */
+/* Returns the owner's hold on a lock of this name and another kind that it cannot join. */
 static struct hf_hold *conflicting_hold(const struct hf_op *op)
 {
     struct hf_hold *hold = hf_hold_find_beside(op->lock, op->owner);
@@ -592,6 +591,7 @@ static void cancel(struct hf_op *op, hf_status status)
 }
 
 const struct hf_verb hf_verb_acquire = {
+    .name = "acquire",
     .start = start,
     .resume = join,
     .cancel = cancel,

@@ -200,7 +200,7 @@ static void inspect(struct hf_op *op)
                on_inspected);
 }
 
-const struct hf_verb hf_verb_inspect = {.start = inspect,
+const struct hf_verb hf_verb_inspect = {.name = "inspect", .start = inspect,
                                         .cancel = hf_op_finish};
 
 /* ---- force ---- */
@@ -305,5 +305,5 @@ static void force_when_known(struct hf_op *op)
                    on_acquainted);
 }
 
-const struct hf_verb hf_verb_force = {.start = force_when_known,
+const struct hf_verb hf_verb_force = {.name = "force-release", .start = force_when_known,
                                       .cancel = hf_hold_finish_question};

@@ -180,4 +180,5 @@ static void start(struct hf_op *op)
 }
 
 const struct hf_verb hf_verb_release = {
+    .name = "release",
     .start = start, .resume = start, .cancel = cancel};

@@ -183,6 +183,11 @@ const char *hf_link_address(const struct hf_link *link);
 /* hf_link_predecessor - returns the last connection; id 0: there was none. [locked] */
 const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link);
 
+/* hf_link_dump - describes the link, which is `what` of its owner. [locked] */
+struct hf_dump;
+void hf_link_dump(const struct hf_link *link, struct hf_dump *dump, int depth,
+                  const char *what);
+
 /* hf_link_get_stats - copies the counters (2 KB). [locked] */
 void hf_link_get_stats(const struct hf_link *link, struct hf_link_stats *out);
 

@@ -133,6 +133,12 @@ void hf_loop_free(struct hf_loop *loop)
     loop_free(loop);
 }
 
+size_t hf_loop_timers(const struct hf_loop *loop, int64_t *next_ms)
+{
+    *next_ms = hf_wheel_next_ms(&loop->wheel);
+    return loop->wheel.count;
+}
+
 const struct hf_mem *hf_loop_mem(const struct hf_loop *loop)
 {
     return loop->mem;

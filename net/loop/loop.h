@@ -21,6 +21,10 @@ bool hf_loop_has_thread(const struct hf_loop *loop);
  * getpid). */
 bool hf_loop_forked(const struct hf_loop *loop);
 
+/* hf_loop_timers - returns how many timers are armed; *next_ms is when the loop looks at
+ *   them next, HF_NEVER if there is none. [locked] */
+size_t hf_loop_timers(const struct hf_loop *loop, int64_t *next_ms);
+
 /* hf_loop_now, hf_loop_now_us - the clock, as it was when either was first
  *   called under the lock that is held: one reading serves a whole turn.
  *   [locked]

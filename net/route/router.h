@@ -216,6 +216,10 @@ const char *hf_router_address(const struct hf_router *router);
  *   of any link. [locked] */
 void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out);
 
+/* hf_router_dump - describes its servers and their connections. [locked] */
+struct hf_dump;
+void hf_router_dump(const struct hf_router *router, struct hf_dump *dump, int depth);
+
 /* hf_router_get_counts - returns the counters of redirections and maps. [locked] */
 void hf_router_get_counts(const struct hf_router *router,
                           struct hf_router_counts *out);

@@ -3,12 +3,14 @@
  * seen by the end of a pipe that it held. */
 #include "tests/live/test_run_kit.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -216,6 +218,40 @@ START_TEST(signal_reaches_the_command_and_the_lock_stays)
     shut(p);
     ck_assert_int_eq(finish(p), 9);
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
+/* A pipe that this test reads, so that the text is awaited. The command, which would tell
+ * of any signal, does not get this one. */
+START_TEST(usr1_writes_a_dump_instead_of_reaching_the_command)
+{
+    char folder[] = "/tmp/holdfast-dump-XXXXXX", path[64], text[65536];
+    struct process *p;
+    size_t len = 0;
+    ssize_t n;
+    int fd;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/dump", folder);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    p = holdfast(server, "run", "--dump", path, "x", self(), "--listener", NULL);
+    (void)await_line(p, OUT, "up");
+    ck_assert_int_eq(kill(pid_of(p), SIGUSR1), 0);
+    do {
+        n = read(fd, text + len, sizeof text - len - 1);
+        ck_assert_int_gt(n, 0);
+        len += (size_t)n;
+        text[len] = '\0';
+    } while (!strstr(text, "hold of owner "));
+    ck_assert_ptr_nonnull(strstr(text, "lock 'x': "));
+    ck_assert_int_eq(kill(pid_of(p), SIGUSR2), 0);
+    ck_assert_str_eq(await_line(p, OUT, "USR"), "USR2");
+    shut(p);
+    ck_assert_int_eq(finish(p), 9);
+    (void)close(fd);
+    (void)unlink(path);
+    (void)rmdir(folder);
 }
 END_TEST
 
@@ -682,6 +718,7 @@ static void add_forwarding(Suite *s)
     tcase_add_test(waiting, signal_ends_connecting);
     tcase_add_loop_test(command, signal_reaches_the_command_and_the_lock_stays,
                         0, ROWS(forwarded));
+    tcase_add_test(command, usr1_writes_a_dump_instead_of_reaching_the_command);
     tcase_add_test(command, signal_that_ends_the_command_ends_us);
     tcase_add_test(command, command_that_ignores_a_forwarded_term_is_killed);
     tcase_add_test(command, stopped_command_can_be_ended);

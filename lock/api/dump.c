@@ -1,0 +1,209 @@
+/* A client as text: hf_client_dump. */
+/* Tests: tests/live/test_dump.c. */
+#include "lock/dump.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/api/op_request.h"
+#include "lock/record/op.h"
+#include "lock/record/records.h"
+#include "lock/verb/verbs.h"
+#include "net/base/dump.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/base/moment.h"
+#include "net/loop/loop.h"
+#include "net/route/router.h"
+
+#define NAME_MAX_SHOWN 200
+
+/* ---- holds ---- */
+
+static const char *const lease_states[] = {[LEASE_HELD] = "held",
+                                           [LEASE_RELEASING] = "is being released",
+                                           [LEASE_LOST] = "lost"};
+
+static void dump_claims(const struct hf_claims *c, struct hf_dump *dump)
+{
+    static const char *const whose[] = {[CLAIM_BY_CALL] = "a call",
+                                        [CLAIM_BY_RENEWAL] = "a renewal"};
+    char when[HF_DUMP_TIME_MAX];
+
+    for (int i = 0; i < CLAIM_BYS; i++)
+        if (c->asked[i].lease_ms > 0)
+            hf_dump_line(dump, 4, "claim of %s without a reply: sent %s, TTL %" PRId64 " ms",
+                         whose[i], hf_dump_time(dump, when, c->asked[i].since_ms),
+                         c->asked[i].lease_ms);
+    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+        if (c->unknown[i].lease_ms > 0)
+            hf_dump_line(dump, 4,
+                         "claim with an unknown outcome: sent %s, TTL %" PRId64
+                         " ms, stream %" PRIu64,
+                         hf_dump_time(dump, when, c->unknown[i].since_ms),
+                         c->unknown[i].lease_ms, c->unknown[i].stream);
+}
+
+static void dump_hold(const struct hf_hold *hold, struct hf_dump *dump)
+{
+    const struct hf_lease *l = &hold->lease;
+    char safe[HF_DUMP_TIME_MAX], renewal[HF_DUMP_TIME_MAX], proved[HF_DUMP_TIME_MAX];
+
+    hf_dump_line(dump, 3,
+                 "hold of owner %" PRId64 " (%.*s): %s%s%s, count %" PRId64
+                 ", safe until: %s, last answered request sent: %s, next renewal: %s%s%s%s",
+                 hold->owner, (int)hold->text_len, hold->text, lease_states[l->state],
+                 l->state == LEASE_LOST ? ": " : "",
+                 l->state == LEASE_LOST ? hf_lost_text(l->reason) : "", l->count,
+                 hf_dump_time(dump, safe, l->claims.end_ms),
+                 hf_dump_time(dump, proved, l->claims.proved_ms),
+                 hf_dump_time(dump, renewal, l->is_renewed ? l->renew_ms : HF_NEVER),
+                 l->is_renewing ? ", a renewal has no reply yet" : "",
+                 hold->op ? ", an operation acts on it" : "",
+                 hold->is_open ? ", of a set that is not complete" : "");
+    dump_claims(&l->claims, dump);
+}
+
+/* ---- operations ---- */
+
+static const char *const wait_states[] = {
+    [IS_QUEUED] = "behind others",       [IS_ASKING] = "its request has no reply yet",
+    [IS_SUBSCRIBING] = "subscribes",     [IS_SLEEPING] = "awaits a release",
+    [IS_DONE] = "ends",
+};
+
+static const char *name_of(const struct hf_op *op, char dst[NAME_MAX_SHOWN])
+{
+    return hf_error_quote(dst, NAME_MAX_SHOWN, op->lock->text, op->lock->name_len);
+}
+
+static void dump_wait(const struct hf_op *op, struct hf_dump *dump, int depth)
+{
+    char due[HF_DUMP_TIME_MAX], deadline[HF_DUMP_TIME_MAX];
+
+    hf_dump_line(dump, depth, "waits: %s, next step %s, deadline %s%s",
+                 wait_states[op->wait.state], hf_dump_time(dump, due, op->wait.due_ms),
+                 hf_dump_time(dump, deadline, op->wait.deadline_ms),
+                 op->wait.gives_way ? ", gives way" : "");
+}
+
+static void dump_call(const struct hf_call *call, struct hf_dump *dump, int depth)
+{
+    char first[HF_DUMP_TIME_MAX], last[HF_DUMP_TIME_MAX], deadline[HF_DUMP_TIME_MAX];
+
+    hf_dump_line(dump, depth,
+                 "request: first sent: %s, last sent: %s, deadline %s%s%s%s",
+                 hf_dump_time(dump, first, call->first_sent_ms),
+                 hf_dump_time(dump, last, call->sending.sent_ms),
+                 hf_dump_time(dump, deadline, call->deadline_ms),
+                 call->may_have_run ? ", may have been executed" : "",
+                 call->patience_reason[0] ? ", put off by the server: " : "",
+                 call->patience_reason);
+}
+
+static void dump_op(const struct hf_op *op, struct hf_dump *dump)
+{
+    char name[NAME_MAX_SHOWN];
+
+    hf_dump_line(dump, 1, "operation: %s '%s' by owner %" PRId64 "%s", op->verb->name,
+                 name_of(op, name), op->owner,
+                 hf_op_is_chore(op)      ? ", in the background"
+                 : op->waiter            ? ", a thread waits for it"
+                                         : "");
+    if (op->verb == &hf_verb_acquire)
+        dump_wait(op, dump, 2);
+    if (op->call.is_under_way)
+        dump_call(&op->call, dump, 2);
+}
+
+/* ---- locks ---- */
+
+static void dump_queue(const struct hf_wait_queue *queue, struct hf_dump *dump)
+{
+    size_t n = 0;
+
+    for (const struct hf_list *l = queue->waiters.next; l != &queue->waiters; l = l->next)
+        n++;
+    hf_dump_line(dump, 2, "queue: %zu waiters, %s", n,
+                 !queue->is_listening      ? "not subscribed"
+                 : queue->channel.is_live  ? "subscribed"
+                                           : "subscription not confirmed");
+}
+
+static void dump_lock(const struct hf_lock *lock, struct hf_dump *dump)
+{
+    char name[NAME_MAX_SHOWN];
+
+    hf_dump_line(dump, 1, "lock '%s': %s, slot %u, %" PRIu32 " holds",
+                 hf_error_quote(name, sizeof name, lock->text, lock->name_len),
+                 lock->kind->noun ? lock->kind->noun : hf_lock_kind_text(lock->kind->id),
+                 (unsigned)lock->slot, lock->holds_count);
+    for (const struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next)
+        dump_hold(HF_OWNER_OF(l, struct hf_hold, node), dump);
+    if (!hf_list_is_empty(&lock->line->waiters))
+        dump_queue(lock->line, dump);
+}
+
+/* ---- all ---- */
+
+static void dump_timers(struct hf_client *client, struct hf_dump *dump)
+{
+    char next[HF_DUMP_TIME_MAX];
+    int64_t next_ms;
+    size_t timers = hf_loop_timers(client->loop, &next_ms);
+
+    hf_dump_line(dump, 1, "loop: %zu timers, the next %s", timers,
+                 hf_dump_time(dump, next, next_ms));
+}
+
+static void dump_client(struct hf_client *client, struct hf_dump *dump)
+{
+    hf_dump_line(dump, 0,
+                 "holdfast %s, client %s%s: %" PRIu32 " locks, %" PRIu64 " holds, %" PRIu32
+                 " operations (%" PRIu32 " background releases), %" PRIu32
+                 " renewals without a reply, watchdog timeout %" PRId64
+                 " ms, request timeout %" PRId64 " ms",
+                 HF_VERSION, client->uuid, client->is_closing ? ", closing" : "",
+                 client->locks_count, client->holds, client->ops_count, client->orphans,
+                 client->batches_count, client->watchdog_ms, client->request_timeout_ms);
+    hf_router_dump(client->router, dump, 1);
+    dump_timers(client, dump);
+    for (const struct hf_list *l = client->locks.next; l != &client->locks; l = l->next)
+        dump_lock(HF_OWNER_OF(l, struct hf_lock, client_link), dump);
+    for (const struct hf_list *l = client->ops.next; l != &client->ops; l = l->next)
+        dump_op(HF_OWNER_OF(l, struct hf_op, node), dump);
+}
+
+static void write_lines(const struct hf_dump *dump,
+                        void (*write)(void *ctx, const char *line), void *ctx)
+{
+    char rest[64];
+
+    for (uint32_t at = 0; at < dump->len; at += (uint32_t)strlen(dump->text + at) + 1)
+        write(ctx, dump->text + at);
+    if (dump->left_out == 0)
+        return;
+    (void)snprintf(rest, sizeof rest, "... and %" PRIu64 " lines", dump->left_out);
+    write(ctx, rest);
+}
+
+hf_status hf_client_dump(struct hf_client *client,
+                         void (*write)(void *ctx, const char *line), void *ctx)
+{
+    struct hf_dump dump = {.mem = client->mem, .max = HF_DUMP_MAX};
+    hf_status rc = HF_OK;
+
+    if (hf_loop_forked(client->loop))
+        return HF_E_FORKED;
+    hf_loop_lock(client->loop);
+    dump.now_ms = hf_loop_now(client->loop);
+    dump_client(client, &dump);
+    hf_loop_unlock(client->loop);
+    if (dump.is_out_of_memory)
+        rc = HF_E_NOMEM;
+    else
+        write_lines(&dump, write, ctx);
+    hf_dump_fini(&dump);
+    return rc;
+}
