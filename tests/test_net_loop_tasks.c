@@ -384,7 +384,7 @@ END_TEST
 
 /* ---- quiescing ---- */
 
-/* Nobody handles a thing between quiesce and resume, whoever drove before. */
+/* SEAT-6: Nobody handles a thing between quiesce and resume, whoever drove before. */
 START_TEST(nothing_happens_while_quiesced)
 {
     struct alarm a = {.letter = 't'};

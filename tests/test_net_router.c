@@ -358,6 +358,7 @@ static void must_leave_no_asking(bool is_cancelled)
     end();
 }
 
+/* ROUTE-4 */
 START_TEST(a_cancelled_command_leaves_no_asking_behind)
 {
     must_leave_no_asking(true);

@@ -235,13 +235,13 @@ static void must_believe_alone(const struct kind *kind, bool is_deaf)
                   (long long)worst_us);
 }
 
-/* SWITCHED-1, SWITCHED-2 */
 START_TEST(two_owners_never_believe_after_a_stopped_master_continues)
 {
     must_believe_alone(&kinds[_i], false);
 }
 END_TEST
 
+/* DOUBT-2, DOUBT-3 */
 START_TEST(two_owners_never_believe_though_one_of_them_learns_late)
 {
     must_believe_alone(&kinds[_i], true);
@@ -307,7 +307,7 @@ static void must_follow(int64_t us, const struct story *s,
                   (long long)(us - s->switched_us));
 }
 
-/* SWITCHED-4 */
+/* SWITCHED-1, SWITCHED-4 */
 START_TEST(what_the_new_master_lacks_is_lost_at_once)
 {
     const struct replacing *way = &ways[_i];
@@ -322,6 +322,7 @@ START_TEST(what_the_new_master_lacks_is_lost_at_once)
 }
 END_TEST
 
+/* SWITCHED-4 */
 START_TEST(what_the_new_master_has_is_renewed_at_once)
 {
     const struct replacing *way = &ways[_i];
