@@ -28,7 +28,7 @@ xargs grep -nHE '^( \*|/\*|--)? *[A-Z]{2,}-([0-9]  +|[0-9]{2} +)[A-Za-z`]' <"$di
     sort -k1,1 -u >"$dir/rules"
 
 { files 'tests/live tests/exhaust tests/redisson tests/support/self' '*.c'
-  files 'tests/sim/plans' '*.plan'
+  files 'tests/sim' 'seeds.h'
   files 'tests tests/sim' 'test_*.c'; } | sort -u >"$dir/tests"
 xargs perl -0777 -ne '
     s{[A-Z]{2,}-\d+[\s*]+to[\s*]+[A-Z]*-?\d+}{my $t = $&; $t =~ tr/\n//cd; $t}ge;

@@ -157,7 +157,7 @@ static void await_renewal(const char *name)
         local_rest_us(1000);
 }
 
-/* The client holds one lock while it waits for another. */
+/* LINK-7: The client holds one lock while it waits for another. */
 START_TEST(a_waiter_is_served_and_a_hold_beside_it_is_renewed)
 {
     struct hf_acquire_options o;

@@ -145,6 +145,7 @@ static const struct past {
      "TRYAGAIN, but the judge was told of the move for one of them only"},
     {"refused_beside_a_lock_that_moves", "P5",
      "the same for one call and one move, in a cluster without sharded channels"},
+    /* PATIENCE-3 */
     {"permit_given_back_without_rights", "P11",
      "an ACL refused the release of a permit whose call had ended without it: the "
      "release was not repeated, and the permit was lost"},
