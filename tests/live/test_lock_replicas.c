@@ -347,7 +347,7 @@ START_TEST(change_of_a_count_is_done_where_wait_is_refused)
 }
 END_TEST
 
-/* ORPHAN-6: Also the permits that go back. */
+/* Also the permits that go back. */
 START_TEST(permits_given_back_are_at_the_replicas_in_the_end)
 {
     open_counts(2, 3);
