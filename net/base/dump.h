@@ -9,13 +9,13 @@ struct hf_dump {
     const struct hf_mem *mem;
     int64_t now_ms;             /* times are shown as distances from this one */
     uint32_t max;               /* bytes of text */
-    char *text;                 /* lines, each with a NUL behind it */
+    char *text;                 /* lines, each followed by a NUL */
     uint32_t len, room;
     uint64_t left_out;          /* lines beyond max */
     bool is_out_of_memory;
 };
 
-/* hf_dump_line - appends a line, formatted as printf does, behind two spaces for each level
+/* hf_dump_line - appends a line, formatted as printf does, after two spaces for each level
  *   of `depth`. A line has at most HF_DUMP_LINE_MAX bytes, and no control characters. */
 #define HF_DUMP_LINE_MAX 1000
 void hf_dump_line(struct hf_dump *dump, int depth, const char *format, ...)

@@ -421,7 +421,7 @@ START_TEST(each_allocation_may_fail)
 }
 END_TEST
 
-/* ORPHAN-5: Its caller has given up, and what the server did is to be undone, or to be
+/* Its caller has given up, and what the server did is to be undone, or to be
  * done for certain: nobody owns it, so no lease would end it. */
 START_TEST(permits_are_not_lost_for_want_of_memory)
 {
