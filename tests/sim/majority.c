@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "tests/sim/majority.h"
+#include "tests/sim/program.h"
+#include "tests/sim/site.h"
 #include "tests/support/must.h"
 
 #define UUID_LEN 36
@@ -20,6 +22,8 @@ struct part {
     enum history_why taken;     /* deleted, forced or forgot, if it was; or 0 */
     bool is_given_up;           /* its owner does not count it, and has not been granted
                                    it again */
+    bool is_unseen;             /* it was taken while its owner could not reach the server:
+                                   it counts until its lease ends (quorum.md, R3) */
 };
 
 struct vote {
@@ -144,6 +148,7 @@ static void take_held(struct part *p, const struct history_event *e)
 {
     bool is_shortened = e->until_us < p->believed_until_us && !is_granted(e);
 
+    p->is_unseen = false;
     if (e->by == HISTORY_BY_ACQUIRE)
         p->is_given_up = false;
     p->held_until_us = e->until_us;
@@ -152,9 +157,22 @@ static void take_held(struct part *p, const struct history_event *e)
         p->believed_until_us = e->until_us;
 }
 
-static void take_freed(struct part *p, const struct history_event *e)
+static bool is_out_of_reach(struct sim *sim, const struct vote *v, int64_t number)
+{
+    const struct server *s = site_server(sim->site, number - 1);
+
+    for (size_t i = 0; i < sim->plan->program_count; i++)
+        if (memcmp(program_uuid(sim->programs[i]), v->owner, UUID_LEN) == 0 &&
+            link_is_cut_off(site_link(sim->site, sim->programs[i], s)))
+            return true;
+    return s->is_down || s->is_frozen;
+}
+
+static void take_freed(struct sim *sim, const struct vote *v, struct part *p,
+                       const struct history_event *e)
 {
     p->held_until_us = 0;
+    p->is_unseen = is_out_of_reach(sim, v, e->source.number);
     if (e->why == HISTORY_WHY_DELETED || e->why == HISTORY_WHY_FORCED ||
         e->why == HISTORY_WHY_FORGOT)
         p->taken = e->why;
@@ -163,15 +181,15 @@ static void take_freed(struct part *p, const struct history_event *e)
         *p = (struct part){0};
 }
 
-/* The end that most members reach; 0: fewer are there. */
+/* The end that most members reach; 0: fewer count. */
 static int64_t most_until_us(const struct vote *v, int64_t count,
                              bool is_believed)
 {
     int64_t sorted[PLAN_MEMBERS_MAX];
 
     for (int64_t i = 0, at; i < count; i++) {
-        int64_t us = is_believed ? v->parts[i].believed_until_us
-                                 : v->parts[i].held_until_us;
+        const struct part *p = &v->parts[i];
+        int64_t us = is_believed || p->is_unseen ? p->believed_until_us : p->held_until_us;
 
         for (at = i; at > 0 && sorted[at - 1] < us; at--)
             sorted[at] = sorted[at - 1];
@@ -261,6 +279,29 @@ static void count_votes(struct sim *sim, struct vote *v,
         write(sim, v, until_us, cause);
 }
 
+/* Members that were taken unseen count no longer: their leases have ended, or another
+ * owner has most of the members (`winner`). */
+static void drop_unseen(struct sim *sim, int64_t lock, const struct vote *winner)
+{
+    static const struct history_event cause = {.what = HISTORY_FREED,
+                                               .why = HISTORY_WHY_DELETED};
+    int64_t now_us = world_now_us(sim->world);
+
+    for (struct vote *v = sim->majority->votes; v; v = v->next) {
+        bool has_dropped = false;
+
+        for (int64_t i = 0; i < sim->plan->head.masters; i++) {
+            struct part *p = &v->parts[i];
+            bool is_over = winner ? v != winner && v->lock == lock : p->believed_until_us <= now_us;
+
+            has_dropped = has_dropped || (p->is_unseen && is_over);
+            p->is_unseen = p->is_unseen && !is_over;
+        }
+        if (v->lock == lock && has_dropped)
+            count_votes(sim, v, &cause);
+    }
+}
+
 static void reset_tokens(struct sim *sim, int64_t lock)
 {
     struct history_event e =
@@ -273,12 +314,17 @@ static void reset_tokens(struct sim *sim, int64_t lock)
 void majority_forget(struct sim *sim, int64_t lock, const char *owner,
                      int64_t server)
 {
-    struct part *p = &vote_of(sim->majority, lock, history_text(owner))
-                          ->parts[server - 1];
+    static const struct history_event cause = {.what = HISTORY_FREED,
+                                               .why = HISTORY_WHY_DELETED};
+    struct vote *v = vote_of(sim->majority, lock, history_text(owner));
+    struct part *p = &v->parts[server - 1];
+    bool was_unseen = p->is_unseen;
 
     p->is_given_up = true;
     if (p->held_until_us == 0)
         *p = (struct part){0};
+    if (was_unseen)
+        count_votes(sim, v, &cause);
 }
 
 void majority_see(struct sim *sim, const struct history_event *e)
@@ -297,11 +343,14 @@ void majority_see(struct sim *sim, const struct history_event *e)
         reset_tokens(sim, lock);
         return;
     }
+    drop_unseen(sim, lock, NULL);
     v = vote_of(sim->majority, lock, e->owner);
     p = &v->parts[e->source.number - 1];
     if (e->what == HISTORY_HELD)
         take_held(p, e);
     else
-        take_freed(p, e);
+        take_freed(sim, v, p, e);
+    if (most_until_us(v, sim->plan->head.masters, false))
+        drop_unseen(sim, lock, v);
     count_votes(sim, v, e);
 }

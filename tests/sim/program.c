@@ -33,6 +33,11 @@ struct sim *program_sim(const struct program *p)
     return p->sim;
 }
 
+const char *program_uuid(const struct program *p)
+{
+    return hf_client_uuid(p->client);
+}
+
 struct process *program_process(const struct program *p)
 {
     return p->process;

@@ -8,6 +8,7 @@
 struct owner;
 
 /* program_new     - with a client. program_free: when the play is over.
+ * program_uuid    - of its first client.
  * program_can_do  - not while it is suspended; and it closes one client at a
  *                   time.
  * program_do      - one operation.
@@ -44,6 +45,7 @@ bool program_is_idle(const struct program *p);
  *                  name.
  * program_asks_within - so soon it will acquire that name again. */
 struct sim *program_sim(const struct program *p);
+const char *program_uuid(const struct program *p);
 struct process *program_process(const struct program *p);
 struct history_event program_event(const struct program *p,
                                    enum history_what what);

@@ -308,6 +308,11 @@ static const struct past {
      "renewal that says so was not taken for a loss"},
     {"reentry_lost_in_a_power_failure", "P2",
      "the judge did not excuse belief in a re-entry that the older data do not have"},
+    {"majority_forgotten_while_one_was_down", "P2",
+     "three of five members were forgotten, one of them by a server that was down: that one "
+     "counts until its lease ends, so the quorum was not lost, which the play did not know"},
+    {"members_forgotten_while_one_was_cut_off", "P2",
+     "the same with seven members, where a half-open connection hid one of four losses"},
 };
 
 /* Worlds in which the client must cope: these seeds of each are good, and each effect of

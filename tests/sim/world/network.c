@@ -186,6 +186,23 @@ void link_set_door(struct link *link, enum door door)
     link->door = door;
 }
 
+static bool is_cut_off(const struct connection *c)
+{
+    return c->is_open && (c->is_forgotten || connection_is_held(c, TO_SERVER) ||
+                          connection_is_held(c, TO_CLIENT));
+}
+
+bool link_is_cut_off(const struct link *link)
+{
+    const struct hf_list *all = &link->connections;
+
+    for (const struct hf_list *n = all->next; n != all; n = n->next)
+        if (is_cut_off(HF_OWNER_OF(n, const struct connection, node)))
+            return true;
+    return link->door != DOOR_OPEN || link->ways[TO_SERVER].is_held ||
+           link->ways[TO_CLIENT].is_held;
+}
+
 uint64_t link_swallows(const struct link *link)
 {
     return link->swallows;
