@@ -109,11 +109,17 @@ static int64_t meet_dead_ms(const struct plan *plan)
  * (hf_lease_retry). After a silence, the servers that name the master are asked first. */
 #define RETRIES 48 /* a sixteenth of the third between renewals */
 
+/* A new password is given half a second late; connections are tried again after a second
+ * at most. */
+#define CREDENTIALS_MS 3000
+
 static int64_t silence_ms(const struct plan_head *h)
 {
     int64_t ms = h->watchdog_ms / 6 < h->request_ms / 4 ? h->watchdog_ms / 6
                                                         : h->request_ms / 4;
 
+    if (h->scene == SCENE_CREDENTIALS)
+        return 2 * h->credentials_ms + CREDENTIALS_MS + FOLLOW_MS;
     if (h->scene != SCENE_SILENCE)
         return 0;
     return 2 * (ms + (h->replicas ? h->replicas_ms : 0)) + h->watchdog_ms / RETRIES + 1 +
@@ -126,7 +132,7 @@ static int64_t wake_ms(const struct plan *plan)
 
     if (h->is_crowd)
         return WAKE_MS;
-    if (h->scene == SCENE_SILENCE)
+    if (silence_ms(h) > 0)
         return WAKE_MILD_MS + 2 * crossings_ms(h) + LISTEN_MS + silence_ms(h);
     if (h->mood != MOOD_MILD && plan_is_calm(plan))
         return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);

@@ -49,6 +49,8 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_BATCH - PLAN_DENIED] = "batch of a hundred",
     [EFFECT_LISTENERS - PLAN_DENIED] = "more than 16 listen",
     [EFFECT_SWALLOWED - PLAN_DENIED] = "swallowed",
+    [EFFECT_WRONGPASS - PLAN_DENIED] = "WRONGPASS",
+    [EFFECT_RENEWED_LOGIN - PLAN_DENIED] = "login renewed",
 };
 
 const char *effects_word(int64_t n)
@@ -73,6 +75,9 @@ int64_t effects_world(int effect)
         return FAMILY_CROWD;
     case EFFECT_SWALLOWED:
         return FAMILY_SILENCE;
+    case EFFECT_WRONGPASS:
+    case EFFECT_RENEWED_LOGIN:
+        return FAMILY_CREDENTIALS;
     default:
         return -1;
     }
@@ -133,6 +138,8 @@ void effects_of_error(struct sim *sim, int64_t number,
 {
     const struct server *s = site_server(sim->site, number - 1);
 
+    if (begins(e->text, "WRONGPASS") && sim->plan->head.has_passwords)
+        effects_note(sim, EFFECT_WRONGPASS);
     if (begins(e->text, "ASK ") && sim->plan->head.replicas != 0)
         effects_note(sim, EFFECT_ASK_REPLICAS);
     if (s->marks >> FAULT_DENY & 1 && is_denied(s, e))

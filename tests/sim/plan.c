@@ -386,6 +386,7 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_SERVER_CLOCK] = {-PLAN_STEP_MAX_MS, PLAN_STEP_MAX_MS, 0, 0},
     [FAULT_POWER] = {1, 10000, 10, 20000},
     [FAULT_SWALLOW] = {0, 1, 10, 20000},
+    [FAULT_ROTATE] = {0, 2, 1, 20000},
 };
 
 bool plan_lasts(int64_t trouble)
@@ -395,7 +396,14 @@ bool plan_lasts(int64_t trouble)
 
 int64_t plan_trouble_world(int64_t trouble)
 {
-    return trouble == FAULT_SWALLOW ? FAMILY_SILENCE : -1;
+    switch (trouble) {
+    case FAULT_SWALLOW:
+        return FAMILY_SILENCE;
+    case FAULT_ROTATE:
+        return FAMILY_CREDENTIALS;
+    default:
+        return -1;
+    }
 }
 
 bool plan_can_be(int64_t trouble, int64_t deployment)

@@ -63,6 +63,7 @@ enum plan_scene {
     SCENES_DRAWN,
     SCENE_REDIRECT = SCENES_DRAWN, /* of the worlds of these names alone */
     SCENE_SILENCE,
+    SCENE_CREDENTIALS,
     SCENES
 };
 
@@ -92,6 +93,7 @@ enum plan_family {
     FAMILY_REDIRECT,
     FAMILY_CROWD,
     FAMILY_SILENCE,
+    FAMILY_CREDENTIALS,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -204,6 +206,9 @@ enum plan_trouble {
     /* of worlds alone; the client must cope, and the history has no line of it */
     FAULT_SWALLOW, /* a connection on which replies came swallows bytes for good: one way,
                       or (n 1) both; for_ms later its effect is counted */
+    FAULT_ROTATE,  /* of all servers: there is a new password, which programs are given
+                      for_ms later; (n 1) and all connections are closed; or (n 2) they
+                      are given it at once, and the former one ends for_ms later */
     TROUBLES
 };
 #define TROUBLES_COMMON FAULT_DENY
@@ -272,6 +277,8 @@ struct plan_head {
                                reads; 0: a megabyte */
     int64_t output_max;     /* as in hf_client_options; 0: the default */
     int64_t idle_check_ms;  /* the same */
+    int64_t has_passwords;  /* of servers, which programs get by their callbacks, */
+    int64_t credentials_ms; /* so much later */
 };
 
 struct plan {

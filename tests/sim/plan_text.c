@@ -29,6 +29,7 @@ static const char *const scene_names[SCENES + 1] = {
     "counted",
     "redirect",
     "silence",
+    "credentials",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded", "independent"};
@@ -38,7 +39,7 @@ static const char *const family_names[FAMILIES + 1] = {
     "spin",       "mixed_spin",   "permit",     "semaphore",
     "latch",      "quorum",       "multi",      "election",
     "by_owner",   "kill",         "redirect",   "crowd",
-    "silence"};
+    "silence",    "credentials"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};
@@ -86,6 +87,7 @@ static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_SERVER_CLOCK] = "server_clock",
     [FAULT_POWER] = "power",
     [FAULT_SWALLOW] = "swallow",
+    [FAULT_ROTATE] = "rotate",
 };
 
 const char *plan_trouble_name(int64_t trouble)
@@ -153,6 +155,8 @@ static const struct field head_fields[] = {
     FIELD(plan_head, window),
     FIELD(plan_head, output_max),
     FIELD(plan_head, idle_check_ms),
+    FIELD(plan_head, has_passwords),
+    FIELD(plan_head, credentials_ms),
     {NULL, 0, NULL, false},
 };
 

@@ -12,7 +12,9 @@
  * crowd: hundreds of owners, names or clients at one moment (plan_crowd.c).
  *
  * silence: connections swallow bytes, one at a time for each client. Nothing else is
- * wrong, and P12 takes nothing of it for an excuse (scene_unseen.c). */
+ * wrong, and P12 takes nothing of it for an excuse (scene_unseen.c).
+ *
+ * credentials: passwords are rotated, likewise. */
 #include <stdlib.h>
 
 #include "tests/sim/draw.h"
@@ -143,6 +145,8 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
         plan_crowd_head(head, &dice);
     else if (plan_only_is() == FAMILY_SILENCE)
         be_unseen(head, SCENE_SILENCE);
+    else if (plan_only_is() == FAMILY_CREDENTIALS)
+        be_unseen(head, SCENE_CREDENTIALS);
 }
 
 void plan_world_last(struct plan *plan, uint64_t seed)

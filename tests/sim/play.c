@@ -153,6 +153,10 @@ static void begin(struct stage *stage)
     sim->world = world_new((uint64_t)sim->plan->head.seed);
     sim->majority = majority_new(sim->plan);
     sim->site = site_new(sim);
+    if (sim->plan->head.has_passwords) {
+        sim->site->password = sim->site->known_password = 1;
+        site_set_password(sim->site, "SETUSER default resetpass >s1");
+    }
     for (size_t i = 0; i < sim->plan->program_count; i++)
         sim->programs[i] = program_new(sim, (int64_t)i);
     site_link_all(sim->site);

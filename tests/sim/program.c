@@ -229,6 +229,90 @@ static void on_trace(void *ctx, const struct hf_trace *trace)
     sim_comment(p->sim, process_name(p->process), hf_trace_text(text, trace));
 }
 
+/* ---- credentials ---- */
+
+/* When a password ends whose end is known: 0, it does not. */
+static int64_t expires_in_ms(const struct program *p, int64_t password)
+{
+    const struct plan *plan = p->sim->plan;
+    int64_t now_us = world_now_us(p->sim->world), number = 1;
+
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        const struct plan_fault *f = &plan->faults[i];
+        int64_t end_us = sim_us(f->at_ms + f->for_ms);
+
+        if (f->trouble != FAULT_ROTATE || ++number != password + 1)
+            continue;
+        return f->n == 2 && end_us > now_us ? (end_us - now_us) / 1000 : 0;
+    }
+    return 0;
+}
+
+static void fill_credentials(struct program *p, struct hf_credentials *out)
+{
+    int64_t password = p->sim->site->known_password;
+
+    (void)snprintf(p->password, sizeof p->password, SITE_PASSWORD, (long long)password);
+    *out = (struct hf_credentials){.password = p->password,
+                                   .expires_in_ms = expires_in_ms(p, password)};
+}
+
+static void on_query(void *ctx)
+{
+    struct query *query = ctx;
+    struct program *p = query->program;
+    struct hf_credentials credentials;
+    struct process *before;
+    uint64_t id = query->id;
+
+    if (PROGRAM_IS_BUSY(p)) {
+        world_after(p->sim->world, &query->event, RETRY_US);
+        return;
+    }
+    query->id = 0;
+    fill_credentials(p, &credentials);
+    before = process_enter(p->process);
+    (void)hf_client_answer_credentials(p->client, id, &credentials, NULL);
+    process_enter(before);
+}
+
+static void forget_queries(struct program *p)
+{
+    for (size_t i = 0; i < QUERIES; i++) {
+        if (p->queries[i].id != 0)
+            world_cancel(p->sim->world, &p->queries[i].event);
+        p->queries[i].id = 0;
+    }
+}
+
+/* Where all are taken, it is answered at once. */
+static struct query *free_query(struct program *p)
+{
+    for (size_t i = 0; i < QUERIES; i++)
+        if (p->queries[i].id == 0)
+            return &p->queries[i];
+    return NULL;
+}
+
+static hf_status on_credentials(void *ctx, const struct hf_credentials_query *asked,
+                                struct hf_credentials *out, struct hf_error *err)
+{
+    struct program *p = ctx;
+    int64_t late_ms = p->sim->plan->head.credentials_ms;
+    struct query *query = late_ms > 0 ? free_query(p) : NULL;
+
+    (void)err;
+    if (asked->is_sentinel)
+        return HF_OK;
+    if (!query) {
+        fill_credentials(p, out);
+        return HF_OK;
+    }
+    *query = (struct query){p, asked->id, {.happen = on_query, .ctx = query}};
+    world_after(p->sim->world, &query->event, late_ms * 1000);
+    return HF_CREDENTIALS_LATER;
+}
+
 static void open_one(struct program *p, size_t index)
 {
     const struct plan_head *h = &p->sim->plan->head;
@@ -250,6 +334,8 @@ static void open_one(struct program *p, size_t index)
     if (h->output_max > 0)
         o.output_max = (size_t)h->output_max;
     o.idle_check_ms = h->idle_check_ms;
+    o.credentials = h->has_passwords ? on_credentials : NULL;
+    o.credentials_ctx = p;
     o.log = on_log;
     o.log_ctx = p;
     o.trace = sim_shows_wire() ? on_trace : NULL;
@@ -288,6 +374,7 @@ static void free_owners(struct program *p)
 static void free_clients(struct program *p)
 {
     sets_free(p);
+    forget_queries(p);
     for (size_t i = p->client_count; i-- > 0;)
         hf_client_free(p->clients[i]);
     p->is_freeing = false;

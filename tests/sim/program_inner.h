@@ -8,6 +8,14 @@
 
 #define RETRY_US 10000 /* what cannot be done now is tried again */
 
+#define QUERIES 64 /* for credentials, without an answer */
+
+struct query {
+    struct program *program;
+    uint64_t id; /* 0: none */
+    struct event event;
+};
+
 #define FREED_KEPT 64   /* blocks, the last ones */
 
 struct freed {
@@ -47,6 +55,8 @@ struct program {
     size_t bytes;      /* that the client has of it */
     struct freed freed[FREED_KEPT];
     size_t freed_count;
+    char password[24];
+    struct query queries[QUERIES];
 };
 
 /* program_owner          - the one that an operation names; made when first

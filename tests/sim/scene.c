@@ -24,6 +24,7 @@ static const struct scene {
     [SCENE_COUNTED] = {scene_counted, EVERYWHERE},
     [SCENE_REDIRECT] = {scene_redirect, IN_CLUSTERS},
     [SCENE_SILENCE] = {scene_silence, EVERYWHERE},
+    [SCENE_CREDENTIALS] = {scene_credentials, EVERYWHERE},
 };
 
 int64_t scene_pick(uint64_t *dice)

@@ -115,3 +115,47 @@ void scene_silence(struct plan *plan, uint64_t *dice)
 {
     draw_all(plan, silence, dice);
 }
+
+/* ---- credentials ---- */
+
+#define REQUEST_MS 10000 /* a new password, and whoever names the master, take their time */
+#define LEASE_MS 30000
+#define LAG_MAX_MS 500
+#define FIRST_MS 3000 /* every client has been accepted once */
+
+static void rotate(struct plan *plan, int64_t at_ms, uint64_t *dice)
+{
+    int64_t how = draw_below(dice, 3);
+    struct plan_fault *f =
+        scene_fault(plan, at_ms, FAULT_ROTATE,
+                    how == 2 ? draw_between(dice, PAUSE_MS / 4, PAUSE_MS / 2)
+                             : draw_spread(dice, 1, LAG_MAX_MS));
+
+    f->n = how;
+}
+
+static void greet_all(struct plan *plan)
+{
+    for (int64_t p = 0; p < (int64_t)plan->program_count; p++)
+        for (int64_t lock = 0; lock < (int64_t)plan->lock_count; lock++) {
+            struct plan_op *op = scene_op(plan, 100 + p, OP_INSPECT, 1);
+
+            op->program = p;
+            op->lock = lock;
+        }
+}
+
+void scene_credentials(struct plan *plan, uint64_t *dice)
+{
+    be_fast(&plan->head, dice);
+    plan->head.watchdog_ms = LEASE_MS;
+    plan->head.request_ms = REQUEST_MS;
+    plan->head.has_passwords = 1;
+    plan->head.credentials_ms = draw_below(dice, 2) * draw_spread(dice, 1, 300);
+    greet_all(plan);
+    for (int64_t i = draw_between(dice, 8, USERS_MAX); i > 0; i--)
+        draw_user(plan, dice);
+    for (int64_t at_ms = FIRST_MS; at_ms < plan->head.length_ms;
+         at_ms += PAUSE_MS + draw_spread(dice, 1, PAUSE_MS))
+        rotate(plan, at_ms, dice);
+}

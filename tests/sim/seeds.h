@@ -322,6 +322,7 @@ static const struct past_world {
     unsigned seeds; /* from 1 on */
 } past_worlds[] = {
     {"silence", 40},
+    {"credentials", 40},
 };
 
 #endif

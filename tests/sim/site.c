@@ -178,6 +178,16 @@ void site_forbid(struct site *site, const char *acl)
     }
 }
 
+void site_set_password(struct site *site, const char *acl)
+{
+    for (size_t i = 0; i < site->count; i++) {
+        if (site->servers[i]->shard < 0)
+            continue;
+        (void)model_acl(server_turn(site->servers[i]), acl);
+        server_done(site->servers[i]);
+    }
+}
+
 /* ---- looking ---- */
 
 size_t site_clients(const struct site *site)

@@ -10,6 +10,7 @@
 #define SITE_CLUSTER_MASTERS 3
 #define SITE_SEEDS 2
 #define SITE_URL_MAX 256
+#define SITE_PASSWORD "s%lld" /* by its number */
 
 struct nodes;
 struct sentinels;
@@ -25,11 +26,14 @@ struct site {
     const struct server *falling; /* a master that is being replaced; NULL */
     const struct server *seeds[SITE_SEEDS]; /* in the URL; NULL: one that is alone */
     char url[SITE_URL_MAX];
+    int64_t password;            /* the number of the newest one; 0: there is none */
+    int64_t known_password;      /* that programs are given */
 };
 
 /* site_new    - all of them up. site_free takes NULL.
  * site_link_all - after the programs were made: how their links are.
  * site_forbid - what clients may not do: ACL words, at each server.
+ * site_set_password - ACL words, at each server that is not a sentinel.
  * site_url    - where the client of a program begins: SITE_URL_MAX bytes. Of independent
  *               servers: client `index` of the program.
  * site_clients - how many clients a program has.
@@ -51,6 +55,7 @@ void site_free(struct site *site);
 void site_link_all(struct site *site);
 void site_link_program(struct site *site, struct program *p);
 void site_forbid(struct site *site, const char *acl);
+void site_set_password(struct site *site, const char *acl);
 void site_url(const struct site *site, int64_t program, size_t index, char *dst,
               size_t size);
 size_t site_clients(const struct site *site);

@@ -437,6 +437,7 @@ static const struct {
     [FAULT_SERVER_CLOCK] = {set_server_clock, TOUCHES_SERVER, false},
     [FAULT_POWER] = {trouble_power, TOUCHES_SERVER, false},
     [FAULT_SWALLOW] = {swallow, TOUCHES_LINK, false},
+    [FAULT_ROTATE] = {trouble_rotate, TOUCHES_SERVER, false},
 };
 
 /* ---- lines ---- */

@@ -12,5 +12,6 @@ void trouble_evict(struct trouble *t);
 void trouble_close_some(struct trouble *t);
 void trouble_demote(struct trouble *t);
 void trouble_power(struct trouble *t);
+void trouble_rotate(struct trouble *t);
 
 #endif

@@ -65,6 +65,49 @@ void trouble_password(struct trouble *t)
     set_mark(t, s);
 }
 
+/* Its end was known: each connection has logged in with the next one (LOGIN-3). */
+static void end_former_password(struct trouble *t)
+{
+    struct site *site = t->sim->site;
+    char words[64];
+    int closed = 0;
+
+    (void)snprintf(words, sizeof words, "SETUSER default <" SITE_PASSWORD,
+                   (long long)site->password - 1);
+    site_set_password(site, words);
+    (void)snprintf(words, sizeof words, SITE_PASSWORD, (long long)site->password - 1);
+    for (size_t i = 0; i < site->count; i++) {
+        closed += model_close_logins(server_turn(site->servers[i]), words);
+        server_done(site->servers[i]);
+    }
+    if (closed > 0)
+        sim_fail(t->sim, "login", "%d connections have a password that has ended", closed);
+    effects_note(t->sim, EFFECT_RENEWED_LOGIN);
+}
+
+void trouble_rotate(struct trouble *t)
+{
+    struct site *site = t->sim->site;
+    bool overlaps = t->fault->n == 2;
+    char words[64];
+
+    if (!t->is_on && overlaps)
+        end_former_password(t);
+    if (!t->is_on) {
+        site->known_password = site->password;
+        return;
+    }
+    (void)snprintf(words, sizeof words, "SETUSER default %s>" SITE_PASSWORD,
+                   overlaps ? "" : "resetpass ", (long long)++site->password);
+    site_set_password(site, words);
+    for (size_t i = 0; i < site->count && t->fault->n == 1; i++) {
+        model_close_all(server_turn(site->servers[i]));
+        server_done(site->servers[i]);
+    }
+    if (overlaps)
+        site->known_password = site->password;
+}
+
 /* ---- writes ---- */
 
 void trouble_refuse_writes(struct trouble *t)

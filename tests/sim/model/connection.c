@@ -34,6 +34,8 @@ static bool authenticate(struct call *c, struct slice name,
     }
     c->client->user = u;
     c->client->is_authenticated = true;
+    (void)snprintf(c->client->password, sizeof c->client->password, "%.*s",
+                   (int)password.n, password.p);
     return true;
 }
 

@@ -74,6 +74,7 @@ struct model_client {
     char lib_ver[32];
     struct user *user;
     bool is_authenticated;
+    char password[16];        /* its first bytes */
     int protocol;
     int db;
     bool is_closing;          /* by the server, when what it says is written */

@@ -391,6 +391,19 @@ int model_close_idle(struct model *m, int64_t idle_us)
     return close_those(m, is_idle, idle_us);
 }
 
+int model_close_logins(struct model *m, const char *password)
+{
+    int n = 0;
+
+    for (struct model_client *c = m->clients.next; c != &m->clients; c = c->next)
+        if (!c->is_master && !c->is_gone && strcmp(c->password, password) == 0) {
+            md_close(c);
+            n++;
+        }
+    md_flush(m);
+    return n;
+}
+
 void model_set_maxclients(struct model *m, int maxclients)
 {
     m->options.maxclients = maxclients;

@@ -198,9 +198,12 @@ void model_set_maxclients(struct model *m, int maxclients);
 /* model_close_listeners - closes the connections that have subscribed, as beyond
  *                 client-output-buffer-limit.
  * model_close_idle - closes those that have sent nothing for so long and have not
- *                 subscribed, as by `timeout`. Both return how many. */
+ *                 subscribed, as by `timeout`.
+ * model_close_logins - those that logged in with this password last. All return how
+ *                 many. */
 int model_close_listeners(struct model *m);
 int model_close_idle(struct model *m, int64_t idle_us);
+int model_close_logins(struct model *m, const char *password);
 
 /* model_acl - "SETUSER app reset on >secret ~* &* +@all", as by ACL. Connections
  * of a user that is deleted or loses its password stay, as on a real server.
