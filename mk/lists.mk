@@ -59,7 +59,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_loop_seat net_loop_tasks net_loop_thread net_resolve \
         net_race net_dial net_socket net_greet net_conn net_conn_end \
         net_conn_life net_conn_limits net_conn_skip net_skip net_room net_trace \
-        net_link_connect net_link_request net_link_rival net_link_server \
+        net_link_connect net_link_login net_link_request net_link_rival net_link_server \
         net_link_crowd net_pubsub net_wire net_cuts net_faults net_pace \
         net_slot net_slot_map net_round net_router \
         net_router_ends net_router_maps net_redirect net_refusal \

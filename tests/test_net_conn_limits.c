@@ -262,6 +262,24 @@ START_TEST(password_is_gone_once_it_is_sent)
 }
 END_TEST
 
+/* The output grows behind an AUTH: the buffer that it was in is wiped, too. */
+START_TEST(password_is_wiped_from_a_buffer_that_was_too_small)
+{
+    static char bulk[3000];
+
+    start();
+    memset(bulk, 'x', sizeof bulk);
+    memory_secret(&t.memory, PASSWORD);
+    hf_conn_note_secret(&t.conn);
+    ck_assert_int_eq(ask_for('a', PASSWORD, strlen(PASSWORD)), HF_OK);
+    for (int name = 'b'; name < 'h'; name++)
+        ck_assert_int_eq(ask_for(name, bulk, sizeof bulk), HF_OK);
+    hf_conn_close(&t.conn);
+    hf_conn_fail_queued(&t.conn);
+    teardown();
+}
+END_TEST
+
 /* ---- the greeting ---- */
 
 /* The kernel takes a part of a step, as far as its first `n` commands or a byte
@@ -328,6 +346,7 @@ static TCase *case_limits(void)
                         ROWS(promises));
     tcase_add_test(c, what_a_great_value_took_is_given_back);
     tcase_add_test(c, password_is_gone_once_it_is_sent);
+    tcase_add_test(c, password_is_wiped_from_a_buffer_that_was_too_small);
     tcase_add_test(c, greeting_may_leave_and_be_answered_in_pieces);
     tcase_add_test(c, greeting_hears_no_pushes_and_no_answer_too_many);
     return c;

@@ -171,11 +171,70 @@ START_TEST(rivals_in_vain_become_rarer)
         start(&a, "SET k w", 3000);
         (void)answer(&a);
     }
-    ck_assert_int_ge(local_now_ms() - began_ms, 700); /* 50, 100, 200, 400 */
+    ck_assert_int_ge(local_now_ms() - began_ms, 560); /* 50, 100, 200, 400, and a quarter less */
     (void)server_ask(server, "CLIENT UNPAUSE");
     ck_assert_str_eq(ask("SET k x"), "OK");
     close_link();
     stop_server();
+}
+END_TEST
+
+/* The first connection speaks once more, and a reply is still due: the next silence is
+ * noticed as soon as the first one. */
+START_TEST(silence_after_a_rival_that_was_stopped_is_noticed)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
+        PEER_ACCEPT, PEER_TURN_TO(1), PEER_SEND("+a\r\n"),
+        PEER_TURN_TO(2), PEER_GONE,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a, b, c;
+
+    open_suspicious(peer);
+    start(&a, "ECHO a", LONG_MS);
+    start(&b, "ECHO b", LONG_MS);
+    ck_assert_str_eq(answer(&a), "a");
+    ck_assert_str_eq(answer(&b), "(unknown)");
+    start(&c, "ECHO c", LONG_MS);
+    ck_assert_str_eq(answer(&c), "c");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* A proxy greets at once, and its server answers after a time: the third connection has
+ * that time, and also the next request has it. */
+START_TEST(slow_answers_do_not_bring_back_rivals)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"),
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_WAIT, PEER_SEND("+c\r\n"),
+        PEER_EXPECT("ECHO d"), PEER_WAIT, PEER_SEND("+d\r\n"),
+        PEER_EXPECT("ECHO e"), PEER_SEND("+e\r\n"),
+        PEER_EXPECT("ECHO f"), PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO g"),
+        PEER_SEND("+g\r\n"), PEER_END};
+    static const char *const lost[] = {"ECHO a", "ECHO b"};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_suspicious(peer);
+    for (int i = 0; i < 2; i++) {
+        start(&a, lost[i], LONG_MS);
+        ck_assert_str_eq(answer(&a), "(unknown)");
+    }
+    for (int i = 0; i < 2; i++) {
+        start(&a, i == 0 ? "ECHO c" : "ECHO d", LONG_MS);
+        drive_for(2 * SUSPECT_MS + 10); /* 4 * SUSPECT_MS * 3 / 4 at least are allowed */
+        peer_go(peer);
+        ck_assert_str_eq(answer(&a), i == 0 ? "c" : "d");
+    }
+    ck_assert_str_eq(ask("ECHO e"), "e"); /* a fast one: as at first */
+    start(&a, "ECHO f", LONG_MS);
+    ck_assert_str_eq(answer(&a), "(unknown)");
+    ck_assert_str_eq(ask("ECHO g"), "g");
+    ck_assert_str_eq(changes, "+-+-+-+");
+    end_with_peer(peer);
 }
 END_TEST
 
@@ -305,6 +364,8 @@ int main(void)
     tcase_add_test(t, message_does_not_end_the_silence);
     tcase_add_test(t, connection_that_ends_takes_its_rival_along);
     tcase_add_test(t, link_with_a_rival_may_be_freed);
+    tcase_add_test(t, silence_after_a_rival_that_was_stopped_is_noticed);
+    tcase_add_test(t, slow_answers_do_not_bring_back_rivals);
     tcase_add_test(t, idle_connection_is_probed_once);
     tcase_add_test(t, request_after_an_idle_time_is_not_lost);
     tcase_add_test(t, link_with_a_predecessor_never_greets_bare);

@@ -138,6 +138,28 @@ START_TEST(the_ip_of_a_name_that_cannot_be_resolved_is_used)
 }
 END_TEST
 
+#define OLD_IP "127.0.0.9"      /* nobody listens there */
+
+/* The node has moved when the address of before has failed once. */
+static bool renumbered(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    static int asked;
+
+    (void)ctx;
+    if (!request_matches(a->request, "CLUSTER SLOTS"))
+        return false;
+    put_slots(reply, OLD_NAME, nodes_port(nodes, 1), asked++ == 0 ? OLD_IP : "127.0.0.1");
+    return true;
+}
+
+START_TEST(the_ip_that_a_name_has_in_the_newest_map_is_used)
+{
+    begin(renumbered, all_of_1, 1);
+    ck_assert_str_eq(ask(5), "node 1");
+    end();
+}
+END_TEST
+
 START_TEST(a_server_that_has_left_the_map_is_freed)
 {
     begin(NULL, halves, 2);
@@ -508,6 +530,7 @@ static TCase *case_maps(void)
                         4);
     tcase_add_test(c, an_address_that_all_announce_in_vain_is_told_with_its_announcer);
     tcase_add_test(c, the_ip_of_a_name_that_cannot_be_resolved_is_used);
+    tcase_add_test(c, the_ip_that_a_name_has_in_the_newest_map_is_used);
     tcase_add_test(c, a_server_of_the_map_that_an_ask_named_first_is_kept);
     tcase_add_test(c, whoever_is_left_of_a_map_is_asked_for_the_way);
     tcase_add_test(c, a_silent_server_is_a_reason_to_ask_others);

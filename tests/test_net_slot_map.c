@@ -758,6 +758,8 @@ static const struct {
     {"[[0 9 ['h' 1 'a']]]", "[[0 9 ['h' 2 'a']]]", false},
     {"[[0 9 ['h' 1 'a']]]", "[[0 9 ['i' 1 'a']]]", false},
     {"[[0 9 ['h' 1 'a']]]", "[[0 9 ['h' 1 'b']]]", false},
+    {"[[0 9 ['h' 1 'a' {'ip' '10.0.0.1'}]]]", "[[0 9 ['h' 1 'a' {'ip' '10.0.0.1'}]]]", true},
+    {"[[0 9 ['h' 1 'a' {'ip' '10.0.0.1'}]]]", "[[0 9 ['h' 1 'a' {'ip' '10.0.0.2'}]]]", false},
     {"[[0 9 ['h' 1 'a']]]", "[[0 9 ['h' 1 'a'] ['i' 1 'b']]]", false},
     {"[[0 9 ['h' 1 'a']] [10 19 ['i' 2 'b']]]",
      "[[0 9 ['i' 2 'b']] [10 19 ['h' 1 'a']]]", false},
@@ -774,6 +776,26 @@ START_TEST(maps_are_equal_if_they_say_the_same)
     ck_assert_int_eq(hf_slot_map_is_equal(other, one), pairs[_i].is_equal);
     hf_slot_map_free(one);
     hf_slot_map_free(other);
+}
+END_TEST
+
+/* Also where the nodes come in another order, but not to another address. */
+START_TEST(an_ip_that_a_node_does_not_know_is_kept)
+{
+    struct hf_slot_map *held =
+        map_of(SLOTS, "[[0 9 ['h' 1 'a' {'ip' '10.0.0.1'}] ['i' 2 'b' {'ip' '10.0.0.2'}]"
+                      " ['j' 3 'c' {'ip' '10.0.0.3'}]]]", 2);
+    struct hf_slot_map *fresh =
+        map_of(SLOTS, "[[0 9 ['i' 2 'b'] ['h' 1 'a' {'ip' '10.0.0.9'}] ['k' 3 'c']]]", 2);
+
+    hf_slot_map_keep_ips(fresh, NULL);
+    ck_assert_str_eq(fresh->nodes[0].ip, "");
+    hf_slot_map_keep_ips(fresh, held);
+    ck_assert_str_eq(fresh->nodes[0].ip, "10.0.0.2");
+    ck_assert_str_eq(fresh->nodes[1].ip, "10.0.0.9");
+    ck_assert_str_eq(fresh->nodes[2].ip, "");
+    hf_slot_map_free(held);
+    hf_slot_map_free(fresh);
 }
 END_TEST
 
@@ -961,6 +983,7 @@ static Suite *suite(void)
     tcase_add_test(c, of_two_nodes_at_one_place_the_one_online_is_found);
     tcase_add_loop_test(c, maps_are_equal_if_they_say_the_same, 0,
                         COUNT(pairs));
+    tcase_add_test(c, an_ip_that_a_node_does_not_know_is_kept);
     tcase_add_test(c, maps_differ_if_a_node_is_online_in_one);
     tcase_add_loop_test(c, the_better_map_is_in_force, 0, COUNT(rivals));
     tcase_add_test(c, info_says_state_and_epoch);

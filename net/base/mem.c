@@ -44,8 +44,21 @@ static size_t grown_room(size_t room, size_t want, size_t max)
     return twice > want ? twice : want;
 }
 
-bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
-                 size_t size, size_t want, size_t max)
+/* An allocator's resize frees the old block as it is. */
+static void *resize_wiped(const struct hf_mem *mem, void *old, size_t old_size, size_t size)
+{
+    void *grown = mem->resize(mem->ctx, NULL, 0, size);
+
+    if (!grown || !old)
+        return grown;
+    memcpy(grown, old, old_size);
+    explicit_bzero(old, old_size);
+    (void)mem->resize(mem->ctx, old, old_size, 0);
+    return grown;
+}
+
+static bool grow(const struct hf_mem *mem, void *ptr, uint32_t *room, size_t size,
+                 size_t want, size_t max, bool is_wiped)
 {
     void *old, *grown;
     size_t next;
@@ -61,10 +74,23 @@ bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
     next = grown_room(*room, want, max);
     /* `ptr` is the address of a pointer to any type: copied, not cast. */
     memcpy(&old, ptr, sizeof old);
-    grown = mem->resize(mem->ctx, old, *room * size, next * size);
+    grown = is_wiped ? resize_wiped(mem, old, *room * size, next * size)
+                     : mem->resize(mem->ctx, old, *room * size, next * size);
     if (!grown)
         return false;
     memcpy(ptr, &grown, sizeof grown);
     *room = (uint32_t)next;
     return true;
+}
+
+bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
+                 size_t size, size_t want, size_t max)
+{
+    return grow(mem, ptr, room, size, want, max, false);
+}
+
+bool hf_mem_grow_wiped(const struct hf_mem *mem, void *ptr, uint32_t *room,
+                       size_t size, size_t want, size_t max)
+{
+    return grow(mem, ptr, room, size, want, max, true);
 }

@@ -19,6 +19,11 @@ void hf_mem_free(const struct hf_mem *mem, void *ptr, size_t size);
 bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
                  size_t size, size_t want, size_t max) HF_MUST_CHECK;
 
+/* hf_mem_grow_wiped - as hf_mem_grow, for memory that contains a secret: it is overwritten
+ *   before it is freed. */
+bool hf_mem_grow_wiped(const struct hf_mem *mem, void *ptr, uint32_t *room,
+                       size_t size, size_t want, size_t max) HF_MUST_CHECK;
+
 /* hf_mem_give_back - frees the array at *ptr if it has more than `keep` bytes, after a rare
  *   large value needed them. */
 static inline void hf_mem_give_back(const struct hf_mem *mem, void *ptr,

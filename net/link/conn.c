@@ -159,6 +159,7 @@ static void adopt_greeting(struct hf_greeting *g, const struct hf_greeting *from
     g->protocol = from->protocol;
     g->has_killed = from->has_killed;
     g->has_answered = from->has_answered;
+    g->is_default_user = from->is_default_user;
 }
 
 static void adopt_input(struct hf_conn *c, struct hf_conn *from)

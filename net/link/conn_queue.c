@@ -59,6 +59,7 @@ static void compact(struct hf_conn *c)
  * */
 static hf_status output_room(struct hf_conn *c, size_t size)
 {
+    bool (*grow)(const struct hf_mem *, void *, uint32_t *, size_t, size_t, size_t);
     size_t used;
 
     if (c->garbage > 0)
@@ -74,8 +75,8 @@ static hf_status output_room(struct hf_conn *c, size_t size)
     }
     if (used + size < OUT_FIRST)
         size = OUT_FIRST - used;
-    return hf_mem_grow(c->options.mem, &c->out, &c->out_room, 1, used + size,
-                       UINT32_MAX)
+    grow = c->has_secret ? hf_mem_grow_wiped : hf_mem_grow;
+    return grow(c->options.mem, &c->out, &c->out_room, 1, used + size, UINT32_MAX)
                ? HF_OK
                : HF_E_NOMEM;
 }

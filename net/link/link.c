@@ -95,6 +95,8 @@ static void on_end(void *ctx, struct hf_request *request,
     }
     hf_deadlines_forget(&link->deadlines, request);
     link->has_answered = link->has_answered || outcome == HF_ANSWERED;
+    if (link->vain_rivals > 0 && outcome == HF_ANSWERED)
+        hf_rival_answered(link);
     if (link->options.on_trace)
         hf_link_trace_end(request, outcome, reply);
     request->done(request, outcome, reply);
@@ -143,7 +145,8 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     link->stream.fd = -1;
     link->timer.fire = on_timer;
     link->look_ms = options->suspect_ms > 0
-                        ? hf_min_ms(options->silence_ms, options->suspect_ms)
+                        ? hf_min_ms(options->silence_ms,
+                                    options->suspect_ms - options->suspect_ms / 4)
                         : options->silence_ms;
     hf_deadlines_init(&link->deadlines, loop, hf_link_on_overdue);
     hf_dial_init(&link->dial, loop, &link->options.url, on_dialed);
@@ -208,6 +211,7 @@ void hf_link_is_up_now(struct hf_link *link)
     if (!link->is_replaced)
         hf_dial_worked(&link->dial);
     hf_loop_disarm(link->loop, &link->timer);
+    (void)hf_random(&link->jitter, sizeof link->jitter);
     hf_link_login_worked(link);
     hf_loop_at_turn_end(link->loop, &link->turn);
     if (link->options.on_trace)
@@ -215,6 +219,20 @@ void hf_link_is_up_now(struct hf_link *link)
                                      .protocol = link->protocol});
     if (link->options.on_change)
         link->options.on_change(link->options.ctx, true);
+}
+
+/* A race that runs may be one for the ip of before. */
+void hf_link_set_ip(struct hf_link *link, const char *ip)
+{
+    if (strcmp(link->options.url.ip, ip) == 0)
+        return;
+    (void)snprintf(link->options.url.ip, sizeof link->options.url.ip, "%s", ip);
+    if (link->rival)
+        hf_link_set_ip(link->rival, ip);
+    if (link->state == HF_LINK_DIALING && !link->dial.resolve) {
+        hf_dial_stop(&link->dial);
+        hf_dial_start(&link->dial);
+    }
 }
 
 void hf_link_serve_later(struct hf_link *link)
@@ -456,8 +474,10 @@ static void note_sign_of_life(struct hf_link *link, bool was_skipping)
 {
     if (!was_skipping)
         link->mute_since_ms = hf_loop_now(link->loop);
-    if (link->rival && !hf_rival_is_ready(link))
+    if (link->rival && !hf_rival_is_ready(link)) {
         hf_rival_stop(link);
+        hf_loop_arm(link->loop, &link->timer, link->quiet_since_ms + link->look_ms);
+    }
 }
 
 /* Reads all that has come, so that one write can answer it. */

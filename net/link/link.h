@@ -137,6 +137,11 @@ bool hf_link_answer(struct hf_link *link, uint64_t id,
                     const struct hf_credentials *credentials,
                     const struct hf_error *why);
 
+/* hf_link_set_ip - sets the ip to use if the host's name cannot be resolved ("": none; at
+ *   most HF_IP_MAX - 1 bytes). An attempt that is connecting begins again; an open
+ *   connection stays. By the thread that drives the loop. [locked] */
+void hf_link_set_ip(struct hf_link *link, const char *ip);
+
 /* hf_link_want - while it is wanted, the link reconnects also without queued requests.
  *   [locked] */
 void hf_link_want(struct hf_link *link, bool is_wanted);

@@ -48,8 +48,9 @@ struct hf_link {
     int64_t mute_since_ms;          /* the same, except messages while a reply is due */
     int64_t look_ms;                /* time until the next check for silence */
     struct hf_link *rival;          /* LINK-8; NULL: none */
-    unsigned vain_rivals;           /* consecutive rivals that replaced the connection and
-                                       received no reply afterwards */
+    unsigned vain_rivals;           /* that took over since the last reply that took
+                                       less than suspect_ms */
+    uint8_t jitter;                 /* of this connection: LINK-8 */
     struct hf_request probe;        /* LINK-9 */
     int protocol;                   /* of the last READY connection; 0: none */
     bool is_fluent;                 /* LINK-6: the handshake used the best manner */
@@ -68,6 +69,7 @@ struct hf_link {
     uint64_t query;                 /* the pending query for credentials; 0: none */
     int64_t expires_ms;             /* of `login`; HF_NEVER: it does not expire */
     int64_t fresh_expires_ms;
+    int64_t fresh_ms;               /* when it came */
     int64_t lifetime_ms;            /* of the latest credentials; 0: without an end */
     struct hf_timer login_timer;    /* READY: when to query credentials again */
     struct hf_request auth;         /* AUTH on the READY connection */
@@ -105,6 +107,10 @@ bool hf_link_is_doubtful(const struct hf_link *link, int64_t now_ms);
 void hf_link_probe(struct hf_link *link);
 
 /* ---- link_rival.c ---- */
+
+/* hf_rival_answered - a request had a reply: after a fast one the next rival may come as
+ *   soon as the first one. */
+void hf_rival_answered(struct hf_link *link);
 
 /* hf_rival_watch - opens a rival if nothing arrived for long enough. The link must be READY,
  *   with a reply due and nothing received since quiet_since_ms. Returns when to call it
@@ -146,6 +152,10 @@ void hf_link_login_fini(struct hf_link *link);
 /* hf_link_find_login - LOGIN-1. True: link->login is set. False: the query is pending, or, if
  *   link->query is 0, there are no credentials and link->no_login has the reason. */
 bool hf_link_find_login(struct hf_link *link);
+
+/* hf_link_login_hand - moves to `to` the query of `from` that has no answer, and the
+ *   credentials that no connection uses: LINK-8. */
+void hf_link_login_hand(struct hf_link *to, struct hf_link *from);
 
 /* hf_link_attempt - begins an attempt to connect: queries the credentials, or dials. */
 void hf_link_attempt(struct hf_link *link);

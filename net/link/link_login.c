@@ -1,8 +1,9 @@
 /* The login of a link: where it comes from, and how it is replaced.
  *
  * LOGIN-1  With a callback, each attempt to connect begins with a query, and at most one query is
- *          pending. Credentials that arrive after their attempt has ended are used by the next
- *          one.
+ *          pending. Credentials that arrive after their attempt has ended, and those of an
+ *          attempt that was stopped, are used by the next one, for FRESH_MS. After that the
+ *          provider may have changed them, and the next attempt queries them again.
  * LOGIN-2  After a refusal, credentials are queried again. The refusal is final only if the
  *          server never accepted any and the query returns the same login again.
  * LOGIN-3  A login that expires is replaced after three quarters of its life: AUTH on the live
@@ -18,6 +19,7 @@
 
 #define RETRY_MIN_MS 100   /* bounds of the pause between two queries */
 #define RETRY_MAX_MS 60000
+#define FRESH_MS 10000
 
 static void on_login_timer(struct hf_timer *timer);
 static void on_auth(struct hf_request *request, enum hf_outcome outcome,
@@ -70,31 +72,57 @@ static void drop_fresh(struct hf_link *link)
 
 static void drop_expired(struct hf_link *link)
 {
-    if (link->has_fresh && hf_loop_now(link->loop) >= link->fresh_expires_ms)
+    int64_t now = hf_loop_now(link->loop);
+
+    if (link->has_fresh &&
+        (now >= link->fresh_expires_ms || now - link->fresh_ms >= FRESH_MS))
         drop_fresh(link);
+}
+
+/* The reference is taken over. */
+static void set_fresh(struct hf_link *link, struct hf_login *login, int64_t lifetime_ms,
+                      int64_t expires_ms)
+{
+    drop_fresh(link);
+    link->fresh = login;
+    link->has_fresh = true;
+    link->lifetime_ms = lifetime_ms;
+    link->fresh_expires_ms = expires_ms;
+    link->fresh_ms = hf_loop_now(link->loop);
+}
+
+static int64_t end_of(const struct hf_link *link, int64_t life_ms)
+{
+    int64_t now = hf_loop_now(link->loop);
+
+    return life_ms > 0 && life_ms < HF_NEVER - now ? now + life_ms : HF_NEVER;
+}
+
+static struct hf_login *read_answer(const struct hf_link *link,
+                                    const struct hf_credentials *c, struct hf_error *err)
+{
+    if (c->expires_in_ms >= 0)
+        return login_of(link, c, err);
+    (void)hf_error_set(err, HF_E_INVAL,
+                       "they expired already: expires_in_ms is negative");
+    return NULL;
 }
 
 /* NULL: there are none. */
 static void take_answer(struct hf_link *link, const struct hf_credentials *c,
                         const struct hf_error *why)
 {
-    int64_t life_ms = c && c->expires_in_ms > 0 ? c->expires_in_ms : 0;
     struct hf_error err = {0};
+    struct hf_login *login = c ? read_answer(link, c, &err) : NULL;
 
     drop_fresh(link);
     link->query = 0;
     link->no_login.status = HF_OK;
-    if (c)
-        link->fresh = login_of(link, c, &err);
-    link->has_fresh = c && err.status == HF_OK;
-    if (!link->has_fresh)
+    if (c && err.status == HF_OK)
+        set_fresh(link, login, c->expires_in_ms, end_of(link, c->expires_in_ms));
+    else
         (void)hf_error_set(&link->no_login, HF_E_CONNECT, "no credentials: %s",
                            c ? err.text : why->text);
-    link->lifetime_ms = life_ms;
-    link->fresh_expires_ms =
-        life_ms > 0 && life_ms < HF_NEVER - hf_loop_now(link->loop)
-            ? hf_loop_now(link->loop) + life_ms
-            : HF_NEVER;
 }
 
 static void ask(struct hf_link *link)
@@ -125,7 +153,7 @@ bool hf_link_answer(struct hf_link *link, uint64_t id,
     take_answer(link, credentials, why);
     if (link->state == HF_LINK_ASKING)
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
-    else if (link->state == HF_LINK_READY)
+    else if (link->state == HF_LINK_READY && link->expires_ms != HF_NEVER)
         hf_loop_arm(link->loop, &link->login_timer, hf_loop_now(link->loop));
     return true;
 }
@@ -154,6 +182,29 @@ bool hf_link_find_login(struct hf_link *link)
         return false;
     use_fresh(link);
     return true;
+}
+
+/* The server has not refused it, and the attempt that has it is stopped. */
+static bool has_unused(const struct hf_link *link)
+{
+    return link->options.credentials && link->state >= HF_LINK_DIALING &&
+           link->state <= HF_LINK_GREETING && !link->refused;
+}
+
+void hf_link_login_hand(struct hf_link *to, struct hf_link *from)
+{
+    if (!to->has_fresh && from->has_fresh) {
+        set_fresh(to, from->fresh, from->lifetime_ms, from->fresh_expires_ms);
+        to->fresh_ms = from->fresh_ms;
+        from->fresh = NULL;
+        from->has_fresh = false;
+    } else if (!to->has_fresh && has_unused(from)) {
+        set_fresh(to, hf_login_ref(from->login), from->lifetime_ms, from->expires_ms);
+    }
+    if (!to->has_fresh && to->query == 0) {
+        to->query = from->query;
+        from->query = 0;
+    }
 }
 
 /* An answer without credentials ends the attempt in the timer, because this may be the
@@ -292,13 +343,15 @@ static void authenticate(struct hf_link *link)
         retry(link);
 }
 
+/* The next connection uses the answer. */
 static void replace(struct hf_link *link)
 {
-    use_fresh(link);
-    if (link->options.is_subscriber && link->protocol == 2)
+    if (link->options.is_subscriber && link->protocol == 2) {
         hf_link_condemn(link, "the credentials expire: a new connection has new ones");
-    else
-        authenticate(link);
+        return;
+    }
+    use_fresh(link);
+    authenticate(link);
 }
 
 static void on_login_timer(struct hf_timer *timer)
@@ -308,7 +361,8 @@ static void on_login_timer(struct hf_timer *timer)
     if (link->state != HF_LINK_READY || link->is_authenticating)
         return;
     drop_expired(link);
-    if (!link->has_fresh && link->query == 0 && link->no_login.status == HF_OK)
+    if (!link->has_fresh && link->query == 0 && !link->rival &&
+        link->no_login.status == HF_OK)
         ask(link);
     if (link->has_fresh) {
         replace(link);

@@ -12,9 +12,14 @@
  *         in flight end UNKNOWN, and the link uses the socket of the rival.
  *             One rival exists at a time, and it uses backoff like any link. If the last
  *         reply took longer than suspect_ms, the next silence may last twice as long as that
- *         reply took, at most 2 * suspect_ms. If a rival replaced the connection in vain,
- *         because the server replies to handshakes and not to requests (CLIENT PAUSE), the
- *         time doubles, up to silence_ms. */
+ *         reply took, at most 2 * suspect_ms. Each rival that replaces the
+ *         connection doubles the time, up to silence_ms, until a reply takes less than
+ *         suspect_ms: some servers and proxies reply to handshakes at once, and to requests
+ *         late or not at all (CLIENT PAUSE).
+ *             Each connection takes a random quarter off the time, so that clients whose
+ *         connections died together do not open rivals together.
+ *             A rival and its link share one query for credentials: the rival begins with
+ *         the link's query or unused credentials, and returns its own when it is closed. */
 /* Tests: tests/test_net_link_rival.c, tests/live/test_silence.c. */
 #include <string.h>
 
@@ -31,11 +36,12 @@ static int64_t patience_ms(const struct hf_link *link)
 {
     int64_t ms = link->options.suspect_ms;
     int64_t slow_ms = 2 * (int64_t)(link->conn.latency_us / 1000);
-    unsigned doublings = link->has_answered ? 0 : link->vain_rivals;
+    unsigned doublings = link->vain_rivals;
 
     if (slow_ms > ms)
         ms = hf_min_ms(slow_ms, 2 * ms);
-    return ms << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
+    ms <<= doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX;
+    return ms - ms / 4 * link->jitter / 256;
 }
 
 /* ---- the rival ---- */
@@ -85,6 +91,8 @@ static void begin(struct hf_link *link)
     explicit_bzero(&options.url, sizeof options.url);
     if (!link->rival)
         return;
+    link->rival->conn.stream = link->conn.stream; /* of which it may be the second heir */
+    hf_link_login_hand(link->rival, link);
     hf_conn_greeting(&link->rival->conn)->manner =
         hf_conn_greeting(&link->conn)->manner;
     link->rival->is_fluent = link->is_fluent;
@@ -104,6 +112,12 @@ int64_t hf_rival_watch(struct hf_link *link)
         return due_ms;
     begin(link);
     return HF_NEVER;
+}
+
+void hf_rival_answered(struct hf_link *link)
+{
+    if (link->conn.latency_us / 1000 < link->options.suspect_ms)
+        link->vain_rivals = 0;
 }
 
 bool hf_rival_is_ready(const struct hf_link *link)
@@ -128,6 +142,7 @@ void hf_rival_stop(struct hf_link *link)
     if (!rival)
         return;
     link->rival = NULL;
+    hf_link_login_hand(link, rival);
     add_stats(link, rival);
     hf_link_free(rival);
 }
@@ -137,7 +152,7 @@ void hf_rival_stop(struct hf_link *link)
 /* link->error says why. */
 static void end_first(struct hf_link *link)
 {
-    link->vain_rivals = link->has_answered ? 1 : link->vain_rivals + 1;
+    link->vain_rivals++;
     hf_link_count_loss(link);
     hf_loop_unwatch(link->loop, &link->io);
     hf_stream_close(&link->stream, true);
@@ -173,6 +188,7 @@ static void adopt(struct hf_link *link, struct hf_link *rival)
 {
     hf_loop_unwatch(link->loop, &rival->io);
     hf_conn_adopt(&link->conn, &rival->conn);
+    link->conn.stream = rival->conn.stream;
     hf_link_login_adopt(link, rival);
     hf_dial_adopt(&link->dial, &rival->dial);
     link->stream = rival->stream;

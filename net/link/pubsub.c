@@ -24,6 +24,7 @@
 /* Tests: tests/test_net_pubsub.c. */
 #include "net/link/pubsub.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "net/base/mem.h"
@@ -105,6 +106,13 @@ static hf_status open_own(struct hf_pubsub *ps)
     rc = hf_link_new(&ps->own, ps->loop, &options);
     explicit_bzero(&options.url, sizeof options.url);
     return rc;
+}
+
+void hf_pubsub_set_ip(struct hf_pubsub *ps, const char *ip)
+{
+    (void)snprintf(ps->options.url.ip, sizeof ps->options.url.ip, "%s", ip);
+    if (ps->own)
+        hf_link_set_ip(ps->own, ip);
 }
 
 struct hf_link *hf_pubsub_link(const struct hf_pubsub *ps)

@@ -55,6 +55,9 @@ void hf_pubsub_on_slot_moved(struct hf_pubsub *ps,
 /* hf_pubsub_link - returns its own link; NULL: it has none (RESP3). */
 struct hf_link *hf_pubsub_link(const struct hf_pubsub *ps);
 
+/* hf_pubsub_set_ip - as hf_link_set_ip, for its own link, also one that is created later. */
+void hf_pubsub_set_ip(struct hf_pubsub *ps, const char *ip);
+
 /* hf_pubsub_retry - subscribes again, unless the subscription is live or pending. */
 void hf_pubsub_retry(struct hf_subscription *s);
 

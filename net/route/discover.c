@@ -451,6 +451,7 @@ static void use_map(struct hf_server *server, struct hf_slot_map *map)
     struct hf_discovery *d = &router->discovery;
     enum hf_round_answer answer;
 
+    hf_slot_map_keep_ips(map, router->map);
     if (router->map && hf_slot_map_is_better(map, NULL))
         learn_again(router, &map);
     answer = weigh(router, map);

@@ -142,6 +142,7 @@ static void adopt(struct hf_router *router, struct hf_slot_map *map)
     router->is_known = true;
     router->counts.maps++;
     mark_targets(router);
+    hf_servers_take_ips(router);
     each_server(router, hf_commands_reconsider);
     resume(router);
     hf_servers_sweep_soon(router);

@@ -305,6 +305,23 @@ hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
     return HF_OK;
 }
 
+/* ---- a new map ---- */
+
+static void set_ip(struct hf_server *server, const char *ip)
+{
+    hf_link_set_ip(server->link, ip);
+    if (server->wait_link)
+        hf_link_set_ip(server->wait_link, ip);
+    hf_pubsub_set_ip(server->pubsub, ip);
+}
+
+void hf_servers_take_ips(struct hf_router *router)
+{
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        if (!s->is_map_source && node_of(s))
+            set_ip(s, node_of(s)->ip);
+}
+
 /* ---- sweeping ---- */
 
 #define SWEEP_MS 1000         /* time for UNSUBSCRIBE, and for a slot's return */

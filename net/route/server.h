@@ -88,6 +88,10 @@ void hf_server_free(struct hf_server *server);
 void hf_servers_init(struct hf_router *router,
                      const struct hf_server_events *events);
 
+/* hf_servers_take_ips - the map has just been put into force: a server whose name cannot
+ *   be resolved is connected at the ip that this map has for it. */
+void hf_servers_take_ips(struct hf_router *router);
+
 /* hf_servers_sweep_soon - frees, within seconds, the servers that are no longer masters
  *   of the map and have no pending commands. */
 void hf_servers_sweep_soon(struct hf_router *router);

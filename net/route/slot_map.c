@@ -168,10 +168,38 @@ uint16_t hf_slot_map_find(const struct hf_slot_map *map, const char *host,
 
 /* ---- comparing ---- */
 
+static bool is_same_address(const struct hf_node *a, const struct hf_node *b)
+{
+    return a->port == b->port && strcmp(a->id, b->id) == 0 &&
+           strcmp(a->host, b->host) == 0;
+}
+
 static bool is_same_node(const struct hf_node *a, const struct hf_node *b)
 {
-    return a->port == b->port && a->is_online == b->is_online &&
-           strcmp(a->id, b->id) == 0 && strcmp(a->host, b->host) == 0;
+    return is_same_address(a, b) && a->is_online == b->is_online &&
+           strcmp(a->ip, b->ip) == 0;
+}
+
+static const struct hf_node *node_at(const struct hf_slot_map *map, uint16_t index,
+                                     const struct hf_node *like)
+{
+    if (index < map->count && is_same_address(&map->nodes[index], like))
+        return &map->nodes[index];
+    for (uint16_t i = 0; i < map->count; i++)
+        if (is_same_address(&map->nodes[i], like))
+            return &map->nodes[i];
+    return NULL;
+}
+
+void hf_slot_map_keep_ips(struct hf_slot_map *fresh, const struct hf_slot_map *held)
+{
+    for (uint16_t i = 0; held && i < fresh->count; i++) {
+        struct hf_node *node = &fresh->nodes[i];
+        const struct hf_node *known = node->ip[0] ? NULL : node_at(held, i, node);
+
+        if (known)
+            memcpy(node->ip, known->ip, sizeof node->ip);
+    }
 }
 
 /* Node `index` of `a` is which one of `b`? Mostly the one at the same place. */

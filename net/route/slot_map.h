@@ -141,10 +141,14 @@ uint32_t hf_slot_map_covered(const struct hf_slot_map *map);
 uint16_t hf_slot_map_find(const struct hf_slot_map *map, const char *host,
                           uint16_t port);
 
-/* hf_slot_map_is_equal - returns whether both maps have the same nodes, in any order, with
- *   the same slots. It ignores their age.
+/* hf_slot_map_keep_ips - a node of `fresh` without an ip gets the one that `held` (NULL:
+ *   no map) has for the same id at the same address. A node that does not know an ip yet
+ *   takes away none.
+ * hf_slot_map_is_equal - returns whether both maps have the same nodes, in any order, at
+ *   the same addresses and ips, with the same slots. It ignores their age.
  * hf_slot_map_is_better - returns whether `fresh`, which came later, replaces `held` (NULL:
  *   there is no map). MAP-1, MAP-2. */
+void hf_slot_map_keep_ips(struct hf_slot_map *fresh, const struct hf_slot_map *held);
 bool hf_slot_map_is_equal(const struct hf_slot_map *a,
                           const struct hf_slot_map *b);
 bool hf_slot_map_is_better(const struct hf_slot_map *fresh,

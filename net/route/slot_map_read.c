@@ -110,7 +110,8 @@ static void take_ip_of_name(struct hf_node *node, const struct hf_resp_value *ip
     struct hf_text text;
 
     if (ip && get_text(*ip, &text) && text.len < sizeof node->ip &&
-        hf_host_read(host, &kind, text) && kind == HF_HOST_KNOWN)
+        hf_host_read(host, &kind, text) && kind == HF_HOST_KNOWN &&
+        strcmp(host, node->host) != 0)
         memcpy(node->ip, host, text.len + 1);
 }
 

@@ -59,6 +59,8 @@ static void *block_new(struct memory *m, size_t size)
 
 static void block_free(struct memory *m, struct block *b)
 {
+    if (m->secret && memmem(b + 1, b->size, m->secret, strlen(m->secret)))
+        complain(m, "a block was freed with the secret in it", b->size, 0);
     m->counts.live_blocks--;
     m->counts.live_bytes -= b->size;
     hf_list_remove(&b->node);
@@ -135,6 +137,13 @@ const char *memory_fini(struct memory *m)
         block_free(m, HF_OWNER_OF(m->blocks.next, struct block, node));
     (void)pthread_mutex_destroy(&m->mutex);
     return m->complaint[0] ? m->complaint : NULL;
+}
+
+void memory_secret(struct memory *m, const char *secret)
+{
+    (void)pthread_mutex_lock(&m->mutex);
+    m->secret = secret;
+    (void)pthread_mutex_unlock(&m->mutex);
 }
 
 void memory_fail_at(struct memory *m, uint64_t n)

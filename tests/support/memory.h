@@ -37,6 +37,7 @@ struct memory {
     struct hf_list blocks;
     struct memory_counts counts;
     uint64_t fail_at;           /* compared with counts.asked; 0: never */
+    const char *secret;         /* NULL: none */
     char complaint[MEMORY_COMPLAINT_MAX]; /* the first one; "": none */
 };
 
@@ -53,6 +54,11 @@ const char *memory_fini(struct memory *m);
  * memory_has_failed - has it?
  * memory_counts - as of now. Threads: any, all of it. */
 void memory_fail_at(struct memory *m, uint64_t n);
+
+/* memory_secret - a block that is freed, or moved away from, with these bytes in it is a
+ *                 complaint. Borrowed; NULL: none. */
+void memory_secret(struct memory *m, const char *secret);
+
 bool memory_has_failed(struct memory *m);
 struct memory_counts memory_counts(struct memory *m);
 
