@@ -21,7 +21,7 @@
 /* Silence ends one round; the next begins after a pause, and asks two servers in
  * vain before it asks the one that knows. */
 #define FOLLOWED_MS                                                           \
-    (HF_ROUND_SILENCE_MS + HF_ROUND_PAUSE_MS + SERVERS +                      \
+    (HF_ROUND_SILENCE_MS + HF_ROUND_PAUSE_MAX_MS + SERVERS +                  \
      (SERVERS - 1) * HF_ROUND_STAGGER_MS + 2 * STEP_MS)
 
 /* Sets of servers are bits. Time stands still: what is due moves. */
@@ -66,7 +66,7 @@ static void check_again(const struct world *w)
     ck_must(w->under_way && w->round.has_worse, "ROUND-5: others are silent");
     ck_must(NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS, "ROUND-4");
     ck_must(pause_ms >= HF_ROUND_PAUSE_MS &&
-                pause_ms <= HF_ROUND_PAUSE_MS + SERVERS,
+                pause_ms <= HF_ROUND_PAUSE_MAX_MS + SERVERS,
             "ROUND-5: it goes on soon, and not at once");
 }
 
@@ -217,7 +217,7 @@ static uint64_t key_of(const struct world *w)
     return 1 | flags << 1 | (uint64_t)w->asked << 5 |
            (uint64_t)w->under_way << 8 | (uint64_t)w->heard << 11 |
            (since < 511 ? since : 511) << 14 | due << 24 |
-           (uint64_t)(NOW_MS - w->heard_ms) << 40;
+           (uint64_t)(NOW_MS - w->heard_ms) << 40 | (uint64_t)r->again << 56;
 }
 
 static void visit(const struct world *w)
@@ -373,6 +373,33 @@ START_TEST(round_after_silence_begins_a_millisecond_later_for_each_server)
 }
 END_TEST
 
+/* ROUND-5, and a better map makes the pause short again. */
+START_TEST(pause_doubles_up_to_its_maximum)
+{
+    static const int64_t pauses[] = {100, 200, 400, 800, 1000, 1000};
+    int64_t now_ms = NOW_MS;
+    struct hf_round r;
+
+    hf_round_init(&r, 60000);
+    ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_ASK);
+    hf_round_asked(&r, now_ms);
+    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
+        if (i > 0)
+            ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_ASK);
+        hf_round_asked(&r, now_ms); /* the first server never replies */
+        hf_round_nobody_left(&r, now_ms);
+        answer_worse(&r, now_ms);
+        now_ms += HF_ROUND_SILENCE_MS;
+        ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_AGAIN);
+        ck_assert_int_eq(r.due_ms - now_ms - r.asked, pauses[i]);
+        now_ms = r.due_ms;
+    }
+    hf_round_probe_ended(&r);
+    ck_assert_int_eq(hf_round_answered(&r, now_ms, HF_ROUND_BETTER), HF_ROUND_TAKE);
+    ck_assert_uint_eq(r.again, 0);
+}
+END_TEST
+
 /* Two servers, one of which is silent for ever: the state in the second round,
  * with a worse map of the other. The first ended at NOW_MS. */
 static struct hf_round in_second_round(void)
@@ -428,6 +455,7 @@ static Suite *suite(void)
         c, next_server_is_asked_after_the_stagger_or_at_once_after_an_answer);
     tcase_add_test(
         c, round_after_silence_begins_a_millisecond_later_for_each_server);
+    tcase_add_test(c, pause_doubles_up_to_its_maximum);
     tcase_add_test(c, patience_ends_in_its_last_millisecond);
     tcase_add_test(c,
                    round_in_which_all_failed_is_given_up_though_one_is_silent);

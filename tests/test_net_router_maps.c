@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lock/script/call.h"
+#include "net/route/discover.h"
 #include "net/route/server.h"
 #include "tests/support/lateness.h"
 #include "tests/support/router_kit.h"
@@ -117,6 +118,36 @@ START_TEST(an_address_that_all_announce_in_vain_is_told_with_its_announcer)
     (void)snprintf(by, sizeof by, "127.0.0.1:%d announced this address", nodes_port(nodes, 0));
     ck_assert_ptr_nonnull(strstr(ask(5), by));
     ck_assert_int_le(nodes_count(nodes, 0, "CLUSTER SLOTS"), 4);
+    end();
+}
+END_TEST
+
+/* DISCOVER-6: in an outage the nodes are asked less and less often, and again at the usual
+ * pace when the master is back. */
+START_TEST(pauses_grow_until_a_map_leads_to_a_master)
+{
+    static struct ask a;
+    int before;
+
+    begin(NULL, all_of_1, 1);
+    ck_assert_str_eq(ask(5), "node 1");
+    nodes_down(nodes, 1, true);
+    (void)ask_for(5, SHORT_MS);
+    ck_assert_int_eq(start(&a, 5, 4 * LONG_MS), HF_OK);
+    drive_for(1500); /* 100, 200, 400, 800 */
+    before = nodes_count(nodes, 0, "CLUSTER SLOTS");
+    drive_for(3000);
+    ck_assert_int_le(nodes_count(nodes, 0, "CLUSTER SLOTS") - before, 5);
+    nodes_down(nodes, 1, false);
+    ck_assert_str_eq(answer_of(&a), "node 1");
+    drive_for(1500);
+    lock();
+    hf_discover_want(router, NULL);
+    unlock();
+    drive_for(200);
+    lock();
+    ck_assert_uint_eq(router->discovery.failures, 0);
+    unlock();
     end();
 }
 END_TEST
@@ -529,6 +560,7 @@ static TCase *case_maps(void)
     tcase_add_loop_test(c, of_two_maps_the_one_with_a_master_that_can_be_reached_is_used, 0,
                         4);
     tcase_add_test(c, an_address_that_all_announce_in_vain_is_told_with_its_announcer);
+    tcase_add_test(c, pauses_grow_until_a_map_leads_to_a_master);
     tcase_add_test(c, the_ip_of_a_name_that_cannot_be_resolved_is_used);
     tcase_add_test(c, the_ip_that_a_name_has_in_the_newest_map_is_used);
     tcase_add_test(c, a_server_of_the_map_that_an_ask_named_first_is_kept);

@@ -18,6 +18,9 @@
  *         late or not at all (CLIENT PAUSE).
  *             Each connection takes a random quarter off the time, so that clients whose
  *         connections died together do not open rivals together.
+ *             A request that must not be repeated ends UNKNOWN like any other, though its
+ *         reply might still come: the rival has closed its connection at the server, and
+ *         renewals on the same connection cannot wait for it.
  *             A rival and its link share one query for credentials: the rival begins with
  *         the link's query or unused credentials, and returns its own when it is closed. */
 /* Tests: tests/test_net_link_rival.c, tests/live/test_silence.c. */

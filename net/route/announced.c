@@ -93,26 +93,20 @@ void hf_announced_unreached(struct hf_server *server)
     router->next_unreached = (router->next_unreached + 1) % HF_UNREACHED_MAX;
 }
 
-static bool is_lost(struct hf_router *router, const struct hf_node *node)
+void hf_announced_reached(const struct hf_server *server)
 {
-    int i = find_unreached(router, node->host, node->port);
-    struct hf_server *server =
-        i < 0 ? NULL : hf_server_find(router, node->host, node->port, false);
+    int i = find_unreached(server->router, server->host, server->port);
 
-    if (i < 0)
-        return false;
-    if (!server || !hf_link_is_up(server->link))
-        return true;
-    router->unreached[i] = (struct hf_endpoint){.port = 0};
-    return false;
+    if (i >= 0)
+        server->router->unreached[i] = (struct hf_endpoint){.port = 0};
 }
 
-uint32_t hf_announced_lost(struct hf_router *router, const struct hf_slot_map *map)
+uint32_t hf_announced_lost(const struct hf_router *router, const struct hf_slot_map *map)
 {
     uint32_t lost = 0;
 
     for (uint16_t i = 0; i < map->count; i++) {
-        if (!hf_node_is_target(map, i) || !is_lost(router, &map->nodes[i]))
+        if (!hf_node_is_target(map, i) || find_unreached(router, map->nodes[i].host, map->nodes[i].port) < 0)
             continue;
         for (unsigned slot = 0; slot < HF_SLOTS; slot++)
             lost += map->owner[slot] == i;

@@ -11,7 +11,7 @@
  *              ASKED_MAX (discover.c) servers are asked.
  * ANNOUNCED-3  A node is unreachable from a failed attempt to connect to it, or from
  *              when a command has waited for one (silence.c), until a connection to it
- *              is found. The last HF_UNREACHED_MAX of them are remembered. */
+ *              is made. The last HF_UNREACHED_MAX of them are remembered. */
 #ifndef HF_ANNOUNCED_H
 #define HF_ANNOUNCED_H
 
@@ -31,8 +31,10 @@ void hf_announced_map(struct hf_server *from, struct hf_slot_map *map);
 void hf_announced_redirection(const struct hf_server *from, struct hf_redirection *r);
 
 /* hf_announced_unreached - it cannot be connected.
+ * hf_announced_reached - it is connected.
  * hf_announced_lost - how many slots of the map are at nodes that cannot. */
 void hf_announced_unreached(struct hf_server *server);
-uint32_t hf_announced_lost(struct hf_router *router, const struct hf_slot_map *map);
+void hf_announced_reached(const struct hf_server *server);
+uint32_t hf_announced_lost(const struct hf_router *router, const struct hf_slot_map *map);
 
 #endif

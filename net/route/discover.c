@@ -12,8 +12,9 @@
  * DISCOVER-5  An error of a reachable server takes precedence over "unreachable", in its round
  *             and in the next one: a deadline may come before any server has replied in
  *             that.
- * DISCOVER-6  While a command waits for a server that cannot be reached, rounds are repeated,
- *             at growing intervals.
+ * DISCOVER-6  While a command waits for a server that cannot be reached, rounds are repeated.
+ *             The pause doubles from AGAIN_MIN_MS to AGAIN_MAX_MS, minus up to a quarter at
+ *             random, until a map leads to reachable masters alone.
  * DISCOVER-7  If a server falls silent while a command or a subscription waits for it, the
  *             other servers are queried (silence.c). */
 /* Tests: tests/test_net_router_maps.c, tests/test_net_router_ends.c,
@@ -23,11 +24,13 @@
 #include <string.h>
 
 #include "net/base/error.h"
+#include "net/base/moment.h"
+#include "net/base/random.h"
 #include "net/route/announced.h"
 #include "net/route/probe.h"
 
 #define REFRESH_MIN_MS 100   /* DISCOVER-1: at most ten rounds a second, chosen */
-#define AGAIN_MIN_MS 100       /* after a round in vain; doubles, up to */
+#define AGAIN_MIN_MS 100       /* DISCOVER-6 */
 #define AGAIN_MAX_MS 1000
 #define ASKED_MAX 16           /* servers of a round that looks for a better map than one
                                   with a node that cannot be reached (ANNOUNCED-2) */
@@ -44,6 +47,7 @@ void hf_discover_init(struct hf_router *router,
 {
     router->discovery.events = events;
     router->discovery.timer.fire = on_timer;
+    router->discovery.pause_ms = AGAIN_MIN_MS;
     hf_round_init(&router->discovery.round,
                   router->options.link.connect_timeout_ms);
 }
@@ -166,11 +170,20 @@ static void arm(struct hf_router *router, int64_t in_ms)
                 hf_loop_now(router->loop) + in_ms);
 }
 
-static int64_t pause_ms(const struct hf_discovery *d)
+static int64_t with_jitter(int64_t ms)
+{
+    uint32_t random;
+
+    (void)hf_random(&random, sizeof random);
+    return ms - (int64_t)(random % (uint64_t)(ms / 4 + 1));
+}
+
+/* Once for each round, so that asking for a map again and again does not shorten it. */
+static void draw_pause(struct hf_discovery *d)
 {
     int64_t ms = (int64_t)AGAIN_MIN_MS << (d->failures < 8 ? d->failures : 8);
 
-    return ms < AGAIN_MAX_MS ? ms : AGAIN_MAX_MS;
+    d->pause_ms = with_jitter(hf_min_ms(ms, AGAIN_MAX_MS));
 }
 
 static void drop_best(struct hf_discovery *d)
@@ -186,10 +199,17 @@ static void end_round(struct hf_router *router)
     hf_loop_disarm(router->loop, &d->timer);
     drop_best(d);
     d->ended_ms = hf_loop_now(router->loop);
+    draw_pause(d);
     if (d->is_wanted_again || d->events->is_waited_for(router))
-        arm(router, pause_ms(d));
+        arm(router, d->pause_ms);
     d->is_wanted_again = false;
     hf_servers_sweep_soon(router);
+}
+
+/* DISCOVER-6 */
+static bool is_reachable(struct hf_router *router)
+{
+    return !router->map || hf_announced_lost(router, router->map) == 0;
 }
 
 static void succeed(struct hf_router *router)
@@ -198,7 +218,7 @@ static void succeed(struct hf_router *router)
 
     router->error.status = HF_OK;
     d->is_told = false;
-    d->failures = 0;
+    d->failures = is_reachable(router) ? 0 : d->failures + 1;
     cancel_all(router);
     end_round(router);
     d->events->on_end(router, HF_MAP_CONFIRMED);
@@ -242,7 +262,8 @@ static void ask_again(struct hf_router *router)
     struct hf_discovery *d = &router->discovery;
 
     end_round(router);
-    hf_loop_arm(router->loop, &d->timer, d->round.due_ms);
+    d->pause_ms = with_jitter(d->round.due_ms - hf_loop_now(router->loop));
+    arm(router, d->pause_ms);
     if (router->map)
         d->events->on_end(router, HF_MAP_KEPT);
 }
@@ -322,7 +343,7 @@ static void on_timer(struct hf_timer *timer)
 void hf_discover_want(struct hf_router *router, struct hf_server *hint)
 {
     struct hf_discovery *d = &router->discovery;
-    int64_t earliest = d->ended_ms + (hint ? REFRESH_MIN_MS : pause_ms(d));
+    int64_t earliest = d->ended_ms + (hint ? REFRESH_MIN_MS : d->pause_ms);
 
     if (!router->topology->ask || router->is_closing)
         return;
@@ -366,6 +387,7 @@ void hf_discover_restart(struct hf_router *router, struct hf_server *hint)
     cancel_all(router);
     hf_round_reset(&router->discovery.round);
     router->discovery.failures = 0;
+    router->discovery.pause_ms = AGAIN_MIN_MS;
     arm(router, 0);
 }
 

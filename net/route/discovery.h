@@ -36,7 +36,9 @@ struct hf_discovery {
     uint32_t round_number;
     uint32_t next_seed;
     uint32_t next_node;           /* of the map */
-    uint32_t failures;            /* successive rounds without a map */
+    uint32_t failures;            /* successive rounds without a map that leads to
+                                     reachable masters */
+    int64_t pause_ms;             /* after the last round: DISCOVER-6 */
     int64_t ended_ms;             /* when the last round ended */
     struct hf_server *hint;       /* the server to query first */
     struct hf_slot_map *best;     /* the best map that was worse than the one in force */

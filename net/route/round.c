@@ -4,6 +4,7 @@
 #include "net/route/round.h"
 
 #include "net/base/assert.h"
+#include "net/base/moment.h"
 #include "net/net.h"
 
 void hf_round_init(struct hf_round *r, int64_t patience_ms)
@@ -17,6 +18,7 @@ void hf_round_reset(struct hf_round *r)
     r->is_running = false;
     r->due_ms = HF_NEVER;
     r->silent_since_ms = HF_NEVER;
+    r->again = 0;
 }
 
 static enum hf_round_action begin(struct hf_round *r, int64_t now_ms)
@@ -38,8 +40,13 @@ static enum hf_round_action end_round(struct hf_round *r,
 /* ROUND-5 */
 static enum hf_round_action again(struct hf_round *r, int64_t now_ms)
 {
+    int64_t pause_ms = HF_ROUND_PAUSE_MS;
+
+    for (uint32_t i = 0; i < r->again && pause_ms < HF_ROUND_PAUSE_MAX_MS; i++)
+        pause_ms *= 2;
+    r->again++;
     r->is_running = false;
-    r->due_ms = now_ms + HF_ROUND_PAUSE_MS + r->asked;
+    r->due_ms = now_ms + hf_min_ms(pause_ms, HF_ROUND_PAUSE_MAX_MS) + r->asked;
     if (r->silent_since_ms == HF_NEVER)
         r->silent_since_ms = now_ms;
     return HF_ROUND_AGAIN;

@@ -16,7 +16,8 @@
  *          servers remain pending, so that a distant server is heard at last.
  * ROUND-5  A round that ended because of silence, with a worse map that was not
  *          adopted, is followed by another one: during a failover the servers may
- *          report a better map at any moment.
+ *          report a better map at any moment. The pause doubles with each of them in a
+ *          row, from HF_ROUND_PAUSE_MS to HF_ROUND_PAUSE_MAX_MS.
  * ROUND-6  A running round has a time at which it is due, unless nothing was received
  *          at all: in that case each probe's deadline is an event. */
 #ifndef HF_ROUND_H
@@ -32,6 +33,7 @@
 /* The pause before the round of ROUND-5. One millisecond is added for each queried
  * server, so that a large cluster is queried less often. */
 #define HF_ROUND_PAUSE_MS 100
+#define HF_ROUND_PAUSE_MAX_MS 1000
 
 struct hf_round {
     int64_t patience_ms;          /* ROUND-3; set once */
@@ -40,6 +42,7 @@ struct hf_round {
     bool is_heard;                /* a server has replied or failed */
     bool has_worse;               /* a server has returned a worse map */
     uint32_t under_way;           /* pending probes, of earlier rounds also */
+    uint32_t again;               /* successive rounds that ended by ROUND-5 */
     uint32_t asked;               /* servers that were queried in this round */
     int64_t due_ms;               /* while it runs; HF_NEVER: no time is set */
     int64_t silent_since_ms;      /* the end of the first of successive rounds that

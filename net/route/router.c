@@ -192,6 +192,11 @@ static void on_link_down(struct hf_server *server, const struct hf_link *link)
         router->topology->on_link_down(server);
 }
 
+static void on_link_up(struct hf_server *server)
+{
+    hf_announced_reached(server);
+}
+
 /* ANNOUNCED-2: another node may know where it is. */
 static void on_unreached(struct hf_server *server)
 {
@@ -247,6 +252,7 @@ static const struct hf_discovery_events discovery_events = {
 };
 
 static const struct hf_server_events server_events = {
+    .on_link_up = on_link_up,
     .on_link_down = on_link_down,
     .on_unreached = on_unreached,
     .on_slot_moved = on_slot_moved,

@@ -50,10 +50,12 @@ static void on_change(void *ctx, bool is_up)
     struct hf_server *server = ctx;
 
     hf_pubsub_change(server->pubsub, is_up);
-    if (is_up)
+    if (is_up) {
         tell_placeholder(server);
-    if (!is_up)
+        server->router->events->on_link_up(server);
+    } else {
         server->router->events->on_link_down(server, server->link);
+    }
 }
 
 static void on_wait_link_change(void *ctx, bool is_up)

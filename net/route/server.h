@@ -66,6 +66,7 @@ struct hf_server {
 /* What a server reports to the router. */
 struct hf_server_events {
     void (*on_link_down)(struct hf_server *server, const struct hf_link *link);
+    void (*on_link_up)(struct hf_server *server);    /* its first link, not the others */
     void (*on_unreached)(struct hf_server *server);  /* an attempt to connect failed */
     void (*on_slot_moved)(struct hf_server *server); /* it no longer serves a channel */
     void (*on_free)(struct hf_server *server);       /* it will be freed: send nothing */
