@@ -136,6 +136,8 @@ struct hf_client_options {
     void (*map_address)(void *ctx, char host[HF_HOST_MAX + 1], uint16_t *port);
     void *map_address_ctx;
 
+    int sentinel_tls;           /* TLS at the sentinels alone: 1 yes, -1 no; 0: as the URL
+                                   has it (sentinel_tls), else as at the servers */
     bool connect_once;          /* hf_client_connect tries once. Default false: it retries
                                    until the connect timeout, for a server that starts */
 };

@@ -117,8 +117,8 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
  *     sharded=auto|on|off|both   notifications by SPUBLISH: WIRE 5.1. Default auto. both:
  *                                published and subscribed in both ways
  *     with redis+sentinel://
- *     sentinel_user=NAME  sentinel_password=TEXT
- *     with TLS
+ *     sentinel_user=NAME  sentinel_password=TEXT  sentinel_tls=yes|no (default: as servers)
+ *     with TLS, at the servers or the sentinels
  *     tls_ca=FILE  tls_ca_dir=DIR  tls_crl=FILE  tls_cert=FILE  tls_key=FILE
  *     tls_key_password=TEXT  tls_sni=NAME  tls_ciphers=LIST
  *     tls_ciphersuites=LIST  tls_alpn=NAME  tls_verify=yes|no

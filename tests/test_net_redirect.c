@@ -27,6 +27,8 @@ static const struct {
      {HF_MOVED, 16383, 7001, HF_HOST_KNOWN, "2001:db8::2:1"}},
     {TEXT("ASK 0 h0.example:65535"),
      {HF_ASK, 0, 65535, HF_HOST_KNOWN, "h0.example"}},
+    {TEXT("MOVED 3999 0.0.0.0:6380"), {HF_MOVED, 3999, 6380, HF_HOST_SAME, ""}},
+    {TEXT("MOVED 3999 :::6380"), {HF_MOVED, 3999, 6380, HF_HOST_SAME, ""}},
     {TEXT("MOVED 3999 ?:6380"), {HF_MOVED, 3999, 6380, HF_HOST_UNKNOWN, ""}},
     {TEXT("ASK 1 ?:1"), {HF_ASK, 1, 1, HF_HOST_UNKNOWN, ""}},
     {TEXT("MOVED 1 h:1 and more: of:2"),
@@ -36,7 +38,6 @@ static const struct {
      {HF_MOVED, 1, 1, HF_HOST_KNOWN, "fe80::1%eth0"}},
     {TEXT("MOVED 1 ::ffff:1.2.3.4:1"),
      {HF_MOVED, 1, 1, HF_HOST_KNOWN, "::ffff:1.2.3.4"}},
-    {TEXT("MOVED 1 :::1"), {HF_MOVED, 1, 1, HF_HOST_KNOWN, "::"}},
     {TEXT("MOVED 1 redis_1.a-b:1"),
      {HF_MOVED, 1, 1, HF_HOST_KNOWN, "redis_1.a-b"}},
 };
@@ -191,8 +192,10 @@ static void must_be_itself(const char *text, size_t len)
         size_t n = write_again(again, &got);
 
         ck_assert_uint_le(n, len);
-        ck_assert_mem_eq(again, bytes, n);
-        ck_assert(n == len || bytes[n] == ' ');
+        if (got.host_kind != HF_HOST_SAME) { /* that has three spellings */
+            ck_assert_mem_eq(again, bytes, n);
+            ck_assert(n == len || bytes[n] == ' ');
+        }
         ck_assert_uint_lt(got.slot, HF_SLOTS);
         ck_assert_uint_gt(got.port, 0);
         ck_assert_int_eq(got.host[0] != '\0', got.host_kind == HF_HOST_KNOWN);

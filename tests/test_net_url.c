@@ -566,6 +566,37 @@ static const struct seeded {
      .kind = HF_URL_TCP, .user = "a", .password = "@"},
 };
 
+/* Whichever option comes first. */
+START_TEST(sentinels_have_their_own_tls)
+{
+    static const struct {
+        const char *text;
+        unsigned at_servers, at_sentinels;
+    } urls[] = {
+        {"redis+sentinel://s/m", HF_URL_TCP, HF_URL_TCP},
+        {"rediss+sentinel://s/m", HF_URL_TLS, HF_URL_TLS},
+        {"rediss+sentinel://s/m?sentinel_tls=no&tls_ca=f", HF_URL_TLS, HF_URL_TCP},
+        {"rediss+sentinel://s/m?sentinel_tls=yes", HF_URL_TLS, HF_URL_TLS},
+        {"redis+sentinel://s/m?tls_ca=f&sentinel_tls=yes", HF_URL_TCP, HF_URL_TLS},
+        {"redis+sentinel://s/m?sentinel_tls=yes&tls_ca=f", HF_URL_TCP, HF_URL_TLS},
+    };
+
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        struct hf_seeds seeds;
+        struct hf_url u, moved;
+
+        ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, urls[i].text, NULL), HF_OK);
+        moved = u;
+        hf_url_move(&moved, "m", 1, NULL);
+        ck_assert_uint_eq(moved.kind, urls[i].at_servers);
+        hf_url_move(&moved, "s", 2, &seeds);
+        ck_assert_uint_eq(moved.kind, urls[i].at_sentinels);
+        hf_url_wipe(&u);
+        hf_seeds_wipe(&seeds);
+    }
+}
+END_TEST
+
 /* Any number of them, in any topology. */
 START_TEST(addresses_to_map_are_kept)
 {
@@ -643,6 +674,10 @@ static const struct {
     {"redis+sentinel://h", ""},
     {"redis+sentinel://h/", ""},
     {"redis+sentinel://h/m?sharded=on", "sharded"},
+    {"redis+cluster://h?sentinel_tls=yes", "sentinel_tls"},
+    {"redis+sentinel://h/m?sentinel_tls=1", "1"},
+    {"redis+sentinel://h/m?tls_ca=a", "tls_ca"},
+    {"redis+sentinel://h/m?tls_ca=a&sentinel_tls=no", "tls_ca"},
     {"redis+cluster://h?map=zz", "zz"},
     {"redis+cluster://h?map=a=b&map=a=c", "a=c"},
 };
@@ -812,6 +847,7 @@ int main(void)
     tcase_add_loop_test(c, part_at_its_limit_is_taken_and_one_byte_more_is_not,
                         0, COUNT(limits));
     tcase_add_test(c, text_that_breaks_off_anywhere_is_read_no_further);
+    tcase_add_test(c, sentinels_have_their_own_tls);
     tcase_add_test(c, addresses_to_map_are_kept);
     tcase_add_loop_test(c, seeds_are_taken_apart_into_hosts, 0, COUNT(seeded));
     tcase_add_loop_test(c, wrong_seeds_are_refused_and_leave_no_trace, 0,

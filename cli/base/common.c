@@ -85,6 +85,7 @@ static int take_url(struct cli_common *common, const struct cli_args *args,
     if (!(*url = strdup(value)))
         return cli_fail("out of memory");
     common->urls_count++;
+    common->has_url = true;
     cli_secret_hide(value);
     return CLI_CONTINUE;
 }
@@ -268,15 +269,37 @@ static const char *from_environment(const char *name)
     return value && *value ? value : NULL;
 }
 
+static const char *const url_variables[] = {CLI_ENV_URL, "REDIS_URL"};
+
+#define URL_VARIABLES (sizeof url_variables / sizeof *url_variables)
+
 const char *cli_common_url(const struct cli_common *common)
 {
     const char *url = common->urls[0];
 
-    if (!url)
-        url = from_environment(CLI_ENV_URL);
-    if (!url)
-        url = from_environment("REDIS_URL");
+    for (size_t i = 0; !url && i < URL_VARIABLES; i++)
+        url = from_environment(url_variables[i]);
     return url ? url : "redis://127.0.0.1:6379";
+}
+
+/* Where cli_common_url has it from, for a message. */
+static const char *url_source(const struct cli_common *common)
+{
+    if (common->has_url)
+        return "-u";
+    for (size_t i = 0; i < URL_VARIABLES; i++)
+        if (from_environment(url_variables[i]))
+            return url_variables[i];
+    return "-u";
+}
+
+/* Without a URL of the user there is nothing in it to be wrong. */
+static int refuse_url(const char *source, hf_status status, const struct hf_error *why)
+{
+    struct hf_error whole;
+
+    (void)hf_error_set(&whole, status, "%s: %s", source, why->text);
+    return cli_fail_status(status, &whole);
 }
 
 /* ---- all options are known ---- */
@@ -362,8 +385,9 @@ int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
     hf_status status = seeds ? hf_url_parse_seeds(url, seeds, text, &err)
                              : hf_url_parse(url, text, &err);
 
-    if (status == HF_OK)
-        status = hf_url_set_tls(url, &common->tls, &err);
+    if (status != HF_OK)
+        return refuse_url(url_source(common), status, &err);
+    status = hf_url_set_tls(url, &common->tls, &err);
     if (status != HF_OK)
         return cli_fail_status(status, &err);
     if (common->connect_timeout_ms > 0)
@@ -387,17 +411,18 @@ void cli_common_warn(bool is_unverified)
 struct url_facts {
     bool is_cluster;
     bool is_unverified;
+    bool is_wrong;
 };
 
 static struct url_facts url_facts(const char *text)
 {
     struct hf_seeds seeds = {0};
     struct hf_url url = {0};
-    struct url_facts facts = {0};
+    struct url_facts facts = {.is_wrong = true};
 
     if (hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK)
         facts = (struct url_facts){seeds.topology == HF_CLUSTER,
-                                   url.tls.is_unverified};
+                                   url.tls.is_unverified, false};
     hf_url_wipe(&url);
     hf_seeds_wipe(&seeds);
     return facts;
@@ -432,6 +457,8 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
     rc = hf_client_new(out, options, &err);
     if (rc == HF_OK)
         return CLI_CONTINUE;
+    if (number == 0 && url_facts(url).is_wrong)
+        return refuse_url(url_source(common), rc, &err);
     if (number > 0 && err.text[0]) {
         struct hf_error said = err;
 

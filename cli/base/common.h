@@ -13,6 +13,7 @@
 
 struct cli_common {
     char *urls[HF_QUORUM_MAX];  /* our copies, for cli_common_fini */
+    bool has_url;               /* urls are those of -u, not of the environment */
     size_t urls_count;          /* 0: none is given. More than one: a quorum's */
     const char *user;
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */

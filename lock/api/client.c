@@ -93,6 +93,8 @@ static hf_status read_url(struct hf_url *url, struct hf_seeds *seeds,
 
     if (rc == HF_OK) /* a user perhaps has no password */
         rc = hf_url_set_login(url, o->user, o->password, err);
+    if (o->sentinel_tls)
+        url->sentinel_tls = o->sentinel_tls > 0 ? HF_SENTINEL_TLS_YES : HF_SENTINEL_TLS_NO;
     if (rc == HF_OK && o->tls)
         rc = hf_url_set_tls(url, o->tls, err);
     if (rc == HF_OK)

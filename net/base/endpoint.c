@@ -86,7 +86,8 @@ bool hf_host_read(char dst[HF_HOST_MAX + 1], enum hf_host_kind *kind,
                   struct hf_text text)
 {
     char host[HF_HOST_MAX + 1] = "";
-    bool is_known = text.len > 0 && !hf_text_is(text, "?");
+    bool is_same = text.len == 0 || hf_text_is(text, "0.0.0.0") || hf_text_is(text, "::");
+    bool is_known = !is_same && !hf_text_is(text, "?");
 
     if (text.len > HF_HOST_MAX)
         return false;
@@ -97,9 +98,7 @@ bool hf_host_read(char dst[HF_HOST_MAX + 1], enum hf_host_kind *kind,
             return false;
     }
     strcpy(dst, host);
-    *kind = is_known       ? HF_HOST_KNOWN
-            : text.len > 0 ? HF_HOST_UNKNOWN
-                           : HF_HOST_SAME;
+    *kind = is_known ? HF_HOST_KNOWN : is_same ? HF_HOST_SAME : HF_HOST_UNKNOWN;
     return true;
 }
 

@@ -4,9 +4,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* hf_random - fills `ptr` with bytes that an attacker cannot guess. False: the kernel refused
  *   (a filter of system calls), and the bytes are zeros. Any thread. */
 bool hf_random(void *ptr, size_t len);
+
+/* hf_random_less - returns `ms` (0 or more) less up to a quarter, at random. Any thread. */
+static inline int64_t hf_random_less(int64_t ms)
+{
+    uint32_t random;
+
+    (void)hf_random(&random, sizeof random);
+    return ms - (int64_t)(random % (uint64_t)(ms / 4 + 1));
+}
 
 #endif

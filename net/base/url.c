@@ -442,6 +442,8 @@ void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
         return;
     url->login = seeds->sentinel_login;
     url->database = 0;
+    if (url->sentinel_tls != HF_SENTINEL_TLS_SAME)
+        url->kind = url->sentinel_tls == HF_SENTINEL_TLS_YES ? HF_URL_TLS : HF_URL_TCP;
 }
 
 char *hf_url_address(const struct hf_url *url, char *dst, size_t room)

@@ -30,6 +30,11 @@ struct hf_url {
     int64_t idle_check_ms;    /* after this time without bytes, the connection is probed */
     int replicas;             /* replicas that must confirm a lock; HF_REPLICAS_* */
     int64_t replicas_timeout_ms;
+    enum {
+        HF_SENTINEL_TLS_SAME,     /* sentinels are connected as the servers are */
+        HF_SENTINEL_TLS_NO,
+        HF_SENTINEL_TLS_YES
+    } sentinel_tls;
     struct hf_tls_options tls;
 };
 
@@ -67,6 +72,12 @@ hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
                              const char *text, struct hf_error *err)
     HF_MUST_CHECK;
 
+/* hf_url_uses_tls - returns whether the servers or the sentinels are connected over TLS. */
+static inline bool hf_url_uses_tls(const struct hf_url *url)
+{
+    return url->kind == HF_URL_TLS || url->sentinel_tls == HF_SENTINEL_TLS_YES;
+}
+
 /* hf_url_wipe - frees the login of a parsed URL, and overwrites all of it. */
 void hf_url_wipe(struct hf_url *url);
 
@@ -84,7 +95,7 @@ hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
                          struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_url_move - changes the URL to that of another server. If this is a sentinel, `seeds` has
- *   its login, and the database is dropped; otherwise `seeds` is NULL. */
+ *   its login and sentinel_tls applies, and the database is dropped; otherwise `seeds` is NULL. */
 void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
                  const struct hf_seeds *seeds);
 

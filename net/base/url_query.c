@@ -101,6 +101,18 @@ static hf_status take_verify(const struct hf_scan *s, struct hf_span value,
                : hf_scan_refuse(s, value.from, "write yes or no");
 }
 
+static hf_status take_sentinel_tls(const struct hf_scan *s, struct hf_span value,
+                                   struct field to)
+{
+    bool is_no = span_is(value, "no");
+    int which = is_no ? HF_SENTINEL_TLS_NO : HF_SENTINEL_TLS_YES;
+
+    if (!is_no && !span_is(value, "yes"))
+        return hf_scan_refuse(s, value.from, "write yes or no");
+    memcpy(to.ptr, &which, sizeof which);
+    return HF_OK;
+}
+
 static hf_status take_sharded(const struct hf_scan *s, struct hf_span value,
                               struct field to)
 {
@@ -197,6 +209,8 @@ static const struct option {
     {"sharded", take_sharded, SEEDS_FIELD(sharded), HF_CLUSTER},
     {"sentinel_user", take_secret, SCAN_FIELD(sentinel_user), HF_SENTINEL},
     {"sentinel_password", take_secret, SCAN_FIELD(sentinel_password), HF_SENTINEL},
+    {"sentinel_tls", take_sentinel_tls, offsetof(struct hf_url, sentinel_tls),
+     sizeof((struct hf_url *)0)->sentinel_tls, HF_SENTINEL},
 };
 
 static_assert(HF_STANDALONE == 0, "what is of no topology is of the URL");
@@ -215,6 +229,8 @@ static struct field field_of(struct hf_url *u, struct hf_scan *s,
 
     if (o->take == take_secret)
         base = (char *)s;
+    if (o->take == take_sentinel_tls)
+        base = (char *)u;
     return (struct field){base + o->offset, o->size};
 }
 
@@ -313,9 +329,9 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
     if (!o && (rc = refuse_foreign(s, name)) < 0)
         return rc;
     if (!o)
-        return refuse_name(s, name.from, u->kind == HF_URL_TLS);
-    if (is_of_tls(o) && u->kind != HF_URL_TLS)
-        return hf_scan_refuse(s, name.from, "this needs TLS: rediss://");
+        return refuse_name(s, name.from, hf_url_uses_tls(u));
+    if (is_of_tls(o) && u->kind != HF_URL_TLS && !s->tls_at)
+        s->tls_at = name.from;
     bit = 1u << (o - options);
     if (*given & bit && o->take != take_map)
         return hf_scan_refuse(s, name.from, "this is given twice");
@@ -336,6 +352,8 @@ hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s, bool has_database)
     if (rc == HF_OK && *s->at)
         return hf_scan_refuse(s, s->at,
                               "in a password or an option, # is written %23");
+    if (rc == HF_OK && s->tls_at && !hf_url_uses_tls(u))
+        return hf_scan_refuse(s, s->tls_at, "this needs TLS: rediss://");
     return rc;
 }
 
@@ -346,7 +364,7 @@ static hf_status set(struct hf_url *url, const struct option *o,
 {
     struct field to = {(char *)url + o->offset, o->size};
 
-    if (url->kind != HF_URL_TLS)
+    if (!hf_url_uses_tls(url))
         return hf_error_set(err, HF_E_INVAL,
                             "%s is given, and the URL is not rediss://",
                             o->name);

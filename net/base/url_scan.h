@@ -16,6 +16,8 @@ struct hf_scan {
     const char *at;
     struct hf_error *err;
     struct hf_seeds *seeds;
+    const char *tls_at;          /* the first option of TLS in a URL that is plain; NULL:
+                                    none. It is right with sentinel_tls=yes */
     char *sentinel_user;         /* from hf_scan_secret; NULL: not given */
     char *sentinel_password;
 };

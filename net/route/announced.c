@@ -106,7 +106,9 @@ uint32_t hf_announced_lost(const struct hf_router *router, const struct hf_slot_
     uint32_t lost = 0;
 
     for (uint16_t i = 0; i < map->count; i++) {
-        if (!hf_node_is_target(map, i) || find_unreached(router, map->nodes[i].host, map->nodes[i].port) < 0)
+        const struct hf_node *node = &map->nodes[i];
+
+        if (!hf_node_is_target(map, i) || find_unreached(router, node->host, node->port) < 0)
             continue;
         for (unsigned slot = 0; slot < HF_SLOTS; slot++)
             lost += map->owner[slot] == i;

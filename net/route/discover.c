@@ -170,20 +170,12 @@ static void arm(struct hf_router *router, int64_t in_ms)
                 hf_loop_now(router->loop) + in_ms);
 }
 
-static int64_t with_jitter(int64_t ms)
-{
-    uint32_t random;
-
-    (void)hf_random(&random, sizeof random);
-    return ms - (int64_t)(random % (uint64_t)(ms / 4 + 1));
-}
-
 /* Once for each round, so that asking for a map again and again does not shorten it. */
 static void draw_pause(struct hf_discovery *d)
 {
     int64_t ms = (int64_t)AGAIN_MIN_MS << (d->failures < 8 ? d->failures : 8);
 
-    d->pause_ms = with_jitter(hf_min_ms(ms, AGAIN_MAX_MS));
+    d->pause_ms = hf_random_less(hf_min_ms(ms, AGAIN_MAX_MS));
 }
 
 static void drop_best(struct hf_discovery *d)
@@ -262,7 +254,7 @@ static void ask_again(struct hf_router *router)
     struct hf_discovery *d = &router->discovery;
 
     end_round(router);
-    d->pause_ms = with_jitter(d->round.due_ms - hf_loop_now(router->loop));
+    d->pause_ms = hf_random_less(d->round.due_ms - hf_loop_now(router->loop));
     arm(router, d->pause_ms);
     if (router->map)
         d->events->on_end(router, HF_MAP_KEPT);

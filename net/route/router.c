@@ -269,7 +269,7 @@ static hf_status read_tls(struct hf_tls_context **out, const struct hf_mem *mem,
     const struct hf_url *url = &router->options.link.url;
 
     *out = NULL;
-    if (url->kind != HF_URL_TLS)
+    if (!hf_url_uses_tls(url))
         return HF_OK;
     return hf_tls_context_new(out, mem, &url->tls,
                               router->seeds_given > 0 ? router->seeds.list[0].host
@@ -288,7 +288,8 @@ hf_status hf_router_reload(struct hf_router *router, struct hf_error *err)
     hf_loop_lock(router->loop);
     hf_tls_context_take_settings(router->tls, latest);
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        hf_tls_context_take_settings(s->tls, latest);
+        if (s->tls) /* sentinel_tls */
+            hf_tls_context_take_settings(s->tls, latest);
     hf_loop_unlock(router->loop);
     hf_tls_context_free(latest);
     return HF_OK;

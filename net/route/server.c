@@ -169,13 +169,12 @@ static hf_status make_tls(struct hf_server *server)
 {
     struct hf_router *router = server->router;
     struct hf_url url;
-    hf_status rc;
+    hf_status rc = HF_OK;
 
-    if (router->options.link.url.kind != HF_URL_TLS)
-        return HF_OK;
     url_of(&url, server);
-    rc = hf_tls_context_share(&server->tls, router->tls, &url.tls, url.host,
-                              &router->error);
+    if (url.kind == HF_URL_TLS)
+        rc = hf_tls_context_share(&server->tls, router->tls, &url.tls, url.host,
+                                  &router->error);
     explicit_bzero(&url, sizeof url);
     return rc;
 }
@@ -407,14 +406,27 @@ static void add_login_hint(const struct hf_server *server, struct hf_error *out)
                        said.text);
 }
 
+static void add_tls_hint(const struct hf_server *server, struct hf_error *out)
+{
+    struct hf_error said = *out;
+
+    (void)hf_error_set(out, said.status,
+                       "%s; sentinel_tls=%s in the URL is for sentinels %s TLS", said.text,
+                       server->tls ? "no" : "yes", server->tls ? "without" : "with");
+}
+
 void hf_server_silence(const struct hf_server *server, struct hf_error *out)
 {
     *out = *hf_link_error(server->link);
     if (out->status == HF_OK)
         hf_error_set(out, HF_E_CONNECT, "%s: no reply in time",
                      hf_link_address(server->link));
-    if (out->status == HF_E_AUTH && server->is_map_source)
+    if (!server->is_map_source)
+        return;
+    if (out->status == HF_E_AUTH)
         add_login_hint(server, out);
+    else if (strstr(out->text, "TLS"))
+        add_tls_hint(server, out);
 }
 
 /* ---- credentials ---- */

@@ -94,7 +94,7 @@ struct hf_slot_map_source {
  * hf_slot_map_from_shards - to CLUSTER SHARDS, of RESP2 or RESP3. Keys may have any
  *   order; unknown keys are skipped. Free *out by hf_slot_map_free.
  *
- *   host  null, ""     becomes from->host
+ *   host  null, "", "0.0.0.0", "::"   becomes from->host
  *         "?"          becomes the node's ip if the reply contains it; else unknown
  *
  * HF_E_SERVER: an error reply. HF_E_PROTOCOL: an invalid reply (MAP-5): a slot or port

@@ -402,6 +402,24 @@ START_TEST(environment_names_the_server)
 }
 END_TEST
 
+static const char *const wrong_urls[][2] = {
+    {"HOLDFAST_URL=redis://h:x " HOLDFAST " status x", "HOLDFAST_URL: the URL is wrong"},
+    {"HOLDFAST_URL= REDIS_URL=redis://h?ssl=1 " HOLDFAST " status x", "REDIS_URL: the URL is wrong"},
+    {HOLDFAST " status -u http://h x", "-u: the URL is wrong"},
+    {"HOLDFAST_URL=redis://h:x " HOLDFAST " doctor", "HOLDFAST_URL: the URL is wrong"},
+    {"HOLDFAST_URL=redis://h:x " HOLDFAST " status --map a=b x", "HOLDFAST_URL: the URL is wrong"},
+};
+
+START_TEST(wrong_url_is_told_with_its_source)
+{
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)wrong_urls[_i][0], NULL};
+    struct process *p = start(NULL, argv);
+
+    (void)await_line(p, ERR, wrong_urls[_i][1]);
+    ck_assert_int_eq(finish(p), 125);
+}
+END_TEST
+
 /* ---- unlock ---- */
 
 START_TEST(owner_is_compared)
@@ -708,6 +726,7 @@ int main(void)
     tcase_add_loop_test(status, every_kind_is_shown_and_freed_of_one_holder, 0,
                         ROWS(kinds));
     tcase_add_test(status, environment_names_the_server);
+    tcase_add_loop_test(status, wrong_url_is_told_with_its_source, 0, ROWS(wrong_urls));
     tcase_add_test(unlock, owner_is_compared);
     tcase_add_test(unlock, waiters_wake);
     tcase_add_test(unlock, force_needs_a_terminal_or_yes);

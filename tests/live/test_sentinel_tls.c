@@ -39,11 +39,65 @@ START_TEST(all_of_it_may_be_over_tls)
 }
 END_TEST
 
+/* ---- TLS at one of them ---- */
+
+static const struct {
+    bool is_master_tls;
+    const char *url, *says;     /* NULL: it works */
+} mixed[] = {
+    {true, "rediss+sentinel://localhost:%d/main/0?sentinel_tls=no", NULL},
+    {false, "redis+sentinel://localhost:%d/main/0?sentinel_tls=yes", NULL},
+    {true, "rediss+sentinel://localhost:%d/main/0", "sentinel_tls=no"},
+    {false, "redis+sentinel://localhost:%d/main/0", "sentinel_tls=yes"},
+};
+
+static struct server *plain(const char *kind, const char *value)
+{
+    return server_start((const char *const[]){kind, value, NULL});
+}
+
+/* The sentinel cannot reach the master itself, and names it nevertheless. */
+START_TEST(tls_may_be_at_the_master_or_at_the_sentinels_alone)
+{
+    bool is_master_tls = mixed[_i].is_master_tls;
+    struct hf_tls_options tls = tls_options(false);
+    struct server *master =
+        is_master_tls ? one("--databases", "4") : plain("--databases", "4");
+    struct server *sentinel =
+        is_master_tls ? plain("--sentinel", NULL) : one("--sentinel", NULL);
+    struct hf_client_options o;
+    struct hf_error err = {0};
+    struct hf_client *client;
+    char url[TLS_URL_MAX];
+
+    ck_assert_str_eq(server_ask(sentinel, "SENTINEL MONITOR main 127.0.0.1 %d 1",
+                                server_port(master)),
+                     "OK");
+    hf_client_options_init(&o);
+    (void)snprintf(url, sizeof url, mixed[_i].url, server_port(sentinel));
+    o.url = url;
+    o.tls = strstr(url, "rediss") || strstr(url, "=yes") ? &tls : NULL;
+    o.connect_timeout_ms = mixed[_i].says ? 500 : 5000;
+    client = client_with(&o);
+    if (mixed[_i].says) {
+        ck_assert(hf_client_connect(client, &err) < 0);
+        ck_assert_msg(strstr(err.text, mixed[_i].says) != NULL, "%s", err.text);
+    } else {
+        acquire(lock_of(client, NAME), 1);
+        release(lock_of(client, NAME), 1);
+    }
+    hf_client_free(client);
+    server_stop(sentinel);
+    server_stop(master);
+}
+END_TEST
+
 static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "sentinel_tls", NULL, NULL);
 
     tcase_add_loop_test(c, all_of_it_may_be_over_tls, 2, 4);
+    tcase_add_loop_test(c, tls_may_be_at_the_master_or_at_the_sentinels_alone, 0, 4);
 }
 
 static int run(void)
