@@ -175,7 +175,7 @@ static void draw_pause(struct hf_discovery *d)
 {
     int64_t ms = (int64_t)AGAIN_MIN_MS << (d->failures < 8 ? d->failures : 8);
 
-    d->pause_ms = hf_random_less(hf_min_ms(ms, AGAIN_MAX_MS));
+    d->pause_ms = d->failures ? hf_random_less(hf_min_ms(ms, AGAIN_MAX_MS)) : ms;
 }
 
 static void drop_best(struct hf_discovery *d)
