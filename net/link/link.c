@@ -221,20 +221,6 @@ void hf_link_is_up_now(struct hf_link *link)
         link->options.on_change(link->options.ctx, true);
 }
 
-/* A race that runs may be one for the ip of before. */
-void hf_link_set_ip(struct hf_link *link, const char *ip)
-{
-    if (strcmp(link->options.url.ip, ip) == 0)
-        return;
-    (void)snprintf(link->options.url.ip, sizeof link->options.url.ip, "%s", ip);
-    if (link->rival)
-        hf_link_set_ip(link->rival, ip);
-    if (link->state == HF_LINK_DIALING && !link->dial.resolve) {
-        hf_dial_stop(&link->dial);
-        hf_dial_start(&link->dial);
-    }
-}
-
 void hf_link_serve_later(struct hf_link *link)
 {
     if (!hf_space_queue_is_empty(&link->space_queue))

@@ -24,6 +24,7 @@
  *             A rival and its link share one query for credentials: the rival begins with
  *         the link's query or unused credentials, and returns its own when it is closed. */
 /* Tests: tests/test_net_link_rival.c, tests/live/test_silence.c. */
+#include <stdio.h>
 #include <string.h>
 
 #include "net/base/error.h"
@@ -148,6 +149,22 @@ void hf_rival_stop(struct hf_link *link)
     hf_link_login_hand(link, rival);
     add_stats(link, rival);
     hf_link_free(rival);
+}
+
+/* ---- the address of both ---- */
+
+/* A race that runs may be one for the ip of before. */
+void hf_link_set_ip(struct hf_link *link, const char *ip)
+{
+    if (strcmp(link->options.url.ip, ip) == 0)
+        return;
+    (void)snprintf(link->options.url.ip, sizeof link->options.url.ip, "%s", ip);
+    if (link->rival)
+        hf_link_set_ip(link->rival, ip);
+    if (link->state == HF_LINK_DIALING && !link->dial.resolve) {
+        hf_dial_stop(&link->dial);
+        hf_dial_start(&link->dial);
+    }
 }
 
 /* ---- taking over ---- */
