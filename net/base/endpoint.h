@@ -14,8 +14,9 @@ struct hf_text {
 
 enum hf_host_kind {
     HF_HOST_KNOWN,
-    HF_HOST_SAME,               /* "", or "0.0.0.0" or "::", to which nobody can connect:
-                                   the host that sent the reply, as it was reached */
+    HF_HOST_SAME,               /* "", "0.0.0.0" or "::", which are not addresses of a
+                                   server: the host that sent the reply, as the client
+                                   reached it */
     HF_HOST_UNKNOWN             /* "?": the server does not know the host */
 };
 

@@ -348,8 +348,7 @@ static int64_t backoff_ms(struct hf_link *link)
 static void back_off(struct hf_link *link)
 {
     link->state = HF_LINK_BACKOFF;
-    hf_loop_arm(link->loop, &link->timer,
-                hf_loop_now(link->loop) + backoff_ms(link));
+    hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop) + backoff_ms(link));
     link->failures++;
 }
 
