@@ -9,7 +9,7 @@ struct redisContext;
 struct redisReply;
 
 /* How long a witness waits for an answer. */
-#define WITNESS_TIMEOUT_MS 5000
+#define WITNESS_TIMEOUT_MS 20000
 
 /* witness_connect - a hiredis connection over a Unix socket, named "witness"
  * in CLIENT LIST. `password` NULL: none. NULL if the server cannot be reached.
