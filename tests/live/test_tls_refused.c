@@ -15,7 +15,7 @@
 
 /* Time limits that are to pass, and how late is still in time; and what is at
  * once, though the limit is far. */
-#define LIMIT_MS 600
+#define LIMIT_MS 1500
 #define LATE_MS 4000            /* less than the default of 5 s would take */
 #define AT_ONCE_MS 3000
 #define NO_LIMIT_MS 30000
