@@ -200,7 +200,7 @@ static void move_back(const char *name)
     cluster_move(cluster, slot_of(name), 0);
 }
 
-/* WAKE-1: The release follows ASK, and speaks where nobody listens. */
+/* The release follows ASK, and speaks where nobody listens. */
 START_TEST(a_release_by_ask_wakes_a_waiter_at_the_source)
 {
     const struct way *way = &ways[_i];

@@ -348,7 +348,6 @@ END_TEST
 
 /* ---- a live connection ---- */
 
-/* LOGIN-3 */
 START_TEST(credentials_that_expire_are_replaced_on_the_live_connection)
 {
     struct hf_client *client;
@@ -364,7 +363,7 @@ START_TEST(credentials_that_expire_are_replaced_on_the_live_connection)
 }
 END_TEST
 
-/* LOGIN-3: In RESP2 a connection with subscriptions allows no AUTH: it is replaced, and
+/* In RESP2 a connection with subscriptions allows no AUTH: it is replaced, and
  * the waiter that listens on it is served. */
 START_TEST(subscribed_connection_of_resp2_is_replaced)
 {

@@ -83,7 +83,7 @@ static struct hf_lock *held(int i, struct diary *d, int64_t lease_ms)
     return lock;
 }
 
-/* SWITCH-1, SWITCHED-3: The other server has no data, so the replica forgets its own. */
+/* SWITCH-1: The other server has no data, so the replica forgets its own. */
 START_TEST(what_a_server_forgot_as_a_replica_is_lost_at_once)
 {
     struct diary renewed[COUNT(kinds)], leased[COUNT(kinds)];
