@@ -261,8 +261,8 @@ static const struct refused {
     {"redis://[127.0.0.1]", 10, "IPv6"},
     {"redis://[::1%25]", 10, "IPv6"},
     {"redis://[1:2:3:4:5:6:7:8:9]", 10, "IPv6"},
-    {"redis://[::1%eth0]", 13, "hexadecimal"},
-    {"redis://[fe80::1%ee]", 10, "zone behind %25"},
+    {"redis://[::1%eth0]", 13, "after %25"},
+    {"redis://[fe80::1%ee]", 17, "after %25"},
     {"redis://[fe80::1%2", 9, "no ]"},
     {"redis://[::1]7000", 14, "after the host"},
 

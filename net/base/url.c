@@ -167,10 +167,15 @@ static hf_status scan_literal(struct hf_url *u, struct hf_scan *s,
                               const char *end)
 {
     struct hf_span part = {s->at + 1, find((struct hf_span){s->at, end}, ']')};
+    const char *zone;
     hf_status rc;
 
     if (!part.to)
         return hf_scan_refuse(s, s->at, "this [ has no ]");
+    zone = find(part, '%');
+    if (zone && strncmp(zone, "%25", 3) != 0)
+        return hf_scan_refuse(s, zone, "the zone of an IPv6 address comes after %25: "
+                                       "[fe80::1%25eth0]");
     rc = hf_scan_decode(s, part, u->host, sizeof u->host, is_of_literal);
     if (rc < 0)
         return rc;

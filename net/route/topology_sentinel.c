@@ -37,6 +37,16 @@ static void fill_of_master(const struct hf_server *server, struct hf_error *out,
                  hf_link_address(server->link), what);
 }
 
+/* The sentinel replied over a plain connection. */
+static void add_tls_hint(struct hf_error *out)
+{
+    struct hf_error said = *out;
+
+    (void)hf_error_set(out, said.status,
+                       "%s; rediss+sentinel:// with sentinel_tls=no is for a master with TLS",
+                       said.text);
+}
+
 static void fill_master_silent(const struct hf_server *server,
                               struct hf_error *out)
 {
@@ -44,6 +54,8 @@ static void fill_master_silent(const struct hf_server *server,
 
     hf_server_silence(server->probe.master, &why);
     fill_of_master(server, out, why.status, why.text);
+    if (!server->probe.master->tls && strstr(why.text, "TLS"))
+        add_tls_hint(out);
 }
 
 static void explain(const struct hf_server *server, struct hf_error *out)

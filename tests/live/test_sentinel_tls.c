@@ -42,13 +42,15 @@ END_TEST
 /* ---- TLS at one of them ---- */
 
 static const struct {
-    bool is_master_tls;
+    bool is_master_tls, is_sentinel_tls;
     const char *url, *says;     /* NULL: it works */
 } mixed[] = {
-    {true, "rediss+sentinel://localhost:%d/main/0?sentinel_tls=no", NULL},
-    {false, "redis+sentinel://localhost:%d/main/0?sentinel_tls=yes", NULL},
-    {true, "rediss+sentinel://localhost:%d/main/0", "sentinel_tls=no"},
-    {false, "redis+sentinel://localhost:%d/main/0", "sentinel_tls=yes"},
+    {true, false, "rediss+sentinel://localhost:%d/main/0?sentinel_tls=no", NULL},
+    {false, true, "redis+sentinel://localhost:%d/main/0?sentinel_tls=yes", NULL},
+    {true, false, "rediss+sentinel://localhost:%d/main/0", "sentinel_tls=no"},
+    {false, true, "redis+sentinel://localhost:%d/main/0", "sentinel_tls=yes"},
+    {true, false, "redis+sentinel://localhost:%d/main/0",
+     "rediss+sentinel:// with sentinel_tls=no is for a master with TLS"},
 };
 
 static struct server *plain(const char *kind, const char *value)
@@ -64,7 +66,7 @@ START_TEST(tls_may_be_at_the_master_or_at_the_sentinels_alone)
     struct server *master =
         is_master_tls ? one("--databases", "4") : plain("--databases", "4");
     struct server *sentinel =
-        is_master_tls ? plain("--sentinel", NULL) : one("--sentinel", NULL);
+        mixed[_i].is_sentinel_tls ? one("--sentinel", NULL) : plain("--sentinel", NULL);
     struct hf_client_options o;
     struct hf_error err = {0};
     struct hf_client *client;
@@ -97,7 +99,7 @@ static void add(Suite *suite)
     TCase *c = live_case(suite, "sentinel_tls", NULL, NULL);
 
     tcase_add_loop_test(c, all_of_it_may_be_over_tls, 2, 4);
-    tcase_add_loop_test(c, tls_may_be_at_the_master_or_at_the_sentinels_alone, 0, 4);
+    tcase_add_loop_test(c, tls_may_be_at_the_master_or_at_the_sentinels_alone, 0, 5);
 }
 
 static int run(void)
