@@ -172,11 +172,11 @@ static hf_status scan_literal(struct hf_url *u, struct hf_scan *s,
 
     if (!part.to)
         return hf_scan_refuse(s, s->at, "this [ has no ]");
+    rc = hf_scan_decode(s, part, u->host, sizeof u->host, is_of_literal);
     zone = find(part, '%');
-    if (zone && strncmp(zone, "%25", 3) != 0)
+    if ((rc < 0 || !hf_host_is_ipv6(u->host)) && zone && strncmp(zone, "%25", 3) != 0)
         return hf_scan_refuse(s, zone, "the zone of an IPv6 address comes after %25: "
                                        "[fe80::1%25eth0]");
-    rc = hf_scan_decode(s, part, u->host, sizeof u->host, is_of_literal);
     if (rc < 0)
         return rc;
     if (!hf_host_is_ipv6(u->host))

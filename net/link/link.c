@@ -461,7 +461,7 @@ static void note_sign_of_life(struct hf_link *link, bool was_skipping)
         link->mute_since_ms = hf_loop_now(link->loop);
     if (link->rival && !hf_rival_is_ready(link)) {
         hf_rival_stop(link);
-        hf_loop_arm(link->loop, &link->timer, link->quiet_since_ms + link->look_ms);
+        hf_loop_arm(link->loop, &link->timer, link->mute_since_ms + link->look_ms);
     }
 }
 
