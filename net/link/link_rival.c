@@ -45,6 +45,8 @@ static int64_t patience_ms(const struct hf_link *link)
     if (slow_ms > ms)
         ms = hf_min_ms(slow_ms, 2 * ms);
     ms <<= doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX;
+    if (ms >= link->options.silence_ms) /* no rival: the connection ends then */
+        return ms;
     return ms - ms / 4 * link->jitter / 256;
 }
 
