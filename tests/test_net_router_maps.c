@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lock/script/call.h"
+#include "net/route/announced.h"
 #include "net/route/discover.h"
 #include "net/route/server.h"
 #include "tests/support/lateness.h"
@@ -151,6 +152,61 @@ START_TEST(pauses_grow_until_a_map_leads_to_a_master)
     end();
 }
 END_TEST
+
+/* ---- the second connection of a master (replicas) ---- */
+
+static struct hf_link *wait_link;
+
+static bool wait_link_is_up(void)
+{
+    bool it_is;
+
+    lock();
+    it_is = hf_link_is_up(wait_link);
+    unlock();
+    return it_is;
+}
+
+/* The attempt of either connection failed. */
+static uint32_t lost_without(struct hf_server *server)
+{
+    uint32_t lost;
+
+    lock();
+    hf_announced_unreached(server);
+    lost = hf_announced_lost(router, router->map);
+    unlock();
+    return lost;
+}
+
+/* ANNOUNCED-3 */
+START_TEST(a_master_is_reached_over_either_of_its_connections)
+{
+    struct hf_server *server;
+
+    begin(NULL, halves, 2);
+    ck_assert_str_eq(ask(5), "node 0");
+    lock();
+    ck_assert_int_eq(hf_server_get(&server, router, "127.0.0.1",
+                                   (uint16_t)nodes_port(nodes, 1), false), HF_OK);
+    ck_assert_int_eq(hf_server_wait_link(&wait_link, server), HF_OK);
+    unlock();
+    ck_assert_uint_eq(lost_without(server), 8192);
+    lock();
+    hf_link_want(wait_link, true);
+    unlock();
+    drive_until(wait_link_is_up);
+    lock();
+    ck_assert(!hf_link_is_up(server->link));
+    ck_assert_uint_eq(hf_announced_lost(router, router->map), 0);
+    unlock();
+    ck_assert_str_eq(ask(9000), "node 1");
+    ck_assert_uint_eq(lost_without(server), 0);
+    end();
+}
+END_TEST
+
+/* ---- names in the map ---- */
 
 static bool named(void *ctx, const struct nodes_ask *a, char *reply)
 {
@@ -561,6 +617,7 @@ static TCase *case_maps(void)
                         4);
     tcase_add_test(c, an_address_that_all_announce_in_vain_is_told_with_its_announcer);
     tcase_add_test(c, pauses_grow_until_a_map_leads_to_a_master);
+    tcase_add_test(c, a_master_is_reached_over_either_of_its_connections);
     tcase_add_test(c, the_ip_of_a_name_that_cannot_be_resolved_is_used);
     tcase_add_test(c, the_ip_that_a_name_has_in_the_newest_map_is_used);
     tcase_add_test(c, a_server_of_the_map_that_an_ask_named_first_is_kept);

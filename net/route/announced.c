@@ -85,7 +85,8 @@ void hf_announced_unreached(struct hf_server *server)
     struct hf_router *router = server->router;
     struct hf_endpoint *at = &router->unreached[router->next_unreached];
 
-    if (!router->topology->asks_nodes || strlen(server->host) > HF_HOST_MAX ||
+    if (!router->topology->asks_nodes || hf_link_is_up(server->link) ||
+        strlen(server->host) > HF_HOST_MAX ||
         find_unreached(router, server->host, server->port) >= 0)
         return;
     (void)strcpy(at->host, server->host);

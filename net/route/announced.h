@@ -11,7 +11,8 @@
  *              ASKED_MAX (discover.c) servers are asked.
  * ANNOUNCED-3  A node is unreachable from a failed attempt to connect to it, or from
  *              when a command has waited for one (silence.c), until a connection to it
- *              is made. The last HF_UNREACHED_MAX of them are remembered. */
+ *              is made. A failed connection for WAIT says nothing while the other
+ *              connection is up. The last HF_UNREACHED_MAX of them are remembered. */
 #ifndef HF_ANNOUNCED_H
 #define HF_ANNOUNCED_H
 
@@ -30,7 +31,7 @@ void hf_announced(const struct hf_router *router, struct hf_endpoint *at);
 void hf_announced_map(struct hf_server *from, struct hf_slot_map *map);
 void hf_announced_redirection(const struct hf_server *from, struct hf_redirection *r);
 
-/* hf_announced_unreached - it cannot be connected.
+/* hf_announced_unreached - an attempt to connect to it failed.
  * hf_announced_reached - it is connected.
  * hf_announced_lost - how many slots of the map are at nodes that cannot. */
 void hf_announced_unreached(struct hf_server *server);

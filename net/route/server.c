@@ -62,7 +62,9 @@ static void on_wait_link_change(void *ctx, bool is_up)
 {
     struct hf_server *server = ctx;
 
-    if (!is_up)
+    if (is_up)
+        server->router->events->on_link_up(server);
+    else
         server->router->events->on_link_down(server, server->wait_link);
 }
 

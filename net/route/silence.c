@@ -32,7 +32,7 @@ static bool is_silent(struct hf_server *server, int64_t now)
         return true;
     }
     server->seen = first->serial;
-    if (first->serial == seen && !hf_link_is_up(server->link))
+    if (first->serial == seen)
         hf_announced_unreached(server);
     return first->serial == seen || !hf_link_is_up(server->link);
 }
