@@ -217,9 +217,10 @@ static void listen_to_holdfast(struct guard *g)
     while ((n = recv(SOCKET_FD, &m, sizeof m, MSG_DONTWAIT)) == sizeof m)
         obey(g, &m);
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
-        g->is_alone = true;
-        g->clean_up(g->ctx);
         kill_from_now_on(g, true);
+        look_after(g);
+        g->is_alone = true;
+        g->clean_up(g->ctx); /* it may wait for a file system */
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/base/report.h"
+#include "net/base/random.h"
 #include "net/loop/clock.h"
 
 /* Notices of one turn of the loop; the rest wait for the next one. */
@@ -131,8 +133,7 @@ static bool descends_from_us(pid_t pid)
     return false;
 }
 
-/* Anybody can send to the socket. What this user or root sends would reach systemd by
- * another way, too. A command may have become another user; then it must still run, as
+/* What this user or root sends would reach systemd by another way, too. A command may have become another user; then it must still run, as
  * systemd also requires, because only a process that exists has a parent. */
 static bool is_permitted(const struct ucred *who)
 {
@@ -173,28 +174,51 @@ static void take_fds(struct cli_notify *n, const struct cmsghdr *c)
 /* False: the message carries no notice to be sent on. */
 static bool take_control(struct cli_notify *n, struct msghdr *m)
 {
-    struct ucred who = {.uid = (uid_t)-1};
-
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
             take_fds(n, c);
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS)
-            memcpy(&who, CMSG_DATA(c), sizeof who);
-    }
-    return !(m->msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && is_permitted(&who);
+    return !(m->msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 }
 
-/* Receives a notice, perhaps one to be ignored. False: there is none. */
+/* Looks at the sender of the next message, which stays: there is room for his credentials
+ * alone, so that none of his descriptors is opened here. False: there is no message. */
+static bool look_at_sender(const struct cli_notify *n, struct ucred *who)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct msghdr m = {.msg_control = &control, .msg_controllen = sizeof control};
+    const struct cmsghdr *c;
+
+    *who = (struct ucred){.uid = (uid_t)-1};
+    if (recvmsg(n->io.fd, &m, MSG_PEEK | MSG_CMSG_CLOEXEC | MSG_DONTWAIT) < 0)
+        return false;
+    c = CMSG_FIRSTHDR(&m);
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS)
+        memcpy(who, CMSG_DATA(c), sizeof *who);
+    return true;
+}
+
+/* Receives a notice, perhaps one to be ignored. False: there is none. To close a descriptor
+ * may take long (FUSE, SO_LINGER). So a stranger's are never taken; the command can delay
+ * only its own lock with those that it sends. */
 static bool receive(struct cli_notify *n)
 {
+    struct ucred who;
     union control control;
     struct iovec part = {.iov_base = n->text, .iov_len = sizeof n->text};
     struct msghdr m = {.msg_iov = &part,
                        .msg_iovlen = 1,
                        .msg_control = &control,
                        .msg_controllen = sizeof control};
-    ssize_t len = recvmsg(n->io.fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    ssize_t len;
 
+    if (!look_at_sender(n, &who))
+        return false;
+    if (!is_permitted(&who))
+        return recv(n->io.fd, n->text, sizeof n->text, MSG_DONTWAIT) >= 0;
+    len = recvmsg(n->io.fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (len < 0)
         return false;
     if (take_control(n, &m))
@@ -250,10 +274,16 @@ void cli_notify_turn(struct cli_notify *n)
 
 /* ---- open, close ---- */
 
-#define NAME "notify"
+#define NAME "0123456789abcdef" /* as long as a name */
 
-/* In the first of several folders that a variable may name. A command that became another
- * user reaches the socket as well. */
+/* A command of root may become another user, and must reach the socket then. Others cannot
+ * find it: they may not list its folder, and its name is random. */
+static bool serves_other_users(void)
+{
+    return geteuid() == 0;
+}
+
+/* In the first of several folders that a variable may name. */
 static bool make_folder(struct cli_notify *n, const char *parent)
 {
     size_t len = parent ? strcspn(parent, ":") : 0;
@@ -263,8 +293,8 @@ static bool make_folder(struct cli_notify *n, const char *parent)
 
     if (size > 0 && (size_t)size + sizeof "/" NAME <= sizeof n->path &&
         mkdtemp(n->folder)) {
-        (void)chmod(n->folder, 0711);
-        (void)snprintf(n->path, sizeof n->path, "%.*s/" NAME, size, n->folder);
+        if (serves_other_users())
+            (void)chmod(n->folder, 0711);
         return true;
     }
     n->folder[0] = '\0';
@@ -280,6 +310,30 @@ static bool find_folder(struct cli_notify *n)
            make_folder(n, "/dev/shm");
 }
 
+static bool choose_name(struct cli_notify *n)
+{
+    uint64_t random;
+
+    if (!hf_random(&random, sizeof random))
+        return false;
+    (void)snprintf(n->path, sizeof n->path, "%.*s/%016" PRIx64,
+                   (int)(sizeof n->path - sizeof "/" NAME), n->folder, random);
+    return true;
+}
+
+/* /proc/net/unix shows everybody the name that was bound, but not that which it has
+ * afterwards. */
+static bool rename_bound(struct cli_notify *n)
+{
+    char bound[sizeof n->path];
+
+    memcpy(bound, n->path, sizeof bound);
+    if (choose_name(n) && rename(bound, n->path) == 0)
+        return true;
+    (void)unlink(bound);
+    return false;
+}
+
 /* Returns the command's end; -1: there is none. */
 static int open_in(struct cli_notify *n)
 {
@@ -288,11 +342,11 @@ static int open_in(struct cli_notify *n)
     socklen_t size;
     int fd;
 
-    if (!find_folder(n) || !read_address(&at, &size, n->path))
+    if (!find_folder(n) || !choose_name(n) || !read_address(&at, &size, n->path))
         return -1;
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && bind(fd, (struct sockaddr *)&at, size) == 0 &&
-        chmod(n->path, 0666) == 0 &&
+        chmod(n->path, serves_other_users() ? 0666 : 0600) == 0 && rename_bound(n) &&
         setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0)
         return fd;
     if (fd >= 0)

@@ -281,21 +281,74 @@ START_TEST(killed_holdfast_leaves_no_socket)
 }
 END_TEST
 
-/* NULL: there is none. The path of the relay's socket. */
+/* Appends the only name in `path` that begins so. */
+static void enter(char path[300], const char *prefix)
+{
+    DIR *d = opendir(path);
+    size_t len = strlen(path);
+    struct dirent *e;
+
+    ck_assert_ptr_nonnull(d);
+    while ((e = readdir(d)))
+        if (e->d_name[0] != '.' && strncmp(e->d_name, prefix, strlen(prefix)) == 0)
+            (void)snprintf(path + len, 300 - len, "/%.60s", e->d_name);
+    (void)closedir(d);
+    ck_assert_uint_gt(strlen(path), len);
+}
+
+/* The path of the relay's socket. */
 static const char *relay_path(void)
 {
     static char path[300];
-    DIR *d = opendir(manager.folder);
-    struct dirent *e;
 
-    *path = '\0';
-    while ((e = readdir(d)))
-        if (strncmp(e->d_name, "holdfast-", 9) == 0)
-            (void)snprintf(path, sizeof path, "%s/%.60s/notify", manager.folder,
-                           e->d_name);
-    (void)closedir(d);
+    (void)strcpy(path, manager.folder);
+    enter(path, "holdfast-");
+    enter(path, "");
     return path;
 }
+
+static bool is_in_file(const char *file, const char *text)
+{
+    char line[600];
+    FILE *f = fopen(file, "r");
+    bool is_found = false;
+
+    ck_assert_ptr_nonnull(f);
+    while (!is_found && fgets(line, sizeof line, f))
+        is_found = strstr(line, text) != NULL;
+    (void)fclose(f);
+    return is_found;
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat st;
+
+    ck_assert_int_eq(stat(path, &st), 0);
+    return st.st_mode & 07777;
+}
+
+/* Only a command of root can become another user; then a stranger may not find it. */
+START_TEST(socket_is_not_for_strangers)
+{
+    bool is_root = geteuid() == 0;
+    char path[300];
+    struct process *p;
+
+    start_manager(false);
+    p = holdfast(server, "run", "x", "sh", "-c", "echo $NOTIFY_SOCKET; read go", NULL);
+    (void)await_line(p, OUT, manager.folder);
+    (void)snprintf(path, sizeof path, "%s", relay_path());
+    ck_assert_uint_eq(mode_of(path), is_root ? 0666 : 0600);
+    ck_assert(is_in_file("/proc/net/unix", manager.path));
+    ck_assert(!is_in_file("/proc/net/unix", path));
+    *strrchr(path, '/') = '\0';
+    ck_assert_uint_eq(mode_of(path), is_root ? 0711 : 0700);
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
+    stop_manager();
+}
+END_TEST
 
 /* From another user's process that is not below this run. */
 static void send_as_nobody(const char *path)
@@ -418,6 +471,7 @@ static Suite *suite(void)
     tcase_add_test(c, notices_wait_for_a_busy_manager);
     tcase_add_test(c, notice_of_a_nested_run_comes_from_the_outer_one);
     tcase_add_test(c, killed_holdfast_leaves_no_socket);
+    tcase_add_test(c, socket_is_not_for_strangers);
     tcase_add_test(c, notice_of_a_stranger_is_ignored);
     return s;
 }
