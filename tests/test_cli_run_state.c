@@ -467,6 +467,37 @@ START_TEST(command_that_is_told_to_end_keeps_no_lock)
 }
 END_TEST
 
+/* HUP that only makes us read the files again does not tell the command to end. */
+START_TEST(hup_that_reads_files_again_keeps_the_lock_at_least_so_long)
+{
+    cli_signals_reload_on_hangup();
+    begin();
+    run.rules.at_least_ms = 60000;
+    run_command();
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGHUP), CLI_DO_FORWARD);
+    now_ms += 10;
+    ck_assert_uint_eq(happens(CLI_EV_ENDED, 3), CLI_DO_KEEP);
+}
+END_TEST
+
+/* RUN-7, RUN-8: the processes that it left have no other reason to end. */
+START_TEST(command_that_dies_of_hup_leaves_its_daemons)
+{
+    cli_signals_reload_on_hangup();
+    begin();
+    run_command();
+    (void)happens(CLI_EV_SIGNAL, SIGHUP);
+    if (_i == 1) {
+        ck_assert_uint_eq(ends_by_signal(SIGKILL), CLI_DO_DRAIN);
+        ck_assert(run.is_all);
+    } else {
+        ck_assert_uint_eq(ends_by_signal(SIGHUP), CLI_DO_DRAIN);
+        ck_assert(!run.is_all);
+        ck_assert_int_eq(run.die_of, SIGHUP);
+    }
+}
+END_TEST
+
 START_TEST(background_processes_are_left_alone)
 {
     begin();
@@ -986,6 +1017,16 @@ static TCase *case_random(void)
     return c;
 }
 
+/* Last: it cannot be undone that HUP reads the files again. */
+static TCase *case_reload(void)
+{
+    TCase *c = tcase_create("reload");
+
+    tcase_add_test(c, hup_that_reads_files_again_keeps_the_lock_at_least_so_long);
+    tcase_add_loop_test(c, command_that_dies_of_hup_leaves_its_daemons, 0, 2);
+    return c;
+}
+
 int main(void)
 {
     Suite *s = suite_create("cli/run_state");
@@ -994,5 +1035,6 @@ int main(void)
     suite_add_tcase(s, case_end());
     suite_add_tcase(s, case_lost());
     suite_add_tcase(s, case_random());
+    suite_add_tcase(s, case_reload());
     return suite_run(s);
 }

@@ -159,18 +159,21 @@ void cli_locks_dump(struct cli_locks *l, const char *path)
         (void)close(fd);
 }
 
-/* All clients have the same files. */
+/* All clients have the same files, which may change meanwhile. */
 void cli_locks_reload(struct cli_locks *l)
 {
     struct hf_error err = {0};
-    hf_status rc = HF_OK;
+    size_t failed = 0;
 
-    for (size_t i = 0; rc == HF_OK && i < l->clients_count; i++)
-        rc = hf_client_reload(l->clients[i], &err);
-    if (rc < 0)
+    for (size_t i = 0; i < l->clients_count; i++)
+        failed += hf_client_reload(l->clients[i], &err) < 0;
+    if (failed == 0)
+        cli_verbose("HUP: new connections use the files as they are now");
+    else if (failed == l->clients_count)
         (void)cli_fail("%s; the TLS files are used as they were read before", err.text);
     else
-        cli_verbose("HUP: new connections use the files as they are now");
+        (void)cli_fail("%s; the TLS files are used as they were read before at %zu of %zu "
+                       "servers; send HUP again", err.text, failed, l->clients_count);
 }
 
 hf_status cli_locks_acquire(struct cli_locks *l,

@@ -358,15 +358,15 @@ static unsigned signal_again(struct cli_run *r, int signal)
     return finish(r, r->code);
 }
 
+#define BIT(signal) (UINT64_C(1) << (signal))
+
 /* Only TERM requests every program to end: HUP may mean "read your files again", and a
  * program may prompt its user after INT or QUIT (RUN-6). */
 static unsigned forward(struct cli_run *r, int signal)
 {
-    bool ends = cli_signals_end_programs(signal);
-
-    r->is_told |= ends;
-    if (ends)
-        r->told |= UINT64_C(1) << signal;
+    r->is_told |= cli_signals_end_us(signal);
+    if (cli_signals_end_programs(signal))
+        r->told |= BIT(signal);
     if (cli_signals_end_us(signal) && r->is_killed)
         leave_soon(r, signal);
     if (signal != SIGTERM || r->state == CLI_DRAINING)
@@ -387,6 +387,12 @@ static bool note_late(struct cli_run *r, int signal)
     return ends;
 }
 
+/* A signal that we forwarded ended the command. */
+static bool is_forwarded(const struct cli_run *r, const struct cli_run_event *ev)
+{
+    return ev->by_signal && (r->told & BIT(ev->number - CLI_SIGNAL));
+}
+
 /* RUN-7 */
 static void note_death(struct cli_run *r, const struct cli_run_event *ev)
 {
@@ -395,7 +401,7 @@ static void note_death(struct cli_run *r, const struct cli_run_event *ev)
     if (!ev->by_signal)
         return;
     r->is_for_all = ev->had_tty && (signal == SIGINT || signal == SIGQUIT);
-    if (r->is_for_all || (r->told & UINT64_C(1) << signal))
+    if (r->is_for_all || is_forwarded(r, ev))
         r->die_of = signal;
 }
 
@@ -406,8 +412,6 @@ static bool must_keep(const struct cli_run *r)
     return r->now_ms < r->keep_until_ms && !r->is_told && !r->is_lost &&
            !r->is_max_hold && r->safe_until_ms != HF_NEVER;
 }
-
-#define BIT(signal) (UINT64_C(1) << (signal))
 
 /* Returns the signal that must end the command, or 0. HUP may have another meaning. */
 static int final_signal(const struct cli_run *r)
@@ -439,7 +443,7 @@ static unsigned ended(struct cli_run *r, const struct cli_run_event *ev)
     r->was_safe = !r->is_lost && r->now_ms < r->safe_until_ms;
     if (by_itself)
         return release(r);
-    r->is_all |= r->state == CLI_RUNNING && !r->is_told;
+    r->is_all |= r->state == CLI_RUNNING && !r->is_told && !is_forwarded(r, ev);
     if (!r->is_killed)
         r->kill_ms = sooner(r->kill_ms,
                             later(r->now_ms, r->rules.kill_after_ms));

@@ -100,7 +100,7 @@ struct cli_run {
     bool has_run;               /* the command was started */
     bool is_lost;
     bool is_max_hold;           /* max_hold ended it */
-    bool is_told;               /* a signal that ends programs was forwarded */
+    bool is_told;               /* a signal that ends us was forwarded */
     uint64_t told;              /* which: a bit each */
     int late_signal;            /* the first one that ends programs and came when
                                    the command had ended; 0: none */
