@@ -182,8 +182,8 @@ HF_API hf_status hf_client_connect(struct hf_client *client,
  *   CAs judge every certificate. The password of the key remains that of the options.
  *   Without TLS there is nothing to read, and it returns HF_OK; passwords have their own
  *   callback (`credentials`). It waits for the files only, and other threads renew
- *   meanwhile. Any thread, also from the callbacks described above. It returns HF_E_TLS,
- *   HF_E_NOMEM, HF_E_FORKED. */
+ *   meanwhile. Any thread, but not from callbacks with the loop's lock held (`credentials`,
+ *   `trace`, `map_address`). It returns HF_E_TLS, HF_E_NOMEM, HF_E_FORKED. */
 HF_API hf_status hf_client_reload(struct hf_client *client, struct hf_error *err);
 struct hf_lock;
 

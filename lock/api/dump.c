@@ -204,6 +204,8 @@ hf_status hf_client_dump(struct hf_client *client,
         rc = HF_E_NOMEM;
     else
         write_lines(&dump, write, ctx);
+    hf_loop_lock(client->loop); /* for the user's allocator */
     hf_dump_fini(&dump);
+    hf_loop_unlock(client->loop);
     return rc;
 }

@@ -36,6 +36,10 @@ void hf_dump_line(struct hf_dump *dump, int depth, const char *format, ...)
     va_list args;
     int wanted;
 
+    if (dump->left_out > 0) { /* full: the lock is not held for lines that nobody sees */
+        dump->left_out++;
+        return;
+    }
     memset(line, ' ', len);
     va_start(args, format);
     wanted = vsnprintf(line + len, sizeof line - len, format, args);

@@ -11,7 +11,7 @@ struct hf_dump {
     uint32_t max;               /* bytes of text */
     char *text;                 /* lines, each followed by a NUL */
     uint32_t len, room;
-    uint64_t left_out;          /* lines beyond max */
+    uint64_t left_out;          /* lines from the first one beyond max */
     bool is_out_of_memory;
 };
 

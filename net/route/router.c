@@ -277,19 +277,40 @@ static hf_status read_tls(struct hf_tls_context **out, const struct hf_mem *mem,
                               err);
 }
 
-/* The user's allocator is called only with the lock held. */
+static uint64_t begin_reload(struct hf_router *router)
+{
+    uint64_t serial;
+
+    hf_loop_lock(router->loop);
+    serial = ++router->reloads;
+    hf_loop_unlock(router->loop);
+    return serial;
+}
+
+/* [locked] */
+static void take_tls(struct hf_router *router, const struct hf_tls_context *latest)
+{
+    hf_tls_context_take_settings(router->tls, latest);
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        if (s->tls) /* sentinel_tls */
+            hf_tls_context_take_settings(s->tls, latest);
+}
+
+/* The user's allocator is called only with the lock held. Of two calls that cross, the one
+ * that began to read later has the later files. */
 hf_status hf_router_reload(struct hf_router *router, struct hf_error *err)
 {
+    uint64_t serial = begin_reload(router);
     struct hf_tls_context *latest;
     hf_status rc = read_tls(&latest, &hf_mem_libc, router, err);
 
     if (rc < 0 || !latest)
         return rc;
     hf_loop_lock(router->loop);
-    hf_tls_context_take_settings(router->tls, latest);
-    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        if (s->tls) /* sentinel_tls */
-            hf_tls_context_take_settings(s->tls, latest);
+    if (serial > router->reloaded) {
+        router->reloaded = serial;
+        take_tls(router, latest);
+    }
     hf_loop_unlock(router->loop);
     hf_tls_context_free(latest);
     return HF_OK;

@@ -74,6 +74,7 @@ struct hf_router {
     uint32_t server_count;
     uint64_t servers_made;
     uint64_t commands;            /* serial of the last command */
+    uint64_t reloads, reloaded;   /* serials: of the last reload; of that in force */
     uint32_t by_node_room;
     bool is_known;                /* there was a map once, or the topology has none */
     bool is_sharded;              /* the nodes of that map support SPUBLISH */

@@ -1,5 +1,7 @@
 /* What hf_client_dump says of a client: its locks, holds, waiters, connections, timers. */
 #include "lock/dump.h"
+#include "net/base/dump.h"
+#include "net/base/mem.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/memory.h"
 #include "tests/support/one_server.h"
@@ -143,6 +145,21 @@ START_TEST(text_has_a_limit_and_says_what_is_missing)
 }
 END_TEST
 
+/* Nothing is written after a gap, and so no line is formatted then. */
+START_TEST(lines_after_the_first_one_that_is_left_out_are_counted_only)
+{
+    struct hf_dump d = {.mem = &hf_mem_libc, .max = 20};
+
+    hf_dump_line(&d, 1, "first");
+    hf_dump_line(&d, 0, "%s", "one that is too long");
+    hf_dump_line(&d, 0, "x");
+    ck_assert_str_eq(d.text, "  first");
+    ck_assert_uint_eq(d.len, sizeof "  first");
+    ck_assert_uint_eq(d.left_out, 2);
+    hf_dump_fini(&d);
+}
+END_TEST
+
 START_TEST(without_memory_nothing_is_written)
 {
     static struct memory memory;
@@ -180,6 +197,7 @@ static void add(Suite *s)
     tcase_add_test(c, request_without_a_reply_is_shown_with_its_claim);
     tcase_add_test(c, error_is_shown_and_no_password);
     tcase_add_test(c, text_has_a_limit_and_says_what_is_missing);
+    tcase_add_test(c, lines_after_the_first_one_that_is_left_out_are_counted_only);
     tcase_add_test(c, without_memory_nothing_is_written);
     suite_add_tcase(s, c);
 }

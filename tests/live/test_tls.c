@@ -1,5 +1,9 @@
 /* Locks over TLS and mutual TLS, in RESP3 and RESP2: what works in plain works
  * here, also when connections, servers and certificates come and go. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/live/test_tls.h"
@@ -513,6 +517,56 @@ START_TEST(files_are_read_again_under_load)
 }
 END_TEST
 
+static void *reload_thread(void *client)
+{
+    ck_assert_ok(hf_client_reload(client, NULL));
+    return NULL;
+}
+
+static void write_file(int fd, const char *path)
+{
+    FILE *from = fopen(path, "r");
+    char bytes[8192];
+    size_t n;
+
+    ck_assert_ptr_nonnull(from);
+    n = fread(bytes, 1, sizeof bytes, from);
+    ck_assert_int_eq(write(fd, bytes, n), (ssize_t)n);
+    (void)fclose(from);
+}
+
+/* The first call is still reading the old CA (from a FIFO) when the second one has read
+ * and exchanged all new files. */
+START_TEST(files_that_were_read_later_stay_in_force)
+{
+    static struct diary diary;
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    struct hf_client *client;
+    struct hf_lock *lock;
+    pthread_t first;
+    int fd;
+
+    start_server_of_files();
+    client = client_of_files(STEADY_WATCHDOG_MS);
+    lock = lock_of(client, NAME);
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    ck_assert_int_eq(unlink(live.ca), 0);
+    ck_assert_int_eq(mkfifo(live.ca, 0600), 0);
+    ck_assert_int_eq(pthread_create(&first, NULL, reload_thread, client), 0);
+    fd = open(live.ca, O_WRONLY | O_CLOEXEC); /* waits for the reader */
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(unlink(live.ca), 0);
+    place_files(false);
+    ck_assert_ok(hf_client_reload(client, NULL));
+    write_file(fd, certs.ca);
+    (void)close(fd);
+    ck_assert_int_eq(pthread_join(first, NULL), 0);
+    server_restart(server);
+    release(lock, 1); /* over a new connection */
+    hf_client_free(client);
+}
+END_TEST
+
 START_TEST(client_without_tls_has_no_files)
 {
     struct hf_client *client = client_to(1);
@@ -612,6 +666,7 @@ static void add_cases(Suite *s)
                         COUNT(spoiled));
     tcase_add_test(c, key_of_another_certificate_is_refused);
     tcase_add_test(c, files_are_read_again_under_load);
+    tcase_add_test(c, files_that_were_read_later_stay_in_force);
     tcase_add_test(c, client_without_tls_has_no_files);
     tcase_add_loop_test(c, unverified_client_says_so_once, 0, 2);
     tcase_add_test(c, encrypted_key_is_opened_by_its_password);
