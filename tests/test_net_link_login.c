@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/link/link_inner.h"
 #include "tests/support/link_kit.h"
 #include "tests/support/suite.h"
 
@@ -120,6 +121,43 @@ START_TEST(answer_after_its_rival_was_stopped_is_used)
 }
 END_TEST
 
+static bool has_rival(void)
+{
+    bool it_has;
+
+    lock();
+    it_has = link_->rival != NULL;
+    unlock();
+    return it_has;
+}
+
+/* A login that expires is replaced, although the rival took the query along and got the
+ * answer before it was stopped (LOGIN-3). */
+START_TEST(login_is_replaced_after_its_rival_was_stopped)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_EXPECT("HELLO 3 AUTH default first"),
+        HELLO_OK, PEER_EXPECT("ECHO a"), PEER_WAIT,
+        PEER_SEND("+a\r\n"), PEER_EXPECT("AUTH second"), PEER_SEND("+OK\r\n"),
+        PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    provider.expires_in_ms = 400;
+    open_provided(peer, 2);
+    want(true);
+    drive_until_asked(2); /* by the link */
+    start(&a, "ECHO a", LONG_MS);
+    drive_until(has_rival);
+    ck_assert(give("second"));
+    peer_go(peer);
+    ck_assert_str_eq(answer(&a), "a");
+    drive_until_received(peer, 3);
+    ck_assert_int_eq(provider.queries, 2);
+    end_with_peer(peer);
+}
+END_TEST
+
 /* The server has forgotten the user when the rival connects, but the default user has the
  * same password. */
 START_TEST(placeholder_is_known_of_a_rivals_connection)
@@ -206,6 +244,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, query_of_a_rival_that_was_stopped_is_not_lost);
     tcase_add_test(t, answer_after_its_rival_was_stopped_is_used);
+    tcase_add_test(t, login_is_replaced_after_its_rival_was_stopped);
     tcase_add_test(t, placeholder_is_known_of_a_rivals_connection);
     tcase_add_test(t, subscribed_connection_is_replaced_with_one_query);
     tcase_add_test(t, credentials_that_have_expired_are_refused);

@@ -157,6 +157,10 @@ bool hf_link_find_login(struct hf_link *link);
  *   credentials that no connection uses: LINK-8. */
 void hf_link_login_hand(struct hf_link *to, struct hf_link *from);
 
+/* hf_link_login_resume - after hf_link_login_hand from a rival that is stopped: replaces
+ *   the login (LOGIN-3) if that waited for a query that the rival had. */
+void hf_link_login_resume(struct hf_link *link);
+
 /* hf_link_attempt - begins an attempt to connect: queries the credentials, or dials. */
 void hf_link_attempt(struct hf_link *link);
 

@@ -286,6 +286,14 @@ bool hf_link_login_refused(struct hf_link *link)
     return is_same && !*link->options.was_accepted;
 }
 
+/* LOGIN-3: the timer had fired, and waited for the query that the rival has ended. */
+void hf_link_login_resume(struct hf_link *link)
+{
+    if (link->state == HF_LINK_READY && link->expires_ms != HF_NEVER && link->query == 0 &&
+        !link->is_authenticating && !link->login_timer.link)
+        hf_loop_arm(link->loop, &link->login_timer, hf_loop_now(link->loop));
+}
+
 /* LOGIN-4 */
 bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value reply)
 {

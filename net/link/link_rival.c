@@ -149,6 +149,7 @@ void hf_rival_stop(struct hf_link *link)
         return;
     link->rival = NULL;
     hf_link_login_hand(link, rival);
+    hf_link_login_resume(link);
     add_stats(link, rival);
     hf_link_free(rival);
 }
