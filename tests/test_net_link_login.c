@@ -131,6 +131,16 @@ static bool has_rival(void)
     return it_has;
 }
 
+static bool rival_dials(void)
+{
+    bool it_does;
+
+    lock();
+    it_does = link_->rival && link_->rival->state >= HF_LINK_DIALING;
+    unlock();
+    return it_does;
+}
+
 /* A login that expires is replaced, although the rival took the query along and got the
  * answer before it was stopped (LOGIN-3). */
 START_TEST(login_is_replaced_after_its_rival_was_stopped)
@@ -154,6 +164,39 @@ START_TEST(login_is_replaced_after_its_rival_was_stopped)
     ck_assert_str_eq(answer(&a), "a");
     drive_until_received(peer, 3);
     ck_assert_int_eq(provider.queries, 2);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* LOGIN-1: the answer is as old as it is, also when a rival has begun with it. */
+START_TEST(old_answer_of_a_rival_that_was_stopped_is_not_used)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_EXPECT("HELLO 3 AUTH default first"),
+        HELLO_OK, PEER_EXPECT("ECHO a"), PEER_ACCEPT, PEER_WAIT, PEER_TURN_TO(1),
+        PEER_SEND("+a\r\n"), PEER_WAIT, PEER_CLOSE,
+        PEER_ACCEPT, PEER_EXPECT("HELLO 3 AUTH default third"),
+        HELLO_OK, PEER_EXPECT("ECHO b"),
+        PEER_SEND("+b\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a, b;
+
+    open_provided(peer, 2);
+    start(&a, "ECHO a", LONG_MS);
+    drive_until_asked(2); /* by the rival */
+    ck_assert(give("second"));
+    drive_until(rival_dials);
+    lock();
+    link_->rival->fresh_ms -= 20000;
+    unlock();
+    peer_go(peer);
+    ck_assert_str_eq(answer(&a), "a");
+    peer_go(peer);
+    drive_until(is_down);
+    start(&b, "ECHO b", LONG_MS);
+    drive_until_asked(3);
+    ck_assert(give("third"));
+    ck_assert_str_eq(answer(&b), "b");
     end_with_peer(peer);
 }
 END_TEST
@@ -245,6 +288,7 @@ int main(void)
     tcase_add_test(t, query_of_a_rival_that_was_stopped_is_not_lost);
     tcase_add_test(t, answer_after_its_rival_was_stopped_is_used);
     tcase_add_test(t, login_is_replaced_after_its_rival_was_stopped);
+    tcase_add_test(t, old_answer_of_a_rival_that_was_stopped_is_not_used);
     tcase_add_test(t, placeholder_is_known_of_a_rivals_connection);
     tcase_add_test(t, subscribed_connection_is_replaced_with_one_query);
     tcase_add_test(t, credentials_that_have_expired_are_refused);

@@ -69,7 +69,7 @@ struct hf_link {
     uint64_t query;                 /* the pending query for credentials; 0: none */
     int64_t expires_ms;             /* of `login`; HF_NEVER: it does not expire */
     int64_t fresh_expires_ms;
-    int64_t fresh_ms;               /* when it came */
+    int64_t fresh_ms;               /* when it came, also after it is in use */
     int64_t lifetime_ms;            /* of the latest credentials; 0: without an end */
     struct hf_timer login_timer;    /* READY: when to query credentials again */
     struct hf_request auth;         /* AUTH on the READY connection */

@@ -200,6 +200,7 @@ void hf_link_login_hand(struct hf_link *to, struct hf_link *from)
         from->has_fresh = false;
     } else if (!to->has_fresh && has_unused(from)) {
         set_fresh(to, hf_login_ref(from->login), from->lifetime_ms, from->expires_ms);
+        to->fresh_ms = from->fresh_ms;
     }
     if (!to->has_fresh && to->query == 0) {
         to->query = from->query;
