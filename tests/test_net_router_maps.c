@@ -153,6 +153,67 @@ START_TEST(pauses_grow_until_a_map_leads_to_a_master)
 }
 END_TEST
 
+static char trouble[HF_ERROR_TEXT_MAX]; /* of the rounds: the first one */
+static int troubles;
+
+static void on_trouble(void *ctx, const struct hf_error *why)
+{
+    (void)ctx;
+    if (strncmp(why->text, "connection lost", 15) == 0)
+        return;
+    if (troubles++ == 0)
+        (void)strcpy(trouble, why->text);
+}
+
+static uint32_t failures_now(void)
+{
+    uint32_t failures;
+
+    lock();
+    failures = router->discovery.failures;
+    unlock();
+    return failures;
+}
+
+static bool has_failure(void)
+{
+    return failures_now() > 0;
+}
+
+static bool has_two_more_failures(void)
+{
+    static uint32_t first;
+
+    first = first ? first : failures_now();
+    return failures_now() >= first + 2;
+}
+
+/* DISCOVER-4: also if the master was away before all servers were. */
+START_TEST(an_outage_is_told_once_also_behind_a_master_that_is_away)
+{
+    static struct ask a;
+
+    prepare(NULL);
+    nodes_map(nodes, all_of_1, 1);
+    add_seed(nodes_port(nodes, 0));
+    options.link.connect_timeout_ms = 200; /* of each probe */
+    options.on_trouble = on_trouble;
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_str_eq(ask(5), "node 1");
+    nodes_down(nodes, 1, true);
+    (void)ask_for(5, SHORT_MS); /* may be lost with the connection */
+    ck_assert_int_eq(start(&a, 5, 4 * LONG_MS), HF_OK);
+    drive_until(has_failure);
+    ck_assert_int_eq(troubles, 0);
+    nodes_down(nodes, 0, true);
+    drive_until(has_two_more_failures);
+    ck_assert_int_eq(troubles, 1);
+    ck_assert_ptr_nonnull(strstr(trouble, "127.0.0.1"));
+    (void)cancel(&a);
+    end();
+}
+END_TEST
+
 /* ---- the second connection of a master (replicas) ---- */
 
 static struct hf_link *wait_link;
@@ -617,6 +678,7 @@ static TCase *case_maps(void)
                         4);
     tcase_add_test(c, an_address_that_all_announce_in_vain_is_told_with_its_announcer);
     tcase_add_test(c, pauses_grow_until_a_map_leads_to_a_master);
+    tcase_add_test(c, an_outage_is_told_once_also_behind_a_master_that_is_away);
     tcase_add_test(c, a_master_is_reached_over_either_of_its_connections);
     tcase_add_test(c, the_ip_of_a_name_that_cannot_be_resolved_is_used);
     tcase_add_test(c, the_ip_that_a_name_has_in_the_newest_map_is_used);

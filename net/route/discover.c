@@ -42,8 +42,7 @@ static struct hf_router *router_of(struct hf_discovery *d)
     return HF_OWNER_OF(d, struct hf_router, discovery);
 }
 
-void hf_discover_init(struct hf_router *router,
-                      const struct hf_discovery_events *events)
+void hf_discover_init(struct hf_router *router, const struct hf_discovery_events *events)
 {
     router->discovery.events = events;
     router->discovery.timer.fire = on_timer;
@@ -211,19 +210,29 @@ static void succeed(struct hf_router *router)
     router->error.status = HF_OK;
     d->is_told = false;
     d->failures = is_reachable(router) ? 0 : d->failures + 1;
+    d->has_told_trouble = d->has_told_trouble && d->failures > 0;
     cancel_all(router);
     end_round(router);
     d->events->on_end(router, HF_MAP_CONFIRMED);
 }
 
-/* DISCOVER-4. If all servers report a permanent error, no retry can help. This is
- * logged once, however often the client has to query them. */
+/* Once in an outage, which may begin with a map whose master is away. */
+static void tell_trouble(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    if (!router->options.on_trouble || router->error.status == HF_OK || d->has_told_trouble)
+        return;
+    d->has_told_trouble = true;
+    router->options.on_trouble(router->options.ctx, &router->error);
+}
+
+/* DISCOVER-4. If all servers report a permanent error, no retry can help. */
 static void give_up(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
     struct hf_slot_map *best = d->best;
-    bool is_final =
-        d->is_final && d->round.under_way == 0 && !router->map && !best;
+    bool is_final = d->is_final && d->round.under_way == 0 && !router->map && !best;
 
     d->best = NULL;
     if (best && router->map && hf_slot_map_is_equal(best, router->map)) {
@@ -237,9 +246,7 @@ static void give_up(struct hf_router *router)
     else
         hf_slot_map_free(best);
     end_round(router);
-    if (router->options.on_trouble && router->error.status != HF_OK &&
-        d->failures == 1)
-        router->options.on_trouble(router->options.ctx, &router->error);
+    tell_trouble(router);
     if (is_final)
         d->events->on_end(router, HF_MAP_UNKNOWN_FOR_GOOD);
     else if (router->map)
@@ -379,6 +386,7 @@ void hf_discover_restart(struct hf_router *router, struct hf_server *hint)
     cancel_all(router);
     hf_round_reset(&router->discovery.round);
     router->discovery.failures = 0;
+    router->discovery.has_told_trouble = false;
     router->discovery.pause_ms = AGAIN_MIN_MS;
     arm(router, 0);
 }
@@ -430,8 +438,7 @@ static void keep_if_best(struct hf_router *router, struct hf_slot_map *map)
 }
 
 /* MAP-2. The map is taken, unless it is HF_ROUND_WORSE. */
-static enum hf_round_answer weigh(struct hf_router *router,
-                                  struct hf_slot_map *map)
+static enum hf_round_answer weigh(struct hf_router *router, struct hf_slot_map *map)
 {
     const struct hf_round *round = &router->discovery.round;
 
@@ -545,8 +552,7 @@ void hf_discover_unreached(struct hf_server *server)
     if (!is_one_sent_once(router))
         return;
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        if (s->probe.is_under_way &&
-            router->topology->awaits(s) == server)
+        if (s->probe.is_under_way && router->topology->awaits(s) == server)
             end_probe(s);
 }
 

@@ -38,6 +38,7 @@ struct hf_discovery {
     uint32_t next_node;           /* of the map */
     uint32_t failures;            /* successive rounds without a map that leads to
                                      reachable masters */
+    bool has_told_trouble;        /* on_trouble was called since `failures` was 0 */
     int64_t pause_ms;             /* after the last round: DISCOVER-6 */
     int64_t ended_ms;             /* when the last round ended */
     struct hf_server *hint;       /* the server to query first */
