@@ -300,6 +300,7 @@ static void become_quiet(struct sim *sim, const struct history_header *b)
     run_for(sim, 2 * b->look_ms + BOUNDS_SETTLE_MS);
     sim->is_ending = true;
     each_program(sim, program_feed);
+    each_program(sim, program_unstall);
     find_ghosts(sim);
     each_program(sim, program_settle);
     run_for(sim, 4 * sim->plan->head.request_ms);

@@ -697,8 +697,7 @@ static void on_kill(void *ctx)
         effects_note(p->sim, EFFECT_DIED);
     left_note(p);
     write_plain(p, HISTORY_DIED);
-    process_before_write(p->process, NULL, NULL);
-    p->stall_callback_ms = 0;
+    program_unstall(p);
     process_die(p->process);
     before = process_enter(p->process);
     p->is_dead = p->is_freeing = true;
@@ -765,4 +764,10 @@ void program_stall(struct program *p, int64_t for_ms, bool in_callback)
     }
     p->stall_ms = for_ms;
     process_before_write(p->process, on_write, p);
+}
+
+void program_unstall(struct program *p)
+{
+    process_before_write(p->process, NULL, NULL);
+    p->stall_callback_ms = 0;
 }

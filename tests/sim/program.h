@@ -61,6 +61,7 @@ bool program_asks_within(const struct program *p, const struct owner *o,
  * program_stall     - it is stopped for so long before its next write; or when its next
  *                     callback returns.
  * program_stall_callback - called there.
+ * program_unstall   - a stop that has not come yet does not come.
  * program_starve    - its n-th allocation from now fails. program_feed: none does. */
 void program_suspend(struct program *p, int64_t for_ms);
 void program_set_rate(struct program *p, int64_t ppm, int64_t for_ms,
@@ -68,6 +69,7 @@ void program_set_rate(struct program *p, int64_t ppm, int64_t for_ms,
 void program_kill(struct program *p, int64_t for_ms);
 void program_stall(struct program *p, int64_t for_ms, bool in_callback);
 void program_stall_callback(struct program *p);
+void program_unstall(struct program *p);
 void program_starve(struct program *p, int64_t nth);
 void program_feed(struct program *p);
 

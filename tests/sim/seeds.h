@@ -300,6 +300,9 @@ static const struct past {
     {"messages_on_a_connection_that_is_dead_one_way", "P12",
      "messages came over a connection whose way to the server was dead: the client did not "
      "count it as silent, and a call ended without a reply"},
+    {"stop_of_a_turn_at_the_end", "P6",
+     "a process was to be stopped within a turn, and no such turn came before the last acquires "
+     "of the run: it was stopped in the middle of them, and their locks were left"},
     {"type_back_after_a_power_failure", "P6",
      "the simulated operator deleted a key of another type, the server lost that in a power "
      "failure, and nobody deleted the key again"},
