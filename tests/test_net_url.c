@@ -238,6 +238,9 @@ static const struct refused {
 
     {"redis://", 9, "host is missing"},
     {"redis:///3", 9, "host is missing"},
+    {"redis://h1:1,h2:2", 13, "several hosts need redis+cluster:// or redis+sentinel://"},
+    {"redis://a,b,c", 10, "several hosts need redis+cluster:// or redis+sentinel://"},
+    {"rediss://:" SECRET "@a,b/1", 19, "several hosts need"},
     {"redis://:7000", 9, "host is missing"},
     {"redis://:" SECRET "@", 17, "host is missing"},
     {"redis://:" SECRET "@:7000", 17, "host is missing"},

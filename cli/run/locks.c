@@ -151,7 +151,7 @@ void cli_locks_dump(struct cli_locks *l, const char *path)
 
     if (rc < 0)
         cli_warn("USR1: %s", hf_status_text(rc));
-    else if (!out || ferror(out))
+    else if (!out || fflush(out) != 0 || ferror(out))
         cli_warn("USR1: cannot write %s: %s", path, strerror(errno));
     if (out)
         (void)fclose(out);

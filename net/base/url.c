@@ -224,6 +224,16 @@ static hf_status scan_host(struct hf_url *u, struct hf_scan *s, const char *end)
     return rc < 0 ? rc : scan_port(u, s, end);
 }
 
+static hf_status scan_one_host(struct hf_url *u, struct hf_scan *s, const char *end)
+{
+    const char *comma = find((struct hf_span){s->at, end}, ',');
+
+    if (comma)
+        return hf_scan_refuse(s, comma, "several hosts need redis+cluster:// or"
+                                        " redis+sentinel://");
+    return scan_host(u, s, end);
+}
+
 /* Reads the hosts of a cluster or of sentinels; the first is also that of the URL. */
 static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s,
                             const char *end)
@@ -312,7 +322,7 @@ static hf_status scan_place(struct hf_url *u, struct hf_scan *s,
 
     if (u->kind == HF_URL_UNIX)
         return scan_socket(u, s, end);
-    rc = s->seeds->topology == HF_STANDALONE ? scan_host(u, s, end)
+    rc = s->seeds->topology == HF_STANDALONE ? scan_one_host(u, s, end)
                                              : scan_hosts(u, s, end);
     if (rc == HF_OK && s->seeds->topology == HF_SENTINEL)
         rc = scan_master(s);

@@ -353,7 +353,7 @@ hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s, bool has_database)
         return hf_scan_refuse(s, s->at,
                               "in a password or an option, # is written %23");
     if (rc == HF_OK && s->tls_at && !hf_url_uses_tls(u))
-        return hf_scan_refuse(s, s->tls_at, "this needs TLS: rediss://");
+        return hf_scan_refuse(s, s->tls_at, "this needs TLS: rediss:// or rediss+...://");
     return rc;
 }
 
@@ -366,7 +366,7 @@ static hf_status set(struct hf_url *url, const struct option *o,
 
     if (!hf_url_uses_tls(url))
         return hf_error_set(err, HF_E_INVAL,
-                            "%s is given, and the URL is not rediss://",
+                            "%s needs TLS, and the URL does not begin with rediss",
                             o->name);
     memcpy(to.ptr, from, to.size);
     return HF_OK;

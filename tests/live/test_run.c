@@ -657,7 +657,7 @@ END_TEST
 
 START_TEST(tls_options_are_for_a_url_of_tls)
 {
-    static const char said[] = "the URL is not rediss://";
+    static const char said[] = "the URL does not begin with rediss";
 
     fails(holdfast(server, "run", "--tls-ca", "ca.pem", "x", "echo", "ran",
                    NULL),

@@ -255,6 +255,20 @@ START_TEST(usr1_writes_a_dump_instead_of_reaching_the_command)
 }
 END_TEST
 
+START_TEST(dump_that_cannot_be_written_is_told)
+{
+    struct process *p = holdfast(server, "run", "--dump", "/dev/full", "x", self(),
+                                 "--listener", NULL);
+
+    (void)await_line(p, OUT, "up");
+    ck_assert_int_eq(kill(pid_of(p), SIGUSR1), 0);
+    ck_assert_ptr_nonnull(strstr(await_line(p, ERR, "USR1"),
+                                 "cannot write /dev/full: No space left on device"));
+    shut(p);
+    ck_assert_int_eq(finish(p), 9);
+}
+END_TEST
+
 START_TEST(signal_that_ends_the_command_ends_us)
 {
     struct process *p =
@@ -719,6 +733,7 @@ static void add_forwarding(Suite *s)
     tcase_add_loop_test(command, signal_reaches_the_command_and_the_lock_stays,
                         0, ROWS(forwarded));
     tcase_add_test(command, usr1_writes_a_dump_instead_of_reaching_the_command);
+    tcase_add_test(command, dump_that_cannot_be_written_is_told);
     tcase_add_test(command, signal_that_ends_the_command_ends_us);
     tcase_add_test(command, command_that_ignores_a_forwarded_term_is_killed);
     tcase_add_test(command, stopped_command_can_be_ended);

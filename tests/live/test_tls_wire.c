@@ -389,8 +389,13 @@ static void *part_from_all(void *ctx)
 {
     struct parting *p = ctx;
     struct pollfd poll_fd = {.fd = p->listener, .events = POLLIN};
+    sigset_t pipe;
     int fd;
 
+    /* The client may have gone; it must not write so itself, in its own thread. */
+    (void)sigemptyset(&pipe);
+    (void)sigaddset(&pipe, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     while (p->count < PARTINGS_MAX && poll(&poll_fd, 1, -1) == 1) {
         fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0)

@@ -150,7 +150,7 @@ START_TEST(tls_options_need_a_url_of_tls)
 
     ck_assert_ok(new_client("redis://h", &none, &err));
     ck_assert_status(new_client("redis://h", &tls, &err), HF_E_INVAL);
-    ck_assert_str_eq(err.text, "tls_ca is given, and the URL is not rediss://");
+    ck_assert_str_eq(err.text, "tls_ca needs TLS, and the URL does not begin with rediss");
 }
 END_TEST
 
