@@ -2,6 +2,7 @@
 /* Tests: tests/live/test_elect.c. */
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "cli/base/report.h"
@@ -22,17 +23,32 @@ static void reap(void)
         continue;
 }
 
+/* Returns a signal that ends us, or 0. A HUP that does not end us ends the rest: each round
+ * reads the files of TLS. */
+static int take_signals(bool *is_rested)
+{
+    int signal;
+
+    while ((signal = cli_signals_take()) != 0) {
+        if (cli_signals_end_us(signal))
+            return signal;
+        *is_rested |= signal == SIGHUP;
+    }
+    return 0;
+}
+
 /* Rests, and ends with the signal that comes meanwhile; 0: none has. */
 static int rest(int64_t ms)
 {
     struct pollfd signals = {.fd = cli_signals_open(), .events = POLLIN};
     int64_t until_ms = hf_clock_ms() + ms, left_ms = ms;
-    int signal = cli_signals_take_end();
+    bool is_rested = false;
+    int signal = take_signals(&is_rested);
 
     cli_report_flush();
-    while (signal == 0 && left_ms > 0) {
+    while (signal == 0 && !is_rested && left_ms > 0) {
         (void)poll(&signals, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
-        signal = cli_signals_take_end();
+        signal = take_signals(&is_rested);
         left_ms = until_ms - hf_clock_ms();
     }
     reap();

@@ -137,6 +137,24 @@ START_TEST(service_that_waits_reads_its_files_again)
 }
 END_TEST
 
+/* Each term reads the files; the next one is not waited for. */
+START_TEST(hup_between_two_terms_begins_the_next_one)
+{
+    char *const argv[] = {ARG("setsid"), ARG(HOLDFAST), ARG("elect"), ARG("--pause"),
+                          ARG("1h"), ARG("--status-fd"), ARG("3"), ARG("free"), ARG("true"),
+                          NULL};
+    struct process *p = start(server, argv);
+
+    for (int i = 0; i < 2; i++) {
+        (void)await_line(p, STATUS, "\"released\"");
+        ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
+    }
+    (void)await_line(p, STATUS, "\"released\"");
+    ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
+}
+END_TEST
+
 START_TEST(terminal_that_is_hung_up_ends_the_wait)
 {
     char *const argv[] = {ARG(HOLDFAST), ARG(waiting[_i]), ARG("-v"), ARG("x"),
@@ -173,6 +191,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, hold_outlives_a_new_ca_if_hup_comes, 0, 2);
     tcase_add_test(c, file_that_cannot_be_read_is_named_and_the_hold_stays);
     tcase_add_loop_test(c, service_that_waits_reads_its_files_again, 0, ROWS(waiting));
+    tcase_add_test(c, hup_between_two_terms_begins_the_next_one);
     tcase_add_loop_test(c, terminal_that_is_hung_up_ends_the_wait, 0, ROWS(waiting));
     tcase_add_test(c, command_that_dies_of_hup_ends_holdfast_by_it);
     return s;
