@@ -245,6 +245,9 @@ struct hf_client_stats {
                                    connections of subscriptions are not included */
     struct hf_loop_stats loop;  /* includes other clients of the loop */
     struct hf_router_counts route;  /* redirections and changes of the map */
+    uint64_t pushes;            /* tracking=on (docs/guarantees.md): reports of changed keys */
+    uint64_t push_checks;       /* checks of holds because of them, or of a new connection */
+    uint64_t push_losses;       /* losses that such a check found */
 };
 
 /* hf_client_get_stats - copies the counts (2 KB) to *out; all 0 in a forked child. */

@@ -16,9 +16,9 @@ NET  := $(addprefix base/,address_map dump endpoint error hash histogram login m
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
             link_dump link_request link_error link_login link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
-        $(addprefix route/,announced cluster_info cluster_view command departed discover \
+        $(addprefix route/,ahead announced cluster_info cluster_view command departed discover \
             doubt subscriptions probe redirect refusal replace replicas round router router_dump sentinel_words \
-            server silence slot slot_map slot_map_read switched topology topology_cluster \
+            server silence slot slot_map slot_map_read switched topology topology_cluster tracking \
             topology_sentinel topology_standalone verdict)
 LOCK := status \
         $(addprefix machine/,channel wait claims lease multi_turn quorum_turn) \
@@ -27,7 +27,7 @@ LOCK := status \
             kind_semaphore kind_latch kind_permit names reply call \
             missing patience) \
         $(addprefix record/,log table hold_lookup args op hold notice wait_queue wake orphan) \
-        $(addprefix verb/,reentry count acquire release query watchdog switch) \
+        $(addprefix verb/,reentry count acquire release query watchdog switch track) \
         $(addprefix api/,queue close dump client identity op_request lock semaphore latch permits token \
             by_owner) \
         $(addprefix set/,one_server multi multi_call quorum quorum_answers \
@@ -71,7 +71,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         judge_naive judge_verdicts judge_overlap $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover lock_switch one_address \
-        lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks \
+        lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks lock_push \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
         lock_shorter less credentials nat lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \

@@ -290,6 +290,7 @@ static const struct refused {
     {"redis://h?db=-1", 14, "database"},
     {"redis://h?db=%31", 14, "database"},
     {"redis://h?db=2147483648", 23, "database"},
+    {"redis://h?tracking=yes", 20, "on or off"},
     {"redis://h/1?db=1", 13, "twice"},
     {"redis://h?db=1&db=1", 16, "twice"},
 
@@ -436,7 +437,7 @@ START_TEST(unknown_option_is_answered_with_those_there_are)
 {
     static const char some[] = " options here are db, protocol, client_name, "
                                "connect_timeout, timeout, idle_check, replicas, "
-                               "replicas_timeout, map";
+                               "replicas_timeout, tracking, map";
     static const char tls[] = ", tls_ca, tls_ca_dir, tls_crl, tls_cert, "
                               "tls_key, tls_key_password, tls_sni, "
                               "tls_ciphers, tls_ciphersuites, tls_alpn, "

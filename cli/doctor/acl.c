@@ -228,6 +228,8 @@ static void add_deployment(struct commands *all, const struct hf_url *url,
     if (seeds->topology == HF_CLUSTER)
         add_commands(all, "cluster|slots cluster|info pubsub|shardnumsub asking "
                           "spublish ssubscribe sunsubscribe");
+    if (url->is_tracking)
+        add_commands(all, "client|tracking client|caching");
     if (url->replicas != 0)
         add_commands(all, "wait");
     if (url->replicas != 0 || seeds->topology == HF_SENTINEL)

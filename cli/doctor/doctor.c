@@ -23,6 +23,7 @@ static void set_options(struct doctor_facts *facts, const struct hf_url *url,
     facts->sharded = (int)seeds->sharded;
     facts->replicas = url->replicas;
     facts->protocol = url->protocol ? url->protocol : 3;
+    facts->is_tracking = url->is_tracking;
     facts->is_tls = url->kind == HF_URL_TLS;
     facts->is_unverified = url->tls.is_unverified;
     facts->map = seeds->map;

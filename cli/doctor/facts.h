@@ -77,6 +77,8 @@ enum doctor_permission {
     MAY_WAIT,
     MAY_KILL,
     MAY_CLIENT_ID,
+    MAY_TRACKING,
+    MAY_CACHING,
     MAY_INFO,
     MAY_CONFIG,
     MAY_TIME,
@@ -149,6 +151,7 @@ struct doctor_facts {
     int sharded;                /* HF_SHARDED_* */
     int replicas;               /* that must confirm a lock; HF_REPLICAS_* */
     int protocol;               /* the requested number */
+    bool is_tracking;           /* tracking=on */
     bool is_tls;
     bool is_unverified;
     int64_t ttl_ms;             /* of the watchdog */

@@ -59,6 +59,8 @@ const struct doctor_question doctor_questions[] = {
     {ASK_IN_CLUSTER, "SPUBLISH SCRATCH-CHANNEL 0", .permission = MAY_SPUBLISH},
     {ASK_NODE, "WAIT 0 0", .permission = MAY_WAIT},
     {ASK_NODE, "CLIENT ID", .permission = MAY_CLIENT_ID},
+    {ASK_NODE, "CLIENT TRACKING ON OPTIN NOLOOP", .permission = MAY_TRACKING},
+    {ASK_NODE, "CLIENT CACHING YES", .permission = MAY_CACHING},
     {ASK_NODE, "CLIENT KILL ID 9223372036854775807", .permission = MAY_KILL},
     {ASK_NODE, "ROLE", .permission = MAY_ROLE},
     {ASK_ALL, "TIME", .permission = MAY_TIME},
@@ -100,6 +102,9 @@ bool doctor_question_is_for(const struct doctor_question *q,
 
     if (kind == ASK_NODE && facts->topology == HF_CLUSTER)
         kind |= ASK_IN_CLUSTER;
+    if (!facts->is_tracking &&
+        (q->permission == MAY_TRACKING || q->permission == MAY_CACHING))
+        return false;
     return (q->who & kind) != 0;
 }
 

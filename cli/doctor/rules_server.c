@@ -214,6 +214,22 @@ static enum doctor_verdict permits_calls(struct doctor_case *c)
                    : doctor_fine(c, "scripts may call what they need");
 }
 
+/* Without tracking=on, there is nothing to report. */
+static enum doctor_verdict tracks_holds(struct doctor_case *c)
+{
+    if (!c->facts->is_tracking)
+        return VERDICT_NONE;
+    if (c->server->protocol == 2)
+        return doctor_found(c, "the connection uses RESP2");
+    for (int i = MAY_TRACKING; i <= MAY_CACHING; i++) {
+        if (c->server->may[i].is == MAY_NOT_SEEN)
+            return doctor_unseen(c, doctor_permission_names[i]);
+        if (c->server->may[i].is != MAY_DO)
+            return doctor_found(c, "it refuses %s", doctor_permission_names[i]);
+    }
+    return doctor_fine(c, "it reports the loss of a held lock at once");
+}
+
 static bool measure_protocol(const struct doctor_case *c, int64_t *out)
 {
     *out = c->server->protocol;
@@ -414,6 +430,9 @@ const struct doctor_rule doctor_rules_server[] = {
                 "until it blocks the same client, which then releases it",
      .advice = "leave it, or permit +client|kill, which lets the user close the "
                "connections of every other user"},
+    {"tracking-denied", DOCTOR_NOTE, OF_MASTER, tracks_holds,
+     .meaning = "tracking=on has no effect: a loss is detected at the next renewal",
+     .advice = "permit them: +client|tracking +client|caching (Redis 6 or later, RESP3)"},
     {"hello-denied", DOCTOR_NOTE, OF_NODE, doctor_at_least,
      .measure = measure_protocol, .limit = 3, .fine = "it speaks RESP3",
      .found = "it speaks RESP2 (HELLO does not exist)",

@@ -11,6 +11,7 @@
 #include "lock/record/op.h"
 #include "lock/record/table.h"
 #include "lock/verb/switch.h"
+#include "lock/verb/track.h"
 #include "lock/verb/watchdog.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
@@ -201,6 +202,7 @@ static hf_status connect_parts(struct hf_client *client,
         .seeds = seeds,
         .on_trouble = on_trouble,
         .on_switched = hf_switch_note,
+        .on_invalidated = hf_track_note,
         .is_attentive = hf_switch_is_attentive,
         .ctx = client,
     };
@@ -212,6 +214,7 @@ static hf_status connect_parts(struct hf_client *client,
     options.link.credentials = o->credentials;
     options.link.credentials_ctx = o->credentials_ctx;
     options.link.protocol = o->protocol;
+    options.link.wants_tracking = url->is_tracking;
     options.link.connect_timeout_ms = o->connect_timeout_ms;
     options.link.silence_ms = o->request_timeout_ms;
     options.link.suspect_ms = suspect_ms(o);
@@ -582,6 +585,9 @@ void hf_client_get_stats(struct hf_client *client, struct hf_client_stats *out)
     out->orphans = client->orphans;
     out->renewals = client->renewals;
     out->renewal_requests = client->renewal_requests;
+    out->pushes = hf_router_invalidations(client->router);
+    out->push_checks = client->push_checks;
+    out->push_losses = client->push_losses;
     hf_router_stats(client->router, &out->link);
     hf_router_get_counts(client->router, &out->route);
     hf_loop_unlock(client->loop);

@@ -240,7 +240,7 @@ void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
     l->failed_ms = now_ms;
     if (!l->is_renewed)
         l->rush_ms = hf_min_ms(l->rush_ms, soon);
-    else if (l->rush_ms == HF_NEVER)
+    else if (l->rush_ms > soon)
         l->renew_ms = hf_min_ms(l->renew_ms, soon);
 }
 
@@ -255,9 +255,9 @@ bool hf_lease_switched(struct hf_lease *l, bool is_sudden)
     return true;
 }
 
-void hf_lease_rush(struct hf_lease *l, int64_t now_ms)
+void hf_lease_rush(struct hf_lease *l, int64_t at_ms)
 {
-    l->rush_ms = now_ms;
+    l->rush_ms = hf_min_ms(l->rush_ms, at_ms);
     HF_ASSERT(lease_ok(l));
 }
 

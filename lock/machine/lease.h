@@ -23,6 +23,8 @@
  *          long before it was not sent.
  * LEASE-6  After a switch of masters, a hold is renewed at once, whenever its next renewal
  *          is due. For a hold that the watchdog does not renew, a look is sent instead.
+ *          A push of the server, or the end of the first second of a tracked hold, makes a
+ *          renewal or look due in the same way (lock/verb/track.h).
  * LEASE-7  If the former master replied until the switch, its last reply may come from a
  *          server that was no longer the master. Until another reply arrives, the hold is
  *          safe only as long as it would be without that reply. This alone is not a loss.
@@ -53,8 +55,8 @@ struct hf_lease {
     int64_t max_until_ms;       /* when max_hold_ms ends; INT64_MAX: no such limit */
     int64_t failed_ms;          /* when the last renewal failed */
     bool has_slept;             /* LEASE-5 */
-    int64_t rush_ms;            /* LEASE-6: when the renewal or look after a switch is due;
-                                   HF_NEVER: there was no switch */
+    int64_t rush_ms;            /* LEASE-6: when such a renewal or look is due; HF_NEVER:
+                                   none is */
     int64_t before_ms;          /* the safe moment without the last reply */
     int64_t proved_before_ms;   /* claims.proved_ms without the last reply */
     int64_t doubt_ms;           /* LEASE-7: the safe moment; HF_NEVER: no doubt */
@@ -103,8 +105,9 @@ void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
  *   is_sudden   the former master replied until now (LEASE-7) */
 bool hf_lease_switched(struct hf_lease *l, bool is_sudden);
 
-/* hf_lease_rush - makes the renewal or look of LEASE-6 due now. */
-void hf_lease_rush(struct hf_lease *l, int64_t now_ms);
+/* hf_lease_rush - makes the renewal or look of LEASE-6 due at `at_ms`, unless one is due
+ *   before. */
+void hf_lease_rush(struct hf_lease *l, int64_t at_ms);
 
 /* hf_lease_retry - a renewal or look failed: it is due again soon, until the safe moment.
  *   how   not NULL: the server may have executed it; NULL: it did not */

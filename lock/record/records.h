@@ -88,9 +88,11 @@ struct hf_client {
                                    one by one */
     uint64_t renewals;
     uint64_t renewal_requests;
+    uint64_t push_checks;       /* checks that pushes caused (track.c) */
+    uint64_t push_losses;       /* losses that these found */
 
     /* A switch of masters (switch.c). */
-    struct hf_list unsure_holds;    /* must be confirmed by the new master */
+    struct hf_list unsure_holds;    /* must be confirmed by the server */
     struct hf_timer unsure_timer;   /* processes the next of them */
 };
 
@@ -157,6 +159,7 @@ struct hf_hold {
     struct hf_timer timer;
     struct hf_list due_node;    /* in client->due_holds */
     struct hf_list unsure_node; /* in client->unsure_holds */
+    int64_t check_from_ms;      /* no check before, because of a push (TRACK-3) */
     struct hf_batch *batch;     /* the pending renewal or look that contains it */
     struct hf_op *op;           /* the operation that acts on it now */
     struct hf_list pending;     /* operations that wait for `op` */
@@ -166,6 +169,7 @@ struct hf_hold {
     bool is_member;             /* of a multi-lock or a quorum */
     bool is_open;               /* provisional: a member of a set that is not complete */
     bool renews_alone;          /* WATCHDOG-4: a call for several did not find it */
+    bool is_pushed;             /* a push asks for a check of it, which has no reply */
     bool renews_by_text;        /* its server did not know the script: the next renewal
                                    sends EVAL */
     struct hf_task lost_task;

@@ -187,19 +187,32 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
     return HF_OK;
 }
 
-struct hf_lock *hf_lock_next_of_name(const struct hf_lock *lock,
-                                     const struct hf_lock *after)
+static struct hf_lock *next_named(struct hf_client *client, uint32_t hash,
+                                  const char *name, size_t len,
+                                  const struct hf_lock *after)
 {
-    struct hf_list *bucket = bucket_of(lock->client, lock->hash);
+    struct hf_list *bucket = bucket_of(client, hash);
     struct hf_list *l = after ? after->bucket_link.next : bucket->next;
 
     for (; l != bucket; l = l->next) {
         struct hf_lock *other = HF_OWNER_OF(l, struct hf_lock, bucket_link);
 
-        if (is_named(other, lock->hash, lock->text, lock->name_len))
+        if (is_named(other, hash, name, len))
             return other;
     }
     return NULL;
+}
+
+struct hf_lock *hf_lock_next_of_name(const struct hf_lock *lock,
+                                     const struct hf_lock *after)
+{
+    return next_named(lock->client, lock->hash, lock->text, lock->name_len, after);
+}
+
+struct hf_lock *hf_lock_next_named(struct hf_client *client, const char *name, size_t len,
+                                   const struct hf_lock *after)
+{
+    return next_named(client, hf_loop_hash(client->loop, name, len), name, len, after);
 }
 
 /* With sharded messages a script may only speak to its own slot's channels. So

@@ -24,6 +24,10 @@ void hf_lock_unref(struct hf_lock *lock);
 struct hf_lock *hf_lock_next_of_name(const struct hf_lock *lock,
                                      const struct hf_lock *after);
 
+/* hf_lock_next_named - the same, with a name of which there may be no lock. */
+struct hf_lock *hf_lock_next_named(struct hf_client *client, const char *name, size_t len,
+                                   const struct hf_lock *after);
+
 /* hf_lock_is_sharded - returns whether the waiters use SSUBSCRIBE. */
 bool hf_lock_is_sharded(const struct hf_lock *lock);
 

@@ -38,6 +38,7 @@ struct hf_call {
     bool *lacks_evalsha;          /* of the client: set when a server does not know
                                      EVALSHA; then EVAL is sent. NULL: not remembered */
     bool is_urgent;               /* as in hf_command: gets space before the others */
+    bool is_tracked;              /* as in hf_command */
     bool is_replicated;           /* as in hf_command; must not overtake such commands */
     int replicas;                 /* as in hf_command; 0: none. With it: */
     int64_t replicas_timeout_ms;

@@ -39,6 +39,9 @@ struct hf_kind_step {
     bool only_looks;            /* the script only reads them: a key in another slot is left
                                    out */
     bool is_without_name;       /* only the keys, not the name */
+    bool reads_last;            /* of a renewal: it reads the lock's key after its last
+                                   write, and only the holder writes that key; so the
+                                   server can report its loss */
     bool takes_hold_key;        /* the last key is that of the hold */
     bool takes_place;           /* how long the waiter's place in the queue is valid;
                                    0: it has none */
@@ -89,7 +92,7 @@ struct hf_kind {
     .steps = { \
         [STEP_ACQUIRE] = {.script = &hf_script_acquire, __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_release}, \
-        [STEP_RENEW] = {.script = &hf_script_renew}, \
+        [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend}, \
         [STEP_FORCE] = {.script = &hf_script_force_release, .keys = 1, \
                         .first_key = (AT), .only_looks = true}, \

@@ -51,7 +51,7 @@
                           __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_fair_release, .keys = 2, \
                           .takes_place = true}, \
-        [STEP_RENEW] = {.script = &hf_script_renew}, \
+        [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend}, \
         [STEP_FORCE] = {.script = &hf_script_force_release, .keys = 2}, \
         [STEP_INSPECT] = {.script = &hf_script_inspect}, \

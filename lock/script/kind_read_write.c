@@ -48,7 +48,7 @@ const struct hf_kind hf_kind_read = {
     .steps = { \
         [STEP_ACQUIRE] = {.script = &hf_script_write_acquire, __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_write_release}, \
-        [STEP_RENEW] = {.script = &hf_script_renew}, \
+        [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend, .side = "write"}, \
         [STEP_FORCE] = {.script = &hf_script_rw_force_release, \
                         .side = "write"}, \

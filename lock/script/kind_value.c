@@ -15,7 +15,7 @@
     .steps = { \
         [STEP_ACQUIRE] = {.script = &hf_script_value_acquire, __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_value_release}, \
-        [STEP_RENEW] = {.script = &hf_script_value_renew}, \
+        [STEP_RENEW] = {.script = &hf_script_value_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_value_extend}, \
         [STEP_FORCE] = {.script = &hf_script_value_force_release}, \
         [STEP_INSPECT] = {.script = &hf_script_value_inspect}, \

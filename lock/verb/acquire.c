@@ -14,6 +14,7 @@
 #include "lock/verb/count.h"
 #include "lock/verb/query.h"
 #include "lock/verb/reentry.h"
+#include "lock/verb/track.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
 #include "net/base/moment.h"
@@ -23,8 +24,7 @@ static void join(struct hf_op *op);
 
 /* ---- ending ---- */
 
-/* No hold is made, but the server may have recorded this owner as holder or as queued:
- * both are released. */
+/* The server may have recorded this owner as holder or queued: both are released. */
 static void give_up_hold(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
@@ -225,6 +225,7 @@ static void granted(struct hf_op *op, hf_status status)
     }
     hf_lease_granted(&hold->lease, 1, &op->call.sending,
                     op->options.lease_ms == 0, (unsigned)client->serial);
+    hf_track_granted(hold);
     hold->token = op->answer.number;
     safe_ms = hf_lease_safe_ms(&hold->lease, now);
     if (hf_wait_asks_again(&op->wait, op->options.wait_ms != 0, now, safe_ms,
@@ -232,10 +233,9 @@ static void granted(struct hf_op *op, hf_status status)
         op->may_be_held = true;
         send_acquire(op);
     } else if (safe_ms <= 0) {
-        give_back(op,
-                  hf_error_set(op->error, HF_E_NOREPLY,
-                               "%s: the answer came after the lease had ended",
-                               hf_router_address(client->router)));
+        give_back(op, hf_error_set(op->error, HF_E_NOREPLY,
+                                   "%s: the answer came after the lease had ended",
+                                   hf_router_address(client->router)));
     } else if (op->lock->kind->is_ownerless) {
         let_through(op, status);
     } else if (hf_hold_find(op->lock, op->owner)) {

@@ -7,6 +7,7 @@
 
 #include "lock/record/hold.h"
 #include "lock/record/op.h"
+#include "lock/verb/track.h"
 #include "net/base/error.h"
 
 hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held)
@@ -77,6 +78,7 @@ static void on_answer(struct hf_call *call, hf_status status,
     if (op->answer.count == op->count) {
         hf_lease_granted(&hold->lease, op->count, &call->sending,
                         op->options.lease_ms == 0, 0);
+        hf_track_granted(hold);
         hf_hold_rearm(hold);
         if (!op->is_member)
             hf_hold_commit(hold);

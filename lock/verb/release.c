@@ -6,6 +6,7 @@
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
 #include "lock/record/wake.h"
+#include "lock/verb/track.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
 
@@ -80,6 +81,7 @@ static void done(struct hf_op *op)
 
     if (op->count > 0) { /* a partial release also sets the TTL */
         hf_lease_granted(&hold->lease, op->count, &op->call.sending, false, 0);
+        hf_track_granted(hold);
         hf_hold_rearm(hold);
     }
     end_release(op, op->count == 0, HF_OK);

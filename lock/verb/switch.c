@@ -2,11 +2,13 @@
 /* Tests: tests/live/test_lock_switch.c, tests/sim/test_switch.c. */
 #include "lock/verb/switch.h"
 #include "lock/record/hold.h"
+#include "net/base/moment.h"
 
 #define PORTION 500             /* holds: 5 batches of one kind */
 #define PAUSE_MS 1
 #define PAUSE_BUSY_MS 25        /* while there are MANY_BATCHES */
 #define MANY_BATCHES 50
+#define CHECK_PAUSE_MS 100      /* between two checks of a hold that pushes cause */
 
 static void arm(struct hf_client *client, int64_t in_ms)
 {
@@ -19,8 +21,11 @@ static void take_one(struct hf_client *client, int64_t now)
     struct hf_hold *hold =
         HF_OWNER_OF(client->unsure_holds.next, struct hf_hold, unsure_node);
 
+    int64_t at_ms = hf_max_ms(now, hold->check_from_ms);
+
     hf_list_remove(&hold->unsure_node);
-    hf_lease_rush(&hold->lease, now);
+    hold->check_from_ms = at_ms + CHECK_PAUSE_MS;
+    hf_lease_rush(&hold->lease, at_ms);
     hf_hold_rearm(hold);
 }
 
@@ -41,9 +46,18 @@ static void on_timer(struct hf_timer *timer)
 static void note_hold(struct hf_client *client, struct hf_hold *hold,
                       const struct hf_switched *which)
 {
-    if (hf_lease_switched(&hold->lease,
-                          hf_switched_has(which->sudden, hold->lock->slot)) &&
-        hf_list_is_empty(&hold->unsure_node))
+    if (!hf_lease_switched(&hold->lease,
+                           hf_switched_has(which->sudden, hold->lock->slot)))
+        return;
+    hold->check_from_ms = 0;
+    hf_switch_doubt(client, hold);
+}
+
+void hf_switch_doubt(struct hf_client *client, struct hf_hold *hold)
+{
+    if (hf_list_is_empty(&client->unsure_holds))
+        arm(client, 0);
+    if (hf_list_is_empty(&hold->unsure_node))
         hf_list_push(&client->unsure_holds, &hold->unsure_node);
 }
 
@@ -61,8 +75,6 @@ void hf_switch_note(void *ctx, const struct hf_switched *which)
              h = h->next)
             note_hold(client, HF_OWNER_OF(h, struct hf_hold, node), which);
     }
-    if (!hf_list_is_empty(&client->unsure_holds))
-        arm(client, 0);
 }
 
 bool hf_switch_is_attentive(void *ctx)

@@ -12,6 +12,9 @@
 
 #include "lock/record/records.h"
 
+/* hf_switch_doubt - adds a hold to the unsure ones (also track.c). */
+void hf_switch_doubt(struct hf_client *client, struct hf_hold *hold);
+
 /* hf_switch_init - no hold is unsure.
  * hf_switch_fini - ends the work on unsure holds.
  * hf_switch_note - processes a switch (hf_router_options.on_switched).

@@ -90,6 +90,9 @@ static void ask_alone(struct hf_hold *hold)
 static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
                          int64_t answer)
 {
+    bool was_pushed = hold->is_pushed;
+
+    hold->is_pushed = false;
     if (hold->lease.state == LEASE_LOST)
         return; /* LEASE-4: too late to report a renewal */
     if (answer <= 0 && batch->count > 1) {
@@ -110,8 +113,10 @@ static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
     }
     hf_lease_retry(&hold->lease, hf_loop_now(batch->client->loop), NULL);
     if (hf_lease_lose(&hold->lease,
-                     answer == 0 ? HF_REASON_DELETED : HF_REASON_TAKEN))
+                     answer == 0 ? HF_REASON_DELETED : HF_REASON_TAKEN)) {
+        batch->client->push_losses += was_pushed;
         hf_hold_tell_lost(hold);
+    }
 }
 
 static void answered(struct hf_batch *batch, struct hf_resp_value reply)
@@ -279,6 +284,7 @@ static void describe(struct hf_batch *batch)
     call->slot = first->lock->slot;
     call->echo = batch->echo;
     call->echo_len = first->text_len;
+    call->is_tracked = renewal_of(first)->reads_last;
     call->is_once = true;   /* WATCHDOG-1 */
     call->is_urgent = true; /* it cannot come later */
     call->error = &batch->error;

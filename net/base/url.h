@@ -35,6 +35,7 @@ struct hf_url {
         HF_SENTINEL_TLS_NO,
         HF_SENTINEL_TLS_YES
     } sentinel_tls;
+    bool is_tracking;         /* the server reports keys that change: CLIENT TRACKING */
     struct hf_tls_options tls;
 };
 

@@ -113,6 +113,15 @@ static hf_status take_sentinel_tls(const struct hf_scan *s, struct hf_span value
     return HF_OK;
 }
 
+static hf_status take_tracking(const struct hf_scan *s, struct hf_span value,
+                               struct field to)
+{
+    *(bool *)to.ptr = span_is(value, "on");
+    return *(bool *)to.ptr || span_is(value, "off")
+               ? HF_OK
+               : hf_scan_refuse(s, value.from, "write on or off");
+}
+
 static hf_status take_sharded(const struct hf_scan *s, struct hf_span value,
                               struct field to)
 {
@@ -194,6 +203,7 @@ static const struct option {
     {"idle_check", take_time, FIELD(idle_check_ms)},
     {"replicas", take_replicas, FIELD(replicas)},
     {"replicas_timeout", take_time, FIELD(replicas_timeout_ms)},
+    {"tracking", take_tracking, FIELD(is_tracking)},
     {"map", take_map, SEEDS_FIELD(map), ANY},
     {"tls_ca", take_text, FIELD(tls.ca_file)},
     {"tls_ca_dir", take_text, FIELD(tls.ca_dir)},

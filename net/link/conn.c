@@ -158,6 +158,7 @@ static void adopt_greeting(struct hf_greeting *g, const struct hf_greeting *from
     g->is_careful = from->is_careful;
     g->protocol = from->protocol;
     g->has_killed = from->has_killed;
+    g->is_tracking = from->is_tracking;
     g->has_answered = from->has_answered;
     g->is_default_user = from->is_default_user;
 }

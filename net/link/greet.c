@@ -15,6 +15,7 @@ enum command {
     ID,
     SETINFO,
     SELECT,
+    TRACKING,
     INFO,
     PING,
     KILL
@@ -24,8 +25,8 @@ static const char *const names[] = {
     [HELLO] = "HELLO",           [AUTH] = "AUTH",
     [SETNAME] = "CLIENT SETNAME", [ID] = "CLIENT ID",
     [SETINFO] = "CLIENT SETINFO", [SELECT] = "SELECT",
-    [INFO] = "INFO",             [PING] = "PING",
-    [KILL] = "CLIENT KILL",
+    [TRACKING] = "CLIENT TRACKING", [INFO] = "INFO",
+    [PING] = "PING",             [KILL] = "CLIENT KILL",
 };
 
 /* ---- commands ---- */
@@ -147,6 +148,16 @@ static void send_select(struct hf_greeting *g)
     send_command(g, SELECT, argv, 2);
 }
 
+/* OPTIN: only keys that the command after CLIENT CACHING YES reads. NOLOOP: this
+ * connection's own writes are not reported. Source: redis.io CLIENT TRACKING. */
+static void send_tracking(struct hf_greeting *g)
+{
+    struct hf_resp_arg argv[5] = {text("CLIENT"), text("TRACKING"), text("ON"),
+                                  text("OPTIN"), text("NOLOOP")};
+
+    send_command(g, TRACKING, argv, 5);
+}
+
 /* The reply to PING ends the greeting. */
 static void step_bare(struct hf_greeting *g)
 {
@@ -181,6 +192,8 @@ static void step_settle(struct hf_greeting *g)
     send_client(g, SETINFO, "SETINFO", "LIB-VER", HF_VERSION);
     if (g->database != 0)
         send_select(g);
+    if (g->wants_tracking && g->protocol == 3)
+        send_tracking(g);
     send_command(g, INFO, info, 2);
 }
 
@@ -217,7 +230,7 @@ hf_status hf_greet_start(struct hf_greeting *g)
 {
     hf_greet_wipe(g);
     g->is_final = false;
-    g->has_killed = false;
+    g->has_killed = g->is_tracking = false;
     g->error.status = HF_OK;
     g->id = 0;
     g->run_id[0] = '\0';
@@ -514,6 +527,9 @@ static enum hf_greet_answer take_reply(struct hf_greeting *g, enum command what,
         return on_info(g, reply);
     case PING:
         return on_ping(g, reply);
+    case TRACKING:
+        g->is_tracking = !hf_resp_is_error(reply);
+        return GREET_MORE;
     case SETNAME: /* a wish: no server is left because it refuses one */
     case SETINFO:
         return GREET_MORE;

@@ -11,7 +11,8 @@
  * RESP2    [AUTH [user] password], CLIENT ID
  * BARE     [AUTH [user] password], [SELECT n], PING
  * SETTLE   [CLIENT SETNAME name], CLIENT SETINFO (twice), [SELECT n],
- *          INFO server
+ *          [CLIENT TRACKING ON OPTIN NOLOOP], INFO server. TRACKING is sent with
+ *          RESP3 only. After any error reply the connection does without.
  * KILL     CLIENT KILL ID predecessor. It prevents that the server executes requests
  *          of the lost connection, which may still be in its socket buffer, after
  *          those of this one. It is sent only if the run_id shows that the server is
@@ -56,6 +57,7 @@ struct hf_greeting {
     bool is_careful;              /* begins with PING: if the server replies to it
                                      and then closes the connection, the next
                                      command was the reason */
+    bool wants_tracking;          /* CLIENT TRACKING, with RESP3 */
     struct hf_predecessor *predecessor;   /* read, and replaced when READY */
     /* Tracing; NULL: none. on_command receives the command with its password;
      * is_secret: the reply may contain that password. */
@@ -65,6 +67,7 @@ struct hf_greeting {
 
     /* Results. */
     int protocol;
+    bool is_tracking;             /* the server accepted CLIENT TRACKING */
     bool has_killed;              /* the server confirmed that the predecessor is
                                      closed */
     bool is_final;                /* FAILED: a retry would fail in the same way */

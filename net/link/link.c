@@ -126,6 +126,8 @@ static void conn_setup(struct hf_link *link)
     greeting->login = link->login;
     greeting->database = link->options.url.database;
     greeting->manner = hf_link_best_manner(link);
+    greeting->wants_tracking =
+        link->options.wants_tracking && !link->options.is_subscriber;
     greeting->client_name =
         link->options.client_name ? link->client_name : NULL;
 }
@@ -182,7 +184,7 @@ void hf_link_free(struct hf_link *link)
     if (!link)
         return;
     hang_up(link);
-    link->is_wanted = false;
+    link->is_wanted = link->comes_back = false;
     hf_conn_close(&link->conn);
     hf_conn_fail_queued(&link->conn);
     hf_space_queue_fail(&link->space_queue, HF_E_CLOSED);
@@ -199,6 +201,7 @@ void hf_link_free(struct hf_link *link)
 void hf_link_is_up_now(struct hf_link *link)
 {
     link->state = HF_LINK_READY;
+    link->comes_back = false;
     hf_conn_begin_stream(&link->conn, hf_loop_serial(link->loop));
     link->has_answered = false;
     link->protocol = hf_conn_greeting(&link->conn)->protocol;
@@ -328,7 +331,7 @@ static void on_dialed(struct hf_dial *dial, int fd)
 
 static bool is_needed(const struct hf_link *link)
 {
-    return link->is_wanted || hf_conn_queued(&link->conn) > 0;
+    return link->is_wanted || link->comes_back || hf_conn_queued(&link->conn) > 0;
 }
 
 /* Doubles, and takes a random half off: clients that lost one server together

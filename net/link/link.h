@@ -51,6 +51,7 @@ struct hf_link_options {
     const char *announced_by;   /* the server that announced this address, for messages;
                                    NULL: it is from the URL. Copied */
     int protocol;               /* 3: HELLO 3, RESP2 if refused; 2: RESP2 */
+    bool wants_tracking;        /* with RESP3: hf_link_is_tracking */
     bool is_subscriber;         /* RESP2: a connection only for pub/sub */
     int64_t connect_timeout_ms; /* for name lookup, connect and handshake together;
                                    default 5000 */
@@ -146,6 +147,10 @@ void hf_link_set_ip(struct hf_link *link, const char *ip);
  *   [locked] */
 void hf_link_want(struct hf_link *link, bool is_wanted);
 
+/* hf_link_come_back - whether a lost link reconnects also without queued requests, this once.
+ *   [locked] */
+void hf_link_come_back(struct hf_link *link, bool comes_back);
+
 /* hf_link_condemn - the replies do not belong to the requests: closes the connection and
  *   connects again, after the received bytes were processed. Requests in flight end UNKNOWN.
  *   `why` is for the error. [locked] */
@@ -192,6 +197,15 @@ const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link);
 struct hf_dump;
 void hf_link_dump(const struct hf_link *link, struct hf_dump *dump, int depth,
                   const char *what);
+
+/* hf_link_is_tracking - returns whether the link is READY and the server reports, by a push
+ *   `invalidate`, keys that change after a command behind CLIENT CACHING YES has read them.
+ *   [locked] */
+bool hf_link_is_tracking(const struct hf_link *link);
+
+/* hf_link_stop_tracking - the server refuses CLIENT CACHING: this connection does without.
+ *   [locked] */
+void hf_link_stop_tracking(struct hf_link *link);
 
 /* hf_link_get_stats - copies the counters (2 KB). [locked] */
 void hf_link_get_stats(const struct hf_link *link, struct hf_link_stats *out);

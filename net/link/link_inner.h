@@ -56,6 +56,7 @@ struct hf_link {
     bool is_fluent;                 /* LINK-6: the handshake used the best manner */
     bool has_unread;                /* TLS has bytes that were not read; the timer is due */
     bool is_wanted;
+    bool comes_back;            /* hf_link_come_back */
     bool is_replaced;               /* hf_link_replace was called, and not hf_link_serves
                                        since */
     bool is_refused;                /* a retry would fail in the same way */

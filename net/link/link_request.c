@@ -58,6 +58,12 @@ void hf_link_want(struct hf_link *link, bool is_wanted)
     hf_loop_at_turn_end(link->loop, &link->turn);
 }
 
+void hf_link_come_back(struct hf_link *link, bool comes_back)
+{
+    link->comes_back = comes_back;
+    hf_loop_at_turn_end(link->loop, &link->turn);
+}
+
 /* ---- waiting for space ---- */
 
 hf_status hf_link_await_space(struct hf_link *link,

@@ -76,6 +76,16 @@ bool hf_link_is_up(const struct hf_link *link)
     return link->state == HF_LINK_READY;
 }
 
+bool hf_link_is_tracking(const struct hf_link *link)
+{
+    return link->state == HF_LINK_READY && link->conn.greeting.is_tracking;
+}
+
+void hf_link_stop_tracking(struct hf_link *link)
+{
+    hf_conn_greeting(&link->conn)->is_tracking = false;
+}
+
 int hf_link_protocol(const struct hf_link *link)
 {
     return link->protocol;

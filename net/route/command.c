@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "net/base/error.h"
+#include "net/route/ahead.h"
 #include "net/route/announced.h"
 #include "net/route/discover.h"
 #include "net/route/doubt.h"
@@ -29,8 +30,6 @@ static const struct hf_resp_value no_reply;
 
 static void on_reply(struct hf_request *request, enum hf_outcome outcome,
                      struct hf_resp_value reply);
-static void on_asking(struct hf_request *request, enum hf_outcome outcome,
-                      struct hf_resp_value reply);
 static void on_wait(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply);
 static void on_room(struct hf_space_waiter *room, hf_status status);
@@ -74,7 +73,7 @@ static enum hf_outcome take_out(struct hf_command *c)
     }
     if (c->state == DONE)
         outcome = HF_UNKNOWN;
-    cancel_companion(&c->asking); /* ROUTE-4 */
+    cancel_companion(&c->ahead); /* ROUTE-4 */
     cancel_companion(&c->role);
     cancel_companion(&c->wait);
     c->state = IDLE;
@@ -108,15 +107,6 @@ static void pend(struct hf_command *c)
 
 /* ---- handing over ---- */
 
-static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
-{
-    static const struct hf_resp_arg asking = {"ASKING", 6};
-
-    c->asking.done = on_asking;
-    c->asking.is_acknowledged_by_push = false;
-    return hf_link_submit(link, &c->asking, &asking, 1, c->deadline_ms);
-}
-
 static hf_status link_of(struct hf_link **out, const struct hf_command *c)
 {
     if (c->is_replicated || c->replicas)
@@ -129,11 +119,11 @@ static hf_status link_of(struct hf_link **out, const struct hf_command *c)
  * `done`. */
 static hf_status submit_all(struct hf_command *c, struct hf_link *link)
 {
-    hf_status rc = HF_OK;
+    hf_status rc;
 
     c->was_put_off = c->names_itself = false;
-    if (c->is_by_ask && (rc = submit_asking(c, link)) < 0) {
-        c->asking.done = NULL;
+    if ((rc = hf_ahead_submit(c, link)) < 0) {
+        c->ahead.done = NULL;
         return rc;
     }
     rc = hf_link_submit(link, &c->request, c->argv, c->argc, c->deadline_ms);
@@ -155,21 +145,19 @@ static hf_status submit(struct hf_command *c)
         c->state = SENT;
         c->output_was_full = false;
     } else {
-        cancel_companion(&c->asking);
+        cancel_companion(&c->ahead);
         cancel_companion(&c->role);
     }
     return rc;
 }
 
-/* The greatest number of bytes in the output of ASKING, and of ROLE and WAIT with two
- * numbers. */
-#define ASKING_SIZE 16
+/* The greatest number of bytes in the output of ROLE and WAIT with two numbers. */
 #define WAIT_SIZE 96
 
 static hf_status await_room(struct hf_command *c, struct hf_link *link)
 {
     size_t bytes = hf_resp_command_size(c->argv, c->argc) +
-                   (c->is_by_ask ? ASKING_SIZE : 0) +
+                   hf_ahead_size(c) +
                    (c->replicas ? WAIT_SIZE : 0);
     hf_status rc = hf_link_await_space(link, &c->room, bytes);
 
@@ -252,7 +240,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->request.done = on_reply;
     c->request.is_acknowledged_by_push = false;
     c->request.sent_ms = HF_NEVER;
-    c->asking.done = c->role.done = c->wait.done = NULL;
+    c->ahead.done = c->role.done = c->wait.done = NULL;
     c->attached = 0;
     return router->is_closing ? HF_E_CLOSED : place(c);
 }
@@ -292,17 +280,6 @@ static void on_deadline(struct hf_timer *timer)
     if (c->state == PENDING)
         hf_router_explain(c->router, c->slot);
     finish(c, take_out(c), no_reply);
-}
-
-static void on_asking(struct hf_request *request, enum hf_outcome outcome,
-                      struct hf_resp_value reply)
-{
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, asking);
-
-    c->asking.done = NULL;
-    c->was_put_off = outcome == HF_ANSWERED &&
-                     (hf_resp_error_is(reply, "BUSY") ||
-                      hf_resp_error_is(reply, "LOADING"));
 }
 
 /* ---- redirections ---- */

@@ -440,6 +440,24 @@ bool hf_router_is_known(const struct hf_router *router)
     return router->is_known;
 }
 
+bool hf_router_is_tracking(const struct hf_router *router)
+{
+    return router->is_tracking;
+}
+
+uint64_t hf_router_invalidations(const struct hf_router *router)
+{
+    return router->invalidations;
+}
+
+bool hf_router_serves(const struct hf_router *router, const struct hf_server *server,
+                      uint16_t slot)
+{
+    if (router->only || !router->map || !hf_slot_map_target(router->map, slot))
+        return router->only == server;
+    return router->by_node[router->map->owner[slot]] == server;
+}
+
 bool hf_router_is_sharded(const struct hf_router *router)
 {
     return router->is_sharded;

@@ -38,6 +38,9 @@ struct hf_command {
                                    replicas, because a WAIT delays all later
                                    commands of its link. A command that must not
                                    overtake those uses it also */
+    bool is_tracked;            /* if its server supports it, the server reports keys
+                                   that it has read and that others change later:
+                                   on_invalidated. Not after ASK */
     int replicas;               /* replicas that must confirm it: a number,
                                    HF_REPLICAS_ALL or _MAJORITY; 0: none */
     int64_t replicas_timeout_ms;/* how long the server waits for them */
@@ -73,7 +76,7 @@ struct hf_command {
     uint64_t serial;            /* unique among the router's commands */
     struct hf_list node;
     struct hf_request request;
-    struct hf_request asking;   /* precedes it after ASK */
+    struct hf_request ahead;    /* precedes it: ASKING after ASK, or CLIENT CACHING */
     struct hf_request role;     /* follows it if the replicas must be counted */
     struct hf_request wait;     /* follows it with `replicas` */
     uint32_t attached;          /* connected replicas, by ROLE */
@@ -113,6 +116,12 @@ struct hf_router_options {
     /* [locked] Other servers serve these slots now. It must not send a command. NULL:
      * ignored. */
     void (*on_switched)(void *ctx, const struct hf_switched *which);
+    /* [locked] A key that a tracked command has read may have changed. A key NULL: any
+     * key of the slots for which hf_router_serves(server) is true; keys of these are not
+     * tracked until the next tracked command. It must not send a command. NULL: tracking
+     * is not used. */
+    void (*on_invalidated)(void *ctx, const struct hf_server *server, const char *key,
+                           size_t len);
     /* [locked] Returns whether a switch must be detected while no command is pending.
      * NULL: it need not. */
     bool (*is_attentive)(void *ctx);
@@ -148,6 +157,19 @@ uint16_t hf_router_slot(const struct hf_router *router, const void *key,
 
 /* hf_router_is_known - returns whether the router has read a map at least once. */
 bool hf_router_is_known(const struct hf_router *router);
+
+/* hf_router_is_tracking - returns whether the server that was connected last supports
+ *   tracked commands. [locked] */
+bool hf_router_is_tracking(const struct hf_router *router);
+
+/* hf_router_invalidations - returns the number of pushes that reported tracked keys.
+ *   [locked] */
+uint64_t hf_router_invalidations(const struct hf_router *router);
+
+/* hf_router_serves - returns whether this server serves the slot, by the map in force.
+ *   [locked] */
+bool hf_router_serves(const struct hf_router *router, const struct hf_server *server,
+                      uint16_t slot);
 
 /* hf_router_is_sharded - returns whether sharded notifications are used; false while
  *   this is unknown. [locked] */

@@ -16,7 +16,7 @@
  *          remains there: it will have a reply, or be redirected.
  * ROUTE-3  A command that was sent to a removed or demoted server ends UNKNOWN as
  *          soon as the map shows this, without waiting for its deadline.
- * ROUTE-4  ASKING, its command, and the WAIT after it are adjacent in the output; either
+ * ROUTE-4  ASKING or CLIENT CACHING, its command, and the WAIT after it are adjacent in the output; either
  *          all of them are sent, or none.
  * ROUTE-5  A reply counts only while its server serves the slot. If a newer map, or a
  *          sentinel, names another server, the outcome is UNKNOWN: a master that was
@@ -77,6 +77,8 @@ struct hf_router {
     uint64_t reloads, reloaded;   /* serials: of the last reload; of that in force */
     uint32_t by_node_room;
     bool is_known;                /* there was a map once, or the topology has none */
+    uint64_t invalidations;       /* pushes of tracked keys */
+    bool is_tracking;             /* of the server that was connected last */
     bool is_sharded;              /* the nodes of that map support SPUBLISH */
     bool is_closing;
 };

@@ -8,6 +8,7 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/route/departed.h"
+#include "net/route/tracking.h"
 #include "net/wire/tls_context.h"
 
 /* ---- what the link reports ---- */
@@ -16,7 +17,8 @@ static void on_push(void *ctx, struct hf_resp_value push)
 {
     struct hf_server *server = ctx;
 
-    hf_pubsub_push(server->pubsub, push);
+    if (!hf_tracking_push(server->router, server, push))
+        hf_pubsub_push(server->pubsub, push);
 }
 
 static void on_push_lost(void *ctx)
@@ -24,6 +26,8 @@ static void on_push_lost(void *ctx)
     struct hf_server *server = ctx;
 
     hf_pubsub_push_lost(server->pubsub);
+    if (hf_link_is_tracking(server->link))
+        hf_tracking_all(server->router, server);
 }
 
 /* Once: a misspelt user with the default user's password has the default user's rights. */
@@ -45,15 +49,27 @@ static void tell_placeholder(struct hf_server *server)
     router->options.on_trouble(router->options.ctx, &note);
 }
 
+/* A server that serves nothing any more may stay away. */
+static void note_untracked(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+
+    if (server->is_target || server == router->only)
+        hf_tracking_ends(router, server->link);
+}
+
 static void on_change(void *ctx, bool is_up)
 {
     struct hf_server *server = ctx;
 
     hf_pubsub_change(server->pubsub, is_up);
     if (is_up) {
+        if (!server->is_map_source)
+            hf_tracking_begins(server->router, server, server->link);
         tell_placeholder(server);
         server->router->events->on_link_up(server);
     } else {
+        note_untracked(server);
         server->router->events->on_link_down(server, server->link);
     }
 }
@@ -72,6 +88,7 @@ static void on_failure(void *ctx)
 {
     struct hf_server *server = ctx;
 
+    note_untracked(server);
     server->router->events->on_unreached(server);
 }
 
@@ -155,6 +172,8 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
     link->tls = server->tls;
     link->is_sentinel = server->is_map_source;
     link->was_accepted = &router->was_accepted[server->is_map_source];
+    link->wants_tracking =
+        link->wants_tracking && !server->is_map_source && !is_wait_link;
     link->client_name = link->client_name ? router->client_name : NULL;
     if (server->is_map_source)
         link->listen_ms = 0; /* idle clients also subscribe to it; a client that waits

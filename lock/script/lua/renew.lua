@@ -7,6 +7,8 @@
 -- have a longer lease for that, and its TTL is not made shorter.
 -- A key of another type counts as held by another and spoils nothing else. Any
 -- other refusal (NOPERM) says nothing of the lock: the error is the reply.
+-- Each key is read after the last write to it: a write ends the server's tracking of the
+-- key, and a read begins it (TRACKING-1).
 -- Source: WIRE 6, 12.
 local reply, lease = {ARGV[2]}, tonumber(ARGV[1])
 for i = 1, #KEYS do
@@ -18,7 +20,7 @@ for i = 1, #KEYS do
         if redis.call('hlen', KEYS[i]) < 3 or redis.call('pttl', KEYS[i]) < lease then
             redis.call('pexpire', KEYS[i], lease)
         end
-        reply[i + 1] = 1
+        reply[i + 1] = redis.call('exists', KEYS[i])
     elseif held ~= 0 and not held.err:find('WRONGTYPE', 1, true) then
         return held
     else

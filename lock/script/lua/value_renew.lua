@@ -7,6 +7,8 @@
 -- owner's.
 -- A key of another type counts as held by another and spoils nothing else. Any
 -- other refusal (NOPERM) says nothing of the lock: the error is the reply.
+-- Each key is read after the last write to it: a write ends the server's tracking of the
+-- key, and a read begins it (TRACKING-1).
 local reply, lease = {ARGV[2]}, ARGV[1]
 for i = 1, #KEYS do
     local owner = ARGV[i + 1]
@@ -16,7 +18,7 @@ for i = 1, #KEYS do
         reply[i + 1] = ttl < 0 and 2 ^ 53 - 1 or math.max(ttl, 1)
     elseif holder == owner then
         redis.call('pexpire', KEYS[i], lease)
-        reply[i + 1] = 1
+        reply[i + 1] = redis.call('exists', KEYS[i])
     elseif type(holder) == 'table' and not holder.err:find('WRONGTYPE', 1, true) then
         return holder
     else

@@ -1,0 +1,36 @@
+/* Tracked holds: the server reports at once that a lock's key was changed, so that a loss
+ * is detected without waiting for the next renewal. Private to lock/. [locked]
+ *
+ *   granted --1 s--> renewal or look, tracked --> each renewal, tracked
+ *                                |
+ *      push `invalidate` --------+--> renewal or look: its reply decides
+ *
+ * TRACK-1  Holds that last are tracked: the first tracked request is sent at the end of the
+ *          first second, and each renewal is one. A hold that is released before costs
+ *          nothing. After an own write (re-entry, partial release), which ends the
+ *          tracking, the second begins anew.
+ * TRACK-2  A push is not a verdict. It makes a renewal due, or a look (lease.h) if the
+ *          watchdog does not renew the hold. The reply decides, and tracks the key again.
+ * TRACK-3  Pushes for a hold are merged: while a check is due or waits to be sent, further
+ *          pushes add nothing; and CHECK_PAUSE_MS passes between two checks of one hold. So
+ *          pushes cause at most ten requests a second for each hold.
+ * TRACK-4  If any key of a server may have changed (FLUSHALL, a new connection), all its
+ *          holds are checked, in portions (SWITCH-2).
+ * TRACK-5  Kinds of which several owners write one key (read locks, permits) are not
+ *          tracked, because the renewals of each would cause checks of all others:
+ *          hf_kind_step.reads_last. */
+#ifndef HF_TRACK_H
+#define HF_TRACK_H
+
+#include "lock/record/records.h"
+
+/* hf_track_granted - the hold was acquired, or an own write changed its key: TRACK-1.
+ *                    hf_hold_rearm must follow.
+ * hf_track_note    - processes a push (hf_router_options.on_invalidated).
+ * hf_track_is_kind - returns whether holds of this kind are tracked. */
+void hf_track_granted(struct hf_hold *hold);
+void hf_track_note(void *client, const struct hf_server *server, const char *key,
+                   size_t len);
+bool hf_track_is_kind(const struct hf_kind *kind);
+
+#endif
