@@ -9,7 +9,7 @@ play_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates 
 # Worlds without a plan.
 trials := test_quorum test_multi test_election test_by_owner test_tenant test_fork
 sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
-           test_model_alone test_seeds test_switch $(trials))
+           test_model_alone test_seeds test_switch test_push $(trials))
 
 # What stands in for the files that touch the system. Named before the libraries,
 # it is what the linker takes.
@@ -18,13 +18,13 @@ world_O := $(call objects,$(addprefix tests/sim/world/,world process fiber handl
              sim_socket sim_wake_pipe))
 $(addprefix $(BUILD)/tests/sim/,test_world test_world_faults): $(world_O) \
     $(call objects,tests/sim/world_kit)
-$(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds test_switch $(trials) sim): \
+$(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds test_switch test_push $(trials) sim): \
     LINK += $(call wrapped,sysconf)
 
 # Servers that run the real scripts, by Lua 5.1. They need nothing of the world.
 # LUA_LINES=yes: the lines of scripts are counted.
 model_O := $(call objects,$(addprefix tests/sim/model/,blob keyspace values look \
-             reply access call client pubsub acl replication lua lua_memory lua_values model \
+             reply access call client pubsub tracking acl replication lua lua_memory lua_values model \
              strings keys hashes lists zsets connection scripts server_commands sentinel \
              cluster lua_lines$(if $(LUA_LINES),,_none)))
 # The static library is a tenth faster.
@@ -56,7 +56,7 @@ $(sim_T): %: %.o $(sim_O) $(support_O) $(LIBS)
 check_T += $(sim_T)
 build-tests: $(sim_T)
 
-$(addprefix $(BUILD)/tests/sim/,test_seeds test_switch $(trials)): $(play_O) $(world_O) $(model_O) $(judge_O)
+$(addprefix $(BUILD)/tests/sim/,test_seeds test_switch test_push $(trials)): $(play_O) $(world_O) $(model_O) $(judge_O)
 $(addprefix $(BUILD)/tests/sim/,$(trials)): $(call objects,tests/sim/trial)
 $(BUILD)/tests/sim/sim: $(BUILD)/tests/sim/sim.o $(play_O) $(sim_O) $(world_O) \
                         $(model_O) $(judge_O) $(LIBS)

@@ -94,6 +94,7 @@ enum plan_family {
     FAMILY_CROWD,
     FAMILY_SILENCE,
     FAMILY_CREDENTIALS,
+    FAMILY_PUSH,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -262,6 +263,7 @@ struct plan_head {
     int64_t wakes_both; /* sharded=both in the URL of every other program of a
                            sharded cluster; all else publishes and listens in
                            the plain way alone (1), or in the sharded one (2) */
+    int64_t tracks; /* tracking=on in every URL; 2: servers send each push twice */
     int64_t has_long_leases;
     int64_t keeps_alive; /* a proxy answers keepalives: no kernel finds a
                             connection dead */

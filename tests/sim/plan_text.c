@@ -39,7 +39,7 @@ static const char *const family_names[FAMILIES + 1] = {
     "spin",       "mixed_spin",   "permit",     "semaphore",
     "latch",      "quorum",       "multi",      "election",
     "by_owner",   "kill",         "redirect",   "crowd",
-    "silence",    "credentials"};
+    "silence",    "credentials", "push"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};
@@ -143,6 +143,7 @@ static const struct field head_fields[] = {
     FIELD(plan_head, lag_us),
     FIELD(plan_head, is_deaf),
     FIELD(plan_head, wakes_both),
+    FIELD(plan_head, tracks),
     FIELD(plan_head, has_long_leases),
     FIELD(plan_head, keeps_alive),
     FIELD(plan_head, piece_max),

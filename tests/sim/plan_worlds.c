@@ -11,6 +11,9 @@
  *
  * crowd: hundreds of owners, names or clients at one moment (plan_crowd.c).
  *
+ * push: servers report keys that change (tracking=on), some of them twice; faults are
+ * those of any plan.
+ *
  * silence: connections swallow bytes, one at a time for each client. Nothing else is
  * wrong, and P12 takes nothing of it for an excuse (scene_unseen.c).
  *
@@ -147,6 +150,8 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
         be_unseen(head, SCENE_SILENCE);
     else if (plan_only_is() == FAMILY_CREDENTIALS)
         be_unseen(head, SCENE_CREDENTIALS);
+    else if (plan_only_is() == FAMILY_PUSH)
+        head->tracks = draw_between(&dice, 1, 2);
 }
 
 void plan_world_last(struct plan *plan, uint64_t seed)
@@ -157,4 +162,6 @@ void plan_world_last(struct plan *plan, uint64_t seed)
         finish_kill(plan, &dice);
     else if (plan_only_is() == FAMILY_CROWD)
         plan_crowd_last(plan, &dice);
+    else if (plan_only_is() == FAMILY_PUSH)
+        plan->head.protocol = 3;
 }

@@ -277,6 +277,7 @@ struct server *server_new(struct sim *sim, int64_t number)
     (void)snprintf(s->name, sizeof s->name, "server%d", (int)number);
     (void)snprintf(s->ip, sizeof s->ip, "10.0.0.%d", (int)number);
     o.version = versions[sim->plan->head.version % 3];
+    o.pushes_twice = sim->plan->head.tracks == 2;
     o.host = s->ip;
     o.port = s->port;
     o.seed = (uint64_t)(sim->plan->head.seed + number);

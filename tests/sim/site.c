@@ -199,14 +199,17 @@ void site_url(const struct site *site, int64_t program, size_t index, char *dst,
               size_t size)
 {
     const struct plan_head *h = &site->sim->plan->head;
+    const char *sharded;
 
     if (site_clients(site) > 1) {
-        (void)snprintf(dst, size, "redis://%s:%d", site->servers[index]->name,
-                       SERVER_PORT);
+        (void)snprintf(dst, size, "redis://%s:%d%s", site->servers[index]->name,
+                       SERVER_PORT, h->tracks ? "?tracking=on" : "");
         return;
     }
-    (void)snprintf(dst, size, "%s%s", site->url,
-                   site->nodes ? sharded_of(h, program) : "");
+    sharded = site->nodes ? sharded_of(h, program) : "";
+    (void)snprintf(dst, size, "%s%s%s%s", site->url, sharded,
+                   !h->tracks ? "" : *sharded ? "&" : "?",
+                   h->tracks ? "tracking=on" : "");
 }
 
 struct server *site_server(const struct site *site, int64_t number)

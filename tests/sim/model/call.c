@@ -319,6 +319,7 @@ static void run(struct call *c)
 {
     c->changed = c->has_effect = false;
     c->command->run(c);
+    md_track_reads(c);
     replicate(c);
     c->m->commands++;
 }
@@ -353,7 +354,7 @@ static void execute(struct model_client *client, const struct slice *argv,
     struct call c = {.m = m, .client = client, .argv = argv, .argc = argc,
                      .out = &client->out, .protocol = client->protocol,
                      .db = &m->dbs[client->db]};
-    bool was_asking = client->is_asking;
+    bool was_asking = client->is_asking, was_caching = client->is_caching;
 
     if (!check(&c))
         client->is_multi_bad |= client->is_in_multi;
@@ -361,6 +362,8 @@ static void execute(struct model_client *client, const struct slice *argv,
         run(&c);
     if (was_asking)
         client->is_asking = false;
+    if (was_caching)
+        client->is_caching = false;
 }
 
 void md_execute(struct model_client *client, const struct slice *argv, int argc)

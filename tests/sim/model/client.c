@@ -57,6 +57,7 @@ static void forget_ready(struct model_client *c)
 void md_free_client(struct model_client *c)
 {
     md_unsubscribe_all(c);
+    md_untrack(c);
     forget_ready(c);
     c->next->prev = c->prev;
     c->prev->next = c->next;

@@ -206,6 +206,7 @@ static void run_reset(struct call *c)
     struct model_client *client = c->client;
 
     md_unsubscribe_all(client);
+    md_untrack(client);
     forget_multi(client);
     client->db = 0;
     client->protocol = 2;
@@ -440,6 +441,8 @@ static const struct command client_sub[] = {
     {"setinfo", 4, ANYTIME, .run = run_setinfo, .since = 72},
     {"list", -2, ANYTIME | C_ADMIN, .run = run_list},
     {"info", 2, ANYTIME, .run = run_info, .since = 62},
+    {"tracking", -3, ANYTIME, .run = md_run_tracking},
+    {"caching", 3, ANYTIME, .run = md_run_caching},
     {"kill", -3, ANYTIME | C_ADMIN, .run = run_kill},
     {"pause", -3, ANYTIME | C_ADMIN, .run = run_pause},
     {"unpause", 2, ANYTIME | C_ADMIN, .run = run_unpause, .since = 62},

@@ -84,6 +84,11 @@ struct model_client {
     bool is_master;           /* the stream of the master */
     bool is_asking;           /* cluster: ASKING was the last command */
     bool reads_replica;       /* cluster: READONLY */
+    bool is_tracking;         /* CLIENT TRACKING ON OPTIN */
+    bool has_no_loop;
+    bool is_caching;          /* CLIENT CACHING YES was the last command */
+    struct blob **tracked;    /* keys that it has read */
+    size_t tracked_n, tracked_room;
     bool is_in_multi;
     bool is_multi_bad;
     struct bytes queue;       /* commands between MULTI and EXEC, as requests */
@@ -289,6 +294,18 @@ void md_unsubscribe_all(struct model_client *c);
 void md_drop_shard_channels(struct model *m,
                             bool (*gone)(void *ctx, struct slice channel),
                             void *ctx);
+
+/* tracking.c
+ * md_track_reads    - the client is told when what this command has read changes.
+ * md_invalidate     - the key has changed, by the current client if is_own.
+ * md_invalidate_all - all keys have.
+ * md_untrack        - the client is told nothing any more. */
+void md_track_reads(struct call *c);
+void md_invalidate(struct model *m, struct slice key, bool is_own);
+void md_invalidate_all(struct model *m);
+void md_untrack(struct model_client *c);
+void md_run_tracking(struct call *c);
+void md_run_caching(struct call *c);
 
 /* replication.c */
 void md_send_effects(struct model *m);

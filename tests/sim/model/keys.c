@@ -282,6 +282,7 @@ static void flush_db(struct call *c, int i)
 {
     struct keyspace *k = &c->m->dbs[i];
 
+    md_invalidate_all(c->m);
     for (struct entry *e = k->oldest; e; e = e->newer)
         md_changed(c->m, i, md_slice(e->key), MODEL_BY_FLUSH,
                    c->command->name);

@@ -185,6 +185,7 @@ void md_delete_expired(struct model *m, int db, struct entry *e)
 
     md_effect(&c, del, 2);
     md_remove(&m->dbs[db], e);
+    md_invalidate(m, md_slice(key), false);
     change.key = key->p;
     if (m->observer.on_change)
         m->observer.on_change(m->observer.ctx, m, &change);
@@ -206,6 +207,7 @@ static bool is_noted(const struct model *m, int db, struct slice key)
 void md_changed(struct model *m, int db, struct slice key,
                 enum model_cause cause, const char *command)
 {
+    md_invalidate(m, key, true);
     if (!m->observer.on_change || is_noted(m, db, key))
         return;
     m->changes =

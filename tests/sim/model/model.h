@@ -31,6 +31,7 @@ struct model_options {
     int maxclients;           /* 0: 10000 */
     int64_t expiry_cycle_us;  /* expired keys that nobody touches are deleted at
                                  multiples of it; 0: 100 ms, as by `hz 10` */
+    bool pushes_twice;        /* what a push of CLIENT TRACKING says */
 };
 
 /* model_new - an empty master that serves. model_free takes NULL, and calls

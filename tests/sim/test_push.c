@@ -1,0 +1,151 @@
+/* Losses that the server reports (lock/verb/track.h), in the simulated world: at a moment
+ * that a plan chooses, beside lost connections, with pushes that come twice. Nothing is
+ * renewed by itself in that time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/check/history.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/play.h"
+#include "tests/support/suite.h"
+
+#define WATCHDOG_MS 60000
+#define HOLDER_MS 1000      /* the holder acquires */
+#define LOSS_MS 5000        /* the key changes */
+#define LENGTH_MS 15000
+#define AT_ONCE_US 100000
+
+static struct plan plan;
+
+struct story {
+    int64_t held_us, lost_us;   /* 0: never */
+    int losses;
+};
+
+static void read_story(struct story *s, char *text)
+{
+    char *rest = text, *line;
+
+    memset(s, 0, sizeof *s);
+    while ((line = strsep(&rest, "\n"))) {
+        struct history_event e;
+
+        if (line[0] == '\0' || line[0] == '#')
+            continue;
+        ck_assert_ptr_null(history_read(&e, line, strlen(line)));
+        if (e.what == HISTORY_OVER || e.what == HISTORY_QUIET)
+            break;
+        if (e.what == HISTORY_HELD && s->held_us == 0)
+            s->held_us = e.time_us;
+        if (e.what == HISTORY_LOST && s->losses++ == 0)
+            s->lost_us = e.time_us;
+    }
+}
+
+static void play_story(struct story *s)
+{
+    struct play_result r;
+    char *text = NULL;
+    size_t len;
+    FILE *file = open_memstream(&text, &len);
+
+    ck_assert_ptr_nonnull(file);
+    play(&plan, file, &r);
+    (void)fclose(file);
+    if (getenv("HF_TELL_STORY"))
+        (void)fputs(text, stderr);
+    ck_assert_msg(!r.has_failed, "%s: %s", r.property, r.text);
+    read_story(s, text);
+    free(text);
+}
+
+static const struct row {
+    const char *name;
+    int64_t trouble, n;
+    bool is_loss;
+    int64_t reset_ms;           /* the connection is lost so long before; -1: not */
+} rows[] = {
+    {"deleted", FAULT_DELETE, 0, true, -1},
+    {"flushed", FAULT_FLUSHALL, 0, true, -1},
+    {"retyped", FAULT_RETYPE, 0, true, -1},
+    {"shortened", FAULT_SHORTEN, 20000, false, -1},
+    {"deleted, the push is lost with the connection", FAULT_DELETE, 0, true, 0},
+    {"deleted before it is tracked again", FAULT_DELETE, 0, true, 1},
+    {"deleted after it was tracked again", FAULT_DELETE, 0, true, 1000},
+    {"flushed after it was tracked again", FAULT_FLUSHALL, 0, true, 1000},
+};
+
+static const int64_t families[] = {FAMILY_PLAIN, FAMILY_FENCED, FAMILY_FAIR,
+                                   FAMILY_SPIN, FAMILY_VALUE};
+
+static void add_fault(int64_t at_ms, int64_t trouble, int64_t n)
+{
+    plan.faults[plan.fault_count++] = (struct plan_fault){
+        .at_ms = at_ms, .trouble = trouble, .n = n, .for_ms = LENGTH_MS};
+}
+
+static void plan_row(const struct row *row, int64_t family, int64_t tracks,
+                     int64_t lease_ms)
+{
+    memset(&plan, 0, sizeof plan);
+    plan.head = (struct plan_head){
+        .seed = 1,
+        .mood = MOOD_WILD,
+        .deployment = DEPLOY_STANDALONE,
+        .version = 3,
+        .protocol = 3,
+        .masters = 1,
+        .length_ms = LENGTH_MS,
+        .latency_us = 200,
+        .watchdog_ms = WATCHDOG_MS,
+        .request_ms = 5000,
+        .replicas_ms = 100,
+        .tracks = tracks,
+    };
+    plan.program_count = 1;
+    plan.programs[0] = (struct plan_program){.offset_ms = 1000000};
+    plan.lock_count = 1;
+    plan.locks[0] = (struct plan_lock){.family = family, .permits = 1};
+    plan.op_count = 1;
+    plan.ops[0] = (struct plan_op){
+        .at_ms = HOLDER_MS, .owner = 1, .hold_ms = -1, .lease_ms = lease_ms};
+    if (row->reset_ms >= 0)
+        add_fault(LOSS_MS - row->reset_ms, FAULT_RESET, 0);
+    add_fault(LOSS_MS, row->trouble, row->n);
+}
+
+static void must_be_told(const struct row *row, int64_t family, int64_t tracks,
+                         int64_t lease_ms)
+{
+    struct story s;
+    int64_t until_us;
+
+    plan_row(row, family, tracks, lease_ms);
+    play_story(&s);
+    ck_assert_msg(s.held_us > 0, "%s: never held", row->name);
+    until_us = s.held_us + (LOSS_MS - HOLDER_MS) * 1000 + AT_ONCE_US;
+    ck_assert_msg((s.losses > 0 && s.lost_us < until_us) == row->is_loss,
+                  "%s, %s: %d losses, the first %lld us after it was held", row->name,
+                  plan_family_name(family), s.losses, (long long)(s.lost_us - s.held_us));
+}
+
+START_TEST(track_2_a_loss_is_told_at_once)
+{
+    for (size_t k = 0; k < ROWS(families); k++)
+        for (int64_t tracks = 1; tracks <= 2; tracks++) {
+            must_be_told(&rows[_i], families[k], tracks, 0);
+            must_be_told(&rows[_i], families[k], tracks, WATCHDOG_MS);
+        }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sim: losses that the server reports");
+    TCase *c = tcase_create("pushes");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, track_2_a_loss_is_told_at_once, 0, ROWS(rows));
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}
