@@ -168,6 +168,12 @@ static void ping_is_denied(void)
     at(0)->may[MAY_PING].is = MAY_NO_COMMAND;
 }
 static void resp2(void) { at(0)->protocol = 2; }
+static void tracking_is_refused(void)
+{
+    facts.is_tracking = true;
+    at(0)->may[MAY_TRACKING].is = MAY_DO;
+    at(0)->may[MAY_CACHING].is = MAY_NO_COMMAND;
+}
 static void clock_is_off(void) { at(0)->clock.ahead_us = -2000000; }
 static void no_acknowledgement(void) { facts.replicas = 0; }
 static void two_are_asked_for(void) { facts.replicas = 2; }
@@ -367,6 +373,8 @@ static const struct {
      "the ACL forbids CLIENT KILL", DENIED(MAY_KILL)},
     {lone, DOCTOR_WARNING, "kill-denied",
      "the ACL forbids CLIENT ID", DENIED(MAY_CLIENT_ID)},
+    {lone, DOCTOR_NOTE, "tracking-denied", "it refuses CLIENT CACHING",
+     DONE(tracking_is_refused)},
     {lone, DOCTOR_NOTE, "hello-denied",
      "it speaks RESP2 (HELLO does not exist)", DONE(resp2)},
     {lone, DOCTOR_WARNING, "ping-denied",

@@ -20,7 +20,7 @@ for i = 1, #KEYS do
         if redis.call('hlen', KEYS[i]) < 3 or redis.call('pttl', KEYS[i]) < lease then
             redis.call('pexpire', KEYS[i], lease)
         end
-        reply[i + 1] = redis.call('exists', KEYS[i])
+        reply[i + 1] = redis.call('hexists', KEYS[i], ARGV[i + 1])
     elseif held ~= 0 and not held.err:find('WRONGTYPE', 1, true) then
         return held
     else

@@ -18,7 +18,8 @@ for i = 1, #KEYS do
         reply[i + 1] = ttl < 0 and 2 ^ 53 - 1 or math.max(ttl, 1)
     elseif holder == owner then
         redis.call('pexpire', KEYS[i], lease)
-        reply[i + 1] = redis.call('exists', KEYS[i])
+        redis.call('getrange', KEYS[i], '0', '0')
+        reply[i + 1] = 1
     elseif type(holder) == 'table' and not holder.err:find('WRONGTYPE', 1, true) then
         return holder
     else
