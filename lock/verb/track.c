@@ -1,4 +1,5 @@
 /* Tracked holds. Rules in track.h. */
+/* Tests: tests/live/test_lock_push.c, tests/sim/test_push.c. */
 #include "lock/verb/track.h"
 
 #include "lock/record/table.h"
