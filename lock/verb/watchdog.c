@@ -92,13 +92,13 @@ static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
 {
     bool was_pushed = hold->is_pushed;
 
-    hold->is_pushed = false;
     if (hold->lease.state == LEASE_LOST)
         return; /* LEASE-4: too late to report a renewal */
     if (answer <= 0 && batch->count > 1) {
         ask_alone(hold);
         return;
     }
+    hold->is_pushed = false;
     if (answer > 0 && batch->is_second_look)
         batch->client->has_scattered_locks = true;
     if (batch->is_look && answer > 0) {
