@@ -126,8 +126,7 @@ static void conn_setup(struct hf_link *link)
     greeting->login = link->login;
     greeting->database = link->options.url.database;
     greeting->manner = hf_link_best_manner(link);
-    greeting->wants_tracking =
-        link->options.wants_tracking && !link->options.is_subscriber;
+    greeting->wants_tracking = link->options.wants_tracking;
     greeting->client_name =
         link->options.client_name ? link->client_name : NULL;
 }

@@ -95,7 +95,7 @@ static hf_status open_own(struct hf_pubsub *ps)
 
     if (ps->own)
         return HF_OK;
-    options.protocol = 2;
+    options.protocol = 2; /* so CLIENT TRACKING is not sent */
     options.is_subscriber = true;
     options.on_push = on_own_push;
     options.on_push_lost = on_own_push_lost;
