@@ -470,6 +470,55 @@ START_TEST(attempts_are_spaced)
 }
 END_TEST
 
+#define GREETED 5
+#define PAUSE_MS 40
+#define PEER_HANG_UP PEER_ACCEPT, PEER_GREET, PEER_WAIT, PEER_CLOSE
+
+static void come_back(void *ctx, bool is_up)
+{
+    (void)ctx;
+    if (!is_up)
+        hf_link_come_back(link_, true);
+}
+
+static uint64_t awaited_connects;
+
+static bool has_connected_so_often(void)
+{
+    return stats_now().connects == awaited_connects;
+}
+
+/* What reconnects without a request (TRACKING-4) also does so less and less often. */
+START_TEST(peer_that_greets_and_hangs_up_is_dialed_less_and_less_often)
+{
+    static const struct peer_step script[] = {PEER_HANG_UP, PEER_HANG_UP, PEER_HANG_UP,
+                                              PEER_HANG_UP, PEER_ACCEPT,  PEER_GREET,
+                                              PEER_GONE,    PEER_END};
+    struct peer *peer = peer_start(script);
+    int64_t start_ms;
+
+    prepare(peer_port(peer));
+    options.on_change = come_back;
+    options.backoff_min_ms = PAUSE_MS;
+    options.backoff_max_ms = LONG_MS;
+    open_prepared();
+    want(true);
+    drive_until(is_up);
+    want(false);
+    start_ms = local_now_ms();
+    for (awaited_connects = 2; awaited_connects <= GREETED; awaited_connects++) {
+        peer_go(peer);
+        drive_until(has_connected_so_often);
+    }
+    ck_assert_int_ge(local_now_ms() - start_ms + 1,
+                     (1 + 2 + 4 + 8) * PAUSE_MS / 2);
+    ck_assert_uint_eq(stats_now().losses, GREETED - 1);
+    close_link();
+    ck_assert_pstr_eq(peer_finish(peer), NULL);
+    peer_free(peer);
+}
+END_TEST
+
 static TCase *case_connecting(void)
 {
     TCase *c = tcase_create("connecting");
@@ -492,6 +541,7 @@ static TCase *case_connecting(void)
     tcase_add_test(c, name_is_resolved);
     tcase_add_test(c, address_that_is_connected_and_silent_is_passed_over);
     tcase_add_loop_test(c, attempts_are_spaced, 0, ROWS(backoffs));
+    tcase_add_test(c, peer_that_greets_and_hangs_up_is_dialed_less_and_less_often);
     return c;
 }
 

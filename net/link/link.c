@@ -347,7 +347,7 @@ static int64_t backoff_ms(struct hf_link *link)
     return ms - (int64_t)(random % (uint64_t)(ms / 2 + 1));
 }
 
-static void back_off(struct hf_link *link)
+void hf_link_back_off(struct hf_link *link)
 {
     link->state = HF_LINK_BACKOFF;
     hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop) + backoff_ms(link));
@@ -376,7 +376,7 @@ static void end_connection(struct hf_link *link, bool is_final)
     }
     hf_link_serve_later(link);
     if (link->state == HF_LINK_IDLE && is_needed(link))
-        back_off(link);
+        hf_link_back_off(link);
     if (link->options.on_change && was_up)
         link->options.on_change(link->options.ctx, false);
     if (link->options.on_failure && !was_up)

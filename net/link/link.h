@@ -147,8 +147,8 @@ void hf_link_set_ip(struct hf_link *link, const char *ip);
  *   [locked] */
 void hf_link_want(struct hf_link *link, bool is_wanted);
 
-/* hf_link_come_back - whether a lost link reconnects also without queued requests, this once.
- *   [locked] */
+/* hf_link_come_back - whether a lost link reconnects also without queued requests, this once,
+ *   after the pause that follows a failure. [locked] */
 void hf_link_come_back(struct hf_link *link, bool comes_back);
 
 /* hf_link_condemn - the replies do not belong to the requests: closes the connection and

@@ -201,6 +201,9 @@ bool hf_link_needs_resp2(const struct hf_link *link, struct hf_resp_value reply)
 /* hf_link_use_resp2 - condemns the connection, and uses RESP2 from the next one on. */
 void hf_link_use_resp2(struct hf_link *link);
 
+/* hf_link_back_off - the next attempt follows after a pause, which doubles each time. */
+void hf_link_back_off(struct hf_link *link);
+
 /* ---- link_request.c ---- */
 
 /* hf_link_on_overdue - the deadline of this request has passed. */

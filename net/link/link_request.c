@@ -61,7 +61,8 @@ void hf_link_want(struct hf_link *link, bool is_wanted)
 void hf_link_come_back(struct hf_link *link, bool comes_back)
 {
     link->comes_back = comes_back;
-    hf_loop_at_turn_end(link->loop, &link->turn);
+    if (comes_back && link->state == HF_LINK_IDLE)
+        hf_link_back_off(link);
 }
 
 /* ---- waiting for space ---- */
