@@ -53,6 +53,8 @@ static void end_lost(struct hf_op *op)
 static void settle(struct hf_op *op)
 {
     hf_op_note_outcome(op);
+    if (op->call.may_have_run)
+        hf_track_granted(op->hold);
     hf_hold_rearm(op->hold);
 }
 

@@ -110,6 +110,8 @@ static void failed(struct hf_op *op, hf_status status)
         leave_to_orphan(hold);
     else
         hf_op_note_outcome(op);
+    if (op->count > 0 && op->call.may_have_run)
+        hf_track_granted(hold);
     hf_hold_rearm(hold);
     end_release(op, op->count == 0, status_of(op, status));
 }

@@ -453,8 +453,10 @@ uint64_t hf_router_invalidations(const struct hf_router *router)
 bool hf_router_serves(const struct hf_router *router, const struct hf_server *server,
                       uint16_t slot)
 {
-    if (router->only || !router->map || !hf_slot_map_target(router->map, slot))
+    if (router->only)
         return router->only == server;
+    if (!router->map || !hf_slot_map_target(router->map, slot))
+        return true;
     return router->by_node[router->map->owner[slot]] == server;
 }
 

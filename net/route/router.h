@@ -166,8 +166,8 @@ bool hf_router_is_tracking(const struct hf_router *router);
  *   [locked] */
 uint64_t hf_router_invalidations(const struct hf_router *router);
 
-/* hf_router_serves - returns whether this server serves the slot, by the map in force.
- *   [locked] */
+/* hf_router_serves - returns whether this server may serve the slot, by the map in force;
+ *   true while no map names a server for it. [locked] */
 bool hf_router_serves(const struct hf_router *router, const struct hf_server *server,
                       uint16_t slot);
 

@@ -8,10 +8,11 @@
  *             CACHING. No error reaches the owner of a command.
  * TRACKING-3  A push without keys (FLUSHALL), a push that was too large, and a new
  *             connection mean every key of the server: with the connection the server
- *             forgets what it tracked, and pushes may have been lost with it.
+ *             forgets what it tracked, and pushes may have been lost with it. While no map
+ *             is known, any slot may be this server's (hf_router_serves).
  *
- * TRACKING-4  A lost connection is made again at once if the owner is attentive
- *             (options.is_attentive), because until then nothing is tracked.
+ * TRACKING-4  A lost connection is made again, also without a command, if the owner is
+ *             attentive (options.is_attentive), because until then nothing is tracked.
  *
  * Source: redis.io "Client-side caching", CLIENT TRACKING, CLIENT CACHING. */
 #ifndef HF_TRACKING_H

@@ -2,6 +2,7 @@
  * detected because of a push. */
 #include "lock/script/kind.h"
 #include "tests/live/test_acl.h"
+#include "tests/live/test_sentinel.h"
 #include "tests/support/one_server.h"
 
 #define WATCHDOG_MS 90000       /* a renewal each 30 s */
@@ -263,6 +264,88 @@ START_TEST(tracking_3_loss_during_a_reconnect_is_reported)
 }
 END_TEST
 
+/* The master is connected before the sentinels have named it again. */
+static void start_sentinels(void)
+{
+    char url[URL_ROOM];
+    struct hf_client_options o;
+
+    sentinels = sentinels_start(&(struct sentinels_options){.replicas = 1, .sentinels = 1});
+    server = master_now();
+    o = sentinel_options(strcat(url_of(url, 1), OPTIONS), 3);
+    o.watchdog_ms = WATCHDOG_MS;
+    client = client_with(&o);
+}
+
+static void stop_sentinels(void)
+{
+    hf_client_free(client);
+    sentinels_stop(sentinels);
+    server = NULL;
+}
+
+START_TEST(tracking_3_loss_during_a_reconnect_is_reported_behind_sentinels)
+{
+    struct hf_lock *lock = hold_of_kind(HF_KIND_PLAIN, 0);
+
+    (void)server_ask(server, "MULTI");
+    (void)server_ask(server, "CLIENT KILL TYPE normal SKIPME yes");
+    (void)server_ask(server, "DEL " NAME);
+    (void)server_ask(server, "EXEC");
+    ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_DELETED);
+    ck_assert_uint_eq(stats_of(client).link.losses, 1);
+    hf_lock_free(lock);
+}
+END_TEST
+
+START_TEST(tracking_3_holds_are_tracked_again_behind_sentinels)
+{
+    struct hf_lock *lock = hold_of_kind(HF_KIND_PLAIN, 0);
+
+    server_kill_connections(server);
+    await_renewals(2);
+    (void)server_ask(server, "DEL " NAME);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_DELETED);
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* ---- own writes without a reply ---- */
+
+static void await_in_flight(void)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+
+    while (stats_of(client).link.in_flight == 0) {
+        ck_assert_msg(local_now_ms() < deadline_ms, "no request was sent");
+        local_rest_us(1000);
+    }
+}
+
+/* TRACK-1: whether it was executed is not known. */
+START_TEST(track_1_hold_is_tracked_again_after_a_cancelled_reentry)
+{
+    struct hf_lock *lock = hold_of_kind(HF_KIND_PLAIN, 0);
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_cancel cancel;
+    struct call call;
+
+    hf_cancel_init(&cancel, client);
+    o.cancel = &cancel;
+    server_pause(server);
+    call_acquire(&call, lock, &o);
+    await_in_flight();
+    hf_cancel_fire(&cancel);
+    ck_assert_status(call_await(&call), HF_CANCELLED);
+    server_resume(server);
+    await_renewals(2);
+    (void)server_ask(server, "DEL " NAME);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_DELETED);
+    ck_assert_uint_eq(stats_of(client).link.losses, 0);
+    hf_lock_free(lock);
+}
+END_TEST
+
 /* ---- without it ---- */
 
 static void use_without_tracking(const char *options, const char *user)
@@ -398,6 +481,11 @@ static void add(Suite *suite)
     c = live_case(suite, "new connections", start, stop);
     tcase_add_test(c, tracking_3_holds_are_tracked_again_after_a_reconnect);
     tcase_add_test(c, tracking_3_loss_during_a_reconnect_is_reported);
+    c = live_case(suite, "new connections, sentinels", start_sentinels, stop_sentinels);
+    tcase_add_test(c, tracking_3_loss_during_a_reconnect_is_reported_behind_sentinels);
+    tcase_add_test(c, tracking_3_holds_are_tracked_again_behind_sentinels);
+    c = live_case(suite, "no reply", start, stop);
+    tcase_add_test(c, track_1_hold_is_tracked_again_after_a_cancelled_reentry);
     c = live_case(suite, "without it", start_server, stop_server);
     tcase_add_test(c, tracking_2_resp2_does_without);
     tcase_add_test(c, it_is_off_unless_the_url_says_otherwise);
