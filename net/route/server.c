@@ -436,9 +436,19 @@ static void add_tls_hint(const struct hf_server *server, struct hf_error *out)
                        server->tls ? "no" : "yes", server->tls ? "without" : "with");
 }
 
+/* A server without TLS may wait for the rest of what it takes for a line. */
+static bool may_lack_tls(const struct hf_server *server)
+{
+    return server->tls && !hf_link_is_up(server->link);
+}
+
 void hf_server_silence(const struct hf_server *server, struct hf_error *out)
 {
+    bool is_about_tls;
+
     *out = *hf_link_error(server->link);
+    is_about_tls = out->status == HF_OK ? may_lack_tls(server)
+                                        : strstr(out->text, "TLS") != NULL;
     if (out->status == HF_OK)
         hf_error_set(out, HF_E_CONNECT, "%s: no reply in time",
                      hf_link_address(server->link));
@@ -446,7 +456,7 @@ void hf_server_silence(const struct hf_server *server, struct hf_error *out)
         return;
     if (out->status == HF_E_AUTH)
         add_login_hint(server, out);
-    else if (strstr(out->text, "TLS"))
+    else if (is_about_tls)
         add_tls_hint(server, out);
 }
 

@@ -79,7 +79,7 @@ START_TEST(tls_may_be_at_the_master_or_at_the_sentinels_alone)
     (void)snprintf(url, sizeof url, mixed[_i].url, server_port(sentinel));
     o.url = url;
     o.tls = strstr(url, "rediss") || strstr(url, "=yes") ? &tls : NULL;
-    o.connect_timeout_ms = mixed[_i].says ? 500 : 5000;
+    o.connect_timeout_ms = mixed[_i].says ? 3000 : 10000;
     client = client_with(&o);
     if (mixed[_i].says) {
         ck_assert(hf_client_connect(client, &err) < 0);
