@@ -36,8 +36,8 @@ struct hf_kind_step {
     const struct hf_script *script; /* its replies have the form of reply.h */
     uint8_t keys;               /* the number of `keys` after the name */
     uint8_t first_key;          /* the index of the first of these */
-    bool only_looks;            /* the script only reads them: a key in another slot is left
-                                   out */
+    bool only_looks;            /* the script only reads them: in a cluster they are left
+                                   out, and the script derives them */
     bool is_without_name;       /* only the keys, not the name */
     bool reads_last;            /* of a renewal: it reads the lock's key after its last
                                    write, and only the holder writes that key; so the

@@ -398,6 +398,11 @@ void hf_router_explain(struct hf_router *router, uint16_t slot)
 }
 
 
+bool hf_router_has_slots(const struct hf_router *router)
+{
+    return router->topology->slot != NULL;
+}
+
 uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len)
 {

@@ -300,6 +300,9 @@ static const struct past {
     {"messages_on_a_connection_that_is_dead_one_way", "P12",
      "messages came over a connection whose way to the server was dead: the client did not "
      "count it as silent, and a call ended without a reply"},
+    {"forced_release_while_a_slot_is_on_the_move", "P12",
+     "a forced release named a second key, which it only reads, and was refused (TRYAGAIN) as "
+     "long as the slot was on the move"},
     {"stop_of_a_turn_at_the_end", "P6",
      "a process was to be stopped within a turn, and no such turn came before the last acquires "
      "of the run: it was stopped in the middle of them, and their locks were left"},

@@ -10,8 +10,9 @@
 --       were not named, {request, -5, holders} held by several, {request, -6} a multi-lock
 -- If the lock is free, its queue is also repaired and its head woken.
 -- Only a hash is ever deleted (hlen refuses other keys), and only if its single field is an
--- owner with a count of at least 1, in at most 18 digits. A queue in another slot is not named,
--- because it belongs to no lock: such a name cannot be that of a fair lock (WIRE 2.5).
+-- owner with a count of at least 1, in at most 18 digits. In a cluster the queue is not named,
+-- because TRYAGAIN would refuse several keys while their slot is on the move. A queue in another
+-- slot belongs to no lock: such a name cannot be that of a fair lock (WIRE 2.5).
 -- Source: WIRE 1, 2.2, 5.3, 8.3, 11.6, 18.
 local holder, channel = ARGV[2], ARGV[4]
 --+ tell
@@ -59,8 +60,17 @@ end
 if KEYS[3] then
     local head = first_waiter()
     channel = head and channel .. ':' .. head
-elseif KEYS[2] and redis.call('exists', KEYS[2]) == 1 then
-    return {ARGV[1], -4}
+else
+    local lock = KEYS[1]
+    local queue = KEYS[2] and redis.call('exists', KEYS[2]) or
+        redis.pcall('exists', 'redisson_lock_queue:' ..
+            (lock:find('{', 1, true) and lock or '{' .. lock .. '}'))
+    if type(queue) == 'table' and not queue.err:find('non local key', 1, true) then
+        return queue
+    end
+    if queue == 1 then
+        return {ARGV[1], -4}
+    end
 end
 redis.call('del', KEYS[1])
 if not channel then
