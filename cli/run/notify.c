@@ -90,7 +90,7 @@ static bool send_on(struct cli_notify *n)
         c = CMSG_FIRSTHDR(&m);
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(size);
+        c->cmsg_len = (socklen_t)CMSG_LEN(size); /* musl has this type there */
         memcpy(CMSG_DATA(c), n->fds, size);
     }
     if (sendmsg(n->out, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
@@ -171,6 +171,10 @@ static void take_fds(struct cli_notify *n, const struct cmsghdr *c)
     n->fds_count = size / sizeof(int);
 }
 
+/* musl's CMSG_NXTHDR converts signs. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+
 /* False: the message carries no notice to be sent on. */
 static bool take_control(struct cli_notify *n, struct msghdr *m)
 {
@@ -179,6 +183,8 @@ static bool take_control(struct cli_notify *n, struct msghdr *m)
             take_fds(n, c);
     return !(m->msg_flags & (MSG_TRUNC | MSG_CTRUNC));
 }
+
+#pragma GCC diagnostic pop
 
 /* Looks at the sender of the next message, which stays: there is room for his credentials
  * alone, so that none of his descriptors is opened here. False: there is no message. */
