@@ -86,11 +86,12 @@ static bool send_on(struct cli_notify *n)
     if (size > 0) {
         memset(&control, 0, sizeof control);
         m.msg_control = &control;
-        m.msg_controllen = CMSG_SPACE(size);
+        /* These lengths are socklen_t in musl, and size_t in glibc. */
+        m.msg_controllen = (socklen_t)CMSG_SPACE(size);
         c = CMSG_FIRSTHDR(&m);
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = (socklen_t)CMSG_LEN(size); /* musl has this type there */
+        c->cmsg_len = (socklen_t)CMSG_LEN(size);
         memcpy(CMSG_DATA(c), n->fds, size);
     }
     if (sendmsg(n->out, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
