@@ -92,6 +92,16 @@ static inline void hf_list_push(struct hf_list *head, struct hf_list *l)
     head->prev = l;
 }
 
+/* hf_list_count - returns the number of members, after a walk through all of them. */
+static inline size_t hf_list_count(const struct hf_list *head)
+{
+    size_t n = 0;
+
+    for (const struct hf_list *l = head->next; l != head; l = l->next)
+        n++;
+    return n;
+}
+
 /* hf_list_remove - removes `l` from its list. It may be in no list. */
 static inline void hf_list_remove(struct hf_list *l)
 {

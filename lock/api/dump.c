@@ -121,11 +121,7 @@ static void dump_op(const struct hf_op *op, struct hf_dump *dump)
 
 static void dump_queue(const struct hf_wait_queue *queue, struct hf_dump *dump)
 {
-    size_t n = 0;
-
-    for (const struct hf_list *l = queue->waiters.next; l != &queue->waiters; l = l->next)
-        n++;
-    hf_dump_line(dump, 2, "queue: %zu waiters, %s", n,
+    hf_dump_line(dump, 2, "queue: %zu waiters, %s", hf_list_count(&queue->waiters),
                  !queue->is_listening      ? "not subscribed"
                  : queue->channel.is_live  ? "subscribed"
                                            : "subscription not confirmed");

@@ -51,6 +51,13 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
     return status;
 }
 
+void hf_error_add(struct hf_error *e, const char *hint)
+{
+    struct hf_error said = *e;
+
+    (void)hf_error_set(e, said.status, "%s; %s", said.text, hint);
+}
+
 #define OF_PROCESS " (EMFILE: ulimit -n)"
 #define OF_SYSTEM " (ENFILE: fs.file-max)"
 

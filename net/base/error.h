@@ -9,6 +9,9 @@
 hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
                        ...) __attribute__((format(printf, 3, 4)));
 
+/* hf_error_add - appends "; " and a hint to the text of *e, which has a status already. */
+void hf_error_add(struct hf_error *e, const char *hint);
+
 /* hf_error_quote - writes bytes as text for a message to `dst` and returns it. Backslashes,
  *   characters that a terminal executes (utf8.h: hf_utf8_is_shown) and bytes that are not
  *   UTF-8 are written as \xHH. The text is cut with "..." to fit into `room`, between

@@ -7,15 +7,6 @@
 #include "net/route/router_inner.h"
 #include "net/route/server.h"
 
-static size_t count(const struct hf_list *list)
-{
-    size_t n = 0;
-
-    for (const struct hf_list *l = list->next; l != list; l = l->next)
-        n++;
-    return n;
-}
-
 static void dump_server(const struct hf_server *server, struct hf_dump *dump, int depth)
 {
     char silent[HF_DUMP_TIME_MAX];
@@ -27,7 +18,7 @@ static void dump_server(const struct hf_server *server, struct hf_dump *dump, in
                  : server->is_map_source        ? "names other servers"
                  : server->is_target            ? "serves slots"
                                                 : "serves no slot",
-                 count(&server->commands),
+                 hf_list_count(&server->commands),
                  hf_dump_time(dump, silent,
                               server->silent_since_ms ? server->silent_since_ms
                                                       : HF_NEVER));
@@ -47,8 +38,8 @@ void hf_router_dump(const struct hf_router *router, struct hf_dump *dump, int de
                  router->map              ? "known"
                  : router->topology->ask  ? "unknown"
                                           : "not needed",
-                 router->server_count, count(&router->pending),
-                 count(&router->subscriptions));
+                 router->server_count, hf_list_count(&router->pending),
+                 hf_list_count(&router->subscriptions));
     if (router->error.status != HF_OK)
         hf_dump_line(dump, depth + 1, "why it is unknown: %s", router->error.text);
     for (const struct hf_server *s = NULL; (s = hf_server_next(router, s));)

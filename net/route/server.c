@@ -414,26 +414,19 @@ void hf_servers_sweep_soon(struct hf_router *router)
 /* ---- silence ---- */
 
 /* The servers' login is not used at sentinels. */
-static void add_login_hint(const struct hf_server *server, struct hf_error *out)
+static const char *login_hint(const struct hf_server *server)
 {
-    struct hf_error said = *out;
-
-    (void)hf_error_set(out, said.status,
-                       server->router->seeds.sentinel_login
-                           ? "%s; is the login of this sentinel right (sentinel_user and "
-                             "sentinel_password in the URL)?"
-                           : "%s; this sentinel has a login of its own: is sentinel_password "
-                             "missing in the URL (--sentinel-password-file)?",
-                       said.text);
+    return server->router->seeds.sentinel_login
+               ? "is the login of this sentinel right (sentinel_user and "
+                 "sentinel_password in the URL)?"
+               : "this sentinel has a login of its own: is sentinel_password "
+                 "missing in the URL (--sentinel-password-file)?";
 }
 
-static void add_tls_hint(const struct hf_server *server, struct hf_error *out)
+static const char *tls_hint(const struct hf_server *server)
 {
-    struct hf_error said = *out;
-
-    (void)hf_error_set(out, said.status,
-                       "%s; sentinel_tls=%s in the URL is for sentinels %s TLS", said.text,
-                       server->tls ? "no" : "yes", server->tls ? "without" : "with");
+    return server->tls ? "sentinel_tls=no in the URL is for sentinels without TLS"
+                       : "sentinel_tls=yes in the URL is for sentinels with TLS";
 }
 
 /* A server without TLS may wait for the rest of what it takes for a line. */
@@ -455,9 +448,9 @@ void hf_server_silence(const struct hf_server *server, struct hf_error *out)
     if (!server->is_map_source)
         return;
     if (out->status == HF_E_AUTH)
-        add_login_hint(server, out);
+        hf_error_add(out, login_hint(server));
     else if (is_about_tls)
-        add_tls_hint(server, out);
+        hf_error_add(out, tls_hint(server));
 }
 
 /* ---- credentials ---- */

@@ -37,16 +37,7 @@ static void fill_of_master(const struct hf_server *server, struct hf_error *out,
                  hf_link_address(server->link), what);
 }
 
-/* The sentinel replied over a plain connection. */
-static void add_tls_hint(struct hf_error *out)
-{
-    struct hf_error said = *out;
-
-    (void)hf_error_set(out, said.status,
-                       "%s; rediss+sentinel:// with sentinel_tls=no is for a master with TLS",
-                       said.text);
-}
-
+/* A hint about TLS is for a sentinel that replied over a plain connection. */
 static void fill_master_silent(const struct hf_server *server,
                               struct hf_error *out)
 {
@@ -55,7 +46,7 @@ static void fill_master_silent(const struct hf_server *server,
     hf_server_silence(server->probe.master, &why);
     fill_of_master(server, out, why.status, why.text);
     if (!server->probe.master->tls && strstr(why.text, "TLS"))
-        add_tls_hint(out);
+        hf_error_add(out, "rediss+sentinel:// with sentinel_tls=no is for a master with TLS");
 }
 
 static void explain(const struct hf_server *server, struct hf_error *out)
