@@ -240,8 +240,7 @@ END_TEST
 
 /* ---- new connections ---- */
 
-/* TRACKING-3, TRACKING-4 */
-START_TEST(tracking_3_holds_are_tracked_again_after_a_reconnect)
+static void ck_assert_tracked_after_a_reconnect(void)
 {
     struct hf_lock *lock = hold_of_kind(HF_KIND_PLAIN, 0);
 
@@ -250,6 +249,12 @@ START_TEST(tracking_3_holds_are_tracked_again_after_a_reconnect)
     (void)server_ask(server, "DEL " NAME);
     ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_DELETED);
     hf_lock_free(lock);
+}
+
+/* TRACKING-3, TRACKING-4 */
+START_TEST(tracking_3_holds_are_tracked_again_after_a_reconnect)
+{
+    ck_assert_tracked_after_a_reconnect();
 }
 END_TEST
 
@@ -300,13 +305,7 @@ END_TEST
 
 START_TEST(tracking_3_holds_are_tracked_again_behind_sentinels)
 {
-    struct hf_lock *lock = hold_of_kind(HF_KIND_PLAIN, 0);
-
-    server_kill_connections(server);
-    await_renewals(2);
-    (void)server_ask(server, "DEL " NAME);
-    ck_assert_int_eq(diary_await_loss(&diary), HF_REASON_DELETED);
-    hf_lock_free(lock);
+    ck_assert_tracked_after_a_reconnect();
 }
 END_TEST
 

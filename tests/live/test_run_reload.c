@@ -20,28 +20,12 @@ static char live_ca[CERTS_PATH_MAX + 16], live_server[CERTS_PATH_MAX + 16];
 static char url[TLS_URL_MAX];
 static struct server *tls;
 
-static void copy_file(const char *from, const char *to)
-{
-    char text[16384];
-    FILE *f = fopen(from, "r");
-    size_t len;
-
-    ck_assert_ptr_nonnull(f);
-    len = fread(text, 1, sizeof text, f);
-    (void)fclose(f);
-    ck_assert_uint_lt(len, sizeof text);
-    f = fopen(to, "w");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_uint_eq(fwrite(text, 1, len, f), len);
-    ck_assert_int_eq(fclose(f), 0);
-}
-
 static void place_files(const char *ca, const char *cert)
 {
     (void)snprintf(live_ca, sizeof live_ca, "%s/run_ca", certs.folder);
     (void)snprintf(live_server, sizeof live_server, "%s/run_server", certs.folder);
-    copy_file(ca, live_ca);
-    copy_file(cert, live_server);
+    certs_copy(ca, live_ca);
+    certs_copy(cert, live_server);
 }
 
 /* A server that keeps its data when it is started again, and a command that holds a lock

@@ -175,26 +175,10 @@ END_TEST
 
 /* ---- certificates that change ---- */
 
-static void copy_file(const char *from, const char *to)
-{
-    char text[16384];
-    FILE *f = fopen(from, "r");
-    size_t len;
-
-    ck_assert_ptr_nonnull(f);
-    len = fread(text, 1, sizeof text, f);
-    (void)fclose(f);
-    ck_assert_uint_lt(len, sizeof text);
-    f = fopen(to, "w");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_uint_eq(fwrite(text, 1, len, f), len);
-    ck_assert_int_eq(fclose(f), 0);
-}
-
 /* As an operator does: other content at the same place, and "read it again". */
 static void rotate(const char *path, const char *cert)
 {
-    copy_file(cert, path);
+    certs_copy(cert, path);
     ck_assert_str_eq(server_ask(server, "CONFIG SET tls-cert-file %s", path),
                      "OK");
 }
@@ -264,7 +248,7 @@ static void start_with_copy(const struct way *way, char *path, size_t room)
 {
     start_tls_server(way);
     (void)snprintf(path, room, "%s/live", server_folder(server));
-    copy_file(certs.server, path);
+    certs_copy(certs.server, path);
     (void)server_ask(server, "CONFIG SET tls-cert-file %s tls-key-file %s",
                      path, path);
 }
@@ -370,9 +354,9 @@ static void place_files(bool is_first)
     (void)snprintf(live.ca, sizeof live.ca, "%s/live_ca", certs.folder);
     (void)snprintf(live.server, sizeof live.server, "%s/live_server", certs.folder);
     (void)snprintf(live.client, sizeof live.client, "%s/live_client", certs.folder);
-    copy_file(is_first ? certs.ca : certs.other_ca, live.ca);
-    copy_file(is_first ? certs.server : certs.stranger, live.server);
-    copy_file(is_first ? certs.client : certs.client_other, live.client);
+    certs_copy(is_first ? certs.ca : certs.other_ca, live.ca);
+    certs_copy(is_first ? certs.server : certs.stranger, live.server);
+    certs_copy(is_first ? certs.client : certs.client_other, live.client);
 }
 
 /* A server that keeps its data when it is started again. */
@@ -454,7 +438,7 @@ START_TEST(file_that_cannot_be_used_leaves_all_as_it_was)
     client = client_of_files(STEADY_WATCHDOG_MS);
     acquire(lock_of(client, NAME), 1);
     if (spoiled[_i].with)
-        copy_file((const char *)&certs + spoiled[_i].with, file);
+        certs_copy((const char *)&certs + spoiled[_i].with, file);
     else
         ck_assert_int_eq(unlink(file), 0);
     ck_assert_status(hf_client_reload(client, &err), HF_E_TLS);
@@ -477,13 +461,13 @@ START_TEST(key_of_another_certificate_is_refused)
     char url[TLS_URL_MAX];
 
     start_server_of_files();
-    copy_file(certs.client_key, live.client);
+    certs_copy(certs.client_key, live.client);
     (void)snprintf(tls.cert_file, sizeof tls.cert_file, "%s", certs.client_cert);
     (void)snprintf(tls.key_file, sizeof tls.key_file, "%s", live.client);
     tls_client_options(&o, url, server_port(server), &tls);
     client = client_with(&o);
     ck_assert_ok(hf_client_connect(client, NULL));
-    copy_file(certs.server, live.client);
+    certs_copy(certs.server, live.client);
     ck_assert_status(hf_client_reload(client, &err), HF_E_TLS);
     ck_assert_ptr_nonnull(strstr(err.text, "no private key for the certificate"));
     ck_assert_ptr_nonnull(strstr(err.text, "mismatch"));

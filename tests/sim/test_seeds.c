@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/history_kit.h"
 #include "tests/sim/play.h"
 #include "tests/sim/seeds.h"
 #include "tests/support/suite.h"
@@ -62,24 +63,10 @@ START_TEST(world_of_faults_without_a_line_is_good)
 }
 END_TEST
 
-static char *history_of_plan(void)
-{
-    struct play_result r;
-    char *text = NULL;
-    size_t len;
-    FILE *file = open_memstream(&text, &len);
-
-    ck_assert_ptr_nonnull(file);
-    play(&plan, file, &r);
-    (void)fclose(file);
-    ck_assert_msg(!r.has_failed, "%s: %s", r.property, r.text);
-    return text;
-}
-
 static char *history_of(uint64_t seed)
 {
     plan_draw(&plan, seed);
-    return history_of_plan();
+    return history_of_plan(&plan);
 }
 
 START_TEST(seed_gives_the_same_history_byte_for_byte)
@@ -177,7 +164,7 @@ START_TEST(failover_forgets_no_change_that_replicas_confirmed)
         char *history;
 
         read_failover(_i, -1, at_ms);
-        history = history_of_plan();
+        history = history_of_plan(&plan);
         if (is_confirmed(history, &count)) {
             confirmed++;
             ck_assert_msg(count == changes[_i].after, "at %d ms %s: %lld\n%s", at_ms,
@@ -199,7 +186,7 @@ START_TEST(failover_forgets_a_change_that_no_replica_confirmed)
         char *history;
 
         read_failover(_i, 0, at_ms);
-        history = history_of_plan();
+        history = history_of_plan(&plan);
         forgotten += is_confirmed(history, &count) && count != changes[_i].after;
         free(history);
     }

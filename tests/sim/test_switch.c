@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/check/history.h"
 #include "tests/sim/failover.h"
+#include "tests/sim/history_kit.h"
 #include "tests/sim/plan.h"
-#include "tests/sim/play.h"
 #include "tests/support/suite.h"
 
 #define WATCHDOG_MS 3000
@@ -90,38 +89,15 @@ static void take_line(struct story *s, const struct history_event *e)
     }
 }
 
-static void read_story(struct story *s, char *text)
-{
-    char *rest = text, *line;
-
-    memset(s, 0, sizeof *s);
-    while ((line = strsep(&rest, "\n"))) {
-        struct history_event e;
-
-        if (line[0] == '\0' || line[0] == '#')
-            continue;
-        ck_assert_ptr_null(history_read(&e, line, strlen(line)));
-        if (e.what == HISTORY_OVER || e.what == HISTORY_QUIET ||
-            (s->switched_us && e.time_us - s->switched_us > ENOUGH_US))
-            break;
-        take_line(s, &e);
-    }
-}
-
 static void play_story(struct story *s)
 {
-    struct play_result r;
-    char *text = NULL;
-    size_t len;
-    FILE *file = open_memstream(&text, &len);
+    char *text = history_of_plan(&plan), *rest = text;
+    struct history_event e;
 
-    ck_assert_ptr_nonnull(file);
-    play(&plan, file, &r);
-    (void)fclose(file);
-    if (getenv("HF_TELL_STORY"))
-        (void)fputs(text, stderr);
-    ck_assert_msg(!r.has_failed, "%s: %s", r.property, r.text);
-    read_story(s, text);
+    memset(s, 0, sizeof *s);
+    while (history_next(&rest, &e) &&
+           !(s->switched_us && e.time_us - s->switched_us > ENOUGH_US))
+        take_line(s, &e);
     free(text);
 }
 

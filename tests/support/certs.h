@@ -60,8 +60,11 @@ struct certs {
 
 /* certs_make   - the files, in `folder`, which is there; NULL: in a new one,
  *                for the time being. Ends the program if that is not possible.
+ * certs_copy   - overwrites the file `to` with the bytes of `from`, as an operator who
+ *                replaces a certificate. Ends the program if it cannot.
  * certs_remove - the files and the folder. */
 void certs_make(struct certs *c, const char *folder);
+void certs_copy(const char *from, const char *to);
 void certs_remove(const struct certs *c);
 
 #endif
