@@ -14,9 +14,8 @@
  *    bulk string are never scanned.
  * 3. A node is put onto the tape before anything else changes: if there is no space, the same
  *    call can be made again.
- * 4. Open aggregates are a list through their nodes: while one is open, `skip` is its parent's
- *    index + 1, and `open` counts the children that are missing. So depth needs no memory
- *    except the nodes.
+ * 4. Open aggregates are a list through their nodes, so that depth needs no other memory: in an
+ *    open one, `skip` is its parent's index + 1, and `open` counts its missing children.
  * 5. No value is incomplete exactly if pos == start. */
 /* Tests: tests/test_resp_parse.c, tests/test_resp_random.c, tests/test_resp_vectors.c. */
 #include <string.h>

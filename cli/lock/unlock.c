@@ -278,7 +278,7 @@ static int unlock(struct unlock *u)
     return rc;
 }
 
-/* Returns the byte of "\xHH"; -1: there is no such escape. */
+/* Returns the byte of "\xHH"; -1 if it is not such an escape. */
 static int byte_at(const char *at)
 {
     char digits[3] = "";

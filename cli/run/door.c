@@ -242,7 +242,7 @@ static int send_from(const struct cli_proof *p, int fd)
 }
 
 /* The end that was passed on is also closed here, so that its peer is seen to close
- * when the outer run closes its copy. False: there is no outer run. */
+ * when the outer run closes its copy. False: this run has no outer run. */
 static bool send_request(struct cli_proof *p)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

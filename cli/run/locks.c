@@ -141,7 +141,7 @@ static hf_status dump_all(struct cli_locks *l, FILE *out)
     return rc;
 }
 
-/* A pipe that nobody reads must not stop us: a lock is held. */
+/* Does not block on a pipe without a reader, because this process holds a lock. */
 void cli_locks_dump(struct cli_locks *l, const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,

@@ -134,8 +134,9 @@ static bool descends_from_us(pid_t pid)
     return false;
 }
 
-/* What this user or root sends would reach systemd by another way, too. A command may have become another user; then it must still run, as
- * systemd also requires, because only a process that exists has a parent. */
+/* What this user or root sends could also reach systemd directly. A command may have become
+ * another user. Then it must still run, as systemd also requires, because only a process that
+ * exists has a parent. */
 static bool is_permitted(const struct ucred *who)
 {
     return who->uid == geteuid() || who->uid == 0 || descends_from_us(who->pid);

@@ -36,7 +36,7 @@ void hf_dump_line(struct hf_dump *dump, int depth, const char *format, ...)
     va_list args;
     int wanted;
 
-    if (dump->left_out > 0) { /* full: the lock is not held for lines that nobody sees */
+    if (dump->left_out > 0) { /* full: no time is spent with the lock held */
         dump->left_out++;
         return;
     }
