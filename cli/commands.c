@@ -1,5 +1,5 @@
 /* The table of subcommands, and their help. */
-/* Tests: tests/live/test_run.c. */
+/* Tests: tests/live/cli/test_run.c. */
 #include "cli/commands.h"
 
 #include <stdio.h>

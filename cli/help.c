@@ -1,5 +1,5 @@
 /* `holdfast help`. */
-/* Tests: tests/live/test_run.c. */
+/* Tests: tests/live/cli/test_run.c. */
 #include "cli/base/common.h"
 #include "cli/commands.h"
 

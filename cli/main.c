@@ -1,5 +1,5 @@
 /* The command `holdfast`: finds the subcommand and runs it. */
-/* Tests: tests/live/test_run.c. */
+/* Tests: tests/live/cli/test_run.c. */
 #include "cli/base/common.h"
 #include "cli/base/program.h"
 #include "cli/commands.h"

@@ -1,5 +1,5 @@
 /* `holdfast version`: what this build is and can do. */
-/* Tests: tests/live/test_run.c. */
+/* Tests: tests/live/cli/test_run.c. */
 #include <stdio.h>
 
 #include "cli/base/common.h"

@@ -13,16 +13,16 @@ live-each: deps all $(live_T) $(each_T)
 
 # The tests of clusters once more, by the servers that fetch.sh has unpacked.
 #: make live-each-cluster the tests of clusters alone, against each
-live-each-cluster: deps all $(filter $(BUILD)/tests/live/test_cluster%,$(live_T))
+live-each-cluster: deps all $(filter $(call live,cluster*),$(live_T))
 	@HF_TEST_PROGRAMS='cluster*' tests/servers/each.sh $(BUILD)
 
 # Slots that move in a circle under a thousand locks, for so many seconds.
 SOAK_TIME ?= 300
 
 #: make soak-cluster      locks while slots move, for SOAK_TIME=$(SOAK_TIME) s
-soak-cluster: deps $(BUILD)/tests/live/test_cluster_moves
+soak-cluster: deps $(call live,cluster_moves)
 	@HF_SOAK_S=$(SOAK_TIME) CK_RUN_CASE=moves \
-	    $(BUILD)/tests/live/test_cluster_moves
+	    $(call live,cluster_moves)
 
 # ROUNDS masters are killed, with acknowledgement by replicas and without.
 ROUNDS ?= 50
@@ -70,7 +70,7 @@ others: deps all $(others_T)
 
 # What a lock protects, with the checkers of examples/fencing/.
 #: make fencing           late writers and Redis, PostgreSQL, SQLite that refuse them
-fencing: deps all $(BUILD)/tests/live/test_fencing
+fencing: deps all $(call live,fencing)
 	@tests/fencing/run.sh $(BUILD)
 
 #: make valgrind          a client that loses its server, under valgrind

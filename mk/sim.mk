@@ -30,12 +30,11 @@ model_O := $(call objects,$(addprefix tests/sim/model/,blob keyspace values look
 # The static library is a tenth faster.
 LUA_LIBS := -l:liblua5.1.a -lm
 $(BUILD)/tests/sim/test_model_alone: $(model_O)
-$(addprefix $(BUILD)/tests/live/,test_model test_model_cluster): $(model_O) \
-    $(call objects,$(addprefix tests/live/model_,twins words))
-$(addprefix $(BUILD)/tests/live/,test_model test_model_cluster test_quorum test_quorum_loss): \
+$(call live,model model_cluster): $(model_O) \
+    $(call objects,$(addprefix tests/live/model/model_,twins words))
+$(call live,model model_cluster quorum quorum_loss): \
     $(call objects,tests/support/one_clock) | $(BUILD)/tests/support/server_clock.so
-$(addprefix $(BUILD)/tests/live/,test_model test_model_cluster): \
-    CHECK_LIBS += $(LUA_LIBS)
+$(call live,model model_cluster): CHECK_LIBS += $(LUA_LIBS)
 
 # Loaded into a server, which has no sanitizer.
 $(BUILD)/tests/support/server_clock.so: tests/support/server_clock.c

@@ -3,16 +3,20 @@
 CHECK_CFLAGS = $(shell pkg-config --cflags check)
 CHECK_LIBS   = $(shell pkg-config --libs check) -lhiredis
 unit_T := $(UNIT:%=$(BUILD)/tests/test_%) $(BUILD)/tests/vectors/test_score
-live_T := $(LIVE:%=$(BUILD)/tests/live/test_%)
+# The programs of tests/live/ are in folders by subject. LIVE and $(call live,lock* ls) name
+# them without their folder.
+live   = $(addprefix $(BUILD)/,$(basename $(wildcard $(1:%=tests/live/*/test_%.c))))
+live_T := $(foreach name,$(LIVE),$(or $(call live,$(name)),$(error \
+          there is no tests/live/*/test_$(name).c)))
 # Only where there is such a server (make servers).
-each_T := $(BUILD)/tests/live/test_lock_injected
+each_T := $(call live,lock_injected)
 fuzz_T := $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
 support_O := $(call objects,$(SUPPORT:%=tests/support/%))
 bytewise_T := $(patsubst %,$(BUILD)/tests/test_resp_%_bytewise,parse random)
 
 $(patsubst %,$(BUILD)/tests/test_%,$(tls_tests_yes)): \
     $(call objects,$(addprefix tests/support/,certs tls_peer))
-$(tls_live_yes:%=$(BUILD)/tests/live/test_%): $(call objects,tests/support/certs)
+$(call live,$(tls_live_yes)): $(call objects,tests/support/certs)
 
 $(BUILD)/tests/test_support: $(call objects,$(addprefix tests/support/self/,\
     lateness memory peer plain proxy server))
@@ -44,7 +48,7 @@ $(BUILD)/tests/test_net_spin: LINK += $(call wrapped,clock_gettime epoll_wait \
 $(BUILD)/tests/test_net_sentinel $(BUILD)/tests/test_net_sentinel_news: \
     LINK += $(call wrapped,hf_clock_us hf_clock_ms)
 $(BUILD)/tests/test_net_pace: LINK += $(call wrapped,clock_gettime connect recv)
-$(BUILD)/tests/live/test_lock_clock: LINK += $(call wrapped,clock_gettime \
+$(call live,lock_clock): LINK += $(call wrapped,clock_gettime \
     gettimeofday time)
 
 # The vectors of tests/vectors/: the ways of running them, and a score.
@@ -73,29 +77,15 @@ $(writer_among_T): $(call objects,$(addprefix tests/redisson/,both driver))
 others_T := $(addprefix $(BUILD)/tests/others/test_,others others_quorum)
 $(others_T): $(call objects,tests/redisson/driver)
 cli_T := $(filter $(BUILD)/tests/test_cli_% $(BUILD)/tests/test_tools_%,$(unit_T))
-run_T := $(filter $(BUILD)/tests/live/test_run% \
-                  $(BUILD)/tests/live/test_resp% \
-                  $(BUILD)/tests/live/test_doctor \
-                  $(BUILD)/tests/live/test_descriptors \
-                  $(BUILD)/tests/live/test_unlock_queue \
-                  $(BUILD)/tests/live/test_ls \
-                  $(BUILD)/tests/live/test_acquire \
-                  $(BUILD)/tests/live/test_watch \
-                  $(BUILD)/tests/live/test_elect \
-                  $(BUILD)/tests/live/test_nat \
-                  $(BUILD)/tests/live/test_lock_acl \
-                  $(BUILD)/tests/live/test_tls_refused \
-                  $(BUILD)/tests/live/test_examples \
-                  $(BUILD)/tests/live/test_fencing,$(live_T))
+run_T := $(filter $(BUILD)/tests/live/cli/% $(BUILD)/tests/live/example/%,$(live_T)) \
+         $(call live,sentinel sentinel_failover nat lock_acl tls_refused)
 $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O)) \
     $(filter-out $(BUILD)/tools/resp/main.o,$(resp_tool_O))
-$(run_T) $(addprefix $(BUILD)/tests/live/,test_sentinel test_sentinel_failover): \
-    $(BUILD)/tests/live/test_run_kit.o
-$(filter $(BUILD)/tests/live/test_quorum%,$(live_T)): \
-    $(BUILD)/tests/live/test_quorum_kit.o
-$(BUILD)/tests/live/test_examples: | $(examples_B)
+$(run_T): $(BUILD)/tests/live/test_run_kit.o
+$(call live,quorum*): $(BUILD)/tests/live/set/test_quorum_kit.o
+$(call live,examples): | $(examples_B)
 writer_T := $(BUILD)/tests/fencing/writer
-$(BUILD)/tests/live/test_fencing: | $(fenced_B) $(writer_T)
+$(call live,fencing): | $(fenced_B) $(writer_T)
 $(writer_T): %: %.o $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) -o $@
@@ -173,24 +163,23 @@ these-built: all $(unit_T) $(live_T)
 
 #: make refused           prints each script, each command refused in it, the answer, and
 #:                        what becomes of the keys
-refused: $(BUILD)/tests/live/test_refused
+refused: $(call live,refused)
 	@HF_TABLE=1 $<
 
 #: make terminal          Ctrl-C, Ctrl-Z and Ctrl-S on a terminal of tmux
 terminal: all
 	@tests/deps.sh deps-terminal
-	@tests/live/terminal.sh $(BUILD)/holdfast
+	@tests/live/cli/terminal.sh $(BUILD)/holdfast
 
 # The same locks, and clusters, over mutual TLS; but for what talks to scripted
 # peers or by sockets of its own, and what finds its server at another address
 # than the certificate's.
 over_tls_T := $(filter-out %_errors %_absent %_forged %_ghosts %_network %_map, \
-                  $(filter $(BUILD)/tests/live/test_lock% \
-                           $(BUILD)/tests/live/test_cluster%,$(live_T)))
+                  $(filter $(call live,lock* cluster*),$(live_T)))
 
 #: make live-tls          the tests of locks and clusters, over mutual TLS
 live-tls: deps all $(over_tls_T)
-	@tests/live/over_tls.sh $(over_tls_T)
+	@tests/live/tls/over_tls.sh $(over_tls_T)
 
 # A locale with a decimal comma. Where none can be made the folder is empty, and
 # the tests in it say that they are skipped.

@@ -10,7 +10,7 @@ tests=$(mktemp)
 trap 'rm -f "$tests"' EXIT
 
 # "program test": all there are.
-for file in tests/test_*.c tests/live/test_*.c tests/support/self/*.c; do
+for file in tests/test_*.c tests/live/*/test_*.c tests/support/self/*.c; do
     program=${file#tests/}
     program=${program%.c}
     sed -n "s|^START_TEST(\([a-z0-9_]*\).*|$program \1|p" "$file"

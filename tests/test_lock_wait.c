@@ -1,5 +1,5 @@
 /* The rules of waiting, WAIT-1 to WAIT-9, told events and the time. (WAIT-1, the line, is
- * the edge's: tests/live/test_lock_wait.c.) */
+ * the edge's: tests/live/lock/test_lock_wait.c.) */
 #include <check.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What sentinels say, and what it takes to be believed: scripted peers say what
- * real ones say seldom, late, or never. Real ones: tests/live/test_sentinel.c.
+ * real ones say seldom, late, or never. Real ones: tests/live/sentinel/test_sentinel.c.
  * Sources: faults S1 to S3, S14; SENTINEL "Guidelines for clients". */
 #include <check.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* A master that changes: news, demotions, connections that are lost, and the end
  * of the router meanwhile. Scripted peers; real ones:
- * tests/live/test_sentinel_failover.c. Sources: faults S4, S5, S10. */
+ * tests/live/sentinel/test_sentinel_failover.c. Sources: faults S4, S5, S10. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>

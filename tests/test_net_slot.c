@@ -1,5 +1,5 @@
 /* Slots of keys: the fixed ones, and random ones beside a CRC that is computed
- * bit by bit. What a real server says of them is in tests/live/test_slot.c. */
+ * bit by bit. What a real server says of them is in tests/live/cluster/test_slot.c. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* A wire, to peers that the test plays itself: on a listening socket's backlog
  * one is connected before anybody accepts. Over TLS and to real servers:
- * tests/live/test_resp_check.c, test_tls_refused.c. */
+ * tests/live/cli/test_resp_check.c, test_tls_refused.c. */
 #include <check.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 # tests_named.sh [TREE]: each .c file of resp/, net/, lock/, cli/ and tools/ names its tests
 # in a comment after the one at its head, and these files exist:
 #
-#     /* Tests: tests/test_net_conn.c, tests/live/test_lock.c. */
+#     /* Tests: tests/test_net_conn.c, tests/live/lock/test_lock.c. */
 set -eu
 tree=${1:-.}
 

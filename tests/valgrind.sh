@@ -5,4 +5,4 @@ set -eu
 
 tests/deps.sh deps-valgrind
 valgrind --quiet --leak-check=full --show-leak-kinds=all --track-fds=no \
-    --error-exitcode=99 "$1/tests/live/test_lifecycle"
+    --error-exitcode=99 "$1/tests/live/lock/test_lifecycle"

@@ -1,5 +1,5 @@
 /* The options of every subcommand: the server, the user, how much is said. */
-/* Tests: tests/test_cli_options.c, tests/live/test_run.c. */
+/* Tests: tests/test_cli_options.c, tests/live/cli/test_run.c. */
 #include "cli/base/common.h"
 
 #include <stdio.h>

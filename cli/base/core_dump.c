@@ -2,7 +2,7 @@
  * of 0 prevents a file, but not a core_pattern that is a pipe (core(5)):
  * PR_SET_DUMPABLE prevents both. The files in /proc/PID then belong to root, but a
  * process may still open its own /proc/self/fd, such as the pipe of a shell's <(...). */
-/* Tests: tests/live/test_run.c. */
+/* Tests: tests/live/cli/test_run.c. */
 #include "cli/base/core_dump.h"
 
 #include <stdbool.h>

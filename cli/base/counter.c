@@ -1,5 +1,5 @@
 /* A counter's text: the number of a semaphore or a latch, or another program's. */
-/* Tests: tests/live/test_run_status.c, tests/live/test_ls.c. */
+/* Tests: tests/live/cli/test_run_status.c, tests/live/cli/test_ls.c. */
 #include "cli/base/counter.h"
 
 #include <inttypes.h>

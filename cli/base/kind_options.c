@@ -1,5 +1,5 @@
 /* The options that say of what kind a lock is. */
-/* Tests: tests/test_cli_options.c, tests/live/test_run_kinds.c. */
+/* Tests: tests/test_cli_options.c, tests/live/cli/test_run_kinds.c. */
 #include "cli/base/kind_options.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* A lock as programs read it. */
-/* Tests: tests/live/test_run_status.c, tests/live/test_watch.c. */
+/* Tests: tests/live/cli/test_run_status.c, tests/live/cli/test_watch.c. */
 #include "cli/base/lock_words.h"
 
 #include <stdio.h>

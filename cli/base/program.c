@@ -1,5 +1,5 @@
 /* What each program of ours does first and last. */
-/* Tests: tests/live/test_run.c, tests/live/test_descriptors.c. */
+/* Tests: tests/live/cli/test_run.c, tests/live/cli/test_descriptors.c. */
 #include "cli/base/program.h"
 
 #include <errno.h>

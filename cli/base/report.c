@@ -1,6 +1,6 @@
 /* Lines for a person, on standard error. */
-/* Tests: tests/live/test_run.c, tests/live/test_run_loss.c,
- *        tests/live/test_run_status.c. */
+/* Tests: tests/live/cli/test_run.c, tests/live/cli/test_run_loss.c,
+ *        tests/live/cli/test_run_status.c. */
 #include "cli/base/report.h"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* Two URLs, compared by where they lead. See same_server.h. */
-/* Tests: tests/test_cli_values.c, tests/live/test_run_sets.c. */
+/* Tests: tests/test_cli_values.c, tests/live/cli/test_run_sets.c. */
 #include "cli/base/same_server.h"
 
 #include <stdlib.h>

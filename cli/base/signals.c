@@ -1,5 +1,5 @@
 /* Signals as events: handlers record them, and a pipe wakes the loop. */
-/* Tests: tests/live/test_run_signals.c, tests/live/test_run_ends.c. */
+/* Tests: tests/live/cli/test_run_signals.c, tests/live/cli/test_run_ends.c. */
 #include "cli/base/signals.h"
 
 #include <errno.h>

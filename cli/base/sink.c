@@ -1,6 +1,6 @@
 /* Writes without waiting. Source: pipe(7), "PIPE_BUF"; proc(5), "/proc/pid/fd":
  * opening it makes a new open file with its own flags. */
-/* Tests: tests/live/test_run_loss.c, tests/live/test_run.c. */
+/* Tests: tests/live/cli/test_run_loss.c, tests/live/cli/test_run.c. */
 #include "cli/base/sink.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* What a string may be. */
-/* Tests: tests/live/test_run_status.c. */
+/* Tests: tests/live/cli/test_run_status.c. */
 #include "cli/base/value_string.h"
 
 #include "cli/base/counter.h"

@@ -1,9 +1,9 @@
 /* The rule of a user that may do what holdfast does, and nothing else. It names
  * commands, because a category gives more (+@connection also gives CLIENT PAUSE
  * and CLIENT LIST). What scripts call, and their keys and channels, come from the
- * scripts and the kinds themselves (lock/rights.h). tests/live/test_lock_acl.c runs
+ * scripts and the kinds themselves (lock/rights.h). tests/live/server/test_lock_acl.c runs
  * every kind with exactly these rights. */
-/* Tests: tests/live/test_lock_acl.c. */
+/* Tests: tests/live/server/test_lock_acl.c. */
 #include "cli/doctor/acl.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Which form of the ACL's rules servers accept, by their versions. */
-/* Tests: tests/live/test_lock_acl.c. */
+/* Tests: tests/live/server/test_lock_acl.c. */
 #include <stdio.h>
 
 #include "cli/doctor/acl.h"

@@ -8,7 +8,7 @@
  * VISIT-3  Nothing waits longer than its deadline. A round takes at most the connect timeout and
  *          the time of seven replies. There are at most three rounds: seeds, the servers that
  *          they name, and those that sentinels name. */
-/* Tests: tests/live/test_doctor.c. */
+/* Tests: tests/live/cli/test_doctor.c. */
 #include "cli/doctor/ask.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* `holdfast doctor`: what endangers locks here. */
-/* Tests: tests/live/test_doctor.c. */
+/* Tests: tests/live/cli/test_doctor.c. */
 #include <string.h>
 
 #include "cli/base/common.h"

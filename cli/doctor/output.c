@@ -1,5 +1,5 @@
 /* Findings, for a person or a program. */
-/* Tests: tests/live/test_doctor.c. */
+/* Tests: tests/live/cli/test_doctor.c. */
 #include "cli/doctor/output.h"
 
 #include <stdio.h>

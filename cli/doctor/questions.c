@@ -1,5 +1,5 @@
 /* The requests of `holdfast doctor`. */
-/* Tests: tests/test_cli_doctor.c, tests/live/test_doctor.c. */
+/* Tests: tests/test_cli_doctor.c, tests/live/cli/test_doctor.c. */
 #include "cli/doctor/questions.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"

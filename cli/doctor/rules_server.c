@@ -1,5 +1,5 @@
 /* Rules that look at one server. */
-/* Tests: tests/test_cli_doctor.c, tests/live/test_doctor.c. */
+/* Tests: tests/test_cli_doctor.c, tests/live/cli/test_doctor.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

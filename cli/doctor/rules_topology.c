@@ -1,5 +1,5 @@
 /* Rules about several servers: replicas, clusters, sentinels. */
-/* Tests: tests/test_cli_doctor.c, tests/live/test_doctor.c. */
+/* Tests: tests/test_cli_doctor.c, tests/live/cli/test_doctor.c. */
 #include <inttypes.h>
 #include <string.h>
 

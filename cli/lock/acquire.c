@@ -1,6 +1,6 @@
 /* `holdfast acquire`: takes a lock, prints a handle of it, and leaves it held until
  * its lease ends; `renew` makes that longer, `release` frees it. */
-/* Tests: tests/live/test_acquire.c. */
+/* Tests: tests/live/cli/test_acquire.c. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>

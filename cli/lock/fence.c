@@ -1,5 +1,5 @@
 /* `holdfast fence`: the counter of a lock's fencing tokens. */
-/* Tests: tests/live/test_run_fence.c. */
+/* Tests: tests/live/cli/test_run_fence.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A word by which a later process finds a hold again. */
-/* Tests: tests/live/test_acquire.c. */
+/* Tests: tests/live/cli/test_acquire.c. */
 #include "cli/lock/handle.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Finds out which kind of lock a name has. A server does not store the kind: the fields
  * of a hash show it; a string may be a value lock or a number of permits. */
-/* Tests: tests/live/test_run_status.c. */
+/* Tests: tests/live/cli/test_run_status.c. */
 #include "cli/lock/inspect_any.h"
 
 #include <string.h>

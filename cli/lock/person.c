@@ -1,5 +1,5 @@
 /* Requests a confirmation from the person at the terminal. */
-/* Tests: tests/live/test_run_status.c. */
+/* Tests: tests/live/cli/test_run_status.c. */
 #include "cli/lock/person.h"
 
 #include <stdio.h>

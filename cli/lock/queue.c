@@ -1,5 +1,5 @@
 /* Shows a fair lock's queue, and removes places of dead waiters. */
-/* Tests: tests/live/test_unlock_queue.c. */
+/* Tests: tests/live/cli/test_unlock_queue.c. */
 #include "cli/lock/queue.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* `holdfast release`: frees a lock that `holdfast acquire` took. */
-/* Tests: tests/live/test_acquire.c. */
+/* Tests: tests/live/cli/test_acquire.c. */
 #include <string.h>
 
 #include "cli/base/common.h"

@@ -1,5 +1,5 @@
 /* `holdfast renew`: a lock that `holdfast acquire` took is held for longer. */
-/* Tests: tests/live/test_acquire.c. */
+/* Tests: tests/live/cli/test_acquire.c. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* `holdfast slot`: where a cluster keeps a key. */
-/* Tests: tests/live/test_run_slot.c. */
+/* Tests: tests/live/cli/test_run_slot.c. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* `holdfast status`: who holds locks. */
-/* Tests: tests/live/test_run_status.c. */
+/* Tests: tests/live/cli/test_run_status.c. */
 #include <stdio.h>
 #include <string.h>
 

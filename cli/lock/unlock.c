@@ -1,5 +1,5 @@
 /* `holdfast unlock`: frees a lock that another process holds. */
-/* Tests: tests/live/test_run_status.c, tests/live/test_unlock_queue.c. */
+/* Tests: tests/live/cli/test_run_status.c, tests/live/cli/test_unlock_queue.c. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

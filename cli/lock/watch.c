@@ -1,6 +1,6 @@
 /* `holdfast watch`: says what happens to locks, a line for each event. It looks at
  * them again and again; between two looks it knows nothing. */
-/* Tests: tests/live/test_watch.c. */
+/* Tests: tests/live/cli/test_watch.c. */
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>

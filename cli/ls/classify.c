@@ -1,5 +1,5 @@
 /* Looks into a page of names: hashes, sorted sets, strings. */
-/* Tests: tests/live/test_ls.c. */
+/* Tests: tests/live/cli/test_ls.c. */
 #include "cli/ls/classify.h"
 
 #include <stdlib.h>

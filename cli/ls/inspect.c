@@ -1,5 +1,5 @@
 /* Asks the library's script about many names at once. */
-/* Tests: tests/live/test_ls.c. */
+/* Tests: tests/live/cli/test_ls.c. */
 #include "cli/ls/inspect.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* `holdfast ls`: the locks that are held. */
-/* Tests: tests/live/test_ls.c. */
+/* Tests: tests/live/cli/test_ls.c. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

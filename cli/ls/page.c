@@ -1,5 +1,5 @@
 /* What all looks at a page of names share. */
-/* Tests: tests/live/test_ls.c. */
+/* Tests: tests/live/cli/test_ls.c. */
 #include "cli/ls/page.h"
 
 bool ls_looking_wants(const struct ls_looking *looking,

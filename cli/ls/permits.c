@@ -1,5 +1,5 @@
 /* Which of many sorted sets are of semaphores whose permits expire. */
-/* Tests: tests/live/test_ls.c. */
+/* Tests: tests/live/cli/test_ls.c. */
 #include "cli/ls/permits.h"
 
 #include <stdlib.h>

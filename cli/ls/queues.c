@@ -1,5 +1,5 @@
 /* Queues of fair locks, which stay while a lock is free. */
-/* Tests: tests/live/test_unlock_queue.c. */
+/* Tests: tests/live/cli/test_unlock_queue.c. */
 #include "cli/ls/queues.h"
 
 #include <stdlib.h>

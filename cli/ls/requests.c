@@ -1,5 +1,5 @@
 /* Commands to servers, many at a time, and their answers. */
-/* Tests: tests/live/test_ls.c. */
+/* Tests: tests/live/cli/test_ls.c. */
 #include "cli/ls/requests.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* A walk through the names of all keys of some types that servers hold. */
-/* Tests: tests/live/test_ls.c. */
+/* Tests: tests/live/cli/test_ls.c. */
 #include "cli/ls/scan.h"
 
 #include <stdio.h>

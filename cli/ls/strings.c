@@ -1,5 +1,5 @@
 /* Which of many strings may be value locks, or counters. */
-/* Tests: tests/live/test_ls.c. */
+/* Tests: tests/live/cli/test_ls.c. */
 #include "cli/ls/strings.h"
 
 #include <ctype.h>

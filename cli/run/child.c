@@ -1,7 +1,7 @@
 /* The command as a process. Between fork and exec only calls are made that are
  * safe after the fork of a threaded process: name resolution may have
  * threads. */
-/* Tests: tests/live/test_run.c, tests/live/test_run_signals.c. */
+/* Tests: tests/live/cli/test_run.c, tests/live/cli/test_run_signals.c. */
 #include "cli/run/child.h"
 
 #include <errno.h>

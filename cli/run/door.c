@@ -1,5 +1,5 @@
 /* The proof that a run is inside another. See door.h. */
-/* Tests: tests/live/test_run_inside.c. */
+/* Tests: tests/live/cli/test_run_inside.c. */
 #include "cli/run/door.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* `holdfast elect`: one term after another. The holder of the lock leads. */
-/* Tests: tests/live/test_elect.c. */
+/* Tests: tests/live/cli/test_elect.c. */
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>

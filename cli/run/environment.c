@@ -1,5 +1,5 @@
 /* The environment of the command: ours, with a few variables set. */
-/* Tests: tests/live/test_run.c, tests/live/test_run_service.c. */
+/* Tests: tests/live/cli/test_run.c, tests/live/cli/test_run_service.c. */
 #include "cli/run/environment.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Reports what happens in `holdfast run`. */
-/* Tests: tests/live/test_run.c. */
+/* Tests: tests/live/cli/test_run.c. */
 #include "cli/run/events.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* The guardian. It was forked and has not executed, so that only
  * async-signal-safe functions are called here. It keeps three descriptors, and
  * so holds neither pipes nor the server's connection open. */
-/* Tests: tests/live/test_run_guard.c. */
+/* Tests: tests/live/cli/test_run_guard.c. */
 #include "cli/run/guard.h"
 
 #include <errno.h>

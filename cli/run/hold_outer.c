@@ -1,7 +1,7 @@
 /* The lock of an outer run on the same name, whose command started this process. The
  * outer run renews and releases it; this run queries whether the outer run still holds
  * the lock, and waits for its notice of a loss. */
-/* Tests: tests/live/test_run_loss.c, tests/live/test_run_inside.c. */
+/* Tests: tests/live/cli/test_run_loss.c, tests/live/cli/test_run_inside.c. */
 #include "cli/run/hold.h"
 
 #include <fcntl.h>

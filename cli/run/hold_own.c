@@ -1,5 +1,5 @@
 /* A lock that this run takes itself, and what both kinds share. */
-/* Tests: tests/live/test_run_loss.c, tests/live/test_run_kinds.c. */
+/* Tests: tests/live/cli/test_run_loss.c, tests/live/cli/test_run_kinds.c. */
 #include "cli/run/hold.h"
 
 #include <string.h>

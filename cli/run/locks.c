@@ -1,5 +1,5 @@
 /* What a round locks. */
-/* Tests: tests/live/test_run_sets.c. */
+/* Tests: tests/live/cli/test_run_sets.c. */
 #include "cli/run/locks.h"
 
 #include <errno.h>

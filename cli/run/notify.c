@@ -1,5 +1,5 @@
 /* Notices of the command for systemd. */
-/* Tests: tests/live/test_run_service.c. */
+/* Tests: tests/live/cli/test_run_service.c. */
 #include "cli/run/notify.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The processes that descend from a command. */
-/* Tests: tests/live/test_run_signals.c, tests/live/test_run_guard.c. */
+/* Tests: tests/live/cli/test_run_signals.c, tests/live/cli/test_run_guard.c. */
 #include "cli/run/process_tree.h"
 
 #include <errno.h>

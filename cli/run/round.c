@@ -1,6 +1,6 @@
 /* One round. One thread, one loop: callbacks record events, and after each turn the
  * session processes them. */
-/* Tests: tests/live/test_run.c, tests/live/test_elect.c. */
+/* Tests: tests/live/cli/test_run.c, tests/live/cli/test_elect.c. */
 #include "cli/run/round.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* `holdfast run`: one round. */
-/* Tests: tests/live/test_run.c. */
+/* Tests: tests/live/cli/test_run.c. */
 #include "cli/run/round.h"
 
 static int main_run(struct cli_args *args, struct cli_common *common)

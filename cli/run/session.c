@@ -1,5 +1,5 @@
 /* Carries out what state.c decides. */
-/* Tests: tests/test_cli_run_state.c, tests/live/test_run.c. */
+/* Tests: tests/test_cli_run_state.c, tests/live/cli/test_run.c. */
 #include "cli/run/session.h"
 
 #include <errno.h>

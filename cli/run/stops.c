@@ -1,5 +1,5 @@
 /* How long this process did not run. See stops.h. */
-/* Tests: tests/test_cli_run_state.c, tests/live/test_run_guard.c. */
+/* Tests: tests/test_cli_run_state.c, tests/live/cli/test_run_guard.c. */
 #include "cli/run/stops.h"
 
 #include "net/net.h"

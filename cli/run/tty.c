@@ -1,6 +1,6 @@
 /* The controlling terminal and its foreground process group. TTOU is ignored
  * (signals.c), so that tcsetpgrp also works from the background. */
-/* Tests: tests/live/test_run_signals.c. */
+/* Tests: tests/live/cli/test_run_signals.c. */
 #include "cli/run/tty.h"
 
 #include <fcntl.h>

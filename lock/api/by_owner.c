@@ -1,7 +1,7 @@
 /* Renews and releases a hold by its owner's text; the process that took it may be
  * gone. The client's own holds are not touched: a temporary one carries the owner's
  * text and key for one call. */
-/* Tests: tests/live/test_lock_by_owner.c, tests/sim/test_by_owner.c. */
+/* Tests: tests/live/lock/test_lock_by_owner.c, tests/sim/test_by_owner.c. */
 #include "lock/by_owner.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The client: options, the link and what it reports, the end of everything. */
-/* Tests: tests/live/test_lock_calls.c, tests/live/test_lock_end.c. */
+/* Tests: tests/live/lock/test_lock_calls.c, tests/live/lock/test_lock_end.c. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * CLOSE-2  The client is quiet when no operation, SUBSCRIBE or UNSUBSCRIBE is pending, and
  *          no multi-lock holds only some of its members: those are released.
  * CLOSE-3  After closing has ended, no request is sent or pending. */
-/* Tests: tests/live/test_lock_close.c, tests/live/test_lock_end.c. */
+/* Tests: tests/live/lock/test_lock_close.c, tests/live/lock/test_lock_end.c. */
 #include <string.h>
 
 #include "lock/api/op_request.h"

@@ -1,5 +1,5 @@
 /* A client as text: hf_client_dump. */
-/* Tests: tests/live/test_dump.c. */
+/* Tests: tests/live/lock/test_dump.c. */
 #include "lock/dump.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* What identifies a client and its servers, when it changes: user and password, and the
  * files of TLS. */
-/* Tests: tests/live/test_credentials.c, tests/live/test_tls.c. */
+/* Tests: tests/live/server/test_credentials.c, tests/live/tls/test_tls.c. */
 #include "lock/connect.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The public calls on a count-down latch. */
-/* Tests: tests/live/test_latch.c. */
+/* Tests: tests/live/kind/test_latch.c. */
 #include "lock/latch.h"
 
 #include "lock/api/op_request.h"

@@ -1,5 +1,5 @@
 /* The public calls on a lock: each is an operation, waited for or not. */
-/* Tests: tests/live/test_lock.c, tests/live/test_lock_calls.c. */
+/* Tests: tests/live/lock/test_lock.c, tests/live/lock/test_lock_calls.c. */
 #include <stdatomic.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* A public call is an operation that is waited for, or not. */
-/* Tests: tests/live/test_lock_calls.c, tests/live/test_lock_end.c. */
+/* Tests: tests/live/lock/test_lock_calls.c, tests/live/lock/test_lock_end.c. */
 #include "lock/api/op_request.h"
 
 #include <stddef.h>

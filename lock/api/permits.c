@@ -1,5 +1,5 @@
 /* The public calls on expirable permits that locks do not have. */
-/* Tests: tests/live/test_permits.c. */
+/* Tests: tests/live/kind/test_permits.c. */
 #include "lock/permits.h"
 
 #include "lock/api/op_request.h"

@@ -1,5 +1,5 @@
 /* Removes places from a fair lock's queue: hf_lock_drop_waiter. */
-/* Tests: tests/live/test_fair_queue.c. */
+/* Tests: tests/live/kind/test_fair_queue.c. */
 #include "lock/queue.h"
 
 #include "lock/api/op_request.h"

@@ -1,5 +1,5 @@
 /* The public calls on a semaphore. */
-/* Tests: tests/live/test_semaphore.c. */
+/* Tests: tests/live/kind/test_semaphore.c. */
 #include "lock/semaphore.h"
 
 #include "lock/api/op_request.h"

@@ -1,5 +1,5 @@
 /* The public calls on fencing tokens that locks do not have. */
-/* Tests: tests/live/test_lock_tokens.c, tests/live/test_lock_fenced.c. */
+/* Tests: tests/live/kind/test_lock_tokens.c, tests/live/kind/test_lock_fenced.c. */
 #include "lock/token.h"
 
 #include <string.h>

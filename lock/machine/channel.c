@@ -1,6 +1,6 @@
 /* A lock's channel, and whose turn it is. Rules in channel.h. */
 /* Tests: tests/test_lock_wait.c, tests/test_lock_share.c,
- *        tests/live/test_lock_share.c. */
+ *        tests/live/lock/test_lock_share.c. */
 #include "lock/machine/channel.h"
 
 #include "net/base/assert.h"

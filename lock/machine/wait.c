@@ -1,5 +1,5 @@
 /* Waiting for a lock. Rules and diagram in wait.h. */
-/* Tests: tests/test_lock_wait.c, tests/live/test_lock_wait.c. */
+/* Tests: tests/test_lock_wait.c, tests/live/lock/test_lock_wait.c. */
 #include "lock/machine/wait.h"
 
 #include "net/base/assert.h"

@@ -1,6 +1,6 @@
 /* What a script is called with: its keys, then its arguments, front to back.
  * Each script says in its head which arguments it takes. */
-/* Tests: tests/live/test_lock.c, tests/live/test_lock_fair.c. */
+/* Tests: tests/live/lock/test_lock.c, tests/live/kind/test_lock_fair.c. */
 #include "lock/record/args.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The records of holds: which call may act on a hold, what happens when its timer
  * fires, and which callback is called. lease.c decides. */
-/* Tests: tests/live/test_lock.c, tests/live/test_lock_watchdog.c. */
+/* Tests: tests/live/lock/test_lock.c, tests/live/lock/test_lock_watchdog.c. */
 #include "lock/record/hold.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Finding holds, and their keys. */
-/* Tests: tests/live/test_permits.c, tests/live/test_lock.c. */
+/* Tests: tests/live/kind/test_permits.c, tests/live/lock/test_lock.c. */
 #include "lock/record/hold_lookup.h"
 #include "lock/record/table.h"
 #include "net/base/mem.h"

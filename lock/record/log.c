@@ -2,7 +2,7 @@
  *
  * At most LOG_LINES_MAX lines wait for the callback. Further lines are counted, and one line
  * reports their number after the callback has received those that wait. */
-/* Tests: tests/live/test_lock_callbacks.c. */
+/* Tests: tests/live/lock/test_lock_callbacks.c. */
 #include "lock/record/log.h"
 
 #include <stdarg.h>

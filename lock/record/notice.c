@@ -1,5 +1,5 @@
 /* Telling that an acquire waits: on_wait, called with the loop's lock free. */
-/* Tests: tests/live/test_lock_callbacks.c, tests/live/test_lock_wait.c. */
+/* Tests: tests/live/lock/test_lock_callbacks.c, tests/live/lock/test_lock_wait.c. */
 #include "lock/record/notice.h"
 #include "lock/record/log.h"
 #include "lock/record/table.h"

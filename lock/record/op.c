@@ -1,5 +1,5 @@
 /* Operations of any verb: how they begin, send their requests, and end. */
-/* Tests: tests/live/test_lock_calls.c, tests/live/test_lock_cuts.c. */
+/* Tests: tests/live/lock/test_lock_calls.c, tests/live/fault/test_lock_cuts.c. */
 #include "lock/record/op.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Locks by kind and name: one record for each in a client, as long as anyone
  * uses it. */
-/* Tests: tests/live/test_lock_calls.c, tests/live/test_lock_nonreentrant.c. */
+/* Tests: tests/live/lock/test_lock_calls.c, tests/live/kind/test_lock_nonreentrant.c. */
 #include "lock/record/table.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The queue of waiters of a lock: which is first, when it sends its request again, and
  * the subscriptions that notify the queue of releases. */
-/* Tests: tests/live/test_lock_wait.c, tests/live/test_semaphore.c. */
+/* Tests: tests/live/lock/test_lock_wait.c, tests/live/kind/test_semaphore.c. */
 #include "lock/record/wait_queue.h"
 
 #include <string.h>

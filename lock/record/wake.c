@@ -9,7 +9,7 @@
  *         waiter that it does not reach polls (hf_wait_cap_ms), as after a release by
  *         Redisson.
  * WAKE-2  At most one message for each lock is pending. */
-/* Tests: tests/live/test_cluster_wait.c. */
+/* Tests: tests/live/cluster/test_cluster_wait.c. */
 #include "lock/record/wake.h"
 
 #include <string.h>

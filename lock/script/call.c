@@ -1,6 +1,6 @@
 /* Calling a script, with everything that can come between. See call.h. */
-/* Tests: tests/live/test_lock_errors.c, tests/live/test_lock_forged.c,
- *        tests/live/test_lock_cuts.c. */
+/* Tests: tests/live/fault/test_lock_errors.c, tests/live/fault/test_lock_forged.c,
+ *        tests/live/fault/test_lock_cuts.c. */
 #include "lock/script/call.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * Redisson's waiters read the count only after the message that it has reached 0. holdfast's
  * read it after each message and every few seconds, so a latch that was deleted also lets
  * them pass. */
-/* Tests: tests/live/test_latch.c. */
+/* Tests: tests/live/kind/test_latch.c. */
 #include "lock/script/kind.h"
 
 const struct hf_kind hf_kind_latch = {

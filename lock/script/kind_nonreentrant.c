@@ -3,7 +3,7 @@
  * the same: an owner field belongs to one hold (names.h), so an existing field was set
  * by this very acquire, which was sent again. An acquire by an owner that holds the
  * lock is detected before a request is sent. Source: WIRE 9.1. */
-/* Tests: tests/live/test_lock_nonreentrant.c. */
+/* Tests: tests/live/kind/test_lock_nonreentrant.c. */
 #include "lock/script/kind.h"
 
 #define WHAT_BOTH_ARE \

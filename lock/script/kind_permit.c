@@ -13,7 +13,7 @@
  *           it at the next renewal.
  * PERMIT-4  Renewals name only the sorted set: the permits are on the same node, also while
  *           their slot moves. */
-/* Tests: tests/live/test_permits.c. */
+/* Tests: tests/live/kind/test_permits.c. */
 #include "lock/script/kind.h"
 
 const struct hf_kind hf_kind_permit = {

@@ -9,7 +9,7 @@
  *       request at once.
  * RW-3  A writer that reads does not enter the queue, because it would wait for itself.
  * RW-4  A reader that requests the write side would wait for itself, and is refused. */
-/* Tests: tests/live/test_lock_rw.c, tests/live/test_rw_scripts.c. */
+/* Tests: tests/live/kind/test_lock_rw.c, tests/live/kind/test_rw_scripts.c. */
 #include "lock/script/kind.h"
 
 #define CHANNEL "redisson_rwlock"

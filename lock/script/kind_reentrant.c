@@ -1,6 +1,6 @@
 /* The reentrant lock: Redisson's RLock; with a token, its RFencedLock. Source: WIRE
  * 8, 10. */
-/* Tests: tests/live/test_lock.c, tests/live/test_lock_fenced.c. */
+/* Tests: tests/live/lock/test_lock.c, tests/live/kind/test_lock_fenced.c. */
 #include "lock/script/kind.h"
 
 #define WHAT_BOTH_ARE \

@@ -13,7 +13,7 @@
  * COUNT-3  In the queue, the smallest number of permits comes first: if that number is not
  *          available, no other request can succeed, so only the first waiter sends requests
  *          (WAIT-1). */
-/* Tests: tests/live/test_semaphore.c. */
+/* Tests: tests/live/kind/test_semaphore.c. */
 #include "lock/script/kind.h"
 
 const struct hf_kind hf_kind_semaphore = {

@@ -4,7 +4,7 @@
  * release of ours publishes: waiters of spin locks do not hear it, and it wakes
  * waiters for a reentrant lock of the name, which Redisson leaves to the
  * TTL. Source: WIRE 9.2. */
-/* Tests: tests/live/test_lock_spin.c. */
+/* Tests: tests/live/kind/test_lock_spin.c. */
 #include "lock/script/kind.h"
 
 #define WHAT_BOTH_ARE \

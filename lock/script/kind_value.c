@@ -3,7 +3,7 @@
  * and of many others. It excludes them, and they exclude it. It has no re-entry and no
  * notification: its waiters poll (WAIT-9), as those of the others do. Source: REDLOCK,
  * a single instance. */
-/* Tests: tests/live/test_lock_value.c. */
+/* Tests: tests/live/kind/test_lock_value.c. */
 #include "lock/script/kind.h"
 
 /* No other kind has this channel, so it shares no queue. */

@@ -7,7 +7,7 @@
  *   Unknown Redis command called from Lua script                        before 7.0
  *
  * unless the script caught it (redis.pcall). */
-/* Tests: tests/live/test_less.c. */
+/* Tests: tests/live/server/test_less.c. */
 #include "lock/script/missing.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* Error replies: which of them are temporary, and what to do about them. Rules in
  * patience.h. */
-/* Tests: tests/live/test_lock_errors.c, tests/live/test_refused.c. */
+/* Tests: tests/live/fault/test_lock_errors.c, tests/live/fault/test_refused.c. */
 #include "lock/script/patience.h"
 #include "net/route/refusal.h"
 

@@ -1,5 +1,5 @@
 /* The ACL that each kind needs. See rights.h. */
-/* Tests: tests/live/test_lock_acl.c. */
+/* Tests: tests/live/server/test_lock_acl.c. */
 #include "lock/rights.h"
 
 #include <string.h>

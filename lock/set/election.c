@@ -13,7 +13,7 @@
  *          and callbacks that are due run to their end; then a remaining hold is released.
  * ELECT-5  The pause after an error grows with consecutive errors. A reply that grants the
  *          lock, or names its holder, makes the next pause the shortest. */
-/* Tests: tests/live/test_election.c, tests/sim/test_election.c. */
+/* Tests: tests/live/set/test_election.c, tests/sim/test_election.c. */
 #include "lock/election.h"
 
 #include <pthread.h>

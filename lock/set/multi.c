@@ -1,5 +1,5 @@
 /* Multi-locks: their members, in order, and what each owner has. */
-/* Tests: tests/live/test_multi.c, tests/live/test_multi_faults.c. */
+/* Tests: tests/live/set/test_multi.c, tests/live/set/test_multi_faults.c. */
 #include <string.h>
 
 #include "lock/api/op_request.h"

@@ -1,6 +1,6 @@
 /* Calls on a multi-lock: multi_turn.c decides which member is next, and this file sends
  * the request, blocking or not. */
-/* Tests: tests/live/test_multi.c, tests/sim/test_multi.c. */
+/* Tests: tests/live/set/test_multi.c, tests/sim/test_multi.c. */
 #include "lock/api/op_request.h"
 #include "lock/machine/multi_turn.h"
 #include "lock/record/records.h"

@@ -1,6 +1,6 @@
 /* Finds locks of several clients that are on one server. Addresses do not show this,
  * because a server has many (127.0.0.2, a Unix socket, a second name). */
-/* Tests: tests/live/test_one_server.c, tests/sim/test_quorum.c. */
+/* Tests: tests/live/set/test_one_server.c, tests/sim/test_quorum.c. */
 #include "lock/set/one_server.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Quorums: their members, the threads that may wait for them, and what each owner
  * has. */
-/* Tests: tests/live/test_quorum.c, tests/sim/test_quorum.c. */
+/* Tests: tests/live/set/test_quorum.c, tests/sim/test_quorum.c. */
 #include "lock/record/hold.h"
 #include "lock/record/records.h"
 #include "lock/record/table.h"

@@ -1,6 +1,6 @@
 /* Keeps the last result of each member of a quorum, and decides from these results what a
  * call returns. */
-/* Tests: tests/live/test_quorum.c. */
+/* Tests: tests/live/set/test_quorum.c. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Calls on a quorum: quorum_turn.c decides which members are requested, and this file
  * sends the requests without blocking. Replies, losses and timers arrive on the threads
  * of the members' clients; the mutex of the quorum orders them. */
-/* Tests: tests/live/test_quorum.c, tests/sim/test_quorum.c. */
+/* Tests: tests/live/set/test_quorum.c, tests/sim/test_quorum.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/records.h"

@@ -1,6 +1,6 @@
 /* Members of a held quorum: which are lost, and until when their servers had them
  * (QUORUM-9, QUORUM-10). */
-/* Tests: tests/live/test_quorum_loss.c, tests/sim/test_quorum.c. */
+/* Tests: tests/live/set/test_quorum_loss.c, tests/sim/test_quorum.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/records.h"

@@ -1,7 +1,7 @@
 /* Whether members of a quorum are on one server. The handshake with each server
  * contains its run_id, so a member that has replied can be compared. The first
  * majority of a handle waits a moment for members that are still connecting. */
-/* Tests: tests/live/test_one_server.c. */
+/* Tests: tests/live/set/test_one_server.c. */
 #include "lock/record/hold.h"
 #include "lock/record/log.h"
 #include "lock/record/records.h"

@@ -12,7 +12,7 @@
  *           owner's number is taken from it after that.
  * QTOKEN-4  A member that is granted later, while the quorum is held, is also raised
  *           if its server replies: then more servers may forget their counters. */
-/* Tests: tests/live/test_quorum.c. */
+/* Tests: tests/live/set/test_quorum.c. */
 #include "lock/record/hold.h"
 #include "lock/record/records.h"
 #include "lock/set/quorum_hold.h"

@@ -1,7 +1,7 @@
 /* The verb "acquire": executes what wait.c decides. A first acquire waits in the lock's
  * queue (wait_queue.c). A re-entry waits only for other calls on the same hold
  * (reentry.c). An acquire with one try does not enter the queue. */
-/* Tests: tests/live/test_lock_wait.c, tests/live/test_lock_late.c. */
+/* Tests: tests/live/lock/test_lock_wait.c, tests/live/fault/test_lock_late.c. */
 #include <stdio.h>
 #include <string.h>
 

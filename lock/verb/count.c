@@ -1,7 +1,7 @@
 /* Semaphores and latches, which have no owners: the operations that change or read the
  * count, and what happens to requests without a reply. COUNT-1: kind_semaphore.c. */
-/* Tests: tests/live/test_semaphore.c, tests/live/test_latch.c,
- *        tests/live/test_counts.c. */
+/* Tests: tests/live/kind/test_semaphore.c, tests/live/kind/test_latch.c,
+ *        tests/live/kind/test_counts.c. */
 #include "lock/verb/count.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The verbs "inspect" and "force": read the state of a lock, and release it by force.
  * */
-/* Tests: tests/live/test_lock.c, tests/live/test_lock_foreign.c. */
+/* Tests: tests/live/lock/test_lock.c, tests/live/lock/test_lock_foreign.c. */
 #include "lock/verb/query.h"
 
 #include <stdio.h>

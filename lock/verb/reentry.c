@@ -1,6 +1,6 @@
 /* Re-entry: an owner acquires a lock that it holds. It does not enter the queue, but
  * sends its request after other calls on the same hold. */
-/* Tests: tests/live/test_lock.c, tests/live/test_lock_shorter.c. */
+/* Tests: tests/live/lock/test_lock.c, tests/live/lock/test_lock_shorter.c. */
 #include "lock/verb/reentry.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The verb "release". */
-/* Tests: tests/live/test_lock.c, tests/live/test_lock_late.c. */
+/* Tests: tests/live/lock/test_lock.c, tests/live/fault/test_lock_late.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/wait_queue.h"

@@ -1,5 +1,5 @@
 /* A switch of masters. Rules in switch.h. */
-/* Tests: tests/live/test_lock_switch.c, tests/sim/test_switch.c. */
+/* Tests: tests/live/server/test_lock_switch.c, tests/sim/test_switch.c. */
 #include "lock/verb/switch.h"
 #include "lock/record/hold.h"
 #include "net/base/moment.h"

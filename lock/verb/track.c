@@ -1,5 +1,5 @@
 /* Tracked holds. Rules in track.h. */
-/* Tests: tests/live/test_lock_push.c, tests/sim/test_push.c. */
+/* Tests: tests/live/lock/test_lock_push.c, tests/sim/test_push.c. */
 #include "lock/verb/track.h"
 
 #include "lock/record/table.h"

@@ -18,8 +18,8 @@
  *             it counts as lost. A proxy (Envoy, twemproxy) that distributes locks over
  *             several servers sends a call to the server of its first key. After a lock was
  *             found only when it was renewed alone, the client renews each lock alone. */
-/* Tests: tests/live/test_lock_watchdog.c, tests/live/test_lock_shorter.c,
- * tests/live/test_less.c. */
+/* Tests: tests/live/lock/test_lock_watchdog.c, tests/live/lock/test_lock_shorter.c,
+ * tests/live/server/test_less.c. */
 #include "lock/verb/watchdog.h"
 
 #include <assert.h>

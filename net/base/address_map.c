@@ -1,6 +1,6 @@
 /* Addresses in place of others: entries are kept as text and are read again at each
  * search. Maps are read seldom, and have few entries. */
-/* Tests: tests/test_net_address_map.c, tests/live/test_nat.c. */
+/* Tests: tests/test_net_address_map.c, tests/live/server/test_nat.c. */
 #include "net/base/address_map.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* Lines of text that describe a state, collected in memory. */
-/* Tests: tests/live/test_dump.c. */
+/* Tests: tests/live/lock/test_dump.c. */
 #include "net/base/dump.h"
 
 #include <inttypes.h>

@@ -11,7 +11,7 @@
  * LOGIN-4  NOAUTH on a connection that was READY: the server has forgotten its login. A new
  *          connection is opened, and the owner of the request repeats it, because it was not
  *          executed. */
-/* Tests: tests/live/test_credentials.c, tests/test_net_link_request.c. */
+/* Tests: tests/live/server/test_credentials.c, tests/test_net_link_request.c. */
 #include <string.h>
 
 #include "net/base/error.h"

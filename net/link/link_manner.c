@@ -14,7 +14,7 @@
  *         that has subscriptions, as in RESP2. From then on the link uses RESP2,
  *         where subscriptions have a connection of their own. */
 /* Tests: tests/test_net_link_connect.c, tests/test_net_link_rival.c,
- *        tests/live/test_less.c. */
+ *        tests/live/server/test_less.c. */
 #include <string.h>
 
 #include "net/link/link_inner.h"

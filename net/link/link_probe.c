@@ -3,7 +3,7 @@
  * LINK-9  A connection on which nothing was heard for idle_check_ms is sent PING before
  *         the next request (CONN-10). If it is dead, the request was not sent, and
  *         LINK-8 finds out. */
-/* Tests: tests/test_net_link_rival.c, tests/live/test_silence.c. */
+/* Tests: tests/test_net_link_rival.c, tests/live/fault/test_silence.c. */
 #include "net/link/link_inner.h"
 
 bool hf_link_is_doubtful(const struct hf_link *link, int64_t now_ms)

@@ -23,7 +23,7 @@
  *         renewals on the same connection cannot wait for it.
  *             A rival and its link share one query for credentials: the rival begins with
  *         the link's query or unused credentials, and returns its own when it is closed. */
-/* Tests: tests/test_net_link_rival.c, tests/live/test_silence.c. */
+/* Tests: tests/test_net_link_rival.c, tests/live/fault/test_silence.c. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Waiting for space. See space.h. */
-/* Tests: tests/test_net_room.c, tests/live/test_lock_full.c. */
+/* Tests: tests/test_net_room.c, tests/live/lock/test_lock_full.c. */
 #include "net/link/space.h"
 #include "net/link/conn.h"
 

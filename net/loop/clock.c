@@ -1,5 +1,5 @@
 /* The one clock. */
-/* Tests: tests/test_net_loop.c, tests/live/test_lock_clock.c. */
+/* Tests: tests/test_net_loop.c, tests/live/fault/test_lock_clock.c. */
 #include "net/loop/clock.h"
 
 #include <time.h>

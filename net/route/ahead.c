@@ -1,5 +1,5 @@
 /* What precedes a command in the same write. */
-/* Tests: tests/live/test_lock_push.c, tests/sim/test_push.c. */
+/* Tests: tests/live/lock/test_lock_push.c, tests/sim/test_push.c. */
 #include "net/route/ahead.h"
 
 #include "net/route/server.h"

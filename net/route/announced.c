@@ -1,5 +1,5 @@
 /* Addresses that servers announce. Rules in announced.h. */
-/* Tests: tests/test_net_router_maps.c, tests/live/test_nat.c. */
+/* Tests: tests/test_net_router_maps.c, tests/live/server/test_nat.c. */
 #include "net/route/announced.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A slot map, to be looked at from above. See slot_map.h. */
-/* Tests: tests/test_net_slot_map.c, tests/live/test_doctor.c. */
+/* Tests: tests/test_net_slot_map.c, tests/live/cli/test_doctor.c. */
 #include "net/route/cluster_view.h"
 
 #include "net/base/error.h"

@@ -1,5 +1,5 @@
 /* Whether a master that was silent is the master. Rules in doubt.h. */
-/* Tests: tests/sim/test_switch.c, tests/live/test_sentinel_failover.c. */
+/* Tests: tests/sim/test_switch.c, tests/live/sentinel/test_sentinel_failover.c. */
 #include "net/route/doubt.h"
 #include "net/route/replace.h"
 #include "net/route/server.h"

@@ -1,5 +1,5 @@
 /* Replaces connections to servers that do not serve. Rules in replace.h. */
-/* Tests: tests/live/test_one_address.c. */
+/* Tests: tests/live/server/test_one_address.c. */
 #include "net/route/replace.h"
 #include "net/route/refusal.h"
 #include "net/route/server.h"

@@ -1,5 +1,5 @@
 /* Replicas: see replicas.h. */
-/* Tests: tests/live/test_lock_replicas.c. */
+/* Tests: tests/live/server/test_lock_replicas.c. */
 #include "net/route/replicas.h"
 #include "net/route/sentinel_words.h"
 #include "net/route/server.h"

@@ -1,5 +1,5 @@
 /* A router as text: its servers and their connections. */
-/* Tests: tests/live/test_dump.c. */
+/* Tests: tests/live/lock/test_dump.c. */
 #include <inttypes.h>
 
 #include "net/base/dump.h"

@@ -2,7 +2,7 @@
  * passwords and locks are sent.
  *
  * Sources: redis.io "High availability with Redis Sentinel", ROLE. */
-/* Tests: tests/test_net_sentinel_words.c, tests/live/test_sentinel_words.c. */
+/* Tests: tests/test_net_sentinel_words.c, tests/live/sentinel/test_sentinel_words.c. */
 #include "net/route/sentinel_words.h"
 
 #include <string.h>

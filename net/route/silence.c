@@ -2,7 +2,7 @@
  * checks every LOOK_MS whether one has waited for that long; and while it has
  * subscriptions, whose links may always be silent, it requests the map every LISTEN_MS.
  * */
-/* Tests: tests/test_net_router_maps.c, tests/live/test_cluster_wait.c. */
+/* Tests: tests/test_net_router_maps.c, tests/live/cluster/test_cluster_wait.c. */
 #include "net/route/silence.h"
 #include "net/route/announced.h"
 #include "net/route/discover.h"

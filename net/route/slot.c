@@ -5,7 +5,7 @@
  * follows from 64 powers of x, and those from the first: the compiler computes all of it.
  *
  * Sources: CLUSTER "Key distribution model", "Hash tags"; slicing: Kounavis & Berry 2005. */
-/* Tests: tests/test_net_slot.c, tests/live/test_slot.c. */
+/* Tests: tests/test_net_slot.c, tests/live/cluster/test_slot.c. */
 #include "net/route/slot.h"
 
 #include <string.h>

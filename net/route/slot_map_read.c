@@ -3,7 +3,7 @@
  *
  * Both are lists of entries, a range or a shard each, with nodes and slots. A
  * node is known by its id. */
-/* Tests: tests/test_net_slot_map.c, tests/live/test_cluster_map.c. */
+/* Tests: tests/test_net_slot_map.c, tests/live/cluster/test_cluster_map.c. */
 #include <assert.h>
 #include <string.h>
 

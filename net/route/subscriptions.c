@@ -1,6 +1,6 @@
 /* Subscriptions on their way: each is at the server of its slot, and goes where
  * that goes. Rules in router_inner.h. */
-/* Tests: tests/test_net_router_maps.c, tests/live/test_cluster_wait.c. */
+/* Tests: tests/test_net_router_maps.c, tests/live/cluster/test_cluster_wait.c. */
 #include "net/route/subscriptions.h"
 
 #include "net/route/discover.h"

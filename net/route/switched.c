@@ -1,5 +1,5 @@
 /* Which slots another server serves. Rules in switched.h. */
-/* Tests: tests/live/test_lock_switch.c, tests/sim/test_switch.c. */
+/* Tests: tests/live/server/test_lock_switch.c, tests/sim/test_switch.c. */
 #include "net/route/switched.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * write: CLUSTER INFO, before the map, so that the map is at least as new as the epoch
  * (slot_map.h); once, a command that shows whether the node has sharded messages, as
  * Redisson does (WIRE 5.1); CLUSTER SLOTS. */
-/* Tests: tests/test_net_router_maps.c, tests/live/test_cluster.c. */
+/* Tests: tests/test_net_router_maps.c, tests/live/cluster/test_cluster.c. */
 #include <stdio.h>
 #include <string.h>
 

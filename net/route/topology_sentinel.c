@@ -8,7 +8,7 @@
  * together with the master, on one machine.
  * Source: SENTINEL "Guidelines for Redis clients with support for Redis Sentinel". */
 /* Tests: tests/test_net_sentinel.c, tests/test_net_sentinel_news.c,
- *        tests/live/test_sentinel.c. */
+ *        tests/live/sentinel/test_sentinel.c. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* One server, which the URL names: there is no map, and no server is queried. The
  * address may be that of a load balancer or of a managed service, which leads to
  * another server after a failover, and a name may have several addresses. */
-/* Tests: tests/live/test_lock.c, tests/live/test_one_address.c. */
+/* Tests: tests/live/lock/test_lock.c, tests/live/server/test_one_address.c. */
 #include "net/base/error.h"
 #include "net/route/replace.h"
 #include "net/route/router_inner.h"

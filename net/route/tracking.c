@@ -1,5 +1,5 @@
 /* Tracked keys. Rules in tracking.h. */
-/* Tests: tests/live/test_lock_push.c, tests/sim/test_push.c. */
+/* Tests: tests/live/lock/test_lock_push.c, tests/sim/test_push.c. */
 #include "net/route/tracking.h"
 
 static void report(const struct hf_router *router, const struct hf_server *server,

@@ -1,6 +1,6 @@
 /* What OpenSSL says, for a person. All that comes from the other side (names in
  * certificates) is quoted. */
-/* Tests: tests/test_net_tls_certs.c, tests/live/test_tls_refused.c. */
+/* Tests: tests/test_net_tls_certs.c, tests/live/tls/test_tls_refused.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -60,4 +60,4 @@ else
     echo "skipped: PostgreSQL"
 fi
 command -v sqlite3 >/dev/null || echo "skipped: SQLite"
-"$build/tests/live/test_fencing"
+"$build/tests/live/example/test_fencing"

@@ -19,7 +19,7 @@ fi
 [ $# -gt 0 ] || { echo "skipped: no server is unpacked"; exit 0; }
 
 programs=
-for program in "$build"/tests/live/test_${HF_TEST_PROGRAMS:-*}; do
+for program in "$build"/tests/live/*/test_${HF_TEST_PROGRAMS:-*}; do
     [ ! -f "$program" ] || [ ! -x "$program" ] || programs="$programs $program"
 done
 [ -n "$programs" ] || { echo "$0: no live tests in $build" >&2; exit 1; }

@@ -11,7 +11,7 @@ trap 'rm -f "$names"' EXIT
 
 # "vector NAME", "test NAME FILE": all there are.
 sed -n 's/^\([a-z][^ |]*\) | .*/vector \1/p' $here/resp.txt >"$names"
-grep -Eo '^START_TEST\([a-z0-9_]+' tests/*.c tests/live/*.c |
+grep -Eo '^START_TEST\([a-z0-9_]+' tests/*.c tests/live/*/*.c |
     sed 's/\(.*\):START_TEST(\(.*\)/test \2 \1/' >>"$names"
 for harness in fuzz/fuzz_*.c; do
     echo "test $(basename "$harness" .c) $harness"

@@ -1,5 +1,5 @@
 /* `holdfast-resp check`: does a server speak RESP as specified? */
-/* Tests: tests/live/test_resp_check.c. */
+/* Tests: tests/live/cli/test_resp_check.c. */
 #include "tools/resp/check.h"
 
 #include <inttypes.h>

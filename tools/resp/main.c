@@ -1,5 +1,5 @@
 /* The program `holdfast-resp`: what servers send, made readable. */
-/* Tests: tests/live/test_resp_check.c. */
+/* Tests: tests/live/cli/test_resp_check.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* The requests to a server, and the replies that RESP requires. Sources: RESP, RESP3;
  * where these are not definite, the replies of released servers. */
-/* Tests: tests/test_tools_resp_check.c, tests/live/test_resp_check.c. */
+/* Tests: tests/test_tools_resp_check.c, tests/live/cli/test_resp_check.c. */
 #include "tools/resp/probe.h"
 
 /* One script for all checks, so that only one stays in the server's cache. */

@@ -1,5 +1,5 @@
 /* What `holdfast-resp check` prints. */
-/* Tests: tests/live/test_resp_check.c. */
+/* Tests: tests/live/cli/test_resp_check.c. */
 #include "tools/resp/row.h"
 
 #include <stdio.h>

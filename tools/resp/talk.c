@@ -3,7 +3,7 @@
  * Each request is followed by PING with a word that was never used before. All bytes before that
  * word belong to the request, whatever the number of replies and pushes, and whether or not they
  * are RESP. */
-/* Tests: tests/live/test_resp_check.c. */
+/* Tests: tests/live/cli/test_resp_check.c. */
 #include "tools/resp/talk.h"
 #include "net/base/error.h"
 #include "net/base/url.h"

@@ -2,7 +2,7 @@
  *
  * One connection is used for many checks, until one of them makes it unusable: the server closes
  * it, or a reply deviates, and later bytes might still belong to that reply. */
-/* Tests: tests/test_tools_resp_check.c, tests/live/test_resp_check.c. */
+/* Tests: tests/test_tools_resp_check.c, tests/live/cli/test_resp_check.c. */
 #include "tools/resp/try.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Executing a command: looked up, checked in the order of the real servers, run,
  * replicated, told to the observer.
- * Source: processCommand() of Redis 7.0, as tests/live/test_model.c sees it. */
+ * Source: processCommand() of Redis 7.0, as tests/live/model/test_model.c sees it. */
 #include "tests/sim/model/inner.h"
 
 #include <ctype.h>

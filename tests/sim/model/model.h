@@ -1,7 +1,7 @@
 /* A Redis or Valkey server as a plain computation: bytes in, bytes out. It has
  * no socket, no clock and no thread, so that a simulation decides when bytes
  * arrive and what time it is. Lua scripts are run as they stand, by liblua5.1.
- * tests/live/test_model.c compares it with real servers.
+ * tests/live/model/test_model.c compares it with real servers.
  *
  * The owner calls model_set_time() before any other function that executes
  * something. No function here may be called from a callback.

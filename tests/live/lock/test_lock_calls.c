@@ -2,7 +2,7 @@
  * looked on by counters and traces, at the limits of each argument. */
 #include <poll.h>
 
-#include "tests/live/test_lock_one.h"
+#include "tests/live/lock/test_lock_one.h"
 #include "tests/support/lua_client.h"
 
 /* ---- without blocking ---- */

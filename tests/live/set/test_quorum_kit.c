@@ -1,5 +1,5 @@
 /* Five servers and two parties. See test_quorum_kit.h. */
-#include "tests/live/test_quorum_kit.h"
+#include "tests/live/set/test_quorum_kit.h"
 
 #include "tests/support/one_clock.h"
 

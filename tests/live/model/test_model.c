@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "lock/script/scripts.h"
-#include "tests/live/test_model.h"
-#include "tests/live/test_model_redisson.h"
-#include "tests/live/test_model_sessions.h"
-#include "tests/live/test_model_words.h"
+#include "tests/live/model/test_model.h"
+#include "tests/live/model/test_model_redisson.h"
+#include "tests/live/model/test_model_sessions.h"
+#include "tests/live/model/test_model_words.h"
 #include "tests/support/dice.h"
 #include "tests/support/one_server.h"
 #include "tests/support/suite.h"

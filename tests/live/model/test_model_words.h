@@ -3,7 +3,7 @@
 #ifndef TEST_MODEL_WORDS_H
 #define TEST_MODEL_WORDS_H
 
-#include "tests/live/test_model.h"
+#include "tests/live/model/test_model.h"
 
 /* random_command - a template that the server's version understands.
  * words_of_template - a template's words. Lent until the next call. All of one

@@ -1,6 +1,6 @@
 /* Quorums that are lost: told once and in time, and nothing is free before. Calls in
  * callbacks. */
-#include "tests/live/test_quorum_kit.h"
+#include "tests/live/set/test_quorum_kit.h"
 
 /* ---- loops that the test drives ---- */
 

@@ -1,11 +1,11 @@
 /* Random words and scripts: see test_model_words.h. */
-#include "tests/live/test_model_words.h"
+#include "tests/live/model/test_model_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/live/test_model_lines.h"
+#include "tests/live/model/test_model_lines.h"
 #include "tests/support/dice.h"
 #include "tests/support/suite.h"
 

@@ -1,7 +1,7 @@
 /* What locks are on a real server, as Redisson would see it (WIRE 8): acquired,
  * released, asked for and forced, under any name; in RESP3 and RESP2, with the
  * background thread and without. */
-#include "tests/live/test_lock_one.h"
+#include "tests/live/lock/test_lock_one.h"
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
 

@@ -1,5 +1,5 @@
 /* The real server and its model: see test_model.h. */
-#include "tests/live/test_model.h"
+#include "tests/live/model/test_model.h"
 
 #include <check.h>
 #include <errno.h>

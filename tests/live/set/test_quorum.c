@@ -1,6 +1,6 @@
 /* Quorums on five servers: which may be down, what is told, and what no such
  * lock can promise. */
-#include "tests/live/test_quorum_kit.h"
+#include "tests/live/set/test_quorum_kit.h"
 #include "tests/support/lateness.h"
 #include "tests/support/one_clock.h"
 

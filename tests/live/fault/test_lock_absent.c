@@ -1,6 +1,6 @@
 /* A server that is not there, goes away, is silent or is busy for a while: its
  * waiters wait for it, all others are told in time (faults 4; X10). */
-#include "tests/live/test_lock_refused.h"
+#include "tests/live/fault/test_lock_refused.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/peer.h"
 #include "tests/support/proxy.h"

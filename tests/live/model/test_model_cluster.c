@@ -4,7 +4,7 @@
 #include <hiredis/hiredis.h>
 #include <string.h>
 
-#include "tests/live/test_model.h"
+#include "tests/live/model/test_model.h"
 #include "tests/sim/model/cluster.h"
 #include "tests/support/cluster.h"
 #include "tests/support/dice.h"

@@ -3,7 +3,7 @@
  * lock behind (faults 4, row 26; X10). */
 #include <stdatomic.h>
 
-#include "tests/live/test_lock_refused.h"
+#include "tests/live/fault/test_lock_refused.h"
 #include "tests/support/lua_client.h"
 
 static struct note log_note;
