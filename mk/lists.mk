@@ -15,7 +15,7 @@ NET  := $(addprefix base/,address_map dump endpoint error hash histogram login m
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
-            link_dump link_request link_error link_login link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
+            link_attempt link_dump link_request link_error link_login link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
         $(addprefix route/,ahead announced cluster_info cluster_view command departed discover \
             doubt subscriptions probe redirect refusal replace replicas round router router_dump sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster tracking \

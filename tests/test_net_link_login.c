@@ -8,7 +8,7 @@
 #include "tests/support/link_kit.h"
 #include "tests/support/suite.h"
 
-#define SUSPECT_MS 30
+#define SUSPECT_MS 100
 #define SILENCE_MS 20000          /* longer than a test */
 #define HELLO_OK PEER_SEND("%1\r\n+proto\r\n:3\r\n"), PEER_GREET
 

@@ -1,6 +1,6 @@
 /* Connections that are dead without a sign: a rival is opened beside a silent one
- * (LINK-8), an idle one is probed (LINK-9), and the next greeting is as good as the
- * first (LINK-6). */
+ * (LINK-8) or a silent attempt (LINK-10), an idle one is probed (LINK-9), and the next
+ * greeting is as good as the first (LINK-6). */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,15 +8,29 @@
 #include "tests/support/link_kit.h"
 #include "tests/support/suite.h"
 
-#define SUSPECT_MS 30
+#define SUSPECT_MS 100            /* a busy peer greets within that */
 #define SILENCE_MS 20000          /* longer than a test */
 
-static void open_suspicious(struct peer *peer)
+static void open_unconnected(struct peer *peer)
 {
     prepare(peer_port(peer));
     options.suspect_ms = SUSPECT_MS;
     options.silence_ms = SILENCE_MS;
     open_prepared();
+}
+
+/* No request waits for the connection, so a peer that is slow to greet causes no rival. */
+static void connect_first(void)
+{
+    want(true);
+    drive_until(is_up);
+    want(false);
+}
+
+static void open_suspicious(struct peer *peer)
+{
+    open_unconnected(peer);
+    connect_first();
 }
 
 /* ---- rivals ---- */
@@ -238,6 +252,105 @@ START_TEST(slow_answers_do_not_bring_back_rivals)
 }
 END_TEST
 
+/* ---- attempts that are silent (LINK-10) ---- */
+
+START_TEST(silent_attempt_loses_to_a_rival)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_ACCEPT, PEER_GREET,
+        PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_TURN_TO(1), PEER_GONE, PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_unconnected(peer);
+    start(&a, "ECHO a", LONG_MS);
+    ck_assert_str_eq(answer(&a), "a");
+    ck_assert_str_eq(changes, "+");
+    ck_assert_uint_eq(stats_now().connects, 1);
+    ck_assert_uint_eq(stats_now().failures, 1);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* The server was only slow: the first attempt is used, and its request is sent once. */
+START_TEST(slow_attempt_is_used_although_it_has_a_rival)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_ACCEPT, PEER_TURN_TO(1), PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_SEND("+a\r\n"), PEER_TURN_TO(2), PEER_GONE, PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_unconnected(peer);
+    start(&a, "ECHO a", LONG_MS);
+    ck_assert_str_eq(answer(&a), "a");
+    ck_assert_str_eq(changes, "+");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* The request comes when the attempt has been silent for long. */
+START_TEST(silent_attempt_has_a_rival_as_soon_as_a_request_waits)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_WAIT, PEER_ACCEPT, PEER_GREET,
+        PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_unconnected(peer);
+    want(true);
+    drive_until_received(peer, 1);
+    drive_for(3 * SUSPECT_MS);
+    ck_assert_uint_eq(stats_now().failures, 0);
+    peer_go(peer);
+    start(&a, "ECHO a", LONG_MS);
+    ck_assert_str_eq(answer(&a), "a");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* The second rival is the one that is greeted. */
+START_TEST(silent_rival_is_replaced)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_ACCEPT,
+        PEER_EXPECT("HELLO ..."), PEER_GONE, PEER_ACCEPT, PEER_GREET,
+        PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_TURN_TO(1), PEER_GONE, PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_suspicious(peer);
+    start(&a, "ECHO a", LONG_MS);
+    ck_assert_str_eq(answer(&a), "(unknown)");
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    ck_assert_str_eq(changes, "+-+");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* One attempt of 640 ms, and rivals of 20, 40, 80, 160 and 320 ms. */
+START_TEST(server_that_never_greets_gets_few_attempts)
+{
+    static const struct peer_step script[] = {PEER_ACCEPT, PEER_WAIT, PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    prepare(peer_port(peer));
+    options.suspect_ms = 20;
+    options.silence_ms = SILENCE_MS;
+    options.connect_timeout_ms = 640;
+    options.backoff_min_ms = options.backoff_max_ms = LONG_MS;
+    open_prepared();
+    start(&a, "ECHO a", 2000);
+    ck_assert_str_eq(answer(&a), "(unsent)");
+    ck_assert_uint_ge(stats_now().failures, 3);
+    ck_assert_uint_le(stats_now().failures, 7);
+    peer_go(peer);
+    end_with_peer(peer);
+}
+END_TEST
+
 /* ---- probes ---- */
 
 static void open_probing(struct peer *peer)
@@ -247,6 +360,7 @@ static void open_probing(struct peer *peer)
     options.silence_ms = SILENCE_MS;
     options.idle_check_ms = 200;
     open_prepared();
+    connect_first();
 }
 
 /* CONN-10 */
@@ -366,6 +480,11 @@ int main(void)
     tcase_add_test(t, link_with_a_rival_may_be_freed);
     tcase_add_test(t, silence_after_a_rival_that_was_stopped_is_noticed);
     tcase_add_test(t, slow_answers_do_not_bring_back_rivals);
+    tcase_add_test(t, silent_attempt_loses_to_a_rival);
+    tcase_add_test(t, slow_attempt_is_used_although_it_has_a_rival);
+    tcase_add_test(t, silent_attempt_has_a_rival_as_soon_as_a_request_waits);
+    tcase_add_test(t, silent_rival_is_replaced);
+    tcase_add_test(t, server_that_never_greets_gets_few_attempts);
     tcase_add_test(t, idle_connection_is_probed_once);
     tcase_add_test(t, request_after_an_idle_time_is_not_lost);
     tcase_add_test(t, link_with_a_predecessor_never_greets_bare);

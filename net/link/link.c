@@ -15,7 +15,7 @@
  * LINK-5  Waiters for space are served at the end of each turn in which space may have become
  *         available, before anything is written.
  *
- * LINK-6 and LINK-7: link_manner.c. LINK-8: link_rival.c. LINK-9: link_probe.c. */
+ * LINK-6 and LINK-7: link_manner.c. LINK-8 and LINK-10: link_rival.c. LINK-9: link_probe.c. */
 /* Tests: tests/test_net_link_connect.c, tests/test_net_link_request.c,
  *        tests/test_net_cuts.c. */
 #include <assert.h>
@@ -197,8 +197,14 @@ void hf_link_free(struct hf_link *link)
 
 /* ---- going up ---- */
 
+static bool is_connecting(const struct hf_link *link)
+{
+    return link->state >= HF_LINK_ASKING && link->state <= HF_LINK_GREETING;
+}
+
 void hf_link_is_up_now(struct hf_link *link)
 {
+    hf_rival_stop(link);
     link->state = HF_LINK_READY;
     link->comes_back = false;
     hf_conn_begin_stream(&link->conn, hf_loop_serial(link->loop));
@@ -284,6 +290,7 @@ static void secure(struct hf_link *link)
 {
     hf_status rc = hf_stream_start(&link->stream);
 
+    link->quiet_since_ms = hf_loop_now(link->loop);
     if (rc == HF_OK) {
         hf_conn_counters(&link->conn)->resumed +=
             hf_stream_is_resumed(&link->stream);
@@ -333,28 +340,7 @@ static bool is_needed(const struct hf_link *link)
     return link->is_wanted || link->comes_back || hf_conn_queued(&link->conn) > 0;
 }
 
-/* Doubles, and takes a random half off: clients that lost one server together
- * do not come back together. */
-static int64_t backoff_ms(struct hf_link *link)
-{
-    unsigned doublings = link->failures < 16 ? link->failures : 16;
-    int64_t ms = link->options.backoff_min_ms << doublings;
-    uint32_t random;
-
-    if (ms > link->options.backoff_max_ms)
-        ms = link->options.backoff_max_ms;
-    (void)hf_random(&random, sizeof random);
-    return ms - (int64_t)(random % (uint64_t)(ms / 2 + 1));
-}
-
-void hf_link_back_off(struct hf_link *link)
-{
-    link->state = HF_LINK_BACKOFF;
-    hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop) + backoff_ms(link));
-    link->failures++;
-}
-
-static void close_connection(struct hf_link *link)
+void hf_link_close(struct hf_link *link)
 {
     hf_link_count_end(link);
     hang_up(link);
@@ -368,7 +354,7 @@ static void end_connection(struct hf_link *link, bool is_final)
 {
     bool was_up = link->state == HF_LINK_READY;
 
-    close_connection(link);
+    hf_link_close(link);
     link->is_refused = is_final;
     if (is_final) {
         hf_conn_fail_queued(&link->conn);
@@ -391,7 +377,7 @@ void hf_link_failed(struct hf_link *link)
 /* LINK-6: the same attempt goes on over a new connection, at once. */
 static void greet_anew(struct hf_link *link)
 {
-    close_connection(link);
+    hf_link_close(link);
     hf_link_serve_later(link);
     if (link->state == HF_LINK_IDLE && is_needed(link)) {
         link->state = HF_LINK_BACKOFF;
@@ -461,7 +447,7 @@ static void note_sign_of_life(struct hf_link *link, bool was_skipping)
 {
     if (!was_skipping)
         link->mute_since_ms = hf_loop_now(link->loop);
-    if (link->rival && !hf_rival_is_ready(link)) {
+    if (link->state == HF_LINK_READY && link->rival && !hf_rival_is_ready(link)) {
         hf_rival_stop(link);
         hf_loop_arm(link->loop, &link->timer, link->mute_since_ms + link->look_ms);
     }
@@ -579,8 +565,7 @@ static void on_timer(struct hf_timer *timer)
     } else if (link->state == HF_LINK_BACKOFF) {
         link->state = HF_LINK_IDLE;
     } else {
-        hf_link_fill_late(link);
-        end_connection(link, false);
+        hf_link_look_at_attempt(link);
     }
 }
 
@@ -594,6 +579,8 @@ static void on_turn_end(struct hf_turn_hook *turn)
         hf_space_queue_serve(&link->space_queue, &link->conn);
     if (link->state == HF_LINK_IDLE && is_needed(link))
         hf_link_attempt(link);
+    else if (is_connecting(link) && hf_rival_race_ms(link) < link->timer.due_ms)
+        hf_link_watch_attempt(link); /* the attempt began before the request was queued */
     if (link->state == HF_LINK_READY && link->conn.unwritten == 0 &&
         hf_conn_queued(&link->conn) >= hf_conn_in_flight(&link->conn))
         flush(link);

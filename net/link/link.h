@@ -30,7 +30,8 @@ struct hf_tls_context;
  * second connection to the same server. If bytes arrive on the old connection first, the
  * rival is closed. If the rival is READY first, it replaces the old connection, which it has
  * closed on the server by CLIENT KILL. A server that is only slow or stopped replies on
- * neither, and keeps its connection. */
+ * neither, and keeps its connection. An attempt to connect that is silent for suspect_ms
+ * while requests are queued also has a rival. */
 struct hf_link;
 
 struct hf_link_options {
@@ -58,7 +59,8 @@ struct hf_link_options {
     int64_t silence_ms;         /* if a reply is due and nothing arrives for this time, the
                                    connection is closed; default 5000 */
     int64_t suspect_ms;         /* if a reply is due and nothing but messages arrives for
-                                   this time, a rival is opened. Default 0: never */
+                                   this time, or an attempt to connect makes no progress, a
+                                   rival is opened. Default 0: never */
     int64_t idle_check_ms;      /* if nothing arrived for this time, the next request waits
                                    for the reply to a PING. Default 0: never */
     int64_t listen_ms;          /* if there are subscriptions and nothing arrived for this

@@ -37,6 +37,9 @@ struct hf_link {
     struct hf_io io;                /* watches the socket */
     struct hf_timer timer;          /* end of this attempt or of BACKOFF, or the next check
                                        for silence */
+    int64_t attempt_until_ms;       /* end of this attempt */
+    int64_t attempt_ms;             /* of a rival: the silence that ends its next attempt
+                                       (LINK-10); otherwise 0 */
     struct hf_deadlines deadlines;             /* of the requests */
     struct hf_turn_hook turn;
     struct hf_dial dial;
@@ -44,10 +47,11 @@ struct hf_link {
     unsigned failures;              /* consecutive failed attempts and connections that
                                        ended soon */
     bool has_answered;              /* a reply after the handshake, since READY */
-    int64_t quiet_since_ms;         /* when bytes last arrived, or were first expected */
+    int64_t quiet_since_ms;         /* when bytes last arrived, or were first expected; of
+                                       an attempt: when it last made progress */
     int64_t mute_since_ms;          /* the same, except messages while a reply is due */
     int64_t look_ms;                /* time until the next check for silence */
-    struct hf_link *rival;          /* LINK-8; NULL: none */
+    struct hf_link *rival;          /* LINK-8, LINK-10; NULL: none */
     unsigned vain_rivals;           /* that took over since the last reply that took
                                        less than suspect_ms */
     uint8_t jitter;                 /* of this connection: LINK-8 */
@@ -92,11 +96,29 @@ void hf_link_fill_late(struct hf_link *link);
  *   watched. */
 hf_status hf_link_attach(struct hf_link *link) HF_MUST_CHECK;
 
-/* hf_link_is_up_now - the handshake has ended: the state is READY. */
+/* hf_link_is_up_now - the handshake has ended: the state is READY. A rival is closed. */
 void hf_link_is_up_now(struct hf_link *link);
 
 /* hf_link_failed - the connection or the attempt has ended; link->error has the reason. */
 void hf_link_failed(struct hf_link *link);
+
+/* hf_link_close - ends the connection or the attempt: IDLE. Requests in flight end UNKNOWN. */
+void hf_link_close(struct hf_link *link);
+
+/* ---- link_attempt.c ---- */
+
+/* hf_link_attempt - begins an attempt to connect: queries the credentials, or dials. */
+void hf_link_attempt(struct hf_link *link);
+
+/* hf_link_back_off - the next attempt follows after a pause, which doubles each time. */
+void hf_link_back_off(struct hf_link *link);
+
+/* hf_link_watch_attempt - sets the timer for an attempt: its end, or the next check for
+ *   silence (LINK-10). */
+void hf_link_watch_attempt(struct hf_link *link);
+
+/* hf_link_look_at_attempt - the timer of an attempt has fired. */
+void hf_link_look_at_attempt(struct hf_link *link);
 
 /* ---- link_probe.c ---- */
 
@@ -118,11 +140,18 @@ void hf_rival_answered(struct hf_link *link);
  *   again. */
 int64_t hf_rival_watch(struct hf_link *link);
 
+/* hf_rival_race_ms - returns when an attempt that makes no progress has a rival; HF_NEVER:
+ *   never, or it has one. */
+int64_t hf_rival_race_ms(const struct hf_link *link);
+
+/* hf_rival_race - opens that rival if it is due. */
+void hf_rival_race(struct hf_link *link);
+
 /* hf_rival_is_ready - returns whether the handshake of the rival has ended. */
 bool hf_rival_is_ready(const struct hf_link *link);
 
-/* hf_rival_take_over - replaces the connection of the link by that of the rival, which must be
- *   ready. */
+/* hf_rival_take_over - replaces the connection of the link, or its attempt to connect, by the
+ *   connection of the rival, which must be ready. */
 void hf_rival_take_over(struct hf_link *link);
 
 /* hf_rival_outlives - the connection of the link has ended; link->error has the reason.
@@ -162,9 +191,6 @@ void hf_link_login_hand(struct hf_link *to, struct hf_link *from);
  *   the login (LOGIN-3) if that waited for a query that the rival had. */
 void hf_link_login_resume(struct hf_link *link);
 
-/* hf_link_attempt - begins an attempt to connect: queries the credentials, or dials. */
-void hf_link_attempt(struct hf_link *link);
-
 /* hf_link_login_adopt - takes the login of the rival together with its connection. */
 void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival);
 
@@ -200,9 +226,6 @@ bool hf_link_needs_resp2(const struct hf_link *link, struct hf_resp_value reply)
 
 /* hf_link_use_resp2 - condemns the connection, and uses RESP2 from the next one on. */
 void hf_link_use_resp2(struct hf_link *link);
-
-/* hf_link_back_off - the next attempt follows after a pause, which doubles each time. */
-void hf_link_back_off(struct hf_link *link);
 
 /* ---- link_request.c ---- */
 

@@ -208,22 +208,6 @@ void hf_link_login_hand(struct hf_link *to, struct hf_link *from)
     }
 }
 
-/* An answer without credentials ends the attempt in the timer, because this may be the
- * end of a caller's turn. */
-void hf_link_attempt(struct hf_link *link)
-{
-    link->state = HF_LINK_ASKING;
-    link->is_refused = false;
-    hf_loop_arm(link->loop, &link->timer,
-                hf_loop_now(link->loop) + link->options.connect_timeout_ms);
-    if (hf_link_find_login(link)) {
-        link->state = HF_LINK_DIALING;
-        hf_dial_start(&link->dial);
-    } else if (link->query == 0) {
-        hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
-    }
-}
-
 /* The rival has taken over: its connection has its own login. */
 void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival)
 {

@@ -1,4 +1,4 @@
-/* A second connection beside one that is silent.
+/* A second connection beside one that is silent, or an attempt that is.
  *
  *     (none) -silence of suspect_ms-> RIVAL -handshake ended first-> replaces the connection
  *        ^                              |
@@ -22,7 +22,15 @@
  *         reply might still come: the rival has closed its connection at the server, and
  *         renewals on the same connection cannot wait for it.
  *             A rival and its link share one query for credentials: the rival begins with
- *         the link's query or unused credentials, and returns its own when it is closed. */
+ *         the link's query or unused credentials, and returns its own when it is closed.
+ * LINK-10 An attempt to connect (TCP, TLS, greeting) that makes no progress for suspect_ms
+ *         while requests are queued also has a rival. The connection whose handshake ends
+ *         first is used, and the other one is closed. The first attempt keeps its whole
+ *         time, because the server may only be slow.
+ *             An attempt of any rival that makes no progress for suspect_ms is replaced by
+ *         another one. The time doubles with each of them, up to connect_timeout_ms. So a
+ *         link has at most two attempts at a time, and a server that does not reply gets few
+ *         of them: 5 in 5 s, if suspect_ms is 300. */
 /* Tests: tests/test_net_link_rival.c, tests/live/fault/test_silence.c. */
 #include <stdio.h>
 #include <string.h>
@@ -64,12 +72,19 @@ static void on_change(void *ctx, bool is_up)
         have_link_look(ctx);
 }
 
+static bool has_attempt(const struct hf_link *link)
+{
+    return link->state != HF_LINK_GREETING || link->stream.fd >= 0;
+}
+
 static void on_failure(void *ctx)
 {
     struct hf_link *link = ctx;
 
-    if (link->state != HF_LINK_READY) /* it waits for the rival */
-        have_link_look(link);
+    if (link->state == HF_LINK_READY || has_attempt(link))
+        return;
+    link->attempt_until_ms = hf_loop_now(link->loop); /* it waits for the rival alone */
+    have_link_look(link);
 }
 
 static void rival_options(struct hf_link_options *o, const struct hf_link *link)
@@ -104,6 +119,7 @@ static void begin(struct hf_link *link)
     link->rival->is_fluent = link->is_fluent;
     link->rival->is_replaced = link->is_replaced;
     hf_dial_adopt(&link->rival->dial, &link->dial);
+    link->rival->attempt_ms = link->options.suspect_ms;
     hf_link_want(link->rival, true);
 }
 
@@ -118,6 +134,25 @@ int64_t hf_rival_watch(struct hf_link *link)
         return due_ms;
     begin(link);
     return HF_NEVER;
+}
+
+/* LINK-10 */
+int64_t hf_rival_race_ms(const struct hf_link *link)
+{
+    int64_t ms = link->options.suspect_ms;
+
+    if (ms == 0 || link->rival || hf_conn_queued(&link->conn) == 0 ||
+        link->state == HF_LINK_ASKING || !has_attempt(link))
+        return HF_NEVER;
+    if (link->dial.resolve) /* another look-up would take as long */
+        return hf_loop_now(link->loop) + ms;
+    return link->quiet_since_ms + ms - ms / 4 * link->jitter / 256;
+}
+
+void hf_rival_race(struct hf_link *link)
+{
+    if (hf_loop_now(link->loop) >= hf_rival_race_ms(link))
+        begin(link);
 }
 
 void hf_rival_answered(struct hf_link *link)
@@ -180,8 +215,8 @@ static void end_first(struct hf_link *link)
     hf_loop_unwatch(link->loop, &link->io);
     hf_stream_close(&link->stream, true);
     link->state = HF_LINK_GREETING;
-    hf_loop_arm(link->loop, &link->timer,
-                hf_loop_now(link->loop) + link->options.connect_timeout_ms);
+    link->attempt_until_ms = hf_loop_now(link->loop) + link->options.connect_timeout_ms;
+    hf_loop_arm(link->loop, &link->timer, link->attempt_until_ms);
     hf_link_login_stop(link);
     hf_conn_close(&link->conn);
     hf_link_serve_later(link);
@@ -205,6 +240,18 @@ bool hf_rival_outlives(struct hf_link *link)
     if (hf_rival_is_ready(link))
         have_link_look(link); /* it was, before the connection ended */
     return true;
+}
+
+/* The rival was faster. */
+static void end_attempt(struct hf_link *link)
+{
+    hf_link_fill_late(link);
+    hf_link_count_end(link);
+    hf_dial_stop(&link->dial);
+    if (link->stream.fd >= 0)
+        hf_loop_unwatch(link->loop, &link->io);
+    hf_stream_close(&link->stream, true);
+    hf_conn_close(&link->conn);
 }
 
 static void adopt(struct hf_link *link, struct hf_link *rival)
@@ -233,6 +280,8 @@ void hf_rival_take_over(struct hf_link *link)
                            "on a new one",
                            link->address);
         end_first(link);
+    } else if (has_attempt(link)) {
+        end_attempt(link);
     }
     link->rival = NULL;
     adopt(link, rival);

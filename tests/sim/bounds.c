@@ -103,9 +103,9 @@ static int64_t meet_dead_ms(const struct plan *plan)
 /* After a failover or a move, all follow as soon as the servers agree: cluster.md. */
 #define FOLLOW_MS 1500
 
-/* A connection is replaced when it was silent for so long while a reply was due: lock.h,
- * the silence of a request and of a lease (link_rival.c, LINK-8). Twice as long, where the
- * last reply was slow. A renewal that had no reply is sent again a little later
+/* A connection is replaced when it was silent for this time while a reply was due: the
+ * silence of a request and of a lease (link_rival.c, LINK-8). Twice as long, where the
+ * last reply was slow; and once more if the next connection is dead as well (LINK-10). A renewal that had no reply is sent again a little later
  * (hf_lease_retry). After a silence, the servers that name the master are asked first. */
 #define RETRIES 48 /* a sixteenth of the third between renewals */
 
@@ -122,7 +122,7 @@ static int64_t silence_ms(const struct plan_head *h)
         return 2 * h->credentials_ms + CREDENTIALS_MS + FOLLOW_MS;
     if (h->scene != SCENE_SILENCE)
         return 0;
-    return 2 * (ms + (h->replicas ? h->replicas_ms : 0)) + h->watchdog_ms / RETRIES + 1 +
+    return 3 * (ms + (h->replicas ? h->replicas_ms : 0)) + h->watchdog_ms / RETRIES + 1 +
            (h->deployment > DEPLOY_REPLICAS ? FOLLOW_MS : 0);
 }
 

@@ -49,6 +49,7 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_BATCH - PLAN_DENIED] = "batch of a hundred",
     [EFFECT_LISTENERS - PLAN_DENIED] = "more than 16 listen",
     [EFFECT_SWALLOWED - PLAN_DENIED] = "swallowed",
+    [EFFECT_SWALLOWED_GREETING - PLAN_DENIED] = "swallowed greeting",
     [EFFECT_WRONGPASS - PLAN_DENIED] = "WRONGPASS",
     [EFFECT_RENEWED_LOGIN - PLAN_DENIED] = "login renewed",
 };
@@ -74,6 +75,7 @@ int64_t effects_world(int effect)
     case EFFECT_LISTENERS:
         return FAMILY_CROWD;
     case EFFECT_SWALLOWED:
+    case EFFECT_SWALLOWED_GREETING:
         return FAMILY_SILENCE;
     case EFFECT_WRONGPASS:
     case EFFECT_RENEWED_LOGIN:

@@ -385,7 +385,7 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_STALL] = {0, 1, 1, 10000},
     [FAULT_SERVER_CLOCK] = {-PLAN_STEP_MAX_MS, PLAN_STEP_MAX_MS, 0, 0},
     [FAULT_POWER] = {1, 10000, 10, 20000},
-    [FAULT_SWALLOW] = {0, 1, 10, 20000},
+    [FAULT_SWALLOW] = {0, 3, 10, 20000},
     [FAULT_ROTATE] = {0, 2, 1, 20000},
 };
 

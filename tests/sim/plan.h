@@ -205,8 +205,9 @@ enum plan_trouble {
                     after the beginning it is back with what is on the disk. If n is odd,
                     its connections are not closed then */
     /* of worlds alone; the client must cope, and the history has no line of it */
-    FAULT_SWALLOW, /* a connection on which replies came swallows bytes for good: one way,
-                      or (n 1) both; for_ms later its effect is counted */
+    FAULT_SWALLOW, /* a connection on which replies came swallows bytes for good, and (n 2)
+                      so does the next one: one way, or (n 1) both; for_ms later its effect
+                      is counted */
     FAULT_ROTATE,  /* of all servers: there is a new password, which programs are given
                       for_ms later; (n 1) and all connections are closed; or (n 2) they
                       are given it at once, and the former one ends for_ms later */
@@ -220,6 +221,8 @@ enum plan_trouble {
 
 #define PLAN_ACL_SUBSCRIBE 1
 #define PLAN_ACL_KILL 2
+#define PLAN_SWALLOW_BOTH 1
+#define PLAN_SWALLOW_NEXT 2
 
 struct plan_fault {
     int64_t at_ms;

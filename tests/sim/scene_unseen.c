@@ -98,6 +98,13 @@ static void draw_all(struct plan *plan,
 
 /* ---- silence ---- */
 
+/* After a silence of a third of a short TTL, the sentinels are asked for 1.5 s whether the
+ * master was replaced (DOUBT-3). A second dead connection takes the rest of the TTL. */
+static bool bears_two(const struct plan_head *h)
+{
+    return h->deployment != DEPLOY_SENTINEL || h->watchdog_ms > 3000;
+}
+
 /* A firewall forgets both ways; a proxy that is stuck, one. */
 static void silence(struct plan *plan, int64_t at_ms, int64_t program, uint64_t *dice)
 {
@@ -108,7 +115,7 @@ static void silence(struct plan *plan, int64_t at_ms, int64_t program, uint64_t 
                                      : draw_below(dice, plan->head.masters);
     f->to_server = draw_below(dice, 2);
     f->connection = draw_between(dice, 1, 3);
-    f->n = draw_below(dice, 2);
+    f->n = draw_below(dice, bears_two(&plan->head) ? 4 : 2);
 }
 
 void scene_silence(struct plan *plan, uint64_t *dice)

@@ -317,6 +317,11 @@ static const struct past {
     {"majority_forgotten_while_one_was_down", "P2",
      "three of five members were forgotten, one of them by a server that was down: that one "
      "counts until its lease ends, so the quorum was not lost, which the play did not know"},
+    {"hold_outlives_two_dead_connections", "P12",
+     "a connection swallowed bytes, and so did the next one in its greeting: that attempt "
+     "lasted for the connect timeout, and the TTL ended (LINK-10)"},
+    {"greeting_swallowed_as_well", "P12",
+     "the same, and a call ended without a reply"},
     {"members_forgotten_while_one_was_cut_off", "P2",
      "the same with seven members, where a half-open connection hid one of four losses"},
 };

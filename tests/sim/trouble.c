@@ -126,21 +126,39 @@ static void half_open(struct trouble *t)
         link_forget(link_of(t), way_of(t));
 }
 
-/* A connection that is being made fails, whoever swallows its bytes: it has the time of
- * that alone. */
+/* A connection that is being made may be the one after the last fault. */
 #define GREETED_US 1000000
+
+static void end_swallow(const struct trouble *t)
+{
+    struct link *link = link_of(t);
+
+    link_forget_next(link, TO_SERVER, false);
+    link_forget_next(link, TO_CLIENT, false);
+    if (link_swallows(link) > 0)
+        effects_note(t->sim, EFFECT_SWALLOWED);
+    if (link_stillborn(link) > 0)
+        effects_note(t->sim, EFFECT_SWALLOWED_GREETING);
+}
+
+static void swallow_on(const struct trouble *t, struct connection *one, enum way way)
+{
+    connection_forget(one, way);
+    if (t->fault->n & PLAN_SWALLOW_NEXT)
+        link_forget_next(link_of(t), way, true);
+}
 
 static void swallow(struct trouble *t)
 {
     struct connection *one = t->is_on ? connection_of(t) : NULL;
 
-    if (!t->is_on && link_swallows(link_of(t)) > 0)
-        effects_note(t->sim, EFFECT_SWALLOWED);
+    if (!t->is_on)
+        end_swallow(t);
     if (!one || connection_age_us(one) < GREETED_US)
         return;
-    connection_forget(one, way_of(t));
-    if (t->fault->n == 1)
-        connection_forget(one, way_of(t) == TO_SERVER ? TO_CLIENT : TO_SERVER);
+    swallow_on(t, one, way_of(t));
+    if (t->fault->n & PLAN_SWALLOW_BOTH)
+        swallow_on(t, one, way_of(t) == TO_SERVER ? TO_CLIENT : TO_SERVER);
 }
 
 /* Or, behind a proxy, it is accepted and closed. */

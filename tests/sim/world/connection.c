@@ -302,6 +302,19 @@ void connection_hold_changed(struct connection *c)
 
 /* ---- beginning and end ---- */
 
+static void be_stillborn(struct connection *c)
+{
+    bool *forgets = c->link->forgets_next;
+
+    if (!forgets[TO_SERVER] && !forgets[TO_CLIENT])
+        return;
+    c->link->stillborn++;
+    for (int way = 0; way < 2; way++)
+        if (forgets[way])
+            connection_forget(c, (enum way)way);
+    forgets[TO_SERVER] = forgets[TO_CLIENT] = false;
+}
+
 struct connection *connection_new(struct link *link)
 {
     struct connection *c = must_alloc(sizeof *c);
@@ -319,6 +332,7 @@ struct connection *connection_new(struct link *link)
     handle_open(&c->handle, ready);
     world_after(world_of(c), &c->step, link_delay_us(link, TO_SERVER));
     look_at_silence(c);
+    be_stillborn(c);
     return c;
 }
 

@@ -34,6 +34,9 @@ struct link {
     enum door door;
     uint64_t hangups;           /* by DOOR_CLOSES */
     uint64_t swallows;          /* writes to connections that are half open */
+    bool forgets_next[2];       /* by way: the next connection is half open from its
+                                   beginning */
+    uint64_t stillborn;         /* connections that were */
     bool keeps_alive;
     struct hf_list connections;
     struct link_way {

@@ -250,6 +250,16 @@ void link_forget(struct link *link, enum way way)
     each_connection(link, forget, &way);
 }
 
+void link_forget_next(struct link *link, enum way way, bool forgets)
+{
+    link->forgets_next[way] = forgets;
+}
+
+uint64_t link_stillborn(const struct link *link)
+{
+    return link->stillborn;
+}
+
 /* ---- connections ---- */
 
 static bool is_live(const struct connection *c)

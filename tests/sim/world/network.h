@@ -123,6 +123,12 @@ void link_reset(struct link *link);
 void link_drop(struct link *link);
 void link_forget(struct link *link, enum way way);
 
+/* link_forget_next - from its beginning, the next connection is half open on this way (or,
+ *                    false, is not): it is accepted, and its bytes vanish.
+ * link_stillborn - the number of connections that were. */
+void link_forget_next(struct link *link, enum way way, bool forgets);
+uint64_t link_stillborn(const struct link *link);
+
 /* ---- connections ---- */
 
 /* link_connection - the n-th that the process has, from 1, the oldest first; with

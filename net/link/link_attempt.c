@@ -1,0 +1,87 @@
+/* Attempts to connect: when one begins, and when it ends without a connection (LINK-4,
+ * LINK-10). */
+/* Tests: tests/test_net_link_connect.c, tests/test_net_link_rival.c,
+ *        tests/test_net_pace.c. */
+#include "net/base/moment.h"
+#include "net/base/random.h"
+#include "net/link/link_inner.h"
+
+/* Doubles, and takes a random half off: clients that lost one server together
+ * do not come back together. */
+static int64_t backoff_ms(struct hf_link *link)
+{
+    unsigned doublings = link->failures < 16 ? link->failures : 16;
+    int64_t ms = link->options.backoff_min_ms << doublings;
+    uint32_t random;
+
+    if (ms > link->options.backoff_max_ms)
+        ms = link->options.backoff_max_ms;
+    (void)hf_random(&random, sizeof random);
+    return ms - (int64_t)(random % (uint64_t)(ms / 2 + 1));
+}
+
+void hf_link_back_off(struct hf_link *link)
+{
+    link->state = HF_LINK_BACKOFF;
+    hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop) + backoff_ms(link));
+    link->failures++;
+}
+
+/* An answer without credentials ends the attempt in the timer, because this may be the
+ * end of a caller's turn. */
+void hf_link_attempt(struct hf_link *link)
+{
+    link->state = HF_LINK_ASKING;
+    link->is_refused = false;
+    link->quiet_since_ms = hf_loop_now(link->loop);
+    link->attempt_until_ms = link->quiet_since_ms + link->options.connect_timeout_ms;
+    hf_loop_arm(link->loop, &link->timer, link->attempt_until_ms);
+    if (hf_link_find_login(link)) {
+        link->state = HF_LINK_DIALING;
+        hf_dial_start(&link->dial);
+        hf_link_watch_attempt(link);
+    } else if (link->query == 0) {
+        hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
+    }
+}
+
+/* ---- silence ---- */
+
+/* LINK-10, of a rival. A name that is being looked up has the time of the whole attempt. */
+static int64_t replace_ms(const struct hf_link *link)
+{
+    if (link->attempt_ms == 0 || link->state == HF_LINK_ASKING)
+        return HF_NEVER;
+    return link->dial.resolve ? hf_loop_now(link->loop) + link->attempt_ms
+                              : link->quiet_since_ms + link->attempt_ms;
+}
+
+void hf_link_watch_attempt(struct hf_link *link)
+{
+    int64_t look_ms = hf_min_ms(replace_ms(link), hf_rival_race_ms(link));
+
+    hf_loop_arm(link->loop, &link->timer, hf_min_ms(link->attempt_until_ms, look_ms));
+}
+
+static void replace_attempt(struct hf_link *link)
+{
+    hf_link_fill_late(link);
+    hf_link_close(link);
+    link->attempt_ms = hf_min_ms(2 * link->attempt_ms, link->options.connect_timeout_ms);
+    hf_link_attempt(link);
+}
+
+void hf_link_look_at_attempt(struct hf_link *link)
+{
+    int64_t now = hf_loop_now(link->loop);
+
+    if (now >= link->attempt_until_ms) {
+        hf_link_fill_late(link);
+        hf_link_failed(link);
+    } else if (now >= replace_ms(link)) {
+        replace_attempt(link);
+    } else {
+        hf_rival_race(link);
+        hf_link_watch_attempt(link);
+    }
+}
