@@ -70,7 +70,9 @@ HF_API void hf_multi_free(struct hf_multi *multi);
  *   options   NULL: the defaults of hf_lock_acquire, with these differences.
  *             wait_ms      applies to the whole call; 0 tries each member once
  *             lease_ms, max_hold_ms  apply to each member from its own grant. When the
- *                          call returns, at least half of lease_ms remains
+ *                          call returns, at least half of lease_ms remains. A hold that
+ *                          the watchdog renews, because the owner had it before, keeps
+ *                          the watchdog's timeout: of that, at least half remains
  *             cancel       allowed only if all members belong to its client
  *             on_wait, on_renewed  are called for each member
  *             on_lost      is called once, with the first member that is lost; if the

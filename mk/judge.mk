@@ -1,7 +1,7 @@
 # The judge of histories (tests/check/): a program of its own, which knows nothing
 # of holdfast.
 
-judge_O := $(call objects,$(addprefix tests/check/,history state count properties \
+judge_O := $(call objects,$(addprefix tests/check/,history state count properties cause_set \
     watch lines clients servers queue violation cause cause_hold \
     sight judge))
 # What prints its verdict.

@@ -10,6 +10,7 @@
 #include "lock/set/multi_hold.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
+#include "net/base/moment.h"
 
 /* ---- handles ---- */
 
@@ -191,6 +192,33 @@ int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner)
         least = safe < least ? safe : least;
     }
     return least;
+}
+
+/* The next renewal makes a longer lease as short as the watchdog's. */
+static bool is_safe(struct hf_lock *lock, int64_t owner, int64_t lease_ms)
+{
+    struct hf_loop *loop = lock->client->loop;
+    const struct hf_hold *hold;
+    bool is_safe = false;
+
+    hf_loop_lock(loop);
+    if ((hold = hf_hold_find(lock, owner))) {
+        int64_t safe_ms = hf_lease_safe_ms(&hold->lease, hf_loop_now(loop));
+
+        if (hold->lease.is_renewed)
+            lease_ms = hf_min_ms(lease_ms, hold->lease.watchdog_ms);
+        is_safe = safe_ms > 0 && safe_ms >= lease_ms / 2;
+    }
+    hf_loop_unlock(loop);
+    return is_safe;
+}
+
+bool hf_multi_is_safe(const struct hf_multi *multi, int64_t owner, int64_t lease_ms)
+{
+    for (uint32_t i = 0; i < multi->count; i++)
+        if (!is_safe(multi->members[i], owner, lease_ms))
+            return false;
+    return true;
 }
 
 void hf_multi_settle(const struct hf_multi *multi, int64_t owner)

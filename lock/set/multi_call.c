@@ -27,14 +27,6 @@ struct hf_multi_call {
 
 /* ---- all are taken ---- */
 
-/* [mutex] */
-static bool are_safe(const struct hf_multi_call *call)
-{
-    int64_t safe_ms = hf_multi_all_safe_ms(call->multi, call->options.owner);
-
-    return safe_ms > 0 && safe_ms >= call->options.lease_ms / 2;
-}
-
 /* If two members of one name are on one server, the call is refused and its members are
  * released. One server may be connected later than another, so this is checked after
  * each reply. */
@@ -57,7 +49,8 @@ static bool keep(struct hf_multi_call *call)
     bool is_kept;
 
     pthread_mutex_lock(&call->multi->mutex);
-    if ((is_kept = are_safe(call))) {
+    if ((is_kept = hf_multi_is_safe(call->multi, call->options.owner,
+                                    call->options.lease_ms))) {
         call->hold->count++;
         hf_multi_settle(call->multi, call->options.owner);
     }

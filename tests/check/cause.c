@@ -135,6 +135,12 @@ static bool bars(const struct hold *hold, const struct ask *ask)
             text_is(hold->owner, ask->owner));
 }
 
+/* The part of a call of a set may wait as long as the call does. */
+static bool may_wait(const struct ask *ask)
+{
+    return ask->wait_ms != 0 || ask->is_part;
+}
+
 /* Its client waits for the lock already, or its owner has a call on it: calls of one
  * owner are sent one after the other. */
 bool cause_is_behind_another(const struct ask *ask)
@@ -142,7 +148,7 @@ bool cause_is_behind_another(const struct ask *ask)
     for (const struct ask *a = ask->lock_prev; a; a = a->lock_prev)
         if (text_is(a->owner, ask->owner) ||
             (a->client == ask->client && a->op == HISTORY_OP_ACQUIRE &&
-             a->wait_ms != 0 && ask->wait_ms != 0))
+             may_wait(a) && may_wait(ask)))
             return true;
     return false;
 }
@@ -274,7 +280,7 @@ void cause_looks(const struct judge *j, struct lock *lock)
 
 /* ---- P12a: calls that fail ---- */
 
-static void fail_call(struct judge *j, const struct ask *ask,
+void cause_fail_call(struct judge *j, const struct ask *ask,
                       const struct history_event *e, const char *why)
 {
     struct judge_violation *v = violate(j, 12, j->now.us);
@@ -331,14 +337,14 @@ static void end_timeout(struct judge *j, const struct ask *ask,
         return;
     if ((ask->wait_ms < 0 && j->header.cause_ms != HISTORY_NONE) ||
         (ask->wait_ms > 0 && waited_us < cause_least_us(j, ask->wait_ms) && !ask->clock.line))
-        fail_call(j, ask, e, "earlier than the time that it is to wait");
+        cause_fail_call(j, ask, e, "earlier than the time that it is to wait");
     else if (cause_is_judged(j) && !ask->was_barred &&
              !has_heard_of_bar(j, ask) && cause_is_wanted(j, ask->class) &&
              !(ask->wait_ms != 0 && !is_fault_free(j, ask)))
-        fail_call(j, ask, e, "while nothing kept it from the lock");
+        cause_fail_call(j, ask, e, "while nothing kept it from the lock");
 }
 
-static bool has_other_hold(const struct ask *ask)
+bool cause_has_other_hold(const struct ask *ask)
 {
     bool reenters = ask->kind == HISTORY_KIND_PLAIN ||
                     ask->kind == HISTORY_KIND_FENCED ||
@@ -357,7 +363,7 @@ static bool has_other_hold(const struct ask *ask)
 
 /* An owner that has begun its last release is told of no loss: the calls that follow
  * report it. */
-static bool has_lost(const struct ask *ask)
+bool cause_has_lost(const struct ask *ask)
 {
     for (const struct hold *h = ask->lock->holds; h; h = h->next)
         if (text_is(h->owner, ask->owner) && (h->lost.line || h->taken.line))
@@ -375,11 +381,11 @@ static void end_lost(struct judge *j, const struct ask *ask,
 {
     const struct hold *hold = hold_of_release(ask);
 
-    if (has_lost(ask) || !is_fault_free(j, ask) ||
+    if (cause_has_lost(ask) || !is_fault_free(j, ask) ||
         (hold && (hold->clock.line || hold->excuse.reason != EXCUSE_NONE ||
                   hold->granted_until_us <= j->now.us)))
         return;
-    fail_call(j, ask, e, "though its owner was told of no loss");
+    cause_fail_call(j, ask, e, "though its owner was told of no loss");
 }
 
 static void end_not_owner(struct judge *j, const struct ask *ask,
@@ -389,7 +395,7 @@ static void end_not_owner(struct judge *j, const struct ask *ask,
 
     if (names_a_hold(ask)) {
         if (!ask->was_apart && is_fault_free(j, ask))
-            fail_call(j, ask, e, ask->name.len > 0
+            cause_fail_call(j, ask, e, ask->name.len > 0
                                      ? "though the hold that it names was held all the time"
                                      : "though the lock was held all the time");
         return;
@@ -398,7 +404,7 @@ static void end_not_owner(struct judge *j, const struct ask *ask,
         return;
     hold = hold_of_release(ask);
     if (hold && hold->tally > 0 && hold->tally >= hold->releasing)
-        fail_call(j, ask, e, "though its owner has acquired the lock");
+        cause_fail_call(j, ask, e, "though its owner has acquired the lock");
 }
 
 static void end_error(struct judge *j, const struct ask *ask,
@@ -410,7 +416,7 @@ static void end_error(struct judge *j, const struct ask *ask,
     if (text_is(e->status, history_text("HF_E_SERVER")) && ask->was_barred &&
         names_a_hold(ask))
         return;
-    fail_call(j, ask, e, "without a fault that touches it");
+    cause_fail_call(j, ask, e, "without a fault that touches it");
 }
 
 /* ---- P12f: what returns well, and has done nothing ---- */
@@ -419,7 +425,7 @@ static void end_forced(struct judge *j, const struct ask *ask,
                        const struct history_event *e)
 {
     if (!ask->freed.line && !count_is_of(ask))
-        fail_call(j, ask, e, "and no server has freed a hold since");
+        cause_fail_call(j, ask, e, "and no server has freed a hold since");
 }
 
 void cause_released(struct judge *j, struct ask *ask, struct hold *hold)
@@ -445,7 +451,7 @@ static void end_renewed(struct judge *j, const struct ask *ask,
                         const struct history_event *e)
 {
     if (!ask->was_found)
-        fail_call(j, ask, e, "and no server had the hold that it names");
+        cause_fail_call(j, ask, e, "and no server had the hold that it names");
 }
 
 bool cause_is_renewed_by_name(const struct hold *hold)
@@ -478,7 +484,7 @@ void cause_forced(struct judge *j, const struct hold *hold, bool decides)
     for (struct ask *a = hold->lock->asks; a; a = a->lock_next)
         if (a->op == HISTORY_OP_FORCE && (state_is_named(a, hold) || ends_with(hold, a)))
             named = a->freed = j->now;
-    if (named.line || !j->has_forces || !decides)
+    if (named.line || !j->has_forces || !decides || hold->lock->is_set)
         return;
     v = violate(j, 12, j->now.us);
     say(v, "lock %s of %s is freed by force, which no call wants",
@@ -506,9 +512,6 @@ static void end_ok(struct judge *j, struct ask *ask,
     else if (ask->op == HISTORY_OP_RENEW)
         end_renewed(j, ask, e);
 }
-
-enum failure { OK, TIMED_OUT, CANCELLED, IS_LOST, NOT_OWNER, INVALID, CLOSED,
-               UNREPLICATED, ERROR };
 
 static enum failure failure_of(struct history_text status)
 {
@@ -538,7 +541,7 @@ static enum failure failure_of(struct history_text status)
 static bool is_refused(const struct ask *ask)
 {
     return ask->op == HISTORY_OP_RENEW ? ask->lease_ms == 0
-                                       : ask->op == HISTORY_OP_ACQUIRE && has_other_hold(ask);
+                                       : ask->op == HISTORY_OP_ACQUIRE && cause_has_other_hold(ask);
 }
 
 static void end_of_lock(struct judge *j, struct ask *ask,
@@ -555,7 +558,7 @@ static void end_of_lock(struct judge *j, struct ask *ask,
         return;
     case CANCELLED:
         if (!ask->cancelled.line && cause_is_judged(j))
-            fail_call(j, ask, e, "and nobody has cancelled it");
+            cause_fail_call(j, ask, e, "and nobody has cancelled it");
         return;
     case CLOSED:
         if (!cause_is_ending(j, ask->client))
@@ -577,10 +580,13 @@ void cause_end(struct judge *j, struct ask *ask, const struct history_event *e)
 {
     enum failure failure = failure_of(e->status);
 
+    if (ask->is_whole)
+        cause_end_whole(j, ask, e, failure);
     if (!ask->lock)
         return;
     cause_look(j, ask);
-    end_of_lock(j, ask, e, failure);
+    if (!ask->is_whole && !(ask->is_part && cause_end_part(j, ask, failure)))
+        end_of_lock(j, ask, e, failure);
     note_behind(j, ask);
     if (names_a_hold(ask) && failure != OK && failure != NOT_OWNER)
         *(ask->op == HISTORY_OP_FORCE ? &ask->lock->unsure_force

@@ -38,12 +38,24 @@
  *                    owner has ended: they are sent one after the other.
  *                    HF_E_SERVER of a forced release or a renewal: another kind of
  *                    lock, or several holders, at one server. HF_UNREPLICATED is not judged.
+ *       The call of a set (history.h: of) fails as its members do: the cause is one of
+ *       its parts'. A fault touches it if it touches one of these. HF_TIMEOUT: its wait
+ *       has passed, and one of its parts was kept from the lock, or touched by a fault
+ *       (not with a wait of 0). HF_CANCELLED: a `cancel` line of the call. HF_LOST: a
+ *       member was lost, taken away or over. HF_E_INVAL: another call of its owner on
+ *       the set, or a hold that it cannot enter again. Others: also a max_hold that has
+ *       passed since the call began; a client that ends. A part that ends before the
+ *       call is not judged by itself, and neither are those that end well; a part that
+ *       nobody waits for any more has a `cancel` line of its own.
  * P12b  A hold that is reported lost has a cause: a server that may have answered does
  *       not have it;
  *       another owner has the lock; a fault; a call on the hold whose outcome
  *       is unknown; max_hold has passed; its belief ends, if it was acquired with a
  *       lease (or within a tenth of what was granted, if no call says its lease); one
- *       of its leases is up to twice answer_ms; the client ends.
+ *       of its leases is up to twice answer_ms; the client ends. The hold of a set: its
+ *       owner has lost one of the members, or does not have it. Of a member, where the
+ *       line names the set: another hold of that owner is lost at this moment, or the
+ *       max_hold of the set has passed.
  * P12c  A hold that was acquired with lease=0 is renewed before half of its lease, and
  *       answer_ms, have passed. Excused: a fault; a release that has begun; a longer
  *       lease of another hold of the same key.
@@ -57,7 +69,7 @@
  *       (op=renew).
  * P12e  A hold is not believed in beyond its max_hold and answer_ms, and by then the
  *       server has freed it. Excused: a fault; a client that ends within answer_ms
- *       after the loss.
+ *       after the loss. A set, and its members, may be left to expire.
  * P12f  A release or forced release that returns OK has freed something: after the
  *       last release the server does not have the hold; after one of several it
  *       counts no more than are left (one of the servers that may have answered);
@@ -112,7 +124,7 @@ void cause_cancel(struct judge *j, const struct history_event *e);
 void cause_end(struct judge *j, struct ask *ask, const struct history_event *e);
 void cause_ended_well(struct judge *j, struct ask *ask, struct hold *hold);
 void cause_released(struct judge *j, struct ask *ask, struct hold *hold);
-void cause_lost(struct judge *j, struct hold *hold);
+void cause_lost(struct judge *j, struct hold *hold, bool is_with_set);
 void cause_believes(struct judge *j, struct hold *hold);
 void cause_granted(struct judge *j, struct hold *hold,
                    const struct history_event *e, bool was_held);

@@ -140,7 +140,7 @@ void cause_rest(struct judge *j, struct hold *hold)
 void cause_believes(struct judge *j, struct hold *hold)
 {
     j->has_beliefs = true;
-    if (hold->until_us > j->now.us)
+    if (hold->until_us > j->now.us && !hold->lock->is_set)
         look_at_belief(j, hold);
 }
 
@@ -156,7 +156,8 @@ void cause_granted(struct judge *j, struct hold *hold,
         return;
     if (was_held)
         look_at(j, hold);
-    if (e->by == HISTORY_BY_RENEW && hold->lost.line && hold->tally > 0 &&
+    if (e->by == HISTORY_BY_RENEW && hold->lost.line && !hold->is_lost_with_set &&
+        !hold->lock->is_set && hold->tally > 0 &&
         j->now.us > hold->lost.us + cause_answer_us(j) &&
         !cause_is_renewed_by_name(hold) &&
         !cause_is_hold_touched(j, hold, hold->lost))
@@ -169,14 +170,17 @@ void cause_granted(struct judge *j, struct hold *hold,
 void cause_ended_well(struct judge *j, struct ask *ask, struct hold *hold)
 {
     bool has_lease = ask->lease_ms != HISTORY_NONE && ask->lease_ms > 0;
+    int64_t since_us = ask->is_part ? hold->granted.us : j->now.us;
 
     if (hold->tally == 1) {
         hold->is_reported = false;
         hold->lease_ms = 0;
         hold->kind = ask->kind;
+        hold->is_of_set = ask->is_part;
         hold->max_until_us =
-            ask->max_hold_ms > 0 ? j->now.us + ask->max_hold_ms * MS
+            ask->max_hold_ms > 0 ? since_us + ask->max_hold_ms * MS
                                  : HISTORY_NEVER;
+        hold->max_early_us = ask->asked.us + ask->max_hold_ms * MS;
     }
     hold->is_watched =
         (hold->tally > 1 && hold->is_watched) || ask->lease_ms == 0;
@@ -213,10 +217,12 @@ static bool has_short_lease(const struct judge *j, const struct hold *hold)
     return is_short_lease(j, hold->lease_ms);
 }
 
-static bool is_max_over(const struct judge *j, const struct hold *hold)
+bool cause_is_max_over(const struct judge *j, const struct hold *hold)
 {
     int64_t span_ms = (hold->max_until_us - hold->granted.us) / MS;
 
+    if (has_max(hold) && hold->lock->is_set)
+        return j->now.us >= hold->max_early_us - cause_answer_us(j);
     return has_max(hold) &&
            j->now.us >= hold->granted.us + cause_least_us(j, span_ms) - cause_answer_us(j);
 }
@@ -236,15 +242,20 @@ static bool is_taken(const struct judge *j, const struct hold *hold)
 }
 
 /* Its client may have said already that it believes nothing. */
-void cause_lost(struct judge *j, struct hold *hold)
+void cause_lost(struct judge *j, struct hold *hold, bool is_with_set)
 {
+    hold->is_lost_with_set = is_with_set;
     look_at_renewals(j, hold);
-    hold->is_at_max = has_max(hold) && j->now.us >= hold->max_until_us &&
+    hold->is_at_max = has_max(hold) && !hold->is_of_set &&
+                      !hold->lock->is_set && j->now.us >= hold->max_until_us &&
                       !cause_is_ending(j, hold->client) &&
                       hold->granted_until_us > j->now.us + cause_answer_us(j);
+    if (is_with_set && cause_is_judged(j) && cause_is_lost_with_set(j, hold))
+        return;
     if (hold->tally == 0 || !cause_is_judged(j) ||
         cause_is_ending(j, hold->client) || is_taken(j, hold) || is_over(j, hold) ||
-        has_short_lease(j, hold) || is_max_over(j, hold) ||
+        has_short_lease(j, hold) || cause_is_max_over(j, hold) ||
+        cause_is_member_missing(j, hold) ||
         cause_is_hold_touched(j, hold, hold->granted_by))
         return;
     fail_hold(j, hold, "is told to be lost without a cause");
@@ -260,6 +271,8 @@ static bool has_died_meanwhile(const struct judge *j, const struct hold *hold)
 void cause_freed(struct judge *j, struct hold *hold,
                  const struct history_event *e)
 {
+    if (e->why != HISTORY_WHY_RELEASED)
+        cause_member_taken(j, hold);
     if (e->why == HISTORY_WHY_FORCED)
         cause_forced(j, hold, state_decides(j, e->source.number));
     else if (e->why == HISTORY_WHY_RELEASED)

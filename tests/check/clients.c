@@ -26,6 +26,7 @@ static enum outcome outcome_of(struct history_text status)
                  {"HF_LOST", LOST},
                  {"HF_NOT_OWNER", NOTHING},
                  {"HF_E_LIMIT", NOTHING},
+                 {"HF_E_INVAL", NOTHING},
                  {"HF_E_FORKED", NOTHING},
                  {"HF_E_CLOSED", NOTHING}};
 
@@ -258,7 +259,7 @@ static void on_lost(struct judge *j, const struct history_event *e)
     const struct record *record = state_held(j, hold);
 
     hold->client = e->source.number;
-    cause_lost(j, hold);
+    cause_lost(j, hold, e->of.at != NULL);
     hold->lost = j->now;
     hold->greatest_until_us = 0;
     state_unowe(j, hold);

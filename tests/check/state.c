@@ -246,6 +246,7 @@ struct lock *state_lock(struct judge *j, struct history_text name, bool makes)
 
 static void free_texts(struct lock *lock)
 {
+    text_free(lock->set);
     for (struct stock *s = lock->stocks, *next; s; s = next) {
         next = s->next;
         free(s);
@@ -564,21 +565,31 @@ struct ask *state_ask_add(struct judge *j, const struct history_event *e)
                         .owner = copy_of(e->owner),
                         .name = copy_of(e->hold),
                         .lease_ms = e->lease_ms,
-                        .is_part = e->of.at != NULL,
+                        .set = copy_of(e->of),
+                        .is_whole = e->of.at && (!e->lock.at || text_is(e->lock, e->of)),
                         .wait_ms = e->wait_ms,
                         .n = e->n == HISTORY_NONE ? 1 : e->n,
                         .kind = e->kind,
                         .max_hold_ms = e->max_hold_ms,
                         .due_us = or_never(e->due_us),
                         .free_due_us = HISTORY_NEVER};
+    ask->is_part = e->of.at && !ask->is_whole;
+    if (ask->is_whole) {
+        ask->set_wait_ms = e->wait_ms;
+        ask->wait_ms = 0;
+    }
     j->calls[i] = ask;
     if (j->asks)
         j->asks->prev = ask;
     j->asks = ask;
     if (e->lock.at)
         ask->lock = state_lock(j, e->lock, true);
-    if (ask->lock)
+    if (ask->lock) {
         join_lock(ask->lock, ask);
+        ask->lock->is_set = ask->lock->is_set || ask->is_whole;
+        if (ask->is_part)
+            text_set(&ask->lock->set, ask->set);
+    }
     return ask;
 }
 
@@ -597,6 +608,7 @@ void state_ask_drop(struct judge *j, struct ask *ask)
     text_free(ask->owner);
     text_free(ask->name);
     text_free(ask->place);
+    text_free(ask->set);
     sight_free(ask);
     free(ask);
     j->calls_count--;

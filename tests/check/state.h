@@ -151,9 +151,12 @@ struct hold {
     enum history_kind kind;     /* of the call that acquired it */
     bool is_watched, has_lease; /* acquired with lease=0; with a longer one */
     int64_t max_until_us;       /* its max_hold is over; NEVER; 0: not acquired */
+    int64_t max_early_us;       /* of a set: that of a member may be over */
     bool has_several_leases;    /* others held it by then: its end is not its own */
+    bool is_of_set;             /* acquired as a member of a set */
     bool is_at_max;             /* it was told to be lost when max_hold was over */
     bool is_reported;           /* a violation of P12 names it already */
+    bool is_lost_with_set;      /* the loss was that of another member of its set */
 
     /* A loss that is to be told. */
     bool is_owed;               /* it is in judge.owed */
@@ -179,7 +182,10 @@ struct ask {
     struct history_text owner, name;
     struct history_text place;  /* as which it stands in the server's queue */
     struct moment queued;       /* since this line; line 0: it does not */
-    bool is_part;               /* of a call of a set: observed, not asked (history.h) */
+    struct history_text set;    /* the set that it is a call of, or a part of such a call
+                                   (history.h: of); or empty */
+    bool is_part;               /* a part: observed, not asked */
+    bool is_whole;              /* the call of the set */
     bool has_had_turn;          /* or its owner has, since then */
     bool is_fair;
     int64_t lease_ms, wait_ms;
@@ -205,6 +211,14 @@ struct ask {
     struct moment freed;        /* what it is to free, since it was asked */
     struct sight *sights;       /* an inspection */
     int64_t passed;             /* later calls that were granted before it */
+
+    /* P12 of the call of a set (cause_set.c). */
+    int64_t set_wait_ms;        /* its wait: wait_ms is 0, because P5 does not know when
+                                   a set is free */
+    bool has_touched, has_lost; /* a fault touched one of its parts; the hold of one had
+                                   been lost */
+    bool has_refused;           /* the owner of one had another hold of its lock */
+    bool has_held;              /* of a release: the owner of one had acquired its lock */
 };
 
 struct lock {
@@ -231,6 +245,9 @@ struct lock {
     struct moment unsure_force; /* a forced release that ended without an answer */
     struct moment unsure_renewal; /* likewise of a renewal that names a hold */
     int64_t permits;            /* as it was made, wherever it is now; 0: unknown */
+    struct history_text set;    /* that it is a member of; or empty */
+    bool is_set;                /* a call named it as a set: its holds follow from those of
+                                   the members */
 };
 
 struct judge {

@@ -193,7 +193,8 @@ static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
 /* P12: a call that no fault touches and that waits for nobody ends within this. */
 static int64_t answer_ms(const struct plan_head *h)
 {
-    return 50 + crossings_ms(h) + silence_ms(h) + (h->replicas != 0 ? BOUNDS_WAITS * h->replicas_ms : 0);
+    return 50 + crossings_ms(h) + silence_ms(h) +
+           (h->replicas != 0 ? BOUNDS_WAITS * h->replicas_ms : 0);
 }
 
 /* P12: how long after a fault a call may fail because of it. A connection that is
@@ -213,16 +214,6 @@ static int64_t cause_ms(const struct plan *plan)
 static bool are_replicas_slow(const struct plan_head *h)
 {
     return h->replicas != 0 && h->lag_us > 1000 * WAKE_MS / BOUNDS_WAITS;
-}
-
-/* What a set asks of its members' servers fails for reasons of the set: P12 does not
- * know them. */
-static bool has_sets(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->lock_count; i++)
-        if (plan_is_set(plan, (int64_t)i))
-            return true;
-    return false;
 }
 
 static bool has_spinners(const struct plan *plan)
@@ -255,7 +246,7 @@ struct history_header bounds_of(const struct plan *plan)
     b.answer_ms = answer_ms(h);
     b.belief = 95;
     b.passed = has_spinners(plan) || h->is_deaf || h->is_crowd ? PASSED_SPINNING : PASSED;
-    if (b.cause_ms == HISTORY_NONE || has_sets(plan))
+    if (b.cause_ms == HISTORY_NONE)
         b.judged &= ~(1u << 12);
     return b;
 }

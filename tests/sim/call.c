@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "tests/sim/call.h"
+#include "tests/sim/majority.h"
 #include "tests/sim/program.h"
 #include "tests/sim/site.h"
 
@@ -114,6 +115,20 @@ void call_place(struct call *c, const char *field, size_t len)
     sim_write(program_sim(c->program), &e);
 }
 
+/* The owner of a multi-lock has the name that its members have. */
+static void name_set(const struct call *c, struct history_event *e)
+{
+    const struct owner *o = c->owner, *set = c->is_part ? o->whole : o;
+    bool is_of_set = o && (c->is_part || o->form == OWNER_OF_QUORUM ||
+                           o->form == OWNER_OF_MULTI);
+
+    if (!is_of_set)
+        return;
+    e->of = history_text(plan_lock_name(program_sim(c->program)->plan, set->lock_index));
+    if (!c->is_part && o->form == OWNER_OF_MULTI)
+        e->owner = history_text(o->members->name);
+}
+
 void call_ask(struct call *c)
 {
     struct sim *sim = program_sim(c->program);
@@ -131,13 +146,12 @@ void call_ask(struct call *c)
     if (c->n > 0)
         e.n = c->n;
     if (c->op == HISTORY_OP_ACQUIRE) {
-        e.wait_ms = c->is_part || c->owner->form == OWNER_OF_QUORUM ? 0 : c->wait_ms;
+        e.wait_ms = c->is_part ? 0 : c->wait_ms;
         e.lease_ms = c->lease_ms;
     }
     if (c->op == HISTORY_OP_RENEW)
         e.lease_ms = c->lease_ms;
-    if (c->is_part)
-        e.of = history_text(plan_lock_name(sim->plan, c->owner->whole->lock_index));
+    name_set(c, &e);
     if (c->max_hold_ms > 0)
         e.max_hold_ms = c->max_hold_ms;
     c->is_under_way = true;
@@ -178,6 +192,7 @@ static int64_t ends_us(const struct call *c)
 /* What an inspection has reported. */
 static void write_info(const struct call *c, struct history_event *e)
 {
+    static char holder[sizeof c->info.holder];
     const struct plan *plan = program_sim(c->program)->plan;
     int64_t lock = c->owner->lock_index;
 
@@ -189,7 +204,9 @@ static void write_info(const struct call *c, struct history_event *e)
         e->n = c->info.is_locked ? c->info.holders : 0;
     if (plan_has_permits(plan, lock) || !c->info.is_locked)
         return;
-    e->hold = history_text(c->info.holder);
+    memcpy(holder, c->info.holder, sizeof holder);
+    majority_first(program_sim(c->program), holder);
+    e->hold = history_text(holder);
     e->until_us = ends_us(c);
 }
 

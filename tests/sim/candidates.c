@@ -51,6 +51,8 @@ static void leave_now(void *ctx)
     p->leaving++;
     o->election = NULL; /* it believes nothing */
     owner_watch(o);
+    if (o->standing)
+        call_cancel(o->standing);
     status = hf_election_leave(election, NULL);
     if (o->leads && !c) /* it was elected meanwhile */
         c = ask_release(o);
@@ -130,7 +132,7 @@ static void on_deposed(void *ctx, struct hf_election *election,
         sim_fail(o->program->sim, "P10", "%s is deposed, and may believe",
                  o->name);
     o->leads = false;
-    owner_lost(o, reason);
+    owner_lost(o, reason, false);
     end_release(o, ask_release(o), HF_LOST);
     if (!o->is_leaving && !o->program->is_freeing)
         (void)stand(o, HF_FOREVER);

@@ -6,6 +6,7 @@
 #include "tests/sim/by_owner.h"
 #include "tests/sim/candidates.h"
 #include "tests/sim/counts.h"
+#include "tests/sim/majority.h"
 #include "tests/sim/program_inner.h"
 #include "tests/sim/sets.h"
 #include "tests/support/must.h"
@@ -26,12 +27,15 @@ struct call *program_call(struct program *p, struct owner *o, enum history_op op
     return c;
 }
 
-/* A call that failed to begin: nothing was done, whatever the failure (lock.h).
- * Of such, the history knows HF_E_LIMIT. */
+/* A call that failed to begin: nothing was done, whatever the failure (lock.h). In the
+ * history it ends with HF_E_INVAL, HF_LOST or HF_E_LIMIT, which say so. */
 static void began(struct call *c, hf_status status, hf_done *done)
 {
+    bool is_known = status == HF_E_INVAL ||
+                    (status == HF_LOST && c->op == HISTORY_OP_ACQUIRE);
+
     if (status < 0)
-        done(c, HF_E_LIMIT, NULL);
+        done(c, is_known ? status : HF_E_LIMIT, NULL);
 }
 
 /* ---- releasing ---- */
@@ -108,11 +112,10 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
 {
     struct call *c = ctx;
 
-    (void)lock;
     (void)number;
     check_holds(c->owner);
-    owner_lost(c->owner, reason);
-    sets_lost(c->owner, reason);
+    owner_lost(c->owner, reason, false);
+    sets_lost(c->owner, lock, reason);
     if ((c->flags & FLAG_RELEASE_IN_LOST) && !c->program->is_freeing)
         release_all(c->owner);
 }
@@ -167,7 +170,7 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
     owner_look(o);
     sets_ended(c, status);
     if (!is_held(c, status)) {
-        call_end(c, status, 0);
+        call_end(c, sets_status(c, status), 0);
         owner_watch(o);
         sets_watch(o);
         return;
@@ -226,15 +229,21 @@ static void on_ended(void *ctx, hf_status status, const struct hf_error *err)
     owner_watch(((struct call *)ctx)->owner);
 }
 
+/* An election may have ended since it was looked at: then it has no hold to name. */
 static void force(struct owner *o, bool is_own)
 {
-    struct call *c = program_call(o->program, o, HISTORY_OP_FORCE);
     char text[HF_OWNER_TEXT_MAX];
     const char *holder = is_own && o->hold[0] != '\0' ? text : NULL;
+    struct call *c;
 
     owner_text(o, text);
-    if (holder)
+    if (holder && text[0] == '\0')
+        return;
+    c = program_call(o->program, o, HISTORY_OP_FORCE);
+    if (holder) {
         memcpy(c->hold, text, sizeof c->hold);
+        majority_first(o->program->sim, c->hold);
+    }
     call_ask(c);
     began(c,
           hf_lock_force_release_async(o->lock, holder,

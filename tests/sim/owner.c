@@ -135,7 +135,7 @@ void owner_watch(struct owner *o)
         write_safe(o, until_us);
 }
 
-void owner_lost(struct owner *o, enum hf_lost reason)
+void owner_lost(struct owner *o, enum hf_lost reason, bool is_with_set)
 {
     struct history_event e;
 
@@ -145,6 +145,9 @@ void owner_lost(struct owner *o, enum hf_lost reason)
         return;
     e = owner_event(o, HISTORY_LOST);
     e.reason = history_text(hf_lost_text(reason));
+    if (is_with_set)
+        e.of = history_text(plan_lock_name(program_sim(o->program)->plan,
+                                           o->whole->lock_index));
     sim_write(program_sim(o->program), &e);
 }
 
@@ -161,7 +164,7 @@ bool owner_has_given_up(const struct owner *o)
 
 static bool was_done(hf_status status)
 {
-    return status != HF_NOT_OWNER && status != HF_E_LIMIT &&
+    return status != HF_NOT_OWNER && status != HF_E_INVAL && status != HF_E_LIMIT &&
            status != HF_E_FORKED && status != HF_E_CLOSED;
 }
 

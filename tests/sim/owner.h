@@ -35,6 +35,8 @@ struct owner {
     struct call *last;      /* a candidate's last acquire, whose timer is its own */
     bool leads, is_leaving;
     int64_t lease_ms;       /* of the last acquire of a set */
+    int64_t max_until_us;   /* the earliest end of its max_hold, by the clock of its process;
+                               0: none */
     bool is_left;           /* a quorum's member: a client that was closed may hold it,
                                for no hold of the quorum */
     bool is_at_rest;        /* a quorum's: nothing is held or asked for, nor was when it
@@ -60,7 +62,8 @@ struct owner {
  * owner_is_given_up - of a set: it is not held nor asked for, has been lost, or its last
  *                  release is under way.
  * owner_watch    - writes down how long it may believe, if that has changed.
- * owner_lost     - it is told that its hold is lost.
+ * owner_lost     - it is told that its hold is lost; is_with_set: because another member
+ *                  of its set is.
  * owner_granted  - one acquisition more.
  * owner_released - a release has ended: one less, unless nothing was done.
  * owner_has_given_up - the release of all that it acquired has begun.
@@ -71,7 +74,7 @@ int64_t owner_safe_ms(const struct owner *o);
 void owner_text(const struct owner *o, char dst[HF_OWNER_TEXT_MAX]);
 bool owner_is_given_up(const struct owner *o);
 void owner_watch(struct owner *o);
-void owner_lost(struct owner *o, enum hf_lost reason);
+void owner_lost(struct owner *o, enum hf_lost reason, bool is_with_set);
 void owner_granted(struct owner *o);
 void owner_released(struct owner *o, hf_status status);
 bool owner_has_given_up(const struct owner *o);

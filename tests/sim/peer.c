@@ -169,7 +169,7 @@ static bool is_fair(const struct trouble *t)
  * user's. */
 static bool leaves_alone(const struct trouble *t)
 {
-    int64_t family = t->sim->plan->locks[t->fault->lock].family;
+    int64_t family = plan_family(t->sim->plan, t->fault->lock);
 
     return family == FAMILY_READ_WRITE || family == FAMILY_VALUE ||
            plan_has_permits(t->sim->plan, t->fault->lock);

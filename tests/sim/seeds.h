@@ -303,6 +303,9 @@ static const struct past {
     {"forced_release_while_a_slot_is_on_the_move", "P12",
      "a forced release named a second key, which it only reads, and was refused (TRYAGAIN) as "
      "long as the slot was on the move"},
+    {"entered_again_for_longer_than_the_watchdog", "P12",
+     "an owner entered its multi-lock again with a long lease, the watchdog renewed a member "
+     "meanwhile, and the call failed because less than half of the long lease remained"},
     {"stop_of_a_turn_at_the_end", "P6",
      "a process was to be stopped within a turn, and no such turn came before the last acquires "
      "of the run: it was stopped in the middle of them, and their locks were left"},

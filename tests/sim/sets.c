@@ -168,6 +168,14 @@ void sets_cancel(struct call *c)
         hf_cancel_fire(&c->cancel);
 }
 
+hf_status sets_status(const struct call *c, hf_status status)
+{
+    bool is_unreplicated = c->owner->form == OWNER_OF_QUORUM && status == HF_E_QUORUM &&
+                           program_sim(c->program)->plan->head.replicas != 0;
+
+    return is_unreplicated ? HF_UNREPLICATED : status;
+}
+
 int64_t sets_token(const struct owner *o)
 {
     switch (o->form) {
@@ -192,13 +200,15 @@ static struct call *part_call(struct owner *member, enum history_op op)
     return c;
 }
 
-/* The part of a call that is asked and ended at once. */
+/* A release that is asked and ended at once. HF_CANCELLED: nobody observes how it ends. */
 static void part_released(struct owner *member, hf_status status)
 {
     struct call *c;
 
     member->releasing++;
     c = part_call(member, HISTORY_OP_RELEASE);
+    if (status == HF_CANCELLED)
+        call_cancel(c);
     owner_released(member, status);
     call_end(c, status, 0);
 }
@@ -213,6 +223,7 @@ static void ask_parts(struct call *c)
         c->parts[i] = program_call(c->program, m, c->op);
         c->parts[i]->is_part = true;
         c->parts[i]->lease_ms = c->lease_ms;
+        c->parts[i]->max_hold_ms = c->max_hold_ms;
         call_ask(c->parts[i++]);
     }
 }
@@ -224,6 +235,8 @@ static void end_acquire(struct call *part, hf_status status)
     owner_look(m);
     if (status == HF_OK)
         owner_granted(m);
+    else
+        call_cancel(part);
     call_end(part, status == HF_OK ? HF_OK : HF_CANCELLED,
              status == HF_OK ? hf_lock_token(m->lock, m->as) : 0);
     owner_watch(m);
@@ -244,29 +257,44 @@ static void end_parts(struct call *c, hf_status status)
     }
 }
 
-/* quorum.h: its owner holds the quorum already, or another call of it is under way.
- * The members keep the lease of the call that took them. */
+/* quorum.h, multi.h: another call of its owner is under way, or the owner holds the quorum
+ * already. The members keep the lease of the call that took them. */
 static bool is_refused_at_once(const struct call *c)
 {
-    return c->owner->form == OWNER_OF_QUORUM &&
-           (c->owner->count > 0 || c->owner->under_way > 1);
+    return c->owner->form != OWNER_OF_LOCK &&
+           (c->owner->under_way > 1 ||
+            (c->owner->form == OWNER_OF_QUORUM && c->op == HISTORY_OP_ACQUIRE &&
+             c->owner->count > 0));
+}
+
+static void note_asked(struct call *c)
+{
+    struct owner *o = c->owner;
+    int64_t now_us = process_clock_us(program_process(c->program)); /* the library's are ms */
+
+    o->lease_ms = c->lease_ms;
+    o->max_until_us = c->max_hold_ms > 0 ? now_us / 1000 * 1000 + c->max_hold_ms * 1000 : 0;
 }
 
 void sets_asked(struct call *c)
 {
     if (c->op == HISTORY_OP_ACQUIRE && !is_refused_at_once(c))
-        c->owner->lease_ms = c->lease_ms;
-    if (c->owner->form == OWNER_OF_MULTI)
+        note_asked(c);
+    if (c->owner->form == OWNER_OF_MULTI && !is_refused_at_once(c))
         ask_parts(c);
     sets_watch(c->owner);
 }
 
-/* quorum.h, multi.h: at least half of a lease is left. */
+/* quorum.h, multi.h: at least half of a lease is left. Of a hold that the owner had before,
+ * the watchdog may have renewed the members. */
 static void check_granted(const struct call *c)
 {
-    int64_t safe_ms = owner_safe_ms(c->owner);
+    int64_t safe_ms = owner_safe_ms(c->owner), lease_ms = c->lease_ms;
+    int64_t watchdog_ms = program_sim(c->program)->plan->head.watchdog_ms;
 
-    if (safe_ms <= 0 || safe_ms < c->lease_ms / 2)
+    if (c->owner->count > 0 && watchdog_ms < lease_ms)
+        lease_ms = watchdog_ms;
+    if (safe_ms <= 0 || safe_ms < lease_ms / 2)
         sim_fail(c->program->sim, "P12",
                  "call %lld was granted with a lease of %lld ms, of which %lld are left",
                  (long long)c->number, (long long)c->lease_ms, (long long)safe_ms);
@@ -277,15 +305,35 @@ void sets_ended(struct call *c, hf_status status)
     if (c->owner && c->owner->form != OWNER_OF_LOCK && status == HF_OK &&
         c->op == HISTORY_OP_ACQUIRE)
         check_granted(c);
-    if (c->owner && c->owner->form == OWNER_OF_MULTI)
-        end_parts(c, status);
+    if (!c->owner || c->owner->form != OWNER_OF_MULTI)
+        return;
+    if (!c->parts[0] && status == HF_OK)
+        sim_fail(c->program->sim, "P12", "call %lld, beside another one of its owner, ends with %s",
+                 (long long)c->number, hf_status_name(status));
+    end_parts(c, status);
 }
 
-void sets_lost(struct owner *o, enum hf_lost reason)
+/* The member that the library names is lost by itself, and the others with it. */
+static void lose_multi(struct owner *o, const struct hf_lock *lock, enum hf_lost reason)
+{
+    struct owner *lost = o->members;
+
+    while (lost && lost->lock != lock)
+        lost = next_member(lost);
+    if (!lost) {
+        sim_fail(o->program->sim, "lost", "%s is told of a loss, of no member", o->name);
+        return;
+    }
+    owner_lost(lost, reason, false);
+    for (struct owner *m = o->members; m; m = next_member(m))
+        if (m != lost)
+            owner_lost(m, reason, true);
+}
+
+void sets_lost(struct owner *o, const struct hf_lock *lock, enum hf_lost reason)
 {
     if (o->form == OWNER_OF_MULTI)
-        for (struct owner *m = o->members; m; m = next_member(m))
-            owner_lost(m, reason);
+        lose_multi(o, lock, reason);
     sets_watch(o);
 }
 
@@ -305,6 +353,12 @@ static bool has_member(const struct owner *m)
     return !owner_is_given_up(m->whole) && !m->is_left && owner_safe_ms(m) > 0;
 }
 
+/* quorum.h: max_hold_ms applies to each member. */
+static bool is_max_over(const struct owner *o)
+{
+    return o->max_until_us > 0 && process_clock_us(program_process(o->program)) >= o->max_until_us;
+}
+
 /* Lost while the quorum is held; or given back. */
 static void drop_member(struct owner *m)
 {
@@ -312,8 +366,8 @@ static void drop_member(struct owner *m)
     bool is_loss = o->count > 0 && o->releasing < o->count;
 
     if (is_loss)
-        owner_lost(m, HF_REASON_DELETED);
-    part_released(m, is_loss ? HF_LOST : HF_E_NOREPLY);
+        owner_lost(m, HF_REASON_DELETED, o->is_lost || is_max_over(o));
+    part_released(m, is_loss ? HF_LOST : HF_CANCELLED);
     majority_forget(o->program->sim, m->lock_index, m->name, m->server);
     owner_watch(m);
 }
@@ -341,6 +395,7 @@ static void watch_member(struct owner *m)
     if (m->count == 0 && is_wanted && !m->standing)
         m->standing = part_call(m, HISTORY_OP_ACQUIRE);
     if (m->standing && !is_wanted) {
+        call_cancel(m->standing);
         call_end(m->standing, HF_CANCELLED, 0);
         m->standing = NULL;
     }

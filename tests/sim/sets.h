@@ -15,6 +15,8 @@
  * sets_acquire, _release - of any form. They begin a call, whose status comes to `done`
  *              with `c`, unless they fail.
  * sets_cancel - ends a call of any form.
+ * sets_status - how the history says that the call ended: a quorum whose servers lack
+ *              replicas fails for want of these.
  * sets_token - of what was granted.
  * sets_asked, _ended - the members' calls, where `c` is a call of a set.
  * sets_lost  - its members are given up.
@@ -29,10 +31,11 @@ hf_status sets_acquire(struct owner *o, struct hf_acquire_options *options,
                        hf_done *done, struct call *c);
 hf_status sets_release(struct owner *o, hf_done *done, struct call *c);
 void sets_cancel(struct call *c);
+hf_status sets_status(const struct call *c, hf_status status);
 int64_t sets_token(const struct owner *o);
 void sets_asked(struct call *c);
 void sets_ended(struct call *c, hf_status status);
-void sets_lost(struct owner *o, enum hf_lost reason);
+void sets_lost(struct owner *o, const struct hf_lock *lock, enum hf_lost reason);
 void sets_check_waits(struct program *p);
 void sets_watch(struct owner *o);
 
