@@ -183,12 +183,17 @@ static int64_t doubt_ms(const struct hf_client_options *o)
 }
 
 /* A sixth of the TTL: the renewal was due after a third, so half of the TTL is left for
- * another connection. A quarter of the request's time: the rest is for its repetition. */
-static int64_t suspect_ms(const struct hf_client_options *o)
+ * another connection. A quarter of the request's time: the rest is for its repetition.
+ * With sentinels, early enough that a dead connection is no reason to doubt the master
+ * (DOUBT-3), which takes 1.5 s more: longer than a place in a fair queue lasts. */
+static int64_t suspect_ms(const struct hf_client_options *o, const struct hf_seeds *seeds)
 {
     int64_t of_ttl = o->watchdog_ms / 6, of_request = o->request_timeout_ms / 4;
     int64_t ms = of_ttl < of_request ? of_ttl : of_request;
+    int64_t of_doubt = doubt_ms(o) * 3 / 4;
 
+    if (seeds->topology == HF_SENTINEL && ms > of_doubt)
+        ms = of_doubt;
     return ms > SUSPECT_LEAST_MS ? ms : SUSPECT_LEAST_MS;
 }
 
@@ -217,7 +222,7 @@ static hf_status connect_parts(struct hf_client *client,
     options.link.wants_tracking = url->is_tracking;
     options.link.connect_timeout_ms = o->connect_timeout_ms;
     options.link.silence_ms = o->request_timeout_ms;
-    options.link.suspect_ms = suspect_ms(o);
+    options.link.suspect_ms = suspect_ms(o, seeds);
     options.link.idle_check_ms = o->idle_check_ms;
     options.link.output_max =
         o->output_max < OP_BYTES_MAX ? OP_BYTES_MAX : o->output_max;

@@ -107,6 +107,7 @@ static int64_t meet_dead_ms(const struct plan *plan)
  * silence of a request and of a lease (link_rival.c, LINK-8). Twice as long, where the
  * last reply was slow; and once more if the next connection is dead as well (LINK-10). A renewal that had no reply is sent again a little later
  * (hf_lease_retry). After a silence, the servers that name the master are asked first. */
+#define DOUBT_MS 1000 /* doubt.h; no watchdog here is shorter than three times that */
 #define RETRIES 48 /* a sixteenth of the third between renewals */
 
 /* A new password is given half a second late; connections are tried again after a second
@@ -118,6 +119,8 @@ static int64_t silence_ms(const struct plan_head *h)
     int64_t ms = h->watchdog_ms / 6 < h->request_ms / 4 ? h->watchdog_ms / 6
                                                         : h->request_ms / 4;
 
+    if (h->deployment == DEPLOY_SENTINEL && ms > DOUBT_MS * 3 / 4)
+        ms = DOUBT_MS * 3 / 4;
     if (h->scene == SCENE_CREDENTIALS)
         return 2 * h->credentials_ms + CREDENTIALS_MS + FOLLOW_MS;
     if (h->scene != SCENE_SILENCE)

@@ -320,6 +320,9 @@ static const struct past {
     {"majority_forgotten_while_one_was_down", "P2",
      "three of five members were forgotten, one of them by a server that was down: that one "
      "counts until its lease ends, so the quorum was not lost, which the play did not know"},
+    {"place_lost_while_a_master_is_doubted", "P5",
+     "a dead connection was replaced after 1.25 s, which was a reason to doubt the master for "
+     "1.5 s more: a waiter lost its place in a fair queue"},
     {"hold_outlives_two_dead_connections", "P12",
      "a connection swallowed bytes, and so did the next one in its greeting: that attempt "
      "lasted for the connect timeout, and the TTL ended (LINK-10)"},

@@ -126,7 +126,8 @@ static void half_open(struct trouble *t)
         link_forget(link_of(t), way_of(t));
 }
 
-/* A connection that is being made may be the one after the last fault. */
+/* A connection that is being made may be the one after the last fault. While a client has
+ * a dead connection, no other one dies. */
 #define GREETED_US 1000000
 
 static void end_swallow(const struct trouble *t)
@@ -154,7 +155,7 @@ static void swallow(struct trouble *t)
 
     if (!t->is_on)
         end_swallow(t);
-    if (!one || connection_age_us(one) < GREETED_US)
+    if (!one || connection_age_us(one) < GREETED_US || link_is_cut_off(link_of(t)))
         return;
     swallow_on(t, one, way_of(t));
     if (t->fault->n & PLAN_SWALLOW_BOTH)
