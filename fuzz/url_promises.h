@@ -249,10 +249,12 @@ static inline void write_out_seeds(const struct hf_url *u,
                                    const struct hf_seeds *seeds, char *to)
 {
     static const char *const sharded[] = {"auto", "on", "off", "both"};
+    static const char *const schemes[] = {
+        [HF_CLUSTER] = "+cluster", [HF_SENTINEL] = "+sentinel", [HF_REPLICATED] = ""};
     bool is_cluster = seeds->topology == HF_CLUSTER;
 
-    to += sprintf(to, "redis%s+%s://", u->kind == HF_URL_TLS ? "s" : "",
-                  is_cluster ? "cluster" : "sentinel");
+    to += sprintf(to, "redis%s%s://", u->kind == HF_URL_TLS ? "s" : "",
+                  schemes[seeds->topology]);
     to = write_login(to, u->login);
     to = write_seeds(to + sprintf(to, "@"), u, seeds);
     to = escape(to, seeds->master);
@@ -289,7 +291,8 @@ static inline void must_be_taken_seeds(const struct hf_url *u,
     must(seeds->count <= HF_SEEDS_MAX && u->kind != HF_URL_UNIX);
     must(strcmp(u->host, seeds->list[0].host) == 0);
     must(u->port == seeds->list[0].port);
-    must(!seeds->master[0] == (seeds->topology == HF_CLUSTER));
+    must(!seeds->master[0] == (seeds->topology != HF_SENTINEL));
+    must(seeds->topology != HF_REPLICATED || seeds->count > 1);
     for (uint32_t i = 0; i < seeds->count; i++)
         must(seeds->list[i].host[0] && seeds->list[i].port);
     write_out_seeds(u, seeds, again);

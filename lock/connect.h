@@ -169,7 +169,7 @@ HF_API hf_status hf_client_answer_credentials(struct hf_client *client, uint64_t
 /* hf_client_connect - waits until the server is ready, at most the connect timeout. It
  *   reports errors before the first lock needs the server; with replicas, also if the user
  *   may not call WAIT. With connect_once it ends when one attempt has failed at every
- *   address of the server; with a cluster or sentinels, at every known server. In a
+ *   address of the server; with several hosts in the URL, at every known server. In a
  *   cluster it reads the map and connects to the master of slot 0. It returns
  *   HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_SERVER, HF_E_NOREPLY,
  *   HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED. */

@@ -16,10 +16,10 @@ NET  := $(addprefix base/,address_map dump endpoint error hash histogram login m
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
             link_attempt link_dump link_request link_error link_login link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
-        $(addprefix route/,ahead announced cluster_info cluster_view command departed discover \
-            doubt subscriptions probe redirect refusal replace replicas round router router_dump sentinel_words \
+        $(addprefix route/,ahead announced cluster_info cluster_view command departed discover discover_why \
+            doubt lineage subscriptions probe redirect refusal replace replicas round router router_dump sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster tracking \
-            topology_sentinel topology_standalone verdict)
+            topology_replicas topology_sentinel topology_standalone verdict)
 LOCK := status \
         $(addprefix machine/,channel wait claims lease multi_turn quorum_turn) \
         $(addprefix script/,scripts rights kind kind_reentrant kind_nonreentrant \
@@ -63,14 +63,14 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_link_crowd net_pubsub net_wire net_cuts net_faults net_pace \
         net_slot net_slot_map net_round net_router \
         net_router_ends net_router_maps net_redirect net_refusal \
-        net_sentinel_words net_sentinel net_sentinel_news \
+        net_sentinel_words net_sentinel net_sentinel_news net_replicas \
         lock_names lock_status lock_kind lock_reply lock_claims lock_lease \
         lock_wait lock_share lock_multi_turn lock_quorum_turn \
         cli_values cli_json cli_options cli_secret cli_run_state tools_resp \
         tools_resp_check cli_doctor cli_ls cli_watch support history judge chaos_model \
         judge_naive judge_verdicts judge_overlap $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
-        sentinel_words sentinel sentinel_failover lock_switch one_address \
+        sentinel_words sentinel sentinel_failover lock_switch replicas one_address \
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks lock_push \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
         lock_shorter less credentials nat lock_cuts lock_faults lock_clock lock_network \

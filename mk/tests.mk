@@ -26,7 +26,7 @@ $(filter $(BUILD)/tests/test_net_conn%,$(unit_T)): \
     $(call objects,tests/support/conn_kit)
 $(filter $(BUILD)/tests/test_net_router%,$(unit_T)): \
     $(call objects,$(addprefix tests/support/,loop_kit router_kit))
-$(BUILD)/tests/test_net_sentinel $(BUILD)/tests/test_net_sentinel_news: \
+$(patsubst %,$(BUILD)/tests/test_net_%,sentinel sentinel_news replicas): \
     $(call objects,$(addprefix tests/support/,loop_kit sentinel_kit))
 $(filter $(BUILD)/tests/test_net_loop%,$(unit_T)): \
     $(call objects,$(addprefix tests/support/,loop_kit turn_kit))
@@ -45,7 +45,7 @@ $(BUILD)/tests/test_net_faults: LINK += $(call wrapped,socket connect \
     pipe2 epoll_create1 epoll_ctl epoll_wait poll pthread_create)
 $(BUILD)/tests/test_net_spin: LINK += $(call wrapped,clock_gettime epoll_wait \
     poll sched_yield sysconf)
-$(BUILD)/tests/test_net_sentinel $(BUILD)/tests/test_net_sentinel_news: \
+$(patsubst %,$(BUILD)/tests/test_net_%,sentinel sentinel_news replicas): \
     LINK += $(call wrapped,hf_clock_us hf_clock_ms)
 $(BUILD)/tests/test_net_pace: LINK += $(call wrapped,clock_gettime connect recv)
 $(call live,lock_clock): LINK += $(call wrapped,clock_gettime \

@@ -92,7 +92,7 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
 
 /* A URL contains the address of a server, the login and options:
  *
- *     redis://[[user]:password@]host[:port][/database][?option]
+ *     redis://[[user]:password@]host[:port][,host[:port]...][/database][?option]
  *     rediss://                                        the same with TLS
  *     unix://[[user]:password@]/path[?option]
  *     redis+cluster://[[user]:password@]host[:port],host[:port]...[/][?option]
@@ -102,10 +102,10 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
  * and +sentinel; redis+unix:// and redis-socket:// are accepted for unix://. unix:@name is
  * an abstract socket; unix:///path is always a file. All parts are percent-decoded. An IPv6
  * address is in brackets, with its zone after "%25". The default port is 6379, of sentinels
- * 26379; there is no default host, and at most HF_SEEDS_MAX hosts. An empty login (`:@`) is
- * ignored. User and password are those of the servers; sentinels have their own login, by
- * options, or none. A cluster has only database 0. Options are joined by '&'; each appears
- * once and is not empty:
+ * 26379; at most HF_SEEDS_MAX hosts. If redis:// has several, the one whose role is master
+ * is used (docs/replicas.md). An empty login (`:@`) is ignored. Sentinels have their
+ * own login, by options, or none. A cluster has only database 0. Options are joined by '&';
+ * each appears once and is not empty:
  *
  *     db=N  protocol=2|3  client_name=NAME  tracking=on|off (docs/guarantees.md, 3b)
  *     connect_timeout=TIME  timeout=TIME      500ms, 5s, 2m; a number without a unit is

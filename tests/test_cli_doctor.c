@@ -126,6 +126,15 @@ static void sentinels(void)
     }
 }
 
+/* Master 0 and its replica 1, which the URL names. */
+static void hosts(void)
+{
+    facts.topology = HF_REPLICATED;
+    facts.replicas = 1;
+    add(1)->said = SAID_MASTER;
+    (void)add_replica(2, 0);
+}
+
 static void begin(void)
 {
     facts = (struct doctor_facts){.protocol = 3, .ttl_ms = 30000};
@@ -275,6 +284,17 @@ static void sentinels_are_two(void)
 static void role_is_denied(void) { at(0)->may[MAY_ROLE].is = MAY_NO_COMMAND; }
 static void master_is_none(void) { set(at(0), FACT_ROLE, "slave"); }
 static void replica_is_master(void) { set(at(1), FACT_ROLE, "master"); }
+static void host_is_master(void)
+{
+    set(at(1), FACT_ROLE, "master");
+    at(1)->said = SAID_MASTER;
+}
+static void no_host_is_master(void)
+{
+    set(at(0), FACT_ROLE, "slave");
+    at(0)->said = SAID_REPLICA;
+}
+static void all_hosts_count(void) { facts.replicas = HF_REPLICAS_ALL; }
 static void anybody_is_believed(void)
 {
     facts.is_tls = facts.is_unverified = true;
@@ -507,6 +527,12 @@ static const struct {
     {sentinels, DOCTOR_UNSAFE, "two-masters",
      "it is a master, but sentinels report another",
      DONE(replica_is_master)},
+    {hosts, DOCTOR_UNSAFE, "two-masters",
+     "it is a master, and so is 10.0.0.1:2", DONE(host_is_master)},
+    {hosts, DOCTOR_UNSAFE, "no-master",
+     "none of the hosts that answered is a master", DONE(no_host_is_master)},
+    {hosts, DOCTOR_NOTE, "replicas-connected",
+     "replicas=all counts only replicas that are connected", DONE(all_hosts_count)},
     {lone, DOCTOR_WARNING, "certificate",
      "tls_verify=no", DONE(anybody_is_believed)},
     {cluster, DOCTOR_WARNING, "many",
@@ -756,7 +782,7 @@ END_TEST
 
 START_TEST(server_of_which_nothing_was_seen_is_judged)
 {
-    for (int topology = HF_STANDALONE; topology <= HF_SENTINEL; topology++) {
+    for (int topology = HF_STANDALONE; topology <= HF_REPLICATED; topology++) {
         struct doctor_server *s;
 
         begin();

@@ -232,7 +232,8 @@ static void add_deployment(struct commands *all, const struct hf_url *url,
         add_commands(all, "client|tracking client|caching");
     if (url->replicas != 0)
         add_commands(all, "wait");
-    if (url->replicas != 0 || seeds->topology == HF_SENTINEL)
+    if (url->replicas != 0 || seeds->topology == HF_SENTINEL ||
+        seeds->topology == HF_REPLICATED)
         add_commands(all, "role");
 }
 

@@ -406,20 +406,33 @@ static void add_seeds(struct asker *a)
 
 /* ---- whose replica is whose ---- */
 
-/* With sentinels there is one master. In a cluster, ids show the master. */
+/* Without a cluster there is one master. In a cluster, ids show the master. */
 static bool is_master_of(const struct doctor_facts *facts,
                          const struct doctor_server *master,
                          const struct doctor_server *replica)
 {
-    if (facts->topology == HF_SENTINEL)
+    if (facts->topology != HF_CLUSTER)
         return master->said == SAID_MASTER;
     return replica->master_id[0] &&
            (strcmp(master->id, replica->master_id) == 0 ||
             doctor_is(master, FACT_ID, replica->master_id));
 }
 
+/* Without sentinels, each host says itself what it is. */
+static void take_roles(struct doctor_facts *facts)
+{
+    for (uint32_t i = 0; i < facts->count; i++) {
+        struct doctor_server *s = facts->servers[i];
+
+        if (s->fact[FACT_ROLE])
+            s->said = doctor_is_master(s) ? SAID_MASTER : SAID_REPLICA;
+    }
+}
+
 static void find_masters(struct doctor_facts *facts)
 {
+    if (facts->topology == HF_REPLICATED)
+        take_roles(facts);
     for (uint32_t i = 0; i < facts->count; i++) {
         struct doctor_server *s = facts->servers[i];
 

@@ -128,7 +128,8 @@ struct doctor_view {
 struct doctor_server {
     bool is_sentinel;
     bool is_seed;               /* the URL names it */
-    enum { SAID_NOTHING, SAID_MASTER, SAID_REPLICA } said; /* by others */
+    enum { SAID_NOTHING, SAID_MASTER, SAID_REPLICA } said; /* by others; with
+                                   HF_REPLICATED, by itself */
     int master;                 /* index of its master; -1: not known */
     char id[72];                /* in a cluster; "": not known */
     char master_id[72];
@@ -147,7 +148,7 @@ struct doctor_server {
 
 struct doctor_facts {
     /* From the URL and the options. */
-    int topology;               /* HF_STANDALONE, HF_CLUSTER, HF_SENTINEL */
+    int topology;               /* HF_STANDALONE, ... */
     int sharded;                /* HF_SHARDED_* */
     int replicas;               /* that must confirm a lock; HF_REPLICAS_* */
     int protocol;               /* the requested number */

@@ -19,6 +19,7 @@ static const char *const topologies[] = {
     [HF_STANDALONE] = "standalone",
     [HF_CLUSTER] = "cluster",
     [HF_SENTINEL] = "sentinel",
+    [HF_REPLICATED] = "replicas",
 };
 
 static uint32_t count_reached(const struct doctor_facts *facts)

@@ -344,7 +344,8 @@ const struct doctor_rule doctor_rules_server[] = {
      .fact = FACT_ROLE, .good = "master", .fine = "it is a master",
      .found = "its role is {}",
      .meaning = "a replica refuses writes, so no lock can be acquired",
-     .advice = "use the master's address, or sentinels"},
+     .advice = "use the master's address, those of the master and its replicas "
+               "(redis://a,b), or sentinels"},
     {"kind", DOCTOR_UNSAFE, OF_NODE, is_of_its_kind,
      .meaning = "locks and notifications are on other nodes",
      .advice = "use redis+cluster:// for a cluster, and only for one"},

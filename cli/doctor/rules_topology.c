@@ -49,11 +49,11 @@ static enum doctor_verdict waits_for_all(struct doctor_case *c)
     return doctor_fine(c, "all replicas must have a lock");
 }
 
-/* Sentinels do not report replicas to clients, so these are not counted while they are
- * disconnected. */
+/* Only a cluster reports replicas that are disconnected. */
 static enum doctor_verdict counts_connected(struct doctor_case *c)
 {
-    if (c->facts->replicas >= 0 || c->facts->topology != HF_SENTINEL)
+    if (c->facts->replicas >= 0 || (c->facts->topology != HF_SENTINEL &&
+                                    c->facts->topology != HF_REPLICATED))
         return VERDICT_NONE;
     return doctor_found(c, "replicas=%s counts only replicas that are connected",
                         c->facts->replicas == HF_REPLICAS_ALL ? "all"
@@ -328,10 +328,45 @@ static enum doctor_verdict is_true_master(struct doctor_case *c)
     return doctor_fine(c, "it is the master that sentinels report");
 }
 
-static bool is_second_master(const struct doctor_case *c)
+static const struct doctor_server *another_master(const struct doctor_case *c)
 {
-    return c->facts->topology == HF_SENTINEL &&
-           c->server->said != SAID_MASTER;
+    for (uint32_t i = 0; i < c->facts->count; i++)
+        if (c->facts->servers[i] != c->server &&
+            c->facts->servers[i]->said == SAID_MASTER)
+            return c->facts->servers[i];
+    return NULL;
+}
+
+static enum doctor_verdict is_only_master(struct doctor_case *c)
+{
+    const struct doctor_server *other = another_master(c);
+
+    if (c->facts->topology == HF_SENTINEL && c->server->said != SAID_MASTER)
+        return doctor_found(c, "it is a master, but sentinels report another");
+    if (c->facts->topology != HF_REPLICATED)
+        return VERDICT_NONE;
+    return other ? doctor_found(c, "it is a master, and so is %s", other->address)
+                 : doctor_fine(c, "it is the only master of the URL");
+}
+
+/* ---- hosts without sentinels ---- */
+
+static enum doctor_verdict has_master(struct doctor_case *c)
+{
+    bool is_any_seen = false;
+
+    for (uint32_t i = 0; i < c->facts->count; i++) {
+        is_any_seen = is_any_seen || c->facts->servers[i]->said != SAID_NOTHING;
+        if (c->facts->servers[i]->said == SAID_MASTER)
+            return doctor_fine(c, "%s is a master", c->facts->servers[i]->address);
+    }
+    return is_any_seen ? doctor_found(c, "none of the hosts that answered is a master")
+                       : doctor_unseen(c, "the roles (INFO)");
+}
+
+static bool is_replicated(const struct doctor_case *c)
+{
+    return c->facts->topology == HF_REPLICATED;
 }
 
 /* ---- all of it ---- */
@@ -529,11 +564,13 @@ const struct doctor_rule doctor_rules_topology[] = {
      .meaning = "no lock can be acquired until sentinels report the right master",
      .advice = "if a failover is in progress, run doctor again in a minute; permit "
                "+role"},
-    {"two-masters", DOCTOR_UNSAFE, OF_MASTER, doctor_always, is_second_master,
-     .found = "it is a master, but sentinels report another",
-     .meaning = "clients that still use it acquire locks that others hold",
+    {"two-masters", DOCTOR_UNSAFE, OF_MASTER, is_only_master,
+     .meaning = "clients that use one of them acquire locks that others hold",
      .advice = "sentinels should make it a replica within about 10 s; otherwise use "
                "REPLICAOF"},
+    {"no-master", DOCTOR_UNSAFE, OF_ALL, has_master, is_replicated,
+     .meaning = "no lock can be acquired until one of them is",
+     .advice = "promote a replica (REPLICAOF NO ONE), or add the master to the URL"},
     {"certificate", DOCTOR_WARNING, OF_ALL, doctor_at_most,
      .measure = measure_unverified, .limit = 0,
      .fine = "certificates are checked", .found = "tls_verify=no",

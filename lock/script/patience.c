@@ -25,7 +25,8 @@ static const struct row {
     {"CLUSTERDOWN", HF_RETRIES, "the cluster is down"},
     {"MASTERDOWN", HF_RETRIES, NULL},
     {"READONLY", HF_RETRIES,
-     "this server is a replica; give the master's address"},
+     "this server is a replica; give the master's address, or those of the master and its "
+     "replicas (redis://a,b)"},
 
     {"OOM", HF_WAITS_ON, "the server is out of memory (maxmemory)"},
     {"NOREPLICAS", HF_WAITS_ON,

@@ -224,19 +224,8 @@ static hf_status scan_host(struct hf_url *u, struct hf_scan *s, const char *end)
     return rc < 0 ? rc : scan_port(u, s, end);
 }
 
-static hf_status scan_one_host(struct hf_url *u, struct hf_scan *s, const char *end)
-{
-    const char *comma = find((struct hf_span){s->at, end}, ',');
-
-    if (comma)
-        return hf_scan_refuse(s, comma, "several hosts need redis+cluster:// or"
-                                        " redis+sentinel://");
-    return scan_host(u, s, end);
-}
-
-/* Reads the hosts of a cluster or of sentinels; the first is also that of the URL. */
-static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s,
-                            const char *end)
+/* Reads several hosts; the first is also that of the URL. */
+static hf_status scan_seeds(struct hf_url *u, struct hf_scan *s, const char *end)
 {
     struct hf_seeds *seeds = s->seeds;
     hf_status rc = HF_OK;
@@ -257,6 +246,17 @@ static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s,
     memcpy(u->host, seeds->list[0].host, sizeof u->host);
     u->port = seeds->list[0].port;
     return rc;
+}
+
+static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s, const char *end)
+{
+    unsigned several = find((struct hf_span){s->at, end}, ',') ? HF_REPLICATED
+                                                              : HF_STANDALONE;
+
+    if (s->seeds->topology == HF_STANDALONE)
+        s->seeds->topology = several;
+    return s->seeds->topology == HF_STANDALONE ? scan_host(u, s, end)
+                                               : scan_seeds(u, s, end);
 }
 
 /* ---- path ---- */
@@ -322,8 +322,7 @@ static hf_status scan_place(struct hf_url *u, struct hf_scan *s,
 
     if (u->kind == HF_URL_UNIX)
         return scan_socket(u, s, end);
-    rc = s->seeds->topology == HF_STANDALONE ? scan_one_host(u, s, end)
-                                             : scan_hosts(u, s, end);
+    rc = scan_hosts(u, s, end);
     if (rc == HF_OK && s->seeds->topology == HF_SENTINEL)
         rc = scan_master(s);
     return rc < 0 ? rc : scan_database(u, s, has_database);
@@ -404,7 +403,7 @@ hf_status hf_url_parse(struct hf_url *out, const char *text,
     rc = hf_url_parse_seeds(&u, &seeds, text, err);
     if (rc == HF_OK && seeds.topology != HF_STANDALONE)
         rc = hf_scan_refuse(&whole, text,
-                            "here, one server is meant: redis://, rediss://");
+                            "here, one server is meant: redis:// with one host");
     if (rc == HF_OK) {
         memcpy(out, &u, sizeof u);
         u.login = NULL;

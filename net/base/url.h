@@ -42,7 +42,12 @@ struct hf_url {
 /* The servers that are contacted first, if there are several (see net/route). */
 #define HF_MASTER_NAME_MAX 128
 struct hf_seeds {
-    enum { HF_STANDALONE, HF_CLUSTER, HF_SENTINEL } topology;
+    enum {
+        HF_STANDALONE,
+        HF_CLUSTER,
+        HF_SENTINEL,
+        HF_REPLICATED             /* a master and its replicas, without sentinels */
+    } topology;
     uint32_t count;             /* of hosts; standalone: 0, the host is that of the URL */
     struct {
         char host[256];
@@ -67,7 +72,7 @@ struct hf_seeds {
 hf_status hf_url_parse(struct hf_url *out, const char *text,
                        struct hf_error *err);
 
-/* hf_url_parse_seeds - parses the URL of one server, a cluster or sentinels, with the same
+/* hf_url_parse_seeds - parses the URL of any servers, with the same
  *   errors. The host of *out is the first one. */
 hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
                              const char *text, struct hf_error *err)

@@ -48,7 +48,9 @@ void hf_discover_init(struct hf_router *router, const struct hf_discovery_events
     router->discovery.timer.fire = on_timer;
     router->discovery.pause_ms = AGAIN_MIN_MS;
     hf_round_init(&router->discovery.round,
-                  router->options.link.connect_timeout_ms);
+                  router->topology->hears_all_ms
+                      ? router->topology->hears_all_ms
+                      : router->options.link.connect_timeout_ms);
 }
 
 /* ---- all probes ---- */
@@ -437,11 +439,28 @@ static void keep_if_best(struct hf_router *router, struct hf_slot_map *map)
     }
 }
 
+/* Whether a seed was not queried in this round, or has not replied. */
+static bool is_one_unheard(struct hf_router *router)
+{
+    for (uint32_t i = 0; i < router->seeds.count; i++) {
+        const struct hf_server *s =
+            hf_server_find(router, router->seeds.list[i].host,
+                           router->seeds.list[i].port, !router->topology->asks_nodes);
+
+        if (!s || s->probe.is_under_way ||
+            s->probe.round != router->discovery.round_number)
+            return true;
+    }
+    return false;
+}
+
 /* MAP-2. The map is taken, unless it is HF_ROUND_WORSE. */
 static enum hf_round_answer weigh(struct hf_router *router, struct hf_slot_map *map)
 {
     const struct hf_round *round = &router->discovery.round;
 
+    if (router->topology->hears_all_ms && is_one_unheard(router))
+        return HF_ROUND_WORSE;
     if (router->map && hf_slot_map_is_equal(map, router->map)) {
         if (hf_slot_map_is_better(map, router->map))
             router->map->info = map->info;
@@ -520,66 +539,11 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
 
     hf_probe_cancel(server);
     d->is_final = d->is_final && is_final;
-    if (is_there || !(d->is_told || d->was_told)) /* DISCOVER-5 */
+    if (is_there || !(d->is_told || d->was_told) ||
+        router->topology->hears_all_ms) /* DISCOVER-5; else it is about all seeds */
         router->error = *why;
     d->is_told = d->is_told || is_there;
     failed(router);
-}
-
-static bool is_one_sent_once(const struct hf_router *router)
-{
-    const struct hf_list *all = &router->pending;
-
-    for (struct hf_list *l = all->next; l != all; l = l->next)
-        if (HF_OWNER_OF(l, struct hf_command, node)->is_once)
-            return true;
-    return false;
-}
-
-static void end_probe(struct hf_server *server)
-{
-    struct hf_error why;
-
-    server->router->topology->explain(server, &why);
-    hf_discover_failed(server, false, &why);
-}
-
-/* Several sentinels may name the same master. */
-void hf_discover_unreached(struct hf_server *server)
-{
-    struct hf_router *router = server->router;
-
-    if (!is_one_sent_once(router))
-        return;
-    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        if (s->probe.is_under_way && router->topology->awaits(s) == server)
-            end_probe(s);
-}
-
-/* ---- the reason of a delay ---- */
-
-/* Returns a server that is being queried: a reachable one, if there is one
- * (DISCOVER-5). */
-static struct hf_server *one_under_way(struct hf_router *router)
-{
-    struct hf_server *found = NULL;
-
-    for (struct hf_server *server = NULL;
-         (server = hf_server_next(router, server));)
-        if (server->probe.is_under_way &&
-            (!found || (!hf_link_is_up(found->link) &&
-                        hf_link_is_up(server->link))))
-            found = server;
-    return found;
-}
-
-void hf_discover_explain(struct hf_router *router)
-{
-    struct hf_server *server = one_under_way(router);
-
-    if (router->error.status != HF_OK || !server)
-        return;
-    router->topology->explain(server, &router->error);
 }
 
 void hf_discover_dropped(struct hf_server *server)

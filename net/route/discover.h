@@ -35,8 +35,8 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
                         const struct hf_error *why);
 
 /* hf_discover_unreached - an attempt to connect to the server failed. If a command that is
- *   sent once waits for the map, the pending probes of this server end; otherwise they wait
- *   for the next attempt. */
+ *   sent once waits for the map, the pending probes of this server end; otherwise the
+ *   topology decides (on_unreached). */
 void hf_discover_unreached(struct hf_server *server);
 
 /* hf_discover_dropped - the server is about to be freed. */

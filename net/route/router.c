@@ -376,6 +376,8 @@ void hf_router_free(struct hf_router *router)
     hf_tls_context_free(router->tls);
     hf_slot_map_free(router->map);
     hf_switched_fini(router);
+    if (router->topology->fini)
+        router->topology->fini(router);
     hf_mem_free(router->mem, router->by_node,
                 router->by_node_room * sizeof *router->by_node);
     hf_url_wipe(&router->options.link.url);

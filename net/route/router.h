@@ -13,6 +13,7 @@
  *   cluster     its nodes report the map (CLUSTER SLOTS); the URL's hosts are
  *               queried first
  *   sentinel    the URL's hosts are sentinels, which report the only master
+ *   replicas    the URL's hosts are a master and its replicas, which report their roles
  *
  * Each server has one link (and with RESP2 a second one for subscriptions), which is
  * created when it is first needed. Source: CLUSTER; SENTINEL "Guidelines for

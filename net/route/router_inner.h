@@ -7,7 +7,7 @@
  *   subscriptions.c  the channels that are listened to
  *   discover.c    queries servers for the map
  *   silence.c     detects silent servers
- *   topology_*.c  the differences between one server, a cluster and sentinels
+ *   topology_*.c  the differences between topologies
  *
  * ROUTE-1  A command is either in `pending` (the map is unknown), or belongs to one
  *          server: it waits for space at its link, or is on the link.
@@ -32,6 +32,7 @@
 #include "net/route/slot_map.h"
 #include "net/route/topology.h"
 
+struct hf_roles;
 struct hf_server_events;
 
 #define HF_UNREACHED_MAX 16   /* as many as the seeds of a URL */
@@ -56,6 +57,8 @@ struct hf_router {
     int64_t lost_ms;              /* when a master's connection last ended; 0: never */
     struct hf_server **by_node;   /* the server of each node of the map; NULL: not
                                      looked up yet */
+    struct hf_roles *roles;       /* of the seeds: topology_replicas.c; NULL: no memory
+                                     was needed */
     struct hf_list pending;
     struct hf_list subscriptions;
     struct hf_discovery discovery;

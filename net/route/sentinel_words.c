@@ -121,12 +121,15 @@ hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
 /* "master", offset, replicas. */
 static bool read_master(struct hf_role *role, struct hf_resp_value reply)
 {
-    struct hf_resp_value replicas;
+    struct hf_resp_value replicas, offset;
 
     role->kind = HF_ROLE_MASTER;
-    if (hf_resp_element(reply, 2, &replicas) < 0 ||
+    if (hf_resp_element(reply, 1, &offset) < 0 ||
+        hf_resp_element(reply, 2, &replicas) < 0 ||
         hf_resp_type(replicas) != HF_RESP_ARRAY)
         return false;
+    if (hf_resp_integer(offset, &role->offset) < 0)
+        role->offset = 0;
     role->replicas = (uint32_t)hf_resp_count(replicas);
     return true;
 }

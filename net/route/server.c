@@ -175,6 +175,8 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
     link->wants_tracking =
         link->wants_tracking && !server->is_map_source && !is_wait_link;
     link->client_name = link->client_name ? router->client_name : NULL;
+    if (router->topology->hears_all_ms)
+        link->backoff_max_ms = router->topology->hears_all_ms / 4; /* to be heard in time */
     if (server->is_map_source)
         link->listen_ms = 0; /* idle clients also subscribe to it; a client that waits
                                 probes it anyway (DISCOVER-7) */
@@ -377,6 +379,8 @@ static bool is_needed(const struct hf_server *server)
 {
     if (server->is_map_source)
         return is_seed(server) || is_probed(server);
+    if (server->router->topology->hears_all_ms && is_seed(server))
+        return true;
     return server->is_target || is_in_map(server) || is_probed(server) ||
            !hf_list_is_empty(&server->commands) || is_listened_to(server) ||
            !hf_pubsub_is_idle(server->pubsub);

@@ -68,6 +68,27 @@ hf_status hf_slot_map_add(struct hf_slot_map **map, const struct hf_node *node)
     return rc;
 }
 
+struct hf_slot_map *hf_slot_map_of_one(const struct hf_mem *mem, const char *host,
+                                       uint16_t port)
+{
+    struct hf_slot_map *map = hf_slot_map_new(mem);
+    struct hf_node node = {.port = port, .master = 0, .is_online = true};
+
+    if (!map)
+        return NULL;
+    if (strlen(host) >= sizeof node.host) {
+        hf_slot_map_free(map);
+        return NULL;
+    }
+    (void)strcpy(node.host, host);
+    if (hf_slot_map_add(&map, &node) < 0) {
+        hf_slot_map_free(map);
+        return NULL;
+    }
+    memset(map->owner, 0, sizeof map->owner);
+    return map;
+}
+
 /* ---- learning ---- */
 
 static hf_status learn_node(struct hf_slot_map **map, const char *host,

@@ -114,9 +114,13 @@ hf_status hf_slot_map_from_shards(struct hf_slot_map **out,
 
 /* hf_slot_map_new  - creates a map without nodes. NULL: no memory.
  * hf_slot_map_free - frees a map; NULL is allowed.
+ * hf_slot_map_of_one - creates a map whose only node serves all slots. NULL: no memory, or
+ *   the host is too long.
  * hf_slot_map_add  - adds a copy of the node; its index is the old count. The map may
  *   move. HF_E_LIMIT, HF_E_NOMEM: *map is unchanged. */
 struct hf_slot_map *hf_slot_map_new(const struct hf_mem *mem) HF_MUST_CHECK;
+struct hf_slot_map *hf_slot_map_of_one(const struct hf_mem *mem, const char *host,
+                                       uint16_t port) HF_MUST_CHECK;
 void hf_slot_map_free(struct hf_slot_map *map);
 hf_status hf_slot_map_add(struct hf_slot_map **map, const struct hf_node *node)
     HF_MUST_CHECK;

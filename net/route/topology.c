@@ -1,5 +1,6 @@
 /* Which table, and what two of them share. */
-/* Tests: tests/test_net_router_ends.c, tests/test_net_sentinel.c. */
+/* Tests: tests/test_net_router_ends.c, tests/test_net_sentinel.c,
+ *        tests/test_net_replicas.c. */
 #include "net/route/topology.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@ const struct hf_topology *hf_topology_of(const struct hf_seeds *seeds)
         [HF_STANDALONE] = &hf_topology_standalone,
         [HF_CLUSTER] = &hf_topology_cluster,
         [HF_SENTINEL] = &hf_topology_sentinel,
+        [HF_REPLICATED] = &hf_topology_replicas,
     };
 
     return all[seeds->topology];

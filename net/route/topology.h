@@ -1,6 +1,7 @@
 /* The differences between topologies, as a table of functions. topology_standalone.c,
- * topology_cluster.c and topology_sentinel.c each define one table; no other file
- * distinguishes topologies. Private to net/. All functions are [locked], except `slot`. */
+ * topology_cluster.c, topology_sentinel.c and topology_replicas.c each define one table;
+ * no other file distinguishes topologies. Private to net/. All functions are [locked],
+ * except `slot`. */
 #ifndef HF_TOPOLOGY_H
 #define HF_TOPOLOGY_H
 
@@ -27,11 +28,18 @@ struct hf_topology {
      * They report the map but serve no slot (sentinels). */
     bool asks_nodes;
 
+    /* Each round queries all seeds, whose connections are kept, and the map is used when
+     * all have replied or failed, or the silent ones were silent for this time. 0: the
+     * first good map is used; the connect timeout is this time for others (ROUND-3). */
+    int64_t hears_all_ms;
+
     /* Writes the router's address, for messages. */
     void (*describe)(const struct hf_router *router, char *dst, size_t room);
 
-    /* Sets what is known before the first query. */
+    /* start - sets what is known before the first query; fini - frees it, also after a
+     * failure. */
     hf_status (*start)(struct hf_router *router, struct hf_error *err);
+    void (*fini)(struct hf_router *router);
 
     /* Returns the slot of a key; NULL: every key is in slot 0. Any thread. */
     uint16_t (*slot)(const void *key, size_t len);
@@ -44,6 +52,10 @@ struct hf_topology {
      * is awaited, which is the queried one or one that it named. */
     void (*explain)(const struct hf_server *server, struct hf_error *out);
     const struct hf_server *(*awaits)(const struct hf_server *server);
+
+    /* An attempt to connect to a queried server failed. NULL: the query is pending until
+     * a later attempt. */
+    void (*on_unreached)(struct hf_server *server);
 
     /* A link to this server has ended. */
     void (*on_link_down)(struct hf_server *server);
@@ -59,6 +71,7 @@ struct hf_topology {
 extern const struct hf_topology hf_topology_standalone;
 extern const struct hf_topology hf_topology_cluster;
 extern const struct hf_topology hf_topology_sentinel;
+extern const struct hf_topology hf_topology_replicas;
 
 /* hf_topology_of - returns the table for these seeds. */
 const struct hf_topology *hf_topology_of(const struct hf_seeds *seeds);

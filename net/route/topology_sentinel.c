@@ -188,24 +188,6 @@ static void listen_to_all(struct hf_router *router)
 
 /* ---- the master ---- */
 
-/* All slots are its. */
-static struct hf_slot_map *map_of(const struct hf_server *master)
-{
-    struct hf_slot_map *map = hf_slot_map_new(master->router->mem);
-    struct hf_node node = {
-        .port = master->port, .master = 0, .is_online = true};
-
-    if (!map)
-        return NULL;
-    memcpy(node.host, master->host, strlen(master->host) + 1);
-    if (hf_slot_map_add(&map, &node) < 0) {
-        hf_slot_map_free(map);
-        return NULL;
-    }
-    memset(map->owner, 0, sizeof map->owner);
-    return map;
-}
-
 /* For a reason of our own: memory, mostly. */
 static void cannot_go_on(struct hf_server *server, hf_status status)
 {
@@ -218,7 +200,9 @@ static void cannot_go_on(struct hf_server *server, hf_status status)
 
 static void is_master(struct hf_server *server)
 {
-    struct hf_slot_map *map = map_of(server->probe.master);
+    const struct hf_server *master = server->probe.master;
+    struct hf_slot_map *map =
+        hf_slot_map_of_one(master->router->mem, master->host, master->port);
 
     if (!map) {
         cannot_go_on(server, HF_E_NOMEM);

@@ -186,18 +186,20 @@ static void on_trouble(void *ctx, const struct hf_error *why)
     has_trouble = true;
 }
 
-void open_router_at(int port, int second_port, int protocol)
+static void add_seeds(const int *ports, int count)
 {
-    const int ports[] = {port, second_port};
-    struct hf_error error;
-
     memset(&seeds, 0, sizeof seeds);
-    seeds.topology = HF_SENTINEL;
-    (void)strcpy(seeds.master, NAME);
-    for (int i = 0; i < 2 && ports[i]; i++) {
+    for (int i = 0; i < count && ports[i]; i++) {
         (void)strcpy(seeds.list[i].host, "127.0.0.1");
         seeds.list[seeds.count++].port = (uint16_t)ports[i];
     }
+}
+
+static void open_router_of_seeds(int protocol)
+{
+    struct hf_error error;
+
+    has_trouble = false;
     hf_link_options_init(&options.link);
     options.seeds = &seeds;
     options.link.protocol = protocol;
@@ -208,6 +210,26 @@ void open_router_at(int port, int second_port, int protocol)
     options.link.url.port = seeds.list[0].port;
     open_loop_of(&memory.hook, false);
     ck_assert_int_eq(hf_router_new(&router, loop, &options, &error), HF_OK);
+}
+
+void open_router_at(int port, int second_port, int protocol)
+{
+    const int ports[] = {port, second_port};
+
+    add_seeds(ports, 2);
+    seeds.topology = HF_SENTINEL;
+    (void)strcpy(seeds.master, NAME);
+    open_router_of_seeds(protocol);
+}
+
+void open_router_among(const int *ports, int count, struct hf_address_map *map)
+{
+    add_seeds(ports, count);
+    seeds.topology = HF_REPLICATED;
+    seeds.map = map;
+    open_router_of_seeds(3);
+    hf_address_map_unref(map);
+    seeds.map = NULL;
 }
 
 void open_router(void)
@@ -318,6 +340,11 @@ void must_tell(hf_status status, const char *part)
     ck_assert_msg(strstr(trouble.text, part), "%s, without: %s", trouble.text,
                   part);
     ck_assert_int_eq(trouble.status, status);
+}
+
+void must_tell_nothing(void)
+{
+    ck_assert_msg(!has_trouble, "%s", trouble.text);
 }
 
 void ask_and_get(const char *word)

@@ -85,8 +85,12 @@ void serve(struct actor *a, const char *command, const char *reply);
 extern int64_t probe_ms;        /* of each; set before it is opened */
 
 /* open_router_at - by sentinels at these ports; second_port 0: by one.
- * open_router    - by those that are on stage, in RESP3. */
+ * open_router    - by those that are on stage, in RESP3.
+ * open_router_among - to a master and its replicas at these ports, in RESP3; `map` may
+ *                  be NULL and is consumed. */
+struct hf_address_map;
 void open_router_at(int port, int second_port, int protocol);
+void open_router_among(const int *ports, int count, struct hf_address_map *map);
 void open_router(void);
 void close_router(void);
 struct hf_router_counts counts(void);
@@ -122,10 +126,12 @@ void ask_and_get(const char *word);
 /* Each drives until it is so.
  * must_fail            - unsent, with that status and a line that contains `part`.
  * must_tell            - the router goes on, and has told that trouble.
+ * must_tell_nothing    - it has told none.
  * drive_until_received - the actor has been asked so often. */
 void must_answer(struct question *q, const char *answer);
 void must_fail(struct question *q, hf_status status, const char *part);
 void must_tell(hf_status status, const char *part);
+void must_tell_nothing(void);
 void drive_until_true(const bool *is_so, const char *what);
 void drive_until_received(struct actor *a, size_t count);
 

@@ -500,6 +500,30 @@ START_TEST(missing_sentinel_and_replica_are_found)
 }
 END_TEST
 
+/* ---- hosts without sentinels: the same servers ---- */
+
+static int ask_hosts(struct server *a, struct server *b, const char *rest)
+{
+    char text[URL_MAX];
+
+    (void)snprintf(text, sizeof text, "redis://127.0.0.1:%d,127.0.0.1:%d%s",
+                   server_port(a), server_port(b), rest);
+    return doctor(text, NULL, NULL);
+}
+
+START_TEST(hosts_are_asked_for_their_roles)
+{
+    struct server *master = sentinels_server(sentinels, 0),
+                  *replica = sentinels_server(sentinels, 1);
+
+    ck_assert_code(ask_hosts(replica, master, "?replicas=1"), 0);
+    ck_assert_ptr_nonnull(strstr(said, "\"topology\":\"replicas\""));
+    ck_assert(!says("unsafe", "role"));
+    ck_assert_code(ask_hosts(replica, replica, ""), 2);
+    ck_assert_says("unsafe", "no-master");
+}
+END_TEST
+
 /* ---- all of it ---- */
 
 int main(void)
@@ -539,5 +563,6 @@ int main(void)
     tcase_add_test(c, unknown_name_is_found);
     tcase_add_test(c, slow_failover_is_found);
     tcase_add_test(c, missing_sentinel_and_replica_are_found);
+    tcase_add_test(c, hosts_are_asked_for_their_roles);
     return run_suite(s);
 }

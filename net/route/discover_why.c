@@ -1,0 +1,65 @@
+/* Why there is no map yet, for the messages of commands that wait for it. */
+/* Tests: tests/test_net_sentinel.c, tests/test_net_replicas.c. */
+#include "net/route/discover.h"
+
+#include "net/route/server.h"
+
+/* ---- servers that cannot be reached ---- */
+
+static bool is_one_sent_once(const struct hf_router *router)
+{
+    const struct hf_list *all = &router->pending;
+
+    for (struct hf_list *l = all->next; l != all; l = l->next)
+        if (HF_OWNER_OF(l, struct hf_command, node)->is_once)
+            return true;
+    return false;
+}
+
+static void end_probe(struct hf_server *server)
+{
+    struct hf_error why;
+
+    server->router->topology->explain(server, &why);
+    hf_discover_failed(server, false, &why);
+}
+
+/* Several sentinels may name the same master. */
+void hf_discover_unreached(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+
+    if (router->topology->on_unreached && server->probe.is_under_way)
+        router->topology->on_unreached(server);
+    if (!is_one_sent_once(router))
+        return;
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        if (s->probe.is_under_way && router->topology->awaits(s) == server)
+            end_probe(s);
+}
+
+/* ---- the reason of a delay ---- */
+
+/* Returns a server that is being queried: a reachable one, if there is one
+ * (DISCOVER-5). */
+static struct hf_server *one_under_way(struct hf_router *router)
+{
+    struct hf_server *found = NULL;
+
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));)
+        if (server->probe.is_under_way &&
+            (!found || (!hf_link_is_up(found->link) &&
+                        hf_link_is_up(server->link))))
+            found = server;
+    return found;
+}
+
+void hf_discover_explain(struct hf_router *router)
+{
+    struct hf_server *server = one_under_way(router);
+
+    if (router->error.status != HF_OK || !server)
+        return;
+    router->topology->explain(server, &router->error);
+}

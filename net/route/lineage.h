@@ -1,0 +1,27 @@
+/* The ids of a server's replication history: which of two masters was promoted from a
+ * replica of the other one. Pure. Private to net/.
+ *
+ * Redis gives a new id to a replica that it promotes, and keeps the id of its former
+ * master as master_replid2. A master that restarts has a new id.
+ * Source: redis.io "Replication", "Replication ID explained". */
+#ifndef HF_LINEAGE_H
+#define HF_LINEAGE_H
+
+#include <stdbool.h>
+
+#include "resp/resp.h"
+
+#define HF_LINEAGE_MAX 64   /* ids of Redis and Valkey have 40 bytes */
+
+struct hf_lineage {
+    char id[HF_LINEAGE_MAX];        /* master_replid; "": unknown */
+    char former[HF_LINEAGE_MAX];    /* master_replid2; "": unknown */
+};
+
+/* hf_lineage_read     - parses the reply to INFO replication. What the reply does not
+ *                       contain is "", as is everything if it is an error.
+ * hf_lineage_succeeds - returns whether `a` was promoted from a replica of `b`. */
+void hf_lineage_read(struct hf_lineage *out, struct hf_resp_value reply);
+bool hf_lineage_succeeds(const struct hf_lineage *a, const struct hf_lineage *b);
+
+#endif

@@ -1,0 +1,414 @@
+/* A master and its replicas, without sentinels: redis://a,b,c. The client queries each
+ * host of the URL for its role, and uses the one that is the master. An operator, or a
+ * program of theirs, promotes a replica; the client finds the promoted one.
+ *
+ * REPLICAS-1  The roles are queried when the client starts, after the end of a
+ *             connection to the master, after READONLY or MASTERDOWN, when the master
+ *             replies after a silence (doubt.h), and every 5 s while a call waits for a
+ *             lock (silence.c).
+ * REPLICAS-2  Each round queries all hosts, because an old master that returns is also a
+ *             master. The master is used when every host has replied or failed; a silent
+ *             host is waited for SILENT_MS.
+ * REPLICAS-3  Of two masters, the one that was promoted from a replica of the other one
+ *             is used (lineage.h); otherwise the one with the greater replication
+ *             offset; otherwise the one with more connected replicas; otherwise the
+ *             first in the URL. The rule depends on the replies alone, so that all
+ *             clients that receive the same replies use the same master. on_trouble is
+ *             called once.
+ * REPLICAS-4  Only hosts of the URL are used. A replica may name another master: the
+ *             password is not sent to an address that the user did not give. The error
+ *             contains that address. */
+/* Tests: tests/test_net_replicas.c, tests/live/server/test_replicas.c. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/route/announced.h"
+#include "net/route/discover.h"
+#include "net/route/lineage.h"
+#include "net/route/probe.h"
+#include "net/route/refusal.h"
+#include "net/route/replace.h"
+#include "net/route/sentinel_words.h"
+#include "net/route/topology.h"
+
+#define SILENT_MS 1000
+
+enum { INFO, ROLE };
+
+/* The last reply of one host. */
+struct heard {
+    uint32_t round;             /* when it came; 0: never */
+    bool is_role;               /* otherwise `words` has the reason */
+    struct hf_role role;
+    struct hf_lineage lineage;
+    char words[160];
+};
+
+struct hf_roles {
+    struct heard each[HF_SEEDS_MAX];
+    bool has_told_two;          /* masters, since there was one */
+};
+
+static struct hf_server *server_at(struct hf_router *router, uint32_t i)
+{
+    return hf_server_find(router, router->seeds.list[i].host,
+                          router->seeds.list[i].port, false);
+}
+
+/* A URL may contain a host twice: then the first counts. */
+static uint32_t index_of(const struct hf_server *server)
+{
+    const struct hf_seeds *seeds = &server->router->seeds;
+    uint32_t i = 0;
+
+    while (i + 1 < seeds->count && (seeds->list[i].port != server->port ||
+                                    strcmp(seeds->list[i].host, server->host) != 0))
+        i++;
+    return i;
+}
+
+static struct heard *heard_from(const struct hf_server *server)
+{
+    return &server->router->roles->each[index_of(server)];
+}
+
+static bool is_heard(const struct hf_router *router, uint32_t i)
+{
+    return router->roles->each[i].round == router->discovery.round_number;
+}
+
+static bool is_master(const struct hf_router *router, uint32_t i)
+{
+    const struct heard *h = &router->roles->each[i];
+
+    return is_heard(router, i) && h->is_role && h->role.kind == HF_ROLE_MASTER;
+}
+
+/* ---- which master (REPLICAS-3) ---- */
+
+static bool is_better(const struct heard *a, const struct heard *b)
+{
+    bool succeeds = hf_lineage_succeeds(&a->lineage, &b->lineage);
+
+    if (succeeds != hf_lineage_succeeds(&b->lineage, &a->lineage))
+        return succeeds;
+    if (a->role.offset != b->role.offset)
+        return a->role.offset > b->role.offset;
+    return a->role.replicas > b->role.replicas;
+}
+
+/* NULL: no host that was heard in this round is a master. */
+static struct hf_server *best_master(struct hf_router *router)
+{
+    struct hf_server *best = NULL;
+
+    for (uint32_t i = 0; i < router->seeds.count; i++) {
+        struct hf_server *server = is_master(router, i) ? server_at(router, i) : NULL;
+
+        if (server && (!best || is_better(heard_from(server), heard_from(best))))
+            best = server;
+    }
+    return best;
+}
+
+/* The URL may contain two names of one server. */
+static bool is_one_process(const struct hf_server *a, const struct hf_server *b)
+{
+    const char *id = heard_from(a)->lineage.id;
+
+    return id[0] && strcmp(id, heard_from(b)->lineage.id) == 0;
+}
+
+/* NULL: there is one master. */
+static struct hf_server *other_master(struct hf_router *router,
+                                      const struct hf_server *best)
+{
+    for (uint32_t i = 0; i < router->seeds.count; i++) {
+        struct hf_server *server = is_master(router, i) ? server_at(router, i) : NULL;
+
+        if (server && server != best && !is_one_process(server, best))
+            return server;
+    }
+    return NULL;
+}
+
+static void describe_master(const struct hf_server *server, char *dst, size_t room)
+{
+    const struct hf_role *role = &heard_from(server)->role;
+
+    (void)snprintf(dst, room, "%.120s (%" PRIu32 " replica%s, offset %" PRId64 ")",
+                   hf_link_address(server->link), role->replicas,
+                   role->replicas == 1 ? "" : "s", role->offset);
+}
+
+static void tell_two(const struct hf_server *used, const struct hf_server *other)
+{
+    struct hf_router *router = used->router;
+    char one[200], two[200];
+    struct hf_error note;
+
+    describe_master(used, one, sizeof one);
+    describe_master(other, two, sizeof two);
+    hf_error_set(&note, HF_E_SERVER,
+                 "two masters: %s is used, and not %s; make that one a replica "
+                 "(REPLICAOF)", one, two);
+    if (router->options.on_trouble)
+        router->options.on_trouble(router->options.ctx, &note);
+}
+
+static void look_for_two(const struct hf_server *used)
+{
+    struct hf_router *router = used->router;
+    const struct hf_server *other = other_master(router, used);
+
+    if (other && !router->roles->has_told_two)
+        tell_two(used, other);
+    router->roles->has_told_two = other != NULL;
+}
+
+/* ---- no master ---- */
+
+static bool is_in_url(const struct hf_router *router, const struct hf_endpoint *at)
+{
+    for (uint32_t i = 0; i < router->seeds.count; i++)
+        if (router->seeds.list[i].port == at->port &&
+            strcmp(router->seeds.list[i].host, at->host) == 0)
+            return true;
+    return false;
+}
+
+/* Writes what the host replied, or why it did not. */
+static void describe_host(struct hf_router *router, uint32_t i, char *dst, size_t room)
+{
+    static const char *const kinds[] = {
+        [HF_ROLE_MASTER] = "is a master",
+        [HF_ROLE_SENTINEL] = "is a sentinel (redis+sentinel:// in the URL)"};
+    const struct heard *h = &router->roles->each[i];
+    const struct hf_server *server = server_at(router, i);
+    struct hf_error why;
+
+    if (!server || !is_heard(router, i)) {
+        if (server)
+            hf_server_silence(server, &why);
+        (void)snprintf(dst, room, server ? "%s" : "%s:%u was not queried yet",
+                       server ? why.text : router->seeds.list[i].host,
+                       (unsigned)router->seeds.list[i].port);
+    } else if (!h->is_role) {
+        (void)snprintf(dst, room, "%s", h->words);
+    } else if (h->role.kind != HF_ROLE_REPLICA) {
+        (void)snprintf(dst, room, "%s %s", hf_link_address(server->link),
+                       kinds[h->role.kind]);
+    } else {
+        (void)snprintf(dst, room, "%s is a replica of %s:%u%s",
+                       hf_link_address(server->link), h->role.master.host,
+                       (unsigned)h->role.master.port,
+                       is_in_url(router, &h->role.master) ? ""
+                                                          : ", which is not in the URL");
+    }
+}
+
+/* Of all hosts, or the one that they share. */
+static hf_status status_of(struct hf_router *router)
+{
+    hf_status status = HF_OK;
+
+    for (uint32_t i = 0; i < router->seeds.count; i++) {
+        const struct hf_server *server = server_at(router, i);
+        hf_status one = server ? hf_link_error(server->link)->status : HF_OK;
+
+        if (one == HF_OK || (status != HF_OK && one != status))
+            return HF_E_CONNECT;
+        status = one;
+    }
+    return status;
+}
+
+static void explain(const struct hf_server *server, struct hf_error *out)
+{
+    struct hf_router *router = server->router;
+    char text[HF_ERROR_TEXT_MAX], one[300];
+    size_t len = 0;
+
+    for (uint32_t i = 0; i < router->seeds.count && len < sizeof text; i++) {
+        describe_host(router, i, one, sizeof one);
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i ? "; " : "", one);
+    }
+    hf_error_set(out, status_of(router), "%s: %s",
+                 best_master(router) ? "not every host replied" : "found no master", text);
+}
+
+/* ---- the roles ---- */
+
+static void cannot_go_on(struct hf_server *server)
+{
+    struct hf_error why;
+
+    hf_error_set(&why, HF_E_NOMEM, "%s: %s", server->router->address,
+                 hf_net_status_text(HF_E_NOMEM));
+    hf_discover_failed(server, false, &why);
+}
+
+/* The map that contains the best master so far. Discovery waits for the other hosts. */
+static void decide(struct hf_server *server, bool is_final)
+{
+    struct hf_server *best = best_master(server->router);
+    struct hf_slot_map *map;
+    struct hf_error why;
+
+    if (!best) {
+        explain(server, &why);
+        hf_discover_failed(server, is_final, &why);
+        return;
+    }
+    look_for_two(best);
+    map = hf_slot_map_of_one(best->router->mem, best->host, best->port);
+    if (map)
+        hf_discover_found(server, map);
+    else
+        cannot_go_on(server);
+}
+
+static void note_role(struct hf_server *server, struct hf_resp_value reply)
+{
+    struct heard *h = heard_from(server);
+    struct hf_error why;
+
+    h->is_role = hf_role_read(&h->role, reply, &why) == HF_OK;
+    if (!h->is_role)
+        (void)snprintf(h->words, sizeof h->words, "%.80s: %.70s",
+                       hf_link_address(server->link), why.text);
+    else if (h->role.kind == HF_ROLE_REPLICA)
+        hf_announced(server->router, &h->role.master);
+}
+
+static void note_silence(struct hf_server *server)
+{
+    struct heard *h = heard_from(server);
+    struct hf_error why;
+
+    hf_server_silence(server, &why);
+    h->is_role = false;
+    (void)snprintf(h->words, sizeof h->words, "%.150s", why.text);
+}
+
+/* Whether another query would fail in the same way. */
+static bool is_for_good(const struct hf_server *server, enum hf_outcome outcome,
+                        struct hf_resp_value reply)
+{
+    if (outcome != HF_ANSWERED)
+        return hf_link_is_refused(server->link);
+    return hf_refusal_is_by_acl(reply) || hf_refusal_is(reply, "ERR");
+}
+
+static void on_role(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct hf_server *server = hf_probe_ended(request, ROLE);
+
+    heard_from(server)->round = server->router->discovery.round_number;
+    if (outcome == HF_ANSWERED)
+        note_role(server, reply);
+    else
+        note_silence(server);
+    decide(server, is_for_good(server, outcome, reply));
+}
+
+/* A host that is down must not delay the others. */
+static void on_unreached(struct hf_server *server)
+{
+    hf_probe_cancel(server);
+    heard_from(server)->round = server->router->discovery.round_number;
+    note_silence(server);
+    decide(server, false);
+}
+
+/* It may be refused: then the offsets decide. */
+static void on_info(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct hf_server *server = hf_probe_ended(request, INFO);
+    struct heard *h = heard_from(server);
+
+    if (outcome == HF_ANSWERED)
+        hf_lineage_read(&h->lineage, reply);
+    else
+        h->lineage = (struct hf_lineage){.id = ""};
+}
+
+static hf_status ask_for_role(struct hf_server *server, int64_t deadline_ms)
+{
+    static const struct hf_resp_arg info[] = {{"INFO", 4}, {"replication", 11}};
+    static const struct hf_resp_arg role = {"ROLE", 4};
+    hf_status rc;
+
+    if ((rc = hf_probe_send(server, INFO, server->link, info, 2, deadline_ms,
+                            on_info)) == HF_OK)
+        rc = hf_probe_send(server, ROLE, server->link, &role, 1, deadline_ms, on_role);
+    if (rc < 0)
+        hf_probe_cancel(server);
+    return rc;
+}
+
+/* ---- the table ---- */
+
+static void describe(const struct hf_router *router, char *dst, size_t room)
+{
+    hf_seeds_describe(&router->seeds, "master among", dst, room);
+}
+
+static hf_status start(struct hf_router *router, struct hf_error *err)
+{
+    router->roles = hf_mem_new(router->mem, sizeof *router->roles);
+    return router->roles ? HF_OK : hf_error_set(err, HF_E_NOMEM, "out of memory");
+}
+
+static void fini(struct hf_router *router)
+{
+    hf_mem_free(router->mem, router->roles, sizeof *router->roles);
+}
+
+static const struct hf_server *awaits(const struct hf_server *server)
+{
+    return server;
+}
+
+static void on_link_down(struct hf_server *server)
+{
+    if (server->is_target)
+        hf_router_forget(server->router);
+}
+
+/* Another host may have been promoted meanwhile, and knows it. */
+static void on_doubt(struct hf_server *server)
+{
+    if (!server->is_target)
+        return;
+    hf_router_forget(server->router);
+    hf_discover_restart(server->router, NULL);
+}
+
+static enum hf_verdict judge(struct hf_redirection *out, struct hf_resp_value reply)
+{
+    (void)out;
+    if (hf_refusal_is(reply, "READONLY") || hf_refusal_is(reply, "MASTERDOWN"))
+        return HF_IS_DEMOTED;
+    return hf_replace_cures(reply) ? HF_RECONNECTS : HF_STAYS;
+}
+
+const struct hf_topology hf_topology_replicas = {
+    .asks_nodes = true,
+    .hears_all_ms = SILENT_MS,
+    .describe = describe,
+    .start = start,
+    .fini = fini,
+    .ask = ask_for_role,
+    .explain = explain,
+    .awaits = awaits,
+    .on_unreached = on_unreached,
+    .on_link_down = on_link_down,
+    .on_doubt = on_doubt,
+    .judge = judge,
+};

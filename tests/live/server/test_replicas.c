@@ -1,0 +1,480 @@
+/* A master and its replicas, without sentinels, by redis://a,b,c: what is held and waited
+ * for outlasts a switch that an operator makes with REPLICAOF. Rules:
+ * net/route/topology_replicas.c. */
+#include "lock/election.h"
+#include "tests/live/test_lock.h"
+
+#define ANOTHER "6e3814a1-e847-452b-a982-45baf93a1df2:1"
+#define WATCHDOG 6000
+#define SERVERS 3
+#define URL_ROOM 200
+
+static struct server *one, *two, *three;
+static struct hf_client *client;
+static char url[URL_ROOM];
+
+/* ---- servers ---- */
+
+static void follow(struct server *replica, struct server *master)
+{
+    ck_assert_str_eq(server_ask(replica, "REPLICAOF 127.0.0.1 %d", server_port(master)),
+                     "OK");
+}
+
+static void await_replica(struct server *replica, struct server *master)
+{
+    server_await(replica, LONG_MS, "up", "EVAL %s 0",
+                 "return redis.call('info','replication'):match"
+                 "('master_link_status:(%a+)')");
+    (void)server_ask(master, "INCR last");
+    server_await(replica, LONG_MS, server_ask(master, "GET last"), "GET last");
+}
+
+/* `two` becomes the master. The connections to `one` stay open. */
+static void switch_over(void)
+{
+    await_replica(two, one);
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    follow(one, two);
+    follow(three, two);
+}
+
+static void url_of(char *dst, struct server *a, struct server *b, struct server *c)
+{
+    (void)snprintf(dst, URL_ROOM, "redis://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d",
+                   server_port(a), server_port(b), server_port(c));
+}
+
+static struct hf_client_options options_of(const char *where)
+{
+    struct hf_client_options o;
+
+    hf_client_options_init(&o);
+    o.url = where;
+    o.watchdog_ms = WATCHDOG;
+    o.request_timeout_ms = LONG_MS;
+    return o;
+}
+
+static void start(void)
+{
+    static const char *const at_once[] = {"--repl-diskless-sync-delay", "0", NULL};
+    struct hf_client_options o;
+
+    one = server_start(at_once);
+    two = server_start(at_once);
+    three = server_start(at_once);
+    follow(two, one);
+    follow(three, one);
+    await_replica(two, one);
+    await_replica(three, one);
+    url_of(url, two, one, three);
+    o = options_of(url);
+    client = client_with(&o);
+}
+
+static void stop(void)
+{
+    hf_client_free(client);
+    server_stop(one);
+    server_stop(two);
+    server_stop(three);
+}
+
+/* ---- locks ---- */
+
+static const enum hf_lock_kind kinds[] = {
+    HF_KIND_PLAIN, HF_KIND_FAIR, HF_KIND_READ, HF_KIND_WRITE, HF_KIND_VALUE,
+    HF_KIND_FENCED, HF_KIND_SPIN};
+
+static struct hf_lock *lock_of_kind(enum hf_lock_kind kind)
+{
+    struct hf_lock *lock;
+
+    ck_assert_ok(hf_lock_new_kind(&lock, client, kind, NAME, strlen(NAME), NULL));
+    return lock;
+}
+
+static void await_renewal(void)
+{
+    uint64_t renewals = stats_of(client).renewals;
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (stats_of(client).renewals == renewals) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(1000);
+    }
+}
+
+static void let_another_hold(int ttl_ms)
+{
+    (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
+    (void)server_ask(one, "PEXPIRE " NAME " %d", ttl_ms);
+}
+
+/* ---- a switch ---- */
+
+START_TEST(a_hold_is_renewed_at_the_new_master_and_released_there)
+{
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1);
+    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "1");
+    switch_over();
+    await_renewal();
+    ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    ck_assert_int_ge(server_ask_int(two, "PTTL " NAME), 1);
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* The server's own switch; a server before 6.2 has none. */
+START_TEST(a_hold_outlasts_failover)
+{
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1);
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    const char *said;
+
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    said = server_ask(one, "FAILOVER TO 127.0.0.1 %d", server_port(two));
+    if (strcmp(said, "OK") != 0)
+        ck_assert_ptr_nonnull(strstr(said, "unknown command"));
+    else
+        server_await(two, LONG_MS, "master", "EVAL %s 0",
+                     "return redis.call('info','replication'):match('role:(%a+)')");
+    await_renewal();
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    release(lock, 1);
+    server_await(two, LONG_MS, "0", "EXISTS " NAME);
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* Before any command has met the replica, and after. */
+START_TEST(an_acquire_succeeds_at_the_new_master)
+{
+    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+
+    acquire(lock, 1);
+    release(lock, 1);
+    switch_over();
+    ck_assert_ok(try_acquire(lock, 1, NULL));
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "1");
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+}
+END_TEST
+
+START_TEST(a_release_frees_the_lock_at_the_new_master)
+{
+    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+
+    acquire(lock, 1);
+    switch_over();
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* Its subscription is at the demoted server until the roles are asked again. Row 0: the
+ * lock is released; row 1: its TTL ends, and RESP2 is used. */
+START_TEST(a_waiter_is_served_by_the_new_master)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_client_options options = options_of(url);
+    struct hf_client *waiting;
+    struct hf_lock *lock;
+    struct call call;
+
+    options.protocol = _i ? 2 : 3;
+    waiting = client_with(&options);
+    lock = lock_of(waiting, NAME);
+    let_another_hold(_i ? 3000 : 60000);
+    call_acquire(&call, lock, &o);
+    await_subscribers(one, CHANNEL, 1);
+    switch_over();
+    if (_i == 0) {
+        (void)server_ask(two, "DEL " NAME);
+        (void)server_ask(two, "PUBLISH " CHANNEL " 0");
+    }
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_holder(two, lock, 1, 1);
+    release(lock, 1);
+    hf_lock_free(lock);
+    hf_client_free(waiting);
+}
+END_TEST
+
+/* `one` neither fails nor closes a connection: what asks for nothing moves, too. */
+START_TEST(a_subscription_leaves_the_demoted_server)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct call call;
+
+    let_another_hold(60000);
+    call_acquire(&call, lock, &o);
+    await_subscribers(one, CHANNEL, 1);
+    switch_over();
+    await_subscribers(two, CHANNEL, 1);
+    (void)server_ask(two, "DEL " NAME);
+    (void)server_ask(two, "PUBLISH " CHANNEL " 0");
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 1);
+    hf_lock_free(lock);
+}
+END_TEST
+
+struct candidate {
+    struct note note;
+    int elected, troubles;
+};
+
+static void on_elected(void *ctx, struct hf_election *election)
+{
+    struct candidate *c = ctx;
+
+    (void)election;
+    note_add(&c->note, &c->elected);
+}
+
+static void on_trouble(void *ctx, struct hf_election *election,
+                       const struct hf_error *err)
+{
+    struct candidate *c = ctx;
+
+    (void)election;
+    (void)err;
+    note_add(&c->note, &c->troubles);
+}
+
+START_TEST(a_candidate_is_elected_at_the_new_master)
+{
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct candidate c = {.elected = 0};
+    struct hf_election_options o = {
+        .on_elected = on_elected, .on_trouble = on_trouble, .ctx = &c};
+    struct hf_election *election;
+
+    note_init(&c.note);
+    let_another_hold(3000);
+    ck_assert_ok(hf_election_join(&election, lock, &o, NULL));
+    await_subscribers(one, CHANNEL, 1);
+    switch_over();
+    note_await(&c.note, &c.elected, 1, "the election");
+    ck_assert_int_eq(note_read(&c.note, &c.troubles), 0);
+    ck_assert_str_eq(server_ask(two, "HLEN " NAME), "1");
+    ck_assert_ok(hf_election_leave(election, NULL));
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* ---- a master that fails ---- */
+
+/* The hold and a call that begins meanwhile. Row 1: the master is stopped, not dead, and
+ * executes what it has received when it goes on. */
+START_TEST(a_failed_master_is_followed_by_the_promoted_replica)
+{
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1);
+    struct hf_acquire_options wait = acquire_options(1);
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN), *fresh = lock_of(client, "fresh");
+    struct call call;
+
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    await_replica(two, one);
+    if (_i == 0)
+        server_kill(one);
+    else
+        server_pause(one);
+    call_acquire(&call, fresh, &wait);
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    follow(three, two);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_holder(two, fresh, 1, 1);
+    await_renewal();
+    if (_i == 1)
+        server_resume(one);
+    await_renewal();
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    release(lock, 1);
+    release(fresh, 1);
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME " fresh"), "0");
+    hf_lock_free(lock);
+    hf_lock_free(fresh);
+}
+END_TEST
+
+/* ---- two masters ---- */
+
+struct log {
+    struct note note;
+    int twos;
+    char text[HF_ERROR_TEXT_MAX];
+};
+
+static void take_line(void *ctx, enum hf_log_level level, const char *line)
+{
+    struct log *log = ctx;
+
+    (void)level;
+    if (!strstr(line, "two masters"))
+        return;
+    (void)snprintf(log->text, sizeof log->text, "%s", line);
+    note_add(&log->note, &log->twos);
+}
+
+/* The old master returns: it has other data, or is alive and has executed more since.
+ * Whatever the order in the URL, the one that was promoted is used, and the other one is
+ * told. */
+START_TEST(of_two_masters_the_promoted_one_is_used)
+{
+    struct log log = {.twos = 0};
+    struct hf_client_options o;
+    struct hf_client *fresh;
+    struct hf_lock *lock;
+    char where[URL_ROOM], said[100];
+
+    note_init(&log.note);
+    if (_i < 2)
+        server_kill(one);
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    (void)server_ask(two, "SET more 1");
+    if (_i < 2)
+        server_restart(one);
+    for (int i = 0; i < 100; i++)
+        (void)server_ask(one, "SET more %d", i);
+    url_of(where, _i % 2 ? one : two, _i % 2 ? two : one, three);
+    o = options_of(where);
+    o.log = take_line;
+    o.log_ctx = &log;
+    fresh = client_with(&o);
+    lock = lock_of(fresh, NAME);
+    acquire(lock, 1);
+    ck_assert_holder(two, lock, 1, 1);
+    ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "0");
+    note_await(&log.note, &log.twos, 1, "the warning");
+    (void)snprintf(said, sizeof said, "two masters: 127.0.0.1:%d (", server_port(two));
+    ck_assert_msg(strstr(log.text, said) != NULL, "%s", log.text);
+    release(lock, 1);
+    hf_lock_free(lock);
+    hf_client_free(fresh);
+}
+END_TEST
+
+/* ---- no master, and options ---- */
+
+START_TEST(hosts_without_a_master_are_told_with_their_replies)
+{
+    struct hf_client_options o = options_of(url);
+    struct hf_client *hasty;
+    struct hf_error err;
+    struct hf_lock *lock;
+    char said[100];
+
+    server_kill(one);
+    o.request_timeout_ms = 2000;
+    hasty = client_with(&o);
+    lock = lock_of(hasty, NAME);
+    ck_assert_status(try_acquire(lock, 1, &err), HF_E_CONNECT);
+    ck_assert_msg(strstr(err.text, "found no master: ") != NULL, "%s", err.text);
+    (void)snprintf(said, sizeof said, "127.0.0.1:%d is a replica of 127.0.0.1:%d;",
+                   server_port(two), server_port(one));
+    ck_assert_msg(strstr(err.text, said) != NULL, "%s", err.text);
+    (void)snprintf(said, sizeof said, "127.0.0.1:%d: cannot connect", server_port(one));
+    ck_assert_msg(strstr(err.text, said) != NULL, "%s", err.text);
+    hf_lock_free(lock);
+    hf_client_free(hasty);
+}
+END_TEST
+
+/* Replicas confirm the lock, before the switch and after it. */
+START_TEST(replicas_confirm_a_lock)
+{
+    struct hf_client_options o = options_of(url);
+    struct hf_client *replicated;
+    struct hf_lock *lock;
+
+    o.replicas = _i ? HF_REPLICAS_ALL : 2;
+    replicated = client_with(&o);
+    lock = lock_of(replicated, NAME);
+    acquire(lock, 1);
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "1");
+    ck_assert_str_eq(server_ask(three, "EXISTS " NAME), "1");
+    switch_over();
+    await_replica(one, two);
+    await_replica(three, two);
+    release(lock, 1);
+    acquire(lock, 1);
+    ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "1");
+    release(lock, 1);
+    hf_lock_free(lock);
+    hf_client_free(replicated);
+}
+END_TEST
+
+/* A user, a password, a database and a user that may not run INFO. */
+START_TEST(login_and_database_are_those_of_the_url)
+{
+    struct server *all[SERVERS] = {one, two, three};
+    struct hf_client_options o;
+    struct hf_client *other;
+    struct hf_lock *lock;
+    char where[URL_ROOM];
+
+    for (int i = 0; i < SERVERS; i++)
+        (void)server_ask(all[i], "ACL SETUSER me on >pw ~* &* +@all -info");
+    (void)snprintf(where, sizeof where,
+                   "redis://me:pw@127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/3",
+                   server_port(three), server_port(two), server_port(one));
+    o = options_of(where);
+    other = client_with(&o);
+    lock = lock_of(other, NAME);
+    acquire(lock, 1);
+    ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "0");
+    ck_assert_str_eq(server_ask(one, "EVAL %s 0",
+                                "redis.call('select', 3) return redis.call('dbsize')"),
+                     "1");
+    switch_over();
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(two, "EVAL %s 0",
+                                "redis.call('select', 3) return redis.call('dbsize')"),
+                     "0");
+    hf_lock_free(lock);
+    hf_client_free(other);
+}
+END_TEST
+
+static void add(Suite *suite)
+{
+    TCase *c = live_case(suite, "switch", start, stop);
+
+    tcase_add_loop_test(c, a_hold_is_renewed_at_the_new_master_and_released_there, 0,
+                        COUNT(kinds));
+    tcase_add_loop_test(c, an_acquire_succeeds_at_the_new_master, 0, COUNT(kinds));
+    tcase_add_loop_test(c, a_release_frees_the_lock_at_the_new_master, 0, COUNT(kinds));
+    tcase_add_loop_test(c, a_waiter_is_served_by_the_new_master, 0, 2);
+    tcase_add_test(c, a_subscription_leaves_the_demoted_server);
+    tcase_add_test(c, a_candidate_is_elected_at_the_new_master);
+    tcase_add_test(c, a_hold_outlasts_failover);
+    c = live_case(suite, "failure", start, stop);
+    tcase_add_loop_test(c, a_failed_master_is_followed_by_the_promoted_replica, 0, 2);
+    tcase_add_loop_test(c, of_two_masters_the_promoted_one_is_used, 0, 4);
+    tcase_add_test(c, hosts_without_a_master_are_told_with_their_replies);
+    c = live_case(suite, "options", start, stop);
+    tcase_add_loop_test(c, replicas_confirm_a_lock, 0, 2);
+    tcase_add_test(c, login_and_database_are_those_of_the_url);
+}
+
+int main(void)
+{
+    return live_main("a master and its replicas without sentinels", add);
+}

@@ -1,0 +1,462 @@
+/* A master and its replicas, without sentinels: scripted peers. Real servers:
+ * tests/live/server/test_replicas.c. Rules: net/route/topology_replicas.c. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/base/address_map.h"
+#include "net/route/lineage.h"
+#include "net/route/router.h"
+#include "tests/support/lateness.h"
+#include "tests/support/reply.h"
+#include "tests/support/sentinel_kit.h"
+#include "tests/support/suite.h"
+
+#define NO_LINEAGE "-NOPERM no permissions to run the 'info' command\r\n"
+
+/* ---- scripts ---- */
+
+static void be_asked_for_role(struct actor *a, const char *info, const char *role)
+{
+    expect(a, "INFO replication");
+    say(a, info);
+    have_role(a, role);
+}
+
+static void be_a_replica(struct actor *a)
+{
+    be_asked_for_role(a, NO_LINEAGE, REPLICA);
+}
+
+static void be_the_master(struct actor *a)
+{
+    be_asked_for_role(a, NO_LINEAGE, MASTER);
+}
+
+static void replica_on_stage(struct actor *a, int times)
+{
+    take_in(a);
+    for (int i = 0; i < times; i++)
+        be_a_replica(a);
+    go_on_stage(a);
+}
+
+static void master_on_stage(struct actor *a, const char *word)
+{
+    char reply[20], echo[20];
+
+    (void)snprintf(reply, sizeof reply, "+%s\r\n", word);
+    (void)snprintf(echo, sizeof echo, "ECHO %s", word);
+    take_in(a);
+    be_the_master(a);
+    serve(a, echo, reply);
+    go_on_stage(a);
+}
+
+static void open_among(int port, int second_port, int third_port)
+{
+    const int ports[] = {port, second_port, third_port};
+
+    open_router_among(ports, 3, NULL);
+}
+
+/* ---- which host ---- */
+
+START_TEST(the_host_that_is_the_master_is_used)
+{
+    int at[3];
+
+    replica_on_stage(&first, 1);
+    replica_on_stage(&second, 1);
+    master_on_stage(&one, "a");
+    at[_i] = port_of(&one);
+    at[(_i + 1) % 3] = port_of(&first);
+    at[(_i + 2) % 3] = port_of(&second);
+    open_router_among(at, 3, NULL);
+    ask_and_get("a");
+    must_tell_nothing();
+    ck_assert_uint_eq(counts().refreshes, 1);
+    close_router();
+}
+END_TEST
+
+START_TEST(a_host_that_cannot_be_reached_delays_nothing)
+{
+    int dead = local_dead_port();
+
+    master_on_stage(&one, "a");
+    open_among(_i ? dead : port_of(&one), _i ? port_of(&one) : dead, 0);
+    ask_and_get("a");
+    must_tell_nothing();
+    ck_assert_uint_eq(counts().refreshes, 1);
+    close_router();
+}
+END_TEST
+
+/* REPLICAS-2: it might be another master. How often the other one is asked meanwhile is
+ * not fixed. */
+START_TEST(a_silent_host_is_waited_for_briefly)
+{
+    struct question q;
+
+    take_in(&first);
+    expect(&first, "INFO replication");
+    expect(&first, "ROLE");
+    go_on_stage(&first);
+    take_in(&one);
+    for (int i = 0; i < 12; i++)
+        be_the_master(&one);
+    go_on_stage(&one);
+    open_among(port_of(&first), port_of(&one), 0);
+    ask(&q, "a", LONG_MS);
+    for (int64_t end_ms = 0; counts().maps == 0;)
+        drive_on(&end_ms, "a master");
+    ck_assert_uint_gt(counts().refreshes, 1);
+    close_router();
+    peer_free(one.peer);
+    one.peer = NULL;
+}
+END_TEST
+
+/* ---- two masters (REPLICAS-3) ---- */
+
+#define INFO_OF(id, former)                                                          \
+    "# Replication\r\nrole:master\r\nmaster_replid:" id "\r\nmaster_replid2:" former \
+    "\r\nmaster_repl_offset:1\r\n"
+#define UNKNOWN "0000000000000000000000000000000000000000"
+#define OLD INFO_OF("aaaa", UNKNOWN)
+#define NEW INFO_OF("bbbb", "aaaa")
+#define FOREIGN INFO_OF("cccc", UNKNOWN)
+#define MASTER_AT(offset) "*3\r\n$6\r\nmaster\r\n:" offset "\r\n*0\r\n"
+#define MASTER_OF_ONE(offset)                                                        \
+    "*3\r\n$6\r\nmaster\r\n:" offset                                                 \
+    "\r\n*1\r\n*3\r\n$1\r\nh\r\n$1\r\n1\r\n$1\r\n0\r\n"
+
+static const struct {
+    const char *info[2], *role[2];
+    int used;
+    const char *said;
+} pairs[] = {
+    /* what was promoted later, although the old one has executed more */
+    {{OLD, NEW}, {MASTER_OF_ONE("900"), MASTER_AT("100")}, 1, "offset 900"},
+    {{NEW, OLD}, {MASTER_AT("100"), MASTER_OF_ONE("900")}, 0, "1 replica,"},
+    /* the histories say nothing: the offset */
+    {{OLD, FOREIGN}, {MASTER_AT("100"), MASTER_AT("101")}, 1, "0 replicas, offset 101"},
+    {{FOREIGN, OLD}, {MASTER_OF_ONE("100"), MASTER_AT("101")}, 1, "offset 100"},
+    {{NULL, NEW}, {MASTER_AT("9"), MASTER_AT("10")}, 1, "offset 9"},
+    {{NULL, NULL}, {MASTER_AT("11"), MASTER_AT("2")}, 0, "offset 11"},
+    /* then the replicas */
+    {{NULL, NULL}, {MASTER_AT("5"), MASTER_OF_ONE("5")}, 1, "1 replica,"},
+    /* then the URL */
+    {{NULL, NULL}, {MASTER_AT("5"), MASTER_AT("5")}, 0, "REPLICAOF"},
+    /* one server with two names */
+    {{OLD, OLD}, {MASTER_AT("0"), MASTER_AT("0")}, 0, NULL},
+};
+
+static void say_info(struct actor *a, const char *info)
+{
+    char text[400] = "";
+
+    expect(a, "INFO replication");
+    if (info)
+        put_bulk(text, sizeof text, info);
+    say(a, info ? text : NO_LINEAGE);
+}
+
+START_TEST(of_two_masters_all_clients_use_the_same_one)
+{
+    struct actor *actors[] = {&first, &second};
+    struct actor *used = actors[pairs[_i].used], *unused = actors[1 - pairs[_i].used];
+    char said[200];
+
+    for (int i = 0; i < 2; i++) {
+        take_in(actors[i]);
+        say_info(actors[i], pairs[_i].info[i]);
+        have_role(actors[i], pairs[_i].role[i]);
+    }
+    serve(used, "ECHO a", "+a\r\n");
+    go_on_stage(&first);
+    go_on_stage(&second);
+    open_among(port_of(&first), port_of(&second), 0);
+    ask_and_get("a");
+    if (!pairs[_i].said) {
+        must_tell_nothing();
+        close_router();
+        return;
+    }
+    must_tell(HF_E_SERVER, pairs[_i].said);
+    (void)snprintf(said, sizeof said, "two masters: 127.0.0.1:%d (", port_of(used));
+    ck_assert_ptr_nonnull(strstr(trouble.text, said));
+    (void)snprintf(said, sizeof said, "is used, and not 127.0.0.1:%d (", port_of(unused));
+    ck_assert_ptr_nonnull(strstr(trouble.text, said));
+    close_router();
+}
+END_TEST
+
+/* ---- another master (REPLICAS-1) ---- */
+
+static const char *const demotions[] = {
+    "-READONLY You can't write against a read only replica.\r\n",
+    "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.\r\n",
+    "-ERR Error running script (call to f_1): @user_script:4: @user_script: 4: -READONLY "
+    "You can't write against a read only replica.\r\n",
+};
+
+/* The first answer to the second question for roles is older than the promotion. */
+START_TEST(a_demoted_master_is_left)
+{
+    take_in(&one);
+    be_the_master(&one);
+    serve(&one, "ECHO a", "+a\r\n");
+    serve(&one, "ECHO b", demotions[_i]);
+    be_a_replica(&one);
+    be_a_replica(&one);
+    go_on_stage(&one);
+    take_in(&other);
+    be_a_replica(&other);
+    be_a_replica(&other);
+    be_the_master(&other);
+    serve(&other, "ECHO b", "+b\r\n");
+    go_on_stage(&other);
+    open_among(port_of(&one), port_of(&other), 0);
+    ask_and_get("a");
+    ask_and_get("b");
+    ck_assert_uint_eq(counts().maps, 2);
+    close_router();
+}
+END_TEST
+
+START_TEST(a_lost_master_is_followed_by_a_promoted_replica)
+{
+    take_in(&one);
+    be_the_master(&one);
+    serve(&one, "ECHO a", "+a\r\n");
+    add(&one, PEER_DO_WAIT, "");
+    add(&one, PEER_DO_CLOSE, "");
+    take_in(&one);
+    be_asked_for_role(&one, NO_LINEAGE, "-LOADING Redis is loading the dataset\r\n");
+    go_on_stage(&one);
+    take_in(&other);
+    be_a_replica(&other);
+    be_the_master(&other);
+    serve(&other, "ECHO b", "+b\r\n");
+    go_on_stage(&other);
+    open_among(port_of(&one), port_of(&other), 0);
+    ask_and_get("a");
+    peer_go(one.peer);
+    drive_until_received(&other, 4);
+    ask_and_get("b");
+    close_router();
+}
+END_TEST
+
+/* Its connection ended, and it is the master still. */
+START_TEST(a_master_that_is_still_the_master_is_used_again)
+{
+    take_in(&one);
+    be_the_master(&one);
+    serve(&one, "ECHO a", "+a\r\n");
+    add(&one, PEER_DO_WAIT, "");
+    add(&one, PEER_DO_CLOSE, "");
+    take_in(&one);
+    be_the_master(&one);
+    serve(&one, "ECHO b", "+b\r\n");
+    go_on_stage(&one);
+    replica_on_stage(&other, 2);
+    open_among(port_of(&other), port_of(&one), 0);
+    ask_and_get("a");
+    peer_go(one.peer);
+    drive_until_received(&one, 5);
+    ask_and_get("b");
+    close_router();
+}
+END_TEST
+
+/* ---- no master ---- */
+
+static const struct {
+    const char *role;
+    const char *said;
+    hf_status status;
+} others[] = {
+    {REPLICA, "is a replica of ", HF_E_CONNECT},
+    {REPLICA, ", which is not in the URL", HF_E_CONNECT},
+    {"*2\r\n$8\r\nsentinel\r\n*0\r\n", "is a sentinel (redis+sentinel://", HF_E_CONNECT},
+    {"-NOPERM this user has no permissions\r\n", "ROLE: NOPERM this user", HF_E_CONNECT},
+    {"-ERR unknown command 'ROLE'\r\n", "unknown command", HF_E_CONNECT},
+    {"-LOADING Redis is loading the dataset\r\n", "ROLE: LOADING", HF_E_CONNECT},
+    {"*0\r\n", "the reply has no role", HF_E_CONNECT},
+};
+
+/* Each host is named with its reply. */
+START_TEST(what_each_host_replied_is_told)
+{
+    struct question q;
+    char said[100];
+    int dead = local_dead_port();
+
+    take_in(&first);
+    be_asked_for_role(&first, NO_LINEAGE, others[_i].role);
+    go_on_stage(&first);
+    open_among(port_of(&first), dead, 0);
+    ask(&q, "a", LONG_MS);
+    must_tell(others[_i].status, others[_i].said);
+    ck_assert_msg(strncmp(trouble.text, "found no master: ", 17) == 0, "%s", trouble.text);
+    (void)snprintf(said, sizeof said, "127.0.0.1:%d", port_of(&first));
+    ck_assert_ptr_nonnull(strstr(trouble.text, said));
+    (void)snprintf(said, sizeof said, "127.0.0.1:%d: cannot connect", dead);
+    ck_assert_ptr_nonnull(strstr(trouble.text, said));
+    ck_assert(!q.is_done);
+    close_router();
+}
+END_TEST
+
+/* At once: nothing will change it. */
+START_TEST(refusals_for_good_are_told_at_once)
+{
+    struct question q;
+    int64_t began_ms = local_now_ms();
+
+    take_in(&first);
+    be_asked_for_role(&first, NO_LINEAGE, "-NOPERM this user has no permissions\r\n");
+    go_on_stage(&first);
+    add(&second, PEER_DO_ACCEPT, "");
+    expect(&second, "HELLO ...");
+    say(&second, "-WRONGPASS invalid username-password pair\r\n");
+    go_on_stage(&second);
+    open_among(port_of(&first), port_of(&second), 0);
+    ask(&q, "a", 2 * LONG_MS);
+    must_fail(&q, HF_E_CONNECT, "WRONGPASS");
+    ck_assert_ptr_nonnull(strstr(q.answer, "NOPERM"));
+    ck_assert_within(began_ms, LONG_MS);
+    close_router();
+}
+END_TEST
+
+START_TEST(a_wrong_password_at_all_hosts_has_its_status)
+{
+    struct actor *actors[] = {&first, &second};
+    struct question q;
+
+    for (int i = 0; i < 2; i++) {
+        add(actors[i], PEER_DO_ACCEPT, "");
+        expect(actors[i], "HELLO ...");
+        say(actors[i], "-WRONGPASS invalid username-password pair\r\n");
+        go_on_stage(actors[i]);
+    }
+    open_among(port_of(&first), port_of(&second), 0);
+    ask(&q, "a", 2 * LONG_MS);
+    must_fail(&q, HF_E_AUTH, "WRONGPASS");
+    close_router();
+}
+END_TEST
+
+START_TEST(a_command_that_is_sent_once_ends_with_the_first_round)
+{
+    struct question q;
+
+    replica_on_stage(&first, 1);
+    open_among(port_of(&first), local_dead_port(), 0);
+    prepare_question(&q, "a", 2 * LONG_MS); /* longer than must_fail waits */
+    q.command.is_once = true;
+    send_question(&q);
+    must_fail(&q, HF_E_CONNECT, "is a replica of ");
+    close_router();
+}
+END_TEST
+
+/* REPLICAS-4: it is not connected. In row 1, the map leads to a host of the URL. */
+START_TEST(a_master_that_is_not_in_the_url_is_told)
+{
+    struct hf_address_map *map = _i ? hf_address_map_new() : NULL;
+    static const char entry[] = "10.9.9.9=127.0.0.1";
+    int dead = local_dead_port(), ports[2] = {0, dead};
+    char role[200], said[100];
+    struct question q;
+
+    (void)snprintf(role, sizeof role,
+                   "*5\r\n$5\r\nslave\r\n$8\r\n10.9.9.9\r\n:%d\r\n$9\r\nconnected\r\n"
+                   ":1\r\n",
+                   dead);
+    take_in(&first);
+    be_asked_for_role(&first, NO_LINEAGE, role);
+    go_on_stage(&first);
+    ports[0] = port_of(&first);
+    if (map)
+        ck_assert_ptr_null(
+            hf_address_map_add(map, (struct hf_text){entry, strlen(entry)}));
+    open_router_among(ports, 2, map);
+    ask(&q, "a", LONG_MS);
+    (void)snprintf(said, sizeof said, "is a replica of %s:%d%s",
+                   _i ? "127.0.0.1" : "10.9.9.9", dead,
+                   _i ? ";" : ", which is not in the URL;");
+    must_tell(HF_E_CONNECT, said);
+    ck_assert_uint_eq(counts().servers, 2);
+    close_router();
+}
+END_TEST
+
+/* ---- histories ---- */
+
+START_TEST(ids_of_histories_are_read)
+{
+    static const struct {
+        const char *notation, *id, *former;
+    } rows[] = {
+        {"'# Replication\r\nmaster_replid:aa\r\nmaster_replid2:bb\r\n'", "aa", "bb"},
+        {"'master_replid:aa'", "aa", ""},
+        {"'master_replid2:bb\r\nmaster_replid:aa'", "aa", "bb"},
+        {"''", "", ""},
+        {"!'NOPERM no'", "", ""},
+        {"[]", "", ""},
+        {"nil", "", ""},
+        {"'master_replid:"
+         "0123456789012345678901234567890123456789012345678901234567890123'", "", ""},
+    };
+
+    for (int i = 0; i < ROWS(rows); i++) {
+        struct reply reply = reply_of(rows[i].notation, 3);
+        struct hf_lineage out;
+
+        memset(&out, 0x5a, sizeof out);
+        hf_lineage_read(&out, reply.value);
+        ck_assert_str_eq(out.id, rows[i].id);
+        ck_assert_str_eq(out.former, rows[i].former);
+        reply_fini(&reply);
+    }
+}
+END_TEST
+
+static TCase *case_named(const char *name)
+{
+    TCase *c = tcase_create(name);
+
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, set_up, tear_down);
+    return c;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("net/replicas");
+    TCase *which = case_named("which host"), *change = case_named("another master"),
+          *none = case_named("no master");
+
+    tcase_add_loop_test(which, the_host_that_is_the_master_is_used, 0, 3);
+    tcase_add_loop_test(which, a_host_that_cannot_be_reached_delays_nothing, 0, 2);
+    tcase_add_test(which, a_silent_host_is_waited_for_briefly);
+    tcase_add_loop_test(which, of_two_masters_all_clients_use_the_same_one, 0, ROWS(pairs));
+    tcase_add_test(which, ids_of_histories_are_read);
+    suite_add_tcase(s, which);
+    tcase_add_loop_test(change, a_demoted_master_is_left, 0, ROWS(demotions));
+    tcase_add_test(change, a_lost_master_is_followed_by_a_promoted_replica);
+    tcase_add_test(change, a_master_that_is_still_the_master_is_used_again);
+    suite_add_tcase(s, change);
+    tcase_add_loop_test(none, what_each_host_replied_is_told, 0, ROWS(others));
+    tcase_add_test(none, refusals_for_good_are_told_at_once);
+    tcase_add_test(none, a_wrong_password_at_all_hosts_has_its_status);
+    tcase_add_test(none, a_command_that_is_sent_once_ends_with_the_first_round);
+    tcase_add_loop_test(none, a_master_that_is_not_in_the_url_is_told, 0, 2);
+    suite_add_tcase(s, none);
+    return suite_run(s);
+}
