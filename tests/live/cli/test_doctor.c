@@ -562,7 +562,7 @@ int main(void)
     tcase_add_test(c, good_sentinels_are_fine);
     tcase_add_test(c, unknown_name_is_found);
     tcase_add_test(c, slow_failover_is_found);
-    tcase_add_test(c, missing_sentinel_and_replica_are_found);
     tcase_add_test(c, hosts_are_asked_for_their_roles);
+    tcase_add_test(c, missing_sentinel_and_replica_are_found);
     return run_suite(s);
 }
