@@ -2,8 +2,10 @@
  * cancellation, the end of its connection or of the link. Peers are scripted.
  * Sources: faults.md 0 and 2. */
 #include <check.h>
+#include <poll.h>
 #include <string.h>
 
+#include "net/link/link_inner.h"
 #include "tests/support/login.h"
 #include "tests/support/link_kit.h"
 #include "tests/support/suite.h"
@@ -252,6 +254,34 @@ START_TEST(cancelled_request_is_over)
 }
 END_TEST
 
+/* LINK-1: Unlocking the loop writes what was queued, and the write fails. */
+START_TEST(caller_whose_write_fails_does_not_close_the_connection)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_RESET,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct pollfd reset = {.events = POLLIN};
+    struct ask b;
+
+    open_link(peer_port(peer));
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    lock();
+    reset.fd = link_->io.fd;
+    unlock();
+    ck_assert_int_eq(poll(&reset, 1, LONG_MS), 1);
+    ck_assert(reset.revents & (POLLERR | POLLHUP));
+    lock();
+    ck_assert_int_eq(submit(&b, "ECHO b", LONG_MS), HF_OK);
+    unlock();
+    ck_assert_str_eq(changes, "+");
+    ck_assert_str_eq(answer(&b), "(unknown)");
+    ck_assert_str_eq(ask("ECHO c"), "c");
+    ck_assert_str_eq(changes, "+-+");
+    end_with_peer(peer);
+}
+END_TEST
+
 START_TEST(free_ends_all_requests)
 {
     static const struct peer_step script[] = {PEER_ACCEPT, PEER_GREET,
@@ -431,6 +461,7 @@ static TCase *case_requests(void)
     tcase_add_test(c, connections_are_counted);
     tcase_add_test(c, slow_peer_that_talks_is_not_left);
     tcase_add_test(c, cancelled_request_is_over);
+    tcase_add_test(c, caller_whose_write_fails_does_not_close_the_connection);
     tcase_add_test(c, free_ends_all_requests);
     tcase_add_test(c, condemned_link_connects_anew);
     tcase_add_test(c, replaced_link_connects_anew);

@@ -3,6 +3,7 @@
  * of drive.c. */
 #include <check.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "net/loop/loop_inner.h"
@@ -287,6 +288,60 @@ START_TEST(waiter_woken_before_it_waits_does_not_wait)
 }
 END_TEST
 
+static struct hf_waiter dozer;
+static atomic_bool has_returned;
+
+static void *doze(void *arg)
+{
+    lock();
+    hf_waiter_init(&dozer, loop);
+    hf_loop_wait(&dozer);
+    atomic_store(&has_returned, true);
+    return arg;
+}
+
+static bool one_sleeps(void)
+{
+    return !hf_list_is_empty(&loop->sleepers);
+}
+
+static void doze_once(void)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    pthread_t thread;
+
+    atomic_store(&has_returned, false);
+    (void)pthread_create(&thread, NULL, doze, NULL);
+    await(one_sleeps);
+    lock();
+    hf_waiter_wake(&dozer);
+    unlock();
+    lock();
+    while (!atomic_load(&has_returned)) {
+        ck_assert_msg(local_now_ms() < end_ms, "the sleeper waits for the mutex");
+        local_rest_us(10);
+    }
+    unlock();
+    (void)pthread_join(thread, NULL);
+}
+
+/* The test has the seat, and locks the mutex again as soon as the sleeper was posted. A
+ * sleeper that locks it, too, is sometimes the first, but not each time. */
+START_TEST(seat_5_a_sleeper_that_has_its_reply_does_not_lock_the_mutex)
+{
+    setup();
+    lock();
+    hf_loop_quiesce(loop);
+    unlock();
+    for (int i = 0; i < 100; i++)
+        doze_once();
+    lock();
+    hf_loop_resume(loop);
+    unlock();
+    teardown();
+}
+END_TEST
+
 /* ---- callers that drive for each other ---- */
 
 static void *call_often(void *arg)
@@ -478,6 +533,7 @@ static TCase *case_callers(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, sleeping_driver_hears_of_it, 0, 2 * ROWS(wakings));
     tcase_add_test(c, waiter_woken_before_it_waits_does_not_wait);
+    tcase_add_test(c, seat_5_a_sleeper_that_has_its_reply_does_not_lock_the_mutex);
     tcase_add_loop_test(c, callers_drive_for_each_other, 0, 4);
     tcase_add_loop_test(c, nobody_is_left_asleep, 0, 2);
     tcase_add_loop_test(c, lone_caller_drives_for_itself, 0,

@@ -337,7 +337,8 @@ static int count_fds(void)
     return count;
 }
 
-/* RESOLVE-1, RESOLVE-2: the thread returns when loop and allocator are long gone. */
+/* RESOLVE-1, RESOLVE-2, RESOLVE-3: The thread returns when loop and allocator are long gone,
+ * and until then both ends of the pipe are open. */
 START_TEST(abandoned_thread_outlives_its_loop_and_cleans_up)
 {
     struct asker a = {0};
@@ -433,6 +434,33 @@ START_TEST(forked_child_may_ask_though_all_of_the_parent_hangs)
     names_open();
     for (int i = 0; i < THREADS_MAX; i++)
         await_answer(&askers[i]);
+    loop_close();
+}
+END_TEST
+
+/* RESOLVE-3: The child has copies of both ends of the pipe, and keeps them. */
+START_TEST(result_arrives_though_a_forked_child_has_the_pipe)
+{
+    struct asker a = {0};
+    int end[2];
+    char byte;
+    pid_t child;
+
+    loop_open();
+    ck_assert_int_eq(pipe(end), 0);
+    ck_assert_int_eq(ask(&a, "slow.test"), HF_OK);
+    names_await_hanging(1);
+    child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        (void)close(end[1]);
+        _exit(read(end[0], &byte, 1) == 0 ? 0 : 1); /* until the parent has ended it */
+    }
+    names_open();
+    await_answer(&a);
+    (void)close(end[0]);
+    (void)close(end[1]);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
     loop_close();
 }
 END_TEST
@@ -556,6 +584,7 @@ static TCase *case_limits(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, lookups_that_hang_are_limited_also_when_cancelled);
     tcase_add_test(c, forked_child_may_ask_though_all_of_the_parent_hangs);
+    tcase_add_test(c, result_arrives_though_a_forked_child_has_the_pipe);
     tcase_add_test(c, failed_allocation_leaves_nothing_behind);
     tcase_add_test(c, without_descriptors_it_fails_and_leaves_nothing_behind);
     tcase_add_test(c, name_that_is_too_long_is_refused);

@@ -182,6 +182,7 @@ static void put(struct ask *a, enum place place)
         drive_for(50);
 }
 
+/* ROUTE-1: A command that was cancelled is in no list, and does not end. */
 START_TEST(a_command_can_be_cancelled_wherever_it_is)
 {
     static struct ask a[5];

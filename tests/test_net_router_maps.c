@@ -667,6 +667,117 @@ START_TEST(a_subscription_that_was_refused_is_tried_again_at_the_same_node)
 }
 END_TEST
 
+static bool silent_0_and_says(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    return silent_0(ctx, a, reply) || says(ctx, a, reply);
+}
+
+/* ROUTE-2: Node 0 still serves other slots and is connected, so it will reply. */
+START_TEST(command_stays_at_a_server_that_only_lost_its_slot)
+{
+    static struct ask a;
+
+    say(NULL, NULL);
+    begin(silent_0_and_says, halves, 2);
+    ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
+    drive_until_received(0, "GET a");
+    nodes_map(nodes, (struct nodes_range[]){{0, 5, 1}, {6, 8191, 0}, {8192, 16383, 1}}, 3);
+    nodes_epoch(nodes, 2);
+    lock();
+    hf_discover_want(router, NULL);
+    unlock();
+    drive_until_maps(2);
+    ck_assert_str_eq(ask(5), "node 1");
+    ck_assert_int_eq(a.ended, 0);
+    ck_assert_int_eq(cancel(&a), HF_UNKNOWN);
+    end();
+}
+END_TEST
+
+/* ---- switches ---- */
+
+#define SLOT 5
+
+/* Reports about SLOT, and what the last of them said. */
+static int switches;
+static bool is_sudden;
+
+static void on_switched(void *ctx, const struct hf_switched *which)
+{
+    (void)ctx;
+    if (!hf_switched_has(which->slots, SLOT))
+        return;
+    switches++;
+    is_sudden = hf_switched_has(which->sudden, SLOT);
+}
+
+static void begin_switch(int topology)
+{
+    switches = 0;
+    say(NULL, NULL);
+    prepare(says);
+    seeds.topology = topology;
+    (void)strcpy(options.link.url.host, "127.0.0.1"); /* HF_STANDALONE has no seeds */
+    options.link.url.port = (uint16_t)nodes_port(nodes, 0);
+    options.on_switched = on_switched;
+    nodes_map(nodes, all_of_0, 1);
+    for (int node = 0; node < (topology == HF_CLUSTER ? 2 : 1); node++)
+        add_seed(nodes_port(nodes, node));
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_str_eq(ask(SLOT), "node 0");
+    ck_assert_int_eq(switches, 0);
+}
+
+/* SWITCHED-2: Node 0 itself replies that node 1 serves the slot, or is down. */
+START_TEST(switch_is_sudden_if_the_former_server_replied_until_then)
+{
+    bool replies = _i == 0;
+
+    begin_switch(HF_CLUSTER);
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    if (replies)
+        say("-MOVED 5 127.0.0.1:%d\r\n", NULL);
+    else
+        nodes_down(nodes, 0, true);
+    ck_assert_str_eq(ask_again(SLOT), "node 1");
+    ck_assert_int_eq(switches, 1);
+    ck_assert_int_eq(is_sudden, replies);
+    end();
+}
+END_TEST
+
+/* SWITCHED-3 */
+START_TEST(server_of_the_url_that_becomes_a_replica_and_a_master_again_is_reported_twice)
+{
+    begin_switch(HF_STANDALONE);
+    say("-READONLY You can't write against a read only replica.\r\n", NULL);
+    ck_assert_int_eq(strncmp(ask(SLOT), "READONLY ", 9), 0);
+    ck_assert_int_eq(switches, 1);
+    ck_assert(is_sudden);
+    say(NULL, NULL);
+    ck_assert_str_eq(ask_again(SLOT), "node 0");
+    ck_assert_int_eq(switches, 2);
+    ck_assert(!is_sudden);
+    end();
+}
+END_TEST
+
+/* PUBSUB-6 */
+START_TEST(sunsubscribe_names_its_channel_twice)
+{
+    bool is_sharded = _i == 1;
+    struct listener l;
+
+    begin(confirms, all_of_0, 1);
+    listen_at(&l, SLOT, is_sharded);
+    drive_until_live(&l, 1);
+    unlisten(&l);
+    drive_until_received(0, is_sharded ? "SUNSUBSCRIBE c c" : "UNSUBSCRIBE c");
+    end();
+}
+END_TEST
+
 static TCase *case_maps(void)
 {
     TCase *c = tcase_create("maps");
@@ -678,6 +789,10 @@ static TCase *case_maps(void)
                         4);
     tcase_add_test(c, an_address_that_all_announce_in_vain_is_told_with_its_announcer);
     tcase_add_test(c, pauses_grow_until_a_map_leads_to_a_master);
+    tcase_add_test(c, command_stays_at_a_server_that_only_lost_its_slot);
+    tcase_add_loop_test(c, switch_is_sudden_if_the_former_server_replied_until_then, 0, 2);
+    tcase_add_test(
+        c, server_of_the_url_that_becomes_a_replica_and_a_master_again_is_reported_twice);
     tcase_add_test(c, an_outage_is_told_once_also_behind_a_master_that_is_away);
     tcase_add_test(c, a_master_is_reached_over_either_of_its_connections);
     tcase_add_test(c, the_ip_of_a_name_that_cannot_be_resolved_is_used);
@@ -703,6 +818,7 @@ static TCase *case_subscriptions(void)
         c, the_owner_of_a_subscription_is_told_that_it_has_moved, 0, 2);
     tcase_add_test(
         c, a_subscription_that_was_refused_is_tried_again_at_the_same_node);
+    tcase_add_loop_test(c, sunsubscribe_names_its_channel_twice, 0, 2);
     return c;
 }
 

@@ -8,8 +8,7 @@
  * RESOLVE-2  The side that drops a lookup last frees it. Its memory is allocated by malloc: the
  *            allocator of the loop may have been freed by then, and must not be called from a
  *            thread.
- * RESOLVE-3  The result belongs to the thread until `is_answered` is set, and then to the loop.
- * RESOLVE-4  Both ends of the pipe stay open as long as the lookup, so that a write never raises
+ * RESOLVE-3  Both ends of the pipe stay open as long as the lookup, so that a write never raises
  *            SIGPIPE. A byte is written, because closing our end would have no effect while a
  *            forked child has a copy of it. */
 /* Tests: tests/test_net_resolve.c. */
@@ -42,7 +41,7 @@ struct lookup {
     atomic_int holders;
     atomic_bool is_answered;
 
-    /* The thread's until it is answered, then the loop's. */
+    /* The thread writes these before it sets is_answered; the loop reads them after that. */
     struct hf_addresses found;
     int error;                   /* getaddrinfo's; 0: found */
     int system_error;            /* errno, with EAI_SYSTEM */
@@ -184,9 +183,9 @@ static void *lookup_run(void *arg)
     errno = 0;
     l->error = ask_libc(l->host, l->port, 0, &l->found);
     l->system_error = errno;
-    atomic_store(&l->is_answered, true); /* RESOLVE-3 */
+    atomic_store(&l->is_answered, true);
     while (write(l->pipe[1], "", 1) < 0 && errno == EINTR)
-        continue; /* nothing else can go wrong with an empty pipe (RESOLVE-4) */
+        continue; /* nothing else can go wrong with an empty pipe (RESOLVE-3) */
     lookup_drop(l);
     thread_is_over();
     return NULL;

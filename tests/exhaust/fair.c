@@ -1,4 +1,4 @@
-/* The order of a fair lock, exhaustively: every order of arrival of a few waiters of
+/* The order of a fair lock, exhaustively (FAIR-6): every order of arrival of a few waiters of
  * holdfast and of Redisson, with every fate of a few of them: fair_story.h.
  *
  *     fair check               a few seconds

@@ -1,7 +1,8 @@
 /* Leader elections in the simulated world: candidates of several processes, two in
  * one of them, stand for one lock on one server; now and then one leaves and joins
  * again. Watched: at no moment do two believe that they lead (P1), one is deposed
- * before another is elected (P2), callbacks come in turns, leaving ends (P7), there is
+ * before another is elected (P2), callbacks come in turns
+ * (ELECT-1), leaving ends (P7), there is
  * a leader soon when the faults are over (P5), and nothing is left (P6).
  *
  * ELECTION_SEEDS=1..5000: these, instead of the first few. */

@@ -224,6 +224,40 @@ START_TEST(two_owners_never_believe_though_one_of_them_learns_late)
 }
 END_TEST
 
+/* ---- a master that is slow ---- */
+
+#define SLOW_WATCHDOG_MS 9000
+#define FIRST_FREEZE_MS 4000    /* after it, the master is doubted for 1.5 s: not too long for
+                                   a hold that is renewed every 3 s */
+#define NEXT_FREEZE_MS 5000     /* with a doubt after it, some renewals would be late */
+#define NEXT_FREEZE_AT_MS 12000 /* soon after the doubt, for each phase of the renewals */
+#define SLOW_PHASES 12
+
+static void plan_freeze(int64_t at_ms, int64_t for_ms)
+{
+    plan.faults[plan.fault_count++] = (struct plan_fault){
+        .at_ms = at_ms, .trouble = FAULT_FREEZE, .for_ms = for_ms};
+}
+
+/* DOUBT-4 */
+START_TEST(master_that_is_slow_again_is_not_doubted_again)
+{
+    for (int phase = 0; phase < SLOW_PHASES; phase++) {
+        struct story s;
+
+        plan_holder(&kinds[_i], DEPLOY_SENTINEL, 0);
+        plan.head.watchdog_ms = SLOW_WATCHDOG_MS;
+        plan.op_count = 1;
+        plan_freeze(STOP_MS, FIRST_FREEZE_MS);
+        plan_freeze(NEXT_FREEZE_AT_MS + phase * SLOW_WATCHDOG_MS / 3 / SLOW_PHASES,
+                    NEXT_FREEZE_MS);
+        play_story(&s);
+        ck_assert_int_eq(s.count, 1);
+        ck_assert_msg(s.losses == 0, "lost in phase %d", phase);
+    }
+}
+END_TEST
+
 /* ---- at once ---- */
 
 #define LONG_MS 30000       /* a watchdog's timeout: nothing is renewed by itself */
@@ -325,6 +359,8 @@ int main(void)
     tcase_add_loop_test(
         t, two_owners_never_believe_though_one_of_them_learns_late, 0,
         EXCLUSIVE);
+    tcase_add_loop_test(t, master_that_is_slow_again_is_not_doubted_again, 0,
+                        ROWS(kinds));
     tcase_add_loop_test(t, what_the_new_master_lacks_is_lost_at_once, 0,
                         ROWS(ways));
     tcase_add_loop_test(t, what_the_new_master_has_is_renewed_at_once, 0,

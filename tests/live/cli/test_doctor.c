@@ -369,6 +369,39 @@ START_TEST(good_cluster_is_fine)
 }
 END_TEST
 
+/* How often a node was connected to, and asked for its time. */
+static void read_visits(int node, long long *connections, long long *times)
+{
+    struct server *s = cluster_node(cluster, node);
+
+    *connections = server_ask_int(
+        s, "EVAL %s 0",
+        "return tonumber(redis.call('info','stats'):match('total_connections_received:(%d+)'))");
+    *times = server_ask_int(
+        s, "EVAL %s 0",
+        "return tonumber(redis.call('info','commandstats'):match('cmdstat_time:calls=(%d+)') or 0)");
+}
+
+#define CLOCK_READINGS 5        /* and one with the other requests */
+
+/* VISIT-1: Two nodes are seeds, and all nodes are in the map that they reply. */
+START_TEST(each_node_is_visited_once)
+{
+    long long before[6], connections, times;
+
+    for (int node = 0; node < 6; node++) {
+        (void)server_ask(cluster_node(cluster, node), "CONFIG RESETSTAT");
+        read_visits(node, &before[node], &times);
+    }
+    ck_assert_code(ask_cluster(""), 1);
+    for (int node = 0; node < 6; node++) {
+        read_visits(node, &connections, &times);
+        ck_assert_int_eq(connections, before[node] + 1);
+        ck_assert_int_eq(times, CLOCK_READINGS + 1);
+    }
+}
+END_TEST
+
 START_TEST(node_of_a_cluster_is_no_lone_server)
 {
     char text[SERVER_URL_MAX];
@@ -553,6 +586,7 @@ int main(void)
 
     c = run_case_in(s, "cluster", start_cluster, stop_cluster);
     tcase_add_test(c, good_cluster_is_fine);
+    tcase_add_test(c, each_node_is_visited_once);
     tcase_add_test(c, node_of_a_cluster_is_no_lone_server);
     tcase_add_test(c, settings_of_each_node_are_seen);
     tcase_add_test(c, messages_that_redisson_would_miss_are_found);

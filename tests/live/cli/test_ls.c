@@ -840,6 +840,27 @@ START_TEST(locks_of_the_master_are_listed)
 }
 END_TEST
 
+/* SCAN-1: The new master does not know the cursor of the former one. */
+START_TEST(list_ends_when_its_master_is_replaced)
+{
+    struct server *master = sentinels_server(sentinels, sentinels_master(sentinels));
+    struct process *p;
+    char text[URL_MAX];
+
+    (void)snprintf(text, sizeof text, "redis+sentinel://127.0.0.1:%d/%s",
+                   server_port(sentinels_sentinel(sentinels, 0)), SENTINELS_NAME);
+    (void)server_ask(master, "DEBUG POPULATE 60000 key");
+    (void)server_ask(master, "CONFIG RESETSTAT");
+    p = holdfast(NULL, "ls", "-u", text, "--rate=1000", NULL);
+    server_await(master, PATIENCE_MS, "1", "EVAL %s 0", /* a second page */
+                 "return tonumber(redis.call('info', 'commandstats')"
+                 ":match('cmdstat_scan:calls=(%d+)') or 0) > 4 and 1 or 0");
+    (void)sentinels_failover(sentinels);
+    ck_assert_int_eq(finish(p), 125);
+    (void)await_line(p, ERR, " replaced it while its keys were read; run ls again");
+}
+END_TEST
+
 /* ---- all of it ---- */
 
 int main(void)
@@ -893,5 +914,6 @@ int main(void)
 
     c = run_case_in(s, "sentinels", start_sentinels, stop_sentinels);
     tcase_add_test(c, locks_of_the_master_are_listed);
+    tcase_add_test(c, list_ends_when_its_master_is_replaced);
     return run_suite(s);
 }

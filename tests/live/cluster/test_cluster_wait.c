@@ -4,6 +4,7 @@
 
 #include "lock/by_owner.h"
 #include "lock/latch.h"
+#include "lock/permits.h"
 #include "lock/semaphore.h"
 #include "tests/support/lateness.h"
 #include "tests/support/lua_client.h"
@@ -201,6 +202,16 @@ static void move_back(const char *name)
 }
 
 /* The release follows ASK, and speaks where nobody listens. */
+#define SPUBLISHES                                                            \
+    "return tonumber(redis.call('info','commandstats'):match('cmdstat_spublish:calls=(%d+)') " \
+    "or 0)"
+
+static long long messages_at(int node)
+{
+    return server_ask_int(cluster_node(cluster, node), "EVAL %s 0", SPUBLISHES);
+}
+
+/* WAKE-1: one message, at the owner of the slot. */
 START_TEST(a_release_by_ask_wakes_a_waiter_at_the_source)
 {
     const struct way *way = &ways[_i];
@@ -213,7 +224,11 @@ START_TEST(a_release_by_ask_wakes_a_waiter_at_the_source)
     (void)name_at(0, &n, name);
     pair_begin(&p, way, name, strlen(name), 0);
     move_halfway(name);
+    (void)server_ask(cluster_node(cluster, 0), "CONFIG RESETSTAT");
     ck_assert_int_lt(pair_wake(&p), SOON_MS);
+    if (way->is_sharded)
+        server_await(cluster_node(cluster, 0), LONG_MS, "1", "EVAL %s 0", SPUBLISHES);
+    ck_assert_int_eq(messages_at(0), way->is_sharded);
     pair_end(&p);
     move_back(name);
 }
@@ -440,6 +455,45 @@ START_TEST(permits_given_wake_a_waiter_by_message)
 }
 END_TEST
 
+#define RELEASES 20
+
+/* WAKE-2: The replies to most of these releases arrive together. One permit remains in use,
+ * because a node refuses a script whose keys are not all there while their slot moves. */
+START_TEST(releases_by_ask_at_once_share_a_message)
+{
+    struct hf_client *client;
+    struct call calls[RELEASES];
+    struct hf_lock *permit;
+    bool was_set;
+    char name[32];
+    int n = 0;
+
+    if (!has_sharded())
+        return;
+    (void)name_at(0, &n, name);
+    client = cluster_client("sharded=on");
+    ck_assert_ok(
+        hf_lock_new_kind(&permit, client, HF_KIND_PERMIT, name, strlen(name), NULL));
+    ck_assert_ok(hf_permits_try_set(permit, RELEASES + 1, &was_set, NULL));
+    for (int owner = 1; owner <= RELEASES + 1; owner++)
+        acquire(permit, owner);
+    cluster_move_begin(cluster, slot_of(name), 2);
+    ck_assert_int_eq(cluster_move_keys(cluster, slot_of(name), 2, 2), 2);
+    (void)server_ask(cluster_node(cluster, 0), "CONFIG RESETSTAT");
+    for (int i = 0; i < RELEASES; i++)
+        call_release(&calls[i], permit, i + 1);
+    for (int i = 0; i < RELEASES; i++)
+        ck_assert_int_eq(call_await(&calls[i]), HF_OK);
+    ck_assert_int_ge(messages_at(0), 1);
+    ck_assert_int_le(messages_at(0), RELEASES / 2);
+    release(permit, RELEASES + 1);
+    hf_lock_free(permit);
+    hf_client_free(client);
+    move_back(name);
+    (void)server_ask(server_of(name), "DEL %s", name);
+}
+END_TEST
+
 /* The channel of a name with a hash tag lies in another slot than the latch. */
 static const struct {
     const char *name, *channel, *count;
@@ -584,6 +638,7 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
     tcase_add_loop_test(c, release_by_owner_wakes_waiters_of_a_cluster, 0, COUNT(ways));
     tcase_add_loop_test(c, permits_given_wake_a_waiter_by_message, 0,
                         COUNT(ways));
+    tcase_add_test(c, releases_by_ask_at_once_share_a_message);
     tcase_add_loop_test(c, latch_that_opens_wakes_a_waiter_by_message, 0,
                         COUNT(latches));
     tcase_add_test(c, semaphore_with_keys_in_two_slots_is_refused_with_advice);

@@ -250,6 +250,68 @@ START_TEST(a_loss_in_the_callback_comes_behind_it)
 }
 END_TEST
 
+/* The callback of another lock's leader, and what it waits for. */
+static struct note other_told;
+static int other_elected, may_return;
+
+static void occupy(void *ctx, struct hf_election *election)
+{
+    (void)ctx, (void)election;
+    note_add(&other_told, &other_elected);
+    note_await(&other_told, &may_return, 1, "being let go");
+}
+
+/* Blocking calls of another owner drive the client meanwhile, but run no callback. */
+static void await_safe(struct candidate *c, struct hf_lock *driving)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (hf_lock_safe_ms(c->lock, hf_election_owner(c->election)) <= 0) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        acquire(driving, 7);
+        release(driving, 7);
+    }
+}
+
+static void await_unsafe(struct candidate *c)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (hf_lock_safe_ms(c->lock, hf_election_owner(c->election)) > 0) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(1000);
+    }
+}
+
+/* ELECT-2: The thread that runs callbacks is occupied when the hold is granted, and nothing
+ * renews the hold meanwhile. on_elected checks that the candidate leads. */
+START_TEST(hold_that_ended_before_its_callback_never_led)
+{
+    struct hf_election_options o = {.on_elected = occupy};
+    struct candidate *c = &all[0];
+    struct hf_lock *locks[] = {lock_of(c->client, "other"), lock_of(c->client, "third")};
+    struct hf_election *other;
+
+    note_init(&other_told);
+    other_elected = may_return = 0;
+    acquire(all[1].lock, 1);
+    join(c);
+    await_listener();
+    ck_assert_ok(hf_election_join(&other, locks[0], &o, NULL));
+    note_await(&other_told, &other_elected, 1, "the other election");
+    release(all[1].lock, 1);
+    await_safe(c, locks[1]);
+    await_unsafe(c);
+    note_add(&other_told, &may_return);
+    await_elected(c, 1);
+    ck_assert_int_eq(note_read(&c->note, &c->deposed), 0);
+    leave(c);
+    (void)hf_election_leave(other, NULL);
+    hf_lock_free(locks[0]);
+    hf_lock_free(locks[1]);
+}
+END_TEST
+
 /* ---- trouble ---- */
 
 START_TEST(a_server_that_is_away_is_asked_again)
@@ -484,6 +546,7 @@ int main(void)
     tcase_add_test(c, who_is_deposed_stands_again);
     tcase_add_test(c, a_leader_that_is_cut_off_is_told_before_the_next_is_elected);
     tcase_add_test(c, a_loss_in_the_callback_comes_behind_it);
+    tcase_add_test(c, hold_that_ended_before_its_callback_never_led);
     tcase_add_test(c, a_server_that_is_away_is_asked_again);
     tcase_add_test(c, what_is_no_lock_is_trouble_until_it_is_gone);
     tcase_add_test(c, a_closed_client_stands_no_more);

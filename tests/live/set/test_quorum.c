@@ -585,6 +585,27 @@ START_TEST(tokens_grow_on_whichever_majority)
 }
 END_TEST
 
+/* QTOKEN-4 */
+START_TEST(counter_of_a_member_that_is_granted_later_is_raised)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct party p;
+    char token[24];
+
+    for (int i = 0; i < SERVERS; i++)
+        (void)server_ask(servers[i], "SET redisson_lock_token:{" NAME "} %d", i == 0 ? 7 : 3000);
+    party_open(&p, HF_KIND_FENCED, 0);
+    server_pause(servers[0]);
+    ck_assert_ok(hf_quorum_acquire(p.quorum, &o, NULL));
+    (void)snprintf(token, sizeof token, "%lld", (long long)hf_quorum_token(p.quorum, 1));
+    ck_assert_str_eq(token, "3001");
+    server_resume(servers[0]);
+    server_await(servers[0], LONG_MS, token, "GET redisson_lock_token:{" NAME "}");
+    ck_assert_ok(hf_quorum_release(p.quorum, 1, NULL));
+    party_close(&p);
+}
+END_TEST
+
 /* QTOKEN-2: Without +set no counter can be raised, and the error says so. */
 START_TEST(a_counter_that_cannot_be_raised_is_named)
 {
@@ -717,6 +738,7 @@ int main(void)
     tcase_add_loop_test(c, what_each_server_counts_by_itself_is_refused, 0,
                         ROWS(kinds));
     tcase_add_loop_test(c, tokens_grow_on_whichever_majority, 0, ROWS(fenced));
+    tcase_add_test(c, counter_of_a_member_that_is_granted_later_is_raised);
     tcase_add_test(c, a_counter_that_cannot_be_raised_is_named);
     tcase_add_test(c, locks_with_and_without_tokens_are_refused);
     tcase_add_test(c, read_locks_beside_others_are_refused);
