@@ -17,7 +17,7 @@ pages='README.md docs/README.md docs/architecture.md docs/cluster.md docs/embedd
 
 # Private headers: only their comments are searched, because identifiers may contain these
 # words.
-headers='lock/machine/*.h lock/set/*.h net/link/*.h net/base/*.h'
+headers='lock/machine/*.h lock/set/*.h lock/verb/*.h net/*/*.h'
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -19,7 +19,7 @@ hf_status hf_acquire_options_check_async(
  * token.c */
 extern const struct hf_verb hf_verb_raise;
 
-/* Operations of kinds without owners. Add: permits, or one count of a latch. */
+/* Operations of kinds without owners. hf_verb_add adds permits, or one count of a latch. */
 extern const struct hf_verb hf_verb_add, hf_verb_set, hf_verb_read;
 
 #endif

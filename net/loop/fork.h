@@ -1,5 +1,5 @@
-/* Is this a child of the process in which something was made? Asked at every
- * call, so it must cost nothing: a byte in a page that the kernel wipes in a
+/* Whether this process is a child of the one in which an object was made. Each call checks
+ * this, so the check must cost nothing: it reads a byte of a page that the kernel wipes in a
  * child. Private to net/. */
 #ifndef HF_FORK_H
 #define HF_FORK_H
@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 struct hf_fork_mark {
-    const volatile unsigned char *page;   /* NULL: the system has none such */
+    const volatile unsigned char *page;   /* NULL: the system cannot wipe one */
     pid_t pid;
 };
 
-/* hf_fork_mark_init - in the parent; cannot fail: without such a page the pid
- *                     is asked for, which is a system call.
- * hf_fork_mark_fini - in either. One that is all zeros is left alone. */
+/* hf_fork_mark_init     - marks this process as the parent. It cannot fail: without such a
+ *                         page the check compares the process id, by a system call.
+ * hf_fork_mark_fini     - frees the page, in either process. A mark of zeros is allowed.
+ * hf_fork_mark_is_child - returns whether this process is a child of the marked one. */
 void hf_fork_mark_init(struct hf_fork_mark *mark);
 void hf_fork_mark_fini(struct hf_fork_mark *mark);
 

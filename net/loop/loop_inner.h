@@ -1,5 +1,5 @@
-/* What loop.c (a turn: wait, handle, flush) and drive.c (which thread does it)
- * share. Private to net/. */
+/* The state that loop.c (a turn: wait, handle, flush) and drive.c (which thread drives) share.
+ * Private to net/. */
 #ifndef HF_LOOP_INNER_H
 #define HF_LOOP_INNER_H
 
@@ -29,14 +29,14 @@ struct hf_loop {
     int64_t now_us;
     int64_t now_ms;
     bool is_now_known;
-    uint64_t serial;              /* the last that was given */
+    uint64_t serial;              /* the last one that was returned */
 
-    /* Under `mutex`: what is watched and what is due. */
+    /* Under `mutex`: watched descriptors, timers and tasks. */
     struct hf_poller poller;
     struct hf_wheel wheel;
     struct hf_watched {
         struct hf_io *io;         /* NULL: free */
-        uint32_t generation;      /* tells an event of a former holder */
+        uint32_t generation;      /* shows that an event belongs to a former holder */
     } *watched;
     uint32_t watched_room;
     struct hf_list tasks;
@@ -52,12 +52,12 @@ struct hf_loop {
     struct hf_io wake_io;
     bool is_wake_sent;
     int64_t sleeps_until_ms;      /* NOBODY_SLEEPS, or when it wakes by itself */
-    int64_t outer_until_ms;       /* what hf_loop_timeout said, until the next
-                                     hf_loop_dispatch; else NOBODY_SLEEPS */
+    int64_t outer_until_ms;       /* what hf_loop_timeout returned, until the
+                                     next hf_loop_dispatch; else NOBODY_SLEEPS */
 
     /* Under `mutex`: which thread drives (drive.c). */
     bool is_driven;
-    bool does_driver_run_tasks;   /* it is no blocked caller */
+    bool does_driver_run_tasks;   /* it is not a blocked caller */
     bool is_closing;
     bool does_background_doze;
     int64_t rests_until_ms;       /* NOBODY_SLEEPS, or when the background thread
@@ -71,7 +71,7 @@ struct hf_loop {
     uint32_t answered;            /* blocked callers that were woken; it wraps */
     int64_t caller_ms;            /* when a blocked caller last came or went */
     struct hf_list sleepers;      /* blocked callers, longest waiting first */
-    struct hf_list roused;        /* to be posted when the lock is given up */
+    struct hf_list roused;        /* posted when the lock is released */
     pthread_cond_t seat_is_free;  /* for threads that quiesce */
     pthread_cond_t seat_is_offered; /* for threads that dispatch */
     pthread_cond_t background;    /* for the background thread */
@@ -79,20 +79,17 @@ struct hf_loop {
     struct hf_loop_stats stats;
 };
 
-/* hf_turn_take - one turn: flush, wait until `until_ms` at most, handle what is
- * ready and due, flush. By the thread in the seat; a blocked caller may look
- * before it sleeps (spin.h): a timer is late by SPIN_MAX_US at most.
- * [locked] */
+/* hf_turn_take - takes one turn: flushes, waits until `until_ms` at most, handles events and
+ * timers, and flushes. The thread in the seat calls it. A blocked caller may poll before it
+ * sleeps (spin.h), which delays a timer by SPIN_MAX_US at most. [locked] */
 void hf_turn_take(struct hf_loop *loop, int64_t until_ms);
 
-/* hf_turn_flush - does what was put off to the end of the turn. [locked] */
+/* hf_turn_flush - does the work that was deferred to the end of the turn. [locked] */
 void hf_turn_flush(struct hf_loop *loop);
 
-/* hf_tasks_run     - the users' callbacks, by the background thread or by
- *                    the thread that dispatches (SEAT-9). Does nothing while another
- *                    thread runs some.
- * hf_tasks_are_due - is there something for hf_tasks_run to do? Both
- * [locked] */
+/* hf_tasks_run     - runs the user's callbacks, in the background thread or in the thread that
+ *                    dispatches (SEAT-9). Does nothing while another thread runs some. [locked]
+ * hf_tasks_are_due - returns whether hf_tasks_run has work. [locked] */
 void hf_tasks_run(struct hf_loop *loop);
 static inline bool hf_tasks_are_due(const struct hf_loop *loop)
 {
@@ -100,12 +97,13 @@ static inline bool hf_tasks_are_due(const struct hf_loop *loop)
                                        !hf_list_is_empty(&loop->first_tasks));
 }
 
-/* hf_call_task_runner - drive.c: there are tasks; wakes the thread that runs them.
+/* hf_call_task_runner - wakes the thread that runs tasks, because there are some. In drive.c.
  * [locked] */
 void hf_call_task_runner(struct hf_loop *loop);
 
-/* hf_shorten_rest - drive.c: a timer is due before the background thread ends its
- * rest (SEAT-4). hf_note_armed: a timer is due at that time. Both [locked] */
+/* hf_shorten_rest - ends the rest of the background thread earlier, because a timer is due
+ *                   before (SEAT-4). In drive.c. [locked]
+ * hf_note_armed   - does this if a timer for `due_ms` needs it. [locked] */
 void hf_shorten_rest(struct hf_loop *loop);
 static inline void hf_note_armed(struct hf_loop *loop, int64_t due_ms)
 {
@@ -113,24 +111,29 @@ static inline void hf_note_armed(struct hf_loop *loop, int64_t due_ms)
         hf_shorten_rest(loop);
 }
 
-/* hf_wake_driver - the thread that sleeps in the poller looks again.
- * hf_wake_outer  - so does another event loop, if it would sleep past what is
- *                  due now. Both [locked] */
+/* hf_wake_driver - wakes the thread that sleeps in the poller, so that it checks again.
+ *                  [locked]
+ * hf_wake_outer  - wakes an outer event loop if it would sleep too long. [locked] */
 void hf_wake_driver(struct hf_loop *loop);
 void hf_wake_outer(struct hf_loop *loop);
 
-/* The lock is ours again: time has passed. [locked] */
+/* hf_locked_anew - notes that the lock was taken again, so the time must be read again.
+ * [locked] */
 static inline void hf_locked_anew(struct hf_loop *loop)
 {
     loop->is_now_known = false;
 }
 
-/* hf_unlock_and_post - gives the lock up, then wakes those roused meanwhile.
- * hf_wait_on         - waits on a condition of the loop's mutex. [locked] */
+/* hf_unlock_and_post - releases the lock, then posts the sleepers in `roused`.
+ * hf_wait_on         - waits for a condition of the loop's mutex. [locked] */
 void hf_unlock_and_post(struct hf_loop *loop);
 void hf_wait_on(struct hf_loop *loop, pthread_cond_t *condition);
 
-/* drive.c: the conditions, and the background thread. */
+/* In drive.c:
+ * hf_drive_init  - initializes the conditions.
+ * hf_drive_start - starts the background thread.
+ * hf_drive_stop  - ends the background thread.
+ * hf_drive_fini  - destroys the conditions. */
 hf_status hf_drive_init(struct hf_loop *loop) HF_MUST_CHECK;
 hf_status hf_drive_start(struct hf_loop *loop) HF_MUST_CHECK;
 void hf_drive_stop(struct hf_loop *loop);

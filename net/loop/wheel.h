@@ -1,22 +1,22 @@
-/* Timers by the hundred thousand. Pure. */
+/* Hundreds of thousands of timers. A plain computation. */
 #ifndef HF_WHEEL_H
 #define HF_WHEEL_H
 
 #include "net/net.h"
 
-/* A hierarchical timing wheel: pure, tickless; the caller says what time it
- * is. Source: WHEEL (Varghese & Lauck 1987), scheme 7.
+/* A hierarchical timing wheel without ticks; the caller passes the time. Source: WHEEL (Varghese
+ * & Lauck 1987), scheme 7.
  *
- *   lowest level   HF_WHEEL_LOW buckets of 1 ms, so that a common lease's
- *                  third and every request deadline are never moved down
- *   upper levels   HF_WHEEL_UP buckets each, every bucket as wide as the whole
+ *   lowest level   2^HF_WHEEL_LOW_BITS buckets of 1 ms: a third of a common lease and all
+ *                  deadlines of requests fit, and are never moved down
+ *   upper levels   2^HF_WHEEL_UP_BITS buckets each, and each bucket is as wide as the whole
  *                  level below
- * A timer further away than the top level waits in its last bucket. */
+ * A timer that is later than the top level is in its last bucket. */
 #define HF_WHEEL_LOW_BITS 14
 #define HF_WHEEL_UP_BITS 8
 #define HF_WHEEL_UPPER 2
 struct hf_wheel {
-    int64_t now_ms;           /* everything due up to here has been handed out */
+    int64_t now_ms;           /* timers due until then have been handed out */
     size_t count;
     struct hf_timer *low[1 << HF_WHEEL_LOW_BITS];
     uint64_t low_used[(1 << HF_WHEEL_LOW_BITS) / 64];
@@ -27,25 +27,22 @@ struct hf_wheel {
     struct hf_timer **due_end;
 };
 
-/* hf_wheel_init    - of memory that is all zeros (so untouched pages of a big
- *                    wheel cost nothing)
- * hf_wheel_arm     - `timer` (armed or not; `fire` set) becomes due at
- *                    `due_ms`; at the next advance if that is past. To a later
- *                    time than it is armed for, only the new time is noted: the
- *                    timer is moved when its old bucket comes up.
- * hf_wheel_cancel  - not armed after; an unarmed one is left alone. O(1), also
- *                    for one that is due and not yet popped.
- * hf_wheel_next_ms - when to call hf_wheel_advance next: never later than the
- *                    first timer is due, HF_NEVER if there is none. May be too
- *                    early, by a re-armed timer's old bucket or a bucket's
- *                    width.
- * hf_wheel_advance - moves to `now_ms` (earlier than before: does nothing) and
- *                    gathers what is due, in the order of due_ms; what
- *                    was armed for the past counts as due when it was armed.
- * hf_wheel_pop     - the next gathered timer, unarmed, for the caller to fire,
- *                    or NULL. A timer armed in between waits for the next
- *                    advance and cannot starve the loop.
- * Cost: O(1) each; advance in the timers due and moved, not in the time. */
+/* hf_wheel_init    - initializes memory that consists of zeros, so that unused pages of a large
+ *                    wheel cost nothing.
+ * hf_wheel_arm     - arms `timer`, whose `fire` is set, for `due_ms`; for the next advance if
+ *                    that has passed. If the timer is armed for an earlier time, only the new
+ *                    time is noted, and the timer is moved when its old bucket is reached.
+ * hf_wheel_cancel  - disarms a timer. One that is not armed is allowed.
+ * hf_wheel_next_ms - returns when to call hf_wheel_advance next; HF_NEVER if there is no timer.
+ *                    It is never later than the first timer, but may be earlier, because of
+ *                    the old bucket of a timer or the width of a bucket.
+ * hf_wheel_advance - moves to `now_ms` and collects the timers that are due, in the order of
+ *                    due_ms. A timer that was armed for the past counts as due when it was
+ *                    armed. An earlier time than before does nothing.
+ * hf_wheel_pop     - disarms and returns the next collected timer, which the caller fires; NULL
+ *                    if there is none. A timer that is armed meanwhile waits for the next
+ *                    advance, so it cannot occupy the loop.
+ * Each call costs O(1); hf_wheel_advance costs O(timers that are due or moved). */
 void hf_wheel_init(struct hf_wheel *w, int64_t now_ms);
 void hf_wheel_arm(struct hf_wheel *w, struct hf_timer *timer, int64_t due_ms);
 void hf_wheel_cancel(struct hf_wheel *w, struct hf_timer *timer);

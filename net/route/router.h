@@ -226,7 +226,8 @@ const struct hf_error *hf_command_error(const struct hf_command *command);
 
 /* hf_router_address - returns, for messages, "127.0.0.1:6379", "cluster at a:7000,b:7000"
  *   or "master 'main' of sentinels at s:26379". */
-/* hf_router_answer - as hf_link_answer, for the link that asked. [locked] */
+/* hf_router_answer - passes credentials as hf_link_answer, to the link that requested them.
+ * [locked] */
 bool hf_router_answer(struct hf_router *router, uint64_t id,
                       const struct hf_credentials *credentials,
                       const struct hf_error *why);

@@ -1,31 +1,28 @@
-/* TLS: what the connections to one server share. */
+/* The settings and the session of TLS that all connections to one server share. */
 #ifndef HF_TLS_CONTEXT_H
 #define HF_TLS_CONTEXT_H
 
 #include "net/net.h"
 
-/* A context is what the connections to one server share: settings read from
- * files, and the session to be resumed. It serves one server name, so that a
- * session is never offered to another.
+/* A context has the settings that were read from files, and the session to resume. It is for one
+ * server name, so that a session is never offered to another server.
  *
- * hf_tls_context_new - reads the files. `host` is what the certificate must
- *   name (a name or an IP literal), unless options->server_name does: in
- *   any case, an IP literal without its zone, "*.a.test" for one label; the
- *   subject's CN only where the certificate holds no DNS name at all. The
- *   password of the key is not kept. *out is set only on HF_OK; *err, which may
- *   be NULL, only on failure:
- *     HF_E_INVAL  no name to check, or none that a certificate could hold; a
- *                 key without a certificate
- *     HF_E_TLS    with a line that names the file and says what is wrong with
- *                 it; or TLS is not built in
+ * hf_tls_context_new - reads the files. The certificate must name options->server_name or, if
+ *   that is not set, `host` (a name or an IP literal): in upper or lower case, an IP literal
+ *   without its zone, "*.a.test" for one label; the CN of the subject only if the certificate
+ *   has no DNS name. The password of the key is not kept. Sets *out only on HF_OK, and *err,
+ *   which may be NULL, only on failure:
+ *     HF_E_INVAL  there is no name to check, or no certificate could have it; a key without a
+ *                 certificate
+ *     HF_E_TLS    the line names the file and the fault; or TLS is not built in
  *     HF_E_NOMEM
- * hf_tls_context_share - the same for another host, of a context with the same
- *   options: what was read from files is shared, and read once however many
- *   hosts a cluster announces.
- * hf_tls_context_take_settings - new connections of `context` use what `of` has read from
- *   the same files later. Connections that exist keep the earlier contents, also if their
- *   handshake is not done. Earlier sessions are not resumed: another CA had judged them.
- * hf_tls_context_free - its links are gone. Takes NULL. */
+ * hf_tls_context_share - makes a context for another host from one with the same options. It
+ *   shares the contents of files, so that they are read once for all hosts of a cluster.
+ * hf_tls_context_take_settings - lets new connections of `context` use the contents that `of`
+ *   has read later from the same files. Existing connections keep the earlier contents, also
+ *   if their handshake is not complete. Earlier sessions are not resumed, because another CA
+ *   had verified them.
+ * hf_tls_context_free - frees a context that no link uses. NULL is allowed. */
 struct hf_tls_context;
 hf_status hf_tls_context_new(struct hf_tls_context **out,
                              const struct hf_mem *mem,
