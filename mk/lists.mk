@@ -25,7 +25,7 @@ LOCK := status \
         $(addprefix script/,scripts rights kind kind_reentrant kind_nonreentrant \
             kind_spin kind_value kind_fair kind_read_write \
             kind_semaphore kind_latch kind_permit names reply call \
-            missing patience) \
+            declare missing patience) \
         $(addprefix record/,log table hold_lookup args op hold notice wait_queue wake orphan) \
         $(addprefix verb/,reentry count acquire release query watchdog switch track) \
         $(addprefix api/,queue close dump client identity op_request lock semaphore latch permits token \
@@ -38,7 +38,7 @@ CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 RESP_TOOL := $(basename $(wildcard tools/resp/*.c))
 
 SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_release \
-           force_release inspect latch_await latch_count_down permit_acquire \
+           force_release hold_keys inspect latch_await latch_count_down permit_acquire \
            permit_extend permit_force_release permit_inspect permit_read permit_release permit_renew \
            read_acquire read_extend read_release read_renew release renew \
            rw_force_release semaphore_acquire semaphore_release semaphore_undo token_raise \
@@ -73,7 +73,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         sentinel_words sentinel sentinel_failover lock_switch replicas one_address \
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks lock_push \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
-        lock_shorter less credentials nat lock_cuts lock_faults lock_clock lock_network \
+        lock_shorter less strict credentials nat lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
         lock_end dump lock_fork lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire watch run_guard run_ends run_inside run_status run_service run_slot \

@@ -4,10 +4,9 @@
 #                           KEYS[...] with a number, a name or #KEYS in the brackets
 # script_keys.sh FILE...    the same, for these scripts
 #
-# Alibaba Cloud's proxies check the text of a script so. Exceptions are the keys that no
-# client can name in advance (the read holds of others), and those that a script derives
-# to look whether another program uses them; tests/script_keys.txt lists them. Each
-# exception must be needed.
+# Alibaba Cloud's proxies check the text of a script so. Exceptions are the keys that a
+# script derives to look whether another program uses them; tests/script_keys.txt lists
+# them. Each exception must be needed.
 set -eu
 
 [ $# -gt 0 ] || set -- lock/script/lua/*.lua

@@ -41,10 +41,18 @@ static const char *advice_on(const struct hf_call *call, struct hf_resp_value re
 
 /* ---- ending ---- */
 
+static void drop_declared(struct hf_call *call)
+{
+    hf_declared_free(call->declared);
+    call->declared = NULL;
+    call->is_listing = false;
+}
+
 static void end_call(struct hf_call *call, hf_status status,
                      struct hf_resp_value reply)
 {
     call->is_under_way = false;
+    drop_declared(call);
     call->done(call, status, reply);
 }
 
@@ -169,25 +177,63 @@ static void send_again(struct hf_call *call)
         end_with(call, rc, "cannot ask again", hf_status_text(rc));
 }
 
-static void use_verb(struct hf_call *call, const char *verb, const char *script,
-                     size_t len)
+static void use_verb(struct hf_call *call, struct hf_resp_arg *argv)
 {
-    call->argv[0] = (struct hf_resp_arg){verb, strlen(verb)};
-    call->argv[1] = (struct hf_resp_arg){script, len};
+    argv[0] = call->by_text ? (struct hf_resp_arg){"EVAL", 4}
+                            : (struct hf_resp_arg){"EVALSHA", 7};
+    argv[1] = call->by_text
+                  ? (struct hf_resp_arg){call->script->text, call->script->len}
+                  : (struct hf_resp_arg){call->script->sha, 40};
+}
+
+/* The arguments that are sent next. Replicas do not have to confirm a request that only lists
+ * keys. */
+static void use_args(struct hf_call *call)
+{
+    struct hf_resp_arg *argv = call->argv;
+    size_t argc = call->argc;
+
+    if (call->declared)
+        argv = hf_declared_argv(call->declared, &argc);
+    call->command.argv = argv;
+    call->command.argc = argc;
+    call->command.replicas = call->is_listing ? 0 : call->replicas;
+}
+
+static struct hf_declares declares_of(const struct hf_call *call)
+{
+    return (struct hf_declares){
+        .argv = call->argv,
+        .argc = call->argc,
+        .first_key = CALL_HEAD,
+        .keys = call->keys,
+        .owner = {call->echo, call->echo_len},
+        .count = call->declared_count,
+        .derives = call->derives,
+    };
+}
+
+static bool use_listing(struct hf_call *call)
+{
+    const struct hf_declares request = declares_of(call);
+
+    drop_declared(call);
+    call->declared = hf_declared_list(call->declaring, &request);
+    call->is_listing = call->declared != NULL;
+    use_args(call);
+    return call->is_listing;
 }
 
 static void command_init(struct hf_call *call,
                          void (*done)(struct hf_command *, enum hf_outcome,
                                       struct hf_resp_value))
 {
-    call->command.argv = call->argv;
-    call->command.argc = call->argc;
+    use_args(call);
     call->command.slot = call->slot;
     call->command.is_urgent = call->is_urgent;
     call->command.is_once = false;
     call->command.is_tracked = call->is_tracked;
     call->command.is_replicated = call->is_replicated;
-    call->command.replicas = call->replicas;
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;
     call->command.acknowledged = on_acknowledged;
     call->command.deadline_ms = call->deadline_ms;
@@ -213,6 +259,8 @@ static hf_status begin(struct hf_call *call, struct hf_loop *loop,
     command_init(call, done);
     rc = send_command(call);
     call->is_under_way = rc == HF_OK;
+    if (rc != HF_OK)
+        drop_declared(call);
     return rc;
 }
 
@@ -224,10 +272,12 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
         hf_resp_format_integer(call->keys_text, (int64_t)call->keys)};
     call->by_text =
         call->by_text || (call->lacks_evalsha && *call->lacks_evalsha);
-    if (call->by_text)
-        use_verb(call, "EVAL", call->script->text, call->script->len);
-    else
-        use_verb(call, "EVALSHA", call->script->sha, 40);
+    use_verb(call, call->argv);
+    call->declared = NULL;
+    call->is_listing = false;
+    if (call->derives != HF_DERIVES_NONE && call->declaring->is_needed &&
+        !use_listing(call))
+        return HF_E_NOMEM;
     return begin(call, loop, router, deadline_ms, on_reply);
 }
 
@@ -241,18 +291,20 @@ static void on_told(struct hf_command *command, enum hf_outcome outcome,
 hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
                        struct hf_router *router, int64_t deadline_ms)
 {
+    call->declared = NULL;
+    call->is_listing = false;
     return begin(call, loop, router, deadline_ms, on_told);
 }
 
 bool hf_call_is_sent(const struct hf_call *call)
 {
-    return call->is_under_way && !call->timer.link &&
+    return call->is_under_way && !call->timer.link && !call->is_listing &&
            hf_command_is_sent(&call->command);
 }
 
 static void note_sent(struct hf_call *call)
 {
-    if (call->command.sent_ms == HF_NEVER)
+    if (call->command.sent_ms == HF_NEVER || call->is_listing)
         return;
     call->sending.sent_ms = call->command.sent_ms;
     call->sending.stream = call->command.stream;
@@ -269,12 +321,13 @@ void hf_call_cancel(struct hf_call *call)
     call->is_under_way = false;
     if (call->timer.link) {
         hf_loop_disarm(call->loop, &call->timer);
-        return;
+    } else {
+        outcome = hf_router_cancel(&call->command);
+        note_sent(call);
+        if (outcome == HF_UNKNOWN && !call->is_listing)
+            call->may_have_run = true;
     }
-    outcome = hf_router_cancel(&call->command);
-    note_sent(call);
-    if (outcome == HF_UNKNOWN)
-        call->may_have_run = true;
+    drop_declared(call);
 }
 
 /* A request that is sent at the deadline could not be answered in time. */
@@ -340,14 +393,16 @@ static void note_stray(struct hf_sending *sending)
 
 static void unknown(struct hf_call *call)
 {
-    call->may_have_run = true;
-    note_stray(&call->sending);
+    if (!call->is_listing) {
+        call->may_have_run = true;
+        note_stray(&call->sending);
+    }
     if (call->is_once || call->must_not_repeat ||
         hf_loop_now(call->loop) >= call->deadline_ms) {
         end_unanswered(call);
         return;
     }
-    call->is_repeated = true;
+    call->is_repeated = !call->is_listing || call->is_repeated;
     send_again(call);
 }
 
@@ -355,7 +410,7 @@ static void unknown(struct hf_call *call)
  * forges replies (faults 0.3). No further reply on this connection is trusted. */
 static void forged(struct hf_call *call)
 {
-    if (call->replicas)
+    if (call->command.replicas)
         (void)hf_router_cancel(&call->command);
     hf_command_condemn(&call->command,
                        "the reply does not match the request");
@@ -363,7 +418,7 @@ static void forged(struct hf_call *call)
         unknown(call);
         return;
     }
-    call->may_have_run = true;
+    call->may_have_run = !call->is_listing || call->may_have_run;
     end_with(call, HF_E_PROTOCOL, hf_command_address(&call->command),
              "the reply does not match the request");
 }
@@ -381,20 +436,64 @@ static bool is_ours(const struct hf_call *call, struct hf_resp_value reply)
  * have it return the same. */
 static void too_large(struct hf_call *call)
 {
-    if (call->replicas)
+    if (call->command.replicas)
         (void)hf_router_cancel(&call->command);
-    call->may_have_run = true;
+    call->may_have_run = !call->is_listing || call->may_have_run;
     end_with(call, HF_E_LIMIT, hf_command_address(&call->command),
              "the reply is too large and was skipped");
 }
 
+/* ---- keys to declare ---- */
+
+/* DECLARE-1. A renewal is sent once: its owner sends a new one. */
+static bool declares(struct hf_call *call, struct hf_resp_value reply)
+{
+    bool is_first = !call->declared;
+
+    if (call->derives == HF_DERIVES_NONE || call->is_listing ||
+        !hf_refusal_is_undeclared(reply))
+        return false;
+    call->declaring->is_needed = true;
+    if (call->is_once)
+        return false;
+    if (!use_listing(call))
+        end_with(call, HF_E_NOMEM, "cannot declare its keys",
+                 hf_status_text(HF_E_NOMEM));
+    else if (is_first)
+        send_again(call);
+    else
+        try_later(call, reply);
+    return true;
+}
+
+static void listed(struct hf_call *call, struct hf_resp_value reply)
+{
+    const struct hf_declares request = declares_of(call);
+    struct hf_declared *declared = hf_declared_new(call->declaring, &request, reply);
+
+    if (!declared) {
+        end_with(call, HF_E_NOMEM, "cannot declare its keys",
+                 hf_status_text(HF_E_NOMEM));
+        return;
+    }
+    drop_declared(call);
+    call->declared = declared;
+    use_args(call);
+    send_again(call);
+}
+
 static void answered_error(struct hf_call *call, struct hf_resp_value reply)
 {
+    if (declares(call, reply))
+        return;
     if (call->lacks_evalsha && hf_refusal_is_of_evalsha(reply))
         *call->lacks_evalsha = true;
-    if (hf_refusal_wants_text(reply) && !call->is_once && !call->by_text) {
+    if (hf_refusal_wants_text(reply) && !call->is_once && !call->by_text &&
+        !call->is_listing) {
         call->by_text = true; /* once: after EVAL, the same reply is an error */
-        use_verb(call, "EVAL", call->script->text, call->script->len);
+        use_verb(call, call->argv);
+        if (call->declared)
+            use_verb(call, hf_declared_argv(call->declared, &(size_t){0}));
         send_again(call);
     } else if (hf_patience_with(reply) == HF_RETRIES ||
                call->command.was_put_off) {
@@ -431,6 +530,8 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
         answered_error(call, reply);
     else if (!is_ours(call, reply))
         forged(call);
+    else if (call->is_listing)
+        listed(call, reply);
     else
         answered(call, reply);
 }
@@ -440,6 +541,7 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
 static void acknowledge(struct hf_call *call, hf_status status)
 {
     call->is_under_way = false;
+    drop_declared(call);
     call->acknowledged(call, status);
 }
 

@@ -9,6 +9,7 @@
 
 #include "lock/lock.h"
 #include "lock/machine/claims.h"
+#include "lock/script/declare.h"
 #include "lock/script/scripts.h"
 #include "net/route/router.h"
 
@@ -37,6 +38,9 @@ struct hf_call {
                                      it (NOSCRIPT) */
     bool *lacks_evalsha;          /* of the client: set when a server does not know
                                      EVALSHA; then EVAL is sent. NULL: not remembered */
+    enum hf_derived derives;      /* the hold keys that the script derives. With any: */
+    struct hf_declaring *declaring;
+    struct hf_resp_arg declared_count;  /* the hold count to reach; "": none */
     bool is_urgent;               /* as in hf_command: gets space before the others */
     bool is_tracked;              /* as in hf_command */
     bool is_replicated;           /* as in hf_command; must not overtake such commands */
@@ -74,6 +78,8 @@ struct hf_call {
     struct hf_timer timer;        /* until the next retry */
     int64_t deadline_ms;
     int forgeries;                /* replies without the echo */
+    struct hf_declared *declared; /* the arguments that are sent instead of argv; or NULL */
+    bool is_listing;              /* they are the request that lists hold keys */
     int doublings;                /* of the pause between retries */
     struct hf_command command;
     char patience_reason[100];    /* the last temporary refusal */

@@ -10,6 +10,7 @@
 #define HF_KIND_H
 
 #include "lock/lock.h"
+#include "lock/script/declare.h"
 #include "lock/script/scripts.h"
 
 #define KIND_KEYS_MAX 3   /* a fair lock with tokens: queue, places, counter */
@@ -43,6 +44,7 @@ struct hf_kind_step {
                                    write, and only the holder writes that key; so the
                                    server can report its loss */
     bool takes_hold_key;        /* the last key is that of the hold */
+    enum hf_derived derives;    /* the hold keys that its script derives */
     bool takes_place;           /* how long the waiter's place in the queue is valid;
                                    0: it has none */
     bool takes_silence;         /* if the waiter has a place: the time since its last

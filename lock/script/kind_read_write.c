@@ -13,7 +13,6 @@
 #include "lock/script/kind.h"
 
 #define CHANNEL "redisson_rwlock"
-#define HOLD_KEY "rwlock_timeout"
 
 const struct hf_kind hf_kind_read = {
     .id = HF_KIND_READ,
@@ -24,16 +23,17 @@ const struct hf_kind hf_kind_read = {
     .is_shared = true,
     .other = &hf_kind_write,
     .joins_other = true,
-    .hold_key = HOLD_KEY,
+    .hold_key = HF_HOLD_KEY,
     .steps = {
         [STEP_ACQUIRE] = {.script = &hf_script_read_acquire,
+                          .derives = HF_DERIVES_OWN,
                           .takes_hold_key = true, .takes_joined = true},
         [STEP_RELEASE] = {.script = &hf_script_read_release,
-                          .takes_hold_key = true},
+                          .derives = HF_DERIVES_ALL, .takes_hold_key = true},
         [STEP_RENEW] = {.script = &hf_script_read_renew,
-                        .takes_hold_key = true},
+                        .derives = HF_DERIVES_OWN, .takes_hold_key = true},
         [STEP_EXTEND] = {.script = &hf_script_read_extend,
-                         .takes_hold_key = true},
+                         .derives = HF_DERIVES_OWN, .takes_hold_key = true},
         [STEP_FORCE] = {.script = &hf_script_rw_force_release, .side = "read"},
         [STEP_INSPECT] = {.script = &hf_script_inspect},
     },
@@ -47,7 +47,8 @@ const struct hf_kind hf_kind_read = {
 #define STEPS_OF_WRITERS(...) \
     .steps = { \
         [STEP_ACQUIRE] = {.script = &hf_script_write_acquire, __VA_ARGS__}, \
-        [STEP_RELEASE] = {.script = &hf_script_write_release}, \
+        [STEP_RELEASE] = {.script = &hf_script_write_release, \
+                          .derives = HF_DERIVES_ALL}, \
         [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend, .side = "write"}, \
         [STEP_FORCE] = {.script = &hf_script_rw_force_release, \

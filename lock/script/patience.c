@@ -9,7 +9,7 @@
     "--acl' prints what plain locks need, and with --for what others do"
 
 #define UNDECLARED                                                              \
-    "this server refuses keys that a script derives, which this kind of lock "  \
+    "this server refuses keys that a script derives, which this request "        \
     "needs; Dragonfly permits them with "                                       \
     "--default_lua_flags=allow-undeclared-keys"
 
@@ -41,11 +41,9 @@ static const struct row {
      "the key is not a number; use another name"},
     {"NOSCRIPT", HF_ENDS,
      "this server cannot run Lua scripts"},
-    {"ERR script tried accessing undeclared key,", HF_ENDS, UNDECLARED},
-    {"script tried accessing undeclared key,", HF_ENDS, UNDECLARED},
     {"ERR bad lua script for redis cluster,", HF_ENDS,
-     "this proxy checks the text of scripts (Alibaba Cloud: script_check_enable); plain, "
-     "fenced, value and fair locks pass, read-write locks do not"},
+     "this proxy checks the text of scripts (Alibaba Cloud: script_check_enable), and "
+     "refuses this one"},
     {"ERR unknown command", HF_ENDS,
      "locks need scripts, but EVAL is missing on this server, or was renamed"},
     {"CROSSSLOT", HF_ENDS,
@@ -57,11 +55,14 @@ static const struct row {
 };
 
 static const struct row by_acl = {NULL, HF_WAITS_FOR_RIGHTS, LACKS_RIGHTS};
+static const struct row undeclared = {NULL, HF_ENDS, UNDECLARED};
 
 static const struct row *row_of(struct hf_resp_value reply)
 {
     if (hf_refusal_is_by_acl(reply))
         return &by_acl;
+    if (hf_refusal_is_undeclared(reply))
+        return &undeclared;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (hf_refusal_is(reply, rows[i].code))
             return &rows[i];

@@ -52,6 +52,7 @@ struct hf_batch {
     char echo[HF_OWNER_TEXT_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
     bool is_second_look;                /* WATCHDOG-4: for one hold */
+    bool is_declaring;                  /* it lists and declares hold keys: declare.h */
     bool is_look;                       /* with lease 0, which renews nothing */
     size_t count;
     struct hf_hold *holds[BATCH_MAX];
@@ -167,9 +168,12 @@ static void renew_by_text(struct hf_batch *batch)
 
 /* Returns whether the batch may succeed in another way. After NOSCRIPT, the text of the
  * script is sent for these holds only, because other servers may have the script. After
- * TRYAGAIN, the client renews holds singly, because any slot may be moving. */
+ * TRYAGAIN, the client renews holds singly, because any slot may be moving. From the first
+ * key that is refused because it was not declared, it declares keys, and renews singly. */
 static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
 {
+    bool declares_next = !batch->is_declaring && hf_refusal_is_undeclared(reply) &&
+                         batch->call.derives != HF_DERIVES_NONE;
     bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
     bool lacks_script =
         !batch->call.by_text && hf_refusal_wants_text(reply);
@@ -177,7 +181,7 @@ static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
     if (lacks_script)
         renew_by_text(batch);
     batch->client->renews_singly = batch->client->renews_singly || is_parted;
-    return lacks_script || is_parted;
+    return lacks_script || is_parted || declares_next;
 }
 
 static void on_renewed(struct hf_call *call, hf_status status,
@@ -190,7 +194,7 @@ static void on_renewed(struct hf_call *call, hf_status status,
         answered(batch, reply);
     } else if (status == HF_E_SERVER && reply.node &&
                changes_way(batch, reply)) {
-        failed(batch, false, true);
+        failed(batch, hf_refusal_is_undeclared(reply), true);
     } else {
         hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
                       status < 0 ? batch->error.text
@@ -238,7 +242,8 @@ static void fill(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
     struct hf_resp_arg *at = batch->argv + CALL_HEAD;
-    bool is_single = client->renews_singly || client->has_scattered_locks;
+    bool is_single = client->renews_singly || client->has_scattered_locks ||
+                     client->declaring.is_needed;
     size_t n = 0, names = 0, max = is_single ? 1 : BATCH_MAX;
 
     while (n < max && names < BATCH_NAMES_MAX &&
@@ -261,6 +266,7 @@ static void fill(struct hf_batch *batch)
     batch->is_second_look = batch->holds[0]->renews_alone;
     batch->holds[0]->renews_alone = false;
     batch->is_look = batch->holds[0]->is_looked_at;
+    batch->is_declaring = client->declaring.is_needed;
     batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD;
     *at++ = (struct hf_resp_arg){
         batch->lease_text,
@@ -280,6 +286,8 @@ static void describe(struct hf_batch *batch)
     memcpy(batch->echo, first->text, first->text_len);
     call->script = renewal_of(first)->script;
     call->lacks_evalsha = &batch->client->lacks_evalsha;
+    call->derives = renewal_of(first)->derives;
+    call->declaring = &batch->client->declaring;
     call->argv = batch->argv;
     call->slot = first->lock->slot;
     call->echo = batch->echo;

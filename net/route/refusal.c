@@ -128,6 +128,14 @@ bool hf_refusal_wants_text(struct hf_resp_value reply)
     return hf_refusal_is(reply, "NOSCRIPT") || hf_refusal_is_of_evalsha(reply);
 }
 
+bool hf_refusal_is_undeclared(struct hf_resp_value reply)
+{
+    static const char text[] = "script tried accessing undeclared key";
+    struct words words = words_of(reply);
+
+    return memmem(words.ptr, words.len, text, sizeof text - 1) != NULL;
+}
+
 bool hf_refusal_is_too_large(struct hf_resp_value reply)
 {
     return hf_is_too_large(reply);

@@ -23,6 +23,10 @@ bool hf_refusal_is_by_acl(struct hf_resp_value reply);
 bool hf_refusal_is_of_evalsha(struct hf_resp_value reply);
 bool hf_refusal_wants_text(struct hf_resp_value reply);
 
+/* hf_refusal_is_undeclared - returns whether the server refuses a key that a script uses and
+ * the request does not declare (Dragonfly). Pure. */
+bool hf_refusal_is_undeclared(struct hf_resp_value reply);
+
 /* hf_refusal_is_too_large - returns whether the reply was too large and was skipped. The
  * server has executed the command, and its reply is unknown. */
 bool hf_refusal_is_too_large(struct hf_resp_value reply);

@@ -14,15 +14,19 @@
 -- The prefix is not the name of a key. It is declared so that the reply is TRYAGAIN while the
 -- slot moves: a script that sees half of the hold keys would take live readers for dead
 -- ones.
+-- Before a hold key is used, its name is written into KEYS, in all scripts of read-write
+-- locks: proxies that check the text of scripts refuse a key which is not KEYS[...]. Servers
+-- that refuse keys which were not declared (Dragonfly) receive the names of the hold keys as
+-- further keys: declare.h.
 -- Source: WIRE 12.1.
 local owner, count, lease = ARGV[1], ARGV[2], ARGV[3]
 local mode, held, writes = unpack(redis.call('hmget', KEYS[1], 'mode', owner, ARGV[4]))
 local ttl = redis.call('pttl', KEYS[1])
 local is_first = count == '1' and not held
 if held and mode or is_first and (ttl == -2 or mode == 'read' or mode and writes) then
-    local key = KEYS[2] .. ':' .. count
+    KEYS[2] = KEYS[2] .. ':' .. count
     redis.call('hset', KEYS[1], 'mode', mode or 'read', owner, count)
-    local set = redis.pcall('set', key, '1', 'px', lease)
+    local set = redis.pcall('set', KEYS[2], '1', 'px', lease)
     if not set.err then
         set = ttl >= tonumber(lease) and 1 or redis.pcall('pexpire', KEYS[1], lease)
     end
@@ -35,7 +39,7 @@ if held and mode or is_first and (ttl == -2 or mode == 'read' or mode and writes
         redis.pcall('hdel', KEYS[1], owner, mode and owner or 'mode')
     end
     if held ~= count then
-        redis.pcall('del', key)
+        redis.pcall('del', KEYS[2])
     end
     return set
 end

@@ -21,10 +21,10 @@ else
     redis.call('pexpire', KEYS[1], ttl)
 end
 for before = 0, math.min(held, 500) - 1 do
-    local key = prefix .. string.format(':%.0f', held - before)
-    local left = redis.call('pttl', key)
+    KEYS[2] = prefix .. string.format(':%.0f', held - before)
+    local left = redis.call('pttl', KEYS[2])
     if left >= 0 and left < lease or left == -2 and before == 0 then
-        redis.call('set', key, '1', 'px', lease)
+        redis.call('set', KEYS[2], '1', 'px', lease)
         left = lease
     end
     if left >= 0 and (ttl < 0 or left < ttl) then

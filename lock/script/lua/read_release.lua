@@ -34,7 +34,8 @@ if not is_held and not (count == 0 and ttl == -2) then
 end
 local function drop_keys()
     for i = count + 1, math.min(held, count + 300) do
-        local gone = redis.pcall('del', prefix .. ':' .. i)
+        KEYS[2] = prefix .. ':' .. i
+        local gone = redis.pcall('del', KEYS[2])
         if type(gone) == 'table' then
             return gone
         end
@@ -56,7 +57,8 @@ if is_held and not is_alone then
         local alive, seen = holds > budget, math.min(holds, budget)
         is_unseen, budget = is_unseen or alive, budget - seen
         for before = 0, seen - 1 do
-            local ms = redis.call('pttl', keys .. string.format(':%.0f', holds - before))
+            KEYS[2] = keys .. string.format(':%.0f', holds - before)
+            local ms = redis.call('pttl', KEYS[2])
             alive, longest = alive or ms > 0, math.max(longest, ms)
         end
         return alive
@@ -74,13 +76,14 @@ if is_held and not is_alone then
     end
     is_alone = count == 0 and longest <= 0 and not is_unseen and mode ~= 'write'
     if not is_alone then
-        local key, set, left = prefix .. ':' .. count, nil, nil
+        local set, left
         if count > 0 then
             redis.call('hdel', KEYS[1], '')
             redis.call('hset', KEYS[1], owner, count)
-            left = redis.call('pttl', key)
+            KEYS[2] = prefix .. ':' .. count
+            left = redis.call('pttl', KEYS[2])
             if left < lease then
-                set = redis.pcall('set', key, '1', 'px', lease)
+                set = redis.pcall('set', KEYS[2], '1', 'px', lease)
             end
             longest = math.max(longest, left, lease)
         else
@@ -98,10 +101,11 @@ if is_held and not is_alone then
             if ttl > 0 then
                 redis.pcall('pexpire', KEYS[1], ttl)
             end
+            KEYS[2] = prefix .. ':' .. count
             if left == -2 then
-                redis.pcall('del', key)
+                redis.pcall('del', KEYS[2])
             elseif left and left >= 0 and left < lease then
-                redis.pcall('set', key, '1', 'px', math.max(left, 1))
+                redis.pcall('set', KEYS[2], '1', 'px', math.max(left, 1))
             end
             return set
         end
@@ -112,8 +116,11 @@ if is_held and not is_alone then
     end
 end
 if is_alone then
+    local refused = drop_keys()
+    if refused then
+        return refused
+    end
     redis.call('del', KEYS[1])
-    drop_keys()
 end
 local heard, note
 if ARGV[4] == 'SPUBLISH' then

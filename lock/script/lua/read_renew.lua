@@ -17,21 +17,25 @@
 local reply, lease, left = {ARGV[2]}, tonumber(ARGV[1]), 500
 for i = 2, #ARGV do
     local at = 2 * i - 3
-    local prefix = KEYS[at + 1]
+    local key = at + 1
+    local prefix = KEYS[key]
     local field = redis.pcall('hget', KEYS[at], ARGV[i])
     local held = type(field) == 'string' and tonumber(field)
     if held and lease == 0 then
         local ttl = redis.call('pttl', KEYS[at])
-        local own = redis.call('pttl', prefix .. string.format(':%.0f', held))
+        KEYS[key] = prefix .. string.format(':%.0f', held)
+        local own = redis.call('pttl', KEYS[key])
         ttl = ttl < 0 and 2 ^ 53 - 1 or ttl
         reply[i] = math.max(own == -1 and ttl or math.min(own, ttl), 1)
     elseif held then
         redis.call('pexpire', KEYS[at], math.max(redis.call('pttl', KEYS[at]), lease))
         for before = 1, math.min(held - 1, left) do
-            redis.call('pexpire', prefix .. string.format(':%.0f', held - before), lease)
+            KEYS[key] = prefix .. string.format(':%.0f', held - before)
+            redis.call('pexpire', KEYS[key], lease)
             left = left - 1
         end
-        redis.call('set', prefix .. string.format(':%.0f', held), '1', 'px', lease)
+        KEYS[key] = prefix .. string.format(':%.0f', held)
+        redis.call('set', KEYS[key], '1', 'px', lease)
         reply[i] = 1
     elseif type(field) == 'table' and not field.err:find('WRONGTYPE', 1, true) then
         return field

@@ -18,7 +18,7 @@
 -- A client that listens on both channels is counted once. If there are more than 16 listeners,
 -- a second message has their number (channel.h, TURN-2); Redisson ignores numbers other than 0
 -- and 1.
--- Source: WIRE 5.3, 12.4.
+-- read_acquire.lua explains why KEYS[2] is written. Source: WIRE 5.3, 12.4.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local mode, held = unpack(redis.call('hmget', KEYS[1], 'mode', owner))
 local is_held, is_last = mode == 'write' and held, count == '0'
@@ -39,7 +39,8 @@ if is_held and not is_alone then
         if fields[i] ~= owner and holds then
             reads, is_unseen = true, is_unseen or holds > left
             for before = 0, math.min(holds, left) - 1 do
-                local ms = redis.call('pttl', keys .. string.format(':%.0f', holds - before))
+                KEYS[2] = keys .. string.format(':%.0f', holds - before)
+                local ms = redis.call('pttl', KEYS[2])
                 longest, left = math.max(longest, ms == -2 and ttl or ms), left - 1
             end
         end

@@ -1,0 +1,153 @@
+/* Declaring the hold keys of read-write locks. See declare.h. */
+/* Tests: tests/live/server/test_strict.c. */
+#include "lock/script/declare.h"
+
+#include <string.h>
+
+#include "lock/script/names.h"
+#include "lock/script/reply.h"
+#include "lock/script/scripts.h"
+#include "net/base/mem.h"
+
+/* More keys than hold_keys.lua ever lists. */
+#define KEYS_MAX 1500
+#define LIST_ARGS 6
+
+struct hf_declared {
+    const struct hf_mem *mem;
+    size_t size;                  /* of this memory */
+    size_t argc;
+    char keys_text[HF_RESP_INTEGER_MAX];
+    struct hf_resp_arg argv[];    /* followed by the texts of the keys */
+};
+
+static struct hf_declared *declared_memory(const struct hf_mem *mem, size_t argc,
+                                           size_t bytes)
+{
+    size_t size = sizeof(struct hf_declared) + argc * sizeof(struct hf_resp_arg) + bytes;
+    struct hf_declared *d = hf_mem_new(mem, size);
+
+    if (d) {
+        d->mem = mem;
+        d->size = size;
+        d->argc = argc;
+    }
+    return d;
+}
+
+static struct hf_resp_arg text(const char *words)
+{
+    return (struct hf_resp_arg){words, strlen(words)};
+}
+
+struct hf_declared *hf_declared_list(const struct hf_declaring *declaring,
+                                     const struct hf_declares *request)
+{
+    struct hf_declared *d = declared_memory(declaring->mem, LIST_ARGS, 0);
+
+    if (!d)
+        return NULL;
+    d->argv[0] = text("EVAL");
+    d->argv[1] = (struct hf_resp_arg){hf_script_hold_keys.text, hf_script_hold_keys.len};
+    d->argv[2] = text("1");
+    d->argv[3] = request->argv[request->first_key];
+    d->argv[4] = request->owner;
+    d->argv[5] = text(request->derives == HF_DERIVES_ALL ? "1" : "0");
+    return d;
+}
+
+/* ---- the keys of the holds ---- */
+
+/* Either only counts (dst NULL), or writes. */
+struct sink {
+    struct hf_resp_arg lock;
+    struct hf_resp_arg *argv;
+    char *dst;
+    size_t keys, bytes;
+};
+
+static void put_key(struct sink *sink, struct hf_resp_arg field, int64_t hold)
+{
+    size_t len = hf_hold_key_size(HF_HOLD_KEY, field.len, sink->lock.ptr, sink->lock.len);
+    char number[HF_RESP_INTEGER_MAX];
+    size_t digits = hf_resp_format_integer(number, hold);
+
+    if (sink->dst) {
+        char *at = sink->dst + sink->bytes;
+
+        hf_hold_key_put(at, HF_HOLD_KEY, field.ptr, field.len, sink->lock.ptr,
+                        sink->lock.len);
+        at[len] = ':';
+        memcpy(at + len + 1, number, digits);
+        sink->argv[sink->keys] = (struct hf_resp_arg){at, len + 1 + digits};
+    }
+    sink->keys++;
+    sink->bytes += len + 1 + digits;
+}
+
+/* `but`: is left out. */
+static void put_holds(struct sink *sink, struct hf_resp_arg field, int64_t first,
+                      int64_t last, int64_t but)
+{
+    for (int64_t hold = last; hold >= first && hold > 0 && sink->keys < KEYS_MAX; hold--)
+        if (hold != but)
+            put_key(sink, field, hold);
+}
+
+static void put_all(struct sink *sink, const struct hf_declares *request,
+                    struct hf_resp_value reply)
+{
+    const struct hf_resp_arg owner = request->owner;
+    int64_t number = 0, first, last;
+
+    if (hf_text_integer((struct hf_bytes){request->count.ptr, request->count.len}, &number))
+        put_holds(sink, owner, number, number, 0);
+    for (size_t i = 1; i + 2 < hf_resp_count(reply); i += 3) {
+        struct hf_resp_value field;
+        const char *ptr;
+        size_t len;
+
+        if (hf_resp_element(reply, i, &field) == HF_OK &&
+            hf_resp_bytes(field, &ptr, &len) == HF_OK &&
+            hf_reply_integer(reply, i + 1, &first) && hf_reply_integer(reply, i + 2, &last))
+            put_holds(sink, (struct hf_resp_arg){ptr, len}, first, last,
+                      hf_resp_is_text(field, owner.ptr, owner.len) ? number : 0);
+    }
+}
+
+struct hf_declared *hf_declared_new(const struct hf_declaring *declaring,
+                                    const struct hf_declares *request,
+                                    struct hf_resp_value reply)
+{
+    size_t end = request->first_key + request->keys;
+    struct sink sink = {.lock = request->argv[request->first_key]};
+    struct hf_declared *d;
+
+    put_all(&sink, request, reply);
+    d = declared_memory(declaring->mem, request->argc + sink.keys, sink.bytes);
+    if (!d)
+        return NULL;
+    sink.argv = d->argv + end;
+    sink.dst = (char *)(d->argv + d->argc);
+    sink.keys = sink.bytes = 0;
+    put_all(&sink, request, reply);
+    memcpy(d->argv, request->argv, end * sizeof *d->argv);
+    memcpy(d->argv + end + sink.keys, request->argv + end,
+           (request->argc - end) * sizeof *d->argv);
+    d->argv[request->first_key - 1] = (struct hf_resp_arg){
+        d->keys_text, hf_resp_format_integer(d->keys_text,
+                                             (int64_t)(request->keys + sink.keys))};
+    return d;
+}
+
+struct hf_resp_arg *hf_declared_argv(struct hf_declared *declared, size_t *argc)
+{
+    *argc = declared->argc;
+    return declared->argv;
+}
+
+void hf_declared_free(struct hf_declared *declared)
+{
+    if (declared)
+        hf_mem_free(declared->mem, declared, declared->size);
+}
