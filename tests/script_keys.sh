@@ -4,9 +4,7 @@
 #                           KEYS[...] with a number, a name or #KEYS in the brackets
 # script_keys.sh FILE...    the same, for these scripts
 #
-# Alibaba Cloud's proxies check the text of a script so. Exceptions are the keys that a
-# script derives to look whether another program uses them; tests/script_keys.txt lists
-# them. Each exception must be needed.
+# Alibaba Cloud's proxies check the text of a script so.
 set -eu
 
 [ $# -gt 0 ] || set -- lock/script/lua/*.lua
@@ -19,7 +17,8 @@ for script; do
         sed -E "s|redis\.p?call\(||; s|  +| |g; s|^|${script##*/} |" || :
 done | sort -u >"${TMPDIR:-/tmp}/script_keys.$$"
 trap 'rm -f "${TMPDIR:-/tmp}/script_keys.$$"' EXIT
-if ! diff -u tests/script_keys.txt "${TMPDIR:-/tmp}/script_keys.$$" >&2; then
-    echo "script_keys: a command's name is no literal, or its key is not KEYS[...]" >&2
+if [ -s "${TMPDIR:-/tmp}/script_keys.$$" ]; then
+    cat "${TMPDIR:-/tmp}/script_keys.$$" >&2
+    echo "script_keys: a command's name is not a literal, or its key is not KEYS[...]" >&2
     exit 1
 fi

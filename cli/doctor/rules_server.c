@@ -400,8 +400,7 @@ const struct doctor_rule doctor_rules_server[] = {
                 "each restart",
      .advice = "permit it: +eval"},
     {"undeclared-keys", DOCTOR_NOTE, OF_NODE, takes_derived_keys,
-     .meaning = "read locks need two requests instead of one, and status does not show "
-                "who waits for a fair lock",
+     .meaning = "read locks need two requests instead of one",
      .advice = "start Dragonfly with --default_lua_flags=allow-undeclared-keys; Alibaba "
                "Cloud: script_check_enable"},
     {"calls-denied", DOCTOR_UNSAFE, OF_NODE, permits_calls,

@@ -213,15 +213,20 @@ static struct hf_declares declares_of(const struct hf_call *call)
     };
 }
 
-static bool use_listing(struct hf_call *call)
+/* What is sent if keys must be declared; false: no memory. */
+static bool use_declared(struct hf_call *call)
 {
     const struct hf_declares request = declares_of(call);
 
     drop_declared(call);
-    call->declared = hf_declared_list(call->declaring, &request);
-    call->is_listing = call->declared != NULL;
+    call->is_listing = call->derives >= HF_DERIVES_OWN;
+    call->declared = call->is_listing
+                         ? hf_declared_list(call->declaring, &request)
+                         : hf_declared_new(call->declaring, &request, no_reply);
+    if (!call->declared)
+        call->is_listing = false;
     use_args(call);
-    return call->is_listing;
+    return call->declared != NULL;
 }
 
 static void command_init(struct hf_call *call,
@@ -276,7 +281,7 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     call->declared = NULL;
     call->is_listing = false;
     if (call->derives != HF_DERIVES_NONE && call->declaring->is_needed &&
-        !use_listing(call))
+        !use_declared(call))
         return HF_E_NOMEM;
     return begin(call, loop, router, deadline_ms, on_reply);
 }
@@ -456,7 +461,7 @@ static bool declares(struct hf_call *call, struct hf_resp_value reply)
     call->declaring->is_needed = true;
     if (call->is_once)
         return false;
-    if (!use_listing(call))
+    if (!use_declared(call))
         end_with(call, HF_E_NOMEM, "cannot declare its keys",
                  hf_status_text(HF_E_NOMEM));
     else if (is_first)

@@ -38,7 +38,7 @@ struct hf_call {
                                      it (NOSCRIPT) */
     bool *lacks_evalsha;          /* of the client: set when a server does not know
                                      EVALSHA; then EVAL is sent. NULL: not remembered */
-    enum hf_derived derives;      /* the hold keys that the script derives. With any: */
+    enum hf_derived derives;      /* the keys that the script derives. With any: */
     struct hf_declaring *declaring;
     struct hf_resp_arg declared_count;  /* the hold count to reach; "": none */
     bool is_urgent;               /* as in hf_command: gets space before the others */

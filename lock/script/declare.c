@@ -1,4 +1,4 @@
-/* Declaring the hold keys of read-write locks. See declare.h. */
+/* Declaring keys that scripts derive. See declare.h. */
 /* Tests: tests/live/server/test_strict.c. */
 #include "lock/script/declare.h"
 
@@ -56,7 +56,7 @@ struct hf_declared *hf_declared_list(const struct hf_declaring *declaring,
     return d;
 }
 
-/* ---- the keys of the holds ---- */
+/* ---- the keys ---- */
 
 /* Either only counts (dst NULL), or writes. */
 struct sink {
@@ -94,8 +94,22 @@ static void put_holds(struct sink *sink, struct hf_resp_arg field, int64_t first
             put_key(sink, field, hold);
 }
 
-static void put_all(struct sink *sink, const struct hf_declares *request,
-                    struct hf_resp_value reply)
+static void put_prefixed(struct sink *sink, const char *prefix)
+{
+    size_t len = hf_prefixed_size(prefix, sink->lock.ptr, sink->lock.len);
+
+    if (sink->dst) {
+        char *at = sink->dst + sink->bytes;
+
+        hf_prefixed_put(at, prefix, sink->lock.ptr, sink->lock.len);
+        sink->argv[sink->keys] = (struct hf_resp_arg){at, len};
+    }
+    sink->keys++;
+    sink->bytes += len;
+}
+
+static void put_all_holds(struct sink *sink, const struct hf_declares *request,
+                          struct hf_resp_value reply)
 {
     const struct hf_resp_arg owner = request->owner;
     int64_t number = 0, first, last;
@@ -113,6 +127,18 @@ static void put_all(struct sink *sink, const struct hf_declares *request,
             put_holds(sink, (struct hf_resp_arg){ptr, len}, first, last,
                       hf_resp_is_text(field, owner.ptr, owner.len) ? number : 0);
     }
+}
+
+static void put_all(struct sink *sink, const struct hf_declares *request,
+                    struct hf_resp_value reply)
+{
+    if (request->derives >= HF_DERIVES_OWN) {
+        put_all_holds(sink, request, reply);
+        return;
+    }
+    put_prefixed(sink, HF_QUEUE_KEY);
+    if (request->derives == HF_DERIVES_PLACES)
+        put_prefixed(sink, HF_PLACES_KEY);
 }
 
 struct hf_declared *hf_declared_new(const struct hf_declaring *declaring,

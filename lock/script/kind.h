@@ -11,6 +11,7 @@
 
 #include "lock/lock.h"
 #include "lock/script/declare.h"
+#include "lock/script/names.h"
 #include "lock/script/scripts.h"
 
 #define KIND_KEYS_MAX 3   /* a fair lock with tokens: queue, places, counter */
@@ -44,7 +45,7 @@ struct hf_kind_step {
                                    write, and only the holder writes that key; so the
                                    server can report its loss */
     bool takes_hold_key;        /* the last key is that of the hold */
-    enum hf_derived derives;    /* the hold keys that its script derives */
+    enum hf_derived derives;    /* the keys that its script derives */
     bool takes_place;           /* how long the waiter's place in the queue is valid;
                                    0: it has none */
     bool takes_silence;         /* if the waiter has a place: the time since its last
@@ -89,7 +90,9 @@ struct hf_kind {
 /* The steps of a lock that is a hash with its owner's hold count; the further arguments are
  * added to its acquire. AT is the index of KIND_QUEUE in its keys: a forced release looks
  * whether the lock is a fair one. */
-#define KIND_QUEUE "redisson_lock_queue"
+#define KIND_QUEUE HF_QUEUE_KEY
+#define KIND_INSPECTS \
+    {.script = &hf_script_inspect, .derives = HF_DERIVES_PLACES}
 #define KIND_STEPS_OF_PLAIN(AT, ...) \
     .steps = { \
         [STEP_ACQUIRE] = {.script = &hf_script_acquire, __VA_ARGS__}, \
@@ -97,8 +100,9 @@ struct hf_kind {
         [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend}, \
         [STEP_FORCE] = {.script = &hf_script_force_release, .keys = 1, \
-                        .first_key = (AT), .only_looks = true}, \
-        [STEP_INSPECT] = {.script = &hf_script_inspect}, \
+                        .first_key = (AT), .only_looks = true, \
+                        .derives = HF_DERIVES_QUEUE}, \
+        [STEP_INSPECT] = KIND_INSPECTS, \
     }
 
 /* A kind with HF_WITH_TOKEN has its own row. It differs from the row of the kind in that its

@@ -38,7 +38,7 @@
  *        tests/exhaust/fair.c. */
 #include "lock/script/kind.h"
 
-#define QUEUE KIND_QUEUE, "redisson_lock_timeout"
+#define QUEUE KIND_QUEUE, HF_PLACES_KEY
 
 #define WHAT_ALL_ARE \
     .channel = "redisson_lock__channel", .payload = "0", .owner_suffix = "", \
@@ -54,7 +54,7 @@
         [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend}, \
         [STEP_FORCE] = {.script = &hf_script_force_release, .keys = 2}, \
-        [STEP_INSPECT] = {.script = &hf_script_inspect}, \
+        [STEP_INSPECT] = KIND_INSPECTS, \
         [STEP_DROP] = {.script = &hf_script_fair_drop, .keys = 2}, \
     }
 

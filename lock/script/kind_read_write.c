@@ -35,7 +35,7 @@ const struct hf_kind hf_kind_read = {
         [STEP_EXTEND] = {.script = &hf_script_read_extend,
                          .derives = HF_DERIVES_OWN, .takes_hold_key = true},
         [STEP_FORCE] = {.script = &hf_script_rw_force_release, .side = "read"},
-        [STEP_INSPECT] = {.script = &hf_script_inspect},
+        [STEP_INSPECT] = KIND_INSPECTS,
     },
 };
 
@@ -53,7 +53,7 @@ const struct hf_kind hf_kind_read = {
         [STEP_EXTEND] = {.script = &hf_script_extend, .side = "write"}, \
         [STEP_FORCE] = {.script = &hf_script_rw_force_release, \
                         .side = "write"}, \
-        [STEP_INSPECT] = {.script = &hf_script_inspect}, \
+        [STEP_INSPECT] = KIND_INSPECTS, \
     }
 
 const struct hf_kind hf_kind_write = {

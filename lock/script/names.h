@@ -7,6 +7,12 @@
 
 #define UUID_LEN 36   /* 32 hexadecimal digits and four dashes */
 
+/* Prefixes of the keys of a fair lock's queue, and the suffix of hold keys. Source: WIRE
+ * 2.3. */
+#define HF_QUEUE_KEY "redisson_lock_queue"
+#define HF_PLACES_KEY "redisson_lock_timeout"
+#define HF_HOLD_KEY "rwlock_timeout"
+
 /* hf_uuid_make - writes a random version-4 UUID in lower case; false: the kernel returned no
  * random bytes. Source: WIRE 1. */
 bool hf_uuid_make(char dst[UUID_LEN + 1]) HF_MUST_CHECK;

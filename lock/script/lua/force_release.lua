@@ -11,7 +11,8 @@
 -- If the lock is free, its queue is also repaired and its head woken.
 -- Only a hash is ever deleted (hlen refuses other keys), and only if its single field is an
 -- owner with a count of at least 1, in at most 18 digits. In a cluster the queue is not named,
--- because TRYAGAIN would refuse several keys while their slot is on the move. A queue in another
+-- because TRYAGAIN would refuse several keys while their slot is on the move, unless the server
+-- refuses keys that are not declared (declare.h). A queue in another
 -- slot belongs to no lock: such a name cannot be that of a fair lock (WIRE 2.5).
 -- Source: WIRE 1, 2.2, 5.3, 8.3, 11.6, 18.
 local holder, channel = ARGV[2], ARGV[4]
@@ -62,9 +63,9 @@ if KEYS[3] then
     channel = head and channel .. ':' .. head
 else
     local lock = KEYS[1]
-    local queue = KEYS[2] and redis.call('exists', KEYS[2]) or
-        redis.pcall('exists', 'redisson_lock_queue:' ..
-            (lock:find('{', 1, true) and lock or '{' .. lock .. '}'))
+    KEYS[2] = 'redisson_lock_queue:' ..
+        (lock:find('{', 1, true) and lock or '{' .. lock .. '}')
+    local queue = redis.pcall('exists', KEYS[2])
     if type(queue) == 'table' and not queue.err:find('non local key', 1, true) then
         return queue
     end

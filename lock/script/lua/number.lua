@@ -11,10 +11,11 @@ local function refusal(key)
         .. key:sub(1, 100))
 end
 local function number_of(key, least, text)
+    local KEYS = {key} -- proxies that check the text refuse another name
     if not text or text.err then
-        text = redis.call('getrange', key, '0', '31') -- no number is longer
+        text = redis.call('getrange', KEYS[1], '0', '31') -- no number is longer
     end
-    if text == '' and redis.call('exists', key) == 0 then
+    if text == '' and redis.call('exists', KEYS[1]) == 0 then
         return nil
     end
     local number = text:find('^%-?[1-9]%d*$') and tonumber(text) or text == '0' and 0

@@ -6,6 +6,7 @@
 
 #include "tests/live/test_acl.h"
 #include "tests/live/test_run_kit.h"
+#include "tests/support/gate.h"
 
 #define DEAD "6e3814a1-e847-452b-a982-45baf93a1df2:7"
 #define DEAD2 "6e3814a1-e847-452b-a982-45baf93a1df2:8"
@@ -113,6 +114,31 @@ START_TEST(status_reports_that_the_queue_is_not_visible)
     text = says(holdfast(NULL, "status", "--json", "-u", url, "x", NULL), 0, OUT);
     ck_assert_part(text, "\"kind\":\"plain\"");
     ck_assert_part(text, "\"unseen\":\"waiters\"");
+}
+END_TEST
+
+/* The server refuses keys that a script derives: the queue's are declared. */
+START_TEST(server_that_refuses_derived_keys_shows_the_queue)
+{
+    struct gate *gate = gate_start(server_port(server), gate_strict);
+    char url[100];
+    struct process *p;
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", gate_port(gate));
+    leave_two();
+    ck_assert_part(says(holdfast(NULL, "status", "-u", url, "x", NULL), 1, OUT),
+                   "x: free, but 2 waiters are queued, the first until 20");
+    ck_assert_part(says(holdfast(NULL, "ls", "-u", url, NULL), 0, OUT),
+                   "x\tfair\t-\t-\t-\t-2\t2\t-\n");
+    hold_by_other("x", 60000);
+    ck_assert_part(says(holdfast(NULL, "status", "-u", url, "x", NULL), 0, OUT),
+                   "waiters in its queue: 2");
+    p = holdfast(NULL, "unlock", "-u", url, "x", "--queue", "--force", "-y", NULL);
+    ck_assert_part(says(p, 0, OUT), "x: queue entries removed: 2\n");
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " QUEUE("x")), 0);
+    p = holdfast(NULL, "unlock", "-u", url, "x", "--queue", NULL);
+    ck_assert_part(says(p, 0, OUT), "x: held, its wait queue is empty");
+    gate_stop(gate);
 }
 END_TEST
 
@@ -249,6 +275,7 @@ int main(void)
     tcase_add_test(c, ls_lists_a_free_lock_with_places);
     tcase_add_test(c, ls_gives_a_queue_to_the_lock_that_is_held);
     tcase_add_test(c, status_reports_that_the_queue_is_not_visible);
+    tcase_add_test(c, server_that_refuses_derived_keys_shows_the_queue);
     tcase_add_test(c, queue_is_shown_and_not_changed_without_force);
     tcase_add_test(c, force_removes_places_of_the_dead);
     tcase_add_loop_test(c, force_on_a_free_lock_shortens_a_far_place, 0, 2);

@@ -79,6 +79,8 @@ static const struct row {
     {&hf_script_extend, "without", "HSET job " O " 1", "1 job " O " 0 30000", 0},
     {&hf_script_inspect, "held", "HSET job " O " 1;PEXPIRE job 60000", "1 job 123 " O,
      0},
+    {&hf_script_hold_keys, "of all", "HSET job mode read " O " 1 " P " 1;PEXPIRE job 60000",
+     "1 job " O " 1", 0},
     {&hf_script_read_acquire, "free", "", "2 job " HOLDS " " O " 1 30000 " W, 0},
     {&hf_script_read_acquire, "beside another",
      "HSET job mode read " P " 1;PEXPIRE job 10000;SET " OTHERS ":1 1 PX 10000",

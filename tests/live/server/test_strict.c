@@ -4,6 +4,7 @@
 
 #include "lock/by_owner.h"
 #include "tests/live/test_lock.h"
+#include "tests/support/cluster.h"
 #include "tests/support/gate.h"
 #include "tests/support/one_server.h"
 #include "tests/support/rw_steps.h"
@@ -162,6 +163,42 @@ START_TEST(writer_waits_for_readers_and_becomes_one)
 }
 END_TEST
 
+/* In a cluster the queue's key is declared only to such a server, also when a lock is released
+ * by force. */
+START_TEST(node_of_a_cluster_executes_it)
+{
+    struct cluster *cluster = cluster_start(&(struct cluster_options){.masters = 1});
+    int port = server_port(cluster_node(cluster, 0));
+    struct gate *node = gate_start(port, gate_strict);
+    struct hf_lock *reads = NULL, *plain;
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_lock_info info;
+    struct hf_error err = {0};
+    char url[200];
+
+    (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d?map=127.0.0.1:%d=127.0.0.1:%d",
+                   gate_port(node), port, gate_port(node));
+    hf_client_options_init(&o);
+    o.url = url;
+    client = client_with(&o);
+    plain = lock_of(client, "plain");
+    acquire(plain, 1);
+    ck_assert_msg(hf_lock_force_release(plain, NULL, 0, &err) == HF_OK, "%s", err.text);
+    ck_assert_msg(hf_lock_inspect(plain, &info, &err) == HF_OK, "%s", err.text);
+    ck_assert_int_eq(info.waiters, 0);
+    ck_assert_ok(hf_lock_new_kind(&reads, client, HF_KIND_READ, NAME, strlen(NAME), NULL));
+    acquire(reads, 1);
+    acquire(reads, 2);
+    release(reads, 1);
+    release(reads, 2);
+    ck_assert_str_eq(server_ask(cluster_node(cluster, 0), "KEYS *"), "");
+    hf_client_free(client);
+    gate_stop(node);
+    cluster_stop(cluster);
+}
+END_TEST
+
 /* DECLARE-2 */
 START_TEST(ordinary_server_receives_no_further_keys)
 {
@@ -220,6 +257,7 @@ static void add(Suite *suite)
     tcase_add_test(c, lock_is_released_by_a_client_that_did_not_acquire_it);
     tcase_add_test(c, readers_that_come_and_go_get_no_error);
     tcase_add_test(c, writer_waits_for_readers_and_becomes_one);
+    tcase_add_test(c, node_of_a_cluster_executes_it);
     tcase_add_test(c, ordinary_server_receives_no_further_keys);
     tcase_add_test(c, refusal_that_lasts_is_told_with_its_advice);
 }
