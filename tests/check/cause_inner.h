@@ -31,9 +31,10 @@ enum failure { OK, TIMED_OUT, CANCELLED, IS_LOST, NOT_OWNER, INVALID, CLOSED,
  * cause_is_lost_with_set - was another hold of that owner lost at this moment by itself, or
  *                   has the max_hold of its set passed?
  * cause_is_max_over - has the max_hold of the hold passed, perhaps?
- * cause_is_member_missing - of the hold of a set: does its owner not have a member, or has it lost one?
  * cause_member_taken - the hold of a member, that of a call under way perhaps, was not
  *                   released, but taken away, or has expired.
+ * cause_is_member_missing - of the hold of a set: has its owner lost a member, or does it
+ *                   not have one any more?
  * cause_least_us  - of so many ms, by a clock that may be fast. */
 int64_t cause_answer_us(const struct judge *j);
 int64_t cause_slack_us(const struct judge *j);
@@ -57,9 +58,9 @@ void cause_end_whole(struct judge *j, struct ask *ask, const struct history_even
                      enum failure failure);
 bool cause_end_part(struct judge *j, struct ask *part, enum failure failure);
 bool cause_is_lost_with_set(const struct judge *j, const struct hold *hold);
-bool cause_is_member_missing(const struct judge *j, const struct hold *hold);
 bool cause_is_max_over(const struct judge *j, const struct hold *hold);
 void cause_member_taken(struct judge *j, const struct hold *hold);
+bool cause_is_member_missing(const struct judge *j, const struct hold *hold);
 bool cause_is_wanted(const struct judge *j, enum hold_class class);
 
 #endif

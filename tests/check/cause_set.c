@@ -221,3 +221,37 @@ void cause_member_taken(struct judge *j, const struct hold *hold)
         if (a->is_whole && text_is(a->set, hold->lock->set) && text_is(a->owner, hold->owner))
             a->has_lost = true;
 }
+
+enum part { APART, HELD, TAKEN };
+
+static enum part part_of(const struct judge *j, const struct lock *member,
+                         const struct hold *whole)
+{
+    enum part part = APART;
+
+    for (const struct hold *h = member->holds; h; h = h->next) {
+        if (!text_is(h->owner, whole->owner))
+            continue;
+        if (state_held(j, h))
+            return HELD;
+        if (h->taken.line || h->excuse.reason != EXCUSE_NONE)
+            part = TAKEN;
+    }
+    return part;
+}
+
+bool cause_is_by_forgetting(const struct judge *j, const struct hold *hold)
+{
+    size_t members = 0, held = 0, taken = 0;
+
+    for (size_t i = 0; i < j->locks_room && hold->lock->is_set; i++)
+        for (const struct lock *lock = j->locks[i]; lock; lock = lock->chain)
+            if (text_is(lock->set, hold->lock->name)) {
+                enum part part = part_of(j, lock, hold);
+
+                members++;
+                held += part == HELD;
+                taken += part == TAKEN;
+            }
+    return 2 * held <= members && 2 * (held + taken) > members;
+}

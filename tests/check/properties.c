@@ -1,5 +1,6 @@
 /* What is wrong with a history, by the rules in properties.h. */
 #include "tests/check/properties.h"
+#include "tests/check/cause.h"
 #include "tests/check/violation.h"
 
 #include <inttypes.h>
@@ -99,6 +100,13 @@ static void p1_enough(struct judge *j, struct hold *hold)
         fail_p1(j, last, hold);
 }
 
+/* Two owners of a set may each count a member that its server has forgotten. */
+static bool is_by_forgetting(const struct judge *j, const struct hold *hold,
+                             const struct hold *other)
+{
+    return cause_is_by_forgetting(j, hold) || cause_is_by_forgetting(j, other);
+}
+
 void p1_one_believes(struct judge *j, struct hold *hold)
 {
     if (hold->class == CLASS_PERMIT) {
@@ -106,7 +114,8 @@ void p1_one_believes(struct judge *j, struct hold *hold)
         return;
     }
     for (struct hold *other = hold->lock->holds; other; other = other->next)
-        if (believes_beside(j, hold, other) && !may_share(hold, other))
+        if (believes_beside(j, hold, other) && !may_share(hold, other) &&
+            !is_by_forgetting(j, hold, other))
             fail_p1(j, other, hold);
 }
 
@@ -460,7 +469,7 @@ void p9_one_holds(struct judge *j, struct hold *hold, struct record *record)
 
         if (other == hold || !theirs || may_hold_both(hold, other) ||
             is_peers_fault(hold, record, other) ||
-            is_peers_fault(other, theirs, hold))
+            is_peers_fault(other, theirs, hold) || is_by_forgetting(j, hold, other))
             continue;
         v = violate(j, 9, j->now.us);
         say(v, "server s%u holds lock %s for %s and ", (unsigned)record->server,

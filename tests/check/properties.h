@@ -16,7 +16,8 @@
  *      has is granted by the failover. What another owner's command does to a
  *      hold (by=other, or a renewal that names it) grants nothing, and ends no excuse of a failover. And what
  *      a server granted while another had the lock, and lost again (a slot that
- *      moves to and fro).
+ *      moves to and fro). Of a quorum: members that were taken away from one of the owners,
+ *      without which it has no majority.
  * P2a  When a server frees a hold that has expired or was released, its owner
  *      believes in it no more.
  * P2b  When it has expired, its owner has been told before (before slack_ms are
@@ -79,7 +80,8 @@
  *      is told the server's. A re-entry may keep its hold's. A `reset` begins anew.
  * P9   On each server at most one owner holds a lock alone, and then nobody else
  *      reads. One owner may hold both sides of a read-write lock.
- *      Excused: a peer of another kind (plain, read-write) of that name.
+ *      Excused: a peer of another kind (plain, read-write) of that name; of a quorum,
+ *      what excuses P1.
  * P10a What is believed was granted: a `safe` line is covered by a server's record of
  *      the hold that ends no earlier. (slack_ms apart at most.)
  * P10b A server's record does not become shorter than its owner's belief.

@@ -306,6 +306,9 @@ static const struct past {
     {"entered_again_for_longer_than_the_watchdog", "P12",
      "an owner entered its multi-lock again with a long lease, the watchdog renewed a member "
      "meanwhile, and the call failed because less than half of the long lease remained"},
+    {"a_forgotten_member_counted_by_two", "P9",
+     "two servers of a quorum were flushed, and two owners held it: each counted a member "
+     "that its server had forgotten, and the judge did not excuse that"},
     {"stop_of_a_turn_at_the_end", "P6",
      "a process was to be stopped within a turn, and no such turn came before the last acquires "
      "of the run: it was stopped in the middle of them, and their locks were left"},
