@@ -588,7 +588,13 @@ void cause_end(struct judge *j, struct ask *ask, const struct history_event *e)
     if (!ask->is_whole && !(ask->is_part && cause_end_part(j, ask, failure)))
         end_of_lock(j, ask, e, failure);
     note_behind(j, ask);
-    if (names_a_hold(ask) && failure != OK && failure != NOT_OWNER)
+    if (failure != OK && failure != NOT_OWNER)
+        cause_dropped(j, ask);
+}
+
+void cause_dropped(const struct judge *j, const struct ask *ask)
+{
+    if (ask->lock && names_a_hold(ask))
         *(ask->op == HISTORY_OP_FORCE ? &ask->lock->unsure_force
                                       : &ask->lock->unsure_renewal) = j->now;
 }

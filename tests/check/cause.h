@@ -104,6 +104,7 @@
  * cause_looks   - likewise, of each call of the lock.
  * cause_cancel  - a `cancel` line.
  * cause_end     - the call ends, before the state changes.
+ * cause_dropped - the call ends, and nobody knows whether it will be executed.
  * cause_ended_well - after an acquire that ended well has changed it.
  * cause_released - after a release that ended well has changed it.
  * cause_lost    - the hold is reported lost, before the state changes.
@@ -124,6 +125,7 @@ void cause_look(const struct judge *j, struct ask *ask);
 void cause_looks(const struct judge *j, struct lock *lock);
 void cause_cancel(struct judge *j, const struct history_event *e);
 void cause_end(struct judge *j, struct ask *ask, const struct history_event *e);
+void cause_dropped(const struct judge *j, const struct ask *ask);
 void cause_ended_well(struct judge *j, struct ask *ask, struct hold *hold);
 void cause_released(struct judge *j, struct ask *ask, struct hold *hold);
 void cause_lost(struct judge *j, struct hold *hold, bool is_with_set);

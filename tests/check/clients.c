@@ -336,6 +336,7 @@ static void forget_client(struct judge *j, struct party *p)
         next = ask->next;
         if (ask->client != p->source.number)
             continue;
+        cause_dropped(j, ask);
         state_ask_drop(j, ask);
         if (lock)
             state_tidy(j, lock);

@@ -6,6 +6,15 @@
 #define LONG_OUTAGE_MS 601000
 #define LONG_OUTAGE_MORE_MS 1000000
 
+/* A request that one old connection delivers later than ten minutes after its answer may be
+ * executed again (semaphores.md). */
+#define LONG_DELIVERY_MS 540000
+
+static bool is_late_delivery(const struct plan_fault *f)
+{
+    return f->trouble == FAULT_HOLD_BACK && f->connection != 0;
+}
+
 static bool is_outage(const struct plan_fault *f)
 {
     return f->trouble == FAULT_HOLD_BACK || f->trouble == FAULT_HALF_OPEN ||
@@ -16,9 +25,12 @@ static void long_outage(struct plan *plan, uint64_t *dice)
 {
     scene_unanswered(plan, dice);
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (is_outage(&plan->faults[i]) && draw_one_in(dice, 2))
+        if (is_outage(&plan->faults[i]) && draw_one_in(dice, 2)) {
+            int64_t ms = LONG_OUTAGE_MS + draw_below(dice, LONG_OUTAGE_MORE_MS);
+
             plan->faults[i].for_ms =
-                LONG_OUTAGE_MS + draw_below(dice, LONG_OUTAGE_MORE_MS);
+                is_late_delivery(&plan->faults[i]) ? LONG_DELIVERY_MS : ms;
+        }
 }
 
 static void (*const scenes[])(struct plan *plan, uint64_t *dice) = {

@@ -309,6 +309,15 @@ static const struct past {
     {"a_forgotten_member_counted_by_two", "P9",
      "two servers of a quorum were flushed, and two owners held it: each counted a member "
      "that its server had forgotten, and the judge did not excuse that"},
+    {"peer_without_the_right_to_set_a_ttl", "P6",
+     "the simulated Redisson was refused PEXPIRE by rights that were taken from holdfast, and "
+     "left a lock without a TTL"},
+    {"killed_while_it_forces", "P12",
+     "a process was killed while its forced release was under way, which was executed later: "
+     "the judge had forgotten the call"},
+    {"first_sentinel_is_stopped", "P12",
+     "a client that knew no master asked a stopped sentinel first, and the next one 100 ms "
+     "later: the judge did not allow that time to a call with a short wait"},
     {"stop_of_a_turn_at_the_end", "P6",
      "a process was to be stopped within a turn, and no such turn came before the last acquires "
      "of the run: it was stopped in the middle of them, and their locks were left"},

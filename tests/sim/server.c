@@ -108,9 +108,16 @@ static const struct listener_calls calls = {accepted, arrived, closed};
 
 /* ---- an operator ---- */
 
-void server_say(struct server *s, int argc, const char *const *argv)
+#define OPERATOR "operator" /* a user with all rights, whatever those of programs are */
+
+static void add_operator(struct server *s)
 {
-    struct server_conn *c = connect_to(s, NULL);
+    if (!model_acl(s->model, "SETUSER " OPERATOR " on nopass ~* &* +@all"))
+        (void)model_acl(s->model, "SETUSER " OPERATOR " on nopass ~* +@all"); /* Redis 6.0 */
+}
+
+static void say(struct server_conn *c, int argc, const char *const *argv)
+{
     char head[32];
 
     (void)snprintf(head, sizeof head, "*%d\r\n", argc);
@@ -121,6 +128,14 @@ void server_say(struct server *s, int argc, const char *const *argv)
         feed_client(c, argv[i], strlen(argv[i]));
         feed_client(c, "\r\n", 2);
     }
+}
+
+void server_say(struct server *s, int argc, const char *const *argv)
+{
+    struct server_conn *c = connect_to(s, NULL);
+
+    say(c, 3, (const char *[]){"AUTH", OPERATOR, "x"});
+    say(c, argc, argv);
     closed(c);
 }
 
@@ -282,6 +297,7 @@ struct server *server_new(struct sim *sim, int64_t number)
     o.port = s->port;
     o.seed = (uint64_t)(sim->plan->head.seed + number);
     s->model = model_new(&o);
+    add_operator(s);
     s->tick = (struct event){.happen = on_tick, .ctx = s};
     witness_init(&s->witness, sim, number, s->model);
     network_name(sim->world, s->name, s->ip);
