@@ -233,6 +233,15 @@ static bool are_replicas_slow(const struct plan_head *h)
     return h->replicas != 0 && h->lag_us > 1000 * WAKE_MS / BOUNDS_WAITS;
 }
 
+/* A handshake crosses the link so often: to connect, PING, HELLO, CLIENT, KILL. Where the
+ * connect timeout is shorter, a client connects only when it is lucky. */
+#define CROSSINGS_OF_HANDSHAKE 10
+
+static bool is_handshake_slow(const struct plan_head *h)
+{
+    return CROSSINGS_OF_HANDSHAKE * (h->latency_us + h->jitter_us) / 1000 > h->request_ms;
+}
+
 static bool has_spinners(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->lock_count; i++)
@@ -253,7 +262,7 @@ struct history_header bounds_of(const struct plan *plan)
 
     history_header_init(&b);
     b.look_ms = h->watchdog_ms / 3 + 2 * h->request_ms + 1000;
-    b.wake_ms = are_replicas_slow(h)
+    b.wake_ms = are_replicas_slow(h) || is_handshake_slow(h)
                     ? HISTORY_NONE
                     : wake_ms(plan) + (h->is_deaf ? POLL_MS : 0);
     b.settle_ms = settle_ms(plan, b.look_ms);

@@ -318,6 +318,12 @@ static const struct past {
     {"first_sentinel_is_stopped", "P12",
      "a client that knew no master asked a stopped sentinel first, and the next one 100 ms "
      "later: the judge did not allow that time to a call with a short wait"},
+    {"flushed_while_it_was_down", "P8",
+     "a simulated operator flushed a server whose power had failed, so that nobody noticed that "
+     "its counter of tokens came back older"},
+    {"handshake_longer_than_its_timeout", "P5",
+     "the link was so slow that a handshake with PING and CLIENT KILL took longer than "
+     "connect_timeout: no wait for a lock has a bound there"},
     {"stop_of_a_turn_at_the_end", "P6",
      "a process was to be stopped within a turn, and no such turn came before the last acquires "
      "of the run: it was stopped in the middle of them, and their locks were left"},

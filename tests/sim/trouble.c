@@ -240,9 +240,13 @@ static void kill_connections(struct trouble *t)
     server_done(server_of(t));
 }
 
+/* A server that is down executes nothing: what it had counts when it is back. */
 static void flush(struct trouble *t)
 {
-    server_say(master_of(t), 1, (const char *[]){"FLUSHALL"});
+    struct server *s = master_of(t);
+
+    if (!s->is_down)
+        server_say(s, 1, (const char *[]){"FLUSHALL"});
 }
 
 static void lag(struct trouble *t)
