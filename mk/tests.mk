@@ -127,8 +127,8 @@ export CK_DEFAULT_TIMEOUT ?= 60
 export CK_TIMEOUT_MULTIPLIER ?= 5
 
 #: make build-tests       the test programs, without a run
-build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) $(soak_T) \
-             $(each_T) $(redisson_T) $(others_T)
+build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) \
+             $(if $(SANITIZE),,$(soak_T) $(each_T) $(redisson_T) $(others_T))
 
 # What reads the source has the same result with a sanitizer, and is not repeated.
 source_checks = layers shape-check docs-check exports rules-check tests-named faults-check \

@@ -28,7 +28,7 @@ begin=$(date +%s)
 families='plain nonreentrant fenced read_write fair value spin permit semaphore latch
     quorum multi election by_owner kill redirect crowd silence credentials push'
 worlds='worlds_multi worlds_quorum worlds_election worlds_by_owner'
-units="sim $families $worlds chaos one_address fuzz exhaust redisson examples coverage trixie"
+units="sim $families $worlds chaos one_address fuzz exhaust redisson examples coverage sanitized trixie"
 unit_seconds=120
 if [ -n "$short" ]; then
     units="sim spin permit semaphore latch quorum multi election by_owner $worlds"
@@ -68,6 +68,8 @@ run_unit() {
             REDISSON_SOAK_TIME=$unit_seconds ;;
     examples) make --no-print-directory BUILD="$programs" judge-examples ;;
     coverage) make --no-print-directory BUILD="$build" ASSERTS=no sim-coverage ;;
+    sanitized) make --no-print-directory SANITIZE=address,undefined CFLAGS='-O1 -g' \
+            ALL=yes check ;;
     trixie) [ "$(id -u)" != 0 ] || make --no-print-directory check-trixie ;;
     exhaust) make --no-print-directory BUILD="$programs" exhaust ;;
     *) seeds --family "$1" ;;

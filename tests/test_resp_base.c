@@ -71,6 +71,7 @@ static const char *ids(const struct hf_list *list)
                          text[--count] - '0');
     ck_assert_uint_eq(count, 0);
     ck_assert_int_eq(hf_list_is_empty(list), *text == '\0');
+    ck_assert_uint_eq(hf_list_count(list), strlen(text));
     return text;
 }
 

@@ -102,7 +102,11 @@ void trial_check_free(struct trial *t, const char *name);
  *              `variable`), or else the first TRIAL_SEEDS. Fails the test with the
  *              first violation. Returns how many there were.
  * trial_case - with time for them. */
+#ifdef __SANITIZE_ADDRESS__
+#define TRIAL_SEEDS 10          /* each costs three times as much */
+#else
 #define TRIAL_SEEDS 40
+#endif
 long long trial_play(struct trial *t, const char *variable,
                      void (*one)(uint64_t seed, enum trial_forgetting forgetting),
                      enum trial_forgetting forgetting);
