@@ -194,6 +194,70 @@ START_TEST(failover_forgets_a_change_that_no_replica_confirmed)
 }
 END_TEST
 
+/* ---- calls that are abandoned ---- */
+
+static void read_plan(const char *text)
+{
+    FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert(plan_read(&plan, file));
+    (void)fclose(file);
+}
+
+static long long count_at_the_end(void)
+{
+    char *history = history_of_plan(&plan);
+    long long count = atoll(last(history, " n=") + strlen(" n="));
+
+    free(history);
+    return count;
+}
+
+/* ORPHAN-5: the acquire of a permit is cancelled while it is under way, 10 ms each way, and
+ * from then on one allocation fails. */
+static const char starved_plan[] =
+    "plan seed=1 mood=wild scene=none deployment=standalone version=1 protocol=3 "
+    "masters=1 length_ms=6000 latency_us=10000 lag_us=1000 watchdog_ms=3000 "
+    "request_ms=5000 replicas_ms=400\n"
+    "program offset_ms=57042523\n"
+    "lock family=semaphore name=4 permits=3\n"
+    "op at_ms=500 verb=acquire owner=1 wait_ms=2000 hold_ms=1\n"
+    "op at_ms=1000 verb=acquire owner=2 wait_ms=2000 hold_ms=1000\n"
+    "op at_ms=%d verb=cancel owner=2\n"
+    "fault at_ms=%d trouble=memory n=1\n";
+
+START_TEST(permit_of_an_abandoned_call_is_given_back_without_memory)
+{
+    for (int ms = 1002; ms <= 1018; ms += 2) {
+        char text[1000];
+
+        (void)snprintf(text, sizeof text, starved_plan, ms, ms - 1);
+        read_plan(text);
+        ck_assert_msg(count_at_the_end() == 3, "cancelled at %d ms", ms);
+    }
+}
+END_TEST
+
+/* ORPHAN-6: it is cancelled while replicas have yet to confirm it, and the master dies when
+ * they have heard of the acquire, and not of the release. */
+static const char *const abandoned =
+    "op at_ms=500 verb=acquire program=1 owner=1 wait_ms=2000 hold_ms=1\n"
+    "op at_ms=1000 verb=acquire program=1 owner=2 wait_ms=2000 hold_ms=1000\n"
+    "op at_ms=1015 verb=cancel program=1 owner=2";
+
+START_TEST(failover_forgets_no_permit_of_an_abandoned_call)
+{
+    for (int at_ms = 1010; at_ms <= 1090; at_ms += 2) {
+        char text[1200];
+
+        (void)snprintf(text, sizeof text, failover_plan, -1, "semaphore", abandoned, at_ms);
+        read_plan(text);
+        ck_assert_msg(count_at_the_end() == 3, "the master dies at %d ms", at_ms);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sim: seeds");
@@ -208,6 +272,8 @@ int main(void)
                         ROWS(changes));
     tcase_add_loop_test(t, failover_forgets_a_change_that_no_replica_confirmed, 0,
                         ROWS(changes));
+    tcase_add_test(t, permit_of_an_abandoned_call_is_given_back_without_memory);
+    tcase_add_test(t, failover_forgets_no_permit_of_an_abandoned_call);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
     return suite_run(s);

@@ -158,6 +158,9 @@ static void plan_failover(int64_t at_ms, int64_t after_ms, int64_t how)
 
 static const int64_t outages_ms[] = {1200, 1400, 1600, 1800, 2000};
 #define FIRST_SENTINEL 3 /* behind a master and its replicas */
+#define WAKES_PART 4 /* of the outage: so much later the former master continues */
+#define BUSY_AFTER_MS 100 /* since it stopped */
+#define BUSY_ON_MS 30 /* since it continued: one renewal is refused, the next one is not */
 #define PHASES 8 /* when in a third of the watchdog's timeout it stops */
 
 /* The holder hears nothing of the first sentinel, so the waiter knows the new master
@@ -221,6 +224,31 @@ END_TEST
 START_TEST(two_owners_never_believe_though_one_of_them_learns_late)
 {
     must_believe_alone(&kinds[_i], true);
+}
+END_TEST
+
+/* DOUBT-1: the first replies of the master that continues are BUSY, which prove nothing. */
+START_TEST(master_that_is_busy_as_it_continues_is_doubted)
+{
+    int64_t worst_us = 0;
+
+    for (size_t k = 0; k < ROWS(outages_ms); k++)
+        for (int phase = 0; phase < PHASES; phase++) {
+            int64_t at_ms = STOP_MS + phase * WATCHDOG_MS / 3 / PHASES;
+            struct story s;
+
+            plan_holder(&kinds[_i], DEPLOY_SENTINEL, 0);
+            plan_deafness();
+            plan_failover(at_ms, outages_ms[k],
+                          FAILOVER_STOPS | FAILOVER_WAKES | FAILOVER_IS_UNTOLD);
+            plan.faults[plan.fault_count++] = (struct plan_fault){
+                .at_ms = at_ms + BUSY_AFTER_MS, .trouble = FAULT_BUSY,
+                .for_ms = outages_ms[k] + outages_ms[k] / WAKES_PART - BUSY_AFTER_MS + BUSY_ON_MS};
+            play_story(&s);
+            worst_us = s.both_us > worst_us ? s.both_us : worst_us;
+        }
+    ck_assert_msg(worst_us == 0, "%s: both believed for %lld us", kinds[_i].name,
+                  (long long)worst_us);
 }
 END_TEST
 
@@ -359,6 +387,7 @@ int main(void)
     tcase_add_loop_test(
         t, two_owners_never_believe_though_one_of_them_learns_late, 0,
         EXCLUSIVE);
+    tcase_add_loop_test(t, master_that_is_busy_as_it_continues_is_doubted, 0, EXCLUSIVE);
     tcase_add_loop_test(t, master_that_is_slow_again_is_not_doubted_again, 0,
                         ROWS(kinds));
     tcase_add_loop_test(t, what_the_new_master_lacks_is_lost_at_once, 0,
