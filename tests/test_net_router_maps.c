@@ -123,6 +123,29 @@ START_TEST(an_address_that_all_announce_in_vain_is_told_with_its_announcer)
 }
 END_TEST
 
+static void to_a_dead_port(void *ctx, char *host, uint16_t *port)
+{
+    (void)host;
+    *port = *(uint16_t *)ctx;
+}
+
+/* Nobody announced that address, and a map is not missing. */
+START_TEST(an_address_that_the_program_mapped_has_no_announcer)
+{
+    uint16_t dead = (uint16_t)local_dead_port();
+
+    prepare(stale);
+    options.map_address = to_a_dead_port;
+    options.map_address_ctx = &dead;
+    nodes_map(nodes, all_of_1, 1);
+    add_seed(nodes_port(nodes, 0));
+    asks_once = true;
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_ptr_null(strstr(ask(5), "announced this address"));
+    end();
+}
+END_TEST
+
 /* DISCOVER-6: in an outage the nodes are asked less and less often, and again at the usual
  * pace when the master is back. */
 START_TEST(pauses_grow_until_a_map_leads_to_a_master)
@@ -788,6 +811,7 @@ static TCase *case_maps(void)
     tcase_add_loop_test(c, of_two_maps_the_one_with_a_master_that_can_be_reached_is_used, 0,
                         4);
     tcase_add_test(c, an_address_that_all_announce_in_vain_is_told_with_its_announcer);
+    tcase_add_test(c, an_address_that_the_program_mapped_has_no_announcer);
     tcase_add_test(c, pauses_grow_until_a_map_leads_to_a_master);
     tcase_add_test(c, command_stays_at_a_server_that_only_lost_its_slot);
     tcase_add_loop_test(c, switch_is_sudden_if_the_former_server_replied_until_then, 0, 2);

@@ -41,33 +41,36 @@ static void free_url(char *url)
 }
 
 /* All clients of a process share one loop, whose lock is held while it is read. */
-struct cli_password_file {
-    const char *path;
-    char text[CLI_SECRET_MAX];
+struct cli_password_files {
+    struct {
+        const char *path;       /* NULL: there is none */
+        bool was_read;          /* the last time that a connection needed it */
+        char text[CLI_SECRET_MAX];
+    } of[2];                    /* of servers, and of sentinels */
 };
 
-static int note_file(struct cli_common *common, const char *path)
+static int note_file(struct cli_common *common, const char *path, bool is_sentinel)
 {
-    if (!common->password_file)
-        common->password_file = calloc(1, sizeof *common->password_file);
-    if (!common->password_file)
+    if (!common->password_files)
+        common->password_files = calloc(1, sizeof *common->password_files);
+    if (!common->password_files)
         return cli_fail("out of memory");
-    common->password_file->path = path;
+    common->password_files->of[is_sentinel].path = path;
     return CLI_CONTINUE;
 }
 
-static void free_file(struct cli_password_file *file)
+static void free_files(struct cli_password_files *files)
 {
-    if (file)
-        explicit_bzero(file, sizeof *file);
-    free(file);
+    if (files)
+        explicit_bzero(files, sizeof *files);
+    free(files);
 }
 
 void cli_common_fini(struct cli_common *common)
 {
     for (size_t i = 0; i < common->urls_count; i++)
         free_url(common->urls[i]);
-    free_file(common->password_file);
+    free_files(common->password_files);
     explicit_bzero(common, sizeof *common);
 }
 
@@ -122,22 +125,31 @@ static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
 
     if (file.is_open)
         common->open_file = path;
-    if (rc == CLI_CONTINUE && dst == common->password && file.is_regular)
-        rc = note_file(common, path);
+    if (rc == CLI_CONTINUE && file.is_regular &&
+        (dst == common->password || dst == common->sentinel_password))
+        rc = note_file(common, path, dst == common->sentinel_password);
     return rc;
 }
 
 /* hf_client_options.credentials: a password file may have a new password for each
- * connection. The first one was read at the start. Sentinels have their own. */
+ * connection. The first one was read at the start. */
 static hf_status read_password(void *ctx, const struct hf_credentials_query *query,
                                struct hf_credentials *out, struct hf_error *err)
 {
-    struct cli_password_file *file = ctx;
+    struct cli_password_files *files = ctx;
+    const char *path = files->of[query->is_sentinel].path;
+    char *text = files->of[query->is_sentinel].text;
+    bool *was_read = &files->of[query->is_sentinel].was_read;
+    hf_status rc;
 
-    if (query->is_sentinel)
+    if (!path)
         return HF_OK;
-    out->password = file->text;
-    return cli_secret_again(file->text, file->path, err);
+    out->password = text;
+    rc = cli_secret_again(text, path, err);
+    if (rc < 0 && *was_read) /* a lock may be held; the first error is reported by others */
+        (void)cli_fail("%s; it is read again for each attempt to connect", err->text);
+    *was_read = rc == HF_OK;
+    return rc;
 }
 
 /* A key's password is shorter than a server's, which may be a token. */
@@ -285,12 +297,10 @@ const char *cli_common_url(const struct cli_common *common)
 /* Where cli_common_url has it from, for a message. */
 static const char *url_source(const struct cli_common *common)
 {
-    if (common->has_url)
-        return "-u";
-    for (size_t i = 0; i < URL_VARIABLES; i++)
+    for (size_t i = 0; !common->has_url && i < URL_VARIABLES; i++)
         if (from_environment(url_variables[i]))
             return url_variables[i];
-    return "-u";
+    return common->has_url ? "-u" : NULL;
 }
 
 /* Without a URL of the user there is nothing in it to be wrong. */
@@ -298,7 +308,7 @@ static int refuse_url(const char *source, hf_status status, const struct hf_erro
 {
     struct hf_error whole;
 
-    (void)hf_error_set(&whole, status, "%s: %s", source, why->text);
+    (void)hf_error_set(&whole, status, "%s: %s", source ? source : "-u", why->text);
     return cli_fail_status(status, &whole);
 }
 
@@ -358,6 +368,7 @@ static int complete_urls(struct cli_common *common)
 
 int cli_common_begin(struct cli_common *common)
 {
+    cli_report_server_source(url_source(common));
     cli_report_level(common->is_quiet, common->is_verbose);
     if (common->open_file)
         cli_warn("other users can read or change the password file %s: use chmod 600, "
@@ -445,9 +456,9 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
     options->url = url;
     options->user = common->user;
     options->password = common->password[0] ? common->password : NULL;
-    if (common->password_file) {
+    if (common->password_files) {
         options->credentials = read_password;
-        options->credentials_ctx = common->password_file;
+        options->credentials_ctx = common->password_files;
     }
     options->tls = &common->tls;
     options->connect_timeout_ms = common->connect_timeout_ms;

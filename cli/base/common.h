@@ -17,7 +17,7 @@ struct cli_common {
     size_t urls_count;          /* 0: none is given. More than one: a quorum's */
     const char *user;
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
-    struct cli_password_file *password_file; /* that file, if it can be read again */
+    struct cli_password_files *password_files; /* those that can be read again */
     char sentinel_password[CLI_SECRET_MAX]; /* likewise; for the URL
                                                (cli_common_begin) */
     struct hf_address_map map;  /* of all --map; for the URL, too */

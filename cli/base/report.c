@@ -16,12 +16,18 @@
 
 /* How much the program says, and its name: the only state that all of it shares. */
 static const char *program = "holdfast";
+static const char *server_source;
 static bool is_quiet;
 static bool is_verbose;
 
 void cli_report_name(const char *name)
 {
     program = name;
+}
+
+void cli_report_server_source(const char *source)
+{
+    server_source = source;
 }
 
 void cli_report_level(bool quiet, bool verbose)
@@ -164,10 +170,14 @@ void cli_log(void *ctx, enum hf_log_level level, const char *line)
 /* What a person can do about it; NULL: the text says all. */
 static const char *advice(hf_status status)
 {
+    static char where[100];
+
     switch (status) {
     case HF_E_CONNECT:
-        return "check that the server runs and that -u or HOLDFAST_URL names "
-               "it";
+        (void)snprintf(where, sizeof where,
+                       "check that the server runs and that %s names it",
+                       server_source ? server_source : "-u or HOLDFAST_URL");
+        return where;
     case HF_E_AUTH:
         return "check --user and --password-file, or those in the URL";
     case HF_E_PROTOCOL:

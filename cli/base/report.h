@@ -15,6 +15,10 @@ void cli_report_name(const char *name);
  * verbose. */
 void cli_report_level(bool is_quiet, bool is_verbose);
 
+/* cli_report_server_source - what names the server: "-u", or the variable of the environment;
+ * NULL: nothing. For the advice about a server that cannot be reached. Static text. */
+void cli_report_server_source(const char *source);
+
 /* The reader of standard error may be slow (a full pipe, a stopped terminal). A line waits at
  * most two seconds, and is then dropped. While holdfast supervises a command it must not wait:
  * cli_report_never_wait - from now on, lines that cannot be written at once are kept, a few of

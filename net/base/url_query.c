@@ -298,6 +298,21 @@ static const struct {
     {"sentinelMasterId", "redis+sentinel://host/NAME replaces it"},
 };
 
+/* An option of ours that is for other URLs. */
+static hf_status refuse_other(const struct hf_scan *s, struct hf_span name)
+{
+    char why[200];
+
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (span_is(name, options[i].name)) {
+            (void)snprintf(why, sizeof why, "'%s' is for %s URLs", options[i].name,
+                           options[i].topology == HF_CLUSTER ? "redis+cluster://"
+                                                             : "redis+sentinel://");
+            return hf_scan_refuse(s, name.from, why);
+        }
+    return HF_OK;
+}
+
 static hf_status refuse_foreign(const struct hf_scan *s, struct hf_span name)
 {
     char why[200];
@@ -336,7 +351,7 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
     unsigned bit;
     hf_status rc;
 
-    if (!o && (rc = refuse_foreign(s, name)) < 0)
+    if (!o && ((rc = refuse_other(s, name)) < 0 || (rc = refuse_foreign(s, name)) < 0))
         return rc;
     if (!o)
         return refuse_name(s, name.from, hf_url_uses_tls(u));

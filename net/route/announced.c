@@ -48,6 +48,7 @@ void hf_announced_map(struct hf_server *from, struct hf_slot_map *map)
             continue;
         memcpy(at.host, node->host, sizeof at.host);
         hf_announced(from->router, &at);
+        node->is_mapped = strcmp(node->host, at.host) != 0 || node->port != at.port;
         if (strcmp(node->host, at.host) != 0)
             node->ip[0] = '\0';
         memcpy(node->host, at.host, sizeof node->host);

@@ -139,10 +139,11 @@ static const struct hf_node *node_of(const struct hf_server *server)
     return i == HF_NO_NODE || !map->nodes[i].id[0] ? NULL : &map->nodes[i];
 }
 
-/* NULL: the URL names it, or it is not known who does. */
+/* NULL: the URL or the user's map names it, or it is not known who does. */
 static const char *announcer_of(const struct hf_server *server)
 {
     return server->is_map_source || is_seed(server) || !node_of(server) ||
+                   node_of(server)->is_mapped ||
                    !server->router->map->from[0]
                ? NULL
                : server->router->map->from;

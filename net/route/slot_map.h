@@ -59,6 +59,7 @@ struct hf_node {
     uint16_t master;                /* the index of its master; its own index if it
                                        is a master; HF_NO_NODE: unknown */
     bool is_online;                 /* true if the reply does not contain it */
+    bool is_mapped;                 /* the server announced another address: ANNOUNCED-1 */
 };
 
 /* The fields of CLUSTER INFO by which two maps are compared. */

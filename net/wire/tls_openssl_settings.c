@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <openssl/err.h>
 
@@ -116,6 +117,48 @@ static hf_status fill_of(struct hf_error *err, const char *option,
     (void)hf_error_quote(quoted, sizeof quoted, value, strlen(value));
     (void)snprintf(of, sizeof of, "%s %s", option, quoted);
     return hf_tls_fill_queue(err, of, what);
+}
+
+/* ---- files ---- */
+
+/* Much more than a bundle of all public CAs. */
+#define FILE_MAX ((off_t)16 << 20)
+
+/* OpenSSL would wait for the writer of a pipe, while nothing else is done in this thread. */
+static hf_status check_file(const char *option, const char *path, struct hf_error *err)
+{
+    char quoted[HF_URL_FILE_MAX];
+    const char *why = NULL;
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        why = hf_errno_text(errno);
+    else if (!S_ISREG(st.st_mode))
+        why = "it is not a regular file, and a pipe could not be read again";
+    else if (st.st_size > FILE_MAX)
+        why = "it is larger than 16 MiB";
+    if (!why)
+        return HF_OK;
+    return hf_error_set(err, HF_E_TLS, "%s %s: %s", option,
+                        hf_error_quote(quoted, sizeof quoted, path, strlen(path)), why);
+}
+
+static hf_status check_files(SSL_CTX *ctx, const struct hf_tls_options *options,
+                             struct hf_error *err)
+{
+    const struct {
+        const char *option, *path;
+    } files[] = {{"tls_ca", options->ca_file},
+                 {"tls_crl", options->crl_file},
+                 {"tls_cert", options->cert_file},
+                 {"tls_key", options->key_file}};
+    hf_status rc = HF_OK;
+
+    (void)ctx;
+    for (size_t i = 0; rc == HF_OK && i < sizeof files / sizeof *files; i++)
+        if (files[i].path[0])
+            rc = check_file(files[i].option, files[i].path, err);
+    return rc;
 }
 
 /* ---- trust ---- */
@@ -311,7 +354,7 @@ hf_status hf_tls_settings_apply(SSL_CTX *ctx,
 {
     static hf_status (*const steps[])(SSL_CTX *, const struct hf_tls_options *,
                                       struct hf_error *) = {
-        choose_ciphers, trust, distrust, identify, ask_for,
+        choose_ciphers, check_files, trust, distrust, identify, ask_for,
     };
     hf_status rc = secure(ctx, err);
 

@@ -3,6 +3,9 @@
 #ifndef TEST_LIVE_TLS_H
 #define TEST_LIVE_TLS_H
 
+#include <fcntl.h>
+#include <signal.h>
+
 #include "tests/live/test_lock.h"
 #include "tests/support/certs.h"
 
@@ -35,6 +38,30 @@ static inline struct server *tls_server(const char *cert, bool is_mutual,
     s = server_start(args);
     ck_assert_ptr_nonnull(s);
     return s;
+}
+
+/* ---- files ---- */
+
+/* hung_file - a regular file that others wait for when they open it, as on a file system that
+ * does not answer, until the descriptor is closed (fcntl(2), leases). hung_file_await - until
+ * somebody waits. */
+static inline int hung_file(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+
+    (void)signal(SIGIO, SIG_IGN);   /* that somebody waits */
+    ck_assert_int_eq(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+    return fd;
+}
+
+static inline void hung_file_await(int fd)
+{
+    int64_t end = local_now_ms() + LONG_MS;
+
+    while (fcntl(fd, F_GETLEASE) == F_WRLCK) {
+        ck_assert_int_lt(local_now_ms(), end);
+        local_rest_us(1000);
+    }
 }
 
 /* ---- clients ---- */

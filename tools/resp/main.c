@@ -200,8 +200,13 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         options->protocol = id;
     else if (!options->is_check && strcmp(value, "check") == 0)
         options->is_check = true;
+    else if (!options->is_check && strcmp(value, "help") == 0)
+        return args->print_help(NULL);
+    else if (!options->is_check && strcmp(value, "version") == 0)
+        return print_version();
     else
-        return cli_usage(args, "unexpected argument '%s': only check is accepted", value);
+        return cli_usage(args, "unexpected argument '%s': only check, help and version are "
+                               "accepted", value);
     return CLI_CONTINUE;
 }
 
@@ -211,6 +216,7 @@ static int print_help(const struct cli_command *command)
     (void)fputs(
         "usage: holdfast-resp [--json] [-2 | -3] [--strict]\n"
         "       holdfast-resp check [option]... [-2 | -3]\n"
+        "       holdfast-resp help | version\n"
         "\n"
         "Decodes RESP from standard input, as a server sends it. Prints one line for\n"
         "each value, with the offset of its first byte. With --json, prints one\n"
@@ -241,6 +247,9 @@ static int run(struct cli_args *args, struct cli_common *common)
     struct options options = {0};
     int rc = cli_common_parse(common, args, own_options, take_option, &options);
 
+    if (rc == CLI_CONTINUE && common->has_url && !options.is_check)
+        rc = cli_usage(args, "-u is for 'holdfast-resp check'; without it, standard input is "
+                             "decoded");
     if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
     if (rc != CLI_CONTINUE)

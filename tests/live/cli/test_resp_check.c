@@ -76,9 +76,12 @@ static const struct {
     {"*1\r\n,-nan\r\n", "-q", 0, "", ""},
     {"*1\r\n,-nan\r\n", "--strict", 1, "", "byte 6"},
     {"", "more", 125, "",
-     "holdfast-resp: unexpected argument 'more': only check is accepted; see "
-     "'holdfast-resp --help'\n"},
+     "holdfast-resp: unexpected argument 'more': only check, help and version are accepted; "
+     "see 'holdfast-resp --help'\n"},
     {"", "-V", 0, "holdfast-resp ", ""},
+    {"", "version", 0, "holdfast-resp ", ""},
+    {"", "help", 0, "usage: holdfast-resp [--json]", ""},
+    {"", "-uredis://127.0.0.1:1", 125, "", "-u is for 'holdfast-resp check'"},
     {"", "--help", 0, "usage: holdfast-resp [--json]", ""},
 };
 

@@ -119,6 +119,63 @@ START_TEST(password_file_is_read_again_for_each_connection)
 }
 END_TEST
 
+/* The sentinels' password changes while they have no connection to holdfast: it comes back
+ * with the new one. */
+START_TEST(sentinel_password_file_is_read_again)
+{
+    struct server *sentinel = server_start((const char *const[]){"--sentinel", NULL});
+    char path[] = "/tmp/holdfast-run-XXXXXX", url[160];
+    struct process *p;
+
+    (void)close(mkstemp(path));
+    replace_file(path, "one\n");
+    ck_assert_str_eq(server_ask(sentinel, "SENTINEL MONITOR m 127.0.0.1 %d 1",
+                                server_port(server)), "OK");
+    (void)server_ask(sentinel, "ACL SETUSER rot reset on >one &* +@all");
+    (void)snprintf(url, sizeof url, "redis+sentinel://127.0.0.1:%d/m?sentinel_user=rot",
+                   server_port(sentinel));
+    p = holdfast(NULL, "run", "-v", "-u", url, "--sentinel-password-file", path,
+                 "--status-fd", "3", "x", "-c", "echo ready; read go", NULL);
+    (void)await_line(p, OUT, "ready");
+    (void)server_ask(sentinel, "ACL SETUSER rot resetpass >two");
+    (void)server_ask(sentinel, "ACL SETUSER rot off");
+    (void)server_ask(sentinel, "CLIENT KILL USER rot");
+    replace_file(path, "two\n");
+    (void)server_ask(sentinel, "ACL SETUSER rot on");
+    for (int64_t end = local_now_ms() + PATIENCE_MS;
+         !strstr(server_ask(sentinel, "CLIENT LIST"), " user=rot ");) {
+        ck_assert_int_lt(local_now_ms(), end);
+        local_rest_us(1000);
+    }
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
+    (void)unlink(path);
+    server_stop(sentinel);
+}
+END_TEST
+
+/* It is named before the lock is lost. */
+START_TEST(password_file_that_is_gone_is_named)
+{
+    char path[] = "/tmp/holdfast-run-XXXXXX", says[100];
+    struct process *p;
+
+    (void)close(mkstemp(path));
+    replace_file(path, "one\n");
+    (void)server_ask(server, "ACL SETUSER rot reset on >one ~* &* +@all");
+    p = holdfast(server, "run", "-q", "--user", "rot", "--password-file", path, "--ttl",
+                 "3s", "x", "-c", "echo ready; read go", NULL);
+    (void)await_line(p, OUT, "ready");
+    ck_assert_int_eq(unlink(path), 0);
+    (void)server_ask(server, "CLIENT KILL USER rot");
+    (void)snprintf(says, sizeof says, "cannot use password file %s: No such file", path);
+    (void)await_line(p, ERR, says);
+    (void)await_line(p, ERR, "lost the lock x");
+    ck_assert_int_eq(finish(p), 122);
+    (void)server_ask(server, "ACL DELUSER rot");
+}
+END_TEST
+
 /* ---- waiting ---- */
 
 static const struct {
@@ -930,6 +987,8 @@ static void add_course(Suite *s)
     tcase_add_loop_test(c, what_cannot_be_executed_is_126_or_127, 0,
                         ROWS(missing));
     tcase_add_test(c, password_file_is_read_again_for_each_connection);
+    tcase_add_test(c, sentinel_password_file_is_read_again);
+    tcase_add_test(c, password_file_that_is_gone_is_named);
     tcase_add_test(c, dash_c_runs_a_shell_line);
     tcase_add_loop_test(c, not_acquired_has_a_code_and_no_words, 0,
                         ROWS(refusals));

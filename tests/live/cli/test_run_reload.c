@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/live/test_run_kit.h"
@@ -97,6 +98,23 @@ START_TEST(file_that_cannot_be_read_is_named_and_the_hold_stays)
 }
 END_TEST
 
+/* OpenSSL would wait for a writer of the pipe, and the hold would be lost meanwhile. */
+START_TEST(pipe_in_place_of_a_file_is_refused_and_the_hold_stays)
+{
+    struct process *p = start_holder();
+    char says[CERTS_PATH_MAX + 200];
+
+    (void)snprintf(says, sizeof says, "tls_ca %s: it is not a regular file", live_ca);
+    ck_assert_int_eq(unlink(live_ca), 0);
+    ck_assert_int_eq(mkfifo(live_ca, 0600), 0);
+    ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
+    (void)await_line(p, ERR, says);
+    (void)await_line(p, STATUS, "\"renewed\"");
+    (void)await_line(p, STATUS, "\"renewed\"");
+    end_holder(p, 0);
+}
+END_TEST
+
 /* ---- while the lock is awaited ---- */
 
 static const char *const waiting[] = {"run", "elect"};
@@ -174,6 +192,7 @@ static Suite *suite(void)
 
     tcase_add_loop_test(c, hold_outlives_a_new_ca_if_hup_comes, 0, 2);
     tcase_add_test(c, file_that_cannot_be_read_is_named_and_the_hold_stays);
+    tcase_add_test(c, pipe_in_place_of_a_file_is_refused_and_the_hold_stays);
     tcase_add_loop_test(c, service_that_waits_reads_its_files_again, 0, ROWS(waiting));
     tcase_add_test(c, hup_between_two_terms_begins_the_next_one);
     tcase_add_loop_test(c, terminal_that_is_hung_up_ends_the_wait, 0, ROWS(waiting));

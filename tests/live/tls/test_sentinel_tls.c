@@ -94,12 +94,63 @@ START_TEST(tls_may_be_at_the_master_or_at_the_sentinels_alone)
 }
 END_TEST
 
+/* ---- files that are read again ---- */
+
+/* The certificates of the master and of the sentinel are replaced by those of another CA. */
+START_TEST(hold_at_the_master_of_sentinels_outlives_new_files)
+{
+    struct server *master, *sentinel;
+    struct hf_tls_options tls = tls_options(false);
+    char ca[CERTS_PATH_MAX + 16], cert[CERTS_PATH_MAX + 16], url[TLS_URL_MAX];
+    static struct diary diary;
+    struct hf_acquire_options held = diary_options(&diary, 1);
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_error err = {0};
+
+    (void)snprintf(ca, sizeof ca, "%s/again_ca", certs.folder);
+    (void)snprintf(cert, sizeof cert, "%s/again_server", certs.folder);
+    certs_copy(certs.ca, ca);
+    certs_copy(certs.server, cert);
+    master = tls_server(cert, false, (const char *const[]){"--appendonly", "yes",
+                                                           "--appendfsync", "always", NULL});
+    sentinel = tls_server(cert, false, (const char *const[]){"--sentinel",
+                                                             "--tls-replication", "yes", NULL});
+    ck_assert_str_eq(server_ask(sentinel, "SENTINEL MONITOR main 127.0.0.1 %d 1",
+                                server_port(master)),
+                     "OK");
+    (void)snprintf(tls.ca_file, sizeof tls.ca_file, "%s", ca);
+    hf_client_options_init(&o);
+    (void)snprintf(url, sizeof url,
+                   "rediss+sentinel://localhost:%d/main?map=127.0.0.1=localhost",
+                   server_port(sentinel)); /* the stranger's certificate has that name */
+    o.url = url;
+    o.tls = &tls;
+    o.watchdog_ms = 3 * STEADY_WATCHDOG_MS;
+    client = client_with(&o);
+    ck_assert_ok(hf_lock_acquire(lock_of(client, NAME), &held, NULL));
+    certs_copy(certs.other_ca, ca);
+    certs_copy(certs.stranger, cert);
+    ck_assert_msg(hf_client_reload(client, &err) == HF_OK, "%s", err.text);
+    server_restart(master);
+    server_restart(sentinel);
+    ck_assert_ptr_nonnull(server_ask(sentinel, "SENTINEL MONITOR main 127.0.0.1 %d 1",
+                                     server_port(master)));
+    note_await(&diary.note, &diary.renewals, 1, "a renewal");
+    release(lock_of(client, NAME), 1);
+    hf_client_free(client);
+    server_stop(sentinel);
+    server_stop(master);
+}
+END_TEST
+
 static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "sentinel_tls", NULL, NULL);
 
     tcase_add_loop_test(c, all_of_it_may_be_over_tls, 2, 4);
     tcase_add_loop_test(c, tls_may_be_at_the_master_or_at_the_sentinels_alone, 0, 5);
+    tcase_add_test(c, hold_at_the_master_of_sentinels_outlives_new_files);
 }
 
 static int run(void)

@@ -507,20 +507,8 @@ static void *reload_thread(void *client)
     return NULL;
 }
 
-static void write_file(int fd, const char *path)
-{
-    FILE *from = fopen(path, "r");
-    char bytes[8192];
-    size_t n;
-
-    ck_assert_ptr_nonnull(from);
-    n = fread(bytes, 1, sizeof bytes, from);
-    ck_assert_int_eq(write(fd, bytes, n), (ssize_t)n);
-    (void)fclose(from);
-}
-
-/* The first call is still reading the old CA (from a FIFO) when the second one has read
- * and exchanged all new files. */
+/* The first call still waits for the old CA, whose file others cannot open because of a lease,
+ * when the second one has read and exchanged all new files. */
 START_TEST(files_that_were_read_later_stay_in_force)
 {
     static struct diary diary;
@@ -534,15 +522,12 @@ START_TEST(files_that_were_read_later_stay_in_force)
     client = client_of_files(STEADY_WATCHDOG_MS);
     lock = lock_of(client, NAME);
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
-    ck_assert_int_eq(unlink(live.ca), 0);
-    ck_assert_int_eq(mkfifo(live.ca, 0600), 0);
+    fd = hung_file(live.ca);
     ck_assert_int_eq(pthread_create(&first, NULL, reload_thread, client), 0);
-    fd = open(live.ca, O_WRONLY | O_CLOEXEC); /* waits for the reader */
-    ck_assert_int_ge(fd, 0);
+    hung_file_await(fd);
     ck_assert_int_eq(unlink(live.ca), 0);
     place_files(false);
     ck_assert_ok(hf_client_reload(client, NULL));
-    write_file(fd, certs.ca);
     (void)close(fd);
     ck_assert_int_eq(pthread_join(first, NULL), 0);
     server_restart(server);
