@@ -1,25 +1,25 @@
-/* What a subcommand is, and what holdfast's exit codes mean. */
+/* The struct of a subcommand, and the exit codes of holdfast. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
 struct cli_args;
 struct cli_common;
 
-/* The child's own code and 128 + signal come on top of these. */
+/* In addition, the exit code may be that of the command, or 128 + a signal. */
 enum cli_exit {
     CLI_OK = 0,
-    CLI_NO = 1,                 /* status: free; unlock: not held by that one;
-                                   ls: not all of them; fence: none, stale */
+    CLI_NO = 1,                 /* status: free; unlock: not held by that owner;
+                                   ls: an incomplete list; fence: none, stale */
     CLI_NOT_ACQUIRED = 75,      /* EX_TEMPFAIL of sysexits.h; -E changes it */
     CLI_LOST = 122,             /* renew, release: the handle no longer holds the lock */
     CLI_MAX_HOLD = 124,         /* as timeout(1) */
-    CLI_EXIT_ERROR = 125,          /* as timeout(1), env(1) and nohup(1), and so */
-    CLI_NOT_EXECUTABLE = 126,   /* are these */
+    CLI_EXIT_ERROR = 125,          /* as timeout(1), env(1) and nohup(1) */
+    CLI_NOT_EXECUTABLE = 126,   /* as these programs */
     CLI_NOT_FOUND = 127,
     CLI_SIGNAL = 128            /* + number */
 };
 
-/* Returned in place of an exit code: nothing ends the program yet. */
+/* Returned instead of an exit code: the program continues. */
 #define CLI_CONTINUE (-1)
 
 struct cli_command {

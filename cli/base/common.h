@@ -13,14 +13,14 @@
 
 struct cli_common {
     char *urls[HF_QUORUM_MAX];  /* our copies, for cli_common_fini */
-    bool has_url;               /* urls are those of -u, not of the environment */
-    size_t urls_count;          /* 0: none is given. More than one: a quorum's */
+    bool has_url;               /* urls are from -u, not from the environment */
+    size_t urls_count;          /* 0: none is given. More than one: for a quorum */
     const char *user;
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
     struct cli_password_files *password_files; /* those that can be read again */
-    char sentinel_password[CLI_SECRET_MAX]; /* likewise; for the URL
+    char sentinel_password[CLI_SECRET_MAX]; /* of a file; "": none. For the URL
                                                (cli_common_begin) */
-    struct hf_address_map map;  /* of all --map; for the URL, too */
+    struct hf_address_map map;  /* of all --map; also for the URL */
     const char *open_file;      /* a password file that others can read */
     struct hf_tls_options tls;
     int64_t connect_timeout_ms;         /* 0: not given */
@@ -98,42 +98,43 @@ int cli_common_one_server(const struct cli_common *common,
 int cli_common_words(struct cli_common *common, struct cli_args *args,
                      char ***words);
 
-/* cli_common_begin - once all options are known: sets how much is said, warns
- * of an unsafe password file, and completes the URLs. CLI_CONTINUE, or CLI_EXIT_ERROR
- * and reported. */
+/* cli_common_begin - is called when all options are known. Sets the level of messages, warns
+ * of an unsafe password file, and completes the URLs. Returns CLI_CONTINUE, or CLI_EXIT_ERROR
+ * after reporting the error. */
 int cli_common_begin(struct cli_common *common);
 
-/* cli_common_url - the server's URL: -u, the environment's, or the default. */
+/* cli_common_url - returns the URL of the server: -u, that of the environment, or the
+ * default. */
 const char *cli_common_url(const struct cli_common *common);
 
-/* cli_common_is_cluster - is that a cluster's, where each lock has a server of
- *   its own? */
+/* cli_common_is_cluster - returns whether that is the URL of a cluster, whose locks are on
+ *   different servers. */
 bool cli_common_is_cluster(const struct cli_common *common);
 
-/* cli_common_server - reads that URL, puts options in place of its parts, and
- *   sets a connect timeout. `seeds`: of a cluster or of sentinels; NULL: takes
- *   the URL of one server alone. *url and *seeds, which are all zeros before, are
- *   for hf_url_wipe and hf_seeds_wipe, also after a failure.
- *   CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
+/* cli_common_server - parses that URL, replaces its parts by options, and sets a connect
+ *   timeout. Sets *seeds for a URL with several hosts; `seeds` NULL: only the URL of one server
+ *   is accepted. *url and *seeds must be zeros before; call hf_url_wipe and hf_seeds_wipe for
+ *   them, also after an error. Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the
+ *   error. */
 int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
                       const struct cli_common *common);
 
-/* cli_common_warn - a note, if the URL turns off the check of certificates. */
+/* cli_common_warn - prints a note if the URL turns off the check of certificates. */
 void cli_common_warn(bool is_unverified);
 
-/* cli_client_open - a client, not connected yet. `options`: filled by
- *   hf_client_options_init and then by the caller: loop, watchdog. CLI_CONTINUE,
- *   or CLI_EXIT_ERROR and reported; *out is set in both cases, NULL or for
- *   hf_client_free. */
+/* cli_client_open - opens a client that is not connected yet. `options` was set by
+ *   hf_client_options_init and then by the caller (loop, watchdog). Returns CLI_CONTINUE, or
+ *   CLI_EXIT_ERROR after reporting the error. Sets *out in both cases, to NULL or to a client
+ *   for hf_client_free. */
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options);
 
-/* cli_client_open_once - the same with all defaults, for a few calls of this thread: a server
- *   that cannot be reached is not retried. */
+/* cli_client_open_once - does the same with all defaults, for a few calls of this thread: a
+ *   server that cannot be reached is not retried. */
 int cli_client_open_once(struct hf_client **out,
                          const struct cli_common *common);
 
-/* cli_client_open_at - as cli_client_open, at the server of -u number `index`, from 0. */
+/* cli_client_open_at - does as cli_client_open, for the server of -u number `index`, from 0. */
 int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
                        size_t index, struct hf_client_options *options);
 

@@ -3,8 +3,9 @@
 #ifndef CLI_CORE_H
 #define CLI_CORE_H
 
-/* cli_core_forbid  - once, before anything else. The guardian inherits it.
- * cli_core_inherit - in the command's process: restores the limit. */
+/* cli_core_forbid  - forbids core dumps. Call it once, before anything else; the guardian
+ *                    inherits it.
+ * cli_core_inherit - restores the limit in the command's process. */
 void cli_core_forbid(void);
 void cli_core_inherit(void);
 

@@ -15,24 +15,24 @@ struct cli_json {
     bool has_told_so;           /* `escaped` is in it */
 };
 
-/* cli_json_init - "{".
- * cli_json_end - "}" and a newline. Returns the line, j->len bytes long and
- *   with a NUL behind, lent until cli_json_fini. NULL: no memory.
+/* cli_json_init - begins the object.
+ * cli_json_end - ends the object and the line. Returns the line of j->len bytes, followed by
+ *   NUL, lent until cli_json_fini. NULL: no memory.
  * cli_json_print - ends the line, prints it on standard output and frees it.
- *   CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
+ *   Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. */
 void cli_json_init(struct cli_json *j);
 const char *cli_json_end(struct cli_json *j);
 void cli_json_fini(struct cli_json *j);
 int cli_json_print(struct cli_json *j);
 
-/* Each adds a member. `key` needs no escaping.
- * cli_json_bytes - any bytes: UTF-8 as it is, but characters that a terminal
- *                  obeys (hf_utf8_is_shown) as \uXXXX, and stray bytes as
- *                  U+FFFD. cli_json_text - up to the NUL.
- * cli_json_escape_for - for each text that may not be UTF-8, before any is added. If
- *                  one is not, no byte is lost: every text has \xHH for a stray
- *                  byte and two backslashes for one, and a member `escaped`, true,
- *                  follows the first. */
+/* Each of these adds a member; `key` needs no escaping.
+ * cli_json_bytes - adds a text of any bytes: UTF-8 is unchanged, but control characters of a
+ *                  terminal (hf_utf8_is_shown) become \uXXXX, and invalid bytes U+FFFD.
+ * cli_json_text  - does the same for a text that ends in NUL.
+ * cli_json_escape_for - is called for each text that may not be UTF-8, before any is added. If
+ *                  one of them is not, no byte is lost: in every text an invalid byte becomes
+ *                  \xHH and a backslash two, and a member `escaped`, true, follows the
+ *                  first. */
 void cli_json_escape_for(struct cli_json *j, const char *ptr, size_t len);
 void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
                     size_t len);

@@ -8,9 +8,9 @@
 #include "lock/lock.h"
 
 struct cli_kind_options {
-    enum hf_lock_kind kind;     /* what the options say; plain if none does */
+    enum hf_lock_kind kind;     /* the kind that the options select; plain without any */
     bool is_fenced;             /* also in `kind`, after they were checked */
-    int permits;                /* 0: not of a number of permits */
+    int permits;                /* 0: not a lock with permits */
 };
 
 /* Their ids, apart from those of the subcommands. */
@@ -24,7 +24,7 @@ enum {
     CLI_PERMITS
 };
 
-/* Rows for a subcommand's table: of one owner, and of many. */
+/* Rows for a subcommand's table: kinds with one owner, and kinds with many. */
 #define CLI_KIND_ROWS \
     {CLI_EXCLUSIVE, 'x', "exclusive", NULL}, {CLI_FAIR, 0, "fair", NULL}, \
         {CLI_FENCED, 0, "fenced", NULL}, {CLI_VALUE, 0, "value", NULL}
@@ -43,11 +43,11 @@ enum {
 #define CLI_KIND_HELP_PERMITS \
     "  --permits N          take one of N permits\n"
 
-/* cli_kind_take  - takes one of these options.
- * cli_kind_check - do they go together? Once all are taken.
- * cli_kind_make_permits - with --permits: makes that many, if there are none yet;
- *                         notes it if there is another number of them.
- * Each returns CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
+/* cli_kind_take  - processes one of these options.
+ * cli_kind_check - checks that the options fit together, after all were processed.
+ * cli_kind_make_permits - with --permits: makes that many permits if there are none yet; prints
+ *                         a note if there is another number of them.
+ * Each returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. */
 int cli_kind_take(struct cli_kind_options *of, const struct cli_args *args, int id,
                   const char *value);
 int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args);

@@ -1,11 +1,11 @@
-/* A lock as programs read it: what `status`, `ls` and `watch` print alike. */
+/* The words and JSON members by which `status`, `ls` and `watch` describe a lock. */
 #ifndef CLI_LOCK_WORDS_H
 #define CLI_LOCK_WORDS_H
 
 #include "cli/base/json.h"
 #include "lock/lock.h"
 
-/* What was found under a name. */
+/* The state of the lock of one name. */
 struct cli_lock {
     const char *name;           /* `len` bytes of any value */
     size_t len;
@@ -28,18 +28,18 @@ bool cli_lock_is_counter(const struct hf_lock_info *info);
 const char *cli_lock_word(const struct hf_lock_info *info);
 int cli_lock_json(const struct cli_lock *lock);
 
-/* cli_places_text - of a queue with waiters, for a sentence: "2 places are kept, the
- *                 first until 2026-11-25T14:31:07Z, 12.3 s from now (OWNER)".
- * cli_places_put - members: waiters; of a free lock whose first place has a known
- *                 time also kind, first_waiter, first_place_ms; what could not be
- *                 seen, as "unseen". */
+/* cli_places_text - writes a part of a sentence about a queue with waiters: "2 places are kept,
+ *                 the first until 2026-11-25T14:31:07Z, 12.3 s from now (OWNER)".
+ * cli_places_put - adds the member waiters; for a free lock whose first place has a known time
+ *                 also kind, first_waiter and first_place_ms; and "unseen" for a part that
+ *                 could not be read. */
 #define CLI_PLACES_MAX 512
 char *cli_places_text(char dst[CLI_PLACES_MAX], const struct hf_lock_info *info);
 void cli_places_put(struct cli_json *j, const struct hf_lock_info *info);
 
-/* cli_lock_put_name, cli_lock_put_holder - members of that object, for another one:
- *                 the name, which is the first (cli_json_escape_for); kind, owner
- *                 and the like, if it is held. */
+/* cli_lock_put_name   - adds the name, which is the first member (cli_json_escape_for), to
+ *                 another object.
+ * cli_lock_put_holder - adds kind, owner and the other members of a held lock to it. */
 void cli_lock_put_name(struct cli_json *j, const struct cli_lock *lock);
 void cli_lock_put_holder(struct cli_json *j, const struct cli_lock *lock);
 

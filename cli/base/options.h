@@ -1,5 +1,5 @@
-/* The command line: options in tables, taken one at a time. As getopt_long(3),
- * but without globals, without abbreviations, and with messages of our own. */
+/* Parses the command line by tables of options, one option at a time. As getopt_long(3), but
+ * without globals and abbreviations, and with our own messages. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -12,16 +12,16 @@ struct cli_option {
     int id;                     /* > 0; 0 ends a table */
     char letter;                /* 0: only the long form */
     const char *name;           /* NULL: only the letter */
-    const char *value;          /* what messages call it; NULL: takes none */
+    const char *value;          /* its name in messages; NULL: it has no value */
 };
 
 /* A walk along the command line. `argv` ends in NULL; its text may be changed
  * (cli_secret_hide). */
 struct cli_args {
-    char **next;                      /* the first word that is not taken */
+    char **next;                      /* the first word that was not processed */
     const struct cli_command *command;/* for messages; NULL: none yet */
-    const char *see;                  /* of a program without subcommands: what messages
-                                         of usage name; NULL: holdfast help */
+    const char *see;                  /* for a program without subcommands: the help that
+                                         messages name; NULL: holdfast help */
     char *letters;                    /* the rest of "-nq"; NULL: none */
     bool has_only_words;              /* "--" was seen */
     int (*print_help)(const struct cli_command *); /* for --help; see command above */
@@ -36,12 +36,13 @@ enum { CLI_END = -1, CLI_WORD = -2, CLI_BAD = -3 };
 int cli_args_next(struct cli_args *args,
                   const struct cli_option *const *tables, char **value);
 
-/* cli_usage - reports an error of usage: "holdfast: run: ...; see 'holdfast
- * help run'", or what args->see says. Returns CLI_EXIT_ERROR. */
+/* cli_usage - reports an error of usage, followed by "see 'holdfast help run'" or by args->see.
+ * Returns CLI_EXIT_ERROR. */
 int cli_usage(const struct cli_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Take the value of `option`. CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
+/* cli_take_duration, cli_take_number, cli_take_signal - parse the value of `option`. Return
+ * CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. */
 int cli_take_duration(const struct cli_args *args, const char *option,
                       const char *text, int64_t least_ms, int64_t *out_ms);
 int cli_take_number(const struct cli_args *args, const char *option,

@@ -1,4 +1,4 @@
-/* What each program of ours does first and last. */
+/* The first and last steps of each program. */
 #ifndef CLI_PROGRAM_H
 #define CLI_PROGRAM_H
 

@@ -1,4 +1,4 @@
-/* Passwords: where they come from, and where they must not be seen. */
+/* Reads passwords, and hides them where others could see them. */
 #ifndef CLI_SECRET_H
 #define CLI_SECRET_H
 
@@ -7,16 +7,16 @@
 #include "cli/base/command.h"
 #include "net/net.h"
 
-/* The longest password that the library takes, and a NUL. */
+/* The longest password that the library accepts, and a NUL. */
 #define CLI_SECRET_MAX (HF_LOGIN_MAX + 1)
 
-/* cli_secret_read - the first line of a file, without its end. CLI_CONTINUE, or
- *                   CLI_EXIT_ERROR and reported; dst is for explicit_bzero. A pipe
- *                   is read for a limited time.
- * cli_secret_again - the same, of a regular file that was read before; the caller
- *                   reports *err. It never waits for a writer.
- * cli_secret_hide - passwords in a URL, the server's and that of a key, become
- *                   asterisks, in place. */
+/* cli_secret_read - reads the first line of a file, without its end. Returns CLI_CONTINUE, or
+ *                   CLI_EXIT_ERROR after reporting the error. The caller overwrites dst by
+ *                   explicit_bzero. A pipe is read for a limited time.
+ * cli_secret_again - reads a regular file again; the caller reports *err. It never waits for a
+ *                   writer.
+ * cli_secret_hide - replaces the passwords in a URL, of the server and of a key, by asterisks,
+ *                   in place. */
 struct cli_secret_file {
     bool is_open;               /* becomes true if others can change it (its group, or an
                                    owner who is neither this user nor root), or others

@@ -4,10 +4,9 @@
 
 #include <stdbool.h>
 
-/* cli_signals_begin - the first call of the program: TERM, INT, HUP and QUIT end
- *   it at once, in every state, also where it is PID 1, to which the kernel
- *   delivers only signals that have a handler. A signal that was ignored when we
- *   were started stays ignored. */
+/* cli_signals_begin - is the first call of the program. From then on TERM, INT, HUP and QUIT end
+ *   it at once, in every state, also as PID 1, to which the kernel delivers only signals with a
+ *   handler. A signal that was ignored at the start remains ignored. */
 void cli_signals_begin(void);
 
 /* "The four" are TERM, INT, HUP and QUIT, which end the program.
@@ -48,22 +47,21 @@ bool cli_signals_end_programs(int signal);
 void cli_signals_reload_on_hangup(void);
 bool cli_signals_end_us(int signal);
 
-/* cli_signals_hold   - none is delivered, so that a forked child does not run
- *                      our handlers; cli_signals_resume - in the parent.
- * cli_signals_inherit - in the child: as they were when we were started. */
+/* cli_signals_hold    - blocks all signals, so that a forked child does not run our handlers.
+ * cli_signals_resume  - ends this in the parent.
+ * cli_signals_inherit - restores in the child what was set at the start of the program. */
 void cli_signals_hold(void);
 void cli_signals_resume(void);
 void cli_signals_inherit(void);
 
-/* cli_signals_suspend - stops this process group as Ctrl-Z does, unless no
- * shell is there to continue it. Returns when it is continued. */
+/* cli_signals_suspend - stops this process group as Ctrl-Z does, unless there is no shell that
+ * could continue it. Returns when it is continued. */
 void cli_signals_suspend(void);
 
-/* cli_signals_die - ends this process by the signal, so that its parent sees
- *   what happened; PID 1, which no signal of its own ends, exits with 128 + the
- *   signal. `for_all`: ends its whole process group, as a terminal does. No core
- *   is dumped (core_dump.h). Returns only if the signal was ignored when we were
- *   started. */
+/* cli_signals_die - ends this process by the signal, which its parent then sees. PID 1 cannot be
+ *   ended by its own signal, and exits with 128 + the signal. `for_all`: ends the whole process
+ *   group, as a terminal does. No core is dumped (core_dump.h). Returns only if the signal was
+ *   ignored at the start. */
 void cli_signals_die(int signal, bool for_all);
 
 #endif

@@ -1,6 +1,5 @@
-/* A descriptor for lines, which never waits for its reader (a full pipe or
- * socket, a stopped terminal). Other processes may share it, so that we must
- * not make it non-blocking. */
+/* Writes lines to a descriptor without waiting for its reader (a full pipe or socket, a stopped
+ * terminal). Other processes may share the descriptor, so O_NONBLOCK must not be set on it. */
 #ifndef CLI_SINK_H
 #define CLI_SINK_H
 
@@ -13,10 +12,9 @@ struct cli_sink {
                                    non-blocking; -1: impossible or not needed */
 };
 
-/* cli_sink_open  - borrows `fd`; -1: lines are dropped.
- * cli_sink_write - returns how much was taken: nothing if it would have to
- *                  wait; -1: an error. A pipe takes up to PIPE_BUF bytes at
- *                  once, or nothing. */
+/* cli_sink_open  - uses `fd`, which is borrowed; -1: lines are dropped.
+ * cli_sink_write - returns the number of bytes that were written: 0 if it would have to wait;
+ *                  -1: an error. A pipe accepts up to PIPE_BUF bytes at once, or none. */
 void cli_sink_open(struct cli_sink *sink, int fd);
 void cli_sink_close(struct cli_sink *sink);
 ssize_t cli_sink_write(const struct cli_sink *sink, const char *ptr,

@@ -1,12 +1,12 @@
-/* What a string may be: a value lock, a counter, or neither. status, ls, unlock and
- * watch decide by this function alone. */
+/* Classifies a string as a value lock, a counter or another string, for status, ls, unlock and
+ * watch. */
 #ifndef CLI_VALUE_STRING_H
 #define CLI_VALUE_STRING_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The longest text that is taken for a holder: what hf_lock_info has room for. */
+/* The longest text that counts as a holder: the size of the field in hf_lock_info. */
 #define CLI_HOLDER_MAX 191
 
 enum cli_string {
@@ -19,9 +19,9 @@ enum cli_string {
     CLI_STRING_LONG             /* the same; no holder is longer */
 };
 
-/* cli_string_class - of a string that exists. `text` has its first bytes, at least 21,
- *   or all; `len` is its length on the server; ttl_ms < 0: it has no TTL. *number is
- *   set for a counter. Pure. */
+/* cli_string_class - classifies a string that exists. `text` has its first bytes, at least 21 or
+ *   all; `len` is its length on the server; ttl_ms < 0: it has no TTL. Sets *number for a
+ *   counter. Pure. */
 enum cli_string cli_string_class(const char *text, size_t len, int64_t ttl_ms,
                                  int64_t *number);
 

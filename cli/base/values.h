@@ -1,12 +1,11 @@
-/* The values of options, as text: durations, numbers, signals. Locales do not
- * matter. */
+/* Parses the values of options: durations, numbers, signals. Independent of locales. */
 #ifndef CLI_VALUES_H
 #define CLI_VALUES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ten years: longer than any lock, and far from where milliseconds overflow. */
+/* Ten years: longer than any lock, and far below an overflow of milliseconds. */
 #define CLI_DURATION_MAX_MS (INT64_C(10) * 365 * 24 * 3600 * 1000)
 
 /* How to write a value, for messages. */
@@ -22,8 +21,8 @@ bool cli_duration_parse(const char *text, int64_t *out_ms);
 bool cli_number_parse(const char *text, int least, int most, int *out);
 bool cli_signal_parse(const char *text, int *out);
 
-/* cli_signal_name - "TERM", or "35" for one without a name here; static memory
- *                   or `room`. */
+/* cli_signal_name - returns "TERM", or "35" for a signal without a name in our table; in static
+ *                   memory or in `room`. */
 #define CLI_SIGNAL_NAME_MAX 12
 const char *cli_signal_name(int number, char room[CLI_SIGNAL_NAME_MAX]);
 

@@ -1,4 +1,4 @@
-/* The least permissions with which locks work. */
+/* The smallest ACL rule with which locks work. */
 #ifndef CLI_DOCTOR_ACL_H
 #define CLI_DOCTOR_ACL_H
 
@@ -6,7 +6,7 @@
 #include "net/base/url.h"
 #include "net/net.h"
 
-/* What the user does beside plain locks: bits of a set. */
+/* Uses in addition to plain locks: bits of a set. */
 enum doctor_use {
     DOCTOR_USE_FAIR = 1,
     DOCTOR_USE_SIDES = 2,       /* both sides of a read-write lock */
@@ -20,7 +20,7 @@ enum doctor_use {
     DOCTOR_USE_PLAIN = 512      /* nothing more: spin, quorum, multi */
 };
 
-/* For which servers a rule is. */
+/* The servers for which a rule is. */
 enum doctor_acl_server {
     DOCTOR_ACL_UNKNOWN,
     DOCTOR_ACL_NO_CHANNELS,     /* Redis 6.0 */
@@ -37,14 +37,13 @@ struct doctor_acl {
     enum doctor_acl_server server;
 };
 
-/* doctor_use_of - the bit of a word: "fair", "shared", ...; 0: there is no such
- *   word. DOCTOR_USE_WORDS names them all.
- * doctor_acl_server_of - for which servers a rule must be, by what they said. If they
- *   differ, or none said its version: DOCTOR_ACL_UNKNOWN. Pure.
- * doctor_acl_print - to standard output, a line for redis-cli: the rule of a
- *   user that may do what holdfast does at that URL with plain locks and with
- *   `uses`, and nothing else. For unknown servers, a second line that Redis 7.0
- *   refuses and the others need. */
+/* doctor_use_of - returns the bit of a word: "fair", "shared", ...; 0: there is no such word.
+ *   DOCTOR_USE_WORDS names them all.
+ * doctor_acl_server_of - returns the servers for which a rule must be, by the versions that they
+ *   reported. DOCTOR_ACL_UNKNOWN: they differ, or none was reported. Pure.
+ * doctor_acl_print - prints a line for redis-cli to standard output: the rule that permits
+ *   exactly what holdfast does at that URL with plain locks and with `uses`. For unknown
+ *   servers, prints a second line that Redis 7.0 refuses and the others need. */
 #define DOCTOR_USE_WORDS \
     "fair, shared, exclusive, fenced, retention, value, permits, semaphore, " \
     "latch, spin, quorum, multi or ls"

@@ -1,5 +1,5 @@
-/* What servers answer to `holdfast doctor`, read into facts. Pure. An answer of
- * an unexpected form changes nothing. */
+/* Reads the replies to `holdfast doctor` into facts. Pure. A reply of an unexpected form changes
+ * nothing. */
 #ifndef CLI_DOCTOR_ANSWERS_H
 #define CLI_DOCTOR_ANSWERS_H
 
@@ -12,14 +12,14 @@ struct doctor_reply {
     struct doctor_facts *facts;
 };
 
-/* doctor_read_text   - the reply is the fact.
- * doctor_read_config - of CONFIG GET, one setting.
- * doctor_read_lines  - of INFO and CLUSTER INFO.
- * doctor_read_user   - the ACL's patterns, of ACL GETUSER.
- * doctor_read_slots  - of CLUSTER SLOTS: the view, and nodes that are new.
- * doctor_read_nodes  - of CLUSTER NODES: those that failed.
- * doctor_read_master, doctor_read_replicas, doctor_read_sentinels - of SENTINEL
- *   MASTER, REPLICAS and SENTINELS; they add servers that are new, too. */
+/* doctor_read_text   - reads a reply that is the fact itself.
+ * doctor_read_config - reads one setting of CONFIG GET.
+ * doctor_read_lines  - reads INFO and CLUSTER INFO.
+ * doctor_read_user   - reads the patterns of ACL GETUSER.
+ * doctor_read_slots  - reads the map of CLUSTER SLOTS, and adds new nodes.
+ * doctor_read_nodes  - reads the failed nodes of CLUSTER NODES.
+ * doctor_read_master, doctor_read_replicas, doctor_read_sentinels - read SENTINEL MASTER,
+ *   REPLICAS and SENTINELS, and add new servers. */
 typedef void doctor_reader(const struct doctor_reply *reply);
 doctor_reader doctor_read_text, doctor_read_config, doctor_read_lines,
     doctor_read_user, doctor_read_slots, doctor_read_nodes, doctor_read_master,

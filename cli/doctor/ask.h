@@ -1,4 +1,4 @@
-/* Asks servers all that `holdfast doctor` wants to know. */
+/* Queries servers for the facts of `holdfast doctor`. */
 #ifndef CLI_DOCTOR_ASK_H
 #define CLI_DOCTOR_ASK_H
 

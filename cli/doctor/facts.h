@@ -1,17 +1,16 @@
-/* What `holdfast doctor` knows of the servers that it looked at. Facts only:
- * ask.c gathers them, findings.c applies the rules to them. */
+/* The facts of `holdfast doctor` about the servers that it has queried. ask.c collects them, and
+ * findings.c applies the rules to them. */
 #ifndef CLI_DOCTOR_FACTS_H
 #define CLI_DOCTOR_FACTS_H
 
 #include "net/net.h"
 #include "net/route/slot.h"
 
-/* The most servers that are looked at: a hundred masters with a replica each,
- * and some more. */
+/* The limit of servers: a hundred masters with a replica each, and some more. */
 #define DOCTOR_SERVERS_MAX 256
 
-/* Facts that a server reports about itself, as text. questions.c and answers.c have the
- * source of each. */
+/* Facts that a server reports about itself, as text. cli/doctor/answers.c has the source of
+ * each. */
 enum doctor_fact {
     FACT_NONE,
     FACT_VERSION,               /* of Redis, or the compatible one */
@@ -54,7 +53,7 @@ enum doctor_fact {
     DOCTOR_FACTS
 };
 
-/* What holdfast does on a server. Each is tried there, without effect. */
+/* The commands of holdfast. Each is tried on the server, without effect. */
 enum doctor_permission {
     MAY_NONE,
     MAY_PING,
@@ -114,7 +113,7 @@ struct doctor_clock {
     int64_t round_trip_us;
 };
 
-/* What a node says of its cluster. */
+/* The reports of a node about its cluster. */
 struct doctor_view {
     bool is_known;
     uint64_t digest;            /* of the slots' owners: equal digests, equal
@@ -165,10 +164,10 @@ struct doctor_facts {
 };
 
 /* doctor_facts_fini - frees the servers and their facts.
- * doctor_server_new - one more, all unknown; NULL: no memory, or there are
+ * doctor_server_new - adds a server without facts. NULL: no memory, or there are
  *                     DOCTOR_SERVERS_MAX (is_cut is set).
- * doctor_fact_set   - a copy of `len` bytes, printable; the first one stays. No
- *                     memory: not seen. */
+ * doctor_fact_set   - stores a copy of `len` bytes as printable text, if the fact is unknown.
+ *                     Without memory it remains unknown. */
 void doctor_facts_fini(struct doctor_facts *facts);
 struct doctor_server *doctor_server_new(struct doctor_facts *facts,
                                         const char *host, uint16_t port);

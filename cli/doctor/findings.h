@@ -1,4 +1,4 @@
-/* All rules, applied to all servers: facts in, findings out. Pure. */
+/* Applies all rules to the facts of all servers. Pure. */
 #ifndef CLI_DOCTOR_FINDINGS_H
 #define CLI_DOCTOR_FINDINGS_H
 
@@ -21,9 +21,9 @@ struct doctor_findings {
     bool is_broken;             /* memory ran out */
 };
 
-/* doctor_judge - all rules, of all servers. What is fine is among the findings.
- *   What a server does not let us see is one finding of it.
- * doctor_findings_fini - frees them. */
+/* doctor_judge - returns the findings of all rules for all servers, including passed checks. All
+ *   facts that a server refuses to show are one finding.
+ * doctor_findings_fini - frees the findings. */
 void doctor_judge(const struct doctor_facts *facts,
                   struct doctor_findings *out);
 void doctor_findings_fini(struct doctor_findings *findings);

@@ -1,4 +1,4 @@
-/* Findings, for a person or a program. */
+/* Prints the findings, for a person or a program. */
 #ifndef CLI_DOCTOR_OUTPUT_H
 #define CLI_DOCTOR_OUTPUT_H
 

@@ -22,7 +22,7 @@ enum doctor_severity {
     DOCTOR_SEVERITIES
 };
 
-/* Which servers a rule is about. */
+/* The servers to which a rule applies. */
 enum doctor_scope {
     OF_ANY,                     /* each server, reached or not */
     OF_NODE,                    /* each that has keys and was reached */
@@ -49,7 +49,7 @@ struct doctor_case {
     char text[DOCTOR_TEXT_MAX]; /* the value, or why it is unknown */
 };
 
-/* In place of a limit that is known in advance. */
+/* Values in place of a limit that is computed. */
 enum {
     LIMIT_BEAT_MS = -1,         /* from one renewal to the next */
     LIMIT_BEAT_S = -2,

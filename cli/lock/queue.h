@@ -1,4 +1,4 @@
-/* `holdfast unlock --queue`: the places that waiters have in a fair lock's queue. */
+/* Implements `holdfast unlock --queue`: the places of waiters in the queue of a fair lock. */
 #ifndef CLI_QUEUE_H
 #define CLI_QUEUE_H
 

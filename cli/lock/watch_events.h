@@ -1,10 +1,10 @@
-/* What happened to a lock between two looks at it: pure, for `holdfast watch`. */
+/* Computes what happened to a lock between two snapshots, for `holdfast watch`. Pure. */
 #ifndef CLI_WATCH_EVENTS_H
 #define CLI_WATCH_EVENTS_H
 
 #include "lock/lock.h"
 
-/* What was seen, and when on our clock: the server looked in between. */
+/* The state of a lock, and the times of our clock between which the server read it. */
 struct cli_snapshot {
     bool is_first;              /* the first poll: asked_ms, .. are unset */
     int64_t asked_ms, answered_ms;
@@ -25,10 +25,10 @@ enum cli_watch_event {
     CLI_WATCH_SHORTENED         /* earlier */
 };
 
-/* cli_watch_word    - "released": it never changes.
- * cli_watch_is_past - is the event of the hold that was seen before?
- * cli_watch_ends_ms - when the lease that was seen ends, at the earliest; HF_NEVER: it
- *                     does not, or there is none.
+/* cli_watch_word    - returns the word of an event, such as "released", which never changes.
+ * cli_watch_is_past - returns whether the event belongs to the hold of the earlier snapshot.
+ * cli_watch_ends_ms - returns the earliest end of the lease; HF_NEVER: it does not end, or there
+ *                     is none.
  * cli_watch_compare - writes the events between two snapshots to `out`, in their
  *                     order, and returns how many. A hold that began and ended in
  *                     between was not seen. */

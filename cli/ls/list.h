@@ -1,4 +1,4 @@
-/* The locks that were found, and how they are printed. */
+/* The list of locks that were found. */
 #ifndef CLI_LS_LIST_H
 #define CLI_LS_LIST_H
 
@@ -9,12 +9,12 @@ struct ls_list {                /* zeroed: empty */
     size_t count, room;
 };
 
-/* ls_list_add   - copied, its name too. HF_E_NOMEM.
- * ls_list_sort  - by name, byte by byte; each name once: of a counter and a
- *   semaphore whose permits are out, the semaphore.
- * ls_list_find  - in a sorted list; NULL: no such name.
- * ls_list_print - all: as a table for a person, with tabs for a program, or as
- *   JSON. CLI_CONTINUE, or CLI_EXIT_ERROR and reported. */
+/* ls_list_add   - adds a copy of the lock and its name. HF_E_NOMEM.
+ * ls_list_sort  - sorts by name, byte by byte, and removes duplicate names: of a counter and a
+ *   semaphore with permits in use, the semaphore remains.
+ * ls_list_find  - returns the lock of that name in a sorted list; NULL: there is none.
+ * ls_list_print - prints the list as a table for a person, with tabs for a program, or as JSON.
+ *   Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. */
 enum ls_form { LS_TABLE, LS_TABS, LS_JSON };
 hf_status ls_list_add(struct ls_list *list, const struct cli_lock *lock);
 void ls_list_sort(struct ls_list *list);

@@ -22,8 +22,8 @@ struct ls_options {
 
 extern const char ls_help[];
 
-/* ls_options_parse - CLI_CONTINUE, or the exit code of an error that was reported,
- * or of --help. */
+/* ls_options_parse - parses the command line. Returns CLI_CONTINUE, or the exit code after --help
+ * or after reporting an error. */
 int ls_options_parse(struct ls_options *options, struct cli_args *args,
                      struct cli_common *common);
 

@@ -1,4 +1,4 @@
-/* What all looks at a page of names share. */
+/* Functions for all files that classify the names of a page. */
 #ifndef CLI_LS_LOOKING_H
 #define CLI_LS_LOOKING_H
 
@@ -18,7 +18,7 @@ struct ls_looking {
 
 /* ls_looking_wants   - returns whether that name has this type, and its server still replies.
  * ls_looking_add     - adds it to the list, if its kind is requested.
- * ls_looking_refused - a server did not permit a key to be read.
+ * ls_looking_refused - counts a key that a server did not permit to be read.
  * ls_looking_fail    - processes the error of a request about a key of that source. A key of
  *   another type is skipped, because it has changed meanwhile. If a server is unreachable, busy
  *   or loading, its walk ends. */

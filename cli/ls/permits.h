@@ -1,20 +1,19 @@
-/* Which of many sorted sets are of semaphores whose permits expire. */
+/* Finds the sorted sets that belong to semaphores with expirable permits. */
 #ifndef CLI_LS_PERMITS_H
 #define CLI_LS_PERMITS_H
 
 #include "cli/ls/inspect.h"
 
-/* ls_permits_look - looks at those sorted sets among the names of the page that
- *   are named as Redisson names a semaphore's permits, and puts the semaphores on
- *   the list. Another program may have sorted sets of such names: it is a
- *   semaphore only if the first members are as long as permits are, and if under
- *   the semaphore's name there is a number. Source: WIRE 16. */
+/* ls_permits_look - reads the sorted sets of the page that have the name of a semaphore's
+ *   permits, and adds the semaphores to the list. Another program may have sorted sets with
+ *   such names: it is a semaphore only if the first members have the length of permits and the
+ *   semaphore's key contains a number. Source: WIRE 16. */
 void ls_permits_look(struct ls_looking *looking,
                      struct ls_inspection *inspection);
 
-/* ls_permits_names - the names of semaphores whose permits a sorted set of that
- *   name may be, none to two, in the order in which they are likely; they are
- *   parts of the set's name. How many. Pure. Source: WIRE 2.2. */
+/* ls_permits_names - sets the names of the semaphores to which a sorted set of that name may
+ *   belong, the likelier first, and returns their number, 0 to 2. They are parts of the set's
+ *   name. Pure. Source: WIRE 2.2. */
 struct ls_part {
     const char *ptr;
     size_t len;

@@ -1,4 +1,4 @@
-/* Commands to servers, many at a time, and their answers. */
+/* Sends many commands to servers at a time, and awaits their replies. */
 #ifndef CLI_LS_REQUESTS_H
 #define CLI_LS_REQUESTS_H
 
@@ -14,7 +14,7 @@ struct ls_requests {
 
 #define LS_WORDS_MAX 8   /* arguments of the longest request */
 
-/* One command. The caller's memory, in place until it is answered. */
+/* One command, in memory of the caller, which must not move until the reply. */
 struct ls_question {
     /* Set by the owner; zeroed otherwise. */
     uint16_t slot;              /* of its key, or of the server */
@@ -32,18 +32,18 @@ struct ls_question {
     struct hf_command command;
 };
 
-/* ls_question_word, ls_question_bytes - one word more; borrowed.
- * ls_ask   - sends it. `read` is called from ls_await, unless there is an error.
- * ls_await - until all are answered, or have failed. */
+/* ls_question_word, ls_question_bytes - add a word, which is borrowed.
+ * ls_ask   - sends the command. ls_await calls `read` unless there is an error.
+ * ls_await - waits until all commands have a reply or have failed. */
 void ls_question_word(struct ls_question *q, const char *word);
 void ls_question_bytes(struct ls_question *q, const char *ptr, size_t len);
 void ls_ask(struct ls_requests *requests, struct ls_question *q);
 void ls_await(struct ls_requests *requests);
 
-/* What ls_question_is finds where the reply was too large and was skipped. */
+/* The code for ls_question_is of a reply that was too large and was skipped. */
 #define LS_TOO_LARGE "TOOLARGE"
 
-/* ls_question_is - is the answer an error with this code ("WRONGTYPE")? */
+/* ls_question_is - returns whether the reply is an error with this code ("WRONGTYPE"). */
 bool ls_question_is(const struct ls_question *q, const char *code);
 
 #endif

@@ -27,7 +27,7 @@ struct ls_scan;
 
 enum ls_type { LS_HASH, LS_ZSET, LS_STRING, LS_LIST, LS_TYPES };
 
-/* What is looked for. */
+/* The requested names and types. */
 struct ls_filter {
     const char *pattern;        /* as SCAN MATCH takes it; NULL: every name */
     unsigned types;             /* 1 << LS_HASH, ... */
@@ -71,7 +71,8 @@ void ls_scan_fail(struct ls_scan *scan, uint32_t source,
  * ls_scan_requests - returns the requests for further commands to these servers.
  * ls_scan_cost     - returns the cost of the last page, of `size` keys, on the server with the
  *   greatest cost, as a number of keys of a SCAN, including the inspection of its names.
- * ls_scan_servers  - returns the number of servers. ls_scan_count - that of walks.
+ * ls_scan_servers  - returns the number of servers.
+ * ls_scan_count    - returns the number of walks.
  * ls_scan_error    - returns why a walk has failed; NULL: it has not.
  * ls_scan_lost     - returns the connection that was lost and restored (SCAN-2); NULL: none. */
 uint32_t ls_scan_open_count(const struct ls_scan *scan);

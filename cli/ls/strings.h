@@ -1,4 +1,4 @@
-/* Which of many strings may be value locks, or counters. */
+/* Finds the strings that may be value locks or counters. */
 #ifndef CLI_LS_STRINGS_H
 #define CLI_LS_STRINGS_H
 

@@ -18,7 +18,7 @@
 
 #define CLI_DOOR_MAX 16         /* an address as text, and a 0 */
 
-/* Does this run hold that lock for that owner? *token: its number, or 0. */
+/* Returns whether this run holds that lock for that owner. Sets *token to its token, or 0. */
 typedef bool cli_door_holds(void *ctx, const char *name, size_t len,
                             const char *owner, int64_t *token);
 
@@ -56,11 +56,11 @@ struct cli_proof {
     size_t len;
 };
 
-/* cli_proof_begin - sends the request: to that address, that we have `notice_fd`, for
- *                   that lock and owner. All pointers are borrowed until the end.
- * cli_proof_look  - after each hf_loop_dispatch. HELD: *token is its number, or 0.
- *                   NONE: the outer run denies it, or does not reply.
- * cli_proof_end   - also if none is under way. */
+/* cli_proof_begin - sends the request to that address: that we have `notice_fd`, for that lock
+ *                   and owner. All pointers are borrowed until cli_proof_end.
+ * cli_proof_look  - returns the result. Call it after each hf_loop_dispatch. HELD: *token is
+ *                   the token, or 0. NONE: the outer run denies it, or does not reply.
+ * cli_proof_end   - ends the request. Also if there is none. */
 void cli_proof_begin(struct cli_proof *proof, struct hf_loop *loop,
                      const char *address, int notice_fd);
 enum cli_proven cli_proof_look(struct cli_proof *proof, int64_t *token);

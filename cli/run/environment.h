@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* cli_environment_new - ours, with `count` variables set to `values`, or without
- *   those whose value is NULL: an array that ends in NULL, for
- *   cli_environment_free, which is given the same. NULL: out of memory. The text of the other variables
- *   stays environ's. */
+/* cli_environment_new - returns a copy of our environment with `count` variables set to `values`,
+ *   and without those whose value is NULL. The array ends in NULL; the texts of the other
+ *   variables are shared with environ. NULL: out of memory.
+ * cli_environment_free - frees it; takes the same arguments. */
 char **cli_environment_new(const char *const *names, const char *const *values,
                            size_t count);
 void cli_environment_free(char **env, const char *const *values, size_t count);

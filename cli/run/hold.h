@@ -96,8 +96,8 @@ hf_status cli_hold_release(struct cli_hold *h);
 int64_t cli_hold_safe_ms(struct cli_hold *h);
 void cli_hold_turn(struct cli_hold *h);
 
-/* The two kinds. cli_hold_is_inside - does the environment have an outer run on one
- * of the names, or a list of runs that cannot be read? */
+/* The two kinds. cli_hold_is_inside - returns whether the environment has an outer run
+ * on one of the names, or an invalid list of runs. */
 extern const struct cli_hold_kind cli_hold_own;
 extern const struct cli_hold_kind cli_hold_outer;
 bool cli_hold_is_inside(const struct cli_locks *locks);

@@ -1,5 +1,5 @@
-/* What a round locks: a lock; several as one (--multi); or one on several
- * servers, of which most are enough (--quorum). */
+/* The locks of a round: one lock; several as one (--multi); or one on a majority of several
+ * servers (--quorum). */
 #ifndef CLI_RUN_LOCKS_H
 #define CLI_RUN_LOCKS_H
 
@@ -31,12 +31,12 @@ int cli_locks_open(struct cli_locks *locks, struct hf_loop *loop,
 bool cli_locks_close(struct cli_locks *locks, int64_t linger_ms);
 void cli_locks_free(struct cli_locks *locks);
 
-/* cli_locks_dump - appends what hf_client_dump says of each client to this file, which is
- *   made if it is not there. What fails is reported. */
+/* cli_locks_dump - appends the dump of each client (hf_client_dump) to this file, which is
+ *   created if it does not exist. Errors are reported. */
 void cli_locks_dump(struct cli_locks *locks, const char *path);
 
-/* cli_locks_reload - reads the TLS files again, for new connections to each server. What
- *   fails is reported, and the earlier contents stay. */
+/* cli_locks_reload - reads the TLS files again, for new connections to each server. Errors are
+ *   reported, and the earlier contents remain in use. */
 void cli_locks_reload(struct cli_locks *locks);
 
 /* cli_locks_acquire - does as hf_lock_acquire_async; `options` without a cancel.

@@ -34,12 +34,12 @@ struct cli_notify {
     int fds[CLI_NOTICE_FDS_MAX];
 };
 
-/* cli_notify_open  - if our environment has the socket of a service manager. Also if it is
- *                    open already.
- * cli_notify_value - NOTIFY_SOCKET for the command: our socket, or what our environment
- *                    has, or NULL.
- * cli_notify_turn  - after each hf_loop_dispatch: sends on what was received.
- * cli_notify_close - the same for the last time. Also if it is all zero.
+/* cli_notify_open  - opens our socket if the environment has that of a service manager. Also if
+ *                    it is already open.
+ * cli_notify_value - returns NOTIFY_SOCKET for the command: our socket, or the value of our
+ *                    environment, or NULL.
+ * cli_notify_turn  - forwards received notices. Call it after each hf_loop_dispatch.
+ * cli_notify_close - forwards the last notices and closes. Also if it is all zero.
  * cli_notify_remove - removes the socket and its folder, as cli_notify_close does: for the
  *                    guardian, if holdfast was killed. Also if there is none. May be called
  *                    after fork. */

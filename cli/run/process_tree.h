@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* cli_tree_adopt    - from now on, a descendant whose parent dies becomes our
- *                     child instead of init's. False: the system cannot do that.
- * cli_tree_has_list - does /proc list our children?
- * cli_tree_die_with - in a new child: it is killed when `parent` dies, or has
- *                     died already. */
+/* cli_tree_adopt    - makes descendants whose parent dies our children, instead of children of
+ *                     init. False: the system cannot do this.
+ * cli_tree_has_list - returns whether /proc lists our children.
+ * cli_tree_die_with - is called in a new child: the child is killed when `parent` dies, or at
+ *                     once if it has died. */
 bool cli_tree_adopt(void);
 bool cli_tree_has_list(void);
 void cli_tree_die_with(pid_t parent);

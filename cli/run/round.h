@@ -18,10 +18,10 @@ struct cli_round {
     bool is_for_all;
 };
 
-/* cli_round_play - plays one. What went wrong was reported. Signals are watched
- *                  from the first one on.
- * cli_round_main - a subcommand: parses its options, plays, and ends as the last
- *                  round did. */
+/* cli_round_play - runs one round, and reports its errors. From the first round on, signals are
+ *                  recorded.
+ * cli_round_main - is the main function of a subcommand: parses its options, runs its rounds,
+ *                  and ends as the last round did. */
 struct cli_round cli_round_play(const struct cli_run_options *options,
                                 const struct cli_common *common);
 int cli_round_main(struct cli_args *args, struct cli_common *common,

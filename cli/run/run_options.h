@@ -37,9 +37,9 @@ struct cli_run_options {
 
 extern const char cli_run_help[], cli_elect_help[];
 
-/* cli_run_options_parse, cli_elect_options_parse - CLI_CONTINUE, or the exit code of
- *                    an error that was reported, or of --help.
- * cli_run_rules_of - the part that state.c needs. */
+/* cli_run_options_parse, cli_elect_options_parse - parse the command line. Return CLI_CONTINUE,
+ *                    or the exit code after --help or after reporting an error.
+ * cli_run_rules_of - returns the options that state.c needs. */
 int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
                           struct cli_common *common);
 int cli_elect_options_parse(struct cli_run_options *run, struct cli_args *args,

@@ -1,5 +1,5 @@
-/* One `holdfast run`: the command, its lock and its guardian. Events go in,
- * state.c decides, and the decisions are carried out here. */
+/* One `holdfast run`: the command, its lock and its guardian. It
+ * receives events, state.c decides what follows, and it executes these decisions. */
 #ifndef CLI_RUN_SESSION_H
 #define CLI_RUN_SESSION_H
 
@@ -49,9 +49,9 @@ struct cli_session {
  *   after reporting the error.
  * cli_session_close_notice - closes both ends.
  * cli_session_feed - decides what follows from an event, and does it. Fills in its times.
- * cli_session_feed_number - the same for an event of this kind and number.
- * cli_session_listen - the messages of the guardian were read: watches for more.
- * cli_session_unwatch - there will be no more messages. Also if nothing is watched. */
+ * cli_session_feed_number - does the same for an event of this kind and number.
+ * cli_session_listen - waits for further messages of the guardian, after all were read.
+ * cli_session_unwatch - no longer waits for messages. Also if it does not wait. */
 void cli_session_watch_end(struct cli_session *run);
 int cli_session_open_notice(struct cli_session *run);
 void cli_session_close_notice(struct cli_session *run);

@@ -1,5 +1,5 @@
-/* What `holdfast run` does next: decisions without I/O. It receives events and the
- * time, and returns actions. The diagram and the rules are in state.c. */
+/* Decides what `holdfast run` does next. A plain computation: it receives events and the time,
+ * and returns actions. The diagram and the rules are in state.c. */
 #ifndef CLI_RUN_STATE_H
 #define CLI_RUN_STATE_H
 
@@ -61,7 +61,7 @@ struct cli_run_event {
     int64_t safe_ms;            /* hf_lock_safe_ms, read together with now_ms */
 };
 
-/* What to do, as a set, in this order. */
+/* Actions, as a set. They are executed in this order. */
 enum cli_run_todo {
     CLI_DO_DRAIN = 1 << 0,      /* say EMPTY when no process is left */
     CLI_DO_KILL = 1 << 1,       /* all that is left of the command, and what
@@ -117,14 +117,13 @@ struct cli_run {
 
 void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);
 
-/* cli_run_has_command - does a command run, or is one being ended?
- * cli_run_step    - moves by one event; returns a set of cli_run_todo.
- * cli_run_deadline_ms - when the guardian must kill the command if it hears
- *                   nothing more of us; HF_NEVER: not at all.
- * cli_run_beat    - when the caller wants to be awake in any case, HF_NEVER: not at
- *                   all; it shows how long this process was stopped. Call it after a
- *                   step.
- * cli_run_next_ms - when it next wants a CLI_EV_TIME; HF_NEVER: no need. */
+/* cli_run_has_command - returns whether a command runs or is being ended.
+ * cli_run_step    - processes one event. Returns a set of cli_run_todo.
+ * cli_run_deadline_ms - returns when the guardian must kill the command if it receives no
+ *                   further message; HF_NEVER: it must not.
+ * cli_run_beat    - sets the next time at which the caller will be awake, which shows how long
+ *                   this process was stopped; HF_NEVER: there is none. Call it after a step.
+ * cli_run_next_ms - returns when the next CLI_EV_TIME is needed; HF_NEVER: none is needed. */
 bool cli_run_has_command(const struct cli_run *r);
 unsigned cli_run_step(struct cli_run *r, const struct cli_run_event *ev);
 void cli_run_beat(struct cli_run *r, int64_t ms);
