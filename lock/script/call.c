@@ -21,6 +21,7 @@
 /* Replies that do not match their request. After more of them the call fails, because the
  * peer forges replies. */
 #define FORGERIES_MAX 3
+#define DEMOTIONS_MAX 4   /* CALL-1 */
 /* Bytes for the names of a script and a lock in messages; longer ones are cut. */
 #define TITLE_MAX 140
 
@@ -258,7 +259,7 @@ static hf_status begin(struct hf_call *call, struct hf_loop *loop,
     call->first_sent_ms = HF_NEVER;
     call->sending = (struct hf_sending){.sent_ms = HF_NEVER};
     call->may_have_run = call->is_repeated = call->is_passing = false;
-    call->forgeries = call->doublings = 0;
+    call->forgeries = call->demotions = call->doublings = 0;
     call->patience_reason[0] = '\0';
     call->timer = (struct hf_timer){.fire = on_retry};
     command_init(call, done);
@@ -567,6 +568,10 @@ static void wait_refused(struct hf_call *call, struct hf_resp_value reply)
     const char *ptr = "";
     size_t len = 0;
 
+    if (hf_refusal_is_of_wait_at_replica(reply) && ++call->demotions < DEMOTIONS_MAX) {
+        unknown(call);
+        return;
+    }
     (void)hf_resp_bytes(reply, &ptr, &len);
     hf_error_set(call->error, HF_E_SERVER, "WAIT on %s: %s",
                  hf_command_address(&call->command),

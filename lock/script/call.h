@@ -3,7 +3,12 @@
  *
  * Every script may be executed any number of times, so if the outcome of a request is unknown,
  * it is sent again (design 4). The exception is a forced release without a holder: repeated,
- * it could free the lock of the next holder (must_not_repeat). */
+ * it could free the lock of the next holder (must_not_repeat).
+ *
+ * CALL-1  A master may become a replica after it has executed the script, and before replicas
+ *         have confirmed it. It then refuses WAIT, and the new master may lack the change: the
+ *         script is sent again, within the deadline. If servers that execute scripts refuse
+ *         WAIT so DEMOTIONS_MAX times (replicas that accept writes), the call fails. */
 #ifndef HF_CALL_H
 #define HF_CALL_H
 
@@ -80,6 +85,7 @@ struct hf_call {
     int forgeries;                /* replies without the echo */
     struct hf_declared *declared; /* the arguments that are sent instead of argv; or NULL */
     bool is_listing;              /* they are the request that lists hold keys */
+    int demotions;                /* CALL-1 */
     int doublings;                /* of the pause between retries */
     struct hf_command command;
     char patience_reason[100];    /* the last temporary refusal */

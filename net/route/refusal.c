@@ -113,6 +113,14 @@ bool hf_refusal_is_by_acl(struct hf_resp_value reply)
     return false;
 }
 
+/* "UNBLOCKED force unblock from blocking operation, instance state changed", and the
+ * connection is closed. */
+bool hf_refusal_is_of_wait_at_replica(struct hf_resp_value reply)
+{
+    return hf_refusal_is(reply, "UNBLOCKED") ||
+           hf_refusal_is(reply, "ERR WAIT cannot be used with");
+}
+
 /* "ERR unknown command 'EVALSHA', with args ...", "unsupported command 'evalsha'". */
 bool hf_refusal_is_of_evalsha(struct hf_resp_value reply)
 {

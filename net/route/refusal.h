@@ -16,6 +16,10 @@ void hf_refusal_words(struct hf_resp_value reply, const char **ptr,
 bool hf_refusal_is(struct hf_resp_value reply, const char *code);
 bool hf_refusal_is_by_acl(struct hf_resp_value reply);
 
+/* hf_refusal_is_of_wait_at_replica - returns whether WAIT was refused because the server has
+ *                    become a replica, before WAIT or while it was pending. Pure. */
+bool hf_refusal_is_of_wait_at_replica(struct hf_resp_value reply);
+
 /* hf_refusal_is_of_evalsha - returns whether the server does not have EVALSHA, with any
  *                    message; false if the ACL forbids it.
  * hf_refusal_wants_text - returns whether EVAL may succeed: the same, or NOSCRIPT. Both are

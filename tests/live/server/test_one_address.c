@@ -270,6 +270,71 @@ START_TEST(a_client_with_replicas_connects_to_a_replica_first)
 }
 END_TEST
 
+static struct hf_client *client_with_replicas(void)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, proxy_port(proxy));
+    o.watchdog_ms = WATCHDOG;
+    o.request_timeout_ms = LONG_MS;
+    o.replicas = 1;
+    o.replicas_timeout_ms = WATCHDOG / 6;
+    return client_with(&o);
+}
+
+static void await_blocked(void)
+{
+    server_await(one, LONG_MS, "1", "EVAL %s 0",
+                 "return redis.call('info','clients'):match('blocked_clients:(%d+)')");
+}
+
+/* CALL-1: The script was executed, and WAIT ends because the master becomes a replica. It is
+ * busy copying the new master's data, so it may not confirm the change in time. */
+START_TEST(an_acquire_that_waits_for_replicas_is_sent_again_to_the_new_master)
+{
+    struct hf_client *replicated = client_with_replicas();
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_lock *lock = lock_of(replicated, NAME);
+    struct call call;
+
+    o.wait_ms = 0;
+    o.keep_unreplicated = true;
+    replicate();
+    acquire(lock, 1); /* the server knows the script from now on */
+    release(lock, 1);
+    server_pause(two);
+    call_acquire(&call, lock, &o);
+    await_blocked();
+    ck_assert_str_eq(server_ask(one, "REPLICAOF 127.0.0.1 %d", server_port(two)), "OK");
+    server_resume(two);
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    proxy_lead(proxy, server_port(two));
+    ck_assert_int_ge(call_await(&call), 0);
+    ck_assert_holder(two, lock, 1, 1);
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+    hf_client_free(replicated);
+}
+END_TEST
+
+/* CALL-1: A replica that accepts writes executes the script, and refuses WAIT. */
+START_TEST(a_replica_that_accepts_writes_is_not_asked_for_ever)
+{
+    struct hf_client *replicated = client_with_replicas();
+    struct hf_lock *lock = lock_of(replicated, NAME);
+    struct hf_error err;
+
+    (void)server_ask(one, "CONFIG SET replica-read-only no");
+    (void)server_ask(one, "REPLICAOF 127.0.0.1 1");
+    ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "WAIT cannot be used with"));
+    hf_lock_free(lock);
+    hf_client_free(replicated);
+}
+END_TEST
+
 START_TEST(a_replica_for_good_is_named_when_the_time_is_over)
 {
     struct hf_client *hasty = client_timed(proxy_port(proxy), WATCHDOG, 2000);
@@ -474,6 +539,8 @@ static void add(Suite *suite)
     tcase_add_test(c, a_quorum_keeps_a_member_at_the_new_master);
     tcase_add_test(c, a_waiter_gets_its_turn_at_the_new_master);
     tcase_add_test(c, a_client_with_replicas_connects_to_a_replica_first);
+    tcase_add_test(c, an_acquire_that_waits_for_replicas_is_sent_again_to_the_new_master);
+    tcase_add_test(c, a_replica_that_accepts_writes_is_not_asked_for_ever);
     tcase_add_test(c, a_replica_for_good_is_named_when_the_time_is_over);
     tcase_add_test(c, replies_of_a_replica_do_not_hasten_new_connections);
     tcase_add_loop_test(c, subscriptions_move_to_the_new_master, 0, 2);

@@ -227,7 +227,8 @@ typedef void model_stream_fn(void *ctx, const char *bytes, size_t len);
  *     owner brings that number to the master by model_ack, which answers WAIT.
  * model_unfollow - the link is cut. The replica remains one, with its data.
  * model_promote  - the replica becomes a master (and is unfollowed).
- * model_demote   - a master becomes a replica of nobody: READONLY. */
+ * model_demote   - a master becomes a replica of nobody: READONLY. WAIT that is pending
+ *                  there is replied to with UNBLOCKED, and its connection is closed. */
 struct model_link *model_follow(struct model *replica, struct model *master,
                                 model_stream_fn *stream, void *ctx);
 void model_apply(struct model *replica, const char *bytes, size_t len);

@@ -188,9 +188,29 @@ void model_promote(struct model *m)
     m->is_replica = false;
 }
 
+/* Of a real server, those that wait are told so, and closed. */
+static void end_waits(struct model *m)
+{
+    static const char words[] = "-UNBLOCKED force unblock from blocking operation, "
+                                "instance state changed (master -> replica?)\r\n";
+
+    for (struct model_client *c = m->clients.next; c != &m->clients; c = c->next)
+        if (c->is_blocked) {
+            c->is_blocked = false;
+            md_add(&c->out, words, sizeof words - 1);
+            c->is_closing = true;
+        }
+    if (!m->is_frozen)
+        md_flush(m);
+}
+
 void model_demote(struct model *m)
 {
+    bool was_master = !m->is_replica;
+
     m->is_replica = true;
+    if (was_master)
+        end_waits(m);
 }
 
 bool model_is_master(const struct model *m)
