@@ -193,6 +193,39 @@ START_TEST(of_two_masters_all_clients_use_the_same_one)
 }
 END_TEST
 
+/* REPLICAS-4: `second` was promoted and is loading, so `first` is not used. Then it is a
+ * replica of that, which is used. */
+START_TEST(a_replaced_master_is_used_only_if_its_successor_is_a_replica)
+{
+    static const char loading[] = "-LOADING Redis is loading the dataset\r\n";
+
+    take_in(&first);
+    for (int i = 0; i < 3; i++) {
+        say_info(&first, OLD);
+        have_role(&first, MASTER_AT("900"));
+    }
+    serve(&first, "ECHO b", "+b\r\n");
+    go_on_stage(&first);
+    take_in(&second);
+    say_info(&second, NEW);
+    have_role(&second, MASTER_AT("100"));
+    serve(&second, "ECHO a", "+a\r\n");
+    add(&second, PEER_DO_WAIT, "");
+    add(&second, PEER_DO_CLOSE, "");
+    take_in(&second);
+    be_asked_for_role(&second, loading, loading);
+    say_info(&second, OLD);
+    have_role(&second, REPLICA);
+    go_on_stage(&second);
+    open_among(port_of(&first), port_of(&second), 0);
+    ask_and_get("a");
+    peer_go(second.peer);
+    drive_until_received(&second, 5);
+    ask_and_get("b");
+    close_router();
+}
+END_TEST
+
 /* ---- another master (REPLICAS-1) ---- */
 
 static const char *const demotions[] = {
@@ -365,7 +398,7 @@ START_TEST(a_command_that_is_sent_once_ends_with_the_first_round)
 }
 END_TEST
 
-/* REPLICAS-4: it is not connected. In row 1, the map leads to a host of the URL. */
+/* REPLICAS-5: it is not connected. In row 1, the map leads to a host of the URL. */
 START_TEST(a_master_that_is_not_in_the_url_is_told)
 {
     struct hf_address_map *map = _i ? hf_address_map_new() : NULL;
@@ -446,6 +479,7 @@ int main(void)
     tcase_add_loop_test(which, a_host_that_cannot_be_reached_delays_nothing, 0, 2);
     tcase_add_test(which, a_silent_host_is_waited_for_briefly);
     tcase_add_loop_test(which, of_two_masters_all_clients_use_the_same_one, 0, ROWS(pairs));
+    tcase_add_test(which, a_replaced_master_is_used_only_if_its_successor_is_a_replica);
     tcase_add_test(which, ids_of_histories_are_read);
     suite_add_tcase(s, which);
     tcase_add_loop_test(change, a_demoted_master_is_left, 0, ROWS(demotions));

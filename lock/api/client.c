@@ -15,6 +15,7 @@
 #include "lock/verb/watchdog.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
+#include "net/base/moment.h"
 
 #define WATCHDOG_LEAST_MS 100   /* three renewals in less time would load the server */
 #define TIMEOUT_MS 5000        /* to connect; of a request */
@@ -24,6 +25,7 @@
 #define SUSPECT_LEAST_MS 100
 #define REPLICAS_MAX 1024
 #define DOUBT_AFTER_MS 1000
+#define ROLES_MAX_MS 5000 /* at least before a replica's TTL ends: REPLICAS-1 */
 /* The greatest reply: of CLUSTER SLOTS, a range for each slot. Those of scripts
  * hold a name at most. */
 #define REPLY_MAX (16u << 20)
@@ -80,9 +82,7 @@ static void complete(struct hf_client_options *o, const struct hf_url *url)
     o->replicas_timeout_ms = first_given(o->replicas_timeout_ms,
                                          url->replicas_timeout_ms, 0);
     if (o->replicas_timeout_ms == 0)
-        o->replicas_timeout_ms = REPLICAS_TIMEOUT_MS < o->watchdog_ms / 6
-                                     ? REPLICAS_TIMEOUT_MS
-                                     : o->watchdog_ms / 6;
+        o->replicas_timeout_ms = hf_min_ms(REPLICAS_TIMEOUT_MS, o->watchdog_ms / 6);
 }
 
 /* Puts into each what the other says. */
@@ -178,8 +178,7 @@ static void set_once(struct hf_client *client,
  * is answered in its own third of the watchdog's timeout needs no doubt. */
 static int64_t doubt_ms(const struct hf_client_options *o)
 {
-    return o->watchdog_ms / 3 < DOUBT_AFTER_MS ? o->watchdog_ms / 3
-                                               : DOUBT_AFTER_MS;
+    return hf_min_ms(o->watchdog_ms / 3, DOUBT_AFTER_MS);
 }
 
 /* A sixth of the TTL: the renewal was due after a third, so half of the TTL is left for
@@ -228,6 +227,7 @@ static hf_status connect_parts(struct hf_client *client,
         o->output_max < OP_BYTES_MAX ? OP_BYTES_MAX : o->output_max;
     options.link.reply_max = REPLY_MAX;
     options.doubt_ms = doubt_ms(o);
+    options.roles_ms = hf_min_ms(o->watchdog_ms / 6, ROLES_MAX_MS);
     options.map_address = o->map_address;
     options.map_address_ctx = o->map_address_ctx;
     options.replicas_timeout_ms = o->replicas ? o->replicas_timeout_ms : 0;

@@ -126,6 +126,9 @@ struct hf_router_options {
     /* [locked] Returns whether a switch must be detected while no command is pending.
      * NULL: it need not. */
     bool (*is_attentive)(void *ctx);
+    int64_t roles_ms;                   /* while it has subscriptions or is_attentive,
+                                           the roles of hosts without sentinels are
+                                           queried that often; 0: as the map of others */
     void *ctx;
     /* [locked] Replaces an announced address by the one to connect to: connect.h,
      * map_address. NULL: addresses are used as announced. */

@@ -1,7 +1,8 @@
 /* Silence causes no event (DISCOVER-7). So while commands are pending, the client
  * checks every LOOK_MS whether one has waited for that long; and while it has
  * subscriptions, whose links may always be silent, it requests the map every LISTEN_MS.
- * */
+ * Without sentinels, it does so every options.roles_ms, also while the client holds
+ * locks. */
 /* Tests: tests/test_net_router_maps.c, tests/live/cluster/test_cluster_wait.c. */
 #include "net/route/silence.h"
 #include "net/route/announced.h"
@@ -37,7 +38,21 @@ static bool is_silent(struct hf_server *server, int64_t now)
     return first->serial == seen || !hf_link_is_up(server->link);
 }
 
-static void look_for_silence(struct hf_router *router, bool *is_anybody_busy)
+/* The longest time between two rounds; HF_NEVER: any. Without sentinels, a client hears of
+ * no other master from one that replies promptly (REPLICAS-1). */
+static int64_t round_every_ms(const struct hf_router *router)
+{
+    const struct hf_router_options *o = &router->options;
+    bool listens = !hf_list_is_empty(&router->subscriptions);
+
+    if (!router->topology->hears_all_ms || o->roles_ms == 0)
+        return listens ? LISTEN_MS : HF_NEVER;
+    return listens || (o->is_attentive && o->is_attentive(o->ctx)) ? o->roles_ms
+                                                                   : HF_NEVER;
+}
+
+static void look_for_silence(struct hf_router *router, int64_t every_ms,
+                             bool *is_anybody_busy)
 {
     int64_t now = hf_loop_now(router->loop);
     bool is_one_silent = false;
@@ -47,31 +62,33 @@ static void look_for_silence(struct hf_router *router, bool *is_anybody_busy)
         *is_anybody_busy |= !hf_list_is_empty(&server->commands);
         is_one_silent |= is_silent(server, now);
     }
-    if (is_one_silent || (!hf_list_is_empty(&router->subscriptions) &&
-                          now - router->discovery.ended_ms >= LISTEN_MS))
+    if (is_one_silent || now - router->discovery.ended_ms >= every_ms)
         hf_discover_want(router, NULL);
 }
 
 /* The map may be requested at any time, and its reply takes its own time. */
-static int64_t next_look_ms(const struct hf_router *router, bool is_anybody_busy)
+static int64_t next_look_ms(const struct hf_router *router, int64_t every_ms,
+                            bool is_anybody_busy)
 {
     int64_t now = hf_loop_now(router->loop);
-    int64_t due = router->discovery.ended_ms + LISTEN_MS;
+    int64_t due;
 
     if (is_anybody_busy)
         return now + LOOK_MS;
-    return due > now ? due : now + LISTEN_MS;
+    due = router->discovery.ended_ms + every_ms;
+    return due > now ? due : now + every_ms;
 }
 
 static void on_timer(struct hf_timer *timer)
 {
     struct hf_router *router = HF_OWNER_OF(timer, struct hf_router, silence);
+    int64_t every_ms = round_every_ms(router);
     bool is_anybody_busy = false;
 
-    look_for_silence(router, &is_anybody_busy);
-    if (is_anybody_busy || !hf_list_is_empty(&router->subscriptions))
+    look_for_silence(router, every_ms, &is_anybody_busy);
+    if (is_anybody_busy || every_ms != HF_NEVER)
         hf_loop_arm(router->loop, timer,
-                    next_look_ms(router, is_anybody_busy));
+                    next_look_ms(router, every_ms, is_anybody_busy));
 }
 
 void hf_silence_init(struct hf_router *router)

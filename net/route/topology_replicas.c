@@ -4,8 +4,10 @@
  *
  * REPLICAS-1  The roles are queried when the client starts, after the end of a
  *             connection to the master, after READONLY or MASTERDOWN, when the master
- *             replies after a silence (doubt.h), and every 5 s while a call waits for a
- *             lock (silence.c).
+ *             replies after a silence (doubt.h), and every options.roles_ms while a call
+ *             waits for a lock or the client holds one (silence.c): an old master that
+ *             was not silent for long renews and grants what its successor may grant to
+ *             others, and no reply of it shows that.
  * REPLICAS-2  Each round queries all hosts, because an old master that returns is also a
  *             master. The master is used when every host has replied or failed; a silent
  *             host is waited for SILENT_MS.
@@ -15,7 +17,10 @@
  *             first in the URL. The rule depends on the replies alone, so that all
  *             clients that receive the same replies use the same master. on_trouble is
  *             called once.
- * REPLICAS-4  Only hosts of the URL are used. A replica may name another master: the
+ * REPLICAS-4  A master whose successor this client has heard is not used while that one
+ *             does not reply, for REPLACED_MS. The successor may be slow, and has locks
+ *             that the old master does not know.
+ * REPLICAS-5  Only hosts of the URL are used. A replica may name another master: the
  *             password is not sent to an address that the user did not give. The error
  *             contains that address. */
 /* Tests: tests/test_net_replicas.c, tests/live/server/test_replicas.c. */
@@ -27,6 +32,7 @@
 #include "net/base/mem.h"
 #include "net/route/announced.h"
 #include "net/route/discover.h"
+#include "net/route/doubt.h"
 #include "net/route/lineage.h"
 #include "net/route/probe.h"
 #include "net/route/refusal.h"
@@ -35,6 +41,8 @@
 #include "net/route/topology.h"
 
 #define SILENT_MS 1000
+#define REPLACED_MS 30000       /* the default of the watchdog's timeout: locks that are not
+                                   renewed have expired */
 
 enum { INFO, ROLE };
 
@@ -44,6 +52,9 @@ struct heard {
     bool is_role;               /* otherwise `words` has the reason */
     struct hf_role role;
     struct hf_lineage lineage;
+    struct hf_lineage reign;    /* when it was a master last, unless it was heard as a
+                                   replica since */
+    int64_t reign_ms;
     char words[160];
 };
 
@@ -75,6 +86,13 @@ static struct heard *heard_from(const struct hf_server *server)
     return &server->router->roles->each[index_of(server)];
 }
 
+/* A reply to a query of an earlier round is as good. */
+static void note_heard(struct hf_server *server)
+{
+    server->probe.round = server->router->discovery.round_number;
+    heard_from(server)->round = server->probe.round;
+}
+
 static bool is_heard(const struct hf_router *router, uint32_t i)
 {
     return router->roles->each[i].round == router->discovery.round_number;
@@ -100,13 +118,27 @@ static bool is_better(const struct heard *a, const struct heard *b)
     return a->role.replicas > b->role.replicas;
 }
 
+/* REPLICAS-4 */
+static bool is_replaced(const struct hf_router *router, uint32_t i)
+{
+    const struct heard *each = router->roles->each;
+
+    for (uint32_t k = 0; k < router->seeds.count; k++)
+        if (hf_lineage_succeeds(&each[k].reign, &each[i].lineage) &&
+            hf_loop_now(router->loop) - each[k].reign_ms < REPLACED_MS)
+            return true;
+    return false;
+}
+
 /* NULL: no host that was heard in this round is a master. */
 static struct hf_server *best_master(struct hf_router *router)
 {
     struct hf_server *best = NULL;
 
     for (uint32_t i = 0; i < router->seeds.count; i++) {
-        struct hf_server *server = is_master(router, i) ? server_at(router, i) : NULL;
+        struct hf_server *server = is_master(router, i) && !is_replaced(router, i)
+                                       ? server_at(router, i)
+                                       : NULL;
 
         if (server && (!best || is_better(heard_from(server), heard_from(best))))
             best = server;
@@ -159,6 +191,17 @@ static void tell_two(const struct hf_server *used, const struct hf_server *other
         router->options.on_trouble(router->options.ctx, &note);
 }
 
+static bool are_all_heard(struct hf_router *router)
+{
+    for (uint32_t i = 0; i < router->seeds.count; i++) {
+        const struct hf_server *server = server_at(router, i);
+
+        if (!server || !is_heard(router, index_of(server)))
+            return false;
+    }
+    return true;
+}
+
 static void look_for_two(const struct hf_server *used)
 {
     struct hf_router *router = used->router;
@@ -166,7 +209,8 @@ static void look_for_two(const struct hf_server *used)
 
     if (other && !router->roles->has_told_two)
         tell_two(used, other);
-    router->roles->has_told_two = other != NULL;
+    if (other || are_all_heard(router))
+        router->roles->has_told_two = other != NULL;
 }
 
 /* ---- no master ---- */
@@ -199,8 +243,9 @@ static void describe_host(struct hf_router *router, uint32_t i, char *dst, size_
     } else if (!h->is_role) {
         (void)snprintf(dst, room, "%s", h->words);
     } else if (h->role.kind != HF_ROLE_REPLICA) {
-        (void)snprintf(dst, room, "%s %s", hf_link_address(server->link),
-                       kinds[h->role.kind]);
+        (void)snprintf(dst, room, "%s %s%s", hf_link_address(server->link),
+                       kinds[h->role.kind],
+                       is_replaced(router, i) ? " that was replaced" : "");
     } else {
         (void)snprintf(dst, room, "%s is a replica of %s:%u%s",
                        hf_link_address(server->link), h->role.master.host,
@@ -271,6 +316,17 @@ static void decide(struct hf_server *server, bool is_final)
         cannot_go_on(server);
 }
 
+static void note_reign(const struct hf_server *server, struct heard *h)
+{
+    static const struct hf_lineage none;
+    bool reigns = h->role.kind == HF_ROLE_MASTER;
+
+    h->reign = reigns ? h->lineage : none;
+    h->reign_ms = hf_loop_now(server->router->loop);
+    if (h->role.kind == HF_ROLE_REPLICA)
+        hf_announced(server->router, &h->role.master);
+}
+
 static void note_role(struct hf_server *server, struct hf_resp_value reply)
 {
     struct heard *h = heard_from(server);
@@ -280,8 +336,8 @@ static void note_role(struct hf_server *server, struct hf_resp_value reply)
     if (!h->is_role)
         (void)snprintf(h->words, sizeof h->words, "%.80s: %.70s",
                        hf_link_address(server->link), why.text);
-    else if (h->role.kind == HF_ROLE_REPLICA)
-        hf_announced(server->router, &h->role.master);
+    else
+        note_reign(server, h);
 }
 
 static void note_silence(struct hf_server *server)
@@ -303,12 +359,23 @@ static bool is_for_good(const struct hf_server *server, enum hf_outcome outcome,
     return hf_refusal_is_by_acl(reply) || hf_refusal_is(reply, "ERR");
 }
 
+/* DOUBT-1, also if no command was sent meanwhile. */
+static void note_late(struct hf_server *server, const struct hf_request *request)
+{
+    int64_t now = hf_loop_now(server->router->loop);
+
+    if (server->is_target && request->sent_ms != HF_NEVER &&
+        now - request->sent_ms >= server->router->options.doubt_ms)
+        hf_doubt_silent(server, request->sent_ms);
+}
+
 static void on_role(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
     struct hf_server *server = hf_probe_ended(request, ROLE);
 
-    heard_from(server)->round = server->router->discovery.round_number;
+    note_heard(server);
+    note_late(server, request);
     if (outcome == HF_ANSWERED)
         note_role(server, reply);
     else
@@ -320,7 +387,7 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
 static void on_unreached(struct hf_server *server)
 {
     hf_probe_cancel(server);
-    heard_from(server)->round = server->router->discovery.round_number;
+    note_heard(server);
     note_silence(server);
     decide(server, false);
 }

@@ -42,11 +42,17 @@ static const char *publish_of(const struct trouble *t, const char *channel)
 
 /* ---- plain locks ---- */
 
+/* A lock that gets no TTL, because the server refuses PEXPIRE, is not left: its release
+ * may reach a master that is dead. */
+#define EXPIRE(ms)                                                             \
+    "local e = redis.pcall('pexpire', KEYS[1], " ms ") "                        \
+    "if type(e) == 'table' then redis.call('del', KEYS[1]) return e end "
+
 /* WIRE 8.1, 8.2: taken if it is free, and given up again. */
 static const char plain_acquire[] =
     "if redis.call('exists', KEYS[1]) == 0 then "
     "redis.call('hincrby', KEYS[1], ARGV[2], 1) "
-    "redis.call('pexpire', KEYS[1], ARGV[1]) end "
+    EXPIRE("ARGV[1]") "end "
     "return redis.call('pttl', KEYS[1])";
 static const char plain_release[] =
     "if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then "
@@ -91,7 +97,7 @@ static const char fair_acquire[] =
     "for _, m in ipairs(redis.call('zrange', KEYS[3], 0, -1)) do "
     "redis.call('zincrby', KEYS[3], -tonumber(ARGV[3]), m) end "
     "redis.call('hset', KEYS[1], ARGV[1], 1) "
-    "redis.call('pexpire', KEYS[1], ARGV[4]) return nil end "
+    EXPIRE("ARGV[4]") "return nil end "
     "if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then return nil end "
     "if redis.call('zscore', KEYS[3], ARGV[1]) then "
     "return redis.call('pttl', KEYS[1]) end "

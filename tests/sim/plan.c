@@ -26,6 +26,8 @@ static void draw_deployment(struct plan_head *h, uint64_t *dice)
 {
     h->deployment = h->scene == SCENE_NONE ? draw_below(dice, DEPLOYMENTS_DRAWN)
                         : scene_deployment(h->scene, dice);
+    if (plan_only_is() == FAMILY_HOSTS)
+        h->deployment = DEPLOY_HOSTS;
     h->version = draw_below(dice, 4);
     h->protocol = draw_between(dice, 2, 3);
     h->masters = plan_is_cluster(h->deployment) ? 3 : 1;
@@ -412,7 +414,8 @@ bool plan_can_be(int64_t trouble, int64_t deployment)
     case FAULT_MOVE_SLOT:
         return plan_is_cluster(deployment);
     case FAULT_FAILOVER:
-        return deployment == DEPLOY_SENTINEL || plan_is_cluster(deployment);
+        return deployment == DEPLOY_SENTINEL || deployment == DEPLOY_HOSTS ||
+               plan_is_cluster(deployment);
     case FAULT_LAG:
         return deployment != DEPLOY_STANDALONE &&
                deployment != DEPLOY_INDEPENDENT;

@@ -41,6 +41,7 @@ enum plan_deployment {
     DEPLOYMENTS_DRAWN,
     DEPLOY_INDEPENDENT = DEPLOYMENTS_DRAWN, /* `masters` servers that know nothing
                                                of each other: of quorums */
+    DEPLOY_HOSTS, /* a master and two replicas, all in the URL, and no sentinel */
     DEPLOYMENTS
 };
 
@@ -95,6 +96,7 @@ enum plan_family {
     FAMILY_SILENCE,
     FAMILY_CREDENTIALS,
     FAMILY_PUSH,
+    FAMILY_HOSTS,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE

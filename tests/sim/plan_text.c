@@ -32,14 +32,15 @@ static const char *const scene_names[SCENES + 1] = {
     "credentials",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
-    "standalone", "replicas", "sentinel", "cluster", "sharded", "independent"};
+    "standalone", "replicas", "sentinel", "cluster", "sharded", "independent",
+    "hosts"};
 static const char *const family_names[FAMILIES + 1] = {
     "plain",      "nonreentrant", "mixed",      "fenced",
     "read_write", "fair",         "mixed_fair", "value",
     "spin",       "mixed_spin",   "permit",     "semaphore",
     "latch",      "quorum",       "multi",      "election",
     "by_owner",   "kill",         "redirect",   "crowd",
-    "silence",    "credentials", "push"};
+    "silence",    "credentials", "push",      "hosts"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};

@@ -17,7 +17,10 @@
  * silence: connections swallow bytes, one at a time for each client. Nothing else is
  * wrong, and P12 takes nothing of it for an excuse (scene_unseen.c).
  *
- * credentials: passwords are rotated, likewise. */
+ * credentials: passwords are rotated, likewise.
+ *
+ * hosts: a master and its replicas without sentinels. Two of three plans have a scene
+ * of failovers; faults are those of any plan. */
 #include <stdlib.h>
 
 #include "tests/sim/draw.h"
@@ -134,6 +137,16 @@ static void be_unseen(struct plan_head *h, int64_t scene)
     h->scene = scene;
 }
 
+/* ---- hosts ---- */
+
+static void be_hosts(struct plan_head *h, uint64_t *dice)
+{
+    static const int64_t scenes[] = {SCENE_NONE, SCENE_FAILOVER, SCENE_FORMER};
+
+    h->mood = MOOD_WILD;
+    h->scene = draw_pick(dice, scenes, DRAW_COUNT(scenes));
+}
+
 /* ---- all ---- */
 
 void plan_world_head(struct plan_head *head, uint64_t seed)
@@ -150,6 +163,8 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
         be_unseen(head, SCENE_SILENCE);
     else if (plan_only_is() == FAMILY_CREDENTIALS)
         be_unseen(head, SCENE_CREDENTIALS);
+    else if (plan_only_is() == FAMILY_HOSTS)
+        be_hosts(head, &dice);
     else if (plan_only_is() == FAMILY_PUSH)
         head->tracks = draw_between(&dice, 1, 2);
 }

@@ -348,6 +348,9 @@ static const struct past {
      "the same, and a call ended without a reply"},
     {"members_forgotten_while_one_was_cut_off", "P2",
      "the same with seven members, where a half-open connection hid one of four losses"},
+    {"old_master_used_while_its_successor_is_frozen", "P6",
+     "without sentinels, a client that had used a promoted master went back to the old "
+     "one when the promoted one was silent for a second: a release had no effect"},
 };
 
 /* Worlds in which the client must cope: these seeds of each are good, and each effect of
@@ -358,6 +361,7 @@ static const struct past_world {
 } past_worlds[] = {
     {"silence", 40},
     {"credentials", 40},
+    {"hosts", 40},
 };
 
 #endif

@@ -92,6 +92,10 @@ static void add_alone(struct site *site)
                    site->masters[0]->name, SERVER_PORT);
     if (deployment == DEPLOY_SENTINEL)
         add_sentinels(site);
+    if (deployment == DEPLOY_HOSTS)
+        (void)snprintf(site->url, sizeof site->url, "redis://%s:%d,%s:%d,%s:%d",
+                       site->servers[2]->name, SERVER_PORT, site->servers[0]->name,
+                       SERVER_PORT, site->servers[1]->name, SERVER_PORT);
 }
 
 static void add_independent(struct site *site)

@@ -123,7 +123,7 @@ static void plan_holder(const struct kind *kind, int64_t deployment,
         .deployment = deployment,
         .version = 3,
         .protocol = 3,
-        .masters = deployment == DEPLOY_SENTINEL ? 1 : 3,
+        .masters = plan_is_cluster(deployment) ? 3 : 1,
         .length_ms = LENGTH_MS,
         .latency_us = 200,
         .lag_us = 200,
@@ -184,13 +184,13 @@ static void tell(const struct kind *kind, int64_t outage_ms, int64_t at_ms,
 }
 
 /* Returns for how long both believed. */
-static int64_t play_stop(const struct kind *kind, int64_t outage_ms, int phase,
-                         bool is_deaf)
+static int64_t play_stop(const struct kind *kind, int64_t deployment, int64_t outage_ms,
+                         int phase, bool is_deaf)
 {
     int64_t at_ms = STOP_MS + phase * WATCHDOG_MS / 3 / PHASES;
     struct story s;
 
-    plan_holder(kind, DEPLOY_SENTINEL, 0);
+    plan_holder(kind, deployment, 0);
     if (is_deaf)
         plan_deafness();
     plan_failover(at_ms, outage_ms,
@@ -200,13 +200,14 @@ static int64_t play_stop(const struct kind *kind, int64_t outage_ms, int phase,
     return s.both_us;
 }
 
-static void must_believe_alone(const struct kind *kind, bool is_deaf)
+static void must_believe_alone(const struct kind *kind, int64_t deployment,
+                               bool is_deaf)
 {
     int64_t worst_us = 0;
 
     for (size_t k = 0; k < ROWS(outages_ms); k++)
         for (int phase = 0; phase < PHASES; phase++) {
-            int64_t us = play_stop(kind, outages_ms[k], phase, is_deaf);
+            int64_t us = play_stop(kind, deployment, outages_ms[k], phase, is_deaf);
 
             worst_us = us > worst_us ? us : worst_us;
         }
@@ -216,14 +217,22 @@ static void must_believe_alone(const struct kind *kind, bool is_deaf)
 
 START_TEST(two_owners_never_believe_after_a_stopped_master_continues)
 {
-    must_believe_alone(&kinds[_i], false);
+    must_believe_alone(&kinds[_i], DEPLOY_SENTINEL, false);
 }
 END_TEST
 
 /* DOUBT-2, DOUBT-3 */
 START_TEST(two_owners_never_believe_though_one_of_them_learns_late)
 {
-    must_believe_alone(&kinds[_i], true);
+    must_believe_alone(&kinds[_i], DEPLOY_SENTINEL, true);
+}
+END_TEST
+
+/* The holder hears no +switch-master, and the old master has executed more than the new
+ * one when it continues. DOUBT-2, REPLICAS-3 */
+START_TEST(two_owners_never_believe_without_sentinels)
+{
+    must_believe_alone(&kinds[_i], DEPLOY_HOSTS, false);
 }
 END_TEST
 
@@ -294,6 +303,7 @@ END_TEST
 #define LATE_MS (REPLACED_MS / 2)   /* from one sentinel to the next, or all nodes */
 #define AT_ONCE_US 100000
 #define NEWS_US (2 * LATE_MS * 1000)
+#define ROLES_US 5500000    /* no news: the roles are queried every 5 s */
 #define FOLLOW_US 1500000   /* clients of a cluster ask for the map: cluster.md */
 
 static const struct replacing {
@@ -310,6 +320,9 @@ static const struct replacing {
      AT_ONCE_US},
     {"cluster, dies", DEPLOY_CLUSTER, 0, 0, FOLLOW_US},
     {"sharded, dies", DEPLOY_SHARDED, 0, 0, FOLLOW_US},
+    {"hosts, dies", DEPLOY_HOSTS, 0, 0, FOLLOW_US},
+    {"hosts, serves on", DEPLOY_HOSTS, FAILOVER_SERVES_ON, 0, ROLES_US},
+    {"hosts, lease", DEPLOY_HOSTS, 0, 2 * LONG_MS, FOLLOW_US},
     {"cluster, lease", DEPLOY_CLUSTER, 0, 2 * LONG_MS, FOLLOW_US},
 };
 
@@ -390,6 +403,7 @@ int main(void)
     tcase_add_loop_test(t, master_that_is_busy_as_it_continues_is_doubted, 0, EXCLUSIVE);
     tcase_add_loop_test(t, master_that_is_slow_again_is_not_doubted_again, 0,
                         ROWS(kinds));
+    tcase_add_loop_test(t, two_owners_never_believe_without_sentinels, 0, EXCLUSIVE);
     tcase_add_loop_test(t, what_the_new_master_lacks_is_lost_at_once, 0,
                         ROWS(ways));
     tcase_add_loop_test(t, what_the_new_master_has_is_renewed_at_once, 0,

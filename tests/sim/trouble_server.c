@@ -201,7 +201,8 @@ void trouble_demote(struct trouble *t)
 {
     struct server *s = failover_master(t);
 
-    if (t->sim->plan->head.deployment == DEPLOY_SENTINEL) {
+    if (t->sim->plan->head.deployment == DEPLOY_SENTINEL ||
+        t->sim->plan->head.deployment == DEPLOY_HOSTS) {
         if (t->is_on)
             set_mark(t, s);
         failover(t);

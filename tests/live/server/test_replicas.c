@@ -332,6 +332,72 @@ static void take_line(void *ctx, enum hf_log_level level, const char *line)
     note_add(&log->note, &log->twos);
 }
 
+/* The old master replies as before, and the client asks for nothing but renewals: it
+ * queries the roles while it holds a lock (REPLICAS-1). */
+START_TEST(a_hold_leaves_an_old_master_that_still_replies)
+{
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1);
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    await_replica(two, one);
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    while (script_calls(two) == 0)
+        local_rest_us(1000);
+    await_renewal();
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* The client has seen both as masters. */
+START_TEST(a_promotion_that_is_taken_back_is_followed)
+{
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+
+    acquire(lock, 1);
+    release(lock, 1);
+    switch_over();
+    acquire(lock, 1);
+    ck_assert_holder(two, lock, 1, 1);
+    await_replica(one, two);
+    ck_assert_str_eq(server_ask(one, "REPLICAOF NO ONE"), "OK");
+    follow(two, one);
+    follow(three, one);
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "0");
+    acquire(lock, 1);
+    ck_assert_holder(one, lock, 1, 1);
+    release(lock, 1);
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* A replica is promoted by mistake, and is a replica again, while the master stays. */
+START_TEST(a_promotion_by_mistake_does_not_exclude_the_master)
+{
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1);
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN), *other = lock_of(client, "other");
+
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    await_replica(two, one);
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    while (script_calls(two) == 0)
+        local_rest_us(1000);
+    follow(two, one);
+    acquire(other, 1);
+    ck_assert_holder(one, other, 1, 1);
+    release(other, 1);
+    (void)hf_lock_release(lock, 1, NULL);
+    hf_lock_free(lock);
+    hf_lock_free(other);
+}
+END_TEST
+
 /* The old master returns: it has other data, or is alive and has executed more since.
  * Whatever the order in the URL, the one that was promoted is used, and the other one is
  * told. */
@@ -468,6 +534,9 @@ static void add(Suite *suite)
     c = live_case(suite, "failure", start, stop);
     tcase_add_loop_test(c, a_failed_master_is_followed_by_the_promoted_replica, 0, 2);
     tcase_add_loop_test(c, of_two_masters_the_promoted_one_is_used, 0, 4);
+    tcase_add_test(c, a_hold_leaves_an_old_master_that_still_replies);
+    tcase_add_test(c, a_promotion_that_is_taken_back_is_followed);
+    tcase_add_test(c, a_promotion_by_mistake_does_not_exclude_the_master);
     tcase_add_test(c, hosts_without_a_master_are_told_with_their_replies);
     c = live_case(suite, "options", start, stop);
     tcase_add_loop_test(c, replicas_confirm_a_lock, 0, 2);

@@ -155,6 +155,9 @@ struct model {
     char host[64];
     char run_id[41];
     uint64_t seed;            /* for run ids of later starts */
+    char replication_id[41], former_id[41]; /* master_replid, master_replid2; "": none */
+    uint64_t replication_seed;
+    bool has_backlog;         /* it has had a replica or a master: its offset counts */
     int64_t now_us;
     int64_t now_ms;           /* of the command that is being executed */
     struct keyspace dbs[MD_DATABASES];
@@ -314,6 +317,7 @@ void md_check_waits(struct model *m);
 int64_t md_replicas_at(const struct model *m, int64_t offset);
 void md_put_role(struct call *c);
 void md_put_replication_info(const struct model *m, struct bytes *out);
+void md_new_history(struct model *m);
 
 /* acl.c */
 struct user *md_user(const struct model *m, struct slice name);

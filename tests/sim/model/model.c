@@ -8,13 +8,26 @@
 
 /* ---- birth and end ---- */
 
-static void new_run_id(struct model *m)
+static void new_id(char id[41], uint64_t *seed)
 {
     static const char digits[] = "0123456789abcdef";
 
     for (int i = 0; i < 40; i++)
-        m->run_id[i] = digits[dice_of(&m->seed, 16)];
-    m->run_id[40] = '\0';
+        id[i] = digits[dice_of(seed, 16)];
+    id[40] = '\0';
+}
+
+static void new_run_id(struct model *m)
+{
+    new_id(m->run_id, &m->seed);
+    new_id(m->replication_id, &m->replication_seed);
+    m->former_id[0] = '\0';
+}
+
+void md_new_history(struct model *m)
+{
+    memcpy(m->former_id, m->replication_id, sizeof m->former_id);
+    new_id(m->replication_id, &m->replication_seed);
 }
 
 struct model *model_new(const struct model_options *o)
@@ -30,6 +43,7 @@ struct model *model_new(const struct model_options *o)
     m->options.host = m->host;
     m->options.requirepass = NULL;
     m->seed = dice_stream(o->seed, "run id");
+    m->replication_seed = dice_stream(o->seed, "replication id");
     new_run_id(m);
     for (int i = 0; i < MD_DATABASES; i++)
         m->dbs[i].seed = o->seed;
@@ -294,7 +308,7 @@ void model_restart(struct model *m, bool with_data)
     model_close_all(m);
     md_replication_free(m);
     m->is_frozen = m->is_busy = m->is_loading = false;
-    m->is_scant = m->is_unsaved = m->is_replica = false;
+    m->is_scant = m->is_unsaved = m->is_replica = m->has_backlog = false;
     m->paused_until_us = INT64_MIN;
     m->started_us = m->now_us;
     model_forget_scripts(m);

@@ -31,7 +31,7 @@ void md_effect(struct call *c, const struct slice *argv, int argc)
     struct model *m = c->m;
 
     c->has_effect = true;
-    if (!m->links || m->is_replica)
+    if (!m->has_backlog || m->is_replica)
         return;
     put_select(m, (int)(c->db - m->dbs));
     md_put_request(&m->effects, argv, argc);
@@ -132,10 +132,14 @@ struct model_link *model_follow(struct model *replica, struct model *master,
                              .replica = replica, .stream = stream, .ctx = ctx,
                              .acked = master->offset};
     master->links = l;
+    master->has_backlog = replica->has_backlog = true;
     master->effect_db = -1;
     replica->is_replica = true;
     replica->master = master;
     replica->offset = master->offset;
+    memcpy(replica->replication_id, master->replication_id,
+           sizeof replica->replication_id);
+    replica->former_id[0] = '\0';
     replica->unexecuted = 0;
     copy_data(replica, master);
     make_stream(replica);
@@ -185,6 +189,8 @@ void model_promote(struct model *m)
     if (m->stream)
         md_free_client(m->stream);
     m->stream = NULL;
+    if (m->is_replica)
+        md_new_history(m);
     m->is_replica = false;
 }
 
@@ -335,6 +341,8 @@ static void put_replicas(const struct model *m, struct bytes *out)
 
 void md_put_replication_info(const struct model *m, struct bytes *out)
 {
+    static const char none[] = "0000000000000000000000000000000000000000";
+
     md_printf(out, "role:%s\r\n", m->is_replica ? "slave" : "master");
     if (m->is_replica)
         md_printf(out,
@@ -344,5 +352,7 @@ void md_put_replication_info(const struct model *m, struct bytes *out)
                   m->master ? m->master->options.port : 0,
                   m->master ? "up" : "down", (long long)m->offset);
     put_replicas(m, out);
+    md_printf(out, "master_replid:%s\r\nmaster_replid2:%s\r\n", m->replication_id,
+              m->former_id[0] ? m->former_id : none);
     md_printf(out, "master_repl_offset:%lld\r\n", (long long)m->offset);
 }
