@@ -5,6 +5,7 @@
 
 #include "net/base/assert.h"
 #include "net/base/moment.h"
+#include "net/base/random.h"
 
 /* The clock rounds down to a millisecond, so a wait of at least one needs two. Redisson
  * sends its request 0.7 ms after a release. */
@@ -49,14 +50,12 @@ int64_t hf_channel_turn_ms(const struct hf_channel *channel, int64_t now_ms)
     return turn_ms;
 }
 
-/* TURN-2. xorshift: it need not be unpredictable. */
+/* TURN-2 */
 int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms)
 {
     HF_ASSERT(channel->crowd > 0 && channel->dice != 0);
-    channel->dice ^= channel->dice << 13;
-    channel->dice ^= channel->dice >> 17;
-    channel->dice ^= channel->dice << 5;
-    return now_ms + channel->dice % hf_min_ms(channel->crowd, WAIT_SPREAD_MS);
+    return now_ms +
+           hf_random_next(&channel->dice) % hf_min_ms(channel->crowd, WAIT_SPREAD_MS);
 }
 
 /* ---- messages ---- */

@@ -6,6 +6,7 @@
 
 #include "net/base/assert.h"
 #include "net/base/moment.h"
+#include "net/base/random.h"
 
 static uint64_t bit(uint32_t member)
 {
@@ -153,10 +154,7 @@ static int64_t draw(struct hf_multi_turn *turn, int64_t span_ms)
 {
     if (turn->dice == 0)
         return span_ms;
-    turn->dice ^= turn->dice << 13;
-    turn->dice ^= turn->dice >> 17;
-    turn->dice ^= turn->dice << 5;
-    return span_ms - turn->dice % (span_ms / 2 + 1);
+    return span_ms - hf_random_next(&turn->dice) % (span_ms / 2 + 1);
 }
 
 static void took(struct hf_multi_turn *turn, int64_t now_ms)

@@ -7,6 +7,7 @@
 
 #include "net/base/assert.h"
 #include "net/base/moment.h"
+#include "net/base/random.h"
 
 void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count)
 {
@@ -113,10 +114,7 @@ static bool quorum_turn_ok(const struct hf_quorum_turn *turn)
 /* From half of it to the whole (QUORUM-3). */
 static int64_t draw(struct hf_quorum_turn *turn, int64_t span_ms)
 {
-    turn->dice ^= turn->dice << 13;
-    turn->dice ^= turn->dice >> 17;
-    turn->dice ^= turn->dice << 5;
-    return span_ms - turn->dice % (span_ms / 2 + 1);
+    return span_ms - hf_random_next(&turn->dice) % (span_ms / 2 + 1);
 }
 
 static bool is_asked_or_ours(const struct hf_vote *vote)

@@ -1,4 +1,4 @@
-/* Random bytes. */
+/* Random bytes and numbers. */
 #ifndef HF_RANDOM_H
 #define HF_RANDOM_H
 
@@ -17,6 +17,16 @@ static inline int64_t hf_random_less(int64_t ms)
 
     (void)hf_random(&random, sizeof random);
     return ms - (int64_t)(random % (uint64_t)(ms / 4 + 1));
+}
+
+/* hf_random_next - returns the next number of a sequence (xorshift), for numbers that may be
+ *   predictable. *state is the first number, from hf_random, and not 0. Pure. */
+static inline uint32_t hf_random_next(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
 }
 
 #endif

@@ -1,5 +1,7 @@
 /* Waits for events of descriptors. There is one file for each system call, which the build
- * chooses (EVENTS=epoll or poll). Private to net/. */
+ * chooses (EVENTS=epoll or poll). poll(2) is for processes in which a filter of system calls
+ * forbids epoll; it also shows, because all tests of the loop run with both, that the loop does
+ * not depend on a detail of epoll. Private to net/. */
 #ifndef HF_POLLER_H
 #define HF_POLLER_H
 
