@@ -78,4 +78,11 @@ deps-check:
 install-check: all
 	@tests/install.sh $(MAKE)
 
-.PHONY: tests-named words mutants-apply install-check layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check
+# What a user may do to the build; and one without OpenSSL, and one by clang.
+#: make builds            -O3, static, musl, clang, with and without OpenSSL, installed
+builds: deps deps-musl deps-fuzz
+	+@tests/build.sh
+	+@$(MAKE) --no-print-directory all TLS=no BUILD=$(BUILD)-notls
+	+@$(MAKE) --no-print-directory all CC=clang BUILD=$(BUILD)-clang
+
+.PHONY: builds tests-named words mutants-apply install-check layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check

@@ -23,7 +23,7 @@ demo:
 
 #: make deps              as root, or with SUDO=sudo: installs Debian packages;
 #:                        otherwise says which are missing
-deps deps-bench deps-coverage deps-embed deps-fuzz:
+deps deps-bench deps-coverage deps-embed deps-fuzz deps-musl:
 	@tests/deps.sh $@
 
 #: make install           PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
