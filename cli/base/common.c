@@ -439,6 +439,34 @@ static struct url_facts url_facts(const char *text)
     return facts;
 }
 
+static void each_file(const struct hf_tls_options *tls,
+                      void (*each)(void *ctx, const char *path), void *ctx)
+{
+    const char *const files[] = {tls->ca_file, tls->crl_file, tls->cert_file, tls->key_file};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i][0])
+            each(ctx, files[i]);
+}
+
+void cli_common_tls_files(const struct cli_common *common,
+                          void (*each)(void *ctx, const char *path), void *ctx)
+{
+    size_t i = 0;
+
+    do {
+        const char *text = i < common->urls_count ? common->urls[i] : cli_common_url(common);
+        struct hf_seeds seeds = {0};
+        struct hf_url url = {0};
+
+        if (hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK &&
+            hf_url_set_tls(&url, &common->tls, NULL) == HF_OK)
+            each_file(&url.tls, each, ctx);
+        hf_url_wipe(&url);
+        hf_seeds_wipe(&seeds);
+    } while (++i < common->urls_count);
+}
+
 bool cli_common_is_cluster(const struct cli_common *common)
 {
     return url_facts(cli_common_url(common)).is_cluster;

@@ -107,6 +107,11 @@ int cli_common_begin(struct cli_common *common);
  * default. */
 const char *cli_common_url(const struct cli_common *common);
 
+/* cli_common_tls_files - calls `each` for each file that TLS needs, by options or a URL: CAs,
+ *   revocation lists, certificates and keys. */
+void cli_common_tls_files(const struct cli_common *common,
+                          void (*each)(void *ctx, const char *path), void *ctx);
+
 /* cli_common_is_cluster - returns whether that is the URL of a cluster, whose locks are on
  *   different servers. */
 bool cli_common_is_cluster(const struct cli_common *common);

@@ -210,7 +210,9 @@ static void on_time(struct hf_timer *timer)
  * command, which gets it afterwards. */
 static void look_at_hangup(struct cli_session *run)
 {
-    if (cli_run_has_command(&run->state) || !cli_signals_end_us(SIGHUP))
+    if (!cli_run_has_command(&run->state) && cli_signals_end_us(SIGHUP))
+        return;
+    if (!cli_reload_begin(&run->reload, run->loop, run->common))
         cli_locks_reload(&run->locks);
 }
 
@@ -246,6 +248,8 @@ static void take_turn(struct cli_session *run)
     }
     cli_door_turn(&run->door);
     cli_notify_turn(&run->notify);
+    if (cli_reload_turn(&run->reload))
+        cli_locks_reload(&run->locks);
     cli_hold_turn(&run->hold);
     if (run->is_due) {
         run->is_due = false;
@@ -329,6 +333,7 @@ static void close_all(struct cli_session *run)
 {
     cli_door_close(&run->door);
     cli_notify_close(&run->notify);
+    cli_reload_close(&run->reload);
     cli_session_close_notice(run);
     cli_tty_close(&run->tty);
     cli_hold_fini(&run->hold);
@@ -396,6 +401,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
     struct cli_run_rules rules = cli_run_rules_of(options);
     struct cli_session run = {
         .options = options,
+        .common = common,
         .signal_io = {.fd = -1, .events = HF_READ, .ready = on_signal},
         .timer = {.fire = on_time},
         .child = {.fd = -1},

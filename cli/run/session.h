@@ -8,12 +8,14 @@
 #include "cli/run/events.h"
 #include "cli/run/hold.h"
 #include "cli/run/notify.h"
+#include "cli/run/reload.h"
 #include "cli/run/run_options.h"
 #include "cli/run/state.h"
 #include "cli/run/tty.h"
 
 struct cli_session {
     const struct cli_run_options *options;
+    const struct cli_common *common;
     struct cli_run state;
     struct cli_event_log log;
     struct hf_loop *loop;
@@ -26,6 +28,7 @@ struct cli_session {
                                    the other; -1: closed */
     struct cli_door door;       /* for runs inside the command */
     struct cli_notify notify;   /* from the command to systemd */
+    struct cli_reload reload;   /* after HUP */
     int64_t asked_ms;           /* when we began to wait */
 
     /* Noted in a turn of the loop. */

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,10 +113,89 @@ START_TEST(pipe_in_place_of_a_file_is_refused_and_the_hold_stays)
     (void)await_line(p, STATUS, "\"renewed\"");
     (void)await_line(p, STATUS, "\"renewed\"");
     end_holder(p, 0);
+    ck_assert_int_eq(unlink(live_ca), 0);
+}
+END_TEST
+
+/* Nobody can open the file, as on a file system that does not answer. */
+START_TEST(file_that_hangs_does_not_stop_renewals)
+{
+    struct process *p = start_holder();
+    int fd = hung_file(live_ca);
+
+    ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
+    hung_file_await(fd);
+    for (int i = 0; i < 3; i++)
+        (void)await_line(p, STATUS, "\"renewed\"");
+    ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
+    (void)await_line(p, ERR, "HUP: the TLS files are still being read");
+    ck_assert_int_eq(close(fd), 0);
+    (void)await_line(p, ERR, READ_AGAIN);
+    end_holder(p, 0);
+}
+END_TEST
+
+/* The command ends while the file is still awaited: nothing waits for it. */
+START_TEST(file_that_hangs_does_not_delay_the_end)
+{
+    struct process *p = start_holder();
+    int fd = hung_file(live_ca);
+
+    ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
+    hung_file_await(fd);
+    end_holder(p, 0);
+    ck_assert_int_eq(close(fd), 0);
 }
 END_TEST
 
 /* ---- while the lock is awaited ---- */
+
+/* Until that process catches the signal. */
+static void await_caught(pid_t pid, int signal)
+{
+    int64_t end = local_now_ms() + PATIENCE_MS;
+    unsigned long long caught = 0;
+
+    while (!(caught >> (signal - 1) & 1)) {
+        char path[64], line[200];
+        FILE *status;
+
+        (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+        status = fopen(path, "r");
+        ck_assert_ptr_nonnull(status);
+        while (fgets(line, sizeof line, status))
+            if (strncmp(line, "SigCgt:", 7) == 0)
+                caught = strtoull(line + 7, NULL, 16);
+        (void)fclose(status);
+        ck_assert_int_lt(local_now_ms(), end);
+        local_rest_us(1000);
+    }
+}
+
+/* They are answered when the first connection is made. */
+START_TEST(signals_during_the_first_connection_are_answered_after_it)
+{
+    char path[] = "/tmp/holdfast-dump-XXXXXX";
+    char *const argv[] = {ARG("setsid"), ARG(HOLDFAST), ARG("run"), ARG("-v"),
+                          ARG("--dump"), path, ARG("x"), ARG("sh"), ARG("-c"),
+                          ARG("trap : HUP USR1; while [ ! -s \"$0\" ]; do sleep 0.01; done"),
+                          path, NULL};
+    struct process *p;
+
+    (void)close(mkstemp(path));
+    server_pause(server);
+    p = start(server, argv);
+    await_caught(pid_of(p), SIGHUP);
+    await_caught(pid_of(p), SIGUSR1);
+    ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
+    ck_assert_int_eq(kill(pid_of(p), SIGUSR1), 0);
+    server_resume(server);
+    (void)await_line(p, ERR, READ_AGAIN);
+    ck_assert_int_eq(finish(p), 0);
+    (void)unlink(path);
+}
+END_TEST
+
 
 static const char *const waiting[] = {"run", "elect"};
 
@@ -193,6 +273,9 @@ static Suite *suite(void)
     tcase_add_loop_test(c, hold_outlives_a_new_ca_if_hup_comes, 0, 2);
     tcase_add_test(c, file_that_cannot_be_read_is_named_and_the_hold_stays);
     tcase_add_test(c, pipe_in_place_of_a_file_is_refused_and_the_hold_stays);
+    tcase_add_test(c, file_that_hangs_does_not_stop_renewals);
+    tcase_add_test(c, file_that_hangs_does_not_delay_the_end);
+    tcase_add_test(c, signals_during_the_first_connection_are_answered_after_it);
     tcase_add_loop_test(c, service_that_waits_reads_its_files_again, 0, ROWS(waiting));
     tcase_add_test(c, hup_between_two_terms_begins_the_next_one);
     tcase_add_loop_test(c, terminal_that_is_hung_up_ends_the_wait, 0, ROWS(waiting));

@@ -1,0 +1,176 @@
+/* Reading the TLS files before they are used. See reload.h. */
+/* Tests: tests/live/cli/test_run_reload.c. */
+#include "cli/run/reload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/report.h"
+
+#define FILES_MAX (4 * HF_QUORUM_MAX)
+/* hf_client_reload refuses larger ones. */
+#define BYTES_MAX (16 << 20)
+
+/* Belongs to the thread. */
+struct reader {
+    int fd;                     /* the pipe's other end */
+    size_t count;
+    char *paths[FILES_MAX];
+};
+
+/* ---- the thread ---- */
+
+static void read_file(const char *path)
+{
+    char bytes[4096];
+    size_t left = BYTES_MAX;
+    struct stat st;
+    ssize_t n;
+    int fd;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return;
+    do
+        n = read(fd, bytes, sizeof bytes);
+    while (n > 0 && (left -= (size_t)n) >= sizeof bytes);
+    explicit_bzero(bytes, sizeof bytes); /* of a key */
+    (void)close(fd);
+}
+
+static void reader_free(struct reader *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        free(r->paths[i]);
+    (void)close(r->fd);
+    free(r);
+}
+
+static void *read_all(void *ctx)
+{
+    struct reader *r = ctx;
+
+    for (size_t i = 0; i < r->count; i++)
+        read_file(r->paths[i]);
+    (void)!write(r->fd, "", 1); /* a process that was forked may have the pipe, too */
+    reader_free(r);
+    return NULL;
+}
+
+/* Signals are for the main thread. */
+static bool start_thread(struct reader *r)
+{
+    sigset_t all, before;
+    pthread_attr_t attr;
+    pthread_t thread;
+    bool is_started;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    (void)pthread_attr_init(&attr);
+    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    is_started = pthread_create(&thread, &attr, read_all, r) == 0;
+    (void)pthread_attr_destroy(&attr);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return is_started;
+}
+
+/* ---- the session ---- */
+
+static void add_file(void *ctx, const char *path)
+{
+    struct reader *r = ctx;
+    char *copy = r->count < FILES_MAX ? strdup(path) : NULL;
+
+    if (copy)
+        r->paths[r->count++] = copy;
+}
+
+static void on_read(struct hf_io *io, int events)
+{
+    struct cli_reload *reload = HF_OWNER_OF(io, struct cli_reload, io);
+
+    (void)events;
+    reload->is_read = true;
+    hf_loop_rewatch(reload->loop, io, 0); /* until it is handled */
+}
+
+static bool watch(struct cli_reload *reload, struct hf_loop *loop, int fd)
+{
+    hf_status rc;
+
+    reload->is_read = false;
+    reload->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_read};
+    hf_loop_lock(loop);
+    rc = hf_loop_watch(loop, &reload->io);
+    hf_loop_unlock(loop);
+    reload->loop = rc == HF_OK ? loop : NULL;
+    return rc == HF_OK;
+}
+
+/* Takes `r`. */
+static bool begin(struct cli_reload *reload, struct hf_loop *loop, struct reader *r)
+{
+    int ends[2];
+
+    if (r->count == 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        reader_free(r);
+        return false;
+    }
+    r->fd = ends[1];
+    if (!watch(reload, loop, ends[0])) {
+        (void)close(ends[0]);
+        reader_free(r);
+        return false;
+    }
+    if (start_thread(r))
+        return true;
+    reader_free(r);
+    cli_reload_close(reload);
+    return false;
+}
+
+bool cli_reload_begin(struct cli_reload *reload, struct hf_loop *loop,
+                      const struct cli_common *common)
+{
+    struct reader *r;
+
+    if (reload->loop) {
+        cli_warn("HUP: the TLS files are still being read; connections use them as they "
+                 "were read before");
+        return true;
+    }
+    r = calloc(1, sizeof *r);
+    if (!r)
+        return false;
+    r->fd = -1;
+    cli_common_tls_files(common, add_file, r);
+    return begin(reload, loop, r);
+}
+
+bool cli_reload_turn(struct cli_reload *reload)
+{
+    if (!reload->loop || !reload->is_read)
+        return false;
+    cli_reload_close(reload);
+    return true;
+}
+
+void cli_reload_close(struct cli_reload *reload)
+{
+    if (!reload->loop)
+        return;
+    hf_loop_lock(reload->loop);
+    hf_loop_unwatch(reload->loop, &reload->io);
+    hf_loop_unlock(reload->loop);
+    (void)close(reload->io.fd);
+    *reload = (struct cli_reload){0};
+}
