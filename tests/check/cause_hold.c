@@ -180,7 +180,9 @@ void cause_ended_well(struct judge *j, struct ask *ask, struct hold *hold)
         hold->max_until_us =
             ask->max_hold_ms > 0 ? since_us + ask->max_hold_ms * MS
                                  : HISTORY_NEVER;
-        hold->max_early_us = ask->asked.us + ask->max_hold_ms * MS;
+        hold->max_early_us = ask->max_hold_ms > 0
+                                 ? ask->asked.us + ask->max_hold_ms * MS
+                                 : HISTORY_NEVER;
     }
     hold->is_watched =
         (hold->tally > 1 && hold->is_watched) || ask->lease_ms == 0;

@@ -39,6 +39,41 @@ START_TEST(all_of_it_may_be_over_tls)
 }
 END_TEST
 
+/* Hosts without sentinels. */
+START_TEST(a_promoted_replica_is_used_over_tls)
+{
+    struct hf_tls_options tls = tls_options(false);
+    struct server *master = one("--repl-diskless-sync-delay", "0");
+    struct server *replica = one("--repl-diskless-sync-delay", "0");
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    char url[TLS_URL_MAX];
+
+    ck_assert_str_eq(server_ask(replica, "REPLICAOF 127.0.0.1 %d", server_port(master)),
+                     "OK");
+    hf_client_options_init(&o);
+    (void)snprintf(url, sizeof url, "rediss://localhost:%d,localhost:%d",
+                   server_port(replica), server_port(master));
+    o.url = url;
+    o.tls = &tls;
+    client = client_with(&o);
+    lock = lock_of(client, NAME);
+    acquire(lock, 1);
+    ck_assert_str_eq(server_ask(master, "EXISTS " NAME), "1");
+    server_await(replica, LONG_MS, "1", "EXISTS " NAME);
+    ck_assert_str_eq(server_ask(replica, "REPLICAOF NO ONE"), "OK");
+    ck_assert_str_eq(server_ask(master, "REPLICAOF 127.0.0.1 %d", server_port(replica)),
+                     "OK");
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(replica, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+    hf_client_free(client);
+    server_stop(replica);
+    server_stop(master);
+}
+END_TEST
+
 /* ---- TLS at one of them ---- */
 
 static const struct {
@@ -149,6 +184,7 @@ static void add(Suite *suite)
     TCase *c = live_case(suite, "sentinel_tls", NULL, NULL);
 
     tcase_add_loop_test(c, all_of_it_may_be_over_tls, 2, 4);
+    tcase_add_test(c, a_promoted_replica_is_used_over_tls);
     tcase_add_loop_test(c, tls_may_be_at_the_master_or_at_the_sentinels_alone, 0, 5);
     tcase_add_test(c, hold_at_the_master_of_sentinels_outlives_new_files);
 }
