@@ -1,4 +1,4 @@
-/* The rules of quorums, QUORUM-1 to QUORUM-10: told how each step went, and the
+/* The rules of quorums, QUORUM-1 to QUORUM-12: told how each step went, and the
  * time; then everything that can happen to up to four members. */
 #include <check.h>
 #include <string.h>
@@ -460,6 +460,29 @@ START_TEST(a_grant_that_crosses_its_cancel_is_given_back)
     ck_assert_rests(NOW);
     hf_quorum_turn_gave(&turn, 1);
     ck_assert_ends(HF_CANCELLED, NOW);
+}
+END_TEST
+
+/* QUORUM-12 */
+START_TEST(what_is_lost_before_it_is_held_is_asked_for_again)
+{
+    begin(2, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    for (int times = 0; times < QUORUM_LATE_MAX; times++) {
+        say(0, HF_OK);
+        ck_assert(!hf_quorum_turn_lost(&turn, 0, HF_NEVER));
+        ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
+        hf_quorum_turn_gave(&turn, 0);
+        ck_assert_int_eq(ck_assert_asks(0, NOW), 0);
+        ck_assert_rests(NOW);
+    }
+    say(0, HF_OK);
+    ck_assert(!hf_quorum_turn_lost(&turn, 0, HF_NEVER));
+    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
+    ck_assert_does(QUORUM_CANCEL, 1, NOW);
+    say(1, HF_CANCELLED);
+    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_ends(HF_E_QUORUM, NOW);
 }
 END_TEST
 
@@ -955,6 +978,7 @@ int main(void)
     tcase_add_test(c, the_end_of_the_wait_ends_it_wherever_it_stands);
     tcase_add_test(c, what_is_not_safe_is_asked_for_again_a_few_times);
     tcase_add_test(c, a_grant_that_crosses_its_cancel_is_given_back);
+    tcase_add_test(c, what_is_lost_before_it_is_held_is_asked_for_again);
     tcase_add_test(c, what_is_lost_is_asked_for_again_while_most_are_ours);
     tcase_add_test(c, a_loss_before_another_member_was_acquired_again_breaks_it);
     tcase_add_test(c, a_loss_of_a_member_that_was_confirmed_after_that_does_not);

@@ -18,8 +18,7 @@ void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count)
 
 /* ---- counting ---- */
 
-bool hf_quorum_turn_has_vote(const struct hf_quorum_turn *turn,
-                             uint32_t member)
+bool hf_quorum_turn_has_vote(const struct hf_quorum_turn *turn, uint32_t member)
 {
     return turn->votes[member].state == VOTE_OURS &&
            !turn->votes[member].is_unwanted;
@@ -44,8 +43,7 @@ uint32_t hf_quorum_turn_held_since(const struct hf_quorum_turn *turn, int64_t ms
     return held;
 }
 
-static uint32_t count_answers(const struct hf_quorum_turn *turn,
-                           enum hf_vote_answer answer)
+static uint32_t count_answers(const struct hf_quorum_turn *turn, enum hf_vote_answer answer)
 {
     uint32_t count = 0;
 
@@ -143,8 +141,7 @@ static int64_t line_patience(const struct hf_quorum_turn *turn, int64_t now_ms)
     return hf_min_ms(QUORUM_LINE_MS, hf_max_ms(left_ms / 2, QUORUM_LINE_LEAST_MS));
 }
 
-static void begin(struct hf_quorum_turn *turn, enum hf_quorum_phase phase,
-                  int64_t now_ms)
+static void begin(struct hf_quorum_turn *turn, enum hf_quorum_phase phase, int64_t now_ms)
 {
     int64_t patience_ms = phase == QUORUM_LINE ? line_patience(turn, now_ms)
                                                : QUORUM_ANSWER_MS;
@@ -336,8 +333,7 @@ static int64_t wait_for(const struct hf_quorum_turn *turn, int64_t now_ms)
     }
 }
 
-static struct hf_quorum_step ask(struct hf_quorum_turn *turn, uint32_t member,
-                                 int64_t now_ms)
+static struct hf_quorum_step ask(struct hf_quorum_turn *turn, uint32_t member, int64_t now_ms)
 {
     struct hf_vote *vote = &turn->votes[member];
 
@@ -419,8 +415,7 @@ static struct hf_quorum_step end_call(struct hf_quorum_turn *turn)
     return (struct hf_quorum_step){QUORUM_END, 0, 0};
 }
 
-struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn,
-                                          int64_t now_ms)
+struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     struct hf_quorum_step step = {QUORUM_REST, 0, 0};
 
@@ -462,7 +457,7 @@ void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
 {
     for (uint32_t i = 0; i < turn->count; i++)
         turn->votes[i] = (struct hf_vote){.state = VOTE_FREE};
-    turn->first = turn->late = 0;
+    turn->first = turn->late = turn->lost = 0;
     turn->granted_ms = INT64_MIN;
     turn->confirm_ms = HF_NEVER;
     turn->was_refused = false;
@@ -490,8 +485,7 @@ void hf_quorum_turn_cancel(struct hf_quorum_turn *turn, hf_status status)
         leave(turn, status);
 }
 
-void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
-                            int64_t now_ms)
+void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe, int64_t now_ms)
 {
     if (are_safe) {
         turn->phase = QUORUM_HELD;
@@ -510,8 +504,7 @@ void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
 
 /* A request of a fill has a short time of its own: no reply within that time is
  * silence, and the next rush finds out whether the server has failed. */
-static enum hf_vote_answer answer_of(const struct hf_vote *vote,
-                                     hf_status status)
+static enum hf_vote_answer answer_of(const struct hf_vote *vote, hf_status status)
 {
     if (status == HF_TIMEOUT)
         return ANSWER_NO;
@@ -522,8 +515,7 @@ static enum hf_vote_answer answer_of(const struct hf_vote *vote,
 
 /* The end of a request that was cancelled shows nothing about the lock. HF_TIMEOUT
  * always means that a server replied, also after a cancel. */
-static void refused(struct hf_quorum_turn *turn, struct hf_vote *vote,
-                    hf_status status)
+static void refused(struct hf_quorum_turn *turn, struct hf_vote *vote, hf_status status)
 {
     vote->state = VOTE_FREE;
     if (!vote->is_unwanted)
@@ -579,8 +571,17 @@ static void stop_asking(struct hf_quorum_turn *turn)
     }
 }
 
-bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member,
-                         int64_t held_ms)
+/* QUORUM-12 */
+static void ask_again(struct hf_quorum_turn *turn, struct hf_vote *vote)
+{
+    if ((turn->phase != QUORUM_RUSH && turn->phase != QUORUM_FILL) || vote->is_unwanted ||
+        turn->lost++ >= QUORUM_LATE_MAX)
+        return;
+    vote->answer = ANSWER_NONE;
+    vote->is_due = true;
+}
+
+bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member, int64_t held_ms)
 {
     struct hf_vote *vote = &turn->votes[member];
 
@@ -588,6 +589,7 @@ bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member,
         return false;
     vote->state = VOTE_LOST;
     vote->answer = ANSWER_FAILED;
+    ask_again(turn, vote);
     if (turn->phase != QUORUM_HELD ||
         hf_quorum_turn_held_since(turn, held_ms) >= turn->needed)
         return false;

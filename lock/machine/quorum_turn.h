@@ -55,7 +55,10 @@
  *           not yet reported. If a server no longer had its member when the release
  *           arrived, that member was held until the last confirmation, and members that
  *           were granted later do not count. With fewer than a majority, the release
- *           returns HF_LOST. */
+ *           returns HF_LOST.
+ * QUORUM-12 A member that is lost before the quorum is held (deleted, forced, max_hold_ms)
+ *           is released and requested again, at most QUORUM_LATE_MAX times in a call. After
+ *           that it has failed. */
 #ifndef HF_QUORUM_TURN_H
 #define HF_QUORUM_TURN_H
 
@@ -65,7 +68,8 @@
                                    between continents */
 #define QUORUM_LINE_MS 3000     /* the patience of a line: longer than most holds */
 #define QUORUM_LINE_LEAST_MS 20 /* more than a round trip to a server nearby */
-#define QUORUM_LATE_MAX 3       /* majorities that may be unsafe before the call fails */
+#define QUORUM_LATE_MAX 3       /* majorities that may be unsafe before the call fails; and
+                                   members that may be lost meanwhile (QUORUM-12) */
 #define QUORUM_CONFIRM_MS 100   /* QUORUM-10; or a quarter of heal_ms, if that is
                                    less */
 
@@ -139,6 +143,7 @@ struct hf_quorum_turn {
     int64_t confirm_ms;         /* when QUORUM_CONFIRM is due; HF_NEVER: it is not */
     uint32_t first;             /* QUORUM-2 */
     uint32_t late;              /* majorities that were not safe */
+    uint32_t lost;              /* members that were lost before it was held */
     uint32_t dice;              /* state of the random numbers; not 0 */
     struct hf_vote votes[HF_QUORUM_MAX];
 };

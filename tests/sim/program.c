@@ -750,8 +750,10 @@ void program_stall_callback(struct program *p)
     int64_t ms = p->stall_callback_ms;
 
     p->stall_callback_ms = 0;
-    if (ms > 0)
-        stop_here(p, ms, EFFECT_LONG_CALLBACK);
+    if (ms <= 0)
+        return;
+    program_watch(p); /* what it believes by now: this turn ends late */
+    stop_here(p, ms, EFFECT_LONG_CALLBACK);
 }
 
 void program_stall(struct program *p, int64_t for_ms, bool in_callback)

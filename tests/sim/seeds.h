@@ -324,6 +324,9 @@ static const struct past {
     {"handshake_longer_than_its_timeout", "P5",
      "the link was so slow that a handshake with PING and CLIENT KILL took longer than "
      "connect_timeout: no wait for a lock has a bound there"},
+    {"member_forced_before_the_quorum_is_held", "P12",
+     "an acquire of a quorum waited for another owner, a member that it had was released by "
+     "force, and the acquire ended with HF_E_QUORUM"},
     {"stop_of_a_turn_at_the_end", "P6",
      "a process was to be stopped within a turn, and no such turn came before the last acquires "
      "of the run: it was stopped in the middle of them, and their locks were left"},
