@@ -91,7 +91,8 @@ static struct cli_round play_all(const struct cli_run_options *options,
             return round;
         has_led = has_led || round.has_run;
         rest_ms = next_rest_ms(options, &round, rest_ms);
-        signal = round.late_signal ? round.late_signal : rest(rest_ms);
+        signal = round.late_signal ? round.late_signal
+                                   : rest(round.is_hung_up_late ? 0 : rest_ms);
         if (signal != 0)
             return (struct cli_round){.code = CLI_SIGNAL + signal, .die_of = signal};
     }

@@ -212,6 +212,7 @@ static void look_at_hangup(struct cli_session *run)
 {
     if (!cli_run_has_command(&run->state) && cli_signals_end_us(SIGHUP))
         return;
+    run->is_hung_up_late = run->state.has_run && !cli_run_has_command(&run->state);
     if (!cli_reload_begin(&run->reload, run->loop, run->common))
         cli_locks_reload(&run->locks);
 }
@@ -425,6 +426,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
                               .is_told = is_told(&run.state),
                               .late_signal = run.state.late_signal,
                               .is_cut = run.state.is_cut,
+                              .is_hung_up_late = run.is_hung_up_late,
                               .die_of = run.state.die_of,
                               .is_for_all = run.state.is_for_all};
 }

@@ -42,6 +42,7 @@ struct cli_session {
                                    server has answered */
     bool is_temporary;          /* the server refused the lock for now */
     bool cannot_run;            /* the command could not be executed */
+    bool is_hung_up_late;       /* HUP came after the command had ended */
     bool is_refusal_told;       /* the command may not be signalled */
 };
 

@@ -237,6 +237,30 @@ START_TEST(hup_between_two_terms_begins_the_next_one)
 }
 END_TEST
 
+/* The command has ended, and the server has not answered the release. */
+START_TEST(hup_during_the_release_begins_the_next_term)
+{
+    char *const argv[] = {ARG("setsid"), ARG(HOLDFAST), ARG("elect"), ARG("-v"),
+                          ARG("--pause"), ARG("1h"), ARG("--status-fd"), ARG("3"),
+                          ARG("free"), ARG("sh"), ARG("-c"), ARG("echo up; read go"), NULL};
+    struct process *p = start(server, argv);
+
+    (void)await_line(p, OUT, "up");
+    server_pause(server);
+    say(p, "go\n");
+    (void)await_line(p, STATUS, "\"exit\"");
+    ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
+    (void)await_line(p, ERR, READ_AGAIN);
+    server_resume(server);
+    (void)await_line(p, OUT, "up");
+    say(p, "go\n");
+    (void)await_line(p, STATUS, "\"released\"");
+    (void)await_line(p, STATUS, "\"released\"");
+    ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
+}
+END_TEST
+
 START_TEST(terminal_that_is_hung_up_ends_the_wait)
 {
     char *const argv[] = {ARG(HOLDFAST), ARG(waiting[_i]), ARG("-v"), ARG("x"),
@@ -278,6 +302,7 @@ static Suite *suite(void)
     tcase_add_test(c, signals_during_the_first_connection_are_answered_after_it);
     tcase_add_loop_test(c, service_that_waits_reads_its_files_again, 0, ROWS(waiting));
     tcase_add_test(c, hup_between_two_terms_begins_the_next_one);
+    tcase_add_test(c, hup_during_the_release_begins_the_next_term);
     tcase_add_loop_test(c, terminal_that_is_hung_up_ends_the_wait, 0, ROWS(waiting));
     tcase_add_test(c, command_that_dies_of_hup_ends_holdfast_by_it);
     return s;
