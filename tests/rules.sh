@@ -3,14 +3,13 @@
 #
 # A rule is a line "NAME-N  text" of a comment, in which two spaces or more follow a number
 # of one digit. A test names it by "NAME-N" anywhere in its file, beside the test that
-# fails if the code breaks the rule, or by the name of its function: name_1_... "NAME-1 to NAME-9" names none of them: it would go on
-# naming a rule whose test is gone. The rules in tests/rules_untested.txt have no test yet;
-# a line of it must go as soon as a test names its rule. -v prints where each is named.
+# fails if the code breaks the rule, or by the name of its function: name_1_...
+# "NAME-1 to NAME-9" names none of them: it would go on naming a rule whose test is gone.
+# -v prints where each is named.
 set -eu
 verbose=0
 [ "${1-}" != -v ] || { verbose=1; shift; }
 cd "${1:-.}"
-list=tests/rules_untested.txt
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -39,7 +38,6 @@ xargs perl -0777 -ne '
 
 cut -d' ' -f1 "$dir/rules" | sort -u >"$dir/all"
 cut -d' ' -f1 "$dir/named" | sort -u >"$dir/tested"
-{ [ ! -f $list ] || grep -v '^#' $list || :; } | sort -u >"$dir/untested"
 
 bad=0
 complain() { # TEXT FILE: a line for each name in FILE
@@ -48,12 +46,8 @@ complain() { # TEXT FILE: a line for each name in FILE
         bad=1
     done <"$2"
 }
-comm -23 "$dir/all" "$dir/tested" | comm -23 - "$dir/untested" >"$dir/new"
+comm -23 "$dir/all" "$dir/tested" >"$dir/new"
 complain "is named by no test: name it at the test that fails if the code breaks it" "$dir/new"
-comm -12 "$dir/untested" "$dir/tested" >"$dir/done"
-complain "is named by a test: remove it from $list" "$dir/done"
-comm -23 "$dir/untested" "$dir/all" >"$dir/gone"
-complain "is in $list, and is not a rule" "$dir/gone"
 
 # A test that names a rule which is not there, of a list which is.
 sed 's/-.*//' "$dir/all" | sort -u >"$dir/lists"
