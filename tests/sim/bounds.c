@@ -10,6 +10,10 @@
 #define PASSED 100
 #define PASSED_SPINNING 1000
 
+/* The new master may lack the last renewal: until it has renewed the hold itself, the owner
+ * believes in the renewal before that (LEASE-7). */
+#define BELIEF_AFTER_SWITCH 30
+
 #define UNTIL_USED_MS INT64_C(8640000000) /* 100 days: longer than any plan is played */
 
 /* How long a message takes to wake a waiter: some crossings of a slow link, and
@@ -114,6 +118,9 @@ static int64_t meet_dead_ms(const struct plan *plan)
  * at most. */
 #define CREDENTIALS_MS 3000
 
+/* Connections are replaced after pauses of 0.1 to 2 s (REPLACE-2). */
+#define SWITCHOVER_MS 4000
+
 static int64_t silence_ms(const struct plan_head *h)
 {
     int64_t ms = h->watchdog_ms / 6 < h->request_ms / 4 ? h->watchdog_ms / 6
@@ -123,6 +130,8 @@ static int64_t silence_ms(const struct plan_head *h)
         ms = DOUBT_MS * 3 / 4;
     if (h->scene == SCENE_CREDENTIALS)
         return 2 * h->credentials_ms + CREDENTIALS_MS + FOLLOW_MS;
+    if (h->scene == SCENE_SWITCHOVER)
+        return SWITCHOVER_MS;
     if (h->scene != SCENE_SILENCE)
         return 0;
     return 3 * (ms + (h->replicas ? h->replicas_ms : 0)) + h->watchdog_ms / RETRIES + 1 +
@@ -270,7 +279,7 @@ struct history_header bounds_of(const struct plan *plan)
     b.slack_ms = 2;
     b.cause_ms = cause_ms(plan);
     b.answer_ms = answer_ms(h) + round_ms(plan);
-    b.belief = 95;
+    b.belief = h->scene == SCENE_SWITCHOVER ? BELIEF_AFTER_SWITCH : 95;
     b.passed = has_spinners(plan) || h->is_deaf || h->is_crowd ? PASSED_SPINNING : PASSED;
     if (b.cause_ms == HISTORY_NONE)
         b.judged &= ~(1u << 12);

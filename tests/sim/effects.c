@@ -50,6 +50,7 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_LISTENERS - PLAN_DENIED] = "more than 16 listen",
     [EFFECT_SWALLOWED - PLAN_DENIED] = "swallowed",
     [EFFECT_SWALLOWED_GREETING - PLAN_DENIED] = "swallowed greeting",
+    [EFFECT_FORMER_MASTER - PLAN_DENIED] = "READONLY behind one address",
     [EFFECT_WRONGPASS - PLAN_DENIED] = "WRONGPASS",
     [EFFECT_RENEWED_LOGIN - PLAN_DENIED] = "login renewed",
 };
@@ -77,6 +78,8 @@ int64_t effects_world(int effect)
     case EFFECT_SWALLOWED:
     case EFFECT_SWALLOWED_GREETING:
         return FAMILY_SILENCE;
+    case EFFECT_FORMER_MASTER:
+        return FAMILY_SWITCHOVER;
     case EFFECT_WRONGPASS:
     case EFFECT_RENEWED_LOGIN:
         return FAMILY_CREDENTIALS;
@@ -125,6 +128,7 @@ static const struct {
     {"NOREPLICAS", FAULT_SCANT, EFFECT_SCANT},
     {"MISCONF", FAULT_UNSAVED, EFFECT_UNSAVED},
     {"READONLY", FAULT_DEMOTE, EFFECT_DEMOTED},
+    {"READONLY", FAULT_SWITCHOVER, EFFECT_FORMER_MASTER},
 };
 
 static bool is_denied(const struct server *s, const struct model_error *e)

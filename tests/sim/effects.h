@@ -58,6 +58,7 @@ enum effect {
     EFFECT_LISTENERS,    /* more than 16 clients received a message */
     EFFECT_SWALLOWED,    /* bytes were written to a connection that swallows them */
     EFFECT_SWALLOWED_GREETING, /* the same before its first reply */
+    EFFECT_FORMER_MASTER, /* a former master refused a write over an open connection */
     EFFECT_WRONGPASS,    /* a client had the former password */
     EFFECT_RENEWED_LOGIN, /* a password ended whose end was known */
     EFFECTS

@@ -182,3 +182,16 @@ void failover(struct trouble *t)
     else
         end(t);
 }
+
+struct server *failover_switch(struct trouble *t)
+{
+    struct server *best = best_replica(t);
+
+    if (!best)
+        return NULL;
+    server_promote(best, t->old);
+    follow_instead(site_of(t), t->old, best);
+    site_new_master(site_of(t), best, t->old, 0, 0);
+    server_follow(t->old, best, site_lag_us(site_of(t)));
+    return best;
+}

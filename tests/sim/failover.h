@@ -36,4 +36,8 @@ void failover(struct trouble *t);
 /* failover_master - whom it is about: the master of that shard now. */
 struct server *failover_master(const struct trouble *t);
 
+/* failover_switch - `t->old`, which is a replica since, has a successor: a replica of it that
+ *                has all its data. Returns it; NULL: there is none. */
+struct server *failover_switch(struct trouble *t);
+
 #endif

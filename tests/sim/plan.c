@@ -389,6 +389,7 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_POWER] = {1, 10000, 10, 20000},
     [FAULT_SWALLOW] = {0, 3, 10, 20000},
     [FAULT_ROTATE] = {0, 2, 1, 20000},
+    [FAULT_SWITCHOVER] = {0, 2000, 10, 20000},
 };
 
 bool plan_lasts(int64_t trouble)
@@ -403,6 +404,8 @@ int64_t plan_trouble_world(int64_t trouble)
         return FAMILY_SILENCE;
     case FAULT_ROTATE:
         return FAMILY_CREDENTIALS;
+    case FAULT_SWITCHOVER:
+        return FAMILY_SWITCHOVER;
     default:
         return -1;
     }
@@ -419,6 +422,8 @@ bool plan_can_be(int64_t trouble, int64_t deployment)
     case FAULT_LAG:
         return deployment != DEPLOY_STANDALONE &&
                deployment != DEPLOY_INDEPENDENT;
+    case FAULT_SWITCHOVER:
+        return deployment == DEPLOY_REPLICAS;
     case FAULT_DEMOTE: /* nodes of a cluster redirect */
     case FAULT_POWER: /* which slots a node has is on its disk, too; quorum.md, R3 */
         return !plan_is_cluster(deployment) && deployment != DEPLOY_INDEPENDENT;

@@ -65,6 +65,7 @@ enum plan_scene {
     SCENE_REDIRECT = SCENES_DRAWN, /* of the worlds of these names alone */
     SCENE_SILENCE,
     SCENE_CREDENTIALS,
+    SCENE_SWITCHOVER,
     SCENES
 };
 
@@ -97,6 +98,7 @@ enum plan_family {
     FAMILY_CREDENTIALS,
     FAMILY_PUSH,
     FAMILY_HOSTS,
+    FAMILY_SWITCHOVER,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -213,6 +215,10 @@ enum plan_trouble {
     FAULT_ROTATE,  /* of all servers: there is a new password, which programs are given
                       for_ms later; (n 1) and all connections are closed; or (n 2) they
                       are given it at once, and the former one ends for_ms later */
+    FAULT_SWITCHOVER, /* of a server and its replicas behind one address: the master becomes
+                         a replica, and its clients stay connected; a replica that has all
+                         its data becomes the master; n ms later the address leads there.
+                         for_ms later its effect is counted */
     TROUBLES
 };
 #define TROUBLES_COMMON FAULT_DENY

@@ -30,6 +30,7 @@ static const char *const scene_names[SCENES + 1] = {
     "redirect",
     "silence",
     "credentials",
+    "switchover",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded", "independent",
@@ -40,7 +41,8 @@ static const char *const family_names[FAMILIES + 1] = {
     "spin",       "mixed_spin",   "permit",     "semaphore",
     "latch",      "quorum",       "multi",      "election",
     "by_owner",   "kill",         "redirect",   "crowd",
-    "silence",    "credentials", "push",      "hosts"};
+    "silence",    "credentials", "push",      "hosts",
+    "switchover"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};
@@ -89,6 +91,7 @@ static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_POWER] = "power",
     [FAULT_SWALLOW] = "swallow",
     [FAULT_ROTATE] = "rotate",
+    [FAULT_SWITCHOVER] = "switchover",
 };
 
 const char *plan_trouble_name(int64_t trouble)

@@ -19,6 +19,9 @@
  *
  * credentials: passwords are rotated, likewise.
  *
+ * switchover: the address of a server leads to another master, and connections that are
+ * open still lead to the former one, likewise.
+ *
  * hosts: a master and its replicas without sentinels. Two of three plans have a scene
  * of failovers; faults are those of any plan. */
 #include <stdlib.h>
@@ -165,6 +168,8 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
         be_unseen(head, SCENE_CREDENTIALS);
     else if (plan_only_is() == FAMILY_HOSTS)
         be_hosts(head, &dice);
+    else if (plan_only_is() == FAMILY_SWITCHOVER)
+        be_unseen(head, SCENE_SWITCHOVER);
     else if (plan_only_is() == FAMILY_PUSH)
         head->tracks = draw_between(&dice, 1, 2);
 }

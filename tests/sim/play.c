@@ -223,7 +223,7 @@ static bool makes_ghosts(const struct plan_fault *fault)
 {
     return fault->trouble == FAULT_MEMORY || fault->trouble == FAULT_DENY ||
            fault->trouble == FAULT_PASSWORD || fault->trouble == FAULT_SCANT ||
-           fault->trouble == FAULT_UNSAVED || fault->trouble == FAULT_DEMOTE ||
+           fault->trouble == FAULT_UNSAVED || fault->trouble == FAULT_DEMOTE || fault->trouble == FAULT_SWITCHOVER ||
            (fault->trouble == FAULT_ACL && fault->n != PLAN_ACL_SUBSCRIBE);
 }
 

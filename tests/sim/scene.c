@@ -25,6 +25,7 @@ static const struct scene {
     [SCENE_REDIRECT] = {scene_redirect, IN_CLUSTERS},
     [SCENE_SILENCE] = {scene_silence, EVERYWHERE},
     [SCENE_CREDENTIALS] = {scene_credentials, EVERYWHERE},
+    [SCENE_SWITCHOVER] = {scene_switchover, 1u << DEPLOY_REPLICAS},
 };
 
 int64_t scene_pick(uint64_t *dice)

@@ -54,6 +54,7 @@ void scene_queue(struct plan *plan, uint64_t *dice);
 void scene_counted(struct plan *plan, uint64_t *dice);
 void scene_redirect(struct plan *plan, uint64_t *dice);
 void scene_silence(struct plan *plan, uint64_t *dice);
+void scene_switchover(struct plan *plan, uint64_t *dice);
 void scene_credentials(struct plan *plan, uint64_t *dice);
 
 #endif

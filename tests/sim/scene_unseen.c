@@ -123,6 +123,25 @@ void scene_silence(struct plan *plan, uint64_t *dice)
     draw_all(plan, silence, dice);
 }
 
+/* ---- switchover ---- */
+
+/* Replicas are as fast as messages (be_fast): a former master that is behind would show a
+ * waiter a lock that was released, without a refusal, because no write is needed for that. */
+#define LEADS_MS 500 /* a load balancer looks that often for the master */
+
+void scene_switchover(struct plan *plan, uint64_t *dice)
+{
+    be_fast(&plan->head, dice);
+    plan->head.watchdog_ms = 30000;
+    plan->head.request_ms = 10000;
+    for (int64_t i = draw_between(dice, 8, USERS_MAX); i > 0; i--)
+        draw_user(plan, dice);
+    for (int64_t at_ms = draw_between(dice, 500, PAUSE_MS); at_ms < plan->head.length_ms;
+         at_ms += PAUSE_MS + draw_spread(dice, 1, PAUSE_MS))
+        scene_fault(plan, at_ms, FAULT_SWITCHOVER, PAUSE_MS / 2)->n =
+            draw_below(dice, 2) * draw_below(dice, LEADS_MS);
+}
+
 /* ---- credentials ---- */
 
 #define REQUEST_MS 10000 /* a new password, and whoever names the master, take their time */

@@ -365,6 +365,7 @@ static const struct past_world {
     {"silence", 40},
     {"credentials", 40},
     {"hosts", 40},
+    {"switchover", 40},
 };
 
 #endif

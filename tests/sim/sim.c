@@ -62,6 +62,7 @@ static const char help[] =
     "                  world: kill (CLIENT KILL is refused), redirect (slots move);\n"
     "                  crowd: hundreds of calls at one moment; silence: connections\n"
     "                  swallow bytes; credentials: passwords are rotated;\n"
+    "                  switchover: one address leads to another master;\n"
     "                  push: tracking=on; or hosts: replicas without sentinels;\n"
     "                  each: as with --seconds; all: of any family\n"
     "  --help          this text\n"

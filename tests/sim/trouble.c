@@ -461,6 +461,7 @@ static const struct {
     [FAULT_POWER] = {trouble_power, TOUCHES_SERVER, false},
     [FAULT_SWALLOW] = {swallow, TOUCHES_LINK, false},
     [FAULT_ROTATE] = {trouble_rotate, TOUCHES_SERVER, false},
+    [FAULT_SWITCHOVER] = {trouble_switchover, TOUCHES_SHARD, false},
 };
 
 /* ---- lines ---- */

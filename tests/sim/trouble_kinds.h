@@ -13,5 +13,6 @@ void trouble_close_some(struct trouble *t);
 void trouble_demote(struct trouble *t);
 void trouble_power(struct trouble *t);
 void trouble_rotate(struct trouble *t);
+void trouble_switchover(struct trouble *t);
 
 #endif

@@ -217,6 +217,43 @@ void trouble_demote(struct trouble *t)
     set_mark(t, s);
 }
 
+/* ---- one address ---- */
+
+#define DELIVERED_US 1000
+
+static void on_led(void *ctx)
+{
+    struct trouble *t = ctx;
+    struct site *site = t->sim->site;
+
+    listener_lead(site->servers[0]->listener, site_master_of_shard(site, 0));
+}
+
+static void on_switch(void *ctx)
+{
+    struct trouble *t = ctx;
+
+    if (!failover_switch(t))
+        return;
+    t->again = (struct event){.happen = on_led, .ctx = t};
+    world_after(t->sim->world, &t->again, t->fault->n * 1000);
+}
+
+/* The former master accepts no write while its last ones are on their way. */
+void trouble_switchover(struct trouble *t)
+{
+    if (!t->is_on) {
+        set_mark(t, t->old);
+        return;
+    }
+    t->old = failover_master(t);
+    set_mark(t, t->old);
+    model_demote(server_turn(t->old));
+    server_done(t->old);
+    t->again = (struct event){.happen = on_switch, .ctx = t};
+    world_after(t->sim->world, &t->again, t->sim->plan->head.lag_us + DELIVERED_US);
+}
+
 /* ---- power ---- */
 
 static bool decides(const struct server *s)

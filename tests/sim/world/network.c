@@ -35,6 +35,11 @@ struct listener *network_listen(struct world *w, const char *ip, uint16_t port,
     return l;
 }
 
+void listener_lead(struct listener *listener, void *ctx)
+{
+    listener->ctx = ctx;
+}
+
 void listener_set_door(struct listener *l, enum door door)
 {
     l->door = door;

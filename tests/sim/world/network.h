@@ -56,6 +56,10 @@ void listener_set_door(struct listener *listener, enum door door);
 void listener_close_all(struct listener *listener);
 void listener_forget_all(struct listener *listener);
 
+/* listener_lead - later connections are accepted with this ctx, as behind the address of a load
+ *                balancer; the others stay. */
+void listener_lead(struct listener *listener, void *ctx);
+
 /* peer_write - copied. To a client that is gone: nothing happens.
  * peer_close - behind what was written; the peer is gone. Also from `arrived`.
  * peer_link  - what it came by. */
