@@ -253,11 +253,12 @@ static bool is_handshake_slow(const struct plan_head *h)
 
 static bool has_spinners(const struct plan *plan)
 {
-    for (size_t i = 0; i < plan->lock_count; i++)
-        if (plan->locks[i].family == FAMILY_SPIN ||
-            plan->locks[i].family == FAMILY_MIXED_SPIN ||
-            plan->locks[i].family == FAMILY_VALUE)
+    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
+        int64_t family = plan_family(plan, i);
+
+        if (family == FAMILY_SPIN || family == FAMILY_MIXED_SPIN || family == FAMILY_VALUE)
             return true;
+    }
     return false;
 }
 
