@@ -107,12 +107,9 @@ static bool is_master(const struct hf_router *router, uint32_t i)
 
 /* ---- which master (REPLICAS-3) ---- */
 
+/* Of two that were not promoted from each other's replicas (is_replaced). */
 static bool is_better(const struct heard *a, const struct heard *b)
 {
-    bool succeeds = hf_lineage_succeeds(&a->lineage, &b->lineage);
-
-    if (succeeds != hf_lineage_succeeds(&b->lineage, &a->lineage))
-        return succeeds;
     if (a->role.offset != b->role.offset)
         return a->role.offset > b->role.offset;
     return a->role.replicas > b->role.replicas;
