@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@
 #define NOTICES_MAX 16
 /* systemd's queue is short: how soon a notice is sent again. */
 #define AGAIN_MS 10
+/* So long the last notices wait for systemd: the lock is not renewed meanwhile. */
+#define LAST_MS 1000
 /* Generations between holdfast and a process that sends. */
 #define GENERATIONS_MAX 64
 
@@ -280,6 +283,18 @@ void cli_notify_turn(struct cli_notify *n)
     hf_loop_unlock(n->loop);
 }
 
+/* The command has ended. What it sent, as STOPPING=1, still waits for a busy systemd. */
+static void relay_last(struct cli_notify *n)
+{
+    struct pollfd out = {.fd = n->out, .events = POLLOUT};
+    int64_t end_ms = hf_clock_ms() + LAST_MS;
+    int64_t left_ms;
+
+    while (!relay(n, NOTICES_MAX * NOTICES_MAX) &&
+           (left_ms = end_ms - hf_clock_ms()) > 0)
+        (void)poll(&out, 1, (int)left_ms);
+}
+
 /* ---- open, close ---- */
 
 #define NAME "0123456789abcdef" /* as long as a name */
@@ -409,7 +424,7 @@ void cli_notify_close(struct cli_notify *n)
 {
     if (!n->loop)
         return;
-    (void)relay(n, NOTICES_MAX * NOTICES_MAX); /* the last ones, as STOPPING=1 */
+    relay_last(n);
     drop_notice(n);
     hf_loop_lock(n->loop);
     hf_loop_disarm(n->loop, &n->timer);

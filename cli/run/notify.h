@@ -39,7 +39,8 @@ struct cli_notify {
  * cli_notify_value - returns NOTIFY_SOCKET for the command: our socket, or the value of our
  *                    environment, or NULL.
  * cli_notify_turn  - forwards received notices. Call it after each hf_loop_dispatch.
- * cli_notify_close - forwards the last notices and closes. Also if it is all zero.
+ * cli_notify_close - forwards the last notices, for which it waits a second at most while
+ *                    systemd is busy, and closes. Also if it is all zero.
  * cli_notify_remove - removes the socket and its folder, as cli_notify_close does: for the
  *                    guardian, if holdfast was killed. Also if there is none. May be called
  *                    after fork. */

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/local.h"
 #include "tests/support/suite.h"
 
 #define HOLDFAST HF_BUILD "/holdfast"
@@ -86,7 +87,7 @@ static char *self(void)
 }
 
 /* This program as a command: sends each argument as a notice, with its standard input if
- * that begins with FDSTORE, and "*" 300 times. By itself it knows no abstract names. */
+ * that begins with FDSTORE, and "*N" N times. By itself it knows no abstract names. */
 static int be_notifier(char **texts)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -102,7 +103,7 @@ static int be_notifier(char **texts)
     for (; *texts; texts++) {
         struct iovec part = {*texts, strlen(*texts)};
         struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-        int times = strcmp(*texts, "*") == 0 ? 300 : 1;
+        int times = **texts == '*' ? atoi(*texts + 1) : 1;
 
         if (strncmp(*texts, "FDSTORE", 7) == 0) {
             m.msg_control = &control;
@@ -152,12 +153,19 @@ static void start_manager(bool is_abstract)
     (void)setenv("RUNTIME_DIRECTORY", manager.folder, 1);
 }
 
-/* Nothing is left where the relay had its socket. */
+/* Nothing is left where the relay had its socket. A guardian removes it after its command,
+ * whose end may be seen before. */
 static void stop_manager(void)
 {
+    int64_t end_ms = local_now_ms() + PATIENCE_MS;
+
     (void)close(manager.fd);
     (void)unlink(manager.path);
-    ck_assert_int_eq(rmdir(manager.folder), 0);
+    while (rmdir(manager.folder) < 0) {
+        ck_assert_int_eq(errno, ENOTEMPTY);
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(1000);
+    }
 }
 
 static void await_notice(void)
@@ -241,12 +249,44 @@ START_TEST(notices_wait_for_a_busy_manager)
     struct process *p;
 
     start_manager(false);
-    p = holdfast(server, "run", "--status-fd", "3", "x", self(), "--notify", "*",
+    p = holdfast(server, "run", "--status-fd", "3", "x", self(), "--notify", "*300",
                  "READY=1", NULL);
     (void)await_line(p, STATUS, "\"acquired\"");
     for (int i = 0; i < 300; i++)
-        ck_assert_notice(p, "*");
+        ck_assert_notice(p, "*300");
     ck_assert_notice(p, "READY=1");
+    ck_assert_int_eq(finish(p), 0);
+    stop_manager();
+}
+END_TEST
+
+/* How many notices a socket's queue has room for. */
+static int queue_of_sockets(void)
+{
+    FILE *f = fopen("/proc/sys/net/unix/max_dgram_qlen", "re");
+    int len = 0;
+
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fscanf(f, "%d", &len), 1);
+    (void)fclose(f);
+    return len + 1;
+}
+
+/* It is busy until the command has ended, and some of the notices have found no room. */
+START_TEST(last_notices_wait_for_a_busy_manager)
+{
+    int count = queue_of_sockets() + 5;
+    struct process *p;
+    char some[20];
+
+    (void)snprintf(some, sizeof some, "*%d", count);
+    start_manager(false);
+    p = holdfast(server, "run", "--status-fd", "3", "x", self(), "--notify", some,
+                 "STOPPING=1", NULL);
+    (void)await_line(p, STATUS, "\"exit\"");
+    while (count-- > 0)
+        ck_assert_notice(p, some);
+    ck_assert_notice(p, "STOPPING=1");
     ck_assert_int_eq(finish(p), 0);
     stop_manager();
 }
@@ -469,6 +509,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, notice_comes_from_the_main_process, 0, 4 * ROWS(notices));
     tcase_add_test(c, descriptor_comes_with_its_notice);
     tcase_add_test(c, notices_wait_for_a_busy_manager);
+    tcase_add_test(c, last_notices_wait_for_a_busy_manager);
     tcase_add_test(c, notice_of_a_nested_run_comes_from_the_outer_one);
     tcase_add_test(c, killed_holdfast_leaves_no_socket);
     tcase_add_test(c, socket_is_not_for_strangers);
