@@ -80,6 +80,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \
         descriptors unlock_queue \
         $(tls_live_$(TLS))
+VECTORS := score
 # Their subject is a deadline on a real server, or how much is computed. A program with a
 # sanitizer is two to four times as slow, and these would then measure the machine. The
 # simulation plays the same situations with a sanitizer, in virtual time. SANITIZE=...
@@ -87,11 +88,12 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
 TIMED := net_spin lock_share lock_watchdog lock_absent lock_late lock_shorter lock_faults lock_foreign \
          lock_full lock_network lock_clock lock_switch lock_acl silence less one_address refused \
          credentials run_guard run_loss run_reload unlock_queue cluster_wait cluster_failover \
-         sentinel_failover sentinel_tls tls_refused quorum_loss fair_queue fencing model model_cluster
+         sentinel_failover sentinel_tls tls_refused quorum_loss fair_queue fencing model model_cluster score
 ifneq ($(SANITIZE),)
 ifneq ($(ALL),yes)
 UNIT := $(filter-out $(TIMED),$(UNIT))
 LIVE := $(filter-out $(TIMED),$(LIVE))
+VECTORS := $(filter-out $(TIMED),$(VECTORS))
 endif
 endif
 FUZZ := resp_parse resp_twin resp_encode tools_resp url topology judge

@@ -2,7 +2,7 @@
 
 CHECK_CFLAGS = $(shell pkg-config --cflags check)
 CHECK_LIBS   = $(shell pkg-config --libs check) -lhiredis
-unit_T := $(UNIT:%=$(BUILD)/tests/test_%) $(BUILD)/tests/vectors/test_score
+unit_T := $(UNIT:%=$(BUILD)/tests/test_%) $(VECTORS:%=$(BUILD)/tests/vectors/test_%)
 # The programs of tests/live/ are in folders by subject. LIVE and $(call live,lock* ls) name
 # them without their folder.
 live   = $(addprefix $(BUILD)/,$(basename $(wildcard $(1:%=tests/live/*/test_%.c))))

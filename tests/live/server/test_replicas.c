@@ -401,6 +401,12 @@ END_TEST
 /* The old master returns: it has other data, or is alive and has executed more since.
  * Whatever the order in the URL, the one that was promoted is used, and the other one is
  * told. */
+static void write_much(struct server *to)
+{
+    for (int i = 0; i < 100; i++)
+        ck_assert_str_eq(server_ask(to, "SET more %d", i), "OK");
+}
+
 START_TEST(of_two_masters_the_promoted_one_is_used)
 {
     struct log log = {.twos = 0};
@@ -410,14 +416,17 @@ START_TEST(of_two_masters_the_promoted_one_is_used)
     char where[URL_ROOM], said[100];
 
     note_init(&log.note);
-    if (_i < 2)
+    if (_i < 2) {
+        write_much(one);
+        ck_assert_int_eq(server_ask_int(one, "WAIT 2 %d", LONG_MS), 2);
         server_kill(one);
+    }
     ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
     (void)server_ask(two, "SET more 1");
     if (_i < 2)
         server_restart(one);
-    for (int i = 0; i < 100; i++)
-        (void)server_ask(one, "SET more %d", i);
+    else
+        write_much(one);
     url_of(where, _i % 2 ? one : two, _i % 2 ? two : one, three);
     o = options_of(where);
     o.log = take_line;
