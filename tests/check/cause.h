@@ -58,7 +58,7 @@
  *       max_hold of the set has passed.
  * P12c  A hold that was acquired with lease=0 is renewed before half of its lease, and
  *       answer_ms, have passed. Excused: a fault; a release that has begun; a longer
- *       lease of another hold of the same key.
+ *       lease of the same key, while the client believes in the hold.
  * P12d  answer_ms after a grant or a renewal the owner's belief covers `belief` percent
  *       of what was granted (at most the shortest of its leases), less answer_ms.
  *       Excused: a fault, a call of the owner that is under way, a release. Not judged:

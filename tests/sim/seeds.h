@@ -354,6 +354,9 @@ static const struct past {
     {"old_master_used_while_its_successor_is_frozen", "P6",
      "without sentinels, a client that had used a promoted master went back to the old "
      "one when the promoted one was silent for a second: a release had no effect"},
+    {"renewals_unseen_behind_a_longer_lease", "P12",
+     "a longer lease of another hold of the same key was in force, so the renewals changed "
+     "nothing on the server: the judge did not look at the belief"},
 };
 
 /* Worlds in which the client must cope: these seeds of each are good, and each effect of
