@@ -238,8 +238,8 @@ static const struct refused {
 
     {"redis://", 9, "host is missing"},
     {"redis:///3", 9, "host is missing"},
-    {"redis://h1:1,h2:2", 1, "one server is meant"},
-    {"rediss://:" SECRET "@a,b/1", 1, "one server is meant"},
+    {"redis://h1:1,h2:2", 1, "only one server is accepted"},
+    {"rediss://:" SECRET "@a,b/1", 1, "only one server is accepted"},
     {"redis://a,", 11, "host is missing"},
     {"redis://,a", 9, "host is missing"},
     {"redis://:7000", 9, "host is missing"},

@@ -400,7 +400,8 @@ const struct doctor_rule doctor_rules_server[] = {
                 "each restart",
      .advice = "permit it: +eval"},
     {"undeclared-keys", DOCTOR_NOTE, OF_NODE, takes_derived_keys,
-     .meaning = "read locks need two requests instead of one",
+     .meaning = "each acquire, renewal and release of a read lock, and each release of a "
+                "write lock, needs two requests instead of one",
      .advice = "start Dragonfly with --default_lua_flags=allow-undeclared-keys; Alibaba "
                "Cloud: script_check_enable"},
     {"calls-denied", DOCTOR_UNSAFE, OF_NODE, permits_calls,

@@ -566,8 +566,8 @@ const struct doctor_rule doctor_rules_topology[] = {
                "+role"},
     {"two-masters", DOCTOR_UNSAFE, OF_MASTER, is_only_master,
      .meaning = "clients that use one of them acquire locks that others hold",
-     .advice = "sentinels should make it a replica within about 10 s; otherwise use "
-               "REPLICAOF"},
+     .advice = "make the old one a replica (REPLICAOF); sentinels should do this within "
+               "about 10 s"},
     {"no-master", DOCTOR_UNSAFE, OF_ALL, has_master, is_replicated,
      .meaning = "no lock can be acquired until one of them is",
      .advice = "promote a replica (REPLICAOF NO ONE), or add the master to the URL"},

@@ -403,7 +403,7 @@ hf_status hf_url_parse(struct hf_url *out, const char *text,
     rc = hf_url_parse_seeds(&u, &seeds, text, err);
     if (rc == HF_OK && seeds.topology != HF_STANDALONE)
         rc = hf_scan_refuse(&whole, text,
-                            "here, one server is meant: redis:// with one host");
+                            "only one server is accepted here: redis:// with one host");
     if (rc == HF_OK) {
         memcpy(out, &u, sizeof u);
         u.login = NULL;

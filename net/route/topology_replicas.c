@@ -182,8 +182,8 @@ static void tell_two(const struct hf_server *used, const struct hf_server *other
     describe_master(used, one, sizeof one);
     describe_master(other, two, sizeof two);
     hf_error_set(&note, HF_E_SERVER,
-                 "two masters: %s is used, and not %s; make that one a replica "
-                 "(REPLICAOF)", one, two);
+                 "two masters: %s is used, and not %s; make the second one a "
+                 "replica (REPLICAOF)", one, two);
     if (router->options.on_trouble)
         router->options.on_trouble(router->options.ctx, &note);
 }
