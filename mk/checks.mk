@@ -78,7 +78,7 @@ deps-check:
 install-check: all
 	@tests/install.sh $(MAKE)
 
-# What a user may do to the build; and one without OpenSSL, and one by clang.
+# Builds as a user may (tests/build.sh), without OpenSSL, and with clang.
 #: make builds            -O3, static, musl, clang, with and without OpenSSL, installed
 builds: deps deps-musl deps-fuzz
 	+@tests/build.sh

@@ -81,10 +81,10 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         descriptors unlock_queue \
         $(tls_live_$(TLS))
 VECTORS := score
-# Their subject is a deadline on a real server, or how much is computed. A program with a
-# sanitizer is two to four times as slow, and these would then measure the machine. The
-# simulation plays the same situations with a sanitizer, in virtual time. SANITIZE=...
-# leaves them out, unless ALL=yes, which make nightly says.
+# The programs that test deadlines on real servers, or compute much. With a sanitizer a program
+# is two to four times as slow, so these would measure the machine. The simulation plays the same
+# situations with a sanitizer, in virtual time. SANITIZE=... leaves them out, unless ALL=yes,
+# which make nightly sets.
 TIMED := net_spin lock_share lock_watchdog lock_absent lock_late lock_shorter lock_faults lock_foreign \
          lock_full lock_network lock_clock lock_switch lock_acl silence less one_address refused \
          credentials run_guard run_loss run_reload unlock_queue cluster_wait cluster_failover \

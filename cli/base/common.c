@@ -44,7 +44,7 @@ static void free_url(char *url)
 struct cli_password_files {
     struct {
         const char *path;       /* NULL: there is none */
-        bool was_read;          /* the last time that a connection needed it */
+        bool was_read;          /* when a connection last needed it */
         char text[CLI_SECRET_MAX];
     } of[2];                    /* of servers, and of sentinels */
 };
@@ -146,7 +146,7 @@ static hf_status read_password(void *ctx, const struct hf_credentials_query *que
         return HF_OK;
     out->password = text;
     rc = cli_secret_again(text, path, err);
-    if (rc < 0 && *was_read) /* a lock may be held; the first error is reported by others */
+    if (rc < 0 && *was_read) /* a lock may be held. Without one, the caller reports it */
         (void)cli_fail("%s; it is read again for each attempt to connect", err->text);
     *was_read = rc == HF_OK;
     return rc;
@@ -294,7 +294,7 @@ const char *cli_common_url(const struct cli_common *common)
     return url ? url : "redis://127.0.0.1:6379";
 }
 
-/* Where cli_common_url has it from, for a message. */
+/* Returns the source of cli_common_url, for a message; NULL: it is the default. */
 static const char *url_source(const struct cli_common *common)
 {
     for (size_t i = 0; !common->has_url && i < URL_VARIABLES; i++)

@@ -14,8 +14,9 @@ void cli_report_name(const char *name);
  * know although nothing failed: unless quiet. Steps: only if verbose. */
 void cli_report_level(bool is_quiet, bool is_verbose);
 
-/* cli_report_server_source - what names the server: "-u", or the variable of the environment;
- * NULL: nothing. For the advice about a server that cannot be reached. Static text. */
+/* cli_report_server_source - sets the source of the server's URL, for the advice about a server
+ * that cannot be reached: "-u" or the name of an environment variable, a static text; NULL: the
+ * URL is the default. */
 void cli_report_server_source(const char *source);
 
 /* The reader of standard error may be slow (a full pipe, a stopped terminal). A line waits at

@@ -406,7 +406,8 @@ static void add_seeds(struct asker *a)
 
 /* ---- whose replica is whose ---- */
 
-/* Without a cluster there is one master. In a cluster, ids show the master. */
+/* In a cluster, ids show the master. Otherwise there is usually one master; of two, the first
+ * one counts. */
 static bool is_master_of(const struct doctor_facts *facts,
                          const struct doctor_server *master,
                          const struct doctor_server *replica)
@@ -418,7 +419,7 @@ static bool is_master_of(const struct doctor_facts *facts,
             doctor_is(master, FACT_ID, replica->master_id));
 }
 
-/* Without sentinels, each host says itself what it is. */
+/* Without sentinels, the role of each host is the one that it reports itself. */
 static void take_roles(struct doctor_facts *facts)
 {
     for (uint32_t i = 0; i < facts->count; i++) {

@@ -21,9 +21,9 @@
 
 /* Notices of one turn of the loop; the rest wait for the next one. */
 #define NOTICES_MAX 16
-/* systemd's queue is short: how soon a notice is sent again. */
+/* The pause before a notice is sent again, after the queue of systemd was full. */
 #define AGAIN_MS 10
-/* So long the last notices wait for systemd: the lock is not renewed meanwhile. */
+/* How long the last notices wait for systemd. The loop does not run meanwhile. */
 #define LAST_MS 1000
 /* Generations between holdfast and a process that sends. */
 #define GENERATIONS_MAX 64
@@ -100,7 +100,7 @@ static bool send_on(struct cli_notify *n)
     if (sendmsg(n->out, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
         (errno == EAGAIN || errno == ENOBUFS))
         return false;
-    drop_notice(n); /* sent, or the service manager is gone */
+    drop_notice(n); /* it was sent, or the service manager cannot receive it */
     return true;
 }
 
@@ -137,9 +137,9 @@ static bool descends_from_us(pid_t pid)
     return false;
 }
 
-/* What this user or root sends could also reach systemd directly. A command may have become
- * another user. Then it must still run, as systemd also requires, because only a process that
- * exists has a parent. */
+/* Accepts notices of this user and of root, who could also send them to systemd directly; and
+ * those of a command that has changed its user. Such a sender must still run, as systemd also
+ * requires: only a running process has a parent that can be looked up. */
 static bool is_permitted(const struct ucred *who)
 {
     return who->uid == geteuid() || who->uid == 0 || descends_from_us(who->pid);
@@ -180,7 +180,7 @@ static void take_fds(struct cli_notify *n, const struct cmsghdr *c)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 
-/* False: the message carries no notice to be sent on. */
+/* False: the message was cut, and is not forwarded. */
 static bool take_control(struct cli_notify *n, struct msghdr *m)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
@@ -191,8 +191,9 @@ static bool take_control(struct cli_notify *n, struct msghdr *m)
 
 #pragma GCC diagnostic pop
 
-/* Looks at the sender of the next message, which stays: there is room for his credentials
- * alone, so that none of his descriptors is opened here. False: there is no message. */
+/* Reads the credentials of the sender of the next message, which remains in the queue. There is
+ * room for the credentials alone, so that descriptors in the message are not opened here.
+ * False: there is no message. */
 static bool look_at_sender(const struct cli_notify *n, struct ucred *who)
 {
     union {
@@ -211,9 +212,9 @@ static bool look_at_sender(const struct cli_notify *n, struct ucred *who)
     return true;
 }
 
-/* Receives a notice, perhaps one to be ignored. False: there is none. To close a descriptor
- * may take long (FUSE, SO_LINGER). So a stranger's are never taken; the command can delay
- * only its own lock with those that it sends. */
+/* Receives a notice, or drops one that is not permitted. False: there is none. Closing a
+ * descriptor may take long (FUSE, SO_LINGER), so the descriptors of another program are never
+ * received. The command can delay only its own lock by descriptors that it sends. */
 static bool receive(struct cli_notify *n)
 {
     struct ucred who;
@@ -255,7 +256,7 @@ static void on_time(struct hf_timer *timer)
     HF_OWNER_OF(timer, struct cli_notify, timer)->is_due = true;
 }
 
-/* False: systemd takes no more for now. */
+/* False: the queue of systemd is full. */
 static bool relay(struct cli_notify *n, int count)
 {
     while (count-- > 0) {
@@ -283,7 +284,8 @@ void cli_notify_turn(struct cli_notify *n)
     hf_loop_unlock(n->loop);
 }
 
-/* The command has ended. What it sent, as STOPPING=1, still waits for a busy systemd. */
+/* Forwards the last notices of a command that has ended, such as STOPPING=1, also if systemd is
+ * busy for a moment. */
 static void relay_last(struct cli_notify *n)
 {
     struct pollfd out = {.fd = n->out, .events = POLLOUT};
@@ -297,7 +299,7 @@ static void relay_last(struct cli_notify *n)
 
 /* ---- open, close ---- */
 
-#define NAME "0123456789abcdef" /* as long as a name */
+#define NAME "0123456789abcdef" /* has the length of a socket's name */
 
 /* A command of root may become another user, and must reach the socket then. Others cannot
  * find it: they may not list its folder, and its name is random. */
@@ -306,7 +308,7 @@ static bool serves_other_users(void)
     return geteuid() == 0;
 }
 
-/* In the first of several folders that a variable may name. */
+/* Makes our folder in `parent`; if a variable lists several folders, in the first one. */
 static bool make_folder(struct cli_notify *n, const char *parent)
 {
     size_t len = parent ? strcspn(parent, ":") : 0;
@@ -324,7 +326,7 @@ static bool make_folder(struct cli_notify *n, const char *parent)
     return false;
 }
 
-/* With ProtectSystem=strict only the last one can be written to. */
+/* With ProtectSystem=strict a service may be able to write only to the last one. */
 static bool find_folder(struct cli_notify *n)
 {
     return make_folder(n, getenv("RUNTIME_DIRECTORY")) ||
@@ -344,8 +346,8 @@ static bool choose_name(struct cli_notify *n)
     return true;
 }
 
-/* /proc/net/unix shows everybody the name that was bound, but not that which it has
- * afterwards. */
+/* /proc/net/unix shows all users the name that was bound, but not the name that the socket has
+ * after a rename. */
 static bool rename_bound(struct cli_notify *n)
 {
     char bound[sizeof n->path];

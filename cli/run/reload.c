@@ -1,4 +1,4 @@
-/* Reading the TLS files before they are used. See reload.h. */
+/* Reads the TLS files before they are used. See reload.h. */
 /* Tests: tests/live/cli/test_run_reload.c. */
 #include "cli/run/reload.h"
 
@@ -19,7 +19,7 @@
 
 /* Belongs to the thread. */
 struct reader {
-    int fd;                     /* the pipe's other end */
+    int fd;                     /* the write end of the pipe */
     size_t count;
     char *paths[FILES_MAX];
 };
@@ -42,7 +42,7 @@ static void read_file(const char *path)
     do
         n = read(fd, bytes, sizeof bytes);
     while (n > 0 && (left -= (size_t)n) >= sizeof bytes);
-    explicit_bzero(bytes, sizeof bytes); /* of a key */
+    explicit_bzero(bytes, sizeof bytes); /* the file may be a private key */
     (void)close(fd);
 }
 
@@ -60,12 +60,13 @@ static void *read_all(void *ctx)
 
     for (size_t i = 0; i < r->count; i++)
         read_file(r->paths[i]);
-    (void)!write(r->fd, "", 1); /* a process that was forked may have the pipe, too */
+    (void)!write(r->fd, "", 1); /* a forked process may keep the pipe open */
     reader_free(r);
     return NULL;
 }
 
-/* Signals are for the main thread. */
+/* The thread blocks all signals: they are for the main thread, and SIGPIPE must not end the
+ * process if the pipe is closed. */
 static bool start_thread(struct reader *r)
 {
     sigset_t all, before;

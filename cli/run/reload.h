@@ -1,6 +1,7 @@
-/* Reads the TLS files before they are used, in a thread of its own: a file system that does not
- * answer (NFS) must not stop the thread that renews. One thread at most reads. It cannot be
- * stopped: one that still waits at the end of a session ends with the process. */
+/* Reads the TLS files in a separate thread, and discards the contents, before hf_client_reload
+ * reads them: a file system that does not reply (NFS) then stops this thread, and not the one
+ * that renews. There is at most one such thread. It cannot be stopped; if it still waits at the
+ * end of a session, it ends with the process. */
 #ifndef CLI_RUN_RELOAD_H
 #define CLI_RUN_RELOAD_H
 
@@ -10,16 +11,16 @@
 
 struct cli_reload {
     struct hf_loop *loop;       /* NULL: no thread reads */
-    struct hf_io io;            /* a pipe into which the thread writes at its end */
-    bool is_read;               /* noted in a turn of the loop */
+    struct hf_io io;            /* a pipe to which the thread writes a byte at its end */
+    bool is_read;               /* that byte has arrived */
 };
 
-/* cli_reload_begin - begins to read all files that the options and URLs name; false: there are
- *                    none, or no thread can be made. If one reads already, this is one more
- *                    reason for it, and a note says that the files are still awaited.
- * cli_reload_turn  - after each hf_loop_dispatch: returns whether the files were read since.
- *                    Whether they can be used is for hf_client_reload to say.
- * cli_reload_close - forgets the thread. Also if it is all zero. */
+/* cli_reload_begin - begins to read all files that the options and URLs name. False: there are
+ *                    none, or no thread can be started. If a thread already reads, prints a
+ *                    note and returns true: one reload follows.
+ * cli_reload_turn  - returns whether the thread has ended; hf_client_reload then reads and
+ *                    checks the files. Call it after each hf_loop_dispatch.
+ * cli_reload_close - stops waiting for the thread. Also if it is all zero. */
 bool cli_reload_begin(struct cli_reload *reload, struct hf_loop *loop,
                       const struct cli_common *common);
 bool cli_reload_turn(struct cli_reload *reload);

@@ -13,8 +13,8 @@ struct cli_round {
     bool cannot_run;            /* the command could not be executed */
     bool is_told;               /* TERM, INT or QUIT ended it */
     int late_signal;            /* state.h */
-    bool is_hung_up_late;       /* HUP came after the command had ended: the next round
-                                   begins at once */
+    bool is_hung_up_late;       /* SIGHUP arrived after the command had ended: the next
+                                   round begins at once */
     bool is_cut;                /* state.h */
     int die_of;                 /* state.h */
     bool is_for_all;

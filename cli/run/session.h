@@ -1,5 +1,5 @@
-/* One `holdfast run`: the command, its lock and its guardian. It
- * receives events, state.c decides what follows, and it executes these decisions. */
+/* One `holdfast run`: the command, its lock and its guardian. It receives events, state.c
+ * decides what follows, and it executes these decisions. */
 #ifndef CLI_RUN_SESSION_H
 #define CLI_RUN_SESSION_H
 

@@ -19,9 +19,9 @@ struct cli_stops {
  * cli_stops_see     - records an event at `now_ms`.
  * cli_stops_renewed - a lock is safe for `span_ms` from now: earlier stops no longer matter.
  * cli_stops_want    - returns when the next event is needed, including the beat.
- * cli_stops_matter  - returns whether this process was stopped for too long for a renewal
- *                     in time. `is_renewed`: false for a fixed lease, for which a
- *                     stop matters only if it covers this moment. */
+ * cli_stops_matter  - returns whether stops of this process made a renewal in time
+ *                     impossible. `is_renewed`: false for a fixed lease, for which a stop
+ *                     matters only if it covers this moment. */
 void cli_stops_init(struct cli_stops *s);
 void cli_stops_see(struct cli_stops *s, int64_t now_ms);
 void cli_stops_renewed(struct cli_stops *s, int64_t span_ms);

@@ -25,7 +25,7 @@
 #define SUSPECT_LEAST_MS 100
 #define REPLICAS_MAX 1024
 #define DOUBT_AFTER_MS 1000
-#define ROLES_MAX_MS 5000 /* at least before a replica's TTL ends: REPLICAS-1 */
+#define ROLES_MAX_MS 5000 /* limit of options.roles_ms; equals LISTEN_MS (silence.c) */
 /* The greatest reply: of CLUSTER SLOTS, a range for each slot. Those of scripts
  * hold a name at most. */
 #define REPLY_MAX (16u << 20)
@@ -183,8 +183,8 @@ static int64_t doubt_ms(const struct hf_client_options *o)
 
 /* A sixth of the TTL: the renewal was due after a third, so half of the TTL is left for
  * another connection. A quarter of the request's time: the rest is for its repetition.
- * With sentinels, early enough that a dead connection is no reason to doubt the master
- * (DOUBT-3), which takes 1.5 s more: longer than a place in a fair queue lasts. */
+ * With sentinels, so early that the client does not doubt the master (DOUBT-3) because of a
+ * dead connection. A doubt takes 1.5 s more, and the place in a fair queue may end. */
 static int64_t suspect_ms(const struct hf_client_options *o, const struct hf_seeds *seeds)
 {
     int64_t of_ttl = o->watchdog_ms / 6, of_request = o->request_timeout_ms / 4;

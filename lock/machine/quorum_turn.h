@@ -57,8 +57,8 @@
  *           were granted later do not count. With fewer than a majority, the release
  *           returns HF_LOST.
  * QUORUM-12 A member that is lost before the quorum is held (deleted, forced, max_hold_ms)
- *           is released and requested again, at most QUORUM_LATE_MAX times in a call. After
- *           that it has failed. */
+ *           is released and requested again, at most QUORUM_LATE_MAX times in a call. A
+ *           member that is lost after that counts as failed. */
 #ifndef HF_QUORUM_TURN_H
 #define HF_QUORUM_TURN_H
 
@@ -143,7 +143,7 @@ struct hf_quorum_turn {
     int64_t confirm_ms;         /* when QUORUM_CONFIRM is due; HF_NEVER: it is not */
     uint32_t first;             /* QUORUM-2 */
     uint32_t late;              /* majorities that were not safe */
-    uint32_t lost;              /* members that were lost before it was held */
+    uint32_t lost;              /* members that were lost before the quorum was held */
     uint32_t dice;              /* state of the random numbers; not 0 */
     struct hf_vote votes[HF_QUORUM_MAX];
 };

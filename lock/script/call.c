@@ -187,8 +187,8 @@ static void use_verb(struct hf_call *call, struct hf_resp_arg *argv)
                   : (struct hf_resp_arg){call->script->sha, 40};
 }
 
-/* The arguments that are sent next. Replicas do not have to confirm a request that only lists
- * keys. */
+/* Sets the arguments that are sent next. Replicas do not have to confirm a request that only
+ * lists holds. */
 static void use_args(struct hf_call *call)
 {
     struct hf_resp_arg *argv = call->argv;
@@ -214,7 +214,8 @@ static struct hf_declares declares_of(const struct hf_call *call)
     };
 }
 
-/* What is sent if keys must be declared; false: no memory. */
+/* Sets the arguments that are sent next if keys must be declared: those of the request that
+ * lists the holds, if they are needed. False: no memory. */
 static bool use_declared(struct hf_call *call)
 {
     const struct hf_declares request = declares_of(call);
@@ -451,7 +452,9 @@ static void too_large(struct hf_call *call)
 
 /* ---- keys to declare ---- */
 
-/* DECLARE-1. A renewal is sent once: its owner sends a new one. */
+/* DECLARE-1. Returns whether the reply refuses an undeclared key and was handled: the call is
+ * sent again, or has ended. The watchdog's renewal is sent once (is_once), and the watchdog
+ * sends a new one. */
 static bool declares(struct hf_call *call, struct hf_resp_value reply)
 {
     bool is_first = !call->declared;

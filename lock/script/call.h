@@ -7,8 +7,8 @@
  *
  * CALL-1  A master may become a replica after it has executed the script, and before replicas
  *         have confirmed it. It then refuses WAIT, and the new master may lack the change: the
- *         script is sent again, within the deadline. If servers that execute scripts refuse
- *         WAIT so DEMOTIONS_MAX times (replicas that accept writes), the call fails. */
+ *         script is sent again, within the deadline. The call fails when WAIT was refused in
+ *         this way DEMOTIONS_MAX times, as by replicas that accept writes. */
 #ifndef HF_CALL_H
 #define HF_CALL_H
 
@@ -43,7 +43,8 @@ struct hf_call {
                                      it (NOSCRIPT) */
     bool *lacks_evalsha;          /* of the client: set when a server does not know
                                      EVALSHA; then EVAL is sent. NULL: not remembered */
-    enum hf_derived derives;      /* the keys that the script derives. With any: */
+    enum hf_derived derives;      /* the keys that the script derives. If there are any,
+                                     the next two are set */
     struct hf_declaring *declaring;
     struct hf_resp_arg declared_count;  /* the hold count to reach; "": none */
     bool is_urgent;               /* as in hf_command: gets space before the others */
@@ -84,8 +85,8 @@ struct hf_call {
     int64_t deadline_ms;
     int forgeries;                /* replies without the echo */
     struct hf_declared *declared; /* the arguments that are sent instead of argv; or NULL */
-    bool is_listing;              /* they are the request that lists hold keys */
-    int demotions;                /* CALL-1 */
+    bool is_listing;              /* `declared` is the request that lists the holds */
+    int demotions;                /* refusals of WAIT by a new replica: CALL-1 */
     int doublings;                /* of the pause between retries */
     struct hf_command command;
     char patience_reason[100];    /* the last temporary refusal */

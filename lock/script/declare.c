@@ -1,4 +1,4 @@
-/* Declaring keys that scripts derive. See declare.h. */
+/* Declares the keys that scripts derive. See declare.h. */
 /* Tests: tests/live/server/test_strict.c. */
 #include "lock/script/declare.h"
 
@@ -58,7 +58,7 @@ struct hf_declared *hf_declared_list(const struct hf_declaring *declaring,
 
 /* ---- the keys ---- */
 
-/* Either only counts (dst NULL), or writes. */
+/* Collects keys: with dst NULL it only counts them and their bytes. */
 struct sink {
     struct hf_resp_arg lock;
     struct hf_resp_arg *argv;
@@ -85,7 +85,7 @@ static void put_key(struct sink *sink, struct hf_resp_arg field, int64_t hold)
     sink->bytes += len + 1 + digits;
 }
 
-/* `but`: is left out. */
+/* Adds the keys of the holds from `last` down to `first`, except that of the hold `but`. */
 static void put_holds(struct sink *sink, struct hf_resp_arg field, int64_t first,
                       int64_t last, int64_t but)
 {

@@ -194,7 +194,8 @@ int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner)
     return least;
 }
 
-/* The next renewal makes a longer lease as short as the watchdog's. */
+/* If the watchdog renews the hold, its next renewal shortens a longer lease to the watchdog's
+ * timeout, so half of that timeout is enough. */
 static bool is_safe(struct hf_lock *lock, int64_t owner, int64_t lease_ms)
 {
     struct hf_loop *loop = lock->client->loop;

@@ -168,8 +168,8 @@ static void renew_by_text(struct hf_batch *batch)
 
 /* Returns whether the batch may succeed in another way. After NOSCRIPT, the text of the
  * script is sent for these holds only, because other servers may have the script. After
- * TRYAGAIN, the client renews holds singly, because any slot may be moving. From the first
- * key that is refused because it was not declared, it declares keys, and renews singly. */
+ * TRYAGAIN, the client renews holds singly, because any slot may be moving. After the refusal
+ * of a key that was not declared, it declares keys, and renews holds singly. */
 static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
 {
     bool declares_next = !batch->is_declaring && hf_refusal_is_undeclared(reply) &&

@@ -298,7 +298,7 @@ static const struct {
     {"sentinelMasterId", "redis+sentinel://host/NAME replaces it"},
 };
 
-/* An option of ours that is for other URLs. */
+/* Refuses an option of holdfast that another kind of URL has. */
 static hf_status refuse_other(const struct hf_scan *s, struct hf_span name)
 {
     char why[200];

@@ -27,8 +27,8 @@ void hf_link_back_off(struct hf_link *link)
     link->failures++;
 }
 
-/* An answer without credentials ends the attempt in the timer, because this may be the
- * end of a caller's turn. */
+/* If the callback returned no credentials, the timer ends the attempt, and not this call, which
+ * may be made at the end of a caller's turn. */
 void hf_link_attempt(struct hf_link *link)
 {
     link->state = HF_LINK_ASKING;
@@ -47,7 +47,8 @@ void hf_link_attempt(struct hf_link *link)
 
 /* ---- silence ---- */
 
-/* LINK-10, of a rival. A name that is being looked up has the time of the whole attempt. */
+/* Returns when the attempt of a rival is replaced by another one (LINK-10); HF_NEVER: never.
+ * During the lookup of a name that is always later: another lookup would take as long. */
 static int64_t replace_ms(const struct hf_link *link)
 {
     if (link->attempt_ms == 0 || link->state == HF_LINK_ASKING)

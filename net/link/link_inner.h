@@ -38,7 +38,7 @@ struct hf_link {
     struct hf_timer timer;          /* end of this attempt or of BACKOFF, or the next check
                                        for silence */
     int64_t attempt_until_ms;       /* end of this attempt */
-    int64_t attempt_ms;             /* of a rival: the silence that ends its next attempt
+    int64_t attempt_ms;             /* of a rival: the silence that ends its attempt
                                        (LINK-10); otherwise 0 */
     struct hf_deadlines deadlines;             /* of the requests */
     struct hf_turn_hook turn;
@@ -140,8 +140,8 @@ void hf_rival_answered(struct hf_link *link);
  *   again. */
 int64_t hf_rival_watch(struct hf_link *link);
 
-/* hf_rival_race_ms - returns when an attempt that makes no progress has a rival; HF_NEVER:
- *   never, or it has one. */
+/* hf_rival_race_ms - returns when a rival of this attempt to connect is due if the attempt
+ *   makes no progress until then; HF_NEVER: none is due, or there is one. */
 int64_t hf_rival_race_ms(const struct hf_link *link);
 
 /* hf_rival_race - opens that rival if it is due. */

@@ -1,4 +1,4 @@
-/* A second connection beside one that is silent, or an attempt that is.
+/* A second connection beside a connection, or an attempt to connect, that is silent.
  *
  *     (none) -silence of suspect_ms-> RIVAL -handshake ended first-> replaces the connection
  *        ^                              |
@@ -24,7 +24,7 @@
  *             A rival and its link share one query for credentials: the rival begins with
  *         the link's query or unused credentials, and returns its own when it is closed.
  * LINK-10 An attempt to connect (TCP, TLS, greeting) that makes no progress for suspect_ms
- *         while requests are queued also has a rival. The connection whose handshake ends
+ *         while requests are queued also gets a rival. The connection whose handshake ends
  *         first is used, and the other one is closed. The first attempt keeps its whole
  *         time, because the server may only be slow.
  *             An attempt of any rival that makes no progress for suspect_ms is replaced by

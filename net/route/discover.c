@@ -454,7 +454,8 @@ static bool is_one_unheard(struct hf_router *router)
     return false;
 }
 
-/* MAP-2. The map is taken, unless it is HF_ROUND_WORSE. */
+/* MAP-2. The map is taken, unless it is HF_ROUND_WORSE, as it is until all seeds were heard if
+ * the topology requires this (hears_all_ms): a later reply may contain another master. */
 static enum hf_round_answer weigh(struct hf_router *router, struct hf_slot_map *map)
 {
     const struct hf_round *round = &router->discovery.round;
@@ -540,7 +541,7 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
     hf_probe_cancel(server);
     d->is_final = d->is_final && is_final;
     if (is_there || !(d->is_told || d->was_told) ||
-        router->topology->hears_all_ms) /* DISCOVER-5; else it is about all seeds */
+        router->topology->hears_all_ms) /* DISCOVER-5; or `why` is about all seeds */
         router->error = *why;
     d->is_told = d->is_told || is_there;
     failed(router);

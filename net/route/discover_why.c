@@ -1,4 +1,5 @@
-/* Why there is no map yet, for the messages of commands that wait for it. */
+/* The end of probes that wait for a server which cannot be reached; and the reason why there
+ * is no map yet, for the messages of commands that wait for it. */
 /* Tests: tests/test_net_sentinel.c, tests/test_net_replicas.c. */
 #include "net/route/discover.h"
 

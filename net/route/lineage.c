@@ -6,7 +6,7 @@
 
 #include "net/base/endpoint.h"
 
-/* A value that is too long is not an id: dst stays "". */
+/* Copies the value of a field; "" if the field is missing, or longer than an id. */
 static void read_field(char dst[HF_LINEAGE_MAX], struct hf_text info, const char *name)
 {
     const char *end = info.ptr + info.len;

@@ -18,8 +18,8 @@ struct hf_lineage {
     char former[HF_LINEAGE_MAX];    /* master_replid2; "": unknown */
 };
 
-/* hf_lineage_read     - parses the reply to INFO replication. What the reply does not
- *                       contain is "", as is everything if it is an error.
+/* hf_lineage_read     - parses the reply to INFO replication. A field that the reply does
+ *                       not contain is ""; both are if it is an error.
  * hf_lineage_succeeds - returns whether `a` was promoted from a replica of `b`. */
 void hf_lineage_read(struct hf_lineage *out, struct hf_resp_value reply);
 bool hf_lineage_succeeds(const struct hf_lineage *a, const struct hf_lineage *b);

@@ -126,9 +126,10 @@ struct hf_router_options {
     /* [locked] Returns whether a switch must be detected while no command is pending.
      * NULL: it need not. */
     bool (*is_attentive)(void *ctx);
-    int64_t roles_ms;                   /* while it has subscriptions or is_attentive,
-                                           the roles of hosts without sentinels are
-                                           queried that often; 0: as the map of others */
+    int64_t roles_ms;                   /* the interval at which the roles of a master
+                                           and its replicas are queried while the client
+                                           has subscriptions or is attentive (REPLICAS-1);
+                                           0: as often as the map of other topologies */
     void *ctx;
     /* [locked] Replaces an announced address by the one to connect to: connect.h,
      * map_address. NULL: addresses are used as announced. */

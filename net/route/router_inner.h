@@ -57,8 +57,8 @@ struct hf_router {
     int64_t lost_ms;              /* when a master's connection last ended; 0: never */
     struct hf_server **by_node;   /* the server of each node of the map; NULL: not
                                      looked up yet */
-    struct hf_roles *roles;       /* of the seeds: topology_replicas.c; NULL: no memory
-                                     was needed */
+    struct hf_roles *roles;       /* the roles of the seeds (topology_replicas.c); NULL
+                                     with other topologies */
     struct hf_list pending;
     struct hf_list subscriptions;
     struct hf_discovery discovery;

@@ -36,8 +36,8 @@ hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
 
 struct hf_role {
     enum { HF_ROLE_MASTER, HF_ROLE_REPLICA, HF_ROLE_SENTINEL } kind;
-    uint32_t replicas;          /* of a master: connected replicas, */
-    int64_t offset;             /* and its replication offset; 0 if it is not a number */
+    uint32_t replicas;          /* of a master: the number of connected replicas */
+    int64_t offset;             /* of a master: its replication offset; 0: unknown */
     struct hf_endpoint master;   /* of a replica */
     bool is_linked;             /* a replica that has its master's data */
 };

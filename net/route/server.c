@@ -177,7 +177,8 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
         link->wants_tracking && !server->is_map_source && !is_wait_link;
     link->client_name = link->client_name ? router->client_name : NULL;
     if (router->topology->hears_all_ms)
-        link->backoff_max_ms = router->topology->hears_all_ms / 4; /* to be heard in time */
+        link->backoff_max_ms = router->topology->hears_all_ms / 4; /* a server that is up
+                                                              again replies in time */
     if (server->is_map_source)
         link->listen_ms = 0; /* idle clients also subscribe to it; a client that waits
                                 probes it anyway (DISCOVER-7) */

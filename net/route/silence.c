@@ -1,8 +1,8 @@
 /* Silence causes no event (DISCOVER-7). So while commands are pending, the client
  * checks every LOOK_MS whether one has waited for that long; and while it has
  * subscriptions, whose links may always be silent, it requests the map every LISTEN_MS.
- * Without sentinels, it does so every options.roles_ms, also while the client holds
- * locks. */
+ * From a master and its replicas without sentinels it does so every options.roles_ms, also
+ * while the client holds locks (REPLICAS-1). */
 /* Tests: tests/test_net_router_maps.c, tests/live/cluster/test_cluster_wait.c. */
 #include "net/route/silence.h"
 #include "net/route/announced.h"
@@ -38,8 +38,7 @@ static bool is_silent(struct hf_server *server, int64_t now)
     return first->serial == seen || !hf_link_is_up(server->link);
 }
 
-/* The longest time between two rounds; HF_NEVER: any. Without sentinels, a client hears of
- * no other master from one that replies promptly (REPLICAS-1). */
+/* The longest time between two rounds; HF_NEVER: there is no limit. */
 static int64_t round_every_ms(const struct hf_router *router)
 {
     const struct hf_router_options *o = &router->options;

@@ -29,8 +29,8 @@ struct hf_topology {
     bool asks_nodes;
 
     /* Each round queries all seeds, whose connections are kept, and the map is used when
-     * all have replied or failed, or the silent ones were silent for this time. 0: the
-     * first good map is used; the connect timeout is this time for others (ROUND-3). */
+     * all have replied or failed, or the silent ones were silent for this time (ROUND-3).
+     * 0: the first good map is used, and the time of ROUND-3 is the connect timeout. */
     int64_t hears_all_ms;
 
     /* Writes the router's address, for messages. */

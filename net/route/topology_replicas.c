@@ -4,10 +4,10 @@
  *
  * REPLICAS-1  The roles are queried when the client starts, after the end of a
  *             connection to the master, after READONLY or MASTERDOWN, when the master
- *             replies after a silence (doubt.h), and every options.roles_ms while a call
- *             waits for a lock or the client holds one (silence.c): an old master that
- *             was not silent for long renews and grants what its successor may grant to
- *             others, and no reply of it shows that.
+ *             replies after a silence (doubt.h), and every options.roles_ms while the
+ *             client holds a lock or has a subscription (silence.c). The last is for an
+ *             old master that was never silent: it still renews and grants locks that its
+ *             successor grants to others, and its replies do not show this.
  * REPLICAS-2  Each round queries all hosts, because an old master that returns is also a
  *             master. The master is used when every host has replied or failed; a silent
  *             host is waited for SILENT_MS.
@@ -16,10 +16,10 @@
  *             offset; otherwise the one with more connected replicas; otherwise the
  *             first in the URL. The rule depends on the replies alone, so that all
  *             clients that receive the same replies use the same master. on_trouble is
- *             called once.
- * REPLICAS-4  A master whose successor this client has heard is not used while that one
- *             does not reply, for REPLACED_MS. The successor may be slow, and has locks
- *             that the old master does not know.
+ *             called once until there is one master again.
+ * REPLICAS-4  If this client has heard the successor of a master, and the successor no
+ *             longer replies, the old master is not used for REPLACED_MS. The successor may
+ *             be slow, and has locks that the old master does not know.
  * REPLICAS-5  Only hosts of the URL are used. A replica may name another master: the
  *             password is not sent to an address that the user did not give. The error
  *             contains that address. */
@@ -52,15 +52,16 @@ struct heard {
     bool is_role;               /* otherwise `words` has the reason */
     struct hf_role role;
     struct hf_lineage lineage;
-    struct hf_lineage reign;    /* when it was a master last, unless it was heard as a
-                                   replica since */
-    int64_t reign_ms;
-    char words[160];
+    struct hf_lineage reign;    /* `lineage` when its last reply of a role was master;
+                                   otherwise empty */
+    int64_t reign_ms;           /* when that reply came */
+    char words[160];            /* "HOST:PORT: why" */
 };
 
 struct hf_roles {
     struct heard each[HF_SEEDS_MAX];
-    bool has_told_two;          /* masters, since there was one */
+    bool has_told_two;          /* on_trouble was called, and there are two masters
+                                   since then */
 };
 
 static struct hf_server *server_at(struct hf_router *router, uint32_t i)
@@ -69,7 +70,7 @@ static struct hf_server *server_at(struct hf_router *router, uint32_t i)
                           router->seeds.list[i].port, false);
 }
 
-/* A URL may contain a host twice: then the first counts. */
+/* If the URL contains a host twice, the first one counts. */
 static uint32_t index_of(const struct hf_server *server)
 {
     const struct hf_seeds *seeds = &server->router->seeds;
@@ -86,7 +87,7 @@ static struct heard *heard_from(const struct hf_server *server)
     return &server->router->roles->each[index_of(server)];
 }
 
-/* A reply to a query of an earlier round is as good. */
+/* The reply counts for this round, also if an earlier round sent the query. */
 static void note_heard(struct hf_server *server)
 {
     server->probe.round = server->router->discovery.round_number;
@@ -107,7 +108,7 @@ static bool is_master(const struct hf_router *router, uint32_t i)
 
 /* ---- which master (REPLICAS-3) ---- */
 
-/* Of two that were not promoted from each other's replicas (is_replaced). */
+/* Compares two masters of which neither replaced the other (is_replaced). */
 static bool is_better(const struct heard *a, const struct heard *b)
 {
     if (a->role.offset != b->role.offset)
@@ -115,7 +116,8 @@ static bool is_better(const struct heard *a, const struct heard *b)
     return a->role.replicas > b->role.replicas;
 }
 
-/* REPLICAS-4 */
+/* Whether another host was promoted from a replica of this one, and was heard as a master less
+ * than REPLACED_MS ago (REPLICAS-3, REPLICAS-4). */
 static bool is_replaced(const struct hf_router *router, uint32_t i)
 {
     const struct heard *each = router->roles->each;
@@ -151,7 +153,7 @@ static bool is_one_process(const struct hf_server *a, const struct hf_server *b)
     return id[0] && strcmp(id, heard_from(b)->lineage.id) == 0;
 }
 
-/* NULL: there is one master. */
+/* Returns a master that is not `best`; NULL: there is none. */
 static struct hf_server *other_master(struct hf_router *router,
                                       const struct hf_server *best)
 {
@@ -252,7 +254,7 @@ static void describe_host(struct hf_router *router, uint32_t i, char *dst, size_
     }
 }
 
-/* Of all hosts, or the one that they share. */
+/* Returns the status that the links of all hosts have; HF_E_CONNECT if they differ. */
 static hf_status status_of(struct hf_router *router)
 {
     hf_status status = HF_OK;
@@ -293,7 +295,8 @@ static void cannot_go_on(struct hf_server *server)
     hf_discover_failed(server, false, &why);
 }
 
-/* The map that contains the best master so far. Discovery waits for the other hosts. */
+/* Reports the best master so far to discovery, which waits for the other hosts; without a
+ * master, reports the failure. */
 static void decide(struct hf_server *server, bool is_final)
 {
     struct hf_server *best = best_master(server->router);
@@ -356,7 +359,8 @@ static bool is_for_good(const struct hf_server *server, enum hf_outcome outcome,
     return hf_refusal_is_by_acl(reply) || hf_refusal_is(reply, "ERR");
 }
 
-/* DOUBT-1, also if no command was sent meanwhile. */
+/* A late reply to ROLE ends a silence as the reply to a command does (DOUBT-1), because there
+ * may have been no command. */
 static void note_late(struct hf_server *server, const struct hf_request *request)
 {
     int64_t now = hf_loop_now(server->router->loop);
@@ -389,7 +393,7 @@ static void on_unreached(struct hf_server *server)
     decide(server, false);
 }
 
-/* It may be refused: then the offsets decide. */
+/* The server may refuse INFO. The lineage is then unknown, and the offsets decide. */
 static void on_info(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {

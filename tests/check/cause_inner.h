@@ -31,8 +31,8 @@ enum failure { OK, TIMED_OUT, CANCELLED, IS_LOST, NOT_OWNER, INVALID, CLOSED,
  * cause_is_lost_with_set - was another hold of that owner lost at this moment by itself, or
  *                   has the max_hold of its set passed?
  * cause_is_max_over - has the max_hold of the hold passed, perhaps?
- * cause_member_taken - the hold of a member, that of a call under way perhaps, was not
- *                   released, but taken away, or has expired.
+ * cause_member_taken - the hold of a member has expired, or was taken away without a
+ *                   release. A call of the set may be under way.
  * cause_is_member_missing - of the hold of a set: has its owner lost a member, or does it
  *                   not have one any more?
  * cause_least_us  - of so many ms, by a clock that may be fast. */

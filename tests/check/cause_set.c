@@ -22,7 +22,7 @@ static struct hold *hold_of_part(const struct ask *part)
     return state_hold(part->lock, part->class, part->owner, part->name, false);
 }
 
-/* Has its lease ended, of which its client leaves a margin (P12b), or its max_hold? */
+/* Has its lease ended, less the tenth that P12b allows, or its max_hold? */
 static bool is_over(const struct judge *j, const struct hold *hold)
 {
     return j->now.us >= hold->granted_until_us -
@@ -49,7 +49,7 @@ static bool is_held(const struct ask *part)
     return hold && hold->tally > 0 && hold->tally >= hold->releasing;
 }
 
-/* What the part has met, the call of the set has met. */
+/* Adds the causes that the part has met to those of the call of the set. */
 static void take_in(struct judge *j, struct ask *whole, struct ask *part)
 {
     cause_look(j, part);
@@ -88,7 +88,7 @@ static bool is_short_wait(const struct judge *j, const struct ask *ask)
     return ask->set_wait_ms > 0 && ask->set_wait_ms * MS <= cause_answer_us(j);
 }
 
-/* Members were lost while the call waited for others. */
+/* The max_hold of a member may have passed while the call waited for other members. */
 static bool is_max_over(const struct judge *j, const struct ask *ask)
 {
     return ask->max_hold_ms > 0 &&
@@ -116,8 +116,8 @@ static void end_timeout(struct judge *j, const struct ask *ask,
         cause_fail_call(j, ask, e, "while nothing kept it from a member");
 }
 
-/* Another call of its owner is under way; or the owner holds the set, and cannot enter it
- * again. */
+/* Is another call of its owner under way, or does the owner hold the set, which it cannot enter
+ * again? */
 static bool is_refused(const struct judge *j, const struct ask *ask)
 {
     const struct hold *hold =
@@ -195,7 +195,7 @@ bool cause_is_lost_with_set(const struct judge *j, const struct hold *hold)
     return false;
 }
 
-/* Does the owner have that member no more, or was it lost? */
+/* Did the owner have that member, and has lost it? */
 static bool is_missing(const struct judge *j, const struct lock *member,
                        const struct hold *whole)
 {

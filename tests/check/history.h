@@ -56,11 +56,11 @@
  *                            believed or asked by it
  *     ask    call op lock kind owner [hold lease wait due n max_hold of]
  *                            due: when it must have ended, in true us. of: a set of
- *                            locks. Where it is the name of the lock, or there is no
- *                            lock, this is a call of the set; else it is the part of
- *                            such a call, or of a hold of the set, that concerns this
- *                            member, written when it was observed. max_hold: the hold is lost after
- *                            so many ms. hold, of a forced release: only this hold.
+ *                            locks. If it is the name of the lock, or there is no lock,
+ *                            the line is a call of the set. Otherwise it is the part of
+ *                            such a call, or of a hold of the set, at this member, written
+ *                            when it was observed. max_hold: the hold is lost after this
+ *                            time, in ms. hold, of a forced release: only this hold.
  *                            op=renew: hold is the name of a hold that the client does
  *                            not have, and lease is for how long it shall last from now
  *                            op=close, op=free: its client ends; calls end, and holds
@@ -76,8 +76,9 @@
  *     safe   lock kind owner [hold] until
  *                            until then, in true us, it may believe that it holds;
  *                            0: it believes nothing. Written when that changes
- *     lost   lock kind owner [hold reason of]    it was told. of: because another member
- *                            of this set was lost, or max_hold of the set has passed
+ *     lost   lock kind owner [hold reason of]
+ *                            the loss was reported to it. of: because another member of
+ *                            this set was lost, or the max_hold of the set has passed
  *     count  lock kind owner [hold] n            how often it holds, says the client
  *     wait   call hold       the call waits in the server's queue, if it has one,
  *                            under this name from now on

@@ -98,7 +98,7 @@ static void draw_all(struct plan *plan,
 
 /* ---- silence ---- */
 
-/* After a silence of a third of a short TTL, the sentinels are asked for 1.5 s whether the
+/* After a silence of a third of a short TTL, the sentinels are queried for 1.5 s whether the
  * master was replaced (DOUBT-3). A second dead connection takes the rest of the TTL. */
 static bool bears_two(const struct plan_head *h)
 {
@@ -127,7 +127,7 @@ void scene_silence(struct plan *plan, uint64_t *dice)
 
 /* Replicas are as fast as messages (be_fast): a former master that is behind would show a
  * waiter a lock that was released, without a refusal, because no write is needed for that. */
-#define LEADS_MS 500 /* a load balancer looks that often for the master */
+#define LEADS_MS 500 /* the interval at which a load balancer looks for the master */
 
 void scene_switchover(struct plan *plan, uint64_t *dice)
 {

@@ -1,9 +1,10 @@
 -- Lists the read holds of a lock, so that the client can declare their keys: declare.h.
 -- KEYS  lock
--- ARGV  owner, whether other owners are listed, too: 1 or 0
+-- ARGV  owner, whether other owners are also listed: 1 or 0
 -- Reply {owner[, field, first hold, last hold]...}; fields are cut to 191 bytes
--- Of the owner at most 800 holds are listed, the last ones; of all others together 500, in
--- the order in which the scripts that need them read the fields.
+-- Lists at most the last 800 holds of the owner, and at most 500 holds of all other owners
+-- together, in the order in which the scripts that need them read the fields. It reads at most
+-- 4 pages of fields, and no further page after 300 fields.
 local owner = ARGV[1]
 local reply, left = {owner}, 500
 local function list(field, holds, most)
