@@ -310,6 +310,42 @@ START_TEST(silent_attempt_has_a_rival_as_soon_as_a_request_waits)
 }
 END_TEST
 
+static uint64_t refused;
+static void *(*memory_resize)(void *ctx, void *ptr, size_t old, size_t size);
+
+static void *refuse(void *ctx, void *ptr, size_t old, size_t size)
+{
+    if (size > 0 && (!ptr || size > old)) {
+        refused++;
+        return NULL;
+    }
+    return memory_resize(ctx, ptr, old, size);
+}
+
+/* Without memory for a rival it is tried again after a time, and not in each turn. */
+START_TEST(silent_attempt_has_a_rival_when_there_is_memory)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_WAIT, PEER_ACCEPT, PEER_GREET,
+        PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_unconnected(peer);
+    start(&a, "ECHO a", LONG_MS);
+    drive_until_received(peer, 1);
+    memory_resize = memory.hook.resize;
+    memory.hook.resize = refuse;
+    drive_for(5 * SUSPECT_MS);
+    memory.hook.resize = memory_resize;
+    ck_assert_uint_gt(refused, 0);
+    ck_assert_uint_lt(refused, 10);
+    peer_go(peer);
+    ck_assert_str_eq(answer(&a), "a");
+    end_with_peer(peer);
+}
+END_TEST
+
 /* The second rival is the one that is greeted. */
 START_TEST(silent_rival_is_replaced)
 {
@@ -483,6 +519,7 @@ int main(void)
     tcase_add_test(t, silent_attempt_loses_to_a_rival);
     tcase_add_test(t, slow_attempt_is_used_although_it_has_a_rival);
     tcase_add_test(t, silent_attempt_has_a_rival_as_soon_as_a_request_waits);
+    tcase_add_test(t, silent_attempt_has_a_rival_when_there_is_memory);
     tcase_add_test(t, silent_rival_is_replaced);
     tcase_add_test(t, server_that_never_greets_gets_few_attempts);
     tcase_add_test(t, idle_connection_is_probed_once);

@@ -151,8 +151,11 @@ int64_t hf_rival_race_ms(const struct hf_link *link)
 
 void hf_rival_race(struct hf_link *link)
 {
-    if (hf_loop_now(link->loop) >= hf_rival_race_ms(link))
-        begin(link);
+    if (hf_loop_now(link->loop) < hf_rival_race_ms(link))
+        return;
+    begin(link);
+    if (!link->rival) /* no memory: suspect_ms later */
+        link->quiet_since_ms = hf_loop_now(link->loop);
 }
 
 void hf_rival_answered(struct hf_link *link)
