@@ -127,6 +127,7 @@ END_TEST
 #define OLD INFO_OF("aaaa", UNKNOWN)
 #define NEW INFO_OF("bbbb", "aaaa")
 #define FOREIGN INFO_OF("cccc", UNKNOWN)
+#define RESTARTED INFO_OF("dddd", "aaaa")
 #define MASTER_AT(offset) "*3\r\n$6\r\nmaster\r\n:" offset "\r\n*0\r\n"
 #define MASTER_OF_ONE(offset)                                                        \
     "*3\r\n$6\r\nmaster\r\n:" offset                                                 \
@@ -193,6 +194,17 @@ START_TEST(of_two_masters_all_clients_use_the_same_one)
 }
 END_TEST
 
+/* The old master: as it was; restarted, and what it says when `second` was heard first. */
+static const struct {
+    const char *info[2], *role;
+} replaced[] = {
+    {{OLD, OLD}, MASTER_AT("900")},
+    {{RESTARTED, RESTARTED}, MASTER_AT("90")},
+    {{FOREIGN, FOREIGN}, MASTER_AT("90")},      /* its history was not stored */
+    {{FOREIGN, INFO_OF("dddd", UNKNOWN)}, MASTER_AT("90")}, /* a replica connected to it */
+    {{OLD, RESTARTED}, MASTER_AT("90")},        /* while `second` was silent */
+};
+
 /* REPLICAS-4: `second` was promoted and is loading, so `first` is not used. Then it is a
  * replica of that, which is used. */
 START_TEST(a_replaced_master_is_used_only_if_its_successor_is_a_replica)
@@ -201,8 +213,8 @@ START_TEST(a_replaced_master_is_used_only_if_its_successor_is_a_replica)
 
     take_in(&first);
     for (int i = 0; i < 3; i++) {
-        say_info(&first, OLD);
-        have_role(&first, MASTER_AT("900"));
+        say_info(&first, replaced[_i].info[i > 0]);
+        have_role(&first, replaced[_i].role);
     }
     serve(&first, "ECHO b", "+b\r\n");
     go_on_stage(&first);
@@ -460,6 +472,24 @@ START_TEST(ids_of_histories_are_read)
 }
 END_TEST
 
+START_TEST(siblings_continue_one_history)
+{
+    static const struct {
+        struct hf_lineage a, b;
+        bool are;
+    } rows[] = {
+        {{"bb", "aa"}, {"dd", "aa"}, true},
+        {{"bb", "aa"}, {"bb", "aa"}, false},    /* one server with two names */
+        {{"bb", "aa"}, {"dd", "cc"}, false},
+        {{"bb", "0000"}, {"dd", "0000"}, false},
+        {{"bb", ""}, {"dd", ""}, false},
+    };
+
+    for (int i = 0; i < ROWS(rows); i++)
+        ck_assert_int_eq(hf_lineage_are_siblings(&rows[i].a, &rows[i].b), rows[i].are);
+}
+END_TEST
+
 static TCase *case_named(const char *name)
 {
     TCase *c = tcase_create(name);
@@ -479,7 +509,9 @@ int main(void)
     tcase_add_loop_test(which, a_host_that_cannot_be_reached_delays_nothing, 0, 2);
     tcase_add_test(which, a_silent_host_is_waited_for_briefly);
     tcase_add_loop_test(which, of_two_masters_all_clients_use_the_same_one, 0, ROWS(pairs));
-    tcase_add_test(which, a_replaced_master_is_used_only_if_its_successor_is_a_replica);
+    tcase_add_loop_test(which, a_replaced_master_is_used_only_if_its_successor_is_a_replica,
+                        0, ROWS(replaced));
+    tcase_add_test(which, siblings_continue_one_history);
     tcase_add_test(which, ids_of_histories_are_read);
     suite_add_tcase(s, which);
     tcase_add_loop_test(change, a_demoted_master_is_left, 0, ROWS(demotions));

@@ -39,3 +39,9 @@ bool hf_lineage_succeeds(const struct hf_lineage *a, const struct hf_lineage *b)
 {
     return b->id[0] && strcmp(a->former, b->id) == 0;
 }
+
+bool hf_lineage_are_siblings(const struct hf_lineage *a, const struct hf_lineage *b)
+{
+    return a->former[strspn(a->former, "0")] != '\0' &&
+           strcmp(a->former, b->former) == 0 && strcmp(a->id, b->id) != 0;
+}

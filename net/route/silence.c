@@ -2,7 +2,8 @@
  * checks every LOOK_MS whether one has waited for that long; and while it has
  * subscriptions, whose links may always be silent, it requests the map every LISTEN_MS.
  * From a master and its replicas without sentinels it does so every options.roles_ms, also
- * while the client holds locks (REPLICAS-1). */
+ * while the client holds locks, and with each command if the last map is that old
+ * (REPLICAS-1). */
 /* Tests: tests/test_net_router_maps.c, tests/live/cluster/test_cluster_wait.c. */
 #include "net/route/silence.h"
 #include "net/route/announced.h"
@@ -95,6 +96,16 @@ void hf_silence_init(struct hf_router *router)
     router->silence.fire = on_timer;
 }
 
+/* REPLICAS-1. A command that a round itself has released asks for no other one. */
+static bool are_roles_old(const struct hf_router *router)
+{
+    const struct hf_discovery *d = &router->discovery;
+    int64_t roles_ms = router->options.roles_ms;
+
+    return router->topology->hears_all_ms && roles_ms > 0 && !d->round.is_running &&
+           hf_loop_now(router->loop) - d->ended_ms >= roles_ms;
+}
+
 void hf_silence_watch(struct hf_router *router)
 {
     struct hf_timer *timer = &router->silence;
@@ -102,6 +113,8 @@ void hf_silence_watch(struct hf_router *router)
 
     if (!router->topology->ask)
         return; /* there is no other server */
+    if (are_roles_old(router))
+        hf_discover_want(router, NULL);
     due_ms = hf_loop_now(router->loop) + LOOK_MS;
     if (!timer->link || timer->due_ms > due_ms)
         hf_loop_arm(router->loop, timer, due_ms);

@@ -5,9 +5,11 @@
  * REPLICAS-1  The roles are queried when the client starts, after the end of a
  *             connection to the master, after READONLY or MASTERDOWN, when the master
  *             replies after a silence (doubt.h), and every options.roles_ms while the
- *             client holds a lock or has a subscription (silence.c). The last is for an
- *             old master that was never silent: it still renews and grants locks that its
- *             successor grants to others, and its replies do not show this.
+ *             client holds a lock or has a subscription (silence.c). A command also causes
+ *             a query if the last one is that old, because a call that fails at once or
+ *             holds briefly, or a waiter that polls, neither holds nor subscribes. Both are
+ *             for an old master that was never silent: it still renews and grants locks
+ *             that its successor grants to others, and its replies do not show this.
  * REPLICAS-2  Each round queries all hosts, because an old master that returns is also a
  *             master. The master is used when every host has replied or failed; a silent
  *             host is waited for SILENT_MS.
@@ -19,7 +21,9 @@
  *             called once until there is one master again.
  * REPLICAS-4  If this client has heard the successor of a master, and the successor no
  *             longer replies, the old master is not used for REPLACED_MS. The successor may
- *             be slow, and has locks that the old master does not know.
+ *             be slow, and has locks that the old master does not know. An old master that
+ *             restarts has a new id. So a master that continues the same history as the
+ *             successor, or was heard beside it and not used, is not used either.
  * REPLICAS-5  Only hosts of the URL are used. A replica may name another master: the
  *             password is not sent to an address that the user did not give. The error
  *             contains that address. */
@@ -55,6 +59,8 @@ struct heard {
     struct hf_lineage reign;    /* `lineage` when its last reply of a role was master;
                                    otherwise empty */
     int64_t reign_ms;           /* when that reply came */
+    uint32_t beaten_by;         /* the host that was used when this master was heard beside
+                                   it: its index + 1; 0: none */
     char words[160];            /* "HOST:PORT: why" */
 };
 
@@ -116,14 +122,26 @@ static bool is_better(const struct heard *a, const struct heard *b)
     return a->role.replicas > b->role.replicas;
 }
 
-/* Whether another host was promoted from a replica of this one, and was heard as a master less
- * than REPLACED_MS ago (REPLICAS-3, REPLICAS-4). */
+/* REPLICAS-4. Two masters that both reply are compared instead. The id of a master also changes
+ * when its first replica connects. */
+static bool was_preferred(const struct hf_router *router, uint32_t k, uint32_t i)
+{
+    const struct heard *each = router->roles->each;
+    const struct hf_lineage *reign = &each[k].reign, *now = &each[i].lineage;
+
+    return !is_master(router, k) && reign->id[0] && !hf_lineage_succeeds(now, reign) &&
+           (each[i].beaten_by == k + 1 || hf_lineage_are_siblings(reign, now));
+}
+
+/* Whether another host was promoted from a replica of this one, or was preferred to it, and was
+ * heard as a master less than REPLACED_MS ago (REPLICAS-3, REPLICAS-4). */
 static bool is_replaced(const struct hf_router *router, uint32_t i)
 {
     const struct heard *each = router->roles->each;
 
     for (uint32_t k = 0; k < router->seeds.count; k++)
-        if (hf_lineage_succeeds(&each[k].reign, &each[i].lineage) &&
+        if ((hf_lineage_succeeds(&each[k].reign, &each[i].lineage) ||
+             (k != i && was_preferred(router, k, i))) &&
             hf_loop_now(router->loop) - each[k].reign_ms < REPLACED_MS)
             return true;
     return false;
@@ -164,6 +182,21 @@ static struct hf_server *other_master(struct hf_router *router,
             return server;
     }
     return NULL;
+}
+
+/* REPLICAS-4 */
+static void note_beaten(const struct hf_server *best)
+{
+    struct hf_router *router = best->router;
+
+    heard_from(best)->beaten_by = 0;
+    for (uint32_t i = 0; i < router->seeds.count; i++) {
+        const struct hf_server *server = is_master(router, i) ? server_at(router, i) : NULL;
+
+        if (server && server != best && heard_from(server)->lineage.id[0] &&
+            !is_one_process(server, best))
+            heard_from(server)->beaten_by = index_of(best) + 1;
+    }
 }
 
 static void describe_master(const struct hf_server *server, char *dst, size_t room)
@@ -308,6 +341,7 @@ static void decide(struct hf_server *server, bool is_final)
         hf_discover_failed(server, is_final, &why);
         return;
     }
+    note_beaten(best);
     look_for_two(best);
     map = hf_slot_map_of_one(best->router->mem, best->host, best->port);
     if (map)
@@ -321,6 +355,8 @@ static void note_reign(const struct hf_server *server, struct heard *h)
     static const struct hf_lineage none;
     bool reigns = h->role.kind == HF_ROLE_MASTER;
 
+    if (!reigns)
+        h->beaten_by = 0;
     h->reign = reigns ? h->lineage : none;
     h->reign_ms = hf_loop_now(server->router->loop);
     if (h->role.kind == HF_ROLE_REPLICA)

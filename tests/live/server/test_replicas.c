@@ -353,6 +353,34 @@ START_TEST(a_hold_leaves_an_old_master_that_still_replies)
 }
 END_TEST
 
+/* The client neither holds nor listens. Row 0: calls that do not wait; row 1: a waiter that
+ * polls. */
+START_TEST(calls_leave_an_old_master_that_still_replies)
+{
+    struct hf_lock *lock = lock_of_kind(_i ? HF_KIND_SPIN : HF_KIND_PLAIN);
+    struct hf_acquire_options o = acquire_options(1);
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    struct call call;
+
+    let_another_hold(60000);
+    await_replica(two, one);
+    ck_assert_status(try_acquire(lock, 1, NULL), HF_TIMEOUT);
+    if (_i)
+        call_acquire(&call, lock, &o);
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    (void)server_ask(two, "DEL " NAME);
+    while (!_i && try_acquire(lock, 1, NULL) != HF_OK) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(10000);
+    }
+    if (_i)
+        ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_holder(two, lock, 1, 1);
+    release(lock, 1);
+    hf_lock_free(lock);
+}
+END_TEST
+
 /* The client has seen both as masters. */
 START_TEST(a_promotion_that_is_taken_back_is_followed)
 {
@@ -439,6 +467,47 @@ START_TEST(of_two_masters_the_promoted_one_is_used)
     note_await(&log.note, &log.twos, 1, "the warning");
     (void)snprintf(said, sizeof said, "two masters: 127.0.0.1:%d (", server_port(two));
     ck_assert_msg(strstr(log.text, said) != NULL, "%s", log.text);
+    release(lock, 1);
+    hf_lock_free(lock);
+    hf_client_free(fresh);
+}
+END_TEST
+
+static long long role_calls(struct server *s)
+{
+    const char *stats = server_ask(s, "INFO commandstats");
+    const char *role = strstr(stats, "cmdstat_role:calls=");
+
+    return role ? atoll(strchr(role, '=') + 1) : 0;
+}
+
+/* REPLICAS-4: the old master restarted, with another id, and the promoted one is silent. */
+START_TEST(a_restarted_master_is_not_used_while_the_promoted_one_is_silent)
+{
+    struct hf_client_options o = options_of(url);
+    struct hf_acquire_options wait = acquire_options(1);
+    struct hf_client *fresh;
+    struct hf_lock *lock;
+    struct call call;
+    long long rounds;
+
+    server_kill(one);
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    (void)server_ask(two, "SET more 1");
+    server_restart(one);
+    fresh = client_with(&o);
+    lock = lock_of(fresh, NAME);
+    acquire(lock, 1);
+    ck_assert_holder(two, lock, 1, 1);
+    release(lock, 1);
+    server_pause(two);
+    call_acquire(&call, lock, &wait);
+    for (rounds = role_calls(one) + 12; role_calls(one) < rounds;)
+        local_rest_us(10000);
+    ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "0");
+    server_resume(two);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_holder(two, lock, 1, 1);
     release(lock, 1);
     hf_lock_free(lock);
     hf_client_free(fresh);
@@ -544,6 +613,8 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, a_failed_master_is_followed_by_the_promoted_replica, 0, 2);
     tcase_add_loop_test(c, of_two_masters_the_promoted_one_is_used, 0, 4);
     tcase_add_test(c, a_hold_leaves_an_old_master_that_still_replies);
+    tcase_add_loop_test(c, calls_leave_an_old_master_that_still_replies, 0, 2);
+    tcase_add_test(c, a_restarted_master_is_not_used_while_the_promoted_one_is_silent);
     tcase_add_test(c, a_promotion_that_is_taken_back_is_followed);
     tcase_add_test(c, a_promotion_by_mistake_does_not_exclude_the_master);
     tcase_add_test(c, hosts_without_a_master_are_told_with_their_replies);
