@@ -194,27 +194,29 @@ START_TEST(of_two_masters_all_clients_use_the_same_one)
 }
 END_TEST
 
-/* The old master: as it was; restarted, and what it says when `second` was heard first. */
+#define LOADING "-LOADING Redis is loading the dataset\r\n"
+
+/* What the old master replies when `second` replies, and later. */
 static const struct {
-    const char *info[2], *role;
+    const char *info[2], *role[2];
 } replaced[] = {
-    {{OLD, OLD}, MASTER_AT("900")},
-    {{RESTARTED, RESTARTED}, MASTER_AT("90")},
-    {{FOREIGN, FOREIGN}, MASTER_AT("90")},      /* its history was not stored */
-    {{FOREIGN, INFO_OF("dddd", UNKNOWN)}, MASTER_AT("90")}, /* a replica connected to it */
-    {{OLD, RESTARTED}, MASTER_AT("90")},        /* while `second` was silent */
+    {{OLD, OLD}, {MASTER_AT("900"), MASTER_AT("900")}},
+    {{RESTARTED, RESTARTED}, {MASTER_AT("90"), MASTER_AT("90")}},
+    /* its history was not stored; then a replica connects to it */
+    {{FOREIGN, FOREIGN}, {MASTER_AT("90"), MASTER_AT("90")}},
+    {{FOREIGN, INFO_OF("dddd", UNKNOWN)}, {MASTER_AT("90"), MASTER_AT("90")}},
+    /* it restarts while `second` is silent */
+    {{OLD, RESTARTED}, {LOADING, MASTER_AT("90")}},
 };
 
 /* REPLICAS-4: `second` was promoted and is loading, so `first` is not used. Then it is a
  * replica of that, which is used. */
 START_TEST(a_replaced_master_is_used_only_if_its_successor_is_a_replica)
 {
-    static const char loading[] = "-LOADING Redis is loading the dataset\r\n";
-
     take_in(&first);
     for (int i = 0; i < 3; i++) {
         say_info(&first, replaced[_i].info[i > 0]);
-        have_role(&first, replaced[_i].role);
+        have_role(&first, replaced[_i].role[i > 0]);
     }
     serve(&first, "ECHO b", "+b\r\n");
     go_on_stage(&first);
@@ -225,7 +227,7 @@ START_TEST(a_replaced_master_is_used_only_if_its_successor_is_a_replica)
     add(&second, PEER_DO_WAIT, "");
     add(&second, PEER_DO_CLOSE, "");
     take_in(&second);
-    be_asked_for_role(&second, loading, loading);
+    be_asked_for_role(&second, LOADING, LOADING);
     say_info(&second, OLD);
     have_role(&second, REPLICA);
     go_on_stage(&second);
@@ -279,7 +281,7 @@ START_TEST(a_lost_master_is_followed_by_a_promoted_replica)
     add(&one, PEER_DO_WAIT, "");
     add(&one, PEER_DO_CLOSE, "");
     take_in(&one);
-    be_asked_for_role(&one, NO_LINEAGE, "-LOADING Redis is loading the dataset\r\n");
+    be_asked_for_role(&one, NO_LINEAGE, LOADING);
     go_on_stage(&one);
     take_in(&other);
     be_a_replica(&other);
@@ -329,7 +331,7 @@ static const struct {
     {"*2\r\n$8\r\nsentinel\r\n*0\r\n", "is a sentinel (redis+sentinel://", HF_E_CONNECT},
     {"-NOPERM this user has no permissions\r\n", "ROLE: NOPERM this user", HF_E_CONNECT},
     {"-ERR unknown command 'ROLE'\r\n", "unknown command", HF_E_CONNECT},
-    {"-LOADING Redis is loading the dataset\r\n", "ROLE: LOADING", HF_E_CONNECT},
+    {LOADING, "ROLE: LOADING", HF_E_CONNECT},
     {"*0\r\n", "the reply has no role", HF_E_CONNECT},
 };
 
