@@ -495,6 +495,7 @@ START_TEST(a_restarted_master_is_not_used_while_the_promoted_one_is_silent)
     ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
     (void)server_ask(two, "SET more 1");
     server_restart(one);
+    o.request_timeout_ms = 6 * LONG_MS; /* the rounds below take half of LONG_MS */
     fresh = client_with(&o);
     lock = lock_of(fresh, NAME);
     acquire(lock, 1);
