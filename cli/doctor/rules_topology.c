@@ -566,11 +566,12 @@ const struct doctor_rule doctor_rules_topology[] = {
                "+role"},
     {"two-masters", DOCTOR_UNSAFE, OF_MASTER, is_only_master,
      .meaning = "clients that use one of them acquire locks that others hold",
-     .advice = "make the old one a replica (REPLICAOF); sentinels should do this within "
-               "about 10 s"},
+     .advice = "make the old one a replica (REPLICAOF), not the one that clients use, which "
+               "'holdfast -v' names; sentinels should do this within about 10 s"},
     {"no-master", DOCTOR_UNSAFE, OF_ALL, has_master, is_replicated,
      .meaning = "no lock can be acquired until one of them is",
-     .advice = "promote a replica (REPLICAOF NO ONE), or add the master to the URL"},
+     .advice = "add the master to the URL; if it is lost, promote a replica (REPLICAOF NO "
+               "ONE), but not while the master may only be unreachable from here"},
     {"certificate", DOCTOR_WARNING, OF_ALL, doctor_at_most,
      .measure = measure_unverified, .limit = 0,
      .fine = "certificates are checked", .found = "tls_verify=no",
