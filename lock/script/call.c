@@ -80,6 +80,8 @@ static void end_with(struct hf_call *call, hf_status status, const char *what,
 
     hf_error_set(call->error, status, "%s: %s%s%s", title_of(call, title), what,
                  why ? ": " : "", why ? why : "");
+    if (call->error)
+        call->error->is_temporary = status == HF_E_SERVER && call->is_passing;
     end_call(call, status, no_reply);
 }
 

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lock/election.h"
 #include "tests/live/test_cluster.h"
 #include "tests/support/lateness.h"
 #include "tests/support/nodes.h"
@@ -137,6 +138,77 @@ START_TEST(a_slot_that_nobody_serves_is_refused_and_others_are_not)
     hf_lock_free(lock);
     hf_client_free(client);
     everywhere("CONFIG SET cluster-require-full-coverage %s", "yes");
+}
+END_TEST
+
+/* Row 0: the cluster is down, because a slot is not served. Row 1: it is the candidate's.
+ * Row 2: the same, and the others are served. */
+static const struct {
+    bool is_full, is_gone;
+    const char *word;
+} parts[] = {{true, false, "CLUSTERDOWN"}, {true, true, "slot " GONE},
+             {false, true, "slot " GONE}};
+
+struct candidate {
+    struct note note;
+    int elected, troubles;
+    struct hf_error last;
+};
+
+static void on_elected(void *ctx, struct hf_election *election)
+{
+    struct candidate *c = ctx;
+
+    (void)election;
+    note_add(&c->note, &c->elected);
+}
+
+static void on_trouble(void *ctx, struct hf_election *election,
+                       const struct hf_error *err)
+{
+    struct candidate *c = ctx;
+
+    (void)election;
+    c->last = *err;
+    note_add(&c->note, &c->troubles);
+}
+
+START_TEST(a_candidate_that_has_never_led_leads_when_all_slots_are_served)
+{
+    struct hf_client_options o;
+    struct candidate c = {.elected = 0};
+    struct hf_election_options terms = {
+        .on_elected = on_elected, .on_trouble = on_trouble, .ctx = &c};
+    struct hf_election *election;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    char url[CLUSTER_URL_MAX], name[32];
+    int n = 0;
+
+    note_init(&c.note);
+    everywhere("CONFIG SET cluster-require-full-coverage %s",
+               parts[_i].is_full ? "yes" : "no");
+    everywhere("CLUSTER DELSLOTS %s", GONE);
+    for (int i = 0; i < MASTERS; i++)
+        cluster_await_state(cluster, i, parts[_i].is_full ? "fail" : "ok");
+    cluster_options(&o, url);
+    o.request_timeout_ms = SET_UP_MS;
+    client = client_with(&o);
+    lock = lock_of(client, parts[_i].is_gone ? name_in(atoi(GONE), name)
+                                             : name_at(0, &n, name));
+    ck_assert_ok(hf_election_join(&election, lock, &terms, NULL));
+    note_await(&c.note, &c.troubles, 2, "two refusals");
+    ck_assert_msg(strstr(c.last.text, parts[_i].word) && c.last.is_temporary, "%s",
+                  c.last.text);
+    ck_assert_int_eq(note_read(&c.note, &c.elected), 0);
+    (void)server_ask(cluster_node(cluster, 1), "CLUSTER ADDSLOTS %s", GONE);
+    note_await(&c.note, &c.elected, 1, "the election");
+    ck_assert_ok(hf_election_leave(election, NULL));
+    cluster_await_owner(cluster, atoi(GONE), 1);
+    cluster_await_ok(cluster);
+    everywhere("CONFIG SET cluster-require-full-coverage %s", "yes");
+    hf_lock_free(lock);
+    hf_client_free(client);
 }
 END_TEST
 
@@ -348,6 +420,9 @@ static void add_cases(Suite *s)
 {
     add_case(s, "cluster", false);
     add_case(s, "cluster, RESP2", true);
+    tcase_add_loop_test(cluster_case(s, "candidate", false),
+                        a_candidate_that_has_never_led_leads_when_all_slots_are_served, 0,
+                        COUNT(parts));
 }
 
 int main(void)

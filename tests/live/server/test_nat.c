@@ -204,6 +204,57 @@ START_TEST(a_redirection_behind_nat_is_mapped)
 }
 END_TEST
 
+/* A node that redirects to the address at which it was reached: an old map, or an address
+ * that leads to several nodes. Row 0: the next connection leads to the node that serves the
+ * slot. Row 1: none does. */
+START_TEST(a_node_that_names_itself_is_reached_anew_or_told)
+{
+    static const char name[] = "nat:itself";
+    static char moved[64];
+    static const struct gate_rule rules[] = {{.pattern = "EVALSHA ...", .answer = moved},
+                                             {.pattern = "EVAL ...", .answer = moved},
+                                             {0}};
+    int slot = hf_slot_of(name, strlen(name)), node = slot * MASTERS / HF_SLOTS;
+    struct server *good = cluster_node(cluster, node);
+    struct gate *gate = gate_start(server_port(good), rules);
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_error err = {0};
+    struct hf_lock *lock;
+    char url[URL_ROOM];
+
+    (void)snprintf(moved, sizeof moved, "-MOVED %d 127.0.0.1:%d\r\n", slot,
+                   proxy_port(proxies[node]));
+    for (int i = 0; i < MASTERS; i++)
+        announce(i, proxy_port(proxies[i]));
+    proxy_lead(proxies[node], gate_port(gate));
+    (void)put_seed(url);
+    hf_client_options_init(&o);
+    o.url = url;
+    o.request_timeout_ms = _i ? SET_UP_MS : LONG_MS;
+    client = client_with(&o);
+    lock = lock_of(client, name);
+    ck_assert_msg(hf_lock_connect(lock, &err) == HF_OK, "%s", err.text);
+    if (_i == 0) {
+        proxy_lead(proxies[node], server_port(good));
+        ck_assert_msg(try_acquire(lock, 1, &err) == HF_OK, "%s", err.text);
+        ck_assert_holder(good, lock, 1, 1);
+        ck_assert_uint_ge(gate_count(gate, 0), 1);
+        release(lock, 1);
+    } else {
+        ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
+        ck_assert_msg(strstr(err.text, "MOVED") && strstr(err.text, "the node names itself"),
+                      "%s", err.text);
+        ck_assert(err.is_temporary);
+        ck_assert_uint_ge(gate_count(gate, 0), 2);
+    }
+    hf_lock_free(lock);
+    hf_client_free(client);
+    proxy_cut(proxies[node], PROXY_CLOSE);
+    gate_stop(gate);
+}
+END_TEST
+
 /* ---- the command ---- */
 
 static char map_of[MASTERS][64];
@@ -343,6 +394,7 @@ static void add(Suite *suite)
     tcase_add_test(c, a_cluster_behind_nat_is_reached_by_the_urls_map);
     tcase_add_test(c, a_cluster_behind_nat_is_reached_by_the_callback);
     tcase_add_test(c, a_redirection_behind_nat_is_mapped);
+    tcase_add_loop_test(c, a_node_that_names_itself_is_reached_anew_or_told, 0, 2);
     tcase_add_test(c, run_and_ls_use_the_map);
     tcase_add_test(c, doctor_uses_the_map);
     c = live_case(suite, "sentinels", NULL, NULL);

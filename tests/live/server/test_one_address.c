@@ -456,12 +456,23 @@ END_TEST
 static const struct {
     const char *word;
     const char *spoil, *repair;
+    const char *first;          /* NULL, or what is asked before `spoil` */
+    bool is_cured;              /* perhaps, by another connection */
 } refusals[] = {
-    {"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
+    {"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", NULL, false},
     {"NOREPLICAS", "CONFIG SET min-replicas-to-write 1",
-     "CONFIG SET min-replicas-to-write 0"},
-    {"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
+     "CONFIG SET min-replicas-to-write 0", NULL, false},
+    {"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", NULL, true},
+    {"MASTERDOWN", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE",
+     "CONFIG SET replica-serve-stale-data no", true},
 };
+
+static void spoil(int i)
+{
+    if (refusals[i].first)
+        ck_assert_str_eq(server_ask(one, refusals[i].first), "OK");
+    ck_assert_str_eq(server_ask(one, refusals[i].spoil), "OK");
+}
 
 /* Its turn comes while the server refuses, and passes: the refusal is no end. */
 START_TEST(a_waiter_outlasts_a_refusal)
@@ -474,7 +485,7 @@ START_TEST(a_waiter_outlasts_a_refusal)
     call_acquire(&call, lock, &o);
     await_waiter();
     (void)server_ask(one, "DEL " NAME);
-    ck_assert_str_eq(server_ask(one, refusals[_i].spoil), "OK");
+    spoil(_i);
     (void)server_ask(one, "PUBLISH " CHANNEL " 0");
     while (!strstr(server_ask(one, "INFO errorstats"), refusals[_i].word))
         local_rest_us(1000);
@@ -492,9 +503,9 @@ START_TEST(a_first_refusal_does_not_end_a_candidate)
     struct hf_election *election;
     struct candidate c;
 
-    ck_assert_str_eq(server_ask(one, refusals[_i].spoil), "OK");
+    spoil(_i);
     election = join(&c, lock);
-    if (strcmp(refusals[_i].word, "READONLY") == 0) {
+    if (refusals[_i].is_cured) {
         while (proxy_accepted(proxy) < 3) /* it connects again */
             local_rest_us(1000);
     } else {

@@ -1,6 +1,8 @@
 /* A master and its replicas, without sentinels, by redis://a,b,c: what is held and waited
  * for outlasts a switch that an operator makes with REPLICAOF. Rules:
  * net/route/topology_replicas.c. */
+#include <hiredis/hiredis.h>
+
 #include "lock/election.h"
 #include "tests/live/test_lock.h"
 
@@ -277,6 +279,113 @@ START_TEST(a_candidate_is_elected_at_the_new_master)
 }
 END_TEST
 
+/* The demoted server has lost its new master, and does not serve old data: it refuses the
+ * script before it has written anything. */
+START_TEST(a_replica_without_its_master_is_left)
+{
+    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+
+    acquire(lock, 1);
+    release(lock, 1);
+    await_replica(two, one);
+    ck_assert_str_eq(server_ask(one, "CONFIG SET replica-serve-stale-data no"), "OK");
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    ck_assert_str_eq(server_ask(one, "REPLICAOF 127.0.0.1 1"), "OK");
+    ck_assert_ok(try_acquire(lock, 1, NULL));
+    ck_assert_ptr_nonnull(strstr(server_ask(one, "INFO errorstats"), "MASTERDOWN"));
+    ck_assert_holder(two, lock, 1, 1);
+    release(lock, 1);
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* ---- a server that loads for longer than a call waits ---- */
+
+/* 20,000 keys with a delay each: 30 s, more than LONG_MS. A server before 7 replies to
+ * nothing while it loads so few: then false. */
+static bool load(struct server *s, struct redisContext **c)
+{
+    if (strcmp(server_ask(s, "CONFIG SET loading-process-events-interval-bytes 1024"),
+               "OK") != 0)
+        return false;
+    (void)server_ask(s, "DEBUG POPULATE 20000 filler 100");
+    (void)server_ask(s, "CONFIG SET key-load-delay 1500");
+    *c = server_connect(s);
+    ck_assert_int_eq(redisAppendCommand(*c, "DEBUG RELOAD"), REDIS_OK);
+    for (int is_sent = 0; !is_sent;)
+        ck_assert_int_eq(redisBufferWrite(*c, &is_sent), REDIS_OK);
+    while (!strstr(server_ask(s, "PING"), "LOADING"))
+        local_rest_us(1000);
+    return true;
+}
+
+static void end_load(struct server *s, struct redisContext *c)
+{
+    (void)server_ask(s, "CONFIG SET key-load-delay 0");
+    server_await(s, LONG_MS, "PONG", "PING");
+    redisFree(c);
+}
+
+/* Row 0: a replica loads. Row 1: the master, and a replica is promoted; the client is
+ * connected to the old one. Row 2: the same, and the client comes later. */
+START_TEST(a_host_that_loads_is_not_waited_for)
+{
+    struct server *loading = _i ? one : two, *good = _i ? two : one;
+    struct hf_client_options o = options_of(url);
+    struct hf_client *late;
+    struct redisContext *c;
+    struct hf_lock *lock;
+
+    acquire(lock = lock_of_kind(HF_KIND_PLAIN), 1);
+    release(lock, 1);
+    await_replica(two, one);
+    if (!load(loading, &c)) {
+        hf_lock_free(lock);
+        return;
+    }
+    if (_i)
+        ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    late = client_with(&o);
+    if (_i != 1) {
+        hf_lock_free(lock);
+        lock = lock_of(late, NAME);
+    }
+    ck_assert_ok(try_acquire(lock, 1, NULL));
+    ck_assert_ptr_nonnull(strstr(server_ask(loading, "PING"), "LOADING"));
+    ck_assert_holder(good, lock, 1, 1);
+    release(lock, 1);
+    end_load(loading, c);
+    hf_lock_free(lock);
+    hf_client_free(late);
+}
+END_TEST
+
+/* No other host is a master. */
+START_TEST(a_master_that_loads_is_told_when_the_time_is_over)
+{
+    struct hf_client_options o = options_of(url);
+    struct hf_client *hasty;
+    struct redisContext *c;
+    struct hf_lock *lock;
+    struct hf_error err;
+
+    if (!load(one, &c))
+        return;
+    o.request_timeout_ms = 2000;
+    hasty = client_with(&o);
+    lock = lock_of(hasty, NAME);
+    ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
+    ck_assert_msg(strstr(err.text, "LOADING") != NULL, "%s", err.text);
+    ck_assert_msg(strstr(err.text, "is loading its data") != NULL, "%s", err.text);
+    ck_assert(err.is_temporary);
+    end_load(one, c);
+    ck_assert_ok(try_acquire(lock, 1, NULL));
+    release(lock, 1);
+    hf_lock_free(lock);
+    hf_client_free(hasty);
+}
+END_TEST
+
 /* ---- a master that fails ---- */
 
 /* The hold and a call that begins meanwhile. Row 1: the master is stopped, not dead, and
@@ -517,6 +626,7 @@ END_TEST
 
 /* ---- no master, and options ---- */
 
+/* In row 1, the replicas refuse all that asks for data (MASTERDOWN). */
 START_TEST(hosts_without_a_master_are_told_with_their_replies)
 {
     struct hf_client_options o = options_of(url);
@@ -525,6 +635,8 @@ START_TEST(hosts_without_a_master_are_told_with_their_replies)
     struct hf_lock *lock;
     char said[100];
 
+    (void)server_ask(two, "CONFIG SET replica-serve-stale-data %s", _i ? "no" : "yes");
+    (void)server_ask(three, "CONFIG SET replica-serve-stale-data %s", _i ? "no" : "yes");
     server_kill(one);
     o.request_timeout_ms = 2000;
     hasty = client_with(&o);
@@ -610,6 +722,10 @@ static void add(Suite *suite)
     tcase_add_test(c, a_subscription_leaves_the_demoted_server);
     tcase_add_test(c, a_candidate_is_elected_at_the_new_master);
     tcase_add_test(c, a_hold_outlasts_failover);
+    tcase_add_test(c, a_replica_without_its_master_is_left);
+    c = live_case(suite, "loading", start, stop);
+    tcase_add_loop_test(c, a_host_that_loads_is_not_waited_for, 0, 3);
+    tcase_add_test(c, a_master_that_loads_is_told_when_the_time_is_over);
     c = live_case(suite, "failure", start, stop);
     tcase_add_loop_test(c, a_failed_master_is_followed_by_the_promoted_replica, 0, 2);
     tcase_add_loop_test(c, of_two_masters_the_promoted_one_is_used, 0, 4);
@@ -618,7 +734,7 @@ static void add(Suite *suite)
     tcase_add_test(c, a_restarted_master_is_not_used_while_the_promoted_one_is_silent);
     tcase_add_test(c, a_promotion_that_is_taken_back_is_followed);
     tcase_add_test(c, a_promotion_by_mistake_does_not_exclude_the_master);
-    tcase_add_test(c, hosts_without_a_master_are_told_with_their_replies);
+    tcase_add_loop_test(c, hosts_without_a_master_are_told_with_their_replies, 0, 2);
     c = live_case(suite, "options", start, stop);
     tcase_add_loop_test(c, replicas_confirm_a_lock, 0, 2);
     tcase_add_test(c, login_and_database_are_those_of_the_url);
