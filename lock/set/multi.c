@@ -196,7 +196,7 @@ int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner)
 
 /* If the watchdog renews the hold, its next renewal shortens a longer lease to the watchdog's
  * timeout, so half of that timeout is enough. */
-static bool is_safe(struct hf_lock *lock, int64_t owner, int64_t lease_ms)
+static bool is_member_safe(struct hf_lock *lock, int64_t owner, int64_t lease_ms)
 {
     struct hf_loop *loop = lock->client->loop;
     const struct hf_hold *hold;
@@ -217,7 +217,7 @@ static bool is_safe(struct hf_lock *lock, int64_t owner, int64_t lease_ms)
 bool hf_multi_is_safe(const struct hf_multi *multi, int64_t owner, int64_t lease_ms)
 {
     for (uint32_t i = 0; i < multi->count; i++)
-        if (!is_safe(multi->members[i], owner, lease_ms))
+        if (!is_member_safe(multi->members[i], owner, lease_ms))
             return false;
     return true;
 }

@@ -114,11 +114,7 @@ static bool is_seed(const struct hf_server *server)
 {
     const struct hf_seeds *seeds = &server->router->seeds;
 
-    for (uint32_t i = 0; i < seeds->count; i++)
-        if (seeds->list[i].port == server->port &&
-            strcmp(seeds->list[i].host, server->host) == 0)
-            return true;
-    return false;
+    return hf_seeds_find(seeds, server->host, server->port) < seeds->count;
 }
 
 /* ASK may have named the server before it served a slot. */

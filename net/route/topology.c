@@ -4,6 +4,7 @@
 #include "net/route/topology.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "net/base/url.h"
 
@@ -27,4 +28,14 @@ void hf_seeds_describe(const struct hf_seeds *seeds, const char *prefix,
     for (uint32_t i = 0; i < seeds->count && len < room; i++)
         len += (size_t)snprintf(dst + len, room - len, "%s%s:%u", i ? "," : " ",
                                 seeds->list[i].host, seeds->list[i].port);
+}
+
+uint32_t hf_seeds_find(const struct hf_seeds *seeds, const char *host, uint16_t port)
+{
+    uint32_t i = 0;
+
+    while (i < seeds->count &&
+           (seeds->list[i].port != port || strcmp(seeds->list[i].host, host) != 0))
+        i++;
+    return i;
 }

@@ -80,4 +80,8 @@ const struct hf_topology *hf_topology_of(const struct hf_seeds *seeds);
 void hf_seeds_describe(const struct hf_seeds *seeds, const char *prefix,
                        char *dst, size_t room);
 
+/* hf_seeds_find - returns the index of the first seed with this host and port; `count` of the
+ *                 seeds: there is none. */
+uint32_t hf_seeds_find(const struct hf_seeds *seeds, const char *host, uint16_t port);
+
 #endif

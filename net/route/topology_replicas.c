@@ -80,12 +80,9 @@ static struct hf_server *server_at(struct hf_router *router, uint32_t i)
 static uint32_t index_of(const struct hf_server *server)
 {
     const struct hf_seeds *seeds = &server->router->seeds;
-    uint32_t i = 0;
+    uint32_t i = hf_seeds_find(seeds, server->host, server->port);
 
-    while (i + 1 < seeds->count && (seeds->list[i].port != server->port ||
-                                    strcmp(seeds->list[i].host, server->host) != 0))
-        i++;
-    return i;
+    return i < seeds->count ? i : seeds->count - 1;
 }
 
 static struct heard *heard_from(const struct hf_server *server)
@@ -249,11 +246,7 @@ static void look_for_two(const struct hf_server *used)
 
 static bool is_in_url(const struct hf_router *router, const struct hf_endpoint *at)
 {
-    for (uint32_t i = 0; i < router->seeds.count; i++)
-        if (router->seeds.list[i].port == at->port &&
-            strcmp(router->seeds.list[i].host, at->host) == 0)
-            return true;
-    return false;
+    return hf_seeds_find(&router->seeds, at->host, at->port) < router->seeds.count;
 }
 
 /* Writes what the host replied, or why it did not. */
@@ -266,12 +259,12 @@ static void describe_host(struct hf_router *router, uint32_t i, char *dst, size_
     const struct hf_server *server = server_at(router, i);
     struct hf_error why;
 
-    if (!server || !is_heard(router, i)) {
-        if (server)
-            hf_server_silence(server, &why);
-        (void)snprintf(dst, room, server ? "%s" : "%s:%u was not queried yet",
-                       server ? why.text : router->seeds.list[i].host,
+    if (!server) {
+        (void)snprintf(dst, room, "%s:%u was not queried yet", router->seeds.list[i].host,
                        (unsigned)router->seeds.list[i].port);
+    } else if (!is_heard(router, i)) {
+        hf_server_silence(server, &why);
+        (void)snprintf(dst, room, "%.299s", why.text);
     } else if (!h->is_role) {
         (void)snprintf(dst, room, "%s", h->words);
     } else if (h->role.kind != HF_ROLE_REPLICA) {

@@ -64,18 +64,10 @@ static const struct hf_server *awaits(const struct hf_server *server)
 
 /* ---- the others ---- */
 
-static bool is_seed(const struct hf_seeds *seeds, const struct hf_endpoint *one)
-{
-    for (uint32_t i = 0; i < seeds->count; i++)
-        if (seeds->list[i].port == one->port &&
-            strcmp(seeds->list[i].host, one->host) == 0)
-            return true;
-    return false;
-}
-
 static void add_seed(struct hf_seeds *seeds, const struct hf_endpoint *one)
 {
-    if (seeds->count == HF_SEEDS_MAX || is_seed(seeds, one))
+    if (seeds->count == HF_SEEDS_MAX ||
+        hf_seeds_find(seeds, one->host, one->port) < seeds->count)
         return;
     memcpy(seeds->list[seeds->count].host, one->host, strlen(one->host) + 1);
     seeds->list[seeds->count++].port = one->port;

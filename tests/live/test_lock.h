@@ -116,6 +116,29 @@ static inline struct hf_lock *lock_of(struct hf_client *client,
     return lock_named(client, name, strlen(name));
 }
 
+static inline struct hf_lock *lock_of_kind(struct hf_client *client,
+                                           enum hf_lock_kind kind, const char *name)
+{
+    struct hf_lock *lock = NULL;
+    struct hf_error err = {0};
+
+    ck_assert_msg(hf_lock_new_kind(&lock, client, kind, name, strlen(name), &err) == HF_OK,
+                  "%s", err.text);
+    return lock;
+}
+
+/* Until the watchdog of this client has renewed a hold once more. */
+static inline void await_next_renewal(struct hf_client *client)
+{
+    uint64_t renewals = stats_of(client).renewals;
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (stats_of(client).renewals == renewals) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(1000);
+    }
+}
+
 /* ---- calls that succeed ---- */
 
 static inline struct hf_acquire_options acquire_options(int64_t owner)

@@ -6,22 +6,12 @@ static struct hf_client *client;
 static struct hf_lock *lock;    /* non-reentrant */
 static struct hf_lock *plain;   /* of the same name and client */
 
-static struct hf_lock *lock_of_kind(struct hf_client *of,
-                                    enum hf_lock_kind kind)
-{
-    struct hf_lock *new = NULL;
-
-    ck_assert_ok(
-        hf_lock_new_kind(&new, of, kind, NAME, strlen(NAME), NULL));
-    return new;
-}
-
 static void start(void)
 {
     server = server_start(NULL);
     ck_assert_ptr_nonnull(server);
     client = client_timed(server_port(server), STEADY_WATCHDOG_MS, 5000);
-    lock = lock_of_kind(client, HF_KIND_NONREENTRANT);
+    lock = lock_of_kind(client, HF_KIND_NONREENTRANT, NAME);
     plain = lock_of(client, NAME);
 }
 
@@ -199,8 +189,8 @@ START_TEST(it_excludes_and_wakes_plain_locks_of_its_name)
                                   ? here
                                   : client_timed(server_port(server), 60000,
                                                  5000);
-    struct hf_lock *held = lock_of_kind(here, pairs[_i].holds);
-    struct hf_lock *wanted = lock_of_kind(there, pairs[_i].waits);
+    struct hf_lock *held = lock_of_kind(here, pairs[_i].holds, NAME);
+    struct hf_lock *wanted = lock_of_kind(there, pairs[_i].waits, NAME);
     struct hf_acquire_options o = acquire_options(2);
     struct hf_error err;
     struct call call;
@@ -284,8 +274,8 @@ END_TEST
 START_TEST(a_handle_is_of_one_name_and_kind)
 {
     ck_assert_ptr_ne(lock, plain);
-    ck_assert_ptr_eq(lock, lock_of_kind(client, HF_KIND_NONREENTRANT));
-    ck_assert_ptr_eq(plain, lock_of_kind(client, HF_KIND_PLAIN));
+    ck_assert_ptr_eq(lock, lock_of_kind(client, HF_KIND_NONREENTRANT, NAME));
+    ck_assert_ptr_eq(plain, lock_of_kind(client, HF_KIND_PLAIN, NAME));
 }
 END_TEST
 

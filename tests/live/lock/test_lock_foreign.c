@@ -56,14 +56,6 @@ static void ck_assert_unharmed(void)
     ck_assert_int_gt(hf_lock_safe_ms(ours, 1), 0);
 }
 
-static struct hf_lock *lock_of_kind(enum hf_lock_kind kind)
-{
-    struct hf_lock *lock = NULL;
-
-    ck_assert_ok(hf_lock_new_kind(&lock, client, kind, NAME, strlen(NAME), NULL));
-    return lock;
-}
-
 /* ---- what stands in the reply ---- */
 
 #define OWNER "6e3814a1-e847-452b-a982-45baf93a1df2:1"
@@ -98,7 +90,7 @@ static const struct {
 /* A text that is cut is no owner, and its true length is told. */
 START_TEST(large_text_of_another_program_is_cut)
 {
-    struct hf_lock *lock = lock_of_kind(keys[_i].kind);
+    struct hf_lock *lock = lock_of_kind(client, keys[_i].kind, NAME);
     struct hf_acquire_options o = acquire_options(7);
     struct hf_lock_info info = {0};
 
@@ -120,7 +112,7 @@ END_TEST
 /* Until the lock was renewed as often as its watchdog timeout holds. */
 START_TEST(looking_at_a_large_value_costs_no_other_lock)
 {
-    struct hf_lock *value = lock_of_kind(HF_KIND_VALUE);
+    struct hf_lock *value = lock_of_kind(client, HF_KIND_VALUE, NAME);
     int64_t end_ms = local_now_ms() + 60000;
     struct hf_lock_info info;
 
@@ -184,7 +176,7 @@ static int64_t slowest_us(void)
 /* All of these calls together are shorter than the one was. */
 START_TEST(lock_with_many_readers_of_others_does_not_block_the_server)
 {
-    struct hf_lock *read = lock_of_kind(HF_KIND_READ);
+    struct hf_lock *read = lock_of_kind(client, HF_KIND_READ, NAME);
 
     acquire(read, 1);
     make(READERS);
@@ -203,7 +195,7 @@ END_TEST
 /* Dead readers are removed by and by, and the last call frees the lock. */
 START_TEST(dead_readers_are_removed_a_few_hundred_at_a_time)
 {
-    struct hf_lock *read = lock_of_kind(HF_KIND_READ);
+    struct hf_lock *read = lock_of_kind(client, HF_KIND_READ, NAME);
     int calls = 0;
 
     make("redis.call('hset', '" NAME "', 'mode', 'read') for i = 1, 2000 do "
@@ -223,8 +215,8 @@ END_TEST
 /* One that lives is never removed, and keeps the lock. */
 START_TEST(living_readers_among_the_dead_keep_the_lock)
 {
-    struct hf_lock *read = lock_of_kind(HF_KIND_READ);
-    struct hf_lock *write = lock_of_kind(HF_KIND_WRITE);
+    struct hf_lock *read = lock_of_kind(client, HF_KIND_READ, NAME);
+    struct hf_lock *write = lock_of_kind(client, HF_KIND_WRITE, NAME);
     int count = 500;
 
     for (int i = 0; i < count; i++)

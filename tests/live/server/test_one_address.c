@@ -38,14 +38,6 @@ static const enum hf_lock_kind kinds[] = {
     HF_KIND_PLAIN, HF_KIND_FAIR, HF_KIND_READ, HF_KIND_WRITE, HF_KIND_VALUE,
     HF_KIND_FENCED, HF_KIND_SPIN};
 
-static struct hf_lock *lock_of_kind(enum hf_lock_kind kind)
-{
-    struct hf_lock *lock;
-
-    ck_assert_ok(hf_lock_new_kind(&lock, client, kind, NAME, strlen(NAME), NULL));
-    return lock;
-}
-
 /* EVALSHA, EVAL because the script was unknown, and the request after the subscription
  * was confirmed (WAIT-2): it sleeps. */
 static void await_waiter(void)
@@ -74,28 +66,17 @@ static void fail_over(void)
     proxy_lead(proxy, server_port(two));
 }
 
-static void await_renewal(void)
-{
-    uint64_t renewals = stats_of(client).renewals;
-    int64_t end_ms = local_now_ms() + LONG_MS;
-
-    while (stats_of(client).renewals == renewals) {
-        ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
-    }
-}
-
 /* REPLACE-1 */
 START_TEST(a_hold_is_renewed_at_the_new_master_and_released_there)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
-    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     replicate();
     fail_over();
-    await_renewal();
+    await_next_renewal(client);
     ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
     ck_assert_int_ge(server_ask_int(two, "PTTL " NAME), 1);
@@ -107,7 +88,7 @@ END_TEST
 
 START_TEST(an_acquire_that_meets_a_replica_succeeds_at_the_new_master)
 {
-    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
 
     acquire(lock, 1);
     release(lock, 1); /* the connection leads to `one` */
@@ -122,7 +103,7 @@ END_TEST
 
 START_TEST(a_release_frees_the_lock_at_the_new_master)
 {
-    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
 
     acquire(lock, 1);
     replicate();
@@ -172,7 +153,7 @@ static struct hf_election *join(struct candidate *c, struct hf_lock *lock)
 /* It has never led, and it reports no error. */
 START_TEST(a_candidate_is_elected_at_the_new_master)
 {
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
     struct hf_election *election;
     struct candidate c;
 
@@ -212,7 +193,7 @@ START_TEST(a_quorum_keeps_a_member_at_the_new_master)
     ck_assert_ok(hf_quorum_acquire(quorum, &o, NULL));
     replicate();
     fail_over();
-    await_renewal();
+    await_next_renewal(client);
     ck_assert_int_gt(hf_quorum_safe_ms(quorum, 1), 0);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
     ck_assert_ok(hf_quorum_release(quorum, 1, NULL));
@@ -229,7 +210,7 @@ END_TEST
 START_TEST(a_waiter_gets_its_turn_at_the_new_master)
 {
     struct hf_acquire_options o = acquire_options(1);
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
     struct call call;
 
     (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
@@ -416,7 +397,7 @@ END_TEST
 START_TEST(a_connection_that_is_accepted_and_closed_is_tried_again)
 {
     struct hf_acquire_options o = acquire_options(1);
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
     struct call call;
 
     proxy_lead(proxy, local_dead_port());
@@ -435,7 +416,7 @@ START_TEST(a_hold_outlasts_connections_that_are_accepted_and_closed)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
-    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
     size_t accepted;
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
@@ -445,7 +426,7 @@ START_TEST(a_hold_outlasts_connections_that_are_accepted_and_closed)
     while (proxy_accepted(proxy) < accepted + 2)
         local_rest_us(1000);
     proxy_lead(proxy, server_port(one));
-    await_renewal();
+    await_next_renewal(client);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
     release(lock, 1);
     ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "0");
@@ -478,7 +459,7 @@ static void spoil(int i)
 START_TEST(a_waiter_outlasts_a_refusal)
 {
     struct hf_acquire_options o = acquire_options(1);
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
     struct call call;
 
     (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
@@ -499,7 +480,7 @@ END_TEST
 /* A candidate that has never led learns that the refusal is temporary, and tries again. */
 START_TEST(a_first_refusal_does_not_end_a_candidate)
 {
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
     struct hf_election *election;
     struct candidate c;
 
@@ -522,7 +503,7 @@ END_TEST
 /* Who has heard nothing yet is told at once, and that it may pass. */
 START_TEST(a_first_refusal_is_told_as_temporary)
 {
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
     struct hf_error err;
 
     ck_assert_str_eq(server_ask(one, "CONFIG SET maxmemory 1"), "OK");

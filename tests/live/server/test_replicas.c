@@ -89,25 +89,6 @@ static const enum hf_lock_kind kinds[] = {
     HF_KIND_PLAIN, HF_KIND_FAIR, HF_KIND_READ, HF_KIND_WRITE, HF_KIND_VALUE,
     HF_KIND_FENCED, HF_KIND_SPIN};
 
-static struct hf_lock *lock_of_kind(enum hf_lock_kind kind)
-{
-    struct hf_lock *lock;
-
-    ck_assert_ok(hf_lock_new_kind(&lock, client, kind, NAME, strlen(NAME), NULL));
-    return lock;
-}
-
-static void await_renewal(void)
-{
-    uint64_t renewals = stats_of(client).renewals;
-    int64_t end_ms = local_now_ms() + LONG_MS;
-
-    while (stats_of(client).renewals == renewals) {
-        ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
-    }
-}
-
 static void let_another_hold(int ttl_ms)
 {
     (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
@@ -120,12 +101,12 @@ START_TEST(a_hold_is_renewed_at_the_new_master_and_released_there)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
-    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "1");
     switch_over();
-    await_renewal();
+    await_next_renewal(client);
     ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
     ck_assert_int_ge(server_ask_int(two, "PTTL " NAME), 1);
@@ -140,7 +121,7 @@ START_TEST(a_hold_outlasts_failover)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
     const char *said;
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
@@ -150,7 +131,7 @@ START_TEST(a_hold_outlasts_failover)
     else
         server_await(two, LONG_MS, "master", "EVAL %s 0",
                      "return redis.call('info','replication'):match('role:(%a+)')");
-    await_renewal();
+    await_next_renewal(client);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
     release(lock, 1);
     server_await(two, LONG_MS, "0", "EXISTS " NAME);
@@ -161,7 +142,7 @@ END_TEST
 /* Before any command has met the replica, and after. */
 START_TEST(an_acquire_succeeds_at_the_new_master)
 {
-    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
 
     acquire(lock, 1);
     release(lock, 1);
@@ -176,7 +157,7 @@ END_TEST
 
 START_TEST(a_release_frees_the_lock_at_the_new_master)
 {
-    struct hf_lock *lock = lock_of_kind(kinds[_i]);
+    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
 
     acquire(lock, 1);
     switch_over();
@@ -219,7 +200,7 @@ END_TEST
 START_TEST(a_subscription_leaves_the_demoted_server)
 {
     struct hf_acquire_options o = acquire_options(1);
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
     struct call call;
 
     let_another_hold(60000);
@@ -260,7 +241,7 @@ static void on_trouble(void *ctx, struct hf_election *election,
 
 START_TEST(a_candidate_is_elected_at_the_new_master)
 {
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
     struct candidate c = {.elected = 0};
     struct hf_election_options o = {
         .on_elected = on_elected, .on_trouble = on_trouble, .ctx = &c};
@@ -283,7 +264,7 @@ END_TEST
  * script before it has written anything. */
 START_TEST(a_replica_without_its_master_is_left)
 {
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
 
     acquire(lock, 1);
     release(lock, 1);
@@ -336,7 +317,7 @@ START_TEST(a_host_that_loads_is_not_waited_for)
     struct redisContext *c;
     struct hf_lock *lock;
 
-    acquire(lock = lock_of_kind(HF_KIND_PLAIN), 1);
+    acquire(lock = lock_of_kind(client, HF_KIND_PLAIN, NAME), 1);
     release(lock, 1);
     await_replica(two, one);
     if (!load(loading, &c)) {
@@ -395,7 +376,8 @@ START_TEST(a_failed_master_is_followed_by_the_promoted_replica)
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
     struct hf_acquire_options wait = acquire_options(1);
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN), *fresh = lock_of(client, "fresh");
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
+    struct hf_lock *fresh = lock_of(client, "fresh");
     struct call call;
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
@@ -409,10 +391,10 @@ START_TEST(a_failed_master_is_followed_by_the_promoted_replica)
     follow(three, two);
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_holder(two, fresh, 1, 1);
-    await_renewal();
+    await_next_renewal(client);
     if (_i == 1)
         server_resume(one);
-    await_renewal();
+    await_next_renewal(client);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
     release(lock, 1);
     release(fresh, 1);
@@ -447,14 +429,14 @@ START_TEST(a_hold_leaves_an_old_master_that_still_replies)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     await_replica(two, one);
     ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
     while (script_calls(two) == 0)
         local_rest_us(1000);
-    await_renewal();
+    await_next_renewal(client);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
     release(lock, 1);
     ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
@@ -466,7 +448,7 @@ END_TEST
  * polls. */
 START_TEST(calls_leave_an_old_master_that_still_replies)
 {
-    struct hf_lock *lock = lock_of_kind(_i ? HF_KIND_SPIN : HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, _i ? HF_KIND_SPIN : HF_KIND_PLAIN, NAME);
     struct hf_acquire_options o = acquire_options(1);
     int64_t end_ms = local_now_ms() + LONG_MS;
     struct call call;
@@ -493,7 +475,7 @@ END_TEST
 /* The client has seen both as masters. */
 START_TEST(a_promotion_that_is_taken_back_is_followed)
 {
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN);
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
 
     acquire(lock, 1);
     release(lock, 1);
@@ -518,7 +500,8 @@ START_TEST(a_promotion_by_mistake_does_not_exclude_the_master)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
-    struct hf_lock *lock = lock_of_kind(HF_KIND_PLAIN), *other = lock_of(client, "other");
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
+    struct hf_lock *other = lock_of(client, "other");
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     await_replica(two, one);

@@ -12,15 +12,6 @@ static struct server *far;      /* a second server, and its client */
 static struct hf_client *client, *far_client;
 static struct hf_lock *locks[MEMBERS]; /* c, a, d: here; b: there */
 
-static struct hf_lock *lock_of_kind(struct hf_client *of,
-                                    enum hf_lock_kind kind, const char *name)
-{
-    struct hf_lock *lock = NULL;
-
-    ck_assert_ok(hf_lock_new_kind(&lock, of, kind, name, strlen(name), NULL));
-    return lock;
-}
-
 static void start(void)
 {
     start_server();
