@@ -84,33 +84,47 @@ static int bound_socket(int *port)
     return fd;
 }
 
+/* A socket that is bound with SO_REUSEADDR and does not listen allows a listener with
+ * SO_REUSEADDR at its port (socket(7)), and nobody who binds without it. The option is set
+ * after bind, so that two reservations of one port exclude each other. */
+static void allow_reuse(int fd)
+{
+    int yes = 1;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+}
+
+bool local_reserve(int *port)
+{
+    int fd = bound_socket(port); /* stays open until this process ends */
+
+    if (fd >= 0)
+        allow_reuse(fd);
+    return fd >= 0;
+}
+
 int local_listen(int *port)
 {
     int fd;
 
     *port = 0;
-    fd = bound_socket(port);
-    if (fd >= 0 && listen(fd, LISTEN_BACKLOG) < 0) {
-        (void)close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-bool local_is_free(int port)
-{
-    int fd = bound_socket(&port);
-
-    if (fd >= 0)
-        (void)close(fd);
-    return fd >= 0;
+    if (!local_reserve(port))
+        return -1;
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    allow_reuse(fd);
+    if (bind_to(fd, port) && listen(fd, LISTEN_BACKLOG) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
 }
 
 int local_dead_port(void)
 {
     int port = 0;
 
-    (void)bound_socket(&port); /* for as long as we live */
+    (void)bound_socket(&port); /* stays open until this process ends */
     return port;
 }
 

@@ -21,19 +21,24 @@ void local_rest_us(int64_t us);
 void *local_new(size_t size);
 char *local_copy(const char *text);
 
-/* local_listen     - a listening, non-blocking socket on a free port of
- *                    127.0.0.1, which goes to *port; -1: errno says why.
- * local_is_free    - could a server listen at that port of 127.0.0.1 now?
- * local_dead_port  - a port of 127.0.0.1 where nobody listens, nor anybody else
- *                    will while this process lives; 0: there is none.
+/* local_reserve    - reserves the port *port of 127.0.0.1 until this process ends; 0: a
+ *                    free one, which is written to *port. Only who binds with
+ *                    SO_REUSEADDR, as servers do, can listen there, and no other
+ *                    reservation gets it. While nobody listens, connections are refused.
+ *                    false: the port is in use.
+ * local_listen     - a listening, non-blocking socket on a free port of
+ *                    127.0.0.1, which is written to *port and stays reserved after the
+ *                    socket is closed; -1: errno has the reason.
+ * local_dead_port  - a port of 127.0.0.1 where nobody listens while this process lives;
+ *                    0: there is none.
  * local_prepare    - makes a connection non-blocking and TCP_NODELAY.
  * local_close      - closes so that the other side reads all we wrote and then
  *                    the end (FIN): unread bytes, which would turn the end into
  *                    a reset, are read and forgotten.
  * local_reset      - closes so that the other side sees a reset (RST).
  * Both take -1 and do nothing. */
+bool local_reserve(int *port);
 int local_listen(int *port);
-bool local_is_free(int port);
 int local_dead_port(void);
 void local_prepare(int fd);
 void local_close(int fd);

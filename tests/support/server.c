@@ -17,8 +17,8 @@
 #include "tests/support/local.h"
 #include "tests/support/witness.h"
 
-/* Somebody else may take a free port before our server does; and an old server
- * refuses an option once. */
+/* The port of a cluster node's bus may be in use; and an old server refuses an option
+ * once. */
 #define START_TRIES 10
 
 /* Below what the kernel chooses (from 32768 on): no connection takes the port of
@@ -107,8 +107,10 @@ static void make_config(const struct server *s)
     (void)close(fd);
 }
 
-/* Tests that run at the same time have numbers side by side, and begin 37 ports
- * from each other. */
+/* Reserves a port until this process ends: a program that runs at the same time cannot take
+ * the port of a server that was killed or stopped, and a server that starts again gets it
+ * back. Tests that run at the same time have numbers side by side, and begin 37 ports from
+ * each other. */
 static void choose_port(struct server *s)
 {
     static unsigned chosen;
@@ -119,7 +121,7 @@ static void choose_port(struct server *s)
             ck_abort_msg("no free port: %s", strerror(errno));
         s->port = PORT_MIN +
                   (int)(((unsigned)getpid() * 37u + chosen++) % PORT_COUNT);
-    } while (!local_is_free(s->port));
+    } while (!local_reserve(&s->port));
     (void)snprintf(s->port_text, sizeof s->port_text, "%d", s->port);
 }
 

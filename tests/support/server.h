@@ -30,7 +30,8 @@ struct server;
  * The command line asks for DEBUG, too, unless the server is too old to have
  * to be asked (before Redis 7).
  *
- * server_stop - nothing is left after: no process, no folder. Takes NULL.
+ * server_stop - nothing is left after: no process, no folder. Its port stays reserved and
+ * refuses connections until this process ends. Takes NULL.
  *
  * server_is_installed - is there such a program? For a suite's main, which says
  * "skipped" and leaves the cases out that need a server: a libcheck test that
@@ -43,7 +44,8 @@ void server_stop(struct server *s);
 /* server_pause   - SIGSTOP: connections are still accepted by the kernel, up to
  *                  the backlog; nothing is answered. Has stopped on return.
  * server_resume  - SIGCONT.
- * server_kill    - SIGKILL. Is dead on return: connections are refused.
+ * server_kill    - SIGKILL. Is dead on return: connections are refused, and no other
+ *                  program gets its port.
  * server_restart - killed if need be, and ready again on return, at the same
  *                  port and path, with the same command line. What it held is
  *                  lost unless extra_args made it keep it ("--appendonly",

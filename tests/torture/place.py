@@ -14,10 +14,17 @@ MASTER = "mymaster"
 WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 
 
+reserved = []
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that no other program gets while this one runs, also while nobody listens:
+    only who binds with SO_REUSEADDR, as servers do, can listen beside this socket."""
+    s = socket.socket()
+    s.bind(("127.0.0.1", 0))
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.append(s)
+    return s.getsockname()[1]
 
 
 async def ask(port, *words):

@@ -15,10 +15,17 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$out"
 rm -f "$out"/c?.log "$out"/s1.log "$out"/w.log
 
-port=$(python3 -c 'import socket
-s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-redis-server --port "$port" --bind 127.0.0.1 --save '' --daemonize no >"$out/server.log" &
+# This socket reserves the port: only who binds with SO_REUSEADDR, as the server does, can
+# listen beside it.
+exec 3< <(exec python3 -c 'import signal, socket
+s = socket.socket(); s.bind(("127.0.0.1", 0))
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+print(s.getsockname()[1], flush=True); signal.pause()')
 pids=($!)
+read -r port <&3
+exec 3<&-
+redis-server --port "$port" --bind 127.0.0.1 --save '' --daemonize no >"$out/server.log" &
+pids+=($!)
 trap 'kill "${pids[@]}" 2>/dev/null || true' EXIT
 until redis-cli -p "$port" ping >/dev/null 2>&1; do sleep 0.05; done
 python3 "$here/watch.py" "$port" job >"$out/s1.log" &

@@ -118,7 +118,7 @@ END_TEST
 START_TEST(a_killed_server_refuses_and_a_restarted_one_is_new)
 {
     pid_t first = server_pid(server);
-    int fd = connect_to(server_port(server));
+    int port = server_port(server), fd = connect_to(port);
 
     ck_assert(exists(first));
     (void)server_ask(server, "SET k v");
@@ -129,6 +129,7 @@ START_TEST(a_killed_server_refuses_and_a_restarted_one_is_new)
     (void)close(fd);
     ck_assert_int_eq(try_connect(server_port(server)), -1);
     ck_assert_int_eq(errno, ECONNREFUSED);
+    ck_assert(!local_reserve(&port)); /* another test does not get it */
 
     server_restart(server);
     ck_assert_int_ne(server_pid(server), first);
@@ -252,6 +253,30 @@ START_TEST(a_missing_server_is_told_by_null)
 }
 END_TEST
 
+START_TEST(the_port_of_a_stopped_server_stays_reserved)
+{
+    struct server *s = server_start(NULL);
+    int port = server_port(s);
+
+    server_stop(s);
+    ck_assert(!local_reserve(&port));
+    ck_assert_int_eq(try_connect(port), -1);
+    ck_assert_int_eq(errno, ECONNREFUSED);
+}
+END_TEST
+
+START_TEST(the_port_of_a_closed_listener_stays_reserved)
+{
+    int port, fd = local_listen(&port);
+
+    (void)close(connect_to(port));
+    (void)close(fd);
+    ck_assert(!local_reserve(&port));
+    ck_assert_int_eq(try_connect(port), -1);
+    ck_assert_int_eq(errno, ECONNREFUSED);
+}
+END_TEST
+
 /* The keeper is forked off a process with threads then. */
 START_TEST(a_server_may_be_started_beside_threads)
 {
@@ -340,6 +365,8 @@ void add_server_tests(Suite *suite)
     tcase_add_test(tc, it_listens_where_it_says);
     tcase_add_test(tc, a_paused_server_answers_only_when_resumed);
     tcase_add_test(tc, a_killed_server_refuses_and_a_restarted_one_is_new);
+    tcase_add_test(tc, the_port_of_a_stopped_server_stays_reserved);
+    tcase_add_test(tc, the_port_of_a_closed_listener_stays_reserved);
     tcase_add_test(tc, a_running_or_paused_server_can_be_restarted);
     tcase_add_test(tc, a_server_that_ends_by_itself_can_be_restarted);
     tcase_add_test(tc, a_feed_tells_messages_and_when_they_came);
