@@ -66,7 +66,8 @@ HF_API hf_status hf_election_join(struct hf_election **out,
 /* hf_election_leave - removes the candidate and frees the election, whatever it
  *   returns. NULL is allowed. If the candidate leads, its lock is released and another
  *   candidate is elected at once: end the leader's work before this call, because
- *   on_deposed is not called. Call it before hf_client_free, and not from a callback:
+ *   on_deposed is not called. A pending request for the lock is cancelled; if the server
+ *   grants it later, the client releases the lock in the background. Call it before hf_client_free, and not from a callback:
  *   it waits until callbacks that have begun have returned (without a background
  *   thread, it calls them).
  * Returns HF_OK    the candidate does not lead

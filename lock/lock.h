@@ -215,7 +215,7 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  * Returns HF_OK          held; release it as often as acquired
  *         HF_TIMEOUT     wait_ms expired; according to the last reply, another owner
  *                        held the lock
- *         HF_CANCELLED   `cancel` was fired
+ *         HF_CANCELLED   `cancel` was fired; a later grant is released in the background
  *         HF_LOST        this owner's earlier hold was lost. Every acquire returns this,
  *                        without a request, until the owner has called hf_lock_release
  *                        as often as it had acquired the lock

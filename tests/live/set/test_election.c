@@ -70,7 +70,7 @@ static void on_trouble(void *ctx, struct hf_election *election,
 
 static void open_candidate(struct candidate *c, enum hf_lock_kind kind)
 {
-    c->client = client_timed(server_port(server), STEADY_WATCHDOG_MS, 1000);
+    c->client = client_timed(server_port(server), STEADY_WATCHDOG_MS, SET_UP_MS);
     ck_assert_ok(hf_lock_new_kind(&c->lock, c->client, kind, NAME, strlen(NAME),
                                   NULL));
 }
@@ -377,7 +377,21 @@ END_TEST
 
 /* ---- leaving ---- */
 
-enum moment { AT_ONCE, IN_LINE, IN_A_PAUSE, WHEN_LOST, MOMENTS };
+/* SENT: the request for the lock is sent, and the server executes it later. */
+enum moment { AT_ONCE, SENT, IN_LINE, IN_A_PAUSE, WHEN_LOST, MOMENTS };
+
+static void join_a_paused_server(struct candidate *c)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    ck_assert_ok(hf_client_connect(c->client, NULL));
+    server_pause(server);
+    join(c);
+    while (stats_of(c->client).link.in_flight == 0) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(1000);
+    }
+}
 
 static void reach(struct candidate *c, enum moment moment)
 {
@@ -385,6 +399,10 @@ static void reach(struct candidate *c, enum moment moment)
         acquire(all[1].lock, 1);
         join(c);
         await_listener();
+        return;
+    }
+    if (moment == SENT) {
+        join_a_paused_server(c);
         return;
     }
     if (moment == IN_A_PAUSE)
@@ -398,7 +416,8 @@ static void reach(struct candidate *c, enum moment moment)
     (void)server_ask(server, "DEL " NAME);
 }
 
-/* ELECT-4: No callback comes later, and nothing is left. */
+/* ELECT-4: No callback comes later. A grant that arrives after the leave is released in the
+ * background, so the next owner may have to wait for that. */
 START_TEST(it_can_be_left_at_any_moment)
 {
     struct candidate *c = &all[0];
@@ -407,15 +426,18 @@ START_TEST(it_can_be_left_at_any_moment)
 
     reach(c, (enum moment)_i);
     rc = hf_election_leave(c->election, NULL);
-    ck_assert(rc == HF_OK || (rc == HF_LOST && _i == WHEN_LOST));
+    ck_assert_msg(rc == HF_OK || (rc == HF_LOST && _i == WHEN_LOST), "%s", hf_status_name(rc));
     elected = note_read(&c->note, &c->elected);
     if (_i == IN_LINE)
         release(all[1].lock, 1);
-    (void)server_ask(server, "DEL " NAME);
-    ck_assert_ok(try_acquire(c->lock, 7, NULL)); /* over the same connection */
+    if (_i == SENT)
+        server_resume(server);
+    if (_i == IN_A_PAUSE)
+        (void)server_ask(server, "DEL " NAME); /* it is not a lock */
+    acquire(c->lock, 7); /* over the same connection */
     release(c->lock, 7);
     ck_assert_int_eq(note_read(&c->note, &c->elected), elected);
-    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
 }
 END_TEST
 
@@ -449,6 +471,7 @@ START_TEST(it_is_left_while_a_loss_is_being_told)
 }
 END_TEST
 
+/* What it may leave behind is described above. */
 START_TEST(it_is_left_while_the_callback_runs)
 {
     for (int i = 0; i < 100; i++) {
@@ -457,7 +480,7 @@ START_TEST(it_is_left_while_the_callback_runs)
         join(c);
         ck_assert_ok(hf_election_leave(c->election, NULL));
     }
-    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
 }
 END_TEST
 
