@@ -9,7 +9,7 @@ tls_no   := tls_none
 HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/dump.h
 
 RESP := status parse value copy double encode
-NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem random status \
+NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem random status thread \
             url url_query url_scan utf8) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
             wheel) \

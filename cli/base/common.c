@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/password_file.h"
 #include "cli/base/report.h"
 #include "net/base/error.h"
 
@@ -40,29 +41,34 @@ static void free_url(char *url)
     free(url);
 }
 
-/* All clients of a process share one loop, whose lock is held while it is read. */
+/* All clients of a process share one loop, whose lock is held while these are used. */
 struct cli_password_files {
     struct {
-        const char *path;       /* NULL: there is none */
+        struct cli_password_file *file; /* NULL: there is none */
         bool was_read;          /* when a connection last needed it */
-        char text[CLI_SECRET_MAX];
     } of[2];                    /* of servers, and of sentinels */
 };
 
-static int note_file(struct cli_common *common, const char *path, bool is_sentinel)
+static int note_file(struct cli_common *common, const char *path, const char *text,
+                     bool is_sentinel)
 {
+    struct cli_password_file **file;
+
     if (!common->password_files)
         common->password_files = calloc(1, sizeof *common->password_files);
     if (!common->password_files)
         return cli_fail("out of memory");
-    common->password_files->of[is_sentinel].path = path;
-    return CLI_CONTINUE;
+    file = &common->password_files->of[is_sentinel].file;
+    cli_password_file_free(*file);
+    *file = cli_password_file_new(path, text);
+    return *file ? CLI_CONTINUE : cli_fail("out of memory");
 }
 
 static void free_files(struct cli_password_files *files)
 {
     if (files)
-        explicit_bzero(files, sizeof *files);
+        for (size_t i = 0; i < 2; i++)
+            cli_password_file_free(files->of[i].file);
     free(files);
 }
 
@@ -127,7 +133,7 @@ static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
         common->open_file = path;
     if (rc == CLI_CONTINUE && file.is_regular &&
         (dst == common->password || dst == common->sentinel_password))
-        rc = note_file(common, path, dst == common->sentinel_password);
+        rc = note_file(common, path, dst, dst == common->sentinel_password);
     return rc;
 }
 
@@ -137,15 +143,13 @@ static hf_status read_password(void *ctx, const struct hf_credentials_query *que
                                struct hf_credentials *out, struct hf_error *err)
 {
     struct cli_password_files *files = ctx;
-    const char *path = files->of[query->is_sentinel].path;
-    char *text = files->of[query->is_sentinel].text;
+    struct cli_password_file *file = files->of[query->is_sentinel].file;
     bool *was_read = &files->of[query->is_sentinel].was_read;
     hf_status rc;
 
-    if (!path)
+    if (!file)
         return HF_OK;
-    out->password = text;
-    rc = cli_secret_again(text, path, err);
+    rc = cli_password_file_read(file, query->was_refused, &out->password, err);
     if (rc < 0 && *was_read) /* a lock may be held. Without one, the caller reports it */
         (void)cli_fail("%s; it is read again for each attempt to connect", err->text);
     *was_read = rc == HF_OK;

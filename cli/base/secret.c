@@ -128,15 +128,12 @@ static hf_status open_and_read(char dst[CLI_SECRET_MAX], const char *path,
                                struct cli_secret_file *file, struct hf_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    bool must_be_regular = file->is_regular;
     hf_status rc;
 
     if (fd < 0)
         return refuse(err, path, hf_errno_text(errno));
     file->is_regular = is_regular(fd);
-    rc = must_be_regular && !file->is_regular
-             ? refuse(err, path, "it was a regular file when holdfast started")
-             : read_secret(dst, path, fd, err);
+    rc = read_secret(dst, path, fd, err);
     file->is_open = file->is_open || is_open_to_others(fd);
     (void)close(fd);
     return rc;
@@ -154,9 +151,19 @@ int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path,
 hf_status cli_secret_again(char dst[CLI_SECRET_MAX], const char *path,
                            struct hf_error *err)
 {
-    struct cli_secret_file file = {.is_regular = true};
+    struct stat st;
+    hf_status rc;
+    int fd;
 
-    return open_and_read(dst, path, &file, err);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return refuse(err, path, "it was a regular file when holdfast started");
+    /* Blocking: a file with a lease could not be opened otherwise. */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return refuse(err, path, hf_errno_text(errno));
+    rc = read_secret(dst, path, fd, err);
+    (void)close(fd);
+    return rc;
 }
 
 /* ---- a URL ---- */

@@ -4,14 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/base/report.h"
+#include "net/base/thread.h"
 
 #define FILES_MAX (4 * HF_QUORUM_MAX)
 /* hf_client_reload refuses larger ones. */
@@ -65,23 +64,11 @@ static void *read_all(void *ctx)
     return NULL;
 }
 
-/* The thread blocks all signals: they are for the main thread, and SIGPIPE must not end the
- * process if the pipe is closed. */
 static bool start_thread(struct reader *r)
 {
-    sigset_t all, before;
-    pthread_attr_t attr;
     pthread_t thread;
-    bool is_started;
 
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    (void)pthread_attr_init(&attr);
-    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    is_started = pthread_create(&thread, &attr, read_all, r) == 0;
-    (void)pthread_attr_destroy(&attr);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return is_started;
+    return hf_thread_start(&thread, read_all, r, NULL) == 0 && pthread_detach(thread) == 0;
 }
 
 /* ---- the session ---- */

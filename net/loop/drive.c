@@ -37,6 +37,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "net/base/thread.h"
 #include "net/loop/loop.h"
 #include "net/loop/loop_inner.h"
 
@@ -425,17 +426,12 @@ hf_status hf_drive_init(struct hf_loop *loop)
     return HF_OK;
 }
 
-/* Signals are the program's own: none is delivered to our thread. */
 hf_status hf_drive_start(struct hf_loop *loop)
 {
-    sigset_t all;
     int rc;
 
     (void)pthread_once(&fork_once, watch_forks);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &loop->mask_of_maker);
-    rc = pthread_create(&loop->thread, NULL, background, loop);
-    pthread_sigmask(SIG_SETMASK, &loop->mask_of_maker, NULL);
+    rc = hf_thread_start(&loop->thread, background, loop, &loop->mask_of_maker);
     errno = rc;
     if (rc != 0)
         return rc == EAGAIN ? HF_E_NOMEM : HF_E_SYSTEM;

@@ -19,14 +19,13 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "net/base/mem.h"
+#include "net/base/thread.h"
 #include "net/base/url.h"
 #include "net/loop/loop.h"
 
@@ -191,17 +190,11 @@ static void *lookup_run(void *arg)
     return NULL;
 }
 
-/* Signals are the program's own: none is delivered to our thread. */
 static int start_detached(struct lookup *l)
 {
-    sigset_t all, before;
     pthread_t thread;
-    int error;
+    int error = hf_thread_start(&thread, lookup_run, l, NULL);
 
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, NULL, lookup_run, l);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error == 0)
         (void)pthread_detach(thread);
     return error;

@@ -152,6 +152,103 @@ START_TEST(file_that_hangs_does_not_delay_the_end)
 }
 END_TEST
 
+/* ---- a password file that hangs ---- */
+
+static char password[CERTS_PATH_MAX + 16];
+
+static void write_password(const char *text)
+{
+    FILE *f = fopen(password, "w");
+
+    ck_assert_ptr_nonnull(f);
+    (void)fputs(text, f);
+    (void)fclose(f);
+    ck_assert_int_eq(chmod(password, 0600), 0);
+}
+
+static struct process *start_with_password(void)
+{
+    char *const argv[] = {ARG("setsid"), ARG(HOLDFAST), ARG("run"), ARG("--user"),
+                          ARG("rot"), ARG("--password-file"), password, ARG("--ttl"),
+                          ARG("3s"), ARG("--status-fd"), ARG("3"), ARG("x"), ARG("sh"),
+                          ARG("-c"), ARG("echo up; read go"), NULL};
+    struct process *p;
+
+    (void)snprintf(password, sizeof password, "%s/run_password", certs.folder);
+    write_password("one\n");
+    (void)server_ask(server, "ACL SETUSER rot reset on >one ~* &* +@all");
+    p = start(server, argv);
+    (void)await_line(p, OUT, "up");
+    return p;
+}
+
+/* The connection is lost while nobody can open the file: the hold is renewed over the next
+ * connection, with the password that was read before. */
+START_TEST(password_file_that_hangs_does_not_stop_renewals)
+{
+    struct process *p = start_with_password();
+    char says[CERTS_PATH_MAX + 100];
+    int fd = hung_file(password);
+
+    if (fd < 0)
+        return;
+    (void)snprintf(says, sizeof says, "password file %s could not be read within", password);
+    for (int i = 0; i < 2; i++) {
+        (void)server_ask(server, "CLIENT KILL USER rot");
+        (void)await_line(p, STATUS, "\"renewed\"");
+        (void)await_line(p, STATUS, "\"renewed\"");
+    }
+    (void)await_line(p, ERR, says);
+    ck_assert_int_eq(close(fd), 0);
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
+    (void)server_ask(server, "ACL DELUSER rot");
+}
+END_TEST
+
+/* The server refuses that password: the file is named, and the new password is used when the
+ * file can be read. */
+START_TEST(password_file_that_hangs_is_named_and_read_later)
+{
+    struct process *p = start_with_password();
+    char says[CERTS_PATH_MAX + 100];
+    int fd;
+
+    write_password("two\n");
+    fd = hung_file(password);
+    if (fd < 0)
+        return;
+    (void)snprintf(says, sizeof says,
+                   "cannot use password file %s: it is still being read", password);
+    (void)server_ask(server, "ACL SETUSER rot resetpass >two");
+    (void)server_ask(server, "CLIENT KILL USER rot");
+    (void)await_line(p, ERR, says);
+    ck_assert_int_eq(close(fd), 0);
+    (void)await_line(p, STATUS, "\"renewed\"");
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
+    (void)server_ask(server, "ACL DELUSER rot");
+}
+END_TEST
+
+/* The command ends while the file is still awaited: nothing waits for it. */
+START_TEST(password_file_that_hangs_does_not_delay_the_end)
+{
+    struct process *p = start_with_password();
+    int fd = hung_file(password);
+
+    if (fd < 0)
+        return;
+    (void)server_ask(server, "CLIENT KILL USER rot");
+    hung_file_await(fd);
+    (void)await_line(p, STATUS, "\"renewed\"");
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_int_eq(close(fd), 0);
+    (void)server_ask(server, "ACL DELUSER rot");
+}
+END_TEST
+
 /* ---- while the lock is awaited ---- */
 
 /* Until that process catches the signal. */
@@ -303,6 +400,9 @@ static Suite *suite(void)
     tcase_add_test(c, pipe_in_place_of_a_file_is_refused_and_the_hold_stays);
     tcase_add_test(c, file_that_hangs_does_not_stop_renewals);
     tcase_add_test(c, file_that_hangs_does_not_delay_the_end);
+    tcase_add_test(c, password_file_that_hangs_does_not_stop_renewals);
+    tcase_add_test(c, password_file_that_hangs_is_named_and_read_later);
+    tcase_add_test(c, password_file_that_hangs_does_not_delay_the_end);
     tcase_add_test(c, signals_during_the_first_connection_are_answered_after_it);
     tcase_add_loop_test(c, service_that_waits_reads_its_files_again, 0, ROWS(waiting));
     tcase_add_test(c, hup_between_two_terms_begins_the_next_one);

@@ -1,0 +1,224 @@
+/* Reads a password file beside the thread that renews. See password_file.h. */
+/* Tests: tests/live/cli/test_run_reload.c, tests/live/cli/test_run.c. */
+#include "cli/base/password_file.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/base/report.h"
+#include "net/base/error.h"
+#include "net/base/thread.h"
+#include "net/loop/clock.h"
+
+/* How long a result is used that came after the call that began the read: a slow file system
+ * would otherwise never have an answer in time. */
+#define FRESH_MS 10000
+
+/* Shared by the thread and the file; the last one to drop it frees it. */
+struct reader {
+    const char *path;
+    pthread_mutex_t mutex;
+    pthread_cond_t ended;
+
+    /* Under the mutex. */
+    unsigned holders;
+    bool is_ended;
+    int64_t ended_ms;
+    hf_status status;
+    struct hf_error why;
+    char text[CLI_SECRET_MAX];
+};
+
+struct cli_password_file {
+    const char *path;
+    char text[CLI_SECRET_MAX];  /* read last */
+    struct reader *reader;      /* whose result was not used; NULL: none */
+    bool is_late;               /* a call waited for it in vain */
+};
+
+/* ---- the reader ---- */
+
+static struct reader *reader_new(const char *path)
+{
+    struct reader *r = calloc(1, sizeof *r);
+    pthread_condattr_t monotonic;
+
+    if (!r)
+        return NULL;
+    r->path = path;
+    r->holders = 1;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&r->mutex, NULL);
+    (void)pthread_cond_init(&r->ended, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    return r;
+}
+
+static void reader_drop(struct reader *r)
+{
+    bool is_last;
+
+    (void)pthread_mutex_lock(&r->mutex);
+    is_last = --r->holders == 0;
+    (void)pthread_mutex_unlock(&r->mutex);
+    if (!is_last)
+        return;
+    (void)pthread_cond_destroy(&r->ended);
+    (void)pthread_mutex_destroy(&r->mutex);
+    explicit_bzero(r, sizeof *r);
+    free(r);
+}
+
+static void *reader_run(void *ctx)
+{
+    struct reader *r = ctx;
+    char text[CLI_SECRET_MAX] = "";
+    struct hf_error why = {0};
+    hf_status rc = cli_secret_again(text, r->path, &why);
+
+    (void)pthread_mutex_lock(&r->mutex);
+    r->is_ended = true;
+    r->ended_ms = hf_clock_ms();
+    r->status = rc;
+    r->why = why;
+    memcpy(r->text, text, sizeof text);
+    (void)pthread_cond_signal(&r->ended);
+    (void)pthread_mutex_unlock(&r->mutex);
+    explicit_bzero(text, sizeof text);
+    reader_drop(r);
+    return NULL;
+}
+
+static bool reader_start(struct reader *r)
+{
+    pthread_t thread;
+
+    r->holders++;
+    if (hf_thread_start(&thread, reader_run, r, NULL) != 0) {
+        r->holders--;
+        return false;
+    }
+    (void)pthread_detach(thread);
+    return true;
+}
+
+static struct timespec after_ms(int64_t ms)
+{
+    struct timespec at;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += (time_t)(ms / 1000);
+    at.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_sec++;
+        at.tv_nsec -= 1000000000;
+    }
+    return at;
+}
+
+/* Returns whether the thread has ended; then nothing changes any more. */
+static bool reader_await(struct reader *r, int64_t ms)
+{
+    struct timespec until = after_ms(ms);
+    bool is_ended;
+    int rc = 0;
+
+    (void)pthread_mutex_lock(&r->mutex);
+    while (!r->is_ended && rc == 0)
+        rc = pthread_cond_timedwait(&r->ended, &r->mutex, &until);
+    is_ended = r->is_ended;
+    (void)pthread_mutex_unlock(&r->mutex);
+    return is_ended;
+}
+
+/* ---- the file ---- */
+
+struct cli_password_file *cli_password_file_new(const char *path, const char *text)
+{
+    struct cli_password_file *file = calloc(1, sizeof *file);
+
+    if (!file)
+        return NULL;
+    file->path = path;
+    (void)strncpy(file->text, text, sizeof file->text - 1);
+    return file;
+}
+
+static void forget_reader(struct cli_password_file *file)
+{
+    if (file->reader)
+        reader_drop(file->reader);
+    file->reader = NULL;
+    file->is_late = false;
+}
+
+static hf_status begin(struct cli_password_file *file, struct hf_error *err)
+{
+    if (file->reader && reader_await(file->reader, 0) &&
+        hf_clock_ms() - file->reader->ended_ms >= FRESH_MS)
+        forget_reader(file);
+    if (file->reader)
+        return HF_OK;
+    file->reader = reader_new(file->path);
+    if (file->reader && reader_start(file->reader))
+        return HF_OK;
+    forget_reader(file);
+    return hf_error_set(err, HF_E_NOMEM,
+                        "cannot read password file %s again: no thread can be started",
+                        file->path);
+}
+
+static hf_status use_result(struct cli_password_file *file, struct hf_error *err)
+{
+    hf_status rc = file->reader->status;
+
+    if (rc == HF_OK)
+        memcpy(file->text, file->reader->text, sizeof file->text);
+    else
+        *err = file->reader->why;
+    forget_reader(file);
+    return rc;
+}
+
+static hf_status use_last(struct cli_password_file *file, bool was_refused,
+                          struct hf_error *err)
+{
+    bool is_noted = file->is_late;
+
+    file->is_late = true;
+    if (was_refused)
+        return hf_error_set(err, HF_E_SYSTEM,
+                            "cannot use password file %s: it is still being read; does its "
+                            "file system reply?", file->path);
+    if (!is_noted)
+        cli_warn("password file %s could not be read within %d ms; does its file system "
+                 "reply? The password that was read before is used",
+                 file->path, CLI_PASSWORD_WAIT_MS);
+    return HF_OK;
+}
+
+hf_status cli_password_file_read(struct cli_password_file *file, bool was_refused,
+                                 const char **out, struct hf_error *err)
+{
+    hf_status rc = begin(file, err);
+
+    *out = file->text;
+    if (rc < 0)
+        return rc;
+    return reader_await(file->reader, file->is_late ? 0 : CLI_PASSWORD_WAIT_MS)
+               ? use_result(file, err)
+               : use_last(file, was_refused, err);
+}
+
+void cli_password_file_free(struct cli_password_file *file)
+{
+    if (!file)
+        return;
+    forget_reader(file);
+    explicit_bzero(file, sizeof *file);
+    free(file);
+}
