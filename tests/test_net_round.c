@@ -63,11 +63,15 @@ static void check_again(const struct world *w)
 {
     int64_t pause_ms = w->round.due_ms - NOW_MS;
 
-    ck_must(w->under_way && w->round.has_worse, "ROUND-5: others are silent");
+    int64_t left_ms = w->round.silent_since_ms + PATIENCE_MS - NOW_MS;
+
+    ck_must(w->under_way && w->round.has_worse && !w->round.is_settled,
+            "ROUND-5: others are silent");
     ck_must(NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS, "ROUND-4");
-    ck_must(pause_ms >= HF_ROUND_PAUSE_MS &&
-                pause_ms <= HF_ROUND_PAUSE_MAX_MS + SERVERS,
-            "ROUND-5: it goes on soon, and not at once");
+    ck_must(pause_ms >= HF_ROUND_PAUSE_MS || pause_ms == left_ms,
+            "ROUND-5: it does not go on at once");
+    ck_must(pause_ms <= HF_ROUND_PAUSE_MAX_MS + SERVERS && pause_ms <= left_ms,
+            "ROUND-5: it goes on soon");
 }
 
 /* `since_ms`: of the silence, before the end of the round cleared it. */
@@ -77,7 +81,7 @@ static void check_end(const struct world *w, int64_t since_ms)
         since_ms != HF_NEVER && NOW_MS - since_ms >= PATIENCE_MS;
 
     if (w->round.has_worse)
-        ck_must(!w->under_way || is_patience_over, "ROUND-3");
+        ck_must(!w->under_way || w->round.is_settled || is_patience_over, "ROUND-3");
     ck_must(!w->under_way || w->heard, "ROUND-6: silence alone ends no round");
     ck_must(!w->under_way || NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS,
             "ROUND-4");
@@ -142,7 +146,7 @@ static bool answer(struct world *w, unsigned server, enum hf_round_answer what)
     w->heard_ms = NOW_MS;
     hf_round_probe_ended(&w->round);
     action = hf_round_answered(&w->round, NOW_MS, what);
-    ck_must((action == HF_ROUND_TAKE) == (what != HF_ROUND_WORSE), "ROUND-2");
+    ck_must((action == HF_ROUND_TAKE) == (what <= HF_ROUND_BETTER), "ROUND-2");
     if (action == HF_ROUND_TAKE) { /* as discover.c does */
         for (; w->under_way; w->under_way &= w->under_way - 1)
             hf_round_probe_ended(&w->round);
@@ -213,10 +217,10 @@ static uint64_t key_of(const struct world *w)
     if (!r->is_running)
         due = (uint64_t)(w->next_ms - NOW_MS);
     flags = r->is_running | r->is_exhausted << 1 | r->is_heard << 2 |
-            r->has_worse << 3;
-    return 1 | flags << 1 | (uint64_t)w->asked << 5 |
-           (uint64_t)w->under_way << 8 | (uint64_t)w->heard << 11 |
-           (since < 511 ? since : 511) << 14 | due << 24 |
+            r->has_worse << 3 | r->is_settled << 4;
+    return 1 | flags << 1 | (uint64_t)w->asked << 6 |
+           (uint64_t)w->under_way << 9 | (uint64_t)w->heard << 12 |
+           (since < 511 ? since : 511) << 15 | due << 24 |
            (uint64_t)(NOW_MS - w->heard_ms) << 40 | (uint64_t)r->again << 56;
 }
 
@@ -255,7 +259,7 @@ static void visit_answers(const struct world *from, unsigned server)
 {
     struct world w;
 
-    for (int what = HF_ROUND_SAME; what <= HF_ROUND_WORSE; what++) {
+    for (int what = HF_ROUND_SAME; what <= HF_ROUND_SETTLED; what++) {
         w = *from;
         (void)answer(&w, server, (enum hf_round_answer)what);
         visit_next(w);
@@ -278,6 +282,8 @@ static void expand(const struct world *from)
         check_followed(*from, knowing);
 }
 
+static const int64_t staggers_ms[] = {HF_ROUND_STAGGER_MS, 0};
+
 START_TEST(a_server_that_knows_better_is_heard_soon_in_every_order_of_events)
 {
     struct world first = {.next_ms = NOW_MS};
@@ -285,7 +291,7 @@ START_TEST(a_server_that_knows_better_is_heard_soon_in_every_order_of_events)
     states = calloc(STATES_MAX, sizeof *states);
     keys = calloc(2 * STATES_MAX, sizeof *keys);
     ck_assert(states && keys);
-    hf_round_init(&first.round, PATIENCE_MS);
+    hf_round_init(&first.round, PATIENCE_MS, staggers_ms[_i]);
     act(&first);
     visit_next(first);
     for (unsigned i = 0; i < state_count; i++)
@@ -303,7 +309,7 @@ START_TEST(a_worse_map_is_adopted_when_patience_is_over)
     struct world w = {.next_ms = NOW_MS};
     int64_t ms = 0;
 
-    hf_round_init(&w.round, PATIENCE_MS);
+    hf_round_init(&w.round, PATIENCE_MS, HF_ROUND_STAGGER_MS);
     act(&w);
     for (;;) {
         unsigned next = w.under_way & ~1u;
@@ -345,7 +351,7 @@ START_TEST(next_server_is_asked_after_the_stagger_or_at_once_after_an_answer)
 {
     struct hf_round r;
 
-    hf_round_init(&r, PATIENCE_MS);
+    hf_round_init(&r, PATIENCE_MS, HF_ROUND_STAGGER_MS);
     ck_assert_int_eq(hf_round_due(&r, NOW_MS), HF_ROUND_ASK);
     hf_round_asked(&r, NOW_MS);
     ck_assert_int_eq(r.due_ms, NOW_MS + HF_ROUND_STAGGER_MS);
@@ -363,7 +369,7 @@ START_TEST(round_after_silence_begins_a_millisecond_later_for_each_server)
     for (int count = 2; count <= 9; count++) {
         struct hf_round r;
 
-        hf_round_init(&r, PATIENCE_MS);
+        hf_round_init(&r, PATIENCE_MS, HF_ROUND_STAGGER_MS);
         ask_servers(&r, count, NOW_MS);
         answer_worse(&r, NOW_MS);
         ck_assert_int_eq(hf_round_due(&r, end_ms - 1), HF_ROUND_WAIT);
@@ -380,7 +386,7 @@ START_TEST(pause_doubles_up_to_its_maximum)
     int64_t now_ms = NOW_MS;
     struct hf_round r;
 
-    hf_round_init(&r, 60000);
+    hf_round_init(&r, 60000, HF_ROUND_STAGGER_MS);
     ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_ASK);
     hf_round_asked(&r, now_ms);
     for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
@@ -407,7 +413,7 @@ static struct hf_round in_second_round(void)
     struct hf_round r;
     int64_t begin_ms;
 
-    hf_round_init(&r, PATIENCE_MS);
+    hf_round_init(&r, PATIENCE_MS, HF_ROUND_STAGGER_MS);
     ask_servers(&r, 2, NOW_MS - HF_ROUND_SILENCE_MS);
     answer_worse(&r, NOW_MS - HF_ROUND_SILENCE_MS);
     ck_assert_int_eq(hf_round_due(&r, NOW_MS), HF_ROUND_AGAIN);
@@ -430,6 +436,29 @@ START_TEST(patience_ends_in_its_last_millisecond)
 }
 END_TEST
 
+/* ROUND-3: the last of the replies counts. */
+START_TEST(settled_map_is_adopted_though_one_is_silent)
+{
+    for (int is_last = 0; is_last < 2; is_last++) {
+        struct hf_round r;
+
+        hf_round_init(&r, PATIENCE_MS, 0);
+        ask_servers(&r, 3, NOW_MS);
+        for (int i = 0; i < 2; i++) {
+            hf_round_probe_ended(&r);
+            ck_assert_int_eq(hf_round_answered(&r, NOW_MS,
+                                               i == is_last ? HF_ROUND_SETTLED
+                                                            : HF_ROUND_WORSE),
+                             HF_ROUND_WAIT);
+        }
+        ck_assert_int_eq(hf_round_due(&r, NOW_MS + HF_ROUND_SILENCE_MS - 1),
+                         HF_ROUND_WAIT);
+        ck_assert_int_eq(hf_round_due(&r, NOW_MS + HF_ROUND_SILENCE_MS),
+                         is_last ? HF_ROUND_GIVE_UP : HF_ROUND_AGAIN);
+    }
+}
+END_TEST
+
 /* ROUND-5 is for a worse map that was heard in this very round. */
 START_TEST(round_in_which_all_failed_is_given_up_though_one_is_silent)
 {
@@ -448,8 +477,8 @@ static Suite *suite(void)
     TCase *c = tcase_create("rounds");
 
     tcase_set_timeout(c, 60);
-    tcase_add_test(
-        c, a_server_that_knows_better_is_heard_soon_in_every_order_of_events);
+    tcase_add_loop_test(
+        c, a_server_that_knows_better_is_heard_soon_in_every_order_of_events, 0, 2);
     tcase_add_test(c, a_worse_map_is_adopted_when_patience_is_over);
     tcase_add_test(
         c, next_server_is_asked_after_the_stagger_or_at_once_after_an_answer);
@@ -457,6 +486,7 @@ static Suite *suite(void)
         c, round_after_silence_begins_a_millisecond_later_for_each_server);
     tcase_add_test(c, pause_doubles_up_to_its_maximum);
     tcase_add_test(c, patience_ends_in_its_last_millisecond);
+    tcase_add_test(c, settled_map_is_adopted_though_one_is_silent);
     tcase_add_test(c,
                    round_in_which_all_failed_is_given_up_though_one_is_silent);
     suite_add_tcase(s, c);

@@ -50,7 +50,8 @@ void hf_discover_init(struct hf_router *router, const struct hf_discovery_events
     hf_round_init(&router->discovery.round,
                   router->topology->hears_all_ms
                       ? router->topology->hears_all_ms
-                      : router->options.link.connect_timeout_ms);
+                      : router->options.link.connect_timeout_ms,
+                  router->topology->hears_all_ms ? 0 : HF_ROUND_STAGGER_MS);
 }
 
 /* ---- all probes ---- */
@@ -213,7 +214,8 @@ static void succeed(struct hf_router *router)
     d->is_told = false;
     d->failures = is_reachable(router) ? 0 : d->failures + 1;
     d->has_told_trouble = d->has_told_trouble && d->failures > 0;
-    cancel_all(router);
+    if (!router->topology->hears_all_ms) /* a distant server is heard at last (ROUND-4) */
+        cancel_all(router);
     end_round(router);
     d->events->on_end(router, HF_MAP_CONFIRMED);
 }
@@ -454,14 +456,15 @@ static bool is_one_unheard(struct hf_router *router)
     return false;
 }
 
-/* MAP-2. The map is taken, unless it is HF_ROUND_WORSE, as it is until all seeds were heard if
- * the topology requires this (hears_all_ms): a later reply may contain another master. */
+/* MAP-2. The map is taken, unless it is HF_ROUND_WORSE or HF_ROUND_SETTLED, as it is until all
+ * seeds were heard if the topology requires this (hears_all_ms): a later reply may contain
+ * another master. */
 static enum hf_round_answer weigh(struct hf_router *router, struct hf_slot_map *map)
 {
     const struct hf_round *round = &router->discovery.round;
 
     if (router->topology->hears_all_ms && is_one_unheard(router))
-        return HF_ROUND_WORSE;
+        return router->topology->is_settled(router) ? HF_ROUND_SETTLED : HF_ROUND_WORSE;
     if (router->map && hf_slot_map_is_equal(map, router->map)) {
         if (hf_slot_map_is_better(map, router->map))
             router->map->info = map->info;
@@ -496,7 +499,7 @@ static void use_map(struct hf_server *server, struct hf_slot_map *map)
     if (router->map && hf_slot_map_is_better(map, NULL))
         learn_again(router, &map);
     answer = weigh(router, map);
-    if (answer == HF_ROUND_WORSE) {
+    if (answer == HF_ROUND_WORSE || answer == HF_ROUND_SETTLED) {
         if (hf_slot_map_covered(map) == 0)
             fill_empty(server);
         keep_if_best(router, map);

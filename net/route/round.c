@@ -7,9 +7,9 @@
 #include "net/base/moment.h"
 #include "net/net.h"
 
-void hf_round_init(struct hf_round *r, int64_t patience_ms)
+void hf_round_init(struct hf_round *r, int64_t patience_ms, int64_t stagger_ms)
 {
-    *r = (struct hf_round){.patience_ms = patience_ms};
+    *r = (struct hf_round){.patience_ms = patience_ms, .stagger_ms = stagger_ms};
     hf_round_reset(r);
 }
 
@@ -24,7 +24,7 @@ void hf_round_reset(struct hf_round *r)
 static enum hf_round_action begin(struct hf_round *r, int64_t now_ms)
 {
     r->is_running = true;
-    r->is_exhausted = r->is_heard = r->has_worse = false;
+    r->is_exhausted = r->is_heard = r->has_worse = r->is_settled = false;
     r->asked = 0;
     r->due_ms = now_ms;
     return HF_ROUND_ASK;
@@ -46,9 +46,10 @@ static enum hf_round_action again(struct hf_round *r, int64_t now_ms)
         pause_ms *= 2;
     r->again++;
     r->is_running = false;
-    r->due_ms = now_ms + hf_min_ms(pause_ms, HF_ROUND_PAUSE_MAX_MS) + r->asked;
     if (r->silent_since_ms == HF_NEVER)
         r->silent_since_ms = now_ms;
+    r->due_ms = hf_min_ms(now_ms + hf_min_ms(pause_ms, HF_ROUND_PAUSE_MAX_MS) + r->asked,
+                          r->silent_since_ms + r->patience_ms);
     return HF_ROUND_AGAIN;
 }
 
@@ -67,7 +68,8 @@ enum hf_round_action hf_round_due(struct hf_round *r, int64_t now_ms)
         return HF_ROUND_ASK;
     if (now_ms < r->due_ms)
         return HF_ROUND_WAIT;
-    if (r->under_way > 0 && r->has_worse && !is_patience_over(r, now_ms))
+    if (r->under_way > 0 && r->has_worse && !r->is_settled &&
+        !is_patience_over(r, now_ms))
         return again(r, now_ms);
     return end_round(r, HF_ROUND_GIVE_UP);
 }
@@ -86,7 +88,7 @@ void hf_round_asked(struct hf_round *r, int64_t now_ms)
     HF_ASSERT(r->is_running);
     r->asked++;
     r->under_way++;
-    r->due_ms = now_ms + HF_ROUND_STAGGER_MS;
+    r->due_ms = now_ms + r->stagger_ms;
 }
 
 void hf_round_nobody_left(struct hf_round *r, int64_t now_ms)
@@ -114,10 +116,11 @@ static void go_on(struct hf_round *r, int64_t now_ms)
 enum hf_round_action hf_round_answered(struct hf_round *r, int64_t now_ms,
                                        enum hf_round_answer answer)
 {
-    if (answer != HF_ROUND_WORSE)
+    if (answer == HF_ROUND_SAME || answer == HF_ROUND_BETTER)
         return end_round(r, HF_ROUND_TAKE); /* ROUND-2 */
     if (r->is_running) {
         r->has_worse = true;
+        r->is_settled = answer == HF_ROUND_SETTLED;
         go_on(r, now_ms);
     }
     return HF_ROUND_WAIT;

@@ -5,19 +5,20 @@
  *   quiet -due-> querying -nobody_left-> listening -> quiet
  *
  * ROUND-1  The next server is queried as soon as the previous one has replied or
- *          failed, or has been silent for STAGGER_MS.
+ *          failed, or has been silent for stagger_ms.
  * ROUND-2  The first reply that contains the map in force, or a better one, ends the
  *          round, even if the reply belongs to an earlier round.
  * ROUND-3  A worse map is adopted only if no server can have a better one: every
  *          server has replied or failed, or a silent server has been silent for
- *          patience_ms.
+ *          patience_ms. It is also adopted after SILENCE_MS if it is SETTLED: the caller
+ *          knows that no reply of the silent servers can change it.
  * ROUND-4  Silent servers delay nothing. If nothing is received for SILENCE_MS, and
  *          others have replied or failed, the round ends. The probes of the silent
  *          servers remain pending, so that a distant server is heard at last.
  * ROUND-5  A round that ended because of silence, with a worse map that was not
  *          adopted, is followed by another one: during a failover the servers may
  *          report a better map at any moment. The pause doubles with each of them in a
- *          row, from HF_ROUND_PAUSE_MS to HF_ROUND_PAUSE_MAX_MS.
+ *          row, from HF_ROUND_PAUSE_MS to HF_ROUND_PAUSE_MAX_MS, and ends with patience_ms.
  * ROUND-6  A running round has a time at which it is due, unless nothing was received
  *          at all: in that case each probe's deadline is an event. */
 #ifndef HF_ROUND_H
@@ -37,10 +38,12 @@
 
 struct hf_round {
     int64_t patience_ms;          /* ROUND-3; set once */
+    int64_t stagger_ms;           /* ROUND-1; set once. 0: all servers are queried at once */
     bool is_running;
     bool is_exhausted;            /* no further server can be queried */
     bool is_heard;                /* a server has replied or failed */
     bool has_worse;               /* a server has returned a worse map */
+    bool is_settled;              /* the last of these was HF_ROUND_SETTLED */
     uint32_t under_way;           /* pending probes, of earlier rounds also */
     uint32_t again;               /* successive rounds that ended by ROUND-5 */
     uint32_t asked;               /* servers that were queried in this round */
@@ -60,10 +63,16 @@ enum hf_round_action {
                                      maps, if there is one */
 };
 
-enum hf_round_answer { HF_ROUND_SAME, HF_ROUND_BETTER, HF_ROUND_WORSE };
+enum hf_round_answer {
+    HF_ROUND_SAME,
+    HF_ROUND_BETTER,
+    HF_ROUND_WORSE,
+    HF_ROUND_SETTLED              /* worse, as far as was heard; silent servers cannot
+                                     change the best map (ROUND-3) */
+};
 
 /* hf_round_init - no round runs. */
-void hf_round_init(struct hf_round *r, int64_t patience_ms);
+void hf_round_init(struct hf_round *r, int64_t patience_ms, int64_t stagger_ms);
 
 /* hf_round_reset - ends the round, and forgets that earlier rounds had silent servers.
  *   Pending probes remain. */

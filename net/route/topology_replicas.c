@@ -11,8 +11,12 @@
  *             for an old master that was never silent: it still renews and grants locks
  *             that its successor grants to others, and its replies do not show this.
  * REPLICAS-2  Each round queries all hosts, because an old master that returns is also a
- *             master. The master is used when every host has replied or failed; a silent
- *             host is waited for SILENT_MS.
+ *             master. The master is used when every host has replied or failed. A silent
+ *             host is waited for SILENT_MS, counted from the first query without a reply,
+ *             also if that was in an earlier round. It is not waited for if it was a master
+ *             on a connection that has not ended since, and the other master was promoted
+ *             from its replica: of these two REPLICAS-3 uses the promoted one. A master that
+ *             restarted has lost its connections.
  * REPLICAS-3  Of two masters, the one that was promoted from a replica of the other one
  *             is used (lineage.h); otherwise the one with the greater replication
  *             offset; otherwise the one with more connected replicas; otherwise the
@@ -45,6 +49,7 @@
 #include "net/route/topology.h"
 
 #define SILENT_MS 1000
+#define SILENCE_AGAIN_MS 10000  /* a silence is forgotten if no query followed for this time */
 #define REPLACED_MS 30000       /* the default of the watchdog's timeout: locks that are not
                                    renewed have expired */
 
@@ -59,6 +64,9 @@ struct heard {
     struct hf_lineage reign;    /* `lineage` when its last reply of a role was master;
                                    otherwise empty */
     int64_t reign_ms;           /* when that reply came */
+    bool is_reign_open;         /* no connection to the host has ended since */
+    int64_t asked_ms;           /* the last query */
+    int64_t silent_ms;          /* the first query since the last reply; 0: none since then */
     uint32_t beaten_by;         /* the host that was used when this master was heard beside
                                    it: its index + 1; 0: none */
     char words[160];            /* "HOST:PORT: why" */
@@ -95,6 +103,22 @@ static void note_heard(struct hf_server *server)
 {
     server->probe.round = server->router->discovery.round_number;
     heard_from(server)->round = server->probe.round;
+}
+
+static void note_asked(struct hf_server *server)
+{
+    int64_t now = hf_loop_now(server->router->loop);
+    struct heard *h = heard_from(server);
+
+    if (h->silent_ms == 0 || now - h->asked_ms >= SILENCE_AGAIN_MS)
+        h->silent_ms = now;
+    h->asked_ms = now;
+}
+
+static bool is_silent(const struct hf_router *router, const struct heard *h)
+{
+    return h->silent_ms != 0 &&
+           hf_loop_now(router->loop) - h->silent_ms >= SILENT_MS;
 }
 
 static bool is_heard(const struct hf_router *router, uint32_t i)
@@ -158,6 +182,27 @@ static struct hf_server *best_master(struct hf_router *router)
             best = server;
     }
     return best;
+}
+
+/* REPLICAS-2 */
+static bool is_left(const struct heard *silent, const struct heard *best)
+{
+    return silent->is_reign_open && hf_lineage_succeeds(&best->lineage, &silent->reign);
+}
+
+static bool is_settled(struct hf_router *router)
+{
+    const struct hf_server *best = best_master(router);
+
+    for (uint32_t i = 0; i < router->seeds.count; i++) {
+        const struct hf_server *server = server_at(router, i);
+
+        if (!best || !server ||
+            !(is_heard(router, index_of(server)) || is_silent(router, heard_from(server)) ||
+              is_left(heard_from(server), heard_from(best))))
+            return false;
+    }
+    return true;
 }
 
 /* The URL may contain two names of one server. */
@@ -249,22 +294,39 @@ static bool is_in_url(const struct hf_router *router, const struct hf_endpoint *
     return hf_seeds_find(&router->seeds, at->host, at->port) < router->seeds.count;
 }
 
-/* Writes what the host replied, or why it did not. */
+/* A query that was sent just now says nothing of a host that replied before. */
+static bool has_no_reply(const struct hf_router *router, const struct heard *h)
+{
+    return h->round == 0 || is_silent(router, h);
+}
+
+static void describe_silence(const struct hf_server *server, char *dst, size_t room)
+{
+    struct hf_error why;
+
+    if (hf_link_error(server->link)->status == HF_OK &&
+        !is_silent(server->router, heard_from(server))) {
+        (void)snprintf(dst, room, "%s has not replied yet", hf_link_address(server->link));
+        return;
+    }
+    hf_server_silence(server, &why);
+    (void)snprintf(dst, room, "%.299s", why.text);
+}
+
+/* Writes what the host last replied, or why it did not. */
 static void describe_host(struct hf_router *router, uint32_t i, char *dst, size_t room)
 {
     static const char *const kinds[] = {
         [HF_ROLE_MASTER] = "is a master",
         [HF_ROLE_SENTINEL] = "is a sentinel (redis+sentinel:// in the URL)"};
-    const struct heard *h = &router->roles->each[i];
     const struct hf_server *server = server_at(router, i);
-    struct hf_error why;
+    const struct heard *h = server ? heard_from(server) : NULL;
 
     if (!server) {
         (void)snprintf(dst, room, "%s:%u was not queried yet", router->seeds.list[i].host,
                        (unsigned)router->seeds.list[i].port);
-    } else if (!is_heard(router, i)) {
-        hf_server_silence(server, &why);
-        (void)snprintf(dst, room, "%.299s", why.text);
+    } else if (has_no_reply(router, h)) {
+        describe_silence(server, dst, room);
     } else if (!h->is_role) {
         (void)snprintf(dst, room, "%s", h->words);
     } else if (h->role.kind != HF_ROLE_REPLICA) {
@@ -334,6 +396,7 @@ static void decide(struct hf_server *server, bool is_final)
         hf_discover_failed(server, is_final, &why);
         return;
     }
+    server->router->error.status = HF_OK; /* an earlier reply of this round found none */
     note_beaten(best);
     look_for_two(best);
     map = hf_slot_map_of_one(best->router->mem, best->host, best->port);
@@ -352,6 +415,7 @@ static void note_reign(const struct hf_server *server, struct heard *h)
         h->beaten_by = 0;
     h->reign = reigns ? h->lineage : none;
     h->reign_ms = hf_loop_now(server->router->loop);
+    h->is_reign_open = reigns;
     if (h->role.kind == HF_ROLE_REPLICA)
         hf_announced(server->router, &h->role.master);
 }
@@ -361,6 +425,7 @@ static void note_role(struct hf_server *server, struct hf_resp_value reply)
     struct heard *h = heard_from(server);
     struct hf_error why;
 
+    h->silent_ms = 0;
     h->is_role = hf_role_read(&h->role, reply, &why) == HF_OK;
     if (!h->is_role)
         (void)snprintf(h->words, sizeof h->words, "%.80s: %.70s",
@@ -446,6 +511,8 @@ static hf_status ask_for_role(struct hf_server *server, int64_t deadline_ms)
         rc = hf_probe_send(server, ROLE, server->link, &role, 1, deadline_ms, on_role);
     if (rc < 0)
         hf_probe_cancel(server);
+    else
+        note_asked(server);
     return rc;
 }
 
@@ -474,6 +541,7 @@ static const struct hf_server *awaits(const struct hf_server *server)
 
 static void on_link_down(struct hf_server *server)
 {
+    heard_from(server)->is_reign_open = false;
     if (server->is_target)
         hf_router_forget(server->router);
 }
@@ -498,6 +566,7 @@ static enum hf_verdict judge(struct hf_redirection *out, struct hf_resp_value re
 const struct hf_topology hf_topology_replicas = {
     .asks_nodes = true,
     .hears_all_ms = SILENT_MS,
+    .is_settled = is_settled,
     .describe = describe,
     .start = start,
     .fini = fini,

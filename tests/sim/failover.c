@@ -54,7 +54,11 @@ static void follow_instead(struct site *site, struct server *old,
 
 static int64_t half_way_us(const struct trouble *t)
 {
-    return t->fault->for_ms * 1000 / (t->fault->n & FAILOVER_IS_QUICK ? 8 : 2);
+    int64_t for_us = t->fault->for_ms * 1000;
+
+    if (t->fault->n & FAILOVER_AT_ONCE)
+        return for_us / 256;
+    return for_us / (t->fault->n & FAILOVER_IS_QUICK ? 8 : 2);
 }
 
 /* Clients hear by themselves that a master has died. If nothing else is wrong, none

@@ -26,8 +26,9 @@ enum {
     FAILOVER_OF_LOCK = 32, /* the master of the lock; otherwise, of any shard */
     FAILOVER_IS_UNTOLD = 64, /* sentinels: no sentinel knows the new master at
                                 once; the first one hears of it later */
-    FAILOVER_WAKES = 128 /* a master that has stopped continues before the first
-                            sentinel can have heard, and is demoted in the end */
+    FAILOVER_WAKES = 128, /* a master that has stopped continues before the first
+                             sentinel can have heard, and is demoted in the end */
+    FAILOVER_AT_ONCE = 256 /* not half-way, but after a 256th of the time */
 };
 
 /* failover - what FAULT_FAILOVER does: begins if t->is_on, otherwise ends. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/effects.h"
 #include "tests/sim/failover.h"
 #include "tests/sim/history_kit.h"
 #include "tests/sim/plan.h"
@@ -261,6 +262,62 @@ START_TEST(master_that_is_busy_as_it_continues_is_doubted)
 }
 END_TEST
 
+/* ---- a master that is suspended, without sentinels ---- */
+
+#define SUSPENDED_MS 10000      /* longer than the TTL of the hold; a replica is promoted after a
+                                   256th of it */
+#define ROLES_PART 6            /* of the TTL: the interval at which the roles are queried */
+
+/* The promoted server succeeds the silent one, which is not waited for (REPLICAS-2). Row 1:
+ * INFO is refused, so nobody knows this, and the silent one is waited for a second. */
+static const struct suspension {
+    bool has_no_info;
+    int64_t within_ms;
+} suspensions[] = {{false, 400}, {true, 1500}};
+
+static void play_suspended(struct story *s, const struct kind *kind,
+                           const struct suspension *how, int64_t watchdog_ms, int64_t at_ms)
+{
+    plan_holder(kind, DEPLOY_HOSTS, 0);
+    plan.head.watchdog_ms = watchdog_ms;
+    plan.op_count = 1;
+    if (how->has_no_info)
+        plan.faults[plan.fault_count++] = (struct plan_fault){
+            .trouble = FAULT_DENY, .n = DENIED_INFO, .for_ms = LENGTH_MS};
+    plan.faults[plan.fault_count++] = (struct plan_fault){
+        .at_ms = at_ms, .trouble = FAULT_FAILOVER, .for_ms = SUSPENDED_MS,
+        .n = FAILOVER_STOPS | FAILOVER_AT_ONCE | FAILOVER_OF_LOCK};
+    play_story(s);
+}
+
+static void must_outlast(const struct kind *kind, const struct suspension *how,
+                         int64_t watchdog_ms)
+{
+    for (int phase = 0; phase < PHASES; phase++) {
+        int64_t at_ms = STOP_MS + phase * watchdog_ms / 3 / PHASES;
+        struct story s;
+
+        play_suspended(&s, kind, how, watchdog_ms, at_ms);
+        ck_assert_int_gt(s.switched_us, 0);
+        ck_assert_msg(s.losses == 0, "%s, TTL %lld, suspended at %lld: lost", kind->name,
+                      (long long)watchdog_ms, (long long)at_ms);
+        ck_assert_msg(s.renewed_us > 0 &&
+                          s.renewed_us - s.switched_us <
+                              (watchdog_ms / ROLES_PART + how->within_ms) * 1000,
+                      "%s, TTL %lld, suspended at %lld: renewed %lld us after the promotion",
+                      kind->name, (long long)watchdog_ms, (long long)at_ms,
+                      (long long)(s.renewed_us - s.switched_us));
+    }
+}
+
+START_TEST(hold_outlasts_a_suspended_master_without_sentinels)
+{
+    for (size_t k = 0; k < ROWS(kinds); k++)
+        for (int64_t watchdog_ms = 3000; watchdog_ms <= 9000; watchdog_ms += 3000)
+            must_outlast(&kinds[k], &suspensions[_i], watchdog_ms);
+}
+END_TEST
+
 /* ---- a master that is slow ---- */
 
 #define SLOW_WATCHDOG_MS 9000
@@ -404,6 +461,8 @@ int main(void)
     tcase_add_loop_test(t, master_that_is_slow_again_is_not_doubted_again, 0,
                         ROWS(kinds));
     tcase_add_loop_test(t, two_owners_never_believe_without_sentinels, 0, EXCLUSIVE);
+    tcase_add_loop_test(t, hold_outlasts_a_suspended_master_without_sentinels, 0,
+                        ROWS(suspensions));
     tcase_add_loop_test(t, what_the_new_master_lacks_is_lost_at_once, 0,
                         ROWS(ways));
     tcase_add_loop_test(t, what_the_new_master_has_is_renewed_at_once, 0,

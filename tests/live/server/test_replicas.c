@@ -404,6 +404,38 @@ START_TEST(a_failed_master_is_followed_by_the_promoted_replica)
 }
 END_TEST
 
+#define SHORT_WATCHDOG 3000
+
+/* REPLICAS-2: the hold is alone in its client, which finds the promoted server by the roles.
+ * That server is used although the master has not replied. */
+START_TEST(a_short_hold_outlasts_a_suspended_master)
+{
+    struct hf_client_options options = options_of(url);
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1);
+    struct hf_client *brief;
+    struct hf_lock *lock;
+
+    options.watchdog_ms = SHORT_WATCHDOG;
+    options.replicas = 1;
+    brief = client_with(&options);
+    lock = lock_of(brief, NAME);
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    await_next_renewal(brief);
+    await_replica(two, one);
+    server_pause(one);
+    ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
+    follow(three, two);
+    await_next_renewal(brief);
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    server_resume(one);
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(two, "EXISTS " NAME), "0");
+    hf_lock_free(lock);
+    hf_client_free(brief);
+}
+END_TEST
+
 /* ---- two masters ---- */
 
 struct log {
@@ -711,6 +743,7 @@ static void add(Suite *suite)
     tcase_add_test(c, a_master_that_loads_is_told_when_the_time_is_over);
     c = live_case(suite, "failure", start, stop);
     tcase_add_loop_test(c, a_failed_master_is_followed_by_the_promoted_replica, 0, 2);
+    tcase_add_test(c, a_short_hold_outlasts_a_suspended_master);
     tcase_add_loop_test(c, of_two_masters_the_promoted_one_is_used, 0, 4);
     tcase_add_test(c, a_hold_leaves_an_old_master_that_still_replies);
     tcase_add_loop_test(c, calls_leave_an_old_master_that_still_replies, 0, 2);
