@@ -24,7 +24,7 @@ bool executor_open(struct executor *x, const struct executor_row *rows,
     x->row_count = count;
     x->fd = -1;
     x->next = executor_plan_none();
-    x->listener = local_listen(&x->port);
+    x->listener = local_listen_once(&x->port);
     return x->listener >= 0;
 }
 

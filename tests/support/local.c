@@ -103,6 +103,21 @@ bool local_reserve(int *port)
     return fd >= 0;
 }
 
+static int listen_to(int fd)
+{
+    if (fd >= 0 && listen(fd, LISTEN_BACKLOG) < 0) {
+        (void)close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+int local_listen_once(int *port)
+{
+    *port = 0;
+    return listen_to(bound_socket(port));
+}
+
 int local_listen(int *port)
 {
     int fd;
@@ -114,8 +129,8 @@ int local_listen(int *port)
     if (fd < 0)
         return -1;
     allow_reuse(fd);
-    if (bind_to(fd, port) && listen(fd, LISTEN_BACKLOG) == 0)
-        return fd;
+    if (bind_to(fd, port))
+        return listen_to(fd);
     (void)close(fd);
     return -1;
 }

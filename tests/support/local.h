@@ -29,6 +29,8 @@ char *local_copy(const char *text);
  * local_listen     - a listening, non-blocking socket on a free port of
  *                    127.0.0.1, which is written to *port and stays reserved after the
  *                    socket is closed; -1: errno has the reason.
+ * local_listen_once - the same, but the port is free after the socket is closed: for a test
+ *                    that needs hundreds, and whose clients end before.
  * local_dead_port  - a port of 127.0.0.1 where nobody listens while this process lives;
  *                    0: there is none.
  * local_prepare    - makes a connection non-blocking and TCP_NODELAY.
@@ -39,6 +41,7 @@ char *local_copy(const char *text);
  * Both take -1 and do nothing. */
 bool local_reserve(int *port);
 int local_listen(int *port);
+int local_listen_once(int *port);
 int local_dead_port(void);
 void local_prepare(int fd);
 void local_close(int fd);
