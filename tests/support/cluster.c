@@ -20,6 +20,9 @@
  * and a little more. */
 #define FAILOVER_MS 5500
 
+/* Longer than a handshake is remembered. */
+#define MEET_AGAIN_MS (2 * NODE_TIMEOUT_MS)
+
 #define KEYS_AT_ONCE 100
 #define MIGRATE_TIMEOUT_MS "5000"
 
@@ -337,15 +340,51 @@ static void prepare_node(struct cluster *c, int node)
                   SLOTS * (node + 1) / c->masters);
 }
 
+static bool knows(struct cluster *c, int node, int other)
+{
+    const char *line = nodes_of(c, node);
+
+    while (*line && node_of_id(c, line) != other)
+        line = next_line(line);
+    return *line && strncmp(word_of(line, FLAGS), "handshake", 9) != 0;
+}
+
+static void introduce(struct cluster *c, int node, int other)
+{
+    if (!knows(c, node, other))
+        must_be_ok(node,
+                   server_ask(c->nodes[node], "CLUSTER MEET 127.0.0.1 %d",
+                              server_port(c->nodes[other])),
+                   "MEET");
+}
+
+/* A node forgets a handshake that was not answered within the node timeout, which happens
+ * on a machine that stalls: then the two are introduced again. */
+static void await_introduced(struct cluster *c, int node, int other, int64_t deadline_ms)
+{
+    int64_t again_ms = local_now_ms() + MEET_AGAIN_MS;
+
+    while (!knows(c, node, other)) {
+        if (local_now_ms() >= again_ms) {
+            introduce(c, node, other);
+            again_ms = local_now_ms() + MEET_AGAIN_MS;
+        }
+        rest(c, deadline_ms, "does not know another", node);
+    }
+}
+
 /* Each with each: hearsay takes seconds. */
 static void introduce_nodes(struct cluster *c)
 {
+    int64_t deadline_ms = patience();
+
     for (int i = 0; i < c->count; i++)
         for (int j = 0; j < i; j++)
-            must_be_ok(i,
-                       server_ask(c->nodes[i], "CLUSTER MEET 127.0.0.1 %d",
-                                  server_port(c->nodes[j])),
-                       "MEET");
+            introduce(c, i, j);
+    for (int i = 0; i < c->count; i++)
+        for (int j = 0; j < c->count; j++)
+            if (j != i)
+                await_introduced(c, i, j, deadline_ms);
 }
 
 /* Refused until it knows its master. */

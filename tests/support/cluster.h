@@ -29,7 +29,7 @@
 #include "tests/support/server.h"
 
 #define CLUSTER_NODES_MAX 32
-#define CLUSTER_PATIENCE_MS 30000
+#define CLUSTER_PATIENCE_MS 60000
 
 struct cluster;
 

@@ -21,7 +21,7 @@
 #include "tests/support/server.h"
 
 #define SENTINELS_MAX 16            /* of sentinels, of servers */
-#define SENTINELS_PATIENCE_MS 30000
+#define SENTINELS_PATIENCE_MS 60000
 #define SENTINELS_NAME "mymaster"   /* what they call the master */
 
 struct sentinels;
