@@ -359,7 +359,7 @@ START_TEST(process_without_free_descriptors_says_so_and_recovers)
     none.rlim_cur = (rlim_t)dup(0);
     (void)close((int)none.rlim_cur);
     (void)setrlimit(RLIMIT_NOFILE, &none);
-    ck_assert_str_eq(ask_for(50, "ECHO x"), "(unsent)");
+    ck_assert_str_eq(ask_for(QUICK_MS, "ECHO x"), "(unsent)");
     (void)setrlimit(RLIMIT_NOFILE, &old);
     ck_assert_ptr_nonnull(strstr(error_now().text, strerror(EMFILE)));
     ck_assert_str_eq(ask("ECHO a"), "a");

@@ -212,10 +212,10 @@ START_TEST(verbose_tells_for_whom_we_wait)
 }
 END_TEST
 
-/* A process whose renewals are our clock: one a second. */
+/* A process whose renewals are our clock: one each 1.5 s. */
 static struct process *start_clock(void)
 {
-    struct process *p = holdfast(server, "run", "--ttl", "3s",
+    struct process *p = holdfast(server, "run", "--ttl", "4500ms",
                                  "--status-fd", "3", "clock", "cat", NULL);
 
     (void)await_line(p, STATUS, "\"acquired\"");

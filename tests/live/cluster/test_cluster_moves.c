@@ -325,7 +325,7 @@ static int stick(struct hf_client *client, int *slot)
 static void await_renewals(struct hf_client *client, int count,
                            int64_t lease_ms)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     local_rest_us(lease_ms / 3 * 1100);
     for (int i = 0; i < 3; i++)

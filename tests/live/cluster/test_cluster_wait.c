@@ -37,7 +37,7 @@ static void await_listener(struct server *s, const struct way *way,
 {
     size_t channel_len;
     char *channel = lua_channel(name, len, &channel_len);
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
     const char *answer;
 
     do {
@@ -227,7 +227,7 @@ START_TEST(a_release_by_ask_wakes_a_waiter_at_the_source)
     (void)server_ask(cluster_node(cluster, 0), "CONFIG RESETSTAT");
     ck_assert_int_lt(pair_wake(&p), SOON_MS);
     if (way->is_sharded)
-        server_await(cluster_node(cluster, 0), LONG_MS, "1", "EVAL %s 0", SPUBLISHES);
+        server_await(cluster_node(cluster, 0), AWAIT_MS, "1", "EVAL %s 0", SPUBLISHES);
     ck_assert_int_eq(messages_at(0), way->is_sharded);
     pair_end(&p);
     move_back(name);
@@ -412,7 +412,7 @@ END_TEST
 static void await_one_listener(const char *name, const char *count,
                                const char *channel)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
     const char *answer = "";
 
     do {

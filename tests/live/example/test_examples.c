@@ -20,7 +20,7 @@ static const char *const programs[] = {
 /* A waiter looks by itself when it is over: long after our patience is. */
 #define LONG_TTL "60000"
 /* Renewed each 200 ms. */
-#define SHORT_TTL "600"
+#define SHORT_TTL "4500"
 #define FOR_EVER "0"
 
 static struct process *example(int which, const char *url,

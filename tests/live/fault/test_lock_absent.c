@@ -98,7 +98,7 @@ END_TEST
 /* Questions that ended at their deadline. */
 static void await_given_up(uint64_t count)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     while (stats_of(client).link.given_up < count) {
         ck_assert_int_lt(local_now_ms(), end_ms);
@@ -276,7 +276,7 @@ START_TEST(a_waiter_waits_for_a_busy_server_too)
     ck_assert(!call_is_done(&call));
     kill_script();
     redisFree(script);
-    server_await(server, LONG_MS, "PONG", "PING");
+    server_await(server, AWAIT_MS, "PONG", "PING");
     ck_assert_str_eq(lua_force_release(server, NAME, strlen(NAME)), "1");
     ck_assert_status(call_await(&call), HF_OK);
     release(lock, 1);

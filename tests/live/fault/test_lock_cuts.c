@@ -147,7 +147,7 @@ START_TEST(a_waiter_does_not_notice_a_cut_behind_any_byte)
         wait_all(MANY);
     }
     close_all();
-    server_await(server, LONG_MS, "", "PUBSUB CHANNELS");
+    server_await(server, AWAIT_MS, "", "PUBSUB CHANNELS");
 }
 END_TEST
 

@@ -110,7 +110,7 @@ START_TEST(a_refused_acquire_says_why_and_leaves_no_lock)
     ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
     ask_all(refusals[_i].repair);
-    server_await(server, LONG_MS, "none", "TYPE " NAME);
+    server_await(server, AWAIT_MS, "none", "TYPE " NAME);
     acquire(lock, 1);
     ck_assert_holder(server, lock, 1, 1);
     release(lock, 1);
@@ -246,7 +246,7 @@ START_TEST(what_passes_is_waited_for_until_the_request_timeout)
     ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
     ck_assert_clear(&err, pauses[_i].word);
     pauses[_i].end();
-    server_await(server, LONG_MS, "PONG", "PING");
+    server_await(server, AWAIT_MS, "PONG", "PING");
     server_await(server, LONG_MS, "0", "EXISTS " NAME);
     redisFree(c);
 }
@@ -272,7 +272,7 @@ START_TEST(busy_server_is_an_error_only_when_the_wait_is_over)
     ck_assert_clear(&err, pauses[_i].word);
     ck_assert_clear(&err, pauses[_i].advice);
     pauses[_i].end();
-    server_await(server, LONG_MS, "PONG", "PING");
+    server_await(server, AWAIT_MS, "PONG", "PING");
     server_await(server, LONG_MS, "0", "EXISTS " NAME);
     redisFree(c);
 }

@@ -64,7 +64,7 @@ static void hold(int64_t owner)
 /* With patience for the time in which it connects anew. */
 static void acquire_soon(int64_t owner)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
     struct hf_error err = {0};
 
     while (try_acquire(lock, owner, &err) < 0)
@@ -290,7 +290,7 @@ START_TEST(rights_may_change_under_load)
     }
     for (int i = 0; i < 8; i++)
         (void)pthread_join(threads[i], NULL);
-    server_await(server, LONG_MS, "0", "DBSIZE"); /* by release, or its TTL */
+    server_await(server, AWAIT_MS, "0", "DBSIZE"); /* by release, or its TTL */
     ck_assert_uint_eq(stats_of(client).holds, 0);
 }
 END_TEST
@@ -445,7 +445,7 @@ START_TEST(a_client_that_was_stopped_knows_what_it_has_lost)
         }
         finish_stopped(&stopped[i]);
     }
-    server_await(server, LONG_MS, "0", "DBSIZE");
+    server_await(server, AWAIT_MS, "0", "DBSIZE");
 }
 END_TEST
 
@@ -548,7 +548,7 @@ START_TEST(a_hundred_thousand_holds_leave_nothing)
                 "a call is taken");
     crowd_await(&crowd, count);
     ck_assert_uint_eq(stats_of(client).holds, 0);
-    server_await(server, LONG_MS, "0", "DBSIZE");
+    server_await(server, AWAIT_MS, "0", "DBSIZE");
     (void)printf("%d holds: %zu KB at most\n", count,
                  memory_counts(&memory).peak_bytes / 1024);
     hf_client_free(client);

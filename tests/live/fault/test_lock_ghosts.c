@@ -61,7 +61,7 @@ static struct hf_acquire_options one_try(int64_t owner, int64_t lease_ms)
 
 static void await_orphans(uint64_t count)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     while (stats_of(client).orphans != count) {
         ck_assert_msg(local_now_ms() < deadline_ms, "%llu orphans, not %llu",

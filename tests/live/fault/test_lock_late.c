@@ -28,7 +28,7 @@ static const char *const rules[] = {"~* &* +@all",
 /* With patience for the time in which it connects anew. */
 static void acquire_patiently(int64_t owner)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
     struct hf_error err = {0};
     hf_status rc = HF_E_NOREPLY;
 
@@ -86,7 +86,7 @@ static int connections(void)
 
 static void await_quiet(void)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     while (connections() > 1) {
         ck_assert_msg(local_now_ms() < deadline_ms,
@@ -190,7 +190,7 @@ START_TEST(a_late_renewal_prolongs_nothing)
         ck_assert_uint_gt(stats_of(client).renewal_requests, 0);
         ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
         server_resume(server);
-        server_await(server, LONG_MS, "(nil)", "EVAL %s 1 " NAME " 2000 "
+        server_await(server, AWAIT_MS, "(nil)", "EVAL %s 1 " NAME " 2000 "
                      LUA_HOLDER,
                      "if redis.call('exists', KEYS[1]) == 1 then return 0 end "
                      "redis.call('hincrby', KEYS[1], ARGV[2], 1) "

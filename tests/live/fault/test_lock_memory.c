@@ -131,7 +131,7 @@ static void be_renewed(struct hf_client *client, struct hf_lock *lock)
 {
     static struct diary diary;
     struct hf_acquire_options o = diary_options(&diary, 1);
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
     hf_status rc = hf_lock_acquire(lock, &o, NULL);
 
     ck_assert_honest(rc);
@@ -441,7 +441,7 @@ START_TEST(permits_are_not_lost_for_want_of_memory)
     (void)server_ask(server, "SET pool 5");
     ck_assert_ok(hf_semaphore_acquire(semaphore, 2, 0, NULL, NULL));
     ck_assert_ok(hf_semaphore_release(semaphore, 1, NULL));
-    server_await(server, LONG_MS, "pool", "KEYS *");
+    server_await(server, AWAIT_MS, "pool", "KEYS *");
     proxy_hold(proxy, PROXY_TO_CLIENT, true);
     proxy_hold(proxy, PROXY_TO_SERVER, _i == 1);
     call_init(&call);

@@ -58,7 +58,7 @@ static struct hf_client *client_at(const char *host, int64_t timeout_ms)
 /* Its attempts are short, for the tests' sake: a busy machine may need several. */
 static void open_client(int64_t timeout_ms)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     client = client_at(NETWORK_FAR, timeout_ms);
     lock = lock_of(client, NAME);
@@ -90,7 +90,7 @@ static void hold(void)
 
 static void acquire_soon(int64_t owner)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
     struct hf_error err = {0};
 
     while (try_acquire(lock, owner, &err) < 0)

@@ -567,7 +567,7 @@ static void break_disk(void)
     (void)server_ask(server, "SET x 1");
     ck_assert_str_eq(server_ask(server, "CONFIG SET save %s", "3600 1"), "OK");
     (void)server_ask(server, "BGSAVE");
-    server_await(server, LONG_MS, "1", "EVAL %s 0",
+    server_await(server, AWAIT_MS, "1", "EVAL %s 0",
                  "local i = redis.call('info', 'persistence') return "
                  "i:find('rdb_last_bgsave_status:err', 1, true) and 1 or 0");
 }

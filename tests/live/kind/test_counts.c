@@ -258,7 +258,7 @@ START_TEST(waiters_are_told_that_it_is_no_number)
                                                 &call));
     else
         ck_assert_ok(hf_latch_await_async(latch, HF_FOREVER, NULL, call_done, &call));
-    server_await(server, LONG_MS, "1", "EVAL %s 0",
+    server_await(server, AWAIT_MS, "1", "EVAL %s 0",
                  "return #redis.call('pubsub', 'channels')");
     (void)server_ask(server, "SET " POOL " abc");
     ck_assert_status(call_await(&call), HF_E_SERVER);

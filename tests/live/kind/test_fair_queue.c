@@ -65,7 +65,7 @@ static void queue_up(struct call *call, int64_t owner)
     o.wait_ms = HF_FOREVER;
     call_acquire(call, lock, &o);
     await_queue(before + 1);
-    server_await(server, LONG_MS, "1", "PUBLISH " CHANNEL ":%s 0",
+    server_await(server, AWAIT_MS, "1", "PUBLISH " CHANNEL ":%s 0",
                  server_ask(server, "LINDEX " QUEUE " -1"));
 }
 
@@ -434,7 +434,7 @@ START_TEST(waiter_leaves_a_long_queue)
         queue_dead(1000 + i, server_now_ms() + 400000);
     ck_assert_leaves(&cancel, &call);
     if (before > 0 && behind > 0)
-        server_await(server, LONG_MS, "1", "ZSCORE " PLACES " %s", waiter);
+        server_await(server, AWAIT_MS, "1", "ZSCORE " PLACES " %s", waiter);
     else
         await_queue(before + behind);
     if (before > 0)

@@ -85,9 +85,9 @@ START_TEST(count_is_set_once_and_goes_down_to_nothing)
         count_down(left % 2 ? latch : latch_of_other);
         ck_assert_int_eq(count_of(latch), left);
     }
-    server_await(server, LONG_MS, "", "KEYS *");
+    server_await(server, AWAIT_MS, "", "KEYS *");
     count_down(latch); /* there is none */
-    server_await(server, LONG_MS, "", "KEYS *");
+    server_await(server, AWAIT_MS, "", "KEYS *");
     set(latch, 1);
 }
 END_TEST

@@ -62,7 +62,7 @@ static long long place(int index)
 /* How many waiters listen, each on its channel. */
 static void await_listeners(int count)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
     int found;
 
     do {
@@ -592,7 +592,7 @@ START_TEST(place_of_who_lives_outlasts_a_long_hold)
     long long first_end_ms;
 
     hf_client_free(client);
-    client = client_timed(server_port(server), 1000, 5000);
+    client = client_timed(server_port(server), STEADY_WATCHDOG_MS, 5000);
     lock = fair(client, NAME);
     acquire(lock, 1);
     for (int i = 0; i < 3; i++) {
@@ -600,7 +600,7 @@ START_TEST(place_of_who_lives_outlasts_a_long_hold)
         queue_up(&calls[i], fair(others[i], NAME), 2, HF_FOREVER);
     }
     first_end_ms = place(2);
-    server_await(server, LONG_MS, "3", "ZCOUNT " PLACES " (%lld +inf",
+    server_await(server, AWAIT_MS, "3", "ZCOUNT " PLACES " (%lld +inf",
                  first_end_ms);
     ck_assert_status(try_acquire(lock, 3, NULL), HF_TIMEOUT); /* drops heads */
     await_queue(3);
@@ -672,11 +672,11 @@ START_TEST(queue_goes_where_its_slot_goes)
         acquire(lock, 1);
         o.owner = 2;
         call_acquire(&calls[0], lock, &o);
-        server_await(cluster_node(c, cluster_owner(c, slot)), LONG_MS, "1",
+        server_await(cluster_node(c, cluster_owner(c, slot)), AWAIT_MS, "1",
                      "LLEN " QUEUE);
         o.owner = 3;
         call_acquire(&calls[1], lock, &o);
-        server_await(cluster_node(c, cluster_owner(c, slot)), LONG_MS, "2",
+        server_await(cluster_node(c, cluster_owner(c, slot)), AWAIT_MS, "2",
                      "LLEN " QUEUE);
         if (moves == 1) {
             cluster_move_begin(c, slot, to);

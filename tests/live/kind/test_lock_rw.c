@@ -579,7 +579,7 @@ START_TEST(reader_that_is_killed_is_in_nobodys_way)
     acquire(reads, 1);
     read_elsewhere_and_die(200);
     ck_assert_str_eq(server_ask(server, "HLEN " NAME), "3");
-    server_await(server, LONG_MS, "2", "DBSIZE"); /* its hold key ends */
+    server_await(server, AWAIT_MS, "2", "DBSIZE"); /* its hold key ends */
     ck_assert_str_eq(server_ask(server, "HLEN " NAME), "3");
     release(reads, 1);
     ck_assert_free();

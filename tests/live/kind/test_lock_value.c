@@ -3,9 +3,8 @@
 #include "tests/live/test_lock.h"
 #include "tests/support/lateness.h"
 
-/* What redis-py writes for a holder, and a watchdog that renews soon. */
+/* What redis-py writes for a holder. */
 #define THEIRS "8d4c9e0cd2f711ef9a1b0242ac120002"
-#define SHORT_WATCHDOG_MS 600
 /* The longest pause of a waiter is 128 ms (WAIT-9). */
 #define IN_TIME_MS 1000
 
@@ -22,24 +21,14 @@ static struct hf_lock *value_lock_of(struct hf_client *of, const char *name)
     return new;
 }
 
-static void start_timed(int64_t watchdog_ms)
+static void start(void)
 {
     server = server_start(NULL);
     ck_assert_ptr_nonnull(server);
-    client = client_timed(server_port(server), watchdog_ms, 5000);
-    other = client_timed(server_port(server), watchdog_ms, 5000);
+    client = client_timed(server_port(server), STEADY_WATCHDOG_MS, 5000);
+    other = client_timed(server_port(server), STEADY_WATCHDOG_MS, 5000);
     lock = value_lock_of(client, NAME);
     theirs = value_lock_of(other, NAME);
-}
-
-static void start(void)
-{
-    start_timed(STEADY_WATCHDOG_MS);
-}
-
-static void start_soon(void)
-{
-    start_timed(SHORT_WATCHDOG_MS);
 }
 
 static void stop(void)
@@ -272,7 +261,7 @@ START_TEST(a_wait_ends_in_time_or_when_cancelled)
 
     others_acquire();
     o.wait_ms = 200;
-    ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_TIMEOUT);
+    must_time_out(lock, &o);
     hf_cancel_init(&cancel, client);
     o.wait_ms = HF_FOREVER;
     o.cancel = &cancel;
@@ -303,7 +292,7 @@ START_TEST(it_speaks_on_no_channel)
     mute = value_lock_of(user, NAME);
     others_acquire();
     o.wait_ms = 1000;
-    ck_assert_status(hf_lock_acquire(mute, &o, NULL), HF_TIMEOUT);
+    must_time_out(mute, &o);
     ck_assert_ok(hf_lock_force_release(mute, NULL, 0, NULL));
     ck_assert_ok(hf_lock_acquire(mute, &o, NULL));
     release(mute, 2);
@@ -476,7 +465,7 @@ static void add_all(Suite *suite)
     tcase_add_loop_test(c, force_leaves_a_string_that_no_holder_would_write, 0,
                         COUNT(odd_sizes));
     tcase_add_test(c, a_ghost_of_ours_is_released);
-    c = live_case(suite, "renewals", start_soon, stop);
+    c = live_case(suite, "renewals", start, stop);
     tcase_add_test(c, holds_are_renewed_beside_others);
     tcase_add_loop_test(c, a_loss_is_told_by_the_next_renewal, 0,
                         COUNT(losses));

@@ -351,7 +351,7 @@ START_TEST(release_of_a_lock_that_nobody_holds_wakes_all_the_same)
     for (const char *payload = *w->payload ? w->payload : "last"; payload;
          payload = payload == w->payload ? "last" : NULL) {
         (void)sprintf(expected, "message %s %s", rw_channel(NAME), payload);
-        ck_assert_str_eq(feed_next(feed, LONG_MS)->text, expected);
+        ck_assert_str_eq(feed_next(feed, AWAIT_MS)->text, expected);
     }
     feed_close(feed);
 }
@@ -478,15 +478,15 @@ START_TEST(last_release_is_published_both_ways)
         rw_script(server, "read_release", "2 %s %s %s 0 1 SPUBLISH %s PUBLISH",
                   NAME, rw_hold_key(&players[0], 0), A, rw_channel(NAME)),
         A " 0 1");
-    (void)feed_await(sharded, LONG_MS, " 0");
-    (void)feed_await(plain, LONG_MS, " 0");
+    (void)feed_await(sharded, AWAIT_MS, " 0");
+    (void)feed_await(plain, AWAIT_MS, " 0");
     ck_assert_ptr_nonnull(strstr(write_acquire(A, 1), " 1"));
     ck_assert_str_eq(rw_script(server, "write_release",
                                "1 %s %s:write 0 1 SPUBLISH %s PUBLISH", NAME, A,
                                rw_channel(NAME)),
                      A ":write 0 1");
-    (void)feed_await(sharded, LONG_MS, " 1");
-    (void)feed_await(plain, LONG_MS, " 1");
+    (void)feed_await(sharded, AWAIT_MS, " 1");
+    (void)feed_await(plain, AWAIT_MS, " 1");
     feed_close(sharded);
     feed_close(plain);
 }

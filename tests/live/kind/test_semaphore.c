@@ -630,7 +630,7 @@ static const char *const rules[] = {"~* &* +@all", "~* &* +@all -client|kill"};
  * forgotten. */
 static void await_one_connection(void)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
     const char *list;
 
     do {

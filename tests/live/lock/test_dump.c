@@ -38,7 +38,7 @@ static void ck_assert_has(const char *part)
 
 static void await_text(const char *part)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     do {
         ck_assert_ok(dump());

@@ -38,7 +38,7 @@ START_TEST(a_release_tells_the_channel_0_once)
     acquire(lock, 1);
     release(lock, 1);
     release(lock, 1);
-    ck_assert_str_eq(feed_next(feed, LONG_MS)->text,
+    ck_assert_str_eq(feed_next(feed, AWAIT_MS)->text,
                      "pmessage * " CHANNEL " 0");
     ck_assert_ptr_null(feed_next(feed, 0));
     feed_close(feed);
@@ -445,7 +445,7 @@ START_TEST(force_frees_whoever_holds_it_and_tells_the_channel)
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
     ck_assert_ok(hf_lock_force_release(lock, NULL, 0, NULL));
     ck_assert_str_eq(hash_of(server, NAME), "");
-    ck_assert_str_eq(feed_next(feed, LONG_MS)->text, "message " CHANNEL " 0");
+    ck_assert_str_eq(feed_next(feed, AWAIT_MS)->text, "message " CHANNEL " 0");
     ck_assert_status(hf_lock_force_release(lock, NULL, 0, NULL), HF_NOT_OWNER);
     ck_assert_ptr_null(feed_next(feed, 0));
     feed_close(feed);

@@ -506,7 +506,7 @@ START_TEST(a_child_writes_nothing_and_the_parent_goes_on)
         _exit(try_everything());
     ck_assert_int_eq(exit_code_of(child), 0);
     (void)server_ask(server, "ECHO the-child-is-gone");
-    while ((event = feed_next(feed, LONG_MS))) {
+    while ((event = feed_next(feed, AWAIT_MS))) {
         if (strstr(event->text, "the-child-is-gone"))
             break;
         ck_assert_msg(strstr(event->text, hf_script_renew.sha) ||
@@ -529,7 +529,7 @@ static struct proxy *proxy;
 /* The parent drives only by hand, so that nothing but the child could write. */
 static void drive_until_sent(uint64_t count)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     while (proxy_count(proxy, PROXY_TO_SERVER, PROXY_PASSED) < count) {
         ck_must(local_now_ms() < end_ms, "bytes are sent");

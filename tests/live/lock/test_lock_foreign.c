@@ -142,7 +142,7 @@ START_TEST(large_message_wakes_waiters_and_costs_no_lock)
     make("return redis.call('hset', '" NAME "', '" OWNER "', 1)");
     make("return redis.call('pexpire', '" NAME "', 900000)");
     call_acquire(&call, lock, &o);
-    server_await(server, LONG_MS, "1", "EVAL %s 0",
+    server_await(server, AWAIT_MS, "1", "EVAL %s 0",
                  "return #redis.call('pubsub', 'channels', '" CHANNEL "')");
     local_rest_us(200000);
     ck_assert_str_eq(server_ask(server, "DEL " NAME), "1");

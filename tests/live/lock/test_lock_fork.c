@@ -235,7 +235,7 @@ static void end_child(void)
 
 static void await_fork(bool has_thread)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     while (child == 0 && !is_child()) {
         ck_assert_int_lt(local_now_ms(), end_ms);
@@ -261,7 +261,7 @@ static void call_in_parent(int i)
 
 static void await_child(void)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
     int status;
     pid_t ended;
 

@@ -180,7 +180,7 @@ START_TEST(cancel_ends_the_wait_for_room)
     for (int i = 0; i < LOCKS; i++)
         ck_assert_status(call_await(&calls[i]), HF_CANCELLED);
     server_resume(server);
-    server_await(server, LONG_MS, "0", "DBSIZE");
+    server_await(server, AWAIT_MS, "0", "DBSIZE");
     hf_client_free(client);
 }
 END_TEST

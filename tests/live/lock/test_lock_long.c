@@ -27,7 +27,7 @@ static void open_client(void)
     memset(name, 'n', sizeof name);
     client_options(&o, url, server_port(server));
     o.output_max = OUTPUT_LEAST;
-    o.watchdog_ms = 600;
+    o.watchdog_ms = STEADY_WATCHDOG_MS;
     client = client_with(&o);
 }
 
@@ -57,7 +57,7 @@ START_TEST(lock_of_the_longest_name_is_held_and_released)
                                   NULL));
     for (int i = 0; i < times; i++)
         ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
-    note_await(&diary.note, &diary.renewals, 2, "renewals");
+    note_await(&diary.note, &diary.renewals, 1, "a renewal");
     ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
     for (int i = 0; i < times; i++)
         release(lock, 1);
@@ -84,7 +84,7 @@ START_TEST(lock_of_the_longest_name_is_waited_for)
         return; /* readers hold it together */
     acquire(lock, 1);
     o.wait_ms = 100;
-    ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_TIMEOUT);
+    must_time_out(lock, &o);
     o.wait_ms = LONG_MS;
     call_acquire(&call, lock, &o);
     local_rest_us(A_MOMENT_MS * 1000);

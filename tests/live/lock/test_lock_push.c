@@ -45,7 +45,7 @@ static bool info_has(const char *line)
 
 static void await_info(const char *line)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     while (!info_has(line)) {
         ck_assert_msg(local_now_ms() < deadline_ms, "INFO never contained %s", line);
@@ -55,7 +55,7 @@ static void await_info(const char *line)
 
 static void await_renewals(uint64_t count)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     while (stats_of(client).renewals < count) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no renewal came");
@@ -165,7 +165,7 @@ END_TEST
 START_TEST(track_2_look_shortens_the_safe_time_of_a_leased_hold)
 {
     struct hf_lock *lock = hold_of_kind(HF_KIND_PLAIN, WATCHDOG_MS);
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     (void)server_ask(server, "PEXPIRE " NAME " 60000");
     while (hf_lock_safe_ms(lock, 1) > 60000) {
@@ -313,7 +313,7 @@ END_TEST
 
 static void await_in_flight(void)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     while (stats_of(client).link.in_flight == 0) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no request was sent");

@@ -61,7 +61,7 @@ static void ck_assert_not_believed_too_long(void)
 
 static void await_pttl_below(int64_t ms)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     while (server_ask_int(server, "PTTL " NAME) > ms)
         ck_assert_msg(local_now_ms() < deadline_ms, "the TTL was not cut");

@@ -126,7 +126,7 @@ START_TEST(our_release_wakes_redisson)
     redisson_releases("(nil)"); /* not its own */
     ck_assert_holder(server, lock, 1, 1);
     release(lock, 1);
-    ck_assert_str_eq(feed_next(feed, LONG_MS)->text, "message " CHANNEL " 0");
+    ck_assert_str_eq(feed_next(feed, AWAIT_MS)->text, "message " CHANNEL " 0");
     redisson_holds(60000);
     redisson_releases("1");
     feed_close(feed);
@@ -269,7 +269,7 @@ END_TEST
 START_TEST(a_release_here_needs_no_message_to_reach_the_next)
 {
     struct hf_acquire_options o = acquire_options(1);
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
     struct call call;
 
     acquire(lock, 1);
@@ -493,7 +493,7 @@ START_TEST(a_wait_ends_when_its_time_is_up_and_leaves_nothing)
     ck_assert_int_eq(err.status, HF_TIMEOUT);
     ck_assert_ptr_nonnull(strstr(err.text, NAME));
     ck_assert_str_eq(hash_of(server, NAME), LUA_HOLDER " 1");
-    server_await(server, LONG_MS, "", "PUBSUB CHANNELS");
+    server_await(server, AWAIT_MS, "", "PUBSUB CHANNELS");
     ck_assert_uint_eq(stats_of(client).waiters, 0);
     redisson_releases("1");
     acquire(lock, 1);
@@ -912,7 +912,7 @@ START_TEST(sixty_four_waiters_share_one_subscription)
     await_subscribers(server, CHANNEL, 1);
     (void)server_ask(server, "ECHO that-is-all");
     for (int subscribes = 0;;) {
-        const struct feed_event *event = feed_next(feed, LONG_MS);
+        const struct feed_event *event = feed_next(feed, AWAIT_MS);
 
         ck_assert_ptr_nonnull(event);
         if (strstr(event->text, "that-is-all"))

@@ -33,7 +33,7 @@ static int losses(void)
 /* A watchdog that comes very often loses the hold on a busy machine. */
 static void await_renewals_or_loss(int count)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     while (renewals() < count && losses() == 0) {
         ck_must(local_now_ms() < end_ms, "a hold is renewed or lost");
@@ -355,7 +355,7 @@ START_TEST(closing_the_client_tells_each_hold_and_releases_none)
     ck_assert_int_eq(other.losses, 1);
     ck_assert_int_eq(other.reason, HF_REASON_CLOSED);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), 2);
-    server_await(server, LONG_MS, "0", "DBSIZE"); /* by their TTLs */
+    server_await(server, AWAIT_MS, "0", "DBSIZE"); /* by their TTLs */
 }
 END_TEST
 
@@ -436,7 +436,7 @@ static void get_stuck(void *ctx, struct hf_lock *stuck, int64_t owner)
 START_TEST(a_stuck_callback_makes_the_hold_unsafe_by_time_alone)
 {
     struct hf_acquire_options o = diary_options(&diary, 1);
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     o.on_renewed = get_stuck;
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
@@ -573,7 +573,7 @@ START_TEST(lease_3_after_its_release_a_hold_is_never_renewed)
         if (hf_lock_release(l, 1, NULL) == HF_LOST)
             continue; /* a busy machine */
         (void)server_ask(server, "ECHO end-of-round");
-        for (is_over = false; (event = feed_next(feed, LONG_MS));) {
+        for (is_over = false; (event = feed_next(feed, AWAIT_MS));) {
             if (strstr(event->text, "end-of-round"))
                 break;
             if (!strstr(event->text, owner))

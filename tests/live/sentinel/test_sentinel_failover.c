@@ -460,7 +460,7 @@ static void must_be_replaced(const struct hf_lock *lock)
 
 static void await_scripts(struct server *s, long long count)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     while (script_calls(s) < count) {
         ck_assert_msg(local_now_ms() < end_ms, "no script is executed");

@@ -438,7 +438,7 @@ static void use_permits(const char *name)
     ck_assert_int_eq(available, 1);
     use_lock(name, HF_KIND_PERMIT);
     acquire_for(permit, 1, 50);
-    local_rest_us(100000); /* it lapses */
+    local_rest_us(100000); /* it expires */
     acquire(permit, 2);
     release(permit, 2);
     ck_assert_status(hf_lock_release(permit, 1, NULL), HF_LOST);
@@ -449,7 +449,7 @@ static void use_permits(const char *name)
 /* Whoever waits has subscribed. */
 static void await_listener(void)
 {
-    server_await(server, LONG_MS, "1", "EVAL %s 0",
+    server_await(server, AWAIT_MS, "1", "EVAL %s 0",
                  "return #redis.call('pubsub', 'channels')");
 }
 

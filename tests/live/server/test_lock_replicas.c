@@ -38,7 +38,7 @@ static void start(void)
     for (int i = 0; i < 2; i++)
         replicas[i] = replica_of(server_port(master));
     (void)server_ask(master, "SET x 1");
-    server_await(master, LONG_MS, "2", "WAIT 2 100");
+    server_await(master, AWAIT_MS, "2", "WAIT 2 100");
 }
 
 static void set_long(void)
@@ -95,7 +95,7 @@ static void resume_replicas(void)
 {
     for (int i = 0; i < 2; i++)
         server_resume(replicas[i]);
-    server_await(master, LONG_MS, "2", "WAIT 2 100");
+    server_await(master, AWAIT_MS, "2", "WAIT 2 100");
 }
 
 /* ---- granted ---- */
@@ -320,7 +320,7 @@ START_TEST(change_of_a_count_that_too_few_replicas_have_is_told)
 
     open_counts(2, 2 + _i % 2);
     (void)server_ask(master, changes[_i / 2].before);
-    server_await(master, LONG_MS, "2", "WAIT 2 100");
+    server_await(master, AWAIT_MS, "2", "WAIT 2 100");
     pause_replicas(1);
     ck_assert_status(changes[_i / 2].act(&err), HF_UNREPLICATED);
     ck_assert_ptr_nonnull(strstr(err.text, " of 2 replicas have it"));

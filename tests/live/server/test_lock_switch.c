@@ -44,7 +44,7 @@ static void demote(void)
 {
     ck_assert_str_eq(server_ask(server_, "REPLICAOF 127.0.0.1 %d",
                                 server_port(other)), "OK");
-    server_await(server_, LONG_MS, "up", "EVAL %s 0",
+    server_await(server_, AWAIT_MS, "up", "EVAL %s 0",
                  "return redis.call('info','replication'):match"
                  "('master_link_status:(%a+)')");
 }

@@ -50,7 +50,7 @@ static void await_waiter(void)
 static void replicate(void)
 {
     (void)server_ask(two, "REPLICAOF 127.0.0.1 %d", server_port(one));
-    server_await(two, LONG_MS, "up", "EVAL %s 0",
+    server_await(two, AWAIT_MS, "up", "EVAL %s 0",
                  "return redis.call('info','replication'):match"
                  "('master_link_status:(%a+)')");
     (void)server_ask(one, "SET last 1");
@@ -266,7 +266,7 @@ static struct hf_client *client_with_replicas(void)
 
 static void await_blocked(void)
 {
-    server_await(one, LONG_MS, "1", "EVAL %s 0",
+    server_await(one, AWAIT_MS, "1", "EVAL %s 0",
                  "return redis.call('info','clients'):match('blocked_clients:(%d+)')");
 }
 

@@ -25,7 +25,7 @@ static void follow(struct server *replica, struct server *master)
 
 static void await_replica(struct server *replica, struct server *master)
 {
-    server_await(replica, LONG_MS, "up", "EVAL %s 0",
+    server_await(replica, AWAIT_MS, "up", "EVAL %s 0",
                  "return redis.call('info','replication'):match"
                  "('master_link_status:(%a+)')");
     (void)server_ask(master, "INCR last");
@@ -129,7 +129,7 @@ START_TEST(a_hold_outlasts_failover)
     if (strcmp(said, "OK") != 0)
         ck_assert_ptr_nonnull(strstr(said, "unknown command"));
     else
-        server_await(two, LONG_MS, "master", "EVAL %s 0",
+        server_await(two, AWAIT_MS, "master", "EVAL %s 0",
                      "return redis.call('info','replication'):match('role:(%a+)')");
     await_next_renewal(client);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
@@ -303,7 +303,7 @@ static bool load(struct server *s, struct redisContext **c)
 static void end_load(struct server *s, struct redisContext *c)
 {
     (void)server_ask(s, "CONFIG SET key-load-delay 0");
-    server_await(s, LONG_MS, "PONG", "PING");
+    server_await(s, AWAIT_MS, "PONG", "PING");
     redisFree(c);
 }
 
@@ -482,7 +482,7 @@ START_TEST(calls_leave_an_old_master_that_still_replies)
 {
     struct hf_lock *lock = lock_of_kind(client, _i ? HF_KIND_SPIN : HF_KIND_PLAIN, NAME);
     struct hf_acquire_options o = acquire_options(1);
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
     struct call call;
 
     let_another_hold(60000);

@@ -264,7 +264,7 @@ static void occupy(void *ctx, struct hf_election *election)
 /* Blocking calls of another owner drive the client meanwhile, but run no callback. */
 static void await_safe(struct candidate *c, struct hf_lock *driving)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     while (hf_lock_safe_ms(c->lock, hf_election_owner(c->election)) <= 0) {
         ck_assert_int_lt(local_now_ms(), end_ms);
@@ -275,7 +275,7 @@ static void await_safe(struct candidate *c, struct hf_lock *driving)
 
 static void await_unsafe(struct candidate *c)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     while (hf_lock_safe_ms(c->lock, hf_election_owner(c->election)) > 0) {
         ck_assert_int_lt(local_now_ms(), end_ms);
@@ -382,7 +382,7 @@ enum moment { AT_ONCE, SENT, IN_LINE, IN_A_PAUSE, WHEN_LOST, MOMENTS };
 
 static void join_a_paused_server(struct candidate *c)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     ck_assert_ok(hf_client_connect(c->client, NULL));
     server_pause(server);
@@ -494,7 +494,7 @@ START_TEST(one_loop_of_the_users_drives_it)
     struct hf_loop_options none = {.thread = false};
     struct hf_client *client;
     struct hf_loop *loop;
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     ck_assert_ok(hf_loop_new(&loop, &none));
     client_options(&o, url, server_port(server));

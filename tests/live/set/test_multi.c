@@ -357,7 +357,7 @@ START_TEST(max_hold_lets_go_of_no_member_while_its_owner_is_told)
     note_await(&slow.losses.note, &slow.losses.count, 1, "on_lost");
     is_there = slow.losses.name == 'b';
     ck_assert_ptr_nonnull(
-        strstr(feed_next(feeds[!is_there], LONG_MS)->text, ":expired"));
+        strstr(feed_next(feeds[!is_there], AWAIT_MS)->text, ":expired"));
     note_add(&slow.losses.note, &slow.done);
     ck_assert_status(hf_multi_release(multi, 1, NULL), HF_LOST);
     ck_assert_int_eq(note_read(&slow.losses.note, &slow.losses.count), 1);

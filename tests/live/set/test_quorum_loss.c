@@ -29,7 +29,7 @@ static void open_driven(struct party *p)
 static void await_safe_without_callbacks(struct hf_lock *lock, int64_t owner,
                                          bool is_safe)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
     struct hf_lock_info info;
 
     while ((hf_lock_safe_ms(lock, owner) > 0) != is_safe) {
@@ -58,7 +58,7 @@ static void dispatch(struct party *p, int count, int64_t deadline_ms)
 
 static void drive_to_end(struct party *p, int count, struct call *call)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     while (!call_is_done(call))
         dispatch(p, count, deadline_ms);
@@ -67,7 +67,7 @@ static void drive_to_end(struct party *p, int count, struct call *call)
 static void drive_until_lost(struct party *p, int count, int member,
                              int64_t owner)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     while (hf_lock_safe_ms(p->locks[member], owner) > 0)
         dispatch(p, count, deadline_ms);
@@ -171,7 +171,7 @@ static bool has_key(int server)
  * again. */
 static void acquire_the_first_again(struct party *p, int count)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     (void)server_ask(servers[0], "FLUSHALL");
     drive_until_lost(p, count, 0, 7);
@@ -182,7 +182,7 @@ static void acquire_the_first_again(struct party *p, int count)
 /* Two members end the acquire, and the third one's grant comes after that. */
 static void await_confirmation(struct party *p, const struct diary *diary)
 {
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
 
     while (diary->renewals < THREE - 1)
         dispatch(p, THREE, deadline_ms);
@@ -235,7 +235,7 @@ START_TEST(a_member_forgotten_after_it_was_confirmed_is_a_vote_less)
     struct hf_acquire_options o;
     struct diary diary;
     struct party p;
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
     int renewals;
 
     o = diary_options(&diary, 7);

@@ -210,7 +210,7 @@ static void *lock_and_unlock(void *ctx)
 static void await_pairs(struct load *load, int more)
 {
     int until = __atomic_load_n(&load->pairs, __ATOMIC_SEQ_CST) + more;
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     while (__atomic_load_n(&load->pairs, __ATOMIC_SEQ_CST) < until) {
         ck_must(local_now_ms() < end_ms, "locks are taken and given back");

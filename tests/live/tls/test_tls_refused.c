@@ -274,7 +274,7 @@ static void set_up(const struct reason *r)
 /* The clients have gone, and what they sent is executed. */
 static void await_clients_gone(void)
 {
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
 
     while (!strstr(server_ask(peer, "INFO clients"), "connected_clients:1\r")) {
         ck_assert_int_lt(local_now_ms(), end_ms);

@@ -442,7 +442,7 @@ static void parting_end(struct parting *p)
 START_TEST(goodbye_behind_a_reply_is_heard_at_once)
 {
     const struct way *way = &ways[_i];
-    int64_t end_ms = local_now_ms() + LONG_MS;
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
     struct parting parting;
     struct hf_error err;
     struct ask a;
