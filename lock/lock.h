@@ -246,9 +246,9 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *   any other refusal            HF_E_SERVER, HF_E_AUTH, HF_E_TLS
  *   a grant that arrives after   none: the client requests the lock again, up to three
  *   half of its lease            times; HF_E_NOREPLY if the last lease has expired
- * Temporary errors are: no reply, a full output queue (output_max), and the replies LOADING,
- * READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, and MOVED to the same node. Except
- * with fair locks, calls of one client that wait for the same lock are one wait.
+ * Temporary errors: no reply, a proxy without its server ("upstream failure"), a full output
+ * queue, LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node.
+ * Except with fair locks, calls of one client that wait for the same lock are one wait.
  * A call whose wait_ms is 0 sends one request. It sends a second one, with its own request
  * timeout, if the grant came late or another call of this owner on this lock was pending.
  * With replicas, an acquire may take replicas_timeout_ms longer; a re-entry and a renewal

@@ -12,6 +12,8 @@ net="$net|net/wire/(tls_context|wire)\.h|net/link/link\.h"
 net="$net|net/route/(cluster_view|refusal|router|slot)\.h"
 lock='lock/(by_owner|dump|lock|multi|permits|queue|quorum|rights|token)\.h'
 contracts="$resp|$net|$lock"
+# Headers that several files implement: a header of those files alone may include them.
+shared='lock/script/call\.h'
 any='[a-z0-9_]+\.h'
 
 bad=0
@@ -25,11 +27,11 @@ includes() {
 }
 
 # arrows FOLDER: "lock/call lock/lease": call.c or call.h includes lease.h. A
-# contract is a file of its own: "net/loop/drive net/loop/loop.h".
+# contract, or a shared header, is a file of its own: "net/loop/drive net/loop/loop.h".
 arrows() {
     includes "$1" |
         sed -nE "s|^($1/[^/:]+\.[ch]):[0-9]+: ($1/[^/]+\.h)$|\1\n\2|p" |
-        sed -E "\#^($contracts)\$#! s/\.[ch]$//" | paste -d ' ' - - |
+        sed -E "\#^($contracts|$shared)\$#! s/\.[ch]$//" | paste -d ' ' - - |
         awk '$1 != $2'
 }
 

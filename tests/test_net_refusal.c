@@ -128,6 +128,8 @@ static const struct {
     {"ERR unknown command 'EVALSHA', with args beginning with: '01' '1'", true, true},
     {"ERR unknown command `evalsha`, with args", true, true},
     {"unsupported command 'EVALSHA'", true, true},
+    {"ERR unknown command", true, true},
+    {"ERR unknown command 'HSET'", false, false},
     {"ERR command 'evalsha' not support", true, true},
     {"ERR handle request, command 'EVALSHA' is not allowed", true, true},
     {"NOPERM this user has no permissions to run the 'evalsha' command", false, false},

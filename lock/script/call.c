@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/script/missing.h"
+#include "lock/script/call_end.h"
 #include "lock/script/patience.h"
 #include "net/base/error.h"
 #include "net/base/random.h"
@@ -22,8 +22,6 @@
  * peer forges replies. */
 #define FORGERIES_MAX 3
 #define DEMOTIONS_MAX 4   /* CALL-1 */
-/* Bytes for the names of a script and a lock in messages; longer ones are cut. */
-#define TITLE_MAX 140
 
 static void on_reply(struct hf_command *command, enum hf_outcome outcome,
                      struct hf_resp_value reply);
@@ -31,139 +29,7 @@ static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
                             struct hf_resp_value reply, uint32_t wanted);
 static void on_retry(struct hf_timer *timer);
 
-#define NAMES_ITSELF                                                           \
-    "the node names itself: it redirects to the address at which it was reached; " \
-    "a failover, or nodes that announce wrong addresses (cluster-announce-ip)"
-
-static const char *advice_on(const struct hf_call *call, struct hf_resp_value reply)
-{
-    return call->command.names_itself ? NAMES_ITSELF : hf_patience_advice(reply);
-}
-
-/* ---- ending ---- */
-
-static void drop_declared(struct hf_call *call)
-{
-    hf_declared_free(call->declared);
-    call->declared = NULL;
-    call->is_listing = false;
-}
-
-static void end_call(struct hf_call *call, hf_status status,
-                     struct hf_resp_value reply)
-{
-    call->is_under_way = false;
-    drop_declared(call);
-    call->done(call, status, reply);
-}
-
 static const struct hf_resp_value no_reply;
-
-/* "acquire of 'report'"; "renew". */
-static const char *title_of(const struct hf_call *call, char dst[TITLE_MAX])
-{
-    char name[100];
-
-    if (call->subject)
-        (void)snprintf(dst, TITLE_MAX, "%s of '%s'", call->script->title,
-                       hf_error_quote(name, sizeof name, call->subject,
-                                      call->subject_len));
-    else
-        (void)snprintf(dst, TITLE_MAX, "%s", call->script->title);
-    return dst;
-}
-
-static void end_with(struct hf_call *call, hf_status status, const char *what,
-                     const char *why)
-{
-    char title[TITLE_MAX];
-
-    hf_error_set(call->error, status, "%s: %s%s%s", title_of(call, title), what,
-                 why ? ": " : "", why ? why : "");
-    if (call->error)
-        call->error->is_temporary = status == HF_E_SERVER && call->is_passing;
-    end_call(call, status, no_reply);
-}
-
-/* The server's words, and what to do about them. */
-static void end_with_words(struct hf_call *call, const char *words,
-                           const char *advice, struct hf_resp_value reply)
-{
-    char title[TITLE_MAX];
-
-    hf_error_set(call->error, HF_E_SERVER, "%s on %s: %s%s%s%s",
-                 title_of(call, title), hf_command_address(&call->command),
-                 words,
-                 advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
-    if (call->error)
-        call->error->is_temporary = call->is_passing;
-    end_call(call, HF_E_SERVER, reply);
-}
-
-static void end_with_error_reply(struct hf_call *call,
-                                 struct hf_resp_value reply)
-{
-    char words[220], missing[HF_MISSING_ADVICE_MAX];
-    const char *advice = hf_missing_advice(call->script, reply, missing);
-    const char *ptr;
-    size_t len;
-
-    hf_refusal_words(reply, &ptr, &len);
-    end_with_words(call, hf_error_quote(words, sizeof words, ptr, len),
-                   advice ? advice : advice_on(call, reply), reply);
-}
-
-/* That an earlier request had no reply does not make this one a sent one. */
-static hf_status status_of(const struct hf_error *why)
-{
-    return why->status == HF_E_NOREPLY ? HF_E_CONNECT : why->status;
-}
-
-static void end_unanswered(struct hf_call *call)
-{
-    const struct hf_error *why = hf_command_error(&call->command);
-
-    call->is_passing = call->patience_reason[0] || call->may_have_run ||
-                       status_of(why) == HF_E_CONNECT || why->status == HF_OK ||
-                       hf_loop_now(call->loop) >= call->deadline_ms;
-    if (call->patience_reason[0]) /* the reason it gave all along */
-        end_with_words(call, call->patience_reason, call->advice, no_reply);
-    else if (call->may_have_run)
-        end_with(call, HF_E_NOREPLY,
-                 why->status != HF_OK ? why->text
-                                      : hf_command_address(&call->command),
-                 call->only_reads ? "no reply in time"
-                 : call->must_not_repeat
-                     ? "no reply; the server may have executed it, or may do so "
-                       "later: check the lock before you retry"
-                     : "no reply in time; the server may have executed it");
-    else if (why->status != HF_OK)
-        end_with(call, status_of(why), why->text, NULL);
-    else
-        end_with(call, HF_E_CONNECT, hf_command_address(&call->command),
-                 "not connected in time");
-}
-
-/* For example, while another request waits for a reply that does not come. */
-static void end_without_room(struct hf_call *call)
-{
-    const struct hf_error *why = hf_command_error(&call->command);
-
-    call->is_passing = true;
-    end_with(call, HF_E_CONNECT,
-             why->status != HF_OK ? why->text
-                                  : hf_command_address(&call->command),
-             "not sent in time: the output queue was full");
-}
-
-static void end_unsent(struct hf_call *call)
-{
-    if (call->command.output_was_full && !call->patience_reason[0] &&
-        !call->may_have_run)
-        end_without_room(call);
-    else
-        end_unanswered(call);
-}
 
 /* ---- trying ---- */
 
@@ -177,7 +43,7 @@ static void send_again(struct hf_call *call)
     hf_status rc = send_command(call);
 
     if (rc < 0)
-        end_with(call, rc, "cannot ask again", hf_status_text(rc));
+        hf_call_end_with(call, rc, "cannot ask again", hf_status_text(rc));
 }
 
 static void use_verb(struct hf_call *call, struct hf_resp_arg *argv)
@@ -222,7 +88,7 @@ static bool use_declared(struct hf_call *call)
 {
     const struct hf_declares request = declares_of(call);
 
-    drop_declared(call);
+    hf_call_drop_declared(call);
     call->is_listing = call->derives >= HF_DERIVES_OWN;
     call->declared = call->is_listing
                          ? hf_declared_list(call->declaring, &request)
@@ -264,12 +130,13 @@ static hf_status begin(struct hf_call *call, struct hf_loop *loop,
     call->may_have_run = call->is_repeated = call->is_passing = false;
     call->forgeries = call->demotions = call->doublings = 0;
     call->patience_reason[0] = '\0';
+    call->is_lost = false;
     call->timer = (struct hf_timer){.fire = on_retry};
     command_init(call, done);
     rc = send_command(call);
     call->is_under_way = rc == HF_OK;
     if (rc != HF_OK)
-        drop_declared(call);
+        hf_call_drop_declared(call);
     return rc;
 }
 
@@ -293,7 +160,7 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
 static void on_told(struct hf_command *command, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
-    end_call(HF_OWNER_OF(command, struct hf_call, command),
+    hf_call_end(HF_OWNER_OF(command, struct hf_call, command),
              outcome == HF_ANSWERED ? HF_OK : HF_E_NOREPLY, reply);
 }
 
@@ -336,7 +203,7 @@ void hf_call_cancel(struct hf_call *call)
         if (outcome == HF_UNKNOWN && !call->is_listing)
             call->may_have_run = true;
     }
-    drop_declared(call);
+    hf_call_drop_declared(call);
 }
 
 /* A request that is sent at the deadline could not be answered in time. */
@@ -347,7 +214,7 @@ static void on_retry(struct hf_timer *timer)
     if (hf_loop_now(call->loop) < call->deadline_ms)
         send_again(call);
     else
-        end_unanswered(call);
+        hf_call_end_unanswered(call);
 }
 
 /* A server that refuses temporarily is running: from now on the deadline counts. */
@@ -367,7 +234,8 @@ static void note_patience(struct hf_call *call, struct hf_resp_value reply)
     hf_refusal_words(reply, &ptr, &len);
     (void)hf_error_quote(call->patience_reason, sizeof call->patience_reason,
                          ptr, len);
-    call->advice = advice_on(call, reply);
+    call->advice = hf_call_advice(call, reply);
+    call->is_lost = hf_patience_with(reply) == HF_RETRIES_LOST;
 }
 
 /* Patience, until the deadline and not past it. */
@@ -380,7 +248,7 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
     note_patience(call, reply);
     if (call->is_once || when >= call->deadline_ms) {
         call->is_passing = true;
-        end_with_error_reply(call, reply);
+        hf_call_end_with_error(call, reply);
         return;
     }
     (void)hf_random(&random, sizeof random);
@@ -408,7 +276,7 @@ static void unknown(struct hf_call *call)
     }
     if (call->is_once || call->must_not_repeat ||
         hf_loop_now(call->loop) >= call->deadline_ms) {
-        end_unanswered(call);
+        hf_call_end_unanswered(call);
         return;
     }
     call->is_repeated = !call->is_listing || call->is_repeated;
@@ -428,7 +296,7 @@ static void forged(struct hf_call *call)
         return;
     }
     call->may_have_run = !call->is_listing || call->may_have_run;
-    end_with(call, HF_E_PROTOCOL, hf_command_address(&call->command),
+    hf_call_end_with(call, HF_E_PROTOCOL, hf_command_address(&call->command),
              "the reply does not match the request");
 }
 
@@ -448,7 +316,7 @@ static void too_large(struct hf_call *call)
     if (call->command.replicas)
         (void)hf_router_cancel(&call->command);
     call->may_have_run = !call->is_listing || call->may_have_run;
-    end_with(call, HF_E_LIMIT, hf_command_address(&call->command),
+    hf_call_end_with(call, HF_E_LIMIT, hf_command_address(&call->command),
              "the reply is too large and was skipped");
 }
 
@@ -468,7 +336,7 @@ static bool declares(struct hf_call *call, struct hf_resp_value reply)
     if (call->is_once)
         return false;
     if (!use_declared(call))
-        end_with(call, HF_E_NOMEM, "cannot declare its keys",
+        hf_call_end_with(call, HF_E_NOMEM, "cannot declare its keys",
                  hf_status_text(HF_E_NOMEM));
     else if (is_first)
         send_again(call);
@@ -483,18 +351,37 @@ static void listed(struct hf_call *call, struct hf_resp_value reply)
     struct hf_declared *declared = hf_declared_new(call->declaring, &request, reply);
 
     if (!declared) {
-        end_with(call, HF_E_NOMEM, "cannot declare its keys",
+        hf_call_end_with(call, HF_E_NOMEM, "cannot declare its keys",
                  hf_status_text(HF_E_NOMEM));
         return;
     }
-    drop_declared(call);
+    hf_call_drop_declared(call);
     call->declared = declared;
     use_args(call);
     send_again(call);
 }
 
+/* PATIENCE-5. A proxy may send the request to the server later, and over any of its
+ * connections, so no reply on ours shows that it is over. */
+static void lost_by_proxy(struct hf_call *call, struct hf_resp_value reply)
+{
+    if (!call->is_listing) {
+        call->may_have_run = true;
+        call->is_repeated = true;
+        call->sending.stray = HF_STREAM_MANY;
+    }
+    if (!call->must_not_repeat) {
+        try_later(call, reply);
+        return;
+    }
+    call->is_passing = call->is_lost = true;
+    hf_call_end_with_error(call, reply);
+}
+
 static void answered_error(struct hf_call *call, struct hf_resp_value reply)
 {
+    enum hf_patience patience = hf_patience_with(reply);
+
     if (declares(call, reply))
         return;
     if (call->lacks_evalsha && hf_refusal_is_of_evalsha(reply))
@@ -506,12 +393,13 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
         if (call->declared)
             use_verb(call, hf_declared_argv(call->declared, &(size_t){0}));
         send_again(call);
-    } else if (hf_patience_with(reply) == HF_RETRIES ||
-               call->command.was_put_off) {
+    } else if (patience == HF_RETRIES_LOST) {
+        lost_by_proxy(call, reply);
+    } else if (patience == HF_RETRIES || call->command.was_put_off) {
         try_later(call, reply);
     } else {
-        call->is_passing = hf_patience_with(reply) == HF_WAITS_ON;
-        end_with_error_reply(call, reply);
+        call->is_passing = patience == HF_WAITS_ON;
+        hf_call_end_with_error(call, reply);
     }
 }
 
@@ -521,7 +409,7 @@ static void answered(struct hf_call *call, struct hf_resp_value reply)
         return; /* on_acknowledged follows */
     if (call->replicas)
         (void)hf_router_cancel(&call->command);
-    end_call(call, HF_OK, reply);
+    hf_call_end(call, HF_OK, reply);
 }
 
 static void on_reply(struct hf_command *command, enum hf_outcome outcome,
@@ -532,7 +420,7 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
     note_sent(call);
     call->is_by_ask = command->is_by_ask;
     if (outcome == HF_UNSENT)
-        end_unsent(call);
+        hf_call_end_unsent(call);
     else if (outcome == HF_UNKNOWN)
         unknown(call);
     else if (hf_refusal_is_too_large(reply))
@@ -552,16 +440,16 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
 static void acknowledge(struct hf_call *call, hf_status status)
 {
     call->is_under_way = false;
-    drop_declared(call);
+    hf_call_drop_declared(call);
     call->acknowledged(call, status);
 }
 
 static void too_few(struct hf_call *call, int64_t count, uint32_t wanted)
 {
-    char title[TITLE_MAX];
+    char title[HF_CALL_TITLE_MAX];
 
     hf_error_set(call->error, HF_UNREPLICATED,
-                 "%s on %s: %lld of %u replicas have it", title_of(call, title),
+                 "%s on %s: %lld of %u replicas have it", hf_call_title(call, title),
                  hf_command_address(&call->command), (long long)count,
                  (unsigned)wanted);
     acknowledge(call, HF_UNREPLICATED);

@@ -91,6 +91,7 @@ struct hf_call {
     struct hf_command command;
     char patience_reason[100];    /* the last temporary refusal */
     const char *advice;           /* about it; NULL: none */
+    bool is_lost;                 /* it is a proxy's: PATIENCE-5 */
     char keys_text[HF_RESP_INTEGER_MAX];
 };
 

@@ -13,6 +13,10 @@
     "needs; Dragonfly permits them with "                                       \
     "--default_lua_flags=allow-undeclared-keys"
 
+#define BY_PROXY                                                                \
+    "a proxy has no connection to the server; the server may have executed the "  \
+    "request"
+
 static const struct row {
     const char *code;
     enum hf_patience patience;
@@ -27,6 +31,24 @@ static const struct row {
     {"READONLY", HF_RETRIES,
      "this server is a replica; give the master's address, or those of the master and its "
      "replicas (redis://a,b)"},
+
+    /* Envoy */
+    {"no upstream host", HF_RETRIES_LOST, BY_PROXY},
+    {"upstream failure", HF_RETRIES_LOST, BY_PROXY},
+    /* twemproxy: the text of errno */
+    {"ERR Connection refused", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Connection reset by peer", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Connection timed out", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Broken pipe", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Host is down", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR No route to host", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Network is unreachable", HF_RETRIES_LOST, BY_PROXY},
+    /* Predixy, which writes "avaliable" */
+    {"ERR server connection close", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR no server connection avaliable", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR no server connection available", HF_RETRIES_LOST, BY_PROXY},
+    /* Codis */
+    {"ERR handle response, backend conn", HF_RETRIES_LOST, BY_PROXY},
 
     {"OOM", HF_WAITS_ON, "the server is out of memory (maxmemory)"},
     {"NOREPLICAS", HF_WAITS_ON,

@@ -12,13 +12,18 @@
  *             the error, except background releases of permits, counts and places in
  *             a queue (ORPHAN-2).
  * PATIENCE-4  HF_ENDS: a retry would receive the same reply. The call ends with the
- *             error. */
+ *             error.
+ * PATIENCE-5  HF_RETRIES_LOST: a proxy cannot reach the server, or lost its connection to
+ *             it. The server may have executed the request, or may still do so. The call
+ *             repeats it as after HF_RETRIES. The connection stays: the proxy may have
+ *             other servers, which reply to other requests. */
 #ifndef HF_PATIENCE_H
 #define HF_PATIENCE_H
 
 #include "resp/resp.h"
 
-enum hf_patience { HF_ENDS, HF_WAITS_FOR_RIGHTS, HF_WAITS_ON, HF_RETRIES };
+enum hf_patience { HF_ENDS, HF_WAITS_FOR_RIGHTS, HF_WAITS_ON, HF_RETRIES,
+                   HF_RETRIES_LOST };
 
 /* hf_patience_with   - of a reply. HF_ENDS if it is not an error or is absent (all
  *                      zeros).

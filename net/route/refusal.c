@@ -121,13 +121,19 @@ bool hf_refusal_is_of_wait_at_replica(struct hf_resp_value reply)
            hf_refusal_is(reply, "ERR WAIT cannot be used with");
 }
 
+/* A proxy may not name the command that it does not know. */
+static bool is_of_any_command(struct words words)
+{
+    return skip(&words, "ERR unknown command") && words.len == 0;
+}
+
 /* "ERR unknown command 'EVALSHA', with args ...", "unsupported command 'evalsha'". */
 bool hf_refusal_is_of_evalsha(struct hf_resp_value reply)
 {
     struct words words = words_of(reply);
 
     return !hf_refusal_is_by_acl(reply) &&
-           (memmem(words.ptr, words.len, "EVALSHA", 7) ||
+           (is_of_any_command(words) || memmem(words.ptr, words.len, "EVALSHA", 7) ||
             memmem(words.ptr, words.len, "evalsha", 7));
 }
 

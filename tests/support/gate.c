@@ -52,6 +52,7 @@ struct pair {
     char in[BYTES_MAX], back[BYTES_MAX];
     size_t in_len, back_len;
     int unanswered;           /* commands at the server */
+    const char *instead;      /* of the next reply; NULL: it passes */
     bool is_resp3, has_subscribed;
     bool is_raw;              /* subscribed in RESP2: everything passes */
     struct request request;
@@ -109,9 +110,15 @@ static const struct gate_rule *rule_of(struct pair *p)
 {
     for (const struct gate_rule *rule = p->gate->rules; rule->pattern; rule++)
         if (request_matches(&p->request, rule->pattern) &&
-            (p->has_subscribed || !rule->is_for_subscribers))
+            (p->has_subscribed || !rule->is_for_subscribers) &&
+            (rule->times == 0 || p->gate->counts[rule - p->gate->rules] < rule->times))
             return rule;
     return NULL;
+}
+
+static bool is_forwarded(const struct gate_rule *rule)
+{
+    return !rule || rule->inserted || rule->is_executed;
 }
 
 static void note_forwarded(struct pair *p)
@@ -152,7 +159,7 @@ static bool put_with(int fd, const struct request *r, const char *inserted)
 /* False: the connection is to be closed. */
 static bool follow(struct pair *p, const struct gate_rule *rule)
 {
-    if (!rule)
+    if (!rule || rule->is_executed)
         return put(p->server, p->in, p->request.len);
     if (rule->inserted)
         return put_with(p->server, &p->request, rule->inserted);
@@ -177,15 +184,28 @@ static bool take_commands(struct pair *p)
         rule = rule_of(p);
         if (rule && !rule->inserted && p->unanswered > 0)
             return true;
+        if (rule && rule->is_executed)
+            p->instead = rule->answer;
         if (rule)
             p->gate->counts[rule - p->gate->rules]++;
         if (!follow(p, rule))
             return false;
-        if (!rule || rule->inserted)
+        if (is_forwarded(rule))
             note_forwarded(p);
         drop(p->in, &p->in_len, p->request.len);
     }
     return true;
+}
+
+/* A reply that ends at `len`. */
+static bool pass(struct pair *p, bool is_push, size_t len)
+{
+    const char *instead = is_push ? NULL : p->instead;
+
+    if (instead)
+        p->instead = NULL;
+    return instead ? put(p->client, instead, strlen(instead))
+                   : put(p->client, p->back, len);
 }
 
 static bool take_replies(struct pair *p)
@@ -196,6 +216,7 @@ static bool take_replies(struct pair *p)
         struct hf_resp_tape tape = {.nodes = nodes, .room = 4096};
         struct hf_resp_parser parser;
         hf_status rc;
+        bool is_push;
 
         hf_resp_init(&parser, NULL, 3);
         rc = hf_resp_parse(&parser, p->back, p->back_len, &tape);
@@ -203,9 +224,9 @@ static bool take_replies(struct pair *p)
             return true;
         if (rc != HF_OK)
             return false;
-        if (hf_resp_type(hf_resp_first(&tape, p->back, 0)) != HF_RESP_PUSH)
-            p->unanswered--;
-        if (!put(p->client, p->back, parser.pos))
+        is_push = hf_resp_type(hf_resp_first(&tape, p->back, 0)) == HF_RESP_PUSH;
+        p->unanswered -= !is_push;
+        if (!pass(p, is_push, parser.pos))
             return false;
         drop(p->back, &p->back_len, parser.pos);
     }

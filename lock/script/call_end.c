@@ -1,0 +1,141 @@
+/* The end of a call: its status and its message. See call_end.h. */
+/* Tests: tests/live/fault/test_lock_errors.c, tests/live/server/test_proxy_words.c. */
+#include "lock/script/call_end.h"
+
+#include <stdio.h>
+
+#include "lock/script/missing.h"
+#include "lock/script/patience.h"
+#include "net/base/error.h"
+#include "net/route/refusal.h"
+
+#define NAMES_ITSELF                                                           \
+    "the node names itself: it redirects to the address at which it was reached; " \
+    "a failover, or nodes that announce wrong addresses (cluster-announce-ip)"
+
+const char *hf_call_advice(const struct hf_call *call, struct hf_resp_value reply)
+{
+    return call->command.names_itself ? NAMES_ITSELF : hf_patience_advice(reply);
+}
+
+void hf_call_drop_declared(struct hf_call *call)
+{
+    hf_declared_free(call->declared);
+    call->declared = NULL;
+    call->is_listing = false;
+}
+
+void hf_call_end(struct hf_call *call, hf_status status, struct hf_resp_value reply)
+{
+    call->is_under_way = false;
+    hf_call_drop_declared(call);
+    call->done(call, status, reply);
+}
+
+static const struct hf_resp_value no_reply;
+
+/* "acquire of 'report'"; "renew". */
+const char *hf_call_title(const struct hf_call *call, char dst[HF_CALL_TITLE_MAX])
+{
+    char name[100];
+
+    if (call->subject)
+        (void)snprintf(dst, HF_CALL_TITLE_MAX, "%s of '%s'", call->script->title,
+                       hf_error_quote(name, sizeof name, call->subject,
+                                      call->subject_len));
+    else
+        (void)snprintf(dst, HF_CALL_TITLE_MAX, "%s", call->script->title);
+    return dst;
+}
+
+void hf_call_end_with(struct hf_call *call, hf_status status, const char *what,
+                      const char *why)
+{
+    char title[HF_CALL_TITLE_MAX];
+
+    hf_error_set(call->error, status, "%s: %s%s%s", hf_call_title(call, title), what,
+                 why ? ": " : "", why ? why : "");
+    if (call->error)
+        call->error->is_temporary = status == HF_E_SERVER && call->is_passing;
+    hf_call_end(call, status, no_reply);
+}
+
+/* The server's words, and what to do about them. */
+static void end_with_words(struct hf_call *call, const char *words,
+                           const char *advice, struct hf_resp_value reply)
+{
+    hf_status status = call->is_lost ? HF_E_NOREPLY : HF_E_SERVER;
+    char title[HF_CALL_TITLE_MAX];
+
+    hf_error_set(call->error, status, "%s on %s: %s%s%s%s",
+                 hf_call_title(call, title), hf_command_address(&call->command),
+                 words,
+                 advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
+    if (call->error)
+        call->error->is_temporary = status == HF_E_SERVER && call->is_passing;
+    hf_call_end(call, status, reply);
+}
+
+void hf_call_end_with_error(struct hf_call *call, struct hf_resp_value reply)
+{
+    char words[220], missing[HF_MISSING_ADVICE_MAX];
+    const char *advice = hf_missing_advice(call->script, reply, missing);
+    const char *ptr;
+    size_t len;
+
+    hf_refusal_words(reply, &ptr, &len);
+    end_with_words(call, hf_error_quote(words, sizeof words, ptr, len),
+                   advice ? advice : hf_call_advice(call, reply), reply);
+}
+
+/* That an earlier request had no reply does not make this one a sent one. */
+static hf_status status_of(const struct hf_error *why)
+{
+    return why->status == HF_E_NOREPLY ? HF_E_CONNECT : why->status;
+}
+
+void hf_call_end_unanswered(struct hf_call *call)
+{
+    const struct hf_error *why = hf_command_error(&call->command);
+
+    call->is_passing = call->patience_reason[0] || call->may_have_run ||
+                       status_of(why) == HF_E_CONNECT || why->status == HF_OK ||
+                       hf_loop_now(call->loop) >= call->deadline_ms;
+    if (call->patience_reason[0]) /* the reason it gave all along */
+        end_with_words(call, call->patience_reason, call->advice, no_reply);
+    else if (call->may_have_run)
+        hf_call_end_with(call, HF_E_NOREPLY,
+                         why->status != HF_OK ? why->text
+                                              : hf_command_address(&call->command),
+                         call->only_reads ? "no reply in time"
+                         : call->must_not_repeat
+                             ? "no reply; the server may have executed it, or may do so "
+                               "later: check the lock before you retry"
+                             : "no reply in time; the server may have executed it");
+    else if (why->status != HF_OK)
+        hf_call_end_with(call, status_of(why), why->text, NULL);
+    else
+        hf_call_end_with(call, HF_E_CONNECT, hf_command_address(&call->command),
+                         "not connected in time");
+}
+
+/* For example, while another request waits for a reply that does not come. */
+static void end_without_room(struct hf_call *call)
+{
+    const struct hf_error *why = hf_command_error(&call->command);
+
+    call->is_passing = true;
+    hf_call_end_with(call, HF_E_CONNECT,
+                     why->status != HF_OK ? why->text
+                                          : hf_command_address(&call->command),
+                     "not sent in time: the output queue was full");
+}
+
+void hf_call_end_unsent(struct hf_call *call)
+{
+    if (call->command.output_was_full && !call->patience_reason[0] &&
+        !call->may_have_run)
+        end_without_room(call);
+    else
+        hf_call_end_unanswered(call);
+}

@@ -1,0 +1,175 @@
+/* A proxy replies with an error of its own when it has no connection to the server, or
+ * loses it: the request may have been executed. A gate before a real server replies in the
+ * words of Envoy, twemproxy, Predixy and Codis. */
+#include "tests/live/test_lock.h"
+#include "tests/support/gate.h"
+#include "tests/support/one_server.h"
+
+#define SOME 3 /* requests get the proxy's error before one is passed on */
+
+static const char *const words[] = {
+    "no upstream host",
+    "upstream failure",
+    "ERR Connection refused",
+    "ERR Connection reset by peer",
+    "ERR Connection timed out",
+    "ERR Broken pipe",
+    "ERR Host is down",
+    "ERR No route to host",
+    "ERR Network is unreachable",
+    "ERR server connection close",
+    "ERR no server connection avaliable",
+    "ERR no server connection available",
+    "ERR handle response, backend conn reset",
+};
+
+static struct gate_rule rules[2];
+static char answer[100];
+static struct gate *gate;
+static struct hf_client *client;
+static struct note note;
+static int lost;
+
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost why)
+{
+    (void)ctx;
+    (void)lock;
+    (void)owner;
+    (void)why;
+    note_add(&note, &lost);
+}
+
+/* The first `times` requests that match get the i-th error; 0: all of them. */
+static void open_client(int i, const char *pattern, size_t times, bool is_executed,
+                        int64_t request_ms)
+{
+    (void)snprintf(answer, sizeof answer, "-%s\r\n", words[i]);
+    rules[0] = (struct gate_rule){.pattern = pattern,
+                                  .answer = answer,
+                                  .times = times,
+                                  .is_executed = is_executed};
+    gate = gate_start(server_port(server), rules);
+    client = client_timed(gate_port(gate), STEADY_WATCHDOG_MS, request_ms);
+    ck_assert_ok(hf_client_connect(client, NULL));
+    note_init(&note);
+    lost = 0;
+}
+
+static void close_client(void)
+{
+    ck_assert_uint_eq(gate_accepted(gate), 1); /* the connection was not replaced */
+    hf_client_free(client);
+    gate_stop(gate);
+}
+
+static void load_scripts(void)
+{
+    struct hf_client *direct = client_to(server_port(server));
+    struct hf_lock *lock = lock_of(direct, "other");
+
+    acquire(lock, 1);
+    release(lock, 1);
+    hf_client_free(direct);
+}
+
+/* PATIENCE-5 */
+START_TEST(acquire_is_repeated_until_the_proxy_has_its_server)
+{
+    struct hf_lock *lock;
+
+    open_client(_i, "EVALSHA ...", SOME, false, LONG_MS);
+    lock = lock_of(client, NAME);
+    acquire(lock, 1);
+    ck_assert_uint_eq(gate_count(gate, 0), SOME);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 1);
+    release(lock, 1);
+    close_client();
+}
+END_TEST
+
+/* Two acquires and a release are executed, and their replies are lost. */
+START_TEST(request_that_was_executed_is_repeated_without_harm)
+{
+    struct hf_lock *lock;
+
+    load_scripts();
+    open_client(_i, "EVALSHA * 1 " NAME " ...", SOME, true, LONG_MS);
+    lock = lock_of(client, NAME);
+    rules[0].times = 2;
+    acquire(lock, 1);
+    ck_assert_uint_eq(gate_count(gate, 0), 2);
+    ck_assert_str_eq(server_ask(server, "EVAL %s 1 " NAME, "return redis.call('hvals', KEYS[1])[1]"), "1");
+    rules[0].times = SOME;
+    release(lock, 1);
+    ck_assert_uint_eq(gate_count(gate, 0), SOME);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+    close_client();
+}
+END_TEST
+
+/* One error after another, until a renewal succeeds within the TTL. */
+START_TEST(hold_outlasts_a_proxy_without_its_server)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_lock *lock;
+    uint64_t renewals;
+
+    load_scripts();
+    open_client(_i, "EVALSHA * 1 " NAME " 3000 ...", SOME, _i % 2 == 0, LONG_MS);
+    lock = lock_of(client, NAME);
+    o.on_lost = on_lost;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    renewals = stats_of(client).renewals;
+    while (gate_count(gate, 0) < SOME || stats_of(client).renewals <= renewals + SOME) {
+        ck_assert_int_eq(note_read(&note, &lost), 0);
+        local_rest_us(1000);
+    }
+    release(lock, 1);
+    close_client();
+}
+END_TEST
+
+START_TEST(error_says_when_the_time_is_over_that_it_may_have_been_executed)
+{
+    struct hf_error err;
+
+    open_client(_i, "EVALSHA ...", 0, false, 300);
+    ck_assert_status(try_acquire(lock_of(client, NAME), 1, &err), HF_E_NOREPLY);
+    ck_assert_msg(strstr(err.text, words[_i]) && strstr(err.text, "a proxy has no"),
+                  "%s", err.text);
+    ck_assert_uint_gt(gate_count(gate, 0), 1);
+    close_client();
+}
+END_TEST
+
+/* Repeated, it could free the lock of the next holder. */
+START_TEST(forced_release_without_a_holder_is_not_repeated)
+{
+    struct hf_error err;
+
+    open_client(_i, "EVALSHA ...", 0, false, LONG_MS);
+    ck_assert_status(hf_lock_force_release(lock_of(client, NAME), NULL, 0, &err),
+                     HF_E_NOREPLY);
+    ck_assert_msg(strstr(err.text, words[_i]) != NULL, "%s", err.text);
+    ck_assert_uint_eq(gate_count(gate, 0), 1);
+    close_client();
+}
+END_TEST
+
+static void add(Suite *suite)
+{
+    TCase *c = live_case(suite, "proxy", start_server, stop_server);
+    const int all = COUNT(words);
+
+    tcase_add_loop_test(c, acquire_is_repeated_until_the_proxy_has_its_server, 0, all);
+    tcase_add_loop_test(c, request_that_was_executed_is_repeated_without_harm, 0, 2);
+    tcase_add_loop_test(c, hold_outlasts_a_proxy_without_its_server, 0, 2);
+    tcase_add_loop_test(c, error_says_when_the_time_is_over_that_it_may_have_been_executed,
+                        0, 2);
+    tcase_add_loop_test(c, forced_release_without_a_holder_is_not_repeated, 0, 2);
+}
+
+int main(void)
+{
+    return live_main("proxy words", add);
+}
