@@ -50,7 +50,7 @@ SUPPORT := cluster executor fds feed gate greeting keeper local lua_client memor
            lateness network nodes one_server parts peer proxy reply request resp_ask \
            resp_reading resp_twin rw_steps sentinels server suite witness
 
-tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory)
+tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory link)
 tls_tests_no  := net_tls_none
 tls_live_yes  := tls tls_memory tls_refused tls_wire sentinel_tls run_reload
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \

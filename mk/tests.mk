@@ -30,7 +30,8 @@ $(patsubst %,$(BUILD)/tests/test_net_%,sentinel sentinel_news replicas): \
     $(call objects,$(addprefix tests/support/,loop_kit sentinel_kit))
 $(filter $(BUILD)/tests/test_net_loop%,$(unit_T)): \
     $(call objects,$(addprefix tests/support/,loop_kit turn_kit))
-$(filter $(BUILD)/tests/test_net_link_% $(BUILD)/tests/test_net_pubsub,$(unit_T)): \
+$(filter $(BUILD)/tests/test_net_link_% $(BUILD)/tests/test_net_pubsub \
+    $(BUILD)/tests/test_net_tls_link,$(unit_T)): \
     $(call objects,$(addprefix tests/support/,loop_kit link_kit))
 
 # The judge of histories: it knows nothing of holdfast.

@@ -1,4 +1,4 @@
-/* The rules of quorums, QUORUM-1 to QUORUM-12: told how each step went, and the
+/* The rules of quorums, QUORUM-1 to QUORUM-13: told how each step went, and the
  * time; then everything that can happen to up to four members. */
 #include <check.h>
 #include <string.h>
@@ -483,6 +483,47 @@ START_TEST(what_is_lost_before_it_is_held_is_asked_for_again)
     say(1, HF_CANCELLED);
     hf_quorum_turn_gave(&turn, 0);
     ck_assert_ends(HF_E_QUORUM, NOW);
+}
+END_TEST
+
+/* QUORUM-13 */
+START_TEST(member_that_cannot_be_used_is_not_requested_again_in_this_round)
+{
+    begin(3, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_OK);
+    say(1, HF_OK);
+    hf_quorum_turn_failed(&turn, 0);
+    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
+    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_rests(NOW);
+    hf_quorum_turn_failed(&turn, 1);
+    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
+    ck_assert_does(QUORUM_CANCEL, 2, NOW);
+    say(2, HF_CANCELLED);
+    hf_quorum_turn_gave(&turn, 1);
+    ck_assert_ends(HF_E_QUORUM, NOW);
+}
+END_TEST
+
+/* QUORUM-12: The majority was not safe, so all members are released, and their holds are
+ * reported as lost before that. */
+START_TEST(a_loss_during_a_release_does_not_count_as_failed)
+{
+    begin(3, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_OK);
+    say(1, HF_OK);
+    say(2, HF_OK);
+    ck_assert_int_eq(next(NOW).action, QUORUM_COUNT);
+    hf_quorum_turn_counted(&turn, false, NOW);
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert(!hf_quorum_turn_lost(&turn, i, HF_NEVER));
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert_does(QUORUM_GIVE_BACK, i, NOW);
+    for (uint32_t i = 0; i < 3; i++)
+        hf_quorum_turn_gave(&turn, i);
+    ck_assert_all_asked(NOW);
 }
 END_TEST
 
@@ -979,6 +1020,8 @@ int main(void)
     tcase_add_test(c, what_is_not_safe_is_asked_for_again_a_few_times);
     tcase_add_test(c, a_grant_that_crosses_its_cancel_is_given_back);
     tcase_add_test(c, what_is_lost_before_it_is_held_is_asked_for_again);
+    tcase_add_test(c, member_that_cannot_be_used_is_not_requested_again_in_this_round);
+    tcase_add_test(c, a_loss_during_a_release_does_not_count_as_failed);
     tcase_add_test(c, what_is_lost_is_asked_for_again_while_most_are_ours);
     tcase_add_test(c, a_loss_before_another_member_was_acquired_again_breaks_it);
     tcase_add_test(c, a_loss_of_a_member_that_was_confirmed_after_that_does_not);

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/link/link_inner.h"
 #include "tests/support/login.h"
 #include "tests/support/lateness.h"
 #include "tests/support/link_kit.h"
@@ -384,7 +385,45 @@ START_TEST(name_is_resolved)
 END_TEST
 
 static const struct name hosts[] = {
-    {"two.test", .addresses = "127.0.0.2 127.0.0.1"}};
+    {"two.test", .addresses = "127.0.0.2 127.0.0.1"},
+    {"slow.test", .addresses = "127.0.0.1", .is_slow = true}};
+
+static bool is_looked_up(void)
+{
+    bool it_is;
+
+    lock();
+    it_is = link_->dial.found_ms > 0;
+    unlock();
+    return it_is;
+}
+
+/* LINK-10: The server has the whole time from the end of the lookup, which took longer. */
+START_TEST(time_of_a_lookup_does_not_count_against_the_server)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    prepare(peer_port(peer));
+    options.suspect_ms = 100;
+    (void)strcpy(options.url.host, "slow.test");
+    open_prepared();
+    start(&a, "ECHO a", LONG_MS);
+    hf_loop_dispatch(loop, 0);
+    names_await_hanging(1);
+    drive_for(200);
+    names_open();
+    drive_until(is_looked_up);
+    lock();
+    ck_assert_int_ge(hf_rival_race_ms(link_), link_->dial.found_ms + 75);
+    options.suspect_ms = link_->options.suspect_ms = 0; /* the machine may be busy */
+    unlock();
+    ck_assert_str_eq(answer(&a), "a");
+    end_with_peer(peer);
+}
+END_TEST
 
 /* At 127.0.0.2: it is connected by the kernel, and says nothing, ever. */
 static int silent_neighbour(int port)
@@ -539,6 +578,7 @@ static TCase *case_connecting(void)
     tcase_add_test(c, link_may_be_freed_while_it_dials);
     tcase_add_test(c, process_without_free_descriptors_says_so_and_recovers);
     tcase_add_test(c, name_is_resolved);
+    tcase_add_test(c, time_of_a_lookup_does_not_count_against_the_server);
     tcase_add_test(c, address_that_is_connected_and_silent_is_passed_over);
     tcase_add_loop_test(c, attempts_are_spaced, 0, ROWS(backoffs));
     tcase_add_test(c, peer_that_greets_and_hangs_up_is_dialed_less_and_less_often);

@@ -38,8 +38,7 @@ uint32_t hf_quorum_turn_held_since(const struct hf_quorum_turn *turn, int64_t ms
     uint32_t held = 0;
 
     for (uint32_t i = 0; i < turn->count; i++)
-        held += hf_quorum_turn_has_vote(turn, i) &&
-                turn->votes[i].granted_ms < ms;
+        held += hf_quorum_turn_has_vote(turn, i) && turn->votes[i].granted_ms < ms;
     return held;
 }
 
@@ -134,9 +133,7 @@ static void ask_all(struct hf_quorum_turn *turn)
 /* At most half of the time that is left, so that a rush follows (QUORUM-4). */
 static int64_t line_patience(const struct hf_quorum_turn *turn, int64_t now_ms)
 {
-    int64_t left_ms = turn->deadline_ms == HF_NEVER
-                          ? HF_NEVER
-                          : turn->deadline_ms - now_ms;
+    int64_t left_ms = turn->deadline_ms == HF_NEVER ? HF_NEVER : turn->deadline_ms - now_ms;
 
     return hf_min_ms(QUORUM_LINE_MS, hf_max_ms(left_ms / 2, QUORUM_LINE_LEAST_MS));
 }
@@ -148,13 +145,11 @@ static void begin(struct hf_quorum_turn *turn, enum hf_quorum_phase phase, int64
 
     turn->phase = phase;
     turn->begun_ms = now_ms;
-    turn->until_ms =
-        now_ms + draw(turn, hf_min_ms(turn->patience_ms, patience_ms));
+    turn->until_ms = now_ms + draw(turn, hf_min_ms(turn->patience_ms, patience_ms));
 }
 
 /* A rush, or a fill. */
-static void begin_asking(struct hf_quorum_turn *turn,
-                         enum hf_quorum_phase phase, int64_t now_ms)
+static void begin_asking(struct hf_quorum_turn *turn, enum hf_quorum_phase phase, int64_t now_ms)
 {
     begin(turn, phase, now_ms);
     ask_all(turn);
@@ -323,9 +318,8 @@ static int64_t wait_for(const struct hf_quorum_turn *turn, int64_t now_ms)
 {
     switch (turn->phase) {
     case QUORUM_LINE:
-        return turn->deadline_ms == HF_NEVER
-                   ? HF_FOREVER
-                   : hf_max_ms(turn->deadline_ms - now_ms, 0);
+        return turn->deadline_ms == HF_NEVER ? HF_FOREVER
+                                             : hf_max_ms(turn->deadline_ms - now_ms, 0);
     case QUORUM_FILL:
         return hf_max_ms(hf_min_ms(turn->until_ms, turn->deadline_ms) - now_ms, 0);
     default:
@@ -341,8 +335,7 @@ static struct hf_quorum_step ask(struct hf_quorum_turn *turn, uint32_t member, i
     vote->is_due = false;
     vote->is_in_line = turn->phase == QUORUM_LINE;
     vote->is_brief = turn->phase == QUORUM_FILL;
-    return (struct hf_quorum_step){
-        QUORUM_ASK, member, wait_for(turn, now_ms)};
+    return (struct hf_quorum_step){QUORUM_ASK, member, wait_for(turn, now_ms)};
 }
 
 static struct hf_quorum_step cancel(struct hf_vote *vote, uint32_t member)
@@ -360,12 +353,10 @@ static struct hf_quorum_step give_back(struct hf_vote *vote, uint32_t member)
 /* QUORUM-6 */
 static bool is_to_go(const struct hf_quorum_turn *turn, const struct hf_vote *vote)
 {
-    return turn->phase != QUORUM_BROKEN &&
-           (vote->state == VOTE_LOST || vote->is_unwanted);
+    return turn->phase != QUORUM_BROKEN && (vote->state == VOTE_LOST || vote->is_unwanted);
 }
 
-static struct hf_quorum_step step_of(struct hf_quorum_turn *turn,
-                                     uint32_t member, int64_t now_ms)
+static struct hf_quorum_step step_of(struct hf_quorum_turn *turn, uint32_t member, int64_t now_ms)
 {
     struct hf_vote *vote = &turn->votes[member];
 
@@ -429,8 +420,7 @@ struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn, int64_t n
     }
     for (uint32_t i = 0; i < turn->count && step.action == QUORUM_REST; i++)
         step = step_of(turn, i, now_ms);
-    return step.action == QUORUM_REST && is_call_over(turn) ? end_call(turn)
-                                                            : step;
+    return step.action == QUORUM_REST && is_call_over(turn) ? end_call(turn) : step;
 }
 
 int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn)
@@ -463,8 +453,7 @@ void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
     turn->was_refused = false;
     turn->is_called = true;
     turn->tries_once = request->wait_ms == 0;
-    turn->deadline_ms =
-        request->wait_ms > 0 ? now_ms + request->wait_ms : HF_NEVER;
+    turn->deadline_ms = request->wait_ms > 0 ? now_ms + request->wait_ms : HF_NEVER;
     turn->patience_ms = request->lease_ms > 0 ? request->lease_ms / 4 : HF_NEVER;
     turn->heal_ms = request->heal_ms;
     turn->dice = request->dice ? request->dice : 1;
@@ -490,8 +479,7 @@ void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe, int64_t 
     if (are_safe) {
         turn->phase = QUORUM_HELD;
         turn->status = HF_OK;
-        turn->until_ms =
-            turn->heal_ms == HF_NEVER ? HF_NEVER : now_ms + turn->heal_ms;
+        turn->until_ms = turn->heal_ms == HF_NEVER ? HF_NEVER : now_ms + turn->heal_ms;
     } else if (turn->late++ >= (turn->tries_once ? 1 : QUORUM_LATE_MAX)) {
         leave(turn, HF_E_NOREPLY);
     } else if (now_ms < turn->deadline_ms) {
@@ -531,9 +519,8 @@ static void confirm_soon(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     turn->granted_ms = now_ms;
     if (turn->heal_ms != HF_NEVER)
-        turn->confirm_ms =
-            hf_min_ms(turn->confirm_ms,
-                      now_ms + hf_min_ms(QUORUM_CONFIRM_MS, turn->heal_ms / 4));
+        turn->confirm_ms = hf_min_ms(turn->confirm_ms,
+                                     now_ms + hf_min_ms(QUORUM_CONFIRM_MS, turn->heal_ms / 4));
 }
 
 void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
@@ -571,6 +558,20 @@ static void stop_asking(struct hf_quorum_turn *turn)
     }
 }
 
+static void fail(struct hf_vote *vote)
+{
+    vote->state = VOTE_LOST;
+    if (!vote->is_unwanted)
+        vote->answer = ANSWER_FAILED;
+}
+
+void hf_quorum_turn_failed(struct hf_quorum_turn *turn, uint32_t member)
+{
+    HF_ASSERT(turn->phase != QUORUM_HELD && turn->phase != QUORUM_BROKEN);
+    if (turn->votes[member].state == VOTE_OURS)
+        fail(&turn->votes[member]);
+}
+
 /* QUORUM-12 */
 static void ask_again(struct hf_quorum_turn *turn, struct hf_vote *vote)
 {
@@ -587,8 +588,7 @@ bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member, int64_t h
 
     if (vote->state != VOTE_OURS)
         return false;
-    vote->state = VOTE_LOST;
-    vote->answer = ANSWER_FAILED;
+    fail(vote);
     ask_again(turn, vote);
     if (turn->phase != QUORUM_HELD ||
         hf_quorum_turn_held_since(turn, held_ms) >= turn->needed)

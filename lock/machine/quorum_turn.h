@@ -58,7 +58,10 @@
  *           returns HF_LOST.
  * QUORUM-12 A member that is lost before the quorum is held (deleted, forced, max_hold_ms)
  *           is released and requested again, at most QUORUM_LATE_MAX times in a call. A
- *           member that is lost after that counts as failed. */
+ *           member that is lost after that counts as failed. The loss of a member that is
+ *           being released does not count.
+ * QUORUM-13 A member that is granted and cannot be used (its counter cannot be raised) counts
+ *           as failed in this round: another try would take as long. */
 #ifndef HF_QUORUM_TURN_H
 #define HF_QUORUM_TURN_H
 
@@ -194,6 +197,10 @@ void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member);
  *   returns true if the quorum is lost by this. */
 bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member,
                          int64_t held_ms);
+
+/* hf_quorum_turn_failed - a member that has a vote cannot be used (QUORUM-13). Only before the
+ *   quorum is held. */
+void hf_quorum_turn_failed(struct hf_quorum_turn *turn, uint32_t member);
 
 /* hf_quorum_turn_held_since - returns how many members have a vote and were granted before
  *   `ms` (QUORUM-9). */

@@ -55,11 +55,17 @@ static int64_t greatest(const struct hf_quorum_hold *hold)
     return token;
 }
 
-/* A member whose counter cannot be raised has no vote. */
-static void not_raised(struct hf_quorum_seat *seat)
+/* A member whose counter cannot be raised has no vote. HF_NOT_OWNER: its hold was lost. */
+static void not_raised(struct hf_quorum_seat *seat, hf_status status)
 {
-    if (seat->hold->turn.phase != QUORUM_HELD)
-        (void)hf_quorum_turn_lost(&seat->hold->turn, seat->member, HF_NEVER);
+    struct hf_quorum_turn *turn = &seat->hold->turn;
+
+    if (turn->phase == QUORUM_HELD || turn->phase == QUORUM_BROKEN)
+        return;
+    if (status == HF_NOT_OWNER)
+        (void)hf_quorum_turn_lost(turn, seat->member, HF_NEVER);
+    else
+        hf_quorum_turn_failed(turn, seat->member);
 }
 
 void hf_quorum_raise(struct hf_quorum_seat *seat, hf_done *done)
@@ -69,22 +75,23 @@ void hf_quorum_raise(struct hf_quorum_seat *seat, hf_done *done)
     struct hf_op_request ask = {.verb = &hf_verb_raise,
                                 .owner = hold->owner,
                                 .permits = hold->token};
+    hf_status rc;
 
     if (seat->is_raising || is_numbered(seat))
         return;
     seat->raising_to = hold->token;
-    seat->is_raising = hf_op_submit_in(&hold->raises[seat->member],
-                                       quorum->members[seat->member], &ask, done,
-                                       seat) == HF_OK;
-    if (!seat->is_raising)
-        not_raised(seat);
+    rc = hf_op_submit_in(&hold->raises[seat->member], quorum->members[seat->member], &ask,
+                         done, seat);
+    seat->is_raising = rc == HF_OK;
+    if (rc < 0)
+        not_raised(seat, rc);
 }
 
 void hf_quorum_note_raised(struct hf_quorum_seat *seat, hf_status status)
 {
     seat->is_raising = false;
     if (status != HF_OK)
-        not_raised(seat);
+        not_raised(seat, status);
     else if (seat->raising_to > seat->raised_to)
         seat->raised_to = seat->raising_to;
 }

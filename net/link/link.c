@@ -543,6 +543,19 @@ static void listen_for_silence(struct hf_link *link)
     }
 }
 
+/* What read_later has left. The timer that it used also watches the attempt, or for silence
+ * (LINK-3). */
+static void read_rest(struct hf_link *link)
+{
+    read_all(link);
+    if (link->has_unread)
+        return;
+    if (link->state == HF_LINK_GREETING)
+        hf_link_watch_attempt(link);
+    else if (link->state == HF_LINK_READY)
+        listen_for_silence(link);
+}
+
 static void on_timer(struct hf_timer *timer)
 {
     struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, timer);
@@ -550,7 +563,7 @@ static void on_timer(struct hf_timer *timer)
         link->state == HF_LINK_GREETING || link->state == HF_LINK_READY;
 
     if (is_open && hf_stream_has_more(&link->stream)) {
-        read_all(link);
+        read_rest(link);
     } else if (link->state == HF_LINK_READY) {
         listen_for_silence(link);
     } else if (hf_rival_is_ready(link)) {

@@ -47,14 +47,20 @@ void hf_link_attempt(struct hf_link *link)
 
 /* ---- silence ---- */
 
-/* Returns when the attempt of a rival is replaced by another one (LINK-10); HF_NEVER: never.
- * During the lookup of a name that is always later: another lookup would take as long. */
+/* The end of the lookup of a name is progress. During the lookup it is always now, because
+ * another lookup would take as long. */
+int64_t hf_link_progress_ms(const struct hf_link *link)
+{
+    return link->dial.resolve ? hf_loop_now(link->loop)
+                              : hf_max_ms(link->quiet_since_ms, link->dial.found_ms);
+}
+
+/* Returns when the attempt of a rival is replaced by another one (LINK-10); HF_NEVER: never. */
 static int64_t replace_ms(const struct hf_link *link)
 {
     if (link->attempt_ms == 0 || link->state == HF_LINK_ASKING)
         return HF_NEVER;
-    return link->dial.resolve ? hf_loop_now(link->loop) + link->attempt_ms
-                              : link->quiet_since_ms + link->attempt_ms;
+    return hf_link_progress_ms(link) + link->attempt_ms;
 }
 
 void hf_link_watch_attempt(struct hf_link *link)

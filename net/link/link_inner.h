@@ -117,6 +117,9 @@ void hf_link_back_off(struct hf_link *link);
  *   silence (LINK-10). */
 void hf_link_watch_attempt(struct hf_link *link);
 
+/* hf_link_progress_ms - returns when the attempt last made progress (LINK-10). */
+int64_t hf_link_progress_ms(const struct hf_link *link);
+
 /* hf_link_look_at_attempt - the timer of an attempt has fired. */
 void hf_link_look_at_attempt(struct hf_link *link);
 

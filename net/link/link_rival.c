@@ -144,9 +144,7 @@ int64_t hf_rival_race_ms(const struct hf_link *link)
     if (ms == 0 || link->rival || hf_conn_queued(&link->conn) == 0 ||
         link->state == HF_LINK_ASKING || !has_attempt(link))
         return HF_NEVER;
-    if (link->dial.resolve) /* another look-up would take as long */
-        return hf_loop_now(link->loop) + ms;
-    return link->quiet_since_ms + ms - ms / 4 * link->jitter / 256;
+    return hf_link_progress_ms(link) + ms - ms / 4 * link->jitter / 256;
 }
 
 void hf_rival_race(struct hf_link *link)

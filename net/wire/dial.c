@@ -193,6 +193,7 @@ static void on_resolved(void *ctx, const struct hf_addresses *found,
     struct hf_dial *d = ctx;
 
     d->resolve = NULL;
+    d->found_ms = hf_loop_now(d->loop);
     if (found) {
         hf_race_begin(&d->race, found, hf_loop_now(d->loop));
     } else {
@@ -236,6 +237,7 @@ void hf_dial_start(struct hf_dial *d)
     bool is_known = is_address(d->url, &addresses);
 
     d->why[0] = '\0';
+    d->found_ms = 0;
     hf_race_begin(&d->race, &addresses, now);
     if (is_known || !resolve(d))
         hf_loop_arm(d->loop, &d->timer, now);

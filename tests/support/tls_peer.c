@@ -87,17 +87,22 @@ int tls_peer_connect(struct tls_peer *p)
 {
     int fds[2];
 
-    tls_peer_hang_up(p);
     must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
                     fds) == 0);
-    p->fd = fds[0];
+    tls_peer_accept(p, fds[0]);
+    return fds[1];
+}
+
+void tls_peer_accept(struct tls_peer *p, int fd)
+{
+    tls_peer_hang_up(p);
+    p->fd = fd;
     p->in = BIO_new(BIO_s_mem());
     p->out = BIO_new(BIO_s_mem());
     must(p->in && p->out);
     (void)BIO_set_mem_eof_return(p->in, -1); /* empty: not yet, not the end */
     if (!p->options.is_plain)
         open_ssl(p);
-    return fds[1];
 }
 
 void tls_peer_hang_up(struct tls_peer *p)
