@@ -26,14 +26,20 @@ static bool was_silent(const struct hf_server *server)
                router->options.doubt_ms;
 }
 
+static bool is_due(const struct hf_server *server)
+{
+    return was_silent(server) &&
+           hf_loop_now(server->router->loop) >= server->doubt_again_ms;
+}
+
 /* Ends the silence. */
 static bool begin(struct hf_server *server)
 {
     int64_t now = hf_loop_now(server->router->loop);
-    bool is_due = was_silent(server) && now >= server->doubt_again_ms;
+    bool begins = is_due(server);
 
     server->silent_since_ms = 0;
-    if (!is_due)
+    if (!begins)
         return false;
     server->doubt_until_ms = now + DOUBT_MS;
     server->doubt_again_ms = now + DOUBT_MS + DOUBT_AGAIN_MS;
@@ -56,6 +62,21 @@ void hf_doubt_refused(struct hf_server *server)
 {
     if (!was_silent(server))
         server->silent_since_ms = 0;
+}
+
+/* Where the hosts themselves name the master, an old one that continues would do so, too:
+ * there only its first reply shows that it was silent. */
+bool hf_doubt_asks_first(struct hf_server *server)
+{
+    const struct hf_topology *topology = server->router->topology;
+
+    if (topology->hears_all_ms != 0 || !is_due(server) ||
+        !hf_list_is_empty(&server->commands))
+        return false;
+    if (topology->asks_nodes)
+        server->silent_since_ms = 0;
+    topology->on_doubt(server);
+    return true;
 }
 
 bool hf_doubt_is_on(struct hf_server *server)

@@ -14,7 +14,12 @@
  *          sentinels are queried repeatedly. If one names another master, that one is
  *          used; if they still name this one after DOUBT_MS, it is used.
  * DOUBT-4  After that, no doubt begins for DOUBT_AGAIN_MS, so a server that is only
- *          slow is used. */
+ *          slow is used.
+ * DOUBT-5  A silence whose commands have all ended may be long over, or not. So that the
+ *          reply to the next command counts (a forced release is not repeated), the map is
+ *          requested before this command is sent. With sentinels, a doubt follows when the
+ *          server replies to ROLE; in a cluster the silence ends. Not with replicas without
+ *          sentinels. */
 #ifndef HF_DOUBT_H
 #define HF_DOUBT_H
 
@@ -27,10 +32,13 @@ struct hf_server;
  * hf_doubt_answered - the server replied to a command. Returns true if the reply does not
  *                     count (DOUBT-2); otherwise it also counts for switched.h.
  * hf_doubt_refused  - the server replied to a command with an error.
+ * hf_doubt_asks_first - returns whether a command must wait for the map (DOUBT-5), which
+ *                     was then requested.
  * hf_doubt_is_on    - returns whether the server is in doubt (DOUBT-3); may begin it. */
 void hf_doubt_silent(struct hf_server *server, int64_t since_ms);
 bool hf_doubt_answered(struct hf_server *server);
 void hf_doubt_refused(struct hf_server *server);
+bool hf_doubt_asks_first(struct hf_server *server);
 bool hf_doubt_is_on(struct hf_server *server);
 
 #endif

@@ -85,17 +85,22 @@ static void note_permits(const struct judge *j, struct ask *ask, uint32_t server
         add(ask, history_text(""), out - lapsed, 0);
 }
 
-static void note_number(struct ask *ask, uint32_t server)
+/* A key that has expired is 0 to a reader, although a replica, or a master that became one,
+ * keeps it until its master deletes it. */
+static void note_number(const struct judge *j, struct ask *ask, uint32_t server)
 {
     int64_t n = state_number_at(ask->lock, server);
 
     add(ask, history_text(""), n == HISTORY_NONE ? 0 : n, 0);
+    for (const struct stock *s = ask->lock->stocks; s; s = s->next)
+        if (s->server == server && s->until_us != HISTORY_NONE && s->until_us <= j->now.us)
+            add(ask, history_text(""), 0, 0);
 }
 
 static void note(const struct judge *j, struct ask *ask, uint32_t server)
 {
     if (count_is_of(ask))
-        note_number(ask, server);
+        note_number(j, ask, server);
     else if (ask->class == CLASS_PERMIT)
         note_permits(j, ask, server);
     else

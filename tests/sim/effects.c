@@ -41,6 +41,9 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_ASK_REPLICAS - PLAN_DENIED] = "ASK with replicas",
     [EFFECT_TWO_MOVES - PLAN_DENIED] = "two slots move",
     [EFFECT_DIED - PLAN_DENIED] = "killed with holds or calls",
+    [EFFECT_DIED_QUORUM - PLAN_DENIED] = "killed with a quorum",
+    [EFFECT_DIED_MULTI - PLAN_DENIED] = "killed with a multi-lock",
+    [EFFECT_DIED_LEADER - PLAN_DENIED] = "killed while it led",
     [EFFECT_LATE_WRITE - PLAN_DENIED] = "stopped before a write",
     [EFFECT_LONG_CALLBACK - PLAN_DENIED] = "stopped in a callback",
     [EFFECT_CLOCK_SET - PLAN_DENIED] = "clock of a server with locks set",
@@ -69,6 +72,12 @@ const char *effects_name(int effect)
 int64_t effects_world(int effect)
 {
     switch (effect) {
+    case EFFECT_DIED_QUORUM:
+        return FAMILY_QUORUM;
+    case EFFECT_DIED_MULTI:
+        return FAMILY_MULTI;
+    case EFFECT_DIED_LEADER:
+        return FAMILY_ELECTION;
     case EFFECT_TWO_MOVES:
         return FAMILY_REDIRECT;
     case EFFECT_FULL_OUTPUT:

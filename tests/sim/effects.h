@@ -49,6 +49,9 @@ enum effect {
     EFFECT_ASK_REPLICAS, /* ASK was replied to a client that waits for replicas */
     EFFECT_TWO_MOVES,    /* a slot began to move while another one was moving */
     EFFECT_DIED,         /* a process was killed that held something, or had calls */
+    EFFECT_DIED_QUORUM,  /* and one that held a quorum, a multi-lock, or led */
+    EFFECT_DIED_MULTI,
+    EFFECT_DIED_LEADER,
     EFFECT_LATE_WRITE,   /* a process was stopped before a write */
     EFFECT_LONG_CALLBACK,
     EFFECT_CLOCK_SET,    /* of a server that had locks */

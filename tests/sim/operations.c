@@ -453,15 +453,23 @@ static bool has_sets(const struct program *p)
 }
 
 /* What a set holds may be freed with its handle only once clients are closed. */
+void program_end_sets(struct program *p)
+{
+    if (has_sets(p))
+        close_clients(p, 0);
+    candidates_end(p);
+}
+
 static void replace_client(void *ctx)
 {
     struct program *p = ctx;
 
-    if (p->close_ms >= 0)
+    if (p->close_ms >= 0) {
         close_clients(p, p->close_ms);
-    else if (has_sets(p))
-        close_clients(p, 0);
-    candidates_end(p);
+        candidates_end(p);
+    } else {
+        program_end_sets(p);
+    }
     program_free_client(p);
     program_open_client(p);
     p->is_closing = false;
@@ -598,14 +606,31 @@ void program_probe(struct program *p)
     process_enter(before);
 }
 
+static bool is_reentrant(const struct plan *plan, int64_t lock, int64_t side)
+{
+    enum hf_lock_kind kind = plan_kind(plan, lock, side);
+
+    return kind != HF_KIND_NONREENTRANT && kind != HF_KIND_VALUE &&
+           kind != HF_KIND_NONREENTRANT_FAIR && kind != HF_KIND_PERMIT &&
+           !plan_is_counted(plan, lock);
+}
+
+static bool are_members_reentrant(const struct plan *plan, int64_t set)
+{
+    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++)
+        if (plan->locks[set].members >> i & 1 && !is_reentrant(plan, i, 0))
+            return false;
+    return true;
+}
+
 static bool reenters(const struct owner *o)
 {
     const struct plan *plan = o->program->sim->plan;
-    enum hf_lock_kind kind = plan_kind(plan, o->lock_index, o->side);
 
-    return o->form == OWNER_OF_LOCK && !o->whole && kind != HF_KIND_NONREENTRANT && kind != HF_KIND_VALUE &&
-           kind != HF_KIND_NONREENTRANT_FAIR && kind != HF_KIND_PERMIT &&
-           !plan_is_counted(plan, o->lock_index);
+    if (o->form == OWNER_OF_MULTI)
+        return are_members_reentrant(plan, o->lock_index);
+    return o->form == OWNER_OF_LOCK && !o->whole &&
+           is_reentrant(plan, o->lock_index, o->side);
 }
 
 void program_settle(struct program *p)

@@ -641,6 +641,7 @@ void plan_draw(struct plan *plan, uint64_t seed)
     plan_family_last(plan, seed);
     plan_draw_clocks(plan, seed);
     plan_draw_power(plan, seed);
+    plan_draw_deaths(plan, seed);
     plan_mild_last(plan, seed);
     plan_rename(plan, seed);
     hurry_replicas(plan);

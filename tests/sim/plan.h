@@ -308,10 +308,12 @@ void plan_draw(struct plan *plan, uint64_t seed);
 
 /* plan_draw_rare - faults from FAULT_DENY on, beside those that are drawn.
  * plan_draw_rarest - faults from FAULT_DIE on, by a stream of their own.
+ * plan_draw_deaths - FAULT_DIE of owners of sets, likewise.
  * plan_draw_clocks, plan_draw_power - FAULT_SERVER_CLOCK, FAULT_POWER, likewise.
  * plan_add_fault - one fault more, of this kind, near an operation or a fault. */
 void plan_draw_rare(struct plan *plan, uint64_t seed);
 void plan_draw_rarest(struct plan *plan, uint64_t seed);
+void plan_draw_deaths(struct plan *plan, uint64_t seed);
 void plan_draw_clocks(struct plan *plan, uint64_t seed);
 void plan_draw_power(struct plan *plan, uint64_t seed);
 void plan_add_fault(struct plan *plan, int64_t trouble, uint64_t *dice);

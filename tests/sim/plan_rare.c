@@ -178,8 +178,8 @@ void plan_draw_rare(struct plan *plan, uint64_t seed)
 
 /* ---- the end of a process, and a stop within a turn ---- */
 
-/* In one of eight plans in which much goes wrong. A set is stopped and not killed: its
- * handle must not be freed before its client is closed. */
+/* In one of eight plans in which much goes wrong. Owners of sets are killed in others, by a
+ * stream of their own. */
 #define RAREST_ONE_IN 8
 #define RAREST_MAX 4
 
@@ -202,6 +202,19 @@ void plan_draw_rarest(struct plan *plan, uint64_t seed)
                        has_sets() ? FAULT_STALL
                                   : draw_between(&dice, TROUBLES_RARE, TROUBLES_RAREST - 1),
                        &dice);
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+}
+
+void plan_draw_deaths(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "deaths of owners of sets");
+    int64_t count = draw_between(&dice, 1, RAREST_MAX);
+
+    if (!has_sets() || !may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE ||
+        !draw_one_in(&dice, RAREST_ONE_IN))
+        return;
+    for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--)
+        plan_add_fault(plan, FAULT_DIE, &dice);
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
 

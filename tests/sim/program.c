@@ -683,6 +683,19 @@ static bool has_work(const struct program *p)
     return false;
 }
 
+static void note_death(const struct program *p)
+{
+    static const int effects[] = {[OWNER_OF_QUORUM] = EFFECT_DIED_QUORUM,
+                                  [OWNER_OF_MULTI] = EFFECT_DIED_MULTI,
+                                  [OWNER_OF_ELECTION] = EFFECT_DIED_LEADER};
+
+    if (has_work(p))
+        effects_note(p->sim, EFFECT_DIED);
+    for (const struct owner *o = p->owners; o; o = o->next)
+        if (o->form != OWNER_OF_LOCK && o->count > 0)
+            effects_note(p->sim, effects[o->form]);
+}
+
 /* Its memory is gone with it: what frees it here is not heard of. */
 static void on_kill(void *ctx)
 {
@@ -693,8 +706,7 @@ static void on_kill(void *ctx)
         world_after(p->sim->world, &p->kill, RETRY_US);
         return;
     }
-    if (has_work(p))
-        effects_note(p->sim, EFFECT_DIED);
+    note_death(p);
     left_note(p);
     write_plain(p, HISTORY_DIED);
     program_unstall(p);
@@ -702,6 +714,7 @@ static void on_kill(void *ctx)
     before = process_enter(p->process);
     p->is_dead = p->is_freeing = true;
     p->sim->muted = p->index + 1;
+    program_end_sets(p);
     free_clients(p);
     forget_owners(p);
     p->sim->muted = 0;

@@ -64,6 +64,7 @@ struct program {
  * program_new_owner      - of that lock, side and number.
  * program_watch_queues   - as which of its calls stand in queues of servers.
  * program_open_client    - a new client, with a handle of each lock.
+ * program_end_sets       - its sets and elections end, before the client is freed.
  * program_free_client    - frees it, with its owners: "died".
  * program_replace_client - closes it, with close_ms to run dry (-1: does not),
  *                          frees it, and opens another; the world goes on
@@ -75,6 +76,7 @@ struct owner *program_new_owner(struct program *p, int64_t lock, int64_t side,
                                 int64_t number);
 void program_watch_queues(struct program *p);
 void program_open_client(struct program *p);
+void program_end_sets(struct program *p);
 void program_free_client(struct program *p);
 void program_replace_client(struct program *p, int64_t close_ms);
 

@@ -354,6 +354,15 @@ static const struct past {
     {"old_master_used_while_its_successor_is_frozen", "P6",
      "without sentinels, a client that had used a promoted master went back to the old "
      "one when the promoted one was silent for a second: a release had no effect"},
+    {"forced_release_after_a_long_silence", "P12",
+     "all commands of a silence had failed; the first one after it, seconds later, was a forced "
+     "release, whose reply did not count (DOUBT-5)"},
+    {"reader_of_a_key_that_has_expired", "P12",
+     "a master became a replica, which keeps an expired key and replies 0: the judge expected "
+     "the number"},
+    {"member_acquired_late_by_a_lost_connection", "P3",
+     "CLIENT KILL was refused, and an acquire that a lost connection delivered late raised the "
+     "count of a member: nobody called for that multi-lock again, as the play did for other locks"},
     {"renewals_unseen_behind_a_longer_lease", "P12",
      "a longer lease of another hold of the same key was in force, so the renewals changed "
      "nothing on the server: the judge did not look at the belief"},
