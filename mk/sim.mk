@@ -1,15 +1,14 @@
 # The simulation (docs/simulation.md): the client in a world of its own.
 
-sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_mild plan_names plan_rare plan_sets plan_text plan_worlds scene scene_answers scene_counted \
-           scene_connections scene_crossing scene_failover scene_messages scene_queue \
-           scene_redirect scene_slots scene_unseen shrink))
-play_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counts effects failover majority nodes operations owner \
-            peer play program reshard sentinels server sets site story trouble trouble_server witness \
-            witness_count witness_permit witness_queue))
+sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_mild plan_names plan_rare plan_sets plan_text plan_worlds scenario scenario_answers scenario_counted \
+           scenario_connections scenario_crossing scenario_failover scenario_messages scenario_queue \
+           scenario_redirect scenario_slots scenario_unseen shrink))
+run_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counts effects failover fault fault_server majority nodes observer observer_count observer_permit observer_queue \
+            operations owner peer program reshard run sentinels server sets site trace))
 # Worlds without a plan.
-trials := test_quorum test_multi test_election test_by_owner test_tenant test_fork
+worlds := test_quorum test_multi test_election test_by_owner test_tenant test_fork
 sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
-           test_model_alone test_seeds test_switch test_push $(trials))
+           test_model_alone test_seeds test_switch test_push $(worlds))
 
 # What stands in for the files that touch the system. Named before the libraries,
 # it is what the linker takes.
@@ -18,7 +17,7 @@ world_O := $(call objects,$(addprefix tests/sim/world/,world process fiber handl
              sim_socket sim_wake_pipe))
 $(addprefix $(BUILD)/tests/sim/,test_world test_world_faults): $(world_O) \
     $(call objects,tests/sim/world_kit)
-$(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds test_switch test_push $(trials) sim): \
+$(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds test_switch test_push $(worlds) sim): \
     LINK += $(call wrapped,sysconf)
 
 # Servers that run the real scripts, by Lua 5.1. They need nothing of the world.
@@ -55,9 +54,9 @@ $(sim_T): %: %.o $(sim_O) $(support_O) $(LIBS)
 check_T += $(sim_T)
 build-tests: $(sim_T)
 
-$(addprefix $(BUILD)/tests/sim/,test_seeds test_switch test_push $(trials)): $(play_O) $(world_O) $(model_O) $(judge_O)
-$(addprefix $(BUILD)/tests/sim/,$(trials)): $(call objects,tests/sim/trial)
-$(BUILD)/tests/sim/sim: $(BUILD)/tests/sim/sim.o $(play_O) $(sim_O) $(world_O) \
+$(addprefix $(BUILD)/tests/sim/,test_seeds test_switch test_push $(worlds)): $(run_O) $(world_O) $(model_O) $(judge_O)
+$(addprefix $(BUILD)/tests/sim/,$(worlds)): $(call objects,tests/sim/harness)
+$(BUILD)/tests/sim/sim: $(BUILD)/tests/sim/sim.o $(run_O) $(sim_O) $(world_O) \
                         $(model_O) $(judge_O) $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(LUA_LIBS) -o $@
@@ -105,7 +104,7 @@ sim-coverage: deps
 EXHAUST   := fair lease resp rest
 exhaust_T := $(EXHAUST:%=$(BUILD)/tests/exhaust/%)
 
-$(BUILD)/tests/exhaust/fair: $(BUILD)/tests/exhaust/fair_story.o $(model_O)
+$(BUILD)/tests/exhaust/fair: $(BUILD)/tests/exhaust/fair_scenario.o $(model_O)
 $(BUILD)/tests/exhaust/lease: $(call objects,$(addprefix tests/exhaust/,\
     client possible trail seen))
 $(BUILD)/tests/exhaust/resp: $(call objects,$(addprefix tests/support/,\

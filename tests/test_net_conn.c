@@ -17,7 +17,7 @@ START_TEST(replies_match_requests_in_order)
     put_out_all();
     ck_assert_str_eq(wire(), "ECHO a|ECHO b|ECHO c");
     ck_assert_int_eq(take("+1\r\n:2\r\n$1\r\n3\r\n"), HF_OK);
-    ck_assert_str_eq(story(), "a=1 b=2 c=3");
+    ck_assert_str_eq(trace(), "a=1 b=2 c=3");
     teardown();
 }
 END_TEST
@@ -189,7 +189,7 @@ START_TEST(late_reply_goes_to_nobody)
         ck_assert_int_eq(take_in(input, cut), HF_OK);
         ck_assert_int_eq(give_up('a'), HF_UNKNOWN);
         ck_assert_int_eq(take_in(input + cut, len - cut), HF_OK);
-        ck_assert_str_eq(story(), "b=b d=d");
+        ck_assert_str_eq(trace(), "b=b d=d");
         ck_assert_uint_eq(hf_conn_in_flight(&t.conn), 0);
         teardown();
     }
@@ -221,7 +221,7 @@ START_TEST(withdrawn_request_sends_no_byte)
     put_out_all();
     ck_assert_str_eq(wire(), sent);
     ck_assert_int_eq(take(in), HF_OK);
-    ck_assert_str_eq(story(), told);
+    ck_assert_str_eq(trace(), told);
     ck_assert_int_eq(take("+one too many\r\n"), HF_E_PROTOCOL);
     teardown();
 }
@@ -261,7 +261,7 @@ START_TEST(many_requests_keep_their_order)
         put_out_all();
         ck_assert_int_eq(take("+a\r\n"), HF_OK);
     }
-    (void)story();
+    (void)trace();
     for (int i = 200; i < 400; i++) {
         ck_assert_int_eq(ask(i), HF_OK);
         if (i % 3 == 0)
@@ -274,7 +274,7 @@ START_TEST(many_requests_keep_their_order)
         (void)snprintf(reply, sizeof reply, ":%d\r\n", i);
         ck_assert_int_eq(take(reply), HF_OK);
         (void)snprintf(reply, sizeof reply, "%d=%d", i, i);
-        ck_assert_str_eq(story(), i % 5 == 0 ? "" : reply);
+        ck_assert_str_eq(trace(), i % 5 == 0 ? "" : reply);
     }
     teardown();
 }
@@ -287,7 +287,7 @@ static const struct {
     bool is_subscriber;
     const char *asked;
     const char *input;
-    const char *story;
+    const char *trace;
 } deliveries[] = {
     {3, false, "", MESSAGE, ">[message,ch,hi]"},
     {3, false, "ab", MESSAGE "+1\r\n" MESSAGE "+2\r\n" MESSAGE,
@@ -383,7 +383,7 @@ START_TEST(push_answers_nobody_but_who_awaits_it)
             ck_assert_int_eq(take_in(in, a), HF_OK);
             ck_assert_int_eq(take_in(in + a, b - a), HF_OK);
             ck_assert_int_eq(take_in(in + b, len - b), HF_OK);
-            ck_assert_str_eq(story(), deliveries[_i].story);
+            ck_assert_str_eq(trace(), deliveries[_i].trace);
             ck_assert_uint_eq(hf_conn_in_flight(&t.conn), 0);
             ck_assert_uint_eq(t.conn.in_len, 0);
             teardown();
@@ -400,7 +400,7 @@ START_TEST(confirmation_of_a_given_up_subscribe_goes_to_nobody)
     (void)give_up('S');
     ck_assert_int_eq(take(CONFIRM("+subscribe") "+1\r\n" CONFIRM("+subscribe")),
                      HF_OK);
-    ck_assert_str_eq(story(), "a=1 T=[subscribe,ch,1]");
+    ck_assert_str_eq(trace(), "a=1 T=[subscribe,ch,1]");
     teardown();
 }
 END_TEST
@@ -419,7 +419,7 @@ START_TEST(given_up_subscribe_is_confirmed_by_its_own_push_alone)
     ck_assert_int_eq(take(CONFIRM("+unsubscribe") CONFIRM("+subscribe")
                               CONFIRM("+unsubscribe") CONFIRM("+subscribe")),
                      HF_OK);
-    ck_assert_str_eq(story(), ">[unsubscribe,ch,1] U=[unsubscribe,ch,1] "
+    ck_assert_str_eq(trace(), ">[unsubscribe,ch,1] U=[unsubscribe,ch,1] "
                               "T=[subscribe,ch,1]");
     teardown();
 }

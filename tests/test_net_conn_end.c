@@ -39,9 +39,9 @@ START_TEST(nothing_of_a_read_is_delivered_before_all_has_parsed)
     ck_assert_int_eq(take(forgeries[_i]), HF_E_PROTOCOL);
     ck_assert_int_eq(t.conn.error.status, HF_E_PROTOCOL);
     ck_assert_ptr_nonnull(strstr(t.conn.error.text, "not RESP"));
-    ck_assert_str_eq(story(), "");
+    ck_assert_str_eq(trace(), "");
     close_it();
-    ck_assert_str_eq(story(), "a? S? b?");
+    ck_assert_str_eq(trace(), "a? S? b?");
     teardown();
 }
 END_TEST
@@ -51,7 +51,7 @@ static const struct {
     const char *queued;
     const char *given_up;
     const char *input;
-    const char *story;
+    const char *trace;
 } unasked[] = {
     {"", "", "", "+x\r\n", ""},
     {"", "", "", "$-1\r\n", ""},
@@ -73,7 +73,7 @@ START_TEST(reply_that_nobody_asked_for_is_fatal)
         (void)give_up(*name);
     ck_assert_int_eq(take(unasked[_i].input), HF_E_PROTOCOL);
     ck_assert_ptr_nonnull(strstr(t.conn.error.text, "without a request"));
-    ck_assert_str_eq(story(), unasked[_i].story);
+    ck_assert_str_eq(trace(), unasked[_i].trace);
     teardown();
 }
 END_TEST
@@ -92,10 +92,10 @@ START_TEST(nothing_more_is_delivered_once_condemned)
     put_out_all();
     t.on_done = condemn;
     ck_assert_int_eq(take("+1\r\n+2\r\n" MESSAGE), HF_E_PROTOCOL);
-    ck_assert_str_eq(story(), "a=1");
+    ck_assert_str_eq(trace(), "a=1");
     t.on_done = NULL;
     close_it();
-    ck_assert_str_eq(story(), "b? c?");
+    ck_assert_str_eq(trace(), "b? c?");
     teardown();
 }
 END_TEST
@@ -113,12 +113,12 @@ START_TEST(condemned_connection_neither_hears_nor_speaks)
     ck_assert_str_eq(wire(), "ECHO a");
     ck_assert_int_eq(take("+1\r\n"), HF_E_PROTOCOL);
     close_it();
-    ck_assert_str_eq(story(), "a?");
+    ck_assert_str_eq(trace(), "a?");
     open_it();
     put_out_all();
     ck_assert_str_eq(wire(), "ECHO b");
     ck_assert_int_eq(take("+2\r\n"), HF_OK);
-    ck_assert_str_eq(story(), "b=2");
+    ck_assert_str_eq(trace(), "b=2");
     teardown();
 }
 END_TEST
@@ -137,13 +137,13 @@ START_TEST(close_makes_what_was_handed_out_unknown_and_keeps_the_rest)
         (void)put_out(written);
         ask_all("cd");
         close_it();
-        ck_assert_str_eq(story(), "a? b?");
+        ck_assert_str_eq(trace(), "a? b?");
         ck_assert_uint_eq(hf_conn_queued(&t.conn), 2);
         open_it();
         put_out_all();
         ck_assert_str_eq(wire(), "ECHO c|ECHO d");
         ck_assert_int_eq(take("+3\r\n+4\r\n"), HF_OK);
-        ck_assert_str_eq(story(), "c=3 d=4");
+        ck_assert_str_eq(trace(), "c=3 d=4");
         teardown();
     }
     ck_assert_uint_gt(written, 20);
@@ -161,7 +161,7 @@ START_TEST(queued_requests_wait_for_the_greeting_and_survive_its_failure)
     ck_assert_str_eq(wire(), "HELLO 3");
     ck_assert_int_eq(take("-LOADING later\r\n"), HF_E_SERVER);
     close_it();
-    ck_assert_str_eq(story(), "");
+    ck_assert_str_eq(trace(), "");
     open_it();
     put_out_all();
     ck_assert_str_eq(wire(), "ECHO a|ECHO b");
@@ -185,7 +185,7 @@ START_TEST(half_a_reply_dies_with_its_connection)
         open_it();
         put_out_all();
         ck_assert_int_eq(take(reply), HF_OK);
-        ck_assert_str_eq(story(), "a? b=[old,[k,1]]");
+        ck_assert_str_eq(trace(), "a? b=[old,[k,1]]");
         teardown();
     }
 }
@@ -204,7 +204,7 @@ START_TEST(request_may_be_asked_again_from_its_end)
     put_out_all();
     t.on_done = ask_again;
     close_it();
-    ck_assert_str_eq(story(), "a? b? c?");
+    ck_assert_str_eq(trace(), "a? b? c?");
     open_it();
     put_out_all();
     ck_assert_str_eq(wire(), "ECHO a|ECHO b|ECHO c");
@@ -212,10 +212,10 @@ START_TEST(request_may_be_asked_again_from_its_end)
     put_out_all();
     ck_assert_str_eq(wire(), "ECHO a|ECHO b|ECHO c|ECHO a");
     close_it();
-    ck_assert_str_eq(story(), "a=1 b? c? a?");
+    ck_assert_str_eq(trace(), "a=1 b? c? a?");
     hf_conn_fail_queued(&t.conn);
     check();
-    ck_assert_str_eq(story(), "b! c! a!");
+    ck_assert_str_eq(trace(), "b! c! a!");
     ck_assert_uint_eq(hf_conn_queued(&t.conn), 3);
     t.on_done = NULL;
     teardown();
@@ -262,7 +262,7 @@ START_TEST(request_that_ends_may_give_up_its_neighbours)
         if (is_queued)
             hf_conn_fail_queued(&t.conn);
         check();
-        ck_assert_str_eq(story(), is_queued ? neighbours[_i].failed
+        ck_assert_str_eq(trace(), is_queued ? neighbours[_i].failed
                                             : neighbours[_i].lost);
         ck_assert_uint_eq(hf_conn_queued(&t.conn), 1);
         open_it();

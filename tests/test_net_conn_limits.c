@@ -181,7 +181,7 @@ START_TEST(memory_follows_what_came_not_what_was_promised)
                          memory_counts(&t.memory).live_bytes - before, came);
     }
     close_it();
-    ck_assert_str_eq(story(), "a?");
+    ck_assert_str_eq(trace(), "a?");
     teardown();
 }
 END_TEST
@@ -325,7 +325,7 @@ START_TEST(greeting_hears_no_pushes_and_no_answer_too_many)
     ck_assert_int_eq(hf_conn_open(&t.conn), HF_OK);
     put_out_all();
     ck_assert_int_eq(take(MESSAGE), HF_OK);
-    ck_assert_str_eq(story(), "");
+    ck_assert_str_eq(trace(), "");
     close_it();
     open_it();
     teardown();

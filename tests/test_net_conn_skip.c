@@ -97,7 +97,7 @@ START_TEST(reply_that_is_too_large_costs_its_request_alone)
         ask_all("abcde");
         put_out_all();
         ck_assert_int_eq(take_in_steps(all, steps[i]), HF_OK);
-        ck_assert_str_eq(story(), "a=1 b=" SKIPPED " c=3 d=" SKIPPED " e=5");
+        ck_assert_str_eq(trace(), "a=1 b=" SKIPPED " c=3 d=" SKIPPED " e=5");
         ck_assert(!hf_conn_is_skipping(&t.conn));
         teardown();
     }
@@ -115,7 +115,7 @@ START_TEST(kinds_of_resp2_are_skipped_in_resp2)
     put_out_all();
     ck_assert_int_eq(take(large), HF_OK);
     ck_assert_int_eq(take("+2\r\n"), HF_OK);
-    ck_assert_str_eq(story(), "a=" SKIPPED " b=2");
+    ck_assert_str_eq(trace(), "a=" SKIPPED " b=2");
     teardown();
     free(large);
 }
@@ -131,10 +131,10 @@ START_TEST(request_ends_as_soon_as_the_header_is_there)
     ask_all("ab");
     put_out_all();
     ck_assert_int_eq(take(headers[_i]), HF_OK);
-    ck_assert_str_eq(story(), "a=" SKIPPED);
+    ck_assert_str_eq(trace(), "a=" SKIPPED);
     ck_assert(hf_conn_is_skipping(&t.conn));
     close_it();
-    ck_assert_str_eq(story(), "b?");
+    ck_assert_str_eq(trace(), "b?");
     teardown();
 }
 END_TEST
@@ -156,7 +156,7 @@ START_TEST(skipped_bytes_take_no_memory)
         ck_assert_uint_le(memory_counts(&t.memory).live_bytes, before + (64u << 10));
     }
     ck_assert_int_eq(take("\r\n+2\r\n"), HF_OK);
-    ck_assert_str_eq(story(), "a=" SKIPPED " b=2");
+    ck_assert_str_eq(trace(), "a=" SKIPPED " b=2");
     teardown();
 }
 END_TEST
@@ -172,7 +172,7 @@ START_TEST(limit_is_exact)
         ask_all("a");
         put_out_all();
         ck_assert_int_eq(take(all), HF_OK);
-        ck_assert_int_eq(strcmp(story(), "a=" SKIPPED) == 0, more);
+        ck_assert_int_eq(strcmp(trace(), "a=" SKIPPED) == 0, more);
         teardown();
         free(body);
         free(all);
@@ -206,7 +206,7 @@ START_TEST(push_that_is_too_large_is_told_and_no_request_ends)
         ask_all("S");
         put_out_all();
         ck_assert_int_eq(take_in_steps(all, step), HF_OK);
-        ck_assert_str_eq(story(), ">? S=[subscribe,ch,1] >[message,ch,hi]");
+        ck_assert_str_eq(trace(), ">? S=[subscribe,ch,1] >[message,ch,hi]");
         teardown();
     }
     free(large);
@@ -224,7 +224,7 @@ START_TEST(large_reply_to_a_request_that_was_given_up_is_dropped)
     for (int i = 0; i < 1000; i++)
         ck_assert_int_eq(take("_\r\n"), HF_OK);
     ck_assert_int_eq(take("+2\r\n"), HF_OK);
-    ck_assert_str_eq(story(), "b=2");
+    ck_assert_str_eq(trace(), "b=2");
     ck_assert_uint_eq(t.conn.stats.late_replies, 1);
     teardown();
 }
@@ -275,7 +275,7 @@ START_TEST(owner_may_ask_again_while_bytes_are_skipped)
     put_out_all();
     ck_assert_int_eq(take(body), HF_OK);
     ck_assert_int_eq(take("\r\n+2\r\n"), HF_OK);
-    ck_assert_str_eq(story(), "a=" SKIPPED " b=2");
+    ck_assert_str_eq(trace(), "a=" SKIPPED " b=2");
     t.on_done = NULL;
     teardown();
     free(body);
@@ -293,7 +293,7 @@ START_TEST(next_connection_skips_nothing)
     ask_all("b");
     put_out_all();
     ck_assert_int_eq(take("+2\r\n"), HF_OK);
-    ck_assert_str_eq(story(), "a=" SKIPPED " b=2");
+    ck_assert_str_eq(trace(), "a=" SKIPPED " b=2");
     teardown();
 }
 END_TEST
@@ -326,7 +326,7 @@ START_TEST(large_reply_to_info_does_not_end_the_handshake)
     put_out_all();
     ck_assert_int_eq(take(body), HF_OK);
     ck_assert_int_eq(take("\r\n+1\r\n"), HF_OK);
-    ck_assert_str_eq(story(), "a=1");
+    ck_assert_str_eq(trace(), "a=1");
     teardown();
     free(body);
 }
@@ -353,7 +353,7 @@ START_TEST(large_push_in_the_handshake_is_dropped)
     put_out_all();
     ck_assert_int_eq(take("+OK\r\n+OK\r\n+OK\r\n$0\r\n\r\n"), HF_OK);
     ck_assert_int_eq(t.conn.state, HF_CONN_READY);
-    ck_assert_str_eq(story(), "");
+    ck_assert_str_eq(trace(), "");
     teardown();
     free(body);
 }

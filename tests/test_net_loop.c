@@ -30,7 +30,7 @@ START_TEST(timer_fires_at_its_time_and_not_before)
         ck_assert_uint_eq(a[i].fired, 1);
         ck_assert_int_ge(a[i].fired_ms, start_ms + delays[i]);
     }
-    ck_assert_str_eq(story, "abcdef");
+    ck_assert_str_eq(trace, "abcdef");
     teardown();
 }
 END_TEST
@@ -51,12 +51,12 @@ START_TEST(timer_armed_for_the_past_waits_for_the_next_turn)
     unlock();
     for (int i = 0; i < 3; i++)
         hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "ttt");
+    ck_assert_str_eq(trace, "ttt");
     lock();
     hf_loop_disarm(loop, &t);
     unlock();
     hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "ttt");
+    ck_assert_str_eq(trace, "ttt");
     teardown();
 }
 END_TEST
@@ -82,7 +82,7 @@ START_TEST(timer_may_disarm_another_that_is_due)
     local_rest_us(3000); /* both are due now, the earlier one first */
     hf_loop_dispatch(loop, 0);
     hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "k");
+    ck_assert_str_eq(trace, "k");
     teardown();
 }
 END_TEST
@@ -99,11 +99,11 @@ START_TEST(tasks_run_in_order_each_once)
         post(&j[i], (char)('a' + i));
     hf_loop_post(loop, &j[0].task); /* it has not run yet */
     unlock();
-    ck_assert_str_eq(story, "");
+    ck_assert_str_eq(trace, "");
     hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "abc");
+    ck_assert_str_eq(trace, "abc");
     hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "abc");
+    ck_assert_str_eq(trace, "abc");
     teardown();
 }
 END_TEST
@@ -120,12 +120,12 @@ START_TEST(task_posted_by_a_task_waits_for_the_next_turn)
     unlock();
     for (int i = 1; i <= 3; i++)
         hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "abaa");
+    ck_assert_str_eq(trace, "abaa");
     lock();
     hf_loop_unpost(loop, &a.task);
     unlock();
     hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "abaa");
+    ck_assert_str_eq(trace, "abaa");
     teardown();
 }
 END_TEST
@@ -144,7 +144,7 @@ START_TEST(task_may_withdraw_another)
     unlock();
     hf_loop_dispatch(loop, 0);
     hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "ac");
+    ck_assert_str_eq(trace, "ac");
     teardown();
 }
 END_TEST
@@ -175,7 +175,7 @@ START_TEST(task_may_be_freed_while_it_runs)
     }
     unlock();
     hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "abc");
+    ck_assert_str_eq(trace, "abc");
     teardown();
 }
 END_TEST
@@ -202,7 +202,7 @@ START_TEST(task_may_block_on_the_loop)
     post(&b, 'b');
     unlock();
     hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "ab");
+    ck_assert_str_eq(trace, "ab");
     teardown();
 }
 END_TEST
@@ -246,7 +246,7 @@ START_TEST(hook_comes_once_at_the_end_of_the_turn)
     unlock();
     hf_loop_dispatch(loop, 0);
     hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "tth");
+    ck_assert_str_eq(trace, "tth");
     teardown();
 }
 END_TEST
@@ -267,13 +267,13 @@ START_TEST(hook_comes_before_the_lock_is_given_up)
     hf_loop_at_turn_end(loop, &a.turn);
     hf_loop_forget_turn(loop, &c.turn);
     hf_loop_forget_turn(loop, &c.turn);
-    ck_assert_str_eq(story, "");
+    ck_assert_str_eq(trace, "");
     unlock();
-    ck_assert_str_eq(story, "aba");
+    ck_assert_str_eq(trace, "aba");
     lock();
     hf_loop_at_turn_end(loop, &c.turn);
     unlock();
-    ck_assert_str_eq(story, "abac");
+    ck_assert_str_eq(trace, "abac");
     teardown();
 }
 END_TEST

@@ -78,7 +78,7 @@ START_TEST(foreign_loop_hears_of_everything)
         lock();
         set(&a, round % 4);
         unlock();
-        story[0] = '\0';
+        trace[0] = '\0';
     }
     lock();
     hf_loop_disarm(loop, &a.timer);
@@ -97,7 +97,7 @@ static void *poll_and_dispatch(void *arg)
         (void)poll(&ours, 1, hf_loop_timeout(loop));
         hf_loop_dispatch(loop, 0);
         lock();
-        ours.revents = (short)(story[0] != '\0');
+        ours.revents = (short)(trace[0] != '\0');
         unlock();
     } while (!ours.revents);
     return arg;
@@ -125,7 +125,7 @@ START_TEST(foreign_loop_is_woken_by_other_threads)
             set(&a, 1);
         unlock();
         (void)pthread_join(thread, NULL);
-        ck_assert_str_eq(story, _i ? "p" : "t");
+        ck_assert_str_eq(trace, _i ? "p" : "t");
     }
     teardown();
 }
@@ -163,7 +163,7 @@ START_TEST(foreign_loop_is_woken_after_a_blocked_caller)
         unlock();
         ck_assert_int_eq(poll(&ours, 1, 0), what != NOTHING);
         hf_loop_dispatch(loop, 0);
-        ck_assert_str_eq(story, what == TASK ? "p" : "");
+        ck_assert_str_eq(trace, what == TASK ? "p" : "");
         ck_assert_int_eq(poll(&ours, 1, 0), 0);
         lock();
         hf_loop_disarm(loop, &left_behind.timer);

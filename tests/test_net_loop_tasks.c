@@ -105,7 +105,7 @@ START_TEST(slow_task_does_not_keep_the_seat)
     post_slow(&slow);
     await_slow();
     (void)pthread_join(caller, NULL);
-    ck_assert_str_eq(story, "");
+    ck_assert_str_eq(trace, "");
     (void)sem_post(&may_end);
     if (_i) {
         lock();
@@ -115,7 +115,7 @@ START_TEST(slow_task_does_not_keep_the_seat)
     } else {
         (void)pthread_join(dispatcher, NULL);
     }
-    ck_assert_str_eq(story, "s");
+    ck_assert_str_eq(trace, "s");
     teardown();
 }
 END_TEST
@@ -197,7 +197,7 @@ START_TEST(dispatcher_runs_tasks_beside_a_caller)
     post_whose(&job);
     unlock();
     (void)pthread_join(dispatcher, NULL);
-    ck_assert_str_eq(story, "w");
+    ck_assert_str_eq(trace, "w");
     ck_assert(pthread_equal(job.thread, dispatcher));
     end_sleeper(caller);
     teardown();
@@ -224,7 +224,7 @@ START_TEST(foreign_loop_runs_tasks_beside_a_caller)
         ck_assert_int_eq(poll(&ours, 1, LONG_MS), 1);
         ck_assert_int_eq(hf_loop_timeout(loop), 0);
         hf_loop_dispatch(loop, 0);
-        ck_assert_uint_eq(strlen(story), (size_t)i + 1);
+        ck_assert_uint_eq(strlen(trace), (size_t)i + 1);
         ck_assert(pthread_equal(job.thread, pthread_self()));
     }
     end_sleeper(caller);
@@ -255,7 +255,7 @@ START_TEST(first_tasks_run_before_all_others)
     (void)sem_post(&may_end);
     (void)pthread_join(dispatcher, NULL);
     hf_loop_dispatch(loop, 0);
-    ck_assert_str_eq(story, "sabc");
+    ck_assert_str_eq(trace, "sabc");
     teardown();
 }
 END_TEST
@@ -358,7 +358,7 @@ START_TEST(finishing_waits_for_the_task_of_another_thread)
     (void)sem_post(&may_end);
     (void)pthread_join(finisher, NULL);
     (void)pthread_join(driver, NULL);
-    ck_assert_str_eq(story, "sjf");
+    ck_assert_str_eq(trace, "sjf");
     teardown();
 }
 END_TEST
@@ -374,10 +374,10 @@ START_TEST(finishing_runs_what_is_posted)
     lock();
     post(&a, 'a');
     hf_loop_finish_tasks(loop);
-    ck_assert_str_eq(story, "ab");
+    ck_assert_str_eq(trace, "ab");
     hf_loop_finish_tasks(loop);
     unlock();
-    ck_assert_str_eq(story, "ab");
+    ck_assert_str_eq(trace, "ab");
     teardown();
 }
 END_TEST
@@ -415,7 +415,7 @@ START_TEST(nothing_happens_while_quiesced)
         (void)pthread_join(caller, NULL);
     }
     await(something_happened);
-    ck_assert_str_eq(story, "t");
+    ck_assert_str_eq(trace, "t");
     lock();
     if (_i > 0)
         hf_loop_release_driver(loop);

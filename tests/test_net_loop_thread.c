@@ -50,7 +50,7 @@ START_TEST(background_thread_does_what_no_caller_does)
         set(&a, 1);
     unlock();
     await(something_happened);
-    ck_assert_str_eq(story, _i & 4 ? "j" : "t");
+    ck_assert_str_eq(trace, _i & 4 ? "j" : "t");
     lock();
     if (_i & 2)
         hf_loop_release_driver(loop);

@@ -14,7 +14,7 @@
 
 struct ear {
     struct hf_subscription s;
-    char story[256];                  /* + live, - lost, and the messages */
+    char trace[256];                  /* + live, - lost, and the messages */
 };
 static struct ear ears[100];
 
@@ -24,14 +24,14 @@ static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
     char text[32];
 
     (void)snprintf(text, sizeof text, "%.*s", (int)len, ptr);
-    append(ear->story, sizeof ear->story, text);
+    append(ear->trace, sizeof ear->trace, text);
 }
 
 static void on_ear_change(struct hf_subscription *s, bool is_live)
 {
     struct ear *ear = HF_OWNER_OF(s, struct ear, s);
 
-    append(ear->story, sizeof ear->story, is_live ? "+" : "-");
+    append(ear->trace, sizeof ear->trace, is_live ? "+" : "-");
 }
 
 /* [locked] */
@@ -67,14 +67,14 @@ static void stop_listening(struct ear *ear)
     unlock();
 }
 
-/* Drives until the ear's story is this one. */
-static void await_story(struct ear *ear, const char *expected)
+/* Drives until the ear's trace is this one. */
+static void await_trace(struct ear *ear, const char *expected)
 {
     int64_t end_ms = local_now_ms() + LONG_MS;
 
-    while (strcmp(ear->story, expected) != 0) {
+    while (strcmp(ear->trace, expected) != 0) {
         if (local_now_ms() > end_ms)
-            ck_abort_msg("it hears '%s', not '%s'", ear->story, expected);
+            ck_abort_msg("it hears '%s', not '%s'", ear->trace, expected);
         hf_loop_dispatch(loop, 5);
     }
 }
@@ -111,19 +111,19 @@ START_TEST(subscription_lives_again_after_each_loss)
         ck_assert_str_eq(ask("PING"), "PONG");
     start_listening(ear, "ch");
     for (int i = 0; i < 5; i++) {
-        await_story(ear, "+");
+        await_trace(ear, "+");
         ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
-        await_story(ear, "+hello");
+        await_trace(ear, "+hello");
         server_kill_connections(server);
-        await_story(ear, "+hello-");
-        ear->story[0] = '\0';
+        await_trace(ear, "+hello-");
+        ear->trace[0] = '\0';
     }
-    await_story(ear, "+");
+    await_trace(ear, "+");
     stop_listening(ear);
     ck_assert_str_eq(ask("ECHO a"), "a");
     while (strcmp(server_ask(server, "PUBLISH ch x"), "0") != 0)
         hf_loop_dispatch(loop, 1);
-    ck_assert_str_eq(ear->story, "+");
+    ck_assert_str_eq(ear->trace, "+");
     ck_assert_str_eq(ask("ECHO b"), "b");
     close_world();
 }
@@ -140,17 +140,17 @@ START_TEST(each_channel_has_its_own_listeners)
         start_listening(&ears[i], names[i]);
     }
     for (int i = 0; i < COUNT; i++)
-        await_story(&ears[i], "+");
+        await_trace(&ears[i], "+");
     server_kill_connections(server);
     for (int i = 0; i < COUNT; i++)
-        await_story(&ears[i], "+-+");
+        await_trace(&ears[i], "+-+");
     for (int i = 0; i < COUNT; i++)
         ck_assert_str_eq(server_ask(server, "PUBLISH ch%d %d", i, i), "1");
     for (int i = 0; i < COUNT; i++) {
-        char story[16];
+        char trace[16];
 
-        (void)sprintf(story, "+-+%d", i);
-        await_story(&ears[i], story);
+        (void)sprintf(trace, "+-+%d", i);
+        await_trace(&ears[i], trace);
         stop_listening(&ears[i]);
     }
     ck_assert_str_eq(ask("ECHO a"), "a");
@@ -172,10 +172,10 @@ START_TEST(channel_may_be_left_and_taken_again_at_once)
         if (i % 3 == 0)
             hf_loop_dispatch(loop, 0);
     }
-    await_story(&ears[0], "+");
+    await_trace(&ears[0], "+");
     ck_assert_str_eq(ask("ECHO a"), "a");
     ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
-    await_story(&ears[0], "+hello");
+    await_trace(&ears[0], "+hello");
     stop_listening(&ears[0]);
     close_world();
 }
@@ -202,10 +202,10 @@ static void check_ear(struct ear *ear, int protocol)
     protocol_awaited = protocol;
     drive_until(ear_lives);
     ck_assert_str_eq(ask("ECHO a"), "a");
-    ear->story[0] = '\0';
+    ear->trace[0] = '\0';
     ck_assert_str_eq(server_ask(server, "PUBLISH %s hello", ear->s.channel),
                      "1");
-    await_story(ear, "hello");
+    await_trace(ear, "hello");
 }
 
 /* PUBSUB-1: Two servers take turns at one port: one with HELLO, one without. */
@@ -267,7 +267,7 @@ START_TEST(subscription_begun_while_greeting_finds_its_own_link)
     start_listening(&ears[0], "ch");
     proxy_hold(proxy, PROXY_TO_CLIENT, false);
     ck_assert_str_eq(ask("ECHO b"), "b");
-    await_story(&ears[0], "+");
+    await_trace(&ears[0], "+");
     ck_assert_str_eq(ask("ECHO c"), "c");
     stop_listening(&ears[0]);
     close_link();
@@ -292,7 +292,7 @@ START_TEST(subscription_dropped_while_greeting_is_gone)
     open_link(peer_port(peer));
     open_pubsub();
     start_listening(&ears[0], "ch");
-    await_story(&ears[0], "+-");
+    await_trace(&ears[0], "+-");
     start(&a, "ECHO a", LONG_MS);
     drive_until_received(peer, 3);
     stop_listening(&ears[0]);
@@ -328,12 +328,12 @@ START_TEST(subscription_waits_for_room)
     drive_until_received(peer, 2);
     start_listening(&ears[0], "ch");
     peer_go(peer);
-    await_story(&ears[0], "+");
+    await_trace(&ears[0], "+");
     peer_go(peer);
     drive_until(is_down);
     start(&c, "ECHO c", LONG_MS);
     start(&d, "ECHO d", LONG_MS);
-    await_story(&ears[0], "+-+");
+    await_trace(&ears[0], "+-+");
     stop_listening(&ears[0]);
     end_with_peer(peer);
 }
@@ -355,7 +355,7 @@ START_TEST(subscription_that_is_refused_or_ended_is_asked_for_again)
     open_link(peer_port(peer));
     open_pubsub();
     start_listening(&ears[0], "ch");
-    await_story(&ears[0], "-+-+");
+    await_trace(&ears[0], "-+-+");
     stop_listening(&ears[0]);
     end_with_peer(peer);
 }
@@ -368,9 +368,9 @@ START_TEST(subscription_lives_though_an_allocation_failed)
     ck_assert_str_eq(ask("PING"), "PONG");
     memory_fail_at(&memory, (uint64_t)(1 + _i / 3));
     start_listening(&ears[0], "ch");
-    await_story(&ears[0], "+");
+    await_trace(&ears[0], "+");
     ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
-    await_story(&ears[0], "+hello");
+    await_trace(&ears[0], "+hello");
     memory_fail_at(&memory, 0);
     stop_listening(&ears[0]);
     close_world();
@@ -405,7 +405,7 @@ START_TEST(silent_peer_loses_its_subscriber)
     if (_i)
         ck_assert_str_eq(ask("ECHO a"), "a");
     start_listening(&ears[0], "ch");
-    await_story(&ears[0], "+-+");
+    await_trace(&ears[0], "+-+");
     stop_listening(&ears[0]);
     end_with_peer(peer);
 }
@@ -439,7 +439,7 @@ START_TEST(subscriber_is_asked_while_it_is_idle)
         hf_loop_dispatch(loop, 5);
     }
     ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
-    await_story(&ears[0], "+hello");
+    await_trace(&ears[0], "+hello");
     stop_listening(&ears[0]);
     while (strcmp(server_ask(server, "PUBLISH ch x"), "0") != 0)
         hf_loop_dispatch(loop, 1);
@@ -458,7 +458,7 @@ START_TEST(subscription_that_is_refused_is_told_so)
     ck_assert_str_eq(ask("PING"), "PONG");
     (void)server_ask(server, "ACL SETUSER default resetchannels");
     start_listening(&ears[0], "ch");
-    await_story(&ears[0], "-");
+    await_trace(&ears[0], "-");
     ck_assert_str_eq(ask("ECHO a"), "a");
     stop_listening(&ears[0]);
     close_world();
@@ -495,14 +495,14 @@ START_TEST(message_that_is_too_large_is_told_as_a_loss)
     open_world_for_small_replies(_i);
     start_listening(&ears[0], "ch");
     start_listening(&ears[1], "other");
-    await_story(&ears[0], "+");
-    await_story(&ears[1], "+");
+    await_trace(&ears[0], "+");
+    await_trace(&ears[1], "+");
     for (int i = 0; i < 2; i++)
         (void)server_ask(server, "EVAL %s 0",
                          "return redis.call('publish', 'ch', ('x'):rep(100000))");
     (void)server_ask(server, "PUBLISH ch hello");
-    await_story(&ears[0], "+++hello");
-    await_story(&ears[1], "+++");
+    await_trace(&ears[0], "+++hello");
+    await_trace(&ears[1], "+++");
     ck_assert_str_eq(ask("ECHO a"), "a");
     ck_assert_no_losses();
     stop_listening(&ears[0]);
@@ -553,13 +553,13 @@ START_TEST(subscription_may_be_dropped_by_another_that_is_told_of_a_loss)
         ck_assert_int_eq(listen_as(&ears[i], "ch", i == _i % 2), HF_OK);
         ears[i].s.on_change = drop_both;
         unlock();
-        await_story(&ears[i], "+");
+        await_trace(&ears[i], "+");
     }
     dropped_with = &ears[1];
     server_kill_connections(server);
-    await_story(&ears[0], "+-");
+    await_trace(&ears[0], "+-");
     ck_assert_str_eq(ask("ECHO a"), "a");
-    ck_assert_str_eq(ears[1].story, "+");
+    ck_assert_str_eq(ears[1].trace, "+");
     close_world();
 }
 END_TEST
@@ -586,20 +586,20 @@ START_TEST(channel_is_left_with_its_last_subscription)
     ck_assert_str_eq(ask("PING"), "PONG");
     start_listening(&ears[0], "ch");
     start_listening(&ears[1], "ch");
-    await_story(&ears[0], "+");
-    await_story(&ears[1], "+");
+    await_trace(&ears[0], "+");
+    await_trace(&ears[1], "+");
     ck_assert_str_eq(server_ask(server, "PUBLISH ch both"), "1");
-    await_story(&ears[0], "+both");
-    await_story(&ears[1], "+both");
+    await_trace(&ears[0], "+both");
+    await_trace(&ears[1], "+both");
     stop_listening(first);
     ck_assert_str_eq(ask("ECHO a"), "a");
     ck_assert_str_eq(server_ask(server, "PUBLISH ch one"), "1");
-    await_story(last, "+bothone");
-    ck_assert_str_eq(first->story, "+both");
+    await_trace(last, "+bothone");
+    ck_assert_str_eq(first->trace, "+both");
     server_kill_connections(server);
-    await_story(last, "+bothone-+");
+    await_trace(last, "+bothone-+");
     ck_assert_str_eq(server_ask(server, "PUBLISH ch again"), "1");
-    await_story(last, "+bothone-+again");
+    await_trace(last, "+bothone-+again");
     stop_listening(last);
     await_listeners(0);
     close_world();
@@ -612,7 +612,7 @@ START_TEST(channel_is_left_though_the_last_subscription_was_never_sent)
     open_world(_i);
     ck_assert_str_eq(ask("PING"), "PONG");
     start_listening(&ears[0], "ch");
-    await_story(&ears[0], "+");
+    await_trace(&ears[0], "+");
     lock();
     ck_assert_int_eq(listen_to(&ears[1], "ch"), HF_OK);
     hf_pubsub_drop(&ears[0].s);
@@ -633,7 +633,7 @@ START_TEST(channel_is_kept_for_one_that_came_while_another_was_dropped)
     ck_assert_int_eq(listen_to(&ears[0], "ch"), HF_OK);
     unlock();
     if (_i % 3 == 0)
-        await_story(&ears[0], "+");
+        await_trace(&ears[0], "+");
     lock();
     if (_i % 3 == 2)
         hf_pubsub_drop(&ears[0].s);
@@ -641,10 +641,10 @@ START_TEST(channel_is_kept_for_one_that_came_while_another_was_dropped)
     if (_i % 3 < 2)
         hf_pubsub_drop(&ears[0].s);
     unlock();
-    await_story(&ears[1], "+");
+    await_trace(&ears[1], "+");
     ck_assert_str_eq(ask("ECHO a"), "a");
     ck_assert_str_eq(server_ask(server, "PUBLISH ch x"), "1");
-    await_story(&ears[1], "+x");
+    await_trace(&ears[1], "+x");
     stop_listening(&ears[1]);
     await_listeners(0);
     close_world();
@@ -682,7 +682,7 @@ static void act_on_message(struct hf_subscription *s, const char *ptr,
 
 static int times_heard(const char *word)
 {
-    return !!strstr(ears[0].story, word) + !!strstr(ears[1].story, word);
+    return !!strstr(ears[0].trace, word) + !!strstr(ears[1].trace, word);
 }
 
 START_TEST(callback_of_a_message_may_drop_and_add_subscriptions)
@@ -695,7 +695,7 @@ START_TEST(callback_of_a_message_may_drop_and_add_subscriptions)
         is_dropped[i] = false;
         start_listening(&ears[i], "ch");
         ears[i].s.on_message = act_on_message;
-        await_story(&ears[i], "+");
+        await_trace(&ears[i], "+");
     }
     ck_assert_str_eq(server_ask(server, "PUBLISH ch x"), "1");
     while (times_heard("x") < heard[deed])

@@ -34,7 +34,7 @@ struct runner {
 
 static struct hf_race race;
 static struct runner runners[HF_ADDRESSES_MAX];  /* as race.addresses */
-static char story[LOG_MAX];
+static char trace[LOG_MAX];
 static int64_t now_ms;
 
 static void tell(const char *format, ...)
@@ -42,11 +42,11 @@ static void tell(const char *format, ...)
 
 static void tell(const char *format, ...)
 {
-    size_t len = strlen(story);
+    size_t len = strlen(trace);
     va_list args;
 
     va_start(args, format);
-    (void)vsnprintf(story + len, sizeof story - len, format, args);
+    (void)vsnprintf(trace + len, sizeof trace - len, format, args);
     va_end(args);
 }
 
@@ -163,7 +163,7 @@ static int run(const char *text, int64_t time_ms)
     struct hf_addresses found = read_race(text, fates);
     int result;
 
-    story[0] = '\0';
+    trace[0] = '\0';
     now_ms = START_MS;
     hf_race_begin(&race, &found, now_ms);
     assign(fates);
@@ -182,7 +182,7 @@ static int run(const char *text, int64_t time_ms)
 
 static const struct {
     const char *race;
-    const char *story;
+    const char *trace;
 } races[] = {
     {"4a+30", "a0 a:30"},
     {"4a-30", "a0 lost"},
@@ -222,7 +222,7 @@ START_TEST(race_goes_by_the_rules)
 {
     memset(&race, 0, sizeof race);
     (void)run(races[_i].race, LONG_MS);
-    ck_assert_str_eq(story, races[_i].story);
+    ck_assert_str_eq(trace, races[_i].trace);
 }
 END_TEST
 
@@ -318,8 +318,8 @@ START_TEST(race_remembers_what_worked)
         if (is_in_doubt)
             hf_race_doubt(&race);
     }
-    ck_assert_msg(strcmp(story, careers[_i].last) == 0, "%s: %s",
-                  careers[_i].what, story);
+    ck_assert_msg(strcmp(trace, careers[_i].last) == 0, "%s: %s",
+                  careers[_i].what, trace);
 }
 END_TEST
 
@@ -339,7 +339,7 @@ static void write_race(char *text, size_t room)
                                 dice(2) ? (unsigned)dice(1200) : 0);
 }
 
-/* The rules, by looking at the story alone: nobody starts twice or is left out
+/* The rules, by looking at the trace alone: nobody starts twice or is left out
  * while there is no winner; between two starts lie 250 ms, or a failure. */
 static void judge(const char *text, unsigned count)
 {
@@ -351,17 +351,17 @@ static void judge(const char *text, unsigned count)
 
     (void)read_race(text, fates);
     memset(at, -1, sizeof at);
-    for (const char *p = story;; p += used) {
+    for (const char *p = trace;; p += used) {
         long long ms;
         char name;
 
         if (sscanf(p, " %c%lld%n", &name, &ms, &used) != 2)
             break;
-        ck_assert_msg(at[(int)name] < 0, "%c starts once: %s", name, story);
+        ck_assert_msg(at[(int)name] < 0, "%c starts once: %s", name, trace);
         at[(int)name] = ms;
         starts[n++] = ms;
     }
-    if (!strchr(story, ':'))
+    if (!strchr(trace, ':'))
         ck_assert_uint_eq(n, count);
     for (unsigned i = 1; i < n; i++) {
         bool is_excused = starts[i] - starts[i - 1] == RACE_DELAY_MS;
@@ -370,7 +370,7 @@ static void judge(const char *text, unsigned count)
             is_excused = is_excused ||
                          (fates[k].fate == '-' && at[fates[k].name] >= 0 &&
                           at[fates[k].name] + fates[k].after_ms == starts[i]);
-        ck_assert_msg(is_excused, "%s: %s", text, story);
+        ck_assert_msg(is_excused, "%s: %s", text, trace);
         ck_assert_int_le(starts[i] - starts[i - 1], RACE_DELAY_MS);
     }
 }

@@ -16,32 +16,32 @@
 
 /* ---- scripts ---- */
 
-static void be_asked_for_role(struct actor *a, const char *info, const char *role)
+static void be_asked_for_role(struct fake *a, const char *info, const char *role)
 {
     expect(a, "INFO replication");
     say(a, info);
     have_role(a, role);
 }
 
-static void be_a_replica(struct actor *a)
+static void be_a_replica(struct fake *a)
 {
     be_asked_for_role(a, NO_LINEAGE, REPLICA);
 }
 
-static void be_the_master(struct actor *a)
+static void be_the_master(struct fake *a)
 {
     be_asked_for_role(a, NO_LINEAGE, MASTER);
 }
 
-static void replica_on_stage(struct actor *a, int times)
+static void start_replica(struct fake *a, int times)
 {
     take_in(a);
     for (int i = 0; i < times; i++)
         be_a_replica(a);
-    go_on_stage(a);
+    fake_start(a);
 }
 
-static void master_on_stage(struct actor *a, const char *word)
+static void start_master(struct fake *a, const char *word)
 {
     char reply[20], echo[20];
 
@@ -50,7 +50,7 @@ static void master_on_stage(struct actor *a, const char *word)
     take_in(a);
     be_the_master(a);
     serve(a, echo, reply);
-    go_on_stage(a);
+    fake_start(a);
 }
 
 static void open_among(int port, int second_port, int third_port)
@@ -66,9 +66,9 @@ START_TEST(the_host_that_is_the_master_is_used)
 {
     int at[3];
 
-    replica_on_stage(&first, 1);
-    replica_on_stage(&second, 1);
-    master_on_stage(&one, "a");
+    start_replica(&first, 1);
+    start_replica(&second, 1);
+    start_master(&one, "a");
     at[_i] = port_of(&one);
     at[(_i + 1) % 3] = port_of(&first);
     at[(_i + 2) % 3] = port_of(&second);
@@ -84,7 +84,7 @@ START_TEST(a_host_that_cannot_be_reached_delays_nothing)
 {
     int dead = local_dead_port();
 
-    master_on_stage(&one, "a");
+    start_master(&one, "a");
     open_among(_i ? dead : port_of(&one), _i ? port_of(&one) : dead, 0);
     ask_and_get("a");
     must_tell_nothing();
@@ -102,13 +102,13 @@ START_TEST(a_silent_host_is_waited_for_briefly)
     take_in(&first);
     expect(&first, "INFO replication");
     expect(&first, "ROLE");
-    go_on_stage(&first);
+    fake_start(&first);
     take_in(&one);
     add(&one, PEER_DO_HOLD, "");
     for (int i = 0; i < 12; i++)
         be_the_master(&one);
-    go_on_stage(&one);
-    replica_on_stage(&other, 12);
+    fake_start(&one);
+    start_replica(&other, 12);
     open_among(port_of(&first), port_of(&other), port_of(&one));
     ask(&q, "a", LONG_MS);
     drive_until_received(&other, 2);
@@ -160,7 +160,7 @@ static const struct {
     {{OLD, OLD}, {MASTER_AT("0"), MASTER_AT("0")}, 0, NULL},
 };
 
-static void say_info(struct actor *a, const char *info)
+static void say_info(struct fake *a, const char *info)
 {
     char text[400] = "";
 
@@ -172,18 +172,18 @@ static void say_info(struct actor *a, const char *info)
 
 START_TEST(of_two_masters_all_clients_use_the_same_one)
 {
-    struct actor *actors[] = {&first, &second};
-    struct actor *used = actors[pairs[_i].used], *unused = actors[1 - pairs[_i].used];
+    struct fake *fakes[] = {&first, &second};
+    struct fake *used = fakes[pairs[_i].used], *unused = fakes[1 - pairs[_i].used];
     char said[200];
 
     for (int i = 0; i < 2; i++) {
-        take_in(actors[i]);
-        say_info(actors[i], pairs[_i].info[i]);
-        have_role(actors[i], pairs[_i].role[i]);
+        take_in(fakes[i]);
+        say_info(fakes[i], pairs[_i].info[i]);
+        have_role(fakes[i], pairs[_i].role[i]);
     }
     serve(used, "ECHO a", "+a\r\n");
-    go_on_stage(&first);
-    go_on_stage(&second);
+    fake_start(&first);
+    fake_start(&second);
     open_among(port_of(&first), port_of(&second), 0);
     ask_and_get("a");
     if (!pairs[_i].said) {
@@ -213,7 +213,7 @@ START_TEST(a_promoted_host_does_not_wait_for_its_silent_master)
     expect(&first, "ECHO b");
     expect(&first, "INFO replication");
     expect(&first, "ROLE");
-    go_on_stage(&first);
+    fake_start(&first);
     take_in(&second);
     say_info(&second, OLD);
     have_role(&second, REPLICA);
@@ -223,7 +223,7 @@ START_TEST(a_promoted_host_does_not_wait_for_its_silent_master)
     }
     if (_i == 0)
         serve(&second, "ECHO c", "+c\r\n");
-    go_on_stage(&second);
+    fake_start(&second);
     open_among(port_of(&first), port_of(&second), 0);
     ask_and_get("a");
     ask(&q, "b", LONG_MS);
@@ -266,7 +266,7 @@ START_TEST(a_replaced_master_is_used_only_if_its_successor_is_a_replica)
         have_role(&first, replaced[_i].role[i > 0]);
     }
     serve(&first, "ECHO b", "+b\r\n");
-    go_on_stage(&first);
+    fake_start(&first);
     take_in(&second);
     say_info(&second, NEW);
     have_role(&second, MASTER_AT("100"));
@@ -277,7 +277,7 @@ START_TEST(a_replaced_master_is_used_only_if_its_successor_is_a_replica)
     be_asked_for_role(&second, LOADING, LOADING);
     say_info(&second, OLD);
     have_role(&second, REPLICA);
-    go_on_stage(&second);
+    fake_start(&second);
     open_among(port_of(&first), port_of(&second), 0);
     ask_and_get("a");
     peer_go(second.peer);
@@ -305,13 +305,13 @@ START_TEST(a_demoted_master_is_left)
     serve(&one, "ECHO b", demotions[_i]);
     be_a_replica(&one);
     be_a_replica(&one);
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&other);
     be_a_replica(&other);
     be_a_replica(&other);
     be_the_master(&other);
     serve(&other, "ECHO b", "+b\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
     open_among(port_of(&one), port_of(&other), 0);
     ask_and_get("a");
     ask_and_get("b");
@@ -329,12 +329,12 @@ START_TEST(a_lost_master_is_followed_by_a_promoted_replica)
     add(&one, PEER_DO_CLOSE, "");
     take_in(&one);
     be_asked_for_role(&one, NO_LINEAGE, LOADING);
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&other);
     be_a_replica(&other);
     be_the_master(&other);
     serve(&other, "ECHO b", "+b\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
     open_among(port_of(&one), port_of(&other), 0);
     ask_and_get("a");
     peer_go(one.peer);
@@ -355,8 +355,8 @@ START_TEST(a_master_that_is_still_the_master_is_used_again)
     take_in(&one);
     be_the_master(&one);
     serve(&one, "ECHO b", "+b\r\n");
-    go_on_stage(&one);
-    replica_on_stage(&other, 2);
+    fake_start(&one);
+    start_replica(&other, 2);
     open_among(port_of(&other), port_of(&one), 0);
     ask_and_get("a");
     peer_go(one.peer);
@@ -391,7 +391,7 @@ START_TEST(what_each_host_replied_is_told)
 
     take_in(&first);
     be_asked_for_role(&first, NO_LINEAGE, others[_i].role);
-    go_on_stage(&first);
+    fake_start(&first);
     open_among(port_of(&first), dead, 0);
     ask(&q, "a", LONG_MS);
     must_tell(others[_i].status, others[_i].said);
@@ -413,11 +413,11 @@ START_TEST(refusals_for_good_are_told_at_once)
 
     take_in(&first);
     be_asked_for_role(&first, NO_LINEAGE, "-NOPERM this user has no permissions\r\n");
-    go_on_stage(&first);
+    fake_start(&first);
     add(&second, PEER_DO_ACCEPT, "");
     expect(&second, "HELLO ...");
     say(&second, "-WRONGPASS invalid username-password pair\r\n");
-    go_on_stage(&second);
+    fake_start(&second);
     open_among(port_of(&first), port_of(&second), 0);
     ask(&q, "a", 2 * LONG_MS);
     must_fail(&q, HF_E_CONNECT, "WRONGPASS");
@@ -429,14 +429,14 @@ END_TEST
 
 START_TEST(a_wrong_password_at_all_hosts_has_its_status)
 {
-    struct actor *actors[] = {&first, &second};
+    struct fake *fakes[] = {&first, &second};
     struct question q;
 
     for (int i = 0; i < 2; i++) {
-        add(actors[i], PEER_DO_ACCEPT, "");
-        expect(actors[i], "HELLO ...");
-        say(actors[i], "-WRONGPASS invalid username-password pair\r\n");
-        go_on_stage(actors[i]);
+        add(fakes[i], PEER_DO_ACCEPT, "");
+        expect(fakes[i], "HELLO ...");
+        say(fakes[i], "-WRONGPASS invalid username-password pair\r\n");
+        fake_start(fakes[i]);
     }
     open_among(port_of(&first), port_of(&second), 0);
     ask(&q, "a", 2 * LONG_MS);
@@ -449,7 +449,7 @@ START_TEST(a_command_that_is_sent_once_ends_with_the_first_round)
 {
     struct question q;
 
-    replica_on_stage(&first, 1);
+    start_replica(&first, 1);
     open_among(port_of(&first), local_dead_port(), 0);
     prepare_question(&q, "a", 2 * LONG_MS); /* longer than must_fail waits */
     q.command.is_once = true;
@@ -474,7 +474,7 @@ START_TEST(a_master_that_is_not_in_the_url_is_told)
                    dead);
     take_in(&first);
     be_asked_for_role(&first, NO_LINEAGE, role);
-    go_on_stage(&first);
+    fake_start(&first);
     ports[0] = port_of(&first);
     if (map)
         ck_assert_ptr_null(

@@ -25,7 +25,7 @@ static struct hf_loop *loop;
 static struct hf_link *link_;
 static struct hf_link_options options;
 
-static char story[200];       /* under the lock: who was told what */
+static char trace[200];       /* under the lock: who was told what */
 
 /* Somebody who asks "ECHO x ---...", with his letter, of so many bytes. */
 struct asker {
@@ -41,9 +41,9 @@ static struct asker askers[WAITERS];
 
 static void tell(const char *format, char letter)
 {
-    size_t len = strlen(story);
+    size_t len = strlen(trace);
 
-    (void)snprintf(story + len, sizeof story - len, format, letter);
+    (void)snprintf(trace + len, sizeof trace - len, format, letter);
 }
 
 static void on_done(struct hf_request *request, enum hf_outcome outcome,
@@ -119,7 +119,7 @@ static void open_link(int port)
     struct hf_loop_options of_loop = {.mem = &memory.hook};
 
     memory_init(&memory);
-    story[0] = '\0';
+    trace[0] = '\0';
     hf_link_options_init(&options);
     options.url = (struct hf_url){
         .kind = HF_URL_TCP, .host = "127.0.0.1", .port = (uint16_t)port};
@@ -141,17 +141,17 @@ static void free_link(void)
     ck_assert_pstr_eq(memory_fini(&memory), NULL);
 }
 
-/* Until the story is as expected; locked before and after. */
-static void drive_until_story(const char *expected)
+/* Until the trace is as expected; locked before and after. */
+static void drive_until_trace(const char *expected)
 {
     int64_t end_ms = local_now_ms() + LONG_MS;
 
-    while (strcmp(story, expected) != 0 && local_now_ms() < end_ms) {
+    while (strcmp(trace, expected) != 0 && local_now_ms() < end_ms) {
         hf_loop_unlock(loop);
         hf_loop_dispatch(loop, 5);
         hf_loop_lock(loop);
     }
-    ck_assert_str_eq(story, expected);
+    ck_assert_str_eq(trace, expected);
 }
 
 static void end_with_peer(struct peer *peer)
@@ -200,7 +200,7 @@ START_TEST(places_are_given_in_order)
         (void)waiting(i, SMALL);
     ck_assert(hf_link_is_awaited(link_));
     ck_assert_int_eq(submit(asker(7, SMALL)), HF_E_LIMIT);
-    drive_until_story(" a= b= c d c= d= e f e= f=");
+    drive_until_trace(" a= b= c d c= d= e f e= f=");
     ck_assert(!hf_link_is_awaited(link_));
     end_with_peer(peer);
 }
@@ -224,11 +224,11 @@ START_TEST(great_one_is_not_passed_by_small_ones)
     hf_loop_unlock(loop);
     hf_loop_dispatch(loop, 5);
     hf_loop_lock(loop);
-    ck_assert_str_eq(story, "");
+    ck_assert_str_eq(trace, "");
     hf_link_get_stats(link_, &stats);
     ck_assert_uint_eq(stats.queued, 1);
     peer_go(peer);
-    drive_until_story(" b c d a= b= c= d=");
+    drive_until_trace(" b c d a= b= c= d=");
     end_with_peer(peer);
 }
 END_TEST
@@ -252,7 +252,7 @@ START_TEST(urgent_ones_go_first_and_in_their_order)
         a->room.is_urgent = true;
         ck_assert_int_eq(hf_link_await_space(link_, &a->room, a->bytes), HF_OK);
     }
-    drive_until_story(" a= d d= e e= b b= c c=");
+    drive_until_trace(" a= d d= e e= b b= c c=");
     end_with_peer(peer);
 }
 END_TEST
@@ -273,9 +273,9 @@ START_TEST(who_gives_up_is_not_told_and_holds_nobody_up)
     (void)waiting(2, SMALL);
     hf_link_forget_space(&great->room);
     hf_link_forget_space(&great->room); /* once more does nothing */
-    drive_until_story(" c");
+    drive_until_trace(" c");
     peer_go(peer);
-    drive_until_story(" c a= c=");
+    drive_until_trace(" c a= c=");
     end_with_peer(peer);
 }
 END_TEST
@@ -292,12 +292,12 @@ START_TEST(who_gives_up_makes_the_next_one_the_first)
     (void)waiting(2, SMALL);
     hf_loop_unlock(loop);
     hf_loop_lock(loop);
-    ck_assert_str_eq(story, "");
+    ck_assert_str_eq(trace, "");
     hf_link_forget_space(&great->room);
-    ck_assert_str_eq(story, ""); /* not from within the call */
+    ck_assert_str_eq(trace, ""); /* not from within the call */
     hf_loop_unlock(loop);
     hf_loop_lock(loop);
-    ck_assert_str_eq(story, " c");
+    ck_assert_str_eq(trace, " c");
     free_link();
 }
 END_TEST
@@ -312,10 +312,10 @@ START_TEST(who_is_told_may_make_others_give_up)
     (void)waiting(2, SMALL);
     (void)waiting(3, SMALL);
     askers[1].drops = &askers[2];
-    drive_until_story(" b d");
-    story[0] = '\0';
+    drive_until_trace(" b d");
+    trace[0] = '\0';
     free_link();
-    ck_assert_str_eq(story, " a! b! d!");
+    ck_assert_str_eq(trace, " a! b! d!");
 }
 END_TEST
 
@@ -331,7 +331,7 @@ START_TEST(deadline_of_another_makes_room)
     a->deadline_ms = 20;
     ck_assert_int_eq(submit(a), HF_OK);
     waiting(1, SMALL)->deadline_ms = 20;
-    drive_until_story(" a! b b!");
+    drive_until_trace(" a! b b!");
     free_link();
 }
 END_TEST
@@ -344,7 +344,7 @@ START_TEST(cancelled_request_makes_room)
     a = taken(0, OUTPUT_MAX);
     (void)waiting(1, SMALL);
     ck_assert_int_eq(hf_link_cancel(&a->request), HF_UNSENT);
-    drive_until_story(" b");
+    drive_until_trace(" b");
     free_link();
 }
 END_TEST
@@ -360,7 +360,7 @@ START_TEST(lost_connection_makes_room)
     bound_requests(1);
     (void)taken(0, SMALL);
     (void)waiting(1, SMALL);
-    drive_until_story(" a? b b=");
+    drive_until_trace(" a? b b=");
     end_with_peer(peer);
 }
 END_TEST
@@ -377,7 +377,7 @@ START_TEST(too_great_for_the_link_is_refused_at_once)
                      HF_E_LIMIT);
     ck_assert(!hf_link_is_awaited(link_));
     (void)waiting(1, OUTPUT_MAX);
-    drive_until_story(" b");
+    drive_until_trace(" b");
     free_link();
 }
 END_TEST
@@ -389,7 +389,7 @@ START_TEST(freed_link_tells_all_who_wait)
     (void)waiting(1, SMALL);
     (void)waiting(2, SMALL);
     free_link();
-    ck_assert_str_eq(story, " a! b closed c closed");
+    ck_assert_str_eq(trace, " a! b closed c closed");
 }
 END_TEST
 
@@ -403,7 +403,7 @@ START_TEST(refused_link_tells_all_who_wait)
     (void)taken(0, OUTPUT_MAX);
     (void)waiting(1, SMALL);
     (void)waiting(2, SMALL);
-    drive_until_story(" a! b refused c refused");
+    drive_until_trace(" a! b refused c refused");
     ck_assert(hf_link_is_refused(link_));
     end_with_peer(peer);
 }

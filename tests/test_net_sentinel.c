@@ -19,10 +19,10 @@ START_TEST(a_master_that_says_so_is_the_master)
     take_in(&one);
     have_role(&one, MASTER);
     serve(&one, "ECHO a", "+a\r\n");
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&first);
     name_when_asked(&first, port_of(&one));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask_and_get("a");
     close_router();
@@ -37,11 +37,11 @@ START_TEST(a_replica_is_asked_again)
     have_role(&one, REPLICA);
     have_role(&one, MASTER);
     serve(&one, "ECHO a", "+a\r\n");
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&first);
     name_when_asked(&first, port_of(&one));
     name_when_asked(&first, port_of(&one));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router_at(port_of(&first), _i ? local_dead_port() : 0, 3);
     ask_and_get("a");
     close_router();
@@ -69,10 +69,10 @@ START_TEST(who_does_not_say_so_is_not_believed)
 
     take_in(&one);
     have_role(&one, no_masters[_i].reply);
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&first);
     name_when_asked(&first, port_of(&one));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask(&q, "a", LONG_MS);
     must_tell(HF_E_CONNECT, no_masters[_i].said);
@@ -113,7 +113,7 @@ START_TEST(a_sentinel_that_names_nobody_is_told)
     take_in(&first);
     be_asked(&first, "*0\r\n");
     say(&first, no_names[_i].reply);
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask(&q, "a", 2 * LONG_MS);
     must_fail(&q, no_names[_i].status, no_names[_i].said);
@@ -129,10 +129,10 @@ START_TEST(a_master_that_refuses_the_password_is_told)
     add(&one, PEER_DO_ACCEPT, "");
     expect(&one, "HELLO ...");
     say(&one, "-WRONGPASS invalid username-password pair\r\n");
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&first);
     name_when_asked(&first, port_of(&one));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask(&q, "a", 2 * LONG_MS);
     must_fail(&q, HF_E_AUTH, "WRONGPASS");
@@ -149,18 +149,18 @@ START_TEST(the_silence_of_one_holds_nobody_up)
     take_in(&other);
     have_role(&other, MASTER);
     serve(&other, "ECHO a", "+a\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
     take_in(&first);
     be_asked(&first, "*0\r\n");
     if (_i == 1) {
         take_in(&one);
-        go_on_stage(&one);
+        fake_start(&one);
         name_master(&first, port_of(&one));
     }
-    go_on_stage(&first);
+    fake_start(&first);
     take_in(&second);
     name_when_asked(&second, port_of(&other));
-    go_on_stage(&second);
+    fake_start(&second);
     open_router();
     ask_and_get("a");
     close_router();
@@ -178,17 +178,17 @@ START_TEST(who_helped_is_asked_first)
     take_in(&one);
     have_role(&one, MASTER);
     serve(&one, "ECHO b", "+b\r\n");
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&first);
     be_asked(&first, "*0\r\n");
     say(&first, "_\r\n");
     be_subscribed(&first);
-    go_on_stage(&first);
+    fake_start(&first);
     take_in(&second);
     name_when_asked(&second, port_of(&one));
     be_subscribed(&second);
     name_when_asked(&second, port_of(&one));
-    go_on_stage(&second);
+    fake_start(&second);
     open_router();
     ask_and_get("a");
     peer_go(one.peer);
@@ -207,7 +207,7 @@ START_TEST(what_one_says_is_told_of_all)
     take_in(&first);
     be_asked(&first, "*0\r\n");
     say(&first, "_\r\n");
-    go_on_stage(&first);
+    fake_start(&first);
     open_router_at(local_dead_port(), port_of(&first), 3);
     ask(&q, "a", LONG_MS);
     must_tell(HF_E_INVAL, "do not know");
@@ -230,7 +230,7 @@ START_TEST(what_one_said_is_told_until_it_says_something_else)
             say(&first, "_\r\n");
     }
     add(&first, PEER_DO_WAIT, "");
-    go_on_stage(&first);
+    fake_start(&first);
     probe_ms = 1500; /* the third question comes after 900 */
     open_router_at(port, port_of(&first), 3);
     ask(&patient, "a", LONG_MS);
@@ -251,11 +251,11 @@ START_TEST(what_one_says_is_told_of_all_that_refuse)
     take_in(&first);
     be_asked(&first, "*0\r\n");
     say(&first, "_\r\n");
-    go_on_stage(&first);
+    fake_start(&first);
     add(&second, PEER_DO_ACCEPT, "");
     expect(&second, "HELLO ...");
     say(&second, "-WRONGPASS invalid username-password pair\r\n");
-    go_on_stage(&second);
+    fake_start(&second);
     open_router();
     ask(&q, "a", 2 * LONG_MS);
     must_fail(&q, HF_E_INVAL, "do not know");
@@ -274,10 +274,10 @@ START_TEST(a_deadline_that_comes_early_is_explained)
     if (_i == 1) {
         take_in(&one);
         expect(&one, "ROLE");
-        go_on_stage(&one);
+        fake_start(&one);
         name_master(&first, port_of(&one));
     }
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask(&patient, "b", LONG_MS);
     drive_until_received(_i ? &one : &first, _i ? 1 : 2);
@@ -301,7 +301,7 @@ START_TEST(a_command_that_is_sent_once_ends_with_the_first_round)
     if (_i == 1) {
         take_in(&first);
         name_when_asked(&first, dead);
-        go_on_stage(&first);
+        fake_start(&first);
         (void)snprintf(said, sizeof said,
                        "sentinel 127.0.0.1:%d names the master 127.0.0.1:%d: "
                        "cannot connect: Connection refused",
@@ -337,12 +337,12 @@ START_TEST(there_is_a_limit_to_those_who_are_asked)
     take_in(&one);
     have_role(&one, MASTER);
     serve(&one, "ECHO a", "+a\r\n");
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&first);
     list_of(list, sizeof list, 31, 10001);
     be_asked(&first, list);
     name_master(&first, port_of(&one));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask_and_get("a");
     ck_assert_uint_eq(counts().servers, HF_SEEDS_MAX + 1);
@@ -350,7 +350,7 @@ START_TEST(there_is_a_limit_to_those_who_are_asked)
 }
 END_TEST
 
-static void serve_until_told(struct actor *a, const char *command,
+static void serve_until_told(struct fake *a, const char *command,
                              const char *reply)
 {
     take_in(a);
@@ -368,15 +368,15 @@ START_TEST(those_who_are_named_now_are_asked)
 
     serve_until_told(&one, "ECHO a", "+a\r\n");
     serve_until_told(&one, "ECHO b", "+b\r\n");
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&other);
     have_role(&other, MASTER);
     serve(&other, "ECHO c", "+c\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
     take_in(&second);
     be_subscribed(&second);
     name_when_asked(&second, port_of(&other));
-    go_on_stage(&second);
+    fake_start(&second);
     take_in(&first);
     list_of(list, sizeof list, 31, 10001);
     be_asked(&first, list);
@@ -385,7 +385,7 @@ START_TEST(those_who_are_named_now_are_asked)
     list_of(list, sizeof list, 1, port_of(&second));
     be_asked(&first, list);
     name_master(&first, port_of(&one));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router_at(port_of(&first), 0, 3);
     ask_and_get("a");
     drive_until_received(&first, 3);

@@ -19,11 +19,11 @@ static void two_masters(void)
     take_in(&one);
     have_role(&one, MASTER);
     serve(&one, "ECHO a", "+a\r\n");
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&other);
     have_role(&other, MASTER);
     serve(&other, "ECHO b", "+b\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
 }
 
 /* In RESP2 a connection takes either commands or messages. */
@@ -44,7 +44,7 @@ static void switch_by_a_second_connection(void)
     say(&first, news);
     first.steps[first.count++] = (struct peer_step)PEER_TURN_TO(1);
     name_when_asked(&first, port_of(&other));
-    go_on_stage(&first);
+    fake_start(&first);
 }
 
 START_TEST(news_are_followed_at_once)
@@ -72,13 +72,13 @@ START_TEST(who_tells_is_asked)
 {
     two_masters();
     name_and_subscribe(&first, port_of(&one));
-    go_on_stage(&first);
+    fake_start(&first);
     take_in(&second);
     be_subscribed(&second);
     add(&second, PEER_DO_WAIT, "");
     tell_switch(&second, NAME, port_of(&one), port_of(&other));
     name_when_asked(&second, port_of(&other));
-    go_on_stage(&second);
+    fake_start(&second);
     open_router();
     ask_and_get("a");
     drive_until_received(&second, 1);
@@ -106,12 +106,12 @@ START_TEST(what_is_no_news_is_not_followed)
     have_role(&one, MASTER);
     serve(&one, "ECHO a", "+a\r\n");
     serve(&one, "ECHO b", "+b\r\n");
-    go_on_stage(&one);
+    fake_start(&one);
     name_and_subscribe(&first, port_of(&one));
     for (int i = 0; i < ROWS(no_news); i++)
         tell_news(&first, no_news[i]);
     tell_switch(&first, NAME, 1, port_of(&one));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask_and_get("a");
     ck_assert_pstr_eq(peer_finish(first.peer), NULL);
@@ -135,7 +135,7 @@ START_TEST(nothing_is_sent_behind_the_news)
     be_asked(&first, "*0\r\n");
     add(&first, PEER_DO_WAIT, "");
     name_master(&first, port_of(&other));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask_and_get("a");
     peer_go(first.peer);
@@ -157,11 +157,11 @@ START_TEST(what_an_old_master_has_not_answered_is_unknown)
     take_in(&one);
     have_role(&one, MASTER);
     expect(&one, "ECHO a");
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&other);
     have_role(&other, MASTER);
     serve(&other, "ECHO b", "+b\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
     switch_when_let_go();
     open_router();
     ask(&q, "a", 2 * LONG_MS);
@@ -185,13 +185,13 @@ START_TEST(what_an_old_master_answers_behind_the_news_is_unknown)
     expect(&one, "ECHO a");
     add(&one, PEER_DO_WAIT, "");
     say(&one, "+a\r\n");
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&other);
     expect(&other, "ROLE");
     add(&other, PEER_DO_WAIT, "");
     say(&other, MASTER);
     serve(&other, "ECHO b", "+b\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
     switch_when_let_go();
     open_router();
     ask(&q, "a", 2 * LONG_MS);
@@ -229,7 +229,7 @@ static void grant_and_wait(void)
     say(&one, "+b\r\n");
     add(&one, PEER_DO_WAIT, "");
     say(&one, ":1\r\n");
-    go_on_stage(&one);
+    fake_start(&one);
 }
 
 static void ask_replicas(struct question *q)
@@ -256,7 +256,7 @@ START_TEST(what_an_old_master_says_of_its_replicas_is_unknown)
     add(&other, PEER_DO_WAIT, "");
     say(&other, MASTER);
     serve(&other, "ECHO c", "+c\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
     switch_when_let_go();
     open_router();
     ask_replicas(&q);
@@ -280,7 +280,7 @@ START_TEST(replicas_of_an_old_master_are_not_waited_for)
     take_in(&other);
     have_role(&other, MASTER);
     serve(&other, "ECHO c", "+c\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
     switch_when_let_go();
     open_router();
     ask_replicas(&q);
@@ -304,7 +304,7 @@ START_TEST(a_sentinel_that_comes_back_is_asked)
     take_in(&first);
     be_subscribed(&first);
     name_when_asked(&first, port_of(&other));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask_and_get("a");
     drive_until_received(&first, 3);
@@ -327,14 +327,14 @@ START_TEST(a_command_that_meets_a_replica_goes_to_the_master)
     take_in(&one);
     have_role(&one, MASTER);
     serve(&one, "ECHO a", readonly);
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&other);
     have_role(&other, MASTER);
     serve(&other, "ECHO a", "+a\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
     name_and_subscribe(&first, port_of(&one));
     name_when_asked(&first, port_of(&other));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask_and_get("a");
     close_router();
@@ -352,13 +352,13 @@ START_TEST(a_command_goes_to_the_master_so_often_and_no_more)
         have_role(&one, MASTER);
         serve(&one, "ECHO a", readonly);
     }
-    go_on_stage(&one);
+    fake_start(&one);
     for (int i = 0; i < 6; i++) {
         name_when_asked(&first, port_of(&one));
         if (i == 0)
             be_subscribed(&first);
     }
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask(&q, "a", LONG_MS);
     drive_until_true(&q.is_done, "an answer");
@@ -384,15 +384,15 @@ START_TEST(a_slow_connection_that_is_lost_makes_us_ask_who_is_the_master)
     serve(&one, "ECHO a", "+a\r\n");
     add(&one, PEER_DO_WAIT, "");
     add(&one, PEER_DO_CLOSE, "");
-    go_on_stage(&one);
+    fake_start(&one);
     take_in(&other);
     have_role(&other, MASTER);
     take_in(&other);
     serve(&other, "ECHO b", "+b\r\n");
-    go_on_stage(&other);
+    fake_start(&other);
     name_and_subscribe(&first, port_of(&one));
     name_when_asked(&first, port_of(&other));
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask_over(&q, "a", LONG_MS, true);
     must_answer(&q, "a");
@@ -422,10 +422,10 @@ START_TEST(it_can_be_freed_at_any_time)
     if (_i > 1) {
         take_in(&one);
         expect(&one, "ROLE");
-        go_on_stage(&one);
+        fake_start(&one);
         name_master(&first, port_of(&one));
     }
-    go_on_stage(&first);
+    fake_start(&first);
     open_router();
     ask(&q, "a", LONG_MS);
     if (_i == 1)

@@ -1,49 +1,49 @@
 /* The order of a fair lock, exhaustively (FAIR-6): every order of arrival of a few waiters of
- * holdfast and of Redisson, with every fate of a few of them: fair_story.h.
+ * holdfast and of Redisson, with every fate of a few of them: fair_scenario.h.
  *
  *     fair check               a few seconds
  *     fair full [PART PARTS]   every order of 3 + 3, in minutes
  *
- * Prints how many stories that were, and for how long a live waiter waited for a free
+ * Prints how many scenarios that were, and for how long a live waiter waited for a free
  * lock at most. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/exhaust/fair_story.h"
+#include "tests/exhaust/fair_scenario.h"
 
 static const int64_t holds_ms[] = {70000, 400000, 3600000};
 static const int64_t next_holds_ms[] = {1000, 70000};
 static const int64_t spacings_ms[] = {1000, 45000, 200000};
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
-static long stories, part, parts = 1;
+static long scenarios, part, parts = 1;
 static int64_t worst_free_ms;
-static struct story worst;
+static struct scenario worst;
 
-static void play(const struct story *s)
+static void run(const struct scenario *s)
 {
-    if (stories++ % parts != part)
+    if (scenarios++ % parts != part)
         return;
-    if (!story_play(s)) {
-        story_print(s);
-        (void)printf("a promise is broken, in story %ld\n", stories);
+    if (!scenario_run(s)) {
+        scenario_print(s);
+        (void)printf("a promise is broken, in scenario %ld\n", scenarios);
         exit(1);
     }
-    if (story_free_ms() > worst_free_ms) {
-        worst_free_ms = story_free_ms();
+    if (scenario_free_ms() > worst_free_ms) {
+        worst_free_ms = scenario_free_ms();
         worst = *s;
     }
 }
 
 /* ---- the times ---- */
 
-static bool is_likely(const struct story *s)
+static bool is_likely(const struct scenario *s)
 {
     return s->spacing_ms * s->count <= s->hold_ms * 2;
 }
 
-static void with_times(struct story *s, int most_holds)
+static void with_times(struct scenario *s, int most_holds)
 {
     for (int i = 0; i < most_holds * COUNT(next_holds_ms) * COUNT(spacings_ms) * 4;
          i++) {
@@ -56,14 +56,14 @@ static void with_times(struct story *s, int most_holds)
         s->spacing_ms = spacings_ms[k % COUNT(spacings_ms)];
         s->hold_ms = holds_ms[k / COUNT(spacings_ms)];
         if (is_likely(s))
-            play(s);
+            run(s);
     }
 }
 
 /* ---- fates ---- */
 
 /* `others`: how many of the waiters, from `from` on, have a fate other than to live. */
-static void with_fates(struct story *s, int from, int others, int most_holds)
+static void with_fates(struct scenario *s, int from, int others, int most_holds)
 {
     if (others == 0 || from == s->count) {
         if (others == 0)
@@ -87,7 +87,7 @@ static void with_orders(int ours, int theirs, int others, int most_holds)
     int count = ours + theirs;
 
     for (int set = 0; set < 1 << count; set++) {
-        struct story s = {.count = count};
+        struct scenario s = {.count = count};
         int in_set = 0;
 
         for (int i = 0; i < count; i++) {
@@ -106,7 +106,7 @@ static void with_far_places(int most_holds)
                                          "CJFC", "FFJC", "FJFC"};
 
     for (int k = 0; k < COUNT(orders); k++) {
-        struct story s = {.count = 4};
+        struct scenario s = {.count = 4};
 
         for (int i = 0; i < s.count; i++) {
             s.waiters[i].is_ours = orders[k][i] == 'C';
@@ -118,9 +118,9 @@ static void with_far_places(int most_holds)
 
 static int finish(void)
 {
-    (void)printf("%ld stories; a live waiter waited for a free lock for %lld ms at "
-                 "most:\n  ", stories / parts, (long long)worst_free_ms);
-    story_print(&worst);
+    (void)printf("%ld scenarios; a live waiter waited for a free lock for %lld ms at "
+                 "most:\n  ", scenarios / parts, (long long)worst_free_ms);
+    scenario_print(&worst);
     return 0;
 }
 

@@ -233,7 +233,7 @@ static void try_all(struct budget budget)
     seen_fini(&seen);
 }
 
-/* Short stories first. Each command more makes twenty times as many states, if
+/* Short traces first. Each command more makes twenty times as many states, if
  * all else may happen as well. */
 static const struct budget scopes[] = {
     {1, 1, 3, 1}, {2, 2, 3, 2}, {3, 1, 2, 1}, {4, 1, 1, 0}, {4, 0, 2, 0},

@@ -9,7 +9,7 @@
 /* trail_push - one step more. `text` is a format for the two numbers; it is not
  *              copied.
  * trail_pop  - the last step is taken back.
- * trail_must - ends the program with the story unless it holds. */
+ * trail_must - ends the program with the trace unless it holds. */
 void trail_push(const char *text, unsigned a, unsigned b);
 void trail_pop(void);
 void trail_fail(const char *promise);
@@ -20,7 +20,7 @@ static inline void trail_must(bool holds, const char *promise)
         trail_fail(promise);
 }
 
-/* How many cases were tried, for the story's end. */
+/* How many cases were tried, for the trace's end. */
 extern uint64_t trail_cases;
 
 #endif

@@ -10,17 +10,17 @@
 
 /* ---- step by step ---- */
 
-/* Who plays A and B. Redisson alone shows that the tables are its contract, and
+/* Who A and B are. Redisson alone shows that the tables are its contract, and
  * not our idea of it. */
-enum player { SCRIPTS, LIBRARY, REDISSON };
+enum side { SCRIPTS, LIBRARY, REDISSON };
 
-static const enum player casts[][2] = {
+static const enum side pairs[][2] = {
     {SCRIPTS, REDISSON}, {REDISSON, SCRIPTS},  {LIBRARY, REDISSON},
     {REDISSON, LIBRARY}, {REDISSON, REDISSON}, {LIBRARY, LIBRARY},
 };
-#define CASTS ((int)(sizeof casts / sizeof *casts))
+#define PAIRS ((int)(sizeof pairs / sizeof *pairs))
 
-static const char *redisson_acts(struct rw_player *p, const char *verb,
+static const char *redisson_acts(struct rw_party *p, const char *verb,
                                  long lease_ms)
 {
     const char *side = strstr(verb, "read") ? "read" : "write";
@@ -37,17 +37,17 @@ static const char *redisson_acts(struct rw_player *p, const char *verb,
                                                                     : "no";
 }
 
-static struct rw_player player(enum player who, int thread)
+static struct rw_party party_of(enum side who, int thread)
 {
-    struct rw_player p;
+    struct rw_party p;
 
     if (who == SCRIPTS)
-        return rw_player_scripts(server, NAME,
-                                 "6e3814a1-e847-452b-a982-45baf93a1df2:1", 1);
+        return rw_party_scripts(server, NAME,
+                                "6e3814a1-e847-452b-a982-45baf93a1df2:1", 1);
     if (who == LIBRARY)
-        return rw_player_library(server, NAME, client, thread);
-    p = rw_player_of(server, NAME, driver_ask(java, thread, "owner"),
-                     redisson_acts);
+        return rw_party_library(server, NAME, client, thread);
+    p = rw_party_of(server, NAME, driver_ask(java, thread, "owner"),
+                    redisson_acts);
     p.thread = thread;
     p.is_redisson = true;
     return p;
@@ -55,7 +55,7 @@ static struct rw_player player(enum player who, int thread)
 
 /* What became of the library's holds whose keys expired: the table's last step
  * does not give them up. */
-static void forget_holds(const struct rw_player *p)
+static void forget_holds(const struct rw_party *p)
 {
     enum hf_lock_kind sides[] = {HF_KIND_READ, HF_KIND_WRITE};
 
@@ -70,15 +70,15 @@ static void forget_holds(const struct rw_player *p)
 
 START_TEST(read_write_steps_leave_the_same_states)
 {
-    const enum player *cast = casts[_i % CASTS];
-    struct rw_player players[2];
+    const enum side *pair = pairs[_i % PAIRS];
+    struct rw_party parties[2];
 
     for (int i = 0; i < 2; i++)
-        players[i] = player(cast[i], i + 1);
-    rw_play(&rw_tables[_i / CASTS], players);
+        parties[i] = party_of(pair[i], i + 1);
+    rw_run(&rw_tables[_i / PAIRS], parties);
     for (int i = 0; i < 2; i++)
-        if (cast[i] == LIBRARY)
-            forget_holds(&players[i]);
+        if (pair[i] == LIBRARY)
+            forget_holds(&parties[i]);
     server_ask(server, "FLUSHALL");
 }
 END_TEST
@@ -87,11 +87,11 @@ END_TEST
  * forced away goes on as its holder. */
 static void add_steps(TCase *tc)
 {
-    for (int i = 0; i < rw_tables_count * CASTS; i++) {
-        const enum player *cast = casts[i % CASTS];
+    for (int i = 0; i < rw_tables_count * PAIRS; i++) {
+        const enum side *pair = pairs[i % PAIRS];
 
-        if (i / CASTS == rw_tables_count - 1 &&
-            (cast[0] == LIBRARY || cast[1] == LIBRARY))
+        if (i / PAIRS == rw_tables_count - 1 &&
+            (pair[0] == LIBRARY || pair[1] == LIBRARY))
             continue;
         tcase_add_loop_test(tc, read_write_steps_leave_the_same_states, i,
                             i + 1);

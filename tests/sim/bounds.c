@@ -1,4 +1,4 @@
-/* How long what may take in a play. */
+/* How long what may take in a run. */
 #include "tests/sim/bounds.h"
 
 #include "tests/sim/failover.h"
@@ -14,7 +14,7 @@
  * believes in the renewal before that (LEASE-7). */
 #define BELIEF_AFTER_SWITCH 30
 
-#define UNTIL_USED_MS INT64_C(8640000000) /* 100 days: longer than any plan is played */
+#define UNTIL_USED_MS INT64_C(8640000000) /* 100 days: longer than any plan is executed */
 
 /* How long a message takes to wake a waiter: some crossings of a slow link, and
  * the start that others are given. Where nothing was ever wrong, less than a
@@ -32,9 +32,9 @@
 
 /* After these a connection may be believed in, or waited for, long after they
  * are over: until PING finds out, or the kernel. */
-static bool is_found_out_late(int64_t trouble)
+static bool is_found_out_late(int64_t kind)
 {
-    switch (trouble) {
+    switch (kind) {
     case FAULT_DELAY:
     case FAULT_HOLD_BACK:
     case FAULT_HALF_OPEN:
@@ -65,11 +65,11 @@ static int64_t crossings_ms(const struct plan_head *h)
            (h->latency_us + h->jitter_us) / 1000;
 }
 
-/* In a scene of messages nobody is stopped and no server is down: but for the
+/* In a scenario of messages nobody is stopped and no server is down: but for the
  * faults, and what must settle after them, nothing slows a message down. */
 static bool is_of_messages(const struct plan_head *h)
 {
-    return h->scene == SCENE_MESSAGES || h->scene == SCENE_RETURNS;
+    return h->scenario == SCENARIO_MESSAGES || h->scenario == SCENARIO_RETURNS;
 }
 
 /* Where nothing else is wrong. A question of so many crossings may take longer than
@@ -89,7 +89,7 @@ static int64_t calm_ms(const struct plan_head *h)
 static bool has_failover(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_FAILOVER)
+        if (plan->faults[i].kind == FAULT_FAILOVER)
             return true;
     return false;
 }
@@ -99,7 +99,7 @@ static bool has_failover(const struct plan *plan)
 static int64_t meet_dead_ms(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_HALF_OPEN && plan->faults[i].n != 0)
+        if (plan->faults[i].kind == FAULT_HALF_OPEN && plan->faults[i].n != 0)
             return plan->head.request_ms + POLL_MS;
     return 0;
 }
@@ -128,11 +128,11 @@ static int64_t silence_ms(const struct plan_head *h)
 
     if (h->deployment == DEPLOY_SENTINEL && ms > DOUBT_MS * 3 / 4)
         ms = DOUBT_MS * 3 / 4;
-    if (h->scene == SCENE_CREDENTIALS)
+    if (h->scenario == SCENARIO_CREDENTIALS)
         return 2 * h->credentials_ms + CREDENTIALS_MS + FOLLOW_MS;
-    if (h->scene == SCENE_SWITCHOVER)
+    if (h->scenario == SCENARIO_SWITCHOVER)
         return SWITCHOVER_MS;
-    if (h->scene != SCENE_SILENCE)
+    if (h->scenario != SCENARIO_SILENCE)
         return 0;
     return 3 * (ms + (h->replicas ? h->replicas_ms : 0)) + h->watchdog_ms / RETRIES + 1 +
            (h->deployment > DEPLOY_REPLICAS ? FOLLOW_MS : 0);
@@ -146,9 +146,9 @@ static int64_t wake_ms(const struct plan *plan)
         return WAKE_MS;
     if (silence_ms(h) > 0)
         return WAKE_MILD_MS + 2 * crossings_ms(h) + LISTEN_MS + silence_ms(h);
-    if (h->mood != MOOD_MILD && plan_is_calm(plan))
+    if (h->profile != PROFILE_MILD && plan_is_calm(plan))
         return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);
-    if (h->mood == MOOD_MILD || is_of_messages(h))
+    if (h->profile == PROFILE_MILD || is_of_messages(h))
         return WAKE_MILD_MS + crossings_ms(h) + meet_dead_ms(plan);
     return WAKE_MS;
 }
@@ -161,7 +161,7 @@ static int64_t wake_ms(const struct plan *plan)
 static bool has_silent_failover(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_FAILOVER &&
+        if (plan->faults[i].kind == FAULT_FAILOVER &&
             plan->faults[i].n & (FAILOVER_SERVES_ON | FAILOVER_STOPS))
             return true;
     return false;
@@ -180,9 +180,9 @@ static int64_t settle_of_messages_ms(const struct plan *plan, int64_t look_ms)
     int64_t ms = 2 * plan->head.request_ms + 2 * WAKE_MS;
 
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (is_found_out_late(plan->faults[i].trouble) &&
-            plan->faults[i].trouble != FAULT_ACL &&
-            plan->faults[i].trouble != FAULT_REFUSE)
+        if (is_found_out_late(plan->faults[i].kind) &&
+            plan->faults[i].kind != FAULT_ACL &&
+            plan->faults[i].kind != FAULT_REFUSE)
             return ms + look_ms + LISTEN_MS;
     return ms;
 }
@@ -196,7 +196,7 @@ static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
     if (is_of_messages(h))
         return settle_of_messages_ms(plan, look_ms);
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (is_found_out_late(plan->faults[i].trouble))
+        if (is_found_out_late(plan->faults[i].kind))
             return 2 * look_ms + BOUNDS_SETTLE_MS;
     return 2 * h->request_ms + 2 * WAKE_MS;
 }
@@ -218,7 +218,7 @@ static int64_t round_ms(const struct plan *plan)
     int64_t ms = 0;
 
     for (size_t i = 0; i < plan->fault_count && plan->head.deployment > DEPLOY_REPLICAS; i++)
-        if (plan->faults[i].trouble == FAULT_FREEZE)
+        if (plan->faults[i].kind == FAULT_FREEZE)
             ms += STAGGER_MS;
     return ms;
 }
@@ -280,7 +280,7 @@ struct history_header bounds_of(const struct plan *plan)
     b.slack_ms = 2;
     b.cause_ms = cause_ms(plan);
     b.answer_ms = answer_ms(h) + round_ms(plan);
-    b.belief = h->scene == SCENE_SWITCHOVER ? BELIEF_AFTER_SWITCH : 95;
+    b.belief = h->scenario == SCENARIO_SWITCHOVER ? BELIEF_AFTER_SWITCH : 95;
     b.passed = has_spinners(plan) || h->is_deaf || h->is_crowd ? PASSED_SPINNING : PASSED;
     if (b.cause_ms == HISTORY_NONE)
         b.judged &= ~(1u << 12);

@@ -1,4 +1,4 @@
-/* The bounds by which a play is judged, as its plan and the documentation give them. */
+/* The bounds by which a run is judged, as its plan and the documentation give them. */
 #ifndef SIM_BOUNDS_H
 #define SIM_BOUNDS_H
 

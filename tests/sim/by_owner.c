@@ -88,16 +88,16 @@ static bool is_held(const struct task *t)
     struct server *master = site_master(sim->site, o->lock_index);
 
     (void)server_turn(master);
-    return witness_holds(&master->witness, (size_t)o->lock_index, t->hold);
+    return observer_holds(&master->observer, (size_t)o->lock_index, t->hold);
 }
 
 /* One server says it, and there was no other one. */
 static bool is_certain(const struct sim *sim)
 {
     for (size_t i = 0; i < sim->plan->fault_count; i++)
-        if (sim->plan->faults[i].trouble == FAULT_FAILOVER ||
-            sim->plan->faults[i].trouble == FAULT_MOVE_SLOT ||
-            sim->plan->faults[i].trouble == FAULT_DEMOTE)
+        if (sim->plan->faults[i].kind == FAULT_FAILOVER ||
+            sim->plan->faults[i].kind == FAULT_MOVE_SLOT ||
+            sim->plan->faults[i].kind == FAULT_DEMOTE)
             return false;
     return true;
 }

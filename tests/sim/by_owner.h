@@ -6,7 +6,7 @@
 #include "tests/sim/program_inner.h"
 
 /* left_note     - what a client holds when it is freed.
- * left_free     - with the play.
+ * left_free     - with the run.
  * by_owner_does - what an operation says. False: it is another verb. */
 void left_note(struct program *p);
 void left_free(struct sim *sim);

@@ -29,7 +29,7 @@
 static int64_t rate_percent(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_CLOCK_BEYOND)
+        if (plan->faults[i].kind == FAULT_CLOCK_BEYOND)
             return 90;
     return RATE_PERCENT;
 }
@@ -166,7 +166,7 @@ void call_ask(struct call *c)
 
 static bool is_mild(const struct sim *sim)
 {
-    return sim->plan->head.mood == MOOD_MILD && !sim->is_ending;
+    return sim->plan->head.profile == PROFILE_MILD && !sim->is_ending;
 }
 
 static bool is_kept(const struct call *c, hf_status status)

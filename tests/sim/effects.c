@@ -131,7 +131,7 @@ static bool begins(const char *text, const char *code)
 /* Which fault makes a server reply with this code. */
 static const struct {
     const char *code;
-    int trouble, effect;
+    int kind, effect;
 } codes[] = {
     {"NOAUTH", FAULT_PASSWORD, EFFECT_PASSWORD},
     {"NOREPLICAS", FAULT_SCANT, EFFECT_SCANT},
@@ -160,6 +160,6 @@ void effects_of_error(struct sim *sim, int64_t number,
     if (s->marks >> FAULT_DENY & 1 && is_denied(s, e))
         effects_note(sim, EFFECT_DENIED + (int)s->denied);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (s->marks >> codes[i].trouble & 1 && begins(e->text, codes[i].code))
+        if (s->marks >> codes[i].kind & 1 && begins(e->text, codes[i].code))
             effects_note(sim, codes[i].effect);
 }

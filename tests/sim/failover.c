@@ -2,41 +2,41 @@
 #include "tests/sim/failover.h"
 #include "tests/sim/nodes.h"
 
-static struct site *site_of(const struct trouble *t)
+static struct site *site_of(const struct fault *f)
 {
-    return t->sim->site;
+    return f->sim->site;
 }
 
-struct server *failover_master(const struct trouble *t)
+struct server *failover_master(const struct fault *f)
 {
-    const struct site *site = site_of(t);
-    int64_t shard = t->fault->server;
+    const struct site *site = site_of(f);
+    int64_t shard = f->planned->server;
 
-    if (t->fault->n & FAILOVER_OF_LOCK)
-        shard = site_master(site, t->fault->lock)->shard;
+    if (f->planned->n & FAILOVER_OF_LOCK)
+        shard = site_master(site, f->planned->lock)->shard;
     return site_master_of_shard(site, shard);
 }
 
 /* FEED-1: what was on its way is held back with what follows. */
-static void hold_back_replicas(struct trouble *t)
+static void hold_back_replicas(struct fault *f)
 {
-    const struct site *site = site_of(t);
+    const struct site *site = site_of(f);
 
     for (size_t i = 0; i < site->count; i++)
-        if (server_follows(site->servers[i], t->old))
+        if (server_follows(site->servers[i], f->old))
             server_set_lag(site->servers[i], -1);
 }
 
 /* The one that has heard most, of those that run. */
-static struct server *best_replica(const struct trouble *t)
+static struct server *best_replica(const struct fault *f)
 {
-    const struct site *site = site_of(t);
+    const struct site *site = site_of(f);
     struct server *best = NULL;
 
     for (size_t i = 0; i < site->count; i++) {
         struct server *s = site->servers[i];
 
-        if (!server_follows(s, t->old) || s->is_down || s->is_frozen)
+        if (!server_follows(s, f->old) || s->is_down || s->is_frozen)
             continue;
         if (!best || model_offset(s->model) > model_offset(best->model))
             best = s;
@@ -52,150 +52,150 @@ static void follow_instead(struct site *site, struct server *old,
             server_follow(site->servers[i], master, site_lag_us(site));
 }
 
-static int64_t half_way_us(const struct trouble *t)
+static int64_t half_way_us(const struct fault *f)
 {
-    int64_t for_us = t->fault->for_ms * 1000;
+    int64_t for_us = f->planned->for_ms * 1000;
 
-    if (t->fault->n & FAILOVER_AT_ONCE)
+    if (f->planned->n & FAILOVER_AT_ONCE)
         return for_us / 256;
-    return for_us / (t->fault->n & FAILOVER_IS_QUICK ? 8 : 2);
+    return for_us / (f->planned->n & FAILOVER_IS_QUICK ? 8 : 2);
 }
 
 /* Clients hear by themselves that a master has died. If nothing else is wrong, none
  * has an excuse long after the others know. */
 static void all_know(void *ctx)
 {
-    trouble_tell(ctx, HISTORY_STATE_END);
+    fault_write(ctx, HISTORY_STATE_END);
 }
 
 /* One that is demoted with its clients never ends. */
-static bool serves_on(const struct trouble *t)
+static bool serves_on(const struct fault *f)
 {
-    return t->fault->n & FAILOVER_SERVES_ON ||
-           t->fault->trouble == FAULT_DEMOTE;
+    return f->planned->n & FAILOVER_SERVES_ON ||
+           f->planned->kind == FAULT_DEMOTE;
 }
 
-static bool has_stopped(const struct trouble *t)
+static bool has_stopped(const struct fault *f)
 {
-    return t->fault->n & FAILOVER_STOPS && !serves_on(t);
+    return f->planned->n & FAILOVER_STOPS && !serves_on(f);
 }
 
 static void on_wake(void *ctx)
 {
-    const struct trouble *t = ctx;
+    const struct fault *f = ctx;
 
-    server_freeze(t->old, false);
+    server_freeze(f->old, false);
 }
 
-/* What follows in this trouble after half-way, if anything does. */
-static void arm_again(struct trouble *t, int64_t late_us, int64_t last_us)
+/* What follows in this kind after half-way, if anything does. */
+static void arm_again(struct fault *f, int64_t late_us, int64_t last_us)
 {
-    if (has_stopped(t) && t->fault->n & FAILOVER_WAKES) {
-        t->again.happen = on_wake;
-        world_after(t->sim->world, &t->again, late_us / 2);
+    if (has_stopped(f) && f->planned->n & FAILOVER_WAKES) {
+        f->again.happen = on_wake;
+        world_after(f->sim->world, &f->again, late_us / 2);
         return;
     }
-    t->again.happen = all_know;
-    if (plan_is_calm(t->sim->plan) && t->old->is_down)
-        world_after(t->sim->world, &t->again, last_us);
+    f->again.happen = all_know;
+    if (plan_is_calm(f->sim->plan) && f->old->is_down)
+        world_after(f->sim->world, &f->again, last_us);
 }
 
 static void on_half_way(void *ctx)
 {
-    struct trouble *t = ctx;
-    struct server *best = best_replica(t);
-    int64_t late_us = half_way_us(t) / 2;
-    int64_t first_us = t->fault->n & FAILOVER_IS_UNTOLD ? late_us : 0;
+    struct fault *f = ctx;
+    struct server *best = best_replica(f);
+    int64_t late_us = half_way_us(f) / 2;
+    int64_t first_us = f->planned->n & FAILOVER_IS_UNTOLD ? late_us : 0;
 
-    if (site_master_of_shard(site_of(t), t->old->shard) != t->old || !best)
+    if (site_master_of_shard(site_of(f), f->old->shard) != f->old || !best)
         return;
-    server_promote(best, t->old);
-    follow_instead(site_of(t), t->old, best);
-    site_new_master(site_of(t), best, t->old, first_us, first_us + late_us);
-    arm_again(t, late_us, first_us + late_us);
+    server_promote(best, f->old);
+    follow_instead(site_of(f), f->old, best);
+    site_new_master(site_of(f), best, f->old, first_us, first_us + late_us);
+    arm_again(f, late_us, first_us + late_us);
 }
 
-static void stop_or_die(struct trouble *t)
+static void stop_or_die(struct fault *f)
 {
-    if (has_stopped(t))
-        server_freeze(t->old, true);
+    if (has_stopped(f))
+        server_freeze(f->old, true);
     else
-        server_take_down(t->old);
+        server_take_down(f->old);
 }
 
-static void begin(struct trouble *t)
+static void begin(struct fault *f)
 {
-    struct nodes *nodes = site_of(t)->nodes;
-    struct server *master = failover_master(t);
+    struct nodes *nodes = site_of(f)->nodes;
+    struct server *master = failover_master(f);
 
-    t->old = NULL;
-    if (site_of(t)->falling || (nodes && nodes_are_moving(nodes, master->shard)))
+    f->old = NULL;
+    if (site_of(f)->falling || (nodes && nodes_are_moving(nodes, master->shard)))
         return;
-    site_of(t)->falling = t->old = master;
-    if (nodes && t->fault->n & FAILOVER_IS_SEEN)
-        nodes_set_down(nodes, t->old);
-    if (t->fault->n & FAILOVER_IS_STALE)
-        hold_back_replicas(t);
-    if (!serves_on(t))
-        stop_or_die(t);
-    t->again = (struct event){.happen = on_half_way, .ctx = t};
-    world_after(t->sim->world, &t->again, half_way_us(t));
+    site_of(f)->falling = f->old = master;
+    if (nodes && f->planned->n & FAILOVER_IS_SEEN)
+        nodes_set_down(nodes, f->old);
+    if (f->planned->n & FAILOVER_IS_STALE)
+        hold_back_replicas(f);
+    if (!serves_on(f))
+        stop_or_die(f);
+    f->again = (struct event){.happen = on_half_way, .ctx = f};
+    world_after(f->sim->world, &f->again, half_way_us(f));
 }
 
 /* Sentinels see to it that clients are closed; nodes of a cluster redirect. */
-static void demote(struct trouble *t, struct server *master)
+static void demote(struct fault *f, struct server *master)
 {
-    server_follow(t->old, master, site_lag_us(site_of(t)));
-    if (site_of(t)->nodes || t->fault->trouble == FAULT_DEMOTE)
+    server_follow(f->old, master, site_lag_us(site_of(f)));
+    if (site_of(f)->nodes || f->planned->kind == FAULT_DEMOTE)
         return;
-    model_close_all(server_turn(t->old));
-    server_done(t->old);
+    model_close_all(server_turn(f->old));
+    server_done(f->old);
 }
 
-static void hear_again(const struct trouble *t)
+static void hear_again(const struct fault *f)
 {
-    const struct site *site = site_of(t);
+    const struct site *site = site_of(f);
 
     for (size_t i = 0; i < site->count; i++)
-        if (server_follows(site->servers[i], t->old))
+        if (server_follows(site->servers[i], f->old))
             server_set_lag(site->servers[i], site_lag_us(site));
 }
 
-static void end(struct trouble *t)
+static void end(struct fault *f)
 {
     struct server *master;
 
-    if (!t->old)
+    if (!f->old)
         return;
-    site_of(t)->falling = NULL;
-    if (has_stopped(t))
-        server_freeze(t->old, false);
-    master = site_master_of_shard(site_of(t), t->old->shard);
-    if (master != t->old)
-        demote(t, master);
-    server_bring_up(t->old, true);
-    hear_again(t);
-    if (site_of(t)->nodes)
-        nodes_learn_all(site_of(t)->nodes);
+    site_of(f)->falling = NULL;
+    if (has_stopped(f))
+        server_freeze(f->old, false);
+    master = site_master_of_shard(site_of(f), f->old->shard);
+    if (master != f->old)
+        demote(f, master);
+    server_bring_up(f->old, true);
+    hear_again(f);
+    if (site_of(f)->nodes)
+        nodes_learn_all(site_of(f)->nodes);
 }
 
-void failover(struct trouble *t)
+void failover(struct fault *f)
 {
-    if (t->is_on)
-        begin(t);
+    if (f->is_on)
+        begin(f);
     else
-        end(t);
+        end(f);
 }
 
-struct server *failover_switch(struct trouble *t)
+struct server *failover_switch(struct fault *f)
 {
-    struct server *best = best_replica(t);
+    struct server *best = best_replica(f);
 
     if (!best)
         return NULL;
-    server_promote(best, t->old);
-    follow_instead(site_of(t), t->old, best);
-    site_new_master(site_of(t), best, t->old, 0, 0);
-    server_follow(t->old, best, site_lag_us(site_of(t)));
+    server_promote(best, f->old);
+    follow_instead(site_of(f), f->old, best);
+    site_new_master(site_of(f), best, f->old, 0, 0);
+    server_follow(f->old, best, site_lag_us(site_of(f)));
     return best;
 }

@@ -14,7 +14,7 @@
 #ifndef SIM_FAILOVER_H
 #define SIM_FAILOVER_H
 
-#include "tests/sim/trouble.h"
+#include "tests/sim/fault.h"
 
 /* What `n` of FAULT_FAILOVER says. */
 enum {
@@ -31,14 +31,14 @@ enum {
     FAILOVER_AT_ONCE = 256 /* not half-way, but after a 256th of the time */
 };
 
-/* failover - what FAULT_FAILOVER does: begins if t->is_on, otherwise ends. */
-void failover(struct trouble *t);
+/* failover - what FAULT_FAILOVER does: begins if f->is_on, otherwise ends. */
+void failover(struct fault *f);
 
 /* failover_master - whom it is about: the master of that shard now. */
-struct server *failover_master(const struct trouble *t);
+struct server *failover_master(const struct fault *f);
 
-/* failover_switch - `t->old`, which is a replica since, has a successor: a replica of it that
+/* failover_switch - `f->old`, which is a replica since, has a successor: a replica of it that
  *                has all its data. Returns it; NULL: there is none. */
-struct server *failover_switch(struct trouble *t);
+struct server *failover_switch(struct fault *f);
 
 #endif

@@ -1,4 +1,4 @@
-/* Histories of plays that must be good, for tests that read them. */
+/* Histories of runs that must be good, for tests that read them. */
 #ifndef SIM_HISTORY_KIT_H
 #define SIM_HISTORY_KIT_H
 
@@ -9,19 +9,19 @@
 #include <string.h>
 
 #include "tests/check/history.h"
-#include "tests/sim/play.h"
+#include "tests/sim/run.h"
 
-/* history_of_plan - plays the plan, which must not fail, and returns its history, for free().
+/* history_of_plan - executes the plan, which must not fail, and returns its history, for free().
  *   HF_TELL_STORY: also writes it to standard error. */
 static inline char *history_of_plan(const struct plan *plan)
 {
-    struct play_result r;
+    struct run_result r;
     char *text = NULL;
     size_t len;
     FILE *file = open_memstream(&text, &len);
 
     ck_assert_ptr_nonnull(file);
-    play(plan, file, &r);
+    run_plan(plan, file, &r);
     (void)fclose(file);
     if (getenv("HF_TELL_STORY"))
         (void)fputs(text, stderr);

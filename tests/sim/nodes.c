@@ -276,7 +276,7 @@ static bool leaves_alone(const struct move *m, const struct one *from,
 static struct move *free_move(struct nodes *nodes, const struct one *from,
                               const struct one *to, unsigned slot)
 {
-    int most = nodes->sim->plan->head.scene == SCENE_REDIRECT ? MOVES_MAX : 1;
+    int most = nodes->sim->plan->head.scenario == SCENARIO_REDIRECT ? MOVES_MAX : 1;
     struct move *found = NULL;
 
     for (struct move *m = nodes->moves; m < nodes->moves + most; m++) {
@@ -325,9 +325,9 @@ static bool move_one(const struct move *m)
 
     (void)server_turn(m->from->server);
     (void)server_turn(m->to->server);
-    m->from->server->witness.is_moving = true;
+    m->from->server->observer.is_moving = true;
     has_moved = model_cluster_move_key(m->slot, m->from->node, m->to->node);
-    m->from->server->witness.is_moving = false;
+    m->from->server->observer.is_moving = false;
     server_done(m->to->server);
     server_done(m->from->server);
     return has_moved;

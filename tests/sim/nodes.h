@@ -1,4 +1,4 @@
-/* The cluster of a play: who learns what when, messages between nodes, slots on
+/* The cluster of a run: who learns what when, messages between nodes, slots on
  * the move. */
 #ifndef SIM_NODES_H
 #define SIM_NODES_H

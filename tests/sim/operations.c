@@ -475,7 +475,7 @@ static void replace_client(void *ctx)
     p->is_closing = false;
     /* In a mild plan nothing is lost. A latch that has opened would be closed again
      * before all of its waiters have looked. */
-    if (p->sim->plan->head.mood != MOOD_MILD)
+    if (p->sim->plan->head.profile != PROFILE_MILD)
         program_set_all(p);
 }
 
@@ -559,7 +559,7 @@ static bool is_ready(const struct program *p, const struct plan_op *op)
 {
     bool waits = op->n == PLAN_N_WHEN_READY;
 
-    if (p->is_closing && p->sim->plan->head.mood == MOOD_MILD)
+    if (p->is_closing && p->sim->plan->head.profile == PROFILE_MILD)
         return false;
     if (op->verb == OP_CLOSE)
         return !waits || program_is_idle(p);

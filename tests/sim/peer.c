@@ -10,16 +10,16 @@
 #define PEER "00000000-0000-4000-8000-000000000000:1"
 #define LEASE "30000"
 
-static const char *lock_of(const struct trouble *t)
+static const char *lock_of(const struct fault *f)
 {
-    return plan_lock_name(t->sim->plan, t->fault->lock);
+    return plan_lock_name(f->sim->plan, f->planned->lock);
 }
 
-static struct server *master_of(const struct trouble *t)
+static struct server *master_of(const struct fault *f)
 {
-    if (t->sim->plan->head.deployment == DEPLOY_INDEPENDENT)
-        return site_server(t->sim->site, t->fault->server);
-    return site_master(t->sim->site, t->fault->lock);
+    if (f->sim->plan->head.deployment == DEPLOY_INDEPENDENT)
+        return site_server(f->sim->site, f->planned->server);
+    return site_master(f->sim->site, f->planned->lock);
 }
 
 static void name_with(char *dst, size_t size, const char *prefix,
@@ -30,13 +30,13 @@ static void name_with(char *dst, size_t size, const char *prefix,
 }
 
 /* A sharded channel must be in its key's slot: that of an odd name is not. */
-static const char *publish_of(const struct trouble *t, const char *channel)
+static const char *publish_of(const struct fault *f, const char *channel)
 {
-    const char *name = lock_of(t);
+    const char *name = lock_of(f);
 
     return hf_slot_of(name, strlen(name)) ==
                    hf_slot_of(channel, strlen(channel))
-               ? site_publish(t->sim->site)
+               ? site_publish(f->sim->site)
                : "publish";
 }
 
@@ -59,21 +59,21 @@ static const char plain_release[] =
     "redis.call('del', KEYS[1]) "
     "redis.call(ARGV[3], ARGV[2], 0) return 1 end return nil";
 
-static void plain_enter(const struct trouble *t)
+static void plain_enter(const struct fault *f)
 {
-    server_say(master_of(t), 6,
-               (const char *[]){"EVAL", plain_acquire, "1", lock_of(t), LEASE,
+    server_say(master_of(f), 6,
+               (const char *[]){"EVAL", plain_acquire, "1", lock_of(f), LEASE,
                                 PEER});
 }
 
-static void plain_leave(const struct trouble *t)
+static void plain_leave(const struct fault *f)
 {
     char channel[PLAN_KEY_MAX];
 
-    name_with(channel, sizeof channel, "redisson_lock__channel", lock_of(t));
-    server_say(master_of(t), 7,
-               (const char *[]){"EVAL", plain_release, "1", lock_of(t), PEER,
-                                channel, publish_of(t, channel)});
+    name_with(channel, sizeof channel, "redisson_lock__channel", lock_of(f));
+    server_say(master_of(f), 7,
+               (const char *[]){"EVAL", plain_release, "1", lock_of(f), PEER,
+                                channel, publish_of(f, channel)});
 }
 
 /* ---- fair locks ---- */
@@ -128,84 +128,84 @@ struct fair_words {
 };
 
 /* Each of these faults is an owner of its own. */
-static struct fair_words words_of(const struct trouble *t)
+static struct fair_words words_of(const struct fault *f)
 {
     struct fair_words w;
 
     (void)snprintf(w.owner, sizeof w.owner, "%s%lld", PEER,
-                   (long long)t->fault->at_ms);
-    name_with(w.queue, sizeof w.queue, "redisson_lock_queue", lock_of(t));
-    name_with(w.places, sizeof w.places, "redisson_lock_timeout", lock_of(t));
-    name_with(w.channel, sizeof w.channel, "redisson_lock__channel", lock_of(t));
+                   (long long)f->planned->at_ms);
+    name_with(w.queue, sizeof w.queue, "redisson_lock_queue", lock_of(f));
+    name_with(w.places, sizeof w.places, "redisson_lock_timeout", lock_of(f));
+    name_with(w.channel, sizeof w.channel, "redisson_lock__channel", lock_of(f));
     (void)snprintf(w.now, sizeof w.now, "%lld",
-                   (long long)(world_now_us(t->sim->world) / 1000));
+                   (long long)(world_now_us(f->sim->world) / 1000));
     (void)snprintf(w.wait, sizeof w.wait, "%lld",
-                   (long long)(t->fault->n == 1 ? t->fault->for_ms
+                   (long long)(f->planned->n == 1 ? f->planned->for_ms
                                                 : PEER_PLACE_MS));
     return w;
 }
 
-static void fair_ask(const struct trouble *t)
+static void fair_ask(const struct fault *f)
 {
-    struct fair_words w = words_of(t);
+    struct fair_words w = words_of(f);
 
-    server_say(master_of(t), 10,
-               (const char *[]){"EVAL", fair_acquire, "3", lock_of(t), w.queue,
+    server_say(master_of(f), 10,
+               (const char *[]){"EVAL", fair_acquire, "3", lock_of(f), w.queue,
                                 w.places, w.owner, w.now, w.wait, LEASE});
 }
 
-static void fair_give_up(const struct trouble *t)
+static void fair_give_up(const struct fault *f)
 {
-    struct fair_words w = words_of(t);
+    struct fair_words w = words_of(f);
 
-    server_say(master_of(t), 11,
-               (const char *[]){"EVAL", fair_leave, "3", lock_of(t), w.queue,
+    server_say(master_of(f), 11,
+               (const char *[]){"EVAL", fair_leave, "3", lock_of(f), w.queue,
                                 w.places, w.owner, w.now, w.wait,
-                                publish_of(t, w.channel), w.channel});
+                                publish_of(f, w.channel), w.channel});
 }
 
 /* ---- either ---- */
 
-static bool is_fair(const struct trouble *t)
+static bool is_fair(const struct fault *f)
 {
-    return plan_has_queue(t->sim->plan, t->fault->lock);
+    return plan_has_queue(f->sim->plan, f->planned->lock);
 }
 
 /* A plain lock beside a read-write or a value lock of one name is a fault of the
  * user's. */
-static bool leaves_alone(const struct trouble *t)
+static bool leaves_alone(const struct fault *f)
 {
-    int64_t family = plan_family(t->sim->plan, t->fault->lock);
+    int64_t family = plan_family(f->sim->plan, f->planned->lock);
 
     return family == FAMILY_READ_WRITE || family == FAMILY_VALUE ||
-           plan_has_permits(t->sim->plan, t->fault->lock);
+           plan_has_permits(f->sim->plan, f->planned->lock);
 }
 
-bool peer_enter(struct trouble *t)
+bool peer_enter(struct fault *f)
 {
-    if (leaves_alone(t))
+    if (leaves_alone(f))
         return false;
-    if (is_fair(t))
-        fair_ask(t);
+    if (is_fair(f))
+        fair_ask(f);
     else
-        plain_enter(t);
-    return is_fair(t);
+        plain_enter(f);
+    return is_fair(f);
 }
 
-void peer_look(struct trouble *t)
+void peer_look(struct fault *f)
 {
-    const struct server *s = master_of(t);
+    const struct server *s = master_of(f);
 
     if (!s->is_frozen && !s->is_down)
-        fair_ask(t);
+        fair_ask(f);
 }
 
-void peer_leave(struct trouble *t)
+void peer_leave(struct fault *f)
 {
-    if (leaves_alone(t) || (is_fair(t) && t->fault->n == 1))
+    if (leaves_alone(f) || (is_fair(f) && f->planned->n == 1))
         return;
-    if (is_fair(t))
-        fair_give_up(t);
+    if (is_fair(f))
+        fair_give_up(f);
     else
-        plain_leave(t);
+        plain_leave(f);
 }

@@ -6,12 +6,12 @@
 #include "tests/sim/draw.h"
 #include "tests/sim/effects.h"
 #include "tests/sim/plan_inner.h"
-#include "tests/sim/scene.h"
+#include "tests/sim/scenario.h"
 
 /* ---- deployment ---- */
 
-static const int64_t moods[] = {MOOD_MILD, MOOD_SINGLE, MOOD_WILD, MOOD_WILD,
-                                MOOD_WILD, MOOD_WILD,   MOOD_WILD, MOOD_WILD};
+static const int64_t profiles[] = {PROFILE_MILD, PROFILE_SINGLE, PROFILE_WILD, PROFILE_WILD,
+                                   PROFILE_WILD, PROFILE_WILD,   PROFILE_WILD, PROFILE_WILD};
 static const int64_t watchdogs_ms[] = {900, 3000, 3000, 10000, 30000};
 static const int64_t requests_ms[] = {300, 1000, 5000};
 #define REQUEST_MILD_MS 5000 /* every link is fast enough for that */
@@ -19,13 +19,13 @@ static const int64_t latencies_us[] = {100, 500, 2000, 20000};
 
 static bool has_no_faults(const struct plan_head *h)
 {
-    return h->mood == MOOD_MILD || h->mood == MOOD_CLEAR;
+    return h->profile == PROFILE_MILD || h->profile == PROFILE_CLEAR;
 }
 
 static void draw_deployment(struct plan_head *h, uint64_t *dice)
 {
-    h->deployment = h->scene == SCENE_NONE ? draw_below(dice, DEPLOYMENTS_DRAWN)
-                        : scene_deployment(h->scene, dice);
+    h->deployment = h->scenario == SCENARIO_NONE ? draw_below(dice, DEPLOYMENTS_DRAWN)
+                        : scenario_deployment(h->scenario, dice);
     if (plan_only_is() == FAMILY_HOSTS)
         h->deployment = DEPLOY_HOSTS;
     h->version = draw_below(dice, 4);
@@ -49,12 +49,12 @@ static void draw_deployment(struct plan_head *h, uint64_t *dice)
 }
 
 /* Two of three of those where much goes wrong. */
-static int64_t draw_scene(uint64_t seed)
+static int64_t draw_scenario(uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "scene");
-    int64_t scene = draw_one_in(&dice, 3) ? SCENE_NONE : scene_pick(&dice);
+    int64_t scenario = draw_one_in(&dice, 3) ? SCENARIO_NONE : scenario_pick(&dice);
 
-    return plan_takes_scene(scene) ? scene : SCENE_NONE;
+    return plan_takes_scenario(scenario) ? scenario : SCENARIO_NONE;
 }
 
 static void draw_head(struct plan *plan, uint64_t seed)
@@ -63,11 +63,11 @@ static void draw_head(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "head");
 
     h->seed = (int64_t)seed;
-    h->mood = draw_pick(&dice, moods, DRAW_COUNT(moods));
-    if (h->mood != MOOD_MILD && plan_is_clear(seed))
-        h->mood = MOOD_CLEAR;
-    if (h->mood == MOOD_WILD)
-        h->scene = draw_scene(seed);
+    h->profile = draw_pick(&dice, profiles, DRAW_COUNT(profiles));
+    if (h->profile != PROFILE_MILD && plan_is_clear(seed))
+        h->profile = PROFILE_CLEAR;
+    if (h->profile == PROFILE_WILD)
+        h->scenario = draw_scenario(seed);
     plan_world_head(h, seed);
     h->length_ms = draw_between(&dice, 5000, 60000);
     h->watchdog_ms = draw_pick(&dice, watchdogs_ms, DRAW_COUNT(watchdogs_ms));
@@ -323,7 +323,7 @@ static void give_own_owners(struct plan *plan)
 static void draw_ops(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "operations");
-    bool is_mild = plan->head.mood == MOOD_MILD;
+    bool is_mild = plan->head.profile == PROFILE_MILD;
     int64_t closeness = draw_between(&dice, 0, 3); /* of 4 */
 
     plan->op_count = (size_t)draw_spread(&dice, 8, 300);
@@ -349,7 +349,7 @@ struct range {
     int64_t n_low, n_high, for_low, for_high;
 };
 
-static const struct range ranges[TROUBLES] = {
+static const struct range ranges[FAULT_KINDS] = {
     [FAULT_DELAY] = {1, 4000, 10, 10000},
     [FAULT_HOLD_BACK] = {0, 0, 10, 20000},
     [FAULT_CUT] = {0, 400, 0, 0},
@@ -392,14 +392,14 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_SWITCHOVER] = {0, 2000, 10, 20000},
 };
 
-bool plan_lasts(int64_t trouble)
+bool plan_lasts(int64_t kind)
 {
-    return ranges[trouble].for_high > 0;
+    return ranges[kind].for_high > 0;
 }
 
-int64_t plan_trouble_world(int64_t trouble)
+int64_t plan_fault_world(int64_t kind)
 {
-    switch (trouble) {
+    switch (kind) {
     case FAULT_SWALLOW:
         return FAMILY_SILENCE;
     case FAULT_ROTATE:
@@ -411,9 +411,9 @@ int64_t plan_trouble_world(int64_t trouble)
     }
 }
 
-bool plan_can_be(int64_t trouble, int64_t deployment)
+bool plan_can_be(int64_t kind, int64_t deployment)
 {
-    switch (trouble) {
+    switch (kind) {
     case FAULT_MOVE_SLOT:
         return plan_is_cluster(deployment);
     case FAULT_FAILOVER:
@@ -432,17 +432,17 @@ bool plan_can_be(int64_t trouble, int64_t deployment)
     }
 }
 
-static bool is_calm(int64_t trouble)
+static bool is_calm(int64_t kind)
 {
-    return trouble == FAULT_MOVE_SLOT || trouble == FAULT_FAILOVER ||
-           trouble == FAULT_FREEZE || trouble == FAULT_SCRIPTS;
+    return kind == FAULT_MOVE_SLOT || kind == FAULT_FAILOVER ||
+           kind == FAULT_FREEZE || kind == FAULT_SCRIPTS;
 }
 
 /* With WAIT, a server that only listens matters, too. */
 bool plan_is_calm(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (!is_calm(plan->faults[i].trouble))
+        if (!is_calm(plan->faults[i].kind))
             return false;
     return plan->head.replicas == 0;
 }
@@ -462,11 +462,11 @@ static int64_t draw_span(const struct range *r, const struct plan_head *h,
 }
 
 static void draw_fault(struct plan_fault *f, const struct plan *plan,
-                       int64_t trouble, uint64_t *dice)
+                       int64_t kind, uint64_t *dice)
 {
-    const struct range *r = &ranges[trouble];
+    const struct range *r = &ranges[kind];
 
-    f->trouble = trouble;
+    f->kind = kind;
     f->at_ms = draw_below(dice, plan->head.length_ms);
     f->program = draw_below(dice, (int64_t)plan->program_count);
     f->server = draw_below(dice, 8);
@@ -516,33 +516,33 @@ static void place_fault(struct plan *plan, size_t i, int64_t hurry,
     f->at_ms /= hurry;
 }
 
-static int64_t draw_trouble(const struct plan *plan, uint64_t *dice)
+static int64_t draw_fault_kind(const struct plan *plan, uint64_t *dice)
 {
-    int64_t trouble;
+    int64_t kind;
 
     do {
-        trouble = draw_below(dice, TROUBLES_COMMON);
-    } while (!plan_can_be(trouble, plan->head.deployment));
-    return trouble;
+        kind = draw_below(dice, FAULT_KINDS_COMMON);
+    } while (!plan_can_be(kind, plan->head.deployment));
+    return kind;
 }
 
 /* A few kinds that come again and again meet each other; of all kinds, each is
  * rare. Source: Groce et al., "Swarm Testing", 2012. */
 #define KINDS_MAX 6
 
-void plan_add_fault(struct plan *plan, int64_t trouble, uint64_t *dice)
+void plan_add_fault(struct plan *plan, int64_t kind, uint64_t *dice)
 {
     size_t i = plan->fault_count++;
 
     plan->faults[i] = (struct plan_fault){0};
-    draw_fault(&plan->faults[i], plan, trouble, dice);
+    draw_fault(&plan->faults[i], plan, kind, dice);
     place_fault(plan, i, 1, dice);
 }
 
-void scene_disturb(struct plan *plan, int64_t count, uint64_t *dice)
+void scenario_disturb(struct plan *plan, int64_t count, uint64_t *dice)
 {
     while (count-- > 0 && plan->fault_count < PLAN_FAULTS_MAX)
-        plan_add_fault(plan, draw_trouble(plan, dice), dice);
+        plan_add_fault(plan, draw_fault_kind(plan, dice), dice);
 }
 
 static void draw_faults(struct plan *plan, uint64_t seed)
@@ -555,23 +555,23 @@ static void draw_faults(struct plan *plan, uint64_t seed)
     if (has_no_faults(&plan->head))
         return;
     for (int64_t i = 0; i < count; i++)
-        kinds[i] = draw_trouble(plan, &dice);
-    plan->fault_count = plan->head.mood == MOOD_SINGLE
+        kinds[i] = draw_fault_kind(plan, &dice);
+    plan->fault_count = plan->head.profile == PROFILE_SINGLE
                             ? 1
                             : (size_t)draw_between(&dice, 2, PLAN_FAULTS_MAX);
     for (size_t i = 0; i < plan->fault_count; i++) {
         draw_fault(&plan->faults[i], plan,
                    is_swarm ? kinds[draw_below(&dice, count)]
-                            : draw_trouble(plan, &dice),
+                            : draw_fault_kind(plan, &dice),
                    &dice);
         place_fault(plan, i, hurry, &dice);
     }
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
 
-static bool is_of_connections(int64_t trouble)
+static bool is_of_connections(int64_t kind)
 {
-    return trouble <= FAULT_HALF_OPEN;
+    return kind <= FAULT_HALF_OPEN;
 }
 
 /* Half of these disturb one connection alone: that of messages, of WAIT, or the
@@ -585,7 +585,7 @@ static void draw_connections(struct plan *plan, uint64_t seed)
     for (size_t i = 0; i < plan->fault_count; i++) {
         struct plan_fault *f = &plan->faults[i];
 
-        if (is_of_connections(f->trouble) && draw_one_in(&dice, 2))
+        if (is_of_connections(f->kind) && draw_one_in(&dice, 2))
             f->connection = draw_between(&dice, 1, CONNECTIONS_MAX);
     }
 }
@@ -603,11 +603,11 @@ static void put_in_order(struct plan *plan)
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
 
-static void draw_scene_of(struct plan *plan, uint64_t seed)
+static void draw_scenario_of(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "acts");
 
-    scene_draw(plan, &dice);
+    scenario_draw(plan, &dice);
     put_in_order(plan);
 }
 
@@ -631,10 +631,10 @@ void plan_draw(struct plan *plan, uint64_t seed)
     draw_programs(plan, seed);
     draw_locks(plan, seed);
     plan_family_first(plan);
-    if (plan->head.scene == SCENE_NONE)
+    if (plan->head.scenario == SCENARIO_NONE)
         draw_by_chance(plan, seed);
     else
-        draw_scene_of(plan, seed);
+        draw_scenario_of(plan, seed);
     plan_draw_rare(plan, seed);
     plan_draw_rarest(plan, seed);
     plan_world_last(plan, seed);

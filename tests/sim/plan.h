@@ -22,13 +22,13 @@
 #define PLAN_OWNERS 3 /* of each program: 1 to 3 */
 
 /* How hard the world is. */
-enum plan_mood {
-    MOOD_MILD,   /* no faults, and enough time for everything: each
+enum plan_profile {
+    PROFILE_MILD,   /* no faults, and enough time for everything: each
                     call must end with HF_OK */
-    MOOD_SINGLE, /* one fault */
-    MOOD_WILD,   /* many */
-    MOOD_CLEAR,  /* no faults, and any calls: P12 explains each failure */
-    MOODS
+    PROFILE_SINGLE, /* one fault */
+    PROFILE_WILD,   /* many */
+    PROFILE_CLEAR,  /* no faults, and any calls: P12 explains each failure */
+    PROFILES
 };
 
 enum plan_deployment {
@@ -45,28 +45,28 @@ enum plan_deployment {
     DEPLOYMENTS
 };
 
-/* What the operations and faults are about (scene.h). */
-enum plan_scene {
-    SCENE_NONE, /* all at random */
-    SCENE_UNANSWERED,
-    SCENE_OVERTAKEN,
-    SCENE_RENEWING,
-    SCENE_SLOTS,
-    SCENE_FAILOVER,
-    SCENE_MESSAGES,
-    SCENE_RETURNS,
-    SCENE_CROSSING,
-    SCENE_UNHEARD,
-    SCENE_LATE,
-    SCENE_FORMER,
-    SCENE_QUEUE,
-    SCENE_COUNTED,
-    SCENES_DRAWN,
-    SCENE_REDIRECT = SCENES_DRAWN, /* of the worlds of these names alone */
-    SCENE_SILENCE,
-    SCENE_CREDENTIALS,
-    SCENE_SWITCHOVER,
-    SCENES
+/* What the operations and faults are about (scenario.h). */
+enum plan_scenario {
+    SCENARIO_NONE, /* all at random */
+    SCENARIO_UNANSWERED,
+    SCENARIO_OVERTAKEN,
+    SCENARIO_RENEWING,
+    SCENARIO_SLOTS,
+    SCENARIO_FAILOVER,
+    SCENARIO_MESSAGES,
+    SCENARIO_RETURNS,
+    SCENARIO_CROSSING,
+    SCENARIO_UNHEARD,
+    SCENARIO_LATE,
+    SCENARIO_FORMER,
+    SCENARIO_QUEUE,
+    SCENARIO_COUNTED,
+    SCENARIOS_DRAWN,
+    SCENARIO_REDIRECT = SCENARIOS_DRAWN, /* of the worlds of these names alone */
+    SCENARIO_SILENCE,
+    SCENARIO_CREDENTIALS,
+    SCENARIO_SWITCHOVER,
+    SCENARIOS
 };
 
 /* Which kinds of handles a name has. */
@@ -148,7 +148,7 @@ struct plan_op {
     int64_t n;
 };
 
-enum plan_trouble {
+enum plan_fault_kind {
     /* of the link from a program to a server; `to_server` is the direction, and
        `connection` which of its connections, 0: all, and the whole link */
     FAULT_DELAY,     /* n ms more, for for_ms */
@@ -219,12 +219,12 @@ enum plan_trouble {
                          a replica, and its clients stay connected; a replica that has all
                          its data becomes the master; n ms later the address leads there.
                          for_ms later its effect is counted */
-    TROUBLES
+    FAULT_KINDS
 };
-#define TROUBLES_COMMON FAULT_DENY
-#define TROUBLES_RARE FAULT_DIE
-#define TROUBLES_RAREST FAULT_SERVER_CLOCK
-#define TROUBLES_OF_WORLDS FAULT_SWALLOW
+#define FAULT_KINDS_COMMON FAULT_DENY
+#define FAULT_KINDS_RARE FAULT_DIE
+#define FAULT_KINDS_RAREST FAULT_SERVER_CLOCK
+#define FAULT_KINDS_OF_WORLDS FAULT_SWALLOW
 #define PLAN_STEP_MAX_MS 20000
 
 #define PLAN_ACL_SUBSCRIBE 1
@@ -234,7 +234,7 @@ enum plan_trouble {
 
 struct plan_fault {
     int64_t at_ms;
-    int64_t trouble;
+    int64_t kind;
     int64_t program;
     int64_t server;
     int64_t lock;
@@ -260,8 +260,8 @@ struct plan_lock {
 
 struct plan_head {
     int64_t seed; /* of the dice of the world; a uint64_t */
-    int64_t mood;
-    int64_t scene;
+    int64_t profile;
+    int64_t scenario;
     int64_t deployment;
     int64_t version; /* of the servers: an index */
     int64_t protocol;
@@ -316,14 +316,14 @@ void plan_draw_rarest(struct plan *plan, uint64_t seed);
 void plan_draw_deaths(struct plan *plan, uint64_t seed);
 void plan_draw_clocks(struct plan *plan, uint64_t seed);
 void plan_draw_power(struct plan *plan, uint64_t seed);
-void plan_add_fault(struct plan *plan, int64_t trouble, uint64_t *dice);
+void plan_add_fault(struct plan *plan, int64_t kind, uint64_t *dice);
 
 /* plan_is_clear  - has the plan of this seed no faults, in place of some?
  * plan_mild_last - makes a mild plan richer, when all else has been drawn. */
 bool plan_is_clear(uint64_t seed);
 void plan_mild_last(struct plan *plan, uint64_t seed);
 
-/* plan_world_head - the mood and the scene of a world, if one is selected with --family.
+/* plan_world_head - the profile and the scenario of a world, if one is selected with --family.
  * plan_world_last - its faults, after all others; before the names get their families. */
 void plan_world_head(struct plan_head *head, uint64_t seed);
 void plan_world_last(struct plan *plan, uint64_t seed);
@@ -332,7 +332,7 @@ void plan_world_last(struct plan *plan, uint64_t seed);
 void plan_crowd_head(struct plan_head *head, uint64_t *dice);
 void plan_crowd_last(struct plan *plan, uint64_t *dice);
 
-/* plan_only - from now on, of plans that are drawn, all names but those of scenes of
+/* plan_only - from now on, of plans that are drawn, all names but those of scenarios of
  *             queues are of this family. "read-write" is "read_write". False: it is not
  *             the name of a selectable family.
  * plan_only_number - likewise, by number; -1: of all families. plan_only_is returns it.
@@ -387,7 +387,7 @@ const char *plan_lock_name(const struct plan *plan, int64_t lock);
 bool plan_name_has_two_slots(const struct plan *plan, int64_t lock);
 bool plan_may_have_two_keys(const struct plan *plan, int64_t lock);
 void plan_rename(struct plan *plan, uint64_t seed);
-const char *plan_trouble_name(int64_t trouble);
+const char *plan_fault_name(int64_t kind);
 const char *plan_verb_name(int64_t verb);
 const char *plan_family_name(int64_t family);
 const char *plan_deployment_name(int64_t deployment);
@@ -395,13 +395,13 @@ const char *plan_deployment_name(int64_t deployment);
 /* plan_has_sides - has a lock of this family two sides?
  * plan_can_be    - does this fault make sense there?
  * plan_lasts     - does it last for for_ms, or is it done at once?
- * plan_trouble_world - the family of plans in which it happens; -1: any.
+ * plan_fault_world - the family of plans in which it happens; -1: any.
  * plan_is_calm   - do links, programs and keys stay undisturbed? Slots move,
  *                  masters are replaced, servers stop, and nothing else. */
 bool plan_has_sides(int64_t family);
-bool plan_lasts(int64_t trouble);
-int64_t plan_trouble_world(int64_t trouble);
+bool plan_lasts(int64_t kind);
+int64_t plan_fault_world(int64_t kind);
 bool plan_is_calm(const struct plan *plan);
-bool plan_can_be(int64_t trouble, int64_t deployment);
+bool plan_can_be(int64_t kind, int64_t deployment);
 
 #endif

@@ -8,7 +8,7 @@
  *            long name
  *
  * Their calls begin at nearly the same time, and a connection takes few bytes at once, so
- * that the output is full. No fault leaves ghosts (play.c): of so many readers a client
+ * that the output is full. No fault leaves ghosts (run.c): of so many readers a client
  * would not find them. */
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +24,16 @@ enum kind { READERS, NAMES, LISTENERS, TAKERS, KINDS };
 
 void plan_crowd_head(struct plan_head *head, uint64_t *dice)
 {
-    static const int64_t moods[] = {MOOD_CLEAR, MOOD_SINGLE, MOOD_WILD, MOOD_WILD};
+    static const int64_t profiles[] = {PROFILE_CLEAR, PROFILE_SINGLE, PROFILE_WILD, PROFILE_WILD};
 
-    head->mood = draw_pick(dice, moods, DRAW_COUNT(moods));
-    head->scene = SCENE_NONE;
+    head->profile = draw_pick(dice, profiles, DRAW_COUNT(profiles));
+    head->scenario = SCENARIO_NONE;
 }
 
 /* ---- the head ---- */
 
 /* Fast enough for renewals of all, and whole: a megabyte in pieces of 40 bytes takes
- * long to play. */
+ * long to execute. */
 static void be_fast(struct plan_head *h, uint64_t *dice)
 {
     static const int64_t watchdogs_ms[] = {3000, 10000};
@@ -195,7 +195,7 @@ static void draw_takers(struct plan *plan, uint64_t *dice)
 
 /* ---- faults ---- */
 
-static const int64_t troubles[] = {
+static const int64_t faults[] = {
     FAULT_DELAY,   FAULT_HOLD_BACK, FAULT_CUT,  FAULT_RESET,   FAULT_HALF_OPEN,
     FAULT_REFUSE,  FAULT_IGNORE,    FAULT_FREEZE, FAULT_RESTART, FAULT_FORGET,
     FAULT_LOADING, FAULT_BUSY,      FAULT_FULL, FAULT_CROWDED, FAULT_SCRIPTS,
@@ -211,16 +211,16 @@ static void go_to_burst(struct plan_fault *f, uint64_t *dice)
 
 static void draw_faults(struct plan *plan, uint64_t *dice)
 {
-    int64_t count = plan->head.mood == MOOD_CLEAR    ? 0
-                    : plan->head.mood == MOOD_SINGLE ? 1
+    int64_t count = plan->head.profile == PROFILE_CLEAR    ? 0
+                    : plan->head.profile == PROFILE_SINGLE ? 1
                                                      : draw_between(dice, 2, 8);
 
     while (count > 0) {
-        int64_t trouble = draw_pick(dice, troubles, DRAW_COUNT(troubles));
+        int64_t kind = draw_pick(dice, faults, DRAW_COUNT(faults));
 
-        if (!plan_can_be(trouble, plan->head.deployment))
+        if (!plan_can_be(kind, plan->head.deployment))
             continue;
-        plan_add_fault(plan, trouble, dice);
+        plan_add_fault(plan, kind, dice);
         if (draw_one_in(dice, 3))
             go_to_burst(&plan->faults[plan->fault_count - 1], dice);
         count--;

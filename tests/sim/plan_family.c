@@ -54,11 +54,11 @@ static bool is_counted(int64_t family)
            family == FAMILY_LATCH;
 }
 
-bool plan_takes_scene(int64_t scene)
+bool plan_takes_scenario(int64_t scenario)
 {
     if (the_only >= FAMILY_QUORUM && is_narrow())
-        return plan_sets_take_scene(the_only, scene);
-    return !is_narrow() || scene != SCENE_COUNTED || is_counted(the_only);
+        return plan_sets_take_scenario(the_only, scenario);
+    return !is_narrow() || scenario != SCENARIO_COUNTED || is_counted(the_only);
 }
 
 /* Until the operations are drawn: what is drawn in place of another family becomes so
@@ -138,7 +138,7 @@ static void open_in_the_end(struct plan *plan, int64_t lock)
 /* Who would acquire waits, or counts down; and it is made anew now and then. */
 static void be_latch(struct plan *plan, int64_t lock, uint64_t *dice)
 {
-    bool is_mild = plan->head.mood == MOOD_MILD;
+    bool is_mild = plan->head.profile == PROFILE_MILD;
 
     for (size_t i = 0; i < plan->op_count; i++) {
         struct plan_op *op = &plan->ops[i];
@@ -163,7 +163,7 @@ static void be_counted(struct plan *plan, int64_t lock, int64_t family,
         be_latch(plan, lock, dice);
 }
 
-/* A scene of such has nothing else. */
+/* A scenario of such has nothing else. */
 static bool is_to_be_counted(const struct plan *plan, int64_t lock,
                              uint64_t *dice)
 {
@@ -173,7 +173,7 @@ static bool is_to_be_counted(const struct plan *plan, int64_t lock,
         return is_counted(the_only) && family == FAMILY_PLAIN &&
                plan_may_have_two_keys(plan, lock);
     return (family == FAMILY_PLAIN || family == FAMILY_NONREENTRANT) &&
-           (draw_one_in(dice, 2) || plan->head.scene == SCENE_COUNTED) &&
+           (draw_one_in(dice, 2) || plan->head.scenario == SCENARIO_COUNTED) &&
            plan_may_have_two_keys(plan, lock);
 }
 

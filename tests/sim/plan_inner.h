@@ -5,16 +5,16 @@
 
 #include "tests/sim/plan.h"
 
-/* plan_takes_scene  - are there such scenes, of the one family that is selected?
+/* plan_takes_scenario  - are there such scenarios, of the one family that is selected?
  * plan_family_first - before the operations are drawn: names of the selected family.
  * plan_family_last  - afterwards: families that are drawn in place of others. */
-bool plan_takes_scene(int64_t scene);
+bool plan_takes_scenario(int64_t scenario);
 void plan_family_first(struct plan *plan);
 void plan_family_last(struct plan *plan, uint64_t seed);
 
-/* plan_sets_take_scene, _first, _last - likewise, of plans of quorums, multi-locks or
+/* plan_sets_take_scenario, _first, _last - likewise, of plans of quorums, multi-locks or
  *                     elections (plan_sets.c). */
-bool plan_sets_take_scene(int64_t family, int64_t scene);
+bool plan_sets_take_scenario(int64_t family, int64_t scenario);
 void plan_sets_first(struct plan *plan, int64_t family);
 void plan_sets_last(struct plan *plan, int64_t family);
 

@@ -161,7 +161,7 @@ void plan_mild_last(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "mild");
 
-    if (plan->head.mood != MOOD_MILD)
+    if (plan->head.profile != PROFILE_MILD)
         return;
     for (int64_t i = 0; i < (int64_t)plan->lock_count; i++)
         if (plan_is_set(plan, i))

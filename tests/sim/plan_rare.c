@@ -10,15 +10,15 @@
  * follow a new master in the time that cluster.md states, they have no place. */
 static bool may_have_rare(const struct plan_head *h)
 {
-    switch (h->scene) {
-    case SCENE_SLOTS:
-    case SCENE_FAILOVER:
-    case SCENE_CROSSING:
-    case SCENE_MESSAGES:
-    case SCENE_RETURNS:
+    switch (h->scenario) {
+    case SCENARIO_SLOTS:
+    case SCENARIO_FAILOVER:
+    case SCENARIO_CROSSING:
+    case SCENARIO_MESSAGES:
+    case SCENARIO_RETURNS:
         return false;
     default:
-        return h->mood != MOOD_MILD && h->mood != MOOD_CLEAR;
+        return h->profile != PROFILE_MILD && h->profile != PROFILE_CLEAR;
     }
 }
 
@@ -29,7 +29,7 @@ static int64_t draw_kind(const struct plan *plan, uint64_t *dice)
     do {
         kind = draw_one_in(dice, 4)
                    ? FAULT_DENY /* one of many commands */
-                   : draw_between(dice, TROUBLES_COMMON, TROUBLES_RARE - 1);
+                   : draw_between(dice, FAULT_KINDS_COMMON, FAULT_KINDS_RARE - 1);
     } while (!plan_can_be(kind, plan->head.deployment));
     return kind;
 }
@@ -63,8 +63,8 @@ static void end_connection(struct plan *plan, uint64_t *dice)
 
 static bool is_of_greeting(const struct plan_fault *f)
 {
-    return f->trouble == FAULT_PASSWORD ||
-           (f->trouble == FAULT_DENY &&
+    return f->kind == FAULT_PASSWORD ||
+           (f->kind == FAULT_DENY &&
             (f->n <= DENIED_INFO ||
              (f->n >= DENIED_SETINFO && f->n <= DENIED_HELLO)));
 }
@@ -113,7 +113,7 @@ static void add_one(struct plan *plan, int64_t kind, uint64_t *dice)
     plan_add_fault(plan, kind, dice);
     f->server = draw_one_in(dice, 2) ? f->server
                                      : draw_below(dice, plan->head.masters);
-    if (f->trouble == FAULT_DENY)
+    if (f->kind == FAULT_DENY)
         choose_command(plan, f, dice);
     if (is_of_greeting(f))
         end_connection(plan, dice);
@@ -124,14 +124,14 @@ static void add(struct plan *plan, uint64_t *dice)
     int64_t kinds[2] = {draw_kind(plan, dice), draw_kind(plan, dice)};
     int64_t count = draw_between(dice, 1, RARE_MAX);
 
-    if (plan->head.mood == MOOD_SINGLE)
+    if (plan->head.profile == PROFILE_SINGLE)
         plan->fault_count = 0, count = 1;
     while (count-- > 0 && plan->fault_count < PLAN_FAULTS_MAX)
         add_one(plan, kinds[draw_below(dice, 2)], dice);
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
 
-/* Scenes in which no connection can be killed refuse that and INFO together: there
+/* Scenarios in which no connection can be killed refuse that and INFO together: there
  * no client knows which server it had been connected to. Half of them refuse one
  * of the two. */
 static void refuse_alone(struct plan *plan, uint64_t *dice)
@@ -142,8 +142,8 @@ static void refuse_alone(struct plan *plan, uint64_t *dice)
     for (size_t i = 0; i < plan->fault_count; i++) {
         struct plan_fault *f = &plan->faults[i];
 
-        if (is_alone && f->trouble == FAULT_ACL && f->n == PLAN_ACL_KILL) {
-            f->trouble = FAULT_DENY;
+        if (is_alone && f->kind == FAULT_ACL && f->n == PLAN_ACL_KILL) {
+            f->kind = FAULT_DENY;
             f->n = denied;
         }
     }
@@ -158,7 +158,7 @@ static void refuse_del_or_pexpire(struct plan *plan)
     for (size_t i = 0; i < plan->fault_count; i++) {
         struct plan_fault *f = &plan->faults[i];
 
-        if (f->trouble != FAULT_DENY || (f->n != DENIED_PEXPIRE && f->n != DENIED_DEL))
+        if (f->kind != FAULT_DENY || (f->n != DENIED_PEXPIRE && f->n != DENIED_DEL))
             continue;
         if (refused < 0)
             refused = f->n;
@@ -194,13 +194,13 @@ void plan_draw_rarest(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "rarest");
     int64_t count = draw_between(&dice, 1, RAREST_MAX);
 
-    if (!may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE ||
+    if (!may_have_rare(&plan->head) || plan->head.profile == PROFILE_SINGLE ||
         !draw_one_in(&dice, RAREST_ONE_IN))
         return;
     for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--)
         plan_add_fault(plan,
                        has_sets() ? FAULT_STALL
-                                  : draw_between(&dice, TROUBLES_RARE, TROUBLES_RAREST - 1),
+                                  : draw_between(&dice, FAULT_KINDS_RARE, FAULT_KINDS_RAREST - 1),
                        &dice);
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
@@ -210,7 +210,7 @@ void plan_draw_deaths(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "deaths of owners of sets");
     int64_t count = draw_between(&dice, 1, RAREST_MAX);
 
-    if (!has_sets() || !may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE ||
+    if (!has_sets() || !may_have_rare(&plan->head) || plan->head.profile == PROFILE_SINGLE ||
         !draw_one_in(&dice, RAREST_ONE_IN))
         return;
     for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--)
@@ -237,7 +237,7 @@ void plan_draw_clocks(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "clocks of servers");
     int64_t count = draw_between(&dice, 1, 3);
 
-    if (!may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE || has_sets() ||
+    if (!may_have_rare(&plan->head) || plan->head.profile == PROFILE_SINGLE || has_sets() ||
         plan->head.replicas != 0 || !draw_one_in(&dice, CLOCKS_ONE_IN))
         return;
     for (int64_t i = 0; i < (int64_t)plan->lock_count; i++)
@@ -262,7 +262,7 @@ void plan_draw_power(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "power");
     int64_t count = draw_between(&dice, 1, POWER_MAX);
 
-    if (!may_have_rare(&plan->head) || plan->head.mood == MOOD_SINGLE ||
+    if (!may_have_rare(&plan->head) || plan->head.profile == PROFILE_SINGLE ||
         !plan_can_be(FAULT_POWER, plan->head.deployment) || !draw_one_in(&dice, POWER_ONE_IN))
         return;
     for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--) {

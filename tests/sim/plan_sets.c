@@ -4,16 +4,16 @@
 #include "tests/sim/draw.h"
 #include "tests/sim/plan_inner.h"
 
-bool plan_sets_take_scene(int64_t family, int64_t scene)
+bool plan_sets_take_scenario(int64_t family, int64_t scenario)
 {
-    switch (scene) {
-    case SCENE_QUEUE:
-    case SCENE_COUNTED:
+    switch (scenario) {
+    case SCENARIO_QUEUE:
+    case SCENARIO_COUNTED:
         return false;
-    case SCENE_SLOTS:
-    case SCENE_FAILOVER:
-    case SCENE_FORMER:
-    case SCENE_RETURNS:
+    case SCENARIO_SLOTS:
+    case SCENARIO_FAILOVER:
+    case SCENARIO_FORMER:
+    case SCENARIO_RETURNS:
         return family != FAMILY_QUORUM;
     default:
         return true;
@@ -137,7 +137,7 @@ static void repeat_fault(struct plan *plan, const struct plan_fault *fault,
 }
 
 /* What goes wrong at one server harms no quorum: some of it happens at most of them. A
- * scene has one server: here each fault has its own. */
+ * scenario has one server: here each fault has its own. */
 static void spread_faults(struct plan *plan, uint64_t *dice)
 {
     size_t count = plan->fault_count;
@@ -145,7 +145,7 @@ static void spread_faults(struct plan *plan, uint64_t *dice)
     for (size_t i = 0; i < count; i++) {
         struct plan_fault *f = &plan->faults[i];
 
-        if (plan->head.scene != SCENE_NONE)
+        if (plan->head.scenario != SCENARIO_NONE)
             f->server = draw_below(dice, plan->head.masters);
         if (draw_one_in(dice, 3))
             repeat_fault(plan, f, draw_between(dice, 1, plan->head.masters / 2),
@@ -202,11 +202,11 @@ void plan_sets_last(struct plan *plan, int64_t family)
 
     if (family == FAMILY_MULTI)
         go_to_sets(plan, &dice);
-    if (family == FAMILY_BY_OWNER && plan->head.mood != MOOD_MILD)
+    if (family == FAMILY_BY_OWNER && plan->head.profile != PROFILE_MILD)
         leave_holds(plan, &dice);
-    if (family == FAMILY_QUORUM && plan->head.mood == MOOD_WILD)
+    if (family == FAMILY_QUORUM && plan->head.profile == PROFILE_WILD)
         spread_faults(plan, &dice);
-    if (family == FAMILY_QUORUM && plan->head.mood == MOOD_WILD &&
+    if (family == FAMILY_QUORUM && plan->head.profile == PROFILE_WILD &&
         draw_one_in(&dice, 2))
         forget_most(plan, &dice);
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);

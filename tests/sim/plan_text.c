@@ -11,8 +11,8 @@
 
 /* ---- words ---- */
 
-static const char *const mood_names[MOODS + 1] = {"mild", "single", "wild", "clear"};
-static const char *const scene_names[SCENES + 1] = {
+static const char *const profile_names[PROFILES + 1] = {"mild", "single", "wild", "clear"};
+static const char *const scenario_names[SCENARIOS + 1] = {
     "none",
     "unanswered",
     "overtaken",
@@ -46,7 +46,7 @@ static const char *const family_names[FAMILIES + 1] = {
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};
-static const char *const trouble_names[TROUBLES + 1] = {
+static const char *const fault_names[FAULT_KINDS + 1] = {
     [FAULT_DELAY] = "delay",
     [FAULT_HOLD_BACK] = "hold_back",
     [FAULT_CUT] = "cut",
@@ -94,9 +94,9 @@ static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_SWITCHOVER] = "switchover",
 };
 
-const char *plan_trouble_name(int64_t trouble)
+const char *plan_fault_name(int64_t kind)
 {
-    return trouble_names[trouble];
+    return fault_names[kind];
 }
 
 const char *plan_verb_name(int64_t verb)
@@ -135,8 +135,8 @@ struct field {
 
 static const struct field head_fields[] = {
     FIELD(plan_head, seed),
-    WORDS(plan_head, mood, mood_names),
-    WORDS(plan_head, scene, scene_names),
+    WORDS(plan_head, profile, profile_names),
+    WORDS(plan_head, scenario, scenario_names),
     WORDS(plan_head, deployment, deployment_names),
     FIELD(plan_head, version),
     FIELD(plan_head, protocol),
@@ -199,7 +199,7 @@ static const struct field op_fields[] = {
 
 static const struct field fault_fields[] = {
     FIELD(plan_fault, at_ms),
-    WORDS(plan_fault, trouble, trouble_names),
+    WORDS(plan_fault, kind, fault_names),
     FIELD(plan_fault, program),
     FIELD(plan_fault, server),
     FIELD(plan_fault, lock),

@@ -1,4 +1,4 @@
-/* Worlds: plans of one kind of trouble, with names of any family. --family selects
+/* Worlds: plans of one kind of kind, with names of any family. --family selects
  * one. Each has dice of its own, so a world changes no other plan.
  *
  * kill: a client loses its connection while the server has not yet executed what it
@@ -7,7 +7,7 @@
  *
  * redirect: slots of a cluster move, two of them at the same time, and masters are
  * replaced. Meanwhile clients wait for replicas, lose connections, and hear of the move
- * in another order than it happens (scene_redirect.c).
+ * in another order than it happens (scenario_redirect.c).
  *
  * crowd: hundreds of owners, names or clients at one moment (plan_crowd.c).
  *
@@ -15,14 +15,14 @@
  * those of any plan.
  *
  * silence: connections swallow bytes, one at a time for each client. Nothing else is
- * wrong, and P12 takes nothing of it for an excuse (scene_unseen.c).
+ * wrong, and P12 takes nothing of it for an excuse (scenario_unseen.c).
  *
  * credentials: passwords are rotated, likewise.
  *
  * switchover: the address of a server leads to another master, and connections that are
  * open still lead to the former one, likewise.
  *
- * hosts: a master and its replicas without sentinels. Two of three plans have a scene
+ * hosts: a master and its replicas without sentinels. Two of three plans have a scenario
  * of failovers; faults are those of any plan. */
 #include <stdlib.h>
 
@@ -44,11 +44,11 @@ static int by_time(const void *a, const void *b)
 
 static void be_kill(struct plan_head *h, uint64_t *dice)
 {
-    h->mood = MOOD_WILD;
-    h->scene = draw_one_in(dice, 6) ? SCENE_LATE : SCENE_OVERTAKEN;
+    h->profile = PROFILE_WILD;
+    h->scenario = draw_one_in(dice, 6) ? SCENARIO_LATE : SCENARIO_OVERTAKEN;
 }
 
-/* The scene's own refusals last for the whole plan and are of both commands. Leaves room
+/* The scenario's own refusals last for the whole plan and are of both commands. Leaves room
  * for others. */
 static void drop_refusals(struct plan *plan)
 {
@@ -57,8 +57,8 @@ static void drop_refusals(struct plan *plan)
     for (size_t i = 0; i < plan->fault_count; i++) {
         const struct plan_fault *f = &plan->faults[i];
 
-        if ((f->trouble != FAULT_ACL || f->n != PLAN_ACL_KILL) &&
-            (f->trouble != FAULT_DENY || f->n > DENIED_INFO))
+        if ((f->kind != FAULT_ACL || f->n != PLAN_ACL_KILL) &&
+            (f->kind != FAULT_DENY || f->n > DENIED_INFO))
             plan->faults[count++] = *f;
     }
     plan->fault_count =
@@ -84,7 +84,7 @@ static void refuse_in_turn(struct plan *plan, uint64_t *dice)
     for (int64_t i = 0; i < count; i++) {
         struct plan_fault *f = add(plan, &(struct plan_fault){.at_ms = i * part_ms});
 
-        f->trouble = FAULT_DENY;
+        f->kind = FAULT_DENY;
         f->n = draw_one_in(dice, 3) ? DENIED_INFO : DENIED_KILL;
         f->at_ms += draw_below(dice, 2) * draw_below(dice, part_ms / 2);
         f->for_ms = (i + 1) * part_ms - f->at_ms - 1;
@@ -93,8 +93,8 @@ static void refuse_in_turn(struct plan *plan, uint64_t *dice)
 
 static bool is_end(const struct plan_fault *f)
 {
-    return f->trouble == FAULT_RESET || f->trouble == FAULT_CUT ||
-           f->trouble == FAULT_KILL;
+    return f->kind == FAULT_RESET || f->kind == FAULT_CUT ||
+           f->kind == FAULT_KILL;
 }
 
 /* The next connection, while it is greeted. */
@@ -108,7 +108,7 @@ static void lose_successors(struct plan *plan, uint64_t *dice)
 
         if (!is_end(&f) || !draw_one_in(dice, 3))
             continue;
-        f.trouble = FAULT_RESET;
+        f.kind = FAULT_RESET;
         f.n = draw_below(dice, 2);
         f.connection = 0;
         f.at_ms += draw_between(dice, 1, greeting_ms);
@@ -128,26 +128,26 @@ static void finish_kill(struct plan *plan, uint64_t *dice)
 
 static void be_redirect(struct plan_head *h)
 {
-    h->mood = MOOD_WILD;
-    h->scene = SCENE_REDIRECT;
+    h->profile = PROFILE_WILD;
+    h->scenario = SCENARIO_REDIRECT;
 }
 
 /* ---- silence ---- */
 
-static void be_unseen(struct plan_head *h, int64_t scene)
+static void be_unseen(struct plan_head *h, int64_t scenario)
 {
-    h->mood = MOOD_CLEAR;
-    h->scene = scene;
+    h->profile = PROFILE_CLEAR;
+    h->scenario = scenario;
 }
 
 /* ---- hosts ---- */
 
 static void be_hosts(struct plan_head *h, uint64_t *dice)
 {
-    static const int64_t scenes[] = {SCENE_NONE, SCENE_FAILOVER, SCENE_FORMER};
+    static const int64_t scenarios[] = {SCENARIO_NONE, SCENARIO_FAILOVER, SCENARIO_FORMER};
 
-    h->mood = MOOD_WILD;
-    h->scene = draw_pick(dice, scenes, DRAW_COUNT(scenes));
+    h->profile = PROFILE_WILD;
+    h->scenario = draw_pick(dice, scenarios, DRAW_COUNT(scenarios));
 }
 
 /* ---- all ---- */
@@ -163,13 +163,13 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
     else if (plan_only_is() == FAMILY_CROWD)
         plan_crowd_head(head, &dice);
     else if (plan_only_is() == FAMILY_SILENCE)
-        be_unseen(head, SCENE_SILENCE);
+        be_unseen(head, SCENARIO_SILENCE);
     else if (plan_only_is() == FAMILY_CREDENTIALS)
-        be_unseen(head, SCENE_CREDENTIALS);
+        be_unseen(head, SCENARIO_CREDENTIALS);
     else if (plan_only_is() == FAMILY_HOSTS)
         be_hosts(head, &dice);
     else if (plan_only_is() == FAMILY_SWITCHOVER)
-        be_unseen(head, SCENE_SWITCHOVER);
+        be_unseen(head, SCENARIO_SWITCHOVER);
     else if (plan_only_is() == FAMILY_PUSH)
         head->tracks = draw_between(&dice, 1, 2);
 }

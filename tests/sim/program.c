@@ -133,7 +133,7 @@ static void write_starved(struct program *p)
     char on[24];
 
     (void)snprintf(on, sizeof on, "c%lld", (long long)p->index + 1);
-    e.fault = history_text(plan_trouble_name(FAULT_MEMORY));
+    e.fault = history_text(plan_fault_name(FAULT_MEMORY));
     e.on = history_text(on);
     e.state = HISTORY_STATE_ONCE;
     sim_write(p->sim, &e);
@@ -241,7 +241,7 @@ static int64_t expires_in_ms(const struct program *p, int64_t password)
         const struct plan_fault *f = &plan->faults[i];
         int64_t end_us = sim_us(f->at_ms + f->for_ms);
 
-        if (f->trouble != FAULT_ROTATE || ++number != password + 1)
+        if (f->kind != FAULT_ROTATE || ++number != password + 1)
             continue;
         return f->n == 2 && end_us > now_us ? (end_us - now_us) / 1000 : 0;
     }

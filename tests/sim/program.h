@@ -1,4 +1,4 @@
-/* A program of a play: a process with a client, which does what operations say
+/* A program of a run: a process with a client, which does what operations say
  * and writes down what it asked, what it was told, and what it may believe. */
 #ifndef SIM_PROGRAM_H
 #define SIM_PROGRAM_H
@@ -7,7 +7,7 @@
 
 struct owner;
 
-/* program_new     - with a client. program_free: when the play is over.
+/* program_new     - with a client. program_free: when the run is over.
  * program_uuid    - of its first client.
  * program_can_do  - not while it is suspended; and it closes one client at a
  *                   time.

@@ -1,4 +1,4 @@
-/* What a program of a play keeps, for program.c (its client and owners) and
+/* What a program of a run keeps, for program.c (its client and owners) and
  * operations.c (what it does with them). Private to these two. */
 #ifndef SIM_PROGRAM_INNER_H
 #define SIM_PROGRAM_INNER_H

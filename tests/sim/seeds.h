@@ -1,4 +1,4 @@
-/* What failed once: shrunk plans in tests/sim/plans/, each of which is played
+/* What failed once: shrunk plans in tests/sim/plans/, each of which is executed
  * in `make check`. One line for each: its file, the property that it violated,
  * and what was wrong. A plan outlives changes to how plans are drawn; a seed
  * does not. */
@@ -47,7 +47,7 @@ static const struct past {
      "the judge wanted a waiter that heard nothing to look as soon as the operator's "
      "fault was over"},
     {"acquire_behind_slow_replicas", "P5",
-     "the play expected a free lock to be granted in time behind an acquire that "
+     "the run expected a free lock to be granted in time behind an acquire that "
      "waits for slow replicas on the same connection"},
     {"read_hold_renewed_by_an_old_master", "P10",
      "an old master had renewed a reader beside one with a longer lease: the lock's "
@@ -56,19 +56,19 @@ static const struct past {
      "a writer became a reader, too, of a new master that had not heard of its "
      "renewals: the judge was told that the master had granted the write side"},
     {"asked_first_after_a_failover", "P5",
-     "the play expected a client that had needed nothing since the failover to know "
+     "the run expected a client that had needed nothing since the failover to know "
      "the new master"},
     {"asked_first_after_a_stopped_master", "P5",
      "likewise, where the old master accepts connections and does not answer"},
     {"refused_by_an_old_master", "P5",
-     "the play expected a waiter that a node refused just before it became a "
+     "the run expected a waiter that a node refused just before it became a "
      "replica to hear of the lock, which was free at the new master already"},
     {"reader_joins_after_a_failover", "P10",
      "another reader made the lock's end later, and earlier again when it left: the "
      "judge took that for a grant of the new master to the first one"},
     {"redirected_over_a_slow_link", "P5",
      "the request timeout was too short for a redirected question that had to "
-     "connect: the play expected it to be answered"},
+     "connect: the run expected it to be answered"},
     {"reader_entered_again_for_a_shorter_lease", "P6",
      "its release was asked for only as long as the shorter lease while the server was "
      "busy, and the lock lasts as long as the longer one"},
@@ -123,7 +123,7 @@ static const struct past {
      "time of a lease, and a place there may last longer"},
     {"reader_hidden_by_a_dead_one", "P6",
      "an ACL refused the release of a reader, which was then never found, for another, "
-     "whose client was gone, was named: the play waited only where readers stay for ever"},
+     "whose client was gone, was named: the run waited only where readers stay for ever"},
     {"answer_forgotten_at_zero", "P11",
      "a server forgot what it had answered while the latch was at 0: no number changed, "
      "so that nothing told the judge"},
@@ -164,7 +164,7 @@ static const struct past {
     {"cut_told_after_the_client", "P12",
      "the judge was told that a connection was cut after the client had seen its end"},
     {"released_before_a_later_acquire", "P7",
-     "the play left no time for the release of a call of the same owner that was granted "
+     "the run left no time for the release of a call of the same owner that was granted "
      "meanwhile"},
     {"refused_by_a_master_without_permits", "P12",
      "a master that had been replaced had no permits left, and its successor had some: the "
@@ -184,12 +184,12 @@ static const struct past {
      "the judge expected an answer to a call that was sent, after another one of its owner, "
      "3 ms before the end of its wait"},
     {"renewed_by_owner", "P12",
-     "the play wrote a renewal by owner as an inspection, which reported no holder"},
+     "the run wrote a renewal by owner as an inspection, which reported no holder"},
     {"renewed_by_owner_without_a_lease", "P12",
-     "the play wrote each refusal of such a call as HF_E_LIMIT; here it is HF_E_INVAL, "
+     "the run wrote each refusal of such a call as HF_E_LIMIT; here it is HF_E_INVAL, "
      "because the lease is 0"},
     {"another_holds_what_is_released_by_owner", "P12",
-     "the play did not write which hold was to be released: the judge took it for any "
+     "the run did not write which hold was to be released: the judge took it for any "
      "hold of the lock"},
     {"reader_released_by_owner", "P12",
      "a release by owner of a reader is the script of its own release: the judge "
@@ -198,7 +198,7 @@ static const struct past {
      "the judge expected the owner to believe in a lease that another client had asked "
      "for"},
     {"renewed_by_owner_while_it_is_released", "P2",
-     "the play let one client believe in a hold that another was releasing"},
+     "the run let one client believe in a hold that another was releasing"},
     {"permit_renewed_by_owner_after_its_loss", "P12",
      "the judge took a renewal of another client for one of the owner, which had been "
      "told of the loss"},
@@ -217,10 +217,10 @@ static const struct past {
     {"forced_late_by_the_old_master", "P12",
      "an old master executed a forced release after its call had ended"},
     {"dead_waiter_without_a_time", "P6",
-     "the times of a queue were evicted, and the play sent no acquire that would give "
+     "the times of a queue were evicted, and the run sent no acquire that would give "
      "its dead head a new one"},
     {"two_queues_without_a_time", "P6",
-     "the times of one queue were evicted, and another queue had a dead waiter: the play did "
+     "the times of one queue were evicted, and another queue had a dead waiter: the run did "
      "not wait for the time that its last acquires gave to the first one"},
     {"forced_late_when_nothing_was_held", "P12",
      "a forced release ended without an answer while nothing was held: the judge forgot the "
@@ -230,15 +230,15 @@ static const struct past {
      "looked only when a line changed the lock"},
     {"passed_by_the_calls_of_a_client", "P12",
      "waiters of a value lock look every 128 ms, and each client has some twenty calls that "
-     "follow each other: the play expected fewer than 100 of them before a waiter"},
+     "follow each other: the run expected fewer than 100 of them before a waiter"},
     {"latch_closed_by_a_new_client", "mild",
      "a new client set a latch that had opened, before a waiter without messages had looked"},
     {"lease_sent_twice", "P12",
      "an acquire with a short lease was sent again while its slot moved, so that the client "
      "believes in no longer lease: the judge knew of such calls only if they failed"},
     {"redirected_as_it_returns", "P5",
-     "a request timeout was too short for a redirected request that had to connect: the play "
-     "knew that of calm plans, but not in a scene of messages"},
+     "a request timeout was too short for a redirected request that had to connect: the run "
+     "knew that of calm plans, but not in a scenario of messages"},
     {"told_when_the_lease_ends", "P2",
      "a new master refused renewals, and the owner believed in nothing until it answered: "
      "the judge wanted it to be told before its lease would end"},
@@ -340,7 +340,7 @@ static const struct past {
      "the judge did not excuse belief in a re-entry that the older data do not have"},
     {"majority_forgotten_while_one_was_down", "P2",
      "three of five members were forgotten, one of them by a server that was down: that one "
-     "counts until its lease ends, so the quorum was not lost, which the play did not know"},
+     "counts until its lease ends, so the quorum was not lost, which the run did not know"},
     {"place_lost_while_a_master_is_doubted", "P5",
      "a dead connection was replaced after 1.25 s, which was a reason to doubt the master for "
      "1.5 s more: a waiter lost its place in a fair queue"},
@@ -362,7 +362,7 @@ static const struct past {
      "the number"},
     {"member_acquired_late_by_a_lost_connection", "P3",
      "CLIENT KILL was refused, and an acquire that a lost connection delivered late raised the "
-     "count of a member: nobody called for that multi-lock again, as the play did for other locks"},
+     "count of a member: nobody called for that multi-lock again, as the run did for other locks"},
     {"renewals_unseen_behind_a_longer_lease", "P12",
      "a longer lease of another hold of the same key was in force, so the renewals changed "
      "nothing on the server: the judge did not look at the belief"},

@@ -1,4 +1,4 @@
-/* When each sentinel of a play hears of the new master. */
+/* When each sentinel of a run hears of the new master. */
 #include <stdlib.h>
 
 #include "tests/sim/model/sentinel.h"

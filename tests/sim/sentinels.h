@@ -1,4 +1,4 @@
-/* The sentinels of a play: servers that know who is master, each of them from a
+/* The sentinels of a run: servers that know who is master, each of them from a
  * moment of its own. */
 #ifndef SIM_SENTINELS_H
 #define SIM_SENTINELS_H

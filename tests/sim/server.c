@@ -16,7 +16,7 @@ struct server_conn {
 
 struct model *server_turn(struct server *s)
 {
-    model_set_time(s->model, world_now_us(s->sim->world) + s->witness.ahead_us);
+    model_set_time(s->model, world_now_us(s->sim->world) + s->observer.ahead_us);
     return s->model;
 }
 
@@ -28,7 +28,7 @@ void server_done(struct server *s)
     if (next_us == INT64_MAX)
         world_cancel(s->sim->world, &s->tick);
     else
-        world_at(s->sim->world, &s->tick, next_us - s->witness.ahead_us);
+        world_at(s->sim->world, &s->tick, next_us - s->observer.ahead_us);
 }
 
 static void on_tick(void *ctx)
@@ -242,8 +242,8 @@ void server_follow(struct server *s, struct server *master, int64_t lag_us)
 
     server_unfollow(s);
     sim_write(s->sim, &e);
-    witness_repeat(&s->witness);
-    s->witness.is_replaced = false;
+    observer_repeat(&s->observer);
+    s->observer.is_replaced = false;
     *f = (struct server_feed){.replica = s,
                               .master = master,
                               .deliver = {.happen = on_deliver, .ctx = f},
@@ -266,10 +266,10 @@ void server_promote(struct server *s, struct server *old)
     s->has_been_master = true;
     e.instead = (struct history_source){'s', (uint32_t)old->number};
     sim_write(s->sim, &e);
-    s->witness.is_replaced = false;
-    old->witness.is_replaced = true;
+    s->observer.is_replaced = false;
+    old->observer.is_replaced = true;
     model_promote(server_turn(s));
-    witness_behind(&s->witness, s->model, old->model);
+    observer_behind(&s->observer, s->model, old->model);
     server_done(s);
 }
 
@@ -299,7 +299,7 @@ struct server *server_new(struct sim *sim, int64_t number)
     s->model = model_new(&o);
     add_operator(s);
     s->tick = (struct event){.happen = on_tick, .ctx = s};
-    witness_init(&s->witness, sim, number, s->model);
+    observer_init(&s->observer, sim, number, s->model);
     network_name(sim->world, s->name, s->ip);
     s->listener = network_listen(sim->world, s->ip, s->port, &calls, s);
     (void)server_turn(s);
@@ -315,7 +315,7 @@ void server_free(struct server *s)
     world_cancel(s->sim->world, &s->tick); /* a key that expires yet */
     model_free(s->model);
     model_free(s->on_disk);
-    witness_free(&s->witness);
+    observer_free(&s->observer);
     while (s->conns) {
         struct server_conn *c = s->conns;
 
@@ -365,9 +365,9 @@ void server_bring_up(struct server *s, bool with_data)
 {
     if (!s->is_down)
         return;
-    s->witness.owner_why = HISTORY_WHY_FORGOT;
+    s->observer.owner_why = HISTORY_WHY_FORGOT;
     model_restart(server_turn(s), with_data);
-    s->witness.owner_why = HISTORY_WHY_DELETED;
+    s->observer.owner_why = HISTORY_WHY_DELETED;
     s->is_down = false;
     write_plain(s, HISTORY_UP);
     listener_set_door(s->listener, DOOR_OPEN);
@@ -401,21 +401,21 @@ static bool take_older_data(struct server *s)
 
     e.instead = e.source;
     sim_write(s->sim, &e);
-    witness_repeat(&s->witness);
-    lines = s->witness.lines;
+    observer_repeat(&s->observer);
+    lines = s->observer.lines;
     model_copy(s->model, s->on_disk);
-    lines = s->witness.lines - lines;
+    lines = s->observer.lines - lines;
     e = sim_event(s->sim, 's', s->number, HISTORY_MASTER);
     e.instead = e.source;
     sim_write(s->sim, &e);
-    witness_behind(&s->witness, s->model, had);
+    observer_behind(&s->observer, s->model, had);
     model_free(had);
     return lines > 0;
 }
 
 bool server_restore(struct server *s)
 {
-    bool decides = s->is_down && !s->feed && !s->witness.is_replaced;
+    bool decides = s->is_down && !s->feed && !s->observer.is_replaced;
     bool is_older = decides && take_older_data(s);
 
     model_free(s->on_disk);
@@ -442,7 +442,7 @@ void server_set_clock(struct server *s, int64_t step_us)
 
     e.step_us = step_us;
     sim_write(s->sim, &e);
-    witness_set_clock(&s->witness, step_us);
+    observer_set_clock(&s->observer, step_us);
     (void)server_turn(s);
     server_done(s);
 }

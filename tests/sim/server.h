@@ -1,9 +1,9 @@
-/* A server of a play: a model behind a listener of the world, with a witness. What
+/* A server of a run: a model behind a listener of the world, with an observer. What
  * tests/support has under this name (nodes, sentinels, cluster) is real. */
 #ifndef SIM_SERVER_H
 #define SIM_SERVER_H
 
-#include "tests/sim/witness.h"
+#include "tests/sim/observer.h"
 #include "tests/sim/world/network.h"
 
 struct server_conn;
@@ -16,13 +16,13 @@ struct server {
     uint16_t port;
     struct model *model;
     struct listener *listener;
-    struct witness witness;
+    struct observer observer;
     struct server_conn *conns; /* all that there ever were */
     struct event tick;
     int64_t shard; /* -1: of none; a sentinel */
     bool is_down, is_frozen;
     bool has_been_master;
-    uint64_t marks; /* bit N: trouble N of plan_rare.c lasts there */
+    uint64_t marks; /* bit N: kind N of plan_rare.c lasts there */
     int64_t denied; /* by FAULT_DENY: which command */
     struct server_feed *feed; /* of its master; NULL: it is one */
     struct model *on_disk; /* its data when the disk took the last write; NULL: all writes

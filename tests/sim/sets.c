@@ -465,8 +465,8 @@ static bool is_free(const struct program *p, const struct server *server,
     bool is_election = p->sim->plan->locks[lock].family == FAMILY_ELECTION;
     int64_t ms = (is_election ? FREE_FOR_CANDIDATES_MS : FREE_MS) + 2 * p->sim->plan->head.request_ms;
 
-    return witness_is_free(&server->witness, (size_t)lock,
-                           world_now_us(p->sim->world) - ms * 1000);
+    return observer_is_free(&server->observer, (size_t)lock,
+                            world_now_us(p->sim->world) - ms * 1000);
 }
 
 static bool is_quorum_free(const struct program *p, int64_t lock)

@@ -6,21 +6,21 @@
 
 struct shrinking {
     struct plan *plan; /* fails */
-    struct plan trial;
+    struct plan candidate;
     bool (*fails)(void *ctx, const struct plan *plan);
     void *ctx;
     int runs, runs_max;
 };
 
-/* Keeps the trial if it fails, too. */
+/* Keeps the candidate if it fails, too. */
 static bool keeps(struct shrinking *s)
 {
     if (s->runs == s->runs_max)
         return false;
     s->runs++;
-    if (!s->fails(s->ctx, &s->trial))
+    if (!s->fails(s->ctx, &s->candidate))
         return false;
-    *s->plan = s->trial;
+    *s->plan = s->candidate;
     return true;
 }
 
@@ -62,8 +62,8 @@ static bool leave_out_pieces(struct shrinking *s, const struct array *a,
     while (end > 0 && s->runs < s->runs_max) {
         size_t from = end > n ? end - n : 0;
 
-        s->trial = *s->plan;
-        cut_out(&s->trial, a, from, end - from);
+        s->candidate = *s->plan;
+        cut_out(&s->candidate, a, from, end - from);
         has_shrunk = keeps(s) || has_shrunk;
         end = from;
     }
@@ -100,8 +100,8 @@ static bool try_number(struct shrinking *s, size_t offset, int64_t value)
 {
     int64_t *number;
 
-    s->trial = *s->plan;
-    number = (int64_t *)((char *)&s->trial + offset);
+    s->candidate = *s->plan;
+    number = (int64_t *)((char *)&s->candidate + offset);
     if (*number == value)
         return false;
     *number = value;

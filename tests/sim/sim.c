@@ -1,4 +1,4 @@
-/* sim: plans drawn from seeds, played and judged. docs/simulation.md */
+/* sim: plans drawn from seeds, executed and judged. docs/simulation.md */
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/sim/play.h"
+#include "tests/sim/run.h"
 #include "tests/sim/shrink.h"
-#include "tests/sim/story.h"
-#include "tests/sim/trouble.h"
+#include "tests/sim/trace.h"
+#include "tests/sim/fault.h"
 #include "tests/support/must.h"
 
 /* So many seeds meet every kind of fault. */
@@ -24,7 +24,7 @@ struct settings {
     double seconds;
     int jobs, runs;
     const char *plan_file, *history_file;
-    bool tells, prints, is_one, goes_on, rotates, is_of_family;
+    bool traces, prints, is_one, goes_on, rotates, is_of_family;
 };
 
 struct totals {
@@ -32,7 +32,7 @@ struct totals {
     uint64_t seeds_of[FAMILIES]; /* by the family that was selected for them */
     int64_t simulated_us;
     uint64_t calls_of[PLAN_KINDS];
-    uint64_t troubles[TROUBLES];
+    uint64_t faults[FAULT_KINDS];
     uint64_t effects[EFFECTS];
     bool has_failed;
 };
@@ -41,7 +41,7 @@ static const char *program_name;
 
 static const char help[] =
     "usage: sim [--seconds N | --seeds A..B | --seed N | --plan FILE] [--jobs N]\n"
-    "           [--story] [--history FILE] [--wire] [--print] [--runs N] [--all]\n"
+    "           [--trace] [--history FILE] [--wire] [--print] [--runs N] [--all]\n"
     "           [--family F]\n"
     "\n"
     "  --seconds N     fresh seeds for N seconds (default: 10); the first is named.\n"
@@ -50,9 +50,9 @@ static const char help[] =
     "  --seed N        this one\n"
     "  --plan FILE     the plan in this file\n"
     "  --jobs N        so many processes, with seeds of their own (default: 1)\n"
-    "  --story         of one plan: tell what happens\n"
+    "  --trace         of one plan: print what happens, as sentences\n"
     "  --history FILE  of one plan: write its history there, for build/judge\n"
-    "  --wire          with --story or --history: each command of each client\n"
+    "  --wire          with --trace or --history: each command of each client\n"
     "  --print         of one plan: print it\n"
     "  --runs N        how many runs shrinking may take (default: 500)\n"
     "  --all           go on after a failure, and shrink none\n"
@@ -67,7 +67,7 @@ static const char help[] =
     "                  each: as with --seconds; all: of any family\n"
     "  --help          this text\n"
     "\n"
-    "A failure is shrunk, and told as a story; its plan is written to\n"
+    "A failure is shrunk, and its trace is printed; its plan is written to\n"
     "failed-SEED.plan in the working folder.\n"
     "Exit code: 0 all good, 1 a property was violated, 2 usage, 3 a kind of fault\n"
     "never occurred in a long run, or never had an effect.\n";
@@ -124,21 +124,21 @@ static bool take_family(struct settings *set, const char *name)
 
 static bool fails_again(void *ctx, const struct plan *plan)
 {
-    struct play_result r;
+    struct run_result r;
 
-    play(plan, NULL, &r);
-    return play_is_alike(&r, ctx);
+    run_plan(plan, NULL, &r);
+    return run_is_alike(&r, ctx);
 }
 
-static void tell_story(const struct plan *plan)
+static void print_trace(const struct plan *plan)
 {
-    struct play_result r;
+    struct run_result r;
     FILE *history = tmpfile();
 
     must(history);
-    play(plan, history, &r);
+    run_plan(plan, history, &r);
     rewind(history);
-    story_tell(history, stdout);
+    trace_print(history, stdout);
     (void)fclose(history);
     if (r.has_failed)
         (void)printf("%s: %s\n", r.property, r.text);
@@ -156,11 +156,11 @@ static void keep_plan(const struct plan *plan)
         return;
     plan_print(plan, file);
     (void)fclose(file);
-    (void)printf("the shrunk plan again:  %s --plan %s --story\n", program_name,
+    (void)printf("the shrunk plan again:  %s --plan %s --trace\n", program_name,
                  name);
 }
 
-static void report(const struct plan *plan, struct play_result *r,
+static void report(const struct plan *plan, struct run_result *r,
                    const struct settings *set)
 {
     static struct plan small;
@@ -178,8 +178,8 @@ static void report(const struct plan *plan, struct play_result *r,
                  runs, small.op_count, small.fault_count);
     plan_print(&small, stdout);
     (void)putchar('\n');
-    tell_story(&small);
-    (void)printf("\nthe whole seed again:   %s --seed %" PRIu64 "%s --story\n",
+    print_trace(&small);
+    (void)printf("\nthe whole seed again:   %s --seed %" PRIu64 "%s --trace\n",
                  program_name, (uint64_t)plan->head.seed, family);
     keep_plan(&small);
     (void)fflush(stdout);
@@ -187,7 +187,7 @@ static void report(const struct plan *plan, struct play_result *r,
 
 /* ---- one ---- */
 
-static void add(struct totals *t, const struct play_result *r)
+static void add(struct totals *t, const struct run_result *r)
 {
     t->seeds++;
     if (plan_only_is() >= 0)
@@ -196,8 +196,8 @@ static void add(struct totals *t, const struct play_result *r)
     t->granted += r->granted;
     t->simulated_us += r->simulated_us;
     t->has_failed = t->has_failed || r->has_failed;
-    for (int i = 0; i < TROUBLES; i++)
-        t->troubles[i] += r->troubles[i];
+    for (int i = 0; i < FAULT_KINDS; i++)
+        t->faults[i] += r->faults[i];
     for (int i = 0; i < EFFECTS; i++)
         t->effects[i] += r->effects[i];
     for (int i = 0; i < PLAN_KINDS; i++)
@@ -206,17 +206,17 @@ static void add(struct totals *t, const struct play_result *r)
 
 static int run_one(const struct plan *plan, const struct settings *set)
 {
-    struct play_result r;
+    struct run_result r;
     FILE *history = set->history_file ? fopen(set->history_file, "w") : NULL;
 
     must(history || !set->history_file);
     if (set->prints)
         plan_print(plan, stdout);
-    if (set->tells) {
-        tell_story(plan);
+    if (set->traces) {
+        print_trace(plan);
         return 0;
     }
-    play(plan, history, &r);
+    run_plan(plan, history, &r);
     if (history)
         (void)fclose(history);
     if (r.has_failed)
@@ -257,7 +257,7 @@ static void run_seeds(struct totals *t, const struct settings *set, int job)
 {
     static struct plan plan;
     double end_s = now_s() + set->seconds;
-    struct play_result r;
+    struct run_result r;
 
     for (uint64_t seed = set->from + (uint64_t)job;
          seed < set->to && (!t->has_failed || set->goes_on) &&
@@ -266,7 +266,7 @@ static void run_seeds(struct totals *t, const struct settings *set, int job)
         seed_now = seed;
         take_turn(set, seed);
         plan_draw(&plan, seed);
-        play(&plan, NULL, &r);
+        run_plan(&plan, NULL, &r);
         add(t, &r);
         if (r.has_failed)
             report(&plan, &r, set);
@@ -282,8 +282,8 @@ static void add_totals(struct totals *sum, const struct totals *t)
     sum->granted += t->granted;
     sum->simulated_us += t->simulated_us;
     sum->has_failed = sum->has_failed || t->has_failed;
-    for (int i = 0; i < TROUBLES; i++)
-        sum->troubles[i] += t->troubles[i];
+    for (int i = 0; i < FAULT_KINDS; i++)
+        sum->faults[i] += t->faults[i];
     for (int i = 0; i < EFFECTS; i++)
         sum->effects[i] += t->effects[i];
     for (int i = 0; i < PLAN_KINDS; i++)
@@ -397,10 +397,10 @@ static int print_totals(const struct totals *t, double took_s)
     (void)printf("%.1f s of user CPU time: %.0f seeds and %.0f operations a CPU second\n",
                  cpu_s, (double)t->seeds / cpu_s, (double)t->calls / cpu_s);
     print_kinds(t);
-    for (int i = 0; i < TROUBLES; i++) {
+    for (int i = 0; i < FAULT_KINDS; i++) {
         (void)printf("%s %s %" PRIu64,
-                     i ? "," : "faults:", plan_trouble_name(i), t->troubles[i]);
-        never += t->troubles[i] == 0 && is_long_run(t, plan_trouble_world(i));
+                     i ? "," : "faults:", plan_fault_name(i), t->faults[i]);
+        never += t->faults[i] == 0 && is_long_run(t, plan_fault_world(i));
     }
     (void)putchar('\n');
     never += print_effects(t);
@@ -434,7 +434,7 @@ static const struct option options[] = {
     {"runs", required_argument, NULL, 'r'},
     {"family", required_argument, NULL, 'f'},
     {"history", required_argument, NULL, 'h'},
-    {"story", no_argument, NULL, 't'},
+    {"trace", no_argument, NULL, 't'},
     {"print", no_argument, NULL, 'P'},
     {"all", no_argument, NULL, 'a'},
     {"wire", no_argument, NULL, 'w'},
@@ -468,13 +468,13 @@ static bool take(struct settings *set, int option)
         set->history_file = optarg;
         return true;
     case 't':
-        return set->tells = true;
+        return set->traces = true;
     case 'P':
         return set->prints = true;
     case 'a':
         return set->goes_on = true;
     case 'w':
-        play_show_wire(true);
+        run_show_wire(true);
         return true;
     default:
         return false;

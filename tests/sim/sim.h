@@ -1,11 +1,11 @@
-/* What the parts of a play share: the world, the plan, the history and its judge.
- * Other programs include play.h. */
+/* What the parts of a run share: the world, the plan, the history and its judge.
+ * Other programs include run.h. */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
 #include "tests/check/history.h"
 #include "tests/sim/plan.h"
-#include "tests/sim/play.h"
+#include "tests/sim/run.h"
 #include "tests/sim/world/world.h"
 
 struct judge;
@@ -21,20 +21,20 @@ struct sim {
     struct site *site; /* the servers */
     struct majority *majority; /* of independent ones; or NULL */
     struct program *programs[PLAN_PROGRAMS_MAX];
-    struct play_result *result;
+    struct run_result *result;
     uint64_t call_count;
     struct left *left; /* by_owner.c */
     bool is_ending; /* nothing new is asked for */
     int64_t muted; /* of this client, which has been killed, no line is written; 0 */
-    struct sim_permit *permits; /* witness_permit.c */
+    struct sim_permit *permits; /* observer_permit.c */
     size_t permit_count, permit_room;
 };
 
 /* sim_us    - the true time of so many ms after the start.
  * sim_event - a line of the history, of now; sim_write writes it.
  * sim_comment - a comment in the history: what `who` sent or received.
- * sim_shows_wire - are such comments wanted? See play_show_wire.
- * sim_fail  - the first failure that the play itself sees is kept. */
+ * sim_shows_wire - are such comments wanted? See run_show_wire.
+ * sim_fail  - the first failure that the run itself sees is kept. */
 static inline int64_t sim_us(int64_t at_ms)
 {
     return WORLD_BEGIN_US + at_ms * 1000;

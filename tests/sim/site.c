@@ -273,29 +273,29 @@ static bool is_master(const struct server *s)
 }
 
 static void each_master(struct site *site,
-                        void (*see)(struct witness *w, struct model *m))
+                        void (*see)(struct observer *w, struct model *m))
 {
     for (size_t i = 0; i < site->count; i++) {
         struct server *s = site->servers[i];
 
         if (is_master(s))
-            see(&s->witness, server_turn(s));
+            see(&s->observer, server_turn(s));
     }
 }
 
 void site_dead_readers(struct site *site)
 {
-    each_master(site, witness_dead_readers);
+    each_master(site, observer_dead_readers);
 }
 
 void site_keys(struct site *site)
 {
-    each_master(site, witness_keys);
+    each_master(site, observer_keys);
 }
 
 void site_places(struct site *site)
 {
-    each_master(site, witness_places);
+    each_master(site, observer_places);
 }
 
 int64_t site_places_until(struct site *site)
@@ -305,7 +305,7 @@ int64_t site_places_until(struct site *site)
     for (size_t i = 0; i < site->count; i++) {
         struct server *s = site->servers[i];
         int64_t us =
-            is_master(s) ? witness_places_until(&s->witness, server_turn(s)) : 0;
+            is_master(s) ? observer_places_until(&s->observer, server_turn(s)) : 0;
 
         last_us = us > last_us ? us : last_us;
     }

@@ -1,4 +1,4 @@
-/* The servers of a play, as its deployment wants them, and the links to them.
+/* The servers of a run, as its deployment wants them, and the links to them.
  */
 #ifndef SIM_SITE_H
 #define SIM_SITE_H
@@ -48,7 +48,7 @@ struct site {
  * site_publish - with what Redisson publishes messages there.
  * site_has_other_seed - does one run, but for `s`, that the URL names?
  * site_dead_readers, site_keys, site_places - "freed", "key" and "place" lines of the
- *               masters: as witness_*.
+ *               masters: as observer_*.
  * site_places_until - when the last place in a queue is over; 0: there is none. */
 struct site *site_new(struct sim *sim);
 void site_free(struct site *site);

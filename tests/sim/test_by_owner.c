@@ -10,7 +10,7 @@
 
 #include "lock/by_owner.h"
 #include "lock/permits.h"
-#include "tests/sim/trial.h"
+#include "tests/sim/harness.h"
 #include "tests/support/must.h"
 #include "tests/support/suite.h"
 
@@ -37,7 +37,7 @@ struct step {
     struct hf_lock *lock;
 };
 
-static struct trial trial;
+static struct harness harness;
 static struct party parties[PARTIES];
 static enum hf_lock_kind kind;  /* of this world; of a read-write lock both sides */
 static bool is_ending;
@@ -45,7 +45,7 @@ static uint64_t operations, granted, renewed, gone;
 
 static int64_t draw(int64_t sides)
 {
-    return trial_draw(&trial, sides);
+    return harness_draw(&harness, sides);
 }
 
 static int number_of(const struct party *p)
@@ -55,14 +55,14 @@ static int number_of(const struct party *p)
 
 static void violate(const char *property, const struct party *p)
 {
-    trial_violate(&trial, property, number_of(p));
+    harness_violate(&harness, property, number_of(p));
 }
 
 /* ---- beliefs ---- */
 
 static bool believes(const struct party *p)
 {
-    return p->until_us > trial_now_us(&trial);
+    return p->until_us > harness_now_us(&harness);
 }
 
 static bool may_share(enum hf_lock_kind a, enum hf_lock_kind b)
@@ -72,7 +72,7 @@ static bool may_share(enum hf_lock_kind a, enum hf_lock_kind b)
 
 static void believe(struct party *p, int64_t safe_ms)
 {
-    int64_t until_us = trial_until_us(p->process, safe_ms);
+    int64_t until_us = harness_until_us(p->process, safe_ms);
 
     if (until_us > p->until_us)
         p->until_us = until_us;
@@ -92,7 +92,7 @@ static void forget(struct party *p)
 
 static void begin(struct step *s)
 {
-    s->client = trial_client(&trial, s->party->process, 0);
+    s->client = harness_client(&harness, s->party->process, 0);
     must(hf_lock_new_kind(&s->lock, s->client, s->kind, NAME, strlen(NAME), NULL) ==
          HF_OK);
     operations++;
@@ -123,7 +123,7 @@ static void take(struct step *s)
     hf_acquire_options_init(&o);
     o.owner = hf_owner_new();
     o.wait_ms = waits[draw(5)];
-    o.lease_ms = 300 + draw(TRIAL_WATCHDOG_MS - 300);
+    o.lease_ms = 300 + draw(HARNESS_WATCHDOG_MS - 300);
     if (kind == HF_KIND_PERMIT && hf_permits_try_set(s->lock, 1, &is_new, NULL) < 0)
         return;
     if (hf_lock_acquire(s->lock, &o, NULL) != HF_OK)
@@ -138,7 +138,7 @@ static void take(struct step *s)
         violate("P1: granted, and it believes in a hold before that", p);
     p->kind = s->kind;
     p->asks_back = false;
-    trial_granted(&trial, number_of(p));
+    harness_granted(&harness, number_of(p));
     (void)hf_lock_owner_text(s->lock, o.owner, p->owner);
     believe(p, safe_ms);
 }
@@ -156,7 +156,7 @@ static void renew(struct step *s)
     struct party *p = s->party;
     int64_t safe_ms = 0;
     hf_status status = hf_renew_by_owner(s->lock, p->owner, strlen(p->owner),
-                                         300 + draw(TRIAL_WATCHDOG_MS - 300),
+                                         300 + draw(HARNESS_WATCHDOG_MS - 300),
                                          &safe_ms, NULL);
 
     if (status == HF_NOT_OWNER) {
@@ -187,7 +187,7 @@ static void give_up(struct step *s)
     }
 }
 
-static void play_step(void *ctx)
+static void run_step(void *ctx)
 {
     struct party *p = ctx;
     struct step s = {.party = p, .kind = *p->owner ? p->kind : draw_side()};
@@ -212,8 +212,8 @@ static void act(void *ctx)
 
     if (!process_is_suspended(p->process) && !p->is_busy &&
         (*p->owner || !is_ending))
-        process_call(p->process, play_step, p);
-    world_after(trial.sim.world, &p->next,
+        process_call(p->process, run_step, p);
+    world_after(harness.sim.world, &p->next,
                 1000 * (draw(2) ? 10 + draw(300) : draw(4000)));
 }
 
@@ -234,18 +234,18 @@ static void slow_down(const struct party *p)
 {
     struct link_shape shape = {.delay_us = draw(150) * 1000};
 
-    link_set_shape(network_link(trial.sim.world, p->process,
-                                trial.site.servers[0]->listener),
+    link_set_shape(network_link(harness.sim.world, p->process,
+                                harness.site.servers[0]->listener),
                    TO_CLIENT, &shape);
 }
 
 static void open_party(struct party *p, int number)
 {
     *p = (struct party){.next = {.happen = act, .ctx = p}};
-    p->process = trial_process(&trial, number);
+    p->process = harness_process(&harness, number);
     if (draw(2))
         slow_down(p);
-    world_after(trial.sim.world, &p->next, 1000 * draw(1000));
+    world_after(harness.sim.world, &p->next, 1000 * draw(1000));
 }
 
 static void check_permits(void *ctx)
@@ -262,44 +262,44 @@ static void check_permits(void *ctx)
 static void check_end(void)
 {
     for (int i = 0; i < PARTIES; i++) {
-        world_cancel(trial.sim.world, &parties[i].next);
+        world_cancel(harness.sim.world, &parties[i].next);
         if (*parties[i].owner || parties[i].is_busy)
             violate("P7: a step does not end, or a hold", &parties[i]);
     }
     if (kind != HF_KIND_PERMIT)
-        trial_check_free(&trial, NAME);
+        harness_check_free(&harness, NAME);
     else
         process_call(parties[0].process, check_permits, &parties[0]);
-    trial_run(&trial, TRIAL_TROUBLE_MS + 4 * TRIAL_CALM_MS);
+    harness_run(&harness, HARNESS_FAULTS_MS + 4 * HARNESS_CALM_MS);
 }
 
-static void play_world(uint64_t seed, enum trial_forgetting forgetting)
+static void run_world(uint64_t seed, enum harness_forgetting forgetting)
 {
-    trial_begin(&trial, seed, "by owner", 1);
+    harness_begin(&harness, seed, "by owner", 1);
     is_ending = false;
     kind = draw_kind();
     for (int i = 0; i < PARTIES; i++)
         open_party(&parties[i], i + 1);
-    trial_faults(&trial, forgetting);
-    trial_run(&trial, TRIAL_TROUBLE_MS + 2 * TRIAL_CALM_MS);
-    trial_check_granted(&trial, PARTIES);
+    harness_faults(&harness, forgetting);
+    harness_run(&harness, HARNESS_FAULTS_MS + 2 * HARNESS_CALM_MS);
+    harness_check_granted(&harness, PARTIES);
     is_ending = true;
-    trial_run(&trial, TRIAL_TROUBLE_MS + 3 * TRIAL_CALM_MS);
+    harness_run(&harness, HARNESS_FAULTS_MS + 3 * HARNESS_CALM_MS);
     check_end();
-    trial_end(&trial);
+    harness_end(&harness);
 }
 
 /* ---- the tests ---- */
 
-static const enum trial_forgetting forgettings[] = {TRIAL_KEEPS,
-                                                    TRIAL_STAYS_AWAY};
+static const enum harness_forgetting forgettings[] = {HARNESS_KEEPS,
+                                                      HARNESS_STAYS_AWAY};
 
 START_TEST(hold_lasts_as_long_as_safe_ms_said_whatever_goes_wrong)
 {
     long long worlds;
 
     operations = granted = renewed = gone = 0;
-    worlds = trial_play(&trial, "BY_OWNER_SEEDS", play_world, forgettings[_i]);
+    worlds = harness_run_seeds(&harness, "BY_OWNER_SEEDS", run_world, forgettings[_i]);
     printf("%lld worlds, %llu operations, %llu granted, %llu renewed, %llu gone\n",
            worlds, (unsigned long long)operations, (unsigned long long)granted,
            (unsigned long long)renewed, (unsigned long long)gone);
@@ -312,7 +312,7 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("sim: by owner");
-    TCase *c = trial_case(s, "by owner", "BY_OWNER_SEEDS");
+    TCase *c = harness_case(s, "by owner", "BY_OWNER_SEEDS");
 
     tcase_add_loop_test(c, hold_lasts_as_long_as_safe_ms_said_whatever_goes_wrong,
                         0, 2);

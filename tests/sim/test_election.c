@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "lock/election.h"
-#include "tests/sim/trial.h"
+#include "tests/sim/harness.h"
 #include "tests/support/must.h"
 #include "tests/support/suite.h"
 
 #define PROCESSES 3
 #define PARTIES 4               /* the last one shares its client with another */
 #define NAME "leader"
-/* A pause after trouble, a lease that nobody ends, and what is slow beside it. */
+/* A pause after kind, a lease that nobody ends, and what is slow beside it. */
 #define SOON_MS 40000
 
 struct party {
@@ -30,7 +30,7 @@ struct party {
     int64_t until_us;           /* what it believes, in true time; 0: nothing */
 };
 
-static struct trial trial;
+static struct harness harness;
 static struct party parties[PARTIES];
 static bool they_leave;         /* without a reason, now and then */
 static bool is_ending;          /* who leads leaves, and stays away */
@@ -39,12 +39,12 @@ static uint64_t operations, elected, deposed;
 
 static int64_t draw(int64_t sides)
 {
-    return trial_draw(&trial, sides);
+    return harness_draw(&harness, sides);
 }
 
 static void violate(const char *property, const struct party *p)
 {
-    trial_violate(&trial, property, (int)(p - parties));
+    harness_violate(&harness, property, (int)(p - parties));
 }
 
 /* ---- beliefs ---- */
@@ -54,11 +54,11 @@ static void look(struct party *p)
     int64_t safe =
         p->election ? hf_election_safe_ms(p->election) : INT64_MIN;
 
-    p->until_us = trial_until_us(p->process, safe);
+    p->until_us = harness_until_us(p->process, safe);
     if (p->until_us > 0 && p->until_us > leader_seen_us)
         leader_seen_us = p->until_us;
     for (int i = 0; i < PARTIES && p->until_us > 0; i++)
-        if (&parties[i] != p && parties[i].until_us > trial_now_us(&trial))
+        if (&parties[i] != p && parties[i].until_us > harness_now_us(&harness))
             violate("P1: two believe", p);
 }
 
@@ -109,7 +109,7 @@ static void on_deposed(void *ctx, struct hf_election *election,
 
 static void act_after(struct party *p, int64_t ms)
 {
-    world_after(trial.sim.world, &p->next, ms * 1000);
+    world_after(harness.sim.world, &p->next, ms * 1000);
 }
 
 static void join(struct party *p)
@@ -177,9 +177,9 @@ static void open_party(int i, enum hf_lock_kind kind)
 
     *p = (struct party){.next = {.happen = act, .ctx = p}};
     if (i < PROCESSES) {
-        p->process = trial_process(&trial, i + 1);
+        p->process = harness_process(&harness, i + 1);
         process_on_turn(p->process, on_turn, p->process);
-        p->client = trial_client(&trial, p->process, 0);
+        p->client = harness_client(&harness, p->process, 0);
     } else {
         p->process = parties[0].process;
         p->client = parties[0].client;
@@ -205,12 +205,12 @@ static void close_party(int i)
 /* Each second of the calm: who led when? */
 static void check_calm(void)
 {
-    int64_t end_ms = TRIAL_TROUBLE_MS + 2 * TRIAL_CALM_MS;
+    int64_t end_ms = HARNESS_FAULTS_MS + 2 * HARNESS_CALM_MS;
 
-    for (int64_t ms = TRIAL_TROUBLE_MS; ms < end_ms; ms += 1000) {
-        trial_run(&trial, ms);
-        if (ms > TRIAL_TROUBLE_MS + SOON_MS &&
-            trial_now_us(&trial) - leader_seen_us > SOON_MS * 1000)
+    for (int64_t ms = HARNESS_FAULTS_MS; ms < end_ms; ms += 1000) {
+        harness_run(&harness, ms);
+        if (ms > HARNESS_FAULTS_MS + SOON_MS &&
+            harness_now_us(&harness) - leader_seen_us > SOON_MS * 1000)
             violate("P5: nobody leads, and all is well", &parties[0]);
     }
 }
@@ -223,7 +223,7 @@ static void check_end(void)
         if (parties[i].is_busy)
             violate("P7: leaving does not end", &parties[i]);
     }
-    trial_check_free(&trial, NAME);
+    harness_check_free(&harness, NAME);
 }
 
 /* All stand, and each that is elected leaves: so all are. */
@@ -232,27 +232,27 @@ static void end_all(void)
     is_ending = true;
     for (int i = 0; i < PARTIES; i++)
         act_after(&parties[i], 0);
-    trial_run(&trial, TRIAL_TROUBLE_MS + 4 * TRIAL_CALM_MS);
+    harness_run(&harness, HARNESS_FAULTS_MS + 4 * HARNESS_CALM_MS);
 }
 
-static void play_world(uint64_t seed, enum trial_forgetting forgetting)
+static void run_world(uint64_t seed, enum harness_forgetting forgetting)
 {
     enum hf_lock_kind kind;
 
-    trial_begin(&trial, seed, "election", 1);
+    harness_begin(&harness, seed, "election", 1);
     is_ending = false;
     leader_seen_us = 0;
     they_leave = draw(2);
     kind = draw_kind();
     for (int i = 0; i < PARTIES; i++)
         open_party(i, kind);
-    trial_faults(&trial, forgetting);
+    harness_faults(&harness, forgetting);
     check_calm();
     end_all();
     check_end();
     for (int i = PARTIES - 1; i >= 0; i--)
         close_party(i);
-    trial_end(&trial);
+    harness_end(&harness);
 }
 
 /* ---- an error long ago ---- */
@@ -269,13 +269,13 @@ static void on_trouble(void *ctx, struct hf_election *election,
 
 static void pass(int64_t ms)
 {
-    world_run(trial.sim.world, trial_now_us(&trial) + ms * 1000);
+    world_run(harness.sim.world, harness_now_us(&harness) + ms * 1000);
 }
 
 /* The name is used for something else: the server refuses each acquire. */
 static void occupy(bool is_occupied)
 {
-    struct server *s = trial.site.servers[0];
+    struct server *s = harness.site.servers[0];
 
     if (is_occupied)
         server_say(s, 3, (const char *[]){"SET", NAME, "1"});
@@ -332,11 +332,11 @@ static void lead_before(struct party *p, struct party *other)
 /* ELECT-5. An error comes after the server was well for a minute. */
 START_TEST(the_pause_after_an_error_is_short_again_once_the_server_replied)
 {
-    trial_begin(&trial, 1, "pause", 1);
+    harness_begin(&harness, 1, "pause", 1);
     is_ending = false;
     for (int i = 0; i < 2; i++) {
         open_party(i, HF_KIND_PLAIN);
-        world_cancel(trial.sim.world, &parties[i].next);
+        world_cancel(harness.sim.world, &parties[i].next);
     }
     occupy(true);
     stand_alone(&parties[0]);
@@ -353,19 +353,19 @@ START_TEST(the_pause_after_an_error_is_short_again_once_the_server_replied)
     leave_alone(&parties[0]);
     for (int i = 1; i >= 0; i--)
         close_party(i);
-    trial_end(&trial);
+    harness_end(&harness);
 }
 END_TEST
 
-static const enum trial_forgetting forgettings[] = {TRIAL_KEEPS,
-                                                    TRIAL_STAYS_AWAY};
+static const enum harness_forgetting forgettings[] = {HARNESS_KEEPS,
+                                                      HARNESS_STAYS_AWAY};
 
 START_TEST(one_leads_at_a_time_whatever_goes_wrong)
 {
     long long worlds;
 
     operations = elected = deposed = 0;
-    worlds = trial_play(&trial, "ELECTION_SEEDS", play_world, forgettings[_i]);
+    worlds = harness_run_seeds(&harness, "ELECTION_SEEDS", run_world, forgettings[_i]);
     printf("%lld worlds, %llu operations, %llu elected, %llu deposed\n", worlds,
            (unsigned long long)operations,
            (unsigned long long)elected, (unsigned long long)deposed);
@@ -377,7 +377,7 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("sim: elections");
-    TCase *c = trial_case(s, "elections", "ELECTION_SEEDS");
+    TCase *c = harness_case(s, "elections", "ELECTION_SEEDS");
 
     tcase_add_test(
         c, the_pause_after_an_error_is_short_again_once_the_server_replied);

@@ -4,7 +4,7 @@
  * and makes no further callback. */
 #include <string.h>
 
-#include "tests/sim/trial.h"
+#include "tests/sim/harness.h"
 #include "tests/support/must.h"
 #include "tests/support/suite.h"
 
@@ -13,7 +13,7 @@
 #define ROUNDS 6                /* of each owner on each name */
 #define LEASE_MS 400            /* of every other hold: its loss is told */
 
-static struct trial trial;
+static struct harness harness;
 static struct process *process;
 static struct hf_client *client;
 static struct user {
@@ -79,7 +79,7 @@ static void on_granted(void *ctx, hf_status status, const struct hf_error *err)
     called();
     u->holds = status == HF_OK;
     if (!is_over && !is_child)
-        world_after(trial.sim.world, &u->release, (u->owner % 3) * 600000);
+        world_after(harness.sim.world, &u->release, (u->owner % 3) * 600000);
 }
 
 static void on_wait(void *ctx, struct hf_lock *lock,
@@ -144,12 +144,12 @@ static void open_client(void)
     char url[64];
 
     (void)snprintf(url, sizeof url, "redis://%s:%d",
-                   trial.site.servers[0]->ip, SERVER_PORT);
+                   harness.site.servers[0]->ip, SERVER_PORT);
     hf_client_options_init(&o);
     o.url = url;
     o.thread = false;
-    o.watchdog_ms = TRIAL_WATCHDOG_MS / 2;
-    o.request_timeout_ms = TRIAL_REQUEST_MS;
+    o.watchdog_ms = HARNESS_WATCHDOG_MS / 2;
+    o.request_timeout_ms = HARNESS_REQUEST_MS;
     o.log = on_log;
     o.trace = on_trace;
     must(hf_client_new(&client, &o, NULL) == HF_OK);
@@ -176,29 +176,29 @@ static void begin_users(void)
 /* A connection is lost meanwhile, so that there is something to log. */
 static void play_once(uint64_t seed)
 {
-    trial_begin(&trial, seed, "fork", 1);
+    harness_begin(&harness, seed, "fork", 1);
     calls = calls_of_child = 0;
     is_child = is_over = false;
-    process = trial_process(&trial, 1);
+    process = harness_process(&harness, 1);
     (void)process_enter(process);
     open_client();
     begin_users();
     (void)process_enter(NULL);
     on_turn(NULL);
-    trial_run(&trial, 3000);
-    link_reset(network_link(trial.sim.world, process,
-                            trial.site.servers[0]->listener));
-    trial_run(&trial, 20000);
+    harness_run(&harness, 3000);
+    link_reset(network_link(harness.sim.world, process,
+                            harness.site.servers[0]->listener));
+    harness_run(&harness, 20000);
     is_over = true;
     for (int i = 0; i < NAMES * OWNERS; i++)
-        world_cancel(trial.sim.world, &users[i].release);
+        world_cancel(harness.sim.world, &users[i].release);
     if (is_child)
         process_unfork(process);
     process_die(process);
     (void)process_enter(process);
     hf_client_free(client);
     (void)process_enter(NULL);
-    trial_end(&trial);
+    harness_end(&harness);
 }
 
 START_TEST(child_of_any_callback_touches_nothing_and_calls_nothing)
@@ -217,7 +217,7 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("sim: fork");
-    TCase *c = trial_case(s, "fork", "FORK_SEEDS");
+    TCase *c = harness_case(s, "fork", "FORK_SEEDS");
 
     tcase_add_test(c, child_of_any_callback_touches_nothing_and_calls_nothing);
     return suite_run(s);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lock/multi.h"
-#include "tests/sim/trial.h"
+#include "tests/sim/harness.h"
 #include "tests/support/must.h"
 #include "tests/support/suite.h"
 
@@ -37,7 +37,7 @@ struct party {
     int64_t until_us;           /* what it believes, in true time; 0: nothing */
 };
 
-static struct trial trial;
+static struct harness harness;
 static struct party parties[PARTIES];
 static enum hf_lock_kind kinds[NAMES];
 static bool is_ending;
@@ -46,7 +46,7 @@ static uint64_t operations, losses;
 
 static int64_t draw(int64_t sides)
 {
-    return trial_draw(&trial, sides);
+    return harness_draw(&harness, sides);
 }
 
 static int number_of(const struct party *p)
@@ -56,12 +56,12 @@ static int number_of(const struct party *p)
 
 static void violate(const char *property, const struct party *p)
 {
-    trial_violate(&trial, property, number_of(p));
+    harness_violate(&harness, property, number_of(p));
 }
 
 static int server_of(int name)
 {
-    return name % (int)trial.site.count;
+    return name % (int)harness.site.count;
 }
 
 /* ---- beliefs ---- */
@@ -77,9 +77,9 @@ static void look(struct party *p)
 {
     int64_t safe = safe_ms(p);
 
-    p->until_us = trial_until_us(p->process, safe);
+    p->until_us = harness_until_us(p->process, safe);
     for (int i = 0; i < PARTIES && p->until_us > 0; i++)
-        if (&parties[i] != p && parties[i].until_us > trial_now_us(&trial) &&
+        if (&parties[i] != p && parties[i].until_us > harness_now_us(&harness) &&
             (parties[i].set & p->set))
             violate("P1: two believe", p);
 }
@@ -93,7 +93,7 @@ static void on_turn(void *ctx)
 
 static void act_after(struct party *p, int64_t ms)
 {
-    world_after(trial.sim.world, &p->next, ms * 1000);
+    world_after(harness.sim.world, &p->next, ms * 1000);
 }
 
 static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
@@ -124,7 +124,7 @@ static void check_others(const struct party *p)
 /* So says its server: by a field, or as the value. */
 static bool is_held_by(const struct party *p, int name)
 {
-    struct model *model = server_turn(trial.site.servers[server_of(name)]);
+    struct model *model = server_turn(harness.site.servers[server_of(name)]);
     struct model_text field, value;
     char owner[HF_OWNER_TEXT_MAX];
     struct model_key key;
@@ -164,7 +164,7 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
     if (status == HF_OK) {
         check_granted(p);
         check_others(p);
-        trial_granted(&trial, number_of(p));
+        harness_granted(&harness, number_of(p));
         act_after(p, draw(4) ? draw(300) : draw(8000));
     } else {
         act_after(p, draw(500));
@@ -199,11 +199,11 @@ static struct hf_acquire_options options_of(struct party *p)
     o.owner = OWNER;
     o.wait_ms = !is_faultless ? waits[draw(6)] : draw(6) ? 700 + draw(6000) : 0;
     o.lease_ms = p->lease_ms =
-        draw(4) ? 0 : least_lease_ms() + draw(TRIAL_WATCHDOG_MS - least_lease_ms());
+        draw(4) ? 0 : least_lease_ms() + draw(HARNESS_WATCHDOG_MS - least_lease_ms());
     o.max_hold_ms = draw(8) ? 0 : 200 + draw(8000);
     o.on_lost = on_lost;
     o.ctx = p;
-    if (trial.site.count == 1) {
+    if (harness.site.count == 1) {
         hf_cancel_init(&p->cancel, p->clients[0]);
         o.cancel = &p->cancel;
     }
@@ -310,10 +310,10 @@ static void draw_kinds(void)
 static void open_party(struct party *p)
 {
     *p = (struct party){.next = {.happen = act, .ctx = p}, .owner = OWNER};
-    p->process = trial_process(&trial, number_of(p) + 1);
+    p->process = harness_process(&harness, number_of(p) + 1);
     process_on_turn(p->process, on_turn, p);
-    for (size_t i = 0; i < trial.site.count; i++)
-        p->clients[i] = trial_client(&trial, p->process, (int)i);
+    for (size_t i = 0; i < harness.site.count; i++)
+        p->clients[i] = harness_client(&harness, p->process, (int)i);
     (void)process_enter(p->process);
     for (int i = 0; i < NAMES; i++)
         must(hf_lock_new_kind(&p->locks[i], p->clients[server_of(i)], kinds[i],
@@ -330,7 +330,7 @@ static void close_party(struct party *p)
     p->single = NULL;
     for (int i = 0; i < NAMES; i++)
         hf_lock_free(p->locks[i]);
-    for (size_t i = 0; i < trial.site.count; i++)
+    for (size_t i = 0; i < harness.site.count; i++)
         hf_client_free(p->clients[i]);
     (void)process_enter(NULL);
 }
@@ -341,40 +341,40 @@ static void check_end(void)
         if (parties[i].state != RESTS)
             violate("P7: a call does not end, or a hold", &parties[i]);
     for (int i = 0; i < NAMES; i++)
-        trial_check_free(&trial, names[i]);
+        harness_check_free(&harness, names[i]);
 }
 
-static void play_world(uint64_t seed, enum trial_forgetting forgetting)
+static void run_world(uint64_t seed, enum harness_forgetting forgetting)
 {
-    trial_begin(&trial, seed, "multi", 1 + (int)(seed % SERVERS_MAX));
+    harness_begin(&harness, seed, "multi", 1 + (int)(seed % SERVERS_MAX));
     is_ending = false;
     draw_kinds();
     for (int i = 0; i < PARTIES; i++)
         open_party(&parties[i]);
-    trial_faults(&trial, forgetting);
-    trial_run(&trial, TRIAL_TROUBLE_MS + 2 * TRIAL_CALM_MS);
-    trial_check_granted(&trial, PARTIES);
+    harness_faults(&harness, forgetting);
+    harness_run(&harness, HARNESS_FAULTS_MS + 2 * HARNESS_CALM_MS);
+    harness_check_granted(&harness, PARTIES);
     is_ending = true;
-    trial_run(&trial, TRIAL_TROUBLE_MS + 4 * TRIAL_CALM_MS);
+    harness_run(&harness, HARNESS_FAULTS_MS + 4 * HARNESS_CALM_MS);
     check_end();
     for (int i = 0; i < PARTIES; i++)
         close_party(&parties[i]);
-    trial_end(&trial);
+    harness_end(&harness);
 }
 
 /* ---- P8: nothing goes wrong ---- */
 
 static void pass(int64_t ms)
 {
-    world_run(trial.sim.world, trial_now_us(&trial) + ms * 1000);
+    world_run(harness.sim.world, harness_now_us(&harness) + ms * 1000);
 }
 
 /* Each way of each link has a delay of its own. */
 static void draw_delays(const struct party *p)
 {
-    for (size_t i = 0; i < trial.site.count; i++) {
-        struct link *link = network_link(trial.sim.world, p->process,
-                                         trial.site.servers[i]->listener);
+    for (size_t i = 0; i < harness.site.count; i++) {
+        struct link *link = network_link(harness.sim.world, p->process,
+                                         harness.site.servers[i]->listener);
         struct link_shape shape = {.delay_us = 50 + draw(2) * draw(60000)};
 
         link_set_shape(link, TO_SERVER, &shape);
@@ -403,13 +403,13 @@ static void take_alone(struct party *p)
         violate("P8: not granted although all members are free", p);
     act(p);
     pass(5000);
-    world_cancel(trial.sim.world, &p->next);
+    world_cancel(harness.sim.world, &p->next);
 }
 
-static void play_faultless_world(uint64_t seed, enum trial_forgetting forgetting)
+static void play_faultless_world(uint64_t seed, enum harness_forgetting forgetting)
 {
     (void)forgetting;
-    trial_begin(&trial, seed, "faultless", 1 + (int)(seed % SERVERS_MAX));
+    harness_begin(&harness, seed, "faultless", 1 + (int)(seed % SERVERS_MAX));
     is_ending = false;
     is_faultless = true;
     draw_kinds();
@@ -417,15 +417,15 @@ static void play_faultless_world(uint64_t seed, enum trial_forgetting forgetting
         open_party(&parties[i]);
         draw_delays(&parties[i]);
     }
-    trial_run(&trial, TRIAL_TROUBLE_MS);
+    harness_run(&harness, HARNESS_FAULTS_MS);
     is_ending = true;
-    trial_run(&trial, 2 * TRIAL_TROUBLE_MS);
+    harness_run(&harness, 2 * HARNESS_FAULTS_MS);
     check_end();
     for (int i = 0; i < PARTIES; i++)
         take_alone(&parties[i]);
     for (int i = 0; i < PARTIES; i++)
         close_party(&parties[i]);
-    trial_end(&trial);
+    harness_end(&harness);
     is_faultless = false;
 }
 
@@ -449,7 +449,7 @@ static void open_duellist(struct party *p, struct process *process)
     for (int i = 0; i < DUEL_SERVERS; i++) {
         int server = p == &parties[0] ? i : DUEL_SERVERS - 1 - i;
 
-        p->clients[server] = trial_client(&trial, process, server);
+        p->clients[server] = harness_client(&harness, process, server);
         (void)process_enter(process);
         must(hf_lock_new(&p->locks[i], p->clients[server], names[0], 1, NULL) ==
              HF_OK);
@@ -496,37 +496,37 @@ static void close_duellist(struct party *p)
     (void)process_enter(NULL);
 }
 
-static void play_duels(uint64_t seed, enum trial_forgetting forgetting)
+static void play_duels(uint64_t seed, enum harness_forgetting forgetting)
 {
     struct process *process;
 
     (void)forgetting;
-    trial_begin(&trial, seed, "duel", DUEL_SERVERS);
+    harness_begin(&harness, seed, "duel", DUEL_SERVERS);
     is_ending = true;
     duel_ms = 0;
-    process = trial_process(&trial, 1);
+    process = harness_process(&harness, 1);
     for (int i = 0; i < 2; i++)
         open_duellist(&parties[i], process);
-    for (int i = 0; i < DUELS && !*trial.violation; i++)
+    for (int i = 0; i < DUELS && !*harness.violation; i++)
         duel();
     if (duel_ms > DUELS * DUEL_MEAN_MS)
         violate("P5: they begin their rounds at the same moments", &parties[0]);
     for (int i = 0; i < 2; i++)
         close_duellist(&parties[i]);
-    trial_end(&trial);
+    harness_end(&harness);
 }
 
 /* ---- the tests ---- */
 
-static const enum trial_forgetting forgettings[] = {TRIAL_KEEPS,
-                                                    TRIAL_STAYS_AWAY};
+static const enum harness_forgetting forgettings[] = {HARNESS_KEEPS,
+                                                      HARNESS_STAYS_AWAY};
 
 START_TEST(sets_exclude_each_other_whatever_goes_wrong)
 {
     long long worlds;
 
     operations = losses = 0;
-    worlds = trial_play(&trial, "MULTI_SEEDS", play_world, forgettings[_i]);
+    worlds = harness_run_seeds(&harness, "MULTI_SEEDS", run_world, forgettings[_i]);
     printf("%lld worlds, %llu operations, %llu losses\n", worlds,
            (unsigned long long)operations, (unsigned long long)losses);
     ck_assert_uint_gt(losses, 0);
@@ -537,21 +537,21 @@ END_TEST
 START_TEST(no_call_fails_where_nothing_goes_wrong)
 {
     operations = 0;
-    (void)trial_play(&trial, "MULTI_SEEDS", play_faultless_world, TRIAL_KEEPS);
+    (void)harness_run_seeds(&harness, "MULTI_SEEDS", play_faultless_world, HARNESS_KEEPS);
     ck_assert_uint_gt(operations, 0);
 }
 END_TEST
 
 START_TEST(opposite_orders_back_off_at_random)
 {
-    (void)trial_play(&trial, "MULTI_SEEDS", play_duels, TRIAL_KEEPS);
+    (void)harness_run_seeds(&harness, "MULTI_SEEDS", play_duels, HARNESS_KEEPS);
 }
 END_TEST
 
 int main(void)
 {
     Suite *s = suite_create("sim: multi-locks");
-    TCase *c = trial_case(s, "multi-locks", "MULTI_SEEDS");
+    TCase *c = harness_case(s, "multi-locks", "MULTI_SEEDS");
 
     tcase_add_test(c, no_call_fails_where_nothing_goes_wrong);
     tcase_add_test(c, opposite_orders_back_off_at_random);

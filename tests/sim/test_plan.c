@@ -41,23 +41,23 @@ START_TEST(printed_plan_is_read_as_it_was)
 }
 END_TEST
 
-START_TEST(every_trouble_verb_and_deployment_is_drawn)
+START_TEST(every_fault_verb_and_deployment_is_drawn)
 {
-    int troubles[TROUBLES] = {0}, verbs[VERBS_DRAWN] = {0},
+    int faults[FAULT_KINDS] = {0}, verbs[VERBS_DRAWN] = {0},
         deployed[DEPLOYMENTS_DRAWN] = {0};
 
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         plan_draw(&plan, seed);
         deployed[plan.head.deployment]++;
         for (size_t i = 0; i < plan.fault_count; i++)
-            troubles[plan.faults[i].trouble]++;
+            faults[plan.faults[i].kind]++;
         for (size_t i = 0; i < plan.op_count; i++)
             verbs[plan.ops[i].verb]++;
     }
-    for (int i = 0; i < TROUBLES_OF_WORLDS; i++)
-        ck_assert_msg(troubles[i] > 0 ||
+    for (int i = 0; i < FAULT_KINDS_OF_WORLDS; i++)
+        ck_assert_msg(faults[i] > 0 ||
                           !plan_can_be(i, DEPLOY_SHARDED),
-                      "no %s", plan_trouble_name(i));
+                      "no %s", plan_fault_name(i));
     for (int i = 0; i < VERBS_DRAWN; i++)
         ck_assert_msg(verbs[i] > 0, "no %s", plan_verb_name(i));
     for (int i = 0; i < DEPLOYMENTS_DRAWN; i++)
@@ -70,7 +70,7 @@ static int refusals(const struct plan *p)
     int count = 0;
 
     for (size_t i = 0; i < p->fault_count; i++)
-        count += p->faults[i].trouble == FAULT_DENY && p->faults[i].n <= DENIED_INFO;
+        count += p->faults[i].kind == FAULT_DENY && p->faults[i].n <= DENIED_INFO;
     return count;
 }
 
@@ -205,7 +205,7 @@ int main(void)
 
     tcase_add_test(t, seed_gives_the_same_plan_every_time);
     tcase_add_test(t, printed_plan_is_read_as_it_was);
-    tcase_add_test(t, every_trouble_verb_and_deployment_is_drawn);
+    tcase_add_test(t, every_fault_verb_and_deployment_is_drawn);
     tcase_add_test(t, world_has_its_faults_and_changes_no_other_plan);
     tcase_add_test(t, crowd_has_hundreds_of_calls_at_one_moment_or_many_clients);
     tcase_add_loop_test(t, text_that_is_no_plan_is_refused, 0, 6);

@@ -16,12 +16,12 @@
 
 static struct plan plan;
 
-struct story {
+struct trace {
     int64_t held_us, lost_us;   /* 0: never */
     int losses;
 };
 
-static void play_story(struct story *s)
+static void read_trace(struct trace *s)
 {
     char *text = history_of_plan(&plan), *rest = text;
     struct history_event e;
@@ -38,7 +38,7 @@ static void play_story(struct story *s)
 
 static const struct row {
     const char *name;
-    int64_t trouble, n;
+    int64_t kind, n;
     bool is_loss;
     int64_t reset_ms;           /* the connection is lost so long before; -1: not */
 } rows[] = {
@@ -55,10 +55,10 @@ static const struct row {
 static const int64_t families[] = {FAMILY_PLAIN, FAMILY_FENCED, FAMILY_FAIR,
                                    FAMILY_SPIN, FAMILY_VALUE};
 
-static void add_fault(int64_t at_ms, int64_t trouble, int64_t n)
+static void add_fault(int64_t at_ms, int64_t kind, int64_t n)
 {
     plan.faults[plan.fault_count++] = (struct plan_fault){
-        .at_ms = at_ms, .trouble = trouble, .n = n, .for_ms = LENGTH_MS};
+        .at_ms = at_ms, .kind = kind, .n = n, .for_ms = LENGTH_MS};
 }
 
 static void plan_row(const struct row *row, int64_t family, int64_t tracks,
@@ -67,7 +67,7 @@ static void plan_row(const struct row *row, int64_t family, int64_t tracks,
     memset(&plan, 0, sizeof plan);
     plan.head = (struct plan_head){
         .seed = 1,
-        .mood = MOOD_WILD,
+        .profile = PROFILE_WILD,
         .deployment = DEPLOY_STANDALONE,
         .version = 3,
         .protocol = 3,
@@ -88,17 +88,17 @@ static void plan_row(const struct row *row, int64_t family, int64_t tracks,
         .at_ms = HOLDER_MS, .owner = 1, .hold_ms = -1, .lease_ms = lease_ms};
     if (row->reset_ms >= 0)
         add_fault(LOSS_MS - row->reset_ms, FAULT_RESET, 0);
-    add_fault(LOSS_MS, row->trouble, row->n);
+    add_fault(LOSS_MS, row->kind, row->n);
 }
 
 static void must_be_told(const struct row *row, int64_t family, int64_t tracks,
                          int64_t lease_ms)
 {
-    struct story s;
+    struct trace s;
     int64_t until_us;
 
     plan_row(row, family, tracks, lease_ms);
-    play_story(&s);
+    read_trace(&s);
     ck_assert_msg(s.held_us > 0, "%s: never held", row->name);
     until_us = s.held_us + (LOSS_MS - HOLDER_MS) * 1000 + AT_ONCE_US;
     ck_assert_msg((s.losses > 0 && s.lost_us < until_us) == row->is_loss,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lock/quorum.h"
-#include "tests/sim/trial.h"
+#include "tests/sim/harness.h"
 #include "tests/support/must.h"
 #include "tests/support/suite.h"
 
@@ -28,7 +28,7 @@ struct party {
     int64_t until_us;           /* what it believes, in true time; 0: nothing */
 };
 
-static struct trial trial;
+static struct harness harness;
 static enum hf_lock_kind kind;  /* of the members */
 static bool keeps_data;         /* servers do, and so their counters */
 static int64_t last_token;      /* of the last grant */
@@ -39,12 +39,12 @@ static uint64_t operations, doubles;
 
 static int64_t draw(int64_t sides)
 {
-    return trial_draw(&trial, sides);
+    return harness_draw(&harness, sides);
 }
 
 static void violate(const char *property, int party)
 {
-    trial_violate(&trial, property, party);
+    harness_violate(&harness, property, party);
 }
 
 /* ---- beliefs ---- */
@@ -58,9 +58,9 @@ static void look(struct party *p)
 {
     int64_t safe_ms = hf_quorum_safe_ms(p->quorum, OWNER);
 
-    p->until_us = trial_until_us(p->process, safe_ms);
+    p->until_us = harness_until_us(p->process, safe_ms);
     for (int i = 0; i < PARTIES && p->until_us > 0; i++) {
-        if (&parties[i] == p || parties[i].until_us <= trial_now_us(&trial))
+        if (&parties[i] == p || parties[i].until_us <= harness_now_us(&harness))
             continue;
         doubles++;
         violate("P1: two believe", number_of(p));
@@ -79,7 +79,7 @@ static void on_turn(void *ctx)
 
 static void act_after(struct party *p, int64_t ms)
 {
-    world_after(trial.sim.world, &p->next, ms * 1000);
+    world_after(harness.sim.world, &p->next, ms * 1000);
 }
 
 static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
@@ -140,7 +140,7 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
         check_others(p);
         check_token(p);
         p->state = HOLDS;
-        trial_granted(&trial, number_of(p));
+        harness_granted(&harness, number_of(p));
         act_after(p, draw(4) ? draw(300) : draw(8000));
     } else {
         p->state = RESTS;
@@ -168,7 +168,7 @@ static void ask(struct party *p)
     hf_acquire_options_init(&o);
     o.owner = OWNER;
     o.wait_ms = !is_faultless ? waits[draw(5)] : draw(4) ? 700 + draw(3000) : 0;
-    o.lease_ms = p->lease_ms = draw(4) ? 0 : 500 + draw(TRIAL_WATCHDOG_MS - 500);
+    o.lease_ms = p->lease_ms = draw(4) ? 0 : 500 + draw(HARNESS_WATCHDOG_MS - 500);
     o.max_hold_ms = draw(8) ? 0 : 200 + draw(8000);
     o.on_lost = on_lost;
     o.ctx = p;
@@ -212,7 +212,7 @@ static struct hf_lock *open_member(struct party *p, int i)
 {
     struct hf_lock *lock;
 
-    p->clients[i] = trial_client(&trial, p->process, i);
+    p->clients[i] = harness_client(&harness, p->process, i);
     must(hf_lock_new_kind(&lock, p->clients[i], kind, NAME, strlen(NAME), NULL) ==
          HF_OK);
     return lock;
@@ -221,8 +221,8 @@ static struct hf_lock *open_member(struct party *p, int i)
 /* Half of them with tokens. */
 static void choose_kind(void)
 {
-    kind = (trial.plan.head.seed & 1) ? HF_KIND_PLAIN : HF_KIND_VALUE;
-    if (trial.plan.head.seed & 4)
+    kind = (harness.plan.head.seed & 1) ? HF_KIND_PLAIN : HF_KIND_VALUE;
+    if (harness.plan.head.seed & 4)
         kind |= HF_WITH_TOKEN;
     last_token = 0;
 }
@@ -231,11 +231,11 @@ static void choose_kind(void)
 static void open_party(struct party *p)
 {
     struct hf_lock *members[HF_QUORUM_MAX];
-    int count = (int)trial.site.count;
-    int first = (trial.plan.head.seed & 2) ? 0 : number_of(p);
+    int count = (int)harness.site.count;
+    int first = (harness.plan.head.seed & 2) ? 0 : number_of(p);
 
     *p = (struct party){.next = {.happen = act, .ctx = p}};
-    p->process = trial_process(&trial, number_of(p) + 1);
+    p->process = harness_process(&harness, number_of(p) + 1);
     process_on_turn(p->process, on_turn, p);
     (void)process_enter(p->process);
     for (int i = 0; i < count; i++)
@@ -252,7 +252,7 @@ static void close_party(struct party *p)
     (void)process_enter(p->process);
     p->quorum = NULL;
     hf_quorum_free(quorum);
-    for (size_t i = 0; i < trial.site.count; i++)
+    for (size_t i = 0; i < harness.site.count; i++)
         hf_client_free(p->clients[i]);
     (void)process_enter(NULL);
 }
@@ -262,26 +262,26 @@ static void check_end(void)
     for (int i = 0; i < PARTIES; i++)
         if (parties[i].state != RESTS)
             violate("P7: a call does not end, or a hold", i);
-    trial_check_free(&trial, NAME);
+    harness_check_free(&harness, NAME);
 }
 
-static void play_world(uint64_t seed, enum trial_forgetting forgetting)
+static void run_world(uint64_t seed, enum harness_forgetting forgetting)
 {
-    trial_begin(&trial, seed, "quorum", seed % 7 < 3 ? 3 : 5);
+    harness_begin(&harness, seed, "quorum", seed % 7 < 3 ? 3 : 5);
     choose_kind();
-    keeps_data = forgetting == TRIAL_KEEPS;
+    keeps_data = forgetting == HARNESS_KEEPS;
     is_ending = false;
     for (int i = 0; i < PARTIES; i++)
         open_party(&parties[i]);
-    trial_faults(&trial, forgetting);
-    trial_run(&trial, TRIAL_TROUBLE_MS + 2 * TRIAL_CALM_MS);
-    trial_check_granted(&trial, PARTIES);
+    harness_faults(&harness, forgetting);
+    harness_run(&harness, HARNESS_FAULTS_MS + 2 * HARNESS_CALM_MS);
+    harness_check_granted(&harness, PARTIES);
     is_ending = true;
-    trial_run(&trial, TRIAL_TROUBLE_MS + 3 * TRIAL_CALM_MS);
+    harness_run(&harness, HARNESS_FAULTS_MS + 3 * HARNESS_CALM_MS);
     check_end();
     for (int i = 0; i < PARTIES; i++)
         close_party(&parties[i]);
-    trial_end(&trial);
+    harness_end(&harness);
 }
 
 /* ---- P8: a free majority is granted, whatever happened before ---- */
@@ -296,28 +296,28 @@ static uint64_t refusals, waits_ms;
 
 static void pass(int64_t ms)
 {
-    world_run(trial.sim.world, trial_now_us(&trial) + ms * 1000);
+    world_run(harness.sim.world, harness_now_us(&harness) + ms * 1000);
 }
 
 static struct link *link_of(const struct party *p, int server)
 {
-    return network_link(trial.sim.world, p->process,
-                        trial.site.servers[server]->listener);
+    return network_link(harness.sim.world, p->process,
+                        harness.site.servers[server]->listener);
 }
 
 /* The number of the first server, of `count`, of a minority. */
 static int draw_minority(int *count)
 {
-    *count = (int)draw((int64_t)trial.site.count / 2 + 1);
-    return (int)draw((int64_t)trial.site.count);
+    *count = (int)draw((int64_t)harness.site.count / 2 + 1);
+    return (int)draw((int64_t)harness.site.count);
 }
 
 static struct hf_lock *member_at(const struct party *p, int server)
 {
-    int first = (trial.plan.head.seed & 2) ? 0 : number_of(p);
+    int first = (harness.plan.head.seed & 2) ? 0 : number_of(p);
 
     return hf_quorum_member(p->quorum,
-                            (size_t)(server + first) % trial.site.count);
+                            (size_t)(server + first) % harness.site.count);
 }
 
 static void begin_call(struct party *p, int64_t wait_ms)
@@ -342,7 +342,7 @@ static void end_round(struct party *p)
 {
     act(p);
     pass(5000);
-    world_cancel(trial.sim.world, &p->next);
+    world_cancel(harness.sim.world, &p->next);
     must(p->state == RESTS);
 }
 
@@ -354,7 +354,7 @@ static void play_outage(struct party *p)
     bool is_held = draw(2);
 
     for (int i = 0; i < count; i++) {
-        struct link *link = link_of(p, (first + i) % (int)trial.site.count);
+        struct link *link = link_of(p, (first + i) % (int)harness.site.count);
 
         link_set_door(link, DOOR_IGNORES);
         if (is_held)
@@ -366,7 +366,7 @@ static void play_outage(struct party *p)
     pass(2000 + draw(4000));
     end_round(p);
     for (int i = 0; i < count; i++) {
-        struct link *link = link_of(p, (first + i) % (int)trial.site.count);
+        struct link *link = link_of(p, (first + i) % (int)harness.site.count);
 
         link_set_door(link, DOOR_OPEN);
         link_hold(link, way, false);
@@ -377,7 +377,7 @@ static void play_outage(struct party *p)
 /* Each way of each link has a delay of its own. */
 static void draw_delays(const struct party *p)
 {
-    for (int i = 0; i < (int)trial.site.count; i++) {
+    for (int i = 0; i < (int)harness.site.count; i++) {
         struct link_shape shape = {.delay_us = 50 + draw(2) * draw(60000)};
 
         link_set_shape(link_of(p, i), TO_SERVER, &shape);
@@ -408,7 +408,7 @@ static void squat(int server, bool takes)
 static void squat_on(int first, int count, bool takes)
 {
     for (int i = 0; i < count; i++)
-        squat((first + i) % (int)trial.site.count, takes);
+        squat((first + i) % (int)harness.site.count, takes);
     pass(500);
 }
 
@@ -417,17 +417,17 @@ static void play_free_round(struct party *p)
 {
     static const int64_t waits[] = {0, 1000, 1000, 5000, HF_FOREVER};
     int count, first = draw_minority(&count);
-    int64_t begun_us = trial_now_us(&trial);
+    int64_t begun_us = harness_now_us(&harness);
 
     begin_call(p, waits[draw(5)]); /* its replies may come late */
     pass(draw(100));
     end_round(p);
     squat_on(first, count, true);
-    begun_us = trial_now_us(&trial);
+    begun_us = harness_now_us(&harness);
     begin_call(p, waits[draw(5)]);
     for (int i = 0; i < ANSWER_BOUND_MS / 5 && p->state == ASKS; i++)
         pass(5);
-    waits_ms += (uint64_t)(trial_now_us(&trial) - begun_us) / 1000;
+    waits_ms += (uint64_t)(harness_now_us(&harness) - begun_us) / 1000;
     if (p->state == ASKS || p->status != HF_OK) {
         refusals++;
         violate("P8: not granted although a majority is free", number_of(p));
@@ -437,10 +437,10 @@ static void play_free_round(struct party *p)
 }
 
 /* Parties contend over links of different lengths, with waits of any length. */
-static void play_faultless_world(uint64_t seed, enum trial_forgetting forgetting)
+static void play_faultless_world(uint64_t seed, enum harness_forgetting forgetting)
 {
     (void)forgetting;
-    trial_begin(&trial, seed, "faultless", seed % 7 < 3 ? 3 : 5);
+    harness_begin(&harness, seed, "faultless", seed % 7 < 3 ? 3 : 5);
     choose_kind();
     keeps_data = true;
     is_ending = false;
@@ -449,20 +449,20 @@ static void play_faultless_world(uint64_t seed, enum trial_forgetting forgetting
         open_party(&parties[i]);
         draw_delays(&parties[i]);
     }
-    trial_run(&trial, TRIAL_TROUBLE_MS);
+    harness_run(&harness, HARNESS_FAULTS_MS);
     is_ending = true;
-    trial_run(&trial, 2 * TRIAL_TROUBLE_MS);
+    harness_run(&harness, 2 * HARNESS_FAULTS_MS);
     check_end();
     for (int i = 0; i < PARTIES; i++)
         close_party(&parties[i]);
-    trial_end(&trial);
+    harness_end(&harness);
     is_faultless = false;
 }
 
-static void play_free_world(uint64_t seed, enum trial_forgetting forgetting)
+static void play_free_world(uint64_t seed, enum harness_forgetting forgetting)
 {
     (void)forgetting;
-    trial_begin(&trial, seed, "free", seed % 7 < 3 ? 3 : 5);
+    harness_begin(&harness, seed, "free", seed % 7 < 3 ? 3 : 5);
     choose_kind();
     keeps_data = true;
     is_ending = true;
@@ -480,17 +480,17 @@ static void play_free_world(uint64_t seed, enum trial_forgetting forgetting)
     check_end();
     for (int i = 0; i < PARTIES; i++)
         close_party(&parties[i]);
-    trial_end(&trial);
+    harness_end(&harness);
 }
 
 /* ---- the tests ---- */
 
-static void play_all(enum trial_forgetting forgetting)
+static void run_all(enum harness_forgetting forgetting)
 {
     long long worlds;
 
     operations = 0;
-    worlds = trial_play(&trial, "QUORUM_SEEDS", play_world, forgetting);
+    worlds = harness_run_seeds(&harness, "QUORUM_SEEDS", run_world, forgetting);
     printf("%lld worlds, %llu operations\n", worlds,
            (unsigned long long)operations);
     ck_assert_uint_gt(operations, 0);
@@ -498,13 +498,13 @@ static void play_all(enum trial_forgetting forgetting)
 
 START_TEST(one_believes_at_a_time_on_servers_that_keep_their_data)
 {
-    play_all(TRIAL_KEEPS);
+    run_all(HARNESS_KEEPS);
 }
 END_TEST
 
 START_TEST(likewise_where_servers_that_forgot_stay_away_for_the_longest_lease)
 {
-    play_all(TRIAL_STAYS_AWAY);
+    run_all(HARNESS_STAYS_AWAY);
 }
 END_TEST
 
@@ -513,7 +513,7 @@ START_TEST(servers_that_forget_and_are_back_at_once_let_two_believe)
 {
     doubles = 0;
     for (uint64_t seed = 1; seed <= 400 && doubles == 0; seed++)
-        play_world(seed, TRIAL_FORGETS_AT_ONCE);
+        run_world(seed, HARNESS_FORGETS_AT_ONCE);
     ck_assert_uint_gt(doubles, 0);
 }
 END_TEST
@@ -524,7 +524,7 @@ START_TEST(a_free_majority_is_granted_at_once_whatever_happened_before)
     long long worlds;
 
     refusals = waits_ms = 0;
-    worlds = trial_play(&trial, "QUORUM_SEEDS", play_free_world, TRIAL_KEEPS);
+    worlds = harness_run_seeds(&harness, "QUORUM_SEEDS", play_free_world, HARNESS_KEEPS);
     printf("%lld worlds, %llu ms to a grant on average\n", worlds,
            (unsigned long long)waits_ms / (unsigned long long)(worlds * ROUNDS));
     ck_assert_uint_eq(refusals, 0);
@@ -534,7 +534,7 @@ END_TEST
 START_TEST(no_call_fails_where_nothing_goes_wrong)
 {
     operations = 0;
-    (void)trial_play(&trial, "QUORUM_SEEDS", play_faultless_world, TRIAL_KEEPS);
+    (void)harness_run_seeds(&harness, "QUORUM_SEEDS", play_faultless_world, HARNESS_KEEPS);
     ck_assert_uint_gt(operations, 0);
 }
 END_TEST
@@ -574,10 +574,10 @@ static void open_sharing(struct party *p, int64_t delay_us)
     struct link_shape shape = {.delay_us = delay_us};
     struct hf_lock *members[3];
 
-    *p = (struct party){.process = trial_process(&trial, 1)};
+    *p = (struct party){.process = harness_process(&harness, 1)};
     link_set_shape(link_of(p, 1), TO_CLIENT, &shape);
     for (int i = 0; i < 3; i++) {
-        p->clients[i] = trial_client(&trial, p->process, server_of[i]);
+        p->clients[i] = harness_client(&harness, p->process, server_of[i]);
         (void)process_enter(p->process);
         must(hf_lock_new(&members[i], p->clients[i], NAME, strlen(NAME), NULL) ==
              HF_OK);
@@ -592,15 +592,15 @@ START_TEST(two_members_on_one_server_are_refused_unless_that_is_allowed)
     static const int64_t waits[] = {0, 5000, HF_FOREVER};
     struct party *p = &parties[0];
 
-    trial_begin(&trial, 1, "shared", 2);
+    harness_begin(&harness, 1, "shared", 2);
     open_sharing(p, _i < 3 ? 50 : 20000);
     acquire_shared(p, waits[_i % 3], false);
     ck_assert_int_eq(shared_status, HF_E_INVAL);
     ck_assert_msg(strstr(shared_text, "on one server: 10.0.0.2:6379 and "
                                       "10.0.0.2:6379") != NULL,
                   "%s", shared_text);
-    trial_check_free(&trial, NAME);
-    ck_assert_str_eq(trial.violation, "");
+    harness_check_free(&harness, NAME);
+    ck_assert_str_eq(harness.violation, "");
     acquire_shared(p, waits[_i % 3], true);
     ck_assert_int_eq(shared_status, HF_OK);
     (void)process_enter(p->process);
@@ -613,14 +613,14 @@ START_TEST(two_members_on_one_server_are_refused_unless_that_is_allowed)
     for (int i = 0; i < 3; i++)
         hf_client_free(p->clients[i]);
     (void)process_enter(NULL);
-    trial_end(&trial);
+    harness_end(&harness);
 }
 END_TEST
 
 int main(void)
 {
     Suite *s = suite_create("sim: quorums");
-    TCase *c = trial_case(s, "quorums", "QUORUM_SEEDS");
+    TCase *c = harness_case(s, "quorums", "QUORUM_SEEDS");
 
     tcase_add_test(c, one_believes_at_a_time_on_servers_that_keep_their_data);
     tcase_add_test(

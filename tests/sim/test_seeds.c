@@ -1,10 +1,10 @@
-/* Plays: past failures stay mended, and a seed is one history. */
+/* Runs of plans: past failures stay mended, and a seed is one history. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/history_kit.h"
-#include "tests/sim/play.h"
+#include "tests/sim/run.h"
 #include "tests/sim/seeds.h"
 #include "tests/support/suite.h"
 
@@ -27,10 +27,10 @@ static void read_past(const struct past *past)
 START_TEST(plan_that_failed_once_fails_no_more)
 {
     const struct past *past = &past_failures[_i];
-    struct play_result r;
+    struct run_result r;
 
     read_past(past);
-    play(&plan, NULL, &r);
+    run_plan(&plan, NULL, &r);
     ck_assert_msg(!r.has_failed, "%s (%s, %s) fails: %s: %s", past->plan,
                   past->violated, past->why, r.property, r.text);
 }
@@ -38,10 +38,10 @@ END_TEST
 
 static void play_well(uint64_t seed, uint64_t effects[EFFECTS])
 {
-    struct play_result r;
+    struct run_result r;
 
     plan_draw(&plan, seed);
-    play(&plan, NULL, &r);
+    run_plan(&plan, NULL, &r);
     ck_assert_msg(!r.has_failed, "seed %llu fails: %s: %s", (unsigned long long)seed,
                   r.property, r.text);
     for (int i = 0; i < EFFECTS; i++)
@@ -86,19 +86,19 @@ END_TEST
 /* Shrinking keeps both: docs/simulation.md. */
 START_TEST(plays_are_alike_if_property_and_kind_are)
 {
-    const struct play_result a = {
+    const struct run_result a = {
         .has_failed = true, .property = "P12", .text = "call 1 waits", .kind = "call  waits"};
-    struct play_result b = a;
+    struct run_result b = a;
 
     (void)snprintf(b.text, sizeof b.text, "call 2 waits");
-    ck_assert(play_is_alike(&a, &b));
+    ck_assert(run_is_alike(&a, &b));
     (void)snprintf(b.kind, sizeof b.kind, "call  fails");
-    ck_assert(!play_is_alike(&a, &b));
+    ck_assert(!run_is_alike(&a, &b));
     b = a;
     (void)snprintf(b.property, sizeof b.property, "P5");
-    ck_assert(!play_is_alike(&a, &b));
-    b = (struct play_result){.has_failed = false};
-    ck_assert(!play_is_alike(&b, &b));
+    ck_assert(!run_is_alike(&a, &b));
+    b = (struct run_result){.has_failed = false};
+    ck_assert(!run_is_alike(&b, &b));
 }
 END_TEST
 
@@ -107,12 +107,12 @@ END_TEST
 /* Replicas are 30 ms behind. The change is executed at 2034 ms, and the master dies at
  * that moment or later; all replicas have to confirm it. */
 static const char failover_plan[] =
-    "plan seed=1 mood=single scene=none deployment=sentinel version=1 protocol=3 "
+    "plan seed=1 profile=single scenario=none deployment=sentinel version=1 protocol=3 "
     "masters=1 length_ms=6411 latency_us=500 lag_us=30000 keeps_alive=1 "
     "watchdog_ms=3000 request_ms=5000 replicas=%d replicas_ms=400\n"
     "program offset_ms=57042523\nprogram offset_ms=66869236\n"
     "lock family=%s name=4 permits=3\n%s\n"
-    "fault at_ms=%d trouble=failover for_ms=3000\n";
+    "fault at_ms=%d kind=failover for_ms=3000\n";
 
 static const struct {
     const char *family, *op;
@@ -217,7 +217,7 @@ static long long count_at_the_end(void)
 /* ORPHAN-5: the acquire of a permit is cancelled while it is under way, 10 ms each way, and
  * from then on one allocation fails. */
 static const char starved_plan[] =
-    "plan seed=1 mood=wild scene=none deployment=standalone version=1 protocol=3 "
+    "plan seed=1 profile=wild scenario=none deployment=standalone version=1 protocol=3 "
     "masters=1 length_ms=6000 latency_us=10000 lag_us=1000 watchdog_ms=3000 "
     "request_ms=5000 replicas_ms=400\n"
     "program offset_ms=57042523\n"
@@ -225,7 +225,7 @@ static const char starved_plan[] =
     "op at_ms=500 verb=acquire owner=1 wait_ms=2000 hold_ms=1\n"
     "op at_ms=1000 verb=acquire owner=2 wait_ms=2000 hold_ms=1000\n"
     "op at_ms=%d verb=cancel owner=2\n"
-    "fault at_ms=%d trouble=memory n=1\n";
+    "fault at_ms=%d kind=memory n=1\n";
 
 START_TEST(permit_of_an_abandoned_call_is_given_back_without_memory)
 {
@@ -261,7 +261,7 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("sim: seeds");
-    TCase *t = tcase_create("plays");
+    TCase *t = tcase_create("runs");
 
     tcase_add_loop_test(t, plan_that_failed_once_fails_no_more, 0,
                         ROWS(past_failures));

@@ -1,5 +1,5 @@
 /* Switches of masters: one program holds a lock, another waits for it, and the
- * master stops. Every combination of rows is played in the simulated world, and
+ * master stops. Every combination of rows is executed in the simulated world, and
  * the history says for how long both believed that they hold the lock. */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct believer {
     int64_t until_us;
 };
 
-struct story {
+struct trace {
     struct believer all[OWNERS];
     int count;
     int64_t now_us;
@@ -40,7 +40,7 @@ struct story {
     int losses;
 };
 
-static struct believer *believer_of(struct story *s, struct history_text owner)
+static struct believer *believer_of(struct trace *s, struct history_text owner)
 {
     for (int i = 0; i < s->count; i++)
         if (strlen(s->all[i].owner) == owner.len &&
@@ -58,7 +58,7 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* Adds the time from the last line to this one in which two owners believed. */
-static void advance(struct story *s, int64_t us)
+static void advance(struct trace *s, int64_t us)
 {
     for (int i = 0; i < s->count; i++)
         for (int k = i + 1; k < s->count; k++) {
@@ -71,7 +71,7 @@ static void advance(struct story *s, int64_t us)
     s->now_us = us;
 }
 
-static void take_line(struct story *s, const struct history_event *e)
+static void take_line(struct trace *s, const struct history_event *e)
 {
     advance(s, e->time_us);
     if (e->what == HISTORY_SAFE)
@@ -90,7 +90,7 @@ static void take_line(struct story *s, const struct history_event *e)
     }
 }
 
-static void play_story(struct story *s)
+static void read_trace(struct trace *s)
 {
     char *text = history_of_plan(&plan), *rest = text;
     struct history_event e;
@@ -120,7 +120,7 @@ static void plan_holder(const struct kind *kind, int64_t deployment,
 {
     plan.head = (struct plan_head){
         .seed = 1,
-        .mood = MOOD_WILD,
+        .profile = PROFILE_WILD,
         .deployment = deployment,
         .version = 3,
         .protocol = 3,
@@ -151,7 +151,7 @@ static void plan_holder(const struct kind *kind, int64_t deployment,
 static void plan_failover(int64_t at_ms, int64_t after_ms, int64_t how)
 {
     plan.faults[plan.fault_count++] = (struct plan_fault){
-        .at_ms = at_ms, .trouble = FAULT_FAILOVER,
+        .at_ms = at_ms, .kind = FAULT_FAILOVER,
         .n = how | FAILOVER_IS_QUICK | FAILOVER_OF_LOCK, .for_ms = 8 * after_ms};
 }
 
@@ -169,12 +169,12 @@ static const int64_t outages_ms[] = {1200, 1400, 1600, 1800, 2000};
 static void plan_deafness(void)
 {
     plan.faults[plan.fault_count++] = (struct plan_fault){
-        .at_ms = WAITER_MS, .trouble = FAULT_HOLD_BACK, .server = FIRST_SENTINEL,
+        .at_ms = WAITER_MS, .kind = FAULT_HOLD_BACK, .server = FIRST_SENTINEL,
         .for_ms = LENGTH_MS / 2};
 }
 
 static void tell(const struct kind *kind, int64_t outage_ms, int64_t at_ms,
-                 const struct story *s)
+                 const struct trace *s)
 {
     if (getenv("HF_TEST_TELL") && (s->both_us || s->losses))
         (void)fprintf(stderr,
@@ -189,14 +189,14 @@ static int64_t play_stop(const struct kind *kind, int64_t deployment, int64_t ou
                          int phase, bool is_deaf)
 {
     int64_t at_ms = STOP_MS + phase * WATCHDOG_MS / 3 / PHASES;
-    struct story s;
+    struct trace s;
 
     plan_holder(kind, deployment, 0);
     if (is_deaf)
         plan_deafness();
     plan_failover(at_ms, outage_ms,
                   FAILOVER_STOPS | FAILOVER_WAKES | FAILOVER_IS_UNTOLD);
-    play_story(&s);
+    read_trace(&s);
     tell(kind, outage_ms, at_ms, &s);
     return s.both_us;
 }
@@ -245,16 +245,16 @@ START_TEST(master_that_is_busy_as_it_continues_is_doubted)
     for (size_t k = 0; k < ROWS(outages_ms); k++)
         for (int phase = 0; phase < PHASES; phase++) {
             int64_t at_ms = STOP_MS + phase * WATCHDOG_MS / 3 / PHASES;
-            struct story s;
+            struct trace s;
 
             plan_holder(&kinds[_i], DEPLOY_SENTINEL, 0);
             plan_deafness();
             plan_failover(at_ms, outages_ms[k],
                           FAILOVER_STOPS | FAILOVER_WAKES | FAILOVER_IS_UNTOLD);
             plan.faults[plan.fault_count++] = (struct plan_fault){
-                .at_ms = at_ms + BUSY_AFTER_MS, .trouble = FAULT_BUSY,
+                .at_ms = at_ms + BUSY_AFTER_MS, .kind = FAULT_BUSY,
                 .for_ms = outages_ms[k] + outages_ms[k] / WAKES_PART - BUSY_AFTER_MS + BUSY_ON_MS};
-            play_story(&s);
+            read_trace(&s);
             worst_us = s.both_us > worst_us ? s.both_us : worst_us;
         }
     ck_assert_msg(worst_us == 0, "%s: both believed for %lld us", kinds[_i].name,
@@ -275,7 +275,7 @@ static const struct suspension {
     int64_t within_ms;
 } suspensions[] = {{false, 400}, {true, 1500}};
 
-static void play_suspended(struct story *s, const struct kind *kind,
+static void play_suspended(struct trace *s, const struct kind *kind,
                            const struct suspension *how, int64_t watchdog_ms, int64_t at_ms)
 {
     plan_holder(kind, DEPLOY_HOSTS, 0);
@@ -283,11 +283,11 @@ static void play_suspended(struct story *s, const struct kind *kind,
     plan.op_count = 1;
     if (how->has_no_info)
         plan.faults[plan.fault_count++] = (struct plan_fault){
-            .trouble = FAULT_DENY, .n = DENIED_INFO, .for_ms = LENGTH_MS};
+            .kind = FAULT_DENY, .n = DENIED_INFO, .for_ms = LENGTH_MS};
     plan.faults[plan.fault_count++] = (struct plan_fault){
-        .at_ms = at_ms, .trouble = FAULT_FAILOVER, .for_ms = SUSPENDED_MS,
+        .at_ms = at_ms, .kind = FAULT_FAILOVER, .for_ms = SUSPENDED_MS,
         .n = FAILOVER_STOPS | FAILOVER_AT_ONCE | FAILOVER_OF_LOCK};
-    play_story(s);
+    read_trace(s);
 }
 
 static void must_outlast(const struct kind *kind, const struct suspension *how,
@@ -295,7 +295,7 @@ static void must_outlast(const struct kind *kind, const struct suspension *how,
 {
     for (int phase = 0; phase < PHASES; phase++) {
         int64_t at_ms = STOP_MS + phase * watchdog_ms / 3 / PHASES;
-        struct story s;
+        struct trace s;
 
         play_suspended(&s, kind, how, watchdog_ms, at_ms);
         ck_assert_int_gt(s.switched_us, 0);
@@ -330,14 +330,14 @@ END_TEST
 static void plan_freeze(int64_t at_ms, int64_t for_ms)
 {
     plan.faults[plan.fault_count++] = (struct plan_fault){
-        .at_ms = at_ms, .trouble = FAULT_FREEZE, .for_ms = for_ms};
+        .at_ms = at_ms, .kind = FAULT_FREEZE, .for_ms = for_ms};
 }
 
 /* DOUBT-4 */
 START_TEST(master_that_is_slow_again_is_not_doubted_again)
 {
     for (int phase = 0; phase < SLOW_PHASES; phase++) {
-        struct story s;
+        struct trace s;
 
         plan_holder(&kinds[_i], DEPLOY_SENTINEL, 0);
         plan.head.watchdog_ms = SLOW_WATCHDOG_MS;
@@ -345,7 +345,7 @@ START_TEST(master_that_is_slow_again_is_not_doubted_again)
         plan_freeze(STOP_MS, FIRST_FREEZE_MS);
         plan_freeze(NEXT_FREEZE_AT_MS + phase * SLOW_WATCHDOG_MS / 3 / SLOW_PHASES,
                     NEXT_FREEZE_MS);
-        play_story(&s);
+        read_trace(&s);
         ck_assert_int_eq(s.count, 1);
         ck_assert_msg(s.losses == 0, "lost in phase %d", phase);
     }
@@ -388,11 +388,11 @@ static void plan_lag(void)
 {
     for (int64_t server = 0; server < SERVERS; server++)
         plan.faults[plan.fault_count++] = (struct plan_fault){
-            .at_ms = HOLDER_MS / 2, .trouble = FAULT_LAG, .server = server,
+            .at_ms = HOLDER_MS / 2, .kind = FAULT_LAG, .server = server,
             .for_ms = LENGTH_MS / 2};
 }
 
-static void play_way(struct story *s, const struct kind *kind,
+static void play_way(struct trace *s, const struct kind *kind,
                      const struct replacing *way, bool is_lagging)
 {
     plan_holder(kind, way->deployment, way->lease_ms);
@@ -401,12 +401,12 @@ static void play_way(struct story *s, const struct kind *kind,
     if (is_lagging)
         plan_lag();
     plan_failover(STOP_MS, REPLACED_MS, way->how);
-    play_story(s);
+    read_trace(s);
     ck_assert_msg(s->switched_us > 0, "%s, %s: no switch", kind->name,
                   way->name);
 }
 
-static void must_follow(int64_t us, const struct story *s,
+static void must_follow(int64_t us, const struct trace *s,
                         const struct kind *kind, const struct replacing *way)
 {
     ck_assert_msg(us > 0, "%s, %s: never", kind->name, way->name);
@@ -421,7 +421,7 @@ START_TEST(what_the_new_master_lacks_is_lost_at_once)
     const struct replacing *way = &ways[_i];
 
     for (size_t k = 0; k < ROWS(kinds); k++) {
-        struct story s;
+        struct trace s;
 
         play_way(&s, &kinds[k], way, true);
         must_follow(s.lost_us, &s, &kinds[k], way);
@@ -436,7 +436,7 @@ START_TEST(what_the_new_master_has_is_renewed_at_once)
     const struct replacing *way = &ways[_i];
 
     for (size_t k = 0; k < ROWS(kinds); k++) {
-        struct story s;
+        struct trace s;
 
         play_way(&s, &kinds[k], way, false);
         if (way->lease_ms == 0)

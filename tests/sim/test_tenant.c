@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/trial.h"
+#include "tests/sim/harness.h"
 #include "tests/support/must.h"
 #include "tests/support/suite.h"
 
@@ -39,7 +39,7 @@ struct call {
     int64_t begun_us;           /* 0: it is free */
 };
 
-static struct trial trial;
+static struct harness harness;
 static struct process *process;
 static struct hf_client *client;
 static struct hf_lock *ours, *awaited;
@@ -55,12 +55,12 @@ static int64_t asked;
 
 static void say(int argc, const char *const *argv)
 {
-    server_say(trial.site.servers[0], argc, argv);
+    server_say(harness.site.servers[0], argc, argv);
 }
 
 static void write_something(void)
 {
-    switch (trial_draw(&trial, 6)) {
+    switch (harness_draw(&harness, 6)) {
     case 0:
         say(3, (const char *[]){"SET", "value", large});
         break;
@@ -89,7 +89,7 @@ static void on_tenant(void *ctx)
                                 "redisson_lock_queue:{queue}"});
     else
         write_something();
-    world_after(trial.sim.world, &tenant, (2000 + trial_draw(&trial, 4000)) * 1000);
+    world_after(harness.sim.world, &tenant, (2000 + harness_draw(&harness, 4000)) * 1000);
 }
 
 static void free_awaited(void *ctx)
@@ -111,33 +111,33 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
 static void on_looked(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct call *call = ctx;
-    int64_t took_us = trial_now_us(&trial) - call->begun_us;
+    int64_t took_us = harness_now_us(&harness) - call->begun_us;
 
     (void)err;
     looks++;
-    if (took_us > 2 * TRIAL_REQUEST_MS * 1000)
-        trial_violate(&trial, "P7: a call has ended late", (int)(call - calls));
+    if (took_us > 2 * HARNESS_REQUEST_MS * 1000)
+        harness_violate(&harness, "P7: a call has ended late", (int)(call - calls));
     if (status != HF_OK && status != HF_TIMEOUT && status != HF_E_SERVER)
-        trial_violate(&trial, hf_status_name(status), (int)(call - calls));
+        harness_violate(&harness, hf_status_name(status), (int)(call - calls));
     if (call->info.holder_len > 191)
-        trial_violate(&trial, "a text that was not cut", (int)(call - calls));
+        harness_violate(&harness, "a text that was not cut", (int)(call - calls));
     hf_lock_free(call->lock);
     call->begun_us = 0;
 }
 
 static void look(struct call *call)
 {
-    size_t i = (size_t)trial_draw(&trial, ROWS(looked_at));
+    size_t i = (size_t)harness_draw(&harness, ROWS(looked_at));
     struct hf_acquire_options o;
 
     hf_acquire_options_init(&o);
     o.owner = 100 + ++asked; /* a lease of 50 ms ends as a loss */
     o.wait_ms = 0;
     o.lease_ms = 50;
-    *call = (struct call){.begun_us = trial_now_us(&trial)};
+    *call = (struct call){.begun_us = harness_now_us(&harness)};
     must(hf_lock_new_kind(&call->lock, client, looked_at[i].kind, looked_at[i].name,
                           strlen(looked_at[i].name), NULL) == HF_OK);
-    if (trial_draw(&trial, 2))
+    if (harness_draw(&harness, 2))
         must(hf_lock_inspect_async(call->lock, &call->info, on_looked, call) == HF_OK);
     else
         must(hf_lock_acquire_async(call->lock, &o, on_looked, call) == HF_OK);
@@ -154,14 +154,14 @@ static void on_look(void *ctx)
             break;
         }
     (void)process_enter(before);
-    world_after(trial.sim.world, &looking, (200 + trial_draw(&trial, 800)) * 1000);
+    world_after(harness.sim.world, &looking, (200 + harness_draw(&harness, 800)) * 1000);
 }
 
 static void on_granted(void *ctx, hf_status status, const struct hf_error *err)
 {
     (void)ctx, (void)err;
     must(status == HF_OK);
-    granted_us = trial_now_us(&trial);
+    granted_us = harness_now_us(&harness);
 }
 
 static void acquire_ours(void *ctx, hf_status status, const struct hf_error *err)
@@ -179,8 +179,8 @@ static void open_client(int protocol)
     o.url = "redis://10.0.0.1:6379";
     o.thread = false;
     o.protocol = protocol;
-    o.watchdog_ms = TRIAL_WATCHDOG_MS;
-    o.request_timeout_ms = TRIAL_REQUEST_MS;
+    o.watchdog_ms = HARNESS_WATCHDOG_MS;
+    o.request_timeout_ms = HARNESS_REQUEST_MS;
     must(hf_client_new(&client, &o, NULL) == HF_OK);
     process_drive(process, hf_client_loop(client));
 }
@@ -209,11 +209,11 @@ static void check_all(void)
     (void)process_enter(process);
     hf_client_get_stats(client, &stats);
     if (stats.link.losses > 0)
-        trial_violate(&trial, "a connection was lost", (int)stats.link.losses);
+        harness_violate(&harness, "a connection was lost", (int)stats.link.losses);
     if (losses > 0 || hf_lock_safe_ms(ours, 1) <= 0)
-        trial_violate(&trial, "P2: a hold was lost", (int)losses);
+        harness_violate(&harness, "P2: a hold was lost", (int)losses);
     if (granted_us == 0 || granted_us > sim_us(FREED_MS + WAKES_MS))
-        trial_violate(&trial, "P5: a waiter was not woken", 0);
+        harness_violate(&harness, "P5: a waiter was not woken", 0);
     (void)process_enter(NULL);
 }
 
@@ -226,31 +226,31 @@ static void end_client(void)
     (void)process_enter(NULL);
 }
 
-static void play_world(uint64_t seed, enum trial_forgetting forgetting)
+static void run_world(uint64_t seed, enum harness_forgetting forgetting)
 {
     static struct event freed;
 
     (void)forgetting;
-    trial_begin(&trial, seed, "tenant", 1);
+    harness_begin(&harness, seed, "tenant", 1);
     granted_us = losses = 0;
     memset(calls, 0, sizeof calls);
-    process = trial_process(&trial, 1);
+    process = harness_process(&harness, 1);
     say(4, (const char *[]){"HSET", AWAITED, OTHER, "1"});
     say(3, (const char *[]){"PEXPIRE", AWAITED, "900000"});
     begin_client(seed % 2 ? 3 : 2);
     tenant = (struct event){.happen = on_tenant};
     looking = (struct event){.happen = on_look};
     freed = (struct event){.happen = free_awaited};
-    world_after(trial.sim.world, &tenant, 1000000);
-    world_after(trial.sim.world, &looking, 1100000);
-    world_at(trial.sim.world, &freed, sim_us(FREED_MS));
-    trial_run(&trial, END_MS);
+    world_after(harness.sim.world, &tenant, 1000000);
+    world_after(harness.sim.world, &looking, 1100000);
+    world_at(harness.sim.world, &freed, sim_us(FREED_MS));
+    harness_run(&harness, END_MS);
     check_all();
-    world_cancel(trial.sim.world, &tenant);
-    world_cancel(trial.sim.world, &looking);
-    trial_run(&trial, END_MS + 5000);
+    world_cancel(harness.sim.world, &tenant);
+    world_cancel(harness.sim.world, &looking);
+    harness_run(&harness, END_MS + 5000);
     end_client();
-    trial_end(&trial);
+    harness_end(&harness);
 }
 
 START_TEST(large_keys_of_another_tenant_cost_our_locks_nothing)
@@ -261,7 +261,7 @@ START_TEST(large_keys_of_another_tenant_cost_our_locks_nothing)
     ck_assert_ptr_nonnull(large);
     memset(large, 'x', LARGE);
     large[LARGE] = '\0';
-    worlds = trial_play(&trial, "TENANT_SEEDS", play_world, TRIAL_KEEPS);
+    worlds = harness_run_seeds(&harness, "TENANT_SEEDS", run_world, HARNESS_KEEPS);
     printf("%lld worlds, %llu writes, %llu looks\n", worlds,
            (unsigned long long)writes, (unsigned long long)looks);
     ck_assert_uint_gt(looks, 100);
@@ -272,7 +272,7 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("sim: another tenant");
-    TCase *c = trial_case(s, "tenant", "TENANT_SEEDS");
+    TCase *c = harness_case(s, "tenant", "TENANT_SEEDS");
     char seeds[32];
 
     (void)snprintf(seeds, sizeof seeds, "1..%d", SEEDS);

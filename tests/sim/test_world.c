@@ -111,7 +111,7 @@ START_TEST(a_name_is_found_or_not)
 END_TEST
 
 /* The clock of the process decides when it renews, and whether it is right to
- * believe. An hour is played in some milliseconds. */
+ * believe. An hour is executed in some milliseconds. */
 START_TEST(a_lock_is_held_for_an_hour)
 {
     struct program p;
@@ -289,7 +289,7 @@ static void on_news(void *ctx, const struct network_news *news)
 }
 
 /* Two clients, a bad network: each acquires and releases a hundred times. */
-static void play(struct trace *t, uint64_t seed)
+static void run(struct trace *t, uint64_t seed)
 {
     static const struct link_shape bad = {
         .delay_us = 100, .jitter_us = 20000, .piece_max = 11, .window = 31};
@@ -324,9 +324,9 @@ START_TEST(the_same_seed_gives_the_same_bytes_at_the_same_times)
 {
     struct trace a, b, c;
 
-    play(&a, 42);
-    play(&b, 42);
-    play(&c, 43);
+    run(&a, 42);
+    run(&b, 42);
+    run(&c, 43);
     ck_assert_uint_gt(a.len, 100000);
     ck_assert_uint_eq(a.len, b.len);
     ck_assert_mem_eq(a.text, b.text, a.len);

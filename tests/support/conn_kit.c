@@ -27,39 +27,39 @@ static void tell_value(struct hf_resp_value v)
     int64_t n;
 
     if (hf_resp_integer(v, &n) == HF_OK) {
-        (void)fprintf(t.story, "%lld", (long long)n);
+        (void)fprintf(t.trace, "%lld", (long long)n);
     } else if (hf_resp_bytes(v, &ptr, &len) == HF_OK) {
-        (void)fprintf(t.story, "%.*s", (int)len, ptr);
+        (void)fprintf(t.trace, "%.*s", (int)len, ptr);
     } else if (hf_resp_count(v) == 0) {
-        (void)fputc(marks[hf_resp_type(v)], t.story);
+        (void)fputc(marks[hf_resp_type(v)], t.trace);
     } else {
         for (; hf_resp_next(&it, &child); sep = ",") {
-            (void)fputs(sep[0] ? sep : "[", t.story);
+            (void)fputs(sep[0] ? sep : "[", t.trace);
             tell_value(child);
         }
-        (void)fputc(']', t.story);
+        (void)fputc(']', t.trace);
     }
 }
 
 static void tell_name(int name)
 {
     if (name < 128)
-        (void)fprintf(t.story, " %c", name);
+        (void)fprintf(t.trace, " %c", name);
     else
-        (void)fprintf(t.story, " %d", name);
+        (void)fprintf(t.trace, " %d", name);
 }
 
 static void on_push(void *ctx, struct hf_resp_value push)
 {
     (void)ctx;
-    (void)fputs(" >", t.story);
+    (void)fputs(" >", t.trace);
     tell_value(push);
 }
 
 static void on_push_lost(void *ctx)
 {
     (void)ctx;
-    (void)fputs(" >?", t.story);
+    (void)fputs(" >?", t.trace);
 }
 
 static void on_end(void *ctx, struct hf_request *request,
@@ -70,24 +70,24 @@ static void on_end(void *ctx, struct hf_request *request,
     (void)ctx;
     tell_name(name);
     if (outcome == HF_ANSWERED) {
-        (void)fputc('=', t.story);
+        (void)fputc('=', t.trace);
         tell_value(reply);
     } else {
-        (void)fputc(outcome == HF_UNKNOWN ? '?' : '!', t.story);
+        (void)fputc(outcome == HF_UNKNOWN ? '?' : '!', t.trace);
     }
     if (t.on_done)
         t.on_done(name);
 }
 
-const char *story(void)
+const char *trace(void)
 {
     static char told[1 << 20];
 
-    (void)fclose(t.story);
+    (void)fclose(t.trace);
     (void)snprintf(told, sizeof told, "%s",
                    t.story_text[0] ? t.story_text + 1 : "");
     free(t.story_text);
-    t.story = open_memstream(&t.story_text, &t.story_len);
+    t.trace = open_memstream(&t.story_text, &t.story_len);
     return told;
 }
 
@@ -147,7 +147,7 @@ void setup_with(struct hf_conn_options options, int protocol)
 {
     t.protocol = protocol;
     t.now_us = NOW_US;
-    t.story = open_memstream(&t.story_text, &t.story_len);
+    t.trace = open_memstream(&t.story_text, &t.story_len);
     memory_init(&t.memory);
     hf_conn_init(&t.conn, &options);
     t.conn.greeting.client_name = "test";
@@ -168,7 +168,7 @@ void teardown(void)
     check();
     hf_conn_fini(&t.conn);
     ck_assert_pstr_eq(memory_fini(&t.memory), NULL);
-    (void)fclose(t.story);
+    (void)fclose(t.trace);
     free(t.story_text);
 }
 

@@ -12,7 +12,7 @@
  *     ask_all("ab");
  *     put_out_all();
  *     ck_assert_int_eq(take("+1\r\n"), HF_OK);
- *     ck_assert_str_eq(story(), "a=1");
+ *     ck_assert_str_eq(trace(), "a=1");
  *     teardown(); */
 #ifndef TEST_CONN_KIT_H
 #define TEST_CONN_KIT_H
@@ -35,7 +35,7 @@ extern struct conn_test {
     void (*on_done)(int name);        /* what an owner does when told */
     char wire[WIRE_MAX];              /* what this connection wrote */
     size_t wire_len;
-    FILE *story;
+    FILE *trace;
     char *story_text;
     size_t story_len;
 } t;
@@ -74,13 +74,13 @@ enum hf_outcome give_up(int name);
  * put_out     - the kernel takes at most n bytes of the output; returns how
  *             many.
  * wire        - the commands that it took, with bars between.
- * story       - what has happened since the last time. */
+ * trace       - what has happened since the last time. */
 hf_status take_in(const char *bytes, size_t len);
 hf_status take(const char *text);
 size_t put_out(size_t n);
 void put_out_all(void);
 const char *wire(void);
-const char *story(void);
+const char *trace(void);
 
 /* A message of a channel, and a confirmation, in RESP3 and RESP2. */
 #define MESSAGE ">3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$2\r\nhi\r\n"

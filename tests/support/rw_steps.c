@@ -108,7 +108,7 @@ static char *lend(void)
     return texts[next++ % 4];
 }
 
-const char *rw_hold_key(const struct rw_player *p, int index)
+const char *rw_hold_key(const struct rw_party *p, int index)
 {
     char *key = lend();
     int n = sprintf(key, has_brace(p->name) ? "%s:%s:rwlock_timeout"
@@ -155,7 +155,7 @@ static long verdict(const char *answer, const char *echo)
     return atol(answer + len);
 }
 
-static long ask_acquire(struct rw_player *p, bool is_read, int count)
+static long ask_acquire(struct rw_party *p, bool is_read, int count)
 {
     const char *answer;
 
@@ -170,7 +170,7 @@ static long ask_acquire(struct rw_player *p, bool is_read, int count)
                    : verdict(answer + strlen(p->owner), ":write");
 }
 
-static long ask_release(struct rw_player *p, bool is_read, int count)
+static long ask_release(struct rw_party *p, bool is_read, int count)
 {
     const char *answer;
 
@@ -187,7 +187,7 @@ static long ask_release(struct rw_player *p, bool is_read, int count)
                    : verdict(answer + strlen(p->owner), ":write");
 }
 
-static bool force(struct rw_player *p, const char *side)
+static bool force(struct rw_party *p, const char *side)
 {
     return verdict(rw_script(p->server, "rw_force_release",
                              "1 %s request %s %s PUBLISH %s", p->name, "", side,
@@ -196,7 +196,7 @@ static bool force(struct rw_player *p, const char *side)
 }
 
 /* The first answer counts: repeated, a last release finds nothing. */
-static bool send(struct rw_player *p, bool is_acquire, bool is_read)
+static bool send(struct rw_party *p, bool is_acquire, bool is_read)
 {
     int *held = is_read ? &p->reads : &p->writes;
     int count = is_acquire ? *held + 1 : *held > 0 ? *held - 1 : 0;
@@ -213,7 +213,7 @@ static bool send(struct rw_player *p, bool is_acquire, bool is_read)
     return got == count;
 }
 
-static const char *script_acts(struct rw_player *p, const char *verb,
+static const char *script_acts(struct rw_party *p, const char *verb,
                                long lease_ms)
 {
     bool is_acquire = *verb == 'r' || *verb == 'w';
@@ -227,10 +227,10 @@ static const char *script_acts(struct rw_player *p, const char *verb,
     return is_ok ? "ok" : "no";
 }
 
-struct rw_player rw_player_of(struct server *s, const char *name,
-                              const char *owner, rw_act *act)
+struct rw_party rw_party_of(struct server *s, const char *name,
+                            const char *owner, rw_act *act)
 {
-    struct rw_player p = {.times = 1, .act = act, .server = s, .name = name};
+    struct rw_party p = {.times = 1, .act = act, .server = s, .name = name};
 
     ck_assert_uint_lt(strlen(owner) + strlen(":write"), sizeof p.writer);
     (void)sprintf(p.owner, "%s", owner);
@@ -238,10 +238,10 @@ struct rw_player rw_player_of(struct server *s, const char *name,
     return p;
 }
 
-struct rw_player rw_player_scripts(struct server *s, const char *name,
-                                   const char *owner, int times)
+struct rw_party rw_party_scripts(struct server *s, const char *name,
+                                 const char *owner, int times)
 {
-    struct rw_player p = rw_player_of(s, name, owner, script_acts);
+    struct rw_party p = rw_party_of(s, name, owner, script_acts);
 
     p.times = times;
     return p;
@@ -249,7 +249,7 @@ struct rw_player rw_player_scripts(struct server *s, const char *name,
 
 /* ---- the library ---- */
 
-static hf_status ask_library(const struct rw_player *p, const char *verb,
+static hf_status ask_library(const struct rw_party *p, const char *verb,
                              struct hf_lock *lock, long lease_ms)
 {
     struct hf_acquire_options o;
@@ -265,7 +265,7 @@ static hf_status ask_library(const struct rw_player *p, const char *verb,
     return hf_lock_acquire(lock, &o, NULL);
 }
 
-static const char *library_acts(struct rw_player *p, const char *verb,
+static const char *library_acts(struct rw_party *p, const char *verb,
                                 long lease_ms)
 {
     bool is_read = strstr(verb, "read") != NULL;
@@ -284,10 +284,10 @@ static const char *library_acts(struct rw_player *p, const char *verb,
     return rc == HF_OK ? "ok" : "no";
 }
 
-struct rw_player rw_player_library(struct server *s, const char *name,
-                                   struct hf_client *client, int thread)
+struct rw_party rw_party_library(struct server *s, const char *name,
+                                 struct hf_client *client, int thread)
 {
-    struct rw_player p = rw_player_of(s, name, "nobody", library_acts);
+    struct rw_party p = rw_party_of(s, name, "nobody", library_acts);
 
     p.client = client;
     p.thread = thread;
@@ -303,7 +303,7 @@ static long rounded(long long ttl_ms)
 }
 
 /* What one of them has; how many fields and keys that are is added up. */
-static char *put_player(char *to, const struct rw_player *p, char letter,
+static char *put_player(char *to, const struct rw_party *p, char letter,
                         long long *fields, long long *keys)
 {
     const char *sep = ", ";
@@ -346,22 +346,22 @@ static long long count_hold_keys(struct server *s)
     return count;
 }
 
-const char *rw_state(const struct rw_player players[2])
+const char *rw_state(const struct rw_party parties[2])
 {
     static char text[400];
-    struct server *s = players->server;
-    const char *mode = server_ask(s, "HGET %s mode", players->name);
+    struct server *s = parties->server;
+    const char *mode = server_ask(s, "HGET %s mode", parties->name);
     long long fields = strcmp(mode, "(nil)") != 0, keys = 0;
     char *to = text;
 
     if (fields)
         to += sprintf(to, "%s %ld", mode,
-                      rounded(server_ask_int(s, "PTTL %s", players->name)));
+                      rounded(server_ask_int(s, "PTTL %s", parties->name)));
     else
         to += sprintf(to, "free");
     for (int i = 0; i < 2; i++)
-        to = put_player(to, &players[i], (char)('A' + i), &fields, &keys);
-    if (fields != server_ask_int(s, "HLEN %s", players->name))
+        to = put_player(to, &parties[i], (char)('A' + i), &fields, &keys);
+    if (fields != server_ask_int(s, "HLEN %s", parties->name))
         to += sprintf(to, ", and other fields");
     if (keys != count_hold_keys(s))
         (void)sprintf(to, ", and other hold keys");
@@ -371,7 +371,7 @@ const char *rw_state(const struct rw_player players[2])
 /* ---- steps ---- */
 
 /* The payloads on the channel since the last step. */
-static const char *told(struct feed *feed, const struct rw_player *p)
+static const char *told(struct feed *feed, const struct rw_party *p)
 {
     static char payloads[64];
     const struct feed_event *event;
@@ -393,7 +393,7 @@ static const char *told(struct feed *feed, const struct rw_player *p)
     }
 }
 
-static const char *take(const struct rw_step *step, struct rw_player *p)
+static const char *take(const struct rw_step *step, struct rw_party *p)
 {
     char verb[20];
     long amount = 0;
@@ -408,7 +408,7 @@ static const char *take(const struct rw_step *step, struct rw_player *p)
 }
 
 /* Repeated, a last release finds nothing, and publishes all the same. */
-static bool tells_match(const struct rw_step *step, const struct rw_player *p,
+static bool tells_match(const struct rw_step *step, const struct rw_party *p,
                         const char *payloads)
 {
     size_t ours = strcspn(step->tells, "|");
@@ -421,33 +421,33 @@ static bool tells_match(const struct rw_step *step, const struct rw_player *p,
                               memcmp(payloads, step->tells, ours) == 0;
 }
 
-static void play_step(const struct rw_table *table, const struct rw_step *step,
-                      struct rw_player players[2], struct feed *feed)
+static void run_step(const struct rw_table *table, const struct rw_step *step,
+                     struct rw_party parties[2], struct feed *feed)
 {
-    struct rw_player *p = &players[step->does[0] - 'A'];
+    struct rw_party *p = &parties[step->does[0] - 'A'];
     const char *answer = take(step, p), *payloads;
 
     ck_assert_msg(strcmp(answer, step->answer) == 0, "%s: %s: %s", table->what,
                   step->does, answer);
-    ck_assert_msg(strcmp(rw_state(players), step->state) == 0,
+    ck_assert_msg(strcmp(rw_state(parties), step->state) == 0,
                   "%s: after %s: %s, not %s", table->what, step->does,
-                  rw_state(players), step->state);
+                  rw_state(parties), step->state);
     payloads = told(feed, p);
     ck_assert_msg(tells_match(step, p, payloads), "%s: %s publishes '%s'",
                   table->what, step->does, payloads);
     if (strstr(step->does, "force") && *answer == 'o')
         for (int i = 0; i < 2; i++)
-            players[i].reads = players[i].writes = 0;
+            parties[i].reads = parties[i].writes = 0;
 }
 
-void rw_play(const struct rw_table *table, struct rw_player players[2])
+void rw_run(const struct rw_table *table, struct rw_party parties[2])
 {
     struct feed *feed;
 
-    (void)server_ask(players->server, "FLUSHALL");
-    feed = feed_open(players->server, "SUBSCRIBE %s",
-                     rw_channel(players->name));
+    (void)server_ask(parties->server, "FLUSHALL");
+    feed = feed_open(parties->server, "SUBSCRIBE %s",
+                     rw_channel(parties->name));
     for (int i = 0; i < RW_STEPS_MAX && table->steps[i].does; i++)
-        play_step(table, &table->steps[i], players, feed);
+        run_step(table, &table->steps[i], parties, feed);
     feed_close(feed);
 }

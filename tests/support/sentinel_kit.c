@@ -9,7 +9,7 @@
 #include "net/base/error.h"
 #include "net/route/router.h"
 
-struct actor first, second, one, other;
+struct fake first, second, one, other;
 static struct hf_router *router;
 static struct hf_router_options options;
 static struct hf_seeds seeds;
@@ -37,7 +37,7 @@ int64_t __wrap_hf_clock_ms(void)
 
 /* ---- scripts, made when the ports are known ---- */
 
-void add(struct actor *a, enum peer_verb verb, const char *text)
+void add(struct fake *a, enum peer_verb verb, const char *text)
 {
     size_t len = strlen(text);
     char *copy = a->texts + a->used;
@@ -50,33 +50,33 @@ void add(struct actor *a, enum peer_verb verb, const char *text)
         (struct peer_step){.verb = verb, .text = copy, .number = len};
 }
 
-void expect(struct actor *a, const char *pattern)
+void expect(struct fake *a, const char *pattern)
 {
     add(a, PEER_DO_EXPECT, pattern);
 }
 
-void say(struct actor *a, const char *bytes)
+void say(struct fake *a, const char *bytes)
 {
     add(a, PEER_DO_SEND, bytes);
 }
 
-void take_in(struct actor *a)
+void take_in(struct fake *a)
 {
     add(a, PEER_DO_ACCEPT, "");
     add(a, PEER_DO_GREET, "");
 }
 
-void go_on_stage(struct actor *a)
+void fake_start(struct fake *a)
 {
     a->peer = peer_start(a->steps);
 }
 
-int port_of(const struct actor *a)
+int port_of(const struct fake *a)
 {
     return peer_port(a->peer);
 }
 
-static void bow(struct actor *a)
+static void bow(struct fake *a)
 {
     if (a->peer)
         ck_assert_pstr_eq(peer_finish(a->peer), NULL);
@@ -85,7 +85,7 @@ static void bow(struct actor *a)
 
 /* ---- what sentinels are asked ---- */
 
-void be_asked(struct actor *a, const char *sentinels)
+void be_asked(struct fake *a, const char *sentinels)
 {
     expect(a, "SENTINEL SENTINELS " NAME);
     say(a, sentinels);
@@ -99,7 +99,7 @@ void put_bulk(char *dst, size_t room, const char *text)
     (void)snprintf(dst + len, room - len, "$%zu\r\n%s\r\n", strlen(text), text);
 }
 
-void name_master(struct actor *a, int port)
+void name_master(struct fake *a, int port)
 {
     char text[200] = "*2\r\n", digits[16];
 
@@ -109,19 +109,19 @@ void name_master(struct actor *a, int port)
     say(a, text);
 }
 
-void name_when_asked(struct actor *a, int port)
+void name_when_asked(struct fake *a, int port)
 {
     be_asked(a, "*0\r\n");
     name_master(a, port);
 }
 
-void be_subscribed(struct actor *a)
+void be_subscribed(struct fake *a)
 {
     expect(a, "SUBSCRIBE +switch-master");
     say(a, ">3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n");
 }
 
-void tell_news(struct actor *a, const char *news)
+void tell_news(struct fake *a, const char *news)
 {
     char text[300] = ">3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n";
 
@@ -129,7 +129,7 @@ void tell_news(struct actor *a, const char *news)
     say(a, text);
 }
 
-void tell_switch(struct actor *a, const char *name, int from, int to)
+void tell_switch(struct fake *a, const char *name, int from, int to)
 {
     char news[100];
 
@@ -138,7 +138,7 @@ void tell_switch(struct actor *a, const char *name, int from, int to)
     tell_news(a, news);
 }
 
-void name_and_subscribe(struct actor *a, int port)
+void name_and_subscribe(struct fake *a, int port)
 {
     take_in(a);
     name_when_asked(a, port);
@@ -151,16 +151,16 @@ void switch_when_let_go(void)
     add(&first, PEER_DO_WAIT, "");
     tell_switch(&first, NAME, port_of(&one), port_of(&other));
     name_when_asked(&first, port_of(&other));
-    go_on_stage(&first);
+    fake_start(&first);
 }
 
-void have_role(struct actor *a, const char *role)
+void have_role(struct fake *a, const char *role)
 {
     expect(a, "ROLE");
     say(a, role);
 }
 
-void serve(struct actor *a, const char *command, const char *reply)
+void serve(struct fake *a, const char *command, const char *reply)
 {
     expect(a, command);
     say(a, reply);
@@ -312,7 +312,7 @@ void drive_until_true(const bool *is_so, const char *what)
         drive_on(&end_ms, what);
 }
 
-void drive_until_received(struct actor *a, size_t count)
+void drive_until_received(struct fake *a, size_t count)
 {
     for (int64_t end_ms = 0; peer_received_count(a->peer) < count;)
         drive_on(&end_ms, "a question to this one");

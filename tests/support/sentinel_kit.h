@@ -1,11 +1,11 @@
 /* Sentinel kit: a router behind sentinels, in the loop of loop_kit.h. Sentinels
- * and servers are actors: scripted peers (peer.h) whose scripts are made when the
+ * and servers are fakes: scripted peers (peer.h) whose scripts are made when the
  * ports are known.
  *
  *     take_in(&one);  have_role(&one, MASTER);  serve(&one, "ECHO a", "+a\r\n");
- *     go_on_stage(&one);
+ *     fake_start(&one);
  *     take_in(&first);  name_when_asked(&first, port_of(&one));
- *     go_on_stage(&first);
+ *     fake_start(&first);
  *     open_router();
  *     ask_and_get("a");
  *     close_router();
@@ -28,14 +28,14 @@
 #define STEPS_MAX 60
 #define TEXTS_MAX 4000
 
-/* A fixture: counted memory; at the end each actor that was on stage has said all
+/* A fixture: counted memory; at the end each fake that was started has said all
  * that it was to say. */
 void set_up(void);
 void tear_down(void);
 
 /* ---- scripts ---- */
 
-extern struct actor {
+extern struct fake {
     struct peer_step steps[STEPS_MAX];
     size_t count;
     char texts[TEXTS_MAX];      /* of the steps */
@@ -45,13 +45,13 @@ extern struct actor {
 
 /* add         - any step; expect, say - the common ones.
  * take_in     - a new connection, its greeting answered.
- * go_on_stage - begins; steps may be added no more. port_of - from then on. */
-void add(struct actor *a, enum peer_verb verb, const char *text);
-void expect(struct actor *a, const char *pattern);
-void say(struct actor *a, const char *bytes);
-void take_in(struct actor *a);
-void go_on_stage(struct actor *a);
-int port_of(const struct actor *a);
+ * fake_start - begins; steps may be added no more. port_of - from then on. */
+void add(struct fake *a, enum peer_verb verb, const char *text);
+void expect(struct fake *a, const char *pattern);
+void say(struct fake *a, const char *bytes);
+void take_in(struct fake *a);
+void fake_start(struct fake *a);
+int port_of(const struct fake *a);
 
 /* What a sentinel is asked, and says.
  * be_asked        - for the other sentinels, and then for the master.
@@ -60,14 +60,14 @@ int port_of(const struct actor *a);
  *                   from one port to another.
  * name_and_subscribe - takes in, names the master at that port, is subscribed to.
  * switch_when_let_go - all that `first` does: names `one`; waits for peer_go; tells
- *                   of the switch to `other`, and names that. On stage. */
-void be_asked(struct actor *a, const char *sentinels);
-void name_master(struct actor *a, int port);
-void name_when_asked(struct actor *a, int port);
-void be_subscribed(struct actor *a);
-void tell_news(struct actor *a, const char *news);
-void tell_switch(struct actor *a, const char *name, int from, int to);
-void name_and_subscribe(struct actor *a, int port);
+ *                   of the switch to `other`, and names that. Started. */
+void be_asked(struct fake *a, const char *sentinels);
+void name_master(struct fake *a, int port);
+void name_when_asked(struct fake *a, int port);
+void be_subscribed(struct fake *a);
+void tell_news(struct fake *a, const char *news);
+void tell_switch(struct fake *a, const char *name, int from, int to);
+void name_and_subscribe(struct fake *a, int port);
 void switch_when_let_go(void);
 
 /* put_bulk - a bulk string behind what stands in dst. */
@@ -77,15 +77,15 @@ void put_bulk(char *dst, size_t room, const char *text);
 #define MASTER "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
 #define REPLICA                                                               \
     "*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:1\r\n$9\r\nconnected\r\n:0\r\n"
-void have_role(struct actor *a, const char *role);
-void serve(struct actor *a, const char *command, const char *reply);
+void have_role(struct fake *a, const char *role);
+void serve(struct fake *a, const char *command, const char *reply);
 
 /* ---- the router ---- */
 
 extern int64_t probe_ms;        /* of each; set before it is opened */
 
 /* open_router_at - by sentinels at these ports; second_port 0: by one.
- * open_router    - by those that are on stage, in RESP3.
+ * open_router    - by those that were started, in RESP3.
  * open_router_among - to a master and its replicas at these ports, in RESP3; `map` may
  *                  be NULL and is consumed. */
 struct hf_address_map;
@@ -127,12 +127,12 @@ void ask_and_get(const char *word);
  * must_fail            - unsent, with that status and a line that contains `part`.
  * must_tell            - the router goes on, and has told that trouble.
  * must_tell_nothing    - it has told none.
- * drive_until_received - the actor has been asked so often. */
+ * drive_until_received - the fake has been asked so often. */
 void must_answer(struct question *q, const char *answer);
 void must_fail(struct question *q, hf_status status, const char *part);
 void must_tell(hf_status status, const char *part);
 void must_tell_nothing(void);
 void drive_until_true(const bool *is_so, const char *what);
-void drive_until_received(struct actor *a, size_t count);
+void drive_until_received(struct fake *a, size_t count);
 
 #endif

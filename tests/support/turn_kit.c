@@ -7,7 +7,7 @@
 #include "net/loop/loop_inner.h"
 #include "tests/support/turn_kit.h"
 
-char story[256];
+char trace[256];
 unsigned waits;
 struct pair pairs[PAIRS];
 struct hf_waiter sleeper;
@@ -16,7 +16,7 @@ struct alarm alarm_of_sleeper = {.waiter = &sleeper};
 void setup_with(bool thread)
 {
     open_loop(thread);
-    story[0] = '\0';
+    trace[0] = '\0';
 }
 
 void setup(void)
@@ -36,11 +36,11 @@ void teardown(void)
 
 void tell(char what)
 {
-    size_t len = strlen(story);
+    size_t len = strlen(trace);
 
-    ck_must(len + 1 < sizeof story, "the story is short");
-    story[len] = what;
-    story[len + 1] = '\0';
+    ck_must(len + 1 < sizeof trace, "the trace is short");
+    trace[len] = what;
+    trace[len + 1] = '\0';
 }
 
 void await(bool (*is_so)(void))
@@ -61,7 +61,7 @@ void await(bool (*is_so)(void))
 
 bool something_happened(void)
 {
-    return story[0] != '\0';
+    return trace[0] != '\0';
 }
 
 bool driver_sleeps(void)

@@ -1,5 +1,5 @@
 /* Turn kit: what the tests of the loop share, on loop_kit.h. Timers, tasks and
- * descriptors tell a letter each, into a story; threads wait, drive and sleep.
+ * descriptors tell a letter each, into a trace; threads wait, drive and sleep.
  *
  * Threads meet at events, not after so many milliseconds; where one must be
  * asleep first, `await` looks at the loop until it is. */
@@ -14,17 +14,17 @@
 #define CALLERS 8
 
 /* Under the lock. */
-extern char story[256];         /* what happened, a letter each */
+extern char trace[256];         /* what happened, a letter each */
 extern unsigned waits;          /* how many callers have begun to wait */
 
-/* setup - a loop and an empty story; setup_thread - a loop with a thread of its
+/* setup - a loop and an empty trace; setup_thread - a loop with a thread of its
  * own; setup_with - the one or the other. teardown - close_loop. */
 void setup(void);
 void setup_thread(void);
 void setup_with(bool thread);
 void teardown(void);
 
-/* tell  - one more letter of the story. [locked]
+/* tell  - one more letter of the trace. [locked]
  * await - looks until it is so, asked under the lock; fails the test after
  *         LONG_MS. The test drives nothing meanwhile. */
 void tell(char what);

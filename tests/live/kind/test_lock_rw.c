@@ -89,11 +89,11 @@ static void ck_assert_count(struct hf_lock *of, int64_t owner, const char *count
 /* The last table forces, after which a client has holds that are lost. */
 START_TEST(each_step_leaves_the_state_of_the_contract)
 {
-    struct rw_player players[2];
+    struct rw_party parties[2];
 
     for (int i = 0; i < 2; i++)
-        players[i] = rw_player_library(server, NAME, client, i + 1);
-    rw_play(&rw_tables[_i], players);
+        parties[i] = rw_party_library(server, NAME, client, i + 1);
+    rw_run(&rw_tables[_i], parties);
 }
 END_TEST
 

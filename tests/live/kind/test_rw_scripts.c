@@ -1,6 +1,6 @@
 /* The scripts of the read-write lock, called as the library will call them.
  * Each table of steps leaves the states of WIRE 12; what is ours alone stands
- * below them. (tests/redisson plays the same tables with Redisson.) */
+ * below them. (tests/redisson runs the same tables with Redisson.) */
 #include "net/route/slot.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/cluster.h"
@@ -12,12 +12,12 @@
 #define B "0c1d2e3f-a0b1-42c3-94d5-e6f708192a3b:12345678901234567"
 #define LEASE_MS 100000
 
-static struct rw_player players[2];
+static struct rw_party parties[2];
 
 static void begin(const char *name, int times)
 {
-    players[0] = rw_player_scripts(server, name, A, times);
-    players[1] = rw_player_scripts(server, name, B, times);
+    parties[0] = rw_party_scripts(server, name, A, times);
+    parties[1] = rw_party_scripts(server, name, B, times);
 }
 
 static void start(void)
@@ -28,7 +28,7 @@ static void start(void)
 
 START_TEST(steps_leave_the_states_of_the_contract)
 {
-    rw_play(&rw_tables[_i], players);
+    rw_run(&rw_tables[_i], parties);
 }
 END_TEST
 
@@ -39,16 +39,16 @@ static const char *const names[] = {"order:42", "shop{eu}lock", "{a}{b}",
 START_TEST(names_have_braces_or_not)
 {
     begin(names[_i], 1);
-    rw_play(&rw_tables[0], players);
+    rw_run(&rw_tables[0], parties);
     begin(names[_i], 1);
-    rw_play(&rw_tables[3], players); /* a writer that reads */
+    rw_run(&rw_tables[3], parties); /* a writer that reads */
 }
 END_TEST
 
 START_TEST(requests_that_are_repeated_change_nothing)
 {
     begin(NAME, 3);
-    rw_play(&rw_tables[_i], players);
+    rw_run(&rw_tables[_i], parties);
 }
 END_TEST
 
@@ -57,7 +57,7 @@ END_TEST
 /* "A read 100": it succeeds. */
 static void does(const char *step)
 {
-    struct rw_player *p = &players[*step - 'A'];
+    struct rw_party *p = &parties[*step - 'A'];
     char verb[20];
     long s = 0;
 
@@ -67,12 +67,12 @@ static void does(const char *step)
 
 static void ck_assert_state(const char *expected)
 {
-    ck_assert_str_eq(rw_state(players), expected);
+    ck_assert_str_eq(rw_state(parties), expected);
 }
 
 static const char *read_acquire(const char *owner, int count)
 {
-    struct rw_player p = rw_player_scripts(server, NAME, owner, 1);
+    struct rw_party p = rw_party_scripts(server, NAME, owner, 1);
 
     return rw_script(server, "read_acquire", "2 %s %s %s %d %d %s:write", NAME,
                      rw_hold_key(&p, 0), owner, count, LEASE_MS, owner);
@@ -80,7 +80,7 @@ static const char *read_acquire(const char *owner, int count)
 
 static const char *read_release(const char *owner, int count)
 {
-    struct rw_player p = rw_player_scripts(server, NAME, owner, 1);
+    struct rw_party p = rw_party_scripts(server, NAME, owner, 1);
 
     return rw_script(server, "read_release", "2 %s %s %s %d %d PUBLISH %s",
                      NAME, rw_hold_key(&p, 0), owner, count, LEASE_MS,
@@ -177,7 +177,7 @@ START_TEST(error_acquires_nothing)
     (void)server_ask(server, "ACL SETUSER default -pexpire");
     ck_assert_ptr_nonnull(
         strstr(rw_script(server, "read_acquire", "2 %s %s %s 1 %d %s:write",
-                         NAME, rw_hold_key(&players[0], 0), A, 2 * LEASE_MS, A),
+                         NAME, rw_hold_key(&parties[0], 0), A, 2 * LEASE_MS, A),
                "(error)"));
     ck_assert_state(_i == 1 ? "read 100, B1 B:1=100" : "free");
     if (_i == 0)
@@ -214,7 +214,7 @@ END_TEST
 START_TEST(what_remains_of_a_read_hold_has_its_lease)
 {
     does("A read 100");
-    ck_assert_str_eq(server_ask(server, "DEL %s", rw_hold_key(&players[0], 1)),
+    ck_assert_str_eq(server_ask(server, "DEL %s", rw_hold_key(&parties[0], 1)),
                      "1");
     does("A read 200");
     (void)server_ask(server, "PEXPIRE " NAME " 100000"); /* by Redisson */
@@ -228,7 +228,7 @@ START_TEST(ttl_stays_where_a_writers_hold_key_is_missing)
     does("A write 300");
     does("A write 100");
     does("A read 100");
-    (void)server_ask(server, "DEL %s", rw_hold_key(&players[0], 1));
+    (void)server_ask(server, "DEL %s", rw_hold_key(&parties[0], 1));
     does("A unwrite");
     ck_assert_state("write 400, A!1 A1");
     does("A unwrite");
@@ -276,8 +276,8 @@ static const char *renew(long lease_ms)
 {
     return rw_script(server, "read_renew",
                      "6 %s %s %s %s %s {other}:x:rwlock_timeout %ld %s %s %s",
-                     NAME, rw_hold_key(&players[0], 0), NAME,
-                     rw_hold_key(&players[1], 0), "other", lease_ms, A, B, "x");
+                     NAME, rw_hold_key(&parties[0], 0), NAME,
+                     rw_hold_key(&parties[1], 0), "other", lease_ms, A, B, "x");
 }
 
 START_TEST(renewal_prolongs_ones_own_holds_and_shortens_no_others)
@@ -286,7 +286,7 @@ START_TEST(renewal_prolongs_ones_own_holds_and_shortens_no_others)
     does("A read 100");
     does("B read 400");
     ck_assert_str_eq(rw_script(server, "read_renew", "2 %s %s %d %s", NAME,
-                               rw_hold_key(&players[0], 0), 3 * LEASE_MS, A),
+                               rw_hold_key(&parties[0], 0), 3 * LEASE_MS, A),
                      A " 1");
     ck_assert_state("read 400, A2 A:1=300 A:2=300, B1 B:1=400");
     ck_assert_str_eq(renew(5 * LEASE_MS), A " 1 1 0");
@@ -312,8 +312,8 @@ START_TEST(renewal_makes_a_lost_hold_key_again)
 {
     does("A read 100");
     does("A read 100");
-    (void)server_ask(server, "DEL %s %s", rw_hold_key(&players[0], 1),
-                     rw_hold_key(&players[0], 2));
+    (void)server_ask(server, "DEL %s %s", rw_hold_key(&parties[0], 1),
+                     rw_hold_key(&parties[0], 2));
     ck_assert_str_eq(renew(2 * LEASE_MS), A " 1 -1 0");
     ck_assert_state("read 200, A2 A:2=200");
 }
@@ -454,11 +454,11 @@ START_TEST(slot_on_the_move_is_asked_again)
     (void)server_ask(target, "ASKING");
     ck_assert_ptr_nonnull(strstr(
         server_ask(target, "EVALSHA %s 2 %s %s %s 0 1000 PUBLISH %s", sha, NAME,
-                   rw_hold_key(&players[0], 0), A, rw_channel(NAME)),
+                   rw_hold_key(&parties[0], 0), A, rw_channel(NAME)),
         "TRYAGAIN"));
     (void)cluster_move_keys(cluster, slot, 1 - from, 10);
     cluster_move_end(cluster, slot, 1 - from);
-    server = players[0].server = players[1].server = target;
+    server = parties[0].server = parties[1].server = target;
     does("A unread");
     ck_assert_state("read 100, B1 B:1=100");
 }
@@ -476,7 +476,7 @@ START_TEST(last_release_is_published_both_ways)
     does("A read 100");
     ck_assert_str_eq(
         rw_script(server, "read_release", "2 %s %s %s 0 1 SPUBLISH %s PUBLISH",
-                  NAME, rw_hold_key(&players[0], 0), A, rw_channel(NAME)),
+                  NAME, rw_hold_key(&parties[0], 0), A, rw_channel(NAME)),
         A " 0 1");
     (void)feed_await(sharded, AWAIT_MS, " 0");
     (void)feed_await(plain, AWAIT_MS, " 0");

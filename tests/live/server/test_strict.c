@@ -57,11 +57,11 @@ static int hold_keys(void)
 /* The last table leaves holds that are lost. */
 START_TEST(each_step_leaves_the_state_of_the_contract)
 {
-    struct rw_player players[2];
+    struct rw_party parties[2];
 
     for (int i = 0; i < 2; i++)
-        players[i] = rw_player_library(server, NAME, clients[i], i + 1);
-    rw_play(&rw_tables[_i], players);
+        parties[i] = rw_party_library(server, NAME, clients[i], i + 1);
+    rw_run(&rw_tables[_i], parties);
 }
 END_TEST
 

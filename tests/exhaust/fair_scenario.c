@@ -1,5 +1,5 @@
-/* Plays one story of a fair lock: fair_story.h. */
-#include "tests/exhaust/fair_story.h"
+/* Runs one scenario of a fair lock: fair_scenario.h. */
+#include "tests/exhaust/fair_scenario.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 enum state { ABSENT, WAITS, HOLDS, GONE };
 
 struct client {
-    const struct story_waiter *is;
+    const struct scenario_waiter *is;
     enum state state;
     char field[64];
     int64_t next_ms;          /* its next script; NEVER: none */
@@ -42,7 +42,7 @@ static struct model_client *connection;
 static char reply[4096];
 static size_t reply_n;
 static int64_t now_ms;
-static struct client clients[STORY_WAITERS_MAX + 1]; /* the last one: the holder */
+static struct client clients[SCENARIO_WAITERS_MAX + 1]; /* the last one: the holder */
 static int count;
 static int64_t free_since_ms, free_ms;
 static char sha[3][41];
@@ -136,7 +136,7 @@ static const char *text_of(int64_t value)
 static int64_t wait_of(const struct client *c)
 {
     if (c->is->fate == TIMES_OUT)
-        return STORY_SHORT_MS;
+        return SCENARIO_SHORT_MS;
     if (c->is->is_ours)
         return NEVER;
     return c->is->fate == WAITS_LONG ? LONG_WAIT_MS : DEFAULT_WAIT_MS;
@@ -204,7 +204,7 @@ static void release(struct client *c)
 
 /* ---- clients ---- */
 
-static void granted(struct client *c, const struct story *s)
+static void granted(struct client *c, const struct scenario *s)
 {
     c->state = HOLDS;
     c->ends_ms = now_ms + s->next_hold_ms;
@@ -225,7 +225,7 @@ static void put_far_place(struct client *c)
     go_away(c);
 }
 
-static void try_it(struct client *c, const struct story *s)
+static void try_it(struct client *c, const struct scenario *s)
 {
     int64_t ttl_ms;
 
@@ -252,7 +252,7 @@ static void try_it(struct client *c, const struct story *s)
     c->next_ms = c->requests++ == 0 ? now_ms + 1 : now_ms + ttl_ms + 1;
 }
 
-static void step(struct client *c, const struct story *s)
+static void step(struct client *c, const struct scenario *s)
 {
     if (c->dies_ms <= now_ms) {
         go_away(c);
@@ -313,7 +313,7 @@ static bool lost_place(struct client *c, const char *what)
 
 static bool check_queue(void)
 {
-    bool is_there[STORY_WAITERS_MAX + 1] = {false};
+    bool is_there[SCENARIO_WAITERS_MAX + 1] = {false};
     struct client *before = NULL;
     struct model_text none, who;
 
@@ -362,12 +362,12 @@ static void watch_free(void)
         free_ms = now_ms - free_since_ms;
 }
 
-int64_t story_free_ms(void)
+int64_t scenario_free_ms(void)
 {
     return free_ms;
 }
 
-/* ---- a story ---- */
+/* ---- a scenario ---- */
 
 /* As in fair_places.lua: the fraction of a place of holdfast. */
 static unsigned mark(const char *who)
@@ -399,7 +399,7 @@ static void name_it(struct client *c, int i)
     must(false);
 }
 
-static void add(const struct story *s, int i, const struct story_waiter *is)
+static void add(const struct scenario *s, int i, const struct scenario_waiter *is)
 {
     struct client *c = &clients[i];
     int64_t half_ms = START_MS + s->hold_ms / 2, late_ms = START_MS + s->hold_ms + 3000;
@@ -415,15 +415,15 @@ static void add(const struct story *s, int i, const struct story_waiter *is)
         c->dies_ms = is_late ? late_ms : half_ms;
 }
 
-static void begin(const struct story *s)
+static void begin(const struct scenario *s)
 {
-    static struct story_waiter holder;
+    static struct scenario_waiter holder;
     struct client *c = &clients[s->count];
 
     now_ms = START_MS;
     count = s->count;
     start_server();
-    holder = (struct story_waiter){.is_ours = s->holder_is_ours};
+    holder = (struct scenario_waiter){.is_ours = s->holder_is_ours};
     for (int i = 0; i < count; i++)
         add(s, i, &s->waiters[i]);
     add(s, count, &holder);
@@ -447,7 +447,7 @@ static struct client *next_one(void)
     return due(next) == NEVER ? NULL : next;
 }
 
-static bool go_on(const struct story *s)
+static bool go_on(const struct scenario *s)
 {
     struct client *c = next_one();
     bool was_waiting = c->state != HOLDS;
@@ -458,7 +458,7 @@ static bool go_on(const struct story *s)
     return !(was_waiting && c->state == HOLDS && !check_grant(c)) && check_queue();
 }
 
-bool story_play(const struct story *s)
+bool scenario_run(const struct scenario *s)
 {
     bool holds = true;
 
@@ -472,9 +472,9 @@ bool story_play(const struct story *s)
     return holds;
 }
 
-void story_print(const struct story *s)
+void scenario_print(const struct scenario *s)
 {
-    static const char *const fates[STORY_FATES] = {
+    static const char *const fates[SCENARIO_FATES] = {
         "", " cancels", " dies", " cancels late", " dies late", " times out",
         " waits long",
         " is an infinite place"};

@@ -1,4 +1,4 @@
-/* A play from its beginning to its end. */
+/* A run from its beginning to its end. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "tests/sim/by_owner.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/peer.h"
-#include "tests/sim/play.h"
+#include "tests/sim/run.h"
 #include "tests/sim/program.h"
-#include "tests/sim/trouble.h"
+#include "tests/sim/fault.h"
 #include "tests/support/must.h"
 
 #define RETRY_US 10000 /* an operation that cannot be done now */
@@ -23,10 +23,10 @@ struct step {
     struct event event;
 };
 
-struct stage {
+struct run {
     struct sim sim;
     struct step steps[PLAN_OPS_MAX];
-    struct trouble troubles[PLAN_FAULTS_MAX];
+    struct fault faults[PLAN_FAULTS_MAX];
 };
 
 /* ---- lines ---- */
@@ -52,7 +52,7 @@ void sim_write(struct sim *sim, const struct history_event *event)
 
 static bool shows_wire;
 
-void play_show_wire(bool shows)
+void run_show_wire(bool shows)
 {
     shows_wire = shows;
 }
@@ -78,7 +78,7 @@ static void write_world(struct sim *sim, enum history_what what)
 
 void sim_fail(struct sim *sim, const char *property, const char *format, ...)
 {
-    struct play_result *r = sim->result;
+    struct run_result *r = sim->result;
     va_list args;
 
     if (r->has_failed)
@@ -129,12 +129,12 @@ static void on_step(void *ctx)
         world_after(step->sim->world, &step->event, RETRY_US);
 }
 
-static void arm_steps(struct stage *stage)
+static void arm_steps(struct run *run)
 {
-    struct sim *sim = &stage->sim;
+    struct sim *sim = &run->sim;
 
     for (size_t i = 0; i < sim->plan->op_count; i++) {
-        struct step *step = &stage->steps[i];
+        struct step *step = &run->steps[i];
 
         *step = (struct step){.sim = sim,
                               .op = &sim->plan->ops[i],
@@ -143,9 +143,9 @@ static void arm_steps(struct stage *stage)
     }
 }
 
-static void begin(struct stage *stage)
+static void begin(struct run *run)
 {
-    struct sim *sim = &stage->sim;
+    struct sim *sim = &run->sim;
     struct history_header b = bounds_of(sim->plan);
 
     sim->judge = judge_new(&b);
@@ -164,8 +164,8 @@ static void begin(struct stage *stage)
         program_set_all(sim->programs[i]);
     if (sim->plan->head.is_deaf)
         site_forbid(sim->site, "SETUSER default -subscribe -ssubscribe");
-    arm_steps(stage);
-    trouble_arm(sim, stage->troubles);
+    arm_steps(run);
+    faults_arm(sim, run->faults);
 }
 
 /* ---- the end ---- */
@@ -221,10 +221,10 @@ static int64_t give_back_ms(const struct plan_head *h)
 /* Then a release in the background may fail, or come before its acquire. */
 static bool makes_ghosts(const struct plan_fault *fault)
 {
-    return fault->trouble == FAULT_MEMORY || fault->trouble == FAULT_DENY ||
-           fault->trouble == FAULT_PASSWORD || fault->trouble == FAULT_SCANT ||
-           fault->trouble == FAULT_UNSAVED || fault->trouble == FAULT_DEMOTE || fault->trouble == FAULT_SWITCHOVER ||
-           (fault->trouble == FAULT_ACL && fault->n != PLAN_ACL_SUBSCRIBE);
+    return fault->kind == FAULT_MEMORY || fault->kind == FAULT_DENY ||
+           fault->kind == FAULT_PASSWORD || fault->kind == FAULT_SCANT ||
+           fault->kind == FAULT_UNSAVED || fault->kind == FAULT_DEMOTE || fault->kind == FAULT_SWITCHOVER ||
+           (fault->kind == FAULT_ACL && fault->n != PLAN_ACL_SUBSCRIBE);
 }
 
 static bool may_have_ghosts(const struct plan *plan)
@@ -293,7 +293,7 @@ static void await_calls(struct sim *sim)
  * renewals have had time to find out. Nobody waits any more. */
 static void become_quiet(struct sim *sim, const struct history_header *b)
 {
-    int64_t end_us = trouble_end_us(sim->plan);
+    int64_t end_us = faults_end_us(sim->plan);
     int64_t length_us = sim_us(sim->plan->head.length_ms);
 
     world_run(sim->world, end_us > length_us ? end_us : length_us);
@@ -327,10 +327,10 @@ static void give_everything_up(struct sim *sim)
                  END_ROUNDS);
 }
 
-static bool has_fault(const struct plan *plan, int64_t trouble)
+static bool has_fault(const struct plan *plan, int64_t kind)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == trouble)
+        if (plan->faults[i].kind == kind)
             return true;
     return false;
 }
@@ -344,7 +344,7 @@ static int64_t places_last_ms(const struct plan *plan)
                  (int64_t)(plan->op_count + 1) * plan->head.watchdog_ms;
 
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_PEER)
+        if (plan->faults[i].kind == FAULT_PEER)
             ms += PEER_PLACE_MS;
     if (has_fault(plan, FAULT_EVICT))
         ms += (int64_t)plan->op_count * PEER_PLACE_MS;
@@ -401,7 +401,7 @@ static int64_t steps_back_ms(const struct plan *plan)
     int64_t ms = 0;
 
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_SERVER_CLOCK && plan->faults[i].n < 0)
+        if (plan->faults[i].kind == FAULT_SERVER_CLOCK && plan->faults[i].n < 0)
             ms -= plan->faults[i].n;
     return ms;
 }
@@ -438,23 +438,23 @@ static void judge_it(struct sim *sim)
     memcpy(sim->result->kind, v->kind, sizeof v->kind);
 }
 
-bool play_is_alike(const struct play_result *a, const struct play_result *b)
+bool run_is_alike(const struct run_result *a, const struct run_result *b)
 {
     return a->has_failed && b->has_failed && strcmp(a->property, b->property) == 0 &&
            strcmp(a->kind, b->kind) == 0;
 }
 
-void play(const struct plan *plan, FILE *history, struct play_result *result)
+void run_plan(const struct plan *plan, FILE *history, struct run_result *result)
 {
-    struct stage *stage = must_alloc(sizeof *stage);
-    struct sim *sim = &stage->sim;
+    struct run *run = must_alloc(sizeof *run);
+    struct sim *sim = &run->sim;
 
     memset(result, 0, sizeof *result);
-    memset(stage, 0, sizeof *stage);
+    memset(run, 0, sizeof *run);
     sim->plan = plan;
     sim->history = history;
     sim->result = result;
-    begin(stage);
+    begin(run);
     end(sim);
     judge_it(sim);
     each_program(sim, program_free);
@@ -467,5 +467,5 @@ void play(const struct plan *plan, FILE *history, struct play_result *result)
     majority_free(sim->majority);
     left_free(sim);
     free(sim->permits);
-    free(stage);
+    free(run);
 }

@@ -1,5 +1,5 @@
-/* Scenes in which a release meets the questions of those who wait for it. */
-#include "tests/sim/scene.h"
+/* Scenarios in which a release meets the questions of those who wait for it. */
+#include "tests/sim/scenario.h"
 
 #define TIMES_MAX 60
 #define WAITERS_MAX 3
@@ -23,7 +23,7 @@ static void be_uneven(struct plan_head *h, uint64_t *dice)
 /* A lock is released just when another client begins to wait for it: its questions,
  * its subscription and the message are on their way at the same time, and mostly
  * nobody else will wake it. */
-void scene_crossing(struct plan *plan, uint64_t *dice)
+void scenario_crossing(struct plan *plan, uint64_t *dice)
 {
     int64_t times = draw_between(dice, 2, TIMES_MAX);
     int64_t part_ms = plan->head.length_ms / times;
@@ -33,15 +33,15 @@ void scene_crossing(struct plan *plan, uint64_t *dice)
         int64_t lock = draw_below(dice, (int64_t)plan->lock_count);
         int64_t crossings_ms = 1 + 8 * plan->head.latency_us / 1000;
         const struct plan_op *holder =
-            scene_user(plan, i * part_ms, crossings_ms * 4, lock, dice);
+            scenario_user(plan, i * part_ms, crossings_ms * 4, lock, dice);
 
         for (int64_t k = draw_spread(dice, 1, WAITERS_MAX); k > 0; k--)
-            scene_user(plan,
-                       holder->at_ms + holder->hold_ms +
+            scenario_user(plan,
+                          holder->at_ms + holder->hold_ms +
                            draw_below(dice, 2 * crossings_ms) - crossings_ms,
                        crossings_ms, lock, dice)
                 ->wait_ms = HF_FOREVER;
     }
     if (draw_one_in(dice, 4))
-        scene_disturb(plan, draw_between(dice, 1, 3), dice);
+        scenario_disturb(plan, draw_between(dice, 1, 3), dice);
 }

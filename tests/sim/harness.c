@@ -1,5 +1,5 @@
-/* A world that a test plays by itself: servers, processes, and what goes wrong. */
-#include "tests/sim/trial.h"
+/* A world that a test drives by itself: servers, processes, and what goes wrong. */
+#include "tests/sim/harness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "tests/support/dice.h"
 #include "tests/support/must.h"
 
-#define STAYS_AWAY_US ((TRIAL_WATCHDOG_MS + 200) * 1000)
+#define STAYS_AWAY_US ((HARNESS_WATCHDOG_MS + 200) * 1000)
 
 /* ---- the world ---- */
 
-void trial_begin(struct trial *t, uint64_t seed, const char *stream, int servers)
+void harness_begin(struct harness *t, uint64_t seed, const char *stream, int servers)
 {
     struct history_header header;
 
@@ -32,7 +32,7 @@ void trial_begin(struct trial *t, uint64_t seed, const char *stream, int servers
         t->site.servers[t->site.count++] = server_new(&t->sim, i + 1);
 }
 
-void trial_end(struct trial *t)
+void harness_end(struct harness *t)
 {
     for (size_t i = 0; i < t->site.count; i++)
         server_free(t->site.servers[i]);
@@ -41,73 +41,73 @@ void trial_end(struct trial *t)
     free(t->sim.permits);
 }
 
-int64_t trial_draw(struct trial *t, int64_t sides)
+int64_t harness_draw(struct harness *t, int64_t sides)
 {
     return (int64_t)dice_of(&t->dice, (uint64_t)sides);
 }
 
-int64_t trial_now_us(const struct trial *t)
+int64_t harness_now_us(const struct harness *t)
 {
     return world_now_us(t->sim.world);
 }
 
-void trial_violate(struct trial *t, const char *property, int party)
+void harness_violate(struct harness *t, const char *property, int party)
 {
     if (!*t->violation)
         (void)snprintf(t->violation, sizeof t->violation, "%s, party %d, %lld us",
                        property, party,
-                       (long long)(trial_now_us(t) - WORLD_BEGIN_US));
+                       (long long)(harness_now_us(t) - WORLD_BEGIN_US));
 }
 
-void trial_run(struct trial *t, int64_t until_ms)
+void harness_run(struct harness *t, int64_t until_ms)
 {
     world_run(t->sim.world, sim_us(until_ms));
 }
 
-void trial_granted(struct trial *t, int party)
+void harness_granted(struct harness *t, int party)
 {
     t->granted_late[party] +=
-        trial_now_us(t) > sim_us(TRIAL_TROUBLE_MS + TRIAL_CALM_MS);
+        harness_now_us(t) > sim_us(HARNESS_FAULTS_MS + HARNESS_CALM_MS);
 }
 
-void trial_check_granted(struct trial *t, int parties)
+void harness_check_granted(struct harness *t, int parties)
 {
     for (int i = 0; i < parties; i++)
         if (t->granted_late[i] == 0)
-            trial_violate(t, "P5: never granted when all was well", i);
+            harness_violate(t, "P5: never granted when all was well", i);
 }
 
-void trial_check_free(struct trial *t, const char *name)
+void harness_check_free(struct harness *t, const char *name)
 {
     for (size_t i = 0; i < t->site.count; i++)
         if (model_look(server_turn(t->site.servers[i]), 0, name, strlen(name),
                        &(struct model_key){0}))
-            trial_violate(t, "P6: a key is left", (int)i);
+            harness_violate(t, "P6: a key is left", (int)i);
 }
 
 /* ---- processes ---- */
 
-struct process *trial_process(struct trial *t, int number)
+struct process *harness_process(struct harness *t, int number)
 {
     struct process *process;
     char name[16];
 
-    must(t->processes_count < TRIAL_PROCESSES_MAX);
+    must(t->processes_count < HARNESS_PROCESSES_MAX);
     (void)snprintf(name, sizeof name, "c%d", number);
-    process = process_new(t->sim.world, name, trial_draw(t, 1000) * TRIAL_SECOND,
-                          (int)trial_draw(t, 8000) - 4000);
+    process = process_new(t->sim.world, name, harness_draw(t, 1000) * HARNESS_SECOND,
+                          (int)harness_draw(t, 8000) - 4000);
     t->processes[t->processes_count++] = process;
     return process;
 }
 
-int64_t trial_until_us(const struct process *process, int64_t safe_ms)
+int64_t harness_until_us(const struct process *process, int64_t safe_ms)
 {
     return safe_ms > 0 ? process_true_us(process, process_clock_us(process) +
                                                       safe_ms * 1000)
                        : 0;
 }
 
-struct hf_client *trial_client(struct trial *t, struct process *process, int index)
+struct hf_client *harness_client(struct harness *t, struct process *process, int index)
 {
     struct process *before = process_enter(process);
     struct hf_client *client;
@@ -119,8 +119,8 @@ struct hf_client *trial_client(struct trial *t, struct process *process, int ind
     hf_client_options_init(&o);
     o.url = url;
     o.thread = false;
-    o.watchdog_ms = TRIAL_WATCHDOG_MS;
-    o.request_timeout_ms = TRIAL_REQUEST_MS;
+    o.watchdog_ms = HARNESS_WATCHDOG_MS;
+    o.request_timeout_ms = HARNESS_REQUEST_MS;
     must(hf_client_new(&client, &o, NULL) == HF_OK);
     process_drive(process, hf_client_loop(client));
     (void)process_enter(before);
@@ -133,18 +133,18 @@ enum { FREEZES, IS_DOWN, FORGETS, HOLDS_BACK, IS_REFUSED, IS_RESET, IS_SLOW,
        IS_SUSPENDED, LOSES_SCRIPTS, WHATS };
 
 /* Faults overlap: it is down until the last of them is over. */
-static void take_down(struct trial_fault *f)
+static void take_down(struct harness_fault *f)
 {
-    struct trial_down *down = &f->trial->down[f->server->number - 1];
+    struct harness_down *down = &f->harness->down[f->server->number - 1];
 
     down->forgets = down->forgets || f->what == FORGETS;
     if (down->faults++ == 0)
         server_take_down(f->server);
 }
 
-static void bring_up(struct trial_fault *f)
+static void bring_up(struct harness_fault *f)
 {
-    struct trial_down *down = &f->trial->down[f->server->number - 1];
+    struct harness_down *down = &f->harness->down[f->server->number - 1];
 
     if (--down->faults > 0)
         return;
@@ -152,7 +152,7 @@ static void bring_up(struct trial_fault *f)
     down->forgets = false;
 }
 
-static void begin_fault(struct trial_fault *f)
+static void begin_fault(struct harness_fault *f)
 {
     static const struct link_shape slow = {.delay_us = 400000};
 
@@ -186,7 +186,7 @@ static void begin_fault(struct trial_fault *f)
     }
 }
 
-static void end_fault(struct trial_fault *f)
+static void end_fault(struct harness_fault *f)
 {
     static const struct link_shape usual = {.delay_us = LINK_DELAY_US};
 
@@ -217,7 +217,7 @@ static void end_fault(struct trial_fault *f)
 
 static void on_fault(void *ctx)
 {
-    struct trial_fault *f = ctx;
+    struct harness_fault *f = ctx;
 
     if (f->is_over) {
         end_fault(f);
@@ -225,39 +225,39 @@ static void on_fault(void *ctx)
     }
     f->is_over = true;
     begin_fault(f);
-    world_after(f->trial->sim.world, &f->event, f->for_us);
+    world_after(f->harness->sim.world, &f->event, f->for_us);
 }
 
-static int draw_what(struct trial *t, enum trial_forgetting forgetting)
+static int draw_what(struct harness *t, enum harness_forgetting forgetting)
 {
     int what;
 
     do
-        what = (int)trial_draw(t, WHATS);
-    while (what == FORGETS && forgetting == TRIAL_KEEPS);
+        what = (int)harness_draw(t, WHATS);
+    while (what == FORGETS && forgetting == HARNESS_KEEPS);
     return what;
 }
 
-static void draw_fault(struct trial *t, struct trial_fault *f,
-                       enum trial_forgetting forgetting)
+static void draw_fault(struct harness *t, struct harness_fault *f,
+                       enum harness_forgetting forgetting)
 {
-    *f = (struct trial_fault){.trial = t,
-                              .event = {.happen = on_fault, .ctx = f}};
+    *f = (struct harness_fault){.harness = t,
+                                .event = {.happen = on_fault, .ctx = f}};
     f->what = draw_what(t, forgetting);
-    f->process = t->processes[trial_draw(t, (int64_t)t->processes_count)];
-    f->server = t->site.servers[trial_draw(t, (int64_t)t->site.count)];
+    f->process = t->processes[harness_draw(t, (int64_t)t->processes_count)];
+    f->server = t->site.servers[harness_draw(t, (int64_t)t->site.count)];
     f->link = network_link(t->sim.world, f->process, f->server->listener);
-    f->way = trial_draw(t, 2) ? TO_SERVER : TO_CLIENT;
-    f->for_us = 1000 * (trial_draw(t, 3) ? trial_draw(t, 500)
-                                         : trial_draw(t, 8000)) + 1000;
+    f->way = harness_draw(t, 2) ? TO_SERVER : TO_CLIENT;
+    f->for_us = 1000 * (harness_draw(t, 3) ? harness_draw(t, 500)
+                                         : harness_draw(t, 8000)) + 1000;
     if (f->what == FORGETS)
-        f->for_us = forgetting == TRIAL_FORGETS_AT_ONCE ? 1000 : STAYS_AWAY_US;
-    world_at(t->sim.world, &f->event, sim_us(trial_draw(t, TRIAL_TROUBLE_MS)));
+        f->for_us = forgetting == HARNESS_FORGETS_AT_ONCE ? 1000 : STAYS_AWAY_US;
+    world_at(t->sim.world, &f->event, sim_us(harness_draw(t, HARNESS_FAULTS_MS)));
 }
 
-void trial_faults(struct trial *t, enum trial_forgetting forgetting)
+void harness_faults(struct harness *t, enum harness_forgetting forgetting)
 {
-    int64_t count = trial_draw(t, TRIAL_FAULTS_MAX + 1);
+    int64_t count = harness_draw(t, HARNESS_FAULTS_MAX + 1);
 
     for (int64_t i = 0; i < count; i++)
         draw_fault(t, &t->faults[i], forgetting);
@@ -270,14 +270,14 @@ static void read_seeds(const char *variable, long long *from, long long *to)
     const char *wanted = getenv(variable);
 
     *from = 1;
-    *to = TRIAL_SEEDS;
+    *to = HARNESS_SEEDS;
     if (wanted && sscanf(wanted, "%lld..%lld", from, to) != 2)
         ck_abort_msg("%s is A..B, not %s", variable, wanted);
 }
 
-long long trial_play(struct trial *t, const char *variable,
-                     void (*one)(uint64_t seed, enum trial_forgetting forgetting),
-                     enum trial_forgetting forgetting)
+long long harness_run_seeds(struct harness *t, const char *variable,
+                            void (*one)(uint64_t seed, enum harness_forgetting forgetting),
+                            enum harness_forgetting forgetting)
 {
     long long from, to;
 
@@ -289,7 +289,7 @@ long long trial_play(struct trial *t, const char *variable,
     return to - from + 1;
 }
 
-TCase *trial_case(Suite *suite, const char *name, const char *variable)
+TCase *harness_case(Suite *suite, const char *name, const char *variable)
 {
     TCase *c = tcase_create(name);
 

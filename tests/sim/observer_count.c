@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "lock/script/scripts.h"
-#include "tests/sim/witness_inner.h"
+#include "tests/sim/observer_inner.h"
 #include "tests/support/must.h"
 
-int64_t witness_available(struct model *m, const char *name)
+int64_t observer_available(struct model *m, const char *name)
 {
     struct model_text part, value;
     struct model_key key;
@@ -15,12 +15,12 @@ int64_t witness_available(struct model *m, const char *name)
         key.type != MODEL_STRING ||
         !model_at(m, 0, name, strlen(name), 0, &part, &value))
         return HISTORY_NONE;
-    return witness_number(value);
+    return observer_number(value);
 }
 
 /* ---- lines ---- */
 
-static enum history_kind kind_of(const struct witness *w, size_t lock)
+static enum history_kind kind_of(const struct observer *w, size_t lock)
 {
     switch (w->sim->plan->locks[lock].family) {
     case FAMILY_SEMAPHORE:
@@ -32,7 +32,7 @@ static enum history_kind kind_of(const struct witness *w, size_t lock)
     }
 }
 
-static void write_stock(struct witness *w, size_t lock, enum history_by by,
+static void write_stock(struct observer *w, size_t lock, enum history_by by,
                         const char *hold)
 {
     struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_STOCK);
@@ -47,14 +47,14 @@ static void write_stock(struct witness *w, size_t lock, enum history_by by,
     sim_write(w->sim, &e);
 }
 
-void witness_stock_repeat(struct witness *w, size_t lock)
+void observer_stock_repeat(struct observer *w, size_t lock)
 {
     if (w->stocks[lock] != HISTORY_NONE)
         write_stock(w, lock, HISTORY_BY_REPLICATION, "");
 }
 
-void witness_stock(struct witness *w, size_t lock, int64_t stock,
-                   enum history_by by, const char *hold)
+void observer_stock(struct observer *w, size_t lock, int64_t stock,
+                    enum history_by by, const char *hold)
 {
     if (stock == w->stocks[lock])
         return;
@@ -77,7 +77,7 @@ static bool counts(const char *sha)
     return false;
 }
 
-void witness_count_asked(struct witness *w, const struct model_script *s)
+void observer_count_asked(struct observer *w, const struct model_script *s)
 {
     w->question[0] = '\0';
     if (!counts(s->sha) || s->args[0].n >= sizeof w->question)
@@ -87,7 +87,7 @@ void witness_count_asked(struct witness *w, const struct model_script *s)
 }
 
 /* A key that goes to another server takes its number with it. */
-static enum history_by by_whom(const struct witness *w,
+static enum history_by by_whom(const struct observer *w,
                                const struct model_change *c, enum history_by by)
 {
     if (c->cause == MODEL_BY_OWNER && w->is_moving)
@@ -99,7 +99,7 @@ static enum history_by by_whom(const struct witness *w,
 }
 
 /* It has one by an operator's doing. That is news, though the number stays. */
-static void see_end(struct witness *w, struct model *m, size_t lock,
+static void see_end(struct observer *w, struct model *m, size_t lock,
                     const char *name)
 {
     struct model_key key;
@@ -114,7 +114,7 @@ static void see_end(struct witness *w, struct model *m, size_t lock,
         write_stock(w, lock, HISTORY_BY_REPLICATION, "");
 }
 
-bool witness_is_answer(const char *key, size_t len)
+bool observer_is_answer(const char *key, size_t len)
 {
     static const char suffix[] = ":holdfast_answer";
     size_t n = sizeof suffix - 1;
@@ -129,20 +129,20 @@ static bool is_answer_of(const struct model_change *c, const char *name)
     int n = snprintf(begin, sizeof begin, strchr(name, '{') ? "%s:" : "{%s}:", name);
 
     must(n < (int)sizeof begin);
-    return witness_is_answer(c->key, c->len) && c->len > (size_t)n &&
+    return observer_is_answer(c->key, c->len) && c->len > (size_t)n &&
            memcmp(c->key, begin, (size_t)n) == 0;
 }
 
 /* The server lost an answer that it kept: a question that is sent again is executed
  * again. The judge is told, also where no number changes. */
-static bool is_forgotten(const struct witness *w, const struct model_change *c)
+static bool is_forgotten(const struct observer *w, const struct model_change *c)
 {
     return c->cause == MODEL_BY_FLUSH ||
            (c->cause == MODEL_BY_OWNER && !w->is_moving);
 }
 
-void witness_count_look(struct witness *w, struct model *m, size_t lock,
-                        const struct model_change *c, enum history_by by)
+void observer_count_look(struct observer *w, struct model *m, size_t lock,
+                         const struct model_change *c, enum history_by by)
 {
     const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
 
@@ -151,6 +151,6 @@ void witness_count_look(struct witness *w, struct model *m, size_t lock,
     if (c->len != strlen(name) || memcmp(c->key, name, c->len) != 0)
         return;
     see_end(w, m, lock, name);
-    witness_stock(w, lock, witness_available(m, name), by_whom(w, c, by),
-                  c->sha && counts(c->sha) ? w->question : "");
+    observer_stock(w, lock, observer_available(m, name), by_whom(w, c, by),
+                   c->sha && counts(c->sha) ? w->question : "");
 }

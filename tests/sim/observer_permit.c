@@ -9,15 +9,15 @@
 
 #include "lock/script/scripts.h"
 #include "tests/sim/model/blob.h"
-#include "tests/sim/witness_inner.h"
+#include "tests/sim/observer_inner.h"
 #include "tests/support/must.h"
 
 #define ID_SIZE 16
 
-/* The number of an owner's permit. All servers of a play have the same. */
+/* The number of an owner's permit. All servers of a run have the same. */
 struct sim_permit {
     char id[ID_SIZE];
-    char field[WITNESS_HOLD_MAX];
+    char field[OBSERVER_HOLD_MAX];
 };
 
 static unsigned hex_digit(char c)
@@ -47,7 +47,7 @@ static void permit_new(struct sim *sim, const char *id, struct model_text field)
 {
     struct sim_permit *permit;
 
-    must(field.n < WITNESS_HOLD_MAX);
+    must(field.n < OBSERVER_HOLD_MAX);
     if (sim->permit_count == sim->permit_room) {
         sim->permit_room = sim->permit_room ? 2 * sim->permit_room : 64;
         sim->permits =
@@ -60,7 +60,7 @@ static void permit_new(struct sim *sim, const char *id, struct model_text field)
     memcpy(permit->field, field.p, field.n);
 }
 
-void witness_permit_asked(struct witness *w, const struct model_script *s)
+void observer_permit_asked(struct observer *w, const struct model_script *s)
 {
     char id[ID_SIZE];
 
@@ -73,7 +73,7 @@ void witness_permit_asked(struct witness *w, const struct model_script *s)
 
 /* ---- keys ---- */
 
-void witness_out_key(char *dst, size_t size, const char *name)
+void observer_out_key(char *dst, size_t size, const char *name)
 {
     (void)snprintf(dst, size, strchr(name, '{') ? "%s:timeout" : "{%s}:timeout",
                    name);
@@ -85,7 +85,7 @@ static bool is_key(const struct model_change *c, const char *key)
 }
 
 /* The index-th that is out, and until when. */
-static struct model_text out_at(const struct witness *w, struct model *m,
+static struct model_text out_at(const struct observer *w, struct model *m,
                                 const char *out, size_t index,
                                 int64_t *until_us)
 {
@@ -97,12 +97,12 @@ static struct model_text out_at(const struct witness *w, struct model *m,
     if (id.n == ID_SIZE)
         permit = permit_of(w->sim, id.p);
     must(permit != NULL);
-    *until_us = witness_number(score) * 1000;
+    *until_us = observer_number(score) * 1000;
     return (struct model_text){permit->field, strlen(permit->field)};
 }
 
-bool witness_permit_lapsed(const struct witness *w, struct model *m,
-                           const struct model_key *key)
+bool observer_permit_lapsed(const struct observer *w, struct model *m,
+                            const struct model_key *key)
 {
     static const char suffix[] = ":timeout";
     size_t n = sizeof suffix - 1;
@@ -114,7 +114,7 @@ bool witness_permit_lapsed(const struct witness *w, struct model *m,
         return false;
     for (size_t i = 0; model_at(m, 0, key->name.p, key->name.n, i, &id, &score);
          i++)
-        if (witness_number(score) > model_now_us(m) / 1000)
+        if (observer_number(score) > model_now_us(m) / 1000)
             return false;
     return true;
 }
@@ -136,30 +136,30 @@ static enum history_why why_freed(enum history_by by, enum history_why why)
     return by == HISTORY_BY_ACQUIRE ? HISTORY_WHY_EXPIRED : why;
 }
 
-static void look(struct witness *w, struct model *m, size_t lock,
+static void look(struct observer *w, struct model *m, size_t lock,
                  const char *name, const char *out, enum history_by by,
                  enum history_why why)
 {
     size_t count = count_out(m, out);
-    int64_t left = witness_available(m, name), until_us;
+    int64_t left = observer_available(m, name), until_us;
 
     if (left != HISTORY_NONE)
-        witness_stock(w, lock, left + (int64_t)count, by, "");
-    witness_begin(w, lock);
+        observer_stock(w, lock, left + (int64_t)count, by, "");
+    observer_begin(w, lock);
     for (size_t i = 0; i < count; i++)
-        witness_mark(w, lock, out_at(w, m, out, i, &until_us));
-    witness_free_rest(w, lock, why_freed(by, why));
+        observer_mark(w, lock, out_at(w, m, out, i, &until_us));
+    observer_free_rest(w, lock, why_freed(by, why));
     if (left == HISTORY_NONE)
-        witness_stock(w, lock, left, by, "");
+        observer_stock(w, lock, left, by, "");
     for (size_t i = 0; i < count; i++) {
         struct model_text field = out_at(w, m, out, i, &until_us);
 
-        witness_see(w, lock, field, until_us, by);
+        observer_see(w, lock, field, until_us, by);
     }
 }
 
 /* A key that goes to another server takes what it says with it. */
-static enum history_by by_whom(const struct witness *w,
+static enum history_by by_whom(const struct observer *w,
                                const struct model_change *c, enum history_by by,
                                enum history_why why)
 {
@@ -168,14 +168,14 @@ static enum history_by by_whom(const struct witness *w,
     return why == HISTORY_WHY_FORCED ? HISTORY_BY_RELEASE : by;
 }
 
-void witness_permit_look(struct witness *w, struct model *m, size_t lock,
-                         const struct model_change *c, enum history_by by,
-                         enum history_why why)
+void observer_permit_look(struct observer *w, struct model *m, size_t lock,
+                          const struct model_change *c, enum history_by by,
+                          enum history_why why)
 {
     const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
-    char out[WITNESS_KEY_MAX];
+    char out[OBSERVER_KEY_MAX];
 
-    witness_out_key(out, sizeof out, name);
+    observer_out_key(out, sizeof out, name);
     if (is_key(c, name) || is_key(c, out))
         look(w, m, lock, name, out, by_whom(w, c, by, why), why);
 }

@@ -3,72 +3,72 @@
 #include <string.h>
 
 #include "tests/sim/failover.h"
-#include "tests/sim/trouble_kinds.h"
+#include "tests/sim/fault_kinds.h"
 
-static struct server *server_of(const struct trouble *t)
+static struct server *server_of(const struct fault *f)
 {
-    return site_server(t->sim->site, t->fault->server);
+    return site_server(f->sim->site, f->planned->server);
 }
 
-static void set_mark(const struct trouble *t, struct server *s)
+static void set_mark(const struct fault *f, struct server *s)
 {
-    uint64_t bit = UINT64_C(1) << t->fault->trouble;
+    uint64_t bit = UINT64_C(1) << f->planned->kind;
 
-    s->marks = t->is_on ? s->marks | bit : s->marks & ~bit;
+    s->marks = f->is_on ? s->marks | bit : s->marks & ~bit;
 }
 
 /* ---- rights ---- */
 
-static void rename_hello(struct trouble *t)
+static void rename_hello(struct fault *f)
 {
-    struct site *site = t->sim->site;
+    struct site *site = f->sim->site;
 
     for (size_t i = 0; i < site->count; i++)
-        model_hide(site->servers[i]->model, t->is_on ? "hello" : NULL);
+        model_hide(site->servers[i]->model, f->is_on ? "hello" : NULL);
 }
 
-static void forbid(struct trouble *t)
+static void forbid(struct fault *f)
 {
     char words[64];
 
     (void)snprintf(words, sizeof words, "SETUSER default %c%s",
-                   t->is_on ? '-' : '+', effects_word(t->fault->n));
-    site_forbid(t->sim->site, words);
+                   f->is_on ? '-' : '+', effects_word(f->planned->n));
+    site_forbid(f->sim->site, words);
 }
 
 /* At each server: an operator gives users the same rights everywhere. */
-void trouble_deny(struct trouble *t)
+void fault_deny(struct fault *f)
 {
-    struct site *site = t->sim->site;
+    struct site *site = f->sim->site;
 
-    if (t->fault->n == DENIED_HELLO)
-        rename_hello(t);
+    if (f->planned->n == DENIED_HELLO)
+        rename_hello(f);
     else
-        forbid(t);
+        forbid(f);
     for (size_t i = 0; i < site->count; i++) {
-        if (t->is_on)
-            site->servers[i]->denied = t->fault->n;
-        set_mark(t, site->servers[i]);
+        if (f->is_on)
+            site->servers[i]->denied = f->planned->n;
+        set_mark(f, site->servers[i]);
     }
 }
 
 /* Connections that there are need none, as on a real server. */
-void trouble_password(struct trouble *t)
+void fault_password(struct fault *f)
 {
-    struct server *s = server_of(t);
+    struct server *s = server_of(f);
 
-    (void)model_acl(server_turn(s), t->is_on ? "SETUSER default >secret"
+    (void)model_acl(server_turn(s), f->is_on ? "SETUSER default >secret"
                                              : "SETUSER default nopass");
-    if (t->is_on && t->fault->n == 1)
+    if (f->is_on && f->planned->n == 1)
         model_close_all(s->model);
     server_done(s);
-    set_mark(t, s);
+    set_mark(f, s);
 }
 
 /* Its end was known: each connection has logged in with the next one (LOGIN-3). */
-static void end_former_password(struct trouble *t)
+static void end_former_password(struct fault *f)
 {
-    struct site *site = t->sim->site;
+    struct site *site = f->sim->site;
     char words[64];
     int closed = 0;
 
@@ -81,26 +81,26 @@ static void end_former_password(struct trouble *t)
         server_done(site->servers[i]);
     }
     if (closed > 0)
-        sim_fail(t->sim, "login", "%d connections have a password that has ended", closed);
-    effects_note(t->sim, EFFECT_RENEWED_LOGIN);
+        sim_fail(f->sim, "login", "%d connections have a password that has ended", closed);
+    effects_note(f->sim, EFFECT_RENEWED_LOGIN);
 }
 
-void trouble_rotate(struct trouble *t)
+void fault_rotate(struct fault *f)
 {
-    struct site *site = t->sim->site;
-    bool overlaps = t->fault->n == 2;
+    struct site *site = f->sim->site;
+    bool overlaps = f->planned->n == 2;
     char words[64];
 
-    if (!t->is_on && overlaps)
-        end_former_password(t);
-    if (!t->is_on) {
+    if (!f->is_on && overlaps)
+        end_former_password(f);
+    if (!f->is_on) {
         site->known_password = site->password;
         return;
     }
     (void)snprintf(words, sizeof words, "SETUSER default %s>" SITE_PASSWORD,
                    overlaps ? "" : "resetpass ", (long long)++site->password);
     site_set_password(site, words);
-    for (size_t i = 0; i < site->count && t->fault->n == 1; i++) {
+    for (size_t i = 0; i < site->count && f->planned->n == 1; i++) {
         model_close_all(server_turn(site->servers[i]));
         server_done(site->servers[i]);
     }
@@ -110,17 +110,17 @@ void trouble_rotate(struct trouble *t)
 
 /* ---- writes ---- */
 
-void trouble_refuse_writes(struct trouble *t)
+void fault_refuse_writes(struct fault *f)
 {
-    struct server *s = server_of(t);
+    struct server *s = server_of(f);
     struct model *m = server_turn(s);
 
-    if (t->fault->trouble == FAULT_SCANT)
-        model_set_scant(m, t->is_on);
+    if (f->planned->kind == FAULT_SCANT)
+        model_set_scant(m, f->is_on);
     else
-        model_set_unsaved(m, t->is_on);
+        model_set_unsaved(m, f->is_on);
     server_done(s);
-    set_mark(t, s);
+    set_mark(f, s);
 }
 
 /* ---- keys ---- */
@@ -158,63 +158,63 @@ static void add_key(void *ctx, const struct model_key *key)
         k->all[k->count++] = key->name;
 }
 
-void trouble_evict(struct trouble *t)
+void fault_evict(struct fault *f)
 {
-    struct server *s = server_of(t);
+    struct server *s = server_of(f);
     struct model *m = server_turn(s);
-    struct keys keys = {.plan = t->sim->plan};
+    struct keys keys = {.plan = f->sim->plan};
     char key[PLAN_KEY_MAX];
     struct model_text victim;
 
     model_each_key(m, 0, add_key, &keys);
     if (keys.count == 0 || !model_is_master(m))
         return;
-    victim = keys.all[(size_t)t->fault->n % keys.count];
+    victim = keys.all[(size_t)f->planned->n % keys.count];
     if (victim.n > sizeof key)
         return;
     memcpy(key, victim.p, victim.n);
     if (model_delete(m, 0, key, victim.n))
-        effects_note(t->sim, EFFECT_EVICTED);
+        effects_note(f->sim, EFFECT_EVICTED);
     server_done(s);
 }
 
 /* ---- connections ---- */
 
-void trouble_close_some(struct trouble *t)
+void fault_close_some(struct fault *f)
 {
-    struct server *s = server_of(t);
-    bool listens = t->fault->trouble == FAULT_OUTPUT;
+    struct server *s = server_of(f);
+    bool listens = f->planned->kind == FAULT_OUTPUT;
     int closed = listens
                      ? model_close_listeners(server_turn(s))
-                     : model_close_idle(server_turn(s), t->fault->n * 1000);
+                     : model_close_idle(server_turn(s), f->planned->n * 1000);
 
     server_done(s);
     if (closed > 0)
-        effects_note(t->sim, listens ? EFFECT_OUTPUT : EFFECT_IDLE);
+        effects_note(f->sim, listens ? EFFECT_OUTPUT : EFFECT_IDLE);
 }
 
 /* ---- REPLICAOF ---- */
 
 /* A server that is alone is told to be a replica, and then a master again.
  * Elsewhere another one takes over. */
-void trouble_demote(struct trouble *t)
+void fault_demote(struct fault *f)
 {
-    struct server *s = failover_master(t);
+    struct server *s = failover_master(f);
 
-    if (t->sim->plan->head.deployment == DEPLOY_SENTINEL ||
-        t->sim->plan->head.deployment == DEPLOY_HOSTS) {
-        if (t->is_on)
-            set_mark(t, s);
-        failover(t);
+    if (f->sim->plan->head.deployment == DEPLOY_SENTINEL ||
+        f->sim->plan->head.deployment == DEPLOY_HOSTS) {
+        if (f->is_on)
+            set_mark(f, s);
+        failover(f);
         return;
     }
     (void)server_turn(s);
-    if (t->is_on)
+    if (f->is_on)
         model_demote(s->model);
     else
         model_promote(s->model);
     server_done(s);
-    set_mark(t, s);
+    set_mark(f, s);
 }
 
 /* ---- one address ---- */
@@ -223,84 +223,84 @@ void trouble_demote(struct trouble *t)
 
 static void on_led(void *ctx)
 {
-    struct trouble *t = ctx;
-    struct site *site = t->sim->site;
+    struct fault *f = ctx;
+    struct site *site = f->sim->site;
 
     listener_lead(site->servers[0]->listener, site_master_of_shard(site, 0));
 }
 
 static void on_switch(void *ctx)
 {
-    struct trouble *t = ctx;
+    struct fault *f = ctx;
 
-    if (!failover_switch(t))
+    if (!failover_switch(f))
         return;
-    t->again = (struct event){.happen = on_led, .ctx = t};
-    world_after(t->sim->world, &t->again, t->fault->n * 1000);
+    f->again = (struct event){.happen = on_led, .ctx = f};
+    world_after(f->sim->world, &f->again, f->planned->n * 1000);
 }
 
 /* The former master accepts no write while its last ones are on their way. */
-void trouble_switchover(struct trouble *t)
+void fault_switchover(struct fault *f)
 {
-    if (!t->is_on) {
-        set_mark(t, t->old);
+    if (!f->is_on) {
+        set_mark(f, f->old);
         return;
     }
-    t->old = failover_master(t);
-    set_mark(t, t->old);
-    model_demote(server_turn(t->old));
-    server_done(t->old);
-    t->again = (struct event){.happen = on_switch, .ctx = t};
-    world_after(t->sim->world, &t->again, t->sim->plan->head.lag_us + DELIVERED_US);
+    f->old = failover_master(f);
+    set_mark(f, f->old);
+    model_demote(server_turn(f->old));
+    server_done(f->old);
+    f->again = (struct event){.happen = on_switch, .ctx = f};
+    world_after(f->sim->world, &f->again, f->sim->plan->head.lag_us + DELIVERED_US);
 }
 
 /* ---- power ---- */
 
 static bool decides(const struct server *s)
 {
-    return !s->feed && !s->is_down && !s->witness.is_replaced && model_is_master(s->model);
+    return !s->feed && !s->is_down && !s->observer.is_replaced && model_is_master(s->model);
 }
 
 static void fail_power(void *ctx)
 {
-    struct trouble *t = ctx;
+    struct fault *f = ctx;
 
-    if (!decides(t->old))
+    if (!decides(f->old))
         return;
-    if (t->fault->n % 2 == 1)
-        server_lose_power(t->old);
+    if (f->planned->n % 2 == 1)
+        server_lose_power(f->old);
     else
-        server_take_down(t->old);
+        server_take_down(f->old);
 }
 
 /* The kernel is back, and knows none of the connections that there were. */
-static void reset_links(struct trouble *t)
+static void reset_links(struct fault *f)
 {
-    for (size_t i = 0; i < t->sim->plan->program_count; i++)
-        link_reset(site_link(t->sim->site, t->sim->programs[i], t->old));
+    for (size_t i = 0; i < f->sim->plan->program_count; i++)
+        link_reset(site_link(f->sim->site, f->sim->programs[i], f->old));
 }
 
 /* A server that decides about locks, of which no other power failure has the data. */
-void trouble_power(struct trouble *t)
+void fault_power(struct fault *f)
 {
-    struct server *s = server_of(t);
+    struct server *s = server_of(f);
 
-    if (t->is_on) {
-        t->old = decides(s) && !s->on_disk ? s : NULL;
-        if (!t->old)
+    if (f->is_on) {
+        f->old = decides(s) && !s->on_disk ? s : NULL;
+        if (!f->old)
             return;
         server_stop_disk(s);
-        t->again = (struct event){.happen = fail_power, .ctx = t};
-        if (t->fault->n < t->fault->for_ms)
-            world_after(t->sim->world, &t->again, t->fault->n * 1000);
+        f->again = (struct event){.happen = fail_power, .ctx = f};
+        if (f->planned->n < f->planned->for_ms)
+            world_after(f->sim->world, &f->again, f->planned->n * 1000);
         return;
     }
-    if (!t->old)
+    if (!f->old)
         return;
-    if (t->fault->n >= t->fault->for_ms)
-        fail_power(t);
-    if (t->fault->n % 2 == 1)
-        reset_links(t);
+    if (f->planned->n >= f->planned->for_ms)
+        fail_power(f);
+    if (f->planned->n % 2 == 1)
+        reset_links(f);
     if (server_restore(s))
-        effects_note(t->sim, EFFECT_ROLLED_BACK);
+        effects_note(f->sim, EFFECT_ROLLED_BACK);
 }

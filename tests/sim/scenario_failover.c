@@ -1,6 +1,6 @@
-/* Scenes in which masters are replaced. */
+/* Scenarios in which masters are replaced. */
 #include "tests/sim/failover.h"
-#include "tests/sim/scene.h"
+#include "tests/sim/scenario.h"
 
 #define SILENT_MAX 2 /* servers */
 #define USERS_MAX 8
@@ -14,8 +14,8 @@ static void draw_silence(struct plan *plan, int64_t at_ms, int64_t span_ms,
     int64_t count = draw_below(dice, SILENT_MAX + 1);
 
     for (int64_t i = 0; i < count; i++)
-        scene_fault(plan, at_ms + draw_below(dice, span_ms) - span_ms * 3 / 4,
-                    FAULT_FREEZE, draw_spread(dice, span_ms / 2, 16 * span_ms))
+        scenario_fault(plan, at_ms + draw_below(dice, span_ms) - span_ms * 3 / 4,
+                       FAULT_FREEZE, draw_spread(dice, span_ms / 2, 16 * span_ms))
             ->server = draw_below(dice, SERVERS_MAX);
 }
 
@@ -24,7 +24,7 @@ static struct plan_fault *draw_failover(struct plan *plan, int64_t at_ms,
                                         uint64_t *dice)
 {
     struct plan_fault *f =
-        scene_fault(plan, at_ms, FAULT_FAILOVER, span_ms * draw_between(dice, 1, 4));
+        scenario_fault(plan, at_ms, FAULT_FAILOVER, span_ms * draw_between(dice, 1, 4));
 
     f->server = draw_below(dice, SERVERS_MAX);
     f->lock = draw_below(dice, (int64_t)plan->lock_count);
@@ -48,8 +48,8 @@ static void draw_newcomer(struct plan *plan, const struct plan_fault *f,
                           int64_t program, uint64_t *dice)
 {
     struct plan_op *first =
-        scene_user(plan, f->at_ms + draw_below(dice, f->for_ms / 4 + 1),
-                   f->for_ms / 4 + 1, draw_lock(plan, f, dice), dice);
+        scenario_user(plan, f->at_ms + draw_below(dice, f->for_ms / 4 + 1),
+                      f->for_ms / 4 + 1, draw_lock(plan, f, dice), dice);
 
     if (draw_one_in(dice, 2))
         first->wait_ms = HF_FOREVER;
@@ -62,13 +62,13 @@ static void draw_users(struct plan *plan, const struct plan_fault *f,
     int64_t count = (int64_t)plan->program_count;
     int64_t newcomer = draw_below(dice, count);
 
-    scene_op(plan, f->at_ms - 1, OP_FREE, 1)->program = newcomer;
+    scenario_op(plan, f->at_ms - 1, OP_FREE, 1)->program = newcomer;
     for (int64_t k = draw_spread(dice, 1, NEWCOMERS_MAX); k > 0; k--)
         draw_newcomer(plan, f, newcomer, dice);
     for (int64_t k = draw_spread(dice, 1, USERS_MAX); k > 0; k--) {
         struct plan_op *op =
-            scene_user(plan, f->at_ms - span_ms + draw_below(dice, 4 * span_ms),
-                       span_ms, draw_lock(plan, f, dice), dice);
+            scenario_user(plan, f->at_ms - span_ms + draw_below(dice, 4 * span_ms),
+                          span_ms, draw_lock(plan, f, dice), dice);
 
         if (op->program == newcomer)
             op->program = (newcomer + 1) % count;
@@ -78,10 +78,10 @@ static void draw_users(struct plan *plan, const struct plan_fault *f,
 /* A master is replaced while some wait for its locks, hold them, release them, or
  * ask for the first time; and about then other servers, which clients ask who is
  * master, or the master itself, fall silent. */
-void scene_failover(struct plan *plan, uint64_t *dice)
+void scenario_failover(struct plan *plan, uint64_t *dice)
 {
-    int64_t times_ms[SCENE_ACTS_MAX];
-    size_t acts = scene_acts(plan, times_ms, dice);
+    int64_t times_ms[SCENARIO_REPEATS_MAX];
+    size_t repeats = scenario_repeats(plan, times_ms, dice);
     bool all_die = draw_one_in(dice, 2); /* clients hear of it soonest */
 
     plan->head.lag_us = plan->head.latency_us;
@@ -90,7 +90,7 @@ void scene_failover(struct plan *plan, uint64_t *dice)
         plan->head.replicas = 0;
     if (draw_one_in(dice, 2))
         plan->head.request_ms = 5000; /* of which a silent server takes much */
-    for (size_t i = 0; i < acts; i++) {
+    for (size_t i = 0; i < repeats; i++) {
         int64_t span_ms = draw_spread(dice, 200, 4000);
         const struct plan_fault *f =
             draw_failover(plan, times_ms[i] + span_ms, span_ms, all_die, dice);
@@ -99,7 +99,7 @@ void scene_failover(struct plan *plan, uint64_t *dice)
         draw_users(plan, f, span_ms, dice);
     }
     if (draw_one_in(dice, 6))
-        scene_disturb(plan, draw_between(dice, 1, 3), dice);
+        scenario_disturb(plan, draw_between(dice, 1, 3), dice);
 }
 
 /* ---- answers of a former master ---- */
@@ -112,8 +112,8 @@ void scene_failover(struct plan *plan, uint64_t *dice)
 static void ask_former(struct plan *plan, int64_t at_ms, int64_t program,
                        int64_t lock, uint64_t *dice)
 {
-    struct plan_op *op = scene_op(plan, at_ms, OP_ACQUIRE,
-                                  draw_between(dice, 1, PLAN_OWNERS));
+    struct plan_op *op = scenario_op(plan, at_ms, OP_ACQUIRE,
+                                     draw_between(dice, 1, PLAN_OWNERS));
 
     op->program = program;
     op->lock = lock;
@@ -133,7 +133,7 @@ static void answer_late(struct plan *plan, int64_t first, int64_t last,
 
     for (int64_t i = first; i <= last; i++) {
         struct plan_fault *f =
-            scene_fault(plan, like->at_ms, FAULT_DELAY, like->for_ms);
+            scenario_fault(plan, like->at_ms, FAULT_DELAY, like->for_ms);
 
         f->program = like->program;
         f->server = i;
@@ -171,14 +171,14 @@ static void draw_replicas(struct plan_head *h, uint64_t *dice)
 
 /* A master serves on though it has been replaced, and its answers are late: they
  * come when the client has heard of its successor, or while it hears of it. */
-void scene_former(struct plan *plan, uint64_t *dice)
+void scenario_former(struct plan *plan, uint64_t *dice)
 {
     struct plan_head *h = &plan->head;
     int64_t program = draw_below(dice, (int64_t)plan->program_count);
     int64_t lock = draw_below(dice, (int64_t)plan->lock_count);
     int64_t span_ms = draw_spread(dice, 1000, 8000);
     int64_t at_ms = 1000 + draw_below(dice, h->length_ms / 2);
-    struct plan_fault *f = scene_fault(plan, at_ms, FAULT_FAILOVER, span_ms);
+    struct plan_fault *f = scenario_fault(plan, at_ms, FAULT_FAILOVER, span_ms);
     int64_t new_ms, how;
 
     h->request_ms = draw_one_in(dice, 2) ? 5000 : 1000;
@@ -194,5 +194,5 @@ void scene_former(struct plan *plan, uint64_t *dice)
         ask_former(plan, new_ms - SILENT_MS + draw_below(dice, span_ms / 2),
                    program, lock, dice);
     if (draw_one_in(dice, 6))
-        scene_disturb(plan, 1, dice);
+        scenario_disturb(plan, 1, dice);
 }

@@ -4,7 +4,7 @@
 
 #include "lock/script/scripts.h"
 #include "tests/sim/majority.h"
-#include "tests/sim/witness_inner.h"
+#include "tests/sim/observer_inner.h"
 #include "tests/support/must.h"
 
 #define SERIAL_DIGITS 10 /* behind the owner's number: lock/script/names.c */
@@ -22,8 +22,8 @@ static bool ends_in(const char *text, size_t len, const char *suffix)
 /* "uuid:numberSSSSSSSSSS[:write]": without the serial number of the hold and
  * the side, an owner is the same on all lines. A peer's numbers are short: they
  * are the owner's, whole. */
-struct history_text witness_owner(const char *field,
-                                  char out[WITNESS_HOLD_MAX])
+struct history_text observer_owner(const char *field,
+                                   char out[OBSERVER_HOLD_MAX])
 {
     size_t len = strlen(field), digits;
 
@@ -90,7 +90,7 @@ static enum history_by by_of(const struct model_change *c)
     return is_one_of(c, releases) ? HISTORY_BY_RELEASE : HISTORY_BY_PEER;
 }
 
-static enum history_why why_of(const struct witness *w,
+static enum history_why why_of(const struct observer *w,
                                const struct model_change *c)
 {
     switch (c->cause) {
@@ -111,16 +111,16 @@ static enum history_why why_of(const struct witness *w,
 
 /* ---- lines ---- */
 
-static bool is_permit(const struct witness *w, size_t lock)
+static bool is_permit(const struct observer *w, size_t lock)
 {
     return w->sim->plan->locks[lock].family == FAMILY_PERMIT;
 }
 
-static void write_hold(struct witness *w, size_t lock,
-                       const struct witness_hold *hold, bool has_mode,
+static void write_hold(struct observer *w, size_t lock,
+                       const struct observer_hold *hold, bool has_mode,
                        struct history_event *e)
 {
-    char owner[WITNESS_HOLD_MAX], field[WITNESS_HOLD_MAX];
+    char owner[OBSERVER_HOLD_MAX], field[OBSERVER_HOLD_MAX];
     char name[MAJORITY_NAME_MAX];
 
     w->locks[lock].changed_us = world_now_us(w->sim->world);
@@ -128,7 +128,7 @@ static void write_hold(struct witness *w, size_t lock,
     memcpy(field, hold->field, sizeof field);
     majority_first(w->sim, field);
     e->lock = history_text(majority_name(w->sim, (int64_t)lock, w->server, name));
-    e->owner = witness_owner(field, owner);
+    e->owner = observer_owner(field, owner);
     e->hold = history_text(field);
     e->kind = plan_has_queue(w->sim->plan, (int64_t)lock) ? HISTORY_KIND_FAIR
                                                           : HISTORY_KIND_PLAIN;
@@ -141,13 +141,13 @@ static void write_hold(struct witness *w, size_t lock,
     sim_write(w->sim, e);
 }
 
-static bool is_read_write(const struct witness *w, size_t lock)
+static bool is_read_write(const struct observer *w, size_t lock)
 {
     return plan_family(w->sim->plan, (int64_t)lock) == FAMILY_READ_WRITE;
 }
 
-static void write_freed(struct witness *w, size_t lock,
-                        const struct witness_hold *hold, enum history_why why)
+static void write_freed(struct observer *w, size_t lock,
+                        const struct observer_hold *hold, enum history_why why)
 {
     struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_FREED);
 
@@ -155,8 +155,8 @@ static void write_freed(struct witness *w, size_t lock,
     write_hold(w, lock, hold, is_read_write(w, lock), &e);
 }
 
-static void write_held(struct witness *w, size_t lock,
-                       const struct witness_hold *hold, enum history_by by)
+static void write_held(struct observer *w, size_t lock,
+                       const struct observer_hold *hold, enum history_by by)
 {
     struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_HELD);
 
@@ -166,27 +166,27 @@ static void write_held(struct witness *w, size_t lock,
     write_hold(w, lock, hold, is_read_write(w, lock), &e);
 }
 
-void witness_repeat(struct witness *w)
+void observer_repeat(struct observer *w)
 {
     for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
         for (size_t i = 0; i < w->locks[lock].count; i++)
             write_held(w, lock, &w->locks[lock].holds[i],
                        HISTORY_BY_REPLICATION);
     for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
-        witness_stock_repeat(w, lock);
+        observer_stock_repeat(w, lock);
 }
 
 /* ---- looking at a lock ---- */
 
 /* Fields are mostly looked up in the order in which they were noted: the search begins
  * after the last one that was found. */
-static struct witness_hold *hold_of(struct witness *w, size_t lock,
-                                    struct model_text field)
+static struct observer_hold *hold_of(struct observer *w, size_t lock,
+                                     struct model_text field)
 {
     size_t count = w->locks[lock].count, at = w->locks[lock].found;
 
     for (size_t i = 0; i < count; i++) {
-        struct witness_hold *h;
+        struct observer_hold *h;
 
         at = at + 1 < count ? at + 1 : 0;
         h = &w->locks[lock].holds[at];
@@ -198,7 +198,7 @@ static struct witness_hold *hold_of(struct witness *w, size_t lock,
     return NULL;
 }
 
-bool witness_holds(const struct witness *w, size_t lock, const char *field)
+bool observer_holds(const struct observer *w, size_t lock, const char *field)
 {
     for (size_t i = 0; i < w->locks[lock].count; i++)
         if (strcmp(w->locks[lock].holds[i].field, field) == 0)
@@ -206,12 +206,12 @@ bool witness_holds(const struct witness *w, size_t lock, const char *field)
     return false;
 }
 
-void witness_set_clock(struct witness *w, int64_t step_us)
+void observer_set_clock(struct observer *w, int64_t step_us)
 {
     w->ahead_us += step_us;
     for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
         for (size_t i = 0; i < w->locks[lock].count; i++) {
-            struct witness_hold *h = &w->locks[lock].holds[i];
+            struct observer_hold *h = &w->locks[lock].holds[i];
 
             if (h->until_us == HISTORY_NEVER)
                 continue;
@@ -220,7 +220,7 @@ void witness_set_clock(struct witness *w, int64_t step_us)
         }
 }
 
-bool witness_has_holds(const struct witness *w)
+bool observer_has_holds(const struct observer *w)
 {
     for (size_t i = 0; i < w->sim->plan->lock_count; i++)
         if (w->locks[i].count > 0)
@@ -228,12 +228,12 @@ bool witness_has_holds(const struct witness *w)
     return false;
 }
 
-bool witness_is_free(const struct witness *w, size_t lock, int64_t since_us)
+bool observer_is_free(const struct observer *w, size_t lock, int64_t since_us)
 {
     return w->locks[lock].count == 0 && w->locks[lock].changed_us <= since_us;
 }
 
-static struct witness_hold *next_hold(struct witness *w, size_t lock)
+static struct observer_hold *next_hold(struct observer *w, size_t lock)
 {
     size_t count = w->locks[lock].count++, room = w->locks[lock].room;
 
@@ -247,23 +247,23 @@ static struct witness_hold *next_hold(struct witness *w, size_t lock)
     return &w->locks[lock].holds[count];
 }
 
-static struct witness_hold *hold_new(struct witness *w, size_t lock,
-                                     struct model_text field)
+static struct observer_hold *hold_new(struct observer *w, size_t lock,
+                                      struct model_text field)
 {
-    struct witness_hold *h = next_hold(w, lock);
+    struct observer_hold *h = next_hold(w, lock);
 
-    must(field.n < WITNESS_HOLD_MAX);
-    *h = (struct witness_hold){.count = -1, .len = field.n};
+    must(field.n < OBSERVER_HOLD_MAX);
+    *h = (struct observer_hold){.count = -1, .len = field.n};
     memcpy(h->field, field.p, field.n);
     return h;
 }
 
-void witness_free_rest(struct witness *w, size_t lock, enum history_why why)
+void observer_free_rest(struct observer *w, size_t lock, enum history_why why)
 {
     size_t left = 0;
 
     for (size_t i = 0; i < w->locks[lock].count; i++) {
-        struct witness_hold *h = &w->locks[lock].holds[i];
+        struct observer_hold *h = &w->locks[lock].holds[i];
 
         if (h->is_there)
             w->locks[lock].holds[left++] = *h;
@@ -274,12 +274,12 @@ void witness_free_rest(struct witness *w, size_t lock, enum history_why why)
 }
 
 /* In true time, if the server's clock is not set meanwhile. */
-static int64_t until_of(const struct witness *w, const struct model_key *key)
+static int64_t until_of(const struct observer *w, const struct model_key *key)
 {
     return key->expires_ms < 0 ? HISTORY_NEVER : key->expires_ms * 1000 - w->ahead_us;
 }
 
-int64_t witness_number(struct model_text value)
+int64_t observer_number(struct model_text value)
 {
     char digits[24] = "";
 
@@ -298,7 +298,7 @@ static bool is_writer(struct model_text field)
 /* A read-write lock has the fields of several owners, and one end. If the end alone
  * has changed, by a command that is not the writer's, another's lease did it: what
  * readers' commands do to their own, see_reader has seen before. */
-static enum history_by by_whom(const struct witness *w, size_t lock,
+static enum history_by by_whom(const struct observer *w, size_t lock,
                                const struct model_change *c,
                                struct model_text field, bool is_counted)
 {
@@ -315,28 +315,28 @@ static enum history_by by_whom(const struct witness *w, size_t lock,
                : by;
 }
 
-static void see(struct witness *w, size_t lock, const struct model_change *c,
+static void see(struct observer *w, size_t lock, const struct model_change *c,
                 const struct model_key *key, struct model_text field,
                 struct model_text value)
 {
-    struct witness_hold *h = hold_of(w, lock, field);
+    struct observer_hold *h = hold_of(w, lock, field);
     enum history_by by;
 
     if (!h)
         h = hold_new(w, lock, field);
-    by = by_whom(w, lock, c, field, h->count != witness_number(value));
-    if (h->count == witness_number(value) && h->until_us == until_of(w, key) &&
+    by = by_whom(w, lock, c, field, h->count != observer_number(value));
+    if (h->count == observer_number(value) && h->until_us == until_of(w, key) &&
         by != HISTORY_BY_ACQUIRE) /* one that is repeated is a grant, too */
         return;
-    h->count = witness_number(value);
+    h->count = observer_number(value);
     h->until_us = until_of(w, key);
     write_held(w, lock, h, by);
 }
 
-void witness_see(struct witness *w, size_t lock, struct model_text field,
-                 int64_t until_us, enum history_by by)
+void observer_see(struct observer *w, size_t lock, struct model_text field,
+                  int64_t until_us, enum history_by by)
 {
-    struct witness_hold *h = hold_of(w, lock, field);
+    struct observer_hold *h = hold_of(w, lock, field);
 
     if (!h)
         h = hold_new(w, lock, field);
@@ -352,14 +352,14 @@ static bool is_mode(struct model_text field)
     return field.n == 4 && memcmp(field.p, "mode", 4) == 0;
 }
 
-static void each_field(struct witness *w, struct model *m, size_t lock,
+static void each_field(struct observer *w, struct model *m, size_t lock,
                        const struct model_change *c,
                        const struct model_key *key, bool is_first_pass)
 {
     struct model_text field, value;
 
     for (size_t i = 0; model_at(m, 0, c->key, c->len, i, &field, &value); i++) {
-        struct witness_hold *h = hold_of(w, lock, field);
+        struct observer_hold *h = hold_of(w, lock, field);
 
         if (is_mode(field))
             continue;
@@ -371,49 +371,49 @@ static void each_field(struct witness *w, struct model *m, size_t lock,
 }
 
 /* Of a value lock: the holder is the value, and holds it once. */
-static void see_value(struct witness *w, struct model *m, size_t lock,
+static void see_value(struct observer *w, struct model *m, size_t lock,
                       const struct model_change *c, const struct model_key *key)
 {
     const struct model_text once = {"1", 1};
     struct model_text part, holder;
-    struct witness_hold *h;
+    struct observer_hold *h;
 
     if (!model_at(m, 0, c->key, c->len, 0, &part, &holder))
         return;
     if ((h = hold_of(w, lock, holder)))
         h->is_there = true;
-    witness_free_rest(w, lock, why_of(w, c));
+    observer_free_rest(w, lock, why_of(w, c));
     see(w, lock, c, key, holder, once);
 }
 
-static bool is_value(const struct witness *w, size_t lock)
+static bool is_value(const struct observer *w, size_t lock)
 {
     return plan_family(w->sim->plan, (int64_t)lock) == FAMILY_VALUE;
 }
 
-void witness_begin(struct witness *w, size_t lock)
+void observer_begin(struct observer *w, size_t lock)
 {
     for (size_t i = 0; i < w->locks[lock].count; i++)
         w->locks[lock].holds[i].is_there = false;
 }
 
-void witness_mark(struct witness *w, size_t lock, struct model_text field)
+void observer_mark(struct observer *w, size_t lock, struct model_text field)
 {
-    struct witness_hold *h = hold_of(w, lock, field);
+    struct observer_hold *h = hold_of(w, lock, field);
 
     if (h)
         h->is_there = true;
 }
 
 /* First the holds that are gone, then those that are new. */
-static void look(struct witness *w, struct model *m, size_t lock,
+static void look(struct observer *w, struct model *m, size_t lock,
                  const struct model_change *c)
 {
     struct model_key key;
     bool is_hash =
         model_look(m, 0, c->key, c->len, &key) && key.type == MODEL_HASH;
 
-    witness_begin(w, lock);
+    observer_begin(w, lock);
     if (is_value(w, lock) && model_look(m, 0, c->key, c->len, &key) &&
         key.type == MODEL_STRING) {
         see_value(w, m, lock, c, &key);
@@ -421,7 +421,7 @@ static void look(struct witness *w, struct model *m, size_t lock,
     }
     if (is_hash)
         each_field(w, m, lock, c, &key, true);
-    witness_free_rest(w, lock, why_of(w, c));
+    observer_free_rest(w, lock, why_of(w, c));
     if (is_hash)
         each_field(w, m, lock, c, &key, false);
 }
@@ -450,7 +450,7 @@ static void token_key(char *dst, size_t size, const char *name)
     (void)snprintf(dst, size, format, name);
 }
 
-static void write_reset(struct witness *w, int64_t lock)
+static void write_reset(struct observer *w, int64_t lock)
 {
     struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_RESET);
     char name[MAJORITY_NAME_MAX];
@@ -479,21 +479,21 @@ static int64_t number_of_hold_key(const struct model_change *c, const char *name
         memcmp(c->key + !has_tag, name, n) != 0)
         return 0;
     *field = (struct model_text){c->key + begin, len - begin};
-    return witness_number((struct model_text){c->key + c->len - digits, digits});
+    return observer_number((struct model_text){c->key + c->len - digits, digits});
 }
 
 /* The lock's end, which is that of the longest lease, need not change with a reader's:
  * what is in its hash does not show each grant and each renewal. */
-static void look_at_hold_key(struct witness *w, struct model *m, size_t lock,
+static void look_at_hold_key(struct observer *w, struct model *m, size_t lock,
                              const struct model_change *c)
 {
     const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
     enum history_by by = by_of(c);
     struct model_text field = {0}, value;
-    struct witness_hold *h;
+    struct observer_hold *h;
     struct model_key key;
     int64_t number;
-    char text[WITNESS_HOLD_MAX];
+    char text[OBSERVER_HOLD_MAX];
 
     if (!is_read_write(w, lock) || (by != HISTORY_BY_ACQUIRE && by != HISTORY_BY_RENEW) ||
         (number = number_of_hold_key(c, name, &field)) == 0 ||
@@ -501,7 +501,7 @@ static void look_at_hold_key(struct witness *w, struct model *m, size_t lock,
         return;
     memcpy(text, h->field, sizeof text);
     if (!model_field(m, 0, name, strlen(name), text, &value) ||
-        witness_number(value) != number)
+        observer_number(value) != number)
         return;
     h->count = number;
     h->until_us = until_of(w, &key);
@@ -509,7 +509,7 @@ static void look_at_hold_key(struct witness *w, struct model *m, size_t lock,
 }
 
 /* A counter that is gone begins anew; one with retention, beyond all before. */
-static void look_at_token(struct witness *w, struct model *m, int64_t lock,
+static void look_at_token(struct observer *w, struct model *m, int64_t lock,
                           const struct model_change *c)
 {
     const char *name = plan_lock_name(w->sim->plan, lock);
@@ -531,11 +531,11 @@ static int64_t token_of(struct model *m, const char *name)
 
     token_key(token, sizeof token, name);
     return model_at(m, 0, token, strlen(token), 0, &part, &value)
-               ? witness_number(value)
+               ? observer_number(value)
                : 0;
 }
 
-void witness_behind(struct witness *w, struct model *model, struct model *old)
+void observer_behind(struct observer *w, struct model *model, struct model *old)
 {
     const struct plan *plan = w->sim->plan;
 
@@ -545,29 +545,29 @@ void witness_behind(struct witness *w, struct model *model, struct model *old)
         if (token_of(model, name) < token_of(old, name))
             write_reset(w, i);
     }
-    witness_queue_promoted(w, model);
+    observer_queue_promoted(w, model);
 }
 
 static void on_change(void *ctx, struct model *m, const struct model_change *c)
 {
-    struct witness *w = ctx;
+    struct observer *w = ctx;
     const struct plan *plan = w->sim->plan;
 
     for (size_t i = 0; c->db == 0 && i < plan->lock_count; i++) {
         const char *name = plan_lock_name(plan, (int64_t)i);
 
         if (is_permit(w, i)) {
-            witness_permit_look(w, m, i, c, by_of(c), why_of(w, c));
+            observer_permit_look(w, m, i, c, by_of(c), why_of(w, c));
             continue;
         }
         if (plan_is_counted(plan, (int64_t)i)) {
-            witness_count_look(w, m, i, c, by_of(c));
+            observer_count_look(w, m, i, c, by_of(c));
             continue;
         }
         if (!is_name(c, name)) {
             look_at_token(w, m, (int64_t)i, c);
             look_at_hold_key(w, m, i, c);
-            witness_queue_look(w, m, i, c, by_of(c));
+            observer_queue_look(w, m, i, c, by_of(c));
             continue;
         }
         look(w, m, i, c);
@@ -582,7 +582,7 @@ static void on_publish(void *ctx, struct model *m, const char *channel,
                        size_t len, const char *payload, size_t payload_len,
                        int receivers)
 {
-    struct witness *w = ctx;
+    struct observer *w = ctx;
     struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_TOLD);
 
     (void)m;
@@ -622,16 +622,16 @@ static bool is_renewal(const struct model_script *s)
  * that one has: no key changes, and its client takes the hold for released. */
 static void on_script(void *ctx, struct model *m, const struct model_script *s)
 {
-    struct witness *w = ctx;
+    struct observer *w = ctx;
     const struct plan *plan = w->sim->plan;
-    struct witness_hold hold = {.count = 0};
+    struct observer_hold hold = {.count = 0};
 
     (void)m;
-    witness_permit_asked(w, s);
-    witness_count_asked(w, s);
+    observer_permit_asked(w, s);
+    observer_count_asked(w, s);
     if (is_renewal(s) && s->keys >= BATCH)
         effects_note(w->sim, EFFECT_BATCH);
-    if (!w->is_replaced || !is_last_release(s) || s->args[0].n >= WITNESS_HOLD_MAX)
+    if (!w->is_replaced || !is_last_release(s) || s->args[0].n >= OBSERVER_HOLD_MAX)
         return;
     memcpy(hold.field, s->args[0].p, s->args[0].n);
     for (size_t i = 0; i < plan->lock_count; i++)
@@ -642,14 +642,14 @@ static void on_script(void *ctx, struct model *m, const struct model_script *s)
 
 static void on_error(void *ctx, struct model *m, const struct model_error *e)
 {
-    const struct witness *w = ctx;
+    const struct observer *w = ctx;
 
     (void)m;
     effects_of_error(w->sim, w->server, e);
 }
 
-void witness_init(struct witness *w, struct sim *sim, int64_t server,
-                  struct model *model)
+void observer_init(struct observer *w, struct sim *sim, int64_t server,
+                   struct model *model)
 {
     struct model_observer observer = {w, on_change, on_publish, on_script,
                                       on_error};
@@ -667,11 +667,11 @@ void witness_init(struct witness *w, struct sim *sim, int64_t server,
 /* ---- what is left ---- */
 
 static bool has_hold_key(struct model *m, const char *name,
-                         const struct witness_hold *h)
+                         const struct observer_hold *h)
 {
     const char *format = strchr(name, '{') ? "%s:%s:rwlock_timeout:%lld"
                                            : "{%s}:%s:rwlock_timeout:%lld";
-    char text[PLAN_KEY_MAX + WITNESS_HOLD_MAX];
+    char text[PLAN_KEY_MAX + OBSERVER_HOLD_MAX];
     struct model_key key;
 
     for (long long i = 1; i <= h->count; i++) {
@@ -685,13 +685,13 @@ static bool has_hold_key(struct model *m, const char *name,
 }
 
 static bool is_dead(struct model *m, const char *name,
-                    const struct witness_hold *h)
+                    const struct observer_hold *h)
 {
     return !ends_in(h->field, strlen(h->field), WRITE_SUFFIX) &&
            !has_hold_key(m, name, h);
 }
 
-void witness_dead_readers(struct witness *w, struct model *model)
+void observer_dead_readers(struct observer *w, struct model *model)
 {
     for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
         for (size_t i = 0; is_read_write(w, lock) && i < w->locks[lock].count;
@@ -706,7 +706,7 @@ static const char *const type_names[] = {"none", "string", "hash",
                                          "list", "zset",   "set"};
 
 /* A semaphore stays for ever. */
-static bool is_stock(const struct witness *w, struct model_text key)
+static bool is_stock(const struct observer *w, struct model_text key)
 {
     for (size_t i = 0; i < w->sim->plan->lock_count; i++)
         if (plan_has_permits(w->sim->plan, (int64_t)i) &&
@@ -718,12 +718,12 @@ static bool is_stock(const struct witness *w, struct model_text key)
 /* What a question was answered, which was sent again, ends by itself (COUNT-1). */
 static bool is_answer(const struct model_key *key)
 {
-    return key->expires_ms >= 0 && witness_is_answer(key->name.p, key->name.n);
+    return key->expires_ms >= 0 && observer_is_answer(key->name.p, key->name.n);
 }
 
 static void write_key(void *ctx, const struct model_key *key)
 {
-    struct witness *w = ctx;
+    struct observer *w = ctx;
     struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_KEY);
 
     if (key->is_expired)
@@ -736,12 +736,12 @@ static void write_key(void *ctx, const struct model_key *key)
         e.may = history_text("stock");
     else if (is_answer(key))
         e.may = history_text("answer");
-    else if (witness_permit_lapsed(w, w->model, key))
+    else if (observer_permit_lapsed(w, w->model, key))
         e.may = history_text("lapsed");
     sim_write(w->sim, &e);
 }
 
-void witness_keys(struct witness *w, struct model *model)
+void observer_keys(struct observer *w, struct model *model)
 {
     model_each_key(model, 0, write_key, w);
 }

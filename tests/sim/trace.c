@@ -3,37 +3,37 @@
 #include <string.h>
 
 #include "tests/check/history.h"
-#include "tests/sim/story.h"
+#include "tests/sim/trace.h"
 
 #define UUID_LEN 36
 
-struct story {
+struct trace {
     FILE *to;
     int64_t begin_us; /* 0: no line yet */
 };
 
-static double seconds(const struct story *s, int64_t us)
+static double seconds(const struct trace *s, int64_t us)
 {
     return (double)(us - s->begin_us) / 1e6;
 }
 
-static void tell_text(const struct story *s, struct history_text text)
+static void print_text(const struct trace *s, struct history_text text)
 {
     (void)fwrite(text.at, 1, text.len, s->to);
 }
 
 /* Four digits of a UUID tell clients apart. */
-static void tell_owner(const struct story *s, struct history_text owner)
+static void print_owner(const struct trace *s, struct history_text owner)
 {
     if (owner.len > UUID_LEN) {
         (void)fprintf(s->to, " owner %.4s", owner.at);
         owner.at += UUID_LEN;
         owner.len -= UUID_LEN;
     }
-    tell_text(s, owner);
+    print_text(s, owner);
 }
 
-static void tell_lock(const struct story *s, const struct history_event *e)
+static void print_lock(const struct trace *s, const struct history_event *e)
 {
     static const char *const kinds[] = {
         "",      " plain", " nonreentrant", " fenced", " fair",
@@ -43,11 +43,11 @@ static void tell_lock(const struct story *s, const struct history_event *e)
     if (e->lock.len == 0)
         return;
     (void)fputs(" '", s->to);
-    tell_text(s, e->lock);
+    print_text(s, e->lock);
     (void)fprintf(s->to, "'%s", kinds[e->kind]);
 }
 
-static void tell_until(const struct story *s, int64_t us)
+static void print_until(const struct trace *s, int64_t us)
 {
     if (us == HISTORY_NEVER)
         (void)fputs(" for ever", s->to);
@@ -57,18 +57,18 @@ static void tell_until(const struct story *s, int64_t us)
         (void)fprintf(s->to, " until %.6f", seconds(s, us));
 }
 
-static void tell_ask(const struct story *s, const struct history_event *e)
+static void print_ask(const struct trace *s, const struct history_event *e)
 {
     static const char *const ops[] = {"?",     "acquire", "release",
                                       "force", "inspect", "close", "set",
                                       "free its client", "renew"};
 
     (void)fprintf(s->to, "asks (#%" PRId64 ") to %s", e->call, ops[e->op]);
-    tell_lock(s, e);
-    tell_owner(s, e->owner);
+    print_lock(s, e);
+    print_owner(s, e->owner);
     if ((e->op == HISTORY_OP_FORCE || e->op == HISTORY_OP_RENEW) && e->hold.at) {
         (void)fputs(", of", s->to);
-        tell_owner(s, e->hold);
+        print_owner(s, e->hold);
     }
     if (e->op == HISTORY_OP_RENEW)
         (void)fprintf(s->to, ", lease %" PRId64 " ms", e->lease_ms);
@@ -81,17 +81,17 @@ static void tell_ask(const struct story *s, const struct history_event *e)
         (void)fprintf(s->to, "; must end by %.6f", seconds(s, e->due_us));
 }
 
-static void tell_end(const struct story *s, const struct history_event *e)
+static void print_end(const struct trace *s, const struct history_event *e)
 {
     (void)fprintf(s->to, "is told (#%" PRId64 ") ", e->call);
-    tell_text(s, e->status);
+    print_text(s, e->status);
     if (e->token != HISTORY_NONE)
         (void)fprintf(s->to, ", token %" PRId64, e->token);
     if (e->n != HISTORY_NONE)
         (void)fprintf(s->to, ", count %" PRId64, e->n);
 }
 
-static void tell_hold(const struct story *s, const struct history_event *e)
+static void print_hold(const struct trace *s, const struct history_event *e)
 {
     static const char *const bys[] = {
         "?",    "acquire",     "renew",    "release",
@@ -99,58 +99,58 @@ static void tell_hold(const struct story *s, const struct history_event *e)
     static const char *const whys[] = {"?",       "released", "expired",
                                        "deleted", "forced",   "forgot"};
 
-    tell_lock(s, e);
-    tell_owner(s, e->owner);
+    print_lock(s, e);
+    print_owner(s, e->owner);
     if (e->what == HISTORY_FREED) {
         (void)fprintf(s->to, ": freed, %s", whys[e->why]);
         return;
     }
     (void)fprintf(s->to, ": held %" PRId64 " times", e->count);
-    tell_until(s, e->until_us);
+    print_until(s, e->until_us);
     (void)fprintf(s->to, ", by %s", bys[e->by]);
 }
 
-static void tell_fault(const struct story *s, const struct history_event *e)
+static void print_fault(const struct trace *s, const struct history_event *e)
 {
     static const char *const states[] = {"", "", " begins", " ends"};
 
     (void)fputs("FAULT ", s->to);
-    tell_text(s, e->fault);
+    print_text(s, e->fault);
     (void)fputs(states[e->state], s->to);
     (void)fputs(" on ", s->to);
-    tell_text(s, e->on);
-    tell_lock(s, e);
+    print_text(s, e->on);
+    print_lock(s, e);
 }
 
-static void tell_belief(const struct story *s, const struct history_event *e)
+static void print_belief(const struct trace *s, const struct history_event *e)
 {
     (void)fputs(e->what == HISTORY_SAFE ? "believes in"
                                         : "is told of the loss of",
                 s->to);
-    tell_lock(s, e);
-    tell_owner(s, e->owner);
+    print_lock(s, e);
+    print_owner(s, e->owner);
     if (e->what == HISTORY_SAFE) {
-        tell_until(s, e->until_us);
+        print_until(s, e->until_us);
         return;
     }
     (void)fputs(": ", s->to);
-    tell_text(s, e->reason);
+    print_text(s, e->reason);
 }
 
-static void tell_plain(const struct story *s, const struct history_event *e)
+static void print_plain(const struct trace *s, const struct history_event *e)
 {
     static const char *const words[] = {
 #define WORD(name, text) [HISTORY_##name] = text,
         HISTORY_EVENTS(WORD)};
 
     (void)fputs(words[e->what] ? words[e->what] : "?", s->to);
-    tell_lock(s, e);
+    print_lock(s, e);
     if (e->owner.at)
-        tell_owner(s, e->owner);
+        print_owner(s, e->owner);
     else if (e->hold.at)
-        tell_owner(s, e->hold);
+        print_owner(s, e->hold);
     if (e->until_us != HISTORY_NONE)
-        tell_until(s, e->until_us);
+        print_until(s, e->until_us);
     if (e->call != HISTORY_NONE)
         (void)fprintf(s->to, " (#%" PRId64 ")", e->call);
     if (e->ppm != HISTORY_NONE)
@@ -159,11 +159,11 @@ static void tell_plain(const struct story *s, const struct history_event *e)
         (void)fprintf(s->to, " %" PRId64, e->n);
     if (e->name.at) {
         (void)fputc(' ', s->to);
-        tell_text(s, e->name);
+        print_text(s, e->name);
     }
 }
 
-static void tell(struct story *s, const struct history_event *e)
+static void print_event(struct trace *s, const struct history_event *e)
 {
     if (s->begin_us == 0)
         s->begin_us = e->time_us;
@@ -172,22 +172,22 @@ static void tell(struct story *s, const struct history_event *e)
     (void)fprintf(s->to, "%12.6f  %c%-3u ", seconds(s, e->time_us),
                   e->source.role, (unsigned)e->source.number);
     if (e->what == HISTORY_ASK)
-        tell_ask(s, e);
+        print_ask(s, e);
     else if (e->what == HISTORY_END)
-        tell_end(s, e);
+        print_end(s, e);
     else if (e->what == HISTORY_HELD || e->what == HISTORY_FREED)
-        tell_hold(s, e);
+        print_hold(s, e);
     else if (e->what == HISTORY_SAFE || e->what == HISTORY_LOST)
-        tell_belief(s, e);
+        print_belief(s, e);
     else if (e->what == HISTORY_FAULT)
-        tell_fault(s, e);
+        print_fault(s, e);
     else
-        tell_plain(s, e);
+        print_plain(s, e);
     (void)fputc('\n', s->to);
 }
 
 /* "# TIME WHO TEXT": of the wire. */
-static void tell_comment(const struct story *s, const char *line)
+static void print_comment(const struct trace *s, const char *line)
 {
     long long us;
     int at = 0;
@@ -196,17 +196,17 @@ static void tell_comment(const struct story *s, const char *line)
         (void)fprintf(s->to, "%12.6f    %s\n", seconds(s, us), line + at);
 }
 
-void story_tell(FILE *history, FILE *to)
+void trace_print(FILE *history, FILE *to)
 {
     static char line[HISTORY_LINE_MAX];
-    struct story s = {.to = to};
+    struct trace s = {.to = to};
     struct history_event e;
 
     while (fgets(line, sizeof line, history)) {
         line[strcspn(line, "\n")] = '\0';
-        tell_comment(&s, line);
+        print_comment(&s, line);
         if (line[0] != '#' && line[0] != '\0' &&
             !history_read(&e, line, strlen(line)))
-            tell(&s, &e);
+            print_event(&s, &e);
     }
 }

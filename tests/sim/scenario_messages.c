@@ -1,9 +1,9 @@
-/* Scenes in which nothing but the message of a release wakes a waiter in time:
+/* Scenarios in which nothing but the message of a release wakes a waiter in time:
  * leases are long, and so is the time until it would look by itself. */
 #include <string.h>
 
 #include "net/route/slot.h"
-#include "tests/sim/scene.h"
+#include "tests/sim/scenario.h"
 
 #define LEASE_LONG_MS 150000
 #define SHARDS 3 /* of a cluster: slots are dealt out evenly (nodes.c) */
@@ -38,7 +38,7 @@ static struct plan_op *acquire(struct plan *plan, int64_t at_ms, int64_t program
                                int64_t lock, uint64_t *dice)
 {
     struct plan_op *op =
-        scene_op(plan, at_ms, OP_ACQUIRE, draw_between(dice, 1, PLAN_OWNERS));
+        scenario_op(plan, at_ms, OP_ACQUIRE, draw_between(dice, 1, PLAN_OWNERS));
 
     op->program = program;
     op->lock = lock;
@@ -55,7 +55,7 @@ static void let_hold(struct plan *plan, int64_t at_ms, int64_t program,
     struct plan_fault *peer;
 
     if (plan->locks[lock].family != FAMILY_READ_WRITE && draw_one_in(dice, 6)) {
-        peer = scene_fault(plan, at_ms, FAULT_PEER, hold_ms);
+        peer = scenario_fault(plan, at_ms, FAULT_PEER, hold_ms);
         peer->lock = lock;
         return;
     }
@@ -70,7 +70,7 @@ static int64_t other_program(const struct plan *plan, int64_t program,
     return (program + 1 + draw_below(dice, count - 1)) % count;
 }
 
-/* ---- scene: messages ---- */
+/* ---- scenario: messages ---- */
 
 /* What a waiter listens by breaks, falls silent, is refused, or goes elsewhere.
  * A plan has mostly one of these. */
@@ -90,19 +90,19 @@ static const struct manner {
 static const int64_t connections[] = {0, 1, 2, 2, 2, 3};
 #define ACL_SUBSCRIBE 1
 
-struct act {
+struct repeat {
     int64_t lock, holder, waiter; /* the programs */
     int64_t at_ms, release_ms;
     const struct manner *manner;
 };
 
-static int64_t draw_kind(const struct plan *plan, const struct act *act,
+static int64_t draw_kind(const struct plan *plan, const struct repeat *repeat,
                          uint64_t *dice)
 {
     int64_t kind;
 
     do {
-        kind = draw_pick(dice, act->manner->kinds, KINDS);
+        kind = draw_pick(dice, repeat->manner->kinds, KINDS);
     } while (!plan_can_be(kind, plan->head.deployment));
     return kind;
 }
@@ -114,22 +114,22 @@ static void refuse_for_a_while(struct plan_fault *f, uint64_t *dice)
     f->for_ms = draw_spread(dice, 400, 6000);
 }
 
-static void disturb(struct plan *plan, const struct act *act, int64_t at_ms,
+static void disturb(struct plan *plan, const struct repeat *repeat, int64_t at_ms,
                     uint64_t *dice)
 {
-    struct plan_fault *f = scene_fault(plan, at_ms, draw_kind(plan, act, dice),
-                                       draw_spread(dice, 10, 4000));
+    struct plan_fault *f = scenario_fault(plan, at_ms, draw_kind(plan, repeat, dice),
+                                          draw_spread(dice, 10, 4000));
 
-    f->program = act->waiter;
-    f->server = server_of(plan, act->lock);
-    f->lock = act->lock;
+    f->program = repeat->waiter;
+    f->server = server_of(plan, repeat->lock);
+    f->lock = repeat->lock;
     f->to_server = draw_one_in(dice, 3);
     f->connection = draw_pick(dice, connections, DRAW_COUNT(connections));
-    if (f->trouble == FAULT_CUT)
+    if (f->kind == FAULT_CUT)
         f->n = draw_spread(dice, 1, 400);
-    else if (f->trouble == FAULT_DELAY)
+    else if (f->kind == FAULT_DELAY)
         f->n = draw_spread(dice, 10, 3000);
-    else if (f->trouble == FAULT_ACL)
+    else if (f->kind == FAULT_ACL)
         refuse_for_a_while(f, dice);
     else
         f->n = !draw_one_in(dice, 4); /* half open for good */
@@ -137,38 +137,38 @@ static void disturb(struct plan *plan, const struct act *act, int64_t at_ms,
 
 /* When the waiter comes, or shortly before the release; several of them near each
  * other. */
-static void disturb_act(struct plan *plan, const struct act *act, bool is_near,
+static void disturb_act(struct plan *plan, const struct repeat *repeat, bool is_near,
                         uint64_t *dice)
 {
     int64_t count = draw_between(dice, 1, 3);
-    int64_t at_ms = is_near ? act->release_ms - draw_spread(dice, 1, 400)
-                            : act->at_ms + draw_between(dice, -300, 600);
+    int64_t at_ms = is_near ? repeat->release_ms - draw_spread(dice, 1, 400)
+                            : repeat->at_ms + draw_between(dice, -300, 600);
 
     while (count-- > 0) {
-        disturb(plan, act, at_ms, dice);
+        disturb(plan, repeat, at_ms, dice);
         at_ms += draw_spread(dice, 1, 1000) * (draw_one_in(dice, 3) ? -1 : 1);
     }
 }
 
-static void play_act(struct plan *plan, const struct act *act, bool is_near,
+static void play_act(struct plan *plan, const struct repeat *repeat, bool is_near,
                      uint64_t *dice)
 {
     int64_t waiters = draw_between(dice, 1, WAITERS_MAX);
 
-    let_hold(plan, act->at_ms, act->holder, act->lock,
-             act->release_ms - act->at_ms, dice);
+    let_hold(plan, repeat->at_ms, repeat->holder, repeat->lock,
+             repeat->release_ms - repeat->at_ms, dice);
     for (int64_t i = 0; i < waiters; i++) {
         struct plan_op *op = acquire(
-            plan, act->at_ms + draw_spread(dice, 20, 400),
-            i == 0 ? act->waiter : other_program(plan, act->holder, dice),
-            act->lock, dice);
+            plan, repeat->at_ms + draw_spread(dice, 20, 400),
+            i == 0 ? repeat->waiter : other_program(plan, repeat->holder, dice),
+            repeat->lock, dice);
 
         op->hold_ms = draw_spread(dice, 1, 2000);
     }
-    disturb_act(plan, act, is_near, dice);
+    disturb_act(plan, repeat, is_near, dice);
 }
 
-/* How long after a disturbance all must be as before, and more (play.c). */
+/* How long after a disturbance all must be as before, and more (run.c). */
 static int64_t long_after_ms(const struct plan_head *h, uint64_t *dice)
 {
     int64_t settle_ms = 4 * h->request_ms + 9000;
@@ -189,33 +189,33 @@ static const struct manner *draw_manner(bool *is_near, uint64_t *dice)
 /* A lock is held for long; who waits for it listens, and what it listens by breaks,
  * falls silent, or is refused and to be had again; the message is sent in that
  * moment, or long after. */
-void scene_messages(struct plan *plan, uint64_t *dice)
+void scenario_messages(struct plan *plan, uint64_t *dice)
 {
-    int64_t times_ms[SCENE_ACTS_MAX];
-    struct act act = {0};
+    int64_t times_ms[SCENARIO_REPEATS_MAX];
+    struct repeat repeat = {0};
     bool is_near;
-    size_t acts;
+    size_t repeats;
 
     be_fast(&plan->head, dice);
-    act.manner = draw_manner(&is_near, dice);
+    repeat.manner = draw_manner(&is_near, dice);
     plan->head.keeps_alive = !draw_one_in(dice, 4);
     plan->head.protocol = draw_one_in(dice, 3) ? 3 : 2; /* mostly two connections */
     plan->head.length_ms = is_near ? draw_between(dice, 20000, 60000)
                                    : draw_between(dice, 60000, 240000);
-    acts = scene_acts(plan, times_ms, dice);
-    for (size_t i = 0; i < acts; i++) {
-        act.at_ms = times_ms[i];
-        act.release_ms =
-            act.at_ms + (is_near ? draw_spread(dice, 500, 8000)
+    repeats = scenario_repeats(plan, times_ms, dice);
+    for (size_t i = 0; i < repeats; i++) {
+        repeat.at_ms = times_ms[i];
+        repeat.release_ms =
+            repeat.at_ms + (is_near ? draw_spread(dice, 500, 8000)
                                  : long_after_ms(&plan->head, dice));
-        act.lock = (int64_t)i % (int64_t)plan->lock_count;
-        act.holder = draw_below(dice, (int64_t)plan->program_count);
-        act.waiter = other_program(plan, act.holder, dice);
-        play_act(plan, &act, is_near, dice);
+        repeat.lock = (int64_t)i % (int64_t)plan->lock_count;
+        repeat.holder = draw_below(dice, (int64_t)plan->program_count);
+        repeat.waiter = other_program(plan, repeat.holder, dice);
+        play_act(plan, &repeat, is_near, dice);
     }
 }
 
-/* ---- scene: returns ---- */
+/* ---- scenario: returns ---- */
 
 /* Locks whose slots are at one server. */
 static const int64_t neighbours[][4] = {{0, 4, 5, 6}, {1, 2, 7, 1}};
@@ -237,10 +237,10 @@ static int64_t move_there_and_back(struct plan *plan, int64_t at_ms,
                                    uint64_t *dice)
 {
     int64_t away_ms = draw_spread(dice, 20, 1000);
-    struct plan_fault *there = scene_fault(plan, at_ms, FAULT_MOVE_SLOT, away_ms);
+    struct plan_fault *there = scenario_fault(plan, at_ms, FAULT_MOVE_SLOT, away_ms);
     struct plan_fault *back =
-        scene_fault(plan, at_ms + away_ms * 5 / 4 + draw_spread(dice, 1, 500),
-                    FAULT_MOVE_SLOT, draw_spread(dice, 10, 500));
+        scenario_fault(plan, at_ms + away_ms * 5 / 4 + draw_spread(dice, 1, 500),
+                       FAULT_MOVE_SLOT, draw_spread(dice, 10, 500));
 
     there->server = draw_below(dice, 2);
     back->server = 1 - there->server;
@@ -284,7 +284,7 @@ static void play_return(struct plan *plan, int64_t at_ms, uint64_t *dice)
     }
 }
 
-void scene_returns(struct plan *plan, uint64_t *dice)
+void scenario_returns(struct plan *plan, uint64_t *dice)
 {
     be_fast(&plan->head, dice);
     plan->head.version = draw_between(dice, 1, 2); /* with sharded messages */

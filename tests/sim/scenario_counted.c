@@ -1,6 +1,6 @@
-/* A scene of semaphores, latches and permits: calls without answers, which are sent
+/* A scenario of semaphores, latches and permits: calls without answers, which are sent
  * again, or overtaken by what undoes them. */
-#include "tests/sim/scene.h"
+#include "tests/sim/scenario.h"
 
 /* For longer than servers once remembered what they had answered. */
 #define LONG_OUTAGE_MS 601000
@@ -12,18 +12,18 @@
 
 static bool is_late_delivery(const struct plan_fault *f)
 {
-    return f->trouble == FAULT_HOLD_BACK && f->connection != 0;
+    return f->kind == FAULT_HOLD_BACK && f->connection != 0;
 }
 
 static bool is_outage(const struct plan_fault *f)
 {
-    return f->trouble == FAULT_HOLD_BACK || f->trouble == FAULT_HALF_OPEN ||
-           f->trouble == FAULT_IGNORE || f->trouble == FAULT_REFUSE;
+    return f->kind == FAULT_HOLD_BACK || f->kind == FAULT_HALF_OPEN ||
+           f->kind == FAULT_IGNORE || f->kind == FAULT_REFUSE;
 }
 
 static void long_outage(struct plan *plan, uint64_t *dice)
 {
-    scene_unanswered(plan, dice);
+    scenario_unanswered(plan, dice);
     for (size_t i = 0; i < plan->fault_count; i++)
         if (is_outage(&plan->faults[i]) && draw_one_in(dice, 2)) {
             int64_t ms = LONG_OUTAGE_MS + draw_below(dice, LONG_OUTAGE_MORE_MS);
@@ -33,13 +33,13 @@ static void long_outage(struct plan *plan, uint64_t *dice)
         }
 }
 
-static void (*const scenes[])(struct plan *plan, uint64_t *dice) = {
-    scene_unanswered, scene_overtaken, scene_late, long_outage};
+static void (*const scenarios[])(struct plan *plan, uint64_t *dice) = {
+    scenario_unanswered, scenario_overtaken, scenario_late, long_outage};
 
 /* All locks have one side and one key until plan.c makes them what they are to be. */
-void scene_counted(struct plan *plan, uint64_t *dice)
+void scenario_counted(struct plan *plan, uint64_t *dice)
 {
     for (size_t i = 0; i < plan->lock_count; i++)
         plan->locks[i].family = FAMILY_PLAIN;
-    scenes[draw_below(dice, DRAW_COUNT(scenes))](plan, dice);
+    scenarios[draw_below(dice, DRAW_COUNT(scenarios))](plan, dice);
 }

@@ -1,11 +1,11 @@
-/* Scenes of the worlds whose faults the client must cope with: the history has no line of
+/* Scenarios of the worlds whose faults the client must cope with: the history has no line of
  * them, so no call may fail and no hold may be lost because of them (P12).
  *
  * Each program has one connection disturbed at a time, with enough time between that the
  * first one is replaced. Program 0 is idle between its calls, for longer than
  * idle_check_ms: its forced releases, which are not repeated, must be sent over a
  * connection that was probed (LINK-9). All others hold and wait. */
-#include "tests/sim/scene.h"
+#include "tests/sim/scenario.h"
 
 #define USERS_MAX 24
 #define IDLE_MS 3000   /* idle_check_ms */
@@ -36,8 +36,8 @@ static void be_fast(struct plan_head *h, uint64_t *dice)
 static void draw_user(struct plan *plan, uint64_t *dice)
 {
     struct plan_op *op =
-        scene_user(plan, draw_below(dice, plan->head.length_ms), SPAN_MS,
-                   draw_below(dice, (int64_t)plan->lock_count), dice);
+        scenario_user(plan, draw_below(dice, plan->head.length_ms), SPAN_MS,
+                      draw_below(dice, (int64_t)plan->lock_count), dice);
 
     op->program = draw_between(dice, 1, (int64_t)plan->program_count - 1);
     if (op->verb == OP_CLOSE || op->verb == OP_FREE || op->verb == OP_FORCE)
@@ -54,7 +54,7 @@ static void draw_idle_call(struct plan *plan, int64_t at_ms, uint64_t *dice)
 {
     static const int64_t verbs[] = {OP_ACQUIRE, OP_FORCE, OP_FORCE, OP_INSPECT};
     struct plan_op *op =
-        scene_op(plan, at_ms, draw_pick(dice, verbs, DRAW_COUNT(verbs)), 1);
+        scenario_op(plan, at_ms, draw_pick(dice, verbs, DRAW_COUNT(verbs)), 1);
 
     if (op->verb == OP_FORCE && plan->head.deployment > DEPLOY_REPLICAS)
         op->verb = OP_INSPECT;
@@ -108,7 +108,7 @@ static bool bears_two(const struct plan_head *h)
 /* A firewall forgets both ways; a proxy that is stuck, one. */
 static void silence(struct plan *plan, int64_t at_ms, int64_t program, uint64_t *dice)
 {
-    struct plan_fault *f = scene_fault(plan, at_ms, FAULT_SWALLOW, PAUSE_MS);
+    struct plan_fault *f = scenario_fault(plan, at_ms, FAULT_SWALLOW, PAUSE_MS);
 
     f->program = program;
     f->server = draw_one_in(dice, 8) ? draw_below(dice, 8)
@@ -118,7 +118,7 @@ static void silence(struct plan *plan, int64_t at_ms, int64_t program, uint64_t 
     f->n = draw_below(dice, bears_two(&plan->head) ? 4 : 2);
 }
 
-void scene_silence(struct plan *plan, uint64_t *dice)
+void scenario_silence(struct plan *plan, uint64_t *dice)
 {
     draw_all(plan, silence, dice);
 }
@@ -129,7 +129,7 @@ void scene_silence(struct plan *plan, uint64_t *dice)
  * waiter a lock that was released, without a refusal, because no write is needed for that. */
 #define LEADS_MS 500 /* the interval at which a load balancer looks for the master */
 
-void scene_switchover(struct plan *plan, uint64_t *dice)
+void scenario_switchover(struct plan *plan, uint64_t *dice)
 {
     be_fast(&plan->head, dice);
     plan->head.watchdog_ms = 30000;
@@ -138,7 +138,7 @@ void scene_switchover(struct plan *plan, uint64_t *dice)
         draw_user(plan, dice);
     for (int64_t at_ms = draw_between(dice, 500, PAUSE_MS); at_ms < plan->head.length_ms;
          at_ms += PAUSE_MS + draw_spread(dice, 1, PAUSE_MS))
-        scene_fault(plan, at_ms, FAULT_SWITCHOVER, PAUSE_MS / 2)->n =
+        scenario_fault(plan, at_ms, FAULT_SWITCHOVER, PAUSE_MS / 2)->n =
             draw_below(dice, 2) * draw_below(dice, LEADS_MS);
 }
 
@@ -153,8 +153,8 @@ static void rotate(struct plan *plan, int64_t at_ms, uint64_t *dice)
 {
     int64_t how = draw_below(dice, 3);
     struct plan_fault *f =
-        scene_fault(plan, at_ms, FAULT_ROTATE,
-                    how == 2 ? draw_between(dice, PAUSE_MS / 4, PAUSE_MS / 2)
+        scenario_fault(plan, at_ms, FAULT_ROTATE,
+                       how == 2 ? draw_between(dice, PAUSE_MS / 4, PAUSE_MS / 2)
                              : draw_spread(dice, 1, LAG_MAX_MS));
 
     f->n = how;
@@ -164,14 +164,14 @@ static void greet_all(struct plan *plan)
 {
     for (int64_t p = 0; p < (int64_t)plan->program_count; p++)
         for (int64_t lock = 0; lock < (int64_t)plan->lock_count; lock++) {
-            struct plan_op *op = scene_op(plan, 100 + p, OP_INSPECT, 1);
+            struct plan_op *op = scenario_op(plan, 100 + p, OP_INSPECT, 1);
 
             op->program = p;
             op->lock = lock;
         }
 }
 
-void scene_credentials(struct plan *plan, uint64_t *dice)
+void scenario_credentials(struct plan *plan, uint64_t *dice)
 {
     be_fast(&plan->head, dice);
     plan->head.watchdog_ms = LEASE_MS;

@@ -1,27 +1,27 @@
-/* Scenes in which an answer does not come: what the server may have granted, or
+/* Scenarios in which an answer does not come: what the server may have granted, or
  * not released, for a client that asks no more. */
-#include "tests/sim/scene.h"
+#include "tests/sim/scenario.h"
 
 #define LEASE_LONG_MS 150000 /* it is there yet when all is quiet */
 #define SERVERS 8
 
 /* ---- who ---- */
 
-/* Each act has a program and a lock of its own: nobody of that client asks for
- * the lock again, and finds what was left. One act in six comes again to a
+/* Each repetition has a program and a lock of its own: nobody of that client asks for
+ * the lock again, and finds what was left. One repetition in six comes again to a
  * pair that has been. */
-static int64_t draw_pair(const struct plan *plan, int64_t act, uint64_t *dice)
+static int64_t draw_pair(const struct plan *plan, int64_t repeat, uint64_t *dice)
 {
     int64_t pairs = (int64_t)plan->program_count * (int64_t)plan->lock_count;
 
-    return (draw_one_in(dice, 6) ? draw_below(dice, act + 1) : act) % pairs;
+    return (draw_one_in(dice, 6) ? draw_below(dice, repeat + 1) : repeat) % pairs;
 }
 
 static struct plan_op *add_op(struct plan *plan, int64_t at_ms, int64_t verb,
                               int64_t pair, uint64_t *dice)
 {
     struct plan_op *op =
-        scene_op(plan, at_ms, verb, draw_between(dice, 1, PLAN_OWNERS));
+        scenario_op(plan, at_ms, verb, draw_between(dice, 1, PLAN_OWNERS));
 
     op->program = pair % (int64_t)plan->program_count;
     op->lock = pair / (int64_t)plan->program_count;
@@ -34,7 +34,7 @@ static struct plan_op *add_op(struct plan *plan, int64_t at_ms, int64_t verb,
 static struct plan_op *add_beside(struct plan *plan, const struct plan_op *other,
                                   int64_t at_ms, int64_t verb, int64_t owner)
 {
-    struct plan_op *op = scene_op(plan, at_ms, verb, owner);
+    struct plan_op *op = scenario_op(plan, at_ms, verb, owner);
 
     op->program = other->program;
     op->lock = other->lock;
@@ -94,10 +94,10 @@ static void cancel_some(struct plan *plan, const struct plan_op *op,
 
 /* Between the program and a server, mostly a master, or with that server. */
 static struct plan_fault *add_fault(struct plan *plan, const struct plan_op *op,
-                                    int64_t at_ms, int64_t trouble,
+                                    int64_t at_ms, int64_t kind,
                                     int64_t for_ms, uint64_t *dice)
 {
-    struct plan_fault *fault = scene_fault(plan, at_ms, trouble, for_ms);
+    struct plan_fault *fault = scenario_fault(plan, at_ms, kind, for_ms);
 
     fault->program = op->program;
     fault->lock = op->lock;
@@ -111,7 +111,7 @@ static struct plan_fault *add_fault(struct plan *plan, const struct plan_op *op,
 /* One connection alone: the oldest is the main one. */
 static void choose_connection(struct plan_fault *fault, uint64_t *dice)
 {
-    if (fault->trouble <= FAULT_HALF_OPEN)
+    if (fault->kind <= FAULT_HALF_OPEN)
         fault->connection = draw_one_in(dice, 2) ? 1 : draw_between(dice, 1, 3);
 }
 
@@ -158,17 +158,17 @@ static void be_away(struct plan *plan, const struct plan_op *op, int64_t at_ms,
                     draw_spread(dice, request_ms / 4, 8 * request_ms), dice);
 }
 
-/* ---- scenes ---- */
+/* ---- scenarios ---- */
 
 /* A lock that its owner takes once, lets go, and never asks for again. The
  * answer to the one or to the other is lost, and mostly the server is away
  * then, until the call's time is up, or its wait's. */
-void scene_unanswered(struct plan *plan, uint64_t *dice)
+void scenario_unanswered(struct plan *plan, uint64_t *dice)
 {
-    int64_t times_ms[SCENE_ACTS_MAX];
-    size_t acts = scene_acts(plan, times_ms, dice);
+    int64_t times_ms[SCENARIO_REPEATS_MAX];
+    size_t repeats = scenario_repeats(plan, times_ms, dice);
 
-    for (size_t i = 0; i < acts; i++) {
+    for (size_t i = 0; i < repeats; i++) {
         struct plan_op *op =
             add_op(plan, times_ms[i], OP_ACQUIRE,
                    draw_pair(plan, (int64_t)i, dice), dice);
@@ -209,13 +209,13 @@ static void add_rival(struct plan *plan, const struct plan_op *op,
 
 /* An owner waits for a lock that is held. It becomes free, the server grants it,
  * and cannot say so; then it is away, and the wait ends meanwhile. */
-void scene_unheard(struct plan *plan, uint64_t *dice)
+void scenario_unheard(struct plan *plan, uint64_t *dice)
 {
-    int64_t times_ms[SCENE_ACTS_MAX];
-    size_t acts = scene_acts(plan, times_ms, dice);
+    int64_t times_ms[SCENARIO_REPEATS_MAX];
+    size_t repeats = scenario_repeats(plan, times_ms, dice);
     int64_t request_ms = plan->head.request_ms;
 
-    for (size_t i = 0; i < acts; i++) {
+    for (size_t i = 0; i < repeats; i++) {
         struct plan_op *op =
             add_op(plan, times_ms[i], OP_ACQUIRE,
                    draw_pair(plan, (int64_t)i, dice), dice);
@@ -239,7 +239,7 @@ static void forbid_kill(struct plan *plan)
 {
     for (int64_t i = 0; i < plan->head.masters; i++) {
         struct plan_fault *fault =
-            scene_fault(plan, 0, FAULT_ACL, plan->head.length_ms);
+            scenario_fault(plan, 0, FAULT_ACL, plan->head.length_ms);
 
         fault->server = i;
         fault->n = PLAN_ACL_KILL;
@@ -259,7 +259,7 @@ static void be_slow(struct plan *plan, const struct plan_op *op, int64_t at_ms,
                   draw_spread(dice, request_ms / 2, 8 * request_ms), dice);
 
     fault->to_server = !draw_one_in(dice, 8);
-    if (fault->trouble == FAULT_DELAY)
+    if (fault->kind == FAULT_DELAY)
         fault->n = draw_spread(dice, request_ms / 2, 8 * request_ms);
     if (!draw_one_in(dice, 4))
         choose_connection(fault, dice);
@@ -268,15 +268,15 @@ static void be_slow(struct plan *plan, const struct plan_op *op, int64_t at_ms,
 /* A client that has asked before, so that its connection is there and the
  * server knows its scripts. Then what it asks is executed late, when it has
  * asked something else by another connection. */
-void scene_late(struct plan *plan, uint64_t *dice)
+void scenario_late(struct plan *plan, uint64_t *dice)
 {
-    int64_t times_ms[SCENE_ACTS_MAX];
-    size_t acts = scene_acts(plan, times_ms, dice);
+    int64_t times_ms[SCENARIO_REPEATS_MAX];
+    size_t repeats = scenario_repeats(plan, times_ms, dice);
     int64_t request_ms = plan->head.request_ms;
 
     if (!draw_one_in(dice, 4))
         forbid_kill(plan);
-    for (size_t i = 0; i < acts; i++) {
+    for (size_t i = 0; i < repeats; i++) {
         struct plan_op *before =
             add_op(plan, times_ms[i], OP_ACQUIRE,
                    draw_pair(plan, (int64_t)i, dice), dice);

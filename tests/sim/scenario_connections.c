@@ -1,12 +1,12 @@
-/* Scenes with two ways to one server, of which one is slow: commands that set a
+/* Scenarios with two ways to one server, of which one is slow: commands that set a
  * lock's TTL are executed in another order than they were asked, or answered in
  * another than they were executed; and a renewal is out while its hold is given
  * up. The ways are the connection of calls that wait for replicas beside that
  * of renewals, and a connection that was given up beside its successor. */
-#include "tests/sim/scene.h"
+#include "tests/sim/scenario.h"
 
-/* Where an act is played. */
-struct stage {
+/* The lock, the program and the times of one repetition. */
+struct target {
     int64_t program, lock, side, owner;
     int64_t third_ms;  /* between two renewals */
     int64_t answer_ms; /* so long a renewal waits for its answer */
@@ -17,28 +17,28 @@ static int64_t at_least_1(int64_t ms)
     return ms > 0 ? ms : 1;
 }
 
-/* Acts are on one lock after the other, so that they leave each other alone. */
-static struct stage draw_stage(const struct plan *plan, size_t act,
-                               uint64_t *dice)
+/* Repetitions use one lock after the other, so that they do not disturb each other. */
+static struct target draw_target(const struct plan *plan, size_t repeat,
+                                 uint64_t *dice)
 {
     const struct plan_head *h = &plan->head;
     int64_t third_ms = h->watchdog_ms / 3;
-    size_t lock = act % plan->lock_count;
+    size_t lock = repeat % plan->lock_count;
     bool has_sides = plan_has_sides(plan->locks[lock].family);
 
-    return (struct stage){
+    return (struct target){
         .program = draw_below(dice, (int64_t)plan->program_count),
         .lock = (int64_t)lock,
         .side = has_sides ? draw_below(dice, 2) : 0,
-        .owner = (int64_t)act % PLAN_OWNERS + 1,
+        .owner = (int64_t)repeat % PLAN_OWNERS + 1,
         .third_ms = third_ms,
         .answer_ms = third_ms < h->request_ms ? third_ms : h->request_ms};
 }
 
-static struct plan_op *acquire_on(struct plan *plan, const struct stage *s,
+static struct plan_op *acquire_on(struct plan *plan, const struct target *s,
                                   int64_t at_ms)
 {
-    struct plan_op *op = scene_op(plan, at_ms, OP_ACQUIRE, s->owner);
+    struct plan_op *op = scenario_op(plan, at_ms, OP_ACQUIRE, s->owner);
 
     op->program = s->program;
     op->lock = s->lock;
@@ -47,12 +47,12 @@ static struct plan_op *acquire_on(struct plan *plan, const struct stage *s,
 }
 
 /* On the way to whichever master has the lock. */
-static void put_fault(struct plan *plan, const struct stage *s, int64_t at_ms,
+static void put_fault(struct plan *plan, const struct target *s, int64_t at_ms,
                       struct plan_fault fault)
 {
     for (int64_t i = 0; i < plan->head.masters; i++) {
         struct plan_fault *f =
-            scene_fault(plan, at_ms, fault.trouble, fault.for_ms);
+            scenario_fault(plan, at_ms, fault.kind, fault.for_ms);
 
         f->program = s->program;
         f->server = i;
@@ -83,12 +83,12 @@ static int64_t draw_connection(uint64_t *dice)
 
 /* Answers, or questions, that come later than those of the other way, but in
  * time. */
-static void slow_down(struct plan *plan, const struct stage *s, int64_t at_ms,
+static void slow_down(struct plan *plan, const struct target *s, int64_t at_ms,
                       uint64_t *dice)
 {
     put_fault(plan, s, at_ms,
               (struct plan_fault){
-                  .trouble = FAULT_DELAY,
+                  .kind = FAULT_DELAY,
                   .for_ms = draw_between(dice, s->third_ms, 4 * s->third_ms),
                   .n = draw_between(dice, s->answer_ms / 20, s->answer_ms) + 1,
                   .to_server = draw_one_in(dice, 4),
@@ -99,13 +99,13 @@ static const int64_t ends[] = {FAULT_RESET, FAULT_RESET, FAULT_RESET,
                                FAULT_CUT,   FAULT_HALF_OPEN, FAULT_KILL};
 
 /* The client loses it meanwhile. */
-static void end_early(struct plan *plan, const struct stage *s,
+static void end_early(struct plan *plan, const struct target *s,
                       const struct plan_fault *held, uint64_t *dice)
 {
     put_fault(plan, s,
               held->at_ms + draw_spread(dice, 10, plan->head.request_ms),
               (struct plan_fault){
-                  .trouble = draw_pick(dice, ends, DRAW_COUNT(ends)),
+                  .kind = draw_pick(dice, ends, DRAW_COUNT(ends)),
                   .for_ms = draw_spread(dice, 10, held->for_ms),
                   .connection = held->connection,
                   .n = !draw_one_in(dice, 4)});
@@ -113,13 +113,13 @@ static void end_early(struct plan *plan, const struct stage *s,
 
 /* Held up until the client gives the connection up, and opens another one. What
  * the old one brings then, the server executes beside that. */
-static void hold_up(struct plan *plan, const struct stage *s, int64_t at_ms,
+static void hold_up(struct plan *plan, const struct target *s, int64_t at_ms,
                     uint64_t *dice)
 {
     int64_t request_ms = plan->head.request_ms;
     struct plan_fault held = {
         .at_ms = at_ms,
-        .trouble = FAULT_HOLD_BACK,
+        .kind = FAULT_HOLD_BACK,
         .for_ms = draw_one_in(dice, 4)
                       ? draw_spread(dice, request_ms / 2, 12000)
                       : request_ms * draw_between(dice, 50, 260) / 100,
@@ -135,7 +135,7 @@ static void hold_up(struct plan *plan, const struct stage *s, int64_t at_ms,
 static void forbid_kill(struct plan *plan, uint64_t *dice)
 {
     for (int64_t i = 0; i < plan->head.masters; i++) {
-        struct plan_fault *f = scene_fault(
+        struct plan_fault *f = scenario_fault(
             plan, draw_below(dice, 2) * draw_below(dice, plan->head.length_ms),
             FAULT_ACL, plan->head.length_ms);
 
@@ -157,7 +157,7 @@ static int64_t draw_lease(const struct plan_head *h, uint64_t *dice)
                       draw_pick(dice, percent, DRAW_COUNT(percent)) / 100);
 }
 
-/* It lasts as long as its act. */
+/* It lasts as long as its repetition. */
 static int64_t draw_hold(const struct plan *plan, uint64_t *dice)
 {
     const struct plan_head *h = &plan->head;
@@ -167,7 +167,7 @@ static int64_t draw_hold(const struct plan *plan, uint64_t *dice)
 
 /* While it is renewed, its owner enters again, for shorter or longer, and
  * leaves in part: one call behind the other, or at once. */
-static void reenter(struct plan *plan, const struct stage *s, int64_t at_ms,
+static void reenter(struct plan *plan, const struct target *s, int64_t at_ms,
                     uint64_t *dice)
 {
     const struct plan_head *h = &plan->head;
@@ -184,7 +184,7 @@ static void reenter(struct plan *plan, const struct stage *s, int64_t at_ms,
     }
 }
 
-static void play_overtaken(struct plan *plan, const struct stage *s,
+static void draw_overtaken(struct plan *plan, const struct target *s,
                            int64_t at_ms, uint64_t *dice)
 {
     struct plan_op *first = acquire_on(plan, s, at_ms);
@@ -213,20 +213,20 @@ static void draw_times(struct plan_head *h, uint64_t *dice)
     h->replicas_ms = draw_spread(dice, 20, h->watchdog_ms / 6);
 }
 
-void scene_overtaken(struct plan *plan, uint64_t *dice)
+void scenario_overtaken(struct plan *plan, uint64_t *dice)
 {
-    int64_t times_ms[SCENE_ACTS_MAX];
-    size_t acts;
+    int64_t times_ms[SCENARIO_REPEATS_MAX];
+    size_t repeats;
 
     draw_times(&plan->head, dice);
-    acts = scene_acts(plan, times_ms, dice);
+    repeats = scenario_repeats(plan, times_ms, dice);
     draw_ways(&plan->head, dice);
     if (!draw_one_in(dice, 4))
         forbid_kill(plan, dice);
-    for (size_t i = 0; i < 2 * acts; i++) {
-        struct stage s = draw_stage(plan, i, dice);
+    for (size_t i = 0; i < 2 * repeats; i++) {
+        struct target s = draw_target(plan, i, dice);
 
-        play_overtaken(plan, &s, times_ms[i / 2], dice);
+        draw_overtaken(plan, &s, times_ms[i / 2], dice);
     }
 }
 
@@ -234,7 +234,7 @@ void scene_overtaken(struct plan *plan, uint64_t *dice)
 
 /* Readers, mostly, where there are any: they hold it together, and what is kept
  * of them is memory of their own. */
-static void seek_readers(struct stage *s, const struct plan *plan,
+static void seek_readers(struct target *s, const struct plan *plan,
                          uint64_t *dice)
 {
     for (int tries = 0; tries < 4; tries++)
@@ -246,7 +246,7 @@ static void seek_readers(struct stage *s, const struct plan *plan,
 
 /* It ends about when it is renewed for the first, the second or the third time:
  * by its owner, by its client, or as it has been held for long enough. */
-static void end_while_renewed(struct plan *plan, const struct stage *s,
+static void end_while_renewed(struct plan *plan, const struct target *s,
                               struct plan_op *op, uint64_t *dice)
 {
     int64_t renewed_ms = s->third_ms * draw_between(dice, 1, 3) -
@@ -261,7 +261,7 @@ static void end_while_renewed(struct plan *plan, const struct stage *s,
     if (draw_one_in(dice, 4)) {
         int64_t verb = draw_between(dice, OP_RELEASE, OP_FREE);
         struct plan_op *also =
-            scene_op(plan, op->at_ms + ends_ms, verb, s->owner);
+            scenario_op(plan, op->at_ms + ends_ms, verb, s->owner);
 
         also->program = s->program;
         also->lock = s->lock;
@@ -269,16 +269,16 @@ static void end_while_renewed(struct plan *plan, const struct stage *s,
     }
 }
 
-void scene_renewing(struct plan *plan, uint64_t *dice)
+void scenario_renewing(struct plan *plan, uint64_t *dice)
 {
-    int64_t times_ms[SCENE_ACTS_MAX];
-    size_t acts;
+    int64_t times_ms[SCENARIO_REPEATS_MAX];
+    size_t repeats;
 
     draw_times(&plan->head, dice);
-    acts = scene_acts(plan, times_ms, dice);
+    repeats = scenario_repeats(plan, times_ms, dice);
     draw_ways(&plan->head, dice);
-    for (size_t i = 0; i < acts; i++) {
-        struct stage s = draw_stage(plan, i, dice);
+    for (size_t i = 0; i < repeats; i++) {
+        struct target s = draw_target(plan, i, dice);
         int64_t holds = draw_between(dice, 1, 3);
 
         seek_readers(&s, plan, dice);

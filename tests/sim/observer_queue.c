@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "tests/sim/site.h"
-#include "tests/sim/witness_inner.h"
+#include "tests/sim/observer_inner.h"
 #include "tests/support/must.h"
 
-struct witness_place {
-    char field[WITNESS_HOLD_MAX];
+struct observer_place {
+    char field[OBSERVER_HOLD_MAX];
     bool is_inherited; /* it was there when this server, or one that had the slot before,
                           became a master */
 };
@@ -63,18 +63,18 @@ static bool element(struct model *m, const char *name, size_t i,
 
 /* ---- lines ---- */
 
-static void write_line(struct witness *w, size_t lock, enum history_what what,
+static void write_line(struct observer *w, size_t lock, enum history_what what,
                        enum history_by by, const char *field, int64_t until_us,
                        const char *may)
 {
     struct history_event e = sim_event(w->sim, 's', w->server, what);
-    char owner[WITNESS_HOLD_MAX];
+    char owner[OBSERVER_HOLD_MAX];
 
     e.lock = history_text(plan_lock_name(w->sim->plan, (int64_t)lock));
     e.kind = HISTORY_KIND_FAIR;
     e.by = by;
     if (*field) {
-        e.owner = witness_owner(field, owner);
+        e.owner = observer_owner(field, owner);
         e.hold = history_text(field);
         e.until_us = until_us;
     }
@@ -85,33 +85,33 @@ static void write_line(struct witness *w, size_t lock, enum history_what what,
 
 /* ---- who is in it ---- */
 
-static void add(struct witness_queue *q, struct model_text who, bool is_inherited)
+static void add(struct observer_queue *q, struct model_text who, bool is_inherited)
 {
-    struct witness_place *p;
+    struct observer_place *p;
 
     if (q->count == q->room) {
         q->room = q->room ? 2 * q->room : 16;
         q->places = realloc(q->places, q->room * sizeof *q->places);
         must(q->places);
     }
-    must(who.n < WITNESS_HOLD_MAX);
+    must(who.n < OBSERVER_HOLD_MAX);
     p = &q->places[q->count++];
-    *p = (struct witness_place){.is_inherited = is_inherited};
+    *p = (struct observer_place){.is_inherited = is_inherited};
     memcpy(p->field, who.p, who.n);
 }
 
-static bool is_place(const struct witness_place *p, struct model_text who)
+static bool is_place(const struct observer_place *p, struct model_text who)
 {
     return strlen(p->field) == who.n && memcmp(p->field, who.p, who.n) == 0;
 }
 
 /* A place that another server has inherited moves with its slot. */
-static bool is_inherited(const struct witness *w, size_t lock, struct model_text who)
+static bool is_inherited(const struct observer *w, size_t lock, struct model_text who)
 {
     const struct site *site = w->sim->site;
 
     for (size_t i = 0; site && i < site->count; i++) {
-        const struct witness_queue *q = &site->servers[i]->witness.queues[lock];
+        const struct observer_queue *q = &site->servers[i]->observer.queues[lock];
 
         for (size_t k = 0; k < q->count; k++)
             if (q->places[k].is_inherited && is_place(&q->places[k], who))
@@ -121,7 +121,7 @@ static bool is_inherited(const struct witness *w, size_t lock, struct model_text
 }
 
 /* Some have left, others stand at the end: what was there is in order. */
-static size_t keep_those_who_stay(struct witness_queue *q, struct model *m,
+static size_t keep_those_who_stay(struct observer_queue *q, struct model *m,
                                   const char *name)
 {
     struct model_text who;
@@ -136,10 +136,10 @@ static size_t keep_those_who_stay(struct witness_queue *q, struct model *m,
     return stay;
 }
 
-static void see_places(struct witness *w, struct model *m, size_t lock,
+static void see_places(struct observer *w, struct model *m, size_t lock,
                        enum history_by by)
 {
-    struct witness_queue *q = &w->queues[lock];
+    struct observer_queue *q = &w->queues[lock];
     const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
     struct model_text who;
 
@@ -152,10 +152,10 @@ static void see_places(struct witness *w, struct model *m, size_t lock,
     }
 }
 
-static void see_head(struct witness *w, struct model *m, size_t lock,
+static void see_head(struct observer *w, struct model *m, size_t lock,
                      enum history_by by)
 {
-    struct witness_queue *q = &w->queues[lock];
+    struct observer_queue *q = &w->queues[lock];
     const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
     const char *head = q->count > 0 ? q->places[0].field : "";
     int64_t until_us = 0;
@@ -171,8 +171,8 @@ static void see_head(struct witness *w, struct model *m, size_t lock,
     write_line(w, lock, HISTORY_HEAD, by, head, until_us, NULL);
 }
 
-void witness_queue_look(struct witness *w, struct model *m, size_t lock,
-                        const struct model_change *c, enum history_by by)
+void observer_queue_look(struct observer *w, struct model *m, size_t lock,
+                         const struct model_change *c, enum history_by by)
 {
     if (!plan_has_queue(w->sim->plan, (int64_t)lock) ||
         !is_of_queue(c, plan_lock_name(w->sim->plan, (int64_t)lock)))
@@ -181,10 +181,10 @@ void witness_queue_look(struct witness *w, struct model *m, size_t lock,
     see_head(w, m, lock, by);
 }
 
-void witness_queue_promoted(struct witness *w, struct model *m)
+void observer_queue_promoted(struct observer *w, struct model *m)
 {
     for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++) {
-        struct witness_queue *q = &w->queues[lock];
+        struct observer_queue *q = &w->queues[lock];
 
         for (size_t i = 0; i < q->count; i++)
             q->places[i].is_inherited = true;
@@ -195,10 +195,10 @@ void witness_queue_promoted(struct witness *w, struct model *m)
     }
 }
 
-void witness_places(struct witness *w, struct model *m)
+void observer_places(struct observer *w, struct model *m)
 {
     for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++) {
-        const struct witness_queue *q = &w->queues[lock];
+        const struct observer_queue *q = &w->queues[lock];
         const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
 
         for (size_t i = 0; i < q->count; i++) {
@@ -212,7 +212,7 @@ void witness_places(struct witness *w, struct model *m)
     }
 }
 
-int64_t witness_places_until(const struct witness *w, struct model *m)
+int64_t observer_places_until(const struct observer *w, struct model *m)
 {
     int64_t last_us = 0;
     char key[PLAN_KEY_MAX];
@@ -231,7 +231,7 @@ int64_t witness_places_until(const struct witness *w, struct model *m)
     return last_us;
 }
 
-void witness_free(struct witness *w)
+void observer_free(struct observer *w)
 {
     for (size_t lock = 0; lock < PLAN_LOCKS_MAX; lock++)
         free(w->queues[lock].places), free(w->locks[lock].holds);
