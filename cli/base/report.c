@@ -158,11 +158,27 @@ void cli_verbose(const char *format, ...)
     va_end(args);
 }
 
+/* The library's; "": none. */
+static char last_warning[CLI_LINE_MAX];
+
 void cli_log(void *ctx, enum hf_log_level level, const char *line)
 {
     (void)ctx;
-    (void)level;
+    if (level != HF_LOG_INFO)
+        (void)snprintf(last_warning, sizeof last_warning, "%s", line);
     cli_verbose("%s", line);
+}
+
+void cli_log_forget(void)
+{
+    last_warning[0] = '\0';
+}
+
+void cli_log_tell(void)
+{
+    if (last_warning[0] && !is_verbose)
+        (void)cli_fail("%s", last_warning);
+    cli_log_forget();
 }
 
 /* ---- what the library reports ---- */

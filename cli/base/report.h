@@ -45,8 +45,13 @@ void cli_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail_what(hf_status status, const char *what);
 int cli_fail_status(hf_status status, const struct hf_error *err);
 
-/* cli_log - prints the log lines of the library as steps, for hf_client_options.log. */
+/* cli_log - prints the log lines of the library as steps, for hf_client_options.log, and keeps
+ *   the last warning.
+ * cli_log_forget - forgets it: what it was about has succeeded since.
+ * cli_log_tell - prints it as an error, once, unless it was printed as a step. */
 void cli_log(void *ctx, enum hf_log_level level, const char *line);
+void cli_log_forget(void);
+void cli_log_tell(void);
 
 /* cli_quote - writes a name or a holder as text for a line. Returns dst. */
 #define CLI_QUOTE_MAX 192

@@ -286,7 +286,7 @@ static void dies_before_the_ttl(const char *ttl, const char *kill_after,
     await_death();
     dead_ms = wall_clock_ms();
     server_resume(server);
-    await_line(p, ERR, "did not reply in time (127.0.0.1:");
+    await_line(p, ERR, "no renewal succeeded in time (127.0.0.1:");
     ck_assert_int_eq(finish(p), 122);
     last_ms = last_prolonged_ms(feed, dead_ms);
     printf("  dead %d ms before its TTL of %d ms had passed\n",
@@ -633,6 +633,21 @@ END_TEST
 
 /* ---- */
 
+/* No option is needed to see why no renewal succeeded. */
+START_TEST(loss_is_told_with_the_servers_words)
+{
+    struct process *p = holdfast(server, "run", STEADY_TTL, "-k", "100ms", "x", OBEDIENT,
+                                 NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "REPLICAOF 127.0.0.1 1");
+    ck_assert_int_eq(finish(p), 122);
+    (void)await_line(p, ERR, "replica"); /* the refusal, or the connection's end after it */
+    (void)await_line(p, ERR, "lost the lock x: no renewal succeeded in time (127.0.0.1:");
+    (void)server_ask(server, "REPLICAOF NO ONE");
+}
+END_TEST
+
 static void add_losses(Suite *s)
 {
     TCase *gone = run_case(s, "deleted, taken");
@@ -651,6 +666,7 @@ static void add_losses(Suite *s)
     tcase_add_test(gone, lock_found_gone_at_the_release_leaves_the_code);
     tcase_add_test(away, command_is_told_before_the_safe_moment);
     tcase_add_test(away, stubborn_command_is_dead_at_the_safe_moment);
+    tcase_add_test(away, loss_is_told_with_the_servers_words);
     tcase_add_test(away, server_that_comes_back_in_time_is_forgiven);
     tcase_add_loop_test(away, frozen_server_keeps_nobody_longer_than_the_lock_lasts,
                         0, 2);
