@@ -123,6 +123,45 @@ START_TEST(an_address_that_all_announce_in_vain_is_told_with_its_announcer)
 }
 END_TEST
 
+#define CROWD 40                /* more nodes than two rounds query */
+
+/* The last node is the master, and the one before it is the only one that knows where the
+ * master is. All others say that it is where nobody is. */
+static bool most_are_stale(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    int master = a->node >= CROWD - 2 ? nodes_port(nodes, CROWD - 1) : NOBODY;
+    char *to = reply;
+
+    (void)ctx;
+    if (!request_matches(a->request, "CLUSTER SLOTS"))
+        return false;
+    to += sprintf(to, "*1\r\n*%d\r\n:0\r\n:16383\r\n", 2 + CROWD);
+    to += sprintf(to, "*3\r\n$9\r\n127.0.0.1\r\n:%d\r\n$7\r\nnode-%02d\r\n", master,
+                  CROWD - 1);
+    for (int i = 0; i < CROWD - 1; i++)
+        to += sprintf(to, "*3\r\n$9\r\n127.0.0.1\r\n:%d\r\n$7\r\nnode-%02d\r\n",
+                      nodes_port(nodes, i), i);
+    return true;
+}
+
+/* ANNOUNCED-2: All nodes are queried, a part of them in each round. Row 1: the first ones are
+ * down. */
+START_TEST(the_one_node_of_many_that_knows_the_master_is_found)
+{
+    prepare(most_are_stale);
+    nodes_stop(nodes);
+    nodes = nodes_start(CROWD, most_are_stale, NULL);
+    add_seed(nodes_port(nodes, 0));
+    if (_i == 1)
+        add_seed(nodes_port(nodes, CROWD / 2));
+    for (int i = 0; _i == 1 && i < CROWD / 2; i++)
+        nodes_down(nodes, i, true);
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_str_eq(ask(5), "node 39");
+    end();
+}
+END_TEST
+
 static void to_a_dead_port(void *ctx, char *host, uint16_t *port)
 {
     (void)host;
@@ -810,6 +849,7 @@ static TCase *case_maps(void)
     tcase_add_test(c, a_server_that_has_left_the_map_is_freed);
     tcase_add_loop_test(c, of_two_maps_the_one_with_a_master_that_can_be_reached_is_used, 0,
                         4);
+    tcase_add_loop_test(c, the_one_node_of_many_that_knows_the_master_is_found, 0, 2);
     tcase_add_test(c, an_address_that_all_announce_in_vain_is_told_with_its_announcer);
     tcase_add_test(c, an_address_that_the_program_mapped_has_no_announcer);
     tcase_add_test(c, pauses_grow_until_a_map_leads_to_a_master);

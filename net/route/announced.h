@@ -8,7 +8,7 @@
  *              moved still announces the old one. Of two maps that are equally new (MAP-2),
  *              the better one has more slots at nodes that are not known to be
  *              unreachable. A map in force with such a node does not end a round: up to
- *              ASKED_MAX (discover.c) servers are queried.
+ *              ASKED_MAX (discover.c) servers are queried, others in the next round.
  * ANNOUNCED-3  A node is unreachable after an attempt to connect to it has failed, or after
  *              a command has waited for one (silence.c), until a connection to it is made.
  *              A failed connection for WAIT does not count while the other connection is

@@ -6,7 +6,10 @@
  *             earlier than REFRESH_MIN_MS after this one: many redirections cause two rounds.
  * DISCOVER-2  The server that provided the last map is the first of the next round.
  * DISCOVER-3  Servers whose links are up come first, then the seeds, then the other nodes of
- *             the map: any node of a cluster can name the others.
+ *             the map: any node of a cluster can name the others. After a round without a map
+ *             that leads to reachable masters, only one server whose link is up comes first,
+ *             and then the nodes that the last round did not query: in a large cluster the
+ *             rounds query all nodes in turn.
  * DISCOVER-4  A map that is worse than the current one is kept in case no server has a better
  *             one (slot_map.h, MAP-2, MAP-3).
  * DISCOVER-5  An error of a reachable server takes precedence over "unreachable", in its round
@@ -140,8 +143,8 @@ static struct hf_server *next_node(struct hf_router *router)
 
     if (!map || !router->topology->asks_nodes)
         return NULL;
-    while (!server && d->next_node < map->count) {
-        const struct hf_node *node = &map->nodes[d->next_node++];
+    for (; !server && d->nodes_passed < map->count; d->nodes_passed++) {
+        const struct hf_node *node = &map->nodes[d->next_node++ % map->count];
 
         if (node->host[0] && node->port)
             server = one_at(router, node->host, node->port);
@@ -157,6 +160,9 @@ static struct hf_server *next_candidate(struct hf_router *router)
 
     router->discovery.hint = NULL;
     if (server && is_to_be_asked(server))
+        return server;
+    if (router->discovery.failures > 0 && router->discovery.round.asked > 0 &&
+        (server = next_node(router)))
         return server;
     if ((server = known_one(router, true)) || (server = next_seed(router)) ||
         (server = next_node(router)))
@@ -322,7 +328,9 @@ static void begin_round(struct hf_router *router)
     d->is_final = true;
     d->was_told = d->is_told;
     d->is_told = false;
-    d->next_seed = d->next_node = 0;
+    d->next_seed = d->nodes_passed = 0;
+    if (d->failures == 0)
+        d->next_node = 0;
     memset(d->learned, 0, sizeof d->learned);
     router->counts.refreshes++;
 }

@@ -35,7 +35,8 @@ struct hf_discovery {
     struct hf_round round;
     uint32_t round_number;
     uint32_t next_seed;
-    uint32_t next_node;           /* of the map */
+    uint32_t next_node;           /* of the map, modulo the number of its nodes */
+    uint32_t nodes_passed;        /* of the map, in this round */
     uint32_t failures;            /* successive rounds without a map that leads to
                                      reachable masters */
     bool has_told_trouble;        /* on_trouble was called since `failures` was 0 */

@@ -20,7 +20,7 @@
 
 #include "tests/support/request.h"
 
-#define NODES_MAX 8
+#define NODES_MAX 40
 #define NODES_REPLY_MAX 65536
 
 struct nodes;
