@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/nearest.h"
 #include "cli/base/report.h"
 
 static const struct cli_command *const commands[] = {
@@ -21,9 +22,14 @@ static const struct cli_command *const commands[] = {
 
 static int complain(const char *name)
 {
+    struct cli_nearest nearest = {0};
     char list[256] = "";
     size_t len = 0;
 
+    for (size_t i = 0; i < COMMANDS; i++)
+        cli_nearest_try(&nearest, name, strlen(name), commands[i]->name);
+    if (nearest.name)
+        return cli_fail("unknown command '%s'; did you mean '%s'?", name, nearest.name);
     for (size_t i = 0; i < COMMANDS && len < sizeof list; i++)
         len += (size_t)snprintf(list + len, sizeof list - len, "%s%s",
                                 i ? ", " : "", commands[i]->name);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/nearest.h"
 #include "cli/base/report.h"
 #include "cli/base/values.h"
 
@@ -50,6 +51,25 @@ by_name(const struct cli_option *const *tables, const char *name, size_t len)
     return NULL;
 }
 
+/* Reports the unknown option `word`, "--name" of `len` bytes, and the option that is probably
+ * meant. */
+static int unknown_long(const struct cli_args *args, const struct cli_option *const *tables,
+                        const char *word, size_t len)
+{
+    struct cli_nearest nearest = {0};
+
+    for (; *tables; tables++)
+        for (const struct cli_option *o = *tables; o->id; o++)
+            if (o->name)
+                cli_nearest_try(&nearest, word + 2, len - 2, o->name);
+    if (nearest.name)
+        (void)cli_usage(args, "unknown option '%.*s'; did you mean '--%s'?", (int)len, word,
+                        nearest.name);
+    else
+        (void)cli_usage(args, "unknown option '%.*s'", (int)len, word);
+    return CLI_BAD;
+}
+
 /* Takes the next word as the value of the option that was written as
  * `written`. */
 static int value_in_next(struct cli_args *args, const struct cli_option *o,
@@ -89,10 +109,8 @@ static int next_long(struct cli_args *args,
     size_t len = strcspn(word, "=");
     const struct cli_option *o = by_name(tables, word + 2, len - 2);
 
-    if (!o) {
-        (void)cli_usage(args, "unknown option '%.*s'", (int)len, word);
-        return CLI_BAD;
-    }
+    if (!o)
+        return unknown_long(args, tables, word, len);
     if (!o->value && word[len] == '=') {
         (void)cli_usage(args, "--%s takes no value", o->name);
         return CLI_BAD;

@@ -31,7 +31,8 @@ enum { CLI_END = -1, CLI_WORD = -2, CLI_BAD = -3 };
 
 /* cli_args_next - returns the id of the next option, and its value in *value.
  *   tables  of options, followed by NULL
- * CLI_WORD: another word, in *value. CLI_END: the end. CLI_BAD: an error, which was reported.
+ * CLI_WORD: another word, in *value. CLI_END: the end. CLI_BAD: an error, which was reported;
+ * for an unknown long option, with the nearest known one.
  * Forms: -w5, -w 5, -nw5, --wait 5, --wait=5; after "--" all arguments are words. */
 int cli_args_next(struct cli_args *args,
                   const struct cli_option *const *tables, char **value);

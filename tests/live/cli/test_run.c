@@ -961,6 +961,7 @@ START_TEST(no_or_unknown_command_is_an_error)
     fails(holdfast(NULL, NULL), "usage: holdfast run NAME");
     fails(holdfast(NULL, "frobnicate", NULL),
           "unknown command 'frobnicate'; commands: run, elect, acquire, ");
+    fails(holdfast(NULL, "stauts", NULL), "unknown command 'stauts'; did you mean 'status'?");
     fails(holdfast(NULL, "-u", "redis://h", NULL), "usage:");
     fails(holdfast(NULL, "status", NULL), "NAME is required");
     fails(holdfast(NULL, "version", "x", NULL), "unexpected argument");
