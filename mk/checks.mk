@@ -50,6 +50,10 @@ tests-named:
 faults-check:
 	@tests/faults.sh
 
+#: make servers-check     does each situation of docs/servers.md have a test?
+servers-check:
+	@tests/servers_page.sh
+
 # No script returns a text of another program at its full length.
 #: make texts-check       does each script cut the texts that it returns, and name its keys?
 texts-check:
@@ -85,4 +89,4 @@ builds: deps deps-musl deps-fuzz
 	+@$(MAKE) --no-print-directory all TLS=no BUILD=$(BUILD)-notls
 	+@$(MAKE) --no-print-directory all CC=clang BUILD=$(BUILD)-clang
 
-.PHONY: builds tests-named words mutants-apply install-check layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check
+.PHONY: builds tests-named words mutants-apply install-check layers shape shape-check docs-check exports rules rules-check faults-check servers-check texts-check deps-check

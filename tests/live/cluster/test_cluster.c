@@ -396,6 +396,74 @@ START_TEST(a_forked_child_leaves_its_parents_cluster_alone)
 }
 END_TEST
 
+/* ---- credentials ---- */
+
+#define ROTATIONS 3
+
+static _Atomic(const char *) password;
+
+static hf_status give_password(void *ctx, const struct hf_credentials_query *query,
+                               struct hf_credentials *out, struct hf_error *err)
+{
+    (void)ctx;
+    (void)query;
+    (void)err;
+    out->user = "rot";
+    out->password = password;
+    return HF_OK;
+}
+
+static void tell_all_nodes(const char *command)
+{
+    for (int i = 0; i < NODES; i++)
+        (void)server_ask(cluster_node(cluster, i), command);
+}
+
+static struct hf_client *client_with_password(void)
+{
+    struct hf_client_options o;
+    char url[CLUSTER_URL_MAX];
+
+    cluster_options(&o, url);
+    o.credentials = give_password;
+    return client_with(&o);
+}
+
+/* All connections end, and each one to a master is made with the new password. */
+START_TEST(a_rotated_password_reaches_every_node)
+{
+    static const char *const passwords[] = {"one", "two"};
+    static const char *const changes[] = {"ACL SETUSER rot resetpass >one",
+                                          "ACL SETUSER rot resetpass >two"};
+    struct hf_lock *holds[MASTERS], *others[MASTERS];
+    struct hf_client *client;
+    char name[32];
+    int n = 0;
+
+    tell_all_nodes("ACL SETUSER rot reset on >one ~* &* +@all");
+    password = passwords[0];
+    client = client_with_password();
+    for (int i = 0; i < MASTERS; i++) {
+        holds[i] = lock_of(client, name_at(i, &n, name));
+        others[i] = lock_of(client, name_at(i, &n, name));
+        acquire(holds[i], 1);
+    }
+    for (int round = 1; round <= ROTATIONS; round++) {
+        tell_all_nodes(changes[round % 2]);
+        tell_all_nodes("CLIENT KILL USER rot");
+        password = passwords[round % 2];
+        for (int i = 0; i < MASTERS; i++) {
+            acquire(others[i], 1);
+            release(others[i], 1);
+        }
+    }
+    for (int i = 0; i < MASTERS; i++)
+        release(holds[i], 1);
+    hf_client_free(client);
+    tell_all_nodes("ACL DELUSER rot");
+}
+END_TEST
+
 static void add_case(Suite *s, const char *name, bool is_resp2)
 {
     TCase *c = cluster_case(s, name, is_resp2);
@@ -405,6 +473,7 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
     tcase_add_test(c, a_client_connects_before_it_needs_a_lock);
     tcase_add_loop_test(c, a_client_of_several_servers_is_closed_in_time, 0, 2);
     tcase_add_test(c, a_forked_child_leaves_its_parents_cluster_alone);
+    tcase_add_test(c, a_rotated_password_reaches_every_node);
     if (is_resp2)
         return;
     tcase_add_test(c, the_command_takes_the_url);
