@@ -10,7 +10,7 @@
 #include "tests/support/local.h"
 
 #define SH "sh", "-c"
-#define QUICK "--ttl", "1500ms", "--pause", "10ms"
+#define QUICK "--ttl", "4500ms", "--pause", "10ms"
 #define OBEDIENT SH, "echo up; read go; echo down"
 
 static struct process *candidate(void)

@@ -343,7 +343,7 @@ END_TEST
 /* The command has ended long before. */
 START_TEST(loss_while_the_lock_is_kept_is_reported)
 {
-    struct process *p = holdfast(server, "run", "--ttl", "1s", "--at-least",
+    struct process *p = holdfast(server, "run", "--ttl", "4500ms", "--at-least",
                                  "1h", "--status-fd", "3", "x", "true", NULL);
 
     (void)await_line(p, STATUS, "\"exit\"");
@@ -440,7 +440,7 @@ END_TEST
 
 START_TEST(events_come_in_their_order)
 {
-    struct process *p = holdfast(server, "run", "--ttl", "3s",
+    struct process *p = holdfast(server, "run", "--ttl", "4500ms",
                                  "--status-fd", "3", "x \"y\"\\", SH,
                                  "read go; exit 7", NULL);
     const char *line = await_line(p, STATUS, "");
@@ -539,7 +539,7 @@ END_TEST
 START_TEST(lock_is_kept_at_least_so_long)
 {
     struct process *p =
-        holdfast(server, "run", "--ttl", "1s", "--at-least", "1h",
+        holdfast(server, "run", "--ttl", "4500ms", "--at-least", "1h",
                  "--status-fd", "3", "x", SH, "exit 3", NULL);
 
     (void)await_line(p, STATUS, "\"exit\"");

@@ -168,11 +168,11 @@ END_TEST
 /* It is told of each renewal, and kills nothing that has a lock. */
 START_TEST(guardian_does_not_kill_what_is_renewed)
 {
-    struct process *p = holdfast(server, "run", "--ttl", "1s", "--status-fd",
+    struct process *p = holdfast(server, "run", "--ttl", "4500ms", "--status-fd",
                                  "3", "x", "sh", "-c", "echo up; read go", NULL);
 
     (void)await_line(p, OUT, "up");
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 4; i++)
         (void)await_line(p, STATUS, "\"renewed\"");
     say(p, "go\n");
     ck_assert_int_eq(finish(p), 0);

@@ -22,10 +22,8 @@
 #define SH "sh", "-c"
 #define HOLDFAST HF_BUILD "/holdfast"
 
-/* Renewed each 200 ms, so that a loss is found soon. */
-#define TTL "--ttl", "1500ms"
-/* Longer than the pauses of a busy machine: no loss by them. */
-#define STEADY_TTL "--ttl", "3s"
+/* Renewed each 1.5 s, so that a loss is found soon, and a stall of 2 s is none. */
+#define TTL "--ttl", "4500ms"
 
 /* A command that ends with its input, or with TERM. */
 #define OBEDIENT SH, "echo up; read go"
@@ -354,7 +352,7 @@ END_TEST
 
 START_TEST(server_that_comes_back_in_time_is_forgiven)
 {
-    struct process *p = holdfast(server, "run", STEADY_TTL, "-k", "100ms",
+    struct process *p = holdfast(server, "run", TTL, "-k", "100ms",
                                  "--status-fd", "3", "x", OBEDIENT, NULL);
 
     (void)await_line(p, OUT, "up");
@@ -405,7 +403,7 @@ END_TEST
 START_TEST(max_hold_is_124)
 {
     struct process *p = holdfast(
-        server, "run", STEADY_TTL, "--max-hold", "300ms", "x", SH,
+        server, "run", TTL, "--max-hold", "300ms", "x", SH,
         "trap 'echo got TERM; read go <&4; exit 0' TERM; exec 4<&0;"
         "echo up; while :; do sleep 0.01; done", NULL);
 

@@ -37,7 +37,7 @@ static struct process *start_holder(void)
     static const char *const args[] = {"--appendonly", "yes", "--appendfsync", "always",
                                        NULL};
     char *const argv[] = {ARG("setsid"), ARG(HOLDFAST), ARG("run"), ARG("-v"),
-                          ARG("--ttl"), ARG("3s"), ARG("--status-fd"), ARG("3"),
+                          ARG("--ttl"), ARG("4500ms"), ARG("--status-fd"), ARG("3"),
                           ARG("-u"), url, ARG("--tls-ca"), live_ca, ARG("x"), ARG("--"),
                           ARG("sh"), ARG("-c"),
                           ARG("trap 'echo hup' HUP; echo up; "
@@ -110,10 +110,10 @@ START_TEST(pipe_in_place_of_a_file_is_refused_and_the_hold_stays)
     ck_assert_int_eq(mkfifo(live_ca, 0600), 0);
     ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
     (void)await_line(p, ERR, says);
+    ck_assert_int_eq(unlink(live_ca), 0);
     (void)await_line(p, STATUS, "\"renewed\"");
     (void)await_line(p, STATUS, "\"renewed\"");
     end_holder(p, 0);
-    ck_assert_int_eq(unlink(live_ca), 0);
 }
 END_TEST
 
@@ -170,7 +170,7 @@ static struct process *start_with_password(void)
 {
     char *const argv[] = {ARG("setsid"), ARG(HOLDFAST), ARG("run"), ARG("--user"),
                           ARG("rot"), ARG("--password-file"), password, ARG("--ttl"),
-                          ARG("3s"), ARG("--status-fd"), ARG("3"), ARG("x"), ARG("sh"),
+                          ARG("4500ms"), ARG("--status-fd"), ARG("3"), ARG("x"), ARG("sh"),
                           ARG("-c"), ARG("echo up; read go"), NULL};
     struct process *p;
 

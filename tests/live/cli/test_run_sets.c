@@ -96,7 +96,7 @@ END_TEST
 START_TEST(it_stops_when_most_are_gone)
 {
     struct process *p =
-        holdfast(NULL, "run", "--ttl", "2s", QUORUM, "x", "sh", "-c",
+        holdfast(NULL, "run", "--ttl", "4500ms", QUORUM, "x", "sh", "-c",
                  "echo ready; exec cat", NULL);
 
     (void)await_line(p, OUT, "ready");
@@ -264,7 +264,7 @@ END_TEST
 START_TEST(the_loss_of_one_is_the_loss_of_all)
 {
     struct process *p =
-        holdfast(server, "run", "--ttl", "600ms", "--status-fd", "3",
+        holdfast(server, "run", "--ttl", "4500ms", "--status-fd", "3",
                  "--multi", "b", "a", "sh", "-c", "echo ready; exec cat", NULL);
 
     (void)await_line(p, OUT, "ready");

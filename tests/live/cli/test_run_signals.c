@@ -481,7 +481,7 @@ static void kill_one_of_three(const char *script, int victim)
     pid_t pids[VICTIMS];
 
     (void)snprintf(line, sizeof line, "echo up; %s", script);
-    p = holdfast(server, "run", "--ttl", "2s", "-k", "50ms", "x", SH, line,
+    p = holdfast(server, "run", "--ttl", "4500ms", "-k", "50ms", "x", SH, line,
                  NULL);
     (void)await_line(p, OUT, "up");
     pids[0] = pid_of(p);
@@ -631,7 +631,7 @@ static _Noreturn void be_shell(const char *script)
         (void)setpgid(0, 0);
         (void)tcsetpgrp(STDIN_FILENO, getpid());
         (void)signal(SIGTTOU, SIG_DFL);
-        (void)execl(HOLDFAST, "holdfast", "run", "--ttl", "2s", "-k", "100ms",
+        (void)execl(HOLDFAST, "holdfast", "run", "--ttl", "4500ms", "-k", "100ms",
                     "x", "sh", "-c", script, (char *)NULL);
         _exit(99);
     }

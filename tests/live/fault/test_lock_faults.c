@@ -15,7 +15,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/one_server.h"
 
-#define WATCHDOG_MS 1500
+#define WATCHDOG_MS STEADY_WATCHDOG_MS
 
 static int64_t watchdog_ms = WATCHDOG_MS; /* of the next client */
 

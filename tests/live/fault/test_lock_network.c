@@ -14,7 +14,7 @@
 #include "tests/support/network.h"
 #include "tests/support/one_server.h"
 
-#define WATCHDOG_MS 900
+#define WATCHDOG_MS STEADY_WATCHDOG_MS
 
 static int64_t watchdog_ms = WATCHDOG_MS; /* of the next client */
 

@@ -10,7 +10,7 @@
 #include "tests/support/lua_client.h"
 #include "tests/support/proxy.h"
 
-#define TTL_MS 3000
+#define TTL_MS 4500
 #define REQUEST_MS 5000
 #define LISTEN_MS 3000          /* a silent subscription is probed after that */
 

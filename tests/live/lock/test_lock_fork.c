@@ -21,7 +21,7 @@ const char *__asan_default_options(void)
 
 #define CALLS 20                /* of the parent, after the fork */
 #define SOON_MS 2000
-#define WATCHDOG_MS 600
+#define WATCHDOG_MS STEADY_WATCHDOG_MS
 
 /* ---- the fork ---- */
 

@@ -268,12 +268,12 @@ START_TEST(holds_with_long_names_are_renewed)
     char url[SERVER_URL_MAX];
 
     options_to(&o, url, server_port(server));
-    o.watchdog_ms = 1500;
+    o.watchdog_ms = STEADY_WATCHDOG_MS;
     open_client(&o);
     ao = diary_options(&diary, 1);
     for (int i = 0; i < 20; i++)
         ck_assert_ok(hf_lock_acquire(locks[i], &ao, NULL));
-    note_await(&diary.note, &diary.renewals, 100, "renewals");
+    note_await(&diary.note, &diary.renewals, 60, "renewals");
     ck_assert_int_eq(note_read(&diary.note, &diary.losses), 0);
     hf_client_free(client);
 }

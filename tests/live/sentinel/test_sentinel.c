@@ -237,7 +237,7 @@ START_TEST(without_sentinels_a_connection_works_on)
     struct diary diary;
     struct server *master = master_now();
 
-    o.watchdog_ms = 1500;
+    o.watchdog_ms = STEADY_WATCHDOG_MS;
     client = client_with(&o);
     lock = lock_of(client, "kept");
     a = diary_options(&diary, 1);
@@ -635,6 +635,7 @@ static void add(Suite *suite)
 
     suite_add_tcase(suite, c);
     tcase_add_unchecked_fixture(c, set_up, tear_down);
+    tcase_add_checked_fixture(c, revive_sentinels, NULL); /* of a test that failed */
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, a_lock_is_taken_at_the_master, 0, 2);
     tcase_add_loop_test(c, a_waiter_is_woken_by_a_message, 0, 2);

@@ -9,7 +9,7 @@
 #include "lock/token.h"
 #include "tests/live/test_acl.h"
 
-#define WATCHDOG_MS 1500
+#define WATCHDOG_MS STEADY_WATCHDOG_MS
 
 static struct hf_client *holder, *waiter;
 
@@ -247,7 +247,7 @@ static const char *user_url(void)
 static struct process *run_as_user(const char *option, const char *wait,
                                    const char *command)
 {
-    return holdfast(NULL, "run", "-u", user_url(), "--ttl", "1500ms", "-w", wait, option,
+    return holdfast(NULL, "run", "-u", user_url(), "--ttl", "4500ms", "-w", wait, option,
                     "order:42", "-c", command, NULL);
 }
 
@@ -654,7 +654,7 @@ START_TEST(run_takes_a_quorum_with_its_least_rights)
         (void)server_ask(all[i], "SET redisson_lock_token:{order:42} %d", 10 * i);
     }
     p = holdfast(NULL, "run", "--quorum", quorums[_i].option, "-u", urls[0], "-u",
-                 urls[1], "-u", urls[2], "--ttl=2s", "order:42", "sleep", "1", NULL);
+                 urls[1], "-u", urls[2], "--ttl=4500ms", "order:42", "sleep", "1", NULL);
     ck_assert_int_eq(finish(p), 0);
     for (int i = 0; i < 3; i++) {
         ck_assert_no_denial(all[i], "run --quorum");
