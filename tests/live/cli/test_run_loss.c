@@ -634,7 +634,7 @@ END_TEST
 /* No option is needed to see why no renewal succeeded. */
 START_TEST(loss_is_told_with_the_servers_words)
 {
-    struct process *p = holdfast(server, "run", STEADY_TTL, "-k", "100ms", "x", OBEDIENT,
+    struct process *p = holdfast(server, "run", TTL, "-k", "100ms", "x", OBEDIENT,
                                  NULL);
 
     (void)await_line(p, OUT, "up");

@@ -495,11 +495,11 @@ END_TEST
 
 /* A renewal is sent as text at once, and after that as any other: with a rest. */
 static struct peer_step renews_no_script[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 1500"),
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 4500"),
     PEER_WAIT, {.verb = PEER_DO_SEND},
-    PEER_EXPECT("EVALSHA * 1 order:42 1500 *"), PEER_SEND("-NOSCRIPT No.\r\n"),
-    PEER_EXPECT("EVAL * 1 order:42 1500 *"), PEER_SEND("-NOSCRIPT No.\r\n"),
-    PEER_EXPECT("EVALSHA * 1 order:42 1500 *"), PEER_WAIT, PEER_END,
+    PEER_EXPECT("EVALSHA * 1 order:42 4500 *"), PEER_SEND("-NOSCRIPT No.\r\n"),
+    PEER_EXPECT("EVAL * 1 order:42 4500 *"), PEER_SEND("-NOSCRIPT No.\r\n"),
+    PEER_EXPECT("EVALSHA * 1 order:42 4500 *"), PEER_WAIT, PEER_END,
 };
 
 START_TEST(a_renewal_is_sent_as_text_once)
@@ -509,7 +509,7 @@ START_TEST(a_renewal_is_sent_as_text_once)
     struct call call;
 
     peer = peer_start(renews_no_script);
-    client = client_timed(peer_port(peer), 1500, 5000);
+    client = client_timed(peer_port(peer), 4500, 5000);
     lock = lock_of(client, NAME);
     call_acquire(&call, lock, &o);
     ck_assert(peer_await(peer, 1));
@@ -526,10 +526,10 @@ END_TEST
 /* ---- answers of another shape to a holder ---- */
 
 static struct peer_step renewed_by_nobody[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 1500"),
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 4500"),
     PEER_WAIT, {.verb = PEER_DO_SEND},
-    PEER_EXPECT("EVALSHA * 1 order:42 1500 *"), {.verb = PEER_DO_SEND},
-    PEER_EXPECT("EVALSHA * 1 order:42 1500 *"), PEER_WAIT, PEER_END,
+    PEER_EXPECT("EVALSHA * 1 order:42 4500 *"), {.verb = PEER_DO_SEND},
+    PEER_EXPECT("EVALSHA * 1 order:42 4500 *"), PEER_WAIT, PEER_END,
 };
 
 /* It proves neither that the lock is kept nor that it is gone. */
@@ -541,7 +541,7 @@ START_TEST(an_odd_answer_to_a_renewal_proves_nothing)
     struct call call;
 
     peer = peer_start(renewed_by_nobody);
-    client = client_timed(peer_port(peer), 1500, 5000);
+    client = client_timed(peer_port(peer), 4500, 5000);
     lock = lock_of(client, NAME);
     o = diary_options(&diary, 1);
     call_acquire(&call, lock, &o);
