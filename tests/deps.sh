@@ -12,7 +12,7 @@ fi
 case $1 in
 deps)
     want='gcc make pkg-config check libhiredis-dev libevent-dev libssl-dev
-        libuv1-dev liblua5.1-0-dev openssl redis-server redis-tools locales' ;;
+        libuv1-dev liblua5.1-0-dev openssl redis-server redis-tools locales haproxy' ;;
 deps-demo) want=redis-server ;;
 deps-bench) want='libev-dev libhiredis-dev libuv1-dev openssl redis-server' ;;
 deps-coverage) want='clang-19 libclang-rt-19-dev llvm-19 jq' ;;
@@ -67,4 +67,7 @@ fi
 case $missing in
 *' redis-server'*) $as update-rc.d redis-server disable >/dev/null ;;
 *' postgresql'*) $as update-rc.d postgresql disable >/dev/null ;;
+esac
+case $missing in
+*' haproxy'*) $as update-rc.d haproxy disable >/dev/null ;;
 esac

@@ -6,12 +6,8 @@
  *
  * No hold may be lost that the new master has; every acquire ends in time; each client
  * goes on without being made anew. (issue 25, "It must show" 3.) */
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "tests/live/test_lock.h"
+#include "tests/support/haproxy.h"
 #include "tests/support/lateness.h"
 
 #define SWITCHES 20
@@ -24,9 +20,7 @@
 
 static struct server *servers[2];
 static int master;              /* index of it */
-static int address;             /* HAProxy's port */
-static pid_t haproxy;
-static char config[64];
+static struct haproxy haproxy;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool is_over;
 
@@ -57,53 +51,6 @@ static bool over(void)
     is = is_over;
     (void)pthread_mutex_unlock(&mutex);
     return is;
-}
-
-/* ---- HAProxy ---- */
-
-static void write_config(void)
-{
-    FILE *f;
-
-    (void)snprintf(config, sizeof config, "/tmp/holdfast-haproxy-%d", (int)getpid());
-    f = fopen(config, "w");
-    ck_assert_ptr_nonnull(f);
-    (void)fprintf(f,
-                  "global\n  noreuseport\n"
-                  "defaults\n  mode tcp\n  timeout connect 2s\n  timeout client 1h\n"
-                  "  timeout server 1h\n"
-                  "listen master\n  bind 127.0.0.1:%d\n  option tcp-check\n"
-                  "  tcp-check send info\\ replication\\r\\n\n"
-                  "  tcp-check expect string role:master\n"
-                  "  default-server inter 100ms fall 1 rise 1\n"
-                  "  server a 127.0.0.1:%d check\n  server b 127.0.0.1:%d check\n",
-                  address, server_port(servers[0]), server_port(servers[1]));
-    ck_assert_int_eq(fclose(f), 0);
-}
-
-static void start_haproxy(void)
-{
-    int fd = local_listen(&address);
-
-    ck_assert_int_ge(fd, 0);
-    (void)close(fd);
-    write_config();
-    haproxy = fork();
-    ck_assert_int_ge(haproxy, 0);
-    if (haproxy == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void)execlp("haproxy", "haproxy", "-db", "-q", "-f", config, (char *)NULL);
-        (void)execl("/usr/sbin/haproxy", "haproxy", "-db", "-q", "-f", config,
-                    (char *)NULL);
-        _exit(127);
-    }
-}
-
-static void stop_haproxy(void)
-{
-    (void)kill(haproxy, SIGKILL);
-    (void)waitpid(haproxy, NULL, 0);
-    (void)unlink(config);
 }
 
 /* ---- load ---- */
@@ -186,7 +133,7 @@ static void start_worker(struct worker *w, int number)
     note_init(&w->note);
     hf_client_options_init(&o);
     (void)snprintf(url, sizeof url,
-                   "redis://127.0.0.1:%d?replicas=1&replicas_timeout=500ms", address);
+                   "redis://127.0.0.1:%d?replicas=1&replicas_timeout=500ms", haproxy.port);
     o.url = url;
     o.watchdog_ms = WATCHDOG_MS;
     o.request_timeout_ms = REQUEST_MS;
@@ -281,7 +228,7 @@ START_TEST(holds_and_acquires_survive_switches)
         servers[i] = server_start(at_once);
     (void)server_ask(servers[1], "REPLICAOF 127.0.0.1 %d", server_port(servers[0]));
     await_replica(servers[1]);
-    start_haproxy();
+    haproxy_start(&haproxy, server_port(servers[0]), server_port(servers[1]));
     for (int i = 0; i < WORKERS; i++)
         start_worker(&workers[i], i);
     for (int i = 0; i < switches; i++) {
@@ -295,7 +242,7 @@ START_TEST(holds_and_acquires_survive_switches)
     for (int i = 0; i < WORKERS; i++)
         end_worker(&workers[i]);
     report(switches);
-    stop_haproxy();
+    haproxy_stop(&haproxy);
     server_stop(servers[0]);
     server_stop(servers[1]);
 }
@@ -315,9 +262,7 @@ static void add(Suite *suite)
 
 int main(void)
 {
-    if (access("/usr/sbin/haproxy", X_OK) != 0 && system("command -v haproxy >/dev/null") != 0) {
-        (void)printf("skipped: failover behind one address (no haproxy installed)\n");
+    if (!haproxy_is_installed())
         return 77;
-    }
     return live_main("failover behind one address", add);
 }
