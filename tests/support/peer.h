@@ -28,7 +28,7 @@
 
 struct peer;
 
-#define PEER_STEP_MS 15000
+#define PEER_STEP_MS 5000
 #define PEER_CONNECTIONS_MAX 16       /* over the whole script */
 #define PEER_INPUT_MAX (32u << 20)    /* bytes of a connection, not yet taken */
 
