@@ -121,6 +121,9 @@ static int64_t meet_dead_ms(const struct plan *plan)
 /* Connections are replaced after pauses of 0.1 to 2 s (REPLACE-2). */
 #define SWITCHOVER_MS 4000
 
+/* A proxy has no server for 1.5 s at most, and a request is repeated after 0.24 s at most. */
+#define PROXY_MS 2000
+
 static int64_t silence_ms(const struct plan_head *h)
 {
     int64_t ms = h->watchdog_ms / 6 < h->request_ms / 4 ? h->watchdog_ms / 6
@@ -132,6 +135,8 @@ static int64_t silence_ms(const struct plan_head *h)
         return 2 * h->credentials_ms + CREDENTIALS_MS + FOLLOW_MS;
     if (h->scenario == SCENARIO_SWITCHOVER)
         return SWITCHOVER_MS;
+    if (h->scenario == SCENARIO_PROXY)
+        return PROXY_MS;
     if (h->scenario != SCENARIO_SILENCE)
         return 0;
     return 3 * (ms + (h->replicas ? h->replicas_ms : 0)) + h->watchdog_ms / RETRIES + 1 +

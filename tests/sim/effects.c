@@ -56,6 +56,7 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_FORMER_MASTER - PLAN_DENIED] = "READONLY behind one address",
     [EFFECT_WRONGPASS - PLAN_DENIED] = "WRONGPASS",
     [EFFECT_RENEWED_LOGIN - PLAN_DENIED] = "login renewed",
+    [EFFECT_PROXY - PLAN_DENIED] = "error of a proxy",
 };
 
 const char *effects_word(int64_t n)
@@ -92,6 +93,8 @@ int64_t effects_world(int effect)
     case EFFECT_WRONGPASS:
     case EFFECT_RENEWED_LOGIN:
         return FAMILY_CREDENTIALS;
+    case EFFECT_PROXY:
+        return FAMILY_PROXY;
     default:
         return -1;
     }
@@ -138,6 +141,7 @@ static const struct {
     {"MISCONF", FAULT_UNSAVED, EFFECT_UNSAVED},
     {"READONLY", FAULT_DEMOTE, EFFECT_DEMOTED},
     {"READONLY", FAULT_SWITCHOVER, EFFECT_FORMER_MASTER},
+    {"upstream failure", FAULT_PROXY, EFFECT_PROXY},
 };
 
 static bool is_denied(const struct server *s, const struct model_error *e)

@@ -64,6 +64,7 @@ enum effect {
     EFFECT_FORMER_MASTER, /* a former master refused a write over an open connection */
     EFFECT_WRONGPASS,    /* a client had the former password */
     EFFECT_RENEWED_LOGIN, /* a password ended whose end was known */
+    EFFECT_PROXY,        /* a proxy replied with an error of its own */
     EFFECTS
 };
 

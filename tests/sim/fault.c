@@ -462,6 +462,7 @@ static const struct {
     [FAULT_SWALLOW] = {swallow, TOUCHES_LINK, false},
     [FAULT_ROTATE] = {fault_rotate, TOUCHES_SERVER, false},
     [FAULT_SWITCHOVER] = {fault_switchover, TOUCHES_SHARD, false},
+    [FAULT_PROXY] = {fault_proxy, TOUCHES_SERVER, false},
 };
 
 /* ---- lines ---- */

@@ -14,5 +14,6 @@ void fault_demote(struct fault *f);
 void fault_power(struct fault *f);
 void fault_rotate(struct fault *f);
 void fault_switchover(struct fault *f);
+void fault_proxy(struct fault *f);
 
 #endif

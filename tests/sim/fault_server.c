@@ -254,6 +254,20 @@ void fault_switchover(struct fault *f)
     world_after(f->sim->world, &f->again, f->sim->plan->head.lag_us + DELIVERED_US);
 }
 
+/* ---- a proxy ---- */
+
+void fault_proxy(struct fault *f)
+{
+    struct server *s = server_of(f);
+    struct model *m = server_turn(s);
+
+    model_set_proxy(m, !f->is_on             ? MODEL_PROXY_SENDS
+                       : f->planned->n == 1 ? MODEL_PROXY_LOSES_REPLIES
+                                            : MODEL_PROXY_SENDS_NOTHING);
+    server_done(s);
+    set_mark(f, s);
+}
+
 /* ---- power ---- */
 
 static bool decides(const struct server *s)

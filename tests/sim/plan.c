@@ -390,6 +390,7 @@ static const struct range ranges[FAULT_KINDS] = {
     [FAULT_SWALLOW] = {0, 3, 10, 20000},
     [FAULT_ROTATE] = {0, 2, 1, 20000},
     [FAULT_SWITCHOVER] = {0, 2000, 10, 20000},
+    [FAULT_PROXY] = {0, 1, 1, 20000},
 };
 
 bool plan_lasts(int64_t kind)
@@ -406,6 +407,8 @@ int64_t plan_fault_world(int64_t kind)
         return FAMILY_CREDENTIALS;
     case FAULT_SWITCHOVER:
         return FAMILY_SWITCHOVER;
+    case FAULT_PROXY:
+        return FAMILY_PROXY;
     default:
         return -1;
     }

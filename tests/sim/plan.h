@@ -66,6 +66,7 @@ enum plan_scenario {
     SCENARIO_SILENCE,
     SCENARIO_CREDENTIALS,
     SCENARIO_SWITCHOVER,
+    SCENARIO_PROXY,
     SCENARIOS
 };
 
@@ -99,6 +100,7 @@ enum plan_family {
     FAMILY_PUSH,
     FAMILY_HOSTS,
     FAMILY_SWITCHOVER,
+    FAMILY_PROXY,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -219,6 +221,8 @@ enum plan_fault_kind {
                          a replica, and its clients stay connected; a replica that has all
                          its data becomes the master; n ms later the address leads there.
                          for_ms later its effect is counted */
+    FAULT_PROXY, /* the proxy before a server replies to scripts with an error of its own: it
+                    did not send them, or (n 1) it did, and lost their replies */
     FAULT_KINDS
 };
 #define FAULT_KINDS_COMMON FAULT_DENY

@@ -31,6 +31,7 @@ static const char *const scenario_names[SCENARIOS + 1] = {
     "silence",
     "credentials",
     "switchover",
+    "proxy",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded", "independent",
@@ -42,7 +43,7 @@ static const char *const family_names[FAMILIES + 1] = {
     "latch",      "quorum",       "multi",      "election",
     "by_owner",   "kill",         "redirect",   "crowd",
     "silence",    "credentials", "push",      "hosts",
-    "switchover"};
+    "switchover", "proxy"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};
@@ -92,6 +93,7 @@ static const char *const fault_names[FAULT_KINDS + 1] = {
     [FAULT_SWALLOW] = "swallow",
     [FAULT_ROTATE] = "rotate",
     [FAULT_SWITCHOVER] = "switchover",
+    [FAULT_PROXY] = "proxy",
 };
 
 const char *plan_fault_name(int64_t kind)

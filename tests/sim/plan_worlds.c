@@ -22,6 +22,9 @@
  * switchover: the address of a server leads to another master, and connections that are
  * open still lead to the former one, likewise.
  *
+ * proxy: a proxy replies that it has lost its server, which may have executed the request,
+ * likewise.
+ *
  * hosts: a master and its replicas without sentinels. Two of three plans have a scenario
  * of failovers; faults are those of any plan. */
 #include <stdlib.h>
@@ -170,6 +173,8 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
         be_hosts(head, &dice);
     else if (plan_only_is() == FAMILY_SWITCHOVER)
         be_unseen(head, SCENARIO_SWITCHOVER);
+    else if (plan_only_is() == FAMILY_PROXY)
+        be_unseen(head, SCENARIO_PROXY);
     else if (plan_only_is() == FAMILY_PUSH)
         head->tracks = draw_between(&dice, 1, 2);
 }

@@ -26,6 +26,7 @@ static const struct scenario {
     [SCENARIO_SILENCE] = {scenario_silence, EVERYWHERE},
     [SCENARIO_CREDENTIALS] = {scenario_credentials, EVERYWHERE},
     [SCENARIO_SWITCHOVER] = {scenario_switchover, 1u << DEPLOY_REPLICAS},
+    [SCENARIO_PROXY] = {scenario_proxy, 1u << DEPLOY_STANDALONE},
 };
 
 int64_t scenario_pick(uint64_t *dice)

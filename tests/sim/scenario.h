@@ -57,5 +57,6 @@ void scenario_redirect(struct plan *plan, uint64_t *dice);
 void scenario_silence(struct plan *plan, uint64_t *dice);
 void scenario_switchover(struct plan *plan, uint64_t *dice);
 void scenario_credentials(struct plan *plan, uint64_t *dice);
+void scenario_proxy(struct plan *plan, uint64_t *dice);
 
 #endif

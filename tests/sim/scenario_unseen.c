@@ -185,3 +185,20 @@ void scenario_credentials(struct plan *plan, uint64_t *dice)
          at_ms += PAUSE_MS + draw_spread(dice, 1, PAUSE_MS))
         rotate(plan, at_ms, dice);
 }
+
+/* ---- proxy ---- */
+
+/* The shortest TTL is 3 s, so a renewal is due 2 s before its end. */
+#define WITHOUT_SERVER_MS 1500
+
+void scenario_proxy(struct plan *plan, uint64_t *dice)
+{
+    be_fast(&plan->head, dice);
+    plan->head.request_ms = REQUEST_MS;
+    for (int64_t i = draw_between(dice, 8, USERS_MAX); i > 0; i--)
+        draw_user(plan, dice);
+    for (int64_t at_ms = draw_between(dice, 500, PAUSE_MS / 2); at_ms < plan->head.length_ms;
+         at_ms += PAUSE_MS / 2 + draw_spread(dice, 1, PAUSE_MS))
+        scenario_fault(plan, at_ms, FAULT_PROXY, draw_spread(dice, 1, WITHOUT_SERVER_MS))->n =
+            draw_below(dice, 2);
+}

@@ -378,6 +378,7 @@ static const struct past_world {
     {"credentials", 40},
     {"hosts", 40},
     {"switchover", 40},
+    {"proxy", 40},
 };
 
 #endif

@@ -63,6 +63,7 @@ static const char help[] =
     "                  crowd: hundreds of calls at one moment; silence: connections\n"
     "                  swallow bytes; credentials: passwords are rotated;\n"
     "                  switchover: one address leads to another master;\n"
+    "                  proxy: a proxy loses its server;\n"
     "                  push: tracking=on; or hosts: replicas without sentinels;\n"
     "                  each: as with --seconds; all: of any family\n"
     "  --help          this text\n"

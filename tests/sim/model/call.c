@@ -324,6 +324,21 @@ static void run(struct call *c)
     c->m->commands++;
 }
 
+/* Envoy's words. The request may have been executed. */
+static bool is_lost_by_proxy(struct call *c)
+{
+    size_t start = c->out->n;
+
+    if (c->m->proxy == MODEL_PROXY_SENDS || strncmp(c->command->name, "eval", 4) != 0)
+        return false;
+    if (c->m->proxy == MODEL_PROXY_LOSES_REPLIES) {
+        run(c);
+        c->out->n = start;
+    }
+    md_error(c, "upstream failure");
+    return true;
+}
+
 static bool queue_in_multi(struct call *c)
 {
     const char *name = c->command->name;
@@ -358,7 +373,7 @@ static void execute(struct model_client *client, const struct slice *argv,
 
     if (!check(&c))
         client->is_multi_bad |= client->is_in_multi;
-    else if (!queue_in_multi(&c))
+    else if (!is_lost_by_proxy(&c) && !queue_in_multi(&c))
         run(&c);
     if (was_asking)
         client->is_asking = false;

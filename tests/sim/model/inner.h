@@ -180,6 +180,7 @@ struct model {
     struct model_client *current;     /* whose command is under way */
     struct bytes to_self;             /* messages behind its reply (Valkey) */
     bool is_frozen, is_loading, is_busy, is_full, is_scant, is_unsaved;
+    enum model_proxy proxy;
     const char *hidden;               /* a command; NULL: none */
     struct model_client **ready;      /* frozen: clients with input, in order */
     size_t ready_n, ready_room;

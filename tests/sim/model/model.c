@@ -369,6 +369,11 @@ void model_set_unsaved(struct model *m, bool is_unsaved)
     m->is_unsaved = is_unsaved;
 }
 
+void model_set_proxy(struct model *m, enum model_proxy proxy)
+{
+    m->proxy = proxy;
+}
+
 static bool has_subscribed(const struct model_client *c, int64_t idle_us)
 {
     (void)idle_us;

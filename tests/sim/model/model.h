@@ -180,6 +180,7 @@ uint64_t model_commands_done(const struct model *m);
  * hide       a command is unknown, as by rename-command; borrowed; NULL: none
  * scant      min-replicas-to-write is not met: NOREPLICAS to commands that write
  * unsaved    the last save failed: MISCONF to commands that write, and to PING
+ * proxy      it replies to scripts with an error of its own
  * maxclients connections beyond so many are turned away */
 void model_freeze(struct model *m);
 void model_continue(struct model *m);
@@ -194,6 +195,8 @@ void model_set_full(struct model *m, bool is_full);
 void model_hide(struct model *m, const char *command);
 void model_set_scant(struct model *m, bool is_scant);
 void model_set_unsaved(struct model *m, bool is_unsaved);
+enum model_proxy { MODEL_PROXY_SENDS, MODEL_PROXY_SENDS_NOTHING, MODEL_PROXY_LOSES_REPLIES };
+void model_set_proxy(struct model *m, enum model_proxy proxy);
 void model_set_maxclients(struct model *m, int maxclients);
 
 /* model_close_listeners - closes the connections that have subscribed, as beyond
