@@ -120,6 +120,11 @@ static inline struct hf_lock *lock_of(struct hf_client *client,
     return lock_named(client, name, strlen(name));
 }
 
+/* A kind of each script that acquires a lock for an owner. */
+static const enum hf_lock_kind lock_kinds[] = {
+    HF_KIND_PLAIN, HF_KIND_FAIR, HF_KIND_READ, HF_KIND_WRITE, HF_KIND_VALUE,
+    HF_KIND_FENCED, HF_KIND_SPIN};
+
 static inline struct hf_lock *lock_of_kind(struct hf_client *client,
                                            enum hf_lock_kind kind, const char *name)
 {

@@ -5,6 +5,8 @@
  *
  * Of the first no hold may be lost. Of the second some are, or the run has shown
  * nothing; and each holder must be told. (faults 4: row 8; S8.) */
+#include <stdatomic.h>
+
 #include "tests/live/test_cluster.h"
 
 #define ROUNDS 50
@@ -29,25 +31,7 @@ struct taker {
 
 static struct taker acknowledged = {.what = "acknowledged", .prefix = "a"};
 static struct taker plain = {.what = "plain", .prefix = "p"};
-static bool is_over;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static bool over(void)
-{
-    bool is;
-
-    (void)pthread_mutex_lock(&mutex);
-    is = is_over;
-    (void)pthread_mutex_unlock(&mutex);
-    return is;
-}
-
-static void set_over(bool is)
-{
-    (void)pthread_mutex_lock(&mutex);
-    is_over = is;
-    (void)pthread_mutex_unlock(&mutex);
-}
+static atomic_bool is_over;
 
 /* ---- taking ---- */
 
@@ -80,7 +64,7 @@ static void *take(void *arg)
     o.on_lost = on_lost;
     o.ctx = t;
     o.wait_ms = 0;
-    for (int n = 0; !over() && t->count < HOLDS_MAX; n++) {
+    for (int n = 0; !is_over && t->count < HOLDS_MAX; n++) {
         struct hf_lock *lock;
 
         name_of(t, round_now, n, name);
@@ -168,7 +152,7 @@ static void run_round(int round)
         if (cluster_replica(cluster, i, 0) == master)
             replica = i;
     round_now = round;
-    set_over(false);
+    is_over = false;
     begin(&acknowledged, "replicas=all&replicas_timeout=300ms");
     begin(&plain, "");
     local_rest_us(WARM_MS * 1000);
@@ -177,7 +161,7 @@ static void run_round(int round)
     server_kill(cluster_node(cluster, master));
     server_resume(cluster_node(cluster, replica));
     cluster_await_owner(cluster, slot, replica);
-    set_over(true);
+    is_over = true;
     (void)pthread_join(acknowledged.thread, NULL);
     (void)pthread_join(plain.thread, NULL);
     judge(&acknowledged, cluster_node(cluster, replica));

@@ -6,6 +6,8 @@
  *
  * No hold may be lost that the new master has; every acquire ends in time; each client
  * goes on without being made anew. (issue 25, "It must show" 3.) */
+#include <stdatomic.h>
+
 #include "tests/live/test_lock.h"
 #include "tests/support/haproxy.h"
 #include "tests/support/lateness.h"
@@ -22,7 +24,7 @@ static struct server *servers[2];
 static int master;              /* index of it */
 static struct haproxy haproxy;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool is_over;
+static atomic_bool is_over;
 
 struct worker {
     pthread_t thread;
@@ -41,16 +43,6 @@ static struct worker workers[WORKERS];
 static int64_t greater(int64_t a, int64_t b)
 {
     return a > b ? a : b;
-}
-
-static bool over(void)
-{
-    bool is;
-
-    (void)pthread_mutex_lock(&mutex);
-    is = is_over;
-    (void)pthread_mutex_unlock(&mutex);
-    return is;
 }
 
 /* ---- load ---- */
@@ -114,7 +106,7 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
 
-    for (int64_t n = 0; !over(); n++) {
+    for (int64_t n = 0; !is_over; n++) {
         take_one(w, n);
         if (w->count == HELD_MAX)
             release_some(w);
@@ -236,9 +228,7 @@ START_TEST(holds_and_acquires_survive_switches)
         switch_over();
         await_all_work();
     }
-    (void)pthread_mutex_lock(&mutex);
     is_over = true;
-    (void)pthread_mutex_unlock(&mutex);
     for (int i = 0; i < WORKERS; i++)
         end_worker(&workers[i]);
     report(switches);

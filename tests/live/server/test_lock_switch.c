@@ -65,10 +65,6 @@ static void meet_replica(void)
     hf_lock_free(lock);
 }
 
-static const enum hf_lock_kind kinds[] = {
-    HF_KIND_PLAIN, HF_KIND_FAIR, HF_KIND_READ, HF_KIND_WRITE, HF_KIND_VALUE,
-    HF_KIND_FENCED, HF_KIND_SPIN};
-
 static struct hf_lock *held(int i, struct diary *d, int64_t lease_ms)
 {
     struct hf_acquire_options o = diary_options(d, 1);
@@ -76,7 +72,7 @@ static struct hf_lock *held(int i, struct diary *d, int64_t lease_ms)
     char name[40];
 
     (void)snprintf(name, sizeof name, "held:%d:%lld", i, (long long)lease_ms);
-    ck_assert_ok(hf_lock_new_kind(&lock, client, kinds[i], name, strlen(name),
+    ck_assert_ok(hf_lock_new_kind(&lock, client, lock_kinds[i], name, strlen(name),
                                   NULL));
     o.lease_ms = lease_ms;
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
@@ -86,12 +82,12 @@ static struct hf_lock *held(int i, struct diary *d, int64_t lease_ms)
 /* SWITCH-1: The other server has no data, so the replica forgets its own. */
 START_TEST(what_a_server_forgot_as_a_replica_is_lost_at_once)
 {
-    struct diary renewed[COUNT(kinds)], leased[COUNT(kinds)];
-    struct hf_lock *locks[2 * COUNT(kinds)];
+    struct diary renewed[COUNT(lock_kinds)], leased[COUNT(lock_kinds)];
+    struct hf_lock *locks[2 * COUNT(lock_kinds)];
     int64_t since_ms;
 
     open_client();
-    for (size_t i = 0; i < COUNT(kinds); i++) {
+    for (size_t i = 0; i < COUNT(lock_kinds); i++) {
         locks[2 * i] = held((int)i, &renewed[i], 0);
         locks[2 * i + 1] = held((int)i, &leased[i], 4 * WATCHDOG);
     }
@@ -99,7 +95,7 @@ START_TEST(what_a_server_forgot_as_a_replica_is_lost_at_once)
     meet_replica();
     promote();
     since_ms = local_now_ms();
-    for (size_t i = 0; i < COUNT(kinds); i++) {
+    for (size_t i = 0; i < COUNT(lock_kinds); i++) {
         ck_assert_int_eq(diary_await_loss(&renewed[i]), HF_REASON_DELETED);
         ck_assert_int_eq(diary_await_loss(&leased[i]), HF_REASON_DELETED);
         ck_assert_int_lt(renewed[i].lost_ms - since_ms, AT_ONCE_MS);
@@ -113,13 +109,13 @@ END_TEST
 /* The other server has the data. */
 START_TEST(what_a_server_has_again_is_held_and_safe)
 {
-    struct diary renewed[COUNT(kinds)], leased[COUNT(kinds)];
-    struct hf_lock *locks[2 * COUNT(kinds)];
+    struct diary renewed[COUNT(lock_kinds)], leased[COUNT(lock_kinds)];
+    struct hf_lock *locks[2 * COUNT(lock_kinds)];
     int64_t end_ms;
 
     (void)server_ask(other, "REPLICAOF 127.0.0.1 %d", server_port(server_));
     open_client();
-    for (size_t i = 0; i < COUNT(kinds); i++) {
+    for (size_t i = 0; i < COUNT(lock_kinds); i++) {
         locks[2 * i] = held((int)i, &renewed[i], 0);
         locks[2 * i + 1] = held((int)i, &leased[i], 4 * WATCHDOG);
     }
@@ -138,7 +134,7 @@ START_TEST(what_a_server_has_again_is_held_and_safe)
         release(locks[i], 1);
         hf_lock_free(locks[i]);
     }
-    for (size_t i = 0; i < COUNT(kinds); i++) {
+    for (size_t i = 0; i < COUNT(lock_kinds); i++) {
         ck_assert_int_eq(note_read(&renewed[i].note, &renewed[i].losses), 0);
         ck_assert_int_eq(note_read(&leased[i].note, &leased[i].losses), 0);
     }

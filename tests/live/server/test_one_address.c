@@ -34,10 +34,6 @@ static void stop(void)
     server_stop(two);
 }
 
-static const enum hf_lock_kind kinds[] = {
-    HF_KIND_PLAIN, HF_KIND_FAIR, HF_KIND_READ, HF_KIND_WRITE, HF_KIND_VALUE,
-    HF_KIND_FENCED, HF_KIND_SPIN};
-
 /* EVALSHA, EVAL because the script was unknown, and the request after the subscription
  * was confirmed (WAIT-2): it sleeps. */
 static void await_waiter(void)
@@ -71,7 +67,7 @@ START_TEST(a_hold_is_renewed_at_the_new_master_and_released_there)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
-    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
+    struct hf_lock *lock = lock_of_kind(client, lock_kinds[_i], NAME);
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     replicate();
@@ -88,7 +84,7 @@ END_TEST
 
 START_TEST(an_acquire_that_meets_a_replica_succeeds_at_the_new_master)
 {
-    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
+    struct hf_lock *lock = lock_of_kind(client, lock_kinds[_i], NAME);
 
     acquire(lock, 1);
     release(lock, 1); /* the connection leads to `one` */
@@ -103,7 +99,7 @@ END_TEST
 
 START_TEST(a_release_frees_the_lock_at_the_new_master)
 {
-    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
+    struct hf_lock *lock = lock_of_kind(client, lock_kinds[_i], NAME);
 
     acquire(lock, 1);
     replicate();
@@ -416,7 +412,7 @@ START_TEST(a_hold_outlasts_connections_that_are_accepted_and_closed)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
-    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
+    struct hf_lock *lock = lock_of_kind(client, lock_kinds[_i], NAME);
     size_t accepted;
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
@@ -522,11 +518,11 @@ static void add(Suite *suite)
     TCase *c = live_case(suite, "address", start, stop);
 
     tcase_add_loop_test(c, a_hold_is_renewed_at_the_new_master_and_released_there, 0,
-                        COUNT(kinds));
+                        COUNT(lock_kinds));
     tcase_add_loop_test(c, an_acquire_that_meets_a_replica_succeeds_at_the_new_master,
-                        0, COUNT(kinds));
+                        0, COUNT(lock_kinds));
     tcase_add_loop_test(c, a_release_frees_the_lock_at_the_new_master, 0,
-                        COUNT(kinds));
+                        COUNT(lock_kinds));
     tcase_add_test(c, a_candidate_is_elected_at_the_new_master);
     tcase_add_test(c, a_quorum_keeps_a_member_at_the_new_master);
     tcase_add_test(c, a_waiter_gets_its_turn_at_the_new_master);
@@ -538,7 +534,7 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, subscriptions_move_to_the_new_master, 0, 2);
     tcase_add_test(c, a_connection_that_is_accepted_and_closed_is_tried_again);
     tcase_add_loop_test(c, a_hold_outlasts_connections_that_are_accepted_and_closed,
-                        0, COUNT(kinds));
+                        0, COUNT(lock_kinds));
     tcase_add_loop_test(c, a_first_refusal_does_not_end_a_candidate, 0,
                         COUNT(refusals));
     tcase_add_loop_test(c, a_waiter_outlasts_a_refusal, 0, COUNT(refusals));

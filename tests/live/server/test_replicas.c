@@ -85,10 +85,6 @@ static void stop(void)
 
 /* ---- locks ---- */
 
-static const enum hf_lock_kind kinds[] = {
-    HF_KIND_PLAIN, HF_KIND_FAIR, HF_KIND_READ, HF_KIND_WRITE, HF_KIND_VALUE,
-    HF_KIND_FENCED, HF_KIND_SPIN};
-
 static void let_another_hold(int ttl_ms)
 {
     (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
@@ -101,7 +97,7 @@ START_TEST(a_hold_is_renewed_at_the_new_master_and_released_there)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
-    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
+    struct hf_lock *lock = lock_of_kind(client, lock_kinds[_i], NAME);
 
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     ck_assert_str_eq(server_ask(one, "EXISTS " NAME), "1");
@@ -142,7 +138,7 @@ END_TEST
 /* Before any command has met the replica, and after. */
 START_TEST(an_acquire_succeeds_at_the_new_master)
 {
-    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
+    struct hf_lock *lock = lock_of_kind(client, lock_kinds[_i], NAME);
 
     acquire(lock, 1);
     release(lock, 1);
@@ -157,7 +153,7 @@ END_TEST
 
 START_TEST(a_release_frees_the_lock_at_the_new_master)
 {
-    struct hf_lock *lock = lock_of_kind(client, kinds[_i], NAME);
+    struct hf_lock *lock = lock_of_kind(client, lock_kinds[_i], NAME);
 
     acquire(lock, 1);
     switch_over();
@@ -730,9 +726,9 @@ static void add(Suite *suite)
     TCase *c = live_case(suite, "switch", start, stop);
 
     tcase_add_loop_test(c, a_hold_is_renewed_at_the_new_master_and_released_there, 0,
-                        COUNT(kinds));
-    tcase_add_loop_test(c, an_acquire_succeeds_at_the_new_master, 0, COUNT(kinds));
-    tcase_add_loop_test(c, a_release_frees_the_lock_at_the_new_master, 0, COUNT(kinds));
+                        COUNT(lock_kinds));
+    tcase_add_loop_test(c, an_acquire_succeeds_at_the_new_master, 0, COUNT(lock_kinds));
+    tcase_add_loop_test(c, a_release_frees_the_lock_at_the_new_master, 0, COUNT(lock_kinds));
     tcase_add_loop_test(c, a_waiter_is_served_by_the_new_master, 0, 2);
     tcase_add_test(c, a_subscription_leaves_the_demoted_server);
     tcase_add_test(c, a_candidate_is_elected_at_the_new_master);
