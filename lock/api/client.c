@@ -307,7 +307,7 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
     }
     client->loop = loop;
     client->owns_loop = o->loop == NULL;
-    client->mem = client->declaring.mem = mem;
+    client->mem = client->declare_state.mem = mem;
     set_once(client, o);
     hf_list_init(&client->ops);
     hf_list_init(&client->spare_holds);

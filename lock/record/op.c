@@ -241,7 +241,7 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     call->derives = how->only_looks && call->keys > 1 /* they are declared already */
                         ? HF_DERIVES_NONE
                         : how->derives;
-    call->declaring = &op->client->declaring;
+    call->declare_state = &op->client->declare_state;
     call->declared_count = (struct hf_resp_arg){"", 0};
     if (how->derives >= HF_DERIVES_OWN) /* ARGV[2] of their scripts */
         call->declared_count = op->argv[CALL_HEAD + call->keys + 1];

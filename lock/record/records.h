@@ -83,7 +83,7 @@ struct hf_client {
     void (*leave_batch)(struct hf_batch *batch, const struct hf_hold *hold);
     struct hf_turn_hook turn;
     bool lacks_evalsha;         /* a server does not know EVALSHA (call.h) */
-    struct hf_declaring declaring;  /* keys that scripts derive */
+    struct hf_declare_state declare_state; /* keys that scripts derive */
     bool has_scattered_locks;   /* WATCHDOG-4: a call for several finds only some */
     bool renews_singly;         /* a slot moves: the holds that are due now are renewed
                                    one by one */

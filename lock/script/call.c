@@ -63,15 +63,15 @@ static void use_args(struct hf_call *call)
     size_t argc = call->argc;
 
     if (call->declared)
-        argv = hf_declared_argv(call->declared, &argc);
+        argv = hf_declared_args_argv(call->declared, &argc);
     call->command.argv = argv;
     call->command.argc = argc;
     call->command.replicas = call->is_listing ? 0 : call->replicas;
 }
 
-static struct hf_declares declares_of(const struct hf_call *call)
+static struct hf_declare_request declare_request_of(const struct hf_call *call)
 {
-    return (struct hf_declares){
+    return (struct hf_declare_request){
         .argv = call->argv,
         .argc = call->argc,
         .first_key = CALL_HEAD,
@@ -86,13 +86,13 @@ static struct hf_declares declares_of(const struct hf_call *call)
  * lists the holds, if they are needed. False: no memory. */
 static bool use_declared(struct hf_call *call)
 {
-    const struct hf_declares request = declares_of(call);
+    const struct hf_declare_request request = declare_request_of(call);
 
     hf_call_drop_declared(call);
     call->is_listing = call->derives >= HF_DERIVES_OWN;
     call->declared = call->is_listing
-                         ? hf_declared_list(call->declaring, &request)
-                         : hf_declared_new(call->declaring, &request, no_reply);
+                         ? hf_declared_args_list(call->declare_state, &request)
+                         : hf_declared_args_new(call->declare_state, &request, no_reply);
     if (!call->declared)
         call->is_listing = false;
     use_args(call);
@@ -151,7 +151,7 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     use_verb(call, call->argv);
     call->declared = NULL;
     call->is_listing = false;
-    if (call->derives != HF_DERIVES_NONE && call->declaring->is_needed &&
+    if (call->derives != HF_DERIVES_NONE && call->declare_state->is_needed &&
         !use_declared(call))
         return HF_E_NOMEM;
     return begin(call, loop, router, deadline_ms, on_reply);
@@ -332,7 +332,7 @@ static bool declares(struct hf_call *call, struct hf_resp_value reply)
     if (call->derives == HF_DERIVES_NONE || call->is_listing ||
         !hf_refusal_is_undeclared(reply))
         return false;
-    call->declaring->is_needed = true;
+    call->declare_state->is_needed = true;
     if (call->is_once)
         return false;
     if (!use_declared(call))
@@ -347,8 +347,9 @@ static bool declares(struct hf_call *call, struct hf_resp_value reply)
 
 static void listed(struct hf_call *call, struct hf_resp_value reply)
 {
-    const struct hf_declares request = declares_of(call);
-    struct hf_declared *declared = hf_declared_new(call->declaring, &request, reply);
+    const struct hf_declare_request request = declare_request_of(call);
+    struct hf_declared_args *declared =
+        hf_declared_args_new(call->declare_state, &request, reply);
 
     if (!declared) {
         hf_call_end_with(call, HF_E_NOMEM, "cannot declare its keys",
@@ -391,7 +392,7 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
         call->by_text = true; /* once: after EVAL, the same reply is an error */
         use_verb(call, call->argv);
         if (call->declared)
-            use_verb(call, hf_declared_argv(call->declared, &(size_t){0}));
+            use_verb(call, hf_declared_args_argv(call->declared, &(size_t){0}));
         send_again(call);
     } else if (patience == HF_RETRIES_LOST) {
         lost_by_proxy(call, reply);

@@ -45,7 +45,7 @@ struct hf_call {
                                      EVALSHA; then EVAL is sent. NULL: not remembered */
     enum hf_derived derives;      /* the keys that the script derives. If there are any,
                                      the next two are set */
-    struct hf_declaring *declaring;
+    struct hf_declare_state *declare_state;
     struct hf_resp_arg declared_count;  /* the hold count to reach; "": none */
     bool is_urgent;               /* as in hf_command: gets space before the others */
     bool is_tracked;              /* as in hf_command */
@@ -86,7 +86,7 @@ struct hf_call {
     struct hf_timer timer;        /* until the next retry */
     int64_t deadline_ms;
     int forgeries;                /* replies without the echo */
-    struct hf_declared *declared; /* the arguments that are sent instead of argv; or NULL */
+    struct hf_declared_args *declared; /* the arguments that are sent instead of argv; or NULL */
     bool is_listing;              /* `declared` is the request that lists the holds */
     int demotions;                /* refusals of WAIT by a new replica: CALL-1 */
     int doublings;                /* of the pause between retries */

@@ -20,7 +20,7 @@ const char *hf_call_advice(const struct hf_call *call, struct hf_resp_value repl
 
 void hf_call_drop_declared(struct hf_call *call)
 {
-    hf_declared_free(call->declared);
+    hf_declared_args_free(call->declared);
     call->declared = NULL;
     call->is_listing = false;
 }

@@ -13,7 +13,7 @@
 #define KEYS_MAX 1500
 #define LIST_ARGS 6
 
-struct hf_declared {
+struct hf_declared_args {
     const struct hf_mem *mem;
     size_t size;                  /* of this memory */
     size_t argc;
@@ -21,11 +21,11 @@ struct hf_declared {
     struct hf_resp_arg argv[];    /* followed by the texts of the keys */
 };
 
-static struct hf_declared *declared_memory(const struct hf_mem *mem, size_t argc,
-                                           size_t bytes)
+static struct hf_declared_args *declared_memory(const struct hf_mem *mem, size_t argc,
+                                                size_t bytes)
 {
-    size_t size = sizeof(struct hf_declared) + argc * sizeof(struct hf_resp_arg) + bytes;
-    struct hf_declared *d = hf_mem_new(mem, size);
+    size_t size = sizeof(struct hf_declared_args) + argc * sizeof(struct hf_resp_arg) + bytes;
+    struct hf_declared_args *d = hf_mem_new(mem, size);
 
     if (d) {
         d->mem = mem;
@@ -40,10 +40,10 @@ static struct hf_resp_arg text(const char *words)
     return (struct hf_resp_arg){words, strlen(words)};
 }
 
-struct hf_declared *hf_declared_list(const struct hf_declaring *declaring,
-                                     const struct hf_declares *request)
+struct hf_declared_args *hf_declared_args_list(const struct hf_declare_state *state,
+                                               const struct hf_declare_request *request)
 {
-    struct hf_declared *d = declared_memory(declaring->mem, LIST_ARGS, 0);
+    struct hf_declared_args *d = declared_memory(state->mem, LIST_ARGS, 0);
 
     if (!d)
         return NULL;
@@ -108,7 +108,7 @@ static void put_prefixed(struct sink *sink, const char *prefix)
     sink->bytes += len;
 }
 
-static void put_all_holds(struct sink *sink, const struct hf_declares *request,
+static void put_all_holds(struct sink *sink, const struct hf_declare_request *request,
                           struct hf_resp_value reply)
 {
     const struct hf_resp_arg owner = request->owner;
@@ -129,7 +129,7 @@ static void put_all_holds(struct sink *sink, const struct hf_declares *request,
     }
 }
 
-static void put_all(struct sink *sink, const struct hf_declares *request,
+static void put_all(struct sink *sink, const struct hf_declare_request *request,
                     struct hf_resp_value reply)
 {
     if (request->derives >= HF_DERIVES_OWN) {
@@ -141,16 +141,16 @@ static void put_all(struct sink *sink, const struct hf_declares *request,
         put_prefixed(sink, HF_PLACES_KEY);
 }
 
-struct hf_declared *hf_declared_new(const struct hf_declaring *declaring,
-                                    const struct hf_declares *request,
-                                    struct hf_resp_value reply)
+struct hf_declared_args *hf_declared_args_new(const struct hf_declare_state *state,
+                                              const struct hf_declare_request *request,
+                                              struct hf_resp_value reply)
 {
     size_t end = request->first_key + request->keys;
     struct sink sink = {.lock = request->argv[request->first_key]};
-    struct hf_declared *d;
+    struct hf_declared_args *d;
 
     put_all(&sink, request, reply);
-    d = declared_memory(declaring->mem, request->argc + sink.keys, sink.bytes);
+    d = declared_memory(state->mem, request->argc + sink.keys, sink.bytes);
     if (!d)
         return NULL;
     sink.argv = d->argv + end;
@@ -166,13 +166,13 @@ struct hf_declared *hf_declared_new(const struct hf_declaring *declaring,
     return d;
 }
 
-struct hf_resp_arg *hf_declared_argv(struct hf_declared *declared, size_t *argc)
+struct hf_resp_arg *hf_declared_args_argv(struct hf_declared_args *declared, size_t *argc)
 {
     *argc = declared->argc;
     return declared->argv;
 }
 
-void hf_declared_free(struct hf_declared *declared)
+void hf_declared_args_free(struct hf_declared_args *declared)
 {
     if (declared)
         hf_mem_free(declared->mem, declared, declared->size);

@@ -21,7 +21,7 @@
 #include "resp/resp.h"
 
 /* One for each client. */
-struct hf_declaring {
+struct hf_declare_state {
     const struct hf_mem *mem;
     bool is_needed;               /* a server has refused keys that were not declared */
 };
@@ -37,7 +37,7 @@ enum hf_derived {
 };
 
 /* A request for which keys are declared. All pointers are borrowed. */
-struct hf_declares {
+struct hf_declare_request {
     const struct hf_resp_arg *argv;
     size_t argc;
     size_t first_key, keys;       /* where its own keys are; the first is the lock */
@@ -47,21 +47,24 @@ struct hf_declares {
 };
 
 /* The arguments of a request, and the texts of the derived keys, in one allocation. */
-struct hf_declared;
+struct hf_declared_args;
 
-/* hf_declared_list - returns the arguments of the request that lists the holds; NULL: no
- *                    memory.
- * hf_declared_new  - returns the arguments of the request, with the derived keys; NULL: no
- *                    memory. `reply` is that of hf_declared_list, or {0} if the derived keys
- *                    do not need it.
- * hf_declared_argv - returns the arguments, and sets their number.
- * hf_declared_free - frees them. NULL is allowed. */
-struct hf_declared *hf_declared_list(const struct hf_declaring *declaring,
-                                     const struct hf_declares *request) HF_MUST_CHECK;
-struct hf_declared *hf_declared_new(const struct hf_declaring *declaring,
-                                    const struct hf_declares *request,
-                                    struct hf_resp_value reply) HF_MUST_CHECK;
-struct hf_resp_arg *hf_declared_argv(struct hf_declared *declared, size_t *argc);
-void hf_declared_free(struct hf_declared *declared);
+/* hf_declared_args_list - returns the arguments of the request that lists the holds; NULL: no
+ *   memory. */
+struct hf_declared_args *hf_declared_args_list(const struct hf_declare_state *state,
+                                               const struct hf_declare_request *request)
+    HF_MUST_CHECK;
+
+/* hf_declared_args_new - returns the arguments of the request, with the derived keys; NULL: no
+ *   memory. `reply` is that of hf_declared_args_list, or {0} if the derived keys do not need it. */
+struct hf_declared_args *hf_declared_args_new(const struct hf_declare_state *state,
+                                              const struct hf_declare_request *request,
+                                              struct hf_resp_value reply) HF_MUST_CHECK;
+
+/* hf_declared_args_argv - returns the arguments, and sets their number. */
+struct hf_resp_arg *hf_declared_args_argv(struct hf_declared_args *declared, size_t *argc);
+
+/* hf_declared_args_free - frees them. NULL is allowed. */
+void hf_declared_args_free(struct hf_declared_args *declared);
 
 #endif

@@ -243,7 +243,7 @@ static void fill(struct hf_batch *batch)
     struct hf_client *client = batch->client;
     struct hf_resp_arg *at = batch->argv + CALL_HEAD;
     bool is_single = client->renews_singly || client->has_scattered_locks ||
-                     client->declaring.is_needed;
+                     client->declare_state.is_needed;
     size_t n = 0, names = 0, max = is_single ? 1 : BATCH_MAX;
 
     while (n < max && names < BATCH_NAMES_MAX &&
@@ -266,7 +266,7 @@ static void fill(struct hf_batch *batch)
     batch->is_second_look = batch->holds[0]->renews_alone;
     batch->holds[0]->renews_alone = false;
     batch->is_look = batch->holds[0]->is_looked_at;
-    batch->is_declaring = client->declaring.is_needed;
+    batch->is_declaring = client->declare_state.is_needed;
     batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD;
     *at++ = (struct hf_resp_arg){
         batch->lease_text,
@@ -287,7 +287,7 @@ static void describe(struct hf_batch *batch)
     call->script = renewal_of(first)->script;
     call->lacks_evalsha = &batch->client->lacks_evalsha;
     call->derives = renewal_of(first)->derives;
-    call->declaring = &batch->client->declaring;
+    call->declare_state = &batch->client->declare_state;
     call->argv = batch->argv;
     call->slot = first->lock->slot;
     call->echo = batch->echo;
