@@ -17,7 +17,7 @@ pages='README.md docs/README.md docs/architecture.md docs/cluster.md docs/embedd
 
 # Private headers: only their comments are searched, because identifiers may contain these
 # words.
-headers='lock/machine/*.h lock/set/*.h lock/verb/*.h net/*/*.h cli/*.h cli/*/*.h'
+headers='lock/*/*.h net/*/*.h cli/*.h cli/*/*.h'
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

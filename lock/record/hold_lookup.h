@@ -4,22 +4,26 @@
 
 #include "lock/record/records.h"
 
-/* hf_hold_find        - returns the hold of this owner, or NULL. Cost: O(1) for any number
- *                       of holds.
- * hf_hold_add         - adds `hold` to its lock.
- * hf_hold_remove      - removes it, also if it was never added.
- * hf_hold_find_beside - returns the owner's hold on another lock with the same line.
- * hf_hold_to_join     - returns the owner's hold on the other side, which this kind joins,
- *                       or NULL. */
+/* hf_hold_find - returns the hold of this owner, or NULL. Cost: O(1) for any number of holds. */
 struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner);
+
+/* hf_hold_add - adds `hold` to its lock. */
 void hf_hold_add(struct hf_hold *hold);
+
+/* hf_hold_remove - removes it, also if it was never added. */
 void hf_hold_remove(struct hf_hold *hold);
+
+/* hf_hold_find_beside - returns the owner's hold on another lock with the same queue. */
 struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner);
+
+/* hf_hold_to_join - returns the owner's hold on the other side, which this kind joins, or
+ *   NULL. */
 struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner);
 
-/* hf_hold_key_len - returns the length of the key of an owner's hold; 0: the kind has none.
- * hf_hold_put_key - writes that key, if the kind has one. */
+/* hf_hold_key_len - returns the length of the key of an owner's hold; 0: the kind has none. */
 size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len);
+
+/* hf_hold_put_key - writes that key, if the kind has one. */
 void hf_hold_put_key(char *dst, const struct hf_lock *lock,
                      struct hf_bytes owner);
 

@@ -70,14 +70,16 @@ void hf_op_note_outcome(struct hf_op *op);
  *   does not send. Returns HF_E_PROTOCOL. The effect of the request is unknown. */
 hf_status hf_op_odd_reply(struct hf_op *op);
 
-/* hf_op_restate - the error keeps its text, with a status that says what is known:
- * returned.
- * hf_op_is_unknown - does the status itself say that the outcome is unknown?
- * hf_op_failure - the status of a request that failed. If `may_have_run`, an earlier copy
- * of the request may have been executed, and a refusal of the last copy tells nothing
- * about it: HF_E_NOREPLY, with the text of the refusal. */
+/* hf_op_restate - replaces the status of the error by one that says what is known; its text
+ *   remains. Returns `status`. */
 hf_status hf_op_restate(struct hf_op *op, hf_status status);
+
+/* hf_op_is_unknown - returns whether the status itself says that the outcome is unknown. */
 bool hf_op_is_unknown(hf_status status);
+
+/* hf_op_failure - returns the status of a request that failed. If `may_have_run`, an earlier
+ *   copy of the request may have been executed, and a refusal of the last copy says nothing
+ *   about it: HF_E_NOREPLY, with the text of the refusal. */
 hf_status hf_op_failure(struct hf_op *op, hf_status status, bool may_have_run);
 
 /* hf_op_is_chore - returns whether it is housekeeping: no caller requested it, and it may be

@@ -37,7 +37,7 @@ struct hf_client {
     int64_t watchdog_ms;
     int64_t replicas_timeout_ms;
     char retention[HF_RESP_INTEGER_MAX + 1];    /* ms, of a lock's counter of
-                                                   tokens; 0: for ever */
+                                                   tokens; 0: forever */
     uint32_t locks_max;
     uint32_t waiters_max;
     void (*log)(void *ctx, enum hf_log_level level, const char *line);
@@ -53,7 +53,7 @@ struct hf_client {
     uint32_t log_lines;         /* lines that wait for the log callback */
     uint64_t lines_left_out;    /* since the queue of lines was last empty */
     enum hf_log_level worst_left_out;
-    uint64_t serial;            /* of the last hold or question */
+    uint64_t serial;            /* of the last hold or request */
 
     struct hf_list *buckets;    /* locks, by a hash of their names */
     uint32_t buckets_capacity;      /* a power of two */
@@ -64,13 +64,11 @@ struct hf_client {
     uint32_t ops_count;
     uint64_t ops_begun;         /* operations begun since the client was created */
     uint32_t orphans;           /* background releases (orphan.c), which `ops` contains */
-    uint32_t housekeeping_ops;            /* nobody's calls, also in `ops`: what the
-                                   client does so by the way */
+    uint32_t housekeeping_ops;  /* operations that no caller requested, also in `ops` */
     bool has_told_orphans;      /* the log says that there are too many */
-    int64_t next_note_ms;       /* not before that the log says that a message was
-                                   not sent */
-    uint32_t untold;            /* operations that have ended, whose `done` is
-                                   still to be called */
+    int64_t next_note_ms;       /* the log reports a notification that was not sent, but
+                                   not before this time */
+    uint32_t untold;            /* ended operations whose `done` was not called yet */
     uint64_t holds;
     uint64_t provisional_holds;
     struct hf_list spare_holds;
@@ -170,7 +168,7 @@ struct hf_hold {
     bool is_member;             /* of a multi-lock or a quorum */
     bool is_open;               /* provisional: a member of a set that is not complete */
     bool renews_alone;          /* WATCHDOG-4: a call for several did not find it */
-    bool is_pushed;             /* a push asks for a check of it, which has no reply */
+    bool is_pushed;             /* a push caused a check of it, which has no reply yet */
     bool renews_by_text;        /* its server did not know the script: the next renewal
                                    sends EVAL */
     struct hf_task lost_task;

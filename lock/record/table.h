@@ -5,17 +5,20 @@
 
 #include "lock/record/records.h"
 
-/* hf_table_init       - creates an empty table. HF_E_NOMEM.
- * hf_table_fini       - frees the table and all locks, also those with references. The table
- *                       need not exist.
- * hf_lock_find_or_add - finds or creates a lock, with a reference for the caller.
- *                       HF_E_NOMEM, HF_E_LIMIT (locks_max).
- * hf_lock_ref, hf_lock_unref - add and remove a reference; the last one frees the lock. */
+/* hf_table_init - creates an empty table. HF_E_NOMEM. */
 hf_status hf_table_init(struct hf_client *client) HF_MUST_CHECK;
+
+/* hf_table_fini - frees the table and all locks, also those with references. The table need
+ *   not exist. */
 void hf_table_fini(struct hf_client *client);
+
+/* hf_lock_find_or_add - finds or creates a lock, with a reference for the caller. HF_E_NOMEM,
+ *   HF_E_LIMIT (locks_max). */
 hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
                               const struct hf_kind *kind, const char *name,
                               size_t len) HF_MUST_CHECK;
+
+/* hf_lock_ref, hf_lock_unref - add and remove a reference; the last one frees the lock. */
 void hf_lock_ref(struct hf_lock *lock);
 void hf_lock_unref(struct hf_lock *lock);
 

@@ -1,38 +1,49 @@
-/* The line of waiters for a lock: which waiter is first, when it sends its request, and the
- * subscriptions that notify the line of releases. Private to lock/. */
+/* The queue of waiters for a lock: which waiter is first, when it sends its request, and the
+ * subscriptions that notify the queue of releases. Private to lock/. */
 #ifndef HF_WAIT_QUEUE_H
 #define HF_WAIT_QUEUE_H
 
 #include "lock/record/records.h"
 
-/* hf_wait_queue_first        - returns the only waiter that sends requests (WAIT-1), or NULL.
- * hf_wait_queue_behind_first - returns the second waiter, or NULL. The line must not be empty.
- * hf_wait_queue_own          - for kinds whose waiters queue on the server: creates a line for
- *                        this call alone. False: no memory.
- * hf_wait_queue_name         - names the channel of that line after the call's hold.
- * hf_wait_queue_disown       - frees that line; the call has ended and is in no line.
- * hf_wait_queue_enter        - adds the call in order of arrival, so mostly at the end; waiters
- *                        for more permits follow those for fewer. True: it is the first.
- * hf_wait_queue_leave        - removes the call, if it is in the line. The next waiter sends its
- *                        request; an empty line ends its subscriptions.
- * hf_wait_queue_wake_first   - this client may have released the lock: the first waiter sends
- *                        its request (WAIT-6).
- * hf_wait_queue_listen, hf_wait_queue_stop_listening - begin and end its subscriptions.
- * hf_wait_queue_freeing      - a call that may free the lock will be sent.
- * hf_wait_queue_freed        - that call has ended. `heard` is the number of subscribers that
- *                        received its notification; < 0: unknown. A second call has no
- *                        effect. */
+/* hf_wait_queue_first - returns the only waiter that sends requests (WAIT-1), or NULL. */
 struct hf_op *hf_wait_queue_first(const struct hf_wait_queue *line);
+
+/* hf_wait_queue_behind_first - returns the second waiter, or NULL. The queue must not be
+ *   empty. */
 struct hf_op *hf_wait_queue_behind_first(const struct hf_wait_queue *line);
+
+/* hf_wait_queue_own - for kinds whose waiters queue on the server: creates a queue for
+ *   this call alone. False: no memory. */
 bool hf_wait_queue_own(struct hf_op *op) HF_MUST_CHECK;
+
+/* hf_wait_queue_name - names the channel of that queue after the call's hold. */
 void hf_wait_queue_name(struct hf_op *op);
+
+/* hf_wait_queue_disown - frees that queue; the call has ended and is in no queue. */
 void hf_wait_queue_disown(struct hf_op *op);
+
+/* hf_wait_queue_enter - adds the call in order of arrival, so mostly at the end; waiters for
+ *   more permits follow those for fewer. True: it is the first. */
 bool hf_wait_queue_enter(struct hf_op *op);
+
+/* hf_wait_queue_leave - removes the call, if it is in the queue. The next waiter sends its
+ *   request; an empty queue ends its subscriptions. */
 void hf_wait_queue_leave(struct hf_op *op);
+
+/* hf_wait_queue_wake_first - this client may have released the lock: the first waiter sends
+ *   its request (WAIT-6). */
 void hf_wait_queue_wake_first(struct hf_wait_queue *line);
+
+/* hf_wait_queue_listen, hf_wait_queue_stop_listening - begin and end the subscriptions of the
+ *   queue. */
 void hf_wait_queue_listen(struct hf_wait_queue *line);
 void hf_wait_queue_stop_listening(struct hf_wait_queue *line);
+
+/* hf_wait_queue_freeing - a call that may free the lock will be sent. */
 void hf_wait_queue_freeing(struct hf_op *op);
+
+/* hf_wait_queue_freed - that call has ended. `heard` is the number of subscribers that
+ *   received its notification; < 0: unknown. A second call has no effect. */
 void hf_wait_queue_freed(struct hf_op *op, int64_t heard);
 
 #endif

@@ -58,7 +58,7 @@ struct hf_call {
     /* [locked] True: replicas must confirm this reply, and `acknowledged` is called instead
      * of `done`. HF_OK: they have confirmed it. HF_UNREPLICATED: too few have, or it is
      * unknown. HF_E_SERVER: WAIT is refused. Except with HF_OK the error is filled. If the
-     * server has become a replica, the reply no longer counts, and the call goes on as after
+     * server has become a replica, the reply no longer counts, and the call continues as after
      * a lost connection. */
     bool (*is_for_replicas)(struct hf_call *call, struct hf_resp_value reply);
     void (*acknowledged)(struct hf_call *call, hf_status status);

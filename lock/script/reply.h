@@ -42,12 +42,12 @@ struct hf_answer {
     struct hf_bytes note;
 };
 
-/* hf_answer_read - parses a reply; false: it has another form. The texts are valid as long
- *                  as the reply.
- * hf_reply_integer, hf_reply_bytes - read element `index`; an integer may be decimal
- *                  text. */
+/* hf_answer_read - parses a reply; false: it has another form. The texts are valid as long as
+ *   the reply. */
 bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
     HF_MUST_CHECK;
+
+/* hf_reply_integer, hf_reply_bytes - read element `index`; an integer may be decimal text. */
 bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 bool hf_reply_bytes(struct hf_resp_value reply, size_t index,
                     struct hf_bytes *out);

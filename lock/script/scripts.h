@@ -1,4 +1,4 @@
-/* The scripts of lock/script/lua/, made into C by the build. Private to lock/. */
+/* The scripts of lock/script/lua/, which the build converts to C. Private to lock/. */
 #ifndef HF_SCRIPTS_H
 #define HF_SCRIPTS_H
 
@@ -7,16 +7,16 @@
 struct hf_script {
     const char *name;
     const char *title;            /* the verb, for messages: "forced release" */
-    char sha[41];                 /* SHA-1 of the text, as EVALSHA wants it */
+    char sha[41];                 /* SHA-1 of the text, in the form of EVALSHA */
     const char *text;
     size_t len;
-    const char *commands;         /* that it calls, separated by spaces, without
-                                     those of token.lua */
+    const char *commands;         /* the commands that it calls, separated by spaces,
+                                     without those of token.lua */
 };
 
-/* What token.lua calls, which numbers the grants of fenced locks. */
+/* The commands that token.lua calls. It numbers the grants of fenced locks. */
 extern const char hf_token_commands[];
 
-#include "lock/script/script_names.h" /* made, too: hf_script_acquire, ... */
+#include "lock/script/script_names.h" /* generated: hf_script_acquire, ... */
 
 #endif

@@ -4,15 +4,17 @@
 
 #include "lock/record/records.h"
 
-/* hf_info_read   - sets holder, hold_count and kind from the field of the lock's hash that
- *                  `answer` names, for a request to a lock of `kind`. HF_KIND_NONE: no lock
- *                  has such a field.
- * hf_info_refuse - HF_E_SERVER: the hash is not a lock.
- * hf_info_refuse_head - HF_E_SERVER: the head of the queue is not an owner. */
+/* hf_info_read - sets holder, hold_count and kind from the field of the lock's hash that
+ *   `answer` names, for a request to a lock of `kind`. HF_KIND_NONE: no lock has such a
+ *   field. */
 void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
                   const struct hf_answer *answer);
+
+/* hf_info_refuse - HF_E_SERVER: the hash is not a lock. */
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                          const struct hf_lock_info *info);
+
+/* hf_info_refuse_head - HF_E_SERVER: the head of the queue is not an owner. */
 hf_status hf_info_refuse_head(struct hf_error *err, const struct hf_lock *lock,
                               const struct hf_lock_info *info);
 

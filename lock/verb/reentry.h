@@ -4,11 +4,13 @@
 
 #include "lock/record/records.h"
 
-/* hf_reentry_start  - acquires again what the owner of `op` holds.
- * hf_reentry_cancel - ends a re-entry.
- * hf_reentry_refuse - writes the error of a call that would wait for its own owner. */
+/* hf_reentry_start - acquires again what the owner of `op` holds. */
 void hf_reentry_start(struct hf_op *op, struct hf_hold *held);
+
+/* hf_reentry_cancel - ends a re-entry. */
 void hf_reentry_cancel(struct hf_op *op, hf_status status);
+
+/* hf_reentry_refuse - writes the error of a call that would wait for its own owner. */
 hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held);
 
 #endif

@@ -15,13 +15,16 @@
 /* hf_switch_doubt - adds a hold to the unsure ones (also track.c). */
 void hf_switch_doubt(struct hf_client *client, struct hf_hold *hold);
 
-/* hf_switch_init - no hold is unsure.
- * hf_switch_fini - ends the work on unsure holds.
- * hf_switch_note - processes a switch (hf_router_options.on_switched).
- * hf_switch_is_attentive - returns whether there is a hold. */
+/* hf_switch_init - no hold is unsure. */
 void hf_switch_init(struct hf_client *client);
+
+/* hf_switch_fini - ends the work on unsure holds. */
 void hf_switch_fini(struct hf_client *client);
+
+/* hf_switch_note - processes a switch (hf_router_options.on_switched). */
 void hf_switch_note(void *client, const struct hf_switched *which);
+
+/* hf_switch_is_attentive - returns whether there is a hold. */
 bool hf_switch_is_attentive(void *client);
 
 #endif

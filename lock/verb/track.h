@@ -25,12 +25,14 @@
 #include "lock/record/records.h"
 
 /* hf_track_granted - the hold was acquired, or an own write changed its key: TRACK-1.
- *                    hf_hold_rearm must follow.
- * hf_track_note    - processes a push (hf_router_options.on_invalidated).
- * hf_track_is_kind - returns whether holds of this kind are tracked. */
+ *   hf_hold_rearm must follow. */
 void hf_track_granted(struct hf_hold *hold);
+
+/* hf_track_note - processes a push (hf_router_options.on_invalidated). */
 void hf_track_note(void *client, const struct hf_server *server, const char *key,
                    size_t len);
+
+/* hf_track_is_kind - returns whether holds of this kind are tracked. */
 bool hf_track_is_kind(const struct hf_kind *kind);
 
 #endif

@@ -7,11 +7,11 @@
 extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
     hf_verb_inspect, hf_verb_drop;
 
-/* hf_acquire_options_check       - returns HF_E_INVAL for invalid options.
- * hf_acquire_options_check_async - the same for an acquire that does not block.
- * lock.c */
+/* hf_acquire_options_check - returns HF_E_INVAL for invalid options. */
 hf_status hf_acquire_options_check(const struct hf_acquire_options *options,
                                    struct hf_error *err);
+
+/* hf_acquire_options_check_async - the same for an acquire that does not block. lock.c */
 hf_status hf_acquire_options_check_async(
     const struct hf_acquire_options *options);
 

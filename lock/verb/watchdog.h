@@ -5,9 +5,10 @@
 
 #include "lock/record/records.h"
 
-/* hf_watchdog_init - no hold is due.
- * hf_watchdog_fini - frees pending batches. */
+/* hf_watchdog_init - no hold is due. */
 void hf_watchdog_init(struct hf_client *client);
+
+/* hf_watchdog_fini - frees pending batches. */
 void hf_watchdog_fini(struct hf_client *client);
 
 #endif
