@@ -42,7 +42,7 @@
  *       its parts'. A fault touches it if it touches one of these. HF_TIMEOUT: its wait
  *       has passed, and one of its parts was kept from the lock, or touched by a fault
  *       (not with a wait of 0). HF_CANCELLED: a `cancel` line of the call. HF_LOST: a
- *       member was lost, taken away or over. HF_E_INVAL: another call of its owner on
+ *       member was lost, taken away or over, or the max_hold of the quorum has passed. HF_E_INVAL: another call of its owner on
  *       the set, or a hold that it cannot enter again. Others: also a max_hold that has
  *       passed since the call began; a client that ends. A part that ends before the
  *       call is not judged by itself, and neither are those that end well; a part that

@@ -131,6 +131,15 @@ static bool is_refused(const struct judge *j, const struct ask *ask)
            (ask->has_refused || (hold && hold->tally > 0));
 }
 
+/* Each member's max_hold counts from the grant of that member. */
+static bool is_whole_at_max(const struct judge *j, const struct ask *ask)
+{
+    const struct hold *hold =
+        ask->lock ? state_hold(ask->lock, ask->class, ask->owner, ask->name, false) : NULL;
+
+    return ask->op == HISTORY_OP_RELEASE && hold && cause_is_max_over(j, hold);
+}
+
 static const char *why_not(const struct judge *j, const struct ask *ask,
                            enum failure failure)
 {
@@ -138,7 +147,8 @@ static const char *why_not(const struct judge *j, const struct ask *ask,
     case CANCELLED:
         return ask->cancelled.line ? NULL : "and nobody has cancelled it";
     case IS_LOST:
-        return ask->has_lost || is_touched(j, ask) || (ask->lock && cause_has_lost(ask))
+        return ask->has_lost || is_touched(j, ask) || (ask->lock && cause_has_lost(ask)) ||
+                       is_whole_at_max(j, ask)
                    ? NULL
                    : "though no member was lost";
     case NOT_OWNER:
