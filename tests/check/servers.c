@@ -353,6 +353,16 @@ static void keep_as_before(struct judge *j, struct hold *hold, const struct part
         record->server = BEFORE;
 }
 
+/* It was taken away, without a notice yet, and the older data brought it back: what its owner
+ * believes is from before both. */
+static void on_brought_back(struct judge *j, struct hold *hold, const struct party *p)
+{
+    const struct record *is = state_record(hold, p->source.number, false);
+
+    if (is && !state_record(hold, BEFORE, false) && hold->until_us > is->until_us)
+        excuse(hold, EXCUSE_FAILOVER, j->now);
+}
+
 static void forget_before(struct judge *j, struct hold *hold, const struct party *p)
 {
     (void)j, (void)p;
@@ -368,6 +378,7 @@ static void on_older(struct judge *j, struct party *p)
     before->source.number = BEFORE;
     before->replaced = j->now;
     each_hold(j, on_replaced, before);
+    each_hold(j, on_brought_back, p);
     each_hold(j, forget_before, before);
     before->replaced.line = 0;
     each_lock_is_seen(j);

@@ -167,8 +167,8 @@ void fault_evict(struct fault *f)
     struct model_text victim;
 
     model_each_key(m, 0, add_key, &keys);
-    if (keys.count == 0 || !model_is_master(m))
-        return;
+    if (keys.count == 0 || !model_is_master(m) || s->is_down)
+        return; /* what is down has only what is on its disk */
     victim = keys.all[(size_t)f->planned->n % keys.count];
     if (victim.n > sizeof key)
         return;

@@ -535,14 +535,16 @@ static int64_t token_of(struct model *m, const char *name)
                : 0;
 }
 
+/* Of a counter that the old one lost it is not known what it gave. */
 void observer_behind(struct observer *w, struct model *model, struct model *old)
 {
     const struct plan *plan = w->sim->plan;
 
     for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
-        const char *name = plan_lock_name(plan, i);
+        int64_t is = token_of(model, plan_lock_name(plan, i));
+        int64_t was = token_of(old, plan_lock_name(plan, i));
 
-        if (token_of(model, name) < token_of(old, name))
+        if (is < was || (was == 0 && is > 0))
             write_reset(w, i);
     }
     observer_queue_promoted(w, model);

@@ -366,6 +366,14 @@ static const struct past {
     {"member_acquired_late_by_a_lost_connection", "P3",
      "CLIENT KILL was refused, and an acquire that a lost connection delivered late raised the "
      "count of a member: nobody called for that multi-lock again, as the run did for other locks"},
+    {"forced_and_brought_back_by_older_data", "P10",
+     "a read hold was released by force, and a power failure brought it back with an earlier "
+     "end: the judge excused belief only in a hold that the server had when it failed"},
+    {"evicted_while_it_was_down", "P8",
+     "a simulated eviction removed a counter of tokens from a server that was down, so that "
+     "nobody noticed that it came back older"},
+    {"evicted_before_a_power_failure", "P8",
+     "the same, and the server was not down yet"},
     {"renewals_unseen_behind_a_longer_lease", "P12",
      "a longer lease of another hold of the same key was in force, so the renewals changed "
      "nothing on the server: the judge did not look at the belief"},
