@@ -58,6 +58,8 @@ struct hf_pubsub {
     void *idle_ctx;
     void (*slot_moved)(void *ctx);      /* NULL: not called */
     void *slot_moved_ctx;
+    void (*own_up)(void *ctx);          /* NULL: not called */
+    void *own_up_ctx;
     struct hf_channel_table channels;
 };
 
@@ -157,6 +159,12 @@ void hf_pubsub_on_slot_moved(struct hf_pubsub *ps,
 {
     ps->slot_moved = slot_moved;
     ps->slot_moved_ctx = ctx;
+}
+
+void hf_pubsub_on_own_up(struct hf_pubsub *ps, void (*own_up)(void *ctx), void *ctx)
+{
+    ps->own_up = own_up;
+    ps->own_up_ctx = ctx;
 }
 
 static void report_slot_moved(struct hf_pubsub *ps)
@@ -501,6 +509,8 @@ static void on_own_change(void *ctx, bool is_up)
 
     if (link_of(ps) == ps->own)
         each_subscription(ps, is_up ? came_up : went_down);
+    if (is_up && ps->own_up)
+        ps->own_up(ps->own_up_ctx);
 }
 
 /* What it still hears would be heard twice. */

@@ -1,6 +1,9 @@
 /* Replaces connections to servers that do not serve. Rules in replace.h. */
 /* Tests: tests/live/server/test_one_address.c. */
 #include "net/route/replace.h"
+
+#include <string.h>
+
 #include "net/route/refusal.h"
 #include "net/route/server.h"
 
@@ -87,6 +90,45 @@ void hf_replace_refused(struct hf_server *server, struct hf_resp_value error)
 void hf_replace(struct hf_server *server, const char *why)
 {
     replace(server, why, 0);
+}
+
+/* ---- another process (REPLACE-4) ---- */
+
+static bool leads_elsewhere(const struct hf_link *link, const char *run_id)
+{
+    const char *has = hf_link_predecessor(link)->run_id;
+
+    return hf_link_is_up(link) && has[0] && strcmp(has, run_id) != 0;
+}
+
+static bool is_back(const struct hf_server *server, const char *run_id)
+{
+    return strcmp(server->left_run_id, run_id) == 0 &&
+           hf_loop_now(server->router->loop) - server->left_ms < REPLACE_BACK_MS;
+}
+
+static void leave(struct hf_server *server, struct hf_link *link)
+{
+    int64_t now = hf_loop_now(server->router->loop);
+
+    memcpy(server->left_run_id, hf_link_predecessor(link)->run_id,
+           sizeof server->left_run_id);
+    server->left_ms = now;
+    note_refusal(&server->replacement, now);
+    hf_link_replace(link, "a new connection to this address leads to another server");
+}
+
+void hf_replace_older(struct hf_server *server, const struct hf_link *fresh)
+{
+    const char *run_id = hf_link_predecessor(fresh)->run_id;
+    struct hf_link *links[LINKS];
+
+    if (!run_id[0] || is_back(server, run_id))
+        return;
+    links_of(links, server);
+    for (int i = 0; i < LINKS; i++)
+        if (links[i] && links[i] != fresh && leads_elsewhere(links[i], run_id))
+            leave(server, links[i]);
 }
 
 void hf_replace_served(struct hf_server *server)

@@ -14,7 +14,13 @@
  *            refusal. Replies that are not errors do not shorten it: a replica also
  *            answers requests that only read.
  * REPLACE-3  A server that replies LOADING usually serves soon. Its connections are
- *            replaced only after LOADING_MS. */
+ *            replaced only after LOADING_MS.
+ * REPLACE-4  If a new connection leads to another process (run_id of INFO server) than
+ *            open ones to the same address, those are replaced: a subscription, or a poll
+ *            that needs no write, is never refused by a former master. This is not done
+ *            for a process whose connections were replaced by this rule less than
+ *            REPLACE_BACK_MS ago: the address leads to several processes, and would
+ *            otherwise have them replaced for ever. */
 #ifndef HF_REPLACE_H
 #define HF_REPLACE_H
 
@@ -26,14 +32,17 @@ struct hf_server;
 #define REPLACE_MAX_MS 2000
 #define REPLACE_QUIET_MS 4000
 #define LOADING_MS 1000   /* REPLACE-3 */
+#define REPLACE_BACK_MS 60000   /* REPLACE-4 */
 
 /* hf_replace_cures   - true if a new connection may cure this error reply. Pure.
  * hf_replace_refused - a command received this error reply.
  * hf_replace         - replaces the connections for another reason.
- * hf_replace_served  - a command received a reply that is not an error. */
+ * hf_replace_served  - a command received a reply that is not an error.
+ * hf_replace_older   - this connection of the server is new: REPLACE-4. */
 bool hf_replace_cures(struct hf_resp_value error);
 void hf_replace_refused(struct hf_server *server, struct hf_resp_value error);
 void hf_replace(struct hf_server *server, const char *why);
 void hf_replace_served(struct hf_server *server);
+void hf_replace_older(struct hf_server *server, const struct hf_link *fresh);
 
 #endif

@@ -13,6 +13,7 @@
 #include "net/route/discover.h"
 #include "net/route/subscriptions.h"
 #include "net/route/probe.h"
+#include "net/route/replace.h"
 #include "net/route/server.h"
 #include "net/route/silence.h"
 #include "net/route/switched.h"
@@ -192,9 +193,10 @@ static void on_link_down(struct hf_server *server, const struct hf_link *link)
         router->topology->on_link_down(server);
 }
 
-static void on_link_up(struct hf_server *server)
+static void on_link_up(struct hf_server *server, const struct hf_link *link)
 {
     hf_announced_reached(server);
+    hf_replace_older(server, link);
 }
 
 /* ANNOUNCED-2: another node may know where it is. */

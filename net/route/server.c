@@ -67,7 +67,7 @@ static void on_change(void *ctx, bool is_up)
         if (!server->is_map_source)
             hf_tracking_begins(server->router, server, server->link);
         tell_placeholder(server);
-        server->router->events->on_link_up(server);
+        server->router->events->on_link_up(server, server->link);
     } else {
         note_untracked(server);
         server->router->events->on_link_down(server, server->link);
@@ -79,9 +79,16 @@ static void on_wait_link_change(void *ctx, bool is_up)
     struct hf_server *server = ctx;
 
     if (is_up)
-        server->router->events->on_link_up(server);
+        server->router->events->on_link_up(server, server->wait_link);
     else
         server->router->events->on_link_down(server, server->wait_link);
+}
+
+static void on_own_up(void *ctx)
+{
+    struct hf_server *server = ctx;
+
+    server->router->events->on_link_up(server, hf_pubsub_link(server->pubsub));
 }
 
 static void on_failure(void *ctx)
@@ -299,6 +306,7 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
     }
     hf_pubsub_on_idle(server->pubsub, on_idle, server);
     hf_pubsub_on_slot_moved(server->pubsub, on_slot_moved, server);
+    hf_pubsub_on_own_up(server->pubsub, on_own_up, server);
     hf_list_push(&router->servers, &server->node);
     *out = server;
     return HF_OK;

@@ -125,15 +125,24 @@ void scenario_silence(struct plan *plan, uint64_t *dice)
 
 /* ---- switchover ---- */
 
-/* Replicas are as fast as messages (be_fast): a former master that is behind would show a
- * waiter a lock that was released, without a refusal, because no write is needed for that. */
 #define LEADS_MS 500 /* the interval at which a load balancer looks for the master */
+
+/* In half of the plans, a confirmation takes so long that connections for it are made late,
+ * and lead to the new master while others still lead to the former one (REPLACE-4). */
+static void draw_lag(struct plan_head *h, uint64_t *dice)
+{
+    if (draw_one_in(dice, 2))
+        return;
+    h->lag_us = draw_spread(dice, 50000, 500000);
+    h->replicas_ms = 3000;
+}
 
 void scenario_switchover(struct plan *plan, uint64_t *dice)
 {
     be_fast(&plan->head, dice);
     plan->head.watchdog_ms = 30000;
     plan->head.request_ms = 10000;
+    draw_lag(&plan->head, dice);
     for (int64_t i = draw_between(dice, 8, USERS_MAX); i > 0; i--)
         draw_user(plan, dice);
     for (int64_t at_ms = draw_between(dice, 500, PAUSE_MS); at_ms < plan->head.length_ms;

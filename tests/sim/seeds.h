@@ -374,6 +374,9 @@ static const struct past {
      "nobody noticed that it came back older"},
     {"evicted_before_a_power_failure", "P8",
      "the same, and the server was not down yet"},
+    {"waiter_stays_at_a_former_master", "P5",
+     "a later connection led to the new master, and the waiter's one stayed at the former "
+     "one, which shows the lock as held (REPLACE-4)"},
     {"renewals_unseen_behind_a_longer_lease", "P12",
      "a longer lease of another hold of the same key was in force, so the renewals changed "
      "nothing on the server: the judge did not look at the belief"},

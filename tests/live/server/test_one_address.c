@@ -389,6 +389,44 @@ START_TEST(subscriptions_move_to_the_new_master)
 }
 END_TEST
 
+/* REPLACE-4: the connection with the subscription stays open, and is sent nothing that the former
+ * master could refuse; all others end. */
+START_TEST(a_later_connection_takes_subscriptions_to_the_new_master)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    char url[SERVER_URL_MAX + 20];
+    struct hf_client_options options;
+    struct hf_client *waiting;
+    struct hf_lock *lock, *other;
+    struct call call;
+
+    replicate();
+    client_options(&options, url, proxy_port(proxy));
+    (void)strcat(url, _i == 0 ? "?protocol=2" : "");
+    options.request_timeout_ms = LONG_MS;
+    options.replicas = 1;
+    waiting = client_with(&options);
+    lock = lock_of(waiting, NAME);
+    other = lock_of(waiting, "another");
+    (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
+    call_acquire(&call, lock, &o);
+    await_waiter();
+    fail_over();
+    ck_assert_int_ge(server_ask_int(one, "CLIENT KILL TYPE normal"), 1);
+    acquire(other, 1);
+    server_await(two, LONG_MS, CHANNEL " 1", "PUBSUB NUMSUB " CHANNEL);
+    ck_assert_ptr_null(strstr(server_ask(one, "INFO errorstats"), "READONLY"));
+    (void)server_ask(two, "DEL " NAME);
+    (void)server_ask(two, "PUBLISH " CHANNEL " 0");
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 1);
+    release(other, 1);
+    hf_lock_free(lock);
+    hf_lock_free(other);
+    hf_client_free(waiting);
+}
+END_TEST
+
 /* The proxy is there, and the server behind it is not yet. */
 START_TEST(a_connection_that_is_accepted_and_closed_is_tried_again)
 {
@@ -532,6 +570,7 @@ static void add(Suite *suite)
     tcase_add_test(c, a_replica_for_good_is_named_when_the_time_is_over);
     tcase_add_test(c, replies_of_a_replica_do_not_hasten_new_connections);
     tcase_add_loop_test(c, subscriptions_move_to_the_new_master, 0, 2);
+    tcase_add_loop_test(c, a_later_connection_takes_subscriptions_to_the_new_master, 0, 2);
     tcase_add_test(c, a_connection_that_is_accepted_and_closed_is_tried_again);
     tcase_add_loop_test(c, a_hold_outlasts_connections_that_are_accepted_and_closed,
                         0, COUNT(lock_kinds));
