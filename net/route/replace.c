@@ -101,10 +101,14 @@ static bool leads_elsewhere(const struct hf_link *link, const char *run_id)
     return hf_link_is_up(link) && has[0] && strcmp(has, run_id) != 0;
 }
 
-static bool is_back(const struct hf_server *server, const char *run_id)
+/* Whether the address leads to several processes. */
+static bool are_several(struct hf_server *server, const char *run_id)
 {
-    return strcmp(server->left_run_id, run_id) == 0 &&
-           hf_loop_now(server->router->loop) - server->left_ms < REPLACE_BACK_MS;
+    int64_t now = hf_loop_now(server->router->loop);
+
+    if (strcmp(server->left_run_id, run_id) == 0 && now - server->left_ms < REPLACE_BACK_MS)
+        server->several_until_ms = now + REPLACE_SEVERAL_MS;
+    return now < server->several_until_ms;
 }
 
 static void leave(struct hf_server *server, struct hf_link *link)
@@ -116,6 +120,7 @@ static void leave(struct hf_server *server, struct hf_link *link)
     server->left_ms = now;
     note_refusal(&server->replacement, now);
     hf_link_replace(link, "a new connection to this address leads to another server");
+    hf_link_come_back(link, true);
 }
 
 void hf_replace_older(struct hf_server *server, const struct hf_link *fresh)
@@ -123,7 +128,7 @@ void hf_replace_older(struct hf_server *server, const struct hf_link *fresh)
     const char *run_id = hf_link_predecessor(fresh)->run_id;
     struct hf_link *links[LINKS];
 
-    if (!run_id[0] || is_back(server, run_id))
+    if (!run_id[0] || are_several(server, run_id))
         return;
     links_of(links, server);
     for (int i = 0; i < LINKS; i++)

@@ -17,10 +17,10 @@
  *            replaced only after LOADING_MS.
  * REPLACE-4  If a new connection leads to another process (run_id of INFO server) than
  *            open ones to the same address, those are replaced: a subscription, or a poll
- *            that needs no write, is never refused by a former master. This is not done
- *            for a process whose connections were replaced by this rule less than
- *            REPLACE_BACK_MS ago: the address leads to several processes, and would
- *            otherwise have them replaced for ever. */
+ *            that needs no write, is never refused by a former master. They connect again
+ *            at once. If a connection leads back to the process that was left within
+ *            REPLACE_BACK_MS, the address leads to several processes at a time, and this
+ *            rule does not apply for REPLACE_SEVERAL_MS. */
 #ifndef HF_REPLACE_H
 #define HF_REPLACE_H
 
@@ -32,7 +32,8 @@ struct hf_server;
 #define REPLACE_MAX_MS 2000
 #define REPLACE_QUIET_MS 4000
 #define LOADING_MS 1000   /* REPLACE-3 */
-#define REPLACE_BACK_MS 60000   /* REPLACE-4 */
+#define REPLACE_BACK_MS 4000   /* REPLACE-4, as the next one */
+#define REPLACE_SEVERAL_MS 60000
 
 /* hf_replace_cures   - true if a new connection may cure this error reply. Pure.
  * hf_replace_refused - a command received this error reply.

@@ -59,7 +59,7 @@ struct hf_server {
         int64_t pause_ms;
     } replacement;
     char left_run_id[HF_RUN_ID_MAX];   /* REPLACE-4: the process that was left last */
-    int64_t left_ms;
+    int64_t left_ms, several_until_ms;
     /* switched.h */
     bool is_demoted;              /* it replied READONLY, and nothing else since */
     int64_t demoted_ms;           /* the time of the last READONLY; 0: none */
