@@ -198,8 +198,8 @@ START_TEST(a_peer_ends_a_connection_as_told)
     (void)hear(fd, "+a\r\n");
     ck_assert_int_eq(hear_end(fd), 0);
     (void)close(fd);
+    fd = connect_to(peer_port(peer)); /* before the reset, which would fail it */
     peer_go(peer); /* may come before the step */
-    fd = connect_to(peer_port(peer));
     ck_assert_int_eq(hear_end(fd), ECONNRESET);
     (void)close(fd);
     ck_assert_pstr_eq(peer_finish(peer), NULL);
