@@ -100,7 +100,7 @@ static void must_be_refused(struct hf_client *client, const char *name,
     int64_t began_ms = local_now_ms();
     hf_status rc;
 
-    o.wait_ms = 500;
+    o.wait_ms = SET_UP_MS;
     rc = hf_lock_acquire(lock, &o, &err);
     ck_assert_msg(rc == HF_E_SERVER && strstr(err.text, word), "%s: %s",
                   hf_status_name(rc), err.text);
@@ -316,7 +316,7 @@ START_TEST(nonsense_is_an_error_by_the_deadline)
     (void)sprintf(url, "redis+cluster://127.0.0.1:%d", nodes_port(nodes, 0));
     client = client_at(url, NULL);
     lock = lock_of(client, NAME);
-    o.wait_ms = 500;
+    o.wait_ms = SET_UP_MS;
     rc = hf_lock_acquire(lock, &o, &err);
     ck_assert_msg(rc == nonsense[_i].status &&
                       strstr(err.text, nonsense[_i].word),

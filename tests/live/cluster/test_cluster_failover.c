@@ -331,7 +331,7 @@ START_TEST(a_cluster_without_a_majority_says_so_and_works_again)
     acquire(lock, 1);
     release(lock, 1);
     pause_all_but(0);
-    o.wait_ms = 500;
+    o.wait_ms = SET_UP_MS;
     began_ms = local_now_ms();
     ck_assert_status(hf_lock_acquire(lock, &o, &err), HF_E_SERVER);
     ck_assert_within(began_ms, IN_TIME_MS);

@@ -307,7 +307,7 @@ START_TEST(these_rights_are_enough)
     lock = fair(client, NAME);
     acquire(lock, 1);
     queue_up(&calls[0], lock, 2, HF_FOREVER);
-    queue_up(&calls[1], lock, 3, 200);
+    queue_up(&calls[1], lock, 3, SET_UP_MS);
     queue_up(&calls[2], lock, 4, HF_FOREVER);
     ck_assert_status(call_await(&calls[1]), HF_TIMEOUT);
     ck_assert_ok(hf_lock_force_release(lock, NULL, 0, NULL));
@@ -328,7 +328,7 @@ START_TEST(who_times_out_leaves)
     struct call calls[2];
 
     acquire(lock, 1);
-    queue_up(&calls[0], lock, 2, 300);
+    queue_up(&calls[0], lock, 2, SET_UP_MS);
     queue_up(&calls[1], lock, 3, HF_FOREVER);
     ck_assert_status(call_await(&calls[0]), HF_TIMEOUT);
     await_queue(1);

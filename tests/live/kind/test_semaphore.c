@@ -250,7 +250,7 @@ START_TEST(release_elsewhere_wakes_a_waiter)
     call_take(&call, pool, 2, HF_FOREVER, NULL);
     await_listeners(1);
     give(pool_of_other, 1);
-    ck_assert_status(hf_semaphore_acquire(pool_of_other, 2, 50, NULL, &err),
+    ck_assert_status(hf_semaphore_acquire(pool_of_other, 2, SET_UP_MS, NULL, &err),
                      HF_TIMEOUT);
     ck_assert_ptr_nonnull(strstr(err.text, "semaphore '" POOL "': timed out"));
     ck_assert(!call_is_done(&call));
@@ -391,7 +391,7 @@ START_TEST(wait_ends_by_its_time_a_cancel_or_the_close)
 
     set_permits(0);
     hf_cancel_init(&cancel, client);
-    call_take(&timed, pool, 1, 100, NULL);
+    call_take(&timed, pool, 1, SET_UP_MS, NULL);
     call_take(&cancelled, pool, 1, HF_FOREVER, &cancel);
     call_take(&closing, pool, 1, HF_FOREVER, NULL);
     ck_assert_status(call_await(&timed), HF_TIMEOUT);

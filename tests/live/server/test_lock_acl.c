@@ -515,7 +515,7 @@ static void use_fair(const char *name)
     struct hf_acquire_options o = acquire_options(2), hasty = acquire_options(3);
     struct call call, leaves;
 
-    hasty.wait_ms = 200;
+    hasty.wait_ms = SET_UP_MS;
     ck_assert_ok(hf_lock_new_kind(&a, holder, HF_KIND_FAIR, name, strlen(name), NULL));
     ck_assert_ok(hf_lock_new_kind(&b, waiter, HF_KIND_FAIR, name, strlen(name), NULL));
     acquire(a, 1);
