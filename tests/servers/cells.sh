@@ -5,7 +5,8 @@
 #
 # A kind works ("ok") if a command that holds its lock for longer than the TTL ends with
 # 0, and another command that waits gets the lock after it. Proxies are put before Redis
-# of bookworm; nutcracker and Envoy before two, which they choose by the hash tag.
+# of bookworm; nutcracker and Envoy before two, which they choose by the hash tag. The name
+# "hosts" is a master and its replica of that Redis, as a URL of two hosts.
 set -eu
 
 [ $# -gt 0 ] || { echo "usage: $0 BUILD [NAME...]" >&2; exit 2; }
@@ -23,6 +24,7 @@ if [ $# = 0 ]; then
     for version in "$cache"/*/version; do
         [ ! -e "$version" ] || set -- "$@" "$(basename "${version%/*}")"
     done
+    [ ! -e "$cache/$behind/version" ] || set -- "$@" hosts
 fi
 [ $# -gt 0 ] || { echo "skipped: nothing is unpacked"; exit 0; }
 
@@ -147,7 +149,13 @@ start() {
 }
 
 start_with_servers() {
+    hosts=
     case $1 in
+    hosts)
+        start $behind || return 1
+        master=$port hosts=127.0.0.1:$port,
+        start $behind || return 1
+        "$cache/$behind/cli" -p "$port" REPLICAOF 127.0.0.1 "$master" >/dev/null ;;
     *-haproxy)
         start $behind || return 1
         start "$1" "$port" ;;
@@ -240,6 +248,15 @@ run_cell() {
 
 # ---- the table ----
 
+# Where NAME was unpacked.
+folder() {
+    [ "$1" = hosts ] && echo "$cache/$behind" || echo "$cache/$1"
+}
+
+version() {
+    sed "$([ "$1" != hosts ] || echo 's/$/, two hosts/')" "$(folder "$1")/version"
+}
+
 outcome() {
     case $(tail -n 1 "$dir/$1.log") in
     "rc 0") echo ok ;;
@@ -277,7 +294,7 @@ cells=$(echo $kinds $commands)
 print_row "" $cells
 print_row --- $(for c in $cells; do echo ---; done)
 for name; do
-    [ -e "$cache/$name/version" ] ||
+    [ -e "$(folder "$name")/version" ] ||
         { echo "skipped: $name (not unpacked)"; continue; }
     dir=$logs/$name/cells
     rm -rf "$dir" && mkdir -p "$dir"
@@ -286,7 +303,7 @@ for name; do
         end_all
         continue
     fi
-    export HOLDFAST_URL="redis://127.0.0.1:$port"
+    export HOLDFAST_URL="redis://${hosts}127.0.0.1:$port"
     running=
     for c in $cells; do
         run_cell "$c" &
@@ -297,7 +314,7 @@ for name; do
     for c in $cells; do
         row="$row $(outcome "$c")"
     done
-    print_row "$(cat "$cache/$name/version")" $row
+    print_row "$(version "$name")" $row
     for c in $cells; do
         check_cell "$name" "$c" "$(outcome "$c")"
     done
