@@ -572,7 +572,8 @@ static void end_of_lock(struct judge *j, struct ask *ask,
 static void note_behind(const struct judge *j, const struct ask *ended)
 {
     for (struct ask *ask = ended->lock_next; ask; ask = ask->lock_next)
-        if (text_is(ask->owner, ended->owner))
+        if (text_is(ask->owner, ended->owner) ||
+            (ask->client == ended->client && ended->op == HISTORY_OP_ACQUIRE))
             ask->behind = j->now;
 }
 

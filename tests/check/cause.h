@@ -35,7 +35,8 @@
  *       HF_E_CLOSED, HF_E_LIMIT   a close or the end of the client; or a fault.
  *       all others   a fault; a wait_ms up to answer_ms, or a lease up to twice that.
  *                    Of the wait counts what is left when the last earlier call of its
- *                    owner has ended: they are sent one after the other.
+ *                    owner, or acquire of its client, has ended: they are sent one after
+ *                    the other.
  *                    HF_E_SERVER of a forced release or a renewal: another kind of
  *                    lock, or several holders, at one server. HF_UNREPLICATED is not judged.
  *       The call of a set (history.h: of) fails as its members do: the cause is one of

@@ -207,7 +207,8 @@ struct ask {
     bool was_found;             /* likewise, a server had it that may have answered */
     bool hears_of_bar;          /* an earlier call of its client was under way when it
                                    began, and had been kept from the lock */
-    struct moment behind;       /* the end of the last earlier call of its owner */
+    struct moment behind;       /* the end of the last earlier call of its owner, or acquire of
+                                   its client */
     struct moment freed;        /* what it is to free, since it was asked */
     struct sight *sights;       /* an inspection */
     int64_t passed;             /* later calls that were granted before it */

@@ -354,6 +354,9 @@ static const struct past {
     {"old_master_used_while_its_successor_is_frozen", "P6",
      "without sentinels, a client that had used a promoted master went back to the old "
      "one when the promoted one was silent for a second: a release had no effect"},
+    {"turn_of_a_waiter_just_before_its_wait_ends", "P12",
+     "a call waited behind another acquire of its client until less than a round trip of its wait "
+     "was left: the judge knew only of earlier calls of its owner"},
     {"quorum_released_when_its_max_hold_ends", "P12",
      "the release of a quorum with tokens waited for replies of its members, whose max_hold passed "
      "meanwhile: HF_LOST is right, and the judge did not know why"},
