@@ -83,9 +83,10 @@ struct hf_client_options {
     const struct hf_mem *mem;   /* NULL: libc. Borrowed until hf_client_free; ignored if
                                    `loop` is given, whose allocator is used */
 
-    int64_t connect_timeout_ms; /* of one attempt. If it makes no progress for a while and
-                                   requests wait, another one begins beside it. Default
-                                   5000 */
+    int64_t connect_timeout_ms; /* of one attempt, and of hf_client_connect as a whole,
+                                   the search for a master included. If an attempt makes no
+                                   progress for a while and requests wait, another one
+                                   begins beside it. Default 5000 */
     int64_t request_timeout_ms; /* how long a request may remain without a reply, its
                                    repetitions included; `timeout` in the URL. Default
                                    5000 */

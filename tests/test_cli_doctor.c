@@ -133,6 +133,8 @@ static void hosts(void)
     facts.replicas = 1;
     add(1)->said = SAID_MASTER;
     (void)add_replica(2, 0);
+    for (uint32_t i = 0; i < facts.count; i++)
+        facts.servers[i]->is_seed = true;
 }
 
 static void begin(void)
@@ -200,6 +202,15 @@ static void there_are_two(void)
 {
     set(at(0), FACT_REPLICAS, "2");
     facts.replicas = 1;
+}
+/* The master counts the other one. */
+static void a_host_is_down(void)
+{
+    struct doctor_server *down = add(3);
+
+    down->is_seed = true;
+    down->is_reached = false;
+    down->said = SAID_NOTHING;
 }
 static void majority_of_two_is_asked_for(void)
 {
@@ -531,6 +542,8 @@ static const struct {
      "it is a master, and so is 10.0.0.1:2", DONE(host_is_master)},
     {hosts, DOCTOR_UNSAFE, "no-master",
      "none of the hosts that answered is a master", DONE(no_host_is_master)},
+    {hosts, DOCTOR_WARNING, "replicas-part", "1 of 2 replicas must have a lock",
+     DONE(a_host_is_down)},
     {hosts, DOCTOR_NOTE, "replicas-connected",
      "replicas=all counts only replicas that are connected", DONE(all_hosts_count)},
     {lone, DOCTOR_WARNING, "certificate",

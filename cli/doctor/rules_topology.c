@@ -32,11 +32,21 @@ static bool has_failovers(const struct doctor_case *c)
     return is_acknowledged(c) && c->facts->topology != HF_STANDALONE;
 }
 
+/* The URL of a master and its replicas also names replicas that are down. */
+static int64_t count_all_replicas(const struct doctor_case *c)
+{
+    int64_t connected = doctor_replica_count(c->facts, c->server), named = 0;
+
+    for (uint32_t i = 0; i < c->facts->count; i++)
+        named += c->facts->servers[i]->is_seed && c->facts->servers[i]->said != SAID_MASTER;
+    return c->facts->topology == HF_REPLICATED && named > connected ? named : connected;
+}
+
 /* A master that is being replaced may keep some of its replicas for a while: these
  * confirm its locks, and another replica becomes the master. */
 static enum doctor_verdict waits_for_all(struct doctor_case *c)
 {
-    int64_t count = doctor_replica_count(c->facts, c->server);
+    int64_t count = count_all_replicas(c);
     int64_t wanted = c->facts->replicas;
 
     if (count == 0)
