@@ -111,17 +111,21 @@ END_TEST
 START_TEST(hold_outlasts_a_proxy_without_its_server)
 {
     struct hf_acquire_options o = acquire_options(1);
+    int64_t end_ms = local_now_ms() + AWAIT_MS;
     struct hf_lock *lock;
+    char renewal[100];
     uint64_t renewals;
 
+    (void)snprintf(renewal, sizeof renewal, "EVALSHA * 1 %s %d ...", NAME, STEADY_WATCHDOG_MS);
     load_scripts();
-    open_client(_i, "EVALSHA * 1 " NAME " 3000 ...", SOME, _i % 2 == 0, LONG_MS);
+    open_client(_i, renewal, SOME, _i % 2 == 0, LONG_MS);
     lock = lock_of(client, NAME);
     o.on_lost = on_lost;
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     renewals = stats_of(client).renewals;
     while (gate_count(gate, 0) < SOME || stats_of(client).renewals <= renewals + SOME) {
         ck_assert_int_eq(note_read(&note, &lost), 0);
+        ck_assert_int_lt(local_now_ms(), end_ms);
         local_rest_us(1000);
     }
     release(lock, 1);
