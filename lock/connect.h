@@ -161,8 +161,8 @@ HF_API hf_status hf_client_new(struct hf_client **out,
  *   credentials  copied; NULL: there are none now, and `why` (a line; NULL is allowed)
  *                goes into the error
  * It returns HF_OK, HF_E_INVAL (the query has an answer, its connection was freed,
- * or a text is too long, and then the query remains), HF_E_FORKED. Any thread, but not from the callback
- * `credentials`. */
+ * or a text is too long, and then the query remains), HF_E_FORKED. Any thread, but not from
+ * the callback `credentials`. */
 HF_API hf_status hf_client_answer_credentials(struct hf_client *client, uint64_t id,
                                               const struct hf_credentials *credentials,
                                               const char *why);

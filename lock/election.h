@@ -67,9 +67,9 @@ HF_API hf_status hf_election_join(struct hf_election **out,
  *   returns. NULL is allowed. If the candidate leads, its lock is released and another
  *   candidate is elected at once: end the leader's work before this call, because
  *   on_deposed is not called. A pending request for the lock is cancelled; if the server
- *   grants it later, the client releases the lock in the background. Call it before hf_client_free, and not from a callback:
- *   it waits until callbacks that have begun have returned (without a background
- *   thread, it calls them).
+ *   grants it later, the client releases the lock in the background. Call it before
+ *   hf_client_free, and not from a callback: it waits until callbacks that have begun have
+ *   returned (without a background thread, it calls them).
  * Returns HF_OK    the candidate does not lead
  *         HF_LOST  the candidate led, and its lock had been lost unnoticed
  *         else     as hf_lock_release; the lock expires with its TTL at the latest */

@@ -24,9 +24,9 @@ struct hf_credentials {
     const char *password;       /* the same; each 0 to HF_LOGIN_MAX bytes */
     int64_t expires_in_ms;      /* when the server will refuse them; 0: never, or it is
                                    not known; negative: they have expired, so they are
-                                   not used, and the attempt to connect fails. After three quarters of this time the
-                                   client asks again and sends AUTH on the live
-                                   connection. On a connection of RESP2 that has
+                                   not used, and the attempt to connect fails. After three
+                                   quarters of this time the client asks again and sends AUTH
+                                   on the live connection. On a connection of RESP2 that has
                                    subscriptions, where AUTH is not allowed, it
                                    reconnects */
 };

@@ -2,6 +2,7 @@
 #     lines FILE N              of each file
 #     function FOLDER N FILE:LINE NAME
 #     undocumented FILE:LINE NAME   of the headers in `installed`
+#     layout FILE:LINE what is wrong
 # A function counts from its first line of declaration to its closing brace.
 
 BEGIN {
@@ -11,6 +12,7 @@ BEGIN {
 }
 FNR == 1 { begin_file() }
 { lines[FILENAME] = FNR }
+{ check_layout() }
 FILENAME ~ /\.c$/ { measure() }
 FILENAME in is_public { read_header() }
 END {
@@ -25,6 +27,69 @@ function begin_file()
     head = body = 0
     comment = declaration = ""
     is_comment = has_function = 0
+    is_remark = depth = is_continued = 0
+    before = ""
+}
+
+# ---- layout: docs/contributing.md ----
+
+function complain(text)
+{
+    print "layout", FILENAME ":" FNR, text
+}
+
+function check_layout(    code)
+{
+    if (length($0) > 100)
+        complain("has more than 100 columns")
+    if (/[ \t]$/)
+        complain("ends in white space")
+    if (/\t/)
+        complain("contains a tab")
+    code = code_of($0)
+    if (code ~ /[^ ]/) {
+        check_code(code)
+        before = code
+    }
+}
+
+# The line without comments, and without what strings and characters contain.
+function code_of(text)
+{
+    gsub(/\\./, "x", text)
+    gsub(/'[^']'/, "x", text)
+    gsub(/"[^"]*"/, "x", text)
+    if (is_remark && !sub(/^.*\*\//, "", text))
+        return ""
+    is_remark = 0
+    while (match(text, /\/\*/)) {
+        if (!match(text, /\/\*.*\*\//)) {
+            is_remark = 1
+            sub(/\/\*.*/, "", text)
+        } else
+            sub(/\/\*([^*]|\*[^\/])*\*\//, "", text)
+    }
+    sub(/ +$/, "", text)
+    return text
+}
+
+function check_code(code,    indent)
+{
+    match(code, /^ */)
+    indent = RLENGTH
+    if (code ~ /(^|[^a-z_A-Z0-9])(if|for|while|switch|else)[({]/)
+        complain("has no space after a keyword")
+    if (code ~ /^ *else/ && before ~ /^ *}$/)
+        complain("else is not on the line of the brace before it")
+    if (code ~ /^ +\{$/ && before ~ /\)$/)
+        complain("the brace is not on the line of its condition")
+    if (code ~ /^[a-z].*\) ?\{$/ && code !~ /=/)
+        complain("the brace of a function is not on a line of its own")
+    if (!is_continued && depth == 0 && before ~ /[;{}]$/ && code !~ /:$/ &&
+        code ~ /^ *[a-z_A-Z]/ && indent % 4 != 0)
+        complain("is not indented by a multiple of 4")
+    depth += gsub(/\(/, "(", code) - gsub(/\)/, ")", code)
+    is_continued = code ~ /\\$/
 }
 
 # ---- functions: a brace alone on its line begins and ends one ----

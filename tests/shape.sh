@@ -1,6 +1,7 @@
 #!/bin/sh
-# shape.sh        fails on files and functions that are too long, and on a function
-#                 of an installed header of which no comment speaks
+# shape.sh        fails on files and functions that are too long, on a function of an
+#                 installed header of which no comment speaks, and on a line that is laid
+#                 out in another way than the rest (docs/contributing.md)
 # shape.sh -v     and prints each folder's functions: how many, and how long
 #
 # tests/shape.txt has the exceptions, and at most how long each is; one that is
@@ -69,6 +70,11 @@ $1 == "function" {
 }
 $1 == "lines" && limit_of($2) && $3 > limit_of($2) && !is_excepted($2, $3) {
     complain($2 " has " $3 " lines, not at most " limit_of($2))
+}
+$1 == "layout" {
+    place = $2
+    $1 = $2 = ""
+    complain(place ":" substr($0, 2))
 }
 $1 == "undocumented" && !is_excepted($3, 0) {
     complain($2 ": no comment says what " $3 " does")

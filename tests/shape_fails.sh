@@ -33,6 +33,12 @@ END
 
 fail() { echo "shape_fails: $*" >&2; cat says >&2; exit 1; }
 
+# A line of this text is found.
+line() {
+    printf 'int s(void)\n{\n    x();\n%s\n    x();\n}\n' "$2" >>tests/x.c
+    fails "tests/x.c:4: .*$1"
+}
+
 fails() { # the words that say so
     ! tests/shape.sh >says 2>&1 || fail "no complaint of: $1"
     [ "$(grep -c . says)" = 1 ] || fail "one complaint was to be: $1"
@@ -72,3 +78,34 @@ echo 'hf_a 0' >>tests/shape.txt; fails 'hf_a is no exception any more'
 lines 701 >resp/f.c; echo 'resp/f.c 700' >>tests/shape.txt; fails '701, but'
 lines 700 >resp/f.c; echo 'resp/f.c 700' >>tests/shape.txt
 printf 'int hf_c(void);\n' >>net/net.h; echo 'hf_c 0' >>tests/shape.txt; passes
+begin
+
+line 'more than 100' "    /* $(lines 1 "$(printf '%094d' 0)") */"
+line 'white space' '    x(); '
+line 'a tab' "    x(); /*$(printf '\t')*/"
+line 'keyword' '    if(x)'
+line 'keyword' '    while(x) {'
+line 'multiple of 4' '   x();'
+printf 'int s(void) {\n    x();\n}\n' >tests/x.c
+fails 'brace of a function'
+printf 'int s(void)\n{\n    if (x)\n    {\n        x();\n    }\n}\n' >tests/x.c
+fails 'brace is not on the line'
+printf 'int s(void)\n{\n    if (x) {\n        x();\n    }\n    else\n        x();\n}\n' >tests/x.c
+fails 'else'
+cat >tests/x.c <<'END'
+/* if(x) in a comment, which goes
+   on */
+int s(void)
+{
+    for (int i = 0; x(";  ");
+         i = x(i))
+        x('"', "for(;;)", sizeof(struct y){0});
+ label:
+    if (x) {
+        x();
+    } else {
+        x();
+    }
+}
+END
+passes

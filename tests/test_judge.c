@@ -134,7 +134,8 @@ static uint32_t judge_history(const struct history *h, const struct variant *v,
 }
 
 static const char *const names[] = {
-    "queue.txt", "queue_at_zero.txt", "p1.txt", "p2.txt", "p3.txt", "p4.txt",       "p5.txt",       "p6.txt",
+    "queue.txt", "queue_at_zero.txt", "p1.txt", "p2.txt", "p3.txt", "p4.txt",
+    "p5.txt",       "p6.txt",
     "p7.txt", "p8.txt", "p9.txt", "p10.txt", "failover.txt", "quiet.txt",
     "successor.txt", "excuses.txt", "old_master.txt", "permit.txt", "count.txt",
     "p12.txt"};

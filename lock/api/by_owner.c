@@ -94,7 +94,8 @@ static void renew(struct hf_op *op)
                on_renewed);
 }
 
-static const struct hf_verb verb_renew = {.name = "renew by owner", .start = renew, .cancel = hf_hold_finish_question};
+static const struct hf_verb verb_renew = {
+    .name = "renew by owner", .start = renew, .cancel = hf_hold_finish_question};
 
 /* ---- release ----
  *
@@ -109,7 +110,8 @@ static void release(struct hf_op *op)
         hf_verb_force.start(op);
 }
 
-static const struct hf_verb verb_release = {.name = "release by owner", .start = release, .cancel = hf_hold_finish_question};
+static const struct hf_verb verb_release = {
+    .name = "release by owner", .start = release, .cancel = hf_hold_finish_question};
 
 /* ---- the requests ---- */
 

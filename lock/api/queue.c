@@ -73,7 +73,8 @@ static void start(struct hf_op *op)
                    on_acquainted);
 }
 
-const struct hf_verb hf_verb_drop = {.name = "remove places of", .start = start, .cancel = hf_op_finish};
+const struct hf_verb hf_verb_drop = {
+    .name = "remove places of", .start = start, .cancel = hf_op_finish};
 
 /* ---- the call ---- */
 

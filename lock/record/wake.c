@@ -57,7 +57,8 @@ static void start(struct hf_op *op)
         on_spoken(&op->call, rc, (struct hf_resp_value){0});
 }
 
-static const struct hf_verb verb = {.name = "wake waiters of", .start = start, .cancel = hf_op_finish};
+static const struct hf_verb verb = {
+    .name = "wake waiters of", .start = start, .cancel = hf_op_finish};
 
 static bool is_heard_elsewhere(const struct hf_op *released)
 {

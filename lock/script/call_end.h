@@ -7,7 +7,7 @@
 /* Bytes for the names of a script and a lock in messages; longer ones are cut. */
 #define HF_CALL_TITLE_MAX 140
 
-/* hf_call_end - calls `done`. The other functions fill the error and do the same: */
+/* hf_call_end - calls `done`. The next four functions fill the error and do the same. */
 void hf_call_end(struct hf_call *call, hf_status status, struct hf_resp_value reply);
 
 /* hf_call_end_with - the message is the title, `what` and, if it is not NULL, `why`. */

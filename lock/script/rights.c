@@ -21,7 +21,7 @@ static const struct needs {
     const char *key;                        /* a prefix, beside those of rows */
 } table[] = {
     /* force_release.lua changes a queue that is named, and a fair lock names it. */
-    [HF_RIGHTS_PLAIN] = {.rows = {&hf_kind_reentrant}, 
+    [HF_RIGHTS_PLAIN] = {.rows = {&hf_kind_reentrant},
                          .except = "zrem lpop zadd lrange zrange"},
     [HF_RIGHTS_FAIR] = {.rows = {&hf_kind_fair}},
     [HF_RIGHTS_READ_WRITE] = {.rows = {&hf_kind_read, &hf_kind_write}},

@@ -49,7 +49,8 @@ static void cancel_forgetting(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-static const struct hf_verb verb_forget = {.name = "forget answers of", .cancel = cancel_forgetting};
+static const struct hf_verb verb_forget = {
+    .name = "forget answers of", .cancel = cancel_forgetting};
 
 static void forget_all(struct hf_op *op)
 {
@@ -98,7 +99,8 @@ static struct hf_op *forgetting(struct hf_lock *lock, size_t key_len)
 
 /* ---- answers that end soon ---- */
 
-static const struct hf_verb verb_shorten = {.name = "shorten the answer of", .cancel = hf_op_finish};
+static const struct hf_verb verb_shorten = {
+    .name = "shorten the answer of", .cancel = hf_op_finish};
 
 /* A copy of the request may still be executed: until then the answer is kept. */
 static void shorten(struct hf_lock *lock, const char *key, size_t len)
@@ -347,7 +349,8 @@ static void add(struct hf_op *op)
     change(op, STEP_ADD, on_added, on_known);
 }
 
-const struct hf_verb hf_verb_add = {.name = "add to", .start = add, .cancel = hf_hold_finish_question};
+const struct hf_verb hf_verb_add = {
+    .name = "add to", .start = add, .cancel = hf_hold_finish_question};
 
 /* ---- setting ---- */
 
@@ -399,4 +402,5 @@ static void read_count(struct hf_op *op)
         ask(op, STEP_READ, hf_op_deadline(op), on_read);
 }
 
-const struct hf_verb hf_verb_read = {.name = "read", .start = read_count, .cancel = hf_hold_finish_question};
+const struct hf_verb hf_verb_read = {
+    .name = "read", .start = read_count, .cancel = hf_hold_finish_question};

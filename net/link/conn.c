@@ -207,8 +207,7 @@ void hf_conn_fail_queued(struct hf_conn *c)
         if (place->is_withdrawn) {
             c->garbage -= place->size;
             c->first++;
-        }
-        else
+        } else
             end_request(c, take_first(c), HF_UNSENT, no_reply);
     }
 }

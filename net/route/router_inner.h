@@ -16,8 +16,8 @@
  *          remains there: it will have a reply, or be redirected.
  * ROUTE-3  A command that was sent to a removed or demoted server ends UNKNOWN as
  *          soon as the map shows this, without waiting for its deadline.
- * ROUTE-4  ASKING or CLIENT CACHING, its command, and the WAIT after it are adjacent in the output; either
- *          all of them are sent, or none.
+ * ROUTE-4  ASKING or CLIENT CACHING, its command, and the WAIT after it are adjacent in the
+ *          output; either all of them are sent, or none.
  * ROUTE-5  A reply counts only while its server serves the slot. If a newer map, or a
  *          sentinel, names another server, the outcome is UNKNOWN: a master that was
  *          suspended and replaced executes pending commands when it continues, and then

@@ -5,8 +5,8 @@
  * line that names its client, its lock, the server of its lock, or all; while any
  * server is down; also while its client is suspended. A fault explains failures while
  * it lasts and until cause_ms after it. "No fault" below means: none since the call
- * began, or since the hold's last command was executed, or cause_ms before that. Where the history has
- * neither cause_ms nor wake_ms, no rule that has this excuse is judged. Permits,
+ * began, or since the hold's last command was executed, or cause_ms before that. Where the
+ * history has neither cause_ms nor wake_ms, no rule that has this excuse is judged. Permits,
  * semaphores and latches are judged where cause_ms is given.
  *
  * P12a  A call that ends with a failure has a cause:
@@ -63,11 +63,11 @@
  * P12d  answer_ms after a grant or a renewal the owner's belief covers `belief` percent
  *       of what was granted (at most the shortest of its leases), less answer_ms.
  *       Excused: a fault, a call of the owner that is under way, a release. Not judged:
- *       read-write locks that are held more than once; holds that were acquired with a lease of their own and without one, also
- *       if nobody knows whether the call with the lease was executed, or if a fault
- *       touched it, so that it may have been sent twice: a lost connection may still
- *       bring it; a renewal that a call of another client may have brought about
- *       (op=renew).
+ *       read-write locks that are held more than once; holds that were acquired with a lease
+ *       of their own and without one, also if nobody knows whether the call with the lease was
+ *       executed, or if a fault touched it, so that it may have been sent twice: a lost
+ *       connection may still bring it; a renewal that a call of another client may have
+ *       brought about (op=renew).
  * P12e  A hold is not believed in beyond its max_hold and answer_ms, and by then the
  *       server has freed it. Excused: a fault; a client that ends within answer_ms
  *       after the loss. A set, and its members, may be left to expire.

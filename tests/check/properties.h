@@ -14,8 +14,8 @@
  *      than that; a TTL that a peer or an operator has made shorter, until it is
  *      as long again; clocks (below). A hold that of all masters only the new one
  *      has is granted by the failover. What another owner's command does to a
- *      hold (by=other, or a renewal that names it) grants nothing, and ends no excuse of a failover. And what
- *      a server granted while another had the lock, and lost again (a slot that
+ *      hold (by=other, or a renewal that names it) grants nothing, and ends no excuse of a
+ *      failover. And what a server granted while another had the lock, and lost again (a slot that
  *      moves to and fro). Of a quorum: members that were taken away from one of the owners,
  *      without which it has no majority.
  * P2a  When a server frees a hold that has expired or was released, its owner

@@ -337,8 +337,9 @@ struct head *state_head(struct lock *lock, uint32_t server);
  * a server may have answered is looked at server by server.
  *
  * state_answers - may a client have an answer about the lock from that server? Not from
- *                 a replica that was no master before. It is the lock's home; or has a hold, a number or a queue of
- *                 the lock; or it is a former master of the home, or its new one. */
+ *                 a replica that was no master before. It is the lock's home; or has a hold, a
+ *                 number or a queue of the lock; or it is a former master of the home, or its
+ *                 new one. */
 bool state_answers(const struct judge *j, const struct lock *lock, uint32_t server);
 
 /* state_owe   - from now on its loss is to be told, by `due_us`.

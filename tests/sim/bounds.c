@@ -109,8 +109,9 @@ static int64_t meet_dead_ms(const struct plan *plan)
 
 /* A connection is replaced when it was silent for this time while a reply was due: the
  * silence of a request and of a lease (link_rival.c, LINK-8). Twice as long, where the
- * last reply was slow; and once more if the next connection is dead as well (LINK-10). A renewal that had no reply is sent again a little later
- * (hf_lease_retry). After a silence, the servers that name the master are asked first. */
+ * last reply was slow; and once more if the next connection is dead as well (LINK-10). A
+ * renewal that had no reply is sent again a little later (hf_lease_retry). After a silence,
+ * the servers that name the master are asked first. */
 #define DOUBT_MS 1000 /* doubt.h; no watchdog here is shorter than three times that */
 #define RETRIES 48 /* a sixteenth of the third between renewals */
 

@@ -529,8 +529,8 @@ static bool is_aside(const struct fault *f)
 }
 
 /* A slot on the move tells by itself when it may matter (reshard.c). What a peer
- * does is not a fault, and the client must cope with the faults of some worlds. An allocation fails some time after the fault is armed, and
- * the program writes the line (program.c). */
+ * does is not a fault, and the client must cope with the faults of some worlds. An allocation
+ * fails some time after the fault is armed, and the program writes the line (program.c). */
 static void tell(struct fault *f, enum history_state state)
 {
     if (f->planned->kind != FAULT_MOVE_SLOT && f->planned->kind != FAULT_PEER &&

@@ -223,7 +223,8 @@ static bool makes_ghosts(const struct plan_fault *fault)
 {
     return fault->kind == FAULT_MEMORY || fault->kind == FAULT_DENY ||
            fault->kind == FAULT_PASSWORD || fault->kind == FAULT_SCANT ||
-           fault->kind == FAULT_UNSAVED || fault->kind == FAULT_DEMOTE || fault->kind == FAULT_SWITCHOVER ||
+           fault->kind == FAULT_UNSAVED || fault->kind == FAULT_DEMOTE ||
+           fault->kind == FAULT_SWITCHOVER ||
            (fault->kind == FAULT_ACL && fault->n != PLAN_ACL_SUBSCRIBE);
 }
 

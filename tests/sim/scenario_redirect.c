@@ -74,7 +74,9 @@ static void disturb_link(struct plan *plan, const struct repeat *repeat, uint64_
 static void replace_master(struct plan *plan, const struct repeat *repeat, uint64_t *dice)
 {
     struct plan_fault *f =
-        scenario_fault(plan, repeat->at_ms + draw_between(dice, -repeat->span_ms, 4 * repeat->span_ms),
+        scenario_fault(plan,
+                       repeat->at_ms + draw_between(dice, -repeat->span_ms,
+                                                    4 * repeat->span_ms),
                        FAULT_FAILOVER, draw_spread(dice, 100, 4000));
 
     f->lock = draw_lock(repeat, dice);

@@ -463,7 +463,8 @@ static bool is_free(const struct program *p, const struct server *server,
                     int64_t lock)
 {
     bool is_election = p->sim->plan->locks[lock].family == FAMILY_ELECTION;
-    int64_t ms = (is_election ? FREE_FOR_CANDIDATES_MS : FREE_MS) + 2 * p->sim->plan->head.request_ms;
+    int64_t ms = (is_election ? FREE_FOR_CANDIDATES_MS : FREE_MS) +
+                 2 * p->sim->plan->head.request_ms;
 
     return observer_is_free(&server->observer, (size_t)lock,
                             world_now_us(p->sim->world) - ms * 1000);

@@ -3,8 +3,8 @@
  *
  * Requests have one-letter names, `ECHO a` on the wire; a capital one awaits a
  * push as its answer: S and T are `SUBSCRIBE ch`, U is `UNSUBSCRIBE ch`, V
- * `SSUBSCRIBE ch`, W `SUNSUBSCRIBE ch`, X `SUNSUBSCRIBE ch ch`. What happens is written down as text:
- *     a=1     `a` was answered with 1        a?   ended UNKNOWN
+ * `SSUBSCRIBE ch`, W `SUNSUBSCRIBE ch`, X `SUNSUBSCRIBE ch ch`. What happens is written down
+ *     as text: a=1     `a` was answered with 1        a?   ended UNKNOWN
  *     >[x,y]  a push came                    a!   ended UNSENT
  *     >?      a push was too large
  *

@@ -379,7 +379,8 @@ static void read_visits(int node, long long *connections, long long *times)
         "return tonumber(redis.call('info','stats'):match('total_connections_received:(%d+)'))");
     *times = server_ask_int(
         s, "EVAL %s 0",
-        "return tonumber(redis.call('info','commandstats'):match('cmdstat_time:calls=(%d+)') or 0)");
+        "return tonumber(redis.call('info','commandstats'):match('cmdstat_time:calls=(%d+)')"
+        " or 0)");
 }
 
 #define CLOCK_READINGS 5        /* and one with the other requests */

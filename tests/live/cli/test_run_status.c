@@ -404,7 +404,8 @@ END_TEST
 
 static const char *const wrong_urls[][2] = {
     {"HOLDFAST_URL=redis://h:x " HOLDFAST " status x", "HOLDFAST_URL: the URL is wrong"},
-    {"HOLDFAST_URL= REDIS_URL=redis://h?ssl=1 " HOLDFAST " status x", "REDIS_URL: the URL is wrong"},
+    {"HOLDFAST_URL= REDIS_URL=redis://h?ssl=1 " HOLDFAST " status x",
+     "REDIS_URL: the URL is wrong"},
     {HOLDFAST " status -u http://h x", "-u: the URL is wrong"},
     {"HOLDFAST_URL=redis://h:x " HOLDFAST " doctor", "HOLDFAST_URL: the URL is wrong"},
     {"HOLDFAST_URL=redis://h:x " HOLDFAST " status --map a=b x", "HOLDFAST_URL: the URL is wrong"},

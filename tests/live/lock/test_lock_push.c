@@ -1,5 +1,5 @@
-/* The loss of a held lock, reported by the server. Renewals are so rare that no test waits for one: what is detected was
- * detected because of a push. */
+/* The loss of a held lock, reported by the server. Renewals are so rare that no test waits for
+ * one: what is detected was detected because of a push. */
 #include "lock/script/kind.h"
 #include "tests/live/test_acl.h"
 #include "tests/live/test_sentinel.h"

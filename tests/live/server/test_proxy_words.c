@@ -98,7 +98,8 @@ START_TEST(request_that_was_executed_is_repeated_without_harm)
     rules[0].times = 2;
     acquire(lock, 1);
     ck_assert_uint_eq(gate_count(gate, 0), 2);
-    ck_assert_str_eq(server_ask(server, "EVAL %s 1 " NAME, "return redis.call('hvals', KEYS[1])[1]"), "1");
+    ck_assert_str_eq(server_ask(server, "EVAL %s 1 " NAME,
+                                "return redis.call('hvals', KEYS[1])[1]"), "1");
     rules[0].times = SOME;
     release(lock, 1);
     ck_assert_uint_eq(gate_count(gate, 0), SOME);

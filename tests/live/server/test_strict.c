@@ -107,8 +107,8 @@ START_TEST(lock_is_released_by_a_client_that_did_not_acquire_it)
 }
 END_TEST
 
-/* DECLARE-1: in each round half of the owners acquire while the others release, so that holds of others
- * appear between the two requests of a release. */
+/* DECLARE-1: in each round half of the owners acquire while the others release, so that holds
+ * of others appear between the two requests of a release. */
 START_TEST(readers_that_come_and_go_get_no_error)
 {
     enum { OWNERS = 4, ALL = CLIENTS * OWNERS, ROUNDS = 40 };

@@ -460,7 +460,8 @@ int main(void)
     tcase_add_test(c, the_others_are_confirmed_soon_after_a_late_grant);
     tcase_add_test(c, a_member_forgotten_before_another_was_acquired_again_is_a_loss);
     tcase_add_test(c, a_member_forgotten_after_it_was_confirmed_is_a_vote_less);
-    tcase_add_test(c, quorum_11_a_release_finds_a_member_forgotten_before_another_was_acquired_again);
+    tcase_add_test(
+        c, quorum_11_a_release_finds_a_member_forgotten_before_another_was_acquired_again);
     tcase_add_test(c, quorum_11_a_release_takes_in_losses_whose_callbacks_are_late);
     tcase_add_test(c, quorum_11_a_release_that_finds_one_member_of_three_forgotten_is_no_loss);
     tcase_add_test(c, max_hold_frees_nothing_before_the_release);
