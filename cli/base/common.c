@@ -392,8 +392,8 @@ static int set_login(struct hf_url *url, const struct cli_common *common)
     return rc < 0 ? cli_fail_status(rc, &err) : CLI_CONTINUE;
 }
 
-int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
-                      const struct cli_common *common)
+int cli_common_parse_url(struct hf_url *url, struct hf_seeds *seeds,
+                         const struct cli_common *common)
 {
     const char *text = cli_common_url(common);
     struct hf_error err = {0};

@@ -116,13 +116,13 @@ void cli_common_tls_files(const struct cli_common *common,
  *   different servers. */
 bool cli_common_is_cluster(const struct cli_common *common);
 
-/* cli_common_server - parses that URL, replaces its parts by options, and sets a connect
+/* cli_common_parse_url - parses that URL, replaces its parts by options, and sets a connect
  *   timeout. Sets *seeds for a URL with several hosts; `seeds` NULL: only the URL of one server
  *   is accepted. *url and *seeds must be zeros before; call hf_url_wipe and hf_seeds_wipe for
  *   them, also after an error. Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the
  *   error. */
-int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
-                      const struct cli_common *common);
+int cli_common_parse_url(struct hf_url *url, struct hf_seeds *seeds,
+                         const struct cli_common *common);
 
 /* cli_common_warn - prints a note if the URL turns off the check of certificates. */
 void cli_common_warn(bool is_unverified);

@@ -70,7 +70,7 @@ void cli_report_flush(void)
     memmove(waiting.lines, waiting.lines + n, waiting.len);
 }
 
-void cli_report_end(int patience_ms)
+void cli_report_flush_last(int patience_ms)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
 
@@ -98,7 +98,7 @@ static void put_patiently(const char *line, size_t len)
 {
     cli_report_never_wait();
     put_waiting(line, len);
-    cli_report_end(waiting.is_deaf ? 0 : PATIENCE_MS);
+    cli_report_flush_last(waiting.is_deaf ? 0 : PATIENCE_MS);
 }
 
 /* ---- lines ---- */

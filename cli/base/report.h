@@ -24,11 +24,11 @@ void cli_report_server_source(const char *source);
  * cli_report_never_wait - from now on, lines that cannot be written at once are kept, a few of
  *   them.
  * cli_report_flush - writes them, as far as the reader accepts them.
- * cli_report_end - writes them for the last time, and waits at most this long. Later lines
- *   wait again. */
+ * cli_report_flush_last - writes them for the last time, and waits at most patience_ms. Later
+ *   lines wait again. */
 void cli_report_never_wait(void);
 void cli_report_flush(void);
-void cli_report_end(int patience_ms);
+void cli_report_flush_last(int patience_ms);
 
 /* cli_fail        - prints an error. Returns CLI_EXIT_ERROR, for `return cli_fail(...)`.
  * cli_warn        - prints a note.

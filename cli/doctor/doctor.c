@@ -124,7 +124,7 @@ static int examine(const struct cli_common *common, struct options *options)
     struct doctor_facts *facts = &options->facts;
     struct hf_seeds seeds = {0};
     struct hf_url url = {0};
-    int rc = cli_common_server(&url, &seeds, common);
+    int rc = cli_common_parse_url(&url, &seeds, common);
 
     if (rc == CLI_CONTINUE && options->wants_acl)
         rc = print_rule(options, &url, &seeds);

@@ -191,7 +191,7 @@ static int open_scan(struct ls *ls)
     struct hf_seeds seeds = {0};
     struct hf_url url = {0};
     struct hf_error err;
-    int rc = cli_common_server(&url, &seeds, ls->common);
+    int rc = cli_common_parse_url(&url, &seeds, ls->common);
 
     if (rc == CLI_CONTINUE &&
         ls_scan_open(&ls->scan, ls->loop, &url, &seeds, &ls->options->filter,

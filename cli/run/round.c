@@ -475,7 +475,7 @@ int cli_round_main(struct cli_args *args, struct cli_common *common,
         options.status_fd = STDERR_FILENO;
     last = play(&options, common);
     signal = ending_signal(&last);
-    cli_report_end(signal || last.late_signal ? LAST_LINES_MS : LINGER_MS);
+    cli_report_flush_last(signal || last.late_signal ? LAST_LINES_MS : LINGER_MS);
     if (signal != 0)
         cli_signals_die(signal, last.is_for_all);
     return last.code;

@@ -56,7 +56,7 @@ static void end_renewal(struct hf_op *op, hf_status status)
 {
     if (status == HF_OK && op->value)
         *op->value = left_ms(op);
-    hf_hold_finish_question(op, status);
+    hf_hold_finish_request(op, status);
 }
 
 static void on_renewed(struct hf_call *call, hf_status status,
@@ -95,7 +95,7 @@ static void renew(struct hf_op *op)
 }
 
 static const struct hf_verb verb_renew = {
-    .name = "renew by owner", .start = renew, .cancel = hf_hold_finish_question};
+    .name = "renew by owner", .start = renew, .cancel = hf_hold_finish_request};
 
 /* ---- release ----
  *
@@ -111,7 +111,7 @@ static void release(struct hf_op *op)
 }
 
 static const struct hf_verb verb_release = {
-    .name = "release by owner", .start = release, .cancel = hf_hold_finish_question};
+    .name = "release by owner", .start = release, .cancel = hf_hold_finish_request};
 
 /* ---- the requests ---- */
 

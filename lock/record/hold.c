@@ -122,7 +122,7 @@ void hf_hold_free(struct hf_hold *hold)
         hf_hold_drop(hold);
 }
 
-void hf_hold_finish_question(struct hf_op *op, hf_status status)
+void hf_hold_finish_request(struct hf_op *op, hf_status status)
 {
     hf_hold_free(op->hold);
     op->hold = NULL;

@@ -13,9 +13,9 @@ struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
  *   client->holds. Its memory remains until its batch ends. NULL is allowed. */
 void hf_hold_free(struct hf_hold *hold);
 
-/* hf_hold_finish_question - ends an operation whose hold was created only for its request,
+/* hf_hold_finish_request - ends an operation whose hold was created only for its request,
  *   and frees that hold, if there is one. */
-void hf_hold_finish_question(struct hf_op *op, hf_status status);
+void hf_hold_finish_request(struct hf_op *op, hf_status status);
 
 /* hf_hold_commit - its multi-lock holds all members: the hold is no longer provisional. */
 void hf_hold_commit(struct hf_hold *hold);

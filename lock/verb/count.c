@@ -166,7 +166,7 @@ static bool begin(struct hf_op *op)
     op->lease_ms = ANSWER_KEPT_MS;
     if ((op->hold = hf_hold_new(op)))
         return true;
-    hf_hold_finish_question(op, HF_E_NOMEM);
+    hf_hold_finish_request(op, HF_E_NOMEM);
     return false;
 }
 
@@ -229,7 +229,7 @@ static void end_change(struct hf_op *op, hf_status status)
         *op->out_flag = is_done(op);
     wake(op);
     hf_count_forget(op);
-    hf_hold_finish_question(op, status);
+    hf_hold_finish_request(op, status);
 }
 
 /* If the user may not WAIT, the count was changed nevertheless. */
@@ -331,7 +331,7 @@ static void on_added(struct hf_call *call, hf_status status,
     goes_on = call->may_have_run || hf_op_is_unknown(status);
     if (goes_on)
         repeat(op);
-    hf_hold_finish_question(op, hf_op_failure(op, status, goes_on));
+    hf_hold_finish_request(op, hf_op_failure(op, status, goes_on));
 }
 
 static void on_known(struct hf_call *call, hf_status status,
@@ -350,7 +350,7 @@ static void add(struct hf_op *op)
 }
 
 const struct hf_verb hf_verb_add = {
-    .name = "add to", .start = add, .cancel = hf_hold_finish_question};
+    .name = "add to", .start = add, .cancel = hf_hold_finish_request};
 
 /* ---- setting ---- */
 
@@ -363,8 +363,8 @@ static void on_set(struct hf_call *call, hf_status status,
     if (status == HF_OK)
         end_change(op, status);
     else
-        hf_hold_finish_question(op,
-                                hf_op_failure(op, status, call->may_have_run));
+        hf_hold_finish_request(op,
+                               hf_op_failure(op, status, call->may_have_run));
 }
 
 static void on_known_to_set(struct hf_call *call, hf_status status,
@@ -382,7 +382,7 @@ static void set(struct hf_op *op)
     change(op, STEP_SET, on_set, on_known_to_set);
 }
 
-const struct hf_verb hf_verb_set = {.name = "set", .start = set, .cancel = hf_hold_finish_question};
+const struct hf_verb hf_verb_set = {.name = "set", .start = set, .cancel = hf_hold_finish_request};
 
 /* ---- reading ---- */
 
@@ -393,7 +393,7 @@ static void on_read(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && !hf_reply_integer(reply, 1, op->value))
         status = hf_op_odd_reply(op);
-    hf_hold_finish_question(op, status);
+    hf_hold_finish_request(op, status);
 }
 
 static void read_count(struct hf_op *op)
@@ -403,4 +403,4 @@ static void read_count(struct hf_op *op)
 }
 
 const struct hf_verb hf_verb_read = {
-    .name = "read", .start = read_count, .cancel = hf_hold_finish_question};
+    .name = "read", .start = read_count, .cancel = hf_hold_finish_request};

@@ -268,7 +268,7 @@ static void on_forced(struct hf_call *call, hf_status status,
         status = is_read ? outcome(op) : hf_op_odd_reply(op);
     else
         status = hf_op_failure(op, status, call->may_have_run);
-    hf_hold_finish_question(op, status); /* by_owner.c has made a hold for it */
+    hf_hold_finish_request(op, status); /* by_owner.c has made a hold for it */
 }
 
 static void force(struct hf_op *op, int64_t deadline_ms)
@@ -289,7 +289,7 @@ static void on_acquainted(struct hf_call *call, hf_status status,
 
     (void)reply;
     if (status < 0)
-        hf_hold_finish_question(op, status);
+        hf_hold_finish_request(op, status);
     else
         force(op, call->deadline_ms);
 }
@@ -306,4 +306,4 @@ static void force_when_known(struct hf_op *op)
 }
 
 const struct hf_verb hf_verb_force = {.name = "force-release", .start = force_when_known,
-                                      .cancel = hf_hold_finish_question};
+                                      .cancel = hf_hold_finish_request};

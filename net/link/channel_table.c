@@ -54,8 +54,8 @@ void hf_channel_table_remove(struct hf_channel_table *table,
 }
 
 struct hf_subscription *
-hf_channel_table_other(struct hf_channel_table *table,
-                       const struct hf_subscription *s)
+hf_channel_table_find_same_channel(struct hf_channel_table *table,
+                                   const struct hf_subscription *s)
 {
     struct hf_list *bucket =
         hf_channel_bucket(table, s->channel, s->channel_len);

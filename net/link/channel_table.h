@@ -62,11 +62,11 @@ void hf_channel_table_add(struct hf_channel_table *table,
 void hf_channel_table_remove(struct hf_channel_table *table,
                              struct hf_subscription *s);
 
-/* hf_channel_table_other - returns another subscription for the channel of `s`, which was
- *   removed. NULL: `s` was the last one. */
+/* hf_channel_table_find_same_channel - returns another subscription for the channel of `s`,
+ *   which was removed. NULL: `s` was the last one. */
 struct hf_subscription *
-hf_channel_table_other(struct hf_channel_table *table,
-                       const struct hf_subscription *s);
+hf_channel_table_find_same_channel(struct hf_channel_table *table,
+                                   const struct hf_subscription *s);
 
 /* hf_channel_is - returns whether `s` is for this channel. A plain and a sharded channel of
  *   one name are two channels. */

@@ -583,7 +583,7 @@ void hf_pubsub_drop(struct hf_subscription *s)
     want_link(ps);
     watch(ps);
     may_be_subscribed = !(s->order && withdraw(s->order)) || s->has_inherited;
-    other = hf_channel_table_other(&ps->channels, s);
+    other = hf_channel_table_find_same_channel(&ps->channels, s);
     if (may_be_subscribed && other)
         other->has_inherited = true;
     else if (may_be_subscribed)

@@ -81,7 +81,7 @@ static int find_unreached(const struct hf_router *router, const char *host, uint
     return -1;
 }
 
-void hf_announced_unreached(struct hf_server *server)
+void hf_announced_note_unreached(struct hf_server *server)
 {
     struct hf_router *router = server->router;
     struct hf_endpoint *at = &router->unreached[router->next_unreached];
@@ -95,7 +95,7 @@ void hf_announced_unreached(struct hf_server *server)
     router->next_unreached = (router->next_unreached + 1) % HF_UNREACHED_MAX;
 }
 
-void hf_announced_reached(const struct hf_server *server)
+void hf_announced_note_reached(const struct hf_server *server)
 {
     int i = find_unreached(server->router, server->host, server->port);
 
@@ -103,7 +103,7 @@ void hf_announced_reached(const struct hf_server *server)
         server->router->unreached[i] = (struct hf_endpoint){.port = 0};
 }
 
-uint32_t hf_announced_lost(const struct hf_router *router, const struct hf_slot_map *map)
+uint32_t hf_announced_count_lost(const struct hf_router *router, const struct hf_slot_map *map)
 {
     uint32_t lost = 0;
 

@@ -31,11 +31,11 @@ void hf_announced(const struct hf_router *router, struct hf_endpoint *at);
 void hf_announced_map(struct hf_server *from, struct hf_slot_map *map);
 void hf_announced_redirection(const struct hf_server *from, struct hf_redirection *r);
 
-/* hf_announced_unreached - notes that an attempt to connect to this address failed.
- * hf_announced_reached - notes that a connection to this address was made.
- * hf_announced_lost - returns the number of slots of the map at unreachable nodes. */
-void hf_announced_unreached(struct hf_server *server);
-void hf_announced_reached(const struct hf_server *server);
-uint32_t hf_announced_lost(const struct hf_router *router, const struct hf_slot_map *map);
+/* hf_announced_note_unreached - notes that an attempt to connect to this address failed.
+ * hf_announced_note_reached - notes that a connection to this address was made.
+ * hf_announced_count_lost - returns the number of slots of the map at unreachable nodes. */
+void hf_announced_note_unreached(struct hf_server *server);
+void hf_announced_note_reached(const struct hf_server *server);
+uint32_t hf_announced_count_lost(const struct hf_router *router, const struct hf_slot_map *map);
 
 #endif

@@ -209,7 +209,7 @@ static void end_round(struct hf_router *router)
 /* DISCOVER-6 */
 static bool is_reachable(struct hf_router *router)
 {
-    return !router->map || hf_announced_lost(router, router->map) == 0;
+    return !router->map || hf_announced_count_lost(router, router->map) == 0;
 }
 
 static void succeed(struct hf_router *router)
@@ -430,8 +430,8 @@ static bool is_better(struct hf_router *router, const struct hf_slot_map *fresh,
     bool is_as_new = held && hf_slot_map_covered(fresh) > 0 &&
                      fresh->info.is_ok == held->info.is_ok &&
                      fresh->info.current_epoch == held->info.current_epoch;
-    uint32_t a = is_as_new ? hf_announced_lost(router, fresh) : 0;
-    uint32_t b = is_as_new ? hf_announced_lost(router, held) : 0;
+    uint32_t a = is_as_new ? hf_announced_count_lost(router, fresh) : 0;
+    uint32_t b = is_as_new ? hf_announced_count_lost(router, held) : 0;
 
     return a != b ? a < b : hf_slot_map_is_better(fresh, held);
 }
@@ -477,7 +477,7 @@ static enum hf_round_answer weigh(struct hf_router *router, struct hf_slot_map *
         if (hf_slot_map_is_better(map, router->map))
             router->map->info = map->info;
         if (round->is_running && round->asked < ASKED_MAX &&
-            hf_announced_lost(router, map) > 0)
+            hf_announced_count_lost(router, map) > 0)
             return HF_ROUND_WORSE;
         hf_slot_map_free(map);
         return HF_ROUND_SAME;

@@ -195,7 +195,7 @@ static void on_link_down(struct hf_server *server, const struct hf_link *link)
 
 static void on_link_up(struct hf_server *server, const struct hf_link *link)
 {
-    hf_announced_reached(server);
+    hf_announced_note_reached(server);
     hf_replace_older(server, link);
 }
 
@@ -204,7 +204,7 @@ static void on_unreached(struct hf_server *server)
 {
     struct hf_router *router = server->router;
 
-    hf_announced_unreached(server);
+    hf_announced_note_unreached(server);
     if (router->topology->asks_nodes && server->is_target) {
         if (server->once_until == 0)
             server->once_until = router->discovery.round_number + 1;
@@ -238,7 +238,7 @@ static bool has_waiters(const struct hf_server *server)
 static bool is_waited_for(struct hf_router *router)
 {
     bool is =
-        !hf_list_is_empty(&router->pending) || hf_router_is_unheard(router) ||
+        !hf_list_is_empty(&router->pending) || hf_router_has_waiting_subscription(router) ||
         hf_switched_is_awaited(router);
 
     for (struct hf_server *s = NULL;

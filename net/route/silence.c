@@ -35,7 +35,7 @@ static bool is_silent(struct hf_server *server, int64_t now)
     }
     server->seen = first->serial;
     if (first->serial == seen)
-        hf_announced_unreached(server);
+        hf_announced_note_unreached(server);
     return first->serial == seen || !hf_link_is_up(server->link);
 }
 

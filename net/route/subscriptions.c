@@ -53,7 +53,7 @@ void hf_router_relisten(struct hf_router *router)
 }
 
 /* Nowhere yet, or at a server that is not there. */
-bool hf_router_is_unheard(struct hf_router *router)
+bool hf_router_has_waiting_subscription(struct hf_router *router)
 {
     for (struct hf_list *l = router->subscriptions.next;
          l != &router->subscriptions; l = l->next) {

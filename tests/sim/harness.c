@@ -100,7 +100,7 @@ struct process *harness_process(struct harness *t, int number)
     return process;
 }
 
-int64_t harness_until_us(const struct process *process, int64_t safe_ms)
+int64_t harness_safe_until_us(const struct process *process, int64_t safe_ms)
 {
     return safe_ms > 0 ? process_true_us(process, process_clock_us(process) +
                                                       safe_ms * 1000)

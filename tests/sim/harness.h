@@ -78,10 +78,11 @@ void harness_violate(struct harness *t, const char *property, int party);
 
 /* harness_process - number N is named "cN"; its clock is off and runs at a rate of its
  *                 own.
- * harness_until_us - when so many ms from now on its clock are over; 0: they are none.
+ * harness_safe_until_us - the true time at which safe_ms from now have passed on the clock of
+ *                 the process; 0 if safe_ms is 0.
  * harness_client  - of that process, at server `index`, driven by the world. */
 struct process *harness_process(struct harness *t, int number);
-int64_t harness_until_us(const struct process *process, int64_t safe_ms);
+int64_t harness_safe_until_us(const struct process *process, int64_t safe_ms);
 struct hf_client *harness_client(struct harness *t, struct process *process, int index);
 
 /* harness_faults - draws them, once all processes are there. They begin within

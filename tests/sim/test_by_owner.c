@@ -72,7 +72,7 @@ static bool may_share(enum hf_lock_kind a, enum hf_lock_kind b)
 
 static void believe(struct party *p, int64_t safe_ms)
 {
-    int64_t until_us = harness_until_us(p->process, safe_ms);
+    int64_t until_us = harness_safe_until_us(p->process, safe_ms);
 
     if (until_us > p->until_us)
         p->until_us = until_us;

@@ -54,7 +54,7 @@ static void look(struct party *p)
     int64_t safe =
         p->election ? hf_election_safe_ms(p->election) : INT64_MIN;
 
-    p->until_us = harness_until_us(p->process, safe);
+    p->until_us = harness_safe_until_us(p->process, safe);
     if (p->until_us > 0 && p->until_us > leader_seen_us)
         leader_seen_us = p->until_us;
     for (int i = 0; i < PARTIES && p->until_us > 0; i++)

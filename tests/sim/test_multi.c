@@ -77,7 +77,7 @@ static void look(struct party *p)
 {
     int64_t safe = safe_ms(p);
 
-    p->until_us = harness_until_us(p->process, safe);
+    p->until_us = harness_safe_until_us(p->process, safe);
     for (int i = 0; i < PARTIES && p->until_us > 0; i++)
         if (&parties[i] != p && parties[i].until_us > harness_now_us(&harness) &&
             (parties[i].set & p->set))

@@ -58,7 +58,7 @@ static void look(struct party *p)
 {
     int64_t safe_ms = hf_quorum_safe_ms(p->quorum, OWNER);
 
-    p->until_us = harness_until_us(p->process, safe_ms);
+    p->until_us = harness_safe_until_us(p->process, safe_ms);
     for (int i = 0; i < PARTIES && p->until_us > 0; i++) {
         if (&parties[i] == p || parties[i].until_us <= harness_now_us(&harness))
             continue;

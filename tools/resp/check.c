@@ -212,7 +212,7 @@ static int check_all(struct check *c, int protocol)
 int cli_resp_check(const struct cli_common *common, int protocol)
 {
     struct check c = {.try = {.common = common}};
-    int rc = cli_common_server(&c.try.url, NULL, common);
+    int rc = cli_common_parse_url(&c.try.url, NULL, common);
 
     if (rc == CLI_CONTINUE)
         rc = set_server(&c.try);
