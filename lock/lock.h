@@ -248,7 +248,7 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *   half of its lease            times; HF_E_NOREPLY if the last lease has expired
  * Temporary errors: no reply, a proxy without its server ("upstream failure"), a full output
  * queue, LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node.
- * Except with fair locks, calls of one client that wait for the same lock are one wait.
+ * Except with fair locks, only one of the calls of a client that wait for a lock sends requests.
  * A call whose wait_ms is 0 sends one request. It sends a second one, with its own request
  * timeout, if the grant came late or another call of this owner on this lock was pending.
  * With replicas, an acquire may take replicas_timeout_ms longer; a re-entry and a renewal
