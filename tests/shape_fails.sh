@@ -35,8 +35,8 @@ fail() { echo "shape_fails: $*" >&2; cat says >&2; exit 1; }
 
 # A line of this text is found.
 line() {
-    printf 'int s(void)\n{\n    x();\n%s\n    x();\n}\n' "$2" >>tests/x.c
-    fails "tests/x.c:4: .*$1"
+    printf 'int s(void)\n{\n    x();\n%s\n    x();\n}\n' "$2" >>cli/x.c
+    fails "cli/x.c:4: .*$1"
 }
 
 fails() { # the words that say so
