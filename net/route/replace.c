@@ -101,7 +101,7 @@ static bool leads_elsewhere(const struct hf_link *link, const char *run_id)
     return hf_link_is_up(link) && has[0] && strcmp(has, run_id) != 0;
 }
 
-/* Whether the address leads to several processes. */
+/* Whether the address leads to several processes: another connection is open to another one. */
 static bool are_several(struct hf_server *server, const char *run_id)
 {
     int64_t now = hf_loop_now(server->router->loop);
@@ -128,11 +128,10 @@ void hf_replace_older(struct hf_server *server, const struct hf_link *fresh)
     const char *run_id = hf_link_predecessor(fresh)->run_id;
     struct hf_link *links[LINKS];
 
-    if (!run_id[0] || are_several(server, run_id))
-        return;
     links_of(links, server);
-    for (int i = 0; i < LINKS; i++)
-        if (links[i] && links[i] != fresh && leads_elsewhere(links[i], run_id))
+    for (int i = 0; run_id[0] && i < LINKS; i++)
+        if (links[i] && links[i] != fresh && leads_elsewhere(links[i], run_id) &&
+            !are_several(server, run_id))
             leave(server, links[i]);
 }
 

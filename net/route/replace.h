@@ -19,8 +19,9 @@
  *            open ones to the same address, those are replaced: a subscription, or a poll
  *            that needs no write, is never refused by a former master. They connect again
  *            at once. If a connection leads back to the process that was left within
- *            REPLACE_BACK_MS, the address leads to several processes at a time, and this
- *            rule does not apply for REPLACE_SEVERAL_MS. */
+ *            REPLACE_BACK_MS, while another one is open to its successor, the address leads
+ *            to several processes at a time, and this rule does not apply for
+ *            REPLACE_SEVERAL_MS. */
 #ifndef HF_REPLACE_H
 #define HF_REPLACE_H
 

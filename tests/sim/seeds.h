@@ -380,6 +380,9 @@ static const struct past {
     {"waiter_stays_at_a_former_master", "P5",
      "a later connection led to the new master, and the waiter's one stayed at the former "
      "one, which shows the lock as held (REPLACE-4)"},
+    {"back_at_the_server_that_was_left_before", "P5",
+     "the master changed back soon after older connections had been replaced, which was taken "
+     "for an address that leads to several servers"},
     {"renewals_unseen_behind_a_longer_lease", "P12",
      "a longer lease of another hold of the same key was in force, so the renewals changed "
      "nothing on the server: the judge did not look at the belief"},
