@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-#define LEN_MAX 40              /* bytes of a word; the longest option has 17 */
-#define LONG_WORD 6             /* bytes; in a shorter word, two changes make another word */
+#define LEN_MAX 40              /* bytes of a word; the longest option has 22 */
+#define LONG_WORD 6             /* bytes; two changes of a shorter word give an unrelated one */
 
 static int least(int a, int b)
 {
     return a < b ? a : b;
 }
 
-/* Were the two characters before i and j exchanged? */
+/* Returns whether the two characters before i and j are the same, in the other order. */
 static int is_exchange(const char *a, size_t i, const char *b, size_t j)
 {
     return i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];

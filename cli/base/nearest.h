@@ -10,11 +10,13 @@ struct cli_nearest {
     int distance;               /* of `name` from the word */
 };
 
-/* cli_nearest_try - sets n->name to `name` if it is nearer to the word than the best name so far.
+/* cli_nearest_try - sets n->name to `name` if it is near, and nearer to the word than the best
+ *   name so far.
  *   word, len  a text of `len` bytes, without a final NUL
- * The distance is the number of inserted, deleted, replaced or exchanged neighbouring
- * characters. A name is near if that is 1, or 2 for words of six bytes or more. A name or word
- * of more than 40 bytes is never near, so the cost is bounded. */
+ * The distance is the number of characters that are inserted, deleted or replaced, and of
+ * neighbours that are exchanged. A name is near if the distance is at most 1, or at most 2 for
+ * a word of six bytes or more. A name or word of more than 40 bytes is never near, so the cost
+ * is bounded. */
 void cli_nearest_try(struct cli_nearest *n, const char *word, size_t len, const char *name);
 
 #endif

@@ -51,8 +51,8 @@ by_name(const struct cli_option *const *tables, const char *name, size_t len)
     return NULL;
 }
 
-/* Reports the unknown option `word`, "--name" of `len` bytes, and the option that is probably
- * meant. */
+/* Reports an unknown option, and the option that is probably meant. The first `len` bytes of
+ * `word` are "--" and the unknown name. */
 static int unknown_long(const struct cli_args *args, const struct cli_option *const *tables,
                         const char *word, size_t len)
 {

@@ -1,4 +1,4 @@
-/* Reads a password file beside the thread that renews. See password_file.h. */
+/* Reads a password file in a separate thread. See password_file.h. */
 /* Tests: tests/live/cli/test_run_reload.c, tests/live/cli/test_run.c. */
 #include "cli/base/password_file.h"
 
@@ -13,11 +13,12 @@
 #include "net/base/thread.h"
 #include "net/loop/clock.h"
 
-/* How long a result is used that came after the call that began the read: a slow file system
- * would otherwise never have an answer in time. */
+/* A password that was read too late for the call that requested it is used by the calls of the
+ * next 10 s. Otherwise a file system that always needs longer than CLI_PASSWORD_WAIT_MS would
+ * never provide one. */
 #define FRESH_MS 10000
 
-/* Shared by the thread and the file; the last one to drop it frees it. */
+/* Shared by the thread and its cli_password_file; the last one to drop it frees it. */
 struct reader {
     const char *path;
     pthread_mutex_t mutex;
@@ -34,9 +35,9 @@ struct reader {
 
 struct cli_password_file {
     const char *path;
-    char text[CLI_SECRET_MAX];  /* read last */
-    struct reader *reader;      /* whose result was not used; NULL: none */
-    bool is_late;               /* a call waited for it in vain */
+    char text[CLI_SECRET_MAX];  /* the password that was read last */
+    struct reader *reader;      /* its result was not used yet; NULL: none */
+    bool is_late;               /* a call waited for `reader` in vain */
 };
 
 /* ---- the reader ---- */
@@ -120,7 +121,7 @@ static struct timespec after_ms(int64_t ms)
     return at;
 }
 
-/* Returns whether the thread has ended; then nothing changes any more. */
+/* Returns whether the thread has ended. It then no longer changes *r. */
 static bool reader_await(struct reader *r, int64_t ms)
 {
     struct timespec until = after_ms(ms);

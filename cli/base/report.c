@@ -93,7 +93,7 @@ static void put_waiting(const char *line, size_t len)
     cli_report_flush();
 }
 
-/* Waits for the reader, but not for ever, and not again for each line. */
+/* Waits for the reader at most PATIENCE_MS, and not again for each line. */
 static void put_patiently(const char *line, size_t len)
 {
     cli_report_never_wait();
@@ -158,7 +158,7 @@ void cli_verbose(const char *format, ...)
     va_end(args);
 }
 
-/* The library's; "": none. */
+/* The last warning of the library; "": none. */
 static char last_warning[CLI_LINE_MAX];
 
 void cli_log(void *ctx, enum hf_log_level level, const char *line)
@@ -169,16 +169,16 @@ void cli_log(void *ctx, enum hf_log_level level, const char *line)
     cli_verbose("%s", line);
 }
 
-void cli_log_forget(void)
+void cli_warning_forget(void)
 {
     last_warning[0] = '\0';
 }
 
-void cli_log_tell(void)
+void cli_warning_print(void)
 {
     if (last_warning[0] && !is_verbose)
         (void)cli_fail("%s", last_warning);
-    cli_log_forget();
+    cli_warning_forget();
 }
 
 /* ---- what the library reports ---- */

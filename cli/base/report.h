@@ -24,8 +24,8 @@ void cli_report_server_source(const char *source);
  * cli_report_never_wait - from now on, lines that cannot be written at once are kept, a few of
  *   them.
  * cli_report_flush - writes them, as far as the reader accepts them.
- * cli_report_flush_last - writes them for the last time, and waits at most patience_ms. Later
- *   lines wait again. */
+ * cli_report_flush_last - writes them for the last time, and waits at most patience_ms for the
+ *   reader. Later lines are written as before cli_report_never_wait. */
 void cli_report_never_wait(void);
 void cli_report_flush(void);
 void cli_report_flush_last(int patience_ms);
@@ -47,11 +47,11 @@ int cli_fail_status(hf_status status, const struct hf_error *err);
 
 /* cli_log - prints the log lines of the library as steps, for hf_client_options.log, and keeps
  *   the last warning.
- * cli_log_forget - forgets it: what it was about has succeeded since.
- * cli_log_tell - prints it as an error, once, unless it was printed as a step. */
+ * cli_warning_forget - forgets that warning: the operation has succeeded since.
+ * cli_warning_print - prints that warning as an error, once, unless it was printed as a step. */
 void cli_log(void *ctx, enum hf_log_level level, const char *line);
-void cli_log_forget(void);
-void cli_log_tell(void);
+void cli_warning_forget(void);
+void cli_warning_print(void);
 
 /* cli_quote - writes a name or a holder as text for a line. Returns dst. */
 #define CLI_QUOTE_MAX 192

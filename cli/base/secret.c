@@ -157,7 +157,7 @@ hf_status cli_secret_again(char dst[CLI_SECRET_MAX], const char *path,
 
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return refuse(err, path, "it was a regular file when holdfast started");
-    /* Blocking: a file with a lease could not be opened otherwise. */
+    /* Without O_NONBLOCK, which fails while another process has a lease (F_SETLEASE) on it. */
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return refuse(err, path, hf_errno_text(errno));

@@ -13,8 +13,8 @@
 /* cli_secret_read - reads the first line of a file, without its end. Returns CLI_CONTINUE, or
  *                   CLI_EXIT_ERROR after reporting the error. The caller overwrites dst by
  *                   explicit_bzero. A pipe is read for a limited time.
- * cli_secret_again - reads a regular file again; the caller reports *err. It waits as long as
- *                   the file system does. Any thread.
+ * cli_secret_again - reads a regular file again; the caller reports *err. It blocks for as
+ *                   long as the file system does not reply. Any thread.
  * cli_secret_hide - replaces the passwords in a URL, of the server and of a key, by asterisks,
  *                   in place. */
 struct cli_secret_file {

@@ -32,7 +32,7 @@ static bool has_failovers(const struct doctor_case *c)
     return is_acknowledged(c) && c->facts->topology != HF_STANDALONE;
 }
 
-/* The URL of a master and its replicas also names replicas that are down. */
+/* Without sentinels, the URL also names the replicas that are not connected. */
 static int64_t count_all_replicas(const struct doctor_case *c)
 {
     int64_t connected = doctor_replica_count(c->facts, c->server), named = 0;

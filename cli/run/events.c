@@ -103,7 +103,7 @@ void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
     struct cli_json j;
 
     t->is_nested = is_nested;
-    cli_log_forget();
+    cli_warning_forget();
     begin_event(&j, t, "acquired");
     cli_json_integer(&j, "waited_ms", waited_ms);
     cli_json_bool(&j, "nested", is_nested);
@@ -135,7 +135,7 @@ void cli_event_renewed(const struct cli_event_log *t, int64_t safe_ms)
 {
     struct cli_json j;
 
-    cli_log_forget();
+    cli_warning_forget();
     begin_event(&j, t, "renewed");
     cli_json_integer(&j, "safe_ms", safe_ms);
     end_event(&j, t);
@@ -189,7 +189,7 @@ static void say_lost(const struct cli_event_log *t, enum hf_lost reason,
     char quoted[CLI_QUOTE_MAX];
 
     if (is_unreachable)
-        cli_log_tell(); /* why no renewal succeeded */
+        cli_warning_print(); /* why no renewal succeeded */
     (void)cli_fail("lost the lock %s: %s%s%s%s; %s",
                    cli_quote(quoted, name, strlen(name)), reason_text(t, reason),
                    has_server ? " (" : "", has_server ? t->server : "",

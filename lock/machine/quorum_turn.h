@@ -57,11 +57,11 @@
  *           were granted later do not count. With fewer than a majority, the release
  *           returns HF_LOST.
  * QUORUM-12 A member that is lost before the quorum is held (deleted, forced, max_hold_ms)
- *           is released and requested again, at most QUORUM_LATE_MAX times in a call. A
- *           member that is lost after that counts as failed. The loss of a member that is
- *           being released does not count.
+ *           is released and requested again, at most QUORUM_LATE_MAX times in a call for all
+ *           members together. A member that is lost after that counts as failed. The loss of
+ *           a member that is being released does not count.
  * QUORUM-13 A member that is granted and cannot be used (its counter cannot be raised) counts
- *           as failed in this round: another try would take as long. */
+ *           as failed until the next round: another try in this one would take as long. */
 #ifndef HF_QUORUM_TURN_H
 #define HF_QUORUM_TURN_H
 

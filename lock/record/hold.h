@@ -17,7 +17,7 @@ void hf_hold_free(struct hf_hold *hold);
  *   and frees that hold, if there is one. */
 void hf_hold_finish_request(struct hf_op *op, hf_status status);
 
-/* hf_hold_commit - its multi-lock holds all members: the hold is no longer provisional. */
+/* hf_hold_commit - the multi-lock holds all of its members: this hold is no longer provisional. */
 void hf_hold_commit(struct hf_hold *hold);
 
 /* hf_hold_silence - removes the callbacks of the holds of `whose`, because the object that
@@ -43,7 +43,7 @@ bool hf_hold_begin_op(struct hf_hold *hold, struct hf_op *op);
  *   if `is_gone`. */
 void hf_hold_end_op(struct hf_hold *hold, bool is_gone);
 
-/* hf_hold_drop - frees the memory, when no renewal points to it. */
+/* hf_hold_drop - frees the memory of a hold to which no renewal points. */
 void hf_hold_drop(struct hf_hold *hold);
 
 /* hf_hold_stop_renewal - prevents further renewals. The reply to one that was sent is

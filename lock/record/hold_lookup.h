@@ -10,7 +10,7 @@ struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner);
 /* hf_hold_add - adds `hold` to its lock. */
 void hf_hold_add(struct hf_hold *hold);
 
-/* hf_hold_remove - removes it, also if it was never added. */
+/* hf_hold_remove - removes `hold` from its lock; it may be called if the hold was never added. */
 void hf_hold_remove(struct hf_hold *hold);
 
 /* hf_hold_find_beside - returns the owner's hold on another lock with the same queue. */
@@ -23,7 +23,7 @@ struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner);
 /* hf_hold_key_len - returns the length of the key of an owner's hold; 0: the kind has none. */
 size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len);
 
-/* hf_hold_put_key - writes that key, if the kind has one. */
+/* hf_hold_put_key - writes the key of an owner's hold, if the kind has one. */
 void hf_hold_put_key(char *dst, const struct hf_lock *lock,
                      struct hf_bytes owner);
 

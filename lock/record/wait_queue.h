@@ -16,10 +16,10 @@ struct hf_op *hf_wait_queue_behind_first(const struct hf_wait_queue *line);
  *   this call alone. False: no memory. */
 bool hf_wait_queue_own(struct hf_op *op) HF_MUST_CHECK;
 
-/* hf_wait_queue_name - names the channel of that queue after the call's hold. */
+/* hf_wait_queue_name - names the channel of the call's own queue after the call's hold. */
 void hf_wait_queue_name(struct hf_op *op);
 
-/* hf_wait_queue_disown - frees that queue; the call has ended and is in no queue. */
+/* hf_wait_queue_disown - frees the call's own queue; the call has ended and is in no queue. */
 void hf_wait_queue_disown(struct hf_op *op);
 
 /* hf_wait_queue_enter - adds the call in order of arrival, so mostly at the end; waiters for
@@ -39,11 +39,12 @@ void hf_wait_queue_wake_first(struct hf_wait_queue *line);
 void hf_wait_queue_listen(struct hf_wait_queue *line);
 void hf_wait_queue_stop_listening(struct hf_wait_queue *line);
 
-/* hf_wait_queue_freeing - a call that may free the lock will be sent. */
+/* hf_wait_queue_freeing - the call `op`, which may free the lock, will be sent. */
 void hf_wait_queue_freeing(struct hf_op *op);
 
 /* hf_wait_queue_freed - that call has ended. `heard` is the number of subscribers that
- *   received its notification; < 0: unknown. A second call has no effect. */
+ *   received its notification; < 0: unknown. If it is called again for `op`, it has no
+ *   effect. */
 void hf_wait_queue_freed(struct hf_op *op, int64_t heard);
 
 #endif

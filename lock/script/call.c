@@ -43,7 +43,7 @@ static void send_again(struct hf_call *call)
     hf_status rc = send_command(call);
 
     if (rc < 0)
-        hf_call_end_with(call, rc, "cannot ask again", hf_status_text(rc));
+        hf_call_end_with(call, rc, "cannot send the request again", hf_status_text(rc));
 }
 
 static void use_verb(struct hf_call *call, struct hf_resp_arg *argv)
@@ -130,7 +130,7 @@ static hf_status begin(struct hf_call *call, struct hf_loop *loop,
     call->may_have_run = call->is_repeated = call->is_passing = false;
     call->forgeries = call->demotions = call->doublings = 0;
     call->patience_reason[0] = '\0';
-    call->is_lost = false;
+    call->is_by_proxy = false;
     call->timer = (struct hf_timer){.fire = on_retry};
     command_init(call, done);
     rc = send_command(call);
@@ -235,7 +235,7 @@ static void note_patience(struct hf_call *call, struct hf_resp_value reply)
     (void)hf_error_quote(call->patience_reason, sizeof call->patience_reason,
                          ptr, len);
     call->advice = hf_call_advice(call, reply);
-    call->is_lost = hf_patience_with(reply) == HF_RETRIES_LOST;
+    call->is_by_proxy = hf_patience_with(reply) == HF_RETRIES_LOST;
 }
 
 /* Patience, until the deadline and not past it. */
@@ -362,8 +362,8 @@ static void listed(struct hf_call *call, struct hf_resp_value reply)
     send_again(call);
 }
 
-/* PATIENCE-5. A proxy may send the request to the server later, and over any of its
- * connections, so no reply on ours shows that it is over. */
+/* PATIENCE-5. The proxy may send the request to the server later, over any of its connections,
+ * so no later reply on our connection shows that the request has ended. */
 static void lost_by_proxy(struct hf_call *call, struct hf_resp_value reply)
 {
     if (!call->is_listing) {
@@ -375,7 +375,7 @@ static void lost_by_proxy(struct hf_call *call, struct hf_resp_value reply)
         try_later(call, reply);
         return;
     }
-    call->is_passing = call->is_lost = true;
+    call->is_passing = call->is_by_proxy = true;
     hf_call_end_with_error(call, reply);
 }
 

@@ -93,7 +93,8 @@ struct hf_call {
     struct hf_command command;
     char patience_reason[100];    /* the last temporary refusal */
     const char *advice;           /* about it; NULL: none */
-    bool is_lost;                 /* it is a proxy's: PATIENCE-5 */
+    bool is_by_proxy;             /* that refusal is a proxy's: the outcome is unknown
+                                     (PATIENCE-5) */
     char keys_text[HF_RESP_INTEGER_MAX];
 };
 

@@ -60,11 +60,11 @@ void hf_call_end_with(struct hf_call *call, hf_status status, const char *what,
     hf_call_end(call, status, no_reply);
 }
 
-/* The server's words, and what to do about them. */
+/* The message has the server's words and what to do about them. */
 static void end_with_words(struct hf_call *call, const char *words,
                            const char *advice, struct hf_resp_value reply)
 {
-    hf_status status = call->is_lost ? HF_E_NOREPLY : HF_E_SERVER;
+    hf_status status = call->is_by_proxy ? HF_E_NOREPLY : HF_E_SERVER;
     char title[HF_CALL_TITLE_MAX];
 
     hf_error_set(call->error, status, "%s on %s: %s%s%s%s",
@@ -88,7 +88,7 @@ void hf_call_end_with_error(struct hf_call *call, struct hf_resp_value reply)
                    advice ? advice : hf_call_advice(call, reply), reply);
 }
 
-/* That an earlier request had no reply does not make this one a sent one. */
+/* HF_E_NOREPLY would be about an earlier request; this one was not sent. */
 static hf_status status_of(const struct hf_error *why)
 {
     return why->status == HF_E_NOREPLY ? HF_E_CONNECT : why->status;
@@ -101,7 +101,7 @@ void hf_call_end_unanswered(struct hf_call *call)
     call->is_passing = call->patience_reason[0] || call->may_have_run ||
                        status_of(why) == HF_E_CONNECT || why->status == HF_OK ||
                        hf_loop_now(call->loop) >= call->deadline_ms;
-    if (call->patience_reason[0]) /* the reason it gave all along */
+    if (call->patience_reason[0]) /* the server's reason for each refusal */
         end_with_words(call, call->patience_reason, call->advice, no_reply);
     else if (call->may_have_run)
         hf_call_end_with(call, HF_E_NOREPLY,
@@ -119,7 +119,7 @@ void hf_call_end_unanswered(struct hf_call *call)
                          "not connected in time");
 }
 
-/* For example, while another request waits for a reply that does not come. */
+/* For example, because the server does not reply to earlier requests. */
 static void end_without_room(struct hf_call *call)
 {
     const struct hf_error *why = hf_command_error(&call->command);

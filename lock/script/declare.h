@@ -61,10 +61,10 @@ struct hf_declared_args *hf_declared_args_new(const struct hf_declare_state *sta
                                               const struct hf_declare_request *request,
                                               struct hf_resp_value reply) HF_MUST_CHECK;
 
-/* hf_declared_args_argv - returns the arguments, and sets their number. */
+/* hf_declared_args_argv - returns the arguments, and their number in *argc. */
 struct hf_resp_arg *hf_declared_args_argv(struct hf_declared_args *declared, size_t *argc);
 
-/* hf_declared_args_free - frees them. NULL is allowed. */
+/* hf_declared_args_free - frees the arguments. NULL is allowed. */
 void hf_declared_args_free(struct hf_declared_args *declared);
 
 #endif

@@ -25,11 +25,12 @@
 enum hf_patience { HF_ENDS, HF_WAITS_FOR_RIGHTS, HF_WAITS_ON, HF_RETRIES,
                    HF_RETRIES_LOST };
 
-/* hf_patience_with - of a reply. HF_ENDS if it is not an error or is absent (all zeros). */
+/* hf_patience_with - returns how a call continues after this reply: HF_ENDS if the reply is not
+ *   an error, or is absent (all zeros). */
 enum hf_patience hf_patience_with(struct hf_resp_value reply);
 
-/* hf_patience_advice - returns what a person can do about it; NULL if there is no advice. Both
- *   are pure. */
+/* hf_patience_advice - returns what a person can do about this reply; NULL if there is no advice.
+ *   Both functions are pure. */
 const char *hf_patience_advice(struct hf_resp_value reply);
 
 #endif

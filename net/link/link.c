@@ -543,8 +543,8 @@ static void listen_for_silence(struct hf_link *link)
     }
 }
 
-/* What read_later has left. The timer that it used also watches the attempt, or for silence
- * (LINK-3). */
+/* Reads the bytes that read_later postponed. It used the timer that watches the attempt, or
+ * silence (LINK-3): when all is read, the timer is set for that again. */
 static void read_rest(struct hf_link *link)
 {
     read_all(link);

@@ -47,8 +47,8 @@ void hf_link_attempt(struct hf_link *link)
 
 /* ---- silence ---- */
 
-/* The end of the lookup of a name is progress. During the lookup it is always now, because
- * another lookup would take as long. */
+/* The end of a name lookup is progress. During the lookup, the attempt always counts as making
+ * progress, because another lookup would take as long. */
 int64_t hf_link_progress_ms(const struct hf_link *link)
 {
     return link->dial.resolve ? hf_loop_now(link->loop)

@@ -52,8 +52,8 @@ void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
 void hf_pubsub_on_slot_moved(struct hf_pubsub *ps,
                              void (*slot_moved)(void *ctx), void *ctx);
 
-/* hf_pubsub_on_own_up - sets a callback that is called, [locked], when its own link became
- *   READY. */
+/* hf_pubsub_on_own_up - sets a callback that is called, [locked], when its own link
+ *   becomes READY. */
 void hf_pubsub_on_own_up(struct hf_pubsub *ps, void (*own_up)(void *ctx), void *ctx);
 
 /* hf_pubsub_link - returns its own link; NULL: it has none (RESP3). */

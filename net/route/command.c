@@ -207,7 +207,7 @@ static hf_status place(struct hf_command *c)
     if (rc < 0)
         return rc;
     c->is_by_ask = false;
-    if (server && hf_doubt_asks_first(server)) {
+    if (server && hf_doubt_defers(server)) {
         pend(c);
         return HF_OK;
     }

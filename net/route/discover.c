@@ -464,9 +464,9 @@ static bool is_one_unheard(struct hf_router *router)
     return false;
 }
 
-/* MAP-2. The map is taken, unless it is HF_ROUND_WORSE or HF_ROUND_SETTLED, as it is until all
- * seeds were heard if the topology requires this (hears_all_ms): a later reply may contain
- * another master. */
+/* MAP-2. Takes the map, unless this returns HF_ROUND_WORSE or HF_ROUND_SETTLED. If the topology
+ * requires a reply of each seed (hears_all_ms), no map is taken before: a later reply may
+ * contain another master. */
 static enum hf_round_answer weigh(struct hf_router *router, struct hf_slot_map *map)
 {
     const struct hf_round *round = &router->discovery.round;

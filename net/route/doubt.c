@@ -36,10 +36,10 @@ static bool is_due(const struct hf_server *server)
 static bool begin(struct hf_server *server)
 {
     int64_t now = hf_loop_now(server->router->loop);
-    bool begins = is_due(server);
+    bool must_begin = is_due(server);
 
     server->silent_since_ms = 0;
-    if (!begins)
+    if (!must_begin)
         return false;
     server->doubt_until_ms = now + DOUBT_MS;
     server->doubt_again_ms = now + DOUBT_MS + DOUBT_AGAIN_MS;
@@ -64,9 +64,9 @@ void hf_doubt_refused(struct hf_server *server)
         server->silent_since_ms = 0;
 }
 
-/* Where the hosts themselves name the master, an old one that continues would do so, too:
- * there only its first reply shows that it was silent. */
-bool hf_doubt_asks_first(struct hf_server *server)
+/* Not where the hosts themselves name the master (hears_all_ms): a former master that
+ * continues would name itself. There, only its first reply shows that it was silent. */
+bool hf_doubt_defers(struct hf_server *server)
 {
     const struct hf_topology *topology = server->router->topology;
 

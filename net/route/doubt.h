@@ -15,11 +15,12 @@
  *          used; if they still name this one after DOUBT_MS, it is used.
  * DOUBT-4  After that, no doubt begins for DOUBT_AGAIN_MS, so a server that is only
  *          slow is used.
- * DOUBT-5  A silence whose commands have all ended may be long over, or not. So that the
- *          reply to the next command counts (a forced release is not repeated), the map is
- *          requested before this command is sent. With sentinels, a doubt follows when the
- *          server replies to ROLE; in a cluster the silence ends. Not with replicas without
- *          sentinels. */
+ * DOUBT-5  If all commands of a silence have ended, the next command would receive the first
+ *          reply after the silence, which does not count (DOUBT-2), and some commands (a
+ *          forced release) are not repeated. Therefore the map is requested before that
+ *          command is sent. With sentinels, the doubt then begins when the server replies to
+ *          ROLE; in a cluster the silence counts as ended. This rule does not apply to
+ *          replicas without sentinels. */
 #ifndef HF_DOUBT_H
 #define HF_DOUBT_H
 
@@ -32,13 +33,13 @@ struct hf_server;
  * hf_doubt_answered - the server replied to a command. Returns true if the reply does not
  *                     count (DOUBT-2); otherwise it also counts for switched.h.
  * hf_doubt_refused  - the server replied to a command with an error.
- * hf_doubt_asks_first - returns whether a command must wait for the map (DOUBT-5), which
- *                     was then requested.
+ * hf_doubt_defers   - requests the map if DOUBT-5 applies. Returns true in this case: the
+ *                     next command must wait for the map.
  * hf_doubt_is_on    - returns whether the server is in doubt (DOUBT-3); may begin it. */
 void hf_doubt_silent(struct hf_server *server, int64_t since_ms);
 bool hf_doubt_answered(struct hf_server *server);
 void hf_doubt_refused(struct hf_server *server);
-bool hf_doubt_asks_first(struct hf_server *server);
+bool hf_doubt_defers(struct hf_server *server);
 bool hf_doubt_is_on(struct hf_server *server);
 
 #endif

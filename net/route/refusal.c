@@ -121,7 +121,7 @@ bool hf_refusal_is_of_wait_at_replica(struct hf_resp_value reply)
            hf_refusal_is(reply, "ERR WAIT cannot be used with");
 }
 
-/* A proxy may not name the command that it does not know. */
+/* Some proxies do not name the unknown command. */
 static bool is_of_any_command(struct words words)
 {
     return skip(&words, "ERR unknown command") && words.len == 0;

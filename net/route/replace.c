@@ -101,8 +101,9 @@ static bool leads_elsewhere(const struct hf_link *link, const char *run_id)
     return hf_link_is_up(link) && has[0] && strcmp(has, run_id) != 0;
 }
 
-/* Whether the address leads to several processes: another connection is open to another one. */
-static bool are_several(struct hf_server *server, const char *run_id)
+/* Returns whether the address leads to several processes at a time. Called while another
+ * connection is open to another process than `run_id`. */
+static bool leads_to_several(struct hf_server *server, const char *run_id)
 {
     int64_t now = hf_loop_now(server->router->loop);
 
@@ -131,7 +132,7 @@ void hf_replace_older(struct hf_server *server, const struct hf_link *fresh)
     links_of(links, server);
     for (int i = 0; run_id[0] && i < LINKS; i++)
         if (links[i] && links[i] != fresh && leads_elsewhere(links[i], run_id) &&
-            !are_several(server, run_id))
+            !leads_to_several(server, run_id))
             leave(server, links[i]);
 }
 

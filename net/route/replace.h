@@ -16,12 +16,11 @@
  * REPLACE-3  A server that replies LOADING usually serves soon. Its connections are
  *            replaced only after LOADING_MS.
  * REPLACE-4  If a new connection leads to another process (run_id of INFO server) than
- *            open ones to the same address, those are replaced: a subscription, or a poll
- *            that needs no write, is never refused by a former master. They connect again
- *            at once. If a connection leads back to the process that was left within
- *            REPLACE_BACK_MS, while another one is open to its successor, the address leads
- *            to several processes at a time, and this rule does not apply for
- *            REPLACE_SEVERAL_MS. */
+ *            open ones to the same address, those are replaced, and connect again at once: a
+ *            former master refuses neither a subscription nor a poll that only reads. If,
+ *            within REPLACE_BACK_MS, a new connection leads to the replaced process again
+ *            while another one is open to its successor, the address leads to several
+ *            processes at a time, and this rule does not apply for REPLACE_SEVERAL_MS. */
 #ifndef HF_REPLACE_H
 #define HF_REPLACE_H
 
@@ -33,14 +32,14 @@ struct hf_server;
 #define REPLACE_MAX_MS 2000
 #define REPLACE_QUIET_MS 4000
 #define LOADING_MS 1000   /* REPLACE-3 */
-#define REPLACE_BACK_MS 4000   /* REPLACE-4, as the next one */
-#define REPLACE_SEVERAL_MS 60000
+#define REPLACE_BACK_MS 4000     /* REPLACE-4 */
+#define REPLACE_SEVERAL_MS 60000 /* REPLACE-4 */
 
 /* hf_replace_cures   - true if a new connection may cure this error reply. Pure.
  * hf_replace_refused - a command received this error reply.
  * hf_replace         - replaces the connections for another reason.
  * hf_replace_served  - a command received a reply that is not an error.
- * hf_replace_older   - this connection of the server is new: REPLACE-4. */
+ * hf_replace_older   - this connection is new: replaces older ones by REPLACE-4. */
 bool hf_replace_cures(struct hf_resp_value error);
 void hf_replace_refused(struct hf_server *server, struct hf_resp_value error);
 void hf_replace(struct hf_server *server, const char *why);

@@ -11,14 +11,15 @@
  * ROUND-3  A worse map is adopted only if no server can have a better one: every
  *          server has replied or failed, or a silent server has been silent for
  *          patience_ms. It is also adopted after SILENCE_MS if it is SETTLED: the caller
- *          knows that no reply of the silent servers can change it.
+ *          knows that no reply of a silent server can provide a better one.
  * ROUND-4  Silent servers delay nothing. If nothing is received for SILENCE_MS, and
  *          others have replied or failed, the round ends. The probes of the silent
  *          servers remain pending, so that a distant server is heard at last.
  * ROUND-5  A round that ended because of silence, with a worse map that was not
  *          adopted, is followed by another one: during a failover the servers may
  *          report a better map at any moment. The pause doubles with each of them in a
- *          row, from HF_ROUND_PAUSE_MS to HF_ROUND_PAUSE_MAX_MS, and ends with patience_ms.
+ *          row, from HF_ROUND_PAUSE_MS to HF_ROUND_PAUSE_MAX_MS, and ends when
+ *          patience_ms has passed.
  * ROUND-6  A running round has a time at which it is due, unless nothing was received
  *          at all: in that case each probe's deadline is an event. */
 #ifndef HF_ROUND_H
@@ -43,7 +44,7 @@ struct hf_round {
     bool is_exhausted;            /* no further server can be queried */
     bool is_heard;                /* a server has replied or failed */
     bool has_worse;               /* a server has returned a worse map */
-    bool is_settled;              /* the last of these was HF_ROUND_SETTLED */
+    bool is_settled;              /* the last worse map was HF_ROUND_SETTLED */
     uint32_t under_way;           /* pending probes, of earlier rounds also */
     uint32_t again;               /* successive rounds that ended by ROUND-5 */
     uint32_t asked;               /* servers that were queried in this round */
@@ -67,8 +68,8 @@ enum hf_round_answer {
     HF_ROUND_SAME,
     HF_ROUND_BETTER,
     HF_ROUND_WORSE,
-    HF_ROUND_SETTLED              /* worse, as far as was heard; silent servers cannot
-                                     change the best map (ROUND-3) */
+    HF_ROUND_SETTLED              /* as WORSE, but no silent server can have a better map
+                                     (ROUND-3) */
 };
 
 /* hf_round_init - no round runs. */

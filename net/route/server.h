@@ -58,7 +58,8 @@ struct hf_server {
         int64_t next_ms;          /* no replacement before */
         int64_t pause_ms;
     } replacement;
-    char left_run_id[HF_RUN_ID_MAX];   /* REPLACE-4: the process that was left last */
+    /* REPLACE-4: the process whose connections were replaced last, and when */
+    char left_run_id[HF_RUN_ID_MAX];
     int64_t left_ms, several_until_ms;
     /* switched.h */
     bool is_demoted;              /* it replied READONLY, and nothing else since */
@@ -68,7 +69,7 @@ struct hf_server {
 /* What a server reports to the router. */
 struct hf_server_events {
     void (*on_link_down)(struct hf_server *server, const struct hf_link *link);
-    void (*on_link_up)(struct hf_server *server, const struct hf_link *link);
+    void (*on_link_up)(struct hf_server *server, const struct hf_link *link);   /* each link */
     void (*on_unreached)(struct hf_server *server);  /* an attempt to connect failed */
     void (*on_slot_moved)(struct hf_server *server); /* it no longer serves a channel */
     void (*on_free)(struct hf_server *server);       /* it will be freed: send nothing */

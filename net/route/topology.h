@@ -28,9 +28,9 @@ struct hf_topology {
      * They report the map but serve no slot (sentinels). */
     bool asks_nodes;
 
-    /* Each round queries all seeds at once, whose connections are kept, and the map is used
-     * when all have replied or failed, or the silent ones were silent for this time
-     * (ROUND-3), or is_settled returns true: no reply of the silent ones can change the map.
+    /* Each round queries all seeds at once, and keeps their connections. The map is used when
+     * all have replied or failed, when the others were silent for this time (ROUND-3), or when
+     * is_settled returns true: no reply of a silent seed can change the map.
      * 0: the first good map is used, and the time of ROUND-3 is the connect timeout. */
     int64_t hears_all_ms;
     bool (*is_settled)(struct hf_router *router);

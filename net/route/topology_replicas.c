@@ -11,12 +11,12 @@
  *             for an old master that was never silent: it still renews and grants locks
  *             that its successor grants to others, and its replies do not show this.
  * REPLICAS-2  Each round queries all hosts, because an old master that returns is also a
- *             master. The master is used when every host has replied or failed. A silent
- *             host is waited for SILENT_MS, counted from the first query without a reply,
- *             also if that was in an earlier round. It is not waited for if it was a master
- *             on a connection that has not ended since, and the other master was promoted
- *             from its replica: of these two REPLICAS-3 uses the promoted one. A master that
- *             restarted has lost its connections.
+ *             master. The master is used when every host has replied or failed. The client
+ *             waits SILENT_MS for a silent host, counted from the first query without a
+ *             reply, also if that was in an earlier round. It does not wait for a silent
+ *             host that was a master on a connection that is still open, if the master that
+ *             replies was promoted from a replica of it: of these two, REPLICAS-3 uses the
+ *             promoted one. (A master that restarted has lost its connections.)
  * REPLICAS-3  Of two masters, the one that was promoted from a replica of the other one
  *             is used (lineage.h); otherwise the one with the greater replication
  *             offset; otherwise the one with more connected replicas; otherwise the
@@ -49,7 +49,7 @@
 #include "net/route/topology.h"
 
 #define SILENT_MS 1000
-#define SILENCE_AGAIN_MS 10000  /* a silence is forgotten if no query followed for this time */
+#define SILENCE_AGAIN_MS 10000  /* a silence is forgotten if no query was sent for this time */
 #define REPLACED_MS 30000       /* the default of the watchdog's timeout: locks that are not
                                    renewed have expired */
 
@@ -184,8 +184,8 @@ static struct hf_server *best_master(struct hf_router *router)
     return best;
 }
 
-/* REPLICAS-2 */
-static bool is_left(const struct heard *silent, const struct heard *best)
+/* REPLICAS-2: is the silent host the former master of `best`? */
+static bool is_predecessor(const struct heard *silent, const struct heard *best)
 {
     return silent->is_reign_open && hf_lineage_succeeds(&best->lineage, &silent->reign);
 }
@@ -199,7 +199,7 @@ static bool is_settled(struct hf_router *router)
 
         if (!best || !server ||
             !(is_heard(router, index_of(server)) || is_silent(router, heard_from(server)) ||
-              is_left(heard_from(server), heard_from(best))))
+              is_predecessor(heard_from(server), heard_from(best))))
             return false;
     }
     return true;
@@ -294,7 +294,7 @@ static bool is_in_url(const struct hf_router *router, const struct hf_endpoint *
     return hf_seeds_find(&router->seeds, at->host, at->port) < router->seeds.count;
 }
 
-/* A query that was sent just now says nothing of a host that replied before. */
+/* A query that is pending shows nothing about a host that replied before. */
 static bool has_no_reply(const struct hf_router *router, const struct heard *h)
 {
     return h->round == 0 || is_silent(router, h);
@@ -396,7 +396,7 @@ static void decide(struct hf_server *server, bool is_final)
         hf_discover_failed(server, is_final, &why);
         return;
     }
-    server->router->error.status = HF_OK; /* an earlier reply of this round found none */
+    server->router->error.status = HF_OK; /* an earlier reply of this round found no master */
     note_beaten(best);
     look_for_two(best);
     map = hf_slot_map_of_one(best->router->mem, best->host, best->port);

@@ -23,7 +23,7 @@ struct hf_dial {
         struct hf_dial *dial;
         struct hf_io io;          /* io.fd < 0: not running */
     } racers[HF_ADDRESSES_MAX];
-    int64_t found_ms;             /* when a name was resolved; 0: not since the start */
+    int64_t found_ms;             /* when the name was resolved; 0: not in this attempt */
     unsigned winner;
     char why[DIAL_WHY_MAX];
 };
