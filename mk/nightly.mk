@@ -3,7 +3,7 @@
 
 HOURS ?= 1
 
-nightly_B := tests/sim/sim $(worlds:%=tests/sim/%) $(chaos_B:$(BUILD)/%=%) \
+nightly_B := tests/sim/sim $(harness_tests:%=tests/sim/%) $(chaos_B:$(BUILD)/%=%) \
              tests/soak/one_address holdfast judge
 asserts_BUILD := $(patsubst %-asserts,%,$(BUILD))-asserts
 

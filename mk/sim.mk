@@ -1,23 +1,23 @@
-# The simulation (docs/simulation.md): the client in a world of its own.
+# The simulation (docs/simulation.md): the client in a simulated world.
 
 sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_mild plan_names plan_rare plan_sets plan_text plan_worlds scenario scenario_answers scenario_counted \
            scenario_connections scenario_crossing scenario_failover scenario_messages scenario_queue \
            scenario_redirect scenario_slots scenario_unseen shrink))
 run_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counts effects failover fault fault_server majority nodes observer observer_count observer_permit observer_queue \
             operations owner peer program reshard run sentinels server sets site trace))
-# Worlds without a plan.
-worlds := test_quorum test_multi test_election test_by_owner test_tenant test_fork
+# Tests that drive a world themselves, without a plan (tests/sim/harness.h).
+harness_tests := test_quorum test_multi test_election test_by_owner test_tenant test_fork
 sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
-           test_model_alone test_seeds test_switch test_push $(worlds))
+           test_model_alone test_seeds test_switch test_push $(harness_tests))
 
-# What stands in for the files that touch the system. Named before the libraries,
-# it is what the linker takes.
+# These objects replace the library's files that use the system: they come before the
+# libraries on the command line, so the linker uses them.
 world_O := $(call objects,$(addprefix tests/sim/world/,world process fiber handles flow \
              connection network sim_clock sim_poller sim_random sim_resolve \
              sim_socket sim_wake_pipe))
 $(addprefix $(BUILD)/tests/sim/,test_world test_world_faults): $(world_O) \
     $(call objects,tests/sim/world_kit)
-$(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds test_switch test_push $(worlds) sim): \
+$(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds test_switch test_push $(harness_tests) sim): \
     LINK += $(call wrapped,sysconf)
 
 # Servers that run the real scripts, by Lua 5.1. They need nothing of the world.
@@ -54,8 +54,8 @@ $(sim_T): %: %.o $(sim_O) $(support_O) $(LIBS)
 check_T += $(sim_T)
 build-tests: $(sim_T)
 
-$(addprefix $(BUILD)/tests/sim/,test_seeds test_switch test_push $(worlds)): $(run_O) $(world_O) $(model_O) $(judge_O)
-$(addprefix $(BUILD)/tests/sim/,$(worlds)): $(call objects,tests/sim/harness)
+$(addprefix $(BUILD)/tests/sim/,test_seeds test_switch test_push $(harness_tests)): $(run_O) $(world_O) $(model_O) $(judge_O)
+$(addprefix $(BUILD)/tests/sim/,$(harness_tests)): $(call objects,tests/sim/harness)
 $(BUILD)/tests/sim/sim: $(BUILD)/tests/sim/sim.o $(run_O) $(sim_O) $(world_O) \
                         $(model_O) $(judge_O) $(LIBS)
 	$(call say,link $@)

@@ -34,17 +34,18 @@
  *                    another call on it. Of a renewal: its lease is 0.
  *       HF_E_CLOSED, HF_E_LIMIT   a close or the end of the client; or a fault.
  *       all others   a fault; a wait_ms up to answer_ms, or a lease up to twice that.
- *                    Of the wait counts what is left when the last earlier call of its
- *                    owner, or acquire of its client, has ended: they are sent one after
- *                    the other.
+ *                    The wait_ms that counts is what remains when the last earlier call
+ *                    of its owner, or acquire of its client, has ended: the client sends
+ *                    these one after the other.
  *                    HF_E_SERVER of a forced release or a renewal: another kind of
  *                    lock, or several holders, at one server. HF_UNREPLICATED is not judged.
  *       The call of a set (history.h: of) fails as its members do: the cause is one of
  *       its parts'. A fault touches it if it touches one of these. HF_TIMEOUT: its wait
  *       has passed, and one of its parts was kept from the lock, or touched by a fault
  *       (not with a wait of 0). HF_CANCELLED: a `cancel` line of the call. HF_LOST: a
- *       member was lost, taken away or over, or the max_hold of the quorum has passed. HF_E_INVAL: another call of its owner on
- *       the set, or a hold that it cannot enter again. Others: also a max_hold that has
+ *       member was lost, taken by another owner or expired, or the max_hold of the quorum has
+ *       passed. HF_E_INVAL: another call of its owner on the set, or a hold that it cannot
+ *       enter again. Others: also a max_hold that has
  *       passed since the call began; a client that ends. A part that ends before the
  *       call is not judged by itself, and neither are those that end well; a part that
  *       nobody waits for any more has a `cancel` line of its own.

@@ -1,6 +1,6 @@
-/* A harness: a world that a test drives by itself, without a plan. It has servers that
- * know nothing of each other, processes with a client for each of them, and faults
- * that fall on each server, link and process by itself.
+/* A harness: a simulated world that a test drives itself, without a plan. It has
+ * independent servers, processes with a client for each of the servers, and faults of each
+ * server, link and process.
  *
  *     harness_begin(&harness, seed, "quorum", 3);
  *     process = harness_process(&harness, 1);
@@ -10,7 +10,7 @@
  *     ...
  *     harness_end(&harness);
  *
- * Times are of the world: milliseconds since it began, if not said otherwise. */
+ * Unless noted otherwise, times are milliseconds since the world began. */
 #ifndef SIM_HARNESS_H
 #define SIM_HARNESS_H
 
@@ -20,19 +20,19 @@
 #include "tests/sim/site.h"
 
 #define HARNESS_SECOND INT64_C(1000000)
-#define HARNESS_FAULTS_MS 60000      /* faults begin before that */
-#define HARNESS_CALM_MS 60000         /* and then there are none */
-#define HARNESS_WATCHDOG_MS 3000      /* the longest lease, too */
+#define HARNESS_FAULTS_MS 60000       /* all faults begin before this time */
+#define HARNESS_CALM_MS 60000         /* the time without faults that follows */
+#define HARNESS_WATCHDOG_MS 3000      /* also the longest lease */
 #define HARNESS_REQUEST_MS 1000
 #define HARNESS_FAULTS_MAX 24
 #define HARNESS_PROCESSES_MAX 8
 #define HARNESS_PARTIES_MAX 4
 
-/* Does a server that dies come back without its data? */
+/* What a server that dies does with its data. */
 enum harness_forgetting {
     HARNESS_KEEPS,
-    HARNESS_STAYS_AWAY,           /* it forgets, and is away for longer than any lease */
-    HARNESS_FORGETS_AT_ONCE
+    HARNESS_STAYS_AWAY,           /* loses it, and restarts after the longest lease */
+    HARNESS_FORGETS_AT_ONCE       /* loses it, and restarts at once */
 };
 
 struct harness_fault {
@@ -48,7 +48,7 @@ struct harness_fault {
 };
 
 struct harness_down {
-    int faults;                 /* that keep the server down */
+    int faults;                 /* the number of faults that keep the server down */
     bool forgets;
 };
 
@@ -63,48 +63,50 @@ struct harness {
     struct harness_fault faults[HARNESS_FAULTS_MAX];
     struct harness_down down[SITE_SERVERS_MAX];
     uint64_t granted_late[HARNESS_PARTIES_MAX];   /* how often, to each party */
-    char violation[300];        /* the first one; "": none */
+    char violation[300];        /* the first violation; "": none */
 };
 
-/* harness_begin   - the world, and `servers` of them, up. At most one at a time.
- * harness_end     - after all clients were freed.
- * harness_draw    - 0 to sides - 1. harness_now_us - the world's time.
- * harness_violate - notes it, with the party's number. */
+/* harness_begin   - creates the world with `servers` running servers. At most one world exists
+ *                   at a time.
+ * harness_end     - frees the world, after all clients were freed.
+ * harness_draw    - returns a random number from 0 to sides - 1.
+ * harness_now_us  - returns the time of the world, in us.
+ * harness_violate - notes a violation of the property by this party. */
 void harness_begin(struct harness *t, uint64_t seed, const char *stream, int servers);
 void harness_end(struct harness *t);
 int64_t harness_draw(struct harness *t, int64_t sides);
 int64_t harness_now_us(const struct harness *t);
 void harness_violate(struct harness *t, const char *property, int party);
 
-/* harness_process - number N is named "cN"; its clock is off and runs at a rate of its
- *                 own.
- * harness_safe_until_us - the true time at which safe_ms from now have passed on the clock of
- *                 the process; 0 if safe_ms is 0.
- * harness_client  - of that process, at server `index`, driven by the world. */
+/* harness_process - creates process "cN" for number N. Its clock has an offset and a rate of
+ *                   its own.
+ * harness_safe_until_us - returns the true time at which safe_ms from now have passed on the
+ *                   clock of the process; 0 if safe_ms is 0.
+ * harness_client  - creates a client of that process for server `index`; the world drives it. */
 struct process *harness_process(struct harness *t, int number);
 int64_t harness_safe_until_us(const struct process *process, int64_t safe_ms);
 struct hf_client *harness_client(struct harness *t, struct process *process, int index);
 
-/* harness_faults - draws them, once all processes are there. They begin within
- *                HARNESS_FAULTS_MS.
- * harness_run    - until then.
- * harness_granted - notes that this party, from 0, was granted what it asked for.
- * harness_check_granted - P5: each of so many was in the second minute of calm. What
- *                faults have left has ended in the first. */
+/* harness_faults - draws the faults, after all processes were created. They begin within
+ *                  HARNESS_FAULTS_MS.
+ * harness_run    - runs the world until this time.
+ * harness_granted - notes that the request of this party (numbered from 0) was granted.
+ * harness_check_granted - P5: each party was granted a request in the second minute without
+ *                  faults. In the first minute, the consequences of faults end. */
 void harness_faults(struct harness *t, enum harness_forgetting forgetting);
 void harness_run(struct harness *t, int64_t until_ms);
 void harness_granted(struct harness *t, int party);
 void harness_check_granted(struct harness *t, int parties);
 
-/* harness_check_free - P6: no key of this name is left on any server. */
+/* harness_check_free - P6: no server has a key of this name. */
 void harness_check_free(struct harness *t, const char *name);
 
-/* harness_run_seeds - each of the worlds that the environment wants ("1..300" in
- *              `variable`), or else the first HARNESS_SEEDS. Fails the test with the
- *              first violation. Returns how many there were.
- * harness_case - with time for them. */
+/* harness_run_seeds - calls `one` for each seed of the environment variable `variable`
+ *              ("1..300"), or by default for the first HARNESS_SEEDS seeds. Fails the test at
+ *              the first violation. Returns the number of seeds.
+ * harness_case - creates a test case with enough time for these seeds. */
 #ifdef __SANITIZE_ADDRESS__
-#define HARNESS_SEEDS 10          /* each costs three times as much */
+#define HARNESS_SEEDS 10          /* each of them takes three times as long */
 #else
 #define HARNESS_SEEDS 40
 #endif

@@ -1,6 +1,6 @@
-/* An observer of one server: it turns changes of keys into lines of the history,
- * held and freed, by what stands in the hashes of locks. It knows the scripts
- * of lock/ by their SHA-1, and otherwise only how Redisson spells a lock.
+/* An observer of one server: after each change of a key it reads the hashes of locks, and
+ * writes "held" and "freed" lines to the history. It recognises the scripts of lock/ by their
+ * SHA-1, and otherwise knows only how Redisson stores a lock.
  *
  * Source: WIRE 2, 8, 10, 12. */
 #ifndef SIM_OBSERVER_H
@@ -19,11 +19,11 @@ struct observer_hold {
     bool is_there;
 };
 
-/* The queue of a fair lock: who stands in it, and what was written of its first. */
+/* The queue of a fair lock: its places, and what the history has about the first place. */
 struct observer_queue {
     struct observer_place *places;
     size_t count, room;
-    char head[OBSERVER_HOLD_MAX]; /* "": nobody */
+    char head[OBSERVER_HOLD_MAX]; /* the first waiter; "": none */
     int64_t until_us;
 };
 
@@ -31,34 +31,33 @@ struct observer {
     struct sim *sim;
     int64_t server;             /* its number: s1 is 1 */
     struct model *model;
-    int64_t ahead_us;           /* of true time: the server's clock */
-    enum history_why owner_why; /* what a change by the server's owner means */
-    bool is_moving;             /* keys go to another node: nothing is forgotten */
-    bool is_replaced;           /* a master that serves on beside its successor:
-                                   tokens of its grants are not above others */
+    int64_t ahead_us;           /* the server's clock minus true time */
+    enum history_why owner_why; /* the reason of a change by the server's operator */
+    bool is_moving;             /* keys move to another node: a missing key is not lost */
+    bool is_replaced;           /* a former master that continues beside its successor:
+                                   its tokens need not be greater than others */
     struct {
         struct observer_hold *holds;
         size_t count, room, found;
-        int64_t changed_us;     /* the last time that one was written */
+        int64_t changed_us;     /* when a line of one of them was last written */
     } locks[PLAN_LOCKS_MAX];
     struct observer_queue queues[PLAN_LOCKS_MAX];
-    int64_t stocks[PLAN_LOCKS_MAX]; /* permits, written last; or NONE */
-    int64_t stocks_until_us[PLAN_LOCKS_MAX]; /* likewise, their key's end */
-    char question[OBSERVER_HOLD_MAX]; /* of the last script that counts; "" */
-    uint64_t lines;             /* about holds, so far */
+    int64_t stocks[PLAN_LOCKS_MAX]; /* the permits of the last "stock" line; or NONE */
+    int64_t stocks_until_us[PLAN_LOCKS_MAX]; /* when their key expires, in that line */
+    char question[OBSERVER_HOLD_MAX]; /* the request of the last counting script; "" */
+    uint64_t lines;             /* the number of lines about holds */
 };
 
-/* observer_init - observes the model, which must outlive it.
- * observer_repeat - all that the server has, behind its "replica" line.
- * observer_behind - "reset" lines: the model, a new master, has not heard of all
- *                tokens that `old` gave.
- * observer_dead_readers - "freed" lines of readers whose leases are over, and whose
- *                fields stay as long as other readers have the lock (kinds.md).
- * observer_out_key - the key that says which permits of a semaphore are out.
- * observer_keys - "key" lines: what is left.
- * observer_places - "place" lines: who stands in queues.
- * observer_places_until - until when the last of these is honoured; 0: nobody
- *                stands there. */
+/* observer_init - begins to observe the model, which must outlive the observer.
+ * observer_repeat - writes all holds of the server, after its "replica" line.
+ * observer_behind - writes "reset" lines: the model, a new master, does not have the latest
+ *                tokens of `old`.
+ * observer_dead_readers - writes "freed" lines of readers whose leases have expired; their
+ *                fields remain as long as other readers have the lock (kinds.md).
+ * observer_out_key - writes the name of the key that lists the permits in use.
+ * observer_keys - writes "key" lines: the keys that remain.
+ * observer_places - writes "place" lines: the waiters in queues.
+ * observer_places_until - returns when the last of these places ends; 0: there is none. */
 void observer_init(struct observer *w, struct sim *sim, int64_t server,
                    struct model *model);
 void observer_repeat(struct observer *w);
@@ -70,16 +69,17 @@ void observer_places(struct observer *w, struct model *model);
 int64_t observer_places_until(const struct observer *w, struct model *model);
 void observer_free(struct observer *w);
 
-/* observer_holds - is there this hold, by a field of the lock? */
+/* observer_holds - returns whether the lock has this field, which is a hold. */
 bool observer_holds(const struct observer *w, size_t lock, const char *field);
 
-/* observer_set_clock - the server's clock is set: its holds end at another time. */
+/* observer_set_clock - the server's clock was changed by step_us, and with it the ends of
+ *                its holds. */
 void observer_set_clock(struct observer *w, int64_t step_us);
 
-/* observer_has_holds - has anybody a lock there? */
+/* observer_has_holds - returns whether the server has a hold. */
 bool observer_has_holds(const struct observer *w);
 
-/* observer_is_free - has nobody held the lock since that time? */
+/* observer_is_free - returns whether the lock had no holder since that time. */
 bool observer_is_free(const struct observer *w, size_t lock, int64_t since_us);
 
 #endif

@@ -21,7 +21,7 @@
 #define PLAN_FAULTS_MAX 32
 #define PLAN_OWNERS 3 /* of each program: 1 to 3 */
 
-/* How hard the world is. */
+/* The number of faults. */
 enum plan_profile {
     PROFILE_MILD,   /* no faults, and enough time for everything: each
                     call must end with HF_OK */
@@ -36,11 +36,11 @@ enum plan_deployment {
     DEPLOY_REPLICAS, /* a master and two replicas; a WAIT after each
                         grant */
     DEPLOY_SENTINEL,
-    DEPLOY_CLUSTER, /* messages by PUBLISH */
-    DEPLOY_SHARDED, /* a cluster, messages by SPUBLISH */
+    DEPLOY_CLUSTER, /* notifications by PUBLISH */
+    DEPLOY_SHARDED, /* a cluster, notifications by SPUBLISH */
     DEPLOYMENTS_DRAWN,
-    DEPLOY_INDEPENDENT = DEPLOYMENTS_DRAWN, /* `masters` servers that know nothing
-                                               of each other: of quorums */
+    DEPLOY_INDEPENDENT = DEPLOYMENTS_DRAWN, /* `masters` independent servers,
+                                               for quorums */
     DEPLOY_HOSTS, /* a master and two replicas, all in the URL, and no sentinel */
     DEPLOYMENTS
 };
@@ -62,7 +62,7 @@ enum plan_scenario {
     SCENARIO_QUEUE,
     SCENARIO_COUNTED,
     SCENARIOS_DRAWN,
-    SCENARIO_REDIRECT = SCENARIOS_DRAWN, /* of the worlds of these names alone */
+    SCENARIO_REDIRECT = SCENARIOS_DRAWN, /* only in the worlds of these names */
     SCENARIO_SILENCE,
     SCENARIO_CREDENTIALS,
     SCENARIO_SWITCHOVER,
@@ -150,77 +150,78 @@ struct plan_op {
     int64_t n;
 };
 
+/* The kinds of faults. for_ms and n are members of struct plan_fault. */
 enum plan_fault_kind {
     /* of the link from a program to a server; `to_server` is the direction, and
-       `connection` which of its connections, 0: all, and the whole link */
-    FAULT_DELAY,     /* n ms more, for for_ms */
-    FAULT_HOLD_BACK, /* bytes wait, for for_ms */
-    FAULT_CUT,       /* the connection ends n bytes from now */
-    FAULT_RESET,     /* or (n 1) of the client's end alone: what it has sent
-                        arrives */
-    FAULT_HALF_OPEN, /* bytes vanish, for for_ms; then a reset, or (n 1)
-                        none */
-    FAULT_REFUSE,    /* new connections, for for_ms; n: 1 accepted and closed */
-    FAULT_IGNORE,    /* likewise, without an answer */
-    FAULT_RESOLVER,  /* names are not to be had, for for_ms */
+       `connection` the connection, 0: all of them, and the whole link */
+    FAULT_DELAY,     /* each byte takes n ms longer, for for_ms */
+    FAULT_HOLD_BACK, /* bytes are delayed until for_ms have passed */
+    FAULT_CUT,       /* the connection ends after n more bytes */
+    FAULT_RESET,     /* the connection is reset; (n 1) only at the client: the bytes
+                        that it has sent arrive */
+    FAULT_HALF_OPEN, /* bytes are lost for for_ms; then the connection is reset, or
+                        (n 1) not */
+    FAULT_REFUSE,    /* new connections are refused for for_ms; (n 1) accepted and closed */
+    FAULT_IGNORE,    /* new connections are neither accepted nor refused, for for_ms */
+    FAULT_RESOLVER,  /* names cannot be resolved, for for_ms */
     /* of a server */
-    FAULT_FREEZE,  /* stopped, and continued after for_ms */
-    FAULT_RESTART, /* down for for_ms, back with its data */
-    FAULT_FORGET,  /* down for for_ms, back without */
+    FAULT_FREEZE,  /* it is stopped, and continues after for_ms */
+    FAULT_RESTART, /* it ends, and restarts after for_ms with its data */
+    FAULT_FORGET,  /* it ends, and restarts after for_ms without its data */
     FAULT_LOADING,
     FAULT_BUSY,
-    FAULT_FULL,    /* out of memory */
+    FAULT_FULL,    /* it is out of memory */
     FAULT_CROWDED, /* maxclients */
-    FAULT_ACL,     /* may not run scripts, or not subscribe (n 1), or
-                      neither kill clients nor ask for INFO (n 2) */
+    FAULT_ACL,     /* the user may not run scripts; (n 1) not subscribe; (n 2) neither
+                      CLIENT KILL nor INFO */
     FAULT_SCRIPTS, /* SCRIPT FLUSH */
-    FAULT_KILL,    /* CLIENT KILL of all */
+    FAULT_KILL,    /* CLIENT KILL of all connections */
     FAULT_FLUSHALL,
-    FAULT_LAG,       /* its replicas hear nothing, for for_ms */
-    FAULT_FAILOVER,  /* of its shard: the master dies, stops, or serves on, and
-                        a replica takes over; n: how (failover.h) */
-    FAULT_MOVE_SLOT, /* of `lock`, to another master, in for_ms */
+    FAULT_LAG,       /* its replicas receive nothing, for for_ms */
+    FAULT_FAILOVER,  /* the master of its shard dies, stops or continues, and a replica is
+                        promoted; n: how (failover.h) */
+    FAULT_MOVE_SLOT, /* the slot of `lock` moves to another master within for_ms */
     /* of a key */
     FAULT_DELETE,
-    FAULT_RETYPE,  /* a string stands in its place, for for_ms */
+    FAULT_RETYPE,  /* a string replaces it, for for_ms */
     FAULT_SHORTEN, /* its TTL becomes n ms */
-    FAULT_PEER,    /* a Redisson-like program wants it, and keeps it
-                      for for_ms; a fair one (n 1) until it dies */
+    FAULT_PEER,    /* a program that behaves as Redisson acquires it, and holds it for
+                      for_ms; (n 1) waits in the queue, and keeps it until it dies */
     /* of a program */
-    FAULT_SUSPEND,      /* for for_ms */
-    FAULT_CLOCK,        /* its rate becomes n ppm, within the assumption */
-    FAULT_CLOCK_BEYOND, /* likewise, beyond it, for for_ms */
+    FAULT_SUSPEND,      /* it does not run for for_ms */
+    FAULT_CLOCK,        /* the rate of its clock becomes n ppm, within the assumption */
+    FAULT_CLOCK_BEYOND, /* the same beyond the assumption, for for_ms */
     FAULT_MEMORY,       /* its n-th allocation from now fails */
-    /* drawn by plan_rare.c alone; of a server again */
+    /* of a server; only plan_rare.c draws these and the following kinds */
     FAULT_DENY,     /* one command is refused: n, an index of effects.h */
-    FAULT_PASSWORD, /* new connections need one; n 1: and the others are killed */
+    FAULT_PASSWORD, /* new connections need a password; (n 1) the others are killed */
     FAULT_SCANT,    /* NOREPLICAS */
     FAULT_UNSAVED,  /* MISCONF */
-    FAULT_EVICT,    /* a key without permits goes, as by maxmemory-policy */
-    FAULT_OUTPUT,   /* connections that listen are closed */
-    FAULT_IDLE,     /* those that were idle for n ms are */
-    FAULT_DEMOTE,   /* a master becomes a replica, and its clients stay */
-    /* of a program; drawn by plan_draw_rarest alone */
-    FAULT_DIE,   /* kill -9; for_ms later it begins anew */
+    FAULT_EVICT,    /* a key without permits is removed, as by maxmemory-policy */
+    FAULT_OUTPUT,   /* connections with subscriptions are closed */
+    FAULT_IDLE,     /* connections that were idle for n ms are closed */
+    FAULT_DEMOTE,   /* a master becomes a replica, and its clients stay connected */
+    /* of a program; drawn by plan_draw_rarest */
+    FAULT_DIE,   /* kill -9; for_ms later it restarts */
     FAULT_STALL, /* its next write to a server, or (n 1) its next return from a callback,
                     takes for_ms: it is stopped there, in the middle of a turn */
-    /* of a server; drawn by plan_draw_clocks alone */
-    FAULT_SERVER_CLOCK, /* its clock is set forward by n ms, or back */
-    /* and by plan_draw_power */
-    FAULT_POWER, /* its writes no longer reach the disk; the power fails n ms later, and for_ms
-                    after the beginning it is back with what is on the disk. If n is odd,
+    /* of a server; drawn by plan_draw_clocks */
+    FAULT_SERVER_CLOCK, /* its clock is set forward or back by n ms */
+    /* of a server; drawn by plan_draw_power */
+    FAULT_POWER, /* its writes no longer reach the disk; the power fails n ms later; for_ms
+                    after the beginning it restarts with the data on the disk. If n is odd,
                     its connections are not closed then */
-    /* of worlds alone; the client must cope, and the history has no line of it */
-    FAULT_SWALLOW, /* a connection on which replies came swallows bytes for good, and (n 2)
-                      so does the next one: one way, or (n 1) both; for_ms later its effect
-                      is counted */
-    FAULT_ROTATE,  /* of all servers: there is a new password, which programs are given
-                      for_ms later; (n 1) and all connections are closed; or (n 2) they
-                      are given it at once, and the former one ends for_ms later */
+    /* only of worlds. The client must cope: the history has no line for these */
+    FAULT_SWALLOW, /* a connection that had replies swallows bytes from now on, and (n 2)
+                      so does the next connection: one way, or (n 1) both ways; its effect
+                      is counted for_ms later */
+    FAULT_ROTATE,  /* all servers get a new password, which programs receive for_ms later;
+                      (n 1) all connections are also closed; (n 2) programs receive it at
+                      once, and the former one ends for_ms later */
     FAULT_SWITCHOVER, /* of a server and its replicas behind one address: the master becomes
                          a replica, and its clients stay connected; a replica that has all
                          its data becomes the master; n ms later the address leads there.
-                         for_ms later its effect is counted */
+                         Its effect is counted for_ms later */
     FAULT_PROXY, /* the proxy before a server replies to scripts with an error of its own: it
                     did not send them, or (n 1) it did, and lost their replies */
     FAULT_KINDS
@@ -307,14 +308,15 @@ struct plan {
     struct plan_fault faults[PLAN_FAULTS_MAX];
 };
 
-/* plan_draw - the plan of a seed. The same at every run. */
+/* plan_draw - draws the plan of a seed, which is the same each time. */
 void plan_draw(struct plan *plan, uint64_t seed);
 
-/* plan_draw_rare - faults from FAULT_DENY on, beside those that are drawn.
- * plan_draw_rarest - faults from FAULT_DIE on, by a stream of their own.
- * plan_draw_deaths - FAULT_DIE of owners of sets, likewise.
- * plan_draw_clocks, plan_draw_power - FAULT_SERVER_CLOCK, FAULT_POWER, likewise.
- * plan_add_fault - one fault more, of this kind, near an operation or a fault. */
+/* plan_draw_rare - adds faults from FAULT_DENY on. This function and the next four each use
+ *                    their own random stream.
+ * plan_draw_rarest - adds faults from FAULT_DIE on.
+ * plan_draw_deaths - adds FAULT_DIE of owners of sets.
+ * plan_draw_clocks, plan_draw_power - add FAULT_SERVER_CLOCK, FAULT_POWER.
+ * plan_add_fault   - adds a fault of this kind, near an operation or a fault. */
 void plan_draw_rare(struct plan *plan, uint64_t seed);
 void plan_draw_rarest(struct plan *plan, uint64_t seed);
 void plan_draw_deaths(struct plan *plan, uint64_t seed);
@@ -322,32 +324,33 @@ void plan_draw_clocks(struct plan *plan, uint64_t seed);
 void plan_draw_power(struct plan *plan, uint64_t seed);
 void plan_add_fault(struct plan *plan, int64_t kind, uint64_t *dice);
 
-/* plan_is_clear  - has the plan of this seed no faults, in place of some?
- * plan_mild_last - makes a mild plan richer, when all else has been drawn. */
+/* plan_is_clear  - returns whether the plan of this seed is of PROFILE_CLEAR.
+ * plan_mild_last - adds to a mild plan, after all else was drawn. */
 bool plan_is_clear(uint64_t seed);
 void plan_mild_last(struct plan *plan, uint64_t seed);
 
-/* plan_world_head - the profile and the scenario of a world, if one is selected with --family.
- * plan_world_last - its faults, after all others; before the names get their families. */
+/* plan_world_head - sets the profile and the scenario of a world, if one is selected with
+ *                   --family.
+ * plan_world_last - draws its faults, after all others; before the names get their families. */
 void plan_world_head(struct plan_head *head, uint64_t seed);
 void plan_world_last(struct plan *plan, uint64_t seed);
 
-/* plan_crowd_head, _last - likewise of the world `crowd`. */
+/* plan_crowd_head, _last - the same for the world `crowd`. */
 void plan_crowd_head(struct plan_head *head, uint64_t *dice);
 void plan_crowd_last(struct plan *plan, uint64_t *dice);
 
-/* plan_only - from now on, of plans that are drawn, all names but those of scenarios of
- *             queues are of this family. "read-write" is "read_write". False: it is not
- *             the name of a selectable family.
- * plan_only_number - likewise, by number; -1: of all families. plan_only_is returns it.
- * plan_is_selectable - not those that are two families under one name. */
+/* plan_only - selects a family: in plans that are drawn from now on, all names are of this
+ *             family, except those of scenarios of queues. "read-write" is also accepted for
+ *             "read_write". False: it is not the name of a selectable family.
+ * plan_only_number - the same by number; -1: all families. plan_only_is returns the number.
+ * plan_is_selectable - returns false for families that are two kinds under one name. */
 bool plan_only(const char *family);
 void plan_only_number(int64_t family);
 int64_t plan_only_is(void);
 bool plan_is_selectable(int64_t family);
 
-/* plan_print - as text, a line for each part; what is 0 is left out.
- * plan_read  - what plan_print wrote; false, and a line to stderr, if it is no
+/* plan_print - writes the plan as text, a line for each part, without members that are 0.
+ * plan_read  - reads the output of plan_print; false, after a line to stderr, if it is not a
  *              plan. */
 void plan_print(const struct plan *plan, FILE *to);
 bool plan_read(struct plan *plan, FILE *from);

@@ -1,7 +1,6 @@
-/* Scenarios: small plans in which a few slow events coincide. In a plan that is drawn at
- * random, two events that need a third one between them hardly ever meet; a scenario has
- * all three in each of its repetitions, and draws the rest: who, when, how long, in which
- * order.
+/* Scenarios: small plans in which a few slow events coincide. In a random plan, two events
+ * that need a third one between them hardly ever coincide. A scenario has all three in each of
+ * its repetitions, and draws the rest: clients, times, durations, order.
  *
  * A new scenario is a function in one of the scenario_*.c files, its line in scenarios[]
  * (scenario.c), its name in `enum plan_scenario`. */
@@ -11,23 +10,23 @@
 #include "tests/sim/draw.h"
 #include "tests/sim/plan.h"
 
-/* scenario_pick     - for a plan that is to have one: a scenario that there is.
- * scenario_deployment - where it can be executed.
- * scenario_draw     - its operations and faults; may change the head, but for
- *                  profile, deployment, masters. Locks and programs have been
- *                  drawn. */
+/* scenario_pick - draws a scenario.
+ * scenario_deployment - draws a deployment in which the scenario is possible.
+ * scenario_draw - draws the operations and faults of the plan's scenario, after its locks and
+ *                 programs were drawn. It may change the head of the plan, except its profile,
+ *                 deployment and masters. */
 int64_t scenario_pick(uint64_t *dice);
 int64_t scenario_deployment(int64_t scenario, uint64_t *dice);
 void scenario_draw(struct plan *plan, uint64_t *dice);
 
-/* For scenarios:
- * scenario_op    - an operation more, all else 0: that is, of program 0, on lock 0.
- * scenario_fault - a fault more. Of both, what finds no room is lost.
- * scenario_user  - an operation on a lock: mostly somebody takes it, who waits and
- *               holds it for about span_ms.
- * scenario_disturb - `count` faults more, of any kinds, anywhere. Last of all.
- * scenario_repeats - how often a scenario is repeated in one plan, at moments that are
- *               far enough apart: times[], at most SCENARIO_REPEATS_MAX. */
+/* For the functions below:
+ * scenario_op    - adds an operation, whose other members are 0: of program 0, on lock 0.
+ * scenario_fault - adds a fault. If the plan has no space, the operation or fault is left out.
+ * scenario_user  - adds an operation on a lock: usually an acquire that waits, and holds the
+ *                  lock for about span_ms.
+ * scenario_disturb - adds `count` faults of any kind, at any place. Call it last.
+ * scenario_repeats - draws the times at which the scenario is repeated in the plan, far enough
+ *                  apart. Returns their number, at most SCENARIO_REPEATS_MAX. */
 #define SCENARIO_REPEATS_MAX 6
 struct plan_op *scenario_op(struct plan *plan, int64_t at_ms, int64_t verb,
                             int64_t owner);

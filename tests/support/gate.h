@@ -24,9 +24,9 @@ struct gate_rule {
     bool is_for_subscribers;  /* of RESP3: only on a connection that has subscribed */
     const char *inserted;     /* not NULL: the command goes to the server, with this text in
                                  front of its second word */
-    size_t times;             /* how often it is used; 0: always */
-    bool is_executed;         /* the command goes to the server, and the answer replaces the
-                                 reply */
+    size_t times;             /* how often this answer is used; 0: always */
+    bool is_executed;         /* the server executes the command, and this answer replaces
+                                 its reply */
 };
 
 /* The rules of a server that refuses a script's use of a key that is not one of KEYS, as

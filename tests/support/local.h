@@ -21,18 +21,18 @@ void local_rest_us(int64_t us);
 void *local_new(size_t size);
 char *local_copy(const char *text);
 
-/* local_reserve    - reserves the port *port of 127.0.0.1 until this process ends; 0: a
- *                    free one, which is written to *port. Only who binds with
- *                    SO_REUSEADDR, as servers do, can listen there, and no other
- *                    reservation gets it. While nobody listens, connections are refused.
- *                    false: the port is in use.
+/* local_reserve    - reserves port *port of 127.0.0.1 until this process ends; 0: a free
+ *                    port, which is written to *port. Only a program that binds with
+ *                    SO_REUSEADDR, as servers do, can listen there, and no other call
+ *                    reserves it. Connections are refused while no program listens.
+ *                    False: the port is in use.
  * local_listen     - a listening, non-blocking socket on a free port of
  *                    127.0.0.1, which is written to *port and stays reserved after the
  *                    socket is closed; -1: errno has the reason.
- * local_listen_once - the same, but the port is free after the socket is closed: for a test
- *                    that needs hundreds, and whose clients end before.
- * local_dead_port  - a port of 127.0.0.1 where nobody listens while this process lives;
- *                    0: there is none.
+ * local_listen_once - the same, but the port is free after the socket is closed: for tests
+ *                    that need hundreds of ports, and whose clients end before that.
+ * local_dead_port  - returns a port of 127.0.0.1 on which no program listens while this
+ *                    process runs; 0: there is none.
  * local_prepare    - makes a connection non-blocking and TCP_NODELAY.
  * local_close      - closes so that the other side reads all we wrote and then
  *                    the end (FIN): unread bytes, which would turn the end into

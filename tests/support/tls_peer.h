@@ -47,7 +47,7 @@ void tls_peer_fini(struct tls_peer *p);
  *   end, non-blocking, the caller's to close. Sessions live on. */
 int tls_peer_connect(struct tls_peer *p);
 
-/* tls_peer_accept - the same, over `fd`, which becomes the peer's. */
+/* tls_peer_accept - the same over `fd`, which the peer takes. */
 void tls_peer_accept(struct tls_peer *p, int fd);
 
 /* tls_peer_turn - takes what came, goes on with the handshake or reads, sends
