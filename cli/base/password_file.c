@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/base/report.h"
 #include "net/base/error.h"
@@ -107,24 +106,10 @@ static bool reader_start(struct reader *r)
     return true;
 }
 
-static struct timespec after_ms(int64_t ms)
-{
-    struct timespec at;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += (time_t)(ms / 1000);
-    at.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    return at;
-}
-
 /* Returns whether the thread has ended. It then no longer changes *r. */
 static bool reader_await(struct reader *r, int64_t ms)
 {
-    struct timespec until = after_ms(ms);
+    struct timespec until = hf_thread_deadline(ms);
     bool is_ended;
     int rc = 0;
 

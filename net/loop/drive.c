@@ -180,20 +180,6 @@ static bool is_seat_free(const struct hf_loop *loop)
     return !loop->is_driven && loop->quiescers == 0;
 }
 
-static struct timespec monotonic_in(int64_t ms)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)(ms / 1000);
-    t.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    return t;
-}
-
 /* Sleeps until the seat is offered, there are tasks, or the time has passed. */
 static void await_seat(struct hf_loop *loop, int64_t until_ms)
 {
@@ -204,7 +190,7 @@ static void await_seat(struct hf_loop *loop, int64_t until_ms)
     if (until_ms == HF_NEVER) {
         pthread_cond_wait(&loop->seat_is_offered, &loop->mutex);
     } else {
-        until = monotonic_in(until_ms - hf_loop_now(loop));
+        until = hf_thread_deadline(until_ms - hf_loop_now(loop));
         (void)pthread_cond_timedwait(&loop->seat_is_offered, &loop->mutex,
                                      &until);
     }
@@ -333,7 +319,7 @@ void hf_loop_release_driver(struct hf_loop *loop)
 
 static void rest(struct hf_loop *loop, int64_t ms)
 {
-    struct timespec until = monotonic_in(ms);
+    struct timespec until = hf_thread_deadline(ms);
 
     post_all(&loop->roused);
     loop->rests_until_ms = hf_loop_now(loop) + ms;
