@@ -324,7 +324,7 @@ void plan_draw_clocks(struct plan *plan, uint64_t seed);
 void plan_draw_power(struct plan *plan, uint64_t seed);
 void plan_add_fault(struct plan *plan, int64_t kind, uint64_t *dice);
 
-/* plan_is_clear  - returns whether the plan of this seed is of PROFILE_CLEAR.
+/* plan_is_clear  - draws whether the plan of this seed, unless it is mild, is PROFILE_CLEAR.
  * plan_mild_last - adds to a mild plan, after all else was drawn. */
 bool plan_is_clear(uint64_t seed);
 void plan_mild_last(struct plan *plan, uint64_t seed);
