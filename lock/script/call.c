@@ -399,6 +399,7 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
     } else if (patience == HF_RETRIES || call->command.was_put_off) {
         try_later(call, reply);
     } else {
+        call->is_by_proxy = false; /* this reply is the server's */
         call->is_passing = patience == HF_WAITS_ON;
         hf_call_end_with_error(call, reply);
     }

@@ -147,6 +147,19 @@ START_TEST(error_says_when_the_time_is_over_that_it_may_have_been_executed)
 }
 END_TEST
 
+/* The last reply decides, and it is not the proxy's. */
+START_TEST(refusal_by_the_server_after_an_error_of_the_proxy_is_told_as_its_own)
+{
+    struct hf_error err;
+
+    (void)server_ask(server, "SET " NAME " 1");
+    open_client(_i, "EVALSHA ...", 1, false, LONG_MS);
+    ck_assert_status(try_acquire(lock_of(client, NAME), 1, &err), HF_E_SERVER);
+    ck_assert_msg(strstr(err.text, "WRONGTYPE") != NULL, "%s", err.text);
+    close_client();
+}
+END_TEST
+
 /* Repeated, it could free the lock of the next holder. */
 START_TEST(forced_release_without_a_holder_is_not_repeated)
 {
@@ -170,6 +183,8 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, request_that_was_executed_is_repeated_without_harm, 0, 2);
     tcase_add_loop_test(c, hold_outlasts_a_proxy_without_its_server, 0, 2);
     tcase_add_loop_test(c, error_says_when_the_time_is_over_that_it_may_have_been_executed,
+                        0, 2);
+    tcase_add_loop_test(c, refusal_by_the_server_after_an_error_of_the_proxy_is_told_as_its_own,
                         0, 2);
     tcase_add_loop_test(c, forced_release_without_a_holder_is_not_repeated, 0, 2);
 }
