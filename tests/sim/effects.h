@@ -1,5 +1,5 @@
-/* What a fault does. A fault that was done and changed nothing tests nothing: each
- * of these is counted, and a long run fails if one of them never happened. */
+/* The effects of faults. A fault without an effect tests nothing: each effect is counted, and a
+ * long run fails if one of them never happened. */
 #ifndef SIM_EFFECTS_H
 #define SIM_EFFECTS_H
 
@@ -9,8 +9,8 @@
 struct model_error;
 struct sim;
 
-/* Commands that an ACL refuses one by one (FAULT_DENY): `n` is an index. HELLO, which
- * no ACL of today refuses, is renamed instead. */
+/* Commands that an ACL refuses one by one (FAULT_DENY): `n` is an index. HELLO is
+ * renamed instead, because no ACL can refuse it. */
 enum plan_denied {
     DENIED_KILL,
     DENIED_INFO,
@@ -48,33 +48,33 @@ enum effect {
     EFFECT_HUNG_UP,      /* a connection was accepted and closed at once */
     EFFECT_ASK_REPLICAS, /* ASK was replied to a client that waits for replicas */
     EFFECT_TWO_MOVES,    /* a slot began to move while another one was moving */
-    EFFECT_DIED,         /* a process was killed that held something, or had calls */
-    EFFECT_DIED_QUORUM,  /* and one that held a quorum, a multi-lock, or led */
+    EFFECT_DIED,         /* a process that had a hold or a pending call was killed */
+    EFFECT_DIED_QUORUM,  /* the same, and it held a quorum; a multi-lock; or led */
     EFFECT_DIED_MULTI,
     EFFECT_DIED_LEADER,
     EFFECT_LATE_WRITE,   /* a process was stopped before a write */
     EFFECT_LONG_CALLBACK,
-    EFFECT_CLOCK_SET,    /* of a server that had locks */
-    EFFECT_ROLLED_BACK,  /* a server began with older data, which the locks show */
-    EFFECT_FULL_OUTPUT,  /* calls waited for room in the output of a connection */
+    EFFECT_CLOCK_SET,    /* the server had locks */
+    EFFECT_ROLLED_BACK,  /* a server restarted with older data: its locks differ */
+    EFFECT_FULL_OUTPUT,  /* calls waited for space in the output of a connection */
     EFFECT_BATCH,        /* one script call renewed a hundred holds */
     EFFECT_LISTENERS,    /* more than 16 clients received a message */
     EFFECT_SWALLOWED,    /* bytes were written to a connection that swallows them */
     EFFECT_SWALLOWED_GREETING, /* the same before its first reply */
     EFFECT_FORMER_MASTER, /* a former master refused a write over an open connection */
-    EFFECT_WRONGPASS,    /* a client had the former password */
-    EFFECT_RENEWED_LOGIN, /* a password ended whose end was known */
+    EFFECT_WRONGPASS,    /* a client used the former password */
+    EFFECT_RENEWED_LOGIN, /* a password whose end was known has ended */
     EFFECT_PROXY,        /* a proxy replied with an error of its own */
     EFFECTS
 };
 
-/* effects_name - "client|kill" (refused), "READONLY", ...
- * effects_is_rare - it happens in one of some thousand plans.
- * effects_world - the family of plans in which it happens; -1: any.
- * effects_word - the denied command in the words of ACL: "client|kill".
- * effects_note - this effect has happened once more.
- * effects_of_error - a server has replied with an error: is it the effect of a
- *                fault that lasts? */
+/* effects_name - returns the name: "client|kill" (refused), "READONLY", ...
+ * effects_is_rare - returns whether the effect happens only in one of several thousand plans.
+ * effects_world - returns the family of plans in which it can happen; -1: any.
+ * effects_word - returns the denied command in the words of ACL: "client|kill".
+ * effects_note - counts this effect.
+ * effects_of_error - a server has replied with an error: counts the effect of the fault that
+ *                caused it, if there is one. */
 const char *effects_name(int effect);
 bool effects_is_rare(int effect);
 int64_t effects_world(int effect);

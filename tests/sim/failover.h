@@ -1,44 +1,44 @@
-/* A master is replaced by one of its replicas.
+/* A replica replaces its master.
  *
- *   begin      it dies, or stops; or its replicas hear nothing of it any more
- *   half-way   the replica that has heard most is master; the others follow it
- *   end        the old one is back, or is told: it follows the new one
+ *   begin      the master dies or stops, or its replicas no longer receive its writes
+ *   half-way   the replica that has most of the data becomes master; the others follow it
+ *   end        the former master restarts, or becomes a replica: it follows the new one
  *
- * Asynchronous replication loses what the new master has not heard of. An old
- * master that has neither died nor stopped serves on until the end. One that has
- * stopped executes then what it had been sent, and is told only afterwards.
+ * Asynchronous replication loses the writes that the new master has not received. A former
+ * master that neither died nor stopped continues as a master until the end. A stopped one
+ * first executes the commands that it received, and then becomes a replica.
  *
- * The first sentinel hears of the new master half-way, or, with IS_UNTOLD, a
- * half of half-way later; the last one as much later. A master that WAKES
- * continues a quarter of half-way after it was replaced. */
+ * The first sentinel learns of the new master half-way (with IS_UNTOLD, half as long after
+ * that), and the last sentinel the same time later. A master that WAKES continues a quarter of
+ * half-way after it was replaced. */
 #ifndef SIM_FAILOVER_H
 #define SIM_FAILOVER_H
 
 #include "tests/sim/fault.h"
 
-/* What `n` of FAULT_FAILOVER says. */
+/* The bits of `n` of FAULT_FAILOVER. */
 enum {
     FAILOVER_SERVES_ON = 1,
     FAILOVER_IS_STALE = 2,
-    FAILOVER_IS_SEEN = 4, /* cluster: nodes say CLUSTERDOWN meanwhile */
+    FAILOVER_IS_SEEN = 4, /* cluster: nodes reply CLUSTERDOWN meanwhile */
     FAILOVER_IS_QUICK = 8, /* not half-way, but after an eighth of the time */
     FAILOVER_STOPS = 16, /* unless it serves on: it does not die */
     FAILOVER_OF_LOCK = 32, /* the master of the lock; otherwise, of any shard */
     FAILOVER_IS_UNTOLD = 64, /* sentinels: no sentinel knows the new master at
-                                once; the first one hears of it later */
+                                once; the first one learns of it later */
     FAILOVER_WAKES = 128, /* a master that has stopped continues before the first
-                             sentinel can have heard, and is demoted in the end */
+                             sentinel learns of it, and is demoted at the end */
     FAILOVER_AT_ONCE = 256 /* not half-way, but after a 256th of the time */
 };
 
-/* failover - what FAULT_FAILOVER does: begins if f->is_on, otherwise ends. */
+/* failover - begins FAULT_FAILOVER if f->is_on, otherwise ends it. */
 void failover(struct fault *f);
 
-/* failover_master - whom it is about: the master of that shard now. */
+/* failover_master - returns the present master of the shard. */
 struct server *failover_master(const struct fault *f);
 
-/* failover_switch - `f->old`, which is a replica since, has a successor: a replica of it that
- *                has all its data. Returns it; NULL: there is none. */
+/* failover_switch - returns the successor of `f->old`, which is now a replica: a replica of it
+ *                that has all its data; NULL: there is none. */
 struct server *failover_switch(struct fault *f);
 
 #endif

@@ -1,5 +1,5 @@
-/* The cluster of a run: who learns what when, messages between nodes, slots on
- * the move. */
+/* The cluster of a run: when each node learns of a change, messages between nodes, and slots
+ * that move. */
 #ifndef SIM_NODES_H
 #define SIM_NODES_H
 
@@ -8,15 +8,15 @@
 
 struct nodes;
 
-/* nodes_new  - of servers that are new; `count` masters first, then as many
- *              replicas, in the same order. nodes_free, after the servers.
- * nodes_promote  - this one, in place of its master, which learns of it last of
- *                  all: by nodes_learn_all. The others know by `late_us`.
- * nodes_learn_all - all know what is true, now.
- * nodes_set_down - all but that one say CLUSTERDOWN until they learn something.
- * nodes_owner    - whose slot the key is in.
- * nodes_have_one_slot - are both keys in one slot?
- * nodes_holder   - who has the key itself now. */
+/* nodes_new  - makes a cluster of new servers: first `count` masters, then as many replicas in
+ *              the same order. Call nodes_free after the servers were freed.
+ * nodes_promote  - `s` is master in place of `old`, which learns of it last, by
+ *                  nodes_learn_all. The others know it within late_us.
+ * nodes_learn_all - all nodes know the present state.
+ * nodes_set_down - all nodes except `but` reply CLUSTERDOWN until they learn something.
+ * nodes_owner    - returns the server that owns the key's slot.
+ * nodes_have_one_slot - returns whether both keys are in one slot.
+ * nodes_holder   - returns the server that has the key itself now. */
 struct nodes *nodes_new(struct sim *sim, struct server *const *servers,
                         size_t count);
 void nodes_free(struct nodes *nodes);
@@ -28,11 +28,11 @@ bool nodes_have_one_slot(const char *a, const char *b);
 struct server *nodes_owner(const struct nodes *nodes, const char *key);
 struct server *nodes_holder(const struct nodes *nodes, const char *key);
 
-/* nodes_open - the key's slot is on the move to that server; false: it cannot
- * be. nodes_move - one key of it is moved; false: there is none, or they do not
- * run. nodes_give - what is left is moved, and the slot is its; the others know
- * by `late_us`; false: not now. nodes_are_moving - is a slot on the move from or
- * to this shard? */
+/* nodes_open - begins to move the key's slot to that server; false: it cannot move.
+ * nodes_move - moves one key of the slot; false: there is none, or a server does not run.
+ * nodes_give - moves the remaining keys, and gives the slot to the other server; the other
+ *              nodes know it within late_us. False: not possible now.
+ * nodes_are_moving - returns whether a slot moves from or to this shard. */
 bool nodes_open(struct nodes *nodes, const char *key, struct server *to);
 bool nodes_move(struct nodes *nodes, const char *key);
 bool nodes_give(struct nodes *nodes, const char *key, int64_t late_us);

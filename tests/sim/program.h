@@ -1,5 +1,5 @@
-/* A program of a run: a process with a client, which does what operations say
- * and writes down what it asked, what it was told, and what it may believe. */
+/* A program of a run: a process with a client. It executes operations, and writes its calls,
+ * their results and its belief to the history. */
 #ifndef SIM_PROGRAM_H
 #define SIM_PROGRAM_H
 
@@ -7,22 +7,21 @@
 
 struct owner;
 
-/* program_new     - with a client. program_free: when the run is over.
- * program_uuid    - of its first client.
- * program_can_do  - not while it is suspended; and it closes one client at a
- *                   time.
- * program_do      - one operation.
- * program_watch   - writes down what is believed, if that has changed, when a turn
- *                   ends.
- * program_set_all - makes each semaphore that there is not.
- * program_probe   - asks for each lock once, as an owner of its own.
- * program_settle  - each hold is entered and left once more: lock.h says that
- *                   the server's count is right then.
- * program_stop_waiting - cancels what waits.
- * program_count   - writes down what is held.
- * program_give_up - cancels what waits, releases what is held.
- * program_is_calling - a call is under way.
- * program_is_idle - none is, and nothing is held. */
+/* program_new     - creates a program with a client. program_free: at the end of the run.
+ * program_uuid    - returns the UUID of its first client.
+ * program_can_do  - returns whether the operation is possible now: not while the program is
+ *                   suspended, nor a second close during a close.
+ * program_do      - begins one operation.
+ * program_watch   - called at the end of a turn: writes its beliefs that have changed.
+ * program_set_all - creates each semaphore that does not exist.
+ * program_probe   - requests each lock once, as a new owner.
+ * program_settle  - re-enters and releases each hold once: lock.h promises that the server's
+ *                   count is right after that.
+ * program_stop_waiting - cancels all calls that wait.
+ * program_count   - writes the counts of all holds.
+ * program_give_up - cancels all calls that wait, and releases all holds.
+ * program_is_calling - returns whether a call is pending.
+ * program_is_idle - returns whether no call is pending and nothing is held. */
 struct program *program_new(struct sim *sim, int64_t index);
 void program_free(struct program *p);
 bool program_can_do(const struct program *p, const struct plan_op *op);
@@ -37,13 +36,13 @@ void program_give_up(struct program *p);
 bool program_is_calling(const struct program *p);
 bool program_is_idle(const struct program *p);
 
-/* program_sim, _process - what it belongs to, what it runs in.
- * program_event  - a line of its history.
- * program_master - the number of the server that its client takes for this lock's
- *                  master; 0: it knows of none; HISTORY_NONE: there is but one.
- * program_beside - calls of this owner's number that are under way on the same
- *                  name.
- * program_asks_within - so soon it will acquire that name again. */
+/* program_sim, _process - return its run and its process.
+ * program_event  - returns a line of its history.
+ * program_master - returns the number of the server that its client considers the master of this
+ *                  lock; 0: it knows none; HISTORY_NONE: there is only one.
+ * program_beside - returns the number of pending calls on the same name with this owner's
+ *                  number.
+ * program_asks_within - returns whether the owner will acquire that name again within `ms`. */
 struct sim *program_sim(const struct program *p);
 const char *program_uuid(const struct program *p);
 struct process *program_process(const struct program *p);
@@ -54,15 +53,14 @@ int64_t program_beside(const struct program *p, const struct owner *o);
 bool program_asks_within(const struct program *p, const struct owner *o,
                          int64_t ms);
 
-/* program_suspend   - for so long.
- * program_set_rate  - of its clock; if that is beyond what is assumed, for so
- *                     long, else for good.
- * program_kill      - as by kill -9; so much later it begins anew, with another client.
- * program_stall     - it is stopped for so long before its next write; or when its next
- *                     callback returns.
- * program_stall_callback - called there.
- * program_unstall   - a stop that has not come yet does not come.
- * program_starve    - its n-th allocation from now fails. program_feed: none does. */
+/* program_suspend   - stops the process for for_ms.
+ * program_set_rate  - sets the rate of its clock: for for_ms if the rate is beyond the
+ *                     assumption, otherwise permanently.
+ * program_kill      - kill -9; after for_ms it restarts, with another client.
+ * program_stall     - stops it for for_ms before its next write; or when its next callback
+ *                     returns, which then calls program_stall_callback.
+ * program_unstall   - cancels a stop that has not begun.
+ * program_starve    - makes its n-th allocation from now fail. program_feed cancels this. */
 void program_suspend(struct program *p, int64_t for_ms);
 void program_set_rate(struct program *p, int64_t ppm, int64_t for_ms,
                       bool is_beyond);

@@ -4,8 +4,8 @@
 
 #include "tests/sim/fault.h"
 
-/* reshard - what FAULT_MOVE_SLOT does: the slot is opened if f->is_on, and its
- * keys move one by one; otherwise what is left moves, and it is given. */
+/* reshard - FAULT_MOVE_SLOT: if f->is_on, begins to move the slot, and its keys move one by one;
+ * otherwise moves the remaining keys, and the new node owns the slot. */
 void reshard(struct fault *f);
 
 #endif

@@ -1,5 +1,5 @@
-/* The sentinels of a run: servers that know who is master, each of them from a
- * moment of its own. */
+/* The sentinels of a run: servers that name the master. Each of them learns of a new master at
+ * a time of its own. */
 #ifndef SIM_SENTINELS_H
 #define SIM_SENTINELS_H
 
@@ -10,11 +10,11 @@
 
 struct sentinels;
 
-/* sentinels_new  - makes these servers, which are new, sentinels of `master`.
- * sentinels_free - after the servers were freed. Takes NULL.
- * sentinels_tell - there is a new master: the first sentinel knows after
- *                  `first_us`, the last one after `last_us`. One that is frozen or down
- *                  learns of it afterwards. */
+/* sentinels_new  - makes these new servers sentinels of `master`.
+ * sentinels_free - is called after the servers were freed. Accepts NULL.
+ * sentinels_tell - there is a new master: the first sentinel learns of it after first_us, the
+ *                  last one after last_us; a sentinel that is frozen or down, when it runs
+ *                  again. */
 struct sentinels *sentinels_new(struct server *const servers[SENTINELS],
                                 const struct server *master);
 void sentinels_free(struct sentinels *group);

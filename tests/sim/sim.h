@@ -1,5 +1,5 @@
-/* What the parts of a run share: the world, the plan, the history and its judge.
- * Other programs include run.h. */
+/* The state that the parts of a run share: the world, the plan, the history and its judge.
+ * Code outside of runs includes run.h instead. */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
@@ -16,25 +16,25 @@ struct site;
 struct sim {
     const struct plan *plan;
     struct world *world;
-    FILE *history; /* NULL: nobody reads it */
+    FILE *history; /* NULL: not written */
     struct judge *judge;
     struct site *site; /* the servers */
-    struct majority *majority; /* of independent ones; or NULL */
+    struct majority *majority; /* of independent servers; or NULL */
     struct program *programs[PLAN_PROGRAMS_MAX];
     struct run_result *result;
     uint64_t call_count;
     struct left *left; /* by_owner.c */
-    bool is_ending; /* nothing new is asked for */
-    int64_t muted; /* of this client, which has been killed, no line is written; 0 */
+    bool is_ending; /* no new operation begins */
+    int64_t muted; /* a client that was killed, whose lines are not written; 0: none */
     struct sim_permit *permits; /* observer_permit.c */
     size_t permit_count, permit_room;
 };
 
-/* sim_us    - the true time of so many ms after the start.
- * sim_event - a line of the history, of now; sim_write writes it.
- * sim_comment - a comment in the history: what `who` sent or received.
- * sim_shows_wire - are such comments wanted? See run_show_wire.
- * sim_fail  - the first failure that the run itself sees is kept. */
+/* sim_us    - returns the true time at_ms after the start.
+ * sim_event - returns a line of the history with the present time; sim_write writes it.
+ * sim_comment - writes a comment to the history: the bytes that `who` sent or received.
+ * sim_shows_wire - returns whether such comments are wanted (run_show_wire).
+ * sim_fail  - notes a failure that the run itself has found, unless there was one before. */
 static inline int64_t sim_us(int64_t at_ms)
 {
     return WORLD_BEGIN_US + at_ms * 1000;

@@ -1,5 +1,4 @@
-/* The servers of a run, as its deployment wants them, and the links to them.
- */
+/* The servers of the deployment of a run, and the links to them. */
 #ifndef SIM_SITE_H
 #define SIM_SITE_H
 
@@ -10,7 +9,7 @@
 #define SITE_CLUSTER_MASTERS 3
 #define SITE_SEEDS 2
 #define SITE_URL_MAX 256
-#define SITE_PASSWORD "s%lld" /* by its number */
+#define SITE_PASSWORD "s%lld" /* %lld: its number */
 
 struct nodes;
 struct sentinels;
@@ -22,34 +21,34 @@ struct site {
     struct server *masters[SITE_SHARDS_MAX];
     size_t shard_count;
     struct sentinels *sentinels; /* NULL: there are none */
-    struct nodes *nodes;         /* of a cluster; NULL: it is none */
-    const struct server *falling; /* a master that is being replaced; NULL */
-    const struct server *seeds[SITE_SEEDS]; /* in the URL; NULL: one that is alone */
+    struct nodes *nodes;         /* of a cluster; NULL: not a cluster */
+    const struct server *falling; /* a master that is being replaced; NULL: none */
+    const struct server *seeds[SITE_SEEDS]; /* in the URL; NULL: there is one server */
     char url[SITE_URL_MAX];
     int64_t password;            /* the number of the newest one; 0: there is none */
-    int64_t known_password;      /* that programs are given */
+    int64_t known_password;      /* the number of the one that programs receive */
 };
 
-/* site_new    - all of them up. site_free takes NULL.
- * site_link_all - after the programs were made: how their links are.
- * site_forbid - what clients may not do: ACL words, at each server.
- * site_set_password - ACL words, at each server that is not a sentinel.
- * site_url    - where the client of a program begins: SITE_URL_MAX bytes. Of independent
- *               servers: client `index` of the program.
- * site_clients - how many clients a program has.
- * site_server - any number names one.
- * site_link   - from a program to it.
- * site_shape  - how a link is while nothing disturbs it.
- * site_lag_us - how long news takes from a master to its replicas.
- * site_master - who decides about a lock now; site_master_of_shard - about a
- *               shard: any number names one.
- * site_new_master - of its shard, in place of `old`: no sentinel knows it before
- *               `first_us`; nodes and sentinels know it by `last_us`.
- * site_publish - with what Redisson publishes messages there.
- * site_has_other_seed - does one run, but for `s`, that the URL names?
- * site_dead_readers, site_keys, site_places - "freed", "key" and "place" lines of the
- *               masters: as observer_*.
- * site_places_until - when the last place in a queue is over; 0: there is none. */
+/* site_new    - creates all servers, which run. site_free accepts NULL.
+ * site_link_all - sets the shapes of all links, after the programs were created.
+ * site_forbid - sets the ACL of clients at each server, in ACL words.
+ * site_set_password - the same at each server that is not a sentinel.
+ * site_url    - writes the URL for client `index` of the program, in SITE_URL_MAX bytes. (Only
+ *               with independent servers has a program more than one client.)
+ * site_clients - returns the number of clients of a program.
+ * site_server - returns a server; `number` modulo the number of servers.
+ * site_link   - returns the link from a program to a server.
+ * site_shape  - returns the shape of a link without faults.
+ * site_lag_us - returns how late replicas receive the writes of their master.
+ * site_master - returns the present master of a lock.
+ * site_master_of_shard - returns the present master of a shard; modulo the number of shards.
+ * site_new_master - `s` is the master of its shard in place of `old`. No sentinel learns of it
+ *               before `first_us`; all nodes and sentinels know it at `last_us`.
+ * site_publish - returns the command with which Redisson publishes there.
+ * site_has_other_seed - returns whether another server than `s` of the URL runs.
+ * site_dead_readers, site_keys, site_places - write "freed", "key" and "place" lines of the
+ *               masters, as observer_*.
+ * site_places_until - returns when the last place in a queue ends; 0: there is none. */
 struct site *site_new(struct sim *sim);
 void site_free(struct site *site);
 void site_link_all(struct site *site);
