@@ -1,7 +1,7 @@
-/* A proxy that reads RESP, between a client and a real server: rules choose
- * commands that it answers itself or at which it closes the connection; all others
- * go to the server, and replies keep their order. So a test can imitate servers
- * that refuse some commands, in their own words.
+/* A proxy that parses RESP, between a client and a real server. By its rules it replies to some
+ * commands itself, or closes the connection at them. It passes all others to the server, and
+ * replies keep their order. So a test can imitate servers that refuse some commands, with their
+ * error messages.
  *
  *     static const struct gate_rule rules[] = {
  *         {"HELLO ...", "-unsupported command 'HELLO'\r\n"},
@@ -9,7 +9,7 @@
  *         {0}};
  *     struct gate *gate = gate_start(server_port(server), rules);
  *
- * Belongs to the process that started it: a thread does not survive a fork. */
+ * It belongs to the process that started it, because its thread does not survive a fork. */
 #ifndef TEST_GATE_H
 #define TEST_GATE_H
 

@@ -1,5 +1,4 @@
-/* What the helpers share: the clock, loopback sockets, memory that is there.
- * Threads: any, all of it. */
+/* Functions for the other helpers: the clock, loopback sockets, memory. Threads: any. */
 #ifndef TEST_LOCAL_H
 #define TEST_LOCAL_H
 
@@ -8,16 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* local_now_ms - CLOCK_BOOTTIME in milliseconds: the clock of hf_clock_ms, so
- * that what a helper saw can be compared with what the library claims. */
+/* local_now_ms - returns CLOCK_BOOTTIME in milliseconds, as hf_clock_ms does, so that times of
+ * a helper can be compared with times of the library. */
 int64_t local_now_ms(void);
 
-/* local_rest_us - lets that many microseconds pass. Only to space out what
- * would else melt together or to poll what cannot be waited for. */
+/* local_rest_us - sleeps for `us` microseconds. Only to keep events apart that would otherwise
+ * coincide, or to poll for a state that cannot be awaited. */
 void local_rest_us(int64_t us);
 
-/* local_new  - zeroed memory, for free(). Never NULL: without memory there is
- *              no test. local_copy - a text, likewise. */
+/* local_new  - returns zeroed memory, for free(). Never NULL: without memory the test fails.
+ * local_copy - returns a copy of a text, in the same way. */
 void *local_new(size_t size);
 char *local_copy(const char *text);
 
