@@ -162,6 +162,65 @@ START_TEST(the_one_node_of_many_that_knows_the_master_is_found)
 }
 END_TEST
 
+/* Node 0 says that the master is where nobody is; the last node, which is in no map, knows that
+ * it is the master itself. */
+static bool last_knows(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    int master = a->node == CROWD - 1 ? nodes_port(nodes, CROWD - 1) : NOBODY;
+    char *to = reply;
+
+    (void)ctx;
+    if (!request_matches(a->request, "CLUSTER SLOTS"))
+        return false;
+    to += sprintf(to, "*1\r\n*%d\r\n:0\r\n:16383\r\n", 1 + CROWD);
+    to += sprintf(to, "*3\r\n$9\r\n127.0.0.1\r\n:%d\r\n$7\r\nnode-%02d\r\n", master,
+                  CROWD - 1);
+    for (int i = 0; i < CROWD - 2; i++)
+        to += sprintf(to, "*3\r\n$9\r\n127.0.0.1\r\n:%d\r\n$7\r\nnode-%02d\r\n",
+                      nodes_port(nodes, i), i);
+    return true;
+}
+
+static uint32_t failures(void)
+{
+    uint32_t count;
+
+    lock();
+    count = router->discovery.failures;
+    unlock();
+    return count;
+}
+
+/* DISCOVER-3: a part of the nodes is queried before the seeds, not all of them. */
+START_TEST(seeds_do_not_wait_for_all_silent_nodes_of_a_large_cluster)
+{
+    static struct ask a;
+    int64_t end_ms = 0;
+
+    prepare(last_knows);
+    nodes_stop(nodes);
+    nodes = nodes_start(CROWD, last_knows, NULL);
+    options.link.connect_timeout_ms = SHORT_MS;
+    add_seed(nodes_port(nodes, 0));
+    add_seed(nodes_port(nodes, CROWD - 1));
+    nodes_down(nodes, CROWD - 1, true);
+    for (int i = 1; i < CROWD - 1; i++)
+        nodes_pause(nodes, i, true);
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
+    while (failures() == 0)
+        drive_on(&end_ms, "the end of a round");
+    nodes_down(nodes, CROWD - 1, false);
+    while (nodes_count(nodes, CROWD - 1, "CLUSTER SLOTS") == 0)
+        drive_on(&end_ms, "CLUSTER SLOTS");
+    lock();
+    ck_assert_uint_lt(router->discovery.round.asked, CROWD / 2);
+    unlock();
+    ck_assert_str_eq(answer_of(&a), "node 39");
+    end();
+}
+END_TEST
+
 static void to_a_dead_port(void *ctx, char *host, uint16_t *port)
 {
     (void)host;
@@ -490,6 +549,28 @@ START_TEST(others_are_asked_again_while_a_server_is_silent)
     nodes_epoch(nodes, 6);
     ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0); /* ROUTE-3 */
     ck_assert_str_eq(ask(0), "node 1");
+    end();
+}
+END_TEST
+
+/* DISCOVER-9 */
+START_TEST(a_round_that_begins_again_has_no_maps_of_the_one_before)
+{
+    static struct ask a;
+    bool has_map = false;
+
+    begin_stopped(&a, 3 * LONG_MS);
+    for (int64_t end_ms = 0; !has_map;) {
+        drive_on(&end_ms, "an older map");
+        lock();
+        has_map = router->discovery.best != NULL;
+        unlock();
+    }
+    lock();
+    hf_discover_restart(router, NULL);
+    ck_assert_ptr_null(router->discovery.best);
+    unlock();
+    (void)cancel(&a);
     end();
 }
 END_TEST
@@ -874,6 +955,7 @@ static TCase *case_maps(void)
     tcase_add_loop_test(c, of_two_maps_the_one_with_a_master_that_can_be_reached_is_used, 0,
                         4);
     tcase_add_loop_test(c, the_one_node_of_many_that_knows_the_master_is_found, 0, 2);
+    tcase_add_test(c, seeds_do_not_wait_for_all_silent_nodes_of_a_large_cluster);
     tcase_add_test(c, an_address_that_all_announce_in_vain_is_told_with_its_announcer);
     tcase_add_test(c, an_address_that_the_program_mapped_has_no_announcer);
     tcase_add_test(c, pauses_grow_until_a_map_leads_to_a_master);
@@ -892,6 +974,7 @@ static TCase *case_maps(void)
     tcase_add_test(c,
                    a_worse_map_is_adopted_when_a_server_is_silent_for_long);
     tcase_add_test(c, a_map_that_all_but_a_silent_node_confirm_is_enough_for_commands);
+    tcase_add_test(c, a_round_that_begins_again_has_no_maps_of_the_one_before);
     tcase_add_test(c, an_answer_of_a_former_master_is_an_unknown_outcome);
     tcase_add_test(c, an_answer_behind_asking_counts_whatever_the_map_says);
     tcase_add_test(c, a_slot_that_nobody_serves_is_an_error_that_says_so);

@@ -8,8 +8,8 @@
  * DISCOVER-3  Servers whose links are up come first, then the seeds, then the other nodes of
  *             the map: any node of a cluster can name the others. After a round without a map
  *             that leads to reachable masters, only one server whose link is up comes first,
- *             and then the nodes that the last round did not query: in a large cluster the
- *             rounds query all nodes in turn.
+ *             and then ASKED_MAX - 1 nodes that the last round did not query: in a large
+ *             cluster the rounds query all nodes in turn.
  * DISCOVER-4  A map that is worse than the current one is kept in case no server has a better
  *             one (slot_map.h, MAP-2, MAP-3).
  * DISCOVER-5  An error of a reachable server takes precedence over "unreachable", in its round
@@ -22,7 +22,8 @@
  *             other servers are queried (silence.c).
  * DISCOVER-8  A round that ends because of silence confirms the map in force if the best map
  *             of its replies is equal to it. Commands that wait for the map are sent: the
- *             silent servers may stay silent for longer than a command waits. */
+ *             silent servers may stay silent for longer than a command waits.
+ * DISCOVER-9  A round that begins again (hf_discover_restart) uses no map of the one before. */
 /* Tests: tests/test_net_router_maps.c, tests/test_net_router_ends.c,
  *        tests/test_net_sentinel.c. */
 #include "net/route/discover.h"
@@ -155,6 +156,12 @@ static struct hf_server *next_node(struct hf_router *router)
     return server;
 }
 
+/* After a failure, before the seeds. */
+static bool is_turn_of_nodes(const struct hf_discovery *d)
+{
+    return d->failures > 0 && d->round.asked > 0 && d->round.asked < ASKED_MAX;
+}
+
 /* Returns the next server to query. Servers without a connection are included, because
  * they may have returned. */
 static struct hf_server *next_candidate(struct hf_router *router)
@@ -164,8 +171,7 @@ static struct hf_server *next_candidate(struct hf_router *router)
     router->discovery.hint = NULL;
     if (server && is_to_be_asked(server))
         return server;
-    if (router->discovery.failures > 0 && router->discovery.round.asked > 0 &&
-        (server = next_node(router)))
+    if (is_turn_of_nodes(&router->discovery) && (server = next_node(router)))
         return server;
     if ((server = known_one(router, true)) || (server = next_seed(router)) ||
         (server = next_node(router)))
@@ -400,6 +406,7 @@ void hf_discover_restart(struct hf_router *router, struct hf_server *hint)
 {
     router->discovery.hint = hint;
     cancel_all(router);
+    drop_best(&router->discovery);
     hf_round_reset(&router->discovery.round);
     router->discovery.failures = 0;
     router->discovery.has_told_trouble = false;

@@ -15,7 +15,7 @@
 #include "tests/support/greeting.h"
 #include "tests/support/local.h"
 
-#define CONNECTIONS_MAX 64
+#define CONNECTIONS_MAX 256
 #define RANGES_MAX 64
 #define READ_ROOM (1u << 20)
 
