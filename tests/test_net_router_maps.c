@@ -553,7 +553,7 @@ START_TEST(others_are_asked_again_while_a_server_is_silent)
 }
 END_TEST
 
-/* DISCOVER-9 */
+/* DISCOVER-8 */
 START_TEST(a_round_that_begins_again_has_no_maps_of_the_one_before)
 {
     static struct ask a;
@@ -571,30 +571,6 @@ START_TEST(a_round_that_begins_again_has_no_maps_of_the_one_before)
     ck_assert_ptr_null(router->discovery.best);
     unlock();
     (void)cancel(&a);
-    end();
-}
-END_TEST
-
-/* DISCOVER-8, DOUBT-5: node 0 was silent for a time. Node 2 confirms that it serves the slot;
- * node 1 cannot be reached, and does not reply to an attempt to connect. */
-START_TEST(a_map_that_all_but_a_silent_node_confirm_is_enough_for_commands)
-{
-    prepare(NULL);
-    options.link.connect_timeout_ms = 3 * LONG_MS;
-    options.doubt_ms = 100;
-    nodes_map(nodes, halves, 2);
-    add_seed(nodes_port(nodes, 0));
-    add_seed(nodes_port(nodes, 2));
-    ck_assert_int_eq(open_router(NULL), HF_OK);
-    ck_assert_str_eq(ask(5), "node 0");
-    nodes_down(nodes, 1, true);
-    ck_assert_int_eq(strncmp(ask_for(9000, SHORT_MS), "(unsent)", 8), 0);
-    nodes_pause(nodes, 1, true);
-    nodes_down(nodes, 1, false);
-    nodes_pause(nodes, 0, true);
-    ck_assert_int_eq(strncmp(ask_for(5, SHORT_MS), "(unknown)", 9), 0);
-    nodes_pause(nodes, 0, false);
-    ck_assert_str_eq(ask(5), "node 0");
     end();
 }
 END_TEST
@@ -973,7 +949,6 @@ static TCase *case_maps(void)
     tcase_add_test(c, others_are_asked_again_while_a_server_is_silent);
     tcase_add_test(c,
                    a_worse_map_is_adopted_when_a_server_is_silent_for_long);
-    tcase_add_test(c, a_map_that_all_but_a_silent_node_confirm_is_enough_for_commands);
     tcase_add_test(c, a_round_that_begins_again_has_no_maps_of_the_one_before);
     tcase_add_test(c, an_answer_of_a_former_master_is_an_unknown_outcome);
     tcase_add_test(c, an_answer_behind_asking_counts_whatever_the_map_says);

@@ -207,10 +207,6 @@ static hf_status place(struct hf_command *c)
     if (rc < 0)
         return rc;
     c->is_by_ask = false;
-    if (server && hf_doubt_defers(server)) {
-        pend(c);
-        return HF_OK;
-    }
     if (server)
         return hand_over(c, server);
     pend(c);

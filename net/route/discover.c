@@ -20,10 +20,7 @@
  *             random, until a map leads to reachable masters alone.
  * DISCOVER-7  If a server falls silent while a command or a subscription waits for it, the
  *             other servers are queried (silence.c).
- * DISCOVER-8  A round that ends because of silence confirms the map in force if the best map
- *             of its replies is equal to it. Commands that wait for the map are sent: the
- *             silent servers may stay silent for longer than a command waits.
- * DISCOVER-9  A round that begins again (hf_discover_restart) uses no map of the one before. */
+ * DISCOVER-8  A round that begins again (hf_discover_restart) uses no map of the one before. */
 /* Tests: tests/test_net_router_maps.c, tests/test_net_router_ends.c,
  *        tests/test_net_sentinel.c. */
 #include "net/route/discover.h"
@@ -274,17 +271,16 @@ static void give_up(struct hf_router *router)
         d->events->on_end(router, HF_MAP_UNKNOWN);
 }
 
-/* ROUND-5, DISCOVER-8 */
+/* ROUND-5 */
 static void ask_again(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
-    bool is_same = d->best && router->map && hf_slot_map_is_equal(d->best, router->map);
 
     end_round(router);
     d->pause_ms = hf_random_less(d->round.due_ms - hf_loop_now(router->loop));
     arm(router, d->pause_ms);
     if (router->map)
-        d->events->on_end(router, is_same ? HF_MAP_CONFIRMED : HF_MAP_KEPT);
+        d->events->on_end(router, HF_MAP_KEPT);
 }
 
 static hf_status ask_server(struct hf_server *server)

@@ -26,20 +26,14 @@ static bool was_silent(const struct hf_server *server)
                router->options.doubt_ms;
 }
 
-static bool is_due(const struct hf_server *server)
-{
-    return was_silent(server) &&
-           hf_loop_now(server->router->loop) >= server->doubt_again_ms;
-}
-
 /* Ends the silence. */
 static bool begin(struct hf_server *server)
 {
     int64_t now = hf_loop_now(server->router->loop);
-    bool must_begin = is_due(server);
+    bool is_due = was_silent(server) && now >= server->doubt_again_ms;
 
     server->silent_since_ms = 0;
-    if (!must_begin)
+    if (!is_due)
         return false;
     server->doubt_until_ms = now + DOUBT_MS;
     server->doubt_again_ms = now + DOUBT_MS + DOUBT_AGAIN_MS;
@@ -62,21 +56,6 @@ void hf_doubt_refused(struct hf_server *server)
 {
     if (!was_silent(server))
         server->silent_since_ms = 0;
-}
-
-/* Not where the hosts themselves name the master (hears_all_ms): a former master that
- * continues would name itself. There, only its first reply shows that it was silent. */
-bool hf_doubt_defers(struct hf_server *server)
-{
-    const struct hf_topology *topology = server->router->topology;
-
-    if (topology->hears_all_ms != 0 || !is_due(server) ||
-        !hf_list_is_empty(&server->commands))
-        return false;
-    if (topology->asks_nodes)
-        server->silent_since_ms = 0;
-    topology->on_doubt(server);
-    return true;
 }
 
 bool hf_doubt_is_on(struct hf_server *server)

@@ -14,13 +14,7 @@
  *          sentinels are queried repeatedly. If one names another master, that one is
  *          used; if they still name this one after DOUBT_MS, it is used.
  * DOUBT-4  After that, no doubt begins for DOUBT_AGAIN_MS, so a server that is only
- *          slow is used.
- * DOUBT-5  If all commands of a silence have ended, the next command would receive the first
- *          reply after the silence, which does not count (DOUBT-2), and some commands (a
- *          forced release) are not repeated. Therefore the map is requested before that
- *          command is sent. With sentinels, the doubt then begins when the server replies to
- *          ROLE; in a cluster the silence counts as ended. This rule does not apply to
- *          replicas without sentinels. */
+ *          slow is used. */
 #ifndef HF_DOUBT_H
 #define HF_DOUBT_H
 
@@ -33,13 +27,10 @@ struct hf_server;
  * hf_doubt_answered - the server replied to a command. Returns true if the reply does not
  *                     count (DOUBT-2); otherwise it also counts for switched.h.
  * hf_doubt_refused  - the server replied to a command with an error.
- * hf_doubt_defers   - requests the map if DOUBT-5 applies. Returns true in this case: the
- *                     next command must wait for the map.
  * hf_doubt_is_on    - returns whether the server is in doubt (DOUBT-3); may begin it. */
 void hf_doubt_silent(struct hf_server *server, int64_t since_ms);
 bool hf_doubt_answered(struct hf_server *server);
 void hf_doubt_refused(struct hf_server *server);
-bool hf_doubt_defers(struct hf_server *server);
 bool hf_doubt_is_on(struct hf_server *server);
 
 #endif

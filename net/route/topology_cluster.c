@@ -226,7 +226,7 @@ static void on_link_down(struct hf_server *server)
 /* The other nodes know its successor at once. */
 static void on_doubt(struct hf_server *server)
 {
-    hf_discover_restart(server->router, NULL);
+    hf_discover_want(server->router, NULL);
 }
 
 static enum hf_verdict judge(struct hf_redirection *out,

@@ -360,9 +360,6 @@ static const struct past {
     {"quorum_released_when_its_max_hold_ends", "P12",
      "the release of a quorum with tokens waited for replies of its members, whose max_hold passed "
      "meanwhile: HF_LOST is right, and the judge did not know why"},
-    {"forced_release_after_a_long_silence", "P12",
-     "all commands of a silence had failed; the first one after it, seconds later, was a forced "
-     "release, whose reply did not count (DOUBT-5)"},
     {"reader_of_a_key_that_has_expired", "P12",
      "a master became a replica, which keeps an expired key and replies 0: the judge expected "
      "the number"},
