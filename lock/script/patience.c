@@ -45,10 +45,13 @@ static const struct row {
     {"ERR Network is unreachable", HF_RETRIES_LOST, BY_PROXY},
     /* Predixy, which writes "avaliable" */
     {"ERR server connection close", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR no server avaliable", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR deliver request fail", HF_RETRIES_LOST, BY_PROXY},
     {"ERR no server connection avaliable", HF_RETRIES_LOST, BY_PROXY},
     {"ERR no server connection available", HF_RETRIES_LOST, BY_PROXY},
     /* Codis */
     {"ERR handle response, backend conn", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR handle request, slot is not ready, may be offline", HF_RETRIES_LOST, BY_PROXY},
 
     {"OOM", HF_WAITS_ON, "the server is out of memory (maxmemory)"},
     {"NOREPLICAS", HF_WAITS_ON,

@@ -18,9 +18,12 @@ static const char *const words[] = {
     "ERR No route to host",
     "ERR Network is unreachable",
     "ERR server connection close",
+    "ERR no server avaliable",
+    "ERR deliver request fail",
     "ERR no server connection avaliable",
     "ERR no server connection available",
     "ERR handle response, backend conn reset",
+    "ERR handle request, slot is not ready, may be offline",
 };
 
 static struct gate_rule rules[2];
