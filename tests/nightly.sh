@@ -33,7 +33,7 @@ units="sim $families $worlds chaos one_address fuzz exhaust redisson examples co
 unit_seconds=120
 if [ -n "$short" ]; then
     units="sim spin permit semaphore latch quorum multi election by_owner $worlds"
-    unit_seconds=3
+    unit_seconds=2
     [ -z "$(find build-fuzz/guided -name 'fuzz_*' 2>/dev/null)" ] ||
         units="$units fuzz"
 fi
