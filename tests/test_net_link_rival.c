@@ -289,13 +289,14 @@ START_TEST(slow_attempt_is_used_although_it_has_a_rival)
 }
 END_TEST
 
+static const struct peer_step silent_then_greets[] = {
+    PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_WAIT, PEER_ACCEPT, PEER_GREET,
+    PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
+
 /* The request comes when the attempt has been silent for long. */
 START_TEST(silent_attempt_has_a_rival_as_soon_as_a_request_waits)
 {
-    static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_WAIT, PEER_ACCEPT, PEER_GREET,
-        PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
-    struct peer *peer = peer_start(script);
+    struct peer *peer = peer_start(silent_then_greets);
     struct ask a;
 
     open_unconnected(peer);
@@ -325,10 +326,7 @@ static void *refuse(void *ctx, void *ptr, size_t old, size_t size)
 /* Without memory for a rival it is tried again after a time, and not in each turn. */
 START_TEST(silent_attempt_has_a_rival_when_there_is_memory)
 {
-    static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_WAIT, PEER_ACCEPT, PEER_GREET,
-        PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
-    struct peer *peer = peer_start(script);
+    struct peer *peer = peer_start(silent_then_greets);
     struct ask a;
 
     open_unconnected(peer);

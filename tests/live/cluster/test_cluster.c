@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lock/election.h"
+#include "tests/live/test_candidate.h"
 #include "tests/live/test_cluster.h"
 #include "tests/support/lateness.h"
 #include "tests/support/nodes.h"
@@ -149,43 +149,16 @@ static const struct {
 } parts[] = {{true, false, "CLUSTERDOWN"}, {true, true, "slot " GONE},
              {false, true, "slot " GONE}};
 
-struct candidate {
-    struct note note;
-    int elected, troubles;
-    struct hf_error last;
-};
-
-static void on_elected(void *ctx, struct hf_election *election)
-{
-    struct candidate *c = ctx;
-
-    (void)election;
-    note_add(&c->note, &c->elected);
-}
-
-static void on_trouble(void *ctx, struct hf_election *election,
-                       const struct hf_error *err)
-{
-    struct candidate *c = ctx;
-
-    (void)election;
-    c->last = *err;
-    note_add(&c->note, &c->troubles);
-}
-
 START_TEST(a_candidate_that_has_never_led_leads_when_all_slots_are_served)
 {
     struct hf_client_options o;
-    struct candidate c = {.elected = 0};
-    struct hf_election_options terms = {
-        .on_elected = on_elected, .on_trouble = on_trouble, .ctx = &c};
+    struct candidate c;
     struct hf_election *election;
     struct hf_client *client;
     struct hf_lock *lock;
     char url[CLUSTER_URL_MAX], name[32];
     int n = 0;
 
-    note_init(&c.note);
     everywhere("CONFIG SET cluster-require-full-coverage %s",
                parts[_i].is_full ? "yes" : "no");
     everywhere("CLUSTER DELSLOTS %s", GONE);
@@ -196,7 +169,7 @@ START_TEST(a_candidate_that_has_never_led_leads_when_all_slots_are_served)
     client = client_with(&o);
     lock = lock_of(client, parts[_i].is_gone ? name_in(atoi(GONE), name)
                                              : name_at(0, &n, name));
-    ck_assert_ok(hf_election_join(&election, lock, &terms, NULL));
+    election = candidate_join(&c, lock);
     note_await(&c.note, &c.troubles, 2, "two refusals");
     ck_assert_msg(strstr(c.last.text, parts[_i].word) && c.last.is_temporary, "%s",
                   c.last.text);

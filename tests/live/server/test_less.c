@@ -70,18 +70,6 @@ static const struct {
 
 static struct gate *gate;
 static struct hf_client *client;
-static struct note lost_note;
-static int lost;
-
-static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
-                    enum hf_lost why)
-{
-    (void)ctx;
-    (void)lock;
-    (void)owner;
-    (void)why;
-    note_add(&lost_note, &lost);
-}
 
 static void start_server_of(int i)
 {
@@ -164,6 +152,7 @@ static void await_renewal(const char *name)
 /* LINK-7: The client holds one lock while it waits for another. */
 START_TEST(a_waiter_is_served_and_a_hold_beside_it_is_renewed)
 {
+    struct diary d;
     struct hf_acquire_options o;
     struct hf_client *direct;
     struct hf_client_options with;
@@ -177,12 +166,9 @@ START_TEST(a_waiter_is_served_and_a_hold_beside_it_is_renewed)
     direct = client_with(&with);
     theirs = lock_of(direct, NAME);
     acquire(theirs, 1);
-    note_init(&lost_note);
-    lost = 0;
     first = lock_of(client, "other");
     second = lock_of(client, NAME);
-    o = acquire_options(1);
-    o.on_lost = on_lost;
+    o = diary_options(&d, 1);
     ck_assert_ok(hf_lock_acquire(first, &o, NULL));
     o.wait_ms = LONG_MS;
     call_acquire(&call, second, &o);
@@ -194,7 +180,7 @@ START_TEST(a_waiter_is_served_and_a_hold_beside_it_is_renewed)
     ck_assert_status(call_await(&call), HF_OK);
     release(second, 1);
     release(first, 1);
-    ck_assert_int_eq(note_read(&lost_note, &lost), 0);
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
     hf_client_free(direct);
     close_client();
 }
@@ -240,16 +226,14 @@ START_TEST(holds_at_several_servers_of_a_proxy_are_renewed_alone)
     static const struct gate_rule rules[] = {REFUSES("EVALSHA * 2 a b ...", for_a),
                                              REFUSES("EVALSHA * 2 b a ...", for_b),
                                              {0}};
-    struct hf_acquire_options o = acquire_options(1);
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1);
     struct call calls[2];
     uint64_t renewals;
 
     gate = gate_start(server_port(server), rules);
     client = client_timed(gate_port(gate), STEADY_WATCHDOG_MS, LONG_MS);
     ck_assert_ok(hf_client_connect(client, NULL));
-    note_init(&lost_note);
-    lost = 0;
-    o.on_lost = on_lost;
     call_acquire(&calls[0], lock_of(client, "a"), &o);
     call_acquire(&calls[1], lock_of(client, "b"), &o);
     ck_assert_status(call_await(&calls[0]), HF_OK);
@@ -260,7 +244,7 @@ START_TEST(holds_at_several_servers_of_a_proxy_are_renewed_alone)
         local_rest_us(1000);
     renewals = stats_of(client).renewals;
     while (stats_of(client).renewals < renewals + 6) {
-        ck_assert_int_eq(note_read(&lost_note, &lost), 0);
+        ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
         local_rest_us(1000);
     }
     ck_assert_uint_eq(gate_count(gate, 0) + gate_count(gate, 1), 1);

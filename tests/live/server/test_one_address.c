@@ -1,9 +1,8 @@
 /* One address that leads to several servers, one after the other: a load balancer, a
  * virtual address, the name of a managed service. And servers that refuse for a
  * while. Whoever waits waits on, whoever holds goes on holding. */
-#include "lock/election.h"
 #include "lock/quorum.h"
-#include "tests/live/test_lock.h"
+#include "tests/live/test_candidate.h"
 #include "tests/support/proxy.h"
 
 #define ANOTHER "6e3814a1-e847-452b-a982-45baf93a1df2:1"
@@ -110,42 +109,6 @@ START_TEST(a_release_frees_the_lock_at_the_new_master)
 }
 END_TEST
 
-struct candidate {
-    struct note note;
-    int elected, troubles;
-    bool is_temporary;          /* the last error */
-};
-
-static void on_elected(void *ctx, struct hf_election *election)
-{
-    struct candidate *c = ctx;
-
-    (void)election;
-    note_add(&c->note, &c->elected);
-}
-
-static void on_trouble(void *ctx, struct hf_election *election,
-                       const struct hf_error *err)
-{
-    struct candidate *c = ctx;
-
-    (void)election;
-    c->is_temporary = err->is_temporary;
-    note_add(&c->note, &c->troubles);
-}
-
-static struct hf_election *join(struct candidate *c, struct hf_lock *lock)
-{
-    struct hf_election_options o = {
-        .on_elected = on_elected, .on_trouble = on_trouble, .ctx = c};
-    struct hf_election *election;
-
-    *c = (struct candidate){.elected = 0};
-    note_init(&c->note);
-    ck_assert_ok(hf_election_join(&election, lock, &o, NULL));
-    return election;
-}
-
 /* It has never led, and it reports no error. */
 START_TEST(a_candidate_is_elected_at_the_new_master)
 {
@@ -155,7 +118,7 @@ START_TEST(a_candidate_is_elected_at_the_new_master)
 
     (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
     (void)server_ask(one, "PEXPIRE " NAME " 4000");
-    election = join(&c, lock);
+    election = candidate_join(&c, lock);
     await_waiter();
     replicate();
     fail_over();
@@ -355,37 +318,60 @@ START_TEST(replies_of_a_replica_do_not_hasten_new_connections)
 }
 END_TEST
 
-/* In RESP2 they have a connection of their own, which also leads to the old master. */
-START_TEST(subscriptions_move_to_the_new_master)
+/* A call that waits for a lock that another owner has at `one`, and two locks. In RESP2 its
+ * subscription has a connection of its own, which also leads to the old master. */
+struct waiting {
+    struct hf_client *client;
+    struct hf_lock *lock, *other;
+    struct call call;
+};
+
+static void begin_waiting(struct waiting *w, bool is_resp2, int replicas)
 {
     struct hf_acquire_options o = acquire_options(1);
     char url[SERVER_URL_MAX + 20];
     struct hf_client_options options;
-    struct hf_client *waiting;
-    struct hf_lock *lock, *other;
-    struct call call;
 
     client_options(&options, url, proxy_port(proxy));
-    (void)strcat(url, _i == 0 ? "?protocol=2" : "");
+    (void)strcat(url, is_resp2 ? "?protocol=2" : "");
     options.request_timeout_ms = LONG_MS;
-    waiting = client_with(&options);
-    lock = lock_of(waiting, NAME);
-    other = lock_of(waiting, "another");
+    options.replicas = replicas;
+    w->client = client_with(&options);
+    w->lock = lock_of(w->client, NAME);
+    w->other = lock_of(w->client, "another");
     (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
-    call_acquire(&call, lock, &o);
+    call_acquire(&w->call, w->lock, &o);
     await_waiter();
-    replicate();
-    fail_over();
-    acquire(other, 1);
+}
+
+/* A request of this client has led a connection to `two`. */
+static void must_be_subscribed_at_two(void)
+{
     server_await(two, LONG_MS, CHANNEL " 1", "PUBSUB NUMSUB " CHANNEL);
+}
+
+static void end_waiting(struct waiting *w)
+{
     (void)server_ask(two, "DEL " NAME);
     (void)server_ask(two, "PUBLISH " CHANNEL " 0");
-    ck_assert_status(call_await(&call), HF_OK);
-    release(lock, 1);
-    release(other, 1);
-    hf_lock_free(lock);
-    hf_lock_free(other);
-    hf_client_free(waiting);
+    ck_assert_status(call_await(&w->call), HF_OK);
+    release(w->lock, 1);
+    release(w->other, 1);
+    hf_lock_free(w->lock);
+    hf_lock_free(w->other);
+    hf_client_free(w->client);
+}
+
+START_TEST(subscriptions_move_to_the_new_master)
+{
+    struct waiting w;
+
+    begin_waiting(&w, _i == 0, 0);
+    replicate();
+    fail_over();
+    acquire(w.other, 1);
+    must_be_subscribed_at_two();
+    end_waiting(&w);
 }
 END_TEST
 
@@ -393,37 +379,16 @@ END_TEST
  * master could refuse; all others end. */
 START_TEST(a_later_connection_takes_subscriptions_to_the_new_master)
 {
-    struct hf_acquire_options o = acquire_options(1);
-    char url[SERVER_URL_MAX + 20];
-    struct hf_client_options options;
-    struct hf_client *waiting;
-    struct hf_lock *lock, *other;
-    struct call call;
+    struct waiting w;
 
     replicate();
-    client_options(&options, url, proxy_port(proxy));
-    (void)strcat(url, _i == 0 ? "?protocol=2" : "");
-    options.request_timeout_ms = LONG_MS;
-    options.replicas = 1;
-    waiting = client_with(&options);
-    lock = lock_of(waiting, NAME);
-    other = lock_of(waiting, "another");
-    (void)server_ask(one, "HSET " NAME " " ANOTHER " 1");
-    call_acquire(&call, lock, &o);
-    await_waiter();
+    begin_waiting(&w, _i == 0, 1);
     fail_over();
     ck_assert_int_ge(server_ask_int(one, "CLIENT KILL TYPE normal"), 1);
-    acquire(other, 1);
-    server_await(two, LONG_MS, CHANNEL " 1", "PUBSUB NUMSUB " CHANNEL);
+    acquire(w.other, 1);
+    must_be_subscribed_at_two();
     ck_assert_ptr_null(strstr(server_ask(one, "INFO errorstats"), "READONLY"));
-    (void)server_ask(two, "DEL " NAME);
-    (void)server_ask(two, "PUBLISH " CHANNEL " 0");
-    ck_assert_status(call_await(&call), HF_OK);
-    release(lock, 1);
-    release(other, 1);
-    hf_lock_free(lock);
-    hf_lock_free(other);
-    hf_client_free(waiting);
+    end_waiting(&w);
 }
 END_TEST
 
@@ -519,13 +484,13 @@ START_TEST(a_first_refusal_does_not_end_a_candidate)
     struct candidate c;
 
     spoil(_i);
-    election = join(&c, lock);
+    election = candidate_join(&c, lock);
     if (refusals[_i].is_cured) {
         while (proxy_accepted(proxy) < 3) /* it connects again */
             local_rest_us(1000);
     } else {
         note_await(&c.note, &c.troubles, 1, "the refusal");
-        ck_assert(c.is_temporary);
+        ck_assert(c.last.is_temporary);
     }
     ck_assert_str_eq(server_ask(one, refusals[_i].repair), "OK");
     note_await(&c.note, &c.elected, 1, "the election");

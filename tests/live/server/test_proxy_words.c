@@ -30,17 +30,6 @@ static struct gate_rule rules[2];
 static char answer[100];
 static struct gate *gate;
 static struct hf_client *client;
-static struct note note;
-static int lost;
-
-static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost why)
-{
-    (void)ctx;
-    (void)lock;
-    (void)owner;
-    (void)why;
-    note_add(&note, &lost);
-}
 
 /* The first `times` requests that match get the i-th error; 0: all of them. */
 static void open_client(int i, const char *pattern, size_t times, bool is_executed,
@@ -54,8 +43,6 @@ static void open_client(int i, const char *pattern, size_t times, bool is_execut
     gate = gate_start(server_port(server), rules);
     client = client_timed(gate_port(gate), STEADY_WATCHDOG_MS, request_ms);
     ck_assert_ok(hf_client_connect(client, NULL));
-    note_init(&note);
-    lost = 0;
 }
 
 static void close_client(void)
@@ -114,7 +101,8 @@ END_TEST
 /* One error after another, until a renewal succeeds within the TTL. */
 START_TEST(hold_outlasts_a_proxy_without_its_server)
 {
-    struct hf_acquire_options o = acquire_options(1);
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1);
     int64_t end_ms = local_now_ms() + AWAIT_MS;
     struct hf_lock *lock;
     char renewal[100];
@@ -124,11 +112,10 @@ START_TEST(hold_outlasts_a_proxy_without_its_server)
     load_scripts();
     open_client(_i, renewal, SOME, _i % 2 == 0, LONG_MS);
     lock = lock_of(client, NAME);
-    o.on_lost = on_lost;
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     renewals = stats_of(client).renewals;
     while (gate_count(gate, 0) < SOME || stats_of(client).renewals <= renewals + SOME) {
-        ck_assert_int_eq(note_read(&note, &lost), 0);
+        ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
         ck_assert_int_lt(local_now_ms(), end_ms);
         local_rest_us(1000);
     }

@@ -3,8 +3,7 @@
  * net/route/topology_replicas.c. */
 #include <hiredis/hiredis.h>
 
-#include "lock/election.h"
-#include "tests/live/test_lock.h"
+#include "tests/live/test_candidate.h"
 
 #define ANOTHER "6e3814a1-e847-452b-a982-45baf93a1df2:1"
 #define WATCHDOG 6000
@@ -212,40 +211,14 @@ START_TEST(a_subscription_leaves_the_demoted_server)
 }
 END_TEST
 
-struct candidate {
-    struct note note;
-    int elected, troubles;
-};
-
-static void on_elected(void *ctx, struct hf_election *election)
-{
-    struct candidate *c = ctx;
-
-    (void)election;
-    note_add(&c->note, &c->elected);
-}
-
-static void on_trouble(void *ctx, struct hf_election *election,
-                       const struct hf_error *err)
-{
-    struct candidate *c = ctx;
-
-    (void)election;
-    (void)err;
-    note_add(&c->note, &c->troubles);
-}
-
 START_TEST(a_candidate_is_elected_at_the_new_master)
 {
     struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
-    struct candidate c = {.elected = 0};
-    struct hf_election_options o = {
-        .on_elected = on_elected, .on_trouble = on_trouble, .ctx = &c};
     struct hf_election *election;
+    struct candidate c;
 
-    note_init(&c.note);
     let_another_hold(3000);
-    ck_assert_ok(hf_election_join(&election, lock, &o, NULL));
+    election = candidate_join(&c, lock);
     await_subscribers(one, CHANNEL, 1);
     switch_over();
     note_await(&c.note, &c.elected, 1, "the election");
