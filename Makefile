@@ -4,6 +4,8 @@
 # make help       the other targets, which are in mk/ by subject: grep '^#:' mk/*
 #
 # CC CFLAGS LDFLAGS PREFIX DESTDIR are the user's; ours are appended.
+#   BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR  LIBRARIES=static or shared: only these
+#   TEST_CFLAGS='-O0 -g1' compiles the tests that mostly wait faster than CFLAGS would
 #   SANITIZE=address,undefined or thread   EVENTS=epoll or poll   BUILD=folder
 #   ASSERTS=yes (the default with SANITIZE): the code checks its own rules
 #   TLS=yes (by OpenSSL; the default where that is installed) or no
@@ -12,6 +14,16 @@
 
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
+BINDIR  ?= $(PREFIX)/bin
+LIBDIR  ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR  ?= $(PREFIX)/share/man
+DOCDIR  ?= $(PREFIX)/share/doc/holdfast
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR  ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+LIBRARIES ?= static shared
+STRIP   ?= strip
 EVENTS  ?= epoll
 comma   := ,
 hash    := \#
@@ -21,7 +33,10 @@ ASSERTS ?= $(if $(SANITIZE),yes,no)
 BUILD   ?= build$(if $(filter yes,$(ASSERTS)),$(if $(SANITIZE),,-asserts))$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if \
            $(filter poll,$(EVENTS)),-poll)$(if \
            $(filter no-yes,$(TLS)-$(HAS_TLS)),-notls)
-VERSION := 0.1.0
+VERSION := $(shell awk '/^.define HF_VERSION_(MAJOR|MINOR|PATCH) / \
+    { printf "%s%s", dot, $$3; dot = "." }' net/version.h)
+# The number of the binary interface, in the name of the shared library.
+SOVERSION := 0
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
         -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wundef -Wvla \
@@ -30,7 +45,7 @@ SAN  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
         -fno-omit-frame-pointer)
 OURS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) -fvisibility=hidden -fPIC \
         -fno-semantic-interposition -pthread \
-        -MMD -MP -DHF_VERSION='"$(VERSION)"' $(SAN) \
+        -MMD -MP $(SAN) \
         $(if $(filter yes,$(ASSERTS)),-DHF_ASSERTS)
 # Warnings stand in front of the user's flags, so that -Wno-error and the like
 # count.
@@ -83,10 +98,11 @@ $(BUILD)/libh%.a:
 	$(Q)$(AR) rcs $@ $(filter %.o,$^)
 
 # A shared library is never static, whatever else is to be.
-$(BUILD)/libholdfast.so: $(lock_O) $(net_O) $(resp_O)
+$(BUILD)/libholdfast.so: $(lock_O) $(net_O) $(resp_O) packages/libholdfast.map
 	$(call say,link $@)
 	$(Q)$(CC) $(filter-out $(STATIC),$(LINK)) -shared \
-	    -Wl,-soname,libholdfast.so.0 $(filter %.o,$^) $(TLS_LIBS) -o $@
+	    -Wl,-soname,libholdfast.so.$(SOVERSION) \
+	    -Wl,--version-script=packages/libholdfast.map $(filter %.o,$^) $(TLS_LIBS) -o $@
 
 # OpenSSL's headers may come or go between two builds in the same folder: what
 # was made in the other way is out of date.
@@ -104,6 +120,7 @@ $(BUILD)/holdfast $(BUILD)/holdfast-resp:
 	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) -o $@
 
 include mk/install.mk
+include mk/dist.mk
 include mk/judge.mk
 include mk/tests.mk
 include mk/sim.mk
@@ -121,7 +138,7 @@ clean:
 	rm -rf build build-*
 
 # A line "#: make TARGET" stands above each target for users; that is the help.
-shown := BUILD PREFIX DESTDIR FUZZ_TIME FUZZ_GOAL SOAK_TIME \
+shown := BUILD DIST PREFIX DESTDIR FUZZ_TIME FUZZ_GOAL SOAK_TIME \
          CHAOS_TIME SIM_TIME ROUNDS TRIALS N HOURS
 help:
 	@sed -n $(foreach name,$(shown),-e 's|$$($(name))|$($(name))|g') \

@@ -1,6 +1,6 @@
-/* Each kind beside Redisson's: how many pairs of acquire and release one thread
- * makes in a second when nobody else wants the lock, and how often the server hears
- * of each. Of a latch, its count is set to 1 and counted down.
+/* Each kind of lock, compared with Redisson's: how many pairs of acquire and release one
+ * thread makes in a second without contention, and how many commands the server executes
+ * for each pair. A latch is set to 1 and counted down.
  *
  *     bench_kinds [ms [rounds]]                   (started by bench/run.sh)
  *
@@ -26,7 +26,7 @@ struct subject {
 };
 
 static struct hf_client *clients[MEMBERS];
-static redisContext *asker;
+static redisContext *control;
 
 /* ---- pairs ---- */
 
@@ -112,7 +112,7 @@ static const struct {
 
 static double reads(void)
 {
-    redisReply *reply = redisCommand(asker, "INFO stats");
+    redisReply *reply = redisCommand(control, "INFO stats");
     const char *at = reply ? strstr(reply->str, "total_reads_processed:") : NULL;
     double count = at ? atof(strchr(at, ':') + 1) : 0;
 
@@ -131,7 +131,7 @@ static struct round round_of(long pairs, double seconds, double reads_before)
 {
     double n = pairs > 0 ? (double)pairs : 1;
 
-    /* Our own question is one. */
+    /* One of them is the INFO of this program. */
     return (struct round){n / seconds, (reads() - reads_before - 1) / n};
 }
 
@@ -274,7 +274,7 @@ static void connect_all(void)
         must(hf_client_new(&clients[i], &options, &err), "client", &err);
         must(hf_client_connect(clients[i], &err), "client", &err);
     }
-    asker = redisConnect("127.0.0.1", server_port());
+    control = redisConnect("127.0.0.1", server_port());
 }
 
 int main(int argc, char **argv)
@@ -289,7 +289,7 @@ int main(int argc, char **argv)
         compare(i);
     if (redisson_is_there())
         redisson_stop();
-    redisFree(asker);
+    redisFree(control);
     for (int i = 0; i < MEMBERS; i++)
         hf_client_free(clients[i]);
     return 0;

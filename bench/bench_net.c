@@ -1,8 +1,7 @@
 /* Commands through one connection, ours beside hiredis: client CPU a command and
  * commands a second at depths 1, 16 and 128, and by 1 to 64 threads that
  * block; over TCP, a Unix socket and TLS; on one processor and on two. Rounds
- * are interleaved, medians taken; what counts are the ratios. Goals:
- * performance.md, N1 to N6.
+ * are interleaved, medians taken; the ratios are the result.
  *
  *     bench_net [ms a measurement [rounds]]       (started by bench/run.sh)
  *

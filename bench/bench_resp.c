@@ -312,8 +312,8 @@ static void compare_ways(const char *what, const struct stream *s,
     ours_free(&o);
 }
 
-/* A long string in small pieces is read again by nobody: four times the string
- * in the same pieces is four times the time. */
+/* No parser may read a long string again for each piece: four times the string in the same
+ * pieces takes four times the time. */
 static void put_1m(FILE *out)
 {
     put_bulk(out, 1 << 20);

@@ -150,7 +150,7 @@ static const struct row {
 
 /* ---- one call ---- */
 
-static redisReply *ask(int argc, const char **argv, const size_t *lens)
+static redisReply *command(int argc, const char **argv, const size_t *lens)
 {
     redisReply *reply = redisCommandArgv(server, argc, argv, lens);
 
@@ -167,7 +167,7 @@ static void fill(const struct row *row, int n)
 
     (void)snprintf(script, sizeof script, "%s%s", prelude, row->fill);
     (void)snprintf(number, sizeof number, "%d", n);
-    reply = ask(4, argv, NULL);
+    reply = command(4, argv, NULL);
     if (reply->type == REDIS_REPLY_ERROR)
         die(row->fill, reply->str);
     freeReplyObject(reply);
@@ -177,7 +177,7 @@ static void fill(const struct row *row, int n)
 static double evalsha_us(void)
 {
     const char *argv[] = {"INFO", "commandstats"};
-    redisReply *reply = ask(2, argv, NULL);
+    redisReply *reply = command(2, argv, NULL);
     const char *at = strstr(reply->str, "cmdstat_evalsha:");
     double us = at && (at = strstr(at, "usec=")) ? atof(at + 5) : -1;
 
@@ -190,10 +190,10 @@ static void load(const struct hf_script *script)
     const char *argv[] = {"SCRIPT", "LOAD", script->text};
     const size_t lens[] = {6, 4, script->len};
 
-    freeReplyObject(ask(3, argv, lens));
+    freeReplyObject(command(3, argv, lens));
 }
 
-/* A refusal is an answer, too: its time counts. */
+/* A refusal is also a reply: its time counts. */
 static double measure(const struct row *row, int n)
 {
     const char *reset[] = {"CONFIG", "RESETSTAT"};
@@ -206,8 +206,8 @@ static double measure(const struct row *row, int n)
     for (char *word = strtok_r(words, " ", &state); word;
          word = strtok_r(NULL, " ", &state))
         argv[argc++] = strcmp(word, "-") == 0 ? "" : word;
-    freeReplyObject(ask(2, reset, NULL));
-    freeReplyObject(ask(argc, argv, NULL));
+    freeReplyObject(command(2, reset, NULL));
+    freeReplyObject(command(argc, argv, NULL));
     return evalsha_us();
 }
 

@@ -1,13 +1,14 @@
-/* How processes share one name that all of them want.
+/* How processes share one lock for which they compete.
  *
  *     bench_share [ms [waiters]]                  (started by bench/run.sh)
  *
  * Two processes, each with some threads that acquire, hold for a while and
- * release, for so many ms: grants of each, the share of the first, and waits. The
+ * release, during the given ms: grants of each, the share of the first, and waits. The
  * second is ours, a real Redisson (where `make redisson` has put it), or none.
- * Then a crowd: that many processes wait for one name, each takes it once; what
- * that asks of the server. Goals: shares of 0.4 to 0.6; no wait longer than 20
- * times the median; 50 commands a release. */
+ * Then a crowd: the given number of processes wait for one name, and each acquires it
+ * once; the commands that the server executes are counted.
+ * Goals: shares of 0.4 to 0.6; no wait longer than 20 times the median; 50 commands for each
+ * release. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -172,10 +173,10 @@ static void redisson_ends(struct tally *t)
                   &t->longest_us);
 }
 
-/* ---- two of them ---- */
+/* ---- two processes ---- */
 
-enum second { NOBODY, OURS, REDISSON };
-static const char *const second_names[] = {"nobody", "ours", "Redisson"};
+enum second { NO_SECOND, OURS, REDISSON };
+static const char *const second_names[] = {"none", "ours", "Redisson"};
 
 static void print_tallies(enum second second, int threads, double ms,
                           const struct tally *t)
@@ -184,7 +185,7 @@ static void print_tallies(enum second second, int threads, double ms,
 
     printf("%-9s%5d%7.1f%10.0f%8.2f", second_names[second], threads,
            (double)hold_us / 1e3, all * 1e3 / ms, (double)t[0].grants / all);
-    for (int i = 0; i < (second == NOBODY ? 1 : 2); i++)
+    for (int i = 0; i < (second == NO_SECOND ? 1 : 2); i++)
         printf("%9ld%9.1f%9.1f", t[i].grants, t[i].median_us / 1e3,
                t[i].longest_us / 1e3);
     putchar('\n');
@@ -212,20 +213,20 @@ static void share(enum second second, int threads, long us, double ms)
 
 /* ---- a crowd ---- */
 
-static redisContext *asker;
+static redisContext *control;
 
-static redisReply *ask(const char *format, const char *word)
+static redisReply *command(const char *format, const char *word)
 {
-    redisReply *reply = redisCommand(asker, format, word);
+    redisReply *reply = redisCommand(control, format, word);
 
     if (!reply)
-        die(format, asker->errstr);
+        die(format, control->errstr);
     return reply;
 }
 
 static void tell(const char *format, const char *word)
 {
-    freeReplyObject(ask(format, word));
+    freeReplyObject(command(format, word));
 }
 
 static double calls_of(const char *text, const char *what)
@@ -235,10 +236,10 @@ static double calls_of(const char *text, const char *what)
     return at ? atof(at + strlen(what)) : 0;
 }
 
-/* Calls of scripts so far: each is a question or a release. */
+/* The script calls so far: acquires and releases. */
 static double script_calls(void)
 {
-    redisReply *reply = ask("INFO %s", "commandstats");
+    redisReply *reply = command("INFO %s", "commandstats");
     double sum = calls_of(reply->str, "cmdstat_evalsha:calls=") +
                  calls_of(reply->str, "cmdstat_eval:calls=");
 
@@ -248,7 +249,7 @@ static double script_calls(void)
 
 static long long listeners(void)
 {
-    redisReply *reply = ask("PUBSUB NUMSUB %s", CHANNEL);
+    redisReply *reply = command("PUBSUB NUMSUB %s", CHANNEL);
     long long count = reply->element[1]->integer;
 
     freeReplyObject(reply);
@@ -268,7 +269,8 @@ static void start_waiter(void)
     _exit(0);
 }
 
-/* Another holds it until all listen, and have asked once more. */
+/* Another process holds the lock until all waiters have subscribed and sent one more
+ * request. */
 static void crowd(int waiters, long us)
 {
     double calls, began;
@@ -340,7 +342,7 @@ int main(int argc, char **argv)
     int waiters = argc > 2 ? atoi(argv[2]) : 1000;
 
     snprintf(url, sizeof url, "redis://127.0.0.1:%d", server_port());
-    asker = redisConnect("127.0.0.1", server_port());
+    control = redisConnect("127.0.0.1", server_port());
     printf("%g ms each; waits in ms: median, longest\n"
            "second  threads   hold  grants/s   share   first              "
            "            second\n", ms);
@@ -348,7 +350,7 @@ int main(int argc, char **argv)
         redisson_start();
     for (size_t h = 0; h < 3; h++)
         for (size_t i = 0; i < 3; i++)
-            for (int second = NOBODY; second <= (redisson_is_there() ? REDISSON : OURS);
+            for (int second = NO_SECOND; second <= (redisson_is_there() ? REDISSON : OURS);
                  second++)
                 share((enum second)second, threads[i], holds_us[h], ms);
     if (redisson_is_there())
@@ -361,6 +363,6 @@ int main(int argc, char **argv)
     printf("\nwaiters    hold   ms a release   calls a release\n");
     crowd(waiters, 0);
     crowd(waiters, 10000);
-    redisFree(asker);
+    redisFree(control);
     return 0;
 }

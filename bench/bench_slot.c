@@ -5,8 +5,7 @@
  *
  * Each key is chosen by the last result: what is measured is how long one waits
  * for a slot. Each round runs both, one after the other; the best of all rounds
- * is printed, for whatever else the machine does can only add to it.
- * Goal: performance.md, C1. */
+ * is printed, for whatever else the machine does can only add to it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

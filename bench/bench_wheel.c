@@ -4,13 +4,13 @@
  *     bench_wheel [rounds]        (needs libuv1-dev; linked with -luv)
  *
  * Each round runs every contestant once, one after the other, so that what the
- * machine does meanwhile meets them all; the median of the rounds is printed.
- * Goals: performance.md, T1 and T2. */
+ * machine does meanwhile meets them all; the median of the rounds is printed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <uv.h>
 
+#include "net/base/mem.h"
 #include "net/loop/wheel.h"
 #include "net/net.h"
 #include "tests/support/dice.h"
@@ -23,7 +23,7 @@ enum step { ARM, LATER, CANCEL, BY_MS, AT_ONCE, STEP_COUNT };
 static const char *const step_names[STEP_COUNT] = {
     "arm", "push later", "cancel", "expire, 1 ms steps", "expire, all at once"};
 
-/* What all contestants are asked to do. */
+/* The work that each implementation must do. */
 static size_t count;
 static uint32_t *due_ms; /* when each timer is due, from 0 */
 static uint32_t *order;  /* in which they are cancelled */
@@ -76,13 +76,14 @@ static void wheel_open(void)
     wheel = calloc(1, sizeof *wheel);
     wheel_timers = array(sizeof *wheel_timers);
     stop_if(!wheel, "out of memory");
-    hf_wheel_init(wheel, 0);
+    hf_wheel_init(wheel, &hf_mem_libc, 0);
     for (size_t i = 0; i < count; i++)
         wheel_timers[i].fire = wheel_fire;
 }
 
 static void wheel_close(void)
 {
+    hf_wheel_fini(wheel);
     free(wheel);
     free(wheel_timers);
 }

@@ -1,9 +1,8 @@
-/* Loaded before a bench and its server (LD_PRELOAD), makes of this machine one
- * where waking up is dear: a process that slept, all of its threads, for longer
- * than LATE_AFTER_US (30) burns LATE_US (60) when it goes on. Many virtual
- * machines take as long, and as much of the processor, to wake a processor of
- * theirs that was idle; they poll for a while before it is. To be used where client and
- * server have a processor each (2cpu). */
+/* Makes each wake-up expensive, as on many virtual machines, if it is loaded into a benchmark
+ * and its server (LD_PRELOAD): a process whose threads all slept for longer than
+ * LATE_AFTER_US (30) uses the processor for LATE_US (60) when it continues. Such a machine
+ * needs that time to wake an idle processor, and polls for a while before the processor is
+ * idle. Use it where client and server have a processor each (2cpu). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

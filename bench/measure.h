@@ -56,7 +56,7 @@ static inline double cpu_us_of(pid_t pid)
 /* ---- processors ---- */
 
 /* One for both, or one for each. 1cpu shows what a client costs, 2cpu how
- * latency and overlap are (performance.md). */
+ * latency and overlap are. */
 struct layout {
     const char *name;
     size_t server_cpu;

@@ -42,7 +42,7 @@ static inline void redisson_start(void)
         die("Redisson", "does not start");
 }
 
-/* So many threads take turns for so long. */
+/* Lets `threads` threads take turns for `ms`. */
 static inline void redisson_contend(const char *kind, const char *name,
                                     int threads, long hold_us, double ms)
 {

@@ -12,7 +12,7 @@
 static double measure_us;     /* how long a round takes */
 static int rounds;
 
-/* From the command line, [MS [ROUNDS]], or else these. */
+/* Takes [MS [ROUNDS]] from the command line, otherwise these values. */
 static inline void rounds_init(int argc, char **argv, double ms, int count)
 {
     measure_us = (argc > 1 ? atof(argv[1]) : ms) * 1e3;
@@ -25,13 +25,13 @@ static inline void rounds_init(int argc, char **argv, double ms, int count)
 
 /* ---- one round ---- */
 
-/* What was done, command or pair of them: how often, and what each cost. */
+/* How often a command, or a pair of commands, was executed, and the cost of each. */
 struct result {
     double per_s;
     double cpu_us;        /* of this process */
     double server_us;     /* CPU of the server */
     double p50_us;        /* 0: not measured */
-    double mallocs;       /* likewise */
+    double mallocs;       /* 0: not measured */
 };
 
 /* At one moment: the clock, and what was used so far. */

@@ -6,10 +6,6 @@
 #include "cli/base/json.h"
 #include "cli/base/report.h"
 
-#ifndef HF_VERSION
-#define HF_VERSION "unknown"
-#endif
-
 /* Only a loop knows. */
 static const char *event_backend(void)
 {
@@ -29,7 +25,7 @@ static int print_json(void)
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_text(&j, "version", HF_VERSION);
+    cli_json_text(&j, "version", hf_version());
     cli_json_text(&j, "events", event_backend());
     cli_json_bool(&j, "tls", hf_tls_library() != NULL);
     if (hf_tls_library())
@@ -41,7 +37,7 @@ static int print_text(void)
 {
     const char *tls = hf_tls_library();
 
-    (void)printf("holdfast %s (events: %s; TLS: %s)\n", HF_VERSION,
+    (void)printf("holdfast %s (events: %s; TLS: %s)\n", hf_version(),
                  event_backend(), tls ? tls : "no");
     return CLI_CONTINUE;
 }

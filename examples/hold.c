@@ -1,5 +1,5 @@
 /* Takes a lock, says so, gives it back: the README's example. */
-#include <holdfast.h>
+#include <holdfast/holdfast.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

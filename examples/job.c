@@ -79,7 +79,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
 
 /* ---- open, stop, close ---- */
 
-static hf_status ask(struct job *job)
+static hf_status request(struct job *job)
 {
     struct hf_acquire_options wish;
 
@@ -117,7 +117,7 @@ void job_open(struct job *job, int argc, char **argv)
     if (hf_loop_fd(job->loop) < 0)
         end(job, "this holdfast was built with poll(2): it has no descriptor "
                  "for another event loop");
-    else if ((rc = ask(job)) < 0)
+    else if ((rc = request(job)) < 0)
         end(job, hf_status_text(rc));
 }
 

@@ -4,7 +4,7 @@
 #ifndef JOB_H
 #define JOB_H
 
-#include <holdfast.h>
+#include <holdfast/holdfast.h>
 #include <stdbool.h>
 
 struct job {
@@ -20,7 +20,7 @@ struct job {
     int exit_code;
 };
 
-/* job_open  - asks for the lock: [URL [WATCHDOG_MS [RENEWALS]]]. Released
+/* job_open  - requests the lock: [URL [WATCHDOG_MS [RENEWALS]]]. Released
  *             when it was renewed so often (1; 0: it is not).
  * job_stop  - gives the wait or the lock up; it is over when that is done.
  * job_close - answers the program's exit code. */

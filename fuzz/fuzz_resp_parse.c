@@ -1,8 +1,8 @@
 /* Any bytes: cut anywhere, with nodes and bytes dropped at any moment, they
  * give the same tape and the same verdict as in one piece. Limits hold; every
- * accessor is asked, and stays inside the buffer. */
+ * accessor is called, and stays inside the buffer. */
 #include "fuzz/choices.h"
-#include "tests/support/resp_ask.h"
+#include "tests/support/resp_answers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!choose(data, size, &in, &cuts))
         return 0;
     whole = reading_of_parser(&in, &uncut, NULL);
-    pieces = reading_of_parser(&in, &cuts, resp_ask_all);
+    pieces = reading_of_parser(&in, &cuts, resp_answers_all);
     reading_must_be(&pieces, &whole);
     reading_fini(&pieces);
     reading_fini(&whole);

@@ -31,14 +31,19 @@
 extern "C" {
 #endif
 
-/* A client has one UUID, one watchdog, and one connection to each server (two with RESP2,
- * and one more with replicas), as one Redisson instance has. Threads share it. */
+/* A client has one UUID and one watchdog, as a Redisson instance has, and one connection to
+ * each server (two with RESP2, and one more with replicas). Threads share it. */
 struct hf_client;
 
-enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARNING, HF_LOG_INFO };
+/* What a log line is about. */
+enum hf_log_level {
+    HF_LOG_ERROR,               /* a person must act, also if nothing fails: two masters */
+    HF_LOG_WARNING,             /* something failed, or a server refused it */
+    HF_LOG_INFO                 /* a connection was lost; the client connects again */
+};
 
-/* The smallest token_retention_ms. It is far longer than a request is repeated, and than
- * the clocks of servers differ. */
+/* The smallest token_retention_ms. Requests are repeated for a much shorter time, and the
+ * clocks of servers differ by much less. */
 #define HF_TOKEN_RETENTION_LEAST_MS INT64_C(60000)
 
 /* A URL may also contain the user, password, name, protocol, TLS options, timeouts and
@@ -54,18 +59,18 @@ struct hf_client_options {
      *                         returns; what is NULL there comes from the URL or options
      *   HF_CREDENTIALS_LATER  hf_client_answer_credentials follows, from any thread, even
      *                         before the callback has returned
-     *   another status        there are none now; *err says why. A temporary failure:
+     *   another status        there are no credentials now; *err says why. A temporary failure:
      *                         the client retries, with backoff, while a request
      *                         or a hold needs the connection
      * It is called with the loop's lock held, by any thread that drives the loop: it must
-     * return soon and may call no function of holdfast. At most one request per
+     * return soon and may call no function of holdfast. At most one credentials query per
      * connection is without an answer. If none comes within connect_timeout_ms, the
      * attempt to connect fails, and the next attempt waits for the same answer, which may
      * come late. After hf_client_free no answer is due, or allowed.
-     *     If the server refuses the credentials (WRONGPASS), the client retries the query, with
-     * backoff, within the deadline of each request; holds stay held until their TTL ends.
-     * Only if none was ever accepted and the answer is the same again, the refusal is
-     * final (HF_E_AUTH). */
+     *     If the server refuses the credentials (WRONGPASS), the client calls the callback
+     * again, with backoff, within the deadline of each request; holds stay held until their
+     * TTL ends. The refusal is final (HF_E_AUTH) only if the server has never accepted
+     * credentials and the answer is the same again. */
     hf_status (*credentials)(void *ctx, const struct hf_credentials_query *query,
                              struct hf_credentials *out, struct hf_error *err);
     void *credentials_ctx;
@@ -106,8 +111,8 @@ struct hf_client_options {
                                    last grant: docs/fencing.md. 0 (default): forever;
                                    else at least HF_TOKEN_RETENTION_LEAST_MS */
     uint32_t locks_max;         /* different names in use. Default 1 Mi */
-    uint32_t waiters_max;       /* pending calls, those whose `done` was not called yet
-                                   included. Default 1 Mi */
+    uint32_t waiters_max;       /* pending calls, including those whose `done` was not
+                                   called yet. Default 1 Mi */
     size_t output_max;          /* bytes that may be queued for sending. Calls that exceed
                                    it wait in order of arrival. Default 64 MiB, at least
                                    192 KiB; raised to the longest command (about
@@ -156,13 +161,13 @@ HF_API hf_status hf_client_new(struct hf_client **out,
                                const struct hf_client_options *options,
                                struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_client_answer_credentials - the answer to a request for credentials to which the
+/* hf_client_answer_credentials - gives the answer to a credentials query for which the
  *   callback returned HF_CREDENTIALS_LATER.
- *   credentials  copied; NULL: there are none now, and `why` (a line; NULL is allowed)
- *                goes into the error
- * It returns HF_OK, HF_E_INVAL (the query has an answer, its connection was freed,
- * or a text is too long, and then the query remains), HF_E_FORKED. Any thread, but not from
- * the callback `credentials`. */
+ *   credentials  copied; NULL: there are no credentials now, and `why` (a line; NULL is
+ *                allowed) goes into the error
+ * It returns HF_OK, HF_E_INVAL (the query has an answer, its connection was freed, or a
+ * text is too long, and then the query remains without an answer), HF_E_FORKED. Any
+ * thread, but not from the callback `credentials`. */
 HF_API hf_status hf_client_answer_credentials(struct hf_client *client, uint64_t id,
                                               const struct hf_credentials *credentials,
                                               const char *why);

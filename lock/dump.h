@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/* hf_client_dump - describes what the client does at this moment: its locks, their holds
- *   with the requests that may set the TTL (claims), the calls that wait and all others, its
- *   connections with their requests in flight, and the timers of its loop. It waits for
- *   nothing but the loop's lock.
+/* hf_client_dump - describes what the client does at this moment: its locks; their holds,
+ *   with the pending requests that may set the TTL (claims); all pending calls, and for a
+ *   waiting call the holder that the last reply named; its connections with their requests in
+ *   flight; and its timers. It waits only for the loop's lock.
  *   write   called for each line, without a newline, on this thread, before the function
  *           returns. The loop's lock is free meanwhile, so that `write` may block and may
  *           call the library

@@ -67,13 +67,15 @@ enum hf_lock_kind {
     HF_KIND_FAIR,               /* grants in order of arrival, over all clients */
     HF_KIND_READ,               /* the side of a read-write lock for many readers */
     HF_KIND_WRITE,              /* the side for one writer */
-    HF_KIND_MULTI,              /* inspect only: Redisson's lock of many values */
+    HF_KIND_MULTI,              /* Redisson's "faster" multi-lock (a hash of many values);
+                                   only hf_lock_inspect returns it */
     HF_KIND_NONREENTRANT,       /* an owner acquires it once */
     HF_KIND_FENCED,             /* reentrant, with tokens: hf_lock_token */
     HF_KIND_NONREENTRANT_FAIR,  /* fair; an owner acquires it once */
     HF_KIND_PERMIT,             /* has several holders: permits.h */
     HF_KIND_SPIN,               /* reentrant; waiters poll, as Redisson's do */
-    HF_KIND_VALUE,              /* SET NX PX, as redis-py and redsync; acquired once */
+    HF_KIND_VALUE,              /* SET NX PX, as redis-py and redsync use it; an owner
+                                   acquires it once */
     HF_WITH_TOKEN = 256         /* flag, or-ed to a kind with one holder: hf_lock_token */
 };
 
@@ -85,20 +87,17 @@ HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 /* hf_lock_new - creates a handle on a plain lock, without I/O. The name is the key itself
  *   (with Redisson's NameMapper, the mapped name): 1 to HF_LOCK_NAME_MAX bytes of any
  *   value, which are copied. It returns HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. */
-HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
-                             const void *name, size_t len,
-                             struct hf_error *err) HF_MUST_CHECK;
+HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client, const void *name,
+                             size_t len, struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_new_kind - creates a handle on a lock of any kind except HF_KIND_NONE and
  *   HF_KIND_MULTI (HF_E_INVAL), as hf_lock_new. Use one kind for each name; docs/kinds.md
  *   says what two kinds of one name do to each other. A read-write lock has two handles
- *   of one name, HF_KIND_READ and HF_KIND_WRITE. Holds, losses and forced releases belong
- *   to one of the two; hf_lock_inspect reports on both. */
-HF_API hf_status hf_lock_new_kind(struct hf_lock **out,
-                                  struct hf_client *client,
-                                  enum hf_lock_kind kind, const void *name,
-                                  size_t len, struct hf_error *err)
-    HF_MUST_CHECK;
+ *   of one name, HF_KIND_READ and HF_KIND_WRITE. A call, a loss or a forced release is
+ *   about the side of its handle; hf_lock_inspect reports on both sides. */
+HF_API hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client,
+                                  enum hf_lock_kind kind, const void *name, size_t len,
+                                  struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_free - frees the handle. Holds and pending acquires are not affected. NULL is
  *   allowed. */
@@ -108,17 +107,18 @@ HF_API void hf_lock_free(struct hf_lock *lock);
  *   NULs. *len receives its length; len may be NULL. Valid as long as the handle. */
 HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
 
-/* An owner is a 64-bit number of a thread, a task or a request. An owner may
- * acquire a reentrant lock again, and may release it from any thread. Two tasks that must
- * exclude each other therefore need two owners. Owner 0 is refused (HF_E_INVAL). The
- * library chooses the owners from -2^48 to -1; all other numbers are yours.
+/* An owner is a 64-bit number that the program gives to a thread or task. On the server it
+ * is stored with the client's UUID: uuid:number. An owner may acquire a reentrant lock
+ * again, and may release it from any thread. Two tasks that must exclude each other
+ * therefore need two owners. Owner 0 is refused (HF_E_INVAL). The library chooses the
+ * owners from -2^48 to -1; all other numbers are yours.
  *
  * hf_owner_thread - returns the owner of the calling thread, which is the default of
  *   blocking calls. A forked child keeps the owner of the thread that forked. */
 HF_API int64_t hf_owner_thread(void);
 
-/* hf_owner_new - returns an owner that neither function has returned in this process, for
- *   a task. Keep it, because the release needs it. */
+/* hf_owner_new - returns an owner for a task, which differs from all others that this
+ *   function and hf_owner_thread returned. Keep it, because the release needs it. */
 HF_API int64_t hf_owner_new(void);
 
 /* Why a hold was lost. */
@@ -128,7 +128,9 @@ enum hf_lost {
     HF_REASON_UNREACHABLE,      /* no renewal succeeded before the safe time ended */
     HF_REASON_SUSPENDED,        /* this process did not run when the safe time ended */
     HF_REASON_LEASE_ENDED,      /* its lease_ms, or that of a re-entry, ended */
-    HF_REASON_MAX_HOLD,         /* max_hold_ms expired; the client releases the lock */
+    HF_REASON_MAX_HOLD,         /* max_hold_ms expired. The client releases the lock after
+                                   on_lost has returned, except a member of a multi-lock
+                                   or quorum */
     HF_REASON_CLOSED            /* hf_client_free was called */
 };
 
@@ -181,7 +183,7 @@ struct hf_acquire_options {
                                    two are at most HF_SPAN_MAX_MS */
     int64_t lease_ms;           /* > 0: the TTL, which is not renewed; 0 (default): the
                                    watchdog renews the hold */
-    int64_t max_hold_ms;        /* > 0: the hold is lost when this time has passed */
+    int64_t max_hold_ms;        /* > 0: the hold is lost after this time; 0 (default): no limit */
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
     bool keep_unreplicated;     /* with HF_UNREPLICATED the lock is held, and must be
                                    released. Default: the call releases it */
@@ -193,24 +195,23 @@ struct hf_acquire_options {
      *             called after the call has ended
      * on_renewed  the watchdog renewed the hold. It is not called after a loss, nor after
      *             the last release has begun
-     * on_lost     the hold was lost; called once. The client detects the end of the safe
-     *             time before the lock expires on the server. It detects a deletion at
-     *             the next renewal; with lease_ms, at the release or shortly before the
-     *             lease ends. Release the hold as often as it was acquired (HF_LOST):
-     *             until then its owner cannot acquire the lock again */
-    void (*on_wait)(void *ctx, struct hf_lock *lock,
-                    const struct hf_lock_info *info);
+     * on_lost     the client detected that the hold is lost; called once. If renewals fail,
+     *             that is before the lock expires on the server. If the lock was deleted,
+     *             it is at the next renewal; with lease_ms (no renewals), at the release or
+     *             shortly before the lease ends; earlier after a change of the master, or
+     *             with tracking=on. The owner can acquire the lock again after it has
+     *             released the hold as often as it had acquired it (HF_LOST) */
+    void (*on_wait)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
-    void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner,
-                    enum hf_lost reason);
+    void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason);
     void *ctx;
-    bool allow_same_server;     /* of members: quorum.h, multi.h */
+    bool allow_same_server;     /* quorum.h, multi.h: accept two members on one server */
 };
 
 /* hf_acquire_options_init - sets the defaults, with the calling thread as the owner. */
 HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
 
-/* hf_lock_acquire - acquires the lock; or again, if it is reentrant and the owner holds it.
+/* hf_lock_acquire - acquires the lock. The owner of a reentrant lock can acquire it again.
  *   options   NULL: the defaults (this thread, wait forever, watchdog)
  * Returns HF_OK          held; release it as often as acquired
  *         HF_TIMEOUT     wait_ms expired; according to the last reply, another owner
@@ -219,9 +220,10 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *         HF_LOST        this owner's earlier hold was lost. Every acquire returns this,
  *                        without a request, until the owner has called hf_lock_release
  *                        as often as it had acquired the lock
- *         HF_UNREPLICATED  the server granted the lock, but not enough replicas
- *                        (hf_client_options) confirmed it in time, so a failover might
- *                        lose it. The lock was released, unless keep_unreplicated is set
+ *         HF_UNREPLICATED  the server granted the lock, but fewer replicas than
+ *                        hf_client_options.replicas requires confirmed it within
+ *                        replicas_timeout_ms, so a failover might lose it. The lock was
+ *                        released, unless keep_unreplicated is set
  *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...), or the key is
  *                        a hash that is not a lock, which is left unchanged
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
@@ -233,42 +235,44 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *                        Nothing was changed
  *         HF_E_LIMIT (waiters_max calls are pending), HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED
  *
- * What ends a call whose wait_ms is not 0:
- *   the server grants the lock   HF_OK, HF_UNREPLICATED
- *   wait_ms expires              HF_TIMEOUT if the last reply named another holder,
+ * What ends a call whose wait_ms is not 0, and its status:
+ *   At any time
+ *     the server grants the lock HF_OK, HF_UNREPLICATED
+ *     wait_ms expires            HF_TIMEOUT if the last reply named another holder,
  *                                otherwise the error that prevented a reply
- *   `cancel` is fired            HF_CANCELLED
- *   the client is closed         HF_E_CLOSED
- *   a temporary error            none, once this wait has had a reply. Before that, the
- *                                client retries until the request timeout: HF_E_SERVER,
- *                                HF_E_CONNECT or HF_E_NOREPLY
- *   OOM, NOREPLICAS, MISCONF     the same, but before the first reply HF_E_SERVER at once
- *   any other refusal            HF_E_SERVER, HF_E_AUTH, HF_E_TLS
- *   a grant that arrives after   none: the client requests the lock again, up to three
- *   half of its lease            times; HF_E_NOREPLY if the last lease has expired
- * Temporary errors: no reply, a proxy without its server ("upstream failure"), a full output
- * queue, LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node.
- * Except with fair locks, only one of the calls of a client that wait for a lock sends requests.
- * A call whose wait_ms is 0 sends one request. It sends a second one, with its own request
- * timeout, if the grant came late or another call of this owner on this lock was pending.
+ *     `cancel` is fired          HF_CANCELLED
+ *     the client is closed       HF_E_CLOSED
+ *     a permanent refusal        HF_E_SERVER, HF_E_AUTH, HF_E_TLS
+ *     a late grant (half of the  none: the client requests the lock again, up to three
+ *     lease has passed)          times; HF_E_NOREPLY if the last lease has expired
+ *   Before the first reply
+ *     a temporary error          HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY, after the client
+ *                                has retried until the request timeout
+ *     OOM, NOREPLICAS, MISCONF   HF_E_SERVER at once
+ *   After the first reply
+ *     one of these errors        none: the call continues
+ * Temporary errors: no reply, a full output queue, a proxy that has lost its server, and the
+ * replies LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node.
+ * If several calls of a client wait for a lock that is not fair, one of them sends requests.
+ * A call whose wait_ms is 0 sends one request. If the grant is late, or if another call of
+ * this owner on this lock is pending, it sends a second request, with a new timeout.
  * With replicas, an acquire may take replicas_timeout_ms longer; a re-entry and a renewal
  * do not wait for replicas. If the replicas do not reply, later acquires and releases on
  * the same connection are delayed, and may end with HF_E_NOREPLY.
  * The client repeats a background release until the server replies or the client is
- * closed; 16384 may be pending. If a lock is still not free (there were too many, or the
- * server granted it after its release), the client releases it when it blocks another
- * acquire of this client; otherwise it expires.
+ * closed; 16384 may be pending. A lock stays held if too many are pending, or if the server
+ * executes the acquire after the release. The client releases such a lock when it blocks
+ * another acquire of this client; otherwise it expires.
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
-HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
-                                 const struct hf_acquire_options *options,
+HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_release - lowers the owner's hold count by one; at 0 the lock is free, and
  *   waiters are notified. The count is lowered whatever the call returns, except where the
  *   list says "nothing was done": do not repeat the call.
- * Returns HF_OK         released once. If the reply was lost and the repeated request finds
- *                       the lock free: HF_OK if the hold was safe when the first request
- *                       was sent, otherwise HF_LOST
+ * Returns HF_OK         released once. If the reply is lost, the client repeats the request.
+ *                       If the lock is free then, and the hold was not safe when the first
+ *                       request was sent, the status is HF_LOST
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
  *         HF_LOST       released once; the hold had been lost. After its last release the
  *                       owner can acquire the lock again
@@ -276,9 +280,9 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
  *                       hf_client_close: nothing was done
  *         other HF_E_*  no reply, or the server refused. If the count is 0, the hold is no
  *                       longer renewed, and the client releases it in the background, or
- *                       it expires. Otherwise the hold continues and is renewed, perhaps
- *                       from a shorter lease; the next call on it corrects the hold count
- *                       on the server
+ *                       it expires. Otherwise the hold continues: it is renewed, its lease
+ *                       may be shorter until then, and the next call on it corrects the
+ *                       hold count on the server
  * After HF_OK, the server executes no renewal of the released hold. After an error it may
  * still execute a renewal that was sent before. Source: WIRE 8.2. */
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
@@ -291,13 +295,13 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
  * Returns HF_OK
  *         HF_NOT_OWNER   the lock is free, or an owner other than `holder` holds it
  *         HF_E_INVAL     `holder` does not have this form
- *         HF_E_SERVER    nothing was changed: the key is another kind of lock (which the
- *                        error names) or not a lock; a plain lock has several holders;
- *                        `holder` is one of several readers; a value lock's value cannot
- *                        be a holder
- *         HF_E_NOREPLY   the server may have executed the request, or may still do so. The
- *                        client repeats it only if `holder` is given: otherwise it might
- *                        free the lock of the next owner. Call hf_lock_inspect
+ *         HF_E_SERVER    nothing was changed: the key is not a lock, or a lock of another
+ *                        kind (the error names it); it is a plain lock to which another
+ *                        program added a holder; `holder` is one of several readers; or a
+ *                        value lock's value is empty or longer than 191 bytes
+ *         HF_E_NOREPLY   the server may have executed the request, or may still do so. Without
+ *                        `holder` it is sent once, after the client has read the lock: a
+ *                        second one might free the next owner's lock. Call hf_lock_inspect
  *         other HF_E_*   as hf_lock_acquire. Source: WIRE 8.3. */
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                        size_t len, struct hf_error *err);
@@ -317,14 +321,12 @@ HF_API hf_status hf_lock_remaining_ms(struct hf_lock *lock, int64_t *out,
 
 /* hf_lock_is_held_by - reads whether an owner of this client still holds the lock on the
  *   server. Without such a hold in this client, it is false without a request. */
-HF_API hf_status hf_lock_is_held_by(struct hf_lock *lock, int64_t owner,
-                                    bool *out, struct hf_error *err)
-    HF_MUST_CHECK;
+HF_API hf_status hf_lock_is_held_by(struct hf_lock *lock, int64_t owner, bool *out,
+                                    struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_hold_count - as hf_lock_is_held_by, but reads the hold count, or 0. */
-HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
-                                    int64_t *out, struct hf_error *err)
-    HF_MUST_CHECK;
+HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
+                                    struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_safe_ms - returns for how many ms from now the owner certainly holds the lock.
  *   The time counts from before the request was sent, less a margin for clock drift; a
@@ -343,19 +345,20 @@ HF_API int64_t hf_lock_token(struct hf_lock *lock, int64_t owner);
 /* hf_lock_owner_text - writes the holder as the server stores it, "uuid:number", to dst
  *   and returns dst; "" if this owner has no hold. */
 #define HF_OWNER_TEXT_MAX 76
-HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
-                                char dst[HF_OWNER_TEXT_MAX]);
+HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner, char dst[HF_OWNER_TEXT_MAX]);
 
 /* ---- without blocking ---------------------------------------------------- */
 
-/* The functions below do as the blocking call of the same name, without blocking. `done`
- * is called once with the status that the blocking call would return. If the function
- * itself returns an error (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED),
- * nothing was done and `done` is not called. `err` is valid until `done` returns. */
+/* Each function below starts the operation of the blocking call of the same name, and
+ * returns without waiting. `done` is called once with the status that the blocking call would
+ * return. If the function itself returns an error (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT,
+ * HF_E_FORKED, HF_E_CLOSED), nothing was done and `done` is not called. `err` is valid until
+ * `done` returns. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
-/* hf_lock_acquire_async - `options` must name an owner of your own or of hf_owner_new. With
- *   NULL or a thread's owner, which the tasks of an event loop share, it is HF_E_INVAL. */
+/* hf_lock_acquire_async - `options` must name an owner of your own or of hf_owner_new. It
+ *   returns HF_E_INVAL if `options` is NULL or names the owner of a thread, because the tasks
+ *   of an event loop share one thread. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options,
                                        hf_done *done, void *ctx) HF_MUST_CHECK;
@@ -365,15 +368,12 @@ HF_API hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
                                        hf_done *done, void *ctx) HF_MUST_CHECK;
 
 /* hf_lock_force_release_async - `holder` is copied. */
-HF_API hf_status hf_lock_force_release_async(struct hf_lock *lock,
-                                             const char *holder, size_t len,
-                                             hf_done *done, void *ctx)
-    HF_MUST_CHECK;
+HF_API hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
+                                             size_t len, hf_done *done, void *ctx) HF_MUST_CHECK;
 
 /* hf_lock_inspect_async - `out` must remain valid until `done` is called. */
-HF_API hf_status hf_lock_inspect_async(struct hf_lock *lock,
-                                       struct hf_lock_info *out, hf_done *done,
-                                       void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out,
+                                       hf_done *done, void *ctx) HF_MUST_CHECK;
 
 /* ---- scoped -------------------------------------------------------------- */
 

@@ -15,14 +15,14 @@
  * Redisson's MultiLock over the same locks excludes this one. Each member has the
  * promises of a lock.
  *
- * Order: members are acquired in the order of the bytes of their names, whatever order
- * the caller gives; members of one name on several servers in the order given. So
- * multi-locks never wait for each other in a circle. Callers that acquire single locks in
- * another order, and multi-locks that list the servers of one name in opposite orders,
- * could do so. Therefore a bound applies: while the call holds some members, it waits for
- * the others for 1.5 to 3 s (random), or a quarter of the lease if that is less. Then it
- * releases all members, waits for the missing one while it holds none, and tries the
- * others.
+ * Order: members are acquired in the order of the bytes of their names, whatever order the
+ * caller gives; members of one name on several servers in the order given. So multi-locks
+ * do not wait for each other in a circle. A circle is still possible with a caller that
+ * acquires single locks in another order, or with multi-locks that list the servers of one
+ * name in opposite orders. Therefore a bound applies: while the call holds some members,
+ * it waits for the others for 1.5 to 3 s (random), or a quarter of the lease if that is
+ * less. Then it releases all members, waits for the missing one while it holds none, and
+ * tries the others.
  *
  * Members of different names may be on one server. Two members of one name, of two
  * clients, must be on two servers: on one server they would be the same key, for which
@@ -70,17 +70,17 @@ HF_API void hf_multi_free(struct hf_multi *multi);
  *   options   NULL: the defaults of hf_lock_acquire, with these differences.
  *             wait_ms      applies to the whole call; 0 tries each member once
  *             lease_ms, max_hold_ms  apply to each member from its own grant. When the
- *                          call returns, at least half of lease_ms remains. A hold that
- *                          the watchdog renews, because the owner had it before, keeps
- *                          the watchdog's timeout: of that, at least half remains
+ *                          call returns, at least half of lease_ms remains. If the owner
+ *                          already held a member without lease_ms, the watchdog still
+ *                          renews it, and at least half of watchdog_ms remains
  *             cancel       allowed only if all members belong to its client
  *             on_wait, on_renewed  are called for each member
  *             on_lost      is called once, with the first member that is lost; if the
  *                          clients have threads, perhaps before `done`. The other
- *                          members are renewed until they are released. A member that
- *                          the owner already held alone calls the on_lost given there.
- *                          A member that the owner also acquired alone, and keeps after
- *                          it has released the multi-lock, then has no on_lost
+ *                          members are renewed until they are released. If the owner
+ *                          had acquired a member alone before, the on_lost of that
+ *                          acquire is called. If it acquires a member alone later, and
+ *                          releases the multi-lock first, that member has no on_lost
  *             After max_hold_ms no member is renewed: each ends with the release or
  *             when its TTL expires.
  * Returns HF_OK         all members are held; release as often as acquired

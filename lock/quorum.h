@@ -118,7 +118,8 @@ HF_API hf_status hf_quorum_acquire(struct hf_quorum *quorum,
 
 /* hf_quorum_release - releases all members at once. Except where the list says "nothing
  *   was done", the owner no longer holds the quorum, whatever the call returns.
- * Returns HF_OK         a majority confirmed the release
+ * Returns HF_OK         a majority confirmed the release. A server counts if it replies to the
+ *                       release that it no longer has its member
  *         HF_LOST       it had been lost: no majority was held, or on_lost was called. Also
  *                       if a majority may have been missing at one moment: the release
  *                       found that a server had forgotten its member, and another member

@@ -12,6 +12,8 @@ $(addprefix $(BUILD)/bench/bench_,resp net): LINK += \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/bench/bench_net: BENCH_LIBS := $(PEER_TLS) -lev
 
+$(BUILD)/bench/bench_push: | $(BUILD)/holdfast
+
 $(BUILD)/bench/bench_tls: $(call objects,$(addprefix tests/support/,\
     certs tls_peer))
 
@@ -21,7 +23,7 @@ $(bench_B): %: %.o $(LIBS)
 	    $(TLS_LIBS) -luv -lm -o $@
 
 #: make bench             beside hiredis, with ratios; bench-resp: one of them;
-#:                        late-lock, late-net: as if waking up were dear
+#:                        late-lock, late-net: simulates slow wake-ups
 bench: deps-bench
 	@bench/peers.sh
 	+@$(MAKE) --no-print-directory $(bench_B)

@@ -17,11 +17,17 @@ shape-check:
 	@tests/shape.sh
 	@tests/shape_fails.sh
 
-# The files that docs/architecture.md and README.md name exist; README's rules for
-# users are what doctor prints.
+# docs/steps.svg is drawn from docs/architecture.md; README's rules for users are what
+# doctor prints; the completions of shells are what the help says.
 docs-check: $(BUILD)/holdfast
-	@tests/docs.sh
+	@awk -f docs/steps.awk docs/architecture.md | cmp - docs/steps.svg || \
+	    { echo 'docs/steps.svg is not what docs/architecture.md says: make steps' >&2; exit 1; }
 	@tests/acl.sh $(BUILD)/holdfast
+	@tests/completions.sh $(BUILD)/holdfast
+
+#: make steps             draws the tables of docs/architecture.md: docs/steps.svg
+steps:
+	@awk -f docs/steps.awk docs/architecture.md >docs/steps.svg
 
 # What the shared library exports is what tests/exports.txt says, and what the
 # installed headers declare.
@@ -46,6 +52,10 @@ rules-check: tests-named
 tests-named:
 	@tests/tests_named.sh
 
+#: make sources           checks that every cited file, test and rule exists
+sources:
+	@tests/sources.sh
+
 # Each fault and what tests it (docs/faults.md); fails on a name that dangles.
 faults-check:
 	@tests/faults.sh
@@ -66,8 +76,8 @@ texts-check:
 words:
 	@tests/words.sh
 
-# The list of planted bugs follows the source: each text to replace is there once.
-#: make mutants-apply     can each planted bug of tests/mutants still be put in?
+# Each planted bug replaces a text that occurs once in the source.
+#: make mutants-apply     checks that each planted bug still fits the source
 mutants-apply:
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	    for list in tests/mutants/*.txt; do \
@@ -76,7 +86,7 @@ mutants-apply:
 
 # Nobody's machine is changed without being asked.
 deps-check:
-	@tests/deps_asks.sh
+	@tests/deps_users.sh
 
 # Installed files can be read by everyone, whatever the umask is.
 install-check: all
@@ -84,9 +94,10 @@ install-check: all
 
 # Builds as a user may (tests/build.sh), without OpenSSL, and with clang.
 #: make builds            -O3, static, musl, clang, with and without OpenSSL, installed
-builds: deps deps-musl deps-fuzz
+builds: deps deps-musl deps-fuzz deps-packages
 	+@tests/build.sh
+	+@$(MAKE) --no-print-directory distcheck
 	+@$(MAKE) --no-print-directory all TLS=no BUILD=$(BUILD)-notls
 	+@$(MAKE) --no-print-directory all CC=clang BUILD=$(BUILD)-clang
 
-.PHONY: builds tests-named words mutants-apply install-check layers shape shape-check docs-check exports rules rules-check faults-check servers-check texts-check deps-check
+.PHONY: builds steps sources tests-named words mutants-apply install-check layers shape shape-check docs-check exports rules rules-check faults-check servers-check texts-check deps-check

@@ -8,7 +8,7 @@ FUZZ_TIME ?= 30
 FUZZ_GOAL ?= 1000000000
 
 $(BUILD)/fuzz/fuzz_resp_parse: $(call objects,$(addprefix tests/support/,\
-    resp_reading resp_ask))
+    resp_reading resp_answers))
 $(BUILD)/fuzz/fuzz_resp_twin: $(call objects,$(addprefix tests/support/,\
     resp_reading resp_twin))
 $(BUILD)/fuzz/fuzz_tools_resp: $(call objects,$(addprefix tools/resp/,\

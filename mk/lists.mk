@@ -6,29 +6,29 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/dump.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/version.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/dump.h
 
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem random status thread \
-            url url_query url_scan utf8) \
+            url url_query url_scan utf8 version) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
-        $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
-            link_attempt link_dump link_request link_error link_login link_manner link_probe link_rival link_stats link_trace pubsub skip space too_large trace) \
-        $(addprefix route/,ahead announced cluster_info cluster_view command departed discover discover_why \
+        $(addprefix link/,channel_table subscribe_push conn conn_queue deadlines handshake link \
+            link_attempt link_dump link_request link_error link_login link_manner link_probe link_rival link_state link_stats link_trace pubsub skip space too_large trace) \
+        $(addprefix route/,ahead announced cluster_info cluster_view command command_state departed discover discover_why \
             doubt lineage subscriptions probe redirect refusal replace replicas round router router_dump sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster tracking \
             topology_replicas topology_sentinel topology_standalone verdict)
 LOCK := status \
-        $(addprefix machine/,channel wait claims lease multi_turn quorum_turn) \
+        $(addprefix machine/,channel wait claims lease lease_pack multi_turn quorum_facts quorum_turn) \
         $(addprefix script/,scripts rights kind kind_reentrant kind_nonreentrant \
             kind_spin kind_value kind_fair kind_read_write \
             kind_semaphore kind_latch kind_permit names reply call call_end \
-            declare missing patience) \
-        $(addprefix record/,log table hold_lookup args op hold notice wait_queue wake orphan) \
+            declare missing_command patience) \
+        $(addprefix record/,log table hold_lookup hold_work args op hold on_wait wait_queue wake_moved_slot orphan shrink) \
         $(addprefix verb/,reentry count acquire release query watchdog switch track) \
-        $(addprefix api/,queue close dump client identity op_request lock semaphore latch permits token \
+        $(addprefix api/,queue close dump client reload op_request lock semaphore latch permits token \
             by_owner) \
         $(addprefix set/,one_server multi multi_call quorum quorum_answers \
             quorum_servers quorum_token quorum_losses quorum_call \
@@ -46,36 +46,36 @@ SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_relea
            write_acquire write_release
 # What scripts have in common: "--+ NAME" in them.
 PARTS := fair_places number permit_id short_number tell token
-SUPPORT := cluster executor fds feed gate greeting haproxy keeper local lua_client memory \
-           lateness network nodes one_server parts peer proxy reply request resp_ask \
+SUPPORT := cluster executor fds feed gate handshake haproxy keeper local lua_client memory \
+           lateness network nodes one_server parts peer proxy reply request resp_answers \
            resp_reading resp_twin rw_steps sentinels server suite witness
 
 tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory link)
 tls_tests_no  := net_tls_none
-tls_live_yes  := tls tls_memory tls_refused tls_wire sentinel_tls run_reload
+tls_live_yes  := tls tls_cluster tls_memory tls_refused tls_wire sentinel_tls run_reload
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_hash net_address_map net_wheel net_histogram net_spin net_url net_loop \
         net_loop_seat net_loop_tasks net_loop_thread net_resolve \
-        net_race net_dial net_socket net_greet net_conn net_conn_end \
+        net_race net_dial net_socket net_handshake net_conn net_conn_end \
         net_conn_life net_conn_limits net_conn_skip net_skip net_room net_trace \
         net_link_connect net_link_login net_link_request net_link_rival net_link_server \
         net_link_crowd net_pubsub net_wire net_cuts net_faults net_pace \
         net_slot net_slot_map net_round net_router \
-        net_router_ends net_router_maps net_redirect net_refusal \
+        net_router_ends net_router_maps net_redirect net_refusal net_replace \
         net_sentinel_words net_sentinel net_sentinel_news net_replicas \
-        lock_names lock_status lock_kind lock_reply lock_claims lock_lease \
+        lock_names lock_status lock_kind lock_reply lock_claims lock_lease lock_lease_pack \
         lock_wait lock_share lock_multi_turn lock_quorum_turn \
         cli_values cli_json cli_options cli_secret cli_run_state tools_resp \
         tools_resp_check cli_doctor cli_ls cli_watch support history judge chaos_model \
         judge_naive judge_verdicts judge_overlap $(tls_tests_$(TLS))
-LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
+LIVE := url slot cluster_map cluster_addresses cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover lock_switch replicas one_address haproxy proxy_words \
-        lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks lock_push \
+        lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks lock_push push_kinds \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
         lock_shorter less strict credentials nat lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
-        lock_end dump lock_fork lock_close lock_soak rw_scripts lifecycle run run_loss \
+        lock_end dump lock_fork lock_close idle_memory lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire watch run_guard run_ends run_inside run_status run_service run_slot \
         lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \
         descriptors unlock_queue \

@@ -15,11 +15,11 @@ coverage-built: $(resp_T) $(bytewise_T)
 	@tests/coverage/run.sh $(BUILD) '$(RESP:%=resp/%.c)' '$(resp_T)' \
 	    '$(bytewise_T)'
 
-# Bugs put in on purpose, one by one: which test notices? The slowest is asked
+# Plants bugs one by one, and shows which test finds each. The slowest test runs
 # last. ONLY=net/route/round.c MUTANTS=net: those of a file.
 MUTANTS ?= resp net lock
 
-#: make mutants           bugs put in on purpose: which test notices?
+#: make mutants           which test finds each planted bug
 mutants: deps
 	@for floor in $(MUTANTS); do tests/mutants/run.sh $(BUILD) $$floor.txt \
 	    '$(patsubst $(BUILD)/%,%,$(filter-out %_vectors,$(resp_T)) \

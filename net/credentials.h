@@ -1,4 +1,4 @@
-/* Credentials that a program gives to a client when it asks for them. */
+/* Credentials that a program gives to a client when it requests them. */
 #ifndef HF_CREDENTIALS_H
 #define HF_CREDENTIALS_H
 
@@ -25,10 +25,10 @@ struct hf_credentials {
     int64_t expires_in_ms;      /* when the server will refuse them; 0: never, or it is
                                    not known; negative: they have expired, so they are
                                    not used, and the attempt to connect fails. After three
-                                   quarters of this time the client asks again and sends AUTH
-                                   on the live connection. On a connection of RESP2 that has
-                                   subscriptions, where AUTH is not allowed, it
-                                   reconnects */
+                                   quarters of this time the client requests new ones, and
+                                   sends AUTH on the live connection. On a connection of
+                                   RESP2 that has subscriptions, where AUTH is not allowed,
+                                   it reconnects */
 };
 
 /* What a credentials callback returns if it will answer later. */

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "resp/base.h"
+#include "net/version.h"
 #include "resp/resp.h"
 
 #ifdef __cplusplus
@@ -211,7 +211,7 @@ struct hf_loop_stats {
     uint64_t turns;             /* times that events were handled */
     uint64_t waits;             /* turns that slept */
     uint64_t wakeups;           /* sleeps that another thread ended */
-    uint64_t seats_passed;      /* times that one thread let another one drive */
+    uint64_t driver_changes;    /* times that one thread let another one drive */
     uint64_t sleeps;            /* of blocked callers while another thread drove */
 };
 
@@ -269,8 +269,8 @@ enum hf_outcome {
 enum hf_trace_kind {
     HF_TRACE_CONNECTED,         /* ready for requests: protocol */
     HF_TRACE_LOST,              /* closed, or the attempt failed: why */
-    HF_TRACE_GREETING,          /* a command of the handshake: argv */
-    HF_TRACE_GREETED,           /* its reply, or why the reply is hidden */
+    HF_TRACE_HANDSHAKE,         /* a command of the handshake: argv */
+    HF_TRACE_HANDSHAKE_REPLY,   /* its reply, or why the reply is hidden */
     HF_TRACE_QUEUED,            /* a request: number, argv */
     HF_TRACE_ENDED,             /* its end: number, outcome; with a reply: reply, latency */
     HF_TRACE_LATE,              /* reply to a request that had ended: number, reply */

@@ -1,11 +1,18 @@
 /* Definitions that all layers share: status codes, the allocation hook, the intrusive
- * list. It includes no other header of holdfast, and three headers of libc. */
+ * list. It includes no other header of holdfast, and three headers of libc (with
+ * HF_ASSERTS, which checks the lists, four). */
 #ifndef HF_BASE_H
 #define HF_BASE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef HF_ASSERTS
+#include <assert.h>
+#define HF_LIST_ASSERT(fact) assert(fact)
+#else
+#define HF_LIST_ASSERT(fact) ((void)0)
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,9 +90,18 @@ static inline bool hf_list_is_empty(const struct hf_list *l)
     return l->next == l;
 }
 
-/* hf_list_push - appends `l`, which must be in no list, after the last member. */
+/* hf_list_is_whole - returns whether the neighbours of `l` point to it. */
+static inline bool hf_list_is_whole(const struct hf_list *l)
+{
+    return l->next->prev == l && l->prev->next == l;
+}
+
+/* hf_list_push - appends `l` after the last member. `l` must be in no list: initialised, or
+ *   zeros. */
 static inline void hf_list_push(struct hf_list *head, struct hf_list *l)
 {
+    HF_LIST_ASSERT(l->next == l->prev && (l->next == l || !l->next));
+    HF_LIST_ASSERT(hf_list_is_whole(head));
     l->prev = head->prev;
     l->next = head;
     head->prev->next = l;
@@ -105,6 +121,7 @@ static inline size_t hf_list_count(const struct hf_list *head)
 /* hf_list_remove - removes `l` from its list. It may be in no list. */
 static inline void hf_list_remove(struct hf_list *l)
 {
+    HF_LIST_ASSERT(hf_list_is_whole(l));
     l->prev->next = l->next;
     l->next->prev = l->prev;
     hf_list_init(l);
@@ -114,6 +131,7 @@ static inline void hf_list_remove(struct hf_list *l)
  * empty. */
 static inline void hf_list_join(struct hf_list *to, struct hf_list *from)
 {
+    HF_LIST_ASSERT(to != from && hf_list_is_whole(to) && hf_list_is_whole(from));
     if (hf_list_is_empty(from))
         return;
     from->next->prev = to->prev;

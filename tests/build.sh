@@ -43,7 +43,10 @@ try make "$out/warns.o" WERROR=-Werror CFLAGS=-Wno-unused-parameter \
     --eval "$out/warns.o: $out/warns.c; \$(COMPILE) -c \$< -o \$@"
 
 # What the README says, with the README's program. No server listens there.
+# The objects are those of the static build, whose flags for the compiler are the same.
 prefix=$out/usr
+cp -Rp "$out/static" "$out/installed"
+rm "$out/installed/holdfast" "$out/installed/holdfast-resp"
 try make BUILD="$out/installed" PREFIX="$prefix" install
 awk '/^```c$/ {on = 1; next} /^```$/ {on = 0} on' README.md |
     sed 's|127.0.0.1:6379|127.0.0.1:1/?connect_timeout=10ms|' >"$out/example.c"
@@ -63,12 +66,64 @@ compile -static
 
 # compiles CALL: may a program drop its result?
 compiles() {
-    printf '#include <holdfast.h>\nvoid f(struct hf_lock *l);\n%s\n' \
+    printf '#include <holdfast/holdfast.h>\nvoid f(struct hf_lock *l);\n%s\n' \
         "void f(struct hf_lock *l) { $1; }" >"$out/drop.c"
     # shellcheck disable=SC2046 # words
     cc $(pkg-config --cflags holdfast) -Wall -Werror -c "$out/drop.c" \
         -o "$out/drop.o" >"$log" 2>&1
 }
+
+# Only the static libraries, in folders of the user's choice, without symbols; the flags of
+# pkg-config are complete without --static. Then both, by CMake.
+root=$out/root
+only() { try make BUILD="$out/installed" PREFIX=/opt/hf LIBDIR=/opt/hf/lib/here BINDIR=/opt/hf/cmd \
+    MANDIR=/opt/man DOCDIR=/opt/doc/hf INCLUDEDIR=/opt/hf/include DESTDIR="$root" "$@"; }
+only LIBRARIES=static install-strip
+[ ! -e "$root/opt/hf/lib/here/libholdfast.so" ] || fail 'LIBRARIES=static installs the shared one'
+[ -x "$root/opt/hf/cmd/holdfast" ] && [ -e "$root/opt/doc/hf/LICENSE" ] &&
+    [ -e "$root/opt/man/man1/holdfast.1" ] || fail 'a folder is not where it was asked for'
+nm "$root/opt/hf/cmd/holdfast" 2>&1 | grep -q 'no symbols' || fail 'install-strip: not stripped'
+(   PKG_CONFIG_PATH=$root/opt/hf/lib/here/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
+    export PKG_CONFIG_SYSROOT_DIR
+    compile
+    # shellcheck disable=SC2046 # words
+    printf '#include <holdfast/resp/resp.h>\nint main(void) { return !hf_resp_status_text(0); }\n' |
+        try cc -x c - $(pkg-config --cflags --libs holdfast-resp) -o "$out/resp" &&
+        "$out/resp") || exit
+uses_cmake() { # TARGET: builds the example with find_package, and runs it
+    rm -rf "$out/cmake"
+    mkdir -p "$out/cmake"
+    cp "$out/example.c" "$out/cmake"
+    cat >"$out/cmake/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.13)
+project(example C)
+find_package(holdfast 0.1 REQUIRED)
+if(NOT TARGET holdfast::resp)
+  message(FATAL_ERROR "holdfast::resp is not defined")
+endif()
+add_executable(example example.c)
+target_link_libraries(example $1)
+CMAKE
+    try cmake -S "$out/cmake" -B "$out/cmake/b" -Dholdfast_DIR="$root/opt/hf/lib/here/cmake/holdfast"
+    try cmake --build "$out/cmake/b"
+    ! "$out/cmake/b/example" >"$log" 2>&1 || fail "the example takes a lock from nobody"
+    grep -q '127.0.0.1:1' "$log" || fail "the example of CMake, $1: no word of the server"
+}
+if command -v cmake >/dev/null; then
+    uses_cmake holdfast::holdfast
+    only install
+    uses_cmake holdfast::holdfast
+    uses_cmake holdfast::static
+    ldd "$out/cmake/b/example" | grep -q libholdfast && fail "holdfast::static is shared"
+    sed -i 's/find_package(holdfast 0.1/find_package(holdfast 9.0/' "$out/cmake/CMakeLists.txt"
+    ! cmake -S "$out/cmake" -B "$out/cmake/b9" -Dholdfast_DIR="$root/opt/hf/lib/here/cmake/holdfast" \
+        >"$log" 2>&1 || fail 'CMake accepts version 9.0'
+else
+    echo 'skipped: CMake: no cmake'
+fi
+only uninstall
+[ -z "$(find "$root" ! -type d)" ] || fail "uninstall leaves $(find "$root" ! -type d)"
+
 compiles 'hf_lock_release(l, 1, 0)' || fail 'a release must be looked at'
 ! compiles 'hf_lock_acquire(l, 0, 0)' || fail 'an acquire may be ignored'
 rm -rf "$out"

@@ -22,6 +22,7 @@ deps-armhf)
     want='gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user' ;;
 deps-s390x) want='gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user' ;;
 deps-musl) want='gcc musl-tools' ;;
+deps-packages) want='cmake pkg-config fish zsh' ;;
 deps-fuzz) want='clang libclang-rt-14-dev afl++ zip' ;;
 deps-valgrind) want=valgrind ;;
 deps-fencing) want='postgresql sqlite3' ;;

@@ -11,9 +11,18 @@ shift 2
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-nm -D --defined-only "$shared" | awk '{print $3}' | grep -v '^_' | sort |
+nm -D --defined-only "$shared" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
+    grep -v '^_' | sort |
     diff tests/exports.txt - || {
     echo "the export list differs from tests/exports.txt" >&2
+    exit 1
+}
+
+# Each has the version of the interface whose number is in the name of the library.
+number=$(sed -n 's/^SOVERSION := //p' Makefile)
+unversioned=$(nm -D --defined-only "$shared" | grep ' hf_' | grep -v "@@HOLDFAST_$number\$") || :
+[ -z "$unversioned" ] || {
+    echo "exported without the version HOLDFAST_$number: $unversioned" >&2
     exit 1
 }
 
@@ -38,7 +47,7 @@ $link -I. "$out/all.c" "$shared" -o "$out/all" || {
     echo "an installed header declares what the library does not export" >&2
     exit 1
 }
-! nm -D --defined-only "$shared" | awk '$2 == "T" && /hf_/ { print $3 }' | sort |
+! nm -D --defined-only "$shared" | awk '$2 == "T" && /hf_/ { sub(/@.*/, "", $3); print $3 }' | sort |
     comm -13 "$out/names" - | grep . || {
     echo "no installed header declares these, which are exported" >&2
     exit 1

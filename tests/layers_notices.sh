@@ -17,8 +17,10 @@ put() {
     printf '#include "%s"\n' "$2" >>"$tree/$1"
 }
 
+# copy_tree: the tree without fault again.
+copy_tree() { rm -rf "$tree" && cp -R "$dir/right" "$tree"; }
+
 make_tree() {
-    rm -rf "$tree"
     for floor in resp net lock cli; do
         mkdir -p "$tree/$floor"
         echo '#include <stddef.h>' >"$tree/$floor/$floor.h"
@@ -43,10 +45,11 @@ make_tree() {
     put net/loop/loop.c net/loop/above.h
     put net/loop/above.h net/loop/loop.h
     put cli/above.h lock/lock.h
+    cp -R "$tree" "$dir/right"
 }
 
 # plant WORDS FILE HEADER: an include that must be refused with these words. All of
-# them go into one tree, so that one run judges them: a run takes half a second.
+# them go into one tree, so that one run judges them all.
 plant() {
     put "$2" "$3"
     printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$dir/planted"
@@ -65,7 +68,7 @@ notices() {
         esac
     done <"$dir/planted"
     : >"$dir/planted"
-    make_tree
+    copy_tree
 }
 
 : >"$dir/planted"

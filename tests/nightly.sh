@@ -27,8 +27,8 @@ begin=$(date +%s)
 # The units, in their order, and how many seconds a run of one takes.
 families='plain nonreentrant fenced read_write fair value spin permit semaphore latch
     quorum multi election by_owner kill redirect crowd silence credentials push
-    hosts switchover proxy'
-worlds='worlds_multi worlds_quorum worlds_election worlds_by_owner'
+    hosts switchover proxy disagree queues messages names'
+worlds='worlds_multi worlds_quorum worlds_election worlds_by_owner worlds_threads'
 units="sim $families $worlds chaos one_address fuzz exhaust redisson examples coverage sanitized trixie"
 unit_seconds=120
 if [ -n "$short" ]; then
@@ -41,11 +41,11 @@ fi
 # Plans of seeds that fail are left in the corpus, which make sim runs first.
 seeds() { (cd "$out/corpus" && "$sim" --seconds $unit_seconds --jobs "$jobs" "$@"); }
 
-# Worlds without a plan: a fresh range of seeds, as many as the time allows.
+# NAME COUNT: worlds without a plan, COUNT fresh seeds for each second.
 worlds() {
     first=$(($(od -An -N4 -tu4 /dev/urandom) + 10000))
     upper=$(echo "$1" | tr a-z A-Z)
-    env "${upper}_SEEDS=$first..$((first + unit_seconds * 4))" \
+    env "${upper}_SEEDS=$first..$((first + unit_seconds * $2))" \
         timeout $((unit_seconds * 10)) "$programs/tests/sim/test_$1"
 }
 
@@ -60,7 +60,8 @@ fuzz_all() {
 run_unit() {
     case $1 in
     sim) seeds ;;
-    worlds_*) worlds "${1#worlds_}" ;;
+    worlds_threads) worlds threads 200 ;;
+    worlds_*) worlds "${1#worlds_}" 4 ;;
     chaos) HF_SECONDS=$unit_seconds "$programs/tests/soak/chaos" ;;
     one_address) HF_SWITCHES=$((unit_seconds / 10)) "$programs/tests/soak/one_address" ||
         [ $? = 77 ] ;;

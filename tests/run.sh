@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh PROGRAM...: runs test programs TEST_JOBS at a time, each with servers of
-# its own; 0 if all passed. They mostly wait (an eighth of their time is CPU), so by
+# its own; 0 if all passed. They mostly wait (a tenth of their time is CPU), so by
 # default there are seven to a processor. The slowest come first, in parts (tests/slow.txt, support/parts.c),
 # so that nobody waits for one of them alone at the end. A program that answers 77
 # was skipped. What a failed one said is said again at the end, where a reader of

@@ -73,6 +73,21 @@ function code_of(text)
     return text
 }
 
+# The line before its first brace; "" if it has none.
+function head_of(code)
+{
+    return sub(/\{.*/, "", code) && code !~ /=/ ? code : ""
+}
+
+# The line without what is between parentheses.
+function flat(code)
+{
+    sub(/ *\\$/, "", code)
+    while (sub(/\([^()]*\)/, "", code))
+        continue
+    return depth == 0 && code !~ /[()]/ ? code : ""
+}
+
 function check_code(code,    indent)
 {
     match(code, /^ */)
@@ -83,8 +98,14 @@ function check_code(code,    indent)
         complain("else is not on the line of the brace before it")
     if (code ~ /^ +\{$/ && before ~ /\)$/)
         complain("the brace is not on the line of its condition")
-    if (code ~ /^[a-z].*\) ?\{$/ && code !~ /=/)
+    if (code ~ /^[a-z]/ && head_of(code) ~ /\) *$/)
         complain("the brace of a function is not on a line of its own")
+    else if (code ~ /\) *\{[^{}]*;/)
+        complain("has a statement after a brace")
+    else if (code !~ /^ *(case|default)/ && flat(code) ~ /;.*[^ ]/)
+        complain("has two statements")
+    if (code ~ /^[a-zA-Z_][^=(]*[^ ]  +[^ =(][^=(]*\(/)
+        complain("has two blanks before the parameters")
     if (!is_continued && depth == 0 && before ~ /[;{}]$/ && code !~ /:$/ &&
         code ~ /^ *[a-z_A-Z]/ && indent % 4 != 0)
         complain("is not indented by a multiple of 4")

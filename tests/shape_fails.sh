@@ -88,6 +88,17 @@ line 'keyword' '    while(x) {'
 line 'multiple of 4' '   x();'
 printf 'int s(void) {\n    x();\n}\n' >tests/x.c
 fails 'brace of a function'
+printf 'int  f(void){return 0;}\n' >tests/x.c
+! tests/shape.sh >says 2>&1 || fail 'no complaint of a function on one line'
+grep -q 'brace of a function' says && grep -q 'two blanks' says || fail 'one line, two blanks'
+begin
+printf 'int  s(void)\n{\n    x();\n}\n' >tests/x.c
+fails 'two blanks'
+printf 'inline int s(void) { return 0; }\n' >net/x.h
+! tests/shape.sh >says 2>&1 || fail 'no complaint of a function on one line of a header'
+begin
+line 'after a brace' '    if (x) { x(); }'
+line 'two statements' '    x(); y(z);'
 printf 'int s(void)\n{\n    if (x)\n    {\n        x();\n    }\n}\n' >tests/x.c
 fails 'brace is not on the line'
 printf 'int s(void)\n{\n    if (x) {\n        x();\n    }\n    else\n        x();\n}\n' >tests/x.c
@@ -106,6 +117,21 @@ int s(void)
     } else {
         x();
     }
+    switch (x) {
+    case 1: x(); break;
+    }
+    y = (struct s){.a = x(1), {2}};
+}
+#define BOTH(x)                    \
+    x;                             \
+    if (x)                         \
+        x
+static const struct s  table = {f(1)};
+int t(void)
+{
+}
+int u(void)
+{
 }
 END
 passes

@@ -141,7 +141,7 @@ static void fail_over(void)
     stands(1, "master", 1);
 }
 
-START_TEST(a_master_that_comes_back_does_not_decide)
+START_TEST(a_master_that_returns_does_not_decide)
 {
     struct chaos_model_counts counts;
 
@@ -156,7 +156,7 @@ START_TEST(a_master_that_comes_back_does_not_decide)
 }
 END_TEST
 
-START_TEST(a_master_that_comes_back_decides_once_a_client_uses_it)
+START_TEST(a_master_that_returns_decides_once_a_client_uses_it)
 {
     fail_over();
     stands(0, "master", 0);
@@ -166,7 +166,7 @@ START_TEST(a_master_that_comes_back_decides_once_a_client_uses_it)
 }
 END_TEST
 
-START_TEST(the_only_master_comes_back_without_its_data)
+START_TEST(the_only_master_returns_without_its_data)
 {
     stands(0, "master", 0);
     is_acquired(0, 1);
@@ -302,9 +302,9 @@ int main(void)
     TCase *c = tcase_create("chaos_model");
 
     tcase_add_checked_fixture(c, start, remove_files);
-    tcase_add_test(c, a_master_that_comes_back_does_not_decide);
-    tcase_add_test(c, a_master_that_comes_back_decides_once_a_client_uses_it);
-    tcase_add_test(c, the_only_master_comes_back_without_its_data);
+    tcase_add_test(c, a_master_that_returns_does_not_decide);
+    tcase_add_test(c, a_master_that_returns_decides_once_a_client_uses_it);
+    tcase_add_test(c, the_only_master_returns_without_its_data);
     tcase_add_test(c, a_replica_takes_over_without_the_lock);
     tcase_add_test(c, an_acquire_sent_again_to_a_new_master_has_that_ones_token);
     tcase_add_test(c, a_command_that_is_shown_late_is_no_difference);

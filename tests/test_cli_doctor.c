@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/doctor/findings.h"
-#include "cli/doctor/questions.h"
+#include "cli/doctor/queries.h"
 #include "net/base/url.h"
 #include "tests/support/reply.h"
 #include "tests/support/suite.h"
@@ -161,15 +161,32 @@ static void gone(struct doctor_server *s)
     (void)snprintf(s->trouble, sizeof s->trouble, "it is gone");
 }
 
-static void master_is_gone(void) { gone(at(0)); }
-static void replica_is_gone(void) { gone(at(3)); }
-static void sentinel_is_gone(void) { gone(at(4)); }
+static void master_is_gone(void)
+{
+    gone(at(0));
+}
+
+static void replica_is_gone(void)
+{
+    gone(at(3));
+}
+
+static void sentinel_is_gone(void)
+{
+    gone(at(4));
+}
+
 static void writes_are_refused(void)
 {
     at(0)->may[MAY_HSET].is = MAY_REFUSED;
     (void)strcpy(at(0)->may[MAY_HSET].words, "OOM command not allowed");
 }
-static void keys_are_few(void) { at(0)->may[MAY_EXISTS].is = MAY_NO_KEY; }
+
+static void keys_are_few(void)
+{
+    at(0)->may[MAY_EXISTS].is = MAY_NO_KEY;
+}
+
 static void channels_are_few(void)
 {
     at(0)->may[MAY_SUBSCRIBE].is = MAY_NO_CHANNEL;
@@ -178,16 +195,34 @@ static void ping_is_denied(void)
 {
     at(0)->may[MAY_PING].is = MAY_NO_COMMAND;
 }
-static void resp2(void) { at(0)->protocol = 2; }
+
+static void resp2(void)
+{
+    at(0)->protocol = 2;
+}
+
 static void tracking_is_refused(void)
 {
     facts.is_tracking = true;
     at(0)->may[MAY_TRACKING].is = MAY_DO;
     at(0)->may[MAY_CACHING].is = MAY_NO_COMMAND;
 }
-static void clock_is_off(void) { at(0)->clock.ahead_us = -2000000; }
-static void no_acknowledgement(void) { facts.replicas = 0; }
-static void two_are_asked_for(void) { facts.replicas = 2; }
+
+static void clock_is_off(void)
+{
+    at(0)->clock.ahead_us = -2000000;
+}
+
+static void no_acknowledgement(void)
+{
+    facts.replicas = 0;
+}
+
+static void two_are_asked_for(void)
+{
+    facts.replicas = 2;
+}
+
 static void all_are_asked_for(void)
 {
     facts.replicas = HF_REPLICAS_ALL;
@@ -225,8 +260,17 @@ static void majority_is_asked_of_sentinels(void)
 {
     facts.replicas = HF_REPLICAS_MAJORITY;
 }
-static void evalsha_is_renamed(void) { at(0)->may[MAY_EVALSHA].is = MAY_UNKNOWN; }
-static void wait_is_denied(void) { at(0)->may[MAY_WAIT].is = MAY_NO_COMMAND; }
+
+static void evalsha_is_renamed(void)
+{
+    at(0)->may[MAY_EVALSHA].is = MAY_UNKNOWN;
+}
+
+static void wait_is_denied(void)
+{
+    at(0)->may[MAY_WAIT].is = MAY_NO_COMMAND;
+}
+
 static void replica_clock_is_off(void)
 {
     at(3)->clock.ahead_us = 5000000;
@@ -236,17 +280,43 @@ static void replica_clock_is_far_off(void)
 {
     at(3)->clock.ahead_us = -10400000;
 }
-static void other_owner(void) { own(at(1), 4999, 5000); }
-static void other_view(void) { at(4)->view.digest = 43; }
-static void other_epoch(void) { set(at(5), FACT_EPOCH, "8"); }
-static void slots_are_free(void) { at(2)->view.covered = HF_SLOTS - 1; }
-static void node_is_nowhere(void) { at(2)->view.nowhere = 1; }
+
+static void other_owner(void)
+{
+    own(at(1), 4999, 5000);
+}
+
+static void other_view(void)
+{
+    at(4)->view.digest = 43;
+}
+
+static void other_epoch(void)
+{
+    set(at(5), FACT_EPOCH, "8");
+}
+
+static void slots_are_free(void)
+{
+    at(2)->view.covered = HF_SLOTS - 1;
+}
+
+static void node_is_nowhere(void)
+{
+    at(2)->view.nowhere = 1;
+}
+
 static void master_is_alone(void)
 {
     at(5)->master = -1;
     set(at(2), FACT_REPLICAS, "0");
 }
-static void masters_are_two(void) { at(2)->said = SAID_NOTHING; }
+
+static void masters_are_two(void)
+{
+    at(2)->said = SAID_NOTHING;
+}
+
 static void one_knows_no_shards(void)
 {
     at(2)->may[MAY_SHARDNUMSUB].is = MAY_REFUSED;
@@ -277,7 +347,12 @@ static void both_and_may_not_listen_plainly(void)
     facts.sharded = HF_SHARDED_BOTH;
     at(1)->may[MAY_SUBSCRIBE].is = MAY_NO_COMMAND;
 }
-static void sharded_is_off(void) { facts.sharded = HF_SHARDED_OFF; }
+
+static void sharded_is_off(void)
+{
+    facts.sharded = HF_SHARDED_OFF;
+}
+
 static void undeclared_keys_are_refused(void)
 {
     at(0)->may[MAY_DERIVE] = (struct doctor_answer){
@@ -292,9 +367,22 @@ static void sentinels_are_two(void)
     for (int i = 2; i < 5; i++)
         set(at(i), FACT_OTHER_SENTINELS, "1");
 }
-static void role_is_denied(void) { at(0)->may[MAY_ROLE].is = MAY_NO_COMMAND; }
-static void master_is_none(void) { set(at(0), FACT_ROLE, "slave"); }
-static void replica_is_master(void) { set(at(1), FACT_ROLE, "master"); }
+
+static void role_is_denied(void)
+{
+    at(0)->may[MAY_ROLE].is = MAY_NO_COMMAND;
+}
+
+static void master_is_none(void)
+{
+    set(at(0), FACT_ROLE, "slave");
+}
+
+static void replica_is_master(void)
+{
+    set(at(1), FACT_ROLE, "master");
+}
+
 static void host_is_master(void)
 {
     set(at(1), FACT_ROLE, "master");
@@ -305,12 +393,27 @@ static void no_host_is_master(void)
     set(at(0), FACT_ROLE, "slave");
     at(0)->said = SAID_REPLICA;
 }
-static void all_hosts_count(void) { facts.replicas = HF_REPLICAS_ALL; }
+
+static void all_hosts_count(void)
+{
+    facts.replicas = HF_REPLICAS_ALL;
+}
+
 static void anybody_is_believed(void)
 {
     facts.is_tls = facts.is_unverified = true;
 }
-static void list_is_cut(void) { facts.is_cut = true; }
+
+static void balancer_is_before_it(void)
+{
+    facts.servers[0]->leads_to_several = true;
+}
+
+static void list_is_cut(void)
+{
+    facts.is_cut = true;
+}
+
 static void plain_url_to_cluster(void)
 {
     set(at(0), FACT_CLUSTER_ENABLED, "1");
@@ -540,6 +643,8 @@ static const struct {
      DONE(replica_is_master)},
     {hosts, DOCTOR_UNSAFE, "two-masters",
      "it is a master, and so is 10.0.0.1:2", DONE(host_is_master)},
+    {lone, DOCTOR_WARNING, "several-servers",
+     "connections to this address lead to different servers", DONE(balancer_is_before_it)},
     {hosts, DOCTOR_UNSAFE, "no-master",
      "none of the hosts that answered is a master", DONE(no_host_is_master)},
     {hosts, DOCTOR_WARNING, "replicas-part", "1 of 2 replicas must have a lock",
@@ -579,7 +684,7 @@ static const struct doctor_finding *find(const char *rule)
     return NULL;
 }
 
-START_TEST(what_is_wrong_is_found)
+START_TEST(faults_are_found)
 {
     const struct doctor_finding *f;
 
@@ -595,7 +700,7 @@ END_TEST
 
 static void (*const scenes[])(void) = {lone, cluster, sentinels};
 
-START_TEST(what_is_good_is_fine)
+START_TEST(correct_settings_pass)
 {
     scenes[_i]();
     doctor_judge(&facts, &findings);
@@ -738,7 +843,7 @@ START_TEST(ttl_decides_how_long_is_too_long)
 END_TEST
 
 /* However short the TTL: nobody is told to set what is set. */
-START_TEST(advice_is_not_what_is_set_already)
+START_TEST(advice_differs_from_the_current_setting)
 {
     const struct doctor_finding *f;
 
@@ -754,7 +859,7 @@ START_TEST(advice_is_not_what_is_set_already)
 END_TEST
 
 /* "they are: : a release .." */
-START_TEST(empty_list_of_channels_is_none)
+START_TEST(empty_list_of_channels_permits_none)
 {
     const struct doctor_finding *f;
 
@@ -867,11 +972,11 @@ START_TEST(answers_are_understood)
 }
 END_TEST
 
-static const struct doctor_question *question(const char *words)
+static const struct doctor_query *question(const char *words)
 {
-    for (size_t i = 0; i < doctor_question_count; i++)
-        if (strcmp(doctor_questions[i].words, words) == 0)
-            return &doctor_questions[i];
+    for (size_t i = 0; i < doctor_query_count; i++)
+        if (strcmp(doctor_queries[i].words, words) == 0)
+            return &doctor_queries[i];
     ck_abort_msg("no question %s", words);
     return NULL;
 }
@@ -881,7 +986,7 @@ static void answer(struct doctor_server *s, const char *words,
 {
     struct reply reply = reply_of(notation, protocol);
 
-    doctor_question_read(question(words), &facts, s, reply.value);
+    doctor_query_read(question(words), &facts, s, reply.value);
     reply_fini(&reply);
 }
 
@@ -899,7 +1004,7 @@ START_TEST(info_is_read)
 
     (void)snprintf(bytes, sizeof bytes, "$%zu\r\n%s\r\n", strlen(info), info);
     ck_assert(reply_of_bytes(&reply, bytes, strlen(bytes), 2));
-    doctor_question_read(question("INFO"), &facts, s, reply.value);
+    doctor_query_read(question("INFO"), &facts, s, reply.value);
     reply_fini(&reply);
     ck_assert_str_eq(s->fact[FACT_VERSION], "7.0.15");
     ck_assert_str_eq(s->fact[FACT_POLICY], "allkeys-lru");
@@ -987,11 +1092,11 @@ START_TEST(odd_answers_are_nothing)
         "[{'ip' '' 'port' '1'} {'ip' 7 'port' 8}]", "{'keys' [7 nil]}"};
     struct doctor_server *s = doctor_server_new(&facts, "h", 1);
 
-    for (size_t q = 0; q < doctor_question_count; q++)
+    for (size_t q = 0; q < doctor_query_count; q++)
         for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
             struct reply reply = reply_of(odd[i], 2 + _i);
 
-            doctor_question_read(&doctor_questions[q], &facts, s, reply.value);
+            doctor_query_read(&doctor_queries[q], &facts, s, reply.value);
             reply_fini(&reply);
         }
     ck_assert_uint_eq(facts.count, 1);
@@ -999,23 +1104,23 @@ START_TEST(odd_answers_are_nothing)
 }
 END_TEST
 
-START_TEST(names_go_into_questions)
+START_TEST(names_are_part_of_requests)
 {
     const struct doctor_names names = {.key = "k y", .channel = "c",
                                        .scratch = "s", .scratch_channel = "sc",
                                        .user = "KEY", .master = "m"};
     struct hf_resp_arg argv[DOCTOR_WORDS_MAX];
 
-    ck_assert_uint_eq(doctor_question_words(question("EXISTS KEY"), &names,
-                                            argv), 2);
+    ck_assert_uint_eq(doctor_query_words(question("EXISTS KEY"), &names,
+                                         argv), 2);
     ck_assert_uint_eq(argv[1].len, 3);
-    ck_assert_uint_eq(doctor_question_words(question("SENTINEL MASTER MASTER"),
-                                            &names, argv), 3);
+    ck_assert_uint_eq(doctor_query_words(question("SENTINEL MASTER MASTER"),
+                                         &names, argv), 3);
     ck_assert_int_eq(memcmp(argv[1].ptr, "MASTER", 6), 0);
     ck_assert_uint_eq(argv[2].len, 1);
-    for (size_t i = 0; i < doctor_question_count; i++)
-        ck_assert_uint_le(doctor_question_words(&doctor_questions[i], &names,
-                                                argv), DOCTOR_WORDS_MAX);
+    for (size_t i = 0; i < doctor_query_count; i++)
+        ck_assert_uint_le(doctor_query_words(&doctor_queries[i], &names,
+                                             argv), DOCTOR_WORDS_MAX);
 }
 END_TEST
 
@@ -1055,8 +1160,8 @@ int main(void)
     Suite *s = suite_create("cli_doctor");
     TCase *c = case_of(s, "rules");
 
-    tcase_add_loop_test(c, what_is_wrong_is_found, 0, WRONGS);
-    tcase_add_loop_test(c, what_is_good_is_fine, 0,
+    tcase_add_loop_test(c, faults_are_found, 0, WRONGS);
+    tcase_add_loop_test(c, correct_settings_pass, 0,
                         sizeof scenes / sizeof *scenes);
     tcase_add_test(c, every_rule_has_a_scene_and_a_name_of_its_own);
     tcase_add_loop_test(c, every_row_has_what_its_test_looks_at, 0, 2);
@@ -1064,8 +1169,8 @@ int main(void)
     tcase_add_test(c, fixed_versions_forge_nothing);
     tcase_add_test(c, slow_network_is_no_wrong_clock);
     tcase_add_test(c, ttl_decides_how_long_is_too_long);
-    tcase_add_test(c, advice_is_not_what_is_set_already);
-    tcase_add_test(c, empty_list_of_channels_is_none);
+    tcase_add_test(c, advice_differs_from_the_current_setting);
+    tcase_add_test(c, empty_list_of_channels_permits_none);
     tcase_add_test(c, same_node_twice_is_not_two_owners);
     tcase_add_test(c, worst_comes_first);
     tcase_add_test(c, server_of_which_nothing_was_seen_is_judged);
@@ -1080,7 +1185,7 @@ int main(void)
         c, settings_users_and_sentinels_are_read_in_both_protocols, 2, 4);
     tcase_add_test(c, failed_nodes_are_read);
     tcase_add_loop_test(c, odd_answers_are_nothing, 0, 2);
-    tcase_add_test(c, names_go_into_questions);
+    tcase_add_test(c, names_are_part_of_requests);
     tcase_add_test(c, channels_are_redissons);
     tcase_add_test(c, number_of_servers_is_limited);
 

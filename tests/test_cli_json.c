@@ -61,7 +61,7 @@ static const struct {
     {BYTES("\\"), "\"k\":\"\\\\\""},
 };
 
-START_TEST(stray_bytes_are_spelled_and_told_of)
+START_TEST(invalid_bytes_are_escaped_and_marked)
 {
     char line[200];
     struct cli_json j;
@@ -110,7 +110,7 @@ START_TEST(members_keep_their_order)
 }
 END_TEST
 
-START_TEST(nothing_is_an_object_too)
+START_TEST(empty_object_is_valid)
 {
     struct cli_json j;
 
@@ -142,12 +142,12 @@ int main(void)
     Suite *s = suite_create("cli/json");
     TCase *c = tcase_create("lines");
 
-    tcase_add_loop_test(c, stray_bytes_are_spelled_and_told_of, 0, ROWS(spelled));
+    tcase_add_loop_test(c, invalid_bytes_are_escaped_and_marked, 0, ROWS(spelled));
     tcase_add_test(c, all_texts_are_spelled_alike);
     tcase_add_loop_test(c, any_bytes_become_a_string, 0,
                         sizeof texts / sizeof *texts);
     tcase_add_test(c, members_keep_their_order);
-    tcase_add_test(c, nothing_is_an_object_too);
+    tcase_add_test(c, empty_object_is_valid);
     tcase_add_test(c, long_text_is_kept_whole);
     suite_add_tcase(s, c);
     return suite_run(s);

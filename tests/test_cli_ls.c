@@ -83,7 +83,7 @@ static const struct {
      LS_COUNTER, BIT(LS_HASH) | BIT(LS_ZSET) | BIT(LS_STRING)},
 };
 
-START_TEST(kinds_say_which_keys_are_looked_through)
+START_TEST(kinds_decide_which_keys_are_scanned)
 {
     ck_assert_int_eq(parse(filteres[_i].words[0], filteres[_i].words[1], NULL),
                      CLI_CONTINUE);
@@ -124,7 +124,7 @@ static const struct {
     {{"--long"}, "unknown option '--long'; see 'holdfast help ls'"},
 };
 
-START_TEST(mistakes_are_told)
+START_TEST(invalid_options_are_reported)
 {
     const char *const *w = mistakes[_i].words;
 
@@ -193,7 +193,7 @@ static const char *printed(enum ls_form form)
     return text;
 }
 
-START_TEST(names_are_sorted_by_bytes_and_stand_once)
+START_TEST(names_are_sorted_by_bytes_and_appear_once)
 {
     static const char *const names[] = {"b", "a", "ab", "b", "\xff", "B", "a"};
 
@@ -459,13 +459,13 @@ int main(void)
 
     tcase_add_test(c, plain_call_lists_all_at_a_pace);
     tcase_add_test(c, each_option_is_taken);
-    tcase_add_loop_test(c, kinds_say_which_keys_are_looked_through, 0,
+    tcase_add_loop_test(c, kinds_decide_which_keys_are_scanned, 0,
                         ROWS(filteres));
-    tcase_add_loop_test(c, mistakes_are_told, 0, ROWS(mistakes));
+    tcase_add_loop_test(c, invalid_options_are_reported, 0, ROWS(mistakes));
     suite_add_tcase(s, c);
 
     c = tcase_create("list");
-    tcase_add_test(c, names_are_sorted_by_bytes_and_stand_once);
+    tcase_add_test(c, names_are_sorted_by_bytes_and_appear_once);
     tcase_add_test(c, list_grows_and_is_freed);
     tcase_add_test(c, table_has_a_heading_and_aligned_columns);
     tcase_add_test(c, odd_names_are_escaped_and_not_cut);

@@ -260,6 +260,10 @@ static const struct {
     {"--frob name cmd", "unknown option '--frob'"},
     {"--frob=1 name cmd", "unknown option '--frob'"},
     {"--wai 5 name cmd", "unknown option '--wai'; did you mean '--wait'?; see"},
+    {"--timeout 5 name cmd", "unknown option '--timeout'; did you mean '--wait'?; see"},
+    {"--expire=5 name cmd", "unknown option '--expire'; did you mean '--ttl'?; see"},
+    {"--nb name cmd", "unknown option '--nb'; did you mean '--nonblock'?; see"},
+    {"--host x name cmd", "unknown option '--host'; did you mean '--url'?; see"},
     {"--tll 5 name cmd", "unknown option '--tll'; did you mean '--ttl'?; see"},
     {"--laese=5 name cmd", "unknown option '--laese'; did you mean '--lease'?; see"},
     {"--non-block name cmd", "unknown option '--non-block'; did you mean '--nonblock'?; see"},
@@ -314,7 +318,7 @@ static const struct {
     {"--tls-verify no name cmd", "unknown option '--tls-verify'"},
 };
 
-START_TEST(mistake_is_told_in_one_line)
+START_TEST(mistake_is_reported_in_one_line)
 {
     ck_assert_int_eq(parse(refused[_i].text), CLI_EXIT_ERROR);
     ck_assert_msg(strstr(line, refused[_i].said), "%s: %s", refused[_i].text,
@@ -360,7 +364,7 @@ static TCase *case_refused(void)
 {
     TCase *c = tcase_create("refused");
 
-    tcase_add_loop_test(c, mistake_is_told_in_one_line, 0,
+    tcase_add_loop_test(c, mistake_is_reported_in_one_line, 0,
                         sizeof refused / sizeof *refused);
     tcase_add_test(c, line_holds_no_control_characters);
     return c;

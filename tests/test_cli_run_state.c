@@ -105,7 +105,7 @@ START_TEST(signal_while_waiting_cancels)
 }
 END_TEST
 
-START_TEST(lock_that_comes_with_the_cancel_is_given_back)
+START_TEST(lock_that_comes_with_the_cancel_is_released)
 {
     begin();
     (void)happens(CLI_EV_SIGNAL, SIGTERM);
@@ -140,7 +140,7 @@ START_TEST(cancel_that_is_not_answered_is_left_in_time)
 }
 END_TEST
 
-START_TEST(signals_for_a_command_wait_for_nobody)
+START_TEST(signals_for_a_command_do_not_wait)
 {
     begin();
     ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGUSR1), 0);
@@ -155,7 +155,7 @@ START_TEST(lease_that_ended_before_the_start_starts_nothing)
     begin();
     now_ms = safe_until_ms;
     ck_assert_uint_eq(happens(CLI_EV_ACQUIRED, 0),
-                      CLI_DO_TELL_LOST | CLI_DO_RELEASE);
+                      CLI_DO_REPORT_LOST | CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_LOST);
     leaves_with(122);
 }
@@ -206,7 +206,7 @@ START_TEST(signal_is_forwarded_and_its_death_reported)
 END_TEST
 
 /* `elect` has to end by it, wherever the round stands. */
-START_TEST(signal_behind_the_command_is_noted)
+START_TEST(signal_after_the_command_is_recorded)
 {
     begin();
     run_command();
@@ -287,7 +287,7 @@ START_TEST(signal_that_ended_the_command_ends_us_if_it_was_meant_for_us)
 }
 END_TEST
 
-START_TEST(loss_is_told_by_its_code_even_if_a_signal_came_too)
+START_TEST(loss_decides_the_exit_code_before_a_signal)
 {
     begin();
     run_command();
@@ -379,7 +379,7 @@ START_TEST(release_is_awaited_no_longer_than_the_lock_lasts)
     ck_assert_uint_eq(unanswered[_i].by_signal
                           ? happens(CLI_EV_SIGNAL, SIGTERM)
                           : happens(CLI_EV_TIME, 0),
-                      CLI_DO_TELL_UNRELEASED | CLI_DO_FINISH);
+                      CLI_DO_REPORT_UNRELEASED | CLI_DO_FINISH);
     leaves_with(unanswered[_i].code);
     ck_assert(run.is_hasty);
     ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
@@ -387,7 +387,7 @@ START_TEST(release_is_awaited_no_longer_than_the_lock_lasts)
 END_TEST
 
 /* RUN-10: TERM ended the command. HUP may have meant something else. */
-START_TEST(release_of_a_command_that_was_told_to_end_is_left_in_time)
+START_TEST(release_after_a_stopped_command_is_abandoned_in_time)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
     int64_t until_ms;
@@ -403,7 +403,7 @@ START_TEST(release_of_a_command_that_was_told_to_end_is_left_in_time)
     ck_assert_int_le(cli_run_next_ms(&run), until_ms + TTL / 100);
     now_ms = cli_run_next_ms(&run);
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
-                      CLI_DO_TELL_UNRELEASED | CLI_DO_FINISH);
+                      CLI_DO_REPORT_UNRELEASED | CLI_DO_FINISH);
     leaves_with(5);
 }
 END_TEST
@@ -422,7 +422,7 @@ START_TEST(command_that_was_killed_and_does_not_end_is_left_in_time)
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + CLI_SIGNALS_PROMPT_MS);
     now_ms += CLI_SIGNALS_PROMPT_MS;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
-                      CLI_DO_TELL_ABANDONED | CLI_DO_FINISH);
+                      CLI_DO_REPORT_ABANDONED | CLI_DO_FINISH);
     leaves_with(128 + SIGINT);
     ck_assert_int_eq(run.die_of, SIGINT);
 }
@@ -456,7 +456,7 @@ START_TEST(lock_is_kept_at_least_so_long)
 }
 END_TEST
 
-START_TEST(command_that_is_told_to_end_keeps_no_lock)
+START_TEST(stopped_command_keeps_no_lock)
 {
     begin();
     run.rules.at_least_ms = 60000;
@@ -528,7 +528,7 @@ START_TEST(command_without_renewals_is_killed_at_the_safe_moment)
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0), 0);
     now_ms++;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
-                      CLI_DO_STOP | CLI_DO_TELL_LOST);
+                      CLI_DO_STOP | CLI_DO_REPORT_LOST);
     ck_assert_int_eq(run.reason, HF_REASON_UNREACHABLE);
     ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms);
     now_ms = safe_until_ms;
@@ -558,7 +558,7 @@ START_TEST(lease_ends_for_its_own_reason)
     run_command();
     now_ms = safe_until_ms - GRACE;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
-                      CLI_DO_STOP | CLI_DO_TELL_LOST);
+                      CLI_DO_STOP | CLI_DO_REPORT_LOST);
     ck_assert_int_eq(run.reason, HF_REASON_LEASE_ENDED);
 }
 END_TEST
@@ -571,7 +571,7 @@ START_TEST(deleted_or_taken_is_term_then_kill)
     begin();
     run_command();
     ck_assert_uint_eq(happens(CLI_EV_LOST, (int)reasons[_i]),
-                      CLI_DO_STOP | CLI_DO_TELL_LOST);
+                      CLI_DO_STOP | CLI_DO_REPORT_LOST);
     ck_assert_int_eq(run.reason, reasons[_i]);
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + GRACE);
     now_ms += GRACE;
@@ -591,7 +591,7 @@ START_TEST(overdue_hold_kills_the_command)
     begin();
     run_command();
     ck_assert_uint_eq(happens(CLI_EV_LOST, (int)reasons[_i]),
-                      CLI_DO_STOP | CLI_DO_KILL | CLI_DO_TELL_LOST);
+                      CLI_DO_STOP | CLI_DO_KILL | CLI_DO_REPORT_LOST);
     ck_assert_uint_eq(happens(CLI_EV_LOST, (int)reasons[_i]), 0);
 }
 END_TEST
@@ -698,14 +698,14 @@ END_TEST
 
 /* The guardian kills at the safe moment; a renewal has moved that since, and the
  * guardian could not be told. */
-START_TEST(guardian_that_kills_before_the_safe_moment_had_no_news_of_us)
+START_TEST(guardian_that_kills_before_the_safe_moment_had_no_messages)
 {
     begin();
     run_command();
     ck_assert_int_eq(cli_run_deadline_ms(&run), safe_until_ms);
     now_ms = safe_until_ms;
     safe_until_ms += TTL / 3;
-    ck_assert(happens(CLI_EV_OVERDUE, 0) & CLI_DO_TELL_LOST);
+    ck_assert(happens(CLI_EV_OVERDUE, 0) & CLI_DO_REPORT_LOST);
     ck_assert_int_eq(run.reason, HF_REASON_SUSPENDED);
     (void)ends_by_signal(SIGKILL);
     (void)happens(CLI_EV_EMPTY, 0);
@@ -755,11 +755,11 @@ START_TEST(doubt_after_a_switch_of_masters_stops_no_command)
 }
 END_TEST
 
-START_TEST(warned_command_goes_on_and_ends_with_122)
+START_TEST(warned_command_continues_and_ends_with_122)
 {
     begin_with(CLI_LOST_WARN, 0);
     run_command();
-    ck_assert_uint_eq(happens(CLI_EV_LOST, HF_REASON_DELETED), CLI_DO_TELL_LOST);
+    ck_assert_uint_eq(happens(CLI_EV_LOST, HF_REASON_DELETED), CLI_DO_REPORT_LOST);
     ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
     ck_assert_uint_eq(happens(CLI_EV_ENDED, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_LOST);
@@ -772,7 +772,7 @@ START_TEST(ignored_loss_leaves_the_code_alone)
     begin_with(CLI_LOST_IGNORE, 0);
     run_command();
     now_ms = safe_until_ms;
-    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_TELL_LOST);
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_REPORT_LOST);
     ck_assert_uint_eq(happens(CLI_EV_LOST, HF_REASON_UNREACHABLE), 0);
     (void)happens(CLI_EV_ENDED, 3);
     (void)happens(CLI_EV_RELEASED, HF_LOST);
@@ -783,14 +783,14 @@ END_TEST
 /* ---- max_hold ---- */
 
 /* RUN-6. */
-START_TEST(max_hold_stops_and_keeps_the_lock_until_it_is_gone)
+START_TEST(max_hold_stops_the_command_and_keeps_the_lock_until_it_ended)
 {
     begin_with(CLI_LOST_STOP, 10000);
     run_command();
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + 10000);
     now_ms += 10000;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
-                      CLI_DO_STOP | CLI_DO_TELL_MAX_HOLD);
+                      CLI_DO_STOP | CLI_DO_REPORT_MAX_HOLD);
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + KILL_AFTER);
     ck_assert_uint_eq(happens(CLI_EV_ENDED, 0), CLI_DO_DRAIN);
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
@@ -805,7 +805,7 @@ START_TEST(loss_weighs_more_than_max_hold)
     run_command();
     now_ms += 10000;
     (void)happens(CLI_EV_TIME, 0);
-    ck_assert(happens(CLI_EV_LOST, HF_REASON_DELETED) & CLI_DO_TELL_LOST);
+    ck_assert(happens(CLI_EV_LOST, HF_REASON_DELETED) & CLI_DO_REPORT_LOST);
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + GRACE);
     (void)happens(CLI_EV_ENDED, 0);
     (void)happens(CLI_EV_EMPTY, 0);
@@ -815,7 +815,7 @@ START_TEST(loss_weighs_more_than_max_hold)
 END_TEST
 
 /* A nested run has no clock of its own. */
-START_TEST(safe_for_ever_is_never_short)
+START_TEST(hold_without_an_end_is_never_short)
 {
     struct cli_run_event ev = {.kind = CLI_EV_ACQUIRED,
                                .now_ms = 1,
@@ -942,10 +942,10 @@ static TCase *case_waiting(void)
 
     tcase_add_test(c, refusal_has_its_exit_code);
     tcase_add_loop_test(c, signal_while_waiting_cancels, 0, 4);
-    tcase_add_test(c, lock_that_comes_with_the_cancel_is_given_back);
+    tcase_add_test(c, lock_that_comes_with_the_cancel_is_released);
     tcase_add_test(c, second_signal_while_cancelling_leaves_at_once);
     tcase_add_test(c, cancel_that_is_not_answered_is_left_in_time);
-    tcase_add_test(c, signals_for_a_command_wait_for_nobody);
+    tcase_add_test(c, signals_for_a_command_do_not_wait);
     tcase_add_test(c, lease_that_ended_before_the_start_starts_nothing);
     return c;
 }
@@ -956,13 +956,13 @@ static TCase *case_end(void)
 
     tcase_add_loop_test(c, own_end_keeps_its_code, 0, 10);
     tcase_add_test(c, signal_is_forwarded_and_its_death_reported);
-    tcase_add_loop_test(c, signal_behind_the_command_is_noted, 0, 2);
+    tcase_add_loop_test(c, signal_after_the_command_is_recorded, 0, 2);
     tcase_add_test(
         c, command_that_ignores_term_is_killed_and_one_that_ignores_int_is_not);
     tcase_add_loop_test(c,
                         signal_that_ended_the_command_ends_us_if_it_was_meant_for_us,
                         0, (int)(sizeof deaths / sizeof *deaths));
-    tcase_add_test(c, loss_is_told_by_its_code_even_if_a_signal_came_too);
+    tcase_add_test(c, loss_decides_the_exit_code_before_a_signal);
     tcase_add_test(c, rest_of_a_stopped_command_is_awaited_then_killed);
     tcase_add_loop_test(
         c, death_of_the_guardian_is_that_of_all_the_command_started, 0, 3);
@@ -970,11 +970,11 @@ static TCase *case_end(void)
     tcase_add_loop_test(c, release_is_awaited_no_longer_than_the_lock_lasts, 0,
                         4);
     tcase_add_loop_test(
-        c, release_of_a_command_that_was_told_to_end_is_left_in_time, 0, 4);
+        c, release_after_a_stopped_command_is_abandoned_in_time, 0, 4);
     tcase_add_loop_test(
         c, command_that_was_killed_and_does_not_end_is_left_in_time, 0, 2);
     tcase_add_loop_test(c, lock_is_kept_at_least_so_long, 0, 3);
-    tcase_add_test(c, command_that_is_told_to_end_keeps_no_lock);
+    tcase_add_test(c, stopped_command_keeps_no_lock);
     tcase_add_test(c, background_processes_are_left_alone);
     tcase_add_test(c, stopped_command_stops_us);
     return c;
@@ -992,7 +992,7 @@ static TCase *case_lost(void)
     tcase_add_loop_test(c, stop_until_the_stop_signal_is_the_reason, 0, 3);
     tcase_add_test(c, short_delays_are_not_the_reason);
     tcase_add_test(c, stop_before_a_renewal_is_forgotten);
-    tcase_add_test(c, guardian_that_kills_before_the_safe_moment_had_no_news_of_us);
+    tcase_add_test(c, guardian_that_kills_before_the_safe_moment_had_no_messages);
     tcase_add_loop_test(
         c, guardian_has_a_deadline_only_if_a_loss_stops_the_command, 0, 3);
     tcase_add_loop_test(c, deleted_or_taken_is_term_then_kill, 0, 2);
@@ -1000,11 +1000,11 @@ static TCase *case_lost(void)
     tcase_add_loop_test(c, after_a_pause_the_clock_comes_first, 0, 5);
     tcase_add_test(c, unknown_safe_moment_is_the_last_known);
     tcase_add_test(c, doubt_after_a_switch_of_masters_stops_no_command);
-    tcase_add_test(c, warned_command_goes_on_and_ends_with_122);
+    tcase_add_test(c, warned_command_continues_and_ends_with_122);
     tcase_add_test(c, ignored_loss_leaves_the_code_alone);
-    tcase_add_test(c, max_hold_stops_and_keeps_the_lock_until_it_is_gone);
+    tcase_add_test(c, max_hold_stops_the_command_and_keeps_the_lock_until_it_ended);
     tcase_add_test(c, loss_weighs_more_than_max_hold);
-    tcase_add_test(c, safe_for_ever_is_never_short);
+    tcase_add_test(c, hold_without_an_end_is_never_short);
     return c;
 }
 

@@ -1,6 +1,8 @@
 /* Passwords: read from files, hidden on command lines. */
 #include <check.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/password_file.h"
 #include "cli/base/secret.h"
 #include "tests/support/suite.h"
 
@@ -85,7 +88,7 @@ START_TEST(line_has_a_longest_length)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read_is_refused)
+START_TEST(unreadable_password_file_is_refused)
 {
     char got[CLI_SECRET_MAX];
 
@@ -257,6 +260,76 @@ START_TEST(passwords_of_a_url_are_hidden)
 }
 END_TEST
 
+/* A file that cannot be opened without its lease; and which of the next waits for the thread that
+ * opens it ends the lease. 0: none. The linker puts the function in place of what the command
+ * calls (mk/tests.mk: --wrap). */
+static int leased_fd, wait_that_ends_it;
+
+int __real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                  const struct timespec *until);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                  const struct timespec *until);
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                  const struct timespec *until)
+{
+    struct timespec late = *until;
+
+    if (wait_that_ends_it > 0 && --wait_that_ends_it == 0) {
+        (void)close(leased_fd);
+        late.tv_sec += 20;
+    }
+    return __real_pthread_cond_timedwait(cond, mutex, &late);
+}
+
+/* By a new file of this name. */
+static void replace_file(const char *bytes, size_t len)
+{
+    char beside[64];
+    int out;
+
+    (void)snprintf(beside, sizeof beside, "%s.new", path);
+    out = open(beside, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_eq(write(out, bytes, len), (int)len);
+    (void)close(out);
+    ck_assert_int_eq(rename(beside, path), 0);
+}
+
+/* A file that cannot be opened is read late; meanwhile the password is used, refused, and
+ * replaced. The thread that still reads the former file finds the one that was refused: before
+ * the next call, or in the moment between its look at the thread and its wait for it. */
+START_TEST(password_that_was_refused_is_read_again)
+{
+    static const struct timespec pause = {.tv_nsec = 1000000};
+    struct cli_password_file *f;
+    struct hf_error err;
+    const char *text;
+    int tries = 0;
+
+    mute();
+    write_file(BYTES("one\n"));
+    (void)signal(SIGIO, SIG_IGN);
+    leased_fd = open(path, O_RDWR);
+    f = cli_password_file_new(path, "one");
+    if (fcntl(leased_fd, F_SETLEASE, F_WRLCK) != 0)
+        return; /* this file system has no leases */
+    ck_assert_int_eq(cli_password_file_read(f, false, &text, &err), HF_OK);
+    ck_assert_str_eq(text, "one");
+    replace_file(BYTES("two\n"));
+    if (_i == 0)
+        (void)close(leased_fd);
+    else
+        wait_that_ends_it = 2;
+    while (cli_password_file_read(f, true, &text, &err) != HF_OK) {
+        ck_assert_int_lt(++tries, 30000);
+        (void)nanosleep(&pause, NULL);
+    }
+    ck_assert_str_eq(text, "two");
+    cli_password_file_free(f);
+    (void)unlink(path);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cli/secret");
@@ -265,12 +338,13 @@ int main(void)
     tcase_add_loop_test(c, first_line_is_the_password, 0,
                         sizeof files / sizeof *files);
     tcase_add_loop_test(c, line_has_a_longest_length, 0, 4);
-    tcase_add_test(c, what_cannot_be_read_is_refused);
+    tcase_add_test(c, unreadable_password_file_is_refused);
     tcase_add_test(c, pipe_is_read_to_the_end_of_its_line);
     tcase_set_timeout(c, 30);
     tcase_add_test(c, pipe_without_a_writer_is_refused_in_time);
     tcase_add_test(c, writer_may_come_late);
     tcase_add_test(c, writer_may_end_without_a_line);
+    tcase_add_loop_test(c, password_that_was_refused_is_read_again, 0, 2);
     tcase_add_loop_test(c, unsafe_file_is_noted, 0, sizeof owned / sizeof *owned);
     tcase_add_loop_test(c, passwords_of_a_url_are_hidden, 0,
                         sizeof urls / sizeof *urls);

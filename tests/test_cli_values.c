@@ -54,7 +54,7 @@ static const char *const bad[] = {
     "\xd9\xa1", "1min",
 };
 
-START_TEST(anything_else_is_no_duration)
+START_TEST(invalid_durations_are_refused)
 {
     int64_t ms = -1;
 
@@ -159,7 +159,7 @@ int main(void)
 
     tcase_add_loop_test(durations, duration_is_milliseconds, 0,
                         sizeof good / sizeof *good);
-    tcase_add_loop_test(durations, anything_else_is_no_duration, 0,
+    tcase_add_loop_test(durations, invalid_durations_are_refused, 0,
                         sizeof bad / sizeof *bad);
     tcase_add_test(durations, locales_do_not_matter);
     tcase_add_test(rest, number_is_taken_within_its_limits_only);

@@ -14,15 +14,15 @@ struct seen {
     const char *holder;         /* NULL: it is free */
     enum hf_lock_kind kind;
     int64_t holders, count, ttl_ms;
-    int64_t asked_ms, took_ms;
+    int64_t sent_ms, took_ms;
 };
 
-static const struct seen is_free = {.asked_ms = 1000};
+static const struct seen is_free = {.sent_ms = 1000};
 
 static struct cli_snapshot look_of(const struct seen *seen)
 {
-    struct cli_snapshot look = {.asked_ms = seen->asked_ms,
-                            .answered_ms = seen->asked_ms + seen->took_ms,
+    struct cli_snapshot look = {.sent_ms = seen->sent_ms,
+                            .answered_ms = seen->sent_ms + seen->took_ms,
                             .info = {.ttl_ms = -2}};
 
     if (!seen->holder)
@@ -62,14 +62,14 @@ static const struct {
     const char *events;
 } cases[] = {
     /* One hold begins and ends. */
-    {{.asked_ms = 1000}, {.asked_ms = 1500}, ""},
-    {{.asked_ms = 1000}, HELD(A, 1, 30000, 1500), "acquired"},
+    {{.sent_ms = 1000}, {.sent_ms = 1500}, ""},
+    {{.sent_ms = 1000}, HELD(A, 1, 30000, 1500), "acquired"},
     {HELD(A, 1, 30000, 1000), HELD(A, 1, 29500, 1500), ""},
-    {HELD(A, 1, 30000, 1000), {.asked_ms = 1500}, "released"},
-    {HELD(A, 1, 400, 1000), {.asked_ms = 1500}, "expired"},
-    {HELD(A, 1, 500, 1000), {.asked_ms = 1499}, "expired"},
-    {HELD(A, 1, 600, 1000), {.asked_ms = 1500}, "released"},
-    {HELD(A, 1, -1, 1000), {.asked_ms = 90000}, "released"},
+    {HELD(A, 1, 30000, 1000), {.sent_ms = 1500}, "released"},
+    {HELD(A, 1, 400, 1000), {.sent_ms = 1500}, "expired"},
+    {HELD(A, 1, 500, 1000), {.sent_ms = 1499}, "expired"},
+    {HELD(A, 1, 600, 1000), {.sent_ms = 1500}, "released"},
+    {HELD(A, 1, -1, 1000), {.sent_ms = 90000}, "released"},
     /* It passes from one to another. */
     {HELD(A, 1, 30000, 1000), HELD(B, 1, 30000, 1500), "released acquired"},
     {HELD(A, 1, 400, 1000), HELD(B, 1, 30000, 1500), "expired acquired"},
@@ -94,12 +94,12 @@ static const struct {
      HELD(A, 1, INT64_C(8999999999999500), 1500), ""},
     {HELD(A, 1, INT64_C(9000000000000000), 1000), HELD(A, 1, INT64_MAX, 1500), "renewed"},
     /* Several hold it. */
-    {{.asked_ms = 1000}, SHARED(2, 30000, 1500), "acquired"},
+    {{.sent_ms = 1000}, SHARED(2, 30000, 1500), "acquired"},
     {SHARED(1, 30000, 1000), SHARED(2, 30000, 1500), "joined"},
     {SHARED(2, 30000, 1000), SHARED(1, 29500, 1500), "left"},
     {SHARED(2, 20000, 1000), SHARED(2, 30000, 1500), "renewed"},
-    {SHARED(1, 30000, 1000), {.asked_ms = 1500}, "released"},
-    {SHARED(1, 400, 1000), {.asked_ms = 1500}, "expired"},
+    {SHARED(1, 30000, 1000), {.sent_ms = 1500}, "released"},
+    {SHARED(1, 400, 1000), {.sent_ms = 1500}, "expired"},
     /* Who holds it is of another kind: a fair one is plain if nobody waits. */
     {HELD(A, 1, 30000, 1000), {A, HF_KIND_FAIR, 1, 1, 29500, 1500, 0}, ""},
     {HELD(A, 1, 30000, 1000), SHARED(1, 30000, 1500), "released acquired"},
@@ -107,7 +107,7 @@ static const struct {
      {A, HF_KIND_WRITE, 1, 1, 30000, 1500, 0}, "released acquired"},
 };
 
-START_TEST(two_looks_tell_what_happened)
+START_TEST(two_looks_show_the_event)
 {
     struct cli_snapshot before = look_of(&cases[_i].before);
     struct cli_snapshot now = look_of(&cases[_i].now);
@@ -116,7 +116,7 @@ START_TEST(two_looks_tell_what_happened)
 }
 END_TEST
 
-START_TEST(the_first_look_tells_how_it_stands)
+START_TEST(the_first_look_reports_the_state)
 {
     static const struct seen held = HELD(A, 1, 30000, 1000);
     struct cli_snapshot before = {.is_first = true};
@@ -142,9 +142,9 @@ int main(void)
     Suite *s = suite_create("cli/watch");
     TCase *c = tcase_create("events");
 
-    tcase_add_loop_test(c, two_looks_tell_what_happened, 0,
+    tcase_add_loop_test(c, two_looks_show_the_event, 0,
                         (int)(sizeof cases / sizeof *cases));
-    tcase_add_test(c, the_first_look_tells_how_it_stands);
+    tcase_add_test(c, the_first_look_reports_the_state);
     tcase_add_test(c, released_and_expired_name_the_former_holder);
     suite_add_tcase(s, c);
     return suite_run(s);

@@ -8,8 +8,8 @@
 
 static const char *const lines[] = {
     "0 w over",
-    "1000000 c1 ask call=1 op=acquire lock=a kind=plain owner=c1:7 lease=500 "
-    "wait=-1 due=7000000",
+    ("1000000 c1 ask call=1 op=acquire lock=a kind=plain owner=c1:7 lease=500 "
+     "wait=-1 due=7000000"),
     "1000400 c1 end call=1 owner=c1:7 hold=u:70000000001 status=HF_OK token=4",
     "1000400 c1 safe lock=a kind=fenced owner=c1:7 until=never",
     "5 s1 held lock=%20%25%3D%00%7F%0A kind=read owner=o count=2 until=9 by=peer",
@@ -81,7 +81,7 @@ static const char *const wrong[] = {
     "1 c1 safe until=9007199254740993", "1 c1 clock step=-9007199254740993",
     "1 c1 safe lock=%4", "1 c1 safe lock=%zz", "1 s1 master instead=q"};
 
-START_TEST(a_line_that_is_wrong_is_said_to_be)
+START_TEST(an_invalid_line_is_reported)
 {
     char room[512];
     struct history_event event;
@@ -102,7 +102,7 @@ START_TEST(a_line_that_finds_no_room_is_not_written)
 }
 END_TEST
 
-START_TEST(headers_set_bounds_and_what_is_judged)
+START_TEST(headers_set_bounds_and_rules)
 {
     static const char *const text[] = {
         HISTORY_FIRST_LINE, "# wake_ms 50", "# slack_ms 7", "# judge 170",
@@ -129,9 +129,9 @@ static Suite *history_suite(void)
                         ROWS(lines));
     tcase_add_test(tc, each_key_lands_in_its_field);
     tcase_add_test(tc, unknown_events_and_keys_are_ignored);
-    tcase_add_loop_test(tc, a_line_that_is_wrong_is_said_to_be, 0, ROWS(wrong));
+    tcase_add_loop_test(tc, an_invalid_line_is_reported, 0, ROWS(wrong));
     tcase_add_test(tc, a_line_that_finds_no_room_is_not_written);
-    tcase_add_test(tc, headers_set_bounds_and_what_is_judged);
+    tcase_add_test(tc, headers_set_bounds_and_rules);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -202,8 +202,7 @@ END_TEST
 /* Of a lock of its own and a new owner: %d is the time, then its number. */
 static const char *const life[] = {
     "%d c1 ask call=1 op=acquire lock=l%d kind=plain owner=c1:1",
-    "%d s1 held lock=l%d kind=plain owner=c1:1 count=1 until=900000000 "
-    "by=acquire",
+    "%d s1 held lock=l%d kind=plain owner=c1:1 count=1 until=900000000 by=acquire",
     "%d c1 safe lock=l%d kind=plain owner=c1:1 until=800000000",
     "%d c1 end call=1 status=OK n=%d",
     "%d c1 ask call=2 op=release lock=l%d kind=plain owner=c1:1",
@@ -376,7 +375,7 @@ static const struct {
      "    4: 2 s1 stock lock=a kind=semaphore n=3 by=set hold=c1:9\n",
      1}};
 
-START_TEST(the_program_says_it_and_exits_accordingly)
+START_TEST(the_program_prints_the_verdict_and_sets_its_exit_code)
 {
     char command[600], said[2000];
     FILE *f;
@@ -423,7 +422,7 @@ static Suite *judge_suite(void)
     tcase_add_test(tc, violations_of_one_kind_differ_in_names_and_numbers_alone);
     suite_add_tcase(s, tc);
     tc = tcase_create("program");
-    tcase_add_loop_test(tc, the_program_says_it_and_exits_accordingly, 0,
+    tcase_add_loop_test(tc, the_program_prints_the_verdict_and_sets_its_exit_code, 0,
                         ROWS(runs));
     tcase_add_test(tc, the_program_helps);
     suite_add_tcase(s, tc);

@@ -401,15 +401,15 @@ static void change_word(struct service *s, struct history_event *e)
         return;
     case 2:
         if (e->kind)
-            e->kind = HISTORY_KIND_PLAIN + (int)dice(6);
+            e->kind = (enum history_kind)(HISTORY_KIND_PLAIN + dice(6));
         return;
     case 3:
         if (e->why)
-            e->why = HISTORY_WHY_RELEASED + (int)dice(5);
+            e->why = (enum history_why)(HISTORY_WHY_RELEASED + dice(5));
         return;
     case 4:
         if (e->by)
-            e->by = HISTORY_BY_ACQUIRE + (int)dice(3);
+            e->by = (enum history_by)(HISTORY_BY_ACQUIRE + dice(3));
         return;
     default:
         if (e->status.at)
@@ -504,7 +504,7 @@ static uint32_t both_say(const struct service *s)
     return fast;
 }
 
-START_TEST(both_judges_pass_over_what_is_right)
+START_TEST(both_judges_accept_correct_histories)
 {
     static struct service s;
 
@@ -538,7 +538,7 @@ static Suite *naive_suite(void)
     Suite *s = suite_create("judge_naive");
     TCase *tc = tcase_create("two judges");
 
-    tcase_add_test(tc, both_judges_pass_over_what_is_right);
+    tcase_add_test(tc, both_judges_accept_correct_histories);
     tcase_add_test(tc, both_judges_find_the_same_wrong);
     suite_add_tcase(s, tc);
     return s;

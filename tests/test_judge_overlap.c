@@ -50,7 +50,7 @@ static void must_be_golden(const char *name, const char *text)
 
 /* Two beliefs that overlap by a microsecond; a release of another owner's hold; a
  * suspended owner; two holds on a server; a waiter; a violation without a hold. */
-START_TEST(the_text_shows_the_holds_in_question)
+START_TEST(the_text_shows_the_holds_concerned)
 {
     static char said[TEXT_MAX];
 
@@ -82,7 +82,7 @@ static void draw(const char *history, char *svg)
     unlink(path);
 }
 
-START_TEST(the_picture_shows_the_holds_in_question)
+START_TEST(the_picture_shows_the_holds_concerned)
 {
     static char svg[TEXT_MAX];
 
@@ -138,8 +138,8 @@ static Suite *overlap_suite(void)
     Suite *s = suite_create("judge_overlap");
     TCase *tc = tcase_create("time lines");
 
-    tcase_add_test(tc, the_text_shows_the_holds_in_question);
-    tcase_add_test(tc, the_picture_shows_the_holds_in_question);
+    tcase_add_test(tc, the_text_shows_the_holds_concerned);
+    tcase_add_test(tc, the_picture_shows_the_holds_concerned);
     tcase_add_test(tc, a_right_history_has_an_empty_picture);
     tcase_add_test(tc, names_are_escaped);
     tcase_add_test(tc, a_picture_that_cannot_be_written_is_an_error);

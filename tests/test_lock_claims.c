@@ -104,7 +104,7 @@ START_TEST(claim_1_a_shorter_lease_counts_from_the_moment_it_is_handed_out)
 }
 END_TEST
 
-START_TEST(claim_1_a_renewal_that_cuts_a_longer_lease_counts_too)
+START_TEST(claim_1_a_renewal_that_shortens_a_lease_also_counts)
 {
     struct hf_claims l = granted(60000);
     struct hf_sending how = sent(0, MAIN);
@@ -129,7 +129,7 @@ START_TEST(claim_2_an_older_renewals_answer_does_not_lengthen_a_newer_lease)
 }
 END_TEST
 
-START_TEST(claim_3_what_comes_later_counts_from_what_was_answered)
+START_TEST(claim_3_later_claims_count_from_the_last_answered_sending)
 {
     struct hf_claims l = granted(WATCHDOG);
 
@@ -255,12 +255,12 @@ int main(void)
     tcase_add_test(
         rules, claim_1_a_shorter_lease_counts_from_the_moment_it_is_handed_out);
     tcase_add_test(rules,
-                   claim_1_a_renewal_that_cuts_a_longer_lease_counts_too);
+                   claim_1_a_renewal_that_shortens_a_lease_also_counts);
     tcase_add_test(
         rules,
         claim_2_an_older_renewals_answer_does_not_lengthen_a_newer_lease);
     tcase_add_test(rules,
-                   claim_3_what_comes_later_counts_from_what_was_answered);
+                   claim_3_later_claims_count_from_the_last_answered_sending);
     tcase_add_test(rules,
                    claim_4_an_answer_on_the_same_stream_ends_an_unknown_claim);
     tcase_add_test(rules, claim_4_on_one_stream_the_later_answer_counts);

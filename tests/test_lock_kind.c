@@ -24,7 +24,7 @@ static const struct {
     {HF_KIND_VALUE, false, "", "", ""},    /* not Redisson's */
 };
 
-START_TEST(a_row_says_what_the_contract_says)
+START_TEST(a_row_matches_the_contract)
 {
     const struct hf_kind *row = hf_kind_row(rows[_i].id);
 
@@ -128,7 +128,7 @@ static const struct {
     {&hf_kind_latch, "redisson_countdownlatch__channel__", "latch", true, false},
 };
 
-START_TEST(what_nobody_owns_is_no_kind_of_lock)
+START_TEST(kinds_without_owners_are_not_kinds_of_locks)
 {
     const struct hf_kind *row = ownerless[_i].row;
 
@@ -149,7 +149,7 @@ START_TEST(what_nobody_owns_is_no_kind_of_lock)
 }
 END_TEST
 
-START_TEST(what_has_no_row_has_a_text)
+START_TEST(unknown_kind_has_a_text)
 {
     ck_assert_ptr_null(hf_kind_row(HF_KIND_NONE));
     ck_assert_ptr_null(hf_kind_row(HF_KIND_MULTI));
@@ -165,14 +165,14 @@ int main(void)
     Suite *s = suite_create("lock/kind");
     TCase *c = tcase_create("rows");
 
-    tcase_add_loop_test(c, a_row_says_what_the_contract_says, 0, COUNT(rows));
+    tcase_add_loop_test(c, a_row_matches_the_contract, 0, COUNT(rows));
     tcase_add_loop_test(c, a_row_with_a_token_is_the_kinds_but_for_that, 0,
                         COUNT(rows));
     tcase_add_test(c, every_row_is_complete);
     tcase_add_test(c, every_command_fits_into_the_least_output);
-    tcase_add_loop_test(c, what_nobody_owns_is_no_kind_of_lock, 0,
+    tcase_add_loop_test(c, kinds_without_owners_are_not_kinds_of_locks, 0,
                         COUNT(ownerless));
-    tcase_add_test(c, what_has_no_row_has_a_text);
+    tcase_add_test(c, unknown_kind_has_a_text);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

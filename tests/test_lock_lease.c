@@ -146,7 +146,7 @@ START_TEST(lease_2_renewals_that_were_slept_through_are_not_made_up_for)
 }
 END_TEST
 
-START_TEST(lease_2_what_falls_due_within_a_tick_is_due_together)
+START_TEST(lease_2_renewals_due_within_a_tick_are_due_together)
 {
     struct hf_lease a, b;
     int64_t start = START - START % TICK;
@@ -305,18 +305,18 @@ START_TEST(renewal_that_was_not_sent_in_time_is_our_fault)
     struct hf_lease h = renewed_hold();
 
     hf_lease_note_sleep(&h, SAFE + _i);
-    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.reason, HF_REASON_SUSPENDED);
     h = renewed_hold();
     ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
     hf_lease_note_sleep(&h, SAFE + _i);
-    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.reason, HF_REASON_UNREACHABLE);
     h = renewed_hold();
     ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
     hf_lease_retry(&h, SAFE - 2 * (WATCHDOG / 3 / 16), NULL);
     hf_lease_note_sleep(&h, SAFE + _i);
-    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.reason, HF_REASON_UNREACHABLE);
 }
 END_TEST
@@ -330,14 +330,14 @@ static const struct {
     enum hf_lost reason;
 } ends[] = {
     {true, -1, LEASE_DO_RENEW, 0},
-    {true, 0, LEASE_DO_TELL_LOST, HF_REASON_UNREACHABLE},
-    {true, DRIFT + 50, LEASE_DO_TELL_LOST, HF_REASON_UNREACHABLE},
-    {true, DRIFT + 51, LEASE_DO_TELL_LOST, HF_REASON_SUSPENDED},
-    {true, 86400000, LEASE_DO_TELL_LOST, HF_REASON_SUSPENDED},
+    {true, 0, LEASE_DO_REPORT_LOST, HF_REASON_UNREACHABLE},
+    {true, DRIFT + 50, LEASE_DO_REPORT_LOST, HF_REASON_UNREACHABLE},
+    {true, DRIFT + 51, LEASE_DO_REPORT_LOST, HF_REASON_SUSPENDED},
+    {true, 86400000, LEASE_DO_REPORT_LOST, HF_REASON_SUSPENDED},
     {false, -1, LEASE_DO_NOTHING, 0},
-    {false, 0, LEASE_DO_TELL_LOST, HF_REASON_LEASE_ENDED},
-    {false, DRIFT + 50, LEASE_DO_TELL_LOST, HF_REASON_LEASE_ENDED},
-    {false, DRIFT + 51, LEASE_DO_TELL_LOST, HF_REASON_SUSPENDED},
+    {false, 0, LEASE_DO_REPORT_LOST, HF_REASON_LEASE_ENDED},
+    {false, DRIFT + 50, LEASE_DO_REPORT_LOST, HF_REASON_LEASE_ENDED},
+    {false, DRIFT + 51, LEASE_DO_REPORT_LOST, HF_REASON_SUSPENDED},
 };
 
 START_TEST(the_passed_safe_moment_is_lost_with_the_reason)
@@ -346,7 +346,7 @@ START_TEST(the_passed_safe_moment_is_lost_with_the_reason)
                                                 : leased_hold(WATCHDOG);
 
     ck_assert_int_eq(hf_lease_due(&h, SAFE + ends[_i].late_ms), ends[_i].todo);
-    if (ends[_i].todo == LEASE_DO_TELL_LOST)
+    if (ends[_i].todo == LEASE_DO_REPORT_LOST)
         ck_assert_int_eq(h.reason, ends[_i].reason);
     else
         ck_assert_int_eq(h.state, LEASE_HELD);
@@ -359,7 +359,7 @@ START_TEST(a_renewal_under_way_does_not_hide_the_safe_moment)
 
     ck_assert_int_eq(hf_lease_due(&h, SAFE - 1), LEASE_DO_RENEW);
     ck_assert_int_eq(hf_lease_next_ms(&h), SAFE);
-    ck_assert_int_eq(hf_lease_due(&h, SAFE), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(hf_lease_due(&h, SAFE), LEASE_DO_REPORT_LOST);
 }
 END_TEST
 
@@ -373,7 +373,7 @@ START_TEST(max_hold_ends_a_hold_that_is_still_safe)
     renewed_at(&h, START + THIRD);
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 15000);
     ck_assert_int_eq(hf_lease_due(&h, START + 14999), LEASE_DO_NOTHING);
-    ck_assert_int_eq(hf_lease_due(&h, START + 15000), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(hf_lease_due(&h, START + 15000), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.reason, HF_REASON_MAX_HOLD);
 }
 END_TEST
@@ -398,7 +398,7 @@ START_TEST(a_lost_hold_is_never_safe_whatever_the_reason)
 }
 END_TEST
 
-START_TEST(what_the_server_may_still_have_is_worth_a_release)
+START_TEST(hold_that_may_remain_is_released)
 {
     struct hf_lease h = renewed_hold();
 
@@ -407,7 +407,7 @@ START_TEST(what_the_server_may_still_have_is_worth_a_release)
 }
 END_TEST
 
-START_TEST(lease_4_lost_is_for_good_and_told_once)
+START_TEST(lease_4_loss_is_final_and_reported_once)
 {
     struct hf_lease h = renewed_hold();
 
@@ -488,6 +488,61 @@ START_TEST(lease_6_a_look_prolongs_no_lease)
     ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
     hf_lease_looked(&h, &how, 90000); /* an operator has made it longer */
     ck_assert_int_le(hf_lease_safe_ms(&h, START + 7), 1000 - 12);
+}
+END_TEST
+
+START_TEST(lease_6_a_look_is_enough_for_a_push_also_if_the_watchdog_renews)
+{
+    struct hf_lease h = renewed_hold();
+    struct hf_sending how = sent(START + 1000);
+    int64_t due = hf_lease_next_ms(&h);
+
+    hf_lease_rush_look(&h, START + 1000);
+    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
+    hf_lease_looked(&h, &how, WATCHDOG - 1000); /* as expected */
+    ck_assert_int_eq(hf_lease_next_ms(&h), due);
+    ck_assert_int_eq(hf_lease_safe_ms(&h, START + 1000), WATCHDOG - DRIFT - 1000);
+    ck_assert_int_eq(hf_lease_due(&h, due), LEASE_DO_RENEW);
+}
+END_TEST
+
+START_TEST(lease_6_a_look_that_finds_less_time_causes_a_renewal)
+{
+    struct hf_lease h = renewed_hold();
+    struct hf_sending how = sent(START + 1000);
+
+    hf_lease_rush_look(&h, START + 1000);
+    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
+    hf_lease_looked(&h, &how, 2000);
+    ck_assert_int_le(hf_lease_safe_ms(&h, START + 1000), 2000);
+    ck_assert_int_eq(hf_lease_due(&h, START + 1001), LEASE_DO_RENEW);
+    renewed_at(&h, START + 1001);
+    ck_assert_int_eq(hf_lease_safe_ms(&h, START + 1001), WATCHDOG - DRIFT);
+}
+END_TEST
+
+START_TEST(lease_6_a_look_is_not_enough_after_a_switch)
+{
+    struct hf_lease h = renewed_hold();
+
+    hf_lease_rush_look(&h, START + 1000);
+    ck_assert(hf_lease_switched(&h, false));
+    hf_lease_rush(&h, START + 1000);
+    hf_lease_rush_look(&h, START + 900);
+    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_RENEW);
+}
+END_TEST
+
+START_TEST(lease_6_a_look_that_failed_is_followed_by_a_look)
+{
+    struct hf_lease h = renewed_hold();
+    int64_t due = hf_lease_next_ms(&h);
+
+    hf_lease_rush_look(&h, START + 1000);
+    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
+    hf_lease_retry(&h, START + 1001, NULL);
+    ck_assert_int_lt(hf_lease_next_ms(&h), due);
+    ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_LOOK);
 }
 END_TEST
 
@@ -634,7 +689,7 @@ static void come_due(struct life *l)
                 "LEASE-6: only what is held and not renewed is looked at");
         l->sent = l->now;
         break;
-    case LEASE_DO_TELL_LOST:
+    case LEASE_DO_REPORT_LOST:
         note_loss(l, true);
         break;
     case LEASE_DO_NOTHING:
@@ -736,7 +791,7 @@ START_TEST(a_shorter_lease_of_a_reentry_is_the_reason_of_the_loss)
     struct hf_lease h = renewed_hold();
 
     hf_lease_sent(&h, START + 10, 600);
-    ck_assert_int_eq(hf_lease_due(&h, START + 10 + 600 - 8), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(hf_lease_due(&h, START + 10 + 600 - 8), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.reason, HF_REASON_LEASE_ENDED);
 }
 END_TEST
@@ -761,7 +816,7 @@ static TCase *case_renewals(void)
 
     tcase_add_test(c, lease_2_renewals_stay_on_one_absolute_schedule);
     tcase_add_test(c, lease_2_renewals_that_were_slept_through_are_not_made_up_for);
-    tcase_add_test(c, lease_2_what_falls_due_within_a_tick_is_due_together);
+    tcase_add_test(c, lease_2_renewals_due_within_a_tick_are_due_together);
     tcase_add_loop_test(c, lease_2_the_first_renewal_is_within_the_first_third, 0,
                         COUNT(watchdogs));
     tcase_add_test(c, lease_2_first_renewals_are_spread_over_four_ticks);
@@ -792,10 +847,10 @@ static TCase *case_lost(void)
     tcase_add_test(c, max_hold_ends_a_hold_that_is_still_safe);
     tcase_add_loop_test(c, a_lost_hold_is_never_safe_whatever_the_reason, 0,
                         COUNT(losses));
-    tcase_add_loop_test(c, what_the_server_may_still_have_is_worth_a_release,
+    tcase_add_loop_test(c, hold_that_may_remain_is_released,
                         0, COUNT(losses));
     tcase_add_test(c, a_shorter_lease_of_a_reentry_is_the_reason_of_the_loss);
-    tcase_add_loop_test(c, lease_4_lost_is_for_good_and_told_once, 0,
+    tcase_add_loop_test(c, lease_4_loss_is_final_and_reported_once, 0,
                         COUNT(losses));
     return c;
 }
@@ -808,6 +863,10 @@ static TCase *case_switch(void)
     tcase_add_test(
         t, lease_6_a_renewal_under_way_is_followed_by_another_one_at_once);
     tcase_add_test(t, lease_6_a_hold_with_a_lease_is_looked_at);
+    tcase_add_test(t, lease_6_a_look_is_enough_for_a_push_also_if_the_watchdog_renews);
+    tcase_add_test(t, lease_6_a_look_that_finds_less_time_causes_a_renewal);
+    tcase_add_test(t, lease_6_a_look_is_not_enough_after_a_switch);
+    tcase_add_test(t, lease_6_a_look_that_failed_is_followed_by_a_look);
     tcase_add_test(t, lease_6_a_look_prolongs_no_lease);
     tcase_add_test(t, lease_6_a_look_without_an_answer_is_repeated_soon);
     tcase_add_test(

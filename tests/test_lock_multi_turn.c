@@ -88,7 +88,7 @@ START_TEST(one_try_is_one_try_of_each)
 END_TEST
 
 /* MULTI-2, MULTI-3 */
-START_TEST(who_is_missing_is_waited_for_with_nothing_held)
+START_TEST(missing_member_is_waited_for_without_holding_others)
 {
     hf_multi_turn_init(&turn, 4, NOW, 60000, 0);
     took(next(NOW).member == 0 ? HF_OK : HF_E_INVAL, NOW);
@@ -135,7 +135,7 @@ static void take_both(void)
 }
 
 /* MULTI-4 */
-START_TEST(what_is_not_safe_any_more_is_taken_again_a_few_times)
+START_TEST(members_that_are_no_longer_safe_are_acquired_again_a_few_times)
 {
     hf_multi_turn_init(&turn, 2, NOW, HF_FOREVER, 0);
     for (int i = 0; i < MULTI_LATE_MAX; i++) {
@@ -245,7 +245,7 @@ START_TEST(the_length_of_a_patience_is_random)
 }
 END_TEST
 
-START_TEST(a_release_gives_all_back_the_last_first)
+START_TEST(a_release_releases_the_last_member_first)
 {
     hf_multi_turn_release(&turn, HF_MULTI_MAX);
     for (uint32_t i = HF_MULTI_MAX; i-- > 0;)
@@ -315,7 +315,7 @@ static void go_through(int64_t wait_ms)
             "all or none");
 }
 
-START_TEST(all_or_none_whatever_happens)
+START_TEST(all_members_or_none)
 {
     static const int64_t waits[] = {0, 1, 5000, 100000};
 
@@ -333,9 +333,9 @@ int main(void)
     tcase_add_test(c,
                    patience_is_a_quarter_of_a_short_lease_and_ends_with_the_wait);
     tcase_add_test(c, one_try_is_one_try_of_each);
-    tcase_add_test(c, who_is_missing_is_waited_for_with_nothing_held);
+    tcase_add_test(c, missing_member_is_waited_for_without_holding_others);
     tcase_add_test(c, a_member_that_fails_ends_it);
-    tcase_add_test(c, what_is_not_safe_any_more_is_taken_again_a_few_times);
+    tcase_add_test(c, members_that_are_no_longer_safe_are_acquired_again_a_few_times);
     tcase_add_test(c, a_request_that_patience_cuts_off_ends_the_round_only);
     tcase_add_loop_test(
         c, a_request_with_little_time_before_the_end_of_the_wait_timed_out, 0,
@@ -347,8 +347,8 @@ int main(void)
                         ROWS(silences));
     tcase_add_test(c, nothing_is_requested_after_the_end_of_the_wait);
     tcase_add_test(c, the_length_of_a_patience_is_random);
-    tcase_add_test(c, a_release_gives_all_back_the_last_first);
-    tcase_add_test(c, all_or_none_whatever_happens);
+    tcase_add_test(c, a_release_releases_the_last_member_first);
+    tcase_add_test(c, all_members_or_none);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

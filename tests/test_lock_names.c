@@ -67,7 +67,7 @@ static const struct {
     {"redisson_lock_queue", "shop{eu}", "redisson_lock_queue:shop{eu}"},
 };
 
-START_TEST(a_further_key_stands_before_or_behind_the_name)
+START_TEST(a_further_key_comes_before_or_after_the_name)
 {
     const char *name = keys[_i].name;
     size_t len = hf_key_size(keys[_i].key, name, strlen(name));
@@ -322,7 +322,7 @@ static void *give_number(void *out)
 
 /* The kernel gives a thread's number again; hf_owner_thread never does. Threads
  * that follow one another, and numbers for tasks in between. */
-START_TEST(owner_is_given_once)
+START_TEST(owner_number_is_used_once)
 {
     int64_t last_thread = hf_owner_thread(), last_task = hf_owner_new();
     int64_t number, of_this_thread = last_thread;
@@ -366,7 +366,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-START_TEST(owners_given_at_once_are_different)
+START_TEST(owners_from_several_threads_are_different)
 {
     static int64_t numbers[AT_ONCE * EACH];
     pthread_t threads[AT_ONCE];
@@ -456,7 +456,7 @@ int main(void)
                         COUNT(channels));
     tcase_add_loop_test(c, a_channel_with_braces_of_its_own_has_them_always, 0,
                         COUNT(channels));
-    tcase_add_loop_test(c, a_further_key_stands_before_or_behind_the_name, 0,
+    tcase_add_loop_test(c, a_further_key_comes_before_or_after_the_name, 0,
                         COUNT(keys));
     tcase_add_test(c, a_channel_of_the_longest_name_fits);
     tcase_add_loop_test(c, a_known_name_and_its_channel_have_their_slots, 0,
@@ -467,8 +467,8 @@ int main(void)
     tcase_add_loop_test(c, an_owner_field_is_uuid_owner_and_ten_digits, 0,
                         COUNT(owners));
     tcase_add_test(c, no_two_owners_or_holds_share_a_field);
-    tcase_add_test(c, owner_is_given_once);
-    tcase_add_test(c, owners_given_at_once_are_different);
+    tcase_add_test(c, owner_number_is_used_once);
+    tcase_add_test(c, owners_from_several_threads_are_different);
     tcase_add_loop_test(c, a_hash_is_a_lock_only_with_a_locks_fields, 0,
                         COUNT(fields));
     suite_add_tcase(s, c);

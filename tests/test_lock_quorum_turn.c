@@ -33,7 +33,7 @@ static int64_t ck_assert_asks(uint32_t member, int64_t now_ms)
 {
     struct hf_quorum_step step = next(now_ms);
 
-    ck_assert_int_eq(step.action, QUORUM_ASK);
+    ck_assert_int_eq(step.action, QUORUM_REQUEST);
     ck_assert_uint_eq(step.member, member);
     return step.wait_ms;
 }
@@ -123,7 +123,7 @@ START_TEST(more_failures_than_a_minority_end_it)
 END_TEST
 
 /* QUORUM-2 */
-START_TEST(who_has_the_first_member_keeps_what_it_has_and_waits_for_the_others)
+START_TEST(owner_of_the_first_member_keeps_its_members_and_waits_for_the_others)
 {
     begin(3, HF_FOREVER, 0);
     ck_assert_all_asked(NOW);
@@ -140,7 +140,7 @@ START_TEST(who_has_the_first_member_keeps_what_it_has_and_waits_for_the_others)
 END_TEST
 
 /* QUORUM-2 */
-START_TEST(who_has_it_not_gives_all_back_and_stands_in_line_there)
+START_TEST(others_release_all_and_wait_for_the_first_member)
 {
     begin(3, 60000, 0);
     ck_assert_all_asked(NOW);
@@ -177,7 +177,7 @@ START_TEST(the_first_is_the_first_that_answers)
 END_TEST
 
 /* QUORUM-4 */
-START_TEST(who_stands_in_line_too_long_rushes_and_keeps_its_place)
+START_TEST(a_long_wait_for_one_member_becomes_a_rush_and_keeps_its_place)
 {
     int64_t due;
 
@@ -225,7 +225,7 @@ START_TEST(the_length_of_a_patience_is_random)
 END_TEST
 
 /* QUORUM-3 */
-START_TEST(a_fill_that_fails_gives_all_back)
+START_TEST(a_fill_that_fails_releases_all)
 {
     int64_t due;
 
@@ -415,7 +415,7 @@ START_TEST(one_try_is_one_try_of_each)
 END_TEST
 
 /* QUORUM-7 */
-START_TEST(the_end_of_the_wait_ends_it_wherever_it_stands)
+START_TEST(the_end_of_the_wait_ends_it_in_each_state)
 {
     begin(3, 100, 0);
     ck_assert_all_asked(NOW);
@@ -430,7 +430,7 @@ START_TEST(the_end_of_the_wait_ends_it_wherever_it_stands)
 }
 END_TEST
 
-START_TEST(what_is_not_safe_is_asked_for_again_a_few_times)
+START_TEST(members_that_are_not_safe_are_requested_again_a_few_times)
 {
     begin(1, HF_FOREVER, 0);
     for (int i = 0; i <= QUORUM_LATE_MAX; i++) {
@@ -446,7 +446,7 @@ START_TEST(what_is_not_safe_is_asked_for_again_a_few_times)
 END_TEST
 
 /* QUORUM-7 */
-START_TEST(a_grant_that_crosses_its_cancel_is_given_back)
+START_TEST(a_grant_that_crosses_its_cancel_is_released)
 {
     begin(3, HF_FOREVER, 0);
     ck_assert_all_asked(NOW);
@@ -464,7 +464,7 @@ START_TEST(a_grant_that_crosses_its_cancel_is_given_back)
 END_TEST
 
 /* QUORUM-12 */
-START_TEST(what_is_lost_before_it_is_held_is_asked_for_again)
+START_TEST(member_lost_before_the_quorum_is_requested_again)
 {
     begin(2, HF_FOREVER, 0);
     ck_assert_all_asked(NOW);
@@ -528,7 +528,7 @@ START_TEST(a_loss_during_a_release_does_not_count_as_failed)
 END_TEST
 
 /* QUORUM-5 */
-START_TEST(what_is_lost_is_asked_for_again_while_most_are_ours)
+START_TEST(lost_member_is_requested_again_while_a_majority_remains)
 {
     hold_all(3);
     ck_assert(!hf_quorum_turn_lost(&turn, 1, HF_NEVER));
@@ -640,7 +640,7 @@ START_TEST(a_loss_of_most_is_one_and_all_is_kept_until_the_release)
 END_TEST
 
 /* QUORUM-6: A member that was being asked again when the quorum broke, and says yes. */
-START_TEST(what_is_granted_after_a_loss_is_kept_until_the_release)
+START_TEST(grant_after_a_loss_is_kept_until_the_release)
 {
     hold_all(3);
     ck_assert(!hf_quorum_turn_lost(&turn, 1, HF_NEVER));
@@ -684,7 +684,7 @@ static uint64_t pack(uint64_t key, uint64_t value, unsigned bits)
 /* is_brief matters only while the member is asked. */
 static uint64_t state_of(const struct hf_vote *v)
 {
-    return v->state == VOTE_ASKED && v->is_brief ? VOTE_GIVING + 1 : v->state;
+    return v->state == VOTE_REQUESTED && v->is_brief ? VOTE_GIVING + 1 : v->state;
 }
 
 static bool was_granted_late(const struct hf_quorum_turn *t, uint32_t member)
@@ -778,7 +778,7 @@ static void settle(struct world *w, bool are_safe)
 
         ck_line(w, step);
         switch (step.action) {
-        case QUORUM_ASK:
+        case QUORUM_REQUEST:
             ck_must(*truth == NOT_ASKED, "one question at a time");
             *truth = IS_ASKED;
             break;
@@ -999,12 +999,12 @@ int main(void)
     tcase_add_test(c, most_votes_are_enough_and_the_others_may_come_later);
     tcase_add_test(c, more_failures_than_a_minority_end_it);
     tcase_add_test(
-        c, who_has_the_first_member_keeps_what_it_has_and_waits_for_the_others);
-    tcase_add_test(c, who_has_it_not_gives_all_back_and_stands_in_line_there);
+        c, owner_of_the_first_member_keeps_its_members_and_waits_for_the_others);
+    tcase_add_test(c, others_release_all_and_wait_for_the_first_member);
     tcase_add_test(c, the_first_is_the_first_that_answers);
-    tcase_add_test(c, who_stands_in_line_too_long_rushes_and_keeps_its_place);
+    tcase_add_test(c, a_long_wait_for_one_member_becomes_a_rush_and_keeps_its_place);
     tcase_add_test(c, the_length_of_a_patience_is_random);
-    tcase_add_test(c, a_fill_that_fails_gives_all_back);
+    tcase_add_test(c, a_fill_that_fails_releases_all);
     tcase_add_test(
         c, silent_members_are_not_waited_for_while_others_are_in_the_way);
     tcase_add_test(
@@ -1016,13 +1016,13 @@ int main(void)
     tcase_add_test(
         c, a_wait_that_ends_before_any_reply_to_its_last_round_timed_out);
     tcase_add_test(c, one_try_is_one_try_of_each);
-    tcase_add_test(c, the_end_of_the_wait_ends_it_wherever_it_stands);
-    tcase_add_test(c, what_is_not_safe_is_asked_for_again_a_few_times);
-    tcase_add_test(c, a_grant_that_crosses_its_cancel_is_given_back);
-    tcase_add_test(c, what_is_lost_before_it_is_held_is_asked_for_again);
+    tcase_add_test(c, the_end_of_the_wait_ends_it_in_each_state);
+    tcase_add_test(c, members_that_are_not_safe_are_requested_again_a_few_times);
+    tcase_add_test(c, a_grant_that_crosses_its_cancel_is_released);
+    tcase_add_test(c, member_lost_before_the_quorum_is_requested_again);
     tcase_add_test(c, member_that_cannot_be_used_is_not_requested_again_in_this_round);
     tcase_add_test(c, a_loss_during_a_release_does_not_count_as_failed);
-    tcase_add_test(c, what_is_lost_is_asked_for_again_while_most_are_ours);
+    tcase_add_test(c, lost_member_is_requested_again_while_a_majority_remains);
     tcase_add_test(c, a_loss_before_another_member_was_acquired_again_breaks_it);
     tcase_add_test(c, a_loss_of_a_member_that_was_confirmed_after_that_does_not);
     tcase_add_test(c, the_same_member_may_be_lost_twice);
@@ -1031,7 +1031,7 @@ int main(void)
     tcase_add_test(c, a_grant_after_the_acquire_counts_from_then_on);
     tcase_add_test(c,
                    a_loss_of_most_is_one_and_all_is_kept_until_the_release);
-    tcase_add_test(c, what_is_granted_after_a_loss_is_kept_until_the_release);
+    tcase_add_test(c, grant_after_a_loss_is_kept_until_the_release);
     tcase_add_test(c, whatever_happens_to_a_few_members);
     suite_add_tcase(s, c);
     return suite_run(s);

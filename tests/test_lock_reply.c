@@ -53,7 +53,7 @@ static const struct {
     {"*3\r\n+e\r\n:-1\r\n:-3\r\n", false, 0, 0, NULL, NULL},
 };
 
-START_TEST(a_reply_is_read_if_a_script_can_give_it)
+START_TEST(a_reply_that_a_script_can_return_is_read)
 {
     struct hf_answer a;
 
@@ -79,7 +79,7 @@ static const struct {
     {"*3\r\n+e\r\n:-1\r\n:-2\r\n", ""},
 };
 
-START_TEST(mode_stands_behind_the_field_that_a_refusal_names)
+START_TEST(mode_follows_the_field_that_a_refusal_names)
 {
     struct hf_answer a;
 
@@ -148,9 +148,9 @@ int main(void)
     Suite *s = suite_create("lock/reply");
     TCase *c = tcase_create("form");
 
-    tcase_add_loop_test(c, a_reply_is_read_if_a_script_can_give_it, 0,
+    tcase_add_loop_test(c, a_reply_that_a_script_can_return_is_read, 0,
                         COUNT(rows));
-    tcase_add_loop_test(c, mode_stands_behind_the_field_that_a_refusal_names, 0,
+    tcase_add_loop_test(c, mode_follows_the_field_that_a_refusal_names, 0,
                         COUNT(modes));
     tcase_add_loop_test(c, true_lengths_show_which_text_was_cut, 0,
                         COUNT(lengths));

@@ -82,7 +82,7 @@ static int64_t now_ms(void)
 
 static void obey(struct process *p, enum hf_wait_todo todo)
 {
-    if (todo == DO_ASK)
+    if (todo == DO_REQUEST)
         put(&p->questions, g.now_us + p->wire_us);
     if (todo == DO_SUBSCRIBE && p->confirmed.count == 0)
         put(&p->confirmed, g.now_us + 2 * p->wire_us);
@@ -344,7 +344,7 @@ START_TEST(turn_1_processes_of_any_make_have_equal_shares)
 }
 END_TEST
 
-START_TEST(turn_1_alone_nobody_gives_way)
+START_TEST(turn_1_a_lone_client_does_not_give_way)
 {
     int64_t round_us = 1000 + 4 * 100; /* held; release and acquire */
 
@@ -402,7 +402,7 @@ static const struct {
     {999, 0, 20, 5000},     {999, 10000, 40, 5000},
 };
 
-START_TEST(turn_2_a_crowd_asks_little_and_leaves_the_lock_free_for_a_moment_only)
+START_TEST(turn_2_a_crowd_sends_few_requests_and_leaves_the_lock_free_for_a_moment_only)
 {
     int64_t began_us, spent_us;
 
@@ -427,9 +427,9 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, turn_1_processes_of_any_make_have_equal_shares, 0,
                         COUNT(companies));
-    tcase_add_test(c, turn_1_alone_nobody_gives_way);
+    tcase_add_test(c, turn_1_a_lone_client_does_not_give_way);
     tcase_add_loop_test(
-        c, turn_2_a_crowd_asks_little_and_leaves_the_lock_free_for_a_moment_only, 0,
+        c, turn_2_a_crowd_sends_few_requests_and_leaves_the_lock_free_for_a_moment_only, 0,
         COUNT(crowds));
     suite_add_tcase(s, c);
     return suite_run(s);

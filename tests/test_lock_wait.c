@@ -27,19 +27,19 @@ static struct hf_channel channel_of(enum channel e)
 }
 
 /* Asked at generation 7. */
-static struct hf_wait wait_in(int state, bool asked_live)
+static struct hf_wait wait_in(int state, bool sent_live)
 {
     struct hf_wait w;
 
     hf_wait_init(&w, DEADLINE);
-    w.state = state;
-    w.asked_generation = 7;
-    w.asked_live = asked_live;
+    w.state = (enum hf_wait_state)state;
+    w.sent_generation = 7;
+    w.sent_live = sent_live;
     return w;
 }
 
 #define QUEUED IS_QUEUED
-#define ASKING IS_ASKING
+#define ASKING IS_REQUESTING
 #define SUBSCRIBING IS_SUBSCRIBING
 #define SLEEPING IS_SLEEPING
 #define DONE IS_DONE
@@ -47,14 +47,14 @@ static struct hf_wait wait_in(int state, bool asked_live)
 static const struct {
     const char *why;
     int before;
-    bool asked_live;
+    bool sent_live;
     enum hf_wait_event event;
     enum channel channel;
     int64_t now_ms;
     enum hf_wait_todo todo;
     int after;
 } arrows[] = {
-    {"its turn", QUEUED, 0, EVENT_DUE, NOT_YET, NOW, DO_ASK, ASKING},
+    {"its turn", QUEUED, 0, EVENT_DUE, NOT_YET, NOW, DO_REQUEST, ASKING},
     {"WAIT-1: only the first is woken", QUEUED, 0, EVENT_WOKEN, LIVE, NOW,
      DO_NOTHING, QUEUED},
     {"WAIT-1", QUEUED, 0, EVENT_SUBSCRIBED, LIVE, NOW, DO_NOTHING, QUEUED},
@@ -65,13 +65,13 @@ static const struct {
     {"WAIT-2: no subscription yet", ASKING, 0, EVENT_REFUSED, NOT_YET, NOW,
      DO_SUBSCRIBE, SUBSCRIBING},
     {"WAIT-2: the subscription was not live when it asked", ASKING, 0,
-     EVENT_REFUSED, LIVE, NOW, DO_ASK, ASKING},
+     EVENT_REFUSED, LIVE, NOW, DO_REQUEST, ASKING},
     {"WAIT-2: asked behind the subscription", ASKING, 1, EVENT_REFUSED, LIVE,
      NOW, DO_SLEEP, SLEEPING},
     {"WAIT-2: the subscription was lost meanwhile", ASKING, 1, EVENT_REFUSED,
      NOT_YET, NOW, DO_SUBSCRIBE, SUBSCRIBING},
     {"WAIT-3: a message while asking", ASKING, 1, EVENT_REFUSED, LIVE_MOVED,
-     NOW, DO_ASK, ASKING},
+     NOW, DO_REQUEST, ASKING},
     {"WAIT-3: a loss while asking", ASKING, 1, EVENT_REFUSED, MOVED, NOW,
      DO_SUBSCRIBE, SUBSCRIBING},
     {"WAIT-5: no messages", ASKING, 0, EVENT_REFUSED, REFUSED, NOW, DO_SLEEP,
@@ -79,7 +79,7 @@ static const struct {
     {"WAIT-7: until it is heard again", ASKING, 1, EVENT_UNANSWERED, NOT_YET,
      NOW, DO_SUBSCRIBE, SUBSCRIBING},
     {"WAIT-7: and there was news meanwhile", ASKING, 1, EVENT_UNANSWERED,
-     LIVE_MOVED, NOW, DO_ASK, ASKING},
+     LIVE_MOVED, NOW, DO_REQUEST, ASKING},
     {"WAIT-7: silent, and still connected", ASKING, 1, EVENT_UNANSWERED, LIVE,
      NOW, DO_SLEEP, SLEEPING},
     {"WAIT-7: by the clock as ever", ASKING, 1, EVENT_UNANSWERED, REFUSED, NOW,
@@ -93,21 +93,21 @@ static const struct {
     {"the answer decides", ASKING, 1, EVENT_DUE, LIVE, DEADLINE, DO_NOTHING,
      ASKING},
 
-    {"WAIT-2: confirmed", SUBSCRIBING, 0, EVENT_SUBSCRIBED, LIVE, NOW, DO_ASK,
+    {"WAIT-2: confirmed", SUBSCRIBING, 0, EVENT_SUBSCRIBED, LIVE, NOW, DO_REQUEST,
      ASKING},
     {"WAIT-5: once more, then by the clock", SUBSCRIBING, 0,
-     EVENT_NOT_SUBSCRIBED, REFUSED, NOW, DO_ASK, ASKING},
+     EVENT_NOT_SUBSCRIBED, REFUSED, NOW, DO_REQUEST, ASKING},
     {"WAIT-4: the TTL has ended first", SUBSCRIBING, 0, EVENT_DUE, NOT_YET, NOW,
-     DO_ASK, ASKING},
+     DO_REQUEST, ASKING},
     {"WAIT-2: not asleep yet", SUBSCRIBING, 0, EVENT_WOKEN, NOT_YET, NOW,
      DO_NOTHING, SUBSCRIBING},
     {"too late", SUBSCRIBING, 0, EVENT_DUE, NOT_YET, DEADLINE, DO_GIVE_UP,
      DONE},
 
-    {"a message", SLEEPING, 1, EVENT_WOKEN, LIVE_MOVED, NOW, DO_ASK, ASKING},
-    {"the subscription was lost", SLEEPING, 1, EVENT_WOKEN, MOVED, NOW, DO_ASK,
+    {"a message", SLEEPING, 1, EVENT_WOKEN, LIVE_MOVED, NOW, DO_REQUEST, ASKING},
+    {"the subscription was lost", SLEEPING, 1, EVENT_WOKEN, MOVED, NOW, DO_REQUEST,
      ASKING},
-    {"WAIT-4: the TTL has ended", SLEEPING, 1, EVENT_DUE, LIVE, NOW, DO_ASK,
+    {"WAIT-4: the TTL has ended", SLEEPING, 1, EVENT_DUE, LIVE, NOW, DO_REQUEST,
      ASKING},
     {"it has asked behind it", SLEEPING, 1, EVENT_SUBSCRIBED, LIVE, NOW,
      DO_NOTHING, SLEEPING},
@@ -124,7 +124,7 @@ static const struct {
 
 START_TEST(each_event_moves_a_wait_by_one_arrow)
 {
-    struct hf_wait w = wait_in(arrows[_i].before, arrows[_i].asked_live);
+    struct hf_wait w = wait_in(arrows[_i].before, arrows[_i].sent_live);
     struct hf_channel channel = channel_of(arrows[_i].channel);
 
     ck_assert_msg(hf_wait_step(&w, arrows[_i].event, arrows[_i].now_ms, &channel,
@@ -187,8 +187,8 @@ static void check_sleep(const struct hf_wait *w, const struct hf_channel *channe
     if (w->state != SLEEPING)
         return;
     ck_must(channel->is_refused || w->gives_way ||
-                (channel->is_live && w->asked_live &&
-                 w->asked_generation == channel->generation),
+                (channel->is_live && w->sent_live &&
+                 w->sent_generation == channel->generation),
             "WAIT-2, WAIT-3: nobody falls asleep unheard, or with news unread");
     ck_must(w->due_ms <= w->deadline_ms,
             "WAIT-4: no sleep beyond the deadline");
@@ -223,7 +223,7 @@ START_TEST(random_events_keep_the_rules)
                                 (int64_t)dice(40000) - 1, CAP);
             ck_must(w.state != DONE || todo == DO_GIVE_UP || i > 0,
                     "only the deadline ends it");
-            ck_must((todo == DO_ASK) <= (w.state == ASKING),
+            ck_must((todo == DO_REQUEST) <= (w.state == ASKING),
                     "asking is a state");
             ck_must(todo != DO_GIVE_UP || now >= w.deadline_ms,
                     "nobody gives up early");
@@ -274,7 +274,7 @@ static const struct {
     {"nobody knows", -1, false, 0, 0},
 };
 
-START_TEST(turn_1_who_releases_gives_each_that_listens_a_start)
+START_TEST(turn_1_a_release_owes_each_listener_a_turn)
 {
     for (int way = 0; way < 2; way++) {
         struct hf_wait w;
@@ -287,7 +287,7 @@ START_TEST(turn_1_who_releases_gives_each_that_listens_a_start)
         channel.crowd = 0;
         hf_wait_init(&w, DEADLINE);
         todo = hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0);
-        ck_assert_msg(todo == (starts[_i].start_ms ? DO_SLEEP : DO_ASK),
+        ck_assert_msg(todo == (starts[_i].start_ms ? DO_SLEEP : DO_REQUEST),
                       "%s", starts[_i].why);
         if (starts[_i].start_ms)
             ck_assert_msg(w.due_ms == NOW + starts[_i].start_ms, "%s: %lld",
@@ -305,7 +305,7 @@ static struct hf_channel channel_that_owes(int turns)
     return channel;
 }
 
-START_TEST(turn_1_a_local_waiter_gives_way_too)
+START_TEST(turn_1_a_local_waiter_also_gives_way)
 {
     struct hf_wait w = wait_in(SLEEPING, true);
     struct hf_channel channel = channel_that_owes(1);
@@ -315,11 +315,11 @@ START_TEST(turn_1_a_local_waiter_gives_way_too)
     ck_assert_int_eq(w.due_ms, NOW + 2);
     release_theirs(&channel, NOW + 1);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW + 1, &channel, 0, 0),
-                     DO_ASK);
+                     DO_REQUEST);
 }
 END_TEST
 
-START_TEST(turn_1_who_gives_way_subscribes_first)
+START_TEST(turn_1_a_waiter_that_gives_way_subscribes_first)
 {
     struct hf_channel channel = channel_that_owes(1);
     struct hf_wait w;
@@ -333,7 +333,7 @@ START_TEST(turn_1_who_gives_way_subscribes_first)
     ck_assert_int_eq(hf_wait_step(&w, EVENT_SUBSCRIBED, NOW + 1, &channel, 0, 0),
                      DO_SLEEP);
     ck_assert_int_eq(w.due_ms, NOW + 2);
-    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW + 2, &channel, 0, 0), DO_ASK);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW + 2, &channel, 0, 0), DO_REQUEST);
 }
 END_TEST
 
@@ -348,7 +348,7 @@ START_TEST(turn_1_a_message_during_our_release_does_not_overtake_its_answer)
     ck_assert(hf_channel_heard(&channel, NOW, "0", 1));
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
     hf_channel_released(&channel, NOW, 1, true); /* the other has gone */
-    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_ASK);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_REQUEST);
 }
 END_TEST
 
@@ -410,19 +410,19 @@ START_TEST(turn_1_a_release_without_an_answer_changes_no_debt)
 END_TEST
 
 /* A debt of which nobody made use for long must not hold up whoever comes. */
-START_TEST(turn_1_a_line_that_begins_late_asks_at_once)
+START_TEST(turn_1_a_queue_that_begins_late_sends_its_request_at_once)
 {
     struct hf_channel channel = channel_that_owes(5);
     struct hf_wait w;
 
     hf_wait_init(&w, DEADLINE);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW + 100, &channel, 0, 0),
-                     DO_ASK);
+                     DO_REQUEST);
     ck_assert_uint_eq(channel.owed, 0);
 }
 END_TEST
 
-START_TEST(turn_1_starts_that_nobody_uses_become_rare)
+START_TEST(turn_1_unused_turns_become_rare)
 {
     struct hf_channel channel = {.is_live = true, .dice = 1};
     int given = 0;
@@ -448,13 +448,13 @@ START_TEST(wait_8_giving_way_ends_no_later_than_a_sleep_would)
     (void)hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0);
     ck_assert_int_eq(w.due_ms, NOW + 3);
     hf_wait_init(&w, NOW + 5); /* too short a wait to give way */
-    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_ASK);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_REQUEST);
 }
 END_TEST
 
 /* ---- a crowd: TURN-2 ---- */
 
-START_TEST(turn_2_a_crowd_is_told_how_many_it_is)
+START_TEST(turn_2_a_crowd_receives_its_number)
 {
     static const struct {
         const char *text;
@@ -477,7 +477,7 @@ START_TEST(turn_2_a_crowd_is_told_how_many_it_is)
 }
 END_TEST
 
-START_TEST(turn_2_a_crowd_that_nobody_counts_fades)
+START_TEST(turn_2_a_crowd_that_is_not_counted_is_forgotten)
 {
     struct hf_channel channel = {0};
 
@@ -506,10 +506,10 @@ START_TEST(turn_2_each_of_a_crowd_chooses_a_moment_once)
         w.due_ms = NOW + TTL;
         release_theirs(&channel, NOW);
         todo = hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0);
-        due_ms = todo == DO_ASK ? NOW : w.due_ms;
+        due_ms = todo == DO_REQUEST ? NOW : w.due_ms;
         least = due_ms < least ? due_ms : least;
         most = due_ms > most ? due_ms : most;
-        if (todo == DO_ASK)
+        if (todo == DO_REQUEST)
             continue;
         channel.is_counted = true;
         release_theirs(&channel, NOW);
@@ -564,7 +564,7 @@ static int64_t delay(struct world *g)
 
 static void obey(struct world *g, enum hf_wait_todo todo)
 {
-    if (todo == DO_ASK)
+    if (todo == DO_REQUEST)
         g->question_ms = delay(g);
     if (todo == DO_SUBSCRIBE && g->subscribe_ms == INT64_MAX &&
         g->confirm_ms == INT64_MAX && !g->channel.is_live)
@@ -691,14 +691,14 @@ static const struct {
      DEADLINE, DEADLINE, true, HF_E_NOREPLY},
 };
 
-START_TEST(wait_7_a_line_goes_on_once_the_server_has_answered_it)
+START_TEST(wait_7_a_queue_continues_to_wait_after_one_reply)
 {
     struct hf_wait_answers answers = {errors[_i].has_answered,
                                       errors[_i].before};
     struct hf_wait w;
 
     hf_wait_init(&w, DEADLINE);
-    w.asked_ms = errors[_i].asked_ms;
+    w.sent_ms = errors[_i].asked_ms;
     ck_assert_msg(hf_wait_failed(&w, &answers, errors[_i].now_ms,
                                  errors[_i].status) == errors[_i].goes_on,
                   "%s: goes on", errors[_i].why);
@@ -719,21 +719,21 @@ END_TEST
 
 /* Half of the lease or more is of use; one call asks again three times, without a
  * wait once, and never after its deadline. */
-START_TEST(late_grant_is_asked_for_again_a_few_times)
+START_TEST(late_grant_is_requested_again_a_few_times)
 {
     struct hf_wait w;
 
     hf_wait_init(&w, DEADLINE);
-    ck_assert(!hf_wait_asks_again(&w, true, NOW, 500, 1000));
+    ck_assert(!hf_wait_retries_grant(&w, true, NOW, 500, 1000));
     for (int i = 0; i < 3; i++)
-        ck_assert(hf_wait_asks_again(&w, true, NOW, 499, 1000));
-    ck_assert(!hf_wait_asks_again(&w, true, NOW, 499, 1000));
+        ck_assert(hf_wait_retries_grant(&w, true, NOW, 499, 1000));
+    ck_assert(!hf_wait_retries_grant(&w, true, NOW, 499, 1000));
 
     hf_wait_init(&w, DEADLINE);
-    ck_assert(!hf_wait_asks_again(&w, true, DEADLINE, -1, 1000));
+    ck_assert(!hf_wait_retries_grant(&w, true, DEADLINE, -1, 1000));
     hf_wait_init(&w, NOW);
-    ck_assert(hf_wait_asks_again(&w, false, NOW, -1, 1000));
-    ck_assert(!hf_wait_asks_again(&w, false, NOW, -1, 1000));
+    ck_assert(hf_wait_retries_grant(&w, false, NOW, -1, 1000));
+    ck_assert(!hf_wait_retries_grant(&w, false, NOW, -1, 1000));
 }
 END_TEST
 
@@ -742,9 +742,9 @@ START_TEST(late_grants_count_over_a_return_to_the_queue)
     struct hf_wait w;
 
     hf_wait_init(&w, DEADLINE);
-    ck_assert(hf_wait_asks_again(&w, false, NOW, 0, 1000));
+    ck_assert(hf_wait_retries_grant(&w, false, NOW, 0, 1000));
     hf_wait_requeue(&w);
-    ck_assert(!hf_wait_asks_again(&w, false, NOW, 0, 1000));
+    ck_assert(!hf_wait_retries_grant(&w, false, NOW, 0, 1000));
     ck_assert_int_eq(w.due_ms, DEADLINE);
 }
 END_TEST
@@ -773,7 +773,7 @@ START_TEST(wait_9_a_waiter_of_a_spin_lock_sleeps_longer_each_time)
     hf_wait_init(&w, DEADLINE);
     hf_wait_spin(&w);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, now, &channel, 0, CAP),
-                     DO_ASK);
+                     DO_REQUEST);
     for (int i = 0; i < COUNT(sleeps); i++) {
         ck_assert_int_eq(hf_wait_step(&w, EVENT_REFUSED, now, &channel, TTL,
                                       CAP),
@@ -781,17 +781,17 @@ START_TEST(wait_9_a_waiter_of_a_spin_lock_sleeps_longer_each_time)
         ck_assert_int_eq(w.due_ms, now + sleeps[i]);
         now = w.due_ms;
         ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, now, &channel, 0, CAP),
-                         DO_ASK);
+                         DO_REQUEST);
     }
     (void)hf_wait_step(&w, EVENT_REFUSED, now, &channel, 5, CAP);
     ck_assert_int_eq(w.due_ms, now + 6); /* WAIT-4 */
     channel = channel_of(LIVE_MOVED); /* for a waiter of another kind */
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, now, &channel, 0, CAP),
-                     DO_ASK);
+                     DO_REQUEST);
 }
 END_TEST
 
-START_TEST(wait_9_a_server_that_is_away_is_asked_as_ever)
+START_TEST(wait_9_an_unreachable_server_is_requested_at_the_same_pace)
 {
     struct hf_channel channel = channel_of(NOT_YET);
     struct hf_wait w = wait_in(ASKING, false);
@@ -807,10 +807,10 @@ static TCase *case_answers(void)
 {
     TCase *c = tcase_create("answers");
 
-    tcase_add_loop_test(c, wait_7_a_line_goes_on_once_the_server_has_answered_it, 0,
+    tcase_add_loop_test(c, wait_7_a_queue_continues_to_wait_after_one_reply, 0,
                         COUNT(errors));
     tcase_add_test(c, wait_7_an_answer_outdates_the_error_before_it);
-    tcase_add_test(c, late_grant_is_asked_for_again_a_few_times);
+    tcase_add_test(c, late_grant_is_requested_again_a_few_times);
     tcase_add_test(c, late_grants_count_over_a_return_to_the_queue);
     tcase_add_test(c, sleep_is_capped_lower_where_a_slot_may_move);
     return c;
@@ -821,7 +821,7 @@ static TCase *case_spin(void)
     TCase *c = tcase_create("spin");
 
     tcase_add_test(c, wait_9_a_waiter_of_a_spin_lock_sleeps_longer_each_time);
-    tcase_add_test(c, wait_9_a_server_that_is_away_is_asked_as_ever);
+    tcase_add_test(c, wait_9_an_unreachable_server_is_requested_at_the_same_pace);
     return c;
 }
 
@@ -841,21 +841,21 @@ static TCase *case_turns(void)
 {
     TCase *c = tcase_create("turns");
 
-    tcase_add_loop_test(c, turn_1_who_releases_gives_each_that_listens_a_start, 0,
+    tcase_add_loop_test(c, turn_1_a_release_owes_each_listener_a_turn, 0,
                         COUNT(starts));
-    tcase_add_test(c, turn_1_a_local_waiter_gives_way_too);
-    tcase_add_test(c, turn_1_who_gives_way_subscribes_first);
+    tcase_add_test(c, turn_1_a_local_waiter_also_gives_way);
+    tcase_add_test(c, turn_1_a_waiter_that_gives_way_subscribes_first);
     tcase_add_test(c,
                    turn_1_a_message_during_our_release_does_not_overtake_its_answer);
     tcase_add_test(c, turn_1_turns_taken_beyond_are_credit);
     tcase_add_test(c, turn_1_credit_is_for_one_release_at_most);
     tcase_add_test(c, turn_1_a_lost_channel_owes_no_echo);
     tcase_add_test(c, turn_1_a_release_without_an_answer_changes_no_debt);
-    tcase_add_test(c, turn_1_a_line_that_begins_late_asks_at_once);
-    tcase_add_test(c, turn_1_starts_that_nobody_uses_become_rare);
+    tcase_add_test(c, turn_1_a_queue_that_begins_late_sends_its_request_at_once);
+    tcase_add_test(c, turn_1_unused_turns_become_rare);
     tcase_add_test(c, wait_8_giving_way_ends_no_later_than_a_sleep_would);
-    tcase_add_test(c, turn_2_a_crowd_is_told_how_many_it_is);
-    tcase_add_test(c, turn_2_a_crowd_that_nobody_counts_fades);
+    tcase_add_test(c, turn_2_a_crowd_receives_its_number);
+    tcase_add_test(c, turn_2_a_crowd_that_is_not_counted_is_forgotten);
     tcase_add_test(c, turn_2_each_of_a_crowd_chooses_a_moment_once);
     tcase_add_test(c, turn_2_spread_of_a_crowd_has_a_limit);
     return c;

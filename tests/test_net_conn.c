@@ -115,7 +115,7 @@ START_TEST(latency_is_from_the_write_to_the_read)
 }
 END_TEST
 
-START_TEST(batch_is_what_one_write_carries)
+START_TEST(batch_is_one_write)
 {
     struct hf_histogram h;
 
@@ -173,7 +173,7 @@ static const struct {
 };
 
 /* However much of it is here when its request is given up; V2, V3. */
-START_TEST(late_reply_goes_to_nobody)
+START_TEST(late_reply_is_discarded)
 {
     const char *late = late_replies[_i].bytes;
     char input[200];
@@ -367,7 +367,7 @@ static const struct {
 };
 
 /* CONN-7: The same wherever two cuts fall. */
-START_TEST(push_answers_nobody_but_who_awaits_it)
+START_TEST(push_confirms_only_a_request_that_awaits_it)
 {
     struct hf_conn_options options = defaults();
     const char *in = deliveries[_i].input;
@@ -392,7 +392,7 @@ START_TEST(push_answers_nobody_but_who_awaits_it)
 }
 END_TEST
 
-START_TEST(confirmation_of_a_given_up_subscribe_goes_to_nobody)
+START_TEST(confirmation_of_a_cancelled_subscribe_is_discarded)
 {
     start();
     ask_all("SaT");
@@ -406,7 +406,7 @@ START_TEST(confirmation_of_a_given_up_subscribe_goes_to_nobody)
 END_TEST
 
 /* Given up before and after it was sent, it still knows what confirms it. */
-START_TEST(given_up_subscribe_is_confirmed_by_its_own_push_alone)
+START_TEST(cancelled_subscribe_is_confirmed_by_its_own_push_alone)
 {
     start();
     ask_all("SU");
@@ -440,8 +440,8 @@ static TCase *case_counters(void)
 
     tcase_add_test(c, requests_are_counted_by_outcome);
     tcase_add_test(c, latency_is_from_the_write_to_the_read);
-    tcase_add_test(c, batch_is_what_one_write_carries);
-    tcase_add_loop_test(c, late_reply_goes_to_nobody, 0, ROWS(late_replies));
+    tcase_add_test(c, batch_is_one_write);
+    tcase_add_loop_test(c, late_reply_is_discarded, 0, ROWS(late_replies));
     tcase_add_loop_test(c, withdrawn_request_sends_no_byte, 0, 1 << 5);
     tcase_add_test(c, withdrawn_requests_do_not_fill_the_connection);
     tcase_add_loop_test(c, many_requests_keep_their_order, 0, 66);
@@ -452,10 +452,10 @@ static TCase *case_pushes(void)
 {
     TCase *c = tcase_create("pushes");
 
-    tcase_add_loop_test(c, push_answers_nobody_but_who_awaits_it, 0,
+    tcase_add_loop_test(c, push_confirms_only_a_request_that_awaits_it, 0,
                         ROWS(deliveries));
-    tcase_add_test(c, confirmation_of_a_given_up_subscribe_goes_to_nobody);
-    tcase_add_test(c, given_up_subscribe_is_confirmed_by_its_own_push_alone);
+    tcase_add_test(c, confirmation_of_a_cancelled_subscribe_is_discarded);
+    tcase_add_test(c, cancelled_subscribe_is_confirmed_by_its_own_push_alone);
     return c;
 }
 

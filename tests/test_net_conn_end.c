@@ -63,7 +63,7 @@ static const struct {
     {"a", "bc", "b", "+1\r\n+x\r\n", "a=1"},
 };
 
-START_TEST(reply_that_nobody_asked_for_is_fatal)
+START_TEST(reply_without_a_request_is_fatal)
 {
     start();
     ask_all(unasked[_i].asked);
@@ -102,7 +102,7 @@ END_TEST
 
 /* Condemned outside of a read: what comes before the close is not believed, and
  * what is queued waits for a better connection. */
-START_TEST(condemned_connection_neither_hears_nor_speaks)
+START_TEST(failed_connection_neither_reads_nor_writes)
 {
     start();
     ask_all("a");
@@ -126,7 +126,7 @@ END_TEST
 /* ---- the end of a connection: CONN-5, CONN-6, V5 ---- */
 
 /* Wherever the last write stopped. */
-START_TEST(close_makes_what_was_handed_out_unknown_and_keeps_the_rest)
+START_TEST(close_makes_written_requests_unknown_and_keeps_the_rest)
 {
     size_t written = 0, len = 1;
 
@@ -150,7 +150,7 @@ START_TEST(close_makes_what_was_handed_out_unknown_and_keeps_the_rest)
 }
 END_TEST
 
-START_TEST(queued_requests_wait_for_the_greeting_and_survive_its_failure)
+START_TEST(queued_requests_wait_for_the_handshake_and_survive_its_failure)
 {
     setup();
     ask_all("a");
@@ -197,7 +197,7 @@ static void ask_again(int name)
 }
 
 /* What a lock does with an outcome that is not known. */
-START_TEST(request_may_be_asked_again_from_its_end)
+START_TEST(request_may_be_repeated_from_its_callback)
 {
     start();
     ask_all("abc");
@@ -249,7 +249,7 @@ static const struct {
 
 /* `a` ends, gives up others and asks something new: none is told twice, none
  * is forgotten, and the new one waits. */
-START_TEST(request_that_ends_may_give_up_its_neighbours)
+START_TEST(callback_of_a_request_may_cancel_its_neighbours)
 {
     victims = neighbours[_i].victims;
     for (int is_queued = 0; is_queued < 2; is_queued++) {
@@ -280,10 +280,10 @@ static TCase *case_forgeries(void)
     tcase_add_loop_test(c,
                         nothing_of_a_read_is_delivered_before_all_has_parsed,
                         0, ROWS(forgeries));
-    tcase_add_loop_test(c, reply_that_nobody_asked_for_is_fatal, 0,
+    tcase_add_loop_test(c, reply_without_a_request_is_fatal, 0,
                         ROWS(unasked));
     tcase_add_test(c, nothing_more_is_delivered_once_condemned);
-    tcase_add_test(c, condemned_connection_neither_hears_nor_speaks);
+    tcase_add_test(c, failed_connection_neither_reads_nor_writes);
     return c;
 }
 
@@ -292,12 +292,12 @@ static TCase *case_ends(void)
     TCase *c = tcase_create("ends");
 
     tcase_add_test(c,
-                   close_makes_what_was_handed_out_unknown_and_keeps_the_rest);
+                   close_makes_written_requests_unknown_and_keeps_the_rest);
     tcase_add_test(c,
-                   queued_requests_wait_for_the_greeting_and_survive_its_failure);
+                   queued_requests_wait_for_the_handshake_and_survive_its_failure);
     tcase_add_test(c, half_a_reply_dies_with_its_connection);
-    tcase_add_test(c, request_may_be_asked_again_from_its_end);
-    tcase_add_loop_test(c, request_that_ends_may_give_up_its_neighbours, 0,
+    tcase_add_test(c, request_may_be_repeated_from_its_callback);
+    tcase_add_loop_test(c, callback_of_a_request_may_cancel_its_neighbours, 0,
                         ROWS(neighbours));
     return c;
 }

@@ -8,7 +8,7 @@
 #include "net/base/error.h"
 #include "tests/support/login.h"
 #include "tests/support/conn_kit.h"
-#include "tests/support/greeting.h"
+#include "tests/support/handshake.h"
 #include "tests/support/suite.h"
 
 #define PASSWORD "open sesame, please"
@@ -146,8 +146,8 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* Headers that promise much (faults 7: hiredis 1357, Envoy 45388), and 64 KiB
- * of what they promise. */
+/* Headers that announce much, and the first 64 KiB of the announced bytes (issues 1357 of
+ * hiredis and 45388 of Envoy). */
 static const struct {
     const char *header;
     const char *filling;
@@ -161,7 +161,7 @@ static const struct {
     {"$?\r\n;500000000\r\n", "x"},
 };
 
-START_TEST(memory_follows_what_came_not_what_was_promised)
+START_TEST(memory_follows_received_bytes_not_announced_sizes)
 {
     const size_t len = strlen(promises[_i].filling);
     struct hf_conn_options options = defaults();
@@ -188,7 +188,7 @@ END_TEST
 
 /* A reply of 8 MiB, and a reply of a million nodes: once they are delivered,
  * what they took is free again, and the connection goes on. */
-START_TEST(what_a_great_value_took_is_given_back)
+START_TEST(memory_of_a_large_value_is_freed)
 {
     static char piece[64 * 1024];
     size_t before;
@@ -238,14 +238,14 @@ START_TEST(promise_over_the_limit_is_refused_at_once)
 END_TEST
 
 /* The password is on the wire and nowhere else, wherever the write stopped. */
-START_TEST(password_is_gone_once_it_is_sent)
+START_TEST(password_is_erased_once_it_is_sent)
 {
     const char *ptr;
     size_t len = 1;
 
     for (size_t a = 0; a < len; a++) {
         setup();
-        hf_conn_greeting(&t.conn)->login = login_of("", PASSWORD);
+        hf_conn_handshake(&t.conn)->login = login_of("", PASSWORD);
         ck_assert_int_eq(hf_conn_open(&t.conn), HF_OK);
         len = hf_conn_output(&t.conn, t.now_us, &ptr);
         ck_assert_ptr_nonnull(memmem(ptr, len, PASSWORD, strlen(PASSWORD)));
@@ -280,12 +280,12 @@ START_TEST(password_is_wiped_from_a_buffer_that_was_too_small)
 }
 END_TEST
 
-/* ---- the greeting ---- */
+/* ---- the handshake ---- */
 
 /* The kernel takes a part of a step, as far as its first `n` commands or a byte
  * less, and the server answers what it has: each answer may come as soon as its
  * question has left, and not before. */
-START_TEST(greeting_may_leave_and_be_answered_in_pieces)
+START_TEST(handshake_may_leave_and_be_answered_in_pieces)
 {
     static const char *const commands[] = {
         "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$4\r\ntest\r\n",
@@ -312,7 +312,7 @@ START_TEST(greeting_may_leave_and_be_answered_in_pieces)
 }
 END_TEST
 
-START_TEST(greeting_hears_no_pushes_and_no_answer_too_many)
+START_TEST(handshake_refuses_pushes_and_surplus_replies)
 {
     setup_with(defaults(), 2);
     ck_assert_int_eq(hf_conn_open(&t.conn), HF_OK);
@@ -342,13 +342,13 @@ static TCase *case_limits(void)
     tcase_add_test(c, unwritten_bytes_count);
     tcase_add_test(c, argument_that_no_memory_holds_is_refused);
     tcase_add_test(c, promise_over_the_limit_is_refused_at_once);
-    tcase_add_loop_test(c, memory_follows_what_came_not_what_was_promised, 0,
+    tcase_add_loop_test(c, memory_follows_received_bytes_not_announced_sizes, 0,
                         ROWS(promises));
-    tcase_add_test(c, what_a_great_value_took_is_given_back);
-    tcase_add_test(c, password_is_gone_once_it_is_sent);
+    tcase_add_test(c, memory_of_a_large_value_is_freed);
+    tcase_add_test(c, password_is_erased_once_it_is_sent);
     tcase_add_test(c, password_is_wiped_from_a_buffer_that_was_too_small);
-    tcase_add_test(c, greeting_may_leave_and_be_answered_in_pieces);
-    tcase_add_test(c, greeting_hears_no_pushes_and_no_answer_too_many);
+    tcase_add_test(c, handshake_may_leave_and_be_answered_in_pieces);
+    tcase_add_test(c, handshake_refuses_pushes_and_surplus_replies);
     return c;
 }
 

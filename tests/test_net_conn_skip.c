@@ -192,7 +192,7 @@ static const struct {
     {2, true, {"*3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$5000\r\n", "x", 5000, "\r\n"}},
 };
 
-START_TEST(push_that_is_too_large_is_told_and_no_request_ends)
+START_TEST(push_that_is_too_large_is_reported_and_no_request_ends)
 {
     char *large = bytes_of(&pushes[_i].push), *all = NULL;
     int protocol = pushes[_i].protocol;
@@ -214,7 +214,7 @@ START_TEST(push_that_is_too_large_is_told_and_no_request_ends)
 }
 END_TEST
 
-START_TEST(large_reply_to_a_request_that_was_given_up_is_dropped)
+START_TEST(large_reply_to_a_cancelled_request_is_dropped)
 {
     start_small(3, false);
     ask_all("ab");
@@ -230,7 +230,7 @@ START_TEST(large_reply_to_a_request_that_was_given_up_is_dropped)
 }
 END_TEST
 
-START_TEST(large_reply_that_nobody_asked_for_is_fatal)
+START_TEST(large_reply_without_a_request_is_fatal)
 {
     start_small(3, false);
     ck_assert_int_eq(take("$5000\r\n"), HF_E_PROTOCOL);
@@ -263,7 +263,7 @@ static void ask_another(int name)
         ask_all("b");
 }
 
-START_TEST(owner_may_ask_again_while_bytes_are_skipped)
+START_TEST(callback_may_send_a_request_while_bytes_are_skipped)
 {
     char *body = repeat("x", 5000);
 
@@ -302,7 +302,7 @@ END_TEST
 
 #define HELLO "%1\r\n$2\r\nid\r\n:42\r\n"
 
-static void begin_greeting(void)
+static void begin_handshake(void)
 {
     struct hf_conn_options options = defaults();
 
@@ -317,7 +317,7 @@ START_TEST(large_reply_to_info_does_not_end_the_handshake)
 {
     char *body = repeat("x", 5000);
 
-    begin_greeting();
+    begin_handshake();
     ck_assert_int_eq(take(HELLO), HF_OK);
     put_out_all();
     ck_assert_int_eq(take("+OK\r\n+OK\r\n+OK\r\n$5000\r\n"), HF_OK);
@@ -334,7 +334,7 @@ END_TEST
 
 START_TEST(large_reply_to_hello_is_a_refusal)
 {
-    begin_greeting();
+    begin_handshake();
     ck_assert_int_eq(take("%1000\r\n"), HF_E_SERVER);
     ck_assert_ptr_nonnull(strstr(t.conn.error.text, "too large"));
     close_it();
@@ -346,7 +346,7 @@ START_TEST(large_push_in_the_handshake_is_dropped)
 {
     char *body = repeat("+x\r\n", 1000);
 
-    begin_greeting();
+    begin_handshake();
     ck_assert_int_eq(take(">1000\r\n"), HF_OK);
     ck_assert_int_eq(take(body), HF_OK);
     ck_assert_int_eq(take(HELLO), HF_OK);
@@ -385,12 +385,12 @@ int main(void)
     tcase_add_loop_test(c, request_ends_as_soon_as_the_header_is_there, 0, 5);
     tcase_add_test(c, skipped_bytes_take_no_memory);
     tcase_add_test(c, limit_is_exact);
-    tcase_add_loop_test(c, push_that_is_too_large_is_told_and_no_request_ends, 0,
+    tcase_add_loop_test(c, push_that_is_too_large_is_reported_and_no_request_ends, 0,
                         ROWS(pushes));
-    tcase_add_test(c, large_reply_to_a_request_that_was_given_up_is_dropped);
-    tcase_add_test(c, large_reply_that_nobody_asked_for_is_fatal);
+    tcase_add_test(c, large_reply_to_a_cancelled_request_is_dropped);
+    tcase_add_test(c, large_reply_without_a_request_is_fatal);
     tcase_add_loop_test(c, skipped_bytes_that_are_not_resp_are_fatal, 0, 3);
-    tcase_add_test(c, owner_may_ask_again_while_bytes_are_skipped);
+    tcase_add_test(c, callback_may_send_a_request_while_bytes_are_skipped);
     tcase_add_test(c, next_connection_skips_nothing);
     tcase_add_test(c, large_reply_to_info_does_not_end_the_handshake);
     tcase_add_test(c, large_reply_to_hello_is_a_refusal);

@@ -1,6 +1,6 @@
 /* Every byte: a dozen requests with replies of all kinds go to a server that
  * breaks the connection behind each byte that it takes and each that it sends,
- * greeting included; that sends in drops, late, or rubbish in place of a reply.
+ * handshake included; that sends in drops, late, or rubbish in place of a reply.
  * Whatever happens, what the link says of a request is what the server did:
  *
  *   ANSWERED   executed once, and the answer is its own, to the byte
@@ -8,7 +8,7 @@
  *   UNSENT     not executed, and no byte of it has arrived
  *
  * and what is asked next, on the next connection, is answered rightly.
- * Sources: net.h "links"; faults.md 2: rows 3, 4, 17, 24; 3.4: X3, X5. */
+ * Sources: net.h "links"; faults X3, X5. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -346,7 +346,7 @@ START_TEST(outcome_is_true_wherever_the_server_breaks)
         at += ways[_i].step;
         ck_assert_uint_le(executor.connections, 3);
     } while (executor.has_broken);
-    ck_assert_uint_gt(at, 300); /* the greeting is 150, the rest as much */
+    ck_assert_uint_gt(at, 300); /* the handshake is 150, the rest as much */
     (void)printf("%zu positions: answered %u, unknown %u, unsent %u\n",
                  at / ways[_i].step, outcomes[HF_ANSWERED],
                  outcomes[HF_UNKNOWN], outcomes[HF_UNSENT]);
@@ -357,11 +357,11 @@ START_TEST(outcome_is_true_wherever_the_server_breaks)
 }
 END_TEST
 
-/* ---- greetings that stop ---- */
+/* ---- handshakes that stop ---- */
 
 /* In the midst of any answer: at its deadline the connection is given up, and
  * what it may say later is nobody's (go-redis CVE-2025-29923). */
-START_TEST(greeting_that_stops_at_any_byte_has_a_deadline)
+START_TEST(handshake_that_stops_at_any_byte_has_a_deadline)
 {
     struct executor_plan plan = executor_plan_none();
 
@@ -442,7 +442,7 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, outcome_is_true_wherever_the_server_breaks, 0,
                         ROWS(ways));
-    tcase_add_test(c, greeting_that_stops_at_any_byte_has_a_deadline);
+    tcase_add_test(c, handshake_that_stops_at_any_byte_has_a_deadline);
     tcase_add_test(c, reply_is_the_same_in_drops_of_any_size);
     tcase_add_loop_test(c, rubbish_in_place_of_any_reply_is_no_answer, 0,
                         ROWS(rubbish));

@@ -1,6 +1,5 @@
 /* From a URL to a connected socket, over loopback: its many IPv4 addresses are
- * as many hosts, which share a port. Sources: RFC 8305; faults.md X1, X5, X12;
- * performance.md, 16. */
+ * as many hosts, which share a port. Sources: RFC 8305; faults X1, X5, X12. */
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -313,7 +312,7 @@ START_TEST(address_that_worked_is_first_the_next_time)
 }
 END_TEST
 
-START_TEST(time_that_is_too_short_for_two_gives_each_its_turn)
+START_TEST(short_timeout_is_shared_by_two_addresses)
 {
     struct caller *c;
 
@@ -368,7 +367,7 @@ static const struct {
      "cannot connect in time: " DEAD ": Connection refused"},
 };
 
-START_TEST(stopped_dial_leaves_nothing_and_says_how_far_it_came)
+START_TEST(stopped_dial_leaves_nothing_and_reports_how_far_it_came)
 {
     char text[HF_ERROR_TEXT_MAX];
     struct caller *c;
@@ -394,7 +393,7 @@ START_TEST(stopped_dial_leaves_nothing_and_says_how_far_it_came)
 END_TEST
 
 /* Nobody can stop the resolver: its thread ends when it may. */
-START_TEST(lookup_that_hangs_stops_nobody)
+START_TEST(hanging_lookup_does_not_delay_others)
 {
     char text[HF_ERROR_TEXT_MAX];
     struct caller *c, *other;
@@ -463,7 +462,7 @@ static const struct {
     {"good.test", "cannot resolve the name: Too many open files"},
 };
 
-START_TEST(without_descriptors_it_says_so_and_recovers)
+START_TEST(without_descriptors_it_reports_it_and_recovers)
 {
     struct rlimit old;
     struct caller *c;
@@ -605,7 +604,7 @@ static TCase *case_tcp(void)
     tcase_add_test(c, slow_one_wins_when_the_others_have_failed);
     tcase_add_test(c, one_may_fail_late);
     tcase_add_loop_test(c, address_that_worked_is_first_the_next_time, 0, 2);
-    tcase_add_test(c, time_that_is_too_short_for_two_gives_each_its_turn);
+    tcase_add_test(c, short_timeout_is_shared_by_two_addresses);
     tcase_add_test(c, done_may_dial_again);
     tcase_add_test(c, many_dial_at_once);
     return c;
@@ -616,11 +615,11 @@ static TCase *case_ends(void)
     TCase *c = tcase_create("deadlines and limits");
 
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, stopped_dial_leaves_nothing_and_says_how_far_it_came,
+    tcase_add_loop_test(c, stopped_dial_leaves_nothing_and_reports_how_far_it_came,
                         0, ROWS(deadlines));
-    tcase_add_test(c, lookup_that_hangs_stops_nobody);
+    tcase_add_test(c, hanging_lookup_does_not_delay_others);
     tcase_add_test(c, text_that_is_too_long_is_cut);
-    tcase_add_loop_test(c, without_descriptors_it_says_so_and_recovers, 0,
+    tcase_add_loop_test(c, without_descriptors_it_reports_it_and_recovers, 0,
                         ROWS(without_descriptors));
     tcase_add_test(c, last_descriptor_is_enough);
     tcase_add_loop_test(c, any_allocation_may_fail, 0,

@@ -6,7 +6,7 @@
  *
  * The linker puts the wrappers below in place of what the library calls
  * (Makefile: --wrap). They fail where the test says so, and only while it is
- * the library that calls. Sources: faults.md 3.4: X5; 4: row 29. */
+ * the library that calls. Source: faults X5. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -397,7 +397,7 @@ static const struct {
 };
 
 /* Each, with bytes one by one, and in a storm of EAGAIN. */
-START_TEST(what_fails_again_and_again_is_not_noticed)
+START_TEST(repeated_failures_are_not_noticed)
 {
     for (int way = 0; way < 4; way++) {
         fail_at(habits[_i].call, habits[_i].error, 0);
@@ -430,7 +430,7 @@ static const struct {
 /* It ends at its deadline, unsent, and the error says what the system said (a
  * thread's and a poller's: that there is no memory). When it is over, the link
  * works. */
-START_TEST(what_fails_for_ever_is_said)
+START_TEST(permanent_failures_are_reported)
 {
     const char *says = strerror(curses[_i].error);
     enum hf_outcome outcome;
@@ -468,9 +468,9 @@ int main(void)
 
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, call_may_fail_once_at_any_moment, 0, ROWS(faults));
-    tcase_add_loop_test(c, what_fails_again_and_again_is_not_noticed, 0,
+    tcase_add_loop_test(c, repeated_failures_are_not_noticed, 0,
                         ROWS(habits));
-    tcase_add_loop_test(c, what_fails_for_ever_is_said, 0, ROWS(curses));
+    tcase_add_loop_test(c, permanent_failures_are_reported, 0, ROWS(curses));
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

@@ -117,7 +117,7 @@ START_TEST(bounds_grow)
 }
 END_TEST
 
-START_TEST(what_is_too_great_counts_as_the_greatest)
+START_TEST(value_beyond_the_greatest_counts_as_the_greatest)
 {
     struct hf_histogram h = {0};
 
@@ -177,7 +177,7 @@ int main(void)
     tcase_add_test(c, quantile_is_never_below_and_less_than_a_quarter_above);
     tcase_add_test(c, each_edge_of_a_power_is_in_its_bucket);
     tcase_add_test(c, bounds_grow);
-    tcase_add_test(c, what_is_too_great_counts_as_the_greatest);
+    tcase_add_test(c, value_beyond_the_greatest_counts_as_the_greatest);
     tcase_add_test(c, empty_one_has_no_quantile);
     tcase_add_test(c, quantile_outside_is_the_least_or_the_greatest);
     tcase_add_test(c, two_that_are_merged_are_as_one);

@@ -1,5 +1,5 @@
 /* A link connects: when, to which address, how often, how long it tries, and
- * whom it refuses. Peers are scripted. Sources: faults.md 2 and 3.4. */
+ * whom it refuses. Peers are scripted. */
 #include <check.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,21 +19,21 @@
 
 #define PASSWORD "open sesame, please"
 
-START_TEST(link_connects_when_first_asked)
+START_TEST(link_connects_at_its_first_request)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
         PEER_EXPECT("ECHO b"), PEER_SEND_SLOWLY("$1\r\nb\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct hf_link_stats stats;
 
     open_link(peer_port(peer));
-    ck_assert_int_eq(hf_link_protocol(link_), 0);
+    ck_assert_int_eq(protocol_now(), 0);
     ck_assert(!is_up());
     ck_assert_str_eq(ask("ECHO a"), "a");
     ck_assert_str_eq(ask("ECHO b"), "b");
     ck_assert(is_up());
-    ck_assert_int_eq(hf_link_protocol(link_), 3);
+    ck_assert_int_eq(protocol_now(), 3);
     ck_assert_int_eq(error_now().status, HF_OK);
     ck_assert_str_eq(changes, "+");
     stats = stats_now();
@@ -45,7 +45,7 @@ END_TEST
 
 START_TEST(link_that_is_wanted_connects_by_itself)
 {
-    static const struct peer_step script[] = {PEER_ACCEPT, PEER_GREET, PEER_WAIT,
+    static const struct peer_step script[] = {PEER_ACCEPT, PEER_HANDSHAKE, PEER_WAIT,
                                               PEER_END};
     struct peer *peer = peer_start(script);
 
@@ -57,18 +57,18 @@ START_TEST(link_that_is_wanted_connects_by_itself)
 }
 END_TEST
 
-START_TEST(server_without_hello_is_asked_in_resp2)
+START_TEST(server_without_hello_is_used_with_resp2)
 {
     static const struct peer_step script[] = {
         PEER_ACCEPT, PEER_EXPECT("HELLO 3"),
         PEER_SEND("-ERR unknown command `HELLO`, with args beginning with: "
                   "`3`, \r\n"),
-        PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("$1\r\na\r\n"), PEER_END};
+        PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("$1\r\na\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
 
     open_link(peer_port(peer));
     ck_assert_str_eq(ask("ECHO a"), "a");
-    ck_assert_int_eq(hf_link_protocol(link_), 2);
+    ck_assert_int_eq(protocol_now(), 2);
     end_with_peer(peer);
 }
 END_TEST
@@ -79,7 +79,7 @@ START_TEST(protocol_is_that_of_the_last_connection)
 {
     static const struct peer_step script[] = {
         PEER_ACCEPT, PEER_EXPECT("HELLO 3"), PEER_WAIT,
-        PEER_SEND("-NOPROTO sorry\r\n"), PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_SEND("-NOPROTO sorry\r\n"), PEER_HANDSHAKE, PEER_EXPECT("ECHO a"),
         PEER_SEND("$1\r\na\r\n"), PEER_CLOSE,
         PEER_ACCEPT, PEER_EXPECT("HELLO 3"), PEER_END};
     struct peer *peer = peer_start(script);
@@ -88,14 +88,14 @@ START_TEST(protocol_is_that_of_the_last_connection)
     open_link(peer_port(peer));
     start(&a, "ECHO a", LONG_MS);
     drive_until_received(peer, 1);
-    ck_assert_int_eq(hf_link_protocol(link_), 0);
+    ck_assert_int_eq(protocol_now(), 0);
     peer_go(peer);
     ck_assert_str_eq(answer(&a), "a");
-    ck_assert_int_eq(hf_link_protocol(link_), 2);
+    ck_assert_int_eq(protocol_now(), 2);
     want(true);
     drive_until(is_down);
     drive_until_received(peer, 3);
-    ck_assert_int_eq(hf_link_protocol(link_), 2);
+    ck_assert_int_eq(protocol_now(), 2);
     end_with_peer(peer);
 }
 END_TEST
@@ -208,7 +208,7 @@ static void write_hangups(int i, bool comes_back)
     }
     if (comes_back) {
         *step++ = (struct peer_step)PEER_ACCEPT;
-        *step++ = (struct peer_step)PEER_GREET;
+        *step++ = (struct peer_step)PEER_HANDSHAKE;
         *step++ = (struct peer_step)PEER_EXPECT("PING");
         *step++ = (struct peer_step)PEER_SEND("+PONG\r\n");
         *step++ = (struct peer_step)PEER_EXPECT("ECHO a");
@@ -254,7 +254,7 @@ START_TEST(peer_that_hangs_up_is_not_refused_for_good)
 }
 END_TEST
 
-START_TEST(nobody_listens)
+START_TEST(refused_connection_is_reported)
 {
     struct hf_error e;
 
@@ -271,7 +271,7 @@ END_TEST
 START_TEST(port_that_accepts_and_is_silent_has_a_deadline)
 {
     static const struct peer_step script[] = {PEER_ACCEPT, PEER_GONE,
-                                              PEER_ACCEPT, PEER_GREET,
+                                              PEER_ACCEPT, PEER_HANDSHAKE,
                                               PEER_EXPECT("ECHO b"),
                                               PEER_SEND("+b\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
@@ -326,6 +326,26 @@ START_TEST(connecting_has_a_deadline)
 }
 END_TEST
 
+/* hf_link_began: the earlier attempt may have begun before a failover. */
+START_TEST(attempt_that_begins_again_at_another_ip_began_later)
+{
+    uint64_t began;
+    int fds[4];
+
+    open_link(full_port(fds));
+    want(true);
+    hf_loop_dispatch(loop, 50);
+    lock();
+    began = hf_link_began(link_);
+    hf_link_set_ip(link_, "127.0.0.2");
+    ck_assert_uint_gt(hf_link_began(link_), began);
+    unlock();
+    close_link();
+    for (int i = 0; i < 4; i++)
+        (void)close(fds[i]);
+}
+END_TEST
+
 START_TEST(link_may_be_freed_while_it_dials)
 {
     int before, fds[4];
@@ -346,10 +366,10 @@ START_TEST(link_may_be_freed_while_it_dials)
 }
 END_TEST
 
-START_TEST(process_without_free_descriptors_says_so_and_recovers)
+START_TEST(process_without_free_descriptors_reports_it_and_recovers)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
         PEER_END};
     struct peer *peer = peer_start(script);
     struct rlimit old, none;
@@ -372,7 +392,7 @@ END_TEST
 START_TEST(name_is_resolved)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
         PEER_END};
     struct peer *peer = peer_start(script);
 
@@ -402,7 +422,7 @@ static bool is_looked_up(void)
 START_TEST(time_of_a_lookup_does_not_count_against_the_server)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a;
 
@@ -453,9 +473,9 @@ static int count_visitors(int fd)
 START_TEST(address_that_is_connected_and_silent_is_passed_over)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
         PEER_CLOSE,
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"),
         PEER_END};
     struct peer *peer = peer_start(script);
     int fd = silent_neighbour(peer_port(peer));
@@ -476,7 +496,7 @@ START_TEST(address_that_is_connected_and_silent_is_passed_over)
 }
 END_TEST
 
-/* The second attempt, with another greeting, follows at once (LINK-6). Half of the time
+/* The second attempt, with another handshake, follows at once (LINK-6). Half of the time
  * before each later one is random. */
 static const struct {
     int min_ms, max_ms;
@@ -509,9 +529,9 @@ START_TEST(attempts_are_spaced)
 }
 END_TEST
 
-#define GREETED 5
+#define HANDSHAKE_DONE 5
 #define PAUSE_MS 40
-#define PEER_HANG_UP PEER_ACCEPT, PEER_GREET, PEER_WAIT, PEER_CLOSE
+#define PEER_HANG_UP PEER_ACCEPT, PEER_HANDSHAKE, PEER_WAIT, PEER_CLOSE
 
 static void come_back(void *ctx, bool is_up)
 {
@@ -528,10 +548,10 @@ static bool has_connected_so_often(void)
 }
 
 /* What reconnects without a request (TRACKING-4) also does so less and less often. */
-START_TEST(peer_that_greets_and_hangs_up_is_dialed_less_and_less_often)
+START_TEST(peer_that_hangs_up_after_the_handshake_is_dialed_less_and_less_often)
 {
     static const struct peer_step script[] = {PEER_HANG_UP, PEER_HANG_UP, PEER_HANG_UP,
-                                              PEER_HANG_UP, PEER_ACCEPT,  PEER_GREET,
+                                              PEER_HANG_UP, PEER_ACCEPT,  PEER_HANDSHAKE,
                                               PEER_GONE,    PEER_END};
     struct peer *peer = peer_start(script);
     int64_t start_ms;
@@ -545,13 +565,13 @@ START_TEST(peer_that_greets_and_hangs_up_is_dialed_less_and_less_often)
     drive_until(is_up);
     want(false);
     start_ms = local_now_ms();
-    for (awaited_connects = 2; awaited_connects <= GREETED; awaited_connects++) {
+    for (awaited_connects = 2; awaited_connects <= HANDSHAKE_DONE; awaited_connects++) {
         peer_go(peer);
         drive_until(has_connected_so_often);
     }
     ck_assert_int_ge(local_now_ms() - start_ms + 1,
                      (1 + 2 + 4 + 8) * PAUSE_MS / 2);
-    ck_assert_uint_eq(stats_now().losses, GREETED - 1);
+    ck_assert_uint_eq(stats_now().losses, HANDSHAKE_DONE - 1);
     close_link();
     ck_assert_pstr_eq(peer_finish(peer), NULL);
     peer_free(peer);
@@ -563,25 +583,26 @@ static TCase *case_connecting(void)
     TCase *c = tcase_create("connecting");
 
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, link_connects_when_first_asked);
+    tcase_add_test(c, link_connects_at_its_first_request);
     tcase_add_test(c, link_that_is_wanted_connects_by_itself);
-    tcase_add_test(c, server_without_hello_is_asked_in_resp2);
+    tcase_add_test(c, server_without_hello_is_used_with_resp2);
     tcase_add_test(c, protocol_is_that_of_the_last_connection);
     tcase_add_loop_test(c, stranger_is_refused_at_once, 0, ROWS(strangers));
     tcase_add_loop_test(c, peer_that_hangs_up_is_tried_until_the_server_is_there, 0,
                         ROWS(hangups));
     tcase_add_loop_test(c, peer_that_hangs_up_is_not_refused_for_good, 0,
                         ROWS(hangups));
-    tcase_add_test(c, nobody_listens);
+    tcase_add_test(c, refused_connection_is_reported);
     tcase_add_test(c, port_that_accepts_and_is_silent_has_a_deadline);
     tcase_add_test(c, connecting_has_a_deadline);
+    tcase_add_test(c, attempt_that_begins_again_at_another_ip_began_later);
     tcase_add_test(c, link_may_be_freed_while_it_dials);
-    tcase_add_test(c, process_without_free_descriptors_says_so_and_recovers);
+    tcase_add_test(c, process_without_free_descriptors_reports_it_and_recovers);
     tcase_add_test(c, name_is_resolved);
     tcase_add_test(c, time_of_a_lookup_does_not_count_against_the_server);
     tcase_add_test(c, address_that_is_connected_and_silent_is_passed_over);
     tcase_add_loop_test(c, attempts_are_spaced, 0, ROWS(backoffs));
-    tcase_add_test(c, peer_that_greets_and_hangs_up_is_dialed_less_and_less_often);
+    tcase_add_test(c, peer_that_hangs_up_after_the_handshake_is_dialed_less_and_less_often);
     return c;
 }
 

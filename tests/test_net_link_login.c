@@ -10,7 +10,7 @@
 
 #define SUSPECT_MS 100
 #define SILENCE_MS 20000          /* longer than a test */
-#define HELLO_OK PEER_SEND("%1\r\n+proto\r\n:3\r\n"), PEER_GREET
+#define HELLO_OK PEER_SEND("%1\r\n+proto\r\n:3\r\n"), PEER_HANDSHAKE
 
 /* ---- a program that knows passwords ---- */
 
@@ -240,7 +240,7 @@ static bool is_up_again(void)
 START_TEST(subscribed_connection_is_replaced_with_one_query)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_WAIT, PEER_GONE, PEER_ACCEPT, PEER_GREET, PEER_WAIT,
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_WAIT, PEER_GONE, PEER_ACCEPT, PEER_HANDSHAKE, PEER_WAIT,
         PEER_END};
     struct peer *peer = peer_start(script);
 

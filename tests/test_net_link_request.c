@@ -1,6 +1,5 @@
 /* How a request on a link ends: by an answer, its deadline, a silent peer, a
- * cancellation, the end of its connection or of the link. Peers are scripted.
- * Sources: faults.md 0 and 2. */
+ * cancellation, the end of its connection or of the link. Peers are scripted. */
 #include <check.h>
 #include <poll.h>
 #include <string.h>
@@ -14,8 +13,8 @@
 START_TEST(silent_peer_loses_the_connection)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_GONE,
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_GONE,
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"),
         PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a, b;
@@ -39,10 +38,10 @@ END_TEST
 
 /* V2: redis-py CVE-2023-28858. Something was heard since it was sent, so the
  * peer lives; what was given up keeps its place. */
-START_TEST(late_reply_of_a_talking_peer_goes_to_nobody)
+START_TEST(late_reply_of_a_talking_peer_is_discarded)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_WAIT,
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_WAIT,
         PEER_SEND(PUSH), PEER_EXPECT("ECHO b"), PEER_WAIT,
         PEER_SEND("+a\r\n+b\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
@@ -66,11 +65,11 @@ END_TEST
 
 /* Requests without a deadline are in flight, fewer wait behind them (LINK-2), and
  * the peer is silent: those that wait must not time out for ever. */
-START_TEST(silent_peer_is_left_by_those_who_only_wait_their_turn)
+START_TEST(queued_requests_survive_a_silent_peer)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
-        PEER_GONE, PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO d"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
+        PEER_GONE, PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO d"),
         PEER_SEND("+d\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a, b;
@@ -94,9 +93,9 @@ END_TEST
 START_TEST(noauth_on_a_connection_that_was_logged_in_ends_it)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"),
         PEER_SEND("-NOAUTH Authentication required.\r\n"), PEER_GONE,
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
 
     prepare(peer_port(peer));
@@ -112,7 +111,7 @@ END_TEST
 START_TEST(idle_link_is_not_taken_for_silent)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
         PEER_EXPECT("ECHO b"), PEER_WAIT, PEER_SEND("+b\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct ask b;
@@ -147,7 +146,7 @@ START_TEST(queued_requests_go_when_no_more_is_in_flight)
 {
     enum { COUNT = sizeof turns / sizeof *turns };
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("PING"), PEER_SEND("+PONG\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("PING"), PEER_SEND("+PONG\r\n"),
         PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"), PEER_EXPECT("ECHO c"),
         PEER_EXPECT("ECHO d"), PEER_WAIT, PEER_SEND("+a\r\n+b\r\n"),
         PEER_EXPECT("ECHO e"), PEER_EXPECT("ECHO f"),
@@ -177,9 +176,9 @@ END_TEST
 START_TEST(connections_are_counted)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
         PEER_CLOSE, PEER_ACCEPT, PEER_CLOSE, PEER_ACCEPT, PEER_EXPECT("PING"),
-        PEER_SEND("+PONG\r\n"), PEER_GREET, /* LINK-6 */
+        PEER_SEND("+PONG\r\n"), PEER_HANDSHAKE, /* LINK-6 */
         PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct hf_link_stats stats;
@@ -203,7 +202,7 @@ END_TEST
 START_TEST(slow_peer_that_talks_is_not_left)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"),
         PEER_WAIT, PEER_SEND(PUSH), PEER_WAIT, PEER_SEND(PUSH),
         PEER_WAIT, PEER_SEND(PUSH), PEER_WAIT, PEER_SEND("+a\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
@@ -227,7 +226,7 @@ END_TEST
 START_TEST(cancelled_request_is_over)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"), PEER_EXPECT("ECHO c"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO b"), PEER_EXPECT("ECHO c"),
         PEER_WAIT, PEER_SEND("+b\r\n+c\r\n"), PEER_EXPECT("ECHO d"),
         PEER_SEND("+d\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
@@ -258,8 +257,8 @@ END_TEST
 START_TEST(caller_whose_write_fails_does_not_close_the_connection)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_RESET,
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"), PEER_END};
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_RESET,
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct pollfd reset = {.events = POLLIN};
     struct ask b;
@@ -284,7 +283,7 @@ END_TEST
 
 START_TEST(free_ends_all_requests)
 {
-    static const struct peer_step script[] = {PEER_ACCEPT, PEER_GREET,
+    static const struct peer_step script[] = {PEER_ACCEPT, PEER_HANDSHAKE,
                                               PEER_EXPECT("ECHO a"), PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a, b, c;
@@ -319,12 +318,12 @@ static void condemn_when_done(struct hf_request *request,
 }
 
 /* From within a read: nothing more of it is believed. */
-START_TEST(condemned_link_connects_anew)
+START_TEST(condemned_link_connects_again)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
         PEER_SEND("+forged\r\n+a\r\n"), PEER_GONE,
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"),
         PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a, b;
@@ -362,8 +361,8 @@ static bool was_down(void)
 START_TEST(replies_that_were_read_with_the_refusal_count)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
-        PEER_SEND("+refused\r\n+b\r\n"), PEER_GONE, PEER_ACCEPT, PEER_GREET,
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
+        PEER_SEND("+refused\r\n+b\r\n"), PEER_GONE, PEER_ACCEPT, PEER_HANDSHAKE,
         PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a, b;
@@ -383,11 +382,11 @@ START_TEST(replies_that_were_read_with_the_refusal_count)
 END_TEST
 
 /* The peer broke no rule: the error is not of the protocol. */
-START_TEST(replaced_link_connects_anew)
+START_TEST(replaced_link_connects_again)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
-        PEER_GONE, PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_GONE, PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO b"),
         PEER_SEND("+b\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a;
@@ -411,8 +410,8 @@ END_TEST
 START_TEST(link_may_be_condemned_between_replies)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
-        PEER_GONE, PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_GONE, PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO b"),
         PEER_SEND("+b\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
 
@@ -453,8 +452,8 @@ static TCase *case_requests(void)
 
     tcase_set_timeout(c, 60);
     tcase_add_test(c, silent_peer_loses_the_connection);
-    tcase_add_test(c, late_reply_of_a_talking_peer_goes_to_nobody);
-    tcase_add_test(c, silent_peer_is_left_by_those_who_only_wait_their_turn);
+    tcase_add_test(c, late_reply_of_a_talking_peer_is_discarded);
+    tcase_add_test(c, queued_requests_survive_a_silent_peer);
     tcase_add_test(c, noauth_on_a_connection_that_was_logged_in_ends_it);
     tcase_add_test(c, idle_link_is_not_taken_for_silent);
     tcase_add_test(c, queued_requests_go_when_no_more_is_in_flight);
@@ -463,8 +462,8 @@ static TCase *case_requests(void)
     tcase_add_test(c, cancelled_request_is_over);
     tcase_add_test(c, caller_whose_write_fails_does_not_close_the_connection);
     tcase_add_test(c, free_ends_all_requests);
-    tcase_add_test(c, condemned_link_connects_anew);
-    tcase_add_test(c, replaced_link_connects_anew);
+    tcase_add_test(c, condemned_link_connects_again);
+    tcase_add_test(c, replaced_link_connects_again);
     tcase_add_test(c, replies_that_were_read_with_the_refusal_count);
     tcase_add_test(c, link_may_be_condemned_between_replies);
     tcase_add_test(c, full_link_takes_no_more);

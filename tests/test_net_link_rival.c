@@ -1,6 +1,6 @@
 /* Connections that are dead without a sign: a rival is opened beside a silent one
  * (LINK-8) or a silent attempt (LINK-10), an idle one is probed (LINK-9), and the next
- * greeting is as good as the first (LINK-6). */
+ * handshake is as good as the first (LINK-6). */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "tests/support/link_kit.h"
 #include "tests/support/suite.h"
 
-#define SUSPECT_MS 100            /* a busy peer greets within that */
+#define SUSPECT_MS 100            /* the handshake of a busy peer is shorter */
 #define SILENCE_MS 20000          /* longer than a test */
 
 static void open_unconnected(struct peer *peer)
@@ -19,7 +19,7 @@ static void open_unconnected(struct peer *peer)
     open_prepared();
 }
 
-/* No request waits for the connection, so a peer that is slow to greet causes no rival. */
+/* No request waits for the connection, so a slow handshake opens no rival. */
 static void connect_first(void)
 {
     want(true);
@@ -40,8 +40,8 @@ static void open_suspicious(struct peer *peer)
 START_TEST(silent_connection_loses_to_a_rival)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"),
         PEER_TURN_TO(1), PEER_GONE, PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a, b;
@@ -61,12 +61,12 @@ START_TEST(silent_connection_loses_to_a_rival)
 }
 END_TEST
 
-/* The rival connects, and the server speaks over the first connection before it greets
- * the rival. */
+/* The rival connects, and the server replies over the first connection before the handshake
+ * of the rival ends. */
 START_TEST(slow_server_keeps_its_connection)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"),
         PEER_ACCEPT, PEER_TURN_TO(1), PEER_SEND("+a\r\n"),
         PEER_TURN_TO(2), PEER_GONE,
         PEER_TURN_TO(1), PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
@@ -87,8 +87,8 @@ END_TEST
 START_TEST(message_does_not_end_the_silence)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_ACCEPT, PEER_TURN_TO(1),
-        PEER_SEND(">3\r\n+message\r\n+c\r\n+m\r\n"), PEER_TURN_TO(2), PEER_GREET,
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_ACCEPT, PEER_TURN_TO(1),
+        PEER_SEND(">3\r\n+message\r\n+c\r\n+m\r\n"), PEER_TURN_TO(2), PEER_HANDSHAKE,
         PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_TURN_TO(1), PEER_GONE, PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a;
@@ -102,13 +102,13 @@ START_TEST(message_does_not_end_the_silence)
 }
 END_TEST
 
-/* The first connection ends while the rival is greeted: the link connects as ever. */
+/* The first connection ends during the rival's handshake: the link connects as usual. */
 START_TEST(connection_that_ends_takes_its_rival_along)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"),
         PEER_ACCEPT, PEER_TURN_TO(1), PEER_RESET, PEER_TURN_TO(2), PEER_GONE,
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"),
         PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a;
@@ -122,11 +122,11 @@ START_TEST(connection_that_ends_takes_its_rival_along)
 }
 END_TEST
 
-/* Also while a rival is greeted. */
+/* Also during the handshake of a rival. */
 START_TEST(link_with_a_rival_may_be_freed)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_ACCEPT,
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_ACCEPT,
         PEER_EXPECT("HELLO ..."), PEER_WAIT, PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a;
@@ -165,8 +165,8 @@ START_TEST(rival_may_lack_memory)
 }
 END_TEST
 
-/* A server that pauses writes greets every rival. Each one that took over in vain
- * doubles the time before the next. */
+/* A server that pauses writes accepts the handshake of each rival. Each rival that replaced
+ * the connection in vain doubles the time before the next one. */
 START_TEST(rivals_in_vain_become_rarer)
 {
     int64_t began_ms;
@@ -198,10 +198,10 @@ END_TEST
 START_TEST(silence_after_a_rival_that_was_stopped_is_noticed)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
         PEER_ACCEPT, PEER_TURN_TO(1), PEER_SEND("+a\r\n"),
         PEER_TURN_TO(2), PEER_GONE,
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"), PEER_END};
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO c"), PEER_SEND("+c\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a, b, c;
 
@@ -216,17 +216,17 @@ START_TEST(silence_after_a_rival_that_was_stopped_is_noticed)
 }
 END_TEST
 
-/* A proxy greets at once, and its server answers after a time: the third connection has
- * that time, and also the next request has it. */
-START_TEST(slow_answers_do_not_bring_back_rivals)
+/* A proxy replies to the handshake at once, and its server to requests after a time: the
+ * third connection waits that long, and so does the next request. */
+START_TEST(slow_replies_do_not_open_rivals_again)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"),
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_WAIT, PEER_SEND("+c\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO b"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO c"), PEER_WAIT, PEER_SEND("+c\r\n"),
         PEER_EXPECT("ECHO d"), PEER_WAIT, PEER_SEND("+d\r\n"),
         PEER_EXPECT("ECHO e"), PEER_SEND("+e\r\n"),
-        PEER_EXPECT("ECHO f"), PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO g"),
+        PEER_EXPECT("ECHO f"), PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO g"),
         PEER_SEND("+g\r\n"), PEER_END};
     static const char *const lost[] = {"ECHO a", "ECHO b"};
     struct peer *peer = peer_start(script);
@@ -257,7 +257,7 @@ END_TEST
 START_TEST(silent_attempt_loses_to_a_rival)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_ACCEPT, PEER_GREET,
+        PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_ACCEPT, PEER_HANDSHAKE,
         PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_TURN_TO(1), PEER_GONE, PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a;
@@ -276,7 +276,7 @@ END_TEST
 START_TEST(slow_attempt_is_used_although_it_has_a_rival)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_ACCEPT, PEER_TURN_TO(1), PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_ACCEPT, PEER_TURN_TO(1), PEER_HANDSHAKE, PEER_EXPECT("ECHO a"),
         PEER_SEND("+a\r\n"), PEER_TURN_TO(2), PEER_GONE, PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a;
@@ -289,14 +289,14 @@ START_TEST(slow_attempt_is_used_although_it_has_a_rival)
 }
 END_TEST
 
-static const struct peer_step silent_then_greets[] = {
-    PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_WAIT, PEER_ACCEPT, PEER_GREET,
+static const struct peer_step silent_then_handshake[] = {
+    PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_WAIT, PEER_ACCEPT, PEER_HANDSHAKE,
     PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
 
 /* The request comes when the attempt has been silent for long. */
 START_TEST(silent_attempt_has_a_rival_as_soon_as_a_request_waits)
 {
-    struct peer *peer = peer_start(silent_then_greets);
+    struct peer *peer = peer_start(silent_then_handshake);
     struct ask a;
 
     open_unconnected(peer);
@@ -326,7 +326,7 @@ static void *refuse(void *ctx, void *ptr, size_t old, size_t size)
 /* Without memory for a rival it is tried again after a time, and not in each turn. */
 START_TEST(silent_attempt_has_a_rival_when_there_is_memory)
 {
-    struct peer *peer = peer_start(silent_then_greets);
+    struct peer *peer = peer_start(silent_then_handshake);
     struct ask a;
 
     open_unconnected(peer);
@@ -344,12 +344,12 @@ START_TEST(silent_attempt_has_a_rival_when_there_is_memory)
 }
 END_TEST
 
-/* The second rival is the one that is greeted. */
+/* The handshake of the second rival succeeds. */
 START_TEST(silent_rival_is_replaced)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_ACCEPT,
-        PEER_EXPECT("HELLO ..."), PEER_GONE, PEER_ACCEPT, PEER_GREET,
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_ACCEPT,
+        PEER_EXPECT("HELLO ..."), PEER_GONE, PEER_ACCEPT, PEER_HANDSHAKE,
         PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_TURN_TO(1), PEER_GONE, PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a;
@@ -364,7 +364,7 @@ START_TEST(silent_rival_is_replaced)
 END_TEST
 
 /* One attempt of 640 ms, and rivals of 20, 40, 80, 160 and 320 ms. */
-START_TEST(server_that_never_greets_gets_few_attempts)
+START_TEST(server_without_a_handshake_gets_few_attempts)
 {
     static const struct peer_step script[] = {PEER_ACCEPT, PEER_WAIT, PEER_END};
     struct peer *peer = peer_start(script);
@@ -401,7 +401,7 @@ static void open_probing(struct peer *peer)
 START_TEST(idle_connection_is_probed_once)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
         PEER_EXPECT("PING"), PEER_SEND("+PONG\r\n"), PEER_EXPECT("ECHO b"),
         PEER_EXPECT("ECHO c"), PEER_SEND("+b\r\n+c\r\n"), PEER_EXPECT("ECHO d"),
         PEER_SEND("+d\r\n"), PEER_END};
@@ -427,8 +427,8 @@ END_TEST
 START_TEST(request_after_an_idle_time_is_not_lost)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
-        PEER_EXPECT("PING"), PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_EXPECT("PING"), PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO b"),
         PEER_SEND("+b\r\n"), PEER_TURN_TO(1), PEER_GONE, PEER_END};
     struct peer *peer = peer_start(script);
     struct ask b, c;
@@ -456,17 +456,17 @@ END_TEST
 
 /* It was closed at CLIENT: a proxy was restarted, say. The connection before has an id,
  * so it must be killed, and BARE cannot. */
-START_TEST(link_with_a_predecessor_never_greets_bare)
+START_TEST(link_with_a_predecessor_has_no_bare_handshake)
 {
     static const struct peer_step script[] = {
         PEER_ACCEPT, PEER_EXPECT("HELLO ..."), PEER_CLOSE,
         PEER_ACCEPT, PINGED, PEER_EXPECT("HELLO ..."), PEER_CLOSE,
-        PEER_ACCEPT, PINGED, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PINGED, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"),
         PEER_SEND("+a\r\n"), PEER_CLOSE,
         PEER_ACCEPT, PINGED, PEER_EXPECT("HELLO ..."), PEER_CLOSE,
         PEER_ACCEPT, PINGED, PEER_EXPECT("CLIENT ID"), PEER_CLOSE,
         PEER_ACCEPT, PINGED, PEER_EXPECT("CLIENT ID"), PEER_SEND(":7\r\n"),
-        PEER_GREET, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
+        PEER_HANDSHAKE, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
 
     open_link(peer_port(peer));
@@ -477,7 +477,7 @@ START_TEST(link_with_a_predecessor_never_greets_bare)
 }
 END_TEST
 
-/* What made it greet BARE may be over: PING, HELLO. */
+/* The cause of the BARE handshake may have ended: PING, HELLO. */
 START_TEST(best_manner_is_tried_again_after_a_loss)
 {
     static const struct peer_step script[] = {
@@ -486,7 +486,7 @@ START_TEST(best_manner_is_tried_again_after_a_loss)
         PEER_EXPECT("CLIENT SETINFO ..."), PEER_CLOSE,
         PEER_ACCEPT, PINGED, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
         PEER_CLOSE,
-        PEER_ACCEPT, PINGED, PEER_GREET, PEER_EXPECT("ECHO b"),
+        PEER_ACCEPT, PINGED, PEER_HANDSHAKE, PEER_EXPECT("ECHO b"),
         PEER_SEND("+b\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
 
@@ -494,9 +494,7 @@ START_TEST(best_manner_is_tried_again_after_a_loss)
     ck_assert_str_eq(ask("ECHO a"), "a");
     drive_until(is_down);
     ck_assert_str_eq(ask("ECHO b"), "b");
-    lock();
-    ck_assert_int_eq(hf_link_protocol(link_), 3);
-    unlock();
+    ck_assert_int_eq(protocol_now(), 3);
     end_with_peer(peer);
 }
 END_TEST
@@ -513,16 +511,16 @@ int main(void)
     tcase_add_test(t, connection_that_ends_takes_its_rival_along);
     tcase_add_test(t, link_with_a_rival_may_be_freed);
     tcase_add_test(t, silence_after_a_rival_that_was_stopped_is_noticed);
-    tcase_add_test(t, slow_answers_do_not_bring_back_rivals);
+    tcase_add_test(t, slow_replies_do_not_open_rivals_again);
     tcase_add_test(t, silent_attempt_loses_to_a_rival);
     tcase_add_test(t, slow_attempt_is_used_although_it_has_a_rival);
     tcase_add_test(t, silent_attempt_has_a_rival_as_soon_as_a_request_waits);
     tcase_add_test(t, silent_attempt_has_a_rival_when_there_is_memory);
     tcase_add_test(t, silent_rival_is_replaced);
-    tcase_add_test(t, server_that_never_greets_gets_few_attempts);
+    tcase_add_test(t, server_without_a_handshake_gets_few_attempts);
     tcase_add_test(t, idle_connection_is_probed_once);
     tcase_add_test(t, request_after_an_idle_time_is_not_lost);
-    tcase_add_test(t, link_with_a_predecessor_never_greets_bare);
+    tcase_add_test(t, link_with_a_predecessor_has_no_bare_handshake);
     tcase_add_test(t, best_manner_is_tried_again_after_a_loss);
     if (server_is_installed()) {
         tcase_add_loop_test(t, rival_may_lack_memory, 0, 8);

@@ -1,5 +1,5 @@
 /* A link and a real server: passwords, cuts at every byte, servers that go, come,
- * stop and are full. Sources: faults.md 0, 2 and 3.4. */
+ * stop and are full. */
 #include <check.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ START_TEST(real_server_answers)
 }
 END_TEST
 
-START_TEST(link_goes_over_a_unix_socket)
+START_TEST(link_works_over_a_unix_socket)
 {
     prepare(1);
     options.url.kind = HF_URL_UNIX;
@@ -66,7 +66,7 @@ static const struct {
     {"", NULL, "NOAUTH"},
 };
 
-START_TEST(server_says_who_may_come_in)
+START_TEST(server_accepts_or_refuses_a_login)
 {
     for (int protocol = 2; protocol <= 3; protocol++) {
         const char *password = visitors[_i].password;
@@ -184,9 +184,9 @@ START_TEST(outcome_is_true_wherever_the_connection_was_cut)
 }
 END_TEST
 
-/* While it is greeted: the request waits, and is done once on the next
+/* During the handshake: the request waits, and is done once on the next
  * connection; unless the cut came behind its first byte. */
-START_TEST(request_survives_a_cut_in_the_greeting)
+START_TEST(request_survives_a_cut_in_the_handshake)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     bool has_cut = true;
@@ -214,7 +214,7 @@ END_TEST
 
 /* ---- servers that go and come ---- */
 
-START_TEST(link_comes_back_after_its_server)
+START_TEST(link_reconnects_after_its_server_returned)
 {
     struct ask a;
 
@@ -234,7 +234,7 @@ START_TEST(link_comes_back_after_its_server)
 }
 END_TEST
 
-START_TEST(killed_client_comes_back)
+START_TEST(killed_client_reconnects)
 {
     open_link(server_port(server));
     want(true);
@@ -350,9 +350,8 @@ START_TEST(too_many_clients_is_an_answer_for_now)
 }
 END_TEST
 
-/* faults 22: a server that does not read. The kernel's buffers fill, then ours
- * up to the limit, then nothing more is taken; when it goes on, every question
- * has its answer. */
+/* A server that does not read. The kernel's buffers fill, then ours up to the limit, then
+ * requests are refused; when the server reads again, every request gets its reply. */
 START_TEST(stopped_server_costs_bounded_memory_and_no_answer)
 {
     enum { COUNT = 4000, SIZE = 10000 };
@@ -389,7 +388,7 @@ END_TEST
 
 /* X1: the kernel's buffers are full, and nobody takes anything. Whether a byte of
  * it was written or not, a request ends at its deadline. */
-START_TEST(write_that_nobody_takes_has_a_deadline)
+START_TEST(write_that_is_not_read_has_a_deadline)
 {
     enum { COUNT = 3000, SIZE = 10000, TIMEOUT_MS = 100 };
     static struct ask asks[COUNT];
@@ -421,16 +420,11 @@ static uint64_t bytes_out_before;
 
 static bool has_written(void)
 {
-    bool has;
-
-    lock();
-    has = stats_now().bytes_out > bytes_out_before;
-    unlock();
-    return has;
+    return stats_now().bytes_out > bytes_out_before;
 }
 
 /* What a stopped server finds when it goes on: the request of a connection that
- * has ended, and the greeting of the next one. */
+ * has ended, and the handshake of the next one. */
 START_TEST(request_left_in_a_stopped_server_is_not_done_later)
 {
     struct ask a;
@@ -517,7 +511,7 @@ static const char *ask_by_relay(const char *words)
     return a.text;
 }
 
-/* faults 0.13, design 11: SET is on its way when its connection is given up, and
+/* design 11: SET is on its way when its connection is given up, and
  * arrives when GET on the next one was answered. But the next one began with
  * CLIENT KILL: nobody takes it in. */
 START_TEST(request_that_arrives_after_its_successor_is_not_done)
@@ -550,19 +544,19 @@ static TCase *case_server(void)
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, start_server, stop_server);
     tcase_add_test(c, real_server_answers);
-    tcase_add_test(c, link_goes_over_a_unix_socket);
+    tcase_add_test(c, link_works_over_a_unix_socket);
     tcase_add_loop_test(c, outcome_is_true_wherever_the_connection_was_cut, 0,
                         ROWS(cuts));
-    tcase_add_loop_test(c, request_survives_a_cut_in_the_greeting, 0,
+    tcase_add_loop_test(c, request_survives_a_cut_in_the_handshake, 0,
                         ROWS(cuts));
-    tcase_add_test(c, link_comes_back_after_its_server);
-    tcase_add_test(c, killed_client_comes_back);
+    tcase_add_test(c, link_reconnects_after_its_server_returned);
+    tcase_add_test(c, killed_client_reconnects);
     tcase_add_test(c, steady_path_allocates_nothing);
     tcase_add_test(c, child_process_harms_no_link);
     tcase_add_loop_test(c, too_many_clients_is_an_answer_for_now, 0,
                         ROWS(crowded));
     tcase_add_test(c, stopped_server_costs_bounded_memory_and_no_answer);
-    tcase_add_test(c, write_that_nobody_takes_has_a_deadline);
+    tcase_add_test(c, write_that_is_not_read_has_a_deadline);
     tcase_add_test(c, request_left_in_a_stopped_server_is_not_done_later);
     tcase_add_test(c, request_that_arrives_after_its_successor_is_not_done);
     return c;
@@ -573,7 +567,7 @@ static TCase *case_password(void)
     TCase *c = tcase_create("a server with a password");
 
     tcase_add_checked_fixture(c, start_server_with_password, stop_server);
-    tcase_add_loop_test(c, server_says_who_may_come_in, 0, ROWS(visitors));
+    tcase_add_loop_test(c, server_accepts_or_refuses_a_login, 0, ROWS(visitors));
     tcase_add_test(c, password_is_wiped);
     return c;
 }

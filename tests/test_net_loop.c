@@ -251,7 +251,7 @@ START_TEST(hook_comes_once_at_the_end_of_the_turn)
 }
 END_TEST
 
-START_TEST(hook_comes_before_the_lock_is_given_up)
+START_TEST(hook_runs_before_the_lock_is_released)
 {
     struct hook a = {.letter = 'a', .again = 1}, b = {.letter = 'b'},
                 c = {.letter = 'c'};
@@ -280,7 +280,7 @@ END_TEST
 
 /* ---- descriptors ---- */
 
-START_TEST(descriptor_tells_what_was_asked)
+START_TEST(descriptor_reports_the_requested_events)
 {
     struct pair *p = &pairs[0];
 
@@ -365,7 +365,7 @@ START_TEST(event_of_a_closed_descriptor_does_not_reach_its_successor)
 }
 END_TEST
 
-START_TEST(all_ready_descriptors_are_told_in_a_few_turns)
+START_TEST(all_ready_descriptors_are_reported_in_a_few_turns)
 {
     unsigned told = 0;
 
@@ -402,7 +402,7 @@ static TCase *case_turns(void)
     tcase_add_test(c, task_may_be_freed_while_it_runs);
     tcase_add_test(c, task_may_block_on_the_loop);
     tcase_add_test(c, hook_comes_once_at_the_end_of_the_turn);
-    tcase_add_test(c, hook_comes_before_the_lock_is_given_up);
+    tcase_add_test(c, hook_runs_before_the_lock_is_released);
     return c;
 }
 
@@ -410,10 +410,10 @@ static TCase *case_descriptors(void)
 {
     TCase *c = tcase_create("descriptors");
 
-    tcase_add_test(c, descriptor_tells_what_was_asked);
+    tcase_add_test(c, descriptor_reports_the_requested_events);
     tcase_add_test(c,
                    event_of_a_closed_descriptor_does_not_reach_its_successor);
-    tcase_add_test(c, all_ready_descriptors_are_told_in_a_few_turns);
+    tcase_add_test(c, all_ready_descriptors_are_reported_in_a_few_turns);
     return c;
 }
 

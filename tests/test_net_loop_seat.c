@@ -13,7 +13,7 @@
 
 /* ---- another event loop drives: hf_loop_fd, _timeout, _dispatch ---- */
 
-START_TEST(timeout_says_when_to_come_again)
+START_TEST(timeout_is_the_next_dispatch)
 {
     struct alarm a = {0};
     struct job j = {0};
@@ -49,7 +49,7 @@ END_TEST
 
 /* As somebody else's event loop would: poll(2) on our descriptor and on theirs.
  * In a build with poll(2) there is none, and it comes by from time to time. */
-START_TEST(foreign_loop_hears_of_everything)
+START_TEST(foreign_loop_is_notified_of_every_event)
 {
     struct alarm a = {.letter = 't'};
     struct pair *p = &pairs[0];
@@ -143,7 +143,7 @@ static void leave_a_timer(struct hf_timer *timer)
  * or what comes after it, is heard; and if there is nothing, it sleeps. */
 START_TEST(foreign_loop_is_woken_after_a_blocked_caller)
 {
-    enum { TIMER, TASK, NOTHING } what = _i;
+    enum { TIMER, TASK, NOTHING } what = (unsigned)_i;
     struct hf_timer t = {.fire = leave_a_timer};
     struct job j = {0};
     struct pollfd ours = {.events = POLLIN};
@@ -173,7 +173,7 @@ START_TEST(foreign_loop_is_woken_after_a_blocked_caller)
 }
 END_TEST
 
-START_TEST(dispatch_waits_as_long_as_it_was_told)
+START_TEST(dispatch_waits_for_the_given_time)
 {
     int64_t start_ms = local_now_ms();
 
@@ -245,7 +245,7 @@ static void (*const wakings[])(void) = {
     after_quiesce,
 };
 
-START_TEST(sleeping_driver_hears_of_it)
+START_TEST(sleeping_driver_is_woken)
 {
     struct alarm far = {.letter = 'x'};
     pthread_t thread;
@@ -406,7 +406,7 @@ static void *pass_token(void *arg)
     return NULL;
 }
 
-START_TEST(nobody_is_left_asleep)
+START_TEST(no_thread_is_left_asleep)
 {
     pthread_t threads[CALLERS];
 
@@ -468,7 +468,7 @@ END_TEST
 
 /* A caller that drives waits in the poller, and is woken out of it; one that
  * finds it driving sleeps, and has the seat when the first one leaves. */
-START_TEST(what_threads_do_is_counted)
+START_TEST(work_of_threads_is_counted)
 {
     struct hf_loop_stats before, after;
     pthread_t thread;
@@ -479,7 +479,7 @@ START_TEST(what_threads_do_is_counted)
     hf_loop_get_stats(loop, &after);
     ck_assert_uint_eq(after.turns - before.turns, 1);
     ck_assert_uint_eq(after.waits, before.waits);
-    ck_assert_uint_eq(after.sleeps + after.seats_passed, 0);
+    ck_assert_uint_eq(after.sleeps + after.driver_changes, 0);
     (void)pthread_create(&thread, NULL, sleep_well, NULL);
     await(one_waits);
     lock();
@@ -507,7 +507,7 @@ START_TEST(seats_and_sleeps_are_counted)
     join_callers(threads);
     hf_loop_get_stats(loop, &stats);
     ck_assert_uint_gt(stats.sleeps, 0);
-    ck_assert_uint_gt(stats.seats_passed, 0);
+    ck_assert_uint_gt(stats.driver_changes, 0);
     ck_assert_uint_ge(stats.turns, stats.waits);
     teardown();
 }
@@ -518,11 +518,11 @@ static TCase *case_foreign_loop(void)
     TCase *c = tcase_create("a foreign loop");
 
     tcase_set_timeout(c, 30);
-    tcase_add_test(c, timeout_says_when_to_come_again);
-    tcase_add_test(c, foreign_loop_hears_of_everything);
+    tcase_add_test(c, timeout_is_the_next_dispatch);
+    tcase_add_test(c, foreign_loop_is_notified_of_every_event);
     tcase_add_loop_test(c, foreign_loop_is_woken_by_other_threads, 0, 2);
     tcase_add_loop_test(c, foreign_loop_is_woken_after_a_blocked_caller, 0, 3);
-    tcase_add_test(c, dispatch_waits_as_long_as_it_was_told);
+    tcase_add_test(c, dispatch_waits_for_the_given_time);
     return c;
 }
 
@@ -531,14 +531,14 @@ static TCase *case_callers(void)
     TCase *c = tcase_create("callers");
 
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, sleeping_driver_hears_of_it, 0, 2 * ROWS(wakings));
+    tcase_add_loop_test(c, sleeping_driver_is_woken, 0, 2 * ROWS(wakings));
     tcase_add_test(c, waiter_woken_before_it_waits_does_not_wait);
     tcase_add_test(c, seat_5_a_sleeper_that_has_its_reply_does_not_lock_the_mutex);
     tcase_add_loop_test(c, callers_drive_for_each_other, 0, 4);
-    tcase_add_loop_test(c, nobody_is_left_asleep, 0, 2);
+    tcase_add_loop_test(c, no_thread_is_left_asleep, 0, 2);
     tcase_add_loop_test(c, lone_caller_drives_for_itself, 0,
                         ROWS(lone_calls));
-    tcase_add_test(c, what_threads_do_is_counted);
+    tcase_add_test(c, work_of_threads_is_counted);
     tcase_add_test(c, seats_and_sleeps_are_counted);
     return c;
 }

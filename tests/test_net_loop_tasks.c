@@ -86,7 +86,7 @@ static void end_sleeper(pthread_t caller)
 
 /* SEAT-1, SEAT-3: a callback that takes its time does not delay a caller. Here the
  * thread in the seat runs it while a caller is already asleep. */
-START_TEST(slow_task_does_not_keep_the_seat)
+START_TEST(slow_task_does_not_keep_the_driver_role)
 {
     struct hf_task slow;
     pthread_t dispatcher, caller;
@@ -363,7 +363,7 @@ START_TEST(finishing_waits_for_the_task_of_another_thread)
 }
 END_TEST
 
-START_TEST(finishing_runs_what_is_posted)
+START_TEST(finishing_runs_posted_tasks)
 {
     struct job a = {0}, b = {0};
 
@@ -449,7 +449,7 @@ static void check_seat(bool has_thread)
     wait_ms(1);
 }
 
-START_TEST(all_who_quiesce_and_all_who_call_come_through)
+START_TEST(all_that_quiesce_and_all_that_call_finish)
 {
     pthread_t callers[CALLERS], quiescers[3];
 
@@ -470,7 +470,7 @@ static TCase *case_tasks_beside_callers(void)
     TCase *c = tcase_create("tasks beside callers");
 
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, slow_task_does_not_keep_the_seat, 0, 2);
+    tcase_add_loop_test(c, slow_task_does_not_keep_the_driver_role, 0, 2);
     tcase_add_loop_test(c, blocked_caller_runs_no_task, 0, 4);
     tcase_add_test(c, dispatcher_runs_tasks_beside_a_caller);
     tcase_add_test(c, foreign_loop_runs_tasks_beside_a_caller);
@@ -478,9 +478,9 @@ static TCase *case_tasks_beside_callers(void)
     tcase_add_test(c, task_posted_while_another_thread_runs_tasks_is_run);
     tcase_add_test(c, dispatch_next_to_a_driver_waits);
     tcase_add_test(c, finishing_waits_for_the_task_of_another_thread);
-    tcase_add_test(c, finishing_runs_what_is_posted);
+    tcase_add_test(c, finishing_runs_posted_tasks);
     tcase_add_loop_test(c, nothing_happens_while_quiesced, 0, 3);
-    tcase_add_loop_test(c, all_who_quiesce_and_all_who_call_come_through, 0, 2);
+    tcase_add_loop_test(c, all_that_quiesce_and_all_that_call_finish, 0, 2);
     return c;
 }
 

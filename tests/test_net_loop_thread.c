@@ -33,7 +33,7 @@ START_TEST(without_a_thread_nothing_happens_by_itself)
 END_TEST
 
 /* Even when a caller has only just left (SEAT-4), and attended or not. */
-START_TEST(background_thread_does_what_no_caller_does)
+START_TEST(background_thread_works_without_callers)
 {
     struct alarm a = {.letter = 't'};
     struct job j = {0};
@@ -250,7 +250,7 @@ static void *resize_or_not(void *ctx, void *ptr, size_t old, size_t size)
 
 /* Not one byte more, for as long as it lasts: who waits is still told when his
  * time is over, and what is ready is still handled. */
-START_TEST(loop_goes_on_without_any_memory)
+START_TEST(loop_continues_without_any_memory)
 {
     static const struct hf_mem scarce = {resize_or_not, NULL};
     struct hf_loop_options options = {.mem = &scarce};
@@ -316,7 +316,7 @@ static void never(struct hf_io *io, int events)
 static int use_the_parents_loop(struct pair *pair)
 {
     struct hf_loop_stats stats;
-    struct hf_timer timer = {.fire = NULL};
+    struct hf_timer timer = {.fire = look_at_signals};
     struct hf_io io = {.fd = pair->other, .events = HF_READ, .ready = never};
     struct hf_waiter w;
 
@@ -405,7 +405,7 @@ static TCase *case_background_thread(void)
 
     tcase_set_timeout(c, 30);
     tcase_add_test(c, without_a_thread_nothing_happens_by_itself);
-    tcase_add_loop_test(c, background_thread_does_what_no_caller_does, 0, 8);
+    tcase_add_loop_test(c, background_thread_works_without_callers, 0, 8);
     tcase_add_loop_test(
         c, timer_that_is_due_before_the_background_thread_has_rested_is_in_time,
         0, 2);
@@ -421,7 +421,7 @@ static TCase *case_trouble(void)
 
     tcase_add_loop_test(c, loop_without_memory_is_an_error, 0, 2);
     tcase_add_test(c, descriptor_without_memory_is_not_watched);
-    tcase_add_test(c, loop_goes_on_without_any_memory);
+    tcase_add_test(c, loop_continues_without_any_memory);
     tcase_add_loop_test(c, mark_is_missing_in_children_and_theirs, 0, 2);
     tcase_add_test(c, child_process_changes_nothing_of_the_parents);
     tcase_add_test(c, child_process_may_only_free_the_loop);

@@ -81,7 +81,7 @@ START_TEST(array_grows_as_far_as_it_may)
 }
 END_TEST
 
-START_TEST(array_keeps_what_it_holds)
+START_TEST(array_keeps_its_elements)
 {
     struct memory m;
     uint32_t *numbers = NULL, room = 0;
@@ -187,7 +187,7 @@ START_TEST(error_is_cut_between_characters)
         (void)strcat(text, "\303\274");
     for (int first = 0; first < 2; first++) {
         (void)hf_error_set(&e, HF_E_LIMIT, "%.*s%s", first, "x", text);
-        ck_assert_uint_eq(strlen(e.text) % 2, (size_t)first);
+        ck_assert_uint_eq((strlen(e.text) - strlen("...")) % 2, (size_t)first);
         ck_assert_uint_ge(strlen(e.text), HF_ERROR_TEXT_MAX - 2);
         ck_assert_ptr_null(strchr(e.text, '?'));
     }
@@ -202,10 +202,18 @@ START_TEST(error_is_cut_where_too_long)
     memset(text, 'x', sizeof text - 1);
     (void)hf_error_set(&e, HF_E_LIMIT, "%s", text);
     ck_assert_uint_eq(strlen(e.text), HF_ERROR_TEXT_MAX - 1);
+    ck_assert_str_eq(e.text + HF_ERROR_TEXT_MAX - 1 - 4, "x...");
+    hf_error_add(&e, "a hint");
+    ck_assert_uint_eq(strlen(e.text), HF_ERROR_TEXT_MAX - 1);
+    ck_assert_ptr_nonnull(strstr(e.text, "x...; a hint"));
+    text[HF_ERROR_TEXT_MAX - sizeof "; a hint"] = '\0';
+    (void)hf_error_set(&e, HF_E_LIMIT, "%s", text);
+    hf_error_add(&e, "a hint");
+    ck_assert_ptr_nonnull(strstr(e.text, "xx; a hint"));
 }
 END_TEST
 
-START_TEST(error_that_nobody_wants_is_a_status)
+START_TEST(error_without_a_destination_is_a_status)
 {
     ck_assert_int_eq(hf_error_set(NULL, HF_E_INVAL, "%d", 1), HF_E_INVAL);
 }
@@ -262,7 +270,7 @@ static TCase *case_memory(void)
     TCase *c = tcase_create("memory");
 
     tcase_add_loop_test(c, array_grows_as_far_as_it_may, 0, ROWS(growths));
-    tcase_add_test(c, array_keeps_what_it_holds);
+    tcase_add_test(c, array_keeps_its_elements);
     tcase_add_test(c, array_without_memory_stays_as_it_was);
     tcase_add_test(c, new_memory_is_zeroed);
     tcase_add_test(c, libc_is_a_hook);
@@ -277,7 +285,7 @@ static TCase *case_errors(void)
     tcase_add_test(c, error_holds_nothing_that_a_terminal_obeys);
     tcase_add_test(c, error_is_cut_where_too_long);
     tcase_add_test(c, error_is_cut_between_characters);
-    tcase_add_test(c, error_that_nobody_wants_is_a_status);
+    tcase_add_test(c, error_without_a_destination_is_a_status);
     tcase_add_loop_test(c, quoted_bytes_are_plain_text_that_fits, 0,
                         ROWS(quotes));
     return c;

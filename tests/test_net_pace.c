@@ -205,21 +205,21 @@ static bool is_up(const struct pair *p)
 
 enum { ROUNDS = 12 };         /* MIN_MS doubles seven times to be MAX_MS */
 
-enum when { ACCEPTED, SPOKEN_TO, GREETED, ASKED, ANSWERED };
+enum when { ACCEPTED, SPOKEN_TO, HANDSHAKE_DONE, ASKED, ANSWERED };
 
-/* All that is no answer. An end in the greeting with nothing answered has one more greeting
+/* All that is no answer. An end in the handshake with nothing answered has one more handshake
  * in the same attempt, with PING first (LINK-6). */
 static const struct {
     enum when when;
     bool is_reset;
-    bool has_second;            /* another greeting follows at once */
+    bool has_second;            /* another handshake follows at once */
 } ends[] = {
     {ACCEPTED, false, true},
-    {ACCEPTED, true, false},    /* the attempt ends before the greeting */
+    {ACCEPTED, true, false},    /* the attempt ends before the handshake */
     {SPOKEN_TO, false, true},
     {SPOKEN_TO, true, true},
-    {GREETED, false, false},
-    {GREETED, true, false},
+    {HANDSHAKE_DONE, false, false},
+    {HANDSHAKE_DONE, true, false},
     {ASKED, false, false},
     {ASKED, true, false},
 };
@@ -256,13 +256,13 @@ static void lose(enum when when)
 {
     uint64_t before = count_ends();
 
-    while (when >= GREETED && !is_up(&first))
+    while (when >= HANDSHAKE_DONE && !is_up(&first))
         turn();
     if (when == ASKED)
         await_question();
     if (when == ANSWERED)
         await_answer(&first);
-    if (when >= GREETED)
+    if (when >= HANDSHAKE_DONE)
         executor_end(&first.server);
     while (count_ends() == before)
         turn();
@@ -298,9 +298,9 @@ static void check_no_rest(int64_t ms)
     ck_assert_int_le(ms, 2);
 }
 
-/* Neither that it accepts nor that it greets is a reason to be back soon. The second
- * greeting comes once, and not again with each attempt. */
-START_TEST(server_that_only_hangs_up_is_asked_less_and_less)
+/* A connection that is accepted, or whose handshake succeeds, does not shorten the pauses.
+ * The second handshake comes once, and not again with each attempt. */
+START_TEST(server_that_only_closes_connections_is_tried_less_often)
 {
     open_loop();
     open_pair(&first);
@@ -322,18 +322,18 @@ START_TEST(server_that_only_hangs_up_is_asked_less_and_less)
 END_TEST
 
 /* An answer is one: it begins anew. */
-START_TEST(server_that_has_answered_is_asked_soon)
+START_TEST(server_that_has_answered_is_tried_soon)
 {
     open_loop();
     open_pair(&first);
     (void)rest_ms();
     for (int i = 0; i < ROUNDS; i++) {
-        lose(GREETED);
+        lose(HANDSHAKE_DONE);
         (void)rest_ms();
     }
     lose(ANSWERED);
     check_rest(rest_ms(), 0);
-    lose(GREETED);
+    lose(HANDSHAKE_DONE);
     check_rest(rest_ms(), 1);
     close_pair(&first);
     close_loop();
@@ -362,7 +362,7 @@ static void arm(struct hf_timer *timer)
 
 /* More than a turn can read is there to be read in each turn. What it says is
  * heard; a timer fires at its time, and the other link has its answers. */
-START_TEST(flood_over_one_connection_keeps_nobody_waiting)
+START_TEST(flood_over_one_connection_does_not_delay_others)
 {
     struct hf_timer timer = {0};
     int answers = 0;
@@ -397,10 +397,10 @@ int main(void)
     TCase *c = tcase_create("pace");
 
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, server_that_only_hangs_up_is_asked_less_and_less, 0,
+    tcase_add_loop_test(c, server_that_only_closes_connections_is_tried_less_often, 0,
                         ROWS(ends));
-    tcase_add_test(c, server_that_has_answered_is_asked_soon);
-    tcase_add_test(c, flood_over_one_connection_keeps_nobody_waiting);
+    tcase_add_test(c, server_that_has_answered_is_tried_soon);
+    tcase_add_test(c, flood_over_one_connection_does_not_delay_others);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

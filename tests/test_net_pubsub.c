@@ -1,6 +1,6 @@
 /* Subscriptions on top of a link: they live again after each loss, whatever
  * protocol the server speaks, and whichever allocation fails.
- * Sources: faults.md 2; RESP-CONFORMANCE, rules V. */
+ * Source: RESP-CONFORMANCE, rules V. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,7 +242,7 @@ END_TEST
 /* On a server without HELLO, while the main link is about to find that out
  * again: a SUBSCRIBE must not get onto a connection that would do nothing else
  * from then on. */
-START_TEST(subscription_begun_while_greeting_finds_its_own_link)
+START_TEST(subscription_begun_while_handshake_finds_its_own_link)
 {
     struct proxy *proxy;
     uint64_t passed;
@@ -278,13 +278,13 @@ END_TEST
 
 /* The same in the other direction: it spoke RESP3, and is about to speak RESP2,
  * for which there is no link yet. */
-START_TEST(subscription_dropped_while_greeting_is_gone)
+START_TEST(subscription_dropped_during_the_handshake_is_removed)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("SUBSCRIBE ch"),
         PEER_SEND(">3\r\n+subscribe\r\n+ch\r\n:1\r\n"), PEER_CLOSE,
         PEER_ACCEPT, PEER_EXPECT("HELLO 3"), PEER_SEND("-NOPROTO sorry\r\n"),
-        PEER_EXPECT("CLIENT ID"), PEER_WAIT, PEER_SEND(":2\r\n"), PEER_GREET,
+        PEER_EXPECT("CLIENT ID"), PEER_WAIT, PEER_SEND(":2\r\n"), PEER_HANDSHAKE,
         PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a;
@@ -310,10 +310,10 @@ END_TEST
 START_TEST(subscription_waits_for_room)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
         PEER_WAIT, PEER_SEND("+a\r\n+b\r\n"), PEER_EXPECT("SUBSCRIBE ch"),
         PEER_SEND(CONFIRMED), PEER_WAIT, PEER_CLOSE,
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_EXPECT("ECHO d"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO c"), PEER_EXPECT("ECHO d"),
         PEER_SEND("+c\r\n+d\r\n"), PEER_EXPECT("SUBSCRIBE ch"),
         PEER_SEND(CONFIRMED), PEER_END};
     struct peer *peer = peer_start(script);
@@ -341,10 +341,10 @@ END_TEST
 
 /* PUBSUB-3. A server that runs a script refuses SUBSCRIBE, too; and one may end what
  * it has confirmed. */
-START_TEST(subscription_that_is_refused_or_ended_is_asked_for_again)
+START_TEST(subscription_that_is_refused_or_ended_is_retried)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("SUBSCRIBE ch"),
         PEER_SEND("-BUSY a script is running\r\n"),
         PEER_EXPECT("SUBSCRIBE ch"), PEER_SEND(CONFIRMED),
         PEER_SEND(">3\r\n+sunsubscribe\r\n+ch\r\n:0\r\n"),
@@ -381,18 +381,18 @@ END_TEST
 START_TEST(silent_peer_loses_its_subscriber)
 {
     static const struct peer_step resp3[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("SUBSCRIBE ch"),
         PEER_SEND(CONFIRMED), PEER_EXPECT("PING"), PEER_SEND("+PONG\r\n"),
         PEER_EXPECT("PING"), PEER_GONE,
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("SUBSCRIBE ch"),
         PEER_SEND(CONFIRMED), PEER_END};
     static const struct peer_step resp2[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("SUBSCRIBE ch"),
         PEER_SEND(CONFIRMED2), PEER_EXPECT("PING"),
         PEER_SEND("*2\r\n$4\r\npong\r\n$0\r\n\r\n"), PEER_EXPECT("PING"),
         PEER_GONE,
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("SUBSCRIBE ch"),
         PEER_SEND(CONFIRMED2), PEER_END};
     struct peer *peer = peer_start(_i ? resp2 : resp3);
 
@@ -421,7 +421,7 @@ static int pings(void)
 }
 
 /* P4, as servers answer it; and no more once nobody listens. */
-START_TEST(subscriber_is_asked_while_it_is_idle)
+START_TEST(idle_subscriber_receives_a_ping)
 {
     int64_t end_ms = local_now_ms() + LONG_MS;
     int so_far;
@@ -452,7 +452,7 @@ START_TEST(subscriber_is_asked_while_it_is_idle)
 }
 END_TEST
 
-START_TEST(subscription_that_is_refused_is_told_so)
+START_TEST(refused_subscription_is_reported)
 {
     open_world(_i);
     ck_assert_str_eq(ask("PING"), "PONG");
@@ -490,7 +490,7 @@ static void ck_assert_no_losses(void)
 
 /* No message is lost without a word: each subscription of the connection is told
  * that one may be, and the connection stays. */
-START_TEST(message_that_is_too_large_is_told_as_a_loss)
+START_TEST(message_that_is_too_large_is_reported_as_a_loss)
 {
     open_world_for_small_replies(_i);
     start_listening(&ears[0], "ch");
@@ -544,7 +544,7 @@ static void drop_both(struct hf_subscription *s, bool is_live)
 
 /* A channel and its sharded namesake: whichever hears first that the connection
  * is lost. */
-START_TEST(subscription_may_be_dropped_by_another_that_is_told_of_a_loss)
+START_TEST(subscription_may_be_dropped_by_another_that_is_notified_of_a_loss)
 {
     open_world(_i / 2);
     ck_assert_str_eq(ask("PING"), "PONG");
@@ -819,23 +819,23 @@ static TCase *case_subscriptions(void)
     tcase_add_loop_test(c, channel_may_be_left_and_taken_again_at_once, 0,
                         ROWS(worlds));
     tcase_add_test(c, subscription_survives_a_change_of_protocol);
-    tcase_add_loop_test(c, subscription_begun_while_greeting_finds_its_own_link,
+    tcase_add_loop_test(c, subscription_begun_while_handshake_finds_its_own_link,
                         0, 2);
     tcase_add_test(c, subscription_waits_for_room);
-    tcase_add_test(c, subscription_that_is_refused_or_ended_is_asked_for_again);
+    tcase_add_test(c, subscription_that_is_refused_or_ended_is_retried);
     tcase_add_loop_test(c, subscription_lives_though_an_allocation_failed, 0,
                         12);
     tcase_add_loop_test(c, silent_peer_loses_its_subscriber, 0, 2);
-    tcase_add_loop_test(c, subscriber_is_asked_while_it_is_idle, 0,
+    tcase_add_loop_test(c, idle_subscriber_receives_a_ping, 0,
                         ROWS(worlds));
-    tcase_add_loop_test(c, subscription_that_is_refused_is_told_so, 0,
+    tcase_add_loop_test(c, refused_subscription_is_reported, 0,
                         ROWS(worlds));
-    tcase_add_loop_test(c, message_that_is_too_large_is_told_as_a_loss, 0,
+    tcase_add_loop_test(c, message_that_is_too_large_is_reported_as_a_loss, 0,
                         ROWS(worlds));
     tcase_add_loop_test(c, reply_that_is_too_large_fails_its_own_request_alone, 0,
                         ROWS(worlds));
     tcase_add_loop_test(
-        c, subscription_may_be_dropped_by_another_that_is_told_of_a_loss, 0, 4);
+        c, subscription_may_be_dropped_by_another_that_is_notified_of_a_loss, 0, 4);
     tcase_add_loop_test(c, channel_is_left_with_its_last_subscription, 0,
                         2 * ROWS(worlds));
     tcase_add_loop_test(
@@ -855,7 +855,7 @@ static TCase *case_scripted(void)
     TCase *c = tcase_create("a scripted peer");
 
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, subscription_dropped_while_greeting_is_gone);
+    tcase_add_test(c, subscription_dropped_during_the_handshake_is_removed);
     return c;
 }
 

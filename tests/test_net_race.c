@@ -218,7 +218,7 @@ static const struct {
 };
 
 /* RACE-1, RACE-2 */
-START_TEST(race_goes_by_the_rules)
+START_TEST(race_follows_the_rules)
 {
     memset(&race, 0, sizeof race);
     (void)run(races[_i].race, LONG_MS);
@@ -304,7 +304,7 @@ static const struct {
 };
 
 /* RACE-1, RACE-3 */
-START_TEST(race_remembers_what_worked)
+START_TEST(race_prefers_the_last_good_address)
 {
     memset(&race, 0, sizeof race);
     for (int i = 0; i < RACES_MAX && careers[_i].races[i]; i++) {
@@ -398,11 +398,11 @@ int main(void)
     TCase *c = tcase_create("race");
 
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, race_goes_by_the_rules, 0,
+    tcase_add_loop_test(c, race_follows_the_rules, 0,
                         (int)(sizeof races / sizeof *races));
     tcase_add_test(
         c, nothing_is_tried_early_and_nothing_is_lost_while_an_address_is_left);
-    tcase_add_loop_test(c, race_remembers_what_worked, 0,
+    tcase_add_loop_test(c, race_prefers_the_last_good_address, 0,
                         (int)(sizeof careers / sizeof *careers));
     tcase_add_test(c, any_race_keeps_the_rules);
     suite_add_tcase(s, c);

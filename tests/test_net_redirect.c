@@ -140,7 +140,7 @@ static void must_be_none(const char *text, size_t len)
     ck_assert_mem_eq(&out, &before, sizeof out);
 }
 
-START_TEST(what_is_no_redirection_is_refused_and_leaves_out_alone)
+START_TEST(invalid_redirection_is_refused_and_changes_nothing)
 {
     must_be_none(bad[_i].text, bad[_i].len);
 }
@@ -203,7 +203,7 @@ static void must_be_itself(const char *text, size_t len)
     free(bytes);
 }
 
-START_TEST(every_prefix_is_read_as_what_it_is)
+START_TEST(every_prefix_is_parsed_correctly)
 {
     for (int i = 0; i < COUNT(good); i++)
         for (size_t len = 0; len <= good[i].len; len++)
@@ -215,7 +215,7 @@ START_TEST(every_prefix_is_read_as_what_it_is)
 END_TEST
 
 /* One byte after the other is made every byte. */
-START_TEST(every_changed_byte_is_read_as_what_it_is)
+START_TEST(every_changed_byte_is_parsed_correctly)
 {
     char text[64];
 
@@ -267,11 +267,11 @@ int main(void)
 
     tcase_add_loop_test(c, a_redirection_is_read, 0, COUNT(good));
     tcase_add_loop_test(c,
-                        what_is_no_redirection_is_refused_and_leaves_out_alone,
+                        invalid_redirection_is_refused_and_changes_nothing,
                         0, COUNT(bad));
     tcase_add_test(c, a_host_has_253_bytes_at_most);
-    tcase_add_test(c, every_prefix_is_read_as_what_it_is);
-    tcase_add_test(c, every_changed_byte_is_read_as_what_it_is);
+    tcase_add_test(c, every_prefix_is_parsed_correctly);
+    tcase_add_test(c, every_changed_byte_is_parsed_correctly);
     tcase_add_test(c, only_an_error_at_top_level_is_one);
     suite_add_tcase(s, c);
     return suite_run(s);

@@ -152,6 +152,31 @@ START_TEST(evalsha_that_is_not_there_is_recognised)
 }
 END_TEST
 
+/* Services that do not permit scripts. A name in a message is not EVAL. */
+static const struct {
+    const char *error;
+    bool is;
+} eval_rows[] = {
+    {"ERR command eval not support for your account", true},
+    {"ERR 'EVAL' command is not allowed", true},
+    {"ERR unsupported command EVAL", true},
+    {"ERR unsupported command `eval`", true},
+    {"ERR max requests limit exceeded. Limit: 500000, Usage: 500000", false},
+    {"ERR the evaluation of this key ended", false},
+    {"", false},
+};
+
+START_TEST(eval_that_is_not_permitted_is_recognised)
+{
+    struct hf_resp_node nodes[4];
+    struct hf_resp_tape tape = {.nodes = nodes, .room = 4};
+    char bytes[300];
+
+    (void)snprintf(bytes, sizeof bytes, "-%s\r\n", eval_rows[_i].error);
+    ck_assert_int_eq(hf_refusal_is_of_eval(parse(bytes, &tape)), eval_rows[_i].is);
+}
+END_TEST
+
 START_TEST(simple_string_is_no_refusal)
 {
     struct hf_resp_node nodes[4];
@@ -177,6 +202,8 @@ int main(void)
                         (int)(sizeof rows / sizeof *rows));
     tcase_add_loop_test(c, refusal_by_the_acl_is_recognised_in_every_wording, 0,
                         (int)(sizeof acl_rows / sizeof *acl_rows));
+    tcase_add_loop_test(c, eval_that_is_not_permitted_is_recognised, 0,
+                        (int)(sizeof eval_rows / sizeof *eval_rows));
     tcase_add_loop_test(c, evalsha_that_is_not_there_is_recognised, 0,
                         (int)(sizeof text_rows / sizeof *text_rows));
     tcase_add_test(c, simple_string_is_no_refusal);

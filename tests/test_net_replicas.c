@@ -6,7 +6,9 @@
 
 #include "net/base/address_map.h"
 #include "net/route/lineage.h"
+#include "net/route/discover.h"
 #include "net/route/router.h"
+#include "net/route/server.h"
 #include "tests/support/lateness.h"
 #include "tests/support/reply.h"
 #include "tests/support/sentinel_kit.h"
@@ -292,8 +294,8 @@ END_TEST
 static const char *const demotions[] = {
     "-READONLY You can't write against a read only replica.\r\n",
     "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.\r\n",
-    "-ERR Error running script (call to f_1): @user_script:4: @user_script: 4: -READONLY "
-    "You can't write against a read only replica.\r\n",
+    ("-ERR Error running script (call to f_1): @user_script:4: @user_script: 4: -READONLY "
+     "You can't write against a read only replica.\r\n"),
 };
 
 /* The first answer to the second question for roles is older than the promotion. */
@@ -366,6 +368,62 @@ START_TEST(a_master_that_is_still_the_master_is_used_again)
 }
 END_TEST
 
+/* ---- the connection for WAIT ---- */
+
+/* An attempt to connect to the server failed, and the round has not ended. */
+static bool has_failed(const struct hf_server *server)
+{
+    bool it_has;
+
+    lock();
+    it_has = server->once_until != 0;
+    unlock();
+    return it_has;
+}
+
+/* The query of the role is pending at the main connection, which is open. */
+START_TEST(a_failed_connection_for_wait_ends_no_query)
+{
+    struct hf_server *server;
+    struct hf_link *wait_link;
+
+    take_in(&one);
+    be_the_master(&one);
+    serve(&one, "ECHO a", "+a\r\n");
+    expect(&one, "INFO replication");
+    expect(&one, "ROLE");
+    for (int i = 0; i < 2; i++) { /* the second handshake is another one (LINK-6) */
+        add(&one, PEER_DO_ACCEPT, "");
+        add(&one, PEER_DO_RESET, "");
+    }
+    add(&one, PEER_DO_WAIT, "");
+    fake_start(&one);
+    start_replica(&other, 12);
+    open_among(port_of(&other), port_of(&one), 0);
+    ask_and_get("a");
+    lock();
+    server = hf_server_find(router, "127.0.0.1", (uint16_t)port_of(&one), false);
+    hf_discover_want(router, NULL);
+    unlock();
+    drive_until_received(&one, 5);
+    lock();
+    ck_assert_int_eq(hf_server_wait_link(&wait_link, server), HF_OK);
+    hf_link_want(wait_link, true);
+    unlock();
+    for (int64_t end_ms = 0; !has_failed(server);)
+        drive_on(&end_ms, "a failure of the connection for WAIT");
+    lock();
+    ck_assert(server->probe.is_under_way);
+    unlock();
+    must_tell_nothing();
+    close_router();
+    peer_go(one.peer);
+    peer_free(one.peer);
+    peer_free(other.peer);
+    one.peer = other.peer = NULL;
+}
+END_TEST
+
 /* ---- no master ---- */
 
 static const struct {
@@ -383,7 +441,7 @@ static const struct {
 };
 
 /* Each host is named with its reply. */
-START_TEST(what_each_host_replied_is_told)
+START_TEST(replies_of_all_hosts_are_reported)
 {
     struct question q;
     char said[100];
@@ -406,7 +464,7 @@ START_TEST(what_each_host_replied_is_told)
 END_TEST
 
 /* At once: nothing will change it. */
-START_TEST(refusals_for_good_are_told_at_once)
+START_TEST(refusals_for_good_are_reported_at_once)
 {
     struct question q;
     int64_t began_ms = local_now_ms();
@@ -420,7 +478,7 @@ START_TEST(refusals_for_good_are_told_at_once)
     fake_start(&second);
     open_among(port_of(&first), port_of(&second), 0);
     ask(&q, "a", 2 * LONG_MS);
-    must_fail(&q, HF_E_CONNECT, "WRONGPASS");
+    must_fail(&q, HF_E_AUTH, "WRONGPASS");
     ck_assert_ptr_nonnull(strstr(q.answer, "NOPERM"));
     ck_assert_within(began_ms, LONG_MS);
     close_router();
@@ -445,6 +503,26 @@ START_TEST(a_wrong_password_at_all_hosts_has_its_status)
 }
 END_TEST
 
+/* The other host is a replica, or is down. */
+START_TEST(a_wrong_password_at_the_master_has_its_status)
+{
+    struct question q;
+
+    add(&first, PEER_DO_ACCEPT, "");
+    expect(&first, "HELLO ...");
+    say(&first, "-WRONGPASS invalid username-password pair\r\n");
+    fake_start(&first);
+    if (_i == 0)
+        start_replica(&second, 1);
+    open_among(port_of(&first), _i == 0 ? port_of(&second) : local_dead_port(), 0);
+    prepare_question(&q, "a", 2 * LONG_MS);
+    q.command.is_once = true;
+    send_question(&q);
+    must_fail(&q, HF_E_AUTH, "WRONGPASS");
+    close_router();
+}
+END_TEST
+
 START_TEST(a_command_that_is_sent_once_ends_with_the_first_round)
 {
     struct question q;
@@ -460,7 +538,7 @@ START_TEST(a_command_that_is_sent_once_ends_with_the_first_round)
 END_TEST
 
 /* REPLICAS-5: it is not connected. In row 1, the map leads to a host of the URL. */
-START_TEST(a_master_that_is_not_in_the_url_is_told)
+START_TEST(a_master_that_is_not_in_the_url_is_reported)
 {
     struct hf_address_map *map = _i ? hf_address_map_new() : NULL;
     static const char entry[] = "10.9.9.9=127.0.0.1";
@@ -567,12 +645,14 @@ int main(void)
     tcase_add_loop_test(change, a_demoted_master_is_left, 0, ROWS(demotions));
     tcase_add_test(change, a_lost_master_is_followed_by_a_promoted_replica);
     tcase_add_test(change, a_master_that_is_still_the_master_is_used_again);
+    tcase_add_test(change, a_failed_connection_for_wait_ends_no_query);
     suite_add_tcase(s, change);
-    tcase_add_loop_test(none, what_each_host_replied_is_told, 0, ROWS(others));
-    tcase_add_test(none, refusals_for_good_are_told_at_once);
+    tcase_add_loop_test(none, replies_of_all_hosts_are_reported, 0, ROWS(others));
+    tcase_add_test(none, refusals_for_good_are_reported_at_once);
     tcase_add_test(none, a_wrong_password_at_all_hosts_has_its_status);
+    tcase_add_loop_test(none, a_wrong_password_at_the_master_has_its_status, 0, 2);
     tcase_add_test(none, a_command_that_is_sent_once_ends_with_the_first_round);
-    tcase_add_loop_test(none, a_master_that_is_not_in_the_url_is_told, 0, 2);
+    tcase_add_loop_test(none, a_master_that_is_not_in_the_url_is_reported, 0, 2);
     suite_add_tcase(s, none);
     return suite_run(s);
 }

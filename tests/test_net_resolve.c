@@ -204,7 +204,7 @@ START_TEST(localhost_is_a_loopback_address)
 END_TEST
 
 /* Of the system's resolver alone: without a network it may take its time. */
-START_TEST(name_that_nobody_has_is_answered_with_a_reason)
+START_TEST(unknown_name_is_reported_with_a_reason)
 {
     struct asker a = {0};
 
@@ -217,7 +217,7 @@ START_TEST(name_that_nobody_has_is_answered_with_a_reason)
 }
 END_TEST
 
-START_TEST(addresses_keep_their_order_and_what_is_not_ip_is_left_out)
+START_TEST(addresses_keep_their_order_and_other_families_are_left_out)
 {
     struct asker a = {0};
     char text[INET6_ADDRSTRLEN];
@@ -258,7 +258,7 @@ static const struct {
     {"broken.test", EAI_SYSTEM, EMFILE},
 };
 
-START_TEST(failure_says_why)
+START_TEST(failure_reports_why)
 {
     struct asker a = {0};
 
@@ -415,7 +415,7 @@ const char *__tsan_default_options(void)
 }
 
 /* The parent's threads are not the child's, and neither is their number. */
-START_TEST(forked_child_may_ask_though_all_of_the_parent_hangs)
+START_TEST(forked_child_may_resolve_while_the_parent_hangs)
 {
     struct hf_loop_options options = {.mem = NULL, .thread = false};
     struct asker askers[THREADS_MAX], a = {0};
@@ -465,7 +465,7 @@ START_TEST(result_arrives_though_a_forked_child_has_the_pipe)
 }
 END_TEST
 
-START_TEST(failed_allocation_leaves_nothing_behind)
+START_TEST(failed_allocation_leaves_no_memory)
 {
     struct asker a = {0};
     hf_status rc = HF_E_NOMEM;
@@ -481,7 +481,7 @@ START_TEST(failed_allocation_leaves_nothing_behind)
 }
 END_TEST
 
-START_TEST(without_descriptors_it_fails_and_leaves_nothing_behind)
+START_TEST(without_descriptors_it_fails_and_leaves_no_memory)
 {
     struct asker a = {0};
     struct rlimit limit, none;
@@ -555,11 +555,11 @@ static TCase *case_answers(void)
                         (int)(sizeof literals / sizeof *literals));
     tcase_add_test(c, zone_of_a_literal_is_kept);
     tcase_add_test(c, localhost_is_a_loopback_address);
-    tcase_add_test(c, name_that_nobody_has_is_answered_with_a_reason);
+    tcase_add_test(c, unknown_name_is_reported_with_a_reason);
     tcase_add_test(c,
-                   addresses_keep_their_order_and_what_is_not_ip_is_left_out);
+                   addresses_keep_their_order_and_other_families_are_left_out);
     tcase_add_test(c, more_addresses_than_fit_are_cut);
-    tcase_add_loop_test(c, failure_says_why, 0,
+    tcase_add_loop_test(c, failure_reports_why, 0,
                         (int)(sizeof failures / sizeof *failures));
     tcase_add_test(c, many_lookups_at_once_are_all_answered);
     return c;
@@ -583,10 +583,10 @@ static TCase *case_limits(void)
 
     tcase_set_timeout(c, 60);
     tcase_add_test(c, lookups_that_hang_are_limited_also_when_cancelled);
-    tcase_add_test(c, forked_child_may_ask_though_all_of_the_parent_hangs);
+    tcase_add_test(c, forked_child_may_resolve_while_the_parent_hangs);
     tcase_add_test(c, result_arrives_though_a_forked_child_has_the_pipe);
-    tcase_add_test(c, failed_allocation_leaves_nothing_behind);
-    tcase_add_test(c, without_descriptors_it_fails_and_leaves_nothing_behind);
+    tcase_add_test(c, failed_allocation_leaves_no_memory);
+    tcase_add_test(c, without_descriptors_it_fails_and_leaves_no_memory);
     tcase_add_test(c, name_that_is_too_long_is_refused);
     tcase_add_test(c, thread_takes_no_signals_and_leaves_ours_alone);
     tcase_add_test(c, descriptors_are_closed_on_exec);

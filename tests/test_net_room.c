@@ -172,7 +172,7 @@ static void end_with_peer(struct peer *peer)
         PEER_SEND("+ok\r\n+ok\r\n")
 
 static const struct peer_step in_order[] = {
-    PEER_ACCEPT, PEER_GREET, ANSWER_BOTH("a", "b"), ANSWER_BOTH("c", "d"),
+    PEER_ACCEPT, PEER_HANDSHAKE, ANSWER_BOTH("a", "b"), ANSWER_BOTH("c", "d"),
     ANSWER_BOTH("e", "f"), PEER_END};
 
 /* The same link, bounded by a number of requests. */
@@ -187,7 +187,7 @@ static void bound_requests(int max)
 }
 
 /* LINK-5: By number, two at a time. */
-START_TEST(places_are_given_in_order)
+START_TEST(space_is_assigned_in_order)
 {
     struct peer *peer = peer_start(in_order);
 
@@ -211,7 +211,7 @@ END_TEST
 START_TEST(great_one_is_not_passed_by_small_ones)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_WAIT, PEER_GREET, ANSWER("a"), ANSWER("b"),
+        PEER_ACCEPT, PEER_WAIT, PEER_HANDSHAKE, ANSWER("a"), ANSWER("b"),
         ANSWER("c"), ANSWER("d"), PEER_END};
     struct peer *peer = peer_start(script);
     struct hf_link_stats stats;
@@ -237,7 +237,7 @@ START_TEST(urgent_ones_go_first_and_in_their_order)
 {
     struct peer *peer;
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, ANSWER("a"), ANSWER("d"), ANSWER("e"),
+        PEER_ACCEPT, PEER_HANDSHAKE, ANSWER("a"), ANSWER("d"), ANSWER("e"),
         ANSWER("b"), ANSWER("c"), PEER_END};
 
     peer = peer_start(script);
@@ -259,10 +259,10 @@ END_TEST
 
 /* ---- giving up ---- */
 
-START_TEST(who_gives_up_is_not_told_and_holds_nobody_up)
+START_TEST(waiter_that_leaves_is_not_notified_and_delays_no_other)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_WAIT, PEER_GREET, ANSWER("a"), ANSWER("c"),
+        PEER_ACCEPT, PEER_WAIT, PEER_HANDSHAKE, ANSWER("a"), ANSWER("c"),
         PEER_END};
     struct peer *peer = peer_start(script);
     struct asker *great;
@@ -282,7 +282,7 @@ END_TEST
 
 /* Nothing else happens that could make the link look who is next: the lock is
  * given up and taken again. */
-START_TEST(who_gives_up_makes_the_next_one_the_first)
+START_TEST(waiter_that_leaves_makes_the_next_one_the_first)
 {
     struct asker *great;
 
@@ -303,7 +303,7 @@ START_TEST(who_gives_up_makes_the_next_one_the_first)
 END_TEST
 
 /* One who is told may take another's wish back: the next one's, or the last's. */
-START_TEST(who_is_told_may_make_others_give_up)
+START_TEST(notified_waiter_may_remove_others)
 {
     open_link(local_dead_port());
     bound_requests(4);
@@ -352,8 +352,8 @@ END_TEST
 START_TEST(lost_connection_makes_room)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a ..."), PEER_CLOSE,
-        PEER_ACCEPT, PEER_GREET, ANSWER("b"), PEER_END};
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a ..."), PEER_CLOSE,
+        PEER_ACCEPT, PEER_HANDSHAKE, ANSWER("b"), PEER_END};
     struct peer *peer = peer_start(script);
 
     open_link(peer_port(peer));
@@ -367,7 +367,7 @@ END_TEST
 
 /* ---- never ---- */
 
-START_TEST(too_great_for_the_link_is_refused_at_once)
+START_TEST(too_large_for_the_link_is_refused_at_once)
 {
     struct asker *a;
 
@@ -382,7 +382,7 @@ START_TEST(too_great_for_the_link_is_refused_at_once)
 }
 END_TEST
 
-START_TEST(freed_link_tells_all_who_wait)
+START_TEST(freed_link_ends_all_waiters)
 {
     open_link(local_dead_port());
     (void)taken(0, OUTPUT_MAX);
@@ -393,7 +393,7 @@ START_TEST(freed_link_tells_all_who_wait)
 }
 END_TEST
 
-START_TEST(refused_link_tells_all_who_wait)
+START_TEST(refused_link_ends_all_waiters)
 {
     static const struct peer_step script[] = {
         PEER_ACCEPT, PEER_SEND("HTTP/1.1 400 Bad Request\r\n"), PEER_END};
@@ -513,7 +513,7 @@ static bool all_rest(void)
     return true;
 }
 
-/* A server that hangs up on every greeting, and has never done else, is refused:
+/* A server that hangs up on every handshake, and has never done else, is refused:
  * not what is meant here. */
 static bool was_connected(void)
 {
@@ -524,7 +524,7 @@ static bool was_connected(void)
 }
 
 /* LINK-5: In the end each has had his turn: nobody is forgotten in the line. */
-START_TEST(nobody_is_left_waiting_whatever_happens)
+START_TEST(no_waiter_remains_in_random_orders)
 {
     struct server *server = server_start(NULL);
     struct proxy *proxy = proxy_start(server_port(server));
@@ -573,20 +573,20 @@ int main(void)
     TCase *c = tcase_create("room");
 
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, places_are_given_in_order);
+    tcase_add_test(c, space_is_assigned_in_order);
     tcase_add_test(c, great_one_is_not_passed_by_small_ones);
     tcase_add_test(c, urgent_ones_go_first_and_in_their_order);
-    tcase_add_test(c, who_gives_up_is_not_told_and_holds_nobody_up);
-    tcase_add_test(c, who_gives_up_makes_the_next_one_the_first);
-    tcase_add_test(c, who_is_told_may_make_others_give_up);
+    tcase_add_test(c, waiter_that_leaves_is_not_notified_and_delays_no_other);
+    tcase_add_test(c, waiter_that_leaves_makes_the_next_one_the_first);
+    tcase_add_test(c, notified_waiter_may_remove_others);
     tcase_add_test(c, deadline_of_another_makes_room);
     tcase_add_test(c, cancelled_request_makes_room);
     tcase_add_test(c, lost_connection_makes_room);
-    tcase_add_test(c, too_great_for_the_link_is_refused_at_once);
-    tcase_add_test(c, freed_link_tells_all_who_wait);
-    tcase_add_test(c, refused_link_tells_all_who_wait);
+    tcase_add_test(c, too_large_for_the_link_is_refused_at_once);
+    tcase_add_test(c, freed_link_ends_all_waiters);
+    tcase_add_test(c, refused_link_ends_all_waiters);
     if (server_is_installed())
-        tcase_add_loop_test(c, nobody_is_left_waiting_whatever_happens, 0, 2);
+        tcase_add_loop_test(c, no_waiter_remains_in_random_orders, 0, 2);
     else
         (void)printf("skipped: nobody_is_left_waiting.. (no server)\n");
     suite_add_tcase(s, c);

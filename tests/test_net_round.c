@@ -56,7 +56,7 @@ static void ask_next(struct world *w)
     }
     w->asked |= next;
     w->under_way |= next;
-    hf_round_asked(&w->round, NOW_MS);
+    hf_round_queried(&w->round, NOW_MS);
 }
 
 static void check_again(const struct world *w)
@@ -94,7 +94,7 @@ static void act_when_due(struct world *w)
     if (!w->round.is_running)
         w->asked = w->heard = 0;
     switch (hf_round_due(&w->round, NOW_MS)) {
-    case HF_ROUND_ASK:
+    case HF_ROUND_QUERY:
         ask_next(w);
         break;
     case HF_ROUND_AGAIN:
@@ -216,8 +216,8 @@ static uint64_t key_of(const struct world *w)
         since = (uint64_t)(NOW_MS - r->silent_since_ms) / STEP_MS;
     if (!r->is_running)
         due = (uint64_t)(w->next_ms - NOW_MS);
-    flags = r->is_running | r->is_exhausted << 1 | r->is_heard << 2 |
-            r->has_worse << 3 | r->is_settled << 4;
+    flags = (uint64_t)(r->is_running | r->is_exhausted << 1 | r->is_heard << 2 |
+                       r->has_worse << 3 | r->is_settled << 4);
     return 1 | flags << 1 | (uint64_t)w->asked << 6 |
            (uint64_t)w->under_way << 9 | (uint64_t)w->heard << 12 |
            (since < 511 ? since : 511) << 15 | due << 24 |
@@ -333,8 +333,8 @@ END_TEST
 static void ask_servers(struct hf_round *r, int count, int64_t now_ms)
 {
     for (int i = 0; i < count; i++) {
-        ck_assert_int_eq(hf_round_due(r, now_ms), HF_ROUND_ASK);
-        hf_round_asked(r, now_ms);
+        ck_assert_int_eq(hf_round_due(r, now_ms), HF_ROUND_QUERY);
+        hf_round_queried(r, now_ms);
     }
     hf_round_nobody_left(r, now_ms);
 }
@@ -347,17 +347,17 @@ static void answer_worse(struct hf_round *r, int64_t now_ms)
 }
 
 /* ROUND-1. */
-START_TEST(next_server_is_asked_after_the_stagger_or_at_once_after_an_answer)
+START_TEST(next_server_is_queried_after_the_stagger_or_at_once_after_a_reply)
 {
     struct hf_round r;
 
     hf_round_init(&r, PATIENCE_MS, HF_ROUND_STAGGER_MS);
-    ck_assert_int_eq(hf_round_due(&r, NOW_MS), HF_ROUND_ASK);
-    hf_round_asked(&r, NOW_MS);
+    ck_assert_int_eq(hf_round_due(&r, NOW_MS), HF_ROUND_QUERY);
+    hf_round_queried(&r, NOW_MS);
     ck_assert_int_eq(r.due_ms, NOW_MS + HF_ROUND_STAGGER_MS);
     answer_worse(&r, NOW_MS + 10);
     ck_assert_int_eq(r.due_ms, NOW_MS + 10);
-    ck_assert_int_eq(hf_round_due(&r, NOW_MS + 10), HF_ROUND_ASK);
+    ck_assert_int_eq(hf_round_due(&r, NOW_MS + 10), HF_ROUND_QUERY);
 }
 END_TEST
 
@@ -387,17 +387,17 @@ START_TEST(pause_doubles_up_to_its_maximum)
     struct hf_round r;
 
     hf_round_init(&r, 60000, HF_ROUND_STAGGER_MS);
-    ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_ASK);
-    hf_round_asked(&r, now_ms);
+    ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_QUERY);
+    hf_round_queried(&r, now_ms);
     for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
         if (i > 0)
-            ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_ASK);
-        hf_round_asked(&r, now_ms); /* the first server never replies */
+            ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_QUERY);
+        hf_round_queried(&r, now_ms); /* the first server never replies */
         hf_round_nobody_left(&r, now_ms);
         answer_worse(&r, now_ms);
         now_ms += HF_ROUND_SILENCE_MS;
         ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_AGAIN);
-        ck_assert_int_eq(r.due_ms - now_ms - r.asked, pauses[i]);
+        ck_assert_int_eq(r.due_ms - now_ms - r.queried, pauses[i]);
         now_ms = r.due_ms;
     }
     hf_round_probe_ended(&r);
@@ -460,7 +460,7 @@ START_TEST(settled_map_is_adopted_though_one_is_silent)
 END_TEST
 
 /* ROUND-5 is for a worse map that was heard in this very round. */
-START_TEST(round_in_which_all_failed_is_given_up_though_one_is_silent)
+START_TEST(round_ends_when_all_others_failed_and_one_is_silent)
 {
     struct hf_round r = in_second_round();
 
@@ -481,14 +481,14 @@ static Suite *suite(void)
         c, a_server_that_knows_better_is_heard_soon_in_every_order_of_events, 0, 2);
     tcase_add_test(c, a_worse_map_is_adopted_when_patience_is_over);
     tcase_add_test(
-        c, next_server_is_asked_after_the_stagger_or_at_once_after_an_answer);
+        c, next_server_is_queried_after_the_stagger_or_at_once_after_a_reply);
     tcase_add_test(
         c, round_after_silence_begins_a_millisecond_later_for_each_server);
     tcase_add_test(c, pause_doubles_up_to_its_maximum);
     tcase_add_test(c, patience_ends_in_its_last_millisecond);
     tcase_add_test(c, settled_map_is_adopted_though_one_is_silent);
     tcase_add_test(c,
-                   round_in_which_all_failed_is_given_up_though_one_is_silent);
+                   round_ends_when_all_others_failed_and_one_is_silent);
     suite_add_tcase(s, c);
     return s;
 }

@@ -1,5 +1,5 @@
 /* The router in a cluster: where a command goes, and redirections.
- * Sources: CLUSTER; RESP-CONFORMANCE 5; faults.md 3.1. */
+ * Source: CLUSTER. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static bool has_refreshed_twice(void)
 /* C6. Once more at the end, and in between as often as may be: a busy
  * machine takes longer for a thousand. Maps that come meanwhile deny what MOVED said:
  * an answer behind them is not believed (ROUTE-5). */
-START_TEST(a_thousand_moved_ask_for_the_way_twice_at_most)
+START_TEST(a_thousand_moved_replies_cause_two_rounds_at_most)
 {
     static struct ask many[MANY];
     int64_t began_ms;
@@ -139,7 +139,7 @@ static bool says_question_mark(void *ctx, const struct nodes_ask *a,
 }
 
 /* The map is asked for instead; by then it is another. */
-START_TEST(moved_to_a_host_that_is_not_known_asks_for_the_way)
+START_TEST(moved_to_an_unknown_host_begins_a_round)
 {
     static struct ask a;
 
@@ -185,7 +185,7 @@ END_TEST
 /* ---- ASK ---- */
 
 /* C8. */
-START_TEST(ask_is_followed_behind_asking_and_not_learned)
+START_TEST(ask_is_followed_after_asking_and_not_stored)
 {
     begin(importing, all_of_0, 1);
     for (int i = 0; i < 3; i++)
@@ -221,7 +221,7 @@ static void on_called(struct hf_call *call, hf_status status,
 }
 
 /* Whoever asked for patience is swept before the next try, which is too late. */
-START_TEST(a_call_outlives_the_server_that_asked_for_patience)
+START_TEST(a_call_outlives_the_server_that_refused_temporarily)
 {
     static struct hf_resp_arg argv[CALL_HEAD + 3];
     static struct hf_call call;
@@ -273,7 +273,7 @@ static bool importing_and_busy(void *ctx, const struct nodes_ask *a,
 }
 
 /* What comes behind it is sent back, and would go to and fro. */
-START_TEST(a_server_that_puts_asking_off_is_not_followed_back)
+START_TEST(a_temporary_refusal_of_asking_does_not_redirect_back)
 {
     static struct ask a;
 
@@ -313,7 +313,7 @@ START_TEST(a_node_that_redirects_to_itself_is_retried)
 END_TEST
 
 /* ROUTE-4 */
-START_TEST(asking_and_its_command_stand_side_by_side_for_any_number)
+START_TEST(asking_precedes_its_command_for_any_number)
 {
     static struct ask many[64];
 
@@ -359,13 +359,13 @@ static void must_leave_no_asking(bool is_cancelled)
 }
 
 /* ROUTE-4 */
-START_TEST(a_cancelled_command_leaves_no_asking_behind)
+START_TEST(a_cancelled_command_leaves_no_asking)
 {
     must_leave_no_asking(true);
 }
 END_TEST
 
-START_TEST(a_command_at_its_deadline_leaves_no_asking_behind)
+START_TEST(a_command_at_its_deadline_leaves_no_asking)
 {
     must_leave_no_asking(false);
 }
@@ -386,10 +386,10 @@ static TCase *case_moved(void)
 
     tcase_set_timeout(c, 60);
     tcase_add_test(c, moved_is_followed_and_learned);
-    tcase_add_test(c, a_thousand_moved_ask_for_the_way_twice_at_most);
+    tcase_add_test(c, a_thousand_moved_replies_cause_two_rounds_at_most);
     tcase_add_test(c, a_circle_of_moved_ends_after_five_hops);
     tcase_add_test(c, moved_without_a_host_is_to_the_same_host);
-    tcase_add_test(c, moved_to_a_host_that_is_not_known_asks_for_the_way);
+    tcase_add_test(c, moved_to_an_unknown_host_begins_a_round);
     tcase_add_test(c, moved_to_an_ipv6_host_is_followed_there);
     tcase_add_loop_test(c, other_errors_are_the_callers, 0,
                         (int)(sizeof no_redirections /
@@ -402,13 +402,13 @@ static TCase *case_ask(void)
     TCase *c = tcase_create("ASK");
 
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, ask_is_followed_behind_asking_and_not_learned);
-    tcase_add_test(c, a_call_outlives_the_server_that_asked_for_patience);
-    tcase_add_test(c, a_server_that_puts_asking_off_is_not_followed_back);
+    tcase_add_test(c, ask_is_followed_after_asking_and_not_stored);
+    tcase_add_test(c, a_call_outlives_the_server_that_refused_temporarily);
+    tcase_add_test(c, a_temporary_refusal_of_asking_does_not_redirect_back);
     tcase_add_test(c, a_node_that_redirects_to_itself_is_retried);
-    tcase_add_test(c, asking_and_its_command_stand_side_by_side_for_any_number);
-    tcase_add_test(c, a_cancelled_command_leaves_no_asking_behind);
-    tcase_add_test(c, a_command_at_its_deadline_leaves_no_asking_behind);
+    tcase_add_test(c, asking_precedes_its_command_for_any_number);
+    tcase_add_test(c, a_cancelled_command_leaves_no_asking);
+    tcase_add_test(c, a_command_at_its_deadline_leaves_no_asking);
     return c;
 }
 

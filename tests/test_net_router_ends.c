@@ -1,6 +1,5 @@
 /* How a router in a cluster begins and ends: seeds of all kinds, commands that are
- * cancelled or freed wherever they are, memory that runs out.
- * Source: faults.md 3.1. */
+ * cancelled or freed wherever they are, memory that runs out. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +42,7 @@ static void begin_bad(const char *bad)
     add_seed(nodes_port(nodes, 3));
 }
 
-START_TEST(a_good_seed_behind_a_bad_one_is_found)
+START_TEST(a_good_seed_after_a_bad_one_is_found)
 {
     begin_bad(bad_answers[_i]);
     nodes_down(nodes, 2, true);
@@ -72,7 +71,7 @@ START_TEST(a_bad_seed_alone_is_an_error_by_the_deadline)
 END_TEST
 
 /* What nobody can mend by waiting is not waited for. */
-START_TEST(no_cluster_is_said_at_once)
+START_TEST(no_cluster_is_reported_at_once)
 {
     int64_t began_ms = local_now_ms();
     const char *text;
@@ -129,7 +128,7 @@ START_TEST(a_command_that_is_sent_once_ends_with_the_first_attempt)
 }
 END_TEST
 
-START_TEST(a_cluster_that_is_not_there_yet_is_waited_for)
+START_TEST(a_cluster_that_starts_later_is_waited_for)
 {
     static struct ask a;
 
@@ -251,15 +250,15 @@ static TCase *case_seeds(void)
     TCase *c = tcase_create("seeds");
 
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, a_good_seed_behind_a_bad_one_is_found, 0, BAD);
+    tcase_add_loop_test(c, a_good_seed_after_a_bad_one_is_found, 0, BAD);
     tcase_add_loop_test(c, a_bad_seed_alone_is_an_error_by_the_deadline, 0,
                         BAD);
-    tcase_add_test(c, no_cluster_is_said_at_once);
+    tcase_add_test(c, no_cluster_is_reported_at_once);
     tcase_add_test(c, a_command_that_is_sent_once_tries_every_seed);
     tcase_add_loop_test(c,
                         a_command_that_is_sent_once_ends_with_the_first_attempt,
                         0, 2);
-    tcase_add_test(c, a_cluster_that_is_not_there_yet_is_waited_for);
+    tcase_add_test(c, a_cluster_that_starts_later_is_waited_for);
     return c;
 }
 

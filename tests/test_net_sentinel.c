@@ -1,6 +1,6 @@
 /* What sentinels say, and what it takes to be believed: scripted peers say what
  * real ones say seldom, late, or never. Real ones: tests/live/sentinel/test_sentinel.c.
- * Sources: faults S1 to S3, S14; SENTINEL "Guidelines for clients". */
+ * Sources: faults S1 to S3, S14; SENTINEL "Guidelines for Redis clients". */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 /* ---- what it takes to be believed (S2, S3) ---- */
 
-START_TEST(a_master_that_says_so_is_the_master)
+START_TEST(a_server_with_the_role_of_a_master_is_the_master)
 {
     take_in(&one);
     have_role(&one, MASTER);
@@ -31,7 +31,7 @@ END_TEST
 
 /* It may have been promoted a moment later; though another sentinel is not
  * there, who might come yet. */
-START_TEST(a_replica_is_asked_again)
+START_TEST(a_replica_is_queried_again)
 {
     take_in(&one);
     have_role(&one, REPLICA);
@@ -62,7 +62,7 @@ static const struct {
     {"-LOADING Redis is loading the dataset\r\n", "ROLE: LOADING"},
 };
 
-START_TEST(who_does_not_say_so_is_not_believed)
+START_TEST(server_without_the_role_of_a_master_is_refused)
 {
     struct question q;
     char where[80];
@@ -105,7 +105,7 @@ static const struct {
 };
 
 /* At once, since nothing will change it: long before the deadline. */
-START_TEST(a_sentinel_that_names_nobody_is_told)
+START_TEST(a_sentinel_that_names_no_master_is_reported)
 {
     struct question q;
     int64_t began_ms = local_now_ms();
@@ -122,7 +122,7 @@ START_TEST(a_sentinel_that_names_nobody_is_told)
 }
 END_TEST
 
-START_TEST(a_master_that_refuses_the_password_is_told)
+START_TEST(a_master_that_refuses_the_password_is_reported)
 {
     struct question q;
 
@@ -144,7 +144,7 @@ END_TEST
 
 /* A good one is found though the first says nothing, or names one that says
  * nothing. */
-START_TEST(the_silence_of_one_holds_nobody_up)
+START_TEST(one_silent_sentinel_delays_nothing)
 {
     take_in(&other);
     have_role(&other, MASTER);
@@ -168,7 +168,7 @@ START_TEST(the_silence_of_one_holds_nobody_up)
 END_TEST
 
 /* DISCOVER-2: The second one helped: it alone is asked when the master is lost. */
-START_TEST(who_helped_is_asked_first)
+START_TEST(last_useful_sentinel_is_queried_first)
 {
     take_in(&one);
     have_role(&one, MASTER);
@@ -200,7 +200,7 @@ START_TEST(who_helped_is_asked_first)
 END_TEST
 
 /* What one says is worth more than that the other is not there. */
-START_TEST(what_one_says_is_told_of_all)
+START_TEST(one_error_is_reported_for_all_sentinels)
 {
     struct question q;
 
@@ -218,7 +218,7 @@ END_TEST
 
 /* DISCOVER-5: Nor does the other's end, in a later round, before that has heard
  * anything. */
-START_TEST(what_one_said_is_told_until_it_says_something_else)
+START_TEST(error_of_a_sentinel_is_reported_until_it_changes)
 {
     struct question patient, q;
     int port = local_dead_port();
@@ -244,7 +244,7 @@ START_TEST(what_one_said_is_told_until_it_says_something_else)
 END_TEST
 
 /* DISCOVER-5: Nor that it does not let us in. */
-START_TEST(what_one_says_is_told_of_all_that_refuse)
+START_TEST(one_refusal_is_reported_for_all_that_refuse)
 {
     struct question q;
 
@@ -330,7 +330,7 @@ static void list_of(char *dst, size_t room, int count, int port)
 }
 
 /* More than there is room for. */
-START_TEST(there_is_a_limit_to_those_who_are_asked)
+START_TEST(the_number_of_queried_sentinels_is_limited)
 {
     char list[3000];
 
@@ -362,7 +362,7 @@ static void serve_until_told(struct fake *a, const char *command,
 
 /* Sentinels that have moved: the old ones do not take up the room. The second
  * one is known by the second list alone, and by then the first is silent. */
-START_TEST(those_who_are_named_now_are_asked)
+START_TEST(newly_named_sentinels_are_queried)
 {
     char list[3000];
 
@@ -406,13 +406,13 @@ static TCase *case_master(void)
 
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, set_up, tear_down);
-    tcase_add_test(c, a_master_that_says_so_is_the_master);
-    tcase_add_loop_test(c, a_replica_is_asked_again, 0, 2);
-    tcase_add_loop_test(c, who_does_not_say_so_is_not_believed,
+    tcase_add_test(c, a_server_with_the_role_of_a_master_is_the_master);
+    tcase_add_loop_test(c, a_replica_is_queried_again, 0, 2);
+    tcase_add_loop_test(c, server_without_the_role_of_a_master_is_refused,
                         0, ROWS(no_masters));
-    tcase_add_loop_test(c, a_sentinel_that_names_nobody_is_told, 0,
+    tcase_add_loop_test(c, a_sentinel_that_names_no_master_is_reported, 0,
                         ROWS(no_names));
-    tcase_add_test(c, a_master_that_refuses_the_password_is_told);
+    tcase_add_test(c, a_master_that_refuses_the_password_is_reported);
     return c;
 }
 
@@ -422,11 +422,11 @@ static TCase *case_whom_to_ask(void)
 
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, set_up, tear_down);
-    tcase_add_loop_test(c, the_silence_of_one_holds_nobody_up, 0, 2);
-    tcase_add_test(c, who_helped_is_asked_first);
-    tcase_add_test(c, what_one_says_is_told_of_all);
-    tcase_add_test(c, what_one_said_is_told_until_it_says_something_else);
-    tcase_add_test(c, what_one_says_is_told_of_all_that_refuse);
+    tcase_add_loop_test(c, one_silent_sentinel_delays_nothing, 0, 2);
+    tcase_add_test(c, last_useful_sentinel_is_queried_first);
+    tcase_add_test(c, one_error_is_reported_for_all_sentinels);
+    tcase_add_test(c, error_of_a_sentinel_is_reported_until_it_changes);
+    tcase_add_test(c, one_refusal_is_reported_for_all_that_refuse);
     tcase_add_loop_test(c, a_deadline_that_comes_early_is_explained, 0, 2);
     tcase_add_loop_test(
         c, a_command_that_is_sent_once_ends_with_the_first_round, 0, 2);
@@ -439,8 +439,8 @@ static TCase *case_how_many(void)
 
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, set_up, tear_down);
-    tcase_add_test(c, there_is_a_limit_to_those_who_are_asked);
-    tcase_add_test(c, those_who_are_named_now_are_asked);
+    tcase_add_test(c, the_number_of_queried_sentinels_is_limited);
+    tcase_add_test(c, newly_named_sentinels_are_queried);
     return c;
 }
 

@@ -47,7 +47,7 @@ static void switch_by_a_second_connection(void)
     fake_start(&first);
 }
 
-START_TEST(news_are_followed_at_once)
+START_TEST(switch_messages_are_followed_at_once)
 {
     bool is_resp2 = _i == 1;
 
@@ -68,7 +68,7 @@ START_TEST(news_are_followed_at_once)
 END_TEST
 
 /* The first one is behind the times. */
-START_TEST(who_tells_is_asked)
+START_TEST(sentinel_that_sent_a_message_is_queried)
 {
     two_masters();
     name_and_subscribe(&first, port_of(&one));
@@ -100,7 +100,7 @@ static const char *const no_news[] = {
     NAME "  127.0.0.1 1 127.0.0.1",
 };
 
-START_TEST(what_is_no_news_is_not_followed)
+START_TEST(other_messages_are_not_followed)
 {
     take_in(&one);
     have_role(&one, MASTER);
@@ -124,7 +124,7 @@ END_TEST
 
 /* What comes behind the news does not go to the old master, though nobody has
  * confirmed the new one yet. */
-START_TEST(nothing_is_sent_behind_the_news)
+START_TEST(nothing_is_sent_to_the_old_master_after_a_switch_message)
 {
     struct question q;
 
@@ -150,7 +150,7 @@ START_TEST(nothing_is_sent_behind_the_news)
 END_TEST
 
 /* ROUTE-3: the silence of the old master need not be waited for. */
-START_TEST(what_an_old_master_has_not_answered_is_unknown)
+START_TEST(unanswered_requests_of_an_old_master_are_unknown)
 {
     struct question q;
 
@@ -176,7 +176,7 @@ END_TEST
 
 /* ROUTE-5: a master that was stopped and replaced continues, and answers what it was
  * sent. Nobody has confirmed the new one yet. */
-START_TEST(what_an_old_master_answers_behind_the_news_is_unknown)
+START_TEST(replies_of_an_old_master_after_a_switch_are_unknown)
 {
     struct question q;
 
@@ -238,7 +238,7 @@ static void ask_replicas(struct question *q)
     prepare_question(q, "b", LONG_MS);
     q->command.replicas = 1;
     q->command.replicas_timeout_ms = 100;
-    q->command.acknowledged = on_acknowledged;
+    q->command.on_replicas = on_acknowledged;
     send_question(q);
     must_answer(q, "b");
     q->is_done = false;
@@ -246,7 +246,7 @@ static void ask_replicas(struct question *q)
 
 /* ROUTE-5: the same of WAIT. The replicas that an old master counts follow the new one
  * soon, and lose what they have. Nobody has confirmed the new one yet. */
-START_TEST(what_an_old_master_says_of_its_replicas_is_unknown)
+START_TEST(confirmations_of_an_old_master_are_unknown)
 {
     struct question q;
 
@@ -295,7 +295,7 @@ START_TEST(replicas_of_an_old_master_are_not_waited_for)
 END_TEST
 
 /* It may have missed some while it was away. */
-START_TEST(a_sentinel_that_comes_back_is_asked)
+START_TEST(a_sentinel_that_returns_is_queried)
 {
     two_masters();
     name_and_subscribe(&first, port_of(&one));
@@ -342,7 +342,7 @@ START_TEST(a_command_that_meets_a_replica_goes_to_the_master)
 END_TEST
 
 /* One that contradicts itself for good is not asked for ever. */
-START_TEST(a_command_goes_to_the_master_so_often_and_no_more)
+START_TEST(a_command_follows_a_limited_number_of_masters)
 {
     struct question q;
 
@@ -373,7 +373,7 @@ END_TEST
 /* That of commands which wait for replicas. Who comes back to a master over it
  * asks first who that is, and whether it is one, as over any other; though the
  * first connection is still there, and nobody else is silent. */
-START_TEST(a_slow_connection_that_is_lost_makes_us_ask_who_is_the_master)
+START_TEST(loss_of_a_slow_connection_queries_the_master)
 {
     struct question q;
     char lost[60];
@@ -444,15 +444,15 @@ static TCase *case_news(void)
 
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, set_up, tear_down);
-    tcase_add_loop_test(c, news_are_followed_at_once, 0, 2);
-    tcase_add_test(c, who_tells_is_asked);
-    tcase_add_test(c, what_is_no_news_is_not_followed);
-    tcase_add_test(c, nothing_is_sent_behind_the_news);
-    tcase_add_test(c, what_an_old_master_has_not_answered_is_unknown);
-    tcase_add_test(c, what_an_old_master_answers_behind_the_news_is_unknown);
-    tcase_add_test(c, what_an_old_master_says_of_its_replicas_is_unknown);
+    tcase_add_loop_test(c, switch_messages_are_followed_at_once, 0, 2);
+    tcase_add_test(c, sentinel_that_sent_a_message_is_queried);
+    tcase_add_test(c, other_messages_are_not_followed);
+    tcase_add_test(c, nothing_is_sent_to_the_old_master_after_a_switch_message);
+    tcase_add_test(c, unanswered_requests_of_an_old_master_are_unknown);
+    tcase_add_test(c, replies_of_an_old_master_after_a_switch_are_unknown);
+    tcase_add_test(c, confirmations_of_an_old_master_are_unknown);
     tcase_add_test(c, replicas_of_an_old_master_are_not_waited_for);
-    tcase_add_test(c, a_sentinel_that_comes_back_is_asked);
+    tcase_add_test(c, a_sentinel_that_returns_is_queried);
     return c;
 }
 
@@ -463,9 +463,9 @@ static TCase *case_master_no_more(void)
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_test(c, a_command_that_meets_a_replica_goes_to_the_master);
-    tcase_add_test(c, a_command_goes_to_the_master_so_often_and_no_more);
+    tcase_add_test(c, a_command_follows_a_limited_number_of_masters);
     tcase_add_test(
-        c, a_slow_connection_that_is_lost_makes_us_ask_who_is_the_master);
+        c, loss_of_a_slow_connection_queries_the_master);
     tcase_add_loop_test(c, it_can_be_freed_at_any_time, 0, 3);
     return c;
 }

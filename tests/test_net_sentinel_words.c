@@ -192,6 +192,8 @@ static const struct {
     {"[]", HF_E_PROTOCOL, 0, 0, false, "has no role"},
     {"[7]", HF_E_PROTOCOL, 0, 0, false, "has no role"},
     {"['handshake']", HF_E_PROTOCOL, 0, 0, false, "no role that is known"},
+    {"['active-replica' '10.0.0.1' 6379 'connected' 0]", HF_E_PROTOCOL, 0, 0, false,
+     "active-replica (KeyDB)"},
     {"['MASTER' 0 []]", HF_E_PROTOCOL, 0, 0, false, "no role that is known"},
     {"['maste' 0 []]", HF_E_PROTOCOL, 0, 0, false, "no role that is known"},
     {"['master']", HF_E_PROTOCOL, 0, 0, false, "no role that is known"},
@@ -265,7 +267,7 @@ START_TEST(a_switch_has_a_name_and_two_addresses)
 }
 END_TEST
 
-START_TEST(what_is_no_switch_is_refused)
+START_TEST(invalid_switch_message_is_refused)
 {
     static const char *const none[] = {
         "", " ", "    ", "m", "m h 1 i", "m h 1 i 2 ", "m h 1 i 2 3",
@@ -295,7 +297,7 @@ int main(void)
     tcase_add_test(c, a_list_of_sentinels_is_bounded);
     tcase_add_loop_test(c, a_server_has_a_role, 0, COUNT(roles));
     tcase_add_test(c, a_switch_has_a_name_and_two_addresses);
-    tcase_add_test(c, what_is_no_switch_is_refused);
+    tcase_add_test(c, invalid_switch_message_is_refused);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

@@ -91,7 +91,7 @@ static const struct {
 };
 
 /* SKIP-1 */
-START_TEST(value_ends_where_the_parser_says)
+START_TEST(value_ends_at_the_position_of_the_parser)
 {
     char bytes[200], outermost;
     size_t len;
@@ -219,7 +219,7 @@ static void put_value(FILE *out, int depth)
         put_scalar(out);
 }
 
-START_TEST(random_values_end_where_the_parser_says)
+START_TEST(random_values_end_at_the_position_of_the_parser)
 {
     static char bytes[BYTES_MAX];
 
@@ -246,12 +246,12 @@ int main(void)
     Suite *s = suite_create("net/skip");
     TCase *c = tcase_create("skip");
 
-    tcase_add_loop_test(c, value_ends_where_the_parser_says, 0, ROWS(values));
+    tcase_add_loop_test(c, value_ends_at_the_position_of_the_parser, 0, ROWS(values));
     tcase_add_loop_test(c, bytes_that_are_no_value_are_refused, 0, ROWS(spoiled));
     tcase_add_test(c, types_of_resp3_are_refused_in_resp2);
     tcase_add_test(c, depth_is_not_limited_but_that_of_streams_is);
     tcase_add_test(c, length_or_count_that_no_server_sends_is_refused);
-    tcase_add_test(c, random_values_end_where_the_parser_says);
+    tcase_add_test(c, random_values_end_at_the_position_of_the_parser);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

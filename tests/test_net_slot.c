@@ -15,7 +15,7 @@
 #define RANDOM_KEYS 100000
 #define RANDOM_MAX 100
 
-/* Of the sources' tables: RESP-CONFORMANCE 5, WIRE Appendix B. */
+/* Keys whose slots are known. */
 static const struct {
     const char *key;
     size_t len;
@@ -133,7 +133,7 @@ START_TEST(every_pair_of_bytes_at_every_place_has_its_slot)
 }
 END_TEST
 
-START_TEST(random_bytes_have_the_slot_that_their_bits_say)
+START_TEST(random_bytes_have_the_slot_of_a_bitwise_crc)
 {
     unsigned char key[RANDOM_MAX];
 
@@ -173,7 +173,7 @@ int main(void)
     tcase_add_test(c, a_long_hash_tag_has_its_slot);
     tcase_add_test(c, no_bytes_at_all_are_slot_0);
     tcase_add_test(c, every_pair_of_bytes_at_every_place_has_its_slot);
-    tcase_add_test(c, random_bytes_have_the_slot_that_their_bits_say);
+    tcase_add_test(c, random_bytes_have_the_slot_of_a_bitwise_crc);
     tcase_add_test(c, random_hash_tags_are_found);
     suite_add_tcase(s, c);
     return suite_run(s);

@@ -131,7 +131,7 @@ static void must_be_whole(const struct hf_slot_map *map)
     ck_assert_str_eq(map->nodes[map->nodes[replica].master].id, "a");
 }
 
-START_TEST(a_map_is_the_same_from_every_reply_that_tells_it)
+START_TEST(a_map_is_the_same_from_every_form_of_reply)
 {
     struct hf_slot_map *first = map_of(SLOTS, OLD_SLOTS, 2);
 
@@ -149,7 +149,7 @@ START_TEST(a_map_is_the_same_from_every_reply_that_tells_it)
 END_TEST
 
 /* What others are shown of a map; without memory, nothing is left behind. */
-START_TEST(a_view_shows_who_serves_what)
+START_TEST(a_view_shows_the_node_of_each_slot)
 {
     struct reply reply = reply_of("[[0 99 ['h' 1 'idA'] ['h' 2 'idB']]"
                                   " [200 300 ['?' 3 'idC']]]", 2);
@@ -251,7 +251,7 @@ static void write_host(char *to, size_t room, enum command command, int i)
                    hosts[i].endpoint, ip);
 }
 
-START_TEST(a_host_is_what_the_server_means)
+START_TEST(a_host_is_resolved_as_the_server_intends)
 {
     char notation[256];
 
@@ -259,8 +259,8 @@ START_TEST(a_host_is_what_the_server_means)
         for (int command = SLOTS; command <= SHARDS; command++) {
             struct hf_slot_map *map;
 
-            write_host(notation, sizeof notation, command, _i);
-            map = map_of(command, notation, protocol);
+            write_host(notation, sizeof notation, (enum command)command, _i);
+            map = map_of((enum command)command, notation, protocol);
             ck_assert_str_eq(map->nodes[0].host, hosts[_i].host);
             must_lead_to(map, 5, hosts[_i].host[0] ? hosts[_i].host : NULL, 1);
             hf_slot_map_free(map);
@@ -298,7 +298,7 @@ static const struct {
     {WITH_PORTS("'tls-port' 65535 'port' 65535"), 65535, 65535},
 };
 
-START_TEST(a_port_is_of_the_kind_that_was_asked_for)
+START_TEST(a_port_is_of_the_kind_that_was_requested)
 {
     struct hf_slot_map *map;
 
@@ -317,7 +317,7 @@ END_TEST
     "[{'slots' [0 9] 'nodes' [{'id' 'a' 'endpoint' 'h' 'role' 'master'"       \
     " 'port' 1 " health "}]}]"
 
-START_TEST(only_what_is_online_is_a_target)
+START_TEST(only_online_nodes_are_targets)
 {
     static const char *const not[] = {"'failed'", "'fail'", "'loading'",
                                       "'ONLINE'", "'onlin'", "nil", "1"};
@@ -484,7 +484,7 @@ static const struct {
      HF_E_PROTOCOL, "not spelled like one"},
 };
 
-START_TEST(what_is_wrong_is_refused_and_leaves_out_alone)
+START_TEST(invalid_map_is_refused_and_changes_nothing)
 {
     for (int protocol = 2; protocol <= 3; protocol++) {
         struct hf_slot_map *map = (struct hf_slot_map *)&memory;
@@ -767,7 +767,7 @@ static const struct {
      "[[0 9 ['h' 1 'a']] [10 19 ['i' 2 'b'] ['j' 3 'c']]]", false},
 };
 
-START_TEST(maps_are_equal_if_they_say_the_same)
+START_TEST(maps_are_equal_if_their_contents_are)
 {
     struct hf_slot_map *one = map_of(SLOTS, pairs[_i].one, 2);
     struct hf_slot_map *other = map_of(SLOTS, pairs[_i].other, 2);
@@ -891,7 +891,7 @@ static bool read_info(struct hf_cluster_info *out, const char *text)
     return is_read;
 }
 
-START_TEST(info_says_state_and_epoch)
+START_TEST(info_reports_state_and_epoch)
 {
     struct hf_cluster_info info;
 
@@ -909,7 +909,7 @@ START_TEST(info_says_state_and_epoch)
 }
 END_TEST
 
-START_TEST(info_without_state_or_epoch_is_none)
+START_TEST(info_without_state_or_epoch_is_refused)
 {
     static const char *const none[] = {
         "", "\r\n", ":", "x", "cluster_state:ok", "cluster_state:ok\r\n",
@@ -956,19 +956,19 @@ static Suite *suite(void)
     TCase *c = tcase_create("maps");
 
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_loop_test(c, a_map_is_the_same_from_every_reply_that_tells_it, 0,
+    tcase_add_loop_test(c, a_map_is_the_same_from_every_form_of_reply, 0,
                         COUNT(whole));
-    tcase_add_test(c, a_view_shows_who_serves_what);
+    tcase_add_test(c, a_view_shows_the_node_of_each_slot);
     tcase_add_test(c, a_gap_is_no_error_and_has_no_target);
     tcase_add_test(c, a_cluster_without_slots_has_an_empty_map);
-    tcase_add_loop_test(c, a_host_is_what_the_server_means, 0, COUNT(hosts));
+    tcase_add_loop_test(c, a_host_is_resolved_as_the_server_intends, 0, COUNT(hosts));
     tcase_add_test(c, a_shard_node_without_endpoint_has_its_ip);
-    tcase_add_loop_test(c, a_port_is_of_the_kind_that_was_asked_for, 0,
+    tcase_add_loop_test(c, a_port_is_of_the_kind_that_was_requested, 0,
                         COUNT(ports));
-    tcase_add_test(c, only_what_is_online_is_a_target);
+    tcase_add_test(c, only_online_nodes_are_targets);
     tcase_add_test(c, of_two_masters_of_a_shard_the_one_online_has_the_slots);
     tcase_add_test(c, a_shard_without_a_master_has_no_target);
-    tcase_add_loop_test(c, what_is_wrong_is_refused_and_leaves_out_alone, 0,
+    tcase_add_loop_test(c, invalid_map_is_refused_and_changes_nothing, 0,
                         COUNT(bad));
     tcase_add_test(c, every_slot_may_be_a_range_of_its_own);
     tcase_add_test(c, more_nodes_than_a_cluster_can_have_are_refused);
@@ -981,13 +981,13 @@ static Suite *suite(void)
     tcase_add_test(c, a_moved_to_a_node_that_was_not_online_makes_it_a_target);
     tcase_add_test(c, a_moved_to_too_long_a_host_is_refused);
     tcase_add_test(c, of_two_nodes_at_one_place_the_one_online_is_found);
-    tcase_add_loop_test(c, maps_are_equal_if_they_say_the_same, 0,
+    tcase_add_loop_test(c, maps_are_equal_if_their_contents_are, 0,
                         COUNT(pairs));
     tcase_add_test(c, an_ip_that_a_node_does_not_know_is_kept);
     tcase_add_test(c, maps_differ_if_a_node_is_online_in_one);
     tcase_add_loop_test(c, the_better_map_is_in_force, 0, COUNT(rivals));
-    tcase_add_test(c, info_says_state_and_epoch);
-    tcase_add_test(c, info_without_state_or_epoch_is_none);
+    tcase_add_test(c, info_reports_state_and_epoch);
+    tcase_add_test(c, info_without_state_or_epoch_is_refused);
     tcase_add_test(c, info_is_text);
     suite_add_tcase(s, c);
     return s;

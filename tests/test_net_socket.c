@@ -105,7 +105,7 @@ static const struct {
     {"@holdfast-ab", "@holdfast-a", "cannot connect: Connection refused"},
 };
 
-START_TEST(unix_socket_that_is_not_there_is_said_so)
+START_TEST(unix_socket_that_is_not_there_is_reported)
 {
     struct caller *c;
 
@@ -122,7 +122,7 @@ START_TEST(unix_socket_that_is_not_there_is_said_so)
 END_TEST
 
 /* Does not wait, unlike TCP. */
-START_TEST(unix_socket_that_is_full_is_to_be_asked_again)
+START_TEST(unix_socket_that_is_full_is_retried)
 {
     struct caller *a, *b;
     int fd = listen_unix("@holdfast-full", 0);
@@ -153,7 +153,7 @@ END_TEST
 
 /* Where nobody listens on a port from which connections are made, TCP may
  * connect one to itself. It would answer each of our commands with itself. */
-START_TEST(who_is_connected_to_himself_is_refused)
+START_TEST(connection_to_itself_is_refused)
 {
     struct sockaddr_in a = {.sin_family = AF_INET};
     socklen_t len = sizeof a;
@@ -168,7 +168,7 @@ START_TEST(who_is_connected_to_himself_is_refused)
 }
 END_TEST
 
-START_TEST(write_to_one_who_is_gone_is_an_error_and_no_signal)
+START_TEST(write_to_a_closed_peer_is_an_error_and_no_signal)
 {
     int pair[2];
 
@@ -187,9 +187,9 @@ static TCase *case_unix(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, unix_socket_is_reached_by_its_exact_name, 0,
                         ROWS(sockets));
-    tcase_add_loop_test(c, unix_socket_that_is_not_there_is_said_so, 0,
+    tcase_add_loop_test(c, unix_socket_that_is_not_there_is_reported, 0,
                         ROWS(strangers));
-    tcase_add_test(c, unix_socket_that_is_full_is_to_be_asked_again);
+    tcase_add_test(c, unix_socket_that_is_full_is_retried);
     return c;
 }
 
@@ -197,8 +197,8 @@ static TCase *case_sockets(void)
 {
     TCase *c = tcase_create("sockets");
 
-    tcase_add_test(c, who_is_connected_to_himself_is_refused);
-    tcase_add_test(c, write_to_one_who_is_gone_is_an_error_and_no_signal);
+    tcase_add_test(c, connection_to_itself_is_refused);
+    tcase_add_test(c, write_to_a_closed_peer_is_an_error_and_no_signal);
     return c;
 }
 

@@ -264,7 +264,7 @@ END_TEST
 
 /* Where waking up is dear, a lone caller gets its answers in less than half of
  * the time, for no more of the processor. */
-START_TEST(lone_caller_gains_where_waking_up_is_dear)
+START_TEST(lone_caller_gains_where_wakeups_are_expensive)
 {
     struct world w = world_of(&machines[_i], 1);
     struct tally sleeper = twin_of(&machines[_i], 1, 0);
@@ -562,7 +562,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, cheaper_regime_is_used, 0, rows);
     tcase_add_loop_test(c, regime_follows_a_change, 0, rows);
-    tcase_add_loop_test(c, lone_caller_gains_where_waking_up_is_dear, 0, 2);
+    tcase_add_loop_test(c, lone_caller_gains_where_wakeups_are_expensive, 0, 2);
     tcase_add_loop_test(c, far_server_is_not_looked_for, 0, (int)CALLERS);
     tcase_add_test(c, one_processor_never_looks);
     tcase_add_test(c, replies_found_at_once_but_fewer_are_not_looked_for);

@@ -106,7 +106,7 @@ static inline void turn(int count)
         tls_peer_turn(&peer);
 }
 
-static inline hf_status greet(void)
+static inline hf_status end_handshake(void)
 {
     hf_status rc = HF_RESP_MORE;
 
@@ -123,7 +123,7 @@ static inline void meet(void)
 {
     ck_assert_int_eq(know("localhost"), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), HF_OK);
+    ck_assert_int_eq(end_handshake(), HF_OK);
     for (int i = 0; !tls_peer_is_met(&peer) && i < TURNS_MAX; i++)
         tls_peer_turn(&peer);
     ck_assert(tls_peer_is_met(&peer));

@@ -1,7 +1,7 @@
 /* TLS: whom we see and who we are. Names that a certificate can hold,
  * certificates of all kinds, lists of revoked ones, the files that they come
  * from, and what is said when something is wrong with them.
- * Source: faults.md 3.3, rows T. */
+ * Source: docs/tls.md, rows T. */
 #include "tests/test_net_tls.h"
 
 /* ---- whom we want to see ---- */
@@ -96,7 +96,7 @@ START_TEST(server_is_called_by_its_name_but_not_by_an_address)
     serve(certs.server);
     ck_assert_int_eq(know(sent_names[_i].host), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), HF_OK);
+    ck_assert_int_eq(end_handshake(), HF_OK);
     ck_assert_pstr_eq(SSL_get_servername(peer.ssl, TLSEXT_NAMETYPE_host_name),
                       sent_names[_i].sent);
 }
@@ -121,7 +121,8 @@ static const struct {
     {AT(server), "a.b.example.test",
      "the server's certificate is not for a.b.example.test; it holds "
      "DNS:localhost, DNS:\\*.example.test, IP Address:127.0.0.1, "
-     "IP Address:0:0:0:0:0:0:0:1" BEHIND("a server")},
+     "IP Address:0:0:0:0:0:0:0:1; tls_sni=NAME in the URL checks another name, --map FROM=TO uses "
+     "another address" BEHIND("a server")},
     {AT(server), "example.test", "*is not for example.test*"},
     {AT(server), "other.test", "*is not for other.test*"},
     {AT(server), "127.0.0.1", NULL},
@@ -134,7 +135,7 @@ static const struct {
     {AT(nul), "localhost", "*is not for localhost*"},
     {AT(cn_only), "localhost", NULL},
     {AT(cn_only), "other.test",
-     "*is not for other.test; it holds no name but its subject's (subject "
+     "*is not for other.test; it holds no name but its subject's; tls_sni=*(subject "
      "CN=localhost;*"},
     {AT(cn_only), "127.0.0.1", "*is not for 127.0.0.1*"},
     {AT(cn_other), "localhost", "*is not for localhost; it holds DNS:other*"},
@@ -162,7 +163,7 @@ static const struct {
 };
 
 /* Sources: T1-T4, T7. */
-START_TEST(certificate_is_taken_or_refused_in_words)
+START_TEST(certificate_is_accepted_or_refused_with_a_message)
 {
     int i = _i / 2;
     const char *says = identities[i].says;
@@ -170,7 +171,7 @@ START_TEST(certificate_is_taken_or_refused_in_words)
     serve_version(identities[i].cert, versions[_i % 2]);
     ck_assert_int_eq(know(identities[i].host), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), says ? HF_E_TLS : HF_OK);
+    ck_assert_int_eq(end_handshake(), says ? HF_E_TLS : HF_OK);
     if (says)
         check_says(hf_tls_error(tls), says);
     ck_assert_int_eq(hf_tls_handshake(tls), says ? HF_E_TLS : HF_OK);
@@ -193,7 +194,7 @@ START_TEST(shared_context_checks_its_own_host_and_reads_no_file)
                      HF_OK);
     hf_tls_context_free(of);
     dial();
-    ck_assert_int_eq(greet(), says ? HF_E_TLS : HF_OK);
+    ck_assert_int_eq(end_handshake(), says ? HF_E_TLS : HF_OK);
     if (says)
         check_says(hf_tls_error(tls), says);
 }
@@ -208,7 +209,7 @@ START_TEST(unverified_any_certificate_will_do)
     serve_version(identities[i].cert, versions[_i % 2]);
     ck_assert_int_eq(know(identities[i].host), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), HF_OK);
+    ck_assert_int_eq(end_handshake(), HF_OK);
     say("x", 1);
 }
 END_TEST
@@ -222,7 +223,7 @@ START_TEST(no_certificate_at_all_is_refused)
     tls_peer_init(&peer, &of_peer);
     ck_assert_int_eq(know("localhost"), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), HF_E_TLS);
+    ck_assert_int_eq(end_handshake(), HF_E_TLS);
     check_says(hf_tls_error(tls), "the server sent no certificate");
 }
 END_TEST
@@ -241,7 +242,7 @@ static const struct {
 };
 
 /* Source: T7. */
-START_TEST(what_is_revoked_is_refused)
+START_TEST(revoked_certificate_is_refused)
 {
     const char *says = revocations[_i].says;
 
@@ -249,7 +250,7 @@ START_TEST(what_is_revoked_is_refused)
     serve(path(revocations[_i].cert));
     ck_assert_int_eq(know("localhost"), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), says ? HF_E_TLS : HF_OK);
+    ck_assert_int_eq(end_handshake(), says ? HF_E_TLS : HF_OK);
     if (says)
         check_says(hf_tls_error(tls), says);
 }
@@ -265,7 +266,7 @@ START_TEST(folder_of_authorities_is_as_good_as_a_file)
     options.ca_dir[0] = '\0';    /* the system's do not know ours */
     ck_assert_int_eq(know("localhost"), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), HF_E_TLS);
+    ck_assert_int_eq(end_handshake(), HF_E_TLS);
     check_says(hf_tls_error(tls), "*a CA that is not trusted here (tls_ca)*");
 }
 END_TEST
@@ -309,7 +310,7 @@ static const struct {
      "tls_ciphersuites TLS_NO_SUCH: no suite in it*"},
 };
 
-START_TEST(bad_file_is_named_with_what_is_wrong)
+START_TEST(bad_file_is_named_with_its_fault)
 {
     const char *file = path(bad_settings[_i].file);
 
@@ -348,7 +349,7 @@ static const struct {
 };
 
 /* A cipher list moves the level by which keys are judged, ours too. */
-START_TEST(who_must_can_lower_the_level)
+START_TEST(security_level_can_be_lowered)
 {
     (void)strcpy(options.cert_file, certs.weak);
     (void)strcpy(options.ciphers, "DEFAULT:@SECLEVEL=0");
@@ -398,7 +399,7 @@ static void serve_callers(int version)
 
 /* In TLS 1.3 the server judges us when we are done: its refusal comes with the
  * first read, after a write that may have failed. Source: T10. */
-START_TEST(certificate_that_the_server_wants_is_asked_for_in_words)
+START_TEST(certificate_that_the_server_wants_is_requested_with_a_message)
 {
     bool is_late = versions[_i % 2] == TLS1_3_VERSION;
     const char *says = callers[_i / 2].says;
@@ -407,7 +408,7 @@ START_TEST(certificate_that_the_server_wants_is_asked_for_in_words)
     if (callers[_i / 2].ours)
         (void)strcpy(options.cert_file, path(callers[_i / 2].ours));
     serve_callers(versions[_i % 2]);
-    ck_assert_int_eq(greet(), says && !is_late ? HF_E_TLS : HF_OK);
+    ck_assert_int_eq(end_handshake(), says && !is_late ? HF_E_TLS : HF_OK);
     if (!says) {
         say("HELLO", 5);
         return;
@@ -434,13 +435,13 @@ START_TEST(lost_refusal_is_guessed)
         turn(1);
     tls_peer_hang_up(&peer);
     ck_assert_int_eq(hf_tls_read(tls, &byte, 1), HF_TLS_FAILED);
-    check_says(hf_tls_error(tls), "*; it had asked for a client certificate "
+    check_says(hf_tls_error(tls), "*; it had requested a client certificate "
                                   "(tls_cert, tls_key)");
 }
 END_TEST
 
 /* TLS-2: Source: T24. */
-START_TEST(nothing_is_said_before_we_know_to_whom)
+START_TEST(nothing_is_sent_before_the_peer_is_verified)
 {
     char byte;
 
@@ -456,7 +457,7 @@ START_TEST(nothing_is_said_before_we_know_to_whom)
                                              : "*is not for other.test*");
         turn(1);
         ck_assert_uint_eq(peer.wire_len, before);
-        ck_assert_int_eq(greet(), HF_E_TLS);
+        ck_assert_int_eq(end_handshake(), HF_E_TLS);
     }
 }
 END_TEST
@@ -472,14 +473,14 @@ static void add_identity(Suite *s)
     tcase_add_test(c, name_has_its_lengths);
     tcase_add_loop_test(c, server_is_called_by_its_name_but_not_by_an_address,
                         0, ROWS(sent_names));
-    tcase_add_loop_test(c, certificate_is_taken_or_refused_in_words, 0,
+    tcase_add_loop_test(c, certificate_is_accepted_or_refused_with_a_message, 0,
                         2 * ROWS(identities));
     tcase_add_loop_test(c, shared_context_checks_its_own_host_and_reads_no_file,
                         0, ROWS(identities));
     tcase_add_loop_test(c, unverified_any_certificate_will_do, 0,
                         2 * ROWS(identities));
     tcase_add_test(c, no_certificate_at_all_is_refused);
-    tcase_add_loop_test(c, what_is_revoked_is_refused, 0, ROWS(revocations));
+    tcase_add_loop_test(c, revoked_certificate_is_refused, 0, ROWS(revocations));
     tcase_add_test(c, folder_of_authorities_is_as_good_as_a_file);
 }
 
@@ -487,11 +488,11 @@ static void add_settings(Suite *s)
 {
     TCase *c = tcase(s, "settings");
 
-    tcase_add_loop_test(c, bad_file_is_named_with_what_is_wrong, 0,
+    tcase_add_loop_test(c, bad_file_is_named_with_its_fault, 0,
                         ROWS(bad_settings));
     tcase_add_loop_test(c, key_comes_with_its_certificate_and_password, 0,
                         ROWS(keys));
-    tcase_add_test(c, who_must_can_lower_the_level);
+    tcase_add_test(c, security_level_can_be_lowered);
 }
 
 static void add_callers(Suite *s)
@@ -499,10 +500,10 @@ static void add_callers(Suite *s)
     TCase *c = tcase(s, "who we are");
 
     tcase_add_loop_test(c,
-                        certificate_that_the_server_wants_is_asked_for_in_words,
+                        certificate_that_the_server_wants_is_requested_with_a_message,
                         0, 2 * ROWS(callers));
     tcase_add_test(c, lost_refusal_is_guessed);
-    tcase_add_test(c, nothing_is_said_before_we_know_to_whom);
+    tcase_add_test(c, nothing_is_sent_before_the_peer_is_verified);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* TLS: what the two sides agree on. Versions, ciphers, the protocol inside;
  * servers that speak no TLS; sessions, by a clock that is turned by hand; and
  * no memory of ours (none of OpenSSL's: test_net_tls_memory.c).
- * Source: faults.md 3.3, rows T. */
+ * Source: docs/tls.md, rows T. */
 #include <time.h>
 
 #include "tests/test_net_tls.h"
@@ -30,7 +30,7 @@ static void turn_clock_back(void)
 
 /* ---- how we speak ---- */
 
-START_TEST(library_is_told)
+START_TEST(library_is_reported)
 {
     ck_assert_int_eq(strncmp(hf_tls_library(), "OpenSSL ", 8), 0);
 }
@@ -60,7 +60,7 @@ START_TEST(older_tls_is_refused)
     tls_peer_init(&peer, &of_peer);
     ck_assert_int_eq(know("localhost"), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), HF_E_TLS);
+    ck_assert_int_eq(end_handshake(), HF_E_TLS);
     check_says(hf_tls_error(tls), "the server and we have no version of TLS in "
                                   "common (ours: 1.2, 1.3)");
 }
@@ -83,7 +83,7 @@ static const struct {
      "TLS_AES_128_GCM_SHA256"},
 };
 
-START_TEST(cipher_is_one_of_those_that_are_given)
+START_TEST(cipher_is_one_of_the_given_list)
 {
     struct tls_peer_options of_peer = {.cert = certs.server,
                                        .version = ciphers[_i].version,
@@ -94,7 +94,7 @@ START_TEST(cipher_is_one_of_those_that_are_given)
     (void)strcpy(options.ciphersuites, ciphers[_i].suites);
     ck_assert_int_eq(know("localhost"), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), ciphers[_i].chosen ? HF_OK : HF_E_TLS);
+    ck_assert_int_eq(end_handshake(), ciphers[_i].chosen ? HF_OK : HF_E_TLS);
     if (ciphers[_i].chosen)
         ck_assert_str_eq(SSL_get_cipher_name(peer.ssl), ciphers[_i].chosen);
     else
@@ -109,12 +109,12 @@ static const struct {
     {"redis", "redis", NULL},
     {"", "redis", NULL},
     {"redis", "http/1.1",
-     "the server does not speak the protocol asked for (tls_alpn)"},
+     "the server does not speak the requested protocol (tls_alpn)"},
     {"redis", NULL,
      "the server does not accept the protocol of tls_alpn"},
 };
 
-START_TEST(protocol_that_is_asked_for_must_be_agreed)
+START_TEST(protocol_that_is_requested_must_be_agreed)
 {
     struct tls_peer_options of_peer = {.cert = certs.server,
                                        .version = versions[_i % 2],
@@ -125,7 +125,7 @@ START_TEST(protocol_that_is_asked_for_must_be_agreed)
     (void)strcpy(options.alpn, protocols[_i / 2].asked);
     ck_assert_int_eq(know("localhost"), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), says ? HF_E_TLS : HF_OK);
+    ck_assert_int_eq(end_handshake(), says ? HF_E_TLS : HF_OK);
     if (says)
         check_says(hf_tls_error(tls), says);
 }
@@ -162,7 +162,7 @@ static const struct {
 };
 
 /* Source: T11. */
-START_TEST(server_without_tls_is_told_from_a_lost_connection)
+START_TEST(server_without_tls_is_distinguished_from_a_lost_connection)
 {
     struct tls_peer_options of_peer = {.is_plain = true};
 
@@ -175,7 +175,7 @@ START_TEST(server_without_tls_is_told_from_a_lost_connection)
     turn(1);
     ck_assert_uint_gt(peer.heard_len, 100);
     tls_peer_hang_up(&peer);
-    ck_assert_int_eq(greet(), aliens[_i].status);
+    ck_assert_int_eq(end_handshake(), aliens[_i].status);
     ck_assert_int_eq(hf_tls_error(tls)->status, aliens[_i].status);
     check_says(hf_tls_error(tls), aliens[_i].says);
 }
@@ -188,7 +188,7 @@ START_TEST(reset_in_the_handshake_is_a_lost_connection)
     dial();
     ck_assert_int_eq(hf_tls_handshake(tls), HF_RESP_MORE);
     tls_peer_hang_up(&peer);    /* with our bytes unread: a reset */
-    ck_assert_int_eq(greet(), HF_E_CONNECT);
+    ck_assert_int_eq(end_handshake(), HF_E_CONNECT);
     check_says(hf_tls_error(tls),
                "Connection reset by peer in the TLS handshake");
 }
@@ -202,7 +202,7 @@ static void meet_again(bool is_resumed)
     char byte;
 
     dial();
-    ck_assert_int_eq(greet(), HF_OK);
+    ck_assert_int_eq(end_handshake(), HF_OK);
     ck_assert_int_eq(hf_tls_is_resumed(tls), is_resumed);
     say("x", 1);
     tls_peer_say(&peer, "y", 1);
@@ -267,7 +267,7 @@ START_TEST(session_does_not_outlive_its_certificate)
     ahead = HOUR + 60;
     if (!(_i / 2))
         dial();
-    ck_assert_int_eq(greet(), HF_E_TLS);
+    ck_assert_int_eq(end_handshake(), HF_E_TLS);
     ck_assert_int_eq(hf_tls_is_resumed(tls), _i / 2);
     check_says(hf_tls_error(tls), "*certificate has expired*");
 }
@@ -295,7 +295,7 @@ START_TEST(session_is_forgotten_when_a_handshake_fails)
     ck_assert_int_eq(hf_tls_handshake(tls), HF_RESP_MORE);
     tls_peer_say_raw(&peer, "-ERR\r\n", 6);
     turn(1);
-    ck_assert_int_eq(greet(), HF_E_TLS);
+    ck_assert_int_eq(end_handshake(), HF_E_TLS);
     meet_again(false);
 }
 END_TEST
@@ -322,9 +322,9 @@ START_TEST(connection_keeps_the_files_of_its_time)
     dial();
     ck_assert_int_eq(hf_tls_handshake(tls), HF_RESP_MORE);
     read_again(certs.other_ca);
-    ck_assert_int_eq(greet(), HF_OK);
+    ck_assert_int_eq(end_handshake(), HF_OK);
     dial();
-    ck_assert_int_eq(greet(), HF_E_TLS);
+    ck_assert_int_eq(end_handshake(), HF_E_TLS);
     check_says(hf_tls_error(tls), "*signed by a CA that is not trusted here*");
     read_again(certs.ca);
     meet_again(false);
@@ -344,7 +344,7 @@ START_TEST(session_is_not_resumed_after_the_files_were_read_again)
     read_again(certs.ca);
     meet_again(false);
     dial();
-    ck_assert_int_eq(greet(), HF_OK);
+    ck_assert_int_eq(end_handshake(), HF_OK);
     read_again(certs.ca);
     say("x", 1);
     tls_peer_say(&peer, "y", 1);
@@ -383,14 +383,14 @@ static void add_terms(Suite *s)
 {
     TCase *c = tcase(s, "terms");
 
-    tcase_add_test(c, library_is_told);
+    tcase_add_test(c, library_is_reported);
     tcase_add_test(c, older_tls_is_refused);
     tcase_add_test(c, kernel_is_kept_out_of_it);
-    tcase_add_loop_test(c, cipher_is_one_of_those_that_are_given, 0,
+    tcase_add_loop_test(c, cipher_is_one_of_the_given_list, 0,
                         ROWS(ciphers));
-    tcase_add_loop_test(c, protocol_that_is_asked_for_must_be_agreed, 0,
+    tcase_add_loop_test(c, protocol_that_is_requested_must_be_agreed, 0,
                         2 * ROWS(protocols));
-    tcase_add_loop_test(c, server_without_tls_is_told_from_a_lost_connection, 0,
+    tcase_add_loop_test(c, server_without_tls_is_distinguished_from_a_lost_connection, 0,
                         ROWS(aliens));
     tcase_add_test(c, reset_in_the_handshake_is_a_lost_connection);
     tcase_add_test(c, our_memory_may_fail);

@@ -8,7 +8,7 @@
 #include "net/link/link_inner.h"
 #include "net/wire/tls_openssl.h"
 #include "tests/support/certs.h"
-#include "tests/support/greeting.h"
+#include "tests/support/handshake.h"
 #include "tests/support/link_kit.h"
 #include "tests/support/suite.h"
 #include "tests/support/tls_peer.h"
@@ -78,31 +78,31 @@ static void accept_link(void)
 }
 
 /* Takes one command that has arrived, if there is one. Returns its length. */
-static size_t answer_greeting(struct greeting *g, size_t from)
+static size_t answer_handshake(struct handshake *g, size_t from)
 {
-    char reply[GREETING_MAX];
+    char reply[HANDSHAKE_MAX];
     struct request r;
     size_t len;
 
     if (request_decode(&r, tls_peer.heard + from, tls_peer.heard_len - from) != REQUEST_WHOLE)
         return 0;
-    len = greeting_answer(g, &r, reply);
+    len = handshake_answer(g, &r, reply);
     if (len > 0)
         tls_peer_say(&tls_peer, reply, len);
     return r.len;
 }
 
 /* The link is up. Returns how much it has said. */
-static size_t greet_link(void)
+static size_t handshake_of_link(void)
 {
-    struct greeting g = {.protocol = 2, .id = 1};
+    struct handshake g = {.protocol = 2, .id = 1};
     size_t heard = 0;
 
     want(true);
     hf_loop_dispatch(loop, 0);
     accept_link();
     for (int64_t end_ms = 0; !is_up();) {
-        heard += answer_greeting(&g, heard);
+        heard += answer_handshake(&g, heard);
         turn(&end_ms, "the link is up");
     }
     want(false);
@@ -143,7 +143,7 @@ START_TEST(silence_after_a_long_turn_ends_the_connection)
     size_t heard;
 
     open_tls_link();
-    heard = greet_link();
+    heard = handshake_of_link();
     if (!has_large_buffer()) {
         (void)printf("skipped: net.core.rmem_max is too small for this test\n");
         close_tls_link();

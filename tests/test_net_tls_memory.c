@@ -111,7 +111,7 @@ static hf_status dial(void)
     return rc;
 }
 
-static hf_status greet(void)
+static hf_status end_handshake(void)
 {
     hf_status rc = HF_RESP_MORE;
 
@@ -224,7 +224,7 @@ END_TEST
 static hf_status converse(void)
 {
     char got[5];
-    hf_status rc = greet();
+    hf_status rc = end_handshake();
     long n;
 
     if (rc < 0)
@@ -298,7 +298,7 @@ static const struct {
     {AT(revoked), "localhost", TLS1_3_VERSION, STRIDE_STRANGER},
 };
 
-START_TEST(nobody_is_let_in_for_want_of_memory)
+START_TEST(missing_memory_accepts_no_peer)
 {
     unsigned long n = 1;
 
@@ -308,7 +308,7 @@ START_TEST(nobody_is_let_in_for_want_of_memory)
     do {
         fail_at(n);
         if (dial() == HF_OK) {
-            ck_assert_int_lt(greet(), 0);
+            ck_assert_int_lt(end_handshake(), 0);
             check_error(hf_tls_error(tls));
         }
         hang_up();
@@ -331,7 +331,7 @@ int main(void)
     tcase_add_test(c, settings_without_memory_are_an_error);
     tcase_add_loop_test(c, connection_without_memory_is_an_error, 0,
                         2 * ROWS(versions));
-    tcase_add_loop_test(c, nobody_is_let_in_for_want_of_memory, 0,
+    tcase_add_loop_test(c, missing_memory_accepts_no_peer, 0,
                         ROWS(strangers));
     suite_add_tcase(s, c);
     rc = suite_run(s);

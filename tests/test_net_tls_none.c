@@ -5,7 +5,7 @@
 #include "net/wire/tls.h"
 #include "tests/support/suite.h"
 
-START_TEST(tls_that_is_not_built_in_is_refused_in_words)
+START_TEST(tls_that_is_not_built_in_is_refused_with_a_message)
 {
     struct hf_tls_options options = {.is_unverified = true};
     struct hf_tls_context *context = NULL;
@@ -28,7 +28,7 @@ int main(void)
     Suite *s = suite_create("net/tls, none");
     TCase *c = tcase_create("none");
 
-    tcase_add_test(c, tls_that_is_not_built_in_is_refused_in_words);
+    tcase_add_test(c, tls_that_is_not_built_in_is_refused_with_a_message);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

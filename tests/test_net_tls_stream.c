@@ -1,7 +1,7 @@
 /* TLS: the stream, once there is one. Bytes in all sorts of pieces, reads that
  * wait for room to write and the reverse, keys and peers that would change on
  * the way, and ends of all kinds.
- * Source: faults.md 3.3, rows T. */
+ * Source: docs/tls.md, rows T. */
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -56,7 +56,7 @@ static bool is_readable(void)
 }
 
 /* TLS-4: Source: T13. */
-START_TEST(bytes_inside_are_told_though_the_descriptor_is_silent)
+START_TEST(bytes_in_the_tls_buffer_are_reported_without_a_ready_descriptor)
 {
     char *sent = noise(RECORD_MAX), *got = local_new(RECORD_MAX);
 
@@ -79,7 +79,7 @@ START_TEST(bytes_inside_are_told_though_the_descriptor_is_silent)
 END_TEST
 
 /* Also where they are whole records that nobody has looked into yet. */
-START_TEST(record_inside_is_told)
+START_TEST(record_inside_is_reported)
 {
     char got;
 
@@ -181,7 +181,7 @@ static long write_from_elsewhere(struct outgoing *o)
 }
 
 /* Source: T15. */
-START_TEST(write_goes_on_from_a_buffer_that_grows_and_moves)
+START_TEST(write_continues_from_a_buffer_that_grows_and_moves)
 {
     struct outgoing o = {.len = 1000000, .grown = 1};
     int blocked = 0;
@@ -251,14 +251,14 @@ START_TEST(handshake_waits_for_room_to_write)
         ck_assert_int_eq(hf_tls_wants(tls), HF_WRITE);
     }
     drain_socket(junk);
-    ck_assert_int_eq(greet(), HF_OK);
+    ck_assert_int_eq(end_handshake(), HF_OK);
     say("x", 1);
 }
 END_TEST
 
 /* The server wants new keys in both directions: our answer needs room that is
  * not there, and what was to be read is read all the same. Source: T14. */
-START_TEST(read_goes_on_while_there_is_no_room_to_write)
+START_TEST(read_continues_while_the_output_is_full)
 {
     char got[5];
     size_t junk;
@@ -335,7 +335,7 @@ static void leave_an_error(void)
 }
 
 /* TLS-1: Source: T16. */
-START_TEST(error_of_somebody_else_does_not_end_a_connection)
+START_TEST(error_of_another_library_does_not_end_a_connection)
 {
     hf_status rc = HF_RESP_MORE;
     char byte;
@@ -440,7 +440,7 @@ START_TEST(nothing_is_guessed_of_a_server_that_has_spoken)
 }
 END_TEST
 
-START_TEST(reset_is_told_as_by_a_socket)
+START_TEST(reset_is_reported_as_by_a_socket)
 {
     char got[2];
 
@@ -455,7 +455,7 @@ START_TEST(reset_is_told_as_by_a_socket)
 END_TEST
 
 /* No signal ends the test. Source: T17. */
-START_TEST(write_to_nobody_is_an_error_and_no_signal)
+START_TEST(write_to_a_closed_connection_is_an_error_and_no_signal)
 {
     serve(certs.server);
     meet();
@@ -495,7 +495,7 @@ START_TEST(forged_bytes_are_not_delivered)
 END_TEST
 
 /* Somebody wrote into our connection. */
-START_TEST(bytes_changed_on_their_way_are_told)
+START_TEST(changed_bytes_are_detected)
 {
     meet_lenient();
     ck_assert_int_eq(hf_socket_write(fd, forgeries[0].bytes, forgeries[0].len),
@@ -506,7 +506,7 @@ START_TEST(bytes_changed_on_their_way_are_told)
 }
 END_TEST
 
-START_TEST(goodbye_is_said_only_if_polite)
+START_TEST(close_notify_is_sent_only_if_polite)
 {
     bool is_polite = _i % 2;
 
@@ -557,19 +557,19 @@ static void add_bytes(Suite *s)
 
     tcase_add_loop_test(c, bytes_are_the_same_in_whatever_pieces_they_come, 0,
                         2 * ROWS(steps));
-    tcase_add_loop_test(c, bytes_inside_are_told_though_the_descriptor_is_silent,
+    tcase_add_loop_test(c, bytes_in_the_tls_buffer_are_reported_without_a_ready_descriptor,
                         0, 2);
-    tcase_add_loop_test(c, record_inside_is_told, 0, 2);
+    tcase_add_loop_test(c, record_inside_is_reported, 0, 2);
     tcase_add_loop_test(c, part_of_a_record_is_nothing_to_read, 0, 2);
     tcase_add_test(c, read_fills_its_room);
     tcase_add_loop_test(c, write_fills_the_socket, 0, 2);
-    tcase_add_loop_test(c, write_goes_on_from_a_buffer_that_grows_and_moves, 0,
+    tcase_add_loop_test(c, write_continues_from_a_buffer_that_grows_and_moves, 0,
                         2);
     tcase_add_test(c, handshake_waits_for_room_to_write);
-    tcase_add_test(c, read_goes_on_while_there_is_no_room_to_write);
+    tcase_add_test(c, read_continues_while_the_output_is_full);
     tcase_add_test(c, new_keys_do_not_spoil_a_write_under_way);
     tcase_add_test(c, renegotiation_is_declined);
-    tcase_add_test(c, error_of_somebody_else_does_not_end_a_connection);
+    tcase_add_test(c, error_of_another_library_does_not_end_a_connection);
     tcase_add_test(c, no_error_is_left_for_others);
 }
 
@@ -580,12 +580,12 @@ static void add_ends(Suite *s)
     tcase_add_loop_test(c, goodbye_is_the_end, 0, 2);
     tcase_add_loop_test(c, end_without_a_goodbye_is_an_error, 0, 2);
     tcase_add_test(c, nothing_is_guessed_of_a_server_that_has_spoken);
-    tcase_add_test(c, reset_is_told_as_by_a_socket);
-    tcase_add_test(c, write_to_nobody_is_an_error_and_no_signal);
+    tcase_add_test(c, reset_is_reported_as_by_a_socket);
+    tcase_add_test(c, write_to_a_closed_connection_is_an_error_and_no_signal);
     tcase_add_loop_test(c, forged_bytes_are_not_delivered, 0,
                         2 * ROWS(forgeries));
-    tcase_add_test(c, bytes_changed_on_their_way_are_told);
-    tcase_add_loop_test(c, goodbye_is_said_only_if_polite, 0, 4);
+    tcase_add_test(c, changed_bytes_are_detected);
+    tcase_add_loop_test(c, close_notify_is_sent_only_if_polite, 0, 4);
     tcase_add_test(c, goodbye_never_waits);
     tcase_add_test(c, goodbye_in_the_handshake_is_harmless);
 }

@@ -59,10 +59,10 @@ static const struct {
     {{.kind = HF_TRACE_LOST, .why = ADDRESS ": it is gone"}, "", "",
      " lost: it is gone"},
     {{.kind = HF_TRACE_LOST, .why = ADDRESS}, "", "", " lost: " ADDRESS},
-    {{.kind = HF_TRACE_GREETING}, "HELLO|3", "", " > HELLO 3"},
-    {{.kind = HF_TRACE_GREETED}, "", "%1\r\n+a\r\n+b\r\n", " < (2 elements)"},
-    {{.kind = HF_TRACE_GREETED}, "", "-ERR no\r\n", " < (error) \"ERR no\""},
-    {{.kind = HF_TRACE_GREETED, .why = "(not told)"}, "", "", " < (not told)"},
+    {{.kind = HF_TRACE_HANDSHAKE}, "HELLO|3", "", " > HELLO 3"},
+    {{.kind = HF_TRACE_HANDSHAKE_REPLY}, "", "%1\r\n+a\r\n+b\r\n", " < (2 elements)"},
+    {{.kind = HF_TRACE_HANDSHAKE_REPLY}, "", "-ERR no\r\n", " < (error) \"ERR no\""},
+    {{.kind = HF_TRACE_HANDSHAKE_REPLY, .why = "(not told)"}, "", "", " < (not told)"},
     {{.kind = HF_TRACE_QUEUED, .number = 12}, "SET|a b|\x01\xff||\"", "",
      " #12 > SET \"a b\" \\x01\\xff \"\" \""},
     {{.kind = HF_TRACE_QUEUED, .number = 1}, "1|2|3|4|5|6|7|8|9|10|11|12|13|14",
@@ -278,7 +278,7 @@ static enum hf_outcome ask(const char *words)
     return ask_for(LONG_MS, words);
 }
 
-#define GREETING                                                              \
+#define HANDSHAKE                                                              \
     "> HELLO 3\n"                                                             \
     "< (14 elements)\n"                                                       \
     "> CLIENT SETINFO LIB-NAME holdfast\n"                                    \
@@ -299,10 +299,10 @@ static void cut_lines_with(const char *part)
     }
 }
 
-START_TEST(each_step_is_told)
+START_TEST(each_step_is_reported)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("ECHO a"),
         PEER_SEND(">1\r\n+news\r\n$1\r\na\r\n"), PEER_EXPECT("ECHO b"),
         PEER_WAIT, PEER_SEND("+late\r\n"), PEER_EXPECT("ECHO c"),
         PEER_SEND("+c\r\n"), PEER_EXPECT("ECHO d"), PEER_CLOSE, PEER_END};
@@ -317,7 +317,7 @@ START_TEST(each_step_is_told)
     ck_assert_int_eq(ask("ECHO|d"), HF_UNKNOWN);
     cut_lines_with("# Server");
     ck_assert_str_eq(told,
-                     "#1 > ECHO a\n" GREETING "connected, RESP3\n"
+                     "#1 > ECHO a\n" HANDSHAKE "connected, RESP3\n"
                      "< push [ news ]\n"
                      "#1 < a (us)\n"
                      "#2 > ECHO b\n"
@@ -334,7 +334,7 @@ START_TEST(each_step_is_told)
 }
 END_TEST
 
-START_TEST(what_never_left_is_told_so)
+START_TEST(unsent_request_is_traced_as_unsent)
 {
     prepare(local_dead_port());
     options.backoff_min_ms = options.backoff_max_ms = LONG_MS;
@@ -412,8 +412,8 @@ int main(void)
     tcase_add_test(c, line_is_cut_where_it_is_full);
     tcase_add_loop_test(c, passwords_are_replaced, 0, ROWS(secrets));
     c = add_case(s, "link");
-    tcase_add_test(c, each_step_is_told);
-    tcase_add_test(c, what_never_left_is_told_so);
+    tcase_add_test(c, each_step_is_reported);
+    tcase_add_test(c, unsent_request_is_traced_as_unsent);
     if (server_is_installed())
         tcase_add_loop_test(c, no_line_holds_the_password, 0, ROWS(doors));
     else

@@ -233,6 +233,11 @@ static const struct refused {
     {":" SECRET "@h", 1, "begins with"},
 
     {"redis://h\n", 10, "space or control"},
+    {"\"redis://h\"", 1, "without the quotes"},
+    {"'redis://h'", 1, "without the quotes"},
+    {"redis://:${" SECRET "}@h", 10, "was not replaced"},
+    {"redis://h:${PORT}", 11, "was not replaced"},
+    {"redis://$HOST:1", 9, "not allowed here"},
     {"redis://:" SECRET " @h", 16, "space or control"},
     {"\x7fredis://h", 1, "space or control"},
 
@@ -240,6 +245,10 @@ static const struct refused {
     {"redis:///3", 9, "host is missing"},
     {"redis://h1:1,h2:2", 1, "only one server is accepted"},
     {"rediss://:" SECRET "@a,b/1", 1, "only one server is accepted"},
+    {"redis://a;b", 10, "between hosts"},
+    {"redis+cluster://a:1;b:2/0", 20, "between hosts"},
+    {"redis://a%2Cb", 10, "between hosts"},
+    {"redis://:" SECRET "@a%2cb:1", 18, "between hosts"},
     {"redis://a,", 11, "host is missing"},
     {"redis://,a", 9, "host is missing"},
     {"redis://:7000", 9, "host is missing"},
@@ -731,7 +740,7 @@ END_TEST
 static const struct hf_tls_options all_tls = {"A", "B", "C", "D", "E", "F",
                                               "G", "H", "I", "J", true};
 
-START_TEST(tls_that_is_given_wins_over_the_urls)
+START_TEST(explicit_tls_options_override_the_url)
 {
     struct hf_url u;
 
@@ -742,7 +751,7 @@ START_TEST(tls_that_is_given_wins_over_the_urls)
 }
 END_TEST
 
-START_TEST(tls_that_is_not_given_stays_the_urls)
+START_TEST(other_tls_options_come_from_the_url)
 {
     const struct hf_tls_options key = {.key_file = "key"};
     struct hf_url u;
@@ -788,7 +797,7 @@ static const struct {
     {"unix:@redis?client_name=x", "unix:@redis"},
 };
 
-START_TEST(address_is_what_a_person_would_write)
+START_TEST(address_is_formatted_for_a_person)
 {
     struct hf_url u;
     char text[300], cut[5];
@@ -873,10 +882,10 @@ int main(void)
     tcase_add_loop_test(c, seeds_are_taken_apart_into_hosts, 0, COUNT(seeded));
     tcase_add_loop_test(c, wrong_seeds_are_refused_and_leave_no_trace, 0,
                         COUNT(no_seeds));
-    tcase_add_test(c, tls_that_is_given_wins_over_the_urls);
-    tcase_add_test(c, tls_that_is_not_given_stays_the_urls);
+    tcase_add_test(c, explicit_tls_options_override_the_url);
+    tcase_add_test(c, other_tls_options_come_from_the_url);
     tcase_add_loop_test(c, tls_is_only_for_urls_of_tls, 0, 3);
-    tcase_add_loop_test(c, address_is_what_a_person_would_write,
+    tcase_add_loop_test(c, address_is_formatted_for_a_person,
                         0, COUNT(addresses));
     tcase_add_loop_test(
         c, moved_url_has_the_login_of_the_server_that_it_goes_to, 0, 3);

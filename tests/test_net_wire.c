@@ -161,7 +161,7 @@ START_TEST(silence_is_over_at_the_deadline)
 }
 END_TEST
 
-START_TEST(peer_that_does_not_read_is_given_up)
+START_TEST(peer_that_does_not_read_is_abandoned)
 {
     char *bytes = local_new(MANY);
     int64_t deadline_ms;
@@ -197,7 +197,7 @@ END_TEST
 
 /* ---- ends ---- */
 
-START_TEST(end_is_told_behind_what_was_said)
+START_TEST(end_is_reported_after_the_last_bytes)
 {
     meet();
     ck_assert_int_eq(send(peer, "-ERR\r\n", 6, 0), 6);
@@ -213,7 +213,7 @@ START_TEST(end_is_told_behind_what_was_said)
 }
 END_TEST
 
-START_TEST(nobody_there_is_an_error_with_the_address)
+START_TEST(refused_connection_is_an_error_with_the_address)
 {
     char expected[100];
 
@@ -304,10 +304,10 @@ int main(void)
     tcase_add_test(c, bytes_come_and_go_as_they_are);
     tcase_add_test(c, neither_side_waits_for_the_other_to_read);
     tcase_add_test(c, silence_is_over_at_the_deadline);
-    tcase_add_test(c, peer_that_does_not_read_is_given_up);
+    tcase_add_test(c, peer_that_does_not_read_is_abandoned);
     tcase_add_test(c, bytes_without_end_are_refused);
-    tcase_add_test(c, end_is_told_behind_what_was_said);
-    tcase_add_test(c, nobody_there_is_an_error_with_the_address);
+    tcase_add_test(c, end_is_reported_after_the_last_bytes);
+    tcase_add_test(c, refused_connection_is_an_error_with_the_address);
     if (hf_tls_library())
         tcase_add_test(c, handshake_ends_at_the_deadline);
     tcase_add_test(c, each_allocation_may_fail_and_nothing_is_left);

@@ -32,7 +32,7 @@ END_TEST
 static const int unknown_rows[] = {3, -1, -6, -99, -100, -113, 65536,
                                    -104 - 65536};
 
-START_TEST(unknown_status_has_a_name_and_a_text_too)
+START_TEST(unknown_status_also_has_a_name_and_a_text)
 {
     hf_status status = (hf_status)unknown_rows[_i];
 
@@ -81,6 +81,7 @@ static void fill(struct hf_list *list, int first, int count)
     hf_list_init(list);
     for (int id = first; id < first + count; id++) {
         members[id].id = id;
+        hf_list_init(&members[id].link);
         hf_list_push(list, &members[id].link);
     }
 }
@@ -119,7 +120,7 @@ static const struct {
     {0, 0, ""}, {2, 0, "01"}, {0, 2, "01"}, {1, 1, "01"}, {2, 2, "0123"},
 };
 
-START_TEST(joined_list_is_one_behind_the_other)
+START_TEST(joined_list_is_one_after_the_other)
 {
     fill(&head, 0, join_rows[_i].to);
     fill(&other, join_rows[_i].to, join_rows[_i].from);
@@ -136,12 +137,12 @@ static Suite *suite(void)
 
     tcase_add_loop_test(status, status_has_name_and_text, 0,
                         COUNT(status_rows));
-    tcase_add_loop_test(status, unknown_status_has_a_name_and_a_text_too, 0,
+    tcase_add_loop_test(status, unknown_status_also_has_a_name_and_a_text, 0,
                         COUNT(unknown_rows));
     tcase_add_test(list, list_keeps_the_order_of_pushes);
     tcase_add_loop_test(list, member_leaves_the_others_in_their_order, 0,
                         COUNT(without_rows));
-    tcase_add_loop_test(list, joined_list_is_one_behind_the_other, 0,
+    tcase_add_loop_test(list, joined_list_is_one_after_the_other, 0,
                         COUNT(join_rows));
     suite_add_tcase(s, status);
     suite_add_tcase(s, list);

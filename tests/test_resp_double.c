@@ -166,7 +166,7 @@ START_TEST(any_double_is_written_as_short_as_can_be)
 END_TEST
 
 /* Where the next double below is half as far away as the one above. */
-START_TEST(powers_of_two_and_their_neighbours_are_too)
+START_TEST(powers_of_two_and_their_neighbours_are_exact)
 {
     for (uint64_t e = 0; e < 0x7ff; e++) {
         for (int64_t d = -2; d <= 2; d++) {
@@ -177,7 +177,7 @@ START_TEST(powers_of_two_and_their_neighbours_are_too)
 }
 END_TEST
 
-START_TEST(decimals_of_few_digits_come_back_as_they_were)
+START_TEST(decimals_of_few_digits_are_unchanged)
 {
     for (int i = 0; i < RANDOM_EACH; i++) {
         uint64_t r = dice_bits(&dice_seed);
@@ -201,8 +201,8 @@ int main(void)
                         COUNT(rows));
     tcase_add_loop_test(c, argument_has_the_size_announced, 0, COUNT(rows));
     tcase_add_test(c, any_double_is_written_as_short_as_can_be);
-    tcase_add_test(c, powers_of_two_and_their_neighbours_are_too);
-    tcase_add_test(c, decimals_of_few_digits_come_back_as_they_were);
+    tcase_add_test(c, powers_of_two_and_their_neighbours_are_exact);
+    tcase_add_test(c, decimals_of_few_digits_are_unchanged);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

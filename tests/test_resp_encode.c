@@ -127,7 +127,7 @@ static const struct {
     {SIZE_MAX / 2, SIZE_MAX / 2 + (sizeof(size_t) > 4 ? 24 : 15)},
 };
 
-START_TEST(bulk_size_is_exact_or_says_it_cannot_be)
+START_TEST(bulk_size_is_exact_or_refused)
 {
     ck_assert_uint_eq(hf_resp_bulk_size(size_rows[_i].len),
                       size_rows[_i].size);
@@ -271,7 +271,7 @@ static Suite *suite(void)
     tcase_add_loop_test(command, decoded_command_is_the_command, 0, 100);
     tcase_add_loop_test(command, integer_is_written_in_decimal, 0,
                         COUNT(integer_rows));
-    tcase_add_loop_test(size, bulk_size_is_exact_or_says_it_cannot_be, 0,
+    tcase_add_loop_test(size, bulk_size_is_exact_or_refused, 0,
                         COUNT(size_rows));
     tcase_add_test(size, sum_that_overflows_stays_size_max);
     tcase_add_loop_test(size, header_has_the_size_announced, 0,

@@ -97,7 +97,7 @@ static const struct error_row {
      "a type byte of RESP3", "@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
 };
 
-START_TEST(error_says_where_what_and_instead_of_what)
+START_TEST(error_names_position_byte_and_expectation)
 {
     const struct error_row *row = &error_rows[_i];
 
@@ -123,7 +123,7 @@ static const struct error_row strict_rows[] = {
     {3, ">0\r\n", 1, "the kind of a push", "0\\r\\n"},
 };
 
-START_TEST(strict_parser_takes_only_what_the_texts_have)
+START_TEST(strict_parser_accepts_only_specified_forms)
 {
     const struct error_row *row = &strict_rows[_i];
     size_t len = strlen(row->bytes);
@@ -301,7 +301,7 @@ START_TEST(limit_is_kept_to_the_byte)
 END_TEST
 
 /* What reads fast looks at bytes behind a value; it must not miss a limit. */
-START_TEST(limit_is_kept_whatever_stands_behind)
+START_TEST(limit_is_kept_with_any_following_bytes)
 {
     const struct limit_row *row = &limit_rows[_i];
     char bytes[100];
@@ -458,7 +458,7 @@ START_TEST(no_bytes_and_no_tape_are_no_error)
 }
 END_TEST
 
-START_TEST(value_ends_where_pos_says)
+START_TEST(value_ends_at_pos)
 {
     static const char bytes[] = "+OK\r\n*1\r\n:7\r\n";
 
@@ -508,7 +508,7 @@ START_TEST(drop_after_a_whole_value_leaves_nothing)
 END_TEST
 
 /* The offset stays that of the buffer, which has become shorter. */
-START_TEST(drop_behind_an_error_moves_its_offset)
+START_TEST(drop_after_an_error_moves_its_offset)
 {
     size_t dropped;
 
@@ -655,7 +655,7 @@ static const struct {
     {0, HF_E_LIMIT},
 };
 
-START_TEST(value_may_end_at_the_last_offset_and_not_behind)
+START_TEST(value_may_end_at_the_last_offset_and_not_after)
 {
     uint32_t begin = UINT32_MAX - last_rows[_i].before;
     size_t room = (size_t)UINT32_MAX + 4096;
@@ -685,15 +685,15 @@ static Suite *suite(void)
     TCase *errors = tcase_create("errors"), *limits = tcase_create("limits");
     TCase *bytes = tcase_create("bytes"), *drop = tcase_create("drop");
 
-    tcase_add_loop_test(errors, error_says_where_what_and_instead_of_what, 0,
+    tcase_add_loop_test(errors, error_names_position_byte_and_expectation, 0,
                         COUNT(error_rows));
-    tcase_add_loop_test(errors, strict_parser_takes_only_what_the_texts_have, 0,
+    tcase_add_loop_test(errors, strict_parser_accepts_only_specified_forms, 0,
                         COUNT(strict_rows));
     tcase_add_test(errors, strict_parser_takes_all_that_the_texts_have);
     tcase_add_test(errors, error_is_repeated_until_the_next_init);
     tcase_add_loop_test(limits, limit_is_kept_to_the_byte, 0,
                         COUNT(limit_rows));
-    tcase_add_loop_test(limits, limit_is_kept_whatever_stands_behind, 0,
+    tcase_add_loop_test(limits, limit_is_kept_with_any_following_bytes, 0,
                         COUNT(limit_rows));
     tcase_add_loop_test(limits, limits_without_bound_do_not_overflow, 0,
                         COUNT(boundless_rows));
@@ -702,11 +702,11 @@ static Suite *suite(void)
                         COUNT(attributes_rows));
     tcase_add_test(limits, memory_follows_bytes_not_promises);
     tcase_add_test(limits, buffer_beyond_4_gib_is_refused_not_wrapped);
-    tcase_add_loop_test(limits, value_may_end_at_the_last_offset_and_not_behind,
+    tcase_add_loop_test(limits, value_may_end_at_the_last_offset_and_not_after,
                         0, COUNT(last_rows));
     tcase_add_test(bytes, byte_of_a_long_string_is_looked_at_once);
     tcase_add_test(bytes, no_bytes_and_no_tape_are_no_error);
-    tcase_add_test(bytes, value_ends_where_pos_says);
+    tcase_add_test(bytes, value_ends_at_pos);
     tcase_add_loop_test(bytes, wanted_counts_a_string_to_its_end, 0,
                         COUNT(wanted_rows));
     tcase_add_loop_test(bytes, integer_is_the_same_however_many_digits_it_has,
@@ -717,7 +717,7 @@ static Suite *suite(void)
     tcase_add_test(drop, drop_keeps_only_the_value_under_way);
     tcase_add_test(drop, drop_after_a_whole_value_leaves_nothing);
     tcase_add_test(drop, drop_forgets_nodes_of_the_connection_before);
-    tcase_add_test(drop, drop_behind_an_error_moves_its_offset);
+    tcase_add_test(drop, drop_after_an_error_moves_its_offset);
     tcase_add_test(drop, tape_may_be_emptied_between_values);
     tcase_add_test(drop, protocol_changes_between_values);
     suite_add_tcase(s, errors);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/support/dice.h"
-#include "tests/support/resp_ask.h"
+#include "tests/support/resp_answers.h"
 #include "tests/support/resp_twin.h"
 
 #define SEEDS 400
@@ -223,7 +223,7 @@ static bool check_all_ways(const struct input *in)
     struct reading want = reading_of_twin(in);
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        struct reading got = reading_of_parser(in, &ways[i], resp_ask_all);
+        struct reading got = reading_of_parser(in, &ways[i], resp_answers_all);
 
         reading_must_be(&got, &want);
         reading_fini(&got);

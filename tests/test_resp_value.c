@@ -98,7 +98,7 @@ static int answers_of(struct hf_resp_value v)
     return answers | (hf_resp_is_error(v) ? ERROR : 0);
 }
 
-START_TEST(type_answers_its_own_questions_alone)
+START_TEST(accessor_accepts_its_own_type_alone)
 {
     const struct type_row *row = &type_rows[_i];
     struct hf_resp_value v = value_of(row->bytes);
@@ -109,7 +109,7 @@ START_TEST(type_answers_its_own_questions_alone)
 END_TEST
 
 /* A question of the wrong type leaves the caller's variables alone. */
-START_TEST(refused_question_changes_nothing)
+START_TEST(refused_accessor_changes_nothing)
 {
     struct hf_resp_value v = value_of("*0\r\n"), out = {"", nodes};
     int64_t integer = 5;
@@ -219,7 +219,7 @@ START_TEST(zero_keeps_its_sign_and_nan_is_nan)
 END_TEST
 
 /* In the C locale strtod of the whole text is the judge. */
-START_TEST(double_is_what_strtod_says)
+START_TEST(double_equals_strtod)
 {
     char text[80];
     double n;
@@ -237,7 +237,7 @@ START_TEST(double_is_what_strtod_says)
 }
 END_TEST
 
-START_TEST(integer_is_a_double_too)
+START_TEST(integer_is_also_a_double)
 {
     double n;
 
@@ -271,7 +271,7 @@ static const char *const copy_rows[] = {
     "=9\r\ntxt:abcde\r\n",
 };
 
-START_TEST(copy_fits_or_says_how_long_it_is)
+START_TEST(copy_fits_or_returns_the_size)
 {
     char copy[6] = "?????";
     size_t len = 0;
@@ -355,7 +355,7 @@ static int64_t integer_of(hf_status status, struct hf_resp_value v)
     return n;
 }
 
-START_TEST(children_are_reached_over_what_lies_between)
+START_TEST(children_are_found_after_nested_values)
 {
     struct hf_resp_value v = value_of("*4\r\n*2\r\n:1\r\n*1\r\n:2\r\n"
                                       "|1\r\n+a\r\n*1\r\n:3\r\n:4\r\n"
@@ -376,7 +376,7 @@ START_TEST(children_are_reached_over_what_lies_between)
 }
 END_TEST
 
-START_TEST(what_has_no_children_has_none_to_walk)
+START_TEST(value_without_children_has_none_to_walk)
 {
     struct hf_resp_value child, v = value_of("$?\r\n;1\r\nx\r\n;0\r\n");
     struct hf_resp_iter it = hf_resp_children(v);
@@ -397,7 +397,7 @@ static const char *const map_rows[] = {
 };
 
 /* The first of two equal keys; a value that looks like the key is no key. */
-START_TEST(map_gives_the_first_value_of_a_key)
+START_TEST(map_returns_the_first_value_of_a_key)
 {
     struct hf_resp_value v = value_of(map_rows[_i]), out = v;
 
@@ -407,7 +407,7 @@ START_TEST(map_gives_the_first_value_of_a_key)
 }
 END_TEST
 
-START_TEST(attributes_belong_to_the_value_behind_them)
+START_TEST(attributes_belong_to_the_value_after_them)
 {
     struct hf_resp_value v = value_of("|2\r\n+a\r\n:1\r\n+a\r\n:2\r\n"
                                       "|2\r\n+b\r\n:3\r\n+a\r\n:4\r\n"
@@ -438,26 +438,26 @@ static Suite *suite(void)
     TCase *types = tcase_create("types"), *doubles = tcase_create("doubles");
     TCase *text = tcase_create("text"), *children = tcase_create("children");
 
-    tcase_add_loop_test(types, type_answers_its_own_questions_alone, 0,
+    tcase_add_loop_test(types, accessor_accepts_its_own_type_alone, 0,
                         COUNT(type_rows));
-    tcase_add_test(types, refused_question_changes_nothing);
+    tcase_add_test(types, refused_accessor_changes_nothing);
     tcase_add_loop_test(doubles, double_is_correctly_rounded, 0,
                         COUNT(double_rows));
     tcase_add_test(doubles, zero_keeps_its_sign_and_nan_is_nan);
-    tcase_add_test(doubles, double_is_what_strtod_says);
-    tcase_add_test(doubles, integer_is_a_double_too);
+    tcase_add_test(doubles, double_equals_strtod);
+    tcase_add_test(doubles, integer_is_also_a_double);
     tcase_add_test(text, verbatim_string_is_format_and_text);
-    tcase_add_loop_test(text, copy_fits_or_says_how_long_it_is, 0,
+    tcase_add_loop_test(text, copy_fits_or_returns_the_size, 0,
                         COUNT(copy_rows));
     tcase_add_test(text, empty_text_needs_no_memory);
     tcase_add_loop_test(text, error_code_is_compared_whole, 0,
                         COUNT(code_rows));
     tcase_add_test(text, text_is_equal_in_all_its_bytes);
-    tcase_add_test(children, children_are_reached_over_what_lies_between);
-    tcase_add_test(children, what_has_no_children_has_none_to_walk);
-    tcase_add_loop_test(children, map_gives_the_first_value_of_a_key, 0,
+    tcase_add_test(children, children_are_found_after_nested_values);
+    tcase_add_test(children, value_without_children_has_none_to_walk);
+    tcase_add_loop_test(children, map_returns_the_first_value_of_a_key, 0,
                         COUNT(map_rows));
-    tcase_add_test(children, attributes_belong_to_the_value_behind_them);
+    tcase_add_test(children, attributes_belong_to_the_value_after_them);
     suite_add_tcase(s, types);
     suite_add_tcase(s, doubles);
     suite_add_tcase(s, text);

@@ -209,7 +209,7 @@ START_TEST(reply_in_front_changes_nothing)
 END_TEST
 
 /* After an error there is no next value (A5). */
-START_TEST(error_stays_whatever_comes_behind)
+START_TEST(error_stays_whatever_follows)
 {
     check(_i, VEC_AFTER);
 }
@@ -397,7 +397,7 @@ static char *encoded_anew(const struct vec_vector *v, size_t *len)
 }
 
 /* P3. And what is canonical stays as it is. */
-START_TEST(value_encoded_anew_is_the_same_value)
+START_TEST(value_encoded_again_is_the_same_value)
 {
     const struct vec_vector *v = &file.vectors[_i];
     struct vec_vector canonical = *v, again = *v;
@@ -454,9 +454,9 @@ int main(void)
     add_loop(s, "prefix", prefix_of_a_good_reply_is_never_refused);
     add_loop(s, "room", tape_may_be_full_at_any_node);
     add_loop(s, "front", reply_in_front_changes_nothing);
-    add_loop(s, "error", error_stays_whatever_comes_behind);
+    add_loop(s, "error", error_stays_whatever_follows);
     add_loop(s, "comma", answer_is_the_same_where_the_decimal_point_is_a_comma);
-    add_loop(s, "encoded", value_encoded_anew_is_the_same_value);
+    add_loop(s, "encoded", value_encoded_again_is_the_same_value);
     add_loop(s, "adapter", adapter_for_the_score_answers_the_same);
     runner = srunner_create(s);
     srunner_set_fork_status(runner, CK_NOFORK);   /* thousands of tests */

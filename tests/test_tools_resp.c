@@ -373,7 +373,7 @@ START_TEST(error_names_its_byte_wherever_the_stream_is_cut)
 }
 END_TEST
 
-START_TEST(what_stood_in_front_of_an_error_is_printed)
+START_TEST(values_before_an_error_are_printed)
 {
     struct outcome o;
 
@@ -397,7 +397,7 @@ END_TEST
 
 /* An error far behind is found at its offset, which no longer fits in the
  * buffer: 8 MiB of replies were dropped in front of it. */
-START_TEST(offset_of_an_error_counts_what_was_dropped)
+START_TEST(offset_of_an_error_counts_dropped_bytes)
 {
     enum { REPLIES = 1 << 21 };
     char *bytes = malloc(4 * REPLIES + 1);
@@ -499,7 +499,7 @@ END_TEST
 
 /* What every value looks like from the bytes and from the tape: the same, but
  * for the few forms that are not the only ones. */
-START_TEST(parser_reads_what_was_sent)
+START_TEST(parser_reads_sent_commands)
 {
     struct outcome sent, read;
 
@@ -530,7 +530,7 @@ static void add_values(Suite *s)
                         COUNT(values));
     tcase_add_test(c, offsets_count_from_the_first_byte_of_the_stream);
     tcase_add_loop_test(c, no_byte_is_lost_in_json, 0, 256);
-    tcase_add_loop_test(c, parser_reads_what_was_sent, 0, COUNT(values));
+    tcase_add_loop_test(c, parser_reads_sent_commands, 0, COUNT(values));
     tcase_add_test(c, line_is_the_wire_with_spaces);
     suite_add_tcase(s, c);
 }
@@ -541,9 +541,9 @@ static void add_errors(Suite *s)
 
     tcase_add_loop_test(c, error_names_its_byte_wherever_the_stream_is_cut, 0,
                         COUNT(errors));
-    tcase_add_test(c, what_stood_in_front_of_an_error_is_printed);
+    tcase_add_test(c, values_before_an_error_are_printed);
     tcase_add_test(c, empty_stream_is_no_error);
-    tcase_add_test(c, offset_of_an_error_counts_what_was_dropped);
+    tcase_add_test(c, offset_of_an_error_counts_dropped_bytes);
     suite_add_tcase(s, c);
 }
 

@@ -37,7 +37,7 @@ static const struct {
     {"*1 *1 ... *0", "*1 *1 *1 *0", true},
 };
 
-START_TEST(dots_stand_for_anything)
+START_TEST(dots_mean_anything)
 {
     const char *pattern = patterns[_i].pattern, *line = patterns[_i].line;
 
@@ -110,7 +110,7 @@ static const struct {
 START_TEST(verdict_is_about_all_that_came)
 {
     struct cli_answer answer = {answers[_i].bytes, answers[_i].len,
-                                answers[_i].end};
+                                (unsigned)answers[_i].end};
     struct cli_expectation e = {answers[_i].expected, answers[_i].absent,
                                 answers[_i].protocol};
     char *came;
@@ -136,7 +136,7 @@ static char *request_of(const char *text, size_t *len)
     return bytes;
 }
 
-START_TEST(words_stand_for_what_they_say)
+START_TEST(words_mean_themselves)
 {
     static struct request request;
     size_t len;
@@ -189,7 +189,7 @@ END_TEST
 /* ---- the table ---- */
 
 /* Redis 6.0.16 fails an assertion, and ends, when it is to push in RESP2. */
-START_TEST(nothing_is_asked_that_ends_a_server)
+START_TEST(no_request_ends_a_server)
 {
     for (size_t i = 0; i < cli_probe_count; i++)
         if (strcmp(cli_probes[i].request, "DEBUG PROTOCOL push") == 0)
@@ -213,14 +213,14 @@ int main(void)
     Suite *s = suite_create("tools/resp check");
     TCase *c = tcase_create("judge");
 
-    tcase_add_loop_test(c, dots_stand_for_anything, 0, COUNT(patterns));
+    tcase_add_loop_test(c, dots_mean_anything, 0, COUNT(patterns));
     tcase_add_loop_test(c, verdict_is_about_all_that_came, 0, COUNT(answers));
     suite_add_tcase(s, c);
     c = tcase_create("ask");
-    tcase_add_test(c, words_stand_for_what_they_say);
+    tcase_add_test(c, words_mean_themselves);
     tcase_add_test(c, large_words_are_whole);
     tcase_add_test(c, expected_keys_are_bulk_strings);
-    tcase_add_test(c, nothing_is_asked_that_ends_a_server);
+    tcase_add_test(c, no_request_ends_a_server);
     tcase_add_test(c, each_check_has_a_name_of_its_own_and_an_expectation);
     suite_add_tcase(s, c);
     return suite_run(s);

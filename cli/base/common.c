@@ -536,8 +536,8 @@ int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
                        common->urls_count > 1 ? index + 1 : 0, options);
 }
 
-int cli_lock_open(struct hf_lock **out, struct hf_client *client,
-                  enum hf_lock_kind kind, const char *name)
+int cli_lock_open_for_now(struct hf_lock **out, struct hf_client *client,
+                          enum hf_lock_kind kind, const char *name, bool *is_temporary)
 {
     struct hf_error err = {0};
     hf_status rc;
@@ -548,5 +548,14 @@ int cli_lock_open(struct hf_lock **out, struct hf_client *client,
         rc = hf_lock_connect(*out, &err);
         hf_loop_dispatch(hf_client_loop(client), 0); /* log lines come first */
     }
+    *is_temporary = rc < 0 && err.is_temporary;
     return rc < 0 ? cli_fail_status(rc, &err) : CLI_CONTINUE;
+}
+
+int cli_lock_open(struct hf_lock **out, struct hf_client *client,
+                  enum hf_lock_kind kind, const char *name)
+{
+    bool is_temporary;
+
+    return cli_lock_open_for_now(out, client, kind, name, &is_temporary);
 }

@@ -145,8 +145,12 @@ int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
 
 /* cli_lock_open - creates a handle on a name and connects to its server. Free it with
  *   hf_lock_free. With CLI_EXIT_ERROR, NULL means that the handle could not be created;
- *   otherwise the server could not be reached. */
+ *   otherwise the server could not be reached.
+ * cli_lock_open_for_now - also returns in *is_temporary whether the server refused the connection
+ *   temporarily. */
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,
                   enum hf_lock_kind kind, const char *name);
+int cli_lock_open_for_now(struct hf_lock **out, struct hf_client *client,
+                          enum hf_lock_kind kind, const char *name, bool *is_temporary);
 
 #endif

@@ -1,4 +1,5 @@
-/* The edit distance of two short words, by one row of the table for each character. */
+/* The edit distance of two short words, by one row of the table for each character; and words that
+ * other programs use. */
 /* Tests: tests/test_cli_options.c. */
 #include "cli/base/nearest.h"
 
@@ -41,13 +42,48 @@ static int distance_of(const char *a, size_t a_len, const char *b, size_t b_len)
     return rows[a_len % 3][b_len];
 }
 
+/* Options of flock, consul lock, redis-cli and of other lock libraries. If a word has several rows,
+ * the first one whose option exists counts. */
+static const struct {
+    const char *word, *name;
+} synonyms[] = {
+    {"timeout", "wait"},        {"try", "wait"},
+    {"retry", "wait"},          {"blocking-timeout", "wait"},
+    {"expire", "ttl"},          {"expire", "lease"},
+    {"expiry", "ttl"},          {"expiry", "lease"},
+    {"px", "ttl"},              {"px", "lease"},
+    {"ex", "ttl"},              {"ex", "lease"},
+    {"session-ttl", "ttl"},     {"lock-timeout", "ttl"},
+    {"nb", "nonblock"},         {"no-wait", "nonblock"},
+    {"host", "url"},            {"hostname", "url"},
+    {"port", "url"},            {"server", "url"},
+    {"redis", "url"},           {"socket", "url"},
+    {"pass", "password-file"},  {"password", "password-file"},
+    {"askpass", "password-file"},
+    {"semaphore", "permits"},   {"n", "permits"},
+};
+
+#define SYNONYMS ((int)(sizeof synonyms / sizeof *synonyms))
+
+/* Returns a negative distance, which an earlier row has smaller; 0: there is no such row. */
+static int synonym_of(const char *word, size_t len, const char *name)
+{
+    for (int i = 0; i < SYNONYMS; i++)
+        if (strlen(synonyms[i].word) == len && memcmp(synonyms[i].word, word, len) == 0 &&
+            strcmp(synonyms[i].name, name) == 0)
+            return i - SYNONYMS;
+    return 0;
+}
+
 void cli_nearest_try(struct cli_nearest *n, const char *word, size_t len, const char *name)
 {
     int near = len >= LONG_WORD ? 2 : 1, distance;
 
     if (len > LEN_MAX || strlen(name) > LEN_MAX)
         return;
-    distance = distance_of(word, len, name, strlen(name));
+    distance = synonym_of(word, len, name);
+    if (distance == 0)
+        distance = distance_of(word, len, name, strlen(name));
     if (distance > near || (n->name && distance >= n->distance))
         return;
     n->name = name;

@@ -15,8 +15,9 @@ struct cli_nearest {
  *   word, len  a text of `len` bytes, without a final NUL
  * The distance is the number of characters that are inserted, deleted or replaced, and of
  * neighbours that are exchanged. A name is near if the distance is at most 1, or at most 2 for
- * a word of six bytes or more. A name or word of more than 40 bytes is never near, so the cost
- * is bounded. */
+ * a word of six bytes or more. The option that another program calls by that word, such as
+ * --timeout of flock for --wait, is nearer than any other. A name or word of more than 40 bytes
+ * is never near, so the cost is bounded. */
 void cli_nearest_try(struct cli_nearest *n, const char *word, size_t len, const char *name);
 
 #endif

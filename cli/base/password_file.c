@@ -18,7 +18,7 @@
 #define FRESH_MS 10000
 
 /* Shared by the thread and its cli_password_file; the last one to drop it frees it. */
-struct reader {
+struct file_reader {
     const char *path;
     pthread_mutex_t mutex;
     pthread_cond_t ended;
@@ -35,15 +35,17 @@ struct reader {
 struct cli_password_file {
     const char *path;
     char text[CLI_SECRET_MAX];  /* the password that was read last */
-    struct reader *reader;      /* its result was not used yet; NULL: none */
+    struct file_reader *reader; /* its result was not used yet; NULL: none */
     bool is_late;               /* a call waited for `reader` in vain */
+    bool is_recheck;            /* `reader` began after the server had refused `text` */
+    bool has_told;              /* the file could not be read, and this was reported */
 };
 
 /* ---- the reader ---- */
 
-static struct reader *reader_new(const char *path)
+static struct file_reader *file_reader_new(const char *path)
 {
-    struct reader *r = calloc(1, sizeof *r);
+    struct file_reader *r = calloc(1, sizeof *r);
     pthread_condattr_t monotonic;
 
     if (!r)
@@ -58,7 +60,7 @@ static struct reader *reader_new(const char *path)
     return r;
 }
 
-static void reader_drop(struct reader *r)
+static void file_reader_drop(struct file_reader *r)
 {
     bool is_last;
 
@@ -75,7 +77,7 @@ static void reader_drop(struct reader *r)
 
 static void *reader_run(void *ctx)
 {
-    struct reader *r = ctx;
+    struct file_reader *r = ctx;
     char text[CLI_SECRET_MAX] = "";
     struct hf_error why = {0};
     hf_status rc = cli_secret_again(text, r->path, &why);
@@ -89,11 +91,11 @@ static void *reader_run(void *ctx)
     (void)pthread_cond_signal(&r->ended);
     (void)pthread_mutex_unlock(&r->mutex);
     explicit_bzero(text, sizeof text);
-    reader_drop(r);
+    file_reader_drop(r);
     return NULL;
 }
 
-static bool reader_start(struct reader *r)
+static bool file_reader_start(struct file_reader *r)
 {
     pthread_t thread;
 
@@ -107,7 +109,7 @@ static bool reader_start(struct reader *r)
 }
 
 /* Returns whether the thread has ended. It then no longer changes *r. */
-static bool reader_await(struct reader *r, int64_t ms)
+static bool file_reader_await(struct file_reader *r, int64_t ms)
 {
     struct timespec until = hf_thread_deadline(ms);
     bool is_ended;
@@ -137,20 +139,30 @@ struct cli_password_file *cli_password_file_new(const char *path, const char *te
 static void forget_reader(struct cli_password_file *file)
 {
     if (file->reader)
-        reader_drop(file->reader);
+        file_reader_drop(file->reader);
     file->reader = NULL;
     file->is_late = false;
 }
 
-static hf_status begin(struct cli_password_file *file, struct hf_error *err)
+/* The thread read the file before the refusal, and found the password that was refused. */
+static bool has_refused_one(const struct cli_password_file *file)
 {
-    if (file->reader && reader_await(file->reader, 0) &&
-        hf_clock_ms() - file->reader->ended_ms >= FRESH_MS)
+    return !file->is_recheck && file->reader->status == HF_OK &&
+           strcmp(file->reader->text, file->text) == 0;
+}
+
+static hf_status begin(struct cli_password_file *file, bool was_refused,
+                       struct hf_error *err)
+{
+    if (file->reader && file_reader_await(file->reader, 0) &&
+        (hf_clock_ms() - file->reader->ended_ms >= FRESH_MS ||
+         (was_refused && has_refused_one(file))))
         forget_reader(file);
     if (file->reader)
         return HF_OK;
-    file->reader = reader_new(file->path);
-    if (file->reader && reader_start(file->reader))
+    file->is_recheck = was_refused;
+    file->reader = file_reader_new(file->path);
+    if (file->reader && file_reader_start(file->reader))
         return HF_OK;
     forget_reader(file);
     return hf_error_set(err, HF_E_NOMEM,
@@ -158,7 +170,9 @@ static hf_status begin(struct cli_password_file *file, struct hf_error *err)
                         file->path);
 }
 
-static hf_status use_result(struct cli_password_file *file, struct hf_error *err)
+/* A file that is missing for a while costs no hold: the last password may still be right. */
+static hf_status use_result(struct cli_password_file *file, bool was_refused,
+                            struct hf_error *err)
 {
     hf_status rc = file->reader->status;
 
@@ -167,6 +181,13 @@ static hf_status use_result(struct cli_password_file *file, struct hf_error *err
     else
         *err = file->reader->why;
     forget_reader(file);
+    if (rc < 0 && !was_refused) {
+        if (!file->has_told)
+            cli_warn("%s; the password that was read before is used", err->text);
+        file->has_told = true;
+        return HF_OK;
+    }
+    file->has_told = file->has_told && rc < 0;
     return rc;
 }
 
@@ -190,14 +211,16 @@ static hf_status use_last(struct cli_password_file *file, bool was_refused,
 hf_status cli_password_file_read(struct cli_password_file *file, bool was_refused,
                                  const char **out, struct hf_error *err)
 {
-    hf_status rc = begin(file, err);
+    hf_status rc;
 
     *out = file->text;
-    if (rc < 0)
-        return rc;
-    return reader_await(file->reader, file->is_late ? 0 : CLI_PASSWORD_WAIT_MS)
-               ? use_result(file, err)
-               : use_last(file, was_refused, err);
+    do { /* a thread that began before the refusal may end only now */
+        if ((rc = begin(file, was_refused, err)) < 0)
+            return rc;
+        if (!file_reader_await(file->reader, file->is_late ? 0 : CLI_PASSWORD_WAIT_MS))
+            return use_last(file, was_refused, err);
+    } while (was_refused && has_refused_one(file));
+    return use_result(file, was_refused, err);
 }
 
 void cli_password_file_free(struct cli_password_file *file)

@@ -22,9 +22,11 @@ struct cli_password_file *cli_password_file_new(const char *path, const char *te
 /* cli_password_file_read - starts a thread that reads the file, unless one runs already, and
  *   waits for it: CLI_PASSWORD_WAIT_MS at most, and not at all if an earlier call waited in
  *   vain for the same thread. If the thread has not ended by then, it returns the password that
- *   was read last, and prints a note that names the file, once for each thread.
+ *   was read last, and prints a note that names the file, once for each thread. It does the same,
+ *   once, if the file cannot be read.
  *   was_refused  the server refused the password that was read last: if the thread has not
- *                ended, this is an error
+ *                ended, or the file cannot be read, this is an error. A thread that began before
+ *                the refusal and found the same password does not count: another one begins
  *   *out         lent until the next call
  * Returns HF_OK; HF_E_SYSTEM, HF_E_NOMEM or the error of cli_secret_again, after writing *err. */
 hf_status cli_password_file_read(struct cli_password_file *file, bool was_refused,

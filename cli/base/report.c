@@ -160,12 +160,37 @@ void cli_verbose(const char *format, ...)
 
 /* The last warning of the library; "": none. */
 static char last_warning[CLI_LINE_MAX];
+static bool was_printed;
+
+/* A refusal says more than the end of the connection that follows it. */
+static void keep_warning(enum hf_log_level level, const char *line)
+{
+    if (level == HF_LOG_INFO && last_warning[0])
+        return;
+    (void)snprintf(last_warning, sizeof last_warning, "%s", line);
+    was_printed = is_verbose;
+}
+
+/* The user must repair this, whether it costs a lock now or not. It explains no loss. */
+static void print_error(const char *line)
+{
+    static bool was_seen;
+
+    if (was_seen)
+        cli_verbose("%s", line);
+    else
+        cli_warn("%s", line);
+    was_seen = true;
+}
 
 void cli_log(void *ctx, enum hf_log_level level, const char *line)
 {
     (void)ctx;
-    if (level != HF_LOG_INFO)
-        (void)snprintf(last_warning, sizeof last_warning, "%s", line);
+    if (level == HF_LOG_ERROR) {
+        print_error(line);
+        return;
+    }
+    keep_warning(level, line);
     cli_verbose("%s", line);
 }
 
@@ -176,9 +201,14 @@ void cli_warning_forget(void)
 
 void cli_warning_print(void)
 {
-    if (last_warning[0] && !is_verbose)
+    if (last_warning[0] && !was_printed)
         (void)cli_fail("%s", last_warning);
-    cli_warning_forget();
+    was_printed = true;
+}
+
+const char *cli_warning_last(void)
+{
+    return last_warning;
 }
 
 /* ---- what the library reports ---- */

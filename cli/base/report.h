@@ -46,12 +46,15 @@ int cli_fail_what(hf_status status, const char *what);
 int cli_fail_status(hf_status status, const struct hf_error *err);
 
 /* cli_log - prints the log lines of the library as steps, for hf_client_options.log, and keeps
- *   the last warning.
+ *   the last warning, or the first connection that was lost, if there was no warning. The
+ *   first error (HF_LOG_ERROR) is printed as a note, and is not kept.
  * cli_warning_forget - forgets that warning: the operation has succeeded since.
- * cli_warning_print - prints that warning as an error, once, unless it was printed as a step. */
+ * cli_warning_print - prints that warning as an error, once, unless it was printed as a step.
+ * cli_warning_last - returns that warning; "": there was none, or it was forgotten. */
 void cli_log(void *ctx, enum hf_log_level level, const char *line);
 void cli_warning_forget(void);
 void cli_warning_print(void);
+const char *cli_warning_last(void);
 
 /* cli_quote - writes a name or a holder as text for a line. Returns dst. */
 #define CLI_QUOTE_MAX 192

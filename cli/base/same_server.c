@@ -8,20 +8,20 @@
 
 #include "net/base/url.h"
 
-struct target {
+struct server_url {
     struct hf_url url;
     struct hf_seeds seeds;      /* of one server, that one */
 };
 
-static bool read_target(struct target *target, const char *text)
+static bool parse_server_url(struct server_url *server, const char *text)
 {
-    struct hf_seeds *seeds = &target->seeds;
+    struct hf_seeds *seeds = &server->seeds;
 
-    if (hf_url_parse_seeds(&target->url, seeds, text, NULL) < 0)
+    if (hf_url_parse_seeds(&server->url, seeds, text, NULL) < 0)
         return false;
     if (seeds->count == 0) {
-        (void)strcpy(seeds->list[0].host, target->url.host);
-        seeds->list[seeds->count++].port = target->url.port;
+        (void)strcpy(seeds->list[0].host, server->url.host);
+        seeds->list[seeds->count++].port = server->url.port;
     }
     return true;
 }
@@ -44,7 +44,7 @@ static bool shares_host(const struct hf_seeds *a, const struct hf_seeds *b)
     return false;
 }
 
-static bool is_one(const struct target *a, const struct target *b)
+static bool is_one(const struct server_url *a, const struct server_url *b)
 {
     bool is_unix = a->url.kind == HF_URL_UNIX;
 
@@ -58,14 +58,14 @@ static bool is_one(const struct target *a, const struct target *b)
 
 bool cli_same_server(const char *a, const char *b)
 {
-    struct target *targets = calloc(2, sizeof *targets);
-    bool is_same = targets && read_target(&targets[0], a) &&
-                   read_target(&targets[1], b) && is_one(&targets[0], &targets[1]);
+    struct server_url *servers = calloc(2, sizeof *servers);
+    bool is_same = servers && parse_server_url(&servers[0], a) &&
+                   parse_server_url(&servers[1], b) && is_one(&servers[0], &servers[1]);
 
-    for (int i = 0; targets && i < 2; i++) {
-        hf_url_wipe(&targets[i].url);
-        hf_seeds_wipe(&targets[i].seeds);
+    for (int i = 0; servers && i < 2; i++) {
+        hf_url_wipe(&servers[i].url);
+        hf_seeds_wipe(&servers[i].seeds);
     }
-    free(targets);
+    free(servers);
     return is_same;
 }

@@ -237,7 +237,7 @@ static void add_deployment(struct commands *all, const struct hf_url *url,
         add_commands(all, "role");
 }
 
-/* Scripts and what they call; messages; the greeting; PING. Only on request, the end
+/* Scripts and what they call; messages; the handshake; PING. Only on request, the end
  * of the connection before it (design 11). */
 static void print_commands(const struct doctor_acl *rule)
 {

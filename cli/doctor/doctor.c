@@ -5,7 +5,7 @@
 #include "cli/base/common.h"
 #include "cli/base/report.h"
 #include "cli/doctor/acl.h"
-#include "cli/doctor/ask.h"
+#include "cli/doctor/visit.h"
 #include "cli/doctor/output.h"
 
 #define TIMEOUT_MS 5000 /* of an answer */
@@ -62,19 +62,19 @@ static int report_findings(const struct cli_common *common,
     return rc;
 }
 
-static hf_status ask_servers(struct doctor_facts *facts, const struct hf_url *url,
-                             const struct hf_seeds *seeds, bool asks_info_alone,
-                             struct hf_error *err)
+static hf_status visit_servers(struct doctor_facts *facts, const struct hf_url *url,
+                               const struct hf_seeds *seeds, bool queries_info_alone,
+                               struct hf_error *err)
 {
     const struct doctor_plan plan = {
         .url = url,
         .seeds = seeds,
         .timeout_ms = url->timeout_ms > 0 ? url->timeout_ms : TIMEOUT_MS,
-        .asks_info_alone = asks_info_alone,
+        .queries_info_alone = queries_info_alone,
     };
 
     set_options(facts, url, seeds);
-    return doctor_ask(facts, &plan, err);
+    return doctor_visit(facts, &plan, err);
 }
 
 static int look_at_servers(const struct cli_common *common,
@@ -82,7 +82,7 @@ static int look_at_servers(const struct cli_common *common,
                            const struct hf_seeds *seeds)
 {
     struct hf_error err = {0};
-    hf_status status = ask_servers(facts, url, seeds, false, &err);
+    hf_status status = visit_servers(facts, url, seeds, false, &err);
 
     return status < 0 ? cli_fail_status(status, &err)
                       : report_findings(common, facts);
@@ -107,7 +107,7 @@ static int print_rule(struct options *options, const struct hf_url *url,
                               .uses = options->uses,
                               .with_kill = options->with_kill};
     struct hf_error err = {0};
-    hf_status status = ask_servers(&options->facts, url, seeds, true, &err);
+    hf_status status = visit_servers(&options->facts, url, seeds, true, &err);
 
     if (status < 0)
         return cli_fail_status(status, &err);
@@ -216,10 +216,11 @@ const struct cli_command cli_doctor_command = {
         "\n"
         "  --name NAME          check permissions for this lock (default: any name)\n"
         "  --ttl DURATION       TTL of the locks, as with 'run'; default 30s\n"
-        "  --acl                print, for redis-cli, an ACL user with only the rights\n"
-        "                       that locks need at that URL (with --name: that lock)\n"
-        "  --for USE            with --acl: add the rights for another use: fair,\n"
-        "                       shared, exclusive, fenced, retention (of tokens),\n"
+        "  --acl                print, for redis-cli, an ACL user with only the\n"
+        "                       permissions that locks need at that URL (with\n"
+        "                       --name: for that lock)\n"
+        "  --for USE            with --acl: add the permissions for another use:\n"
+        "                       fair, shared, exclusive, fenced, retention (of tokens),\n"
         "                       value, spin, quorum, multi, permits, semaphore, latch\n"
         "                       or ls; repeatable\n"
         "  --with-kill          with --acl: allow CLIENT KILL, which can close the\n"

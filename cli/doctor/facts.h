@@ -1,4 +1,4 @@
-/* The facts of `holdfast doctor` about the servers that it has queried. ask.c collects them, and
+/* The facts of `holdfast doctor` about the servers that it has queried. visit.c collects them, and
  * findings.c applies the rules to them. */
 #ifndef CLI_DOCTOR_FACTS_H
 #define CLI_DOCTOR_FACTS_H
@@ -143,6 +143,7 @@ struct doctor_server {
     struct doctor_answer may[DOCTOR_PERMISSIONS];
     struct doctor_clock clock;
     struct doctor_view view;
+    bool leads_to_several;      /* connections to its address lead to several processes */
 };
 
 struct doctor_facts {

@@ -324,6 +324,11 @@ static enum doctor_verdict has_our_time(struct doctor_case *c)
                        (off_us + clock->round_trip_us / 2) / 1000 + 1);
 }
 
+static bool leads_to_several(const struct doctor_case *c)
+{
+    return c->server->leads_to_several;
+}
+
 /* ---- the table ---- */
 
 const struct doctor_rule doctor_rules_server[] = {
@@ -476,5 +481,11 @@ const struct doctor_rule doctor_rules_server[] = {
                 "Redisson's fair locks and expirable permits compare its clock with "
                 "their own; and a correction of the clock ends leases early or late",
      .advice = "synchronise all clocks by NTP, slewed and not stepped"},
+    {"several-servers", DOCTOR_WARNING, OF_NODE, doctor_always, leads_to_several,
+     .found = "connections to this address lead to different servers",
+     .meaning = "if two of them are masters, two clients can hold one lock; a replica refuses "
+                "requests, which are then repeated",
+     .advice = "let the load balancer lead only to the master, or name a master and its "
+               "replicas: redis://a,b,c"},
     {0},
 };

@@ -196,7 +196,7 @@ static void on_forgotten(void *ctx, struct hf_lock *lock, int64_t owner,
     (void)reason;
 }
 
-static hf_status ask(struct acquire *a)
+static hf_status request(struct acquire *a)
 {
     struct hf_acquire_options options;
 
@@ -229,7 +229,7 @@ static int acquire(struct acquire *a)
     hf_status status;
 
     watch_end(a);
-    status = ask(a);
+    status = request(a);
     if (status < 0)
         return cli_fail("cannot request the lock: %s", hf_status_text(status));
     while (!a->is_done) {

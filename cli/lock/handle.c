@@ -78,17 +78,21 @@ int cli_handle_extra_word(const struct cli_args *args, const char *word)
                            "that 'holdfast acquire' printed", word);
 }
 
-/* "uuid:number", as `acquire` prints it. For a value lock the library accepts any text,
- * but a script that confuses its arguments must not release an application's key. */
+/* "uuid:number", as `acquire` prints it, or "uuid:number:write". A wrong one is detected before
+ * the server is connected. For a value lock the library accepts any text, but a script that
+ * confuses its arguments must not release an application's key. The owner of a permit has another
+ * form, which the library checks. */
 static bool has_owner(const struct cli_handle *h)
 {
     size_t uuid = strspn(h->owner, "0123456789abcdef-");
+    const char *number = h->owner + uuid + 1, *end;
 
-    const char *number = h->owner + uuid + 1;
-
-    return h->kind != HF_KIND_VALUE ||
-           (uuid == 36 && h->owner[uuid] == ':' && *number &&
-            number[strspn(number, "-0123456789")] == '\0');
+    if (h->kind == HF_KIND_PERMIT)
+        return true;
+    if (uuid != 36 || h->owner[uuid] != ':' || !*number)
+        return false;
+    end = number + strspn(number, "-0123456789");
+    return *end == '\0' || (h->kind == HF_KIND_WRITE && strcmp(end, ":write") == 0);
 }
 
 static int refuse(const struct cli_handle *h)

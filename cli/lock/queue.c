@@ -53,7 +53,7 @@ static void print_places(const struct cli_queue_plan *plan, const struct outcome
 static void print_removed(const struct cli_queue_plan *plan, const struct outcome *o)
 {
     if (o->removed > 0)
-        (void)printf("%s: queue entries removed: %lld\n", plan->quoted,
+        (void)printf("%s: places removed from the queue: %lld\n", plan->quoted,
                      (long long)o->removed);
     else if (plan->owner)
         cli_warn("%s: that waiter is not in the queue; nothing is changed",
@@ -84,7 +84,7 @@ static int report(const struct cli_queue_plan *plan, const struct outcome *o)
 
 /* ---- removing ---- */
 
-static bool ask_person(void)
+static bool confirm_by_person(void)
 {
     (void)fputs("Waiters that listen stay in the queue. Remove the others? [y/N] ",
                 stderr);
@@ -111,7 +111,7 @@ static bool is_to_remove(const struct cli_queue_plan *plan, const struct outcome
     if (plan->owner)
         return true;
     return plan->is_forced && o->info.waiters != 0 &&
-           (plan->is_confirmed || ask_person());
+           (plan->is_confirmed || confirm_by_person());
 }
 
 /* A queue whose lock is of another kind is not a fair lock's; inspecting says so. */

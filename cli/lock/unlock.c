@@ -172,7 +172,7 @@ static int refuse(const struct unlock *u, const struct hf_lock_info *info)
                     "is changed", u->quoted, hf_lock_kind_text(info->kind));
 }
 
-static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
+static bool confirm_by_person(const struct unlock *u, const struct hf_lock_info *info)
 {
     char holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
 
@@ -225,7 +225,7 @@ static int release_by_force(struct unlock *u, struct hf_client *client)
         return report_outcome(u, false, "", 0);
     if (!can_release(info))
         return refuse(u, info);
-    if (!u->is_confirmed && !ask_person(u, info))
+    if (!u->is_confirmed && !confirm_by_person(u, info))
         return report_outcome(u, false, info->holder, info->holder_len);
     memcpy(holder, info->holder, info->holder_len);
     return release_of(u, holder, info->holder_len);
@@ -372,11 +372,11 @@ const struct cli_command cli_unlock_command = {
         "the loss at its next renewal. Locks with several holders, multi-locks in\n"
         "one hash, and keys that are not locks are not changed.\n"
         "With --queue: shows the wait queue of a fair lock. --force removes the\n"
-        "entries of waiters that do not listen (dead waiters), --owner removes the\n"
-        "entry of one waiter. A live waiter then queues again, at the end. The\n"
+        "places of waiters that do not listen (dead waiters), --owner removes the\n"
+        "place of one waiter. A live waiter then queues again, at the end. The\n"
         "holder is not affected.\n"
-        "Exit code: 0 released, entries removed, or queue empty; 1 lock free or held\n"
-        "by another, or no entry removed; 125 error.\n"
+        "Exit code: 0 released, places removed, or queue empty; 1 lock free or held\n"
+        "by another, or no place removed; 125 error.\n"
         "\n"
         "  --owner OWNER        release only if OWNER, as shown by 'status', holds it\n"
         "  --force              release it regardless of its holder; shows the owner\n"

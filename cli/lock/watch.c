@@ -190,7 +190,7 @@ static hf_status look(const struct watch *watch, const char *name,
     hf_status rc =
         hf_lock_new(&lock, watch->client, name, strlen(name), err);
 
-    *out = (struct cli_snapshot){.asked_ms = hf_clock_ms()};
+    *out = (struct cli_snapshot){.sent_ms = hf_clock_ms()};
     if (rc == HF_OK)
         rc = cli_look(&lock, watch->client, name, &out->info, err);
     out->answered_ms = hf_clock_ms();

@@ -45,7 +45,7 @@ static int64_t ttl_ms(const struct cli_snapshot *look)
 
 static int64_t earliest_end(const struct cli_snapshot *look)
 {
-    return look->asked_ms + ttl_ms(look) - ROUNDING_MS;
+    return look->sent_ms + ttl_ms(look) - ROUNDING_MS;
 }
 
 static int64_t latest_end(const struct cli_snapshot *look)

@@ -6,8 +6,8 @@
 
 /* The state of a lock, and the times of our clock between which the server read it. */
 struct cli_snapshot {
-    bool is_first;              /* the first poll: asked_ms, .. are unset */
-    int64_t asked_ms, answered_ms;
+    bool is_first;              /* the first poll: sent_ms, .. are unset */
+    int64_t sent_ms, answered_ms;
     struct hf_lock_info info;
 };
 

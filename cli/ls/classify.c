@@ -46,7 +46,7 @@ static void look_at_hashes(struct ls_look *look)
 
     for (size_t i = 0; i < count; i++)
         if (ls_looking_wants(&look->looking, &names[i], LS_HASH))
-            ls_inspection_ask(look->hashes, names[i].source, names[i].ptr,
+            ls_inspection_add(look->hashes, names[i].source, names[i].ptr,
                               names[i].len, 0);
     ls_inspection_await(look->hashes);
 }
@@ -63,8 +63,8 @@ static void look_at_queues(struct ls_look *look)
                     : 0;
 
         while (n-- > 0)
-            if (ls_queue_is_asked_for(&look->looking, &locks[n]))
-                ls_inspection_ask(look->hashes, names[i].source, locks[n].ptr,
+            if (ls_queue_is_wanted(&look->looking, &locks[n]))
+                ls_inspection_add(look->hashes, names[i].source, locks[n].ptr,
                                   locks[n].len, 0);
     }
     ls_inspection_await(look->hashes);

@@ -1,4 +1,4 @@
-/* Asks the library's script about many names at once. */
+/* Inspects many names at once, by the library's script. */
 /* Tests: tests/live/cli/test_ls.c. */
 #include "cli/ls/inspect.h"
 
@@ -8,25 +8,25 @@
 
 /* Scripts in flight at a time. A server executes this number in well under a
  * millisecond, between the commands of other clients. */
-#define QUESTIONS 32
+#define QUERIES 32
 /* A refusal that took this long shows nothing about the key: the server is down or busy
  * (CLUSTERDOWN, LOADING), and was retried until the request timeout. */
 #define PATIENCE_MS 1000
 
-struct question {
+struct query {
     struct ls_inspection *inspection;   /* NULL: free */
     struct hf_lock *lock;
     struct hf_lock_info info;
     int64_t total;              /* permits, available and out */
     uint32_t source;
-    int64_t asked_ms;
+    int64_t sent_ms;
 };
 
 struct ls_inspection {
     struct ls_looking *looking;
     enum hf_lock_kind kind;
     uint32_t pending;
-    struct question questions[QUESTIONS];
+    struct query queries[QUERIES];
 };
 
 struct ls_inspection *ls_inspection_new(struct ls_looking *looking,
@@ -48,7 +48,7 @@ void ls_inspection_free(struct ls_inspection *inspection)
 
 /* ---- answers ---- */
 
-static void list_it(const struct question *q)
+static void list_it(const struct query *q)
 {
     struct cli_lock lock = {.info = q->info};
 
@@ -68,12 +68,12 @@ static bool keeps_places(const struct hf_lock_info *info)
     return info->waiters > 0 && info->first_place_ms != 0;
 }
 
-static void take_answer(const struct question *q, hf_status status,
+static void take_answer(const struct query *q, hf_status status,
                         const struct hf_error *err)
 {
     struct ls_looking *looking = q->inspection->looking;
     bool is_no_lock = q->info.is_locked && q->info.kind == HF_KIND_NONE;
-    bool is_of_key = hf_clock_ms() - q->asked_ms < PATIENCE_MS;
+    bool is_of_key = hf_clock_ms() - q->sent_ms < PATIENCE_MS;
 
     if (status == HF_OK && (q->info.is_locked || keeps_places(&q->info)))
         list_it(q);
@@ -90,7 +90,7 @@ static void take_answer(const struct question *q, hf_status status,
 static void on_inspected(void *ctx, hf_status status,
                          const struct hf_error *err)
 {
-    struct question *q = ctx;
+    struct query *q = ctx;
 
     take_answer(q, status, err);
     hf_lock_free(q->lock);
@@ -105,25 +105,25 @@ static void dispatch(struct ls_inspection *inspection)
     hf_loop_dispatch(hf_client_loop(inspection->looking->client), -1);
 }
 
-static struct question *free_question(struct ls_inspection *inspection)
+static struct query *free_question(struct ls_inspection *inspection)
 {
-    struct question *q = inspection->questions;
+    struct query *q = inspection->queries;
 
-    while (inspection->pending == QUESTIONS)
+    while (inspection->pending == QUERIES)
         dispatch(inspection);
     while (q->inspection)
         q++;
     return q;
 }
 
-void ls_inspection_ask(struct ls_inspection *inspection, uint32_t source,
+void ls_inspection_add(struct ls_inspection *inspection, uint32_t source,
                        const char *name, size_t len, int64_t total)
 {
-    struct question *q = free_question(inspection);
+    struct query *q = free_question(inspection);
     hf_status rc;
 
-    *q = (struct question){
-        .total = total, .source = source, .asked_ms = hf_clock_ms()};
+    *q = (struct query){
+        .total = total, .source = source, .sent_ms = hf_clock_ms()};
     rc = hf_lock_new_kind(&q->lock, inspection->looking->client,
                           inspection->kind, name, len, NULL);
     if (rc == HF_OK)

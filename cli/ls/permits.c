@@ -39,12 +39,12 @@ int ls_permits_names(struct ls_part names[2], const char *set, size_t len)
 struct candidate {
     struct ls_part name;        /* the semaphore's */
     uint32_t source;
-    struct ls_question number, members, size;
+    struct ls_query number, members, size;
     int64_t available, out;
     bool has_number, has_permits;
 };
 
-static void read_number(struct ls_question *q, struct hf_resp_value reply)
+static void read_number(struct ls_query *q, struct hf_resp_value reply)
 {
     struct candidate *c = HF_OWNER_OF(q, struct candidate, number);
     const char *ptr;
@@ -54,7 +54,7 @@ static void read_number(struct ls_question *q, struct hf_resp_value reply)
                     cli_counter_read(ptr, len, &c->available);
 }
 
-static void read_members(struct ls_question *q, struct hf_resp_value reply)
+static void read_members(struct ls_query *q, struct hf_resp_value reply)
 {
     struct candidate *c = HF_OWNER_OF(q, struct candidate, members);
     struct hf_resp_value member;
@@ -68,7 +68,7 @@ static void read_members(struct ls_question *q, struct hf_resp_value reply)
     c->has_permits = hf_resp_count(reply) > 0;
 }
 
-static void read_size(struct ls_question *q, struct hf_resp_value reply)
+static void read_size(struct ls_query *q, struct hf_resp_value reply)
 {
     struct candidate *c = HF_OWNER_OF(q, struct candidate, size);
 
@@ -76,31 +76,31 @@ static void read_size(struct ls_question *q, struct hf_resp_value reply)
         c->has_permits = false;
 }
 
-static void ask(struct ls_requests *requests, struct candidate *c,
-                const struct ls_name *set)
+static void query_one(struct ls_requests *requests, struct candidate *c,
+                      const struct ls_name *set)
 {
     uint16_t slot = hf_slot_of(set->ptr, set->len);
 
-    c->number = (struct ls_question){.slot = slot, .read = read_number};
-    ls_question_word(&c->number, "GETRANGE");
-    ls_question_bytes(&c->number, c->name.ptr, c->name.len);
-    ls_question_word(&c->number, "0");
-    ls_question_word(&c->number, CLI_COUNTER_LAST);
-    c->members = (struct ls_question){.slot = slot, .read = read_members};
-    ls_question_word(&c->members, "ZRANGE");
-    ls_question_bytes(&c->members, set->ptr, set->len);
-    ls_question_word(&c->members, "0");
-    ls_question_word(&c->members, SAMPLE_LAST);
-    c->size = (struct ls_question){.slot = slot, .read = read_size};
-    ls_question_word(&c->size, "ZCARD");
-    ls_question_bytes(&c->size, set->ptr, set->len);
-    ls_ask(requests, &c->number);
-    ls_ask(requests, &c->members);
-    ls_ask(requests, &c->size);
+    c->number = (struct ls_query){.slot = slot, .read = read_number};
+    ls_query_word(&c->number, "GETRANGE");
+    ls_query_bytes(&c->number, c->name.ptr, c->name.len);
+    ls_query_word(&c->number, "0");
+    ls_query_word(&c->number, CLI_COUNTER_LAST);
+    c->members = (struct ls_query){.slot = slot, .read = read_members};
+    ls_query_word(&c->members, "ZRANGE");
+    ls_query_bytes(&c->members, set->ptr, set->len);
+    ls_query_word(&c->members, "0");
+    ls_query_word(&c->members, SAMPLE_LAST);
+    c->size = (struct ls_query){.slot = slot, .read = read_size};
+    ls_query_word(&c->size, "ZCARD");
+    ls_query_bytes(&c->size, set->ptr, set->len);
+    ls_send(requests, &c->number);
+    ls_send(requests, &c->members);
+    ls_send(requests, &c->size);
 }
 
 /* The status of the first request that failed. */
-static const struct ls_question *failure(const struct candidate *c)
+static const struct ls_query *failure(const struct candidate *c)
 {
     if (c->number.error.status != HF_OK)
         return &c->number;
@@ -129,7 +129,7 @@ static void finish(struct batch *batch)
             ls_looking_fail(batch->looking, c->source, failure(c));
         else if (c->has_number && c->has_permits &&
                  !__builtin_add_overflow(c->available, c->out, &total))
-            ls_inspection_ask(batch->inspection, c->source, c->name.ptr,
+            ls_inspection_add(batch->inspection, c->source, c->name.ptr,
                               c->name.len, total);
     }
     batch->count = 0;
@@ -137,8 +137,8 @@ static void finish(struct batch *batch)
 
 /* A pattern is of the semaphore's name. A cluster takes no semaphore whose two keys have
  * different slots: there it is none. */
-static bool is_asked_for(const struct ls_looking *looking,
-                         struct ls_part name, const struct ls_name *set)
+static bool is_wanted(const struct ls_looking *looking,
+                      struct ls_part name, const struct ls_name *set)
 {
     const char *pattern = looking->options->filter.pattern;
 
@@ -155,10 +155,10 @@ static void add_set(struct batch *batch, const struct ls_name *set)
     for (int i = 0; i < count; i++) {
         struct candidate *c = &batch->candidates[batch->count];
 
-        if (!is_asked_for(batch->looking, names[i], set))
+        if (!is_wanted(batch->looking, names[i], set))
             continue;
         *c = (struct candidate){.name = names[i], .source = set->source};
-        ask(ls_scan_requests(batch->looking->scan), c, set);
+        query_one(ls_scan_requests(batch->looking->scan), c, set);
         if (++batch->count == BATCH)
             finish(batch);
     }

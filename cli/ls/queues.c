@@ -28,8 +28,8 @@ int ls_queue_names(struct ls_part names[2], const char *key, size_t len)
     return count;
 }
 
-bool ls_queue_is_asked_for(const struct ls_looking *looking,
-                           const struct ls_part *name)
+bool ls_queue_is_wanted(const struct ls_looking *looking,
+                        const struct ls_part *name)
 {
     const char *pattern = looking->options->filter.pattern;
 

@@ -10,20 +10,20 @@
 #include "net/loop/clock.h"
 #include "net/route/refusal.h"
 
-void ls_question_bytes(struct ls_question *q, const char *ptr, size_t len)
+void ls_query_bytes(struct ls_query *q, const char *ptr, size_t len)
 {
     assert(q->count < LS_WORDS_MAX);
     q->words[q->count++] = (struct hf_resp_arg){ptr, len};
 }
 
-void ls_question_word(struct ls_question *q, const char *word)
+void ls_query_word(struct ls_query *q, const char *word)
 {
-    ls_question_bytes(q, word, strlen(word));
+    ls_query_bytes(q, word, strlen(word));
 }
 
 /* ---- answers ---- */
 
-static void keep_refusal(struct ls_question *q, struct hf_resp_value reply)
+static void keep_refusal(struct ls_query *q, struct hf_resp_value reply)
 {
     bool lacks_right = hf_refusal_is_by_acl(reply);
     char words[220];
@@ -43,7 +43,7 @@ static void keep_refusal(struct ls_question *q, struct hf_resp_value reply)
 
 /* All requests only read: a request that was lost with its connection is sent once
  * more. */
-static bool ask_again(struct ls_question *q, enum hf_outcome outcome)
+static bool send_again(struct ls_query *q, enum hf_outcome outcome)
 {
     if (outcome != HF_UNKNOWN || q->is_repeated)
         return false;
@@ -54,10 +54,10 @@ static bool ask_again(struct ls_question *q, enum hf_outcome outcome)
 static void on_answer(struct hf_command *command, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
-    struct ls_question *q = HF_OWNER_OF(command, struct ls_question, command);
+    struct ls_query *q = HF_OWNER_OF(command, struct ls_query, command);
     const struct hf_error *why = hf_command_error(command);
 
-    if (ask_again(q, outcome))
+    if (send_again(q, outcome))
         return;
     q->requests->pending--;
     if (outcome != HF_ANSWERED && why->status != HF_OK)
@@ -72,7 +72,7 @@ static void on_answer(struct hf_command *command, enum hf_outcome outcome,
 }
 
 /* Behind the address and the command, as keep_refusal writes it. */
-bool ls_question_is(const struct ls_question *q, const char *code)
+bool ls_query_is(const struct ls_query *q, const char *code)
 {
     char part[40];
 
@@ -82,7 +82,7 @@ bool ls_question_is(const struct ls_question *q, const char *code)
 
 /* ---- sending ---- */
 
-void ls_ask(struct ls_requests *requests, struct ls_question *q)
+void ls_send(struct ls_requests *requests, struct ls_query *q)
 {
     hf_status rc;
 

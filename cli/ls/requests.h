@@ -15,10 +15,10 @@ struct ls_requests {
 #define LS_WORDS_MAX 8   /* arguments of the longest request */
 
 /* One command, in memory of the caller, which must not move until the reply. */
-struct ls_question {
+struct ls_query {
     /* Set by the owner; zeroed otherwise. */
     uint16_t slot;              /* of its key, or of the server */
-    void (*read)(struct ls_question *q, struct hf_resp_value reply);
+    void (*read)(struct ls_query *q, struct hf_resp_value reply);
 
     /* Read by the owner in the end. */
     struct hf_error error;      /* HF_OK: `read` was called, and has set none */
@@ -32,18 +32,18 @@ struct ls_question {
     struct hf_command command;
 };
 
-/* ls_question_word, ls_question_bytes - add a word, which is borrowed.
- * ls_ask   - sends the command. ls_await calls `read` unless there is an error.
+/* ls_query_word, ls_query_bytes - add a word, which is borrowed.
+ * ls_send   - sends the command. ls_await calls `read` unless there is an error.
  * ls_await - waits until all commands have a reply or have failed. */
-void ls_question_word(struct ls_question *q, const char *word);
-void ls_question_bytes(struct ls_question *q, const char *ptr, size_t len);
-void ls_ask(struct ls_requests *requests, struct ls_question *q);
+void ls_query_word(struct ls_query *q, const char *word);
+void ls_query_bytes(struct ls_query *q, const char *ptr, size_t len);
+void ls_send(struct ls_requests *requests, struct ls_query *q);
 void ls_await(struct ls_requests *requests);
 
-/* The code for ls_question_is of a reply that was too large and was skipped. */
+/* The code for ls_query_is of a reply that was too large and was skipped. */
 #define LS_TOO_LARGE "TOOLARGE"
 
-/* ls_question_is - returns whether the reply is an error with this code ("WRONGTYPE"). */
-bool ls_question_is(const struct ls_question *q, const char *code);
+/* ls_query_is - returns whether the reply is an error with this code ("WRONGTYPE"). */
+bool ls_query_is(const struct ls_query *q, const char *code);
 
 #endif

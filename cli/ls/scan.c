@@ -28,7 +28,7 @@ static const struct {
 /* One server, and how far it has been looked through for one type. */
 struct source {
     struct ls_scan *scan;
-    struct ls_question question;
+    struct ls_query query;
     enum ls_type type;
     uint16_t slot;              /* one of its own, by which it is found */
     char cursor[24];            /* of 64 bits; "0" at its begin and end */
@@ -117,20 +117,20 @@ static hf_status add_server(struct ls_scan *scan, uint16_t slot)
     return rc;
 }
 
-/* Asks one thing and waits for the answer. */
-static hf_status ask(struct ls_scan *scan, struct ls_question *q,
-                     const char *command, const char *what)
+/* Sends one command and waits for the reply. */
+static hf_status query_one(struct ls_scan *scan, struct ls_query *q,
+                           const char *command, const char *what)
 {
-    ls_question_word(q, command);
-    ls_question_word(q, what);
-    ls_ask(&scan->requests, q);
+    ls_query_word(q, command);
+    ls_query_word(q, what);
+    ls_send(&scan->requests, q);
     ls_await(&scan->requests);
     return q->error.status;
 }
 
 /* ---- one server ---- */
 
-static void read_info(struct ls_question *q, struct hf_resp_value reply)
+static void read_info(struct ls_query *q, struct hf_resp_value reply)
 {
     static const char sign[] = "cluster_enabled:1";
     const char *ptr;
@@ -147,8 +147,8 @@ static void read_info(struct ls_question *q, struct hf_resp_value reply)
 /* If INFO is refused, the URL is believed: no cluster. */
 static hf_status find_server(struct ls_scan *scan, struct hf_error *err)
 {
-    struct ls_question q = {.read = read_info};
-    hf_status rc = ask(scan, &q, "INFO", "cluster");
+    struct ls_query q = {.read = read_info};
+    hf_status rc = query_one(scan, &q, "INFO", "cluster");
 
     if (rc == HF_OK || q.is_refused)
         return add_server(scan, 0);
@@ -178,13 +178,13 @@ static hf_status add_masters(struct ls_scan *scan,
 }
 
 struct map_question {
-    struct ls_question question;
+    struct ls_query query;
     struct ls_scan *scan;
 };
 
-static void read_map(struct ls_question *q, struct hf_resp_value reply)
+static void read_map(struct ls_query *q, struct hf_resp_value reply)
 {
-    struct map_question *m = HF_OWNER_OF(q, struct map_question, question);
+    struct map_question *m = HF_OWNER_OF(q, struct map_question, query);
     struct hf_cluster_view *view;
     hf_status rc;
 
@@ -205,10 +205,10 @@ static hf_status find_masters(struct ls_scan *scan, struct hf_error *err)
 
     for (size_t i = 0; i < 3 && scan->count == 0; i++) {
         struct map_question m = {
-            .question = {.slot = slots[i], .read = read_map}, .scan = scan};
+            .query = {.slot = slots[i], .read = read_map}, .scan = scan};
 
-        (void)ask(scan, &m.question, "CLUSTER", "SLOTS");
-        *err = m.question.error; /* the last counts */
+        (void)query_one(scan, &m.query, "CLUSTER", "SLOTS");
+        *err = m.query.error; /* the last counts */
     }
     if (err->status == HF_OK && scan->count == 0)
         (void)hf_error_set(err, HF_E_SERVER,
@@ -331,9 +331,9 @@ static bool is_same_server(struct source *s, const char *address)
     return strncmp(s->address, address, sizeof s->address - 1) == 0;
 }
 
-static void take_page(struct ls_question *q, struct hf_resp_value reply)
+static void take_page(struct ls_query *q, struct hf_resp_value reply)
 {
-    struct source *s = HF_OWNER_OF(q, struct source, question);
+    struct source *s = HF_OWNER_OF(q, struct source, query);
     const char *address = hf_command_address(&q->command);
 
     if (!is_same_server(s, address))
@@ -354,30 +354,30 @@ static const char *pattern_of(const struct source *s)
     return s->type == LS_ZSET ? "*" LS_PERMITS_SUFFIX : s->scan->filter->pattern;
 }
 
-static void ask_for_page(struct source *s, const char *count)
+static void request_page(struct source *s, const char *count)
 {
     const char *pattern = pattern_of(s);
 
-    s->question = (struct ls_question){.slot = s->slot, .read = take_page};
-    ls_question_word(&s->question, "SCAN");
-    ls_question_word(&s->question, s->cursor);
+    s->query = (struct ls_query){.slot = s->slot, .read = take_page};
+    ls_query_word(&s->query, "SCAN");
+    ls_query_word(&s->query, s->cursor);
     if (pattern) {
-        ls_question_word(&s->question, "MATCH");
-        ls_question_word(&s->question, pattern);
+        ls_query_word(&s->query, "MATCH");
+        ls_query_word(&s->query, pattern);
     }
-    ls_question_word(&s->question, "COUNT");
-    ls_question_word(&s->question, count);
-    ls_question_word(&s->question, "TYPE");
-    ls_question_word(&s->question, types[s->type].word);
-    ls_ask(&s->scan->requests, &s->question);
+    ls_query_word(&s->query, "COUNT");
+    ls_query_word(&s->query, count);
+    ls_query_word(&s->query, "TYPE");
+    ls_query_word(&s->query, types[s->type].word);
+    ls_send(&s->scan->requests, &s->query);
 }
 
 /* SCAN-3. True: it was sent again. */
 static bool shrink_page(struct source *s, const char *count)
 {
-    if (!s->is_open || !ls_question_is(&s->question, LS_TOO_LARGE))
+    if (!s->is_open || !ls_query_is(&s->query, LS_TOO_LARGE))
         return false;
-    ask_for_page(s, count);
+    request_page(s, count);
     return true;
 }
 
@@ -399,7 +399,7 @@ static void shrink_pages(struct ls_scan *scan, int count)
 static void end_page(struct source *s)
 {
     if (s->error.status == HF_OK)
-        s->error = s->question.error;
+        s->error = s->query.error;
     s->is_open = s->error.status == HF_OK && strcmp(s->cursor, "0") != 0;
 }
 
@@ -412,7 +412,7 @@ hf_status ls_scan_next(struct ls_scan *scan, int count)
     for (uint32_t i = 0; i < scan->count; i++) {
         scan->sources[i].names = 0;
         if (scan->sources[i].is_open)
-            ask_for_page(&scan->sources[i], text);
+            request_page(&scan->sources[i], text);
     }
     ls_await(&scan->requests);
     shrink_pages(scan, count);

@@ -216,7 +216,7 @@ static void on_time(struct hf_timer *timer)
 }
 
 /* Sends the request. 0 or errno. */
-static int send_from(const struct cli_proof *p, int fd)
+static int send_proof_request(const struct cli_proof *p, int fd)
 {
     struct request request = {{0}};
     union fds control;
@@ -246,7 +246,7 @@ static int send_from(const struct cli_proof *p, int fd)
 static bool send_request(struct cli_proof *p)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    int err = fd < 0 ? errno : send_from(p, fd);
+    int err = fd < 0 ? errno : send_proof_request(p, fd);
 
     if (fd >= 0)
         (void)close(fd);

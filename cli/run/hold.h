@@ -29,14 +29,14 @@ struct cli_hold_events {
     void (*released)(void *ctx, hf_status status, const struct hf_error *err);
 };
 
-struct cli_hold_ask {
+struct cli_hold_terms {
     int64_t wait_ms;
     int64_t lease_ms;
 };
 
 struct cli_hold;
 struct cli_hold_kind {
-    hf_status (*ask)(struct cli_hold *h, const struct cli_hold_ask *ask);
+    hf_status (*acquire)(struct cli_hold *h, const struct cli_hold_terms *terms);
     void (*cancel)(struct cli_hold *h);
     hf_status (*release)(struct cli_hold *h);
     int64_t (*safe_ms)(struct cli_hold *h);
@@ -59,7 +59,7 @@ struct cli_hold {
 
     /* For the lock of an outer run. */
     struct hf_lock_info info;       /* being queried */
-    struct cli_hold_ask ask;        /* used if this is not a nested run */
+    struct cli_hold_terms terms;    /* used if this is not a nested run */
     struct hf_io notice;            /* HOLDFAST_FD; fd -1: there is none */
     bool has_notice;                /* seen, and not yet reported */
     struct cli_proof proof;         /* that the outer run holds it */
@@ -76,7 +76,7 @@ struct cli_hold {
  *                 as its notice and that door (door.h), for free(). NULL: no memory.
  * cli_hold_has  - does as cli_door_holds, for a hold of our own.
  *
- * cli_hold_ask     - requests the lock. `acquired` or `refused` follows, unless it fails here.
+ * cli_hold_acquire - requests the lock. `acquired` or `refused` follows, unless it fails here.
  * cli_hold_cancel  - cancels that. `refused` follows soon, or `acquired`, if that was first.
  * cli_hold_release - releases it. `released` follows, unless it fails here.
  * cli_hold_safe_ms - does as hf_lock_safe_ms.
@@ -90,7 +90,7 @@ bool cli_hold_is_innermost(const struct cli_hold *h);
 char *cli_hold_outer_new(const struct cli_hold *h, int fd, const char *door);
 bool cli_hold_has(struct cli_hold *h, const char *name, size_t len,
                   const char *owner, int64_t *token);
-hf_status cli_hold_ask(struct cli_hold *h, const struct cli_hold_ask *ask);
+hf_status cli_hold_acquire(struct cli_hold *h, const struct cli_hold_terms *terms);
 void cli_hold_cancel(struct cli_hold *h);
 hf_status cli_hold_release(struct cli_hold *h);
 int64_t cli_hold_safe_ms(struct cli_hold *h);

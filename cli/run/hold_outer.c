@@ -268,7 +268,7 @@ static void become_own(struct cli_hold *h)
 
     *h->owner = '\0';
     h->kind = &cli_hold_own;
-    status = h->kind->ask(h, &h->ask);
+    status = h->kind->acquire(h, &h->terms);
     if (status < 0)
         h->events->refused(h->ctx, status,
                            &(struct hf_error){.status = status});
@@ -478,7 +478,7 @@ static hf_status refuse_broken(struct cli_hold *h)
     return HF_OK;
 }
 
-static hf_status outer_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
+static hf_status outer_acquire(struct cli_hold *h, const struct cli_hold_terms *terms)
 {
     struct outer outer;
 
@@ -486,7 +486,7 @@ static hf_status outer_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
         return refuse_broken(h);
     if (h->locks->multi || h->locks->quorum)
         return refuse_set(h);
-    h->ask = *ask;
+    h->terms = *terms;
     if (find_outer(h->lock, NULL, &outer)) /* cli_hold_is_inside has found it */
         (void)copy(h->owner, &outer.field[OWNER]);
     if (!*h->owner)
@@ -539,7 +539,7 @@ static void outer_fini(struct cli_hold *h)
     h->notice.fd = -1;
 }
 
-const struct cli_hold_kind cli_hold_outer = {.ask = outer_ask,
+const struct cli_hold_kind cli_hold_outer = {.acquire = outer_acquire,
                                              .cancel = outer_cancel,
                                              .release = outer_release,
                                              .safe_ms = outer_safe_ms,

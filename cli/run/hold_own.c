@@ -37,9 +37,9 @@ bool cli_hold_is_nested(const struct cli_hold *h)
     return h->kind == &cli_hold_outer;
 }
 
-hf_status cli_hold_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
+hf_status cli_hold_acquire(struct cli_hold *h, const struct cli_hold_terms *terms)
 {
-    return h->kind->ask(h, ask);
+    return h->kind->acquire(h, terms);
 }
 
 void cli_hold_cancel(struct cli_hold *h)
@@ -135,14 +135,14 @@ static void on_released(void *ctx, hf_status status,
 
 /* ---- the kind ---- */
 
-static hf_status own_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
+static hf_status own_acquire(struct cli_hold *h, const struct cli_hold_terms *terms)
 {
     struct hf_acquire_options options;
 
     hf_acquire_options_init(&options);
     options.owner = h->number;
-    options.wait_ms = ask->wait_ms;
-    options.lease_ms = ask->lease_ms;
+    options.wait_ms = terms->wait_ms;
+    options.lease_ms = terms->lease_ms;
     options.on_wait = on_wait;
     options.on_renewed = on_renewed;
     options.on_lost = on_lost;
@@ -175,7 +175,7 @@ static void own_fini(struct cli_hold *h)
     (void)h; /* the rest ends with the client */
 }
 
-const struct cli_hold_kind cli_hold_own = {.ask = own_ask,
+const struct cli_hold_kind cli_hold_own = {.acquire = own_acquire,
                                            .cancel = own_cancel,
                                            .release = own_release,
                                            .safe_ms = own_safe_ms,

@@ -17,6 +17,7 @@ struct cli_locks {
     struct hf_quorum *quorum;   /* the same */
     struct hf_cancel cancel;
     bool allow_same_server;
+    bool is_refused_for_now;    /* the server refused the connection temporarily */
 };
 
 /* cli_locks_open  - opens the clients, on this loop, and the locks, and connects to the servers

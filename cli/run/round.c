@@ -42,7 +42,7 @@ static void on_acquired(void *ctx)
     handle_signals(run); /* earlier signals are not for the command */
     if (run->state.state == CLI_DONE)
         return; /* a nested run that was told to end by the outer run */
-    cli_event_acquired(&run->log, hf_clock_ms() - run->asked_ms,
+    cli_event_acquired(&run->log, hf_clock_ms() - run->requested_ms,
                        cli_hold_is_nested(&run->hold), run->hold.token);
     cli_session_feed_number(run, CLI_EV_ACQUIRED, 0);
 }
@@ -293,6 +293,7 @@ static int open_locks(struct cli_session *run, const struct cli_common *common)
     cli_report_flush();
     cli_signals_end_at_once(true);
     rc = cli_locks_open(&run->locks, run->loop, run->options, common);
+    run->is_temporary = run->locks.is_refused_for_now;
     cli_signals_end_at_once(false);
     return rc;
 }
@@ -360,7 +361,7 @@ static int64_t linger_ms(const struct cli_run *state)
     return state->is_hasty ? HASTY_MS : LINGER_MS;
 }
 
-/* What a command had is released, or was reported (CLI_DO_TELL_UNRELEASED). */
+/* What a command had is released, or was reported (CLI_DO_REPORT_UNRELEASED). */
 static void close_locks(struct cli_session *run)
 {
     bool is_known = cli_locks_close(&run->locks, linger_ms(&run->state));
@@ -372,13 +373,13 @@ static void close_locks(struct cli_session *run)
 
 static int run_opened(struct cli_session *run)
 {
-    struct cli_hold_ask ask = {.wait_ms = run->options->wait_ms,
+    struct cli_hold_terms terms = {.wait_ms = run->options->wait_ms,
                                .lease_ms = run->options->lease_ms};
     hf_status rc;
 
     cli_session_watch_end(run);
-    run->asked_ms = hf_clock_ms();
-    rc = cli_hold_ask(&run->hold, &ask);
+    run->requested_ms = hf_clock_ms();
+    rc = cli_hold_acquire(&run->hold, &terms);
     if (rc < 0)
         return cli_fail("cannot request the lock: %s", hf_status_text(rc));
     cli_session_feed_number(run, CLI_EV_TIME, 0); /* the first beat */

@@ -113,7 +113,8 @@ enum {
     HIDE_URL,
     DUMP,
     ONCE,
-    PAUSE
+    PAUSE,
+    OF_MANY
 };
 
 static const struct cli_option run_options[] = {
@@ -129,6 +130,8 @@ static const struct cli_option run_options[] = {
 static const struct cli_option elect_options[] = {
     {ONCE, 0, "once", NULL},
     {PAUSE, 0, "pause", "DURATION"},
+    {OF_MANY, 's', "shared", NULL}, /* refused: of several holders, none would lead */
+    {OF_MANY, 0, "permits", "NUMBER"},
     {0},
 };
 
@@ -256,6 +259,9 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
     case ONCE:
         run->is_once = true;
         return CLI_CONTINUE;
+    case OF_MANY:
+        return cli_usage(args, "--shared and --permits have no meaning in an election, because "
+                               "one candidate leads at a time; 'holdfast run' accepts them");
     case PAUSE:
         return cli_take_duration(args, "--pause", value, 0, &run->rest_ms);
     default:

@@ -264,9 +264,11 @@ static void report_max_hold(struct cli_session *run)
 
 static void report_unreleased(struct cli_session *run)
 {
+    const char *why = cli_warning_last();
     struct hf_error err;
 
-    (void)hf_error_set(&err, HF_E_NOREPLY, "the server has not answered yet");
+    (void)hf_error_set(&err, HF_E_NOREPLY, "%s",
+                       why[0] ? why : "the server has not replied yet");
     cli_event_released(&run->log, HF_E_NOREPLY, &err, run->state.is_lost);
 }
 
@@ -286,9 +288,9 @@ static void carry_out(struct cli_session *run, unsigned todo, int number)
         cli_child_signal(&run->child, run->options->lost_signal);
     if (todo & CLI_DO_FORWARD)
         forward_signal(run, number);
-    if (todo & CLI_DO_TELL_LOST)
+    if (todo & CLI_DO_REPORT_LOST)
         report_lost(run);
-    if (todo & CLI_DO_TELL_MAX_HOLD)
+    if (todo & CLI_DO_REPORT_MAX_HOLD)
         report_max_hold(run);
     if (todo & CLI_DO_SUSPEND)
         suspend_us(run);
@@ -300,9 +302,9 @@ static void carry_out(struct cli_session *run, unsigned todo, int number)
         leave_command(run);
     if (todo & CLI_DO_RELEASE)
         release_lock(run);
-    if (todo & CLI_DO_TELL_UNRELEASED)
+    if (todo & CLI_DO_REPORT_UNRELEASED)
         report_unreleased(run);
-    if (todo & CLI_DO_TELL_ABANDONED)
+    if (todo & CLI_DO_REPORT_ABANDONED)
         report_abandoned(run);
 }
 

@@ -29,7 +29,7 @@ struct cli_session {
     struct cli_door door;       /* for runs inside the command */
     struct cli_notify notify;   /* from the command to systemd */
     struct cli_reload reload;   /* after HUP */
-    int64_t asked_ms;           /* when we began to wait */
+    int64_t requested_ms;       /* when we began to wait */
 
     /* Noted in a turn of the loop. */
     struct hf_io signal_io;

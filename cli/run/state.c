@@ -136,7 +136,7 @@ static unsigned stop(struct cli_run *r, int64_t kill_ms)
 /* Keeps the first reason. */
 static unsigned lose(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
 {
-    unsigned todo = r->is_lost ? 0 : CLI_DO_TELL_LOST;
+    unsigned todo = r->is_lost ? 0 : CLI_DO_REPORT_LOST;
 
     if (!r->is_lost)
         r->reason = reason;
@@ -197,7 +197,7 @@ static unsigned reach_max_hold(struct cli_run *r)
 {
     r->is_max_hold = true;
     r->hold_until_ms = HF_NEVER;
-    return CLI_DO_TELL_MAX_HOLD |
+    return CLI_DO_REPORT_MAX_HOLD |
            stop(r, later(r->now_ms, r->rules.kill_after_ms));
 }
 
@@ -371,8 +371,8 @@ static unsigned forward(struct cli_run *r, int signal)
         leave_soon(r, signal);
     if (signal != SIGTERM || r->state == CLI_DRAINING)
         return CLI_DO_FORWARD;
-    r->state = CLI_STOPPING;
-    return CLI_DO_FORWARD | stop(r, later(r->now_ms, r->rules.kill_after_ms));
+    return go(r, CLI_STOPPING, CLI_DO_FORWARD) |
+           stop(r, later(r->now_ms, r->rules.kill_after_ms));
 }
 
 /* The command has ended: this is for us alone. */
@@ -469,7 +469,7 @@ static unsigned abandon(struct cli_run *r)
 
     r->is_hasty = true;
     r->die_of = r->end_signal;
-    return CLI_DO_TELL_ABANDONED |
+    return CLI_DO_REPORT_ABANDONED |
            finish(r, tells_loss ? CLI_LOST : CLI_SIGNAL + r->end_signal);
 }
 
@@ -500,7 +500,7 @@ static unsigned give_up_release(struct cli_run *r)
     r->is_hasty = true;
     r->is_cut = r->late_signal != 0;
     r->release_until_ms = HF_NEVER;
-    return CLI_DO_TELL_UNRELEASED | released(r, HF_E_NOREPLY);
+    return CLI_DO_REPORT_UNRELEASED | released(r, HF_E_NOREPLY);
 }
 
 static unsigned look_at_release(struct cli_run *r)

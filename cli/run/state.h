@@ -68,16 +68,16 @@ enum cli_run_todo {
                                    appears later */
     CLI_DO_STOP = 1 << 2,       /* its group, with the stop signal */
     CLI_DO_FORWARD = 1 << 3,    /* the signal of this event, to its group */
-    CLI_DO_TELL_LOST = 1 << 4,
-    CLI_DO_TELL_MAX_HOLD = 1 << 5,
+    CLI_DO_REPORT_LOST = 1 << 4,
+    CLI_DO_REPORT_MAX_HOLD = 1 << 5,
     CLI_DO_SUSPEND = 1 << 6,    /* stop ourselves, if a shell can continue us */
     CLI_DO_CANCEL = 1 << 7,     /* the acquire */
     CLI_DO_START = 1 << 8,      /* the command */
     CLI_DO_RELEASE = 1 << 9,
     CLI_DO_FINISH = 1 << 10,    /* leave with `code` */
     CLI_DO_KEEP = 1 << 11,      /* release the lock; the command has ended */
-    CLI_DO_TELL_UNRELEASED = 1 << 12, /* no answer came, and we wait no longer */
-    CLI_DO_TELL_ABANDONED = 1 << 13 /* killed processes have not ended; the guardian
+    CLI_DO_REPORT_UNRELEASED = 1 << 12, /* no answer came, and we wait no longer */
+    CLI_DO_REPORT_ABANDONED = 1 << 13 /* killed processes have not ended; the guardian
                                        continues to kill them */
 };
 

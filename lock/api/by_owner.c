@@ -12,6 +12,7 @@
 #include "lock/record/hold_lookup.h"
 #include "lock/record/op.h"
 #include "lock/verb/verbs.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 
 /* ---- the request ---- */
@@ -24,9 +25,11 @@ static bool make_hold(struct hf_op *op)
         hf_op_finish(op, HF_E_NOMEM);
         return false;
     }
-    memcpy(hold->text, op->holder, op->holder_len);
-    hold->text_len = (uint8_t)op->holder_len;
-    hf_hold_put_key(hold->key, op->lock, hf_hold_text(hold));
+    HF_ASSERT(op->holder_len > 0 && op->holder_len < HF_OWNER_TEXT_MAX);
+    memcpy(hold->work->text, op->holder, op->holder_len);
+    hold->work->text[op->holder_len] = '\0';
+    hold->work->text_len = (uint8_t)op->holder_len;
+    hf_hold_put_key(hf_hold_key(hold), op->lock, hf_hold_text(hold));
     return true;
 }
 
@@ -44,6 +47,16 @@ static int64_t left_ms(const struct hf_op *op)
            hf_loop_now(op->client->loop);
 }
 
+/* The hold ends before the TTL that began with the request does, by the margin of CLAIM-3. */
+static bool is_left_ok(const struct hf_op *op, int64_t ms)
+{
+    int64_t ttl_ms = op->answer.number;
+    int64_t gone_ms = hf_loop_now(op->client->loop) - op->call.sending.sent_ms;
+
+    return gone_ms >= 0 && (ttl_ms < 0 || ttl_ms > HF_SPAN_MAX_MS ||
+                            ms + gone_ms + ttl_ms / 100 + 2 <= ttl_ms);
+}
+
 static hf_status read_answer(struct hf_op *op, struct hf_resp_value reply)
 {
     if (!hf_answer_read(&op->answer, reply) ||
@@ -54,8 +67,11 @@ static hf_status read_answer(struct hf_op *op, struct hf_resp_value reply)
 
 static void end_renewal(struct hf_op *op, hf_status status)
 {
-    if (status == HF_OK && op->value)
+    HF_ASSERT(status != HF_OK || op->answer.count > ANSWER_NOT_HELD);
+    if (status == HF_OK && op->value) {
         *op->value = left_ms(op);
+        HF_ASSERT(is_left_ok(op, *op->value));
+    }
     hf_hold_finish_request(op, status);
 }
 
@@ -79,7 +95,7 @@ static bool is_renewed(struct hf_call *call, struct hf_resp_value reply)
            op->answer.count > ANSWER_NOT_HELD;
 }
 
-static void on_acknowledged(struct hf_call *call, hf_status status)
+static void on_replicas(struct hf_call *call, hf_status status)
 {
     end_renewal(HF_OWNER_OF(call, struct hf_op, call), status);
 }
@@ -89,7 +105,7 @@ static void renew(struct hf_op *op)
     op->lease_ms = op->options.lease_ms;
     if (!make_hold(op))
         return;
-    hf_op_want_replicas(op, is_renewed, on_acknowledged);
+    hf_op_want_replicas(op, is_renewed, on_replicas);
     hf_op_call(op, STEP_EXTEND, hf_hold_text(op->hold), hf_op_deadline(op),
                on_renewed);
 }
@@ -203,10 +219,10 @@ hf_status hf_renew_by_owner(struct hf_lock *lock, const char *owner, size_t len,
                             struct hf_error *err)
 {
     struct hf_acquire_options options = {.lease_ms = lease_ms};
-    struct hf_op_request ask = to_renew(owner, len, &options, safe_ms);
+    struct hf_op_request request = to_renew(owner, len, &options, safe_ms);
     hf_status rc = check_renewal(lock, owner, len, lease_ms, err);
 
-    return rc < 0 ? rc : hf_op_run(lock, &ask, err);
+    return rc < 0 ? rc : hf_op_run(lock, &request, err);
 }
 
 hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
@@ -214,33 +230,33 @@ hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
                                   hf_done *done, void *ctx)
 {
     struct hf_acquire_options options = {.lease_ms = lease_ms};
-    struct hf_op_request ask = to_renew(owner, len, &options, safe_ms);
+    struct hf_op_request request = to_renew(owner, len, &options, safe_ms);
     hf_status rc = check_renewal(lock, owner, len, lease_ms, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(lock, &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(lock, &request, done, ctx);
 }
 
 hf_status hf_release_by_owner(struct hf_lock *lock, const char *owner,
                               size_t len, struct hf_error *err)
 {
-    struct hf_op_request ask = to_release(owner, len);
+    struct hf_op_request request = to_release(owner, len);
     hf_status rc = check_owner(lock, owner, len, err);
 
     if (rc < 0)
         return rc;
-    return lock->kind->other ? hf_op_run(lock, &ask, err)
+    return lock->kind->other ? hf_op_run(lock, &request, err)
                              : hf_lock_force_release(lock, owner, len, err);
 }
 
 hf_status hf_release_by_owner_async(struct hf_lock *lock, const char *owner,
                                     size_t len, hf_done *done, void *ctx)
 {
-    struct hf_op_request ask = to_release(owner, len);
+    struct hf_op_request request = to_release(owner, len);
     hf_status rc = check_owner(lock, owner, len, NULL);
 
     if (rc < 0)
         return rc;
     return lock->kind->other
-               ? hf_op_submit(lock, &ask, done, ctx)
+               ? hf_op_submit(lock, &request, done, ctx)
                : hf_lock_force_release_async(lock, owner, len, done, ctx);
 }

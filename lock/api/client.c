@@ -6,8 +6,10 @@
 
 #include "lock/api/op_request.h"
 #include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
 #include "lock/record/wait_queue.h"
 #include "lock/record/log.h"
+#include "lock/record/shrink.h"
 #include "lock/record/op.h"
 #include "lock/record/table.h"
 #include "lock/verb/switch.h"
@@ -43,9 +45,13 @@ void hf_client_options_init(struct hf_client_options *options)
 
 /* ---- new ---- */
 
-static void on_trouble(void *ctx, const struct hf_error *why)
+static void on_trouble(void *ctx, enum hf_trouble about, const struct hf_error *why)
 {
-    hf_client_log(ctx, HF_LOG_WARNING, "%s", why->text);
+    static const enum hf_log_level levels[] = {[HF_TROUBLE_FAILURE] = HF_LOG_WARNING,
+                                               [HF_TROUBLE_LOST] = HF_LOG_INFO,
+                                               [HF_TROUBLE_TWO_MASTERS] = HF_LOG_ERROR};
+
+    hf_client_log(ctx, levels[about], "%s", why->text);
 }
 
 static hf_status copy_text(char *dst, size_t room, const char *src,
@@ -74,10 +80,8 @@ static void complete(struct hf_client_options *o, const struct hf_url *url)
     o->protocol = (int)first_given(o->protocol, url->protocol, 3);
     o->connect_timeout_ms = first_given(o->connect_timeout_ms,
                                         url->connect_timeout_ms, TIMEOUT_MS);
-    o->request_timeout_ms =
-        first_given(o->request_timeout_ms, url->timeout_ms, TIMEOUT_MS);
-    o->idle_check_ms =
-        first_given(o->idle_check_ms, url->idle_check_ms, IDLE_CHECK_MS);
+    o->request_timeout_ms = first_given(o->request_timeout_ms, url->timeout_ms, TIMEOUT_MS);
+    o->idle_check_ms = first_given(o->idle_check_ms, url->idle_check_ms, IDLE_CHECK_MS);
     o->replicas = (int)first_given(o->replicas, url->replicas, 0);
     o->replicas_timeout_ms = first_given(o->replicas_timeout_ms,
                                          url->replicas_timeout_ms, 0);
@@ -85,9 +89,9 @@ static void complete(struct hf_client_options *o, const struct hf_url *url)
         o->replicas_timeout_ms = hf_min_ms(REPLICAS_TIMEOUT_MS, o->watchdog_ms / 6);
 }
 
-/* Puts into each what the other says. */
-static hf_status read_url(struct hf_url *url, struct hf_seeds *seeds,
-                          struct hf_client_options *o, struct hf_error *err)
+/* Parses the URL, and completes it and the options from each other. */
+static hf_status merge_url(struct hf_url *url, struct hf_seeds *seeds,
+                           struct hf_client_options *o, struct hf_error *err)
 {
     hf_status rc = hf_url_parse_seeds(
         url, seeds, o->url ? o->url : "redis://127.0.0.1:6379", err);
@@ -108,8 +112,7 @@ static bool is_span(int64_t ms, int64_t least_ms)
     return ms >= least_ms && ms <= HF_SPAN_MAX_MS;
 }
 
-static hf_status check_replicas(const struct hf_client_options *o,
-                                struct hf_error *err)
+static hf_status check_replicas(const struct hf_client_options *o, struct hf_error *err)
 {
     if (o->replicas < HF_REPLICAS_MAJORITY || o->replicas > REPLICAS_MAX)
         return hf_error_set(err, HF_E_INVAL,
@@ -126,8 +129,7 @@ static hf_status check_replicas(const struct hf_client_options *o,
     return HF_OK;
 }
 
-static hf_status check_retention(const struct hf_client_options *o,
-                                 struct hf_error *err)
+static hf_status check_retention(const struct hf_client_options *o, struct hf_error *err)
 {
     if (o->token_retention_ms == 0 ||
         is_span(o->token_retention_ms, HF_TOKEN_RETENTION_LEAST_MS))
@@ -260,13 +262,7 @@ static hf_status make_loop(struct hf_loop **loop,
 static void free_parts(struct hf_client *client)
 {
     hf_router_free(client->router);
-    while (!hf_list_is_empty(&client->spare_holds)) {
-        struct hf_hold *hold =
-            HF_OWNER_OF(client->spare_holds.next, struct hf_hold, node);
-
-        hf_list_remove(&hold->node);
-        hf_mem_free(client->mem, hold, sizeof *hold);
-    }
+    hf_hold_free_spare(client);
     hf_table_fini(client);
 }
 
@@ -310,11 +306,13 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
     client->mem = client->declare_state.mem = mem;
     set_once(client, o);
     hf_list_init(&client->ops);
-    hf_list_init(&client->spare_holds);
+    for (int i = 0; i < 2; i++)
+        hf_list_init(&client->spare_holds[i]);
+    hf_list_init(&client->spare_works);
     hf_watchdog_init(client);
     hf_switch_init(client);
-    rc = copy_text(client->name, sizeof client->name, o->name,
-                   "the client's name", err);
+    hf_shrink_init(client);
+    rc = copy_text(client->name, sizeof client->name, o->name, "the client's name", err);
     if (rc == HF_OK && !hf_uuid_make(client->uuid))
         rc = hf_error_set(err, HF_E_SYSTEM,
                           "the kernel gives no random bytes (getrandom)");
@@ -345,7 +343,7 @@ hf_status hf_client_new(struct hf_client **out,
     struct hf_url url = {0};
     hf_status rc;
 
-    if ((rc = read_url(&url, &seeds, &o, err)) == HF_OK &&
+    if ((rc = merge_url(&url, &seeds, &o, err)) == HF_OK &&
         (rc = check(&o, err)) == HF_OK &&
         (rc = check_replicas(&o, err)) == HF_OK &&
         (rc = make_loop(&loop, &o, err)) == HF_OK)
@@ -388,8 +386,11 @@ static hf_status probed(const struct probe *probe, struct hf_error *err)
 {
     if (probe->outcome == HF_ANSWERED)
         return HF_OK;
-    if (probe->error.status != HF_OK)
-        return hf_error_set(err, probe->error.status, "%s", probe->error.text);
+    if (probe->error.status != HF_OK) {
+        if (err)
+            *err = probe->error;
+        return probe->error.status;
+    }
     if (probe->outcome == HF_UNSENT)
         return hf_error_set(err, HF_E_CONNECT, "%s: not connected in time",
                             probe->address);
@@ -411,7 +412,7 @@ static hf_status send_probe(struct hf_client *client, struct probe *probe,
         return hf_error_set(err, rc, "%s", hf_status_text(rc));
     hf_loop_wait(&probe->waiter);
     if (hf_loop_forked(client->loop))
-        return hf_ask_forked(err);
+        return hf_refuse_forked(err);
     hf_loop_lock(client->loop);
     return probed(probe, err);
 }
@@ -455,17 +456,14 @@ static hf_status connect_within(struct hf_client *client, uint16_t slot,
     return rc;
 }
 
-static hf_status connect_to(struct hf_client *client, uint16_t slot,
-                            struct hf_error *err)
+static hf_status connect_to(struct hf_client *client, uint16_t slot, struct hf_error *err)
 {
     hf_status rc;
 
     if (hf_loop_forked(client->loop))
-        return hf_error_set(err, HF_E_FORKED, "%s",
-                            hf_status_text(HF_E_FORKED));
+        return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
     hf_loop_lock(client->loop);
-    rc = connect_within(client, slot,
-                        hf_loop_now(client->loop) + client->connect_timeout_ms,
+    rc = connect_within(client, slot, hf_loop_now(client->loop) + client->connect_timeout_ms,
                         err);
     hf_loop_unlock(client->loop);
     return rc;
@@ -489,8 +487,9 @@ static void end_op(struct hf_op *op)
 
     hf_call_cancel(&op->call);
     hf_loop_disarm(op->client->loop, &op->timer);
-    if (hold && hold->op == op)
-        hold->op = NULL;
+    op->hold = NULL;
+    if (hold && hold->work->op == op)
+        hf_hold_abandon_op(hold);
     else if (hold)
         hf_hold_free(hold); /* of an acquire that was never granted */
     hf_op_finish(op, HF_E_CLOSED);
@@ -504,35 +503,35 @@ static void end_ops(struct hf_client *client)
 
 static void end_holds(struct hf_lock *lock)
 {
-    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
-        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
-
-        if (hf_lease_lose(&hold->lease, HF_REASON_CLOSED))
-            hf_hold_tell_lost(hold);
-    }
+    for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
+        (void)hf_hold_lose(hold, HF_REASON_CLOSED);
 }
 
 static void each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
 {
-    struct hf_list *next;
+    struct hf_lock *next;
 
-    for (struct hf_list *l = client->locks.next; l != &client->locks;
-         l = next) {
-        next = l->next;
-        act(HF_OWNER_OF(l, struct hf_lock, client_link));
+    for (struct hf_lock *lock = hf_lock_next(client, NULL); lock; lock = next) {
+        next = hf_lock_next(client, lock);
+        act(lock);
     }
 }
 
 static void stop_listening(struct hf_lock *lock)
 {
-    hf_wait_queue_stop_listening(lock->line);
+    if (lock->line)
+        hf_wait_queue_stop_listening(lock->line);
 }
 
 static void free_holds(struct hf_lock *lock)
 {
+    struct hf_hold *next;
+
     hf_lock_ref(lock);
-    while (!hf_list_is_empty(&lock->holds))
-        hf_hold_free(HF_OWNER_OF(lock->holds.next, struct hf_hold, node));
+    for (struct hf_hold *hold = hf_hold_next(lock, NULL); hold; hold = next) {
+        next = hf_hold_next(lock, hold);
+        hf_hold_free(hold);
+    }
     hf_lock_unref(lock);
 }
 
@@ -557,6 +556,7 @@ void hf_client_free(struct hf_client *client)
     hf_loop_quiesce(loop);
     each_lock(client, free_holds);
     free_parts(client);
+    hf_shrink_fini(client);
     hf_loop_resume(loop);
     hf_loop_unlock(loop);
     free_client(client);

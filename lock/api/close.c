@@ -10,7 +10,11 @@
 #include <string.h>
 
 #include "lock/api/op_request.h"
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
 #include "lock/record/op.h"
+#include "lock/record/table.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 
 struct closing {
@@ -79,6 +83,7 @@ static void await_change(struct hf_client *client, int64_t deadline_ms)
     hf_waiter_init(&closing.waiter, loop);
     hf_loop_arm(loop, &closing.timer, deadline_ms);
     hf_router_on_idle(client->router, on_pubsub_idle, client);
+    HF_ASSERT(!client->closer && client->is_closing);
     client->closer = &closing.waiter;
     hf_loop_wait(&closing.waiter);
     hf_loop_lock(loop);
@@ -105,15 +110,13 @@ static void await_quiet(struct hf_client *client, int64_t timeout_ms)
 
 /* ---- what became of it ---- */
 
-static uint64_t count_holds(const struct hf_lock *lock)
+static uint64_t count_holds(struct hf_lock *lock)
 {
+    struct hf_lease copy;
     uint64_t count = 0;
 
-    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
-        const struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
-
-        count += hold->lease.state != LEASE_LOST;
-    }
+    for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
+        count += hf_hold_lease(hold, &copy)->state != LEASE_LOST;
     return count;
 }
 
@@ -121,9 +124,8 @@ static uint64_t count_all_holds(const struct hf_client *client)
 {
     uint64_t count = 0;
 
-    for (struct hf_list *l = client->locks.next; l != &client->locks;
-         l = l->next)
-        count += count_holds(HF_OWNER_OF(l, struct hf_lock, client_link));
+    for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));)
+        count += count_holds(lock);
     return count;
 }
 
@@ -157,24 +159,27 @@ static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
         await_quiet(client, timeout_ms);
     client->is_over = true;
     cancel_all(client, &left);
+    HF_ASSERT(client->ops_count == 0 && client->orphans == 0 && client->housekeeping_ops == 0);
     out->cancelled = waited.cancelled + left.cancelled;
     out->unknown = waited.unknown + left.unknown;
+    HF_ASSERT(client->finished >= out->cancelled + out->unknown);
     out->finished = client->finished - out->cancelled - out->unknown;
     out->holds = count_all_holds(client);
+    HF_ASSERT(out->holds <= client->holds);
     hf_loop_finish_tasks(client->loop);
     if (hf_loop_forked(client->loop)) /* a callback has forked */
-        return hf_ask_forked(err);
+        return hf_refuse_forked(err);
     return say_left(client, &left, err);
 }
 
 hf_status hf_client_close(struct hf_client *client, int64_t timeout_ms,
                           struct hf_client_closed *out, struct hf_error *err)
 {
-    struct hf_client_closed nobody_asks;
+    struct hf_client_closed unused;
     hf_status rc;
 
     if (!out)
-        out = &nobody_asks;
+        out = &unused;
     memset(out, 0, sizeof *out);
     if (hf_loop_forked(client->loop))
         return hf_error_set(err, HF_E_FORKED, "%s",

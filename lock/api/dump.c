@@ -7,8 +7,12 @@
 #include <string.h>
 
 #include "lock/api/op_request.h"
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
 #include "lock/record/op.h"
 #include "lock/record/records.h"
+#include "lock/record/table.h"
+#include "lock/record/wait_queue.h"
 #include "lock/verb/verbs.h"
 #include "net/base/dump.h"
 #include "net/base/error.h"
@@ -32,10 +36,10 @@ static void dump_claims(const struct hf_claims *c, struct hf_dump *dump)
     char when[HF_DUMP_TIME_MAX];
 
     for (int i = 0; i < CLAIM_BYS; i++)
-        if (c->asked[i].lease_ms > 0)
+        if (c->sent[i].lease_ms > 0)
             hf_dump_line(dump, 4, "claim of %s without a reply: sent %s, TTL %" PRId64 " ms",
-                         whose[i], hf_dump_time(dump, when, c->asked[i].since_ms),
-                         c->asked[i].lease_ms);
+                         whose[i], hf_dump_time(dump, when, c->sent[i].since_ms),
+                         c->sent[i].lease_ms);
     for (int i = 0; i < CLAIM_UNKNOWNS; i++)
         if (c->unknown[i].lease_ms > 0)
             hf_dump_line(dump, 4,
@@ -47,20 +51,23 @@ static void dump_claims(const struct hf_claims *c, struct hf_dump *dump)
 
 static void dump_hold(const struct hf_hold *hold, struct hf_dump *dump)
 {
-    const struct hf_lease *l = &hold->lease;
+    struct hf_lease copy;
+    const struct hf_lease *l = hf_hold_lease(hold, &copy);
+    char text[HF_OWNER_TEXT_MAX];
+    size_t len = hf_hold_put_text(hold, text);
     char safe[HF_DUMP_TIME_MAX], renewal[HF_DUMP_TIME_MAX], proved[HF_DUMP_TIME_MAX];
 
     hf_dump_line(dump, 3,
                  "hold of owner %" PRId64 " (%.*s): %s%s%s, count %" PRId64
                  ", safe until: %s, last answered request sent: %s, next renewal: %s%s%s%s",
-                 hold->owner, (int)hold->text_len, hold->text, lease_states[l->state],
+                 hold->owner, (int)len, text, lease_states[l->state],
                  l->state == LEASE_LOST ? ": " : "",
                  l->state == LEASE_LOST ? hf_lost_text(l->reason) : "", l->count,
                  hf_dump_time(dump, safe, l->claims.end_ms),
                  hf_dump_time(dump, proved, l->claims.proved_ms),
                  hf_dump_time(dump, renewal, l->is_renewed ? l->renew_ms : HF_NEVER),
                  l->is_renewing ? ", a renewal has no reply yet" : "",
-                 hold->op ? ", an operation acts on it" : "",
+                 hold->work && hold->work->op ? ", an operation acts on it" : "",
                  hold->is_open ? ", of a set that is not complete" : "");
     dump_claims(&l->claims, dump);
 }
@@ -68,7 +75,7 @@ static void dump_hold(const struct hf_hold *hold, struct hf_dump *dump)
 /* ---- operations ---- */
 
 static const char *const wait_states[] = {
-    [IS_QUEUED] = "behind others",       [IS_ASKING] = "its request has no reply yet",
+    [IS_QUEUED] = "after others",        [IS_REQUESTING] = "its request has no reply yet",
     [IS_SUBSCRIBING] = "subscribes",     [IS_SLEEPING] = "awaits a release",
     [IS_DONE] = "ends",
 };
@@ -86,6 +93,9 @@ static void dump_wait(const struct hf_op *op, struct hf_dump *dump, int depth)
                  wait_states[op->wait.state], hf_dump_time(dump, due, op->wait.due_ms),
                  hf_dump_time(dump, deadline, op->wait.deadline_ms),
                  op->wait.gives_way ? ", gives way" : "");
+    if (op->held_by_len > 0)
+        hf_dump_line(dump, depth, "holder in the last reply: %.*s", (int)op->held_by_len,
+                     op->held_by);
 }
 
 static void dump_call(const struct hf_call *call, struct hf_dump *dump, int depth)
@@ -104,7 +114,7 @@ static void dump_call(const struct hf_call *call, struct hf_dump *dump, int dept
 
 static void dump_op(const struct hf_op *op, struct hf_dump *dump)
 {
-    char name[NAME_MAX_SHOWN];
+    char name[NAME_MAX_SHOWN], timer[HF_DUMP_TIME_MAX];
 
     hf_dump_line(dump, 1, "operation: %s '%s' by owner %" PRId64 "%s", op->verb->name,
                  name_of(op, name), op->owner,
@@ -115,29 +125,31 @@ static void dump_op(const struct hf_op *op, struct hf_dump *dump)
         dump_wait(op, dump, 2);
     if (op->call.is_under_way)
         dump_call(&op->call, dump, 2);
+    if (op->timer.link)
+        hf_dump_line(dump, 2, "timer: %s", hf_dump_time(dump, timer, op->timer.due_ms));
 }
 
 /* ---- locks ---- */
 
 static void dump_queue(const struct hf_wait_queue *queue, struct hf_dump *dump)
 {
-    hf_dump_line(dump, 2, "queue: %zu waiters, %s", hf_list_count(&queue->waiters),
+    hf_dump_line(dump, 2, "queue: waiters %zu, %s", hf_list_count(&queue->waiters),
                  !queue->is_listening      ? "not subscribed"
                  : queue->channel.is_live  ? "subscribed"
                                            : "subscription not confirmed");
 }
 
-static void dump_lock(const struct hf_lock *lock, struct hf_dump *dump)
+static void dump_lock(struct hf_lock *lock, struct hf_dump *dump)
 {
     char name[NAME_MAX_SHOWN];
 
-    hf_dump_line(dump, 1, "lock '%s': %s, slot %u, %" PRIu32 " holds",
+    hf_dump_line(dump, 1, "lock '%s': %s, slot %u, holds %" PRIu32,
                  hf_error_quote(name, sizeof name, lock->text, lock->name_len),
                  lock->kind->noun ? lock->kind->noun : hf_lock_kind_text(lock->kind->id),
                  (unsigned)lock->slot, lock->holds_count);
-    for (const struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next)
-        dump_hold(HF_OWNER_OF(l, struct hf_hold, node), dump);
-    if (!hf_list_is_empty(&lock->line->waiters))
+    for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
+        dump_hold(hold, dump);
+    if (hf_wait_queue_first(lock->line) && lock->line->lock == lock)
         dump_queue(lock->line, dump);
 }
 
@@ -149,24 +161,27 @@ static void dump_timers(struct hf_client *client, struct hf_dump *dump)
     int64_t next_ms;
     size_t timers = hf_loop_timers(client->loop, &next_ms);
 
-    hf_dump_line(dump, 1, "loop: %zu timers, the next %s", timers,
+    hf_dump_line(dump, 1, "loop: timers %zu, the next %s", timers,
                  hf_dump_time(dump, next, next_ms));
+    if (client->unsure_timer.link)
+        hf_dump_line(dump, 2, "timer of the check after a switch of masters: %s",
+                     hf_dump_time(dump, next, client->unsure_timer.due_ms));
 }
 
 static void dump_client(struct hf_client *client, struct hf_dump *dump)
 {
     hf_dump_line(dump, 0,
-                 "holdfast %s, client %s%s: %" PRIu32 " locks, %" PRIu64 " holds, %" PRIu32
-                 " operations (%" PRIu32 " background releases), %" PRIu32
-                 " renewals without a reply, watchdog timeout %" PRId64
+                 "holdfast %s, client %s%s: locks %" PRIu32 ", holds %" PRIu64
+                 ", operations %" PRIu32 " (background releases %" PRIu32
+                 "), renewals without a reply %" PRIu32 ", watchdog timeout %" PRId64
                  " ms, request timeout %" PRId64 " ms",
                  HF_VERSION, client->uuid, client->is_closing ? ", closing" : "",
                  client->locks_count, client->holds, client->ops_count, client->orphans,
                  client->batches_count, client->watchdog_ms, client->request_timeout_ms);
     hf_router_dump(client->router, dump, 1);
     dump_timers(client, dump);
-    for (const struct hf_list *l = client->locks.next; l != &client->locks; l = l->next)
-        dump_lock(HF_OWNER_OF(l, struct hf_lock, client_link), dump);
+    for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));)
+        dump_lock(lock, dump);
     for (const struct hf_list *l = client->ops.next; l != &client->ops; l = l->next)
         dump_op(HF_OWNER_OF(l, struct hf_op, node), dump);
 }

@@ -16,7 +16,7 @@ hf_status hf_latch_new(struct hf_latch **out, struct hf_client *client,
                        const void *name, size_t len, struct hf_error *err)
 {
     struct hf_lock *lock;
-    hf_status rc = hf_ask_handle(&lock, client, &hf_kind_latch, name, len, err);
+    hf_status rc = hf_handle_new(&lock, client, &hf_kind_latch, name, len, err);
 
     if (rc == HF_OK)
         *out = (struct hf_latch *)lock;
@@ -56,10 +56,10 @@ static struct hf_op_request to_read(int64_t *out)
 hf_status hf_latch_try_set_count(struct hf_latch *latch, int64_t count,
                                  bool *was_set, struct hf_error *err)
 {
-    struct hf_op_request ask = to_set(count, was_set);
+    struct hf_op_request request = to_set(count, was_set);
     hf_status rc = check_count(count, err);
 
-    return rc < 0 ? rc : hf_op_run(record(latch), &ask, err);
+    return rc < 0 ? rc : hf_op_run(record(latch), &request, err);
 }
 
 hf_status hf_latch_count_down(struct hf_latch *latch, struct hf_error *err)
@@ -71,18 +71,18 @@ hf_status hf_latch_await(struct hf_latch *latch, int64_t wait_ms,
                          struct hf_cancel *cancel, struct hf_error *err)
 {
     struct hf_acquire_options options;
-    struct hf_op_request ask = hf_ask_to_wait(&options, 1, wait_ms, cancel);
-    hf_status rc = hf_ask_check_wait(wait_ms, err);
+    struct hf_op_request request = hf_op_wait_request(&options, 1, wait_ms, cancel);
+    hf_status rc = hf_op_check_wait(wait_ms, err);
 
-    return rc < 0 ? rc : hf_op_run(record(latch), &ask, err);
+    return rc < 0 ? rc : hf_op_run(record(latch), &request, err);
 }
 
 hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
                          struct hf_error *err)
 {
-    struct hf_op_request ask = to_read(out);
+    struct hf_op_request request = to_read(out);
 
-    return hf_op_run(record(latch), &ask, err);
+    return hf_op_run(record(latch), &request, err);
 }
 
 /* ---- without blocking ---- */
@@ -90,10 +90,10 @@ hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
 hf_status hf_latch_try_set_count_async(struct hf_latch *latch, int64_t count,
                                        bool *was_set, hf_done *done, void *ctx)
 {
-    struct hf_op_request ask = to_set(count, was_set);
+    struct hf_op_request request = to_set(count, was_set);
     hf_status rc = check_count(count, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(latch), &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(record(latch), &request, done, ctx);
 }
 
 hf_status hf_latch_count_down_async(struct hf_latch *latch, hf_done *done,
@@ -107,16 +107,16 @@ hf_status hf_latch_await_async(struct hf_latch *latch, int64_t wait_ms,
                                void *ctx)
 {
     struct hf_acquire_options options;
-    struct hf_op_request ask = hf_ask_to_wait(&options, 1, wait_ms, cancel);
-    hf_status rc = hf_ask_check_wait(wait_ms, NULL);
+    struct hf_op_request request = hf_op_wait_request(&options, 1, wait_ms, cancel);
+    hf_status rc = hf_op_check_wait(wait_ms, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(latch), &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(record(latch), &request, done, ctx);
 }
 
 hf_status hf_latch_count_async(struct hf_latch *latch, int64_t *out,
                                hf_done *done, void *ctx)
 {
-    struct hf_op_request ask = to_read(out);
+    struct hf_op_request request = to_read(out);
 
-    return hf_op_submit(record(latch), &ask, done, ctx);
+    return hf_op_submit(record(latch), &request, done, ctx);
 }

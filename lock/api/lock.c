@@ -5,6 +5,7 @@
 
 #include "lock/api/op_request.h"
 #include "lock/record/hold_lookup.h"
+#include "lock/record/hold_work.h"
 #include "lock/record/table.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
@@ -74,7 +75,7 @@ hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client,
                             hf_lock_kind_text(kind),
                             kind & HF_WITH_TOKEN ? "has no token"
                                                  : "cannot be acquired");
-    return hf_ask_handle(out, client, row, name, len, err);
+    return hf_handle_new(out, client, row, name, len, err);
 }
 
 hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
@@ -118,7 +119,7 @@ hf_status hf_acquire_options_check(const struct hf_acquire_options *o,
 
     if (rc < 0)
         return rc;
-    if ((rc = hf_ask_check_wait(o->wait_ms, err)) < 0)
+    if ((rc = hf_op_check_wait(o->wait_ms, err)) < 0)
         return rc;
     if (o->lease_ms < 0 || o->lease_ms > HF_SPAN_MAX_MS || o->max_hold_ms < 0 ||
         o->max_hold_ms > HF_SPAN_MAX_MS)
@@ -315,7 +316,7 @@ hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
     hf_status rc;
 
     if (hf_loop_forked(lock->client->loop))
-        return hf_ask_forked(err);
+        return hf_refuse_forked(err);
     if (!*hf_lock_owner_text(lock, owner, text)) {
         *out = 0;
         return HF_OK;
@@ -346,13 +347,14 @@ int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner)
 {
     struct hf_loop *loop = lock->client->loop;
     int64_t safe = INT64_MIN;
+    struct hf_lease copy;
     struct hf_hold *hold;
 
     if (hf_loop_forked(loop))
         return safe;
     hf_loop_lock(loop);
     if ((hold = hf_hold_find(lock, owner)))
-        safe = hf_lease_safe_ms(&hold->lease, hf_loop_now(loop));
+        safe = hf_lease_safe_ms(hf_hold_lease(hold, &copy), hf_loop_now(loop));
     hf_loop_unlock(loop);
     return safe;
 }
@@ -366,8 +368,9 @@ int64_t hf_lock_token(struct hf_lock *lock, int64_t owner)
     if (hf_loop_forked(loop))
         return 0;
     hf_loop_lock(loop);
-    if ((hold = hf_hold_find(lock, owner)) && hold->token > 0)
-        token = hold->token;
+    if ((hold = hf_hold_find(lock, owner)) && hold->has_calls &&
+        hf_hold_calls(hold)->token > 0)
+        token = hf_hold_calls(hold)->token;
     hf_loop_unlock(loop);
     return token;
 }
@@ -383,7 +386,7 @@ char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
         return dst;
     hf_loop_lock(loop);
     if ((hold = hf_hold_find(lock, owner)))
-        memcpy(dst, hold->text, hold->text_len + 1);
+        (void)hf_hold_put_text(hold, dst);
     hf_loop_unlock(loop);
     return dst;
 }

@@ -9,15 +9,16 @@
 #include "lock/record/table.h"
 #include "lock/verb/count.h"
 #include "lock/verb/verbs.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
-hf_status hf_ask_forked(struct hf_error *err)
+hf_status hf_refuse_forked(struct hf_error *err)
 {
     return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
 }
 
-hf_status hf_ask_check_wait(int64_t wait_ms, struct hf_error *err)
+hf_status hf_op_check_wait(int64_t wait_ms, struct hf_error *err)
 {
     if (wait_ms >= HF_FOREVER && wait_ms <= HF_SPAN_MAX_MS)
         return HF_OK;
@@ -25,9 +26,9 @@ hf_status hf_ask_check_wait(int64_t wait_ms, struct hf_error *err)
                         (long long)HF_SPAN_MAX_MS);
 }
 
-struct hf_op_request hf_ask_to_wait(struct hf_acquire_options *options,
-                                    int64_t permits, int64_t wait_ms,
-                                    struct hf_cancel *cancel)
+struct hf_op_request hf_op_wait_request(struct hf_acquire_options *options,
+                                        int64_t permits, int64_t wait_ms,
+                                        struct hf_cancel *cancel)
 {
     *options = (struct hf_acquire_options){
         .wait_ms = wait_ms, .lease_ms = ANSWER_KEPT_MS, .cancel = cancel};
@@ -49,14 +50,14 @@ static hf_status check_name(const struct hf_kind *kind, size_t len,
     return HF_OK;
 }
 
-hf_status hf_ask_handle(struct hf_lock **out, struct hf_client *client,
+hf_status hf_handle_new(struct hf_lock **out, struct hf_client *client,
                         const struct hf_kind *kind, const void *name,
                         size_t len, struct hf_error *err)
 {
     hf_status rc;
 
     if (hf_loop_forked(client->loop))
-        return hf_ask_forked(err);
+        return hf_refuse_forked(err);
     if ((rc = check_name(kind, len, err)) < 0)
         return rc;
     hf_loop_lock(client->loop);
@@ -69,9 +70,9 @@ hf_status hf_ask_handle(struct hf_lock **out, struct hf_client *client,
 }
 
 static hf_status check_cancel(const struct hf_lock *lock,
-                              const struct hf_op_request *ask, struct hf_error *err)
+                              const struct hf_op_request *request, struct hf_error *err)
 {
-    const struct hf_cancel *cancel = ask->options ? ask->options->cancel : NULL;
+    const struct hf_cancel *cancel = request->options ? request->options->cancel : NULL;
 
     if (!cancel || cancel->client == lock->client)
         return HF_OK;
@@ -80,42 +81,45 @@ static hf_status check_cancel(const struct hf_lock *lock,
 }
 
 static void op_init(struct hf_op *op, struct hf_lock *lock,
-                    const struct hf_op_request *ask)
+                    const struct hf_op_request *request)
 {
+    HF_ASSERT(request->verb && request->verb->start && request->permits >= 0);
     memset(op, 0, offsetof(struct hf_op, call.sending));
     op->client = lock->client;
     op->lock = lock;
-    op->verb = ask->verb;
-    op->must_begin = ask->must_begin;
-    op->is_member = ask->is_member;
-    op->owner = ask->owner;
-    op->permits = ask->permits;
-    if (ask->options)
-        op->options = *ask->options;
-    op->info = ask->info;
-    op->value = ask->value;
-    op->out_flag = ask->out_flag;
-    op->holder = ask->holder;
-    op->holder_len = ask->holder_len;
+    op->verb = request->verb;
+    op->must_begin = request->must_begin;
+    op->is_member = request->is_member;
+    op->owner = request->owner;
+    op->permits = request->permits;
+    if (request->options)
+        op->options = *request->options;
+    op->info = request->info;
+    op->value = request->value;
+    op->out_flag = request->out_flag;
+    op->holder = request->holder;
+    op->holder_len = request->holder_len;
 }
 
-hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *ask,
+hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *request,
                     struct hf_error *err)
 {
     struct hf_loop *loop = lock->client->loop;
     struct hf_waiter waiter;
+    struct hf_hold_work work;
     struct hf_op op;
     hf_status rc;
 
     if (hf_loop_forked(loop))
-        return hf_ask_forked(err);
-    if ((rc = check_cancel(lock, ask, err)) < 0)
+        return hf_refuse_forked(err);
+    if ((rc = check_cancel(lock, request, err)) < 0)
         return rc;
     if (err)
         err->status = HF_OK;
     hf_waiter_init(&waiter, loop);
-    op_init(&op, lock, ask);
+    op_init(&op, lock, request);
     op.waiter = &waiter;
+    op.spare_work = &work;
     op.error = err;
     hf_loop_lock(loop);
     if ((rc = hf_op_begin(&op)) < 0) {
@@ -125,15 +129,16 @@ hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *ask,
     op.verb->start(&op);
     hf_loop_wait(&waiter);
     if (hf_loop_forked(loop))
-        return hf_ask_forked(err);
-    if (ask->count)
-        *ask->count = op.count;
+        return hf_refuse_forked(err);
+    HF_ASSERT(hf_list_is_empty(&op.node) && !op.hold && !op.timer.link);
+    if (request->count)
+        *request->count = op.count;
     return op.status;
 }
 
 /* `size`: the size of the memory that is freed when the operation has ended; 0: none.
  * */
-static hf_status start_in(struct hf_ask_room *room, size_t size,
+static hf_status start_in(struct hf_op_storage *room, size_t size,
                           hf_done *done, void *ctx)
 {
     struct hf_op *op = &room->op;
@@ -141,6 +146,7 @@ static hf_status start_in(struct hf_ask_room *room, size_t size,
 
     room->error.status = HF_OK;
     op->error = &room->error;
+    op->spare_work = &room->work;
     op->done = done;
     op->done_ctx = ctx;
     op->size = size;
@@ -150,29 +156,29 @@ static hf_status start_in(struct hf_ask_room *room, size_t size,
 }
 
 struct async_op {
-    struct hf_ask_room room;
+    struct hf_op_storage room;
     char holder[];              /* a copy: the caller's may soon be gone */
 };
 
-static hf_status start_async(struct hf_lock *lock, const struct hf_op_request *ask,
+static hf_status start_async(struct hf_lock *lock, const struct hf_op_request *request,
                              hf_done *done, void *ctx)
 {
-    size_t size = sizeof(struct async_op) + ask->holder_len;
+    size_t size = sizeof(struct async_op) + request->holder_len;
     struct async_op *async = hf_mem_new(lock->client->mem, size);
     hf_status rc;
 
     if (!async)
         return HF_E_NOMEM;
-    op_init(&async->room.op, lock, ask);
-    if (ask->holder)
-        memcpy(async->holder, ask->holder, ask->holder_len);
+    op_init(&async->room.op, lock, request);
+    if (request->holder)
+        memcpy(async->holder, request->holder, request->holder_len);
     async->room.op.holder = async->holder;
     if ((rc = start_in(&async->room, size, done, ctx)) < 0)
         hf_mem_free(lock->client->mem, async, size);
     return rc;
 }
 
-hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *ask,
+hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *request,
                        hf_done *done, void *ctx)
 {
     struct hf_loop *loop = lock->client->loop;
@@ -180,16 +186,16 @@ hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *ask,
 
     if (hf_loop_forked(loop))
         return HF_E_FORKED;
-    if ((rc = check_cancel(lock, ask, NULL)) < 0)
+    if ((rc = check_cancel(lock, request, NULL)) < 0)
         return rc;
     hf_loop_lock(loop);
-    rc = start_async(lock, ask, done, ctx);
+    rc = start_async(lock, request, done, ctx);
     hf_loop_unlock(loop);
     return rc;
 }
 
-hf_status hf_op_submit_in(struct hf_ask_room *room, struct hf_lock *lock,
-                          const struct hf_op_request *ask, hf_done *done, void *ctx)
+hf_status hf_op_submit_in(struct hf_op_storage *room, struct hf_lock *lock,
+                          const struct hf_op_request *request, hf_done *done, void *ctx)
 {
     struct hf_loop *loop = lock->client->loop;
     hf_status rc;
@@ -197,7 +203,7 @@ hf_status hf_op_submit_in(struct hf_ask_room *room, struct hf_lock *lock,
     if (hf_loop_forked(loop))
         return HF_E_FORKED;
     hf_loop_lock(loop);
-    op_init(&room->op, lock, ask);
+    op_init(&room->op, lock, request);
     rc = start_in(room, 0, done, ctx);
     hf_loop_unlock(loop);
     return rc;

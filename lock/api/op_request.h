@@ -21,39 +21,40 @@ struct hf_op_request {
 };
 
 /* Memory for a call without blocking. */
-struct hf_ask_room {
+struct hf_op_storage {
     struct hf_op op;
+    struct hf_hold_work work;
     struct hf_error error;
 };
 
-/* hf_ask_to_wait - returns the arguments of an acquire without an owner, which point to
+/* hf_op_wait_request - returns the arguments of an acquire without an owner, which point to
  *   `options`. */
-struct hf_op_request hf_ask_to_wait(struct hf_acquire_options *options,
-                                    int64_t permits, int64_t wait_ms,
-                                    struct hf_cancel *cancel);
+struct hf_op_request hf_op_wait_request(struct hf_acquire_options *options,
+                                        int64_t permits, int64_t wait_ms,
+                                        struct hf_cancel *cancel);
 
-/* hf_ask_check_wait - returns HF_E_INVAL if wait_ms is out of range. */
-hf_status hf_ask_check_wait(int64_t wait_ms, struct hf_error *err);
+/* hf_op_check_wait - returns HF_E_INVAL if wait_ms is out of range. */
+hf_status hf_op_check_wait(int64_t wait_ms, struct hf_error *err);
 
-/* hf_ask_handle - creates a handle on the object of this name and kind: hf_lock_new. */
-hf_status hf_ask_handle(struct hf_lock **out, struct hf_client *client,
+/* hf_handle_new - creates a handle on the object of this name and kind: hf_lock_new. */
+hf_status hf_handle_new(struct hf_lock **out, struct hf_client *client,
                         const struct hf_kind *kind, const void *name,
                         size_t len, struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_op_run - runs the operation, waits for its end, and returns its status. */
-hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *ask,
+hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *request,
                     struct hf_error *err);
 
 /* hf_op_submit - starts the operation; `done` is called unless this returns an error. */
-hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *ask,
+hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *request,
                        hf_done *done, void *ctx);
 
 /* hf_op_submit_in - the same in memory of the caller, which must not be used until `done` is
  *   called. The operation has no holder. */
-hf_status hf_op_submit_in(struct hf_ask_room *room, struct hf_lock *lock,
-                          const struct hf_op_request *ask, hf_done *done, void *ctx);
+hf_status hf_op_submit_in(struct hf_op_storage *room, struct hf_lock *lock,
+                          const struct hf_op_request *request, hf_done *done, void *ctx);
 
-/* hf_ask_forked - writes the error and returns HF_E_FORKED. */
-hf_status hf_ask_forked(struct hf_error *err);
+/* hf_refuse_forked - writes the error and returns HF_E_FORKED. */
+hf_status hf_refuse_forked(struct hf_error *err);
 
 #endif

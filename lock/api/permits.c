@@ -39,35 +39,35 @@ static struct hf_op_request to_read(int64_t *out)
 hf_status hf_permits_try_set(struct hf_lock *permit, int64_t permits,
                              bool *was_set, struct hf_error *err)
 {
-    struct hf_op_request ask = to_set(permits, was_set);
+    struct hf_op_request request = to_set(permits, was_set);
     hf_status rc = check(permit, permits, err);
 
-    return rc < 0 ? rc : hf_op_run(permit, &ask, err);
+    return rc < 0 ? rc : hf_op_run(permit, &request, err);
 }
 
 hf_status hf_permits_available(struct hf_lock *permit, int64_t *out,
                                struct hf_error *err)
 {
-    struct hf_op_request ask = to_read(out);
+    struct hf_op_request request = to_read(out);
     hf_status rc = check_kind(permit, err);
 
-    return rc < 0 ? rc : hf_op_run(permit, &ask, err);
+    return rc < 0 ? rc : hf_op_run(permit, &request, err);
 }
 
 hf_status hf_permits_try_set_async(struct hf_lock *permit, int64_t permits,
                                    bool *was_set, hf_done *done, void *ctx)
 {
-    struct hf_op_request ask = to_set(permits, was_set);
+    struct hf_op_request request = to_set(permits, was_set);
     hf_status rc = check(permit, permits, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(permit, &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(permit, &request, done, ctx);
 }
 
 hf_status hf_permits_available_async(struct hf_lock *permit, int64_t *out,
                                      hf_done *done, void *ctx)
 {
-    struct hf_op_request ask = to_read(out);
+    struct hf_op_request request = to_read(out);
     hf_status rc = check_kind(permit, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(permit, &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(permit, &request, done, ctx);
 }

@@ -16,10 +16,10 @@ static void examine(struct hf_op *op, int64_t first, int64_t deadline_ms);
 /* A text of its own for each request, so that no other reply begins with it. */
 static struct hf_bytes request(struct hf_op *op)
 {
-    size_t len = hf_owner_format(op->text.question, op->client->uuid, 0,
+    size_t len = hf_owner_format(op->text.request_id, op->client->uuid, 0,
                                  ++op->client->serial, "");
 
-    return (struct hf_bytes){op->text.question, len};
+    return (struct hf_bytes){op->text.request_id, len};
 }
 
 /* ---- the reply ---- */

@@ -17,7 +17,7 @@ hf_status hf_semaphore_new(struct hf_semaphore **out, struct hf_client *client,
 {
     struct hf_lock *lock;
     hf_status rc =
-        hf_ask_handle(&lock, client, &hf_kind_semaphore, name, len, err);
+        hf_handle_new(&lock, client, &hf_kind_semaphore, name, len, err);
 
     if (rc == HF_OK)
         *out = (struct hf_semaphore *)lock;
@@ -61,10 +61,10 @@ hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
                                        int64_t permits, bool *was_set,
                                        struct hf_error *err)
 {
-    struct hf_op_request ask = to_set(permits, was_set);
+    struct hf_op_request request = to_set(permits, was_set);
     hf_status rc = check(permits, 0, err);
 
-    return rc < 0 ? rc : hf_op_run(record(semaphore), &ask, err);
+    return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
 }
 
 hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore, int64_t permits,
@@ -72,29 +72,29 @@ hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore, int64_t permits,
                                struct hf_error *err)
 {
     struct hf_acquire_options options;
-    struct hf_op_request ask = hf_ask_to_wait(&options, permits, wait_ms, cancel);
+    struct hf_op_request request = hf_op_wait_request(&options, permits, wait_ms, cancel);
     hf_status rc = check(permits, 1, err);
 
     if (rc == HF_OK)
-        rc = hf_ask_check_wait(wait_ms, err);
-    return rc < 0 ? rc : hf_op_run(record(semaphore), &ask, err);
+        rc = hf_op_check_wait(wait_ms, err);
+    return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
 }
 
 hf_status hf_semaphore_release(struct hf_semaphore *semaphore, int64_t permits,
                                struct hf_error *err)
 {
-    struct hf_op_request ask = to_release(permits);
+    struct hf_op_request request = to_release(permits);
     hf_status rc = check(permits, 1, err);
 
-    return rc < 0 ? rc : hf_op_run(record(semaphore), &ask, err);
+    return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
 }
 
 hf_status hf_semaphore_available(struct hf_semaphore *semaphore, int64_t *out,
                                  struct hf_error *err)
 {
-    struct hf_op_request ask = to_read(out);
+    struct hf_op_request request = to_read(out);
 
-    return hf_op_run(record(semaphore), &ask, err);
+    return hf_op_run(record(semaphore), &request, err);
 }
 
 /* ---- without blocking ---- */
@@ -103,10 +103,10 @@ hf_status hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
                                              int64_t permits, bool *was_set,
                                              hf_done *done, void *ctx)
 {
-    struct hf_op_request ask = to_set(permits, was_set);
+    struct hf_op_request request = to_set(permits, was_set);
     hf_status rc = check(permits, 0, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(semaphore), &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
 }
 
 hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
@@ -115,27 +115,27 @@ hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
                                      void *ctx)
 {
     struct hf_acquire_options options;
-    struct hf_op_request ask = hf_ask_to_wait(&options, permits, wait_ms, cancel);
+    struct hf_op_request request = hf_op_wait_request(&options, permits, wait_ms, cancel);
     hf_status rc = check(permits, 1, NULL);
 
     if (rc == HF_OK)
-        rc = hf_ask_check_wait(wait_ms, NULL);
-    return rc < 0 ? rc : hf_op_submit(record(semaphore), &ask, done, ctx);
+        rc = hf_op_check_wait(wait_ms, NULL);
+    return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
 }
 
 hf_status hf_semaphore_release_async(struct hf_semaphore *semaphore,
                                      int64_t permits, hf_done *done, void *ctx)
 {
-    struct hf_op_request ask = to_release(permits);
+    struct hf_op_request request = to_release(permits);
     hf_status rc = check(permits, 1, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(semaphore), &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
 }
 
 hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,
                                        int64_t *out, hf_done *done, void *ctx)
 {
-    struct hf_op_request ask = to_read(out);
+    struct hf_op_request request = to_read(out);
 
-    return hf_op_submit(record(semaphore), &ask, done, ctx);
+    return hf_op_submit(record(semaphore), &request, done, ctx);
 }

@@ -6,6 +6,7 @@
 
 #include "lock/api/op_request.h"
 #include "lock/record/hold_lookup.h"
+#include "lock/record/hold_work.h"
 #include "lock/record/op.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
@@ -26,19 +27,19 @@ static struct hf_op_request to_read(int64_t *out)
 hf_status hf_token_latest(struct hf_lock *lock, int64_t *out,
                           struct hf_error *err)
 {
-    struct hf_op_request ask = to_read(out);
+    struct hf_op_request request = to_read(out);
     hf_status rc = check(lock, err);
 
-    return rc < 0 ? rc : hf_op_run(lock, &ask, err);
+    return rc < 0 ? rc : hf_op_run(lock, &request, err);
 }
 
 hf_status hf_token_latest_async(struct hf_lock *lock, int64_t *out,
                                 hf_done *done, void *ctx)
 {
-    struct hf_op_request ask = to_read(out);
+    struct hf_op_request request = to_read(out);
     hf_status rc = check(lock, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(lock, &ask, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(lock, &request, done, ctx);
 }
 
 /* ---- raising, for a quorum ---- */
@@ -63,7 +64,7 @@ static bool is_raised(struct hf_call *call, struct hf_resp_value reply)
     return hf_answer_read(&op->answer, reply) && op->answer.count == op->count;
 }
 
-static void on_acknowledged(struct hf_call *call, hf_status status)
+static void on_replicas(struct hf_call *call, hf_status status)
 {
     hf_op_finish(HF_OWNER_OF(call, struct hf_op, call), status);
 }
@@ -78,11 +79,10 @@ static void raise_counter(struct hf_op *op)
         return;
     }
     op->count = op->permits;
-    op->text_len = hold->text_len;
-    memcpy(op->text.question, hold->text, hold->text_len);
-    hf_op_want_replicas(op, is_raised, on_acknowledged);
+    op->text_len = hf_hold_put_text(hold, op->text.request_id);
+    hf_op_want_replicas(op, is_raised, on_replicas);
     hf_op_call(op, STEP_RAISE,
-               (struct hf_bytes){op->text.question, op->text_len},
+               (struct hf_bytes){op->text.request_id, op->text_len},
                hf_op_deadline(op), on_raised);
 }
 

@@ -100,6 +100,7 @@ bool hf_channel_heard(struct hf_channel *channel, int64_t now_ms,
 {
     uint32_t crowd = crowd_in(ptr, len);
 
+    HF_ASSERT(channel_ok(channel));
     if (crowd > 0) {
         channel->crowd = crowd;
         channel->is_counted = true;
@@ -121,10 +122,12 @@ bool hf_channel_heard(struct hf_channel *channel, int64_t now_ms,
 void hf_channel_lost(struct hf_channel *channel)
 {
     channel->early = channel->echoes = 0;
+    HF_ASSERT(channel_ok(channel));
 }
 
 void hf_channel_releases(struct hf_channel *channel)
 {
+    HF_ASSERT(channel->releases < UINT32_MAX && channel_ok(channel));
     channel->releases++;
 }
 
@@ -150,6 +153,7 @@ static void owe(struct hf_channel *channel, uint32_t others)
     channel->others = others;
     channel->owed = (uint32_t)hf_min_ms(others, WAIT_FEW);
     spent = (uint32_t)hf_min_ms(channel->owed, channel->credit);
+    HF_ASSERT(spent <= channel->owed && spent <= channel->credit);
     channel->owed -= spent;
     channel->credit -= spent;
     if (channel->unused > WAIT_UNUSED_MAX && channel->unused % UNUSED_BEAT != 0)
@@ -162,6 +166,7 @@ void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
     HF_ASSERT(channel->releases > 0);
     channel->releases--;
     expect_echo(channel, heard > 0 && is_heard_by_us);
+    HF_ASSERT(channel_ok(channel));
     if (heard < 0)
         return;
     channel->turn_ms = now_ms;

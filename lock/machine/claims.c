@@ -39,16 +39,16 @@ static void find_end(struct hf_claims *c)
     c->end_ms = INT64_MAX;
     claim(c, c->proved_ms, c->answered_ms);
     for (int i = 0; i < CLAIM_BYS; i++)
-        claim(c, c->asked[i].since_ms, c->asked[i].lease_ms);
+        claim(c, c->sent[i].since_ms, c->sent[i].lease_ms);
     for (int i = 0; i < CLAIM_UNKNOWNS; i++)
         claim(c, c->unknown[i].since_ms, c->unknown[i].lease_ms);
 }
 
 /* ---- the facts ---- */
 
-static bool is_asked_ok(const struct hf_claims *c, const struct hf_claim_asked *asked)
+static bool is_sent_ok(const struct hf_claims *c, const struct hf_claim_sent *sent)
 {
-    return asked->lease_ms >= 0 && asked->step <= c->step;
+    return sent->lease_ms >= 0 && sent->step <= c->step;
 }
 
 static bool is_unknown_ok(const struct hf_claims *c, const struct hf_claim_unknown *u)
@@ -62,7 +62,7 @@ static bool were_commands_ok(const struct hf_claims *c)
     bool is_ok = c->answered_step <= c->step && c->look_step <= c->step;
 
     for (int i = 0; i < CLAIM_BYS; i++)
-        is_ok = is_ok && is_asked_ok(c, &c->asked[i]);
+        is_ok = is_ok && is_sent_ok(c, &c->sent[i]);
     for (int i = 0; i < CLAIM_UNKNOWNS; i++)
         is_ok = is_ok && is_unknown_ok(c, &c->unknown[i]);
     return is_ok;
@@ -80,12 +80,42 @@ static bool is_end_ok(const struct hf_claims *c)
                      c->proved_ms != INT64_MIN;
 }
 
+/* CLAIM-2, CLAIM-3, without the functions above: a hundredth of the lease and 2 ms are the
+ * margin for drift. */
+static int64_t end_of(const struct hf_claims *c, int64_t since_ms, int64_t lease_ms)
+{
+    int64_t end_ms = since_ms > c->proved_ms ? since_ms : c->proved_ms;
+
+    return lease_ms == 0 ? INT64_MAX : end_ms + lease_ms - lease_ms / 100 - 2;
+}
+
+static bool is_margin_ok(const struct hf_claims *c)
+{
+    int64_t end_ms = end_of(c, c->proved_ms, c->answered_ms);
+
+    for (int i = 0; i < CLAIM_BYS; i++)
+        end_ms = hf_min_ms(end_ms, end_of(c, c->sent[i].since_ms, c->sent[i].lease_ms));
+    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+        end_ms =
+            hf_min_ms(end_ms, end_of(c, c->unknown[i].since_ms, c->unknown[i].lease_ms));
+    return c->answered_ms == 0 || c->end_ms == end_ms;
+}
+
 static bool claims_ok(const struct hf_claims *c)
 {
-    return were_commands_ok(c) && is_end_ok(c);
+    return were_commands_ok(c) && is_end_ok(c) && is_margin_ok(c);
 }
 
 /* ---- claims whose outcome is unknown ---- */
+
+bool hf_claims_has_unknown(const struct hf_claims *c)
+{
+    bool has = false;
+
+    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+        has = has || c->unknown[i].lease_ms > 0;
+    return has;
+}
 
 /* Returns the place for a claim of this stream: that of a claim of the same stream;
  * otherwise a free place; otherwise the last one, where the claims are merged. */
@@ -107,8 +137,9 @@ static struct hf_claim_unknown *place_of(struct hf_claims *c, uint64_t stream)
 static void note_unknown(struct hf_claims *c, int64_t since_ms,
                          int64_t lease_ms, uint64_t stream)
 {
-    struct hf_claim_unknown *u = place_of(c, stream);
+    struct hf_claim_unknown *u = place_of(c, stream), was = *u;
 
+    HF_ASSERT(lease_ms > 0 && stream != 0);
     if (u->lease_ms > 0) {
         since_ms = hf_min_ms(since_ms, u->since_ms);
         lease_ms = hf_min_ms(lease_ms, u->lease_ms);
@@ -116,17 +147,20 @@ static void note_unknown(struct hf_claims *c, int64_t since_ms,
             stream = HF_STREAM_MANY;
     }
     *u = (struct hf_claim_unknown){since_ms, lease_ms, stream, c->step};
+    HF_ASSERT(was.lease_ms == 0 || (u->since_ms <= was.since_ms && u->lease_ms <= was.lease_ms));
+    HF_ASSERT(was.lease_ms == 0 || u->stream == was.stream || u->stream == HF_STREAM_MANY);
 }
 
-/* CLAIM-4. */
-static void settle(struct hf_claims *c, uint32_t asked_step, uint64_t stream)
+/* CLAIM-4: claims of commands that were executed before, on the same stream. */
+static void drop_earlier_claims(struct hf_claims *c, uint32_t sent_step, uint64_t stream)
 {
     for (int i = 0; i < CLAIM_UNKNOWNS; i++) {
-        struct hf_claim_unknown *u = &c->unknown[i];
+        struct hf_claim_unknown *u = &c->unknown[i], was = *u;
 
-        if (u->step < asked_step && u->stream == stream &&
+        if (u->step < sent_step && u->stream == stream &&
             stream != HF_STREAM_MANY)
             u->lease_ms = 0;
+        HF_ASSERT(u->lease_ms == was.lease_ms || was.stream == stream);
     }
 }
 
@@ -135,8 +169,8 @@ static void settle(struct hf_claims *c, uint32_t asked_step, uint64_t stream)
 void hf_claims_add(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
                   int64_t lease_ms)
 {
-    HF_ASSERT(c->asked[by].lease_ms == 0 && lease_ms > 0);
-    c->asked[by] = (struct hf_claim_asked){now_ms, lease_ms, ++c->step};
+    HF_ASSERT(c->sent[by].lease_ms == 0 && lease_ms > 0);
+    c->sent[by] = (struct hf_claim_sent){now_ms, lease_ms, ++c->step};
     find_end(c);
     HF_ASSERT(claims_ok(c));
 }
@@ -144,71 +178,109 @@ void hf_claims_add(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
 /* Was the command that was answered last certainly executed before this one,
  * which is answered now? (CLAIM-4.) */
 static bool outdates(const struct hf_claims *c,
-                     const struct hf_claim_asked *asked, uint64_t stream)
+                     const struct hf_claim_sent *sent, uint64_t stream)
 {
-    return c->answered_step < asked->step || c->answered_stream == stream;
+    return c->answered_step < sent->step || c->answered_stream == stream;
 }
 
 static void note_answered(struct hf_claims *c,
-                          const struct hf_claim_asked *asked, uint64_t stream)
+                          const struct hf_claim_sent *sent, uint64_t stream)
 {
-    if (c->answered_ms == 0 || outdates(c, asked, stream)) {
-        c->answered_ms = asked->lease_ms;
+    struct hf_claims was = *c;
+
+    if (c->answered_ms == 0 || outdates(c, sent, stream)) {
+        c->answered_ms = sent->lease_ms;
         c->answered_stream = stream;
     } else {
-        c->answered_ms = hf_min_ms(c->answered_ms, asked->lease_ms);
+        c->answered_ms = hf_min_ms(c->answered_ms, sent->lease_ms);
         c->answered_stream = HF_STREAM_MANY;
     }
     c->answered_step = c->step;
+    /* CLAIM-4: a command that may have been executed before the last one is no longer proof. */
+    HF_ASSERT(was.answered_ms == 0 || was.answered_step < sent->step ||
+              was.answered_stream == stream || c->answered_ms <= was.answered_ms);
+    HF_ASSERT(c->answered_ms > 0 && c->answered_ms <= hf_max_ms(was.answered_ms, sent->lease_ms));
 }
 
-static void prove(struct hf_claims *c, const struct hf_claim_asked *asked,
+static void prove(struct hf_claims *c, const struct hf_claim_sent *sent,
                   const struct hf_sending *how)
 {
+    int64_t was_ms = c->proved_ms;
+
+    HF_ASSERT(how->sent_ms != INT64_MAX && sent->lease_ms > 0);
     c->step++;
     c->proved_ms = hf_max_ms(c->proved_ms, how->sent_ms);
-    settle(c, asked->step, how->stream);
-    note_answered(c, asked, how->stream);
+    HF_ASSERT(c->proved_ms <= hf_max_ms(was_ms, how->sent_ms)); /* CLAIM-2 */
+    drop_earlier_claims(c, sent->step, how->stream);
+    note_answered(c, sent, how->stream);
 }
 
 void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
                        const struct hf_sending *how)
 {
-    struct hf_claim_asked asked = c->asked[by];
+    struct hf_claim_sent sent = c->sent[by];
 
-    if (asked.lease_ms == 0)
+    if (sent.lease_ms == 0)
         return;
-    c->asked[by].lease_ms = 0;
-    prove(c, &asked, how);
+    c->sent[by].lease_ms = 0;
+    prove(c, &sent, how);
     c->set_ms = c->answered_ms;
     if (how->stray != 0 && how->stray != how->stream)
-        note_unknown(c, asked.since_ms, asked.lease_ms, how->stray);
+        note_unknown(c, sent.since_ms, sent.lease_ms, how->stray);
     find_end(c);
+    HF_ASSERT(how->stray == 0 || how->stray == how->stream || hf_claims_has_unknown(c));
     HF_ASSERT(claims_ok(c));
 }
 
 void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
                       const struct hf_sending *how)
 {
-    struct hf_claim_asked asked = c->asked[by];
+    struct hf_claim_sent sent = c->sent[by];
     bool is_scattered = how->stray != 0 && how->stray != how->stream;
 
-    if (asked.lease_ms == 0)
+    if (sent.lease_ms == 0)
         return;
-    c->asked[by].lease_ms = 0;
+    c->sent[by].lease_ms = 0;
     c->step++;
     if (how->stream != 0)
-        note_unknown(c, asked.since_ms, asked.lease_ms,
+        note_unknown(c, sent.since_ms, sent.lease_ms,
                      is_scattered ? HF_STREAM_MANY : how->stream);
     find_end(c);
+    HF_ASSERT(how->stream == 0 || hf_claims_has_unknown(c)); /* CLAIM-1 */
     HF_ASSERT(claims_ok(c));
 }
 
 void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by)
 {
-    c->asked[by].lease_ms = 0;
+    c->sent[by].lease_ms = 0;
     find_end(c);
     HF_ASSERT(claims_ok(c));
+}
+
+/* ---- without a pending command ---- */
+
+bool hf_claims_are_settled(const struct hf_claims *c)
+{
+    bool are_settled = c->answered_ms > 0;
+
+    for (int i = 0; i < CLAIM_BYS; i++)
+        are_settled = are_settled && c->sent[i].lease_ms == 0;
+    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+        are_settled = are_settled && c->unknown[i].lease_ms == 0;
+    return are_settled;
+}
+
+/* The steps begin anew: no command that they would be compared with is pending. */
+void hf_claims_restore(struct hf_claims *c, int64_t proved_ms, int64_t answered_ms,
+                       int64_t set_ms, uint64_t stream)
+{
+    hf_claims_init(c);
+    c->proved_ms = proved_ms;
+    c->answered_ms = answered_ms;
+    c->set_ms = set_ms;
+    c->answered_stream = stream;
+    find_end(c);
+    HF_ASSERT(claims_ok(c) && hf_claims_are_settled(c));
 }
 
 /* ---- looks ---- */
@@ -216,13 +288,14 @@ void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by)
 void hf_claims_look(struct hf_claims *c)
 {
     c->look_step = ++c->step;
+    HF_ASSERT(claims_ok(c));
 }
 
 void hf_claims_looked(struct hf_claims *c, const struct hf_sending *how,
                       int64_t ttl_ms)
 {
-    struct hf_claim_asked look = {how->sent_ms, hf_min_ms(ttl_ms, c->set_ms),
-                                  c->look_step};
+    struct hf_claim_sent look = {how->sent_ms, hf_min_ms(ttl_ms, c->set_ms),
+                                 c->look_step};
 
     HF_ASSERT(ttl_ms > 0 && c->set_ms > 0);
     prove(c, &look, how);

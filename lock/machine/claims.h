@@ -43,7 +43,7 @@ struct hf_sending {
 #define HF_STREAM_MANY UINT64_MAX
 
 /* A command that is pending. */
-struct hf_claim_asked {
+struct hf_claim_sent {
     int64_t since_ms;           /* when it was submitted */
     int64_t lease_ms;           /* 0: none is pending */
     uint32_t step;              /* hf_claims.step at that time */
@@ -72,9 +72,13 @@ struct hf_claims {
     uint32_t answered_step;
     uint32_t step;              /* counts submissions and ends of commands */
     uint32_t look_step;         /* `step` when the last look was submitted */
-    struct hf_claim_asked asked[CLAIM_BYS];
+    struct hf_claim_sent sent[CLAIM_BYS];
     struct hf_claim_unknown unknown[CLAIM_UNKNOWNS];
 };
+
+/* hf_claims_has_unknown - returns whether there is a claim whose outcome is unknown. For
+ *   HF_ASSERT. */
+bool hf_claims_has_unknown(const struct hf_claims *c);
 
 /* hf_claims_drift_ms - returns the margin for clocks that run at different rates: a
  *   hundredth of the lease, and 2 ms. Source: REDLOCK "Safety arguments". */
@@ -100,6 +104,14 @@ void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
 
 /* hf_claims_refused - the server did not execute it and never will. */
 void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by);
+
+/* hf_claims_are_settled - returns whether a command was answered, and no other one may be the
+ *   last. */
+bool hf_claims_are_settled(const struct hf_claims *c);
+
+/* hf_claims_restore - begins with such claims again, from the values of their members. */
+void hf_claims_restore(struct hf_claims *c, int64_t proved_ms, int64_t answered_ms,
+                       int64_t set_ms, uint64_t stream);
 
 /* hf_claims_look - a command that only reads the TTL is submitted. */
 void hf_claims_look(struct hf_claims *c);

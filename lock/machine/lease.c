@@ -15,6 +15,7 @@
 
 void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
 {
+    HF_ASSERT(watchdog_ms > 0);
     *l = (struct hf_lease){.state = LEASE_HELD,
                                .watchdog_ms = watchdog_ms,
                                .renew_ms = HF_NEVER,
@@ -42,7 +43,7 @@ static bool is_renewal_ok(const struct hf_lease *l)
 {
     return l->count >= 0 &&
            (l->is_renewing || l->state != LEASE_HELD ||
-            l->claims.asked[CLAIM_BY_RENEWAL].lease_ms == 0);
+            l->claims.sent[CLAIM_BY_RENEWAL].lease_ms == 0);
 }
 
 /* LEASE-7: without the last answer the hold ends no later, and is proved no later. */
@@ -60,7 +61,7 @@ static bool lease_ok(const struct hf_lease *l)
 /* All that writes the state. */
 static void go(struct hf_lease *l, enum hf_lease_state state)
 {
-    HF_ASSERT(l->state != LEASE_LOST); /* LEASE-4 */
+    HF_ASSERT(l->state != LEASE_LOST && state > l->state); /* LEASE-4 */
     l->state = state;
 }
 
@@ -126,6 +127,7 @@ void hf_lease_granted(struct hf_lease *l, int64_t count,
         l->renew_ms = on_tick(l, first);
     l->is_renewed = l->is_renewed || is_renewed;
     renew_in_time(l);
+    HF_ASSERT(count > 0 && lease_ok(l));
 }
 
 void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how)
@@ -137,6 +139,7 @@ void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how)
 
 void hf_lease_refused(struct hf_lease *l)
 {
+    HF_ASSERT(lease_ok(l));
     hf_claims_refused(&l->claims, CLAIM_BY_CALL);
     HF_ASSERT(lease_ok(l));
 }
@@ -145,7 +148,7 @@ void hf_lease_release(struct hf_lease *l)
 {
     HF_ASSERT(l->state == LEASE_HELD);
     go(l, LEASE_RELEASING);
-    HF_ASSERT(lease_ok(l));
+    HF_ASSERT(lease_ok(l) && hf_lease_safe_ms(l, 0) == INT64_MIN); /* LEASE-1 */
 }
 
 /* ---- renewals ---- */
@@ -175,13 +178,32 @@ static enum hf_lost overdue(const struct hf_lease *l, int64_t now_ms)
 
 static enum hf_lease_todo lose(struct hf_lease *l, enum hf_lost reason)
 {
-    return hf_lease_lose(l, reason) ? LEASE_DO_TELL_LOST : LEASE_DO_NOTHING;
+    return hf_lease_lose(l, reason) ? LEASE_DO_REPORT_LOST : LEASE_DO_NOTHING;
 }
 
 /* When the next renewal or look is due. */
 static int64_t check_ms(const struct hf_lease *l)
 {
     return l->is_renewed ? hf_min_ms(l->renew_ms, l->rush_ms) : l->rush_ms;
+}
+
+static enum hf_lease_todo submit(struct hf_lease *l, int64_t now_ms)
+{
+    bool is_look = !l->is_renewed || (l->is_rush_look && now_ms < l->renew_ms);
+
+    l->is_renewing = true;
+    l->rush_ms = HF_NEVER;
+    l->is_rush_look = false;
+    if (is_look) {
+        hf_claims_look(&l->claims);
+        return LEASE_DO_LOOK;
+    }
+    while (l->renew_ms <= now_ms) /* bounded, for the end has not come */
+        l->renew_ms += third(l) > 0 ? third(l) : 1;
+    hf_claims_add(&l->claims, CLAIM_BY_RENEWAL, now_ms, l->watchdog_ms);
+    HF_ASSERT(l->renew_ms > now_ms && 3 * (l->renew_ms - now_ms) <= l->watchdog_ms + 3);
+    HF_ASSERT(lease_ok(l));
+    return LEASE_DO_RENEW;
 }
 
 enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
@@ -196,16 +218,8 @@ enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
     if (now_ms < check_ms(l) || l->is_renewing ||
         l->state == LEASE_RELEASING)
         return LEASE_DO_NOTHING;
-    l->is_renewing = true;
-    l->rush_ms = HF_NEVER;
-    if (!l->is_renewed) {
-        hf_claims_look(&l->claims);
-        return LEASE_DO_LOOK;
-    }
-    while (l->renew_ms <= now_ms) /* bounded, for the end has not come */
-        l->renew_ms += third(l) > 0 ? third(l) : 1;
-    hf_claims_add(&l->claims, CLAIM_BY_RENEWAL, now_ms, l->watchdog_ms);
-    return LEASE_DO_RENEW;
+    HF_ASSERT(l->state == LEASE_HELD && now_ms < l->claims.end_ms); /* LEASE-3 */
+    return submit(l, now_ms);
 }
 
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how)
@@ -221,8 +235,13 @@ void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
                      int64_t ttl_ms)
 {
     l->is_renewing = false;
+    if (l->is_renewed && l->doubt_ms == HF_NEVER &&
+        how->sent_ms + ttl_ms - hf_claims_drift_ms(ttl_ms) >= l->claims.end_ms)
+        return; /* as expected */
     note_answer(l);
     hf_claims_looked(&l->claims, how, ttl_ms);
+    if (l->is_renewed)
+        hf_lease_rush(l, how->sent_ms);
     HF_ASSERT(lease_ok(l));
 }
 
@@ -231,17 +250,22 @@ void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
 {
     int64_t lease = hf_min_ms(l->claims.shortest_ms, l->watchdog_ms);
     int64_t soon = now_ms + lease / 3 / TICKS + 1;
+    bool was_look = l->claims.sent[CLAIM_BY_RENEWAL].lease_ms == 0;
+    bool is_claim = how && how->stream != 0 && !was_look;
 
+    HF_ASSERT(lease > 0 && soon > now_ms);
     l->is_renewing = false;
     if (how)
         hf_claims_unknown(&l->claims, CLAIM_BY_RENEWAL, how);
     else
         hf_claims_refused(&l->claims, CLAIM_BY_RENEWAL);
+    HF_ASSERT(!is_claim || hf_claims_has_unknown(&l->claims)); /* CLAIM-1 */
     l->failed_ms = now_ms;
-    if (!l->is_renewed)
-        l->rush_ms = hf_min_ms(l->rush_ms, soon);
+    if (was_look)
+        hf_lease_rush_look(l, soon);
     else if (l->rush_ms > soon)
         l->renew_ms = hf_min_ms(l->renew_ms, soon);
+    HF_ASSERT(lease_ok(l) && check_ms(l) <= soon);
 }
 
 /* ---- a switch of masters ---- */
@@ -252,11 +276,20 @@ bool hf_lease_switched(struct hf_lease *l, bool is_sudden)
         return false;
     if (is_sudden)
         l->doubt_ms = hf_min_ms(l->doubt_ms, l->before_ms);
+    HF_ASSERT(lease_ok(l) && hf_lease_safe_until_ms(l) <= l->claims.end_ms);
     return true;
 }
 
 void hf_lease_rush(struct hf_lease *l, int64_t at_ms)
 {
+    l->rush_ms = hf_min_ms(l->rush_ms, at_ms);
+    l->is_rush_look = false;
+    HF_ASSERT(lease_ok(l));
+}
+
+void hf_lease_rush_look(struct hf_lease *l, int64_t at_ms)
+{
+    l->is_rush_look = l->is_rush_look || l->rush_ms == HF_NEVER;
     l->rush_ms = hf_min_ms(l->rush_ms, at_ms);
     HF_ASSERT(lease_ok(l));
 }
@@ -281,6 +314,7 @@ int64_t hf_lease_next_ms(const struct hf_lease *l)
         return HF_NEVER;
     if (!l->is_renewing && l->state == LEASE_HELD)
         next = hf_min_ms(next, check_ms(l));
+    HF_ASSERT(next <= l->claims.end_ms && next <= l->max_until_ms);
     return next;
 }
 

@@ -24,7 +24,9 @@
  * LEASE-6  After a switch of masters, a hold is renewed at once, whenever its next renewal
  *          is due. For a hold that the watchdog does not renew, a look is sent instead.
  *          A push of the server, or the end of the first second of a tracked hold, makes a
- *          renewal or look due in the same way (lock/verb/track.h).
+ *          renewal or look due in the same way (lock/verb/track.h); or a look, also of a hold
+ *          that the watchdog renews. If that look finds a shorter TTL than expected, a
+ *          renewal is due at once.
  * LEASE-7  If the former master replied until the switch, its last reply may come from a
  *          server that was no longer the master. Until another reply arrives, the hold is
  *          safe only as long as it would be without that reply. This alone is not a loss.
@@ -39,7 +41,7 @@
 #include "lock/machine/claims.h"
 
 enum hf_lease_todo { LEASE_DO_NOTHING, LEASE_DO_RENEW, LEASE_DO_LOOK,
-                     LEASE_DO_TELL_LOST };
+                     LEASE_DO_REPORT_LOST };
 
 enum hf_lease_state { LEASE_HELD, LEASE_RELEASING, LEASE_LOST };
 
@@ -57,6 +59,7 @@ struct hf_lease {
     bool has_slept;             /* LEASE-5 */
     int64_t rush_ms;            /* LEASE-6: when such a renewal or look is due; HF_NEVER:
                                    none is */
+    bool is_rush_look;          /* for that, a look is enough */
     int64_t before_ms;          /* the safe moment without the last reply */
     int64_t proved_before_ms;   /* claims.proved_ms without the last reply */
     int64_t doubt_ms;           /* LEASE-7: the safe moment; HF_NEVER: no doubt */
@@ -108,6 +111,9 @@ bool hf_lease_switched(struct hf_lease *l, bool is_sudden);
 /* hf_lease_rush - makes the renewal or look of LEASE-6 due at `at_ms`, unless one is due
  *   before. */
 void hf_lease_rush(struct hf_lease *l, int64_t at_ms);
+
+/* hf_lease_rush_look - the same, but a look is enough for this purpose. */
+void hf_lease_rush_look(struct hf_lease *l, int64_t at_ms);
 
 /* hf_lease_retry - a renewal or look failed: it is due again soon, until the safe moment.
  *   how   not NULL: the server may have executed it; NULL: it did not */

@@ -21,7 +21,7 @@ static uint64_t all(uint32_t count)
 /* MULTI-1, MULTI-3: a round is in the order or begins with one member. */
 static bool is_round_ok(const struct hf_multi_turn *turn)
 {
-    return turn->first < turn->count && turn->asked < turn->count &&
+    return turn->first < turn->count && turn->current < turn->count &&
            (!turn->is_in_order || turn->first == 0);
 }
 
@@ -43,6 +43,7 @@ static bool multi_turn_ok(const struct hf_multi_turn *turn)
 void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
                         int64_t now_ms, int64_t wait_ms, int64_t lease_ms)
 {
+    HF_ASSERT(count >= 1 && count <= HF_MULTI_MAX);
     memset(turn, 0, sizeof *turn);
     turn->count = count;
     turn->begun_ms = now_ms;
@@ -51,6 +52,8 @@ void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
     turn->patience_ms = lease_ms > 0 ? hf_min_ms(MULTI_PATIENCE_MS, lease_ms / 4)
                                      : MULTI_PATIENCE_MS;
     turn->is_in_order = true;
+    HF_ASSERT(turn->deadline_ms >= now_ms && turn->patience_ms >= 0);
+    HF_ASSERT(multi_turn_ok(turn));
 }
 
 void hf_multi_turn_release(struct hf_multi_turn *turn, uint32_t count)
@@ -59,6 +62,7 @@ void hf_multi_turn_release(struct hf_multi_turn *turn, uint32_t count)
     turn->count = count;
     turn->taken = all(count);
     turn->gives_back = turn->is_over = true;
+    HF_ASSERT(multi_turn_ok(turn));
 }
 
 /* ---- what next ---- */
@@ -80,6 +84,7 @@ static uint32_t missing(const struct hf_multi_turn *turn)
 {
     uint32_t member = turn->first;
 
+    HF_ASSERT(turn->taken != all(turn->count));
     if (turn->taken & bit(member))
         for (member = 0; turn->taken & bit(member);)
             member++;
@@ -90,6 +95,7 @@ static uint32_t last_taken(const struct hf_multi_turn *turn)
 {
     uint32_t member = turn->count - 1;
 
+    HF_ASSERT(turn->taken != 0);
     while (!(turn->taken & bit(member)))
         member--;
     return member;
@@ -109,10 +115,10 @@ static bool is_overdue(const struct hf_multi_turn *turn, int64_t now_ms)
            now_ms > turn->begun_ms;
 }
 
-static void note_asked(struct hf_multi_turn *turn, int64_t wait_ms,
+static void note_begun(struct hf_multi_turn *turn, int64_t wait_ms,
                        int64_t now_ms)
 {
-    turn->asked_ms = now_ms;
+    turn->step_ms = now_ms;
     turn->cut_ms = wait_ms > 0 ? now_ms + wait_ms : HF_NEVER;
 }
 
@@ -124,19 +130,24 @@ struct hf_multi_step hf_multi_turn_next(struct hf_multi_turn *turn,
     HF_ASSERT(multi_turn_ok(turn));
     if (turn->gives_back && !turn->is_over && !turn->taken)
         turn->gives_back = false;
-    if (is_overdue(turn, now_ms))
+    if (is_overdue(turn, now_ms)) {
+        HF_ASSERT(now_ms >= turn->deadline_ms);
         end(turn, HF_TIMEOUT);
+    }
     if (turn->gives_back && turn->taken) {
-        turn->asked = last_taken(turn);
+        turn->current = last_taken(turn);
         step.action = MULTI_GIVE_BACK;
     } else if (!turn->is_over && turn->taken != all(turn->count)) {
-        turn->asked = missing(turn);
+        turn->current = missing(turn);
         step.action = MULTI_TAKE;
         step.wait_ms = wait_for(turn, now_ms);
-        note_asked(turn, step.wait_ms, now_ms);
+        note_begun(turn, step.wait_ms, now_ms);
     }
-    step.member = turn->asked;
+    step.member = turn->current;
     HF_ASSERT(multi_turn_ok(turn));
+    HF_ASSERT(step.wait_ms == HF_FOREVER || turn->tries_once || /* MULTI-1, MULTI-7 */
+              step.wait_ms <= hf_max_ms(turn->deadline_ms - now_ms, 0));
+    HF_ASSERT(step.wait_ms >= 0 || turn->deadline_ms == HF_NEVER);
     return step;
 }
 
@@ -146,7 +157,7 @@ static void begin_anew(struct hf_multi_turn *turn, bool is_in_order)
 {
     turn->gives_back = true;
     turn->is_in_order = is_in_order;
-    turn->first = is_in_order ? 0 : turn->asked;
+    turn->first = is_in_order ? 0 : turn->current;
 }
 
 /* From half of it to the whole (MULTI-6). Without dice, the whole. */
@@ -161,7 +172,7 @@ static void took(struct hf_multi_turn *turn, int64_t now_ms)
 {
     if (turn->taken == 0)
         turn->until_ms = now_ms + draw(turn, turn->patience_ms);
-    turn->taken |= bit(turn->asked);
+    turn->taken |= bit(turn->current);
     turn->is_over = turn->taken == all(turn->count);
 }
 
@@ -177,10 +188,10 @@ static bool is_cut_off(const struct hf_multi_turn *turn, hf_status status,
 static void note_silence(struct hf_multi_turn *turn, bool is_silent,
                          int64_t now_ms)
 {
-    if (!is_silent || turn->silent != turn->asked)
+    if (!is_silent || turn->silent != turn->current)
         turn->silent_ms = 0;
-    turn->silent = turn->asked;
-    turn->silent_ms += is_silent ? now_ms - turn->asked_ms : 0;
+    turn->silent = turn->current;
+    turn->silent_ms += is_silent ? now_ms - turn->step_ms : 0;
 }
 
 static hf_status why_cut_off(const struct hf_multi_turn *turn, hf_status status)
@@ -204,7 +215,8 @@ void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
 {
     bool is_silent = is_cut_off(turn, status, now_ms);
 
-    HF_ASSERT(!turn->gives_back && !(turn->taken & bit(turn->asked)));
+    HF_ASSERT(multi_turn_ok(turn) && !turn->is_over);
+    HF_ASSERT(!turn->gives_back && !(turn->taken & bit(turn->current)));
     note_silence(turn, is_silent, now_ms);
     if (status == HF_OK)
         took(turn, now_ms);
@@ -215,12 +227,16 @@ void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
         end(turn, status);
     else
         begin_anew(turn, !turn->is_in_order);
+    HF_ASSERT(turn->silent_ms >= 0 && multi_turn_ok(turn));
+    HF_ASSERT(status != HF_TIMEOUT || turn->taken == 0 || !turn->is_over || /* MULTI-5 */
+              now_ms >= turn->deadline_ms);
 }
 
 void hf_multi_turn_gave(struct hf_multi_turn *turn)
 {
-    HF_ASSERT(turn->gives_back && turn->taken & bit(turn->asked));
-    turn->taken &= ~bit(turn->asked);
+    HF_ASSERT(turn->gives_back && turn->taken & bit(turn->current));
+    turn->taken &= ~bit(turn->current);
+    HF_ASSERT(multi_turn_ok(turn));
 }
 
 void hf_multi_turn_late(struct hf_multi_turn *turn, int64_t now_ms)
@@ -235,9 +251,12 @@ void hf_multi_turn_late(struct hf_multi_turn *turn, int64_t now_ms)
         begin_anew(turn, true);
     else
         end(turn, HF_TIMEOUT);
+    HF_ASSERT(turn->gives_back && multi_turn_ok(turn)); /* MULTI-4 */
 }
 
 void hf_multi_turn_refuse(struct hf_multi_turn *turn, hf_status status)
 {
+    HF_ASSERT(status < 0);
     end(turn, status);
+    HF_ASSERT(multi_turn_ok(turn));
 }

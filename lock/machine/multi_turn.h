@@ -62,9 +62,9 @@ struct hf_multi_turn {
     uint32_t first;             /* the member with which this round begins */
     bool is_in_order;           /* this round; false: MULTI-3 */
     int64_t until_ms;           /* when the patience of this round ends */
-    uint32_t asked;             /* the member of the current step */
+    uint32_t current;           /* the member of the current step */
     uint32_t late;              /* rounds that ended by MULTI-4 */
-    int64_t asked_ms;           /* when the current step began */
+    int64_t step_ms;            /* when the current step began */
     int64_t cut_ms;             /* when its own wait ends; HF_NEVER: it has none */
     uint32_t silent;            /* the member that was requested last, and how long */
     int64_t silent_ms;          /* it has sent no reply (MULTI-7) */

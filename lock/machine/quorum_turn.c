@@ -11,6 +11,7 @@
 
 void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count)
 {
+    HF_ASSERT(count >= 1 && count <= HF_QUORUM_MAX);
     memset(turn, 0, sizeof *turn);
     turn->count = count;
     turn->needed = count / 2 + 1;
@@ -26,11 +27,7 @@ bool hf_quorum_turn_has_vote(const struct hf_quorum_turn *turn, uint32_t member)
 
 uint32_t hf_quorum_turn_votes(const struct hf_quorum_turn *turn)
 {
-    uint32_t ours = 0;
-
-    for (uint32_t i = 0; i < turn->count; i++)
-        ours += hf_quorum_turn_has_vote(turn, i);
-    return ours;
+    return hf_quorum_turn_held_since(turn, INT64_MAX);
 }
 
 uint32_t hf_quorum_turn_held_since(const struct hf_quorum_turn *turn, int64_t ms)
@@ -40,6 +37,16 @@ uint32_t hf_quorum_turn_held_since(const struct hf_quorum_turn *turn, int64_t ms
     for (uint32_t i = 0; i < turn->count; i++)
         held += hf_quorum_turn_has_vote(turn, i) && turn->votes[i].granted_ms < ms;
     return held;
+}
+
+static void enter(struct hf_vote *vote, enum hf_vote_state state)
+{
+    vote->state = state;
+}
+
+static void enter_phase(struct hf_quorum_turn *turn, enum hf_quorum_phase phase)
+{
+    turn->phase = phase;
 }
 
 static uint32_t count_answers(const struct hf_quorum_turn *turn, enum hf_vote_answer answer)
@@ -53,7 +60,7 @@ static uint32_t count_answers(const struct hf_quorum_turn *turn, enum hf_vote_an
 
 static bool is_open(const struct hf_vote *vote)
 {
-    return vote->is_due || (vote->state == VOTE_ASKED && !vote->is_unwanted &&
+    return vote->is_due || (vote->state == VOTE_REQUESTED && !vote->is_unwanted &&
                             !vote->is_in_line);
 }
 
@@ -67,45 +74,6 @@ static uint32_t count_open(const struct hf_quorum_turn *turn)
     return open;
 }
 
-static bool are_all_free(const struct hf_quorum_turn *turn)
-{
-    for (uint32_t i = 0; i < turn->count; i++)
-        if (turn->votes[i].state != VOTE_FREE)
-            return false;
-    return true;
-}
-
-/* ---- the facts ---- */
-
-/* QUORUM-2: only a member whose acquire is pending is in line or has a request to
- * cancel. QUORUM-6: a lost quorum requests no member. */
-static bool is_vote_ok(const struct hf_quorum_turn *turn, const struct hf_vote *vote)
-{
-    bool asks = turn->phase != QUORUM_BROKEN && turn->phase != QUORUM_LEAVE;
-
-    return (vote->state == VOTE_ASKED ||
-            (!vote->is_in_line && !vote->is_cancelled)) &&
-           (asks || !vote->is_due);
-}
-
-static bool are_votes_ok(const struct hf_quorum_turn *turn)
-{
-    bool is_ok = turn->phase != QUORUM_IDLE || are_all_free(turn);
-
-    for (uint32_t i = 0; i < turn->count; i++)
-        is_ok = is_ok && is_vote_ok(turn, &turn->votes[i]);
-    return is_ok;
-}
-
-/* QUORUM-1, QUORUM-9: a quorum that is held has a majority of votes. */
-static bool quorum_turn_ok(const struct hf_quorum_turn *turn)
-{
-    return turn->needed == turn->count / 2 + 1 && turn->first < turn->count &&
-           (turn->phase != QUORUM_HELD ||
-            hf_quorum_turn_votes(turn) >= turn->needed) &&
-           are_votes_ok(turn);
-}
-
 /* ---- rounds ---- */
 
 /* From half of it to the whole (QUORUM-3). */
@@ -114,18 +82,18 @@ static int64_t draw(struct hf_quorum_turn *turn, int64_t span_ms)
     return span_ms - hf_random_next(&turn->dice) % (span_ms / 2 + 1);
 }
 
-static bool is_asked_or_ours(const struct hf_vote *vote)
+static bool is_requested_or_ours(const struct hf_vote *vote)
 {
-    return vote->state == VOTE_ASKED || vote->state == VOTE_OURS;
+    return vote->state == VOTE_REQUESTED || vote->state == VOTE_OURS;
 }
 
 /* Requests all members that are not held or requested. */
-static void ask_all(struct hf_quorum_turn *turn)
+static void request_all(struct hf_quorum_turn *turn)
 {
     for (uint32_t i = 0; i < turn->count; i++) {
         struct hf_vote *vote = &turn->votes[i];
 
-        vote->is_due = vote->is_unwanted || !is_asked_or_ours(vote);
+        vote->is_due = vote->is_unwanted || !is_requested_or_ours(vote);
         vote->answer = ANSWER_NONE;
     }
 }
@@ -143,16 +111,17 @@ static void begin(struct hf_quorum_turn *turn, enum hf_quorum_phase phase, int64
     int64_t patience_ms = phase == QUORUM_LINE ? line_patience(turn, now_ms)
                                                : QUORUM_ANSWER_MS;
 
-    turn->phase = phase;
+    enter_phase(turn, phase);
     turn->begun_ms = now_ms;
+    HF_ASSERT(patience_ms > 0 && turn->patience_ms >= 0 && turn->dice != 0);
     turn->until_ms = now_ms + draw(turn, hf_min_ms(turn->patience_ms, patience_ms));
 }
 
 /* A rush, or a fill. */
-static void begin_asking(struct hf_quorum_turn *turn, enum hf_quorum_phase phase, int64_t now_ms)
+static void begin_requests(struct hf_quorum_turn *turn, enum hf_quorum_phase phase, int64_t now_ms)
 {
     begin(turn, phase, now_ms);
-    ask_all(turn);
+    request_all(turn);
 }
 
 static void give_all_back(struct hf_quorum_turn *turn)
@@ -160,14 +129,14 @@ static void give_all_back(struct hf_quorum_turn *turn)
     for (uint32_t i = 0; i < turn->count; i++) {
         struct hf_vote *vote = &turn->votes[i];
 
-        vote->is_unwanted = is_asked_or_ours(vote);
+        vote->is_unwanted = is_requested_or_ours(vote);
         vote->is_due = false;
     }
 }
 
 static void leave(struct hf_quorum_turn *turn, hf_status status)
 {
-    turn->phase = QUORUM_LEAVE;
+    enter_phase(turn, QUORUM_LEAVE);
     turn->status = status;
     give_all_back(turn);
 }
@@ -186,7 +155,7 @@ static void stand_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     if (!choose_first(turn)) {
         turn->first = 0;
-        begin_asking(turn, QUORUM_RUSH, now_ms);
+        begin_requests(turn, QUORUM_RUSH, now_ms);
         return;
     }
     turn->votes[turn->first].is_due = true;
@@ -253,12 +222,12 @@ static void after_block(struct hf_quorum_turn *turn, int64_t now_ms)
     else if (turn->phase == QUORUM_RUSH &&
              !turn->votes[turn->first].is_in_line && choose_first(turn) &&
              hf_quorum_turn_has_vote(turn, turn->first))
-        begin_asking(turn, QUORUM_FILL, now_ms);
+        begin_requests(turn, QUORUM_FILL, now_ms);
     else
         begin_line(turn, now_ms);
 }
 
-static void go_on_asking(struct hf_quorum_turn *turn, int64_t now_ms)
+static void go_on_requesting(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     if (count_answers(turn, ANSWER_FAILED) > turn->count - turn->needed)
         leave(turn, HF_E_QUORUM);
@@ -274,11 +243,11 @@ static void go_on_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
     const struct hf_vote *first = &turn->votes[turn->first];
 
     if (hf_quorum_turn_has_vote(turn, turn->first))
-        begin_asking(turn, QUORUM_FILL, now_ms);
+        begin_requests(turn, QUORUM_FILL, now_ms);
     else if (now_ms >= turn->deadline_ms || first->answer == ANSWER_NO)
         leave(turn, HF_TIMEOUT);
     else if (now_ms >= turn->until_ms)
-        begin_asking(turn, QUORUM_RUSH, now_ms);
+        begin_requests(turn, QUORUM_RUSH, now_ms);
     else if (first->answer == ANSWER_FAILED)
         stand_in_line(turn, now_ms);
 }
@@ -288,7 +257,7 @@ static void heal(struct hf_quorum_turn *turn, int64_t now_ms)
     if (now_ms < turn->until_ms)
         return;
     turn->until_ms = now_ms + turn->heal_ms;
-    ask_all(turn);
+    request_all(turn);
 }
 
 static void go_on(struct hf_quorum_turn *turn, int64_t now_ms)
@@ -297,7 +266,7 @@ static void go_on(struct hf_quorum_turn *turn, int64_t now_ms)
     case QUORUM_RUSH:
     case QUORUM_FILL:
         if (hf_quorum_turn_votes(turn) < turn->needed)
-            go_on_asking(turn, now_ms);
+            go_on_requesting(turn, now_ms);
         break;
     case QUORUM_LINE:
         go_on_in_line(turn, now_ms);
@@ -327,26 +296,28 @@ static int64_t wait_for(const struct hf_quorum_turn *turn, int64_t now_ms)
     }
 }
 
-static struct hf_quorum_step ask(struct hf_quorum_turn *turn, uint32_t member, int64_t now_ms)
+static struct hf_quorum_step request(struct hf_quorum_turn *turn, uint32_t member, int64_t now_ms)
 {
     struct hf_vote *vote = &turn->votes[member];
 
-    vote->state = VOTE_ASKED;
+    enter(vote, VOTE_REQUESTED);
     vote->is_due = false;
     vote->is_in_line = turn->phase == QUORUM_LINE;
     vote->is_brief = turn->phase == QUORUM_FILL;
-    return (struct hf_quorum_step){QUORUM_ASK, member, wait_for(turn, now_ms)};
+    return (struct hf_quorum_step){QUORUM_REQUEST, member, wait_for(turn, now_ms)};
 }
 
 static struct hf_quorum_step cancel(struct hf_vote *vote, uint32_t member)
 {
+    HF_ASSERT(vote->state == VOTE_REQUESTED);
     vote->is_cancelled = true;
     return (struct hf_quorum_step){QUORUM_CANCEL, member, 0};
 }
 
 static struct hf_quorum_step give_back(struct hf_vote *vote, uint32_t member)
 {
-    vote->state = VOTE_GIVING;
+    HF_ASSERT(vote->state == VOTE_OURS || vote->state == VOTE_LOST);
+    enter(vote, VOTE_GIVING);
     return (struct hf_quorum_step){QUORUM_GIVE_BACK, member, 0};
 }
 
@@ -363,9 +334,9 @@ static struct hf_quorum_step step_of(struct hf_quorum_turn *turn, uint32_t membe
     switch (vote->state) {
     case VOTE_FREE:
         if (vote->is_due)
-            return ask(turn, member, now_ms);
+            return request(turn, member, now_ms);
         break;
-    case VOTE_ASKED:
+    case VOTE_REQUESTED:
         if (vote->is_unwanted && !vote->is_cancelled)
             return cancel(vote, member);
         break;
@@ -395,14 +366,14 @@ static bool is_call_over(const struct hf_quorum_turn *turn)
 {
     return turn->is_called && (turn->phase == QUORUM_HELD ||
                                (turn->phase == QUORUM_LEAVE &&
-                                are_all_free(turn)));
+                                hf_quorum_turn_all_free(turn)));
 }
 
 static struct hf_quorum_step end_call(struct hf_quorum_turn *turn)
 {
     turn->is_called = false;
     if (turn->phase == QUORUM_LEAVE)
-        turn->phase = QUORUM_IDLE;
+        enter_phase(turn, QUORUM_IDLE);
     return (struct hf_quorum_step){QUORUM_END, 0, 0};
 }
 
@@ -410,16 +381,19 @@ struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn, int64_t n
 {
     struct hf_quorum_step step = {QUORUM_REST, 0, 0};
 
-    HF_ASSERT(quorum_turn_ok(turn));
+    HF_ASSERT(hf_quorum_turn_ok(turn));
     go_on(turn, now_ms);
     if (has_most(turn))
         return (struct hf_quorum_step){QUORUM_COUNT, 0, 0};
+    HF_ASSERT(hf_quorum_turn_ok(turn));
     if (must_confirm(turn, now_ms)) {
         turn->confirm_ms = HF_NEVER;
         return (struct hf_quorum_step){QUORUM_CONFIRM, 0, 0};
     }
     for (uint32_t i = 0; i < turn->count && step.action == QUORUM_REST; i++)
         step = step_of(turn, i, now_ms);
+    HF_ASSERT(step.wait_ms >= 0 ? step.wait_ms <= hf_max_ms(turn->deadline_ms - now_ms, 0)
+                                : turn->deadline_ms == HF_NEVER);
     return step.action == QUORUM_REST && is_call_over(turn) ? end_call(turn) : step;
 }
 
@@ -445,6 +419,7 @@ int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn)
 void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
                             const struct hf_quorum_request *request)
 {
+    HF_ASSERT(turn->phase == QUORUM_IDLE && hf_quorum_turn_ok(turn));
     for (uint32_t i = 0; i < turn->count; i++)
         turn->votes[i] = (struct hf_vote){.state = VOTE_FREE};
     turn->first = turn->late = turn->lost = 0;
@@ -457,7 +432,8 @@ void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
     turn->patience_ms = request->lease_ms > 0 ? request->lease_ms / 4 : HF_NEVER;
     turn->heal_ms = request->heal_ms;
     turn->dice = request->dice ? request->dice : 1;
-    begin_asking(turn, QUORUM_RUSH, now_ms);
+    begin_requests(turn, QUORUM_RUSH, now_ms);
+    HF_ASSERT(turn->deadline_ms >= now_ms && hf_quorum_turn_ok(turn));
 }
 
 void hf_quorum_turn_release(struct hf_quorum_turn *turn)
@@ -465,6 +441,7 @@ void hf_quorum_turn_release(struct hf_quorum_turn *turn)
     HF_ASSERT(turn->phase == QUORUM_HELD || turn->phase == QUORUM_BROKEN);
     turn->is_called = true;
     leave(turn, HF_OK);
+    HF_ASSERT(hf_quorum_turn_ok(turn));
 }
 
 void hf_quorum_turn_cancel(struct hf_quorum_turn *turn, hf_status status)
@@ -472,22 +449,25 @@ void hf_quorum_turn_cancel(struct hf_quorum_turn *turn, hf_status status)
     if (turn->phase == QUORUM_RUSH || turn->phase == QUORUM_LINE ||
         turn->phase == QUORUM_FILL)
         leave(turn, status);
+    HF_ASSERT(hf_quorum_turn_ok(turn));
 }
 
 void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe, int64_t now_ms)
 {
+    HF_ASSERT(hf_quorum_turn_ok(turn));
     if (are_safe) {
-        turn->phase = QUORUM_HELD;
+        enter_phase(turn, QUORUM_HELD);
         turn->status = HF_OK;
         turn->until_ms = turn->heal_ms == HF_NEVER ? HF_NEVER : now_ms + turn->heal_ms;
     } else if (turn->late++ >= (turn->tries_once ? 1 : QUORUM_LATE_MAX)) {
         leave(turn, HF_E_NOREPLY);
     } else if (now_ms < turn->deadline_ms) {
         give_all_back(turn);
-        begin_asking(turn, QUORUM_RUSH, now_ms);
+        begin_requests(turn, QUORUM_RUSH, now_ms);
     } else {
         leave(turn, HF_TIMEOUT);
     }
+    HF_ASSERT(hf_quorum_turn_ok(turn));
 }
 
 /* A request of a fill has a short time of its own: no reply within that time is
@@ -505,7 +485,7 @@ static enum hf_vote_answer answer_of(const struct hf_vote *vote, hf_status statu
  * always means that a server replied, also after a cancel. */
 static void refused(struct hf_quorum_turn *turn, struct hf_vote *vote, hf_status status)
 {
-    vote->state = VOTE_FREE;
+    enter(vote, VOTE_FREE);
     if (!vote->is_unwanted)
         vote->answer = answer_of(vote, status);
     vote->is_away = status != HF_TIMEOUT &&
@@ -528,39 +508,42 @@ void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
 {
     struct hf_vote *vote = &turn->votes[member];
 
-    HF_ASSERT(vote->state == VOTE_ASKED && quorum_turn_ok(turn));
+    HF_ASSERT(member < turn->count && vote->state == VOTE_REQUESTED && hf_quorum_turn_ok(turn));
     vote->is_cancelled = vote->is_in_line = false;
     if (status != HF_OK) {
         refused(turn, vote, status);
+        HF_ASSERT(hf_quorum_turn_ok(turn));
         return;
     }
-    vote->state = VOTE_OURS;
+    enter(vote, VOTE_OURS);
     vote->is_away = false;
     vote->granted_ms = turn->phase == QUORUM_HELD ? now_ms : INT64_MIN;
     if (turn->phase == QUORUM_HELD)
         confirm_soon(turn, now_ms);
+    HF_ASSERT(hf_quorum_turn_ok(turn));
 }
 
 void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member)
 {
     struct hf_vote *vote = &turn->votes[member];
 
-    HF_ASSERT(vote->state == VOTE_GIVING);
-    vote->state = VOTE_FREE;
+    HF_ASSERT(vote->state == VOTE_GIVING && hf_quorum_turn_ok(turn));
+    enter(vote, VOTE_FREE);
     vote->is_unwanted = false;
+    HF_ASSERT(hf_quorum_turn_ok(turn));
 }
 
-static void stop_asking(struct hf_quorum_turn *turn)
+static void stop_requests(struct hf_quorum_turn *turn)
 {
     for (uint32_t i = 0; i < turn->count; i++) {
         turn->votes[i].is_due = false;
-        turn->votes[i].is_unwanted = turn->votes[i].state == VOTE_ASKED;
+        turn->votes[i].is_unwanted = turn->votes[i].state == VOTE_REQUESTED;
     }
 }
 
 static void fail(struct hf_vote *vote)
 {
-    vote->state = VOTE_LOST;
+    enter(vote, VOTE_LOST);
     if (!vote->is_unwanted)
         vote->answer = ANSWER_FAILED;
 }
@@ -570,10 +553,11 @@ void hf_quorum_turn_failed(struct hf_quorum_turn *turn, uint32_t member)
     HF_ASSERT(turn->phase != QUORUM_HELD && turn->phase != QUORUM_BROKEN);
     if (turn->votes[member].state == VOTE_OURS)
         fail(&turn->votes[member]);
+    HF_ASSERT(hf_quorum_turn_ok(turn));
 }
 
 /* QUORUM-12 */
-static void ask_again(struct hf_quorum_turn *turn, struct hf_vote *vote)
+static void request_again(struct hf_quorum_turn *turn, struct hf_vote *vote)
 {
     if ((turn->phase != QUORUM_RUSH && turn->phase != QUORUM_FILL) || vote->is_unwanted ||
         turn->lost++ >= QUORUM_LATE_MAX)
@@ -586,15 +570,16 @@ bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member, int64_t h
 {
     struct hf_vote *vote = &turn->votes[member];
 
+    HF_ASSERT(hf_quorum_turn_ok(turn));
     if (vote->state != VOTE_OURS)
         return false;
     fail(vote);
-    ask_again(turn, vote);
+    request_again(turn, vote);
     if (turn->phase != QUORUM_HELD ||
         hf_quorum_turn_held_since(turn, held_ms) >= turn->needed)
         return false;
-    turn->phase = QUORUM_BROKEN;
-    stop_asking(turn);
-    HF_ASSERT(quorum_turn_ok(turn));
+    enter_phase(turn, QUORUM_BROKEN);
+    stop_requests(turn);
+    HF_ASSERT(hf_quorum_turn_ok(turn));
     return true;
 }

@@ -78,7 +78,7 @@
 
 enum hf_quorum_action {
     QUORUM_REST,                /* do nothing until the next event */
-    QUORUM_ASK,                 /* acquire `member`, and wait for wait_ms at most */
+    QUORUM_REQUEST,             /* acquire `member`, and wait for wait_ms at most */
     QUORUM_CANCEL,              /* cancel its acquire */
     QUORUM_GIVE_BACK,           /* release it */
     QUORUM_COUNT,               /* a majority is ours: check that its members are safe */
@@ -95,7 +95,7 @@ struct hf_quorum_step {
 
 enum hf_vote_state {
     VOTE_FREE,                  /* neither held nor requested */
-    VOTE_ASKED,                 /* its acquire is pending */
+    VOTE_REQUESTED,             /* its acquire is pending */
     VOTE_OURS,
     VOTE_LOST,                  /* it was held and must be released: the server may still
                                    have it */
@@ -186,7 +186,7 @@ int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn);
 void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
                             int64_t now_ms);
 
-/* hf_quorum_turn_answered - QUORUM_ASK of `member` ended with `status`. */
+/* hf_quorum_turn_answered - QUORUM_REQUEST of `member` ended with `status`. */
 void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
                              hf_status status, int64_t now_ms);
 
@@ -213,5 +213,12 @@ bool hf_quorum_turn_has_vote(const struct hf_quorum_turn *turn,
 
 /* hf_quorum_turn_votes - returns how many members have a vote. */
 uint32_t hf_quorum_turn_votes(const struct hf_quorum_turn *turn);
+
+/* hf_quorum_turn_all_free - returns whether no member is held, requested or being released. */
+bool hf_quorum_turn_all_free(const struct hf_quorum_turn *turn);
+
+/* hf_quorum_turn_ok - returns whether the facts of the turn hold. For HF_ASSERT, at the
+ *   beginning and the end of an event. */
+bool hf_quorum_turn_ok(const struct hf_quorum_turn *turn);
 
 #endif

@@ -16,8 +16,20 @@
 
 static bool wait_ok(const struct hf_wait *w)
 {
-    return (w->state != IS_ASKING || !w->gives_way) &&
-           (w->state != IS_SLEEPING || w->due_ms <= w->deadline_ms);
+    if (w->spin_ms < 0 || w->late_grants < 0)
+        return false;
+    switch (w->state) {
+    case IS_QUEUED:
+    case IS_REQUESTING:
+        return !w->gives_way;
+    case IS_SUBSCRIBING: /* WAIT-9 */
+        return w->spin_ms == 0 && w->due_ms <= w->deadline_ms;
+    case IS_SLEEPING: /* WAIT-4, WAIT-8, WAIT-9 */
+        return w->due_ms <= w->deadline_ms && w->spin_ms <= WAIT_SPIN_MAX_MS;
+    case IS_DONE:
+        return true;
+    }
+    return false;
 }
 
 /* All that writes the state. */
@@ -44,8 +56,8 @@ void hf_wait_requeue(struct hf_wait *w)
 {
     w->due_ms = w->deadline_ms;
     w->gives_way = false;
-    w->asked_generation = 0;
-    w->asked_live = false;
+    w->sent_generation = 0;
+    w->sent_live = false;
     (void)go(w, IS_QUEUED, DO_NOTHING);
 }
 
@@ -54,14 +66,14 @@ void hf_wait_end(struct hf_wait *w)
     (void)go(w, IS_DONE, DO_NOTHING);
 }
 
-static enum hf_wait_todo ask_now(struct hf_wait *w,
+static enum hf_wait_todo request_now(struct hf_wait *w,
                              const struct hf_channel *channel)
 {
     w->due_ms = w->deadline_ms;
     w->gives_way = false;
-    w->asked_generation = channel->generation;
-    w->asked_live = channel->is_live;
-    return go(w, IS_ASKING, DO_ASK);
+    w->sent_generation = channel->generation;
+    w->sent_live = channel->is_live;
+    return go(w, IS_REQUESTING, DO_REQUEST);
 }
 
 static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)
@@ -94,12 +106,12 @@ give_way(struct hf_wait *w, const struct hf_channel *channel, int64_t until_ms)
     return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
 }
 
-static enum hf_wait_todo ask_in_turn(struct hf_wait *w, int64_t now_ms,
-                                     const struct hf_channel *channel,
-                                     int64_t turn_ms)
+static enum hf_wait_todo request_in_turn(struct hf_wait *w, int64_t now_ms,
+                                         const struct hf_channel *channel,
+                                         int64_t turn_ms)
 {
     if (turn_ms <= now_ms || turn_ms >= w->deadline_ms)
-        return ask_now(w, channel);
+        return request_now(w, channel);
     return give_way(w, channel, turn_ms);
 }
 
@@ -113,7 +125,7 @@ static enum hf_wait_todo woken(struct hf_wait *w, int64_t now_ms,
         return DO_NOTHING;
     if (channel->crowd > 0)
         turn_ms = hf_max_ms(turn_ms, hf_channel_crowd_ms(channel, now_ms));
-    return ask_in_turn(w, now_ms, channel, turn_ms);
+    return request_in_turn(w, now_ms, channel, turn_ms);
 }
 
 /* The first request of a queue that begins, or whose first waiter has left. Turns that
@@ -125,7 +137,7 @@ static enum hf_wait_todo begin(struct hf_wait *w, int64_t now_ms,
 
     if (turn_ms <= now_ms)
         channel->owed = 0;
-    return ask_in_turn(w, now_ms, channel, turn_ms);
+    return request_in_turn(w, now_ms, channel, turn_ms);
 }
 
 /* ---- events ---- */
@@ -138,13 +150,16 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
         cap_ms = hf_min_ms(cap_ms, WAIT_POLL_MS);
     set_due(w, now_ms,
             ttl_ms < 0 || ttl_ms >= cap_ms ? cap_ms : ttl_ms + EXPIRY_SLACK_MS);
+    HF_ASSERT(w->due_ms <= now_ms + cap_ms); /* WAIT-4 */
+    HF_ASSERT(ttl_ms < 0 || w->due_ms - now_ms - ttl_ms <= EXPIRY_SLACK_MS);
+    HF_ASSERT(channel->is_live || w->due_ms <= now_ms + WAIT_POLL_MS); /* WAIT-5 */
     if (!has_settled(w, channel))
         return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
     if (!channel->is_live)
         return go(w, IS_SLEEPING, DO_SLEEP);
-    if (!w->asked_live)
-        return ask_now(w, channel); /* WAIT-2 */
-    if (w->asked_generation != channel->generation)
+    if (!w->sent_live)
+        return request_now(w, channel); /* WAIT-2 */
+    if (w->sent_generation != channel->generation)
         return woken(w, now_ms, channel); /* WAIT-3 */
     return go(w, IS_SLEEPING, DO_SLEEP);
 }
@@ -174,25 +189,34 @@ static enum hf_wait_todo settled(struct hf_wait *w,
 {
     if (w->state != IS_SUBSCRIBING)
         return DO_NOTHING;
-    return w->gives_way ? give_way(w, channel, w->due_ms) : ask_now(w, channel);
+    return w->gives_way ? give_way(w, channel, w->due_ms) : request_now(w, channel);
 }
 
 static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
                              struct hf_channel *channel)
 {
-    if (w->state == IS_ASKING || w->state == IS_DONE)
+    if (w->state == IS_REQUESTING || w->state == IS_DONE)
         return DO_NOTHING; /* WAIT-6; the answer decides */
     if (is_over(w, now_ms))
         return go(w, IS_DONE, DO_GIVE_UP);
     if (now_ms >= w->due_ms)
-        return ask_now(w, channel);
+        return request_now(w, channel);
     return w->state == IS_QUEUED ? begin(w, now_ms, channel)
                                  : woken(w, now_ms, channel); /* WAIT-6 */
 }
 
-enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
-                               int64_t now_ms, struct hf_channel *channel,
-                               int64_t ttl_ms, int64_t cap_ms)
+/* WAIT-2, WAIT-3, WAIT-5: a waiter that may have missed a notification since its last request
+ * sleeps only if it polls or gives way. */
+static bool may_sleep(const struct hf_wait *w, const struct hf_channel *channel)
+{
+    return w->state != IS_SLEEPING || w->gives_way || w->spin_ms > 0 ||
+           channel->is_refused ||
+           (channel->is_live && w->sent_live &&
+            w->sent_generation == channel->generation);
+}
+
+static enum hf_wait_todo step(struct hf_wait *w, enum hf_wait_event event, int64_t now_ms,
+                              struct hf_channel *channel, int64_t ttl_ms, int64_t cap_ms)
 {
     switch (event) {
     case EVENT_REFUSED:
@@ -208,6 +232,28 @@ enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
         return due(w, now_ms, channel);
     }
     return DO_NOTHING;
+}
+
+enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
+                               int64_t now_ms, struct hf_channel *channel,
+                               int64_t ttl_ms, int64_t cap_ms)
+{
+    enum hf_wait_state was = w->state;
+    enum hf_wait_todo todo;
+
+    HF_ASSERT(wait_ok(w));
+    HF_ASSERT(event != EVENT_REFUSED || cap_ms > 0);
+    todo = step(w, event, now_ms, channel, ttl_ms, cap_ms);
+    HF_ASSERT(event > EVENT_UNANSWERED || may_sleep(w, channel));
+    HF_ASSERT((event != EVENT_SUBSCRIBED && event != EVENT_NOT_SUBSCRIBED) ||
+              w->state != IS_SUBSCRIBING); /* WAIT-2 */
+    HF_ASSERT((todo == DO_REQUEST) <= (w->state == IS_REQUESTING));
+    HF_ASSERT((todo == DO_GIVE_UP) <= (w->state == IS_DONE && now_ms >= w->deadline_ms));
+    HF_ASSERT(was != IS_DONE || w->state == IS_DONE);
+    HF_ASSERT(was != IS_REQUESTING || event != EVENT_DUE || todo == DO_NOTHING); /* WAIT-6 */
+    HF_ASSERT(event != EVENT_REFUSED || w->state != IS_SLEEPING || w->spin_ms == 0 ||
+              w->due_ms <= now_ms + WAIT_SPIN_MAX_MS); /* WAIT-9 */
+    return todo;
 }
 
 /* ---- what the server says, or does not ---- */
@@ -236,7 +282,7 @@ static bool was_cut_short(const struct hf_wait *w, int64_t now_ms,
                           hf_status status)
 {
     return status != HF_E_SERVER && /* which is an answer */
-           now_ms >= w->deadline_ms && now_ms - w->asked_ms < WAIT_POLL_MS / 2;
+           now_ms >= w->deadline_ms && now_ms - w->sent_ms < WAIT_POLL_MS / 2;
 }
 
 bool hf_wait_failed(const struct hf_wait *w, struct hf_wait_answers *answers,
@@ -257,8 +303,8 @@ hf_status hf_wait_result(const struct hf_wait_answers *answers)
 /* Another request sets the whole lease again, if the lock is still ours or free. If
  * more than half of the lease has passed, the rest may be too short to be used, or to
  * be renewed in time. */
-bool hf_wait_asks_again(struct hf_wait *w, bool waits, int64_t now_ms,
-                        int64_t left_ms, int64_t lease_ms)
+bool hf_wait_retries_grant(struct hf_wait *w, bool waits, int64_t now_ms,
+                           int64_t left_ms, int64_t lease_ms)
 {
     if (left_ms >= lease_ms / 2)
         return false;

@@ -1,18 +1,25 @@
 /* How one call waits for a lock, as a pure machine: it receives events and the time, and
  * returns the next action. Private to lock/.
  *
- *   QUEUED -due--> ASKING -granted-> DONE <-due after the deadline- any state but ASKING
- *     |            ^  | ^
- *     |            |  | +-confirmed, refused, due-- SUBSCRIBING -confirmed, refused-+
- *     |  woken, due|  | held, not                        ^                          |
- *     |            |  | subscribed                       |                          |
- *     |            |  +----------------------------------+                          |
- *     |            |  | held                             |                          |
- *     |            |  v                                  | not subscribed           |
- *     +-owes->     SLEEPING <----------------------------+--------------------------+
- *                  (TURN-1, TURN-2: the waiter gives way until due_ms)
+ *   QUEUED       -request_now-> REQUESTING             it is the first waiter
+ *                -give_way-> SUBSCRIBING, SLEEPING     this client owes turns (TURN-1)
+ *   REQUESTING   -hf_wait_end-> DONE                   granted, or the call has ended
+ *                -refused-> SUBSCRIBING, SLEEPING      held
+ *                -refused, request_now-> REQUESTING    WAIT-2, WAIT-3
+ *                -unanswered-> as refused; DONE after the deadline
+ *   SUBSCRIBING  -settled-> REQUESTING                 confirmed, refused
+ *                -settled, give_way-> SLEEPING         it gives way
+ *                -due-> REQUESTING; DONE after the deadline
+ *   SLEEPING     -woken, due-> REQUESTING; DONE after the deadline
+ *                -woken, give_way-> SLEEPING           TURN-1, TURN-2
+ *   any          -hf_wait_requeue-> QUEUED
  *
- * Terms. ASKING: an acquire was sent and has no reply yet. held: the reply says that
+ * What is true in each state (wait_ok):
+ * QUEUED, REQUESTING  gives_way is false
+ * SUBSCRIBING         it is not a waiter of a spin lock
+ * SLEEPING            it is due at its deadline at the latest
+ *
+ * Terms. REQUESTING: an acquire was sent and has no reply yet. held: the reply says that
  * another owner holds the lock. confirmed, refused: the server's reply to SUBSCRIBE. To
  * give way: to sleep although the lock may be free, because it is another client's turn
  * (channel.h). An acquire that ends without a reply counts as held; after the deadline it
@@ -66,12 +73,12 @@ enum hf_wait_event {
     EVENT_NOT_SUBSCRIBED,       /* the server refused the subscription */
     EVENT_WOKEN,                /* a notification, or the subscription was lost */
     EVENT_DUE                   /* due_ms has come, or it is this waiter's turn
-                                   (WAIT-1, WAIT-6). Ignored while ASKING */
+                                   (WAIT-1, WAIT-6). Ignored while REQUESTING */
 };
 
 enum hf_wait_todo {
     DO_NOTHING,
-    DO_ASK,                     /* send the acquire */
+    DO_REQUEST,                 /* send the acquire */
     DO_SUBSCRIBE,               /* subscribe, and sleep until due_ms */
     DO_SLEEP,                   /* until due_ms */
     DO_GIVE_UP                  /* end the call: the deadline has passed */
@@ -79,7 +86,7 @@ enum hf_wait_todo {
 
 enum hf_wait_state {
     IS_QUEUED,
-    IS_ASKING,
+    IS_REQUESTING,
     IS_SUBSCRIBING,
     IS_SLEEPING,
     IS_DONE
@@ -98,9 +105,9 @@ struct hf_wait {
     int64_t due_ms;             /* when EVENT_DUE must follow */
     int64_t spin_ms;            /* the next sleep (WAIT-9); 0: it subscribes */
     bool gives_way;             /* TURN-1, TURN-2 */
-    uint32_t asked_generation;  /* channel->generation when the request was sent */
-    bool asked_live;            /* the subscription was live at that time */
-    int64_t asked_ms;           /* that time; set by the code that sends the request */
+    uint32_t sent_generation;   /* channel->generation when the request was sent */
+    bool sent_live;             /* the subscription was live at that time */
+    int64_t sent_ms;            /* that time; set by the code that sends the request */
     int late_grants;            /* grants of this call that came too late to be used */
 };
 
@@ -116,7 +123,7 @@ void hf_wait_requeue(struct hf_wait *w);
 /* hf_wait_end - the call has ended: DONE. */
 void hf_wait_end(struct hf_wait *w);
 
-/* hf_wait_step - processes one event and returns the next action. After DO_ASK, the caller
+/* hf_wait_step - processes one event and returns the next action. After DO_REQUEST, the caller
  *   sends the acquire and reports EVENT_REFUSED or EVENT_UNANSWERED, or calls hf_wait_end.
  *   ttl_ms   used with EVENT_REFUSED: the remaining lease of the holder; < 0: no TTL
  *   cap_ms   used with EVENT_REFUSED: the longest sleep (hf_wait_cap_ms) */
@@ -141,10 +148,10 @@ bool hf_wait_failed(const struct hf_wait *w, struct hf_wait_answers *answers,
  *   last request, or HF_TIMEOUT. */
 hf_status hf_wait_result(const struct hf_wait_answers *answers);
 
-/* hf_wait_asks_again - decides about a grant of `lease_ms` that has `left_ms` left. It
+/* hf_wait_retries_grant - decides about a grant of `lease_ms` that has `left_ms` left. It
  *   returns true if that is too little to be used and the lock must be requested again:
  *   once, or several times if `waits` (the call may wait) and the deadline is not reached. */
-bool hf_wait_asks_again(struct hf_wait *w, bool waits, int64_t now_ms,
-                        int64_t left_ms, int64_t lease_ms);
+bool hf_wait_retries_grant(struct hf_wait *w, bool waits, int64_t now_ms,
+                           int64_t left_ms, int64_t lease_ms);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lock/record/hold_lookup.h"
+#include "lock/record/hold_work.h"
 #include "lock/record/table.h"
 #include "net/base/assert.h"
 #include "net/base/moment.h"
@@ -50,11 +51,12 @@ static bool leaves_out(const struct hf_lock *lock, const struct hf_kind_step *ho
 }
 
 static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
-                                    const struct hf_lock *lock,
+                                    struct hf_op *op,
                                     const struct hf_kind_step *how)
 {
+    const struct hf_lock *lock = op->lock;
     size_t end = (size_t)how->first_key + how->keys;
-    const char *key = hf_lock_keys(lock);
+    const char *key = end > 0 ? hf_lock_keys(lock, op->keys_text) : NULL;
 
     if (!how->is_without_name)
         at = put(at, lock->text, lock->name_len);
@@ -73,7 +75,7 @@ static struct hf_resp_arg *put_hold_key(struct hf_resp_arg *at,
                                         const struct hf_op *op,
                                         size_t owner_len)
 {
-    return put(at, op->hold ? op->hold->key : hf_op_orphan_key(op),
+    return put(at, op->hold ? hf_hold_key(op->hold) : hf_op_orphan_key(op),
                hf_hold_key_len(op->lock, owner_len));
 }
 
@@ -82,19 +84,17 @@ static struct hf_resp_arg *put_joined(struct hf_resp_arg *at, struct hf_op *op)
 {
     const struct hf_hold *joined = hf_hold_to_join(op->lock, op->owner);
 
-    op->text_len = joined ? joined->text_len : 0;
-    if (joined)
-        memcpy(op->text.joined, joined->text, joined->text_len);
+    op->text_len = joined ? hf_hold_put_text(joined, op->text.joined) : 0;
     return put(at, op->text.joined, op->text_len);
 }
 
 /* PUBLISH or SPUBLISH, the channel and, for sharded=both, the other command.
  * Source: WIRE 5.1. */
-static struct hf_resp_arg *put_publish(struct hf_resp_arg *at,
-                                       const struct hf_lock *lock)
+static struct hf_resp_arg *put_publish(struct hf_resp_arg *at, struct hf_op *op)
 {
+    const struct hf_lock *lock = op->lock;
     bool is_sharded = hf_lock_is_sharded(lock);
-    struct hf_bytes channel = hf_lock_channel(lock);
+    struct hf_bytes channel = hf_lock_channel(lock, op->channel_text);
 
     at = is_sharded ? put(at, "SPUBLISH", 8) : put(at, "PUBLISH", 7);
     at = put(at, channel.ptr, channel.len);
@@ -103,10 +103,16 @@ static struct hf_resp_arg *put_publish(struct hf_resp_arg *at,
     return at;
 }
 
-/* FAIR-3 */
+/* FAIR-3. The connections are replaced after a sixth of the watchdog timeout, or a quarter of the
+ * request timeout if that is shorter (client.c). Half a silence more is for the round trips. */
 static int64_t floor_ms(const struct hf_op *op)
 {
-    return hf_max_ms(op->place_ms * 3 / 4, op->client->watchdog_ms / 2);
+    const struct hf_client *client = op->client;
+    int64_t silence_ms =
+        hf_min_ms(client->watchdog_ms / 6, client->request_timeout_ms / 4);
+    int64_t again_ms = client->watchdog_ms / 3 + silence_ms * 5 / 2;
+
+    return hf_max_ms(op->place_ms * 3 / 4, hf_max_ms(client->watchdog_ms / 2, again_ms));
 }
 
 size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
@@ -115,7 +121,8 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
     const struct hf_kind_step *how = hf_kind_step(op->lock->kind, step);
     struct hf_resp_arg *at = op->argv + CALL_HEAD;
 
-    at = put_keys(at, op->lock, how);
+    HF_ASSERT(op->place_ms >= 0 && op->silence_ms >= 0);
+    at = put_keys(at, op, how);
     if (how->takes_hold_key)
         at = put_hold_key(at, op, echo.len);
     op->call.keys = (size_t)(at - op->argv) - CALL_HEAD;
@@ -138,10 +145,10 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put(at, how->side, strlen(how->side));
     if (how->takes_silence && op->may_be_queued) {
         at = put_integer(at, op->silence_text, op->silence_ms);
-        at = put_publish(at, op->lock);
+        at = put_publish(at, op);
     }
     if (takes[step].publish && !op->lock->kind->tells_nobody)
-        at = put_publish(at, op->lock);
+        at = put_publish(at, op);
     if (how->takes_joined)
         at = put_joined(at, op);
     HF_ASSERT(at <= op->argv + OP_ARGS_MAX);

@@ -9,11 +9,57 @@
 #include "lock/record/log.h"
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
+#include "lock/record/shrink.h"
 #include "lock/record/table.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
-/* ---- new, free ---- */
+/* ---- the facts of hold.h ---- */
+
+static bool is_in(const struct hf_list *node)
+{
+    return !hf_list_is_empty(node);
+}
+
+/* An idle hold is in no list of renewals. */
+static bool is_renewal_ok(const struct hf_hold *hold)
+{
+    const struct hf_hold_work *work = hold->work;
+
+    if (!work)
+        return true;
+    if (work->lease.state == LEASE_LOST)
+        return !is_in(&work->due_node) && !is_in(&work->unsure_node) && !hold->timer.link;
+    return !is_in(&work->due_node) || (work->lease.is_renewing && !work->batch);
+}
+
+static bool hold_ok(const struct hf_hold *hold)
+{
+    return !hold->is_free && hold->lock->refs > 0 && (!hold->work || hold->work->hold == hold) &&
+           is_renewal_ok(hold) &&
+           (!hold->work || !hold->work->op || hold->work->op->hold == hold);
+}
+
+/* All that writes work->op (HOLD-1). */
+static void serve(struct hf_hold *hold, struct hf_op *op)
+{
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    HF_ASSERT(!op || !hold->work->op);
+    hold->work->op = op;
+    if (op)
+        op->hold = hold;
+}
+
+/* ---- memory ---- */
+
+static bool needs_calls(const struct hf_op *op)
+{
+    const struct hf_kind *kind = op->lock->kind;
+
+    return op->options.on_lost || op->options.on_renewed || kind->is_ownerless ||
+           kind->steps[STEP_ACQUIRE].takes_retention;
+}
 
 /* Reserves space for the longest owner field. */
 static size_t key_room(const struct hf_lock *lock)
@@ -21,63 +67,117 @@ static size_t key_room(const struct hf_lock *lock)
     return hf_hold_key_len(lock, HF_OWNER_TEXT_MAX);
 }
 
-/* Spare ones have no room for a key. */
-static struct hf_hold *take_memory(struct hf_client *client, size_t room)
+static size_t room_of(const struct hf_lock *lock, bool has_calls)
 {
+    return key_room(lock) + (has_calls ? sizeof(struct hf_hold_calls) : 0);
+}
+
+/* Which spare memory has exactly so much room; -1: none. */
+static int spare_of(size_t room)
+{
+    return room == 0 ? 0 : room == sizeof(struct hf_hold_calls) ? 1 : -1;
+}
+
+static struct hf_hold *take_hold(struct hf_client *client, size_t room)
+{
+    int spare = spare_of(room);
     struct hf_hold *hold;
 
-    if (room > 0 || hf_list_is_empty(&client->spare_holds))
+    if (spare < 0 || hf_list_is_empty(&client->spare_holds[spare]))
         return hf_mem_new(client->mem, sizeof *hold + room);
-    hold = HF_OWNER_OF(client->spare_holds.next, struct hf_hold, node);
+    hold = HF_OWNER_OF(client->spare_holds[spare].next, struct hf_hold, node);
     hf_list_remove(&hold->node);
-    client->spare_holds_count--;
-    memset(hold, 0, offsetof(struct hf_hold, lease));
+    HF_ASSERT(client->spare_holds_count[spare] > 0);
+    client->spare_holds_count[spare]--;
+    memset(hold, 0, sizeof *hold + room);
     return hold;
 }
+
+static void return_hold(struct hf_client *client, struct hf_hold *hold, size_t room)
+{
+    int spare = spare_of(room);
+
+    HF_ASSERT(!is_in(&hold->node) && !hold->timer.link);
+    if (spare >= 0 && client->spare_holds_count[spare] < HOLDS_SPARE_MAX &&
+        !client->is_closing) {
+        hf_list_push(&client->spare_holds[spare], &hold->node);
+        client->spare_holds_count[spare]++;
+    } else {
+        hf_mem_free(client->mem, hold, sizeof *hold + room);
+    }
+}
+
+/* ---- new, free ---- */
 
 static void on_time(struct hf_timer *timer);
 static void run_lost(struct hf_task *task);
 static void run_renewed(struct hf_task *task);
 
 /* ORPHAN-5 */
-static struct hf_hold *take_all_memory(const struct hf_lock *lock)
+static bool take_orphan(struct hf_hold *hold, const struct hf_lock *lock)
 {
-    size_t room = key_room(lock);
-    struct hf_hold *hold = take_memory(lock->client, room);
+    if (!lock->kind->is_ownerless)
+        return true;
+    hf_hold_calls(hold)->orphan = hf_op_memory(lock, key_room(lock));
+    return hf_hold_calls(hold)->orphan != NULL;
+}
 
-    if (!hold || !lock->kind->is_ownerless ||
-        (hold->orphan = hf_op_memory(lock, room)))
-        return hold;
-    hf_mem_free(lock->client->mem, hold, sizeof *hold + room);
+static struct hf_hold *take_all_memory(const struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    size_t room = room_of(op->lock, needs_calls(op));
+    struct hf_hold_work *work = hf_hold_take_work(client);
+    struct hf_hold *hold = work ? take_hold(client, room) : NULL;
+
+    if (work)
+        hf_hold_begin_work(hold, work);
+    if (hold) {
+        hf_list_init(&hold->node);
+        hold->work = work;
+        hold->has_calls = needs_calls(op);
+        if (take_orphan(hold, op->lock))
+            return hold;
+        return_hold(client, hold, room);
+    }
+    if (work)
+        hf_hold_return_work(client, work);
     return NULL;
+}
+
+static void init_calls(struct hf_hold_calls *calls, const struct hf_op *op)
+{
+    if (!calls)
+        return;
+    calls->on_renewed = op->options.on_renewed;
+    calls->on_lost = op->options.on_lost;
+    calls->ctx = op->options.ctx;
+    hf_task_init(&calls->lost_task, run_lost);
+    hf_task_init(&calls->renewed_task, run_renewed);
 }
 
 struct hf_hold *hf_hold_new(struct hf_op *op)
 {
     struct hf_client *client = op->client;
-    struct hf_hold *hold = take_all_memory(op->lock);
+    struct hf_hold *hold = take_all_memory(op);
+    uint64_t serial;
 
     if (!hold)
         return NULL;
+    serial = ++client->serial % OWNER_SERIAL_MAX;
     hold->lock = op->lock;
     hold->owner = op->owner;
     hold->timer.fire = on_time;
-    hold->on_renewed = op->options.on_renewed;
-    hold->on_lost = op->options.on_lost;
-    hold->ctx = op->options.ctx;
-    hf_list_init(&hold->node);
-    hf_list_init(&hold->due_node);
-    hf_list_init(&hold->unsure_node);
-    hf_list_init(&hold->pending);
-    hf_task_init(&hold->lost_task, run_lost);
-    hf_task_init(&hold->renewed_task, run_renewed);
-    hf_lease_init(&hold->lease, client->watchdog_ms);
-    hold->is_free = false;
-    hold->text_len = (uint8_t)hf_owner_format(hold->text, client->uuid,
-                                               op->owner, ++client->serial,
-                                               op->lock->kind->owner_suffix);
-    hf_hold_put_key(hold->key, op->lock, hf_hold_text(hold));
+    hold->serial = (uint32_t)serial;
+    hold->serial_high = (uint8_t)(serial >> 32);
+    init_calls(hf_hold_calls(hold), op);
+    hf_lease_init(&hold->work->lease, client->watchdog_ms);
+    hold->work->text_len =
+        (uint8_t)hf_owner_format(hold->work->text, client->uuid, op->owner, serial,
+                                 op->lock->kind->owner_suffix);
+    hf_hold_put_key(hf_hold_key(hold), op->lock, hf_hold_text(hold));
+    HF_ASSERT(hold->work->text_len > 0 && hold->work->text_len < HF_OWNER_TEXT_MAX);
     hf_lock_ref(op->lock);
+    HF_ASSERT(hold_ok(hold));
     return hold;
 }
 
@@ -85,6 +185,8 @@ void hf_hold_commit(struct hf_hold *hold)
 {
     struct hf_client *client = hold->lock->client;
 
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    HF_ASSERT(client->provisional_holds >= hold->is_open);
     client->provisional_holds -= hold->is_open;
     hold->is_open = false;
     hf_client_note_quiet(client);
@@ -94,14 +196,23 @@ void hf_hold_silence(struct hf_lock *lock,
                      bool (*is_whose)(const struct hf_hold *, const void *whose),
                      const void *whose)
 {
-    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
-        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
-
+    for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
         if (is_whose(hold, whose)) {
-            hold->on_lost = NULL;
-            hold->on_renewed = NULL;
+            hf_hold_calls(hold)->on_lost = NULL;
+            hf_hold_calls(hold)->on_renewed = NULL;
         }
-    }
+}
+
+bool hf_hold_calls_are(const struct hf_hold *hold,
+                       void (*on_lost)(void *, struct hf_lock *, int64_t, enum hf_lost),
+                       const void **ctx)
+{
+    const struct hf_hold_calls *calls = hf_hold_calls(hold);
+
+    if (!calls || calls->on_lost != on_lost)
+        return false;
+    *ctx = calls->ctx;
+    return true;
 }
 
 void hf_hold_free(struct hf_hold *hold)
@@ -111,12 +222,14 @@ void hf_hold_free(struct hf_hold *hold)
     if (!hold)
         return;
     client = hold->lock->client;
+    HF_ASSERT(!hold->is_free);
     hf_hold_commit(hold);
     hf_loop_disarm(client->loop, &hold->timer);
-    hf_loop_unpost(client->loop, &hold->lost_task);
+    if (hold->has_calls)
+        hf_loop_unpost(client->loop, &hf_hold_calls(hold)->lost_task);
     hf_hold_stop_renewal(hold);
     hf_hold_remove(hold);
-    if (hold->batch)
+    if (hold->work && hold->work->batch)
         hold->is_free = true;
     else
         hf_hold_drop(hold);
@@ -124,6 +237,7 @@ void hf_hold_free(struct hf_hold *hold)
 
 void hf_hold_finish_request(struct hf_op *op, hf_status status)
 {
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     hf_hold_free(op->hold);
     op->hold = NULL;
     hf_op_finish(op, status);
@@ -131,48 +245,72 @@ void hf_hold_finish_request(struct hf_op *op, hf_status status)
 
 void hf_hold_drop(struct hf_hold *hold)
 {
-    struct hf_client *client = hold->lock->client;
-    size_t room = key_room(hold->lock);
+    struct hf_lock *lock = hold->lock;
+    struct hf_client *client = lock->client;
+    struct hf_op **orphan = hf_hold_orphan(hold);
 
-    if (hold->orphan)
-        hf_mem_free(client->mem, hold->orphan, hold->orphan->size);
-    hf_lock_unref(hold->lock);
-    if (room == 0 && client->spare_holds_count < HOLDS_SPARE_MAX &&
-        !client->is_closing) {
-        hf_list_push(&client->spare_holds, &hold->node);
-        client->spare_holds_count++;
-    } else {
+    HF_ASSERT(hf_loop_is_locked(client->loop));
+    HF_ASSERT(!is_in(&hold->node) && !hold->timer.link);
+    HF_ASSERT(!hold->work || (!hold->work->batch && !is_in(&hold->work->due_node) &&
+                              !is_in(&hold->work->unsure_node)));
+    if (orphan && *orphan)
+        hf_mem_free(client->mem, *orphan, (*orphan)->size);
+    hf_hold_drop_work(hold);
+    return_hold(client, hold, room_of(lock, hold->has_calls));
+    hf_lock_unref(lock);
+}
+
+static void free_spare_holds(struct hf_client *client, int spare, size_t room)
+{
+    struct hf_list *spares = &client->spare_holds[spare];
+
+    while (!hf_list_is_empty(spares)) {
+        struct hf_hold *hold = HF_OWNER_OF(spares->next, struct hf_hold, node);
+
+        hf_list_remove(&hold->node);
         hf_mem_free(client->mem, hold, sizeof *hold + room);
     }
+    HF_ASSERT(client->is_over || client->ops_count == 0);
+    client->spare_holds_count[spare] = 0;
+}
+
+void hf_hold_free_spare(struct hf_client *client)
+{
+    HF_ASSERT(hf_loop_is_locked(client->loop));
+    free_spare_holds(client, 0, 0);
+    free_spare_holds(client, 1, sizeof(struct hf_hold_calls));
+    while (!hf_list_is_empty(&client->spare_works)) {
+        struct hf_hold_work *work =
+            HF_OWNER_OF(client->spare_works.next, struct hf_hold_work, shrink.node);
+
+        hf_list_remove(&work->shrink.node);
+        hf_mem_free(client->mem, work, sizeof *work);
+    }
+    client->spare_works_count = 0;
 }
 
 /* ---- which call may act ---- */
 
 bool hf_hold_begin_op(struct hf_hold *hold, struct hf_op *op)
 {
-    if (hold->op) {
-        hf_list_push(&hold->pending, &op->line_node);
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    HF_ASSERT(hold_ok(hold) && !is_in(&op->line_node));
+    if (hold->work->op) {
+        hf_list_push(&hold->work->pending, &op->line_node);
         return false;
     }
-    hold->op = op;
-    op->hold = hold;
+    serve(hold, op);
     return true;
 }
 
-/* A hold serves one operation at a time; the others wait in hold->pending:
- *
- *   hf_hold_begin_op(hold, a)   hold->op = a           a runs
- *   hf_hold_begin_op(hold, b)   b in hold->pending     b waits
- *   hf_hold_end_op(hold)      hold->op = b           reserved for b, whose timer is armed,
- *                            b->op.hold = hold      so that no new operation enters first
- *   resume(b)                hold->op = NULL        b starts again, and enters the hold
- */
+/* RESERVED, or the hold was freed meanwhile. */
 static void resume(struct hf_timer *timer)
 {
     struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
 
+    HF_ASSERT(!op->hold || op->hold->work->op == op);
     if (op->hold)
-        op->hold->op = NULL; /* it was reserved for this operation */
+        serve(op->hold, NULL);
     op->hold = NULL;
     op->verb->resume(op);
 }
@@ -183,6 +321,7 @@ static struct hf_op *wake_one(struct hf_list *pending, struct hf_loop *loop)
 {
     struct hf_op *op = HF_OWNER_OF(pending->next, struct hf_op, line_node);
 
+    HF_ASSERT(!op->hold && !op->call.is_under_way); /* HOLD-1: it has not started */
     hf_list_remove(&op->line_node);
     hf_loop_disarm(loop, &op->timer);
     op->timer.fire = resume;
@@ -193,141 +332,241 @@ static struct hf_op *wake_one(struct hf_list *pending, struct hf_loop *loop)
 void hf_hold_end_op(struct hf_hold *hold, bool is_gone)
 {
     struct hf_client *client = hold->lock->client;
+    struct hf_hold_work *work = hold->work;
 
-    hold->op = NULL;
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    HF_ASSERT(work->op);
+    serve(hold, NULL);
+    HF_ASSERT(is_gone || work->lease.count > 0);
     if (!is_gone) {
-        if (hf_list_is_empty(&hold->pending))
+        hf_hold_shrink_later(hold);
+        if (hf_list_is_empty(&work->pending))
             return;
-        /* The hold belongs to the next operation from here on. If that is cancelled
-         * before it starts, it leaves, and the one after it is woken. */
-        hold->op = wake_one(&hold->pending, client->loop);
-        hold->op->hold = hold;
+        /* The hold is reserved, so that no new operation enters first. If this one is
+         * cancelled before it starts, it leaves, and the one after it is woken. */
+        serve(hold, wake_one(&work->pending, client->loop));
+        HF_ASSERT(hold_ok(hold));
         return;
     }
-    while (!hf_list_is_empty(&hold->pending))
-        (void)wake_one(&hold->pending, client->loop);
+    while (!hf_list_is_empty(&work->pending))
+        (void)wake_one(&work->pending, client->loop);
+    HF_ASSERT(client->holds > 0);
     client->holds--;
     hf_hold_free(hold);
+}
+
+void hf_hold_abandon_op(struct hf_hold *hold)
+{
+    struct hf_hold_work *work = hold->work;
+
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    serve(hold, NULL);
+    if (!work->is_borrowed)
+        return;
+    while (!hf_list_is_empty(&work->pending))
+        hf_list_remove(work->pending.next);
+    (void)hf_hold_lose(hold, HF_REASON_CLOSED);
+    hf_hold_shrink(hold);
+    HF_ASSERT(!hold->work);
 }
 
 /* ---- renewal ---- */
 
 /* Or a look. */
-static void ask_renewal(struct hf_hold *hold, bool is_look)
+static void request_renewal(struct hf_hold *hold, bool is_look)
 {
     struct hf_client *client = hold->lock->client;
 
-    hold->is_looked_at = is_look;
-    hf_list_push(&client->due_holds, &hold->due_node);
+    HF_ASSERT(!is_in(&hold->work->due_node) && !hold->work->batch);
+    HF_ASSERT(hold->work->lease.is_renewing && hold->work->lease.state == LEASE_HELD);
+    hold->work->is_looked_at = is_look;
+    hf_list_push(&client->due_holds, &hold->work->due_node);
     hf_loop_at_turn_end(client->loop, &client->turn);
 }
 
 void hf_hold_stop_renewal(struct hf_hold *hold)
 {
-    hf_list_remove(&hold->due_node);
-    hf_list_remove(&hold->unsure_node);
-    if (hold->batch)
-        hold->lock->client->leave_batch(hold->batch, hold);
-    hf_loop_unpost(hold->lock->client->loop, &hold->renewed_task);
-    hold->lease.is_renewing = false;
+    struct hf_client *client = hold->lock->client;
+    struct hf_hold_work *work = hold->work;
+
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    if (hold->has_calls)
+        hf_loop_unpost(client->loop, &hf_hold_calls(hold)->renewed_task);
+    if (!work)
+        return;
+    hf_list_remove(&work->due_node);
+    hf_list_remove(&work->unsure_node);
+    if (work->batch)
+        client->leave_batch(work->batch, hold);
+    HF_ASSERT(hold->work == work); /* a lease that is being renewed is not packed */
+    work->lease.is_renewing = false;
+    HF_ASSERT(!is_in(&work->due_node) && !is_in(&work->unsure_node));
 }
 
 /* ---- time ---- */
 
-void hf_hold_rearm(struct hf_hold *hold)
+bool hf_hold_lose(struct hf_hold *hold, enum hf_lost reason)
 {
-    struct hf_loop *loop = hold->lock->client->loop;
-    int64_t next = hf_lease_next_ms(&hold->lease);
+    struct hf_lease copy, *lease = hf_hold_edit(hold, &copy);
 
-    if (next == HF_NEVER)
-        hf_loop_disarm(loop, &hold->timer);
-    else
-        hf_loop_arm(loop, &hold->timer, next);
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    if (!hf_lease_lose(lease, reason))
+        return false;
+    hf_hold_edited(hold, lease);
+    hf_hold_report_lost(hold);
+    return true;
+}
+
+/* IDLE-3: a renewal without memory has failed, and is due again soon. */
+static enum hf_lease_todo due_without_memory(struct hf_hold *hold, int64_t now)
+{
+    struct hf_lease copy, *lease = hf_hold_edit(hold, &copy);
+    enum hf_lease_todo todo;
+
+    hf_lease_note_sleep(lease, now);
+    todo = hf_lease_due(lease, now);
+    if (todo == LEASE_DO_RENEW || todo == LEASE_DO_LOOK) {
+        hf_lease_retry(lease, now, NULL);
+        todo = LEASE_DO_NOTHING;
+    }
+    hf_hold_edited(hold, lease);
+    return todo;
+}
+
+static enum hf_lease_todo due(struct hf_hold *hold, int64_t now)
+{
+    if (!hf_hold_open(hold))
+        return due_without_memory(hold, now);
+    hf_lease_note_sleep(&hold->work->lease, now);
+    return hf_lease_due(&hold->work->lease, now);
 }
 
 static void on_time(struct hf_timer *timer)
 {
     struct hf_hold *hold = HF_OWNER_OF(timer, struct hf_hold, timer);
-    int64_t now = hf_loop_now(hold->lock->client->loop);
 
-    hf_lease_note_sleep(&hold->lease, now);
-    switch (hf_lease_due(&hold->lease, now)) {
+    HF_ASSERT(hold_ok(hold));
+    switch (due(hold, hf_loop_now(hold->lock->client->loop))) {
     case LEASE_DO_RENEW:
-        ask_renewal(hold, false);
+        request_renewal(hold, false);
         break;
     case LEASE_DO_LOOK:
-        ask_renewal(hold, true);
+        request_renewal(hold, true);
         break;
-    case LEASE_DO_TELL_LOST:
-        hf_hold_tell_lost(hold);
+    case LEASE_DO_REPORT_LOST:
+        hf_hold_report_lost(hold);
         break;
     case LEASE_DO_NOTHING:
         break;
     }
     hf_hold_rearm(hold);
+    if (hold->work)
+        hf_hold_shrink_later(hold);
+    HF_ASSERT(hold_ok(hold));
 }
 
 /* ---- telling ---- */
 
+/* The values of a hold that its callbacks need: the hold may be released, and freed, while a
+ * callback runs. */
+struct told {
+    struct hf_lock *lock;
+    int64_t owner;
+    struct hf_hold_calls calls;
+    enum hf_lost reason;
+    bool is_member;
+    int64_t set_ms;
+    size_t text_len;
+    char text[HF_OWNER_TEXT_MAX];
+};
+
+static struct told told_of(const struct hf_hold *hold)
+{
+    struct hf_lease copy;
+    const struct hf_lease *lease = hf_hold_lease(hold, &copy);
+    struct told told = {.lock = hold->lock,
+                        .owner = hold->owner,
+                        .reason = lease->reason,
+                        .is_member = hold->is_member,
+                        .set_ms = lease->claims.set_ms};
+
+    if (hold->has_calls)
+        told.calls = *hf_hold_calls(hold);
+    told.text_len = hf_hold_put_text(hold, told.text);
+    return told;
+}
+
+static struct told told_by(struct hf_hold_calls *calls)
+{
+    return told_of((struct hf_hold *)calls - 1);
+}
+
 /* Releases a hold whose max_hold_ms has passed, after on_lost has returned. A member of a
  * multi-lock or quorum is not released, because the thread of another client may still be
  * in on_lost; that hold ends with the release, or by its TTL. */
-static void let_go(const struct hf_hold *hold)
+static void let_go(const struct told *told)
 {
-    if (hold->lease.reason == HF_REASON_MAX_HOLD && !hold->is_member)
-        hf_release_orphan(hold->lock, hf_hold_text(hold),
-                          hold->lease.claims.set_ms, 0, NULL);
+    if (told->reason == HF_REASON_MAX_HOLD && !told->is_member)
+        hf_release_orphan(told->lock, (struct hf_bytes){told->text, told->text_len},
+                          told->set_ms, 0, NULL);
 }
 
-/* Here and in run_renewed the hold is copied, because it may be released, and freed, while
- * the callback runs. */
 static void run_lost(struct hf_task *task)
 {
-    struct hf_hold *hold = HF_OWNER_OF(task, struct hf_hold, lost_task);
-    struct hf_hold copy = *hold;
-    struct hf_loop *loop = copy.lock->client->loop;
+    struct told told = told_by(HF_OWNER_OF(task, struct hf_hold_calls, lost_task));
+    struct hf_loop *loop = told.lock->client->loop;
 
-    hf_lock_ref(copy.lock);
+    hf_lock_ref(told.lock);
+    HF_ASSERT(told.reason != 0); /* LEASE-4 */
     hf_loop_unlock(loop);
-    copy.on_lost(copy.ctx, copy.lock, copy.owner, copy.lease.reason);
+    told.calls.on_lost(told.calls.ctx, told.lock, told.owner, told.reason);
     hf_loop_lock(loop);
-    let_go(&copy);
-    hf_lock_unref(copy.lock);
+    let_go(&told);
+    hf_lock_unref(told.lock);
 }
 
 static void run_renewed(struct hf_task *task)
 {
-    struct hf_hold *hold = HF_OWNER_OF(task, struct hf_hold, renewed_task);
-    struct hf_hold copy = *hold;
-    struct hf_loop *loop = copy.lock->client->loop;
+    struct told told = told_by(HF_OWNER_OF(task, struct hf_hold_calls, renewed_task));
+    struct hf_loop *loop = told.lock->client->loop;
 
-    hf_lock_ref(copy.lock);
+    hf_lock_ref(told.lock);
     hf_loop_unlock(loop);
-    copy.on_renewed(copy.ctx, copy.lock, copy.owner);
+    told.calls.on_renewed(told.calls.ctx, told.lock, told.owner);
     hf_loop_lock(loop);
-    hf_lock_unref(copy.lock);
+    hf_lock_unref(told.lock);
 }
 
-void hf_hold_tell_lost(struct hf_hold *hold)
+void hf_hold_report_lost(struct hf_hold *hold)
 {
     struct hf_client *client = hold->lock->client;
+    struct hf_hold_calls *calls = hf_hold_calls(hold);
+    struct told told;
     char name[100];
 
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    HF_ASSERT(!hold->work || hold->work->lease.state == LEASE_LOST);
     hf_hold_stop_renewal(hold);
     hf_hold_rearm(hold);
-    if (hold->on_lost) { /* its owner must hear before the server lets go */
-        hf_loop_post_first(client->loop, &hold->lost_task);
+    HF_ASSERT(hold_ok(hold));
+    if (calls && calls->on_lost) { /* it must run before the server can grant the
+                                      lock to another owner */
+        hf_loop_post_first(client->loop, &calls->lost_task);
         return;
     }
-    let_go(hold);
+    told = told_of(hold);
+    let_go(&told);
     hf_client_log(client, HF_LOG_WARNING, "lock '%s' is lost: %s",
                   hf_error_quote(name, sizeof name, hold->lock->text,
                                  hold->lock->name_len),
-                  hf_lost_text(hold->lease.reason));
+                  hf_lost_text(told.reason));
 }
 
-void hf_hold_tell_renewed(struct hf_hold *hold)
+void hf_hold_report_renewed(struct hf_hold *hold)
 {
-    if (hold->on_renewed)
-        hf_loop_post(hold->lock->client->loop, &hold->renewed_task);
+    struct hf_hold_calls *calls = hf_hold_calls(hold);
+
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    if (calls && calls->on_renewed)
+        hf_loop_post(hold->lock->client->loop, &calls->renewed_task);
 }

@@ -1,13 +1,51 @@
-/* The client's records of its holds. Private to lock/. */
+/* The client's records of its holds. Private to lock/.
+ *
+ * Which operation acts on the hold:
+ *
+ *   IDLE      -hf_hold_begin_op-> SERVING
+ *   SERVING   -hf_hold_end_op-> IDLE; RESERVED if an operation is pending
+ *   RESERVED  -resume-> IDLE                  that operation starts again, and enters
+ *             -hf_hold_end_op-> as SERVING    it was cancelled before it started
+ *   any       -hf_hold_free-> (removed)
+ *
+ * Its renewal, or look (lease.h decides when):
+ *
+ *   RESTING   -request_renewal-> DUE
+ *   DUE       -fill-> BATCHED                 watchdog.c
+ *   BATCHED   -on_renewed-> RESTING           watchdog.c
+ *   any       -hf_hold_stop_renewal-> RESTING
+ *
+ * What is true in each state (hold_ok):
+ * IDLE      hold->work->op is NULL; no operation is pending, unless one is being resumed
+ * SERVING   hold->work->op is the operation; others are in work->pending
+ * RESERVED  the same; the timer of work->op is armed and calls resume
+ * DUE       it is in client->due_holds, lease.is_renewing is set, and it is not lost
+ * BATCHED   hold->work->batch contains it. A freed hold is in this state, and in no list
+ * A lost hold is in no list of renewals, and its timer is not armed.
+ *
+ * HOLD-1  A hold serves one operation at a time. The others wait in work->pending, and start
+ *         in the order in which they came.
+ * HOLD-2  on_lost is called before this client releases the lock because of max_hold_ms. */
 #ifndef HF_HOLD_H
 #define HF_HOLD_H
 
-#include "lock/record/records.h"
+#include "lock/record/hold_work.h"
 
 /* hf_hold_new - creates a hold for the first request of `op`, with its field and key and
  *   without a lease. NULL: no memory. (by_owner.c replaces the field and key by those of
  *   another owner.) */
 struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
+
+/* hf_hold_lose - the hold is lost: reports it. It returns false if it was lost before. */
+bool hf_hold_lose(struct hf_hold *hold, enum hf_lost reason);
+
+/* hf_hold_calls_are - returns whether this is its on_lost, and sets *ctx to its context. */
+bool hf_hold_calls_are(const struct hf_hold *hold,
+                       void (*on_lost)(void *, struct hf_lock *, int64_t, enum hf_lost),
+                       const void **ctx);
+
+/* hf_hold_free_spare - frees the memory that is kept for the next acquires. */
+void hf_hold_free_spare(struct hf_client *client);
 
 /* hf_hold_free - frees the hold and removes it from every list; it does not change
  *   client->holds. Its memory remains until its batch ends. NULL is allowed. */
@@ -26,22 +64,23 @@ void hf_hold_silence(struct hf_lock *lock,
                      bool (*is_whose)(const struct hf_hold *, const void *whose),
                      const void *whose);
 
-/* hf_hold_rearm - sets the timer after a change of the lease. */
-void hf_hold_rearm(struct hf_hold *hold);
+/* hf_hold_report_lost - the hold is lost: ends its renewal, and posts on_lost or logs the loss. */
+void hf_hold_report_lost(struct hf_hold *hold);
 
-/* hf_hold_tell_lost - the hold is lost: ends its renewal, and posts on_lost or logs the loss. */
-void hf_hold_tell_lost(struct hf_hold *hold);
+/* hf_hold_report_renewed - posts on_renewed, if there is one. */
+void hf_hold_report_renewed(struct hf_hold *hold);
 
-/* hf_hold_tell_renewed - posts on_renewed, if there is one. */
-void hf_hold_tell_renewed(struct hf_hold *hold);
-
-/* hf_hold_begin_op - returns whether `op` may act on the hold now. If not, it is started
- *   again after the operations before it have left. */
+/* hf_hold_begin_op - returns whether `op` may act on the hold now, which is open. If not, it is
+ *   started again after the operations before it have left. */
 bool hf_hold_begin_op(struct hf_hold *hold, struct hf_op *op);
 
 /* hf_hold_end_op - ends the turn of an operation, and starts the next one. It frees the hold
  *   if `is_gone`. */
 void hf_hold_end_op(struct hf_hold *hold, bool is_gone);
+
+/* hf_hold_abandon_op - the client is closed: the hold serves no operation. Pending ones do not
+ *   start. */
+void hf_hold_abandon_op(struct hf_hold *hold);
 
 /* hf_hold_drop - frees the memory of a hold to which no renewal points. */
 void hf_hold_drop(struct hf_hold *hold);

@@ -2,6 +2,7 @@
 /* Tests: tests/live/kind/test_permits.c, tests/live/lock/test_lock.c. */
 #include "lock/record/hold_lookup.h"
 #include "lock/record/table.h"
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 
 /* Most locks have one hold. Readers and permits may be many: from here on they
@@ -14,88 +15,124 @@ static struct hf_list *bucket_of(const struct hf_lock *lock, int64_t owner)
     uint32_t hash =
         hf_loop_hash(lock->client->loop, &owner, sizeof owner);
 
-    return &lock->hold_buckets[hash & (lock->hold_buckets_room - 1)];
+    return &lock->table->buckets[hash & (lock->table->room - 1)];
+}
+
+static struct hf_hold *hold_of(struct hf_list *l)
+{
+    return HF_OWNER_OF(l, struct hf_hold, node);
+}
+
+/* The list that has the hold of this owner, if there is one. */
+static struct hf_list *list_of(struct hf_lock *lock, int64_t owner)
+{
+    return lock->table ? bucket_of(lock, owner) : &lock->holds;
+}
+
+static size_t size_of(size_t room)
+{
+    return sizeof(struct hf_hold_table) + room * sizeof(struct hf_list);
+}
+
+static void free_table(struct hf_lock *lock)
+{
+    if (lock->table)
+        hf_mem_free(lock->client->mem, lock->table, size_of(lock->table->room));
+    lock->table = NULL;
+}
+
+static void gather(struct hf_lock *lock, struct hf_list *all)
+{
+    hf_list_init(all);
+    hf_list_join(all, &lock->holds);
+    for (uint32_t i = 0; lock->table && i < lock->table->room; i++)
+        hf_list_join(all, &lock->table->buckets[i]);
 }
 
 /* If there is no memory, the lists become longer. */
 static void grow(struct hf_lock *lock)
 {
-    size_t want = lock->hold_buckets_room ? (size_t)lock->hold_buckets_room * 2
-                                          : BUCKETS_FROM;
+    uint32_t room = lock->table ? lock->table->room * 2 : BUCKETS_FROM;
+    struct hf_hold_table *table = hf_mem_new(lock->client->mem, size_of(room));
+    struct hf_list all;
 
-    if (!hf_mem_grow(lock->client->mem, &lock->hold_buckets,
-                     &lock->hold_buckets_room, sizeof *lock->hold_buckets, want,
-                     want))
+    if (!table)
         return;
-    for (uint32_t i = 0; i < lock->hold_buckets_room; i++)
-        hf_list_init(&lock->hold_buckets[i]);
-    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
-        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
+    table->room = room;
+    for (uint32_t i = 0; i < room; i++)
+        hf_list_init(&table->buckets[i]);
+    gather(lock, &all);
+    HF_ASSERT(hf_list_count(&all) == lock->holds_count);
+    free_table(lock);
+    lock->table = table;
+    while (!hf_list_is_empty(&all)) {
+        struct hf_hold *hold = hold_of(all.next);
 
-        hf_list_push(bucket_of(lock, hold->owner), &hold->owner_node);
+        hf_list_remove(&hold->node);
+        hf_list_push(bucket_of(lock, hold->owner), &hold->node);
     }
-}
-
-static void free_buckets(struct hf_lock *lock)
-{
-    hf_mem_free(lock->client->mem, lock->hold_buckets,
-                lock->hold_buckets_room * sizeof *lock->hold_buckets);
-    lock->hold_buckets = NULL;
-    lock->hold_buckets_room = 0;
 }
 
 void hf_hold_add(struct hf_hold *hold)
 {
     struct hf_lock *lock = hold->lock;
+    uint32_t room = lock->table ? lock->table->room : BUCKETS_FROM - 1;
 
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    HF_ASSERT(!hold->is_free && !hf_hold_find(lock, hold->owner)); /* an owner has one hold */
     lock->holds_count++;
-    hf_list_init(&hold->owner_node);
-    if (lock->hold_buckets)
-        hf_list_push(bucket_of(lock, hold->owner), &hold->owner_node);
-    hf_list_push(&lock->holds, &hold->node);
-    if (lock->holds_count >= BUCKETS_FROM &&
-        lock->holds_count > lock->hold_buckets_room &&
-        lock->hold_buckets_room < BUCKETS_MAX)
+    hf_list_push(list_of(lock, hold->owner), &hold->node);
+    if (lock->holds_count > room && room < BUCKETS_MAX)
         grow(lock);
+    HF_ASSERT(hf_hold_find(lock, hold->owner) == hold);
 }
 
 void hf_hold_remove(struct hf_hold *hold)
 {
     struct hf_lock *lock = hold->lock;
 
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     if (hf_list_is_empty(&hold->node))
         return;
+    HF_ASSERT(hf_hold_find(lock, hold->owner) == hold && lock->holds_count > 0);
     hf_list_remove(&hold->node);
-    hf_list_remove(&hold->owner_node);
-    if (--lock->holds_count == 0 && lock->hold_buckets)
-        free_buckets(lock);
-}
-
-static struct hf_hold *find_in_bucket(const struct hf_lock *lock,
-                                      int64_t owner)
-{
-    struct hf_list *bucket = bucket_of(lock, owner);
-
-    for (struct hf_list *l = bucket->next; l != bucket; l = l->next) {
-        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, owner_node);
-
-        if (hold->owner == owner)
-            return hold;
-    }
-    return NULL;
+    if (--lock->holds_count == 0)
+        free_table(lock);
 }
 
 struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner)
 {
-    if (lock->hold_buckets)
-        return find_in_bucket(lock, owner);
-    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
-        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
+    struct hf_list *list = list_of(lock, owner);
 
-        if (hold->owner == owner)
-            return hold;
-    }
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
+    for (struct hf_list *l = list->next; l != list; l = l->next)
+        if (hold_of(l)->owner == owner)
+            return hold_of(l);
     return NULL;
+}
+
+/* The first hold of a bucket that is not before `from`. */
+static struct hf_hold *first_from(const struct hf_hold_table *table, uint32_t from)
+{
+    for (uint32_t i = from; i < table->room; i++)
+        if (!hf_list_is_empty(&table->buckets[i]))
+            return hold_of(table->buckets[i].next);
+    return NULL;
+}
+
+struct hf_hold *hf_hold_next(struct hf_lock *lock, const struct hf_hold *after)
+{
+    struct hf_list *list = after ? list_of(lock, after->owner) : &lock->holds;
+    struct hf_list *next = after ? after->node.next : list->next;
+
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
+    HF_ASSERT(!lock->table || hf_list_is_empty(&lock->holds)); /* in no other list */
+    if (next != list)
+        return hold_of(next);
+    if (!lock->table)
+        return NULL;
+    return first_from(lock->table,
+                      after ? (uint32_t)(list - lock->table->buckets) + 1 : 0);
 }
 
 struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner)
@@ -103,10 +140,11 @@ struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner)
     struct hf_lock *other = NULL;
     struct hf_hold *hold = NULL;
 
-    if (lock->line->locks < 2) /* mostly */
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
+    if (!lock->shares_channel) /* mostly */
         return NULL;
     while (!hold && (other = hf_lock_next_of_name(lock, other)))
-        if (other != lock && other->line == lock->line)
+        if (other != lock && hf_lock_shares_channel(other, lock))
             hold = hf_hold_find(other, owner);
     return hold;
 }
@@ -116,6 +154,8 @@ struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner)
     struct hf_hold *hold =
         lock->kind->joins_other ? hf_hold_find_beside(lock, owner) : NULL;
 
+    HF_ASSERT(!hold || (hold->lock != lock && hold->owner == owner));
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     return hold && hold->lock->kind->id == lock->kind->other->id ? hold : NULL;
 }
 
@@ -123,6 +163,7 @@ size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len)
 {
     const char *suffix = lock->kind->hold_key;
 
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     return suffix ? hf_hold_key_size(suffix, owner_len, lock->text,
                                      lock->name_len)
                   : 0;
@@ -131,6 +172,7 @@ size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len)
 void hf_hold_put_key(char *dst, const struct hf_lock *lock,
                      struct hf_bytes owner)
 {
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     if (lock->kind->hold_key)
         hf_hold_key_put(dst, lock->kind->hold_key, owner.ptr, owner.len,
                         lock->text, lock->name_len);

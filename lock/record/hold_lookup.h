@@ -7,6 +7,11 @@
 /* hf_hold_find - returns the hold of this owner, or NULL. Cost: O(1) for any number of holds. */
 struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner);
 
+/* hf_hold_next - iterates over the holds of a lock: returns the one after `after` (NULL: the first
+ *   one), or NULL at the end. Meanwhile none may be added, or removed before the next one is
+ *   known. */
+struct hf_hold *hf_hold_next(struct hf_lock *lock, const struct hf_hold *after);
+
 /* hf_hold_add - adds `hold` to its lock. */
 void hf_hold_add(struct hf_hold *hold);
 

@@ -7,8 +7,10 @@
 #include "lock/record/args.h"
 #include "lock/record/wait_queue.h"
 #include "lock/record/log.h"
-#include "lock/record/notice.h"
+#include "lock/record/on_wait.h"
 #include "lock/record/table.h"
+#include "lock/script/call_end.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
@@ -22,12 +24,21 @@ static bool is_call(const struct hf_op *op)
 
 bool hf_op_is_chore(const struct hf_op *op)
 {
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     return !is_call(op) && !op->verb->is_orphan;
 }
 
 uint32_t hf_client_calls(const struct hf_client *client)
 {
+    HF_ASSERT(hf_loop_is_locked(client->loop));
     return client->ops_count - client->orphans - client->housekeeping_ops;
+}
+
+/* The counters of the client contain each operation once. */
+static bool counts_ok(const struct hf_client *client)
+{
+    return client->orphans + client->housekeeping_ops <= client->ops_count &&
+           hf_list_is_empty(&client->ops) == (client->ops_count == 0);
 }
 
 /* ---- begin ---- */
@@ -36,6 +47,7 @@ hf_status hf_op_begin(struct hf_op *op)
 {
     struct hf_client *client = op->client;
 
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (client->is_over ||
         (client->is_closing && !op->verb->is_orphan && !op->must_begin))
         return hf_error_set(op->error, HF_E_CLOSED, "%s",
@@ -45,6 +57,7 @@ hf_status hf_op_begin(struct hf_op *op)
         return hf_error_set(op->error, HF_E_LIMIT,
                             "more than %u calls are under way",
                             (unsigned)client->waiters_max);
+    HF_ASSERT(!(op->waiter && op->done) && op->lock->client == client);
     hf_list_push(&client->ops, &op->node);
     hf_list_init(&op->line_node);
     hf_list_init(&op->cancel_node);
@@ -52,6 +65,7 @@ hf_status hf_op_begin(struct hf_op *op)
     op->came = ++client->ops_begun;
     client->orphans += op->verb->is_orphan;
     client->housekeeping_ops += hf_op_is_chore(op);
+    HF_ASSERT(counts_ok(client));
     hf_lock_ref(op->lock);
     if (op->done)
         hf_loop_retain_driver(client->loop);
@@ -73,6 +87,7 @@ struct hf_op *hf_op_begin_background(struct hf_op *op, struct hf_lock *lock,
 {
     if (!op)
         return NULL;
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     op->client = lock->client;
     op->lock = lock;
     op->verb = verb;
@@ -85,6 +100,7 @@ struct hf_op *hf_op_begin_background(struct hf_op *op, struct hf_lock *lock,
 struct hf_op *hf_op_new_background(struct hf_lock *lock,
                                    const struct hf_verb *verb, size_t room)
 {
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     return hf_op_begin_background(hf_op_memory(lock, room), lock, verb);
 }
 
@@ -106,6 +122,7 @@ static void run_done(struct hf_task *task)
     struct hf_client *client = op->client;
     size_t size = op->size;
 
+    HF_ASSERT(client->untold > 0 && op->done && !op->waiter);
     client->untold--;
     hf_loop_unlock(client->loop);
     op->done(op->done_ctx, op->status, op->error);
@@ -140,6 +157,7 @@ static void fill_error(struct hf_op *op)
 
 bool hf_client_is_quiet(const struct hf_client *client)
 {
+    HF_ASSERT(hf_loop_is_locked(client->loop));
     return client->ops_count == 0 && client->provisional_holds == 0 &&
            hf_router_is_idle(client->router);
 }
@@ -147,6 +165,7 @@ bool hf_client_is_quiet(const struct hf_client *client)
 /* With holds that are open, for their callbacks to be called. */
 void hf_client_note_quiet(struct hf_client *client)
 {
+    HF_ASSERT(hf_loop_is_locked(client->loop));
     if (client->closer && client->ops_count == 0 &&
         hf_router_is_idle(client->router))
         hf_waiter_wake(client->closer);
@@ -156,21 +175,27 @@ void hf_op_finish(struct hf_op *op, hf_status status)
 {
     struct hf_client *client = op->client;
 
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    HF_ASSERT(!op->call.is_under_way && !op->timer.link && client->ops_count > 0);
+    HF_ASSERT(client->orphans >= op->verb->is_orphan && counts_ok(client));
+    HF_ASSERT(client->housekeeping_ops >= hf_op_is_chore(op));
+    HF_ASSERT(!hf_list_is_empty(&op->node) && !op->hold); /* it ends once */
     op->status = status;
     fill_error(op);
     hf_list_remove(&op->node);
     hf_list_remove(&op->line_node);
     hf_list_remove(&op->cancel_node);
-    hf_wait_queue_disown(op);
+    hf_wait_queue_unuse(op);
     client->ops_count--;
     client->orphans -= op->verb->is_orphan;
     client->housekeeping_ops -= hf_op_is_chore(op);
     client->has_told_orphans = client->has_told_orphans && client->orphans > 0;
     client->finished += client->is_closing && !hf_op_is_chore(op);
+    HF_ASSERT(counts_ok(client) && !op->queue);
     hf_client_note_quiet(client);
     hf_lock_unref(op->lock);
     if (op->waiter) {
-        hf_notice_forget(op); /* its caller goes, and what ctx points at */
+        hf_on_wait_cancel(op); /* its caller goes, and what ctx points at */
         hf_waiter_wake(op->waiter);
     } else if (op->done) {
         client->untold++;
@@ -186,6 +211,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
 {
     bool may_have_run;
 
+    HF_ASSERT(hf_loop_is_locked(op->client->loop) && !hf_list_is_empty(&op->node));
     hf_call_cancel(&op->call);
     may_have_run = op->call.may_have_run || op->may_be_held;
     hf_wait_queue_freed(op, -1);
@@ -213,12 +239,29 @@ static bool is_replicated(const struct hf_op *op, enum hf_step step)
 void hf_op_want_replicas(struct hf_op *op,
                          bool (*is_for_replicas)(struct hf_call *,
                                                  struct hf_resp_value),
-                         void (*acknowledged)(struct hf_call *, hf_status))
+                         void (*on_replicas)(struct hf_call *, hf_status))
 {
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     op->call.replicas = op->client->replicas;
     op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
     op->call.is_for_replicas = is_for_replicas;
-    op->call.acknowledged = acknowledged;
+    op->call.on_replicas = on_replicas;
+}
+
+/* A caller may cancel before the call ends; the error must then contain the last refusal. A
+ * waiter's next requests may also be refused, each second: only the first refusal is logged. */
+static void on_put_off(struct hf_call *call)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+    char title[HF_CALL_TITLE_MAX];
+
+    if (op->has_told_refusal)
+        return;
+    op->has_told_refusal = true;
+    hf_client_log(op->client, HF_LOG_WARNING, "%s on %s: %s%s%s%s; it is sent again",
+                  hf_call_title(call, title), hf_command_address(&call->command),
+                  call->patience_reason, call->advice ? " (" : "",
+                  call->advice ? call->advice : "", call->advice ? ")" : "");
 }
 
 void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
@@ -230,6 +273,11 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     const struct hf_kind_step *how = hf_kind_step(lock->kind, step);
     hf_status rc;
 
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    HF_ASSERT(!call->is_under_way && !hf_list_is_empty(&op->node) && how->script);
+    HF_ASSERT(echo.len > 0 && echo.len < HF_OWNER_TEXT_MAX && deadline_ms > 0);
+    /* What an earlier request of this wait may have done is not forgotten. */
+    HF_ASSERT(step != STEP_ACQUIRE || !call->may_have_run || op->may_be_held);
     call->script = how->script;
     call->argv = op->argv;
     call->argc = hf_op_put_args(op, step, echo);
@@ -250,6 +298,7 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     call->only_reads = step == STEP_INSPECT || step == STEP_READ;
     call->is_replicated = is_replicated(op, step);
     call->error = op->error;
+    call->put_off = on_put_off;
     call->done = done;
     rc = hf_call_start(call, op->client->loop, op->client->router,
                        deadline_ms);
@@ -264,6 +313,8 @@ int64_t hf_op_deadline(const struct hf_op *op)
     int64_t deadline =
         hf_loop_now(op->client->loop) + op->client->request_timeout_ms;
 
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    HF_ASSERT(op->client->request_timeout_ms > 0);
     if (op->options.wait_ms != 0 && op->wait.deadline_ms < deadline)
         return op->wait.deadline_ms;
     return deadline;
@@ -271,6 +322,7 @@ int64_t hf_op_deadline(const struct hf_op *op)
 
 void hf_op_arm_due(struct hf_op *op)
 {
+    HF_ASSERT(hf_loop_is_locked(op->client->loop) && !hf_list_is_empty(&op->node));
     if (op->wait.due_ms == HF_NEVER)
         hf_loop_disarm(op->client->loop, &op->timer);
     else
@@ -279,6 +331,7 @@ void hf_op_arm_due(struct hf_op *op)
 
 hf_status hf_op_odd_reply(struct hf_op *op)
 {
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     op->call.may_have_run = true;
     return hf_error_set(op->error, HF_E_PROTOCOL,
                         "%s: unexpected script reply; another program may have changed "
@@ -288,10 +341,12 @@ hf_status hf_op_odd_reply(struct hf_op *op)
 
 void hf_op_note_outcome(struct hf_op *op)
 {
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    HF_ASSERT(op->hold && op->hold->work && !op->call.is_under_way);
     if (op->call.may_have_run)
-        hf_lease_unknown(&op->hold->lease, &op->call.sending);
+        hf_lease_unknown(&op->hold->work->lease, &op->call.sending);
     else
-        hf_lease_refused(&op->hold->lease);
+        hf_lease_refused(&op->hold->work->lease);
 }
 
 void hf_op_log_note(struct hf_op *op)
@@ -300,6 +355,7 @@ void hf_op_log_note(struct hf_op *op)
     int64_t now = hf_loop_now(client->loop);
     char name[100], why[200];
 
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (op->answer.note.len == 0 || now < client->next_note_ms)
         return;
     client->next_note_ms = now + NOTE_EACH_MS;
@@ -314,9 +370,11 @@ void hf_op_log_note(struct hf_op *op)
 
 bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply)
 {
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (!hf_answer_read(&op->answer, reply) ||
         (op->answer.count != op->count && op->answer.count != ANSWER_NOT_HELD))
         return false;
+    op->has_told_refusal = false;
     hf_op_log_note(op);
     return true;
 }
@@ -325,6 +383,7 @@ hf_status hf_op_restate(struct hf_op *op, hf_status status)
 {
     struct hf_error copy;
 
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (!op->error || op->error->status == HF_OK)
         return status;
     copy = *op->error;
@@ -339,6 +398,7 @@ bool hf_op_is_unknown(hf_status status)
 
 hf_status hf_op_failure(struct hf_op *op, hf_status status, bool may_have_run)
 {
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     return may_have_run && !hf_op_is_unknown(status)
                ? hf_op_restate(op, HF_E_NOREPLY)
                : status;

@@ -29,12 +29,12 @@ struct hf_op *hf_op_new_background(struct hf_lock *lock,
 void hf_op_finish(struct hf_op *op, hf_status status);
 
 /* hf_op_want_replicas - call it before hf_op_call. If the client's replicas must confirm
- *   locks, a reply that `is_for_replicas` accepts waits for them, and `acknowledged` is called
+ *   locks, a reply that `is_for_replicas` accepts waits for them, and `on_replicas` is called
  *   instead of `done` (call.h). */
 void hf_op_want_replicas(struct hf_op *op,
                          bool (*is_for_replicas)(struct hf_call *,
                                                  struct hf_resp_value),
-                         void (*acknowledged)(struct hf_call *, hf_status));
+                         void (*on_replicas)(struct hf_call *, hf_status));
 
 /* hf_op_call - calls the script of the lock's kind. `echo` is the beginning of its reply. If
  *   the call cannot start, `done` receives the error. */

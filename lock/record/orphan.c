@@ -36,16 +36,18 @@
 #include <string.h>
 
 #include "lock/record/hold_lookup.h"
+#include "lock/record/hold_work.h"
 #include "lock/record/wait_queue.h"
 #include "lock/record/log.h"
 #include "lock/record/op.h"
 #include "lock/record/table.h"
-#include "lock/record/wake.h"
+#include "lock/record/wake_moved_slot.h"
 #include "lock/script/patience.h"
+#include "net/base/assert.h"
 
 /* 25 MiB of operations. */
 #define ORPHANS_MAX 16384
-#define ASK_AGAIN_MS 1000 /* ORPHAN-2 */
+#define REPEAT_MS 1000 /* ORPHAN-2 */
 /* After 1, 2, 4, ... s: for a minute. ORPHAN-6 */
 #define CONFIRMATIONS_MAX 6
 
@@ -53,7 +55,7 @@
 
 static void start(struct hf_op *op);
 
-static void on_ask_again(struct hf_timer *timer)
+static void on_repeat(struct hf_timer *timer)
 {
     start(HF_OWNER_OF(timer, struct hf_op, timer));
 }
@@ -85,12 +87,13 @@ static bool is_passing(const struct hf_op *op, hf_status status,
             (!reply.node || waits_for_rights(status, reply)));
 }
 
-static void ask_again(struct hf_op *op, int64_t after_ms)
+static void repeat_later(struct hf_op *op, int64_t after_ms)
 {
     struct hf_loop *loop = op->client->loop;
 
+    HF_ASSERT(after_ms > 0 && !op->call.is_under_way && !op->timer.link);
     op->call.patience_ms = 0;
-    op->timer.fire = on_ask_again;
+    op->timer.fire = on_repeat;
     hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + after_ms);
 }
 
@@ -120,7 +123,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         status = hf_op_odd_reply(op);
     if (status < 0 && is_passing(op, status, reply) &&
         may_outlast_its_lease(op)) {
-        ask_again(op, ASK_AGAIN_MS);
+        repeat_later(op, REPEAT_MS);
         return;
     }
     end(op, status);
@@ -141,15 +144,17 @@ static const struct hf_verb verb_confirm = {
 
 static void be_confirmed_later(struct hf_op *op)
 {
+    HF_ASSERT(op->confirmations < CONFIRMATIONS_MAX); /* ORPHAN-6 */
     if (op->verb->is_orphan) { /* it is released: what follows is a chore */
+        HF_ASSERT(op->client->orphans > 0);
         op->client->orphans--;
         op->client->housekeeping_ops++;
         op->verb = &verb_confirm;
     }
-    ask_again(op, ASK_AGAIN_MS << op->confirmations++);
+    repeat_later(op, REPEAT_MS << op->confirmations++);
 }
 
-static void on_acknowledged(struct hf_call *call, hf_status status)
+static void on_replicas(struct hf_call *call, hf_status status)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
@@ -176,13 +181,14 @@ static bool has_room(struct hf_client *client)
 
 struct hf_bytes hf_orphan_text(const struct hf_op *op)
 {
+    HF_ASSERT(!op->waiter && !op->done && op->text_len > 0); /* text.orphan is in use */
     return (struct hf_bytes){op->text.orphan, op->text_len};
 }
 
 static void start(struct hf_op *op)
 {
     if (op->lock->kind->is_ownerless)
-        hf_op_want_replicas(op, is_released, on_acknowledged);
+        hf_op_want_replicas(op, is_released, on_replicas);
     hf_op_call(op, STEP_RELEASE, hf_orphan_text(op), HF_NEVER, on_answer);
 }
 
@@ -201,6 +207,7 @@ static struct hf_op *begin(struct hf_lock *lock, const struct hf_verb *of,
 {
     struct hf_op *op = memory ? *memory : NULL;
 
+    HF_ASSERT(!op || op->size >= sizeof *op + hf_hold_key_len(lock, text.len)); /* ORPHAN-5 */
     if (op) {
         *memory = NULL;
         return hf_op_begin_background(op, lock, of);
@@ -218,6 +225,7 @@ struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
 
     if (!op)
         return NULL;
+    HF_ASSERT(text.len > 0 && text.len < HF_OWNER_TEXT_MAX);
     memcpy(op->text.orphan, text.ptr, text.len);
     op->text_len = text.len;
     hf_hold_put_key(hf_op_orphan_key(op), lock, hf_orphan_text(op));
@@ -233,6 +241,8 @@ void hf_release_orphan(struct hf_lock *lock, struct hf_bytes text,
 {
     struct hf_op *op;
 
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
+    HF_ASSERT(lease_ms > 0 && place_ms >= 0);
     if (lock->client->is_over ||
         !(op = hf_orphan_new(lock, &verb, text, memory)))
         return;
@@ -251,13 +261,16 @@ static bool is_same(struct hf_bytes a, struct hf_bytes b)
 
 static bool is_hold(const struct hf_hold *hold, struct hf_bytes holder)
 {
-    return hold && is_same(hf_hold_text(hold), holder);
+    char text[HF_OWNER_TEXT_MAX];
+
+    return hold &&
+           is_same((struct hf_bytes){text, hf_hold_put_text(hold, text)}, holder);
 }
 
-static bool has_hold(const struct hf_lock *lock, struct hf_bytes holder)
+static bool has_hold(struct hf_lock *lock, struct hf_bytes holder)
 {
-    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next)
-        if (is_hold(HF_OWNER_OF(l, struct hf_hold, node), holder))
+    for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
+        if (is_hold(hold, holder))
             return true;
     return false;
 }
@@ -269,9 +282,9 @@ static bool is_of(const struct hf_op *op, struct hf_bytes holder)
 }
 
 /* Also checks locks of other kinds of this name. */
-static bool is_held_here(const struct hf_lock *lock, struct hf_bytes holder)
+static bool is_held_here(struct hf_lock *lock, struct hf_bytes holder)
 {
-    const struct hf_lock *other = NULL;
+    struct hf_lock *other = NULL;
 
     while ((other = hf_lock_next_of_name(lock, other)))
         if (has_hold(other, holder))
@@ -323,6 +336,7 @@ void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer)
     struct hf_bytes holder = answer->field;
     struct hf_lock *side;
 
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     if (hf_answer_is_cut(answer) || !is_ours(client, holder) ||
         is_held_here(lock, holder) ||
         is_under_way(client, holder) || !(side = side_of(lock, holder)))

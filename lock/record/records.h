@@ -9,21 +9,34 @@
 #define HF_RECORDS_H
 
 #include "lock/script/call.h"
-#include "lock/machine/lease.h"
+#include "lock/machine/lease_pack.h"
 #include "lock/script/kind.h"
 #include "lock/lock.h"
 #include "lock/script/names.h"
 #include "lock/script/reply.h"
 #include "lock/machine/wait.h"
+#include "net/base/assert.h"
 
 #define CLIENT_NAME_MAX 255   /* bytes for CLIENT SETNAME */
 /* The least number that hf_owner_thread and hf_owner_new return. Its 15 digits keep an owner
  * field within 64 bytes: a hash with a longer field needs more memory on the server. */
 #define OWNER_LEAST_GIVEN (-(INT64_C(1) << 48))
-#define HOLDS_SPARE_MAX 64      /* kept for the next acquire: no malloc then */
+#define CHANNEL_SHORT_MAX 72    /* a channel name of at most this length is not stored, but
+                                   formatted when needed */
+#define KEYS_SHORT_MAX 160      /* the same for all keys of the kind */
+#define HOLDS_SPARE_MAX 16      /* spare holds are kept for the next acquires, which then need
+                                   no malloc */
 
 struct hf_batch;
+struct hf_client;
 struct hf_hold;
+
+/* An object with memory that is freed when it has been idle (shrink.h). */
+struct hf_shrink {
+    struct hf_list node;        /* in client->idle, in order of idle_since_ms */
+    int64_t idle_since_ms;
+    void (*free_memory)(struct hf_client *client, struct hf_shrink *shrink);
+};
 
 struct hf_client {
     /* Set once. */
@@ -55,10 +68,9 @@ struct hf_client {
     enum hf_log_level worst_left_out;
     uint64_t serial;            /* of the last hold or request */
 
-    struct hf_list *buckets;    /* locks, by a hash of their names */
+    struct hf_lock **buckets;   /* locks, by a hash of their names */
     uint32_t buckets_capacity;      /* a power of two */
     uint32_t locks_count;
-    struct hf_list locks;       /* all locks, which are also in `buckets` */
 
     struct hf_list ops;         /* all pending operations */
     uint32_t ops_count;
@@ -71,8 +83,11 @@ struct hf_client {
     uint32_t untold;            /* ended operations whose `done` was not called yet */
     uint64_t holds;
     uint64_t provisional_holds;
-    struct hf_list spare_holds;
-    uint32_t spare_holds_count;
+    /* Memory for the next acquires. */
+    struct hf_list spare_holds[2];      /* without and with struct hf_hold_calls */
+    struct hf_list spare_works;         /* hf_hold_work.shrink.node */
+    uint32_t spare_holds_count[2];
+    uint32_t spare_works_count;
 
     /* The watchdog (watchdog.c). */
     struct hf_list due_holds;   /* are renewed at the end of this turn */
@@ -90,6 +105,10 @@ struct hf_client {
     uint64_t push_checks;       /* checks that pushes caused (track.c) */
     uint64_t push_losses;       /* losses that these found */
 
+    /* Memory that is freed later (shrink.c). */
+    struct hf_list idle;        /* hf_shrink.node */
+    struct hf_timer idle_timer;
+
     /* A switch of masters (switch.c). */
     struct hf_list unsure_holds;    /* must be confirmed by the server */
     struct hf_timer unsure_timer;   /* processes the next of them */
@@ -103,88 +122,113 @@ struct hf_plain_subscription {
                                    to the same release */
 };
 
-/* The waiters on one channel. Locks of one name whose kinds have the same channel share
- * it: kinds that exclude each other use one channel, so comparing its text suffices. */
+/* The waiters on one channel. It is allocated for the first acquire, and freed when the lock was
+ * not acquired for a second (shrink.h). Locks of one name whose kinds have the same channel
+ * share it: kinds that exclude each other use one channel, so comparing its text suffices. A
+ * waiter with its own channel, "CHANNEL:{name}:OWNER", has a queue of its own. */
 struct hf_wait_queue {
     struct hf_list waiters;     /* operations, in order of arrival */
     struct hf_wait_answers answers;
     bool is_listening;          /* `subscription` was added */
-    bool is_waking;             /* a message is pending (wake.c) */
+    uint32_t users;             /* operations that may wait in it */
     uint32_t locks;             /* locks that use this queue */
     struct hf_channel channel;
     struct hf_subscription subscription;
     struct hf_plain_subscription *plain; /* or NULL */
-    struct hf_lock *lock;       /* the lock of the queue, or of its one waiter */
-    struct hf_bytes name;       /* of the channel */
-};
-
-/* The queue of one waiter with its own channel: "CHANNEL:{name}:OWNER". */
-struct hf_own_line {
-    struct hf_wait_queue line;
+    struct hf_lock *lock;       /* one of these locks, or the lock of its one waiter */
+    struct hf_shrink shrink;
     size_t size;                /* of this memory */
-    char channel[];
+    size_t text_len;
+    char text[];                /* name of the channel */
 };
 
+/* The holds of a lock that has many: readers, and permits. They are found by a hash of their
+ * owners, and are in no other list. */
+struct hf_hold_table {
+    uint32_t room;              /* a power of two */
+    struct hf_list buckets[];
+};
+
+/* A lock takes little memory. Members that few locks need are allocated separately. */
 struct hf_lock {
-    struct hf_list bucket_link; /* in a bucket */
-    struct hf_list client_link; /* in client->locks */
+    struct hf_lock *next;       /* in the bucket of client->buckets */
     struct hf_client *client;
     const struct hf_kind *kind;
-    uint32_t refs;              /* handles, holds, operations; other locks that use its
-                                   queue */
-    uint32_t hash;
-    uint16_t slot;              /* of its name, in a cluster */
-    bool has_foreign_channel;   /* its channel has another slot than its name: WIRE 2.5 */
-    uint32_t name_len;
-    uint32_t channel_len;
-    struct hf_list holds;
-    uint32_t holds_count;
-    uint32_t hold_buckets_room; /* a power of two; 0: few holds, and no buckets */
-    struct hf_list *hold_buckets;   /* the holds by a hash of their owners */
-    struct hf_wait_queue *line;       /* its own queue, or that of an older lock */
+    struct hf_list holds;       /* if there is no table */
+    struct hf_hold_table *table;    /* NULL: it has few holds */
+    struct hf_wait_queue *line; /* NULL: no call may wait for it */
     struct hf_op *forgetting;   /* gathers recorded replies to delete (count.c); or NULL */
-    uint32_t private_queues;         /* waiters with a queue of their own */
-    struct hf_wait_queue private_queue;
-    char text[];                /* name, NUL, channel of its own queue, the keys of the
-                                   kind */
+    uint32_t refs;              /* handles, holds, operations */
+    uint32_t hash;
+    uint32_t name_len;
+    uint32_t holds_count;
+    uint32_t private_queues;    /* waiters with a queue of their own */
+    uint16_t slot;              /* of its name, in a cluster */
+    bool has_foreign_channel : 1;   /* its channel has another slot than its name: WIRE 2.5 */
+    bool shares_channel : 1;    /* a lock of another kind had the same name and channel */
+    bool is_waking : 1;         /* a message to its channel is pending (wake_moved_slot.c) */
+    bool has_long_channel : 1;  /* the name of its channel is in `text`: it is longer than
+                                   CHANNEL_SHORT_MAX */
+    bool has_keys : 1;          /* the keys of its kind are in `text`: they are longer than
+                                   KEYS_SHORT_MAX, or renewals need them */
+    char text[];                /* name, NUL, a long channel, the keys */
 };
 
-struct hf_hold {
-    struct hf_list node;        /* in lock->holds, or client->spare_holds */
-    struct hf_list owner_node;  /* in lock->hold_buckets, if there are any */
-    struct hf_lock *lock;
-    int64_t owner;
-    int64_t token;              /* of the grant; < 0: its kind has none */
-    struct hf_timer timer;
+/* What a hold needs while a request about it is pending or may come. It is allocated for the
+ * acquire, and freed when the hold has been idle for a second (shrink.h); then it is allocated
+ * again for each renewal (hold_work.h). */
+struct hf_hold_work {
+    struct hf_hold *hold;
+    struct hf_shrink shrink;
     struct hf_list due_node;    /* in client->due_holds */
     struct hf_list unsure_node; /* in client->unsure_holds */
     int64_t check_from_ms;      /* no check before, because of a push (TRACK-3) */
+    int64_t check_pause_ms;     /* that follows the last check (TRACK-5) */
     struct hf_batch *batch;     /* the pending renewal or look that contains it */
     struct hf_op *op;           /* the operation that acts on it now */
     struct hf_list pending;     /* operations that wait for `op` */
-    struct hf_op *orphan;       /* memory for its background release, if no lease would
-                                   end it (ORPHAN-5); or NULL */
     bool is_looked_at;          /* due_node, batch: for a look, not a renewal */
-    bool is_member;             /* of a multi-lock or a quorum */
-    bool is_open;               /* provisional: a member of a set that is not complete */
+    bool is_switched;           /* unsure_node: because of a switch of masters */
     bool renews_alone;          /* WATCHDOG-4: a call for several did not find it */
-    bool is_pushed;             /* a push caused a check of it, which has no reply yet */
     bool renews_by_text;        /* its server did not know the script: the next renewal
                                    sends EVAL */
+    bool is_borrowed;           /* memory of the operation that releases the hold */
+
+    /* Not zeroed: written when the memory is taken. */
+    struct hf_lease lease;
+    int64_t released_until_ms;  /* the safe moment when the last release began */
+    uint8_t text_len;
+    char text[HF_OWNER_TEXT_MAX];   /* the field of the hold in the hash of the lock */
+};
+
+/* Members that few holds need: callbacks, a token, or memory for a release. */
+struct hf_hold_calls {
     struct hf_task lost_task;
     struct hf_task renewed_task;
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner,
                     enum hf_lost reason);
     void *ctx;
+    int64_t token;              /* of the grant; <= 0: its kind has none */
+    struct hf_op *orphan;       /* memory for its background release, if no lease would
+                                   end it (ORPHAN-5); or NULL */
+};
 
-    /* Not zeroed: hf_hold_new writes it. */
-    struct hf_lease lease;
-    int64_t released_until_ms;  /* the safe moment when the last release began */
-    bool is_free;               /* freed; `batch` still needs its memory */
-    uint8_t text_len;
-    char text[HF_OWNER_TEXT_MAX];
-    char key[];                 /* its kind's hold_key, if that has one */
+struct hf_hold {
+    struct hf_list node;        /* in lock->holds or its table, or client->spare_holds */
+    struct hf_lock *lock;
+    int64_t owner;
+    struct hf_timer timer;
+    struct hf_hold_work *work;  /* NULL: the hold is idle */
+    struct hf_lease_packed packed;  /* while it is idle */
+    uint32_t serial;            /* of its field: hf_owner_format; the low 32 bits */
+    uint8_t serial_high;
+    bool has_calls : 1;         /* struct hf_hold_calls follows; after it the key of the hold,
+                                   if its kind has hold_key */
+    bool is_member : 1;         /* of a multi-lock or a quorum */
+    bool is_open : 1;           /* provisional: a member of a set that is not complete */
+    bool is_pushed : 1;         /* a push caused a check of it, which has no reply yet */
+    bool is_free : 1;           /* freed; `batch` still needs its memory */
 };
 
 /* The functions of an operation. */
@@ -222,28 +266,32 @@ struct hf_verb {
 /* One pending call of the API, blocking (on the stack of its caller) or not. */
 struct hf_op {
     struct hf_list node;        /* in client->ops */
-    struct hf_list line_node;   /* in line->waiters or hold->pending */
+    struct hf_list line_node;   /* in line->waiters or work->pending */
     uint64_t came;              /* client->ops_begun when it began */
     struct hf_list cancel_node;
     struct hf_client *client;
     struct hf_lock *lock;
-    struct hf_own_line *private_queue;   /* NULL: it waits in lock->line */
+    struct hf_wait_queue *queue;    /* in which it may wait; NULL: it does not wait */
+    bool has_own_queue;         /* that queue is this operation's alone */
     const struct hf_verb *verb;
     int64_t owner;
     int64_t count;              /* the hold count to reach */
     int64_t permits;            /* the number of permits, for a kind without owners */
     int64_t *value;             /* receives the number of the reply; or NULL */
     bool *out_flag;               /* receives whether it was done; or NULL */
-    uint64_t asked_when;        /* client->ops_begun when it last sent its request */
+    uint64_t requested_when;    /* client->ops_begun when it last sent its request */
     bool must_begin;            /* no caller would repeat it: it begins even if
                                    waiters_max is reached or the client is closing */
     bool is_member;             /* its grant is provisional: a multi-lock may release it */
     int confirmations;          /* how often replicas had to confirm this background
                                    release (ORPHAN-6) */
     bool is_freeing;            /* a last release is pending (TURN-1) */
+    bool is_counted;            /* the queue counts that release (TURN-1) */
     bool was_listening;         /* line->is_listening when that began */
     bool has_told_wait;         /* on_wait was posted */
+    bool has_told_refusal;      /* a temporary refusal was logged since its last reply */
     struct hf_hold *hold;
+    struct hf_hold_work *spare_work;    /* memory for the release of an idle hold; or NULL */
     struct hf_answer answer;    /* its texts are valid only while the reply is read */
     size_t text_len;            /* of text; 0: no hold is joined */
 
@@ -251,12 +299,13 @@ struct hf_op {
     struct hf_acquire_options options;
     int64_t lease_ms;
     struct hf_timer timer;
-    struct hf_wait_notice *notice;  /* on_wait, not called yet */
+    struct hf_on_wait_call *on_wait_call; /* on_wait, not called yet */
     bool may_be_held;           /* a request before op->call may have been granted */
     bool may_be_queued;             /* it may be in the queue on the server */
     int64_t place_ms;           /* how long its place there is valid without a request
                                    (FAIR-2); 0: it has none */
     int64_t silence_ms;         /* between its last two acquires */
+    size_t held_by_len;         /* of held_by; 0: no reply has named a holder */
     int64_t named_ms;           /* when `hold` was created, and with it the name of the
                                    request that the server records */
 
@@ -280,15 +329,19 @@ struct hf_op {
     struct hf_task task;        /* that calls `done` */
     struct hf_resp_arg argv[OP_ARGS_MAX];
     union {                     /* by verb */
-        char question[HF_OWNER_TEXT_MAX];   /* that the reply begins with */
+        char request_id[HF_OWNER_TEXT_MAX];  /* that the reply begins with */
         char orphan[HF_OWNER_TEXT_MAX];     /* whose hold is released */
         char joined[HF_OWNER_TEXT_MAX];     /* the owner's field on the other
                                                side */
     } text;
+    char held_by[HF_OWNER_TEXT_MAX];    /* the holder that the last reply named; for
+                                           hf_client_dump */
     char count_text[HF_RESP_INTEGER_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
     char place_text[HF_RESP_INTEGER_MAX], floor_text[HF_RESP_INTEGER_MAX];
     char silence_text[HF_RESP_INTEGER_MAX];
+    char channel_text[CHANNEL_SHORT_MAX];
+    char keys_text[KEYS_SHORT_MAX];
 };
 
 /* hf_op_orphan_key - returns the key of the hold of an orphan, which follows the operation in
@@ -298,29 +351,30 @@ static inline char *hf_op_orphan_key(const struct hf_op *op)
     return (char *)(op + 1);
 }
 
-/* hf_lock_channel - returns the channel of the lock, without the owner of a waiter's own
- *   channel. */
-static inline struct hf_bytes hf_lock_channel(const struct hf_lock *lock)
-{
-    return lock->line->name;
-}
-
-/* hf_op_line - returns the queue in which it waits. */
-static inline struct hf_wait_queue *hf_op_line(const struct hf_op *op)
-{
-    return op->private_queue ? &op->private_queue->line : op->lock->line;
-}
-
-/* hf_lock_keys - returns the texts of kind->keys, one after the other. */
-static inline const char *hf_lock_keys(const struct hf_lock *lock)
-{
-    return lock->text + lock->name_len + 1 + lock->channel_len;
-}
-
-/* hf_hold_text - returns the field of the hold in the hash of the lock. */
+/* hf_hold_text - returns the field of a hold in the hash of the lock. The hold is not idle. */
 static inline struct hf_bytes hf_hold_text(const struct hf_hold *hold)
 {
-    return (struct hf_bytes){hold->text, hold->text_len};
+    HF_ASSERT(hold->work && hold->work->text_len > 0);
+    return (struct hf_bytes){hold->work->text, hold->work->text_len};
+}
+
+/* hf_hold_calls - returns the callbacks of a hold, or NULL. */
+static inline struct hf_hold_calls *hf_hold_calls(const struct hf_hold *hold)
+{
+    return hold->has_calls ? (struct hf_hold_calls *)(hold + 1) : NULL;
+}
+
+/* hf_hold_key - returns the key of a hold whose kind has hold_key. */
+static inline char *hf_hold_key(const struct hf_hold *hold)
+{
+    return (char *)(hold + 1) + (hold->has_calls ? sizeof(struct hf_hold_calls) : 0);
+}
+
+/* hf_hold_orphan - returns where the memory for its background release is; NULL: there is
+ *   none. */
+static inline struct hf_op **hf_hold_orphan(const struct hf_hold *hold)
+{
+    return hold->has_calls ? &hf_hold_calls(hold)->orphan : NULL;
 }
 
 #endif

@@ -3,44 +3,85 @@
 /* Tests: tests/live/lock/test_lock_calls.c, tests/live/kind/test_lock_nonreentrant.c. */
 #include "lock/record/table.h"
 
+#include <stddef.h>
 #include <string.h>
 
+#include "lock/record/shrink.h"
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 
 #define BUCKETS_FIRST 64   /* the table doubles from here */
 #define BUCKETS_MAX (1u << 20)   /* to 16 MiB */
 
-static struct hf_list *bucket_of(struct hf_client *client, uint32_t hash)
+static struct hf_lock **bucket_of(struct hf_client *client, uint32_t hash)
 {
     return &client->buckets[hash & (client->buckets_capacity - 1)];
 }
 
-/* Heads move when the array grows, so all lists are strung anew. */
-static void string_anew(struct hf_client *client)
+static void add(struct hf_client *client, struct hf_lock *lock)
 {
-    for (uint32_t i = 0; i < client->buckets_capacity; i++)
-        hf_list_init(&client->buckets[i]);
-    for (struct hf_list *l = client->locks.next; l != &client->locks;
-         l = l->next) {
-        struct hf_lock *lock = HF_OWNER_OF(l, struct hf_lock, client_link);
+    struct hf_lock **bucket = bucket_of(client, lock->hash);
 
-        hf_list_push(bucket_of(client, lock->hash), &lock->bucket_link);
+    lock->next = *bucket;
+    *bucket = lock;
+}
+
+static void take_out(struct hf_client *client, const struct hf_lock *lock)
+{
+    struct hf_lock **at = bucket_of(client, lock->hash);
+
+    while (*at != lock) {
+        HF_ASSERT(*at);
+        at = &(*at)->next;
+    }
+    *at = lock->next;
+}
+
+/* The upper half of the buckets is new: each lock stays, or goes there. */
+static void split(struct hf_client *client, uint32_t old)
+{
+    for (uint32_t i = 0; i < old; i++) {
+        struct hf_lock *next, *lock = client->buckets[i];
+
+        client->buckets[i] = client->buckets[i + old] = NULL;
+        for (; lock; lock = next) {
+            next = lock->next;
+            add(client, lock);
+        }
     }
 }
 
-static bool table_grow(struct hf_client *client, size_t want)
+/* Doubles the table, or makes it. */
+static bool table_grow(struct hf_client *client)
 {
+    uint32_t old = client->buckets_capacity;
+    size_t want = old ? (size_t)old * 2 : BUCKETS_FIRST;
+
     if (!hf_mem_grow(client->mem, &client->buckets, &client->buckets_capacity,
                      sizeof *client->buckets, want, want))
         return false;
-    string_anew(client);
+    if (old)
+        split(client, old);
+    else
+        memset(client->buckets, 0, want * sizeof *client->buckets);
     return true;
 }
 
 hf_status hf_table_init(struct hf_client *client)
 {
-    hf_list_init(&client->locks);
-    return table_grow(client, BUCKETS_FIRST) ? HF_OK : HF_E_NOMEM;
+    return table_grow(client) ? HF_OK : HF_E_NOMEM;
+}
+
+struct hf_lock *hf_lock_next(const struct hf_client *client, const struct hf_lock *after)
+{
+    uint32_t from = after ? (after->hash & (client->buckets_capacity - 1)) + 1 : 0;
+
+    if (after && after->next)
+        return after->next;
+    for (uint32_t i = from; i < client->buckets_capacity; i++)
+        if (client->buckets[i])
+            return client->buckets[i];
+    return NULL;
 }
 
 static bool is_named(const struct hf_lock *lock, uint32_t hash,
@@ -50,17 +91,18 @@ static bool is_named(const struct hf_lock *lock, uint32_t hash,
            memcmp(lock->text, name, len) == 0;
 }
 
-/* The lock; or NULL, and in *line that of a lock with the same channel, if
- * there is one. */
+bool hf_lock_shares_channel(const struct hf_lock *a, const struct hf_lock *b)
+{
+    HF_ASSERT(hf_loop_is_locked(a->client->loop));
+    return strcmp(a->kind->channel, b->kind->channel) == 0;
+}
+
+/* The lock; or NULL, and in *sharer a lock with the same channel, if there is one. */
 static struct hf_lock *find(struct hf_client *client, uint32_t hash,
                             const struct hf_kind *kind, const char *name,
-                            size_t len, struct hf_wait_queue **line)
+                            size_t len, struct hf_lock **sharer)
 {
-    struct hf_list *bucket = bucket_of(client, hash);
-
-    for (struct hf_list *l = bucket->next; l != bucket; l = l->next) {
-        struct hf_lock *lock = HF_OWNER_OF(l, struct hf_lock, bucket_link);
-
+    for (struct hf_lock *lock = *bucket_of(client, hash); lock; lock = lock->next) {
         if (!is_named(lock, hash, name, len))
             continue;
         if (lock->kind == kind)
@@ -68,7 +110,7 @@ static struct hf_lock *find(struct hf_client *client, uint32_t hash,
         /* Two kinds of one name share their waiters exactly if a release of either
          * notifies the same channel. */
         if (strcmp(lock->kind->channel, kind->channel) == 0)
-            *line = lock->line;
+            *sharer = lock;
     }
     return NULL;
 }
@@ -100,60 +142,102 @@ static size_t keys_size(const struct hf_kind *kind, const char *name,
     return size;
 }
 
+/* ---- channel and keys ---- */
+
+static size_t channel_len(const struct hf_lock *lock)
+{
+    return channel_size(lock->kind, lock->text, lock->name_len);
+}
+
+static size_t long_channel_len(const struct hf_lock *lock)
+{
+    return lock->has_long_channel ? channel_len(lock) : 0;
+}
+
+struct hf_bytes hf_lock_channel(const struct hf_lock *lock, char room[CHANNEL_SHORT_MAX])
+{
+    if (lock->has_long_channel)
+        return (struct hf_bytes){lock->text + lock->name_len + 1, channel_len(lock)};
+    if (lock->line) /* mostly: it has the name */
+        memcpy(room, lock->line->text, lock->line->text_len);
+    else
+        put_channel(room, lock->kind, lock->text, lock->name_len);
+    return (struct hf_bytes){room, lock->line ? lock->line->text_len : channel_len(lock)};
+}
+
+static void put_keys(char *at, const struct hf_kind *kind, const char *name, size_t len)
+{
+    for (int i = 0; i < KIND_KEYS_MAX && kind->keys[i]; i++) {
+        hf_key_put(at, kind->keys[i], name, len);
+        at += hf_key_size(kind->keys[i], name, len);
+    }
+}
+
+const char *hf_lock_keys(const struct hf_lock *lock, char room[KEYS_SHORT_MAX])
+{
+    if (lock->has_keys)
+        return lock->text + lock->name_len + 1 + long_channel_len(lock);
+    put_keys(room, lock->kind, lock->text, lock->name_len);
+    return room;
+}
+
 static size_t size_of(const struct hf_lock *lock)
 {
-    return sizeof *lock + lock->name_len + 1 + lock->channel_len +
-           keys_size(lock->kind, lock->text, lock->name_len);
+    size_t keys =
+        lock->has_keys ? keys_size(lock->kind, lock->text, lock->name_len) : 0;
+
+    return offsetof(struct hf_lock, text) + lock->name_len + 1 + long_channel_len(lock) +
+           keys;
 }
 
 static void put_texts(struct hf_lock *lock, const char *name, size_t len)
 {
-    char *at = lock->text + len + 1 + lock->channel_len;
+    char *at = lock->text + len + 1;
 
     memcpy(lock->text, name, len); /* and a NUL: the memory is zeroed */
-    if (lock->channel_len > 0)
-        put_channel(at - lock->channel_len, lock->kind, name, len);
-    for (int i = 0; i < KIND_KEYS_MAX && lock->kind->keys[i]; i++) {
-        hf_key_put(at, lock->kind->keys[i], name, len);
-        at += hf_key_size(lock->kind->keys[i], name, len);
-    }
+    if (lock->has_long_channel)
+        put_channel(at, lock->kind, name, len);
+    if (lock->has_keys)
+        put_keys(at + long_channel_len(lock), lock->kind, name, len);
 }
 
 static struct hf_lock *lock_new(struct hf_client *client,
                                 const struct hf_kind *kind, const char *name,
-                                size_t len, struct hf_wait_queue *line)
+                                size_t len)
 {
-    size_t channel_len =
-        line ? 0 : channel_size(kind, name, len);
-    struct hf_lock *lock =
-        hf_mem_new(client->mem, sizeof *lock + len + 1 + channel_len +
-                                    keys_size(kind, name, len));
+    size_t channel = channel_size(kind, name, len), keys = keys_size(kind, name, len);
+    bool is_long = channel > CHANNEL_SHORT_MAX;
+    bool has_keys = keys > KEYS_SHORT_MAX || kind->steps[STEP_RENEW].is_without_name;
+    size_t size = offsetof(struct hf_lock, text) + len + 1 + (is_long ? channel : 0) +
+                  (has_keys ? keys : 0);
+    struct hf_lock *lock = hf_mem_new(client->mem, size);
 
     if (!lock)
         return NULL;
     lock->client = client;
     lock->kind = kind;
     lock->name_len = (uint32_t)len;
-    lock->channel_len = (uint32_t)channel_len;
+    lock->has_long_channel = is_long;
+    lock->has_keys = has_keys;
     put_texts(lock, name, len);
     hf_list_init(&lock->holds);
-    hf_list_init(&lock->private_queue.waiters);
-    lock->private_queue.lock = lock;
-    lock->private_queue.name =
-        (struct hf_bytes){lock->text + len + 1, channel_len};
-    lock->line = line ? line : &lock->private_queue;
-    lock->line->locks++;
-    if (line)
-        hf_lock_ref(line->lock);
     return lock;
 }
 
 static bool has_foreign_channel(const struct hf_lock *lock)
 {
-    struct hf_bytes channel = hf_lock_channel(lock);
+    char room[CHANNEL_SHORT_MAX];
+    struct hf_bytes channel = hf_lock_channel(lock, room);
 
     return hf_router_slot(lock->client->router, channel.ptr, channel.len) !=
            lock->slot;
+}
+
+static void join(struct hf_lock *lock, struct hf_lock *sharer)
+{
+    lock->shares_channel = sharer->shares_channel = true;
+    if ((lock->line = sharer->line))
+        lock->line->locks++;
 }
 
 hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
@@ -161,9 +245,10 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
                               size_t len)
 {
     uint32_t hash = hf_loop_hash(client->loop, name, len);
-    struct hf_wait_queue *line = NULL;
-    struct hf_lock *lock = find(client, hash, kind, name, len, &line);
+    struct hf_lock *sharer = NULL;
+    struct hf_lock *lock = find(client, hash, kind, name, len, &sharer);
 
+    HF_ASSERT(hf_loop_is_locked(client->loop));
     if (lock) {
         hf_lock_ref(lock);
         *out = lock;
@@ -171,18 +256,20 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
     }
     if (client->locks_count >= client->locks_max)
         return HF_E_LIMIT;
-    if (!(lock = lock_new(client, kind, name, len, line)))
+    if (!(lock = lock_new(client, kind, name, len)))
         return HF_E_NOMEM;
     if (client->locks_count >= client->buckets_capacity &&
         client->buckets_capacity < BUCKETS_MAX) /* without memory: longer lists */
-        (void)table_grow(client, (size_t)client->buckets_capacity * 2);
+        (void)table_grow(client);
     lock->hash = hash;
     lock->slot = hf_router_slot(client->router, name, len);
     lock->has_foreign_channel = has_foreign_channel(lock);
+    if (sharer)
+        join(lock, sharer);
     lock->refs = 1;
     client->locks_count++;
-    hf_list_push(&client->locks, &lock->client_link);
-    hf_list_push(bucket_of(client, hash), &lock->bucket_link);
+    add(client, lock);
+    HF_ASSERT(find(client, hash, kind, name, len, &sharer) == lock);
     *out = lock;
     return HF_OK;
 }
@@ -191,27 +278,24 @@ static struct hf_lock *next_named(struct hf_client *client, uint32_t hash,
                                   const char *name, size_t len,
                                   const struct hf_lock *after)
 {
-    struct hf_list *bucket = bucket_of(client, hash);
-    struct hf_list *l = after ? after->bucket_link.next : bucket->next;
+    struct hf_lock *other = after ? after->next : *bucket_of(client, hash);
 
-    for (; l != bucket; l = l->next) {
-        struct hf_lock *other = HF_OWNER_OF(l, struct hf_lock, bucket_link);
-
-        if (is_named(other, hash, name, len))
-            return other;
-    }
-    return NULL;
+    while (other && !is_named(other, hash, name, len))
+        other = other->next;
+    return other;
 }
 
 struct hf_lock *hf_lock_next_of_name(const struct hf_lock *lock,
                                      const struct hf_lock *after)
 {
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     return next_named(lock->client, lock->hash, lock->text, lock->name_len, after);
 }
 
 struct hf_lock *hf_lock_next_named(struct hf_client *client, const char *name, size_t len,
                                    const struct hf_lock *after)
 {
+    HF_ASSERT(hf_loop_is_locked(client->loop));
     return next_named(client, hf_loop_hash(client->loop, name, len), name, len, after);
 }
 
@@ -219,43 +303,146 @@ struct hf_lock *hf_lock_next_named(struct hf_client *client, const char *name, s
  * the waiters of an odd name are woken in the plain way, over any node. */
 bool hf_lock_is_sharded(const struct hf_lock *lock)
 {
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     return !lock->has_foreign_channel &&
            hf_router_is_sharded(lock->client->router);
 }
 
+/* ---- queues ---- */
+
+static void shrink(struct hf_client *client, struct hf_shrink *s);
+
+struct hf_wait_queue *hf_lock_new_queue(struct hf_lock *lock, size_t more)
+{
+    char room[CHANNEL_SHORT_MAX];
+    struct hf_bytes channel = hf_lock_channel(lock, room);
+    size_t size = sizeof(struct hf_wait_queue) + channel.len + more;
+    struct hf_wait_queue *line = hf_mem_new(lock->client->mem, size);
+
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
+    if (!line)
+        return NULL;
+    line->size = size;
+    line->lock = lock;
+    line->locks = 1;
+    line->shrink.free_memory = shrink;
+    hf_list_init(&line->waiters);
+    hf_list_init(&line->shrink.node);
+    memcpy(line->text, channel.ptr, channel.len);
+    line->text_len = channel.len;
+    HF_ASSERT(line->text_len > 0);
+    return line;
+}
+
+void hf_lock_free_queue(struct hf_client *client, struct hf_wait_queue *line)
+{
+    HF_ASSERT(hf_loop_is_locked(client->loop));
+    HF_ASSERT(hf_list_is_empty(&line->waiters) && line->users == 0);
+    HF_ASSERT(!line->is_listening && !line->plain);
+    hf_shrink_cancel(&line->shrink);
+    hf_mem_free(client->mem, line, line->size);
+}
+
+/* A release of any lock with this channel wakes the waiters of all of them: all have the queue. */
+static void share_queue(const struct hf_lock *lock)
+{
+    struct hf_lock *other = NULL;
+
+    while (lock->shares_channel && (other = hf_lock_next_of_name(lock, other))) {
+        HF_ASSERT(!other->line || other->line == lock->line);
+        if (other->line || !hf_lock_shares_channel(other, lock))
+            continue;
+        other->line = lock->line;
+        lock->line->locks++;
+    }
+}
+
+struct hf_wait_queue *hf_lock_queue(struct hf_lock *lock)
+{
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
+    if (!lock->line && (lock->line = hf_lock_new_queue(lock, 0))) {
+        share_queue(lock);
+        hf_shrink_later(lock->client, &lock->line->shrink);
+    }
+    return lock->line;
+}
+
+/* The queue of other locks belongs to them now. */
+static void hand_on(struct hf_wait_queue *line, const struct hf_lock *from)
+{
+    struct hf_lock *other = NULL;
+
+    while (line->lock == from && (other = hf_lock_next_of_name(from, other)))
+        if (other != from && other->line == line)
+            line->lock = other;
+}
+
+static void leave_queue(struct hf_lock *lock)
+{
+    struct hf_wait_queue *line = lock->line;
+
+    if (!line)
+        return;
+    lock->line = NULL;
+    HF_ASSERT(line->locks > 0);
+    if (--line->locks == 0)
+        hf_lock_free_queue(lock->client, line);
+    else
+        hand_on(line, lock);
+    HF_ASSERT(!lock->line);
+}
+
+/* SHRINK-2. A release whose reply has not arrived is counted here (TURN-1). */
+static void shrink(struct hf_client *client, struct hf_shrink *s)
+{
+    struct hf_wait_queue *line = HF_OWNER_OF(s, struct hf_wait_queue, shrink);
+
+    if (line->users > 0)
+        return;
+    if (line->is_listening || line->channel.releases > 0) {
+        hf_shrink_later(client, s);
+        return;
+    }
+    for (uint32_t locks = line->locks; locks > 0; locks--)
+        leave_queue(line->lock);
+}
+
+/* ---- references ---- */
+
 void hf_lock_ref(struct hf_lock *lock)
 {
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     lock->refs++;
 }
 
 static void lock_free(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;
-    struct hf_lock *of = lock->line->lock;
 
-    lock->line->locks--;
-    hf_list_remove(&lock->bucket_link);
-    hf_list_remove(&lock->client_link);
+    HF_ASSERT(client->locks_count > 0 && lock->private_queues == 0);
+    HF_ASSERT(hf_list_is_empty(&lock->holds) && !lock->table && lock->holds_count == 0);
+    HF_ASSERT(client->is_over || (!lock->forgetting && !lock->is_waking));
+    leave_queue(lock);
+    take_out(client, lock);
     client->locks_count--;
     hf_mem_free(client->mem, lock, size_of(lock));
-    if (of != lock)
-        hf_lock_unref(of);
 }
 
 void hf_lock_unref(struct hf_lock *lock)
 {
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
+    HF_ASSERT(lock->refs > 0);
     if (--lock->refs == 0)
         lock_free(lock);
 }
 
-/* Handles that were not freed are invalid from here on. The latest lock first:
- * if it uses another's line, that one is older. */
+/* Handles that were not freed are invalid from here on. */
 static void free_locks(struct hf_client *client)
 {
-    while (!hf_list_is_empty(&client->locks)) {
-        struct hf_lock *lock =
-            HF_OWNER_OF(client->locks.prev, struct hf_lock, client_link);
+    struct hf_lock *next;
 
+    for (struct hf_lock *lock = hf_lock_next(client, NULL); lock; lock = next) {
+        next = hf_lock_next(client, lock);
         lock->refs = 1;
         hf_lock_unref(lock);
     }
@@ -263,6 +450,7 @@ static void free_locks(struct hf_client *client)
 
 void hf_table_fini(struct hf_client *client)
 {
+    HF_ASSERT(hf_loop_is_locked(client->loop));
     if (!client->buckets)
         return; /* of a half-made client */
     free_locks(client);

@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#include "lock/record/shrink.h"
 #include "lock/record/table.h"
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"
 
@@ -15,11 +17,19 @@ static void on_plain_message(struct hf_subscription *s, const char *ptr,
                              size_t len);
 static void on_plain_change(struct hf_subscription *s, bool is_live);
 
+/* A queue that is not subscribed has no live channel; a live one is not refused. */
+static bool queue_ok(const struct hf_wait_queue *line)
+{
+    return (line->is_listening || (!line->channel.is_live && !line->plain)) &&
+           !(line->channel.is_live && line->channel.is_refused) && line->locks > 0;
+}
+
+
 /* ---- the waiters ---- */
 
 struct hf_op *hf_wait_queue_first(const struct hf_wait_queue *line)
 {
-    if (hf_list_is_empty(&line->waiters))
+    if (!line || hf_list_is_empty(&line->waiters))
         return NULL;
     return HF_OWNER_OF(line->waiters.next, struct hf_op, line_node);
 }
@@ -52,7 +62,7 @@ static bool is_behind(const struct hf_op *a, const struct hf_op *b)
  * none. */
 static struct hf_list *place_of(const struct hf_op *op)
 {
-    struct hf_list *head = &hf_op_line(op)->waiters, *at = head->prev;
+    struct hf_list *head = &op->queue->waiters, *at = head->prev;
 
     while (at != head &&
            is_behind(HF_OWNER_OF(at, struct hf_op, line_node), op))
@@ -65,8 +75,9 @@ static struct hf_list *place_of(const struct hf_op *op)
  * sends one more request when its sleep ends, which is harmless. */
 bool hf_wait_queue_enter(struct hf_op *op)
 {
-    struct hf_wait_queue *line = hf_op_line(op);
+    struct hf_wait_queue *line = op->queue;
 
+    HF_ASSERT(hf_loop_is_locked(op->client->loop) && queue_ok(line) && line->users > 0);
     if (hf_list_is_empty(&line->waiters))
         line->answers = (struct hf_wait_answers){0};
     hf_list_push(place_of(op)->next, &op->line_node);
@@ -77,14 +88,19 @@ bool hf_wait_queue_enter(struct hf_op *op)
  * thousand waiters failed at once, each would call the next on one stack. */
 void hf_wait_queue_leave(struct hf_op *op)
 {
-    struct hf_wait_queue *line = hf_op_line(op);
+    struct hf_wait_queue *line = op->queue;
     bool was_first = hf_wait_queue_first(line) == op;
 
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     hf_list_remove(&op->line_node);
+    if (!line)
+        return;
     if (hf_list_is_empty(&line->waiters))
         hf_wait_queue_stop_listening(line);
     else if (was_first)
         hf_loop_arm(op->client->loop, &hf_wait_queue_first(line)->timer, 0);
+    HF_ASSERT(hf_list_is_empty(&line->waiters) || !was_first || /* WAIT-1 */
+              hf_wait_queue_first(line)->timer.link);
 }
 
 void hf_wait_queue_wake_first(struct hf_wait_queue *line)
@@ -92,49 +108,63 @@ void hf_wait_queue_wake_first(struct hf_wait_queue *line)
     tell_first(line, EVENT_DUE);
 }
 
-/* ---- a line of one's own ---- */
+/* ---- the queue of a call ---- */
 
-bool hf_wait_queue_own(struct hf_op *op)
+static bool has_own_queue(const struct hf_op *op)
 {
-    const struct hf_lock *lock = op->lock;
-    size_t size = sizeof *op->private_queue + lock->line->name.len + 1 +
-                  HF_OWNER_TEXT_MAX;
+    return op->lock->kind->waiters_queue && op->place_ms > 0;
+}
 
-    if (!lock->kind->waiters_queue || op->private_queue)
-        return true;
-    if (!(op->private_queue = hf_mem_new(op->client->mem, size)))
+bool hf_wait_queue_use(struct hf_op *op)
+{
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    op->has_own_queue = has_own_queue(op);
+    op->queue = op->has_own_queue
+                    ? hf_lock_new_queue(op->lock, 1 + HF_OWNER_TEXT_MAX)
+                    : hf_lock_queue(op->lock);
+    if (!op->queue)
         return false;
-    op->private_queue->size = size;
-    op->private_queue->line.lock = op->lock;
-    op->private_queue->line.locks = 1;
-    hf_list_init(&op->private_queue->line.waiters);
-    op->lock->private_queues++;
+    op->lock->private_queues += op->has_own_queue;
+    HF_ASSERT(queue_ok(op->queue) && (!op->has_own_queue || op->queue->users == 0));
+    op->queue->users++;
+    hf_shrink_cancel(&op->queue->shrink);
     return true;
 }
 
 void hf_wait_queue_name(struct hf_op *op)
 {
-    struct hf_bytes base = hf_lock_channel(op->lock);
+    char room[CHANNEL_SHORT_MAX];
+    struct hf_bytes base = hf_lock_channel(op->lock, room);
     struct hf_bytes owner = hf_hold_text(op->hold);
-    struct hf_own_line *own = op->private_queue;
+    struct hf_wait_queue *own = op->queue;
 
-    if (!own || own->line.is_listening)
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    if (!op->has_own_queue || own->is_listening)
         return;
-    memcpy(own->channel, base.ptr, base.len);
-    own->channel[base.len] = ':';
-    memcpy(own->channel + base.len + 1, owner.ptr, owner.len);
-    own->line.name =
-        (struct hf_bytes){own->channel, base.len + 1 + owner.len};
+    own->text[base.len] = ':';
+    memcpy(own->text + base.len + 1, owner.ptr, owner.len);
+    own->text_len = base.len + 1 + owner.len;
+    HF_ASSERT(sizeof *own + own->text_len <= own->size);
 }
 
-void hf_wait_queue_disown(struct hf_op *op)
+void hf_wait_queue_unuse(struct hf_op *op)
 {
-    if (!op->private_queue)
+    struct hf_wait_queue *line = op->queue;
+
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    if (!line)
         return;
-    hf_wait_queue_stop_listening(&op->private_queue->line);
-    op->lock->private_queues--;
-    hf_mem_free(op->client->mem, op->private_queue, op->private_queue->size);
-    op->private_queue = NULL;
+    HF_ASSERT(line->users > 0 && hf_list_is_empty(&op->line_node));
+    op->queue = NULL;
+    line->users--;
+    if (op->has_own_queue) {
+        HF_ASSERT(line->users == 0 && op->lock->private_queues > 0);
+        hf_wait_queue_stop_listening(line);
+        op->lock->private_queues--;
+        hf_lock_free_queue(op->client, line);
+    } else if (line->users == 0) {
+        hf_shrink_later(op->client, &line->shrink);
+    }
 }
 
 /* ---- subscriptions ---- */
@@ -144,8 +174,8 @@ static hf_status subscribe(struct hf_wait_queue *line, struct hf_subscription *s
 {
     const struct hf_lock *lock = line->lock;
 
-    s->channel = line->name.ptr;
-    s->channel_len = line->name.len;
+    s->channel = line->text;
+    s->channel_len = line->text_len;
     s->is_sharded = is_sharded;
     return hf_router_subscribe(lock->client->router, s, lock->slot);
 }
@@ -191,6 +221,7 @@ void hf_wait_queue_listen(struct hf_wait_queue *line)
                       hf_lock_is_sharded(line->lock)) == HF_OK;
         line->channel.is_refused = !line->is_listening;
     }
+    HF_ASSERT(queue_ok(line));
     if (line->is_listening && !line->plain && wants_plain(line))
         listen_plainly(line);
 }
@@ -208,6 +239,7 @@ void hf_wait_queue_stop_listening(struct hf_wait_queue *line)
     line->channel.is_live = false;
     line->channel.is_refused = false;
     hf_channel_lost(&line->channel);
+    HF_ASSERT(queue_ok(line));
 }
 
 /* A number of permits is none of listeners (TURN-2). */
@@ -264,6 +296,7 @@ static void changed(struct hf_wait_queue *line, bool is_one_live)
     line->channel.is_refused = !is_one_live && !was_live;
     line->channel.generation++; /* notifications may have been missed */
     hf_channel_lost(&line->channel);
+    HF_ASSERT(queue_ok(line));
     if (line->channel.is_live) /* if it was live before, a notification may be lost */
         tell_first(line, was_live ? EVENT_WOKEN : EVENT_SUBSCRIBED);
     else if (was_live)
@@ -287,19 +320,41 @@ static void on_plain_change(struct hf_subscription *s, bool is_live)
 
 void hf_wait_queue_freeing(struct hf_op *op)
 {
+    struct hf_wait_queue *line = op->lock->line;
+
+    HF_ASSERT(hf_loop_is_locked(op->client->loop) && !op->is_freeing);
     op->is_freeing = true;
-    op->was_listening = op->lock->line->is_listening;
-    hf_channel_releases(&op->lock->line->channel);
+    op->is_counted = line != NULL;
+    if (!line)
+        return;
+    op->was_listening = line->is_listening;
+    hf_channel_releases(&line->channel);
 }
 
 /* A subscription that began or ended meanwhile counts as one that heard the
  * message: better owe one turn too few than give way to ourselves. */
+static void count(struct hf_op *op, struct hf_wait_queue *line, int64_t heard)
+{
+    hf_channel_released(&line->channel, hf_loop_now(op->client->loop), heard,
+                        op->was_listening || line->is_listening);
+}
+
+/* If others listened to a release that no queue counted, a queue must know that they are
+ * owed a turn. Without memory they are not: TURN-1 is about shares, not about safety. */
 void hf_wait_queue_freed(struct hf_op *op, int64_t heard)
 {
-    struct hf_wait_queue *line = op->lock->line;
+    bool was_freeing = op->is_freeing;
+    struct hf_wait_queue *line;
 
-    if (op->is_freeing)
-        hf_channel_released(&line->channel, hf_loop_now(op->client->loop),
-                            heard, op->was_listening || line->is_listening);
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     op->is_freeing = false;
+    if (!was_freeing)
+        return;
+    if (op->is_counted) {
+        HF_ASSERT(op->lock->line); /* SHRINK-2 */
+        count(op, op->lock->line, heard);
+    } else if (heard > 0 && (line = hf_lock_queue(op->lock))) {
+        hf_channel_releases(&line->channel);
+        count(op, line, heard);
+    }
 }

@@ -5,22 +5,23 @@
 
 #include "lock/record/records.h"
 
-/* hf_wait_queue_first - returns the only waiter that sends requests (WAIT-1), or NULL. */
+/* hf_wait_queue_first - returns the only waiter that sends requests (WAIT-1), or NULL. The
+ *   queue may be NULL. */
 struct hf_op *hf_wait_queue_first(const struct hf_wait_queue *line);
 
 /* hf_wait_queue_behind_first - returns the second waiter, or NULL. The queue must not be
  *   empty. */
 struct hf_op *hf_wait_queue_behind_first(const struct hf_wait_queue *line);
 
-/* hf_wait_queue_own - for kinds whose waiters queue on the server: creates a queue for
- *   this call alone. False: no memory. */
-bool hf_wait_queue_own(struct hf_op *op) HF_MUST_CHECK;
+/* hf_wait_queue_use - sets op->queue: the queue of its lock, or a queue for this call alone
+ *   if it has a place in a queue on the server. False: no memory. */
+bool hf_wait_queue_use(struct hf_op *op) HF_MUST_CHECK;
 
 /* hf_wait_queue_name - names the channel of the call's own queue after the call's hold. */
 void hf_wait_queue_name(struct hf_op *op);
 
-/* hf_wait_queue_disown - frees the call's own queue; the call has ended and is in no queue. */
-void hf_wait_queue_disown(struct hf_op *op);
+/* hf_wait_queue_unuse - the call has ended and is in no queue; frees a queue of its own. */
+void hf_wait_queue_unuse(struct hf_op *op);
 
 /* hf_wait_queue_enter - adds the call in order of arrival, so mostly at the end; waiters for
  *   more permits follow those for fewer. True: it is the first. */
@@ -31,7 +32,7 @@ bool hf_wait_queue_enter(struct hf_op *op);
 void hf_wait_queue_leave(struct hf_op *op);
 
 /* hf_wait_queue_wake_first - this client may have released the lock: the first waiter sends
- *   its request (WAIT-6). */
+ *   its request (WAIT-6). The queue may be NULL. */
 void hf_wait_queue_wake_first(struct hf_wait_queue *line);
 
 /* hf_wait_queue_listen, hf_wait_queue_stop_listening - begin and end the subscriptions of the

@@ -8,6 +8,7 @@
 
 #include "lock/script/call_end.h"
 #include "lock/script/patience.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/random.h"
 #include "net/route/refusal.h"
@@ -25,8 +26,8 @@
 
 static void on_reply(struct hf_command *command, enum hf_outcome outcome,
                      struct hf_resp_value reply);
-static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
-                            struct hf_resp_value reply, uint32_t wanted);
+static void on_replicas(struct hf_command *command, enum hf_outcome outcome,
+                        struct hf_resp_value reply, uint32_t wanted);
 static void on_retry(struct hf_timer *timer);
 
 static const struct hf_resp_value no_reply;
@@ -110,7 +111,7 @@ static void command_init(struct hf_call *call,
     call->command.is_tracked = call->is_tracked;
     call->command.is_replicated = call->is_replicated;
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;
-    call->command.acknowledged = on_acknowledged;
+    call->command.on_replicas = on_replicas;
     call->command.deadline_ms = call->deadline_ms;
     call->command.done = done;
 }
@@ -143,6 +144,8 @@ static hf_status begin(struct hf_call *call, struct hf_loop *loop,
 hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
                         struct hf_router *router, int64_t deadline_ms)
 {
+    HF_ASSERT(hf_loop_is_locked(loop) && !call->is_under_way);
+    HF_ASSERT(call->argc >= CALL_HEAD + call->keys && call->done && call->echo_len > 0);
     call->argv[2] = (struct hf_resp_arg){
         call->keys_text,
         hf_resp_format_integer(call->keys_text, (int64_t)call->keys)};
@@ -167,6 +170,7 @@ static void on_told(struct hf_command *command, enum hf_outcome outcome,
 hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
                        struct hf_router *router, int64_t deadline_ms)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     call->declared = NULL;
     call->is_listing = false;
     return begin(call, loop, router, deadline_ms, on_told);
@@ -193,7 +197,8 @@ void hf_call_cancel(struct hf_call *call)
     enum hf_outcome outcome;
 
     if (!call->is_under_way)
-        return;
+        return; /* perhaps it was never started, and has no loop */
+    HF_ASSERT(hf_loop_is_locked(call->loop));
     call->is_under_way = false;
     if (call->timer.link) {
         hf_loop_disarm(call->loop, &call->timer);
@@ -242,6 +247,7 @@ static void note_patience(struct hf_call *call, struct hf_resp_value reply)
 static void try_later(struct hf_call *call, struct hf_resp_value reply)
 {
     int64_t when = hf_loop_now(call->loop);
+    bool is_first = !hf_call_was_put_off(call);
     uint32_t random;
 
     begin_deadline(call);
@@ -251,6 +257,8 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
         hf_call_end_with_error(call, reply);
         return;
     }
+    if (is_first && call->put_off)
+        call->put_off(call);
     (void)hf_random(&random, sizeof random);
     when += (RETRY_MIN_MS + random % RETRY_SPREAD_MS) << call->doublings;
     call->doublings += call->doublings < RETRY_DOUBLINGS;
@@ -408,7 +416,7 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
 static void answered(struct hf_call *call, struct hf_resp_value reply)
 {
     if (call->replicas && call->is_for_replicas(call, reply))
-        return; /* on_acknowledged follows */
+        return; /* on_replicas follows */
     if (call->replicas)
         (void)hf_router_cancel(&call->command);
     hf_call_end(call, HF_OK, reply);
@@ -443,7 +451,7 @@ static void acknowledge(struct hf_call *call, hf_status status)
 {
     call->is_under_way = false;
     hf_call_drop_declared(call);
-    call->acknowledged(call, status);
+    call->on_replicas(call, status);
 }
 
 static void too_few(struct hf_call *call, int64_t count, uint32_t wanted)
@@ -467,6 +475,10 @@ static void wait_refused(struct hf_call *call, struct hf_resp_value reply)
         unknown(call);
         return;
     }
+    if (hf_patience_with(reply) == HF_RETRIES_LOST) {
+        lost_by_proxy(call, reply);
+        return;
+    }
     (void)hf_resp_bytes(reply, &ptr, &len);
     hf_error_set(call->error, HF_E_SERVER, "WAIT on %s: %s",
                  hf_command_address(&call->command),
@@ -474,8 +486,8 @@ static void wait_refused(struct hf_call *call, struct hf_resp_value reply)
     acknowledge(call, HF_E_SERVER);
 }
 
-static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
-                            struct hf_resp_value reply, uint32_t wanted)
+static void on_replicas(struct hf_command *command, enum hf_outcome outcome,
+                        struct hf_resp_value reply, uint32_t wanted)
 {
     struct hf_call *call = HF_OWNER_OF(command, struct hf_call, command);
     int64_t count = 0;

@@ -55,13 +55,16 @@ struct hf_call {
     int64_t patience_ms;          /* for a call without a deadline: how long it is retried
                                      after the first temporary refusal (PATIENCE-1) */
     struct hf_error *error;       /* filled on failure; NULL: not needed */
-    /* [locked] True: replicas must confirm this reply, and `acknowledged` is called instead
+    /* [locked] True: replicas must confirm this reply, and `on_replicas` is called instead
      * of `done`. HF_OK: they have confirmed it. HF_UNREPLICATED: too few have, or it is
      * unknown. HF_E_SERVER: WAIT is refused. Except with HF_OK the error is filled. If the
      * server has become a replica, the reply no longer counts, and the call continues as after
      * a lost connection. */
     bool (*is_for_replicas)(struct hf_call *call, struct hf_resp_value reply);
-    void (*acknowledged)(struct hf_call *call, hf_status status);
+    void (*on_replicas)(struct hf_call *call, hf_status status);
+    /* [locked] The first temporary refusal of the call: patience_reason and advice are set,
+     * and the call is sent again later. NULL: not called. */
+    void (*put_off)(struct hf_call *call);
     /* [locked] Called once. HF_OK: `reply` is an array that begins with the echo. Otherwise
      * HF_E_*; `may_have_run`: the server may have executed the script, or may still do
      * so. */
@@ -75,7 +78,7 @@ struct hf_call {
                                      silent, or refuses for now (PATIENCE-1,
                                      PATIENCE-2) */
     bool is_by_ask;               /* the last request was redirected by ASK */
-    bool is_under_way;            /* until `done` or `acknowledged` */
+    bool is_under_way;            /* until `done` or `on_replicas` */
     /* From here on hf_call_start writes it: it need not be zeroed. */
     struct hf_sending sending;    /* sent_ms HF_NEVER: it was never sent */
     int64_t first_sent_ms;        /* when it was first sent; HF_NEVER: never */

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "lock/script/missing.h"
+#include "lock/script/missing_command.h"
 #include "lock/script/patience.h"
 #include "net/base/error.h"
 #include "net/route/refusal.h"
@@ -23,13 +23,6 @@ void hf_call_drop_declared(struct hf_call *call)
     hf_declared_args_free(call->declared);
     call->declared = NULL;
     call->is_listing = false;
-}
-
-void hf_call_end(struct hf_call *call, hf_status status, struct hf_resp_value reply)
-{
-    call->is_under_way = false;
-    hf_call_drop_declared(call);
-    call->done(call, status, reply);
 }
 
 static const struct hf_resp_value no_reply;

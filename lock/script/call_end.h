@@ -7,8 +7,17 @@
 /* Bytes for the names of a script and a lock in messages; longer ones are cut. */
 #define HF_CALL_TITLE_MAX 140
 
+/* hf_call_drop_declared - forgets the arguments that declare keys. */
+void hf_call_drop_declared(struct hf_call *call);
+
 /* hf_call_end - calls `done`. The next four functions fill the error and do the same. */
-void hf_call_end(struct hf_call *call, hf_status status, struct hf_resp_value reply);
+static inline void hf_call_end(struct hf_call *call, hf_status status, struct hf_resp_value reply)
+{
+    call->is_under_way = false;
+    if (call->declared)
+        hf_call_drop_declared(call);
+    call->done(call, status, reply);
+}
 
 /* hf_call_end_with - the message is the title, `what` and, if it is not NULL, `why`. */
 void hf_call_end_with(struct hf_call *call, hf_status status, const char *what,
@@ -29,8 +38,5 @@ const char *hf_call_title(const struct hf_call *call, char dst[HF_CALL_TITLE_MAX
 
 /* hf_call_advice - returns what to do about an error reply; NULL if there is no advice. */
 const char *hf_call_advice(const struct hf_call *call, struct hf_resp_value reply);
-
-/* hf_call_drop_declared - forgets the arguments that declare keys. */
-void hf_call_drop_declared(struct hf_call *call);
 
 #endif

@@ -41,9 +41,9 @@ struct hf_kind_step {
     bool only_looks;            /* the script only reads them: in a cluster they are left
                                    out, and the script derives them */
     bool is_without_name;       /* only the keys, not the name */
-    bool reads_last;            /* of a renewal: it reads the lock's key after its last
-                                   write, and only the holder writes that key; so the
-                                   server can report its loss */
+    bool reads_last;            /* of a renewal: it reads its first key, which is lost
+                                   with the hold, after its last write; so the server can
+                                   report the loss */
     bool takes_hold_key;        /* the last key is that of the hold */
     enum hf_derived derives;    /* the keys that its script derives */
     bool takes_place;           /* how long the waiter's place in the queue is valid;

@@ -18,7 +18,9 @@
  * FAIR-3  A waiter that is granted the lock or leaves subtracts the rest of its place from
  *         those after it, but not below the floor: three quarters of that place, or half of
  *         the watchdog timeout if that is longer. Each of them sends a request within a
- *         third of the watchdog timeout, or its wait ends by then (FAIR-2).
+ *         third of the watchdog timeout, or its wait ends by then (FAIR-2). If its connection
+ *         is dead, and the next one is too, it sends the request again two silences later
+ *         (LINK-8, LINK-10): with a short watchdog timeout, the floor includes these.
  * FAIR-6  When a waiter of Redisson is granted the lock or leaves, it subtracts its whole
  *         wait from the places after it, even if the lock was held for longer. So each
  *         request of a holdfast waiter extends its place to place_ms beyond all that the

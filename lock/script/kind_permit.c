@@ -30,7 +30,7 @@ const struct hf_kind hf_kind_permit = {
         [STEP_ACQUIRE] = {.script = &hf_script_permit_acquire, .keys = 1},
         [STEP_RELEASE] = {.script = &hf_script_permit_release, .keys = 1},
         [STEP_RENEW] = {.script = &hf_script_permit_renew, .keys = 1,
-                        .is_without_name = true},
+                        .is_without_name = true, .reads_last = true},
         [STEP_EXTEND] = {.script = &hf_script_permit_extend, .keys = 1,
                          .is_without_name = true},
         [STEP_FORCE] = {.script = &hf_script_permit_force_release, .keys = 1},

@@ -6,10 +6,10 @@
  *          send the request twice. So the script records its reply to a request, and repeats
  *          that reply. When the client has received it, it deletes the record; otherwise the
  *          record expires after ANSWER_KEPT_MS, long after the client has stopped sending the
- *          request (ASKED_AGAIN_MS).
+ *          request (REQUEST_REPEAT_MS).
  * COUNT-2  The request of a call that is cancelled is undone (orphan.c): the permits that it
  *          took are released, and it takes none later. The same happens to the request of a
- *          waiter that is as old as ASKED_AGAIN_MS, before a new one is sent.
+ *          waiter that is as old as REQUEST_REPEAT_MS, before a new one is sent.
  * COUNT-3  In the queue, the smallest number of permits comes first: if that number is not
  *          available, no other request can succeed, so only the first waiter sends requests
  *          (WAIT-1). */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "lock/script/reply.h"
+#include "net/base/assert.h"
 #include "net/base/random.h"
 
 #define SERIAL_DIGITS 10   /* of the hold's serial number: hf_owner_format */
-#define SERIAL_MAX 10000000000u   /* 10^SERIAL_DIGITS */
 
 bool hf_uuid_make(char dst[UUID_LEN + 1])
 {
@@ -39,10 +39,11 @@ size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,
     d += UUID_LEN;
     *d++ = ':';
     d += hf_resp_format_integer(d, owner);
-    serial %= SERIAL_MAX;
+    serial %= OWNER_SERIAL_MAX;
     for (int i = SERIAL_DIGITS - 1; i >= 0; i--, serial /= 10)
         d[i] = (char)('0' + serial % 10);
     d = stpcpy(d + SERIAL_DIGITS, suffix);
+    HF_ASSERT(d < dst + HF_OWNER_TEXT_MAX);
     return (size_t)(d - dst);
 }
 
@@ -248,6 +249,17 @@ void hf_key_put(char *dst, const char *key, const char *name, size_t len)
     }
     dst = put_braced(dst, name, len);
     (void)put(dst, key, strlen(key));
+}
+
+size_t hf_key_name(const char **name, const char *key, size_t len, int i)
+{
+    const char *colon = memrchr(key, ':', len);
+    size_t until = colon ? (size_t)(colon - key) : 0;
+
+    *name = key + i;
+    if (i == 0)
+        return until;
+    return i == 1 && until > 2 && key[0] == '{' && key[until - 1] == '}' ? until - 2 : 0;
 }
 
 size_t hf_braced_size(const char *prefix, size_t len)

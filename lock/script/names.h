@@ -5,6 +5,7 @@
 
 #include "lock/lock.h"
 
+#define OWNER_SERIAL_MAX 10000000000u   /* serial numbers have ten digits */
 #define UUID_LEN 36   /* 32 hexadecimal digits and four dashes */
 
 /* Prefixes of the keys of a fair lock's queue, and the suffix of hold keys. Source: WIRE
@@ -56,6 +57,11 @@ void hf_key_put(char *dst, const char *key, const char *name, size_t len);
  *                                 WIRE 17. */
 size_t hf_braced_size(const char *prefix, size_t len);
 void hf_braced_put(char *dst, const char *prefix, const char *name, size_t len);
+
+/* hf_key_name - finds the two names (i = 0, 1) for which hf_key_put, with a key that begins
+ *   with ':', may have written the text `key`. *name is within that text. Returns the length;
+ *   0: there is no such name. */
+size_t hf_key_name(const char **name, const char *key, size_t len, int i);
 
 /* hf_hold_key_size, hf_hold_key_put - measure and write "{name}:owner:suffix", with braces
  *                                     as hf_prefixed_put.

@@ -35,6 +35,7 @@ static const struct row {
     /* Envoy */
     {"no upstream host", HF_RETRIES_LOST, BY_PROXY},
     {"upstream failure", HF_RETRIES_LOST, BY_PROXY},
+    {"upstream protocol error", HF_RETRIES_LOST, BY_PROXY},
     /* twemproxy: the text of errno */
     {"ERR Connection refused", HF_RETRIES_LOST, BY_PROXY},
     {"ERR Connection reset by peer", HF_RETRIES_LOST, BY_PROXY},
@@ -52,6 +53,20 @@ static const struct row {
     /* Codis */
     {"ERR handle response, backend conn", HF_RETRIES_LOST, BY_PROXY},
     {"ERR handle request, slot is not ready, may be offline", HF_RETRIES_LOST, BY_PROXY},
+    /* redis-cluster-proxy; early versions do not name the node */
+    {"ERR Cluster node disconnected:", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Cluster node disconnected", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Failed to connect to node", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Could not connect to node", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Failed to get node for query", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Failed to write to cluster", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Failed to read reply", HF_RETRIES_LOST, BY_PROXY},
+    /* Corvus */
+    {"ERR Proxy error", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Proxy fail to forward command", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Proxy fail to get server", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Proxy redirecting error", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Proxy timed out", HF_RETRIES_LOST, BY_PROXY},
 
     {"OOM", HF_WAITS_ON, "the server is out of memory (maxmemory)"},
     {"NOREPLICAS", HF_WAITS_ON,
@@ -80,6 +95,8 @@ static const struct row {
 };
 
 static const struct row by_acl = {NULL, HF_WAITS_FOR_RIGHTS, LACKS_RIGHTS};
+static const struct row no_scripts = {
+    NULL, HF_ENDS, "locks need scripts, and this server or service does not permit EVAL"};
 static const struct row undeclared = {NULL, HF_ENDS, UNDECLARED};
 
 static const struct row *row_of(struct hf_resp_value reply)
@@ -91,7 +108,7 @@ static const struct row *row_of(struct hf_resp_value reply)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (hf_refusal_is(reply, rows[i].code))
             return &rows[i];
-    return NULL;
+    return hf_refusal_is_of_eval(reply) ? &no_scripts : NULL;
 }
 
 enum hf_patience hf_patience_with(struct hf_resp_value reply)

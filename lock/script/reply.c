@@ -1,6 +1,7 @@
 /* Reading what a script answers. */
 /* Tests: tests/test_lock_reply.c. */
 #include "lock/script/reply.h"
+#include "net/base/assert.h"
 
 /* Reads a 64-bit integer: a token may have any value. */
 static bool read_integer(struct hf_bytes text, int64_t *out)
@@ -86,6 +87,7 @@ bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
     if (out->count != ANSWER_NOT_HELD)
         return true;
     read_field(out, reply);
+    HF_ASSERT(out->field_len >= out->field.len && out->value_len >= out->value.len);
     return has_number && out->number >= TTL_NO_LOCK;
 }
 

@@ -2,13 +2,37 @@
  * calls of lock.h. Its last release uses a private call, which needs no memory, no space and no
  * open client.
  *
+ *   STARTING    -on_task-> REQUESTING
+ *   REQUESTING  -elected-> LEADING
+ *               -on_acquired-> RELEASING               the hold is not safe, or was lost
+ *               -request_later, failed-> PAUSING, STOPPED
+ *   LEADING     -on_lost-> RELEASING
+ *   RELEASING   -on_released-> REQUESTING
+ *               -request_later, failed-> PAUSING, STOPPED
+ *   PAUSING     -on_pause_over, on_task-> REQUESTING
+ *
+ * Terms. Candidate: the election of one process. To lead: to hold the lock after on_elected
+ * was called. Pause: the time between an error and the next request.
+ *
+ * What is true in each state (election_ok):
+ * STARTING    the task is posted; nothing was requested yet
+ * REQUESTING  an acquire is pending, or begins
+ * LEADING     on_elected was called, or is being called; the next pause is the shortest
+ * RELEASING   the hold was lost, or was not safe when it was granted; on_deposed runs, or a
+ *             release is pending
+ * PAUSING     the timer is armed, or has fired and the task is posted
+ * STOPPED     the client is closed: nothing follows
+ * In every state: pause_ms is from PAUSE_MIN_MS to PAUSE_MAX_MS. After hf_election_leave has
+ * begun, the state does not change.
+ *
  * ELECT-1  At most one call is pending: the acquire, or the release of a hold that was lost.
  *          Its result, a loss and the end of a pause arrive one after the other, because
  *          callbacks do; each decides the next step.
  * ELECT-2  A hold that is not safe when its grant is processed never led: it is released, and
  *          no callback is called.
- * ELECT-3  A hold that was lost is released after on_deposed has returned; this sends no
- *          request. Then the candidate requests the lock again.
+ * ELECT-3  A hold that was lost is released after on_deposed has returned. The call needs no
+ *          reply; a background release follows if the server may still have the hold. Then the
+ *          candidate requests the lock again.
  * ELECT-4  After hf_election_leave has begun, no call begins. A pending acquire is cancelled,
  *          and callbacks that are due run to their end; then a remaining hold is released.
  * ELECT-5  The pause after an error grows with consecutive errors. A reply that grants the
@@ -23,6 +47,7 @@
 #include "lock/record/records.h"
 #include "lock/record/table.h"
 #include "lock/verb/verbs.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
@@ -30,6 +55,8 @@
  * at most half a minute after its server has returned. */
 #define PAUSE_MIN_MS 1000
 #define PAUSE_MAX_MS 30000
+
+enum election_state { STARTING, REQUESTING, LEADING, RELEASING, PAUSING, STOPPED };
 
 struct hf_election {
     struct hf_lock *lock;
@@ -40,9 +67,63 @@ struct hf_election {
     struct hf_task task;
     int64_t pause_ms;           /* the next one. Of callbacks alone */
     pthread_mutex_t mutex;
-    bool is_leading;            /* [mutex] */
+    enum election_state state;  /* [mutex] */
     bool is_leaving;            /* [mutex] */
 };
+
+/* May `to` follow `from`? See the diagram above. */
+static bool follows(enum election_state from, enum election_state to)
+{
+    switch (to) {
+    case REQUESTING:
+        return from == STARTING || from == PAUSING || from == RELEASING; /* ELECT-1 */
+    case LEADING:
+        return from == REQUESTING;
+    case RELEASING:
+        return from == REQUESTING || from == LEADING;
+    case PAUSING:
+    case STOPPED:
+        return from == REQUESTING || from == RELEASING;
+    case STARTING:
+        break;
+    }
+    return false;
+}
+
+/* [mutex] */
+static bool election_ok(const struct hf_election *e)
+{
+    return e->pause_ms >= PAUSE_MIN_MS && e->pause_ms <= PAUSE_MAX_MS &&
+           (e->state != LEADING || e->pause_ms == PAUSE_MIN_MS); /* ELECT-5 */
+}
+
+/* Sets the state; nothing else does. Returns false, and sets nothing, if the candidate
+ * leaves (ELECT-4). */
+static bool go(struct hf_election *e, enum election_state state)
+{
+    bool goes;
+
+    pthread_mutex_lock(&e->mutex);
+    goes = !e->is_leaving;
+    if (goes) {
+        HF_ASSERT(follows(e->state, state));
+        e->state = state;
+        HF_ASSERT(election_ok(e));
+    }
+    pthread_mutex_unlock(&e->mutex);
+    return goes;
+}
+
+/* After hf_election_leave has begun, the loss is not reported. */
+static bool is_leading(struct hf_election *e)
+{
+    bool leads;
+
+    pthread_mutex_lock(&e->mutex);
+    leads = e->state == LEADING && !e->is_leaving;
+    pthread_mutex_unlock(&e->mutex);
+    return leads;
+}
 
 static bool is_leaving(struct hf_election *e)
 {
@@ -54,18 +135,6 @@ static bool is_leaving(struct hf_election *e)
     return leaving;
 }
 
-/* Sets whether the candidate leads. Returns whether a callback must report this. */
-static bool lead(struct hf_election *e, bool leads)
-{
-    bool is_news;
-
-    pthread_mutex_lock(&e->mutex);
-    is_news = e->is_leading != leads && !e->is_leaving;
-    e->is_leading = leads;
-    pthread_mutex_unlock(&e->mutex);
-    return is_news;
-}
-
 /* ---- errors ---- */
 
 static void on_pause_over(struct hf_timer *timer)
@@ -75,58 +144,63 @@ static void on_pause_over(struct hf_timer *timer)
     hf_loop_post(e->lock->client->loop, &e->task);
 }
 
-static void stand_later(struct hf_election *e)
+static void request_later(struct hf_election *e)
 {
     struct hf_loop *loop = e->lock->client->loop;
 
     hf_loop_lock(loop);
-    if (!is_leaving(e))
+    if (go(e, PAUSING))
         hf_loop_arm(loop, &e->timer, hf_loop_now(loop) + e->pause_ms);
     hf_loop_unlock(loop);
     e->pause_ms = e->pause_ms < PAUSE_MAX_MS / 2 ? 2 * e->pause_ms : PAUSE_MAX_MS;
+    HF_ASSERT(e->pause_ms >= PAUSE_MIN_MS && e->pause_ms <= PAUSE_MAX_MS); /* ELECT-5 */
 }
 
-static void trouble(struct hf_election *e, const struct hf_error *err)
+static void failed(struct hf_election *e, const struct hf_error *err)
 {
     if (hf_loop_forked(e->lock->client->loop) || is_leaving(e))
         return;
     if (e->options.on_trouble)
         e->options.on_trouble(e->options.ctx, e, err);
-    if (err->status != HF_E_CLOSED && !hf_loop_forked(e->lock->client->loop))
-        stand_later(e);
+    if (hf_loop_forked(e->lock->client->loop))
+        return;
+    if (err->status == HF_E_CLOSED)
+        (void)go(e, STOPPED);
+    else
+        request_later(e);
 }
 
 /* A call that could not begin. */
-static void cannot_ask(struct hf_election *e, hf_status status)
+static void cannot_request(struct hf_election *e, hf_status status)
 {
     struct hf_error err;
 
     (void)hf_error_set(&err, status, "cannot request the lock: %s",
                        hf_status_text(status));
-    trouble(e, &err);
+    failed(e, &err);
 }
 
-/* ---- standing ---- */
+/* ---- requests ---- */
 
-static void stand(struct hf_election *e);
+static void request(struct hf_election *e);
 
-static void on_given_back(void *ctx, hf_status status, const struct hf_error *err)
+static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 {
     (void)status, (void)err;
-    stand(ctx);
+    request(ctx);
 }
 
 /* ELECT-3. If the release fails, it is repeated after the next acquire has returned
  * HF_LOST. */
-static void give_back(struct hf_election *e)
+static void release(struct hf_election *e)
 {
     hf_status rc;
 
     if (hf_loop_forked(e->lock->client->loop) || is_leaving(e))
         return;
-    rc = hf_lock_release_async(e->lock, e->owner, on_given_back, e);
+    rc = hf_lock_release_async(e->lock, e->owner, on_released, e);
     if (rc < 0)
-        cannot_ask(e, rc);
+        cannot_request(e, rc);
 }
 
 static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
@@ -135,11 +209,11 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
     struct hf_election *e = ctx;
 
     (void)lock, (void)owner;
-    if (!lead(e, false))
+    if (!is_leading(e) || !go(e, RELEASING))
         return; /* it never led, or leaves */
     if (e->options.on_deposed)
         e->options.on_deposed(e->options.ctx, e, reason);
-    give_back(e);
+    release(e);
 }
 
 /* The server replies: what went wrong before has ended, and the next error is the
@@ -156,28 +230,28 @@ static void on_wait(void *ctx, struct hf_lock *lock,
 static void elected(struct hf_election *e)
 {
     e->pause_ms = PAUSE_MIN_MS;
-    if (lead(e, true) && e->options.on_elected)
+    if (go(e, LEADING) && e->options.on_elected)
         e->options.on_elected(e->options.ctx, e);
 }
 
-static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
+static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct hf_election *e = ctx;
 
     if (status == HF_OK && hf_lock_safe_ms(e->lock, e->owner) > 0)
         elected(e);
-    else if (status == HF_OK || status == HF_LOST)
-        give_back(e); /* ELECT-2 */
-    else if (status != HF_CANCELLED)
-        trouble(e, err);
+    else if ((status == HF_OK || status == HF_LOST) && go(e, RELEASING))
+        release(e); /* ELECT-2 */
+    else if (status != HF_OK && status != HF_CANCELLED)
+        failed(e, err);
 }
 
-static void stand(struct hf_election *e)
+static void request(struct hf_election *e)
 {
     struct hf_acquire_options o;
     hf_status rc;
 
-    if (is_leaving(e))
+    if (!go(e, REQUESTING))
         return;
     hf_acquire_options_init(&o);
     o.owner = e->owner;
@@ -185,9 +259,9 @@ static void stand(struct hf_election *e)
     o.on_wait = on_wait;
     o.on_lost = on_lost;
     o.ctx = e;
-    rc = hf_lock_acquire_async(e->lock, &o, on_answer, e);
+    rc = hf_lock_acquire_async(e->lock, &o, on_acquired, e);
     if (rc < 0)
-        cannot_ask(e, rc);
+        cannot_request(e, rc);
 }
 
 static void on_task(struct hf_task *task)
@@ -196,7 +270,7 @@ static void on_task(struct hf_task *task)
     struct hf_loop *loop = e->lock->client->loop;
 
     hf_loop_unlock(loop);
-    stand(e);
+    request(e);
     hf_loop_lock(loop);
 }
 
@@ -205,7 +279,7 @@ static void on_task(struct hf_task *task)
 static hf_status check(const struct hf_lock *lock, struct hf_error *err)
 {
     if (hf_loop_forked(lock->client->loop))
-        return hf_ask_forked(err);
+        return hf_refuse_forked(err);
     if (lock->kind->is_shared || lock->kind->is_ownerless)
         return hf_error_set(err, HF_E_INVAL,
                             "a %s can have several holders and cannot elect a leader",
@@ -233,6 +307,7 @@ hf_status hf_election_join(struct hf_election **out, struct hf_lock *lock,
     pthread_mutex_init(&e->mutex, NULL);
     hf_cancel_init(&e->cancel, lock->client);
     hf_task_init(&e->task, on_task);
+    HF_ASSERT(election_ok(e) && e->owner != 0);
     *out = e; /* before a callback can be called */
     hf_loop_lock(loop);
     hf_lock_ref(lock);
@@ -268,7 +343,9 @@ static void free_election(struct hf_election *e)
 
 static bool is_hold_of(const struct hf_hold *hold, const void *election)
 {
-    return hold->on_lost == on_lost && hold->ctx == election;
+    const void *ctx;
+
+    return hf_hold_calls_are(hold, on_lost, &ctx) && ctx == election;
 }
 
 /* The election is freed next: a hold that could not be released must not call it. */
@@ -291,7 +368,7 @@ static hf_status withdraw(struct hf_election *e, struct hf_error *err)
     hf_status rc;
 
     pthread_mutex_lock(&e->mutex);
-    was_leading = e->is_leading; /* otherwise the loss was reported, or it never led */
+    was_leading = e->state == LEADING; /* otherwise the loss was reported, or it never led */
     e->is_leaving = true;
     pthread_mutex_unlock(&e->mutex);
     hf_cancel_fire(&e->cancel);

@@ -8,6 +8,7 @@
 #include "lock/record/records.h"
 #include "lock/record/table.h"
 #include "lock/set/multi_hold.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/moment.h"
@@ -28,6 +29,7 @@ static bool add_member(struct hf_multi *multi, struct hf_lock *lock)
 {
     uint32_t at = multi->count;
 
+    HF_ASSERT(at < HF_MULTI_MAX);
     for (uint32_t i = 0; i < multi->count; i++)
         if (multi->members[i]->client == lock->client &&
             compare(multi->members[i], lock) == 0)
@@ -65,7 +67,7 @@ static hf_status check_members(struct hf_lock *const *locks, size_t count,
                             HF_MULTI_MAX, count);
     for (size_t i = 0; i < count; i++)
         if (hf_loop_forked(locks[i]->client->loop))
-            return hf_ask_forked(err);
+            return hf_refuse_forked(err);
     return HF_OK;
 }
 
@@ -110,8 +112,10 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
 
 static bool has_hold(const struct hf_hold *hold, const void *multi)
 {
-    return hold->on_lost == on_lost &&
-           ((const struct hf_multi_hold *)hold->ctx)->multi == multi;
+    const void *ctx;
+
+    return hf_hold_calls_are(hold, on_lost, &ctx) &&
+           ((const struct hf_multi_hold *)ctx)->multi == multi;
 }
 
 /* Callbacks that have begun have returned when this does. */
@@ -173,12 +177,14 @@ struct hf_multi_hold *hf_multi_add_hold(struct hf_multi *multi, int64_t owner)
 {
     struct hf_multi_hold *hold = hf_multi_find_hold(multi, owner);
 
+    HF_ASSERT(owner != 0);
     if (!hold)
         hold = hf_multi_find_hold(multi, 0);
     if (!hold && (hold = hf_mem_new(multi->mem, sizeof *hold))) {
         hold->multi = multi;
         hf_list_push(&multi->holds, &hold->node);
     }
+    HF_ASSERT(!hold || hold->owner == owner || (hold->count == 0 && !hold->is_busy));
     return hold;
 }
 
@@ -190,6 +196,7 @@ int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner)
         int64_t safe = hf_lock_safe_ms(multi->members[i], owner);
 
         least = safe < least ? safe : least;
+        HF_ASSERT(least <= safe);
     }
     return least;
 }
@@ -204,10 +211,12 @@ static bool is_member_safe(struct hf_lock *lock, int64_t owner, int64_t lease_ms
 
     hf_loop_lock(loop);
     if ((hold = hf_hold_find(lock, owner))) {
-        int64_t safe_ms = hf_lease_safe_ms(&hold->lease, hf_loop_now(loop));
+        struct hf_lease copy;
+        const struct hf_lease *lease = hf_hold_lease(hold, &copy);
+        int64_t safe_ms = hf_lease_safe_ms(lease, hf_loop_now(loop));
 
-        if (hold->lease.is_renewed)
-            lease_ms = hf_min_ms(lease_ms, hold->lease.watchdog_ms);
+        if (lease->is_renewed)
+            lease_ms = hf_min_ms(lease_ms, lease->watchdog_ms);
         is_safe = safe_ms > 0 && safe_ms >= lease_ms / 2;
     }
     hf_loop_unlock(loop);
@@ -237,6 +246,7 @@ void hf_multi_settle(const struct hf_multi *multi, int64_t owner)
 
 void hf_multi_leave_hold(struct hf_multi_hold *hold)
 {
+    HF_ASSERT(hold->is_busy && hold->owner != 0);
     hold->is_busy = false;
     if (hold->count == 0)
         hold->owner = 0;

@@ -7,6 +7,7 @@
 #include "lock/set/multi_hold.h"
 #include "lock/set/one_server.h"
 #include "lock/verb/verbs.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"
@@ -22,7 +23,7 @@ struct hf_multi_call {
     hf_done *done;              /* NULL: its caller waits */
     void *ctx;
     struct hf_error error;      /* of the member that failed */
-    struct hf_ask_room room;    /* to give a member back without blocking */
+    struct hf_op_storage room;  /* to give a member back without blocking */
 };
 
 /* ---- all are taken ---- */
@@ -49,6 +50,7 @@ static bool keep(struct hf_multi_call *call)
     bool is_kept;
 
     pthread_mutex_lock(&call->multi->mutex);
+    HF_ASSERT(call->hold->is_busy && call->hold->owner == call->options.owner);
     if ((is_kept = hf_multi_is_safe(call->multi, call->options.owner,
                                     call->options.lease_ms))) {
         call->hold->count++;
@@ -70,7 +72,7 @@ static bool keep(struct hf_multi_call *call)
 static void name_member(struct hf_multi_call *call, hf_status status,
                         const char *why)
 {
-    const struct hf_lock *lock = call->multi->members[call->turn.asked];
+    const struct hf_lock *lock = call->multi->members[call->turn.current];
     char name[100];
 
     hf_error_set(&call->error, status, "member '%s': %s",
@@ -111,6 +113,7 @@ static void note(struct hf_multi_call *call, hf_status status,
     const char *why = err->status == status ? err->text
                                             : hf_status_text(status);
 
+    HF_ASSERT(call->action != MULTI_END && call->hold->is_busy);
     if (call->action == MULTI_TAKE) {
         note_taken(call, status, why);
         call->error.is_temporary = status == HF_E_SERVER && err->is_temporary;
@@ -125,14 +128,14 @@ static hf_status take(struct hf_multi_call *call, struct hf_multi_step step,
                       struct hf_error *err)
 {
     struct hf_lock *lock = call->multi->members[step.member];
-    struct hf_op_request ask = {.verb = &hf_verb_acquire,
-                                .is_member = true,
-                                .owner = call->options.owner,
-                                .options = &call->options};
+    struct hf_op_request request = {.verb = &hf_verb_acquire,
+                                    .is_member = true,
+                                    .owner = call->options.owner,
+                                    .options = &call->options};
 
     call->options.wait_ms = step.wait_ms;
-    return call->done ? hf_op_submit(lock, &ask, on_step, call)
-                      : hf_op_run(lock, &ask, err);
+    return call->done ? hf_op_submit(lock, &request, on_step, call)
+                      : hf_op_run(lock, &request, err);
 }
 
 /* No other call would release the member: so this needs neither memory nor space. */
@@ -140,12 +143,12 @@ static hf_status give_back(struct hf_multi_call *call,
                            struct hf_multi_step step, struct hf_error *err)
 {
     struct hf_lock *lock = call->multi->members[step.member];
-    struct hf_op_request ask = {.verb = &hf_verb_release,
-                                .must_begin = true,
-                                .owner = call->options.owner};
+    struct hf_op_request request = {.verb = &hf_verb_release,
+                                    .must_begin = true,
+                                    .owner = call->options.owner};
 
-    return call->done ? hf_op_submit_in(&call->room, lock, &ask, on_step, call)
-                      : hf_op_run(lock, &ask, err);
+    return call->done ? hf_op_submit_in(&call->room, lock, &request, on_step, call)
+                      : hf_op_run(lock, &request, err);
 }
 
 /* False: on_step will be called, if it was not yet; this thread must not use the call
@@ -184,6 +187,8 @@ static bool go_on(struct hf_multi_call *call)
     else if (call->error.status != call->turn.status)
         hf_error_set(&call->error, call->turn.status, "%s",
                      hf_status_text(call->turn.status));
+    HF_ASSERT(call->error.status == call->turn.status);
+    HF_ASSERT(call->turn.status != HF_OK || call->is_release == (call->turn.taken == 0));
     pthread_mutex_lock(&call->multi->mutex);
     hf_multi_leave_hold(call->hold);
     pthread_mutex_unlock(&call->multi->mutex);
@@ -289,6 +294,7 @@ static hf_status yield_hold(struct hf_multi_call *call, int64_t owner)
         return HF_NOT_OWNER;
     if (hold->is_busy)
         return HF_E_INVAL;
+    HF_ASSERT(hold->owner == owner);
     hold->is_busy = true;
     hold->count--;
     call->hold = hold;

@@ -6,6 +6,7 @@
 #include "lock/record/table.h"
 #include "lock/set/quorum_hold.h"
 #include "lock/verb/verbs.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
@@ -24,7 +25,7 @@ static size_t size_of_hold(size_t count)
 
 static size_t size_of_raises(size_t count)
 {
-    return count * sizeof(struct hf_ask_room);
+    return count * sizeof(struct hf_op_storage);
 }
 
 static void free_hold(const struct hf_quorum *quorum, struct hf_quorum_hold *hold)
@@ -87,7 +88,7 @@ static hf_status check_members(struct hf_lock *const *locks, size_t count,
                             HF_QUORUM_MAX, count);
     for (size_t i = 0; i < count; i++) {
         if (hf_loop_forked(locks[i]->client->loop))
-            return hf_ask_forked(err);
+            return hf_refuse_forked(err);
         if (is_there(locks, i, locks[i]->client))
             return hf_error_set(err, HF_E_INVAL,
                                 "two members are of one client, at %s: that "
@@ -285,6 +286,7 @@ struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum)
 {
     struct hf_quorum_hold *hold = hf_quorum_find_hold(quorum, 0);
 
+    HF_ASSERT(!hold || (!hold->is_busy && hold->turn.phase == QUORUM_IDLE));
     return hold ? hold : new_hold(quorum);
 }
 
@@ -295,10 +297,20 @@ static int64_t member_safe_ms(const struct hf_quorum_hold *hold, uint32_t member
                : INT64_MIN;
 }
 
+/* How many members are certainly held for `ms` or longer. */
+static uint32_t count_safe(const int64_t *safe, uint32_t count, int64_t ms)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        n += safe[i] >= ms;
+    return n;
+}
+
 /* Sorted, the greatest first: most last as long as the one in the middle. */
 int64_t hf_quorum_most_safe_ms(const struct hf_quorum_hold *hold)
 {
-    int64_t safe[HF_QUORUM_MAX];
+    int64_t safe[HF_QUORUM_MAX] = {0};
     uint32_t count = hold->turn.count;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -309,6 +321,7 @@ int64_t hf_quorum_most_safe_ms(const struct hf_quorum_hold *hold)
             safe[at] = safe[at - 1];
         safe[at] = ms;
     }
+    HF_ASSERT(count_safe(safe, count, safe[count / 2]) >= hold->turn.needed);
     return safe[count / 2];
 }
 

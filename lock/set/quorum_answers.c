@@ -6,6 +6,7 @@
 
 #include "lock/record/records.h"
 #include "lock/set/quorum_hold.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 
 void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
@@ -25,6 +26,8 @@ static const char *done_word(const struct hf_quorum_hold *hold)
 void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
                     const struct hf_error *err)
 {
+    HF_ASSERT(seat->hold->is_busy || seat->hold->turn.phase == QUORUM_HELD ||
+              seat->hold->turn.phase == QUORUM_BROKEN);
     if (status == HF_CANCELLED)
         return; /* no result: keep the previous one */
     if (status == HF_OK)
@@ -42,12 +45,26 @@ void hf_quorum_note_returned(struct hf_quorum_seat *seat)
         hf_quorum_set_answer(seat, HF_CANCELLED, "granted, and released since");
 }
 
+/* Of a release: the server replied that the owner does not hold the member. */
+static bool was_gone(const struct hf_quorum_seat *seat)
+{
+    return seat->was_held && seat->status == HF_LOST;
+}
+
+/* A member that the server did not have any longer counts as released. One that was lost
+ * without a reply of the server does not: the server may still have it. */
+static bool says_yes(const struct hf_quorum_seat *seat)
+{
+    return seat->status == HF_OK ||
+           (seat->hold->is_release && was_gone(seat) && seat->was_refused);
+}
+
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)
 {
     uint32_t yes = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        yes += hold->seats[i].status == HF_OK;
+        yes += says_yes(&hold->seats[i]);
     return yes;
 }
 
@@ -84,11 +101,6 @@ hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
 }
 
 /* ---- how a call ends ---- */
-
-static bool was_gone(const struct hf_quorum_seat *seat)
-{
-    return seat->was_held && seat->status == HF_LOST;
-}
 
 /* Members that the release found, and that were granted before `ms`. */
 static uint32_t count_found(const struct hf_quorum_hold *hold, int64_t ms)
@@ -139,6 +151,8 @@ hf_status hf_quorum_judge(const struct hf_quorum_hold *hold,
 {
     hf_status status = hold->turn.status;
 
+    HF_ASSERT(hold->is_busy && !hold->turn.is_called);
+    HF_ASSERT((hold->turn.phase == QUORUM_IDLE) == (status != HF_OK || hold->is_release));
     if (hold->is_release)
         return judge_release(hold, err);
     if (status == HF_OK)

@@ -56,18 +56,18 @@ static struct hf_acquire_options options_of(struct hf_quorum_seat *seat,
         .ctx = hold};
 }
 
-static void ask(struct hf_quorum_seat *seat, int64_t wait_ms)
+static void request_member(struct hf_quorum_seat *seat, int64_t wait_ms)
 {
     struct hf_acquire_options options = options_of(seat, wait_ms);
-    struct hf_op_request question = {.verb = &hf_verb_acquire,
-                                     .is_member = true,
-                                     .owner = seat->hold->owner,
-                                     .options = &options};
+    struct hf_op_request request = {.verb = &hf_verb_acquire,
+                                    .is_member = true,
+                                    .owner = seat->hold->owner,
+                                    .options = &options};
     hf_status rc;
 
     seat->raised_to = 0;
     hf_cancel_init(&seat->cancel, lock_of(seat)->client);
-    rc = hf_op_submit_in(&seat->room, lock_of(seat), &question, on_answer, seat);
+    rc = hf_op_submit_in(&seat->room, lock_of(seat), &request, on_answer, seat);
     if (rc < 0) {
         hf_quorum_note_answer(seat, rc, &seat->room.error);
         hf_quorum_turn_answered(&seat->hold->turn, seat->member, rc,
@@ -85,10 +85,10 @@ static bool counts_in_release(const struct hf_quorum_seat *seat)
  * no place among the calls of its client. */
 static void give_back(struct hf_quorum_seat *seat)
 {
-    struct hf_op_request question = {.verb = &hf_verb_release,
-                                     .must_begin = true,
-                                     .owner = seat->hold->owner};
-    hf_status rc = hf_op_submit_in(&seat->room, lock_of(seat), &question,
+    struct hf_op_request request = {.verb = &hf_verb_release,
+                                    .must_begin = true,
+                                    .owner = seat->hold->owner};
+    hf_status rc = hf_op_submit_in(&seat->room, lock_of(seat), &request,
                                    on_given, seat);
 
     if (seat->hold->turn.phase != QUORUM_LEAVE)
@@ -102,7 +102,7 @@ static void give_back(struct hf_quorum_seat *seat)
 
 /* The member is no longer provisional. hf_client_close waits for provisional members,
  * which may still be released. */
-static void settle(const struct hf_quorum_hold *hold, uint32_t member)
+static void commit_member(const struct hf_quorum_hold *hold, uint32_t member)
 {
     struct hf_lock *lock = hold->quorum->members[member];
     struct hf_hold *held;
@@ -126,7 +126,7 @@ static void count(struct hf_quorum_hold *hold)
                              : HF_NEVER;
     for (uint32_t i = 0; are_safe && i < hold->turn.count; i++)
         if (hold->turn.votes[i].state == VOTE_OURS)
-            settle(hold, i);
+            commit_member(hold, i);
 }
 
 static void arm(struct hf_quorum_hold *hold, int64_t due_ms)
@@ -170,8 +170,8 @@ static bool go_on(struct hf_quorum_hold *hold)
     for (;;) {
         step = hf_quorum_turn_next(&hold->turn, hf_clock_ms());
         switch (step.action) {
-        case QUORUM_ASK:
-            ask(&hold->seats[step.member], step.wait_ms);
+        case QUORUM_REQUEST:
+            request_member(&hold->seats[step.member], step.wait_ms);
             break;
         case QUORUM_CANCEL:
             hf_cancel_fire(&hold->seats[step.member].cancel);
@@ -247,10 +247,10 @@ static bool was_lost_before(const struct hf_quorum_seat *seat, hf_status status)
            hf_lock_safe_ms(lock_of(seat), seat->hold->owner) == INT64_MIN;
 }
 
-/* A member that is granted while the quorum is held. */
-static void settle_late(struct hf_quorum_hold *hold, struct hf_quorum_seat *seat)
+/* A member was granted while the quorum is held. */
+static void commit_late_grant(struct hf_quorum_hold *hold, struct hf_quorum_seat *seat)
 {
-    settle(hold, seat->member);
+    commit_member(hold, seat->member);
     if (hold->quorum->is_fenced)
         hf_quorum_raise(seat, on_raised);
 }
@@ -267,7 +267,7 @@ static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
     if (was_lost_before(seat, status))
         (void)hf_quorum_turn_lost(&hold->turn, seat->member, HF_NEVER);
     else if (status == HF_OK && hold->turn.phase == QUORUM_HELD)
-        settle_late(hold, seat);
+        commit_late_grant(hold, seat);
     else if (status != HF_OK && !hold->is_release)
         (void)hf_quorum_is_on_one_server(hold);
     go_on_and_tell(hold);
@@ -279,6 +279,8 @@ static void on_given(void *ctx, hf_status status, const struct hf_error *err)
     struct hf_quorum_hold *hold = seat->hold;
 
     pthread_mutex_lock(&hold->quorum->mutex);
+    /* Without a script, no request was sent: the client knew of the loss. */
+    seat->was_refused = status == HF_LOST && seat->room.op.call.script;
     if (counts_in_release(seat))
         hf_quorum_note_answer(seat, status, err);
     hf_quorum_turn_gave(&hold->turn, seat->member);
@@ -380,8 +382,10 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
 
 bool hf_quorum_has_hold(const struct hf_hold *hold, const void *quorum)
 {
-    return hold->on_lost == on_lost &&
-           ((const struct hf_quorum_hold *)hold->ctx)->quorum == quorum;
+    const void *ctx;
+
+    return hf_hold_calls_are(hold, on_lost, &ctx) &&
+           ((const struct hf_quorum_hold *)ctx)->quorum == quorum;
 }
 
 /* ---- acquire ---- */
@@ -436,7 +440,7 @@ static hf_status start_acquire(struct hf_quorum_hold **out,
     hf_status rc;
 
     if (hf_quorum_forked(quorum))
-        return hf_ask_forked(err);
+        return hf_refuse_forked(err);
     if ((rc = hf_quorum_check_options(quorum, options, blocks, err)) < 0)
         return rc;
     pthread_mutex_lock(&quorum->mutex);
@@ -488,7 +492,7 @@ static hf_status start_release(struct hf_quorum_hold **out,
     hf_status rc;
 
     if (hf_quorum_forked(quorum))
-        return hf_ask_forked(err);
+        return hf_refuse_forked(err);
     if (blocks && (rc = hf_quorum_check_threads(quorum, err)) < 0)
         return rc;
     pthread_mutex_lock(&quorum->mutex);

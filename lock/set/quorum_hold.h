@@ -31,10 +31,11 @@ struct hf_quorum_seat {
     int64_t raising_to;
     int64_t raised_to;          /* the counter is at least this number */
     hf_status status;           /* the result of its last call */
+    bool was_refused;           /* of a release: the server replied that it has no such hold */
     bool is_temporary;          /* that was a temporary refusal */
     char answer[QUORUM_ANSWER_MAX];     /* the text of that result */
     struct hf_cancel cancel;
-    struct hf_ask_room room;
+    struct hf_op_storage room;
 };
 
 /* A hold of one owner, or its pending acquire. It is the ctx of the members' callbacks, and
@@ -48,7 +49,7 @@ struct hf_quorum_hold {
     struct hf_acquire_options wanted;   /* the options of the caller */
     int64_t max_until_ms;       /* when max_hold_ms ends; HF_NEVER: there is none */
     int64_t token;              /* QTOKEN-1; 0: its locks have none */
-    struct hf_ask_room *raises; /* one for each member; NULL: its locks have no token */
+    struct hf_op_storage *raises; /* one for each member; NULL: its locks have no token */
     int64_t seen_by_ms;         /* until then, a majority waits for members that are not
                                    connected yet, to compare servers; 0: it does not */
     bool is_refused;            /* the acquire is refused: members are on one server */
@@ -118,7 +119,8 @@ void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
  *   continues: its grant no longer counts. */
 void hf_quorum_note_returned(struct hf_quorum_seat *seat);
 
-/* hf_quorum_count_yes - returns how many members were granted last. */
+/* hf_quorum_count_yes - returns how many members were granted last; in a release, how many were
+ *   released or found to be free. */
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold);
 
 /* hf_quorum_judge - returns the status of the call, and fills the error. */

@@ -5,15 +5,17 @@
 #include "lock/record/hold_lookup.h"
 #include "lock/record/records.h"
 #include "lock/set/quorum_hold.h"
+#include "net/base/assert.h"
 #include "net/base/moment.h"
 
 /* QUORUM-10. [locked] */
 static void confirm_one(struct hf_hold *held, int64_t since_ms)
 {
-    if (held->lease.state != LEASE_HELD || held->lease.claims.proved_ms > since_ms)
-        return;
-    hf_lease_rush(&held->lease, hf_loop_now(held->lock->client->loop));
-    hf_hold_rearm(held);
+    struct hf_lease copy;
+    const struct hf_lease *lease = hf_hold_lease(held, &copy);
+
+    if (lease->state == LEASE_HELD && lease->claims.proved_ms <= since_ms)
+        hf_hold_rush(held, hf_loop_now(held->lock->client->loop));
 }
 
 void hf_quorum_confirm(const struct hf_quorum_hold *hold)
@@ -39,11 +41,12 @@ static int64_t moment(const struct hf_quorum_hold *hold, uint32_t member,
 {
     struct hf_lock *lock = hold->quorum->members[member];
     int64_t ms = HF_NEVER;
+    struct hf_lease copy;
     struct hf_hold *held;
 
     hf_loop_lock(lock->client->loop);
     if ((held = hf_hold_find(lock, hold->owner)))
-        ms = of(&held->lease);
+        ms = of(hf_hold_lease(held, &copy));
     hf_loop_unlock(lock->client->loop);
     return ms;
 }
@@ -51,6 +54,17 @@ static int64_t moment(const struct hf_quorum_hold *hold, uint32_t member,
 int64_t hf_quorum_proved_ms(const struct hf_quorum_hold *hold, uint32_t member)
 {
     return moment(hold, member, hf_lease_proved_ms);
+}
+
+static bool note_loss(struct hf_quorum_hold *hold, uint32_t member)
+{
+    int64_t had_until_ms = moment(hold, member, hf_lease_had_until_ms);
+    bool is_broken = hf_quorum_turn_lost(&hold->turn, member, had_until_ms);
+
+    HF_ASSERT(!hf_quorum_turn_has_vote(&hold->turn, member));
+    HF_ASSERT(hold->turn.phase != QUORUM_HELD || /* QUORUM-9 */
+              hf_quorum_turn_held_since(&hold->turn, had_until_ms) >= hold->turn.needed);
+    return is_broken;
 }
 
 /* Checks all members, because the callback of one may be delayed by a slow callback. */
@@ -61,9 +75,6 @@ bool hf_quorum_note_losses(struct hf_quorum_hold *hold)
     for (uint32_t i = 0; i < hold->turn.count; i++)
         if (hold->turn.votes[i].state == VOTE_OURS &&
             hf_lock_safe_ms(hold->quorum->members[i], hold->owner) == INT64_MIN)
-            is_broken = hf_quorum_turn_lost(
-                            &hold->turn, i,
-                            moment(hold, i, hf_lease_had_until_ms)) ||
-                        is_broken;
+            is_broken = note_loss(hold, i) || is_broken;
     return is_broken;
 }

@@ -38,7 +38,7 @@ bool hf_quorum_is_on_one_server(struct hf_quorum_hold *hold)
 
 static bool is_connecting(const struct hf_quorum_hold *hold, uint32_t member)
 {
-    return hold->turn.votes[member].state == VOTE_ASKED &&
+    return hold->turn.votes[member].state == VOTE_REQUESTED &&
            !hf_one_server_is_seen(hold->quorum->members[member]);
 }
 

@@ -17,6 +17,7 @@
 #include "lock/record/records.h"
 #include "lock/set/quorum_hold.h"
 #include "lock/verb/verbs.h"
+#include "net/base/assert.h"
 
 static int64_t number_of(const struct hf_quorum_seat *seat)
 {
@@ -51,6 +52,7 @@ static int64_t greatest(const struct hf_quorum_hold *hold)
                              : 0;
 
         token = number > token ? number : token;
+        HF_ASSERT(token >= number);
     }
     return token;
 }
@@ -72,15 +74,16 @@ void hf_quorum_raise(struct hf_quorum_seat *seat, hf_done *done)
 {
     struct hf_quorum_hold *hold = seat->hold;
     const struct hf_quorum *quorum = hold->quorum;
-    struct hf_op_request ask = {.verb = &hf_verb_raise,
-                                .owner = hold->owner,
-                                .permits = hold->token};
+    struct hf_op_request request = {.verb = &hf_verb_raise,
+                                    .owner = hold->owner,
+                                    .permits = hold->token};
     hf_status rc;
 
     if (seat->is_raising || is_numbered(seat))
         return;
+    HF_ASSERT(hold->token >= 0 && hold->raises);
     seat->raising_to = hold->token;
-    rc = hf_op_submit_in(&hold->raises[seat->member], quorum->members[seat->member], &ask,
+    rc = hf_op_submit_in(&hold->raises[seat->member], quorum->members[seat->member], &request,
                          done, seat);
     seat->is_raising = rc == HF_OK;
     if (rc < 0)
@@ -89,6 +92,7 @@ void hf_quorum_raise(struct hf_quorum_seat *seat, hf_done *done)
 
 void hf_quorum_note_raised(struct hf_quorum_seat *seat, hf_status status)
 {
+    HF_ASSERT(seat->is_raising);
     seat->is_raising = false;
     if (status != HF_OK)
         not_raised(seat, status);

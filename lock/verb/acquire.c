@@ -2,12 +2,9 @@
  * queue (wait_queue.c). A re-entry waits only for other calls on the same hold
  * (reentry.c). An acquire with one try does not enter the queue. */
 /* Tests: tests/live/lock/test_lock_wait.c, tests/live/fault/test_lock_late.c. */
-#include <stdio.h>
-#include <string.h>
-
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
-#include "lock/record/notice.h"
+#include "lock/record/on_wait.h"
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
 #include "lock/record/wait_queue.h"
@@ -16,6 +13,7 @@
 #include "lock/verb/reentry.h"
 #include "lock/verb/track.h"
 #include "lock/verb/verbs.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/moment.h"
 
@@ -36,7 +34,7 @@ static void give_up_hold(struct hf_op *op)
         (op->call.may_have_run || op->may_be_held || op->may_be_queued))
         hf_release_orphan(op->lock, hf_hold_text(hold),
                           op->lock->kind->is_ownerless ? LATE_COPY_MS : op->lease_ms,
-                          op->place_ms, &hold->orphan);
+                          op->place_ms, hf_hold_orphan(hold));
     op->call.may_have_run = op->may_be_held = op->may_be_queued = false;
     hf_hold_free(hold);
 }
@@ -73,11 +71,10 @@ static void give_back(struct hf_op *op, hf_status status)
 static struct hf_hold *conflicting_hold(const struct hf_op *op)
 {
     struct hf_hold *hold = hf_hold_find_beside(op->lock, op->owner);
+    struct hf_lease copy;
 
-    return hold && hold->lease.state == LEASE_HELD &&
-                   hold != hf_hold_to_join(op->lock, op->owner)
-               ? hold
-               : NULL;
+    return hold && hf_hold_lease(hold, &copy)->state == LEASE_HELD &&
+                   hold != hf_hold_to_join(op->lock, op->owner) ? hold : NULL;
 }
 
 /* Behind others in line it would wait for what its own owner holds. */
@@ -92,8 +89,7 @@ static bool is_in_line(const struct hf_op *op)
     return !hf_list_is_empty(&op->line_node);
 }
 
-/* The result of an earlier request is no longer needed: the owner already has a hold.
- * */
+/* The result of an earlier request is no longer needed: the owner already has a hold. */
 static void enter_held(struct hf_op *op, struct hf_hold *held)
 {
     give_up_hold(op);
@@ -111,7 +107,7 @@ static void on_own_grant(struct hf_timer *timer)
 
 static void tell_own_call(struct hf_op *op, const struct hf_op *granted)
 {
-    if (op->owner != granted->owner || op->wait.state == IS_ASKING ||
+    if (op->owner != granted->owner || op->wait.state == IS_REQUESTING ||
         !waits_for_itself(op))
         return;
     hf_wait_queue_leave(op);
@@ -124,29 +120,30 @@ static void tell_own_queuers(const struct hf_op *granted)
 {
     const struct hf_list *ops = &granted->client->ops;
 
-    if (granted->lock->private_queues < (granted->private_queue ? 2 : 1))
+    if (granted->lock->private_queues < (granted->has_own_queue ? 2 : 1))
         return;
     for (struct hf_list *l = ops->next; l != ops; l = l->next) {
         struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
 
-        if (op != granted && op->lock == granted->lock && op->private_queue &&
+        if (op != granted && op->lock == granted->lock && op->has_own_queue &&
             is_in_line(op))
             tell_own_call(op, granted);
     }
 }
 
-/* After a grant by one side of a lock, the owner's waiting calls on the other side can
- * continue, or never succeed: their timers wake them, as in hf_wait_queue_leave. A call
- * with a pending request checks this at its reply (is_overtaken). */
+/* After a grant, other waiting calls of the owner (of the first OWN_CALLS_MAX waiters) can go on,
+ * or never succeed: their timers wake them, as in hf_wait_queue_leave. Behind another owner they
+ * would wait for their own release. With a pending request: see is_overtaken. */
+#define OWN_CALLS_MAX 1024
+
 static void tell_own_calls(const struct hf_op *granted)
 {
-    struct hf_list *waiters = &granted->lock->line->waiters;
-    struct hf_list *next;
+    struct hf_wait_queue *line = granted->lock->line ? granted->lock->line : granted->queue;
+    struct hf_list *waiters = &line->waiters, *next;
+    int left = OWN_CALLS_MAX;
 
     tell_own_queuers(granted);
-    if (granted->lock->line->locks < 2) /* mostly */
-        return;
-    for (struct hf_list *l = waiters->next; l != waiters; l = next) {
+    for (struct hf_list *l = waiters->next; l != waiters && left > 0; l = next, left--) {
         next = l->next;
         tell_own_call(HF_OWNER_OF(l, struct hf_op, line_node), granted);
     }
@@ -160,8 +157,10 @@ static void keep(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
+    HF_ASSERT(hold->work->lease.state == LEASE_HELD && hold->work->lease.count == 1);
+    HF_ASSERT(!hf_hold_find(op->lock, op->owner)); /* an owner has one hold */
     if (op->options.max_hold_ms > 0)
-        hold->lease.max_until_ms =
+        hold->work->lease.max_until_ms =
             hf_loop_now(op->client->loop) + op->options.max_hold_ms;
     hf_hold_add(hold);
     op->hold = NULL; /* it is the lock's */
@@ -171,6 +170,7 @@ static void keep(struct hf_op *op)
     hold->is_open = op->is_member;
     op->client->provisional_holds += op->is_member;
     hf_hold_rearm(hold);
+    hf_hold_shrink_later(hold);
     tell_own_calls(op);
 }
 
@@ -183,19 +183,19 @@ static void let_all_through(struct hf_op *op)
 
     while (hf_wait_queue_first(line) == op &&
            (behind = hf_wait_queue_behind_first(line)) &&
-           behind->came <= op->asked_when)
+           behind->came <= op->requested_when)
         end_behind(behind, HF_OK);
 }
 
 /* An object without owners: no hold is kept, and only the request must be forgotten. */
 static void let_through(struct hf_op *op, hf_status status)
 {
-    struct hf_hold *question = op->hold;
+    struct hf_hold *request = op->hold;
 
     if (op->lock->kind->steps[STEP_ACQUIRE].takes_hold_key)
         hf_count_forget(op);
     op->hold = NULL;
-    hf_hold_free(question);
+    hf_hold_free(request);
     if (op->lock->kind->opens_for_all)
         let_all_through(op);
     end_acquire(op, status);
@@ -203,7 +203,7 @@ static void let_through(struct hf_op *op, hf_status status)
 
 /* Two calls of one owner on a shared lock may both be granted. An owner has one hold: the
  * second grant is released, and its call enters the hold of the first. */
-static void ask_for_reentry(struct hf_op *op)
+static void request_reentry(struct hf_op *op)
 {
     op->call.may_have_run = true;
     send_acquire(op);
@@ -223,13 +223,14 @@ static void granted(struct hf_op *op, hf_status status)
         give_back(op, HF_E_CLOSED);
         return;
     }
-    hf_lease_granted(&hold->lease, 1, &op->call.sending,
+    hf_lease_granted(&hold->work->lease, 1, &op->call.sending,
                     op->options.lease_ms == 0, (unsigned)client->serial);
     hf_track_granted(hold);
-    hold->token = op->answer.number;
-    safe_ms = hf_lease_safe_ms(&hold->lease, now);
-    if (hf_wait_asks_again(&op->wait, op->options.wait_ms != 0, now, safe_ms,
-                           op->lease_ms)) {
+    if (hold->has_calls)
+        hf_hold_calls(hold)->token = op->answer.number;
+    safe_ms = hf_lease_safe_ms(&hold->work->lease, now);
+    if (hf_wait_retries_grant(&op->wait, op->options.wait_ms != 0, now, safe_ms,
+                              op->lease_ms)) {
         op->may_be_held = true;
         send_acquire(op);
     } else if (safe_ms <= 0) {
@@ -239,7 +240,7 @@ static void granted(struct hf_op *op, hf_status status)
     } else if (op->lock->kind->is_ownerless) {
         let_through(op, status);
     } else if (hf_hold_find(op->lock, op->owner)) {
-        ask_for_reentry(op);
+        request_reentry(op);
     } else {
         keep(op);
         end_acquire(op, status);
@@ -253,7 +254,7 @@ static bool is_granted(struct hf_call *call, struct hf_resp_value reply)
     return hf_answer_read(&op->answer, reply) && op->answer.count == op->count;
 }
 
-static void on_acknowledged(struct hf_call *call, hf_status status)
+static void on_replicas(struct hf_call *call, hf_status status)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
@@ -265,22 +266,6 @@ static void on_acknowledged(struct hf_call *call, hf_status status)
 }
 
 /* ---- being refused ---- */
-
-static hf_status fill_held_by(struct hf_op *op, const struct hf_lock_info *info)
-{
-    char name[100], holder[100], left[50] = "";
-
-    if (op->lock->kind->unavailable)
-        return HF_TIMEOUT;
-    if (info->ttl_ms >= 0)
-        (void)snprintf(left, sizeof left, " for another %lld ms",
-                       (long long)info->ttl_ms);
-    return hf_error_set(
-        op->error, HF_TIMEOUT, "lock '%s' is held by %s%s",
-        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
-        hf_error_quote(holder, sizeof holder, info->holder, info->holder_len),
-        left);
-}
 
 /* Is it a hash of another program? To wait for it would be in vain. An empty
  * answer proves nothing: of a large one, HSCAN may return no field at first. */
@@ -297,7 +282,7 @@ static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
         hf_op_arm_due(op);
         return;
     }
-    hf_wait_answered(&hf_op_line(op)->answers);
+    hf_wait_answered(&op->queue->answers);
     advance(op, EVENT_REFUSED, ttl_ms);
 }
 
@@ -305,10 +290,10 @@ static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
  * joins that hold, or is refused. */
 static bool is_overtaken(struct hf_op *op)
 {
-    bool asked_to_join = op->text_len > 0;
+    bool wanted_to_join = op->text_len > 0;
 
     return hf_hold_find(op->lock, op->owner) || conflicting_hold(op) ||
-           (!asked_to_join && hf_hold_to_join(op->lock, op->owner));
+           (!wanted_to_join && hf_hold_to_join(op->lock, op->owner));
 }
 
 /* The reply names the head of the queue with the value 1, and a short time:
@@ -348,11 +333,14 @@ static void refused(struct hf_op *op)
     }
     hf_release_ghost(op->lock, &op->answer);
     if (op->options.wait_ms != 0) {
-        hf_notice_wait(op, &info);
+        hf_on_wait_post(op, &info);
+        op->held_by_len = hf_info_holder(op->held_by, &info);
         wait_in_line(op, info.ttl_ms);
         return;
     }
-    end_acquire(op, fill_held_by(op, &info));
+    end_acquire(op, op->lock->kind->unavailable
+                        ? HF_TIMEOUT
+                        : hf_info_held_by(op->error, op->lock, &info));
 }
 
 /* ---- the answer ---- */
@@ -361,7 +349,7 @@ static void refused(struct hf_op *op)
  * now, not one for each attempt to connect. */
 static void refuse_line(struct hf_op *op, hf_status status)
 {
-    struct hf_wait_queue *line = hf_op_line(op);
+    struct hf_wait_queue *line = op->queue;
     struct hf_op *behind;
 
     while (hf_wait_queue_first(line) == op && (behind = hf_wait_queue_behind_first(line))) {
@@ -375,9 +363,21 @@ static bool waits_on(struct hf_op *op, hf_status status)
 {
     if (!is_in_line(op) || !op->call.is_passing || op->client->is_closing)
         return false;
-    hf_notice_refusal(op, &hf_op_line(op)->answers, status);
-    return hf_wait_failed(&op->wait, &hf_op_line(op)->answers,
+    hf_on_wait_log_refusal(op, &op->queue->answers, status);
+    return hf_wait_failed(&op->wait, &op->queue->answers,
                           hf_loop_now(op->client->loop), status);
+}
+
+/* A request that had no reply need not be repeated if another call of the owner was granted
+ * meanwhile. After a refusal by the server, a re-entry would get the same one. */
+static void wait_on(struct hf_op *op, hf_status status)
+{
+    bool is_over = hf_loop_now(op->client->loop) >= op->wait.deadline_ms;
+
+    if (hf_op_is_unknown(status) && !is_over && is_overtaken(op))
+        send_acquire(op);
+    else
+        advance(op, EVENT_UNANSWERED, 0);
 }
 
 static void failed(struct hf_op *op, hf_status status)
@@ -385,7 +385,7 @@ static void failed(struct hf_op *op, hf_status status)
     if (status == HF_E_SERVER && op->lock->kind->waiters_queue)
         op->call.may_have_run = true; /* half of the script */
     if (waits_on(op, status)) {
-        advance(op, EVENT_UNANSWERED, 0);
+        wait_on(op, status);
         return;
     }
     if (status == HF_E_AUTH || status == HF_E_TLS)
@@ -406,7 +406,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         failed(op, hf_op_odd_reply(op));
         return;
     }
-    hf_wait_answered(&hf_op_line(op)->answers);
+    hf_wait_answered(&op->queue->answers);
     if (op->answer.count == op->count)
         granted(op, HF_OK);
     else
@@ -417,7 +417,7 @@ static void on_answer(struct hf_call *call, hf_status status,
 static bool is_question_old(const struct hf_op *op, int64_t now)
 {
     return op->hold && op->lock->kind->is_ownerless &&
-           now - op->named_ms >= ASKED_AGAIN_MS;
+           now - op->named_ms >= REQUEST_REPEAT_MS;
 }
 
 static bool has_question(struct hf_op *op)
@@ -456,15 +456,15 @@ static void send_acquire(struct hf_op *op)
     }
     hf_wait_queue_name(op);
     op->count = op->lock->kind->is_ownerless ? op->permits : 1;
-    op->asked_when = op->client->ops_begun;
-    op->silence_ms = hf_loop_now(op->client->loop) - op->wait.asked_ms;
-    op->wait.asked_ms += op->silence_ms;
+    op->requested_when = op->client->ops_begun;
+    op->silence_ms = hf_loop_now(op->client->loop) - op->wait.sent_ms;
+    op->wait.sent_ms += op->silence_ms;
     /* Kept for give_up_hold: hf_op_call clears may_have_run. */
     op->may_be_held = op->may_be_held || op->call.may_have_run;
     hf_op_note_outcome(op); /* the last request of this wait */
-    hf_lease_sent(&op->hold->lease, op->wait.asked_ms, op->lease_ms);
+    hf_lease_sent(&op->hold->work->lease, op->wait.sent_ms, op->lease_ms);
     if (!op->lock->kind->opens_for_all)
-        hf_op_want_replicas(op, is_granted, on_acknowledged);
+        hf_op_want_replicas(op, is_granted, on_replicas);
     hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
                on_answer);
 }
@@ -481,14 +481,14 @@ static bool may_miss_messages(const struct hf_op *op,
 static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 {
     int64_t now = hf_loop_now(op->client->loop);
-    struct hf_wait_queue *line = hf_op_line(op);
+    struct hf_wait_queue *line = op->queue;
     int64_t cap_ms = hf_wait_cap_ms(op->client->watchdog_ms,
                                     may_miss_messages(op, line),
                                     op->call.is_by_ask);
 
     switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms,
                          cap_ms)) {
-    case DO_ASK:
+    case DO_REQUEST:
         send_acquire(op);
         break;
     case DO_SUBSCRIBE:
@@ -523,7 +523,7 @@ static void on_due(struct hf_timer *timer)
 
 /* An owner does not wait in the queue for a lock that it holds itself. Owners that can
  * hold the lock together need not send their requests one after the other. */
-static bool asks_beside_line(const struct hf_op *op)
+static bool skips_queue(const struct hf_op *op)
 {
     return op->options.wait_ms == 0 || waits_for_itself(op) ||
            (op->lock->kind->is_shared && !hf_wait_queue_first(op->lock->line));
@@ -539,7 +539,7 @@ static void join(struct hf_op *op)
         enter_held(op, held);
         return;
     }
-    if (asks_beside_line(op)) {
+    if (skips_queue(op)) {
         send_acquire(op);
         return;
     }
@@ -567,7 +567,7 @@ static void start(struct hf_op *op)
         hf_op_finish(op, HF_CANCELLED);
         return;
     }
-    if (op->place_ms > 0 && !hf_wait_queue_own(op)) {
+    if (!hf_wait_queue_use(op)) {
         hf_op_finish(op, HF_E_NOMEM);
         return;
     }
@@ -583,7 +583,7 @@ static void cancel(struct hf_op *op, hf_status status)
 
     hf_call_cancel(&op->call);
     hf_loop_disarm(op->client->loop, &op->timer);
-    if (held && held->op == op) {
+    if (held && held->work && held->work->op == op) {
         hf_reentry_cancel(op, status);
         return;
     }

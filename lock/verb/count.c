@@ -12,14 +12,15 @@
 #include "lock/record/log.h"
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
-#include "lock/record/wake.h"
+#include "lock/record/wake_moved_slot.h"
 #include "lock/verb/verbs.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/route/refusal.h"
 
 /* The pause between two background attempts after a temporary refusal: short for an
  * operator who removes the cause, and few requests while it remains. */
-#define ASK_AGAIN_MS 1000
+#define REPEAT_MS 1000
 /* How long a recorded reply waits, so that one command deletes several of them. */
 #define FORGET_MS 5
 /* 15 keys of this length fit into the operation that deletes them. */
@@ -58,6 +59,7 @@ static void forget_all(struct hf_op *op)
     hf_status rc;
 
     hf_loop_disarm(client->loop, &op->timer);
+    HF_ASSERT(op->lock->forgetting == op && op->count > 0 && op->count < OP_ARGS_MAX);
     op->lock->forgetting = NULL;
     op->argv[0] = (struct hf_resp_arg){"DEL", 3};
     op->call.argv = op->argv;
@@ -125,25 +127,27 @@ static void shorten(struct hf_lock *lock, const char *key, size_t len)
         on_forgotten(&op->call, rc, (struct hf_resp_value){0});
 }
 
-static bool may_be_asked_still(const struct hf_op *op)
+static bool may_be_repeated(const struct hf_op *op)
 {
     return op->call.is_repeated || op->may_be_held;
 }
 
-void hf_count_forget(struct hf_op *asked)
+void hf_count_forget(struct hf_op *ended)
 {
-    size_t len = hf_hold_key_len(asked->lock, asked->hold->text_len);
+    size_t len = hf_hold_key_len(ended->lock, ended->hold->work->text_len);
     struct hf_op *op;
     char *key;
 
-    if (may_be_asked_still(asked)) {
-        shorten(asked->lock, asked->hold->key, len);
+    HF_ASSERT(hf_loop_is_locked(ended->client->loop) && len > 0);
+    if (may_be_repeated(ended)) {
+        shorten(ended->lock, hf_hold_key(ended->hold), len);
         return;
     }
-    if (!(op = forgetting(asked->lock, len)))
+    if (!(op = forgetting(ended->lock, len)))
         return;
+    HF_ASSERT(op->count < forget_max(len));
     key = hf_op_orphan_key(op) + (size_t)op->count++ * len;
-    memcpy(key, asked->hold->key, len);
+    memcpy(key, hf_hold_key(ended->hold), len);
     op->argv[op->count] = (struct hf_resp_arg){key, len};
     if (op->count == forget_max(len))
         forget_all(op);
@@ -154,14 +158,15 @@ void hf_count_forget(struct hf_op *asked)
 typedef void answered(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply);
 
-static void ask(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
-                answered *done)
+static void request(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
+                    answered *done)
 {
     hf_op_call(op, step, hf_hold_text(op->hold), deadline_ms, done);
 }
 
 static bool begin(struct hf_op *op)
 {
+    HF_ASSERT(!op->hold);
     op->count = op->permits;
     op->lease_ms = ANSWER_KEPT_MS;
     if ((op->hold = hf_hold_new(op)))
@@ -186,11 +191,11 @@ static void on_confirmed(struct hf_call *call, hf_status status);
 
 /* The key has no TTL that would end what a failover made wrong: so replicas confirm each
  * change. */
-static void ask_to_change(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
-                          answered *done)
+static void request_change(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
+                           answered *done)
 {
     hf_op_want_replicas(op, is_counted, on_confirmed);
-    ask(op, step, deadline_ms, done);
+    request(op, step, deadline_ms, done);
 }
 
 /* How waiters are woken is known after the first reply of a cluster. Both requests
@@ -204,9 +209,9 @@ static void change(struct hf_op *op, enum hf_step step, answered *done,
     if (step == STEP_SET)
         op->lease_ms = LATE_COPY_MS;
     if (hf_router_is_known(op->client->router))
-        ask_to_change(op, step, hf_op_deadline(op), done);
+        request_change(op, step, hf_op_deadline(op), done);
     else
-        ask(op, STEP_READ, hf_op_deadline(op), known);
+        request(op, STEP_READ, hf_op_deadline(op), known);
 }
 
 static hf_status read_change(struct hf_op *op, hf_status status,
@@ -282,7 +287,7 @@ static void on_repeated(struct hf_call *call, hf_status status,
         return;
     }
     op->timer.fire = on_send_again;
-    hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + ASK_AGAIN_MS);
+    hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + REPEAT_MS);
 }
 
 static void send_again(struct hf_op *op)
@@ -302,18 +307,18 @@ static const struct hf_verb verb_repeat = {.name = "repeat a change of", .cancel
 /* Repeats a request whose caller has ended. No other client can do this, because only
  * this request identifies the change. It is repeated until the server replies, however
  * long it is unreachable. */
-static void repeat(const struct hf_op *asked)
+static void repeat(const struct hf_op *ended)
 {
-    struct hf_bytes question = hf_hold_text(asked->hold);
+    struct hf_bytes request_id = hf_hold_text(ended->hold);
     struct hf_op *op;
 
-    if (asked->client->is_over ||
-        !(op = hf_orphan_new(asked->lock, &verb_repeat, question,
-                             &asked->hold->orphan)))
+    if (ended->client->is_over ||
+        !(op = hf_orphan_new(ended->lock, &verb_repeat, request_id,
+                             hf_hold_orphan(ended->hold))))
         return;
-    op->count = asked->count;
-    op->lease_ms = asked->lease_ms;
-    op->wait.deadline_ms = hf_loop_now(op->client->loop) + ASKED_AGAIN_MS;
+    op->count = ended->count;
+    op->lease_ms = ended->lease_ms;
+    op->wait.deadline_ms = hf_loop_now(op->client->loop) + REQUEST_REPEAT_MS;
     send_again(op);
 }
 
@@ -341,7 +346,7 @@ static void on_known(struct hf_call *call, hf_status status,
     if (status < 0)
         on_added(call, status, reply);
     else
-        ask_to_change(op_of(call), STEP_ADD, call->deadline_ms, on_added);
+        request_change(op_of(call), STEP_ADD, call->deadline_ms, on_added);
 }
 
 static void add(struct hf_op *op)
@@ -374,7 +379,7 @@ static void on_known_to_set(struct hf_call *call, hf_status status,
     if (status < 0)
         on_set(call, status, reply);
     else
-        ask_to_change(op_of(call), STEP_SET, call->deadline_ms, on_set);
+        request_change(op_of(call), STEP_SET, call->deadline_ms, on_set);
 }
 
 static void set(struct hf_op *op)
@@ -399,7 +404,7 @@ static void on_read(struct hf_call *call, hf_status status,
 static void read_count(struct hf_op *op)
 {
     if (begin(op))
-        ask(op, STEP_READ, hf_op_deadline(op), on_read);
+        request(op, STEP_READ, hf_op_deadline(op), on_read);
 }
 
 const struct hf_verb hf_verb_read = {

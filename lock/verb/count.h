@@ -11,7 +11,7 @@
 #define ANSWER_KEPT_MS (INT64_C(30) * 24 * 3600 * 1000)
 /* A request is repeated for half of that time. The other half is for a server that executes
  * it late. */
-#define ASKED_AGAIN_MS (ANSWER_KEPT_MS / 2)
+#define REQUEST_REPEAT_MS (ANSWER_KEPT_MS / 2)
 /* How long it keeps the reply to a request that is no longer repeated while a copy of it
  * may still arrive over an older connection. */
 #define LATE_COPY_MS 600000

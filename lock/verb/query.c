@@ -9,17 +9,19 @@
 #include "lock/record/hold.h"
 #include "lock/record/wait_queue.h"
 #include "lock/record/op.h"
-#include "lock/record/wake.h"
+#include "lock/record/wake_moved_slot.h"
+#include "lock/verb/track.h"
 #include "lock/verb/verbs.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 
 /* A fresh text for the reply to begin with, so that it can be no other's. */
-static struct hf_bytes question(struct hf_op *op)
+static struct hf_bytes request_id(struct hf_op *op)
 {
-    size_t len = hf_owner_format(op->text.question, op->client->uuid, 0,
+    size_t len = hf_owner_format(op->text.request_id, op->client->uuid, 0,
                                  ++op->client->serial, "");
 
-    return (struct hf_bytes){op->text.question, len};
+    return (struct hf_bytes){op->text.request_id, len};
 }
 
 /* ---- inspect ---- */
@@ -90,6 +92,7 @@ hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
 {
     char name[100], field[100];
 
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     return hf_error_set(err, HF_E_SERVER,
                         "%s: '%s' is not a lock: unexpected field '%s' in this hash "
                         "(does another program use the key?)",
@@ -105,6 +108,7 @@ hf_status hf_info_refuse_head(struct hf_error *err, const struct hf_lock *lock,
 {
     char name[100], head[100];
 
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     return hf_error_set(err, HF_E_SERVER,
                         "%s: '%s' is free, but the first place in its queue is '%s', "
                         "which is not an owner of a lock: another program wrote it; "
@@ -113,6 +117,29 @@ hf_status hf_info_refuse_head(struct hf_error *err, const struct hf_lock *lock,
                         hf_error_quote(name, sizeof name, lock->text, lock->name_len),
                         hf_error_quote(head, sizeof head, info->holder,
                                        info->holder_len));
+}
+
+size_t hf_info_holder(char dst[HF_OWNER_TEXT_MAX], const struct hf_lock_info *info)
+{
+    size_t len = info->holder_len < HF_OWNER_TEXT_MAX ? info->holder_len
+                                                      : HF_OWNER_TEXT_MAX;
+
+    memcpy(dst, info->holder, len);
+    return len;
+}
+
+hf_status hf_info_held_by(struct hf_error *err, const struct hf_lock *lock,
+                          const struct hf_lock_info *info)
+{
+    char name[100], holder[100], left[50] = "";
+
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
+    if (info->ttl_ms >= 0)
+        (void)snprintf(left, sizeof left, " for another %lld ms", (long long)info->ttl_ms);
+    return hf_error_set(err, HF_TIMEOUT, "lock '%s' is held by %s%s",
+                        hf_error_quote(name, sizeof name, lock->text, lock->name_len),
+                        hf_error_quote(holder, sizeof holder, info->holder, info->holder_len),
+                        left);
 }
 
 /* The ACL hides whether there is a queue: inspect.lua. */
@@ -196,7 +223,7 @@ static void on_inspected(struct hf_call *call, hf_status status,
 
 static void inspect(struct hf_op *op)
 {
-    hf_op_call(op, STEP_INSPECT, question(op), hf_op_deadline(op),
+    hf_op_call(op, STEP_INSPECT, request_id(op), hf_op_deadline(op),
                on_inspected);
 }
 
@@ -211,11 +238,11 @@ const struct hf_verb hf_verb_inspect = {.name = "inspect", .start = inspect,
 
 static hf_status refuse(struct hf_op *op)
 {
-    static const char *const kinds[] = {[2] = "no lock of Redisson's form",
+    static const char *const kinds[] = {[2] = "not a lock of Redisson's form",
                                         [3] = "a read-write lock",
                                         [4] = "a fair lock with a queue",
                                         [6] = "a multi-lock",
-                                        [7] = "a string that is no holder's"};
+                                        [7] = "a string that cannot be a holder"};
     int64_t answer = op->answer.count;
     char name[100];
 
@@ -261,6 +288,7 @@ static void on_forced(struct hf_call *call, hf_status status,
     hf_wait_queue_freed(op, is_done ? answer->number : -1);
     if (is_done)
         hf_op_log_note(op);
+    hf_track_forced(op->lock);
     if (status == HF_OK)
         hf_wait_queue_wake_first(op->lock->line);
     hf_wake_source(op);
@@ -271,15 +299,21 @@ static void on_forced(struct hf_call *call, hf_status status,
     hf_hold_finish_request(op, status); /* by_owner.c has made a hold for it */
 }
 
+/* Without a named holder it could free the lock of the next owner. */
+static bool is_repeatable(const struct hf_op *op)
+{
+    return op->holder_len > 0;
+}
+
 static void force(struct hf_op *op, int64_t deadline_ms)
 {
     hf_wait_queue_freeing(op);
-    op->call.must_not_repeat = op->holder_len == 0;
+    op->call.must_not_repeat = !is_repeatable(op);
     if (op->hold)
         hf_op_call(op, STEP_RELEASE, hf_hold_text(op->hold), deadline_ms,
                    on_forced);
     else
-        hf_op_call(op, STEP_FORCE, question(op), deadline_ms, on_forced);
+        hf_op_call(op, STEP_FORCE, request_id(op), deadline_ms, on_forced);
 }
 
 static void on_acquainted(struct hf_call *call, hf_status status,
@@ -288,20 +322,21 @@ static void on_acquainted(struct hf_call *call, hf_status status,
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     (void)reply;
-    if (status < 0)
+    if (status < 0 && (status != HF_E_SERVER || call->is_passing))
         hf_hold_finish_request(op, status);
     else
         force(op, call->deadline_ms);
 }
 
-/* How waiters are woken is known after the first reply of a cluster. Both requests
- * together have one request timeout. */
+/* How waiters are woken is known after the first reply of a cluster. A request that must not be
+ * repeated is sent after one that may be: a dead connection or a doubted master then delays only
+ * the first. Both requests together have one request timeout. */
 static void force_when_known(struct hf_op *op)
 {
-    if (hf_router_is_known(op->client->router))
+    if (hf_router_is_known(op->client->router) && is_repeatable(op))
         force(op, hf_op_deadline(op));
     else
-        hf_op_call(op, STEP_INSPECT, question(op), hf_op_deadline(op),
+        hf_op_call(op, STEP_INSPECT, request_id(op), hf_op_deadline(op),
                    on_acquainted);
 }
 

@@ -18,4 +18,11 @@ hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
 hf_status hf_info_refuse_head(struct hf_error *err, const struct hf_lock *lock,
                               const struct hf_lock_info *info);
 
+/* hf_info_holder - copies the holder, or its beginning, without a NUL; returns its length. */
+size_t hf_info_holder(char dst[HF_OWNER_TEXT_MAX], const struct hf_lock_info *info);
+
+/* hf_info_held_by - HF_TIMEOUT: names the holder, and for how long it holds the lock. */
+hf_status hf_info_held_by(struct hf_error *err, const struct hf_lock *lock,
+                          const struct hf_lock_info *info);
+
 #endif

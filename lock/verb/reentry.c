@@ -8,12 +8,14 @@
 #include "lock/record/hold.h"
 #include "lock/record/op.h"
 #include "lock/verb/track.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 
 hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held)
 {
     char name[100];
 
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
     return hf_error_set(
         op->error, HF_E_INVAL,
         "this owner already holds the lock '%s' as a %s: "
@@ -26,6 +28,7 @@ static void end_reentry(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
+    HF_ASSERT(hold->work->op == op && hold->owner == op->owner);
     op->hold = NULL;
     hf_list_remove(&op->cancel_node);
     hf_hold_end_op(hold, false);
@@ -43,14 +46,13 @@ static void end_lost(struct hf_op *op)
         "lock '%s' was lost: %s; call hf_lock_release as often as it was "
         "acquired, then acquire it again",
         hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
-        hf_lost_text(op->hold->lease.reason));
+        hf_lost_text(op->hold->work->lease.reason));
     end_reentry(op, HF_LOST);
 }
 
-/* The re-entry has no answer. For the count it does not matter whether the
- * server executes it, for the next call sends its own count; but the lease may
- * be shorter now. */
-static void settle(struct hf_op *op)
+/* The re-entry has no reply. The count does not depend on whether the server executes it,
+ * because the next call sends its own count; but the lease may be shorter now. */
+static void note_no_reply(struct hf_op *op)
 {
     hf_op_note_outcome(op);
     if (op->call.may_have_run)
@@ -69,16 +71,16 @@ static void on_answer(struct hf_call *call, hf_status status,
     if (status < 0) {
         call->may_have_run = call->may_have_run ||
                              status == HF_E_SERVER; /* half of the script */
-        settle(op);
+        note_no_reply(op);
         end_reentry(op, status);
         return;
     }
-    if (hold->lease.state == LEASE_LOST) { /* during the request; on_lost was called */
+    if (hold->work->lease.state == LEASE_LOST) { /* during the request; on_lost was called */
         end_lost(op);
         return;
     }
     if (op->answer.count == op->count) {
-        hf_lease_granted(&hold->lease, op->count, &call->sending,
+        hf_lease_granted(&hold->work->lease, op->count, &call->sending,
                         op->options.lease_ms == 0, 0);
         hf_track_granted(hold);
         hf_hold_rearm(hold);
@@ -87,15 +89,16 @@ static void on_answer(struct hf_call *call, hf_status status,
         end_reentry(op, HF_OK);
         return;
     }
-    if (hf_lease_lose(&hold->lease, hf_answer_lost(&op->answer)))
-        hf_hold_tell_lost(hold);
+    if (hf_lease_lose(&hold->work->lease, hf_answer_lost(&op->answer)))
+        hf_hold_report_lost(hold);
     end_lost(op);
 }
 
 static void reenter(struct hf_op *op)
 {
+    HF_ASSERT(op->hold->work->op == op && !op->call.is_under_way);
     hf_loop_disarm(op->client->loop, &op->timer);
-    if (op->hold->lease.state == LEASE_LOST) {
+    if (op->hold->work->lease.state == LEASE_LOST) {
         end_lost(op);
         return;
     }
@@ -103,9 +106,9 @@ static void reenter(struct hf_op *op)
         end_reentry(op, hf_reentry_refuse(op, op->hold));
         return;
     }
-    op->count = op->hold->lease.count + 1;
+    op->count = op->hold->work->lease.count + 1;
     op->call.replicas = 0;
-    hf_lease_sent(&op->hold->lease, hf_loop_now(op->client->loop), op->lease_ms);
+    hf_lease_sent(&op->hold->work->lease, hf_loop_now(op->client->loop), op->lease_ms);
     hf_hold_rearm(op->hold);
     hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
                on_answer);
@@ -114,7 +117,14 @@ static void reenter(struct hf_op *op)
 /* Behind another call on the same hold it waits no longer than it may. */
 void hf_reentry_start(struct hf_op *op, struct hf_hold *held)
 {
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    HF_ASSERT(held->lock == op->lock && held->owner == op->owner && !op->hold);
     hf_wait_requeue(&op->wait); /* the wait's own request is not used */
+    if (!hf_hold_open(held)) {
+        hf_loop_disarm(op->client->loop, &op->timer);
+        hf_op_finish(op, HF_E_NOMEM);
+        return;
+    }
     if (hf_hold_begin_op(held, op)) {
         reenter(op);
         return;
@@ -126,6 +136,7 @@ void hf_reentry_start(struct hf_op *op, struct hf_hold *held)
 
 void hf_reentry_cancel(struct hf_op *op, hf_status status)
 {
-    settle(op);
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    note_no_reply(op);
     end_reentry(op, status);
 }

@@ -5,9 +5,10 @@
 #include "lock/record/wait_queue.h"
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
-#include "lock/record/wake.h"
+#include "lock/record/wake_moved_slot.h"
 #include "lock/verb/track.h"
 #include "lock/verb/verbs.h"
+#include "net/base/assert.h"
 #include "net/base/error.h"
 
 /* This hold was released, and no waiter was notified, because other holders remain. */
@@ -20,9 +21,14 @@ static void end_release(struct hf_op *op, bool is_gone, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
+    HF_ASSERT(!hold || hold->work->op == op);
+    /* The client decides the count, with or without a reply. */
+    HF_ASSERT(!hold || is_gone || !op->call.script || hold->work->lease.count == op->count);
     op->hold = NULL;
     if (hold)
         hf_hold_end_op(hold, is_gone);
+    if (is_gone)
+        hf_track_released(op->lock);
     if (is_gone && !is_still_held(op)) {
         hf_wait_queue_wake_first(op->lock->line);
         hf_wake_source(op);
@@ -33,16 +39,16 @@ static void end_release(struct hf_op *op, bool is_gone, hf_status status)
 static void leave_to_orphan(struct hf_hold *hold)
 {
     hf_release_orphan(hold->lock, hf_hold_text(hold),
-                      hold->lease.claims.set_ms, 0, NULL);
+                      hold->work->lease.claims.set_ms, 0, NULL);
 }
 
 /* The hold was lost. The hold count is lowered nevertheless. */
 static void release_lost(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
-    bool is_last = --hold->lease.count <= 0;
+    bool is_last = --hold->work->lease.count <= 0;
 
-    if (is_last && hf_lease_may_remain(&hold->lease))
+    if (is_last && hf_lease_may_remain(&hold->work->lease))
         leave_to_orphan(hold);
     end_release(op, is_last, HF_LOST);
 }
@@ -52,7 +58,7 @@ static void release_lost(struct hf_op *op)
  * ended while the server refused the release, for example with READONLY. */
 static bool was_released_by_us(const struct hf_op *op)
 {
-    int64_t safe_until_ms = op->hold->released_until_ms;
+    int64_t safe_until_ms = op->hold->work->released_until_ms;
     bool has_expired = hf_call_was_put_off(&op->call) &&
                        hf_loop_now(op->client->loop) >= safe_until_ms;
 
@@ -68,10 +74,10 @@ static void found_gone(struct hf_op *op)
         end_release(op, true, HF_OK);
         return;
     }
-    hold->lease.count = op->count;
-    if (hf_lease_lose(&hold->lease, hf_answer_lost(&op->answer)) &&
+    hold->work->lease.count = op->count;
+    if (hf_lease_lose(&hold->work->lease, hf_answer_lost(&op->answer)) &&
         op->count > 0)
-        hf_hold_tell_lost(hold);
+        hf_hold_report_lost(hold);
     end_release(op, op->count == 0, HF_LOST);
 }
 
@@ -80,7 +86,7 @@ static void done(struct hf_op *op)
     struct hf_hold *hold = op->hold;
 
     if (op->count > 0) { /* a partial release also sets the TTL */
-        hf_lease_granted(&hold->lease, op->count, &op->call.sending, false, 0);
+        hf_lease_granted(&hold->work->lease, op->count, &op->call.sending, false, 0);
         hf_track_granted(hold);
         hf_hold_rearm(hold);
     }
@@ -103,7 +109,7 @@ static void failed(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
-    hold->lease.count = op->count;
+    hold->work->lease.count = op->count;
     op->call.may_have_run = op->call.may_have_run ||
                             status == HF_E_SERVER; /* half of the script */
     if (op->count == 0)
@@ -138,19 +144,21 @@ static void release(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
-    if (hold->lease.state == LEASE_LOST) {
+    if (hold->work->lease.state == LEASE_LOST) {
         release_lost(op);
         return;
     }
-    op->count = hold->lease.count - 1;
-    op->lease_ms = hold->lease.claims.set_ms;
+    HF_ASSERT(hold->work->lease.state == LEASE_HELD && hold->work->lease.count > 0);
+    op->count = hold->work->lease.count - 1;
+    op->lease_ms = hold->work->lease.claims.set_ms;
+    HF_ASSERT(op->count >= 0 && op->lease_ms > 0);
     if (op->count == 0) {
-        hold->released_until_ms = hf_lease_safe_until_ms(&hold->lease);
-        hf_lease_release(&hold->lease);
+        hold->work->released_until_ms = hf_lease_safe_until_ms(&hold->work->lease);
+        hf_lease_release(&hold->work->lease);
         hf_hold_stop_renewal(hold); /* LEASE-3 */
         hf_wait_queue_freeing(op);
     } else {
-        hf_lease_sent(&hold->lease, hf_loop_now(op->client->loop), op->lease_ms);
+        hf_lease_sent(&hold->work->lease, hf_loop_now(op->client->loop), op->lease_ms);
     }
     hf_hold_rearm(hold);
     hf_op_call(op, STEP_RELEASE, hf_hold_text(hold),
@@ -169,7 +177,7 @@ static void cancel(struct hf_op *op, hf_status status)
         return;
     }
     if (!op->call.script)
-        op->count = op->hold->lease.count - 1;
+        op->count = op->hold->work->lease.count - 1;
     failed(op, status);
 }
 
@@ -177,9 +185,15 @@ static void start(struct hf_op *op)
 {
     struct hf_hold *hold = hf_hold_find(op->lock, op->owner);
 
-    if (!hold)
+    if (!hold) {
         hf_op_finish(op, HF_NOT_OWNER);
-    else if (hf_hold_begin_op(hold, op))
+        return;
+    }
+    if (!hold->work) {
+        hf_hold_open_in(hold, op->spare_work);
+        hold->work->is_borrowed = true;
+    }
+    if (hf_hold_begin_op(hold, op))
         release(op);
 }
 

@@ -2,13 +2,18 @@
 /* Tests: tests/live/server/test_lock_switch.c, tests/sim/test_switch.c. */
 #include "lock/verb/switch.h"
 #include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/table.h"
+#include "net/base/assert.h"
 #include "net/base/moment.h"
 
 #define PORTION 500             /* holds: 5 batches of one kind */
 #define PAUSE_MS 1
 #define PAUSE_BUSY_MS 25        /* while there are MANY_BATCHES */
 #define MANY_BATCHES 50
-#define CHECK_PAUSE_MS 100      /* between two checks of a hold that pushes cause */
+/* Between two checks of a hold that pushes cause (TRACK-3, TRACK-5). */
+#define CHECK_PAUSE_MS 100
+#define SHARED_PAUSE_MAX_MS 3200
 
 static void arm(struct hf_client *client, int64_t in_ms)
 {
@@ -18,15 +23,22 @@ static void arm(struct hf_client *client, int64_t in_ms)
 
 static void take_one(struct hf_client *client, int64_t now)
 {
-    struct hf_hold *hold =
-        HF_OWNER_OF(client->unsure_holds.next, struct hf_hold, unsure_node);
+    struct hf_hold_work *work =
+        HF_OWNER_OF(client->unsure_holds.next, struct hf_hold_work, unsure_node);
+    int64_t at_ms = hf_max_ms(now, work->check_from_ms);
+    bool is_shared = work->hold->lock->kind->is_shared;
 
-    int64_t at_ms = hf_max_ms(now, hold->check_from_ms);
-
-    hf_list_remove(&hold->unsure_node);
-    hold->check_from_ms = at_ms + CHECK_PAUSE_MS;
-    hf_lease_rush(&hold->lease, at_ms);
-    hf_hold_rearm(hold);
+    hf_list_remove(&work->unsure_node);
+    if (!is_shared || at_ms == now)
+        work->check_pause_ms = CHECK_PAUSE_MS;
+    else if (work->check_pause_ms < SHARED_PAUSE_MAX_MS)
+        work->check_pause_ms *= 2;
+    work->check_from_ms = at_ms + work->check_pause_ms;
+    if (is_shared && !work->is_switched)
+        hf_hold_rush_look(work->hold, at_ms);
+    else
+        hf_hold_rush(work->hold, at_ms);
+    work->is_switched = false;
 }
 
 /* SWITCH-2 */
@@ -46,34 +58,40 @@ static void on_timer(struct hf_timer *timer)
 static void note_hold(struct hf_client *client, struct hf_hold *hold,
                       const struct hf_switched *which)
 {
-    if (!hf_lease_switched(&hold->lease,
-                           hf_switched_has(which->sudden, hold->lock->slot)))
+    struct hf_lease copy, *lease = hf_hold_edit(hold, &copy);
+
+    if (!hf_lease_switched(lease, hf_switched_has(which->sudden, hold->lock->slot)))
         return;
-    hold->check_from_ms = 0;
+    hf_hold_edited(hold, lease);
+    if (hf_hold_open(hold)) {
+        hold->work->check_from_ms = 0;
+        hold->work->is_switched = true;
+    }
     hf_switch_doubt(client, hold);
 }
 
 void hf_switch_doubt(struct hf_client *client, struct hf_hold *hold)
 {
+    HF_ASSERT(hf_loop_is_locked(client->loop));
+    if (!hf_hold_open(hold)) { /* it is checked without a place in the list */
+        hf_hold_rush(hold, hf_loop_now(client->loop));
+        return;
+    }
     if (hf_list_is_empty(&client->unsure_holds))
         arm(client, 0);
-    if (hf_list_is_empty(&hold->unsure_node))
-        hf_list_push(&client->unsure_holds, &hold->unsure_node);
+    if (hf_list_is_empty(&hold->work->unsure_node))
+        hf_list_push(&client->unsure_holds, &hold->work->unsure_node);
 }
 
 void hf_switch_note(void *ctx, const struct hf_switched *which)
 {
     struct hf_client *client = ctx;
 
-    for (struct hf_list *l = client->locks.next; l != &client->locks;
-         l = l->next) {
-        struct hf_lock *lock = HF_OWNER_OF(l, struct hf_lock, client_link);
-
+    for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));) {
         if (!hf_switched_has(which->slots, lock->slot))
             continue;
-        for (struct hf_list *h = lock->holds.next; h != &lock->holds;
-             h = h->next)
-            note_hold(client, HF_OWNER_OF(h, struct hf_hold, node), which);
+        for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
+            note_hold(client, hold, which);
     }
 }
 
@@ -92,5 +110,6 @@ void hf_switch_init(struct hf_client *client)
 
 void hf_switch_fini(struct hf_client *client)
 {
+    HF_ASSERT(hf_loop_is_locked(client->loop));
     hf_loop_disarm(client->loop, &client->unsure_timer);
 }

@@ -1,9 +1,15 @@
 /* Tracked holds. Rules in track.h. */
-/* Tests: tests/live/lock/test_lock_push.c, tests/sim/test_push.c. */
+/* Tests: tests/live/lock/test_lock_push.c, tests/live/lock/test_push_kinds.c,
+ * tests/sim/test_push.c. */
 #include "lock/verb/track.h"
 
+#include <string.h>
+
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
 #include "lock/record/table.h"
 #include "lock/verb/switch.h"
+#include "net/base/assert.h"
 #include "net/base/moment.h"
 
 #define FIRST_MS 1000           /* TRACK-1 */
@@ -14,30 +20,85 @@ bool hf_track_is_kind(const struct hf_kind *kind)
     return kind->steps[STEP_RENEW].reads_last;
 }
 
+static int64_t first_ms(const struct hf_client *client)
+{
+    int64_t at_ms = hf_loop_now(client->loop) + FIRST_MS;
+
+    return at_ms + TICK_MS - at_ms % TICK_MS;
+}
+
+static bool is_held(const struct hf_hold *hold)
+{
+    struct hf_lease copy;
+
+    return hf_hold_lease(hold, &copy)->state == LEASE_HELD;
+}
+
 void hf_track_granted(struct hf_hold *hold)
 {
     const struct hf_client *client = hold->lock->client;
-    int64_t at_ms = hf_loop_now(client->loop) + FIRST_MS;
+    int64_t at_ms;
 
-    if (hf_router_is_tracking(client->router) && hf_track_is_kind(hold->lock->kind))
-        hf_lease_rush(&hold->lease, at_ms + TICK_MS - at_ms % TICK_MS);
+    HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
+    if (!hf_router_is_tracking(client->router) || !hf_track_is_kind(hold->lock->kind))
+        return;
+    at_ms = first_ms(client);
+    if (hold->lock->kind->is_shared)
+        hf_lease_rush_look(&hold->work->lease, at_ms);
+    else
+        hf_lease_rush(&hold->work->lease, at_ms);
+}
+
+/* TRACK-6: one look tracks the key for all holds of the client. */
+void hf_track_released(const struct hf_lock *lock)
+{
+    struct hf_client *client = lock->client;
+    struct hf_lock *other = NULL;
+    struct hf_hold *hold;
+
+    HF_ASSERT(hf_loop_is_locked(client->loop));
+    if (!hf_router_is_tracking(client->router))
+        return;
+    while ((other = hf_lock_next_of_name(lock, other)))
+        if (other->kind->is_shared && (hold = hf_hold_next(other, NULL)))
+            hf_hold_rush_look(hold, first_ms(client));
+}
+
+void hf_track_forced(const struct hf_lock *lock)
+{
+    struct hf_client *client = lock->client;
+    struct hf_lock *other = NULL;
+
+    HF_ASSERT(hf_loop_is_locked(client->loop));
+    if (!hf_router_is_tracking(client->router))
+        return;
+    while ((other = hf_lock_next_of_name(lock, other)))
+        for (struct hf_hold *hold = NULL; (hold = hf_hold_next(other, hold));)
+            if (is_held(hold))
+                hf_switch_doubt(client, hold);
 }
 
 /* TRACK-3 */
-static bool is_due(const struct hf_hold *hold)
+static bool is_due(const struct hf_hold *hold, const struct hf_lease *lease)
 {
+    const struct hf_hold_work *work = hold->work;
     int64_t now = hf_loop_now(hold->lock->client->loop);
 
-    return !hf_list_is_empty(&hold->unsure_node) ||
-           hold->lease.rush_ms <= hf_max_ms(now, hold->check_from_ms);
+    if (!work)
+        return lease->rush_ms <= now;
+    return !hf_list_is_empty(&work->unsure_node) ||
+           lease->rush_ms <= hf_max_ms(now, work->check_from_ms);
 }
 
 static void check(struct hf_client *client, struct hf_hold *hold)
 {
-    if (hold->lease.state != LEASE_HELD)
+    struct hf_lease copy;
+    const struct hf_lease *lease = hf_hold_lease(hold, &copy);
+
+    if (lease->state != LEASE_HELD)
         return;
     hold->is_pushed = true;
-    if (is_due(hold))
+    if (is_due(hold, lease))
         return;
     client->push_checks++;
     hf_switch_doubt(client, hold);
@@ -47,30 +108,57 @@ static void check_lock(struct hf_lock *lock)
 {
     if (!hf_track_is_kind(lock->kind))
         return;
-    for (struct hf_list *h = lock->holds.next; h != &lock->holds; h = h->next)
-        check(lock->client, HF_OWNER_OF(h, struct hf_hold, node));
+    for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
+        check(lock->client, hold);
 }
 
 /* TRACK-4 */
 static void check_all(struct hf_client *client, const struct hf_server *server)
 {
-    for (struct hf_list *l = client->locks.next; l != &client->locks; l = l->next) {
-        struct hf_lock *lock = HF_OWNER_OF(l, struct hf_lock, client_link);
-
+    for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));)
         if (hf_router_serves(client->router, server, lock->slot))
+            check_lock(lock);
+}
+
+/* The key whose change the server reports, of a lock whose kind is tracked. */
+static struct hf_bytes key_of(const struct hf_lock *lock)
+{
+    const char *key = lock->kind->keys[0];
+
+    if (!lock->kind->steps[STEP_RENEW].is_without_name)
+        return (struct hf_bytes){lock->text, lock->name_len};
+    return (struct hf_bytes){hf_lock_keys(lock, NULL),
+                             hf_key_size(key, lock->text, lock->name_len)};
+}
+
+static void check_named(struct hf_client *client, struct hf_bytes name, struct hf_bytes key)
+{
+    struct hf_lock *lock = NULL;
+
+    while ((lock = hf_lock_next_named(client, name.ptr, name.len, lock))) {
+        struct hf_bytes its;
+
+        if (!hf_track_is_kind(lock->kind))
+            continue;
+        its = key_of(lock);
+        if (its.len == key.len && memcmp(its.ptr, key.ptr, key.len) == 0)
             check_lock(lock);
     }
 }
 
-void hf_track_note(void *ctx, const struct hf_server *server, const char *key, size_t len)
+void hf_track_note(void *ctx, const struct hf_server *server, const char *text, size_t len)
 {
-    struct hf_client *client = ctx;
-    struct hf_lock *lock = NULL;
+    struct hf_bytes key = {text, len};
 
-    if (!key) {
-        check_all(client, server);
+    if (!text) {
+        check_all(ctx, server);
         return;
     }
-    while ((lock = hf_lock_next_named(client, key, len, lock)))
-        check_lock(lock);
+    check_named(ctx, key, key);
+    for (int i = 0; i <= 1; i++) {
+        struct hf_bytes name;
+
+        if ((name.len = hf_key_name(&name.ptr, text, len, i)) > 0)
+            check_named(ctx, name, key);
+    }
 }

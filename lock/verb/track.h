@@ -16,9 +16,15 @@
  *          pushes cause at most ten requests a second for each hold.
  * TRACK-4  If any key of a server may have changed (FLUSHALL, a new connection), all its
  *          holds are checked, in portions (SWITCH-2).
- * TRACK-5  Kinds of which several owners write one key (read locks, permits) are not
- *          tracked, because the renewals of each would cause checks of all others:
- *          hf_kind_step.reads_last. */
+ * TRACK-5  If several owners write one key (read locks, permits), each of their writes causes a
+ *          push to all others. Therefore such a hold is checked by a look, which writes
+ *          nothing, also if the watchdog renews it; and while pushes follow each other, the
+ *          pause between two checks doubles, up to SHARED_PAUSE_MAX_MS.
+ * TRACK-6  The server does not report the client's own writes, and they end the tracking of the
+ *          key. After a release, one of the client's other holds on the key is looked at a
+ *          second later. After a forced release, the client's own holds are checked at once.
+ * TRACK-7  A request that follows ASK is not tracked, because ASKING and CLIENT CACHING are both
+ *          valid for the next command only. Another one is sent a second later. */
 #ifndef HF_TRACK_H
 #define HF_TRACK_H
 
@@ -27,6 +33,11 @@
 /* hf_track_granted - the hold was acquired, or an own write changed its key: TRACK-1.
  *   hf_hold_rearm must follow. */
 void hf_track_granted(struct hf_hold *hold);
+
+/* hf_track_released, hf_track_forced - a release, or a forced release, of this lock has ended:
+ *   TRACK-6. */
+void hf_track_released(const struct hf_lock *lock);
+void hf_track_forced(const struct hf_lock *lock);
 
 /* hf_track_note - processes a push (hf_router_options.on_invalidated). */
 void hf_track_note(void *client, const struct hf_server *server, const char *key,

@@ -28,6 +28,9 @@
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/log.h"
+#include "lock/record/table.h"
+#include "lock/verb/track.h"
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/route/refusal.h"
 
@@ -60,6 +63,30 @@ struct hf_batch {
     struct hf_resp_arg argv[CALL_HEAD + 3 * BATCH_MAX + 1];
 };
 
+/* ---- the facts ---- */
+
+static bool is_in_batch(const struct hf_batch *batch, size_t i)
+{
+    const struct hf_hold *hold = batch->holds[i], *first = batch->holds[0];
+
+    return hold->work->batch == batch && hf_list_is_empty(&hold->work->due_node) &&
+           hold->lock->slot == first->lock->slot &&
+           hold->lock->kind->steps[STEP_RENEW].script == batch->call.script &&
+           hold->work->is_looked_at == batch->is_look &&
+           batch->argv[batch->call.argc - batch->count + i].ptr == hold->work->text;
+}
+
+/* A call renews or looks at holds of one slot, by one script; each has its own owner. */
+static bool batch_ok(const struct hf_batch *batch)
+{
+    bool is_ok = batch->count >= 1 && batch->count <= BATCH_MAX && /* WATCHDOG-4 */
+                 (!batch->is_second_look || batch->count == 1);
+
+    for (size_t i = 0; i < batch->count; i++)
+        is_ok = is_ok && is_in_batch(batch, i);
+    return is_ok && batch->call.keys >= batch->count;
+}
+
 /* ---- a batch ends ---- */
 
 static void batch_free(struct hf_batch *batch)
@@ -67,25 +94,36 @@ static void batch_free(struct hf_batch *batch)
     for (size_t i = 0; i < batch->count; i++) {
         struct hf_hold *hold = batch->holds[i];
 
-        hold->batch = NULL;
+        HF_ASSERT(hold->work->batch == batch);
+        hold->work->batch = NULL;
         if (hold->is_free)
             hf_hold_drop(hold); /* WATCHDOG-3 */
+        else
+            hf_hold_shrink_soon(hold);
     }
     hf_list_remove(&batch->node);
+    HF_ASSERT(batch->client->batches_count > 0 && !batch->call.is_under_way);
     batch->client->batches_count--;
     hf_mem_free(batch->client->mem, batch, sizeof *batch);
 }
 
-static void ask_alone(struct hf_hold *hold)
+static void renew_alone(struct hf_hold *hold)
 {
     int64_t now = hf_loop_now(hold->lock->client->loop);
 
-    hold->renews_alone = true;
-    hf_lease_retry(&hold->lease, now, NULL);
-    if (hold->batch->is_look)
-        hf_lease_rush(&hold->lease, now);
+    hold->work->renews_alone = true;
+    hf_lease_retry(&hold->work->lease, now, NULL);
+    if (hold->work->batch->is_look)
+        hf_lease_rush_look(&hold->work->lease, now);
     else
-        hold->lease.renew_ms = now;
+        hold->work->lease.renew_ms = now;
+}
+
+/* WATCHDOG-2, LEASE-3: a hold that is released or lost has left its batch. */
+static bool is_pending_in(const struct hf_batch *batch, const struct hf_hold *hold)
+{
+    return hold->work->batch == batch && hold->work->lease.is_renewing &&
+           hold->work->lease.state == LEASE_HELD && !hold->is_free;
 }
 
 static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
@@ -93,31 +131,39 @@ static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
 {
     bool was_pushed = hold->is_pushed;
 
-    if (hold->lease.state == LEASE_LOST)
+    if (hold->work->lease.state == LEASE_LOST)
         return; /* LEASE-4: too late to report a renewal */
     if (answer <= 0 && batch->count > 1) {
-        ask_alone(hold);
+        renew_alone(hold);
         return;
     }
     hold->is_pushed = false;
     if (answer > 0 && batch->is_second_look)
         batch->client->has_scattered_locks = true;
     if (batch->is_look && answer > 0) {
-        hf_lease_looked(&hold->lease, &batch->call.sending, answer);
+        hf_lease_looked(&hold->work->lease, &batch->call.sending, answer);
         return;
     }
     if (answer == 1) {
-        hf_lease_renewed(&hold->lease, &batch->call.sending);
+        hf_lease_renewed(&hold->work->lease, &batch->call.sending);
         batch->client->renewals++;
-        hf_hold_tell_renewed(hold);
+        hf_hold_report_renewed(hold);
         return;
     }
-    hf_lease_retry(&hold->lease, hf_loop_now(batch->client->loop), NULL);
-    if (hf_lease_lose(&hold->lease,
+    hf_lease_retry(&hold->work->lease, hf_loop_now(batch->client->loop), NULL);
+    if (hf_lease_lose(&hold->work->lease,
                      answer == 0 ? HF_REASON_DELETED : HF_REASON_TAKEN)) {
         batch->client->push_losses += was_pushed;
-        hf_hold_tell_lost(hold);
+        hf_hold_report_lost(hold);
     }
+}
+
+/* TRACK-7 */
+static void note_answer(struct hf_batch *batch, struct hf_hold *hold, int64_t answer)
+{
+    answered_one(batch, hold, answer);
+    if (batch->call.is_by_ask && hold->work->lease.state == LEASE_HELD)
+        hf_track_granted(hold);
 }
 
 static void answered(struct hf_batch *batch, struct hf_resp_value reply)
@@ -128,11 +174,12 @@ static void answered(struct hf_batch *batch, struct hf_resp_value reply)
 
         if (batch->has_left[i])
             continue;
+        HF_ASSERT(is_pending_in(batch, hold));
         if (hf_reply_integer(reply, i + 1, &answer) && answer >= -1 &&
             (answer <= 1 || batch->is_look))
-            answered_one(batch, hold, answer);
+            note_answer(batch, hold, answer);
         else /* not a reply of the script: it proves nothing */
-            hf_lease_retry(&hold->lease, hf_loop_now(batch->client->loop),
+            hf_lease_retry(&hold->work->lease, hf_loop_now(batch->client->loop),
                           &batch->call.sending);
         hf_hold_rearm(hold);
     }
@@ -147,13 +194,14 @@ static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
 
         if (batch->has_left[i])
             continue;
-        hold->renews_alone = batch->is_second_look;
-        hf_lease_retry(&hold->lease, now,
+        HF_ASSERT(is_pending_in(batch, hold));
+        hold->work->renews_alone = batch->is_second_look;
+        hf_lease_retry(&hold->work->lease, now,
                       may_have_run ? &batch->call.sending : NULL);
         if (is_at_once && batch->is_look)
-            hf_lease_rush(&hold->lease, now);
+            hf_lease_rush_look(&hold->work->lease, now);
         else if (is_at_once)
-            hold->lease.renew_ms = now;
+            hold->work->lease.renew_ms = now;
         hf_hold_rearm(hold);
     }
 }
@@ -163,7 +211,7 @@ static void renew_by_text(struct hf_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
         if (!batch->has_left[i])
-            batch->holds[i]->renews_by_text = true;
+            batch->holds[i]->work->renews_by_text = true;
 }
 
 /* Returns whether the batch may succeed in another way. After NOSCRIPT, the text of the
@@ -215,9 +263,9 @@ static const struct hf_kind_step *renewal_of(const struct hf_hold *hold)
 
 static bool goes_with(const struct hf_hold *hold, const struct hf_hold *first)
 {
-    return !hold->renews_alone && !first->renews_alone &&
+    return !hold->work->renews_alone && !first->work->renews_alone &&
            hold->lock->slot == first->lock->slot &&
-           hold->is_looked_at == first->is_looked_at &&
+           hold->work->is_looked_at == first->work->is_looked_at &&
            renewal_of(hold)->script == renewal_of(first)->script;
 }
 
@@ -228,13 +276,13 @@ static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
     const char *key = lock->kind->keys[0];
 
     *at++ = renewal_of(hold)->is_without_name
-                ? (struct hf_resp_arg){hf_lock_keys(lock),
+                ? (struct hf_resp_arg){hf_lock_keys(lock, NULL),
                                        hf_key_size(key, lock->text,
                                                    lock->name_len)}
                 : (struct hf_resp_arg){lock->text, lock->name_len};
     if (renewal_of(hold)->takes_hold_key)
         *at++ = (struct hf_resp_arg){
-            hold->key, hf_hold_key_len(lock, hold->text_len)};
+            hf_hold_key(hold), hf_hold_key_len(lock, hold->work->text_len)};
     return at;
 }
 
@@ -249,23 +297,25 @@ static void fill(struct hf_batch *batch)
     while (n < max && names < BATCH_NAMES_MAX &&
            !hf_list_is_empty(&client->due_holds)) {
         struct hf_hold *hold =
-            HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
+            HF_OWNER_OF(client->due_holds.next, struct hf_hold_work, due_node)->hold;
 
         if (n > 0 && !goes_with(hold, batch->holds[0]))
             break;
-        hf_list_remove(&hold->due_node);
+        HF_ASSERT(hold->work->lease.is_renewing && !hold->work->batch);
+        hf_list_remove(&hold->work->due_node);
         batch->holds[n] = hold;
-        hold->batch = batch;
-        batch->call.by_text = batch->call.by_text || hold->renews_by_text;
-        hold->renews_by_text = false;
+        hold->work->batch = batch;
+        batch->call.by_text = batch->call.by_text || hold->work->renews_by_text;
+        hold->work->renews_by_text = false;
         names += hold->lock->name_len;
         at = put_keys(at, hold);
         n++;
     }
+    HF_ASSERT(n > 0 && n <= BATCH_MAX);
     batch->count = n;
-    batch->is_second_look = batch->holds[0]->renews_alone;
-    batch->holds[0]->renews_alone = false;
-    batch->is_look = batch->holds[0]->is_looked_at;
+    batch->is_second_look = batch->holds[0]->work->renews_alone;
+    batch->holds[0]->work->renews_alone = false;
+    batch->is_look = batch->holds[0]->work->is_looked_at;
     batch->is_declaring = client->declare_state.is_needed;
     batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD;
     *at++ = (struct hf_resp_arg){
@@ -273,8 +323,8 @@ static void fill(struct hf_batch *batch)
         hf_resp_format_integer(batch->lease_text,
                                batch->is_look ? 0 : client->watchdog_ms)};
     for (size_t i = 0; i < n; i++)
-        *at++ = (struct hf_resp_arg){batch->holds[i]->text,
-                                     batch->holds[i]->text_len};
+        *at++ = (struct hf_resp_arg){batch->holds[i]->work->text,
+                                     batch->holds[i]->work->text_len};
     batch->call.argc = (size_t)(at - batch->argv);
 }
 
@@ -283,7 +333,7 @@ static void describe(struct hf_batch *batch)
     struct hf_hold *first = batch->holds[0];
     struct hf_call *call = &batch->call;
 
-    memcpy(batch->echo, first->text, first->text_len);
+    memcpy(batch->echo, first->work->text, first->work->text_len);
     call->script = renewal_of(first)->script;
     call->lacks_evalsha = &batch->client->lacks_evalsha;
     call->derives = renewal_of(first)->derives;
@@ -291,7 +341,7 @@ static void describe(struct hf_batch *batch)
     call->argv = batch->argv;
     call->slot = first->lock->slot;
     call->echo = batch->echo;
-    call->echo_len = first->text_len;
+    call->echo_len = first->work->text_len;
     call->is_tracked = renewal_of(first)->reads_last;
     call->is_once = true;   /* WATCHDOG-1 */
     call->is_urgent = true; /* it cannot come later */
@@ -316,6 +366,7 @@ static void send_batch(struct hf_batch *batch)
 
     fill(batch);
     describe(batch);
+    HF_ASSERT(batch_ok(batch));
     client->renewal_requests++;
     rc = hf_call_start(&batch->call, client->loop, client->router,
                        deadline(client));
@@ -332,10 +383,11 @@ static void retry_all_due(struct hf_client *client)
 
     while (!hf_list_is_empty(&client->due_holds)) {
         struct hf_hold *hold =
-            HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
+            HF_OWNER_OF(client->due_holds.next, struct hf_hold_work, due_node)->hold;
 
-        hf_list_remove(&hold->due_node);
-        hf_lease_retry(&hold->lease, now, NULL);
+        HF_ASSERT(hold->work->lease.is_renewing && !hold->work->batch);
+        hf_list_remove(&hold->work->due_node);
+        hf_lease_retry(&hold->work->lease, now, NULL);
         hf_hold_rearm(hold);
     }
 }
@@ -369,8 +421,9 @@ static void gather_anew(struct hf_batch *batch)
     hf_call_cancel(&batch->call);
     for (size_t i = 0; i < batch->count; i++)
         if (!batch->has_left[i]) {
-            batch->holds[i]->renews_by_text = batch->call.by_text;
-            hf_list_push(&client->due_holds, &batch->holds[i]->due_node);
+            HF_ASSERT(is_pending_in(batch, batch->holds[i])); /* WATCHDOG-1 */
+            batch->holds[i]->work->renews_by_text = batch->call.by_text;
+            hf_list_push(&client->due_holds, &batch->holds[i]->work->due_node);
         }
     batch_free(batch);
     hf_loop_at_turn_end(client->loop, &client->turn);
@@ -378,6 +431,7 @@ static void gather_anew(struct hf_batch *batch)
 
 static void leave(struct hf_batch *batch, const struct hf_hold *hold)
 {
+    HF_ASSERT(hold->work->batch == batch);
     for (size_t i = 0; i < batch->count; i++)
         if (batch->holds[i] == hold)
             batch->has_left[i] = true;
@@ -399,6 +453,7 @@ void hf_watchdog_init(struct hf_client *client)
 
 void hf_watchdog_fini(struct hf_client *client)
 {
+    HF_ASSERT(hf_loop_is_locked(client->loop));
     while (!hf_list_is_empty(&client->batches)) {
         struct hf_batch *batch =
             HF_OWNER_OF(client->batches.next, struct hf_batch, node);
@@ -406,5 +461,6 @@ void hf_watchdog_fini(struct hf_client *client)
         hf_call_cancel(&batch->call);
         batch_free(batch);
     }
+    HF_ASSERT(client->batches_count == 0);
     hf_loop_forget_turn(client->loop, &client->turn);
 }

@@ -30,6 +30,17 @@ void hf_error_tame(char *text, size_t len)
     }
 }
 
+#define DOTS "..." /* the end of a text that is cut */
+#define DOTS_LEN (sizeof DOTS - 1)
+
+/* Cuts `text` at `len` bytes or one character before, and appends DOTS. Returns its length. */
+static size_t cut(char *text, size_t len)
+{
+    len = hf_utf8_whole(text, len);
+    (void)strcpy(text + len, DOTS);
+    return len + DOTS_LEN;
+}
+
 hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
                        ...)
 {
@@ -42,19 +53,22 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
     e->status = status;
     e->is_temporary = false;
     va_start(args, format);
-    wanted = vsnprintf(e->text, sizeof e->text, format, args); /* cut is fine */
+    wanted = vsnprintf(e->text, sizeof e->text, format, args);
     va_end(args);
     len = strlen(e->text);
     if ((size_t)wanted > len)
-        e->text[len = hf_utf8_whole(e->text, len)] = '\0';
+        len = cut(e->text, len - DOTS_LEN);
     hf_error_tame(e->text, len);
     return status;
 }
 
 void hf_error_add(struct hf_error *e, const char *hint)
 {
+    size_t room = sizeof e->text - strlen(hint) - sizeof "; ";
     struct hf_error said = *e;
 
+    if (strlen(said.text) > room)
+        (void)cut(said.text, room - DOTS_LEN);
     (void)hf_error_set(e, said.status, "%s; %s", said.text, hint);
 }
 

@@ -4,12 +4,13 @@
 
 #include "net/net.h"
 
-/* hf_error_set - formats the text of *e as printf does, and sets its status. `e` may be NULL.
- *   Returns `status`. */
+/* hf_error_set - formats the text of *e as printf does, and sets its status. A text that is too
+ *   long is cut, and ends in "...". `e` may be NULL. Returns `status`. */
 hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
                        ...) __attribute__((format(printf, 3, 4)));
 
-/* hf_error_add - appends "; " and a hint to the text of *e, which has a status already. */
+/* hf_error_add - appends "; " and a hint to the text of *e, which has a status already. The
+ *   text before the hint is cut if the two are too long. */
 void hf_error_add(struct hf_error *e, const char *hint);
 
 /* hf_error_quote - writes bytes as text for a message to `dst` and returns it. Backslashes,

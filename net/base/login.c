@@ -1,5 +1,5 @@
 /* Logins, and whether the words of a server may hold a password. */
-/* Tests: tests/test_net_greet.c, tests/live/server/test_credentials.c. */
+/* Tests: tests/test_net_handshake.c, tests/live/server/test_credentials.c. */
 #include "net/base/login.h"
 
 #include <stdatomic.h>

@@ -13,6 +13,7 @@
 /* Tests: tests/test_net_url.c. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -38,16 +39,21 @@ static bool is_plain(unsigned char c)
 /* A file that was read with its newline, an address pasted with a space. */
 static hf_status check_text(const struct hf_scan *s)
 {
+    const char *variable = strstr(s->text, "${");
+
     for (const char *p = s->text; *p; p++)
         if (!is_plain((unsigned char)*p))
             return hf_scan_refuse(s, p, "a space or control character");
+    if (variable)
+        return hf_scan_refuse(s, variable, "this variable was not replaced; in a password, $ is"
+                              " written %24");
     return HF_OK;
 }
 
 /* Bytes above 127 are left to the resolver, which may know the name. */
 static bool is_of_name(unsigned char c)
 {
-    return is_plain(c) && !strchr("/?#[]@:%\\", c);
+    return is_plain(c) && !strchr("/?#[]@:%\\$", c);
 }
 
 static bool is_of_literal(unsigned char c)
@@ -94,6 +100,10 @@ static bool begins_with(const char *text, const char *name)
     return true;
 }
 
+#define BEGINNINGS                                                                  \
+    "it begins with redis://, rediss://, redis+cluster://, redis+sentinel://, unix:// " \
+    "or unix:@"
+
 static hf_status scan_scheme(struct hf_url *u, struct hf_scan *s)
 {
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
@@ -104,9 +114,9 @@ static hf_status scan_scheme(struct hf_url *u, struct hf_scan *s)
         s->at += strlen(schemes[i].name);
         return HF_OK;
     }
-    return hf_scan_refuse(
-        s, s->at, "it begins with redis://, rediss://, redis+cluster://, "
-        "redis+sentinel://, unix:// or unix:@");
+    return hf_scan_refuse(s, s->at,
+                          *s->at == '"' || *s->at == '\'' ? "without the quotes, " BEGINNINGS
+                                                          : BEGINNINGS);
 }
 
 /* ---- user and password ---- */
@@ -248,11 +258,23 @@ static hf_status scan_seeds(struct hf_url *u, struct hf_scan *s, const char *end
     return rc;
 }
 
+/* A comma that is written in another way; NULL: there is none. */
+static const char *odd_comma(const char *at, const char *end)
+{
+    for (; at != end; at++)
+        if (*at == ';' || (end - at >= 3 && strncasecmp(at, "%2c", 3) == 0))
+            return at;
+    return NULL;
+}
+
 static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s, const char *end)
 {
+    const char *odd = odd_comma(s->at, end);
     unsigned several = find((struct hf_span){s->at, end}, ',') ? HF_REPLICATED
                                                               : HF_STANDALONE;
 
+    if (odd)
+        return hf_scan_refuse(s, odd, "between hosts stands a comma, as it is: a,b");
     if (s->seeds->topology == HF_STANDALONE)
         s->seeds->topology = several;
     return s->seeds->topology == HF_STANDALONE ? scan_host(u, s, end)

@@ -4,27 +4,70 @@
 
 #include <string.h>
 
+#include "net/base/assert.h"
+#include "net/base/mem.h"
+
 static struct hf_subscription *subscription_of(struct hf_list *node)
 {
     return HF_OWNER_OF(node, struct hf_subscription, node);
 }
 
-void hf_channel_table_init(struct hf_channel_table *table,
-                           struct hf_loop *loop)
+static void clear(struct hf_list *buckets, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hf_list_init(&buckets[i]);
+}
+
+void hf_channel_table_init(struct hf_channel_table *table, struct hf_loop *loop,
+                           const struct hf_mem *mem)
 {
     table->loop = loop;
+    table->mem = mem;
     table->count = 0;
     table->added = 0;
     table->walks = NULL;
-    for (size_t i = 0; i < CHANNEL_BUCKETS; i++)
-        hf_list_init(&table->buckets[i]);
+    table->room = FEW_CHANNELS;
+    table->buckets = table->few;
+    clear(table->few, FEW_CHANNELS);
+}
+
+void hf_channel_table_fini(struct hf_channel_table *table)
+{
+    if (table->buckets != table->few)
+        hf_mem_free(table->mem, table->buckets, CHANNEL_BUCKETS * sizeof *table->buckets);
+    table->room = FEW_CHANNELS;
+    table->buckets = table->few;
 }
 
 struct hf_list *hf_channel_bucket(struct hf_channel_table *table,
                                   const char *ptr, size_t len)
 {
-    return &table->buckets[hf_loop_hash(table->loop, ptr, len) %
-                           CHANNEL_BUCKETS];
+    return &table->buckets[hf_loop_hash(table->loop, ptr, len) % table->room];
+}
+
+static void add(struct hf_channel_table *table, struct hf_subscription *s)
+{
+    hf_list_push(hf_channel_bucket(table, s->channel, s->channel_len), &s->node);
+}
+
+/* The subscriptions of a bucket remain in order: all of a new bucket come from one. */
+static void grow(struct hf_channel_table *table)
+{
+    struct hf_list *buckets =
+        hf_mem_new(table->mem, CHANNEL_BUCKETS * sizeof *buckets);
+
+    if (!buckets)
+        return;
+    clear(buckets, CHANNEL_BUCKETS);
+    table->buckets = buckets;
+    table->room = CHANNEL_BUCKETS;
+    for (size_t i = 0; i < FEW_CHANNELS; i++)
+        while (!hf_list_is_empty(&table->few[i])) {
+            struct hf_subscription *s = subscription_of(table->few[i].next);
+
+            hf_list_remove(&s->node);
+            add(table, s);
+        }
 }
 
 bool hf_channel_is(const struct hf_subscription *s, const char *ptr, size_t len,
@@ -37,20 +80,23 @@ bool hf_channel_is(const struct hf_subscription *s, const char *ptr, size_t len,
 void hf_channel_table_add(struct hf_channel_table *table,
                           struct hf_subscription *s)
 {
+    HF_ASSERT(hf_loop_is_locked(table->loop) && s->channel_len > 0);
     s->added = ++table->added;
-    table->count++;
-    hf_list_push(hf_channel_bucket(table, s->channel, s->channel_len),
-                 &s->node);
+    if (table->count++ >= FEW_CHANNELS && table->room == FEW_CHANNELS && !table->walks)
+        grow(table);
+    add(table, s);
 }
 
 void hf_channel_table_remove(struct hf_channel_table *table,
                              struct hf_subscription *s)
 {
+    HF_ASSERT(hf_loop_is_locked(table->loop) && table->count > 0);
     for (struct hf_channel_walk *walk = table->walks; walk; walk = walk->outer)
         if (walk->next == &s->node)
             walk->next = s->node.next;
     hf_list_remove(&s->node);
-    table->count--;
+    if (--table->count == 0 && !table->walks)
+        hf_channel_table_fini(table);
 }
 
 struct hf_subscription *
@@ -65,6 +111,17 @@ hf_channel_table_find_same_channel(struct hf_channel_table *table,
                           s->is_sharded))
             return subscription_of(l);
     return NULL;
+}
+
+size_t hf_channel_walk_count(const struct hf_channel_walk *walk, const char *ptr, size_t len,
+                             bool is_sharded)
+{
+    size_t n = 0;
+
+    for (struct hf_list *l = walk->bucket->next; l != walk->bucket; l = l->next)
+        n += subscription_of(l)->added <= walk->last &&
+             hf_channel_is(subscription_of(l), ptr, len, is_sharded);
+    return n;
 }
 
 void hf_channel_walk_begin(struct hf_channel_table *table,
@@ -88,4 +145,30 @@ struct hf_subscription *hf_channel_walk_next(struct hf_channel_table *table,
     }
     walk->next = l->next;
     return subscription_of(l);
+}
+
+static void each_in_bucket(struct hf_channel_table *table, struct hf_list *bucket,
+                           struct hf_pubsub *ps,
+                           void (*act)(struct hf_pubsub *, struct hf_subscription *))
+{
+    struct hf_subscription *s;
+    struct hf_channel_walk walk;
+
+    hf_channel_walk_begin(table, &walk, bucket);
+    while ((s = hf_channel_walk_next(table, &walk)) != NULL)
+        act(ps, s);
+}
+
+/* The walk around all others keeps the buckets as they are. */
+void hf_channel_table_each(struct hf_channel_table *table, struct hf_pubsub *ps,
+                           void (*act)(struct hf_pubsub *, struct hf_subscription *))
+{
+    struct hf_channel_walk outer;
+    struct hf_list none;
+
+    hf_list_init(&none);
+    hf_channel_walk_begin(table, &outer, &none);
+    for (uint32_t i = 0; i < table->room; i++)
+        each_in_bucket(table, &table->buckets[i], ps, act);
+    (void)hf_channel_walk_next(table, &outer);
 }

@@ -31,7 +31,9 @@ struct hf_subscription {
                                    because of a subscription that was dropped */
 };
 
-#define CHANNEL_BUCKETS 1024u     /* ten thousand channels are ten in a bucket */
+/* Up to FEW_CHANNELS take no memory of their own. Ten thousand are ten in a bucket. */
+#define FEW_CHANNELS 16u
+#define CHANNEL_BUCKETS 1024u
 
 /* A walk visits the subscriptions of a bucket. Its callbacks may remove any subscription;
  * subscriptions that they add are not visited. */
@@ -47,14 +49,21 @@ struct hf_channel_table {
     uint32_t count;
     uint64_t added;             /* subscriptions added since its creation */
     struct hf_channel_walk *walks;  /* that have not ended, the innermost first */
-    struct hf_list buckets[CHANNEL_BUCKETS];
+    const struct hf_mem *mem;
+    uint32_t room;              /* FEW_CHANNELS or CHANNEL_BUCKETS; it does not change
+                                   during a walk */
+    struct hf_list *buckets;    /* `few`, or memory of their own */
+    struct hf_list few[FEW_CHANNELS];
 };
 
-/* hf_channel_table_init - begins with an empty table. */
-void hf_channel_table_init(struct hf_channel_table *table,
-                           struct hf_loop *loop);
+/* hf_channel_table_init - begins with an empty table.
+ * hf_channel_table_fini - frees its memory. */
+void hf_channel_table_init(struct hf_channel_table *table, struct hf_loop *loop,
+                           const struct hf_mem *mem);
+void hf_channel_table_fini(struct hf_channel_table *table);
 
-/* hf_channel_table_add - adds the subscription at the end of its bucket. */
+/* hf_channel_table_add - adds the subscription at the end of its bucket. If there is no memory
+ *   for more buckets, they become longer. */
 void hf_channel_table_add(struct hf_channel_table *table,
                           struct hf_subscription *s);
 
@@ -77,11 +86,20 @@ bool hf_channel_is(const struct hf_subscription *s, const char *ptr, size_t len,
 struct hf_list *hf_channel_bucket(struct hf_channel_table *table,
                                   const char *ptr, size_t len);
 
+/* hf_channel_walk_count - returns how many subscriptions for this channel are left, of those
+ *   that the walk visits. For HF_ASSERT. */
+size_t hf_channel_walk_count(const struct hf_channel_walk *walk, const char *ptr, size_t len,
+                             bool is_sharded);
+
 /* hf_channel_walk_begin - begins a walk, with the oldest subscription. It must be continued
  *   until hf_channel_walk_next returns NULL. */
 void hf_channel_walk_begin(struct hf_channel_table *table,
                            struct hf_channel_walk *walk,
                            struct hf_list *bucket);
+
+/* hf_channel_table_each - calls `act` for each subscription. It may drop this one, and others. */
+void hf_channel_table_each(struct hf_channel_table *table, struct hf_pubsub *ps,
+                           void (*act)(struct hf_pubsub *, struct hf_subscription *));
 
 /* hf_channel_walk_next - returns the next subscription. NULL: the walk has ended. */
 struct hf_subscription *hf_channel_walk_next(struct hf_channel_table *table,

@@ -11,6 +11,7 @@
 #include "net/link/too_large.h"
 
 #define READ_MIN (16 * 1024)      /* room for one read; stays in the L1 cache */
+#define READ_LEAST 1024           /* room that is kept while nothing arrives */
 #define IN_MAX UINT32_MAX         /* the parser's limits refuse long before */
 #define TAPE_FIRST 256            /* nodes */
 #define TAPE_MAX (1u << 28)
@@ -29,6 +30,11 @@ bool hf_conn_ok(const struct hf_conn *c)
            (c->state == HF_CONN_READY || c->first == c->unsent);
 }
 
+static void enter(struct hf_conn *c, enum hf_conn_state state)
+{
+    c->state = state;
+}
+
 static void count_unanswered(struct hf_conn *c, enum hf_outcome outcome)
 {
     if (outcome == HF_UNSENT)
@@ -43,6 +49,7 @@ static void end_request(struct hf_conn *c, struct hf_request *request,
 {
     if (!request)
         return;
+    HF_ASSERT((outcome == HF_UNSENT) == (request->sent_ms == HF_NEVER)); /* no byte has left */
     if (outcome != HF_ANSWERED)
         count_unanswered(c, outcome);
     c->options.on_end(c->options.ctx, request, outcome, reply);
@@ -63,8 +70,9 @@ static struct hf_request *take_first(struct hf_conn *c)
     struct hf_expected_reply *place = hf_conn_place(c, c->first);
     struct hf_request *request = hf_expected_reply_request(place);
 
+    HF_ASSERT(c->first < c->last && !place->is_withdrawn);
     if (place->is_acknowledged_by_push)
-        hf_confirmation_free(c->options.mem, place->confirmation);
+        hf_subscribe_push_free(c->options.mem, place->subscribe_push);
     c->first++;
     return request;
 }
@@ -76,7 +84,7 @@ void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options)
     memset(c, 0, sizeof *c);
     c->options = *options;
     c->predecessor = options->predecessor;
-    c->greeting.mem = options->mem;
+    c->handshake.mem = options->mem;
     c->first = c->unsent = c->last = 1;
 }
 
@@ -84,12 +92,33 @@ void hf_conn_fini(struct hf_conn *c)
 {
     const struct hf_mem *mem = c->options.mem;
 
-    hf_greet_wipe(&c->greeting);
+    hf_handshake_wipe(&c->handshake);
     hf_mem_free(mem, c->in, c->in_room);
     hf_conn_wipe(c);
     hf_mem_free(mem, c->out, c->out_room);
     hf_mem_free(mem, c->tape.nodes, c->tape.room * sizeof *c->tape.nodes);
     hf_mem_free(mem, c->places, c->places_capacity * sizeof *c->places);
+}
+
+/* A small one remains, so that a client without memory still receives replies. */
+static void shrink_input(struct hf_conn *c)
+{
+    const struct hf_mem *mem = c->options.mem;
+    char *in;
+
+    if (c->in_room <= READ_LEAST)
+        return;
+    if ((in = mem->resize(mem->ctx, c->in, c->in_room, READ_LEAST))) {
+        c->in = in;
+        c->in_room = READ_LEAST;
+    }
+}
+
+void hf_conn_shrink(struct hf_conn *c)
+{
+    if (c->state == HF_CONN_READY && c->first == c->last && c->in_len == 0 &&
+        !c->is_skipping)
+        shrink_input(c);
 }
 
 static uint32_t smaller(uint32_t limit, size_t bytes)
@@ -108,7 +137,7 @@ static void parser_init(struct hf_conn *c)
     limits.bulk = smaller(limits.bulk, max);
     limits.elements = smaller(limits.elements, max / 3);
     limits.reply = smaller(limits.reply, max);
-    hf_resp_init(&c->parser, &limits, c->greeting.protocol);
+    hf_resp_init(&c->parser, &limits, c->handshake.protocol);
 }
 
 hf_status hf_conn_open(struct hf_conn *c)
@@ -116,15 +145,25 @@ hf_status hf_conn_open(struct hf_conn *c)
     hf_status rc;
 
     HF_ASSERT(c->state == HF_CONN_CLOSED);
-    c->state = HF_CONN_GREETING;
+    enter(c, HF_CONN_HANDSHAKE);
     c->in_len = 0;
     c->tape.count = 0;
     c->is_condemned = c->delivers_rest = false;
     c->is_skipping = false;
-    c->greeting.predecessor = &c->predecessor;
-    rc = hf_greet_start(&c->greeting);
+    c->handshake.predecessor = &c->predecessor;
+    rc = hf_handshake_start(&c->handshake);
     parser_init(c);
+    HF_ASSERT(c->in_len == 0 && c->tape.count == 0 && c->unwritten == 0 && hf_conn_ok(c));
     return rc;
+}
+
+static size_t size_of_queue(const struct hf_conn *c)
+{
+    size_t bytes = 0;
+
+    for (uint64_t n = c->unsent; n < c->last; n++)
+        bytes += hf_conn_place(c, n)->size;
+    return bytes;
 }
 
 static void drop_unwritten(struct hf_conn *c)
@@ -132,6 +171,7 @@ static void drop_unwritten(struct hf_conn *c)
     c->out_start += c->unwritten;
     c->unwritten = 0;
     c->probe_unwritten = 0;
+    HF_ASSERT(c->out_end - c->out_start == size_of_queue(c)); /* only what was not handed out */
 }
 
 /* The state becomes CLOSED last: until then there are places in flight, and `done` may
@@ -140,7 +180,7 @@ void hf_conn_close(struct hf_conn *c)
 {
     uint64_t until = c->unsent;
 
-    hf_greet_wipe(&c->greeting);
+    hf_handshake_wipe(&c->handshake);
     drop_unwritten(c);
     while (c->first < until) {
         skip_withdrawn(c);
@@ -148,11 +188,11 @@ void hf_conn_close(struct hf_conn *c)
             end_request(c, take_first(c), HF_UNKNOWN, no_reply);
     }
     c->is_condemned = c->delivers_rest = false;
-    c->state = HF_CONN_CLOSED;
+    enter(c, HF_CONN_CLOSED);
     HF_ASSERT(hf_conn_ok(c));
 }
 
-static void adopt_greeting(struct hf_greeting *g, const struct hf_greeting *from)
+static void adopt_handshake(struct hf_handshake *g, const struct hf_handshake *from)
 {
     g->manner = from->manner;
     g->is_careful = from->is_careful;
@@ -187,10 +227,11 @@ void hf_conn_adopt(struct hf_conn *c, struct hf_conn *from)
 {
     HF_ASSERT(c->state == HF_CONN_CLOSED && from->state == HF_CONN_READY &&
               from->first == from->last);
-    c->state = HF_CONN_READY;
+    enter(c, HF_CONN_READY);
     c->predecessor = from->predecessor;
-    adopt_greeting(&c->greeting, &from->greeting);
+    adopt_handshake(&c->handshake, &from->handshake);
     adopt_input(c, from);
+    HF_ASSERT(hf_conn_ok(c) && hf_conn_ok(from));
 }
 
 void hf_conn_fail_queued(struct hf_conn *c)
@@ -210,6 +251,7 @@ void hf_conn_fail_queued(struct hf_conn *c)
         } else
             end_request(c, take_first(c), HF_UNSENT, no_reply);
     }
+    HF_ASSERT(hf_conn_ok(c));
 }
 
 /* ---- receiving ---- */
@@ -217,10 +259,9 @@ void hf_conn_fail_queued(struct hf_conn *c)
 /* Doubles when full: memory follows the bytes received, not those promised. */
 size_t hf_conn_room(struct hf_conn *c, char **ptr)
 {
-    if (c->in_room - c->in_len < READ_MIN / 2 &&
-        !hf_mem_grow(c->options.mem, &c->in, &c->in_room, 1,
-                     c->in_len + READ_MIN, IN_MAX))
-        return 0;
+    if (c->in_room - c->in_len < READ_MIN / 2) /* without memory: what is left */
+        (void)!hf_mem_grow(c->options.mem, &c->in, &c->in_room, 1,
+                           c->in_len + READ_MIN, IN_MAX);
     *ptr = c->in + c->in_len;
     return c->in_room - c->in_len;
 }
@@ -236,7 +277,7 @@ static hf_status broken(struct hf_conn *c, hf_status status)
     if (c->in_len > 0 && c->in[0] == 0x15)
         return hf_error_set(&c->error, HF_E_PROTOCOL,
                             "the server speaks TLS here; use rediss://");
-    if (hf_login_is_in(c->greeting.login, c->in, c->in_len))
+    if (hf_login_is_in(c->handshake.login, c->in, c->in_len))
         found = "(words that may hold the password)";
     return hf_error_set(&c->error, status,
                         "not RESP: byte %u: expected %s, found '%s'",
@@ -277,13 +318,13 @@ static bool is_push(const struct hf_conn *c, struct hf_resp_value v)
 
     if (hf_resp_type(v) == HF_RESP_PUSH)
         return true;
-    return c->options.is_subscriber && c->greeting.protocol == 2 &&
+    return c->options.is_subscriber && c->handshake.protocol == 2 &&
            hf_resp_type(v) == HF_RESP_ARRAY &&
            !(hf_resp_element(v, 0, &kind) == HF_OK &&
              hf_resp_is_text(kind, "pong", 4));
 }
 
-static hf_status unasked(struct hf_conn *c, struct hf_resp_value v)
+static hf_status unrequested(struct hf_conn *c, struct hf_resp_value v)
 {
     char words[200];
     const char *ptr = "";
@@ -315,7 +356,7 @@ static hf_status deliver_reply(struct hf_conn *c, struct hf_resp_value v)
 {
     skip_withdrawn(c);
     if (c->first == c->unsent)
-        return unasked(c, v);
+        return unrequested(c, v);
     count_reply(c, v);
     end_request(c, take_first(c), HF_ANSWERED, v);
     return HF_OK;
@@ -326,13 +367,14 @@ static bool is_confirmation(const struct hf_conn *c, struct hf_resp_value push)
     const struct hf_expected_reply *place = hf_conn_place(c, c->first);
 
     return c->first < c->unsent && place->is_acknowledged_by_push &&
-           hf_confirmation_is(place->confirmation, push);
+           hf_subscribe_push_matches(place->subscribe_push, push);
 }
 
 /* CONN-9 */
 static hf_status confirmed(struct hf_conn *c, struct hf_resp_value push)
 {
-    if (--hf_conn_place(c, c->first)->confirmation->pushes > 0)
+    HF_ASSERT(hf_conn_place(c, c->first)->subscribe_push->pushes > 0);
+    if (--hf_conn_place(c, c->first)->subscribe_push->pushes > 0)
         return HF_OK;
     return deliver_reply(c, push);
 }
@@ -351,28 +393,28 @@ static hf_status deliver_push(struct hf_conn *c, struct hf_resp_value v)
     return HF_OK;
 }
 
-static hf_status deliver_greeting(struct hf_conn *c, struct hf_resp_value v)
+static hf_status deliver_handshake(struct hf_conn *c, struct hf_resp_value v)
 {
-    enum hf_greet_answer answer;
+    enum hf_handshake_answer answer;
 
     if (hf_resp_type(v) == HF_RESP_PUSH)
         return HF_OK;
-    if (!hf_greet_is_asked(&c->greeting))
-        return unasked(c, v);
-    answer = hf_greet_reply(&c->greeting, v);
-    hf_resp_set_protocol(&c->parser, c->greeting.protocol);
-    if (answer == GREET_READY)
-        c->state = HF_CONN_READY;
-    if (answer != GREET_FAILED)
+    if (!hf_handshake_is_sent(&c->handshake))
+        return unrequested(c, v);
+    answer = hf_handshake_reply(&c->handshake, v);
+    hf_resp_set_protocol(&c->parser, c->handshake.protocol);
+    if (answer == HANDSHAKE_READY)
+        enter(c, HF_CONN_READY);
+    if (answer != HANDSHAKE_FAILED)
         return HF_OK;
-    c->error = c->greeting.error;
+    c->error = c->handshake.error;
     return c->error.status;
 }
 
 static hf_status deliver(struct hf_conn *c, struct hf_resp_value v)
 {
-    if (c->state == HF_CONN_GREETING)
-        return deliver_greeting(c, v);
+    if (c->state == HF_CONN_HANDSHAKE)
+        return deliver_handshake(c, v);
     return is_push(c, v) ? deliver_push(c, v) : deliver_reply(c, v);
 }
 
@@ -394,6 +436,7 @@ static void drop_input(struct hf_conn *c, size_t used)
 {
     const struct hf_mem *mem = c->options.mem;
 
+    HF_ASSERT(used <= c->in_len);
     c->in_len -= used;
     if (used > 0 && c->in_len > 0)
         memmove(c->in, c->in + used, c->in_len);
@@ -414,7 +457,7 @@ static void begin_skip(struct hf_conn *c)
     drop_input(c, c->parser.start);
     c->tape.count = 0;
     parser_init(c);
-    hf_skip_begin(&c->skip, c->greeting.protocol);
+    hf_skip_begin(&c->skip, c->handshake.protocol);
     c->is_skipping = true;
     c->is_skip_told = false;
 }
@@ -423,7 +466,7 @@ static void begin_skip(struct hf_conn *c)
 static bool skips_push(const struct hf_conn *c)
 {
     return c->skip.outermost == '>' ||
-           (c->options.is_subscriber && c->greeting.protocol == 2 &&
+           (c->options.is_subscriber && c->handshake.protocol == 2 &&
             c->skip.outermost == '*');
 }
 
@@ -444,7 +487,7 @@ static hf_status tell_skip(struct hf_conn *c)
     if (skips_push(c))
         lose_push(c);
     else
-        rc = c->state == HF_CONN_GREETING ? deliver_greeting(c, hf_too_large())
+        rc = c->state == HF_CONN_HANDSHAKE ? deliver_handshake(c, hf_too_large())
                                           : deliver_reply(c, hf_too_large());
     return c->is_condemned ? c->error.status : rc;
 }
@@ -498,6 +541,7 @@ hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
     bool was_skipping;
     hf_status rc;
 
+    HF_ASSERT(c->state != HF_CONN_CLOSED && n <= c->in_room - c->in_len);
     c->read_us = (uint32_t)now_us;
     c->in_len += n;
     do {

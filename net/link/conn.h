@@ -1,7 +1,7 @@
 /* One pipelined connection as a pure machine: it receives bytes and the time, and returns
  * bytes and finished requests. It owns no socket and reads no clock. Private to net/.
  *
- *   CLOSED -hf_conn_open-> GREETING -handshake ended-> READY -hf_conn_close-> CLOSED
+ *   CLOSED -hf_conn_open-> HANDSHAKE -handshake ended-> READY -hf_conn_close-> CLOSED
  *
  * Terms. Place: the entry of a request in the queue of the connection. In flight: bytes of
  * the request were passed to the owner for writing. To deliver: to call `done` or on_push.
@@ -31,8 +31,9 @@
 #ifndef HF_CONN_H
 #define HF_CONN_H
 
-#include "net/link/confirmation.h"
-#include "net/link/greet.h"
+#include "net/base/assert.h"
+#include "net/link/subscribe_push.h"
+#include "net/link/handshake.h"
 #include "net/link/request.h"
 #include "net/link/skip.h"
 #include "net/net.h"
@@ -41,7 +42,7 @@
 struct hf_expected_reply {
     union {
         struct hf_request *request;           /* NULL: cancelled */
-        struct hf_confirmation *confirmation; /* is_acknowledged_by_push */
+        struct hf_subscribe_push *subscribe_push; /* is_acknowledged_by_push */
     };
     uint32_t size : 30;           /* bytes in the output */
     uint32_t is_withdrawn : 1;    /* cancelled before it was in flight: its bytes are not
@@ -57,7 +58,7 @@ struct hf_expected_reply {
 static inline struct hf_request *
 hf_expected_reply_request(const struct hf_expected_reply *place)
 {
-    return place->is_acknowledged_by_push ? place->confirmation->request
+    return place->is_acknowledged_by_push ? place->subscribe_push->request
                                           : place->request;
 }
 
@@ -81,10 +82,12 @@ struct hf_conn_options {
     void *ctx;
 };
 
+enum hf_conn_state { HF_CONN_CLOSED, HF_CONN_HANDSHAKE, HF_CONN_READY };
+
 struct hf_conn {
     struct hf_conn_options options;
-    enum { HF_CONN_CLOSED, HF_CONN_GREETING, HF_CONN_READY } state;
-    struct hf_greeting greeting;
+    enum hf_conn_state state;
+    struct hf_handshake handshake;
     struct hf_predecessor predecessor;
     uint64_t stream;              /* of requests that are sent now: hf_conn_begin_stream */
     struct hf_error error;        /* why hf_conn_took failed */
@@ -140,6 +143,10 @@ void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options);
 
 /* hf_conn_fini - frees the buffers. No request may be queued. */
 void hf_conn_fini(struct hf_conn *c);
+
+/* hf_conn_shrink - frees most of the input buffer, if no request is queued or has no reply. The
+ *   next reply or push allocates it again. */
+void hf_conn_shrink(struct hf_conn *c);
 
 /* hf_conn_open - the socket is connected: begins the handshake. HF_E_NOMEM: the owner must
  *   close the connection. */
@@ -219,11 +226,11 @@ size_t hf_conn_room(struct hf_conn *c, char **ptr);
 hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
     HF_MUST_CHECK;
 
-/* hf_conn_greeting - returns the handshake: the owner fills in its settings before
+/* hf_conn_handshake - returns the handshake: the owner fills in its settings before
  *   hf_conn_open, and may read its results. */
-static inline struct hf_greeting *hf_conn_greeting(struct hf_conn *c)
+static inline struct hf_handshake *hf_conn_handshake(struct hf_conn *c)
 {
-    return &c->greeting;
+    return &c->handshake;
 }
 
 /* hf_conn_begin_stream - the connection is READY: begins the stream with this number. If the
@@ -231,8 +238,9 @@ static inline struct hf_greeting *hf_conn_greeting(struct hf_conn *c)
  *   stream continues. */
 static inline void hf_conn_begin_stream(struct hf_conn *c, uint64_t serial)
 {
-    if (!c->greeting.has_killed || c->stream == 0)
+    if (!c->handshake.has_killed || c->stream == 0)
         c->stream = serial;
+    HF_ASSERT(c->stream == serial || c->handshake.has_killed);
 }
 
 /* hf_conn_condemn - sets the error. Nothing more is delivered or sent, and the owner must
@@ -256,7 +264,7 @@ static inline bool hf_conn_is_condemned(const struct hf_conn *c)
  *   written. */
 static inline bool hf_conn_has_output(const struct hf_conn *c)
 {
-    return c->state == HF_CONN_GREETING ? c->greeting.output_len > 0
+    return c->state == HF_CONN_HANDSHAKE ? c->handshake.output_len > 0
                                         : c->unwritten + c->probe_unwritten > 0;
 }
 

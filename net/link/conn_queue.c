@@ -16,13 +16,11 @@ static const char probe[] = "*1\r\n$4\r\nPING\r\n";
 /* ---- submitting ---- */
 
 /* A ring that grows is unrolled: the part that had wrapped goes behind. */
-static bool places_grow(struct hf_conn *c)
+static bool places_double(struct hf_conn *c)
 {
     uint32_t old = c->places_capacity;
     size_t want = old ? (size_t)old * 2 : PLACES_FIRST;
 
-    if (c->last - c->first < old)
-        return true;
     if (!hf_mem_grow(c->options.mem, &c->places, &c->places_capacity,
                      sizeof *c->places, want, want))
         return false;
@@ -30,6 +28,11 @@ static bool places_grow(struct hf_conn *c)
         if ((n & (old - 1)) != (n & (c->places_capacity - 1)))
             *hf_conn_place(c, n) = c->places[n & (old - 1)];
     return true;
+}
+
+static bool places_grow(struct hf_conn *c)
+{
+    return c->last - c->first < c->places_capacity || places_double(c);
 }
 
 /* Removes the bytes of withdrawn requests, which were never in flight. */
@@ -53,6 +56,7 @@ static void compact(struct hf_conn *c)
     }
     memmove(to, from, (size_t)(c->out + c->out_end - from));
     c->out_end -= (size_t)(from - to);
+    HF_ASSERT(c->garbage == 0);
 }
 
 /* Makes space for `size` more bytes: at the end, or by moving the remaining bytes down.
@@ -127,9 +131,9 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
     place = (struct hf_expected_reply){.request = request};
     if (request->is_acknowledged_by_push) {
         place.is_acknowledged_by_push = true;
-        place.confirmation =
-            hf_confirmation_new(c->options.mem, request, argv, argc);
-        if (!place.confirmation)
+        place.subscribe_push =
+            hf_subscribe_push_new(c->options.mem, request, argv, argc);
+        if (!place.subscribe_push)
             return HF_E_NOMEM;
     }
     begin = c->out + c->out_end;
@@ -139,6 +143,7 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
     request->sent_ms = HF_NEVER;
     *hf_conn_place(c, c->last++) = place;
     c->stats.requests++;
+    HF_ASSERT(hf_conn_ok(c));
     return HF_OK;
 }
 
@@ -156,6 +161,7 @@ static void trim(struct hf_conn *c)
            is_withdrawn_at(c, c->last - 1)) {
         uint32_t size = hf_conn_place(c, --c->last)->size;
 
+        HF_ASSERT(size <= c->garbage);
         c->out_end -= size;
         c->garbage -= size;
     }
@@ -163,6 +169,7 @@ static void trim(struct hf_conn *c)
            is_withdrawn_at(c, c->first)) {
         uint32_t size = hf_conn_place(c, c->first)->size;
 
+        HF_ASSERT(size <= c->garbage);
         c->out_start += size;
         c->garbage -= size;
         c->unsent = ++c->first;
@@ -175,8 +182,9 @@ static void withdraw(struct hf_conn *c, uint64_t number)
 {
     struct hf_expected_reply *place = hf_conn_place(c, number);
 
+    HF_ASSERT(number >= c->unsent && number < c->last && !place->is_withdrawn);
     if (place->is_acknowledged_by_push)
-        hf_confirmation_free(c->options.mem, place->confirmation);
+        hf_subscribe_push_free(c->options.mem, place->subscribe_push);
     place->is_acknowledged_by_push = false;
     place->request = NULL;
     place->is_withdrawn = true;
@@ -188,9 +196,11 @@ enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request)
 {
     struct hf_expected_reply *place = hf_conn_place(c, request->place);
 
+    HF_ASSERT(request->place >= c->first && request->place < c->last);
     HF_ASSERT(hf_expected_reply_request(place) == request);
+    HF_ASSERT((request->place < c->unsent) == (request->sent_ms != HF_NEVER));
     if (place->is_acknowledged_by_push)
-        place->confirmation->request = NULL;
+        place->subscribe_push->request = NULL;
     else
         place->request = NULL;
     c->stats.given_up++;
@@ -235,6 +245,7 @@ static void hand_out(struct hf_conn *c, int64_t now_us)
     }
     if (requests > 0)
         count_batch(c, requests);
+    HF_ASSERT(c->unwritten == c->out_end - c->out_start);
 }
 
 hf_status hf_conn_probe(struct hf_conn *c, struct hf_request *request,
@@ -263,9 +274,9 @@ void hf_conn_wipe(struct hf_conn *c)
 
 size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr)
 {
-    if (c->state == HF_CONN_GREETING) {
-        *ptr = c->greeting.output;
-        return c->greeting.output_len;
+    if (c->state == HF_CONN_HANDSHAKE) {
+        *ptr = c->handshake.output;
+        return c->handshake.output_len;
     }
     if (c->state != HF_CONN_READY || c->is_condemned)
         return 0;
@@ -281,10 +292,11 @@ size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr)
 
 void hf_conn_wrote(struct hf_conn *c, size_t n)
 {
-    if (c->state == HF_CONN_GREETING) {
-        hf_greet_wrote(&c->greeting, n);
+    if (c->state == HF_CONN_HANDSHAKE) {
+        hf_handshake_wrote(&c->handshake, n);
         return;
     }
+    HF_ASSERT(n <= (c->is_probing ? c->probe_unwritten : c->unwritten));
     if (c->is_probing) {
         c->probe_unwritten = (uint8_t)(c->probe_unwritten - n);
         return;

@@ -1,6 +1,7 @@
 /* Deadlines, in one queue. See deadlines.h. */
 /* Tests: tests/test_net_link_request.c. */
 #include "net/link/deadlines.h"
+#include "net/base/assert.h"
 #include "net/loop/loop.h"
 
 static struct hf_request *request_of(struct hf_list *node)
@@ -50,6 +51,7 @@ void hf_deadlines_init(struct hf_deadlines *d, struct hf_loop *loop,
 
 void hf_deadlines_fini(struct hf_deadlines *d)
 {
+    HF_ASSERT(hf_loop_is_locked(d->loop));
     hf_loop_disarm(d->loop, &d->timer);
 }
 
@@ -63,6 +65,7 @@ static bool is_in_order(const struct hf_deadlines *d, int64_t deadline_ms)
 void hf_deadlines_add(struct hf_deadlines *d, struct hf_request *request,
                       int64_t deadline_ms)
 {
+    HF_ASSERT(hf_loop_is_locked(d->loop));
     request->deadlines = d;
     request->deadline_ms = deadline_ms;
     request->timer = (struct hf_timer){.fire = on_own};
@@ -80,6 +83,7 @@ void hf_deadlines_add(struct hf_deadlines *d, struct hf_request *request,
 
 void hf_deadlines_forget(struct hf_deadlines *d, struct hf_request *request)
 {
+    HF_ASSERT(hf_loop_is_locked(d->loop));
     hf_list_remove(&request->deadline_node);
     hf_loop_disarm(d->loop, &request->timer);
 }

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "net/base/error.h"
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/base/moment.h"
 #include "net/base/random.h"
@@ -82,12 +83,8 @@ static void on_end(void *ctx, struct hf_request *request,
 {
     struct hf_link *link = ctx;
 
-    if (outcome == HF_ANSWERED && hf_link_is_logged_out(link, reply))
-        hf_conn_condemn(&link->conn, HF_E_CONNECT,
-                        "the server no longer knows the login of this connection "
-                        "(NOAUTH)");
-    else if (outcome == HF_ANSWERED && hf_link_needs_resp2(link, reply))
-        hf_link_use_resp2(link);
+    if (outcome == HF_ANSWERED && hf_resp_is_error(reply))
+        hf_link_look_at_error(link, reply);
     if (outcome == HF_ANSWERED && hf_conn_is_condemned(&link->conn) &&
         !link->conn.delivers_rest) {
         outcome = HF_UNKNOWN; /* its owner retries, on the next connection */
@@ -116,18 +113,18 @@ static void conn_setup(struct hf_link *link)
         .on_end = on_end,
         .ctx = link,
     };
-    struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
+    struct hf_handshake *handshake = hf_conn_handshake(&link->conn);
 
     if (link->options.on_trace)
         options.on_late = hf_link_trace_late;
     hf_conn_init(&link->conn, &options);
     if (link->options.on_trace)
-        hf_link_trace_greeting(link);
-    greeting->login = link->login;
-    greeting->database = link->options.url.database;
-    greeting->manner = hf_link_best_manner(link);
-    greeting->wants_tracking = link->options.wants_tracking;
-    greeting->client_name =
+        hf_link_trace_handshake(link);
+    handshake->login = link->login;
+    handshake->database = link->options.url.database;
+    handshake->manner = hf_link_best_manner(link);
+    handshake->wants_tracking = link->options.wants_tracking;
+    handshake->client_name =
         link->options.client_name ? link->client_name : NULL;
 }
 
@@ -182,6 +179,7 @@ void hf_link_free(struct hf_link *link)
 {
     if (!link)
         return;
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     hang_up(link);
     link->is_wanted = link->comes_back = false;
     hf_conn_close(&link->conn);
@@ -199,38 +197,12 @@ void hf_link_free(struct hf_link *link)
 
 static bool is_connecting(const struct hf_link *link)
 {
-    return link->state >= HF_LINK_ASKING && link->state <= HF_LINK_GREETING;
-}
-
-void hf_link_is_up_now(struct hf_link *link)
-{
-    hf_rival_stop(link);
-    link->state = HF_LINK_READY;
-    link->comes_back = false;
-    hf_conn_begin_stream(&link->conn, hf_loop_serial(link->loop));
-    link->has_answered = false;
-    link->protocol = hf_conn_greeting(&link->conn)->protocol;
-    link->is_fluent =
-        link->is_fluent ||
-        hf_conn_greeting(&link->conn)->manner == hf_link_best_manner(link);
-    hf_conn_greeting(&link->conn)->is_careful = false;
-    hf_conn_counters(&link->conn)->connects++;
-    link->error.status = HF_OK;
-    if (!link->is_replaced)
-        hf_dial_worked(&link->dial);
-    hf_loop_disarm(link->loop, &link->timer);
-    (void)hf_random(&link->jitter, sizeof link->jitter);
-    hf_link_login_worked(link);
-    hf_loop_at_turn_end(link->loop, &link->turn);
-    if (link->options.on_trace)
-        hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_CONNECTED,
-                                     .protocol = link->protocol});
-    if (link->options.on_change)
-        link->options.on_change(link->options.ctx, true);
+    return link->state >= HF_LINK_FETCHING && link->state <= HF_LINK_HANDSHAKE;
 }
 
 void hf_link_serve_later(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!hf_space_queue_is_empty(&link->space_queue))
         hf_loop_at_turn_end(link->loop, &link->turn);
 }
@@ -273,11 +245,11 @@ static void flush(struct hf_link *link)
         hf_loop_arm(link->loop, &link->timer, now);
 }
 
-static void greet(struct hf_link *link)
+static void begin_handshake(struct hf_link *link)
 {
-    link->state = HF_LINK_GREETING;
+    hf_link_enter(link, HF_LINK_HANDSHAKE);
     if (hf_conn_open(&link->conn) < 0) {
-        hf_link_fill_error(link, HF_E_NOMEM, hf_conn_greeting(&link->conn)->error.text, "");
+        hf_link_fill_error(link, HF_E_NOMEM, hf_conn_handshake(&link->conn)->error.text, "");
         end_connection(link, false);
         return;
     }
@@ -294,7 +266,7 @@ static void secure(struct hf_link *link)
     if (rc == HF_OK) {
         hf_conn_counters(&link->conn)->resumed +=
             hf_stream_is_resumed(&link->stream);
-        greet(link);
+        begin_handshake(link);
         if (link->options.tls) /* bytes that TLS read with it are not visible at the
                                   descriptor */
             read_all(link);
@@ -308,6 +280,7 @@ static void secure(struct hf_link *link)
 
 hf_status hf_link_attach(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     link->io = (struct hf_io){
         .fd = link->stream.fd, .events = HF_READ, .ready = on_ready};
     return hf_loop_watch(link->loop, &link->io);
@@ -317,6 +290,7 @@ static void on_dialed(struct hf_dial *dial, int fd)
 {
     struct hf_link *link = HF_OWNER_OF(dial, struct hf_link, dial);
 
+    HF_ASSERT(hf_link_ok(link));
     if (fd < 0) {
         hf_link_fill_not_dialed(link);
         end_connection(link, false);
@@ -324,7 +298,7 @@ static void on_dialed(struct hf_dial *dial, int fd)
     }
     if (hf_stream_open(&link->stream, fd, link->options.tls) == HF_OK &&
         hf_link_attach(link) == HF_OK) {
-        link->state = HF_LINK_SECURING;
+        hf_link_enter(link, HF_LINK_SECURING);
         secure(link);
         return;
     }
@@ -342,9 +316,10 @@ static bool is_needed(const struct hf_link *link)
 
 void hf_link_close(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     hf_link_count_end(link);
     hang_up(link);
-    link->state = HF_LINK_IDLE;
+    hf_link_enter(link, HF_LINK_IDLE);
     hf_link_login_stop(link);
     hf_conn_close(&link->conn);
 }
@@ -371,16 +346,17 @@ static void end_connection(struct hf_link *link, bool is_final)
 
 void hf_link_failed(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     end_connection(link, false);
 }
 
 /* LINK-6: the same attempt goes on over a new connection, at once. */
-static void greet_anew(struct hf_link *link)
+static void repeat_handshake(struct hf_link *link)
 {
     hf_link_close(link);
     hf_link_serve_later(link);
     if (link->state == HF_LINK_IDLE && is_needed(link)) {
-        link->state = HF_LINK_BACKOFF;
+        hf_link_enter(link, HF_LINK_BACKOFF);
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
     }
 }
@@ -391,20 +367,20 @@ static void end_hung_up(struct hf_link *link)
     const struct hf_error *why = &link->stream.error;
     char text[2 * HF_ERROR_TEXT_MAX];
 
-    if (link->state != HF_LINK_GREETING || why->status == HF_E_TLS) {
+    if (link->state != HF_LINK_HANDSHAKE || why->status == HF_E_TLS) {
         hf_link_fill_error(link, why->status, why->text, "");
         if (!hf_rival_outlives(link))
-            end_connection(link, link->state == HF_LINK_GREETING);
+            end_connection(link, link->state == HF_LINK_HANDSHAKE);
         return;
     }
     (void)snprintf(text, sizeof text, "%s before it answered %s%s", why->text,
-                   hf_greet_awaited(hf_conn_greeting(&link->conn)),
+                   hf_handshake_awaited(hf_conn_handshake(&link->conn)),
                    link->options.tls ? ""
                                      : "; is the server behind a proxy down, is "
                                        "this a TLS port (rediss://), or not Redis?");
     hf_link_fill_error(link, why->status, text, "");
     if (hf_link_learn_from_hangup(link))
-        greet_anew(link);
+        repeat_handshake(link);
     else
         end_connection(link, false);
 }
@@ -412,15 +388,16 @@ static void end_hung_up(struct hf_link *link)
 static void end_refused(struct hf_link *link, hf_status status)
 {
     struct hf_error why = link->conn.error;
-    bool is_final = link->state == HF_LINK_GREETING &&
+    bool is_final = link->state == HF_LINK_HANDSHAKE &&
                     (status == HF_E_PROTOCOL || status == HF_E_LIMIT ||
-                     hf_conn_greeting(&link->conn)->is_final);
+                     hf_conn_handshake(&link->conn)->is_final);
 
-    if (link->state == HF_LINK_GREETING && status == HF_E_AUTH)
+    if (link->state == HF_LINK_HANDSHAKE && status == HF_E_AUTH)
         is_final = hf_link_login_refused(link);
     if (status == HF_E_AUTH && !is_final && *link->options.was_accepted)
         status = HF_E_CONNECT; /* for now, as a server that is away */
     hf_link_fill_error(link, status, why.text, "");
+    link->error.is_temporary = why.is_temporary;
     end_connection(link, is_final);
 }
 
@@ -498,9 +475,9 @@ static void read_all(struct hf_link *link)
              ((size_t)n == room || hf_stream_has_more(&link->stream)));
     if (reads == READS_MAX)
         read_later(link);
-    if (link->state == HF_LINK_GREETING && link->conn.state == HF_CONN_READY)
+    if (link->state == HF_LINK_HANDSHAKE && link->conn.state == HF_CONN_READY)
         hf_link_is_up_now(link);
-    if (link->state == HF_LINK_GREETING)
+    if (link->state == HF_LINK_HANDSHAKE)
         flush(link);
     if (link->options.tls) /* this read may wait for room to write */
         watch(link, hf_conn_has_output(&link->conn));
@@ -513,6 +490,7 @@ static void on_ready(struct hf_io *io, int events)
 {
     struct hf_link *link = HF_OWNER_OF(io, struct hf_link, io);
 
+    HF_ASSERT(hf_link_ok(link));
     if (link->state == HF_LINK_SECURING) {
         secure(link);
         return;
@@ -540,17 +518,19 @@ static void listen_for_silence(struct hf_link *link)
     } else if (hf_conn_in_flight(&link->conn) > 0) {
         hf_link_fill_error(link, HF_E_NOREPLY, "the server does not answer", "");
         end_connection(link, false);
+    } else {
+        hf_conn_shrink(&link->conn); /* nothing was sent for look_ms */
     }
 }
 
 /* Reads the bytes that read_later postponed. It used the timer that watches the attempt, or
  * silence (LINK-3): when all is read, the timer is set for that again. */
-static void read_rest(struct hf_link *link)
+static void read_postponed_bytes(struct hf_link *link)
 {
     read_all(link);
     if (link->has_unread)
         return;
-    if (link->state == HF_LINK_GREETING)
+    if (link->state == HF_LINK_HANDSHAKE)
         hf_link_watch_attempt(link);
     else if (link->state == HF_LINK_READY)
         listen_for_silence(link);
@@ -560,23 +540,23 @@ static void on_timer(struct hf_timer *timer)
 {
     struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, timer);
     bool is_open =
-        link->state == HF_LINK_GREETING || link->state == HF_LINK_READY;
+        link->state == HF_LINK_HANDSHAKE || link->state == HF_LINK_READY;
 
     if (is_open && hf_stream_has_more(&link->stream)) {
-        read_rest(link);
+        read_postponed_bytes(link);
     } else if (link->state == HF_LINK_READY) {
         listen_for_silence(link);
     } else if (hf_rival_is_ready(link)) {
         hf_rival_take_over(link);
-    } else if (link->state == HF_LINK_ASKING && link->has_fresh) {
+    } else if (link->state == HF_LINK_FETCHING && link->has_fresh) {
         hf_link_attempt(link);
-    } else if (link->state == HF_LINK_ASKING && link->query == 0) {
+    } else if (link->state == HF_LINK_FETCHING && link->query == 0) {
         hf_link_fill_error(link, link->no_login.status, link->no_login.text, "");
         end_connection(link, false);
     } else if (link->state == HF_LINK_BACKOFF && is_needed(link)) {
         hf_link_attempt(link);
     } else if (link->state == HF_LINK_BACKOFF) {
-        link->state = HF_LINK_IDLE;
+        hf_link_enter(link, HF_LINK_IDLE);
     } else {
         hf_link_look_at_attempt(link);
     }
@@ -588,6 +568,7 @@ static void on_turn_end(struct hf_turn_hook *turn)
 {
     struct hf_link *link = HF_OWNER_OF(turn, struct hf_link, turn);
 
+    HF_ASSERT(hf_link_ok(link));
     if (!hf_space_queue_is_empty(&link->space_queue))
         hf_space_queue_serve(&link->space_queue, &link->conn);
     if (link->state == HF_LINK_IDLE && is_needed(link))

@@ -4,7 +4,7 @@
 
 #include "net/base/url.h"
 #include "net/credentials.h"
-#include "net/link/greet.h"
+#include "net/link/handshake.h"
 #include "net/link/request.h"
 #include "net/link/space.h"
 #include "net/loop/loop.h"
@@ -14,14 +14,19 @@ struct hf_tls_context;
 /* A link is one pipelined connection. It reconnects by itself while it is wanted: while
  * requests are queued, or after hf_link_want.
  *
- *   IDLE -wanted-> ASKING -> DIALING -> SECURING -> GREETING -> READY
- *    ^                |          |           |           |         |
- *    |                +- failed -+-----------+-----------+---------+
- *    |                      v
- *    +-not wanted------- BACKOFF -its time has passed-> ASKING
+ *   IDLE      -hf_link_attempt-> FETCHING
+ *   FETCHING  -hf_link_attempt-> DIALING         the credentials are known
+ *   DIALING   -on_dialed-> SECURING
+ *   SECURING  -begin_handshake-> HANDSHAKE
+ *   HANDSHAKE -hf_link_is_up_now-> READY
+ *   READY     -end_first-> HANDSHAKE             a rival replaces it (link_rival.c)
+ *   any       -hf_link_close-> IDLE              then, if it is wanted:
+ *   IDLE      -hf_link_back_off-> BACKOFF
+ *   BACKOFF   -on_timer-> FETCHING, or IDLE if it is no longer wanted
  *
- * ASKING waits for credentials; without a callback for them, it ends at once.
+ * FETCHING waits for credentials; without a callback for them, it ends at once.
  * SECURING is the handshake of TLS; without TLS, it ends at once.
+ * hf_link_ok lists what holds in each state.
  *
  * Requests are queued in any state and written when READY.
  *
@@ -141,8 +146,8 @@ bool hf_link_answer(struct hf_link *link, uint64_t id,
                     const struct hf_error *why);
 
 /* hf_link_set_ip - sets the ip to use if the host's name cannot be resolved ("": none; at
- *   most HF_IP_MAX - 1 bytes). An attempt that is connecting begins again; an open
- *   connection stays. By the thread that drives the loop. [locked] */
+ *   most HF_IP_MAX - 1 bytes). An attempt that is connecting begins again (hf_link_began); an
+ *   open connection stays. By the thread that drives the loop. [locked] */
 void hf_link_set_ip(struct hf_link *link, const char *ip);
 
 /* hf_link_want - while it is wanted, the link reconnects also without queued requests.
@@ -194,6 +199,10 @@ const char *hf_link_address(const struct hf_link *link);
 
 /* hf_link_predecessor - returns the last connection; id 0: there was none. [locked] */
 const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link);
+
+/* hf_link_began - returns a number of the last attempt to connect, greater for each attempt that
+ *   began later, of any link of this loop. [locked] */
+uint64_t hf_link_began(const struct hf_link *link);
 
 /* hf_link_dump - describes the link, which is `what` of its owner. [locked] */
 struct hf_dump;

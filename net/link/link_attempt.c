@@ -3,6 +3,7 @@
 /* Tests: tests/test_net_link_connect.c, tests/test_net_link_rival.c,
  *        tests/test_net_pace.c. */
 #include "net/base/moment.h"
+#include "net/base/assert.h"
 #include "net/base/random.h"
 #include "net/link/link_inner.h"
 
@@ -22,23 +23,32 @@ static int64_t backoff_ms(struct hf_link *link)
 
 void hf_link_back_off(struct hf_link *link)
 {
-    link->state = HF_LINK_BACKOFF;
+    HF_ASSERT(hf_loop_is_locked(link->loop));
+    hf_link_enter(link, HF_LINK_BACKOFF);
     hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop) + backoff_ms(link));
     link->failures++;
+}
+
+void hf_link_dial(struct hf_link *link)
+{
+    HF_ASSERT(hf_loop_is_locked(link->loop));
+    link->began = hf_loop_serial(link->loop);
+    hf_dial_start(&link->dial);
 }
 
 /* If the callback returned no credentials, the timer ends the attempt, and not this call, which
  * may be made at the end of a caller's turn. */
 void hf_link_attempt(struct hf_link *link)
 {
-    link->state = HF_LINK_ASKING;
+    HF_ASSERT(hf_loop_is_locked(link->loop));
+    hf_link_enter(link, HF_LINK_FETCHING);
     link->is_refused = false;
     link->quiet_since_ms = hf_loop_now(link->loop);
     link->attempt_until_ms = link->quiet_since_ms + link->options.connect_timeout_ms;
     hf_loop_arm(link->loop, &link->timer, link->attempt_until_ms);
     if (hf_link_find_login(link)) {
-        link->state = HF_LINK_DIALING;
-        hf_dial_start(&link->dial);
+        hf_link_enter(link, HF_LINK_DIALING);
+        hf_link_dial(link);
         hf_link_watch_attempt(link);
     } else if (link->query == 0) {
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
@@ -51,6 +61,7 @@ void hf_link_attempt(struct hf_link *link)
  * progress, because another lookup would take as long. */
 int64_t hf_link_progress_ms(const struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     return link->dial.resolve ? hf_loop_now(link->loop)
                               : hf_max_ms(link->quiet_since_ms, link->dial.found_ms);
 }
@@ -58,7 +69,7 @@ int64_t hf_link_progress_ms(const struct hf_link *link)
 /* Returns when the attempt of a rival is replaced by another one (LINK-10); HF_NEVER: never. */
 static int64_t replace_ms(const struct hf_link *link)
 {
-    if (link->attempt_ms == 0 || link->state == HF_LINK_ASKING)
+    if (link->attempt_ms == 0 || link->state == HF_LINK_FETCHING)
         return HF_NEVER;
     return hf_link_progress_ms(link) + link->attempt_ms;
 }
@@ -67,6 +78,7 @@ void hf_link_watch_attempt(struct hf_link *link)
 {
     int64_t look_ms = hf_min_ms(replace_ms(link), hf_rival_race_ms(link));
 
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     hf_loop_arm(link->loop, &link->timer, hf_min_ms(link->attempt_until_ms, look_ms));
 }
 
@@ -82,6 +94,7 @@ void hf_link_look_at_attempt(struct hf_link *link)
 {
     int64_t now = hf_loop_now(link->loop);
 
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (now >= link->attempt_until_ms) {
         hf_link_fill_late(link);
         hf_link_failed(link);

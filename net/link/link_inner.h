@@ -14,10 +14,10 @@
 
 enum hf_link_state {
     HF_LINK_IDLE,
-    HF_LINK_ASKING,
+    HF_LINK_FETCHING,
     HF_LINK_DIALING,
     HF_LINK_SECURING,
-    HF_LINK_GREETING,
+    HF_LINK_HANDSHAKE,
     HF_LINK_READY,
     HF_LINK_BACKOFF
 };
@@ -38,6 +38,7 @@ struct hf_link {
     struct hf_timer timer;          /* end of this attempt or of BACKOFF, or the next check
                                        for silence */
     int64_t attempt_until_ms;       /* end of this attempt */
+    uint64_t began;                 /* hf_link_began */
     int64_t attempt_ms;             /* of a rival: the silence that ends its attempt
                                        (LINK-10); otherwise 0 */
     struct hf_deadlines deadlines;             /* of the requests */
@@ -83,6 +84,18 @@ struct hf_link {
     struct hf_error error;
 };
 
+/* ---- link_state.c ---- */
+
+/* hf_link_ok - returns whether the facts of the link's state hold: its socket, its timer, its
+ *   handshake and its rival. For HF_ASSERT, at the beginning of each event. */
+bool hf_link_ok(const struct hf_link *link);
+
+/* hf_link_enter - sets the state; nothing else does. */
+void hf_link_enter(struct hf_link *link, enum hf_link_state state);
+
+/* hf_link_is_up_now - the handshake has ended: the state is READY. A rival is closed. */
+void hf_link_is_up_now(struct hf_link *link);
+
 /* ---- link.c ---- */
 
 /* hf_link_serve_later - there may be space in the output: LINK-5 at the end of the turn. */
@@ -96,9 +109,6 @@ void hf_link_fill_late(struct hf_link *link);
  *   watched. */
 hf_status hf_link_attach(struct hf_link *link) HF_MUST_CHECK;
 
-/* hf_link_is_up_now - the handshake has ended: the state is READY. A rival is closed. */
-void hf_link_is_up_now(struct hf_link *link);
-
 /* hf_link_failed - the connection or the attempt has ended; link->error has the reason. */
 void hf_link_failed(struct hf_link *link);
 
@@ -109,6 +119,9 @@ void hf_link_close(struct hf_link *link);
 
 /* hf_link_attempt - begins an attempt to connect: queries the credentials, or dials. */
 void hf_link_attempt(struct hf_link *link);
+
+/* hf_link_dial - begins to dial, from the beginning (hf_link_began). */
+void hf_link_dial(struct hf_link *link);
 
 /* hf_link_back_off - the next attempt follows after a pause, which doubles each time. */
 void hf_link_back_off(struct hf_link *link);
@@ -127,7 +140,13 @@ void hf_link_look_at_attempt(struct hf_link *link);
 
 /* hf_link_is_doubtful - returns whether requests are queued and nothing arrived for
  *   idle_check_ms, so that the connection may be dead. Nothing may be in flight. */
-bool hf_link_is_doubtful(const struct hf_link *link, int64_t now_ms);
+static inline bool hf_link_is_doubtful(const struct hf_link *link, int64_t now_ms)
+{
+    return link->options.idle_check_ms > 0 &&
+           now_ms - link->quiet_since_ms >= link->options.idle_check_ms &&
+           link->state == HF_LINK_READY && hf_conn_queued(&link->conn) > 0 &&
+           !hf_loop_forked(link->loop);
+}
 
 /* hf_link_probe - sends PING before the queued requests. */
 void hf_link_probe(struct hf_link *link);
@@ -214,21 +233,18 @@ bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value repl
 /* ---- link_manner.c ---- */
 
 /* hf_link_best_manner - returns the best manner that options.protocol permits. */
-enum hf_greet_manner hf_link_best_manner(const struct hf_link *link);
+enum hf_handshake_manner hf_link_best_manner(const struct hf_link *link);
 
 /* hf_link_learn_from_hangup - LINK-6: the peer closed the connection during the handshake.
- *   It returns whether the next greeting is a different one. */
+ *   It returns whether the next handshake is a different one. */
 bool hf_link_learn_from_hangup(struct hf_link *link);
 
 /* hf_link_forget_manner - LINK-6: a READY connection has ended. */
 void hf_link_forget_manner(struct hf_link *link);
 
-/* hf_link_needs_resp2 - returns whether this reply shows that the peer needs RESP2
- *   (LINK-7). */
-bool hf_link_needs_resp2(const struct hf_link *link, struct hf_resp_value reply);
-
-/* hf_link_use_resp2 - condemns the connection, and uses RESP2 from the next one on. */
-void hf_link_use_resp2(struct hf_link *link);
+/* hf_link_look_at_error - condemns the connection if this error reply shows that it is no longer
+ *   logged in, or that the peer needs RESP2 (LINK-7), which is used from the next one on. */
+void hf_link_look_at_error(struct hf_link *link, struct hf_resp_value error);
 
 /* ---- link_request.c ---- */
 
@@ -261,8 +277,8 @@ void hf_link_trace_queued(struct hf_link *link,
 void hf_link_trace_end(const struct hf_request *request,
                        enum hf_outcome outcome, struct hf_resp_value reply);
 
-/* hf_link_trace_greeting - lets the connection trace its handshake. */
-void hf_link_trace_greeting(struct hf_link *link);
+/* hf_link_trace_handshake - lets the connection trace its handshake. */
+void hf_link_trace_handshake(struct hf_link *link);
 
 /* hf_link_trace_late - the on_late of the connection. */
 void hf_link_trace_late(void *ctx, uint64_t place, struct hf_resp_value reply);

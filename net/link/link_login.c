@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "net/base/error.h"
+#include "net/base/assert.h"
 #include "net/link/link_inner.h"
 
 #define RETRY_MIN_MS 100   /* bounds of the pause between two queries */
@@ -27,6 +28,7 @@ static void on_auth(struct hf_request *request, enum hf_outcome outcome,
 
 void hf_link_login_init(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     link->login = hf_login_ref(link->options.url.login);
     link->expires_ms = HF_NEVER;
     link->login_timer.fire = on_login_timer;
@@ -37,6 +39,7 @@ void hf_link_login_init(struct hf_link *link)
 
 void hf_link_login_fini(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     hf_loop_disarm(link->loop, &link->login_timer);
     hf_login_unref(link->login);
     hf_login_unref(link->fresh);
@@ -125,7 +128,7 @@ static void take_answer(struct hf_link *link, const struct hf_credentials *c,
                            c ? err.text : why->text);
 }
 
-static void ask(struct hf_link *link)
+static void query_program(struct hf_link *link)
 {
     struct hf_credentials_query query = {.id = hf_loop_serial(link->loop),
                                          .address = link->address,
@@ -146,12 +149,13 @@ bool hf_link_answer(struct hf_link *link, uint64_t id,
                     const struct hf_credentials *credentials,
                     const struct hf_error *why)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->rival && hf_link_answer(link->rival, id, credentials, why))
         return true;
     if (id == 0 || link->query != id)
         return false;
     take_answer(link, credentials, why);
-    if (link->state == HF_LINK_ASKING)
+    if (link->state == HF_LINK_FETCHING)
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
     else if (link->state == HF_LINK_READY && link->expires_ms != HF_NEVER)
         hf_loop_arm(link->loop, &link->login_timer, hf_loop_now(link->loop));
@@ -167,17 +171,18 @@ static void use_fresh(struct hf_link *link)
     link->expires_ms = link->fresh_expires_ms;
     link->fresh = NULL;
     link->has_fresh = false;
-    hf_conn_greeting(&link->conn)->login = link->login;
+    hf_conn_handshake(&link->conn)->login = link->login;
 }
 
 /* LOGIN-1 */
 bool hf_link_find_login(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!link->options.credentials)
         return true;
     drop_expired(link);
     if (!link->has_fresh && link->query == 0)
-        ask(link);
+        query_program(link);
     if (!link->has_fresh)
         return false;
     use_fresh(link);
@@ -188,11 +193,12 @@ bool hf_link_find_login(struct hf_link *link)
 static bool has_unused(const struct hf_link *link)
 {
     return link->options.credentials && link->state >= HF_LINK_DIALING &&
-           link->state <= HF_LINK_GREETING && !link->refused;
+           link->state <= HF_LINK_HANDSHAKE && !link->refused;
 }
 
 void hf_link_login_hand(struct hf_link *to, struct hf_link *from)
 {
+    HF_ASSERT(hf_loop_is_locked(to->loop));
     if (!to->has_fresh && from->has_fresh) {
         set_fresh(to, from->fresh, from->lifetime_ms, from->fresh_expires_ms);
         to->fresh_ms = from->fresh_ms;
@@ -213,17 +219,19 @@ void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival)
 {
     struct hf_login *old = link->login;
 
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     link->login = rival->login;
     rival->login = old;
     link->expires_ms = rival->expires_ms;
     link->lifetime_ms = rival->lifetime_ms;
     drop_fresh(link); /* it came for the connection that has ended */
-    hf_conn_greeting(&link->conn)->login = link->login;
+    hf_conn_handshake(&link->conn)->login = link->login;
 }
 
 /* An AUTH that waits to be sent is not for the next connection, which has its own login. */
 void hf_link_login_stop(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->is_authenticating)
         (void)hf_link_cancel(&link->auth);
     link->is_authenticating = false;
@@ -253,6 +261,7 @@ static void await_expiry(struct hf_link *link)
 
 void hf_link_login_worked(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!link->options.credentials)
         return;
     *link->options.was_accepted = true;
@@ -265,6 +274,7 @@ bool hf_link_login_refused(struct hf_link *link)
 {
     bool is_same = link->refused && hf_login_is(link->refused, link->login);
 
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!link->options.credentials)
         return true;
     set_refused(link, link->login);
@@ -274,6 +284,7 @@ bool hf_link_login_refused(struct hf_link *link)
 /* LOGIN-3: the timer had fired, and waited for the query that the rival has ended. */
 void hf_link_login_resume(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->state == HF_LINK_READY && link->expires_ms != HF_NEVER && link->query == 0 &&
         !link->is_authenticating && !link->login_timer.link)
         hf_loop_arm(link->loop, &link->login_timer, hf_loop_now(link->loop));
@@ -282,12 +293,13 @@ void hf_link_login_resume(struct hf_link *link)
 /* LOGIN-4 */
 bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value reply)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     return link->login && hf_resp_error_is(reply, "NOAUTH");
 }
 
 const char *hf_link_placeholder(const struct hf_link *link)
 {
-    return link->login && link->conn.greeting.is_default_user ? link->login->user : NULL;
+    return link->login && link->conn.handshake.is_default_user ? link->login->user : NULL;
 }
 
 /* ---- a live connection (LOGIN-3) ---- */
@@ -326,7 +338,7 @@ static void authenticate(struct hf_link *link)
 
     if (!login)
         return;
-    if (login->user[0] && !hf_conn_greeting(&link->conn)->is_default_user)
+    if (login->user[0] && !hf_conn_handshake(&link->conn)->is_default_user)
         argv[argc++] = (struct hf_resp_arg){login->user, login->user_len};
     argv[argc++] = (struct hf_resp_arg){login->password, login->password_len};
     hf_conn_note_secret(&link->conn);
@@ -356,7 +368,7 @@ static void on_login_timer(struct hf_timer *timer)
     drop_expired(link);
     if (!link->has_fresh && link->query == 0 && !link->rival &&
         link->no_login.status == HF_OK)
-        ask(link);
+        query_program(link);
     if (link->has_fresh) {
         replace(link);
     } else if (link->query == 0) {

@@ -6,13 +6,7 @@
 /* Tests: tests/test_net_link_rival.c, tests/live/fault/test_silence.c. */
 #include "net/link/link_inner.h"
 
-bool hf_link_is_doubtful(const struct hf_link *link, int64_t now_ms)
-{
-    return link->options.idle_check_ms > 0 &&
-           now_ms - link->quiet_since_ms >= link->options.idle_check_ms &&
-           link->state == HF_LINK_READY && hf_conn_queued(&link->conn) > 0 &&
-           !hf_loop_forked(link->loop);
-}
+#include "net/base/assert.h"
 
 /* Any reply will do. Without one the connection has ended. */
 static void on_probed(struct hf_request *request, enum hf_outcome outcome,
@@ -28,6 +22,7 @@ void hf_link_probe(struct hf_link *link)
 {
     static const struct hf_resp_arg ping = {"PING", 4};
 
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     link->probe = (struct hf_request){.done = on_probed, .link = link};
     hf_deadlines_add(&link->deadlines, &link->probe, HF_NEVER);
     if (hf_conn_probe(&link->conn, &link->probe, hf_loop_now_us(link->loop)) ==

@@ -1,6 +1,7 @@
 /* What the owner of a link wants: requests, space in its output, connections. */
 /* Tests: tests/test_net_link_request.c, tests/test_net_room.c. */
 #include "net/base/error.h"
+#include "net/base/assert.h"
 #include "net/link/link_inner.h"
 
 static const struct hf_resp_value no_reply;
@@ -35,6 +36,7 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
 {
     hf_status rc;
 
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (hf_loop_forked(link->loop))
         return HF_E_FORKED;
     if ((rc = hf_conn_submit(&link->conn, request, argv, argc)) < 0)
@@ -54,12 +56,14 @@ enum hf_outcome hf_link_cancel(struct hf_request *request)
 
 void hf_link_want(struct hf_link *link, bool is_wanted)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     link->is_wanted = is_wanted;
     hf_loop_at_turn_end(link->loop, &link->turn);
 }
 
 void hf_link_come_back(struct hf_link *link, bool comes_back)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     link->comes_back = comes_back;
     if (comes_back && link->state == HF_LINK_IDLE)
         hf_link_back_off(link);
@@ -70,6 +74,7 @@ void hf_link_come_back(struct hf_link *link, bool comes_back)
 hf_status hf_link_await_space(struct hf_link *link,
                               struct hf_space_waiter *waiter, size_t bytes)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (hf_loop_forked(link->loop))
         return HF_E_FORKED;
     if (bytes > link->options.output_max || bytes > HF_COMMAND_SIZE_MAX)
@@ -92,6 +97,7 @@ void hf_link_forget_space(struct hf_space_waiter *waiter)
 
 bool hf_link_is_awaited(const struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     return !hf_space_queue_is_empty(&link->space_queue);
 }
 
@@ -109,6 +115,7 @@ static void condemn(struct hf_link *link, hf_status status, const char *why)
 
 void hf_link_condemn(struct hf_link *link, const char *why)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     condemn(link, HF_E_PROTOCOL, why);
 }
 
@@ -117,6 +124,7 @@ void hf_link_condemn(struct hf_link *link, const char *why)
  * count as done. */
 void hf_link_replace(struct hf_link *link, const char *why)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->state != HF_LINK_READY || hf_conn_is_condemned(&link->conn))
         return;
     link->is_replaced = true;
@@ -127,6 +135,7 @@ void hf_link_replace(struct hf_link *link, const char *why)
 
 void hf_link_serves(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!link->is_replaced)
         return;
     link->is_replaced = false;

@@ -23,7 +23,7 @@
  *         renewals on the same connection cannot wait for it.
  *             A rival and its link share one query for credentials: the rival begins with
  *         the link's query or unused credentials, and returns its own when it is closed.
- * LINK-10 An attempt to connect (TCP, TLS, greeting) that makes no progress for suspect_ms
+ * LINK-10 An attempt to connect (TCP, TLS, HELLO) that makes no progress for suspect_ms
  *         while requests are queued also gets a rival. The connection whose handshake ends
  *         first is used, and the other one is closed. The first attempt keeps its whole
  *         time, because the server may only be slow.
@@ -36,6 +36,7 @@
 #include <string.h>
 
 #include "net/base/error.h"
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/base/moment.h"
 #include "net/link/link_inner.h"
@@ -74,7 +75,7 @@ static void on_change(void *ctx, bool is_up)
 
 static bool has_attempt(const struct hf_link *link)
 {
-    return link->state != HF_LINK_GREETING || link->stream.fd >= 0;
+    return link->state != HF_LINK_HANDSHAKE || link->stream.fd >= 0;
 }
 
 static void on_failure(void *ctx)
@@ -114,8 +115,8 @@ static void begin(struct hf_link *link)
         return;
     link->rival->conn.stream = link->conn.stream; /* of which it may be the second heir */
     hf_link_login_hand(link->rival, link);
-    hf_conn_greeting(&link->rival->conn)->manner =
-        hf_conn_greeting(&link->conn)->manner;
+    hf_conn_handshake(&link->rival->conn)->manner =
+        hf_conn_handshake(&link->conn)->manner;
     link->rival->is_fluent = link->is_fluent;
     link->rival->is_replaced = link->is_replaced;
     hf_dial_adopt(&link->rival->dial, &link->dial);
@@ -127,6 +128,7 @@ int64_t hf_rival_watch(struct hf_link *link)
 {
     int64_t due_ms = link->mute_since_ms + patience_ms(link);
 
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->options.suspect_ms == 0 || link->rival ||
         hf_conn_is_skipping(&link->conn))
         return HF_NEVER;
@@ -141,14 +143,16 @@ int64_t hf_rival_race_ms(const struct hf_link *link)
 {
     int64_t ms = link->options.suspect_ms;
 
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (ms == 0 || link->rival || hf_conn_queued(&link->conn) == 0 ||
-        link->state == HF_LINK_ASKING || !has_attempt(link))
+        link->state == HF_LINK_FETCHING || !has_attempt(link))
         return HF_NEVER;
     return hf_link_progress_ms(link) + ms - ms / 4 * link->jitter / 256;
 }
 
 void hf_rival_race(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (hf_loop_now(link->loop) < hf_rival_race_ms(link))
         return;
     begin(link);
@@ -158,12 +162,14 @@ void hf_rival_race(struct hf_link *link)
 
 void hf_rival_answered(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->conn.latency_us / 1000 < link->options.suspect_ms)
         link->vain_rivals = 0;
 }
 
 bool hf_rival_is_ready(const struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     return link->rival && hf_link_is_up(link->rival);
 }
 
@@ -181,6 +187,7 @@ void hf_rival_stop(struct hf_link *link)
 {
     struct hf_link *rival = link->rival;
 
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!rival)
         return;
     link->rival = NULL;
@@ -195,6 +202,7 @@ void hf_rival_stop(struct hf_link *link)
 /* A race that runs may be one for the ip of before. */
 void hf_link_set_ip(struct hf_link *link, const char *ip)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (strcmp(link->options.url.ip, ip) == 0)
         return;
     (void)snprintf(link->options.url.ip, sizeof link->options.url.ip, "%s", ip);
@@ -202,7 +210,7 @@ void hf_link_set_ip(struct hf_link *link, const char *ip)
         hf_link_set_ip(link->rival, ip);
     if (link->state == HF_LINK_DIALING && !link->dial.resolve) {
         hf_dial_stop(&link->dial);
-        hf_dial_start(&link->dial);
+        hf_link_dial(link);
     }
 }
 
@@ -215,7 +223,7 @@ static void end_first(struct hf_link *link)
     hf_link_count_loss(link);
     hf_loop_unwatch(link->loop, &link->io);
     hf_stream_close(&link->stream, true);
-    link->state = HF_LINK_GREETING;
+    hf_link_enter(link, HF_LINK_HANDSHAKE);
     link->attempt_until_ms = hf_loop_now(link->loop) + link->options.connect_timeout_ms;
     hf_loop_arm(link->loop, &link->timer, link->attempt_until_ms);
     hf_link_login_stop(link);
@@ -226,16 +234,17 @@ static void end_first(struct hf_link *link)
 }
 
 /* A handshake that failed also had replies. */
-static bool is_greeted(const struct hf_link *rival)
+static bool has_reply(const struct hf_link *rival)
 {
     return hf_link_is_up(rival) ||
-           (rival->state == HF_LINK_GREETING && rival->conn.greeting.has_answered);
+           (rival->state == HF_LINK_HANDSHAKE && rival->conn.handshake.has_answered);
 }
 
 /* The server closes the silent connection before or after it replies to CLIENT KILL. */
 bool hf_rival_outlives(struct hf_link *link)
 {
-    if (link->state != HF_LINK_READY || !link->rival || !is_greeted(link->rival))
+    HF_ASSERT(hf_loop_is_locked(link->loop));
+    if (link->state != HF_LINK_READY || !link->rival || !has_reply(link->rival))
         return false;
     end_first(link);
     if (hf_rival_is_ready(link))
@@ -263,10 +272,11 @@ static void adopt(struct hf_link *link, struct hf_link *rival)
     hf_link_login_adopt(link, rival);
     hf_dial_adopt(&link->dial, &rival->dial);
     link->stream = rival->stream;
+    link->began = rival->began;
     link->quiet_since_ms = rival->quiet_since_ms;
     link->mute_since_ms = rival->mute_since_ms;
     rival->stream = (struct hf_stream){.fd = -1};
-    rival->state = HF_LINK_IDLE;
+    hf_link_enter(rival, HF_LINK_IDLE);
     add_stats(link, rival);
     hf_link_free(rival);
 }
@@ -275,6 +285,7 @@ void hf_rival_take_over(struct hf_link *link)
 {
     struct hf_link *rival = link->rival;
 
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->state == HF_LINK_READY) {
         (void)hf_error_set(&link->error, HF_E_NOREPLY,
                            "%s: the connection was silent, and the server answers "

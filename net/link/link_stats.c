@@ -2,14 +2,18 @@
 /* Tests: tests/test_net_link_request.c, tests/test_net_link_rival.c. */
 #include "net/link/link_inner.h"
 
+#include "net/base/assert.h"
+
 void hf_link_get_stats(const struct hf_link *link, struct hf_link_stats *out)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     hf_conn_stats(&link->conn, out);
 }
 
 /* A peer that accepts a connection only to close it is dialed less and less often. */
 void hf_link_count_loss(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->has_answered)
         link->failures = 0;
     hf_conn_counters(&link->conn)->losses++;
@@ -18,6 +22,7 @@ void hf_link_count_loss(struct hf_link *link)
 
 void hf_link_count_end(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->state == HF_LINK_READY) {
         hf_link_count_loss(link);
         hf_link_forget_manner(link);
@@ -63,36 +68,43 @@ void hf_link_stats_add(struct hf_link_stats *to,
 
 int64_t hf_link_heard_ms(const struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     return link->quiet_since_ms;
 }
 
 bool hf_link_is_refused(const struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     return link->is_refused;
 }
 
 bool hf_link_is_up(const struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     return link->state == HF_LINK_READY;
 }
 
 bool hf_link_is_tracking(const struct hf_link *link)
 {
-    return link->state == HF_LINK_READY && link->conn.greeting.is_tracking;
+    HF_ASSERT(hf_loop_is_locked(link->loop));
+    return link->state == HF_LINK_READY && link->conn.handshake.is_tracking;
 }
 
 void hf_link_stop_tracking(struct hf_link *link)
 {
-    hf_conn_greeting(&link->conn)->is_tracking = false;
+    HF_ASSERT(hf_loop_is_locked(link->loop));
+    hf_conn_handshake(&link->conn)->is_tracking = false;
 }
 
 int hf_link_protocol(const struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     return link->protocol;
 }
 
 const struct hf_error *hf_link_error(const struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     return &link->error;
 }
 
@@ -101,7 +113,13 @@ const char *hf_link_address(const struct hf_link *link)
     return link->address;
 }
 
+uint64_t hf_link_began(const struct hf_link *link)
+{
+    return link->began;
+}
+
 const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     return &link->conn.predecessor;
 }

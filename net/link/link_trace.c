@@ -1,10 +1,12 @@
 /* What a link reports to the callbacks that trace it. */
 /* Tests: tests/test_net_trace.c. */
 #include "net/link/link_inner.h"
+#include "net/base/assert.h"
 #include "net/link/trace.h"
 
 void hf_link_trace(struct hf_link *link, struct hf_trace trace)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (hf_loop_forked(link->loop))
         return; /* an earlier one has forked */
     trace.address = link->address;
@@ -27,6 +29,7 @@ static void trace_command(struct hf_link *link, enum hf_trace_kind kind,
 
 void hf_link_trace_lost(struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->options.on_trace)
         hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_LOST,
                                               .why = link->error.text});
@@ -43,6 +46,7 @@ void hf_link_trace_queued(struct hf_link *link,
                           const struct hf_request *request,
                           const struct hf_resp_arg *argv, size_t argc)
 {
+    HF_ASSERT(hf_loop_is_locked(link->loop));
     trace_command(link, HF_TRACE_QUEUED, number_of(request), argv, argc);
 }
 
@@ -66,16 +70,16 @@ void hf_link_trace_late(void *ctx, uint64_t place, struct hf_resp_value reply)
                                          .reply = reply});
 }
 
-/* ---- the greeting ---- */
+/* ---- the handshake ---- */
 
-static void on_greeting(void *ctx, const struct hf_resp_arg *argv, size_t argc)
+static void on_handshake_command(void *ctx, const struct hf_resp_arg *argv, size_t argc)
 {
-    trace_command(ctx, HF_TRACE_GREETING, 0, argv, argc);
+    trace_command(ctx, HF_TRACE_HANDSHAKE, 0, argv, argc);
 }
 
-static void on_greeted(void *ctx, struct hf_resp_value reply, bool is_secret)
+static void on_handshake_reply(void *ctx, struct hf_resp_value reply, bool is_secret)
 {
-    struct hf_trace trace = {.kind = HF_TRACE_GREETED};
+    struct hf_trace trace = {.kind = HF_TRACE_HANDSHAKE_REPLY};
 
     if (is_secret)
         trace.why = "(words that may hold the password)";
@@ -84,11 +88,12 @@ static void on_greeted(void *ctx, struct hf_resp_value reply, bool is_secret)
     hf_link_trace(ctx, trace);
 }
 
-void hf_link_trace_greeting(struct hf_link *link)
+void hf_link_trace_handshake(struct hf_link *link)
 {
-    struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
+    struct hf_handshake *handshake = hf_conn_handshake(&link->conn);
 
-    greeting->on_command = on_greeting;
-    greeting->on_reply = on_greeted;
-    greeting->ctx = link;
+    HF_ASSERT(hf_loop_is_locked(link->loop));
+    handshake->on_command = on_handshake_command;
+    handshake->on_reply = on_handshake_reply;
+    handshake->ctx = link;
 }

@@ -1,6 +1,4 @@
-/* Subscriptions: which channels are live, over which link.
- *
- *   WANTED -link up-> ASKED -confirmed-> LIVE -link down-> WANTED
+/* Subscriptions: which channels are live, over which link. The diagram is in pubsub.h.
  *
  * PUBSUB-1  With RESP3, subscriptions use the main link. With RESP2 they use a link of their
  *           own, which is wanted as long as there is a subscription. The protocol is known when
@@ -27,6 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/link/channel_table.h"
 #include "net/net.h"
@@ -58,8 +57,9 @@ struct hf_pubsub {
     void *idle_ctx;
     void (*slot_moved)(void *ctx);      /* NULL: not called */
     void *slot_moved_ctx;
-    void (*own_up)(void *ctx);          /* NULL: not called */
-    void *own_up_ctx;
+    void (*own_up)(void *ctx);          /* these two: NULL: not called */
+    void (*own_failed)(void *ctx);
+    void *own_ctx;
     struct hf_channel_table channels;
 };
 
@@ -70,7 +70,7 @@ static bool is_resp2(const struct hf_pubsub *ps)
     return hf_link_protocol(ps->main) == 2;
 }
 
-/* NULL: not known yet, or there was no memory for one. */
+/* NULL: not known yet, or out of memory. */
 static struct hf_link *link_of(const struct hf_pubsub *ps)
 {
     return hf_link_protocol(ps->main) == 3 ? ps->main
@@ -90,6 +90,14 @@ static void on_own_push_lost(void *ctx)
 
 static void on_own_change(void *ctx, bool is_up);
 
+static void on_own_failure(void *ctx)
+{
+    struct hf_pubsub *ps = ctx;
+
+    if (ps->own_failed)
+        ps->own_failed(ps->own_ctx);
+}
+
 static hf_status open_own(struct hf_pubsub *ps)
 {
     struct hf_link_options options = ps->options;
@@ -102,7 +110,7 @@ static hf_status open_own(struct hf_pubsub *ps)
     options.on_push = on_own_push;
     options.on_push_lost = on_own_push_lost;
     options.on_change = on_own_change;
-    options.on_failure = NULL;
+    options.on_failure = on_own_failure;
     options.announced_by = NULL; /* the map that named it may be gone */
     options.ctx = ps;
     rc = hf_link_new(&ps->own, ps->loop, &options);
@@ -154,17 +162,18 @@ void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx), void *ctx)
     ps->idle_ctx = ctx;
 }
 
-void hf_pubsub_on_slot_moved(struct hf_pubsub *ps,
-                             void (*slot_moved)(void *ctx), void *ctx)
+void hf_pubsub_on_slot_moved(struct hf_pubsub *ps, void (*slot_moved)(void *ctx), void *ctx)
 {
     ps->slot_moved = slot_moved;
     ps->slot_moved_ctx = ctx;
 }
 
-void hf_pubsub_on_own_up(struct hf_pubsub *ps, void (*own_up)(void *ctx), void *ctx)
+void hf_pubsub_on_own(struct hf_pubsub *ps, void (*up)(void *ctx), void (*failed)(void *ctx),
+                      void *ctx)
 {
-    ps->own_up = own_up;
-    ps->own_up_ctx = ctx;
+    ps->own_up = up;
+    ps->own_failed = failed;
+    ps->own_ctx = ctx;
 }
 
 static void report_slot_moved(struct hf_pubsub *ps)
@@ -182,8 +191,7 @@ static void retry_soon(struct hf_pubsub *ps)
 static void order_done(struct hf_request *request, enum hf_outcome outcome,
                        struct hf_resp_value reply)
 {
-    struct hf_pubsub_order *order =
-        HF_OWNER_OF(request, struct hf_pubsub_order, request);
+    struct hf_pubsub_order *order = HF_OWNER_OF(request, struct hf_pubsub_order, request);
     struct hf_subscription *s = order->subscription;
 
     order_free(order);
@@ -213,12 +221,12 @@ static hf_status give_order(struct hf_pubsub *ps, const char *verb,
     order->subscription = s;
     order->request.done = order_done;
     order->request.is_acknowledged_by_push = true;
-    rc = hf_link_submit(link_of(ps), &order->request, argv, argc,
-                        HF_NEVER);
+    rc = hf_link_submit(link_of(ps), &order->request, argv, argc, HF_NEVER);
     if (rc < 0) {
         hf_mem_free(ps->mem, order, sizeof *order);
         return rc;
     }
+    HF_ASSERT(!s || !s->order); /* one SUBSCRIBE at a time */
     hf_list_push(&ps->orders, &order->node);
     if (s)
         s->order = order;
@@ -239,8 +247,7 @@ static void await_room(struct hf_pubsub *ps, const struct hf_subscription *s)
         {s->channel, s->channel_len}};
 
     if (hf_list_is_empty(&ps->room.node) &&
-        hf_link_await_space(link_of(ps), &ps->room,
-                           hf_resp_command_size(argv, 2)) < 0)
+        hf_link_await_space(link_of(ps), &ps->room, hf_resp_command_size(argv, 2)) < 0)
         retry_soon(ps);
 }
 
@@ -248,8 +255,7 @@ static void await_room(struct hf_pubsub *ps, const struct hf_subscription *s)
  * time. */
 static void subscribe(struct hf_pubsub *ps, struct hf_subscription *s)
 {
-    hf_status rc =
-        give_order(ps, subscribing_verb(s), s->channel, s->channel_len, s);
+    hf_status rc = give_order(ps, subscribing_verb(s), s->channel, s->channel_len, s);
 
     if (rc == HF_E_LIMIT)
         await_room(ps, s);
@@ -283,8 +289,7 @@ static void send_ping(struct hf_pubsub *ps, struct hf_link *link)
     static const struct hf_resp_arg ping = {"PING", 4};
 
     ps->ping.done = on_pong;
-    ps->is_pinging =
-        hf_link_submit(link, &ps->ping, &ping, 1, HF_NEVER) == HF_OK;
+    ps->is_pinging = hf_link_submit(link, &ps->ping, &ping, 1, HF_NEVER) == HF_OK;
 }
 
 static void on_watch(struct hf_timer *timer)
@@ -339,7 +344,7 @@ hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
     ps->watch.fire = on_watch;
     hf_list_init(&ps->room.node);
     hf_list_init(&ps->orders);
-    hf_channel_table_init(&ps->channels, loop);
+    hf_channel_table_init(&ps->channels, loop, ps->mem);
     *out = ps;
     return HF_OK;
 }
@@ -349,14 +354,14 @@ void hf_pubsub_free(struct hf_pubsub *ps)
     if (!ps)
         return;
     while (!hf_list_is_empty(&ps->orders))
-        (void)withdraw(HF_OWNER_OF(ps->orders.next, struct hf_pubsub_order,
-                                   node));
+        (void)withdraw(HF_OWNER_OF(ps->orders.next, struct hf_pubsub_order, node));
     hf_link_forget_space(&ps->room);
     hf_loop_disarm(ps->loop, &ps->retry);
     hf_loop_disarm(ps->loop, &ps->watch);
     if (ps->is_pinging)
         (void)hf_link_cancel(&ps->ping);
     hf_link_free(ps->own);
+    hf_channel_table_fini(&ps->channels);
     explicit_bzero(&ps->options.url, sizeof ps->options.url);
     hf_mem_free(ps->mem, ps, sizeof *ps);
 }
@@ -378,8 +383,7 @@ static void ended(struct hf_pubsub *ps, struct hf_subscription *s)
         report_slot_moved(ps);
 }
 
-static bool is_kind(struct hf_resp_value kind, const char *word,
-                    bool is_sharded)
+static bool is_kind(struct hf_resp_value kind, const char *word, bool is_sharded)
 {
     const char *text = word + !is_sharded; /* without the "s" */
 
@@ -392,7 +396,7 @@ static void tell(struct hf_pubsub *ps, struct hf_resp_value channel,
 {
     struct hf_subscription *s;
     const char *ptr, *text = NULL;
-    size_t len, text_len = 0;
+    size_t len, text_len = 0, told = 0;
     struct hf_channel_walk walk;
 
     if (hf_resp_bytes(channel, &ptr, &len) < 0 ||
@@ -403,11 +407,13 @@ static void tell(struct hf_pubsub *ps, struct hf_resp_value channel,
     while ((s = hf_channel_walk_next(&ps->channels, &walk)) != NULL) {
         if (!hf_channel_is(s, ptr, len, is_sharded))
             continue;
+        told++;
         if (payload)
             s->on_message(s, text, text_len);
         else
             ended(ps, s);
     }
+    HF_ASSERT(told >= hf_channel_walk_count(&walk, ptr, len, is_sharded)); /* PUBSUB-5 */
 }
 
 void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push)
@@ -425,27 +431,6 @@ void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push)
             tell(ps, channel, is_sharded, NULL);
 }
 
-/* `act` may drop this one, and others. */
-static void each_in_bucket(struct hf_pubsub *ps, struct hf_list *bucket,
-                           void (*act)(struct hf_pubsub *,
-                                       struct hf_subscription *))
-{
-    struct hf_subscription *s;
-    struct hf_channel_walk walk;
-
-    hf_channel_walk_begin(&ps->channels, &walk, bucket);
-    while ((s = hf_channel_walk_next(&ps->channels, &walk)) != NULL)
-        act(ps, s);
-}
-
-static void each_subscription(struct hf_pubsub *ps,
-                              void (*act)(struct hf_pubsub *,
-                                          struct hf_subscription *))
-{
-    for (size_t i = 0; i < CHANNEL_BUCKETS; i++)
-        each_in_bucket(ps, &ps->channels.buckets[i], act);
-}
-
 static void may_have_lost(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     (void)ps;
@@ -455,7 +440,7 @@ static void may_have_lost(struct hf_pubsub *ps, struct hf_subscription *s)
 
 void hf_pubsub_push_lost(struct hf_pubsub *ps)
 {
-    each_subscription(ps, may_have_lost);
+    hf_channel_table_each(&ps->channels, ps, may_have_lost);
 }
 
 static void went_down(struct hf_pubsub *ps, struct hf_subscription *s)
@@ -467,7 +452,7 @@ static void went_down(struct hf_pubsub *ps, struct hf_subscription *s)
     s->on_change(s, false);
 }
 
-static void ask_for(struct hf_pubsub *ps, struct hf_subscription *s)
+static void subscribe_again(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     if (s->order && s->order->request.link != link_of(ps))
         (void)withdraw(s->order); /* another protocol than it was */
@@ -480,7 +465,7 @@ static void on_room(struct hf_space_waiter *room, hf_status status)
     struct hf_pubsub *ps = HF_OWNER_OF(room, struct hf_pubsub, room);
 
     if (status == HF_OK) /* otherwise each is sent with the next connection */
-        each_subscription(ps, ask_for);
+        hf_channel_table_each(&ps->channels, ps, subscribe_again);
 }
 
 static void on_retry(struct hf_timer *timer)
@@ -492,7 +477,7 @@ static void on_retry(struct hf_timer *timer)
     if (is_resp2(ps) && open_own(ps) < 0)
         retry_soon(ps);
     want_link(ps);
-    each_subscription(ps, ask_for);
+    hf_channel_table_each(&ps->channels, ps, subscribe_again);
 }
 
 /* A new connection has no subscriptions, whatever an old one may have. */
@@ -500,7 +485,7 @@ static void came_up(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     s->has_inherited = false;
     s->is_live = false;
-    ask_for(ps, s);
+    subscribe_again(ps, s);
 }
 
 static void on_own_change(void *ctx, bool is_up)
@@ -508,9 +493,9 @@ static void on_own_change(void *ctx, bool is_up)
     struct hf_pubsub *ps = ctx;
 
     if (link_of(ps) == ps->own)
-        each_subscription(ps, is_up ? came_up : went_down);
+        hf_channel_table_each(&ps->channels, ps, is_up ? came_up : went_down);
     if (is_up && ps->own_up)
-        ps->own_up(ps->own_up_ctx);
+        ps->own_up(ps->own_ctx);
 }
 
 /* What it still hears would be heard twice. */
@@ -523,12 +508,12 @@ static void close_own(struct hf_pubsub *ps)
 void hf_pubsub_change(struct hf_pubsub *ps, bool is_up)
 {
     if (link_of(ps) == ps->main) {
-        each_subscription(ps, is_up ? came_up : went_down);
+        hf_channel_table_each(&ps->channels, ps, is_up ? came_up : went_down);
         close_own(ps);
     } else if (is_up && ps->channels.count > 0) {
         if (open_own(ps) < 0)
             retry_soon(ps);
-        each_subscription(ps, ask_for);
+        hf_channel_table_each(&ps->channels, ps, subscribe_again);
     }
     if (is_up)
         want_link(ps);
@@ -538,6 +523,7 @@ void hf_pubsub_change(struct hf_pubsub *ps, bool is_up)
 
 hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
 {
+    HF_ASSERT(hf_loop_is_locked(ps->loop));
     if (hf_loop_forked(ps->loop))
         return HF_E_FORKED;
     if (is_resp2(ps) && open_own(ps) < 0)
@@ -549,7 +535,7 @@ hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
     hf_channel_table_add(&ps->channels, s);
     want_link(ps);
     watch(ps);
-    ask_for(ps, s);
+    subscribe_again(ps, s);
     return HF_OK;
 }
 
@@ -558,7 +544,7 @@ void hf_pubsub_retry(struct hf_subscription *s)
     struct hf_pubsub *ps = s->pubsub;
 
     if (link_of(ps) && hf_link_is_up(link_of(ps)))
-        ask_for(ps, s);
+        subscribe_again(ps, s);
 }
 
 /* If there is no memory, the server still sends messages, which no subscription
@@ -567,6 +553,7 @@ static void unsubscribe(struct hf_pubsub *ps, const struct hf_subscription *s)
 {
     struct hf_link *link = link_of(ps);
 
+    HF_ASSERT(!hf_channel_table_find_same_channel(&ps->channels, s)); /* PUBSUB-5 */
     if (link && hf_link_is_up(link))
         (void)give_order(ps, s->is_sharded ? "SUNSUBSCRIBE" : "UNSUBSCRIBE",
                          s->channel, s->channel_len, NULL);

@@ -1,4 +1,16 @@
-/* Subscriptions at one server. */
+/* Subscriptions at one server. A subscription is in one of these states:
+ *
+ *   WANTED  -give_order-> SENT         from hf_pubsub_add, or from subscribe_again
+ *   SENT    -order_done-> LIVE         the server confirmed it
+ *           -order_done-> WANTED       an error, or the connection ended (PUBSUB-3)
+ *           -withdraw-> WANTED         the link uses another protocol than before
+ *   LIVE    -went_down, ended-> WANTED
+ *   any     -hf_pubsub_drop-> (removed)
+ *
+ * What is true in each state:
+ * WANTED  it has no order and is not live
+ * SENT    it has an order, which is in ps->orders, and is not live
+ * LIVE    it has no order and is live */
 #ifndef HF_PUBSUB_H
 #define HF_PUBSUB_H
 
@@ -52,9 +64,10 @@ void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
 void hf_pubsub_on_slot_moved(struct hf_pubsub *ps,
                              void (*slot_moved)(void *ctx), void *ctx);
 
-/* hf_pubsub_on_own_up - sets a callback that is called, [locked], when its own link
- *   becomes READY. */
-void hf_pubsub_on_own_up(struct hf_pubsub *ps, void (*own_up)(void *ctx), void *ctx);
+/* hf_pubsub_on_own - sets callbacks that are called, [locked], when its own link becomes READY,
+ *   and when an attempt of it to connect failed. */
+void hf_pubsub_on_own(struct hf_pubsub *ps, void (*up)(void *ctx), void (*failed)(void *ctx),
+                      void *ctx);
 
 /* hf_pubsub_link - returns its own link; NULL: it has none (RESP3). */
 struct hf_link *hf_pubsub_link(const struct hf_pubsub *ps);

@@ -1,6 +1,7 @@
 /* Waiting for space. See space.h. */
 /* Tests: tests/test_net_room.c, tests/live/lock/test_lock_full.c. */
 #include "net/link/space.h"
+#include "net/base/assert.h"
 #include "net/link/conn.h"
 
 static struct hf_space_waiter *waiter_of(struct hf_list *node)
@@ -21,6 +22,7 @@ void hf_space_queue_add(struct hf_space_queue *q,
     bool is_serving = !hf_list_is_empty(&q->stop.node);
     struct hf_list *next = &q->waiting;
 
+    HF_ASSERT(waiter->ready && waiter->bytes > 0);
     if (waiter->is_urgent)
         for (next = is_serving ? q->stop.node.next : next->next;
              next != &q->waiting && waiter_of(next)->is_urgent;
@@ -48,6 +50,7 @@ void hf_space_queue_serve(struct hf_space_queue *q, const struct hf_conn *conn)
     while (is_one_left(q) &&
            hf_conn_has_space(conn, waiter_of(q->waiting.next)->bytes))
         call_ready(waiter_of(q->waiting.next), HF_OK);
+    HF_ASSERT(!is_one_left(q) || !hf_conn_has_space(conn, waiter_of(q->waiting.next)->bytes));
     hf_list_remove(&q->stop.node);
 }
 

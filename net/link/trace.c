@@ -146,7 +146,7 @@ static void add_end(struct line *line, const struct hf_trace *t)
 
 /* The contents of lists are not shown, because only single texts were checked for the
  * password. */
-static void add_greeted(struct line *line, const struct hf_trace *t)
+static void add_handshake_reply(struct line *line, const struct hf_trace *t)
 {
     add(line, " <");
     if (t->why)
@@ -174,12 +174,12 @@ static void add_kind(struct line *line, const struct hf_trace *t)
     case HF_TRACE_LOST:
         add_loss(line, t);
         break;
-    case HF_TRACE_GREETING:
+    case HF_TRACE_HANDSHAKE:
     case HF_TRACE_QUEUED:
         add_command(line, t);
         break;
-    case HF_TRACE_GREETED:
-        add_greeted(line, t);
+    case HF_TRACE_HANDSHAKE_REPLY:
+        add_handshake_reply(line, t);
         break;
     case HF_TRACE_ENDED:
         add_end(line, t);

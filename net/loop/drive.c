@@ -29,15 +29,16 @@
  *         has it, ends when the callback returns, and other calls return. That thread blocks no
  *         signals there.
  *
- * Source: performance.md, 6 ("adaptive"). */
+ * Source: performance, 6. */
 /* Tests: tests/test_net_loop_seat.c, tests/test_net_loop_tasks.c,
- *        tests/test_net_loop_thread.c. */
+ *        tests/test_net_loop_thread.c, tests/sim/test_threads.c. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
 
 #include "net/base/thread.h"
+#include "net/base/assert.h"
 #include "net/loop/loop.h"
 #include "net/loop/loop_inner.h"
 
@@ -64,6 +65,7 @@ static bool is_rest_too_long(struct hf_loop *loop)
 
 void hf_shorten_rest(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     loop->is_due_in_rest = true;
     if (!loop->is_driven && is_rest_too_long(loop))
         pthread_cond_signal(&loop->background);
@@ -73,6 +75,7 @@ void hf_shorten_rest(struct hf_loop *loop)
  * would consume what is written to the driver's descriptor. */
 void hf_call_task_runner(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_loop_forked(loop))
         return;
     if (loop->is_driven && loop->does_driver_run_tasks)
@@ -110,6 +113,7 @@ void hf_unlock_and_post(struct hf_loop *loop)
 
     hf_list_init(&roused);
     hf_list_join(&roused, &loop->roused);
+    hf_note_unlocked(loop);
     pthread_mutex_unlock(&loop->mutex);
     post_all(&roused);
 }
@@ -130,16 +134,16 @@ static void pass_seat(struct hf_loop *loop)
     if (loop->quiescers > 0) {
         pthread_cond_broadcast(&loop->seat_is_free);
     } else if (!hf_list_is_empty(&loop->sleepers)) {
-        loop->stats.seats_passed++;
+        loop->stats.driver_changes++;
         next = HF_OWNER_OF(loop->sleepers.next, struct hf_waiter, node);
         next->is_offered_seat = true;
         rouse(next);
     } else if (loop->dispatchers > 0) {
-        loop->stats.seats_passed++;
+        loop->stats.driver_changes++;
         pthread_cond_signal(&loop->seat_is_offered);
     } else if (loop->has_thread &&
                (needs_background(loop) || is_rest_too_long(loop))) {
-        loop->stats.seats_passed++;
+        loop->stats.driver_changes++;
         pthread_cond_signal(&loop->background);
     } else {
         hf_wake_outer(loop);
@@ -232,6 +236,7 @@ void hf_waiter_init(struct hf_waiter *w, struct hf_loop *loop)
 
 void hf_waiter_wake(struct hf_waiter *w)
 {
+    HF_ASSERT(hf_loop_is_locked(w->loop));
     w->loop->answered += !w->is_woken;
     w->is_woken = true;
     if (w->is_asleep)
@@ -284,6 +289,7 @@ void hf_loop_wait(struct hf_waiter *w)
 
 void hf_loop_quiesce(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_loop_forked(loop))
         return; /* its driver is not here */
     loop->quiescers++;
@@ -297,6 +303,7 @@ void hf_loop_quiesce(struct hf_loop *loop)
 
 void hf_loop_resume(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_loop_forked(loop))
         return;
     loop->is_driven = false;
@@ -307,6 +314,7 @@ void hf_loop_resume(struct hf_loop *loop)
 
 void hf_loop_retain_driver(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (loop->attended++ == 0 && loop->has_thread && !loop->is_driven &&
         !hf_loop_forked(loop))
         pthread_cond_signal(&loop->background);
@@ -314,6 +322,7 @@ void hf_loop_retain_driver(struct hf_loop *loop)
 
 void hf_loop_release_driver(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     loop->attended--;
 }
 

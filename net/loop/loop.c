@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"
 #include "net/loop/clock.h"
@@ -38,6 +39,7 @@ static void drain_wake(struct hf_io *io, int events)
 
 void hf_wake_driver(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (loop->is_in_turn || loop->is_wake_sent ||
         loop->sleeps_until_ms == NOBODY_SLEEPS || hf_loop_forked(loop))
         return;
@@ -52,7 +54,10 @@ static hf_status wake_open(struct hf_loop *loop)
         return rc;
     loop->wake_io = (struct hf_io){
         .fd = loop->wake_fd[0], .events = HF_READ, .ready = drain_wake};
-    return hf_loop_watch(loop, &loop->wake_io);
+    hf_note_locker(loop); /* no other thread has the loop yet */
+    rc = hf_loop_watch(loop, &loop->wake_io);
+    hf_note_unlocked(loop);
+    return rc;
 }
 
 /* ---- new, free ---- */
@@ -68,6 +73,7 @@ static void loop_free(struct hf_loop *loop)
     hf_fork_mark_fini(&loop->fork_mark);
     hf_mem_free(loop->mem, loop->watched,
                 loop->watched_room * sizeof *loop->watched);
+    hf_wheel_fini(&loop->wheel);
     hf_mem_free(loop->mem, loop, sizeof *loop);
 }
 
@@ -78,7 +84,7 @@ static hf_status loop_init(struct hf_loop *loop, bool wants_thread)
     hf_list_init(&loop->tasks);
     hf_list_init(&loop->first_tasks);
     hf_list_init(&loop->turns);
-    hf_wheel_init(&loop->wheel, hf_clock_ms());
+    hf_wheel_init(&loop->wheel, loop->mem, hf_clock_ms());
     hf_spin_init(&loop->spin, sysconf(_SC_NPROCESSORS_ONLN));
     if ((rc = hf_poller_init(&loop->poller, loop->mem)) < 0 ||
         (rc = wake_open(loop)) < 0)
@@ -135,6 +141,7 @@ void hf_loop_free(struct hf_loop *loop)
 
 size_t hf_loop_timers(const struct hf_loop *loop, int64_t *next_ms)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     *next_ms = hf_wheel_next_ms(&loop->wheel);
     return loop->wheel.count;
 }
@@ -176,6 +183,7 @@ hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
     uint32_t index = free_slot(loop);
     hf_status rc;
 
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_loop_forked(loop))
         return HF_E_FORKED; /* the set of the poller is shared with the parent */
     if (!hf_mem_grow(loop->mem, &loop->watched, &loop->watched_room,
@@ -194,6 +202,7 @@ hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
 
 void hf_loop_rewatch(struct hf_loop *loop, struct hf_io *io, int events)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (io->events == events || hf_loop_forked(loop))
         return;
     io->events = events;
@@ -206,6 +215,7 @@ void hf_loop_unwatch(struct hf_loop *loop, struct hf_io *io)
 {
     struct hf_watched *slot = &loop->watched[io->index];
 
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_loop_forked(loop))
         return;
     hf_poller_remove(&loop->poller, io->fd);
@@ -234,6 +244,7 @@ static void read_clock(struct hf_loop *loop)
 
 int64_t hf_loop_now_us(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (!loop->is_now_known)
         read_clock(loop);
     return loop->now_us;
@@ -241,6 +252,7 @@ int64_t hf_loop_now_us(struct hf_loop *loop)
 
 int64_t hf_loop_now(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (!loop->is_now_known)
         read_clock(loop);
     return loop->now_ms;
@@ -248,6 +260,7 @@ int64_t hf_loop_now(struct hf_loop *loop)
 
 uint64_t hf_loop_serial(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     return ++loop->serial;
 }
 
@@ -258,6 +271,7 @@ uint32_t hf_loop_hash(const struct hf_loop *loop, const void *ptr, size_t len)
 
 void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
 {
+    HF_ASSERT(hf_loop_is_locked(loop) && timer->fire);
     hf_wheel_arm(&loop->wheel, timer, due_ms);
     if (due_ms < loop->sleeps_until_ms)
         hf_wake_driver(loop);
@@ -266,6 +280,7 @@ void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
 
 void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     hf_wheel_cancel(&loop->wheel, timer);
 }
 
@@ -298,16 +313,19 @@ static void post(struct hf_loop *loop, struct hf_list *tasks,
 
 void hf_loop_post(struct hf_loop *loop, struct hf_task *task)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     post(loop, &loop->tasks, task);
 }
 
 void hf_loop_post_first(struct hf_loop *loop, struct hf_task *task)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     post(loop, &loop->first_tasks, task);
 }
 
 void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     (void)loop;
     hf_list_remove(&task->node);
 }
@@ -333,6 +351,7 @@ void hf_tasks_run(struct hf_loop *loop)
     struct hf_list due;
     struct hf_task *task;
 
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (!hf_tasks_are_due(loop))
         return;
     loop->is_running_tasks = true;
@@ -352,12 +371,14 @@ void hf_tasks_run(struct hf_loop *loop)
 
 bool hf_loop_runs_tasks_here(const struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     return loop->is_running_tasks &&
            pthread_equal(loop->task_runner, pthread_self());
 }
 
 void hf_loop_finish_tasks(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     while (!hf_loop_forked(loop) &&
            (loop->is_running_tasks || hf_tasks_are_due(loop))) {
         if (loop->is_running_tasks || loop->has_thread)
@@ -376,12 +397,14 @@ void hf_turn_hook_init(struct hf_turn_hook *turn,
 
 void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_list_is_empty(&turn->node))
         hf_list_push(&loop->turns, &turn->node);
 }
 
 void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn_hook *turn)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     (void)loop;
     hf_list_remove(&turn->node);
 }
@@ -389,6 +412,7 @@ void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn_hook *turn)
 /* Until none is left: a batch that is sent makes its link want to flush. */
 void hf_turn_flush(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     while (!hf_list_is_empty(&loop->turns) && !is_child(loop)) {
         struct hf_turn_hook *turn =
             HF_OWNER_OF(loop->turns.next, struct hf_turn_hook, node);
@@ -482,6 +506,7 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
     int64_t due, now_ms;
     int n, timeout_ms;
 
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (is_child(loop))
         return;
     hf_turn_flush(loop);
@@ -533,9 +558,16 @@ int hf_loop_timeout(struct hf_loop *loop)
 /* What came up while a blocked caller drove. */
 void hf_wake_outer(struct hf_loop *loop)
 {
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (loop->outer_until_ms != NOBODY_SLEEPS &&
         next_due(loop) < loop->outer_until_ms)
         hf_wake_driver(loop);
+}
+
+bool hf_loop_is_locked(const struct hf_loop *loop)
+{
+    return hf_loop_forked(loop) ||
+           (loop->is_locked && pthread_equal(loop->locker, pthread_self()));
 }
 
 /* In a child a thread that is not there may hold it for ever. */

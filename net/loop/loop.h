@@ -20,6 +20,10 @@ bool hf_loop_has_thread(const struct hf_loop *loop);
  * memory (before Linux 4.14: getpid). */
 bool hf_loop_forked(const struct hf_loop *loop);
 
+/* hf_loop_is_locked - returns whether this thread has the loop's lock, for HF_ASSERT: a
+ *   function marked [locked] asserts it. True also in a forked child. */
+bool hf_loop_is_locked(const struct hf_loop *loop);
+
 /* hf_loop_timers - returns the number of armed timers. Sets *next_ms to the time at which the
  *   loop checks them next; HF_NEVER if there is none. [locked] */
 size_t hf_loop_timers(const struct hf_loop *loop, int64_t *next_ms);

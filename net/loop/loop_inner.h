@@ -21,6 +21,8 @@ struct hf_loop {
     struct hf_fork_mark fork_mark;
     struct hf_hash_key hash_key;
     pthread_mutex_t mutex;
+    bool is_locked;               /* with HF_ASSERTS: by `locker` */
+    pthread_t locker;
     bool has_thread;
     pthread_t thread;
     sigset_t mask_of_maker;       /* signals that the thread's maker blocked */
@@ -117,10 +119,37 @@ static inline void hf_note_armed(struct hf_loop *loop, int64_t due_ms)
 void hf_wake_driver(struct hf_loop *loop);
 void hf_wake_outer(struct hf_loop *loop);
 
+/* hf_note_locker   - notes that this thread has the lock.
+ * hf_note_unlocked - notes that no thread has it. Both are for hf_loop_is_locked, and
+ *                    [locked]. */
+#ifdef HF_ASSERTS
+static inline void hf_note_locker(struct hf_loop *loop)
+{
+    loop->locker = pthread_self();
+    loop->is_locked = true;
+}
+
+static inline void hf_note_unlocked(struct hf_loop *loop)
+{
+    loop->is_locked = false;
+}
+#else
+static inline void hf_note_locker(struct hf_loop *loop)
+{
+    (void)loop;
+}
+
+static inline void hf_note_unlocked(struct hf_loop *loop)
+{
+    (void)loop;
+}
+#endif
+
 /* hf_locked_anew - notes that the lock was taken again, so the time must be read again.
  * [locked] */
 static inline void hf_locked_anew(struct hf_loop *loop)
 {
+    hf_note_locker(loop);
     loop->is_now_known = false;
 }
 

@@ -14,28 +14,39 @@
  * TIMER-4  The bit of a bucket is set if and only if the bucket contains a timer, so that
  *          cancelled timers wake no thread.
  *
- * Source: WHEEL (Varghese & Lauck 1987), scheme 7; performance.md, 7. */
+ * Source: WHEEL (Varghese & Lauck 1987), scheme 7. */
 /* Tests: tests/test_net_wheel.c. */
 #include "net/loop/wheel.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "net/base/assert.h"
+#include "net/base/mem.h"
 #include "net/net.h"
 
 #define LOW (1 << HF_WHEEL_LOW_BITS)   /* buckets of the lowest level, and of each upper one */
+#define FEW (1 << HF_WHEEL_FEW_BITS)
 #define UP (1 << HF_WHEEL_UP_BITS)
 #define WORD_BITS 64u
-#define SUMMARY_WORDS (LOW / WORD_BITS / WORD_BITS)
 #define NONE (-1)   /* no bucket */
 /* The first timer of a bucket is prefetched this many buckets early, so that it is in
  * the cache by its time: expiry with 100,000 timers went from 28 to 24 ns each (1, 2
  * and 8 have the same effect). */
 #define PREFETCH_MS 2
+#define LOOKED_AT 8   /* timers of a bucket of an upper level, when the next one is looked for */
 
-static_assert(SUMMARY_WORDS >= 1, "the lowest level fills a summary's word");
+static_assert(FEW >= (int)WORD_BITS, "the lowest level fills a word");
 static_assert(UP >= (int)WORD_BITS, "an upper level fills a word");
 static_assert((-1 >> 1) == -1, "times before 0 round down like all others");
 static_assert(sizeof(struct hf_timer) <= 32, "performance.md, goal T3");
+
+/* The lowest level of many timers. */
+struct hf_wheel_many {
+    struct hf_timer *buckets[LOW];
+    uint64_t used[LOW / WORD_BITS];
+    uint64_t summary[LOW / WORD_BITS / WORD_BITS];
+};
 
 /* ---- bits ---- */
 
@@ -60,29 +71,39 @@ static int first_set(const uint64_t *words, unsigned count, unsigned from)
     return NONE;
 }
 
+static unsigned low_count(const struct hf_wheel *w)
+{
+    return 1u << w->low.bits;
+}
+
+static unsigned low_index(const struct hf_wheel *w, int64_t ms)
+{
+    return (unsigned)ms & (low_count(w) - 1);
+}
+
 /* The same in the lowest level, by way of its summary: four words, not 256. */
 static int first_low(const struct hf_wheel *w, unsigned from)
 {
-    unsigned word = from / WORD_BITS;
-    uint64_t bits = w->low_used[word] & ~(bit(from) - 1);
+    unsigned words = low_count(w) / WORD_BITS, word = from / WORD_BITS;
+    uint64_t bits = w->low.used[word] & ~(bit(from) - 1);
     int found;
 
     if (bits)
         return (int)(word * WORD_BITS) + __builtin_ctzll(bits);
-    found = first_set(w->low_summary, SUMMARY_WORDS,
-                      (word + 1) % (LOW / WORD_BITS));
+    found = first_set(w->low.summary, (words + WORD_BITS - 1) / WORD_BITS,
+                      (word + 1) % words);
     if (found == NONE)
         return NONE;
-    return found * (int)WORD_BITS + __builtin_ctzll(w->low_used[found]);
+    return found * (int)WORD_BITS + __builtin_ctzll(w->low.used[found]);
 }
 
 static void low_is_empty(struct hf_wheel *w, unsigned index)
 {
     unsigned word = index / WORD_BITS;
 
-    w->low_used[word] &= ~bit(index);
-    if (!w->low_used[word])
-        w->low_summary[word / WORD_BITS] &= ~bit(word);
+    w->low.used[word] &= ~bit(index);
+    if (!w->low.used[word])
+        w->low.summary[word / WORD_BITS] &= ~bit(word);
 }
 
 static void up_is_empty(struct hf_wheel *w, int level, unsigned index)
@@ -93,9 +114,9 @@ static void up_is_empty(struct hf_wheel *w, int level, unsigned index)
 /* ---- buckets ---- */
 
 /* How many bits of a time lie below an upper level's bucket number. */
-static int shift_of(int level)
+static int shift_of(const struct hf_wheel *w, int level)
 {
-    return HF_WHEEL_LOW_BITS + level * HF_WHEEL_UP_BITS;
+    return (int)w->low.bits + level * HF_WHEEL_UP_BITS;
 }
 
 static void push(struct hf_timer **bucket, struct hf_timer *timer)
@@ -107,20 +128,28 @@ static void push(struct hf_timer **bucket, struct hf_timer *timer)
     *bucket = timer;
 }
 
+/* A bucket that comes up at `at_ms` contains a timer. */
+static void note_bucket(struct hf_wheel *w, int64_t at_ms)
+{
+    if (at_ms < w->next_bucket_ms)
+        w->next_bucket_ms = at_ms;
+}
+
 static void low_push(struct hf_wheel *w, struct hf_timer *timer, int64_t at_ms)
 {
-    unsigned index = (unsigned)at_ms % LOW;
+    unsigned index = low_index(w, at_ms);
     unsigned word = index / WORD_BITS;
 
-    push(&w->low[index], timer);
-    w->low_used[word] |= bit(index);
-    w->low_summary[word / WORD_BITS] |= bit(word);
+    push(&w->low.buckets[index], timer);
+    note_bucket(w, at_ms);
+    w->low.used[word] |= bit(index);
+    w->low.summary[word / WORD_BITS] |= bit(word);
 }
 
 static int64_t buckets_ahead(const struct hf_wheel *w, int level,
                              int64_t due_ms)
 {
-    return (due_ms >> shift_of(level)) - (w->now_ms >> shift_of(level));
+    return (due_ms >> shift_of(w, level)) - (w->now_ms >> shift_of(w, level));
 }
 
 /* For a timer that is further away than the lowest level, whose bucket is
@@ -135,8 +164,10 @@ static void up_push(struct hf_wheel *w, struct hf_timer *timer)
         ahead = buckets_ahead(w, ++level, timer->due_ms);
     if (ahead >= UP)
         ahead = UP - 1;
-    index = (unsigned)((w->now_ms >> shift_of(level)) + ahead) % UP;
+    index = (unsigned)((w->now_ms >> shift_of(w, level)) + ahead) % UP;
     push(&w->up[level][index], timer);
+    note_bucket(w, ((w->now_ms >> shift_of(w, level)) + ahead) *
+                       (INT64_C(1) << shift_of(w, level)));
     w->up_used[level][index / WORD_BITS] |= bit(index);
 }
 
@@ -145,7 +176,7 @@ static void place(struct hf_wheel *w, struct hf_timer *timer)
     int64_t at_ms = timer->due_ms > w->now_ms ? timer->due_ms : w->now_ms;
 
     /* Unsigned: from before 0 to HF_NEVER is further than an int64_t counts. */
-    if ((uint64_t)at_ms - (uint64_t)w->now_ms < LOW)
+    if ((uint64_t)at_ms - (uint64_t)w->now_ms < low_count(w))
         low_push(w, timer, at_ms);
     else
         up_push(w, timer);
@@ -158,22 +189,43 @@ static size_t index_of(struct hf_timer **slot, const void *first)
     return ((uintptr_t)slot - (uintptr_t)first) / sizeof *slot;
 }
 
+/* A bucket of an upper level is empty: it may have been the next one. */
+static void up_ends(struct hf_wheel *w, int level, unsigned index)
+{
+    int64_t present = w->now_ms >> shift_of(w, level);
+    int64_t ahead = (index - (unsigned)present) % UP;
+
+    up_is_empty(w, level, index);
+    if (present + ahead <= w->next_due_ms >> shift_of(w, level))
+        w->is_next_known = false;
+}
+
+static void low_ends(struct hf_wheel *w, unsigned index)
+{
+    int64_t ahead = low_index(w, (int64_t)index - low_index(w, w->now_ms));
+
+    low_is_empty(w, index);
+    if (ahead <= w->next_due_ms - w->now_ms)
+        w->is_next_known = false;
+}
+
 /* The list that ended behind `link` is shorter now, or empty. */
 static void list_end_moved(struct hf_wheel *w, struct hf_timer *timer)
 {
-    size_t low = index_of(timer->link, w->low);
+    size_t low = index_of(timer->link, w->low.buckets);
     size_t up = index_of(timer->link, w->up);
 
-    if (w->due_end == &timer->next)
-        w->due_end = timer->link;
-    else if (low < LOW)
-        low_is_empty(w, (unsigned)low);
+    if (w->due_tail == &timer->next)
+        w->due_tail = timer->link;
+    else if (low < low_count(w))
+        low_ends(w, (unsigned)low);
     else if (up < (size_t)HF_WHEEL_UPPER * UP)
-        up_is_empty(w, (int)(up / UP), (unsigned)(up % UP));
+        up_ends(w, (int)(up / UP), (unsigned)(up % UP));
 }
 
 static void unlink_timer(struct hf_wheel *w, struct hf_timer *timer)
 {
+    HF_ASSERT(*timer->link == timer && (!timer->next || timer->next->link == &timer->next));
     *timer->link = timer->next;
     if (timer->next)
         timer->next->link = timer->link;
@@ -182,13 +234,74 @@ static void unlink_timer(struct hf_wheel *w, struct hf_timer *timer)
     timer->link = NULL;
 }
 
-/* ---- init, arm, cancel ---- */
+/* ---- init, fini ---- */
 
-void hf_wheel_init(struct hf_wheel *w, int64_t now_ms)
+static struct hf_wheel_low low_of_few(struct hf_wheel *w)
+{
+    return (struct hf_wheel_low){HF_WHEEL_FEW_BITS, w->few, w->few_used, w->few_summary};
+}
+
+void hf_wheel_init(struct hf_wheel *w, const struct hf_mem *mem, int64_t now_ms)
 {
     w->now_ms = now_ms;
-    w->due_end = &w->due;
+    w->mem = mem;
+    w->many_from = HF_WHEEL_MANY;
+    w->low = low_of_few(w);
+    w->due_tail = &w->due;
 }
+
+void hf_wheel_fini(struct hf_wheel *w)
+{
+    hf_mem_free(w->mem, w->many, sizeof *w->many);
+    w->many = NULL;
+}
+
+/* ---- many timers ---- */
+
+/* Moves all timers of a bucket to the list. */
+static void gather(struct hf_timer **list, struct hf_timer **bucket)
+{
+    struct hf_timer *next;
+
+    for (struct hf_timer *t = *bucket; t; t = next) {
+        next = t->next;
+        t->next = *list;
+        *list = t;
+    }
+    *bucket = NULL;
+}
+
+static struct hf_timer *gather_all(struct hf_wheel *w)
+{
+    struct hf_timer *list = NULL;
+
+    for (unsigned i = 0; i < low_count(w); i++)
+        gather(&list, &w->low.buckets[i]);
+    for (int level = 0; level < HF_WHEEL_UPPER; level++)
+        for (int i = 0; i < UP; i++)
+            gather(&list, &w->up[level][i]);
+    memset(w->up_used, 0, sizeof w->up_used);
+    return list;
+}
+
+/* The upper levels are wider from now on, so all timers are placed anew. */
+static void become_many(struct hf_wheel *w)
+{
+    struct hf_timer *next, *list;
+
+    if (!(w->many = hf_mem_new(w->mem, sizeof *w->many)))
+        return;
+    w->is_next_known = false;
+    list = gather_all(w);
+    w->low = (struct hf_wheel_low){HF_WHEEL_LOW_BITS, w->many->buckets, w->many->used,
+                                   w->many->summary};
+    for (struct hf_timer *t = list; t; t = next) {
+        next = t->next;
+        place(w, t);
+    }
+}
+
+/* ---- arm, cancel ---- */
 
 /* A timer that is armed and not past is in a bucket: only such a timer may stay in its
  * place. One that is past may have been handed out already. */
@@ -209,40 +322,46 @@ void hf_wheel_arm(struct hf_wheel *w, struct hf_timer *timer, int64_t due_ms)
     }
     timer->due_ms = due_ms;
     place(w, timer);
-    w->count++;
+    if (due_ms < w->next_due_ms)
+        w->next_due_ms = due_ms;
+    if (++w->count >= w->many_from && !w->many)
+        become_many(w);
 }
 
 void hf_wheel_cancel(struct hf_wheel *w, struct hf_timer *timer)
 {
     if (!timer->link)
         return;
+    HF_ASSERT(w->count > 0);
     unlink_timer(w, timer);
     w->count--;
+    if (timer->due_ms <= w->next_due_ms)
+        w->is_next_known = false;
 }
 
 /* ---- time ---- */
 
 static bool low_next(const struct hf_wheel *w, int64_t *at_ms)
 {
-    unsigned present = (unsigned)w->now_ms % LOW;
+    unsigned present = low_index(w, w->now_ms);
     int index = first_low(w, present);
 
     if (index == NONE)
         return false;
-    *at_ms = w->now_ms + ((unsigned)index - present) % LOW;
+    *at_ms = w->now_ms + low_index(w, (int64_t)index - present);
     return true;
 }
 
 static bool up_next(const struct hf_wheel *w, int level, int64_t *at_ms)
 {
-    int64_t present = w->now_ms >> shift_of(level);
+    int64_t present = w->now_ms >> shift_of(w, level);
     unsigned here = (unsigned)present % UP;
     int index = first_set(w->up_used[level], UP / WORD_BITS, here);
 
     if (index == NONE)
         return false;
     *at_ms = (present + ((unsigned)index - here) % UP) *
-             (INT64_C(1) << shift_of(level));
+             (INT64_C(1) << shift_of(w, level));
     return true;
 }
 
@@ -254,7 +373,7 @@ static bool next_bucket(const struct hf_wheel *w, int64_t *at_ms)
     bool is_any = low_next(w, at_ms);
     int64_t up_ms;
 
-    if (is_any && *at_ms >> shift_of(0) == w->now_ms >> shift_of(0))
+    if (is_any && *at_ms >> shift_of(w, 0) == w->now_ms >> shift_of(w, 0))
         return true;
     for (int level = 0; level < HF_WHEEL_UPPER; level++) {
         if (!up_next(w, level, &up_ms) || (is_any && *at_ms <= up_ms))
@@ -265,13 +384,56 @@ static bool next_bucket(const struct hf_wheel *w, int64_t *at_ms)
     return is_any;
 }
 
+/* When a timer of this bucket of an upper level, or a later bucket, may be due. A bucket with
+ * few timers is looked through, so that no thread wakes only to move them down. */
+static int64_t up_due_ms(const struct hf_wheel *w, int level, int64_t at_ms)
+{
+    int64_t width_ms = INT64_C(1) << shift_of(w, level);
+    unsigned index = (unsigned)(at_ms >> shift_of(w, level)) % UP;
+    int64_t due_ms = at_ms > HF_NEVER - width_ms ? at_ms : at_ms + width_ms;
+    int left = LOOKED_AT;
+
+    for (const struct hf_timer *t = w->up[level][index]; t; t = t->next) {
+        if (left-- == 0)
+            return at_ms;
+        if (t->due_ms < due_ms)
+            due_ms = t->due_ms;
+    }
+    return due_ms > at_ms ? due_ms : at_ms;
+}
+
+static int64_t next_due_ms(const struct hf_wheel *w)
+{
+    int64_t next_ms = HF_NEVER, at_ms;
+
+    if (low_next(w, &next_ms) &&
+        next_ms >> shift_of(w, 0) == w->now_ms >> shift_of(w, 0))
+        return next_ms;
+    for (int level = 0; level < HF_WHEEL_UPPER; level++) {
+        if (!up_next(w, level, &at_ms) || at_ms >= next_ms)
+            continue;
+        at_ms = up_due_ms(w, level, at_ms);
+        if (at_ms < next_ms)
+            next_ms = at_ms;
+    }
+    return next_ms;
+}
+
 int64_t hf_wheel_next_ms(const struct hf_wheel *w)
 {
-    int64_t at_ms;
-
     if (w->due)
         return w->now_ms;
-    return next_bucket(w, &at_ms) ? at_ms : HF_NEVER;
+    if (!w->is_next_known)
+        return next_due_ms(w);
+    return w->next_due_ms > w->now_ms ? w->next_due_ms : w->now_ms;
+}
+
+static void find_next(struct hf_wheel *w)
+{
+    if (!next_bucket(w, &w->next_bucket_ms))
+        w->next_bucket_ms = HF_NEVER;
+    w->next_due_ms = next_due_ms(w);
+    w->is_next_known = true;
 }
 
 static struct hf_timer *empty(struct hf_timer **bucket)
@@ -285,7 +447,7 @@ static struct hf_timer *empty(struct hf_timer **bucket)
 /* What a bucket of an upper level holds is moved down. */
 static void up_come_up(struct hf_wheel *w, int level)
 {
-    unsigned index = (unsigned)(w->now_ms >> shift_of(level)) % UP;
+    unsigned index = (unsigned)(w->now_ms >> shift_of(w, level)) % UP;
     struct hf_timer *next;
 
     up_is_empty(w, level, index);
@@ -298,20 +460,23 @@ static void up_come_up(struct hf_wheel *w, int level)
 
 static void hand_out(struct hf_wheel *w, struct hf_timer *timer)
 {
+    HF_ASSERT(timer->due_ms <= w->now_ms); /* TIMER-2 */
     timer->next = NULL;
-    timer->link = w->due_end;
-    *w->due_end = timer;
-    w->due_end = &timer->next;
+    timer->link = w->due_tail;
+    *w->due_tail = timer;
+    w->due_tail = &timer->next;
 }
 
 static void low_come_up(struct hf_wheel *w)
 {
-    unsigned index = (unsigned)w->now_ms % LOW;
+    unsigned index = low_index(w, w->now_ms);
     struct hf_timer *next;
 
-    __builtin_prefetch(w->low[(index + PREFETCH_MS) % LOW]);
+    HF_ASSERT(!w->low.buckets[index] == /* TIMER-4 */
+              !(w->low.used[index / WORD_BITS] & bit(index)));
+    __builtin_prefetch(w->low.buckets[(index + PREFETCH_MS) & (low_count(w) - 1)]);
     low_is_empty(w, index);
-    for (struct hf_timer *t = empty(&w->low[index]); t; t = next) {
+    for (struct hf_timer *t = empty(&w->low.buckets[index]); t; t = next) {
         next = t->next;
         if (t->due_ms <= w->now_ms)
             hand_out(w, t);
@@ -320,9 +485,9 @@ static void low_come_up(struct hf_wheel *w)
     }
 }
 
-static bool is_first_of_bucket(int64_t now_ms, int level)
+static bool is_first_of_bucket(const struct hf_wheel *w, int level)
 {
-    return ((uint64_t)now_ms & ((UINT64_C(1) << shift_of(level)) - 1)) == 0;
+    return ((uint64_t)w->now_ms & ((UINT64_C(1) << shift_of(w, level)) - 1)) == 0;
 }
 
 /* The upper levels are processed in any order: a timer that moves down never lands in a
@@ -331,7 +496,7 @@ static bool is_first_of_bucket(int64_t now_ms, int level)
 static void come_up(struct hf_wheel *w)
 {
     for (int level = 0; level < HF_WHEEL_UPPER; level++)
-        if (is_first_of_bucket(w->now_ms, level))
+        if (is_first_of_bucket(w, level))
             up_come_up(w, level);
     low_come_up(w);
 }
@@ -340,12 +505,19 @@ void hf_wheel_advance(struct hf_wheel *w, int64_t now_ms)
 {
     int64_t at_ms;
 
+    if (w->is_next_known && now_ms < w->next_bucket_ms) { /* nothing comes up */
+        if (now_ms > w->now_ms)
+            w->now_ms = now_ms;
+        return;
+    }
     while (next_bucket(w, &at_ms) && at_ms <= now_ms) {
+        HF_ASSERT(at_ms >= w->now_ms);
         w->now_ms = at_ms;
         come_up(w);
     }
     if (now_ms > w->now_ms)
         w->now_ms = now_ms;
+    find_next(w);
 }
 
 struct hf_timer *hf_wheel_pop(struct hf_wheel *w)

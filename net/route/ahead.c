@@ -2,6 +2,7 @@
 /* Tests: tests/live/lock/test_lock_push.c, tests/sim/test_push.c. */
 #include "net/route/ahead.h"
 
+#include "net/base/assert.h"
 #include "net/route/server.h"
 #include "net/route/tracking.h"
 
@@ -39,6 +40,7 @@ static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
 
 hf_status hf_ahead_submit(struct hf_command *c, struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
     if (c->is_by_ask)
         return submit_asking(c, link);
     if (!c->is_tracked || !hf_link_is_tracking(link))

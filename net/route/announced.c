@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "net/base/assert.h"
+#include "net/base/mem.h"
 #include "net/route/server.h"
 
 /* What the program makes of it. An address that is not spelled like one is not
@@ -70,40 +72,198 @@ void hf_announced_redirection(const struct hf_server *from, struct hf_redirectio
     r->port = at.port;
 }
 
+/* ---- nodes that get another address (ANNOUNCED-5) ---- */
+
+static void note_process(struct hf_server *server)
+{
+    memcpy(server->named_run_id, hf_link_predecessor(server->link)->run_id,
+           sizeof server->named_run_id);
+}
+
+/* Returns whether the connection is open, leads to the process that was named, and serves. A
+ * silent one may be half open: where the address changed, nothing may end it. */
+static bool is_as_named(const struct hf_server *server)
+{
+    return server->named_run_id[0] && !server->has_denied && server->silent_since_ms == 0 &&
+           hf_link_is_up(server->link) &&
+           strcmp(server->named_run_id, hf_link_predecessor(server->link)->run_id) == 0;
+}
+
+void hf_announced_forget(struct hf_server *server)
+{
+    server->named_run_id[0] = '\0';
+}
+
+static bool is_at(const struct hf_node *node, const struct hf_node *other)
+{
+    return node->port == other->port && strcmp(node->host, other->host) == 0;
+}
+
+/* The node of the map in force with this id, mostly at the same place. NULL: there is none. */
+static const struct hf_node *former_of(const struct hf_router *router, const struct hf_node *node,
+                                       uint16_t place)
+{
+    const struct hf_slot_map *map = router->map;
+
+    if (place < map->count && strcmp(map->nodes[place].id, node->id) == 0)
+        return &map->nodes[place];
+    for (uint16_t i = 0; i < map->count; i++)
+        if (strcmp(map->nodes[i].id, node->id) == 0)
+            return &map->nodes[i];
+    return NULL;
+}
+
+static void keep_address(struct hf_router *router, struct hf_slot_map *map, uint16_t i)
+{
+    struct hf_node *node = &map->nodes[i];
+    const struct hf_node *former = node->id[0] ? former_of(router, node, i) : NULL;
+    const struct hf_server *server;
+
+    if (!former || is_at(former, node) ||
+        hf_slot_map_find(map, former->host, former->port) != HF_NO_NODE)
+        return;
+    server = hf_server_find(router, former->host, former->port, false);
+    if (!server || !is_as_named(server))
+        return;
+    memcpy(node->host, former->host, sizeof node->host);
+    memcpy(node->ip, former->ip, sizeof node->ip);
+    node->port = former->port;
+    node->is_mapped = former->is_mapped;
+}
+
+void hf_announced_keep(struct hf_router *router, struct hf_slot_map *map)
+{
+    for (uint16_t i = 0; router->map && i < map->count; i++)
+        keep_address(router, map, i);
+}
+
+void hf_announced_note_named(struct hf_router *router, const struct hf_slot_map *map)
+{
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));) {
+        if (s->is_map_source || hf_slot_map_find(map, s->host, s->port) == HF_NO_NODE)
+            continue;
+        s->named_run_id[0] = '\0';
+        if (hf_link_is_up(s->link))
+            note_process(s);
+    }
+}
+
 /* ---- nodes that cannot be reached ---- */
+
+#define UNREACHED_SIZE (HF_UNREACHED_MAX * sizeof(struct hf_endpoint))
 
 static int find_unreached(const struct hf_router *router, const char *host, uint16_t port)
 {
-    for (int i = 0; i < HF_UNREACHED_MAX; i++)
+    for (int i = 0; router->unreached && i < HF_UNREACHED_MAX; i++)
         if (router->unreached[i].port == port &&
             strcmp(router->unreached[i].host, host) == 0)
             return i;
     return -1;
 }
 
+/* Without memory the node counts as reached. */
+static struct hf_endpoint *next_unreached(struct hf_router *router)
+{
+    if (!router->unreached)
+        router->unreached = hf_mem_new(router->mem, UNREACHED_SIZE);
+    return router->unreached ? &router->unreached[router->next_unreached] : NULL;
+}
+
+void hf_announced_fini(struct hf_router *router)
+{
+    HF_ASSERT(hf_loop_is_locked(router->loop));
+    hf_mem_free(router->mem, router->unreached, router->unreached ? UNREACHED_SIZE : 0);
+    router->unreached = NULL;
+}
+
 void hf_announced_note_unreached(struct hf_server *server)
 {
     struct hf_router *router = server->router;
-    struct hf_endpoint *at = &router->unreached[router->next_unreached];
+    struct hf_endpoint *at;
 
-    if (!router->topology->asks_nodes || hf_link_is_up(server->link) ||
+    hf_announced_forget(server);
+    if (!router->topology->queries_nodes || hf_link_is_up(server->link) ||
         strlen(server->host) > HF_HOST_MAX ||
-        find_unreached(router, server->host, server->port) >= 0)
+        find_unreached(router, server->host, server->port) >= 0 ||
+        !(at = next_unreached(router)))
         return;
     (void)strcpy(at->host, server->host);
     at->port = server->port;
     router->next_unreached = (router->next_unreached + 1) % HF_UNREACHED_MAX;
 }
 
-void hf_announced_note_reached(const struct hf_server *server)
+void hf_announced_note_reached(struct hf_server *server)
 {
     int i = find_unreached(server->router, server->host, server->port);
 
+    if (!server->named_run_id[0] && hf_link_is_up(server->link))
+        note_process(server);
     if (i >= 0)
         server->router->unreached[i] = (struct hf_endpoint){.port = 0};
 }
 
-uint32_t hf_announced_count_lost(const struct hf_router *router, const struct hf_slot_map *map)
+/* ---- nodes that do not serve a slot (ANNOUNCED-4) ---- */
+
+#define DENIED_MS 10000
+
+/* The one of this slot, or the oldest one. */
+static struct hf_denial *denial_of(struct hf_server *server, uint16_t slot)
+{
+    for (int i = 0; i < DENIED_MAX; i++)
+        if (server->denied[i].until_ms > 0 && server->denied[i].slot == slot)
+            return &server->denied[i];
+    return &server->denied[server->next_denied++ % DENIED_MAX];
+}
+
+void hf_announced_note_denied(struct hf_server *server, uint16_t slot)
+{
+    struct hf_discovery *d = &server->router->discovery;
+
+    if (!server->router->topology->queries_nodes)
+        return;
+    *denial_of(server, slot) = (struct hf_denial){
+        .slot = slot, .until_ms = hf_loop_now(server->router->loop) + DENIED_MS};
+    server->has_denied = true;
+    d->denied_round = d->round_number + (d->round.is_running ? 0 : 1);
+}
+
+void hf_announced_note_served(struct hf_server *server, uint16_t slot)
+{
+    int64_t now = hf_loop_now(server->router->loop);
+
+    server->has_denied = false;
+    for (int i = 0; i < DENIED_MAX; i++) {
+        if (server->denied[i].slot == slot)
+            server->denied[i].until_ms = 0;
+        server->has_denied = server->has_denied || server->denied[i].until_ms > now;
+    }
+}
+
+static uint32_t count_denied_by(const struct hf_server *server, const struct hf_slot_map *map)
+{
+    int64_t now = hf_loop_now(server->router->loop);
+    uint32_t denied = 0;
+
+    for (int i = 0; i < DENIED_MAX; i++) {
+        const struct hf_node *node = now < server->denied[i].until_ms
+                                         ? hf_slot_map_target(map, server->denied[i].slot)
+                                         : NULL;
+
+        denied += node && node->port == server->port && strcmp(node->host, server->host) == 0;
+    }
+    return denied;
+}
+
+uint32_t hf_announced_count_denied(const struct hf_router *router, const struct hf_slot_map *map)
+{
+    uint32_t denied = 0;
+
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        denied += s->has_denied ? count_denied_by(s, map) : 0;
+    return denied;
+}
+
+static uint32_t count_unreached(const struct hf_router *router, const struct hf_slot_map *map)
 {
     uint32_t lost = 0;
 
@@ -116,4 +276,20 @@ uint32_t hf_announced_count_lost(const struct hf_router *router, const struct hf
             lost += map->owner[slot] == i;
     }
     return lost;
+}
+
+uint32_t hf_announced_count_lost(const struct hf_router *router, const struct hf_slot_map *map)
+{
+    return hf_announced_count_denied(router, map) + count_unreached(router, map);
+}
+
+/* A node that refused a slot before the last round, and was not sent a command for it since, does
+ * not make the pauses between rounds longer. */
+bool hf_announced_is_reachable(const struct hf_router *router)
+{
+    const struct hf_discovery *d = &router->discovery;
+
+    return !router->map || (count_unreached(router, router->map) == 0 &&
+                            (d->denied_round < d->round_number ||
+                             hf_announced_count_denied(router, router->map) == 0));
 }

@@ -8,11 +8,22 @@
  *              moved still announces the old one. Of two maps that are equally new (MAP-2),
  *              the better one has more slots at nodes that are not known to be
  *              unreachable. A map in force with such a node does not end a round: up to
- *              ASKED_MAX (discover.c) servers are queried, others in the next round.
+ *              QUERIED_MAX (discover.c) servers are queried, others in the next round.
  * ANNOUNCED-3  A node is unreachable after an attempt to connect to it has failed, or after
  *              a command has waited for one (silence.c), until a connection to it is made.
  *              A failed connection for WAIT does not count while the other connection is
- *              up. The last HF_UNREACHED_MAX unreachable nodes are remembered. */
+ *              up. The last HF_UNREACHED_MAX unreachable nodes are remembered.
+ * ANNOUNCED-4  A node that redirects a slot to its own address, or refuses its commands because
+ *              it is a replica or loading, does not serve this slot: for DENIED_MS, ANNOUNCED-2
+ *              counts the slot as one at an unreachable node, unless the node serves it before.
+ *              Of each node, the last DENIED_MAX such slots are remembered. Another map that
+ *              names this node for the slot does not end a round either.
+ * ANNOUNCED-5  A node that gets another address in a map keeps the former one as long as the
+ *              connection to it is open and leads to the same process (run_id of INFO server)
+ *              as when a map named this address: the new one may be unreachable from here. It
+ *              does not if the map names another node at the former address, or if the
+ *              process refused a slot (ANNOUNCED-4), replied CLUSTERDOWN, or is silent, or if
+ *              another connection to this address failed. */
 #ifndef HF_ANNOUNCED_H
 #define HF_ANNOUNCED_H
 
@@ -31,11 +42,28 @@ void hf_announced(const struct hf_router *router, struct hf_endpoint *at);
 void hf_announced_map(struct hf_server *from, struct hf_slot_map *map);
 void hf_announced_redirection(const struct hf_server *from, struct hf_redirection *r);
 
-/* hf_announced_note_unreached - notes that an attempt to connect to this address failed.
+/* hf_announced_keep - gives nodes of a map their former addresses (ANNOUNCED-5).
+ * hf_announced_note_named - notes the processes of the servers that a correct map names.
+ * hf_announced_forget - forgets the process, so that the former address is not kept.
+ * hf_announced_note_denied - notes that the node does not serve this slot (ANNOUNCED-4).
+ * hf_announced_note_served - notes that it does; called if server->has_denied.
+ * hf_announced_count_denied - returns the number of such slots of the map.
+ * hf_announced_note_unreached - notes that an attempt to connect to this address failed.
  * hf_announced_note_reached - notes that a connection to this address was made.
+ * hf_announced_fini - frees the addresses that were noted.
+ * hf_announced_is_reachable - returns whether the map in force leads to reachable masters alone
+ *   (DISCOVER-6); true if there is no map.
  * hf_announced_count_lost - returns the number of slots of the map at unreachable nodes. */
+void hf_announced_keep(struct hf_router *router, struct hf_slot_map *map);
+void hf_announced_note_named(struct hf_router *router, const struct hf_slot_map *map);
+uint32_t hf_announced_count_denied(const struct hf_router *router, const struct hf_slot_map *map);
+void hf_announced_forget(struct hf_server *server);
+void hf_announced_note_denied(struct hf_server *server, uint16_t slot);
+void hf_announced_note_served(struct hf_server *server, uint16_t slot);
 void hf_announced_note_unreached(struct hf_server *server);
-void hf_announced_note_reached(const struct hf_server *server);
+void hf_announced_note_reached(struct hf_server *server);
+void hf_announced_fini(struct hf_router *router);
+bool hf_announced_is_reachable(const struct hf_router *router);
 uint32_t hf_announced_count_lost(const struct hf_router *router, const struct hf_slot_map *map);
 
 #endif

@@ -1,21 +1,16 @@
-/* Commands on their way to the server that they are for. Rules in
- * router_inner.h.
- *
- *   IDLE -send-> PENDING <-> ROOM -> SENT -done-> IDLE
- *                                     |             ^
- *                                     +-> DONE -acknowledged, or done again
- *
- * SENT is where a command mostly is from the start: the map is known and there
- * is room. DONE: its replicas are waited for. */
+/* Commands on their way to their server. Rules in router_inner.h; the diagram of a command's
+ * states in command_state.h. */
 /* Tests: tests/test_net_router.c, tests/test_net_router_ends.c,
  *        tests/test_net_router_maps.c. */
 #include "net/route/command.h"
 
 #include <string.h>
 
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/route/ahead.h"
 #include "net/route/announced.h"
+#include "net/route/command_state.h"
 #include "net/route/discover.h"
 #include "net/route/doubt.h"
 #include "net/route/replicas.h"
@@ -23,8 +18,6 @@
 #include "net/route/silence.h"
 #include "net/route/switched.h"
 #include "net/route/verdict.h"
-
-enum state { IDLE, PENDING, ROOM, SENT, DONE };
 
 static const struct hf_resp_value no_reply;
 
@@ -65,18 +58,19 @@ static enum hf_outcome take_out(struct hf_command *c)
 
     hf_list_remove(&c->node);
     hf_loop_disarm(c->router->loop, &c->timer);
-    if (c->state == ROOM)
+    if (c->state == HF_COMMAND_ROOM)
         hf_link_forget_space(&c->room);
-    if (c->state == SENT) {
+    if (c->state == HF_COMMAND_SENT) {
         note_sent(c);
         outcome = hf_link_cancel(&c->request);
     }
-    if (c->state == DONE)
+    if (c->state == HF_COMMAND_DONE)
         outcome = HF_UNKNOWN;
     cancel_companion(&c->ahead); /* ROUTE-4 */
     cancel_companion(&c->role);
     cancel_companion(&c->wait);
-    c->state = IDLE;
+    hf_command_enter(c, HF_COMMAND_IDLE);
+    HF_ASSERT(hf_command_ok(c));
     return outcome;
 }
 
@@ -99,10 +93,11 @@ static void fail(struct hf_command *c, hf_status status)
 static void pend(struct hf_command *c)
 {
     c->server = NULL;
-    c->state = PENDING;
+    hf_command_enter(c, HF_COMMAND_PENDING);
     hf_list_push(&c->router->pending, &c->node);
     if (c->deadline_ms != HF_NEVER)
         hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
+    HF_ASSERT(hf_command_ok(c));
 }
 
 /* ---- handing over ---- */
@@ -122,14 +117,16 @@ static hf_status submit_all(struct hf_command *c, struct hf_link *link)
     hf_status rc;
 
     c->was_put_off = c->names_itself = false;
-    if ((rc = hf_ahead_submit(c, link)) < 0) {
+    if ((c->is_by_ask || c->is_tracked) && (rc = hf_ahead_submit(c, link)) < 0) {
         c->ahead.done = NULL;
         return rc;
     }
     rc = hf_link_submit(link, &c->request, c->argv, c->argc, c->deadline_ms);
     if (rc < 0)
         return rc;
-    if (c->replicas && (rc = hf_replicas_ask(c, link, on_wait)) < 0)
+    HF_ASSERT(!c->ahead.done || c->ahead.link == c->request.link); /* ROUTE-4 */
+    HF_ASSERT(!c->is_by_ask || c->ahead.done);
+    if (c->replicas && (rc = hf_replicas_query(c, link, on_wait)) < 0)
         (void)hf_link_cancel(&c->request);
     return rc;
 }
@@ -142,7 +139,7 @@ static hf_status submit(struct hf_command *c)
     if (rc == HF_OK)
         rc = submit_all(c, link);
     if (rc == HF_OK) {
-        c->state = SENT;
+        hf_command_enter(c, HF_COMMAND_SENT);
         c->output_was_full = false;
     } else {
         cancel_companion(&c->ahead);
@@ -163,7 +160,7 @@ static hf_status await_room(struct hf_command *c, struct hf_link *link)
 
     if (rc < 0)
         return rc;
-    c->state = ROOM;
+    hf_command_enter(c, HF_COMMAND_ROOM);
     c->output_was_full = true;
     if (c->deadline_ms != HF_NEVER)
         hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
@@ -224,10 +221,13 @@ static void place_again(struct hf_command *c)
 
 hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
 {
+    hf_status rc;
+
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     c->router = router;
     c->server = NULL;
     c->serial = ++router->commands;
-    c->state = IDLE;
+    hf_command_enter(c, HF_COMMAND_IDLE);
     c->hops = 0;
     c->is_by_ask = false;
     c->output_was_full = false;
@@ -242,11 +242,16 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->request.sent_ms = HF_NEVER;
     c->ahead.done = c->role.done = c->wait.done = NULL;
     c->attached = 0;
-    return router->is_closing ? HF_E_CLOSED : place(c);
+    if (router->is_closing)
+        return HF_E_CLOSED;
+    rc = place(c);
+    HF_ASSERT(rc < 0 || hf_command_ok(c));
+    return rc;
 }
 
 enum hf_outcome hf_router_cancel(struct hf_command *c)
 {
+    HF_ASSERT(hf_loop_is_locked(c->router->loop) && hf_command_ok(c));
     return take_out(c);
 }
 
@@ -257,12 +262,13 @@ static void on_room(struct hf_space_waiter *room, hf_status status)
     struct hf_command *c = HF_OWNER_OF(room, struct hf_command, room);
     hf_status rc = HF_OK;
 
-    c->state = IDLE;
+    hf_command_enter(c, HF_COMMAND_IDLE);
     hf_loop_disarm(c->router->loop, &c->timer);
     if (status == HF_OK)
         rc = submit(c);
     if (rc == HF_E_LIMIT)
         rc = await_room(c, room->link);
+    HF_ASSERT(status != HF_OK || rc < 0 || hf_command_ok(c));
     if (status == HF_OK && rc == HF_OK)
         return;
     hf_list_remove(&c->node);
@@ -277,7 +283,7 @@ static void on_deadline(struct hf_timer *timer)
 {
     struct hf_command *c = HF_OWNER_OF(timer, struct hf_command, timer);
 
-    if (c->state == PENDING)
+    if (c->state == HF_COMMAND_PENDING)
         hf_router_explain(c->router, c->slot);
     finish(c, take_out(c), no_reply);
 }
@@ -356,6 +362,7 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
     struct hf_command *c = HF_OWNER_OF(request, struct hf_command, request);
     bool is_good = outcome == HF_ANSWERED && !hf_resp_is_error(reply);
 
+    HF_ASSERT(c->state == HF_COMMAND_SENT && hf_command_ok(c));
     note_sent(c);
     if (is_good &&
         (is_from_former_master(c) || hf_doubt_answered(c->server))) {
@@ -363,19 +370,23 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
         reply = no_reply;
         is_good = false;
     }
+    if (is_good && c->server->has_denied)
+        hf_announced_note_served(c->server, c->slot);
     if (c->wait.done && is_good) {
-        c->state = DONE;
+        hf_command_enter(c, HF_COMMAND_DONE);
         c->done(c, outcome, reply);
         return;
     }
-    c->state = IDLE;
+    hf_command_enter(c, HF_COMMAND_IDLE);
     (void)take_out(c); /* with an ASKING or a WAIT that is still on its way */
     if (outcome == HF_ANSWERED && hf_resp_is_error(reply)) {
         hf_doubt_refused(c->server);
         if (is_followed(c, reply))
             return;
-        if (hf_resp_error_is(reply, "CLUSTERDOWN"))
+        if (hf_resp_error_is(reply, "CLUSTERDOWN")) {
+            hf_announced_forget(c->server);
             hf_discover_want(c->router, NULL);
+        }
         hf_switched_refused(c, reply);
     }
     finish(c, outcome, reply);
@@ -387,8 +398,9 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
     struct hf_command *c = HF_OWNER_OF(request, struct hf_command, wait);
     struct hf_link *link;
 
+    HF_ASSERT((c->state == HF_COMMAND_SENT || c->state == HF_COMMAND_DONE) && hf_command_ok(c));
     c->wait.done = NULL;
-    if (c->state != DONE) /* an error, or no reply: the reply of the command decides */
+    if (c->state != HF_COMMAND_DONE) /* an error, or no reply: the reply of the command decides */
         return;
     if (is_from_former_master(c)) {
         (void)take_out(c);
@@ -396,11 +408,11 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
         return;
     }
     if (outcome == HF_ANSWERED && link_of(&link, c) == HF_OK &&
-        hf_replicas_ask_more(c, link, reply, on_wait))
+        hf_replicas_query_more(c, link, reply, on_wait))
         return;
     (void)take_out(c);
     hf_discover_want(c->router, NULL); /* replicas may have come or gone */
-    c->acknowledged(c, outcome, reply, hf_replicas_wanted(c));
+    c->on_replicas(c, outcome, reply, hf_replicas_wanted(c));
 }
 
 /* ---- the map changes ---- */
@@ -456,6 +468,7 @@ static void reconsider(struct hf_command *c)
 
 void hf_commands_reconsider(struct hf_server *server)
 {
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     for_each(&server->commands, reconsider);
 }
 
@@ -467,6 +480,7 @@ static void resume(struct hf_command *c)
 
 void hf_commands_resume(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     for_each(&router->pending, resume);
 }
 
@@ -478,6 +492,7 @@ static void end_unsent(struct hf_command *c)
 
 void hf_commands_fail_pending(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     for_each(&router->pending, end_unsent);
 }
 
@@ -491,6 +506,7 @@ static void end_pending_once(struct hf_command *c)
 
 void hf_commands_end_pending_once(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     for_each(&router->pending, end_pending_once);
 }
 
@@ -504,6 +520,7 @@ static void end_once(struct hf_command *c)
 
 void hf_commands_end_once(struct hf_server *server)
 {
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     for_each(&server->commands, end_once);
 }
 
@@ -522,6 +539,7 @@ static void bring_back(struct hf_command *c)
 
 void hf_commands_bring_back(struct hf_server *server)
 {
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     for_each(&server->commands, bring_back);
 }
 
@@ -529,22 +547,26 @@ void hf_commands_bring_back(struct hf_server *server)
 
 bool hf_command_is_sent(const struct hf_command *c)
 {
-    return c->state == DONE ||
-           (c->state == SENT && c->request.sent_ms != HF_NEVER);
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
+    return c->state == HF_COMMAND_DONE ||
+           (c->state == HF_COMMAND_SENT && c->request.sent_ms != HF_NEVER);
 }
 
 bool hf_command_awaits_replicas(const struct hf_command *c)
 {
-    return c->state == DONE;
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
+    return c->state == HF_COMMAND_DONE;
 }
 
 void hf_command_part(struct hf_command *c)
 {
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
     c->server = NULL;
 }
 
 void hf_command_stay(struct hf_command *c)
 {
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
     c->hops = HOPS_STAY;
 }
 
@@ -552,12 +574,14 @@ void hf_command_condemn(struct hf_command *c, const char *why)
 {
     struct hf_link *link;
 
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
     if (c->server && link_of(&link, c) == HF_OK)
         hf_link_condemn(link, why);
 }
 
 const char *hf_command_address(const struct hf_command *c)
 {
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
     return c->server ? hf_link_address(c->server->link) : c->router->address;
 }
 
@@ -565,6 +589,7 @@ const struct hf_error *hf_command_error(const struct hf_command *c)
 {
     struct hf_link *link;
 
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
     return c->server && link_of(&link, c) == HF_OK ? hf_link_error(link)
                                                    : &c->router->error;
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 
 struct departed {
@@ -34,6 +35,7 @@ void hf_departed_note(struct hf_router *router,
     size_t len = strlen(place->host);
     struct departed *d;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (!link || hf_link_predecessor(link)->id == 0)
         return;
     d = hf_mem_new(router->mem, sizeof *d + len + 1);
@@ -62,6 +64,7 @@ struct hf_predecessor hf_departed_take(struct hf_router *router,
 {
     struct hf_predecessor last = {0};
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     for (struct hf_list *l = router->departed.next; l != &router->departed;
          l = l->next) {
         struct departed *d = HF_OWNER_OF(l, struct departed, node);
@@ -77,6 +80,7 @@ struct hf_predecessor hf_departed_take(struct hf_router *router,
 
 void hf_departed_fini(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     while (router->departed_count > 0)
         forget_oldest(router);
 }

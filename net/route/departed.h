@@ -1,6 +1,6 @@
 /* Remembers the connections of freed links, for the next link to the same address. The
  * server may still have such a connection, and must not execute its pending commands
- * after those of the next one (greet.h, KILL). Private to net/. [locked] */
+ * after those of the next one (handshake.h, KILL). Private to net/. [locked] */
 #ifndef HF_DEPARTED_H
 #define HF_DEPARTED_H
 

@@ -8,7 +8,7 @@
  * DISCOVER-3  Servers whose links are up come first, then the seeds, then the other nodes of
  *             the map: any node of a cluster can name the others. After a round without a map
  *             that leads to reachable masters, only one server whose link is up comes first,
- *             and then ASKED_MAX - 1 nodes that the last round did not query: in a large
+ *             and then QUERIED_MAX - 1 nodes that the last round did not query: in a large
  *             cluster the rounds query all nodes in turn.
  * DISCOVER-4  A map that is worse than the current one is kept in case no server has a better
  *             one (slot_map.h, MAP-2, MAP-3).
@@ -20,7 +20,9 @@
  *             random, until a map leads to reachable masters alone.
  * DISCOVER-7  If a server falls silent while a command or a subscription waits for it, the
  *             other servers are queried (silence.c).
- * DISCOVER-8  A round that begins again (hf_discover_restart) uses no map of the one before. */
+ * DISCOVER-8  A round that begins again (hf_discover_restart) uses no map of the one before.
+ * DISCOVER-9  The map in force does not end a round if the node that sent it reports
+ *             cluster_state:fail: the node may be cut off from a majority that has another map. */
 /* Tests: tests/test_net_router_maps.c, tests/test_net_router_ends.c,
  *        tests/test_net_sentinel.c. */
 #include "net/route/discover.h"
@@ -36,7 +38,7 @@
 #define REFRESH_MIN_MS 100   /* DISCOVER-1: at most ten rounds a second, chosen */
 #define AGAIN_MIN_MS 100       /* DISCOVER-6 */
 #define AGAIN_MAX_MS 1000
-#define ASKED_MAX 16           /* servers of a round that looks for a better map than one
+#define QUERIED_MAX 16         /* servers of a round that looks for a better map than one
                                   with a node that cannot be reached (ANNOUNCED-2) */
 
 static void on_timer(struct hf_timer *timer);
@@ -87,11 +89,11 @@ void hf_discover_fini(struct hf_router *router)
 
 /* Returns whether the server was not queried in this round, and no probe of an earlier
  * round is pending (ROUND-4). */
-static bool is_to_be_asked(const struct hf_server *server)
+static bool is_to_be_queried(const struct hf_server *server)
 {
     const struct hf_router *router = server->router;
 
-    return server->is_map_source != router->topology->asks_nodes &&
+    return server->is_map_source != router->topology->queries_nodes &&
            server->probe.round != router->discovery.round_number &&
            !server->probe.is_under_way;
 }
@@ -100,7 +102,7 @@ static struct hf_server *known_one(struct hf_router *router, bool is_up)
 {
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));)
-        if (hf_link_is_up(server->link) == is_up && is_to_be_asked(server))
+        if (hf_link_is_up(server->link) == is_up && is_to_be_queried(server))
             return server;
     return NULL;
 }
@@ -113,10 +115,10 @@ static struct hf_server *one_at(struct hf_router *router, const char *host,
     struct hf_server *server;
     hf_status rc =
         hf_server_get(&server, router, host, port,
-                      !router->topology->asks_nodes);
+                      !router->topology->queries_nodes);
 
     if (rc == HF_OK)
-        return is_to_be_asked(server) ? server : NULL;
+        return is_to_be_queried(server) ? server : NULL;
     d->is_final = d->is_final && rc == HF_E_TLS; /* which has said why */
     return NULL;
 }
@@ -142,7 +144,7 @@ static struct hf_server *next_node(struct hf_router *router)
     const struct hf_slot_map *map = router->map;
     struct hf_server *server = NULL;
 
-    if (!map || !router->topology->asks_nodes)
+    if (!map || !router->topology->queries_nodes)
         return NULL;
     for (; !server && d->nodes_passed < map->count; d->nodes_passed++) {
         const struct hf_node *node = &map->nodes[d->next_node++ % map->count];
@@ -156,7 +158,7 @@ static struct hf_server *next_node(struct hf_router *router)
 /* After a failure, before the seeds. */
 static bool is_turn_of_nodes(const struct hf_discovery *d)
 {
-    return d->failures > 0 && d->round.asked > 0 && d->round.asked < ASKED_MAX;
+    return d->failures > 0 && d->round.queried > 0 && d->round.queried < QUERIED_MAX;
 }
 
 /* Returns the next server to query. Servers without a connection are included, because
@@ -166,7 +168,7 @@ static struct hf_server *next_candidate(struct hf_router *router)
     struct hf_server *server = router->discovery.hint;
 
     router->discovery.hint = NULL;
-    if (server && is_to_be_asked(server))
+    if (server && is_to_be_queried(server))
         return server;
     if (is_turn_of_nodes(&router->discovery) && (server = next_node(router)))
         return server;
@@ -212,19 +214,13 @@ static void end_round(struct hf_router *router)
     hf_servers_sweep_soon(router);
 }
 
-/* DISCOVER-6 */
-static bool is_reachable(struct hf_router *router)
-{
-    return !router->map || hf_announced_count_lost(router, router->map) == 0;
-}
-
 static void succeed(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
     router->error.status = HF_OK;
     d->is_told = false;
-    d->failures = is_reachable(router) ? 0 : d->failures + 1;
+    d->failures = hf_announced_is_reachable(router) ? 0 : d->failures + 1;
     d->has_told_trouble = d->has_told_trouble && d->failures > 0;
     if (!router->topology->hears_all_ms) /* a distant server is heard at last (ROUND-4) */
         cancel_all(router);
@@ -240,7 +236,18 @@ static void tell_trouble(struct hf_router *router)
     if (!router->options.on_trouble || router->error.status == HF_OK || d->has_told_trouble)
         return;
     d->has_told_trouble = true;
-    router->options.on_trouble(router->options.ctx, &router->error);
+    router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &router->error);
+}
+
+/* ANNOUNCED-2 */
+static bool is_better(struct hf_router *router, const struct hf_slot_map *fresh,
+                      const struct hf_slot_map *held)
+{
+    bool counts = hf_slot_map_is_as_new(fresh, held);
+    uint32_t a = counts ? hf_announced_count_lost(router, fresh) : 0;
+    uint32_t b = counts ? hf_announced_count_lost(router, held) : 0;
+
+    return a != b ? a < b : hf_slot_map_is_better(fresh, held);
 }
 
 /* DISCOVER-4. If all servers report a permanent error, no retry can help. */
@@ -251,8 +258,10 @@ static void give_up(struct hf_router *router)
     bool is_final = d->is_final && d->round.under_way == 0 && !router->map && !best;
 
     d->best = NULL;
-    if (best && router->map && hf_slot_map_is_equal(best, router->map)) {
-        hf_slot_map_free(best); /* all that answered say the same */
+    if (best && router->map &&
+        (hf_slot_map_is_equal(best, router->map) ||
+         (d->has_heard_map && !is_better(router, best, router->map)))) {
+        hf_slot_map_free(best); /* MAP-3: the map in force is as good */
         succeed(router);
         return;
     }
@@ -272,7 +281,7 @@ static void give_up(struct hf_router *router)
 }
 
 /* ROUND-5 */
-static void ask_again(struct hf_router *router)
+static void query_again(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
@@ -283,7 +292,7 @@ static void ask_again(struct hf_router *router)
         d->events->on_end(router, HF_MAP_KEPT);
 }
 
-static hf_status ask_server(struct hf_server *server)
+static hf_status query_server(struct hf_server *server)
 {
     struct hf_router *router = server->router;
     struct hf_discovery *d = &router->discovery;
@@ -293,11 +302,11 @@ static hf_status ask_server(struct hf_server *server)
 
     server->probe.round = d->round_number;
     server->probe.learned_count = d->learned_count;
-    rc = router->topology->ask(server, deadline);
+    rc = router->topology->query(server, deadline);
     if (rc < 0)
         return rc;
     server->probe.is_under_way = true;
-    hf_round_asked(&d->round, now);
+    hf_round_queried(&d->round, now);
     return HF_OK;
 }
 
@@ -312,12 +321,12 @@ static void arm_for_round(struct hf_router *router)
         hf_loop_disarm(router->loop, &d->timer);
 }
 
-static void ask_next(struct hf_router *router)
+static void query_next(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
     struct hf_server *server = next_candidate(router);
 
-    while (server && ask_server(server) < 0) {
+    while (server && query_server(server) < 0) {
         d->is_final = false; /* there was no memory */
         server = next_candidate(router);
     }
@@ -331,6 +340,7 @@ static void begin_round(struct hf_router *router)
     struct hf_discovery *d = &router->discovery;
 
     d->round_number++;
+    d->has_heard_map = false;
     d->is_final = true;
     d->was_told = d->is_told;
     d->is_told = false;
@@ -349,8 +359,8 @@ static void on_timer(struct hf_timer *timer)
     if (!d->round.is_running)
         begin_round(router);
     switch (hf_round_due(&d->round, hf_loop_now(router->loop))) {
-    case HF_ROUND_ASK: ask_next(router); break;
-    case HF_ROUND_AGAIN: ask_again(router); break;
+    case HF_ROUND_QUERY: query_next(router); break;
+    case HF_ROUND_AGAIN: query_again(router); break;
     case HF_ROUND_GIVE_UP: give_up(router); break;
     case HF_ROUND_WAIT: arm_for_round(router); break;
     case HF_ROUND_TAKE: break; /* for answers */
@@ -362,7 +372,7 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
     struct hf_discovery *d = &router->discovery;
     int64_t earliest = d->ended_ms + (hint ? REFRESH_MIN_MS : d->pause_ms);
 
-    if (!router->topology->ask || router->is_closing)
+    if (!router->topology->query || router->is_closing)
         return;
     if (hint)
         d->hint = hint;
@@ -430,17 +440,18 @@ static void fill_empty(struct hf_server *server)
                  hf_link_address(server->link));
 }
 
-/* ANNOUNCED-2 */
-static bool is_better(struct hf_router *router, const struct hf_slot_map *fresh,
-                      const struct hf_slot_map *held)
+/* Returns whether another server of this round may know better. */
+static bool may_be_better(const struct hf_router *router)
 {
-    bool is_as_new = held && hf_slot_map_covered(fresh) > 0 &&
-                     fresh->info.is_ok == held->info.is_ok &&
-                     fresh->info.current_epoch == held->info.current_epoch;
-    uint32_t a = is_as_new ? hf_announced_count_lost(router, fresh) : 0;
-    uint32_t b = is_as_new ? hf_announced_count_lost(router, held) : 0;
+    return router->discovery.round.is_running && router->discovery.round.queried < QUERIED_MAX;
+}
 
-    return a != b ? a < b : hf_slot_map_is_better(fresh, held);
+/* ANNOUNCED-4 */
+static bool is_denied_as_well(struct hf_router *router, const struct hf_slot_map *map)
+{
+    return hf_slot_map_is_as_new(map, router->map) && hf_announced_count_denied(router, map) > 0 &&
+           hf_announced_count_lost(router, map) >=
+               hf_announced_count_lost(router, router->map);
 }
 
 /* Takes the map. */
@@ -462,7 +473,7 @@ static bool is_one_unheard(struct hf_router *router)
     for (uint32_t i = 0; i < router->seeds.count; i++) {
         const struct hf_server *s =
             hf_server_find(router, router->seeds.list[i].host,
-                           router->seeds.list[i].port, !router->topology->asks_nodes);
+                           router->seeds.list[i].port, !router->topology->queries_nodes);
 
         if (!s || s->probe.is_under_way ||
             s->probe.round != router->discovery.round_number)
@@ -476,21 +487,23 @@ static bool is_one_unheard(struct hf_router *router)
  * contain another master. */
 static enum hf_round_answer weigh(struct hf_router *router, struct hf_slot_map *map)
 {
-    const struct hf_round *round = &router->discovery.round;
-
     if (router->topology->hears_all_ms && is_one_unheard(router))
         return router->topology->is_settled(router) ? HF_ROUND_SETTLED : HF_ROUND_WORSE;
     if (router->map && hf_slot_map_is_equal(map, router->map)) {
         if (hf_slot_map_is_better(map, router->map))
             router->map->info = map->info;
-        if (round->is_running && round->asked < ASKED_MAX &&
-            hf_announced_count_lost(router, map) > 0)
+        router->discovery.has_heard_map = true;
+        hf_announced_note_named(router, map);
+        if (may_be_better(router) &&
+            (!map->info.is_ok || hf_announced_count_lost(router, map) > 0))
             return HF_ROUND_WORSE;
         hf_slot_map_free(map);
         return HF_ROUND_SAME;
     }
-    if (!is_better(router, map, router->map))
+    if (!is_better(router, map, router->map) ||
+        (may_be_better(router) && is_denied_as_well(router, map)))
         return HF_ROUND_WORSE;
+    hf_announced_note_named(router, map);
     router->discovery.events->on_map(router, map);
     return HF_ROUND_BETTER;
 }
@@ -511,6 +524,7 @@ static void use_map(struct hf_server *server, struct hf_slot_map *map)
     enum hf_round_answer answer;
 
     hf_slot_map_keep_ips(map, router->map);
+    hf_announced_keep(router, map);
     if (router->map && hf_slot_map_is_better(map, NULL))
         learn_again(router, &map);
     answer = weigh(router, map);

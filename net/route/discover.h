@@ -34,9 +34,9 @@ void hf_discover_found(struct hf_server *server, struct hf_slot_map *map);
 void hf_discover_failed(struct hf_server *server, bool is_final,
                         const struct hf_error *why);
 
-/* hf_discover_unreached - an attempt to connect to the server failed. The topology may end
- *   the probe of this server (on_unreached). If a command that is sent once waits for the
- *   map, all probes that await this server end. */
+/* hf_discover_unreached - an attempt of the server's main link to connect failed. The topology
+ *   may end the probe of this server (on_unreached). If a command that is sent once waits for
+ *   the map, all probes that await this server end. */
 void hf_discover_unreached(struct hf_server *server);
 
 /* hf_discover_dropped - the server is about to be freed. */

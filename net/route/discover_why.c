@@ -3,6 +3,7 @@
 /* Tests: tests/test_net_sentinel.c, tests/test_net_replicas.c. */
 #include "net/route/discover.h"
 
+#include "net/base/assert.h"
 #include "net/route/server.h"
 
 /* ---- servers that cannot be reached ---- */
@@ -30,6 +31,7 @@ void hf_discover_unreached(struct hf_server *server)
 {
     struct hf_router *router = server->router;
 
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (router->topology->on_unreached && server->probe.is_under_way)
         router->topology->on_unreached(server);
     if (!is_one_sent_once(router))
@@ -60,6 +62,7 @@ void hf_discover_explain(struct hf_router *router)
 {
     struct hf_server *server = one_under_way(router);
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (router->error.status != HF_OK || !server)
         return;
     router->topology->explain(server, &router->error);

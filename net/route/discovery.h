@@ -39,11 +39,14 @@ struct hf_discovery {
     uint32_t nodes_passed;        /* of the map, in this round */
     uint32_t failures;            /* successive rounds without a map that leads to
                                      reachable masters */
+    uint32_t denied_round;        /* the last round in which, or before which, a node refused
+                                     a slot (ANNOUNCED-4) */
     bool has_told_trouble;        /* on_trouble was called since `failures` was 0 */
     int64_t pause_ms;             /* after the last round: DISCOVER-6 */
     int64_t ended_ms;             /* when the last round ended */
     struct hf_server *hint;       /* the server to query first */
     struct hf_slot_map *best;     /* the best map that was worse than the one in force */
+    bool has_heard_map;           /* a reply of this round contained the map in force */
     uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
     uint32_t learned_count;       /* MOVED replies since the router was created */
     bool is_wanted_again;         /* another round follows this one */

@@ -1,6 +1,7 @@
 /* Whether a master that was silent is the master. Rules in doubt.h. */
 /* Tests: tests/sim/test_switch.c, tests/live/sentinel/test_sentinel_failover.c. */
 #include "net/route/doubt.h"
+#include "net/base/assert.h"
 #include "net/route/replace.h"
 #include "net/route/server.h"
 #include "net/route/switched.h"
@@ -12,6 +13,7 @@
 /* A server that never answered has granted nothing. */
 void hf_doubt_silent(struct hf_server *server, int64_t since_ms)
 {
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (server->silent_since_ms == 0 && server->has_answered)
         server->silent_since_ms = since_ms;
 }
@@ -29,9 +31,13 @@ static bool was_silent(const struct hf_server *server)
 /* Ends the silence. */
 static bool begin(struct hf_server *server)
 {
-    int64_t now = hf_loop_now(server->router->loop);
-    bool is_due = was_silent(server) && now >= server->doubt_again_ms;
+    int64_t now;
+    bool is_due;
 
+    if (server->silent_since_ms == 0)
+        return false;
+    now = hf_loop_now(server->router->loop);
+    is_due = was_silent(server) && now >= server->doubt_again_ms;
     server->silent_since_ms = 0;
     if (!is_due)
         return false;
@@ -42,6 +48,7 @@ static bool begin(struct hf_server *server)
 
 bool hf_doubt_answered(struct hf_server *server)
 {
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     server->has_answered = true;
     if (!begin(server)) {
         hf_switched_answered(server);
@@ -54,12 +61,14 @@ bool hf_doubt_answered(struct hf_server *server)
 
 void hf_doubt_refused(struct hf_server *server)
 {
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (!was_silent(server))
         server->silent_since_ms = 0;
 }
 
 bool hf_doubt_is_on(struct hf_server *server)
 {
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     return begin(server) ||
            hf_loop_now(server->router->loop) < server->doubt_until_ms;
 }

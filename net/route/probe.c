@@ -2,6 +2,7 @@
  * */
 /* Tests: tests/test_net_router_maps.c, tests/test_net_sentinel.c. */
 #include "net/route/probe.h"
+#include "net/base/assert.h"
 #include "net/route/round.h"
 
 hf_status hf_probe_send(struct hf_server *server, unsigned index,
@@ -34,6 +35,7 @@ void hf_probe_cancel(struct hf_server *server)
 {
     struct hf_probe *probe = &server->probe;
 
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     for (unsigned i = 0; i < PROBE_REQUESTS; i++) {
         if (probe->is_sent[i])
             (void)hf_link_cancel(&probe->requests[i]);
@@ -48,6 +50,7 @@ void hf_probe_drop_news(struct hf_server *server)
 {
     struct hf_subscription *news = &server->probe.news;
 
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (news->pubsub)
         hf_pubsub_drop(news);
     news->pubsub = NULL;

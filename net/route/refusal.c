@@ -24,6 +24,7 @@
 #include "net/route/refusal.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "net/net.h"
 #include "net/link/too_large.h"
@@ -135,6 +136,20 @@ bool hf_refusal_is_of_evalsha(struct hf_resp_value reply)
     return !hf_refusal_is_by_acl(reply) &&
            (is_of_any_command(words) || memmem(words.ptr, words.len, "EVALSHA", 7) ||
             memmem(words.ptr, words.len, "evalsha", 7));
+}
+
+/* "ERR command eval not support for your account", "ERR 'EVAL' command is not allowed". A script
+ * may name a key or a field as it likes, so the whole word must be there, at the beginning. */
+bool hf_refusal_is_of_eval(struct hf_resp_value reply)
+{
+    struct words words = words_of(reply);
+    size_t len = words.len < 40 ? words.len : 40;
+
+    return memmem(words.ptr, len, " eval ", 6) || memmem(words.ptr, len, " EVAL ", 6) ||
+           memmem(words.ptr, len, "'eval'", 6) || memmem(words.ptr, len, "'EVAL'", 6) ||
+           memmem(words.ptr, len, "`eval`", 6) ||
+           (words.len < 40 && words.len > 5 &&
+            strncasecmp(words.ptr + words.len - 5, " eval", 5) == 0);
 }
 
 bool hf_refusal_wants_text(struct hf_resp_value reply)

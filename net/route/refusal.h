@@ -22,9 +22,12 @@ bool hf_refusal_is_of_wait_at_replica(struct hf_resp_value reply);
 
 /* hf_refusal_is_of_evalsha - returns whether the server does not have EVALSHA, with any
  *                    message; false if the ACL forbids it.
- * hf_refusal_wants_text - returns whether EVAL may succeed: the same, or NOSCRIPT. Both are
- *                    pure. */
+ * hf_refusal_is_of_eval - returns whether the error names EVAL, as those of services that do
+ *                    not permit it.
+ * hf_refusal_wants_text - returns whether EVAL may succeed after EVALSHA: it is missing, or
+ *                    NOSCRIPT. All are pure. */
 bool hf_refusal_is_of_evalsha(struct hf_resp_value reply);
+bool hf_refusal_is_of_eval(struct hf_resp_value reply);
 bool hf_refusal_wants_text(struct hf_resp_value reply);
 
 /* hf_refusal_is_undeclared - returns whether the server refuses a key that a script uses and

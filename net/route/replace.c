@@ -1,9 +1,10 @@
 /* Replaces connections to servers that do not serve. Rules in replace.h. */
-/* Tests: tests/live/server/test_one_address.c. */
+/* Tests: tests/test_net_replace.c, tests/live/server/test_one_address.c. */
 #include "net/route/replace.h"
 
 #include <string.h>
 
+#include "net/base/moment.h"
 #include "net/route/refusal.h"
 #include "net/route/server.h"
 
@@ -58,9 +59,7 @@ static bool is_due(struct hf_replacement *r, int64_t now, int64_t wait_ms)
 }
 
 /* Some may be NULL: they are made when they are first needed. */
-#define LINKS 3
-
-static void links_of(struct hf_link *links[LINKS], const struct hf_server *server)
+static void links_of(struct hf_link *links[SERVER_LINKS], const struct hf_server *server)
 {
     links[0] = server->link;
     links[1] = server->wait_link;
@@ -69,12 +68,12 @@ static void links_of(struct hf_link *links[LINKS], const struct hf_server *serve
 
 static void replace(struct hf_server *server, const char *why, int64_t wait_ms)
 {
-    struct hf_link *links[LINKS];
+    struct hf_link *links[SERVER_LINKS];
 
     if (!is_due(&server->replacement, hf_loop_now(server->router->loop), wait_ms))
         return;
     links_of(links, server);
-    for (int i = 0; i < LINKS; i++)
+    for (int i = 0; i < SERVER_LINKS; i++)
         if (links[i])
             hf_link_replace(links[i], why);
 }
@@ -94,58 +93,125 @@ void hf_replace(struct hf_server *server, const char *why)
 
 /* ---- another process (REPLACE-4) ---- */
 
-static bool leads_elsewhere(const struct hf_link *link, const char *run_id)
+/* The connection of `i`; NULL: it is not open, was replaced, or its server did not report the
+ * process. */
+static struct hf_link *open_one(const struct hf_server *server, int i)
 {
-    const char *has = hf_link_predecessor(link)->run_id;
+    struct hf_link *links[SERVER_LINKS];
 
-    return hf_link_is_up(link) && has[0] && strcmp(has, run_id) != 0;
+    links_of(links, server);
+    return links[i] && hf_link_is_up(links[i]) &&
+                   hf_link_began(links[i]) != server->left[i] &&
+                   hf_link_predecessor(links[i])->run_id[0]
+               ? links[i]
+               : NULL;
 }
 
-/* Returns whether the address leads to several processes at a time. Called while another
- * connection is open to another process than `run_id`. */
-static bool leads_to_several(struct hf_server *server, const char *run_id)
+/* NULL: none is open. */
+static const struct hf_link *newest_of(const struct hf_server *server)
 {
-    int64_t now = hf_loop_now(server->router->loop);
+    const struct hf_link *newest = NULL;
 
-    if (strcmp(server->left_run_id, run_id) == 0 && now - server->left_ms < REPLACE_BACK_MS)
-        server->several_until_ms = now + REPLACE_SEVERAL_MS;
-    return now < server->several_until_ms;
+    for (int i = 0; i < SERVER_LINKS; i++) {
+        const struct hf_link *link = open_one(server, i);
+
+        if (link && (!newest || hf_link_began(link) > hf_link_began(newest)))
+            newest = link;
+    }
+    return newest;
 }
 
-static void leave(struct hf_server *server, struct hf_link *link)
+/* Returns a connection to another process than the newest one's; -1: there is none. */
+static int other_one(const struct hf_server *server)
 {
-    int64_t now = hf_loop_now(server->router->loop);
+    const struct hf_link *newest = newest_of(server);
 
-    memcpy(server->left_run_id, hf_link_predecessor(link)->run_id,
-           sizeof server->left_run_id);
-    server->left_ms = now;
-    note_refusal(&server->replacement, now);
+    for (int i = 0; i < SERVER_LINKS; i++) {
+        const struct hf_link *link = open_one(server, i);
+
+        if (link && strcmp(hf_link_predecessor(link)->run_id,
+                           hf_link_predecessor(newest)->run_id) != 0)
+            return i;
+    }
+    return -1;
+}
+
+static void leave(struct hf_server *server, int i)
+{
+    struct hf_link *link = open_one(server, i);
+
+    server->left[i] = hf_link_began(link);
+    note_refusal(&server->replacement, hf_loop_now(server->router->loop));
     hf_link_replace(link, "a new connection to this address leads to another server");
     hf_link_come_back(link, true);
 }
 
-void hf_replace_older(struct hf_server *server, const struct hf_link *fresh)
+static void leave_others(struct hf_server *server)
 {
-    const char *run_id = hf_link_predecessor(fresh)->run_id;
-    struct hf_link *links[LINKS];
+    for (int i; (i = other_one(server)) >= 0;)
+        leave(server, i);
+}
+
+static void on_pause_end(struct hf_timer *timer)
+{
+    leave_others(HF_OWNER_OF(timer, struct hf_server, replace_pause));
+}
+
+static void begin_pause(struct hf_server *server, int64_t now)
+{
+    bool is_first = server->replace_pause_ms == 0 ||
+                    now - server->replace_pause_until_ms >= REPLACE_PAUSE_MAX_MS;
+
+    server->replace_pause_ms =
+        is_first ? REPLACE_PAUSE_MS
+                 : hf_min_ms(2 * server->replace_pause_ms, REPLACE_PAUSE_MAX_MS);
+    server->replace_pause_until_ms = now + server->replace_pause_ms;
+    server->replace_pause.fire = on_pause_end;
+    hf_loop_arm(server->router->loop, &server->replace_pause, server->replace_pause_until_ms);
+}
+
+/* Notes which replaced connections are open again, also at a process that does not report its
+ * run_id. Returns whether one was missing before. Subscriptions need no connection of their own
+ * after RESP2: then it is not missing. */
+static bool note_open_again(struct hf_server *server)
+{
+    struct hf_link *links[SERVER_LINKS];
+    bool was_one_missing = false;
 
     links_of(links, server);
-    for (int i = 0; run_id[0] && i < LINKS; i++)
-        if (links[i] && links[i] != fresh && leads_elsewhere(links[i], run_id) &&
-            !leads_to_several(server, run_id))
-            leave(server, links[i]);
+    for (int i = 0; i < SERVER_LINKS; i++) {
+        if (!links[i])
+            server->left[i] = 0;
+        was_one_missing = was_one_missing || server->left[i] != 0;
+        if (links[i] && hf_link_is_up(links[i]) && hf_link_began(links[i]) != server->left[i])
+            server->left[i] = 0;
+    }
+    return was_one_missing;
+}
+
+void hf_replace_older(struct hf_server *server)
+{
+    int64_t now = hf_loop_now(server->router->loop);
+    bool was_one_missing = note_open_again(server);
+
+    if (now < server->replace_pause_until_ms || other_one(server) < 0)
+        return;
+    if (was_one_missing)
+        begin_pause(server, now);
+    else
+        leave_others(server);
 }
 
 void hf_replace_served(struct hf_server *server)
 {
     struct hf_replacement *r = &server->replacement;
-    struct hf_link *links[LINKS];
+    struct hf_link *links[SERVER_LINKS];
 
     if (r->since_ms == 0 || !is_quiet(r, hf_loop_now(server->router->loop)))
         return;
     *r = (struct hf_replacement){.since_ms = 0};
     links_of(links, server);
-    for (int i = 0; i < LINKS; i++)
+    for (int i = 0; i < SERVER_LINKS; i++)
         if (links[i])
             hf_link_serves(links[i]);
 }

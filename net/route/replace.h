@@ -15,12 +15,16 @@
  *            answers requests that only read.
  * REPLACE-3  A server that replies LOADING usually serves soon. Its connections are
  *            replaced only after LOADING_MS.
- * REPLACE-4  If a new connection leads to another process (run_id of INFO server) than
- *            open ones to the same address, those are replaced, and connect again at once: a
- *            former master refuses neither a subscription nor a poll that only reads. If,
- *            within REPLACE_BACK_MS, a new connection leads to the replaced process again
- *            while another one is open to its successor, the address leads to several
- *            processes at a time, and this rule does not apply for REPLACE_SEVERAL_MS. */
+ * REPLACE-4  If open connections to one address lead to different processes (run_id of INFO
+ *            server), those whose attempts began earlier than the last one are replaced, and
+ *            connect again at once: a former master refuses neither a subscription nor a poll
+ *            that only reads. The order in which handshakes ended does not count: a slow one
+ *            may have begun before a failover. If the processes differ again before all replaced
+ *            connections that are still needed are open again, the address leads to several
+ *            processes at a time, however long a handshake takes. Then this rule pauses, and
+ *            the connections are compared again after the pause. It begins with
+ *            REPLACE_PAUSE_MS, doubles to REPLACE_PAUSE_MAX_MS, and begins again if that time
+ *            has passed since the last one. */
 #ifndef HF_REPLACE_H
 #define HF_REPLACE_H
 
@@ -32,18 +36,18 @@ struct hf_server;
 #define REPLACE_MAX_MS 2000
 #define REPLACE_QUIET_MS 4000
 #define LOADING_MS 1000   /* REPLACE-3 */
-#define REPLACE_BACK_MS 4000     /* REPLACE-4 */
-#define REPLACE_SEVERAL_MS 60000 /* REPLACE-4 */
+#define REPLACE_PAUSE_MS 2000 /* these two: REPLACE-4 */
+#define REPLACE_PAUSE_MAX_MS 60000
 
 /* hf_replace_cures   - true if a new connection may cure this error reply. Pure.
  * hf_replace_refused - a command received this error reply.
  * hf_replace         - replaces the connections for another reason.
  * hf_replace_served  - a command received a reply that is not an error.
- * hf_replace_older   - this connection is new: replaces older ones by REPLACE-4. */
+ * hf_replace_older   - a connection was opened: REPLACE-4. */
 bool hf_replace_cures(struct hf_resp_value error);
 void hf_replace_refused(struct hf_server *server, struct hf_resp_value error);
 void hf_replace(struct hf_server *server, const char *why);
 void hf_replace_served(struct hf_server *server);
-void hf_replace_older(struct hf_server *server, const struct hf_link *fresh);
+void hf_replace_older(struct hf_server *server);
 
 #endif

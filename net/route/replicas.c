@@ -1,6 +1,7 @@
 /* Replicas: see replicas.h. */
 /* Tests: tests/live/server/test_lock_replicas.c. */
 #include "net/route/replicas.h"
+#include "net/base/assert.h"
 #include "net/route/sentinel_words.h"
 #include "net/route/server.h"
 
@@ -22,6 +23,7 @@ static uint32_t wanted_now(const struct hf_command *c)
 
 uint32_t hf_replicas_wanted(const struct hf_command *c)
 {
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
     return c->replicas < 0 ? wanted_now(c) : c->wanted;
 }
 
@@ -80,11 +82,12 @@ static hf_status submit_wait(struct hf_command *c, struct hf_link *link,
     return rc;
 }
 
-hf_status hf_replicas_ask(struct hf_command *c, struct hf_link *link,
-                          hf_request_done *done)
+hf_status hf_replicas_query(struct hf_command *c, struct hf_link *link,
+                            hf_request_done *done)
 {
     hf_status rc = submit_role(c, link);
 
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
     return rc < 0 ? rc : submit_wait(c, link, done);
 }
 
@@ -99,8 +102,9 @@ static bool is_short(const struct hf_command *c, struct hf_resp_value reply)
            count >= (int64_t)c->wanted && count < (int64_t)wanted_now(c);
 }
 
-bool hf_replicas_ask_more(struct hf_command *c, struct hf_link *link,
-                          struct hf_resp_value reply, hf_request_done *done)
+bool hf_replicas_query_more(struct hf_command *c, struct hf_link *link,
+                            struct hf_resp_value reply, hf_request_done *done)
 {
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
     return is_short(c, reply) && submit_wait(c, link, done) == HF_OK;
 }

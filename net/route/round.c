@@ -7,6 +7,25 @@
 #include "net/base/moment.h"
 #include "net/net.h"
 
+/* ROUND-5: after silent servers, the next round is due. ROUND-6: a running round is due at
+ * some time, or awaits its first reply. */
+static bool round_ok(const struct hf_round *r)
+{
+    bool waits_for_first = r->is_exhausted && !r->is_heard;
+
+    return (r->again > 0) == (r->silent_since_ms != HF_NEVER) &&
+           (r->is_running ? (r->due_ms != HF_NEVER || waits_for_first) &&
+                                (!r->has_worse || r->is_heard) &&
+                                (!r->is_settled || r->has_worse)
+                          : (r->due_ms != HF_NEVER) == (r->again > 0));
+}
+
+static void enter(struct hf_round *r, bool is_running, int64_t due_ms)
+{
+    r->is_running = is_running;
+    r->due_ms = due_ms;
+}
+
 void hf_round_init(struct hf_round *r, int64_t patience_ms, int64_t stagger_ms)
 {
     *r = (struct hf_round){.patience_ms = patience_ms, .stagger_ms = stagger_ms};
@@ -15,19 +34,18 @@ void hf_round_init(struct hf_round *r, int64_t patience_ms, int64_t stagger_ms)
 
 void hf_round_reset(struct hf_round *r)
 {
-    r->is_running = false;
-    r->due_ms = HF_NEVER;
+    enter(r, false, HF_NEVER);
     r->silent_since_ms = HF_NEVER;
     r->again = 0;
+    HF_ASSERT(round_ok(r));
 }
 
 static enum hf_round_action begin(struct hf_round *r, int64_t now_ms)
 {
-    r->is_running = true;
+    enter(r, true, now_ms);
     r->is_exhausted = r->is_heard = r->has_worse = r->is_settled = false;
-    r->asked = 0;
-    r->due_ms = now_ms;
-    return HF_ROUND_ASK;
+    r->queried = 0;
+    return HF_ROUND_QUERY;
 }
 
 static enum hf_round_action end_round(struct hf_round *r,
@@ -45,11 +63,11 @@ static enum hf_round_action again(struct hf_round *r, int64_t now_ms)
     for (uint32_t i = 0; i < r->again && pause_ms < HF_ROUND_PAUSE_MAX_MS; i++)
         pause_ms *= 2;
     r->again++;
-    r->is_running = false;
     if (r->silent_since_ms == HF_NEVER)
         r->silent_since_ms = now_ms;
-    r->due_ms = hf_min_ms(now_ms + hf_min_ms(pause_ms, HF_ROUND_PAUSE_MAX_MS) + r->asked,
-                          r->silent_since_ms + r->patience_ms);
+    enter(r, false,
+          hf_min_ms(now_ms + hf_min_ms(pause_ms, HF_ROUND_PAUSE_MAX_MS) + r->queried,
+                    r->silent_since_ms + r->patience_ms));
     return HF_ROUND_AGAIN;
 }
 
@@ -62,10 +80,11 @@ static bool is_patience_over(const struct hf_round *r, int64_t now_ms)
 
 enum hf_round_action hf_round_due(struct hf_round *r, int64_t now_ms)
 {
+    HF_ASSERT(round_ok(r));
     if (!r->is_running)
         return begin(r, now_ms);
     if (!r->is_exhausted)
-        return HF_ROUND_ASK;
+        return HF_ROUND_QUERY;
     if (now_ms < r->due_ms)
         return HF_ROUND_WAIT;
     if (r->under_way > 0 && r->has_worse && !r->is_settled &&
@@ -83,18 +102,21 @@ static void listen(struct hf_round *r, int64_t now_ms)
         r->due_ms = r->is_heard ? now_ms + HF_ROUND_SILENCE_MS : HF_NEVER;
 }
 
-void hf_round_asked(struct hf_round *r, int64_t now_ms)
+void hf_round_queried(struct hf_round *r, int64_t now_ms)
 {
     HF_ASSERT(r->is_running);
-    r->asked++;
+    r->queried++;
     r->under_way++;
     r->due_ms = now_ms + r->stagger_ms;
+    HF_ASSERT(round_ok(r));
 }
 
 void hf_round_nobody_left(struct hf_round *r, int64_t now_ms)
 {
+    HF_ASSERT(r->is_running);
     r->is_exhausted = true;
     listen(r, now_ms);
+    HF_ASSERT(round_ok(r));
 }
 
 void hf_round_probe_ended(struct hf_round *r)
@@ -116,6 +138,7 @@ static void go_on(struct hf_round *r, int64_t now_ms)
 enum hf_round_action hf_round_answered(struct hf_round *r, int64_t now_ms,
                                        enum hf_round_answer answer)
 {
+    HF_ASSERT(round_ok(r));
     if (answer == HF_ROUND_SAME || answer == HF_ROUND_BETTER)
         return end_round(r, HF_ROUND_TAKE); /* ROUND-2 */
     if (r->is_running) {
@@ -123,6 +146,7 @@ enum hf_round_action hf_round_answered(struct hf_round *r, int64_t now_ms,
         r->is_settled = answer == HF_ROUND_SETTLED;
         go_on(r, now_ms);
     }
+    HF_ASSERT(round_ok(r));
     return HF_ROUND_WAIT;
 }
 
@@ -130,4 +154,5 @@ void hf_round_failed(struct hf_round *r, int64_t now_ms)
 {
     if (r->is_running)
         go_on(r, now_ms);
+    HF_ASSERT(round_ok(r));
 }

@@ -2,12 +2,22 @@
  * returns a good one. It receives events and times and returns the next action; it
  * knows no server and no map. Private to net/.
  *
- *   quiet -due-> querying -nobody_left-> listening -> quiet
+ *   quiet      -begin-> querying               hf_round_due, at due_ms
+ *   querying   -hf_round_nobody_left-> listening
+ *   either     -end_round-> quiet              a good reply, or the silence has lasted
+ *   listening  -again-> quiet                  and due again (ROUND-5)
+ *   any        -hf_round_reset-> quiet
+ *
+ * What is true in each state (round_ok):
+ * quiet      it is due only if a round ended by ROUND-5
+ * querying   it is due: the next server is queried
+ * listening  no server is left to query; it is due, unless nothing was received at all
  *
  * ROUND-1  The next server is queried as soon as the previous one has replied or
  *          failed, or has been silent for stagger_ms.
  * ROUND-2  The first reply that contains the map in force, or a better one, ends the
- *          round, even if the reply belongs to an earlier round.
+ *          round, even if the reply belongs to an earlier round. It does not where
+ *          ANNOUNCED-2, ANNOUNCED-4 or DISCOVER-9 says so.
  * ROUND-3  A worse map is adopted only if no server can have a better one: every
  *          server has replied or failed, or a silent server has been silent for
  *          patience_ms. It is also adopted after SILENCE_MS if it is SETTLED: the caller
@@ -47,7 +57,7 @@ struct hf_round {
     bool is_settled;              /* the last worse map was HF_ROUND_SETTLED */
     uint32_t under_way;           /* pending probes, of earlier rounds also */
     uint32_t again;               /* successive rounds that ended by ROUND-5 */
-    uint32_t asked;               /* servers that were queried in this round */
+    uint32_t queried;             /* servers that were queried in this round */
     int64_t due_ms;               /* while it runs; HF_NEVER: no time is set */
     int64_t silent_since_ms;      /* the end of the first of successive rounds that
                                      ended by ROUND-5; HF_NEVER: none */
@@ -55,7 +65,7 @@ struct hf_round {
 
 enum hf_round_action {
     HF_ROUND_WAIT,
-    HF_ROUND_ASK,                 /* query the next server; hf_round_asked or
+    HF_ROUND_QUERY,               /* query the next server; hf_round_queried or
                                      hf_round_nobody_left must follow */
     HF_ROUND_TAKE,                /* the round has ended: adopt the map of the reply */
     HF_ROUND_AGAIN,               /* the round has ended without a map; another one is
@@ -82,10 +92,10 @@ void hf_round_reset(struct hf_round *r);
 /* hf_round_due - begins a round, or reports that due_ms has come. */
 enum hf_round_action hf_round_due(struct hf_round *r, int64_t now_ms);
 
-/* hf_round_asked - a probe was sent, after HF_ROUND_ASK. */
-void hf_round_asked(struct hf_round *r, int64_t now_ms);
+/* hf_round_queried - a probe was sent, after HF_ROUND_QUERY. */
+void hf_round_queried(struct hf_round *r, int64_t now_ms);
 
-/* hf_round_nobody_left - after HF_ROUND_ASK: every server was queried in this round, or
+/* hf_round_nobody_left - after HF_ROUND_QUERY: every server was queried in this round, or
  *   has not replied to a probe of an earlier one. */
 void hf_round_nobody_left(struct hf_round *r, int64_t now_ms);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "net/base/error.h"
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/route/announced.h"
 #include "net/route/command.h"
@@ -39,6 +40,7 @@ hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
     struct hf_server **known;
     hf_status rc;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     *out = router->only;
     if (*out || !router->map || !hf_slot_map_target(router->map, slot))
         return HF_OK;
@@ -78,6 +80,7 @@ void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
     struct hf_server *server = NULL;
     uint16_t node;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_switched_by_moved(router, r->slot, host, r->port);
     if (router->map &&
         hf_slot_map_set(&router->map, r->slot, host, r->port) == HF_OK) {
@@ -151,6 +154,7 @@ static void adopt(struct hf_router *router, struct hf_slot_map *map)
 
 void hf_router_forget(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_switched_forget(router);
     each_server(router, unmark_target);
     each_server(router, hf_commands_bring_back);
@@ -187,32 +191,51 @@ static void on_link_down(struct hf_server *server, const struct hf_link *link)
     hf_error_set(&why, hf_link_error(link)->status, "connection lost: %s",
                  hf_link_error(link)->text);
     if (router->options.on_trouble)
-        router->options.on_trouble(router->options.ctx, &why);
+        router->options.on_trouble(router->options.ctx, HF_TROUBLE_LOST, &why);
     hf_switched_lost(server);
     if (router->topology->on_link_down && !router->is_closing)
         router->topology->on_link_down(server);
 }
 
-static void on_link_up(struct hf_server *server, const struct hf_link *link)
+/* Once for each reason. Of other topologies, the rounds of discovery report it. */
+static void tell_unreached(struct hf_server *server)
 {
-    hf_announced_note_reached(server);
-    hf_replace_older(server, link);
+    struct hf_router *router = server->router;
+    const struct hf_error *why = hf_link_error(server->link);
+
+    if (server != router->only || why->status == HF_OK ||
+        strcmp(why->text, router->unconnected.text) == 0)
+        return;
+    router->unconnected = *why;
+    if (router->options.on_trouble)
+        router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, why);
 }
 
-/* ANNOUNCED-2: another node may know where it is. */
-static void on_unreached(struct hf_server *server)
+static void on_link_up(struct hf_server *server)
+{
+    server->router->unconnected.text[0] = '\0';
+    hf_announced_note_reached(server);
+    hf_replace_older(server);
+}
+
+/* ANNOUNCED-2: another node may know where it is. Others are queried also if only the connection
+ * for WAIT or for messages failed: the main one may be half open, and a failover under way. Queries
+ * of this server are sent over the main one, and end only with it. */
+static void on_unreached(struct hf_server *server, const struct hf_link *link)
 {
     struct hf_router *router = server->router;
 
+    tell_unreached(server);
     hf_announced_note_unreached(server);
-    if (router->topology->asks_nodes && server->is_target) {
+    if (router->topology->queries_nodes && server->is_target) {
         if (server->once_until == 0)
             server->once_until = router->discovery.round_number + 1;
         hf_discover_want(router, NULL);
     } else {
         hf_commands_end_once(server);
     }
-    hf_discover_unreached(server);
+    if (link == server->link)
+        hf_discover_unreached(server);
 }
 
 static void on_slot_moved(struct hf_server *server)
@@ -365,6 +388,7 @@ void hf_router_free(struct hf_router *router)
 {
     if (!router)
         return;
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     router->is_closing = true;
     hf_discover_fini(router);
     hf_silence_fini(router);
@@ -375,6 +399,7 @@ void hf_router_free(struct hf_router *router)
         hf_server_free(
             HF_OWNER_OF(router->servers.next, struct hf_server, node));
     hf_departed_fini(router);
+    hf_announced_fini(router);
     hf_tls_context_free(router->tls);
     hf_slot_map_free(router->map);
     hf_switched_fini(router);
@@ -391,6 +416,7 @@ void hf_router_free(struct hf_router *router)
 
 void hf_router_explain(struct hf_router *router, uint16_t slot)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_discover_explain(router);
     if (router->map)
         hf_error_set(&router->error, HF_E_SERVER,
@@ -410,6 +436,7 @@ bool hf_router_has_slots(const struct hf_router *router)
 uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     return router->topology->slot ? router->topology->slot(key, len) : 0;
 }
 
@@ -437,6 +464,7 @@ bool hf_router_run_id(const struct hf_router *router, uint16_t slot, char *dst)
     const struct hf_server *server = known_target(router, slot);
     const struct hf_link *link = server ? link_that_is_up(server) : NULL;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     *dst = '\0';
     if (!link)
         return false;
@@ -451,17 +479,20 @@ bool hf_router_is_known(const struct hf_router *router)
 
 bool hf_router_is_tracking(const struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     return router->is_tracking;
 }
 
 uint64_t hf_router_invalidations(const struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     return router->invalidations;
 }
 
 bool hf_router_serves(const struct hf_router *router, const struct hf_server *server,
                       uint16_t slot)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (router->only)
         return router->only == server;
     if (!router->map || !hf_slot_map_target(router->map, slot))
@@ -471,11 +502,13 @@ bool hf_router_serves(const struct hf_router *router, const struct hf_server *se
 
 bool hf_router_is_sharded(const struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     return router->is_sharded;
 }
 
 bool hf_router_wakes_both(const struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     return router->is_sharded && router->seeds.sharded == HF_SHARDED_BOTH;
 }
 
@@ -486,6 +519,7 @@ const char *hf_router_address(const struct hf_router *router)
 
 void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     *out = router->gone;
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));) {
@@ -503,6 +537,7 @@ void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
 void hf_router_get_counts(const struct hf_router *router,
                           struct hf_router_counts *out)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     *out = router->counts;
     out->servers = router->server_count;
 }

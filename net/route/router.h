@@ -55,8 +55,8 @@ struct hf_command {
      * replicas that were required of that server. The command must not be changed until
      * then. If that server is no longer the master, `done` is called a second time
      * instead, with HF_UNKNOWN, because the new master may not have the write. */
-    void (*acknowledged)(struct hf_command *command, enum hf_outcome outcome,
-                         struct hf_resp_value reply, uint32_t wanted);
+    void (*on_replicas)(struct hf_command *command, enum hf_outcome outcome,
+                        struct hf_resp_value reply, uint32_t wanted);
 
     /* Results, for the owner in `done` and after hf_router_cancel. */
     int64_t sent_ms;            /* when the sending that was replied to, or that may
@@ -103,6 +103,13 @@ static inline bool hf_switched_has(const uint64_t *slots, uint16_t slot)
     return slots[slot / 64] >> slot % 64 & 1;
 }
 
+/* What a report is about. */
+enum hf_trouble {
+    HF_TROUBLE_FAILURE,         /* a failure, or a refusal by a server */
+    HF_TROUBLE_LOST,            /* a connection was lost; another one is made when needed */
+    HF_TROUBLE_TWO_MASTERS      /* a person must act, also if nothing fails */
+};
+
 struct hf_router_options {
     const struct hf_seeds *seeds;       /* copied; NULL: standalone */
     struct hf_link_options link;        /* for every server: the user, TLS and database
@@ -111,9 +118,10 @@ struct hf_router_options {
                                            on_push and ctx are ignored */
     int64_t replicas_timeout_ms;        /* the greatest of any command: a silence of
                                            this length during WAIT is normal */
-    /* [locked] A connection was lost, or a server could not be queried for the map.
+    /* [locked] A connection was lost, the only server could not be connected (once for
+     * each reason), a server could not be queried for the map, or there are two masters.
      * For a log. */
-    void (*on_trouble)(void *ctx, const struct hf_error *why);
+    void (*on_trouble)(void *ctx, enum hf_trouble about, const struct hf_error *why);
     /* [locked] Other servers serve these slots now. It must not send a command. NULL:
      * ignored. */
     void (*on_switched)(void *ctx, const struct hf_switched *which);
@@ -159,7 +167,7 @@ void hf_router_free(struct hf_router *router);
 bool hf_router_has_slots(const struct hf_router *router);
 
 /* hf_router_slot - returns the slot of a key, which the caller stores with the key; 0
- *   outside of a cluster, without a computation. Any thread. */
+ *   outside of a cluster, without a computation. [locked] */
 uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len);
 

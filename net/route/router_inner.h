@@ -51,6 +51,8 @@ struct hf_router {
     struct hf_list servers;
     struct hf_tls_context *tls;   /* the settings that all servers share */
     struct hf_server *only;       /* the only server, if there is no map */
+    struct hf_error unconnected;  /* of it: the last failure to connect that was reported;
+                                     "": it was connected since */
     struct hf_slot_map *map;      /* NULL: unknown */
     struct hf_slot_map *former;   /* the map in force before it was forgotten */
     bool former_answered;         /* its server replied until then */
@@ -64,7 +66,8 @@ struct hf_router {
     struct hf_discovery discovery;
     struct hf_timer silence;      /* the next check for silent servers */
     const struct hf_server_events *events;
-    struct hf_endpoint unreached[HF_UNREACHED_MAX]; /* ANNOUNCED-3; port 0: none */
+    struct hf_endpoint *unreached;  /* ANNOUNCED-3: HF_UNREACHED_MAX of them, port 0: none;
+                                       NULL: none at all */
     uint32_t next_unreached;
     struct hf_timer sweep;        /* when unused servers are freed */
     struct hf_error error;        /* why the map is unknown */

@@ -84,7 +84,7 @@ hf_status hf_sentinel_master_read(struct hf_endpoint *out,
 
 /* ---- the others ---- */
 
-static void list_add(struct hf_sentinel_list *list, const struct hf_endpoint *a)
+static void sentinel_list_add(struct hf_sentinel_list *list, const struct hf_endpoint *a)
 {
     for (uint32_t i = 0; i < list->count; i++)
         if (hf_endpoint_is_equal(&list->each[i], a))
@@ -110,13 +110,16 @@ hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
             !get_member(entry, "port", &port) ||
             !hf_endpoint_read(&a, host, port))
             return refuse(err, "SENTINEL SENTINELS: a sentinel has no address");
-        list_add(&list, &a);
+        sentinel_list_add(&list, &a);
     }
     *out = list; /* last: a failure leaves *out alone */
     return HF_OK;
 }
 
 /* ---- roles ---- */
+
+/* Several such servers accept writes, so two owners could hold one lock. */
+#define ACTIVE "ROLE: active-replica (KeyDB); give the address of only one server"
 
 /* "master", offset, replicas. */
 static bool read_master(struct hf_role *role, struct hf_resp_value reply)
@@ -172,6 +175,8 @@ hf_status hf_role_read(struct hf_role *out, struct hf_resp_value reply,
         role.kind = HF_ROLE_SENTINEL;
         is_good = true;
     }
+    if (hf_text_is(kind, "active-replica"))
+        return refuse(err, ACTIVE);
     if (!is_good)
         return refuse(err, "ROLE: the reply is no role that is known");
     *out = role; /* last: a failure leaves *out alone */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/route/departed.h"
@@ -46,7 +47,7 @@ static void tell_placeholder(struct hf_server *server)
                  "default user, who has the same password",
                  hf_link_address(server->link),
                  hf_error_quote(quoted, sizeof quoted, user, strlen(user)));
-    router->options.on_trouble(router->options.ctx, &note);
+    router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &note);
 }
 
 /* A server that serves nothing any more may stay away. */
@@ -67,7 +68,7 @@ static void on_change(void *ctx, bool is_up)
         if (!server->is_map_source)
             hf_tracking_begins(server->router, server, server->link);
         tell_placeholder(server);
-        server->router->events->on_link_up(server, server->link);
+        server->router->events->on_link_up(server);
     } else {
         note_untracked(server);
         server->router->events->on_link_down(server, server->link);
@@ -79,7 +80,7 @@ static void on_wait_link_change(void *ctx, bool is_up)
     struct hf_server *server = ctx;
 
     if (is_up)
-        server->router->events->on_link_up(server, server->wait_link);
+        server->router->events->on_link_up(server);
     else
         server->router->events->on_link_down(server, server->wait_link);
 }
@@ -88,7 +89,8 @@ static void on_own_up(void *ctx)
 {
     struct hf_server *server = ctx;
 
-    server->router->events->on_link_up(server, hf_pubsub_link(server->pubsub));
+    server->is_deaf = false;
+    server->router->events->on_link_up(server);
 }
 
 static void on_failure(void *ctx)
@@ -96,7 +98,37 @@ static void on_failure(void *ctx)
     struct hf_server *server = ctx;
 
     note_untracked(server);
-    server->router->events->on_unreached(server);
+    server->router->events->on_unreached(server, server->link);
+}
+
+static void on_wait_link_failure(void *ctx)
+{
+    struct hf_server *server = ctx;
+
+    server->router->events->on_unreached(server, server->wait_link);
+}
+
+/* Once for each outage. If the main link is not open either, its failure is reported. */
+static void tell_deaf(struct hf_server *server, const struct hf_error *why)
+{
+    struct hf_router *router = server->router;
+    struct hf_error note;
+
+    if (server->is_deaf || !hf_link_is_up(server->link) || !router->options.on_trouble)
+        return;
+    server->is_deaf = true;
+    hf_error_set(&note, why->status,
+                 "no connection for messages, so waiters only poll their locks: %s", why->text);
+    router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &note);
+}
+
+static void on_own_failure(void *ctx)
+{
+    struct hf_server *server = ctx;
+    const struct hf_link *own = hf_pubsub_link(server->pubsub);
+
+    tell_deaf(server, hf_link_error(own));
+    server->router->events->on_unreached(server, own);
 }
 
 static void on_idle(void *ctx)
@@ -229,11 +261,13 @@ hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
     struct hf_link_options link;
     hf_status rc = HF_OK;
 
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (!server->wait_link) {
         link_options(&link, server, true);
         link.on_push = NULL;
         link.on_push_lost = NULL;
         link.on_change = on_wait_link_change;
+        link.on_failure = on_wait_link_failure;
         link.silence_ms += server->router->options.replicas_timeout_ms;
         if (link.suspect_ms > 0)
             link.suspect_ms += server->router->options.replicas_timeout_ms;
@@ -260,10 +294,12 @@ void hf_server_free(struct hf_server *server)
 {
     struct hf_link_stats last;
 
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (server->pubsub)
         hf_pubsub_on_idle(server->pubsub, NULL, NULL);
     server->router->events->on_free(server);
     note_departed(server);
+    hf_loop_disarm(server->router->loop, &server->replace_pause);
     hf_pubsub_free(server->pubsub);
     if (server->wait_link) {
         hf_link_get_stats(server->wait_link, &last);
@@ -306,7 +342,7 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
     }
     hf_pubsub_on_idle(server->pubsub, on_idle, server);
     hf_pubsub_on_slot_moved(server->pubsub, on_slot_moved, server);
-    hf_pubsub_on_own_up(server->pubsub, on_own_up, server);
+    hf_pubsub_on_own(server->pubsub, on_own_up, on_own_failure, server);
     hf_list_push(&router->servers, &server->node);
     *out = server;
     return HF_OK;
@@ -315,6 +351,7 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
 struct hf_server *hf_server_find(struct hf_router *router, const char *host,
                                  uint16_t port, bool is_map_source)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));)
         if (server->port == port && server->is_map_source == is_map_source &&
@@ -329,6 +366,7 @@ hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
     struct hf_server *server =
         hf_server_find(router, host, port, is_map_source);
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (!server)
         return make(out, router, host, port, is_map_source);
     *out = server;
@@ -347,6 +385,7 @@ static void set_ip(struct hf_server *server, const char *ip)
 
 void hf_servers_take_ips(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
         if (!s->is_map_source && node_of(s))
             set_ip(s, node_of(s)->ip);
@@ -417,6 +456,7 @@ void hf_servers_init(struct hf_router *router,
 
 void hf_servers_sweep_soon(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_loop_arm(router->loop, &router->sweep,
                 hf_loop_now(router->loop) + SWEEP_MS);
 }
@@ -449,6 +489,7 @@ void hf_server_silence(const struct hf_server *server, struct hf_error *out)
 {
     bool is_about_tls;
 
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     *out = *hf_link_error(server->link);
     is_about_tls = out->status == HF_OK ? may_lack_tls(server)
                                         : strstr(out->text, "TLS") != NULL;
@@ -469,6 +510,7 @@ bool hf_router_answer(struct hf_router *router, uint64_t id,
                       const struct hf_credentials *credentials,
                       const struct hf_error *why)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
         if (hf_link_answer(s->link, id, credentials, why) ||
             (s->wait_link && hf_link_answer(s->wait_link, id, credentials, why)) ||

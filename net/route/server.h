@@ -6,6 +6,8 @@
 #include "net/route/router_inner.h"
 
 #define SERVERS_MAX (HF_NODES_MAX + 2 * HF_SEEDS_MAX)
+#define SERVER_LINKS 3 /* link, wait_link, and the one of pubsub */
+#define DENIED_MAX 8   /* ANNOUNCED-4 */
 
 /* The pending requests that query a server for the map: at most PROBE_REQUESTS of the
  * requests that topology_cluster.c or topology_sentinel.c numbers. */
@@ -36,6 +38,7 @@ struct hf_server {
     struct hf_link *wait_link;    /* for commands that wait for replicas; created when
                                      it is first needed */
     struct hf_pubsub *pubsub;
+    bool is_deaf;                 /* it was reported that the link of `pubsub` does not open */
     struct hf_tls_context *tls;
     uint32_t replicas;            /* its number of replicas, as far as known */
     uint64_t serial;              /* unique among all servers of the router, because
@@ -58,9 +61,21 @@ struct hf_server {
         int64_t next_ms;          /* no replacement before */
         int64_t pause_ms;
     } replacement;
-    /* REPLACE-4: the process whose connections were replaced last, and when */
-    char left_run_id[HF_RUN_ID_MAX];
-    int64_t left_ms, several_until_ms;
+    /* REPLACE-4: hf_link_began of each connection that was replaced; 0: its link is open again or
+     * was freed, or it was not replaced */
+    uint64_t left[SERVER_LINKS];
+    int64_t replace_pause_until_ms, replace_pause_ms;
+    struct hf_timer replace_pause; /* REPLACE-4: the end of the pause */
+    /* ANNOUNCED-4: slots that it does not serve, and until when this is believed */
+    struct hf_denial {
+        uint16_t slot;
+        int64_t until_ms;
+    } denied[DENIED_MAX];
+    unsigned next_denied;
+    bool has_denied;              /* one of them was denied, and may not be served yet */
+    /* ANNOUNCED-5: run_id of the process to which this address led when a map named it, or
+     * at the first connection after that; "": there was none */
+    char named_run_id[HF_RUN_ID_MAX];
     /* switched.h */
     bool is_demoted;              /* it replied READONLY, and nothing else since */
     int64_t demoted_ms;           /* the time of the last READONLY; 0: none */
@@ -69,8 +84,9 @@ struct hf_server {
 /* What a server reports to the router. */
 struct hf_server_events {
     void (*on_link_down)(struct hf_server *server, const struct hf_link *link);
-    void (*on_link_up)(struct hf_server *server, const struct hf_link *link);   /* each link */
-    void (*on_unreached)(struct hf_server *server);  /* an attempt to connect failed */
+    void (*on_link_up)(struct hf_server *server); /* each link */
+    /* an attempt of this link to connect failed */
+    void (*on_unreached)(struct hf_server *server, const struct hf_link *link);
     void (*on_slot_moved)(struct hf_server *server); /* it no longer serves a channel */
     void (*on_free)(struct hf_server *server);       /* it will be freed: send nothing */
 };

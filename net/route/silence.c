@@ -6,6 +6,7 @@
  * (REPLICAS-1). */
 /* Tests: tests/test_net_router_maps.c, tests/live/cluster/test_cluster_wait.c. */
 #include "net/route/silence.h"
+#include "net/base/assert.h"
 #include "net/route/announced.h"
 #include "net/route/discover.h"
 #include "net/route/doubt.h"
@@ -96,7 +97,7 @@ void hf_silence_init(struct hf_router *router)
     router->silence.fire = on_timer;
 }
 
-/* REPLICAS-1. A command that a round itself has released asks for no other one. */
+/* REPLICAS-1. A command that a round itself has released starts no other round. */
 static bool are_roles_old(const struct hf_router *router)
 {
     const struct hf_discovery *d = &router->discovery;
@@ -111,7 +112,8 @@ void hf_silence_watch(struct hf_router *router)
     struct hf_timer *timer = &router->silence;
     int64_t due_ms;
 
-    if (!router->topology->ask)
+    HF_ASSERT(hf_loop_is_locked(router->loop));
+    if (!router->topology->query)
         return; /* there is no other server */
     if (are_roles_old(router))
         hf_discover_want(router, NULL);
@@ -122,5 +124,6 @@ void hf_silence_watch(struct hf_router *router)
 
 void hf_silence_fini(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_loop_disarm(router->loop, &router->silence);
 }

@@ -265,6 +265,12 @@ bool hf_slot_map_is_equal(const struct hf_slot_map *a,
     return true;
 }
 
+bool hf_slot_map_is_as_new(const struct hf_slot_map *fresh, const struct hf_slot_map *held)
+{
+    return held && hf_slot_map_covered(fresh) > 0 && fresh->info.is_ok == held->info.is_ok &&
+           fresh->info.current_epoch == held->info.current_epoch;
+}
+
 bool hf_slot_map_is_better(const struct hf_slot_map *fresh,
                            const struct hf_slot_map *held)
 {

@@ -152,12 +152,14 @@ uint16_t hf_slot_map_find(const struct hf_slot_map *map, const char *host,
  * hf_slot_map_is_equal - returns whether both maps have the same nodes, in any order, at
  *   the same addresses and ips, with the same slots. It ignores their age.
  * hf_slot_map_is_better - returns whether `fresh`, which came later, replaces `held` (NULL:
- *   there is no map). MAP-1, MAP-2. */
+ *   there is no map). MAP-1, MAP-2.
+ * hf_slot_map_is_as_new - returns whether neither map is newer by state or epoch (MAP-2). */
 void hf_slot_map_keep_ips(struct hf_slot_map *fresh, const struct hf_slot_map *held);
 bool hf_slot_map_is_equal(const struct hf_slot_map *a,
                           const struct hf_slot_map *b);
 bool hf_slot_map_is_better(const struct hf_slot_map *fresh,
                            const struct hf_slot_map *held);
+bool hf_slot_map_is_as_new(const struct hf_slot_map *fresh, const struct hf_slot_map *held);
 
 /* hf_cluster_info_read - parses the reply to CLUSTER INFO, a bulk or verbatim string.
  *   Unknown lines are skipped. Returns false, and leaves *out unchanged, if the state or

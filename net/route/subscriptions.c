@@ -3,6 +3,7 @@
 /* Tests: tests/test_net_router_maps.c, tests/live/cluster/test_cluster_wait.c. */
 #include "net/route/subscriptions.h"
 
+#include "net/base/assert.h"
 #include "net/route/discover.h"
 #include "net/route/server.h"
 #include "net/route/silence.h"
@@ -41,6 +42,7 @@ void hf_router_relisten(struct hf_router *router)
 {
     struct hf_list list;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_list_init(&list);
     hf_list_join(&list, &router->subscriptions);
     while (!hf_list_is_empty(&list)) {
@@ -55,6 +57,7 @@ void hf_router_relisten(struct hf_router *router)
 /* Nowhere yet, or at a server that is not there. */
 bool hf_router_has_waiting_subscription(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     for (struct hf_list *l = router->subscriptions.next;
          l != &router->subscriptions; l = l->next) {
         const struct hf_subscription *s = subscription_of(l);
@@ -74,6 +77,7 @@ hf_status hf_router_subscribe(struct hf_router *router, struct hf_subscription *
 {
     struct hf_server *target = NULL;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (hf_loop_forked(router->loop))
         return HF_E_FORKED;
     s->slot = slot;
@@ -94,6 +98,7 @@ hf_status hf_router_subscribe(struct hf_router *router, struct hf_subscription *
 
 void hf_router_unsubscribe(struct hf_subscription *s)
 {
+    HF_ASSERT(!s->pubsub || !hf_list_is_empty(&s->route_node));
     hf_list_remove(&s->route_node);
     if (s->pubsub)
         hf_pubsub_drop(s);
@@ -102,12 +107,14 @@ void hf_router_unsubscribe(struct hf_subscription *s)
 
 void hf_router_unlisten_all(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     while (!hf_list_is_empty(&router->subscriptions))
         hf_router_unsubscribe(subscription_of(router->subscriptions.next));
 }
 
 bool hf_router_is_idle(const struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
         if (!hf_pubsub_is_idle(s->pubsub))
             return false;
@@ -117,6 +124,7 @@ bool hf_router_is_idle(const struct hf_router *router)
 void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),
                        void *ctx)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     router->on_idle = idle;
     router->on_idle_ctx = ctx;
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "net/base/assert.h"
 #include "net/route/refusal.h"
 #include "net/route/server.h"
 
@@ -34,6 +35,12 @@ static void set(uint64_t *slots, unsigned slot)
     slots[slot / 64] |= UINT64_C(1) << slot % 64;
 }
 
+/* Whether it is the same process at another address. */
+static bool is_same_node(const struct hf_node *a, const struct hf_node *b)
+{
+    return a->id[0] && strcmp(a->id, b->id) == 0;
+}
+
 /* A pair of nodes in two maps. Most slots have the same pair as the slot before. */
 struct pair {
     uint16_t from, to;
@@ -50,7 +57,7 @@ static void compare(struct pair *pair, struct hf_router *router,
     pair->is_switched =
         from->port != to->port || strcmp(from->host, to->host) != 0;
     pair->is_sudden =
-        pair->is_switched && has_answered_until_now(router, from);
+        pair->is_switched && !is_same_node(from, to) && has_answered_until_now(router, from);
 }
 
 static bool find_switched(struct hf_switched *which, struct hf_router *router,
@@ -83,6 +90,7 @@ void hf_switched_by_map(struct hf_router *router, const struct hf_slot_map *map)
         router->map ? router->map : router->former;
     struct hf_switched which;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (!old)
         return;
     memset(&which, 0, sizeof which);
@@ -97,6 +105,7 @@ void hf_switched_forget(struct hf_router *router)
 {
     const struct hf_node *node;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (!router->map)
         return;
     node = hf_slot_map_target(router->map, 0);
@@ -113,6 +122,7 @@ void hf_switched_by_moved(struct hf_router *router, uint16_t slot,
         router->map ? hf_slot_map_target(router->map, slot) : NULL;
     struct hf_switched which;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (!node || (node->port == port && strcmp(node->host, host) == 0))
         return;
     memset(&which, 0, sizeof which);
@@ -139,6 +149,7 @@ void hf_switched_refused(struct hf_command *command, struct hf_resp_value error)
     struct hf_server *server = command->server;
     int64_t now = hf_loop_now(router->loop);
 
+    HF_ASSERT(hf_loop_is_locked(command->router->loop));
     if (server != router->only || !hf_refusal_is(error, "READONLY") ||
         (server->demoted_ms != 0 &&
          now - server->demoted_ms < DEMOTED_AGAIN_MS))
@@ -150,6 +161,7 @@ void hf_switched_refused(struct hf_command *command, struct hf_resp_value error)
 
 void hf_switched_answered(struct hf_server *server)
 {
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (!server->is_demoted)
         return;
     server->is_demoted = false;
@@ -160,6 +172,7 @@ void hf_switched_answered(struct hf_server *server)
 
 void hf_switched_lost(struct hf_server *server)
 {
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (server->is_target)
         server->router->lost_ms = hf_loop_now(server->router->loop);
 }
@@ -176,6 +189,7 @@ bool hf_switched_is_awaited(const struct hf_router *router)
 {
     const struct hf_router_options *o = &router->options;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     return router->lost_ms != 0 &&
            hf_loop_now(router->loop) - router->lost_ms < ATTENTIVE_MS &&
            o->is_attentive && o->is_attentive(o->ctx) &&
@@ -184,6 +198,7 @@ bool hf_switched_is_awaited(const struct hf_router *router)
 
 void hf_switched_fini(struct hf_router *router)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_slot_map_free(router->former);
     router->former = NULL;
 }

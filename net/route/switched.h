@@ -3,7 +3,8 @@
  * SWITCHED-1  A slot is reported when the server that a map names for it is not the
  *             server of the last map that named one. The first map reports
  *             nothing.
- * SWITCHED-2  It is reported as sudden if the former server replied until then.
+ * SWITCHED-2  It is reported as sudden if the former server replied until then, and is not the
+ *             same node of a cluster (by its id) at another address.
  * SWITCHED-3  A server that the URL names (standalone) is reported, for all slots,
  *             when it refuses a write because it is a replica, and again when it
  *             answers after that (the connection is replaced: replace.h).

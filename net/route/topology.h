@@ -26,7 +26,7 @@ enum hf_verdict {
 struct hf_topology {
     /* Each node of the map is queried for the map. False: only the seeds are queried.
      * They report the map but serve no slot (sentinels). */
-    bool asks_nodes;
+    bool queries_nodes;
 
     /* Each round queries all seeds at once, and keeps their connections. The map is used when
      * all have replied or failed, when the others were silent for this time (ROUND-3), or when
@@ -48,7 +48,7 @@ struct hf_topology {
 
     /* Queries a server for the map. hf_discover_found or hf_discover_failed is called
      * once. HF_E_NOMEM, HF_E_LIMIT: neither is called. NULL: there is no map. */
-    hf_status (*ask)(struct hf_server *server, int64_t deadline_ms);
+    hf_status (*query)(struct hf_server *server, int64_t deadline_ms);
 
     /* While a query is pending: why there is no reply yet; and the server whose reply
      * is awaited, which is the queried one or one that it named. */

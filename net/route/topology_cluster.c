@@ -25,8 +25,8 @@ static void failed(struct hf_server *server, bool is_final, hf_status status,
 }
 
 /* "ERR This instance has cluster support disabled" and its like: for good. */
-static void ask_was_refused(struct hf_server *server,
-                            struct hf_resp_value reply)
+static void query_was_refused(struct hf_server *server,
+                              struct hf_resp_value reply)
 {
     bool is_passing = hf_resp_error_is(reply, "LOADING") ||
                       hf_resp_error_is(reply, "BUSY");
@@ -72,7 +72,7 @@ static void warn(struct hf_server *server)
                  "are used; set sharded=on or sharded=off in the URL",
                  hf_link_address(server->link));
     if (router->options.on_trouble)
-        router->options.on_trouble(router->options.ctx, &why);
+        router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &why);
 }
 
 static void on_sharded(struct hf_request *request, enum hf_outcome outcome,
@@ -87,7 +87,7 @@ static void on_sharded(struct hf_request *request, enum hf_outcome outcome,
         warn(server);
 }
 
-static hf_status ask_sharded(struct hf_server *server, int64_t deadline_ms)
+static hf_status query_shards(struct hf_server *server, int64_t deadline_ms)
 {
     static const struct hf_resp_arg argv[] = {
         {"PUBSUB", 6}, {"SHARDNUMSUB", 11}, {"0", 1}};
@@ -142,15 +142,15 @@ static void on_shards(struct hf_request *request, enum hf_outcome outcome,
     if (outcome != HF_ANSWERED)
         unanswered(server);
     else if (hf_resp_is_error(reply))
-        ask_was_refused(server, reply);
+        query_was_refused(server, reply);
     else
         use_map(server, hf_slot_map_from_shards, reply);
 }
 
-static hf_status ask_cluster(struct hf_server *server, unsigned index,
-                             const char *what, int64_t deadline_ms,
-                             void (*done)(struct hf_request *, enum hf_outcome,
-                                          struct hf_resp_value))
+static hf_status query_cluster(struct hf_server *server, unsigned index,
+                               const char *what, int64_t deadline_ms,
+                               void (*done)(struct hf_request *, enum hf_outcome,
+                                            struct hf_resp_value))
 {
     struct hf_resp_arg argv[2] = {{"CLUSTER", 7}, {what, strlen(what)}};
 
@@ -178,23 +178,23 @@ static void on_slots(struct hf_request *request, enum hf_outcome outcome,
     if (outcome != HF_ANSWERED)
         unanswered(server);
     else if (hf_resp_is_error(reply) && lacks_slots(reply) &&
-             ask_cluster(server, SHARDS, "SHARDS", request->deadline_ms, on_shards) ==
+             query_cluster(server, SHARDS, "SHARDS", request->deadline_ms, on_shards) ==
                  HF_OK)
         return;
     else if (hf_resp_is_error(reply))
-        ask_was_refused(server, reply);
+        query_was_refused(server, reply);
     else
         use_map(server, hf_slot_map_from_slots, reply);
 }
 
-static hf_status ask_for_map(struct hf_server *server, int64_t deadline_ms)
+static hf_status query_map(struct hf_server *server, int64_t deadline_ms)
 {
     hf_status rc;
 
     server->probe.has_info = false;
-    if ((rc = ask_cluster(server, INFO, "INFO", deadline_ms, on_info)) == HF_OK &&
-        (rc = ask_sharded(server, deadline_ms)) == HF_OK)
-        rc = ask_cluster(server, SLOTS, "SLOTS", deadline_ms, on_slots);
+    if ((rc = query_cluster(server, INFO, "INFO", deadline_ms, on_info)) == HF_OK &&
+        (rc = query_shards(server, deadline_ms)) == HF_OK)
+        rc = query_cluster(server, SLOTS, "SLOTS", deadline_ms, on_slots);
     if (rc < 0)
         hf_probe_cancel(server);
     return rc;
@@ -238,10 +238,10 @@ static enum hf_verdict judge(struct hf_redirection *out,
 }
 
 const struct hf_topology hf_topology_cluster = {
-    .asks_nodes = true,
+    .queries_nodes = true,
     .describe = describe,
     .slot = hf_slot_of,
-    .ask = ask_for_map,
+    .query = query_map,
     .explain = explain,
     .awaits = awaits,
     .on_link_down = on_link_down,

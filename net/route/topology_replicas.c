@@ -65,7 +65,7 @@ struct heard {
                                    otherwise empty */
     int64_t reign_ms;           /* when that reply came */
     bool is_reign_open;         /* no connection to the host has ended since */
-    int64_t asked_ms;           /* the last query */
+    int64_t queried_ms;         /* the last query */
     int64_t silent_ms;          /* the first query since the last reply; 0: none since then */
     uint32_t beaten_by;         /* the host that was used when this master was heard beside
                                    it: its index + 1; 0: none */
@@ -105,14 +105,14 @@ static void note_heard(struct hf_server *server)
     heard_from(server)->round = server->probe.round;
 }
 
-static void note_asked(struct hf_server *server)
+static void note_queried(struct hf_server *server)
 {
     int64_t now = hf_loop_now(server->router->loop);
     struct heard *h = heard_from(server);
 
-    if (h->silent_ms == 0 || now - h->asked_ms >= SILENCE_AGAIN_MS)
+    if (h->silent_ms == 0 || now - h->queried_ms >= SILENCE_AGAIN_MS)
         h->silent_ms = now;
-    h->asked_ms = now;
+    h->queried_ms = now;
 }
 
 static bool is_silent(const struct hf_router *router, const struct heard *h)
@@ -262,7 +262,7 @@ static void tell_two(const struct hf_server *used, const struct hf_server *other
                  "two masters: %s is used, and not %s; make the second one a "
                  "replica (REPLICAOF)", one, two);
     if (router->options.on_trouble)
-        router->options.on_trouble(router->options.ctx, &note);
+        router->options.on_trouble(router->options.ctx, HF_TROUBLE_TWO_MASTERS, &note);
 }
 
 static bool are_all_heard(struct hf_router *router)
@@ -342,19 +342,33 @@ static void describe_host(struct hf_router *router, uint32_t i, char *dst, size_
     }
 }
 
-/* Returns the status that the links of all hosts have; HF_E_CONNECT if they differ. */
+/* The user must change something; no host will become reachable by itself. */
+static bool is_refusal(hf_status status)
+{
+    return status == HF_E_AUTH || status == HF_E_TLS || status == HF_E_PROTOCOL;
+}
+
+/* Returns the status that the links of all hosts have, except those that replied their role, or a
+ * refusal while no master was ever found; HF_E_CONNECT if they differ. */
 static hf_status status_of(struct hf_router *router)
 {
-    hf_status status = HF_OK;
+    hf_status status = HF_OK, refusal = HF_OK;
+    bool is_mixed = false;
 
     for (uint32_t i = 0; i < router->seeds.count; i++) {
         const struct hf_server *server = server_at(router, i);
         hf_status one = server ? hf_link_error(server->link)->status : HF_OK;
 
-        if (one == HF_OK || (status != HF_OK && one != status))
-            return HF_E_CONNECT;
+        if (one == HF_OK && server && heard_from(server)->is_role)
+            continue;
+        is_mixed = is_mixed || one == HF_OK || (status != HF_OK && one != status);
         status = one;
+        refusal = is_refusal(one) ? one : refusal;
     }
+    if (is_mixed && router->is_known)
+        return HF_E_CONNECT;
+    if (is_mixed || status == HF_OK)
+        return refusal != HF_OK ? refusal : HF_E_CONNECT;
     return status;
 }
 
@@ -500,7 +514,7 @@ static void on_info(struct hf_request *request, enum hf_outcome outcome,
         h->lineage = (struct hf_lineage){.id = ""};
 }
 
-static hf_status ask_for_role(struct hf_server *server, int64_t deadline_ms)
+static hf_status query_role(struct hf_server *server, int64_t deadline_ms)
 {
     static const struct hf_resp_arg info[] = {{"INFO", 4}, {"replication", 11}};
     static const struct hf_resp_arg role = {"ROLE", 4};
@@ -512,7 +526,7 @@ static hf_status ask_for_role(struct hf_server *server, int64_t deadline_ms)
     if (rc < 0)
         hf_probe_cancel(server);
     else
-        note_asked(server);
+        note_queried(server);
     return rc;
 }
 
@@ -564,13 +578,13 @@ static enum hf_verdict judge(struct hf_redirection *out, struct hf_resp_value re
 }
 
 const struct hf_topology hf_topology_replicas = {
-    .asks_nodes = true,
+    .queries_nodes = true,
     .hears_all_ms = SILENT_MS,
     .is_settled = is_settled,
     .describe = describe,
     .start = start,
     .fini = fini,
-    .ask = ask_for_role,
+    .query = query_role,
     .explain = explain,
     .awaits = awaits,
     .on_unreached = on_unreached,

@@ -249,7 +249,7 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
     }
 }
 
-static void ask_role(struct hf_server *server, const struct hf_endpoint *where)
+static void query_role(struct hf_server *server, const struct hf_endpoint *where)
 {
     static const struct hf_resp_arg role = {"ROLE", 4};
     struct hf_router *router = server->router;
@@ -297,11 +297,11 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
         named_nobody(server, &why);
     } else {
         hf_announced(server->router, &where);
-        ask_role(server, &where);
+        query_role(server, &where);
     }
 }
 
-static hf_status ask_for_master(struct hf_server *server, int64_t deadline_ms)
+static hf_status query_master(struct hf_server *server, int64_t deadline_ms)
 {
     const char *name = server->router->seeds.master;
     struct hf_resp_arg sentinels[] = {
@@ -364,7 +364,7 @@ static enum hf_verdict judge(struct hf_redirection *out,
 
 const struct hf_topology hf_topology_sentinel = {
     .describe = describe,
-    .ask = ask_for_master,
+    .query = query_master,
     .explain = explain,
     .awaits = awaits,
     .on_link_down = on_link_down,

@@ -1,6 +1,7 @@
 /* Tracked keys. Rules in tracking.h. */
 /* Tests: tests/live/lock/test_lock_push.c, tests/sim/test_push.c. */
 #include "net/route/tracking.h"
+#include "net/base/assert.h"
 
 static void report(const struct hf_router *router, const struct hf_server *server,
                    const char *key, size_t len)
@@ -32,6 +33,7 @@ bool hf_tracking_push(struct hf_router *router, const struct hf_server *server,
 {
     struct hf_resp_value kind;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (hf_resp_element(push, 0, &kind) < 0 || !hf_resp_is_text(kind, "invalidate", 10))
         return false;
     router->invalidations++;
@@ -41,12 +43,14 @@ bool hf_tracking_push(struct hf_router *router, const struct hf_server *server,
 
 void hf_tracking_all(struct hf_router *router, const struct hf_server *server)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     report(router, server, NULL, 0);
 }
 
 void hf_tracking_begins(struct hf_router *router, const struct hf_server *server,
                         const struct hf_link *link)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     router->is_tracking = hf_link_is_tracking(link);
     if (router->is_tracking)
         hf_tracking_all(router, server);
@@ -56,6 +60,7 @@ void hf_tracking_ends(struct hf_router *router, struct hf_link *link)
 {
     const struct hf_router_options *options = &router->options;
 
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (router->is_tracking)
         hf_link_come_back(link, options->is_attentive &&
                                     options->is_attentive(options->ctx));
@@ -75,6 +80,7 @@ hf_status hf_tracking_submit(struct hf_link *link, struct hf_request *request,
 void hf_tracking_reply(struct hf_router *router, struct hf_link *link,
                        struct hf_resp_value reply)
 {
+    HF_ASSERT(hf_loop_is_locked(router->loop));
     if (!hf_resp_is_error(reply) || hf_resp_error_is(reply, "BUSY") ||
         hf_resp_error_is(reply, "LOADING"))
         return;

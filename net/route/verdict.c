@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "net/base/assert.h"
+#include "net/route/announced.h"
 #include "net/route/discover.h"
 #include "net/route/replace.h"
 #include "net/route/server.h"
@@ -22,6 +24,7 @@ static bool is_to_itself(const struct hf_command *c, const struct hf_redirection
 static void note_names_itself(struct hf_command *c)
 {
     c->was_put_off = c->names_itself = true;
+    hf_announced_note_denied(c->server, c->slot);
     hf_replace(c->server, "this node redirects to itself");
     hf_discover_want(c->router, NULL);
 }
@@ -29,7 +32,9 @@ static void note_names_itself(struct hf_command *c)
 bool hf_verdict_ends(struct hf_command *c, enum hf_verdict verdict,
                      const struct hf_redirection *r, struct hf_resp_value reply)
 {
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
     if (verdict == HF_RECONNECTS) {
+        hf_announced_note_denied(c->server, c->slot);
         hf_replace_refused(c->server, reply);
         hf_discover_want(c->router, NULL);
         return true;

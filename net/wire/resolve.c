@@ -24,6 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/base/thread.h"
 #include "net/base/url.h"
@@ -125,7 +126,7 @@ static void collect(struct hf_addresses *out, const struct addrinfo *info,
 
 /* No AI_ADDRCONFIG: it hides ::1 where the only other network is IPv4. What
  * has no route is sorted last (RFC 6724) and fails at once. */
-static int ask_libc(const char *host, uint16_t port, int flags,
+static int query_libc(const char *host, uint16_t port, int flags,
                struct hf_addresses *out)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
@@ -144,7 +145,7 @@ static int ask_libc(const char *host, uint16_t port, int flags,
 bool hf_resolve_literal(const char *host, uint16_t port,
                         struct hf_addresses *out)
 {
-    return ask_libc(host, port, AI_NUMERICHOST, out) == 0;
+    return query_libc(host, port, AI_NUMERICHOST, out) == 0;
 }
 
 /* ---- the lookup, shared ---- */
@@ -180,7 +181,7 @@ static void *lookup_run(void *arg)
     struct lookup *l = arg;
 
     errno = 0;
-    l->error = ask_libc(l->host, l->port, 0, &l->found);
+    l->error = query_libc(l->host, l->port, 0, &l->found);
     l->system_error = errno;
     atomic_store(&l->is_answered, true);
     while (write(l->pipe[1], "", 1) < 0 && errno == EINTR)
@@ -241,7 +242,7 @@ static const char *why_not(const struct lookup *l)
 static void on_answer(struct hf_io *io, int events)
 {
     struct hf_resolve *r = HF_OWNER_OF(io, struct hf_resolve, io);
-    struct hf_resolve asked = *r;
+    struct hf_resolve ended = *r;
     struct lookup *l = r->lookup;
 
     (void)events;
@@ -250,9 +251,9 @@ static void on_answer(struct hf_io *io, int events)
     r->lookup = NULL;
     resolve_free(r);
     if (l->error == 0)
-        asked.done(asked.ctx, &l->found, NULL);
+        ended.done(ended.ctx, &l->found, NULL);
     else
-        asked.done(asked.ctx, NULL, why_not(l));
+        ended.done(ended.ctx, NULL, why_not(l));
     lookup_drop(l);
 }
 
@@ -291,6 +292,7 @@ hf_status hf_resolve_start(struct hf_resolve **out, struct hf_loop *loop,
     hf_status rc;
     int why;
 
+    HF_ASSERT(hf_loop_is_locked(loop));
     if (strlen(host) >= HOST_ROOM)
         return HF_E_INVAL;
     r = hf_mem_new(hf_loop_mem(loop), sizeof *r);
@@ -315,6 +317,7 @@ hf_status hf_resolve_start(struct hf_resolve **out, struct hf_loop *loop,
 
 void hf_resolve_cancel(struct hf_resolve *resolve)
 {
+    HF_ASSERT(!resolve || hf_loop_is_locked(resolve->loop));
     if (resolve)
         resolve_free(resolve);
 }

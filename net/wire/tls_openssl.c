@@ -37,7 +37,7 @@ struct hf_tls {
     struct hf_tls_context *context;
     SSL *ssl;
     int fd;
-    bool is_greeting;             /* the handshake is not done (TLS-2) */
+    bool is_in_handshake;         /* the handshake is not done (TLS-2) */
     bool is_certificate_missing;  /* the server requested a client certificate */
     bool has_heard;               /* a byte, since the handshake */
     bool is_drained;              /* the socket returned less than requested */
@@ -333,7 +333,7 @@ hf_status hf_tls_new(struct hf_tls **out, struct hf_tls_context *context,
         return HF_E_NOMEM;
     tls->context = context;
     tls->fd = fd;
-    tls->is_greeting = true;
+    tls->is_in_handshake = true;
     tls->end = HF_TLS_FAILED;
     hf_error_set(&tls->error, HF_OK, "the TLS handshake is not done");
     is_open = open_ssl(tls);
@@ -381,7 +381,7 @@ static void begin(struct hf_tls *tls)
 static long setback(struct hf_tls *tls, int rc, int *wants)
 {
     struct hf_tls_circumstances at = {
-        .is_greeting = tls->is_greeting,
+        .is_in_handshake = tls->is_in_handshake,
         .is_certificate_missing = tls->is_certificate_missing,
     };
 
@@ -393,7 +393,7 @@ static long setback(struct hf_tls *tls, int rc, int *wants)
         *wants = HF_WRITE;
         return 0;
     case SSL_ERROR_ZERO_RETURN:
-        if (!tls->is_greeting)
+        if (!tls->is_in_handshake)
             return HF_SOCKET_EOF;
         tls->broken = HF_SOCKET_EOF;
         return BROKEN;
@@ -421,9 +421,9 @@ static void fill_broken(struct hf_tls *tls)
     hf_error_set(&tls->error, HF_E_CONNECT, "%s %s%s",
                  is_eof ? "the server closed the connection"
                         : hf_errno_text((int)-tls->broken),
-                 tls->is_greeting ? "in the TLS handshake"
+                 tls->is_in_handshake ? "in the TLS handshake"
                                   : "without a TLS goodbye (close_notify)",
-                 is_suspect(tls) ? "; it had asked for a client certificate "
+                 is_suspect(tls) ? "; it had requested a client certificate "
                                    "(tls_cert, tls_key)"
                                  : "");
 }
@@ -432,13 +432,13 @@ static void fill_broken(struct hf_tls *tls)
 
 static bool is_protocol_agreed(const struct hf_tls *tls)
 {
-    const char *asked = tls->context->alpn;
+    const char *offered = tls->context->alpn;
     const unsigned char *chosen;
     unsigned len;
 
     SSL_get0_alpn_selected(tls->ssl, &chosen, &len);
-    return !asked[0] ||
-           (len == strlen(asked) && memcmp(chosen, asked, len) == 0);
+    return !offered[0] ||
+           (len == strlen(offered) && memcmp(chosen, offered, len) == 0);
 }
 
 /* OpenSSL is content; are we? */
@@ -457,7 +457,7 @@ static void finish(struct hf_tls *tls)
                      "the server does not accept the protocol of tls_alpn");
         return;
     }
-    tls->is_greeting = false;
+    tls->is_in_handshake = false;
     tls->end = 0;
 }
 
@@ -466,7 +466,7 @@ hf_status hf_tls_handshake(struct hf_tls *tls)
     long code = 0;
     int rc;
 
-    if (tls->error.status < 0 || !tls->is_greeting)
+    if (tls->error.status < 0 || !tls->is_in_handshake)
         return tls->error.status;
     begin(tls);
     ERR_clear_error();

@@ -49,7 +49,7 @@ hf_status hf_tls_fill_queue(struct hf_error *err, const char *of,
 /* hf_tls_fill_failure - writes the errors of a connection to *err, and empties the queue.
  *   Alerts are explained, with what to do. */
 struct hf_tls_circumstances {
-    bool is_greeting;                  /* the handshake is not complete */
+    bool is_in_handshake;              /* the handshake is not complete */
     bool is_certificate_missing;       /* the server requested one from us */
 };
 hf_status hf_tls_fill_failure(struct hf_error *err,

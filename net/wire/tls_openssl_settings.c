@@ -229,7 +229,7 @@ bool hf_tls_check_name(SSL *ssl, const struct hf_tls_name *name)
 /* The state of the password callback while a file is read. */
 struct password {
     const char *text;
-    bool is_asked;
+    bool was_called;
 };
 
 /* Never prompts on the terminal, as OpenSSL would do. */
@@ -239,7 +239,7 @@ static int give_password(char *dst, int room, int is_writing, void *ctx)
     size_t len;
 
     (void)is_writing;
-    p->is_asked = true;
+    p->was_called = true;
     len = strlen(p->text);
     if (len == 0 || len > (size_t)room)
         return -1;
@@ -271,9 +271,9 @@ static hf_status load_identity(SSL_CTX *ctx,
 
     if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
         return fill_of(err, "tls_cert", cert, "no certificate to use in it");
-    password->is_asked = false;
+    password->was_called = false;
     if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
-        return fill_of_key(options, key, password->is_asked, err);
+        return fill_of_key(options, key, password->was_called, err);
     return HF_OK;
 }
 
@@ -333,8 +333,8 @@ static hf_status choose_ciphers(SSL_CTX *ctx,
 }
 
 /* On the wire a name has its length in front (RFC 7301 3.1). */
-static hf_status ask_for(SSL_CTX *ctx, const struct hf_tls_options *options,
-                         struct hf_error *err)
+static hf_status offer_alpn(SSL_CTX *ctx, const struct hf_tls_options *options,
+                            struct hf_error *err)
 {
     unsigned char wire[1 + sizeof options->alpn];
     size_t len = strlen(options->alpn);
@@ -342,7 +342,7 @@ static hf_status ask_for(SSL_CTX *ctx, const struct hf_tls_options *options,
     wire[0] = (unsigned char)len;
     memcpy(wire + 1, options->alpn, len);
     if (len > 0 && SSL_CTX_set_alpn_protos(ctx, wire, (unsigned)len + 1) != 0)
-        return fill_of(err, "tls_alpn", options->alpn, "cannot be asked for");
+        return fill_of(err, "tls_alpn", options->alpn, "cannot be offered");
     return HF_OK;
 }
 
@@ -354,7 +354,7 @@ hf_status hf_tls_settings_apply(SSL_CTX *ctx,
 {
     static hf_status (*const steps[])(SSL_CTX *, const struct hf_tls_options *,
                                       struct hf_error *) = {
-        choose_ciphers, check_files, trust, distrust, identify, ask_for,
+        choose_ciphers, check_files, trust, distrust, identify, offer_alpn,
     };
     hf_status rc = secure(ctx, err);
 

@@ -101,7 +101,7 @@ static const struct words {
     {ALERT(UNRECOGNIZED_NAME),
      "the server does not know the name that we call it by (tls_sni)", false},
     {ALERT(NO_APPLICATION_PROTOCOL),
-     "the server does not speak the protocol asked for (tls_alpn)", false},
+     "the server does not speak the requested protocol (tls_alpn)", false},
     {ALERT(CERTIFICATE_REQUIRED), CERTIFICATE_WANTED, true},
     {ALERT(UNKNOWN_CA), OURS_REFUSED "its CA is not trusted there", true},
     {ALERT(CERTIFICATE_EXPIRED), OURS_REFUSED "it has expired", false},
@@ -144,7 +144,7 @@ hf_status hf_tls_fill_failure(struct hf_error *err,
     /* It fails without a word only if it cannot even note why. */
     if (r.is_nomem || !r.first)
         return say_nomem(err);
-    if (at.is_greeting && is_alien(r.of_ssl))
+    if (at.is_in_handshake && is_alien(r.of_ssl))
         return hf_error_set(err, HF_E_TLS,
                             "the server does not speak TLS here; use redis://");
     if (known && known->may_mean_missing && at.is_certificate_missing)
@@ -256,7 +256,9 @@ static void say_all(struct hf_error *err, int why, X509 *cert, int depth,
     (void)snprintf(what, sizeof what, "%s", verdict(why));
     if (is_other_name(why)) {
         print_holders(holders, sizeof holders, cert);
-        (void)snprintf(what, sizeof what, "is not for %s; it holds %s",
+        (void)snprintf(what, sizeof what,
+                       "is not for %s; it holds %s; tls_sni=NAME in the URL checks another "
+                       "name, --map FROM=TO uses another address",
                        name->text, holders);
     }
     hf_error_set(err, HF_E_TLS,

@@ -59,8 +59,13 @@ bool cause_is_touched(const struct judge *j, uint32_t client,
     if (!cause_is_judged(j))
         return true;
     from_us = since_us - cause_ms(j) * MS;
-    return p->is_suspended || (p->went.line && p->went.us >= from_us) ||
-           trouble_now(j, client, lock) ||
+    if (p->is_suspended || (p->went.line && p->went.us >= from_us))
+        return true;
+    if (lock->is_set)
+        return cause_is_majority_touched(j, client, lock, since_us);
+    if (lock->at_server)
+        return trouble_of_member(j, client, lock, from_us);
+    return trouble_now(j, client, lock) ||
            trouble_last(j, client, lock) >= from_us || is_a_server_down(j);
 }
 
@@ -171,10 +176,10 @@ static bool is_queued_behind(const struct ask *ask, uint32_t server)
     return false;
 }
 
-static bool is_barred_at(const struct ask *ask, uint32_t server)
+static bool is_barred_at(const struct judge *j, const struct ask *ask, uint32_t server)
 {
     if (count_is_of(ask))
-        return !count_is_free_at(ask, server);
+        return !count_is_free_at(j, ask, server);
     if (ask->class == CLASS_PERMIT)
         return has_no_permit(ask->lock, server);
     if (is_queued_behind(ask, server))
@@ -239,7 +244,7 @@ void cause_begin(struct judge *j, struct ask *ask)
 static void look_at(const struct judge *j, struct ask *ask, uint32_t server)
 {
     if (ask->op == HISTORY_OP_ACQUIRE) {
-        ask->was_barred = ask->was_barred || is_barred_at(ask, server);
+        ask->was_barred = ask->was_barred || is_barred_at(j, ask, server);
     } else {
         ask->was_apart = ask->was_apart || is_apart_at(j, ask, server);
         ask->was_found = ask->was_found || is_found_at(ask, server);
@@ -484,7 +489,7 @@ void cause_forced(struct judge *j, const struct hold *hold, bool decides)
     for (struct ask *a = hold->lock->asks; a; a = a->lock_next)
         if (a->op == HISTORY_OP_FORCE && (state_is_named(a, hold) || ends_with(hold, a)))
             named = a->freed = j->now;
-    if (named.line || !j->has_forces || !decides || hold->lock->is_set)
+    if (named.line || !j->has_forces || !decides || state_is_set(j, hold->lock))
         return;
     v = violate(j, 12, j->now.us);
     say(v, "lock %s of %s is freed by force, which no call wants",
@@ -574,6 +579,13 @@ static void note_behind(const struct judge *j, const struct ask *ended)
     for (struct ask *ask = ended->lock_next; ask; ask = ask->lock_next)
         if (text_is(ask->owner, ended->owner) ||
             (ask->client == ended->client && ended->op == HISTORY_OP_ACQUIRE))
+            ask->behind = j->now;
+    if (ended->op != HISTORY_OP_RELEASE)
+        return;
+    /* A call that waits is not sent while its owner, whom a later call granted the lock,
+     * releases it. */
+    for (struct ask *ask = ended->lock_prev; ask; ask = ask->lock_prev)
+        if (text_is(ask->owner, ended->owner))
             ask->behind = j->now;
 }
 

@@ -3,7 +3,8 @@
  *
  * A fault touches a call, or a hold, as for P5: a `fault`, `down`, `up` or `master`
  * line that names its client, its lock, the server of its lock, or all; while any
- * server is down; also while its client is suspended. A fault explains failures while
+ * server is down; also while its client is suspended. A member of a quorum (name@sN) is touched
+ * by the faults of its own server only, and of those that may have taken over from it. A fault explains failures while
  * it lasts and until cause_ms after it. "No fault" below means: none since the call
  * began, or since the hold's last command was executed, or cause_ms before that. Where the
  * history has neither cause_ms nor wake_ms, no rule that has this excuse is judged. Permits,
@@ -44,23 +45,27 @@
  *       has passed, and one of its parts was kept from the lock, or touched by a fault
  *       (not with a wait of 0). HF_CANCELLED: a `cancel` line of the call. HF_LOST: a
  *       member was lost, taken by another owner or expired, or the max_hold of the quorum has
- *       passed. HF_E_INVAL: another call of its owner on the set, or a hold that it cannot
+ *       passed. Of a quorum, such causes at some members are a cause only if the other
+ *       members are no majority; causes of different kinds at different members count
+ *       together. HF_E_INVAL: another call of its owner on the set, or a hold that it cannot
  *       enter again. Others: also a max_hold that has
  *       passed since the call began; a client that ends. A part that ends before the
  *       call is not judged by itself, and neither are those that end well; a part that
  *       nobody waits for any more has a `cancel` line of its own.
  * P12b  A hold that is reported lost has a cause: a server that may have answered does
- *       not have it;
- *       another owner has the lock; a fault; a call on the hold whose outcome
- *       is unknown; max_hold has passed; its belief ends, if it was acquired with a
- *       lease (or within a tenth of what was granted, if no call says its lease); one
- *       of its leases is up to twice answer_ms; the client ends. The hold of a set: its
- *       owner has lost one of the members, or does not have it. Of a member, where the
- *       line names the set: another hold of that owner is lost at this moment, or the
+ *       not have it; another owner has the lock; a fault within answer_ms and cause_ms
+ *       before; a call on the hold whose outcome is unknown; max_hold has passed; its belief
+ *       ends, if it was acquired with a lease (or within a tenth of what was granted, if no call says its lease); one
+ *       of its leases is up to twice answer_ms; the client ends. The hold of a quorum:
+ *       its owner has lost so many members, or does not have them, or a fault touched them,
+ *       that the others are no majority; a member that was granted after the quorum does not
+ *       count if another one was lost that was confirmed before (docs/quorum.md). Of a
+ *       member, where the line names the set: another hold of that owner is lost at this moment, or the
  *       max_hold of the set has passed.
  * P12c  A hold that was acquired with lease=0 is renewed before half of its lease, and
- *       answer_ms, have passed. Excused: a fault; a release that has begun; a longer
- *       lease of the same key, while the client believes in the hold.
+ *       answer_ms, have passed. Excused: a fault within answer_ms and cause_ms before; a
+ *       release that has begun; a longer lease of the same key, while the client believes
+ *       in the hold.
  * P12d  answer_ms after a grant or a renewal the owner's belief covers `belief` percent
  *       of what was granted (at most the shortest of its leases), less answer_ms.
  *       Excused: a fault, a call of the owner that is under way, a release. Not judged:
@@ -94,7 +99,10 @@
  * P12i  A waiter looks when the TTL ends: after a hold has expired the lock is
  *       free for no longer than wake_ms and answer_ms (P5: look_ms), unless the end of
  *       the hold came earlier than an earlier line said. Not judged: fair locks, which
- *       tell only the first waiter of a grant. It is reported as P5. */
+ *       tell only the first waiter of a grant. It is reported as P5.
+ * P12j  A member that the owner of a quorum does not have is requested again while the quorum
+ *       is held and renewed: it is not free for longer than the lease of the other members
+ *       and answer_ms. Excused: a fault at that member. */
 #ifndef CHECK_CAUSE_H
 #define CHECK_CAUSE_H
 

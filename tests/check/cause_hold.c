@@ -48,6 +48,17 @@ static bool is_renewed_unseen(const struct judge *j, const struct hold *hold)
     return hold->has_several_leases && hold->until_us > j->now.us;
 }
 
+/* A fault that ended long before now explains no renewal that is missing still: the client
+ * has had time to repeat it. */
+static bool is_touched_lately(const struct judge *j, const struct hold *hold)
+{
+    struct moment since = hold->granted_by;
+
+    if (since.us < j->now.us - cause_answer_us(j))
+        since.us = j->now.us - cause_answer_us(j);
+    return cause_is_hold_touched(j, hold, since);
+}
+
 /* P12c */
 static void look_at_renewals(struct judge *j, struct hold *hold)
 {
@@ -58,7 +69,7 @@ static void look_at_renewals(struct judge *j, struct hold *hold)
         record->until_us <= hold->granted_until_us &&
         since_us > granted_us(hold) / 2 + cause_answer_us(j) &&
         !cause_is_ending(j, hold->client) && !is_renewed_unseen(j, hold) &&
-        !cause_is_hold_touched(j, hold, hold->granted_by))
+        !is_touched_lately(j, hold))
         fail_hold(j, hold, "is not renewed in time");
 }
 
@@ -74,6 +85,13 @@ static bool has_several_leases(const struct hold *hold,
         if (other != hold && state_record(other, e->source.number, false))
             return true;
     return e->count > 1 || e->by == HISTORY_BY_RELEASE;
+}
+
+/* A renewal leaves an end that is later than its own, such as the end of a hold from before the
+ * server's clock was set back. */
+static bool is_in_force_already(const struct hold *hold, const struct history_event *e)
+{
+    return e->by == HISTORY_BY_RENEW && e->until_us == hold->last_until_us;
 }
 
 /* Until when its owner believes at least. Of several leases, the shortest may be the one
@@ -169,9 +187,12 @@ void cause_granted(struct judge *j, struct hold *hold,
         !cause_is_renewed_by_name(hold) &&
         !cause_is_hold_touched(j, hold, hold->lost))
         fail_hold(j, hold, "is renewed after it was told to be lost");
+    if (e->by == HISTORY_BY_RENEW && was_held && hold->lock->at_server)
+        cause_look_at_missing(j, hold);
     hold->granted_by = j->now;
     hold->granted_until_us = e->until_us;
-    hold->has_several_leases = has_several_leases(hold, e);
+    hold->has_several_leases =
+        has_several_leases(hold, e) || (was_held && is_in_force_already(hold, e));
 }
 
 void cause_ended_well(struct judge *j, struct ask *ask, struct hold *hold)
@@ -183,6 +204,7 @@ void cause_ended_well(struct judge *j, struct ask *ask, struct hold *hold)
         hold->is_reported = false;
         hold->lease_ms = 0;
         hold->kind = ask->kind;
+        hold->acquired = j->now;
         hold->is_of_set = ask->is_part;
         hold->max_until_us =
             ask->max_hold_ms > 0 ? since_us + ask->max_hold_ms * MS
@@ -264,8 +286,8 @@ void cause_lost(struct judge *j, struct hold *hold, bool is_with_set)
     if (hold->tally == 0 || !cause_is_judged(j) ||
         cause_is_ending(j, hold->client) || is_taken(j, hold) || is_over(j, hold) ||
         has_short_lease(j, hold) || cause_is_max_over(j, hold) ||
-        cause_is_member_missing(j, hold) ||
-        cause_is_hold_touched(j, hold, hold->granted_by))
+        (hold->lock->is_set ? cause_is_majority_missing(j, hold)
+                            : is_touched_lately(j, hold)))
         return;
     fail_hold(j, hold, "is told to be lost without a cause");
 }

@@ -31,10 +31,14 @@ enum failure { OK, TIMED_OUT, CANCELLED, IS_LOST, NOT_OWNER, INVALID, CLOSED,
  * cause_is_lost_with_set - was another hold of that owner lost at this moment by itself, or
  *                   has the max_hold of its set passed?
  * cause_is_max_over - has the max_hold of the hold passed, perhaps?
+ * cause_look_at_missing - the hold of a member of a quorum is renewed: have the members that
+ *                   its owner does not have been requested again (P12j)?
  * cause_member_taken - the hold of a member has expired, or was taken away without a
  *                   release. A call of the set may be under way.
- * cause_is_member_missing - of the hold of a set: has its owner lost a member, or does it
- *                   not have one any more?
+ * cause_is_majority_missing - of the hold of a quorum: has its owner lost, or may faults
+ *                   explain that it lost, so many members that the others are no majority?
+ * cause_is_majority_touched - of a client and a quorum: has a fault touched, since then, so
+ *                   many members that the others are no majority?
  * cause_least_us  - of so many ms, by a clock that may be fast. */
 int64_t cause_answer_us(const struct judge *j);
 int64_t cause_slack_us(const struct judge *j);
@@ -59,8 +63,11 @@ void cause_end_whole(struct judge *j, struct ask *ask, const struct history_even
 bool cause_end_part(struct judge *j, struct ask *part, enum failure failure);
 bool cause_is_lost_with_set(const struct judge *j, const struct hold *hold);
 bool cause_is_max_over(const struct judge *j, const struct hold *hold);
+void cause_look_at_missing(struct judge *j, const struct hold *hold);
 void cause_member_taken(struct judge *j, const struct hold *hold);
-bool cause_is_member_missing(const struct judge *j, const struct hold *hold);
+bool cause_is_majority_missing(const struct judge *j, const struct hold *hold);
+bool cause_is_majority_touched(const struct judge *j, uint32_t client,
+                               const struct lock *set, int64_t since_us);
 bool cause_is_wanted(const struct judge *j, enum hold_class class);
 
 #endif

@@ -282,7 +282,8 @@ bool count_is_free(const struct judge *j, const struct ask *ask)
     return is_enough(ask, state_permits(j, ask->lock));
 }
 
-bool count_is_free_at(const struct ask *ask, uint32_t server)
+bool count_is_free_at(const struct judge *j, const struct ask *ask, uint32_t server)
 {
-    return is_enough(ask, state_number_at(ask->lock, server));
+    return is_enough(ask, state_number_at(ask->lock, server)) &&
+           (!state_number_is_over(j, ask->lock, server) || is_enough(ask, 0));
 }

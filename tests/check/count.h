@@ -1,8 +1,8 @@
-/* What is counted, and nobody owns: semaphores and latches. Private to the judge.
+/* Objects that are counted and have no owner: semaphores and latches. Private to the judge.
  *
- * Each call asks the server a question, or several, one after the other; the client's
- * `wait` line names each, and so do the server's `stock` lines. So the judge knows by
- * how much each question has changed the number, and rules P11 (properties.h). */
+ * Each call sends one request to the server, or several, one after the other. The client's
+ * `wait` line and the server's `stock` lines name each request. So the judge knows by how much
+ * each request has changed the number, and applies P11 (properties.h). */
 #ifndef CHECK_COUNT_H
 #define CHECK_COUNT_H
 
@@ -33,7 +33,8 @@ struct question {
  *                 lock NULL: all locks'.
  * count_rest    - all is quiet.
  * count_is_free - at the server that decides: is there so much; has the latch opened?
- * count_is_free_at - the same at this server, which may have no number of it.
+ * count_is_free_at - the same at this server, which may have no number of it. A number that has
+ *                 expired counts as 0, although a replica keeps it.
  * count_free    - forgets the lock's questions. */
 bool count_is_of(const struct ask *ask);
 void count_asked(const struct ask *ask, struct history_text name);
@@ -45,7 +46,7 @@ void count_gone(struct judge *j, uint32_t client);
 void count_disturbed(struct judge *j, struct lock *lock);
 void count_rest(struct judge *j);
 bool count_is_free(const struct judge *j, const struct ask *ask);
-bool count_is_free_at(const struct ask *ask, uint32_t server);
+bool count_is_free_at(const struct judge *j, const struct ask *ask, uint32_t server);
 void count_free(struct lock *lock);
 
 #endif

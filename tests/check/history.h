@@ -122,7 +122,9 @@
  *     fault  what on [lock] [state]
  *                            on: sources, with commas, as "c1,s2". It touches the
  *                            clients named; if none is, all; "s1,nobody": none. With
- *                            `lock`: only that lock. state: begin, end or once (default)
+ *                            `lock`: only that lock. Of the members of quorums it touches
+ *                            those of the servers that are named; if none is ("all"), all.
+ *                            state: begin, end or once (default)
  *     quiet                  all faults are over and nothing moves any more
  *     over                   the last line
  *

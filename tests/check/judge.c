@@ -34,6 +34,7 @@ void judge_free(struct judge *j)
     state_free(j);
     free(j->violations);
     free(j->leads);
+    free(j->spots);
     free(j);
 }
 
@@ -66,6 +67,29 @@ static struct history_source next_source(struct history_text *on)
     return source;
 }
 
+/* The named clients at the named servers; all, where none is named. */
+static void take_spots(struct judge *j, const struct history_event *e)
+{
+    struct history_text on = e->on;
+    uint32_t client = 0, server = 0;
+
+    while (on.len > 0) {
+        struct history_source source = next_source(&on);
+
+        if (source.role == 'n')
+            return;
+        if (source.role == 'c' && client != 0)
+            take_fault(j, trouble_spot(j, client, server), e->state);
+        if (source.role == 's' && server != 0)
+            take_fault(j, trouble_spot(j, client, server), e->state);
+        if (source.role == 'c')
+            client = source.number;
+        else if (source.role == 's')
+            server = source.number;
+    }
+    take_fault(j, trouble_spot(j, client, server), e->state);
+}
+
 static void on_fault(struct judge *j, const struct history_event *e)
 {
     struct history_text on = e->on;
@@ -76,6 +100,7 @@ static void on_fault(struct judge *j, const struct history_event *e)
         watch_lock(j, state_lock(j, e->lock, true), watch_settle_ms(j), true);
         return;
     }
+    take_spots(j, e);
     while (on.len > 0) {
         struct history_source source = next_source(&on);
         struct party *p = source.role == 'c' ? state_party(j, source) : NULL;

@@ -93,10 +93,22 @@ static void on_step_under_way(const struct judge *j, struct ask *ask,
         ask->clock = j->now;
 }
 
+static void note_server_rate(struct judge *j, const struct party *p)
+{
+    int64_t ppm = p->ppm < -SERVER_PPM_MAX  ? SERVER_PPM_MAX
+                  : p->ppm < 0              ? -p->ppm
+                  : p->ppm > SERVER_PPM_MAX ? SERVER_PPM_MAX
+                                            : p->ppm;
+
+    if (p->source.role == 's' && ppm > j->server_ppm)
+        j->server_ppm = ppm;
+}
+
 void on_clock(struct judge *j, struct party *p, const struct history_event *e)
 {
     if (e->ppm != HISTORY_NONE) {
         p->ppm = e->ppm;
+        note_server_rate(j, p);
         p->clock = j->now;
         each_hold(j, on_rate, p);
     }

@@ -29,7 +29,7 @@ void on_wait(struct judge *j, const struct history_event *e)
 }
 
 /* The first time counts: who loses its place must not lose its turn. A former master's
- * queue is not that of the server that decides. */
+ * queue is not that of the server that decides. A place that moved with its slot is not new. */
 void on_queued(struct judge *j, const struct history_event *e)
 {
     struct lock *lock = state_lock(j, e->lock, true);
@@ -38,7 +38,8 @@ void on_queued(struct judge *j, const struct history_event *e)
         return;
     for (struct ask *ask = lock->asks; ask; ask = ask->lock_next)
         if (text_is(ask->place, e->hold) &&
-            (!ask->queued.line || ask->has_had_turn)) {
+            (!ask->queued.line ||
+             (ask->has_had_turn && e->by != HISTORY_BY_REPLICATION))) {
             ask->queued = j->now;
             ask->has_had_turn = false;
         }

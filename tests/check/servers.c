@@ -22,8 +22,7 @@ static bool is_shortened(const struct hold *hold, const struct history_event *e)
 {
     return e->until_us < hold->last_until_us &&
            (e->by == HISTORY_BY_PEER || e->by == HISTORY_BY_OPERATOR ||
-            e->by == HISTORY_BY_REPLICATION ||
-            hold->excuse.reason == EXCUSE_SHORTENED);
+            e->by == HISTORY_BY_REPLICATION || hold->is_short);
 }
 
 static void excuse_old_master(struct judge *j, struct hold *hold,
@@ -50,6 +49,12 @@ static bool is_by_another(const struct hold *hold, const struct history_event *e
            (e->by == HISTORY_BY_RENEW && cause_is_renewed_by_name(hold));
 }
 
+/* A set ends when the first of its majority does: one member that was renewed changes nothing. */
+static bool is_lease_of_before(const struct hold *hold, const struct history_event *e)
+{
+    return hold->lock->is_set && e->by == HISTORY_BY_RENEW && e->until_us <= hold->last_until_us;
+}
+
 static void excuse_held(struct judge *j, struct hold *hold,
                         const struct history_event *e, bool was_held)
 {
@@ -58,7 +63,8 @@ static void excuse_held(struct judge *j, struct hold *hold,
     if (hold->excuse.reason == EXCUSE_FAILOVER && is_by_another(hold, e))
         return; /* it was granted nothing anew */
     hold->excuse = (struct excuse){EXCUSE_NONE, {0, 0}};
-    if (is_by_owner(e))
+    hold->is_short = was_shortened;
+    if (is_by_owner(e) && !is_lease_of_before(hold, e))
         hold->clock.line = 0;
     if (was_shortened)
         excuse(hold, EXCUSE_SHORTENED, j->now);
@@ -201,6 +207,7 @@ static void on_freed(struct judge *j, struct party *p,
     int64_t bound_ms = freed_bound_ms(j, hold, e);
 
     cause_freed(j, hold, e);
+    lock->freed = j->now;
     lock_is_seen(j, lock);
     state_record_drop(hold, p->source.number);
     lock_is_seen(j, lock);
@@ -279,8 +286,18 @@ static void on_reset(struct judge *j, const struct history_event *e)
     state_tidy(j, lock);
 }
 
+/* For members of quorums. */
+static void note_spot(struct judge *j, const struct party *p, int change)
+{
+    struct trouble *t = trouble_spot(j, 0, p->source.number);
+
+    t->open += change;
+    t->last = j->now;
+}
+
 static void on_down(struct judge *j, struct party *p)
 {
+    note_spot(j, p, !p->trouble.open);
     p->trouble.open = 1;
     p->trouble.last = j->now;
     watch_all(j, 0);
@@ -288,6 +305,7 @@ static void on_down(struct judge *j, struct party *p)
 
 static void on_up(struct judge *j, struct party *p)
 {
+    note_spot(j, p, -p->trouble.open);
     p->trouble.open = 0;
     p->trouble.last = j->now;
     watch_all(j, 0);
@@ -384,6 +402,7 @@ static void on_older(struct judge *j, struct party *p)
     each_lock_is_seen(j);
     count_disturbed(j, NULL);
     j->trouble.last = j->now;
+    note_spot(j, p, 0);
     watch_all(j, 0);
 }
 
@@ -409,6 +428,7 @@ static void on_master(struct judge *j, struct party *p,
     each_lock_is_seen(j);
     count_disturbed(j, NULL);
     j->trouble.last = j->now;
+    note_spot(j, p, 0);
     watch_all(j, 0);
 }
 

@@ -92,9 +92,8 @@ static void note_number(const struct judge *j, struct ask *ask, uint32_t server)
     int64_t n = state_number_at(ask->lock, server);
 
     add(ask, history_text(""), n == HISTORY_NONE ? 0 : n, 0);
-    for (const struct stock *s = ask->lock->stocks; s; s = s->next)
-        if (s->server == server && s->until_us != HISTORY_NONE && s->until_us <= j->now.us)
-            add(ask, history_text(""), 0, 0);
+    if (state_number_is_over(j, ask->lock, server))
+        add(ask, history_text(""), 0, 0);
 }
 
 static void note(const struct judge *j, struct ask *ask, uint32_t server)
@@ -137,6 +136,8 @@ static bool is_end(const struct judge *j, const struct ask *ask, int64_t until_u
     if (said_us == HISTORY_NEVER || until_us == HISTORY_NEVER)
         return false;
     late_us = said_us - until_us;
+    if (until_us > ask->asked.us) /* the TTL is time of the server's clock */
+        slack_us += ((until_us - ask->asked.us) / 1000000 + 1) * j->server_ppm;
     return late_us >= -slack_us && late_us <= j->now.us - ask->asked.us + slack_us;
 }
 

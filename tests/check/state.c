@@ -195,6 +195,58 @@ bool trouble_since(const struct judge *j, uint32_t client,
     return trouble_now(j, client, lock) || trouble_last(j, client, lock) > us;
 }
 
+struct trouble *trouble_spot(struct judge *j, uint32_t client, uint32_t server)
+{
+    struct spot *spot;
+
+    for (size_t i = 0; i < j->spots_count; i++)
+        if (j->spots[i].client == client && j->spots[i].server == server)
+            return &j->spots[i].trouble;
+    if (j->spots_count == j->spots_room) {
+        j->spots_room = j->spots_room ? 2 * j->spots_room : 16;
+        j->spots = must_have(realloc(j->spots, j->spots_room * sizeof *j->spots));
+    }
+    spot = &j->spots[j->spots_count++];
+    *spot = (struct spot){.client = client, .server = server};
+    return &spot->trouble;
+}
+
+static uint32_t first_of(const struct judge *j, uint32_t server)
+{
+    uint32_t first = server < j->servers_room ? j->servers[server].first : 0;
+
+    return first ? first : server;
+}
+
+/* A replica that never was a master may be of any member. */
+static bool may_serve(const struct judge *j, const struct lock *member, uint32_t server)
+{
+    return server == 0 || server == member->at_server || server == member->home ||
+           first_of(j, server) == first_of(j, member->at_server) ||
+           (server < j->servers_room && j->servers[server].is_replica &&
+            j->servers[server].first == 0);
+}
+
+static bool is_since(const struct trouble *t, int64_t since_us)
+{
+    return t->open > 0 || last_of(t) >= since_us;
+}
+
+bool trouble_of_member(const struct judge *j, uint32_t client, const struct lock *member,
+                       int64_t since_us)
+{
+    if (is_since(&member->trouble, since_us))
+        return true;
+    for (size_t i = 0; i < j->spots_count; i++) {
+        const struct spot *spot = &j->spots[i];
+
+        if ((spot->client == 0 || spot->client == client) &&
+            is_since(&spot->trouble, since_us) && may_serve(j, member, spot->server))
+            return true;
+    }
+    return false;
+}
+
 /* ---- locks ---- */
 
 /* FNV-1a. */
@@ -370,6 +422,14 @@ int64_t state_number_at(const struct lock *lock, uint32_t server)
     return HISTORY_NONE;
 }
 
+bool state_number_is_over(const struct judge *j, const struct lock *lock, uint32_t server)
+{
+    for (const struct stock *s = lock->stocks; s; s = s->next)
+        if (s->server == server && s->until_us != HISTORY_NONE && s->until_us <= j->now.us)
+            return true;
+    return false;
+}
+
 int64_t state_permits(const struct judge *j, const struct lock *lock)
 {
     int64_t n = HISTORY_NONE;
@@ -395,13 +455,6 @@ struct head *state_head(struct lock *lock, uint32_t server)
 }
 
 /* ---- who may answer ---- */
-
-static uint32_t first_of(const struct judge *j, uint32_t server)
-{
-    uint32_t first = server < j->servers_room ? j->servers[server].first : 0;
-
-    return first ? first : server;
-}
 
 static bool has_of(const struct lock *lock, uint32_t server)
 {
@@ -461,6 +514,8 @@ static bool is_awaited(const struct hold *hold)
 
 static void hold_free(struct hold *hold)
 {
+    if (hold->lock->barring == hold)
+        hold->lock->barring = NULL;
     while (hold->records)
         state_record_drop(hold, hold->records->server);
     text_free(hold->owner);
@@ -490,7 +545,7 @@ void state_tidy(struct judge *j, struct lock *lock)
     if (!lock->holds && !lock->asks && !lock->server_token &&
         !lock->told_token && !lock->trouble.last.line && lock->head.len == 0 &&
         !lock->stocks && !has_waiters(lock) && !lock->unsure_force.line &&
-        !lock->unsure_renewal.line)
+        !lock->unsure_renewal.line && !lock->is_set && lock->set.len == 0)
         lock_free(j, lock);
 }
 
@@ -546,6 +601,45 @@ static int64_t or_never(int64_t us)
     return us == HISTORY_NONE ? HISTORY_NEVER : us;
 }
 
+/* "name@s7", of the set "name": 7; 0: the name says no server. */
+static uint32_t server_of_name(struct history_text name, struct history_text set)
+{
+    uint32_t n = 0;
+
+    if (name.len < set.len + 3 || memcmp(name.at, set.at, set.len) != 0 ||
+        memcmp(name.at + set.len, "@s", 2) != 0)
+        return 0;
+    for (size_t i = set.len + 2; i < name.len; i++) {
+        if (name.at[i] < '0' || name.at[i] > '9' || n >= PARTIES_MAX)
+            return 0;
+        n = n * 10 + (uint32_t)(name.at[i] - '0');
+    }
+    return n;
+}
+
+bool state_is_set(const struct judge *j, const struct lock *lock)
+{
+    if (lock->is_set)
+        return true;
+    for (size_t i = 0; i < j->locks_room; i++)
+        for (const struct lock *l = j->locks[i]; l; l = l->chain)
+            if (server_of_name(l->name, lock->name) > 0)
+                return true;
+    return false;
+}
+
+static void join_set(struct judge *j, struct lock *member, struct history_text set)
+{
+    unsigned place = 0;
+
+    for (size_t i = 0; i < j->locks_room; i++)
+        for (const struct lock *lock = j->locks[i]; lock; lock = lock->chain)
+            place += lock != member && text_is(lock->set, set);
+    text_set(&member->set, set);
+    member->at_server = server_of_name(member->name, set);
+    member->place = place;
+}
+
 struct ask *state_ask_add(struct judge *j, const struct history_event *e)
 {
     struct ask *ask = must_have(calloc(1, sizeof *ask));
@@ -587,8 +681,8 @@ struct ask *state_ask_add(struct judge *j, const struct history_event *e)
     if (ask->lock) {
         join_lock(ask->lock, ask);
         ask->lock->is_set = ask->lock->is_set || ask->is_whole;
-        if (ask->is_part)
-            text_set(&ask->lock->set, ask->set);
+        if (ask->is_part && !text_is(ask->lock->set, ask->set))
+            join_set(j, ask->lock, ask->set);
     }
     return ask;
 }

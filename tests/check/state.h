@@ -39,6 +39,12 @@ struct trouble {
     struct moment last;         /* of the latest one; line 0: there was none */
 };
 
+/* Faults of one client at one server; 0: of all. Members of quorums are judged by these. */
+struct spot {
+    uint32_t client, server;
+    struct trouble trouble;
+};
+
 struct party {
     struct history_source source;
     char id[80];                /* of a client: its holds' names begin so */
@@ -105,6 +111,7 @@ struct hold {
     struct moment last_held;
     int64_t last_until_us;      /* by that line, or what it was before a peer, or
                                    an operator, made it shorter */
+    bool is_short;              /* one of these made it shorter than last_until_us */
     uint32_t last_server;       /* that wrote it */
     struct moment ruled;        /* its last one by a server that decided */
     uint32_t ruled_by;          /* which one */
@@ -150,6 +157,7 @@ struct hold {
                                    began; 0: none */
     enum history_kind kind;     /* of the call that acquired it */
     bool is_watched, has_lease; /* acquired with lease=0; with a longer one */
+    struct moment acquired;     /* the end of the call that acquired it */
     int64_t max_until_us;       /* its max_hold is over; NEVER; 0: not acquired */
     int64_t max_early_us;       /* of a set: that of a member may be over */
     bool has_several_leases;    /* others held it by then: its end is not its own */
@@ -207,17 +215,21 @@ struct ask {
     bool was_found;             /* likewise, a server had it that may have answered */
     bool hears_of_bar;          /* an earlier call of its client was under way when it
                                    began, and had been kept from the lock */
-    struct moment behind;       /* the end of the last earlier call of its owner, or acquire of
-                                   its client */
+    struct moment behind;       /* the end of the last release or earlier call of its owner,
+                                   or earlier acquire of its client */
     struct moment freed;        /* what it is to free, since it was asked */
     struct sight *sights;       /* an inspection */
     int64_t passed;             /* later calls that were granted before it */
+    bool is_reported;           /* a violation of P12 names it already */
 
     /* P12 of the call of a set (cause_set.c). */
     int64_t set_wait_ms;        /* its wait: wait_ms is 0, because P5 does not know when
                                    a set is free */
     bool has_touched, has_lost; /* a fault touched one of its parts; the hold of one had
                                    been lost */
+    uint64_t touched, barred, gone; /* of a quorum: which members, by their places, a fault
+                                   touched; were kept from it; were lost */
+    uint64_t parts;             /* and of which members it has had parts */
     bool has_refused;           /* the owner of one had another hold of its lock */
     bool has_held;              /* of a release: the owner of one had acquired its lock */
 };
@@ -228,6 +240,7 @@ struct lock {
     struct history_text name;
     struct hold *holds;
     struct ask *asks, *asks_last;
+    const struct hold *barring; /* the one that last barred a call: it is looked at first */
     struct trouble trouble;
     uint32_t home;              /* the server that said something of it last */
     int64_t server_token;       /* P8: the greatest granted; 0: none */
@@ -247,9 +260,14 @@ struct lock {
     struct moment unsure_renewal; /* likewise of a renewal that names a hold */
     int64_t permits;            /* as it was made, wherever it is now; 0: unknown */
     struct history_text set;    /* that it is a member of; or empty */
+    uint32_t at_server;         /* of a member of a quorum: the server of its name; or 0 */
+    unsigned place;             /* which member of its set it is: 0, 1, ... */
+    struct moment freed;        /* the last line that says that a server freed it */
     bool is_set;                /* a call named it as a set: its holds follow from those of
                                    the members */
 };
+
+#define SERVER_PPM_MAX 100000
 
 struct judge {
     struct history_header header;
@@ -262,7 +280,11 @@ struct judge {
     struct ask *asks;
     struct hold *owed;
     int64_t next_due_us;        /* nothing is overdue before */
+    int64_t server_ppm;         /* the largest difference of a server's rate from true time,
+                                   so far; at most SERVER_PPM_MAX */
     struct trouble trouble;     /* that touches all */
+    struct spot *spots;
+    size_t spots_count, spots_room;
     struct moment quiet, over;
     bool is_quiet;              /* since that line nothing was asked */
     bool has_beliefs;           /* there was a safe line, */
@@ -303,6 +325,10 @@ struct ask *state_ask(struct judge *j, uint32_t client, int64_t call);
 struct ask *state_ask_add(struct judge *j, const struct history_event *e);
 void state_ask_drop(struct judge *j, struct ask *ask);
 
+/* state_is_set - did a call name it as a set, or is there a lock named as its member
+ *              (history.h: name@sN)? */
+bool state_is_set(const struct judge *j, const struct lock *lock);
+
 /* state_record      - what `server` has of the hold, or NULL; made, if `makes`.
  * state_record_drop - it has it no more. */
 struct record *state_record(struct hold *hold, uint32_t server, bool makes);
@@ -325,10 +351,12 @@ struct record *state_held(const struct judge *j, const struct hold *hold);
 
 /* state_stock  - what `server` says of the permits; made, if there is nothing yet.
  * state_number_at - the number that `server` has, or NONE.
+ * state_number_is_over - has the TTL of that number passed?
  * state_permits - how many there are at the server that decides, or NONE.
  * state_head   - the first waiter in `server`'s queue; made, if there is none yet. */
 struct stock *state_stock(struct lock *lock, uint32_t server);
 int64_t state_number_at(const struct lock *lock, uint32_t server);
+bool state_number_is_over(const struct judge *j, const struct lock *lock, uint32_t server);
 int64_t state_permits(const struct judge *j, const struct lock *lock);
 struct head *state_head(struct lock *lock, uint32_t server);
 
@@ -354,12 +382,20 @@ void state_due(struct judge *j, int64_t us);
  * trouble_since - has one, after that moment?
  * trouble_last  - the time of the latest one; NEVER_YET: there was none. */
 #define NEVER_YET INT64_MIN
+#define SET_MAX 64              /* members of a quorum whose faults are told apart */
 bool trouble_now(const struct judge *j, uint32_t client,
                  const struct lock *lock);
 bool trouble_since(const struct judge *j, uint32_t client,
                    const struct lock *lock, int64_t us);
 int64_t trouble_last(const struct judge *j, uint32_t client,
                      const struct lock *lock);
+
+/* trouble_spot - the faults of that client at that server; 0: of all. Made, if there are none.
+ * trouble_of_member - has a fault touched the client's requests to that member of a quorum
+ *                 since then? */
+struct trouble *trouble_spot(struct judge *j, uint32_t client, uint32_t server);
+bool trouble_of_member(const struct judge *j, uint32_t client, const struct lock *member,
+                       int64_t since_us);
 
 /* state_is_excused   - may its owner believe in what is not so?
  * state_is_by_old_master - a server that had been replaced has granted what its

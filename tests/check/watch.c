@@ -45,9 +45,13 @@ static bool is_free_for(const struct judge *j, const struct ask *ask)
         return count_is_free(j, ask);
     if (ask->class == CLASS_PERMIT)
         return is_permit_free(j, ask->lock);
+    if (ask->lock->barring && is_barred_by(j, ask->lock->barring, ask))
+        return false;
     for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next)
-        if (is_barred_by(j, hold, ask))
+        if (is_barred_by(j, hold, ask)) {
+            ask->lock->barring = hold;
             return false;
+        }
     return !is_behind_one_alone(ask);
 }
 

@@ -5,7 +5,9 @@
 void suite_begin(void);
 void suite_end(int failed);
 
-void suite_begin(void) {}
+void suite_begin(void)
+{
+}
 
 void suite_end(int failed)
 {

@@ -39,7 +39,7 @@ static void check_told(struct hf_lease lease)
     int64_t end = lease.claims.end_ms;
 
     trail_must(hf_lease_next_ms(&lease) <= end, "the timer is not too late");
-    trail_must(hf_lease_due(&lease, end) == LEASE_DO_TELL_LOST,
+    trail_must(hf_lease_due(&lease, end) == LEASE_DO_REPORT_LOST,
                "the end is told");
     check_lost(lease, end);
 }
@@ -233,7 +233,7 @@ static void come_due(struct client *c, bool *renews)
     enum hf_lease_todo todo = hf_lease_due(&c->lease, clock_of(c));
 
     *renews = todo == LEASE_DO_RENEW;
-    if (todo == LEASE_DO_TELL_LOST) {
+    if (todo == LEASE_DO_REPORT_LOST) {
         check_lost(c->lease, clock_of(c));
         c->phase = OVER;
     }
@@ -282,7 +282,7 @@ static uint64_t rank(const struct hf_claims *l, uint32_t step)
     uint64_t n = step > l->answered_step;
 
     for (int i = 0; i < CLAIM_BYS; i++)
-        n += l->asked[i].lease_ms > 0 && step > l->asked[i].step;
+        n += l->sent[i].lease_ms > 0 && step > l->sent[i].step;
     for (int i = 0; i < CLAIM_UNKNOWNS; i++)
         n += l->unknown[i].lease_ms > 0 && step > l->unknown[i].step;
     return n;
@@ -303,8 +303,8 @@ static uint64_t hash_claims(const struct hf_claims *l, uint64_t hash)
     hash = hash_claim(hash, 0, l->answered_ms, l->answered_stream,
                       rank(l, l->answered_step));
     for (int i = 0; i < CLAIM_BYS; i++)
-        hash = hash_claim(hash, l->asked[i].since_ms, l->asked[i].lease_ms, 0,
-                          rank(l, l->asked[i].step));
+        hash = hash_claim(hash, l->sent[i].since_ms, l->sent[i].lease_ms, 0,
+                          rank(l, l->sent[i].step));
     for (int i = 0; i < CLAIM_UNKNOWNS; i++)
         hash = hash_claim(hash, l->unknown[i].since_ms,
                           l->unknown[i].lease_ms, l->unknown[i].stream,

@@ -145,8 +145,8 @@ uint64_t possible_hash(const struct possible *s, uint64_t hash)
     hash = seen_mix(hash, s->count);
     for (int i = 0; i < s->count; i++)
         hash = seen_mix(hash, (uint64_t)s->sendings[i].lease_ms << 16 |
-                                  s->sendings[i].link << 8 |
-                                  s->sendings[i].sender);
+                                  (uint64_t)s->sendings[i].link << 8 |
+                                  (uint64_t)s->sendings[i].sender);
     for (unsigned set = 0; set < sets(s); set++)
         hash = seen_mix(hash, s->until[set]);
     return hash;

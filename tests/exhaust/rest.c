@@ -20,6 +20,7 @@ static int model_wake(pthread_cond_t *condition);
     ((void)(until), model_wait())
 #define pthread_cond_wait(condition, mutex) ((void)(condition), (void)model_wait())
 #define pthread_cond_signal(condition) ((void)model_wake(condition))
+#include "net/base/mem.h"
 #include "net/loop/drive.c"
 
 /* ---- the background thread ---- */
@@ -261,7 +262,7 @@ static bool try_all(int count)
 
 static void loop_begin(void)
 {
-    hf_wheel_init(&loop->wheel, now_ms);
+    hf_wheel_init(&loop->wheel, &hf_mem_libc, now_ms);
     hf_list_init(&loop->sleepers);
     hf_list_init(&loop->roused);
     hf_list_init(&loop->tasks);
@@ -294,6 +295,12 @@ bool hf_loop_forked(const struct hf_loop *l)
 {
     (void)l;
     return false;
+}
+
+bool hf_loop_is_locked(const struct hf_loop *l)
+{
+    (void)l;
+    return true;
 }
 
 void hf_loop_lock(struct hf_loop *l)

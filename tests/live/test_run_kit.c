@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "tests/support/local.h"
+#include "tests/support/witness.h"
 
 #ifndef HF_BUILD
 #define HF_BUILD "build"
@@ -224,9 +225,20 @@ pid_t pid_of(const struct process *p)
 
 /* ---- talking ---- */
 
+/* A process that has ended is a failure with a message, and not the end of the test by
+ * SIGPIPE. */
 void say(struct process *p, const char *text)
 {
-    ck_assert_int_eq(write(p->in, text, strlen(text)), (ssize_t)strlen(text));
+    sigset_t before;
+    ssize_t n;
+    int err;
+
+    witness_writes(&before);
+    n = write(p->in, text, strlen(text));
+    err = errno;
+    witness_written(&before);
+    ck_assert_msg(n == (ssize_t)strlen(text), "nothing reads '%s' (%s); standard error: %s", text,
+                  strerror(err), p->text[ERR] ? p->text[ERR] : "");
 }
 
 void shut(struct process *p)

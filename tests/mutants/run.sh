@@ -75,7 +75,7 @@ export ASAN_OPTIONS=verify_asan_link_order=0
 export CK_TAP_LOG_FILE_NAME=- CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-20} LC_ALL=C
 export QUORUM_SEEDS=${QUORUM_SEEDS:-1..300} MULTI_SEEDS=${MULTI_SEEDS:-1..150} \
     ELECTION_SEEDS=${ELECTION_SEEDS:-1..150} \
-    BY_OWNER_SEEDS=${BY_OWNER_SEEDS:-1..150}
+    BY_OWNER_SEEDS=${BY_OWNER_SEEDS:-1..150} THREADS_SEEDS=${THREADS_SEEDS:-1..6000}
 
 (cd "$out/tree" && awk -v out="../sources" -v tests="$default" \
     -v only="${ONLY:-}" -f "$here/apply.awk" "$mutants") >"$out/list"

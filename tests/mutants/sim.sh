@@ -3,7 +3,8 @@
 # copy of the tree and runs the simulation on fresh seeds, from SIM_FIRST on, until
 # one fails, or for SIM_LIMIT seconds of a processor. A seed that fails without the
 # bug, too, does not count. Prints a table of what was violated, after how many
-# seeds and seconds. 0 if every bug was found.
+# seeds and seconds. If no seed finds the bug, the recorded plans are executed: the
+# table has the name of the first one that fails. 0 if every bug was found.
 # A bug whose title begins with a family ("quorum: ...") is looked for with seeds of
 # that family. ONLY='3 17': the bugs of these numbers. Two of these at a time: OUT=name.
 set -euo pipefail
@@ -32,7 +33,7 @@ fails_without_bug() { ! "$out/sim" --seeds "$1..$(($1 + 1))" --family "$family" 
 
 # What is violated, after how many seeds and seconds.
 hunt() {
-    local seed=$first left=$limit false_alarms=0 TIMEFORMAT='%U %S'
+    local seed=$first left=$limit false_alarms=0 plan TIMEFORMAT='%U %S'
     local found used=0
 
     while [ "$left" -gt 0 ]; do
@@ -47,6 +48,13 @@ hunt() {
             return
         }
         false_alarms=$((false_alarms + 1))
+    done
+    for plan in "$out"/tree/tests/sim/plans/*.plan; do
+        (cd "$out" && "$out/tree/build/tests/sim/sim" --plan "$plan" --runs 0) \
+            >"$out/log" 2>&1 && continue
+        found=$(sed -n 's/^seed [0-9]* fails: \([^:]*\):.*/\1/p' "$out/log")
+        echo "${found:-crash} $(basename "$plan" .plan) $used"
+        return
     done
     echo "none - $used"
 }

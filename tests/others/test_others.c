@@ -110,7 +110,7 @@ START_TEST(it_waits_until_we_release)
 END_TEST
 
 /* The value is not the one it has set. */
-START_TEST(what_either_has_lost_it_leaves_alone)
+START_TEST(each_leaves_lost_locks_alone)
 {
     ck_assert_other("ok", "acquire " NAME " %d", SHORT_MS);
     ck_assert_int_eq(acquire_within(WAIT_MS), HF_OK); /* its lease has ended */
@@ -134,7 +134,7 @@ START_TEST(it_can_be_forced)
 END_TEST
 
 /* A number that is read and written loses a step whenever both are inside. */
-START_TEST(nobody_is_inside_with_another)
+START_TEST(holders_exclude_each_other)
 {
     enum { STEPS = 60 };
 
@@ -163,9 +163,9 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_test(c, we_wait_until_it_releases);
     tcase_add_test(c, it_waits_until_we_release);
-    tcase_add_test(c, what_either_has_lost_it_leaves_alone);
+    tcase_add_test(c, each_leaves_lost_locks_alone);
     tcase_add_test(c, it_can_be_forced);
-    tcase_add_test(c, nobody_is_inside_with_another);
+    tcase_add_test(c, holders_exclude_each_other);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

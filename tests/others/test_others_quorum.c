@@ -129,7 +129,7 @@ START_TEST(each_waits_for_the_other_while_one_is_down)
 END_TEST
 
 /* A number that is read and written loses a step whenever both are inside. */
-START_TEST(nobody_is_inside_with_another)
+START_TEST(holders_exclude_each_other)
 {
     enum { STEPS = 30 };
 
@@ -158,7 +158,7 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_test(c, each_waits_for_the_other);
     tcase_add_test(c, each_waits_for_the_other_while_one_is_down);
-    tcase_add_test(c, nobody_is_inside_with_another);
+    tcase_add_test(c, holders_exclude_each_other);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

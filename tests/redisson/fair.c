@@ -134,7 +134,7 @@ START_TEST(places_are_counted_alike)
 END_TEST
 
 /* A waiter of ours that is closed at the head leaves it to Redisson's. */
-START_TEST(who_gives_up_at_the_head_holds_up_nobody)
+START_TEST(waiter_that_leaves_the_head_delays_no_other)
 {
     struct hf_lock *lock = lock_on(HF_KIND_FAIR, NAME);
     struct hf_acquire_options o;
@@ -167,6 +167,6 @@ TCase *fair_case(void)
 
     tcase_add_test(tc, order_of_arrival_is_that_of_grants);
     tcase_add_test(tc, places_are_counted_alike);
-    tcase_add_test(tc, who_gives_up_at_the_head_holds_up_nobody);
+    tcase_add_test(tc, waiter_that_leaves_the_head_delays_no_other);
     return tc;
 }

@@ -422,7 +422,7 @@ static void summarise(const struct soak_counts *c)
     (void)fflush(stdout);
 }
 
-START_TEST(both_sides_share_what_there_is)
+START_TEST(both_sides_share_the_permits)
 {
     struct soak_counts counts;
     unsigned long wrong;
@@ -456,7 +456,7 @@ int main(int argc, char **argv)
     if (seed)
         dice_seed = strtoull(seed, NULL, 10) | 1;
     tcase_set_timeout(tc, 0);
-    tcase_add_test(tc, both_sides_share_what_there_is);
+    tcase_add_test(tc, both_sides_share_the_permits);
     suite_add_tcase(suite, tc);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

@@ -152,7 +152,7 @@ static void await_its_end(struct hf_lock *lock)
  * later, also a lease, which lasts for 30 s by that. */
 #define LEASED DRIVER_THREADS
 
-START_TEST(what_expires_on_one_side_is_the_others)
+START_TEST(expired_permits_of_one_side_are_available_to_the_other)
 {
     const struct pair *p = &pairs[_i];
     struct hf_lock *lock = lock_on(p->ours, p->name);
@@ -374,7 +374,7 @@ static void add_pairs(TCase *tc)
         tcase_add_loop_test(tc, redisson_waits_until_we_release, i, i + 1);
         if (pairs[i].is_one)
             tcase_add_loop_test(tc, either_side_may_force_the_other, i, i + 1);
-        tcase_add_loop_test(tc, what_expires_on_one_side_is_the_others, i,
+        tcase_add_loop_test(tc, expired_permits_of_one_side_are_available_to_the_other, i,
                             i + 1);
         tcase_add_loop_test(tc, redisson_that_is_killed_leaves_its_lock_to_us,
                             i, i + 1);

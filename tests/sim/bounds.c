@@ -1,6 +1,8 @@
 /* How long what may take in a run. */
 #include "tests/sim/bounds.h"
 
+#include "tests/sim/disagree.h"
+#include "tests/sim/effects.h"
 #include "tests/sim/failover.h"
 
 /* P12: far more later calls than chance grants before one of six clients. A waiter of
@@ -16,22 +18,22 @@
 
 #define UNTIL_USED_MS INT64_C(8640000000) /* 100 days: longer than any plan is executed */
 
-/* How long a message takes to wake a waiter: some crossings of a slow link, and
- * the start that others are given. Where nothing was ever wrong, less than a
- * waiter who heard nothing sleeps. */
+/* How long a message takes to wake a waiter: some crossings of a slow link, and the head
+ * start of other clients. Without any fault it is less than the sleep of a waiter that
+ * receives no message. */
 #define WAKE_MS 2000
 #define WAKE_MILD_MS 300
 #define CROSSINGS 24
 #define CROSSINGS_OF_CROWD 200 /* a window takes a few calls */
 
-/* A waiter that cannot subscribe looks so often. */
+/* The interval at which a waiter that cannot subscribe sends its request. */
 #define POLL_MS 1000
 
-/* Without traffic what a waiter listens by is asked PING. */
+/* The time without traffic after which PING is sent on the connection of a subscription. */
 #define LISTEN_MS 3000
 
-/* After these a connection may be believed in, or waited for, long after they
- * are over: until PING finds out, or the kernel. */
+/* After these faults a client may use a dead connection, or wait for one, long after the
+ * end of the fault: until PING or the kernel reports it. */
 static bool is_found_out_late(int64_t kind)
 {
     switch (kind) {
@@ -65,16 +67,16 @@ static int64_t crossings_ms(const struct plan_head *h)
            (h->latency_us + h->jitter_us) / 1000;
 }
 
-/* In a scenario of messages nobody is stopped and no server is down: but for the
- * faults, and what must settle after them, nothing slows a message down. */
+/* In a scenario of messages no process is stopped and no server is down: only its faults,
+ * and the time after them, delay a message. */
 static bool is_of_messages(const struct plan_head *h)
 {
     return h->scenario == SCENARIO_MESSAGES || h->scenario == SCENARIO_RETURNS;
 }
 
-/* Where nothing else is wrong. A question of so many crossings may take longer than
- * a request is given, and is then asked again after POLL_MS: redirected, it connects
- * and brings its script, and may take that twice. */
+/* Without other faults. The crossings of a request may take longer than the request
+ * timeout; it is then repeated after POLL_MS. A redirected request also connects and sends
+ * its script, and may take twice that time. */
 static int64_t calm_ms(const struct plan_head *h)
 {
     int64_t ms = crossings_ms(h) + 2 * h->lag_us / 1000;
@@ -82,8 +84,8 @@ static int64_t calm_ms(const struct plan_head *h)
     return ms > h->request_ms ? ms + 2 * (h->request_ms + POLL_MS) : ms;
 }
 
-/* A client that waited for nothing finds out that its master is gone when it asks:
- * a command that has waited for 250 ms is a reason to ask for the map. */
+/* An idle client detects the loss of its master at its next request: a command without a
+ * reply for 250 ms causes a request for the map. */
 #define FIND_OUT_MS 500
 
 static bool has_failover(const struct plan *plan)
@@ -94,8 +96,8 @@ static bool has_failover(const struct plan *plan)
     return false;
 }
 
-/* A connection that is half open for good, and idle, is found out by the first
- * question, whenever that is; a waiter asks again POLL_MS later. */
+/* An idle connection that stays half open is detected by the first request on it; a waiter
+ * repeats its request POLL_MS later. */
 static int64_t meet_dead_ms(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
@@ -111,7 +113,7 @@ static int64_t meet_dead_ms(const struct plan *plan)
  * silence of a request and of a lease (link_rival.c, LINK-8). Twice as long, where the
  * last reply was slow; and once more if the next connection is dead as well (LINK-10). A
  * renewal that had no reply is sent again a little later (hf_lease_retry). After a silence,
- * the servers that name the master are asked first. */
+ * the servers that name the master are queried first. */
 #define DOUBT_MS 1000 /* doubt.h; no watchdog here is shorter than three times that */
 #define RETRIES 48 /* a sixteenth of the third between renewals */
 
@@ -124,6 +126,18 @@ static int64_t meet_dead_ms(const struct plan *plan)
 
 /* A proxy has no server for 1.5 s at most, and a request is repeated after 0.24 s at most. */
 #define PROXY_MS 2000
+
+#define MAP_MS 5000 /* the interval at which a client with subscriptions alone requests the map */
+
+/* A client that finds no server at an announced address queries the other nodes, at once or after
+ * 250 ms of silence. A node that redirects to itself is called again after pauses of up to 2 s
+ * (REPLACE-2). */
+#define DISAGREE_MS 4000
+
+/* A name leads to a server again after 1.5 s at most. An attempt to connect to an address that
+ * does not answer lasts for as long as the silence of a connection (LINK-10), and the next one
+ * may be such. */
+#define NAMES_MS 8000
 
 static int64_t silence_ms(const struct plan_head *h)
 {
@@ -138,6 +152,10 @@ static int64_t silence_ms(const struct plan_head *h)
         return SWITCHOVER_MS;
     if (h->scenario == SCENARIO_PROXY)
         return PROXY_MS;
+    if (h->scenario == SCENARIO_DISAGREE)
+        return DISAGREE_MS;
+    if (h->scenario == SCENARIO_NAMES)
+        return NAMES_MS;
     if (h->scenario != SCENARIO_SILENCE)
         return 0;
     return 3 * (ms + (h->replicas ? h->replicas_ms : 0)) + h->watchdog_ms / RETRIES + 1 +
@@ -151,7 +169,8 @@ static int64_t wake_ms(const struct plan *plan)
     if (h->is_crowd)
         return WAKE_MS;
     if (silence_ms(h) > 0)
-        return WAKE_MILD_MS + 2 * crossings_ms(h) + LISTEN_MS + silence_ms(h);
+        return WAKE_MILD_MS + 2 * crossings_ms(h) + silence_ms(h) +
+               (h->scenario == SCENARIO_DISAGREE ? MAP_MS : LISTEN_MS);
     if (h->profile != PROFILE_MILD && plan_is_calm(plan))
         return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);
     if (h->profile == PROFILE_MILD || is_of_messages(h))
@@ -159,11 +178,8 @@ static int64_t wake_ms(const struct plan *plan)
     return WAKE_MS;
 }
 
-/* After a failover or a move, all follow as soon as the servers agree: within
- * 1.5 s, says cluster.md, and a waiter whose question had no answer asks again
- * after POLL_MS. */
-#define MAP_MS 5000 /* a client that only listens asks so often for the map */
-
+/* After a failover or a move, all clients follow within 1.5 s after the servers agree
+ * (cluster.md), and a waiter whose request had no reply repeats it after POLL_MS. */
 static bool has_silent_failover(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
@@ -178,16 +194,23 @@ static int64_t follow_ms(const struct plan *plan)
     return FOLLOW_MS + POLL_MS + (has_silent_failover(plan) ? MAP_MS : 0);
 }
 
-/* What a waiter listens by is replaced LISTEN_MS and a request timeout after it
- * fell silent (guarantees.md, 8), what it asks by when it looks; a connection or
- * a subscription that was refused is asked for again after POLL_MS. */
+/* Refuses nothing else than to subscribe: a waiter polls meanwhile. */
+static bool refuses_to_subscribe(const struct plan_fault *f)
+{
+    return f->kind == FAULT_ACL ||
+           (f->kind == FAULT_DENY && (f->n == DENIED_SUBSCRIBE || f->n == DENIED_SSUBSCRIBE));
+}
+
+/* The connection of a subscription is replaced LISTEN_MS and a request timeout after it
+ * became silent (guarantees.md, 8), the one of requests at the next poll; a connection or
+ * subscription that was refused is tried again after POLL_MS. */
 static int64_t settle_of_messages_ms(const struct plan *plan, int64_t look_ms)
 {
     int64_t ms = 2 * plan->head.request_ms + 2 * WAKE_MS;
 
     for (size_t i = 0; i < plan->fault_count; i++)
         if (is_found_out_late(plan->faults[i].kind) &&
-            plan->faults[i].kind != FAULT_ACL &&
+            !refuses_to_subscribe(&plan->faults[i]) &&
             plan->faults[i].kind != FAULT_REFUSE)
             return ms + look_ms + LISTEN_MS;
     return ms;
@@ -208,14 +231,15 @@ static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
 }
 
 
-/* P12: a call that no fault touches and that waits for nobody ends within this. */
+/* P12: a call that no fault affects and that does not wait for a holder ends within this
+ * time. */
 static int64_t answer_ms(const struct plan_head *h)
 {
     return 50 + crossings_ms(h) + silence_ms(h) +
            (h->replicas != 0 ? BOUNDS_WAITS * h->replicas_ms : 0);
 }
 
-/* A client that does not know the master yet, and asks a stopped server first, asks the
+/* A client that does not know the master and queries a stopped server first queries the
  * next one after this time (round.h). */
 #define STAGGER_MS 100
 
@@ -230,7 +254,7 @@ static int64_t round_ms(const struct plan *plan)
 }
 
 /* P12: how long after a fault a call may fail because of it. A connection that is
- * half open for good is found out by the first request. */
+ * half open for good is detected by the first request. */
 static int64_t cause_ms(const struct plan *plan)
 {
     const struct plan_head *h = &plan->head;
@@ -241,15 +265,15 @@ static int64_t cause_ms(const struct plan *plan)
                                   : 2 * h->request_ms + 2 * POLL_MS;
 }
 
-/* An acquire that waits for replicas delays those behind it on its connection,
- * and there may be a dozen (lock.h): then no wait for a lock has a bound. */
+/* An acquire that waits for replicas delays the later ones on its connection, which may
+ * be a dozen (lock.h): then no wait for a lock has a bound. */
 static bool are_replicas_slow(const struct plan_head *h)
 {
     return h->replicas != 0 && h->lag_us > 1000 * WAKE_MS / BOUNDS_WAITS;
 }
 
-/* A handshake crosses the link so often: to connect, PING, HELLO, CLIENT, KILL. Where the
- * connect timeout is shorter, a client connects only when it is lucky. */
+/* The crossings of a handshake: connect, PING, HELLO, CLIENT, KILL. If the connect timeout
+ * is shorter, a client may never connect. */
 #define CROSSINGS_OF_HANDSHAKE 10
 
 static bool is_handshake_slow(const struct plan_head *h)
@@ -268,9 +292,26 @@ static bool has_spinners(const struct plan *plan)
     return false;
 }
 
-/* Otherwise as guarantees.md promises: a waiter looks each third of the
- * watchdog's time, each second without a subscription; a loss is told at the
- * next renewal. Each of them takes a step of the request timeout at most. */
+/* The same for a slot that moves, perhaps just after the grant; or seems to move, because another
+ * node was named. */
+#define BELIEF_AFTER_MOVE 1
+
+static bool moves_slots(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        const struct plan_fault *f = &plan->faults[i];
+
+        if (f->kind == FAULT_DISAGREE &&
+            (f->n & DISAGREE_MOVES || DISAGREE_WAY(f->n) == DISAGREE_OTHER_NODE ||
+             DISAGREE_WAY(f->n) >= DISAGREE_OLD_MAP))
+            return true;
+    }
+    return false;
+}
+
+/* The other bounds are those of guarantees.md: a waiter polls at each third of the
+ * watchdog timeout, and each second without a subscription; a loss is reported at the next
+ * renewal. Each of these requests takes at most the request timeout. */
 struct history_header bounds_of(const struct plan *plan)
 {
     const struct plan_head *h = &plan->head;
@@ -286,7 +327,9 @@ struct history_header bounds_of(const struct plan *plan)
     b.slack_ms = 2;
     b.cause_ms = cause_ms(plan);
     b.answer_ms = answer_ms(h) + round_ms(plan);
-    b.belief = h->scenario == SCENARIO_SWITCHOVER ? BELIEF_AFTER_SWITCH : 95;
+    b.belief = h->scenario == SCENARIO_SWITCHOVER ? BELIEF_AFTER_SWITCH
+               : moves_slots(plan)                ? BELIEF_AFTER_MOVE
+                                                  : 95;
     b.passed = has_spinners(plan) || h->is_deaf || h->is_crowd ? PASSED_SPINNING : PASSED;
     if (b.cause_ms == HISTORY_NONE)
         b.judged &= ~(1u << 12);

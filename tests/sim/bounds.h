@@ -6,7 +6,7 @@
 #include "tests/sim/plan.h"
 
 #define BOUNDS_SETTLE_MS 30000 /* the kernel gives a silent connection up */
-#define BOUNDS_WAITS 12 /* may stand on one connection */
+#define BOUNDS_WAITS 12 /* pending ones on one connection */
 
 /* bounds_of - the header of the plan's history. */
 struct history_header bounds_of(const struct plan *plan);

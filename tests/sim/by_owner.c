@@ -14,7 +14,7 @@ struct left {
     int64_t lock, side;
     char name[OWNER_NAME_MAX], hold[HF_OWNER_TEXT_MAX];
     int64_t until_us; /* that is believed */
-    bool is_given_up; /* a release was requested: nobody believes in it again */
+    bool is_given_up; /* a release was requested: no owner believes in it again */
 };
 
 /* A call on one of them. */
@@ -23,7 +23,7 @@ struct task {
     struct left *left;  /* NULL: of a client that lives */
     char hold[HF_OWNER_TEXT_MAX];
     int64_t safe_ms;
-    bool was_held;      /* when it was asked */
+    bool was_held;      /* at the time of the request */
 };
 
 static bool is_to_be_noted(const struct program *p, const struct owner *o)

@@ -1,20 +1,18 @@
-/* By when calls must have ended. This is the one place that says it, reckoned
- * from lock.h and connect.h:
+/* The time within which calls must end, computed from lock.h and connect.h:
  *
- *   acquire  wait_ms 0: "asks once, within the request timeout; once more,
- * within another one". Otherwise wait_ms; for ever: no time. "With replicas, an
- * acquire may take replicas_timeout_ms longer", and so may what stands behind
- * it on the connection. release, force, inspect: the request timeout. close its
- * own.
+ *   acquire  wait_ms 0: one request timeout, and another one for a second request.
+ *            Otherwise wait_ms; no limit if it waits forever. With replicas, an acquire
+ *            may take replicas_timeout_ms longer, and so may later requests on its
+ *            connection.
+ *   release, force, inspect  the request timeout
+ *   close    its own timeout
  *
- * Calls of one owner on one lock are asked one after the other, each with a
- * request timeout of its own. One that is asked soon after another, and granted
- * before it, is before it. One that is under way may be granted and released before
- * it: two requests.
+ * Calls of one owner on one lock are sent one after the other, each with a request timeout
+ * of its own. A call that begins soon after another, and is granted before it, counts as
+ * the earlier one. A pending call may be granted and released before it: two requests.
  *
- * These are times of the program's clock. Its rate may change on the way, by
- * RATE_PERCENT within what is assumed. SLACK_MS: timers are of whole
- * milliseconds. */
+ * These are times of the program's clock, whose rate may change meanwhile, by RATE_PERCENT
+ * within the assumption. SLACK_MS: timers have whole milliseconds. */
 #include <string.h>
 
 #include "tests/sim/call.h"
@@ -25,7 +23,7 @@
 #define SLACK_MS 100
 #define RATE_PERCENT 3
 
-/* A clock beyond what is assumed may be a third fast, and then a third slow. */
+/* A clock beyond the assumption may be a third fast, and then a third slow. */
 static int64_t rate_percent(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
@@ -34,8 +32,8 @@ static int64_t rate_percent(const struct plan *plan)
     return RATE_PERCENT;
 }
 
-/* quorum.h, multi.h: a multi-lock's members are asked one after the other. What was
- * taken is given back before the call ends. A candidate waits until it leaves. */
+/* quorum.h, multi.h: a multi-lock requests its members one after the other. Members that
+ * were acquired are released before the call ends. A candidate waits until it leaves. */
 #define WAIT_FOR_REPLIES_MS 1500
 
 static int64_t set_span_ms(const struct call *c)

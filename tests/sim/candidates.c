@@ -1,4 +1,4 @@
-/* What candidates do, and what they are told. */
+/* The operations of candidates, and their callbacks. */
 #include "tests/sim/candidates.h"
 
 #include "lock/election.h"
@@ -54,6 +54,8 @@ static void leave_now(void *ctx)
     if (o->standing)
         call_cancel(o->standing);
     status = hf_election_leave(election, NULL);
+    if (!o->leads && status == HF_LOST)
+        sim_fail(p->sim, "election", "%s did not lead, and leaves with HF_LOST", o->name);
     if (o->leads && !c) /* it was elected meanwhile */
         c = ask_release(o);
     if (c)
@@ -93,7 +95,7 @@ void candidate_leave(struct owner *o)
         leave_after(o->last, RETRY_US);
 }
 
-/* ---- what it is told ---- */
+/* ---- callbacks ---- */
 
 static void on_elected(void *ctx, struct hf_election *election)
 {
@@ -117,7 +119,7 @@ static void on_elected(void *ctx, struct hf_election *election)
         leave_after(c, o->hold_ms * 1000);
 }
 
-/* One less of what it has lost: it is told that this is over. */
+/* It has one lost hold less: on_deposed reports its end. */
 static void on_deposed(void *ctx, struct hf_election *election,
                        enum hf_lost reason)
 {
@@ -138,7 +140,7 @@ static void on_deposed(void *ctx, struct hf_election *election,
         (void)stand(o, HF_FOREVER);
 }
 
-/* It stands again after a pause: nobody knows when, so no wait is judged. */
+/* It is a candidate again after a pause of unknown length, so no wait is judged. */
 static void on_trouble(void *ctx, struct hf_election *election,
                        const struct hf_error *err)
 {
@@ -150,6 +152,8 @@ static void on_trouble(void *ctx, struct hf_election *election,
                  "%s cannot stand (%s), and does not want to", o->name, err->text);
         return;
     }
+    if (err->status == HF_LOST) /* ELECT-2: it is released, and requested again at once */
+        sim_fail(o->program->sim, "election", "%s is told of HF_LOST as an error", o->name);
     end_standing(o, err->status);
     if (err->status != HF_E_CLOSED && !o->is_leaving)
         (void)stand(o, 0);

@@ -47,16 +47,33 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_LATE_WRITE - PLAN_DENIED] = "stopped before a write",
     [EFFECT_LONG_CALLBACK - PLAN_DENIED] = "stopped in a callback",
     [EFFECT_CLOCK_SET - PLAN_DENIED] = "clock of a server with locks set",
+    [EFFECT_CLOCKS_DIFFER - PLAN_DENIED] = "new master's clock differs",
+    [EFFECT_DRIFT - PLAN_DENIED] = "clock of a server with locks drifts",
     [EFFECT_ROLLED_BACK - PLAN_DENIED] = "locks older after a power failure",
     [EFFECT_FULL_OUTPUT - PLAN_DENIED] = "output full",
     [EFFECT_BATCH - PLAN_DENIED] = "batch of a hundred",
     [EFFECT_LISTENERS - PLAN_DENIED] = "more than 16 listen",
     [EFFECT_SWALLOWED - PLAN_DENIED] = "swallowed",
-    [EFFECT_SWALLOWED_GREETING - PLAN_DENIED] = "swallowed greeting",
+    [EFFECT_SWALLOWED_HANDSHAKE - PLAN_DENIED] = "swallowed handshake",
     [EFFECT_FORMER_MASTER - PLAN_DENIED] = "READONLY behind one address",
     [EFFECT_WRONGPASS - PLAN_DENIED] = "WRONGPASS",
     [EFFECT_RENEWED_LOGIN - PLAN_DENIED] = "login renewed",
     [EFFECT_PROXY - PLAN_DENIED] = "error of a proxy",
+    [EFFECT_OLD_HOST - PLAN_DENIED] = "old host in a map",
+    [EFFECT_OLD_PORT - PLAN_DENIED] = "old port in a map",
+    [EFFECT_OTHER_NODE - PLAN_DENIED] = "address of another node in a map",
+    [EFFECT_NULL_HOST - PLAN_DENIED] = "null in a map",
+    [EFFECT_EMPTY_HOST - PLAN_DENIED] = "empty host in a map",
+    [EFFECT_ANY_HOST - PLAN_DENIED] = "0.0.0.0 in a map",
+    [EFFECT_UNKNOWN_HOST - PLAN_DENIED] = "? in a map",
+    [EFFECT_LOST_NAME - PLAN_DENIED] = "name that cannot be resolved in a map",
+    [EFFECT_MOVED_WRONG - PLAN_DENIED] = "MOVED to a wrong address",
+    [EFFECT_OLD_MAP - PLAN_DENIED] = "old map",
+    [EFFECT_MINORITY - PLAN_DENIED] = "map of a former master",
+    [EFFECT_NAT - PLAN_DENIED] = "addresses behind NAT",
+    [EFFECT_NAME_SILENT - PLAN_DENIED] = "silent resolver",
+    [EFFECT_NAME_MOVED - PLAN_DENIED] = "new address of a name",
+    [EFFECT_NAME_SEVERAL - PLAN_DENIED] = "name with two addresses",
 };
 
 const char *effects_word(int64_t n)
@@ -72,7 +89,11 @@ const char *effects_name(int effect)
 
 int64_t effects_world(int effect)
 {
+    if (effect >= EFFECT_OLD_HOST && effect <= EFFECT_NAT)
+        return FAMILY_DISAGREE;
     switch (effect) {
+    case EFFECT_DENIED + DENIED_SSUBSCRIBE:
+        return FAMILY_MESSAGES;
     case EFFECT_DIED_QUORUM:
         return FAMILY_QUORUM;
     case EFFECT_DIED_MULTI:
@@ -86,7 +107,7 @@ int64_t effects_world(int effect)
     case EFFECT_LISTENERS:
         return FAMILY_CROWD;
     case EFFECT_SWALLOWED:
-    case EFFECT_SWALLOWED_GREETING:
+    case EFFECT_SWALLOWED_HANDSHAKE:
         return FAMILY_SILENCE;
     case EFFECT_FORMER_MASTER:
         return FAMILY_SWITCHOVER;
@@ -95,17 +116,20 @@ int64_t effects_world(int effect)
         return FAMILY_CREDENTIALS;
     case EFFECT_PROXY:
         return FAMILY_PROXY;
+    case EFFECT_NAME_SILENT:
+    case EFFECT_NAME_MOVED:
+    case EFFECT_NAME_SEVERAL:
+        return FAMILY_NAMES;
     default:
         return -1;
     }
 }
 
 /* Commands of sharded messages, of a new program, and of a connection without
- * messages. */
+ * messages; and a clock that is set before a failover. */
 bool effects_is_rare(int effect)
 {
-    return effect == EFFECT_DENIED + DENIED_SPUBLISH ||
-           effect == EFFECT_DENIED + DENIED_SSUBSCRIBE ||
+    return effect == EFFECT_CLOCKS_DIFFER || effect == EFFECT_DENIED + DENIED_SPUBLISH ||
            effect == EFFECT_DENIED + DENIED_PING ||
            effect == EFFECT_DENIED + DENIED_HELLO;
 }

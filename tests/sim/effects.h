@@ -55,16 +55,33 @@ enum effect {
     EFFECT_LATE_WRITE,   /* a process was stopped before a write */
     EFFECT_LONG_CALLBACK,
     EFFECT_CLOCK_SET,    /* the server had locks */
+    EFFECT_CLOCKS_DIFFER, /* a master was replaced by a replica whose clock differs by 100 ms */
+    EFFECT_DRIFT,        /* the rate of a server's clock changed, and it had locks */
     EFFECT_ROLLED_BACK,  /* a server restarted with older data: its locks differ */
     EFFECT_FULL_OUTPUT,  /* calls waited for space in the output of a connection */
     EFFECT_BATCH,        /* one script call renewed a hundred holds */
     EFFECT_LISTENERS,    /* more than 16 clients received a message */
     EFFECT_SWALLOWED,    /* bytes were written to a connection that swallows them */
-    EFFECT_SWALLOWED_GREETING, /* the same before its first reply */
+    EFFECT_SWALLOWED_HANDSHAKE, /* the same before its first reply */
     EFFECT_FORMER_MASTER, /* a former master refused a write over an open connection */
     EFFECT_WRONGPASS,    /* a client used the former password */
     EFFECT_RENEWED_LOGIN, /* a password whose end was known has ended */
     EFFECT_PROXY,        /* a proxy replied with an error of its own */
+    EFFECT_OLD_HOST,     /* a client received such an address in a map (model/cluster.h) */
+    EFFECT_OLD_PORT,
+    EFFECT_OTHER_NODE,
+    EFFECT_NULL_HOST,
+    EFFECT_EMPTY_HOST,
+    EFFECT_ANY_HOST,
+    EFFECT_UNKNOWN_HOST,
+    EFFECT_LOST_NAME,
+    EFFECT_MOVED_WRONG,  /* one of these in MOVED */
+    EFFECT_OLD_MAP,      /* a client received a map that was no longer true */
+    EFFECT_MINORITY,     /* a client received the map of a former master that is cut off */
+    EFFECT_NAT,          /* a client received addresses behind NAT */
+    EFFECT_NAME_SILENT,  /* a client queried a resolver that did not answer */
+    EFFECT_NAME_MOVED,   /* a client connected to the new address of a name */
+    EFFECT_NAME_SEVERAL, /* a client received two addresses, the first without a machine */
     EFFECTS
 };
 

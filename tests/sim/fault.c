@@ -113,7 +113,7 @@ static void reset(struct fault *f)
         link_reset(link_of(f));
 }
 
-/* Who went half open is not known any more at the end: all are reset. */
+/* Which connections are half open is not known at the end: all are reset. */
 static void half_open(struct fault *f)
 {
     struct connection *one = connection_of(f);
@@ -128,7 +128,7 @@ static void half_open(struct fault *f)
 
 /* A connection that is being made may be the one after the last fault. While a client has
  * a dead connection, no other one dies. */
-#define GREETED_US 1000000
+#define HANDSHAKE_US 1000000
 
 static void end_swallow(const struct fault *f)
 {
@@ -139,7 +139,7 @@ static void end_swallow(const struct fault *f)
     if (link_swallows(link) > 0)
         effects_note(f->sim, EFFECT_SWALLOWED);
     if (link_stillborn(link) > 0)
-        effects_note(f->sim, EFFECT_SWALLOWED_GREETING);
+        effects_note(f->sim, EFFECT_SWALLOWED_HANDSHAKE);
 }
 
 static void swallow_on(const struct fault *f, struct connection *one, enum way way)
@@ -155,14 +155,14 @@ static void swallow(struct fault *f)
 
     if (!f->is_on)
         end_swallow(f);
-    if (!one || connection_age_us(one) < GREETED_US || link_is_cut_off(link_of(f)))
+    if (!one || connection_age_us(one) < HANDSHAKE_US || link_is_cut_off(link_of(f)))
         return;
     swallow_on(f, one, way_of(f));
     if (f->planned->n & PLAN_SWALLOW_BOTH)
         swallow_on(f, one, way_of(f) == TO_SERVER ? TO_CLIENT : TO_SERVER);
 }
 
-/* Or, behind a proxy, it is accepted and closed. */
+/* A proxy may instead accept the connection and close it. */
 static void refuse(struct fault *f)
 {
     struct link *link = link_of(f);
@@ -266,6 +266,15 @@ static void set_server_clock(struct fault *f)
     server_set_clock(s, f->planned->n * 1000);
 }
 
+static void set_server_rate(struct fault *f)
+{
+    struct server *s = server_of(f);
+
+    if (observer_has_holds(&s->observer))
+        effects_note(f->sim, EFFECT_DRIFT);
+    server_set_rate(s, f->planned->n);
+}
+
 /* ---- keys ---- */
 
 static bool is_permit(const struct fault *f)
@@ -279,7 +288,7 @@ static bool is_value(const struct fault *f)
            plan_has_permits(f->sim->plan, f->planned->lock);
 }
 
-/* Of a semaphore, which permits are out, too: else the operator makes some. */
+/* Also deletes which permits of a semaphore are in use: otherwise the operator adds some. */
 static void delete (struct fault *f)
 {
     char out[OBSERVER_KEY_MAX];
@@ -317,8 +326,8 @@ static bool may_be_retyped(const struct fault *f)
     return false;
 }
 
-/* Whoever else has the name by then is left alone. A server that is busy,
- * stopped or down is asked again. */
+/* A key that another client has created by then is left unchanged. The request is repeated
+ * if the server is busy, stopped or down. */
 static void un_retype(void *ctx)
 {
     struct fault *f = ctx;
@@ -409,7 +418,8 @@ enum touches {
     TOUCHES_SERVER,
     TOUCHES_SHARD,
     TOUCHES_LOCK,
-    TOUCHES_PROGRAM
+    TOUCHES_PROGRAM,
+    TOUCHES_ALL
 };
 
 static const struct {
@@ -424,7 +434,7 @@ static const struct {
     [FAULT_HALF_OPEN] = {half_open, TOUCHES_LINK, false},
     [FAULT_REFUSE] = {refuse, TOUCHES_LINK, false},
     [FAULT_IGNORE] = {ignore, TOUCHES_LINK, false},
-    [FAULT_RESOLVER] = {resolver, TOUCHES_SERVER, false},
+    [FAULT_RESOLVER] = {resolver, TOUCHES_ALL, false},
     [FAULT_FREEZE] = {freeze, TOUCHES_SERVER, false},
     [FAULT_RESTART] = {restart, TOUCHES_SERVER, false},
     [FAULT_FORGET] = {restart, TOUCHES_SERVER, false},
@@ -447,7 +457,7 @@ static const struct {
     [FAULT_CLOCK] = {set_clock, TOUCHES_PROGRAM, true},
     [FAULT_CLOCK_BEYOND] = {set_clock, TOUCHES_PROGRAM, true},
     [FAULT_MEMORY] = {starve, TOUCHES_PROGRAM, true},
-    [FAULT_DENY] = {fault_deny, TOUCHES_SERVER, false},
+    [FAULT_DENY] = {fault_deny, TOUCHES_ALL, false},
     [FAULT_PASSWORD] = {fault_password, TOUCHES_SERVER, false},
     [FAULT_SCANT] = {fault_refuse_writes, TOUCHES_SERVER, false},
     [FAULT_UNSAVED] = {fault_refuse_writes, TOUCHES_SERVER, false},
@@ -458,11 +468,14 @@ static const struct {
     [FAULT_DIE] = {kill_program, TOUCHES_PROGRAM, true},
     [FAULT_STALL] = {stall, TOUCHES_PROGRAM, true},
     [FAULT_SERVER_CLOCK] = {set_server_clock, TOUCHES_SERVER, false},
+    [FAULT_SERVER_DRIFT] = {set_server_rate, TOUCHES_SERVER, true},
     [FAULT_POWER] = {fault_power, TOUCHES_SERVER, false},
     [FAULT_SWALLOW] = {swallow, TOUCHES_LINK, false},
     [FAULT_ROTATE] = {fault_rotate, TOUCHES_SERVER, false},
     [FAULT_SWITCHOVER] = {fault_switchover, TOUCHES_SHARD, false},
     [FAULT_PROXY] = {fault_proxy, TOUCHES_SERVER, false},
+    [FAULT_DISAGREE] = {fault_disagree, TOUCHES_SERVER, false},
+    [FAULT_NAMES] = {fault_names, TOUCHES_SERVER, false},
 };
 
 /* ---- lines ---- */
@@ -489,6 +502,9 @@ static void name_the_touched(const struct fault *f, char *dst, size_t size)
         break;
     case TOUCHES_PROGRAM:
         (void)snprintf(dst, size, "c%lld", program);
+        break;
+    case TOUCHES_ALL:
+        (void)snprintf(dst, size, "all");
         break;
     }
 }
@@ -517,8 +533,8 @@ void fault_write_for(const struct fault *f, enum history_state state,
     sim_write(f->sim, &e);
 }
 
-/* A server that has never had locks. Where nobody waits for replicas, a client
- * that finds it silent is not held up, unless it knows no other one. */
+/* A server that has never had locks. If no call waits for replicas, its silence does not
+ * delay a client that knows another server. */
 static bool is_aside(const struct fault *f)
 {
     const struct server *s = server_of(f);
@@ -528,8 +544,7 @@ static bool is_aside(const struct fault *f)
            site_has_other_seed(f->sim->site, s);
 }
 
-/* A slot on the move tells by itself when it may matter (reshard.c). What a peer
- * does is not a fault, and the client must cope with the faults of some worlds. An allocation
+/* reshard.c writes the lines of a slot on the move. The actions of a peer are not a fault, and the client must cope with the faults of some worlds. An allocation
  * fails some time after the fault is armed, and the program writes the line (program.c). */
 static void tell(struct fault *f, enum history_state state)
 {

@@ -16,4 +16,10 @@ void fault_rotate(struct fault *f);
 void fault_switchover(struct fault *f);
 void fault_proxy(struct fault *f);
 
+/* The same (disagree.c). */
+void fault_disagree(struct fault *f);
+
+/* The same (names.c). */
+void fault_names(struct fault *f);
+
 #endif

@@ -195,8 +195,8 @@ void fault_close_some(struct fault *f)
 
 /* ---- REPLICAOF ---- */
 
-/* A server that is alone is told to be a replica, and then a master again.
- * Elsewhere another one takes over. */
+/* A single server becomes a replica, and then a master again. In other deployments another
+ * server takes over. */
 void fault_demote(struct fault *f)
 {
     struct server *s = failover_master(f);

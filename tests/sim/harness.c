@@ -132,7 +132,7 @@ struct hf_client *harness_client(struct harness *t, struct process *process, int
 enum { FREEZES, IS_DOWN, FORGETS, HOLDS_BACK, IS_REFUSED, IS_RESET, IS_SLOW,
        IS_SUSPENDED, LOSES_SCRIPTS, WHATS };
 
-/* Faults overlap: it is down until the last of them is over. */
+/* Faults overlap: it is down until the last of them has ended. */
 static void take_down(struct harness_fault *f)
 {
     struct harness_down *down = &f->harness->down[f->server->number - 1];

@@ -231,8 +231,8 @@ static void write(struct sim *sim, struct vote *v, int64_t until_us,
     sim_write(sim, &e);
 }
 
-/* What is left of a majority may be renewed: its owner, which is not told yet, believes
- * until what was taken away ends. */
+/* The remaining members of a majority may be renewed: before the loss is reported, the owner
+ * believes until the lease of the lost members ends. */
 static int64_t longest_until_us(const struct vote *v, int64_t count)
 {
     struct vote longest = *v;

@@ -1,6 +1,6 @@
-/* Nodes, and what they tell each other.
+/* Nodes, and the messages between them.
  *
- * NODES-1  A slot is on the move until its former node has heard that it has left;
+ * NODES-1  A slot is on the move until its former node has learned that it has left;
  * and not while the master of either shard is being replaced: a new master of before
  * Valkey 8 does not know of it. One slot moves at a time; in the world `redirect` two
  * may, but not from the same node or to the same node. */
@@ -13,7 +13,7 @@
 #include "tests/sim/site.h"
 #include "tests/support/must.h"
 
-#define AGAIN_US 50000 /* one that cannot be told now */
+#define AGAIN_US 50000 /* the pause before a message to a node that cannot receive it now */
 #define MOVES_MAX 2
 
 struct message {
@@ -21,13 +21,13 @@ struct message {
     struct nodes *nodes;
     struct server *to;
     struct event event;
-    struct model_text channel, payload; /* behind it */
+    struct model_text channel, payload; /* bytes after the struct */
     bool is_shard;
 };
 
 struct move {
     struct one *from, *to;    /* of the slot; NULL: it does not move */
-    const struct one *former; /* has not heard yet that the slot was given away */
+    const struct one *former; /* does not know yet that the slot has moved */
     unsigned slot;
 };
 
@@ -40,6 +40,7 @@ struct nodes {
         struct server *server;
         struct model_node *node;
         struct event news;
+        bool is_apart;
     } all[SITE_SERVERS_MAX];
     struct move moves[MOVES_MAX];
     struct message *messages; /* all that there ever were */
@@ -103,6 +104,8 @@ struct server *nodes_holder(const struct nodes *nodes, const char *key)
 
 static void learn(struct one *one)
 {
+    if (one->is_apart)
+        return;
     (void)server_turn(one->server);
     model_cluster_learn(one->node);
     server_done(one->server);
@@ -154,6 +157,24 @@ void nodes_set_down(struct nodes *nodes, const struct server *but)
             model_cluster_set_down(nodes->all[i].node);
 }
 
+void nodes_set_apart(struct nodes *nodes, const struct server *s, bool is_apart)
+{
+    struct one *one = one_of(nodes, s);
+
+    one->is_apart = is_apart;
+    on_news(one);
+}
+
+struct model_cluster *nodes_cluster(const struct nodes *nodes)
+{
+    return nodes->cluster;
+}
+
+struct model_node *nodes_node(struct nodes *nodes, const struct server *s)
+{
+    return one_of(nodes, s)->node;
+}
+
 /* ---- the bus ---- */
 
 static void on_message(void *ctx)
@@ -194,12 +215,13 @@ static void published(void *ctx, struct model *from, struct model_text channel,
                       struct model_text payload, bool is_shard)
 {
     struct nodes *nodes = ctx;
-    const struct server *s = one_with(nodes, from)->server;
+    const struct one *one = one_with(nodes, from);
+    const struct server *s = one->server;
 
-    for (size_t i = 0; i < nodes->count; i++) {
+    for (size_t i = 0; i < nodes->count && !one->is_apart; i++) {
         struct server *to = nodes->all[i].server;
 
-        if (to != s && (!is_shard || to->shard == s->shard))
+        if (to != s && !nodes->all[i].is_apart && (!is_shard || to->shard == s->shard))
             send_message(nodes, to, channel, payload, is_shard);
     }
 }
@@ -354,5 +376,20 @@ bool nodes_give(struct nodes *nodes, const char *key, int64_t late_us)
     *m = (struct move){.former = m->from, .slot = m->slot};
     learn(to);
     spread_news(nodes, to->server, late_us);
+    return true;
+}
+
+bool nodes_give_at_once(struct nodes *nodes, const char *key, struct server *to)
+{
+    struct move *m;
+
+    if (!nodes_open(nodes, key, to))
+        return false;
+    m = (struct move *)move_of(nodes, key);
+    while (move_one(m))
+        continue;
+    model_cluster_assign(nodes->cluster, m->slot, m->slot, m->to->node);
+    *m = (struct move){.to = NULL};
+    nodes_learn_all(nodes);
     return true;
 }

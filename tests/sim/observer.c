@@ -7,7 +7,7 @@
 #include "tests/sim/observer_inner.h"
 #include "tests/support/must.h"
 
-#define SERIAL_DIGITS 10 /* behind the owner's number: lock/script/names.c */
+#define SERIAL_DIGITS 10 /* after the owner's number: lock/script/names.c */
 #define WRITE_SUFFIX ":write"
 
 /* ---- owners ---- */
@@ -206,16 +206,51 @@ bool observer_holds(const struct observer *w, size_t lock, const char *field)
     return false;
 }
 
-void observer_set_clock(struct observer *w, int64_t step_us)
+#define MILLION 1000000
+
+/* What is of true time as time of the server's clock. In two parts: the product of a year
+ * would not fit. */
+static int64_t clock_span(const struct observer *w, int64_t us)
 {
-    w->ahead_us += step_us;
+    int64_t rate = MILLION + w->clock.ppm;
+
+    return us / MILLION * rate + us % MILLION * rate / MILLION;
+}
+
+static int64_t clock_at(const struct observer *w, int64_t true_us)
+{
+    return w->clock.shown_us + clock_span(w, true_us - w->clock.since_us);
+}
+
+int64_t observer_clock_us(const struct observer *w)
+{
+    return clock_at(w, world_now_us(w->sim->world));
+}
+
+int64_t observer_true_us(const struct observer *w, int64_t clock_us)
+{
+    int64_t rate = MILLION + w->clock.ppm, us = clock_us - w->clock.shown_us;
+    int64_t span = us / rate * MILLION + us % rate * MILLION / rate;
+
+    while (clock_span(w, span) < us)
+        span++;
+    return w->clock.since_us + span;
+}
+
+void observer_set_clock(struct observer *w, int64_t step_us, int64_t ppm)
+{
+    const struct observer before = *w;
+
+    w->clock.shown_us = observer_clock_us(w) + step_us;
+    w->clock.since_us = world_now_us(w->sim->world);
+    w->clock.ppm = ppm;
     for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
         for (size_t i = 0; i < w->locks[lock].count; i++) {
             struct observer_hold *h = &w->locks[lock].holds[i];
 
             if (h->until_us == HISTORY_NEVER)
                 continue;
-            h->until_us -= step_us;
+            h->until_us = observer_true_us(w, clock_at(&before, h->until_us));
             write_held(w, lock, h, HISTORY_BY_OTHER);
         }
 }
@@ -276,7 +311,7 @@ void observer_free_rest(struct observer *w, size_t lock, enum history_why why)
 /* In true time, if the server's clock is not set meanwhile. */
 static int64_t until_of(const struct observer *w, const struct model_key *key)
 {
-    return key->expires_ms < 0 ? HISTORY_NEVER : key->expires_ms * 1000 - w->ahead_us;
+    return key->expires_ms < 0 ? HISTORY_NEVER : observer_true_us(w, key->expires_ms * 1000);
 }
 
 int64_t observer_number(struct model_text value)
@@ -352,21 +387,18 @@ static bool is_mode(struct model_text field)
     return field.n == 4 && memcmp(field.p, "mode", 4) == 0;
 }
 
-static void each_field(struct observer *w, struct model *m, size_t lock,
-                       const struct model_change *c,
+static void each_field(struct observer *w, size_t lock, const struct model_change *c,
                        const struct model_key *key, bool is_first_pass)
 {
     struct model_text field, value;
 
-    for (size_t i = 0; model_at(m, 0, c->key, c->len, i, &field, &value); i++) {
-        struct observer_hold *h = hold_of(w, lock, field);
-
+    for (size_t i = 0; model_part(key, i, &field, &value); i++) {
         if (is_mode(field))
             continue;
-        if (!is_first_pass)
+        if (is_first_pass)
+            observer_mark(w, lock, field);
+        else
             see(w, lock, c, key, field, value);
-        else if (h)
-            h->is_there = true;
     }
 }
 
@@ -405,7 +437,7 @@ void observer_mark(struct observer *w, size_t lock, struct model_text field)
         h->is_there = true;
 }
 
-/* First the holds that are gone, then those that are new. */
+/* First the holds that have ended, then the new ones. */
 static void look(struct observer *w, struct model *m, size_t lock,
                  const struct model_change *c)
 {
@@ -420,10 +452,10 @@ static void look(struct observer *w, struct model *m, size_t lock,
         return;
     }
     if (is_hash)
-        each_field(w, m, lock, c, &key, true);
+        each_field(w, lock, c, &key, true);
     observer_free_rest(w, lock, why_of(w, c));
     if (is_hash)
-        each_field(w, m, lock, c, &key, false);
+        each_field(w, lock, c, &key, false);
 }
 
 /* ---- what is observed ---- */
@@ -508,7 +540,7 @@ static void look_at_hold_key(struct observer *w, struct model *m, size_t lock,
     write_held(w, lock, h, by);
 }
 
-/* A counter that is gone begins anew; one with retention, beyond all before. */
+/* A counter that was lost begins again; with retention, above all earlier tokens. */
 static void look_at_token(struct observer *w, struct model *m, int64_t lock,
                           const struct model_change *c)
 {
@@ -578,7 +610,7 @@ static void on_change(void *ctx, struct model *m, const struct model_change *c)
     }
 }
 
-#define LISTENERS 16 /* lock/channel.h: more are a crowd */
+#define LISTENERS 16 /* lock/machine/channel.h: more are a crowd */
 
 static void on_publish(void *ctx, struct model *m, const char *channel,
                        size_t len, const char *payload, size_t payload_len,
@@ -620,8 +652,8 @@ static bool is_renewal(const struct model_script *s)
     return false;
 }
 
-/* A master that serves on beside its successor may be asked to release what only
- * that one has: no key changes, and its client takes the hold for released. */
+/* A master that serves on beside its successor may receive the release of a hold that only
+ * the successor has: no key changes, and its client takes the hold for released. */
 static void on_script(void *ctx, struct model *m, const struct model_script *s)
 {
     struct observer *w = ctx;
@@ -717,7 +749,7 @@ static bool is_stock(const struct observer *w, struct model_text key)
     return false;
 }
 
-/* What a question was answered, which was sent again, ends by itself (COUNT-1). */
+/* The recorded reply to a request that was repeated expires (COUNT-1). */
 static bool is_answer(const struct model_key *key)
 {
     return key->expires_ms >= 0 && observer_is_answer(key->name.p, key->name.n);

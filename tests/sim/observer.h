@@ -31,7 +31,11 @@ struct observer {
     struct sim *sim;
     int64_t server;             /* its number: s1 is 1 */
     struct model *model;
-    int64_t ahead_us;           /* the server's clock minus true time */
+    struct observer_clock {     /* the server's */
+        int64_t since_us;       /* true time when it was last set, or its rate, */
+        int64_t shown_us;       /* and what it showed then */
+        int64_t ppm;            /* how much faster than true time it runs */
+    } clock;
     enum history_why owner_why; /* the reason of a change by the server's operator */
     bool is_moving;             /* keys move to another node: a missing key is not lost */
     bool is_replaced;           /* a former master that continues beside its successor:
@@ -72,9 +76,14 @@ void observer_free(struct observer *w);
 /* observer_holds - returns whether the lock has this field, which is a hold. */
 bool observer_holds(const struct observer *w, size_t lock, const char *field);
 
-/* observer_set_clock - the server's clock was changed by step_us, and with it the ends of
- *                its holds. */
-void observer_set_clock(struct observer *w, int64_t step_us);
+/* observer_clock_us - returns what the server's clock shows now.
+ * observer_true_us - returns the true time at which it shows that much, if it is not set
+ *                meanwhile.
+ * observer_set_clock - the server's clock was changed by step_us, and runs at this rate from
+ *                now on: its holds end at other times. */
+int64_t observer_clock_us(const struct observer *w);
+int64_t observer_true_us(const struct observer *w, int64_t clock_us);
+void observer_set_clock(struct observer *w, int64_t step_us, int64_t ppm);
 
 /* observer_has_holds - returns whether the server has a hold. */
 bool observer_has_holds(const struct observer *w);

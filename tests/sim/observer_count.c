@@ -106,7 +106,7 @@ static void see_end(struct observer *w, struct model *m, size_t lock,
     int64_t until_us = HISTORY_NONE;
 
     if (model_look(m, 0, name, strlen(name), &key) && key.expires_ms >= 0)
-        until_us = key.expires_ms * 1000;
+        until_us = observer_true_us(w, key.expires_ms * 1000);
     if (until_us == w->stocks_until_us[lock])
         return;
     w->stocks_until_us[lock] = until_us;
@@ -133,8 +133,8 @@ static bool is_answer_of(const struct model_change *c, const char *name)
            memcmp(c->key, begin, (size_t)n) == 0;
 }
 
-/* The server lost an answer that it kept: a question that is sent again is executed
- * again. The judge is told, also where no number changes. */
+/* The server lost a recorded reply: a request that is repeated is executed again. The judge
+ * is informed, also if no number changes. */
 static bool is_forgotten(const struct observer *w, const struct model_change *c)
 {
     return c->cause == MODEL_BY_FLUSH ||

@@ -32,17 +32,17 @@ int64_t observer_number(struct model_text digits);
 /* observer_permit_asked - a script names an owner, whose permits have numbers.
  * observer_permit_look  - writes what a change has made of a semaphore, if it is of
  *                        one of its keys.
- * observer_permit_lapsed - have all lapsed that stand in this key? */
+ * observer_permit_lapsed - have all permits of this key expired? */
 void observer_permit_asked(struct observer *w, const struct model_script *s);
 void observer_permit_look(struct observer *w, struct model *m, size_t lock,
                           const struct model_change *c, enum history_by by,
                           enum history_why why);
 
 /* observer_available - what such a key says; NONE: there is none.
- * observer_stock - a "stock" line, if it is news; hold: the question, or "".
+ * observer_stock - a "stock" line, if it has changed; hold: the request, or "".
  * observer_stock_repeat - of a server that has become a replica.
- * observer_count_asked - a script names a question.
- * observer_is_answer   - is what a question was answered kept in such a key?
+ * observer_count_asked - a script names a request.
+ * observer_is_answer   - does a key with this name have the recorded reply to a request?
  * observer_count_look  - as observer_permit_look, of a semaphore or latch. */
 int64_t observer_available(struct model *m, const char *name);
 void observer_stock(struct observer *w, size_t lock, int64_t stock,

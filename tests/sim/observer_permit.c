@@ -1,8 +1,8 @@
 /* What a server did with the permits of a semaphore, as lines of the history: of each
  * permit that is out "held" and "freed", and "stock": how many there are.
  *
- * Which ones are out stands in a sorted set, by numbers that scripts make of their
- * owners' names (PERMIT-2). Who asks for one names its owner. */
+ * A sorted set has the permits in use, by numbers that scripts compute from the names of
+ * their owners (PERMIT-2). The request for a permit names its owner. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void id_of(struct model_text field, char id[ID_SIZE])
         id[i] = (char)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
 }
 
-/* The last ones are asked for most. */
+/* The last ones are searched for most often. */
 static const struct sim_permit *permit_of(const struct sim *sim, const char *id)
 {
     for (size_t i = sim->permit_count; i > 0; i--)
@@ -85,19 +85,18 @@ static bool is_key(const struct model_change *c, const char *key)
 }
 
 /* The index-th that is out, and until when. */
-static struct model_text out_at(const struct observer *w, struct model *m,
-                                const char *out, size_t index,
-                                int64_t *until_us)
+static struct model_text out_at(const struct observer *w, const struct model_key *out,
+                                size_t index, int64_t *until_us)
 {
     struct model_text id, score;
     const struct sim_permit *permit = NULL;
 
-    if (!model_at(m, 0, out, strlen(out), index, &id, &score))
+    if (!model_part(out, index, &id, &score))
         return (struct model_text){"", 0};
     if (id.n == ID_SIZE)
         permit = permit_of(w->sim, id.p);
     must(permit != NULL);
-    *until_us = observer_number(score) * 1000;
+    *until_us = observer_true_us(w, observer_number(score) * 1000);
     return (struct model_text){permit->field, strlen(permit->field)};
 }
 
@@ -121,13 +120,9 @@ bool observer_permit_lapsed(const struct observer *w, struct model *m,
 
 /* ---- lines ---- */
 
-static size_t count_out(struct model *m, const char *out)
+static size_t count_out(struct model *m, const char *out, struct model_key *key)
 {
-    struct model_key key;
-
-    return model_look(m, 0, out, strlen(out), &key) && key.type == MODEL_ZSET
-               ? key.count
-               : 0;
+    return model_look(m, 0, out, strlen(out), key) && key->type == MODEL_ZSET ? key->count : 0;
 }
 
 /* Who takes what has lapsed frees it. */
@@ -140,19 +135,20 @@ static void look(struct observer *w, struct model *m, size_t lock,
                  const char *name, const char *out, enum history_by by,
                  enum history_why why)
 {
-    size_t count = count_out(m, out);
+    struct model_key key;
+    size_t count = count_out(m, out, &key);
     int64_t left = observer_available(m, name), until_us;
 
     if (left != HISTORY_NONE)
         observer_stock(w, lock, left + (int64_t)count, by, "");
     observer_begin(w, lock);
     for (size_t i = 0; i < count; i++)
-        observer_mark(w, lock, out_at(w, m, out, i, &until_us));
+        observer_mark(w, lock, out_at(w, &key, i, &until_us));
     observer_free_rest(w, lock, why_freed(by, why));
     if (left == HISTORY_NONE)
         observer_stock(w, lock, left, by, "");
     for (size_t i = 0; i < count; i++) {
-        struct model_text field = out_at(w, m, out, i, &until_us);
+        struct model_text field = out_at(w, &key, i, &until_us);
 
         observer_see(w, lock, field, until_us, by);
     }

@@ -39,7 +39,8 @@ static bool is_of_queue(const struct model_change *c, const char *name)
 }
 
 /* Until when a place is honoured; never: it has no time. */
-static int64_t until_of(struct model *m, const char *name, struct model_text who)
+static int64_t until_of(const struct observer *w, struct model *m, const char *name,
+                        struct model_text who)
 {
     char key[PLAN_KEY_MAX];
     size_t len = key_of(key, sizeof key, name, PLACES);
@@ -47,7 +48,7 @@ static int64_t until_of(struct model *m, const char *name, struct model_text who
 
     for (size_t i = 0; model_at(m, 0, key, len, i, &member, &score); i++)
         if (member.n == who.n && memcmp(member.p, who.p, who.n) == 0)
-            return (int64_t)(strtod(score.p, NULL) * 1000);
+            return observer_true_us(w, (int64_t)(strtod(score.p, NULL) * 1000));
     return HISTORY_NEVER;
 }
 
@@ -120,7 +121,7 @@ static bool is_inherited(const struct observer *w, size_t lock, struct model_tex
     return false;
 }
 
-/* Some have left, others stand at the end: what was there is in order. */
+/* Some waiters have left, and others were added at the end: the order of the rest is kept. */
 static size_t keep_those_who_stay(struct observer_queue *q, struct model *m,
                                   const char *name)
 {
@@ -162,7 +163,7 @@ static void see_head(struct observer *w, struct model *m, size_t lock,
 
     if (q->count > 0)
         until_us = until_of(
-            m, name, (struct model_text){head, strlen(head)});
+            w, m, name, (struct model_text){head, strlen(head)});
     if (!model_is_master(m) ||
         (strcmp(head, q->head) == 0 && until_us == q->until_us))
         return;
@@ -204,7 +205,7 @@ void observer_places(struct observer *w, struct model *m)
         for (size_t i = 0; i < q->count; i++) {
             const char *field = q->places[i].field;
             int64_t until_us = until_of(
-                m, name, (struct model_text){field, strlen(field)});
+                w, m, name, (struct model_text){field, strlen(field)});
 
             write_line(w, lock, HISTORY_PLACE, HISTORY_NO_BY, field, until_us,
                        q->places[i].is_inherited ? "failover" : NULL);
@@ -223,7 +224,7 @@ int64_t observer_places_until(const struct observer *w, struct model *m)
         size_t len = key_of(key, sizeof key, name, PLACES);
 
         for (size_t i = 0; model_at(m, 0, key, len, i, &member, &score); i++) {
-            int64_t us = (int64_t)(strtod(score.p, NULL) * 1000);
+            int64_t us = observer_true_us(w, (int64_t)(strtod(score.p, NULL) * 1000));
 
             last_us = us > last_us ? us : last_us;
         }

@@ -78,7 +78,7 @@ static void release_all(struct owner *o)
         release(o);
 }
 
-/* What an acquire got is given up hold_ms later. */
+/* A hold is released hold_ms after its acquire. */
 static void on_hold_over(void *ctx)
 {
     struct call *c = ctx;
@@ -120,7 +120,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
         release_all(c->owner);
 }
 
-/* Others are told that it waits, and holds on; the history does not need it. */
+/* Reports a wait; the history does not need it. */
 static void on_wait(void *ctx, struct hf_lock *lock,
                     const struct hf_lock_info *info)
 {
@@ -292,7 +292,7 @@ void program_set_all(struct program *p)
     process_enter(before);
 }
 
-/* ---- what nobody holds ---- */
+/* ---- kinds without holders ---- */
 
 static void on_given(void *ctx, hf_status status, const struct hf_error *err)
 {
@@ -317,7 +317,7 @@ static void give(struct owner *o, int64_t n)
     program_watch_queues(o->program);
 }
 
-/* Whatever becomes of it, it is asked once. */
+/* It is requested once, whatever its result. */
 static void give_back(struct call *taken)
 {
     struct owner *o = taken->owner;
@@ -424,17 +424,37 @@ static void cancel(struct program *p, const struct owner *o)
         }
 }
 
-/* It blocks: meanwhile the world goes on. */
+/* The closed client counts what is still held: at least the holds in which owners believe, and
+ * no hold whose loss was reported. */
+static void check_closed(const struct program *p, const struct hf_client_closed *closed)
+{
+    uint64_t believed = 0, most = 0;
+
+    for (struct owner *o = p->owners; o; o = o->next) {
+        if (o->form != OWNER_OF_LOCK || o->whole)
+            return; /* what sets hold is counted for each member */
+        believed += owner_safe_ms(o) > 0;
+        most += o->count > 0 && !o->is_lost;
+    }
+    if (closed->holds < believed || closed->holds > most)
+        sim_fail(p->sim, "close", "close counts %llu holds: %llu are believed in, %llu not lost",
+                 (unsigned long long)closed->holds, (unsigned long long)believed,
+                 (unsigned long long)most);
+}
+
+/* It blocks: meanwhile the world continues. */
 static void close_one(struct program *p, struct hf_client *client,
                       int64_t timeout_ms)
 {
     struct call *c = program_call(p, NULL, HISTORY_OP_CLOSE);
+    struct hf_client_closed closed;
     hf_status status;
 
     c->wait_ms = timeout_ms;
     call_ask(c);
-    status = hf_client_close(client, timeout_ms, NULL, NULL);
+    status = hf_client_close(client, timeout_ms, &closed, NULL);
     program_watch(p);
+    check_closed(p, &closed);
     call_end(c, status, 0);
 }
 

@@ -57,9 +57,9 @@ static void write_safe(struct owner *o, int64_t until_us)
     sim_write(program_sim(o->program), &e);
 }
 
-/* An owner that has asked for the release of all that it acquired believes nothing,
- * though releases may stand one behind the other, or behind another call. One
- * alone must end the belief by itself. */
+/* An owner that has requested the release of all its acquisitions believes nothing, although
+ * releases may wait for each other, or for another call. A single release must end the belief
+ * by itself. */
 static bool waits_to_give_up(const struct owner *o)
 {
     return o->releasing > 0 && o->releasing == o->count && o->stands_behind;
@@ -89,7 +89,7 @@ void owner_text(const struct owner *o, char dst[HF_OWNER_TEXT_MAX])
 bool owner_is_given_up(const struct owner *o)
 {
     if (o->count == 0 && o->under_way == 0)
-        return true; /* what a client that was closed may still hold is nobody's */
+        return true; /* a hold that a closed client may still have has no owner */
     return o->count > 0 && (o->is_lost || o->releasing >= o->count);
 }
 
@@ -124,7 +124,7 @@ void owner_watch(struct owner *o)
     const struct sim *sim = program_sim(o->program);
     int64_t now_us = world_now_us(sim->world), until_us;
 
-    if (plan_is_counted(sim->plan, o->lock_index) || /* nobody holds it */
+    if (plan_is_counted(sim->plan, o->lock_index) || /* it has no holders */
         o->form == OWNER_OF_MULTI) /* its members are what is believed in */
         return;
     until_us = believes_until_us(o);

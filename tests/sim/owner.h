@@ -1,6 +1,5 @@
-/* What one owner was told about one lock, and may believe. The book is kept by
- * what lock.h promises alone: it counts what was granted and given up, and asks
- * hf_lock_safe_ms. */
+/* One owner of one lock: the results of its calls, and what it may believe. The record uses
+ * only the contract of lock.h: it counts grants and releases, and calls hf_lock_safe_ms. */
 #ifndef SIM_OWNER_H
 #define SIM_OWNER_H
 
@@ -26,12 +25,12 @@ struct owner {
     int64_t as; /* the number by which it holds: its own, or an election's */
     struct hf_quorum *quorum; /* of its form */
     struct hf_multi *multi;
-    struct hf_election *election; /* NULL: it does not stand */
+    struct hf_election *election; /* NULL: it is not a candidate */
     struct owner *whole; /* of a member: the owner of the set; else NULL */
     struct owner *members; /* of a set: the first; the others come next, side by side */
     int64_t server;      /* of a quorum's member; else 0 */
-    struct call *standing; /* a candidate's acquire, or that of a quorum's member, which
-                              is under way; NULL: none is */
+    struct call *standing; /* the pending acquire of a candidate or of a quorum's member;
+                              NULL: none */
     struct call *last;      /* a candidate's last acquire, whose timer is its own */
     bool leads, is_leaving;
     int64_t lease_ms;       /* of the last acquire of a set */
@@ -39,35 +38,34 @@ struct owner {
                                0: none */
     bool is_left;           /* a quorum's member: a client that was closed may hold it,
                                for no hold of the quorum */
-    bool is_at_rest;        /* a quorum's: nothing is held or asked for, nor was when it
-                               was last looked at */
-    int64_t hold_ms;        /* for so long it leads; -1: until the end */
-    int64_t count;     /* acquisitions that are to be given up */
-    int64_t releasing; /* of these, asked to be */
-    bool stands_behind; /* a release, when it was asked for, behind another call */
+    bool is_at_rest;        /* a quorum's: nothing is held or requested now, nor was at
+                               the last look */
+    int64_t hold_ms;        /* how long it leads; -1: until the end */
+    int64_t count;     /* acquisitions that must be released */
+    int64_t releasing; /* those whose release was requested */
+    bool stands_behind; /* its release was requested while another call was pending */
     int64_t under_way; /* calls */
-    bool is_lost;      /* it was told so */
-    int64_t master;    /* that the client knew of when its last turn ended: what it
-                          heard behind an answer, in the same turn, is too late */
-    int64_t until_us;  /* what the history says that it believes; 0:
-                          nothing */
+    bool is_lost;      /* its loss was reported */
+    int64_t master;    /* known to the client when its last turn ended: what it reads
+                          after a reply, in the same turn, is too late */
+    int64_t until_us;  /* the belief that the history records; 0: none */
     char name[OWNER_NAME_MAX];
     char hold[HF_OWNER_TEXT_MAX]; /* its hold, as the server knows it; "" */
 };
 
 /* owner_event    - a line of the history about it.
  * owner_look     - which hold it has.
- * owner_safe_ms  - for how long it may believe, says the library.
+ * owner_safe_ms  - for how long it may believe, according to the library.
  * owner_text     - its hold as the server knows it; "": it has none, or is a set's.
- * owner_is_given_up - of a set: it is not held nor asked for, has been lost, or its last
- *                  release is under way.
- * owner_watch    - writes down how long it may believe, if that has changed.
- * owner_lost     - it is told that its hold is lost; is_with_set: because another member
- *                  of its set is.
- * owner_granted  - one acquisition more.
- * owner_released - a release has ended: one less, unless nothing was done.
+ * owner_is_given_up - a set is neither held nor requested, is lost, or its last release is
+ *                  pending.
+ * owner_watch    - records how long it may believe, if that has changed.
+ * owner_lost     - the loss of its hold was reported; is_with_set: because another member
+ *                  of its set was lost.
+ * owner_granted  - counts one acquisition.
+ * owner_released - a release has ended: counts it, unless nothing was done.
  * owner_has_given_up - the release of all that it acquired has begun.
- * owner_count    - a "count" line, if it holds and nothing is under way. */
+ * owner_count    - writes a "count" line, if it holds and no call is pending. */
 struct history_event owner_event(const struct owner *o, enum history_what what);
 void owner_look(struct owner *o);
 int64_t owner_safe_ms(const struct owner *o);

@@ -48,7 +48,7 @@ static const char *publish_of(const struct fault *f, const char *channel)
     "local e = redis.pcall('pexpire', KEYS[1], " ms ") "                        \
     "if type(e) == 'table' then redis.call('del', KEYS[1]) return e end "
 
-/* WIRE 8.1, 8.2: taken if it is free, and given up again. */
+/* WIRE 8.1, 8.2: acquired if it is free, and released again. */
 static const char plain_acquire[] =
     "if redis.call('exists', KEYS[1]) == 0 then "
     "redis.call('hincrby', KEYS[1], ARGV[2], 1) "

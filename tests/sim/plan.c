@@ -203,7 +203,7 @@ static void draw_target(struct plan_op *op, const struct plan *plan,
     op->owner = draw_between(dice, 1, PLAN_OWNERS);
 }
 
-/* Far longer than all is quiet: a lock that nobody knows of is there yet. */
+/* Longer than the end of a run: an orphaned lock still exists then. */
 #define LEASE_LONG_MS 150000
 
 static int64_t draw_lease(const struct plan_head *h, uint64_t *dice)
@@ -254,8 +254,8 @@ static const int64_t rare_verbs[] = {
     OP_INSPECT, OP_INSPECT, OP_FORCE,   OP_CLOSE,   OP_FREE,
 };
 
-/* What crosses must be near: soon behind another, of the same lock, and mostly
- * of the same owner. */
+/* Operations that cross must be near each other: soon after another one, on the same lock,
+ * and mostly of the same owner. */
 static void draw_near(struct plan_op *op, const struct plan_op *other,
                       const struct plan_head *h, uint64_t *dice)
 {
@@ -313,7 +313,7 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Re-entry by chance would wait behind its own owner's other side. */
+/* A re-entry by chance would wait for the other side, which its own owner holds. */
 static void give_own_owners(struct plan *plan)
 {
     for (size_t i = 0; i < plan->op_count; i++)
@@ -386,11 +386,14 @@ static const struct range ranges[FAULT_KINDS] = {
     [FAULT_DIE] = {0, 0, 1, 20000},
     [FAULT_STALL] = {0, 1, 1, 10000},
     [FAULT_SERVER_CLOCK] = {-PLAN_STEP_MAX_MS, PLAN_STEP_MAX_MS, 0, 0},
+    [FAULT_SERVER_DRIFT] = {-9000, 9000, 0, 0},
     [FAULT_POWER] = {1, 10000, 10, 20000},
     [FAULT_SWALLOW] = {0, 3, 10, 20000},
     [FAULT_ROTATE] = {0, 2, 1, 20000},
     [FAULT_SWITCHOVER] = {0, 2000, 10, 20000},
     [FAULT_PROXY] = {0, 1, 1, 20000},
+    [FAULT_DISAGREE] = {0, 255, 10, 20000},
+    [FAULT_NAMES] = {0, 7, 1, 20000},
 };
 
 bool plan_lasts(int64_t kind)
@@ -409,6 +412,10 @@ int64_t plan_fault_world(int64_t kind)
         return FAMILY_SWITCHOVER;
     case FAULT_PROXY:
         return FAMILY_PROXY;
+    case FAULT_DISAGREE:
+        return FAMILY_DISAGREE;
+    case FAULT_NAMES:
+        return FAMILY_NAMES;
     default:
         return -1;
     }
@@ -418,6 +425,7 @@ bool plan_can_be(int64_t kind, int64_t deployment)
 {
     switch (kind) {
     case FAULT_MOVE_SLOT:
+    case FAULT_DISAGREE:
         return plan_is_cluster(deployment);
     case FAULT_FAILOVER:
         return deployment == DEPLOY_SENTINEL || deployment == DEPLOY_HOSTS ||
@@ -427,8 +435,10 @@ bool plan_can_be(int64_t kind, int64_t deployment)
                deployment != DEPLOY_INDEPENDENT;
     case FAULT_SWITCHOVER:
         return deployment == DEPLOY_REPLICAS;
+    case FAULT_NAMES:
+        return deployment == DEPLOY_STANDALONE;
     case FAULT_DEMOTE: /* nodes of a cluster redirect */
-    case FAULT_POWER: /* which slots a node has is on its disk, too; quorum.md, R3 */
+    case FAULT_POWER: /* the disk of a node also has its slots; quorum.md, R3 */
         return !plan_is_cluster(deployment) && deployment != DEPLOY_INDEPENDENT;
     default:
         return true;
@@ -441,7 +451,7 @@ static bool is_calm(int64_t kind)
            kind == FAULT_FREEZE || kind == FAULT_SCRIPTS;
 }
 
-/* With WAIT, a server that only listens matters, too. */
+/* With WAIT, a server with subscriptions alone also matters. */
 bool plan_is_calm(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
@@ -488,7 +498,7 @@ static void go_to_op(struct plan_fault *f, const struct plan_op *op,
     f->lock = op->lock;
 }
 
-/* Soon behind another fault, where that one is. */
+/* Soon after another fault, at the same place. */
 static void go_to_fault(struct plan_fault *f, const struct plan_fault *other,
                         const struct plan_head *h, uint64_t *dice)
 {
@@ -614,9 +624,9 @@ static void draw_scenario_of(struct plan *plan, uint64_t seed)
     put_in_order(plan);
 }
 
-/* Who stands in a queue keeps its place by asking, each third of the watchdog's
- * time; a question to a server that waits for replicas holds up those behind it.
- * A hundred waiters of a client are to get their turn in time. */
+/* A waiter keeps its place in a queue by a request in each third of the watchdog timeout; a
+ * request to a server that waits for replicas delays the later ones. A hundred waiters of a
+ * client must get their turn in time. */
 static void hurry_replicas(struct plan *plan)
 {
     int64_t most_us = plan->head.watchdog_ms * 1000 / 300;
@@ -625,6 +635,34 @@ static void hurry_replicas(struct plan *plan)
         if (plan->head.replicas != 0 && plan->head.lag_us > most_us &&
             plan_has_queue(plan, (int64_t)i))
             plan->head.lag_us = most_us;
+}
+
+#define QUEUE_MAX 64
+#define LONG_QUEUES_ONE_IN 16
+
+static bool waits_in_queue(const struct plan *plan, const struct plan_op *op)
+{
+    return op->verb == OP_ACQUIRE && op->wait_ms != 0 && plan_has_queue(plan, op->lock);
+}
+
+/* A script reads all places of a queue, so the time of a plan grows by the square of its calls:
+ * all but a few plans have few of them for each fair lock. */
+static void shorten_queues(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "long queues");
+    int64_t waiting[PLAN_LOCKS_MAX] = {0};
+    size_t count = 0;
+
+    if (draw_one_in(&dice, LONG_QUEUES_ONE_IN))
+        return;
+    for (size_t i = 0; i < plan->op_count; i++) {
+        const struct plan_op *op = &plan->ops[i];
+
+        if (!waits_in_queue(plan, op) || waiting[op->lock]++ < QUEUE_MAX)
+            plan->ops[count++] = *op;
+    }
+    memset(plan->ops + count, 0, (plan->op_count - count) * sizeof *plan->ops);
+    plan->op_count = count;
 }
 
 void plan_draw(struct plan *plan, uint64_t seed)
@@ -643,8 +681,10 @@ void plan_draw(struct plan *plan, uint64_t seed)
     plan_world_last(plan, seed);
     plan_family_last(plan, seed);
     plan_draw_clocks(plan, seed);
+    plan_draw_drift(plan, seed);
     plan_draw_power(plan, seed);
     plan_draw_deaths(plan, seed);
+    shorten_queues(plan, seed);
     plan_mild_last(plan, seed);
     plan_rename(plan, seed);
     hurry_replicas(plan);

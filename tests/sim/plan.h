@@ -67,6 +67,8 @@ enum plan_scenario {
     SCENARIO_CREDENTIALS,
     SCENARIO_SWITCHOVER,
     SCENARIO_PROXY,
+    SCENARIO_DISAGREE,
+    SCENARIO_NAMES,
     SCENARIOS
 };
 
@@ -83,7 +85,7 @@ enum plan_family {
     FAMILY_SPIN,       /* of a plain one */
     FAMILY_MIXED_SPIN, /* of a mixed one: spin and non-reentrant: side 0, 1 */
     FAMILY_PERMIT,     /* in place of a plain or non-reentrant one */
-    FAMILY_SEMAPHORE,  /* likewise */
+    FAMILY_SEMAPHORE,  /* the same */
     FAMILY_LATCH,
     /* Of these, `inner` is the family on the servers. */
     FAMILY_QUORUM,
@@ -101,19 +103,23 @@ enum plan_family {
     FAMILY_HOSTS,
     FAMILY_SWITCHOVER,
     FAMILY_PROXY,
+    FAMILY_DISAGREE,
+    FAMILY_QUEUES,
+    FAMILY_MESSAGES,
+    FAMILY_NAMES,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
 
 enum plan_verb {
     OP_ACQUIRE, /* when granted, released after hold_ms */
-    OP_RELEASE, /* one acquisition, whoever made it */
+    OP_RELEASE, /* one acquisition of any operation */
     OP_FORCE,   /* `n` 1: only if its owner here holds it */
     OP_INSPECT,
     OP_CANCEL, /* this owner's calls on this lock */
-    OP_CLOSE,  /* the client, with hold_ms to run dry; a new one
-                  follows */
-    OP_FREE,   /* likewise, without closing */
+    OP_CLOSE,  /* the client, which has hold_ms for its pending calls; a new
+                  one follows */
+    OP_FREE,   /* the same, without closing it first */
     OP_SET,    /* makes the semaphore or the latch, if there is none */
     OP_GIVE,   /* counts a latch down */
     VERBS_DRAWN,
@@ -129,7 +135,7 @@ enum plan_verb {
 
 enum plan_flags {
     FLAG_KEEP_UNREPLICATED = 1,
-    FLAG_RELEASE_IN_LOST = 2, /* on_lost gives up what was lost */
+    FLAG_RELEASE_IN_LOST = 2, /* on_lost releases the lost hold */
     FLAG_ACQUIRE_IN_DONE = 4  /* once more, in the callback that grants it */
 };
 
@@ -207,6 +213,8 @@ enum plan_fault_kind {
                     takes for_ms: it is stopped there, in the middle of a turn */
     /* of a server; drawn by plan_draw_clocks */
     FAULT_SERVER_CLOCK, /* its clock is set forward or back by n ms */
+    FAULT_SERVER_DRIFT, /* the rate of its clock becomes n ppm, within the assumption; drawn
+                           by plan_draw_drift */
     /* of a server; drawn by plan_draw_power */
     FAULT_POWER, /* its writes no longer reach the disk; the power fails n ms later; for_ms
                     after the beginning it restarts with the data on the disk. If n is odd,
@@ -224,6 +232,10 @@ enum plan_fault_kind {
                          Its effect is counted for_ms later */
     FAULT_PROXY, /* the proxy before a server replies to scripts with an error of its own: it
                     did not send them, or (n 1) it did, and lost their replies */
+    FAULT_DISAGREE, /* nodes of a cluster announce wrong addresses or an old map; n: which,
+                       and the bits of disagree.h */
+    FAULT_NAMES, /* the name of a server cannot be resolved, or leads to another address; n:
+                    how (names.h) */
     FAULT_KINDS
 };
 #define FAULT_KINDS_COMMON FAULT_DENY
@@ -283,20 +295,22 @@ struct plan_head {
     int64_t has_long_leases;
     int64_t keeps_alive; /* a proxy answers keepalives: no kernel finds a
                             connection dead */
-    int64_t piece_max; /* bytes arrive in pieces of up to so many; 0:
-                          as they were written */
+    int64_t piece_max; /* the longest piece in which bytes arrive; 0: as they
+                          were written */
     int64_t watchdog_ms;
     int64_t request_ms; /* request_timeout_ms */
     int64_t replicas;   /* as in hf_client_options */
     int64_t replicas_ms;
-    int64_t retains_tokens; /* token_retention_ms: a lost counter harms nobody */
+    int64_t retains_tokens; /* token_retention_ms: the loss of a counter has no effect */
     int64_t is_crowd;       /* hundreds of calls at one moment (plan_crowd.c) */
     int64_t window;         /* bytes that a connection to a server takes before it
                                reads; 0: a megabyte */
     int64_t output_max;     /* as in hf_client_options; 0: the default */
     int64_t idle_check_ms;  /* the same */
-    int64_t has_passwords;  /* of servers, which programs get by their callbacks, */
-    int64_t credentials_ms; /* so much later */
+    int64_t has_passwords;  /* of servers, which programs get by their callbacks */
+    int64_t credentials_ms; /* after this time */
+    int64_t nat; /* nodes announce addresses that are mapped by the URL (1) or by a
+                    callback (2) */
 };
 
 struct plan {
@@ -315,11 +329,13 @@ void plan_draw(struct plan *plan, uint64_t seed);
  *                    their own random stream.
  * plan_draw_rarest - adds faults from FAULT_DIE on.
  * plan_draw_deaths - adds FAULT_DIE of owners of sets.
- * plan_draw_clocks, plan_draw_power - add FAULT_SERVER_CLOCK, FAULT_POWER.
+ * plan_draw_clocks, plan_draw_drift, plan_draw_power - add FAULT_SERVER_CLOCK,
+ *                FAULT_SERVER_DRIFT, FAULT_POWER.
  * plan_add_fault   - adds a fault of this kind, near an operation or a fault. */
 void plan_draw_rare(struct plan *plan, uint64_t seed);
 void plan_draw_rarest(struct plan *plan, uint64_t seed);
 void plan_draw_deaths(struct plan *plan, uint64_t seed);
+void plan_draw_drift(struct plan *plan, uint64_t seed);
 void plan_draw_clocks(struct plan *plan, uint64_t seed);
 void plan_draw_power(struct plan *plan, uint64_t seed);
 void plan_add_fault(struct plan *plan, int64_t kind, uint64_t *dice);
@@ -368,7 +384,7 @@ bool plan_read(struct plan *plan, FILE *from);
  *                 a channel.
  * plan_needs_two_keys - is it a lock whose scripts have more keys than one?
  * plan_has_queue - is it a fair lock?
- * plan_is_counted - is it a semaphore or a latch, which nobody holds?
+ * plan_is_counted - is it a semaphore or a latch, which have no holders?
  * plan_has_permits - is it one of these, or a semaphore of expirable permits?
  * plan_*_name   - words of the text. */
 #define PLAN_NAMES_DRAWN 8 /* plan_rename gives the others */

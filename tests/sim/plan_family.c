@@ -5,7 +5,7 @@
 #include "tests/sim/draw.h"
 #include "tests/sim/plan_inner.h"
 
-/* What all names are to be, or -1. */
+/* The family of all names, or -1. */
 static int64_t the_only = -1;
 
 /* "read-write" as "read_write". */
@@ -122,8 +122,8 @@ static void be_semaphore(struct plan *plan, int64_t lock, uint64_t *dice)
                                  : 1;
 }
 
-/* Where nothing goes wrong, all who wait must pass: nobody makes it anew, and it is
- * counted down often enough. */
+/* Without faults, all waiters must pass: the latch is not set again, and is counted down
+ * often enough. */
 static void open_in_the_end(struct plan *plan, int64_t lock)
 {
     for (int64_t n = plan->locks[lock].permits;

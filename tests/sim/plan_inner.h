@@ -12,7 +12,7 @@ bool plan_takes_scenario(int64_t scenario);
 void plan_family_first(struct plan *plan);
 void plan_family_last(struct plan *plan, uint64_t seed);
 
-/* plan_sets_take_scenario, _first, _last - likewise, of plans of quorums, multi-locks or
+/* plan_sets_take_scenario, _first, _last - the same for plans of quorums, multi-locks or
  *                     elections (plan_sets.c). */
 bool plan_sets_take_scenario(int64_t family, int64_t scenario);
 void plan_sets_first(struct plan *plan, int64_t family);

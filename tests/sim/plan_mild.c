@@ -1,6 +1,6 @@
 /* Plans in which nothing goes wrong. In a clear one calls are drawn as elsewhere, and
  * P12 explains each failure. In a mild one every call must end with HF_OK: what is
- * added here, behind all else and by a stream of its own, are holds that need
+ * added here, after everything else and from a stream of its own, are holds that need
  * renewals, leases and limits that are long enough, waits with an end, re-entries, and
  * the other verbs, each where it must succeed. */
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Faults that are rare: they are drawn behind all others, by a stream of their own,
- * so that a plan without them stays what it is. */
+/* Rare faults: they are drawn after all others, from a stream of their own, so that a plan
+ * without them is unchanged. */
 #include <stdlib.h>
 
 #include "tests/sim/draw.h"
@@ -44,8 +44,8 @@ static int by_time(const void *a, const void *b)
 /* One kind, or two, that come again and again. */
 #define RARE_MAX 6
 
-/* A connection ends soon after the fault began, so that the next one is greeted
- * while it lasts. */
+/* A connection ends soon after the fault began, so that the handshake of the next
+ * one falls into it. */
 static void end_connection(struct plan *plan, uint64_t *dice)
 {
     static const int64_t ends[] = {FAULT_RESET, FAULT_KILL, FAULT_HALF_OPEN,
@@ -61,7 +61,7 @@ static void end_connection(struct plan *plan, uint64_t *dice)
     f->server = draw_below(dice, plan->head.masters);
 }
 
-static bool is_of_greeting(const struct plan_fault *f)
+static bool is_of_handshake(const struct plan_fault *f)
 {
     return f->kind == FAULT_PASSWORD ||
            (f->kind == FAULT_DENY &&
@@ -115,7 +115,7 @@ static void add_one(struct plan *plan, int64_t kind, uint64_t *dice)
                                      : draw_below(dice, plan->head.masters);
     if (f->kind == FAULT_DENY)
         choose_command(plan, f, dice);
-    if (is_of_greeting(f))
+    if (is_of_handshake(f))
         end_connection(plan, dice);
 }
 
@@ -205,16 +205,33 @@ void plan_draw_rarest(struct plan *plan, uint64_t seed)
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
 
+#define DEATHS_ONE_IN 4
+
+/* While the program holds a set, if its acquire is granted soon. */
+static void go_to_hold(struct plan_fault *f, const struct plan *plan, uint64_t *dice)
+{
+    const struct plan_op *op = &plan->ops[draw_below(dice, (int64_t)plan->op_count)];
+
+    if (op->verb != OP_ACQUIRE || !plan_is_set(plan, op->lock) || op->hold_ms == 0)
+        return;
+    f->at_ms = op->at_ms + draw_spread(dice, 1, op->hold_ms > 0 ? op->hold_ms : 1000);
+    f->program = op->program;
+    if (f->at_ms >= plan->head.length_ms)
+        f->at_ms = plan->head.length_ms - 1;
+}
+
 void plan_draw_deaths(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "deaths of owners of sets");
     int64_t count = draw_between(&dice, 1, RAREST_MAX);
 
     if (!has_sets() || !may_have_rare(&plan->head) || plan->head.profile == PROFILE_SINGLE ||
-        !draw_one_in(&dice, RAREST_ONE_IN))
+        !draw_one_in(&dice, DEATHS_ONE_IN))
         return;
-    for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--)
+    for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--) {
         plan_add_fault(plan, FAULT_DIE, &dice);
+        go_to_hold(&plan->faults[plan->fault_count - 1], plan, &dice);
+    }
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
 
@@ -247,6 +264,26 @@ void plan_draw_clocks(struct plan *plan, uint64_t seed)
         plan_add_fault(plan, FAULT_SERVER_CLOCK, &dice);
         if (draw_one_in(&dice, 2))
             plan->faults[plan->fault_count - 1].server = draw_below(&dice, plan->head.masters);
+    }
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+}
+
+#define DRIFTS_ONE_IN 8
+
+/* Nothing is excused: the rates stay as assumption A1 of guarantees.md has them, unless the
+ * clock of a program is as far off in the other direction. */
+void plan_draw_drift(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "rates of servers");
+    int64_t count = draw_between(&dice, 1, 4);
+
+    if (!may_have_rare(&plan->head) || plan->head.profile == PROFILE_SINGLE ||
+        !draw_one_in(&dice, DRIFTS_ONE_IN))
+        return;
+    for (; count > 0 && plan->fault_count < PLAN_FAULTS_MAX; count--) {
+        plan_add_fault(plan, FAULT_SERVER_DRIFT, &dice);
+        if (has_sets()) /* the judge knows no rates of a quorum as a whole */
+            plan->faults[plan->fault_count - 1].n /= 10;
     }
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }

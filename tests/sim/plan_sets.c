@@ -123,7 +123,7 @@ static void go_to_sets(struct plan *plan, uint64_t *dice)
     }
 }
 
-/* The same soon after, at so many of the servers that follow. */
+/* The same fault soon after, at a number of the next servers. */
 static void repeat_fault(struct plan *plan, const struct plan_fault *fault,
                          int64_t times, uint64_t *dice)
 {

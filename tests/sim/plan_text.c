@@ -32,6 +32,8 @@ static const char *const scenario_names[SCENARIOS + 1] = {
     "credentials",
     "switchover",
     "proxy",
+    "disagree",
+    "names",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded", "independent",
@@ -43,7 +45,7 @@ static const char *const family_names[FAMILIES + 1] = {
     "latch",      "quorum",       "multi",      "election",
     "by_owner",   "kill",         "redirect",   "crowd",
     "silence",    "credentials", "push",      "hosts",
-    "switchover", "proxy"};
+    "switchover", "proxy", "disagree", "queues",    "messages", "names"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};
@@ -89,11 +91,14 @@ static const char *const fault_names[FAULT_KINDS + 1] = {
     [FAULT_DIE] = "die",
     [FAULT_STALL] = "stall",
     [FAULT_SERVER_CLOCK] = "server_clock",
+    [FAULT_SERVER_DRIFT] = "server_drift",
     [FAULT_POWER] = "power",
     [FAULT_SWALLOW] = "swallow",
     [FAULT_ROTATE] = "rotate",
     [FAULT_SWITCHOVER] = "switchover",
     [FAULT_PROXY] = "proxy",
+    [FAULT_DISAGREE] = "disagree",
+    [FAULT_NAMES] = "names",
 };
 
 const char *plan_fault_name(int64_t kind)
@@ -118,7 +123,7 @@ const char *plan_deployment_name(int64_t deployment)
 
 /* ---- fields ---- */
 
-/* words: what its values are called, NULL behind the last; NULL: numbers. */
+/* words: the names of its values, with NULL after the last; NULL: numbers. */
 struct field {
     const char *name;
     size_t offset;
@@ -164,6 +169,7 @@ static const struct field head_fields[] = {
     FIELD(plan_head, idle_check_ms),
     FIELD(plan_head, has_passwords),
     FIELD(plan_head, credentials_ms),
+    FIELD(plan_head, nat),
     {NULL, 0, NULL, false},
 };
 

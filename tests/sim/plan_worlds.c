@@ -1,4 +1,4 @@
-/* Worlds: plans of one kind of kind, with names of any family. --family selects
+/* Worlds: plans of one kind, with names of any family. --family selects
  * one. Each has dice of its own, so a world changes no other plan.
  *
  * kill: a client loses its connection while the server has not yet executed what it
@@ -14,24 +14,37 @@
  * push: servers report keys that change (tracking=on), some of them twice; faults are
  * those of any plan.
  *
- * silence: connections swallow bytes, one at a time for each client. Nothing else is
- * wrong, and P12 takes nothing of it for an excuse (scenario_unseen.c).
+ * silence: connections swallow bytes, one at a time for each client. There are no
+ * other faults, and P12 excuses none of these (scenario_unseen.c); the same is true of
+ * credentials, switchover, proxy and disagree.
  *
- * credentials: passwords are rotated, likewise.
+ * credentials: passwords are rotated.
  *
  * switchover: the address of a server leads to another master, and connections that are
- * open still lead to the former one, likewise.
+ * open still lead to the former one.
  *
- * proxy: a proxy replies that it has lost its server, which may have executed the request,
- * likewise.
+ * proxy: a proxy replies that it has lost its server, which may have executed the request.
+ *
+ * disagree: nodes of a cluster announce wrong addresses or an old map.
  *
  * hosts: a master and its replicas without sentinels. Two of three plans have a scenario
- * of failovers; faults are those of any plan. */
+ * of failovers; faults are those of any plan.
+ *
+ * queues: fair locks (scenario_queue.c). In some plans a waiter leaves the queue while the
+ * server is busy for longer than its lease.
+ *
+ * messages: waiters that only a message wakes in time, and slots that move meanwhile
+ * (scenario_messages.c, _crossing.c, _slots.c). In some plans servers refuse the command by
+ * which a client subscribes, and no other one.
+ *
+ * names: the resolver does not answer, the address of a server changes, or its name has two,
+ * as in silence. */
 #include <stdlib.h>
 
 #include "tests/sim/draw.h"
 #include "tests/sim/effects.h"
 #include "tests/sim/plan.h"
+#include "tests/sim/scenario.h"
 
 static int by_time(const void *a, const void *b)
 {
@@ -40,10 +53,17 @@ static int by_time(const void *a, const void *b)
     return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
 }
 
+static int op_by_time(const void *a, const void *b)
+{
+    const struct plan_op *x = a, *y = b;
+
+    return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
+}
+
 /* ---- kill ---- */
 
 #define REFUSALS_MAX 3
-#define CROSSINGS 8 /* of a link: more than a greeting takes */
+#define CROSSINGS 8 /* of a link: more than a handshake takes */
 
 static void be_kill(struct plan_head *h, uint64_t *dice)
 {
@@ -100,10 +120,10 @@ static bool is_end(const struct plan_fault *f)
            f->kind == FAULT_KILL;
 }
 
-/* The next connection, while it is greeted. */
+/* The next connection, during its handshake. */
 static void lose_successors(struct plan *plan, uint64_t *dice)
 {
-    int64_t greeting_ms = CROSSINGS * plan->head.latency_us / 1000 + 2;
+    int64_t handshake_ms = CROSSINGS * plan->head.latency_us / 1000 + 2;
     size_t count = plan->fault_count;
 
     for (size_t i = 0; i < count; i++) {
@@ -114,7 +134,7 @@ static void lose_successors(struct plan *plan, uint64_t *dice)
         f.kind = FAULT_RESET;
         f.n = draw_below(dice, 2);
         f.connection = 0;
-        f.at_ms += draw_between(dice, 1, greeting_ms);
+        f.at_ms += draw_between(dice, 1, handshake_ms);
         (void)add(plan, &f);
     }
 }
@@ -153,6 +173,102 @@ static void be_hosts(struct plan_head *h, uint64_t *dice)
     h->scenario = draw_pick(dice, scenarios, DRAW_COUNT(scenarios));
 }
 
+/* ---- queues ---- */
+
+static void be_queues(struct plan_head *h)
+{
+    h->profile = PROFILE_WILD;
+    h->scenario = SCENARIO_QUEUE;
+}
+
+static struct plan_op *acquire(struct plan *plan, int64_t at_ms, int64_t program,
+                               int64_t owner)
+{
+    struct plan_op *op = scenario_op(plan, at_ms, OP_ACQUIRE, owner);
+
+    op->program = program % (int64_t)plan->program_count;
+    op->wait_ms = HF_FOREVER;
+    op->hold_ms = -1;
+    return op;
+}
+
+#define LEFT_MS 6000 /* before the end: the place is still there when the run is quiet */
+
+/* Its place lasts as long as that of the waiter before it (ORPHAN-2). */
+static void leave_a_busy_server(struct plan *plan, uint64_t *dice)
+{
+    int64_t at_ms = plan->head.length_ms - LEFT_MS, first = draw_below(dice, 8);
+    int64_t lease_ms = draw_spread(dice, 100, 1000);
+    struct plan_op *leaves;
+    struct plan_fault *busy;
+
+    plan->head.watchdog_ms = 30000;
+    (void)acquire(plan, at_ms, first, 1);
+    (void)acquire(plan, at_ms + draw_between(dice, 100, 500), first + 1, 2);
+    leaves = acquire(plan, at_ms + draw_between(dice, 600, 1500), first + 2, 3);
+    leaves->lease_ms = lease_ms;
+    busy = scenario_fault(plan, at_ms + 2000, FAULT_BUSY,
+                          lease_ms + draw_between(dice, 500, 3000));
+    busy->server = scenario_server_of(plan, 0);
+    scenario_op(plan, busy->at_ms + draw_between(dice, 1, 100), OP_CANCEL, leaves->owner)
+        ->program = leaves->program;
+}
+
+static void finish_queues(struct plan *plan, uint64_t *dice)
+{
+    if (draw_one_in(dice, 4))
+        leave_a_busy_server(plan, dice);
+    qsort(plan->ops, plan->op_count, sizeof *plan->ops, op_by_time);
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+}
+
+/* ---- messages ---- */
+
+static void be_messages(struct plan_head *h, uint64_t *dice)
+{
+    static const int64_t scenarios[] = {SCENARIO_MESSAGES, SCENARIO_MESSAGES, SCENARIO_SLOTS,
+                                        SCENARIO_SLOTS,    SCENARIO_RETURNS,  SCENARIO_CROSSING};
+
+    h->profile = PROFILE_WILD;
+    h->scenario = draw_pick(dice, scenarios, DRAW_COUNT(scenarios));
+}
+
+static bool is_refusal_to_subscribe(const struct plan_fault *f)
+{
+    return f->kind == FAULT_ACL && f->n == PLAN_ACL_SUBSCRIBE;
+}
+
+/* Shortly before a call, which may have to subscribe. */
+static struct plan_fault *refuse_before_a_call(struct plan *plan, uint64_t *dice)
+{
+    const struct plan_op *op = &plan->ops[draw_below(dice, (int64_t)plan->op_count)];
+
+    return scenario_fault(plan, op->at_ms - draw_spread(dice, 1, 300), FAULT_ACL,
+                          draw_spread(dice, 400, 6000));
+}
+
+/* The command of one kind of messages; the other kind is allowed. */
+static void refuse_alone(const struct plan *plan, struct plan_fault *f)
+{
+    f->kind = FAULT_DENY;
+    f->n = plan->head.deployment == DEPLOY_SHARDED && plan->head.version % 3 != 0
+               ? DENIED_SSUBSCRIBE
+               : DENIED_SUBSCRIBE;
+}
+
+static void finish_messages(struct plan *plan, uint64_t *dice)
+{
+    bool is_of_messages = plan->head.scenario == SCENARIO_MESSAGES ||
+                          plan->head.scenario == SCENARIO_RETURNS;
+
+    if (is_of_messages && draw_one_in(dice, 2))
+        refuse_before_a_call(plan, dice)->n = PLAN_ACL_SUBSCRIBE;
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (is_refusal_to_subscribe(&plan->faults[i]) && draw_one_in(dice, 2))
+            refuse_alone(plan, &plan->faults[i]);
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+}
+
 /* ---- all ---- */
 
 void plan_world_head(struct plan_head *head, uint64_t seed)
@@ -175,6 +291,14 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
         be_unseen(head, SCENARIO_SWITCHOVER);
     else if (plan_only_is() == FAMILY_PROXY)
         be_unseen(head, SCENARIO_PROXY);
+    else if (plan_only_is() == FAMILY_DISAGREE)
+        be_unseen(head, SCENARIO_DISAGREE);
+    else if (plan_only_is() == FAMILY_NAMES)
+        be_unseen(head, SCENARIO_NAMES);
+    else if (plan_only_is() == FAMILY_QUEUES)
+        be_queues(head);
+    else if (plan_only_is() == FAMILY_MESSAGES)
+        be_messages(head, &dice);
     else if (plan_only_is() == FAMILY_PUSH)
         head->tracks = draw_between(&dice, 1, 2);
 }
@@ -187,6 +311,10 @@ void plan_world_last(struct plan *plan, uint64_t seed)
         finish_kill(plan, &dice);
     else if (plan_only_is() == FAMILY_CROWD)
         plan_crowd_last(plan, &dice);
+    else if (plan_only_is() == FAMILY_QUEUES)
+        finish_queues(plan, &dice);
+    else if (plan_only_is() == FAMILY_MESSAGES)
+        finish_messages(plan, &dice);
     else if (plan_only_is() == FAMILY_PUSH)
         plan->head.protocol = 3;
 }

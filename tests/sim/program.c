@@ -14,6 +14,7 @@
 #include "tests/sim/by_owner.h"
 #include "tests/sim/counts.h"
 #include "tests/sim/majority.h"
+#include "tests/sim/model/cluster.h"
 #include "tests/sim/program_inner.h"
 #include "tests/sim/sets.h"
 #include "tests/sim/site.h"
@@ -21,7 +22,7 @@
 
 #define FREED 0xdb
 
-/* By the address sanitizer, which sees late reads, too. */
+/* By the address sanitizer, which also detects late reads. */
 #ifdef __SANITIZE_ADDRESS__
 #define IS_WATCHED true
 #else
@@ -75,12 +76,22 @@ static void write_plain(struct program *p, enum history_what what)
     sim_write(p->sim, &e);
 }
 
+static void write_rate(struct program *p)
+{
+    struct history_event e = program_event(p, HISTORY_CLOCK);
+
+    e.ppm = p->ppm;
+    sim_write(p->sim, &e);
+}
+
 static void write_start(struct program *p)
 {
     struct history_event e = program_event(p, HISTORY_START);
 
     e.id = history_text(hf_client_uuid(p->client));
     sim_write(p->sim, &e);
+    if (p->ppm != 0)
+        write_rate(p);
 }
 
 static void write_free(struct program *p)
@@ -93,6 +104,8 @@ static void write_free(struct program *p)
 }
 
 /* ---- memory ---- */
+
+#define WATCHED_MAX 4096 /* bytes of a block: a slot map has 32 KiB */
 
 /* What was freed is overwritten, and kept for a while: who reads it late finds
  * nonsense, and who writes it is found out. */
@@ -117,6 +130,8 @@ static void keep_freed(struct program *p, void *ptr, size_t size)
         return;
     }
     give_back(p, f);
+    if (size > WATCHED_MAX)
+        size = WATCHED_MAX;
     *f = (struct freed){memset(ptr, FREED, size), size};
 }
 
@@ -313,6 +328,17 @@ static hf_status on_credentials(void *ctx, const struct hf_credentials_query *as
     return HF_CREDENTIALS_LATER;
 }
 
+/* As those of the URL (site_url). */
+static void map_address(void *ctx, char host[HF_HOST_MAX + 1], uint16_t *port)
+{
+    int number;
+
+    (void)ctx;
+    (void)port;
+    if (sscanf(host, MODEL_INNER_IP, &number) == 1)
+        (void)snprintf(host, HF_HOST_MAX + 1, "10.0.0.%d", number);
+}
+
 static void open_one(struct program *p, size_t index)
 {
     const struct plan_head *h = &p->sim->plan->head;
@@ -336,6 +362,7 @@ static void open_one(struct program *p, size_t index)
     o.idle_check_ms = h->idle_check_ms;
     o.credentials = h->has_passwords ? on_credentials : NULL;
     o.credentials_ctx = p;
+    o.map_address = h->nat == 2 ? map_address : NULL;
     o.log = on_log;
     o.log_ctx = p;
     o.trace = sim_shows_wire() ? on_trace : NULL;
@@ -511,7 +538,7 @@ bool program_asks_within(const struct program *p, const struct owner *o,
     return false;
 }
 
-/* In a queue; or it asks for what is counted. */
+/* In a queue, or an operation of a semaphore or latch. */
 static bool stands_or_counts(const struct hf_op *op)
 {
     bool acquires = op->verb == &hf_verb_acquire;
@@ -530,7 +557,7 @@ void program_watch_queues(struct program *p)
         const struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
 
         if (op->hold && stands_or_counts(op))
-            call_place(op->done_ctx, op->hold->text, op->hold->text_len);
+            call_place(op->done_ctx, op->hold->work->text, op->hold->work->text_len);
     }
 }
 
@@ -629,17 +656,14 @@ void program_suspend(struct program *p, int64_t for_ms)
 
 static void set_rate(struct program *p, int64_t ppm)
 {
-    struct history_event e = program_event(p, HISTORY_CLOCK);
-
-    e.ppm = ppm;
     p->ppm = ppm;
     process_set_rate(p->process, (int)ppm);
-    sim_write(p->sim, &e);
+    write_rate(p);
     program_watch(p);
 }
 
 /* What a client learned by a clock that was wrong stays wrong for a while, and
- * nobody could say for how long: the program begins anew. */
+ * for an unknown time: the program begins again. */
 static void on_recover(void *ctx)
 {
     struct program *p = ctx;
@@ -696,7 +720,7 @@ static void note_death(const struct program *p)
             effects_note(p->sim, effects[o->form]);
 }
 
-/* Its memory is gone with it: what frees it here is not heard of. */
+/* Its memory ends with it: the frees here are not reported. */
 static void on_kill(void *ctx)
 {
     struct program *p = ctx;

@@ -45,7 +45,7 @@ struct program {
     struct call *calls;   /* all that there ever were */
     struct event resume, recover, kill;
     bool is_dead;      /* killed, and not there again */
-    int64_t dead_ms;   /* for so long */
+    int64_t dead_ms;   /* how long */
     bool is_in_turn;   /* it is stopped within one: its loop is locked */
     int64_t stall_ms, stall_callback_ms; /* 0: it is not to be stopped */
     bool is_closing, is_freeing;
@@ -67,9 +67,9 @@ struct program {
  * program_end_sets       - its sets and elections end, before the client is freed.
  * program_free_client    - frees it, with its owners: "died".
  * program_replace_client - closes it, with close_ms to run dry (-1: does not),
- *                          frees it, and opens another; the world goes on
+ *                          frees it, and opens another; the world continues
  *                          meanwhile, and this function may return before. */
-/* program_call           - a call that is to be asked. Of no owner: NULL. */
+/* program_call           - creates a call. Without an owner: NULL. */
 struct call *program_call(struct program *p, struct owner *o, enum history_op op);
 struct owner *program_owner(struct program *p, const struct plan_op *op);
 struct owner *program_new_owner(struct program *p, int64_t lock, int64_t side,

@@ -2,7 +2,7 @@
 #include "tests/sim/reshard.h"
 #include "tests/sim/nodes.h"
 
-#define STEPS 5        /* a key moves after each of so many parts of the time */
+#define STEPS 5        /* parts of the time; a key moves after each */
 #define AGAIN_US 50000 /* servers that do not run now */
 
 static const char *key_of(const struct fault *f)

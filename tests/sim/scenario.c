@@ -1,6 +1,10 @@
 /* Which scenarios there are, and what they are put together with. */
 #include "tests/sim/scenario.h"
 
+#include <string.h>
+
+#include "net/route/slot.h"
+
 #define EVERYWHERE ((1u << DEPLOYMENTS) - 1)
 #define IN_CLUSTERS (1u << DEPLOY_CLUSTER | 1u << DEPLOY_SHARDED)
 #define WITH_FAILOVERS (1u << DEPLOY_SENTINEL | IN_CLUSTERS)
@@ -27,6 +31,8 @@ static const struct scenario {
     [SCENARIO_CREDENTIALS] = {scenario_credentials, EVERYWHERE},
     [SCENARIO_SWITCHOVER] = {scenario_switchover, 1u << DEPLOY_REPLICAS},
     [SCENARIO_PROXY] = {scenario_proxy, 1u << DEPLOY_STANDALONE},
+    [SCENARIO_DISAGREE] = {scenario_disagree, IN_CLUSTERS},
+    [SCENARIO_NAMES] = {scenario_names, 1u << DEPLOY_STANDALONE},
 };
 
 int64_t scenario_pick(uint64_t *dice)
@@ -98,6 +104,15 @@ struct plan_op *scenario_user(struct plan *plan, int64_t at_ms, int64_t span_ms,
         op->n = draw_below(dice, 2);
     }
     return op;
+}
+
+int64_t scenario_server_of(const struct plan *plan, int64_t lock)
+{
+    const char *name = plan_lock_name(plan, lock);
+
+    if (plan->head.deployment < DEPLOY_CLUSTER)
+        return 0;
+    return hf_slot_of(name, strlen(name)) * SCENARIO_SHARDS / HF_SLOTS;
 }
 
 size_t scenario_repeats(struct plan *plan, int64_t times_ms[SCENARIO_REPEATS_MAX],

@@ -24,16 +24,20 @@ void scenario_draw(struct plan *plan, uint64_t *dice);
  * scenario_fault - adds a fault. If the plan has no space, the operation or fault is left out.
  * scenario_user  - adds an operation on a lock: usually an acquire that waits, and holds the
  *                  lock for about span_ms.
+ * scenario_server_of - returns the number of the server that decides about a lock before slots
+ *                  move.
  * scenario_disturb - adds `count` faults of any kind, at any place. Call it last.
  * scenario_repeats - draws the times at which the scenario is repeated in the plan, far enough
  *                  apart. Returns their number, at most SCENARIO_REPEATS_MAX. */
 #define SCENARIO_REPEATS_MAX 6
+#define SCENARIO_SHARDS 3 /* of a cluster, with as many slots each (nodes.c) */
 struct plan_op *scenario_op(struct plan *plan, int64_t at_ms, int64_t verb,
                             int64_t owner);
 struct plan_fault *scenario_fault(struct plan *plan, int64_t at_ms,
                                   int64_t kind, int64_t for_ms);
 struct plan_op *scenario_user(struct plan *plan, int64_t at_ms, int64_t span_ms,
                               int64_t lock, uint64_t *dice);
+int64_t scenario_server_of(const struct plan *plan, int64_t lock);
 void scenario_disturb(struct plan *plan, int64_t count, uint64_t *dice);
 size_t scenario_repeats(struct plan *plan, int64_t times_ms[SCENARIO_REPEATS_MAX],
                         uint64_t *dice);
@@ -57,5 +61,7 @@ void scenario_silence(struct plan *plan, uint64_t *dice);
 void scenario_switchover(struct plan *plan, uint64_t *dice);
 void scenario_credentials(struct plan *plan, uint64_t *dice);
 void scenario_proxy(struct plan *plan, uint64_t *dice);
+void scenario_disagree(struct plan *plan, uint64_t *dice);
+void scenario_names(struct plan *plan, uint64_t *dice);
 
 #endif

@@ -1,15 +1,14 @@
-/* Scenarios in which an answer does not come: what the server may have granted, or
- * not released, for a client that asks no more. */
+/* Scenarios in which a reply is lost: the server may have granted a lock, or not released
+ * it, for a client that sends no further request. */
 #include "tests/sim/scenario.h"
 
-#define LEASE_LONG_MS 150000 /* it is there yet when all is quiet */
+#define LEASE_LONG_MS 150000 /* it lasts until the end of the run */
 #define SERVERS 8
 
-/* ---- who ---- */
+/* ---- program and lock ---- */
 
-/* Each repetition has a program and a lock of its own: nobody of that client asks for
- * the lock again, and finds what was left. One repetition in six comes again to a
- * pair that has been. */
+/* Each repetition has a program and a lock of its own: no later call of that client requests
+ * the lock and finds the remains. One repetition in six uses an earlier pair again. */
 static int64_t draw_pair(const struct plan *plan, int64_t repeat, uint64_t *dice)
 {
     int64_t pairs = (int64_t)plan->program_count * (int64_t)plan->lock_count;
@@ -42,7 +41,7 @@ static struct plan_op *add_beside(struct plan *plan, const struct plan_op *other
     return op;
 }
 
-/* ---- what it asks ---- */
+/* ---- its requests ---- */
 
 static int64_t draw_lease(const struct plan *plan, uint64_t *dice)
 {
@@ -115,7 +114,7 @@ static void choose_connection(struct plan_fault *fault, uint64_t *dice)
         fault->connection = draw_one_in(dice, 2) ? 1 : draw_between(dice, 1, 3);
 }
 
-/* A few crossings of the link before or behind that moment. */
+/* A few crossings of the link before or after that moment. */
 static int64_t draw_about(const struct plan *plan, int64_t at_ms,
                           uint64_t *dice)
 {
@@ -124,13 +123,13 @@ static int64_t draw_about(const struct plan *plan, int64_t at_ms,
     return at_ms + draw_between(dice, -2 * crossing_ms, 6 * crossing_ms);
 }
 
-/* What was asked has no answer, or comes late. */
+/* The request is lost or late, or its reply is. */
 static const int64_t silences[] = {
     FAULT_DELAY,  FAULT_HOLD_BACK, FAULT_HOLD_BACK, FAULT_CUT,  FAULT_RESET,
     FAULT_FREEZE, FAULT_HALF_OPEN, FAULT_RESTART,   FAULT_KILL,
 };
 
-/* Nobody gets through. */
+/* The server cannot be reached. */
 static const int64_t absences[] = {
     FAULT_HOLD_BACK, FAULT_HALF_OPEN, FAULT_REFUSE,  FAULT_IGNORE, FAULT_FREEZE,
     FAULT_RESTART,   FAULT_RESTART,   FAULT_LOADING, FAULT_BUSY,   FAULT_SUSPEND,
@@ -160,9 +159,9 @@ static void be_away(struct plan *plan, const struct plan_op *op, int64_t at_ms,
 
 /* ---- scenarios ---- */
 
-/* A lock that its owner takes once, lets go, and never asks for again. The
- * answer to the one or to the other is lost, and mostly the server is away
- * then, until the call's time is up, or its wait's. */
+/* A lock that its owner acquires once, releases, and never requests again. The reply to
+ * the acquire or to the release is lost, and mostly the server is then unreachable until
+ * the call, or its wait, has ended. */
 void scenario_unanswered(struct plan *plan, uint64_t *dice)
 {
     int64_t times_ms[SCENARIO_REPEATS_MAX];
@@ -233,8 +232,8 @@ void scenario_unheard(struct plan *plan, uint64_t *dice)
     }
 }
 
-/* Clients may not kill their old connections: what those had asked may be
- * executed behind what the new ones ask. */
+/* Clients may not kill their old connections: requests of those may be executed after
+ * requests of the new ones. */
 static void forbid_kill(struct plan *plan)
 {
     for (int64_t i = 0; i < plan->head.masters; i++) {
@@ -246,7 +245,7 @@ static void forbid_kill(struct plan *plan)
     }
 }
 
-/* What holds a question back on its way, or in the server. */
+/* Faults that delay a request on its way, or in the server. */
 static const int64_t delays[] = {FAULT_HOLD_BACK, FAULT_HOLD_BACK, FAULT_DELAY,
                                  FAULT_FREEZE};
 
@@ -265,9 +264,9 @@ static void be_slow(struct plan *plan, const struct plan_op *op, int64_t at_ms,
         choose_connection(fault, dice);
 }
 
-/* A client that has asked before, so that its connection is there and the
- * server knows its scripts. Then what it asks is executed late, when it has
- * asked something else by another connection. */
+/* A client that has sent a request before, so that its connection exists and the server
+ * knows its scripts. Its next request is executed late, after a request that it sent over
+ * another connection. */
 void scenario_late(struct plan *plan, uint64_t *dice)
 {
     int64_t times_ms[SCENARIO_REPEATS_MAX];

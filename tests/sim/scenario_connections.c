@@ -1,15 +1,15 @@
 /* Scenarios with two ways to one server, of which one is slow: commands that set a
- * lock's TTL are executed in another order than they were asked, or answered in
- * another than they were executed; and a renewal is out while its hold is given
- * up. The ways are the connection of calls that wait for replicas beside that
- * of renewals, and a connection that was given up beside its successor. */
+ * lock's TTL are executed in another order than they were sent, or their replies arrive in
+ * another order; and a renewal is pending while its hold is released. The ways are the
+ * connection of calls that wait for replicas and that of renewals, or an abandoned
+ * connection and its successor. */
 #include "tests/sim/scenario.h"
 
 /* The lock, the program and the times of one repetition. */
 struct target {
     int64_t program, lock, side, owner;
     int64_t third_ms;  /* between two renewals */
-    int64_t answer_ms; /* so long a renewal waits for its answer */
+    int64_t answer_ms; /* how long a renewal waits for its reply */
 };
 
 static int64_t at_least_1(int64_t ms)
@@ -81,8 +81,7 @@ static int64_t draw_connection(uint64_t *dice)
                                 : draw_between(dice, 1, 2);
 }
 
-/* Answers, or questions, that come later than those of the other way, but in
- * time. */
+/* Replies or requests that arrive later than those of the other way, but in time. */
 static void slow_down(struct plan *plan, const struct target *s, int64_t at_ms,
                       uint64_t *dice)
 {
@@ -166,7 +165,7 @@ static int64_t draw_hold(const struct plan *plan, uint64_t *dice)
 }
 
 /* While it is renewed, its owner enters again, for shorter or longer, and
- * leaves in part: one call behind the other, or at once. */
+ * releases in part: one call after the other, or at once. */
 static void reenter(struct plan *plan, const struct target *s, int64_t at_ms,
                     uint64_t *dice)
 {
@@ -230,7 +229,7 @@ void scenario_overtaken(struct plan *plan, uint64_t *dice)
     }
 }
 
-/* ---- a hold that is given up while its renewal is out ---- */
+/* ---- a hold that is released while its renewal is pending ---- */
 
 /* Readers, mostly, where there are any: they hold it together, and what is kept
  * of them is memory of their own. */

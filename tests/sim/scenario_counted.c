@@ -36,7 +36,7 @@ static void long_outage(struct plan *plan, uint64_t *dice)
 static void (*const scenarios[])(struct plan *plan, uint64_t *dice) = {
     scenario_unanswered, scenario_overtaken, scenario_late, long_outage};
 
-/* All locks have one side and one key until plan.c makes them what they are to be. */
+/* All locks have one side and one key until plan.c sets their families. */
 void scenario_counted(struct plan *plan, uint64_t *dice)
 {
     for (size_t i = 0; i < plan->lock_count; i++)

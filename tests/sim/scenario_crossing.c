@@ -1,4 +1,4 @@
-/* Scenarios in which a release meets the questions of those who wait for it. */
+/* Scenarios in which a release crosses the requests of its waiters. */
 #include "tests/sim/scenario.h"
 
 #define TIMES_MAX 60
@@ -20,9 +20,9 @@ static void be_uneven(struct plan_head *h, uint64_t *dice)
         h->replicas = 0;
 }
 
-/* A lock is released just when another client begins to wait for it: its questions,
+/* A lock is released just when another client begins to wait for it: its requests,
  * its subscription and the message are on their way at the same time, and mostly
- * nobody else will wake it. */
+ * no other client will wake it. */
 void scenario_crossing(struct plan *plan, uint64_t *dice)
 {
     int64_t times = draw_between(dice, 2, TIMES_MAX);

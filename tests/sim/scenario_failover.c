@@ -43,7 +43,7 @@ static int64_t draw_lock(const struct plan *plan, const struct plan_fault *f,
                                 : draw_below(dice, (int64_t)plan->lock_count);
 }
 
-/* A client that knows nothing yet, and asks just then. */
+/* A client that knows no server yet sends its first request at that moment. */
 static void draw_newcomer(struct plan *plan, const struct plan_fault *f,
                           int64_t program, uint64_t *dice)
 {
@@ -76,8 +76,8 @@ static void draw_users(struct plan *plan, const struct plan_fault *f,
 }
 
 /* A master is replaced while some wait for its locks, hold them, release them, or
- * ask for the first time; and about then other servers, which clients ask who is
- * master, or the master itself, fall silent. */
+ * send their first request; and about then other servers, which clients query for
+ * the master, or the master itself, become silent. */
 void scenario_failover(struct plan *plan, uint64_t *dice)
 {
     int64_t times_ms[SCENARIO_REPEATS_MAX];
@@ -104,9 +104,9 @@ void scenario_failover(struct plan *plan, uint64_t *dice)
 
 /* ---- answers of a former master ---- */
 
-#define ASKED_MAX 6
-#define SILENT_MS 250 /* after that a client asks others who is master */
-#define SENTINEL_FIRST 3 /* behind a master and its replicas */
+#define QUERIED_MAX 6
+#define SILENT_MS 250 /* after that a client queries other servers for the master */
+#define SENTINEL_FIRST 3 /* after a master and its replicas */
 #define SENTINEL_LAST 5
 
 static void ask_former(struct plan *plan, int64_t at_ms, int64_t program,
@@ -141,8 +141,8 @@ static void answer_late(struct plan *plan, int64_t first, int64_t last,
     }
 }
 
-/* The former master, whichever it is; beside sentinels perhaps the new one, too, which
- * then confirms late that it is master, and those who tell of it. */
+/* The former master replies late; with sentinels perhaps also the new one, which then confirms
+ * late that it is the master, and the sentinels. */
 static void answer_all_late(struct plan *plan, int64_t at_ms, int64_t span_ms,
                             int64_t program, uint64_t *dice)
 {
@@ -190,7 +190,7 @@ void scenario_former(struct plan *plan, uint64_t *dice)
     new_ms = at_ms + span_ms / (f->n & FAILOVER_IS_QUICK ? 8 : 2);
     ask_former(plan, at_ms - draw_between(dice, 100, 900), program, lock, dice);
     answer_all_late(plan, at_ms, span_ms, program, dice);
-    for (int64_t k = draw_between(dice, 1, ASKED_MAX); k > 0; k--)
+    for (int64_t k = draw_between(dice, 1, QUERIED_MAX); k > 0; k--)
         ask_former(plan, new_ms - SILENT_MS + draw_below(dice, span_ms / 2),
                    program, lock, dice);
     if (draw_one_in(dice, 6))

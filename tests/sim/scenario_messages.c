@@ -2,34 +2,21 @@
  * leases are long, and so is the time until it would look by itself. */
 #include <string.h>
 
-#include "net/route/slot.h"
 #include "tests/sim/scenario.h"
 
 #define LEASE_LONG_MS 150000
-#define SHARDS 3 /* of a cluster: slots are dealt out evenly (nodes.c) */
 #define WAITERS_MAX 4
 
 static const int64_t watchdogs_ms[] = {10000, 30000, 30000};
 static const int64_t requests_ms[] = {300, 1000};
 
-/* No connection has to wait for replicas, and nobody is refused from the
- * beginning. */
+/* No connection waits for replicas, and no client is refused from the beginning. */
 static void be_fast(struct plan_head *h, uint64_t *dice)
 {
     h->is_deaf = 0;
     h->replicas = 0;
     h->watchdog_ms = draw_pick(dice, watchdogs_ms, DRAW_COUNT(watchdogs_ms));
     h->request_ms = draw_pick(dice, requests_ms, DRAW_COUNT(requests_ms));
-}
-
-/* The number of the server that decides about a lock, before slots move. */
-static int64_t server_of(const struct plan *plan, int64_t lock)
-{
-    const char *name = plan_lock_name(plan, lock);
-
-    if (plan->head.deployment < DEPLOY_CLUSTER)
-        return 0;
-    return hf_slot_of(name, strlen(name)) * SHARDS / HF_SLOTS;
 }
 
 /* ---- who holds, and who waits ---- */
@@ -121,7 +108,7 @@ static void disturb(struct plan *plan, const struct repeat *repeat, int64_t at_m
                                           draw_spread(dice, 10, 4000));
 
     f->program = repeat->waiter;
-    f->server = server_of(plan, repeat->lock);
+    f->server = scenario_server_of(plan, repeat->lock);
     f->lock = repeat->lock;
     f->to_server = draw_one_in(dice, 3);
     f->connection = draw_pick(dice, connections, DRAW_COUNT(connections));
@@ -187,7 +174,7 @@ static const struct manner *draw_manner(bool *is_near, uint64_t *dice)
 }
 
 /* A lock is held for long; who waits for it listens, and what it listens by breaks,
- * falls silent, or is refused and to be had again; the message is sent in that
+ * falls silent, or is refused and available again; the message is sent in that
  * moment, or long after. */
 void scenario_messages(struct plan *plan, uint64_t *dice)
 {
@@ -232,7 +219,7 @@ static void draw_neighbours(struct plan *plan, uint64_t *dice)
 }
 
 /* Away and back, in the time in which a waiter does not look. Returns when the
- * source tells its listeners: the others learn one after the other (nodes.c). */
+ * source notifies its subscribers: the others learn one after the other (nodes.c). */
 static int64_t move_there_and_back(struct plan *plan, int64_t at_ms,
                                    uint64_t *dice)
 {
@@ -245,11 +232,11 @@ static int64_t move_there_and_back(struct plan *plan, int64_t at_ms,
     there->server = draw_below(dice, 2);
     back->server = 1 - there->server;
     return at_ms + away_ms +
-           away_ms / 4 * (server_of(plan, 0) + 1) / (2 * SHARDS);
+           away_ms / 4 * (scenario_server_of(plan, 0) + 1) / (2 * SCENARIO_SHARDS);
 }
 
-/* Who waits for this lock gives up when the slot is given: its channel is not
- * wanted any more, in the moment in which the other channel ends. */
+/* The waiter of this lock ends its wait when the slot moves: its channel is no longer wanted
+ * at the moment at which the other channel ends. */
 static void give_up_at(struct plan *plan, int64_t program, int64_t lock,
                        int64_t given_ms, uint64_t *dice)
 {
@@ -261,7 +248,7 @@ static void give_up_at(struct plan *plan, int64_t program, int64_t lock,
 }
 
 /* A slot moves away and comes back before a waiter looks, and beside it another
- * channel of the same connection is given up. Long after, the lock is released. */
+ * channel of the same connection is abandoned. Long after, the lock is released. */
 static void play_return(struct plan *plan, int64_t at_ms, uint64_t *dice)
 {
     int64_t holder = draw_below(dice, (int64_t)plan->program_count);

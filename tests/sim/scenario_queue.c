@@ -1,5 +1,5 @@
-/* Scenarios of fair locks: who stands in the queue gives up, dies, is suspended, or does
- * not hear that it is its turn; and those behind it wait. */
+/* Scenarios of fair locks: a waiter in the queue ends its wait, dies, is suspended, or misses
+ * the notification of its turn; and the later waiters wait. */
 #include "tests/sim/scenario.h"
 
 #define LEASE_LONG_MS 150000

@@ -49,8 +49,8 @@ static void draw_moves(struct plan *plan, const struct repeat *repeat, int64_t l
 static const int64_t ends[] = {FAULT_RESET, FAULT_RESET, FAULT_CUT, FAULT_KILL};
 
 /* A program's connection to one of the masters ends, or is slow, while slots move. Not so
- * slow that a request arrives one move too late: a server cannot tell such a request from
- * a new one. */
+ * slow that a request arrives one move too late: a server cannot distinguish such a request
+ * from a new one. */
 static void disturb_link(struct plan *plan, const struct repeat *repeat, uint64_t *dice)
 {
     int64_t kind = draw_one_in(dice, 2) ? FAULT_DELAY
@@ -83,7 +83,7 @@ static void replace_master(struct plan *plan, const struct repeat *repeat, uint6
     f->n = (draw_below(dice, 256) | FAILOVER_OF_LOCK) & ~(int64_t)FAILOVER_SERVES_ON;
 }
 
-/* A server that forgets its scripts is sent their text behind the redirection. */
+/* A server that forgets its scripts is sent their text after the redirection. */
 static void cross(struct plan *plan, const struct repeat *repeat, uint64_t *dice)
 {
     struct plan_fault *f;

@@ -5,6 +5,8 @@
  * first one is replaced. Program 0 is idle between its calls, for longer than
  * idle_check_ms: its forced releases, which are not repeated, must be sent over a
  * connection that was probed (LINK-9). All others hold and wait. */
+#include "tests/sim/disagree.h"
+#include "tests/sim/names.h"
 #include "tests/sim/scenario.h"
 
 #define USERS_MAX 24
@@ -18,7 +20,7 @@
 static const int64_t watchdogs_ms[] = {3000, 3000, 10000, 30000};
 static const int64_t latencies_us[] = {100, 500, 2000};
 
-/* Replicas are as fast as their master, and nobody is refused. */
+/* Replicas are as fast as their master, and no client is refused. */
 static void be_fast(struct plan_head *h, uint64_t *dice)
 {
     h->is_deaf = 0;
@@ -127,7 +129,7 @@ void scenario_silence(struct plan *plan, uint64_t *dice)
 
 #define LEADS_MS 500 /* the interval at which a load balancer looks for the master */
 
-/* In half of the plans, a confirmation takes so long that connections for it are made late,
+/* In half of the plans, the confirmation is so slow that connections for it are made late,
  * and lead to the new master while others still lead to the former one (REPLACE-4). */
 static void draw_lag(struct plan_head *h, uint64_t *dice)
 {
@@ -153,7 +155,7 @@ void scenario_switchover(struct plan *plan, uint64_t *dice)
 
 /* ---- credentials ---- */
 
-#define REQUEST_MS 10000 /* a new password, and whoever names the master, take their time */
+#define REQUEST_MS 10000 /* new passwords, and the servers that name the master, are slow */
 #define LEASE_MS 30000
 #define LAG_MAX_MS 500
 #define FIRST_MS 3000 /* every client has been accepted once */
@@ -169,7 +171,7 @@ static void rotate(struct plan *plan, int64_t at_ms, uint64_t *dice)
     f->n = how;
 }
 
-static void greet_all(struct plan *plan)
+static void inspect_all(struct plan *plan)
 {
     for (int64_t p = 0; p < (int64_t)plan->program_count; p++)
         for (int64_t lock = 0; lock < (int64_t)plan->lock_count; lock++) {
@@ -187,7 +189,7 @@ void scenario_credentials(struct plan *plan, uint64_t *dice)
     plan->head.request_ms = REQUEST_MS;
     plan->head.has_passwords = 1;
     plan->head.credentials_ms = draw_below(dice, 2) * draw_spread(dice, 1, 300);
-    greet_all(plan);
+    inspect_all(plan);
     for (int64_t i = draw_between(dice, 8, USERS_MAX); i > 0; i--)
         draw_user(plan, dice);
     for (int64_t at_ms = FIRST_MS; at_ms < plan->head.length_ms;
@@ -210,4 +212,73 @@ void scenario_proxy(struct plan *plan, uint64_t *dice)
          at_ms += PAUSE_MS / 2 + draw_spread(dice, 1, PAUSE_MS))
         scenario_fault(plan, at_ms, FAULT_PROXY, draw_spread(dice, 1, WITHOUT_SERVER_MS))->n =
             draw_below(dice, 2);
+}
+
+/* ---- disagree ---- */
+
+#define DISAGREES_MS 12000 /* how long, at most */
+
+static int64_t draw_way(uint64_t *dice)
+{
+    int64_t way = draw_below(dice, DISAGREE_WAYS);
+
+    way |= draw_one_in(dice, 2) ? DISAGREE_CLOSES : DISAGREE_MOVES;
+    if (draw_one_in(dice, 3))
+        way |= DISAGREE_IGNORES;
+    if (draw_one_in(dice, 2))
+        way |= DISAGREE_ALL_BUT_ONE;
+    return way;
+}
+
+/* Calls on a lock whose slot has moved. */
+static void call_soon(struct plan *plan, const struct plan_fault *f, uint64_t *dice)
+{
+    for (int64_t p = 0; p < (int64_t)plan->program_count; p++) {
+        struct plan_op *op =
+            scenario_op(plan, f->at_ms + draw_spread(dice, 1, f->for_ms), OP_ACQUIRE, 1);
+
+        op->program = p;
+        op->lock = f->lock;
+        op->wait_ms = HF_FOREVER;
+        op->hold_ms = draw_spread(dice, 1, SPAN_MS);
+    }
+}
+
+/* Half of the plans begin with a cluster that disagrees. */
+void scenario_disagree(struct plan *plan, uint64_t *dice)
+{
+    int64_t at_ms = draw_below(dice, 2) * draw_between(dice, 500, PAUSE_MS);
+
+    be_fast(&plan->head, dice);
+    plan->head.nat = draw_one_in(dice, 3) ? draw_between(dice, 1, 2) : 0;
+    for (int64_t i = draw_between(dice, 8, USERS_MAX); i > 0; i--)
+        draw_user(plan, dice);
+    while (at_ms < plan->head.length_ms) {
+        int64_t for_ms = draw_between(dice, 500, DISAGREES_MS);
+        struct plan_fault *f = scenario_fault(plan, at_ms, FAULT_DISAGREE, for_ms);
+
+        f->server = draw_below(dice, 6);
+        f->connection = draw_below(dice, 7);
+        f->lock = draw_below(dice, (int64_t)plan->lock_count);
+        f->n = draw_way(dice);
+        call_soon(plan, f, dice);
+        at_ms += for_ms + PAUSE_MS / 2 + draw_spread(dice, 1, PAUSE_MS);
+    }
+}
+
+/* ---- names ---- */
+
+/* A TTL is three seconds longer at least than the server is away, and an attempt to connect to
+ * an address that does not answer lasts. */
+void scenario_names(struct plan *plan, uint64_t *dice)
+{
+    be_fast(&plan->head, dice);
+    plan->head.request_ms = REQUEST_MS;
+    plan->head.watchdog_ms = draw_one_in(dice, 2) ? 10000 : 30000;
+    for (int64_t i = draw_between(dice, 8, USERS_MAX); i > 0; i--)
+        draw_user(plan, dice);
+    for (int64_t at_ms = draw_between(dice, 500, PAUSE_MS / 2); at_ms < plan->head.length_ms;
+         at_ms += PAUSE_MS + draw_spread(dice, 1, PAUSE_MS))
+        scenario_fault(plan, at_ms, FAULT_NAMES, draw_spread(dice, 1, WITHOUT_SERVER_MS))->n =
+            draw_below(dice, 2 * NAMES_WAYS);
 }

@@ -5,7 +5,7 @@
 #include "tests/sim/sentinels.h"
 #include "tests/support/must.h"
 
-#define AGAIN_US 100000 /* a sentinel that cannot be told now */
+#define AGAIN_US 100000 /* the pause before a message to a sentinel that cannot receive it now */
 
 struct sentinels {
     struct member {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/effects.h"
 #include "tests/sim/site.h"
 #include "tests/support/must.h"
 
@@ -16,7 +17,7 @@ struct server_conn {
 
 struct model *server_turn(struct server *s)
 {
-    model_set_time(s->model, world_now_us(s->sim->world) + s->observer.ahead_us);
+    model_set_time(s->model, observer_clock_us(&s->observer));
     return s->model;
 }
 
@@ -28,7 +29,7 @@ void server_done(struct server *s)
     if (next_us == INT64_MAX)
         world_cancel(s->sim->world, &s->tick);
     else
-        world_at(s->sim->world, &s->tick, next_us - s->observer.ahead_us);
+        world_at(s->sim->world, &s->tick, observer_true_us(&s->observer, next_us));
 }
 
 static void on_tick(void *ctx)
@@ -258,9 +259,21 @@ bool server_follows(const struct server *s, const struct server *master)
     return s->feed && s->feed->master == master;
 }
 
+#define CLOCKS_DIFFER_US 100000
+
+static bool do_clocks_differ(const struct server *a, const struct server *b)
+{
+    int64_t us = observer_clock_us(&a->observer) - observer_clock_us(&b->observer);
+
+    return us > CLOCKS_DIFFER_US || us < -CLOCKS_DIFFER_US;
+}
+
 void server_promote(struct server *s, struct server *old)
 {
     struct history_event e = sim_event(s->sim, 's', s->number, HISTORY_MASTER);
+
+    if (do_clocks_differ(s, old) && observer_has_holds(&old->observer))
+        effects_note(s->sim, EFFECT_CLOCKS_DIFFER);
 
     server_unfollow(s);
     s->has_been_master = true;
@@ -323,6 +336,11 @@ void server_free(struct server *s)
         free(c);
     }
     free(s);
+}
+
+struct listener *server_listen(struct server *s, const char *ip)
+{
+    return network_listen(s->sim->world, ip, SERVER_PORT, &calls, s);
 }
 
 /* ---- faults ---- */
@@ -442,7 +460,18 @@ void server_set_clock(struct server *s, int64_t step_us)
 
     e.step_us = step_us;
     sim_write(s->sim, &e);
-    observer_set_clock(&s->observer, step_us);
+    observer_set_clock(&s->observer, step_us, s->observer.clock.ppm);
+    (void)server_turn(s);
+    server_done(s);
+}
+
+void server_set_rate(struct server *s, int64_t ppm)
+{
+    struct history_event e = sim_event(s->sim, 's', s->number, HISTORY_CLOCK);
+
+    e.ppm = ppm;
+    sim_write(s->sim, &e);
+    observer_set_clock(&s->observer, 0, ppm);
     (void)server_turn(s);
     server_done(s);
 }

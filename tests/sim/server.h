@@ -1,4 +1,4 @@
-/* A server of a run: a model behind a listener of the world, with an observer.
+/* A server of a run: a model that is reached through a listener of the world, with an observer.
  * (The files of tests/support with these names, such as nodes, sentinels and cluster, are about
  * real servers.) */
 #ifndef SIM_SERVER_H
@@ -34,11 +34,13 @@ struct server {
 
 /* server_new  - creates server number N, "serverN" at 10.0.0.N.
  * server_free - accepts NULL.
+ * server_listen - lets it also accept connections at this address.
  * server_turn - returns the model after setting its time to the present. Call it before each
  *               change of the model, and server_done after the change.
  * server_say  - executes a command of an operator, and ignores the reply. */
 struct server *server_new(struct sim *sim, int64_t number);
 void server_free(struct server *s);
+struct listener *server_listen(struct server *s, const char *ip);
 struct model *server_turn(struct server *s);
 void server_done(struct server *s);
 void server_say(struct server *s, int argc, const char *const *argv);
@@ -57,8 +59,11 @@ void server_freeze(struct server *s, bool is_frozen);
 void server_stop_disk(struct server *s);
 bool server_restore(struct server *s);
 
-/* server_set_clock - sets the clock forward by step_us, or back if it is negative. */
+/* server_set_clock - sets the clock forward by step_us, or back if it is negative.
+ * server_set_rate  - from now on the clock runs faster than true time by this number of
+ *                    millionths. */
 void server_set_clock(struct server *s, int64_t step_us);
+void server_set_rate(struct server *s, int64_t ppm);
 
 /* server_follow   - makes it a replica of `master`, with the present data of `master`.
  * server_unfollow - makes it a replica of no server.

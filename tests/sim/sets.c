@@ -200,7 +200,7 @@ static struct call *part_call(struct owner *member, enum history_op op)
     return c;
 }
 
-/* A release that is asked and ended at once. HF_CANCELLED: nobody observes how it ends. */
+/* A release that begins and ends at once. HF_CANCELLED: its end is not observed. */
 static void part_released(struct owner *member, hf_status status)
 {
     struct call *c;
@@ -285,8 +285,8 @@ void sets_asked(struct call *c)
     sets_watch(c->owner);
 }
 
-/* quorum.h, multi.h: at least half of a lease is left. Of a hold that the owner had before,
- * the watchdog may have renewed the members. */
+/* quorum.h, multi.h: at least half of a lease remains. The watchdog may have renewed the
+ * members of a hold that the owner had before. */
 static void check_granted(const struct call *c)
 {
     int64_t safe_ms = owner_safe_ms(c->owner), lease_ms = c->lease_ms;
@@ -359,7 +359,7 @@ static bool is_max_over(const struct owner *o)
     return o->max_until_us > 0 && process_clock_us(program_process(o->program)) >= o->max_until_us;
 }
 
-/* Lost while the quorum is held; or given back. */
+/* Lost while the quorum is held, or released. */
 static void drop_member(struct owner *m)
 {
     const struct owner *o = m->whole;
@@ -455,7 +455,7 @@ void sets_watch(struct owner *o)
 
 /* ---- who waits gets it ---- */
 
-/* Longer than any time for which a waiter stands back for others. */
+/* Longer than a waiter gives way to others. */
 #define FREE_MS 12000
 #define FREE_FOR_CANDIDATES_MS 31000 /* election.h: pauses after errors */
 

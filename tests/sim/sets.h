@@ -1,8 +1,8 @@
-/* Quorums and multi-locks of programs: which call of the library is which, and what
- * becomes of their members. A multi-lock's members are locks of the plan, taken by an
- * owner with a number of its own; each of its calls is one call of each member. A
- * quorum's members are what is observed of them: a member that it has was asked for
- * when the quorum was, and one that it has no longer was released. */
+/* Quorums and multi-locks of programs: their calls of the library, and the holds of their
+ * members. A multi-lock's members are locks of the plan, taken by an
+ * owner with a number of its own; each of its calls is one call of each member. The
+ * members of a quorum are observed: a member that it has was requested when the quorum was,
+ * and a member that it no longer has was released. */
 #ifndef SIM_SETS_H
 #define SIM_SETS_H
 
@@ -15,14 +15,14 @@
  * sets_acquire, _release - of any form. They begin a call, whose status comes to `done`
  *              with `c`, unless they fail.
  * sets_cancel - ends a call of any form.
- * sets_status - how the history says that the call ended: a quorum whose servers lack
- *              replicas fails for want of these.
- * sets_token - of what was granted.
+ * sets_status - the status of the call for the history: a quorum whose servers have too few
+ *              replicas fails with HF_UNREPLICATED.
+ * sets_token - the token of the grant.
  * sets_asked, _ended - the members' calls, where `c` is a call of a set.
- * sets_lost  - its members are given up.
- * sets_check_waits - when faults are long over: whoever waits for a set whose members are
- *              free must have got it.
- * sets_watch - what has become of its members; checks a multi-lock. */
+ * sets_lost  - releases its members.
+ * sets_check_waits - long after the faults: a call that waits for a set whose members are
+ *              free is a violation.
+ * sets_watch - reads the state of its members; checks a multi-lock. */
 void sets_open(struct program *p);
 void sets_free(struct program *p);
 void sets_owner(struct program *p, struct owner *o);

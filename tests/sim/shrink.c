@@ -12,7 +12,7 @@ struct shrinking {
     int runs, runs_max;
 };
 
-/* Keeps the candidate if it fails, too. */
+/* Keeps the candidate if it also fails. */
 static bool keeps(struct shrinking *s)
 {
     if (s->runs == s->runs_max)

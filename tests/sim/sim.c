@@ -20,7 +20,7 @@
 #define LONG_RUN_OF_WORLD 60
 
 struct settings {
-    uint64_t from, to; /* seeds; to UINT64_MAX: until time is over */
+    uint64_t from, to; /* seeds; to UINT64_MAX: until the time has passed */
     double seconds;
     int jobs, runs;
     const char *plan_file, *history_file;
@@ -64,6 +64,9 @@ static const char help[] =
     "                  swallow bytes; credentials: passwords are rotated;\n"
     "                  switchover: one address leads to another master;\n"
     "                  proxy: a proxy loses its server;\n"
+    "                  disagree: nodes of a cluster announce wrong addresses;\n"
+    "                  queues: fair locks; messages: only they wake waiters in time;\n"
+    "                  names: a name leads to another address, or is not resolved;\n"
     "                  push: tracking=on; or hosts: replicas without sentinels;\n"
     "                  each: as with --seconds; all: any family\n"
     "  --help          print this text\n"
@@ -229,7 +232,7 @@ static int run_one(const struct plan *plan, const struct settings *set)
 
 static uint64_t seed_now;
 
-/* Whatever ends the program, its seed is told. */
+/* A crash of the program reports its seed. */
 static void on_crash(int signal)
 {
     char line[100], family[40];
@@ -424,7 +427,7 @@ static int run_many(const struct settings *set)
     return print_totals(&t, now_s() - begin_s);
 }
 
-/* ---- what is asked for ---- */
+/* ---- the command line ---- */
 
 static const struct option options[] = {
     {"seconds", required_argument, NULL, 's'},

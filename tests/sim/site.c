@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/disagree.h"
+#include "tests/sim/names.h"
 #include "tests/sim/nodes.h"
 #include "tests/sim/program.h"
 #include "tests/sim/sentinels.h"
@@ -81,6 +83,9 @@ static void add_cluster(struct site *site)
     (void)snprintf(site->url, sizeof site->url,
                    "redis+cluster://%s:%d,%s:%d", site->servers[0]->name,
                    SERVER_PORT, site->servers[1]->name, SERVER_PORT);
+    site->disagree = disagree_new(site);
+    if (site->sim->plan->head.nat)
+        model_cluster_set_nat(nodes_cluster(site->nodes));
 }
 
 static void add_alone(struct site *site)
@@ -115,6 +120,8 @@ struct site *site_new(struct sim *sim)
         add_independent(site);
     else
         add_alone(site);
+    if (sim->plan->head.scenario == SCENARIO_NAMES)
+        site->names = names_new(site);
     return site;
 }
 
@@ -134,6 +141,8 @@ void site_free(struct site *site)
         server_free(site->servers[--site->count]);
     sentinels_free(site->sentinels);
     nodes_free(site->nodes);
+    free(site->disagree);
+    free(site->names);
     free(site);
 }
 
@@ -155,17 +164,22 @@ struct link *site_link(const struct site *site, const struct program *p,
     return network_link(site->sim->world, program_process(p), s->listener);
 }
 
-void site_link_program(struct site *site, struct program *p)
+static void shape_link(const struct site *site, struct link *link)
 {
     struct link_shape shape = site_shape(site);
 
-    for (size_t i = 0; i < site->count; i++) {
-        struct link *link = site_link(site, p, site->servers[i]);
+    link_set_shape(link, TO_SERVER, &shape);
+    link_set_shape(link, TO_CLIENT, &shape);
+    link_keep_alive(link, site->sim->plan->head.keeps_alive);
+}
 
-        link_set_shape(link, TO_SERVER, &shape);
-        link_set_shape(link, TO_CLIENT, &shape);
-        link_keep_alive(link, site->sim->plan->head.keeps_alive);
-    }
+void site_link_program(struct site *site, struct program *p)
+{
+    for (size_t i = 0; i < site->count; i++)
+        shape_link(site, site_link(site, p, site->servers[i]));
+    if (site->names)
+        shape_link(site, network_link(site->sim->world, program_process(p),
+                                      names_other(site->names)));
 }
 
 void site_link_all(struct site *site)
@@ -199,6 +213,17 @@ size_t site_clients(const struct site *site)
     return site->sim->plan->head.deployment == DEPLOY_INDEPENDENT ? site->count : 1;
 }
 
+static void add_map(const struct site *site, char *url, size_t size)
+{
+    for (size_t i = 0; i < site->count; i++) {
+        size_t n = strlen(url);
+
+        (void)snprintf(url + n, size - n, "%cmap=" MODEL_INNER_IP "=%s",
+                       strchr(url, '?') ? '&' : '?', (int)site->servers[i]->number,
+                       site->servers[i]->name);
+    }
+}
+
 void site_url(const struct site *site, int64_t program, size_t index, char *dst,
               size_t size)
 {
@@ -214,6 +239,8 @@ void site_url(const struct site *site, int64_t program, size_t index, char *dst,
     (void)snprintf(dst, size, "%s%s%s%s", site->url, sharded,
                    !h->tracks ? "" : *sharded ? "&" : "?",
                    h->tracks ? "tracking=on" : "");
+    if (h->nat == 1)
+        add_map(site, dst, size);
 }
 
 struct server *site_server(const struct site *site, int64_t number)
@@ -296,6 +323,15 @@ void site_keys(struct site *site)
 void site_places(struct site *site)
 {
     each_master(site, observer_places);
+}
+
+uint64_t site_stray_askings(const struct site *site)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < site->count; i++)
+        count += model_stray_askings(site->servers[i]->model);
+    return count;
 }
 
 int64_t site_places_until(struct site *site)

@@ -8,10 +8,11 @@
 #define SITE_SHARDS_MAX 7
 #define SITE_CLUSTER_MASTERS 3
 #define SITE_SEEDS 2
-#define SITE_URL_MAX 256
+#define SITE_URL_MAX 512
 #define SITE_PASSWORD "s%lld" /* %lld: its number */
 
 struct nodes;
+struct site_names;
 struct sentinels;
 
 struct site {
@@ -22,6 +23,8 @@ struct site {
     size_t shard_count;
     struct sentinels *sentinels; /* NULL: there are none */
     struct nodes *nodes;         /* of a cluster; NULL: not a cluster */
+    struct disagree *disagree;   /* where its nodes were; NULL: not a cluster */
+    struct site_names *names;    /* of SCENARIO_NAMES; else NULL */
     const struct server *falling; /* a master that is being replaced; NULL: none */
     const struct server *seeds[SITE_SEEDS]; /* in the URL; NULL: there is one server */
     char url[SITE_URL_MAX];
@@ -48,6 +51,7 @@ struct site {
  * site_has_other_seed - returns whether another server than `s` of the URL runs.
  * site_dead_readers, site_keys, site_places - write "freed", "key" and "place" lines of the
  *               masters, as observer_*.
+ * site_stray_askings - returns how often ASKING came without its command (model.h).
  * site_places_until - returns when the last place in a queue ends; 0: there is none. */
 struct site *site_new(struct sim *sim);
 void site_free(struct site *site);
@@ -72,5 +76,6 @@ bool site_has_other_seed(const struct site *site, const struct server *s);
 void site_dead_readers(struct site *site);
 void site_keys(struct site *site);
 void site_places(struct site *site);
+uint64_t site_stray_askings(const struct site *site);
 int64_t site_places_until(struct site *site);
 #endif

@@ -1,11 +1,11 @@
 /* Holds that outlive their process, in the simulated world, as `holdfast acquire`,
  * `renew` and `release` leave and find them: a client takes a lock with a lease, notes
- * the owner and ends; others renew and release by that (lock/by_owner.h). Watched: at
- * no moment do two believe (P1), who was told to be safe for so long is not told
- * meanwhile that it lost the lock (P2), everybody is granted it when the faults are
- * over (P5), nothing is left (P6), and each step ends (P7).
+ * the owner and ends; others renew and release by that (lock/by_owner.h). Checked: at
+ * no moment do two believe (P1), no loss is reported within a safe time that was
+ * reported (P2), each party is granted the lock after the faults (P5), no hold
+ * remains (P6), and each step ends (P7).
  *
- * BY_OWNER_SEEDS=1..5000: these, instead of the first few. */
+ * BY_OWNER_SEEDS=1..5000 runs these seeds instead of the first few. */
 #include <string.h>
 
 #include "lock/by_owner.h"
@@ -24,7 +24,7 @@ struct party {
     struct event next;
     enum hf_lock_kind kind;     /* of what it holds, or held last */
     char owner[HF_OWNER_TEXT_MAX];  /* "": it holds nothing */
-    bool asks_back;             /* its release has been asked for */
+    bool asks_back;             /* its release was requested */
     bool is_busy;               /* a step is under way */
     int64_t until_us;           /* what it believes, in true time */
 };
@@ -111,7 +111,7 @@ static enum hf_lock_kind draw_side(void)
     return kind == HF_KIND_WRITE && draw(2) ? HF_KIND_READ : kind;
 }
 
-/* An earlier hold of its own, which it left alone, has ended by now, too. */
+/* An earlier hold of its own that it abandoned has also ended by now. */
 static void take(struct step *s)
 {
     static const int64_t waits[] = {0, 200, 5000, 20000, 20000};
@@ -147,7 +147,7 @@ static void learn_of_loss(struct party *p)
 {
     gone++;
     if (believes(p) && !p->asks_back)
-        violate("P2: it is gone, and was certain to be held", p);
+        violate("P2: it is lost, and was certain to be held", p);
     forget(p);
 }
 
@@ -167,7 +167,7 @@ static void renew(struct step *s)
     }
 }
 
-/* It is asked for until there is an answer. */
+/* It is requested until there is a reply. */
 static void give_up(struct step *s)
 {
     struct party *p = s->party;
@@ -175,7 +175,7 @@ static void give_up(struct step *s)
     hf_status status;
 
     if (!p->asks_back)
-        p->until_us = 0;        /* it stops working before it asks */
+        p->until_us = 0;        /* it stops working before the request */
     status = hf_release_by_owner(s->lock, p->owner, strlen(p->owner), NULL);
     if (status == HF_NOT_OWNER && !p->asks_back) {
         p->until_us = until_us;
@@ -202,7 +202,7 @@ static void run_step(void *ctx)
         renew(&s);
     end(&s);
     if (!is_ending && draw(10) == 0)
-        *p->owner = '\0';       /* the script is killed; its lease goes on */
+        *p->owner = '\0';       /* the script is killed; its lease continues */
     p->is_busy = false;
 }
 
@@ -229,7 +229,7 @@ static enum hf_lock_kind draw_kind(void)
     return kinds[draw(sizeof kinds / sizeof *kinds)];
 }
 
-/* Answers take their time: what is safe counts from the question. */
+/* Replies are slow: the safe time counts from the request. */
 static void slow_down(const struct party *p)
 {
     struct link_shape shape = {.delay_us = draw(150) * 1000};
@@ -255,7 +255,7 @@ static void check_permits(void *ctx)
 
     begin(&s);
     if (hf_permits_available(s.lock, &available, NULL) < 0 || available != 1)
-        violate("P6: a permit is left, or too much was given back", ctx);
+        violate("P6: a permit is still in use, or too many were released", ctx);
     end(&s);
 }
 
@@ -294,7 +294,7 @@ static void run_world(uint64_t seed, enum harness_forgetting forgetting)
 static const enum harness_forgetting forgettings[] = {HARNESS_KEEPS,
                                                       HARNESS_STAYS_AWAY};
 
-START_TEST(hold_lasts_as_long_as_safe_ms_said_whatever_goes_wrong)
+START_TEST(hold_lasts_as_long_as_safe_ms_reported)
 {
     long long worlds;
 
@@ -314,7 +314,7 @@ int main(void)
     Suite *s = suite_create("sim: by owner");
     TCase *c = harness_case(s, "by owner", "BY_OWNER_SEEDS");
 
-    tcase_add_loop_test(c, hold_lasts_as_long_as_safe_ms_said_whatever_goes_wrong,
+    tcase_add_loop_test(c, hold_lasts_as_long_as_safe_ms_reported,
                         0, 2);
     return suite_run(s);
 }

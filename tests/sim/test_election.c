@@ -1,11 +1,10 @@
 /* Leader elections in the simulated world: candidates of several processes, two in
- * one of them, stand for one lock on one server; now and then one leaves and joins
- * again. Watched: at no moment do two believe that they lead (P1), one is deposed
- * before another is elected (P2), callbacks come in turns
- * (ELECT-1), leaving ends (P7), there is
- * a leader soon when the faults are over (P5), and nothing is left (P6).
+ * one of them, compete for one lock on one server; now and then one leaves and joins
+ * again. Checked: at most one candidate believes that it leads (P1), a leader is deposed
+ * before another one is elected (P2), callbacks alternate (ELECT-1), leaving ends (P7),
+ * there is a leader soon after the faults (P5), and no hold remains (P6).
  *
- * ELECTION_SEEDS=1..5000: these, instead of the first few. */
+ * ELECTION_SEEDS=1..5000 runs these seeds instead of the first few. */
 #include <string.h>
 
 #include "lock/election.h"
@@ -16,16 +15,16 @@
 #define PROCESSES 3
 #define PARTIES 4               /* the last one shares its client with another */
 #define NAME "leader"
-/* A pause after kind, a lease that nobody ends, and what is slow beside it. */
+/* The pause of the kind, a lease that expires, and slow replies. */
 #define SOON_MS 40000
 
 struct party {
     struct process *process;
     struct hf_client *client;
     struct hf_lock *lock;
-    struct hf_election *election;   /* NULL: it does not stand */
+    struct hf_election *election;   /* NULL: it is not a candidate */
     struct event next;          /* what it does by itself */
-    bool leads;                 /* so it was told */
+    bool leads;                 /* on_elected was called */
     bool is_busy;               /* it joins or leaves */
     int64_t until_us;           /* what it believes, in true time; 0: nothing */
 };
@@ -71,7 +70,7 @@ static void on_turn(void *ctx)
             look(&parties[i]);
 }
 
-/* ---- what a candidate is told ---- */
+/* ---- callbacks of a candidate ---- */
 
 static void on_elected(void *ctx, struct hf_election *election)
 {
@@ -121,13 +120,13 @@ static void join(struct party *p)
     must(hf_election_join(&p->election, p->lock, &o, NULL) == HF_OK);
 }
 
-/* It waits for the server, and the world goes on. */
+/* It waits for the server, and the world continues. */
 static void leave(struct party *p)
 {
     struct hf_election *election = p->election;
 
     p->leads = false;
-    p->election = NULL;         /* nobody asks it any more */
+    p->election = NULL;         /* no longer queried */
     p->until_us = 0;
     p->is_busy = true;
     (void)hf_election_leave(election, NULL);
@@ -211,7 +210,7 @@ static void check_calm(void)
         harness_run(&harness, ms);
         if (ms > HARNESS_FAULTS_MS + SOON_MS &&
             harness_now_us(&harness) - leader_seen_us > SOON_MS * 1000)
-            violate("P5: nobody leads, and all is well", &parties[0]);
+            violate("P5: there is no leader, and no fault", &parties[0]);
     }
 }
 
@@ -219,14 +218,14 @@ static void check_end(void)
 {
     for (int i = 0; i < PARTIES; i++) {
         if (parties[i].election)
-            violate("P5: it stands, and is never elected", &parties[i]);
+            violate("P5: it is a candidate, and is never elected", &parties[i]);
         if (parties[i].is_busy)
             violate("P7: leaving does not end", &parties[i]);
     }
     harness_check_free(&harness, NAME);
 }
 
-/* All stand, and each that is elected leaves: so all are. */
+/* All are candidates, and each leader leaves: so each is elected. */
 static void end_all(void)
 {
     is_ending = true;
@@ -316,7 +315,7 @@ static void leave_alone(struct party *p)
     must(!p->election && !p->is_busy);
 }
 
-/* The other one leads, and the first one waits behind it: the server replies. */
+/* The other one leads, and the first one waits for it: the server replies. */
 static void lead_before(struct party *p, struct party *other)
 {
     occupy(false);
@@ -360,7 +359,7 @@ END_TEST
 static const enum harness_forgetting forgettings[] = {HARNESS_KEEPS,
                                                       HARNESS_STAYS_AWAY};
 
-START_TEST(one_leads_at_a_time_whatever_goes_wrong)
+START_TEST(one_candidate_leads_at_a_time)
 {
     long long worlds;
 
@@ -381,6 +380,6 @@ int main(void)
 
     tcase_add_test(
         c, the_pause_after_an_error_is_short_again_once_the_server_replied);
-    tcase_add_loop_test(c, one_leads_at_a_time_whatever_goes_wrong, 0, 2);
+    tcase_add_loop_test(c, one_candidate_leads_at_a_time, 0, 2);
     return suite_run(s);
 }

@@ -11,7 +11,7 @@
 #define NAMES 3
 #define OWNERS 4
 #define ROUNDS 6                /* of each owner on each name */
-#define LEASE_MS 400            /* of every other hold: its loss is told */
+#define LEASE_MS 400            /* of every other hold: its loss is reported */
 
 static struct harness harness;
 static struct process *process;

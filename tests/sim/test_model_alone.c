@@ -1,5 +1,5 @@
 /* The model of a server by itself: what no comparison with a real server can
- * show, for it needs a clock that is set, or faults. */
+ * show, because it needs a clock that is set, or faults. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ static void on_change(void *ctx, struct model *of,
     expiries += change->cause == MODEL_BY_EXPIRY;
 }
 
-START_TEST(key_expires_by_itself_and_the_observer_hears_of_it)
+START_TEST(key_expires_by_itself_and_the_observer_is_notified)
 {
     struct model_observer observer = {.on_change = on_change};
     struct model_client *c = join(&first);
@@ -127,7 +127,7 @@ START_TEST(key_expires_by_itself_and_the_observer_hears_of_it)
 END_TEST
 
 /* One look does not delete; a command does. */
-START_TEST(expired_key_is_gone_for_a_command_before_it_is_deleted)
+START_TEST(expired_key_is_absent_before_it_is_deleted)
 {
     struct model_client *c = join(&first);
     struct model_key key;
@@ -158,7 +158,7 @@ START_TEST(message_reaches_subscribers_in_their_own_protocol)
 }
 END_TEST
 
-START_TEST(frozen_server_executes_late_even_what_was_hung_up)
+START_TEST(frozen_server_executes_requests_of_closed_connections)
 {
     struct model_client *a = join(&first), *b = join(&second);
 
@@ -205,7 +205,7 @@ START_TEST(restart_closes_all_and_forgets_scripts_and_perhaps_data)
 }
 END_TEST
 
-START_TEST(server_that_loads_answers_what_needs_no_data)
+START_TEST(loading_server_answers_commands_without_data)
 {
     struct model_client *c = join(&first);
 
@@ -327,7 +327,7 @@ START_TEST(wait_ends_when_a_replica_acknowledges)
 }
 END_TEST
 
-START_TEST(what_a_script_does_reaches_replicas_whole_or_not_at_all)
+START_TEST(effects_of_a_script_reach_replicas_completely_or_not_at_all)
 {
     static const char script[] = "redis.call('set', 'a', 1) "
                                  "redis.call('hset', 'b', 'x', 'y')";
@@ -381,20 +381,20 @@ int main(void)
 
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, requests_are_executed_wherever_the_bytes_are_cut);
-    tcase_add_test(t, key_expires_by_itself_and_the_observer_hears_of_it);
-    tcase_add_test(t, expired_key_is_gone_for_a_command_before_it_is_deleted);
+    tcase_add_test(t, key_expires_by_itself_and_the_observer_is_notified);
+    tcase_add_test(t, expired_key_is_absent_before_it_is_deleted);
     tcase_add_test(t, message_reaches_subscribers_in_their_own_protocol);
-    tcase_add_test(t, frozen_server_executes_late_even_what_was_hung_up);
+    tcase_add_test(t, frozen_server_executes_requests_of_closed_connections);
     tcase_add_test(t, client_that_is_killed_is_closed);
     tcase_add_loop_test(
         t, restart_closes_all_and_forgets_scripts_and_perhaps_data, 0, 2);
-    tcase_add_test(t, server_that_loads_answers_what_needs_no_data);
+    tcase_add_test(t, loading_server_answers_commands_without_data);
     tcase_add_test(t,
                    permission_that_is_taken_away_is_missed_at_the_next_command);
     tcase_add_test(t, paused_server_answers_when_the_pause_is_over);
     tcase_add_test(t, large_hash_is_scanned_in_parts_that_make_the_whole);
     tcase_add_test(t, wait_ends_when_a_replica_acknowledges);
-    tcase_add_test(t, what_a_script_does_reaches_replicas_whole_or_not_at_all);
+    tcase_add_test(t, effects_of_a_script_reach_replicas_completely_or_not_at_all);
     tcase_add_test(t, replica_refuses_writes_until_it_is_promoted);
     suite_add_tcase(s, t);
     return suite_run(s);

@@ -1,11 +1,11 @@
 /* Multi-locks in the simulated world: parties that each have a client for each of
  * one to three servers take sets of four names, in any order, beside others that take
- * one of them. Watched: at no moment do two parties believe in sets that overlap (P1),
- * a loss was told before another is granted (P2), who is granted holds every member
- * on its server, the first loss is that of all, calls end (P7), everybody gets on when
- * the faults are over (P5), and nothing is left (P6).
+ * one of them. Checked: at no moment do two parties believe in sets that overlap (P1),
+ * a loss is reported before another party is granted the lock (P2), a set that is granted
+ * has every member on its server, the first loss is the loss of all members, calls end
+ * (P7), each party is granted its set after the faults (P5), and no hold remains (P6).
  *
- * MULTI_SEEDS=1..5000: these, instead of the first few. */
+ * MULTI_SEEDS=1..5000 runs these seeds instead of the first few. */
 #include <string.h>
 
 #include "lock/multi.h"
@@ -24,16 +24,16 @@ struct party {
     struct process *process;
     struct hf_client *clients[SERVERS_MAX];
     struct hf_lock *locks[NAMES];
-    struct hf_multi *multi;     /* of the last call; NULL: that was of one lock */
+    struct hf_multi *multi;     /* of the last call; NULL: it was for one lock */
     struct hf_lock *single;     /* that one */
-    unsigned set;               /* the names that it asks for, or holds: bits */
+    unsigned set;               /* the names that it requests, or holds: bits */
     int64_t owner;
     struct hf_cancel cancel;
     struct event next;          /* what it does by itself */
     enum { RESTS, ASKS, HOLDS, GIVES } state;
-    bool is_told;               /* that it is lost */
+    bool is_told;               /* on_lost was called */
     hf_status status;           /* of its last acquire */
-    int64_t lease_ms;           /* asked for; 0: the watchdog's */
+    int64_t lease_ms;           /* requested; 0: the watchdog's */
     int64_t until_us;           /* what it believes, in true time; 0: nothing */
 };
 
@@ -103,7 +103,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
 
     (void)lock, (void)owner, (void)reason;
     if ((p->state != HOLDS && p->state != GIVES) || p->is_told)
-        violate("a loss that is none, or is told twice", p);
+        violate("a loss without a hold, or reported twice", p);
     if (safe_ms(p) != INT64_MIN)
         violate("one is lost, and the set is not", p);
     p->is_told = true;
@@ -118,7 +118,7 @@ static void check_others(const struct party *p)
         if (&parties[i] != p && (parties[i].set & p->set) &&
             parties[i].state == HOLDS && !parties[i].is_told &&
             !process_is_suspended(parties[i].process))
-            violate("P2: granted, and another was not told", p);
+            violate("P2: granted before on_lost of another party", p);
 }
 
 /* So says its server: by a field, or as the value. */
@@ -182,7 +182,7 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
     act_after(p, draw(500));
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 /* Where nothing goes wrong, it is enough for a round trip to each server. */
 static int64_t least_lease_ms(void)
@@ -521,7 +521,7 @@ static void play_duels(uint64_t seed, enum harness_forgetting forgetting)
 static const enum harness_forgetting forgettings[] = {HARNESS_KEEPS,
                                                       HARNESS_STAYS_AWAY};
 
-START_TEST(sets_exclude_each_other_whatever_goes_wrong)
+START_TEST(sets_exclude_each_other_under_faults)
 {
     long long worlds;
 
@@ -534,7 +534,7 @@ START_TEST(sets_exclude_each_other_whatever_goes_wrong)
 END_TEST
 
 /* Parties contend over links of different lengths, with waits of any length. */
-START_TEST(no_call_fails_where_nothing_goes_wrong)
+START_TEST(no_call_fails_without_a_fault)
 {
     operations = 0;
     (void)harness_run_seeds(&harness, "MULTI_SEEDS", play_faultless_world, HARNESS_KEEPS);
@@ -553,8 +553,8 @@ int main(void)
     Suite *s = suite_create("sim: multi-locks");
     TCase *c = harness_case(s, "multi-locks", "MULTI_SEEDS");
 
-    tcase_add_test(c, no_call_fails_where_nothing_goes_wrong);
+    tcase_add_test(c, no_call_fails_without_a_fault);
     tcase_add_test(c, opposite_orders_back_off_at_random);
-    tcase_add_loop_test(c, sets_exclude_each_other_whatever_goes_wrong, 0, 2);
+    tcase_add_loop_test(c, sets_exclude_each_other_under_faults, 0, 2);
     return suite_run(s);
 }

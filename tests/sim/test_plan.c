@@ -130,7 +130,7 @@ END_TEST
 
 /* ---- shrinking ---- */
 
-/* Fails while it has this operation, with at least so long a lease, and both of
+/* Fails while it has this operation, with at least this lease, and both of
  * these faults. */
 static int64_t op_ms, first_ms, second_ms;
 
@@ -170,7 +170,7 @@ static void draw_wild(void)
     second_ms = plan.faults[8].at_ms;
 }
 
-START_TEST(shrunk_plan_has_only_what_makes_it_fail)
+START_TEST(shrunk_plan_has_only_the_causes_of_its_failure)
 {
     int calls = 0, runs;
 
@@ -209,7 +209,7 @@ int main(void)
     tcase_add_test(t, world_has_its_faults_and_changes_no_other_plan);
     tcase_add_test(t, crowd_has_hundreds_of_calls_at_one_moment_or_many_clients);
     tcase_add_loop_test(t, text_that_is_no_plan_is_refused, 0, 6);
-    tcase_add_test(t, shrunk_plan_has_only_what_makes_it_fail);
+    tcase_add_test(t, shrunk_plan_has_only_the_causes_of_its_failure);
     tcase_add_test(t, shrinking_ends_after_so_many_runs_with_a_plan_that_fails);
     suite_add_tcase(s, t);
     return suite_run(s);

@@ -17,7 +17,8 @@
 static struct plan plan;
 
 struct trace {
-    int64_t held_us, lost_us;   /* 0: never */
+    int64_t held_us, lost_us;   /* the first; 0: never */
+    int64_t last_us;            /* the last loss */
     int losses;
 };
 
@@ -30,8 +31,11 @@ static void read_trace(struct trace *s)
     while (history_next(&rest, &e)) {
         if (e.what == HISTORY_HELD && s->held_us == 0)
             s->held_us = e.time_us;
-        if (e.what == HISTORY_LOST && s->losses++ == 0)
+        if (e.what != HISTORY_LOST)
+            continue;
+        if (s->losses++ == 0)
             s->lost_us = e.time_us;
+        s->last_us = e.time_us;
     }
     free(text);
 }
@@ -40,7 +44,7 @@ static const struct row {
     const char *name;
     int64_t kind, n;
     bool is_loss;
-    int64_t reset_ms;           /* the connection is lost so long before; -1: not */
+    int64_t reset_ms;           /* how long before it the connection is lost; -1: it is not */
 } rows[] = {
     {"deleted", FAULT_DELETE, 0, true, -1},
     {"flushed", FAULT_FLUSHALL, 0, true, -1},
@@ -53,7 +57,8 @@ static const struct row {
 };
 
 static const int64_t families[] = {FAMILY_PLAIN, FAMILY_FENCED, FAMILY_FAIR,
-                                   FAMILY_SPIN, FAMILY_VALUE};
+                                   FAMILY_SPIN, FAMILY_VALUE, FAMILY_READ_WRITE,
+                                   FAMILY_PERMIT};
 
 static void add_fault(int64_t at_ms, int64_t kind, int64_t n)
 {
@@ -106,7 +111,40 @@ static void must_be_told(const struct row *row, int64_t family, int64_t tracks,
                   plan_family_name(family), s.losses, (long long)(s.lost_us - s.held_us));
 }
 
-START_TEST(track_2_a_loss_is_told_at_once)
+#define SHARED_ROWS 3           /* deleted, flushed, retyped */
+static const int64_t shared[] = {FAMILY_READ_WRITE, FAMILY_PERMIT};
+
+/* Two owners of one client hold it, and a third one has released it: each of the two is told. */
+static void must_tell_both(const struct row *row, int64_t family, int64_t tracks)
+{
+    struct trace s;
+
+    plan_row(row, family, tracks, 0);
+    plan.locks[0].permits = 3;
+    plan.op_count = 3;
+    plan.ops[1] = plan.ops[2] = plan.ops[0];
+    plan.ops[1].owner = 2;
+    plan.ops[1].at_ms += 10;
+    plan.ops[2].owner = 3;
+    plan.ops[2].at_ms += 20;
+    plan.ops[2].hold_ms = 1500;
+    read_trace(&s);
+    ck_assert_msg(s.losses == 2 && s.last_us < s.held_us + (LOSS_MS - HOLDER_MS) * 1000 +
+                                                   AT_ONCE_US,
+                  "%s, %s: %d losses, the last %lld us after it was held", row->name,
+                  plan_family_name(family), s.losses, (long long)(s.last_us - s.held_us));
+}
+
+/* TRACK-5, TRACK-6 */
+START_TEST(track_6_each_owner_of_a_shared_key_is_told)
+{
+    for (size_t k = 0; k < ROWS(shared); k++)
+        for (int64_t tracks = 1; tracks <= 2; tracks++)
+            must_tell_both(&rows[_i], shared[k], tracks);
+}
+END_TEST
+
+START_TEST(track_2_a_loss_is_reported_at_once)
 {
     for (size_t k = 0; k < ROWS(families); k++)
         for (int64_t tracks = 1; tracks <= 2; tracks++) {
@@ -122,7 +160,8 @@ int main(void)
     TCase *c = tcase_create("pushes");
 
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, track_2_a_loss_is_told_at_once, 0, ROWS(rows));
+    tcase_add_loop_test(c, track_2_a_loss_is_reported_at_once, 0, ROWS(rows));
+    tcase_add_loop_test(c, track_6_each_owner_of_a_shared_key_is_told, 0, SHARED_ROWS);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

@@ -1,10 +1,10 @@
 /* Quorums in the simulated world: servers that know nothing of each other, and
- * parties of which each has a client for each of them. What goes wrong falls on
- * each server and each link by itself. Watched: at no moment do two parties
- * believe (P1), a loss was told before another is granted (P2), calls end (P7),
- * somebody gets on when the faults are over (P5), and nothing is left (P6).
+ * parties of which each has a client for each of them. Faults affect
+ * each server and each link separately. Checked: at no moment do two parties
+ * believe (P1), a loss is reported before another party is granted the quorum (P2), calls
+ * end (P7), a party is granted it after the faults (P5), and no hold remains (P6).
  *
- * QUORUM_SEEDS=1..5000: these, instead of the first few; but for the last test. */
+ * QUORUM_SEEDS=1..5000 runs these seeds instead of the first few, except in the last test. */
 #include <string.h>
 
 #include "lock/quorum.h"
@@ -22,9 +22,9 @@ struct party {
     struct hf_quorum *quorum;
     struct event next;          /* what it does by itself */
     enum { RESTS, ASKS, HOLDS, GIVES } state;
-    bool is_told;               /* that it is lost */
+    bool is_told;               /* on_lost was called */
     hf_status status;           /* of its last acquire */
-    int64_t lease_ms;           /* asked for; 0: the watchdog's */
+    int64_t lease_ms;           /* requested; 0: the watchdog's */
     int64_t until_us;           /* what it believes, in true time; 0: nothing */
 };
 
@@ -101,7 +101,7 @@ static void check_others(const struct party *p)
             !parties[i].is_told &&
             !process_is_suspended(parties[i].process)) {
             doubles++;
-            violate("P2: granted, and another was not told", number_of(p));
+            violate("P2: granted before on_lost of another party", number_of(p));
         }
 }
 
@@ -502,14 +502,14 @@ START_TEST(one_believes_at_a_time_on_servers_that_keep_their_data)
 }
 END_TEST
 
-START_TEST(likewise_where_servers_that_forgot_stay_away_for_the_longest_lease)
+START_TEST(restarted_servers_that_stay_down_for_the_longest_lease_are_safe)
 {
     run_all(HARNESS_STAYS_AWAY);
 }
 END_TEST
 
 /* What docs/quorum.md does not promise, is seen not to be so. */
-START_TEST(servers_that_forget_and_are_back_at_once_let_two_believe)
+START_TEST(servers_that_restart_empty_at_once_permit_two_holders)
 {
     doubles = 0;
     for (uint64_t seed = 1; seed <= 400 && doubles == 0; seed++)
@@ -531,7 +531,7 @@ START_TEST(a_free_majority_is_granted_at_once_whatever_happened_before)
 }
 END_TEST
 
-START_TEST(no_call_fails_where_nothing_goes_wrong)
+START_TEST(no_call_fails_without_a_fault)
 {
     operations = 0;
     (void)harness_run_seeds(&harness, "QUORUM_SEEDS", play_faultless_world, HARNESS_KEEPS);
@@ -624,12 +624,12 @@ int main(void)
 
     tcase_add_test(c, one_believes_at_a_time_on_servers_that_keep_their_data);
     tcase_add_test(
-        c, likewise_where_servers_that_forgot_stay_away_for_the_longest_lease);
-    tcase_add_test(c, servers_that_forget_and_are_back_at_once_let_two_believe);
+        c, restarted_servers_that_stay_down_for_the_longest_lease_are_safe);
+    tcase_add_test(c, servers_that_restart_empty_at_once_permit_two_holders);
     tcase_add_test(
         c, a_free_majority_is_granted_at_once_whatever_happened_before);
     tcase_add_loop_test(
         c, two_members_on_one_server_are_refused_unless_that_is_allowed, 0, 6);
-    tcase_add_test(c, no_call_fails_where_nothing_goes_wrong);
+    tcase_add_test(c, no_call_fails_without_a_fault);
     return suite_run(s);
 }

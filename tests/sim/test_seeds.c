@@ -8,7 +8,7 @@
 #include "tests/sim/seeds.h"
 #include "tests/support/suite.h"
 
-#define FRESH 15 /* seeds that nobody chose, the same each time */
+#define FRESH 15 /* seeds that were not selected, the same each time */
 
 static struct plan plan;
 
@@ -227,7 +227,7 @@ static const char starved_plan[] =
     "op at_ms=%d verb=cancel owner=2\n"
     "fault at_ms=%d kind=memory n=1\n";
 
-START_TEST(permit_of_an_abandoned_call_is_given_back_without_memory)
+START_TEST(permit_of_an_abandoned_call_is_released_without_memory)
 {
     for (int ms = 1002; ms <= 1018; ms += 2) {
         char text[1000];
@@ -272,7 +272,7 @@ int main(void)
                         ROWS(changes));
     tcase_add_loop_test(t, failover_forgets_a_change_that_no_replica_confirmed, 0,
                         ROWS(changes));
-    tcase_add_test(t, permit_of_an_abandoned_call_is_given_back_without_memory);
+    tcase_add_test(t, permit_of_an_abandoned_call_is_released_without_memory);
     tcase_add_test(t, failover_forgets_no_permit_of_an_abandoned_call);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);

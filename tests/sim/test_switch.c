@@ -32,11 +32,11 @@ struct trace {
     struct believer all[OWNERS];
     int count;
     int64_t now_us;
-    int64_t both_us;        /* both believed for so long */
+    int64_t both_us;        /* how long both believed */
     int64_t switched_us;    /* a replica became the master; 0: never */
     uint32_t master;        /* that one */
     int64_t renewed_us;     /* a hold was renewed there; 0: never */
-    int64_t lost_us;        /* the first owner was told; 0: never */
+    int64_t lost_us;        /* on_lost of the first owner; 0: never */
     int losses;
 };
 
@@ -158,8 +158,8 @@ static void plan_failover(int64_t at_ms, int64_t after_ms, int64_t how)
 /* ---- a master that stops, and continues before a sentinel has heard ---- */
 
 static const int64_t outages_ms[] = {1200, 1400, 1600, 1800, 2000};
-#define FIRST_SENTINEL 3 /* behind a master and its replicas */
-#define WAKES_PART 4 /* of the outage: so much later the former master continues */
+#define FIRST_SENTINEL 3 /* after a master and its replicas */
+#define WAKES_PART 4 /* the former master continues after this part of the outage */
 #define BUSY_AFTER_MS 100 /* since it stopped */
 #define BUSY_ON_MS 30 /* since it continued: one renewal is refused, the next one is not */
 /* When in a third of the watchdog's timeout it stops. With a sanitizer, which takes six times as
@@ -222,14 +222,14 @@ static void must_believe_alone(const struct kind *kind, int64_t deployment,
                   (long long)worst_us);
 }
 
-START_TEST(two_owners_never_believe_after_a_stopped_master_continues)
+START_TEST(no_two_holders_after_a_stopped_master_continues)
 {
     must_believe_alone(&kinds[_i], DEPLOY_SENTINEL, false);
 }
 END_TEST
 
 /* DOUBT-2, DOUBT-3 */
-START_TEST(two_owners_never_believe_though_one_of_them_learns_late)
+START_TEST(no_two_holders_if_one_of_them_is_notified_late)
 {
     must_believe_alone(&kinds[_i], DEPLOY_SENTINEL, true);
 }
@@ -237,7 +237,7 @@ END_TEST
 
 /* The holder hears no +switch-master, and the old master has executed more than the new
  * one when it continues. DOUBT-2, REPLICAS-3 */
-START_TEST(two_owners_never_believe_without_sentinels)
+START_TEST(no_two_holders_without_sentinels)
 {
     must_believe_alone(&kinds[_i], DEPLOY_HOSTS, false);
 }
@@ -275,7 +275,7 @@ END_TEST
 #define ROLES_PART 6            /* of the TTL: the interval at which the roles are queried */
 
 /* The promoted server succeeds the silent one, which is not waited for (REPLICAS-2). Row 1:
- * INFO is refused, so nobody knows this, and the silent one is waited for a second. */
+ * INFO is refused, so the client does not know this, and waits a second for the silent one. */
 static const struct suspension {
     bool has_no_info;
     int64_t within_ms;
@@ -367,7 +367,7 @@ END_TEST
 #define AT_ONCE_US 100000
 #define NEWS_US (2 * LATE_MS * 1000)
 #define ROLES_US 5500000    /* no news: the roles are queried every 5 s */
-#define FOLLOW_US 1500000   /* clients of a cluster ask for the map: cluster.md */
+#define FOLLOW_US 1500000   /* clients of a cluster request the map: cluster.md */
 
 static const struct replacing {
     const char *name;
@@ -422,7 +422,7 @@ static void must_follow(int64_t us, const struct trace *s,
 }
 
 /* SWITCHED-1, SWITCHED-4 */
-START_TEST(what_the_new_master_lacks_is_lost_at_once)
+START_TEST(holds_that_the_new_master_lacks_are_lost_at_once)
 {
     const struct replacing *way = &ways[_i];
 
@@ -437,7 +437,7 @@ START_TEST(what_the_new_master_lacks_is_lost_at_once)
 END_TEST
 
 /* SWITCHED-4 */
-START_TEST(what_the_new_master_has_is_renewed_at_once)
+START_TEST(holds_that_the_new_master_has_are_renewed_at_once)
 {
     const struct replacing *way = &ways[_i];
 
@@ -458,20 +458,20 @@ int main(void)
     TCase *t = tcase_create("switch");
 
     tcase_add_loop_test(
-        t, two_owners_never_believe_after_a_stopped_master_continues, 0,
+        t, no_two_holders_after_a_stopped_master_continues, 0,
         EXCLUSIVE);
     tcase_add_loop_test(
-        t, two_owners_never_believe_though_one_of_them_learns_late, 0,
+        t, no_two_holders_if_one_of_them_is_notified_late, 0,
         EXCLUSIVE);
     tcase_add_loop_test(t, master_that_is_busy_as_it_continues_is_doubted, 0, EXCLUSIVE);
     tcase_add_loop_test(t, master_that_is_slow_again_is_not_doubted_again, 0,
                         ROWS(kinds));
-    tcase_add_loop_test(t, two_owners_never_believe_without_sentinels, 0, EXCLUSIVE);
+    tcase_add_loop_test(t, no_two_holders_without_sentinels, 0, EXCLUSIVE);
     tcase_add_loop_test(t, hold_outlasts_a_suspended_master_without_sentinels, 0,
                         ROWS(suspensions));
-    tcase_add_loop_test(t, what_the_new_master_lacks_is_lost_at_once, 0,
+    tcase_add_loop_test(t, holds_that_the_new_master_lacks_are_lost_at_once, 0,
                         ROWS(ways));
-    tcase_add_loop_test(t, what_the_new_master_has_is_renewed_at_once, 0,
+    tcase_add_loop_test(t, holds_that_the_new_master_has_are_renewed_at_once, 0,
                         ROWS(ways));
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);

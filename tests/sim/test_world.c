@@ -50,7 +50,7 @@ END_TEST
 
 static const int rates[] = {0, 1, -1, 100, -100, 250000, -900000};
 
-START_TEST(a_clock_shows_a_time_first_when_the_world_says_so)
+START_TEST(a_clock_shows_a_time_when_the_world_reaches_it)
 {
     struct process *p;
     int64_t then;
@@ -80,7 +80,7 @@ START_TEST(a_lock_takes_the_round_trips_that_it_needs)
     ask_acquire(&p, 0);
     kit_run(SECOND);
     ck_assert_int_eq(p.status, HF_OK);
-    /* To connect, HELLO, the rest of the greeting, and the command. */
+    /* To connect, HELLO, the rest of the handshake, and the command. */
     ck_assert_int_eq(p.ended_us - WORLD_BEGIN_US, 4 * RTT_US);
     ck_assert_int_eq(safe_ms(&p) > 28000, true);
     ask_release(&p);
@@ -97,7 +97,7 @@ START_TEST(a_name_is_found_or_not)
     struct program p;
 
     kit_begin(1);
-    network_name(world, "redis.example", "10.0.0.9"); /* nobody is there */
+    network_name(world, "redis.example", "10.0.0.9"); /* no server is there */
     network_name(world, "redis.example", "10.0.0.1");
     if (_i)
         network_set_names(world, NAMES_FAIL, 10);
@@ -220,7 +220,7 @@ START_TEST(many_calls_block_at_a_time)
 END_TEST
 
 /* The connection is lost while a call waits for a lock that it will not get:
- * the loss of another hold of the program is told all the same, in time. */
+ * the loss of another hold of the program is nevertheless reported in time. */
 static void wait_long(void *ctx)
 {
     struct caller *c = ctx;
@@ -244,7 +244,7 @@ static void on_turn(void *ctx)
         least_safe_ms = ms;
 }
 
-START_TEST(a_loss_is_told_beside_a_call_that_blocks)
+START_TEST(a_loss_is_reported_while_a_call_blocks)
 {
     struct caller c;
 
@@ -343,14 +343,14 @@ int main(void)
     TCase *t = tcase_create("world");
 
     tcase_add_test(t, events_happen_by_time_then_by_the_order_of_arming);
-    tcase_add_loop_test(t, a_clock_shows_a_time_first_when_the_world_says_so, 0,
+    tcase_add_loop_test(t, a_clock_shows_a_time_when_the_world_reaches_it, 0,
                         ROWS(rates));
     tcase_add_test(t, a_lock_takes_the_round_trips_that_it_needs);
     tcase_add_loop_test(t, a_name_is_found_or_not, 0, 2);
     tcase_add_test(t, a_lock_is_held_for_an_hour);
     tcase_add_test(t, a_blocked_call_lets_the_others_go_on);
     tcase_add_test(t, many_calls_block_at_a_time);
-    tcase_add_test(t, a_loss_is_told_beside_a_call_that_blocks);
+    tcase_add_test(t, a_loss_is_reported_while_a_call_blocks);
     tcase_add_test(t, the_same_seed_gives_the_same_bytes_at_the_same_times);
     suite_add_tcase(s, t);
     return suite_run(s);

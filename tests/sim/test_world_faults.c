@@ -7,7 +7,7 @@
 #include "tests/sim/world_kit.h"
 #include "tests/support/suite.h"
 
-START_TEST(what_is_held_back_arrives_when_it_is_given_free)
+START_TEST(delayed_bytes_arrive_when_they_are_released)
 {
     struct program p;
     enum way way = _i ? TO_CLIENT : TO_SERVER;
@@ -29,7 +29,7 @@ START_TEST(what_is_held_back_arrives_when_it_is_given_free)
 }
 END_TEST
 
-START_TEST(a_connect_is_held_back_too)
+START_TEST(a_connect_is_also_delayed)
 {
     struct program p;
     enum way way = _i ? TO_CLIENT : TO_SERVER;
@@ -58,7 +58,7 @@ static const struct {
     {DOOR_CLOSES, HF_E_CONNECT, 5000},
 };
 
-START_TEST(a_closed_door_is_told_by_the_deadline)
+START_TEST(a_closed_door_is_reported_by_the_deadline)
 {
     struct program p;
 
@@ -186,7 +186,7 @@ START_TEST(a_connection_is_disturbed_alone)
 }
 END_TEST
 
-START_TEST(what_one_connection_held_back_arrives_when_its_link_is_given_free)
+START_TEST(delayed_bytes_of_one_connection_arrive_when_its_link_is_released)
 {
     struct program p;
 
@@ -207,7 +207,7 @@ START_TEST(what_one_connection_held_back_arrives_when_its_link_is_given_free)
 }
 END_TEST
 
-/* The loss is told before the lease ends, and the kernel gives up by itself. */
+/* The loss is reported before the lease ends, and the kernel closes the connection by itself. */
 START_TEST(a_half_open_connection_costs_the_lock_in_time)
 {
     struct program p;
@@ -250,7 +250,7 @@ START_TEST(a_server_that_dies_is_connected_to_again)
 }
 END_TEST
 
-START_TEST(a_suspended_process_learns_of_its_loss_when_it_goes_on)
+START_TEST(a_suspended_process_learns_of_its_loss_when_it_continues)
 {
     struct program p;
 
@@ -271,7 +271,7 @@ START_TEST(a_suspended_process_learns_of_its_loss_when_it_goes_on)
 }
 END_TEST
 
-START_TEST(of_a_process_that_died_the_server_hears_the_end)
+START_TEST(server_notices_the_end_of_a_process)
 {
     struct program p;
 
@@ -325,23 +325,23 @@ static TCase *faults_case(void)
 {
     TCase *t = tcase_create("faults");
 
-    tcase_add_loop_test(t, what_is_held_back_arrives_when_it_is_given_free, 0,
+    tcase_add_loop_test(t, delayed_bytes_arrive_when_they_are_released, 0,
                         2);
-    tcase_add_loop_test(t, a_connect_is_held_back_too, 0, 2);
-    tcase_add_loop_test(t, a_closed_door_is_told_by_the_deadline, 0,
+    tcase_add_loop_test(t, a_connect_is_also_delayed, 0, 2);
+    tcase_add_loop_test(t, a_closed_door_is_reported_by_the_deadline, 0,
                         ROWS(doors));
     tcase_add_test(t, a_connection_that_was_closed_at_once_is_made_again);
     tcase_add_test(t, a_connect_that_was_ignored_is_repeated);
     tcase_add_loop_test(t, a_connection_is_cut_at_any_byte, 0, 2);
     tcase_add_loop_test(t, a_connection_is_disturbed_alone, 0, ROWS(of_one));
     tcase_add_loop_test(
-        t, what_one_connection_held_back_arrives_when_its_link_is_given_free, 0,
+        t, delayed_bytes_of_one_connection_arrive_when_its_link_is_released, 0,
         2);
     tcase_add_loop_test(t, a_half_open_connection_costs_the_lock_in_time, 0, 2);
     tcase_add_test(t, a_server_that_dies_is_connected_to_again);
-    tcase_add_test(t, a_suspended_process_learns_of_its_loss_when_it_goes_on);
+    tcase_add_test(t, a_suspended_process_learns_of_its_loss_when_it_continues);
     tcase_add_test(t, a_process_may_be_stopped_before_it_writes);
-    tcase_add_test(t, of_a_process_that_died_the_server_hears_the_end);
+    tcase_add_test(t, server_notices_the_end_of_a_process);
     return t;
 }
 

@@ -22,7 +22,7 @@ static void print_text(const struct trace *s, struct history_text text)
     (void)fwrite(text.at, 1, text.len, s->to);
 }
 
-/* Four digits of a UUID tell clients apart. */
+/* Four digits of a UUID distinguish clients. */
 static void print_owner(const struct trace *s, struct history_text owner)
 {
     if (owner.len > UUID_LEN) {

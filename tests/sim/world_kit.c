@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/greeting.h"
+#include "tests/support/handshake.h"
 #include "tests/support/memory.h"
 #include "tests/support/must.h"
 #include "tests/support/suite.h"
@@ -15,7 +15,7 @@
 
 static struct tiny {
     struct peer *peer;
-    struct greeting greeting;
+    struct handshake handshake;
     char in[65536];
     size_t len;
 } pool[64]; /* more than are ever open at once */
@@ -29,7 +29,7 @@ static void *tiny_accepted(void *ctx, struct peer *peer)
     struct tiny *t = &pool[accepted++ % ROWS(pool)];
 
     (void)ctx;
-    *t = (struct tiny){.peer = peer, .greeting = {.protocol = 2, .id = 1}};
+    *t = (struct tiny){.peer = peer, .handshake = {.protocol = 2, .id = 1}};
     kit_connections++;
     return t;
 }
@@ -40,8 +40,7 @@ static void tiny_closed(void *peer_ctx)
     kit_connections--;
 }
 
-/* The owner is the first of ARGV but of a renewal, which begins with a lease.
- */
+/* The owner is the first of ARGV, except in a renewal, which begins with a lease. */
 static size_t answer_script(char *dst, size_t room, const struct request *r)
 {
     bool renews = r->argc == 6;
@@ -57,8 +56,8 @@ static size_t answer_script(char *dst, size_t room, const struct request *r)
 
 static void tiny_answer(struct tiny *t, const struct request *r)
 {
-    char reply[GREETING_MAX];
-    size_t len = greeting_answer(&t->greeting, r, reply);
+    char reply[HANDSHAKE_MAX];
+    size_t len = handshake_answer(&t->handshake, r, reply);
 
     if (len == 0 && strncmp(r->arg[0].ptr, "EVAL", 4) == 0)
         len = answer_script(reply, sizeof reply, r);

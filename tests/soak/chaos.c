@@ -1,8 +1,8 @@
 /* Real processes, real servers, and whatever goes wrong: the same properties as the
  * simulation's, and the same judge (tests/check).
  *
- * HF_SECONDS long, in rounds, standalone, behind sentinels, in a cluster, and on servers
- * that know nothing of each other (HF_CHAOS: one of them). In a round processes take the
+ * HF_SECONDS long, in rounds, standalone, behind sentinels, in a cluster, on servers that know
+ * nothing of each other, and on a master and replicas that the URL names (HF_CHAOS: one of them). In a round processes take the
  * same few locks of every kind (chaos_worker.c), or sets of locks, semaphores and latches
  * (chaos_sets.c), a driver lets servers, links and processes fail
  * (chaos_faults.c), and each server is watched (chaos_watch.c). Then all is mended
@@ -34,7 +34,7 @@
 #define TOKENS "redisson_lock_token:"
 
 static const char *const places[] = {"standalone", "sentinel", "cluster",
-                                     "independent"};
+                                     "independent", "hosts"};
 
 static struct {
     uint64_t operations, grants, losses, leads, looks;

@@ -225,6 +225,7 @@ static void restart(struct run *r, int server)
 {
     each_proxy(r, server, PLACE_SIDES, hold_both);
     server_restart(r->place->servers[server]);
+    place_follow(r->place, server);
     chaos_watch_await(r->watches[server]);
     each_proxy(r, server, PLACE_SIDES, pass);
 }
@@ -269,7 +270,13 @@ static void master_lost(struct run *r, const char *what, bool is_killed)
     s = r->place->servers[server];
     say(r, what, server, "begin");
     is_killed ? kill_server(r, server) : server_pause(s);
-    pause_ms(2500 + dice_of(&r->seed, 1500));
+    if (r->place->is_hosts) {
+        pause_ms(dice_of(&r->seed, 1500));
+        place_promote(r->place);
+        pause_ms(dice_of(&r->seed, 1500));
+    } else {
+        pause_ms(2500 + dice_of(&r->seed, 1500));
+    }
     if (is_killed)
         restart(r, server);
     place_mend(r->place);
@@ -295,6 +302,8 @@ static void failover(struct run *r)
     if (r->place->sentinels) {
         (void)sentinels_failover(r->place->sentinels);
         pause_ms(4000);
+    } else if (r->place->is_hosts) {
+        place_switch(r->place);
     } else {
         int master = cluster_owner_of(r->place->cluster, any_lock(r));
 
@@ -574,7 +583,8 @@ static void guardian_killed(struct run *r)
 #define SENTINEL 2
 #define CLUSTER 4
 #define INDEPENDENT 8
-#define REPLICATED (SENTINEL | CLUSTER)
+#define HOSTS 16
+#define REPLICATED (SENTINEL | CLUSTER | HOSTS)
 #define LOCKS (STANDALONE | REPLICATED) /* takes data away */
 #define ALL (LOCKS | INDEPENDENT)
 
@@ -638,6 +648,7 @@ bool faults_fit(int i, const struct place *place)
     return faults[i].places & (place->is_independent ? INDEPENDENT
                                : place->cluster     ? CLUSTER
                                : place->sentinels ? SENTINEL
+                               : place->is_hosts  ? HOSTS
                                                   : STANDALONE);
 }
 

@@ -12,6 +12,9 @@
 /* Sentinels allow no other failover before twice their failover timeout is over. */
 #define FAILOVER_MS 2000
 
+#define HOSTS 3
+#define HOSTS_PATIENCE_MS 30000
+
 static void add(struct place *p, struct server *server, bool has_data)
 {
     ck_assert_ptr_nonnull(server);
@@ -81,6 +84,97 @@ static void start_independent(struct place *p)
                      CHAOS_SETS_PERMITS);
 }
 
+/* ---- a master and its replicas, which an operator looks after ---- */
+
+static struct server *host_master(const struct place *p)
+{
+    return p->servers[p->master];
+}
+
+static bool is_replica(const struct place *p, int i)
+{
+    return i != p->master && server_is_running(p->servers[i]);
+}
+
+static void await_data(struct server *s)
+{
+    server_await(s, HOSTS_PATIENCE_MS, "up", "EVAL %s 0",
+                 "return redis.call('info','replication'):match"
+                 "('master_link_status:(%a+)')");
+}
+
+void place_follow(struct place *p, int server)
+{
+    const char *answer;
+
+    if (!p->is_hosts || server == p->master)
+        return;
+    answer = server_ask(p->servers[server], "REPLICAOF 127.0.0.1 %d",
+                        server_port(host_master(p)));
+    ck_assert_msg(strncmp(answer, "OK", 2) == 0, "REPLICAOF: %s", answer); /* "OK Already ..." */
+    await_data(p->servers[server]);
+}
+
+static void follow_all(struct place *p)
+{
+    for (int i = 0; i < p->server_count; i++)
+        if (is_replica(p, i))
+            place_follow(p, i);
+}
+
+static int most_advanced(const struct place *p)
+{
+    long long most = -1;
+    int best = -1;
+
+    for (int i = 0; i < p->server_count; i++) {
+        long long offset =
+            is_replica(p, i)
+                ? server_ask_int(p->servers[i], "EVAL %s 0",
+                                 "return tonumber(redis.call('info','replication'):match"
+                                 "('slave_repl_offset:(%d+)'))")
+                : -1;
+
+        if (offset > most) {
+            most = offset;
+            best = i;
+        }
+    }
+    return best;
+}
+
+void place_promote(struct place *p)
+{
+    p->master = most_advanced(p);
+    ck_assert_str_eq(server_ask(host_master(p), "REPLICAOF NO ONE"), "OK");
+    follow_all(p);
+}
+
+void place_switch(struct place *p)
+{
+    struct server *old = host_master(p);
+
+    p->master = most_advanced(p);
+    ck_assert_str_eq(server_ask(old, "FAILOVER TO 127.0.0.1 %d", server_port(host_master(p))),
+                     "OK");
+    server_await(host_master(p), HOSTS_PATIENCE_MS, "master", "EVAL %s 0",
+                 "return redis.call('info','replication'):match('role:(%a+)')");
+    follow_all(p);
+}
+
+static void start_hosts(struct place *p)
+{
+    static const char *const args[] = {"--repl-diskless-sync-delay", "0", NULL};
+    char *to = p->url + sprintf(p->url, "redis://");
+
+    p->is_hosts = true;
+    for (int i = 0; i < HOSTS; i++) {
+        add(p, server_start(args), true);
+        to += sprintf(to, "%s127.0.0.1:%d", i ? "," : "", server_port(p->servers[i]));
+    }
+    follow_all(p);
+}
+
 struct place *place_start(const char *name)
 {
     struct place *p = local_new(sizeof *p);
@@ -92,6 +186,8 @@ struct place *place_start(const char *name)
         start_cluster(p);
     else if (strcmp(name, "independent") == 0)
         start_independent(p);
+    else if (strcmp(name, "hosts") == 0)
+        start_hosts(p);
     else
         start_standalone(p);
     return p;
@@ -102,7 +198,7 @@ void place_stop(struct place *p)
     for (int i = 0; i < p->proxied_count; i++)
         for (int side = 0; side < PLACE_SIDES; side++)
             proxy_stop(p->proxies[i][side]);
-    for (int i = 0; p->is_independent && i < p->server_count; i++)
+    for (int i = 0; (p->is_independent || p->is_hosts) && i < p->server_count; i++)
         server_stop(p->servers[i]);
     server_stop(p->standalone);
     sentinels_stop(p->sentinels);
@@ -116,6 +212,8 @@ int place_master(struct place *p, const char *lock)
         return cluster_owner_of(p->cluster, lock);
     if (p->is_independent)
         return (int)(chaos_now_us() % p->server_count);
+    if (p->is_hosts)
+        return p->master;
     return p->sentinels ? sentinels_master(p->sentinels) : 0;
 }
 
@@ -126,6 +224,8 @@ void place_mend(struct place *p)
             server_restart(p->proxied[i]);
         else
             server_resume(p->proxied[i]);
+    if (p->is_hosts)
+        follow_all(p);
     if (p->cluster)
         cluster_mend(p->cluster);
     if (p->sentinels)

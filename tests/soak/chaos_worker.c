@@ -229,7 +229,7 @@ static void ask(struct owner *o, int op, size_t handle, const char *text,
 
     if (lease_ms) /* else it is renewed */
         (void)snprintf(lease, sizeof lease, " lease=%" PRId64, lease_ms);
-    o->op = op;
+    o->op = (unsigned)op;
     o->handle = handle;
     o->call = ++w.calls;
     say(us,

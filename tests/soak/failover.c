@@ -4,7 +4,7 @@
  * moment, as by a slow disk or network.
  *
  * Of the first no hold may be lost. Of the second some are, or the run has shown
- * nothing; and each holder must be told. (faults 4: row 8; S8.) */
+ * nothing; and each holder must be told. (faults S8.) */
 #include <stdatomic.h>
 
 #include "tests/live/test_cluster.h"

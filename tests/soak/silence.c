@@ -13,7 +13,7 @@
  * continues RESUME_MS later and executes what it was sent: a false grant. Then
  * another client asks for a lock that is held, and whose renewal was due while
  * the old master was stopped: an overlap is a grant while the holder believes
- * that it is safe. (faults 4: rows 4 and 9.) */
+ * that it is safe. */
 #include "tests/live/test_cluster.h"
 
 #define TRIALS 24

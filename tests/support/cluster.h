@@ -96,7 +96,11 @@ void cluster_failover(struct cluster *c, int replica, const char *how);
  * cluster_move_end   - NODE at `to`, at its owner, and at all others: MOVED.
  *                      On return all nodes know. Keys must have been moved.
  * cluster_move_stop  - STABLE at both: it stays where it was.
- * cluster_move       - all of it. */
+ * cluster_move       - all of it.
+ *
+ * NODE alone is not enough: only with IMPORTING does the new owner take a new epoch. Without it,
+ * a message that the former owner sent before takes the slot back at the new owner, and then
+ * each of the two redirects to the other for good. */
 void cluster_move_begin(struct cluster *c, int slot, int to);
 int cluster_move_keys(struct cluster *c, int slot, int to, int count);
 void cluster_move_end(struct cluster *c, int slot, int to);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "net/link/conn.h"
-#include "tests/support/greeting.h"
+#include "tests/support/handshake.h"
 #include "tests/support/promise.h"
 #include "tests/support/request.h"
 
@@ -150,8 +150,8 @@ void setup_with(struct hf_conn_options options, int protocol)
     t.trace = open_memstream(&t.story_text, &t.story_len);
     memory_init(&t.memory);
     hf_conn_init(&t.conn, &options);
-    t.conn.greeting.client_name = "test";
-    t.conn.greeting.manner = protocol == 2 ? GREET_RESP2 : GREET_RESP3;
+    t.conn.handshake.client_name = "test";
+    t.conn.handshake.manner = protocol == 2 ? HANDSHAKE_RESP2 : HANDSHAKE_RESP3;
     check();
 }
 
@@ -243,25 +243,25 @@ const char *wire(void)
     return text;
 }
 
-/* Answers the commands of a greeting, until the connection is ready. */
+/* Answers the commands of a handshake, until the connection is ready. */
 hf_status open_slowly(void)
 {
-    struct greeting g = {.protocol = 2, .id = 7};
+    struct handshake g = {.protocol = 2, .id = 7};
     struct request *r = malloc(sizeof *r);
-    char answer[GREETING_MAX];
+    char answer[HANDSHAKE_MAX];
     hf_status rc = HF_OK;
     size_t at = 0;
 
     t.wire_len = 0;
     rc = hf_conn_open(&t.conn);
-    while (rc == HF_OK && t.conn.state == HF_CONN_GREETING) {
+    while (rc == HF_OK && t.conn.state == HF_CONN_HANDSHAKE) {
         if (at == t.wire_len)
             put_out_all();
         ck_must(request_decode(r, t.wire + at, t.wire_len - at) ==
                 REQUEST_WHOLE,
-                "a greeting is written whole");
+                "a handshake is written whole");
         at += r->len;
-        rc = take_in(answer, greeting_answer(&g, r, answer));
+        rc = take_in(answer, handshake_answer(&g, r, answer));
     }
     free(r);
     t.wire_len = 0;
@@ -271,7 +271,7 @@ hf_status open_slowly(void)
 void open_it(void)
 {
     ck_assert_int_eq(open_slowly(), HF_OK);
-    ck_assert_int_eq(t.conn.greeting.protocol, t.protocol);
+    ck_assert_int_eq(t.conn.handshake.protocol, t.protocol);
 }
 
 void start(void)

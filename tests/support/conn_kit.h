@@ -43,8 +43,8 @@ extern struct conn_test {
 /* defaults   - the options of a connection, which a test may change.
  * setup_with - a closed connection that is to speak that protocol; setup - with
  *              defaults, RESP3.
- * open_it    - greeted, by a server that answers everything. open_slowly - says
- *              how the greeting ended.
+ * open_it    - with a handshake, by a server that answers everything. open_slowly - says
+ *              how the handshake ended.
  * start      - setup and open_it.
  * close_it   - it ends, what waits is kept. teardown - it ends, and all with
  *              it; fails the test if a block of memory is left. */

@@ -48,7 +48,7 @@ static void accept_one(struct executor *x)
     x->fd = fd;
     x->plan = x->next;
     x->next = executor_plan_none();
-    x->greeting = (struct greeting){
+    x->handshake = (struct handshake){
         .protocol = 2, .id = ++x->connections, .answers_ping = true};
     x->in_total = x->in_len = x->out_total = x->out_len = 0;
 }
@@ -141,14 +141,14 @@ static void execute(struct executor *x, int row)
 
 static bool handle(struct executor *x, const struct request *r)
 {
-    char greeting[GREETING_MAX];
-    size_t len = greeting_answer(&x->greeting, r, greeting);
+    char handshake[HANDSHAKE_MAX];
+    size_t len = handshake_answer(&x->handshake, r, handshake);
     int row = row_of(x, r);
 
     if (len > 0 && x->plan.refuses)
         answer(x, "+what?\r\n", 8);
     else if (len > 0)
-        answer(x, greeting, len);
+        answer(x, handshake, len);
     else if (row >= 0)
         execute(x, row);
     return len > 0 || row >= 0;

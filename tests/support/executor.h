@@ -11,7 +11,7 @@
  *     ck_assert_uint_eq(x.executed[0], 1);
  *     executor_close(&x);
  *
- * Greetings are answered as a Redis 7 would. One connection at a time: the
+ * Handshakes are answered as a Redis 7 would. One connection at a time: the
  * newest; an older one is closed when it comes. */
 #ifndef TEST_EXECUTOR_H
 #define TEST_EXECUTOR_H
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tests/support/greeting.h"
+#include "tests/support/handshake.h"
 
 #define EXECUTOR_ROWS_MAX 32
 #define EXECUTOR_ROOM 65536
@@ -63,7 +63,7 @@ struct executor {
     /* Its own. */
     int fd;
     struct executor_plan plan;
-    struct greeting greeting;
+    struct handshake handshake;
     size_t in_total, in_len, out_total, out_len;
     char in[EXECUTOR_ROOM], out[EXECUTOR_ROOM];
 };

@@ -28,14 +28,16 @@ static void write_config(const struct haproxy *h, int port_a, int port_b)
     must(f);
     (void)fprintf(f,
                   "global\n  noreuseport\n"
-                  "defaults\n  mode tcp\n  timeout connect 2s\n  timeout client 1h\n"
-                  "  timeout server 1h\n"
+                  "defaults\n  mode tcp\n  timeout connect 2s\n  timeout client %s\n"
+                  "  timeout server %s\n"
                   "listen master\n  bind 127.0.0.1:%d\n  option tcp-check\n"
                   "  tcp-check send info\\ replication\\r\\n\n"
                   "  tcp-check expect string role:master\n"
                   "  default-server inter 100ms fall 1 rise 1\n"
-                  "  server a 127.0.0.1:%d check\n  server b 127.0.0.1:%d check\n",
-                  h->port, port_a, port_b);
+                  "  server a 127.0.0.1:%d check weight %d\n"
+                  "  server b 127.0.0.1:%d check weight 1\n",
+                  h->idle ? h->idle : "1h", h->idle ? h->idle : "1h", h->port, port_a,
+                  h->times ? h->times : 1, port_b);
     must(fclose(f) == 0);
 }
 

@@ -9,6 +9,10 @@
 
 struct haproxy {
     pid_t pid;
+    const char *idle;           /* set before the start: it closes connections without traffic
+                                   after this time ("1s"); NULL: an hour */
+    int times;                  /* set before the start: this many connections lead to the first
+                                   server for each one to the second, if both are masters; 0: 1 */
     int port;                   /* of HAProxy, on 127.0.0.1 */
     char config[64];
 };

@@ -157,8 +157,20 @@ struct hf_link_stats stats_now(void)
 {
     struct hf_link_stats stats;
 
+    lock();
     hf_link_get_stats(link_, &stats);
+    unlock();
     return stats;
+}
+
+int protocol_now(void)
+{
+    int protocol;
+
+    lock();
+    protocol = hf_link_protocol(link_);
+    unlock();
+    return protocol;
 }
 
 /* ---- questions ---- */

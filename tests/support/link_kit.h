@@ -47,13 +47,14 @@ void free_link(void);
 void close_link(void);
 void end_with_peer(struct peer *peer);
 
-/* What the link says now. stats_now - [locked], or while nobody else drives. */
+/* The state of the link now. Each call takes the loop's lock. */
 void want(bool is_wanted);
 struct hf_error error_now(void);
 bool is_up(void);
 bool is_down(void);
 bool is_refused(void);
 struct hf_link_stats stats_now(void);
+int protocol_now(void);
 
 struct ask {
     struct hf_request request;

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/support/greeting.h"
+#include "tests/support/handshake.h"
 #include "tests/support/local.h"
 
 #define CONNECTIONS_MAX 256
@@ -24,7 +24,7 @@ struct connection {
     int node;
     bool is_asking;
     bool is_mute;               /* an answer was left out: no other may come */
-    struct greeting greeting;
+    struct handshake handshake;
     char *bytes;
     size_t len;
 };
@@ -85,8 +85,8 @@ static void say_slots(struct nodes *n)
 
         to += sprintf(to,
                       "*3\r\n:%d\r\n:%d\r\n*3\r\n$9\r\n127.0.0.1\r\n:%d\r\n"
-                      "$6\r\nnode-%d\r\n",
-                      r->from, r->to, n->ports[r->node], r->node);
+                      "$%d\r\nnode-%d\r\n",
+                      r->from, r->to, n->ports[r->node], r->node < 10 ? 6 : 7, r->node);
     }
 }
 
@@ -134,10 +134,10 @@ static void send_all(int fd, const char *ptr, size_t len)
 static void answer_one(struct nodes *n, struct connection *c)
 {
     struct nodes_ask ask = {.node = c->node,
-                            .protocol = c->greeting.protocol,
+                            .protocol = c->handshake.protocol,
                             .is_asking = c->is_asking,
                             .request = &n->request};
-    size_t len = greeting_answer(&c->greeting, &n->request, n->reply);
+    size_t len = handshake_answer(&c->handshake, &n->request, n->reply);
 
     if (len == 0) {
         note(n, c->node, &n->request);
@@ -174,7 +174,7 @@ static void take_in(struct nodes *n, int node)
                 .fd = fd,
                 .node = node,
                 .bytes = local_new(READ_ROOM),
-                .greeting = {.protocol = 2, .id = ++n->ids}};
+                .handshake = {.protocol = 2, .id = ++n->ids}};
             return;
         }
     local_reset(fd);

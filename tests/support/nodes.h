@@ -50,7 +50,7 @@ struct nodes_range {
  * nodes_pause - reads nothing any more, as a stopped process; or goes on, with
  *               what has come meanwhile. Is so on return.
  * nodes_count - commands that came to a node (-1: any), of a text, or of what
- *               begins with it ("GET ..."); greetings are not among them. */
+ *               begins with it ("GET ..."); handshakes are not among them. */
 struct nodes *nodes_start(int count, nodes_answer *answer, void *ctx);
 void nodes_stop(struct nodes *n);
 int nodes_port(const struct nodes *n, int node);

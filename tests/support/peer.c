@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/support/greeting.h"
+#include "tests/support/handshake.h"
 #include "tests/support/local.h"
 #include "tests/support/request.h"
 
@@ -23,9 +23,9 @@
 
 struct connection {
     int fd;                     /* -1: ended by the script */
-    bool is_greeted;
+    bool has_reply;
     bool is_over;               /* the client has closed or reset it */
-    struct greeting greeting;
+    struct handshake handshake;
     char *bytes;                /* read and not yet taken */
     size_t len;
     size_t room;
@@ -60,7 +60,7 @@ static const char *const verb_names[] = {
     [PEER_DO_END] = "END",
     [PEER_DO_ACCEPT] = "ACCEPT",
     [PEER_DO_TURN_TO] = "TURN_TO",
-    [PEER_DO_GREET] = "GREET",
+    [PEER_DO_HANDSHAKE] = "HANDSHAKE",
     [PEER_DO_EXPECT] = "EXPECT",
     [PEER_DO_SEND] = "SEND",
     [PEER_DO_SEND_SLOWLY] = "SEND_SLOWLY",
@@ -178,7 +178,7 @@ static enum request_state look(struct peer *p, struct connection *c)
     return request_decode(&p->request, c->bytes, c->len);
 }
 
-/* ---- greetings ----------------------------------------------------------- */
+/* ---- handshakes ----------------------------------------------------------- */
 
 /* Does the present step want this very handshake command for itself? */
 static bool is_expected(struct peer *p, const struct connection *c)
@@ -189,13 +189,13 @@ static bool is_expected(struct peer *p, const struct connection *c)
 }
 
 /* Answers the handshake commands that stand first among the bytes. */
-static bool answer_greetings(struct peer *p, struct connection *c)
+static bool answer_handshakes(struct peer *p, struct connection *c)
 {
-    char answer[GREETING_MAX];
+    char answer[HANDSHAKE_MAX];
     size_t len;
 
-    while (c->is_greeted && look(p, c) == REQUEST_WHOLE && !is_expected(p, c)) {
-        len = greeting_answer(&c->greeting, &p->request, answer);
+    while (c->has_reply && look(p, c) == REQUEST_WHOLE && !is_expected(p, c)) {
+        len = handshake_answer(&c->handshake, &p->request, answer);
         if (len == 0)
             break;
         if (!write_all(p, c, answer, len))
@@ -215,7 +215,7 @@ static bool is_readable(const struct connection *c)
 }
 
 /* Waits for what is wanted until there is some of it; takes in bytes and
- * answers greetings. False with a complaint at the step's deadline. */
+ * answers handshakes. False with a complaint at the step's deadline. */
 static bool await_some(struct peer *p, int wanted)
 {
     struct pollfd watched[1 + PEER_CONNECTIONS_MAX];
@@ -236,7 +236,7 @@ static bool await_some(struct peer *p, int wanted)
         if (watched[1 + i].fd < 0 || !watched[1 + i].revents)
             continue;
         read_some(&p->connections[i]);
-        if (!answer_greetings(p, &p->connections[i]))
+        if (!answer_handshakes(p, &p->connections[i]))
             return false;
     }
     return true;
@@ -260,8 +260,8 @@ static bool do_accept(struct peer *p)
     }
     local_prepare(c->fd);
     p->connection_count++;
-    c->greeting.protocol = 2;
-    c->greeting.id = (unsigned)p->connection_count;
+    c->handshake.protocol = 2;
+    c->handshake.id = (unsigned)p->connection_count;
     p->current = c;
     return true;
 }
@@ -294,7 +294,7 @@ static bool do_expect(struct peer *p)
     struct connection *c = p->current;
 
     for (;;) {
-        if (!answer_greetings(p, c))
+        if (!answer_handshakes(p, c))
             return false;
         switch (look(p, c)) {
         case REQUEST_WHOLE:
@@ -368,9 +368,9 @@ static bool perform(struct peer *p)
     if (!has_connection(p))
         return complain(p, "there is no connection");
     switch (p->step->verb) {
-    case PEER_DO_GREET:
-        p->current->is_greeted = true;
-        return answer_greetings(p, p->current);
+    case PEER_DO_HANDSHAKE:
+        p->current->has_reply = true;
+        return answer_handshakes(p, p->current);
     case PEER_DO_EXPECT:
         return do_expect(p);
     case PEER_DO_SEND:

@@ -2,9 +2,9 @@
  * that says what a table tells it and complains of what it did not expect.
  *
  *     static const struct peer_step script[] = {
- *         PEER_ACCEPT, PEER_GREET,
+ *         PEER_ACCEPT, PEER_HANDSHAKE,
  *         PEER_EXPECT("SET key * NX"), PEER_SEND("+O"), PEER_WAIT, PEER_RESET,
- *         PEER_ACCEPT, PEER_GREET,
+ *         PEER_ACCEPT, PEER_HANDSHAKE,
  *         PEER_EXPECT("GET ..."), PEER_SEND("$-1\r\n"),
  *         PEER_END
  *     };
@@ -36,7 +36,7 @@ enum peer_verb {
     PEER_DO_END,
     PEER_DO_ACCEPT,
     PEER_DO_TURN_TO,
-    PEER_DO_GREET,
+    PEER_DO_HANDSHAKE,
     PEER_DO_EXPECT,
     PEER_DO_SEND,
     PEER_DO_SEND_SLOWLY,
@@ -60,7 +60,7 @@ struct peer_step {
  *                  the one that the following steps are about. Earlier ones
  *                  stay open.
  * PEER_TURN_TO(n)  the n-th accepted connection, from 1, is the current one.
- * PEER_GREET       from now on, whenever the peer reads, handshake commands of
+ * PEER_HANDSHAKE       from now on, whenever the peer reads, handshake commands of
  *                  the current connection are answered as a server would (HELLO
  *                  3 and 2, AUTH, CLIENT.., SELECT, INFO; the client id is the
  *                  connection's number). An EXPECT whose first word names such
@@ -82,7 +82,7 @@ struct peer_step {
 #define PEER_END {.verb = PEER_DO_END}
 #define PEER_ACCEPT {.verb = PEER_DO_ACCEPT}
 #define PEER_TURN_TO(n) {.verb = PEER_DO_TURN_TO, .number = (n)}
-#define PEER_GREET {.verb = PEER_DO_GREET}
+#define PEER_HANDSHAKE {.verb = PEER_DO_HANDSHAKE}
 #define PEER_EXPECT(pattern) {.verb = PEER_DO_EXPECT, .text = (pattern)}
 #define PEER_SEND(b) \
     {.verb = PEER_DO_SEND, .text = "" b, .number = sizeof("" b) - 1}
@@ -111,7 +111,7 @@ void peer_go(struct peer *p);
 
 /* peer_received - the index-th executed command (request_text), from 0, over
  *                 all connections; NULL: there were not so many. Lent until
- *                 peer_free. Greetings that were answered are not among them.
+ *                 peer_free. Handshakes that were answered are not among them.
  * peer_await    - until `count` commands have been executed; false if that
  *                 does not happen in PEER_STEP_MS or the script ends first. */
 const char *peer_received(struct peer *p, size_t index);

@@ -10,7 +10,7 @@
 struct run {
     const struct input *in;
     const struct cuts *cuts;
-    reading_ask *ask;
+    reading_check *ask;
     struct hf_resp_parser parser;
     struct hf_resp_tape tape;
     size_t dropped;             /* bytes in front of the buffer */
@@ -162,7 +162,7 @@ static void end(struct run *r)
 }
 
 struct reading reading_of_parser(const struct input *in,
-                                 const struct cuts *cuts, reading_ask *ask)
+                                 const struct cuts *cuts, reading_check *ask)
 {
     struct run r = {.in = in, .cuts = cuts, .ask = ask,
                     .reading = reading_begin(in->len)};

@@ -36,7 +36,7 @@ struct reading {
 };
 
 /* Called with each whole reply, which took so many bytes. */
-typedef void reading_ask(struct hf_resp_value v, const struct input *in,
+typedef void reading_check(struct hf_resp_value v, const struct input *in,
                          size_t len);
 
 /* reading_of_parser - feeds hf_resp_parse. It sees no byte behind a piece, and
@@ -48,7 +48,7 @@ typedef void reading_ask(struct hf_resp_value v, const struct input *in,
  *
  * reading_fini - frees the nodes. */
 struct reading reading_of_parser(const struct input *in,
-                                 const struct cuts *cuts, reading_ask *ask);
+                                 const struct cuts *cuts, reading_check *ask);
 void reading_must_be(const struct reading *got, const struct reading *want);
 void reading_fini(struct reading *r);
 

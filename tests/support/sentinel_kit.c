@@ -10,11 +10,11 @@
 #include "net/route/router.h"
 
 struct fake first, second, one, other;
-static struct hf_router *router;
+struct hf_router *router;
 static struct hf_router_options options;
 static struct hf_seeds seeds;
 static int question_count;
-int questions[QUESTIONS_MAX];
+int questions[QUERIES_MAX];
 int ended_port;
 struct hf_error trouble;
 static bool has_trouble;
@@ -63,7 +63,7 @@ void say(struct fake *a, const char *bytes)
 void take_in(struct fake *a)
 {
     add(a, PEER_DO_ACCEPT, "");
-    add(a, PEER_DO_GREET, "");
+    add(a, PEER_DO_HANDSHAKE, "");
 }
 
 void fake_start(struct fake *a)
@@ -173,15 +173,16 @@ static void note_question(void *ctx, const struct hf_trace *trace)
     (void)ctx;
     if (trace->kind == HF_TRACE_QUEUED && trace->argc == 3 &&
         trace->argv[1].len == strlen("GET-MASTER-ADDR-BY-NAME") &&
-        question_count < QUESTIONS_MAX)
+        question_count < QUERIES_MAX)
         questions[question_count++] = atoi(strrchr(trace->address, ':') + 1);
     if (trace->kind == HF_TRACE_ENDED)
         ended_port = atoi(strrchr(trace->address, ':') + 1);
 }
 
-static void on_trouble(void *ctx, const struct hf_error *why)
+static void on_trouble(void *ctx, enum hf_trouble about, const struct hf_error *why)
 {
     (void)ctx;
+    (void)about;
     trouble = *why;
     has_trouble = true;
 }

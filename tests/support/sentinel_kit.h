@@ -43,7 +43,7 @@ extern struct fake {
 } first, second, one, other;    /* sentinels; servers */
 
 /* add         - adds any step. expect, say - add the most frequent ones.
- * take_in     - adds steps that accept a connection and reply to its greeting.
+ * take_in     - adds steps that accept a connection and reply to its handshake.
  * fake_start  - starts the fake; no steps may be added after that. port_of - its port, from
  *               then on. */
 void add(struct fake *a, enum peer_verb verb, const char *text);
@@ -83,6 +83,7 @@ void serve(struct fake *a, const char *command, const char *reply);
 
 /* ---- the router ---- */
 
+extern struct hf_router *router;
 extern int64_t probe_ms;        /* of each sentinel; set before the router is opened */
 
 /* open_router_at - opens a router with sentinels at these ports; second_port 0: with one.
@@ -98,8 +99,8 @@ struct hf_router_counts counts(void);
 
 /* The ports of the sentinels that were queried for the master; the port at which the last
  * request ended; the last error that was passed to on_trouble. */
-#define QUESTIONS_MAX 100
-extern int questions[QUESTIONS_MAX];
+#define QUERIES_MAX 100
+extern int questions[QUERIES_MAX];
 extern int ended_port;
 extern struct hf_error trouble;
 

@@ -14,7 +14,7 @@
  *
  * Whatever cannot be done within SENTINELS_PATIENCE_MS fails the test; nothing
  * here returns an error. Fork: as of server.h.
- * Cost: a start takes 2 to 3 s: so seldom do sentinels greet each other. */
+ * Cost: a start takes 2 to 3 s: sentinels send HELLO to each other that rarely. */
 #ifndef TEST_SENTINELS_H
 #define TEST_SENTINELS_H
 

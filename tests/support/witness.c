@@ -51,7 +51,7 @@ void witness_written(const sigset_t *before)
     (void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-static bool greet(redisContext *c, struct timeval patience, const char *password)
+static bool handshake(redisContext *c, struct timeval patience, const char *password)
 {
     sigset_t before;
     bool is_good;
@@ -71,7 +71,7 @@ redisContext *witness_connect(const char *unix_path, const char *password)
 
     if (!c)
         return NULL;
-    if (greet(c, patience, password))
+    if (handshake(c, patience, password))
         return c;
     redisFree(c);
     return NULL;

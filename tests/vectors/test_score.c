@@ -281,7 +281,7 @@ START_TEST(parser_without_a_fault_deviates_nowhere)
 END_TEST
 
 /* The sums are of what was asked: a prefix of accepted vectors alone. */
-START_TEST(sums_are_of_what_was_asked)
+START_TEST(sums_count_the_selected_vectors)
 {
     size_t deviating;
     char *text = score(narrow, &deviating);
@@ -332,7 +332,7 @@ static const char *const no_vectors[] = {
 };
 
 /* check(3) wants the exit code 2 of it. */
-START_TEST(what_is_no_vector_ends_the_program)
+START_TEST(invalid_vector_ends_the_program)
 {
     char path[] = "/tmp/holdfast-vector-XXXXXX";
     int fd = mkstemp(path);
@@ -368,11 +368,11 @@ int main(void)
     tcase_add_loop_test(found, fault_is_found_in_the_way_that_is_there_for_it,
                         0, COUNT(rows));
     tcase_add_test(found, parser_without_a_fault_deviates_nowhere);
-    tcase_add_test(found, sums_are_of_what_was_asked);
+    tcase_add_test(found, sums_count_the_selected_vectors);
     tcase_add_loop_test(notation, double_is_written_as_short_as_it_can_be, 0,
                         COUNT(doubles));
     tcase_add_test(notation, bytes_are_escaped);
-    tcase_add_loop_exit_test(notation, what_is_no_vector_ends_the_program, 2,
+    tcase_add_loop_exit_test(notation, invalid_vector_ends_the_program, 2,
                              0, COUNT(no_vectors));
     suite_add_tcase(s, found);
     suite_add_tcase(s, notation);

@@ -163,10 +163,6 @@ static int decode(const struct cli_common *common, int protocol,
 
 /* ---- the program ---- */
 
-#ifndef HF_VERSION
-#define HF_VERSION "unknown"
-#endif
-
 enum { RESP2 = 2, RESP3 = 3, STRICT, VERSION };
 
 static const struct cli_option own_options[] = {{RESP2, '2', NULL, NULL},
@@ -183,7 +179,7 @@ struct options {
 
 static int print_version(void)
 {
-    (void)puts("holdfast-resp " HF_VERSION);
+    (void)printf("holdfast-resp %s\n", hf_version());
     return CLI_OK;
 }
 

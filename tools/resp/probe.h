@@ -26,7 +26,7 @@ enum {
  *     ID        this connection's id
  *     NUMBER    1000 to 1999, with CLI_PROBE_THOUSAND
  *
- * What is expected: in both protocols alike, or in each; not asked where there
+ * What is expected: in both protocols alike, or in each; not tested where there
  * is none. All replies as cli_print_sent writes them, parted by " / "; "..." is
  * anything in one reply, KEY the bulk string, NUMBER the number; last comes
  * "end of stream", if so. " or " parts whole alternatives. `absent`, likewise:

@@ -31,7 +31,7 @@ static struct marker next_marker(struct cli_talk *t)
     char word[MARK_LEN + 1];
 
     (void)snprintf(word, sizeof word, "holdfast-%020llu",
-                   (unsigned long long)++t->questions);
+                   (unsigned long long)++t->requests);
     (void)snprintf(m.request, sizeof m.request,
                    "*2\r\n$4\r\nPING\r\n$%d\r\n%s\r\n", MARK_LEN, word);
     m.reply_len = (size_t)snprintf(m.reply, sizeof m.reply, "$%d\r\n%s\r\n",
@@ -135,8 +135,8 @@ static void gather_to_marker(struct cli_talk *t, const struct marker *m,
     hand_out_all(t, out);
 }
 
-void cli_talk_ask(struct cli_talk *t, const char *bytes, size_t len,
-                  enum cli_how how, struct cli_answer *out)
+void cli_talk_exchange(struct cli_talk *t, const char *bytes, size_t len,
+                       enum cli_how how, struct cli_answer *out)
 {
     int64_t deadline_ms = hf_clock_ms() + t->patience_ms;
     struct marker m = next_marker(t);
@@ -146,11 +146,11 @@ void cli_talk_ask(struct cli_talk *t, const char *bytes, size_t len,
     if (t->handed_out > 0)
         hf_wire_drop(t->wire, t->handed_out);
     t->handed_out = 0;
-    rc = send_cut(t, bytes, len, how == CLI_ASK_CUT || !len ? 1 : len,
+    rc = send_cut(t, bytes, len, how == CLI_TALK_CUT || !len ? 1 : len,
                   deadline_ms);
-    if (rc == HF_OK && how != CLI_ASK_LAST)
+    if (rc == HF_OK && how != CLI_TALK_LAST)
         rc = hf_wire_send(t->wire, m.request, strlen(m.request), deadline_ms);
-    if (rc != HF_OK || how == CLI_ASK_LAST)
+    if (rc != HF_OK || how == CLI_TALK_LAST)
         gather_to_end(t, deadline_ms, out);
     else
         gather_to_marker(t, &m, deadline_ms, out);
@@ -179,7 +179,7 @@ void cli_talk_close(struct cli_talk *t)
     t->wire = NULL;
 }
 
-/* Sends one command of the greeting. */
+/* Sends one command of the handshake. */
 struct step {
     const char *argv[5];
     size_t argc;
@@ -286,9 +286,9 @@ static hf_status look_at(const struct cli_talk *t, const struct hf_url *url,
 }
 
 /* Wiped, because it may hold a password. */
-static hf_status ask_step(struct cli_talk *t, const struct hf_url *url,
-                          const struct step *step, struct cli_answer *answer,
-                          struct hf_error *err)
+static hf_status exchange_step(struct cli_talk *t, const struct hf_url *url,
+                               const struct step *step, struct cli_answer *answer,
+                               struct hf_error *err)
 {
     struct hf_resp_arg argv[5];
     size_t size;
@@ -300,30 +300,30 @@ static hf_status ask_step(struct cli_talk *t, const struct hf_url *url,
     if (!(bytes = malloc(size)))
         return hf_error_set(err, HF_E_NOMEM, "out of memory");
     (void)hf_resp_put_command(bytes, argv, step->argc);
-    cli_talk_ask(t, bytes, size, CLI_ASK, answer);
+    cli_talk_exchange(t, bytes, size, CLI_TALK, answer);
     explicit_bzero(bytes, size);
     free(bytes);
     return look_at(t, url, answer, err);
 }
 
 /* Only one check needs it, so it may be refused. */
-static void ask_id(struct cli_talk *t, const struct hf_url *url)
+static void read_id(struct cli_talk *t, const struct hf_url *url)
 {
     static const struct step step = {{"CLIENT", "ID"}, 2};
     struct cli_answer answer;
 
-    if (ask_step(t, url, &step, &answer, NULL) == HF_OK &&
+    if (exchange_step(t, url, &step, &answer, NULL) == HF_OK &&
         cli_answer_begins(&answer, ":"))
         t->id = strtoll(answer.bytes + 1, NULL, 10); /* a CR follows */
 }
 
-static hf_status greet(struct cli_talk *t, const struct hf_url *url,
-                       int protocol, struct hf_error *err)
+static hf_status handshake(struct cli_talk *t, const struct hf_url *url,
+                           int protocol, struct hf_error *err)
 {
     char database[HF_RESP_INTEGER_MAX];
     struct step step = login(url, protocol);
     struct cli_answer answer;
-    hf_status rc = ask_step(t, url, &step, &answer, err);
+    hf_status rc = exchange_step(t, url, &step, &answer, err);
 
     if (rc != HF_OK)
         return rc;
@@ -332,10 +332,10 @@ static hf_status greet(struct cli_talk *t, const struct hf_url *url,
         (void)snprintf(database, sizeof database, "%u",
                        (unsigned)url->database);
         step = (struct step){{"SELECT", database}, 2};
-        rc = ask_step(t, url, &step, &answer, err);
+        rc = exchange_step(t, url, &step, &answer, err);
     }
     if (rc == HF_OK)
-        ask_id(t, url);
+        read_id(t, url);
     return rc;
 }
 
@@ -347,7 +347,7 @@ hf_status cli_talk_open(struct cli_talk *t,
 
     t->patience_ms = timeout_ms;
     if (rc == HF_OK)
-        rc = greet(t, server->url, protocol, err);
+        rc = handshake(t, server->url, protocol, err);
     t->patience_ms = patience_with(server->url);
     if (rc != HF_OK)
         cli_talk_close(t);

@@ -18,13 +18,13 @@ struct cli_talk {
     int64_t id;                 /* of this connection; 0: not known */
     int64_t patience_ms;        /* for the next answer */
     size_t handed_out;          /* bytes of the last answer */
-    uint64_t questions;
+    uint64_t requests;
 };
 
 enum cli_how {
-    CLI_ASK,                    /* a PING after it shows the end */
-    CLI_ASK_CUT,                /* the same; its bytes are sent one by one */
-    CLI_ASK_LAST                /* until the server closes the connection */
+    CLI_TALK,                   /* a PING after it shows the end */
+    CLI_TALK_CUT,               /* the same; its bytes are sent one by one */
+    CLI_TALK_LAST               /* until the server closes the connection */
 };
 
 /* cli_talk_open - connects to `server`, borrowed until cli_talk_close; then sends HELLO 3 (or AUTH,
@@ -33,8 +33,9 @@ enum cli_how {
  * cli_talk_open_bare - only connects.
  * cli_talk_close - closes it; also if it is closed already, or all zeros.
  *
- * cli_talk_ask - sends `bytes` and collects the reply. out->bytes is valid until the next call. The
- *   talk stays open even if the reply is bad: later bytes may then belong to this request. */
+ * cli_talk_exchange - sends `bytes` and collects the reply. out->bytes is valid until the next
+ *   call. The talk stays open even if the reply is bad: later bytes may then belong to this
+ *   request. */
 hf_status cli_talk_open(struct cli_talk *t,
                         const struct hf_wire_options *server, int protocol,
                         int64_t timeout_ms, struct hf_error *err);
@@ -42,7 +43,7 @@ hf_status cli_talk_open_bare(struct cli_talk *t,
                              const struct hf_wire_options *server,
                              int64_t timeout_ms, struct hf_error *err);
 void cli_talk_close(struct cli_talk *t);
-void cli_talk_ask(struct cli_talk *t, const char *bytes, size_t len,
-                  enum cli_how how, struct cli_answer *out);
+void cli_talk_exchange(struct cli_talk *t, const char *bytes, size_t len,
+                       enum cli_how how, struct cli_answer *out);
 
 #endif

@@ -62,7 +62,7 @@ bool cli_try_words(struct cli_try *c, const char *line,
         return false;
     cli_request_put(request.out, line, strlen(line), &terms);
     if (text_close(&request))
-        cli_talk_ask(&c->talk, request.ptr, request.len, CLI_ASK, answer);
+        cli_talk_exchange(&c->talk, request.ptr, request.len, CLI_TALK, answer);
     else
         *answer = (struct cli_answer){.end = CLI_SILENT};
     text_free(&request);
@@ -129,14 +129,14 @@ static bool expect(struct text *t, const struct cli_probe *p, const char *text,
 static enum cli_how how_of(const struct cli_probe *p)
 {
     if (p->flags & CLI_PROBE_ENDS)
-        return CLI_ASK_LAST;
-    return p->flags & CLI_PROBE_CUT ? CLI_ASK_CUT : CLI_ASK;
+        return CLI_TALK_LAST;
+    return p->flags & CLI_PROBE_CUT ? CLI_TALK_CUT : CLI_TALK;
 }
 
-/* Asks the lines of `text` and adds the answer to `came`. */
-static void ask_lines(struct cli_try *c, const struct cli_probe *p,
-                      const char *text, size_t len, FILE *came,
-                      struct cli_answer *answer)
+/* Sends the lines of `text`, and adds the answer to `came`. */
+static void send_lines(struct cli_try *c, const struct cli_probe *p,
+                       const char *text, size_t len, FILE *came,
+                       struct cli_answer *answer)
 {
     struct cli_terms terms = {c->key, c->talk.protocol, c->talk.id, 0};
     struct text request;
@@ -146,7 +146,7 @@ static void ask_lines(struct cli_try *c, const struct cli_probe *p,
         return;
     put_request(request.out, p, text, len, &terms);
     if (text_close(&request)) {
-        cli_talk_ask(&c->talk, request.ptr, request.len, how_of(p), answer);
+        cli_talk_exchange(&c->talk, request.ptr, request.len, how_of(p), answer);
         if (answer->len > 0)
             (void)fwrite(answer->bytes, 1, answer->len, came);
     }
@@ -155,8 +155,8 @@ static void ask_lines(struct cli_try *c, const struct cli_probe *p,
 
 /* Sends a command over the second connection. If its answer is an error, that
  * is the check's answer. */
-static void ask_as_second(struct cli_try *c, const char *line, size_t len,
-                          FILE *came)
+static void send_as_second(struct cli_try *c, const char *line, size_t len,
+                           FILE *came)
 {
     struct cli_terms terms = {c->key, c->talk.protocol, c->talk.id, 0};
     struct cli_answer answer = {.end = CLI_SILENT};
@@ -166,7 +166,7 @@ static void ask_as_second(struct cli_try *c, const char *line, size_t len,
         return;
     cli_request_put(request.out, line, len, &terms);
     if (text_close(&request))
-        cli_talk_ask(&c->second, request.ptr, request.len, CLI_ASK, &answer);
+        cli_talk_exchange(&c->second, request.ptr, request.len, CLI_TALK, &answer);
     if (answer.end == CLI_WHOLE && answer.len > 0 && *answer.bytes == '-')
         (void)fwrite(answer.bytes, 1, answer.len, came);
     text_free(&request);
@@ -174,7 +174,7 @@ static void ask_as_second(struct cli_try *c, const char *line, size_t len,
 
 /* Sends the line at `text`, "& ..."; returns the text after it. If the second
  * connection fails, the check misses its effect. */
-static const char *ask_second(struct cli_try *c, const char *text, FILE *came)
+static const char *send_second(struct cli_try *c, const char *text, FILE *came)
 {
     const char *line = text + strlen("& ");
     size_t len = strcspn(line, "\n");
@@ -184,7 +184,7 @@ static const char *ask_second(struct cli_try *c, const char *text, FILE *came)
         is_open = cli_talk_open(&c->second, &c->server, c->talk.protocol,
                                 c->url.connect_timeout_ms, NULL) == HF_OK;
     if (is_open)
-        ask_as_second(c, line, len, came);
+        send_as_second(c, line, len, came);
     return line + len + (line[len] == '\n');
 }
 
@@ -211,10 +211,10 @@ static bool gather(struct cli_try *c, const struct cli_probe *p,
         size_t len = lines_of_ours(at);
 
         if (len > 0)
-            ask_lines(c, p, at, len, came->out, answer);
+            send_lines(c, p, at, len, came->out, answer);
         at += len;
         if (*at == '&')
-            at = ask_second(c, at, came->out);
+            at = send_second(c, at, came->out);
     }
     cli_talk_close(&c->second);
     if (!text_close(came))

@@ -7,6 +7,8 @@
 -- A key of another type counts as missing and affects nothing else. Any other refusal
 -- (NOPERM) shows nothing about the permit: the error is the reply. permit_extend.lua
 -- explains the ZREM of a member that does not exist.
+-- Each key is read after the last write to it: a write ends the server's tracking of the
+-- key, and a read begins it (TRACKING-1).
 -- Source: WIRE 16.
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -20,6 +22,7 @@ for i = 1, #KEYS do
     elseif type(held) == 'string' then
         redis.call('zrem', KEYS[i], '')
         redis.call('zadd', KEYS[i], ends, id)
+        redis.call('zcard', KEYS[i])
         reply[i + 1] = 1
     elseif held and not held.err:find('WRONGTYPE', 1, true) then
         return held

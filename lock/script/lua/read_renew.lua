@@ -13,6 +13,8 @@
 -- nothing else. The TTL of the lock is written first, because that needs no memory, and after
 -- that a server without memory accepts the other writes. Any other refusal (NOPERM) shows
 -- nothing about the lock: the error is the reply.
+-- Each lock is read after the last write to it: a write ends the server's tracking of the
+-- key, and a read begins it (TRACKING-1).
 -- read_acquire.lua explains the prefix among the keys. Source: WIRE 12.6.
 local reply, lease, left = {ARGV[2]}, tonumber(ARGV[1]), 500
 for i = 2, #ARGV do
@@ -36,6 +38,7 @@ for i = 2, #ARGV do
         end
         KEYS[key] = prefix .. string.format(':%.0f', held)
         redis.call('set', KEYS[key], '1', 'px', lease)
+        redis.call('exists', KEYS[at])
         reply[i] = 1
     elseif type(field) == 'table' and not field.err:find('WRONGTYPE', 1, true) then
         return field

@@ -51,7 +51,7 @@ START_TEST(a_lock_stays_held_until_it_is_released)
 }
 END_TEST
 
-START_TEST(nobody_renews_it)
+START_TEST(it_is_not_renewed)
 {
     ck_assert_int_eq(finish(holdfast(server, "acquire", "x", "--lease", "200ms",
                                      NULL)), 0);
@@ -84,6 +84,9 @@ START_TEST(a_release_leaves_the_lock_of_another)
         ck_assert_int_eq(finish(p), 125);
         ck_assert_str_eq(server_ask(server, "GET s"), "5");
     }
+    p = holdfast(NULL, "renew", "-u", "redis://127.0.0.1:1", "s", "word", "--lease=1m", NULL);
+    await_line(p, ERR, "not a handle: "); /* and not that nobody is there */
+    ck_assert_int_eq(finish(p), 125);
 }
 END_TEST
 
@@ -245,7 +248,7 @@ static const struct {
     int signal, code;
 } unheard[] = {{"--wait=1m", SIGTERM, 1000 + SIGTERM}, {"--wait=4s", 0, 125}};
 
-START_TEST(it_says_that_a_lock_may_stay_held_by_nobody)
+START_TEST(an_abandoned_lock_is_reported)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     char url[SERVER_URL_MAX];
@@ -313,7 +316,7 @@ START_TEST(a_safe_time_that_is_printed_too_late_is_no_success)
 END_TEST
 
 /* Nor is it too late for a signal. (timeout(1) sends one, and waits.) */
-START_TEST(a_signal_ends_it_while_nobody_reads)
+START_TEST(a_signal_ends_it_while_its_output_is_not_read)
 {
     char *argv[] = {(char *)"sh", (char *)"-c",
                     (char *)"exec 3<&0; (head -c 65536 /dev/zero; timeout 1 "
@@ -344,7 +347,7 @@ START_TEST(an_owner_without_standard_output_holds_nothing)
 END_TEST
 
 /* That it outlives the process is no loss to be told of. */
-START_TEST(a_hold_that_stays_is_not_said_to_be_lost)
+START_TEST(a_hold_that_remains_is_not_reported_as_lost)
 {
     struct process *p = holdfast(server, "acquire", "-v", "x", "--lease", "1m",
                                  NULL);
@@ -406,7 +409,7 @@ START_TEST(no_byte_of_a_name_is_lost)
 }
 END_TEST
 
-START_TEST(wrong_usage_and_no_server_are_trouble)
+START_TEST(wrong_usage_and_no_server_are_errors)
 {
     struct process *p;
 
@@ -442,7 +445,7 @@ int main(void)
     TCase *c = run_case(s, "acquire");
 
     tcase_add_test(c, a_lock_stays_held_until_it_is_released);
-    tcase_add_test(c, nobody_renews_it);
+    tcase_add_test(c, it_is_not_renewed);
     tcase_add_test(c, a_release_leaves_the_lock_of_another);
     tcase_add_loop_test(c, each_kind_is_renewed_and_released_by_its_handle, 0,
                         ROWS(kinds));
@@ -453,16 +456,16 @@ int main(void)
     tcase_add_test(c, a_lock_that_another_holds_is_not_acquired);
     tcase_add_loop_test(c, a_signal_ends_the_wait_and_leaves_nothing, 0,
                         ROWS(signals));
-    tcase_add_loop_test(c, it_says_that_a_lock_may_stay_held_by_nobody, 0,
+    tcase_add_loop_test(c, an_abandoned_lock_is_reported, 0,
                         ROWS(unheard));
     tcase_add_test(c, an_owner_that_cannot_be_printed_holds_nothing);
     tcase_add_loop_test(c, a_safe_time_that_is_printed_too_late_is_no_success, 0,
                         ROWS(full_pipes));
-    tcase_add_test(c, a_signal_ends_it_while_nobody_reads);
+    tcase_add_test(c, a_signal_ends_it_while_its_output_is_not_read);
     tcase_add_test(c, an_owner_without_standard_output_holds_nothing);
-    tcase_add_test(c, a_hold_that_stays_is_not_said_to_be_lost);
+    tcase_add_test(c, a_hold_that_remains_is_not_reported_as_lost);
     tcase_add_test(c, programs_read_an_object);
     tcase_add_test(c, no_byte_of_a_name_is_lost);
-    tcase_add_test(c, wrong_usage_and_no_server_are_trouble);
+    tcase_add_test(c, wrong_usage_and_no_server_are_errors);
     return run_suite(s);
 }

@@ -8,6 +8,8 @@
 
 #include "tests/support/cluster.h"
 #include "tests/support/gate.h"
+#include "tests/support/haproxy.h"
+#include "tests/support/local.h"
 #include "tests/support/sentinels.h"
 
 #define URL_MAX 256
@@ -97,7 +99,7 @@ START_TEST(good_server_is_fine)
 }
 END_TEST
 
-START_TEST(verbose_doctor_shows_what_is_fine)
+START_TEST(verbose_doctor_shows_passed_rules)
 {
     struct process *p = holdfast(server, "doctor", "-v", NULL);
 
@@ -278,7 +280,7 @@ END_TEST
 
 /* ---- nobody there ---- */
 
-START_TEST(wrong_password_is_trouble_and_not_told)
+START_TEST(wrong_password_is_an_error_and_not_printed)
 {
     struct process *p;
     const char *err;
@@ -294,7 +296,7 @@ START_TEST(wrong_password_is_trouble_and_not_told)
 END_TEST
 
 /* VISIT-2 */
-START_TEST(server_that_is_not_there_is_trouble)
+START_TEST(missing_server_is_an_error)
 {
     ck_assert_code(doctor("redis://127.0.0.1:1", NULL, NULL), 125);
     ck_assert_says("unsafe", "unreachable-master");
@@ -302,7 +304,7 @@ START_TEST(server_that_is_not_there_is_trouble)
 END_TEST
 
 /* VISIT-3 */
-START_TEST(server_that_is_silent_is_trouble)
+START_TEST(silent_server_is_an_error)
 {
     patience = FOR_SILENCE;
     server_pause(server);
@@ -312,7 +314,7 @@ START_TEST(server_that_is_silent_is_trouble)
 }
 END_TEST
 
-START_TEST(other_kinds_of_url_are_told)
+START_TEST(other_kinds_of_url_are_reported)
 {
     char text[URL_MAX];
 
@@ -545,7 +547,7 @@ static int ask_hosts(struct server *a, struct server *b, const char *rest)
     return doctor(text, NULL, NULL);
 }
 
-START_TEST(hosts_are_asked_for_their_roles)
+START_TEST(roles_of_hosts_are_queried)
 {
     struct server *master = sentinels_server(sentinels, 0),
                   *replica = sentinels_server(sentinels, 1);
@@ -558,6 +560,67 @@ START_TEST(hosts_are_asked_for_their_roles)
 }
 END_TEST
 
+/* ---- a load balancer before two masters ---- */
+
+/* HAProxy starts, and looks for masters every 0.1 s. */
+static void await_several(const char *text, bool are_found)
+{
+    int64_t end_ms = local_now_ms() + PATIENCE_MS;
+
+    while (doctor(text, NULL, NULL) == 125 ||
+           says("warning", "several-servers") != are_found) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(200000);
+    }
+}
+
+/* VISIT-4 */
+START_TEST(address_that_leads_to_two_masters_is_found)
+{
+    struct server *servers[2];
+    struct haproxy haproxy = {.idle = NULL};
+    char text[URL_MAX];
+
+    if (!haproxy_is_installed())
+        return;
+    for (int i = 0; i < 2; i++)
+        servers[i] = server_start(keeps_all);
+    haproxy_start(&haproxy, server_port(servers[0]), server_port(servers[1]));
+    (void)snprintf(text, sizeof text, "redis://127.0.0.1:%d", haproxy.port);
+    await_several(text, true);
+    (void)server_ask(servers[1], "REPLICAOF 127.0.0.1 %d", server_port(servers[0]));
+    await_several(text, false);
+    haproxy_stop(&haproxy);
+    for (int i = 0; i < 2; i++)
+        server_stop(servers[i]);
+}
+END_TEST
+
+/* VISIT-4. Each eighth connection leads to the second master: four connections would find it in
+ * each second run. */
+START_TEST(second_master_that_gets_few_connections_is_found)
+{
+    struct server *servers[2];
+    struct haproxy haproxy = {.times = 7};
+    char text[URL_MAX];
+
+    if (!haproxy_is_installed())
+        return;
+    for (int i = 0; i < 2; i++)
+        servers[i] = server_start(keeps_all);
+    haproxy_start(&haproxy, server_port(servers[0]), server_port(servers[1]));
+    (void)snprintf(text, sizeof text, "redis://127.0.0.1:%d", haproxy.port);
+    await_several(text, true);
+    for (int i = 0; i < 2; i++) {
+        (void)doctor(text, NULL, NULL);
+        ck_assert_says("warning", "several-servers");
+    }
+    haproxy_stop(&haproxy);
+    for (int i = 0; i < 2; i++)
+        server_stop(servers[i]);
+}
+END_TEST
+
 /* ---- all of it ---- */
 
 int main(void)
@@ -567,7 +630,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, make_good, NULL);
     tcase_add_test(c, good_server_is_fine);
-    tcase_add_test(c, verbose_doctor_shows_what_is_fine);
+    tcase_add_test(c, verbose_doctor_shows_passed_rules);
     tcase_add_test(c, quiet_doctor_has_only_a_code);
     tcase_add_test(c, unix_socket_resp2_and_a_lock_of_that_name_are_as_good);
     tcase_add_loop_test(c, each_setting_is_found, 0,
@@ -580,10 +643,12 @@ int main(void)
     tcase_add_test(c, wait_is_missed_only_where_it_is_needed);
     tcase_add_test(c, server_that_refuses_undeclared_keys_is_found);
     tcase_add_test(c, renamed_commands_are_found);
-    tcase_add_test(c, wrong_password_is_trouble_and_not_told);
-    tcase_add_test(c, server_that_is_not_there_is_trouble);
-    tcase_add_test(c, server_that_is_silent_is_trouble);
-    tcase_add_test(c, other_kinds_of_url_are_told);
+    tcase_add_test(c, wrong_password_is_an_error_and_not_printed);
+    tcase_add_test(c, missing_server_is_an_error);
+    tcase_add_test(c, silent_server_is_an_error);
+    tcase_add_test(c, other_kinds_of_url_are_reported);
+    tcase_add_test(c, address_that_leads_to_two_masters_is_found);
+    tcase_add_test(c, second_master_that_gets_few_connections_is_found);
 
     c = run_case_in(s, "cluster", start_cluster, stop_cluster);
     tcase_add_test(c, good_cluster_is_fine);
@@ -597,7 +662,7 @@ int main(void)
     tcase_add_test(c, good_sentinels_are_fine);
     tcase_add_test(c, unknown_name_is_found);
     tcase_add_test(c, slow_failover_is_found);
-    tcase_add_test(c, hosts_are_asked_for_their_roles);
+    tcase_add_test(c, roles_of_hosts_are_queried);
     tcase_add_test(c, missing_sentinel_and_replica_are_found);
     return run_suite(s);
 }

@@ -70,7 +70,7 @@ START_TEST(another_leads_when_the_leader_is_killed)
 }
 END_TEST
 
-START_TEST(a_deposed_leader_stands_again)
+START_TEST(a_deposed_leader_becomes_a_candidate_again)
 {
     struct process *p = candidate();
 
@@ -158,7 +158,7 @@ START_TEST(a_signal_ends_it_while_it_releases)
 }
 END_TEST
 
-START_TEST(what_would_fail_again_ends_it)
+START_TEST(permanent_error_ends_it)
 {
     static const struct {
         const char *command;
@@ -193,7 +193,7 @@ START_TEST(a_server_that_never_answered_ends_it)
 }
 END_TEST
 
-START_TEST(a_server_that_comes_back_is_asked_again)
+START_TEST(a_server_that_returns_is_queried_again)
 {
     struct process *p = candidate();
 
@@ -229,6 +229,26 @@ START_TEST(a_candidate_that_has_never_led_outlasts_a_refusal)
 }
 END_TEST
 
+/* No connection is left, not even for the first request. */
+START_TEST(a_candidate_outlasts_a_server_without_a_free_connection)
+{
+    struct server *full = server_start((const char *const[]){NULL});
+    struct process *p;
+    char url[60];
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d?connect_timeout=500ms",
+                   server_port(full));
+    (void)server_ask(full, "CONFIG SET maxclients 1");
+    p = holdfast(NULL, "elect", "-u", url, "x", "-c", "echo up; read go", NULL);
+    (void)await_line(p, ERR, "max number of clients");
+    (void)await_line(p, ERR, "max number of clients");
+    (void)server_ask(full, "CONFIG SET maxclients 100");
+    (void)await_line(p, OUT, "up");
+    stop_by(p, SIGTERM);
+    server_stop(full);
+}
+END_TEST
+
 /* ---- options ---- */
 
 START_TEST(options_of_run_that_mean_nothing_here_are_refused)
@@ -250,7 +270,7 @@ int main(void)
     tcase_add_test(c, command_runs_in_each_term);
     tcase_add_test(c, another_leads_when_the_leader_ends);
     tcase_add_test(c, another_leads_when_the_leader_is_killed);
-    tcase_add_test(c, a_deposed_leader_stands_again);
+    tcase_add_test(c, a_deposed_leader_becomes_a_candidate_again);
     tcase_add_test(c, a_term_has_its_limit);
     tcase_add_test(c, once_is_one_term);
     c = run_case(s, "ends");
@@ -259,10 +279,11 @@ int main(void)
     tcase_add_test(c, a_signal_ends_it_between_two_terms);
     tcase_add_test(c, a_signal_ends_it_while_it_releases);
     tcase_add_loop_test(c, a_command_that_ends_with_126_or_127_is_run_again, 0, 2);
-    tcase_add_loop_test(c, what_would_fail_again_ends_it, 0, 2);
+    tcase_add_loop_test(c, permanent_error_ends_it, 0, 2);
     tcase_add_test(c, a_server_that_never_answered_ends_it);
-    tcase_add_test(c, a_server_that_comes_back_is_asked_again);
+    tcase_add_test(c, a_server_that_returns_is_queried_again);
     tcase_add_loop_test(c, a_candidate_that_has_never_led_outlasts_a_refusal, 0, 2);
+    tcase_add_test(c, a_candidate_outlasts_a_server_without_a_free_connection);
     c = run_case(s, "options");
     tcase_add_loop_test(c, options_of_run_that_mean_nothing_here_are_refused, 0, 4);
     return run_suite(s);

@@ -292,7 +292,7 @@ static void make_latch(const char *name, int64_t count)
 
 /* Nothing tells them from an application's counter: they are listed, as such, only
  * if asked for; and what stands beside them is not. */
-START_TEST(semaphores_and_latches_are_listed_as_counters_if_asked_for)
+START_TEST(semaphores_and_latches_are_listed_as_counters_if_requested)
 {
     static const char *const others[] = {
         "SET float 1.5", "SET text seven", "SET empty ''", "SET padded 07",
@@ -316,7 +316,7 @@ START_TEST(semaphores_and_latches_are_listed_as_counters_if_asked_for)
 }
 END_TEST
 
-START_TEST(value_locks_are_listed_if_asked_for)
+START_TEST(value_locks_are_listed_if_requested)
 {
     char owner[HF_OWNER_TEXT_MAX], long_value[193];
 
@@ -363,7 +363,7 @@ static const char *const no_locks[] = {
     "ZADD scores 1 0123456789abcdef",
 };
 
-START_TEST(what_is_no_lock_is_passed_over_and_left_as_it_was)
+START_TEST(keys_that_are_not_locks_are_skipped_and_unchanged)
 {
     char before[256];
 
@@ -501,7 +501,7 @@ END_TEST
 
 /* ---- limits ---- */
 
-START_TEST(list_that_a_limit_ended_is_said_not_to_be_whole)
+START_TEST(list_that_a_limit_ended_is_reported_as_incomplete)
 {
     (void)server_ask(server, "DEBUG POPULATE 10000 key");
     hold_many(100);
@@ -555,7 +555,7 @@ static const char *url_of_user(const char *rights)
     return text;
 }
 
-START_TEST(user_without_the_right_to_scan_is_told)
+START_TEST(missing_right_to_scan_is_reported)
 {
     hold_by_other("x", 60000);
     ck_assert_int_eq(ls(url_of_user("~* " RIGHTS), NULL, NULL, NULL), 125);
@@ -584,7 +584,7 @@ START_TEST(hash_that_may_not_be_read_makes_the_list_not_whole)
 END_TEST
 
 /* What it takes to look at permits: said once for all that lack it. */
-START_TEST(user_who_may_not_look_at_permits_is_told)
+START_TEST(missing_right_to_read_permits_is_reported)
 {
     const char *u = url_of_user("~* +scan " RIGHTS);
 
@@ -606,7 +606,7 @@ START_TEST(user_who_may_not_look_at_permits_is_told)
 }
 END_TEST
 
-START_TEST(server_that_is_not_there_is_trouble)
+START_TEST(missing_server_is_an_error)
 {
     ck_assert_int_eq(ls("redis://127.0.0.1:1", NULL, NULL, NULL), 125);
     ck_assert_says("127.0.0.1:1: cannot connect");
@@ -614,7 +614,7 @@ START_TEST(server_that_is_not_there_is_trouble)
 }
 END_TEST
 
-START_TEST(silent_server_is_given_up)
+START_TEST(silent_server_is_abandoned)
 {
     char text[URL_MAX];
 
@@ -879,11 +879,11 @@ int main(void)
     tcase_add_loop_test(c, sets_of_other_programs_are_no_permits, 0,
                         ROWS(no_permits));
     tcase_add_test(c,
-                   semaphores_and_latches_are_listed_as_counters_if_asked_for);
-    tcase_add_test(c, value_locks_are_listed_if_asked_for);
+                   semaphores_and_latches_are_listed_as_counters_if_requested);
+    tcase_add_test(c, value_locks_are_listed_if_requested);
 
     c = run_case(s, "list");
-    tcase_add_test(c, what_is_no_lock_is_passed_over_and_left_as_it_was);
+    tcase_add_test(c, keys_that_are_not_locks_are_skipped_and_unchanged);
     tcase_add_test(c, large_keys_of_other_programs_hide_no_lock);
     tcase_add_test(c, nothing_held_is_an_empty_whole_list);
     tcase_add_test(c, locks_are_found_among_ten_thousand_keys_each_once);
@@ -894,15 +894,15 @@ int main(void)
     tcase_add_test(c, databases_resp2_and_unix_sockets_are_listed_alike);
 
     c = run_case(s, "limits");
-    tcase_add_test(c, list_that_a_limit_ended_is_said_not_to_be_whole);
+    tcase_add_test(c, list_that_a_limit_ended_is_reported_as_incomplete);
     tcase_add_test(c, pace_is_kept);
 
     c = run_case(s, "trouble");
-    tcase_add_test(c, user_without_the_right_to_scan_is_told);
+    tcase_add_test(c, missing_right_to_scan_is_reported);
     tcase_add_test(c, hash_that_may_not_be_read_makes_the_list_not_whole);
-    tcase_add_test(c, user_who_may_not_look_at_permits_is_told);
-    tcase_add_test(c, server_that_is_not_there_is_trouble);
-    tcase_add_test(c, silent_server_is_given_up);
+    tcase_add_test(c, missing_right_to_read_permits_is_reported);
+    tcase_add_test(c, missing_server_is_an_error);
+    tcase_add_test(c, silent_server_is_abandoned);
     tcase_add_test(c, lost_connection_makes_the_list_doubtful);
 
     c = run_case_in(s, "cluster", start_cluster, stop_cluster);

@@ -101,7 +101,7 @@ END_TEST
 
 /* A peer that waits for us sends nothing behind the error: it is told even
  * so, while the pipe stays open. */
-START_TEST(error_is_told_though_the_input_goes_on)
+START_TEST(error_is_reported_though_the_input_continues)
 {
     struct process *p = holdfast_resp(NULL, NULL);
 
@@ -182,7 +182,7 @@ static int info(const char *section, const char *key)
     return at ? atoi(at + strlen(key) + 1) : -1;
 }
 
-START_TEST(nothing_is_left_behind)
+START_TEST(nothing_remains)
 {
     int clients = info("clients", "connected_clients");
 
@@ -199,18 +199,25 @@ START_TEST(nothing_is_left_behind)
 }
 END_TEST
 
-START_TEST(stopped_check_leaves_nothing_behind)
+static int code_of_stopped_check(void)
 {
     struct process *p = holdfast_resp(server, "check", NULL);
-    int64_t from_ms;
-    int code;
 
     (void)await_line(p, OUT, "bulk string of 1 MiB");
-    from_ms = local_now_ms();
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
-    code = finish(p);
-    if (code == 1000 + SIGTERM && lateness_ms(from_ms) > 0)
-        return; /* a busy machine: the signal ended it after CLI_SIGNALS_LIMIT_MS */
+    return finish(p);
+}
+
+/* On a busy machine the signal ends it after CLI_SIGNALS_LIMIT_MS, before the server has
+ * deleted the keys. That happens to one of several, not to all. */
+START_TEST(stopped_check_leaves_no_files)
+{
+    int code = 1000 + SIGTERM;
+
+    for (int i = 0; i < 5 && code == 1000 + SIGTERM; i++) {
+        (void)server_ask(server, "FLUSHALL");
+        code = code_of_stopped_check();
+    }
     ck_assert_int_eq(code, 128 + SIGTERM);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), 0);
 }
@@ -251,7 +258,7 @@ START_TEST(password_that_the_server_repeats_is_not_shown)
 END_TEST
 
 /* With a password: what is answered before AUTH can be checked, too. */
-START_TEST(password_is_asked_for_and_given)
+START_TEST(password_is_prompted_for_and_used)
 {
     static const char *const args[] = {"--requirepass", "secret", NULL};
     struct server *s = server_start(args);
@@ -490,7 +497,7 @@ static const struct {
     {know_nothing, 0, "not offered  bulk string ", "-ERR unknown"},
 };
 
-START_TEST(what_deviates_is_shown)
+START_TEST(deviations_are_shown)
 {
     struct process *p = check_fake(fakes[_i].answer);
     const char *line = await_line(p, OUT, fakes[_i].row);
@@ -523,7 +530,7 @@ START_TEST(abstract_socket_is_reached)
 }
 END_TEST
 
-START_TEST(other_server_is_trouble)
+START_TEST(other_server_is_an_error)
 {
     struct process *p;
 
@@ -545,7 +552,7 @@ START_TEST(nothing_is_written_that_could_not_be_deleted)
 END_TEST
 
 /* A listening socket that nobody accepts from. */
-START_TEST(silent_server_is_trouble_in_time)
+START_TEST(silent_server_is_an_error_in_time)
 {
     int64_t before_ms = local_now_ms();
     struct process *p;
@@ -576,7 +583,7 @@ static const struct {
     {"http://127.0.0.1:1", "the URL is wrong at character 1"},
 };
 
-START_TEST(no_server_is_trouble)
+START_TEST(missing_server_is_reported_as_an_error)
 {
     struct process *p =
         holdfast_resp(NULL, "check", "-u", nowhere[_i].url, NULL);
@@ -595,20 +602,20 @@ int main(void)
     tcase_add_test(c, replies_are_shown_as_their_bytes_come);
     tcase_add_loop_test(c, input_that_is_not_resp_is_exit_code_1, 0,
                         COUNT(decodings));
-    tcase_add_test(c, error_is_told_though_the_input_goes_on);
+    tcase_add_test(c, error_is_reported_though_the_input_continues);
     c = run_case(s, "check");
     tcase_add_test(c, released_server_conforms);
-    tcase_add_test(c, nothing_is_left_behind);
-    tcase_add_test(c, stopped_check_leaves_nothing_behind);
+    tcase_add_test(c, nothing_remains);
+    tcase_add_test(c, stopped_check_leaves_no_files);
     tcase_add_test(c, one_protocol_alone_can_be_checked);
     tcase_add_loop_test(c, password_that_the_server_repeats_is_not_shown, 0, 2);
-    tcase_add_test(c, password_is_asked_for_and_given);
+    tcase_add_test(c, password_is_prompted_for_and_used);
     c = run_case(s, "no Redis");
-    tcase_add_loop_test(c, what_deviates_is_shown, 0, COUNT(fakes));
+    tcase_add_loop_test(c, deviations_are_shown, 0, COUNT(fakes));
     tcase_add_test(c, abstract_socket_is_reached);
-    tcase_add_test(c, other_server_is_trouble);
+    tcase_add_test(c, other_server_is_an_error);
     tcase_add_test(c, nothing_is_written_that_could_not_be_deleted);
-    tcase_add_test(c, silent_server_is_trouble_in_time);
-    tcase_add_loop_test(c, no_server_is_trouble, 0, COUNT(nowhere));
+    tcase_add_test(c, silent_server_is_an_error_in_time);
+    tcase_add_loop_test(c, missing_server_is_reported_as_an_error, 0, COUNT(nowhere));
     return run_suite(s);
 }

@@ -57,7 +57,7 @@ static const struct {
 };
 
 /* And the lock is free again at once. */
-START_TEST(what_cannot_be_executed_is_126_or_127)
+START_TEST(command_that_cannot_be_executed_is_126_or_127)
 {
     struct process *p =
         holdfast(server, "run", "x", missing[_i].program, NULL);
@@ -75,6 +75,48 @@ START_TEST(dash_c_runs_a_shell_line)
 
     ck_assert_int_eq(finish(p), 0);
     ck_assert_str_eq(await_end(p, OUT), "A B\n");
+}
+END_TEST
+
+/* Also without -v, and once. */
+START_TEST(two_masters_are_named)
+{
+    struct server *other = server_start((const char *const[]){NULL});
+    struct process *p;
+    char url[100];
+    const char *said;
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d,127.0.0.1:%d", server_port(server),
+                   server_port(other));
+    p = holdfast(NULL, "run", "-u", url, "x", "true", NULL);
+    ck_assert_int_eq(finish(p), 0);
+    said = await_end(p, ERR);
+    ck_assert_msg(strstr(said, "holdfast: two masters: ") == said, "%s", said);
+    server_stop(other);
+}
+END_TEST
+
+/* It explains no loss: the reason of a loss is another line. */
+START_TEST(two_masters_are_not_the_reason_of_a_loss)
+{
+    struct server *one = server_start((const char *const[]){NULL});
+    struct server *two = server_start((const char *const[]){NULL});
+    struct process *p;
+    char url[100];
+    const char *why;
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d,127.0.0.1:%d", server_port(one),
+                   server_port(two));
+    p = holdfast(NULL, "run", "-u", url, "--ttl", "4500ms", "x", "-c", "echo up; read go",
+                 NULL);
+    (void)await_line(p, OUT, "up");
+    (void)await_line(p, ERR, "two masters: ");
+    server_stop(one);
+    server_stop(two);
+    why = await_line(p, ERR, "holdfast: ");
+    ck_assert_msg(!strstr(why, "two masters") && !strstr(why, "lost the lock"), "%s", why);
+    (void)await_line(p, ERR, "lost the lock x");
+    ck_assert_int_eq(finish(p), 122);
 }
 END_TEST
 
@@ -119,6 +161,30 @@ START_TEST(password_file_is_read_again_for_each_connection)
 }
 END_TEST
 
+/* The password of the server changes for good, and the connection ends. */
+START_TEST(refused_password_is_reported_with_the_loss_and_the_release)
+{
+    char path[] = "/tmp/holdfast-run-XXXXXX";
+    struct process *p;
+
+    (void)close(mkstemp(path));
+    replace_file(path, "one\n");
+    (void)server_ask(server, "ACL SETUSER rot reset on >one ~* &* +@all");
+    p = holdfast(server, "run", "--user", "rot", "--password-file", path, "--ttl",
+                 "4500ms", "x", "-c", "echo ready; read go", NULL);
+    (void)await_line(p, OUT, "ready");
+    (void)server_ask(server, "ACL SETUSER rot resetpass >two");
+    (void)server_ask(server, "CLIENT KILL USER rot");
+    (void)await_line(p, ERR, "WRONGPASS");
+    (void)await_line(p, ERR, "lost the lock x: ");
+    ck_assert_ptr_nonnull(strstr(
+        await_line(p, ERR, "could not confirm the release of x; "), "WRONGPASS"));
+    ck_assert_int_eq(finish(p), 122);
+    (void)unlink(path);
+    (void)server_ask(server, "ACL DELUSER rot");
+}
+END_TEST
+
 /* The sentinels' password changes while they have no connection to holdfast: it comes back
  * with the new one. */
 START_TEST(sentinel_password_file_is_read_again)
@@ -154,8 +220,8 @@ START_TEST(sentinel_password_file_is_read_again)
 }
 END_TEST
 
-/* It is named before the lock is lost. */
-START_TEST(password_file_that_is_gone_is_named)
+/* The server refuses the last password: the file is named before the lock is lost. */
+START_TEST(missing_password_file_is_named)
 {
     char path[] = "/tmp/holdfast-run-XXXXXX", says[100];
     struct process *p;
@@ -167,6 +233,7 @@ START_TEST(password_file_that_is_gone_is_named)
                  "3s", "x", "-c", "echo ready; read go", NULL);
     (void)await_line(p, OUT, "ready");
     ck_assert_int_eq(unlink(path), 0);
+    (void)server_ask(server, "ACL SETUSER rot resetpass >two");
     (void)server_ask(server, "CLIENT KILL USER rot");
     (void)snprintf(says, sizeof says, "cannot use password file %s: No such file", path);
     (void)await_line(p, ERR, says);
@@ -186,7 +253,7 @@ static const struct {
     {"-E1", "-n", 1},      {"-nE", "0", 0},
 };
 
-START_TEST(not_acquired_has_a_code_and_no_words)
+START_TEST(not_acquired_has_a_code_and_no_message)
 {
     struct process *p;
 
@@ -200,7 +267,7 @@ START_TEST(not_acquired_has_a_code_and_no_words)
 }
 END_TEST
 
-START_TEST(verbose_tells_for_whom_we_wait)
+START_TEST(verbose_names_the_holder)
 {
     struct process *p;
 
@@ -322,7 +389,7 @@ END_TEST
 
 /* ---- what the command sees ---- */
 
-START_TEST(command_is_told_of_its_lock)
+START_TEST(command_knows_its_lock)
 {
     struct process *p = holdfast(
         server, "run", "a b", SH,
@@ -488,7 +555,7 @@ START_TEST(events_without_a_reader_change_nothing)
 END_TEST
 
 /* The pipe is full before the first event. */
-START_TEST(full_pipe_holds_nobody_up)
+START_TEST(full_pipe_does_not_delay_the_end)
 {
     static const char script[] =
         "timeout 0.2 cat /dev/zero >&3;" /* until it blocks */
@@ -667,7 +734,7 @@ static int accept_soon(int listener)
 }
 
 /* The server may be starting. */
-START_TEST(waiter_waits_for_an_unreachable_server_too)
+START_TEST(waiter_also_waits_for_an_unreachable_server)
 {
     char url[64];
     int port;
@@ -697,7 +764,7 @@ START_TEST(key_of_another_type_is_named)
 }
 END_TEST
 
-START_TEST(what_is_no_redis_server_is_named)
+START_TEST(server_that_is_not_redis_is_named)
 {
     static const struct peer_step script[] = {
         PEER_ACCEPT, PEER_SEND("HTTP/1.1 400 Bad Request\r\n\r\n"), PEER_GONE,
@@ -769,7 +836,7 @@ static void write_file(const char *path, const char *text)
     (void)fclose(file);
 }
 
-START_TEST(wrong_password_is_told_and_not_shown)
+START_TEST(wrong_password_is_reported_without_being_shown)
 {
     struct server *closed = start_with_password();
     char url[64];
@@ -839,7 +906,7 @@ static const struct {
              {0660, "--password-file", "--json", true},
              {0644, "--password-file", "-q", false}};
 
-START_TEST(password_file_that_all_can_read_is_told)
+START_TEST(password_file_that_all_can_read_is_reported)
 {
     const char *said;
     char path[128];
@@ -961,6 +1028,8 @@ START_TEST(no_or_unknown_command_is_an_error)
     fails(holdfast(NULL, NULL), "usage: holdfast run NAME");
     fails(holdfast(NULL, "frobnicate", NULL),
           "unknown command 'frobnicate'; commands: run, elect, acquire, ");
+    fails(holdfast(NULL, "elect", "--shared", "x", "true", NULL),
+          "--shared and --permits have no meaning in an election");
     fails(holdfast(NULL, "stauts", NULL), "unknown command 'stauts'; did you mean 'status'?");
     fails(holdfast(NULL, "-u", "redis://h", NULL), "usage:");
     fails(holdfast(NULL, "status", NULL), "NAME is required");
@@ -985,15 +1054,18 @@ static void add_course(Suite *s)
     TCase *c = run_case(s, "exit codes and waiting");
 
     tcase_add_loop_test(c, code_of_the_command_is_ours, 0, ROWS(ends));
-    tcase_add_loop_test(c, what_cannot_be_executed_is_126_or_127, 0,
+    tcase_add_loop_test(c, command_that_cannot_be_executed_is_126_or_127, 0,
                         ROWS(missing));
+    tcase_add_test(c, two_masters_are_named);
+    tcase_add_test(c, two_masters_are_not_the_reason_of_a_loss);
     tcase_add_test(c, password_file_is_read_again_for_each_connection);
+    tcase_add_test(c, refused_password_is_reported_with_the_loss_and_the_release);
     tcase_add_test(c, sentinel_password_file_is_read_again);
-    tcase_add_test(c, password_file_that_is_gone_is_named);
+    tcase_add_test(c, missing_password_file_is_named);
     tcase_add_test(c, dash_c_runs_a_shell_line);
-    tcase_add_loop_test(c, not_acquired_has_a_code_and_no_words, 0,
+    tcase_add_loop_test(c, not_acquired_has_a_code_and_no_message, 0,
                         ROWS(refusals));
-    tcase_add_test(c, verbose_tells_for_whom_we_wait);
+    tcase_add_test(c, verbose_names_the_holder);
     tcase_add_test(c, second_run_starts_by_message);
     tcase_add_test(c, twenty_runs_never_overlap);
 }
@@ -1002,7 +1074,7 @@ static void add_command(Suite *s)
 {
     TCase *c = run_case(s, "what the command sees, what programs are told");
 
-    tcase_add_test(c, command_is_told_of_its_lock);
+    tcase_add_test(c, command_knows_its_lock);
     tcase_add_test(c, loss_while_the_lock_is_kept_is_reported);
     tcase_add_loop_test(c, url_can_be_hidden_from_the_command, 0, 2);
     tcase_add_test(c, descriptors_are_inherited_untouched);
@@ -1012,7 +1084,7 @@ static void add_command(Suite *s)
     tcase_add_test(c, events_come_in_their_order);
     tcase_add_test(c, json_is_the_same_on_standard_error);
     tcase_add_test(c, events_without_a_reader_change_nothing);
-    tcase_add_test(c, full_pipe_holds_nobody_up);
+    tcase_add_test(c, full_pipe_does_not_delay_the_end);
 }
 
 static void add_trouble(Suite *s)
@@ -1023,19 +1095,19 @@ static void add_trouble(Suite *s)
     tcase_add_test(c, unreachable_server_is_named_once_for_all_locks);
     tcase_add_test(c, unreachable_cluster_is_tried_for_each_lock);
     tcase_add_loop_test(c, nonblocking_run_reports_a_refusal_at_once, 0, 5);
-    tcase_add_test(c, waiter_waits_for_an_unreachable_server_too);
+    tcase_add_test(c, waiter_also_waits_for_an_unreachable_server);
     tcase_add_test(c, lock_is_kept_at_least_so_long);
     tcase_add_test(c, keeping_the_lock_costs_no_processor);
     tcase_add_test(c, command_cannot_write_events);
     tcase_add_test(c, empty_owner_is_no_outer_run);
     tcase_add_test(c, key_of_another_type_is_named);
-    tcase_add_test(c, what_is_no_redis_server_is_named);
+    tcase_add_test(c, server_that_is_not_redis_is_named);
     tcase_add_test(c, tls_options_are_for_a_url_of_tls);
     tcase_add_test(c, options_of_the_url_reach_the_server);
     tcase_add_test(c, bad_url_is_refused_without_its_password);
-    tcase_add_test(c, wrong_password_is_told_and_not_shown);
+    tcase_add_test(c, wrong_password_is_reported_without_being_shown);
     tcase_add_test(c, password_comes_from_a_file);
-    tcase_add_loop_test(c, password_file_that_all_can_read_is_told, 0,
+    tcase_add_loop_test(c, password_file_that_all_can_read_is_reported, 0,
                         sizeof modes / sizeof *modes);
     tcase_add_loop_test(c, password_of_sentinels_comes_from_a_file, 0, 2);
     tcase_add_test(c, password_is_not_in_any_command_line);

@@ -12,7 +12,7 @@ static void says(struct process *p, int code, const char *text)
     ck_assert_str_eq(await_end(p, ERR), "");
 }
 
-START_TEST(a_name_without_tokens_has_none)
+START_TEST(a_name_without_tokens_prints_none)
 {
     says(holdfast(server, "fence", "x", NULL), 1, "x: no token yet\n");
     says(holdfast(server, "fence", "-q", "x", NULL), 1, "");
@@ -59,7 +59,7 @@ START_TEST(a_token_is_tested)
 END_TEST
 
 /* No counter at all: it was deleted, or its retention has ended. */
-START_TEST(a_token_without_a_counter_is_told)
+START_TEST(a_token_without_a_counter_is_reported)
 {
     struct process *p;
 
@@ -114,7 +114,7 @@ static const char *const wrong[][4] = {
     {"x", "check", "1", "2"},
 };
 
-START_TEST(what_is_no_question_is_refused)
+START_TEST(invalid_query_is_refused)
 {
     ck_assert_int_eq(finish(holdfast(server, "fence", wrong[_i][0],
                                      wrong[_i][1], wrong[_i][2], wrong[_i][3],
@@ -122,7 +122,7 @@ START_TEST(what_is_no_question_is_refused)
 }
 END_TEST
 
-START_TEST(a_counter_that_is_none_is_trouble)
+START_TEST(an_invalid_counter_is_an_error)
 {
     (void)server_ask(server, "LPUSH redisson_lock_token:{x} 1");
     ck_assert_int_eq(finish(holdfast(server, "fence", "x", NULL)), 125);
@@ -134,14 +134,14 @@ int main(void)
     Suite *s = suite_create("holdfast fence");
     TCase *c = run_case(s, "fence");
 
-    tcase_add_test(c, a_name_without_tokens_has_none);
+    tcase_add_test(c, a_name_without_tokens_prints_none);
     tcase_add_test(c, the_latest_token_is_shown);
     tcase_add_test(c, no_byte_of_a_name_is_lost);
     tcase_add_loop_test(c, a_token_is_tested, 0, ROWS(checks));
     tcase_add_test(c, a_counter_that_is_not_a_number_is_reported);
-    tcase_add_test(c, a_token_without_a_counter_is_told);
+    tcase_add_test(c, a_token_without_a_counter_is_reported);
     tcase_add_test(c, a_command_tests_its_own_token);
-    tcase_add_loop_test(c, what_is_no_question_is_refused, 0, ROWS(wrong));
-    tcase_add_test(c, a_counter_that_is_none_is_trouble);
+    tcase_add_loop_test(c, invalid_query_is_refused, 0, ROWS(wrong));
+    tcase_add_test(c, an_invalid_counter_is_an_error);
     return run_suite(s);
 }

@@ -26,7 +26,7 @@ static const struct {
     {"--value", "SET x somebody", 75},
 };
 
-START_TEST(a_lock_is_of_the_kind_that_is_asked_for)
+START_TEST(a_lock_is_of_the_kind_that_is_requested)
 {
     (void)server_ask(server, kinds[_i].made);
     (void)server_ask(server, "PEXPIRE x 60000");
@@ -85,7 +85,7 @@ START_TEST(each_exclusive_kind_gives_a_token)
 }
 END_TEST
 
-START_TEST(who_shares_has_no_token)
+START_TEST(sharer_has_no_token)
 {
     struct process *p =
         holdfast(server, "run", "--fenced", "-s", "x", "true", NULL);
@@ -123,7 +123,7 @@ static struct process *run_with(const char *options, const char *line)
                   : holdfast(server, "run", first, "x", "-c", line, NULL);
 }
 
-START_TEST(a_run_inside_takes_what_the_outer_one_has)
+START_TEST(a_nested_run_inherits_the_lock)
 {
     char line[300];
     struct process *p;
@@ -153,7 +153,7 @@ START_TEST(a_run_on_another_name_inside_has_no_token)
 END_TEST
 
 /* Nor does a run on another name in between hide its own name, or hand on a token. */
-START_TEST(a_run_behind_another_name_has_its_own_name_and_no_other_token)
+START_TEST(a_run_inside_a_run_on_another_name_has_only_its_own_token)
 {
     struct process *p = holdfast(
         server, "run", "--fenced", "x", "-c",
@@ -188,7 +188,7 @@ START_TEST(no_token_comes_from_another_server)
 }
 END_TEST
 
-START_TEST(a_run_inside_says_what_it_does_not_heed)
+START_TEST(a_nested_run_reports_ignored_options)
 {
     struct process *p =
         holdfast(server, "run", "x", "-c",
@@ -204,17 +204,17 @@ int main(void)
     Suite *s = suite_create("holdfast run, kinds");
     TCase *c = run_case(s, "kinds");
 
-    tcase_add_loop_test(c, a_lock_is_of_the_kind_that_is_asked_for, 0,
+    tcase_add_loop_test(c, a_lock_is_of_the_kind_that_is_requested, 0,
                         ROWS(kinds));
     tcase_add_test(c, two_kinds_are_refused);
     tcase_add_test(c, a_fenced_lock_gives_its_command_a_token);
     tcase_add_test(c, each_exclusive_kind_gives_a_token);
-    tcase_add_test(c, who_shares_has_no_token);
-    tcase_add_loop_test(c, a_run_inside_takes_what_the_outer_one_has, 0,
+    tcase_add_test(c, sharer_has_no_token);
+    tcase_add_loop_test(c, a_nested_run_inherits_the_lock, 0,
                         ROWS(inside));
     tcase_add_test(c, a_run_on_another_name_inside_has_no_token);
-    tcase_add_test(c, a_run_behind_another_name_has_its_own_name_and_no_other_token);
+    tcase_add_test(c, a_run_inside_a_run_on_another_name_has_only_its_own_token);
     tcase_add_test(c, no_token_comes_from_another_server);
-    tcase_add_test(c, a_run_inside_says_what_it_does_not_heed);
+    tcase_add_test(c, a_nested_run_reports_ignored_options);
     return run_suite(s);
 }

@@ -65,7 +65,7 @@ END_TEST
 /* Root without CAP_KILL may not signal another user's process, which is what any
  * user's holdfast meets behind sudo(8). The shell that starts as root becomes
  * that user's, in the same process. */
-START_TEST(command_that_may_not_be_signalled_is_not_said_to_be_stopped)
+START_TEST(stop_without_permission_to_signal_is_not_reported_as_done)
 {
     struct process *p;
 
@@ -87,7 +87,7 @@ START_TEST(command_that_may_not_be_signalled_is_not_said_to_be_stopped)
 END_TEST
 
 /* The system does not kill it with its guardian either. */
-START_TEST(command_that_may_not_be_signalled_is_not_said_to_be_killed)
+START_TEST(kill_without_permission_to_signal_is_not_reported_as_done)
 {
     struct process *p;
     char path[64];
@@ -174,7 +174,7 @@ START_TEST(notice_becomes_readable)
 }
 END_TEST
 
-START_TEST(ignored_loss_is_told_to_nobody_but_programs)
+START_TEST(ignored_loss_is_reported_to_programs_only)
 {
     struct process *p = holdfast(server, "run", TTL, "--on-lost", "ignore",
                                  "--status-fd", "3", "x", SH,
@@ -190,7 +190,7 @@ START_TEST(ignored_loss_is_told_to_nobody_but_programs)
 END_TEST
 
 /* It ended while the hold was safe for all that we knew. */
-START_TEST(lock_found_gone_at_the_release_leaves_the_code)
+START_TEST(lock_missing_at_the_release_keeps_the_exit_code)
 {
     struct process *p =
         holdfast(server, "run", "x", SH, "echo up; read go; exit 5", NULL);
@@ -293,7 +293,7 @@ static void dies_before_the_ttl(const char *ttl, const char *kill_after,
     feed_close(feed);
 }
 
-START_TEST(command_is_told_before_the_safe_moment)
+START_TEST(command_is_notified_before_the_safe_moment)
 {
     dies_before_the_ttl("3s", "1s",
                         "exec 8>$FIFO; sleep 100 | sleep 100 & echo up; wait",
@@ -327,7 +327,7 @@ static void end_by_term(struct process *p)
 /* The server has a minute for an answer, and the lock 3 s: the command is stopped,
  * and holdfast goes when the release cannot matter any more, or at once with a
  * second TERM. */
-START_TEST(frozen_server_keeps_nobody_longer_than_the_lock_lasts)
+START_TEST(frozen_server_does_not_extend_a_run_beyond_its_lock)
 {
     char url[SERVER_URL_MAX + 16], plain[SERVER_URL_MAX];
     struct process *p;
@@ -350,7 +350,7 @@ START_TEST(frozen_server_keeps_nobody_longer_than_the_lock_lasts)
 }
 END_TEST
 
-START_TEST(server_that_comes_back_in_time_is_forgiven)
+START_TEST(server_that_returns_in_time_causes_no_loss)
 {
     struct process *p = holdfast(server, "run", TTL, "-k", "100ms",
                                  "--status-fd", "3", "x", OBEDIENT, NULL);
@@ -473,7 +473,7 @@ END_TEST
 
 /* ---- nobody reads what we say ---- */
 
-START_TEST(full_standard_error_keeps_nobody_from_being_killed)
+START_TEST(full_standard_error_does_not_prevent_the_kill)
 {
     char *argv[] = {(char *)HOLDFAST, (char *)"run", (char *)"-v",
                     (char *)"--ttl", (char *)"3s", (char *)"-k",
@@ -506,7 +506,7 @@ START_TEST(full_standard_error_keeps_no_signal_from_the_command)
 END_TEST
 
 /* Ctrl-S: the terminal takes nothing any more. */
-START_TEST(stopped_terminal_keeps_nobody_from_being_killed)
+START_TEST(stopped_terminal_does_not_prevent_the_kill)
 {
     char *argv[] = {(char *)HOLDFAST, (char *)"run", (char *)"-v",
                     (char *)"--ttl", (char *)"3s", (char *)"-k",
@@ -551,7 +551,7 @@ END_TEST
 
 /* In the background, when the outer run has ended: told what to do, and that
  * works. */
-START_TEST(nested_run_without_its_outer_run_is_told_what_to_do)
+START_TEST(nested_run_without_its_outer_run_gets_advice)
 {
     struct process *p = holdfast(
         server, "run", "x", SH,
@@ -632,7 +632,7 @@ END_TEST
 /* ---- */
 
 /* No option is needed to see why no renewal succeeded. */
-START_TEST(loss_is_told_with_the_servers_words)
+START_TEST(loss_is_reported_with_the_message_of_the_server)
 {
     struct process *p = holdfast(server, "run", TTL, "-k", "100ms", "x", OBEDIENT,
                                  NULL);
@@ -646,6 +646,21 @@ START_TEST(loss_is_told_with_the_servers_words)
 }
 END_TEST
 
+/* After TERM, the release is not awaited for long. */
+START_TEST(refused_release_is_reported_with_the_message_of_the_server)
+{
+    struct process *p = holdfast(server, "run", "x", OBEDIENT, NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "REPLICAOF 127.0.0.1 1");
+    ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
+    (void)server_ask(server, "REPLICAOF NO ONE");
+    ck_assert_ptr_nonnull(strstr(
+        await_line(p, ERR, "could not confirm the release of x; "), "READONLY"));
+}
+END_TEST
+
 static void add_losses(Suite *s)
 {
     TCase *gone = run_case(s, "deleted, taken");
@@ -653,20 +668,21 @@ static void add_losses(Suite *s)
 
     tcase_add_test(gone, deleted_lock_stops_the_command);
     tcase_add_test(gone,
-                   command_that_may_not_be_signalled_is_not_said_to_be_stopped);
+                   stop_without_permission_to_signal_is_not_reported_as_done);
     tcase_add_test(gone,
-                   command_that_may_not_be_signalled_is_not_said_to_be_killed);
+                   kill_without_permission_to_signal_is_not_reported_as_done);
     tcase_add_test(gone, taken_lock_stops_the_command);
     tcase_add_test(gone, stubborn_command_is_killed_with_its_group);
     tcase_add_test(gone, lost_signal_is_the_one_that_was_chosen);
     tcase_add_test(gone, notice_becomes_readable);
-    tcase_add_test(gone, ignored_loss_is_told_to_nobody_but_programs);
-    tcase_add_test(gone, lock_found_gone_at_the_release_leaves_the_code);
-    tcase_add_test(away, command_is_told_before_the_safe_moment);
+    tcase_add_test(gone, ignored_loss_is_reported_to_programs_only);
+    tcase_add_test(gone, lock_missing_at_the_release_keeps_the_exit_code);
+    tcase_add_test(away, command_is_notified_before_the_safe_moment);
     tcase_add_test(away, stubborn_command_is_dead_at_the_safe_moment);
-    tcase_add_test(away, loss_is_told_with_the_servers_words);
-    tcase_add_test(away, server_that_comes_back_in_time_is_forgiven);
-    tcase_add_loop_test(away, frozen_server_keeps_nobody_longer_than_the_lock_lasts,
+    tcase_add_test(away, loss_is_reported_with_the_message_of_the_server);
+    tcase_add_test(away, refused_release_is_reported_with_the_message_of_the_server);
+    tcase_add_test(away, server_that_returns_in_time_causes_no_loss);
+    tcase_add_loop_test(away, frozen_server_does_not_extend_a_run_beyond_its_lock,
                         0, 2);
 }
 
@@ -681,16 +697,16 @@ static void add_limits(Suite *s)
     tcase_add_test(limits, max_hold_is_124);
     tcase_add_test(limits, max_hold_kills_a_command_that_ignores_term);
     tcase_add_loop_test(unread,
-                        full_standard_error_keeps_nobody_from_being_killed, 0, 2);
+                        full_standard_error_does_not_prevent_the_kill, 0, 2);
     tcase_add_loop_test(unread,
                         full_standard_error_keeps_no_signal_from_the_command, 0, 2);
-    tcase_add_test(unread, stopped_terminal_keeps_nobody_from_being_killed);
+    tcase_add_test(unread, stopped_terminal_does_not_prevent_the_kill);
     tcase_add_test(nested, nested_run_uses_the_outer_lock);
     tcase_add_test(nested, nested_run_on_another_name_is_a_run_of_its_own);
     tcase_add_test(nested, nested_run_listens_to_no_other_pipe);
     tcase_add_test(nested,
                    nested_run_does_not_start_when_the_outer_hold_is_taken);
-    tcase_add_test(nested, nested_run_without_its_outer_run_is_told_what_to_do);
+    tcase_add_test(nested, nested_run_without_its_outer_run_gets_advice);
     tcase_add_test(nested, nested_run_knows_all_runs_around_it);
     tcase_add_test(nested, same_name_on_another_server_is_another_lock);
     tcase_add_test(nested, nested_run_listens_to_the_notice);

@@ -206,6 +206,24 @@ START_TEST(password_file_that_hangs_does_not_stop_renewals)
 }
 END_TEST
 
+/* The same, and there is no file. */
+START_TEST(password_file_that_was_removed_does_not_stop_renewals)
+{
+    struct process *p = start_with_password();
+
+    ck_assert_int_eq(unlink(password), 0);
+    for (int i = 0; i < 2; i++) {
+        (void)server_ask(server, "CLIENT KILL USER rot");
+        (void)await_line(p, STATUS, "\"renewed\"");
+        (void)await_line(p, STATUS, "\"renewed\"");
+    }
+    (void)await_line(p, ERR, "; the password that was read before is used");
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
+    (void)server_ask(server, "ACL DELUSER rot");
+}
+END_TEST
+
 /* The server refuses that password: the file is named, and the new password is used when the
  * file can be read. */
 START_TEST(password_file_that_hangs_is_named_and_read_later)
@@ -362,7 +380,7 @@ START_TEST(hup_during_the_release_begins_the_next_term)
 }
 END_TEST
 
-START_TEST(terminal_that_is_hung_up_ends_the_wait)
+START_TEST(closed_terminal_ends_the_wait)
 {
     char *const argv[] = {ARG(HOLDFAST), ARG(waiting[_i]), ARG("-v"), ARG("x"),
                           ARG("echo"), ARG("ran"), NULL};
@@ -401,13 +419,14 @@ static Suite *suite(void)
     tcase_add_test(c, file_that_hangs_does_not_stop_renewals);
     tcase_add_test(c, file_that_hangs_does_not_delay_the_end);
     tcase_add_test(c, password_file_that_hangs_does_not_stop_renewals);
+    tcase_add_test(c, password_file_that_was_removed_does_not_stop_renewals);
     tcase_add_test(c, password_file_that_hangs_is_named_and_read_later);
     tcase_add_test(c, password_file_that_hangs_does_not_delay_the_end);
     tcase_add_test(c, signals_during_the_first_connection_are_answered_after_it);
     tcase_add_loop_test(c, service_that_waits_reads_its_files_again, 0, ROWS(waiting));
     tcase_add_test(c, hup_between_two_terms_begins_the_next_one);
     tcase_add_test(c, hup_during_the_release_begins_the_next_term);
-    tcase_add_loop_test(c, terminal_that_is_hung_up_ends_the_wait, 0, ROWS(waiting));
+    tcase_add_loop_test(c, closed_terminal_ends_the_wait, 0, ROWS(waiting));
     tcase_add_test(c, command_that_dies_of_hup_ends_holdfast_by_it);
     return s;
 }

@@ -461,7 +461,7 @@ static const struct {
     {"HSET x mode write " STRANGER ":write 1", "--exclusive"},
 };
 
-START_TEST(waiter_says_that_the_lock_never_expires)
+START_TEST(waiter_reports_that_the_lock_never_expires)
 {
     struct process *p;
 
@@ -502,7 +502,7 @@ static Suite *suite(void)
 
     tcase_add_loop_test(c, variables_of_systemd_name_the_command, 0, ROWS(variables));
     tcase_add_test(c, sockets_of_systemd_are_passed_on);
-    tcase_add_loop_test(c, waiter_says_that_the_lock_never_expires, 0, ROWS(untimed));
+    tcase_add_loop_test(c, waiter_reports_that_the_lock_never_expires, 0, ROWS(untimed));
     tcase_add_loop_test(c, ls_lists_value_locks_without_a_ttl, 0, ROWS(strings));
     c = run_case(s, "notices");
     tcase_add_checked_fixture(c, NULL, leave_manager);

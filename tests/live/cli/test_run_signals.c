@@ -139,7 +139,7 @@ START_TEST(ignored_signals_stay_ignored_while_waiting)
 END_TEST
 
 /* The answer that grants the lock is still on its way. */
-START_TEST(lock_that_is_granted_while_we_cancel_is_given_back)
+START_TEST(lock_that_is_granted_while_we_cancel_is_released)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     struct process *p;
@@ -255,7 +255,7 @@ START_TEST(usr1_writes_a_dump_instead_of_reaching_the_command)
 }
 END_TEST
 
-START_TEST(dump_that_cannot_be_written_is_told)
+START_TEST(dump_that_cannot_be_written_is_reported)
 {
     struct process *p = holdfast(server, "run", "--dump", "/dev/full", "x", self(),
                                  "--listener", NULL);
@@ -313,7 +313,7 @@ END_TEST
 /* ---- the whole group ---- */
 
 /* All of them hold our standard output: its end is theirs. */
-START_TEST(pipeline_leaves_nobody_behind)
+START_TEST(pipeline_leaves_no_process)
 {
     struct process *p = holdfast(server, "run", "x", SH,
                                  "echo up; sleep 100 | sleep 100 2>&1", NULL);
@@ -358,7 +358,7 @@ START_TEST(stubborn_rest_is_killed_after_a_while)
 END_TEST
 
 /* timeout(1) makes a group of its own, as a shell's jobs and nested runs do. */
-START_TEST(rest_in_other_groups_is_killed_too)
+START_TEST(rest_in_other_groups_is_also_killed)
 {
     struct process *p = holdfast(
         server, "run", "-k", "100ms", "x", SH,
@@ -592,7 +592,7 @@ END_TEST
 
 /* With its output in a pipe the terminal stays with us, until the command
  * reads from it. */
-START_TEST(terminal_is_given_when_it_is_asked_for)
+START_TEST(terminal_is_passed_on_request)
 {
     struct process *p = on_terminal("true");
     char *argv[] = {(char *)"sh", (char *)"-c",
@@ -671,7 +671,7 @@ END_TEST
 
 /* As the leader of a session there is no shell behind us: who would continue
  * us? */
-START_TEST(control_z_without_a_shell_stops_nobody)
+START_TEST(control_z_without_a_shell_stops_no_process)
 {
     struct process *p = on_terminal("echo up; read go; echo read $go; exit 5");
 
@@ -728,12 +728,12 @@ static void add_forwarding(Suite *s)
                         signal_that_comes_with_the_grant_is_not_for_the_command,
                         0, 2);
     tcase_add_test(waiting, ignored_signals_stay_ignored_while_waiting);
-    tcase_add_test(waiting, lock_that_is_granted_while_we_cancel_is_given_back);
+    tcase_add_test(waiting, lock_that_is_granted_while_we_cancel_is_released);
     tcase_add_test(waiting, signal_ends_connecting);
     tcase_add_loop_test(command, signal_reaches_the_command_and_the_lock_stays,
                         0, ROWS(forwarded));
     tcase_add_test(command, usr1_writes_a_dump_instead_of_reaching_the_command);
-    tcase_add_test(command, dump_that_cannot_be_written_is_told);
+    tcase_add_test(command, dump_that_cannot_be_written_is_reported);
     tcase_add_test(command, signal_that_ends_the_command_ends_us);
     tcase_add_test(command, command_that_ignores_a_forwarded_term_is_killed);
     tcase_add_test(command, stopped_command_can_be_ended);
@@ -743,10 +743,10 @@ static void add_group(Suite *s)
 {
     TCase *c = run_case(s, "the whole group");
 
-    tcase_add_test(c, pipeline_leaves_nobody_behind);
+    tcase_add_test(c, pipeline_leaves_no_process);
     tcase_add_test(c, lock_is_kept_while_others_of_the_group_tidy_up);
     tcase_add_test(c, stubborn_rest_is_killed_after_a_while);
-    tcase_add_test(c, rest_in_other_groups_is_killed_too);
+    tcase_add_test(c, rest_in_other_groups_is_also_killed);
     tcase_add_test(c, daemon_is_left_alone);
     tcase_add_test(c, background_of_an_ended_command_is_left_alone);
     tcase_add_test(c, children_that_we_had_before_are_left_alone);
@@ -763,9 +763,9 @@ static void add_terminal(Suite *s)
     tcase_add_test(c, control_c_arrives_once);
     tcase_add_test(c, control_c_ends_an_ordinary_command);
     tcase_add_loop_test(c, control_c_ends_a_scripts_loop, 0, 6);
-    tcase_add_test(c, terminal_is_given_when_it_is_asked_for);
+    tcase_add_test(c, terminal_is_passed_on_request);
     tcase_add_test(c, control_z_stops_both_and_the_shell_continues_both);
-    tcase_add_test(c, control_z_without_a_shell_stops_nobody);
+    tcase_add_test(c, control_z_without_a_shell_stops_no_process);
     tcase_add_test(c, holdfast_that_is_stopped_too_long_has_lost_the_lock);
     tcase_add_test(c, stopped_holdfast_kills_a_command_without_a_lock);
 }

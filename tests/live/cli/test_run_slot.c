@@ -80,7 +80,7 @@ START_TEST(a_key_is_needed)
 }
 END_TEST
 
-START_TEST(help_tells_of_it)
+START_TEST(help_describes_it)
 {
     struct process *p = holdfast(NULL, "help", "slot", NULL);
 
@@ -102,6 +102,6 @@ int main(void)
     tcase_add_test(c, a_terminal_obeys_no_argument_in_an_error);
     tcase_add_test(c, slots_are_there_for_programs);
     tcase_add_test(c, a_key_is_needed);
-    tcase_add_test(c, help_tells_of_it);
+    tcase_add_test(c, help_describes_it);
     return run_suite(s);
 }

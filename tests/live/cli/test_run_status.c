@@ -82,7 +82,7 @@ START_TEST(json_has_a_line_for_each)
 }
 END_TEST
 
-START_TEST(json_says_where_it_spells_bytes)
+START_TEST(json_marks_escaped_bytes)
 {
     struct process *p;
 
@@ -124,7 +124,7 @@ static const char *all_words(struct process *p)
     return words;
 }
 
-START_TEST(what_is_no_hash_is_looked_at_twice)
+START_TEST(key_that_is_not_a_hash_is_read_twice)
 {
     struct process *p;
 
@@ -195,7 +195,7 @@ START_TEST(waiters_in_a_fair_locks_queue_are_counted)
 }
 END_TEST
 
-START_TEST(lock_without_ttl_is_said_to_stay)
+START_TEST(lock_without_ttl_is_reported_as_permanent)
 {
     struct process *p;
 
@@ -411,7 +411,7 @@ static const char *const wrong_urls[][2] = {
     {"HOLDFAST_URL=redis://h:x " HOLDFAST " status --map a=b x", "HOLDFAST_URL: the URL is wrong"},
 };
 
-START_TEST(wrong_url_is_told_with_its_source)
+START_TEST(wrong_url_is_reported_with_its_source)
 {
     char *argv[] = {(char *)"sh", (char *)"-c", (char *)wrong_urls[_i][0], NULL};
     struct process *p = start(NULL, argv);
@@ -485,7 +485,7 @@ static const struct {
 } answers[] = {{"y\n", 0, "0"},   {"Yes\n", 0, "0"}, {"n\n", 1, "1"},
                {"\n", 1, "1"},    {"\004", 1, "1"}};
 
-START_TEST(force_asks_on_a_terminal)
+START_TEST(force_needs_confirmation_on_a_terminal)
 {
     char *argv[] = {(char *)HOLDFAST, (char *)"unlock", (char *)"x",
                     (char *)"--force", NULL};
@@ -505,7 +505,7 @@ static const char *const no_owners[] = {"", "me", "me:1", ":1",
                                         OTHER "0123456789012345678901234567890",
                                         OTHER ":reader"};
 
-START_TEST(unlock_refuses_what_is_no_owner)
+START_TEST(unlock_refuses_an_invalid_owner)
 {
     struct process *p;
 
@@ -526,7 +526,7 @@ static const struct {
     {192, "is a string of more than 191 bytes"},
 };
 
-START_TEST(unlock_says_which_strings_are_no_locks)
+START_TEST(unlock_reports_which_strings_are_not_locks)
 {
     char text[200];
 
@@ -648,7 +648,7 @@ START_TEST(every_owner_of_a_plain_lock_can_be_named)
 END_TEST
 
 /* Longer than what can be shown, or with a NUL: no Redisson writes it. */
-START_TEST(holder_that_nobody_could_name_is_left_alone)
+START_TEST(holder_with_an_unprintable_name_is_left_alone)
 {
     char holder[400];
     size_t len = _i ? strlen(OTHER) + 2 : sizeof holder;
@@ -685,7 +685,7 @@ static char *const unheard[][6] = {
     {(char *)HOLDFAST, (char *)"nothing"},
 };
 
-START_TEST(full_standard_error_holds_nobody_up_for_ever)
+START_TEST(full_standard_error_does_not_block_forever)
 {
     for (int is_socket = 0; is_socket < 2; is_socket++)
         ck_assert_int_eq(
@@ -693,7 +693,7 @@ START_TEST(full_standard_error_holds_nobody_up_for_ever)
 }
 END_TEST
 
-START_TEST(mistakes_of_usage_are_told)
+START_TEST(usage_errors_are_reported)
 {
     struct process *p = holdfast(server, "unlock", mistakes[_i][0],
                                  mistakes[_i][1], mistakes[_i][2], NULL);
@@ -714,12 +714,12 @@ int main(void)
     tcase_add_test(status, quiet_status_has_only_a_code);
     tcase_add_test(status, of_several_locks_the_worst_counts);
     tcase_add_test(status, json_has_a_line_for_each);
-    tcase_add_test(status, json_says_where_it_spells_bytes);
-    tcase_add_loop_test(status, what_is_no_hash_is_looked_at_twice, 0, ROWS(strings));
+    tcase_add_test(status, json_marks_escaped_bytes);
+    tcase_add_loop_test(status, key_that_is_not_a_hash_is_read_twice, 0, ROWS(strings));
     tcase_add_loop_test(status, waiters_in_a_fair_locks_queue_are_counted, 0,
                         ROWS(queues));
     tcase_add_test(status, permits_that_are_out_are_counted);
-    tcase_add_test(status, lock_without_ttl_is_said_to_stay);
+    tcase_add_test(status, lock_without_ttl_is_reported_as_permanent);
     tcase_add_loop_test(status, hash_of_an_application_is_no_lock_for_any_command,
                         0, ROWS(no_locks));
     tcase_add_test(status, error_about_other_data_holds_no_control_characters);
@@ -727,26 +727,26 @@ int main(void)
     tcase_add_loop_test(status, every_kind_is_shown_and_freed_of_one_holder, 0,
                         ROWS(kinds));
     tcase_add_test(status, environment_names_the_server);
-    tcase_add_loop_test(status, wrong_url_is_told_with_its_source, 0, ROWS(wrong_urls));
+    tcase_add_loop_test(status, wrong_url_is_reported_with_its_source, 0, ROWS(wrong_urls));
     tcase_add_test(unlock, owner_is_compared);
     tcase_add_test(unlock, waiters_wake);
     tcase_add_test(unlock, force_needs_a_terminal_or_yes);
-    tcase_add_loop_test(unlock, force_asks_on_a_terminal, 0, 5);
-    tcase_add_loop_test(unlock, unlock_says_which_strings_are_no_locks, 0,
+    tcase_add_loop_test(unlock, force_needs_confirmation_on_a_terminal, 0, 5);
+    tcase_add_loop_test(unlock, unlock_reports_which_strings_are_not_locks, 0,
                         ROWS(odd_strings));
     tcase_add_test(unlock, unlock_takes_an_owner_as_status_shows_it);
     tcase_add_loop_test(unlock, status_ls_and_unlock_agree_on_every_string, 0,
                         (int)(sizeof texts / sizeof *texts));
     tcase_add_loop_test(unlock, unlock_takes_every_owner_that_status_shows, 0,
                         (int)(sizeof texts / sizeof *texts));
-    tcase_add_loop_test(unlock, unlock_refuses_what_is_no_owner, 0,
+    tcase_add_loop_test(unlock, unlock_refuses_an_invalid_owner, 0,
                         ROWS(no_owners));
     tcase_add_loop_test(unlock, every_owner_of_a_plain_lock_can_be_named, 0,
                         ROWS(owners));
-    tcase_add_loop_test(unlock, holder_that_nobody_could_name_is_left_alone, 0,
+    tcase_add_loop_test(unlock, holder_with_an_unprintable_name_is_left_alone, 0,
                         2);
-    tcase_add_loop_test(unlock, mistakes_of_usage_are_told, 0, 5);
-    tcase_add_loop_test(unlock, full_standard_error_holds_nobody_up_for_ever, 0,
+    tcase_add_loop_test(unlock, usage_errors_are_reported, 0, 5);
+    tcase_add_loop_test(unlock, full_standard_error_does_not_block_forever, 0,
                         5);
     return run_suite(s);
 }

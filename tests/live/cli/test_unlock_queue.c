@@ -134,7 +134,7 @@ START_TEST(server_that_refuses_derived_keys_shows_the_queue)
     ck_assert_part(says(holdfast(NULL, "status", "-u", url, "x", NULL), 0, OUT),
                    "waiters in its queue: 2");
     p = holdfast(NULL, "unlock", "-u", url, "x", "--queue", "--force", "-y", NULL);
-    ck_assert_part(says(p, 0, OUT), "x: queue entries removed: 2\n");
+    ck_assert_part(says(p, 0, OUT), "x: places removed from the queue: 2\n");
     ck_assert_int_eq(server_ask_int(server, "EXISTS " QUEUE("x")), 0);
     p = holdfast(NULL, "unlock", "-u", url, "x", "--queue", NULL);
     ck_assert_part(says(p, 0, OUT), "x: held, its wait queue is empty");
@@ -176,7 +176,7 @@ START_TEST(force_removes_places_of_the_dead)
     leave_two();
     (void)server_ask(server, "ZADD " TIMES("x") " +inf " DEAD);
     p = holdfast(server, "unlock", "x", "--queue", "--force", "-y", NULL);
-    ck_assert_part(says(p, 0, OUT), "x: queue entries removed: 2\n");
+    ck_assert_part(says(p, 0, OUT), "x: places removed from the queue: 2\n");
     ck_assert_places(0);
     ck_assert_int_eq(finish(holdfast(server, "run", "--fair", "-n", "x", "true", NULL)), 0);
     leave_two();
@@ -211,7 +211,7 @@ START_TEST(force_keeps_holder_and_live_waiters)
     waiter = holdfast(server, "run", "--fair", "x", "-c", "echo held", NULL);
     server_await(server, PATIENCE_MS, "3", "LLEN " QUEUE("x"));
     p = holdfast(server, "unlock", "x", "--queue", "--force", "-y", NULL);
-    ck_assert_part(says(p, 0, OUT), "x: queue entries removed: 2\n");
+    ck_assert_part(says(p, 0, OUT), "x: places removed from the queue: 2\n");
     ck_assert_places(1);
     ck_assert_int_eq(server_ask_int(server, "EXISTS x"), 1);
     p = holdfast(server, "unlock", "x", "--queue", "--force", "-y", NULL);
@@ -229,7 +229,7 @@ START_TEST(owner_names_one_place)
 
     leave_two();
     p = holdfast(server, "unlock", "x", "--queue", "--owner", DEAD, NULL);
-    ck_assert_part(says(p, 0, OUT), "x: queue entries removed: 1\n");
+    ck_assert_part(says(p, 0, OUT), "x: places removed from the queue: 1\n");
     ck_assert_str_eq(server_ask(server, "LINDEX " QUEUE("x") " 0"), DEAD2);
     p = holdfast(server, "unlock", "x", "--queue", "--owner", DEAD, NULL);
     ck_assert_part(says(p, 1, ERR), "that waiter is not in the queue");
@@ -252,7 +252,7 @@ START_TEST(head_that_is_not_an_owner_is_described_as_that)
     ck_assert_ptr_null(strstr(await_end(p, ERR), "in this hash"));
     ck_assert_part(says(holdfast(server, "status", "x", NULL), 1, OUT), "(visits)\n");
     p = holdfast(server, "unlock", "x", "--queue", "--force", "-y", NULL);
-    ck_assert_part(says(p, 0, OUT), "x: queue entries removed: 1\n");
+    ck_assert_part(says(p, 0, OUT), "x: places removed from the queue: 1\n");
     ck_assert_int_eq(finish(holdfast(server, "run", "--fair", "-n", "x", "true", NULL)), 0);
 }
 END_TEST

@@ -67,7 +67,7 @@ START_TEST(a_lease_that_ends_is_no_release)
 END_TEST
 
 /* However seldom it looks, it looks before the lease ends. */
-START_TEST(release_is_told_from_expiry_by_a_look_before_the_end)
+START_TEST(release_and_expiry_are_distinguished)
 {
     struct process *holder = holdfast(server, "run", "--ttl", "2s", "x", "sh", "-c",
                                       "echo ready; read go", NULL);
@@ -84,7 +84,7 @@ START_TEST(release_is_told_from_expiry_by_a_look_before_the_end)
 }
 END_TEST
 
-START_TEST(first_line_says_who_holds_the_lock)
+START_TEST(first_line_names_the_holder)
 {
     struct process *p;
 
@@ -190,7 +190,7 @@ START_TEST(a_key_that_is_no_lock_is_unknown)
 END_TEST
 
 /* Told once; what happened meanwhile is told when it is back. */
-START_TEST(a_server_that_comes_back_is_watched_again)
+START_TEST(a_server_that_returns_is_watched_again)
 {
     struct process *p = watching(NULL);
     int lines = 0;
@@ -206,7 +206,7 @@ START_TEST(a_server_that_comes_back_is_watched_again)
 }
 END_TEST
 
-START_TEST(no_server_is_trouble)
+START_TEST(missing_server_is_reported_as_an_error)
 {
     struct process *p = holdfast(NULL, "watch", "-u", "redis://127.0.0.1:1", "x",
                                  NULL);
@@ -230,7 +230,7 @@ START_TEST(it_ends_after_its_time)
 }
 END_TEST
 
-START_TEST(a_reader_that_goes_away_ends_it)
+START_TEST(a_reader_that_leaves_ends_it)
 {
     struct process *p = watching(NULL);
 
@@ -243,7 +243,7 @@ END_TEST
 static const char *const wrong[][3] = {
     {NULL}, {""}, {"x", "--every=10ms"}, {"x", "--for=0"}, {"x", "--every", "a"}};
 
-START_TEST(wrong_usage_is_trouble)
+START_TEST(wrong_usage_is_error)
 {
     ck_assert_int_eq(finish(holdfast(server, "watch", wrong[_i][0], wrong[_i][1],
                                      wrong[_i][2], NULL)), 125);
@@ -257,19 +257,19 @@ int main(void)
 
     tcase_add_test(c, a_hold_is_followed_to_its_end);
     tcase_add_test(c, a_lease_that_ends_is_no_release);
-    tcase_add_test(c, release_is_told_from_expiry_by_a_look_before_the_end);
-    tcase_add_test(c, first_line_says_who_holds_the_lock);
+    tcase_add_test(c, release_and_expiry_are_distinguished);
+    tcase_add_test(c, first_line_names_the_holder);
     tcase_add_loop_test(c, each_kind_is_seen, 0, ROWS(kinds));
     tcase_add_test(c, readers_come_and_go);
     tcase_add_test(c, programs_read_objects);
     tcase_add_test(c, no_byte_of_a_name_or_an_owner_is_lost);
     c = run_case(s, "unknown");
     tcase_add_test(c, a_key_that_is_no_lock_is_unknown);
-    tcase_add_test(c, a_server_that_comes_back_is_watched_again);
-    tcase_add_test(c, no_server_is_trouble);
+    tcase_add_test(c, a_server_that_returns_is_watched_again);
+    tcase_add_test(c, missing_server_is_reported_as_an_error);
     c = run_case(s, "end");
     tcase_add_test(c, it_ends_after_its_time);
-    tcase_add_test(c, a_reader_that_goes_away_ends_it);
-    tcase_add_loop_test(c, wrong_usage_is_trouble, 0, ROWS(wrong));
+    tcase_add_test(c, a_reader_that_leaves_ends_it);
+    tcase_add_loop_test(c, wrong_usage_is_error, 0, ROWS(wrong));
     return run_suite(s);
 }

@@ -36,7 +36,7 @@ START_TEST(a_lock_is_held_at_the_master_of_its_slot)
 END_TEST
 
 /* C18: not even one that is a seed. */
-START_TEST(a_replica_is_never_asked_for_a_lock)
+START_TEST(a_replica_receives_no_requests_for_locks)
 {
     struct hf_client *client = cluster_client_at_home("");
 
@@ -109,7 +109,7 @@ static void must_be_refused(struct hf_client *client, const char *name,
 }
 
 /* "no" as an operator's choice: the others' slots work on. */
-START_TEST(a_slot_that_nobody_serves_is_refused_and_others_are_not)
+START_TEST(a_slot_without_a_node_is_refused_and_others_are_not)
 {
     bool is_full = _i == 1;
     struct hf_client *client = cluster_client("");
@@ -186,7 +186,7 @@ START_TEST(a_candidate_that_has_never_led_leads_when_all_slots_are_served)
 END_TEST
 
 /* Slot 0 has nothing to do with a lock in another. */
-START_TEST(whoever_needs_another_slot_does_without_slot_0)
+START_TEST(other_slots_do_not_need_slot_0)
 {
     struct hf_client *client = cluster_client("");
     char name[32], url[CLUSTER_URL_MAX], command[2 * CLUSTER_URL_MAX];
@@ -226,7 +226,7 @@ static struct hf_client *client_at(const char *url,
     return client_with(&o);
 }
 
-START_TEST(a_server_that_is_no_cluster_is_said_to_be_none)
+START_TEST(a_server_that_is_not_a_cluster_is_reported)
 {
     struct server *alone = server_start(NULL);
     char url[CLUSTER_URL_MAX];
@@ -442,7 +442,7 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
     TCase *c = cluster_case(s, name, is_resp2);
 
     tcase_add_test(c, a_lock_is_held_at_the_master_of_its_slot);
-    tcase_add_test(c, a_replica_is_never_asked_for_a_lock);
+    tcase_add_test(c, a_replica_receives_no_requests_for_locks);
     tcase_add_test(c, a_client_connects_before_it_needs_a_lock);
     tcase_add_loop_test(c, a_client_of_several_servers_is_closed_in_time, 0, 2);
     tcase_add_test(c, a_forked_child_leaves_its_parents_cluster_alone);
@@ -451,9 +451,9 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
         return;
     tcase_add_test(c, the_command_takes_the_url);
     tcase_add_loop_test(
-        c, a_slot_that_nobody_serves_is_refused_and_others_are_not, 0, 2);
-    tcase_add_test(c, whoever_needs_another_slot_does_without_slot_0);
-    tcase_add_test(c, a_server_that_is_no_cluster_is_said_to_be_none);
+        c, a_slot_without_a_node_is_refused_and_others_are_not, 0, 2);
+    tcase_add_test(c, other_slots_do_not_need_slot_0);
+    tcase_add_test(c, a_server_that_is_not_a_cluster_is_reported);
     tcase_add_loop_test(c, nonsense_is_an_error_by_the_deadline, 0,
                         COUNT(nonsense));
 }

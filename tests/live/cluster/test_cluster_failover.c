@@ -281,7 +281,7 @@ static void must_be_refused(struct hf_client *client, const char *name)
     hf_lock_free(lock);
 }
 
-START_TEST(a_hold_of_a_master_that_is_gone_is_lost_in_time_and_others_are_not)
+START_TEST(only_holds_of_the_failed_master_are_lost)
 {
     struct hf_client *client = client_of(1500, false);
     struct diary here, there;
@@ -318,7 +318,7 @@ static void pause_all_but(int node)
     cluster_await_state(cluster, node, "fail");
 }
 
-START_TEST(a_cluster_without_a_majority_says_so_and_works_again)
+START_TEST(a_cluster_without_a_majority_reports_it_and_works_again)
 {
     struct hf_client *client = client_of(WATCHDOG_MS, false);
     struct hf_acquire_options o = acquire_options(1);
@@ -353,7 +353,7 @@ static void await_error_replies(struct hf_client *client, uint64_t count)
     }
 }
 
-/* The shortest pause between two retries, after the first ones (lock/call.c). */
+/* The shortest pause between two retries, after the first ones (lock/script/call.c). */
 #define RETRY_MS 80
 
 /* More refusals than one request receives before its timeout. */
@@ -399,8 +399,8 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, a_failover_on_purpose_costs_no_hold, 0, COUNT(hows));
     tcase_add_test(
         c,
-        a_hold_of_a_master_that_is_gone_is_lost_in_time_and_others_are_not);
-    tcase_add_test(c, a_cluster_without_a_majority_says_so_and_works_again);
+        only_holds_of_the_failed_master_are_lost);
+    tcase_add_test(c, a_cluster_without_a_majority_reports_it_and_works_again);
     tcase_add_test(c, a_waiter_outlives_a_cluster_without_a_majority);
 
     c = cluster_case(s, "failover, RESP2", true);

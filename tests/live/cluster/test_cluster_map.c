@@ -87,7 +87,7 @@ static void must_be_the_cluster(const struct hf_slot_map *map)
     }
 }
 
-START_TEST(every_node_tells_the_same_map_in_every_form)
+START_TEST(every_node_returns_the_same_map_in_every_form)
 {
     struct hf_slot_map *first = map_of(0, 2, "CLUSTER SLOTS");
 
@@ -108,7 +108,7 @@ START_TEST(every_node_tells_the_same_map_in_every_form)
 }
 END_TEST
 
-START_TEST(a_server_that_is_no_cluster_says_so)
+START_TEST(a_server_that_is_not_a_cluster_reports_it)
 {
     struct server *alone = server_start(NULL);
     struct hf_slot_map *map = NULL;
@@ -121,7 +121,7 @@ START_TEST(a_server_that_is_no_cluster_says_so)
 END_TEST
 
 /* It knows neither slots nor its own address. */
-START_TEST(a_node_that_was_not_met_tells_an_empty_map)
+START_TEST(a_node_that_was_not_met_reports_an_empty_map)
 {
     struct cluster *alone = cluster_start(
         &(struct cluster_options){.masters = 1, .is_bare = true});
@@ -211,7 +211,7 @@ START_TEST(a_moved_names_the_owner)
 }
 END_TEST
 
-START_TEST(an_ask_names_where_a_slot_moves)
+START_TEST(ask_names_the_target_of_a_moving_slot)
 {
     int from = cluster_owner_of(cluster, "foo"), to = (from + 1) % MASTERS;
     struct hf_redirection r;
@@ -264,7 +264,7 @@ static void await_epoch(int node, uint64_t epoch)
     ck_abort_msg("node %d never hears of epoch %d", node, (int)epoch);
 }
 
-START_TEST(info_says_how_new_a_map_is)
+START_TEST(info_reports_how_new_a_map_is)
 {
     struct hf_cluster_info two = info_of(0, 2), three = info_of(0, 3);
 
@@ -349,7 +349,7 @@ START_TEST(a_dead_master_is_followed_by_its_replica)
 END_TEST
 
 /* Two of three masters stop: the third learns that it is a minority. */
-START_TEST(a_minority_says_fail_and_its_map_is_worse)
+START_TEST(a_minority_reports_fail_and_its_map_is_worse)
 {
     struct hf_slot_map *held = stamped_map(0), *fresh;
 
@@ -397,18 +397,18 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(c, start, stop);
     tcase_add_checked_fixture(c, mend, NULL);
     tcase_set_timeout(c, 2 * CLUSTER_PATIENCE_MS / 1000);
-    tcase_add_test(c, every_node_tells_the_same_map_in_every_form);
-    tcase_add_test(c, a_server_that_is_no_cluster_says_so);
-    tcase_add_test(c, a_node_that_was_not_met_tells_an_empty_map);
+    tcase_add_test(c, every_node_returns_the_same_map_in_every_form);
+    tcase_add_test(c, a_server_that_is_not_a_cluster_reports_it);
+    tcase_add_test(c, a_node_that_was_not_met_reports_an_empty_map);
     tcase_add_test(c, preferred_endpoints_are_hosts);
     tcase_add_test(c, a_moved_names_the_owner);
-    tcase_add_test(c, an_ask_names_where_a_slot_moves);
-    tcase_add_test(c, info_says_how_new_a_map_is);
+    tcase_add_test(c, ask_names_the_target_of_a_moving_slot);
+    tcase_add_test(c, info_reports_how_new_a_map_is);
     tcase_add_test(c, a_slot_that_moves_makes_a_better_map);
     tcase_add_test(c, a_failover_makes_a_better_map);
     tcase_add_test(c, a_takeover_makes_a_better_map);
     tcase_add_test(c, a_dead_master_is_followed_by_its_replica);
-    tcase_add_test(c, a_minority_says_fail_and_its_map_is_worse);
+    tcase_add_test(c, a_minority_reports_fail_and_its_map_is_worse);
     suite_add_tcase(s, c);
     return s;
 }

@@ -409,7 +409,7 @@ END_TEST
 
 /* The script, too, is unknown where the slot goes: ASKING is used up by an
  * EVALSHA that is answered NOSCRIPT. */
-START_TEST(the_script_is_sent_behind_an_asking_of_its_own)
+START_TEST(the_script_is_sent_after_its_own_asking)
 {
     struct hf_client *client = traced_client();
     struct hf_lock *lock;
@@ -461,7 +461,7 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
 {
     TCase *c = cluster_case(s, name, is_resp2);
 
-    tcase_add_test(c, the_script_is_sent_behind_an_asking_of_its_own);
+    tcase_add_test(c, the_script_is_sent_after_its_own_asking);
     tcase_add_test(c, a_slot_that_has_moved_is_learned_at_once);
     if (is_resp2)
         return;

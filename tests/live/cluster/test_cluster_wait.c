@@ -124,7 +124,7 @@ static const struct {
     int holder, waiter;
 } mixed[] = {{ON, BOTH}, {OFF, BOTH}, {BOTH, ON}, {BOTH, OFF}};
 
-START_TEST(sharded_both_wakes_and_hears_either_kind)
+START_TEST(sharded_both_sends_and_receives_either_kind)
 {
     struct pair p;
     char name[32];
@@ -422,7 +422,7 @@ static void await_one_listener(const char *name, const char *count,
     } while (answer[strlen(answer) - 1] != '1');
 }
 
-START_TEST(permits_given_wake_a_waiter_by_message)
+START_TEST(released_permits_wake_a_waiter_by_message)
 {
     const struct way *way = &ways[_i];
     struct hf_client *taker, *giver;
@@ -623,7 +623,7 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
                         COUNT(ways));
     tcase_add_loop_test(c, a_waiter_is_woken_while_its_slot_is_on_the_move, 0,
                         COUNT(ways));
-    tcase_add_loop_test(c, sharded_both_wakes_and_hears_either_kind, 0,
+    tcase_add_loop_test(c, sharded_both_sends_and_receives_either_kind, 0,
                         COUNT(mixed));
     tcase_add_loop_test(c, a_release_by_ask_wakes_a_waiter_at_the_source, 0,
                         COUNT(ways));
@@ -637,7 +637,7 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
     tcase_add_loop_test(c, a_force_release_wakes_waiters_of_a_cluster, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, release_by_owner_wakes_waiters_of_a_cluster, 0, COUNT(ways));
-    tcase_add_loop_test(c, permits_given_wake_a_waiter_by_message, 0,
+    tcase_add_loop_test(c, released_permits_wake_a_waiter_by_message, 0,
                         COUNT(ways));
     tcase_add_test(c, releases_by_ask_at_once_share_a_message);
     tcase_add_loop_test(c, latch_that_opens_wakes_a_waiter_by_message, 0,

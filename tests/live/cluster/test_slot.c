@@ -53,7 +53,7 @@ static void compare_batch(redisContext *c)
         must_be_slot(c, ours[i]);
 }
 
-START_TEST(random_keys_have_the_slot_that_the_server_says)
+START_TEST(random_keys_have_the_slot_of_cluster_keyslot)
 {
     static const char *const args[] = {"--cluster-enabled", "yes", NULL};
     struct server *server = server_start(args);
@@ -77,7 +77,7 @@ int main(void)
         return 77;
     }
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, random_keys_have_the_slot_that_the_server_says);
+    tcase_add_test(c, random_keys_have_the_slot_of_cluster_keyslot);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

@@ -55,7 +55,7 @@ static void send_signal(struct process *p, int signal)
 
 /* ---- holding ---- */
 
-START_TEST(hold_is_renewed_while_the_loop_works_and_given_back)
+START_TEST(hold_is_renewed_while_the_loop_works_and_released)
 {
     struct process *p = contender(_i, SHORT_TTL, "3");
     unsigned ticks = 0;
@@ -72,7 +72,7 @@ START_TEST(hold_is_renewed_while_the_loop_works_and_given_back)
 }
 END_TEST
 
-START_TEST(signal_gives_the_lock_back)
+START_TEST(signal_releases_the_lock)
 {
     struct process *p = holder(_i, LONG_TTL);
 
@@ -262,7 +262,7 @@ END_TEST
 
 /* ---- a build with poll(2) ---- */
 
-START_TEST(build_without_a_descriptor_says_so)
+START_TEST(build_without_a_descriptor_reports_it)
 {
     struct process *p = contender(_i, LONG_TTL, FOR_EVER);
 
@@ -295,9 +295,9 @@ static void add_cases(Suite *s)
     int n = COUNT(programs);
 
     tcase_add_loop_test(locks,
-                        hold_is_renewed_while_the_loop_works_and_given_back, 0,
+                        hold_is_renewed_while_the_loop_works_and_released, 0,
                         n);
-    tcase_add_loop_test(locks, signal_gives_the_lock_back, 0, n);
+    tcase_add_loop_test(locks, signal_releases_the_lock, 0, n);
     tcase_add_loop_test(locks, release_of_one_wakes_the_other, 0, n);
     tcase_add_loop_test(locks, signal_ends_the_wait_and_leaves_the_holder_alone,
                         0, n);
@@ -316,7 +316,7 @@ int main(void)
         add_cases(s);
     else
         tcase_add_loop_test(run_case(s, "without a descriptor"),
-                            build_without_a_descriptor_says_so, 0,
+                            build_without_a_descriptor_reports_it, 0,
                             COUNT(programs));
     return run_suite(s);
 }

@@ -216,7 +216,7 @@ START_TEST(tokens_are_compared_exactly)
 }
 END_TEST
 
-START_TEST(what_is_no_token_writes_nothing)
+START_TEST(invalid_token_writes_nothing)
 {
     static const char *const wrong[] = {"0", "-1", "x", "9223372036854775808"};
     const char *kind = kinds[_i];
@@ -232,7 +232,7 @@ END_TEST
 
 /* Ten writers at once: nobody undoes what the greatest token wrote, and that is
  * never refused. */
-START_TEST(writers_at_once_leave_what_the_greatest_wrote)
+START_TEST(concurrent_writers_leave_the_value_of_the_greatest_token)
 {
     const char *kind = kinds[_i];
     char command[400];
@@ -268,7 +268,7 @@ static void write_once(const char *kind, long long token, int code)
 }
 
 /* As docs/fencing.md says. */
-START_TEST(counter_that_was_lost_is_raised_above_what_the_resource_has_seen)
+START_TEST(lost_counter_is_raised_above_the_tokens_of_the_resource)
 {
     const char *kind = kinds[_i];
 
@@ -325,7 +325,7 @@ static bool is_there(const char *kind)
 
 /* Were the check over before the write, a greater token could come in between, and
  * the late write undo what it wrote. */
-START_TEST(writer_behind_its_check_keeps_others_out_until_it_has_written)
+START_TEST(writer_after_its_check_excludes_others_until_it_has_written)
 {
     const char *kind = in_two[_i];
     struct process *first;
@@ -357,17 +357,17 @@ static Suite *fencing(void)
                         holder_that_wakes_after_its_lease_does_harm_without_a_check,
                         0, kind_count);
     tcase_add_loop_test(tokens, tokens_are_compared_exactly, 0, kind_count);
-    tcase_add_loop_test(tokens, what_is_no_token_writes_nothing, 0, kind_count);
-    tcase_add_loop_test(tokens, writers_at_once_leave_what_the_greatest_wrote, 0,
+    tcase_add_loop_test(tokens, invalid_token_writes_nothing, 0, kind_count);
+    tcase_add_loop_test(tokens, concurrent_writers_leave_the_value_of_the_greatest_token, 0,
                         kind_count);
     tcase_add_loop_test(
-        tokens, counter_that_was_lost_is_raised_above_what_the_resource_has_seen,
+        tokens, lost_counter_is_raised_above_the_tokens_of_the_resource,
         0, kind_count);
     for (int i = 0; i < (int)COUNT(in_two); i++)
         if (is_there(in_two[i]))
             tcase_add_loop_test(
                 tokens,
-                writer_behind_its_check_keeps_others_out_until_it_has_written, i,
+                writer_after_its_check_excludes_others_until_it_has_written, i,
                 i + 1);
     return s;
 }

@@ -1,5 +1,5 @@
 /* A server that is not there, goes away, is silent or is busy for a while: its
- * waiters wait for it, all others are told in time (faults 4; X10). */
+ * waiters wait for it, all others are told in time (faults X10). */
 #include "tests/live/fault/test_lock_refused.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/peer.h"
@@ -59,7 +59,7 @@ START_TEST(a_server_that_comes_in_time_is_not_missed)
 END_TEST
 
 /* The second one is never sent: nothing that the server may still do. */
-START_TEST(a_silent_server_gives_no_reply_in_time)
+START_TEST(a_silent_server_sends_no_reply_in_time)
 {
     struct hf_error err;
 
@@ -123,7 +123,7 @@ static const struct {
     void (*back)(struct server *);
 } absences[] = {{kill_server, server_restart}, {pause_server, server_resume}};
 
-START_TEST(a_waiter_waits_for_its_server_too)
+START_TEST(a_waiter_also_waits_for_its_server)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call call;
@@ -144,7 +144,7 @@ START_TEST(a_waiter_waits_for_its_server_too)
 }
 END_TEST
 
-START_TEST(a_waiter_whose_server_stays_away_is_told_when_its_time_is_up)
+START_TEST(a_waiter_whose_server_stays_unreachable_fails_at_its_deadline)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call call;
@@ -163,7 +163,7 @@ END_TEST
 
 /* Also where no question had the time to fail before the wait was over; and one
  * who stood behind, and asked nothing at all, is told the same. */
-START_TEST(a_wait_that_ends_while_the_server_is_away_says_so)
+START_TEST(a_wait_that_ends_without_its_server_reports_it)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call calls[2];
@@ -187,7 +187,7 @@ START_TEST(a_wait_that_ends_while_the_server_is_away_says_so)
 END_TEST
 
 /* PATIENCE-2: With its replicas gone a master refuses, until one is back. */
-START_TEST(a_waiter_waits_for_replicas_too)
+START_TEST(a_waiter_also_waits_for_replicas)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call call;
@@ -211,7 +211,7 @@ START_TEST(a_waiter_waits_for_replicas_too)
 END_TEST
 
 /* What it said before somebody began to wait does not count. */
-START_TEST(who_begins_to_wait_when_the_server_is_gone_is_told_at_once)
+START_TEST(a_wait_that_begins_without_a_server_fails_at_once)
 {
     struct hf_error err;
 
@@ -228,7 +228,7 @@ START_TEST(who_begins_to_wait_when_the_server_is_gone_is_told_at_once)
 END_TEST
 
 /* Though nobody has refused these two themselves, who stood behind another. */
-START_TEST(who_stood_in_line_waits_for_its_server_too)
+START_TEST(queued_waiter_also_waits_for_its_server)
 {
     struct hf_acquire_options first = acquire_options(1);
     struct hf_acquire_options o = acquire_options(2);
@@ -257,8 +257,8 @@ START_TEST(who_stood_in_line_waits_for_its_server_too)
 END_TEST
 
 /* A script that does not end, and a connection that does: BUSY is the answer to
- * the greeting of the next one. */
-START_TEST(a_waiter_waits_for_a_busy_server_too)
+ * the handshake of the next one. */
+START_TEST(a_waiter_also_waits_for_a_busy_server)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     struct hf_acquire_options o = acquire_options(1);
@@ -285,7 +285,7 @@ START_TEST(a_waiter_waits_for_a_busy_server_too)
 END_TEST
 
 /* That it does not let us in any more will not pass; nor for those behind. */
-START_TEST(a_line_that_is_locked_out_is_told_at_once)
+START_TEST(a_queue_whose_login_is_refused_fails_at_once)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call calls[100];
@@ -305,7 +305,7 @@ START_TEST(a_line_that_is_locked_out_is_told_at_once)
 }
 END_TEST
 
-START_TEST(a_full_server_says_so)
+START_TEST(a_full_server_reports_it)
 {
     struct hf_error err;
 
@@ -319,7 +319,7 @@ END_TEST
 
 /* A cluster's node sends us elsewhere: not a thing that this client can do. */
 static const struct peer_step moved[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA ..."),
     PEER_SEND("-MOVED 3999 127.0.0.1:6381\r\n"), PEER_END};
 
 START_TEST(a_redirection_is_shown_with_advice)
@@ -344,20 +344,20 @@ static void add_cases(Suite *s)
     tcase_add_test(c, a_server_that_is_not_there_is_named_in_time);
     tcase_add_loop_test(c, a_server_that_is_not_there_fails_a_connect, 0, 2);
     tcase_add_test(c, a_server_that_comes_in_time_is_not_missed);
-    tcase_add_test(c, a_silent_server_gives_no_reply_in_time);
+    tcase_add_test(c, a_silent_server_sends_no_reply_in_time);
     tcase_add_test(c, a_waiter_outlives_its_server);
-    tcase_add_loop_test(c, a_waiter_waits_for_its_server_too, 0,
+    tcase_add_loop_test(c, a_waiter_also_waits_for_its_server, 0,
                         COUNT(absences));
     tcase_add_test(
-        c, a_waiter_whose_server_stays_away_is_told_when_its_time_is_up);
-    tcase_add_test(c, a_wait_that_ends_while_the_server_is_away_says_so);
-    tcase_add_test(c, a_waiter_waits_for_replicas_too);
+        c, a_waiter_whose_server_stays_unreachable_fails_at_its_deadline);
+    tcase_add_test(c, a_wait_that_ends_without_its_server_reports_it);
+    tcase_add_test(c, a_waiter_also_waits_for_replicas);
     tcase_add_test(
-        c, who_begins_to_wait_when_the_server_is_gone_is_told_at_once);
-    tcase_add_test(c, who_stood_in_line_waits_for_its_server_too);
-    tcase_add_test(c, a_waiter_waits_for_a_busy_server_too);
-    tcase_add_test(c, a_line_that_is_locked_out_is_told_at_once);
-    tcase_add_test(c, a_full_server_says_so);
+        c, a_wait_that_begins_without_a_server_fails_at_once);
+    tcase_add_test(c, queued_waiter_also_waits_for_its_server);
+    tcase_add_test(c, a_waiter_also_waits_for_a_busy_server);
+    tcase_add_test(c, a_queue_whose_login_is_refused_fails_at_once);
+    tcase_add_test(c, a_full_server_reports_it);
     tcase_add_test(c, a_redirection_is_shown_with_advice);
 }
 

@@ -4,7 +4,7 @@
  *
  * The linker puts the wrapper below in place of what the library calls
  * (Makefile: --wrap); waiting in the kernel goes by the true clocks, as after a
- * suspend. Source: faults 3.4: X8, X9; 4: rows 13, 14; G2. */
+ * suspend. Source: faults X8, X9. */
 #include <stdatomic.h>
 #include <sys/time.h>
 #include <time.h>
@@ -123,7 +123,7 @@ END_TEST
 
 /* The machine sleeps for longer than the lease, nobody ran; another has had the
  * lock meanwhile. */
-START_TEST(after_a_suspend_the_first_look_says_unsafe)
+START_TEST(after_a_suspend_the_first_check_reports_unsafe)
 {
     hold();
     atomic_store(&sleep_ms, 10 * WATCHDOG_MS);
@@ -174,7 +174,7 @@ static void add_cases(Suite *s)
 
     tcase_add_test(c, steps_of_the_wall_clock_change_nothing);
     tcase_add_test(c, the_wall_clock_is_never_looked_at);
-    tcase_add_test(c, after_a_suspend_the_first_look_says_unsafe);
+    tcase_add_test(c, after_a_suspend_the_first_check_reports_unsafe);
     tcase_add_test(c, a_suspend_shorter_than_the_lease_costs_nothing);
     tcase_add_test(c, a_wait_whose_time_was_slept_through_is_over);
 }

@@ -2,8 +2,7 @@
  * and hear: of the try, the subscription, the message and the second try; of
  * the renewal. Nobody notices: the waiter has the lock, the holder keeps it,
  * and the count on the server is exact. (Of acquire, re-entry and release:
- * lock_late.) Sources: faults 2: rows 17, 19; 4: rows 21, 22; design 4, 7,
- * 11. */
+ * lock_late.) Source: design 4, 11. */
 #include "tests/live/test_lock.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/one_server.h"
@@ -131,7 +130,7 @@ static void renew_clients(int protocol)
     }
 }
 
-START_TEST(a_waiter_does_not_notice_a_cut_behind_any_byte)
+START_TEST(a_waiter_does_not_notice_a_cut_after_any_byte)
 {
     const struct way *way = &ways[_i];
     uint64_t bytes;
@@ -192,7 +191,7 @@ static int cut_all(const struct way *way, uint64_t first)
 /* More bytes than there are: a request has about 190, its answer about 90. */
 static const uint64_t renewal_bytes[] = {240, 120};
 
-START_TEST(a_renewal_does_not_notice_a_cut_behind_any_byte)
+START_TEST(a_renewal_does_not_notice_a_cut_after_any_byte)
 {
     const struct way *way = &ways[_i];
     uint64_t bytes = renewal_bytes[way->way == PROXY_TO_CLIENT];
@@ -216,9 +215,9 @@ static void add_cases(Suite *s)
     TCase *c = live_case(s, "cuts", start_server, stop_server);
 
     tcase_set_timeout(c, 120);
-    tcase_add_loop_test(c, a_waiter_does_not_notice_a_cut_behind_any_byte, 0,
+    tcase_add_loop_test(c, a_waiter_does_not_notice_a_cut_after_any_byte, 0,
                         COUNT(ways));
-    tcase_add_loop_test(c, a_renewal_does_not_notice_a_cut_behind_any_byte, 0,
+    tcase_add_loop_test(c, a_renewal_does_not_notice_a_cut_after_any_byte, 0,
                         4);
 }
 

@@ -1,6 +1,6 @@
 /* A server that refuses, is busy, is loading or does not know us:
  * each gives its documented status in time and one clear line, and leaves no
- * lock behind (faults 4, row 26; X10). */
+ * lock behind (faults X10). */
 #include <stdatomic.h>
 
 #include "tests/live/fault/test_lock_refused.h"
@@ -8,6 +8,7 @@
 
 static struct note log_note;
 static int alarms;              /* "could not release an abandoned lock" */
+static int put_offs;            /* "it is sent again" */
 
 static void take_line(void *ctx, enum hf_log_level level, const char *line)
 {
@@ -15,12 +16,14 @@ static void take_line(void *ctx, enum hf_log_level level, const char *line)
     (void)level;
     if (strstr(line, "abandoned lock"))
         note_add(&log_note, &alarms);
+    if (strstr(line, "it is sent again"))
+        note_add(&log_note, &put_offs);
 }
 
 static void listen_for_alarms(struct hf_client_options *o)
 {
     note_init(&log_note);
-    alarms = 0;
+    alarms = put_offs = 0;
     o->log = take_line;
 }
 
@@ -96,7 +99,7 @@ static void spoil(int i)
         await_failed_save();
 }
 
-START_TEST(a_refused_acquire_says_why_and_leaves_no_lock)
+START_TEST(a_refused_acquire_reports_why_and_leaves_no_lock)
 {
     struct hf_error err;
 
@@ -186,7 +189,7 @@ START_TEST(a_key_of_another_type_is_left_alone)
 }
 END_TEST
 
-START_TEST(a_hash_that_is_no_lock_is_said_to_be_none)
+START_TEST(a_hash_that_is_not_a_lock_is_reported)
 {
     struct hf_lock_info info;
     struct hf_error err;
@@ -234,7 +237,7 @@ static const struct {
 };
 
 /* PATIENCE-1 */
-START_TEST(what_passes_is_waited_for_until_the_request_timeout)
+START_TEST(temporary_errors_are_retried_until_the_request_timeout)
 {
     struct hf_error err;
     redisContext *c;
@@ -278,8 +281,38 @@ START_TEST(busy_server_is_an_error_only_when_the_wait_is_over)
 }
 END_TEST
 
+/* A waiter looks each second. Its first request is refused until the request timeout, and so is
+ * the second one. */
+START_TEST(refusals_of_a_waiter_are_logged_once)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_client_options options;
+    char url[SERVER_URL_MAX];
+    struct call call;
+    redisContext *c;
+
+    if (is_skipped(is_6 && pauses[_i].since_7, pauses[_i].word))
+        return;
+    client_options(&options, url, server_port(server));
+    options.request_timeout_ms = PASSES_MS;
+    options.watchdog_ms = 3000;
+    listen_for_alarms(&options);
+    client = client_with(&options);
+    lock = lock_of(client, NAME);
+    (void)server_ask(server, "HSET " NAME " " LUA_HOLDER " 1");
+    o.wait_ms = 3 * PASSES_MS;
+    call_acquire(&call, lock, &o);
+    await_subscribers(server, CHANNEL, 1);
+    pauses[_i].keep(&c);
+    ck_assert_status(call_await(&call), HF_E_SERVER);
+    ck_assert_int_eq(note_read(&log_note, &put_offs), 1);
+    pauses[_i].end();
+    redisFree(c);
+}
+END_TEST
+
 /* PATIENCE-1 */
-START_TEST(what_passes_in_time_is_not_noticed)
+START_TEST(short_temporary_errors_are_not_noticed)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call call;
@@ -299,7 +332,7 @@ START_TEST(what_passes_in_time_is_not_noticed)
 }
 END_TEST
 
-START_TEST(a_cluster_without_slots_is_said_to_be_down)
+START_TEST(a_cluster_without_slots_is_reported_as_down)
 {
     static const char *const extra[] = {"--cluster-enabled", "yes", NULL};
     struct hf_error err;
@@ -338,7 +371,7 @@ static const struct {
 };
 
 /* PATIENCE-4 */
-START_TEST(who_is_not_known_is_told_so_at_once)
+START_TEST(unknown_user_is_an_error_at_once)
 {
     struct hf_error err;
 
@@ -393,7 +426,7 @@ static const struct {
     {"~* &* +@all -hset", " run th"}, /* this command; the 'hset' command */
 };
 
-START_TEST(who_may_not_is_told_what_the_server_says)
+START_TEST(missing_right_is_reported_with_the_message_of_the_server)
 {
     struct hf_error err;
     char rules[100];
@@ -527,7 +560,7 @@ static void wait_without_subscription(struct call *call, const char *rule)
     call_acquire(call, lock, &o);
 }
 
-START_TEST(wait_5_waiter_that_may_not_subscribe_asks_from_time_to_time)
+START_TEST(wait_5_waiter_without_a_subscription_polls)
 {
     struct call call;
 
@@ -626,7 +659,7 @@ static void add_cases(Suite *s)
 {
     TCase *c = live_case(s, "refusals", start, stop);
 
-    tcase_add_loop_test(c, a_refused_acquire_says_why_and_leaves_no_lock, 0,
+    tcase_add_loop_test(c, a_refused_acquire_reports_why_and_leaves_no_lock, 0,
                         COUNT(refusals));
     tcase_add_loop_test(c, a_refused_acquire_releases_nothing, 0, READONLY);
     tcase_add_loop_test(c, a_refused_acquire_releases_nothing, READONLY + 1,
@@ -636,30 +669,31 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, a_refused_release_forgets_the_hold_and_its_ttl_ends_it,
                         0, COUNT(refusals));
     tcase_add_test(c, a_key_of_another_type_is_left_alone);
-    tcase_add_test(c, a_hash_that_is_no_lock_is_said_to_be_none);
+    tcase_add_test(c, a_hash_that_is_not_a_lock_is_reported);
 
     c = live_case(s, "patience", start, stop);
-    tcase_add_loop_test(c, what_passes_is_waited_for_until_the_request_timeout,
+    tcase_add_loop_test(c, temporary_errors_are_retried_until_the_request_timeout,
                         0, COUNT(pauses));
+    tcase_add_loop_test(c, refusals_of_a_waiter_are_logged_once, 0, COUNT(pauses));
     tcase_add_loop_test(c, busy_server_is_an_error_only_when_the_wait_is_over,
                         0, COUNT(pauses));
-    tcase_add_loop_test(c, what_passes_in_time_is_not_noticed, 0,
+    tcase_add_loop_test(c, short_temporary_errors_are_not_noticed, 0,
                         COUNT(pauses));
-    tcase_add_test(c, a_cluster_without_slots_is_said_to_be_down);
+    tcase_add_test(c, a_cluster_without_slots_is_reported_as_down);
 
     c = live_case(s, "who we are", start, stop);
-    tcase_add_loop_test(c, who_is_not_known_is_told_so_at_once, 0,
+    tcase_add_loop_test(c, unknown_user_is_an_error_at_once, 0,
                         COUNT(strangers));
     tcase_add_test(c, user_without_a_password_is_that_user);
     tcase_add_test(c, the_right_password_opens);
-    tcase_add_loop_test(c, who_may_not_is_told_what_the_server_says, 0,
+    tcase_add_loop_test(c, missing_right_is_reported_with_the_message_of_the_server, 0,
                         COUNT(lacks));
     tcase_add_loop_test(c, an_acquire_that_is_refused_halfway_leaves_nothing,
                         0, COUNT(needs));
     tcase_add_test(c, a_release_without_the_right_to_publish_succeeds);
     tcase_add_loop_test(c, failed_partial_release_is_one_less, 0, 2);
     tcase_add_test(c, failed_reentry_leaves_the_hold_as_it_was);
-    tcase_add_loop_test(c, wait_5_waiter_that_may_not_subscribe_asks_from_time_to_time, 0,
+    tcase_add_loop_test(c, wait_5_waiter_without_a_subscription_polls, 0,
                         COUNT(deafs));
     tcase_add_loop_test(c, wait_5_refused_waiter_subscribes_as_soon_as_it_may, 0,
                         COUNT(deafs));

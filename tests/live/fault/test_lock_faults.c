@@ -1,7 +1,7 @@
 /* What happens to a server and to a process: pauses, evictions, rights and
  * passwords that change, a shutdown, another port; a client that is stopped;
  * very many holds, waiters and clients. Each has its outcome and its words, and
- * it all goes on afterwards. Source: faults 3.4: X7, X10, X11 (lock_errors has
+ * it all goes on afterwards. Source: faults X7, X10, X11 (lock_errors has
  * the refusals of X10). */
 #include <dirent.h>
 #include <hiredis/hiredis.h>
@@ -209,7 +209,7 @@ START_TEST(a_right_that_is_taken_away_loses_the_hold_at_its_safe_moment)
 END_TEST
 
 /* The connection goes with the user, the next one is refused. */
-START_TEST(a_user_that_is_removed_is_told_and_may_come_back)
+START_TEST(a_removed_user_is_reported_and_may_return)
 {
     struct hf_error err;
 
@@ -227,7 +227,7 @@ START_TEST(a_user_that_is_removed_is_told_and_may_come_back)
 END_TEST
 
 /* Nobody notices until the next connection. */
-START_TEST(a_password_that_was_changed_is_said_at_the_next_connection)
+START_TEST(a_changed_password_is_reported_at_the_next_connection)
 {
     struct hf_error err;
 
@@ -297,7 +297,7 @@ END_TEST
 
 /* ---- a server that goes, or moves ---- */
 
-START_TEST(a_shutdown_is_a_lost_server_until_it_is_back)
+START_TEST(a_shutdown_is_an_unreachable_server_until_it_returns)
 {
     struct hf_error err;
     redisContext *c;
@@ -424,7 +424,7 @@ static void finish_stopped(struct stopped *s)
  * slept through, and a busy machine may have renewed it once before the stop) and
  * twice its lease. A hold is lost if and only if it had to
  * be, and the first look says so, before anything was read or written. */
-START_TEST(a_client_that_was_stopped_knows_what_it_has_lost)
+START_TEST(a_client_that_was_stopped_reports_its_losses)
 {
     struct stopped stopped[STOPPED] = {
         {.percent = 50}, {.percent = 110, .is_lost = true},
@@ -633,17 +633,17 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(
         c, a_right_that_is_taken_away_loses_the_hold_at_its_safe_moment, 0,
         COUNT(rights));
-    tcase_add_test(c, a_user_that_is_removed_is_told_and_may_come_back);
+    tcase_add_test(c, a_removed_user_is_reported_and_may_return);
     tcase_add_test(
-        c, a_password_that_was_changed_is_said_at_the_next_connection);
+        c, a_changed_password_is_reported_at_the_next_connection);
     tcase_add_test(c, rights_may_change_under_load);
-    tcase_add_test(c, a_shutdown_is_a_lost_server_until_it_is_back);
+    tcase_add_test(c, a_shutdown_is_an_unreachable_server_until_it_returns);
     tcase_add_test(
         c, a_server_that_moves_to_another_port_is_lost_at_the_next_connection);
 
     c = live_case(s, "the client", start_server, stop);
     tcase_set_timeout(c, 240);
-    tcase_add_test(c, a_client_that_was_stopped_knows_what_it_has_lost);
+    tcase_add_test(c, a_client_that_was_stopped_reports_its_losses);
     tcase_add_test(c, a_hundred_thousand_holds_leave_nothing);
     tcase_add_test(c, ten_thousand_waiters_leave_nothing);
     tcase_add_test(c, a_thousand_clients_leave_nothing);

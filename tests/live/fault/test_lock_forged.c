@@ -1,5 +1,5 @@
 /* Answers that are not the server's: whatever a peer says in place of a true
- * answer, it never becomes a hold (faults 0.3, 2: rows 5 and 24; 4: row 27). A
+ * answer, it never becomes a hold (faults 0.3). A
  * scripted peer lies; no server is needed. */
 #include "tests/live/test_lock.h"
 #include "tests/support/peer.h"
@@ -83,11 +83,11 @@ static const struct {
 
 /* Three lies, each on a connection of its own, are enough. */
 static struct peer_step three_lies[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA ..."), PEER_SEND(""),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA ..."), PEER_SEND(""),
     PEER_GONE,
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA ..."), PEER_SEND(""),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA ..."), PEER_SEND(""),
     PEER_GONE,
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA ..."), PEER_SEND(""),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA ..."), PEER_SEND(""),
     PEER_GONE,
     PEER_END,
 };
@@ -122,7 +122,7 @@ START_TEST(no_lie_becomes_a_hold)
 }
 END_TEST
 
-START_TEST(three_lies_are_enough_and_said_to_be_so)
+START_TEST(three_forged_replies_end_the_call)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct hf_error err;
@@ -143,9 +143,9 @@ END_TEST
 static char truth[200];
 
 static struct peer_step lie_and_truth[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
     PEER_SEND(""), PEER_GONE,
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
     PEER_WAIT, PEER_SEND(""), PEER_WAIT, PEER_END,
 };
 
@@ -159,7 +159,7 @@ static void tell_truth(const char *format, const char *owner)
     peer_go(peer);
 }
 
-START_TEST(after_a_lie_it_asks_again_on_another_connection)
+START_TEST(after_a_forged_reply_the_request_uses_another_connection)
 {
     struct hf_acquire_options o = acquire_options(1);
     char text[HF_OWNER_TEXT_MAX];
@@ -203,7 +203,7 @@ static const struct {
 static char half[300];
 
 static struct peer_step half_truth[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA ..."), PEER_WAIT,
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA ..."), PEER_WAIT,
     {.verb = PEER_DO_SEND, .text = half, .number = 0}, PEER_WAIT, PEER_END,
 };
 
@@ -235,7 +235,7 @@ END_TEST
 static char slipped[400];
 
 static struct peer_step slip[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 a ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 a ..."),
     PEER_EXPECT("EVALSHA * 1 b ..."), PEER_WAIT,
     {.verb = PEER_DO_SEND, .text = slipped, .number = 0}, PEER_GONE, PEER_END,
 };
@@ -277,7 +277,7 @@ END_TEST
 static char second_grant[200];
 
 static struct peer_step large_reply[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 a ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 a ..."),
     PEER_EXPECT("EVALSHA * 1 b ..."), PEER_WAIT,
     {.verb = PEER_DO_SEND, .text = NULL, .number = 0},
     {.verb = PEER_DO_SEND, .text = second_grant, .number = 0},
@@ -325,7 +325,7 @@ END_TEST
 static char granted[200];
 
 static struct peer_step lies_to_a_holder[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 600"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 600"),
     PEER_WAIT, {.verb = PEER_DO_SEND, .text = granted, .number = 0},
     PEER_EXPECT("EVALSHA * 1 order:42 600 *"), /* a renewal */
     {.verb = PEER_DO_SEND, .text = "", .number = 1}, PEER_GONE, PEER_END,
@@ -360,12 +360,12 @@ START_TEST(no_lie_becomes_a_renewal)
 END_TEST
 
 static struct peer_step lies_to_a_releaser[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
     PEER_WAIT, {.verb = PEER_DO_SEND, .text = granted, .number = 0},
     PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."), PEER_SEND(""), PEER_GONE,
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
     PEER_SEND(""), PEER_GONE,
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
     PEER_SEND(""), PEER_GONE,
     PEER_END,
 };
@@ -425,7 +425,7 @@ static const struct {
 static char released[2][200];
 
 static struct peer_step granted_and_released[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
     PEER_WAIT, {.verb = PEER_DO_SEND},
     PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."), {.verb = PEER_DO_SEND},
     PEER_WAIT, PEER_END,
@@ -466,7 +466,7 @@ END_TEST
 /* ---- a server that never knows the script ---- */
 
 static struct peer_step knows_no_script[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
     PEER_SEND("-NOSCRIPT No matching script. Please use EVAL.\r\n"),
     PEER_EXPECT("EVAL * 1 order:42 * 1 30000"),
     PEER_SEND("-NOSCRIPT No matching script. Please use EVAL.\r\n"),
@@ -495,7 +495,7 @@ END_TEST
 
 /* A renewal is sent as text at once, and after that as any other: with a rest. */
 static struct peer_step renews_no_script[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 4500"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 4500"),
     PEER_WAIT, {.verb = PEER_DO_SEND},
     PEER_EXPECT("EVALSHA * 1 order:42 4500 *"), PEER_SEND("-NOSCRIPT No.\r\n"),
     PEER_EXPECT("EVAL * 1 order:42 4500 *"), PEER_SEND("-NOSCRIPT No.\r\n"),
@@ -526,7 +526,7 @@ END_TEST
 /* ---- answers of another shape to a holder ---- */
 
 static struct peer_step renewed_by_nobody[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 4500"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 4500"),
     PEER_WAIT, {.verb = PEER_DO_SEND},
     PEER_EXPECT("EVALSHA * 1 order:42 4500 *"), {.verb = PEER_DO_SEND},
     PEER_EXPECT("EVALSHA * 1 order:42 4500 *"), PEER_WAIT, PEER_END,
@@ -559,7 +559,7 @@ START_TEST(an_odd_answer_to_a_renewal_proves_nothing)
 END_TEST
 
 static struct peer_step reentered_oddly[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
     PEER_WAIT, {.verb = PEER_DO_SEND},
     PEER_EXPECT("EVALSHA * 1 order:42 * 2 30000"), {.verb = PEER_DO_SEND},
     PEER_WAIT, PEER_END,
@@ -596,9 +596,9 @@ static void add_cases(Suite *s)
     TCase *c = live_case(s, "acquire", nothing, nothing);
 
     tcase_add_loop_test(c, no_lie_becomes_a_hold, 0, COUNT(lies));
-    tcase_add_loop_test(c, three_lies_are_enough_and_said_to_be_so, 0,
+    tcase_add_loop_test(c, three_forged_replies_end_the_call, 0,
                         WHOLE_LIES);
-    tcase_add_loop_test(c, after_a_lie_it_asks_again_on_another_connection, 0,
+    tcase_add_loop_test(c, after_a_forged_reply_the_request_uses_another_connection, 0,
                         WHOLE_LIES);
     tcase_add_loop_test(c, our_name_alone_is_no_hold, 0, COUNT(halves));
     tcase_add_test(c, an_answer_for_another_lock_is_no_hold);

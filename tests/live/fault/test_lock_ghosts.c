@@ -113,9 +113,9 @@ static char reply[2][300];
 /* The acquire and what follows it find a silent server, for longer than the
  * lease; then the server goes on. */
 static struct peer_step silent_for_long[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 200"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 200"),
     PEER_GONE, PEER_WAIT,
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
     {.verb = PEER_DO_SEND}, PEER_WAIT, PEER_END,
 };
 
@@ -127,7 +127,7 @@ static void let_pass(int64_t ms)
         local_rest_us(1000);
 }
 
-START_TEST(orphan1_orphan_is_asked_until_the_server_has_answered)
+START_TEST(orphan1_release_is_repeated_until_the_server_replies)
 {
     struct hf_acquire_options o = one_try(1, LEASE);
 
@@ -149,9 +149,9 @@ END_TEST
 /* It says that it is loading: whatever it did of what was sent before ends with
  * the lease, counted from there. */
 static struct peer_step loading[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 1"),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 1"),
     PEER_GONE,
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
     PEER_SEND("-LOADING the data\r\n"), PEER_WAIT, PEER_END,
 };
 
@@ -170,20 +170,20 @@ END_TEST
 
 /* Of a read-write lock it may last longer than its lease, as long as another's. */
 static struct peer_step loading_for_long[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 2 order:42 ..."),
     PEER_GONE,
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
     PEER_SEND("-LOADING the data\r\n"),
     PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
     PEER_SEND("-LOADING the data\r\n"), PEER_GONE, /* REPLACE-3 */
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
     {.verb = PEER_DO_SEND}, PEER_WAIT, PEER_END,
 };
 
 static struct peer_step loading_for_ever[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 2 order:42 ..."),
     PEER_GONE,
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
     PEER_SEND("-LOADING the data\r\n"), PEER_WAIT, PEER_END,
 };
 
@@ -230,8 +230,8 @@ END_TEST
 /* The first acquire is executed on a connection that ends before its answer. On
  * the next, it is put off, and the second is refused because of it. */
 static struct peer_step executed_unheard[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
-    PEER_RESET, PEER_ACCEPT, PEER_WAIT, PEER_GREET,
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
+    PEER_RESET, PEER_ACCEPT, PEER_WAIT, PEER_HANDSHAKE,
     PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
     PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
     PEER_SEND("-LOADING the data\r\n"), {.verb = PEER_DO_SEND},
@@ -239,7 +239,7 @@ static struct peer_step executed_unheard[] = {
     PEER_WAIT, PEER_END,
 };
 
-START_TEST(orphan3_acquire_that_is_not_answered_yet_is_no_ghost)
+START_TEST(orphan3_pending_acquire_is_not_an_orphan)
 {
     struct hf_acquire_options o = one_try(1, 0);
     char refused[300];
@@ -284,7 +284,7 @@ static void make_ghost(const char *number)
     (void)server_ask(server, "PEXPIRE " NAME " 60000");
 }
 
-START_TEST(orphan3_waiter_ends_a_ghost)
+START_TEST(orphan3_waiter_releases_an_orphan)
 {
     open_client(server_port(server), NULL, 5000);
     make_ghost("70000000099");
@@ -298,7 +298,7 @@ START_TEST(orphan3_waiter_ends_a_ghost)
 END_TEST
 
 /* One try does not wait for it; the next one finds the lock free. */
-START_TEST(orphan3_single_try_ends_a_ghost_for_the_next)
+START_TEST(orphan3_single_try_releases_an_orphan_for_the_next)
 {
     struct hf_error err;
 
@@ -311,7 +311,7 @@ START_TEST(orphan3_single_try_ends_a_ghost_for_the_next)
 END_TEST
 
 /* What is held here, and what another client holds, is nobody's ghost. */
-START_TEST(orphan3_holds_are_no_ghosts)
+START_TEST(orphan3_holds_are_not_orphans)
 {
     struct hf_client *other = client_to(server_port(server));
     struct hf_lock *of_other = lock_of(other, NAME);
@@ -333,7 +333,7 @@ START_TEST(orphan3_holds_are_no_ghosts)
 END_TEST
 
 /* The lock was lost, and the server has it yet: its owner will release it. */
-START_TEST(orphan3_lost_hold_is_no_ghost)
+START_TEST(orphan3_lost_hold_is_not_an_orphan)
 {
     struct diary diary;
     struct hf_acquire_options o;
@@ -382,7 +382,7 @@ static redisContext *listen_for_releases(void)
 /* The server stands still for longer than the lease: what lies in its buffers is
  * executed, or not, when it goes on. The next who asks has the lock long before
  * it would end. */
-START_TEST(server_stopped_for_longer_than_the_lease_keeps_no_ghost)
+START_TEST(server_stopped_for_longer_than_the_lease_keeps_no_orphan)
 {
     struct hf_acquire_options o = one_try(1, LEASE);
     redisContext *ear;
@@ -433,7 +433,7 @@ static void acquire_unheard(void)
         ck_assert_status(call_await(&calls[i]), HF_CANCELLED);
 }
 
-START_TEST(orphan4_orphans_are_bounded_and_the_rest_are_ghosts)
+START_TEST(orphan4_background_releases_are_bounded)
 {
     struct proxy *proxy = proxy_start(server_port(server));
 
@@ -464,22 +464,22 @@ static void add_cases(Suite *s)
 {
     TCase *c = live_case(s, "a scripted server", nothing, nothing);
 
-    tcase_add_test(c, orphan1_orphan_is_asked_until_the_server_has_answered);
+    tcase_add_test(c, orphan1_release_is_repeated_until_the_server_replies);
     tcase_add_test(c, orphan2_time_counts_from_the_first_answer);
     tcase_add_test(c, orphan2_reader_is_released_however_long_the_server_loads);
     tcase_add_test(c,
                    orphan2_reader_that_is_to_be_released_does_not_keep_its_client);
-    tcase_add_test(c, orphan3_acquire_that_is_not_answered_yet_is_no_ghost);
+    tcase_add_test(c, orphan3_pending_acquire_is_not_an_orphan);
 
     c = live_case(s, "a server", start_server, stop);
-    tcase_add_test(c, orphan3_waiter_ends_a_ghost);
-    tcase_add_test(c, orphan3_single_try_ends_a_ghost_for_the_next);
-    tcase_add_test(c, orphan3_holds_are_no_ghosts);
-    tcase_add_test(c, orphan3_lost_hold_is_no_ghost);
+    tcase_add_test(c, orphan3_waiter_releases_an_orphan);
+    tcase_add_test(c, orphan3_single_try_releases_an_orphan_for_the_next);
+    tcase_add_test(c, orphan3_holds_are_not_orphans);
+    tcase_add_test(c, orphan3_lost_hold_is_not_an_orphan);
     tcase_add_loop_test(
-        c, server_stopped_for_longer_than_the_lease_keeps_no_ghost, 0,
+        c, server_stopped_for_longer_than_the_lease_keeps_no_orphan, 0,
         COUNT(rules));
-    tcase_add_test(c, orphan4_orphans_are_bounded_and_the_rest_are_ghosts);
+    tcase_add_test(c, orphan4_background_releases_are_bounded);
 }
 
 int main(void)

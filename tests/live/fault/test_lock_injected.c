@@ -6,7 +6,7 @@
  * that, when told, sends such a script in front of what the client sends next,
  * and keeps for itself the one line that would be its true answer. The rest is
  * the forged line, what the server says behind it, and the client's own answer.
- * Sources: faults 0.3; 2: row 5; 4: row 27. lock_forged has the lies that a
+ * Source: faults 0.3. lock_forged has the lies that a
  * scripted peer can tell. */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -192,7 +192,7 @@ static uint64_t connects(void)
 
 /* ---- what is forged ---- */
 
-START_TEST(no_forged_line_gives_a_lock_that_another_holds)
+START_TEST(no_forged_line_grants_a_held_lock)
 {
     struct hf_error err;
     uint64_t before = connects();
@@ -271,7 +271,7 @@ static void add_cases(Suite *s)
 {
     TCase *c = live_case(s, "injected", start, stop);
 
-    tcase_add_loop_test(c, no_forged_line_gives_a_lock_that_another_holds, 0,
+    tcase_add_loop_test(c, no_forged_line_grants_a_held_lock, 0,
                         COUNT(lines));
     tcase_add_loop_test(c, no_forged_line_spoils_a_count, 0, COUNT(lines));
     tcase_add_loop_test(c, no_forged_line_is_a_renewal, 0, COUNT(lines));

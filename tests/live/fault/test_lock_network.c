@@ -1,8 +1,7 @@
 /* Locks on a bad network: packets that are lost, late, doubled, overtaken, or
  * that come one way only; connections that the kernel destroys; no route, no
  * port. In a network namespace of its own; where there can be none, skipped,
- * saying so. Source: faults 3.4: X1, X3, X4, X5; 4: rows 15, 16; G1, G2, G6,
- * G7. */
+ * saying so. Source: faults X1, X3, X4, X5. */
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -232,7 +231,7 @@ START_TEST(a_partition_shorter_than_the_lease_costs_nothing)
 END_TEST
 
 /* X1: no answer to a SYN; and a close of what nobody answers. */
-START_TEST(nothing_waits_for_ever_for_a_network_that_is_gone)
+START_TEST(no_call_waits_forever_for_a_lost_network)
 {
     struct hf_error err;
     int64_t start_ms;
@@ -282,7 +281,7 @@ START_TEST(a_destroyed_connection_is_not_noticed)
 }
 END_TEST
 
-START_TEST(no_route_is_said_at_once)
+START_TEST(no_route_is_reported_at_once)
 {
     struct hf_error err;
 
@@ -294,7 +293,7 @@ START_TEST(no_route_is_said_at_once)
 END_TEST
 
 /* All local ports of the range are taken to that server; then some are free. */
-START_TEST(no_free_port_is_said_and_waited_for)
+START_TEST(no_free_port_is_reported_and_waited_for)
 {
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons((uint16_t)server_port(server))};
@@ -329,10 +328,10 @@ static void add_cases(Suite *s)
                         0, COUNT(partitions));
     tcase_add_loop_test(c, a_partition_shorter_than_the_lease_costs_nothing, 0,
                         COUNT(partitions));
-    tcase_add_test(c, nothing_waits_for_ever_for_a_network_that_is_gone);
+    tcase_add_test(c, no_call_waits_forever_for_a_lost_network);
     tcase_add_test(c, a_destroyed_connection_is_not_noticed);
-    tcase_add_test(c, no_route_is_said_at_once);
-    tcase_add_test(c, no_free_port_is_said_and_waited_for);
+    tcase_add_test(c, no_route_is_reported_at_once);
+    tcase_add_test(c, no_free_port_is_reported_and_waited_for);
 }
 
 int main(void)

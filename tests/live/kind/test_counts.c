@@ -38,6 +38,9 @@ static void stop(void)
 
 /* ---- the calls ---- */
 
+/* Enough for a connection and a reply on a busy machine: a refusal ends a wait at once. */
+#define WAIT_MS 2000
+
 static bool was_set;
 static int64_t number;
 
@@ -48,7 +51,7 @@ static hf_status set_permits(void)
 
 static hf_status take(void)
 {
-    return hf_semaphore_acquire(pool, 1, 50, NULL, NULL);
+    return hf_semaphore_acquire(pool, 1, WAIT_MS, NULL, NULL);
 }
 
 static hf_status take_at_once(void)
@@ -78,7 +81,7 @@ static hf_status count_down(void)
 
 static hf_status await_latch(void)
 {
-    return hf_latch_await(latch, 50, NULL, NULL);
+    return hf_latch_await(latch, WAIT_MS, NULL, NULL);
 }
 
 static hf_status count(void)
@@ -212,7 +215,7 @@ static const char *const too_great[] = {
 };
 static const char *const below[] = {"'-1'", "'-3'", "'-9007199254740992'"};
 
-START_TEST(what_is_not_a_whole_number_is_refused)
+START_TEST(value_that_is_not_an_integer_is_refused)
 {
     for (int i = 0; i < COUNT(bad); i++)
         refuse((size_t)_i, bad[i]);
@@ -247,7 +250,7 @@ START_TEST(another_type_is_refused)
 }
 END_TEST
 
-START_TEST(waiters_are_told_that_it_is_no_number)
+START_TEST(waiters_receive_an_error_if_it_is_not_a_number)
 {
     struct call call;
 
@@ -307,7 +310,7 @@ START_TEST(latch_counts_down_from_the_greatest_number)
 }
 END_TEST
 
-START_TEST(permits_that_are_given_back_do_not_pass_the_greatest_number)
+START_TEST(returned_permits_do_not_exceed_the_greatest_number)
 {
     (void)server_ask(server, "SET " POOL " 1");
     ck_assert_ok(take_permit());
@@ -349,12 +352,12 @@ static void add(Suite *s)
 {
     TCase *c = live_case(s, "numbers", start, stop);
 
-    tcase_add_loop_test(c, what_is_not_a_whole_number_is_refused, 0, COUNT(calls));
+    tcase_add_loop_test(c, value_that_is_not_an_integer_is_refused, 0, COUNT(calls));
     tcase_add_loop_test(c, another_type_is_refused, 0, COUNT(calls));
-    tcase_add_loop_test(c, waiters_are_told_that_it_is_no_number, 0, 2);
+    tcase_add_loop_test(c, waiters_receive_an_error_if_it_is_not_a_number, 0, 2);
     tcase_add_test(c, no_sum_passes_the_greatest_number);
     tcase_add_test(c, latch_counts_down_from_the_greatest_number);
-    tcase_add_test(c, permits_that_are_given_back_do_not_pass_the_greatest_number);
+    tcase_add_test(c, returned_permits_do_not_exceed_the_greatest_number);
     tcase_add_test(c, permits_below_0_are_redissons);
 }
 

@@ -214,7 +214,7 @@ START_TEST(long_queue_is_examined_in_parts)
 }
 END_TEST
 
-START_TEST(what_has_no_queue_or_is_no_waiter_is_refused)
+START_TEST(lock_without_a_queue_and_unknown_waiter_are_refused)
 {
     static const char *const odd[] = {"", "x", DEAD, DEAD "1 "};
     struct hf_lock *plain = kind_of_lock(client, HF_KIND_PLAIN);
@@ -310,7 +310,7 @@ START_TEST(release_shortens_the_place_of_a_silent_waiter)
 }
 END_TEST
 
-START_TEST(what_is_not_in_the_queue_is_left_alone)
+START_TEST(waiter_outside_the_queue_is_left_alone)
 {
     struct call calls[2];
 
@@ -459,7 +459,7 @@ static void add(Suite *suite)
     tcase_add_test(c, place_of_one_waiter_is_removed);
     tcase_add_test(c, holder_without_a_place_keeps_the_lock);
     tcase_add_test(c, long_queue_is_examined_in_parts);
-    tcase_add_test(c, what_has_no_queue_or_is_no_waiter_is_refused);
+    tcase_add_test(c, lock_without_a_queue_and_unknown_waiter_are_refused);
     c = live_case(suite, "far", start, stop);
     tcase_add_loop_test(c, far_place_keeps_a_free_lock_for_seconds, 0,
                         COUNT(far_times));
@@ -467,7 +467,7 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, unlock_by_force_repairs_the_queue_of_a_free_lock, 0,
                         COUNT(far_times));
     tcase_add_test(c, release_shortens_the_place_of_a_silent_waiter);
-    tcase_add_test(c, what_is_not_in_the_queue_is_left_alone);
+    tcase_add_test(c, waiter_outside_the_queue_is_left_alone);
     c = live_case(suite, "long", start, stop);
     tcase_add_test(c, stale_places_are_dropped_by_many_short_scripts);
     tcase_add_test(c, scripts_are_short_beside_many_living_places);

@@ -73,7 +73,7 @@ static void await_listeners(int count)
 
 /* ---- one call ---- */
 
-START_TEST(count_is_set_once_and_goes_down_to_nothing)
+START_TEST(count_is_set_once_and_counts_down_to_0)
 {
     bool was_set = true;
 
@@ -92,7 +92,7 @@ START_TEST(count_is_set_once_and_goes_down_to_nothing)
 }
 END_TEST
 
-START_TEST(who_looks_once_is_told)
+START_TEST(wait_of_0_returns_whether_it_is_open)
 {
     struct hf_error err = {0};
 
@@ -127,7 +127,7 @@ static const char *const others_data[] = {"HSET " DOORS " a b",
                                           "SET " DOORS " x",
                                           "RPUSH " DOORS " 5"};
 
-START_TEST(what_is_no_latch_is_left_alone)
+START_TEST(key_that_is_not_a_latch_is_left_alone)
 {
     const char *dump;
 
@@ -141,7 +141,7 @@ END_TEST
 
 /* ---- waiting ---- */
 
-START_TEST(all_who_wait_pass_at_0)
+START_TEST(all_waiters_pass_at_0)
 {
     struct call here[20], there[20];
     int64_t from_ms;
@@ -243,7 +243,7 @@ END_TEST
 
 /* ---- without blocking ---- */
 
-START_TEST(calls_without_blocking_tell_the_same)
+START_TEST(calls_without_blocking_return_the_same)
 {
     bool was_set = false;
     int64_t count = 0;
@@ -300,7 +300,7 @@ START_TEST(cut_anywhere_a_step_counts_once)
 }
 END_TEST
 
-START_TEST(step_without_an_answer_goes_on_in_the_background)
+START_TEST(step_without_an_answer_continues_in_the_background)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
@@ -326,7 +326,7 @@ END_TEST
 
 /* One that came earlier, and was answered later, stands before one whose own
  * question is under way: the answer to the first ends both. */
-START_TEST(answer_for_all_ends_one_that_is_asking)
+START_TEST(error_for_all_ends_a_pending_request)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     struct hf_client *slow = client_timed(proxy_port(proxy), 60000, 30000);
@@ -368,22 +368,22 @@ static void add_all(Suite *suite)
 {
     TCase *c = live_case(suite, "calls", start, stop);
 
-    tcase_add_test(c, count_is_set_once_and_goes_down_to_nothing);
-    tcase_add_test(c, who_looks_once_is_told);
+    tcase_add_test(c, count_is_set_once_and_counts_down_to_0);
+    tcase_add_test(c, wait_of_0_returns_whether_it_is_open);
     tcase_add_test(c, numbers_and_waits_out_of_range_are_refused);
-    tcase_add_loop_test(c, what_is_no_latch_is_left_alone, 0,
+    tcase_add_loop_test(c, key_that_is_not_a_latch_is_left_alone, 0,
                         COUNT(others_data));
-    tcase_add_test(c, calls_without_blocking_tell_the_same);
+    tcase_add_test(c, calls_without_blocking_return_the_same);
     c = live_case(suite, "waits", start, stop);
-    tcase_add_test(c, all_who_wait_pass_at_0);
+    tcase_add_test(c, all_waiters_pass_at_0);
     tcase_add_test(c, one_answer_serves_all_waiters_of_a_client);
     tcase_add_loop_test(c, deletion_lets_waiters_pass, 0, 2);
     tcase_add_test(c, wait_ends_by_its_time_a_cancel_or_the_close);
     c = live_case(suite, "faults", start, stop);
     tcase_add_test(c, waiter_outlives_its_server);
     tcase_add_loop_test(c, cut_anywhere_a_step_counts_once, 0, COUNT(ways));
-    tcase_add_test(c, step_without_an_answer_goes_on_in_the_background);
-    tcase_add_test(c, answer_for_all_ends_one_that_is_asking);
+    tcase_add_test(c, step_without_an_answer_continues_in_the_background);
+    tcase_add_test(c, error_for_all_ends_a_pending_request);
 }
 
 int main(void)

@@ -190,7 +190,7 @@ START_TEST(state_is_redissons)
 END_TEST
 
 /* Its place is 12 s, its floor 15 s: the watchdog's time is 30 s. */
-START_TEST(a_short_wait_that_ends_leaves_others_the_time_to_ask)
+START_TEST(a_short_wait_that_ends_leaves_the_others_time_for_a_request)
 {
     struct call call;
     long long behind;
@@ -209,7 +209,7 @@ START_TEST(a_short_wait_that_ends_leaves_others_the_time_to_ask)
 END_TEST
 
 /* FAIR-1 */
-START_TEST(head_is_told_on_its_own_channel_at_once)
+START_TEST(head_is_notified_on_its_own_channel_at_once)
 {
     struct call call;
     int64_t since_ms;
@@ -227,7 +227,7 @@ START_TEST(head_is_told_on_its_own_channel_at_once)
 }
 END_TEST
 
-START_TEST(force_release_tells_the_head)
+START_TEST(force_release_notifies_the_head)
 {
     struct call call;
 
@@ -264,7 +264,7 @@ START_TEST(nonreentrant_form_refuses_its_owner_and_shares_the_queue)
 }
 END_TEST
 
-START_TEST(one_try_goes_before_nobody)
+START_TEST(one_try_does_not_overtake)
 {
     struct hf_error err;
 
@@ -323,7 +323,7 @@ END_TEST
 /* ---- leaving ---- */
 
 /* FAIR-4 */
-START_TEST(who_times_out_leaves)
+START_TEST(waiter_that_times_out_leaves)
 {
     struct call calls[2];
 
@@ -339,7 +339,7 @@ START_TEST(who_times_out_leaves)
 }
 END_TEST
 
-START_TEST(who_is_cancelled_leaves)
+START_TEST(waiter_that_is_cancelled_leaves)
 {
     struct hf_acquire_options o = acquire_options(2);
     struct hf_cancel cancel;
@@ -358,7 +358,7 @@ START_TEST(who_is_cancelled_leaves)
 }
 END_TEST
 
-START_TEST(who_closes_leaves)
+START_TEST(client_that_closes_leaves)
 {
     struct hf_client *other = client_to(server_port(server));
     struct hf_client_closed closed;
@@ -396,7 +396,7 @@ END_TEST
 
 /* FAIR-5: A place that no call of ours has, since the server executed an acquire late:
  * who is refused because of it gives it up. */
-START_TEST(ghost_at_the_head_is_sent_away)
+START_TEST(orphan_at_the_head_is_removed)
 {
     struct call calls[1];
     char head[HF_OWNER_TEXT_MAX];
@@ -506,7 +506,7 @@ static pid_t wait_and_die(int64_t watchdog_ms)
 
 /* A server that was emptied while the lock's slot moved has one key, and not the
  * other. */
-START_TEST(head_without_a_time_is_given_one)
+START_TEST(head_without_a_time_gets_one)
 {
     struct hf_acquire_options o = acquire_options(1);
 
@@ -543,7 +543,7 @@ START_TEST(key_of_another_type_for_the_places_is_left_alone)
 END_TEST
 
 /* It would stand there twice. */
-START_TEST(waiter_that_lost_its_time_stands_in_the_queue_once)
+START_TEST(waiter_without_its_time_is_in_the_queue_once)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call call;
@@ -585,7 +585,7 @@ END_TEST
 
 /* With places of a second, the lock is held until none of the first is left: who
  * asks keeps its place. */
-START_TEST(place_of_who_lives_outlasts_a_long_hold)
+START_TEST(place_of_a_living_waiter_outlasts_a_long_hold)
 {
     struct hf_client *others[3];
     struct call calls[3];
@@ -649,7 +649,7 @@ END_TEST
 
 /* ---- clusters ---- */
 
-START_TEST(queue_goes_where_its_slot_goes)
+START_TEST(queue_moves_with_its_slot)
 {
     struct cluster *c =
         cluster_start(&(struct cluster_options){.masters = 2});
@@ -703,33 +703,33 @@ static void add(Suite *suite)
     tcase_add_test(c, it_is_renewed);
     c = live_case(suite, "queue", start, stop);
     tcase_add_test(c, state_is_redissons);
-    tcase_add_test(c, a_short_wait_that_ends_leaves_others_the_time_to_ask);
-    tcase_add_test(c, head_is_told_on_its_own_channel_at_once);
-    tcase_add_test(c, force_release_tells_the_head);
+    tcase_add_test(c, a_short_wait_that_ends_leaves_the_others_time_for_a_request);
+    tcase_add_test(c, head_is_notified_on_its_own_channel_at_once);
+    tcase_add_test(c, force_release_notifies_the_head);
     tcase_add_test(c,
                    nonreentrant_form_refuses_its_owner_and_shares_the_queue);
-    tcase_add_test(c, one_try_goes_before_nobody);
+    tcase_add_test(c, one_try_does_not_overtake);
     tcase_add_test(c, calls_of_one_owner_become_one_hold);
     tcase_add_test(c, these_rights_are_enough);
     c = live_case(suite, "leaving", start, stop);
-    tcase_add_test(c, who_times_out_leaves);
-    tcase_add_test(c, who_is_cancelled_leaves);
-    tcase_add_test(c, who_closes_leaves);
+    tcase_add_test(c, waiter_that_times_out_leaves);
+    tcase_add_test(c, waiter_that_is_cancelled_leaves);
+    tcase_add_test(c, client_that_closes_leaves);
     tcase_add_test(c, client_is_freed_while_it_waits);
-    tcase_add_test(c, ghost_at_the_head_is_sent_away);
+    tcase_add_test(c, orphan_at_the_head_is_removed);
     c = live_case(suite, "order", start, stop);
     tcase_add_test(c, order_holds_across_processes);
     c = live_case(suite, "death", start, stop);
-    tcase_add_test(c, head_without_a_time_is_given_one);
+    tcase_add_test(c, head_without_a_time_gets_one);
     tcase_add_test(c, times_without_a_queue_are_deleted);
     tcase_add_loop_test(c, key_of_another_type_for_the_places_is_left_alone, 0,
                         COUNT(foreign_places));
-    tcase_add_test(c, waiter_that_lost_its_time_stands_in_the_queue_once);
+    tcase_add_test(c, waiter_without_its_time_is_in_the_queue_once);
     tcase_add_test(c, dead_head_costs_its_own_time);
-    tcase_add_test(c, place_of_who_lives_outlasts_a_long_hold);
+    tcase_add_test(c, place_of_a_living_waiter_outlasts_a_long_hold);
     tcase_add_test(c, holder_that_dies_leaves_it_to_the_head);
     c = live_case(suite, "cluster", NULL, NULL);
-    tcase_add_test(c, queue_goes_where_its_slot_goes);
+    tcase_add_test(c, queue_moves_with_its_slot);
 }
 
 int main(void)

@@ -131,7 +131,7 @@ START_TEST(lost_hold_keeps_its_token_until_it_is_released)
 END_TEST
 
 /* As a client asks whose answer was lost. */
-START_TEST(question_that_is_repeated_has_the_same_token)
+START_TEST(request_that_is_repeated_has_the_same_token)
 {
     const char *const format = "2 " NAME " " TOKEN " %s %d 30000 0";
     const char *sha = rw_script_load(server, "acquire");
@@ -180,7 +180,7 @@ START_TEST(counter_below_0_is_an_error_and_nothing_is_acquired)
 }
 END_TEST
 
-START_TEST(tokens_are_exact_beyond_what_lua_can_count)
+START_TEST(tokens_are_exact_beyond_the_integers_of_lua)
 {
     (void)server_ask(server, "SET " TOKEN " %lld", (long long)far[_i]);
     for (int64_t token = far[_i] + 1; token <= far[_i] + 3; token++) {
@@ -248,7 +248,7 @@ START_TEST(holder_that_is_killed_has_the_smaller_token)
 }
 END_TEST
 
-START_TEST(server_that_is_killed_and_persists_goes_on)
+START_TEST(tokens_continue_after_a_kill_of_a_persistent_server)
 {
     static const char *const args[] = {"--appendonly", "yes", "--appendfsync",
                                        "always", NULL};
@@ -357,7 +357,7 @@ END_TEST
 
 /* ---- clusters ---- */
 
-START_TEST(token_goes_on_where_its_slot_goes)
+START_TEST(token_continues_after_its_slot_moved)
 {
     struct cluster *c =
         cluster_start(&(struct cluster_options){.masters = 2});
@@ -401,23 +401,23 @@ static void add(Suite *suite)
     tcase_add_test(c, reentry_keeps_the_token);
     tcase_add_test(c, token_is_its_holds_alone);
     tcase_add_test(c, lost_hold_keeps_its_token_until_it_is_released);
-    tcase_add_test(c, question_that_is_repeated_has_the_same_token);
+    tcase_add_test(c, request_that_is_repeated_has_the_same_token);
     c = live_case(suite, "growth", start, stop);
     tcase_add_test(c, refusal_takes_no_token);
     tcase_add_test(c, counter_below_0_is_an_error_and_nothing_is_acquired);
-    tcase_add_loop_test(c, tokens_are_exact_beyond_what_lua_can_count, 0,
+    tcase_add_loop_test(c, tokens_are_exact_beyond_the_integers_of_lua, 0,
                         COUNT(far));
     tcase_add_test(c, force_release_keeps_the_counter);
     tcase_add_test(c, expiry_keeps_the_counter);
     tcase_add_test(c, holder_that_is_killed_has_the_smaller_token);
-    tcase_add_test(c, server_that_is_killed_and_persists_goes_on);
+    tcase_add_test(c, tokens_continue_after_a_kill_of_a_persistent_server);
     tcase_add_test(c, tokens_grow_in_the_order_of_the_holds);
     c = live_case(suite, "others", start, stop);
     tcase_add_loop_test(c, counter_of_another_type_acquires_nothing, 0, 2);
     tcase_add_test(c, plain_lock_of_the_name_excludes_it_and_wakes_it);
     tcase_add_test(c, it_is_renewed);
     c = live_case(suite, "cluster", NULL, NULL);
-    tcase_add_test(c, token_goes_on_where_its_slot_goes);
+    tcase_add_test(c, token_continues_after_its_slot_moved);
 }
 
 int main(void)

@@ -92,7 +92,7 @@ START_TEST(an_owner_that_holds_it_is_refused_at_once)
 }
 END_TEST
 
-START_TEST(a_callback_tells_it_likewise)
+START_TEST(a_callback_also_reports_it)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call call;
@@ -149,7 +149,7 @@ START_TEST(of_two_calls_of_one_owner_one_is_granted)
 }
 END_TEST
 
-START_TEST(a_lost_hold_is_given_up_before_the_next_acquire)
+START_TEST(a_lost_hold_is_released_before_the_next_acquire)
 {
     struct diary diary;
     struct hf_acquire_options o = diary_options(&diary, 1);
@@ -211,7 +211,7 @@ START_TEST(it_excludes_and_wakes_plain_locks_of_its_name)
 END_TEST
 
 /* In one client they stand in one line, and are granted in its order. */
-START_TEST(waiters_of_both_kinds_stand_in_one_line)
+START_TEST(waiters_of_both_kinds_wait_in_one_queue)
 {
     struct hf_acquire_options o;
     struct call calls[6];
@@ -279,7 +279,7 @@ START_TEST(a_handle_is_of_one_name_and_kind)
 }
 END_TEST
 
-START_TEST(what_cannot_be_taken_is_refused)
+START_TEST(invalid_acquire_is_refused)
 {
     static const enum hf_lock_kind kinds[] = {HF_KIND_NONE, HF_KIND_MULTI,
                                               (enum hf_lock_kind)99};
@@ -307,19 +307,19 @@ static void add_all(Suite *suite)
     tcase_add_test(c, it_is_renewed_beside_a_plain_lock);
     tcase_add_loop_test(c, an_owner_that_holds_it_is_refused_at_once, 0,
                         COUNT(waits));
-    tcase_add_test(c, a_callback_tells_it_likewise);
+    tcase_add_test(c, a_callback_also_reports_it);
     tcase_add_loop_test(c, an_owner_does_not_wait_for_its_hold_of_another_kind,
                         0, 2);
     tcase_add_loop_test(c, of_two_calls_of_one_owner_one_is_granted, 0, 2);
-    tcase_add_test(c, a_lost_hold_is_given_up_before_the_next_acquire);
+    tcase_add_test(c, a_lost_hold_is_released_before_the_next_acquire);
     tcase_add_loop_test(c, it_excludes_and_wakes_plain_locks_of_its_name, 0,
                         COUNT(pairs));
-    tcase_add_test(c, waiters_of_both_kinds_stand_in_one_line);
+    tcase_add_test(c, waiters_of_both_kinds_wait_in_one_queue);
     tcase_add_loop_test(c, handles_may_be_freed_in_any_order, 0, 2);
     tcase_add_loop_test(c, it_can_be_freed_by_force_through_either_handle, 0,
                         2);
     tcase_add_test(c, a_handle_is_of_one_name_and_kind);
-    tcase_add_test(c, what_cannot_be_taken_is_refused);
+    tcase_add_test(c, invalid_acquire_is_refused);
 }
 
 int main(void)

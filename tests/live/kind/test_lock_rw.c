@@ -178,7 +178,7 @@ START_TEST(writer_reads_and_becomes_a_reader)
 END_TEST
 
 /* RW-3: It would wait for itself, behind those who wait for it. */
-START_TEST(writer_that_reads_does_not_stand_in_line)
+START_TEST(writer_that_reads_does_not_wait)
 {
     struct call call;
 
@@ -223,7 +223,7 @@ static const struct {
     {HF_KIND_WRITE, HF_KIND_READ, false}, {HF_KIND_WRITE, HF_KIND_WRITE, false},
 };
 
-START_TEST(release_wakes_whoever_waits)
+START_TEST(release_wakes_its_waiters)
 {
     struct hf_client *there =
         pairs[_i].is_one_client
@@ -247,7 +247,7 @@ START_TEST(release_wakes_whoever_waits)
 END_TEST
 
 /* Also of readers, whose field looks like a plain lock's. */
-START_TEST(waiter_is_told_which_side_holds_it)
+START_TEST(waiter_receives_the_side_that_holds_it)
 {
     struct hf_lock *held = _i ? writes : reads;
     struct diary diary;
@@ -308,7 +308,7 @@ START_TEST(line_is_first_come_first_served)
 }
 END_TEST
 
-START_TEST(writer_that_gives_up_lets_readers_in)
+START_TEST(readers_enter_when_a_waiting_writer_leaves)
 {
     struct hf_cancel cancel;
     struct hf_acquire_options o = acquire_options(2);
@@ -329,7 +329,7 @@ START_TEST(writer_that_gives_up_lets_readers_in)
 END_TEST
 
 /* Two calls of one owner cross: it would wait for itself, behind the other. */
-START_TEST(reader_that_was_refused_by_its_own_writer_does_not_stand_in_line)
+START_TEST(reader_that_its_own_writer_excludes_does_not_wait)
 {
     struct hf_client_options o;
     struct hf_acquire_options at_once = acquire_options(1);
@@ -499,7 +499,7 @@ START_TEST(renewal_of_one_side_leaves_the_other_its_lease)
 }
 END_TEST
 
-START_TEST(loss_is_told_to_its_side)
+START_TEST(loss_is_reported_to_its_side)
 {
     struct diary reader, writer;
     struct hf_acquire_options o = diary_options(&writer, 1);
@@ -588,7 +588,7 @@ END_TEST
 
 /* ---- answers that are lost ---- */
 
-START_TEST(questions_are_repeated_without_harm)
+START_TEST(requests_are_repeated_without_harm)
 {
     struct proxy *p = proxy_start(server_port(server));
     struct hf_client *far = client_to(proxy_port(p));
@@ -646,7 +646,7 @@ static const struct {
     {"write", ":write", HF_KIND_WRITE},
 };
 
-START_TEST(ghost_is_released_on_its_side)
+START_TEST(orphan_is_released_on_its_side)
 {
     struct hf_client *own = client_to(server_port(server));
     struct hf_lock *lock = side(own, ghosts[_i].asks, NAME);
@@ -666,7 +666,7 @@ START_TEST(ghost_is_released_on_its_side)
 END_TEST
 
 /* One name should have one kind; a hold of the other kind is no ghost. */
-START_TEST(hold_is_no_ghost_for_a_plain_lock_of_its_name)
+START_TEST(hold_is_not_an_orphan_for_a_plain_lock_of_its_name)
 {
     struct hf_lock *held = _i ? writes : reads;
 
@@ -807,32 +807,32 @@ static void add(Suite *suite)
     tcase_add_test(c, writer_is_alone);
     tcase_add_loop_test(c, both_sides_reenter, 0, 2);
     tcase_add_test(c, writer_reads_and_becomes_a_reader);
-    tcase_add_loop_test(c, writer_that_reads_does_not_stand_in_line, 0, 2);
+    tcase_add_loop_test(c, writer_that_reads_does_not_wait, 0, 2);
     tcase_add_loop_test(c, reader_that_is_to_write_is_refused_at_once, 0,
                         COUNT(waits));
     c = live_case(suite, "waking", start, stop);
-    tcase_add_loop_test(c, release_wakes_whoever_waits, 0, COUNT(pairs));
-    tcase_add_loop_test(c, waiter_is_told_which_side_holds_it, 0, 2);
+    tcase_add_loop_test(c, release_wakes_its_waiters, 0, COUNT(pairs));
+    tcase_add_loop_test(c, waiter_receives_the_side_that_holds_it, 0, 2);
     tcase_add_loop_test(c, writer_that_leaves_wakes_all_readers, 0, 2);
     tcase_add_test(c, line_is_first_come_first_served);
-    tcase_add_test(c, writer_that_gives_up_lets_readers_in);
+    tcase_add_test(c, readers_enter_when_a_waiting_writer_leaves);
     tcase_add_test(
-        c, reader_that_was_refused_by_its_own_writer_does_not_stand_in_line);
+        c, reader_that_its_own_writer_excludes_does_not_wait);
     tcase_add_loop_test(c, reads_of_one_owner_that_cross_are_one_hold, 0, 4);
     tcase_add_test(c, reader_whose_writer_is_granted_leaves_the_line);
     tcase_add_test(c, writer_whose_reader_is_granted_is_refused_at_once);
     c = live_case(suite, "watchdog", start_renewing, stop);
     tcase_add_test(c, many_read_holds_are_renewed);
     tcase_add_loop_test(c, renewal_of_one_side_leaves_the_other_its_lease, 0, 2);
-    tcase_add_loop_test(c, loss_is_told_to_its_side, 0, 2);
+    tcase_add_loop_test(c, loss_is_reported_to_its_side, 0, 2);
     c = live_case(suite, "ends", start, stop);
     tcase_add_loop_test(c, force_frees_its_side_alone, 0, 2);
     tcase_add_loop_test(c, lease_that_ends_lets_the_waiter_in, 0, 2);
     tcase_add_test(c, reader_that_is_killed_is_in_nobodys_way);
-    tcase_add_loop_test(c, questions_are_repeated_without_harm, 0, 2);
+    tcase_add_loop_test(c, requests_are_repeated_without_harm, 0, 2);
     tcase_add_test(c, release_beside_another_reader_is_repeated_without_harm);
-    tcase_add_loop_test(c, ghost_is_released_on_its_side, 0, COUNT(ghosts));
-    tcase_add_loop_test(c, hold_is_no_ghost_for_a_plain_lock_of_its_name, 0, 2);
+    tcase_add_loop_test(c, orphan_is_released_on_its_side, 0, COUNT(ghosts));
+    tcase_add_loop_test(c, hold_is_not_an_orphan_for_a_plain_lock_of_its_name, 0, 2);
     c = live_case(suite, "many", start, stop);
     tcase_add_test(c, writers_are_alone_and_readers_are_not);
     tcase_add_loop_test(c, each_way_of_using_a_client_has_both_sides, 0,

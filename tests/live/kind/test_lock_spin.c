@@ -64,7 +64,7 @@ START_TEST(it_is_a_plain_lock_that_re_enters)
 END_TEST
 
 /* As Redisson's spin lock is released: nothing is published. */
-START_TEST(waiter_sees_a_release_that_tells_nobody)
+START_TEST(waiter_detects_a_release_without_a_message)
 {
     struct hf_acquire_options o = acquire_options(2);
     struct call call;
@@ -85,7 +85,7 @@ START_TEST(waiter_sees_a_release_that_tells_nobody)
 END_TEST
 
 /* 1, 2, 4 ... 128 ms, and then 128: some 15 questions in a second. */
-START_TEST(waiter_asks_less_and_less_often)
+START_TEST(waiter_sends_requests_less_and_less_often)
 {
     struct hf_acquire_options o = acquire_options(2);
     int before;
@@ -101,7 +101,7 @@ START_TEST(waiter_asks_less_and_less_often)
 }
 END_TEST
 
-START_TEST(one_of_many_waiters_here_asks)
+START_TEST(one_of_many_local_waiters_sends_requests)
 {
     struct hf_acquire_options o;
     struct call calls[10];
@@ -182,9 +182,9 @@ static void add_all(Suite *suite)
     TCase *c = live_case(suite, "spin", start, stop);
 
     tcase_add_test(c, it_is_a_plain_lock_that_re_enters);
-    tcase_add_test(c, waiter_sees_a_release_that_tells_nobody);
-    tcase_add_test(c, waiter_asks_less_and_less_often);
-    tcase_add_test(c, one_of_many_waiters_here_asks);
+    tcase_add_test(c, waiter_detects_a_release_without_a_message);
+    tcase_add_test(c, waiter_sends_requests_less_and_less_often);
+    tcase_add_test(c, one_of_many_local_waiters_sends_requests);
     tcase_add_test(c, release_wakes_waiters_of_a_plain_lock);
     tcase_add_loop_test(c, both_kinds_wait_in_one_line, 0, 2);
     tcase_add_test(c, wait_can_be_cancelled);

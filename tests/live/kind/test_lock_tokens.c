@@ -140,7 +140,7 @@ START_TEST(kinds_share_the_counter)
 }
 END_TEST
 
-START_TEST(who_shares_has_no_token)
+START_TEST(sharer_has_no_token)
 {
     static const unsigned shared[] = {HF_KIND_READ, HF_KIND_PERMIT, HF_KIND_MULTI,
                                  HF_KIND_NONE, 99};
@@ -156,7 +156,7 @@ START_TEST(who_shares_has_no_token)
 }
 END_TEST
 
-START_TEST(writer_with_a_token_reads_too)
+START_TEST(writer_with_a_token_also_reads)
 {
     struct hf_lock *writer = lock_with(HF_KIND_WRITE | HF_WITH_TOKEN);
     struct hf_lock *reader = lock_with(HF_KIND_READ);
@@ -228,7 +228,7 @@ START_TEST(counter_ends_after_the_last_grant)
 }
 END_TEST
 
-START_TEST(counter_that_begins_anew_goes_on_above)
+START_TEST(new_counter_continues_above_the_old_one)
 {
     struct hf_lock *lock = lock_with(kinds[_i].kind | HF_WITH_TOKEN);
     int64_t before = 0, token;
@@ -247,7 +247,7 @@ START_TEST(counter_that_begins_anew_goes_on_above)
 }
 END_TEST
 
-START_TEST(counter_that_is_there_goes_on)
+START_TEST(existing_counter_continues)
 {
     struct hf_lock *lock = lock_with(HF_KIND_FENCED);
 
@@ -285,13 +285,13 @@ static void add(Suite *suite)
     tcase_add_test(c, kinds_share_the_counter);
     tcase_add_loop_test(c, latest_is_anybodys, 0, COUNT(kinds));
     tcase_add_test(c, lock_without_tokens_has_no_latest);
-    tcase_add_test(c, who_shares_has_no_token);
-    tcase_add_test(c, writer_with_a_token_reads_too);
+    tcase_add_test(c, sharer_has_no_token);
+    tcase_add_test(c, writer_with_a_token_also_reads);
     c = live_case(suite, "retention", start_with_retention, stop);
     tcase_add_loop_test(c, counter_ends_after_the_last_grant, 0, COUNT(kinds));
-    tcase_add_loop_test(c, counter_that_begins_anew_goes_on_above, 0,
+    tcase_add_loop_test(c, new_counter_continues_above_the_old_one, 0,
                         COUNT(kinds));
-    tcase_add_test(c, counter_that_is_there_goes_on);
+    tcase_add_test(c, existing_counter_continues);
     tcase_add_test(c, short_retention_is_refused);
 }
 

@@ -78,7 +78,7 @@ START_TEST(a_lease_is_the_ttl_and_is_not_renewed)
 }
 END_TEST
 
-START_TEST(inspection_tells_of_ours)
+START_TEST(inspection_describes_our_lock)
 {
     char text[HF_OWNER_TEXT_MAX];
     struct hf_lock_info info;
@@ -103,7 +103,7 @@ START_TEST(inspection_tells_of_ours)
 }
 END_TEST
 
-START_TEST(inspection_tells_of_theirs)
+START_TEST(inspection_describes_the_lock_of_another_program)
 {
     struct hf_lock_info info;
 
@@ -139,7 +139,7 @@ START_TEST(two_owners_exclude_each_other)
 }
 END_TEST
 
-START_TEST(whoever_sets_the_value_excludes_us)
+START_TEST(a_value_of_another_program_excludes_us)
 {
     struct hf_error err;
 
@@ -195,9 +195,20 @@ END_TEST
 /* ---- waiting ---- */
 
 /* What frees it, and tells nobody. */
-static void free_by_release(void) { release(lock, 1); }
-static void free_by_others(void) { (void)server_ask(server, "DEL " NAME); }
-static void free_by_ttl(void) { (void)server_ask(server, "PEXPIRE " NAME " 50"); }
+static void free_by_release(void)
+{
+    release(lock, 1);
+}
+
+static void free_by_others(void)
+{
+    (void)server_ask(server, "DEL " NAME);
+}
+
+static void free_by_ttl(void)
+{
+    (void)server_ask(server, "PEXPIRE " NAME " 50");
+}
 
 static const struct {
     bool is_ours;
@@ -333,7 +344,7 @@ static const struct {
     {"HSET %s other 1", HF_REASON_TAKEN},
 };
 
-START_TEST(a_loss_is_told_by_the_next_renewal)
+START_TEST(a_loss_is_reported_by_the_next_renewal)
 {
     struct diary diary;
     struct hf_acquire_options o = diary_options(&diary, 1);
@@ -349,7 +360,7 @@ START_TEST(a_loss_is_told_by_the_next_renewal)
 }
 END_TEST
 
-START_TEST(a_release_leaves_what_another_has_set)
+START_TEST(a_release_keeps_a_value_of_another_program)
 {
     acquire_for(lock, 1, 30000);
     (void)server_ask(server, "SET " NAME " " THEIRS " PX 60000");
@@ -360,7 +371,7 @@ END_TEST
 
 /* ---- by force ---- */
 
-START_TEST(force_frees_it_whoever_holds_it)
+START_TEST(force_frees_it_for_any_holder)
 {
     ck_assert_status(hf_lock_force_release(lock, NULL, 0, NULL), HF_NOT_OWNER);
     others_acquire();
@@ -417,7 +428,7 @@ START_TEST(force_leaves_a_string_that_no_holder_would_write)
     memset(text, 'x', sizeof text);
     (void)server_ask(server, "SET " NAME " %b", text, odd_sizes[_i]);
     ck_assert_status(hf_lock_force_release(lock, NULL, 0, &err), HF_E_SERVER);
-    ck_assert_ptr_nonnull(strstr(err.text, "no holder's"));
+    ck_assert_ptr_nonnull(strstr(err.text, "cannot be a holder"));
     ck_assert(exists());
     ck_assert_status(try_acquire(lock, 1, NULL), HF_TIMEOUT);
 }
@@ -426,7 +437,7 @@ END_TEST
 /* ---- what is left behind ---- */
 
 /* The client has no hold of it, as after an answer that never came. */
-START_TEST(a_ghost_of_ours_is_released)
+START_TEST(an_orphan_of_ours_is_released)
 {
     struct hf_acquire_options o = acquire_options(2);
     char text[HF_OWNER_TEXT_MAX];
@@ -447,10 +458,10 @@ static void add_all(Suite *suite)
 
     tcase_add_test(c, it_is_a_string_with_the_owner_and_a_ttl);
     tcase_add_test(c, a_lease_is_the_ttl_and_is_not_renewed);
-    tcase_add_test(c, inspection_tells_of_ours);
-    tcase_add_test(c, inspection_tells_of_theirs);
+    tcase_add_test(c, inspection_describes_our_lock);
+    tcase_add_test(c, inspection_describes_the_lock_of_another_program);
     tcase_add_test(c, two_owners_exclude_each_other);
-    tcase_add_test(c, whoever_sets_the_value_excludes_us);
+    tcase_add_test(c, a_value_of_another_program_excludes_us);
     tcase_add_test(c, an_owner_that_holds_it_is_refused_at_once);
     tcase_add_loop_test(c, a_lock_of_another_kind_is_an_error, 0,
                         COUNT(hashes));
@@ -458,16 +469,16 @@ static void add_all(Suite *suite)
     tcase_add_test(c, calls_of_one_client_are_granted_as_they_came);
     tcase_add_test(c, a_wait_ends_in_time_or_when_cancelled);
     tcase_add_test(c, it_speaks_on_no_channel);
-    tcase_add_test(c, a_release_leaves_what_another_has_set);
-    tcase_add_test(c, force_frees_it_whoever_holds_it);
+    tcase_add_test(c, a_release_keeps_a_value_of_another_program);
+    tcase_add_test(c, force_frees_it_for_any_holder);
     tcase_add_test(c, force_frees_it_if_the_named_one_holds_it);
     tcase_add_test(c, force_names_a_holder_of_1_to_191_bytes);
     tcase_add_loop_test(c, force_leaves_a_string_that_no_holder_would_write, 0,
                         COUNT(odd_sizes));
-    tcase_add_test(c, a_ghost_of_ours_is_released);
+    tcase_add_test(c, an_orphan_of_ours_is_released);
     c = live_case(suite, "renewals", start, stop);
     tcase_add_test(c, holds_are_renewed_beside_others);
-    tcase_add_loop_test(c, a_loss_is_told_by_the_next_renewal, 0,
+    tcase_add_loop_test(c, a_loss_is_reported_by_the_next_renewal, 0,
                         COUNT(losses));
 }
 

@@ -77,7 +77,7 @@ static int64_t available(struct hf_lock *of)
 
 /* ---- one call ---- */
 
-START_TEST(permits_are_set_taken_and_given_back)
+START_TEST(permits_are_set_acquired_and_released)
 {
     bool was_set = true;
 
@@ -166,7 +166,7 @@ START_TEST(each_of_many_permits_of_a_client_has_its_hold)
 }
 END_TEST
 
-START_TEST(inspect_counts_and_force_gives_all_back)
+START_TEST(inspect_counts_and_force_releases_all)
 {
     char text[HF_OWNER_TEXT_MAX];
     struct hf_lock_info info;
@@ -264,7 +264,7 @@ END_TEST
 
 /* PERMIT-1: Its holder died: nobody publishes, and nobody counts it back but who wants
  * it. */
-START_TEST(lapsed_permit_is_taken_by_who_waits_for_it)
+START_TEST(expired_permit_is_acquired_by_a_waiter)
 {
     struct hf_acquire_options o = acquire_options(2);
     int64_t from_ms;
@@ -283,7 +283,7 @@ START_TEST(lapsed_permit_is_taken_by_who_waits_for_it)
 }
 END_TEST
 
-START_TEST(what_has_lapsed_counts_as_available)
+START_TEST(expired_permit_counts_as_available)
 {
     struct hf_lock_info info;
 
@@ -357,7 +357,7 @@ START_TEST(permit_is_renewed_and_safe)
 END_TEST
 
 /* PERMIT-3: Redisson has made it available, because its clock is fast. */
-START_TEST(loss_is_told_at_the_next_renewal)
+START_TEST(loss_is_reported_at_the_next_renewal)
 {
     struct hf_acquire_options o;
     struct diary diary;
@@ -463,7 +463,7 @@ START_TEST(cut_anywhere_each_call_counts_once)
 END_TEST
 
 /* What the server grants after all is given back in the background. */
-START_TEST(grant_without_an_answer_is_given_back)
+START_TEST(grant_without_an_answer_is_released)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
@@ -483,7 +483,7 @@ START_TEST(grant_without_an_answer_is_given_back)
 }
 END_TEST
 
-START_TEST(calls_without_blocking_tell_the_same)
+START_TEST(calls_without_blocking_return_the_same)
 {
     bool was_set = false;
     struct call call;
@@ -551,29 +551,29 @@ static void add_all(Suite *suite)
 {
     TCase *c = live_case(suite, "calls", start, stop);
 
-    tcase_add_test(c, permits_are_set_taken_and_given_back);
+    tcase_add_test(c, permits_are_set_acquired_and_released);
     tcase_add_test(c, id_has_16_bytes);
     tcase_add_test(c, owner_has_one_permit_at_a_time);
     tcase_add_test(c, each_of_many_permits_of_a_client_has_its_hold);
-    tcase_add_test(c, inspect_counts_and_force_gives_all_back);
+    tcase_add_test(c, inspect_counts_and_force_releases_all);
     tcase_add_test(c, other_kinds_and_numbers_are_refused);
-    tcase_add_test(c, calls_without_blocking_tell_the_same);
+    tcase_add_test(c, calls_without_blocking_return_the_same);
     c = live_case(suite, "waits", start_to_wait, stop);
     tcase_add_test(c, release_elsewhere_wakes_a_waiter);
     tcase_add_test(c, permits_that_are_set_wake_waiters);
-    tcase_add_test(c, lapsed_permit_is_taken_by_who_waits_for_it);
-    tcase_add_test(c, what_has_lapsed_counts_as_available);
+    tcase_add_test(c, expired_permit_is_acquired_by_a_waiter);
+    tcase_add_test(c, expired_permit_counts_as_available);
     tcase_add_test(c, permit_without_a_lease_never_lapses);
     tcase_add_test(c, many_that_have_lapsed_become_available);
     c = live_case(suite, "leases", start, stop);
     tcase_add_test(c, permit_is_renewed_and_safe);
-    tcase_add_test(c, loss_is_told_at_the_next_renewal);
+    tcase_add_test(c, loss_is_reported_at_the_next_renewal);
     tcase_add_test(c, lease_that_ends_is_a_loss);
     c = live_case(suite, "faults", start, stop);
     tcase_add_test(c, no_more_are_inside_than_there_are_permits);
     tcase_add_test(c, they_work_with_the_rights_that_the_readme_names);
     tcase_add_loop_test(c, cut_anywhere_each_call_counts_once, 0, COUNT(ways));
-    tcase_add_test(c, grant_without_an_answer_is_given_back);
+    tcase_add_test(c, grant_without_an_answer_is_released);
 }
 
 int main(void)

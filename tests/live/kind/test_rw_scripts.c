@@ -99,7 +99,7 @@ static const char *write_release(const char *owner, int count)
                      NAME, owner, count, LEASE_MS, rw_channel(NAME));
 }
 
-START_TEST(refusal_says_who_holds_it)
+START_TEST(refusal_names_the_holder)
 {
     char expected[200];
 
@@ -119,7 +119,7 @@ START_TEST(refusal_says_who_holds_it)
 END_TEST
 
 /* Whichever field comes first. */
-START_TEST(refusal_names_the_writer_and_not_what_it_reads)
+START_TEST(refusal_names_the_writer_and_not_its_read_hold)
 {
     (void)server_ask(server, "HSET " NAME " mode write " A " 3 " A ":write 2");
     ck_assert_str_eq(read_acquire(B, 1), B " -1 -1 " A ":write 2 write 44 1");
@@ -211,7 +211,7 @@ START_TEST(writer_keeps_its_lease_when_its_read_holds_go)
 }
 END_TEST
 
-START_TEST(what_remains_of_a_read_hold_has_its_lease)
+START_TEST(remaining_read_hold_has_its_lease)
 {
     does("A read 100");
     ck_assert_str_eq(server_ask(server, "DEL %s", rw_hold_key(&parties[0], 1)),
@@ -294,7 +294,7 @@ START_TEST(renewal_prolongs_ones_own_holds_and_shortens_no_others)
 }
 END_TEST
 
-START_TEST(renewal_says_who_is_gone_and_spoils_no_others)
+START_TEST(renewal_names_missing_holds_and_renews_the_others)
 {
     does("A read 100");
     (void)server_ask(server, "SET other value");
@@ -334,7 +334,7 @@ static const struct waking wakings[] = {
 };
 
 /* A request of the wake's own comes behind it, so that silence is seen. */
-START_TEST(release_of_a_lock_that_nobody_holds_wakes_all_the_same)
+START_TEST(release_of_a_free_lock_also_wakes_waiters)
 {
     const struct waking *w = &wakings[_i];
     struct feed *feed = feed_open(server, "SUBSCRIBE %s", rw_channel(NAME));
@@ -365,7 +365,7 @@ static const char *force(const char *holder, const char *side)
                      NAME, holder, side, rw_channel(NAME));
 }
 
-START_TEST(force_frees_only_what_is_meant)
+START_TEST(force_frees_only_the_named_holder)
 {
     ck_assert_str_eq(force("", "read"), "q -1 -2");
     does("A read 100");
@@ -391,7 +391,7 @@ static const char *const strangers[] = {
     "HSET " NAME " mode dark " A " 1",
 };
 
-START_TEST(force_leaves_alone_what_is_no_read_write_lock)
+START_TEST(force_leaves_alone_a_key_that_is_not_a_read_write_lock)
 {
     (void)server_ask(server, strangers[_i]);
     ck_assert_str_eq(force("", "read"), "q -2");
@@ -434,7 +434,7 @@ static bool is_asked_again(const char *answer)
 }
 
 /* Of two readers' hold keys none has moved yet: A does not take B for dead. */
-START_TEST(slot_on_the_move_is_asked_again)
+START_TEST(request_for_a_moving_slot_is_repeated)
 {
     int slot = hf_slot_of(NAME, strlen(NAME));
     int from = cluster_owner(cluster, slot);
@@ -502,8 +502,8 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, requests_that_are_repeated_change_nothing, 0,
                         rw_tables_count);
     c = live_case(suite, "ours", start, stop_server);
-    tcase_add_test(c, refusal_says_who_holds_it);
-    tcase_add_test(c, refusal_names_the_writer_and_not_what_it_reads);
+    tcase_add_test(c, refusal_names_the_holder);
+    tcase_add_test(c, refusal_names_the_writer_and_not_its_read_hold);
     tcase_add_test(c, write_field_counts_only_while_it_is_written);
     tcase_add_test(c, lost_hold_is_not_taken_again_by_a_reentry);
     tcase_add_test(c, plain_lock_of_the_name_is_respected);
@@ -511,23 +511,23 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, error_acquires_nothing, 0, 2);
     tcase_add_test(c, read_hold_survives_the_writers_shorter_lease);
     tcase_add_test(c, writer_keeps_its_lease_when_its_read_holds_go);
-    tcase_add_test(c, what_remains_of_a_read_hold_has_its_lease);
+    tcase_add_test(c, remaining_read_hold_has_its_lease);
     tcase_add_test(c, ttl_stays_where_a_writers_hold_key_is_missing);
     tcase_add_test(c, downgrade_leaves_the_ttl_of_the_read_holds);
     tcase_add_test(c, holder_with_a_monstrous_count_is_alive);
     tcase_add_test(c, release_of_a_monstrous_count_ends_at_once);
     tcase_add_test(c, renewal_prolongs_ones_own_holds_and_shortens_no_others);
-    tcase_add_test(c, renewal_says_who_is_gone_and_spoils_no_others);
+    tcase_add_test(c, renewal_names_missing_holds_and_renews_the_others);
     tcase_add_test(c, renewal_makes_a_lost_hold_key_again);
     tcase_add_loop_test(c,
-                        release_of_a_lock_that_nobody_holds_wakes_all_the_same,
+                        release_of_a_free_lock_also_wakes_waiters,
                         0, COUNT(wakings));
-    tcase_add_test(c, force_frees_only_what_is_meant);
-    tcase_add_loop_test(c, force_leaves_alone_what_is_no_read_write_lock, 0,
+    tcase_add_test(c, force_frees_only_the_named_holder);
+    tcase_add_loop_test(c, force_leaves_alone_a_key_that_is_not_a_read_write_lock, 0,
                         COUNT(strangers));
     tcase_add_test(c, force_knows_transactions);
     c = live_case(suite, "cluster", start_cluster, stop_cluster);
-    tcase_add_test(c, slot_on_the_move_is_asked_again);
+    tcase_add_test(c, request_for_a_moving_slot_is_repeated);
     tcase_add_test(c, last_release_is_published_both_ways);
 }
 

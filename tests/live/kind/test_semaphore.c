@@ -121,7 +121,7 @@ START_TEST(permits_are_set_once)
 }
 END_TEST
 
-START_TEST(permits_are_taken_all_or_none)
+START_TEST(permits_are_acquired_all_or_none)
 {
     set_permits(3);
     ck_assert_status(try_take(pool, 4), HF_TIMEOUT);
@@ -192,7 +192,7 @@ END_TEST
 static const char *const others_data[] = {"HSET " POOL " a b", "SET " POOL " x",
                                           "RPUSH " POOL " 5"};
 
-START_TEST(what_is_no_semaphore_is_left_alone)
+START_TEST(key_that_is_not_a_semaphore_is_left_alone)
 {
     struct hf_error err;
     const char *dump;
@@ -329,7 +329,7 @@ START_TEST(message_that_never_comes_costs_seconds)
 END_TEST
 
 /* Where it may not subscribe, it asks each second; but not for what is given here. */
-START_TEST(release_here_serves_a_waiter_that_hears_nothing)
+START_TEST(local_release_serves_a_waiter_without_messages)
 {
     struct hf_client *deaf = eves_client("~* &* +@all -subscribe", LONG_MS);
     struct hf_semaphore *of = semaphore_of(deaf, POOL);
@@ -410,7 +410,7 @@ END_TEST
 
 /* ---- without blocking ---- */
 
-START_TEST(calls_without_blocking_tell_the_same)
+START_TEST(calls_without_blocking_return_the_same)
 {
     struct call call;
     bool was_set = false;
@@ -561,7 +561,7 @@ START_TEST(unknown_outcome_is_settled_in_the_background)
 }
 END_TEST
 
-START_TEST(full_server_gives_permits_back_when_it_has_room)
+START_TEST(full_server_returns_permits_when_it_has_memory)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
@@ -586,7 +586,7 @@ START_TEST(full_server_gives_permits_back_when_it_has_room)
 END_TEST
 
 /* COUNT-2: The undoing overtakes the acquire, or comes twice. */
-START_TEST(question_that_was_undone_takes_nothing_any_more)
+START_TEST(request_that_was_undone_no_longer_acquires)
 {
     static const char *const words =
         "EVAL %s 2 " POOL " {" POOL "}:q:holdfast_answer q %s 60000 PUBLISH c";
@@ -666,7 +666,7 @@ START_TEST(acquire_that_is_executed_late_takes_nothing_for_long)
 }
 END_TEST
 
-START_TEST(permits_that_too_few_replicas_have_are_given_back)
+START_TEST(permits_that_too_few_replicas_have_are_released)
 {
     struct hf_client_options o;
     struct hf_client *careful;
@@ -687,7 +687,7 @@ END_TEST
 
 /* Who wants fewer permits enters the line before one that asks once more when its
  * own time has come. Both are asking when the server does not know us any more. */
-START_TEST(refused_password_ends_one_that_is_asking)
+START_TEST(refused_password_ends_a_pending_request)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     struct hf_client *slow = client_timed(proxy_port(proxy), 60000, 30000);
@@ -792,22 +792,22 @@ static void add_all(Suite *suite)
     TCase *c = live_case(suite, "calls", start, stop);
 
     tcase_add_test(c, permits_are_set_once);
-    tcase_add_test(c, permits_are_taken_all_or_none);
+    tcase_add_test(c, permits_are_acquired_all_or_none);
     tcase_add_test(c, release_makes_a_semaphore_that_is_not_there);
     tcase_add_test(c, ttl_of_redissons_is_kept);
     tcase_add_test(c, numbers_and_waits_out_of_range_are_refused);
     tcase_add_test(c, name_is_checked);
     tcase_add_loop_test(c, no_call_is_under_way_when_all_have_ended, 0, 2);
-    tcase_add_loop_test(c, what_is_no_semaphore_is_left_alone, 0,
+    tcase_add_loop_test(c, key_that_is_not_a_semaphore_is_left_alone, 0,
                         COUNT(others_data));
-    tcase_add_test(c, calls_without_blocking_tell_the_same);
+    tcase_add_test(c, calls_without_blocking_return_the_same);
     c = live_case(suite, "waits", start, stop);
     tcase_add_test(c, release_elsewhere_wakes_a_waiter);
     tcase_add_loop_test(c, message_may_be_any_number, 0, 2);
     tcase_add_test(c, one_release_wakes_as_many_as_it_serves);
     tcase_add_test(c, permits_that_are_set_wake_waiters);
     tcase_add_test(c, message_that_never_comes_costs_seconds);
-    tcase_add_test(c, release_here_serves_a_waiter_that_hears_nothing);
+    tcase_add_test(c, local_release_serves_a_waiter_without_messages);
     tcase_add_test(c, fewer_permits_go_before_more);
     tcase_add_test(c, equal_wishes_are_served_in_their_order);
     tcase_add_test(c, wait_ends_by_its_time_a_cancel_or_the_close);
@@ -816,14 +816,14 @@ static void add_all(Suite *suite)
     tcase_add_test(c, they_work_with_the_rights_that_the_readme_names);
     tcase_add_loop_test(c, cut_anywhere_each_call_counts_once, 0, COUNT(cuts));
     tcase_add_loop_test(c, unknown_outcome_is_settled_in_the_background, 0, 2);
-    tcase_add_test(c, question_that_was_undone_takes_nothing_any_more);
+    tcase_add_test(c, request_that_was_undone_no_longer_acquires);
     tcase_add_test(c, undoing_makes_no_semaphore);
     tcase_add_loop_test(c, acquire_that_is_executed_late_takes_nothing_for_long,
                         0, COUNT(rules));
-    tcase_add_test(c, full_server_gives_permits_back_when_it_has_room);
-    tcase_add_test(c, permits_that_too_few_replicas_have_are_given_back);
+    tcase_add_test(c, full_server_returns_permits_when_it_has_memory);
+    tcase_add_test(c, permits_that_too_few_replicas_have_are_released);
     tcase_add_test(c, waiter_outlives_its_server);
-    tcase_add_test(c, refused_password_ends_one_that_is_asking);
+    tcase_add_test(c, refused_password_ends_a_pending_request);
 }
 
 int main(void)

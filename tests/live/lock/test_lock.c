@@ -7,7 +7,7 @@
 
 /* ---- acquire, release ---- */
 
-START_TEST(what_is_acquired_stands_as_redisson_writes_it)
+START_TEST(an_acquired_lock_is_stored_as_redisson_stores_it)
 {
     char text[HF_OWNER_TEXT_MAX], expected[HF_OWNER_TEXT_MAX];
 
@@ -29,7 +29,7 @@ START_TEST(what_is_acquired_stands_as_redisson_writes_it)
 }
 END_TEST
 
-START_TEST(a_release_tells_the_channel_0_once)
+START_TEST(a_release_publishes_0_once)
 {
     struct feed *feed = feed_open(server, "PSUBSCRIBE *");
 
@@ -99,7 +99,7 @@ static void *release_elsewhere(void *owner)
     return NULL;
 }
 
-START_TEST(any_number_but_the_given_ones_is_an_owner)
+START_TEST(any_number_except_the_reserved_ones_is_an_owner)
 {
     int64_t owner = owners[_i];
     pthread_t thread;
@@ -122,7 +122,7 @@ static void *new_thread_number(void *out)
     return NULL;
 }
 
-START_TEST(given_numbers_are_owners_that_exclude_each_other)
+START_TEST(new_owners_exclude_each_other)
 {
     int64_t given[4] = {hf_owner_thread(), hf_owner_new(), hf_owner_new()};
     pthread_t thread;
@@ -217,7 +217,7 @@ START_TEST(a_lease_is_the_ttl_and_a_reentry_or_partial_release_sets_it)
 }
 END_TEST
 
-START_TEST(who_has_no_hold_cannot_release)
+START_TEST(owner_without_a_hold_cannot_release)
 {
     struct hf_error err;
 
@@ -234,7 +234,7 @@ START_TEST(who_has_no_hold_cannot_release)
 }
 END_TEST
 
-START_TEST(one_try_on_a_lock_that_is_held_names_the_holder_and_asks_once)
+START_TEST(one_try_on_a_held_lock_names_the_holder_after_one_request)
 {
     struct hf_error err;
     long long calls;
@@ -271,7 +271,7 @@ END_TEST
 
 /* ---- asking ---- */
 
-START_TEST(a_lock_is_seen_as_it_stands)
+START_TEST(inspection_matches_the_server)
 {
     struct hf_lock_info info;
     char text[HF_OWNER_TEXT_MAX];
@@ -342,7 +342,7 @@ static const struct {
     {"HSET " NAME " mode read", "", 0, -1},
 };
 
-START_TEST(a_lock_of_another_is_seen_as_it_stands)
+START_TEST(inspection_of_a_lock_of_another_client_matches_the_server)
 {
     struct hf_lock_info info;
     struct hf_error err = {0};
@@ -382,7 +382,7 @@ START_TEST(a_read_lock_of_many_is_one_wherever_the_server_looks)
 END_TEST
 
 /* An empty owner is nobody, not everybody. */
-START_TEST(forced_release_of_an_owner_that_is_none_is_refused)
+START_TEST(forced_release_of_an_invalid_owner_is_refused)
 {
     static const struct {
         const char *text;
@@ -437,7 +437,7 @@ START_TEST(force_frees_no_hash_with_a_count_beyond_18_digits)
 }
 END_TEST
 
-START_TEST(force_frees_whoever_holds_it_and_tells_the_channel)
+START_TEST(force_frees_any_holder_and_notifies_the_channel)
 {
     struct feed *feed = feed_open(server, "SUBSCRIBE " CHANNEL);
 
@@ -501,7 +501,7 @@ START_TEST(a_forced_holder_learns_of_it_when_it_releases)
 }
 END_TEST
 
-START_TEST(a_reentry_does_not_take_back_what_was_lost)
+START_TEST(a_reentry_does_not_restore_a_lost_hold)
 {
     struct hf_acquire_options o;
     struct diary diary;
@@ -657,34 +657,34 @@ static void add_cases(Suite *s)
 {
     TCase *c = live_case(s, "acquire and release", start_server, stop_server);
 
-    add_in_all_ways(c, what_is_acquired_stands_as_redisson_writes_it);
-    add_in_all_ways(c, a_release_tells_the_channel_0_once);
+    add_in_all_ways(c, an_acquired_lock_is_stored_as_redisson_stores_it);
+    add_in_all_ways(c, a_release_publishes_0_once);
     add_in_all_ways(c, an_owner_may_acquire_again_and_releases_as_often);
     add_in_all_ways(c, each_hold_of_an_owner_has_a_number_of_its_own);
-    tcase_add_loop_test(c, any_number_but_the_given_ones_is_an_owner, 0,
+    tcase_add_loop_test(c, any_number_except_the_reserved_ones_is_an_owner, 0,
                         COUNT(owners));
-    tcase_add_test(c, given_numbers_are_owners_that_exclude_each_other);
+    tcase_add_test(c, new_owners_exclude_each_other);
     tcase_add_test(c, acquire_without_a_valid_owner_is_refused);
     add_in_all_ways(c, two_tasks_of_one_thread_exclude_each_other);
     add_in_all_ways(c, a_lease_is_the_ttl_and_a_reentry_or_partial_release_sets_it);
-    add_in_all_ways(c, who_has_no_hold_cannot_release);
-    add_in_all_ways(c, one_try_on_a_lock_that_is_held_names_the_holder_and_asks_once);
+    add_in_all_ways(c, owner_without_a_hold_cannot_release);
+    add_in_all_ways(c, one_try_on_a_held_lock_names_the_holder_after_one_request);
     add_in_all_ways(c, an_uncontended_pair_is_two_commands);
 
     c = live_case(s, "asking and force", start_server, stop_server);
-    add_in_all_ways(c, a_lock_is_seen_as_it_stands);
+    add_in_all_ways(c, inspection_matches_the_server);
     add_in_all_ways(c, a_free_lock_is_seen_as_free);
-    tcase_add_loop_test(c, a_lock_of_another_is_seen_as_it_stands, 0,
+    tcase_add_loop_test(c, inspection_of_a_lock_of_another_client_matches_the_server, 0,
                         COUNT(strangers));
     tcase_add_test(c, a_read_lock_of_many_is_one_wherever_the_server_looks);
-    tcase_add_test(c, forced_release_of_an_owner_that_is_none_is_refused);
+    tcase_add_test(c, forced_release_of_an_invalid_owner_is_refused);
     tcase_add_loop_test(c, force_frees_no_hash_with_a_count_beyond_18_digits, 0,
                         COUNT(counts));
-    add_in_all_ways(c, force_frees_whoever_holds_it_and_tells_the_channel);
+    add_in_all_ways(c, force_frees_any_holder_and_notifies_the_channel);
     add_in_all_ways(c, force_with_a_holder_frees_only_from_that_one);
     add_in_all_ways(c, force_without_blocking_does_not_need_the_holders_text_any_more);
     add_in_all_ways(c, a_forced_holder_learns_of_it_when_it_releases);
-    tcase_add_loop_test(c, a_reentry_does_not_take_back_what_was_lost, 0, 2);
+    tcase_add_loop_test(c, a_reentry_does_not_restore_a_lost_hold, 0, 2);
 
     c = live_case(s, "names", start_server, stop_server);
     tcase_add_loop_test(c, any_bytes_are_a_name, 0, COUNT(names));

@@ -373,7 +373,7 @@ static const struct {
 } nobodies[] = {{NULL, 0}, {"", 0}, {"nonsense", 8}, {STRANGER, 36},
                 {STRANGER STRANGER, sizeof STRANGER STRANGER - 1}};
 
-START_TEST(what_is_no_owner_is_refused)
+START_TEST(invalid_owner_is_refused)
 {
     struct hf_lock *lock = lock_in(client, HF_KIND_PLAIN);
     const char *text = nobodies[_i].text;
@@ -466,7 +466,7 @@ END_TEST
 
 /* ---- without blocking, and without an answer ---- */
 
-START_TEST(it_can_be_asked_without_blocking)
+START_TEST(it_has_a_call_without_blocking)
 {
     struct hf_lock *lock = lock_in(client, kinds[_i]);
     struct call call;
@@ -495,7 +495,7 @@ static const struct {
     const char *exists;
 } twice[] = {{renew_for_an_hour, HF_OK, "1"}, {give_up, HF_E_NOREPLY, "0"}};
 
-START_TEST(an_answer_that_is_lost_is_asked_for_again)
+START_TEST(a_request_whose_reply_is_lost_is_repeated)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     struct hf_client *far = client_to(proxy_port(proxy));
@@ -516,8 +516,8 @@ END_TEST
 
 /* The first copy may have been executed. */
 static struct peer_step refused_copy[] = {
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA ..."), PEER_RESET,
-    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA ..."), PEER_RESET,
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA ..."),
     PEER_SEND("-OOM no memory is left\r\n"), PEER_WAIT, PEER_END,
 };
 
@@ -582,15 +582,15 @@ static void add(Suite *s)
     tcase_add_test(c, a_queue_is_not_left_asleep_by_a_plain_handle);
     tcase_add_test(c, a_count_that_is_no_number_is_no_hold);
     tcase_add_loop_test(c, an_owner_of_this_client_is_refused, 0, COUNT(kinds));
-    tcase_add_loop_test(c, what_is_no_owner_is_refused, 0, COUNT(nobodies));
+    tcase_add_loop_test(c, invalid_owner_is_refused, 0, COUNT(nobodies));
     tcase_add_test(c, lease_of_nothing_or_too_long_is_refused);
     tcase_add_test(c, any_text_holds_a_value_lock);
     tcase_add_loop_test(c, another_programs_key_is_left_alone, 0,
                         COUNT(foreign));
     c = live_case(s, "calls", start, stop);
     tcase_add_loop_test(c, a_release_lets_a_waiter_in, 0, COUNT(kinds));
-    tcase_add_loop_test(c, it_can_be_asked_without_blocking, 0, COUNT(kinds));
-    tcase_add_loop_test(c, an_answer_that_is_lost_is_asked_for_again, 0,
+    tcase_add_loop_test(c, it_has_a_call_without_blocking, 0, COUNT(kinds));
+    tcase_add_loop_test(c, a_request_whose_reply_is_lost_is_repeated, 0,
                         COUNT(twice));
     tcase_add_loop_test(c, a_refusal_of_a_repeated_request_leaves_the_outcome_unknown,
                         0, 2);

@@ -252,7 +252,7 @@ END_TEST
 /* ---- without ---- */
 
 /* They wait for whoever dispatches: another thread, or none until later. */
-START_TEST(blocking_calls_leave_callbacks_to_who_dispatches)
+START_TEST(blocking_calls_leave_callbacks_to_dispatch)
 {
     struct threads t = {.calls = 0};
     struct hf_acquire_options o = thread_options(&t, 7);
@@ -287,7 +287,7 @@ static void *dispatch_until_lost(void *arg)
 
 /* A caller sits in the seat for long, waiting for another lock. The loss is told
  * by the thread that dispatches, and while the server keeps the lock. */
-START_TEST(loss_is_told_beside_a_blocked_caller)
+START_TEST(loss_is_reported_while_a_caller_is_blocked)
 {
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 7);
@@ -401,7 +401,7 @@ static void count_loss(void *ctx, struct hf_lock *lock, int64_t owner,
 
 /* All leases end while one line is being logged: then come all losses, then the
  * lines, of which no more wait than may, and one that says how many more. */
-START_TEST(losses_are_told_before_log_lines)
+START_TEST(losses_are_reported_before_log_lines)
 {
     static struct slow_log log = {.holds_up = true};
     struct hf_client_options o;
@@ -465,7 +465,7 @@ static void take_line(void *ctx, enum hf_log_level level, const char *line)
 }
 
 /* By its on_lost; or by a line, if it has none. */
-START_TEST(a_loss_is_told_in_one_way)
+START_TEST(a_loss_is_reported_in_one_way)
 {
     struct hf_client_options o;
     struct hf_acquire_options a;
@@ -499,13 +499,13 @@ static void add(Suite *suite)
     tcase_add_test(c, callback_may_wait_for_a_lock);
     tcase_add_loop_test(c, closing_waits_for_the_background_thread, 0, 2);
     c = live_case(suite, "no background thread", start_server, stop_server);
-    tcase_add_test(c, blocking_calls_leave_callbacks_to_who_dispatches);
-    tcase_add_test(c, loss_is_told_beside_a_blocked_caller);
+    tcase_add_test(c, blocking_calls_leave_callbacks_to_dispatch);
+    tcase_add_test(c, loss_is_reported_while_a_caller_is_blocked);
     tcase_add_test(c, on_wait_does_not_come_after_its_call);
     tcase_add_test(c, calls_whose_done_waits_count_as_under_way);
     c = live_case(suite, "losses and log lines", start_server, stop_server);
-    tcase_add_test(c, losses_are_told_before_log_lines);
-    tcase_add_loop_test(c, a_loss_is_told_in_one_way, 0, 2);
+    tcase_add_test(c, losses_are_reported_before_log_lines);
+    tcase_add_loop_test(c, a_loss_is_reported_in_one_way, 0, 2);
 }
 
 int main(void)

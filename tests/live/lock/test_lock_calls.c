@@ -105,7 +105,7 @@ START_TEST(many_calls_may_be_under_way)
 }
 END_TEST
 
-/* Two calls of one owner at once are two acquisitions of one hold. */
+/* Two calls of one owner at once are two acquisitions of one hold. HOLD-1 */
 START_TEST(calls_of_one_owner_at_once_all_count)
 {
     struct hf_acquire_options o = acquire_options(1);
@@ -144,7 +144,7 @@ static void use_the_library(void *ctx, hf_status status,
     call_done(&relay->call, status, err);
 }
 
-START_TEST(a_callback_may_call_what_blocks)
+START_TEST(a_callback_may_use_blocking_calls)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct relay relay;
@@ -248,7 +248,7 @@ END_TEST
 /* ---- counters ---- */
 
 /* 20 pairs of one thread: a command and a turn each, and nothing else. */
-START_TEST(counters_say_what_the_client_did)
+START_TEST(counters_match_the_requests_of_the_client)
 {
     struct hf_client_stats before, after;
     uint64_t median, tail;
@@ -302,7 +302,7 @@ static void note_line(void *ctx, const struct hf_trace *trace)
 }
 
 /* In the URL or beside it, by HELLO or by AUTH, on one connection or on two. */
-START_TEST(trace_tells_all_but_the_password)
+START_TEST(trace_shows_all_except_the_password)
 {
     const char *const args[] = {"--requirepass", PASSWORD, NULL};
     struct server *locked = server_start(args);
@@ -402,7 +402,7 @@ START_TEST(greatest_times_are_taken)
 }
 END_TEST
 
-START_TEST(senseless_times_are_refused)
+START_TEST(invalid_times_are_refused)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct hf_error err = {0};
@@ -428,8 +428,16 @@ END_TEST
     "0123456789012345678901234567890123456789012345678901234567890123"        \
     "0123456789012345678901234567890123456789012345678901234567890123"
 
-static void bad_url(struct hf_client_options *o) { o->url = "http://x"; }
-static void bad_watchdog(struct hf_client_options *o) { o->watchdog_ms = 99; }
+static void bad_url(struct hf_client_options *o)
+{
+    o->url = "http://x";
+}
+
+static void bad_watchdog(struct hf_client_options *o)
+{
+    o->watchdog_ms = 99;
+}
+
 static void huge_watchdog(struct hf_client_options *o)
 {
     o->watchdog_ms = INT64_MAX;
@@ -450,7 +458,12 @@ static void huge_connect_time(struct hf_client_options *o)
 {
     o->connect_timeout_ms = INT64_MAX;
 }
-static void bad_protocol(struct hf_client_options *o) { o->protocol = 4; }
+
+static void bad_protocol(struct hf_client_options *o)
+{
+    o->protocol = 4;
+}
+
 static void long_user(struct hf_client_options *o)
 {
     static char user[HF_LOGIN_MAX + 2];
@@ -487,7 +500,7 @@ static const struct {
     {"name of 256 bytes", long_client_name},
 };
 
-START_TEST(senseless_options_make_no_client)
+START_TEST(invalid_options_make_no_client)
 {
     struct hf_client *none = NULL;
     struct hf_client_options o;
@@ -511,7 +524,7 @@ START_TEST(the_least_watchdog_is_100_ms)
 }
 END_TEST
 
-START_TEST(errors_need_nobody_to_read_them)
+START_TEST(error_arguments_may_be_null)
 {
     open_client(&ways[_i]);
     acquire(lock, 1);
@@ -564,24 +577,24 @@ static void add_cases(Suite *s)
     tcase_add_test(c, another_event_loop_can_drive);
     add_in_all_ways(c, many_calls_may_be_under_way);
     add_in_all_ways(c, calls_of_one_owner_at_once_all_count);
-    add_in_all_ways(c, a_callback_may_call_what_blocks);
+    add_in_all_ways(c, a_callback_may_use_blocking_calls);
 
     c = live_case(s, "scope", start_server, stop_server);
     tcase_add_loop_test(c, a_scope_releases_on_every_path, 0, COUNT(scenes));
     tcase_add_test(c, a_scope_that_is_refused_runs_nothing);
 
     c = live_case(s, "seeing", start_server, stop_server);
-    add_in_all_ways(c, counters_say_what_the_client_did);
-    tcase_add_loop_test(c, trace_tells_all_but_the_password, 0, 4);
+    add_in_all_ways(c, counters_match_the_requests_of_the_client);
+    tcase_add_loop_test(c, trace_shows_all_except_the_password, 0, 4);
 
     c = live_case(s, "limits", start_server, stop_server);
     tcase_add_test(c, locks_and_calls_have_their_limits);
     tcase_add_test(c, greatest_times_are_taken);
-    tcase_add_loop_test(c, senseless_times_are_refused, 0, COUNT(senseless));
-    tcase_add_loop_test(c, senseless_options_make_no_client, 0,
+    tcase_add_loop_test(c, invalid_times_are_refused, 0, COUNT(senseless));
+    tcase_add_loop_test(c, invalid_options_make_no_client, 0,
                         COUNT(spoilers));
     tcase_add_test(c, the_least_watchdog_is_100_ms);
-    add_in_all_ways(c, errors_need_nobody_to_read_them);
+    add_in_all_ways(c, error_arguments_may_be_null);
     tcase_add_test(c, each_loss_has_a_text);
     tcase_add_test(c, clients_differ_and_know_their_server);
 }

@@ -112,7 +112,7 @@ START_TEST(closed_client_takes_no_calls)
 END_TEST
 
 /* Its holder may still be at work: it is told by hf_client_free only. */
-START_TEST(what_is_held_stays_held_and_renewed)
+START_TEST(holds_stay_held_and_renewed)
 {
     struct hf_acquire_options o;
     static struct diary diary;
@@ -135,7 +135,7 @@ END_TEST
 
 /* ---- who only waits ---- */
 
-START_TEST(who_waits_for_anothers_lock_is_sent_away_at_once)
+START_TEST(waiters_are_cancelled_at_once)
 {
     struct hf_acquire_options o;
 
@@ -195,7 +195,7 @@ static void *resume_soon(void *arg)
 
 /* CLOSE-2: A release, an acquire, and the release in the background that gives back
  * what it got. */
-START_TEST(what_was_sent_is_answered)
+START_TEST(sent_requests_are_answered)
 {
     struct hf_acquire_options o = acquire_options(2);
     struct hf_lock *other;
@@ -228,7 +228,7 @@ static void *let_go_soon(void *arg)
 }
 
 /* Executed long ago, and the answer is under way. */
-START_TEST(answers_that_the_network_holds_back_are_awaited)
+START_TEST(answers_that_the_network_delays_are_awaited)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     struct hf_acquire_options o = acquire_options(2);
@@ -304,7 +304,7 @@ START_TEST(stopped_server_is_left_at_the_deadline)
 END_TEST
 
 /* Two of the same hold: the second one was never asked. */
-START_TEST(release_behind_another_one_is_cancelled_unsent)
+START_TEST(release_after_another_one_is_cancelled_unsent)
 {
     open_client(_i);
     acquire(lock, 1);
@@ -321,7 +321,7 @@ START_TEST(release_behind_another_one_is_cancelled_unsent)
 END_TEST
 
 /* The first one is the last release of the hold. */
-START_TEST(release_of_what_another_release_ended_is_not_owner)
+START_TEST(release_of_a_released_hold_is_not_owner)
 {
     open_client(_i);
     acquire(lock, 1);
@@ -396,20 +396,20 @@ static void add_cases(Suite *s)
 
     tcase_add_loop_test(c, idle_client_is_closed_at_once, 0, COUNT(ways));
     tcase_add_loop_test(c, closed_client_takes_no_calls, 0, COUNT(ways));
-    tcase_add_test(c, what_is_held_stays_held_and_renewed);
-    tcase_add_loop_test(c, who_waits_for_anothers_lock_is_sent_away_at_once, 0,
+    tcase_add_test(c, holds_stay_held_and_renewed);
+    tcase_add_loop_test(c, waiters_are_cancelled_at_once, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, blocked_callers_are_sent_away, 0, COUNT(ways));
-    tcase_add_loop_test(c, what_was_sent_is_answered, 0, COUNT(ways));
-    tcase_add_loop_test(c, answers_that_the_network_holds_back_are_awaited, 0,
+    tcase_add_loop_test(c, sent_requests_are_answered, 0, COUNT(ways));
+    tcase_add_loop_test(c, answers_that_the_network_delays_are_awaited, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, release_in_the_background_is_awaited, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, stopped_server_is_left_at_the_deadline, 0,
                         COUNT(ways));
-    tcase_add_loop_test(c, release_behind_another_one_is_cancelled_unsent, 0,
+    tcase_add_loop_test(c, release_after_another_one_is_cancelled_unsent, 0,
                         COUNT(ways));
-    tcase_add_loop_test(c, release_of_what_another_release_ended_is_not_owner, 0,
+    tcase_add_loop_test(c, release_of_a_released_hold_is_not_owner, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, server_that_is_not_there_is_left_at_the_deadline, 0,
                         COUNT(ways));

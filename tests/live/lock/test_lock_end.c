@@ -1,5 +1,5 @@
 /* How it ends: a client that is closed in any state, a child of a fork, a loop
- * that is shared (design 10; faults X6, X11, X12). */
+ * that is shared (faults X6, X11, X12). */
 #include <dirent.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -488,7 +488,7 @@ START_TEST(a_child_can_do_nothing_and_hangs_nowhere)
 END_TEST
 
 /* All that the server hears while the child lives. */
-START_TEST(a_child_writes_nothing_and_the_parent_goes_on)
+START_TEST(a_child_writes_nothing_and_the_parent_continues)
 {
     struct hf_acquire_options o;
     static struct diary diary;
@@ -549,7 +549,7 @@ static void at_rest(void)
     release(lock, 2);
 }
 
-static void greeting(void)
+static void handshake(void)
 {
     proxy_hold(proxy, PROXY_TO_CLIENT, true);
     begin_acquire(0, 1);
@@ -587,7 +587,7 @@ static void holding(void)
 }
 
 static void (*const forkings[])(void) = {
-    never_connected, at_rest, at_any_moment, greeting,
+    never_connected, at_rest, at_any_moment, handshake,
     in_flight,       waiting, holding,
 };
 
@@ -690,7 +690,7 @@ static void add_cases(Suite *s)
     c = live_case(s, "fork", start_server, stop_server);
     tcase_add_loop_test(c, a_child_can_do_nothing_and_hangs_nowhere, 0,
                         COUNT(ways));
-    tcase_add_test(c, a_child_writes_nothing_and_the_parent_goes_on);
+    tcase_add_test(c, a_child_writes_nothing_and_the_parent_continues);
     tcase_add_loop_test(c, a_child_forked_in_any_state_harms_nothing, 0,
                         2 * COUNT(forkings));
     tcase_add_test(c, a_child_may_have_a_client_of_its_own);

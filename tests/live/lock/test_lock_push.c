@@ -140,9 +140,9 @@ END_TEST
 /* ---- what is not lost ---- */
 
 static const char *const changes[] = {
-    "HSET " NAME " stranger 1",
-    "PEXPIRE " NAME " 60000",
-    "PERSIST " NAME,
+    ("HSET " NAME " stranger 1"),
+    ("PEXPIRE " NAME " 60000"),
+    ("PERSIST " NAME),
 };
 
 START_TEST(track_2_push_is_not_a_verdict)
@@ -369,7 +369,7 @@ START_TEST(tracking_2_resp2_does_without)
 }
 END_TEST
 
-START_TEST(it_is_off_unless_the_url_says_otherwise)
+START_TEST(it_is_off_by_default)
 {
     use_without_tracking("", NULL);
     use_without_tracking("?tracking=off", NULL);
@@ -404,14 +404,13 @@ START_TEST(tracking_2_refused_caching_is_no_error)
 }
 END_TEST
 
-/* TRACK-5 */
-START_TEST(track_5_kinds_that_one_owner_writes_are_tracked)
+START_TEST(all_kinds_with_holds_are_tracked)
 {
     for (int id = 1; id < 32; id++) {
         const struct hf_kind *kind = hf_kind_row((enum hf_lock_kind)id);
 
         if (kind)
-            ck_assert(kind->steps[STEP_RENEW].reads_last == !kind->is_shared);
+            ck_assert(kind->steps[STEP_RENEW].reads_last);
     }
 }
 END_TEST
@@ -487,9 +486,9 @@ static void add(Suite *suite)
     tcase_add_test(c, track_1_hold_is_tracked_again_after_a_cancelled_reentry);
     c = live_case(suite, "without it", start_server, stop_server);
     tcase_add_test(c, tracking_2_resp2_does_without);
-    tcase_add_test(c, it_is_off_unless_the_url_says_otherwise);
+    tcase_add_test(c, it_is_off_by_default);
     tcase_add_test(c, tracking_2_user_without_the_right_does_without);
-    tcase_add_test(c, track_5_kinds_that_one_owner_writes_are_tracked);
+    tcase_add_test(c, all_kinds_with_holds_are_tracked);
     tcase_add_test(c, doctor_reports_whether_the_server_supports_it);
     c = live_case(suite, "refused", start, stop);
     tcase_add_test(c, tracking_2_refused_caching_is_no_error);

@@ -141,7 +141,7 @@ static void drive_until_all_listen(struct hf_loop *loop)
         hf_loop_dispatch(loop, 10);
 }
 
-START_TEST(a_crowd_asks_little_for_a_release)
+START_TEST(a_crowd_sends_few_requests_for_a_release)
 {
     struct hf_client *holder = client_to(server_port(server));
     struct hf_lock *held = lock_of(holder, NAME);
@@ -183,7 +183,7 @@ static void add_all(Suite *suite)
 
     tcase_add_loop_test(c, clients_that_contend_have_equal_shares, 0,
                         COUNT(fields));
-    tcase_add_test(c, a_crowd_asks_little_for_a_release);
+    tcase_add_test(c, a_crowd_sends_few_requests_for_a_release);
 }
 
 int main(void)

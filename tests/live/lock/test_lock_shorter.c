@@ -190,7 +190,7 @@ static const struct {
     {0, WATCHDOG_MS * 6 / 10},
 };
 
-START_TEST(a_late_grant_is_asked_for_again)
+START_TEST(a_late_grant_is_requested_again)
 {
     struct call call;
 
@@ -205,7 +205,7 @@ START_TEST(a_late_grant_is_asked_for_again)
 }
 END_TEST
 
-START_TEST(a_grant_in_time_is_asked_for_once)
+START_TEST(a_grant_in_time_is_requested_once)
 {
     (void)server_ask(server, "CONFIG RESETSTAT");
     acquire(lock, 1);
@@ -256,7 +256,8 @@ START_TEST(renewals_that_wait_for_room_outlive_the_holds_that_they_are_for)
     locks[0] = lock_of(narrow, NAME);
     acquire(locks[0], 1);
     release(locks[0], 1);
-    ck_assert_uint_eq(stats_of(narrow).link.losses, 0);
+    /* The silent connection may have been replaced, if the second one was faster. */
+    ck_assert_uint_le(stats_of(narrow).link.losses, 1);
     hf_client_free(narrow);
 }
 END_TEST
@@ -271,8 +272,8 @@ static void add(Suite *s)
         c, a_renewal_that_cuts_a_longer_lease_counts_though_unanswered);
     tcase_add_test(c, a_hold_is_not_safe_while_its_last_release_is_under_way);
     tcase_add_test(c, a_partial_release_keeps_the_hold_and_its_lease);
-    tcase_add_loop_test(c, a_late_grant_is_asked_for_again, 0, COUNT(late));
-    tcase_add_test(c, a_grant_in_time_is_asked_for_once);
+    tcase_add_loop_test(c, a_late_grant_is_requested_again, 0, COUNT(late));
+    tcase_add_test(c, a_grant_in_time_is_requested_once);
     tcase_add_test(
         c, renewals_that_wait_for_room_outlive_the_holds_that_they_are_for);
 }

@@ -1,5 +1,5 @@
 /* The watchdog and the end of a hold: what is renewed, when, and who is told of
- * a loss, once, with which reason (LEASE-1 to LEASE-4, faults G1, G2). */
+ * a loss, once, with which reason (LEASE-1 to LEASE-4). */
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -79,7 +79,7 @@ START_TEST(while_it_is_held_its_ttl_is_kept_up)
 }
 END_TEST
 
-START_TEST(without_a_thread_whoever_dispatches_renews)
+START_TEST(without_a_thread_the_dispatching_thread_renews)
 {
     struct hf_client_options o;
     struct hf_client *driven;
@@ -112,7 +112,7 @@ START_TEST(lease_1_the_safe_moment_comes_before_the_server_lets_go)
 }
 END_TEST
 
-START_TEST(a_lease_is_not_renewed_and_its_end_is_told_before)
+START_TEST(a_lease_is_not_renewed_and_its_end_is_reported_before)
 {
     struct hf_acquire_options o = diary_options(&diary, 1);
 
@@ -164,7 +164,7 @@ static int64_t told_late_ms(int64_t owner, int64_t lease_ms)
     return diary.lost_ms - end_ms;
 }
 
-START_TEST(a_lease_shorter_than_the_background_threads_rest_is_told_in_time)
+START_TEST(a_lease_shorter_than_the_background_threads_rest_is_reported_in_time)
 {
     int late = 0;
 
@@ -174,7 +174,7 @@ START_TEST(a_lease_shorter_than_the_background_threads_rest_is_told_in_time)
 }
 END_TEST
 
-START_TEST(what_leaves_the_field_leaves_the_hold)
+START_TEST(commands_that_keep_the_field_keep_the_hold)
 {
     hold();
     await_renewals(1);
@@ -230,7 +230,7 @@ static const struct {
     {"COPY stranger " NAME " REPLACE", HF_REASON_TAKEN},
 };
 
-START_TEST(a_lock_that_is_gone_is_told_once_with_the_reason)
+START_TEST(a_lost_lock_is_reported_once_with_the_reason)
 {
     (void)server_ask(server, "HSET stranger " LUA_HOLDER " 1");
     hold();
@@ -256,7 +256,7 @@ START_TEST(a_server_that_forgot_everything_is_noticed)
 }
 END_TEST
 
-START_TEST(a_silent_server_is_told_when_the_safe_moment_has_come)
+START_TEST(a_silent_server_causes_a_loss_at_the_safe_moment)
 {
     hold();
     await_renewals(1);
@@ -325,8 +325,8 @@ START_TEST(max_hold_ends_it_and_frees_it_for_others)
 }
 END_TEST
 
-/* The notice comes before the server lets go. */
-START_TEST(max_hold_is_told_while_the_server_still_has_it)
+/* The callback comes before the server releases the lock. HOLD-2 */
+START_TEST(max_hold_is_reported_while_the_server_still_has_it)
 {
     struct hf_acquire_options o = diary_options(&diary, 1);
 
@@ -339,7 +339,7 @@ START_TEST(max_hold_is_told_while_the_server_still_has_it)
 }
 END_TEST
 
-START_TEST(closing_the_client_tells_each_hold_and_releases_none)
+START_TEST(closing_the_client_reports_each_loss_and_releases_none)
 {
     struct hf_lock *second = lock_of(client, "second");
     struct hf_acquire_options o;
@@ -392,7 +392,7 @@ static const char *heard(int fd)
     return word;
 }
 
-START_TEST(after_a_stop_the_first_look_says_unsafe_and_the_loss_is_told)
+START_TEST(after_a_stop_the_first_check_reports_unsafe_and_a_loss)
 {
     int to[2], from[2], status;
     pid_t child;
@@ -481,7 +481,7 @@ START_TEST(a_reentry_without_a_lease_has_the_hold_renewed)
 END_TEST
 
 /* The server may have cut the lease, though it did not say so. */
-START_TEST(an_unanswered_reentry_with_a_short_lease_is_believed_to_be_done)
+START_TEST(an_unanswered_reentry_with_a_short_lease_counts_as_executed)
 {
     struct hf_acquire_options o = diary_options(&diary, 1);
 
@@ -754,7 +754,7 @@ START_TEST(lost_hold_is_to_be_released_before_it_is_acquired_again)
 }
 END_TEST
 
-START_TEST(on_lost_may_release_what_was_lost)
+START_TEST(on_lost_may_release_the_lost_hold)
 {
     struct hf_acquire_options o = diary_options(&diary, 1);
 
@@ -775,9 +775,9 @@ static void add_cases(Suite *s)
     TCase *c = live_case(s, "renewals", start, stop);
 
     tcase_add_test(c, while_it_is_held_its_ttl_is_kept_up);
-    tcase_add_test(c, without_a_thread_whoever_dispatches_renews);
+    tcase_add_test(c, without_a_thread_the_dispatching_thread_renews);
     tcase_add_test(c, lease_1_the_safe_moment_comes_before_the_server_lets_go);
-    tcase_add_loop_test(c, what_leaves_the_field_leaves_the_hold, 0,
+    tcase_add_loop_test(c, commands_that_keep_the_field_keep_the_hold, 0,
                         COUNT(harmless));
     tcase_add_loop_test(c, a_full_server_renews_every_kind, 0,
                         COUNT(kinds_on_a_full_server));
@@ -787,32 +787,32 @@ static void add_cases(Suite *s)
     tcase_add_test(c, forgotten_scripts_cost_no_hold);
 
     c = live_case(s, "losses", start, stop);
-    tcase_add_test(c, a_lease_is_not_renewed_and_its_end_is_told_before);
+    tcase_add_test(c, a_lease_is_not_renewed_and_its_end_is_reported_before);
     tcase_add_loop_test(
-        c, a_lease_shorter_than_the_background_threads_rest_is_told_in_time, 0,
+        c, a_lease_shorter_than_the_background_threads_rest_is_reported_in_time, 0,
         COUNT(short_leases_ms));
-    tcase_add_loop_test(c, a_lock_that_is_gone_is_told_once_with_the_reason, 0,
+    tcase_add_loop_test(c, a_lost_lock_is_reported_once_with_the_reason, 0,
                         COUNT(fates));
     tcase_add_test(c, a_server_that_forgot_everything_is_noticed);
-    tcase_add_test(c, a_silent_server_is_told_when_the_safe_moment_has_come);
+    tcase_add_test(c, a_silent_server_causes_a_loss_at_the_safe_moment);
     tcase_add_test(c,
                    a_refused_renewal_is_logged_and_tried_until_the_safe_moment);
     tcase_add_loop_test(c, max_hold_ends_it_and_frees_it_for_others, 0, 2);
-    tcase_add_test(c, max_hold_is_told_while_the_server_still_has_it);
-    tcase_add_test(c, closing_the_client_tells_each_hold_and_releases_none);
+    tcase_add_test(c, max_hold_is_reported_while_the_server_still_has_it);
+    tcase_add_test(c, closing_the_client_reports_each_loss_and_releases_none);
     tcase_add_loop_test(
-        c, after_a_stop_the_first_look_says_unsafe_and_the_loss_is_told, 0, 2);
+        c, after_a_stop_the_first_check_reports_unsafe_and_a_loss, 0, 2);
     tcase_add_test(c, a_stuck_callback_makes_the_hold_unsafe_by_time_alone);
     tcase_add_test(c, a_loss_concerns_one_hold_of_a_batch);
     tcase_add_test(c, lost_hold_is_to_be_released_before_it_is_acquired_again);
-    tcase_add_test(c, on_lost_may_release_what_was_lost);
+    tcase_add_test(c, on_lost_may_release_the_lost_hold);
     tcase_add_test(c, lease_4_nothing_is_renewed_after_it_was_lost);
 
     c = live_case(s, "re-entry", start, stop);
     tcase_add_test(c, a_short_lease_of_a_reentry_does_not_lose_a_renewed_hold);
     tcase_add_test(c, a_reentry_without_a_lease_has_the_hold_renewed);
     tcase_add_test(
-        c, an_unanswered_reentry_with_a_short_lease_is_believed_to_be_done);
+        c, an_unanswered_reentry_with_a_short_lease_counts_as_executed);
     tcase_add_test(c, a_reentry_that_is_answered_after_the_loss_is_lost);
 }
 

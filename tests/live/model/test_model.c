@@ -188,7 +188,7 @@ static void ask_redissons(void)
 }
 
 /* Ours and Redisson's by turns, on the same locks. */
-START_TEST(scripts_of_locks_leave_what_they_leave_on_a_real_server)
+START_TEST(scripts_leave_the_same_keys_as_on_a_real_server)
 {
     be_protocol(_i);
     for (long n = steps(2500); n > 0; n--) {
@@ -240,7 +240,7 @@ static void must_be_on_the_replica(void *ctx, const struct model_key *key)
 }
 
 /* By effects alone: no script is run there. */
-START_TEST(replica_of_the_model_has_what_the_model_has)
+START_TEST(replica_of_the_model_has_the_same_keys)
 {
     replica = model_new(&(struct model_options){.version = twins_version()});
     model_set_time(replica, model_now_us(twins_model()));
@@ -331,7 +331,7 @@ START_TEST(conversations_go_as_with_a_real_server)
 }
 END_TEST
 
-START_TEST(server_that_is_full_of_clients_says_so_and_closes)
+START_TEST(server_that_is_full_of_clients_reports_it_and_closes)
 {
     ask(pair, "CONFIG SET maxclients 1");
     other = pair_open();
@@ -373,9 +373,9 @@ int main(void)
     tcase_add_checked_fixture(t, start, stop);
     tcase_add_loop_test(t, commands_are_answered_as_a_real_server_does, 2, 4);
     tcase_add_loop_test(t,
-                        scripts_of_locks_leave_what_they_leave_on_a_real_server,
+                        scripts_leave_the_same_keys_as_on_a_real_server,
                         2, 4);
-    tcase_add_test(t, replica_of_the_model_has_what_the_model_has);
+    tcase_add_test(t, replica_of_the_model_has_the_same_keys);
     tcase_add_loop_test(t, small_scripts_are_answered_as_a_real_server_does, 2,
                         4);
     suite_add_tcase(s, t);
@@ -386,7 +386,7 @@ int main(void)
     suite_add_tcase(s, t);
     t = tcase_create("states");
     tcase_add_checked_fixture(t, start, stop);
-    tcase_add_test(t, server_that_is_full_of_clients_says_so_and_closes);
+    tcase_add_test(t, server_that_is_full_of_clients_reports_it_and_closes);
     tcase_add_test(t, server_that_runs_a_script_for_long_is_busy);
     suite_add_tcase(s, t);
     return suite_run(s);

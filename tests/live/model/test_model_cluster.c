@@ -43,8 +43,8 @@ static const char *const commands[] = {
 
 static const char *const scripts[] = {
     "return redis.call('exists', KEYS[1])",
-    "redis.call('set', KEYS[1], 1) redis.call('del', KEYS[1]) return "
-    "redis.call('exists', KEYS[1])",
+    ("redis.call('set', KEYS[1], 1) redis.call('del', KEYS[1]) return "
+     "redis.call('exists', KEYS[1])"),
     "redis.call('del', KEYS[2]) return redis.call('get', KEYS[1])",
     "return redis.call('spublish', KEYS[1], 'hello')",
     "return redis.call('publish', KEYS[1], 'hello')",

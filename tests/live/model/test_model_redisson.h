@@ -1,7 +1,7 @@
 /* What Redisson's scripts do, by the numbered steps of WIRE: data for the trial
  * of the model. Each with how it is called: numkeys, KEYS, ARGV. Of the letters
  * behind %: l lock, o owner, w its write field, c channel, t lease, and so on as
- * in test_model_words.c. */
+ * in model_words.c. */
 #ifndef TEST_MODEL_REDISSON_H
 #define TEST_MODEL_REDISSON_H
 

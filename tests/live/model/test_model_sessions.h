@@ -19,7 +19,7 @@ struct session {
 #define OWN "e0e1f9fabfc9d4800c877a703b823ac0578ff8db"
 
 static const struct session sessions[] = {
-    {"greetings", NULL,
+    {"handshakes", NULL,
      {"~HELLO", "~HELLO 3", "PING", "GET none", "~HELLO 2", "GET none",
       "HELLO 4", "HELLO x", "HELLO 3 AUTH", "HELLO 3 FOO", "HELLO 3 AUTH x y",
       "~HELLO 3 AUTH default wrong", "~HELLO 3 SETNAME me", "CLIENT GETNAME",

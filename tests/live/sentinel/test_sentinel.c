@@ -110,7 +110,7 @@ static void must_say(const struct hf_error *error, const char *part)
                   part);
 }
 
-START_TEST(a_name_that_no_sentinel_knows_is_told_at_once)
+START_TEST(a_name_that_no_sentinel_knows_is_reported_at_once)
 {
     char url[URL_ROOM], *name = strrchr(url_of(url, SENTINELS), '/');
     struct hf_client_options o;
@@ -144,7 +144,7 @@ START_TEST(a_name_is_unknown_though_a_sentinel_is_dead)
 }
 END_TEST
 
-START_TEST(sentinels_that_are_not_there_are_told)
+START_TEST(sentinels_that_are_not_there_are_reported)
 {
     int ports[] = {local_dead_port(), local_dead_port()};
     struct hf_error error;
@@ -156,7 +156,7 @@ START_TEST(sentinels_that_are_not_there_are_told)
 }
 END_TEST
 
-START_TEST(a_server_that_is_no_sentinel_is_told)
+START_TEST(a_server_that_is_not_a_sentinel_is_reported)
 {
     int port = server_port(master_now());
     struct hf_error error;
@@ -168,7 +168,7 @@ START_TEST(a_server_that_is_no_sentinel_is_told)
 }
 END_TEST
 
-START_TEST(a_wrong_password_of_sentinels_is_told)
+START_TEST(a_wrong_password_of_sentinels_is_reported)
 {
     struct server *locked = server_start(
         (const char *const[]){"--sentinel", "--requirepass", "x", NULL});
@@ -189,7 +189,7 @@ END_TEST
 
 /* Killed as sentinels do to those who are connected to a master that is none any
  * more. */
-START_TEST(each_new_connection_asks_the_sentinels)
+START_TEST(each_new_connection_queries_the_sentinels)
 {
     char url[URL_ROOM];
     struct hf_client_options o =
@@ -254,7 +254,7 @@ START_TEST(without_sentinels_a_connection_works_on)
 END_TEST
 
 /* And when they are back, so is the lock. */
-START_TEST(without_sentinels_nothing_is_found_and_that_is_said)
+START_TEST(without_sentinels_nothing_is_found_and_that_is_reported)
 {
     char url[URL_ROOM];
     struct hf_client_options o =
@@ -283,7 +283,7 @@ START_TEST(without_sentinels_nothing_is_found_and_that_is_said)
 }
 END_TEST
 
-START_TEST(sentinels_that_others_name_are_asked_too)
+START_TEST(sentinels_that_others_name_are_also_queried)
 {
     struct hf_client *client = client_of(1, protocols[_i]);
 
@@ -406,7 +406,7 @@ END_TEST
 
 /* ---- its end ---- */
 
-START_TEST(a_child_of_a_fork_asks_nobody)
+START_TEST(a_child_of_a_fork_queries_no_sentinel)
 {
     struct hf_client *client = client_of(SENTINELS, protocols[_i]);
     struct hf_lock *lock = lock_of(client, NAME);
@@ -570,7 +570,7 @@ static void must_end(struct process *p, const char *why)
     ck_assert_str_eq(await_end(p, OUT), "");
 }
 
-START_TEST(the_command_says_what_the_sentinels_say)
+START_TEST(the_command_prints_the_errors_of_the_sentinels)
 {
     char url[URL_ROOM], *name = strrchr(url_of(url, SENTINELS), '/');
     int port = local_dead_port();
@@ -641,24 +641,24 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, a_waiter_is_woken_by_a_message, 0, 2);
     tcase_add_loop_test(c, bad_sentinels_in_front_of_a_good_one_do_not_matter,
                         0, 2);
-    tcase_add_loop_test(c, a_name_that_no_sentinel_knows_is_told_at_once, 0, 2);
+    tcase_add_loop_test(c, a_name_that_no_sentinel_knows_is_reported_at_once, 0, 2);
     tcase_add_loop_test(c, a_name_is_unknown_though_a_sentinel_is_dead, 0, 2);
-    tcase_add_loop_test(c, sentinels_that_are_not_there_are_told, 0, 2);
-    tcase_add_loop_test(c, a_server_that_is_no_sentinel_is_told, 0, 2);
-    tcase_add_loop_test(c, a_wrong_password_of_sentinels_is_told, 0, 2);
-    tcase_add_loop_test(c, each_new_connection_asks_the_sentinels, 0, 2);
+    tcase_add_loop_test(c, sentinels_that_are_not_there_are_reported, 0, 2);
+    tcase_add_loop_test(c, a_server_that_is_not_a_sentinel_is_reported, 0, 2);
+    tcase_add_loop_test(c, a_wrong_password_of_sentinels_is_reported, 0, 2);
+    tcase_add_loop_test(c, each_new_connection_queries_the_sentinels, 0, 2);
     tcase_add_loop_test(c, a_master_without_enough_replicas_may_refuse, 0, 2);
     tcase_add_loop_test(c, names_and_addresses_of_ipv6_are_found, 0, 4);
     tcase_add_loop_test(c, sentinels_have_a_user_of_their_own, 0, 2);
-    tcase_add_loop_test(c, a_child_of_a_fork_asks_nobody, 0, 2);
+    tcase_add_loop_test(c, a_child_of_a_fork_queries_no_sentinel, 0, 2);
     tcase_add_test(c,
                    a_client_that_looks_for_the_master_can_be_closed_and_freed);
     tcase_add_loop_test(c, each_allocation_may_fail, 0, 6);
-    tcase_add_test(c, the_command_says_what_the_sentinels_say);
+    tcase_add_test(c, the_command_prints_the_errors_of_the_sentinels);
     tcase_add_loop_test(c, without_sentinels_a_connection_works_on, 0, 2);
     tcase_add_loop_test(
-        c, without_sentinels_nothing_is_found_and_that_is_said, 0, 2);
-    tcase_add_loop_test(c, sentinels_that_others_name_are_asked_too, 0, 2);
+        c, without_sentinels_nothing_is_found_and_that_is_reported, 0, 2);
+    tcase_add_loop_test(c, sentinels_that_others_name_are_also_queried, 0, 2);
     tcase_add_loop_test(c, without_a_quorum_the_deadline_is_kept, 0, 2);
 }
 

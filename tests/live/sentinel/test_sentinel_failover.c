@@ -324,7 +324,7 @@ static struct peer *stale_sentinel(void)
 {
     static char reply[64];
     static struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET,
+        PEER_ACCEPT, PEER_HANDSHAKE,
         PEER_EXPECT("SENTINEL SENTINELS " SENTINELS_NAME), PEER_SEND("*0\r\n"),
         PEER_EXPECT("SENTINEL GET-MASTER-ADDR-BY-NAME " SENTINELS_NAME),
         {.verb = PEER_DO_SEND, .text = reply}, PEER_END};
@@ -473,7 +473,7 @@ static void await_scripts(struct server *s, long long count)
  * is released. The master finds these four in its sockets when it continues.
  * Meanwhile the new master has answered them, and another owner holds what was
  * released. */
-START_TEST(what_a_stopped_master_finds_in_its_sockets_does_no_harm)
+START_TEST(late_requests_of_a_stopped_master_do_no_harm)
 {
     struct one *c = &crowd[RESP3];
     struct hf_lock *dropped, *given_up, *of_other;
@@ -696,7 +696,7 @@ static void add(Suite *suite)
 
     tcase_add_test(c, a_dead_master_is_followed);
     tcase_add_test(c, a_silent_master_is_followed_and_left_alone);
-    tcase_add_test(c, what_a_stopped_master_finds_in_its_sockets_does_no_harm);
+    tcase_add_test(c, late_requests_of_a_stopped_master_do_no_harm);
     tcase_add_test(c, a_demoted_master_is_left_alone);
     c = live_case(suite, "continues", set_up_hasty, tear_down);
     tcase_add_loop_test(c, an_old_master_that_continues_convinces_no_holder, 0,

@@ -165,7 +165,7 @@ static void must_tell(const char *event, int old_port, int new_port)
     ck_assert_int_eq(s.to.port, new_port);
 }
 
-START_TEST(a_master_that_changes_is_told)
+START_TEST(a_master_that_changes_is_reported)
 {
     int old = sentinels_master(sentinels);
     struct feed *feed = feed_open(sentinels_sentinel(sentinels, 1),
@@ -221,7 +221,7 @@ static Suite *suite(void)
     tcase_add_test(c, a_server_is_no_sentinel);
     tcase_add_test(c, every_sentinel_knows_all_others);
     tcase_add_test(c, every_server_has_its_role);
-    tcase_add_test(c, a_master_that_changes_is_told);
+    tcase_add_test(c, a_master_that_changes_is_reported);
     tcase_add_test(c, a_dead_master_is_followed_by_a_replica);
     suite_add_tcase(s, c);
     return s;

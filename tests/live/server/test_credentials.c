@@ -1,6 +1,8 @@
 /* Credentials that change: the callback that the client asks before each connection, its
  * answers now, later, twice, never; passwords that are rotated under holds; AUTH on a
  * live connection before they expire. */
+#include <unistd.h>
+
 #include "tests/live/test_lock.h"
 #include "tests/support/one_server.h"
 
@@ -213,7 +215,7 @@ START_TEST(answer_after_close_is_harmless)
 END_TEST
 
 /* The callback's words are in the error; the next query may have an answer. */
-START_TEST(refusal_is_temporary_and_says_why)
+START_TEST(refusal_is_temporary_and_reports_why)
 {
     struct hf_client_options o;
     struct hf_client *client;
@@ -287,7 +289,7 @@ END_TEST
 /* ---- refused by the server ---- */
 
 /* LOGIN-2 */
-START_TEST(same_refused_password_twice_is_final_if_none_was_accepted)
+START_TEST(same_refused_password_twice_is_final_unless_one_was_accepted)
 {
     struct hf_client *client;
     struct hf_error err = {0};
@@ -395,7 +397,7 @@ END_TEST
 
 /* ---- a user that the server refuses ---- */
 
-START_TEST(placeholder_for_a_user_is_told)
+START_TEST(placeholder_for_a_user_is_reported)
 {
     struct hf_client *client;
 
@@ -409,6 +411,47 @@ START_TEST(placeholder_for_a_user_is_told)
 }
 END_TEST
 
+/* ACL LOAD: Redis 7.0 closes all connections, also those of users that did not change. */
+START_TEST(a_hold_and_a_waiter_outlast_acl_load)
+{
+    char path[] = "/tmp/holdfast-acl-XXXXXX", url[SERVER_URL_MAX];
+    const char *const args[] = {"--aclfile", path, NULL};
+    int fd = mkstemp(path);
+    struct hf_acquire_options waits = acquire_options(2);
+    struct hf_client_options o;
+    struct hf_client *app;
+    struct diary d;
+    struct hf_acquire_options holds = diary_options(&d, 1);
+    struct server *s;
+    struct call call;
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_gt(dprintf(fd, "user default on nopass " RIGHTS "\n"
+                                 "user " USER " on >pw " RIGHTS "\n"), 0);
+    (void)close(fd);
+    ck_assert_ptr_nonnull(s = server_start(args));
+    client_options(&o, url, server_port(s));
+    o.user = USER;
+    o.password = "pw";
+    o.watchdog_ms = STEADY_WATCHDOG_MS;
+    app = client_with(&o);
+    ck_assert_ok(hf_lock_acquire(lock_of(app, NAME), &holds, NULL));
+    call_acquire(&call, lock_of(app, NAME), &waits);
+    await_subscribers(s, CHANNEL, 1);
+    for (int i = 0; i < 3; i++) {
+        (void)server_ask(s, "ACL LOAD");
+        await_next_renewal(app);
+    }
+    ck_assert(!call_is_done(&call));
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    release(lock_of(app, NAME), 1);
+    ck_assert_status(call_await(&call), HF_OK);
+    hf_client_free(app);
+    server_stop(s);
+    (void)unlink(path);
+}
+END_TEST
+
 static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "credentials", start, stop_server);
@@ -417,14 +460,15 @@ static void add(Suite *suite)
     tcase_add_test(c, answer_may_come_later_from_any_thread_and_counts_once);
     tcase_add_test(c, query_without_an_answer_ends_the_attempt_and_a_late_answer_counts);
     tcase_add_test(c, answer_after_close_is_harmless);
-    tcase_add_test(c, refusal_is_temporary_and_says_why);
+    tcase_add_test(c, refusal_is_temporary_and_reports_why);
     tcase_add_loop_test(c, password_has_0_bytes_to_64_KiB, 0, COUNT(lengths));
     tcase_add_test(c, longer_password_is_refused);
-    tcase_add_test(c, same_refused_password_twice_is_final_if_none_was_accepted);
+    tcase_add_test(c, same_refused_password_twice_is_final_unless_one_was_accepted);
     tcase_add_test(c, rotations_lose_no_hold);
     tcase_add_test(c, credentials_that_expire_are_replaced_on_the_live_connection);
     tcase_add_test(c, subscribed_connection_of_resp2_is_replaced);
-    tcase_add_test(c, placeholder_for_a_user_is_told);
+    tcase_add_test(c, placeholder_for_a_user_is_reported);
+    tcase_add_test(c, a_hold_and_a_waiter_outlast_acl_load);
 }
 
 int main(void)

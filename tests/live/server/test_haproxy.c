@@ -45,7 +45,7 @@ static void fail_over(int master)
 }
 
 /* REPLACE-1 */
-START_TEST(holds_outlast_failovers_behind_haproxy)
+START_TEST(holds_outlast_failovers_of_haproxy)
 {
     struct hf_lock *locks[HOLDS];
     struct diary diaries[HOLDS];
@@ -72,11 +72,58 @@ START_TEST(holds_outlast_failovers_behind_haproxy)
 }
 END_TEST
 
+/* ---- connections without traffic are closed ---- */
+
+static void setup_hasty(void)
+{
+    haproxy.idle = "500ms";
+    setup();
+}
+
+static void teardown_hasty(void)
+{
+    teardown();
+    haproxy.idle = NULL;
+}
+
+/* Nothing is sent while the hold and the waiter sleep, so each of their connections is closed,
+ * several times. */
+START_TEST(closed_connections_cost_no_hold_and_no_message)
+{
+    struct hf_acquire_options waits = acquire_options(2);
+    struct hf_client_options o;
+    struct diary d;
+    struct hf_acquire_options holds = diary_options(&d, 1);
+    struct hf_client *waiting;
+    struct hf_lock *held = lock_of(client, NAME);
+    char url[SERVER_URL_MAX];
+    struct call call;
+
+    client_options(&o, url, haproxy.port);
+    o.protocol = _i;
+    waiting = client_with(&o);
+    ck_assert_ok(hf_lock_acquire(held, &holds, NULL));
+    call_acquire(&call, lock_of(waiting, NAME), &waits);
+    while (stats_of(waiting).link.losses < 4)
+        local_rest_us(1000);
+    ck_assert(!call_is_done(&call));
+    await_next_renewal(client);
+    await_subscribers(servers[0], CHANNEL, 1);
+    release(held, 1);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    hf_client_free(waiting);
+}
+END_TEST
+
 static void add(Suite *s)
 {
     TCase *c = live_case(s, "haproxy", setup, teardown);
 
-    tcase_add_test(c, holds_outlast_failovers_behind_haproxy);
+    tcase_add_test(c, holds_outlast_failovers_of_haproxy);
+    tcase_set_timeout(c, 120);
+    c = live_case(s, "haproxy, in a hurry", setup_hasty, teardown_hasty);
+    tcase_add_loop_test(c, closed_connections_cost_no_hold_and_no_message, 2, 4);
     tcase_set_timeout(c, 120);
 }
 

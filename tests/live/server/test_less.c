@@ -208,13 +208,36 @@ END_TEST
 
 /* ---- locks at several servers behind one proxy ---- */
 
-/* The reply to a renewal of two locks, of which only the first one, `name`, is found. */
-static void write_half(char *to, size_t room, const char *name)
+/* Two acquires that a callback of the client makes: they begin in one turn of its loop,
+ * so that the watchdog renews the two holds by one call. */
+struct pair {
+    struct hf_lock *locks[2];
+    const struct hf_acquire_options *options;
+    struct call calls[2];
+    char replies[2][128];       /* to a renewal of both that found only this one */
+    struct hf_lock_info info;
+};
+
+static struct pair pair;
+
+static void write_half(void *ctx, hf_status status, const struct hf_error *err)
 {
+    int i = (int)((struct call *)ctx - pair.calls);
     char owner[HF_OWNER_TEXT_MAX];
 
-    (void)hf_lock_owner_text(lock_of(client, name), 1, owner);
-    (void)snprintf(to, room, "*3\r\n$%zu\r\n%s\r\n:1\r\n:0\r\n", strlen(owner), owner);
+    (void)hf_lock_owner_text(pair.locks[i], 1, owner);
+    (void)snprintf(pair.replies[i], sizeof pair.replies[i],
+                   "*3\r\n$%zu\r\n%s\r\n:1\r\n:0\r\n", strlen(owner), owner);
+    call_done(ctx, status, err);
+}
+
+static void acquire_pair(void *ctx, hf_status status, const struct hf_error *err)
+{
+    (void)ctx, (void)status, (void)err;
+    for (int i = 0; i < 2; i++)
+        ck_must(hf_lock_acquire_async(pair.locks[i], pair.options, write_half,
+                                      &pair.calls[i]) == HF_OK,
+                "a callback can acquire");
 }
 
 /* As behind Envoy or twemproxy: a script call goes to the server of its first key, and
@@ -222,34 +245,34 @@ static void write_half(char *to, size_t room, const char *name)
  * before it is lost, and from then on each is renewed alone (WATCHDOG-4). */
 START_TEST(holds_at_several_servers_of_a_proxy_are_renewed_alone)
 {
-    static char for_a[128], for_b[128];
-    static const struct gate_rule rules[] = {REFUSES("EVALSHA * 2 a b ...", for_a),
-                                             REFUSES("EVALSHA * 2 b a ...", for_b),
+    static const struct gate_rule rules[] = {REFUSES("EVALSHA * 2 a b ...", pair.replies[0]),
+                                             REFUSES("EVALSHA * 2 b a ...", pair.replies[1]),
                                              {0}};
     struct diary d;
     struct hf_acquire_options o = diary_options(&d, 1);
-    struct call calls[2];
+    int64_t end_ms;
     uint64_t renewals;
 
     gate = gate_start(server_port(server), rules);
     client = client_timed(gate_port(gate), STEADY_WATCHDOG_MS, LONG_MS);
     ck_assert_ok(hf_client_connect(client, NULL));
-    call_acquire(&calls[0], lock_of(client, "a"), &o);
-    call_acquire(&calls[1], lock_of(client, "b"), &o);
-    ck_assert_status(call_await(&calls[0]), HF_OK);
-    ck_assert_status(call_await(&calls[1]), HF_OK);
-    write_half(for_a, sizeof for_a, "a");
-    write_half(for_b, sizeof for_b, "b");
-    while (gate_count(gate, 0) + gate_count(gate, 1) == 0)
-        local_rest_us(1000);
-    renewals = stats_of(client).renewals;
-    while (stats_of(client).renewals < renewals + 6) {
+    pair = (struct pair){.locks = {lock_of(client, "a"), lock_of(client, "b")},
+                         .options = &o};
+    for (int i = 0; i < 2; i++)
+        call_init(&pair.calls[i]);
+    ck_assert_ok(hf_lock_inspect_async(pair.locks[0], &pair.info, acquire_pair, NULL));
+    for (int i = 0; i < 2; i++)
+        ck_assert_status(call_await(&pair.calls[i]), HF_OK);
+    await_next_renewal(client);
+    end_ms = local_now_ms() + AWAIT_MS;
+    for (renewals = stats_of(client).renewals; stats_of(client).renewals < renewals + 6;) {
         ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+        ck_assert_int_lt(local_now_ms(), end_ms);
         local_rest_us(1000);
     }
     ck_assert_uint_eq(gate_count(gate, 0) + gate_count(gate, 1), 1);
-    release(lock_of(client, "a"), 1);
-    release(lock_of(client, "b"), 1);
+    for (int i = 0; i < 2; i++)
+        release(pair.locks[i], 1);
     close_client();
 }
 END_TEST
@@ -320,6 +343,60 @@ START_TEST(message_names_the_command_that_is_missing)
 }
 END_TEST
 
+/* A service that permits no scripts, in words of its own. */
+START_TEST(message_says_that_scripts_are_needed)
+{
+    static const struct gate_rule rules[] = {
+        REFUSES("EVALSHA ...", "-ERR command eval not support for your account\r\n"),
+        REFUSES("EVAL ...", "-ERR command eval not support for your account\r\n"), {0}};
+    struct hf_error err;
+
+    gate = gate_start(server_port(server), rules);
+    client = client_to(gate_port(gate));
+    ck_assert_status(try_acquire(lock_of(client, NAME), 1, &err), HF_E_SERVER);
+    ck_assert_msg(strstr(err.text, "not support for your account (locks need scripts") != NULL,
+                  "%s", err.text);
+    close_client();
+}
+END_TEST
+
+/* A service that counts requests. A hold whose renewals are refused ends with its TTL, and the
+ * log has the reason. */
+static struct note quota_note;
+static int quota_lines;
+
+static void note_quota(void *ctx, enum hf_log_level level, const char *line)
+{
+    (void)ctx;
+    if (level == HF_LOG_WARNING && strstr(line, "ERR max requests limit exceeded"))
+        note_add(&quota_note, &quota_lines);
+}
+
+START_TEST(renewals_beyond_a_quota_are_told_with_the_words)
+{
+    static const struct gate_rule rules[] = {
+        REFUSES("EVALSHA * 1 " NAME " 3000 ...", "-ERR max requests limit exceeded. Limit: 5\r\n"),
+        REFUSES("EVAL * 1 " NAME " 3000 ...", "-ERR max requests limit exceeded. Limit: 5\r\n"),
+        {0}};
+    struct hf_client_options o;
+    struct diary d;
+    struct hf_acquire_options holds = diary_options(&d, 1);
+    char url[SERVER_URL_MAX];
+
+    note_init(&quota_note);
+    quota_lines = 0;
+    gate = gate_start(server_port(server), rules);
+    client_options(&o, url, gate_port(gate));
+    o.watchdog_ms = TOLD_WATCHDOG_MS;
+    o.log = note_quota;
+    client = client_with(&o);
+    ck_assert_ok(hf_lock_acquire(lock_of(client, NAME), &holds, NULL));
+    note_await(&d.note, &d.losses, 1, "the loss");
+    ck_assert_int_ge(note_read(&quota_note, &quota_lines), 1);
+    close_client();
+}
+END_TEST
+
 /* ---- scripts that are refused ---- */
 
 static const struct {
@@ -335,7 +412,7 @@ static const struct {
      "script_check_enable"},
 };
 
-START_TEST(message_says_how_to_permit_scripts)
+START_TEST(error_describes_how_to_permit_scripts)
 {
     struct gate_rule rules[] = {REFUSES("EVALSHA ...", refusals[_i].words), {0}};
     struct hf_error err;
@@ -420,11 +497,13 @@ static void add(Suite *suite)
     tcase_add_test(c, evalsha_that_is_not_there_is_sent_once);
     tcase_add_test(c, holds_at_several_servers_of_a_proxy_are_renewed_alone);
     tcase_add_loop_test(c, long_password_is_accepted, 0, COUNT(lengths));
-    tcase_add_loop_test(c, message_says_how_to_permit_scripts, 0, COUNT(refusals));
+    tcase_add_loop_test(c, error_describes_how_to_permit_scripts, 0, COUNT(refusals));
     tcase_add_loop_test(c, strict_server_executes_all_that_a_lock_needs, 0,
                         COUNT(strict_kinds));
     tcase_add_loop_test(c, message_names_the_command_that_is_missing, 0,
                         COUNT(missing));
+    tcase_add_test(c, message_says_that_scripts_are_needed);
+    tcase_add_test(c, renewals_beyond_a_quota_are_told_with_the_words);
 }
 
 int main(void)

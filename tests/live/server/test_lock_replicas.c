@@ -1,10 +1,11 @@
 /* Locks that replicas must confirm: a real master and two real replicas, which
- * are paused, and a master that refuses WAIT (WIRE 4; faults 4: row 8). */
+ * are paused, and a master that refuses WAIT (WIRE 4). */
 #include "lock/by_owner.h"
 #include "lock/latch.h"
 #include "lock/permits.h"
 #include "lock/semaphore.h"
 #include "tests/live/test_lock.h"
+#include "tests/support/gate.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
 
@@ -100,7 +101,7 @@ static void resume_replicas(void)
 
 /* ---- granted ---- */
 
-START_TEST(what_is_acquired_is_at_the_replicas)
+START_TEST(acquired_locks_are_at_the_replicas)
 {
     open_with(2, _i);
     for (int i = 0; i < 50; i++) {
@@ -113,7 +114,7 @@ START_TEST(what_is_acquired_is_at_the_replicas)
 }
 END_TEST
 
-START_TEST(as_many_as_were_asked_for_are_enough)
+START_TEST(the_requested_number_is_enough)
 {
     open_with(1, 3);
     pause_replicas(1);
@@ -191,7 +192,7 @@ END_TEST
 /* ---- too few ---- */
 
 /* Nor is it said to be at the replicas when it is not. */
-START_TEST(a_renewal_by_owner_that_too_few_replicas_have_is_told)
+START_TEST(a_renewal_by_owner_that_too_few_replicas_have_is_reported)
 {
     const char *owner = LUA_HOLDER;
     struct hf_error err = {0};
@@ -209,7 +210,7 @@ START_TEST(a_renewal_by_owner_that_too_few_replicas_have_is_told)
 END_TEST
 
 /* Since Redis 7.2 a server confirms only what the connection has written. */
-START_TEST(a_renewal_by_owner_that_finds_a_longer_lease_is_confirmed_too)
+START_TEST(a_renewal_by_owner_that_finds_a_longer_lease_is_also_confirmed)
 {
     const char *holder = LUA_HOLDER;
     hf_status rc;
@@ -314,7 +315,7 @@ START_TEST(each_change_of_a_count_is_at_the_replicas)
 END_TEST
 
 /* It is done, and the status says that it may be forgotten. */
-START_TEST(change_of_a_count_that_too_few_replicas_have_is_told)
+START_TEST(change_of_a_count_that_too_few_replicas_have_is_reported)
 {
     struct hf_error err = {0};
 
@@ -347,8 +348,40 @@ START_TEST(change_of_a_count_is_done_where_wait_is_refused)
 }
 END_TEST
 
+/* PATIENCE-5: a proxy loses its server between the script and WAIT. In row 1 it has none until
+ * the deadline. */
+START_TEST(error_of_a_proxy_to_wait_is_as_a_lost_reply)
+{
+    const struct gate_rule rules[] = {
+        {.pattern = "WAIT ...", .answer = "-upstream failure\r\n", .times = _i == 0 ? 2 : 0},
+        {0}};
+    struct gate *gate = gate_start(server_port(master), rules);
+    struct hf_client_options o;
+    struct hf_error err = {0};
+    char url[SERVER_URL_MAX];
+
+    (void)server_ask(master, "FLUSHALL");
+    client_options(&o, url, gate_port(gate));
+    o.replicas = 1;
+    o.replicas_timeout_ms = WAIT_MS;
+    o.request_timeout_ms = _i == 0 ? LONG_MS : SHORT_MS;
+    client = client_with(&o);
+    lock_ = lock_of(client, NAME);
+    if (_i == 0) {
+        acquire(lock_, 1);
+        ck_assert_uint_ge(gate_count(gate, 0), 2);
+        release(lock_, 1);
+    } else {
+        ck_assert_status(try_acquire(lock_, 1, &err), HF_E_NOREPLY);
+        ck_assert_msg(strstr(err.text, "upstream failure") != NULL, "%s", err.text);
+    }
+    close_client();
+    gate_stop(gate);
+}
+END_TEST
+
 /* Also the permits that go back. */
-START_TEST(permits_given_back_are_at_the_replicas_in_the_end)
+START_TEST(released_permits_are_at_the_replicas_in_the_end)
 {
     open_counts(2, 3);
     (void)server_ask(master, "SET pool 3");
@@ -363,7 +396,7 @@ START_TEST(permits_given_back_are_at_the_replicas_in_the_end)
 }
 END_TEST
 
-START_TEST(too_few_replicas_and_it_is_given_back)
+START_TEST(too_few_replicas_and_it_is_released)
 {
     struct hf_error err = {0};
 
@@ -432,7 +465,7 @@ START_TEST(too_few_replicas_and_it_is_kept)
 END_TEST
 
 /* A WAIT blocks its connection on the server: others have one of their own. */
-START_TEST(nobody_else_waits_for_replicas)
+START_TEST(other_requests_do_not_wait_for_replicas)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct hf_lock_info info;
@@ -564,7 +597,7 @@ static const struct {
     {-3, 0, 30000}, {1025, 0, 30000}, {1, -1, 30000}, {1, 5001, 30000},
 };
 
-START_TEST(what_cannot_be_is_refused_before_anything_is_asked)
+START_TEST(impossible_options_are_refused_before_a_request)
 {
     struct hf_client *made = NULL;
     struct hf_client_options o;
@@ -651,8 +684,8 @@ static void add(Suite *suite)
     tcase_add_unchecked_fixture(enough, start, stop);
     tcase_add_checked_fixture(enough, set_long, NULL);
     tcase_set_timeout(enough, 60);
-    tcase_add_loop_test(enough, what_is_acquired_is_at_the_replicas, 2, 4);
-    tcase_add_test(enough, as_many_as_were_asked_for_are_enough);
+    tcase_add_loop_test(enough, acquired_locks_are_at_the_replicas, 2, 4);
+    tcase_add_test(enough, the_requested_number_is_enough);
     tcase_add_loop_test(enough, all_have_it, 2, 4);
     tcase_add_loop_test(enough, a_renewal_by_owner_is_at_the_replicas, 2, 4);
     tcase_add_test(enough, reentry_renewal_and_release_do_not_wait);
@@ -662,7 +695,7 @@ static void add(Suite *suite)
                         4);
     tcase_add_test(enough, acl_without_wait_is_found_at_connect);
     tcase_add_loop_test(enough,
-                        what_cannot_be_is_refused_before_anything_is_asked, 0,
+                        impossible_options_are_refused_before_a_request, 0,
                         COUNT(wrong));
     tcase_add_test(enough, scope_keeps_nothing_that_it_would_not_release);
     tcase_add_test(enough, any_allocation_may_fail);
@@ -671,22 +704,23 @@ static void add(Suite *suite)
     tcase_add_unchecked_fixture(few, start, stop);
     tcase_add_checked_fixture(few, set_short, NULL);
     tcase_set_timeout(few, 60);
-    tcase_add_loop_test(few, a_renewal_by_owner_that_too_few_replicas_have_is_told,
+    tcase_add_loop_test(few, a_renewal_by_owner_that_too_few_replicas_have_is_reported,
                         2, 4);
     tcase_add_loop_test(few,
-                        a_renewal_by_owner_that_finds_a_longer_lease_is_confirmed_too,
+                        a_renewal_by_owner_that_finds_a_longer_lease_is_also_confirmed,
                         2, 4);
-    tcase_add_loop_test(few, change_of_a_count_that_too_few_replicas_have_is_told, 0,
+    tcase_add_loop_test(few, change_of_a_count_that_too_few_replicas_have_is_reported, 0,
                         2 * COUNT(changes));
     tcase_add_loop_test(few, change_of_a_count_is_done_where_wait_is_refused, 0,
                         COUNT(changes));
-    tcase_add_test(few, permits_given_back_are_at_the_replicas_in_the_end);
-    tcase_add_loop_test(few, too_few_replicas_and_it_is_given_back, 2, 4);
+    tcase_add_loop_test(few, error_of_a_proxy_to_wait_is_as_a_lost_reply, 0, 2);
+    tcase_add_test(few, released_permits_are_at_the_replicas_in_the_end);
+    tcase_add_loop_test(few, too_few_replicas_and_it_is_released, 2, 4);
     tcase_add_loop_test(few, all_are_those_that_are_attached, 2, 4);
     tcase_add_loop_test(few, majority_counts_the_master, 2, 4);
     tcase_add_loop_test(few, master_without_replicas_grants_nothing, 0, 3);
     tcase_add_test(few, too_few_replicas_and_it_is_kept);
-    tcase_add_test(few, nobody_else_waits_for_replicas);
+    tcase_add_test(few, other_requests_do_not_wait_for_replicas);
     tcase_add_test(few, connection_lost_while_replicas_are_awaited);
     tcase_add_test(few, cancel_while_replicas_are_awaited);
     tcase_add_test(few, client_is_freed_while_replicas_are_awaited);

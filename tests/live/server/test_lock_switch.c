@@ -80,7 +80,7 @@ static struct hf_lock *held(int i, struct diary *d, int64_t lease_ms)
 }
 
 /* SWITCH-1: The other server has no data, so the replica forgets its own. */
-START_TEST(what_a_server_forgot_as_a_replica_is_lost_at_once)
+START_TEST(holds_that_a_resync_deleted_are_lost_at_once)
 {
     struct diary renewed[COUNT(lock_kinds)], leased[COUNT(lock_kinds)];
     struct hf_lock *locks[2 * COUNT(lock_kinds)];
@@ -107,7 +107,7 @@ START_TEST(what_a_server_forgot_as_a_replica_is_lost_at_once)
 END_TEST
 
 /* The other server has the data. */
-START_TEST(what_a_server_has_again_is_held_and_safe)
+START_TEST(holds_that_a_resync_kept_are_safe)
 {
     struct diary renewed[COUNT(lock_kinds)], leased[COUNT(lock_kinds)];
     struct hf_lock *locks[2 * COUNT(lock_kinds)];
@@ -176,8 +176,8 @@ static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "role", start, stop);
 
-    tcase_add_test(c, what_a_server_forgot_as_a_replica_is_lost_at_once);
-    tcase_add_test(c, what_a_server_has_again_is_held_and_safe);
+    tcase_add_test(c, holds_that_a_resync_deleted_are_lost_at_once);
+    tcase_add_test(c, holds_that_a_resync_kept_are_safe);
     tcase_add_test(c, many_holds_are_renewed_without_a_burst);
 }
 

@@ -188,10 +188,8 @@ START_TEST(a_redirection_behind_nat_is_mapped)
     acquire(lock, 1);
     release(lock, 1);
     for (int i = 0; i < 2; i++) {
-        for (int node = 0; node < MASTERS; node++)
-            ck_assert_str_eq(server_ask(cluster_node(cluster, node),
-                                        "CLUSTER SETSLOT %d NODE %s", slot,
-                                        cluster_id(cluster, to)), "OK");
+        cluster_move_begin(cluster, slot, to);
+        cluster_move_end(cluster, slot, to);
         acquire(lock, 1);
         ck_assert_int_eq((int)server_ask_int(cluster_node(cluster, to),
                                              "EXISTS %s", name), 1);
@@ -207,7 +205,7 @@ END_TEST
 /* A node that redirects to the address at which it was reached: an old map, or an address
  * that leads to several nodes. Row 0: the next connection leads to the node that serves the
  * slot. Row 1: none does. */
-START_TEST(a_node_that_names_itself_is_reached_anew_or_told)
+START_TEST(a_node_that_redirects_to_itself_is_reached_again_or_reported)
 {
     static const char name[] = "nat:itself";
     static char moved[64];
@@ -359,7 +357,7 @@ START_TEST(a_master_that_sentinels_name_is_mapped)
 END_TEST
 
 /* The servers' password is not sent to sentinels. */
-START_TEST(a_sentinel_that_wants_a_login_is_told_with_its_option)
+START_TEST(a_sentinel_that_wants_a_login_is_reported_with_its_option)
 {
     static const struct gate_rule rules[] = {
         {.pattern = "HELLO ...", .answer = "-NOAUTH Authentication required.\r\n"}, {0}};
@@ -394,13 +392,13 @@ static void add(Suite *suite)
     tcase_add_test(c, a_cluster_behind_nat_is_reached_by_the_urls_map);
     tcase_add_test(c, a_cluster_behind_nat_is_reached_by_the_callback);
     tcase_add_test(c, a_redirection_behind_nat_is_mapped);
-    tcase_add_loop_test(c, a_node_that_names_itself_is_reached_anew_or_told, 0, 2);
+    tcase_add_loop_test(c, a_node_that_redirects_to_itself_is_reached_again_or_reported, 0, 2);
     tcase_add_test(c, run_and_ls_use_the_map);
     tcase_add_test(c, doctor_uses_the_map);
     c = live_case(suite, "sentinels", NULL, NULL);
     tcase_set_timeout(c, 2 * SENTINELS_PATIENCE_MS / 1000);
     tcase_add_test(c, a_master_that_sentinels_name_is_mapped);
-    tcase_add_test(c, a_sentinel_that_wants_a_login_is_told_with_its_option);
+    tcase_add_test(c, a_sentinel_that_wants_a_login_is_reported_with_its_option);
 }
 
 int main(void)

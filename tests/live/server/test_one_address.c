@@ -260,7 +260,7 @@ START_TEST(an_acquire_that_waits_for_replicas_is_sent_again_to_the_new_master)
 END_TEST
 
 /* CALL-1: A replica that accepts writes executes the script, and refuses WAIT. */
-START_TEST(a_replica_that_accepts_writes_is_not_asked_for_ever)
+START_TEST(a_writable_replica_is_not_used_forever)
 {
     struct hf_client *replicated = client_with_replicas();
     struct hf_lock *lock = lock_of(replicated, NAME);
@@ -500,7 +500,7 @@ START_TEST(a_first_refusal_does_not_end_a_candidate)
 END_TEST
 
 /* Who has heard nothing yet is told at once, and that it may pass. */
-START_TEST(a_first_refusal_is_told_as_temporary)
+START_TEST(a_first_refusal_is_reported_as_temporary)
 {
     struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
     struct hf_error err;
@@ -531,7 +531,7 @@ static void add(Suite *suite)
     tcase_add_test(c, a_waiter_gets_its_turn_at_the_new_master);
     tcase_add_test(c, a_client_with_replicas_connects_to_a_replica_first);
     tcase_add_test(c, an_acquire_that_waits_for_replicas_is_sent_again_to_the_new_master);
-    tcase_add_test(c, a_replica_that_accepts_writes_is_not_asked_for_ever);
+    tcase_add_test(c, a_writable_replica_is_not_used_forever);
     tcase_add_test(c, a_replica_for_good_is_named_when_the_time_is_over);
     tcase_add_test(c, replies_of_a_replica_do_not_hasten_new_connections);
     tcase_add_loop_test(c, subscriptions_move_to_the_new_master, 0, 2);
@@ -542,7 +542,7 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, a_first_refusal_does_not_end_a_candidate, 0,
                         COUNT(refusals));
     tcase_add_loop_test(c, a_waiter_outlasts_a_refusal, 0, COUNT(refusals));
-    tcase_add_test(c, a_first_refusal_is_told_as_temporary);
+    tcase_add_test(c, a_first_refusal_is_reported_as_temporary);
 }
 
 int main(void)

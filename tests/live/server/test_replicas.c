@@ -134,6 +134,45 @@ START_TEST(a_hold_outlasts_failover)
 }
 END_TEST
 
+/* FAILOVER pauses all writes until the replica has all data; it is stopped for a while. A request
+ * that is paused is refused when the master has become a replica. */
+START_TEST(calls_outlast_a_failover_that_pauses_writes)
+{
+    struct diary d;
+    struct hf_acquire_options o = diary_options(&d, 1), waits = acquire_options(2);
+    struct hf_lock *held = lock_of_kind(client, HF_KIND_PLAIN, "held");
+    struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
+    uint64_t connects;
+    struct call call;
+    const char *said;
+
+    ck_assert_ok(hf_lock_acquire(held, &o, NULL));
+    await_replica(two, one);
+    server_pause(two);
+    (void)server_ask(one, "SET late 1");
+    said = server_ask(one, "FAILOVER TO 127.0.0.1 %d TIMEOUT 60000", server_port(two));
+    if (strcmp(said, "OK") != 0) { /* before 6.2 */
+        ck_assert_ptr_nonnull(strstr(said, "unknown command"));
+        server_resume(two);
+        return;
+    }
+    waits.wait_ms = LONG_MS;
+    connects = stats_of(client).link.connects;
+    call_acquire(&call, lock, &waits);
+    while (stats_of(client).link.connects == connects) /* a silent connection gets a rival */
+        local_rest_us(1000);
+    server_resume(two);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_holder(two, lock, 2, 1);
+    await_next_renewal(client);
+    ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
+    release(held, 1);
+    release(lock, 2);
+    hf_lock_free(held);
+    hf_lock_free(lock);
+}
+END_TEST
+
 /* Before any command has met the replica, and after. */
 START_TEST(an_acquire_succeeds_at_the_new_master)
 {
@@ -311,7 +350,7 @@ START_TEST(a_host_that_loads_is_not_waited_for)
 END_TEST
 
 /* No other host is a master. */
-START_TEST(a_master_that_loads_is_told_when_the_time_is_over)
+START_TEST(a_loading_master_is_reported_after_the_deadline)
 {
     struct hf_client_options o = options_of(url);
     struct hf_client *hasty;
@@ -474,7 +513,7 @@ START_TEST(calls_leave_an_old_master_that_still_replies)
 END_TEST
 
 /* The client has seen both as masters. */
-START_TEST(a_promotion_that_is_taken_back_is_followed)
+START_TEST(a_reverted_promotion_is_followed)
 {
     struct hf_lock *lock = lock_of_kind(client, HF_KIND_PLAIN, NAME);
 
@@ -611,7 +650,7 @@ END_TEST
 /* ---- no master, and options ---- */
 
 /* In row 1, the replicas refuse all that asks for data (MASTERDOWN). */
-START_TEST(hosts_without_a_master_are_told_with_their_replies)
+START_TEST(hosts_without_a_master_are_reported_with_their_replies)
 {
     struct hf_client_options o = options_of(url);
     struct hf_client *hasty;
@@ -706,10 +745,11 @@ static void add(Suite *suite)
     tcase_add_test(c, a_subscription_leaves_the_demoted_server);
     tcase_add_test(c, a_candidate_is_elected_at_the_new_master);
     tcase_add_test(c, a_hold_outlasts_failover);
+    tcase_add_test(c, calls_outlast_a_failover_that_pauses_writes);
     tcase_add_test(c, a_replica_without_its_master_is_left);
     c = live_case(suite, "loading", start, stop);
     tcase_add_loop_test(c, a_host_that_loads_is_not_waited_for, 0, 3);
-    tcase_add_test(c, a_master_that_loads_is_told_when_the_time_is_over);
+    tcase_add_test(c, a_loading_master_is_reported_after_the_deadline);
     c = live_case(suite, "failure", start, stop);
     tcase_add_loop_test(c, a_failed_master_is_followed_by_the_promoted_replica, 0, 2);
     tcase_add_test(c, a_short_hold_outlasts_a_suspended_master);
@@ -717,9 +757,9 @@ static void add(Suite *suite)
     tcase_add_test(c, a_hold_leaves_an_old_master_that_still_replies);
     tcase_add_loop_test(c, calls_leave_an_old_master_that_still_replies, 0, 2);
     tcase_add_test(c, a_restarted_master_is_not_used_while_the_promoted_one_is_silent);
-    tcase_add_test(c, a_promotion_that_is_taken_back_is_followed);
+    tcase_add_test(c, a_reverted_promotion_is_followed);
     tcase_add_test(c, a_promotion_by_mistake_does_not_exclude_the_master);
-    tcase_add_loop_test(c, hosts_without_a_master_are_told_with_their_replies, 0, 2);
+    tcase_add_loop_test(c, hosts_without_a_master_are_reported_with_their_replies, 0, 2);
     c = live_case(suite, "options", start, stop);
     tcase_add_loop_test(c, replicas_confirm_a_lock, 0, 2);
     tcase_add_test(c, login_and_database_are_those_of_the_url);

@@ -225,7 +225,7 @@ START_TEST(ordinary_server_receives_no_further_keys)
 END_TEST
 
 /* A server that refuses the keys even if they are declared: an error in time, with advice. */
-START_TEST(refusal_that_lasts_is_told_with_its_advice)
+START_TEST(refusal_that_lasts_is_reported_with_its_advice)
 {
     static const struct gate_rule rules[] = {
         {.pattern = "EVALSHA * 2 ...",
@@ -259,7 +259,7 @@ static void add(Suite *suite)
     tcase_add_test(c, writer_waits_for_readers_and_becomes_one);
     tcase_add_test(c, node_of_a_cluster_executes_it);
     tcase_add_test(c, ordinary_server_receives_no_further_keys);
-    tcase_add_test(c, refusal_that_lasts_is_told_with_its_advice);
+    tcase_add_test(c, refusal_that_lasts_is_reported_with_its_advice);
 }
 
 int main(void)

@@ -26,7 +26,7 @@ static const struct {
     int protocol;              /* likewise; 0 */
     const char *seen;          /* of the client, by the server */
     bool says_hello;
-} greetings[] = {
+} handshakes[] = {
     {"", NULL, 0, " name=holdfast ", true},
     {"?client_name=of-url", NULL, 0, " name=of-url ", true},
     {"?client_name=of-url", "of-caller", 0, " name=of-caller ", true},
@@ -42,22 +42,22 @@ static bool counts_hello(void)
     return strncmp(server_ask(server, "COMMAND INFO hello"), "hello", 5) == 0;
 }
 
-START_TEST(server_sees_what_was_asked_for)
+START_TEST(server_receives_the_requested_settings)
 {
     struct hf_client_options o;
     struct hf_client *client;
     const char *stats;
 
     hf_client_options_init(&o);
-    o.name = greetings[_i].name;
-    o.protocol = greetings[_i].protocol;
-    client = client_asking(greetings[_i].query, &o);
+    o.name = handshakes[_i].name;
+    o.protocol = handshakes[_i].protocol;
+    client = client_asking(handshakes[_i].query, &o);
     ck_assert_ok(hf_client_connect(client, NULL));
     ck_assert_ptr_nonnull(
-        strstr(server_ask(server, "CLIENT LIST"), greetings[_i].seen));
+        strstr(server_ask(server, "CLIENT LIST"), handshakes[_i].seen));
     stats = server_ask(server, "INFO commandstats");
     ck_assert_int_eq(strstr(stats, "cmdstat_hello:") != NULL,
-                     greetings[_i].says_hello && counts_hello());
+                     handshakes[_i].says_hello && counts_hello());
     hf_client_free(client);
 }
 END_TEST
@@ -94,7 +94,7 @@ static void ck_assert_soon(int64_t since_ms)
     ck_assert_int_lt(took_ms, DEFAULT_MS);
 }
 
-START_TEST(stopped_server_is_given_up_after_the_timeout)
+START_TEST(stopped_server_is_abandoned_after_the_timeout)
 {
     struct hf_client *client = client_patient(_i);
     struct hf_lock *lock = lock_of(client, NAME);
@@ -111,7 +111,7 @@ START_TEST(stopped_server_is_given_up_after_the_timeout)
 }
 END_TEST
 
-START_TEST(silent_server_is_given_up_after_the_connect_timeout)
+START_TEST(silent_server_is_abandoned_after_the_connect_timeout)
 {
     struct hf_client *client = client_patient(_i);
     int64_t since_ms;
@@ -176,11 +176,11 @@ static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "options of a URL", start_server, stop_server);
 
-    tcase_add_loop_test(c, server_sees_what_was_asked_for, 0,
-                        COUNT(greetings));
-    tcase_add_loop_test(c, stopped_server_is_given_up_after_the_timeout, 0,
+    tcase_add_loop_test(c, server_receives_the_requested_settings, 0,
+                        COUNT(handshakes));
+    tcase_add_loop_test(c, stopped_server_is_abandoned_after_the_timeout, 0,
                         COUNT(patience));
-    tcase_add_loop_test(c, silent_server_is_given_up_after_the_connect_timeout,
+    tcase_add_loop_test(c, silent_server_is_abandoned_after_the_connect_timeout,
                         0, COUNT(patience));
     tcase_add_test(c, tls_options_need_a_url_of_tls);
     tcase_add_test(c, abstract_socket_is_no_file);

@@ -137,7 +137,7 @@ static void await_deposed(struct candidate *c, int times)
 /* ---- one leads ---- */
 
 /* In some order: the lock is no fair one. */
-START_TEST(who_leaves_is_followed_by_another)
+START_TEST(a_leader_that_leaves_is_followed_by_another)
 {
     for (int i = 0; i < CANDIDATES; i++)
         join(&all[i]);
@@ -155,7 +155,7 @@ START_TEST(who_leaves_is_followed_by_another)
 END_TEST
 
 /* By a message: the TTL is longer than the test may take. */
-START_TEST(who_waits_is_woken)
+START_TEST(waiter_of_a_client_is_woken)
 {
     struct hf_client *patient;
     struct candidate *c = &all[1];
@@ -194,7 +194,7 @@ END_TEST
 /* ---- losing it ---- */
 
 /* ELECT-3 */
-START_TEST(who_is_deposed_stands_again)
+START_TEST(a_deposed_leader_requests_the_lock_again)
 {
     struct candidate *c = &all[0];
 
@@ -211,7 +211,7 @@ START_TEST(who_is_deposed_stands_again)
 }
 END_TEST
 
-START_TEST(a_leader_that_is_cut_off_is_told_before_the_next_is_elected)
+START_TEST(a_leader_without_its_server_is_notified_before_the_next_is_elected)
 {
     struct candidate *c = &all[0];
 
@@ -237,7 +237,7 @@ static void delete_it(struct candidate *c)
 }
 
 /* It is told so when it has heard that it leads. */
-START_TEST(a_loss_in_the_callback_comes_behind_it)
+START_TEST(a_loss_in_the_callback_comes_after_it)
 {
     struct candidate *c = &all[0];
 
@@ -314,7 +314,7 @@ END_TEST
 
 /* ---- trouble ---- */
 
-START_TEST(a_server_that_is_away_is_asked_again)
+START_TEST(an_unreachable_server_is_tried_again)
 {
     struct candidate *c = &all[0];
 
@@ -329,7 +329,7 @@ START_TEST(a_server_that_is_away_is_asked_again)
 }
 END_TEST
 
-START_TEST(what_is_no_lock_is_trouble_until_it_is_gone)
+START_TEST(a_key_that_is_not_a_lock_is_an_error_until_it_is_deleted)
 {
     struct candidate *c = &all[0];
 
@@ -343,7 +343,7 @@ START_TEST(what_is_no_lock_is_trouble_until_it_is_gone)
 }
 END_TEST
 
-START_TEST(a_closed_client_stands_no_more)
+START_TEST(an_election_of_a_closed_client_sends_no_request)
 {
     struct candidate *c = &all[0], *other = &all[1];
 
@@ -360,7 +360,7 @@ START_TEST(a_closed_client_stands_no_more)
 END_TEST
 
 /* Its lock is let go of with the client, and that is told to nobody. */
-START_TEST(a_leader_that_left_a_closed_client_hears_no_more)
+START_TEST(a_leader_that_left_a_closed_client_gets_no_callback)
 {
     struct candidate *c = &all[0];
     struct hf_client *client = c->client;
@@ -453,7 +453,7 @@ static void on_deposed_slowly(void *ctx, struct hf_election *election,
 }
 
 /* Its caller knows: it is no loss more. */
-START_TEST(it_is_left_while_a_loss_is_being_told)
+START_TEST(leave_during_the_callback_of_a_loss)
 {
     struct candidate *c = &all[0];
     struct hf_election_options o = {.on_elected = on_elected,
@@ -563,20 +563,20 @@ int main(void)
 
     tcase_add_checked_fixture(c, start, stop);
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, who_leaves_is_followed_by_another);
-    tcase_add_test(c, who_waits_is_woken);
+    tcase_add_test(c, a_leader_that_leaves_is_followed_by_another);
+    tcase_add_test(c, waiter_of_a_client_is_woken);
     tcase_add_test(c, the_leader_has_an_owner);
-    tcase_add_test(c, who_is_deposed_stands_again);
-    tcase_add_test(c, a_leader_that_is_cut_off_is_told_before_the_next_is_elected);
-    tcase_add_test(c, a_loss_in_the_callback_comes_behind_it);
+    tcase_add_test(c, a_deposed_leader_requests_the_lock_again);
+    tcase_add_test(c, a_leader_without_its_server_is_notified_before_the_next_is_elected);
+    tcase_add_test(c, a_loss_in_the_callback_comes_after_it);
     tcase_add_test(c, hold_that_ended_before_its_callback_never_led);
-    tcase_add_test(c, a_server_that_is_away_is_asked_again);
-    tcase_add_test(c, what_is_no_lock_is_trouble_until_it_is_gone);
-    tcase_add_test(c, a_closed_client_stands_no_more);
-    tcase_add_test(c, a_leader_that_left_a_closed_client_hears_no_more);
+    tcase_add_test(c, an_unreachable_server_is_tried_again);
+    tcase_add_test(c, a_key_that_is_not_a_lock_is_an_error_until_it_is_deleted);
+    tcase_add_test(c, an_election_of_a_closed_client_sends_no_request);
+    tcase_add_test(c, a_leader_that_left_a_closed_client_gets_no_callback);
     tcase_add_loop_test(c, it_can_be_left_at_any_moment, 0, MOMENTS);
     tcase_add_test(c, it_is_left_while_the_callback_runs);
-    tcase_add_test(c, it_is_left_while_a_loss_is_being_told);
+    tcase_add_test(c, leave_during_the_callback_of_a_loss);
     tcase_add_test(c, one_loop_of_the_users_drives_it);
     tcase_add_loop_test(c, it_needs_a_lock_of_one, 0, 2);
     tcase_add_loop_test(c, each_kind_of_one_serves, 0, COUNT(kinds));

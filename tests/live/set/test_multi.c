@@ -91,7 +91,7 @@ START_TEST(members_are_sorted_by_name)
 END_TEST
 
 /* Each of them, in its turn, is another's. */
-START_TEST(one_that_is_missing_leaves_none)
+START_TEST(a_missing_member_leaves_none)
 {
     struct hf_lock *busy = locks[_i];
     struct hf_multi *multi = multi_of(locks, MEMBERS);
@@ -126,7 +126,7 @@ START_TEST(it_is_entered_again)
 }
 END_TEST
 
-START_TEST(a_server_that_is_away_leaves_none)
+START_TEST(an_unreachable_server_leaves_none)
 {
     struct hf_multi *multi = multi_of(locks, MEMBERS);
     struct hf_error err;
@@ -195,7 +195,7 @@ END_TEST
 
 /* Who takes single locks in another order is let by: after its patience the
  * multi-lock gives back what the other waits for. */
-START_TEST(who_waits_for_what_it_holds_is_let_by)
+START_TEST(waiter_for_its_own_lock_passes)
 {
     struct hf_lock *here[] = {locks[0], locks[2]};
     struct hf_multi *multi = multi_of(here, COUNT(here));
@@ -256,7 +256,7 @@ static void *take_turns(void *number)
     return NULL;
 }
 
-START_TEST(those_who_name_them_in_any_order_never_meet)
+START_TEST(calls_with_any_order_of_members_exclude_each_other)
 {
     pthread_t threads[THREADS];
 
@@ -334,7 +334,7 @@ static void tell_slowly(void *ctx, struct hf_lock *lock, int64_t owner,
 
 /* All members end at the same time, each on a thread of its own: while one tells,
  * the other is not let go, but ends by its TTL. */
-START_TEST(max_hold_lets_go_of_no_member_while_its_owner_is_told)
+START_TEST(max_hold_releases_no_member_during_on_lost)
 {
     struct hf_multi *multi = multi_of(locks, 2);
     struct hf_acquire_options o = acquire_options(1);
@@ -466,15 +466,15 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, all_are_held_and_all_are_released);
     tcase_add_test(c, members_are_sorted_by_name);
-    tcase_add_loop_test(c, one_that_is_missing_leaves_none, 0, MEMBERS);
+    tcase_add_loop_test(c, a_missing_member_leaves_none, 0, MEMBERS);
     tcase_add_test(c, it_is_entered_again);
-    tcase_add_test(c, a_server_that_is_away_leaves_none);
+    tcase_add_test(c, an_unreachable_server_leaves_none);
     tcase_add_loop_test(c, it_waits_for_each, 0, MEMBERS);
     tcase_add_test(c, a_cancelled_wait_leaves_none);
-    tcase_add_test(c, who_waits_for_what_it_holds_is_let_by);
-    tcase_add_test(c, those_who_name_them_in_any_order_never_meet);
+    tcase_add_test(c, waiter_for_its_own_lock_passes);
+    tcase_add_test(c, calls_with_any_order_of_members_exclude_each_other);
     tcase_add_test(c, the_first_loss_is_the_loss_of_all);
-    tcase_add_test(c, max_hold_lets_go_of_no_member_while_its_owner_is_told);
+    tcase_add_test(c, max_hold_releases_no_member_during_on_lost);
     tcase_add_test(c, a_lease_is_each_members);
     tcase_add_test(c, members_that_would_wait_for_themselves_are_refused);
     tcase_add_test(c, options_that_make_no_sense_are_refused);

@@ -116,7 +116,7 @@ START_TEST(release_without_memory_is_done_or_not_begun)
 }
 END_TEST
 
-START_TEST(member_is_given_back_without_memory)
+START_TEST(member_is_released_without_memory)
 {
     struct diary diary;
     struct call call;
@@ -159,7 +159,7 @@ static void open_crowded(void)
 
 #define CROWD 4
 
-START_TEST(member_is_given_back_though_no_call_may_begin)
+START_TEST(member_is_released_though_no_call_may_begin)
 {
     struct hf_acquire_options o = acquire_options(OWNER);
     pthread_t threads[CROWD];
@@ -179,7 +179,7 @@ END_TEST
 
 /* ---- a client that is closed ---- */
 
-START_TEST(member_is_given_back_when_its_client_is_closed)
+START_TEST(member_is_released_when_its_client_is_closed)
 {
     struct diary diary;
     struct call call;
@@ -207,7 +207,7 @@ START_TEST(member_that_its_owner_took_by_itself_is_not_waited_for)
 END_TEST
 
 /* Its callbacks, by which members are given back, are called by the close. */
-START_TEST(member_is_given_back_by_a_close_that_nobody_else_drives)
+START_TEST(member_is_released_by_a_close_without_another_driver)
 {
     struct hf_acquire_options o = acquire_options(OWNER);
     struct hf_client_options options;
@@ -244,7 +244,7 @@ static void *block(void *unused)
     return unused;
 }
 
-START_TEST(blocked_caller_gives_back_when_its_client_is_closed)
+START_TEST(blocked_caller_releases_when_its_client_is_closed)
 {
     pthread_t thread;
 
@@ -303,7 +303,7 @@ static void be_child(void)
 }
 
 /* Whatever the other threads were about. */
-START_TEST(forked_child_is_told_so_at_once)
+START_TEST(forked_child_fails_at_once)
 {
     struct hf_acquire_options o = acquire_options(OWNER);
     pthread_t thread;
@@ -334,19 +334,19 @@ static void add_all(Suite *suite)
     TCase *c = live_case(suite, "memory", start, stop);
 
     tcase_add_loop_test(c, release_without_memory_is_done_or_not_begun, 0, 4);
-    tcase_add_test(c, member_is_given_back_without_memory);
+    tcase_add_test(c, member_is_released_without_memory);
     c = live_case(suite, "room", open_crowded, stop);
-    tcase_add_test(c, member_is_given_back_though_no_call_may_begin);
+    tcase_add_test(c, member_is_released_though_no_call_may_begin);
     c = live_case(suite, "close", start, stop);
-    tcase_add_test(c, member_is_given_back_when_its_client_is_closed);
+    tcase_add_test(c, member_is_released_when_its_client_is_closed);
     tcase_add_test(c, member_that_its_owner_took_by_itself_is_not_waited_for);
     tcase_add_loop_test(
-        c, member_is_given_back_by_a_close_that_nobody_else_drives, 0, 2);
-    tcase_add_test(c, blocked_caller_gives_back_when_its_client_is_closed);
+        c, member_is_released_by_a_close_without_another_driver, 0, 2);
+    tcase_add_test(c, blocked_caller_releases_when_its_client_is_closed);
     tcase_add_loop_test(
         c, it_may_be_freed_while_a_closed_client_holds_its_members, 0, 2);
     c = live_case(suite, "fork", start, stop);
-    tcase_add_test(c, forked_child_is_told_so_at_once);
+    tcase_add_test(c, forked_child_fails_at_once);
 }
 
 int main(void)

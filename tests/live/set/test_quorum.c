@@ -8,7 +8,7 @@
 
 /* ---- most of them ---- */
 
-START_TEST(all_are_taken_and_all_are_given_back)
+START_TEST(all_are_taken_and_all_are_released)
 {
     ck_assert_taken(&here, 1);
     await_keys(0, SERVERS, "1");
@@ -97,7 +97,7 @@ END_TEST
 
 /* ---- the others ---- */
 
-START_TEST(who_holds_it_is_named)
+START_TEST(holder_is_named)
 {
     struct hf_error err = {0};
 
@@ -111,7 +111,7 @@ START_TEST(who_holds_it_is_named)
 }
 END_TEST
 
-START_TEST(who_waits_gets_it_when_it_is_released)
+START_TEST(waiter_gets_it_when_it_is_released)
 {
     struct hf_acquire_options o;
     struct diary diary;
@@ -153,7 +153,7 @@ START_TEST(a_wait_is_cancelled)
 END_TEST
 
 /* Members of a minority that nobody gives back do not stop anybody. */
-START_TEST(what_a_dead_process_left_on_a_minority_is_in_nobodys_way)
+START_TEST(members_of_a_dead_process_on_a_minority_block_nothing)
 {
     for (int i = 0; i < 2; i++)
         (void)server_ask(servers[i], "HSET " NAME " " DEAD " 1");
@@ -163,7 +163,7 @@ START_TEST(what_a_dead_process_left_on_a_minority_is_in_nobodys_way)
 END_TEST
 
 /* Who waits at the first server is not stopped by what is left there alone. */
-START_TEST(a_first_member_that_nobody_frees_is_done_without)
+START_TEST(quorum_is_reached_without_a_first_member_that_stays_held)
 {
     struct hf_acquire_options o;
     struct diary diary;
@@ -229,20 +229,20 @@ static void crowd(const int *firsts, int each_goes)
     ck_assert_int_eq(turns, CROWD * each_goes);
 }
 
-START_TEST(a_crowd_goes_in_one_by_one)
+START_TEST(a_crowd_enters_one_by_one)
 {
     crowd((int[CROWD]){0}, 20);
 }
 END_TEST
 
 /* Each asks another server first. */
-START_TEST(a_crowd_without_one_order_goes_in_one_by_one)
+START_TEST(a_crowd_without_one_order_enters_one_by_one)
 {
     crowd((int[CROWD]){0, 1, 2, 3}, 5);
 }
 END_TEST
 
-START_TEST(a_crowd_goes_in_while_two_are_down)
+START_TEST(a_crowd_enters_while_two_servers_are_down)
 {
     each(0, 2, server_kill);
     crowd((int[CROWD]){0}, 20);
@@ -441,7 +441,7 @@ END_TEST
 
 /* ---- what is refused ---- */
 
-START_TEST(what_makes_no_quorum_is_refused)
+START_TEST(invalid_quorum_is_refused)
 {
     struct hf_lock *twice[] = {here.locks[0], here.locks[1], here.locks[0]};
     struct hf_acquire_options o = acquire_options(1);
@@ -511,7 +511,7 @@ static hf_status quorum_with(struct hf_quorum **out, enum hf_lock_kind kind,
     return rc;
 }
 
-START_TEST(what_each_server_counts_by_itself_is_refused)
+START_TEST(kinds_with_counters_are_refused)
 {
     struct hf_error err = {0};
     struct hf_quorum *quorum;
@@ -712,21 +712,21 @@ int main(void)
 
     tcase_add_checked_fixture(c, start, stop);
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, all_are_taken_and_all_are_given_back);
+    tcase_add_test(c, all_are_taken_and_all_are_released);
     tcase_add_test(c, two_may_be_down);
     tcase_add_test(c, two_may_be_down_and_one_slow);
     tcase_add_test(c, two_may_be_silent);
     tcase_add_test(c, with_three_down_it_refuses_in_time);
     tcase_add_test(c, with_three_silent_it_refuses_in_time);
-    tcase_add_test(c, who_holds_it_is_named);
-    tcase_add_test(c, who_waits_gets_it_when_it_is_released);
+    tcase_add_test(c, holder_is_named);
+    tcase_add_test(c, waiter_gets_it_when_it_is_released);
     tcase_add_test(c, a_wait_is_cancelled);
     tcase_add_test(
-        c, what_a_dead_process_left_on_a_minority_is_in_nobodys_way);
-    tcase_add_test(c, a_first_member_that_nobody_frees_is_done_without);
-    tcase_add_test(c, a_crowd_goes_in_one_by_one);
-    tcase_add_test(c, a_crowd_without_one_order_goes_in_one_by_one);
-    tcase_add_test(c, a_crowd_goes_in_while_two_are_down);
+        c, members_of_a_dead_process_on_a_minority_block_nothing);
+    tcase_add_test(c, quorum_is_reached_without_a_first_member_that_stays_held);
+    tcase_add_test(c, a_crowd_enters_one_by_one);
+    tcase_add_test(c, a_crowd_without_one_order_enters_one_by_one);
+    tcase_add_test(c, a_crowd_enters_while_two_servers_are_down);
     tcase_add_test(c, it_is_renewed_and_may_lose_one_server_after_the_other);
     tcase_add_test(c, it_is_lost_with_most_of_them);
     tcase_add_test(c, one_with_a_lease_ends_with_it);
@@ -734,8 +734,8 @@ int main(void)
     tcase_add_test(c, max_hold_does_not_count_the_wait);
     tcase_add_test(c, a_closed_client_is_a_member_less);
     tcase_add_test(c, a_server_that_restarts_empty_at_once_lets_two_in);
-    tcase_add_test(c, what_makes_no_quorum_is_refused);
-    tcase_add_loop_test(c, what_each_server_counts_by_itself_is_refused, 0,
+    tcase_add_test(c, invalid_quorum_is_refused);
+    tcase_add_loop_test(c, kinds_with_counters_are_refused, 0,
                         ROWS(kinds));
     tcase_add_loop_test(c, tokens_grow_on_whichever_majority, 0, ROWS(fenced));
     tcase_add_test(c, counter_of_a_member_that_is_granted_later_is_raised);

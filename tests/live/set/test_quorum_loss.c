@@ -142,8 +142,51 @@ START_TEST(a_grant_that_is_heard_late_is_no_answer_to_a_release)
 }
 END_TEST
 
+/* The fenced member 2 was granted late, so that its counter is raised, without a reply. While the
+ * release waits for that reply, the longest hold time of the member ends: no request was sent to
+ * its server, which still has the lock. */
+START_TEST(a_member_that_is_lost_during_the_release_is_not_released)
+{
+    struct hf_acquire_options o;
+    struct hf_client_options co;
+    char url[SERVER_URL_MAX];
+    struct diary diary;
+    struct party p;
+    struct call call;
+
+    for (int i = 0; i < THREE; i++) {
+        (void)server_ask(servers[i], "SET redisson_lock_token:{" NAME "} %d", i == 2 ? 7 : 3000);
+        client_options(&co, url, server_port(servers[i]));
+        co.thread = false;
+        co.watchdog_ms = 30000;
+        co.request_timeout_ms = 2000;
+        p.clients[i] = client_with(&co);
+        p.locks[i] = lock_of_kind(p.clients[i], HF_KIND_FENCED, NAME);
+    }
+    ck_assert_ok(hf_quorum_new(&p.quorum, p.locks, THREE, NULL));
+    o = diary_options(&diary, 7);
+    o.max_hold_ms = 800;
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
+    await_safe_without_callbacks(p.locks[2], 7, true);
+    drive_to_end(&p, 2, &call);
+    ck_assert_status(call_await(&call), HF_OK);
+    server_pause(servers[2]);
+    server_pause(servers[1]);
+    for (int i = 0; i < 5; i++)
+        hf_loop_dispatch(hf_client_loop(p.clients[2]), 5);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(p.quorum, 7, call_done, &call));
+    drive_to_end(&p, THREE, &call);
+    ck_assert_status(call_await(&call), HF_E_QUORUM);
+    server_resume(servers[1]);
+    server_resume(servers[2]);
+    close_driven(&p);
+}
+END_TEST
+
 /* The third member is lost, but its callback waits, when the second one's is told. */
-START_TEST(a_loss_that_is_not_heard_yet_counts)
+START_TEST(a_loss_that_is_not_reported_yet_counts)
 {
     struct hf_acquire_options o;
     struct diary diary;
@@ -197,6 +240,7 @@ START_TEST(the_others_are_confirmed_soon_after_a_late_grant)
 
     watchdog_ms = 600000;
     o = diary_options(&diary, 7);
+    o.allow_same_server = true; /* no comparison of servers lets the third grant come first */
     acquire_driven(&p, &o, THREE);
     await_confirmation(&p, &diary);
     close_driven(&p);
@@ -212,6 +256,7 @@ START_TEST(a_member_forgotten_before_another_was_acquired_again_is_a_loss)
     struct call call;
 
     o = diary_options(&diary, 7);
+    o.allow_same_server = true; /* no comparison of servers lets the third grant come first */
     acquire_driven(&p, &o, THREE);
     await_confirmation(&p, &diary);
     (void)server_ask(servers[1], "FLUSHALL");
@@ -239,6 +284,7 @@ START_TEST(a_member_forgotten_after_it_was_confirmed_is_a_vote_less)
     int renewals;
 
     o = diary_options(&diary, 7);
+    o.allow_same_server = true; /* no comparison of servers lets the third grant come first */
     acquire_driven(&p, &o, THREE);
     await_confirmation(&p, &diary);
     acquire_the_first_again(&p, THREE);
@@ -274,6 +320,7 @@ static void forget_the_first_two(struct party *p, struct diary *diary)
     struct hf_acquire_options o = diary_options(diary, 7);
 
     watchdog_ms = WATCHDOG_MS;
+    o.allow_same_server = true; /* no comparison of servers lets the third grant come first */
     acquire_driven(p, &o, THREE);
     await_confirmation(p, diary);
     (void)server_ask(servers[1], "FLUSHALL");
@@ -314,6 +361,7 @@ START_TEST(quorum_11_a_release_that_finds_one_member_of_three_forgotten_is_no_lo
 
     watchdog_ms = WATCHDOG_MS;
     o = diary_options(&diary, 7);
+    o.allow_same_server = true; /* no comparison of servers lets the third grant come first */
     acquire_driven(&p, &o, THREE);
     await_confirmation(&p, &diary);
     (void)server_ask(servers[1], "FLUSHALL");
@@ -384,7 +432,7 @@ END_TEST
 
 /* ---- releases of what was lost ---- */
 
-START_TEST(the_release_of_what_is_lost_is_told_by_done)
+START_TEST(the_release_of_a_lost_quorum_is_reported_by_done)
 {
     struct hf_acquire_options o;
     struct diary diary;
@@ -454,9 +502,10 @@ int main(void)
 
     tcase_add_checked_fixture(c, start, stop);
     tcase_set_timeout(c, 60);
+    tcase_add_test(c, a_member_that_is_lost_during_the_release_is_not_released);
     tcase_add_test(c, a_grant_that_is_heard_late_is_no_answer_to_a_release);
     tcase_add_test(c, a_member_lost_before_its_answer_is_heard_does_not_count);
-    tcase_add_test(c, a_loss_that_is_not_heard_yet_counts);
+    tcase_add_test(c, a_loss_that_is_not_reported_yet_counts);
     tcase_add_test(c, the_others_are_confirmed_soon_after_a_late_grant);
     tcase_add_test(c, a_member_forgotten_before_another_was_acquired_again_is_a_loss);
     tcase_add_test(c, a_member_forgotten_after_it_was_confirmed_is_a_vote_less);
@@ -466,7 +515,7 @@ int main(void)
     tcase_add_test(c, quorum_11_a_release_that_finds_one_member_of_three_forgotten_is_no_loss);
     tcase_add_test(c, max_hold_frees_nothing_before_the_release);
     tcase_add_test(c, a_lease_that_ends_frees_nothing_before_the_release);
-    tcase_add_test(c, the_release_of_what_is_lost_is_told_by_done);
+    tcase_add_test(c, the_release_of_a_lost_quorum_is_reported_by_done);
     tcase_add_test(c, a_callback_releases_without_blocking);
     suite_add_tcase(s, c);
     return suite_run(s);

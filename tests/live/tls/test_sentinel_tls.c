@@ -129,6 +129,55 @@ START_TEST(tls_may_be_at_the_master_or_at_the_sentinels_alone)
 }
 END_TEST
 
+/* ---- an address that the certificate does not contain ---- */
+
+static const struct {
+    const char *query;          /* %d: the master's port */
+    const char *says;           /* NULL: it works */
+} unnamed[] = {
+    {"", "is not for 127.0.0.1"},
+    {"", "; tls_sni=NAME in the URL checks another name, --map FROM=TO uses another address"},
+    {"?tls_sni=localhost", NULL},
+    {"?map=127.0.0.1:%d%%3Dlocalhost:%d", NULL},
+};
+
+/* The sentinel names the master by its IP address, and the certificate holds only its name. */
+START_TEST(master_of_a_certificate_without_its_address_is_reached_by_its_name)
+{
+    struct hf_tls_options tls = tls_options(false);
+    struct server *master = tls_server(certs.cn_only, false, NULL);
+    struct server *sentinel = one("--sentinel", NULL);
+    struct hf_client_options o;
+    struct hf_error err = {0};
+    struct hf_client *client;
+    char url[TLS_URL_MAX];
+    int len;
+
+    ck_assert_str_eq(server_ask(sentinel, "SENTINEL MONITOR main 127.0.0.1 %d 1",
+                                server_port(master)),
+                     "OK");
+    hf_client_options_init(&o);
+    len = snprintf(url, sizeof url, "rediss+sentinel://localhost:%d/main/0",
+                   server_port(sentinel));
+    (void)snprintf(url + len, sizeof url - (size_t)len, unnamed[_i].query, server_port(master),
+                   server_port(master));
+    o.url = url;
+    o.tls = &tls;
+    o.connect_timeout_ms = unnamed[_i].says ? 3000 : 10000;
+    client = client_with(&o);
+    if (unnamed[_i].says) {
+        ck_assert(hf_client_connect(client, &err) < 0);
+        ck_assert_msg(strstr(err.text, unnamed[_i].says) != NULL, "%s", err.text);
+    } else {
+        acquire(lock_of(client, NAME), 1);
+        release(lock_of(client, NAME), 1);
+    }
+    hf_client_free(client);
+    server_stop(sentinel);
+    server_stop(master);
+}
+END_TEST
+
 /* ---- files that are read again ---- */
 
 /* The certificates of the master and of the sentinel are replaced by those of another CA. */
@@ -185,6 +234,8 @@ static void add(Suite *suite)
 
     tcase_add_loop_test(c, all_of_it_may_be_over_tls, 2, 4);
     tcase_add_test(c, a_promoted_replica_is_used_over_tls);
+    tcase_add_loop_test(c, master_of_a_certificate_without_its_address_is_reached_by_its_name, 0,
+                        COUNT(unnamed));
     tcase_add_loop_test(c, tls_may_be_at_the_master_or_at_the_sentinels_alone, 0, 5);
     tcase_add_test(c, hold_at_the_master_of_sentinels_outlives_new_files);
 }

@@ -55,7 +55,7 @@ static struct hf_link_stats link_stats(struct hf_client *client)
 
 /* ---- holding ---- */
 
-START_TEST(lock_is_taken_held_and_given_back)
+START_TEST(lock_is_taken_held_and_released)
 {
     const struct way *way = &ways[_i];
     struct hf_client *client;
@@ -147,7 +147,7 @@ END_TEST
 
 /* ---- connections that end ---- */
 
-START_TEST(killed_connection_comes_back_and_resumes_its_session)
+START_TEST(killed_connection_returns_and_resumes_its_session)
 {
     const struct way *way = &ways[_i];
     struct hf_client *client;
@@ -563,7 +563,7 @@ static void note_line(void *ctx, enum hf_log_level level, const char *line)
 }
 
 /* T8: it works, and is not silent about it. */
-START_TEST(unverified_client_says_so_once)
+START_TEST(unverified_client_reports_it_once)
 {
     struct hf_tls_options tls = {.is_unverified = _i == 0};
     struct hf_client_options o;
@@ -616,7 +616,7 @@ static void add_cases(Suite *s)
 {
     TCase *c = live_case(s, "holding", none, stop_server);
 
-    tcase_add_loop_test(c, lock_is_taken_held_and_given_back, 0, COUNT(ways));
+    tcase_add_loop_test(c, lock_is_taken_held_and_released, 0, COUNT(ways));
     tcase_add_loop_test(c, waiter_is_woken_by_the_release, 0, COUNT(ways));
     tcase_add_loop_test(c, hold_is_renewed_until_it_is_released, 0,
                         COUNT(ways));
@@ -624,7 +624,7 @@ static void add_cases(Suite *s)
                         COUNT(ways));
 
     c = live_case(s, "connections that end", none, stop_server);
-    tcase_add_loop_test(c, killed_connection_comes_back_and_resumes_its_session,
+    tcase_add_loop_test(c, killed_connection_returns_and_resumes_its_session,
                         0, COUNT(ways));
 
     c = live_case(s, "certificates", none, stop_server);
@@ -639,7 +639,7 @@ static void add_cases(Suite *s)
     tcase_add_test(c, files_are_read_again_under_load);
     tcase_add_test(c, files_that_were_read_later_stay_in_force);
     tcase_add_test(c, client_without_tls_has_no_files);
-    tcase_add_loop_test(c, unverified_client_says_so_once, 0, 2);
+    tcase_add_loop_test(c, unverified_client_reports_it_once, 0, 2);
     tcase_add_test(c, encrypted_key_is_opened_by_its_password);
 }
 

@@ -371,7 +371,7 @@ static const struct {
     int64_t limit_ms;
 } calls[] = {{connect_client, LIMIT_MS}, {acquire_lock, 2 * LIMIT_MS}};
 
-START_TEST(library_says_why)
+START_TEST(library_reports_why)
 {
     const struct reason *r = &reasons[_i];
     struct hf_error err = {0};
@@ -421,7 +421,7 @@ static void ck_assert_fails(const struct reason *r, struct process *p)
     ck_assert_str_eq(await_end(p, OUT), ""); /* nothing was run */
 }
 
-START_TEST(command_says_why_with_code_125)
+START_TEST(command_reports_why_with_code_125)
 {
     const struct reason *r = &reasons[_i];
     int64_t since_ms;
@@ -550,8 +550,8 @@ static int run(void)
     Suite *suite = suite_create("TLS, refused");
     TCase *c = run_case(suite, "reasons");
 
-    tcase_add_loop_test(c, library_says_why, 0, COUNT(reasons));
-    tcase_add_loop_test(c, command_says_why_with_code_125, 0, COUNT(reasons));
+    tcase_add_loop_test(c, library_reports_why, 0, COUNT(reasons));
+    tcase_add_loop_test(c, command_reports_why_with_code_125, 0, COUNT(reasons));
 
     c = run_case(suite, "the command");
     tcase_add_test(c, command_runs_over_mutual_tls);

@@ -243,8 +243,7 @@ static uint64_t cost_of(int count)
            (uint64_t)count * PING_LEN;
 }
 
-/* Not a record for each command but one for each flush, as long as it may be.
- * Source: performance.md 10.14. */
+/* A flush is sent in as few records as possible, not in one for each command. */
 START_TEST(batch_is_as_few_records_as_it_can_be)
 {
     const struct way *way = &ways[_i / COUNT(batches)];
@@ -373,11 +372,11 @@ static void part(SSL_CTX *ctx, int fd)
 {
     SSL *ssl = SSL_new(ctx);
     BIO *buffer = BIO_new(BIO_f_buffer());
-    char greeting[1000];
+    char handshake[1000];
 
     ck_must(ssl && buffer && SSL_set_fd(ssl, fd), "there is a server's end");
     /* The link may be closed meanwhile: it has had its first goodbye then. */
-    if (SSL_accept(ssl) != 1 || SSL_read(ssl, greeting, sizeof greeting) <= 0) {
+    if (SSL_accept(ssl) != 1 || SSL_read(ssl, handshake, sizeof handshake) <= 0) {
         BIO_free_all(buffer);
         SSL_free(ssl);
         return;
@@ -439,7 +438,7 @@ static void parting_end(struct parting *p)
 
 /* The end lies inside OpenSSL, behind the last bytes; nothing more will come on
  * the descriptor. The request stays queued: the next connection may lead to a server. */
-START_TEST(goodbye_behind_a_reply_is_heard_at_once)
+START_TEST(close_notify_after_a_reply_is_processed_at_once)
 {
     const struct way *way = &ways[_i];
     int64_t end_ms = local_now_ms() + AWAIT_MS;
@@ -494,6 +493,8 @@ END_TEST
 /* Each byte would take minutes. A prime, and each case begins elsewhere. */
 #define STEP 67
 #define CUT_WAYS 2              /* the first ones */
+#define RECORD_STEP 2
+#define RECORD_CUTS_MIN 50
 
 static const struct {
     enum proxy_way way;
@@ -515,7 +516,7 @@ static struct hf_client *open_client(const struct way *way, int port)
     return client_with(&o);
 }
 
-/* Whether it fell into the handshake, the greeting, a request or its reply: the
+/* Whether it fell into the handshake of TLS or of Redis, a request or its reply: the
  * lock is taken once, and given back. */
 START_TEST(lock_is_had_wherever_the_connection_is_cut)
 {
@@ -539,6 +540,49 @@ START_TEST(lock_is_had_wherever_the_connection_is_cut)
         hf_client_free(client);
     }
     ck_assert_uint_gt(at, 1000); /* all of a handshake was met */
+}
+END_TEST
+
+/* ---- a record that is cut ---- */
+
+/* Acquires and releases. Returns how many bytes that took this way. */
+static uint64_t take_turn(struct hf_lock *lock, enum proxy_way way)
+{
+    uint64_t before = proxy_count(proxy, way, PROXY_PASSED);
+
+    acquire(lock, 1);
+    ck_assert_holder(server, lock, 1, 1);
+    release(lock, 1);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    return proxy_count(proxy, way, PROXY_PASSED) - before;
+}
+
+/* A cut that is not between two records leaves a part of one, which TLS must not deliver:
+ * the request has then not been executed, or its reply is not known. Each byte of the
+ * records of an open connection, and no byte of a handshake, so each cut costs one
+ * connection. */
+START_TEST(lock_is_had_wherever_a_record_is_cut)
+{
+    const struct way *way = &ways[_i % CUT_WAYS];
+    int cut = _i / CUT_WAYS;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    uint64_t bytes, count = 0;
+
+    start(way);
+    client = open_client(way, proxy_port(proxy));
+    lock = lock_of(client, NAME);
+    (void)take_turn(lock, cuts[cut].way); /* connects */
+    bytes = take_turn(lock, cuts[cut].way);
+    for (uint64_t at = 1; at < bytes; at += RECORD_STEP) {
+        proxy_cut_after(proxy, cuts[cut].way, at, cuts[cut].end);
+        (void)take_turn(lock, cuts[cut].way);
+        ck_assert(proxy_has_cut(proxy));
+        count++;
+    }
+    ck_assert_uint_gt(count, RECORD_CUTS_MIN);
+    ck_assert_uint_eq(stats_of(client).link.connects, 1 + count);
+    hf_client_free(client);
 }
 END_TEST
 
@@ -598,12 +642,14 @@ static void add_cases(Suite *s)
                         COUNT(ways) * COUNT(batches));
     tcase_add_loop_test(c, output_waits_for_a_stopped_server_and_is_not_spoilt,
                         0, COUNT(ways));
-    tcase_add_loop_test(c, goodbye_behind_a_reply_is_heard_at_once, 0,
+    tcase_add_loop_test(c, close_notify_after_a_reply_is_processed_at_once, 0,
                         COUNT(ways));
 
     c = live_case(s, "a bad wire", none, stop);
     tcase_add_loop_test(c, pieces_of_any_size_will_do, 0,
                         COUNT(ways) * COUNT(slices));
+    tcase_add_loop_test(c, lock_is_had_wherever_a_record_is_cut, 0,
+                        CUT_WAYS * COUNT(cuts));
     tcase_add_loop_test(c, lock_is_had_wherever_the_connection_is_cut, 0,
                         CUT_WAYS * COUNT(cuts));
 

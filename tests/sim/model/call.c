@@ -362,6 +362,11 @@ static bool check(struct call *c)
     return check_permission(c) && !before(c) && check_state(c);
 }
 
+static bool has_keys(const struct command *command)
+{
+    return command->first > 0 || command->flags & C_KEYS_COUNTED;
+}
+
 static void execute(struct model_client *client, const struct slice *argv,
                     int argc)
 {
@@ -375,6 +380,8 @@ static void execute(struct model_client *client, const struct slice *argv,
         client->is_multi_bad |= client->is_in_multi;
     else if (!is_lost_by_proxy(&c) && !queue_in_multi(&c))
         run(&c);
+    if (was_asking && c.command && !has_keys(c.command))
+        m->stray_askings++;
     if (was_asking)
         client->is_asking = false;
     if (was_caching)

@@ -26,6 +26,7 @@ struct model_node {
     /* One slot at a time is on the move; -1: none. */
     int migrating, importing;
     struct model_node *other; /* where `migrating` goes to */
+    uint8_t announces[MODEL_NODES_MAX]; /* of each node: enum model_announced */
 };
 
 struct model_cluster {
@@ -34,6 +35,9 @@ struct model_cluster {
     uint8_t count;
     model_cluster_published_fn *published;
     void *ctx;
+    bool has_nat;
+    uint64_t told[MODEL_ANNOUNCED][2]; /* [1]: by redirections */
+    uint64_t told_old;
 };
 
 /* ---- slots ---- */
@@ -126,10 +130,117 @@ static struct question question_of(const struct call *c)
     return q;
 }
 
-static bool moved(struct call *c, const char *how, int slot,
+/* ---- addresses ---- */
+
+struct address {
+    char host[64];
+    const char *ip; /* beside it; NULL: none */
+    int port;
+    bool is_null;
+};
+
+static bool has_metadata(const struct model_node *node)
+{
+    return node->m->options.version != MODEL_REDIS_6_0;
+}
+
+static void own_host(struct address *a, const struct model_node *about)
+{
+    if (about->cluster->has_nat)
+        (void)snprintf(a->host, sizeof a->host, MODEL_INNER_IP, about->index + 1);
+    else
+        (void)snprintf(a->host, sizeof a->host, "%s", about->m->host);
+}
+
+static void write_host(struct address *a, const struct model_node *about, uint8_t how)
+{
+    static const char *const hosts[MODEL_ANNOUNCED] = {
+        [MODEL_NULL_HOST] = "",
+        [MODEL_EMPTY_HOST] = "",
+        [MODEL_ANY_HOST] = "0.0.0.0",
+        [MODEL_UNKNOWN_HOST] = "?",
+    };
+
+    if (hosts[how])
+        (void)snprintf(a->host, sizeof a->host, "%s", hosts[how]);
+    else if (how == MODEL_OLD_HOST)
+        (void)snprintf(a->host, sizeof a->host, MODEL_OLD_IP, about->index + 1);
+    else if (how == MODEL_LOST_NAME)
+        (void)snprintf(a->host, sizeof a->host, "lost%d", about->index + 1);
+    else
+        own_host(a, about);
+}
+
+/* Servers before 7.0 have neither names nor other endpoints than addresses. */
+static uint8_t can_announce(const struct model_node *by, uint8_t how)
+{
+    if (has_metadata(by))
+        return how;
+    return how == MODEL_LOST_NAME ? MODEL_OLD_HOST
+           : how == MODEL_UNKNOWN_HOST || how == MODEL_NULL_HOST ? MODEL_EMPTY_HOST
+                                                                 : how;
+}
+
+/* `ip` is what a->ip points to. */
+static struct address address_of(const struct model_node *by, const struct model_node *about,
+                                 struct address *ip, bool is_redirection)
+{
+    struct model_cluster *cl = by->cluster;
+    uint8_t how = can_announce(by, by->announces[about->index]);
+    const struct model_node *shown =
+        how == MODEL_OTHER_NODE ? &cl->nodes[(about->index + 1) % cl->count] : about;
+    struct address a = {.port = shown->m->options.port, .is_null = how == MODEL_NULL_HOST};
+
+    cl->told[how][is_redirection]++;
+    write_host(&a, shown, how);
+    own_host(ip, about);
+    if (how == MODEL_UNKNOWN_HOST || how == MODEL_LOST_NAME)
+        a.ip = ip->host;
+    a.port += how == MODEL_OLD_PORT;
+    return a;
+}
+
+void model_cluster_announce(struct model_node *by, const struct model_node *about,
+                            enum model_announced how)
+{
+    by->announces[about->index] = (uint8_t)how;
+}
+
+void model_cluster_set_nat(struct model_cluster *cl)
+{
+    cl->has_nat = true;
+}
+
+static uint64_t take(uint64_t *count)
+{
+    uint64_t taken = *count;
+
+    *count = 0;
+    return taken;
+}
+
+uint64_t model_cluster_told(struct model_cluster *cl, enum model_announced how,
+                            bool is_redirection)
+{
+    return take(&cl->told[how][is_redirection]);
+}
+
+uint64_t model_cluster_told_old(struct model_cluster *cl)
+{
+    return take(&cl->told_old);
+}
+
+uint64_t model_cluster_told_nat(struct model_cluster *cl)
+{
+    return cl->has_nat ? take(&cl->told[MODEL_ITS_ADDRESS][false]) : 0;
+}
+
+static bool moved(struct call *c, const char *how, int slot, const struct model_node *by,
                   const struct model_node *to)
 {
-    md_error(c, "%s %d %s:%d", how, slot, to->m->host, to->m->options.port);
+    struct address ip, a = address_of(by, to, &ip, true);
+
+    md_error(c, "%s %d %s:%d", how, slot, a.host, a.port);
     return true;
 }
 
@@ -166,12 +277,12 @@ static bool redirect(struct model_node *node, struct call *c,
         return refuse(c, "CLUSTERDOWN The cluster is down");
     if (is_mine && node->migrating == q->slot && q->missing > 0)
         return is_torn(c, q) ? refuse(c, TRYAGAIN)
-                             : moved(c, "ASK", q->slot, node->other);
+                             : moved(c, "ASK", q->slot, node, node->other);
     if (!is_mine && node->importing == q->slot && c->client->is_asking)
         return q->has_many && q->missing > 0 && refuse(c, TRYAGAIN);
     if (is_mine || (may_read && node->view.master[node->index] == owner))
         return false;
-    return moved(c, "MOVED", q->slot, &node->cluster->nodes[owner]);
+    return moved(c, "MOVED", q->slot, node, &node->cluster->nodes[owner]);
 }
 
 static bool before(void *ctx, struct call *c)
@@ -202,14 +313,22 @@ static struct model_node *of(const struct call *c)
 
 static void put_node(struct call *c, const struct model_node *n)
 {
-    bool has_more = c->m->options.version != MODEL_REDIS_6_0;
+    bool has_more = has_metadata(of(c));
+    struct address ip, a = address_of(of(c), n, &ip, false);
 
     md_array(c, 3 + has_more);
-    md_bulk_text(c, n->m->host);
-    md_int(c, n->m->options.port);
+    if (a.is_null)
+        md_null(c);
+    else
+        md_bulk_text(c, a.host);
+    md_int(c, a.port);
     md_bulk_text(c, n->id);
     if (has_more)
-        md_map(c, 0);
+        md_map(c, a.ip != NULL);
+    if (has_more && a.ip) {
+        md_bulk_text(c, "ip");
+        md_bulk_text(c, a.ip);
+    }
 }
 
 static void put_range(struct call *c, unsigned first, unsigned last)
@@ -248,9 +367,11 @@ static unsigned end_of_range(const struct view *v, unsigned first)
 
 static void run_slots(struct call *c)
 {
+    struct model_cluster *cl = of(c)->cluster;
     const struct view *v = &of(c)->view;
     size_t count = 0;
 
+    cl->told_old += memcmp(v->owner, cl->truth.owner, sizeof v->owner) != 0;
     for (int pass = 0; pass < 2; pass++) {
         if (pass)
             md_array(c, count);

@@ -17,6 +17,22 @@
 struct model_cluster;
 struct model_node;
 
+/* What a node announces as the address of a node, in CLUSTER SLOTS, MOVED and ASK. */
+enum model_announced {
+    MODEL_ITS_ADDRESS, /* or the one behind NAT */
+    MODEL_OLD_HOST,    /* the host that it had before: MODEL_OLD_IP */
+    MODEL_OLD_PORT,    /* the port that it had before: one more */
+    MODEL_OTHER_NODE,  /* the address of the next node */
+    MODEL_NULL_HOST,   /* null, and in redirections "" */
+    MODEL_EMPTY_HOST,
+    MODEL_ANY_HOST,     /* 0.0.0.0 */
+    MODEL_UNKNOWN_HOST, /* "?", and in CLUSTER SLOTS the IP address beside it */
+    MODEL_LOST_NAME,    /* a name that cannot be resolved, and the IP address beside it */
+    MODEL_ANNOUNCED
+};
+#define MODEL_OLD_IP "10.0.9.%d"     /* %d: of node N from 1 on */
+#define MODEL_INNER_IP "192.168.0.%d"
+
 typedef void model_cluster_published_fn(void *ctx, struct model *from,
                                         struct model_text channel,
                                         struct model_text payload,
@@ -40,6 +56,20 @@ void model_cluster_assign(struct model_cluster *cl, unsigned first,
 void model_cluster_learn(struct model_node *node);
 void model_cluster_promote(struct model_node *node);
 void model_cluster_set_down(struct model_node *node);
+
+/* model_cluster_announce - `by` announces this address of `about`.
+ * model_cluster_set_nat  - all nodes announce MODEL_INNER_IP in place of their hosts.
+ * model_cluster_told     - returns how often clients received such an address of a map or (with
+ *                          is_redirection) in MOVED or ASK, since this was called last.
+ * model_cluster_told_old - the same for maps that were no longer true.
+ * model_cluster_told_nat - the same for addresses behind NAT. */
+void model_cluster_announce(struct model_node *by, const struct model_node *about,
+                            enum model_announced how);
+void model_cluster_set_nat(struct model_cluster *cl);
+uint64_t model_cluster_told(struct model_cluster *cl, enum model_announced how,
+                            bool is_redirection);
+uint64_t model_cluster_told_old(struct model_cluster *cl);
+uint64_t model_cluster_told_nat(struct model_cluster *cl);
 
 /* model_cluster_slot     - of a key or sharded channel.
  * model_cluster_owner    - who has it: true.

@@ -185,6 +185,7 @@ struct model {
     struct model_client **ready;      /* frozen: clients with input, in order */
     size_t ready_n, ready_room;
     uint64_t commands;
+    uint64_t stray_askings;   /* followed by a command without keys */
     int64_t started_us;
     int64_t paused_until_us;          /* CLIENT PAUSE */
     bool pauses_writes_only;

@@ -14,6 +14,7 @@ static struct model_key key_of(const struct model *m, const struct entry *e)
         .expires_ms = e->expires_ms,
         .is_expired = e->expires_ms >= 0 && m->now_us / 1000 > e->expires_ms,
         .count = md_count(e),
+        .parts = e,
     };
 }
 
@@ -44,11 +45,9 @@ static bool member_at(const struct member *m, struct model_text *name,
     return true;
 }
 
-bool model_at(struct model *m, int db, const char *key, size_t len,
-              size_t index, struct model_text *name, struct model_text *value)
+static bool part_at(const struct entry *e, size_t index, struct model_text *name,
+                    struct model_text *value)
 {
-    const struct entry *e = find(m, db, key, len);
-
     *name = *value = (struct model_text){"", 0};
     if (!e || index >= md_count(e))
         return false;
@@ -70,6 +69,18 @@ bool model_at(struct model *m, int db, const char *key, size_t len,
         break;
     }
     return false;
+}
+
+bool model_at(struct model *m, int db, const char *key, size_t len,
+              size_t index, struct model_text *name, struct model_text *value)
+{
+    return part_at(find(m, db, key, len), index, name, value);
+}
+
+bool model_part(const struct model_key *key, size_t index, struct model_text *name,
+                struct model_text *value)
+{
+    return part_at(key->parts, index, name, value);
 }
 
 bool model_field(struct model *m, int db, const char *key, size_t len,
@@ -100,6 +111,11 @@ void model_each_key(struct model *m, int db,
 size_t model_key_count(const struct model *m, int db)
 {
     return m->dbs[db].n;
+}
+
+uint64_t model_stray_askings(const struct model *m)
+{
+    return m->stray_askings;
 }
 
 uint64_t model_commands_done(const struct model *m)

@@ -141,18 +141,22 @@ struct model_key {
     int64_t expires_ms;       /* Unix time; -1: never */
     bool is_expired;          /* no command would see it */
     size_t count;             /* fields, members, elements; 1 of a string */
+    const void *parts;        /* for model_part */
 };
 
 /* model_look  - false (and type MODEL_NONE) if there is no such key.
  * model_at    - the index-th part of a key: field and value of a hash, element
  *               (value), member and score as text (in a static buffer), or a
  *               string's value. False if there is none.
+ * model_part  - the same of a key that was looked up, until the next command.
  * model_field - the value of one field of a hash.
  * model_each_key - in the order in which they were made. */
 bool model_look(struct model *m, int db, const char *key, size_t len,
                 struct model_key *out);
 bool model_at(struct model *m, int db, const char *key, size_t len,
               size_t index, struct model_text *name, struct model_text *value);
+bool model_part(const struct model_key *key, size_t index, struct model_text *name,
+                struct model_text *value);
 bool model_field(struct model *m, int db, const char *key, size_t len,
                  const char *field, struct model_text *value);
 void model_each_key(struct model *m, int db,
@@ -160,6 +164,10 @@ void model_each_key(struct model *m, int db,
                     void *ctx);
 size_t model_key_count(const struct model *m, int db);
 uint64_t model_commands_done(const struct model *m);
+
+/* model_stray_askings - how often ASKING was followed, on its connection, by a command without
+ *                keys: it belongs to a command that was sent elsewhere. */
+uint64_t model_stray_askings(const struct model *m);
 
 /* ---- faults ---- */
 

@@ -87,6 +87,12 @@ struct process {
 
 /* ---- the world ---- */
 
+/* Of the resolver, for an address. */
+struct name_query {
+    struct hf_list node; /* while the resolver is silent */
+    struct event answer;
+};
+
 /* What is known of the network (network.c). */
 struct network {
     struct hf_list listeners;
@@ -95,6 +101,8 @@ struct network {
     uint64_t dice;
     enum names names_are;
     int64_t names_delay_us;
+    struct hf_list silent_queries;
+    struct network_lookups lookups;
     void (*tap)(void *ctx, const struct network_news *news);
     void *tap_ctx;
 };
@@ -148,7 +156,9 @@ void must_grow(void *ptr, uint32_t *room, size_t size, size_t count);
 void network_init(struct world *world);
 void network_fini(struct world *world);
 
-/* network_lookup - the addresses of a name; returns how many. */
+/* network_query  - the resolver is asked; `answer` happens when it has answered.
+ * network_lookup - the addresses of a name; returns how many. */
+void network_query(struct world *world, struct name_query *query);
 size_t network_lookup(struct world *world, const char *name,
                       const char *ips[], size_t room);
 

@@ -299,13 +299,59 @@ void network_name(struct world *w, const char *name, const char *ip)
     must(strlen(name) < sizeof n->name && strlen(ip) < sizeof n->ip);
     strcpy(n->name, name);
     strcpy(n->ip, ip);
+    hf_list_init(&n->node);
     hf_list_push(&w->network.names, &n->node);
+}
+
+void network_forget_name(struct world *w, const char *name)
+{
+    struct hf_list *names = &w->network.names, *next;
+
+    for (struct hf_list *l = names->next; l != names; l = next) {
+        struct name *n = HF_OWNER_OF(l, struct name, node);
+
+        next = l->next;
+        if (strcmp(n->name, name) != 0)
+            continue;
+        hf_list_remove(l);
+        free(n);
+    }
+}
+
+static void answer_queries(struct world *w)
+{
+    struct hf_list *waiting = &w->network.silent_queries;
+
+    while (!hf_list_is_empty(waiting)) {
+        struct name_query *q = HF_OWNER_OF(waiting->next, struct name_query, node);
+
+        hf_list_remove(&q->node);
+        world_after(w, &q->answer, w->network.names_delay_us);
+    }
 }
 
 void network_set_names(struct world *w, enum names names, int64_t delay_us)
 {
     w->network.names_are = names;
     w->network.names_delay_us = delay_us;
+    if (names != NAMES_SILENT)
+        answer_queries(w);
+}
+
+void network_query(struct world *w, struct name_query *q)
+{
+    hf_list_init(&q->node);
+    if (w->network.names_are != NAMES_SILENT) {
+        world_after(w, &q->answer, w->network.names_delay_us);
+        return;
+    }
+    w->network.lookups.silent++;
+    hf_list_push(&w->network.silent_queries, &q->node);
+}
+
+const struct network_lookups *network_lookups(const struct world *w)
+{
+    return &w->network.lookups;
 }
 
 size_t network_lookup(struct world *w, const char *name, const char *ips[],
@@ -321,6 +367,7 @@ size_t network_lookup(struct world *w, const char *name, const char *ips[],
         if (strcmp(n->name, name) == 0)
             ips[count++] = n->ip;
     }
+    w->network.lookups.several += count > 1;
     return count;
 }
 
@@ -354,6 +401,7 @@ void network_init(struct world *w)
     hf_list_init(&net->listeners);
     hf_list_init(&net->links);
     hf_list_init(&net->names);
+    hf_list_init(&net->silent_queries);
     net->dice = dice_stream(w->seed, "network");
     net->names_delay_us = 1000;
 }

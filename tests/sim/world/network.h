@@ -156,10 +156,18 @@ int64_t connection_age_us(const struct connection *c);
 
 /* network_name - `name` has one more address. Names that nobody named are not
  *                found.
+ * network_forget_name - `name` has no address any longer.
  * network_set_names - how the resolver does: how long an answer takes, and what
- *                it says. */
+ *                it says. A query of the silent time is answered after that time.
+ * network_lookups - how many queries there were in a silent time, and how many found
+ *                several addresses. */
 enum names { NAMES_FOUND, NAMES_FAIL, NAMES_SILENT };
+struct network_lookups {
+    uint64_t silent, several;
+};
 void network_name(struct world *world, const char *name, const char *ip);
+void network_forget_name(struct world *world, const char *name);
+const struct network_lookups *network_lookups(const struct world *world);
 void network_set_names(struct world *world, enum names names,
                        int64_t delay_us);
 

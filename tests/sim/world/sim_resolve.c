@@ -15,7 +15,7 @@ struct hf_resolve {
     struct hf_loop *loop;
     struct hf_io io;
     int pipe[2];
-    struct event answer;
+    struct name_query query;
     char host[sizeof((struct hf_url *)0)->host];
     uint16_t port;
     void (*done)(void *ctx, const struct hf_addresses *found,
@@ -55,7 +55,8 @@ static void on_answer(void *ctx)
 
 static void resolve_free(struct hf_resolve *r)
 {
-    world_cancel(the_world, &r->answer);
+    world_cancel(the_world, &r->query.answer);
+    hf_list_remove(&r->query.node);
     if (r->io.fd >= 0)
         hf_loop_unwatch(r->loop, &r->io);
     hf_wake_pipe_close(r->pipe);
@@ -111,7 +112,6 @@ hf_status hf_resolve_start(struct hf_resolve **out, struct hf_loop *loop,
                                         const char *why_not),
                            void *ctx)
 {
-    const struct network *net = &the_world->network;
     struct hf_resolve *r = hf_mem_new(hf_loop_mem(loop), sizeof *r);
     hf_status rc;
 
@@ -125,14 +125,14 @@ hf_status hf_resolve_start(struct hf_resolve **out, struct hf_loop *loop,
     r->ctx = ctx;
     r->pipe[0] = r->pipe[1] = -1;
     r->io = (struct hf_io){.fd = -1, .events = HF_READ, .ready = on_ready};
-    r->answer = (struct event){.happen = on_answer, .ctx = r};
+    r->query.answer = (struct event){.happen = on_answer, .ctx = r};
+    hf_list_init(&r->query.node);
     rc = watch(r);
     if (rc < 0) {
         resolve_free(r);
         return rc;
     }
-    if (net->names_are != NAMES_SILENT)
-        world_after(the_world, &r->answer, net->names_delay_us);
+    network_query(the_world, &r->query);
     *out = r;
     return HF_OK;
 }

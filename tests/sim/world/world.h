@@ -23,7 +23,7 @@
  *          callback makes meanwhile. Within process_call, many may block at a
  *          time, each on a stack of its own. Elsewhere, as in a callback, the
  *          call runs the world until it can go on; such calls nest, and the inner
- *          one ends first.
+ *          one ends first. Several threads of one client: sim_threads.h.
  *
  * What goes over the network, and what goes wrong there, is in network.h. */
 #ifndef SIM_WORLD_H

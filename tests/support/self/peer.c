@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/support/greeting.h"
+#include "tests/support/handshake.h"
 #include "tests/support/request.h"
 #include "tests/support/self/self.h"
 
@@ -40,7 +40,7 @@ static const char *const broken[] = {
     "*1\r\n$99999999\r\n",
 };
 
-START_TEST(what_is_no_request_is_refused)
+START_TEST(invalid_request_is_refused)
 {
     struct request r;
 
@@ -59,7 +59,7 @@ static const struct {
     {"SE * *", false},     {"SET \"\" a", false},  {"", false},
 };
 
-START_TEST(a_pattern_matches_as_it_says)
+START_TEST(a_pattern_matches_its_own_texts)
 {
     struct request r;
 
@@ -126,7 +126,7 @@ START_TEST(a_peer_complains_of_the_wrong_command_and_hangs_up)
 }
 END_TEST
 
-START_TEST(a_peer_complains_of_a_client_that_has_gone)
+START_TEST(a_peer_complains_of_a_client_that_has_left)
 {
     static const struct peer_step script[] = {PEER_ACCEPT, PEER_EXPECT("PING"),
                                               PEER_END};
@@ -185,7 +185,7 @@ END_TEST
 
 /* The client has written what nobody reads: an orderly end must not become a
  * reset by that. */
-START_TEST(a_peer_ends_a_connection_as_told)
+START_TEST(a_peer_ends_a_connection_as_scripted)
 {
     static const struct peer_step script[] = {
         PEER_ACCEPT, PEER_WAIT, PEER_SEND("+a\r\n"), PEER_CLOSE,
@@ -212,7 +212,7 @@ END_TEST
 static const struct {
     const char *question;
     const char *answer;
-} greetings[] = {
+} handshakes[] = {
     {HELLO_3, HELLO_3_ANSWER},
     {"*2\r\n$5\r\nHELLO\r\n$1\r\n4\r\n",
      "-NOPROTO unsupported protocol version\r\n"},
@@ -222,24 +222,24 @@ static const struct {
     {"*4\r\n$6\r\nCLIENT\r\n$4\r\nKILL\r\n$2\r\nID\r\n$1\r\n7\r\n", ":1\r\n"},
     {"*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n", "+OK\r\n"},
     {"*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n",
-     "$81\r\n# Server\r\nredis_version:7.0.15\r\nrun_id:" GREETING_RUN_ID
+     "$81\r\n# Server\r\nredis_version:7.0.15\r\nrun_id:" HANDSHAKE_RUN_ID
      "\r\n\r\n"},
     {HELLO_3 "*1\r\n$4\r\nINFO\r\n",
      HELLO_3_ANSWER "=85\r\ntxt:# Server\r\nredis_version:7.0.15\r\nrun_id:"
-     GREETING_RUN_ID "\r\n\r\n"},
+     HANDSHAKE_RUN_ID "\r\n\r\n"},
 };
 
-START_TEST(a_greeted_client_may_begin_as_it_likes)
+START_TEST(a_client_may_begin_as_it_likes_after_the_handshake)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("..."), PEER_SEND("+PONG\r\n"),
+        PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("..."), PEER_SEND("+PONG\r\n"),
         PEER_END};
     struct peer *peer = peer_start(script);
     int fd = connect_to(peer_port(peer));
 
-    say(fd, greetings[_i].question);
+    say(fd, handshakes[_i].question);
     say(fd, PING);
-    (void)hear(fd, greetings[_i].answer);
+    (void)hear(fd, handshakes[_i].answer);
     (void)hear(fd, "+PONG\r\n");
     ck_assert_pstr_eq(peer_finish(peer), NULL);
     ck_assert_str_eq(peer_received(peer, 0), "PING");
@@ -251,7 +251,7 @@ END_TEST
 START_TEST(a_handshake_command_can_be_expected_by_name)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT,           PEER_GREET, PEER_EXPECT("HELLO 3"),
+        PEER_ACCEPT,           PEER_HANDSHAKE, PEER_EXPECT("HELLO 3"),
         PEER_SEND("-ERR\r\n"), PEER_WAIT,  PEER_END};
     struct peer *peer = peer_start(script);
     int fd = connect_to(peer_port(peer));
@@ -259,7 +259,7 @@ START_TEST(a_handshake_command_can_be_expected_by_name)
     say(fd, HELLO_3);
     (void)hear(fd, "-ERR\r\n");
     ck_assert(peer_await(peer, 1));
-    say(fd, HELLO_3); /* during WAIT, greetings are answered */
+    say(fd, HELLO_3); /* during WAIT, handshakes are answered */
     (void)hear(fd, HELLO_3_ANSWER);
     peer_go(peer);
     ck_assert_pstr_eq(peer_finish(peer), NULL);
@@ -272,8 +272,8 @@ END_TEST
 START_TEST(a_peer_turns_from_one_connection_to_another)
 {
     static const struct peer_step script[] = {
-        PEER_ACCEPT,         PEER_GREET,          PEER_EXPECT("PING"),
-        PEER_ACCEPT,         PEER_GREET,          PEER_EXPECT("PING"),
+        PEER_ACCEPT,         PEER_HANDSHAKE,          PEER_EXPECT("PING"),
+        PEER_ACCEPT,         PEER_HANDSHAKE,          PEER_EXPECT("PING"),
         PEER_TURN_TO(1),     PEER_SEND("+1\r\n"), PEER_TURN_TO(2),
         PEER_SEND("+2\r\n"), PEER_CLOSE,          PEER_TURN_TO(1),
         PEER_EXPECT("PING"), PEER_SEND("+3\r\n"), PEER_END};
@@ -338,18 +338,18 @@ void add_peer_tests(Suite *suite)
     TCase *tc = add_tcase(suite, "request");
 
     tcase_add_test(tc, a_request_is_the_same_wherever_it_is_cut);
-    tcase_add_loop_test(tc, what_is_no_request_is_refused, 0, COUNT(broken));
-    tcase_add_loop_test(tc, a_pattern_matches_as_it_says, 0, COUNT(patterns));
+    tcase_add_loop_test(tc, invalid_request_is_refused, 0, COUNT(broken));
+    tcase_add_loop_test(tc, a_pattern_matches_its_own_texts, 0, COUNT(patterns));
 
     tc = add_tcase(suite, "peer");
     tcase_add_test(tc, a_peer_plays_its_script);
     tcase_add_test(tc, a_peer_complains_of_the_wrong_command_and_hangs_up);
-    tcase_add_test(tc, a_peer_complains_of_a_client_that_has_gone);
+    tcase_add_test(tc, a_peer_complains_of_a_client_that_has_left);
     tcase_add_test(tc, a_step_that_does_not_happen_is_a_complaint);
     tcase_add_test(tc, a_peer_sends_slowly_one_byte_a_time);
-    tcase_add_test(tc, a_peer_ends_a_connection_as_told);
-    tcase_add_loop_test(tc, a_greeted_client_may_begin_as_it_likes, 0,
-                        COUNT(greetings));
+    tcase_add_test(tc, a_peer_ends_a_connection_as_scripted);
+    tcase_add_loop_test(tc, a_client_may_begin_as_it_likes_after_the_handshake, 0,
+                        COUNT(handshakes));
     tcase_add_test(tc, a_handshake_command_can_be_expected_by_name);
     tcase_add_test(tc, a_peer_turns_from_one_connection_to_another);
     tcase_add_test(tc, a_holding_peer_reads_nothing_and_a_waiting_one_all);

@@ -122,7 +122,7 @@ START_TEST(a_proxy_holds_requests_until_released)
 }
 END_TEST
 
-START_TEST(a_proxy_swallows_replies_of_what_was_executed)
+START_TEST(a_proxy_drops_replies_of_executed_requests)
 {
     int fd = connect_to(proxy_port(proxy));
 
@@ -181,7 +181,7 @@ START_TEST(a_request_is_executed_only_if_all_of_it_passed)
 END_TEST
 
 /* Every cut in a reply: so many bytes of it come, and then the end. */
-START_TEST(a_reply_is_cut_behind_the_byte_asked_for)
+START_TEST(a_reply_is_cut_after_the_given_byte)
 {
     for (size_t n = 0; n <= 7; n++) {
         char part[] = "+PONG\r\n";
@@ -200,7 +200,7 @@ START_TEST(a_reply_is_cut_behind_the_byte_asked_for)
 }
 END_TEST
 
-START_TEST(a_proxy_shows_that_the_server_is_gone_and_back)
+START_TEST(a_proxy_closes_and_accepts_with_its_server)
 {
     int fd = connect_to(proxy_port(proxy)), late;
 
@@ -231,9 +231,9 @@ void add_proxy_tests(Suite *suite)
     tcase_add_test(tc, a_proxy_slices);
     tcase_add_test(tc, a_proxy_delays_each_way);
     tcase_add_test(tc, a_proxy_holds_requests_until_released);
-    tcase_add_test(tc, a_proxy_swallows_replies_of_what_was_executed);
+    tcase_add_test(tc, a_proxy_drops_replies_of_executed_requests);
     tcase_add_loop_test(tc, a_proxy_cuts_all_connections, 0, 2);
     tcase_add_test(tc, a_request_is_executed_only_if_all_of_it_passed);
-    tcase_add_test(tc, a_reply_is_cut_behind_the_byte_asked_for);
-    tcase_add_test(tc, a_proxy_shows_that_the_server_is_gone_and_back);
+    tcase_add_test(tc, a_reply_is_cut_after_the_given_byte);
+    tcase_add_test(tc, a_proxy_closes_and_accepts_with_its_server);
 }

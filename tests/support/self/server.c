@@ -78,7 +78,7 @@ START_TEST(awaiting_ends_when_the_state_is_reached)
 }
 END_TEST
 
-START_TEST(it_listens_where_it_says)
+START_TEST(it_listens_at_its_address)
 {
     char url[SERVER_URL_MAX], expected[SERVER_URL_MAX];
     redisContext *c = hiredis_to(server_port(server));
@@ -216,7 +216,7 @@ static _Noreturn void start_and_die(int out, int signal_number)
 
 static const int deaths[] = {0, SIGKILL, SIGTERM, SIGSEGV};
 
-START_TEST(a_server_goes_with_its_test_however_that_ends)
+START_TEST(a_server_ends_with_its_test)
 {
     int64_t deadline_ms = local_now_ms() + LONG_MS;
     char text[200] = "", folder[200];
@@ -237,7 +237,7 @@ START_TEST(a_server_goes_with_its_test_however_that_ends)
 }
 END_TEST
 
-START_TEST(a_missing_server_is_told_by_null)
+START_TEST(a_missing_server_is_reported_by_null)
 {
     const char *given = getenv("HF_TEST_SERVER");
     char *kept = given ? local_copy(given) : NULL;
@@ -319,7 +319,7 @@ END_TEST
 
 /* ---- feed ---------------------------------------------------------------- */
 
-START_TEST(a_feed_tells_messages_and_when_they_came)
+START_TEST(a_feed_reports_messages_and_when_they_came)
 {
     struct feed *f = feed_open(server, "SUBSCRIBE a b");
     int64_t before_ms = local_now_ms();
@@ -338,7 +338,7 @@ START_TEST(a_feed_tells_messages_and_when_they_came)
 }
 END_TEST
 
-START_TEST(a_feed_shows_what_the_server_executes)
+START_TEST(a_feed_shows_executed_commands)
 {
     struct feed *f = feed_open(server, "MONITOR");
     redisContext *c = hiredis_to(server_port(server));
@@ -362,22 +362,22 @@ void add_server_tests(Suite *suite)
     tcase_add_test(tc, arguments_are_formatted_as_in_hiredis);
     tcase_add_test(tc, the_last_answers_stay_readable);
     tcase_add_test(tc, awaiting_ends_when_the_state_is_reached);
-    tcase_add_test(tc, it_listens_where_it_says);
+    tcase_add_test(tc, it_listens_at_its_address);
     tcase_add_test(tc, a_paused_server_answers_only_when_resumed);
     tcase_add_test(tc, a_killed_server_refuses_and_a_restarted_one_is_new);
     tcase_add_test(tc, the_port_of_a_stopped_server_stays_reserved);
     tcase_add_test(tc, the_port_of_a_closed_listener_stays_reserved);
     tcase_add_test(tc, a_running_or_paused_server_can_be_restarted);
     tcase_add_test(tc, a_server_that_ends_by_itself_can_be_restarted);
-    tcase_add_test(tc, a_feed_tells_messages_and_when_they_came);
-    tcase_add_test(tc, a_feed_shows_what_the_server_executes);
+    tcase_add_test(tc, a_feed_reports_messages_and_when_they_came);
+    tcase_add_test(tc, a_feed_shows_executed_commands);
 
     tc = add_tcase(suite, "server's life");
     tcase_add_test(tc, extra_arguments_win_and_are_kept);
     tcase_add_test(tc, a_stopped_server_leaves_nothing);
-    tcase_add_test(tc, a_missing_server_is_told_by_null);
+    tcase_add_test(tc, a_missing_server_is_reported_by_null);
     tcase_add_test(tc, a_server_may_be_started_beside_threads);
-    tcase_add_loop_test(tc, a_server_goes_with_its_test_however_that_ends, 0,
+    tcase_add_loop_test(tc, a_server_ends_with_its_test, 0,
                         COUNT(deaths));
 
     tc = add_tcase(suite, "the parent's server");

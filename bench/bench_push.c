@@ -1,0 +1,285 @@
+/* From the loss of a held lock to its report: by a push (tracking=on), and by the next renewal
+ * (tracking=off), on one server and in one run.
+ *
+ *     bench_push [losses a case [losses by renewal]]      (started by bench/run.sh)
+ *
+ * Another connection deletes the key. Measured are a round trip (PING, on that connection), the
+ * time from before the DEL was sent until on_lost was called, with 1 and with 10,000 holds of
+ * the client, and until the command of `holdfast run` has received TERM. All holds are older
+ * than a second, and one at a time is lost. A round trip of the client is a blocking
+ * hf_lock_inspect. */
+#include <semaphore.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "bench/measure.h"
+#include "holdfast.h"
+
+#define MANY 10000
+#define LOSSES_MAX 5000
+#define WATCHDOG_MS 30000
+
+static redisContext *control;
+static sem_t lost;
+static double lost_us;
+static double times[LOSSES_MAX];
+
+/* ---- distributions ---- */
+
+static void print_times(const char *what, int count)
+{
+    qsort(times, (size_t)count, sizeof *times, by_value);
+    printf("%-44s %6d %10.3f %10.3f %10.3f\n", what, count, times[count / 2] / 1e3,
+           times[(count * 99 - 1) / 100] / 1e3, times[count - 1] / 1e3);
+    (void)fflush(stdout);
+}
+
+static long long command(const char *format, const char *argument)
+{
+    redisReply *reply = redisCommand(control, format, argument);
+    long long number;
+
+    if (!reply || reply->type == REDIS_REPLY_ERROR)
+        die(format, reply ? reply->str : control->errstr);
+    number = reply->integer;
+    freeReplyObject(reply);
+    return number;
+}
+
+static void measure_round_trip(int count)
+{
+    for (int i = 0; i < count; i++) {
+        double began = clock_us(CLOCK_MONOTONIC);
+
+        (void)command("PING%s", "");
+        times[i] = clock_us(CLOCK_MONOTONIC) - began;
+    }
+    print_times("PING, a round trip", count);
+}
+
+/* ---- holds of a client ---- */
+
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason)
+{
+    (void)ctx, (void)lock, (void)owner, (void)reason;
+    lost_us = clock_us(CLOCK_MONOTONIC);
+    (void)sem_post(&lost);
+}
+
+static struct hf_client *client_new(bool is_tracking)
+{
+    struct hf_client_options options;
+    struct hf_client *client;
+    struct hf_error err;
+    char url[80];
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d?tracking=%s", server_port(),
+                   is_tracking ? "on" : "off");
+    hf_client_options_init(&options);
+    options.url = url;
+    options.watchdog_ms = WATCHDOG_MS;
+    if (hf_client_new(&client, &options, &err) < 0 || hf_client_connect(client, &err) < 0)
+        die("client", err.text);
+    return client;
+}
+
+static void acquire_numbered(struct hf_client *client, int i)
+{
+    struct hf_acquire_options options;
+    struct hf_lock *lock;
+    struct hf_error err;
+    char name[32];
+    int len = snprintf(name, sizeof name, "bench-push-%d", i);
+
+    hf_acquire_options_init(&options);
+    options.on_lost = on_lost;
+    if (hf_lock_new(&lock, client, name, (size_t)len, &err) < 0 ||
+        hf_lock_acquire(lock, &options, &err) < 0)
+        die("acquire", err.text);
+    hf_lock_free(lock);
+}
+
+static void release_numbered(struct hf_client *client, int i)
+{
+    struct hf_lock *lock;
+    struct hf_error err;
+    char name[32];
+    int len = snprintf(name, sizeof name, "bench-push-%d", i);
+
+    if (hf_lock_new(&lock, client, name, (size_t)len, &err) < 0)
+        die("lock", err.text);
+    (void)hf_lock_release(lock, hf_owner_thread(), &err);
+    hf_lock_free(lock);
+}
+
+/* All holds were renewed once, and so are tracked. */
+static void await_renewals(struct hf_client *client, uint64_t count)
+{
+    struct timespec pause = {0, 1000000};
+    struct hf_client_stats stats;
+
+    do {
+        nanosleep(&pause, NULL);
+        hf_client_get_stats(client, &stats);
+    } while (stats.renewals < count);
+}
+
+static double lose_numbered(int i)
+{
+    char name[32];
+    double began;
+
+    (void)snprintf(name, sizeof name, "bench-push-%d", i);
+    began = clock_us(CLOCK_MONOTONIC);
+    if (command("DEL %s", name) != 1)
+        die("DEL", "there was no key");
+    while (sem_wait(&lost) != 0)
+        continue;
+    return lost_us - began;
+}
+
+static void measure_inspect(int count)
+{
+    struct hf_client *client = client_new(true);
+    struct hf_lock_info info;
+    struct hf_lock *lock;
+    struct hf_error err;
+
+    if (hf_lock_new(&lock, client, "bench-push", 10, &err) < 0)
+        die("lock", err.text);
+    for (int i = 0; i < count; i++) {
+        double began = clock_us(CLOCK_MONOTONIC);
+
+        if (hf_lock_inspect(lock, &info, &err) < 0)
+            die("inspect", err.text);
+        times[i] = clock_us(CLOCK_MONOTONIC) - began;
+    }
+    print_times("hf_lock_inspect, a round trip of the client", count);
+    hf_lock_free(lock);
+    hf_client_free(client);
+}
+
+/* With one hold, it is acquired anew for each loss. */
+static void measure_one(int count)
+{
+    struct hf_client *client = client_new(true);
+    struct hf_client_stats stats;
+
+    for (int i = 0; i < count; i++) {
+        hf_client_get_stats(client, &stats);
+        acquire_numbered(client, 0);
+        await_renewals(client, stats.renewals + 1);
+        times[i] = lose_numbered(0);
+        release_numbered(client, 0);
+    }
+    print_times("DEL to on_lost, 1 hold, by push", count);
+    hf_client_free(client);
+}
+
+static void measure_many(bool is_tracking, int count)
+{
+    struct hf_client *client = client_new(is_tracking);
+    struct timespec second = {1, 0};
+    struct hf_client_stats stats;
+
+    for (int i = 0; i < MANY; i++)
+        acquire_numbered(client, i);
+    if (is_tracking)
+        await_renewals(client, MANY);
+    else
+        nanosleep(&second, NULL);
+    for (int i = 0; i < count; i++)
+        times[i] = lose_numbered(i);
+    hf_client_get_stats(client, &stats);
+    print_times(is_tracking ? "DEL to on_lost, 10,000 holds, by push"
+                            : "DEL to on_lost, 10,000 holds, by renewal", count);
+    (void)command("FLUSHALL%s", "");
+    hf_client_free(client);
+    while (sem_trywait(&lost) == 0) /* of the rest, which is lost also */
+        continue;
+}
+
+/* ---- a command ---- */
+
+/* It writes a byte when it has begun, and another one in its handler of TERM. */
+#define COMMAND "trap 'printf T; exit 0' TERM; printf S; while :; do read x; done"
+
+static pid_t run_command(int out, const int *in, bool is_tracking)
+{
+    char url[80];
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d?tracking=%s", server_port(),
+                   is_tracking ? "on" : "off");
+    (void)dup2(in[0], STDIN_FILENO);
+    (void)dup2(out, STDOUT_FILENO);
+    (void)dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+    (void)execl(given("BENCH_HOLDFAST"), "holdfast", "run", "-q", "-u", url, "bench-run",
+                "--", "/bin/sh", "-c", COMMAND, (char *)NULL);
+    _exit(127);
+}
+
+static void await_byte(int fd, char expected)
+{
+    char c = 0;
+
+    if (read(fd, &c, 1) != 1 || c != expected)
+        die("holdfast run", "its command did not write what was expected");
+}
+
+static double lose_command(bool is_tracking)
+{
+    struct timespec while_it_lasts = {1, 300000000};
+    int out[2], in[2];
+    double began, us;
+    pid_t pid;
+
+    if (pipe(out) != 0 || pipe(in) != 0)
+        die("pipe", "failed");
+    pid = run_command(out[1], in, is_tracking);
+    await_byte(out[0], 'S');
+    nanosleep(&while_it_lasts, NULL);
+    began = clock_us(CLOCK_MONOTONIC);
+    (void)command("DEL %s", "bench-run");
+    await_byte(out[0], 'T');
+    us = clock_us(CLOCK_MONOTONIC) - began;
+    (void)waitpid(pid, NULL, 0);
+    for (int i = 0; i < 2; i++)
+        (void)close(out[i]), (void)close(in[i]);
+    return us;
+}
+
+static void measure_command(bool is_tracking, int count)
+{
+    for (int i = 0; i < count; i++)
+        times[i] = lose_command(is_tracking);
+    print_times(is_tracking ? "DEL to TERM at the command of run, by push"
+                            : "DEL to TERM at the command of run, by renewal", count);
+}
+
+int main(int argc, char **argv)
+{
+    int count = argc > 1 ? atoi(argv[1]) : 2000, slow = argc > 2 ? atoi(argv[2]) : 5;
+
+    if (count < 100 || count > LOSSES_MAX || slow < 1 || slow > 100) {
+        fprintf(stderr, "usage: %s [LOSSES, 100 to %d [BY RENEWAL, to 100]]\n", argv[0],
+                LOSSES_MAX);
+        return 2;
+    }
+    (void)sem_init(&lost, 0, 0);
+    control = redisConnect("127.0.0.1", server_port());
+    if (!control || control->err)
+        die("hiredis", "cannot connect");
+    printf("%-44s %6s %10s %10s %10s\n", "", "count", "p50 ms", "p99 ms", "most ms");
+    measure_round_trip(count);
+    measure_inspect(count);
+    measure_many(true, count);
+    measure_one(count / 50);
+    measure_command(true, count / 100);
+    measure_many(false, slow);
+    measure_command(false, slow);
+    redisFree(control);
+    return 0;
+}

@@ -1,0 +1,114 @@
+/* A packed lease. Rules in lease_pack.h. */
+/* Tests: tests/test_lock_lease_pack.c. */
+#include "lock/machine/lease_pack.h"
+
+#include <assert.h>
+
+#include "net/base/assert.h"
+#include "net/base/moment.h"
+
+/* For INT64_MIN and HF_NEVER. */
+#define REL_MIN INT32_MIN
+#define REL_NEVER INT32_MAX
+
+static_assert(sizeof(struct hf_lease_packed) == 48, "a held lock takes at most 256 bytes");
+
+/* ---- moments ---- */
+
+static bool to_relative(int32_t *out, int64_t ms, int64_t base_ms)
+{
+    int64_t by = ms - (ms == INT64_MIN || ms == HF_NEVER ? 0 : base_ms);
+
+    if (ms == INT64_MIN)
+        *out = REL_MIN;
+    else if (ms == HF_NEVER)
+        *out = REL_NEVER;
+    else if (by <= REL_MIN || by >= REL_NEVER)
+        return false;
+    else
+        *out = (int32_t)by;
+    return true;
+}
+
+static int64_t to_moment(int32_t relative, int64_t base_ms)
+{
+    if (relative == REL_MIN)
+        return INT64_MIN;
+    return relative == REL_NEVER ? HF_NEVER : base_ms + relative;
+}
+
+/* A lease that is so short ends before a moment of it is too far from its last answer. */
+static bool fits(int64_t ms)
+{
+    return ms >= 0 && ms <= INT32_MAX / 2;
+}
+
+/* ---- pack ---- */
+
+/* A failed renewal matters for LEASE-5 only if none was due after it. */
+static bool may_be_packed(const struct hf_lease *l)
+{
+    return l->state != LEASE_RELEASING && l->count == 1 && !l->is_renewing &&
+           l->max_until_ms == HF_NEVER && l->failed_ms <= l->renew_ms &&
+           hf_claims_are_settled(&l->claims) && fits(l->claims.answered_ms) &&
+           fits(l->claims.set_ms);
+}
+
+static bool put(struct hf_lease_packed *p, const struct hf_lease *l)
+{
+    int64_t base_ms = l->claims.proved_ms;
+
+    *p = (struct hf_lease_packed){.proved_ms = base_ms,
+                                  .stream = l->claims.answered_stream,
+                                  .answered_ms = (uint32_t)l->claims.answered_ms,
+                                  .set_ms = (uint32_t)l->claims.set_ms,
+                                  .state = (uint8_t)l->state,
+                                  .reason = (uint8_t)l->reason,
+                                  .is_renewed = l->is_renewed,
+                                  .is_rush_look = l->is_rush_look};
+    return to_relative(&p->renew, l->renew_ms, base_ms) &&
+           to_relative(&p->rush, l->rush_ms, base_ms) &&
+           to_relative(&p->before, l->before_ms, base_ms) &&
+           to_relative(&p->proved_before, l->proved_before_ms, base_ms) &&
+           to_relative(&p->doubt, l->doubt_ms, base_ms);
+}
+
+/* PACK-1: what decides about a hold is the same after it was packed. */
+static bool is_kept(const struct hf_lease_packed *p, const struct hf_lease *l)
+{
+    struct hf_lease again;
+
+    hf_lease_unpack(&again, p, l->watchdog_ms);
+    return again.state == l->state && again.reason == l->reason && again.count == l->count &&
+           again.is_renewed == l->is_renewed && again.claims.end_ms == l->claims.end_ms &&
+           hf_lease_next_ms(&again) == hf_lease_next_ms(l) &&
+           hf_lease_safe_until_ms(&again) == hf_lease_safe_until_ms(l) &&
+           hf_lease_proved_ms(&again) == hf_lease_proved_ms(l);
+}
+
+bool hf_lease_pack(struct hf_lease_packed *p, const struct hf_lease *l)
+{
+    if (!may_be_packed(l) || !put(p, l))
+        return false;
+    HF_ASSERT(is_kept(p, l));
+    return true;
+}
+
+void hf_lease_unpack(struct hf_lease *l, const struct hf_lease_packed *p,
+                     int64_t watchdog_ms)
+{
+    int64_t base_ms = p->proved_ms;
+
+    hf_lease_init(l, watchdog_ms);
+    l->state = (enum hf_lease_state)p->state;
+    l->reason = (enum hf_lost)p->reason;
+    l->is_renewed = p->is_renewed;
+    l->count = 1;
+    l->renew_ms = to_moment(p->renew, base_ms);
+    l->rush_ms = to_moment(p->rush, base_ms);
+    l->is_rush_look = p->is_rush_look;
+    l->before_ms = to_moment(p->before, base_ms);
+    l->proved_before_ms = to_moment(p->proved_before, base_ms);
+    l->doubt_ms = to_moment(p->doubt, base_ms);
+    hf_claims_restore(&l->claims, base_ms, p->answered_ms, p->set_ms, p->stream);
+}

@@ -1,0 +1,39 @@
+/* A lease in less memory, while no command about its hold is pending: a fifth of the size of
+ * struct hf_lease. Private to lock/.
+ *
+ * PACK-1  A lease that was packed and unpacked reacts to all later events as the lease itself
+ *         would have, except that it no longer knows of a suspension (LEASE-5) that was noted
+ *         before: hf_lease_note_sleep notes it again.
+ * PACK-2  A lease is not packed while a command is pending or its outcome unknown, during a
+ *         release, with a hold count other than 1 or a limit of the hold time, or if it is longer
+ *         than 12 days, so that each later moment of it fits in 32 bits. */
+#ifndef HF_LEASE_PACK_H
+#define HF_LEASE_PACK_H
+
+#include "lock/machine/lease.h"
+
+struct hf_lease_packed {
+    int64_t proved_ms;          /* the moments below are relative to it */
+    uint64_t stream;
+    uint32_t answered_ms;
+    uint32_t set_ms;
+    int32_t renew;
+    int32_t rush;
+    int32_t before;
+    int32_t proved_before;
+    int32_t doubt;
+    uint8_t state;              /* enum hf_lease_state */
+    uint8_t reason;             /* enum hf_lost */
+    bool is_renewed;
+    bool is_rush_look;
+};
+
+/* hf_lease_pack - writes the lease to *p. False: it cannot be packed now (PACK-2), and *p is
+ *   undefined. */
+bool hf_lease_pack(struct hf_lease_packed *p, const struct hf_lease *l);
+
+/* hf_lease_unpack - restores a lease that was packed. */
+void hf_lease_unpack(struct hf_lease *l, const struct hf_lease_packed *p,
+                     int64_t watchdog_ms);
+
+#endif

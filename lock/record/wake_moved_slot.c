@@ -1,0 +1,85 @@
+/* Wakes waiters that the notification of a release does not reach.
+ *
+ * While a slot moves, a release may be sent by ASK to the target, the node that will serve
+ * the slot. Its script publishes there, and a sharded message does not leave that node; but
+ * waiters listen at the owner of the slot until the slot is handed over. So the notification
+ * is also published at the owner.
+ *
+ * WAKE-1  The message is sent once, after the release, and no caller waits for the reply. A
+ *         waiter that it does not reach polls (hf_wait_cap_ms), as after a release by
+ *         Redisson.
+ * WAKE-2  At most one message for each lock is pending. */
+/* Tests: tests/live/cluster/test_cluster_wait.c. */
+#include "lock/record/wake_moved_slot.h"
+
+#include <string.h>
+
+#include "lock/record/op.h"
+#include "lock/record/table.h"
+#include "net/base/assert.h"
+#include "net/base/moment.h"
+
+static void on_spoken(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    (void)reply; /* WAKE-1 */
+    op->lock->is_waking = false;
+    hf_op_finish(op, status);
+}
+
+static struct hf_resp_arg payload_of(struct hf_op *op)
+{
+    const char *text = op->lock->kind->payload;
+
+    if (text)
+        return (struct hf_resp_arg){text, strlen(text)};
+    return (struct hf_resp_arg){
+        op->count_text, hf_resp_format_integer(op->count_text, op->count)};
+}
+
+static void start(struct hf_op *op)
+{
+    struct hf_bytes channel = hf_lock_channel(op->lock, op->channel_text);
+    struct hf_client *client = op->client;
+    hf_status rc;
+
+    op->argv[0] = (struct hf_resp_arg){"SPUBLISH", 8};
+    op->argv[1] = (struct hf_resp_arg){channel.ptr, channel.len};
+    op->argv[2] = payload_of(op);
+    op->call.argv = op->argv;
+    op->call.argc = 3;
+    op->call.slot = op->lock->slot;
+    op->call.done = on_spoken;
+    rc = hf_call_tell(&op->call, client->loop, client->router,
+                      hf_op_deadline(op));
+    if (rc < 0)
+        on_spoken(&op->call, rc, (struct hf_resp_value){0});
+}
+
+static const struct hf_verb verb = {
+    .name = "wake waiters of", .start = start, .cancel = hf_op_finish};
+
+static bool is_heard_elsewhere(const struct hf_op *released)
+{
+    return released->call.is_by_ask &&
+           !released->lock->kind->waiters_queue &&
+           !released->lock->kind->tells_nobody &&
+           hf_lock_is_sharded(released->lock);
+}
+
+void hf_wake_source(const struct hf_op *released)
+{
+    struct hf_lock *lock = released->lock;
+    struct hf_op *op;
+
+    HF_ASSERT(hf_loop_is_locked(released->client->loop));
+    if (!is_heard_elsewhere(released) || lock->is_waking ||
+        lock->client->is_over ||
+        !(op = hf_op_new_background(lock, &verb, 0)))
+        return;
+    lock->is_waking = true;
+    op->count = hf_max_ms(released->answer.number, 1); /* of permits */
+    start(op);
+}

@@ -1,0 +1,18 @@
+# The tarball of a release.
+DIST := holdfast-$(VERSION)
+
+# The commit's own time is that of each file, and the compressed file has none.
+#: make dist              $(BUILD)/$(DIST).tar.gz, of the last commit
+dist:
+	@git rev-parse --verify -q HEAD >/dev/null || { echo 'dist: needs the git repository' >&2; exit 1; }
+	@mkdir -p $(BUILD)
+	@git -c tar.umask=0022 archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n \
+	    > $(BUILD)/$(DIST).tar.gz.new
+	@mv $(BUILD)/$(DIST).tar.gz.new $(BUILD)/$(DIST).tar.gz
+	$(call say,write $(BUILD)/$(DIST).tar.gz)
+
+#: make distcheck         builds, tests, installs and uninstalls what dist has written
+distcheck:
+	+@tests/distcheck.sh $(BUILD)/$(DIST).tar.gz $(MAKE)
+
+.PHONY: dist distcheck

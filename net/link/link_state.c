@@ -1,0 +1,72 @@
+/* The state of a link: the facts that hold in each state, and the step to READY. Diagram in
+ * link.h. */
+/* Tests: tests/test_net_link_connect.c, tests/test_net_link_rival.c. */
+#include "net/base/assert.h"
+#include "net/base/random.h"
+#include "net/link/link_inner.h"
+
+static bool has_socket(const struct hf_link *link)
+{
+    return link->stream.fd >= 0;
+}
+
+static bool has_timer(const struct hf_link *link)
+{
+    return link->timer.link != NULL;
+}
+
+bool hf_link_ok(const struct hf_link *link)
+{
+    bool is_open = link->conn.state != HF_CONN_CLOSED;
+
+    switch (link->state) {
+    case HF_LINK_IDLE:
+        return !is_open && !has_socket(link) && !has_timer(link) && !link->rival;
+    case HF_LINK_FETCHING:
+    case HF_LINK_DIALING:
+        return !is_open && !has_socket(link) && has_timer(link);
+    case HF_LINK_SECURING:
+        return !is_open && has_socket(link) && has_timer(link);
+    case HF_LINK_HANDSHAKE: /* LINK-8: it may wait for the handshake of its rival */
+        return has_timer(link) && (has_socket(link) ? is_open : !is_open && link->rival);
+    case HF_LINK_READY:
+        return link->conn.state == HF_CONN_READY && has_socket(link);
+    case HF_LINK_BACKOFF:
+        return !is_open && !has_socket(link) && has_timer(link) && !link->rival;
+    }
+    return false;
+}
+
+void hf_link_enter(struct hf_link *link, enum hf_link_state state)
+{
+    HF_ASSERT(hf_loop_is_locked(link->loop));
+    link->state = state;
+}
+
+void hf_link_is_up_now(struct hf_link *link)
+{
+    HF_ASSERT(hf_loop_is_locked(link->loop));
+    hf_rival_stop(link);
+    hf_link_enter(link, HF_LINK_READY);
+    link->comes_back = false;
+    hf_conn_begin_stream(&link->conn, hf_loop_serial(link->loop));
+    link->has_answered = false;
+    link->protocol = hf_conn_handshake(&link->conn)->protocol;
+    link->is_fluent =
+        link->is_fluent ||
+        hf_conn_handshake(&link->conn)->manner == hf_link_best_manner(link);
+    hf_conn_handshake(&link->conn)->is_careful = false;
+    hf_conn_counters(&link->conn)->connects++;
+    link->error.status = HF_OK;
+    if (!link->is_replaced)
+        hf_dial_worked(&link->dial);
+    hf_loop_disarm(link->loop, &link->timer);
+    (void)hf_random(&link->jitter, sizeof link->jitter);
+    hf_link_login_worked(link);
+    hf_loop_at_turn_end(link->loop, &link->turn);
+    if (link->options.on_trace)
+        hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_CONNECTED,
+                                     .protocol = link->protocol});
+    if (link->options.on_change)
+        link->options.on_change(link->options.ctx, true);
+}

@@ -1,0 +1,32 @@
+/* The state of a command, and the facts that hold in each state. Diagram in command_state.h. */
+/* Tests: tests/test_net_router.c, tests/test_net_router_ends.c. */
+#include "net/route/command_state.h"
+
+void hf_command_enter(struct hf_command *c, enum hf_command_state state)
+{
+    c->state = (uint8_t)state;
+}
+
+static bool has_timer(const struct hf_command *c)
+{
+    return c->timer.link != NULL;
+}
+
+bool hf_command_ok(const struct hf_command *c)
+{
+    bool is_listed = !hf_list_is_empty(&c->node);
+
+    switch ((enum hf_command_state)c->state) {
+    case HF_COMMAND_IDLE:
+        return !is_listed && !has_timer(c);
+    case HF_COMMAND_PENDING:
+        return is_listed && !c->server && (has_timer(c) || c->deadline_ms == HF_NEVER);
+    case HF_COMMAND_ROOM:
+        return is_listed && c->server && !hf_list_is_empty(&c->room.node);
+    case HF_COMMAND_SENT:
+        return is_listed && c->server && !has_timer(c);
+    case HF_COMMAND_DONE:
+        return is_listed && c->server && c->wait.done;
+    }
+    return false;
+}

@@ -1,0 +1,38 @@
+/* The state of a command. Private to net/route.
+ *
+ *   IDLE     -submit-> SENT            most commands, at once
+ *            -await_room-> ROOM        the output of its server is full
+ *            -pend-> PENDING           its server is not known
+ *   PENDING  -hf_commands_resume-> IDLE, and again as above
+ *   ROOM     -on_room-> SENT, or ROOM again
+ *   SENT     -on_reply-> IDLE, or DONE while the reply to WAIT is awaited
+ *   DONE     -on_wait-> IDLE
+ *   any      -take_out-> IDLE          cancelled, redirected, or sent to another server
+ *
+ * What is true in each state (hf_command_ok):
+ * IDLE     it is in no list and has no timer
+ * PENDING  it is in the list of its router, has no server, and its timer is its deadline
+ * ROOM     it is in the list of its server, and awaits space in that output
+ * SENT     it is in the list of its server: queued in the link, or written
+ * DONE     the same; its reply was reported, and that of WAIT is awaited */
+#ifndef HF_COMMAND_STATE_H
+#define HF_COMMAND_STATE_H
+
+#include "net/route/router.h"
+
+enum hf_command_state {
+    HF_COMMAND_IDLE,
+    HF_COMMAND_PENDING,
+    HF_COMMAND_ROOM,
+    HF_COMMAND_SENT,
+    HF_COMMAND_DONE
+};
+
+/* hf_command_enter - sets the state; nothing else does. */
+void hf_command_enter(struct hf_command *c, enum hf_command_state state);
+
+/* hf_command_ok - returns whether the facts of its state hold: its list, its server and its
+ *   timer. For HF_ASSERT, at the beginning and the end of an event. */
+bool hf_command_ok(const struct hf_command *c);
+
+#endif
