@@ -22,7 +22,7 @@ for i = 1, #KEYS do
     elseif type(held) == 'string' then
         redis.call('zrem', KEYS[i], '')
         redis.call('zadd', KEYS[i], ends, id)
-        redis.call('zcard', KEYS[i])
+        redis.call('zscore', KEYS[i], id)
         reply[i + 1] = 1
     elseif held and not held.err:find('WRONGTYPE', 1, true) then
         return held

@@ -38,7 +38,7 @@ for i = 2, #ARGV do
         end
         KEYS[key] = prefix .. string.format(':%.0f', held)
         redis.call('set', KEYS[key], '1', 'px', lease)
-        redis.call('exists', KEYS[at])
+        redis.call('hget', KEYS[at], ARGV[i])
         reply[i] = 1
     elseif type(field) == 'table' and not field.err:find('WRONGTYPE', 1, true) then
         return field
