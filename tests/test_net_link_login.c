@@ -45,15 +45,20 @@ static void open_provided(struct peer *peer, int later_from)
     open_prepared();
 }
 
-static bool give(const char *password)
+static bool give_for(const char *password, int64_t expires_in_ms)
 {
-    struct hf_credentials c = {.password = password};
+    struct hf_credentials c = {.password = password, .expires_in_ms = expires_in_ms};
     bool is_taken;
 
     lock();
     is_taken = hf_link_answer(link_, provider.id, &c, NULL);
     unlock();
     return is_taken;
+}
+
+static bool give(const char *password)
+{
+    return give_for(password, 0);
 }
 
 static void drive_until_asked(int queries)
@@ -201,6 +206,72 @@ START_TEST(old_answer_of_a_rival_that_was_stopped_is_not_used)
 }
 END_TEST
 
+#define LIFE_MS 8000 /* FRESH_MS is more */
+
+/* An answer that no connection has used, of this age. */
+static void leave_answer(struct peer *peer, int64_t age_ms)
+{
+    struct ask a;
+
+    open_provided(peer, 2);
+    start(&a, "ECHO a", LONG_MS);
+    drive_until_asked(2); /* by the rival */
+    peer_go(peer);
+    ck_assert_str_eq(answer(&a), "a");
+    ck_assert(give_for("second", LIFE_MS));
+    lock();
+    link_->fresh_ms -= age_ms;
+    link_->fresh_expires_ms -= age_ms;
+    unlock();
+    peer_go(peer);
+    drive_until(is_down);
+}
+
+/* LOGIN-3: after three quarters of its life, a login that no connection has used yet begins
+ * none. */
+START_TEST(login_that_must_be_replaced_begins_no_connection)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_EXPECT("HELLO 3 AUTH default first"),
+        HELLO_OK, PEER_EXPECT("ECHO a"), PEER_WAIT,
+        PEER_SEND("+a\r\n"), PEER_WAIT, PEER_CLOSE,
+        PEER_ACCEPT, PEER_EXPECT("HELLO 3 AUTH default third"),
+        HELLO_OK, PEER_EXPECT("ECHO b"),
+        PEER_SEND("+b\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask b;
+
+    leave_answer(peer, LIFE_MS / 4 * 3 + 1);
+    start(&b, "ECHO b", LONG_MS);
+    drive_until_asked(3);
+    ck_assert(give("third"));
+    ck_assert_str_eq(answer(&b), "b");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* LOGIN-3: its life began with the answer, not with the connection. */
+START_TEST(login_is_replaced_after_three_quarters_of_its_whole_life)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_EXPECT("HELLO 3 AUTH default first"),
+        HELLO_OK, PEER_EXPECT("ECHO a"), PEER_WAIT,
+        PEER_SEND("+a\r\n"), PEER_WAIT, PEER_CLOSE,
+        PEER_ACCEPT, PEER_EXPECT("HELLO 3 AUTH default second"),
+        HELLO_OK, PEER_EXPECT("ECHO b"),
+        PEER_SEND("+b\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+
+    leave_answer(peer, LIFE_MS / 2);
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    ck_assert_int_eq(provider.queries, 2);
+    lock();
+    ck_assert_int_eq(link_->login_timer.due_ms, link_->fresh_ms + LIFE_MS / 4 * 3);
+    unlock();
+    end_with_peer(peer);
+}
+END_TEST
+
 /* The server has forgotten the user when the rival connects, but the default user has the
  * same password. */
 START_TEST(placeholder_is_known_of_a_rivals_connection)
@@ -289,6 +360,8 @@ int main(void)
     tcase_add_test(t, answer_after_its_rival_was_stopped_is_used);
     tcase_add_test(t, login_is_replaced_after_its_rival_was_stopped);
     tcase_add_test(t, old_answer_of_a_rival_that_was_stopped_is_not_used);
+    tcase_add_test(t, login_that_must_be_replaced_begins_no_connection);
+    tcase_add_test(t, login_is_replaced_after_three_quarters_of_its_whole_life);
     tcase_add_test(t, placeholder_is_known_of_a_rivals_connection);
     tcase_add_test(t, subscribed_connection_is_replaced_with_one_query);
     tcase_add_test(t, credentials_that_have_expired_are_refused);

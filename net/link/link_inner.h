@@ -74,6 +74,7 @@ struct hf_link {
     struct hf_error no_login;       /* why there are no credentials; HF_OK: not known */
     uint64_t query;                 /* the pending query for credentials; 0: none */
     int64_t expires_ms;             /* of `login`; HF_NEVER: it does not expire */
+    int64_t renewal_ms;             /* LOGIN-3: when `login` must be replaced; or HF_NEVER */
     int64_t fresh_expires_ms;
     int64_t fresh_ms;               /* when it came, also after it is in use */
     int64_t lifetime_ms;            /* of the latest credentials; 0: without an end */

@@ -8,6 +8,8 @@
  *          server never accepted any and the query returns the same login again.
  * LOGIN-3  A login that expires is replaced after three quarters of its life: AUTH on the live
  *          connection. A connection of RESP2 with subscriptions permits no AUTH; it is replaced.
+ *          The life begins with the answer, not with the connection. After three quarters of it no
+ *          attempt to connect begins with this login: too little time would be left for a query.
  * LOGIN-4  NOAUTH on a connection that was READY: the server has forgotten its login. A new
  *          connection is opened, and the owner of the request repeats it, because it was not
  *          executed. */
@@ -30,7 +32,7 @@ void hf_link_login_init(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     link->login = hf_login_ref(link->options.url.login);
-    link->expires_ms = HF_NEVER;
+    link->expires_ms = link->renewal_ms = HF_NEVER;
     link->login_timer.fire = on_login_timer;
     link->auth.done = on_auth;
     if (!link->options.was_accepted)
@@ -73,12 +75,23 @@ static void drop_fresh(struct hf_link *link)
     link->has_fresh = false;
 }
 
-static void drop_expired(struct hf_link *link)
+/* LOGIN-3: when `fresh` must be replaced. */
+static int64_t renewal_of_fresh(const struct hf_link *link)
+{
+    int64_t ms = (link->fresh_expires_ms - link->fresh_ms) / 4 * 3;
+
+    if (link->fresh_expires_ms == HF_NEVER)
+        return HF_NEVER;
+    return link->fresh_ms + (ms < RETRY_MIN_MS ? RETRY_MIN_MS : ms);
+}
+
+static void drop_old(struct hf_link *link)
 {
     int64_t now = hf_loop_now(link->loop);
 
     if (link->has_fresh &&
-        (now >= link->fresh_expires_ms || now - link->fresh_ms >= FRESH_MS))
+        (now >= link->fresh_expires_ms || now >= renewal_of_fresh(link) ||
+         now - link->fresh_ms >= FRESH_MS))
         drop_fresh(link);
 }
 
@@ -169,6 +182,7 @@ static void use_fresh(struct hf_link *link)
     hf_login_unref(link->login);
     link->login = link->fresh;
     link->expires_ms = link->fresh_expires_ms;
+    link->renewal_ms = renewal_of_fresh(link);
     link->fresh = NULL;
     link->has_fresh = false;
     hf_conn_handshake(&link->conn)->login = link->login;
@@ -180,7 +194,7 @@ bool hf_link_find_login(struct hf_link *link)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!link->options.credentials)
         return true;
-    drop_expired(link);
+    drop_old(link);
     if (!link->has_fresh && link->query == 0)
         query_program(link);
     if (!link->has_fresh)
@@ -223,6 +237,7 @@ void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival)
     link->login = rival->login;
     rival->login = old;
     link->expires_ms = rival->expires_ms;
+    link->renewal_ms = rival->renewal_ms;
     link->lifetime_ms = rival->lifetime_ms;
     drop_fresh(link); /* it came for the connection that has ended */
     hf_conn_handshake(&link->conn)->login = link->login;
@@ -247,16 +262,14 @@ static void set_refused(struct hf_link *link, struct hf_login *login)
     hf_login_unref(old);
 }
 
-/* Three quarters of the remaining time. */
-static void await_expiry(struct hf_link *link)
+static void await_renewal(struct hf_link *link)
 {
-    int64_t now = hf_loop_now(link->loop);
-    int64_t ms = (link->expires_ms - now) / 4 * 3;
+    int64_t soon_ms = hf_loop_now(link->loop) + RETRY_MIN_MS;
 
-    if (link->expires_ms == HF_NEVER)
+    if (link->renewal_ms == HF_NEVER)
         return;
     hf_loop_arm(link->loop, &link->login_timer,
-                now + (ms < RETRY_MIN_MS ? RETRY_MIN_MS : ms));
+                link->renewal_ms < soon_ms ? soon_ms : link->renewal_ms);
 }
 
 void hf_link_login_worked(struct hf_link *link)
@@ -266,7 +279,7 @@ void hf_link_login_worked(struct hf_link *link)
         return;
     *link->options.was_accepted = true;
     set_refused(link, NULL);
-    await_expiry(link);
+    await_renewal(link);
 }
 
 /* LOGIN-2 */
@@ -365,7 +378,7 @@ static void on_login_timer(struct hf_timer *timer)
 
     if (link->state != HF_LINK_READY || link->is_authenticating)
         return;
-    drop_expired(link);
+    drop_old(link);
     if (!link->has_fresh && link->query == 0 && !link->rival &&
         link->no_login.status == HF_OK)
         query_program(link);

@@ -427,6 +427,9 @@ static const struct past {
     {"forced_release_after_a_silence", "P12",
      "a forced release without a holder was the first request after a silence of its master: its "
      "reply did not count, and it may not be repeated"},
+    {"login_left_from_a_lost_connection", "login",
+     "a connection began with a login that an earlier one had received and not used, 1 s before "
+     "its end: three quarters of the rest left too little time for the next query (LOGIN-3)"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
