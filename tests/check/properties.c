@@ -176,8 +176,10 @@ void p2_taken_away(struct judge *j, struct hold *hold)
 
 void p2_before_freed(struct judge *j, struct hold *hold, enum history_why why)
 {
-    bool is_excused = state_is_excused(hold);
+    bool is_excused;
 
+    state_end_belief(j, hold);
+    is_excused = state_is_excused(hold);
     if (is_excused)
         p2_taken_away(j, hold);
     else if (later(hold->until_us, -slack_us(j)) > j->now.us)
@@ -194,9 +196,11 @@ void p2_before_freed(struct judge *j, struct hold *hold, enum history_why why)
 static int64_t put_off_us(struct judge *j, const struct hold *hold)
 {
     bool is_touched = trouble_since(j, hold->client, hold->lock, hold->owed_since.us);
+    bool is_excused = state_is_excused(hold) ||
+                      (hold->is_owed_from_before && !hold->is_renewed); /* and granted again */
     int64_t until_us = hold->until_us;
 
-    if (!state_is_excused(hold) || (hold->is_renewed && !is_touched))
+    if (!is_excused || (hold->is_renewed && !is_touched))
         return 0;
     if (until_us == 0 && is_touched)
         until_us = hold->last_until_us;

@@ -55,12 +55,20 @@ static bool is_lease_of_before(const struct hold *hold, const struct history_eve
     return hold->lock->is_set && e->by == HISTORY_BY_RENEW && e->until_us <= hold->last_until_us;
 }
 
+/* The master lacks what its predecessor granted, before it was replaced or after. */
+static bool is_excused_by_failover(const struct judge *j, const struct hold *hold,
+                                   const struct history_event *e)
+{
+    return hold->excuse.reason == EXCUSE_FAILOVER ||
+           (hold->excuse.reason == EXCUSE_OLD_MASTER && state_decides(j, e->source.number));
+}
+
 static void excuse_held(struct judge *j, struct hold *hold,
                         const struct history_event *e, bool was_held)
 {
     bool was_shortened = was_held && is_shortened(hold, e);
 
-    if (hold->excuse.reason == EXCUSE_FAILOVER && is_by_another(hold, e))
+    if (is_excused_by_failover(j, hold, e) && is_by_another(hold, e))
         return; /* it was granted nothing anew */
     hold->excuse = (struct excuse){EXCUSE_NONE, {0, 0}};
     hold->is_short = was_shortened;

@@ -69,6 +69,7 @@ void state_owe(struct judge *j, struct hold *hold, int64_t due_us)
     hold->is_owed = true;
     hold->owed_since = j->now;
     hold->owed_due_us = due_us;
+    hold->is_owed_from_before = state_is_excused(hold) && hold->until_us <= j->now.us;
     hold->owed_next = j->owed;
     j->owed = hold;
     state_due(j, due_us);
@@ -333,7 +334,7 @@ static bool is_of_use(const struct hold *hold)
            hold->releasing > 0 || hold->is_owed;
 }
 
-static void end_belief(const struct judge *j, struct hold *hold)
+void state_end_belief(const struct judge *j, struct hold *hold)
 {
     if (hold->until_us <= j->now.us)
         hold->until_us = 0;
@@ -534,7 +535,7 @@ static bool has_waiters(const struct lock *lock)
 void state_tidy(struct judge *j, struct lock *lock)
 {
     for (struct hold **at = &lock->holds, *hold; (hold = *at);) {
-        end_belief(j, hold);
+        state_end_belief(j, hold);
         if (is_of_use(hold) || is_awaited(hold)) {
             at = &hold->next;
             continue;

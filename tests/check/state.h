@@ -169,6 +169,7 @@ struct hold {
     /* A loss that is to be told. */
     bool is_owed;               /* it is in judge.owed */
     int64_t owed_due_us;
+    bool is_owed_from_before;   /* P2c: it was taken away before its owner believed in it */
     struct moment owed_since;
     struct hold *owed_next;
 };
@@ -397,9 +398,11 @@ struct trouble *trouble_spot(struct judge *j, uint32_t client, uint32_t server);
 bool trouble_of_member(const struct judge *j, uint32_t client, const struct lock *member,
                        int64_t since_us);
 
-/* state_is_excused   - may its owner believe in what is not so?
+/* state_end_belief   - a belief that has ended is an excuse no longer.
+ * state_is_excused   - may its owner believe in what is not so?
  * state_is_by_old_master - a server that had been replaced has granted what its
  *                      owner believes. */
+void state_end_belief(const struct judge *j, struct hold *hold);
 bool state_is_excused(const struct hold *hold);
 bool state_is_by_old_master(const struct hold *hold);
 

@@ -430,6 +430,13 @@ static const struct past {
     {"login_left_from_a_lost_connection", "login",
      "a connection began with a login that an earlier one had received and not used, 1 s before "
      "its end: three quarters of the rest left too little time for the next query (LOGIN-3)"},
+    {"quorum_granted_beside_a_forgotten_member", "P2",
+     "a quorum with a lease of its own was granted with a member that its server had forgotten, and "
+     "the third member came 20 ms later: the judge forgot that nothing reports such a loss when the "
+     "majority was complete again"},
+    {"reader_shortened_by_another_at_a_new_master", "P2",
+     "the old master had renewed a reader; at the new one another reader's release shortened the lock: "
+     "the judge took that for a grant, and wanted the loss reported before the lock expired"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
