@@ -13,6 +13,12 @@
  * still manages the hold renews it with its own lease, which may be shorter, and notices a
  * release only when it renews or releases the hold.
  *
+ * A request that the process sent shortly before it ended (a re-entry, a renewal, a release)
+ * may reach the server after hf_renew_by_owner has renewed the hold. It then shortens or
+ * releases the hold, also within the time that hf_renew_by_owner returned. A process leaves
+ * no such request if each of its calls ended with a reply and it acquired the lock with
+ * lease_ms, so that its client did not renew it.
+ *
  * The handle must be of the kind by which the lock was acquired, with or without
  * HF_WITH_TOKEN. `owner` has `len` bytes, 1 to HF_OWNER_TEXT_MAX - 1, which are copied:
  * "uuid:number"; for a writer "uuid:number:write"; for a value lock any text (for a longer
@@ -54,9 +60,10 @@ extern "C" {
 
 /* hf_renew_by_owner - extends the hold, with all acquisitions of its owner, to lease_ms
  *   from now (1 to HF_SPAN_MAX_MS). It never shortens a longer lease. With HF_OK,
- *   *safe_ms (which may be NULL) receives how long the hold is certain to last, as
- *   hf_lock_safe_ms: HF_SPAN_MAX_MS if the hold has no TTL or a longer one; <= 0 if the
- *   reply came too late (call it again). Source: WIRE 6, 12.6, 16. */
+ *   *safe_ms (which may be NULL) receives how long the hold lasts at least, as
+ *   hf_lock_safe_ms, unless a request of the ended process arrives later (above):
+ *   HF_SPAN_MAX_MS if the hold has no TTL or a longer one; <= 0 if the reply came too late
+ *   (call it again). Source: WIRE 6, 12.6, 16. */
 HF_API hf_status hf_renew_by_owner(struct hf_lock *lock, const char *owner,
                                    size_t len, int64_t lease_ms,
                                    int64_t *safe_ms, struct hf_error *err)

@@ -467,6 +467,21 @@ bool cause_is_renewed_by_name(const struct hold *hold)
     return hold->lock->unsure_renewal.line > 0;
 }
 
+bool cause_is_named_lease(const struct judge *j, const struct hold *hold,
+                          const struct history_event *e)
+{
+    for (const struct ask *a = hold->lock->asks; a; a = a->lock_next) {
+        int64_t ms = a->lease_ms < HISTORY_BOUND_MAX ? a->lease_ms : HISTORY_BOUND_MAX;
+        int64_t off_us = e->until_us - j->now.us - ms * MS;
+
+        if (e->by == HISTORY_BY_RENEW && a->op == HISTORY_OP_RENEW &&
+            state_is_named(a, hold) &&
+            (off_us < 0 ? -off_us : off_us) <= ms * MS - cause_least_us(j, ms))
+            return true;
+    }
+    return false;
+}
+
 void cause_released_by_name(struct judge *j, const struct hold *hold)
 {
     for (struct ask *a = hold->lock->asks; a; a = a->lock_next)

@@ -125,6 +125,8 @@
  * cause_rest    - all is quiet: the hold has stopped changing.
  * cause_is_renewed_by_name - may a renewal that names the hold (op=renew) have been
  *                 executed now?
+ * cause_has_call - is a call of the hold's owner under way?
+ * cause_is_named_lease - is the end in the line that of such a renewal that is under way?
  * cause_is_by_forgetting - of the hold of a quorum: do members that were taken away from its
  *                 owner make the difference between a majority and less?
  * cause_has_shortened - has the end of a hold of that lock been made to come earlier
@@ -147,6 +149,9 @@ void cause_freed(struct judge *j, struct hold *hold,
                  const struct history_event *e);
 void cause_rest(struct judge *j, struct hold *hold);
 bool cause_is_renewed_by_name(const struct hold *hold);
+bool cause_has_call(const struct hold *hold);
+bool cause_is_named_lease(const struct judge *j, const struct hold *hold,
+                          const struct history_event *e);
 bool cause_is_by_forgetting(const struct judge *j, const struct hold *hold);
 bool cause_has_shortened(const struct judge *j, const struct lock *lock);
 

@@ -13,7 +13,6 @@ enum failure { OK, TIMED_OUT, CANCELLED, IS_LOST, NOT_OWNER, INVALID, CLOSED,
  * cause_is_hold_touched - likewise of a hold, also by an excuse of its own.
  * cause_is_wanted - what is counted is judged where the history gives cause_ms.
  * cause_is_ending - has the client been told to close, or to end?
- * cause_has_call  - is a call of the hold's owner under way?
  * cause_is_at_a_server - has any server it that answers calls?
  * cause_least_count - how many acquisitions the server that answers, and has the
  *                   fewest, counts.
@@ -47,7 +46,6 @@ bool cause_is_touched(const struct judge *j, uint32_t client,
 bool cause_is_hold_touched(const struct judge *j, const struct hold *hold,
                             struct moment since);
 bool cause_is_ending(const struct judge *j, uint32_t client);
-bool cause_has_call(const struct hold *hold);
 int64_t cause_least_us(const struct judge *j, int64_t ms);
 bool cause_is_at_a_server(const struct judge *j, const struct hold *hold);
 int64_t cause_least_count(const struct judge *j, const struct hold *hold);

@@ -104,6 +104,18 @@ static int end_of(const struct naive *h, int ask, int k)
     return k + 1;
 }
 
+/* Is a call of the owner that line x names under way behind line k? */
+static bool has_call(const struct naive *h, const struct history_event *x, int k)
+{
+    for (int i = 0; i <= k; i++)
+        if (h->at[i].what == HISTORY_ASK &&
+            (h->at[i].op == HISTORY_OP_ACQUIRE || h->at[i].op == HISTORY_OP_RELEASE) &&
+            same(h->at[i].lock, x->lock) && same(h->at[i].owner, x->owner) &&
+            end_of(h, i, k) > k)
+            return true;
+    return false;
+}
+
 /* ---- a hold, line by line ---- */
 
 static const struct view nothing = {.granted = -1,
@@ -142,21 +154,37 @@ static void see_end(const struct naive *h, struct view *v, int ask, int k)
     }
 }
 
-/* A peer, or an operator, that makes it shorter is the excuse, until it is as long
- * again. */
-static void see_until(struct view *v, const struct history_event *e, int k)
+/* Sent by a client before it died, and executed now. */
+static bool is_late(const struct naive *h, const struct view *v, int k)
 {
+    const struct history_event *e = &h->at[k];
+
+    return v->died >= 0 && !has_call(h, e, k) &&
+           (e->what == HISTORY_FREED
+                ? e->why == HISTORY_WHY_RELEASED
+                : e->by == HISTORY_BY_ACQUIRE || e->by == HISTORY_BY_RENEW ||
+                      e->by == HISTORY_BY_RELEASE);
+}
+
+/* A peer, an operator, or a late request of a dead client that makes it shorter is the
+ * excuse, until it is as long again. */
+static void see_until(const struct naive *h, struct view *v, int k)
+{
+    const struct history_event *e = &h->at[k];
+
     v->is_shortened = v->is_held && e->until_us < v->last_until_us &&
-                      (e->by == HISTORY_BY_PEER ||
-                       e->by == HISTORY_BY_OPERATOR || v->is_shortened);
+                      (e->by == HISTORY_BY_PEER || e->by == HISTORY_BY_OPERATOR ||
+                       v->is_shortened || is_late(h, v, k));
     v->excuse = v->is_shortened ? k : -1;
     if (!v->is_shortened)
         v->last_until_us = e->until_us;
     v->is_held = true;
 }
 
-static void see_server(struct view *v, const struct history_event *e, int k)
+static void see_server(const struct naive *h, struct view *v, int k)
 {
+    const struct history_event *e = &h->at[k];
+
     if (e->what == HISTORY_HELD) {
         if (!v->is_held)
             v->granted = k;
@@ -166,12 +194,13 @@ static void see_server(struct view *v, const struct history_event *e, int k)
         v->count = e->count;
         v->until_us = e->until_us;
         v->last_held = k;
-        see_until(v, e, k);
+        see_until(h, v, k);
         if (e->by == HISTORY_BY_ACQUIRE)
             v->released = -1;
     } else if (e->what == HISTORY_FREED) {
         v->is_held = false;
-        if (e->why != HISTORY_WHY_EXPIRED && e->why != HISTORY_WHY_RELEASED)
+        if (is_late(h, v, k) ||
+            (e->why != HISTORY_WHY_EXPIRED && e->why != HISTORY_WHY_RELEASED))
             v->excuse = k;
     }
 }
@@ -247,7 +276,7 @@ static struct view look(const struct naive *h, const struct history_event *x,
         } else if (ask >= 0 && same_hold(&h->at[ask], x)) {
             see_end(h, &v, ask, i);
         } else if (same_hold(e, x)) {
-            see_server(&v, e, i);
+            see_server(h, &v, i);
             see_client(&v, e, i);
         }
         if (is_forgotten(h, x, &v, i))
@@ -382,7 +411,7 @@ static void check_freed(struct naive *h, int k)
     bool is_taken =
         e->why != HISTORY_WHY_EXPIRED && e->why != HISTORY_WHY_RELEASED;
 
-    if (!is_taken && before.excuse < 0 &&
+    if (!is_taken && before.excuse < 0 && !is_late(h, &before, k) &&
         before.believes_us - slack_us > e->time_us)
         broken(h, 2);
     if (before.tally == 0 || before.lost >= 0 || is_last_release(&before))

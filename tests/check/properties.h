@@ -12,7 +12,9 @@
  *      granted (freed as deleted, forced, forgot; a failover, or older data, without it); a grant
  *      of a server that has been replaced, as long as the belief ends no later
  *      than that; a TTL that a peer or an operator has made shorter, until it is
- *      as long again; clocks (below). A hold that of all masters only the new one
+ *      as long again; likewise a request of the owner's that the server executes after its
+ *      client has died, which makes the TTL shorter or releases the hold: another client,
+ *      which has renewed the hold by its name, does not learn of it; clocks (below). A hold that of all masters only the new one
  *      has is granted by the failover. What another owner's command does to a
  *      hold (by=other, or a renewal that names it) grants nothing, and ends no excuse of a
  *      failover. And what a server granted while another had the lock, and lost again (a slot that

@@ -15,14 +15,35 @@ static void note_wait(struct judge *j, const struct hold *hold)
             j->stats.longest_wait_us = j->now.us - ask->free_since.us;
 }
 
+/* Does its owner reckon anew when it hears of it? */
+static bool is_by_owner(const struct history_event *e)
+{
+    return e->by == HISTORY_BY_ACQUIRE || e->by == HISTORY_BY_RENEW ||
+           e->by == HISTORY_BY_RELEASE;
+}
+
+/* Has the owner's client died, and its owner not begun anew? Then it sent this before, and
+ * another client, which has renewed the hold by its name, does not know of it. */
+static bool is_of_dead(const struct hold *hold)
+{
+    return hold->died.line && !cause_has_call(hold);
+}
+
+static bool is_late(const struct judge *j, const struct hold *hold,
+                    const struct history_event *e)
+{
+    return is_of_dead(hold) && is_by_owner(e) && !cause_is_named_lease(j, hold, e);
+}
+
 /* Is what a peer, or an operator, did the reason why it ends before the time that
- * was granted; or that a new master has only what replication brought? Then it is,
- * until that time is reached again. */
-static bool is_shortened(const struct hold *hold, const struct history_event *e)
+ * was granted; or that a new master has only what replication brought; or a late request
+ * of a dead client? Then it is, until that time is reached again. */
+static bool is_shortened(const struct judge *j, const struct hold *hold,
+                         const struct history_event *e)
 {
     return e->until_us < hold->last_until_us &&
            (e->by == HISTORY_BY_PEER || e->by == HISTORY_BY_OPERATOR ||
-            e->by == HISTORY_BY_REPLICATION || hold->is_short);
+            e->by == HISTORY_BY_REPLICATION || hold->is_short || is_late(j, hold, e));
 }
 
 static void excuse_old_master(struct judge *j, struct hold *hold,
@@ -33,13 +54,6 @@ static void excuse_old_master(struct judge *j, struct hold *hold,
     excuse(hold, EXCUSE_OLD_MASTER, replaced);
     if (replaced.line && e->until_us > hold->old_master_until_us)
         hold->old_master_until_us = e->until_us;
-}
-
-/* Does its owner reckon anew when it hears of it? */
-static bool is_by_owner(const struct history_event *e)
-{
-    return e->by == HISTORY_BY_ACQUIRE || e->by == HISTORY_BY_RENEW ||
-           e->by == HISTORY_BY_RELEASE;
 }
 
 /* Its owner does not hear of it. */
@@ -66,7 +80,7 @@ static bool is_excused_by_failover(const struct judge *j, const struct hold *hol
 static void excuse_held(struct judge *j, struct hold *hold,
                         const struct history_event *e, bool was_held)
 {
-    bool was_shortened = was_held && is_shortened(hold, e);
+    bool was_shortened = was_held && is_shortened(j, hold, e);
 
     if (is_excused_by_failover(j, hold, e) && is_by_another(hold, e))
         return; /* it was granted nothing anew */
@@ -226,6 +240,8 @@ static void on_freed(struct judge *j, struct party *p,
         hold->released_of_old = j->now;
     if (decides && !state_held(j, hold)) {
         hold->back.line = 0;
+        if (e->why == HISTORY_WHY_RELEASED && is_of_dead(hold))
+            excuse(hold, EXCUSE_TAKEN_AWAY, j->now);
         if (e->why == HISTORY_WHY_EXPIRED || e->why == HISTORY_WHY_RELEASED) {
             p2_before_freed(j, hold, e->why);
         } else {

@@ -22,10 +22,10 @@ enum hold_class { CLASS_PLAIN, CLASS_READ, CLASS_WRITE, CLASS_PERMIT,
 /* Why an owner may believe in what is not so, and the line that says it. */
 enum excuse_reason {
     EXCUSE_NONE,
-    EXCUSE_TAKEN_AWAY,          /* deleted, forced, forgot */
+    EXCUSE_TAKEN_AWAY,          /* deleted, forced, forgot; released late, by a dead client */
     EXCUSE_FAILOVER,            /* a new master has no such hold, or ends it earlier */
     EXCUSE_OLD_MASTER,          /* granted by a server that had been replaced */
-    EXCUSE_SHORTENED            /* by a peer, or by hand */
+    EXCUSE_SHORTENED            /* by a peer, by hand, or late, by a dead client */
 };
 
 struct excuse {

@@ -437,6 +437,13 @@ static const struct past {
     {"reader_shortened_by_another_at_a_new_master", "P2",
      "the old master had renewed a reader; at the new one another reader's release shortened the lock: "
      "the judge took that for a grant, and wanted the loss reported before the lock expired"},
+    {"renewed_by_owner_before_a_late_reentry", "P10",
+     "a client ended while its re-entry with a shorter lease was on its way, and the server "
+     "executed it after a renewal by owner: the judge did not excuse the belief of the other client"},
+    {"renewed_by_owner_before_a_late_release", "P10",
+     "the same with a release"},
+    {"renewed_by_owner_before_a_late_renewal", "P10",
+     "the same with a renewal of the watchdog, which the judge took for the one by owner"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
