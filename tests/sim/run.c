@@ -240,23 +240,36 @@ static bool may_have_ghosts(const struct plan *plan)
 #define GHOST_ROUNDS 8
 #define FREE_HEAD_MS 15000 /* FAIR-6 */
 
-static bool stays_for_long(const struct plan_op *op)
+/* Readers that hold for ever hide other readers. */
+static bool stays_for_long(const struct plan *plan, const struct plan_op *op)
 {
-    return op->hold_ms < 0 || op->verb == OP_CLOSE || op->verb == OP_FREE;
+    return op->verb == OP_CLOSE || op->verb == OP_FREE ||
+           (op->hold_ms < 0 && plan->locks[op->lock].family == FAMILY_READ_WRITE);
 }
 
-/* Readers that hold for ever hide other readers, and those of clients that have ended. No
- * reply names the owner of a permit. */
-static bool may_hide_ghosts(const struct plan *plan)
+/* A client that ends leaves holds of all locks, whichever one the operation names. */
+static bool leaves_holds(const struct plan *plan)
 {
-    for (size_t i = 0; i < plan->lock_count; i++)
-        if (plan->locks[i].family == FAMILY_PERMIT)
-            return true;
     for (size_t i = 0; i < plan->op_count; i++)
-        if (stays_for_long(&plan->ops[i]) &&
-            plan->locks[plan->ops[i].lock].family == FAMILY_READ_WRITE)
+        if (stays_for_long(plan, &plan->ops[i]))
+            return true;
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].kind == FAULT_DIE || plan->faults[i].kind == FAULT_CLOCK_BEYOND)
             return true;
     return false;
+}
+
+/* No reply names the owner of a permit. */
+static bool may_hide_ghosts(const struct plan *plan)
+{
+    bool has_readers = false;
+
+    for (size_t i = 0; i < plan->lock_count; i++) {
+        if (plan->locks[i].family == FAMILY_PERMIT)
+            return true;
+        has_readers = has_readers || plan->locks[i].family == FAMILY_READ_WRITE;
+    }
+    return has_readers && leaves_holds(plan);
 }
 
 /* Orphaned locks are released as soon as the server replies, except a ghost, which is

@@ -444,6 +444,11 @@ static const struct past {
      "the same with a release"},
     {"renewed_by_owner_before_a_late_renewal", "P10",
      "the same with a renewal of the watchdog, which the judge took for the one by owner"},
+    {"reader_hidden_by_one_that_was_closed", "P6",
+     "the release of a reader was refused, and replies named a reader whose client was closed "
+     "later: the run waited only if the close named the lock, but it leaves holds of all locks"},
+    {"reader_hidden_by_one_that_was_killed", "P6",
+     "the same, and the client was killed"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
