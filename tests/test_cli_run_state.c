@@ -398,7 +398,7 @@ START_TEST(release_after_a_stopped_command_is_abandoned_in_time)
     (void)happens(CLI_EV_ENDED, 5);
     (void)happens(CLI_EV_EMPTY, 0);
     until_ms = signals[_i] == SIGHUP ? safe_until_ms
-                                     : now_ms + CLI_SIGNALS_PROMPT_MS;
+                                     : now_ms + CLI_RUN_STOPPED_RELEASE_MS;
     ck_assert_int_ge(cli_run_next_ms(&run), until_ms);
     ck_assert_int_le(cli_run_next_ms(&run), until_ms + TTL / 100);
     now_ms = cli_run_next_ms(&run);

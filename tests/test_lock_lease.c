@@ -471,7 +471,7 @@ START_TEST(lease_6_a_hold_with_a_lease_is_looked_at)
     ck_assert(hf_lease_switched(&h, false));
     hf_lease_rush(&h, START + 5);
     ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, 20000); /* less than it had */
+    hf_lease_looked(&h, &how, 20000, how.sent_ms); /* less than it had */
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 7), 20000 - 202);
     ck_assert_int_eq(h.claims.set_ms, 60000);
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 7 + 20000 - 202);
@@ -486,7 +486,7 @@ START_TEST(lease_6_a_look_prolongs_no_lease)
     ck_assert(hf_lease_switched(&h, false));
     hf_lease_rush(&h, START + 5);
     ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, 90000); /* an operator has made it longer */
+    hf_lease_looked(&h, &how, 90000, how.sent_ms); /* an operator has made it longer */
     ck_assert_int_le(hf_lease_safe_ms(&h, START + 7), 1000 - 12);
 }
 END_TEST
@@ -499,7 +499,7 @@ START_TEST(lease_6_a_look_is_enough_for_a_push_also_if_the_watchdog_renews)
 
     hf_lease_rush_look(&h, START + 1000);
     ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, WATCHDOG - 1000); /* as expected */
+    hf_lease_looked(&h, &how, WATCHDOG - 1000, how.sent_ms); /* as expected */
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 1000), WATCHDOG - DRIFT - 1000);
     ck_assert_int_eq(hf_lease_due(&h, due), LEASE_DO_RENEW);
@@ -513,11 +513,31 @@ START_TEST(lease_6_a_look_that_finds_less_time_causes_a_renewal)
 
     hf_lease_rush_look(&h, START + 1000);
     ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, 2000);
+    hf_lease_looked(&h, &how, 2000, how.sent_ms);
     ck_assert_int_le(hf_lease_safe_ms(&h, START + 1000), 2000);
     ck_assert_int_eq(hf_lease_due(&h, START + 1001), LEASE_DO_RENEW);
     renewed_at(&h, START + 1001);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 1001), WATCHDOG - DRIFT);
+}
+END_TEST
+
+/* The server may have read the TTL when it received the request, or 900 ms later. */
+START_TEST(lease_6_a_slow_reply_to_a_look_causes_no_renewal)
+{
+    struct hf_lease h = renewed_hold();
+    struct hf_sending how = sent(START + 1000);
+    int64_t due = hf_lease_next_ms(&h);
+
+    hf_lease_rush_look(&h, START + 1000);
+    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
+    hf_lease_looked(&h, &how, WATCHDOG - 1900, START + 1900);
+    ck_assert_int_eq(hf_lease_next_ms(&h), due);
+    ck_assert_int_le(hf_lease_safe_ms(&h, START + 1000), WATCHDOG - 1900);
+    hf_lease_rush_look(&h, START + 2000);
+    ck_assert_int_eq(hf_lease_due(&h, START + 2000), LEASE_DO_LOOK);
+    how = sent(START + 2000);
+    hf_lease_looked(&h, &how, WATCHDOG - 4000, START + 2500);
+    ck_assert_int_eq(hf_lease_due(&h, START + 2501), LEASE_DO_RENEW);
 }
 END_TEST
 
@@ -584,7 +604,7 @@ START_TEST(lease_7_a_hold_that_was_just_granted_is_not_safe_after_a_sudden_switc
     ck_assert_int_eq(hf_lease_safe_ms(&h, START), 0);
     hf_lease_rush(&h, START + 5);
     ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
-    hf_lease_looked(&h, &how, 59000);
+    hf_lease_looked(&h, &how, 59000, how.sent_ms);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 7), 59000 - 592);
 }
 END_TEST
@@ -865,6 +885,7 @@ static TCase *case_switch(void)
     tcase_add_test(t, lease_6_a_hold_with_a_lease_is_looked_at);
     tcase_add_test(t, lease_6_a_look_is_enough_for_a_push_also_if_the_watchdog_renews);
     tcase_add_test(t, lease_6_a_look_that_finds_less_time_causes_a_renewal);
+    tcase_add_test(t, lease_6_a_slow_reply_to_a_look_causes_no_renewal);
     tcase_add_test(t, lease_6_a_look_is_not_enough_after_a_switch);
     tcase_add_test(t, lease_6_a_look_that_failed_is_followed_by_a_look);
     tcase_add_test(t, lease_6_a_look_prolongs_no_lease);

@@ -106,8 +106,8 @@ static void end_renewal(struct twins *t)
         hf_lease_renewed(&t->whole, &how);
         hf_lease_renewed(&t->packed, &how);
     } else {
-        hf_lease_looked(&t->whole, &how, ttl_ms);
-        hf_lease_looked(&t->packed, &how, ttl_ms);
+        hf_lease_looked(&t->whole, &how, ttl_ms, t->now);
+        hf_lease_looked(&t->packed, &how, ttl_ms, t->now);
     }
 }
 

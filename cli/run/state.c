@@ -39,9 +39,10 @@
  * RUN-9  The reply to a release is awaited until the lease has ended on the server; later it has
  *        no effect. A signal that ends programs ends that wait at once.
  * RUN-10 A signal that ends programs ends this process within CLI_SIGNALS_PROMPT_MS, except while
- *        a command runs that has not been killed. The same limit applies after a command that
- *        TERM, INT or QUIT ended. If a request has no reply by then, the lock expires with its
- *        TTL.
+ *        a command runs that has not been killed. If a request has no reply by then, the lock
+ *        expires with its TTL. After a command that TERM, INT or QUIT ended, the release has
+ *        CLI_RUN_STOPPED_RELEASE_MS: a service that is stopped must not leave its lock locked
+ *        only because the server is far away or busy for a moment.
  * RUN-11 After a switch of masters a hold is safe for 0 ms until the new master replies. This is
  *        not a loss, and the command continues. */
 /* Tests: tests/test_cli_run_state.c. */
@@ -428,7 +429,7 @@ static unsigned release(struct cli_run *r)
 {
     r->kill_ms = HF_NEVER;
     if (final_signal(r) != 0)
-        leave_soon(r, final_signal(r));
+        r->end_by_ms = sooner(r->end_by_ms, later(r->now_ms, CLI_RUN_STOPPED_RELEASE_MS));
     if (must_keep(r))
         return go(r, CLI_KEEPING, CLI_DO_KEEP);
     return begin_release(r);

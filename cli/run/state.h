@@ -24,6 +24,9 @@ struct cli_run_rules {
     bool has_lease;             /* never renewed */
 };
 
+/* How long a release may take after a signal stopped the command (RUN-10). */
+#define CLI_RUN_STOPPED_RELEASE_MS 2000
+
 enum cli_run_state {
     CLI_WAITING,
     CLI_CANCELLING,

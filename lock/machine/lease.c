@@ -232,15 +232,19 @@ void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how)
 }
 
 void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
-                     int64_t ttl_ms)
+                     int64_t ttl_ms, int64_t now_ms)
 {
+    bool was_doubted = l->doubt_ms != HF_NEVER;
+    int64_t lasts_ms = ttl_ms - hf_claims_drift_ms(ttl_ms);
+    bool is_shorter = now_ms + lasts_ms < l->claims.end_ms;
+
+    HF_ASSERT(now_ms >= how->sent_ms);
     l->is_renewing = false;
-    if (l->is_renewed && l->doubt_ms == HF_NEVER &&
-        how->sent_ms + ttl_ms - hf_claims_drift_ms(ttl_ms) >= l->claims.end_ms)
+    if (l->is_renewed && !was_doubted && how->sent_ms + lasts_ms >= l->claims.end_ms)
         return; /* as expected */
     note_answer(l);
     hf_claims_looked(&l->claims, how, ttl_ms);
-    if (l->is_renewed)
+    if (l->is_renewed && (was_doubted || is_shorter))
         hf_lease_rush(l, how->sent_ms);
     HF_ASSERT(lease_ok(l));
 }

@@ -26,7 +26,7 @@
  *          A push of the server, or the end of the first second of a tracked hold, makes a
  *          renewal or look due in the same way (lock/verb/track.h); or a look, also of a hold
  *          that the watchdog renews. If that look finds a shorter TTL than expected, a
- *          renewal is due at once.
+ *          renewal is due at once; a slow reply alone does not cause one.
  * LEASE-7  If the former master replied until the switch, its last reply may come from a
  *          server that was no longer the master. Until another reply arrives, the hold is
  *          safe only as long as it would be without that reply. This alone is not a loss.
@@ -99,9 +99,11 @@ enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms);
 /* hf_lease_renewed - a renewal succeeded. */
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how);
 
-/* hf_lease_looked - a look found the hold, with a TTL of `ttl_ms` (> 0). */
+/* hf_lease_looked - a look found the hold, with a TTL of `ttl_ms` (> 0). The server read it
+ *   between `how` and `now_ms`, so the hold is safe for what remains of it since `how`; but
+ *   the TTL is shorter than expected only if it is so since `now_ms`. */
 void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
-                     int64_t ttl_ms);
+                     int64_t ttl_ms, int64_t now_ms);
 
 /* hf_lease_switched - another server is the master. It returns false if nothing must be
  *   done; otherwise hf_lease_rush must follow.

@@ -141,7 +141,8 @@ static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
     if (answer > 0 && batch->is_second_look)
         batch->client->has_scattered_locks = true;
     if (batch->is_look && answer > 0) {
-        hf_lease_looked(&hold->work->lease, &batch->call.sending, answer);
+        hf_lease_looked(&hold->work->lease, &batch->call.sending, answer,
+                        hf_loop_now(batch->client->loop));
         return;
     }
     if (answer == 1) {

@@ -205,7 +205,7 @@ static void low_ends(struct hf_wheel *w, unsigned index)
     int64_t ahead = low_index(w, (int64_t)index - low_index(w, w->now_ms));
 
     low_is_empty(w, index);
-    if (ahead <= w->next_due_ms - w->now_ms)
+    if (w->now_ms + ahead <= w->next_due_ms)
         w->is_next_known = false;
 }
 

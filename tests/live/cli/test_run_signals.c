@@ -15,6 +15,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "cli/base/signals.h"
 #include "tests/support/local.h"
 #include "tests/support/proxy.h"
 #include "tests/support/suite.h"
@@ -218,6 +219,29 @@ START_TEST(signal_reaches_the_command_and_the_lock_stays)
     shut(p);
     ck_assert_int_eq(finish(p), 9);
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
+/* RUN-10. The server is busy for longer than a signal may take that meets no command. */
+START_TEST(release_after_a_stopped_command_awaits_a_busy_server)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct process *p;
+    char url[64];
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", proxy_port(proxy));
+    p = holdfast(NULL, "run", "-u", url, "x", self(), "--listener", NULL);
+    (void)await_line(p, OUT, "up");
+    ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+    (void)await_line(p, OUT, "TERM");
+    proxy_hold(proxy, PROXY_TO_SERVER, true);
+    shut(p);
+    ck_assert(proxy_await(proxy, PROXY_TO_SERVER, PROXY_KEPT, 1, PATIENCE_MS));
+    local_rest_us(3000 * CLI_SIGNALS_LIMIT_MS);
+    proxy_hold(proxy, PROXY_TO_SERVER, false);
+    ck_assert_int_eq(finish(p), 9);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+    proxy_stop(proxy);
 }
 END_TEST
 
@@ -730,6 +754,7 @@ static void add_forwarding(Suite *s)
     tcase_add_test(waiting, ignored_signals_stay_ignored_while_waiting);
     tcase_add_test(waiting, lock_that_is_granted_while_we_cancel_is_released);
     tcase_add_test(waiting, signal_ends_connecting);
+    tcase_add_test(command, release_after_a_stopped_command_awaits_a_busy_server);
     tcase_add_loop_test(command, signal_reaches_the_command_and_the_lock_stays,
                         0, ROWS(forwarded));
     tcase_add_test(command, usr1_writes_a_dump_instead_of_reaching_the_command);
