@@ -9,10 +9,10 @@
  * hf_client_close and hf_client_free wait until all pending callbacks have returned;
  * without a background thread, they call them.
  *     Callbacks run one at a time, on_lost before all others, and without a lock of the
- * library. A callback may call every function, also a blocking one, except those that
- * free or close. It should return soon: meanwhile no other callback runs, and holds are
- * renewed only if another thread drives the loop. A callback that takes longer than a
- * third of watchdog_ms may cause the loss of holds.
+ * library. A callback may call every function, also a blocking one, except those
+ * whose comment forbids it (hf_client_free, hf_client_close, ...). It should return soon:
+ * meanwhile no other callback runs, and holds are renewed only if another thread drives the
+ * loop. A callback that takes longer than a third of watchdog_ms may cause the loss of holds.
  *     A callback may fork. In the child no other callback runs. If the callback returns in
  * the child, hf_loop_dispatch and other calls return; the child's copy of the background
  * thread ends, and with it the child, unless it has other threads. The child's thread
@@ -100,7 +100,7 @@ struct hf_client_options {
                                    reply, because a firewall or proxy may have forgotten
                                    the connection; `idle_check` in the URL. Default
                                    30000 */
-    int64_t watchdog_ms;        /* TTL of a hold without lease_ms, which is renewed after
+    int64_t watchdog_ms;        /* lease of a hold without lease_ms, which is renewed after
                                    each third of it. Default 30000, at least 100 */
     int replicas;               /* how many replicas must confirm an acquired lock, and
                                    each change of a semaphore or latch: a number,

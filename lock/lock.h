@@ -4,6 +4,7 @@
  *     struct hf_client_options options;
  *     struct hf_client *client;
  *     struct hf_lock *lock;
+ *     struct hf_error error;
  *
  *     hf_client_options_init(&options);
  *     options.url = "redis://127.0.0.1:6379";
@@ -16,12 +17,13 @@
  *     hf_lock_free(lock);
  *     hf_client_free(client);
  *
- * docs/guarantees.md says what a lock promises, and under which assumptions.
+ * docs/guarantees.md says what a lock promises, and under which assumptions;
+ * docs/glossary.md explains the words: hold, lease, safe time, place, ...
  *
  * Threads: every function may be called from any thread, unless its comment says
  * otherwise. connect.h says in which thread callbacks run, and what they may call.
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
- * Source: WIRE (redisson-wire, sections 1 to 12) for keys, fields, channels. */
+ * Source: WIRE, by section: Redisson's keys, fields and channels (docs/sources.md). */
 #ifndef HF_LOCK_H
 #define HF_LOCK_H
 
@@ -58,25 +60,24 @@ HF_API const char *hf_status_name(hf_status status);
  * one state. */
 struct hf_lock;
 
-/* The kinds of locks; docs/kinds.md describes each. hf_lock_inspect recognises a kind by
- * its key. It reports a fair lock without waiters, and a non-reentrant, fenced or spin
- * lock, as plain, because the server stores them as a plain lock. */
+/* The kinds of locks; docs/kinds.md describes each. The server does not store the kind:
+ * hf_lock_inspect derives it from the value of the lock's key. It reports a fair lock without
+ * waiters, and a non-reentrant, fenced or spin lock, as plain. */
 enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
     HF_KIND_PLAIN,              /* reentrant: Redisson's RLock */
     HF_KIND_FAIR,               /* grants in order of arrival, over all clients */
     HF_KIND_READ,               /* the side of a read-write lock for many readers */
     HF_KIND_WRITE,              /* the side for one writer */
-    HF_KIND_MULTI,              /* Redisson's "faster" multi-lock (a hash of many values);
-                                   only hf_lock_inspect returns it */
+    HF_KIND_MULTI,              /* Redisson's "faster" multi-lock, not multi.h; inspect only */
     HF_KIND_NONREENTRANT,       /* an owner acquires it once */
     HF_KIND_FENCED,             /* reentrant, with tokens: hf_lock_token */
     HF_KIND_NONREENTRANT_FAIR,  /* fair; an owner acquires it once */
     HF_KIND_PERMIT,             /* has several holders: permits.h */
     HF_KIND_SPIN,               /* reentrant; waiters poll, as Redisson's do */
-    HF_KIND_VALUE,              /* SET NX PX, as redis-py and redsync use it; an owner
-                                   acquires it once */
-    HF_WITH_TOKEN = 256         /* flag, or-ed to a kind with one holder: hf_lock_token */
+    HF_KIND_VALUE,              /* a string, as redis-py's (SET NX PX); acquired once */
+    HF_WITH_TOKEN = 256         /* flag, or-ed to any kind except READ, PERMIT and MULTI: with
+                                   tokens. PLAIN with it is FENCED. C++ needs a cast */
 };
 
 /* hf_lock_kind_text - returns the name of a kind, such as "fair lock"; static. */
@@ -85,7 +86,7 @@ HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 #define HF_LOCK_NAME_MAX (64 * 1024)
 
 /* hf_lock_new - creates a handle on a plain lock, without I/O. The name is the key itself
- *   (with Redisson's NameMapper, the mapped name): 1 to HF_LOCK_NAME_MAX bytes of any
+ *   (if Redisson has a NameMapper, its result): 1 to HF_LOCK_NAME_MAX bytes of any
  *   value, which are copied. It returns HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client, const void *name,
                              size_t len, struct hf_error *err) HF_MUST_CHECK;
@@ -93,14 +94,14 @@ HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client, con
 /* hf_lock_new_kind - creates a handle on a lock of any kind except HF_KIND_NONE and
  *   HF_KIND_MULTI (HF_E_INVAL), as hf_lock_new. Use one kind for each name; docs/kinds.md
  *   says what two kinds of one name do to each other. A read-write lock has two handles
- *   of one name, HF_KIND_READ and HF_KIND_WRITE. A call, a loss or a forced release is
- *   about the side of its handle; hf_lock_inspect reports on both sides. */
+ *   of one name, HF_KIND_READ and HF_KIND_WRITE. A call, a loss or a forced release
+ *   affects only the side of its handle; hf_lock_inspect reports both sides. */
 HF_API hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client,
                                   enum hf_lock_kind kind, const void *name, size_t len,
                                   struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_lock_free - frees the handle. Holds and pending acquires are not affected. NULL is
- *   allowed. */
+/* hf_lock_free - frees the handle (NULL is allowed). hf_client_free frees those that remain.
+ *   A callback may call it. Holds, pending calls and the `lock` of callbacks stay valid. */
 HF_API void hf_lock_free(struct hf_lock *lock);
 
 /* hf_lock_name - returns the name, followed by a NUL; the name itself may also contain
@@ -128,10 +129,10 @@ enum hf_lost {
     HF_REASON_UNREACHABLE,      /* no renewal succeeded before the safe time ended */
     HF_REASON_SUSPENDED,        /* this process did not run when the safe time ended */
     HF_REASON_LEASE_ENDED,      /* its lease_ms, or that of a re-entry, ended */
-    HF_REASON_MAX_HOLD,         /* max_hold_ms expired. The client releases the lock after
-                                   on_lost has returned, except a member of a multi-lock
-                                   or quorum */
-    HF_REASON_CLOSED            /* hf_client_free was called */
+    HF_REASON_MAX_HOLD,         /* max_hold_ms expired. After on_lost, the client releases
+                                   the lock on the server; a member of a multi-lock or
+                                   quorum ends with the owner's release, or expires */
+    HF_REASON_CLOSED            /* hf_client_free was called (hf_client_close keeps holds) */
 };
 
 /* hf_lost_text - returns one line of English about the reason; static. */
@@ -141,7 +142,7 @@ HF_API const char *hf_lost_text(enum hf_lost reason);
 struct hf_lock_info {
     bool is_locked;
     int64_t ttl_ms;             /* -1: no TTL; -2: not locked */
-    int64_t hold_count;         /* of the holder below */
+    int64_t hold_count;         /* of `holder` */
     size_t holder_len;
     char holder[192];           /* an owner, "uuid:number" (of a value lock: any text);
                                    one of them if there are several. Ends in NUL */
@@ -150,14 +151,14 @@ struct hf_lock_info {
     int64_t waiters;            /* in a fair lock's queue, dead ones included;
                                    -1: unknown */
     size_t holder_full_len;     /* > holder_len if the holder was cut */
-    int64_t first_place_ms;     /* remaining time of the first waiter's place (queue.h),
-                                   also if the lock is free; -1: none, or unknown */
+    int64_t first_place_ms;     /* time until the first waiter's place in the queue (queue.h)
+                                   expires, also of a free lock; -1: none, or unknown */
     size_t first_waiter_len;
     char first_waiter[192];     /* "uuid:number", cut to 191 bytes. Ends in NUL */
 };
 
-/* Cancels waits from another thread or callback. You allocate it; one may serve many
- * calls. It stays fired until hf_cancel_init, so it also ends calls that begin later. */
+/* Ends waiting calls; another thread or a callback fires it. You allocate it; one may serve
+ * many calls. It stays fired until hf_cancel_init, so it also ends calls that begin later. */
 struct hf_cancel {
     struct hf_client *client;
     struct hf_list waits;
@@ -179,33 +180,35 @@ HF_API void hf_cancel_fire(struct hf_cancel *cancel);
 
 struct hf_acquire_options {
     int64_t owner;              /* default: hf_owner_thread(). 0: HF_E_INVAL */
-    int64_t wait_ms;            /* HF_FOREVER (default); 0: one try. This and the next
-                                   two are at most HF_SPAN_MAX_MS */
-    int64_t lease_ms;           /* > 0: the TTL, which is not renewed; 0 (default): the
-                                   watchdog renews the hold */
-    int64_t max_hold_ms;        /* > 0: the hold is lost after this time; 0 (default): no limit */
+    int64_t wait_ms;            /* HF_FOREVER (default); 0: does not wait. This and the
+                                   next two are at most HF_SPAN_MAX_MS */
+    int64_t lease_ms;           /* > 0: the lease; 0 (default): it is watchdog_ms of the client,
+                                   and is renewed after each third. A hold is renewed if one
+                                   of its acquires had 0. A re-entry sets the TTL again */
+    int64_t max_hold_ms;        /* > 0: the hold is lost after this time; 0 (default): no limit.
+                                   Of a re-entry it is ignored */
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
-    bool keep_unreplicated;     /* with HF_UNREPLICATED the lock is held, and must be
+    bool keep_unreplicated;     /* after HF_UNREPLICATED the lock is held, and must be
                                    released. Default: the call releases it */
 
     /* The callbacks of the hold, each with `ctx`, or NULL. A re-entry keeps those of the
-     * first acquire. A callback that has begun may still run when a release in another
-     * thread returns: `ctx` must remain valid until it returns, or until hf_client_free.
+     * first acquire. One that has begun may still run when hf_lock_release in another thread
+     * returns: `ctx` must remain valid until hf_client_free, or until `done` of the last
+     * release (hf_lock_release_async).
      * on_wait     another owner holds the lock, and the call begins to wait. It is not
      *             called after the call has ended
-     * on_renewed  the watchdog renewed the hold. It is not called after a loss, nor after
-     *             the last release has begun
-     * on_lost     the client detected that the hold is lost; called once. If renewals fail,
-     *             that is before the lock expires on the server. If the lock was deleted,
-     *             it is at the next renewal; with lease_ms (no renewals), at the release or
-     *             shortly before the lease ends; earlier after a change of the master, or
-     *             with tracking=on. The owner can acquire the lock again after it has
-     *             released the hold as often as it had acquired it (HF_LOST) */
+     * on_renewed  the hold was renewed; not called after a loss or once the last release began
+     * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on
+     *             the server. If the lock was deleted or taken: at the next renewal; with
+     *             lease_ms, at the release or shortly before the lease ends; after a failover,
+     *             or with tracking=on in the URL, earlier. Acquires return HF_LOST until the
+     *             owner has released the hold as often as it had acquired it */
     void (*on_wait)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason);
     void *ctx;
-    bool allow_same_server;     /* quorum.h, multi.h: accept two members on one server */
+    bool allow_same_server;     /* accept two members of a quorum, or two of one name in a
+                                   multi-lock, on one server */
 };
 
 /* hf_acquire_options_init - sets the defaults, with the calling thread as the owner. */
@@ -214,8 +217,7 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
 /* hf_lock_acquire - acquires the lock. The owner of a reentrant lock can acquire it again.
  *   options   NULL: the defaults (this thread, wait forever, watchdog)
  * Returns HF_OK          held; release it as often as acquired
- *         HF_TIMEOUT     wait_ms expired; according to the last reply, another owner
- *                        held the lock
+ *         HF_TIMEOUT     wait_ms expired, and another owner holds the lock (see below)
  *         HF_CANCELLED   `cancel` was fired; a later grant is released in the background
  *         HF_LOST        this owner's earlier hold was lost. Every acquire returns this,
  *                        without a request, until the owner has called hf_lock_release
@@ -229,7 +231,7 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                        no usable reply within the request timeout. If the server grants
  *                        the lock later, the client releases it in the background. If a
- *                        re-entry fails, the hold remains, perhaps with a shorter lease
+ *                        re-entry fails, the hold remains, with the shorter of both leases
  *         HF_E_INVAL     invalid options; or this owner holds the lock and cannot acquire
  *                        it again: the lock is non-reentrant, or held as another kind.
  *                        Nothing was changed
@@ -238,51 +240,49 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  * What ends a call whose wait_ms is not 0, and its status:
  *   At any time
  *     the server grants the lock HF_OK, HF_UNREPLICATED
- *     wait_ms expires            HF_TIMEOUT if the last reply named another holder,
- *                                otherwise the error that prevented a reply
+ *     wait_ms expires            HF_TIMEOUT if the last request had a reply, otherwise its
+ *                                error; a request of the last 0.5 s does not count
  *     `cancel` is fired          HF_CANCELLED
  *     the client is closed       HF_E_CLOSED
- *     a permanent refusal        HF_E_SERVER, HF_E_AUTH, HF_E_TLS
- *     a late grant (half of the  none: the client requests the lock again, up to three
- *     lease has passed)          times; HF_E_NOREPLY if the last lease has expired
- *   Before the first reply
- *     a temporary error          HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY, after the client
+ *     an error not named below   HF_E_SERVER (WRONGTYPE, NOPERM, ...), HF_E_AUTH, HF_E_TLS
+ *   Until the server first reports the lock as held, to a waiting call of this client
+ *     an error that is retried   HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY, after the client
  *                                has retried until the request timeout
  *     OOM, NOREPLICAS, MISCONF   HF_E_SERVER at once
- *   After the first reply
- *     one of these errors        none: the call continues
- * Temporary errors: no reply, a full output queue, a proxy that has lost its server, and the
- * replies LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node.
+ *   Afterwards these errors do not end the call.
+ * Errors that are retried: no reply, a full output queue, a proxy that has lost its server, and
+ * LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node.
+ * hf_error.is_temporary is set for all that are HF_E_SERVER, also for OOM and the like.
+ * If less than half of the lease remains when a grant arrives, the client requests the lock
+ * again, up to three times. The last grant counts: HF_E_NOREPLY if its lease has expired.
  * If several calls of a client wait for a lock that is not fair, one of them sends requests.
- * A call whose wait_ms is 0 sends one request. If the grant is late, or if another call of
- * this owner on this lock is pending, it sends a second request, with a new timeout.
- * With replicas, an acquire may take replicas_timeout_ms longer; a re-entry and a renewal
- * do not wait for replicas. If the replicas do not reply, later acquires and releases on
- * the same connection are delayed, and may end with HF_E_NOREPLY.
+ * A call whose wait_ms is 0 sends one request. A second one, with a new timeout, follows if
+ * the grant is late, or if another call of this owner was granted the lock meanwhile.
+ * With hf_client_options.replicas, an acquire may take replicas_timeout_ms longer; re-entries
+ * and renewals do not wait. If the replicas do not reply, later acquires and releases on the
+ * same connection are delayed, and may end with HF_E_NOREPLY.
  * The client repeats a background release until the server replies or the client is
- * closed; 16384 may be pending. A lock stays held if too many are pending, or if the server
- * executes the acquire after the release. The client releases such a lock when it blocks
- * another acquire of this client; otherwise it expires.
+ * closed; 16384 may be pending. If more are needed, or the server refuses one, or (if the ACL
+ * forbids CLIENT KILL or INFO) executes the acquire after it, the lock stays held until it
+ * expires, or until it blocks another acquire of this client, which then releases it.
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_release - lowers the owner's hold count by one; at 0 the lock is free, and
- *   waiters are notified. The count is lowered whatever the call returns, except where the
- *   list says "nothing was done": do not repeat the call.
- * Returns HF_OK         released once. If the reply is lost, the client repeats the request.
- *                       If the lock is free then, and the hold was not safe when the first
- *                       request was sent, the status is HF_LOST
+ *   waiters are notified. Do not repeat the call after an error: the count is lowered
+ *   whatever it returns, except where the list says "nothing was done".
+ * Returns HF_OK         released once. If the reply is lost, the client repeats the request
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
- *         HF_LOST       released once; the hold had been lost. After its last release the
- *                       owner can acquire the lock again
+ *         HF_LOST       released once; the hold had been lost, or a repeated request found
+ *                       the lock free and hf_lock_safe_ms had been <= 0 before the first.
+ *                       After its last release the owner can acquire the lock again
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
  *                       hf_client_close: nothing was done
- *         other HF_E_*  no reply, or the server refused. If the count is 0, the hold is no
- *                       longer renewed, and the client releases it in the background, or
- *                       it expires. Otherwise the hold continues: it is renewed, its lease
- *                       may be shorter until then, and the next call on it corrects the
- *                       hold count on the server
+ *         other HF_E_*  no reply, a refusal, or no memory. After the last release the hold is
+ *                       not renewed, and the client releases it in the background, or it
+ *                       expires. Otherwise the hold continues, perhaps with less time until
+ *                       its next renewal, and the next call corrects the server's count
  * After HF_OK, the server executes no renewal of the released hold. After an error it may
  * still execute a renewal that was sent before. Source: WIRE 8.2. */
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
@@ -295,13 +295,12 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
  * Returns HF_OK
  *         HF_NOT_OWNER   the lock is free, or an owner other than `holder` holds it
  *         HF_E_INVAL     `holder` does not have this form
- *         HF_E_SERVER    nothing was changed: the key is not a lock, or a lock of another
- *                        kind (the error names it); it is a plain lock to which another
- *                        program added a holder; `holder` is one of several readers; or a
- *                        value lock's value is empty or longer than 191 bytes
+ *         HF_E_SERVER    nothing was changed, because the key is not a lock or is one of
+ *                        another kind (the error names it), it has several readers or an
+ *                        added holder, or its value is empty or longer than 191 bytes
  *         HF_E_NOREPLY   the server may have executed the request, or may still do so. Without
- *                        `holder` it is sent once, after the client has read the lock: a
- *                        second one might free the next owner's lock. Call hf_lock_inspect
+ *                        `holder` it is sent only once, because a second one might free
+ *                        the next owner's lock. Call hf_lock_inspect
  *         other HF_E_*   as hf_lock_acquire. Source: WIRE 8.3. */
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                        size_t len, struct hf_error *err);
@@ -320,7 +319,7 @@ HF_API hf_status hf_lock_remaining_ms(struct hf_lock *lock, int64_t *out,
                                       struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_is_held_by - reads whether an owner of this client still holds the lock on the
- *   server. Without such a hold in this client, it is false without a request. */
+ *   server. If this client has no such hold, *out is false, without a request. */
 HF_API hf_status hf_lock_is_held_by(struct hf_lock *lock, int64_t owner, bool *out,
                                     struct hf_error *err) HF_MUST_CHECK;
 
@@ -329,11 +328,11 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t
                                     struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_safe_ms - returns for how many ms from now the owner certainly holds the lock.
- *   The time counts from before the request was sent, less a margin for clock drift; a
- *   re-entry, renewal or partial release with a shorter lease reduces it at once. If it is
+ *   It is the lease, counted from before the request was sent, less a margin for clock drift;
+ *   a re-entry, renewal or release that sets a shorter one reduces it at once. If it is
  *   <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
  *   master replies (docs/guarantees.md, 3a). It is INT64_MIN if there is no such hold, the
- *   hold is lost, or its last release has begun. No I/O. Call it after every pause. */
+ *   hold is lost, or its last release has begun. No I/O. Call it before each use. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
 
 /* hf_lock_token - returns the fencing token of a hold of a fenced lock, or of a kind with
@@ -356,9 +355,9 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner, char dst[HF
  * `done` returns. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
-/* hf_lock_acquire_async - `options` must name an owner of your own or of hf_owner_new. It
- *   returns HF_E_INVAL if `options` is NULL or names the owner of a thread, because the tasks
- *   of an event loop share one thread. */
+/* hf_lock_acquire_async - `options` is copied. It must name an owner of your own or of
+ *   hf_owner_new: HF_E_INVAL if it is NULL or has a thread's owner, the default, because the
+ *   tasks of an event loop share one thread. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options,
                                        hf_done *done, void *ctx) HF_MUST_CHECK;
@@ -385,8 +384,9 @@ struct hf_scope {
 };
 
 /* hf_lock_with - acquires the lock, calls `body`, and releases the lock. `on_acquire` is
- *   called before `body`, which is skipped if it returns false; `on_exit` is called after
- *   the release. *result receives what `body` returned; it may be NULL. It returns as
+ *   called before; if it returns false, `body` is skipped. `on_exit` is called after the
+ *   release. All three run in the calling thread. *result (may be NULL) receives what `body`
+ *   returned, or 0 if it was skipped. It returns as
  *   hf_lock_acquire if the lock was not acquired, otherwise as hf_lock_release; HF_E_INVAL
  *   with keep_unreplicated, because the lock would remain held. */
 HF_API hf_status hf_lock_with(struct hf_lock *lock,

@@ -29,7 +29,7 @@ block() {
     echo
     rule | sed 's/PASSWORD resetkeys/secret/' | fold -s -w 80 | sed '1!s/^/    /; s/^/    /; s/ $//'
     echo
-    echo '| `--for` | commands to add | keys to add (the rule has `NAME` and its queue) | channels to add |'
+    echo '| `--for` | commands to add | keys to add to a rule for one lock | channels to add |'
     echo '| --- | --- | --- | --- |'
     for use in fair shared fenced retention value permits semaphore latch ls; do
         echo "| $use | $(more $use +) | $(more $use '~') | $(more $use '&') |"
