@@ -199,6 +199,8 @@ void cause_ended_well(struct judge *j, struct ask *ask, struct hold *hold)
 {
     bool has_lease = ask->lease_ms != HISTORY_NONE && ask->lease_ms > 0;
     int64_t since_us = ask->is_part ? hold->granted.us : j->now.us;
+    bool may_be_before = hold->lock->is_set || hold->granted.us < ask->asked.us;
+    int64_t least_us = may_be_before ? ask->asked.us : hold->granted.us;
 
     if (hold->tally == 1) {
         hold->is_reported = false;
@@ -210,7 +212,7 @@ void cause_ended_well(struct judge *j, struct ask *ask, struct hold *hold)
             ask->max_hold_ms > 0 ? since_us + ask->max_hold_ms * MS
                                  : HISTORY_NEVER;
         hold->max_early_us = ask->max_hold_ms > 0
-                                 ? ask->asked.us + ask->max_hold_ms * MS
+                                 ? least_us + ask->max_hold_ms * MS
                                  : HISTORY_NEVER;
     }
     hold->is_watched =
@@ -250,7 +252,7 @@ static bool has_short_lease(const struct judge *j, const struct hold *hold)
 
 bool cause_is_max_over(const struct judge *j, const struct hold *hold)
 {
-    int64_t span_ms = (hold->max_until_us - hold->granted.us) / MS;
+    int64_t span_ms = (hold->max_early_us - hold->granted.us) / MS;
 
     if (has_max(hold) && hold->lock->is_set)
         return j->now.us >= hold->max_early_us - cause_answer_us(j);

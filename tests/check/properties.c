@@ -245,7 +245,7 @@ static void fail_p3(struct judge *j, const struct hold *hold, int64_t on_server)
 static bool is_to_be_told(const struct judge *j, const struct hold *hold)
 {
     return !j->over.line && !state_held(j, hold) &&
-           hold->excuse.reason != EXCUSE_NONE;
+           (hold->excuse.reason != EXCUSE_NONE || hold->is_owed);
 }
 
 void p3_counts(struct judge *j, struct hold *hold)

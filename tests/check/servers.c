@@ -82,8 +82,11 @@ static void excuse_held(struct judge *j, struct hold *hold,
 {
     bool was_shortened = was_held && is_shortened(j, hold, e);
 
-    if (is_excused_by_failover(j, hold, e) && is_by_another(hold, e))
+    if (is_excused_by_failover(j, hold, e) && is_by_another(hold, e)) {
+        if (e->until_us > hold->last_until_us)
+            hold->last_until_us = e->until_us;
         return; /* it was granted nothing anew */
+    }
     hold->excuse = (struct excuse){EXCUSE_NONE, {0, 0}};
     hold->is_short = was_shortened;
     if (is_by_owner(e) && !is_lease_of_before(hold, e))

@@ -159,7 +159,8 @@ struct hold {
     bool is_watched, has_lease; /* acquired with lease=0; with a longer one */
     struct moment acquired;     /* the end of the call that acquired it */
     int64_t max_until_us;       /* its max_hold is over; NEVER; 0: not acquired */
-    int64_t max_early_us;       /* of a set: that of a member may be over */
+    int64_t max_early_us;       /* it may be over: the client counts from the reply, which
+                                   it may report later; of a set: that of a member */
     bool has_several_leases;    /* others held it by then: its end is not its own */
     bool is_of_set;             /* acquired as a member of a set */
     bool is_at_max;             /* it was told to be lost when max_hold was over */

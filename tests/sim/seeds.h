@@ -449,6 +449,15 @@ static const struct past {
      "later: the run waited only if the close named the lock, but it leaves holds of all locks"},
     {"reader_hidden_by_one_that_was_killed", "P6",
      "the same, and the client was killed"},
+    {"shortened_after_a_renewal_of_unknown_outcome", "P10",
+     "a renewal by owner had an unknown outcome, and after a failover the judge took each renewal for "
+     "that one: it did not note the longer lease, which an operator then made shorter"},
+    {"clock_set_forward_and_not_told_yet", "P3",
+     "a clock that was set forward ended a hold with a lease of its own: the judge did not wait "
+     "until its owner was to be told"},
+    {"max_hold_over_before_it_is_reported", "P12",
+     "a process was stopped in a callback: the judge counted max_hold from the end of the call, "
+     "which was reported late"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
