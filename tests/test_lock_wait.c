@@ -749,7 +749,7 @@ START_TEST(late_grants_count_over_a_return_to_the_queue)
 }
 END_TEST
 
-/* A third of the watchdog's timeout; where messages may not arrive, less. */
+/* A third of the watchdog timeout; where messages may not arrive, less. */
 START_TEST(sleep_is_capped_lower_where_a_slot_may_move)
 {
     ck_assert_int_eq(hf_wait_cap_ms(30000, false, false), 10000);

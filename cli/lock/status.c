@@ -89,7 +89,7 @@ static void print_held(const struct cli_lock *lock)
     if (info->ttl_ms >= 0)
         (void)printf(", TTL %s\n", cli_span(ttl, info->ttl_ms));
     else if (info->kind == HF_KIND_VALUE)
-        (void)puts(", no TTL: it may not be a lock; 'unlock --owner' releases it");
+        (void)puts(", no TTL: perhaps not a lock; 'unlock --owner' releases it");
     else
         (void)puts(", no TTL: it stays until it is released");
 }

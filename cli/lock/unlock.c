@@ -113,7 +113,7 @@ static int report_holder(struct unlock *u, const char *tried, size_t len)
         return cli_fail_status(status, &err);
     if (info->kind == HF_KIND_VALUE && info->holder_full_len > info->holder_len &&
         info->holder_len == len && memcmp(info->holder, tried, len) == 0)
-        return cli_fail("%s is a string of more than %zu bytes, which may not be a "
+        return cli_fail("%s is a string of more than %zu bytes, which is perhaps not a "
                         "lock; nothing is changed", u->quoted, info->holder_len);
     return report_outcome(u, false, info->holder,
                           info->is_locked ? info->holder_len : 0);
@@ -159,7 +159,7 @@ static int refuse(const struct unlock *u, const struct hf_lock_info *info)
                         "releases it or its lease expires; nothing is changed",
                         u->quoted);
     if (is_foreign(info))
-        return cli_fail("%s is a string without a TTL, which may not be a lock; "
+        return cli_fail("%s is a string without a TTL, which is perhaps not a lock; "
                         "nothing is changed. Use --owner with its text to release it",
                         u->quoted);
     if (info->kind != HF_KIND_MULTI)

@@ -144,7 +144,7 @@ static hf_status check(const struct hf_client_options *o, struct hf_error *err)
 {
     if (!is_span(o->watchdog_ms, WATCHDOG_LEAST_MS))
         return hf_error_set(err, HF_E_INVAL,
-                            "the watchdog's timeout is %d to %lld ms",
+                            "the watchdog timeout is %d to %lld ms",
                             WATCHDOG_LEAST_MS, (long long)HF_SPAN_MAX_MS);
     if (!is_span(o->connect_timeout_ms, 1) ||
         !is_span(o->request_timeout_ms, 1) || !is_span(o->idle_check_ms, 1))
@@ -177,7 +177,7 @@ static void set_once(struct hf_client *client,
 }
 
 /* A failover takes a second at least (down-after-milliseconds); and a renewal that
- * is answered in its own third of the watchdog's timeout needs no doubt. */
+ * is answered in its own third of the watchdog timeout needs no doubt. */
 static int64_t doubt_ms(const struct hf_client_options *o)
 {
     return hf_min_ms(o->watchdog_ms / 3, DOUBT_AFTER_MS);

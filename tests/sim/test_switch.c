@@ -162,7 +162,7 @@ static const int64_t outages_ms[] = {1200, 1400, 1600, 1800, 2000};
 #define WAKES_PART 4 /* the former master continues after this part of the outage */
 #define BUSY_AFTER_MS 100 /* since it stopped */
 #define BUSY_ON_MS 30 /* since it continued: one renewal is refused, the next one is not */
-/* When in a third of the watchdog's timeout it stops. With a sanitizer, which takes six times as
+/* When in a third of the watchdog timeout it stops. With a sanitizer, which takes six times as
  * long, two phases show what it is to find. */
 #ifdef __SANITIZE_ADDRESS__
 #define PHASES 2
@@ -360,7 +360,7 @@ END_TEST
 
 /* ---- at once ---- */
 
-#define LONG_MS 30000       /* a watchdog's timeout: nothing is renewed by itself */
+#define LONG_MS 30000       /* a watchdog timeout: nothing is renewed by itself */
 #define REPLACED_MS 1000    /* after it failed */
 #define SERVERS 6
 #define LATE_MS (REPLACED_MS / 2)   /* from one sentinel to the next, or all nodes */

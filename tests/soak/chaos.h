@@ -15,7 +15,7 @@
 #define CHAOS_WAIT_MS_MAX 2000
 
 /* For patient processes alone. These look at a lock by themselves each third of
- * their watchdog's timeout; a waiter that is not woken sleeps for so long. */
+ * their watchdog timeout; a waiter that is not woken sleeps for so long. */
 #define CHAOS_QUEUE "plain:2"
 #define CHAOS_QUEUE_MS 10000
 #define CHAOS_PATIENT_WATCHDOG_MS 15000

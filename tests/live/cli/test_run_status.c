@@ -105,7 +105,7 @@ static const struct {
     {"SET x " OTHER " PX 60000", "x: value lock held by " OTHER ", TTL 59.",
      "x: released; it was held by " OTHER, 0, 0},
     {"SET x text", "x: value lock held by text, no TTL",
-     "may not be a lock; nothing is changed", 0, 125},
+     "perhaps not a lock; nothing is changed", 0, 125},
     {"SET x 3", "x: a number of permits, or a counter: 3",
      "it is a number of permits, or a counter", 1, 1},
     {"SET x -3", "x: a number of permits, or a counter: -3",

@@ -181,7 +181,7 @@ START_TEST(wrong_arguments_are_an_error)
 
     (void)await_line(url, ERR, "the URL is wrong");
     ck_assert_int_eq(finish(url), 1);
-    (void)await_line(time, ERR, "the watchdog's timeout");
+    (void)await_line(time, ERR, "the watchdog timeout");
     ck_assert_int_eq(finish(time), 1);
 }
 END_TEST

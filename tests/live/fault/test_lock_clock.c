@@ -94,7 +94,7 @@ START_TEST(steps_of_the_wall_clock_change_nothing)
         note_await(&diary.note, &diary.renewals, ++renewals, "a renewal");
         ck_assert_int_le(server_ask_int(server, "PTTL " NAME), WATCHDOG_MS);
     }
-    /* Every third of the watchdog's timeout; the first may come early. */
+    /* Every third of the watchdog timeout; the first may come early. */
     ck_assert_int_ge(local_now_ms() - start_ms, 2 * WATCHDOG_MS / 3 - 50);
     ck_assert_within(start_ms, LONG_MS);
     ck_assert_holder(server, lock, 1, 1);
