@@ -9,9 +9,9 @@ static inline size_t one_size(const struct arguments *list, size_t i)
     const struct argument *a = &list->each[i];
 
     if (a->kind == INTEGER)
-        return hf_resp_integer_size(a->integer);
+        return hf_resp_bulk_integer_size(a->integer);
     if (a->kind == DOUBLE)
-        return hf_resp_double_size(a->number);
+        return hf_resp_bulk_double_size(a->number);
     return hf_resp_bulk_size(list->argv[i].len);
 }
 
@@ -20,9 +20,9 @@ static inline char *put_one(char *dst, const struct arguments *list, size_t i)
     const struct argument *a = &list->each[i];
 
     if (a->kind == INTEGER)
-        return hf_resp_put_integer(dst, a->integer);
+        return hf_resp_put_bulk_integer(dst, a->integer);
     if (a->kind == DOUBLE)
-        return hf_resp_put_double(dst, a->number);
+        return hf_resp_put_bulk_double(dst, a->number);
     return hf_resp_put_bulk(dst, list->argv[i].ptr, list->argv[i].len);
 }
 

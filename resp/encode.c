@@ -92,28 +92,28 @@ size_t hf_resp_format_integer(char dst[HF_RESP_INTEGER_MAX], int64_t n)
     return (size_t)(put_digits(end, size, digit_count(size)) - dst);
 }
 
-size_t hf_resp_integer_size(int64_t n)
+size_t hf_resp_bulk_integer_size(int64_t n)
 {
     char text[HF_RESP_INTEGER_MAX];
 
     return hf_resp_bulk_size(hf_resp_format_integer(text, n));
 }
 
-size_t hf_resp_double_size(double n)
+size_t hf_resp_bulk_double_size(double n)
 {
     char text[HF_RESP_DOUBLE_MAX];
 
     return hf_resp_bulk_size(hf_resp_format_double(text, n));
 }
 
-char *hf_resp_put_integer(char *dst, int64_t n)
+char *hf_resp_put_bulk_integer(char *dst, int64_t n)
 {
     char text[HF_RESP_INTEGER_MAX];
 
     return hf_resp_put_bulk(dst, text, hf_resp_format_integer(text, n));
 }
 
-char *hf_resp_put_double(char *dst, double n)
+char *hf_resp_put_bulk_double(char *dst, double n)
 {
     char text[HF_RESP_DOUBLE_MAX];
 

@@ -327,25 +327,25 @@ HF_API char *hf_resp_put_command(char *dst, const struct hf_resp_arg *argv,
 
 /* A command in parts: first the header with the number of arguments, then each argument.
  * The sizes:
- *   hf_resp_header_size   of the header for `argc` arguments
- *   hf_resp_bulk_size     of an argument of `len` bytes
- *   hf_resp_integer_size, hf_resp_double_size   of a number as an argument
- *   hf_resp_add_size      of two of these together */
+ *   hf_resp_header_size        of the header for `argc` arguments
+ *   hf_resp_bulk_size          of an argument of `len` bytes
+ *   hf_resp_bulk_integer_size, hf_resp_bulk_double_size   of a number as an argument
+ *   hf_resp_add_size           of two of these together */
 HF_API size_t hf_resp_header_size(size_t argc);
 HF_API size_t hf_resp_bulk_size(size_t len);
-HF_API size_t hf_resp_integer_size(int64_t n);
-HF_API size_t hf_resp_double_size(double n);
+HF_API size_t hf_resp_bulk_integer_size(int64_t n);
+HF_API size_t hf_resp_bulk_double_size(double n);
 HF_API size_t hf_resp_add_size(size_t a, size_t b);
 
-/* hf_resp_put_header   - the header for `argc` arguments
- * hf_resp_put_bulk     - `len` bytes of any value
- * hf_resp_put_integer  - in decimal digits
- * hf_resp_put_double   - the shortest text that reads back as the same double;
- *                        inf, -inf, nan */
+/* hf_resp_put_header        - the header for `argc` arguments
+ * hf_resp_put_bulk          - an argument: `len` bytes of any value
+ * hf_resp_put_bulk_integer  - an argument: a number in decimal digits
+ * hf_resp_put_bulk_double   - an argument: the shortest text that reads back as the same
+ *                             double; inf, -inf, nan */
 HF_API char *hf_resp_put_header(char *dst, size_t argc);
 HF_API char *hf_resp_put_bulk(char *dst, const void *ptr, size_t len);
-HF_API char *hf_resp_put_integer(char *dst, int64_t n);
-HF_API char *hf_resp_put_double(char *dst, double n);
+HF_API char *hf_resp_put_bulk_integer(char *dst, int64_t n);
+HF_API char *hf_resp_put_bulk_double(char *dst, double n);
 
 /* hf_resp_prefix_size, hf_resp_put_prefix - the size of the prefix of a command, and its
  *   output: the header for `total` arguments and the first `argc` of them. For a command
@@ -363,7 +363,7 @@ HF_API char *hf_resp_put_prefix(char *dst, size_t total,
  *   length, at most HF_RESP_INTEGER_MAX. */
 HF_API size_t hf_resp_format_integer(char dst[HF_RESP_INTEGER_MAX], int64_t n);
 
-/* hf_resp_format_double - writes the text of `n` in the format of hf_resp_put_double,
+/* hf_resp_format_double - writes the text of `n` in the format of hf_resp_put_bulk_double,
  *   without NUL, and returns its length, at most HF_RESP_DOUBLE_MAX. */
 HF_API size_t hf_resp_format_double(char dst[HF_RESP_DOUBLE_MAX], double n);
 

@@ -93,7 +93,7 @@ static void act_when_due(struct world *w)
 
     if (!w->round.is_running)
         w->asked = w->heard = 0;
-    switch (hf_round_due(&w->round, NOW_MS)) {
+    switch (hf_round_step(&w->round, NOW_MS)) {
     case HF_ROUND_QUERY:
         ask_next(w);
         break;
@@ -333,7 +333,7 @@ END_TEST
 static void ask_servers(struct hf_round *r, int count, int64_t now_ms)
 {
     for (int i = 0; i < count; i++) {
-        ck_assert_int_eq(hf_round_due(r, now_ms), HF_ROUND_QUERY);
+        ck_assert_int_eq(hf_round_step(r, now_ms), HF_ROUND_QUERY);
         hf_round_queried(r, now_ms);
     }
     hf_round_nobody_left(r, now_ms);
@@ -352,12 +352,12 @@ START_TEST(next_server_is_queried_after_the_stagger_or_at_once_after_a_reply)
     struct hf_round r;
 
     hf_round_init(&r, PATIENCE_MS, HF_ROUND_STAGGER_MS);
-    ck_assert_int_eq(hf_round_due(&r, NOW_MS), HF_ROUND_QUERY);
+    ck_assert_int_eq(hf_round_step(&r, NOW_MS), HF_ROUND_QUERY);
     hf_round_queried(&r, NOW_MS);
     ck_assert_int_eq(r.due_ms, NOW_MS + HF_ROUND_STAGGER_MS);
     answer_worse(&r, NOW_MS + 10);
     ck_assert_int_eq(r.due_ms, NOW_MS + 10);
-    ck_assert_int_eq(hf_round_due(&r, NOW_MS + 10), HF_ROUND_QUERY);
+    ck_assert_int_eq(hf_round_step(&r, NOW_MS + 10), HF_ROUND_QUERY);
 }
 END_TEST
 
@@ -372,8 +372,8 @@ START_TEST(round_after_silence_begins_a_millisecond_later_for_each_server)
         hf_round_init(&r, PATIENCE_MS, HF_ROUND_STAGGER_MS);
         ask_servers(&r, count, NOW_MS);
         answer_worse(&r, NOW_MS);
-        ck_assert_int_eq(hf_round_due(&r, end_ms - 1), HF_ROUND_WAIT);
-        ck_assert_int_eq(hf_round_due(&r, end_ms), HF_ROUND_AGAIN);
+        ck_assert_int_eq(hf_round_step(&r, end_ms - 1), HF_ROUND_WAIT);
+        ck_assert_int_eq(hf_round_step(&r, end_ms), HF_ROUND_AGAIN);
         ck_assert_int_eq(r.due_ms, end_ms + HF_ROUND_PAUSE_MS + count);
     }
 }
@@ -387,16 +387,16 @@ START_TEST(pause_doubles_up_to_its_maximum)
     struct hf_round r;
 
     hf_round_init(&r, 60000, HF_ROUND_STAGGER_MS);
-    ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_QUERY);
+    ck_assert_int_eq(hf_round_step(&r, now_ms), HF_ROUND_QUERY);
     hf_round_queried(&r, now_ms);
     for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
         if (i > 0)
-            ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_QUERY);
+            ck_assert_int_eq(hf_round_step(&r, now_ms), HF_ROUND_QUERY);
         hf_round_queried(&r, now_ms); /* the first server never replies */
         hf_round_nobody_left(&r, now_ms);
         answer_worse(&r, now_ms);
         now_ms += HF_ROUND_SILENCE_MS;
-        ck_assert_int_eq(hf_round_due(&r, now_ms), HF_ROUND_AGAIN);
+        ck_assert_int_eq(hf_round_step(&r, now_ms), HF_ROUND_AGAIN);
         ck_assert_int_eq(r.due_ms - now_ms - r.queried, pauses[i]);
         now_ms = r.due_ms;
     }
@@ -416,7 +416,7 @@ static struct hf_round in_second_round(void)
     hf_round_init(&r, PATIENCE_MS, HF_ROUND_STAGGER_MS);
     ask_servers(&r, 2, NOW_MS - HF_ROUND_SILENCE_MS);
     answer_worse(&r, NOW_MS - HF_ROUND_SILENCE_MS);
-    ck_assert_int_eq(hf_round_due(&r, NOW_MS), HF_ROUND_AGAIN);
+    ck_assert_int_eq(hf_round_step(&r, NOW_MS), HF_ROUND_AGAIN);
     begin_ms = r.due_ms;
     ask_servers(&r, 1, begin_ms);
     return r;
@@ -429,9 +429,9 @@ START_TEST(patience_ends_in_its_last_millisecond)
 
     answer_worse(&early, early.silent_since_ms + HF_ROUND_PAUSE_MS + 2);
     late = early;
-    ck_assert_int_eq(hf_round_due(&early, NOW_MS + PATIENCE_MS - 1),
+    ck_assert_int_eq(hf_round_step(&early, NOW_MS + PATIENCE_MS - 1),
                      HF_ROUND_AGAIN);
-    ck_assert_int_eq(hf_round_due(&late, NOW_MS + PATIENCE_MS),
+    ck_assert_int_eq(hf_round_step(&late, NOW_MS + PATIENCE_MS),
                      HF_ROUND_GIVE_UP);
 }
 END_TEST
@@ -451,9 +451,9 @@ START_TEST(settled_map_is_adopted_though_one_is_silent)
                                                             : HF_ROUND_WORSE),
                              HF_ROUND_WAIT);
         }
-        ck_assert_int_eq(hf_round_due(&r, NOW_MS + HF_ROUND_SILENCE_MS - 1),
+        ck_assert_int_eq(hf_round_step(&r, NOW_MS + HF_ROUND_SILENCE_MS - 1),
                          HF_ROUND_WAIT);
-        ck_assert_int_eq(hf_round_due(&r, NOW_MS + HF_ROUND_SILENCE_MS),
+        ck_assert_int_eq(hf_round_step(&r, NOW_MS + HF_ROUND_SILENCE_MS),
                          is_last ? HF_ROUND_GIVE_UP : HF_ROUND_AGAIN);
     }
 }
@@ -466,7 +466,7 @@ START_TEST(round_ends_when_all_others_failed_and_one_is_silent)
 
     hf_round_probe_ended(&r);
     hf_round_failed(&r, NOW_MS + 500);
-    ck_assert_int_eq(hf_round_due(&r, NOW_MS + 500 + HF_ROUND_SILENCE_MS),
+    ck_assert_int_eq(hf_round_step(&r, NOW_MS + 500 + HF_ROUND_SILENCE_MS),
                      HF_ROUND_GIVE_UP);
 }
 END_TEST

@@ -75,8 +75,8 @@ START_TEST(argument_has_the_size_announced)
     size_t len;
 
     memset(bytes, '~', sizeof bytes);
-    len = (size_t)(hf_resp_put_double(bytes, rows[_i].number) - bytes);
-    ck_assert_uint_eq(len, hf_resp_double_size(rows[_i].number));
+    len = (size_t)(hf_resp_put_bulk_double(bytes, rows[_i].number) - bytes);
+    ck_assert_uint_eq(len, hf_resp_bulk_double_size(rows[_i].number));
     ck_assert_int_eq(bytes[len], '~');
     bytes[len] = '\0';
     snprintf(want, sizeof want, "$%zu\r\n%s\r\n", strlen(number), number);

@@ -68,18 +68,18 @@ START_TEST(appended_arguments_make_the_command_that_was_opened)
 
     size = hf_resp_add_size(size, hf_resp_bulk_size(4));
     size = hf_resp_add_size(size, hf_resp_bulk_size(1));
-    size = hf_resp_add_size(size, hf_resp_double_size(0.1));
-    size = hf_resp_add_size(size, hf_resp_integer_size(INT64_MIN));
-    size = hf_resp_add_size(size, hf_resp_integer_size(0));
+    size = hf_resp_add_size(size, hf_resp_bulk_double_size(0.1));
+    size = hf_resp_add_size(size, hf_resp_bulk_integer_size(INT64_MIN));
+    size = hf_resp_add_size(size, hf_resp_bulk_integer_size(0));
     ck_assert_uint_eq(size, sizeof want - 1);
     bytes = malloc(size);
     ck_assert_ptr_nonnull(bytes);
     end = hf_resp_put_header(bytes, 5);
     end = hf_resp_put_bulk(end, "ZADD", 4);
     end = hf_resp_put_bulk(end, "k", 1);
-    end = hf_resp_put_double(end, 0.1);
-    end = hf_resp_put_integer(end, INT64_MIN);
-    end = hf_resp_put_integer(end, 0);
+    end = hf_resp_put_bulk_double(end, 0.1);
+    end = hf_resp_put_bulk_integer(end, INT64_MIN);
+    end = hf_resp_put_bulk_integer(end, 0);
     ck_assert_ptr_eq(end, bytes + size);
     ck_assert_mem_eq(bytes, want, size);
     free(bytes);

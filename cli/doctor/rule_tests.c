@@ -102,7 +102,7 @@ static int64_t wanted_replicas(const struct doctor_case *c)
                                                       : c->facts->replicas;
 }
 
-static int64_t limit_of(const struct doctor_case *c)
+static int64_t rule_limit(const struct doctor_case *c)
 {
     switch (c->rule->limit) {
     case LIMIT_BEAT_MS:
@@ -132,7 +132,7 @@ static const char *part_of(const struct doctor_case *c, const char *brace,
     case 's':
         return strcmp(value, "1") == 0 ? "" : "s";
     case 'l':
-        return digits_of(digits, limit_of(c));
+        return digits_of(digits, rule_limit(c));
     case 'b':
         return digits_of(digits, doctor_beat_ms(c->facts));
     case 'w':
@@ -193,17 +193,17 @@ static enum doctor_verdict range(struct doctor_case *c, int64_t least,
 
 enum doctor_verdict doctor_at_least(struct doctor_case *c)
 {
-    return range(c, limit_of(c), INT64_MAX);
+    return range(c, rule_limit(c), INT64_MAX);
 }
 
 enum doctor_verdict doctor_at_most(struct doctor_case *c)
 {
-    return range(c, INT64_MIN, limit_of(c));
+    return range(c, INT64_MIN, rule_limit(c));
 }
 
 enum doctor_verdict doctor_within(struct doctor_case *c)
 {
-    return range(c, 1, limit_of(c));
+    return range(c, 1, rule_limit(c));
 }
 
 enum doctor_verdict doctor_outside(struct doctor_case *c)
@@ -211,7 +211,7 @@ enum doctor_verdict doctor_outside(struct doctor_case *c)
     int64_t n;
 
     return get_number(c, &n) && n == 0 ? range(c, 0, 0)
-                                       : range(c, limit_of(c) + 1, INT64_MAX);
+                                       : range(c, rule_limit(c) + 1, INT64_MAX);
 }
 
 /* Messages are sharded, plain, or, with sharded=both, both. */

@@ -100,7 +100,7 @@ static void on_inspected(void *ctx, hf_status status,
 
 /* ---- requests ---- */
 
-static void dispatch(struct ls_inspection *inspection)
+static void wait_for_reply(struct ls_inspection *inspection)
 {
     hf_loop_dispatch(hf_client_loop(inspection->looking->client), -1);
 }
@@ -110,7 +110,7 @@ static struct query *free_question(struct ls_inspection *inspection)
     struct query *q = inspection->queries;
 
     while (inspection->pending == QUERIES)
-        dispatch(inspection);
+        wait_for_reply(inspection);
     while (q->inspection)
         q++;
     return q;
@@ -140,5 +140,5 @@ void ls_inspection_add(struct ls_inspection *inspection, uint32_t source,
 void ls_inspection_await(struct ls_inspection *inspection)
 {
     while (inspection->pending > 0)
-        dispatch(inspection);
+        wait_for_reply(inspection);
 }

@@ -15,7 +15,7 @@
 /* ---- step by step. All: [mutex] ---- */
 
 static void on_answer(void *ctx, hf_status status, const struct hf_error *err);
-static void on_given(void *ctx, hf_status status, const struct hf_error *err);
+static void on_released(void *ctx, hf_status status, const struct hf_error *err);
 static void on_raised(void *ctx, hf_status status, const struct hf_error *err);
 static void on_wait(void *ctx, struct hf_lock *lock,
                     const struct hf_lock_info *info);
@@ -89,7 +89,7 @@ static void give_back(struct hf_quorum_seat *seat)
                                     .must_begin = true,
                                     .owner = seat->hold->owner};
     hf_status rc = hf_op_submit_in(&seat->room, lock_of(seat), &request,
-                                   on_given, seat);
+                                   on_released, seat);
 
     if (seat->hold->turn.phase != QUORUM_LEAVE)
         hf_quorum_note_returned(seat);
@@ -119,7 +119,7 @@ static void count(struct hf_quorum_hold *hold)
     bool are_safe = safe_ms > 0 && safe_ms >= hold->wanted.lease_ms / 2;
     int64_t now_ms = hf_clock_ms();
 
-    hf_quorum_note_compared(hold);
+    hf_quorum_end_comparison(hold);
     hf_quorum_turn_counted(&hold->turn, are_safe, now_ms);
     hold->max_until_ms = hold->wanted.max_hold_ms > 0
                              ? now_ms + hold->wanted.max_hold_ms
@@ -273,7 +273,7 @@ static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
     go_on_and_tell(hold);
 }
 
-static void on_given(void *ctx, hf_status status, const struct hf_error *err)
+static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct hf_quorum_seat *seat = ctx;
     struct hf_quorum_hold *hold = seat->hold;

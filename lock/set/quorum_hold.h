@@ -146,9 +146,9 @@ bool hf_quorum_waits_to_compare(const struct hf_quorum_hold *hold);
  *   acquire is refused. */
 bool hf_quorum_is_on_one_server(struct hf_quorum_hold *hold);
 
-/* hf_quorum_note_compared - the votes will be counted now. Logs once if the servers cannot
- *   be compared. */
-void hf_quorum_note_compared(const struct hf_quorum_hold *hold);
+/* hf_quorum_end_comparison - ends the wait for run_ids: the votes are counted from now on. Logs
+ *   once that a server did not send its run_id, so that it cannot be compared. */
+void hf_quorum_end_comparison(const struct hf_quorum_hold *hold);
 
 /* ---- quorum_token.c: fencing tokens; all [mutex] ---- */
 

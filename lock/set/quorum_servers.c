@@ -55,7 +55,7 @@ bool hf_quorum_waits_to_compare(const struct hf_quorum_hold *hold)
     return waits;
 }
 
-void hf_quorum_note_compared(const struct hf_quorum_hold *hold)
+void hf_quorum_end_comparison(const struct hf_quorum_hold *hold)
 {
     struct hf_quorum *quorum = hold->quorum;
     uint32_t unseen;

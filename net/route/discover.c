@@ -358,7 +358,7 @@ static void on_timer(struct hf_timer *timer)
 
     if (!d->round.is_running)
         begin_round(router);
-    switch (hf_round_due(&d->round, hf_loop_now(router->loop))) {
+    switch (hf_round_step(&d->round, hf_loop_now(router->loop))) {
     case HF_ROUND_QUERY: query_next(router); break;
     case HF_ROUND_AGAIN: query_again(router); break;
     case HF_ROUND_GIVE_UP: give_up(router); break;

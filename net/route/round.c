@@ -78,7 +78,7 @@ static bool is_patience_over(const struct hf_round *r, int64_t now_ms)
            now_ms - r->silent_since_ms >= r->patience_ms;
 }
 
-enum hf_round_action hf_round_due(struct hf_round *r, int64_t now_ms)
+enum hf_round_action hf_round_step(struct hf_round *r, int64_t now_ms)
 {
     HF_ASSERT(round_ok(r));
     if (!r->is_running)

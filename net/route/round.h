@@ -2,7 +2,7 @@
  * returns a good one. It receives events and times and returns the next action; it
  * knows no server and no map. Private to net/.
  *
- *   quiet      -begin-> querying               hf_round_due, at due_ms
+ *   quiet      -begin-> querying               hf_round_step, at due_ms
  *   querying   -hf_round_nobody_left-> listening
  *   either     -end_round-> quiet              a good reply, or the silence has lasted
  *   listening  -again-> quiet                  and due again (ROUND-5)
@@ -89,8 +89,8 @@ void hf_round_init(struct hf_round *r, int64_t patience_ms, int64_t stagger_ms);
  *   Pending probes remain. */
 void hf_round_reset(struct hf_round *r);
 
-/* hf_round_due - begins a round, or reports that due_ms has come. */
-enum hf_round_action hf_round_due(struct hf_round *r, int64_t now_ms);
+/* hf_round_step - begins a round if none runs, and returns the next action. Call it at due_ms. */
+enum hf_round_action hf_round_step(struct hf_round *r, int64_t now_ms);
 
 /* hf_round_queried - a probe was sent, after HF_ROUND_QUERY. */
 void hf_round_queried(struct hf_round *r, int64_t now_ms);

@@ -50,7 +50,7 @@
 
 #define SILENT_MS 1000
 #define SILENCE_AGAIN_MS 10000  /* a silence is forgotten if no query was sent for this time */
-#define REPLACED_MS 30000       /* the default of the watchdog's timeout: locks that are not
+#define REPLACED_MS 30000       /* the default of the watchdog timeout: locks that are not
                                    renewed have expired */
 
 enum { INFO, ROLE };

@@ -317,7 +317,7 @@ static bool open_ssl(struct hf_tls *tls)
     BIO_set_data(bio, tls);
     SSL_set_bio(tls->ssl, bio, bio);    /* takes it */
     SSL_set_connect_state(tls->ssl);
-    if (!SSL_set_app_data(tls->ssl, tls) || !hf_tls_check_name(tls->ssl, name))
+    if (!SSL_set_app_data(tls->ssl, tls) || !hf_tls_expect_name(tls->ssl, name))
         return false;
     /* An address is not sent (RFC 6066 3). */
     return name->is_address || SSL_set_tlsext_host_name(tls->ssl, name->text);

@@ -34,11 +34,12 @@ hf_status hf_tls_name_set(struct hf_tls_name *name,
 
 /* hf_tls_settings_apply - applies the fixed settings and then the options. Statuses of
  *   hf_tls_context_new.
- * hf_tls_check_name - lets a connection check the server's name. False: no memory. */
+ * hf_tls_expect_name - lets the handshake fail if the certificate does not have this name.
+ *   False: no memory. */
 hf_status hf_tls_settings_apply(SSL_CTX *ctx,
                                 const struct hf_tls_options *options,
                                 struct hf_error *err) HF_MUST_CHECK;
-bool hf_tls_check_name(SSL *ssl, const struct hf_tls_name *name);
+bool hf_tls_expect_name(SSL *ssl, const struct hf_tls_name *name);
 
 /* hf_tls_fill_queue - writes the errors in OpenSSL's queue to *err, and empties the queue: "OF:
  *   No such file or directory" if they contain an errno, otherwise "OF: WHAT (OpenSSL's first

@@ -214,7 +214,7 @@ static hf_status distrust(SSL_CTX *ctx, const struct hf_tls_options *options,
     return HF_OK;
 }
 
-bool hf_tls_check_name(SSL *ssl, const struct hf_tls_name *name)
+bool hf_tls_expect_name(SSL *ssl, const struct hf_tls_name *name)
 {
     X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
 
