@@ -197,7 +197,7 @@ static int64_t put_off_us(struct judge *j, const struct hold *hold)
 {
     bool is_touched = trouble_since(j, hold->client, hold->lock, hold->owed_since.us);
     bool is_excused = state_is_excused(hold) ||
-                      (hold->is_owed_from_before && !hold->is_renewed); /* and granted again */
+                      (hold->is_owed_of_set && !hold->is_renewed); /* and granted again */
     int64_t until_us = hold->until_us;
 
     if (!is_excused || (hold->is_renewed && !is_touched))

@@ -30,9 +30,9 @@
  *      touches the owner meanwhile, and where clocks are the excuse. An owner that a
  *      fault touches, and whose belief has become shorter, is told by the end of the
  *      longest belief since it acquired the hold; if it believes in nothing, by the end
- *      that it was granted. If the belief began after the hold was taken away, and nothing
- *      renews the hold, the owner is told by the end of the belief, also if the hold was granted
- *      again since then (a member of a quorum that came later). The time in
+ *      that it was granted. Of a quorum that nothing renews, the owner is told by the end of
+ *      its last belief, also if the quorum was granted again since then (by a member that
+ *      came later). The time in
  *      which the owner is suspended is not counted, and is not such a fault.
  *      P2a and P2b are excused where P1 is; a loss is then told as P2c says.
  *

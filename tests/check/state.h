@@ -170,7 +170,7 @@ struct hold {
     /* A loss that is to be told. */
     bool is_owed;               /* it is in judge.owed */
     int64_t owed_due_us;
-    bool is_owed_from_before;   /* P2c: it was taken away before its owner believed in it */
+    bool is_owed_of_set;        /* P2c: a set was taken away, and may be granted again */
     struct moment owed_since;
     struct hold *owed_next;
 };

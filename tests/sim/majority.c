@@ -297,7 +297,7 @@ static void drop_unseen(struct sim *sim, int64_t lock, const struct vote *winner
             has_dropped = has_dropped || (p->is_unseen && is_over);
             p->is_unseen = p->is_unseen && !is_over;
         }
-        if (v->lock == lock && has_dropped)
+        if (has_dropped)
             count_votes(sim, v, &cause);
     }
 }

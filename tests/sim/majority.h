@@ -20,8 +20,8 @@ struct majority;
  *                  alias.
  * majority_name  - what a lock is called in the history, as a member at that server;
  *                  elsewhere its name. In `dst`, of MAJORITY_NAME_MAX bytes.
- * majority_forget - an owner does not count this member, which it released or lost. What
- *                  was or will be taken away from it is not an excuse any longer.
+ * majority_forget - an owner does not count this member, which it released or lost, or whose
+ *                  call ended without it. What was or will be taken away from it is not an excuse any longer.
  * majority_see   - takes in a line that was written, and writes what follows from it. */
 struct majority *majority_new(const struct plan *plan);
 void majority_free(struct majority *m);

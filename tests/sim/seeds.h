@@ -434,6 +434,15 @@ static const struct past {
      "a quorum with a lease of its own was granted with a member that its server had forgotten, and "
      "the third member came 20 ms later: the judge forgot that nothing reports such a loss when the "
      "majority was complete again"},
+    {"quorum_with_a_member_added_after_a_force", "P2",
+     "the same where the owner had believed in the member before it was released by force: the loss "
+     "is reported when the belief in the later members ends"},
+    {"lease_of_a_lost_member_ends_beside_another_quorum", "P9",
+     "the lease of members that were forgotten unseen ended at a line of another quorum: the run "
+     "dropped the members and did not write that their quorum was free"},
+    {"members_forgotten_before_a_call_failed", "P6",
+     "members were forgotten while their replies were held back, and the call failed: the run counted "
+     "them for the owner, which no longer did"},
     {"reader_shortened_by_another_at_a_new_master", "P2",
      "the old master had renewed a reader; at the new one another reader's release shortened the lock: "
      "the judge took that for a grant, and wanted the loss reported before the lock expired"},

@@ -398,6 +398,7 @@ static void watch_member(struct owner *m)
         call_cancel(m->standing);
         call_end(m->standing, HF_CANCELLED, 0);
         m->standing = NULL;
+        majority_forget(o->program->sim, m->lock_index, m->name, m->server);
     }
     owner_watch(m);
 }
