@@ -276,7 +276,7 @@ static bool are_replicas_slow(const struct plan_head *h)
  * is shorter, a client may never connect. */
 #define CROSSINGS_OF_HANDSHAKE 10
 
-static bool is_handshake_slow(const struct plan_head *h)
+bool bounds_is_handshake_slow(const struct plan_head *h)
 {
     return CROSSINGS_OF_HANDSHAKE * (h->latency_us + h->jitter_us) / 1000 > h->request_ms;
 }
@@ -319,7 +319,7 @@ struct history_header bounds_of(const struct plan *plan)
 
     history_header_init(&b);
     b.look_ms = h->watchdog_ms / 3 + 2 * h->request_ms + 1000;
-    b.wake_ms = are_replicas_slow(h) || is_handshake_slow(h)
+    b.wake_ms = are_replicas_slow(h) || bounds_is_handshake_slow(h)
                     ? HISTORY_NONE
                     : wake_ms(plan) + (h->is_deaf ? POLL_MS : 0);
     b.settle_ms = settle_ms(plan, b.look_ms);

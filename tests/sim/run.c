@@ -321,6 +321,8 @@ static void become_quiet(struct sim *sim, const struct history_header *b)
     each_program(sim, program_stop_waiting);
     run_for(sim, give_back_ms(&sim->plan->head));
     await_calls(sim);
+    if (bounds_is_handshake_slow(&sim->plan->head)) /* releases may never arrive: leases end */
+        run_for(sim, 2 * longest_lease_ms(sim->plan));
     if (may_have_ghosts(sim->plan) && may_hide_ghosts(sim->plan))
         site_dead_readers(sim->site);
     write_world(sim, HISTORY_QUIET);

@@ -443,6 +443,9 @@ static const struct past {
     {"members_forgotten_before_a_call_failed", "P6",
      "members were forgotten while their replies were held back, and the call failed: the run counted "
      "them for the owner, which no longer did"},
+    {"released_over_a_link_slower_than_a_handshake", "P6",
+     "a release waited for a connection, and each handshake took longer than connect_timeout: the run "
+     "expected it to arrive before the lease ended"},
     {"reader_shortened_by_another_at_a_new_master", "P2",
      "the old master had renewed a reader; at the new one another reader's release shortened the lock: "
      "the judge took that for a grant, and wanted the loss reported before the lock expired"},
