@@ -181,8 +181,11 @@ void pair_close(struct pair *p)
 static void hear_real(struct pair *p)
 {
     char buf[65536];
-    ssize_t n = recv(p->fd, buf, sizeof buf, 0);
+    ssize_t n;
 
+    do /* with a limit, recv ends with EINTR when a stopped process continues */
+        n = recv(p->fd, buf, sizeof buf, 0);
+    while (n < 0 && errno == EINTR);
     if (n > 0) {
         take(&p->real, buf, (size_t)n);
         return;
