@@ -17,7 +17,8 @@
  *           reader. A release of a permit or of a place in a queue is also repeated until
  *           an operator grants missing rights (PATIENCE-3), also if no server can be found
  *           for such a reason (all sentinels refuse SENTINEL): then the release ends without
- *           a reply.
+ *           a reply. So is the release of a writer while its owner has the read hold, whose
+ *           renewals keep both.
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with the UUID of this client
  *           that belongs to none of its holds and calls. The server may have executed that
  *           acquire late, after its release. The ghost is released as an orphaned lock. The
@@ -78,12 +79,40 @@ static bool waits_for_rights(hf_status status, struct hf_resp_value reply)
     return status == HF_E_AUTH || hf_patience_with(reply) == HF_WAITS_FOR_RIGHTS;
 }
 
+/* The fields of one owner differ in their last digits, the serial number. */
+static bool is_reader_of(const struct hf_hold *hold, struct hf_bytes writer)
+{
+    char text[HF_OWNER_TEXT_MAX];
+    size_t len = hf_hold_put_text(hold, text);
+
+    return len == writer.len && len > OWNER_SERIAL_DIGITS &&
+           memcmp(text, writer.ptr, len - OWNER_SERIAL_DIGITS) == 0;
+}
+
+/* ORPHAN-2. Of a writer: does its owner read? */
+static bool is_kept_by_its_reader(const struct hf_op *op)
+{
+    const struct hf_kind *kind = op->lock->kind;
+    struct hf_bytes writer = hf_orphan_text(op);
+    struct hf_lock *reader = NULL;
+
+    if (!kind->other || kind->other->id != HF_KIND_READ)
+        return false;
+    writer.len -= strlen(kind->owner_suffix);
+    while ((reader = hf_lock_next_of_name(op->lock, reader)))
+        for (struct hf_hold *hold = NULL; reader->kind == kind->other &&
+                                          (hold = hf_hold_next(reader, hold));)
+            if (is_reader_of(hold, writer))
+                return true;
+    return false;
+}
+
 /* ORPHAN-2 */
 static bool is_passing(const struct hf_op *op, hf_status status,
                        struct hf_resp_value reply)
 {
     return op->call.is_passing ||
-           (is_counted_or_queued(op->lock->kind) &&
+           ((is_counted_or_queued(op->lock->kind) || is_kept_by_its_reader(op)) &&
             (!reply.node || waits_for_rights(status, reply)));
 }
 

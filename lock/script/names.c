@@ -8,8 +8,6 @@
 #include "net/base/assert.h"
 #include "net/base/random.h"
 
-#define SERIAL_DIGITS 10   /* of the hold's serial number: hf_owner_format */
-
 bool hf_uuid_make(char dst[UUID_LEN + 1])
 {
     static const char hex[] = "0123456789abcdef";
@@ -40,9 +38,9 @@ size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,
     *d++ = ':';
     d += hf_resp_format_integer(d, owner);
     serial %= OWNER_SERIAL_MAX;
-    for (int i = SERIAL_DIGITS - 1; i >= 0; i--, serial /= 10)
+    for (int i = OWNER_SERIAL_DIGITS - 1; i >= 0; i--, serial /= 10)
         d[i] = (char)('0' + serial % 10);
-    d = stpcpy(d + SERIAL_DIGITS, suffix);
+    d = stpcpy(d + OWNER_SERIAL_DIGITS, suffix);
     HF_ASSERT(d < dst + HF_OWNER_TEXT_MAX);
     return (size_t)(d - dst);
 }

@@ -5,7 +5,8 @@
 
 #include "lock/lock.h"
 
-#define OWNER_SERIAL_MAX 10000000000u   /* serial numbers have ten digits */
+#define OWNER_SERIAL_DIGITS 10          /* of the serial number of a hold */
+#define OWNER_SERIAL_MAX 10000000000u
 #define UUID_LEN 36   /* 32 hexadecimal digits and four dashes */
 
 /* Prefixes of the keys of a fair lock's queue, and the suffix of hold keys. Source: WIRE

@@ -9,8 +9,8 @@
  *             continues if the server has answered it before (WAIT-7). A background
  *             release is repeated (ORPHAN-2).
  * PATIENCE-3  HF_WAITS_FOR_RIGHTS: an operator must grant rights. Every call ends with
- *             the error, except background releases of permits, counts and places in
- *             a queue (ORPHAN-2).
+ *             the error, except background releases of permits, counts, places in a
+ *             queue, and writers that also read (ORPHAN-2).
  * PATIENCE-4  HF_ENDS: a retry would receive the same reply. The call ends with the
  *             error.
  * PATIENCE-5  HF_RETRIES_LOST: a proxy cannot reach the server, or lost its connection to

@@ -1,5 +1,6 @@
 /* What programs do: calls of the library by what operations say, and the callbacks
  * in which they end. */
+#include <stdio.h>
 #include <string.h>
 
 #include "lock/permits.h"
@@ -9,6 +10,7 @@
 #include "tests/sim/majority.h"
 #include "tests/sim/program_inner.h"
 #include "tests/sim/sets.h"
+#include "tests/sim/site.h"
 #include "tests/support/must.h"
 
 /* ---- calls ---- */
@@ -624,6 +626,47 @@ void program_probe(struct program *p)
         acquire(p, program_owner(p, &once), &once);
     }
     process_enter(before);
+}
+
+/* Does a call, or a hold, of this owner need the other side? */
+static bool needs_side(const struct program *p, const struct owner *reader, int64_t side)
+{
+    for (const struct owner *o = p->owners; o; o = o->next)
+        if (o->lock_index == reader->lock_index && o->side == side &&
+            o->number == reader->number && (o->count > 0 || o->under_way > 0))
+            return true;
+    return false;
+}
+
+#define SERIAL_DIGITS 10 /* lock/script/names.h: hf_owner_format */
+
+/* The fields of one owner differ in their serial numbers. */
+static bool is_writer_of(const char *field, const char *reader)
+{
+    size_t len = strlen(reader);
+
+    return strlen(field) == len + strlen(":write") && strcmp(field + len, ":write") == 0 &&
+           memcmp(field, reader, len - SERIAL_DIGITS) == 0;
+}
+
+static void check_writer(const struct program *p, const struct owner *reader)
+{
+    const struct observer *w = &site_master(p->sim->site, reader->lock_index)->observer;
+    size_t lock = (size_t)reader->lock_index;
+
+    for (size_t i = 0; i < w->locks[lock].count; i++)
+        if (is_writer_of(w->locks[lock].holds[i].field, reader->hold))
+            sim_fail(p->sim, "P6", "%s is released, and its owner's read hold keeps it",
+                     w->locks[lock].holds[i].field);
+}
+
+void program_check_writers(struct program *p)
+{
+    for (const struct owner *o = p->owners; o; o = o->next)
+        if (plan_family(p->sim->plan, o->lock_index) == FAMILY_READ_WRITE && o->side == 0 &&
+            o->count > 0 && !o->is_lost && o->under_way == 0 && o->hold[0] != '\0' &&
+            !needs_side(p, o, 1))
+            check_writer(p, o);
 }
 
 static bool is_reentrant(const struct plan *plan, int64_t lock, int64_t side)

@@ -15,6 +15,8 @@ struct owner;
  * program_watch   - called at the end of a turn: writes its beliefs that have changed.
  * program_set_all - creates each semaphore that does not exist.
  * program_probe   - requests each lock once, as a new owner.
+ * program_check_writers - P6: a write hold whose release ended is not kept by its owner's read
+ *                   hold, which is renewed.
  * program_settle  - re-enters and releases each hold once: lock.h promises that the server's
  *                   count is right after that.
  * program_stop_waiting - cancels all calls that wait.
@@ -31,6 +33,7 @@ void program_set_all(struct program *p);
 void program_probe(struct program *p);
 void program_settle(struct program *p);
 void program_stop_waiting(struct program *p);
+void program_check_writers(struct program *p);
 void program_count(struct program *p);
 void program_give_up(struct program *p);
 bool program_is_calling(const struct program *p);

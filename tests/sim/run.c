@@ -287,6 +287,23 @@ static void find_ghosts(struct sim *sim)
         run_for(sim, 2 * longest_lease_ms(sim->plan));
 }
 
+/* Only rights, settings and the like kept the master from a release, so it is repeated until
+ * it has its effect (ORPHAN-2). Otherwise the release may be lost, or come before its
+ * acquire. */
+static bool gets_all_releases(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        const struct plan_fault *f = &plan->faults[i];
+
+        if (f->kind == FAULT_MEMORY || f->kind == FAULT_FAILOVER || f->kind == FAULT_DEMOTE ||
+            f->kind == FAULT_SWITCHOVER || f->kind == FAULT_MOVE_SLOT ||
+            f->kind == FAULT_POWER || (f->kind == FAULT_ACL && f->n == PLAN_ACL_KILL) ||
+            (f->kind == FAULT_DENY && f->n <= DENIED_INFO))
+            return false;
+    }
+    return true;
+}
+
 /* What is held for a while may be released just now. */
 static void await_calls(struct sim *sim)
 {
@@ -315,6 +332,8 @@ static void become_quiet(struct sim *sim, const struct history_header *b)
     sim->is_ending = true;
     each_program(sim, program_feed);
     each_program(sim, program_unstall);
+    if (gets_all_releases(sim->plan))
+        each_program(sim, program_check_writers);
     find_ghosts(sim);
     each_program(sim, program_settle);
     run_for(sim, 4 * sim->plan->head.request_ms);
