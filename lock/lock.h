@@ -114,8 +114,8 @@ HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
  * therefore need two owners. Owner 0 is refused (HF_E_INVAL). The library chooses the
  * owners from -2^48 to -1; all other numbers are yours.
  *
- * hf_owner_thread - returns the owner of the calling thread, which is the default of
- *   blocking calls. A forked child keeps the owner of the thread that forked. */
+ * hf_owner_thread - returns the owner of the calling thread, the default of a blocking acquire.
+ *   A forked child, in clients of its own, keeps the owner of the thread that forked. */
 HF_API int64_t hf_owner_thread(void);
 
 /* hf_owner_new - returns an owner for a task, which differs from all others that this
