@@ -43,7 +43,8 @@
  *       The call of a set (history.h: of) fails as its members do: the cause is one of
  *       its parts'. A fault touches it if it touches one of these. HF_TIMEOUT: its wait
  *       has passed, and one of its parts was kept from the lock, or touched by a fault
- *       (not with a wait of 0). HF_CANCELLED: a `cancel` line of the call. HF_LOST: a
+ *       (not with a wait of 0; but of a quorum with a lease up to twice answer_ms, one member
+ *       that was kept from it is enough). HF_CANCELLED: a `cancel` line of the call. HF_LOST: a
  *       member was lost, taken by another owner or expired, or the max_hold of the quorum has
  *       passed. Of a quorum, such causes at some members are a cause only if the other
  *       members are no majority; causes of different kinds at different members count
@@ -65,7 +66,8 @@
  * P12c  A hold that was acquired with lease=0 is renewed before half of its lease, and
  *       answer_ms, have passed. Excused: a fault within answer_ms and cause_ms before; a
  *       release that has begun; a longer lease of the same key, while the client believes
- *       in the hold.
+ *       in the hold. P12c and P12d, of a quorum: also so many members that its owner does not
+ *       have, or that a fault touched, that the others are no majority.
  * P12d  answer_ms after a grant or a renewal the owner's belief covers `belief` percent
  *       of what was granted (at most the shortest of its leases), less answer_ms.
  *       Excused: a fault, a call of the owner that is under way, a release. Not judged:

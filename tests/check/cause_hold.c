@@ -69,7 +69,8 @@ static void look_at_renewals(struct judge *j, struct hold *hold)
         record->until_us <= hold->granted_until_us &&
         since_us > granted_us(hold) / 2 + cause_answer_us(j) &&
         !cause_is_ending(j, hold->client) && !is_renewed_unseen(j, hold) &&
-        !is_touched_lately(j, hold))
+        !is_touched_lately(j, hold) &&
+        !(hold->lock->is_set && cause_has_no_majority(j, hold)))
         fail_hold(j, hold, "is not renewed in time");
 }
 
@@ -121,7 +122,8 @@ static void look_at_belief(struct judge *j, struct hold *hold)
         return;
     least = least_belief_us(j, hold, record);
     if (hold->until_us >= least || least <= j->now.us ||
-        cause_is_hold_touched(j, hold, hold->granted_by))
+        cause_is_hold_touched(j, hold, hold->granted_by) ||
+        (hold->lock->is_set && cause_is_majority_missing(j, hold)))
         return;
     fail_hold(j, hold, "is believed in for much less than was granted");
 }

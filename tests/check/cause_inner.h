@@ -36,6 +36,7 @@ enum failure { OK, TIMED_OUT, CANCELLED, IS_LOST, NOT_OWNER, INVALID, CLOSED,
  *                   release. A call of the set may be under way.
  * cause_is_majority_missing - of the hold of a quorum: has its owner lost, or may faults
  *                   explain that it lost, so many members that the others are no majority?
+ * cause_has_no_majority - the same of the members that are missing, or touched, now.
  * cause_is_majority_touched - of a client and a quorum: has a fault touched, since then, so
  *                   many members that the others are no majority?
  * cause_least_us  - of so many ms, by a clock that may be fast. */
@@ -64,6 +65,7 @@ bool cause_is_max_over(const struct judge *j, const struct hold *hold);
 void cause_look_at_missing(struct judge *j, const struct hold *hold);
 void cause_member_taken(struct judge *j, const struct hold *hold);
 bool cause_is_majority_missing(const struct judge *j, const struct hold *hold);
+bool cause_has_no_majority(const struct judge *j, const struct hold *hold);
 bool cause_is_majority_touched(const struct judge *j, uint32_t client,
                                const struct lock *set, int64_t since_us);
 bool cause_is_wanted(const struct judge *j, enum hold_class class);

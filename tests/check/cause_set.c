@@ -226,7 +226,7 @@ static void end_timeout(struct judge *j, const struct ask *ask,
     if (wait_ms < 0 || (waited_us < cause_least_us(j, wait_ms) && !ask->clock.line))
         cause_fail_call(j, ask, e, "earlier than the time that it is to wait");
     else if (!is_barred(j, ask) && !(wait_ms != 0 && is_touched(j, ask, ask->barred)) &&
-             !is_short_wait(j, ask))
+             !is_short_wait(j, ask) && !(ask->was_barred && is_short(j, ask)))
         cause_fail_call(j, ask, e, ask->lock ? "while nothing kept it from a majority"
                                              : "while nothing kept it from a member");
 }
@@ -407,6 +407,14 @@ bool cause_is_majority_missing(const struct judge *j, const struct hold *hold)
            (missing && leaves_no_majority(
                            missing | members_that(j, hold->lock, is_late, &after, &count),
                            count));
+}
+
+bool cause_has_no_majority(const struct judge *j, const struct hold *hold)
+{
+    size_t count;
+    uint64_t missing = members_that(j, hold->lock, is_missing, hold, &count);
+
+    return missing && leaves_no_majority(missing, count);
 }
 
 static bool has_quorum(const struct ask *part, struct lock *set)

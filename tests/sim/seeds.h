@@ -446,6 +446,15 @@ static const struct past {
     {"released_over_a_link_slower_than_a_handshake", "P6",
      "a release waited for a connection, and each handshake took longer than connect_timeout: the run "
      "expected it to arrive before the lease ended"},
+    {"renewal_delayed_beside_members_that_came_late", "P12",
+     "the reply of one member was delayed, and two members had been granted late: the judge "
+     "expected the owner to believe in a renewal of which it knew no majority"},
+    {"not_renewed_beside_another_owners_member", "P12",
+     "another owner had one member, and a server without disk another one: the judge expected the "
+     "quorum to be renewed by the third member alone"},
+    {"refused_member_beside_a_lease_of_a_millisecond", "P12",
+     "a lease of 1 ms ended before the replies, and one member was refused: the judge wanted an "
+     "error in place of HF_TIMEOUT"},
     {"reader_shortened_by_another_at_a_new_master", "P2",
      "the old master had renewed a reader; at the new one another reader's release shortened the lock: "
      "the judge took that for a grant, and wanted the loss reported before the lock expired"},
