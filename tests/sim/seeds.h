@@ -455,6 +455,9 @@ static const struct past {
     {"refused_member_beside_a_lease_of_a_millisecond", "P12",
      "a lease of 1 ms ended before the replies, and one member was refused: the judge wanted an "
      "error in place of HF_TIMEOUT"},
+    {"member_renewed_while_its_owner_was_suspended", "P10",
+     "a process with several clients continued: the run looked at all members of a quorum when the "
+     "first client had had its turn, and the others had not read their replies yet"},
     {"reader_shortened_by_another_at_a_new_master", "P2",
      "the old master had renewed a reader; at the new one another reader's release shortened the lock: "
      "the judge took that for a grant, and wanted the loss reported before the lock expired"},

@@ -388,7 +388,8 @@ static void watch_member(struct owner *m)
 
     if (m->is_left || !is_wanted)
         m->is_left = owner_safe_ms(m) > 0;
-    if (m->count > 0 && (!has_member(m) || is_another_hold(m)))
+    if (m->count > 0 && !process_has_turns(program_process(o->program)) &&
+        (!has_member(m) || is_another_hold(m)))
         drop_member(m);
     if (m->count == 0 && m->standing && has_member(m))
         take_member(m);

@@ -175,6 +175,19 @@ static struct poller *next_ready(struct world *w)
     return NULL;
 }
 
+bool process_has_turns(const struct process *process)
+{
+    struct hf_list *ready = &process->world->ready;
+
+    for (struct hf_list *at = ready->next; at != ready; at = at->next) {
+        const struct poller *p = HF_OWNER_OF(at, struct poller, queued);
+
+        if (p->process == process && may_be_dispatched(p))
+            return true;
+    }
+    return false;
+}
+
 bool world_step(struct world *w, int64_t until_us)
 {
     struct poller *p = next_ready(w);

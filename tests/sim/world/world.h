@@ -115,6 +115,10 @@ void process_call(struct process *process, void (*fn)(void *ctx), void *ctx);
  *                   turn. It may call what does not block. */
 void process_on_turn(struct process *process, void (*fn)(void *ctx), void *ctx);
 
+/* process_has_turns - another loop of it has a turn at this moment: it has not read what has
+ *                     arrived for it, for example while the process was suspended. */
+bool process_has_turns(const struct process *process);
+
 /* process_before_write - `fn` is called once, in this process, before the next bytes that
  * it writes to a connection; it may run the world. NULL: it is not called. */
 void process_before_write(struct process *process, void (*fn)(void *ctx), void *ctx);
