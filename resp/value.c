@@ -182,13 +182,13 @@ hf_status hf_resp_element(struct hf_resp_value v, size_t index,
                           struct hf_resp_value *out)
 {
     struct hf_resp_iter it = hf_resp_children(v);
-    struct hf_resp_value child;
 
     if (index >= hf_resp_count(v))
         return HF_E_TYPE;
-    for (size_t i = 0; i <= index; i++)
-        (void)hf_resp_next(&it, &child);   /* index < count: there is one */
-    *out = child;
+    v = value_at(it.buf, it.at);           /* index < count: there is one */
+    for (; index > 0; index--)
+        v = value_at(it.buf, v.node + v.node->skip);
+    *out = v;
     return HF_OK;
 }
 

@@ -375,7 +375,7 @@ static hf_status status_of(struct hf_router *router)
 static void explain(const struct hf_server *server, struct hf_error *out)
 {
     struct hf_router *router = server->router;
-    char text[HF_ERROR_TEXT_MAX], one[600]; /* two host names in one */
+    char text[HF_ERROR_TEXT_MAX], one[608]; /* two host names in one */
     size_t len = 0;
 
     for (uint32_t i = 0; i < router->seeds.count && len < sizeof text; i++) {
