@@ -7,8 +7,9 @@ set -eu
 [ $# = 1 ] || { echo "usage: $0 OUTDIR" >&2; exit 2; }
 out=$1
 root=$(dirname "$0")/..
-version=$(sed -n 's/^VERSION *:= *//p' "$root/Makefile")
-[ -n "$version" ] || { echo "$0: no VERSION in the Makefile" >&2; exit 1; }
+version=$(awk '/^.define HF_VERSION_(MAJOR|MINOR|PATCH) / { printf "%s%s", dot, $3; dot = "." }' \
+    "$root/net/version.h")
+[ -n "$version" ] || { echo "$0: no version in net/version.h" >&2; exit 1; }
 
 mkdir -p "$out"
 awk -v root="$root" -v out="$out" -v version="$version" '

@@ -77,6 +77,11 @@ exports_nothing() {
         no "a library built with -fvisibility=hidden exports none:" $alien
 }
 
+version_is_a_version() {
+    grep -qE '^#define HF_RESP_VERSION "[0-9]+\.[0-9]+\.[0-9]+"$' "$out/hf_resp.h" ||
+        no "HF_RESP_VERSION is a version: $(grep HF_RESP_VERSION "$out/hf_resp.h")"
+}
+
 # A parser, and nothing of what holdfast does with it.
 words_are_its_own() {
     alien=$(grep -owiE 'locks?|replicas?|holder|TLS' "$out/hf_resp.h" \
@@ -165,6 +170,7 @@ program g++ "$out/cpp.o" $here/embed.cpp $as_cpp
 program clang++ "$out/cpp.o" $here/embed.cpp $as_cpp
 page_program
 exports_nothing
+version_is_a_version
 words_are_its_own
 size_is_small
 objects_are_small
