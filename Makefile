@@ -130,6 +130,7 @@ include mk/vectors.mk
 include mk/servers.mk
 include mk/torture.mk
 include mk/resp.mk
+include mk/embed.mk
 include mk/fuzz.mk
 include mk/bench.mk
 

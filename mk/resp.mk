@@ -1,5 +1,4 @@
-# How good the tests of resp/ are, and what a byte costs it; resp/ in other
-# programs, on other machines.
+# How good the tests of resp/ are, and what a byte costs it; resp/ on other machines.
 
 # Lines, branches and MC/DC of resp/: all but what tests/coverage/exceptions.txt
 # names.
@@ -33,18 +32,9 @@ mutants: deps
 instructions:
 	@tests/instructions/run.sh $(BUILD)
 
-# The pair hf_resp.h and hf_resp.c; that it is what docs/embedding-resp.md says.
-#: make amalgamation      resp/ as one pair of files, to be copied
-amalgamation:
-	@resp/amalgamate.sh $(BUILD)/amalgamation
-
-#: make embed             is that pair what docs/embedding-resp.md says?
-embed: deps-embed
-	@tests/embed/run.sh $(BUILD)
-
 # Each machine brings its packages, or is skipped.
 #: make cross             the tests of resp/ on i386, armhf, s390x and musl
 cross:
 	@tests/cross/run.sh $(BUILD)
 
-.PHONY: coverage coverage-built mutants instructions amalgamation embed cross
+.PHONY: coverage coverage-built mutants instructions cross
