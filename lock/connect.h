@@ -256,6 +256,7 @@ struct hf_client_stats {
     uint64_t pushes;            /* tracking=on (docs/guarantees.md): reports of changed keys */
     uint64_t push_checks;       /* checks of holds because of them, or of a new connection */
     uint64_t push_losses;       /* losses that such a check found */
+    uint64_t push_wakes;        /* requests of waiters because of a push or a new connection */
 };
 
 /* hf_client_get_stats - copies the counts (2 KB) to *out; all 0 in a forked child. */

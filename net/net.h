@@ -107,7 +107,7 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
  * own login, by options, or none. A cluster has only database 0. Options are joined by '&';
  * each appears once and is not empty:
  *
- *     db=N  protocol=2|3  client_name=NAME  tracking=on|off (docs/guarantees.md, 3b)
+ *     db=N  protocol=2|3  client_name=NAME  tracking=on|off (docs/guarantees.md, 3b, 8a)
  *     connect_timeout=TIME  timeout=TIME      500ms, 5s, 2m; a number without a unit is
  *                                             seconds; 1ms to one day
  *     idle_check=TIME                         nothing received for TIME: PING first

@@ -120,6 +120,14 @@ static const struct {
     {"", DONE, 1, EVENT_SUBSCRIBED, LIVE, NOW, DO_NOTHING, DONE},
     {"", DONE, 1, EVENT_NOT_SUBSCRIBED, REFUSED, NOW, DO_NOTHING, DONE},
     {"", DONE, 1, EVENT_DUE, LIVE, NOW, DO_NOTHING, DONE},
+
+    {"WAIT-1", QUEUED, 0, EVENT_PUSHED, LIVE, NOW, DO_NOTHING, QUEUED},
+    {"WAIT-10: the answer decides", ASKING, 1, EVENT_PUSHED, LIVE, NOW, DO_NOTHING, ASKING},
+    {"WAIT-10: a request follows the confirmation", SUBSCRIBING, 0, EVENT_PUSHED, NOT_YET,
+     NOW, DO_NOTHING, SUBSCRIBING},
+    {"WAIT-10: no request is sent by the push itself", SLEEPING, 1, EVENT_PUSHED, LIVE, NOW,
+     DO_SLEEP, SLEEPING},
+    {"", DONE, 1, EVENT_PUSHED, LIVE, NOW, DO_NOTHING, DONE},
 };
 
 START_TEST(each_event_moves_a_wait_by_one_arrow)
@@ -204,7 +212,7 @@ START_TEST(random_events_keep_the_rules)
 
         hf_wait_init(&w, dice(3) ? NOW + (int64_t)dice(100000) : INT64_MAX);
         for (int i = 0; i < 60; i++) {
-            enum hf_wait_event event = (enum hf_wait_event)dice(6);
+            enum hf_wait_event event = (enum hf_wait_event)dice(7);
             enum hf_wait_todo todo;
 
             if ((event == EVENT_REFUSED || event == EVENT_UNANSWERED) !=
@@ -219,6 +227,8 @@ START_TEST(random_events_keep_the_rules)
             }
             if (event == EVENT_WOKEN)
                 channel.generation++;
+            if (event == EVENT_PUSHED)
+                hf_channel_pushed(&channel, now);
             todo = hf_wait_step(&w, event, now, &channel,
                                 (int64_t)dice(40000) - 1, CAP);
             ck_must(w.state != DONE || todo == DO_GIVE_UP || i > 0,
@@ -227,11 +237,178 @@ START_TEST(random_events_keep_the_rules)
                     "asking is a state");
             ck_must(todo != DO_GIVE_UP || now >= w.deadline_ms,
                     "nobody gives up early");
-            if (todo == DO_SLEEP)
+            if (todo == DO_SLEEP && event != EVENT_PUSHED) /* which does not begin it */
                 check_sleep(&w, &channel);
             now += (int64_t)dice(500);
         }
     }
+}
+END_TEST
+
+/* ---- pushes: WAIT-10, PUSHED-1 to PUSHED-3 ---- */
+
+static struct hf_wait asleep(struct hf_channel *channel)
+{
+    struct hf_wait w = wait_in(ASKING, true);
+
+    *channel = channel_of(LIVE);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_REFUSED, NOW, channel, TTL, CAP), DO_SLEEP);
+    return w;
+}
+
+static void push(struct hf_wait *w, struct hf_channel *channel, int64_t now_ms)
+{
+    hf_channel_pushed(channel, now_ms);
+    (void)hf_wait_step(w, EVENT_PUSHED, now_ms, channel, 0, 0);
+}
+
+/* The request that a push causes, at this time and not before, is refused. */
+static void ck_assert_request_at(struct hf_wait *w, struct hf_channel *channel, int64_t at_ms)
+{
+    ck_assert_int_eq(w->due_ms, at_ms);
+    ck_assert_int_eq(hf_wait_step(w, EVENT_DUE, at_ms, channel, 0, 0), DO_REQUEST);
+    ck_assert(w->is_by_push);
+    ck_assert_int_eq(hf_wait_step(w, EVENT_REFUSED, at_ms, channel, TTL, CAP), DO_SLEEP);
+    ck_assert(!w->is_by_push);
+    ck_assert_int_eq(w->due_ms, at_ms + TTL + 1);
+}
+
+/* PUSHED-1, WAIT-10 */
+START_TEST(pushed_1_pushes_before_a_request_are_one)
+{
+    struct hf_channel channel;
+    struct hf_wait w = asleep(&channel);
+
+    push(&w, &channel, NOW + 5);
+    push(&w, &channel, NOW + 5);
+    ck_assert_request_at(&w, &channel, NOW + 5);
+}
+END_TEST
+
+/* PUSHED-1: a request for another reason, here a message that was read with the push. */
+START_TEST(pushed_1_request_for_another_reason_answers_a_push)
+{
+    struct hf_channel channel;
+    struct hf_wait w = asleep(&channel);
+
+    push(&w, &channel, NOW + 5);
+    (void)hf_channel_heard(&channel, NOW + 5, "0", 1);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW + 5, &channel, 0, 0), DO_REQUEST);
+    ck_assert(!w.is_by_push);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_REFUSED, NOW + 6, &channel, TTL, CAP), DO_SLEEP);
+    ck_assert_int_eq(w.due_ms, NOW + 6 + TTL + 1);
+    push(&w, &channel, NOW + 7); /* and there is no pause after it */
+    ck_assert_request_at(&w, &channel, NOW + 7);
+}
+END_TEST
+
+/* PUSHED-2 */
+START_TEST(pushed_2_pauses_grow_while_pushes_follow_each_other)
+{
+    struct hf_channel channel;
+    struct hf_wait w = asleep(&channel);
+    int64_t at_ms = NOW, pause_ms = PUSH_PAUSE_MS;
+
+    push(&w, &channel, at_ms);
+    ck_assert_request_at(&w, &channel, at_ms);
+    for (int i = 0; i < 8; i++) {
+        push(&w, &channel, at_ms + 1);
+        ck_assert_request_at(&w, &channel, at_ms + pause_ms);
+        at_ms += pause_ms;
+        pause_ms = 2 * pause_ms < PUSH_PAUSE_MAX_MS ? 2 * pause_ms : PUSH_PAUSE_MAX_MS;
+    }
+    at_ms += 2 * PUSH_PAUSE_MAX_MS; /* a push after a pause is heeded at once */
+    push(&w, &channel, at_ms);
+    ck_assert_request_at(&w, &channel, at_ms);
+    push(&w, &channel, at_ms + 1);
+    ck_assert_request_at(&w, &channel, at_ms + PUSH_PAUSE_MS);
+}
+END_TEST
+
+/* PUSHED-2: a request that was granted was not in vain. */
+START_TEST(pushed_2_no_pause_follows_a_grant)
+{
+    struct hf_channel channel;
+    struct hf_wait w = asleep(&channel), next = wait_in(SLEEPING, true);
+
+    push(&w, &channel, NOW);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_REQUEST);
+    hf_wait_end(&w);
+    push(&next, &channel, NOW + 1);
+    ck_assert_request_at(&next, &channel, NOW + 1);
+}
+END_TEST
+
+/* WAIT-10, PUSHED-2: a push during a request that another push caused. */
+START_TEST(pushed_2_push_during_a_request_waits_for_the_pause)
+{
+    struct hf_channel channel;
+    struct hf_wait w = asleep(&channel);
+
+    push(&w, &channel, NOW);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_REQUEST);
+    push(&w, &channel, NOW + 1);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_REFUSED, NOW + 2, &channel, TTL, CAP), DO_SLEEP);
+    ck_assert_request_at(&w, &channel, NOW + 2 + PUSH_PAUSE_MS);
+}
+END_TEST
+
+/* WAIT-10: it may concern a change after the request was executed. */
+START_TEST(wait_10_push_during_a_request_counts)
+{
+    struct hf_channel channel = channel_of(LIVE);
+    struct hf_wait w = wait_in(ASKING, true);
+
+    push(&w, &channel, NOW);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_REFUSED, NOW + 3, &channel, TTL, CAP), DO_SLEEP);
+    ck_assert_request_at(&w, &channel, NOW);
+}
+END_TEST
+
+/* WAIT-10: TTL and deadline end it as before. */
+START_TEST(wait_10_push_never_makes_a_sleep_longer)
+{
+    struct hf_channel channel;
+    struct hf_wait w = asleep(&channel);
+
+    channel.push_from_ms = NOW + TTL + 500;
+    channel.push_pause_ms = PUSH_PAUSE_MAX_MS;
+    push(&w, &channel, NOW + 1);
+    ck_assert_int_eq(w.due_ms, NOW + TTL + 1);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, w.due_ms, &channel, 0, 0), DO_REQUEST);
+    ck_assert(!w.is_by_push);
+}
+END_TEST
+
+/* PUSHED-3: as a message, it waits for the turn of this client. */
+START_TEST(pushed_3_push_does_not_overtake_others)
+{
+    struct hf_channel channel;
+    struct hf_wait w = asleep(&channel);
+
+    channel.others = channel.owed = 3;
+    channel.turn_ms = NOW;
+    push(&w, &channel, NOW + 1);
+    ck_assert_request_at(&w, &channel, NOW + 4);
+}
+END_TEST
+
+START_TEST(pushed_3_pushes_of_a_crowd_are_spread)
+{
+    int64_t first = NOW + 1000, last = NOW;
+
+    for (uint32_t i = 1; i <= 200; i++) {
+        struct hf_channel channel;
+        struct hf_wait w = asleep(&channel);
+
+        channel.crowd = 500;
+        channel.dice = i * 2654435761u;
+        push(&w, &channel, NOW);
+        ck_assert_int_lt(w.due_ms, NOW + 500);
+        first = w.due_ms < first ? w.due_ms : first;
+        last = w.due_ms > last ? w.due_ms : last;
+    }
+    ck_assert_int_gt(last - first, 400);
 }
 END_TEST
 
@@ -843,6 +1020,15 @@ static TCase *case_turns(void)
 
     tcase_add_loop_test(c, turn_1_a_release_owes_each_listener_a_turn, 0,
                         COUNT(starts));
+    tcase_add_test(c, pushed_1_pushes_before_a_request_are_one);
+    tcase_add_test(c, pushed_1_request_for_another_reason_answers_a_push);
+    tcase_add_test(c, pushed_2_pauses_grow_while_pushes_follow_each_other);
+    tcase_add_test(c, pushed_2_no_pause_follows_a_grant);
+    tcase_add_test(c, pushed_2_push_during_a_request_waits_for_the_pause);
+    tcase_add_test(c, wait_10_push_during_a_request_counts);
+    tcase_add_test(c, wait_10_push_never_makes_a_sleep_longer);
+    tcase_add_test(c, pushed_3_push_does_not_overtake_others);
+    tcase_add_test(c, pushed_3_pushes_of_a_crowd_are_spread);
     tcase_add_test(c, turn_1_a_local_waiter_also_gives_way);
     tcase_add_test(c, turn_1_a_waiter_that_gives_way_subscribes_first);
     tcase_add_test(c,

@@ -225,8 +225,7 @@ static hf_status connect_parts(struct hf_client *client,
     options.link.silence_ms = o->request_timeout_ms;
     options.link.suspect_ms = suspect_ms(o, seeds);
     options.link.idle_check_ms = o->idle_check_ms;
-    options.link.output_max =
-        o->output_max < OP_BYTES_MAX ? OP_BYTES_MAX : o->output_max;
+    options.link.output_max = o->output_max < OP_BYTES_MAX ? OP_BYTES_MAX : o->output_max;
     options.link.reply_max = REPLY_MAX;
     options.doubt_ms = doubt_ms(o);
     options.roles_ms = hf_min_ms(o->watchdog_ms / 6, ROLES_MAX_MS);
@@ -593,6 +592,7 @@ void hf_client_get_stats(struct hf_client *client, struct hf_client_stats *out)
     out->pushes = hf_router_invalidations(client->router);
     out->push_checks = client->push_checks;
     out->push_losses = client->push_losses;
+    out->push_wakes = client->push_wakes;
     hf_router_stats(client->router, &out->link);
     hf_router_get_counts(client->router, &out->route);
     hf_loop_unlock(client->loop);

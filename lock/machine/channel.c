@@ -30,9 +30,16 @@ static bool is_crowd_ok(const struct hf_channel *channel)
     return channel->crowd == 0 || channel->crowd > WAIT_FEW;
 }
 
+/* PUSHED-2 */
+static bool is_pause_ok(const struct hf_channel *channel)
+{
+    return channel->push_pause_ms == 0 || (channel->push_pause_ms >= PUSH_PAUSE_MS &&
+                                           channel->push_pause_ms <= PUSH_PAUSE_MAX_MS);
+}
+
 static bool channel_ok(const struct hf_channel *channel)
 {
-    return are_turns_ok(channel) && is_crowd_ok(channel);
+    return are_turns_ok(channel) && is_crowd_ok(channel) && is_pause_ok(channel);
 }
 
 /* ---- whose turn it is ---- */
@@ -173,5 +180,40 @@ void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
     channel->crowd = heard > WAIT_FEW ? (uint32_t)heard : 0;
     channel->is_counted = true;
     owe(channel, (uint32_t)hf_max_ms(heard - is_heard_by_us, 0));
+    HF_ASSERT(channel_ok(channel));
+}
+
+/* ---- pushes ---- */
+
+/* A channel that is not listened to has no dice. */
+void hf_channel_pushed(struct hf_channel *channel, int64_t now_ms)
+{
+    int64_t at_ms = hf_max_ms(hf_channel_turn_ms(channel, now_ms), now_ms);
+
+    HF_ASSERT(channel_ok(channel));
+    if (channel->is_pushed)
+        return;
+    if (channel->crowd > 0 && channel->dice != 0)
+        at_ms = hf_max_ms(at_ms, hf_channel_crowd_ms(channel, now_ms));
+    channel->is_pushed = true;
+    channel->push_ms = hf_max_ms(at_ms, channel->push_from_ms);
+}
+
+bool hf_channel_use_push(struct hf_channel *channel, int64_t now_ms)
+{
+    if (!channel->is_pushed || now_ms < channel->push_ms)
+        return false;
+    channel->is_push_late = channel->push_ms == channel->push_from_ms;
+    return true;
+}
+
+/* A push that had to wait for the end of a pause followed another one. */
+void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms)
+{
+    channel->push_pause_ms = channel->is_push_late
+                                 ? hf_min_ms(2 * channel->push_pause_ms, PUSH_PAUSE_MAX_MS)
+                                 : PUSH_PAUSE_MS;
+    channel->push_from_ms = now_ms + channel->push_pause_ms;
+    channel->push_ms = hf_max_ms(channel->push_ms, channel->push_from_ms);
     HF_ASSERT(channel_ok(channel));
 }

@@ -14,6 +14,16 @@
  *         publishes a second message with their number. Each of them then sends its
  *         request at a random time within as many milliseconds, at most WAIT_SPREAD_MS.
  *
+ * PUSHED-1  A push (track.h, TRACK-8) permits one request of the first waiter. Pushes that
+ *         come before that request are merged, and a request that is sent for another reason
+ *         also answers them.
+ * PUSHED-2  If that request is refused, PUSH_PAUSE_MS passes before a push permits the next
+ *         one. While pushes follow each other and no such request is granted, the pause
+ *         doubles, up to PUSH_PAUSE_MAX_MS. The pause delays nothing else.
+ * PUSHED-3  A push does not overtake: it permits no request before this client's turn (TURN-1),
+ *         and in a crowd at a random time (TURN-2). It comes before the notification of the
+ *         same release; if both are read at once, the notification decides.
+ *
  * Source: WIRE 7. */
 #ifndef HF_CHANNEL_H
 #define HF_CHANNEL_H
@@ -32,6 +42,9 @@
  * took the lock. Then the listeners do not want it (they only watch, or are stopped), and
  * this client gives way rarely. */
 #define WAIT_UNUSED_MAX 64
+/* PUSHED-2; the same times as for holds (switch.c). */
+#define PUSH_PAUSE_MS 100
+#define PUSH_PAUSE_MAX_MS 3200
 
 /* The waiters of a lock share one channel. */
 struct hf_channel {
@@ -54,6 +67,12 @@ struct hf_channel {
     /* TURN-2 */
     uint32_t crowd;             /* listeners, if more than WAIT_FEW; otherwise 0 */
     uint32_t dice;              /* state of the random numbers; not 0 */
+    /* PUSHED-1, PUSHED-2 */
+    bool is_pushed;             /* a push came, and no request was sent since */
+    int64_t push_ms;            /* when that push permits a request */
+    int64_t push_from_ms;       /* no push permits a request before */
+    int64_t push_pause_ms;      /* after the last request that a push caused in vain */
+    bool is_push_late;          /* that request had to wait for the end of a pause */
 };
 
 /* hf_channel_heard - processes a notification. True: the lock may be free, and EVENT_WOKEN
@@ -73,6 +92,16 @@ void hf_channel_releases(struct hf_channel *channel);
  *   is_heard_by_us   this client is one of them */
 void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
                          int64_t heard, bool is_heard_by_us);
+
+/* hf_channel_pushed - a push: the key was changed by another client. EVENT_PUSHED must
+ *   follow. */
+void hf_channel_pushed(struct hf_channel *channel, int64_t now_ms);
+
+/* hf_channel_use_push - returns whether a push permits a request now, which must follow. Each
+ *   request ends is_pushed.
+ * hf_channel_push_failed - that request was refused: PUSHED-2. */
+bool hf_channel_use_push(struct hf_channel *channel, int64_t now_ms);
+void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms);
 
 /* hf_channel_turn_ms - returns the time at which it is this client's turn; a time that is
  *   not after now_ms means: now. */

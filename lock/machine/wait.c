@@ -66,9 +66,10 @@ void hf_wait_end(struct hf_wait *w)
     (void)go(w, IS_DONE, DO_NOTHING);
 }
 
-static enum hf_wait_todo request_now(struct hf_wait *w,
-                             const struct hf_channel *channel)
+static enum hf_wait_todo request_now(struct hf_wait *w, struct hf_channel *channel)
 {
+    channel->is_pushed = false; /* PUSHED-1 */
+    w->is_by_push = false;
     w->due_ms = w->deadline_ms;
     w->gives_way = false;
     w->sent_generation = channel->generation;
@@ -81,9 +82,7 @@ static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)
     w->due_ms = hf_min_ms(now_ms + pause_ms, w->deadline_ms);
 }
 
-/* Is there no subscription to wait for? */
-static bool has_settled(const struct hf_wait *w,
-                        const struct hf_channel *channel)
+bool hf_wait_is_settled(const struct hf_wait *w, const struct hf_channel *channel)
 {
     return channel->is_live || channel->is_refused || w->spin_ms > 0;
 }
@@ -101,13 +100,13 @@ give_way(struct hf_wait *w, const struct hf_channel *channel, int64_t until_ms)
 {
     w->gives_way = true;
     w->due_ms = hf_min_ms(w->due_ms, until_ms);
-    if (has_settled(w, channel))
+    if (hf_wait_is_settled(w, channel))
         return go(w, IS_SLEEPING, DO_SLEEP);
     return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
 }
 
 static enum hf_wait_todo request_in_turn(struct hf_wait *w, int64_t now_ms,
-                                         const struct hf_channel *channel,
+                                         struct hf_channel *channel,
                                          int64_t turn_ms)
 {
     if (turn_ms <= now_ms || turn_ms >= w->deadline_ms)
@@ -142,10 +141,28 @@ static enum hf_wait_todo begin(struct hf_wait *w, int64_t now_ms,
 
 /* ---- events ---- */
 
+/* WAIT-10 */
+static void heed_push(struct hf_wait *w, const struct hf_channel *channel)
+{
+    if (channel->is_pushed)
+        w->due_ms = hf_min_ms(w->due_ms, channel->push_ms);
+}
+
+static enum hf_wait_todo pushed(struct hf_wait *w, const struct hf_channel *channel)
+{
+    if (w->state != IS_SLEEPING || w->gives_way)
+        return DO_NOTHING;
+    heed_push(w, channel);
+    return DO_SLEEP;
+}
+
 static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
                                  struct hf_channel *channel, int64_t ttl_ms,
                                  int64_t cap_ms)
 {
+    if (w->is_by_push)
+        hf_channel_push_failed(channel, now_ms);
+    w->is_by_push = false;
     if (!channel->is_live) /* WAIT-5 */
         cap_ms = hf_min_ms(cap_ms, WAIT_POLL_MS);
     set_due(w, now_ms,
@@ -153,8 +170,9 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
     HF_ASSERT(w->due_ms <= now_ms + cap_ms); /* WAIT-4 */
     HF_ASSERT(ttl_ms < 0 || w->due_ms - now_ms - ttl_ms <= EXPIRY_SLACK_MS);
     HF_ASSERT(channel->is_live || w->due_ms <= now_ms + WAIT_POLL_MS); /* WAIT-5 */
-    if (!has_settled(w, channel))
+    if (!hf_wait_is_settled(w, channel))
         return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
+    heed_push(w, channel);
     if (!channel->is_live)
         return go(w, IS_SLEEPING, DO_SLEEP);
     if (!w->sent_live)
@@ -184,12 +202,21 @@ static enum hf_wait_todo unanswered(struct hf_wait *w, int64_t now_ms,
 }
 
 /* The server has confirmed or refused the subscription. */
-static enum hf_wait_todo settled(struct hf_wait *w,
-                                 const struct hf_channel *channel)
+static enum hf_wait_todo settled(struct hf_wait *w, struct hf_channel *channel)
 {
     if (w->state != IS_SUBSCRIBING)
         return DO_NOTHING;
     return w->gives_way ? give_way(w, channel, w->due_ms) : request_now(w, channel);
+}
+
+static enum hf_wait_todo request_due(struct hf_wait *w, int64_t now_ms,
+                                     struct hf_channel *channel)
+{
+    bool is_by_push = hf_channel_use_push(channel, now_ms);
+    enum hf_wait_todo todo = request_now(w, channel);
+
+    w->is_by_push = is_by_push;
+    return todo;
 }
 
 static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
@@ -200,7 +227,7 @@ static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
     if (is_over(w, now_ms))
         return go(w, IS_DONE, DO_GIVE_UP);
     if (now_ms >= w->due_ms)
-        return request_now(w, channel);
+        return request_due(w, now_ms, channel);
     return w->state == IS_QUEUED ? begin(w, now_ms, channel)
                                  : woken(w, now_ms, channel); /* WAIT-6 */
 }
@@ -230,6 +257,8 @@ static enum hf_wait_todo step(struct hf_wait *w, enum hf_wait_event event, int64
         return w->state == IS_SLEEPING ? woken(w, now_ms, channel) : DO_NOTHING;
     case EVENT_DUE:
         return due(w, now_ms, channel);
+    case EVENT_PUSHED:
+        return pushed(w, channel);
     }
     return DO_NOTHING;
 }

@@ -12,6 +12,7 @@
  *                -due-> REQUESTING; DONE after the deadline
  *   SLEEPING     -woken, due-> REQUESTING; DONE after the deadline
  *                -woken, give_way-> SLEEPING           TURN-1, TURN-2
+ *                -pushed-> SLEEPING                    due earlier (WAIT-10)
  *   any          -hf_wait_requeue-> QUEUED
  *
  * What is true in each state (wait_ok):
@@ -51,6 +52,10 @@
  *         may publish nothing. It sleeps for WAIT_SPIN_FIRST_MS, then each time twice as
  *         long, at most WAIT_SPIN_MAX_MS. Notifications that its queue receives for
  *         waiters of another kind also wake it.
+ * WAIT-10 A push (channel.h, PUSHED-1) ends a sleep when it permits a request, at once or
+ *         later. A push that arrives during a request counts: a waiter that is refused does
+ *         not sleep longer than that. A waiter that subscribes or gives way does not sleep
+ *         for longer than it would without pushes, and its next request answers them.
  *
  * Source: WIRE 7, 9.2. */
 #ifndef HF_WAIT_H
@@ -72,8 +77,9 @@ enum hf_wait_event {
     EVENT_SUBSCRIBED,           /* the server confirmed the subscription */
     EVENT_NOT_SUBSCRIBED,       /* the server refused the subscription */
     EVENT_WOKEN,                /* a notification, or the subscription was lost */
-    EVENT_DUE                   /* due_ms has come, or it is this waiter's turn
+    EVENT_DUE,                  /* due_ms has come, or it is this waiter's turn
                                    (WAIT-1, WAIT-6). Ignored while REQUESTING */
+    EVENT_PUSHED                /* hf_channel_pushed */
 };
 
 enum hf_wait_todo {
@@ -107,6 +113,7 @@ struct hf_wait {
     bool gives_way;             /* TURN-1, TURN-2 */
     uint32_t sent_generation;   /* channel->generation when the request was sent */
     bool sent_live;             /* the subscription was live at that time */
+    bool is_by_push;            /* a push caused the pending request */
     int64_t sent_ms;            /* that time; set by the code that sends the request */
     int late_grants;            /* grants of this call that came too late to be used */
 };
@@ -130,6 +137,10 @@ void hf_wait_end(struct hf_wait *w);
 enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
                                int64_t now_ms, struct hf_channel *channel,
                                int64_t ttl_ms, int64_t cap_ms);
+
+/* hf_wait_is_settled - returns whether a refused request would be followed by a sleep that no
+ *   subscription precedes: it is confirmed or refused, or the waiter polls (WAIT-9). */
+bool hf_wait_is_settled(const struct hf_wait *w, const struct hf_channel *channel);
 
 /* hf_wait_cap_ms - returns the longest sleep of a waiter, in ms.
  *   is_sharded   the subscription is at the node that serves the slot

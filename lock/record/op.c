@@ -296,6 +296,7 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     call->by_text = false;
     call->lacks_evalsha = &op->client->lacks_evalsha;
     call->only_reads = step == STEP_INSPECT || step == STEP_READ;
+    call->is_tracked = step == STEP_ACQUIRE && hf_wait_queue_is_tracked(op);
     call->is_replicated = is_replicated(op, step);
     call->error = op->error;
     call->put_off = on_put_off;

@@ -104,6 +104,7 @@ struct hf_client {
     uint64_t renewal_requests;
     uint64_t push_checks;       /* checks that pushes caused (track.c) */
     uint64_t push_losses;       /* losses that these found */
+    uint64_t push_wakes;        /* requests of waiters that pushes caused */
 
     /* Memory that is freed later (shrink.c). */
     struct hf_list idle;        /* hf_shrink.node */

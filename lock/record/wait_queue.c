@@ -108,6 +108,28 @@ void hf_wait_queue_wake_first(struct hf_wait_queue *line)
     tell_first(line, EVENT_DUE);
 }
 
+/* ---- pushes ---- */
+
+bool hf_wait_queue_is_tracked(const struct hf_op *op)
+{
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    return hf_router_is_tracking(op->client->router) &&
+           op->lock->kind->steps[STEP_ACQUIRE].reads_last &&
+           hf_wait_queue_first(op->queue) == op &&
+           hf_wait_is_settled(&op->wait, &op->queue->channel);
+}
+
+void hf_wait_queue_pushed(struct hf_wait_queue *line)
+{
+    const struct hf_op *first = hf_wait_queue_first(line);
+
+    if (!first)
+        return;
+    HF_ASSERT(hf_loop_is_locked(first->client->loop));
+    hf_channel_pushed(&line->channel, hf_loop_now(first->client->loop));
+    tell_first(line, EVENT_PUSHED);
+}
+
 /* ---- the queue of a call ---- */
 
 static bool has_own_queue(const struct hf_op *op)

@@ -35,6 +35,13 @@ void hf_wait_queue_leave(struct hf_op *op);
  *   its request (WAIT-6). The queue may be NULL. */
 void hf_wait_queue_wake_first(struct hf_wait_queue *line);
 
+/* hf_wait_queue_is_tracked - returns whether an acquire of this call is tracked (TRACK-8). */
+bool hf_wait_queue_is_tracked(const struct hf_op *op);
+
+/* hf_wait_queue_pushed - a push reported the key of the queue's locks. The queue may be
+ *   NULL. */
+void hf_wait_queue_pushed(struct hf_wait_queue *line);
+
 /* hf_wait_queue_listen, hf_wait_queue_stop_listening - begin and end the subscriptions of the
  *   queue. */
 void hf_wait_queue_listen(struct hf_wait_queue *line);

@@ -43,7 +43,9 @@ struct hf_kind_step {
     bool is_without_name;       /* only the keys, not the name */
     bool reads_last;            /* of a renewal: it reads its first key, which is lost
                                    with the hold, after its last write; so the server can
-                                   report the loss */
+                                   report the loss. An acquire that is refused reads the
+                                   lock's key and writes nothing; so the server can report
+                                   that the lock may be free (TRACK-8) */
     bool takes_hold_key;        /* the last key is that of the hold */
     enum hf_derived derives;    /* the keys that its script derives */
     bool takes_place;           /* how long the waiter's place in the queue is valid;
@@ -95,7 +97,8 @@ struct hf_kind {
     {.script = &hf_script_inspect, .derives = HF_DERIVES_PLACES}
 #define KIND_STEPS_OF_PLAIN(AT, ...) \
     .steps = { \
-        [STEP_ACQUIRE] = {.script = &hf_script_acquire, __VA_ARGS__}, \
+        [STEP_ACQUIRE] = {.script = &hf_script_acquire, .reads_last = true, \
+                          __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_release}, \
         [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend}, \

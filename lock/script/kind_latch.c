@@ -19,7 +19,7 @@ const struct hf_kind hf_kind_latch = {
     .opens_for_all = true,
     .hold_key = "holdfast_answer",
     .steps = {
-        [STEP_ACQUIRE] = {.script = &hf_script_latch_await},
+        [STEP_ACQUIRE] = {.script = &hf_script_latch_await, .reads_last = true},
         [STEP_ADD] = {.script = &hf_script_latch_count_down,
                       .takes_hold_key = true},
         [STEP_SET] = {.script = &hf_script_count_set,

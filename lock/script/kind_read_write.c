@@ -25,7 +25,7 @@ const struct hf_kind hf_kind_read = {
     .joins_other = true,
     .hold_key = HF_HOLD_KEY,
     .steps = {
-        [STEP_ACQUIRE] = {.script = &hf_script_read_acquire,
+        [STEP_ACQUIRE] = {.script = &hf_script_read_acquire, .reads_last = true,
                           .derives = HF_DERIVES_OWN,
                           .takes_hold_key = true, .takes_joined = true},
         [STEP_RELEASE] = {.script = &hf_script_read_release,
@@ -47,7 +47,8 @@ const struct hf_kind hf_kind_read = {
 
 #define STEPS_OF_WRITERS(...) \
     .steps = { \
-        [STEP_ACQUIRE] = {.script = &hf_script_write_acquire, __VA_ARGS__}, \
+        [STEP_ACQUIRE] = {.script = &hf_script_write_acquire, .reads_last = true, \
+                          __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_write_release, \
                           .derives = HF_DERIVES_ALL}, \
         [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \

@@ -25,7 +25,7 @@ const struct hf_kind hf_kind_semaphore = {
     .is_ownerless = true,
     .hold_key = "holdfast_answer",
     .steps = {
-        [STEP_ACQUIRE] = {.script = &hf_script_semaphore_acquire,
+        [STEP_ACQUIRE] = {.script = &hf_script_semaphore_acquire, .reads_last = true,
                           .takes_hold_key = true},
         [STEP_RELEASE] = {.script = &hf_script_semaphore_undo,
                           .takes_hold_key = true},

@@ -13,7 +13,8 @@
 
 #define STEPS_OF(...) \
     .steps = { \
-        [STEP_ACQUIRE] = {.script = &hf_script_value_acquire, __VA_ARGS__}, \
+        [STEP_ACQUIRE] = {.script = &hf_script_value_acquire, .reads_last = true, \
+                          __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_value_release}, \
         [STEP_RENEW] = {.script = &hf_script_value_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_value_extend}, \

@@ -472,10 +472,10 @@ static void send_acquire(struct hf_op *op)
 /* ---- waiting ---- */
 
 /* An object without owners has no lease whose end would limit the sleep. */
-static bool may_miss_messages(const struct hf_op *op,
-                              const struct hf_wait_queue *line)
+static bool may_miss_messages(const struct hf_op *op, const struct hf_wait_queue *line)
 {
-    return line->subscription.is_sharded || op->lock->kind->is_ownerless;
+    return line->subscription.is_sharded || op->lock->kind->is_ownerless ||
+           (op->call.is_tracked && op->call.is_by_ask); /* TRACK-7 */
 }
 
 static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
@@ -486,9 +486,9 @@ static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
                                     may_miss_messages(op, line),
                                     op->call.is_by_ask);
 
-    switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms,
-                         cap_ms)) {
+    switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms, cap_ms)) {
     case DO_REQUEST:
+        op->client->push_wakes += op->wait.is_by_push;
         send_acquire(op);
         break;
     case DO_SUBSCRIBE:

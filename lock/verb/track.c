@@ -1,4 +1,4 @@
-/* Tracked holds. Rules in track.h. */
+/* Tracked holds and waiters. Rules in track.h. */
 /* Tests: tests/live/lock/test_lock_push.c, tests/live/lock/test_push_kinds.c,
  * tests/sim/test_push.c. */
 #include "lock/verb/track.h"
@@ -8,6 +8,7 @@
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/table.h"
+#include "lock/record/wait_queue.h"
 #include "lock/verb/switch.h"
 #include "net/base/assert.h"
 #include "net/base/moment.h"
@@ -104,6 +105,13 @@ static void check(struct hf_client *client, struct hf_hold *hold)
     hf_switch_doubt(client, hold);
 }
 
+/* TRACK-8. Locks that share a queue have one name. */
+static void wake_waiter(struct hf_lock *lock)
+{
+    if (lock->kind->steps[STEP_ACQUIRE].reads_last)
+        hf_wait_queue_pushed(lock->line);
+}
+
 static void check_lock(struct hf_lock *lock)
 {
     if (!hf_track_is_kind(lock->kind))
@@ -116,8 +124,10 @@ static void check_lock(struct hf_lock *lock)
 static void check_all(struct hf_client *client, const struct hf_server *server)
 {
     for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));)
-        if (hf_router_serves(client->router, server, lock->slot))
+        if (hf_router_serves(client->router, server, lock->slot)) {
             check_lock(lock);
+            wake_waiter(lock);
+        }
 }
 
 /* The key whose change the server reports, of a lock whose kind is tracked. */
@@ -146,6 +156,14 @@ static void check_named(struct hf_client *client, struct hf_bytes name, struct h
     }
 }
 
+static void wake_named(struct hf_client *client, struct hf_bytes name)
+{
+    struct hf_lock *lock = NULL;
+
+    while ((lock = hf_lock_next_named(client, name.ptr, name.len, lock)))
+        wake_waiter(lock);
+}
+
 void hf_track_note(void *ctx, const struct hf_server *server, const char *text, size_t len)
 {
     struct hf_bytes key = {text, len};
@@ -155,6 +173,7 @@ void hf_track_note(void *ctx, const struct hf_server *server, const char *text, 
         return;
     }
     check_named(ctx, key, key);
+    wake_named(ctx, key);
     for (int i = 0; i <= 1; i++) {
         struct hf_bytes name;
 

@@ -1,5 +1,6 @@
-/* Tracked holds: the server reports at once that a lock's key was changed, so that a loss
- * is detected without waiting for the next renewal. Private to lock/. [locked]
+/* Tracked holds and waiters: the server reports at once that a lock's key was changed, so that
+ * a loss is detected without waiting for the next renewal, and a waiter is woken whatever freed
+ * the lock. Private to lock/. [locked]
  *
  *   granted --1 s--> renewal or look, tracked --> each renewal, tracked
  *                                |
@@ -24,7 +25,14 @@
  *          key. After a release, one of the client's other holds on the key is looked at a
  *          second later. After a forced release, the client's own holds are checked at once.
  * TRACK-7  A request that follows ASK is not tracked, because ASKING and CLIENT CACHING are both
- *          valid for the next command only. Another one is sent a second later. */
+ *          valid for the next command only. Another one is sent a second later.
+ * TRACK-8  The acquires of a waiter are tracked from when its subscription was confirmed or
+ *          refused, because a sleep follows if they are refused. (The first acquire of a free
+ *          lock is not, and costs nothing.) A push is not a verdict here either: the first
+ *          waiter of the queue sends its acquire again, and if it is refused, it is tracked
+ *          again. PUSHED-1 to PUSHED-3 (channel.h) limit these requests. If any key may have
+ *          changed (TRACK-4), the first waiter of each queue is woken. Its subscription, which
+ *          may be refused, also makes a lost connection again. */
 #ifndef HF_TRACK_H
 #define HF_TRACK_H
 

@@ -1,6 +1,6 @@
-/* Losses that the server reports (lock/verb/track.h), in the simulated world: at a moment
- * that a plan chooses, beside lost connections, with pushes that come twice. Nothing is
- * renewed by itself in that time. */
+/* Losses that the server reports, and waiters that it wakes (lock/verb/track.h), in the
+ * simulated world: at a moment that a plan chooses, beside lost connections, with pushes that
+ * come twice. Nothing is renewed by itself in that time, and no waiter's sleep ends. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +154,100 @@ START_TEST(track_2_a_loss_is_reported_at_once)
 }
 END_TEST
 
+/* ---- waiters ---- */
+
+#define WAITER_MS 3000          /* the waiter begins */
+#define FREED_MS LOSS_MS        /* the key changes */
+#define POLL_MS 1000            /* of a waiter that may not subscribe: WAIT-5 */
+
+static const struct wait_row {
+    const char *name;
+    int64_t kind, n;
+    int64_t reset_ms;           /* as in struct row; of the waiter's connections */
+    int64_t late_ms;            /* so long are bytes to the waiter under way, from then on */
+    bool is_woken;
+} wait_rows[] = {
+    {"deleted", FAULT_DELETE, 0, -1, 0, true},
+    {"flushed", FAULT_FLUSHALL, 0, -1, 0, true},
+    {"expired", FAULT_SHORTEN, 1, -1, 0, true},
+    {"shortened", FAULT_SHORTEN, 20000, -1, 0, false},
+    {"deleted, the push is lost with the connection", FAULT_DELETE, 0, 0, 0, true},
+    {"deleted after it was tracked again", FAULT_DELETE, 0, 300, 0, true},
+    {"deleted, the push is late", FAULT_DELETE, 0, -1, 30, true},
+};
+
+static const struct {
+    int64_t family, side, waiter_side;
+} wait_families[] = {
+    {FAMILY_PLAIN, 0, 0},         {FAMILY_FENCED, 0, 0},     {FAMILY_SPIN, 0, 0},
+    {FAMILY_VALUE, 0, 0},         {FAMILY_READ_WRITE, 0, 1}, {FAMILY_READ_WRITE, 1, 0},
+    {FAMILY_READ_WRITE, 1, 1},
+};
+
+static void plan_wait(const struct wait_row *row, size_t f, int64_t tracks, int64_t is_deaf)
+{
+    struct row its = {row->name, row->kind, row->n, false, -1};
+
+    plan_row(&its, wait_families[f].family, tracks, WATCHDOG_MS);
+    plan.head.is_deaf = is_deaf;
+    plan.head.piece_max = tracks == 2 ? 7 : 0; /* the second push comes during a request */
+    plan.program_count = 2;
+    plan.programs[1] = (struct plan_program){.offset_ms = 2000000};
+    plan.ops[0].side = wait_families[f].side;
+    plan.ops[1] = (struct plan_op){.at_ms = WAITER_MS, .program = 1, .owner = 1,
+                                   .side = wait_families[f].waiter_side,
+                                   .wait_ms = HF_FOREVER, .hold_ms = -1};
+    plan.op_count = 2;
+    plan.fault_count = 0;
+    if (row->late_ms > 0)
+        add_fault(WAITER_MS + 500, FAULT_DELAY, row->late_ms);
+    if (row->reset_ms >= 0)
+        add_fault(FREED_MS - row->reset_ms, FAULT_RESET, 0);
+    for (size_t i = 0; i < plan.fault_count; i++)
+        plan.faults[i].program = 1;
+    add_fault(FREED_MS, row->kind, row->n);
+}
+
+/* The time of the first two grants. */
+static int read_grants(int64_t at_us[2])
+{
+    char *text = history_of_plan(&plan), *rest = text;
+    struct history_event e;
+    int count = 0;
+
+    while (history_next(&rest, &e))
+        if (e.what == HISTORY_END && e.status.len == 5 &&
+            memcmp(e.status.at, "HF_OK", 5) == 0 && count < 2)
+            at_us[count++] = e.time_us;
+    free(text);
+    return count;
+}
+
+static void must_be_woken(const struct wait_row *row, size_t f, int64_t tracks,
+                          int64_t is_deaf)
+{
+    int64_t at_us[2] = {0}, ms = HISTORY_NONE;
+
+    plan_wait(row, f, tracks, is_deaf);
+    if (read_grants(at_us) == 2)
+        ms = (at_us[1] - at_us[0]) / 1000 - (FREED_MS - HOLDER_MS);
+    ck_assert_msg((ms != HISTORY_NONE && ms < AT_ONCE_US / 1000 + 2 * row->late_ms) ==
+                      row->is_woken,
+                  "%s, %s, %s, pushes %lld: granted after %lld ms", row->name,
+                  plan_family_name(wait_families[f].family), is_deaf ? "deaf" : "subscribed",
+                  (long long)tracks, (long long)ms);
+}
+
+/* TRACK-8: also a waiter that may not subscribe. */
+START_TEST(track_8_waiter_is_woken_at_once)
+{
+    for (size_t f = 0; f < ROWS(wait_families); f++)
+        for (int64_t tracks = 1; tracks <= 2; tracks++)
+            for (int64_t is_deaf = 0; is_deaf <= 1; is_deaf++)
+                must_be_woken(&wait_rows[_i], f, tracks, is_deaf);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sim: losses that the server reports");
@@ -162,6 +256,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, track_2_a_loss_is_reported_at_once, 0, ROWS(rows));
     tcase_add_loop_test(c, track_6_each_owner_of_a_shared_key_is_told, 0, SHARED_ROWS);
+    tcase_add_loop_test(c, track_8_waiter_is_woken_at_once, 0, ROWS(wait_rows));
     suite_add_tcase(s, c);
     return suite_run(s);
 }

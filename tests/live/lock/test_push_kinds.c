@@ -5,6 +5,7 @@
 #include "lock/permits.h"
 #include "lock/quorum.h"
 #include "tests/live/test_cluster.h"
+#include "tests/live/test_tracking.h"
 #include "tests/support/one_server.h"
 
 #define WATCHDOG_MS 90000       /* a renewal each 30 s */
@@ -37,27 +38,6 @@ static void stop(void)
     hf_client_free(client);
     hf_client_free(other);
     stop_server();
-}
-
-/* ---- what is tracked: each key counts once for each client ---- */
-
-static int tracked_at(struct server *of)
-{
-    const char *line = strstr(server_ask(of, "INFO stats"), "tracking_total_items:");
-
-    ck_assert_ptr_nonnull(line);
-    return atoi(strchr(line, ':') + 1);
-}
-
-static void await_tracked(struct server *of, int count)
-{
-    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
-
-    while (tracked_at(of) != count) {
-        ck_assert_msg(local_now_ms() < deadline_ms, "%d reads are tracked, not %d",
-                      tracked_at(of), count);
-        local_rest_us(1000);
-    }
 }
 
 static void await_checks(struct hf_client *of, uint64_t count)
