@@ -1,5 +1,5 @@
-/* From the loss of a held lock to its report: by a push (tracking=on), and by the next renewal
- * (tracking=off), on one server and in one run.
+/* From the loss of a held lock to its report, and from a lock that became free to the grant of
+ * a waiter: by a push (tracking=on), and without (tracking=off), on one server and in one run.
  *
  *     bench_push [losses a case [losses by renewal]]      (started by bench/run.sh)
  *
@@ -7,7 +7,12 @@
  * time from before the DEL was sent until on_lost was called, with 1 and with 10,000 holds of
  * the client, and until the command of `holdfast run` has received TERM. All holds are older
  * than a second, and one at a time is lost. A round trip of the client is a blocking
- * hf_lock_inspect. */
+ * hf_lock_inspect.
+ *
+ * Waiters: the time from before a DEL, from the end of a TTL, or from before a release by
+ * another client, until `done` of the waiting acquire was called, also for a user who may not
+ * subscribe; and the pairs of two clients with two threads each on one lock. */
+#include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -66,7 +71,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost
     (void)sem_post(&lost);
 }
 
-static struct hf_client *client_new(bool is_tracking)
+static struct hf_client *client_as(bool is_tracking, const char *user)
 {
     struct hf_client_options options;
     struct hf_client *client;
@@ -78,9 +83,16 @@ static struct hf_client *client_new(bool is_tracking)
     hf_client_options_init(&options);
     options.url = url;
     options.watchdog_ms = WATCHDOG_MS;
+    options.user = user;
+    options.password = user;
     if (hf_client_new(&client, &options, &err) < 0 || hf_client_connect(client, &err) < 0)
         die("client", err.text);
     return client;
+}
+
+static struct hf_client *client_new(bool is_tracking)
+{
+    return client_as(is_tracking, NULL);
 }
 
 static void acquire_numbered(struct hf_client *client, int i)
@@ -259,6 +271,234 @@ static void measure_command(bool is_tracking, int count)
                             : "DEL to TERM at the command of run, by renewal", count);
 }
 
+/* ---- waiters ---- */
+
+#define DEAF "deaf"             /* may not subscribe; also its password */
+#define WAITED "bench-wait"
+#define TTL_MS 200
+
+static sem_t granted;
+static double granted_us, granted_at_us;        /* monotonic; by the calendar */
+
+static void on_granted(void *ctx, hf_status status, const struct hf_error *err)
+{
+    (void)ctx;
+    granted_us = clock_us(CLOCK_MONOTONIC);
+    granted_at_us = clock_us(CLOCK_REALTIME);
+    if (status != HF_OK)
+        die("waiting", err ? err->text : "failed");
+    (void)sem_post(&granted);
+}
+
+static void rest_ms(long ms)
+{
+    struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+
+    nanosleep(&pause, NULL);
+}
+
+static struct hf_lock *lock_new(struct hf_client *client)
+{
+    struct hf_lock *lock;
+    struct hf_error err;
+
+    if (hf_lock_new(&lock, client, WAITED, strlen(WAITED), &err) < 0)
+        die("lock", err.text);
+    return lock;
+}
+
+/* It sleeps after a few round trips. `rest_most_ms`: at a random moment of a poll. */
+static void begin_to_wait(struct hf_lock *lock, int rest_most_ms)
+{
+    struct hf_acquire_options options;
+
+    hf_acquire_options_init(&options);
+    options.owner = 1;
+    options.wait_ms = HF_FOREVER;
+    if (hf_lock_acquire_async(lock, &options, on_granted, NULL) < 0)
+        die("waiting", "refused");
+    rest_ms(10 + rand() % rest_most_ms);
+}
+
+static void await_grant(struct hf_lock *lock)
+{
+    struct hf_error err;
+
+    while (sem_wait(&granted) != 0)
+        continue;
+    if (hf_lock_release(lock, 1, &err) < 0)
+        die("release", err.text);
+}
+
+static double hand_over_by_del(struct hf_lock *lock, int rest_most_ms)
+{
+    double began;
+
+    (void)command("HSET %s 8743c9c0-0795-4907-87fd-6c719a6b4586:1 1", WAITED);
+    (void)command("PEXPIRE %s 60000", WAITED);
+    begin_to_wait(lock, rest_most_ms);
+    began = clock_us(CLOCK_MONOTONIC);
+    (void)command("DEL %s", WAITED);
+    await_grant(lock);
+    return granted_us - began;
+}
+
+/* The TTL was known when the waiter began; or it is shortened while the waiter sleeps. */
+static double hand_over_by_expiry(struct hf_lock *lock, bool is_shortened)
+{
+    double ends_us;
+    char text[64];
+
+    (void)command("HSET %s 8743c9c0-0795-4907-87fd-6c719a6b4586:1 1", WAITED);
+    (void)command(is_shortened ? "PEXPIRE %s 60000" : "PEXPIRE %s 1000", WAITED);
+    ends_us = clock_us(CLOCK_REALTIME) + TTL_MS * 1e3;
+    ends_us -= (double)((long long)ends_us % 1000);
+    (void)snprintf(text, sizeof text, "PEXPIREAT %%s %lld", (long long)(ends_us / 1e3));
+    if (!is_shortened)
+        (void)command(text, WAITED);
+    begin_to_wait(lock, 20);
+    if (is_shortened)
+        (void)command(text, WAITED);
+    await_grant(lock);
+    return granted_at_us - ends_us;
+}
+
+static double hand_over_by_release(struct hf_lock *lock, struct hf_lock *other,
+                                   int rest_most_ms)
+{
+    struct hf_acquire_options options;
+    struct hf_error err;
+    double began;
+
+    hf_acquire_options_init(&options);
+    options.owner = 2;
+    if (hf_lock_acquire(other, &options, &err) < 0)
+        die("acquire", err.text);
+    begin_to_wait(lock, rest_most_ms);
+    began = clock_us(CLOCK_MONOTONIC);
+    if (hf_lock_release(other, 2, &err) < 0)
+        die("release", err.text);
+    await_grant(lock);
+    return granted_us - began;
+}
+
+static const struct {
+    const char *what;
+    enum { BY_DEL, BY_EXPIRY, BY_SHORTENING, BY_RELEASE } how;
+    const char *user;
+    bool is_tracking, is_slow;
+} waits[] = {
+    {"DEL to grant, by push", BY_DEL, NULL, true, false},
+    {"DEL to grant, no subscription, by push", BY_DEL, DEAF, true, false},
+    {"end of TTL to grant, tracking=on", BY_EXPIRY, NULL, true, false},
+    {"end of TTL to grant, tracking=off", BY_EXPIRY, NULL, false, false},
+    {"end of shortened TTL to grant, by push", BY_SHORTENING, NULL, true, false},
+    {"release to grant, tracking=on", BY_RELEASE, NULL, true, false},
+    {"release to grant, tracking=off", BY_RELEASE, NULL, false, false},
+    {"release to grant, no subscription, by push", BY_RELEASE, DEAF, true, false},
+    {"release to grant, no subscription, by poll", BY_RELEASE, DEAF, false, true},
+    {"DEL to grant, no subscription, by poll", BY_DEL, DEAF, false, true},
+    {"DEL to grant, without a push", BY_DEL, NULL, false, true},
+    {"end of shortened TTL to grant, without a push", BY_SHORTENING, NULL, false, true},
+};
+
+static double hand_over(size_t row, struct hf_lock *lock, struct hf_lock *other)
+{
+    int rest_most_ms = waits[row].is_slow ? 1000 : 5;
+
+    switch (waits[row].how) {
+    case BY_DEL: return hand_over_by_del(lock, rest_most_ms);
+    case BY_EXPIRY: return hand_over_by_expiry(lock, false);
+    case BY_SHORTENING: return hand_over_by_expiry(lock, true);
+    case BY_RELEASE: return hand_over_by_release(lock, other, rest_most_ms);
+    }
+    return 0;
+}
+
+static void measure_waits(size_t row, int count)
+{
+    struct hf_client *client = client_as(waits[row].is_tracking, waits[row].user);
+    struct hf_client *holder = client_as(waits[row].is_tracking, NULL);
+    struct hf_lock *lock = lock_new(client), *other = lock_new(holder);
+
+    for (int i = 0; i < count; i++)
+        times[i] = hand_over(row, lock, other);
+    print_times(waits[row].what, count);
+    hf_lock_free(lock);
+    hf_lock_free(other);
+    hf_client_free(client);
+    hf_client_free(holder);
+}
+
+/* ---- a contended lock ---- */
+
+#define CONTENDED_MS 2000
+
+static long long pairs;
+static bool is_over;
+
+static void *contend(void *ctx)
+{
+    struct hf_lock *lock = lock_new(ctx);
+    struct hf_error err;
+
+    while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+        struct hf_acquire_options options;
+
+        hf_acquire_options_init(&options);
+        options.wait_ms = HF_FOREVER;
+        if (hf_lock_acquire(lock, &options, &err) < 0 ||
+            hf_lock_release(lock, hf_owner_thread(), &err) < 0)
+            die("a contended lock", err.text);
+        (void)__atomic_fetch_add(&pairs, 1, __ATOMIC_RELAXED);
+    }
+    hf_lock_free(lock);
+    return NULL;
+}
+
+static void measure_contended(bool is_tracking)
+{
+    struct hf_client *clients[2] = {client_new(is_tracking), client_new(is_tracking)};
+    struct hf_client_stats stats;
+    pthread_t threads[4];
+    uint64_t wakes = 0;
+
+    pairs = 0;
+    __atomic_store_n(&is_over, false, __ATOMIC_RELAXED);
+    for (int i = 0; i < 4; i++)
+        if (pthread_create(&threads[i], NULL, contend, clients[i / 2]) != 0)
+            die("pthread_create", "failed");
+    rest_ms(CONTENDED_MS);
+    __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < 4; i++)
+        (void)pthread_join(threads[i], NULL);
+    for (int i = 0; i < 2; i++) {
+        hf_client_get_stats(clients[i], &stats);
+        wakes += stats.push_wakes;
+        hf_client_free(clients[i]);
+    }
+    printf("contended, tracking=%-3s %25lld pairs a second, %llu requests by pushes\n",
+           is_tracking ? "on" : "off", pairs * 1000 / CONTENDED_MS, (unsigned long long)wakes);
+    (void)fflush(stdout);
+}
+
+static void measure_waiters(int count, int slow)
+{
+    (void)sem_init(&granted, 0, 0);
+    (void)command("ACL SETUSER %s on >" DEAF " ~* &* +@all -subscribe -ssubscribe", DEAF);
+    for (int i = 0; i < 1000; i++) {
+        char name[32];
+
+        (void)snprintf(name, sizeof name, "present-%d", i);
+        (void)command("SET %s 1 EX 600", name);
+    }
+    for (size_t row = 0; row < sizeof waits / sizeof *waits; row++)
+        measure_waits(row, waits[row].is_slow ? slow : count);
+    for (int round = 0; round < 3; round++)
+        for (int is_tracking = 0; is_tracking <= 1; is_tracking++)
+            measure_contended(is_tracking);
+}
+
 int main(int argc, char **argv)
 {
     int count = argc > 1 ? atoi(argv[1]) : 2000, slow = argc > 2 ? atoi(argv[2]) : 5;
@@ -275,6 +515,7 @@ int main(int argc, char **argv)
     printf("%-44s %6s %10s %10s %10s\n", "", "count", "p50 ms", "p99 ms", "most ms");
     measure_round_trip(count);
     measure_inspect(count);
+    measure_waiters(count / 4, slow);
     measure_many(true, count);
     measure_one(count / 50);
     measure_command(true, count / 100);
