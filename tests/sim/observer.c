@@ -700,21 +700,27 @@ void observer_init(struct observer *w, struct sim *sim, int64_t server,
 
 /* ---- what is left ---- */
 
-static bool has_hold_key(struct model *m, const char *name,
-                         const struct observer_hold *h)
+/* The hold key of the reader's hold number i. */
+static bool look_at_own(struct model *m, const char *name, const struct observer_hold *h,
+                        long long i, struct model_key *key)
 {
     const char *format = strchr(name, '{') ? "%s:%s:rwlock_timeout:%lld"
                                            : "{%s}:%s:rwlock_timeout:%lld";
     char text[PLAN_KEY_MAX + OBSERVER_HOLD_MAX];
+    size_t n = (size_t)snprintf(text, sizeof text, format, name, h->field, i);
+
+    must(n < sizeof text);
+    return model_look(m, 0, text, n, key) && !key->is_expired;
+}
+
+static bool has_hold_key(struct model *m, const char *name,
+                         const struct observer_hold *h)
+{
     struct model_key key;
 
-    for (long long i = 1; i <= h->count; i++) {
-        size_t n = (size_t)snprintf(text, sizeof text, format, name, h->field, i);
-
-        must(n < sizeof text);
-        if (model_look(m, 0, text, n, &key) && !key.is_expired)
+    for (long long i = 1; i <= h->count; i++)
+        if (look_at_own(m, name, h, i, &key))
             return true;
-    }
     return false;
 }
 
@@ -734,6 +740,42 @@ void observer_dead_readers(struct observer *w, struct model *model)
                         &w->locks[lock].holds[i]))
                 write_freed(w, lock, &w->locks[lock].holds[i],
                             HISTORY_WHY_EXPIRED);
+}
+
+/* When the last of its hold keys expires, by the server's clock; 0: there is none. */
+static int64_t own_end_ms(struct model *m, const char *name, const struct observer_hold *h)
+{
+    int64_t end_ms = 0;
+    struct model_key key;
+
+    for (long long i = 1; i <= h->count; i++)
+        if (look_at_own(m, name, h, i, &key) && key.expires_ms > end_ms)
+            end_ms = key.expires_ms;
+    return end_ms;
+}
+
+static void write_older(struct observer *w, size_t lock, const struct observer_hold *h,
+                        int64_t end_ms)
+{
+    struct observer_hold is = *h;
+    int64_t until_us = end_ms > 0 ? observer_true_us(w, end_ms * 1000)
+                                  : world_now_us(w->sim->world);
+
+    is.until_us = until_us < h->until_us ? until_us : h->until_us;
+    write_held(w, lock, &is, HISTORY_BY_REPLICATION);
+}
+
+void observer_older_readers(struct observer *w, struct model *model, struct model *old)
+{
+    for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
+        for (size_t i = 0; is_read_write(w, lock) && i < w->locks[lock].count; i++) {
+            const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
+            const struct observer_hold *h = &w->locks[lock].holds[i];
+            int64_t end_ms = own_end_ms(model, name, h);
+
+            if (end_ms < own_end_ms(old, name, h))
+                write_older(w, lock, h, end_ms);
+        }
 }
 
 static const char *const type_names[] = {"none", "string", "hash",

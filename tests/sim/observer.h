@@ -56,6 +56,9 @@ struct observer {
  * observer_repeat - writes all holds of the server, after its "replica" line.
  * observer_behind - writes "reset" lines: the model, a new master, does not have the latest
  *                tokens of `old`.
+ * observer_older_readers - writes "held" lines of readers whose own leases end earlier in the
+ *                model, which is about to be a master's, than in `old`: the lock's end, which
+ *                is that of the longest lease, does not show it.
  * observer_dead_readers - writes "freed" lines of readers whose leases have expired; their
  *                fields remain as long as other readers have the lock (kinds.md).
  * observer_out_key - writes the name of the key that lists the permits in use.
@@ -66,6 +69,7 @@ void observer_init(struct observer *w, struct sim *sim, int64_t server,
                    struct model *model);
 void observer_repeat(struct observer *w);
 void observer_behind(struct observer *w, struct model *model, struct model *old);
+void observer_older_readers(struct observer *w, struct model *model, struct model *old);
 void observer_dead_readers(struct observer *w, struct model *model);
 void observer_out_key(char *dst, size_t size, const char *name);
 void observer_keys(struct observer *w, struct model *model);

@@ -485,6 +485,11 @@ static const struct past {
     {"max_hold_over_before_it_is_reported", "P12",
      "a process was stopped in a callback: the judge counted max_hold from the end of the call, "
      "which was reported late"},
+    {"readers_lease_lost_in_a_power_failure", "P2",
+     "older data ended a reader's own lease earlier, and not the lock's: the history did not show "
+     "it, and another reader's release freed the lock of a reader that believed in it"},
+    {"readers_lease_unknown_to_a_new_master", "P2",
+     "the same after a failover, while the readers' processes were stopped"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family

@@ -277,6 +277,7 @@ void server_promote(struct server *s, struct server *old)
 
     server_unfollow(s);
     s->has_been_master = true;
+    observer_older_readers(&s->observer, server_turn(s), old->model);
     e.instead = (struct history_source){'s', (uint32_t)old->number};
     sim_write(s->sim, &e);
     s->observer.is_replaced = false;
@@ -422,6 +423,7 @@ static bool take_older_data(struct server *s)
     observer_repeat(&s->observer);
     lines = s->observer.lines;
     model_copy(s->model, s->on_disk);
+    observer_older_readers(&s->observer, s->model, had);
     lines = s->observer.lines - lines;
     e = sim_event(s->sim, 's', s->number, HISTORY_MASTER);
     e.instead = e.source;
