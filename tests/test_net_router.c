@@ -200,7 +200,7 @@ END_TEST
 static bool loading(void *ctx, const struct nodes_ask *a, char *reply)
 {
     (void)ctx;
-    if (!request_matches(a->request, "EVALSHA ..."))
+    if (!request_matches(a->request, a->node == 0 ? "EVALSHA ..." : "EVAL ..."))
         return false;
     (void)sprintf(reply, a->node == 0 ? "-ASK 5 127.0.0.1:%d\r\n"
                                       : "-LOADING patience\r\n",

@@ -28,6 +28,7 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
                      struct hf_resp_value reply);
 static void on_replicas(struct hf_command *command, enum hf_outcome outcome,
                         struct hf_resp_value reply, uint32_t wanted);
+static void on_redirected(struct hf_command *command);
 static void on_retry(struct hf_timer *timer);
 
 static const struct hf_resp_value no_reply;
@@ -54,6 +55,15 @@ static void use_verb(struct hf_call *call, struct hf_resp_arg *argv)
     argv[1] = call->by_text
                   ? (struct hf_resp_arg){call->script->text, call->script->len}
                   : (struct hf_resp_arg){call->script->sha, 40};
+}
+
+/* The request that lists holds is another script, which is sent as text anyway. */
+static void use_text(struct hf_call *call)
+{
+    call->by_text = true;
+    use_verb(call, call->argv);
+    if (call->declared && !call->is_listing)
+        use_verb(call, hf_declared_args_argv(call->declared, &(size_t){0}));
 }
 
 /* Sets the arguments that are sent next. Replicas do not have to confirm a request that only
@@ -113,6 +123,7 @@ static void command_init(struct hf_call *call,
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;
     call->command.on_replicas = on_replicas;
     call->command.deadline_ms = call->deadline_ms;
+    call->command.redirected = done == on_reply ? on_redirected : NULL;
     call->command.done = done;
 }
 
@@ -397,10 +408,7 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
         *call->lacks_evalsha = true;
     if (hf_refusal_wants_text(reply) && !call->is_once && !call->by_text &&
         !call->is_listing) {
-        call->by_text = true; /* once: after EVAL, the same reply is an error */
-        use_verb(call, call->argv);
-        if (call->declared)
-            use_verb(call, hf_declared_args_argv(call->declared, &(size_t){0}));
+        use_text(call); /* once: after EVAL, the same reply is an error */
         send_again(call);
     } else if (patience == HF_RETRIES_LOST) {
         lost_by_proxy(call, reply);
@@ -443,6 +451,12 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
         listed(call, reply);
     else
         answered(call, reply);
+}
+
+/* CALL-2 */
+static void on_redirected(struct hf_command *command)
+{
+    use_text(HF_OWNER_OF(command, struct hf_call, command));
 }
 
 /* ---- replicas ---- */

@@ -8,7 +8,11 @@
  * CALL-1  A master may become a replica after it has executed the script, and before replicas
  *         have confirmed it. It then refuses WAIT, and the new master may lack the change: the
  *         script is sent again, within the deadline. The call fails when WAIT was refused in
- *         this way DEMOTIONS_MAX times, as by replicas that accept writes. */
+ *         this way DEMOTIONS_MAX times, as by replicas that accept writes.
+ * CALL-2  A request that follows a redirection contains the text of its script, because the node
+ *         to which a slot moves may not know the script. After NOSCRIPT the request would begin
+ *         again at the node that replied ASK: two more round trips, which are too many for a
+ *         renewal of a short lease. */
 #ifndef HF_CALL_H
 #define HF_CALL_H
 

@@ -309,6 +309,8 @@ static void follow(struct hf_command *c, const struct hf_redirection *r)
 {
     struct hf_router *router = c->router;
 
+    if (c->redirected)
+        c->redirected(c);
     if (r->kind == HF_ASK && r->host_kind != HF_HOST_UNKNOWN) {
         router->counts.asked++;
         go_to(c, r, true);

@@ -50,6 +50,9 @@ struct hf_command {
      * to HOPS_MAX (5) times, and is not reported. */
     void (*done)(struct hf_command *command, enum hf_outcome outcome,
                  struct hf_resp_value reply);
+    /* [locked] Called before the command follows a redirection. It may change what argv
+     * points to, but not argc. NULL: not called. */
+    void (*redirected)(struct hf_command *command);
     /* [locked] With `replicas`, called after a `done` whose reply was not an error, with
      * the reply to WAIT, which was sent in the same write. `wanted` is the number of
      * replicas that were required of that server. The command must not be changed until

@@ -490,6 +490,9 @@ static const struct past {
      "it, and another reader's release freed the lock of a reader that believed in it"},
     {"readers_lease_unknown_to_a_new_master", "P2",
      "the same after a failover, while the readers' processes were stopped"},
+    {"renewal_redirected_over_a_slow_link", "P12",
+     "a slot moved to a node without the script: after NOSCRIPT a renewal began again at the node "
+     "that had replied ASK, and came too late for a lease of 0.9 s"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
