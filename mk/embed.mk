@@ -12,10 +12,15 @@ amalgamated = $(RESP:%=resp/%.c) \
 amalgamation: $(BUILD)/lock/script/scripts.c $(BUILD)/lock/script/script_names.h
 	@resp/amalgamate.sh $(AMALGAMATION)
 	@mk/amalgamate.pl $(AMALGAMATION) $(BUILD) $(amalgamated)
+	@cp $(CXX_HEADERS) $(AMALGAMATION)
 
 #: make amalgamation-check  is the first pair what docs/embedding.md says?
 amalgamation-check: deps deps-embed deps-musl amalgamation
 	@tests/embed/amalgamation.sh $(BUILD) $(MAKE)
+
+#: make cpp-check         does holdfast.hpp do what it says, with g++ and clang++?
+cpp-check: deps deps-embed all
+	@tests/embed/cpp.sh $(BUILD)
 
 #: make sizes             how large the library and a small program are, against bounds
 sizes: deps amalgamation $(BUILD)/libholdfast.so
@@ -25,4 +30,4 @@ sizes: deps amalgamation $(BUILD)/libholdfast.so
 embed: deps-embed
 	@tests/embed/run.sh $(BUILD)
 
-.PHONY: amalgamation amalgamation-check sizes embed
+.PHONY: amalgamation amalgamation-check cpp-check sizes embed

@@ -35,7 +35,7 @@ deps deps-bench deps-coverage deps-embed deps-fuzz deps-musl deps-packages:
 
 # In an installed header, the path of an include is relative to the header's own folder:
 # the compiler then finds no net/net.h of the program instead, whatever the order of -I.
-headers_I := $(HEADERS:%=$(BUILD)/include/holdfast/%)
+headers_I := $(patsubst %,$(BUILD)/include/holdfast/%,$(HEADERS) $(CXX_HEADERS))
 all: $(headers_I)
 $(headers_I): $(BUILD)/include/holdfast/%: %
 	@mkdir -p $(@D)
@@ -73,7 +73,7 @@ $(call $(1)_filled,$(LIBDIR)/pkgconfig,holdfast.pc)
 $(if $(is_static),$(call $(1)_filled,$(LIBDIR)/pkgconfig,holdfast-resp.pc))
 $(call $(1)_filled,$(LIBDIR)/cmake/holdfast,holdfast-config.cmake)
 $(call $(1)_filled,$(LIBDIR)/cmake/holdfast,holdfast-config-version.cmake)
-$(call $(1),644,$(INCLUDEDIR)/holdfast,$(BUILD)/include/holdfast/holdfast.h)
+$(call $(1),644,$(INCLUDEDIR)/holdfast,$(patsubst %,$(BUILD)/include/holdfast/%,holdfast.h $(CXX_HEADERS)))
 $(call $(1),644,$(INCLUDEDIR)/holdfast/resp,$(filter $(BUILD)/include/holdfast/resp/%,$(headers_I)))
 $(call $(1),644,$(INCLUDEDIR)/holdfast/net,$(filter $(BUILD)/include/holdfast/net/%,$(headers_I)))
 $(call $(1),644,$(INCLUDEDIR)/holdfast/lock,$(filter $(BUILD)/include/holdfast/lock/%,$(headers_I)))

@@ -8,6 +8,9 @@ tls_no   := tls_none
 # The installed headers: all that a program may include.
 HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/version.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/dump.h
 
+# Installed beside holdfast.h; for C++ alone.
+CXX_HEADERS := holdfast.hpp
+
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem random status thread \
             url url_query url_scan utf8 version) \

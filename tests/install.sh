@@ -65,6 +65,10 @@ if command -v g++ >/dev/null; then
     cat >"$dir/program.cc" <<'CC'
 #include <holdfast/holdfast.h>
 #include <holdfast/holdfast.h>
+#if __cplusplus >= 201703L
+#include <holdfast/holdfast.hpp>
+#include <holdfast/holdfast.hpp>
+#endif
 int main()
 {
     hf_lock *lock = nullptr;
@@ -73,7 +77,10 @@ int main()
     return hf_lock_new_kind(&lock, nullptr, HF_KIND_FAIR | HF_WITH_TOKEN, "x", 1, &err);
 }
 CC
-    run g++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only -I"$usr/include" "$dir/program.cc"
+    for standard in c++11 c++17; do
+        run g++ -std=$standard -Wall -Wextra -Werror -fsyntax-only -I"$dir/own" -I"$usr/include" \
+            "$dir/program.cc"
+    done
 else
     echo "skipped: the headers in C++: no g++"
 fi

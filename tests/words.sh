@@ -13,7 +13,7 @@ pages='README.md docs/README.md docs/architecture.md docs/cluster.md docs/embedd
     docs/sources.md docs/tls.md docs/torture.md
     lock/by_owner.h lock/connect.h lock/dump.h lock/election.h lock/latch.h lock/lock.h lock/multi.h
     lock/permits.h lock/queue.h lock/quorum.h lock/semaphore.h lock/token.h
-    net/net.h net/version.h resp/base.h resp/resp.h'
+    net/net.h net/version.h resp/base.h resp/resp.h holdfast.hpp'
 
 # Private headers: only their comments are searched, because identifiers may contain these
 # words.

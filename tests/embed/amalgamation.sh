@@ -72,9 +72,9 @@ takes_a_lock() {
 }
 
 is_the_same_each_time "$@"
-printf '#include "holdfast.h"\n#include "holdfast.h"\n' >"$out/twice.cc"
+printf '#include "holdfast.h"\n#include "holdfast.hpp"\n' >"$out/twice.cc"
 g++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I"$from" "$out/twice.cc" ||
-    fail 'a C++ program includes holdfast.h'
+    fail 'a C++ program includes holdfast.h and holdfast.hpp'
 sed -e 's|<holdfast/holdfast.h>|"holdfast.h"|' -e "s|redis://127.0.0.1:6379|unix://$folder/sock|" \
     examples/hold.c >"$out/hold.c"
 start_server
