@@ -154,7 +154,7 @@ hf_status hf_wire_open(struct hf_wire **out,
                        int64_t deadline_ms, struct hf_error *err)
 {
     char address[HF_ERROR_TEXT_MAX];
-    struct hf_wire *w;
+    struct hf_wire *w = NULL;
     hf_status rc = make(&w, options);
 
     (void)hf_url_address(options->url, address, sizeof address);

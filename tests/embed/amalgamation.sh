@@ -89,7 +89,7 @@ libraries='' takes_a_lock small gcc
 compile clang clang -O1 -DHF_TLS -DHF_POLL -DHF_ASSERTS
 libraries='-lssl -lcrypto' takes_a_lock clang clang
 if command -v musl-gcc >/dev/null; then
-    compile musl musl-gcc -Os -DHF_ASSERTS
+    compile musl musl-gcc -O3 -DHF_ASSERTS
     libraries='-static' takes_a_lock musl musl-gcc
 else
     echo 'skipped: the amalgamation with musl: no musl-gcc'
