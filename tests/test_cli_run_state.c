@@ -467,6 +467,19 @@ START_TEST(stopped_command_keeps_no_lock)
 }
 END_TEST
 
+/* Ctrl-C on a terminal reaches the command, and not us. */
+START_TEST(command_that_ctrl_c_ended_keeps_no_lock)
+{
+    begin();
+    run.rules.at_least_ms = 60000;
+    run_command();
+    (void)step((struct cli_run_event){.kind = CLI_EV_ENDED, .number = CLI_SIGNAL + SIGINT,
+                                      .by_signal = true, .had_tty = true});
+    ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
+    ck_assert_int_eq(cli_run_next_ms(&run), now_ms + CLI_RUN_STOPPED_RELEASE_MS);
+}
+END_TEST
+
 /* HUP that only makes us read the files again does not tell the command to end. */
 START_TEST(hup_that_reads_files_again_keeps_the_lock_at_least_so_long)
 {
@@ -1022,6 +1035,7 @@ static TCase *case_reload(void)
 {
     TCase *c = tcase_create("reload");
 
+    tcase_add_test(c, command_that_ctrl_c_ended_keeps_no_lock);
     tcase_add_test(c, hup_that_reads_files_again_keeps_the_lock_at_least_so_long);
     tcase_add_loop_test(c, command_that_dies_of_hup_leaves_its_daemons, 0, 2);
     return c;

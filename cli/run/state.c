@@ -410,8 +410,8 @@ static void note_death(struct cli_run *r, const struct cli_run_event *ev)
  * not in a nested run, whose outer run keeps it. */
 static bool must_keep(const struct cli_run *r)
 {
-    return r->now_ms < r->keep_until_ms && !r->is_told && !r->is_lost &&
-           !r->is_max_hold && r->safe_until_ms != HF_NEVER;
+    return r->now_ms < r->keep_until_ms && !r->is_told && r->die_of == 0 &&
+           !r->is_lost && !r->is_max_hold && r->safe_until_ms != HF_NEVER;
 }
 
 /* Returns the signal that must end the command, or 0. HUP may have another meaning. */
