@@ -112,6 +112,22 @@ START_TEST(member_leaves_the_others_in_their_order)
 }
 END_TEST
 
+START_TEST(list_whose_member_was_overwritten_is_not_whole)
+{
+    struct hf_list *next;
+
+    fill(&head, 0, 3);
+    ck_assert(hf_list_is_whole(&head));
+    ck_assert(hf_list_is_whole(&members[1].link));
+    next = members[1].link.next;
+    members[1].link.next = &members[0].link;
+    ck_assert(!hf_list_is_whole(&members[1].link));
+    members[1].link.next = next;
+    next->prev = &head;
+    ck_assert(!hf_list_is_whole(&members[1].link));
+}
+END_TEST
+
 static const struct {
     int to;                 /* members of each before */
     int from;
@@ -142,6 +158,7 @@ static Suite *suite(void)
     tcase_add_test(list, list_keeps_the_order_of_pushes);
     tcase_add_loop_test(list, member_leaves_the_others_in_their_order, 0,
                         COUNT(without_rows));
+    tcase_add_test(list, list_whose_member_was_overwritten_is_not_whole);
     tcase_add_loop_test(list, joined_list_is_one_after_the_other, 0,
                         COUNT(join_rows));
     suite_add_tcase(s, status);
