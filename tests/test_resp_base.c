@@ -123,7 +123,7 @@ START_TEST(list_whose_member_was_overwritten_is_not_whole)
     members[1].link.next = &members[0].link;
     ck_assert(!hf_list_is_whole(&members[1].link));
     members[1].link.next = next;
-    next->prev = &head;
+    members[0].link.next = &head;
     ck_assert(!hf_list_is_whole(&members[1].link));
 }
 END_TEST
