@@ -451,6 +451,8 @@ START_TEST(lock_is_kept_at_least_so_long)
         now_ms += 60000 - 10;
     ck_assert_uint_eq(happens(keeps[_i].kind, keeps[_i].number),
                       CLI_DO_RELEASE);
+    if (keeps[_i].kind == CLI_EV_SIGNAL) /* RUN-10 */
+        ck_assert_int_eq(cli_run_next_ms(&run), now_ms + CLI_RUN_STOPPED_RELEASE_MS);
     (void)happens(CLI_EV_RELEASED, keeps[_i].code);
     leaves_with(3);
 }

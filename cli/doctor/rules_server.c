@@ -227,7 +227,7 @@ static enum doctor_verdict tracks_holds(struct doctor_case *c)
         if (c->server->may[i].is != MAY_DO)
             return doctor_found(c, "it refuses %s", doctor_permission_names[i]);
     }
-    return doctor_fine(c, "it reports the loss of a held lock at once");
+    return doctor_fine(c, "with tracking, it reports the loss of a held lock at once");
 }
 
 static bool measure_protocol(const struct doctor_case *c, int64_t *out)
@@ -413,14 +413,14 @@ const struct doctor_rule doctor_rules_server[] = {
      .meaning = "the scripts of locks fail in the middle",
      .advice = "permit all of these: +exists +hexists +hset +pexpire +hscan "
                "+pttl +del +hget +hlen"},
-    {"publish-denied", DOCTOR_UNSAFE, OF_MASTER, doctor_permits,
+    {"publish-denied", DOCTOR_WARNING, OF_MASTER, doctor_permits,
      .may = {MAY_SPUBLISH, MAY_PUBLISH},
-     .meaning = "a release deletes the lock, fails, and wakes no waiter",
+     .meaning = "a release notifies no waiter: a waiter acquires the lock only when it "
+                "polls, up to a third of the TTL later",
      .advice = "permit it: +publish, and in a cluster +spublish"},
     {"subscribe-denied", DOCTOR_WARNING, OF_MASTER, doctor_permits,
      .may = {MAY_SSUBSCRIBE, MAY_SUBSCRIBE},
-     .meaning = "a release wakes no waiter: waiters acquire the lock only when its TTL "
-                "expires",
+     .meaning = "no release wakes a waiter: waiters poll once a second",
      .advice = "permit it: +subscribe, and in a cluster +ssubscribe"},
     {"kill-denied", DOCTOR_WARNING, OF_MASTER, doctor_permits,
      .may = {MAY_CLIENT_ID, MAY_INFO},
@@ -437,8 +437,10 @@ const struct doctor_rule doctor_rules_server[] = {
      .advice = "leave it, or permit +client|kill, which lets the user close the "
                "connections of every other user"},
     {"tracking-denied", DOCTOR_NOTE, OF_MASTER, tracks_holds,
-     .meaning = "tracking=on has no effect: a loss is detected at the next renewal",
-     .advice = "permit them: +client|tracking +client|caching (Redis 6 or later, RESP3)"},
+     .meaning = "tracking=on has no effect: a loss is detected at the next renewal, and "
+                "a waiter that gets no notification polls",
+     .advice = "use RESP3 (Redis 6 or later, no protocol=2 in the URL), and permit "
+               "+client|tracking +client|caching"},
     {"hello-denied", DOCTOR_NOTE, OF_NODE, doctor_at_least,
      .measure = measure_protocol, .limit = 3, .fine = "it speaks RESP3",
      .found = "it speaks RESP2 (HELLO does not exist)",
@@ -451,8 +453,9 @@ const struct doctor_rule doctor_rules_server[] = {
     {"keys", DOCTOR_UNSAFE, OF_NODE, covers_keys,
      .meaning = "locks with these names cannot be acquired",
      .advice = "add a pattern for their keys: ~NAME"},
-    {"channels", DOCTOR_UNSAFE, OF_MASTER, covers_channels,
-     .meaning = "a release of such a lock fails, and wakes no waiter",
+    {"channels", DOCTOR_WARNING, OF_MASTER, covers_channels,
+     .meaning = "a release of such a lock notifies no waiter: a waiter acquires it only "
+                "when it polls, up to a third of the TTL later",
      .advice = "add a pattern for their channels: &redisson_lock__channel:*"},
     {"idle-timeout", DOCTOR_WARNING, OF_NODE, doctor_outside,
      .fact = FACT_IDLE_TIMEOUT, .limit = LIMIT_BEAT_S,

@@ -345,7 +345,7 @@ static void rearm(struct cli_session *run)
 void cli_session_watch_end(struct cli_session *run)
 {
     const struct cli_run *r = &run->state;
-    bool on = !cli_run_has_command(r);
+    bool on = !cli_run_has_command(r) && r->state != CLI_KEEPING;
 
     cli_signals_limit(on, run->last_words);
     if (on && r->end_signal != 0)

@@ -47,7 +47,7 @@ struct cli_session {
 };
 
 /* cli_session_watch_end - from now on a signal that ends programs ends this process in time, as
- *   long as no command runs (RUN-10).
+ *   long as no command runs, and the lock is not kept after it (RUN-10).
  * cli_session_open_notice - creates the pipe. Call it before other descriptors are opened, because
  *   a shell such as dash can name only those below 10. Returns CLI_CONTINUE, or CLI_EXIT_ERROR
  *   after reporting the error.

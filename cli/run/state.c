@@ -40,9 +40,9 @@
  *        no effect. A signal that ends programs ends that wait at once.
  * RUN-10 A signal that ends programs ends this process within CLI_SIGNALS_PROMPT_MS, except while
  *        a command runs that has not been killed. If a request has no reply by then, the lock
- *        expires with its TTL. After a command that TERM, INT or QUIT ended, the release has
- *        CLI_RUN_STOPPED_RELEASE_MS: a service that is stopped must not leave its lock locked
- *        only because the server is far away or busy for a moment.
+ *        expires with its TTL. After a command that TERM, INT or QUIT ended, or a signal in
+ *        KEEPING, the release has CLI_RUN_STOPPED_RELEASE_MS: a service that is stopped must
+ *        not leave its lock locked only because the server is far away or busy for a moment.
  * RUN-11 After a switch of masters a hold is safe for 0 ms until the new master replies. This is
  *        not a loss, and the command continues. */
 /* Tests: tests/test_cli_run_state.c. */
@@ -296,8 +296,7 @@ static void see_time(struct cli_run *r, const struct cli_run_event *ev)
 
 /* ---- releasing ---- */
 
-/* The server counts the lease a little longer than we do, and its answer takes
- * a moment. */
+/* The server counts the lease a little longer than we do, and its answer takes a moment. */
 #define LET_GO_MS 200
 
 static unsigned begin_release(struct cli_run *r)
@@ -311,8 +310,7 @@ static unsigned begin_release(struct cli_run *r)
 
 /* ---- events ---- */
 
-/* The hold may be over already (a tiny lease, a long pause). Then nothing is
- * started. */
+/* The hold may be over already (a tiny lease, a long pause). Then nothing is started. */
 static unsigned acquired(struct cli_run *r)
 {
     if (r->now_ms >= r->safe_until_ms) {
@@ -383,7 +381,9 @@ static bool note_late(struct cli_run *r, int signal)
 
     if (ends && r->late_signal == 0)
         r->late_signal = signal;
-    if (ends)
+    if (ends && r->state == CLI_KEEPING) /* RUN-10 */
+        r->end_by_ms = later(r->now_ms, CLI_RUN_STOPPED_RELEASE_MS);
+    else if (ends)
         leave_soon(r, signal);
     return ends;
 }

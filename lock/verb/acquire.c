@@ -174,8 +174,7 @@ static void keep(struct hf_op *op)
     tell_own_calls(op);
 }
 
-/* The waiters that were in the queue when the request was sent would receive the same
- * reply. */
+/* The waiters that were in the queue when the request was sent would receive the same reply. */
 static void let_all_through(struct hf_op *op)
 {
     struct hf_wait_queue *line = op->lock->line;
@@ -296,8 +295,7 @@ static bool is_overtaken(struct hf_op *op)
            (!wanted_to_join && hf_hold_to_join(op->lock, op->owner));
 }
 
-/* The reply names the head of the queue with the value 1, and a short time:
- * fair_acquire.lua. */
+/* The reply names the head of the queue with the value 1, and a short time: fair_acquire.lua. */
 static bool is_head_of_queue(const struct hf_op *op, const struct hf_lock_info *info)
 {
     return op->lock->kind->waiters_queue && info->hold_count == 1 &&
@@ -359,22 +357,24 @@ static void refuse_line(struct hf_op *op, hf_status status)
     }
 }
 
+/* A closing client waits for no other request, but a wait whose time has passed ends as usual. */
 static bool waits_on(struct hf_op *op, hf_status status)
 {
-    if (!is_in_line(op) || !op->call.is_passing || op->client->is_closing)
+    int64_t now = hf_loop_now(op->client->loop);
+
+    if (!is_in_line(op) || !op->call.is_passing ||
+        (op->client->is_closing && now < op->wait.deadline_ms))
         return false;
     hf_on_wait_log_refusal(op, &op->queue->answers, status);
-    return hf_wait_failed(&op->wait, &op->queue->answers,
-                          hf_loop_now(op->client->loop), status);
+    return hf_wait_failed(&op->wait, &op->queue->answers, now, status);
 }
 
 /* A request that had no reply need not be repeated if another call of the owner was granted
  * meanwhile. After a refusal by the server, a re-entry would get the same one. */
 static void wait_on(struct hf_op *op, hf_status status)
 {
-    bool is_over = hf_loop_now(op->client->loop) >= op->wait.deadline_ms;
-
-    if (hf_op_is_unknown(status) && !is_over && is_overtaken(op))
+    if (hf_op_is_unknown(status) && is_overtaken(op) &&
+        hf_loop_now(op->client->loop) < op->wait.deadline_ms)
         send_acquire(op);
     else
         advance(op, EVENT_UNANSWERED, 0);

@@ -490,6 +490,9 @@ static const struct past {
      "it, and another reader's release freed the lock of a reader that believed in it"},
     {"readers_lease_unknown_to_a_new_master", "P2",
      "the same after a failover, while the readers' processes were stopped"},
+    {"latch_wait_that_ends_in_a_close", "P12",
+     "a call of a client that closes, whose time passes before the reply to a request of the "
+     "last moment, ends with HF_TIMEOUT as any other: it ended with HF_E_NOREPLY"},
     {"renewal_redirected_over_a_slow_link", "P12",
      "a slot moved to a node without the script: after NOSCRIPT a renewal began again at the node "
      "that had replied ASK, and came too late for a lease of 0.9 s"},

@@ -190,7 +190,7 @@ static const struct {
     {"-eval", "unsafe", "eval-denied", 2},
     {"-hset", "unsafe", "calls-denied", 2},
     {"-hlen", "unsafe", "calls-denied", 2},
-    {"-publish", "unsafe", "publish-denied", 2},
+    {"-publish", "warning", "publish-denied", 1},
     {"-subscribe", "warning", "subscribe-denied", 1},
     {"-client", "warning", "kill-denied", 1},
     {"-client|kill", "note", "kill-left-out", 0},
@@ -200,7 +200,7 @@ static const struct {
     {"-info", "warning", "unseen", 1},
     {"-@all +get", "unsafe", "evalsha-denied", 2},
     {"resetkeys ~other:*", "unsafe", "keys", 2},
-    {"resetchannels &other", "unsafe", "channels", 2},
+    {"resetchannels &other", "warning", "channels", 1},
 };
 
 /* The rights of user "t", who may all but that. */
