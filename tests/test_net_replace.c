@@ -72,7 +72,7 @@ static void end(struct peer *peer)
     peer_free(peer);
 }
 
-/* Asks over this link of the server. */
+/* Sends a request over this link of the server. */
 static void start_over(struct ask *a, struct hf_link *link, const char *words)
 {
     link_ = link;

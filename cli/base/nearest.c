@@ -65,7 +65,7 @@ static const struct {
 
 #define SYNONYMS ((int)(sizeof synonyms / sizeof *synonyms))
 
-/* Returns a negative distance, which an earlier row has smaller; 0: there is no such row. */
+/* Returns a negative distance: the earlier the row, the smaller. 0: there is no such row. */
 static int synonym_of(const char *word, size_t len, const char *name)
 {
     for (int i = 0; i < SYNONYMS; i++)

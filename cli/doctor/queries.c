@@ -149,7 +149,7 @@ size_t doctor_query_words(const struct doctor_query *q,
     return argc;
 }
 
-/* CKQUORUM answers with an error when there is no quorum. */
+/* The reply to CKQUORUM is an error if there is no quorum. */
 static bool is_wanted(const struct doctor_query *q,
                       struct hf_resp_value reply)
 {

@@ -10,14 +10,7 @@ shift
 from=$build/amalgamation
 out=$build/embed/amalgamation
 mkdir -p "$out"
-server='' folder=$(mktemp -d)
-finish() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null || :
-    wait 2>/dev/null || :
-    rm -rf "$folder"
-}
-trap finish EXIT
-fail() { echo "amalgamation: NOT SO: $*" >&2; exit 1; }
+. tests/embed/server.sh
 
 is_the_same_each_time() {
     "$@" -s BUILD="$build" AMALGAMATION="$out/again" amalgamation
@@ -46,15 +39,6 @@ exports_nothing_if_so_asked() {
     gcc -shared -pthread "$out/small.o" -o "$out/small.so"
     ! nm -D --defined-only "$out/small.so" | grep ' hf_' ||
         fail 'it exports nothing with -DHF_API= -fvisibility=hidden'
-}
-
-start_server() {
-    redis-server --port 0 --unixsocket "$folder/sock" --save '' --appendonly no \
-        --dir "$folder" >"$folder/log" &
-    server=$!
-    until grep -qi 'ready to accept' "$folder/log" 2>/dev/null; do
-        kill -0 $server || { cat "$folder/log" >&2; exit 1; }
-    done
 }
 
 # takes_a_lock OBJECT COMPILER FLAGS...: the example, without an installation.

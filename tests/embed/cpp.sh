@@ -7,21 +7,9 @@ build=$1
 here=tests/embed
 out=$build/embed/cpp
 mkdir -p "$out"
-server='' folder=$(mktemp -d)
-finish() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null || :
-    wait 2>/dev/null || :
-    rm -rf "$folder"
-}
-trap finish EXIT
-fail() { echo "cpp: NOT SO: $*" >&2; exit 1; }
+. tests/embed/server.sh
 
-redis-server --port 0 --unixsocket "$folder/sock" --save '' --appendonly no \
-    --dir "$folder" >"$folder/log" &
-server=$!
-until grep -qi 'ready to accept' "$folder/log" 2>/dev/null; do
-    kill -0 $server || { cat "$folder/log" >&2; exit 1; }
-done
+start_server
 
 libraries='-lssl -lcrypto'
 [ -e "$build/tls-yes" ] || libraries=

@@ -574,6 +574,26 @@ static void await_several(const char *text, bool are_found)
     }
 }
 
+/* Two masters behind HAProxy, whose address is in `text`. Returns false if it is not installed. */
+static bool balance(struct haproxy *haproxy, struct server *servers[2], char text[URL_MAX])
+{
+    if (!haproxy_is_installed())
+        return false;
+    for (int i = 0; i < 2; i++)
+        servers[i] = server_start(keeps_all);
+    haproxy_start(haproxy, server_port(servers[0]), server_port(servers[1]));
+    (void)snprintf(text, URL_MAX, "redis://127.0.0.1:%d", haproxy->port);
+    await_several(text, true);
+    return true;
+}
+
+static void stop_balancing(struct haproxy *haproxy, struct server *servers[2])
+{
+    haproxy_stop(haproxy);
+    for (int i = 0; i < 2; i++)
+        server_stop(servers[i]);
+}
+
 /* VISIT-4 */
 START_TEST(address_that_leads_to_two_masters_is_found)
 {
@@ -581,18 +601,11 @@ START_TEST(address_that_leads_to_two_masters_is_found)
     struct haproxy haproxy = {.idle = NULL};
     char text[URL_MAX];
 
-    if (!haproxy_is_installed())
+    if (!balance(&haproxy, servers, text))
         return;
-    for (int i = 0; i < 2; i++)
-        servers[i] = server_start(keeps_all);
-    haproxy_start(&haproxy, server_port(servers[0]), server_port(servers[1]));
-    (void)snprintf(text, sizeof text, "redis://127.0.0.1:%d", haproxy.port);
-    await_several(text, true);
     (void)server_ask(servers[1], "REPLICAOF 127.0.0.1 %d", server_port(servers[0]));
     await_several(text, false);
-    haproxy_stop(&haproxy);
-    for (int i = 0; i < 2; i++)
-        server_stop(servers[i]);
+    stop_balancing(&haproxy, servers);
 }
 END_TEST
 
@@ -604,20 +617,13 @@ START_TEST(second_master_that_gets_few_connections_is_found)
     struct haproxy haproxy = {.times = 7};
     char text[URL_MAX];
 
-    if (!haproxy_is_installed())
+    if (!balance(&haproxy, servers, text))
         return;
-    for (int i = 0; i < 2; i++)
-        servers[i] = server_start(keeps_all);
-    haproxy_start(&haproxy, server_port(servers[0]), server_port(servers[1]));
-    (void)snprintf(text, sizeof text, "redis://127.0.0.1:%d", haproxy.port);
-    await_several(text, true);
     for (int i = 0; i < 2; i++) {
         (void)doctor(text, NULL, NULL);
         ck_assert_says("warning", "several-servers");
     }
-    haproxy_stop(&haproxy);
-    for (int i = 0; i < 2; i++)
-        server_stop(servers[i]);
+    stop_balancing(&haproxy, servers);
 }
 END_TEST
 

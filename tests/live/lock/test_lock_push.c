@@ -3,33 +3,17 @@
 #include "lock/script/kind.h"
 #include "tests/live/test_acl.h"
 #include "tests/live/test_sentinel.h"
+#include "tests/live/test_tracking.h"
 #include "tests/support/one_server.h"
 
-#define WATCHDOG_MS 90000       /* a renewal each 30 s */
-#define OPTIONS "?tracking=on"
 
 static struct hf_client *client;
 static struct diary diary;
 
-static struct hf_client *client_by(const char *options, const char *user)
-{
-    struct hf_client_options o;
-    char url[SERVER_URL_MAX + 64];
-
-    client_options(&o, url, server_port(server));
-    (void)strcat(url, options);
-    o.watchdog_ms = WATCHDOG_MS;
-    if (user) {
-        o.user = user;
-        o.password = "PASSWORD";
-    }
-    return client_with(&o);
-}
-
 static void start(void)
 {
     start_server();
-    client = client_by(OPTIONS, NULL);
+    client = client_by(server, TRACKING, NULL);
 }
 
 static void stop(void)
@@ -277,7 +261,7 @@ static void start_sentinels(void)
 
     sentinels = sentinels_start(&(struct sentinels_options){.replicas = 1, .sentinels = 1});
     server = master_now();
-    o = sentinel_options(strcat(url_of(url, 1), OPTIONS), 3);
+    o = sentinel_options(strcat(url_of(url, 1), TRACKING), 3);
     o.watchdog_ms = WATCHDOG_MS;
     client = client_with(&o);
 }
@@ -349,7 +333,7 @@ END_TEST
 
 static void use_without_tracking(const char *options, const char *user)
 {
-    struct hf_client *other = client_by(options, user);
+    struct hf_client *other = client_by(server, options, user);
     struct hf_lock *lock = lock_of(other, NAME);
 
     acquire(lock, 1);
@@ -365,7 +349,7 @@ static void use_without_tracking(const char *options, const char *user)
 /* TRACKING-2 */
 START_TEST(tracking_2_resp2_does_without)
 {
-    use_without_tracking(OPTIONS "&protocol=2", NULL);
+    use_without_tracking(TRACKING "&protocol=2", NULL);
 }
 END_TEST
 
@@ -380,7 +364,7 @@ START_TEST(tracking_2_user_without_the_right_does_without)
 {
     ck_assert_str_eq(server_ask(server, "ACL SETUSER app on >PASSWORD ~* &* +@all "
                                         "-client|tracking"), "OK");
-    use_without_tracking(OPTIONS, "app");
+    use_without_tracking(TRACKING, "app");
 }
 END_TEST
 
@@ -391,7 +375,7 @@ START_TEST(tracking_2_refused_caching_is_no_error)
     ck_assert_str_eq(server_ask(server, "ACL SETUSER app on >PASSWORD ~* &* +@all "
                                         "-client|caching"), "OK");
     hf_client_free(client);
-    client = client_by(OPTIONS, "app");
+    client = client_by(server, TRACKING, "app");
     lock = lock_of(client, NAME);
     acquire(lock, 1);
     await_renewals(1);
@@ -426,7 +410,7 @@ static const char *doctor(const char *words)
 
     (void)snprintf(command, sizeof command,
                    HF_BUILD "/holdfast doctor -u '%s%s%s", server_url(server, url),
-                   OPTIONS, words);
+                   TRACKING, words);
     p = popen(command, "r");
     ck_assert_ptr_nonnull(p);
     len = fread(output, 1, sizeof output - 1, p);
@@ -453,7 +437,7 @@ START_TEST(rights_that_doctor_prints_are_enough)
     acl_set(server, rule);
     free(rule);
     hf_client_free(client);
-    client = client_by(OPTIONS, ACL_USER);
+    client = client_by(server, TRACKING, ACL_USER);
     lock = hold_of_kind(HF_KIND_PLAIN, 0);
     ck_assert_no_denial(server, "a tracked hold");
     (void)server_ask(server, "DEL " NAME);

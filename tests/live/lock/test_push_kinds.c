@@ -8,29 +8,17 @@
 #include "tests/live/test_tracking.h"
 #include "tests/support/one_server.h"
 
-#define WATCHDOG_MS 90000       /* a renewal each 30 s */
 #define SERVERS 3
 
 static struct hf_client *client, *other;
 static struct server *servers[SERVERS];
 static struct hf_client *clients[SERVERS];
 
-static struct hf_client *tracking_client(struct server *of)
-{
-    struct hf_client_options o;
-    char url[SERVER_URL_MAX + 16];
-
-    client_options(&o, url, server_port(of));
-    (void)strcat(url, "?tracking=on");
-    o.watchdog_ms = WATCHDOG_MS;
-    return client_with(&o);
-}
-
 static void start(void)
 {
     start_server();
-    client = tracking_client(server);
-    other = tracking_client(server);
+    client = client_by(server, TRACKING, NULL);
+    other = client_by(server, TRACKING, NULL);
 }
 
 static void stop(void)
@@ -354,7 +342,7 @@ static void start_servers(void)
 {
     for (int i = 0; i < SERVERS; i++) {
         servers[i] = server_start(NULL);
-        clients[i] = tracking_client(servers[i]);
+        clients[i] = client_by(servers[i], TRACKING, NULL);
     }
 }
 

@@ -8,35 +8,18 @@
 #include "tests/live/test_tracking.h"
 #include "tests/support/one_server.h"
 
-#define WATCHDOG_MS 90000       /* a request of a waiter each 30 s */
-#define OPTIONS "?tracking=on"
 #define DEAF "app"              /* may not subscribe */
 
 static struct hf_client *client, *other;
 static struct call call;
-
-static struct hf_client *client_by(const char *options, const char *user)
-{
-    struct hf_client_options o;
-    char url[SERVER_URL_MAX + 64];
-
-    client_options(&o, url, server_port(server));
-    (void)strcat(url, options);
-    o.watchdog_ms = WATCHDOG_MS;
-    if (user) {
-        o.user = user;
-        o.password = "PASSWORD";
-    }
-    return client_with(&o);
-}
 
 static void start(void)
 {
     start_server();
     (void)server_ask(server, "ACL SETUSER " DEAF " on >PASSWORD ~* &* +@all -subscribe "
                              "-ssubscribe");
-    client = client_by(OPTIONS, NULL);
-    other = client_by("", NULL);
+    client = client_by(server, TRACKING, NULL);
+    other = client_by(server, "", NULL);
 }
 
 static void stop(void)
@@ -334,7 +317,7 @@ START_TEST(track_8_user_who_may_not_subscribe_is_woken)
     struct hf_lock *lock;
 
     hf_client_free(client);
-    client = client_by(OPTIONS, DEAF);
+    client = client_by(server, TRACKING, DEAF);
     hold(HF_KIND_PLAIN, NAME);
     lock = wait_for(HF_KIND_PLAIN, NAME);
     await_wake("PEXPIRE " NAME " 80000");
@@ -343,14 +326,14 @@ START_TEST(track_8_user_who_may_not_subscribe_is_woken)
 }
 END_TEST
 
-static const char *const without[] = {OPTIONS "&protocol=2", "?tracking=off", ""};
+static const char *const without[] = {TRACKING "&protocol=2", "?tracking=off", ""};
 
 START_TEST(tracking_2_waiter_is_woken_by_its_channel_without_tracking)
 {
     struct hf_lock *holder = lock_of(other, NAME), *lock;
 
     hf_client_free(client);
-    client = client_by(without[_i], NULL);
+    client = client_by(server, without[_i], NULL);
     acquire(holder, 1);
     lock = wait_for(HF_KIND_PLAIN, NAME);
     await_subscribers(server, CHANNEL, 1);
@@ -368,7 +351,7 @@ START_TEST(tracking_2_refused_caching_is_no_error_of_a_waiter)
 
     (void)server_ask(server, "ACL SETUSER " DEAF " resetchannels &* +@all -client|caching");
     hf_client_free(client);
-    client = client_by(OPTIONS, DEAF);
+    client = client_by(server, TRACKING, DEAF);
     acquire(holder, 1);
     lock = wait_for(HF_KIND_PLAIN, NAME);
     await_subscribers(server, CHANNEL, 1);

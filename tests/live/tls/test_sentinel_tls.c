@@ -93,6 +93,24 @@ static struct server *plain(const char *kind, const char *value)
     return server_start((const char *const[]){kind, value, NULL});
 }
 
+/* A client with these options takes a lock, or (`says`: not NULL) reports these words. */
+static void must_connect(struct hf_client_options *o, const char *says)
+{
+    struct hf_error err = {0};
+    struct hf_client *client;
+
+    o->connect_timeout_ms = says ? 3000 : 10000;
+    client = client_with(o);
+    if (says) {
+        ck_assert(hf_client_connect(client, &err) < 0);
+        ck_assert_msg(strstr(err.text, says) != NULL, "%s", err.text);
+    } else {
+        acquire(lock_of(client, NAME), 1);
+        release(lock_of(client, NAME), 1);
+    }
+    hf_client_free(client);
+}
+
 /* The sentinel cannot reach the master itself, and names it nevertheless. */
 START_TEST(tls_may_be_at_the_master_or_at_the_sentinels_alone)
 {
@@ -103,8 +121,6 @@ START_TEST(tls_may_be_at_the_master_or_at_the_sentinels_alone)
     struct server *sentinel =
         mixed[_i].is_sentinel_tls ? one("--sentinel", NULL) : plain("--sentinel", NULL);
     struct hf_client_options o;
-    struct hf_error err = {0};
-    struct hf_client *client;
     char url[TLS_URL_MAX];
 
     ck_assert_str_eq(server_ask(sentinel, "SENTINEL MONITOR main 127.0.0.1 %d 1",
@@ -114,16 +130,7 @@ START_TEST(tls_may_be_at_the_master_or_at_the_sentinels_alone)
     (void)snprintf(url, sizeof url, mixed[_i].url, server_port(sentinel));
     o.url = url;
     o.tls = strstr(url, "rediss") || strstr(url, "=yes") ? &tls : NULL;
-    o.connect_timeout_ms = mixed[_i].says ? 3000 : 10000;
-    client = client_with(&o);
-    if (mixed[_i].says) {
-        ck_assert(hf_client_connect(client, &err) < 0);
-        ck_assert_msg(strstr(err.text, mixed[_i].says) != NULL, "%s", err.text);
-    } else {
-        acquire(lock_of(client, NAME), 1);
-        release(lock_of(client, NAME), 1);
-    }
-    hf_client_free(client);
+    must_connect(&o, mixed[_i].says);
     server_stop(sentinel);
     server_stop(master);
 }
@@ -148,8 +155,6 @@ START_TEST(master_of_a_certificate_without_its_address_is_reached_by_its_name)
     struct server *master = tls_server(certs.cn_only, false, NULL);
     struct server *sentinel = one("--sentinel", NULL);
     struct hf_client_options o;
-    struct hf_error err = {0};
-    struct hf_client *client;
     char url[TLS_URL_MAX];
     int len;
 
@@ -163,16 +168,7 @@ START_TEST(master_of_a_certificate_without_its_address_is_reached_by_its_name)
                    server_port(master));
     o.url = url;
     o.tls = &tls;
-    o.connect_timeout_ms = unnamed[_i].says ? 3000 : 10000;
-    client = client_with(&o);
-    if (unnamed[_i].says) {
-        ck_assert(hf_client_connect(client, &err) < 0);
-        ck_assert_msg(strstr(err.text, unnamed[_i].says) != NULL, "%s", err.text);
-    } else {
-        acquire(lock_of(client, NAME), 1);
-        release(lock_of(client, NAME), 1);
-    }
-    hf_client_free(client);
+    must_connect(&o, unnamed[_i].says);
     server_stop(sentinel);
     server_stop(master);
 }

@@ -14,7 +14,7 @@
 #define OBJECTS_MAX 128
 /* A condition wakes a thread without a signal in one of so many steps. */
 #define SPURIOUS 256
-/* So many steps while time stands still: the threads wait for each other in a circle. */
+/* After so many steps at one time, the threads are waiting for each other in a circle. */
 #define STEPS_AT_ONCE_MAX 200000u
 
 enum state { IS_NEW, IS_READY, ON_MUTEX, ON_CONDITION, ON_SEMAPHORE, SLEEPS, JOINS,
