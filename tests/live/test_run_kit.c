@@ -254,14 +254,20 @@ void deafen(struct process *p, enum stream stream)
     p->fd[stream] = -1;
 }
 
-/* A pseudo terminal whose other side is closed reads as EIO. */
-static bool read_more(struct process *p, enum stream stream, int64_t until_ms)
+static bool is_readable(const struct process *p, enum stream stream, int64_t until_ms)
 {
     struct pollfd poll_fd = {.fd = p->fd[stream], .events = POLLIN};
     int64_t left = until_ms - local_now_ms();
+
+    return poll(&poll_fd, 1, left > 0 ? (int)left : 0) > 0;
+}
+
+/* A pseudo terminal whose other side is closed reads as EIO. */
+static bool read_more(struct process *p, enum stream stream, int64_t until_ms)
+{
     ssize_t n;
 
-    if (poll(&poll_fd, 1, left > 0 ? (int)left : 0) <= 0)
+    if (!is_readable(p, stream, until_ms))
         ck_abort_msg("nothing more on stream %d; so far: %s", stream,
                      p->text[stream]);
     n = read(p->fd[stream], p->text[stream] + p->len[stream],
@@ -270,6 +276,16 @@ static bool read_more(struct process *p, enum stream stream, int64_t until_ms)
         p->len[stream] += (size_t)n;
     p->text[stream][p->len[stream]] = '\0';
     return n > 0;
+}
+
+/* Its standard error so far, for the message of a failed test. */
+static const char *what_it_said(struct process *p)
+{
+    int64_t until_ms = local_now_ms() + 1000;
+
+    while (p->fd[ERR] >= 0 && is_readable(p, ERR, until_ms) && read_more(p, ERR, until_ms))
+        continue;
+    return p->text[ERR] ? p->text[ERR] : "";
 }
 
 /* Moves the next whole line to p->line. */
@@ -298,7 +314,7 @@ const char *await_line(struct process *p, enum stream stream, const char *part)
                 return p->line;
         if (!read_more(p, stream, until_ms))
             ck_abort_msg("stream %d ended before \"%s\" came; standard error: "
-                         "%s", stream, part, p->text[ERR]);
+                         "%s", stream, part, what_it_said(p));
     }
 }
 

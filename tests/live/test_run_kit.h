@@ -79,6 +79,10 @@ TCase *run_case(Suite *suite, const char *name);
 TCase *run_case_in(Suite *suite, const char *name, void (*begin)(void),
                    void (*end)(void));
 
+/* For a shell that has traps: it waits for ever, and each signal runs its trap. A `read`
+ * here does not run it if the signal comes in the moment before the shell blocks. */
+#define AWAIT_SIGNALS "while :; do sleep 1000 & wait $!; done"
+
 /* Somebody else's lock, as Redisson would write it. */
 #define STRANGER "6e3814a1-e847-452b-a982-45baf93a1df2:1"
 void hold_by_other(const char *name, int ttl_ms);

@@ -122,9 +122,7 @@ END_TEST
 START_TEST(a_command_that_ends_by_a_signal_is_the_last)
 {
     struct process *p = holdfast(server, "elect", QUICK, "x", SH,
-                                 "trap 'exit 5' TERM; echo up; while :; do "
-                                 "read go || sleep 0.01; done",
-                                 NULL);
+                                 "trap 'exit 5' TERM; echo up; " AWAIT_SIGNALS, NULL);
 
     (void)await_line(p, OUT, "up");
     (void)kill(pid_of(p), SIGTERM);

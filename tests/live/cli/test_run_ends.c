@@ -509,7 +509,7 @@ START_TEST(command_of_pid_1_gets_the_signal)
 
     is_init = true;
     p = LAUNCH("run", "x", "sh", "-c", _i == 0 ? "echo up; read go"
-               : "trap 'exit 5' TERM; echo up; while :; do read go; done");
+               : "trap 'exit 5' TERM; echo up; " AWAIT_SIGNALS);
     if (!p)
         return;
     (void)await_line(p, OUT, "up");

@@ -28,13 +28,11 @@
 /* A command that ends with its input, or with TERM. */
 #define OBEDIENT SH, "echo up; read go"
 /* One that has to be killed. */
-#define STUBBORN SH, "trap 'echo got TERM' TERM; echo up;" \
-                     "while :; do read go || sleep 0.01; done"
+#define STUBBORN SH, "trap 'echo got TERM' TERM; echo up;" AWAIT_SIGNALS
 
 #define STUBBORN_ARGV                                                         \
     (char *)"sh", (char *)"-c",                                               \
-        (char *)"trap 'echo got TERM' TERM; echo up;"                         \
-                "while :; do read go || sleep 0.01; done"
+        (char *)"trap 'echo got TERM' TERM; echo up;" AWAIT_SIGNALS
 
 static void steal(const char *name)
 {
@@ -148,8 +146,7 @@ START_TEST(lost_signal_is_the_one_that_was_chosen)
 {
     struct process *p =
         holdfast(server, "run", TTL, "--lost-signal", "USR1", "x", SH,
-                 "trap 'echo got USR1; exit' USR1; echo up;"
-                 "while :; do sleep 0.01; done", NULL);
+                 "trap 'echo got USR1; exit' USR1; echo up;" AWAIT_SIGNALS, NULL);
 
     (void)await_line(p, OUT, "up");
     (void)server_ask(server, "DEL x");
@@ -405,7 +402,7 @@ START_TEST(max_hold_is_124)
     struct process *p = holdfast(
         server, "run", TTL, "--max-hold", "300ms", "x", SH,
         "trap 'echo got TERM; read go <&4; exit 0' TERM; exec 4<&0;"
-        "echo up; while :; do sleep 0.01; done", NULL);
+        "echo up;" AWAIT_SIGNALS, NULL);
 
     (void)await_line(p, OUT, "got TERM");
     ck_assert_str_eq(server_ask(server, "HLEN x"), "1");

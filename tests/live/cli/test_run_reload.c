@@ -40,8 +40,9 @@ static struct process *start_holder(void)
                           ARG("--ttl"), ARG("4500ms"), ARG("--status-fd"), ARG("3"),
                           ARG("-u"), url, ARG("--tls-ca"), live_ca, ARG("x"), ARG("--"),
                           ARG("sh"), ARG("-c"),
-                          ARG("trap 'echo hup' HUP; echo up; "
-                              "while [ \"$go\" != go ]; do read go; done"),
+                          ARG("exec 4<&0; trap 'echo hup' HUP;"
+                              "(trap '' HUP; echo up; read go <&4; :) &"
+                              "until wait $!; do :; done"),
                           NULL};
     struct process *p;
 

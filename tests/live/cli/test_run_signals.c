@@ -355,7 +355,7 @@ START_TEST(lock_is_kept_while_others_of_the_group_tidy_up)
     struct process *p = holdfast(
         server, "run", "x", SH,
         "exec 4<&0; sh -c 'trap \"echo tidying; read go <&4; exit\" TERM;"
-        "echo up; while :; do read go <&4; done' & wait", NULL);
+        "echo up;" AWAIT_SIGNALS "' & wait", NULL);
 
     (void)await_line(p, OUT, "up");
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
@@ -730,7 +730,7 @@ START_TEST(stopped_holdfast_kills_a_command_without_a_lock)
 {
     struct process *p = holdfast(
         server, "run", "--ttl", "2s", "x", SH,
-        "trap 'echo got CONT' CONT; echo up; while :; do read go; done", NULL);
+        "trap 'echo got CONT' CONT; echo up; " AWAIT_SIGNALS, NULL);
 
     (void)await_line(p, OUT, "up");
     ck_assert_int_eq(kill(pid_of(p), SIGSTOP), 0);
