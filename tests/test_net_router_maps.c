@@ -360,6 +360,42 @@ START_TEST(connection_to_a_failed_cluster_is_left_for_another_address_of_its_nod
 }
 END_TEST
 
+static bool is_elsewhere;
+
+/* The node was never at node 1's address. Nodes 0 and 1 announce where no process listens; node 2
+ * knows that it is at its own. */
+static bool announces_where_it_is_not(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (request_matches(a->request, "CLUSTER SLOTS"))
+        put_slots(reply, "127.0.0.1",
+                  !is_elsewhere    ? nodes_port(nodes, 1)
+                  : a->node == 2 ? nodes_port(nodes, 2)
+                                 : NOBODY,
+                  "127.0.0.1");
+    else if (is_elsewhere && a->node == 1 && is_get(a))
+        (void)sprintf(reply, "-MOVED 5 127.0.0.1:%d\r\n", NOBODY);
+    else
+        return false;
+    return true;
+}
+
+/* ANNOUNCED-5 */
+START_TEST(connection_that_redirects_to_another_address_of_its_node_is_left_for_it)
+{
+    is_elsewhere = false;
+    prepare(announces_where_it_is_not);
+    add_seed(nodes_port(nodes, 0));
+    add_seed(nodes_port(nodes, 2));
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_str_eq(ask(5), "node 1");
+    drive_through_a_round();
+    is_elsewhere = true;
+    ck_assert_str_eq(ask(5), "node 2");
+    end();
+}
+END_TEST
+
 /* Node 0 is cut off: it has the map from before a failover. */
 static bool is_cut_off(void *ctx, const struct nodes_ask *a, char *reply)
 {
@@ -1307,6 +1343,7 @@ static TCase *case_maps(void)
     tcase_add_test(c, a_working_connection_is_not_left_for_another_address_of_its_node);
     tcase_add_test(c, silent_connection_is_left_for_another_address_of_its_node);
     tcase_add_test(c, connection_to_a_failed_cluster_is_left_for_another_address_of_its_node);
+    tcase_add_test(c, connection_that_redirects_to_another_address_of_its_node_is_left_for_it);
     tcase_add_test(c, map_of_a_node_that_is_cut_off_is_not_kept);
     tcase_add_test(c, older_map_does_not_replace_the_map_of_a_failed_cluster);
     tcase_add_test(c, an_address_that_all_announce_in_vain_is_reported_with_its_announcer);

@@ -94,6 +94,12 @@ void hf_announced_forget(struct hf_server *server)
     server->named_run_id[0] = '\0';
 }
 
+void hf_announced_note_moved(struct hf_server *server, const struct hf_redirection *r)
+{
+    if (server->left_for.port == r->port && strcmp(server->left_for.host, r->host) == 0)
+        hf_announced_forget(server);
+}
+
 static bool is_at(const struct hf_node *node, const struct hf_node *other)
 {
     return node->port == other->port && strcmp(node->host, other->host) == 0;
@@ -117,7 +123,7 @@ static void keep_address(struct hf_router *router, struct hf_slot_map *map, uint
 {
     struct hf_node *node = &map->nodes[i];
     const struct hf_node *former = node->id[0] ? former_of(router, node, i) : NULL;
-    const struct hf_server *server;
+    struct hf_server *server;
 
     if (!former || is_at(former, node) ||
         hf_slot_map_find(map, former->host, former->port) != HF_NO_NODE)
@@ -125,6 +131,8 @@ static void keep_address(struct hf_router *router, struct hf_slot_map *map, uint
     server = hf_server_find(router, former->host, former->port, false);
     if (!server || !is_as_named(server))
         return;
+    memcpy(server->left_for.host, node->host, sizeof server->left_for.host);
+    server->left_for.port = node->port;
     memcpy(node->host, former->host, sizeof node->host);
     memcpy(node->ip, former->ip, sizeof node->ip);
     node->port = former->port;

@@ -22,8 +22,9 @@
  *              connection to it is open and leads to the same process (run_id of INFO server)
  *              as when a map named this address: the new one may be unreachable from here. It
  *              does not if the map names another node at the former address, or if the
- *              process refused a slot (ANNOUNCED-4), replied CLUSTERDOWN, or is silent, or if
- *              another connection to this address failed. */
+ *              process refused a slot (ANNOUNCED-4), replied CLUSTERDOWN, redirected a command to
+ *              the new address (it is another node), or is silent, or if another connection to
+ *              this address failed. */
 #ifndef HF_ANNOUNCED_H
 #define HF_ANNOUNCED_H
 
@@ -45,6 +46,8 @@ void hf_announced_redirection(const struct hf_server *from, struct hf_redirectio
 /* hf_announced_keep - gives nodes of a map their former addresses (ANNOUNCED-5).
  * hf_announced_note_named - notes the processes of the servers that a correct map names.
  * hf_announced_forget - forgets the process, so that the former address is not kept.
+ * hf_announced_note_moved - the server has replied MOVED: if it leads to the new address of the
+ *   node whose former address is the server's, forgets the process.
  * hf_announced_note_denied - notes that the node does not serve this slot (ANNOUNCED-4).
  * hf_announced_note_served - notes that it does; called if server->has_denied.
  * hf_announced_count_denied - returns the number of such slots of the map.
@@ -58,6 +61,7 @@ void hf_announced_keep(struct hf_router *router, struct hf_slot_map *map);
 void hf_announced_note_named(struct hf_router *router, const struct hf_slot_map *map);
 uint32_t hf_announced_count_denied(const struct hf_router *router, const struct hf_slot_map *map);
 void hf_announced_forget(struct hf_server *server);
+void hf_announced_note_moved(struct hf_server *server, const struct hf_redirection *r);
 void hf_announced_note_denied(struct hf_server *server, uint16_t slot);
 void hf_announced_note_served(struct hf_server *server, uint16_t slot);
 void hf_announced_note_unreached(struct hf_server *server);

@@ -322,6 +322,7 @@ static void follow(struct hf_command *c, const struct hf_redirection *r)
         hf_discover_want(router, NULL);
         return;
     }
+    hf_announced_note_moved(c->server, r);
     hf_router_learn(router, r, r->host);
     go_to(c, r, false);
 }

@@ -76,6 +76,8 @@ struct hf_server {
     /* ANNOUNCED-5: run_id of the process to which this address led when a map named it, or
      * at the first connection after that; "": there was none */
     char named_run_id[HF_RUN_ID_MAX];
+    struct hf_endpoint left_for;  /* the new address in the last map in which a node kept the
+                                     address of this server; port 0: there was none */
     /* switched.h */
     bool is_demoted;              /* it replied READONLY, and nothing else since */
     int64_t demoted_ms;           /* the time of the last READONLY; 0: none */

@@ -496,6 +496,12 @@ static const struct past {
     {"renewal_redirected_over_a_slow_link", "P12",
      "a slot moved to a node without the script: after NOSCRIPT a renewal began again at the node "
      "that had replied ASK, and came too late for a lease of 0.9 s"},
+    {"address_kept_for_a_node_that_was_never_there", "P12",
+     "a former map had the address of the node that sent it in place of another one. The address was "
+     "kept because its connection was open, and each MOVED led to where no process listens, until "
+     "the hold was lost"},
+    {"call_sent_to_an_address_of_another_node", "P12",
+     "the same until a call had five redirections"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
