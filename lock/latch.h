@@ -81,15 +81,24 @@ HF_API hf_status hf_latch_await(struct hf_latch *latch, int64_t wait_ms,
                                 struct hf_cancel *cancel, struct hf_error *err)
     HF_MUST_CHECK;
 
+/* hf_latch_delete - deletes the latch, whatever its count, and wakes all waiters: for
+ *   holdfast's, a latch that does not exist is at 0. Redisson's waiters keep waiting, as
+ *   after Redisson's own delete. *was_deleted (which may be NULL) receives whether it
+ *   existed. HF_UNREPLICATED: as HF_OK, but not enough replicas confirmed it in time.
+ *   After HF_E_NOREPLY and HF_E_PROTOCOL the outcome is unknown: call it again. */
+HF_API hf_status hf_latch_delete(struct hf_latch *latch, bool *was_deleted,
+                                 struct hf_error *err);
+
 /* hf_latch_count - reports the count; 0 if the latch does not exist. */
 HF_API hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
                                 struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_latch_try_set_count_async, hf_latch_count_down_async, hf_latch_await_async,
- * hf_latch_count_async - as the blocking calls of the same names, without
- *   blocking. `done` is called once, with the status that the blocking call would
- *   return. If the function itself returns an error, nothing was done and `done` is not
- *   called. `was_set`, `out` and `cancel` must remain valid until `done` is called. */
+ * hf_latch_delete_async, hf_latch_count_async - as the blocking calls of the same
+ *   names, without blocking. `done` is called once, with the status that the blocking
+ *   call would return. If the function itself returns an error, nothing was done and
+ *   `done` is not called. `was_set`, `was_deleted`, `out` and `cancel` must remain valid
+ *   until `done` is called. */
 HF_API hf_status hf_latch_try_set_count_async(struct hf_latch *latch,
                                               int64_t count, bool *was_set,
                                               hf_done *done, void *ctx)
@@ -100,6 +109,9 @@ HF_API hf_status hf_latch_count_down_async(struct hf_latch *latch,
 HF_API hf_status hf_latch_await_async(struct hf_latch *latch, int64_t wait_ms,
                                       struct hf_cancel *cancel, hf_done *done,
                                       void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_latch_delete_async(struct hf_latch *latch,
+                                       bool *was_deleted, hf_done *done,
+                                       void *ctx) HF_MUST_CHECK;
 HF_API hf_status hf_latch_count_async(struct hf_latch *latch, int64_t *out,
                                       hf_done *done, void *ctx) HF_MUST_CHECK;
 

@@ -110,6 +110,37 @@ HF_API hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore,
 HF_API hf_status hf_semaphore_release(struct hf_semaphore *semaphore,
                                       int64_t permits, struct hf_error *err);
 
+/* hf_semaphore_reduce - removes `permits` permits (1 to HF_PERMITS_MAX), also more than are
+ *   available: the number is then negative, and no permit is available until as many were
+ *   released. It never waits, and creates a semaphore that does not exist. To add permits,
+ *   use hf_semaphore_release.
+ * Returns as hf_semaphore_release, with "removed" for "added". HF_E_SERVER: also if the
+ *   number would be below -HF_COUNT_MAX. */
+HF_API hf_status hf_semaphore_reduce(struct hf_semaphore *semaphore,
+                                     int64_t permits, struct hf_error *err);
+
+/* hf_semaphore_drain - acquires all permits that are available, without waiting. *taken
+ *   receives their number; 0 also if the semaphore does not exist.
+ * Returns HF_OK            taken
+ *         HF_UNREPLICATED  taken, but not enough replicas confirmed it in time
+ *         HF_E_CONNECT, HF_E_NOREPLY, HF_E_PROTOCOL  unknown. The client repeats the
+ *                          request in the background until the server replies or the
+ *                          client is closed. The number is lost: set it again, if the
+ *                          permits are still needed
+ *         HF_E_CLOSED      if the client was freed while the call was pending: unknown
+ *         else             nothing was done */
+HF_API hf_status hf_semaphore_drain(struct hf_semaphore *semaphore,
+                                    int64_t *taken, struct hf_error *err)
+    HF_MUST_CHECK;
+
+/* hf_semaphore_delete - deletes the semaphore. *was_deleted (which may be NULL) receives
+ *   whether it existed. Waiters keep waiting, until a semaphore of this name has enough
+ *   permits. A later release creates it again, so first let the holders end.
+ *   HF_UNREPLICATED: as HF_OK, but not enough replicas confirmed it in time. After
+ *   HF_E_NOREPLY and HF_E_PROTOCOL the outcome is unknown: call it again. */
+HF_API hf_status hf_semaphore_delete(struct hf_semaphore *semaphore,
+                                     bool *was_deleted, struct hf_error *err);
+
 /* hf_semaphore_available - reports how many permits are available; 0 if the semaphore
  *   does not exist. The number is negative if Redisson's addPermits removed more than
  *   were available. */
@@ -118,11 +149,12 @@ HF_API hf_status hf_semaphore_available(struct hf_semaphore *semaphore,
     HF_MUST_CHECK;
 
 /* hf_semaphore_try_set_permits_async, hf_semaphore_acquire_async,
- * hf_semaphore_release_async, hf_semaphore_available_async - as the blocking
+ * hf_semaphore_release_async, hf_semaphore_reduce_async, hf_semaphore_drain_async,
+ * hf_semaphore_delete_async, hf_semaphore_available_async - as the blocking
  *   calls of the same names, without blocking. `done` is called once, with the status
  *   that the blocking call would return. If the function itself returns an error,
- *   nothing was done and `done` is not called. `was_set`, `out` and `cancel` must remain
- *   valid until `done` is called. */
+ *   nothing was done and `done` is not called. `was_set`, `taken`, `was_deleted`, `out`
+ *   and `cancel` must remain valid until `done` is called. */
 HF_API hf_status
 hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
                                    int64_t permits, bool *was_set,
@@ -135,6 +167,15 @@ HF_API hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
 HF_API hf_status hf_semaphore_release_async(struct hf_semaphore *semaphore,
                                             int64_t permits, hf_done *done,
                                             void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_semaphore_reduce_async(struct hf_semaphore *semaphore,
+                                           int64_t permits, hf_done *done,
+                                           void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_semaphore_drain_async(struct hf_semaphore *semaphore,
+                                          int64_t *taken, hf_done *done,
+                                          void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_semaphore_delete_async(struct hf_semaphore *semaphore,
+                                           bool *was_deleted, hf_done *done,
+                                           void *ctx) HF_MUST_CHECK;
 HF_API hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,
                                               int64_t *out, hf_done *done,
                                               void *ctx) HF_MUST_CHECK;

@@ -143,6 +143,8 @@ START_TEST(kinds_without_owners_are_not_kinds_of_locks)
     ck_assert_ptr_nonnull(row->steps[STEP_ACQUIRE].script);
     ck_assert(row->steps[STEP_ADD].takes_hold_key); /* COUNT-1 */
     ck_assert(row->steps[STEP_SET].takes_hold_key);
+    ck_assert(row->steps[STEP_DELETE].takes_hold_key);
+    ck_assert(!row->steps[STEP_REDUCE].script || row->steps[STEP_REDUCE].takes_hold_key);
     ck_assert_ptr_nonnull(row->steps[STEP_READ].script);
     for (int id = 0; id < 100; id++)
         ck_assert_ptr_ne(hf_kind_row((enum hf_lock_kind)id), row);

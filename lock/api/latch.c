@@ -46,6 +46,12 @@ static struct hf_op_request to_set(int64_t count, bool *was_set)
 
 static const struct hf_op_request to_count_down = {.verb = &hf_verb_add, .permits = 1};
 
+static struct hf_op_request to_delete(bool *was_deleted)
+{
+    return (struct hf_op_request){
+        .verb = &hf_verb_delete, .permits = 1, .out_flag = was_deleted};
+}
+
 static struct hf_op_request to_read(int64_t *out)
 {
     return (struct hf_op_request){.verb = &hf_verb_read, .value = out};
@@ -75,6 +81,14 @@ hf_status hf_latch_await(struct hf_latch *latch, int64_t wait_ms,
     hf_status rc = hf_op_check_wait(wait_ms, err);
 
     return rc < 0 ? rc : hf_op_run(record(latch), &request, err);
+}
+
+hf_status hf_latch_delete(struct hf_latch *latch, bool *was_deleted,
+                          struct hf_error *err)
+{
+    struct hf_op_request request = to_delete(was_deleted);
+
+    return hf_op_run(record(latch), &request, err);
 }
 
 hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
@@ -111,6 +125,14 @@ hf_status hf_latch_await_async(struct hf_latch *latch, int64_t wait_ms,
     hf_status rc = hf_op_check_wait(wait_ms, NULL);
 
     return rc < 0 ? rc : hf_op_submit(record(latch), &request, done, ctx);
+}
+
+hf_status hf_latch_delete_async(struct hf_latch *latch, bool *was_deleted,
+                                hf_done *done, void *ctx)
+{
+    struct hf_op_request request = to_delete(was_deleted);
+
+    return hf_op_submit(record(latch), &request, done, ctx);
 }
 
 hf_status hf_latch_count_async(struct hf_latch *latch, int64_t *out,

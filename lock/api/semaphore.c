@@ -50,6 +50,23 @@ static struct hf_op_request to_release(int64_t permits)
     return (struct hf_op_request){.verb = &hf_verb_add, .permits = permits};
 }
 
+static struct hf_op_request to_reduce(int64_t permits)
+{
+    return (struct hf_op_request){.verb = &hf_verb_reduce, .permits = permits};
+}
+
+/* 0 permits: as many as are available. */
+static struct hf_op_request to_drain(int64_t *taken)
+{
+    return (struct hf_op_request){.verb = &hf_verb_reduce, .value = taken};
+}
+
+static struct hf_op_request to_delete(bool *was_deleted)
+{
+    return (struct hf_op_request){
+        .verb = &hf_verb_delete, .permits = 1, .out_flag = was_deleted};
+}
+
 static struct hf_op_request to_read(int64_t *out)
 {
     return (struct hf_op_request){.verb = &hf_verb_read, .value = out};
@@ -87,6 +104,31 @@ hf_status hf_semaphore_release(struct hf_semaphore *semaphore, int64_t permits,
     hf_status rc = check(permits, 1, err);
 
     return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
+}
+
+hf_status hf_semaphore_reduce(struct hf_semaphore *semaphore, int64_t permits,
+                              struct hf_error *err)
+{
+    struct hf_op_request request = to_reduce(permits);
+    hf_status rc = check(permits, 1, err);
+
+    return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
+}
+
+hf_status hf_semaphore_drain(struct hf_semaphore *semaphore, int64_t *taken,
+                             struct hf_error *err)
+{
+    struct hf_op_request request = to_drain(taken);
+
+    return hf_op_run(record(semaphore), &request, err);
+}
+
+hf_status hf_semaphore_delete(struct hf_semaphore *semaphore, bool *was_deleted,
+                              struct hf_error *err)
+{
+    struct hf_op_request request = to_delete(was_deleted);
+
+    return hf_op_run(record(semaphore), &request, err);
 }
 
 hf_status hf_semaphore_available(struct hf_semaphore *semaphore, int64_t *out,
@@ -130,6 +172,31 @@ hf_status hf_semaphore_release_async(struct hf_semaphore *semaphore,
     hf_status rc = check(permits, 1, NULL);
 
     return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
+}
+
+hf_status hf_semaphore_reduce_async(struct hf_semaphore *semaphore,
+                                    int64_t permits, hf_done *done, void *ctx)
+{
+    struct hf_op_request request = to_reduce(permits);
+    hf_status rc = check(permits, 1, NULL);
+
+    return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
+}
+
+hf_status hf_semaphore_drain_async(struct hf_semaphore *semaphore, int64_t *taken,
+                                   hf_done *done, void *ctx)
+{
+    struct hf_op_request request = to_drain(taken);
+
+    return hf_op_submit(record(semaphore), &request, done, ctx);
+}
+
+hf_status hf_semaphore_delete_async(struct hf_semaphore *semaphore,
+                                    bool *was_deleted, hf_done *done, void *ctx)
+{
+    struct hf_op_request request = to_delete(was_deleted);
+
+    return hf_op_submit(record(semaphore), &request, done, ctx);
 }
 
 hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,

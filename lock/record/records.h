@@ -241,6 +241,7 @@ struct hf_verb {
     void (*cancel)(struct hf_op *op, hf_status status);
     void (*on_line)(struct hf_op *op, enum hf_wait_event event); /* an event for the first
                                            waiter. NULL: it is never in a queue */
+    enum hf_step step;          /* of a change of a count: count.c */
     bool only_waits;            /* closing ends it, unless its request was sent */
     bool is_orphan;             /* a background release (orphan.c): it may begin while the
                                    client is closing */

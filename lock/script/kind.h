@@ -24,8 +24,10 @@ enum hf_step {
     STEP_EXTEND,                /* of one hold, by its owner: by_owner.c */
     STEP_FORCE,
     STEP_INSPECT,
-    STEP_ADD,                   /* these three, of what is counted: count.c */
+    STEP_ADD,                   /* these five, of what is counted: count.c */
+    STEP_REDUCE,
     STEP_SET,
+    STEP_DELETE,
     STEP_READ,
     STEP_DROP,                  /* places in a fair lock's queue: queue.c */
     STEP_RAISE,                 /* raises the token counter: quorum_token.c. In no

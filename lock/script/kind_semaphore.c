@@ -31,8 +31,12 @@ const struct hf_kind hf_kind_semaphore = {
                           .takes_hold_key = true},
         [STEP_ADD] = {.script = &hf_script_semaphore_release,
                       .takes_hold_key = true},
+        [STEP_REDUCE] = {.script = &hf_script_semaphore_reduce,
+                         .takes_hold_key = true},
         [STEP_SET] = {.script = &hf_script_count_set,
                       .takes_hold_key = true, .side = ""},
+        [STEP_DELETE] = {.script = &hf_script_count_delete,
+                         .takes_hold_key = true, .side = ""},
         [STEP_READ] = {.script = &hf_script_count_read},
     },
 };

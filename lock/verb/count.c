@@ -191,25 +191,25 @@ static void on_confirmed(struct hf_call *call, hf_status status);
 
 /* The key has no TTL that would end what a failover made wrong: so replicas confirm each
  * change. */
-static void request_change(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
-                           answered *done)
+static void request_change(struct hf_op *op, int64_t deadline_ms, answered *done)
 {
     hf_op_want_replicas(op, is_counted, on_confirmed);
-    request(op, step, deadline_ms, done);
+    request(op, op->verb->step, deadline_ms, done);
 }
 
 /* How waiters are woken is known after the first reply of a cluster. Both requests
- * together have one request timeout. A set is not sent again after its call has ended.
- * */
-static void change(struct hf_op *op, enum hf_step step, answered *done,
-                   answered *known)
+ * together have one request timeout. A set and a deletion are not sent again after their call
+ * has ended. */
+static void change(struct hf_op *op, answered *done, answered *known)
 {
+    enum hf_step step = op->verb->step;
+
     if (!begin(op))
         return;
-    if (step == STEP_SET)
+    if (step == STEP_SET || step == STEP_DELETE)
         op->lease_ms = LATE_COPY_MS;
     if (hf_router_is_known(op->client->router))
-        request_change(op, step, hf_op_deadline(op), done);
+        request_change(op, hf_op_deadline(op), done);
     else
         request(op, STEP_READ, hf_op_deadline(op), known);
 }
@@ -232,6 +232,8 @@ static void end_change(struct hf_op *op, hf_status status)
 {
     if (op->out_flag)
         *op->out_flag = is_done(op);
+    if (op->value)
+        *op->value = op->answer.number;
     wake(op);
     hf_count_forget(op);
     hf_hold_finish_request(op, status);
@@ -245,7 +247,7 @@ static void on_confirmed(struct hf_call *call, hf_status status)
     end_change(op, status < 0 ? hf_op_restate(op, HF_UNREPLICATED) : status);
 }
 
-/* ---- adding ---- */
+/* ---- adding, and removing ---- */
 
 static void send_again(struct hf_op *op);
 
@@ -292,7 +294,7 @@ static void on_repeated(struct hf_call *call, hf_status status,
 
 static void send_again(struct hf_op *op)
 {
-    hf_op_call(op, STEP_ADD, hf_orphan_text(op), op->wait.deadline_ms, on_repeated);
+    hf_op_call(op, op->verb->step, hf_orphan_text(op), op->wait.deadline_ms, on_repeated);
 }
 
 static void cancel_repeating(struct hf_op *op, hf_status status)
@@ -301,19 +303,25 @@ static void cancel_repeating(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-static const struct hf_verb verb_repeat = {.name = "repeat a change of", .cancel = cancel_repeating,
-                                           .is_orphan = true};
+static const struct hf_verb verb_add_again = {
+    .name = "repeat a change of", .cancel = cancel_repeating, .is_orphan = true,
+    .step = STEP_ADD};
+static const struct hf_verb verb_reduce_again = {
+    .name = "repeat a reduction of", .cancel = cancel_repeating, .is_orphan = true,
+    .step = STEP_REDUCE};
 
 /* Repeats a request whose caller has ended. No other client can do this, because only
  * this request identifies the change. It is repeated until the server replies, however
  * long it is unreachable. */
 static void repeat(const struct hf_op *ended)
 {
+    const struct hf_verb *verb =
+        ended->verb->step == STEP_ADD ? &verb_add_again : &verb_reduce_again;
     struct hf_bytes request_id = hf_hold_text(ended->hold);
     struct hf_op *op;
 
     if (ended->client->is_over ||
-        !(op = hf_orphan_new(ended->lock, &verb_repeat, request_id,
+        !(op = hf_orphan_new(ended->lock, verb, request_id,
                              hf_hold_orphan(ended->hold))))
         return;
     op->count = ended->count;
@@ -346,18 +354,21 @@ static void on_known(struct hf_call *call, hf_status status,
     if (status < 0)
         on_added(call, status, reply);
     else
-        request_change(op_of(call), STEP_ADD, call->deadline_ms, on_added);
+        request_change(op_of(call), call->deadline_ms, on_added);
 }
 
 static void add(struct hf_op *op)
 {
-    change(op, STEP_ADD, on_added, on_known);
+    change(op, on_added, on_known);
 }
 
-const struct hf_verb hf_verb_add = {
-    .name = "add to", .start = add, .cancel = hf_hold_finish_request};
+const struct hf_verb hf_verb_add = {.name = "add to", .start = add,
+                                    .cancel = hf_hold_finish_request, .step = STEP_ADD};
+const struct hf_verb hf_verb_reduce = {.name = "reduce", .start = add,
+                                       .cancel = hf_hold_finish_request,
+                                       .step = STEP_REDUCE};
 
-/* ---- setting ---- */
+/* ---- setting, and deleting ---- */
 
 static void on_set(struct hf_call *call, hf_status status,
                    struct hf_resp_value reply)
@@ -379,15 +390,19 @@ static void on_known_to_set(struct hf_call *call, hf_status status,
     if (status < 0)
         on_set(call, status, reply);
     else
-        request_change(op_of(call), STEP_SET, call->deadline_ms, on_set);
+        request_change(op_of(call), call->deadline_ms, on_set);
 }
 
 static void set(struct hf_op *op)
 {
-    change(op, STEP_SET, on_set, on_known_to_set);
+    change(op, on_set, on_known_to_set);
 }
 
-const struct hf_verb hf_verb_set = {.name = "set", .start = set, .cancel = hf_hold_finish_request};
+const struct hf_verb hf_verb_set = {.name = "set", .start = set,
+                                    .cancel = hf_hold_finish_request, .step = STEP_SET};
+const struct hf_verb hf_verb_delete = {.name = "delete", .start = set,
+                                       .cancel = hf_hold_finish_request,
+                                       .step = STEP_DELETE};
 
 /* ---- reading ---- */
 

@@ -19,7 +19,10 @@ hf_status hf_acquire_options_check_async(
  * token.c */
 extern const struct hf_verb hf_verb_raise;
 
-/* Operations of kinds without owners. hf_verb_add adds permits, or one count of a latch. */
-extern const struct hf_verb hf_verb_add, hf_verb_set, hf_verb_read;
+/* Operations of kinds without owners. hf_verb_add adds permits, or one count of a latch;
+ * hf_verb_reduce removes permits (0: all that are available, and `value` receives their
+ * number). */
+extern const struct hf_verb hf_verb_add, hf_verb_reduce, hf_verb_set, hf_verb_delete,
+    hf_verb_read;
 
 #endif

@@ -135,6 +135,30 @@ START_TEST(no_permit_is_lost_or_made)
 }
 END_TEST
 
+START_TEST(permits_that_we_remove_are_not_redissons)
+{
+    const char *name = names[_i];
+    struct hf_semaphore *semaphore = semaphore_on(name);
+    bool was_deleted = false;
+    int64_t taken = -1;
+
+    ck_assert_str_eq(ask_java(1, "set", "semaphore", name, 3), "true");
+    ck_assert_int_eq(hf_semaphore_reduce(semaphore, 5, NULL), HF_OK);
+    ck_assert_java("-2", 1, "count semaphore %s", name);
+    ck_assert_str_eq(ask_java(1, "try", "semaphore", name, 1), "false");
+    ck_assert_str_eq(ask_java(1, "unlock", "semaphore", name, 6), "ok");
+    ck_assert_int_eq(hf_semaphore_drain(semaphore, &taken, NULL), HF_OK);
+    ck_assert_int_eq(taken, 4);
+    driver_tell(java, 1, "acquire semaphore %s 1", name);
+    ck_assert_waits(1);
+    ck_assert_int_eq(hf_semaphore_delete(semaphore, &was_deleted, NULL), HF_OK);
+    ck_assert(was_deleted);
+    ck_assert_str_eq(ask_java(2, "set", "semaphore", name, 1), "true");
+    ck_assert_told("ok", 1);
+    hf_semaphore_free(semaphore);
+}
+END_TEST
+
 /* ---- latches ---- */
 
 static struct hf_latch *latch_on(const char *name)
@@ -216,6 +240,26 @@ START_TEST(we_are_woken_when_redisson_opens_a_latch)
     ck_assert_int_eq(hf_latch_await(latch, 2500, NULL, NULL), HF_OK);
     (void)pthread_join(thread, NULL);
     ck_assert_told(_i % 2 ? "true" : "ok", 1);
+    hf_latch_free(latch);
+}
+END_TEST
+
+/* As after its own deletion, a waiter of Redisson waits for the next latch. */
+START_TEST(latch_that_we_delete_is_none_of_redissons)
+{
+    const char *name = names[_i];
+    struct hf_latch *latch = latch_on(name);
+    bool was_deleted = false;
+
+    ck_assert_str_eq(ask_java(1, "set", "latch", name, 2), "true");
+    driver_tell(java, 1, "acquire latch %s", name);
+    ck_assert_waits(1);
+    ck_assert_int_eq(hf_latch_delete(latch, &was_deleted, NULL), HF_OK);
+    ck_assert(was_deleted);
+    ck_assert_java("0", 2, "count latch %s", name);
+    ck_assert_str_eq(ask_java(2, "set", "latch", name, 1), "true");
+    count_down(latch);
+    ck_assert_told("ok", 1);
     hf_latch_free(latch);
 }
 END_TEST
@@ -351,8 +395,10 @@ TCase *counts_case(void)
     tcase_add_loop_test(tc, redisson_is_woken_by_our_release, 0, 2);
     tcase_add_loop_test(tc, we_are_woken_by_redissons_release, 0, 2);
     tcase_add_loop_test(tc, no_permit_is_lost_or_made, 0, 2);
+    tcase_add_loop_test(tc, permits_that_we_remove_are_not_redissons, 0, 2);
     tcase_add_loop_test(tc, both_sides_count_one_number_down, 0, 2);
     tcase_add_loop_test(tc, we_are_woken_when_redisson_opens_a_latch, 0, 4);
+    tcase_add_loop_test(tc, latch_that_we_delete_is_none_of_redissons, 0, 2);
     tcase_add_loop_test(tc, expirable_permits_are_shared, 0, 2);
     tcase_add_loop_test(tc, each_side_wakes_the_other_that_wants_a_permit, 0, 2);
     tcase_add_loop_test(tc, lapsed_permit_is_the_other_sides, 0, 2);

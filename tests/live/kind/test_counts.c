@@ -64,6 +64,21 @@ static hf_status give(void)
     return hf_semaphore_release(pool, 1, NULL);
 }
 
+static hf_status reduce(void)
+{
+    return hf_semaphore_reduce(pool, 1, NULL);
+}
+
+static hf_status drain(void)
+{
+    return hf_semaphore_drain(pool, &number, NULL);
+}
+
+static hf_status delete_semaphore(void)
+{
+    return hf_semaphore_delete(pool, NULL, NULL);
+}
+
 static hf_status available(void)
 {
     return hf_semaphore_available(pool, &number, NULL);
@@ -77,6 +92,11 @@ static hf_status set_count(void)
 static hf_status count_down(void)
 {
     return hf_latch_count_down(latch, NULL);
+}
+
+static hf_status delete_latch(void)
+{
+    return hf_latch_delete(latch, NULL, NULL);
 }
 
 static hf_status await_latch(void)
@@ -141,6 +161,9 @@ static const struct {
     {take, OF_SEMAPHORE, "acquire"},
     {take_at_once, OF_SEMAPHORE, "acquire at once"},
     {give, OF_SEMAPHORE, "release"},
+    {reduce, OF_SEMAPHORE, "reduce"},
+    {drain, OF_SEMAPHORE, "drain"},
+    {delete_semaphore, OF_SEMAPHORE, "delete a semaphore"},
     {available, OF_SEMAPHORE, "available"},
     {set_expirable, OF_PERMITS, "permits try_set"},
     {expirable, OF_PERMITS, "permits available"},
@@ -149,6 +172,7 @@ static const struct {
     {inspect_permits, OF_PERMITS, "permits inspect"},
     {set_count, OF_LATCH, "try_set_count"},
     {count_down, OF_LATCH, "count_down"},
+    {delete_latch, OF_LATCH, "delete a latch"},
     {await_latch, OF_LATCH, "await"},
     {count, OF_LATCH, "count"},
     {latest_token, OF_TOKENS, "token latest"},
@@ -293,6 +317,24 @@ START_TEST(no_sum_passes_the_greatest_number)
 }
 END_TEST
 
+START_TEST(no_reduction_passes_the_least_number)
+{
+    (void)server_ask(server, "SET " POOL " -9007199254740991");
+    ck_assert_status(hf_semaphore_reduce(pool, 2, NULL), HF_E_SERVER);
+    ck_assert_key("-9007199254740991");
+    ck_assert_ok(reduce());
+    ck_assert_key("-" MOST);
+    ck_assert_status(reduce(), HF_E_SERVER);
+    ck_assert_ok(drain());
+    ck_assert_int_eq(number, 0);
+    ck_assert_key("-" MOST);
+    (void)server_ask(server, "SET " POOL " " MOST);
+    ck_assert_ok(drain());
+    ck_assert_int_eq(number, INT64_C(9007199254740992));
+    ck_assert_key("0");
+}
+END_TEST
+
 START_TEST(latch_counts_down_from_the_greatest_number)
 {
     (void)server_ask(server, "SET " POOL " " MOST);
@@ -356,6 +398,7 @@ static void add(Suite *s)
     tcase_add_loop_test(c, another_type_is_refused, 0, COUNT(calls));
     tcase_add_loop_test(c, waiters_receive_an_error_if_it_is_not_a_number, 0, 2);
     tcase_add_test(c, no_sum_passes_the_greatest_number);
+    tcase_add_test(c, no_reduction_passes_the_least_number);
     tcase_add_test(c, latch_counts_down_from_the_greatest_number);
     tcase_add_test(c, returned_permits_do_not_exceed_the_greatest_number);
     tcase_add_test(c, permits_below_0_are_redissons);

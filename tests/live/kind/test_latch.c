@@ -186,6 +186,27 @@ START_TEST(one_answer_serves_all_waiters_of_a_client)
 }
 END_TEST
 
+static void delete(struct hf_latch *of, bool is_there)
+{
+    bool was_deleted = !is_there;
+
+    ck_assert_ok(hf_latch_delete(of, &was_deleted, NULL));
+    ck_assert_int_eq(was_deleted, is_there);
+}
+
+START_TEST(deleted_latch_can_be_set_again)
+{
+    delete(latch, false);
+    set(latch, 3);
+    delete(latch, true);
+    ck_assert_int_eq(count_of(latch_of_other), 0);
+    set(latch_of_other, 2);
+    ck_assert_int_eq(count_of(latch), 2);
+    ck_assert_ok(hf_latch_delete(latch, NULL, NULL));
+    server_await(server, LONG_MS, "", "KEYS *");
+}
+END_TEST
+
 /* Redisson's waiters sleep on: its message says that the latch is closed. */
 START_TEST(deletion_lets_waiters_pass)
 {
@@ -196,11 +217,14 @@ START_TEST(deletion_lets_waiters_pass)
     call_await_latch(&call, latch, HF_FOREVER, NULL);
     await_listeners(1);
     from_ms = local_now_ms();
-    (void)server_ask(server, "DEL " DOORS);
+    if (_i == 2)
+        delete(latch_of_other, true);
+    else
+        (void)server_ask(server, "DEL " DOORS);
     if (_i == 0)
         (void)server_ask(server, "PUBLISH " CHANNEL_OF_DOORS " 1");
     ck_assert_status(call_await(&call), HF_OK);
-    if (_i == 0)
+    if (_i != 1)
         ck_assert_within(from_ms, TOLD_MS);
 }
 END_TEST
@@ -263,6 +287,11 @@ START_TEST(calls_without_blocking_return_the_same)
     ck_assert_int_eq(count, 1);
     call_await_latch(&call, latch, 0, NULL);
     ck_assert_status(call_await(&call), HF_TIMEOUT);
+    call_init(&call);
+    was_set = false;
+    ck_assert_ok(hf_latch_delete_async(latch, &was_set, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert(was_set);
     ck_assert_status(
         hf_latch_try_set_count_async(latch, 0, &was_set, call_done, &call),
         HF_E_INVAL);
@@ -377,7 +406,8 @@ static void add_all(Suite *suite)
     c = live_case(suite, "waits", start, stop);
     tcase_add_test(c, all_waiters_pass_at_0);
     tcase_add_test(c, one_answer_serves_all_waiters_of_a_client);
-    tcase_add_loop_test(c, deletion_lets_waiters_pass, 0, 2);
+    tcase_add_test(c, deleted_latch_can_be_set_again);
+    tcase_add_loop_test(c, deletion_lets_waiters_pass, 0, 3);
     tcase_add_test(c, wait_ends_by_its_time_a_cancel_or_the_close);
     c = live_case(suite, "faults", start, stop);
     tcase_add_test(c, waiter_outlives_its_server);

@@ -146,11 +146,62 @@ START_TEST(release_makes_a_semaphore_that_is_not_there)
 }
 END_TEST
 
+static int64_t drain(struct hf_semaphore *of)
+{
+    int64_t taken = -1;
+
+    ck_assert_ok(hf_semaphore_drain(of, &taken, NULL));
+    return taken;
+}
+
+START_TEST(permits_are_removed_also_below_0)
+{
+    ck_assert_int_eq(drain(pool), 0);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " POOL), 0);
+    set_permits(3);
+    ck_assert_ok(hf_semaphore_reduce(pool, 2, NULL));
+    ck_assert_available(1);
+    ck_assert_ok(hf_semaphore_reduce(pool_of_other, 5, NULL));
+    ck_assert_available(-4);
+    ck_assert_int_eq(drain(pool), 0);
+    ck_assert_available(-4);
+    ck_assert_status(try_take(pool, 1), HF_TIMEOUT);
+    give(pool, 6);
+    ck_assert_int_eq(drain(pool_of_other), 2);
+    ck_assert_available(0);
+    (void)server_ask(server, "DEL " POOL);
+    ck_assert_ok(hf_semaphore_reduce(pool, 2, NULL));
+    ck_assert_available(-2);
+    await_no_answers();
+}
+END_TEST
+
+/* Nothing else is deleted: the key of a permit in use, or of another name. */
+START_TEST(deleted_semaphore_can_be_set_again)
+{
+    bool was_deleted = true, was_set = false;
+
+    ck_assert_ok(hf_semaphore_delete(pool, &was_deleted, NULL));
+    ck_assert(!was_deleted);
+    set_permits(3);
+    (void)server_ask(server, "SET {" POOL "}:timeout 1");
+    ck_assert_ok(hf_semaphore_delete(pool_of_other, &was_deleted, NULL));
+    ck_assert(was_deleted);
+    server_await(server, LONG_MS, "{" POOL "}:timeout", "KEYS *");
+    ck_assert_ok(hf_semaphore_try_set_permits(pool, 2, &was_set, NULL));
+    ck_assert(was_set);
+    ck_assert_ok(hf_semaphore_delete(pool, NULL, NULL));
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " POOL), 0);
+}
+END_TEST
+
 START_TEST(ttl_of_redissons_is_kept)
 {
     (void)server_ask(server, "SET " POOL " 3 PX 60000");
     take(pool, 1);
     give(pool, 1);
+    ck_assert_ok(hf_semaphore_reduce(pool, 1, NULL));
+    ck_assert_int_eq(drain(pool), 2);
     ck_assert_int_gt(server_ask_int(server, "PTTL " POOL), 0);
 }
 END_TEST
@@ -166,6 +217,7 @@ START_TEST(numbers_and_waits_out_of_range_are_refused)
             hf_semaphore_acquire(pool, numbers[i], 0, NULL, &err), HF_E_INVAL);
         ck_assert_status(hf_semaphore_release(pool, numbers[i], &err),
                          HF_E_INVAL);
+        ck_assert_status(hf_semaphore_reduce(pool, numbers[i], &err), HF_E_INVAL);
     }
     ck_assert_status(hf_semaphore_try_set_permits(pool, -1, &was_set, &err),
                      HF_E_INVAL);
@@ -433,6 +485,22 @@ START_TEST(calls_without_blocking_return_the_same)
         hf_semaphore_available_async(pool, &available, call_done, &call));
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_int_eq(available, 2);
+    call_init(&call);
+    ck_assert_ok(hf_semaphore_reduce_async(pool, 3, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_available(-1);
+    give(pool, 4);
+    call_init(&call);
+    ck_assert_ok(hf_semaphore_drain_async(pool, &available, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_int_eq(available, 3);
+    call_init(&call);
+    was_set = false;
+    ck_assert_ok(hf_semaphore_delete_async(pool, &was_set, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert(was_set);
+    ck_assert_status(hf_semaphore_reduce_async(pool, 0, call_done, &call),
+                     HF_E_INVAL);
     ck_assert_status(hf_semaphore_acquire_async(pool, 0, 0, NULL, call_done,
                                                 &call),
                      HF_E_INVAL);
@@ -533,6 +601,36 @@ START_TEST(cut_anywhere_each_call_counts_once)
 }
 END_TEST
 
+/* The same behind each byte of a reduction, a drain and a deletion. */
+START_TEST(cut_anywhere_each_change_counts_once)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, 5000);
+    struct hf_semaphore *cut = semaphore_of(cut_client, POOL);
+    enum proxy_way way = cuts[_i].way;
+    uint64_t bytes = 0;
+
+    for (uint64_t n = 0; n <= bytes; n += 7) {
+        uint64_t before = passed(proxy, way);
+        bool was_deleted = false;
+
+        set_permits(5);
+        if (bytes > 0)
+            proxy_cut_after(proxy, way, n, cuts[_i].end);
+        ck_assert_ok(hf_semaphore_reduce(cut, 2, NULL));
+        ck_assert_available(3);
+        ck_assert_int_eq(drain(cut), 3);
+        ck_assert_ok(hf_semaphore_delete(cut, &was_deleted, NULL));
+        ck_assert(was_deleted);
+        proxy_cut_after(proxy, way, UINT64_MAX, cuts[_i].end);
+        if (bytes == 0)
+            bytes = passed(proxy, way) - before;
+    }
+    hf_client_free(cut_client);
+    proxy_stop(proxy);
+}
+END_TEST
+
 /* No answer comes in time: what was taken after all is given back in the
  * background, and what was to be given is given once. */
 START_TEST(unknown_outcome_is_settled_in_the_background)
@@ -556,6 +654,27 @@ START_TEST(unknown_outcome_is_settled_in_the_background)
     server_await(server, LONG_MS, _i == 0 ? "4" : "5", "GET " POOL);
     ck_assert_ok(hf_client_close(cut_client, LONG_MS, NULL, NULL));
     ck_assert_str_eq(server_ask(server, "GET " POOL), _i == 0 ? "4" : "5");
+    hf_client_free(cut_client);
+    proxy_stop(proxy);
+}
+END_TEST
+
+/* Nor does a reduction count twice that the client repeats. */
+START_TEST(unknown_reduction_is_repeated_in_the_background)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
+    struct hf_semaphore *cut = semaphore_of(cut_client, POOL);
+    struct hf_error err;
+
+    set_permits(5);
+    ck_assert_ok(hf_semaphore_reduce(cut, 1, NULL));
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    ck_assert_status(hf_semaphore_reduce(cut, 1, &err), HF_E_NOREPLY);
+    server_await(server, LONG_MS, "3", "GET " POOL);
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    ck_assert_ok(hf_client_close(cut_client, LONG_MS, NULL, NULL));
+    ck_assert_available(3);
     hf_client_free(cut_client);
     proxy_stop(proxy);
 }
@@ -749,6 +868,9 @@ static void use_semaphore(struct hf_client *of, struct hf_client *waits)
     give(giver, 1);
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_ok(hf_semaphore_available(giver, &available, NULL));
+    ck_assert_ok(hf_semaphore_reduce(giver, 1, NULL));
+    ck_assert_ok(hf_semaphore_drain(giver, &available, NULL));
+    ck_assert_ok(hf_semaphore_delete(giver, NULL, NULL));
 }
 
 static void use_latch(struct hf_client *of, struct hf_client *waits)
@@ -768,6 +890,8 @@ static void use_latch(struct hf_client *of, struct hf_client *waits)
     ck_assert_ok(hf_latch_count_down(counted, NULL));
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_ok(hf_latch_count(counted, &count, NULL));
+    ck_assert_ok(hf_latch_try_set_count(counted, 1, &was_set, NULL));
+    ck_assert_ok(hf_latch_delete(counted, NULL, NULL));
 }
 
 START_TEST(they_work_with_the_rights_that_the_readme_names)
@@ -794,6 +918,8 @@ static void add_all(Suite *suite)
     tcase_add_test(c, permits_are_set_once);
     tcase_add_test(c, permits_are_acquired_all_or_none);
     tcase_add_test(c, release_makes_a_semaphore_that_is_not_there);
+    tcase_add_test(c, permits_are_removed_also_below_0);
+    tcase_add_test(c, deleted_semaphore_can_be_set_again);
     tcase_add_test(c, ttl_of_redissons_is_kept);
     tcase_add_test(c, numbers_and_waits_out_of_range_are_refused);
     tcase_add_test(c, name_is_checked);
@@ -815,7 +941,9 @@ static void add_all(Suite *suite)
     tcase_add_test(c, no_more_are_inside_than_there_are_permits);
     tcase_add_test(c, they_work_with_the_rights_that_the_readme_names);
     tcase_add_loop_test(c, cut_anywhere_each_call_counts_once, 0, COUNT(cuts));
+    tcase_add_loop_test(c, cut_anywhere_each_change_counts_once, 0, COUNT(cuts));
     tcase_add_loop_test(c, unknown_outcome_is_settled_in_the_background, 0, 2);
+    tcase_add_test(c, unknown_reduction_is_repeated_in_the_background);
     tcase_add_test(c, request_that_was_undone_no_longer_acquires);
     tcase_add_test(c, undoing_makes_no_semaphore);
     tcase_add_loop_test(c, acquire_that_is_executed_late_takes_nothing_for_long,

@@ -254,6 +254,38 @@ static hf_status add_two(struct hf_error *err)
     return hf_semaphore_release(pool, 2, err);
 }
 
+static hf_status remove_two(struct hf_error *err)
+{
+    return hf_semaphore_reduce(pool, 2, err);
+}
+
+static hf_status drain(struct hf_error *err)
+{
+    int64_t taken = 0;
+    hf_status rc = hf_semaphore_drain(pool, &taken, err);
+
+    ck_assert_int_eq(taken, 5);
+    return rc;
+}
+
+static hf_status delete_pool(struct hf_error *err)
+{
+    bool was_deleted = false;
+    hf_status rc = hf_semaphore_delete(pool, &was_deleted, err);
+
+    ck_assert(was_deleted);
+    return rc;
+}
+
+static hf_status delete_doors(struct hf_error *err)
+{
+    bool was_deleted = false;
+    hf_status rc = hf_latch_delete(doors, &was_deleted, err);
+
+    ck_assert(was_deleted);
+    return rc;
+}
+
 static hf_status set_pool(struct hf_error *err)
 {
     bool was_set = false;
@@ -292,6 +324,10 @@ static const struct {
 } changes[] = {
     {add_two, "SET pool 1", "pool", "3"},
     {add_two, "DEL pool", "pool", "2"},
+    {remove_two, "SET pool 1", "pool", "-1"},
+    {drain, "SET pool 5", "pool", "0"},
+    {delete_pool, "SET pool 5", "pool", "(nil)"},
+    {delete_doors, "SET doors 3", "doors", "(nil)"},
     {set_pool, "DEL pool", "pool", "2"},
     {set_doors, "DEL doors", "doors", "2"},
     {set_expirable, "DEL permits", "permits", "2"},
