@@ -101,9 +101,11 @@ HF_API hf_status hf_multi_acquire(struct hf_multi *multi,
                                   const struct hf_acquire_options *options,
                                   struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_multi_release - releases each member once, in reverse order of acquisition. Except
- *   where the list says "nothing was done", the owner has one acquisition less of each
- *   member, whatever the call returns.
+/* hf_multi_release - releases each member once. The releases are requested in reverse order
+ *   of acquisition, and do not wait for each other's replies: so one that fails or is slow
+ *   does not delay the others. (If there is no memory for this, each waits for the reply to
+ *   the one before.) Except where the list says "nothing was done", the owner has one
+ *   acquisition less of each member, whatever the call returns.
  * Returns HF_OK         released once
  *         HF_LOST       released once; at least one member, which the error names, had
  *                       been lost
@@ -118,7 +120,7 @@ HF_API hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
 /* hf_multi_acquire_async, hf_multi_release_async - as the blocking calls of the same
  *   names, without blocking. The rules of hf_lock_acquire_async for `done` and for the
  *   owner apply. `done` is called by the thread that calls the callbacks of the client
- *   whose member was requested last. */
+ *   whose reply was the last. */
 HF_API hf_status hf_multi_acquire_async(struct hf_multi *multi,
                                         const struct hf_acquire_options *options,
                                         hf_done *done, void *ctx) HF_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* The rules of multi-locks, MULTI-1 to MULTI-7: told how each step went, and the
+/* The rules of multi-locks, MULTI-1 to MULTI-8: told how each step went, and the
  * time. */
 #include <check.h>
 
@@ -31,7 +31,7 @@ static void ck_assert_gives(uint32_t member)
 
     ck_assert_int_eq(step.action, MULTI_GIVE_BACK);
     ck_assert_uint_eq(step.member, member);
-    hf_multi_turn_gave(&turn);
+    hf_multi_turn_gave(&turn, member);
 }
 
 static void ck_assert_ends(hf_status status)
@@ -217,7 +217,7 @@ START_TEST(nothing_is_requested_after_the_end_of_the_wait)
     (void)next(NOW);
     took(HF_OK, NOW + 1000);
     ck_assert_int_eq(next(NOW + 1000).action, MULTI_GIVE_BACK);
-    hf_multi_turn_gave(&turn);
+    hf_multi_turn_gave(&turn, 0);
     ck_assert_ends(HF_TIMEOUT);
 }
 END_TEST
@@ -254,12 +254,46 @@ START_TEST(a_release_releases_the_last_member_first)
 }
 END_TEST
 
+/* The replies may come in any order. */
+START_TEST(releases_do_not_wait_for_each_other) /* MULTI-8 */
+{
+    static const uint32_t order[] = {1, 2, 0, 3};
+
+    hf_multi_turn_release(&turn, 4);
+    turn.at_once = 4;
+    for (uint32_t i = 4; i-- > 0;) {
+        struct hf_multi_step step = next(NOW);
+
+        ck_assert_int_eq(step.action, MULTI_GIVE_BACK);
+        ck_assert_uint_eq(step.member, i);
+    }
+    for (size_t i = 0; i < ROWS(order); i++) {
+        ck_assert_int_eq(next(NOW).action, MULTI_AWAIT);
+        hf_multi_turn_gave(&turn, order[i]);
+    }
+    ck_assert_ends(HF_OK);
+}
+END_TEST
+
+/* MULTI-8: without memory, one is pending at a time. */
+START_TEST(a_release_may_wait_for_the_one_before)
+{
+    hf_multi_turn_release(&turn, 2);
+    ck_assert_int_eq(next(NOW).action, MULTI_GIVE_BACK);
+    ck_assert_int_eq(next(NOW).action, MULTI_AWAIT);
+    hf_multi_turn_gave(&turn, 1);
+    ck_assert_gives(0);
+    ck_assert_ends(HF_OK);
+}
+END_TEST
+
 /* ---- any course of things ---- */
 
 #define COURSES 20000
 #define STEPS 400
 
 static uint64_t held;           /* what the servers would say */
+static uint64_t pending;        /* releases without a reply */
 
 static void ck_step(struct hf_multi_step step)
 {
@@ -275,7 +309,22 @@ static void ck_step(struct hf_multi_step step)
     } else if (step.action == MULTI_GIVE_BACK) {
         ck_must(held & bit, "what is held is given back");
         ck_must(held >> step.member == 1, "the last one first");
+    } else if (step.action == MULTI_AWAIT) {
+        ck_must(pending, "a reply comes");
     }
+    ck_must(step.action == MULTI_GIVE_BACK || step.action == MULTI_AWAIT || !pending,
+            "each reply is awaited");
+}
+
+/* Any of them. */
+static void reply_to_release(void)
+{
+    uint32_t member = (uint32_t)dice(turn.count);
+
+    while (!(pending & (UINT64_C(1) << member)))
+        member = (member + 1) % turn.count;
+    pending &= ~(UINT64_C(1) << member);
+    hf_multi_turn_gave(&turn, member);
 }
 
 static hf_status fate(void)
@@ -289,8 +338,9 @@ static void go_through(int64_t wait_ms)
 {
     int64_t now_ms = NOW;
 
-    held = 0;
+    held = pending = 0;
     hf_multi_turn_init(&turn, 1 + (uint32_t)dice(5), now_ms, wait_ms, 0);
+    turn.at_once = 1 + (uint32_t)dice(turn.count);
     for (int i = 0; i < STEPS; i++) {
         struct hf_multi_step step = next(now_ms);
         hf_status status = fate();
@@ -301,7 +351,11 @@ static void go_through(int64_t wait_ms)
         now_ms += status == HF_TIMEOUT && step.wait_ms > 0 ? step.wait_ms : 1;
         if (step.action == MULTI_GIVE_BACK) {
             held &= ~(UINT64_C(1) << step.member);
-            hf_multi_turn_gave(&turn);
+            pending |= UINT64_C(1) << step.member;
+            continue;
+        }
+        if (step.action == MULTI_AWAIT) {
+            reply_to_release();
             continue;
         }
         held |= (uint64_t)(status == HF_OK) << step.member;
@@ -348,6 +402,8 @@ int main(void)
     tcase_add_test(c, nothing_is_requested_after_the_end_of_the_wait);
     tcase_add_test(c, the_length_of_a_patience_is_random);
     tcase_add_test(c, a_release_releases_the_last_member_first);
+    tcase_add_test(c, releases_do_not_wait_for_each_other);
+    tcase_add_test(c, a_release_may_wait_for_the_one_before);
     tcase_add_test(c, all_members_or_none);
     suite_add_tcase(s, c);
     return suite_run(s);

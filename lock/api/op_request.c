@@ -136,10 +136,7 @@ hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *request,
     return op.status;
 }
 
-/* `size`: the size of the memory that is freed when the operation has ended; 0: none.
- * */
-static hf_status start_in(struct hf_op_storage *room, size_t size,
-                          hf_done *done, void *ctx)
+static hf_status begin_in(struct hf_op_storage *room)
 {
     struct hf_op *op = &room->op;
     hf_status rc;
@@ -147,12 +144,20 @@ static hf_status start_in(struct hf_op_storage *room, size_t size,
     room->error.status = HF_OK;
     op->error = &room->error;
     op->spare_work = &room->work;
-    op->done = done;
-    op->done_ctx = ctx;
-    op->size = size;
     if ((rc = hf_op_begin(op)) == HF_OK)
         op->verb->start(op);
     return rc;
+}
+
+/* `size`: the size of the memory that is freed when the operation has ended; 0: none.
+ * */
+static hf_status start_in(struct hf_op_storage *room, size_t size,
+                          hf_done *done, void *ctx)
+{
+    room->op.done = done;
+    room->op.done_ctx = ctx;
+    room->op.size = size;
+    return begin_in(room);
 }
 
 struct async_op {
@@ -207,4 +212,35 @@ hf_status hf_op_submit_in(struct hf_op_storage *room, struct hf_lock *lock,
     rc = start_in(room, 0, done, ctx);
     hf_loop_unlock(loop);
     return rc;
+}
+
+hf_status hf_op_start(struct hf_op_storage *room, struct hf_waiter *waiter,
+                      struct hf_lock *lock, const struct hf_op_request *request)
+{
+    struct hf_loop *loop = lock->client->loop;
+    hf_status rc;
+
+    if (hf_loop_forked(loop))
+        return hf_refuse_forked(&room->error);
+    hf_waiter_init(waiter, loop);
+    hf_loop_lock(loop);
+    op_init(&room->op, lock, request);
+    room->op.waiter = waiter;
+    rc = begin_in(room);
+    hf_loop_unlock(loop);
+    return rc;
+}
+
+hf_status hf_op_await(struct hf_op_storage *room)
+{
+    struct hf_waiter *waiter = room->op.waiter;
+
+    if (hf_loop_forked(waiter->loop))
+        return hf_refuse_forked(&room->error);
+    hf_loop_lock(waiter->loop);
+    hf_loop_wait(waiter);
+    if (hf_loop_forked(waiter->loop))
+        return hf_refuse_forked(&room->error);
+    HF_ASSERT(hf_list_is_empty(&room->op.node) && !room->op.hold && !room->op.timer.link);
+    return room->op.status;
 }

@@ -3,6 +3,7 @@
 #define HF_OP_REQUEST_H
 
 #include "lock/record/records.h"
+#include "net/loop/loop.h"
 
 /* The arguments of an operation; those that its verb does not use are 0. */
 struct hf_op_request {
@@ -53,6 +54,16 @@ hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *request
  *   called. The operation has no holder. */
 hf_status hf_op_submit_in(struct hf_op_storage *room, struct hf_lock *lock,
                           const struct hf_op_request *request, hf_done *done, void *ctx);
+
+/* hf_op_start - starts the operation of a blocking call in memory of the caller, and does not
+ *   wait for it: hf_op_await must follow, unless this returns an error. Other operations may be
+ *   started in between. It has no holder, and its cancel belongs to the client of the lock. */
+hf_status hf_op_start(struct hf_op_storage *room, struct hf_waiter *waiter,
+                      struct hf_lock *lock, const struct hf_op_request *request);
+
+/* hf_op_await - waits for the end of hf_op_start, and returns the status; its error is in
+ *   room->error. */
+hf_status hf_op_await(struct hf_op_storage *room);
 
 /* hf_refuse_forked - writes the error and returns HF_E_FORKED. */
 hf_status hf_refuse_forked(struct hf_error *err);

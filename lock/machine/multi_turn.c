@@ -29,6 +29,7 @@ static bool is_round_ok(const struct hf_multi_turn *turn)
 static bool is_end_ok(const struct hf_multi_turn *turn)
 {
     return (turn->taken & ~all(turn->count)) == 0 &&
+           (turn->giving & ~turn->taken) == 0 && (turn->giving == 0 || turn->gives_back) &&
            turn->late <= MULTI_LATE_MAX + 1 &&
            (!turn->is_over || turn->gives_back ||
             turn->taken == all(turn->count)) &&
@@ -46,6 +47,7 @@ void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
     HF_ASSERT(count >= 1 && count <= HF_MULTI_MAX);
     memset(turn, 0, sizeof *turn);
     turn->count = count;
+    turn->at_once = 1;
     turn->begun_ms = now_ms;
     turn->deadline_ms = wait_ms < 0 ? HF_NEVER : now_ms + wait_ms;
     turn->tries_once = wait_ms == 0;
@@ -60,6 +62,7 @@ void hf_multi_turn_release(struct hf_multi_turn *turn, uint32_t count)
 {
     memset(turn, 0, sizeof *turn);
     turn->count = count;
+    turn->at_once = 1;
     turn->taken = all(count);
     turn->gives_back = turn->is_over = true;
     HF_ASSERT(multi_turn_ok(turn));
@@ -91,14 +94,35 @@ static uint32_t missing(const struct hf_multi_turn *turn)
     return member;
 }
 
-static uint32_t last_taken(const struct hf_multi_turn *turn)
+static uint32_t last_of(const struct hf_multi_turn *turn, uint64_t members)
 {
     uint32_t member = turn->count - 1;
 
-    HF_ASSERT(turn->taken != 0);
-    while (!(turn->taken & bit(member)))
+    HF_ASSERT(members != 0);
+    while (!(members & bit(member)))
         member--;
     return member;
+}
+
+static uint32_t count_of(uint64_t members)
+{
+    uint32_t count = 0;
+
+    for (; members; members &= members - 1)
+        count++;
+    return count;
+}
+
+/* MULTI-8 */
+static enum hf_multi_action give_back(struct hf_multi_turn *turn)
+{
+    uint64_t left = turn->taken & ~turn->giving;
+
+    if (left == 0 || count_of(turn->giving) >= turn->at_once)
+        return MULTI_AWAIT;
+    turn->current = last_of(turn, left);
+    turn->giving |= bit(turn->current);
+    return MULTI_GIVE_BACK;
 }
 
 static void end(struct hf_multi_turn *turn, hf_status status)
@@ -135,8 +159,7 @@ struct hf_multi_step hf_multi_turn_next(struct hf_multi_turn *turn,
         end(turn, HF_TIMEOUT);
     }
     if (turn->gives_back && turn->taken) {
-        turn->current = last_taken(turn);
-        step.action = MULTI_GIVE_BACK;
+        step.action = give_back(turn);
     } else if (!turn->is_over && turn->taken != all(turn->count)) {
         turn->current = missing(turn);
         step.action = MULTI_TAKE;
@@ -232,10 +255,11 @@ void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
               now_ms >= turn->deadline_ms);
 }
 
-void hf_multi_turn_gave(struct hf_multi_turn *turn)
+void hf_multi_turn_gave(struct hf_multi_turn *turn, uint32_t member)
 {
-    HF_ASSERT(turn->gives_back && turn->taken & bit(turn->current));
-    turn->taken &= ~bit(turn->current);
+    HF_ASSERT(turn->gives_back && turn->giving & bit(member));
+    turn->giving &= ~bit(member);
+    turn->taken &= ~bit(member);
     HF_ASSERT(multi_turn_ok(turn));
 }
 

@@ -24,7 +24,11 @@
  * MULTI-7  A server has failed only if it had time to reply. If the patience ends before a
  *          reply, the round ends as after a refusal. If the wait of the call ends before a
  *          reply, the result is HF_TIMEOUT, or the error if the member was silent for half
- *          of the wait or more. No request is sent after the end of the wait. */
+ *          of the wait or more. No request is sent after the end of the wait.
+ * MULTI-8  Releases do not wait for each other's replies: they are requested one after the
+ *          other, the last member first, and a call or round ends with the last reply. So
+ *          a release of many members takes one round trip. (Without memory for this, one
+ *          release is pending at a time: at_once.) */
 #ifndef HF_MULTI_TURN_H
 #define HF_MULTI_TURN_H
 
@@ -40,6 +44,7 @@
 enum hf_multi_action {
     MULTI_TAKE,                 /* acquire `member`, and wait for wait_ms at most */
     MULTI_GIVE_BACK,            /* release `member` */
+    MULTI_AWAIT,                /* nothing, until a pending release has ended */
     MULTI_END                   /* end the call with turn->status */
 };
 
@@ -52,6 +57,9 @@ struct hf_multi_step {
 struct hf_multi_turn {
     uint32_t count;             /* of members */
     uint64_t taken;             /* the members held, as bits */
+    uint64_t giving;            /* those of them whose release is pending */
+    uint32_t at_once;           /* releases that may be pending; 1, or set by the caller
+                                   (MULTI-8) */
     int64_t begun_ms;           /* when the call began */
     int64_t deadline_ms;        /* HF_NEVER: none */
     bool tries_once;            /* each member is tried once: wait_ms was 0 */
@@ -62,7 +70,7 @@ struct hf_multi_turn {
     uint32_t first;             /* the member with which this round begins */
     bool is_in_order;           /* this round; false: MULTI-3 */
     int64_t until_ms;           /* when the patience of this round ends */
-    uint32_t current;           /* the member of the current step */
+    uint32_t current;           /* the member of the last step */
     uint32_t late;              /* rounds that ended by MULTI-4 */
     int64_t step_ms;            /* when the current step began */
     int64_t cut_ms;             /* when its own wait ends; HF_NEVER: it has none */
@@ -84,7 +92,8 @@ void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
 void hf_multi_turn_release(struct hf_multi_turn *turn, uint32_t count);
 
 /* hf_multi_turn_next - returns the next step. After MULTI_TAKE, hf_multi_turn_took must
- *   follow; after MULTI_GIVE_BACK, hf_multi_turn_gave. */
+ *   follow. After MULTI_GIVE_BACK, call it again at once; hf_multi_turn_gave follows when the
+ *   release has ended. After MULTI_AWAIT, call it after the next hf_multi_turn_gave. */
 struct hf_multi_step hf_multi_turn_next(struct hf_multi_turn *turn,
                                         int64_t now_ms);
 
@@ -92,8 +101,8 @@ struct hf_multi_step hf_multi_turn_next(struct hf_multi_turn *turn,
 void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
                         int64_t now_ms);
 
-/* hf_multi_turn_gave - MULTI_GIVE_BACK ended, with any result. */
-void hf_multi_turn_gave(struct hf_multi_turn *turn);
+/* hf_multi_turn_gave - MULTI_GIVE_BACK of `member` ended, with any result. */
+void hf_multi_turn_gave(struct hf_multi_turn *turn, uint32_t member);
 
 /* hf_multi_turn_late - all members are held, and one of them is not safe (MULTI-4). */
 void hf_multi_turn_late(struct hf_multi_turn *turn, int64_t now_ms);

@@ -405,15 +405,18 @@ void hf_hold_stop_renewal(struct hf_hold *hold)
 
 /* ---- time ---- */
 
+static void report_lost(struct hf_hold *hold, bool was_releasing);
+
 bool hf_hold_lose(struct hf_hold *hold, enum hf_lost reason)
 {
     struct hf_lease copy, *lease = hf_hold_edit(hold, &copy);
+    bool was_releasing = lease->state == LEASE_RELEASING;
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     if (!hf_lease_lose(lease, reason))
         return false;
     hf_hold_edited(hold, lease);
-    hf_hold_report_lost(hold);
+    report_lost(hold, was_releasing);
     return true;
 }
 
@@ -537,7 +540,16 @@ static void run_renewed(struct hf_task *task)
     hf_lock_unref(told.lock);
 }
 
-void hf_hold_report_lost(struct hf_hold *hold)
+/* A hold that ends with its client is not lost yet: the server keeps it. */
+static const char *end_text(enum hf_lost reason, bool was_releasing)
+{
+    if (reason != HF_REASON_CLOSED)
+        return "is lost: ";
+    return was_releasing ? "may stay locked until its TTL expires: no reply to the release before "
+                         : "stays locked until its TTL expires: it was not released before ";
+}
+
+static void report_lost(struct hf_hold *hold, bool was_releasing)
 {
     struct hf_client *client = hold->lock->client;
     struct hf_hold_calls *calls = hf_hold_calls(hold);
@@ -556,10 +568,15 @@ void hf_hold_report_lost(struct hf_hold *hold)
     }
     told = told_of(hold);
     let_go(&told);
-    hf_client_log(client, HF_LOG_WARNING, "lock '%s' is lost: %s",
+    hf_client_log(client, HF_LOG_WARNING, "lock '%s' %s%s",
                   hf_error_quote(name, sizeof name, hold->lock->text,
                                  hold->lock->name_len),
-                  hf_lost_text(told.reason));
+                  end_text(told.reason, was_releasing), hf_lost_text(told.reason));
+}
+
+void hf_hold_report_lost(struct hf_hold *hold)
+{
+    report_lost(hold, false);
 }
 
 void hf_hold_report_renewed(struct hf_hold *hold)

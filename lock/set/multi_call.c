@@ -1,5 +1,6 @@
 /* Calls on a multi-lock: multi_turn.c decides which member is next, and this file sends
- * the request, blocking or not. */
+ * the request, blocking or not. All is done with the mutex of the multi-lock, which is free
+ * while a blocking call waits for a reply. */
 /* Tests: tests/live/set/test_multi.c, tests/sim/test_multi.c. */
 #include "lock/api/op_request.h"
 #include "lock/machine/multi_turn.h"
@@ -12,6 +13,14 @@
 #include "net/base/mem.h"
 #include "net/base/random.h"
 
+/* A member that is being released. */
+struct seat {
+    struct hf_multi_call *call;
+    uint32_t member;
+    struct hf_waiter waiter;    /* of a blocking call */
+    struct hf_op_storage room;
+};
+
 /* One acquire or release under way. */
 struct hf_multi_call {
     struct hf_multi *multi;
@@ -23,7 +32,9 @@ struct hf_multi_call {
     hf_done *done;              /* NULL: its caller waits */
     void *ctx;
     struct hf_error error;      /* of the member that failed */
-    struct hf_op_storage room;  /* to give a member back without blocking */
+    struct seat *seats;         /* one for each member (MULTI-8); NULL: none is released
+                                   yet, or there is no memory */
+    struct seat seat;           /* used then: no release fails for want of memory */
 };
 
 /* ---- all are taken ---- */
@@ -47,18 +58,12 @@ static bool is_on_one_server(struct hf_multi_call *call)
 /* False: the members must be released and acquired again (MULTI-4). */
 static bool keep(struct hf_multi_call *call)
 {
-    bool is_kept;
-
-    pthread_mutex_lock(&call->multi->mutex);
     HF_ASSERT(call->hold->is_busy && call->hold->owner == call->options.owner);
-    if ((is_kept = hf_multi_is_safe(call->multi, call->options.owner,
-                                    call->options.lease_ms))) {
+    if (hf_multi_is_safe(call->multi, call->options.owner, call->options.lease_ms)) {
         call->hold->count++;
         hf_multi_settle(call->multi, call->options.owner);
-    }
-    pthread_mutex_unlock(&call->multi->mutex);
-    if (is_kept)
         return true;
+    }
     hf_multi_turn_late(&call->turn, hf_clock_ms());
     hf_error_set(&call->error, HF_E_NOREPLY,
                  "a member was lost, or half of its lease was over, before the "
@@ -69,10 +74,10 @@ static bool keep(struct hf_multi_call *call)
 /* ---- step by step ---- */
 
 /* "member 'b': ...": not every error of a lock names it. */
-static void name_member(struct hf_multi_call *call, hf_status status,
+static void name_member(struct hf_multi_call *call, uint32_t member, hf_status status,
                         const char *why)
 {
-    const struct hf_lock *lock = call->multi->members[call->turn.current];
+    const struct hf_lock *lock = call->multi->members[member];
     char name[100];
 
     hf_error_set(&call->error, status, "member '%s': %s",
@@ -80,91 +85,155 @@ static void name_member(struct hf_multi_call *call, hf_status status,
                  why);
 }
 
-static void note_taken(struct hf_multi_call *call, hf_status status,
-                       const char *why)
+static const char *why_of(hf_status status, const struct hf_error *err)
 {
+    return err->status == status ? err->text : hf_status_text(status);
+}
+
+static void note_taken(struct hf_multi_call *call, hf_status status,
+                       const struct hf_error *err)
+{
+    uint32_t member = call->turn.current;
+
+    HF_ASSERT(call->hold->is_busy && call->turn.giving == 0);
     if (status < 0)
-        name_member(call, status, why);
+        name_member(call, member, status, why_of(status, err));
     hf_multi_turn_took(&call->turn, status, hf_clock_ms());
     if (call->turn.status == HF_TIMEOUT && status != HF_TIMEOUT)
-        name_member(call, HF_TIMEOUT, "the wait ended before its server replied");
+        name_member(call, member, HF_TIMEOUT,
+                    "the wait ended before its server replied");
     if (status == HF_OK || status == HF_TIMEOUT)
         (void)is_on_one_server(call);
+    call->error.is_temporary = status == HF_E_SERVER && err->is_temporary;
 }
 
 /* The result of a release is HF_LOST if a member was lost; otherwise the first failure.
  * */
-static void note_given(struct hf_multi_call *call, hf_status status,
-                       const char *why)
+static void note_given(struct seat *seat, hf_status status, const struct hf_error *err)
 {
+    struct hf_multi_call *call = seat->call;
     hf_status *worst = &call->turn.status;
 
+    HF_ASSERT(call->hold->is_busy);
     if (call->is_release && status < 0 &&
         (*worst == HF_OK || (status == HF_LOST && *worst != HF_LOST))) {
         *worst = status;
-        name_member(call, status, why);
+        name_member(call, seat->member, status, why_of(status, err));
     }
-    hf_multi_turn_gave(&call->turn);
+    hf_multi_turn_gave(&call->turn, seat->member);
 }
 
-static void note(struct hf_multi_call *call, hf_status status,
-                 const struct hf_error *err)
-{
-    const char *why = err->status == status ? err->text
-                                            : hf_status_text(status);
+static void on_taken(void *ctx, hf_status status, const struct hf_error *err);
+static void on_given(void *ctx, hf_status status, const struct hf_error *err);
 
-    HF_ASSERT(call->action != MULTI_END && call->hold->is_busy);
-    if (call->action == MULTI_TAKE) {
-        note_taken(call, status, why);
-        call->error.is_temporary = status == HF_E_SERVER && err->is_temporary;
-    } else {
-        note_given(call, status, why);
-    }
-}
-
-static void on_step(void *ctx, hf_status status, const struct hf_error *err);
-
-static hf_status take(struct hf_multi_call *call, struct hf_multi_step step,
-                      struct hf_error *err)
+/* False: on_taken will be called. */
+static bool take(struct hf_multi_call *call, struct hf_multi_step step)
 {
     struct hf_lock *lock = call->multi->members[step.member];
     struct hf_op_request request = {.verb = &hf_verb_acquire,
                                     .is_member = true,
                                     .owner = call->options.owner,
                                     .options = &call->options};
+    struct hf_error err = {.status = HF_OK};
+    hf_status rc;
 
     call->options.wait_ms = step.wait_ms;
-    return call->done ? hf_op_submit(lock, &request, on_step, call)
-                      : hf_op_run(lock, &request, err);
+    if (call->done) {
+        if ((rc = hf_op_submit(lock, &request, on_taken, call)) == HF_OK)
+            return false;
+    } else {
+        pthread_mutex_unlock(&call->multi->mutex);
+        rc = hf_op_run(lock, &request, &err);
+        pthread_mutex_lock(&call->multi->mutex);
+    }
+    note_taken(call, rc, &err);
+    return true;
 }
 
-/* No other call would release the member: so this needs neither memory nor space. */
-static hf_status give_back(struct hf_multi_call *call,
-                           struct hf_multi_step step, struct hf_error *err)
+/* MULTI-8 */
+static struct seat *seat_of(struct hf_multi_call *call, uint32_t member)
 {
-    struct hf_lock *lock = call->multi->members[step.member];
+    struct seat *seat;
+
+    if (!call->seats && call->turn.count > 1 &&
+        (call->seats = hf_mem_new(call->multi->mem, call->turn.count * sizeof *seat)))
+        call->turn.at_once = call->turn.count;
+    seat = call->seats ? &call->seats[member] : &call->seat;
+    seat->call = call;
+    seat->member = member;
+    return seat;
+}
+
+/* No other call would release the member, so this begins even where no call may. */
+static void give_back(struct hf_multi_call *call, uint32_t member)
+{
+    struct seat *seat = seat_of(call, member);
+    struct hf_lock *lock = call->multi->members[member];
     struct hf_op_request request = {.verb = &hf_verb_release,
                                     .must_begin = true,
                                     .owner = call->options.owner};
+    hf_status rc = call->done
+                       ? hf_op_submit_in(&seat->room, lock, &request, on_given, seat)
+                       : hf_op_start(&seat->room, &seat->waiter, lock, &request);
 
-    return call->done ? hf_op_submit_in(&call->room, lock, &request, on_step, call)
-                      : hf_op_run(lock, &request, err);
+    if (rc < 0)
+        note_given(seat, rc, &seat->room.error);
 }
 
-/* False: on_step will be called, if it was not yet; this thread must not use the call
- * any more. */
-static bool do_step(struct hf_multi_call *call, struct hf_multi_step step)
+/* A loop without a thread of its own, or whose thread this is, runs only while this
+ * thread waits in it: so its members are waited for first. */
+static bool needs_this_thread(const struct hf_lock *lock)
 {
-    struct hf_error err = {.status = HF_OK};
-    bool is_told = call->done;
+    struct hf_loop *loop = lock->client->loop;
+    bool needs;
+
+    hf_loop_lock(loop);
+    needs = !hf_loop_has_thread(loop) || hf_loop_runs_tasks_here(loop);
+    hf_loop_unlock(loop);
+    return needs;
+}
+
+static struct seat *pending_seat(struct hf_multi_call *call)
+{
+    struct seat *pending = NULL;
+
+    HF_ASSERT(call->turn.giving != 0);
+    for (uint32_t i = call->turn.count; i-- > 0;) {
+        if (!(call->turn.giving & (UINT64_C(1) << i)))
+            continue;
+        if (!pending || needs_this_thread(call->multi->members[i]))
+            pending = call->seats ? &call->seats[i] : &call->seat;
+        if (needs_this_thread(call->multi->members[i]))
+            break;
+    }
+    return pending;
+}
+
+/* False: on_given will be called. */
+static bool await_one(struct hf_multi_call *call)
+{
+    struct seat *seat;
     hf_status rc;
 
-    call->action = step.action;
-    rc = step.action == MULTI_TAKE ? take(call, step, &err)
-                                   : give_back(call, step, &err);
-    if (is_told && rc == HF_OK)
+    if (call->done)
         return false;
-    note(call, rc, &err);
+    seat = pending_seat(call);
+    pthread_mutex_unlock(&call->multi->mutex);
+    rc = hf_op_await(&seat->room);
+    pthread_mutex_lock(&call->multi->mutex);
+    note_given(seat, rc, &seat->room.error);
+    return true;
+}
+
+/* False: a callback will go on; this thread must not use the call any more when it has
+ * left the mutex. */
+static bool do_step(struct hf_multi_call *call, struct hf_multi_step step)
+{
+    if (step.action == MULTI_TAKE)
+        return take(call, step);
+    if (step.action == MULTI_AWAIT)
+        return await_one(call);
+    give_back(call, step.member);
     return true;
 }
 
@@ -189,22 +258,42 @@ static bool go_on(struct hf_multi_call *call)
                      hf_status_text(call->turn.status));
     HF_ASSERT(call->error.status == call->turn.status);
     HF_ASSERT(call->turn.status != HF_OK || call->is_release == (call->turn.taken == 0));
-    pthread_mutex_lock(&call->multi->mutex);
     hf_multi_leave_hold(call->hold);
-    pthread_mutex_unlock(&call->multi->mutex);
+    if (call->seats)
+        hf_mem_free(call->multi->mem, call->seats, call->turn.count * sizeof *call->seats);
     return true;
 }
 
-static void on_step(void *ctx, hf_status status, const struct hf_error *err)
+/* Leaves the mutex. `done` may free the multi-lock. */
+static void go_on_and_tell(struct hf_multi_call *call)
 {
-    struct hf_multi_call *call = ctx;
     const struct hf_mem *mem = call->multi->mem;
+    pthread_mutex_t *mutex = &call->multi->mutex;
+    bool has_ended = go_on(call);
 
-    note(call, status, err);
-    if (!go_on(call))
+    pthread_mutex_unlock(mutex);
+    if (!has_ended)
         return;
     call->done(call->ctx, call->turn.status, &call->error);
     hf_mem_free(mem, call, sizeof *call);
+}
+
+static void on_taken(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct hf_multi_call *call = ctx;
+
+    pthread_mutex_lock(&call->multi->mutex);
+    note_taken(call, status, err);
+    go_on_and_tell(call);
+}
+
+static void on_given(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct hf_multi_call *call = ((struct seat *)ctx)->call;
+
+    pthread_mutex_lock(&call->multi->mutex);
+    note_given(ctx, status, err);
+    go_on_and_tell(call);
 }
 
 /* ---- acquire ---- */
@@ -325,7 +414,9 @@ static hf_status begin_release(struct hf_multi_call *call,
 
 static hf_status run(struct hf_multi_call *call, struct hf_error *err)
 {
+    pthread_mutex_lock(&call->multi->mutex);
     (void)go_on(call); /* to its end */
+    pthread_mutex_unlock(&call->multi->mutex);
     if (err)
         *err = call->error;
     return call->turn.status;
@@ -369,14 +460,19 @@ static struct hf_multi_call *new_call(struct hf_multi *multi, hf_done *done,
 }
 
 /* If the first step cannot begin, the function fails and `done` is not called. */
-static hf_status post(const struct hf_mem *mem, struct hf_multi_call *call,
-                      hf_status begun)
+static hf_status post(struct hf_multi *multi, struct hf_multi_call *call, hf_status begun)
 {
-    if (begun == HF_OK && !go_on(call))
-        return HF_OK;
-    if (begun == HF_OK)
-        begun = call->turn.status;
-    hf_mem_free(mem, call, sizeof *call);
+    const struct hf_mem *mem = multi->mem;
+    bool has_ended = true;
+
+    if (begun == HF_OK) {
+        pthread_mutex_lock(&multi->mutex);
+        if ((has_ended = go_on(call)))
+            begun = call->turn.status;
+        pthread_mutex_unlock(&multi->mutex);
+    }
+    if (has_ended)
+        hf_mem_free(mem, call, sizeof *call);
     return begun;
 }
 
@@ -390,7 +486,7 @@ hf_status hf_multi_acquire_async(struct hf_multi *multi,
         return HF_E_INVAL;
     if (!(call = new_call(multi, done, ctx)))
         return HF_E_NOMEM;
-    return post(multi->mem, call, begin_acquire(call, multi, options, NULL));
+    return post(multi, call, begin_acquire(call, multi, options, NULL));
 }
 
 hf_status hf_multi_release_async(struct hf_multi *multi, int64_t owner,
@@ -400,5 +496,5 @@ hf_status hf_multi_release_async(struct hf_multi *multi, int64_t owner,
 
     if (!call)
         return HF_E_NOMEM;
-    return post(multi->mem, call, begin_release(call, multi, owner, NULL));
+    return post(multi, call, begin_release(call, multi, owner, NULL));
 }

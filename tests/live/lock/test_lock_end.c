@@ -284,6 +284,54 @@ START_TEST(a_callback_of_the_closing_may_call_us)
 }
 END_TEST
 
+/* ---- what the log says of a hold that ends with its client ---- */
+
+static char log_text[500];
+
+static void keep_line(void *ctx, enum hf_log_level level, const char *line)
+{
+    (void)ctx;
+    (void)level;
+    (void)snprintf(log_text, sizeof log_text, "%s", line);
+}
+
+static void release_without_reply(void)
+{
+    server_pause(server);
+    call_release(&calls[0], lock, 1);
+}
+
+/* The server keeps both, so neither is "lost". */
+static const struct {
+    void (*begin)(void);
+    const char *line;
+} last_lines[] = {
+    {release_without_reply, "may stay locked until its TTL expires: no reply to the release "
+                            "before the client was closed"},
+    {never_connected, "stays locked until its TTL expires: it was not released before the "
+                      "client was closed"},
+};
+
+START_TEST(the_log_says_what_a_closed_client_leaves_on_the_server)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    log_text[0] = '\0';
+    client_options(&o, url, server_port(server));
+    o.log = keep_line;
+    client = client_with(&o);
+    lock = lock_of(client, NAME);
+    acquire(lock, 1);
+    last_lines[_i].begin();
+    hf_client_free(client);
+    ck_assert_msg(strstr(log_text, last_lines[_i].line), "the log says \"%s\"", log_text);
+    ck_assert_ptr_null(strstr(log_text, "lost"));
+    if (_i == 0)
+        server_resume(server);
+}
+END_TEST
+
 static int open_files(void)
 {
     DIR *dir = opendir("/proc/self/fd");
@@ -682,6 +730,8 @@ static void add_cases(Suite *s)
                         COUNT(ways));
     tcase_add_loop_test(c, a_callback_of_the_closing_may_call_us, 0,
                         COUNT(ways));
+    tcase_add_loop_test(c, the_log_says_what_a_closed_client_leaves_on_the_server, 0,
+                        COUNT(last_lines));
     tcase_add_test(c, clients_leave_no_file_and_no_thread);
 
     c = live_case(s, "a shared loop", start_server, stop_server);

@@ -2,6 +2,7 @@
 #include "tests/live/test_lock.h"
 #include "tests/support/feed.h"
 #include "tests/support/one_server.h"
+#include "tests/support/proxy.h"
 
 #include "lock/multi.h"
 
@@ -165,6 +166,65 @@ START_TEST(it_waits_for_each)
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_keys(0, 0);
     hf_multi_free(multi);
+}
+END_TEST
+
+/* ---- replies that do not come ---- */
+
+static struct proxy *proxy;
+static struct hf_client *silenced;  /* through it; its requests do not time out meanwhile */
+static struct hf_multi *its_multi;
+
+static void start_silenced(void)
+{
+    struct hf_lock *members[MEMBERS];
+
+    start_server();
+    proxy = proxy_start(server_port(server));
+    silenced = client_timed(proxy_port(proxy), 600000, 600000);
+    for (int i = 0; i < MEMBERS; i++)
+        members[i] = lock_of(silenced, (char[]){(char)('a' + i), '\0'});
+    its_multi = multi_of(members, MEMBERS);
+    for (int i = 0; i < MEMBERS; i++)
+        hf_lock_free(members[i]);
+}
+
+static void stop_silenced(void)
+{
+    hf_multi_free(its_multi);
+    hf_client_free(silenced);
+    proxy_stop(proxy);
+    stop_server();
+}
+
+static void *release_and_block(void *unused)
+{
+    ck_must(hf_multi_release(its_multi, 1, NULL) == HF_OK, "it is released");
+    return unused;
+}
+
+/* No reply arrives before the server has executed the last of them. */
+START_TEST(releases_are_executed_without_waiting_for_each_others_replies)
+{
+    struct call call;
+    pthread_t thread;
+
+    ck_assert_ok(take(its_multi, 1, NULL));
+    ck_assert_ok(hf_multi_release(its_multi, 1, NULL)); /* the server has the scripts */
+    ck_assert_ok(take(its_multi, 1, NULL));
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    call_init(&call);
+    if (_i == 0)
+        ck_assert_ok(hf_multi_release_async(its_multi, 1, call_done, &call));
+    else
+        ck_assert_int_eq(pthread_create(&thread, NULL, release_and_block, NULL), 0);
+    server_await(server, LONG_MS, "0", "EXISTS a b c d");
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    if (_i == 0)
+        ck_assert_status(call_await(&call), HF_OK);
+    else
+        pthread_join(thread, NULL);
+    ck_assert_int_eq(hf_multi_safe_ms(its_multi, 1), INT64_MIN);
 }
 END_TEST
 
@@ -479,6 +539,12 @@ int main(void)
     tcase_add_test(c, members_that_would_wait_for_themselves_are_refused);
     tcase_add_test(c, options_that_make_no_sense_are_refused);
     tcase_add_test(c, a_second_call_of_one_owner_is_refused);
+    suite_add_tcase(s, c);
+    c = tcase_create("silenced");
+    tcase_add_checked_fixture(c, start_silenced, stop_silenced);
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(
+        c, releases_are_executed_without_waiting_for_each_others_replies, 0, 2);
     suite_add_tcase(s, c);
     return suite_run(s);
 }
