@@ -541,6 +541,35 @@ START_TEST(lease_6_a_slow_reply_to_a_look_causes_no_renewal)
 }
 END_TEST
 
+START_TEST(lease_6_a_renewal_that_is_due_does_not_wait_for_a_look)
+{
+    struct hf_lease h = renewed_hold();
+    int64_t due = hf_lease_next_ms(&h);
+
+    hf_lease_rush_look(&h, due - 1);
+    ck_assert_int_eq(hf_lease_due(&h, due - 1), LEASE_DO_LOOK);
+    ck_assert_int_eq(hf_lease_next_ms(&h), due);
+    ck_assert_int_eq(hf_lease_due(&h, due), LEASE_DO_RENEW);
+    ck_assert_int_gt(hf_lease_next_ms(&h), due + THIRD);
+    renewed_at(&h, due);
+    ck_assert_int_eq(hf_lease_safe_ms(&h, due), WATCHDOG - DRIFT);
+}
+END_TEST
+
+START_TEST(lease_6_a_renewal_after_a_switch_does_not_wait_for_a_look)
+{
+    struct hf_lease h = renewed_hold();
+
+    hf_lease_rush_look(&h, START + 1000);
+    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
+    hf_lease_rush_look(&h, START + 1001); /* that is another look */
+    ck_assert_int_eq(hf_lease_due(&h, START + 1001), LEASE_DO_NOTHING);
+    ck_assert(hf_lease_switched(&h, false));
+    hf_lease_rush(&h, START + 1002);
+    ck_assert_int_eq(hf_lease_due(&h, START + 1002), LEASE_DO_RENEW);
+}
+END_TEST
+
 START_TEST(lease_6_a_look_is_not_enough_after_a_switch)
 {
     struct hf_lease h = renewed_hold();
@@ -883,6 +912,8 @@ static TCase *case_switch(void)
     tcase_add_test(
         t, lease_6_a_renewal_under_way_is_followed_by_another_one_at_once);
     tcase_add_test(t, lease_6_a_hold_with_a_lease_is_looked_at);
+    tcase_add_test(t, lease_6_a_renewal_that_is_due_does_not_wait_for_a_look);
+    tcase_add_test(t, lease_6_a_renewal_after_a_switch_does_not_wait_for_a_look);
     tcase_add_test(t, lease_6_a_look_is_enough_for_a_push_also_if_the_watchdog_renews);
     tcase_add_test(t, lease_6_a_look_that_finds_less_time_causes_a_renewal);
     tcase_add_test(t, lease_6_a_slow_reply_to_a_look_causes_no_renewal);

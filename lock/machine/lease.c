@@ -46,6 +46,16 @@ static bool is_renewal_ok(const struct hf_lease *l)
             l->claims.sent[CLAIM_BY_RENEWAL].lease_ms == 0);
 }
 
+static bool has_renewal(const struct hf_lease *l)
+{
+    return l->claims.sent[CLAIM_BY_RENEWAL].lease_ms > 0;
+}
+
+static bool is_looking(const struct hf_lease *l)
+{
+    return l->is_renewing && !has_renewal(l);
+}
+
 /* LEASE-7: without the last answer the hold ends no later, and is proved no later. */
 static bool is_doubt_ok(const struct hf_lease *l)
 {
@@ -160,7 +170,7 @@ void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms)
     int64_t least_ms = hf_min_ms(l->claims.shortest_ms, l->watchdog_ms) / 3 / 4;
     int64_t due_ms = l->renew_ms > l->failed_ms ? l->renew_ms : l->failed_ms;
 
-    l->has_slept = l->is_renewed && !l->is_renewing &&
+    l->has_slept = l->is_renewed && (!l->is_renewing || is_looking(l)) &&
                    l->state == LEASE_HELD && now_ms >= l->claims.end_ms &&
                    l->claims.end_ms - due_ms > least_ms;
 }
@@ -185,6 +195,24 @@ static enum hf_lease_todo lose(struct hf_lease *l, enum hf_lost reason)
 static int64_t check_ms(const struct hf_lease *l)
 {
     return l->is_renewed ? hf_min_ms(l->renew_ms, l->rush_ms) : l->rush_ms;
+}
+
+/* When the next renewal is due, for which a look is not enough. */
+static int64_t renewal_ms(const struct hf_lease *l)
+{
+    if (!l->is_renewed)
+        return HF_NEVER;
+    return l->is_rush_look ? l->renew_ms : hf_min_ms(l->renew_ms, l->rush_ms);
+}
+
+/* LEASE-6: what may be sent next does not wait for a look, unless it is a look. */
+static int64_t send_ms(const struct hf_lease *l)
+{
+    if (l->state != LEASE_HELD)
+        return HF_NEVER;
+    if (!l->is_renewing)
+        return check_ms(l);
+    return is_looking(l) ? renewal_ms(l) : HF_NEVER;
 }
 
 static enum hf_lease_todo submit(struct hf_lease *l, int64_t now_ms)
@@ -215,8 +243,7 @@ enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
         return lose(l, overdue(l, now_ms));
     if (now_ms >= l->max_until_ms)
         return lose(l, HF_REASON_MAX_HOLD);
-    if (now_ms < check_ms(l) || l->is_renewing ||
-        l->state == LEASE_RELEASING)
+    if (now_ms < send_ms(l))
         return LEASE_DO_NOTHING;
     HF_ASSERT(l->state == LEASE_HELD && now_ms < l->claims.end_ms); /* LEASE-3 */
     return submit(l, now_ms);
@@ -238,7 +265,7 @@ void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
     int64_t lasts_ms = ttl_ms - hf_claims_drift_ms(ttl_ms);
     bool is_shorter = now_ms + lasts_ms < l->claims.end_ms;
 
-    HF_ASSERT(now_ms >= how->sent_ms);
+    HF_ASSERT(now_ms >= how->sent_ms && is_looking(l));
     l->is_renewing = false;
     if (l->is_renewed && !was_doubted && how->sent_ms + lasts_ms >= l->claims.end_ms)
         return; /* as expected */
@@ -254,7 +281,7 @@ void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
 {
     int64_t lease = hf_min_ms(l->claims.shortest_ms, l->watchdog_ms);
     int64_t soon = now_ms + lease / 3 / TICKS + 1;
-    bool was_look = l->claims.sent[CLAIM_BY_RENEWAL].lease_ms == 0;
+    bool was_look = !has_renewal(l);
     bool is_claim = how && how->stream != 0 && !was_look;
 
     HF_ASSERT(lease > 0 && soon > now_ms);
@@ -316,8 +343,7 @@ int64_t hf_lease_next_ms(const struct hf_lease *l)
 
     if (l->state == LEASE_LOST)
         return HF_NEVER;
-    if (!l->is_renewing && l->state == LEASE_HELD)
-        next = hf_min_ms(next, check_ms(l));
+    next = hf_min_ms(next, send_ms(l));
     HF_ASSERT(next <= l->claims.end_ms && next <= l->max_until_ms);
     return next;
 }

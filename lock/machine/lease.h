@@ -26,7 +26,8 @@
  *          A push of the server, or the end of the first second of a tracked hold, makes a
  *          renewal or look due in the same way (lock/verb/track.h); or a look, also of a hold
  *          that the watchdog renews. If that look finds a shorter TTL than expected, a
- *          renewal is due at once; a slow reply alone does not cause one.
+ *          renewal is due at once; a slow reply alone does not cause one. A renewal that is
+ *          due does not wait for the reply to a look, which it replaces.
  * LEASE-7  If the former master replied until the switch, its last reply may come from a
  *          server that was no longer the master. Until another reply arrives, the hold is
  *          safe only as long as it would be without that reply. This alone is not a loss.
@@ -93,7 +94,8 @@ void hf_lease_release(struct hf_lease *l);
 void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms);
 
 /* hf_lease_due - returns the action that is due at hf_lease_next_ms: nothing; to send a
- *   renewal or a look, which counts as submitted now; or to report the loss. */
+ *   renewal or a look, which counts as submitted now; or to report the loss. If a look is
+ *   pending, the renewal replaces it: neither its reply nor its failure may be reported. */
 enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms);
 
 /* hf_lease_renewed - a renewal succeeded. */

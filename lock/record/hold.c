@@ -384,6 +384,16 @@ static void request_renewal(struct hf_hold *hold, bool is_look)
     hf_loop_at_turn_end(client->loop, &client->turn);
 }
 
+/* LEASE-6: a renewal replaces it. */
+static void drop_look(struct hf_hold *hold)
+{
+    struct hf_hold_work *work = hold->work;
+
+    hf_list_remove(&work->due_node);
+    if (work->batch)
+        hold->lock->client->leave_batch(work->batch, hold);
+}
+
 void hf_hold_stop_renewal(struct hf_hold *hold)
 {
     struct hf_client *client = hold->lock->client;
@@ -451,6 +461,7 @@ static void on_time(struct hf_timer *timer)
     HF_ASSERT(hold_ok(hold));
     switch (due(hold, hf_loop_now(hold->lock->client->loop))) {
     case LEASE_DO_RENEW:
+        drop_look(hold);
         request_renewal(hold, false);
         break;
     case LEASE_DO_LOOK:

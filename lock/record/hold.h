@@ -12,6 +12,7 @@
  *
  *   RESTING   -request_renewal-> DUE
  *   DUE       -fill-> BATCHED                 watchdog.c
+ *   DUE, BATCHED  -drop_look-> RESTING        a renewal is due, and this was a look
  *   BATCHED   -on_renewed-> RESTING           watchdog.c
  *   any       -hf_hold_stop_renewal-> RESTING
  *

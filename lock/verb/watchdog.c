@@ -10,7 +10,8 @@
  * WATCHDOG-2  A hold that is released leaves its batch. If the batch was not sent yet, it is
  *             cancelled, and the others are gathered into a new one. If it was sent, it is
  *             not cancelled, but follows no redirection, and its reply has no effect on the
- *             hold.
+ *             hold. A batch of looks is also cancelled after it was sent if one of its holds
+ *             leaves it for a renewal (LEASE-6): a look changes nothing on the server.
  * WATCHDOG-3  A batch may be encoded late, and again (no connection, no space, MOVED, ASK).
  *             So its arguments remain valid until it ends, also those of a hold that was
  *             freed.
@@ -414,7 +415,7 @@ static void on_turn_end(struct hf_turn_hook *turn)
 
 /* ---- a hold is released ---- */
 
-/* WATCHDOG-2. No byte of it has left, and none will. */
+/* WATCHDOG-2. No byte of it has left, and none will; or it is a look. */
 static void gather_anew(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
@@ -430,13 +431,20 @@ static void gather_anew(struct hf_batch *batch)
     hf_loop_at_turn_end(client->loop, &client->turn);
 }
 
+static bool may_be_cancelled(const struct hf_batch *batch, const struct hf_hold *hold)
+{
+    bool is_replaced = batch->is_look && hold->work->lease.state == LEASE_HELD;
+
+    return batch->call.is_under_way && (is_replaced || !hf_call_is_sent(&batch->call));
+}
+
 static void leave(struct hf_batch *batch, const struct hf_hold *hold)
 {
     HF_ASSERT(hold->work->batch == batch);
     for (size_t i = 0; i < batch->count; i++)
         if (batch->holds[i] == hold)
             batch->has_left[i] = true;
-    if (batch->call.is_under_way && !hf_call_is_sent(&batch->call))
+    if (may_be_cancelled(batch, hold))
         gather_anew(batch);
     else if (batch->call.is_under_way)
         hf_command_stay(&batch->call.command);

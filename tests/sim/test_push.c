@@ -154,6 +154,61 @@ START_TEST(track_2_a_loss_is_reported_at_once)
 }
 END_TEST
 
+/* ---- a look that is slow ---- */
+
+#define SLOW_WATCHDOG_MS 6000   /* tracked holds are looked at after a second (TRACK-1), and
+                                   renewed after two */
+#define SLOW_MS 700             /* of each way: the reply to the look comes after that */
+
+static bool is_owner(const struct history_event *e, struct history_text owner)
+{
+    return e->owner.len == owner.len && memcmp(e->owner.at, owner.at, owner.len) == 0;
+}
+
+/* How long after the last grant before the fault the server renewed that hold. */
+static int64_t renewed_after_us(void)
+{
+    char *text = history_of_plan(&plan), *rest = text;
+    int64_t held_us = 0, renewed_us = 0;
+    struct history_text owner = {0};
+    bool is_slow = false;
+    struct history_event e;
+
+    while (renewed_us == 0 && history_next(&rest, &e)) {
+        is_slow = is_slow || e.what == HISTORY_FAULT;
+        if (e.what == HISTORY_HELD && e.by == HISTORY_BY_ACQUIRE && !is_slow) {
+            owner = e.owner;
+            held_us = e.time_us;
+        }
+        if (e.what == HISTORY_HELD && e.by == HISTORY_BY_RENEW && is_slow &&
+            is_owner(&e, owner))
+            renewed_us = e.time_us;
+    }
+    free(text);
+    ck_assert_int_gt(renewed_us, 0);
+    return renewed_us - held_us;
+}
+
+/* LEASE-6. The server has the script, because it has renewed another reader before. */
+START_TEST(lease_6_a_renewal_does_not_wait_for_a_slow_look)
+{
+    plan_row(&rows[0], FAMILY_READ_WRITE, 1, 0);
+    plan.head.watchdog_ms = SLOW_WATCHDOG_MS;
+    plan.ops[1] = plan.ops[0];
+    plan.ops[0].hold_ms = 2400;
+    plan.ops[1].owner = 2;
+    plan.ops[1].at_ms += 2500;
+    plan.op_count = 2;
+    plan.fault_count = 0;
+    for (int64_t way = 0; way < 2; way++) {
+        add_fault(HOLDER_MS + 3000, FAULT_DELAY, SLOW_MS);
+        plan.faults[way].to_server = way;
+    }
+    ck_assert_int_lt(renewed_after_us(),
+                     (SLOW_WATCHDOG_MS / 3 + SLOW_MS) * 1000 + AT_ONCE_US);
+}
+END_TEST
+
 /* ---- waiters ---- */
 
 #define WAITER_MS 3000          /* the waiter begins */
@@ -256,6 +311,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, track_2_a_loss_is_reported_at_once, 0, ROWS(rows));
     tcase_add_loop_test(c, track_6_each_owner_of_a_shared_key_is_told, 0, SHARED_ROWS);
+    tcase_add_test(c, lease_6_a_renewal_does_not_wait_for_a_slow_look);
     tcase_add_loop_test(c, track_8_waiter_is_woken_at_once, 0, ROWS(wait_rows));
     suite_add_tcase(s, c);
     return suite_run(s);
