@@ -66,6 +66,16 @@ void hf_doubt_refused(struct hf_server *server)
         server->silent_since_ms = 0;
 }
 
+void hf_doubt_confirmed(struct hf_server *server, int64_t queried_ms)
+{
+    const struct hf_router *router = server->router;
+
+    HF_ASSERT(hf_loop_is_locked(router->loop));
+    if (queried_ms > server->silent_since_ms &&
+        hf_loop_now(router->loop) - queried_ms < router->options.doubt_ms)
+        server->silent_since_ms = 0;
+}
+
 bool hf_doubt_is_on(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));

@@ -14,7 +14,10 @@
  *          sentinels are queried repeatedly. If one names another master, that one is
  *          used; if they still name this one after DOUBT_MS, it is used.
  * DOUBT-4  After that, no doubt begins for DOUBT_AGAIN_MS, so a server that is only
- *          slow is used. */
+ *          slow is used.
+ * DOUBT-5  Without sentinels (redis://a,b,c), a silence also ends when all hosts have replied with
+ *          their roles, each to a query that was sent after the silence began and less than
+ *          options.doubt_ms ago, and this server is the only master among them. */
 #ifndef HF_DOUBT_H
 #define HF_DOUBT_H
 
@@ -27,10 +30,13 @@ struct hf_server;
  * hf_doubt_answered - the server replied to a command. Returns true if the reply does not
  *                     count (DOUBT-2); otherwise it also counts for switched.h.
  * hf_doubt_refused  - the server replied to a command with an error.
+ * hf_doubt_confirmed - all hosts were queried since `queried_ms`, and this server is the only
+ *                     master (DOUBT-5).
  * hf_doubt_is_on    - returns whether the server is in doubt (DOUBT-3); may begin it. */
 void hf_doubt_silent(struct hf_server *server, int64_t since_ms);
 bool hf_doubt_answered(struct hf_server *server);
 void hf_doubt_refused(struct hf_server *server);
+void hf_doubt_confirmed(struct hf_server *server, int64_t queried_ms);
 bool hf_doubt_is_on(struct hf_server *server);
 
 #endif

@@ -28,9 +28,8 @@
  *             be slow, and has locks that the old master does not know. An old master that
  *             restarts has a new id. So a master that continues the same history as the
  *             successor, or was heard beside it and not used, is not used either.
- * REPLICAS-5  Only hosts of the URL are used. A replica may name another master: the
- *             password is not sent to an address that the user did not give. The error
- *             contains that address. */
+ * REPLICAS-5  Only hosts of the URL are used. A replica may name another master: the error
+ *             contains its address, to which the password is not sent. */
 /* Tests: tests/test_net_replicas.c, tests/live/server/test_replicas.c. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,6 +37,7 @@
 
 #include "net/base/error.h"
 #include "net/base/mem.h"
+#include "net/base/moment.h"
 #include "net/route/announced.h"
 #include "net/route/discover.h"
 #include "net/route/doubt.h"
@@ -265,26 +265,33 @@ static void tell_two(const struct hf_server *used, const struct hf_server *other
         router->options.on_trouble(router->options.ctx, HF_TROUBLE_TWO_MASTERS, &note);
 }
 
-static bool are_all_heard(struct hf_router *router)
+/* DOUBT-5: the first query of the roles of all hosts. 0: one failed; -1: one was not heard. */
+static int64_t heard_since(struct hf_router *router)
 {
-    for (uint32_t i = 0; i < router->seeds.count; i++) {
-        const struct hf_server *server = server_at(router, i);
+    int64_t ms = HF_NEVER;
 
-        if (!server || !is_heard(router, index_of(server)))
-            return false;
+    for (uint32_t i = 0; i < router->seeds.count; i++) {
+        const struct hf_server *s = server_at(router, i);
+
+        if (!s || !is_heard(router, index_of(s)))
+            return -1;
+        ms = hf_min_ms(ms, heard_from(s)->is_role ? heard_from(s)->queried_ms : 0);
     }
-    return true;
+    return ms;
 }
 
-static void look_for_two(const struct hf_server *used)
+static void look_for_two(struct hf_server *used)
 {
     struct hf_router *router = used->router;
     const struct hf_server *other = other_master(router, used);
+    int64_t since_ms = heard_since(router);
 
     if (other && !router->roles->has_told_two)
         tell_two(used, other);
-    if (other || are_all_heard(router))
+    if (other || since_ms >= 0)
         router->roles->has_told_two = other != NULL;
+    if (!other)
+        hf_doubt_confirmed(used, since_ms);
 }
 
 /* ---- no master ---- */
@@ -467,8 +474,7 @@ static bool is_for_good(const struct hf_server *server, enum hf_outcome outcome,
     return hf_refusal_is_by_acl(reply) || hf_refusal_is(reply, "ERR");
 }
 
-/* A late reply to ROLE ends a silence as the reply to a command does (DOUBT-1), because there
- * may have been no command. */
+/* Ends a silence as the reply to a command does (DOUBT-1): there may have been no command. */
 static void note_late(struct hf_server *server, const struct hf_request *request)
 {
     int64_t now = hf_loop_now(server->router->loop);

@@ -136,7 +136,7 @@ void call_ask(struct call *c)
         if (c->op != HISTORY_OP_FORCE && c->op != HISTORY_OP_RENEW)
             memcpy(c->hold, c->owner->hold, sizeof c->hold);
         if (c->owner->under_way == 0)
-            c->owner->master = program_master(c->program, c->owner->lock);
+            owner_watch_master(c->owner);
     }
     e = event_of(c, HISTORY_ASK);
     e.op = c->op;
@@ -213,10 +213,10 @@ static void write_info(const struct call *c, struct history_event *e)
 static bool knows_master(const struct call *c)
 {
     const struct sim *sim = program_sim(c->program);
+    int64_t master = owner_master(c->owner);
 
-    return c->owner->master == HISTORY_NONE || c->owner->master == 0 ||
-           c->owner->form != OWNER_OF_LOCK ||
-           c->owner->master == site_master(sim->site, c->owner->lock_index)->number;
+    return master == HISTORY_NONE || master == 0 || c->owner->form != OWNER_OF_LOCK ||
+           master == site_master(sim->site, c->owner->lock_index)->number;
 }
 
 void call_end(struct call *c, hf_status status, int64_t token)
@@ -234,7 +234,7 @@ void call_end(struct call *c, hf_status status, int64_t token)
         e.token = token;
     if (c->op == HISTORY_OP_ACQUIRE && (status == HF_OK || is_kept(c, status)) &&
         knows_master(c))
-        e.master = c->owner->master;
+        e.master = owner_master(c->owner);
     if (c->op == HISTORY_OP_INSPECT && status == HF_OK)
         write_info(c, &e);
     c->is_under_way = false;

@@ -118,6 +118,23 @@ void owner_look(struct owner *o)
     memcpy(o->hold, hold, sizeof hold);
 }
 
+void owner_watch_master(struct owner *o)
+{
+    int64_t now_us = world_now_us(program_sim(o->program)->world);
+
+    if (o->master_us != now_us)
+        o->former_master = o->master;
+    o->master = program_master(o->program, o->lock);
+    o->master_us = now_us;
+}
+
+/* A turn reads replies, and the next one, of the same moment, reports them. */
+int64_t owner_master(const struct owner *o)
+{
+    return o->master_us == world_now_us(program_sim(o->program)->world) ? o->former_master
+                                                                         : o->master;
+}
+
 /* A belief that has run out needs no line. */
 void owner_watch(struct owner *o)
 {

@@ -46,8 +46,10 @@ struct owner {
     bool stands_behind; /* its release was requested while another call was pending */
     int64_t under_way; /* calls */
     bool is_lost;      /* its loss was reported */
-    int64_t master;    /* known to the client when its last turn ended: what it reads
-                          after a reply, in the same turn, is too late */
+    int64_t master;    /* known to the client when its last turn ended, */
+    int64_t master_us; /* at this time, */
+    int64_t former_master; /* and when the last turn of an earlier moment ended: what it reads
+                              after a reply, in the same turn, is too late */
     int64_t until_us;  /* the belief that the history records; 0: none */
     char name[OWNER_NAME_MAX];
     char hold[HF_OWNER_TEXT_MAX]; /* its hold, as the server knows it; "" */
@@ -59,6 +61,9 @@ struct owner {
  * owner_text     - its hold as the server knows it; "": it has none, or is a set's.
  * owner_is_given_up - a set is neither held nor requested, is lost, or its last release is
  *                  pending.
+ * owner_watch_master - looks which server its client takes for the master.
+ * owner_master   - the server that its client took for the master when a reply was read that
+ *                  is reported now.
  * owner_watch    - records how long it may believe, if that has changed.
  * owner_lost     - the loss of its hold was reported; is_with_set: because another member
  *                  of its set was lost.
@@ -71,6 +76,8 @@ void owner_look(struct owner *o);
 int64_t owner_safe_ms(const struct owner *o);
 void owner_text(const struct owner *o, char dst[HF_OWNER_TEXT_MAX]);
 bool owner_is_given_up(const struct owner *o);
+void owner_watch_master(struct owner *o);
+int64_t owner_master(const struct owner *o);
 void owner_watch(struct owner *o);
 void owner_lost(struct owner *o, enum hf_lost reason, bool is_with_set);
 void owner_granted(struct owner *o);

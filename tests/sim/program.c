@@ -601,7 +601,7 @@ void program_watch(struct program *p)
     for (struct owner *o = p->owners; o; o = o->next)
         if (o->count > 0 || o->under_way > 0 || o->until_us > 0) {
             owner_watch(o);
-            o->master = program_master(p, o->lock);
+            owner_watch_master(o);
         }
     for (struct owner *o = p->owners; o; o = o->next)
         if (o->quorum || o->multi)

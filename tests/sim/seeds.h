@@ -496,6 +496,13 @@ static const struct past {
     {"renewal_redirected_over_a_slow_link", "P12",
      "a slot moved to a node without the script: after NOSCRIPT a renewal began again at the node "
      "that had replied ASK, and came too late for a lease of 0.9 s"},
+    /* DOUBT-5 */
+    {"former_master_that_became_the_master_again", "P12",
+     "redis://a,b,c: after a failover and back, the first reply of the master did not count, because "
+     "it had been silent before it was replaced, and the renewal seemed to have failed"},
+    {"granted_as_the_connection_to_the_master_ended", "P10",
+     "a turn read a grant and the end of the connection, and the next turn, of the same moment, "
+     "reported the grant: the history said that the client knew of no master"},
     {"address_kept_for_a_node_that_was_never_there", "P12",
      "a former map had the address of the node that sent it in place of another one. The address was "
      "kept because its connection was open, and each MOVED led to where no process listens, until "
