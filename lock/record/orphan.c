@@ -18,7 +18,7 @@
  *           an operator grants missing rights (PATIENCE-3), also if no server can be found
  *           for such a reason (all sentinels refuse SENTINEL): then the release ends without
  *           a reply. So is the release of a writer while its owner has the read hold, whose
- *           renewals keep both.
+ *           renewals keep both, or has requested it.
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with the UUID of this client
  *           that belongs to none of its holds and calls. The server may have executed that
  *           acquire late, after its release. The ghost is released as an orphaned lock. The
@@ -89,6 +89,29 @@ static bool is_reader_of(const struct hf_hold *hold, struct hf_bytes writer)
            memcmp(text, writer.ptr, len - OWNER_SERIAL_DIGITS) == 0;
 }
 
+static bool is_read_by(struct hf_lock *reader, struct hf_bytes writer)
+{
+    for (struct hf_hold *hold = NULL; (hold = hf_hold_next(reader, hold));)
+        if (is_reader_of(hold, writer))
+            return true;
+    return false;
+}
+
+/* The pending request names the write hold, beside which the server grants the read hold. */
+static bool is_requested_by(const struct hf_lock *reader, struct hf_bytes writer)
+{
+    const struct hf_list *ops = &reader->client->ops;
+
+    for (struct hf_list *l = ops->next; l != ops; l = l->next) {
+        const struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
+
+        if (op->lock == reader && op->hold && op->call.is_under_way &&
+            is_reader_of(op->hold, writer))
+            return true;
+    }
+    return false;
+}
+
 /* ORPHAN-2. Of a writer: does its owner read? */
 static bool is_kept_by_its_reader(const struct hf_op *op)
 {
@@ -100,10 +123,9 @@ static bool is_kept_by_its_reader(const struct hf_op *op)
         return false;
     writer.len -= strlen(kind->owner_suffix);
     while ((reader = hf_lock_next_of_name(op->lock, reader)))
-        for (struct hf_hold *hold = NULL; reader->kind == kind->other &&
-                                          (hold = hf_hold_next(reader, hold));)
-            if (is_reader_of(hold, writer))
-                return true;
+        if (reader->kind == kind->other &&
+            (is_read_by(reader, writer) || is_requested_by(reader, writer)))
+            return true;
     return false;
 }
 

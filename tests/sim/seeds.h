@@ -476,6 +476,8 @@ static const struct past {
     {"writer_kept_by_its_reader_without_rights", "P6",
      "an ACL refused the release of a writer, which was not repeated, and its owner's read hold was "
      "renewed: the lock remained exclusive, and only a request of this client would have found it"},
+    {"writer_kept_by_a_pending_reader_without_rights", "P6",
+     "the same, and the request for the read hold was pending when the repeated release was refused"},
     {"shortened_after_a_renewal_of_unknown_outcome", "P10",
      "a renewal by owner had an unknown outcome, and after a failover the judge took each renewal for "
      "that one: it did not note the longer lease, which an operator then made shorter"},
