@@ -28,12 +28,14 @@ struct twin {
     bool waits_for_next;      /* armed for the past since the last advance */
     int64_t due_ms;
     int64_t comes_ms;         /* due_ms; when it was armed, if that is later */
+    uint64_t past_serial;     /* a greater number for each that is armed for the past; 0 */
 };
 
 struct world {
     struct hf_wheel wheel;
     struct twin twins[TIMERS];
     size_t fired;
+    uint64_t past_serials, past_popped;     /* the last past_serial, and the last popped */
 };
 
 static struct world *world;
@@ -84,6 +86,7 @@ static void arm(struct twin *t, int64_t due_ms)
     t->due_ms = due_ms;
     t->comes_ms = due_ms > now() ? due_ms : now();
     t->waits_for_next = due_ms <= now();
+    t->past_serial = t->waits_for_next ? ++world->past_serials : 0;
 }
 
 static void cancel(struct twin *t)
@@ -104,6 +107,8 @@ static struct twin *pop(void)
     ck_must(t->due_ms <= now(), "no timer is early");
     ck_must(!t->waits_for_next, "arming for the past cannot starve the loop");
     ck_must(!timer->link, "a popped timer is unarmed");
+    ck_must(t->past_serial == 0 || t->past_serial > world->past_popped, "TIMER-5");
+    world->past_popped = t->past_serial ? t->past_serial : world->past_popped;
     t->is_armed = false;
     world->fired++;
     return t;
@@ -407,6 +412,27 @@ START_TEST(one_jump_hands_out_near_and_far_in_order_of_time)
 }
 END_TEST
 
+/* TIMER-5: also of those, one is cancelled. */
+START_TEST(timers_of_one_millisecond_fire_in_the_order_in_which_they_were_armed)
+{
+    static const int64_t distances_of_low[] = {-1, 0, 1, 63, 255};
+
+    for (size_t k = 0; k < ROWS(distances_of_low); k++) {
+        int64_t due = plus(starts[_i], distances_of_low[k]);
+
+        world_open(starts[_i]);
+        for (int i = 0; i < 5; i++)
+            arm(&world->twins[i], due);
+        cancel(&world->twins[2]);
+        advance(due > now() ? due : now());
+        for (int i = 0; i < 5; i++)
+            ck_assert(i == 2 || pop() == &world->twins[i]);
+        ck_assert_ptr_null(pop());
+        world_close();
+    }
+}
+END_TEST
+
 START_TEST(timer_at_never_stays_armed_and_may_be_cancelled)
 {
     world_open(starts[_i]);
@@ -610,6 +636,8 @@ static TCase *case_borders(void)
     tcase_add_loop_test(c, sleeping_until_next_ms_ends_at_the_timer, 0, STARTS);
     tcase_add_loop_test(c, one_jump_hands_out_near_and_far_in_order_of_time, 0,
                         STARTS);
+    tcase_add_loop_test(
+        c, timers_of_one_millisecond_fire_in_the_order_in_which_they_were_armed, 0, STARTS);
     tcase_add_loop_test(c, timer_at_never_stays_armed_and_may_be_cancelled, 0,
                         STARTS);
     return c;

@@ -13,6 +13,9 @@
  *          the present buckets of the upper levels are empty.
  * TIMER-4  The bit of a bucket is set if and only if the bucket contains a timer, so that
  *          cancelled timers wake no thread.
+ * TIMER-5  Timers of one bucket of the lowest level are handed out in the order in which they
+ *          entered it. So timers that were armed for the past, or for one millisecond of that
+ *          level, fire in the order in which they were armed.
  *
  * Source: WHEEL (Varghese & Lauck 1987), scheme 7. */
 /* Tests: tests/test_net_wheel.c. */
@@ -458,19 +461,20 @@ static void up_come_up(struct hf_wheel *w, int level)
     }
 }
 
-static void hand_out(struct hf_wheel *w, struct hf_timer *timer)
+/* Before the timers of its bucket that were handed out already: a bucket begins with the
+ * timer that entered it last (TIMER-5). `first` is where they begin. */
+static void hand_out(struct hf_wheel *w, struct hf_timer **first, struct hf_timer *timer)
 {
     HF_ASSERT(timer->due_ms <= w->now_ms); /* TIMER-2 */
-    timer->next = NULL;
-    timer->link = w->due_tail;
-    *w->due_tail = timer;
-    w->due_tail = &timer->next;
+    if (!*first)
+        w->due_tail = &timer->next;
+    push(first, timer);
 }
 
 static void low_come_up(struct hf_wheel *w)
 {
     unsigned index = low_index(w, w->now_ms);
-    struct hf_timer *next;
+    struct hf_timer *next, **first = w->due_tail;
 
     HF_ASSERT(!w->low.buckets[index] == /* TIMER-4 */
               !(w->low.used[index / WORD_BITS] & bit(index)));
@@ -479,7 +483,7 @@ static void low_come_up(struct hf_wheel *w)
     for (struct hf_timer *t = empty(&w->low.buckets[index]); t; t = next) {
         next = t->next;
         if (t->due_ms <= w->now_ms)
-            hand_out(w, t);
+            hand_out(w, first, t);
         else
             place(w, t); /* it was re-armed to a later time (TIMER-2) */
     }

@@ -57,7 +57,8 @@ struct hf_wheel {
  *                    the old bucket of a timer or the width of a bucket.
  * hf_wheel_advance - moves to `now_ms` and collects the timers that are due, in the order of
  *                    due_ms. A timer that was armed for the past counts as due when it was
- *                    armed. An earlier time than before does nothing.
+ *                    armed, and comes after those that were armed for the past before it. An
+ *                    earlier time than before does nothing.
  * hf_wheel_pop     - disarms and returns the next collected timer, which the caller fires; NULL
  *                    if there is none. A timer that is armed meanwhile waits for the next
  *                    advance, so it cannot occupy the loop.

@@ -128,6 +128,48 @@ START_TEST(calls_of_one_owner_at_once_all_count)
 }
 END_TEST
 
+/* A call, and as which one of its kind it ended. */
+struct placed {
+    struct call call;
+    int place;
+};
+
+static _Atomic int places;
+
+static void note_place(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct placed *p = ctx;
+
+    p->place = ++places;
+    call_done(&p->call, status, err);
+}
+
+/* Another owner holds it. When the first of them is granted, the others enter its hold. */
+START_TEST(calls_of_one_owner_enter_in_the_order_in_which_they_waited)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct placed all[8];
+
+    open_client(&ways[_i]);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    o.wait_ms = HF_FOREVER;
+    places = 0;
+    for (int i = 0; i < COUNT(all); i++) {
+        call_init(&all[i].call);
+        ck_assert_ok(hf_lock_acquire_async(lock, &o, note_place, &all[i]));
+    }
+    while (strcmp(server_ask(server, "PUBSUB CHANNELS"), CHANNEL) != 0)
+        hf_loop_dispatch(hf_client_loop(client), 1);
+    ck_assert_str_eq(lua_release(server, NAME, strlen(NAME), LUA_HOLDER, 60000), "1");
+    for (int i = 0; i < COUNT(all); i++) {
+        ck_assert_status(call_drive(&all[i].call, client), HF_OK);
+        ck_assert_int_eq(all[i].place, i + 1);
+    }
+    ck_assert_holder(server, lock, 1, COUNT(all));
+    close_client();
+}
+END_TEST
+
 /* A callback may use the library, also what blocks. */
 struct relay {
     struct hf_lock *next;
@@ -577,6 +619,7 @@ static void add_cases(Suite *s)
     tcase_add_test(c, another_event_loop_can_drive);
     add_in_all_ways(c, many_calls_may_be_under_way);
     add_in_all_ways(c, calls_of_one_owner_at_once_all_count);
+    add_in_all_ways(c, calls_of_one_owner_enter_in_the_order_in_which_they_waited);
     add_in_all_ways(c, a_callback_may_use_blocking_calls);
 
     c = live_case(s, "scope", start_server, stop_server);
