@@ -47,7 +47,9 @@ for (lines_of($holdfast, 'help')) {
     next unless /^  ([a-z]+)  +(.*)/;
     my @help = lines_of($holdfast, 'help', $1);
     push @commands, {name => $1, text => $2, options => [options_of(@help)],
-                     runs => scalar grep { /\[--\] COMMAND/ } @help};
+                     runs => scalar(grep { /\[--\] COMMAND/ } @help),
+                     actions => (grep { /^usage: .* NAME ACTION$/ } @help)
+                         ? join(' ', map { /^  ([a-z]+) / ? $1 : () } @help) : ''};
 }
 die "no commands in the help\n" unless @commands;
 # The options that every command with a server has may also stand before the command.
@@ -83,6 +85,9 @@ sub bash_case {
 # After the lock's name comes the command that holdfast runs; then its arguments.
 my $one = join '|', map { $_->{runs} ? "$_->{name}:1:*" : () } @commands;
 my $many = join '|', map { $_->{runs} ? "$_->{name}:2:*" : () } @commands;
+my $acts = join '', map {
+    $_->{actions} ? "    $_->{name}:1:*) mapfile -t COMPREPLY < <(compgen -W '$_->{actions}' -- " .
+        "\"\$cur\") ;;\n" : () } @commands;
 my $cases = join '', (map { bash_case($_->{name}, @{$_->{options}}) } @commands),
     bash_case('*', @common);
 write_file('holdfast.bash', <<"BASH");
@@ -127,7 +132,7 @@ _holdfast() {
     $many) mapfile -t COMPREPLY < <(compgen -f -- "\$cur") ;;
     *:-*) mapfile -t COMPREPLY < <(compgen -W "\$all" -- "\$cur") ;;
     $one) mapfile -t COMPREPLY < <(compgen -c -- "\$cur") ;;
-    :*|help:0:*) mapfile -t COMPREPLY < <(compgen -W '$names' -- "\$cur") ;;
+$acts    :*|help:0:*) mapfile -t COMPREPLY < <(compgen -W '$names' -- "\$cur") ;;
     esac
 }
 
@@ -153,6 +158,7 @@ sub zsh_option {
 my $zsh_cases = '';
 for (@commands) {
     my $rest = $_->{runs} ? q{':name: ' '*:: :_normal'}
+        : $_->{actions} ? "':name: ' ':action:($_->{actions})' '*:number: '"
         : $_->{name} eq 'help' ? q{':command:_holdfast_commands'} : q{'*:name: '};
     $zsh_cases .= "    ($_->{name}) _arguments -s \\\n" .
         join('', map { zsh_option($_) } @{$_->{options}}) . "        $rest ;;\n";
@@ -203,6 +209,8 @@ for my $c (@commands) {
     $fish .= fish_option("__fish_seen_subcommand_from $c->{name}", $_) for @{$c->{options}};
     $fish .= "complete -c holdfast -n '__fish_seen_subcommand_from $c->{name}; and test " .
         "(count (commandline -opc)) -ge 3' -a '(__fish_complete_command)'\n" if $c->{runs};
+    $fish .= "complete -c holdfast -n '__fish_seen_subcommand_from $c->{name}; and test " .
+        "(count (commandline -opc)) -ge 3' -a '$c->{actions}'\n" if $c->{actions};
 }
 $fish .= "complete -c holdfast -n '__fish_seen_subcommand_from help' -a '$names'\n";
 write_file('holdfast.fish', $fish);

@@ -63,6 +63,18 @@ _holdfast_options() {
         files=' --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals='  '
         ;;
+    semaphore)
+        all='-w --wait --timeout -n --nonblock -E --conflict-exit-code -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' -w --wait --timeout -E --conflict-exit-code -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        files=' --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
+        signals='  '
+        ;;
+    latch)
+        all='-w --wait --timeout -n --nonblock -E --conflict-exit-code -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' -w --wait --timeout -E --conflict-exit-code -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        files=' --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
+        signals='  '
+        ;;
     doctor)
         all='--name --ttl --acl --for --with-kill -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
         values=' --name --ttl --for -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
@@ -129,7 +141,9 @@ _holdfast() {
     run:2:*|elect:2:*) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
     *:-*) mapfile -t COMPREPLY < <(compgen -W "$all" -- "$cur") ;;
     run:1:*|elect:1:*) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
-    :*|help:0:*) mapfile -t COMPREPLY < <(compgen -W 'run elect acquire renew release status watch ls unlock fence doctor slot version help' -- "$cur") ;;
+    semaphore:1:*) mapfile -t COMPREPLY < <(compgen -W 'set get acquire release add reduce drain delete' -- "$cur") ;;
+    latch:1:*) mapfile -t COMPREPLY < <(compgen -W 'set down wait get delete' -- "$cur") ;;
+    :*|help:0:*) mapfile -t COMPREPLY < <(compgen -W 'run elect acquire renew release status watch ls unlock fence semaphore latch doctor slot version help' -- "$cur") ;;
     esac
 }
 

@@ -148,13 +148,19 @@ HF_API hf_status hf_semaphore_available(struct hf_semaphore *semaphore,
                                         int64_t *out, struct hf_error *err)
     HF_MUST_CHECK;
 
+/* hf_semaphore_inspect - as hf_semaphore_available; *exists (which may be NULL) receives
+ *   whether the semaphore exists. */
+HF_API hf_status hf_semaphore_inspect(struct hf_semaphore *semaphore,
+                                      int64_t *out, bool *exists,
+                                      struct hf_error *err) HF_MUST_CHECK;
+
 /* hf_semaphore_try_set_permits_async, hf_semaphore_acquire_async,
  * hf_semaphore_release_async, hf_semaphore_reduce_async, hf_semaphore_drain_async,
- * hf_semaphore_delete_async, hf_semaphore_available_async - as the blocking
- *   calls of the same names, without blocking. `done` is called once, with the status
- *   that the blocking call would return. If the function itself returns an error,
- *   nothing was done and `done` is not called. `was_set`, `taken`, `was_deleted`, `out`
- *   and `cancel` must remain valid until `done` is called. */
+ * hf_semaphore_delete_async, hf_semaphore_available_async, hf_semaphore_inspect_async - as
+ *   the blocking calls of the same names, without blocking. `done` is called once, with
+ *   the status that the blocking call would return. If the function itself returns an
+ *   error, nothing was done and `done` is not called. `was_set`, `taken`, `was_deleted`,
+ *   `out`, `exists` and `cancel` must remain valid until `done` is called. */
 HF_API hf_status
 hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
                                    int64_t permits, bool *was_set,
@@ -179,6 +185,10 @@ HF_API hf_status hf_semaphore_delete_async(struct hf_semaphore *semaphore,
 HF_API hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,
                                               int64_t *out, hf_done *done,
                                               void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_semaphore_inspect_async(struct hf_semaphore *semaphore,
+                                            int64_t *out, bool *exists,
+                                            hf_done *done, void *ctx)
+    HF_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -50,6 +50,10 @@ bash_gives run x grep --tt -
 bash_gives status a b --js --json
 bash_gives status --tt -
 bash_gives help doc doctor
+bash_gives semaphore pool acq acquire
+bash_gives latch doors wa wait
+bash_gives latch doors wait '' -
+bash_gives latch doors wait --ti --timeout
 
 if command -v fish >/dev/null; then
     fish_gives() { # LINE WANTED
@@ -58,6 +62,7 @@ if command -v fish >/dev/null; then
     }
     fish_gives 'el' elect
     fish_gives 'run --tt' --ttl
+    fish_gives 'semaphore pool acq' acquire
     fish_gives 'run --tls-ca READM' README.md
     ! (fish_gives 'status --tt' --ttl) 2>/dev/null || fail 'fish: status has --ttl'
 fi

@@ -9,7 +9,8 @@ struct cli_common;
 enum cli_exit {
     CLI_OK = 0,
     CLI_NO = 1,                 /* status: free; unlock: not held by that owner;
-                                   ls: an incomplete list; fence: none, stale */
+                                   ls: an incomplete list; fence: none, stale;
+                                   semaphore, latch: none, or there already */
     CLI_NOT_ACQUIRED = 75,      /* EX_TEMPFAIL of sysexits.h; -E changes it */
     CLI_LOST = 122,             /* renew, release: the handle no longer holds the lock */
     CLI_MAX_HOLD = 124,         /* as timeout(1) */
@@ -40,6 +41,8 @@ extern const struct cli_command cli_fence_command;
 extern const struct cli_command cli_watch_command;
 extern const struct cli_command cli_ls_command;
 extern const struct cli_command cli_unlock_command;
+extern const struct cli_command cli_semaphore_command;
+extern const struct cli_command cli_latch_command;
 extern const struct cli_command cli_doctor_command;
 extern const struct cli_command cli_slot_command;
 extern const struct cli_command cli_version_command;

@@ -14,17 +14,8 @@
 #include "cli/base/lock_words.h"
 #include "cli/base/report.h"
 #include "cli/base/signals.h"
+#include "cli/base/wait.h"
 #include "cli/lock/handle.h"
-
-/* How long the process stays to release a lock that is granted while it cancels.
- * Without a reply, the lock expires with its lease. */
-#define LINGER_MS 1000
-/* The same after a signal, of CLI_SIGNALS_LIMIT_MS. */
-#define LINGER_AFTER_SIGNAL_MS 50
-
-/* How long the process stays after the handle was printed, to remove its place in the
- * queue and its recorded requests. On the server these expire by themselves. */
-#define TIDY_MS 25
 
 struct acquire {
     const struct cli_common *common;
@@ -34,44 +25,14 @@ struct acquire {
     int64_t wait_ms;
     int conflict_code;
 
-    struct hf_loop *loop;
-    struct hf_io signal_io;
-    struct hf_client *client;
+    struct cli_wait wait;
     struct hf_lock *lock;
-    struct hf_cancel cancel;
     int64_t owner;
-    bool has_signal;
-    bool is_done;
-    bool is_held;
     bool is_told;               /* its handle is printed: it stays held, and no
                                    signal ends us otherwise than well */
-    int signal;                 /* what ended the wait; 0: nothing */
-    int code;
     char last_words[CLI_QUOTE_MAX + 160]; /* if a signal ends us before the server
                                    has answered */
 };
-
-/* ---- signals ---- */
-
-static void take_signals(struct acquire *a)
-{
-    int signal = cli_signals_take_end();
-
-    a->has_signal = false;
-    if (a->signal == 0)
-        a->signal = signal;
-}
-
-static void on_signal(struct hf_io *io, int events)
-{
-    struct acquire *a = HF_OWNER_OF(io, struct acquire, signal_io);
-
-    (void)events;
-    take_signals(a);
-    a->has_signal = a->signal != 0;
-    if (a->has_signal)
-        hf_loop_rewatch(a->loop, io, 0);
-}
 
 /* ---- printing the result ---- */
 
@@ -127,15 +88,15 @@ static void give_back(struct acquire *a)
 static bool await_room(struct acquire *a)
 {
     struct pollfd fds[2] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
-                            {.fd = a->signal_io.fd, .events = POLLIN}};
+                            {.fd = a->wait.signal_io.fd, .events = POLLIN}};
     int64_t left_ms;
 
     while ((left_ms = hf_lock_safe_ms(a->lock, a->owner)) > 0) {
         int ready = poll(fds, 2, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
 
         if (ready > 0 && fds[1].revents)
-            take_signals(a);
-        if (a->signal != 0)
+            cli_wait_take_signals(&a->wait);
+        if (a->wait.signal != 0)
             return false;
         if (ready > 0 && fds[0].revents)
             return true;
@@ -154,7 +115,7 @@ static int tell(struct acquire *a)
     if (rc == CLI_CONTINUE && (fflush(stdout) != 0 || ferror(stdout)))
         rc = cli_fail("cannot write to standard output: %s; releasing the lock",
                       strerror(errno));
-    if (rc == CLI_CONTINUE && hf_lock_safe_ms(a->lock, a->owner) - TIDY_MS < safe_ms)
+    if (rc == CLI_CONTINUE && hf_lock_safe_ms(a->lock, a->owner) - CLI_WAIT_TIDY_MS < safe_ms)
         rc = cli_fail("writing to standard output took too long and SAFE_MS is stale; "
                       "releasing the lock");
     a->is_told = rc == CLI_CONTINUE;
@@ -169,21 +130,17 @@ static int tell(struct acquire *a)
 
 /* ---- requests ---- */
 
-static void on_done(void *ctx, hf_status status, const struct hf_error *err)
+/* Returns the exit code of a call that did not get the lock. */
+static int fail(struct acquire *a)
 {
-    struct acquire *a = ctx;
+    const struct cli_wait *w = &a->wait;
 
-    a->is_done = true;
-    a->is_held = status == HF_OK;
-    a->code = CLI_OK;
-    if (status == HF_TIMEOUT)
-        cli_verbose("%s", err->text);
-    else if (status < 0 && status != HF_CANCELLED)
-        a->code = cli_fail_status(status, err);
-    if (status == HF_TIMEOUT)
-        a->code = a->conflict_code;
-    else if (status == HF_CANCELLED)
-        a->code = CLI_SIGNAL + a->signal;
+    if (w->status == HF_CANCELLED)
+        return CLI_SIGNAL + w->signal;
+    if (w->status != HF_TIMEOUT)
+        return cli_fail_status(w->status, &w->error);
+    cli_verbose("%s", w->error.text);
+    return a->conflict_code;
 }
 
 /* Our end is not the hold's: the client forgets it, and nothing is lost. */
@@ -201,84 +158,57 @@ static hf_status request(struct acquire *a)
     struct hf_acquire_options options;
 
     hf_acquire_options_init(&options);
-    hf_cancel_init(&a->cancel, a->client);
     options.owner = a->owner = hf_owner_new();
     options.wait_ms = a->wait_ms;
     options.lease_ms = a->lease_ms;
-    options.cancel = &a->cancel;
+    options.cancel = &a->wait.cancel;
     options.on_lost = on_forgotten;
-    return hf_lock_acquire_async(a->lock, &options, on_done, a);
+    return hf_lock_acquire_async(a->lock, &options, cli_wait_done, &a->wait);
 }
 
 #define UNKNOWN                                                                \
     "the server does not reply: %s may stay locked until its lease expires; "   \
     "'holdfast status' shows that"
 
-static void watch_end(struct acquire *a)
+static void begin(struct acquire *a)
 {
     char name[CLI_QUOTE_MAX];
 
     (void)snprintf(a->last_words, sizeof a->last_words,
                    "holdfast: " UNKNOWN "\n",
                    cli_quote(name, a->name, strlen(a->name)));
-    cli_signals_limit(true, a->last_words);
+    cli_wait_begin(&a->wait, a->last_words);
 }
 
 static int acquire(struct acquire *a)
 {
     hf_status status;
 
-    watch_end(a);
+    begin(a);
     status = request(a);
     if (status < 0)
         return cli_fail("cannot request the lock: %s", hf_status_text(status));
-    while (!a->is_done) {
-        hf_loop_dispatch(a->loop, -1);
-        if (a->has_signal)
-            hf_cancel_fire(&a->cancel);
-        a->has_signal = false;
-    }
-    if (!a->is_held)
-        return a->code;
-    if (a->signal == 0 && await_room(a))
+    cli_wait_for(&a->wait);
+    if (a->wait.status != HF_OK)
+        return fail(a);
+    if (a->wait.signal == 0 && await_room(a))
         return tell(a);
     give_back(a);
-    return a->signal != 0 ? CLI_SIGNAL + a->signal
-                          : cli_fail("standard output was not read before the lease "
-                                     "expired; releasing the lock");
+    return a->wait.signal != 0 ? CLI_SIGNAL + a->wait.signal
+                               : cli_fail("standard output was not read before the lease "
+                                          "expired; releasing the lock");
 }
 
 /* ---- beginning and end ---- */
 
-static int open_loop(struct acquire *a)
-{
-    struct hf_loop_options options = {.thread = false};
-    hf_status rc = hf_loop_new(&a->loop, &options);
-
-    if (rc < 0)
-        return cli_fail_what(rc, "cannot make an event loop");
-    a->signal_io.fd = cli_signals_open();
-    if (a->signal_io.fd < 0)
-        return cli_fail_what(HF_E_SYSTEM, "cannot watch for signals");
-    hf_loop_lock(a->loop);
-    rc = hf_loop_watch(a->loop, &a->signal_io);
-    hf_loop_unlock(a->loop);
-    return rc < 0 ? cli_fail_what(rc, "cannot watch for signals")
-                  : CLI_CONTINUE;
-}
-
 static int open_lock(struct acquire *a)
 {
-    struct hf_client_options options;
     int rc;
 
-    hf_client_options_init(&options);
-    options.loop = a->loop;
-    options.connect_once = a->wait_ms == 0;
     cli_signals_end_at_once(true); /* nothing is held, and the calls block */
-    rc = cli_client_open(&a->client, a->common, &options);
+    rc = cli_wait_client(&a->wait, a->common, a->wait_ms != 0);
     if (rc == CLI_CONTINUE)
-        rc = cli_lock_open(&a->lock, a->client, a->kind.kind, a->name);
+        rc = cli_lock_open(&a->lock, a->wait.client, a->kind.kind, a->name);
     if (rc == CLI_CONTINUE)
         rc = cli_kind_make_permits(&a->kind, a->lock);
     cli_signals_end_at_once(false);
@@ -290,15 +220,8 @@ static int open_lock(struct acquire *a)
  * knows. */
 static bool close_client(struct acquire *a)
 {
-    int64_t linger_ms = a->is_told ? TIDY_MS : LINGER_MS;
-    hf_status status;
-
-    if (!a->client)
-        return true;
-    if (a->signal != 0)
-        linger_ms = LINGER_AFTER_SIGNAL_MS;
-    status = hf_client_close(a->client, linger_ms, NULL, NULL);
-    return status == HF_OK || a->is_told;
+    return cli_wait_close(&a->wait, a->is_told ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS) ||
+           a->is_told;
 }
 
 /* Returns the exit code: 125 instead of "not acquired" after an error; otherwise
@@ -310,18 +233,6 @@ static int report_unknown(const struct acquire *a, int code)
         cli_fail(UNKNOWN, cli_quote(name, a->name, strlen(a->name)));
 
     return code == a->conflict_code ? trouble : code;
-}
-
-static void free_all(struct acquire *a)
-{
-    hf_lock_free(a->lock);
-    hf_client_free(a->client);
-    if (a->loop && a->signal_io.fd >= 0) {
-        hf_loop_lock(a->loop);
-        hf_loop_unwatch(a->loop, &a->signal_io);
-        hf_loop_unlock(a->loop);
-    }
-    hf_loop_free(a->loop);
 }
 
 /* ---- the command line ---- */
@@ -376,24 +287,12 @@ static int check(struct acquire *a, const struct cli_args *args)
     return cli_kind_check(&a->kind, args);
 }
 
-/* A signal that came before the handle was printed. */
-static int end(struct acquire *a, int code)
-{
-    if (!a->is_told && a->signal_io.fd >= 0)
-        take_signals(a);
-    if (!a->is_told && a->signal != 0)
-        cli_signals_die(a->signal, false);
-    return code;
-}
-
 static int main_acquire(struct cli_args *args, struct cli_common *common)
 {
     struct acquire a = {.common = common,
                         .kind = {.kind = HF_KIND_PLAIN},
                         .wait_ms = HF_FOREVER,
-                        .conflict_code = CLI_NOT_ACQUIRED,
-                        .signal_io = {.fd = -1, .events = HF_READ,
-                                      .ready = on_signal}};
+                        .conflict_code = CLI_NOT_ACQUIRED};
     int rc = cli_common_parse(common, args, own_options, take_option, &a);
 
     if (rc == CLI_CONTINUE)
@@ -402,15 +301,16 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
         rc = cli_common_begin(common);
     if (rc != CLI_CONTINUE)
         return rc;
-    rc = open_loop(&a);
+    rc = cli_wait_open(&a.wait);
     if (rc == CLI_CONTINUE)
         rc = open_lock(&a);
     if (rc == CLI_CONTINUE)
         rc = acquire(&a);
     if (!close_client(&a))
         rc = report_unknown(&a, rc);
-    free_all(&a);
-    return end(&a, rc);
+    hf_lock_free(a.lock);
+    cli_wait_free(&a.wait);
+    return a.is_told ? rc : cli_wait_end(&a.wait, rc); /* a signal before the handle */
 }
 
 const struct cli_command cli_acquire_command = {

@@ -67,9 +67,10 @@ static struct hf_op_request to_delete(bool *was_deleted)
         .verb = &hf_verb_delete, .permits = 1, .out_flag = was_deleted};
 }
 
-static struct hf_op_request to_read(int64_t *out)
+static struct hf_op_request to_read(int64_t *out, bool *exists)
 {
-    return (struct hf_op_request){.verb = &hf_verb_read, .value = out};
+    return (struct hf_op_request){
+        .verb = &hf_verb_read, .value = out, .out_flag = exists};
 }
 
 /* ---- blocking ---- */
@@ -134,7 +135,15 @@ hf_status hf_semaphore_delete(struct hf_semaphore *semaphore, bool *was_deleted,
 hf_status hf_semaphore_available(struct hf_semaphore *semaphore, int64_t *out,
                                  struct hf_error *err)
 {
-    struct hf_op_request request = to_read(out);
+    struct hf_op_request request = to_read(out, NULL);
+
+    return hf_op_run(record(semaphore), &request, err);
+}
+
+hf_status hf_semaphore_inspect(struct hf_semaphore *semaphore, int64_t *out,
+                               bool *exists, struct hf_error *err)
+{
+    struct hf_op_request request = to_read(out, exists);
 
     return hf_op_run(record(semaphore), &request, err);
 }
@@ -202,7 +211,15 @@ hf_status hf_semaphore_delete_async(struct hf_semaphore *semaphore,
 hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,
                                        int64_t *out, hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_read(out);
+    struct hf_op_request request = to_read(out, NULL);
+
+    return hf_op_submit(record(semaphore), &request, done, ctx);
+}
+
+hf_status hf_semaphore_inspect_async(struct hf_semaphore *semaphore, int64_t *out,
+                                     bool *exists, hf_done *done, void *ctx)
+{
+    struct hf_op_request request = to_read(out, exists);
 
     return hf_op_submit(record(semaphore), &request, done, ctx);
 }

@@ -410,9 +410,13 @@ static void on_read(struct hf_call *call, hf_status status,
                     struct hf_resp_value reply)
 {
     struct hf_op *op = op_of(call);
+    int64_t exists = 1;
 
-    if (status == HF_OK && !hf_reply_integer(reply, 1, op->value))
+    if (status == HF_OK && (!hf_reply_integer(reply, 1, op->value) ||
+                            (op->out_flag && !hf_reply_integer(reply, 2, &exists))))
         status = hf_op_odd_reply(op);
+    if (status == HF_OK && op->out_flag)
+        *op->out_flag = exists == 1;
     hf_hold_finish_request(op, status);
 }
 

@@ -110,6 +110,10 @@ START_TEST(permits_are_set_once)
 
     ck_assert_ok(hf_semaphore_available(pool, &available, NULL));
     ck_assert_int_eq(available, 0);
+    was_set = true;
+    ck_assert_ok(hf_semaphore_inspect(pool, &available, &was_set, NULL));
+    ck_assert_int_eq(available, 0);
+    ck_assert(!was_set);
     ck_assert_ok(hf_semaphore_try_set_permits(pool, 3, &was_set, NULL));
     ck_assert(was_set);
     ck_assert_ok(hf_semaphore_try_set_permits(pool_of_other, 9, &was_set, NULL));
@@ -117,6 +121,11 @@ START_TEST(permits_are_set_once)
     ck_assert_ok(hf_semaphore_available(pool_of_other, &available, NULL));
     ck_assert_int_eq(available, 3);
     ck_assert_available(3);
+    set_permits(0);
+    ck_assert_ok(hf_semaphore_inspect(pool, &available, &was_set, NULL));
+    ck_assert_int_eq(available, 0);
+    ck_assert(was_set);
+    ck_assert_ok(hf_semaphore_inspect(pool, &available, NULL, NULL));
     await_no_answers();
 }
 END_TEST
@@ -494,6 +503,11 @@ START_TEST(calls_without_blocking_return_the_same)
     ck_assert_ok(hf_semaphore_drain_async(pool, &available, call_done, &call));
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_int_eq(available, 3);
+    call_init(&call);
+    ck_assert_ok(hf_semaphore_inspect_async(pool, &available, &was_set, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_int_eq(available, 0);
+    ck_assert(was_set);
     call_init(&call);
     was_set = false;
     ck_assert_ok(hf_semaphore_delete_async(pool, &was_set, call_done, &call));

@@ -1,0 +1,111 @@
+/* One call of the library that may wait, and signals that cancel it. */
+/* Tests: tests/live/cli/test_acquire.c, tests/live/cli/test_counted.c. */
+#include "cli/base/wait.h"
+
+#include "cli/base/report.h"
+#include "cli/base/signals.h"
+
+void cli_wait_take_signals(struct cli_wait *w)
+{
+    int signal = cli_signals_take_end();
+
+    w->has_signal = false;
+    if (w->signal == 0)
+        w->signal = signal;
+}
+
+static void on_signal(struct hf_io *io, int events)
+{
+    struct cli_wait *w = HF_OWNER_OF(io, struct cli_wait, signal_io);
+
+    (void)events;
+    cli_wait_take_signals(w);
+    w->has_signal = w->signal != 0;
+    if (w->has_signal)
+        hf_loop_rewatch(w->loop, io, 0);
+}
+
+int cli_wait_open(struct cli_wait *w)
+{
+    struct hf_loop_options options = {.thread = false};
+    hf_status rc;
+
+    *w = (struct cli_wait){
+        .signal_io = {.fd = -1, .events = HF_READ, .ready = on_signal}};
+    if ((rc = hf_loop_new(&w->loop, &options)) < 0)
+        return cli_fail_what(rc, "cannot make an event loop");
+    w->signal_io.fd = cli_signals_open();
+    if (w->signal_io.fd < 0)
+        return cli_fail_what(HF_E_SYSTEM, "cannot watch for signals");
+    hf_loop_lock(w->loop);
+    rc = hf_loop_watch(w->loop, &w->signal_io);
+    hf_loop_unlock(w->loop);
+    return rc < 0 ? cli_fail_what(rc, "cannot watch for signals")
+                  : CLI_CONTINUE;
+}
+
+int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is_patient)
+{
+    struct hf_client_options options;
+
+    hf_client_options_init(&options);
+    options.loop = w->loop;
+    options.connect_once = !is_patient;
+    return cli_client_open(&w->client, common, &options);
+}
+
+void cli_wait_begin(struct cli_wait *w, const char *last_words)
+{
+    w->is_done = false;
+    hf_cancel_init(&w->cancel, w->client);
+    cli_signals_limit(true, last_words);
+}
+
+void cli_wait_done(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct cli_wait *w = ctx;
+
+    w->is_done = true;
+    w->status = status;
+    if (err)
+        w->error = *err;
+}
+
+void cli_wait_for(struct cli_wait *w)
+{
+    while (!w->is_done) {
+        hf_loop_dispatch(w->loop, -1);
+        if (w->has_signal)
+            hf_cancel_fire(&w->cancel);
+        w->has_signal = false;
+    }
+}
+
+bool cli_wait_close(struct cli_wait *w, int64_t linger_ms)
+{
+    if (!w->client)
+        return true;
+    if (w->signal != 0)
+        linger_ms = CLI_WAIT_AFTER_SIGNAL_MS;
+    return hf_client_close(w->client, linger_ms, NULL, NULL) == HF_OK;
+}
+
+void cli_wait_free(struct cli_wait *w)
+{
+    hf_client_free(w->client);
+    if (w->loop && w->signal_io.fd >= 0) {
+        hf_loop_lock(w->loop);
+        hf_loop_unwatch(w->loop, &w->signal_io);
+        hf_loop_unlock(w->loop);
+    }
+    hf_loop_free(w->loop);
+}
+
+int cli_wait_end(struct cli_wait *w, int code)
+{
+    if (w->signal_io.fd >= 0)
+        cli_wait_take_signals(w);
+    if (w->signal != 0)
+        cli_signals_die(w->signal, false);
+    return code;
+}

@@ -1,0 +1,51 @@
+/* One call of the library that may wait, for a subcommand that ends with it: a signal that ends
+ * the program cancels it first. */
+#ifndef CLI_WAIT_H
+#define CLI_WAIT_H
+
+#include "cli/base/common.h"
+
+/* How long the process stays after a request without a reply, or cancelled, so that the client
+ * can undo it; and the same after a signal, of CLI_SIGNALS_LIMIT_MS. */
+#define CLI_WAIT_LINGER_MS 1000
+#define CLI_WAIT_AFTER_SIGNAL_MS 50
+/* How long it stays after a call that succeeded, to remove its place in the queue and its
+ * recorded requests. On the server these expire by themselves. */
+#define CLI_WAIT_TIDY_MS 25
+
+struct cli_wait {
+    struct hf_loop *loop;
+    struct hf_io signal_io;
+    struct hf_client *client;   /* on that loop; NULL: not opened */
+    struct hf_cancel cancel;    /* for the call */
+    bool has_signal;
+    bool is_done;
+    int signal;                 /* what ended the wait; 0: nothing */
+    hf_status status;           /* of the call, and its error */
+    struct hf_error error;
+};
+
+/* cli_wait_open   - makes the event loop, which notices signals from now on. Returns
+ *                   CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. Call
+ *                   cli_wait_free in both cases.
+ * cli_wait_client - opens the client. `is_patient`: a server that cannot be reached is retried.
+ *                   Until then, and during calls that block, use cli_signals_end_at_once.
+ *                   Returns as cli_client_open.
+ * cli_wait_begin  - is called before the call, which takes w->cancel, cli_wait_done and w.
+ *                   A signal ends the program after CLI_SIGNALS_LIMIT_MS with `last_words`.
+ * cli_wait_for    - runs the loop until the call ends.
+ * cli_wait_take_signals - notes a signal that has arrived since, in w->signal.
+ * cli_wait_close  - closes the client within linger_ms; after a signal, sooner. False: a request
+ *                   has no reply yet, or was not undone.
+ * cli_wait_end    - returns `code`; if a signal arrived, the process ends by it instead. */
+int cli_wait_open(struct cli_wait *w);
+int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is_patient);
+void cli_wait_begin(struct cli_wait *w, const char *last_words);
+hf_done cli_wait_done;
+void cli_wait_for(struct cli_wait *w);
+void cli_wait_take_signals(struct cli_wait *w);
+bool cli_wait_close(struct cli_wait *w, int64_t linger_ms);
+void cli_wait_free(struct cli_wait *w);
+int cli_wait_end(struct cli_wait *w, int code);
+
+#endif

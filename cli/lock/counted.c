@@ -1,0 +1,271 @@
+/* The command line of `holdfast semaphore` and `holdfast latch`, and their messages. */
+/* Tests: tests/live/cli/test_counted.c. */
+#include "cli/lock/counted.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/json.h"
+#include "cli/base/lock_words.h"
+#include "cli/base/signals.h"
+#include "cli/base/values.h"
+
+/* ---- results ---- */
+
+/* The text of the server comes last. */
+static const char *what_is_wrong(const struct hf_error *err)
+{
+    if (strstr(err->text, ": WRONGTYPE Operation against"))
+        return "its key has another type, perhaps that of a lock ('holdfast status' shows it)";
+    if (strstr(err->text, "ERR value is not an integer from"))
+        return "its key holds something other than a count";
+    return NULL;
+}
+
+static bool is_unknown(hf_status status)
+{
+    return status == HF_E_NOREPLY || status == HF_E_CONNECT || status == HF_E_PROTOCOL;
+}
+
+int cli_counted_fail(const struct cli_counted *c, hf_status status,
+                     const struct hf_error *err, bool changes)
+{
+    const char *wrong = status == HF_E_SERVER ? what_is_wrong(err) : NULL;
+    int rc;
+
+    if (wrong)
+        return cli_fail("%s is not a %s: %s; it is not changed", c->quoted, c->of->noun,
+                        wrong);
+    rc = cli_fail_status(status, err);
+    if (changes && is_unknown(status))
+        rc = cli_fail("whether the server did this is unknown: 'holdfast %s %s get' shows "
+                      "the count", c->of->noun, c->quoted);
+    else if (status == HF_UNREPLICATED)
+        rc = cli_fail("it is done; do not repeat it unless a failover lost it");
+    return rc;
+}
+
+int cli_counted_none(const struct cli_counted *c)
+{
+    cli_warn("there is no %s %s; nothing is changed", c->of->noun, c->quoted);
+    return CLI_NO;
+}
+
+static void begin_json(const struct cli_counted *c, struct cli_json *j)
+{
+    struct cli_lock lock = {.name = c->name, .len = strlen(c->name)};
+
+    cli_json_init(j);
+    cli_lock_put_name(j, &lock);
+}
+
+static int end_json(struct cli_json *j, int code)
+{
+    int rc = cli_json_print(j);
+
+    return rc == CLI_CONTINUE ? code : rc;
+}
+
+int cli_counted_done(const struct cli_counted *c, const char *done, bool is_done, int code)
+{
+    struct cli_json j;
+
+    if (!c->common->is_json)
+        return code;
+    begin_json(c, &j);
+    cli_json_bool(&j, done, is_done);
+    if (c->number > 0 || c->action->takes == CLI_WITH_NUMBER)
+        cli_json_integer(&j, "number", c->number);
+    return end_json(&j, code);
+}
+
+int cli_counted_show(const struct cli_counted *c, const char *member, int64_t number, int code)
+{
+    struct cli_json j;
+
+    if (c->common->is_json) {
+        begin_json(c, &j);
+        cli_json_integer(&j, member, number);
+        return end_json(&j, code);
+    }
+    if (!c->common->is_quiet)
+        (void)printf("%lld\n", (long long)number);
+    return code;
+}
+
+/* ---- one call, or one that waits ---- */
+
+static int open_object(struct cli_counted *c, struct hf_client *client)
+{
+    struct hf_error err = {0};
+    struct hf_lock *lock;
+    hf_status status;
+    int rc = cli_lock_open(&lock, client, HF_KIND_PLAIN, c->name); /* connects */
+
+    hf_lock_free(lock);
+    if (rc == CLI_CONTINUE && (status = c->of->open(c, client, &err)) < 0)
+        rc = cli_fail_status(status, &err);
+    return rc;
+}
+
+static int act_at_once(struct cli_counted *c)
+{
+    struct hf_client *client;
+    int rc = cli_client_open_once(&client, c->common);
+
+    if (rc == CLI_CONTINUE)
+        rc = open_object(c, client);
+    if (rc == CLI_CONTINUE) {
+        rc = c->action->act(c);
+        (void)hf_client_close(client, CLI_WAIT_TIDY_MS, NULL, NULL);
+    }
+    c->of->close(c);
+    hf_client_free(client);
+    return rc;
+}
+
+#define UNKNOWN "the server does not reply: 'holdfast %s %s get' shows the count"
+
+/* Nothing was changed yet when a call blocks here. */
+static int open_to_wait(struct cli_counted *c)
+{
+    int rc;
+
+    cli_signals_end_at_once(true);
+    rc = cli_wait_client(&c->wait, c->common, c->wait_ms != 0);
+    if (rc == CLI_CONTINUE)
+        rc = open_object(c, c->wait.client);
+    cli_signals_end_at_once(false);
+    return rc;
+}
+
+static int act_and_wait(struct cli_counted *c)
+{
+    int rc = cli_wait_open(&c->wait);
+
+    (void)snprintf(c->last_words, sizeof c->last_words, "holdfast: " UNKNOWN "\n",
+                   c->of->noun, c->quoted);
+    if (rc == CLI_CONTINUE)
+        rc = open_to_wait(c);
+    if (rc == CLI_CONTINUE) {
+        cli_wait_begin(&c->wait, c->last_words);
+        rc = c->action->act(c);
+    }
+    if (!cli_wait_close(&c->wait, rc == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS) &&
+        rc != CLI_OK)
+        rc = cli_fail(UNKNOWN, c->of->noun, c->quoted);
+    c->of->close(c);
+    cli_wait_free(&c->wait);
+    return rc == CLI_OK ? rc : cli_wait_end(&c->wait, rc);
+}
+
+/* ---- the command line ---- */
+
+enum { WAIT = 1, NONBLOCK, CONFLICT };
+
+static const struct cli_option own_options[] = {
+    {WAIT, 'w', "wait", "DURATION"},
+    {WAIT, 0, "timeout", "DURATION"},
+    {NONBLOCK, 'n', "nonblock", NULL},
+    {CONFLICT, 'E', "conflict-exit-code", "CODE"},
+    {0},
+};
+
+static int take_number(struct cli_counted *c, const struct cli_args *args, const char *word)
+{
+    const struct cli_counted_action *a = c->action;
+
+    if (a->takes == CLI_WITHOUT_NUMBER || c->number >= 0)
+        return cli_usage(args, "unexpected argument '%s' after '%s'", word, a->name);
+    if (!cli_number_parse(word, a->least, INT_MAX, &c->number))
+        return cli_usage(args, "%s '%s': write a number from %d to %d", a->name, word,
+                         a->least, INT_MAX);
+    return CLI_CONTINUE;
+}
+
+static int take_action(struct cli_counted *c, const struct cli_args *args, const char *word)
+{
+    char list[128] = "";
+    size_t len = 0;
+
+    for (const struct cli_counted_action *a = c->of->actions; a->name; a++) {
+        if (strcmp(a->name, word) == 0) {
+            c->action = a;
+            return CLI_CONTINUE;
+        }
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", len ? ", " : "",
+                                a->name);
+    }
+    return cli_usage(args, "unknown action '%s'; actions: %s", word, list);
+}
+
+static int take_word(struct cli_counted *c, const struct cli_args *args, const char *word)
+{
+    if (c->action)
+        return take_number(c, args, word);
+    if (c->name)
+        return take_action(c, args, word);
+    c->name = word;
+    return CLI_CONTINUE;
+}
+
+static int take_option(void *ctx, const struct cli_args *args, int id, char *value)
+{
+    struct cli_counted *c = ctx;
+
+    switch (id) {
+    case WAIT:
+        c->wait_option = "--wait";
+        return cli_take_duration(args, "--wait", value, 0, &c->wait_ms);
+    case NONBLOCK:
+        c->wait_option = "--nonblock";
+        c->wait_ms = 0;
+        return CLI_CONTINUE;
+    case CONFLICT:
+        c->wait_option = "--conflict-exit-code";
+        return cli_take_number(args, "--conflict-exit-code", value, 0, 255,
+                               &c->conflict_code);
+    default:
+        return take_word(c, args, value);
+    }
+}
+
+static int check(struct cli_counted *c, const struct cli_args *args)
+{
+    if (!c->name || !*c->name)
+        return cli_usage(args, c->name ? "NAME is empty" : "NAME is required");
+    if (!c->action)
+        return cli_usage(args, "what to do with %s? An action is required after NAME",
+                         c->quoted);
+    if (c->number < 0 && c->action->takes == CLI_WITH_NUMBER)
+        return cli_usage(args, "'%s' needs a number", c->action->name);
+    if (c->wait_option && !c->action->waits)
+        return cli_usage(args, "%s has no meaning for '%s', which does not wait",
+                         c->wait_option, c->action->name);
+    if (c->number < 0)
+        c->number = c->action->takes == CLI_NUMBER_OR_ONE ? 1 : 0;
+    return CLI_CONTINUE;
+}
+
+int cli_counted_main(struct cli_args *args, struct cli_common *common,
+                     const struct cli_counted_kind *of)
+{
+    struct cli_counted c = {.common = common,
+                            .of = of,
+                            .number = -1,
+                            .wait_ms = HF_FOREVER,
+                            .conflict_code = CLI_NOT_ACQUIRED};
+    int rc = cli_common_parse(common, args, own_options, take_option, &c);
+
+    if (rc == CLI_CONTINUE) {
+        if (c.name)
+            (void)cli_quote(c.quoted, c.name, strlen(c.name));
+        rc = check(&c, args);
+    }
+    if (rc == CLI_CONTINUE)
+        rc = cli_common_begin(common);
+    if (rc != CLI_CONTINUE)
+        return rc;
+    return c.action->waits ? act_and_wait(&c) : act_at_once(&c);
+}

@@ -1,0 +1,75 @@
+/* What `holdfast semaphore` and `holdfast latch` have in common: NAME and an action, a wait, and
+ * how a result is printed. */
+#ifndef CLI_COUNTED_H
+#define CLI_COUNTED_H
+
+#include "cli/base/common.h"
+#include "cli/base/report.h"
+#include "cli/base/wait.h"
+
+struct cli_counted;
+
+/* How an action takes a number. */
+enum cli_counted_number { CLI_WITHOUT_NUMBER, CLI_NUMBER_OR_ONE, CLI_WITH_NUMBER };
+
+struct cli_counted_action {
+    const char *name;
+    enum cli_counted_number takes;
+    int least;                  /* the least number */
+    bool waits;                 /* it takes -n, -w and -E, and uses c->wait */
+    int (*act)(struct cli_counted *c);  /* returns the exit code */
+};
+
+struct cli_counted_kind {
+    const char *noun;
+    const struct cli_counted_action *actions;   /* ends with a NULL name */
+    hf_status (*open)(struct cli_counted *c, struct hf_client *client, struct hf_error *err);
+    void (*close)(struct cli_counted *c);
+};
+
+struct cli_counted {
+    const struct cli_common *common;
+    const struct cli_counted_kind *of;
+    const struct cli_counted_action *action;
+    const char *name;
+    int number;                 /* 0 without one */
+    int64_t wait_ms;
+    int conflict_code;
+    const char *wait_option;    /* that was given, for an error; NULL: none */
+
+    char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
+    char last_words[CLI_QUOTE_MAX + 160];
+    struct cli_wait wait;
+    union {
+        struct hf_semaphore *semaphore;
+        struct hf_latch *latch;
+    } on;
+};
+
+/* cli_counted_main - parses the command line, connects, and acts. Returns the exit code.
+ * cli_counted_fail - reports an error of a call. `changes`: the outcome may be unknown, and the
+ *                    message says how to find out. Returns CLI_EXIT_ERROR.
+ * cli_counted_none - reports that there is no such semaphore or latch. Returns CLI_NO. */
+int cli_counted_main(struct cli_args *args, struct cli_common *common,
+                     const struct cli_counted_kind *of);
+int cli_counted_fail(const struct cli_counted *c, hf_status status,
+                     const struct hf_error *err, bool changes);
+int cli_counted_none(const struct cli_counted *c);
+
+/* cli_counted_done - prints the result as JSON, if that is wanted: whether it was `done`
+ *                    ("deleted"), and with CLI_WITH_NUMBER in `form` the number as `done`.
+ *                    Returns `code`, or CLI_EXIT_ERROR after reporting the error.
+ * cli_counted_show - prints a number: with --json as `member`, and otherwise, unless quiet,
+ *                    alone on a line. */
+int cli_counted_done(const struct cli_counted *c, const char *done, bool is_done, int code);
+int cli_counted_show(const struct cli_counted *c, const char *member, int64_t number, int code);
+
+/* Rows and help of the options of an action that waits. */
+#define CLI_COUNTED_HELP(ACTION) \
+    "  -w, --wait DURATION  " ACTION ": stop waiting after DURATION; default: never\n" \
+    "  --timeout DURATION   the same as --wait\n" \
+    "  -n, --nonblock       " ACTION ": do not wait\n" \
+    "  -E, --conflict-exit-code N\n" \
+    "                       " ACTION ": exit code if the time expired; default 75\n"
+
+#endif

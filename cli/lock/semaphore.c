@@ -1,0 +1,250 @@
+/* `holdfast semaphore`: a number of permits without owners, for scripts and operators. */
+/* Tests: tests/live/cli/test_counted.c. */
+#include "lock/semaphore.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/signals.h"
+#include "cli/lock/counted.h"
+
+static hf_status open_semaphore(struct cli_counted *c, struct hf_client *client,
+                                struct hf_error *err)
+{
+    return hf_semaphore_new(&c->on.semaphore, client, c->name, strlen(c->name), err);
+}
+
+static void close_semaphore(struct cli_counted *c)
+{
+    hf_semaphore_free(c->on.semaphore);
+}
+
+/* ---- reading ---- */
+
+static int look(const struct cli_counted *c, int64_t *available, bool *exists)
+{
+    struct hf_error err = {0};
+    hf_status status = hf_semaphore_inspect(c->on.semaphore, available, exists, &err);
+
+    return status < 0 ? cli_counted_fail(c, status, &err, false) : CLI_CONTINUE;
+}
+
+static int get(struct cli_counted *c)
+{
+    int64_t available = 0;
+    bool exists = false;
+    int rc = look(c, &available, &exists);
+
+    if (rc != CLI_CONTINUE)
+        return rc;
+    if (exists)
+        return cli_counted_show(c, "available", available, CLI_OK);
+    cli_warn("there is no semaphore %s", c->quoted);
+    return cli_counted_done(c, "exists", false, CLI_NO);
+}
+
+/* ---- changing ---- */
+
+static int set(struct cli_counted *c)
+{
+    struct hf_error err = {0};
+    bool was_set = false;
+    hf_status status =
+        hf_semaphore_try_set_permits(c->on.semaphore, c->number, &was_set, &err);
+
+    if (status < 0)
+        return cli_counted_fail(c, status, &err, true);
+    if (!was_set)
+        cli_warn("the semaphore %s exists; nothing is changed. Use add or reduce to change "
+                 "the number of permits", c->quoted);
+    return cli_counted_done(c, "set", was_set, was_set ? CLI_OK : CLI_NO);
+}
+
+/* A name that is misspelt must not become a semaphore. */
+static int change(struct cli_counted *c, const char *done,
+                  hf_status (*by)(struct hf_semaphore *, int64_t, struct hf_error *))
+{
+    struct hf_error err = {0};
+    int64_t available;
+    bool exists = false;
+    hf_status status;
+    int rc = look(c, &available, &exists);
+
+    if (rc != CLI_CONTINUE)
+        return rc;
+    if (!exists)
+        return cli_counted_done(c, done, false, cli_counted_none(c));
+    status = by(c->on.semaphore, c->number, &err);
+    return status < 0 ? cli_counted_fail(c, status, &err, true)
+                      : cli_counted_done(c, done, true, CLI_OK);
+}
+
+static int add(struct cli_counted *c)
+{
+    return change(c, "added", hf_semaphore_release);
+}
+
+static int reduce(struct cli_counted *c)
+{
+    return change(c, "reduced", hf_semaphore_reduce);
+}
+
+static int release(struct cli_counted *c)
+{
+    return change(c, "released", hf_semaphore_release);
+}
+
+static int drain(struct cli_counted *c)
+{
+    struct hf_error err = {0};
+    int64_t available, taken = 0;
+    bool exists = false;
+    int rc = look(c, &available, &exists);
+    hf_status status;
+
+    if (rc != CLI_CONTINUE)
+        return rc;
+    if (!exists)
+        return cli_counted_done(c, "drained", false, cli_counted_none(c));
+    status = hf_semaphore_drain(c->on.semaphore, &taken, &err);
+    return status < 0 ? cli_counted_fail(c, status, &err, true)
+                      : cli_counted_show(c, "taken", taken, CLI_OK);
+}
+
+static int delete(struct cli_counted *c)
+{
+    struct hf_error err = {0};
+    bool was_deleted = false;
+    hf_status status = hf_semaphore_delete(c->on.semaphore, &was_deleted, &err);
+    int code = CLI_OK;
+
+    if (status < 0)
+        return cli_counted_fail(c, status, &err, true);
+    if (!was_deleted)
+        code = cli_counted_none(c);
+    return cli_counted_done(c, "deleted", was_deleted, code);
+}
+
+/* ---- acquiring ---- */
+
+static void give_back(struct cli_counted *c)
+{
+    struct hf_error err = {0};
+    hf_status status = hf_semaphore_release(c->on.semaphore, c->number, &err);
+
+    if (status < 0)
+        (void)cli_counted_fail(c, status, &err, true);
+}
+
+/* A script that does not learn of its permits cannot release them. */
+static int tell(struct cli_counted *c)
+{
+    int rc = cli_counted_done(c, "acquired", true, CLI_OK);
+
+    if (rc == CLI_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        rc = cli_fail("cannot write to standard output: %s; releasing the permits",
+                      strerror(errno));
+    if (rc == CLI_OK)
+        return rc;
+    clearerr(stdout); /* it is reported */
+    give_back(c);
+    return rc;
+}
+
+static int end_acquire(struct cli_counted *c)
+{
+    struct cli_wait *w = &c->wait;
+
+    cli_wait_take_signals(w);
+    if (w->status == HF_OK && w->signal == 0)
+        return tell(c);
+    if (w->status == HF_OK)
+        give_back(c);
+    if (w->status == HF_OK || w->status == HF_CANCELLED)
+        return CLI_SIGNAL + w->signal;
+    if (w->status != HF_TIMEOUT)
+        return cli_counted_fail(c, w->status, &w->error, false);
+    cli_verbose("%s", w->error.text);
+    return cli_counted_done(c, "acquired", false, c->conflict_code);
+}
+
+/* A name that is misspelt is waited for, but not in silence. */
+static int note_absence(const struct cli_counted *c)
+{
+    int64_t available;
+    bool exists = true;
+    int rc;
+
+    cli_signals_end_at_once(true); /* nothing is taken, and the call blocks */
+    rc = look(c, &available, &exists);
+    cli_signals_end_at_once(false);
+    if (rc == CLI_CONTINUE && !exists && c->wait_ms != 0)
+        cli_warn("there is no semaphore %s yet; waiting for it", c->quoted);
+    return rc;
+}
+
+static int acquire(struct cli_counted *c)
+{
+    int rc = note_absence(c);
+    hf_status status;
+
+    if (rc != CLI_CONTINUE)
+        return rc;
+    status = hf_semaphore_acquire_async(c->on.semaphore, c->number, c->wait_ms,
+                                        &c->wait.cancel, cli_wait_done, &c->wait);
+    if (status < 0)
+        return cli_fail("cannot request permits: %s", hf_status_text(status));
+    cli_wait_for(&c->wait);
+    return end_acquire(c);
+}
+
+/* ---- the command line ---- */
+
+static const struct cli_counted_action actions[] = {
+    {"set", CLI_WITH_NUMBER, 0, false, set},
+    {"add", CLI_WITH_NUMBER, 1, false, add},
+    {"reduce", CLI_WITH_NUMBER, 1, false, reduce},
+    {"get", CLI_WITHOUT_NUMBER, 0, false, get},
+    {"acquire", CLI_NUMBER_OR_ONE, 1, true, acquire},
+    {"release", CLI_NUMBER_OR_ONE, 1, false, release},
+    {"drain", CLI_WITHOUT_NUMBER, 0, false, drain},
+    {"delete", CLI_WITHOUT_NUMBER, 0, false, delete},
+    {0},
+};
+
+static const struct cli_counted_kind kind = {
+    .noun = "semaphore", .actions = actions, .open = open_semaphore, .close = close_semaphore};
+
+static int main_semaphore(struct cli_args *args, struct cli_common *common)
+{
+    return cli_counted_main(args, common, &kind);
+}
+
+const struct cli_command cli_semaphore_command = {
+    .name = "semaphore",
+    .summary = "create, change, take and delete permits without owners",
+    .help =
+        "usage: holdfast semaphore [option]... NAME ACTION\n"
+        "\n"
+        "A semaphore is a number of permits (Redisson's RSemaphore). A permit has no\n"
+        "owner and no lease: what a process takes stays taken until some process\n"
+        "releases it, also if the first has died. 'holdfast run --permits' takes a\n"
+        "permit that expires. Actions:\n"
+        "\n"
+        "  set N        create the semaphore with N permits, unless it exists\n"
+        "  get          print how many permits are available\n"
+        "  acquire [N]  take N permits (default 1), all or none; wait for them\n"
+        "  release [N]  add N permits (default 1), and wake waiters\n"
+        "  add N        the same\n"
+        "  reduce N     remove N permits without waiting, even below 0\n"
+        "  drain        take all available permits, and print their number\n"
+        "  delete       delete the semaphore; waiters keep waiting\n"
+        "\n"
+        "Exit code: 0 done; 1 there is no such semaphore, or (set) there is one;\n"
+        "75 acquire: too few permits; 125 error. A signal ends acquire, which then\n"
+        "takes nothing.\n"
+        "\n" CLI_COUNTED_HELP("acquire")
+        "\n" CLI_COMMON_HELP,
+    .main = main_semaphore,
+};
