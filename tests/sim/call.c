@@ -153,6 +153,7 @@ void call_ask(struct call *c)
     if (c->max_hold_ms > 0)
         e.max_hold_ms = c->max_hold_ms;
     c->is_under_way = true;
+    c->asked_us = world_now_us(sim->world);
     if (c->owner)
         c->owner->under_way++;
     sim->result->calls++;

@@ -12,6 +12,7 @@ struct call {
     int64_t number;
     int64_t wait_ms, lease_ms, hold_ms, max_hold_ms, flags;
     bool is_under_way;
+    int64_t asked_us; /* when it began */
     char hold[HF_OWNER_TEXT_MAX]; /* the hold of the call; "": not known */
     char place[HF_OWNER_TEXT_MAX]; /* its name in a queue; "": none */
     struct hf_cancel cancel;

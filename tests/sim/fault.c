@@ -7,6 +7,7 @@
 #include "tests/sim/peer.h"
 #include "tests/sim/program.h"
 #include "tests/sim/reshard.h"
+#include "tests/sim/sets.h"
 #include "tests/sim/fault.h"
 #include "tests/sim/fault_kinds.h"
 #include "tests/sim/observer.h"
@@ -376,6 +377,7 @@ static void peer(struct fault *f)
 {
     if (!f->is_on) {
         world_cancel(f->sim->world, &f->again);
+        sets_check_peer(f->sim, f->planned->lock);
         peer_leave(f);
     } else if (peer_enter(f)) {
         f->again = (struct event){.happen = on_peer_again, .ctx = f};

@@ -22,6 +22,8 @@ struct part {
     enum history_why taken;     /* deleted, forced or forgot, if it was; or 0 */
     bool is_given_up;           /* its owner does not count it, and has not been granted
                                    it again */
+    bool is_over;               /* the owner's last call ended without it: what is executed later
+                                   is not counted */
     bool is_unseen;             /* it was taken while its owner could not reach the server:
                                    it counts until its lease ends (quorum.md, R3) */
 };
@@ -150,7 +152,7 @@ static void take_held(struct part *p, const struct history_event *e)
 
     p->is_unseen = false;
     if (e->by == HISTORY_BY_ACQUIRE)
-        p->is_given_up = false;
+        p->is_given_up = p->is_over;
     p->held_until_us = e->until_us;
     p->taken = is_shortened ? HISTORY_WHY_DELETED : HISTORY_NO_WHY;
     if (!is_shortened)
@@ -178,7 +180,7 @@ static void take_freed(struct sim *sim, const struct vote *v, struct part *p,
         p->taken = e->why;
     if (e->why == HISTORY_WHY_RELEASED || p->taken == HISTORY_NO_WHY ||
         p->is_given_up)
-        *p = (struct part){0};
+        *p = (struct part){.is_over = p->is_over};
 }
 
 /* The end that most members reach; 0: fewer count. */
@@ -320,11 +322,16 @@ void majority_forget(struct sim *sim, int64_t lock, const char *owner,
     struct part *p = &v->parts[server - 1];
     bool was_unseen = p->is_unseen;
 
-    p->is_given_up = true;
+    p->is_given_up = p->is_over = true;
     if (p->held_until_us == 0)
-        *p = (struct part){0};
+        *p = (struct part){.is_over = true};
     if (was_unseen)
         count_votes(sim, v, &cause);
+}
+
+void majority_request(struct sim *sim, int64_t lock, const char *owner, int64_t server)
+{
+    vote_of(sim->majority, lock, history_text(owner))->parts[server - 1].is_over = false;
 }
 
 void majority_see(struct sim *sim, const struct history_event *e)

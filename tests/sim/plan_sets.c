@@ -168,6 +168,42 @@ static void forget_most(struct plan *plan, uint64_t *dice)
     repeat_fault(plan, &first, plan->head.masters / 2, dice);
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b; /* at_ms is the first field */
+
+    return (*x > *y) - (*x < *y);
+}
+
+#define PEER_AT_MS 50
+#define HELD_AT_MS 200
+#define WAITS_AT_MS 400
+
+static void add_acquire(struct plan *plan, int64_t at_ms, int64_t program, int64_t wait_ms,
+                        int64_t hold_ms)
+{
+    struct plan_op *op = &plan->ops[plan->op_count++];
+
+    *op = (struct plan_op){.at_ms = at_ms, .verb = OP_ACQUIRE, .program = program, .owner = 1,
+                           .wait_ms = wait_ms, .hold_ms = hold_ms};
+}
+
+/* A peer has the member at the first server for long. One program has the others for a moment;
+ * another one begins to wait then, in line at the first server (QUORUM-2), and must notice that
+ * the others are free (QUORUM-4). */
+static void hold_one_member(struct plan *plan, uint64_t *dice)
+{
+    if (plan->program_count < 2 || plan->op_count + 2 > PLAN_OPS_MAX ||
+        plan->head.masters < 3)
+        return;
+    plan->faults[0] = (struct plan_fault){.at_ms = PEER_AT_MS, .kind = FAULT_PEER,
+                                          .for_ms = draw_between(dice, 10000, 25000)};
+    plan->fault_count = 1;
+    add_acquire(plan, HELD_AT_MS, 0, 0, draw_between(dice, 400, 3000));
+    add_acquire(plan, WAITS_AT_MS, 1, HF_FOREVER, draw_between(dice, 10, 1000));
+    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+}
+
 /* Some holds are left to their leases, as by a process that ends; others renew and
  * release them. */
 static void leave_holds(struct plan *plan, uint64_t *dice)
@@ -189,13 +225,6 @@ static void leave_holds(struct plan *plan, uint64_t *dice)
     }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b; /* at_ms is the first field */
-
-    return (*x > *y) - (*x < *y);
-}
-
 void plan_sets_last(struct plan *plan, int64_t family)
 {
     uint64_t dice = dice_stream((uint64_t)plan->head.seed, "acts of sets");
@@ -210,4 +239,7 @@ void plan_sets_last(struct plan *plan, int64_t family)
         draw_one_in(&dice, 2))
         forget_most(plan, &dice);
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    dice = dice_stream((uint64_t)plan->head.seed, "peer of a quorum");
+    if (family == FAMILY_QUORUM && plan->head.profile == PROFILE_SINGLE && draw_one_in(&dice, 2))
+        hold_one_member(plan, &dice);
 }

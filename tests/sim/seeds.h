@@ -505,6 +505,9 @@ static const struct past {
     {"granted_as_the_connection_to_the_master_ended", "P10",
      "a turn read a grant and the end of the connection, and the next turn, of the same moment, "
      "reported the grant: the history said that the client knew of no master"},
+    {"member_granted_after_its_call_ended", "P9",
+     "a server executed the acquire of a member after its call had ended without it, and then forgot "
+     "it: the run counted that member for the owner's next call, which got another one"},
     {"address_kept_for_a_node_that_was_never_there", "P12",
      "a former map had the address of the node that sent it in place of another one. The address was "
      "kept because its connection was open, and each MOVED led to where no process listens, until "

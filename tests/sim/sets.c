@@ -393,8 +393,10 @@ static void watch_member(struct owner *m)
         drop_member(m);
     if (m->count == 0 && m->standing && has_member(m))
         take_member(m);
-    if (m->count == 0 && is_wanted && !m->standing)
+    if (m->count == 0 && is_wanted && !m->standing) {
+        majority_request(o->program->sim, m->lock_index, m->name, m->server);
         m->standing = part_call(m, HISTORY_OP_ACQUIRE);
+    }
     if (m->standing && !is_wanted) {
         call_cancel(m->standing);
         call_end(m->standing, HF_CANCELLED, 0);
@@ -457,6 +459,9 @@ void sets_watch(struct owner *o)
 
 /* ---- who waits gets it ---- */
 
+#define RUSH_MS 5000 /* the patience of a line is 3 s, of a rush and of a fill 1 s */
+#define CROSSINGS 20 /* of three requests, one with a new connection, and a release */
+
 /* Longer than a waiter gives way to others. */
 #define FREE_MS 12000
 #define FREE_FOR_CANDIDATES_MS 31000 /* election.h: pauses after errors */
@@ -518,4 +523,44 @@ void sets_check_waits(struct program *p)
         if (!p->is_closing && waits_for_a_set(p, c))
             sim_fail(p->sim, "P5", "call %lld of %s waits for a set that is free",
                      (long long)c->number, c->owner->name);
+}
+
+/* QUORUM-4: each call that waits requests all members in this time. A member that nobody had
+ * meanwhile was not requested. */
+static int64_t rush_us(const struct plan_head *h)
+{
+    return RUSH_MS * 1000 + CROSSINGS * (h->latency_us + h->jitter_us);
+}
+
+static bool has_only_peers(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].kind != FAULT_PEER)
+            return false;
+    return true;
+}
+
+static int64_t count_free(const struct sim *sim, int64_t lock, int64_t since_us)
+{
+    int64_t free_count = 0;
+
+    for (int64_t i = 0; i < sim->plan->head.masters; i++)
+        free_count += observer_is_free(&site_server(sim->site, i)->observer, (size_t)lock, since_us);
+    return free_count;
+}
+
+void sets_check_peer(struct sim *sim, int64_t lock)
+{
+    int64_t since_us = world_now_us(sim->world) - rush_us(&sim->plan->head);
+
+    if (sim->plan->locks[lock].family != FAMILY_QUORUM || !has_only_peers(sim->plan) ||
+        count_free(sim, lock, since_us) <= sim->plan->head.masters / 2)
+        return;
+    for (size_t i = 0; i < sim->plan->program_count; i++)
+        for (struct call *c = sim->programs[i]->calls; c; c = c->next)
+            if (c->is_under_way && !c->is_part && c->op == HISTORY_OP_ACQUIRE && c->owner &&
+                c->owner->form == OWNER_OF_QUORUM && c->owner->lock_index == lock &&
+                c->asked_us <= since_us)
+                sim_fail(sim, "P5", "call %lld of %s waits for a quorum, most of which is free",
+                         (long long)c->number, c->owner->name);
 }

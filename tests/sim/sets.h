@@ -22,6 +22,9 @@
  * sets_lost  - releases its members.
  * sets_check_waits - long after the faults: a call that waits for a set whose members are
  *              free is a violation.
+ * sets_check_peer - a peer is about to leave one member of a quorum, in a plan whose faults are
+ *              peers alone: a call that has waited for the quorum beside others, most of which
+ *              nobody has had for long, is a violation (QUORUM-4).
  * sets_watch - reads the state of its members; checks a multi-lock. */
 void sets_open(struct program *p);
 void sets_free(struct program *p);
@@ -37,6 +40,7 @@ void sets_asked(struct call *c);
 void sets_ended(struct call *c, hf_status status);
 void sets_lost(struct owner *o, const struct hf_lock *lock, enum hf_lost reason);
 void sets_check_waits(struct program *p);
+void sets_check_peer(struct sim *sim, int64_t lock);
 void sets_watch(struct owner *o);
 
 #endif
