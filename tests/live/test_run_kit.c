@@ -304,18 +304,24 @@ static bool take_line(struct process *p, enum stream stream)
     return true;
 }
 
-const char *await_line(struct process *p, enum stream stream, const char *part)
+const char *await_either(struct process *p, enum stream stream, const char *part,
+                         const char *other)
 {
     int64_t until_ms = local_now_ms() + PATIENCE_MS;
 
     for (;;) {
         while (take_line(p, stream))
-            if (strstr(p->line, part))
+            if (strstr(p->line, part) || strstr(p->line, other))
                 return p->line;
         if (!read_more(p, stream, until_ms))
             ck_abort_msg("stream %d ended before \"%s\" came; standard error: "
                          "%s", stream, part, what_it_said(p));
     }
+}
+
+const char *await_line(struct process *p, enum stream stream, const char *part)
+{
+    return await_either(p, stream, part, part);
 }
 
 const char *await_end(struct process *p, enum stream stream)
@@ -434,6 +440,8 @@ void hold_by_other(const char *name, int ttl_ms)
 
 static void empty_server(void)
 {
+    server_resume(server); /* a test that failed may have left it so */
+    (void)server_ask(server, "REPLICAOF NO ONE");
     (void)server_ask(server, "FLUSHALL");
 }
 

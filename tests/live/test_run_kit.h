@@ -46,6 +46,8 @@ pid_t pid_of(const struct process *p);
 /* say        - writes to its standard input. shut - closes that.
  * await_line - reads lines until one contains `part`, which is returned
  *              without its newline, lent until the next call for this process.
+ * await_either - likewise, one of two parts: a process that the machine stopped at
+ *              the wrong moment says so, and not what it would have said.
  * await_end  - until nobody can write to that stream any more; returns what
  *              had not been read, lent likewise.
  * is_ended   - can nobody write to it any more, now?
@@ -54,6 +56,8 @@ void say(struct process *p, const char *text);
 void shut(struct process *p);
 const char *await_line(struct process *p, enum stream stream,
                        const char *part);
+const char *await_either(struct process *p, enum stream stream, const char *part,
+                         const char *other);
 const char *await_end(struct process *p, enum stream stream);
 bool is_ended(struct process *p, enum stream stream);
 void deafen(struct process *p, enum stream stream);
