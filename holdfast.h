@@ -11,6 +11,7 @@
 #include "lock/quorum.h"
 #include "lock/permits.h"
 #include "lock/queue.h"
+#include "lock/scope.h"
 #include "lock/semaphore.h"
 #include "lock/token.h"
 

@@ -202,7 +202,7 @@ static void ours_options(struct hf_link_options *options)
 
 static void ours_open(struct ours *o, bool has_thread)
 {
-    struct hf_loop_options loop = {.thread = has_thread};
+    struct hf_loop_options loop = {.size = sizeof loop, .thread = has_thread};
     struct hf_link_options options;
     struct hf_error err;
 

@@ -9,7 +9,7 @@
 /* Only a loop knows. */
 static const char *event_backend(void)
 {
-    struct hf_loop_options options = {.thread = false};
+    struct hf_loop_options options = {.size = sizeof options, .thread = false};
     struct hf_loop *loop;
     const char *backend;
 

@@ -50,6 +50,7 @@ enum hf_log_level {
  * replicas. A member here that is not NULL or 0 takes precedence over the URL, and the URL
  * over the default. */
 struct hf_client_options {
+    size_t size;                /* set by hf_client_options_init: net/version.h */
     const char *url;            /* net.h describes URLs. NULL: redis://127.0.0.1:6379 */
     const char *user;
     const char *password;
@@ -76,6 +77,8 @@ struct hf_client_options {
     void *credentials_ctx;
     const char *name;           /* for CLIENT SETNAME; default "holdfast" */
     int protocol;               /* 3 (falls back to RESP2) or 2. Default 3 */
+    int sentinel_tls;           /* TLS at the sentinels alone: 1 yes, -1 no; 0: as the URL
+                                   has it (sentinel_tls), else as at the servers */
     const struct hf_tls_options *tls;   /* each member takes precedence by itself. For
                                            URLs with TLS only */
 
@@ -85,6 +88,8 @@ struct hf_client_options {
                                    Default true. Without it, callbacks need
                                    hf_loop_dispatch, and so does the watchdog while no
                                    call blocks */
+    bool connect_once;          /* hf_client_connect tries once. Default false: it retries
+                                   until the connect timeout, for a server that starts */
     const struct hf_mem *mem;   /* NULL: libc. Borrowed until hf_client_free; ignored if
                                    `loop` is given, whose allocator is used */
 
@@ -143,15 +148,18 @@ struct hf_client_options {
      * NULL: only the URL's map. */
     void (*map_address)(void *ctx, char host[HF_HOST_MAX + 1], uint16_t *port);
     void *map_address_ctx;
-
-    int sentinel_tls;           /* TLS at the sentinels alone: 1 yes, -1 no; 0: as the URL
-                                   has it (sentinel_tls), else as at the servers */
-    bool connect_once;          /* hf_client_connect tries once. Default false: it retries
-                                   until the connect timeout, for a server that starts */
 };
 
+/* hf_client_options_init_sized - sets `size`, and the defaults of the members that a struct
+ *   of this size has. For languages that do not read this header: a struct that is larger
+ *   than the library's, such as 4096 bytes with the alignment of malloc, is allowed. */
+HF_API void hf_client_options_init_sized(struct hf_client_options *options, size_t size);
+
 /* hf_client_options_init - sets the defaults. */
-HF_API void hf_client_options_init(struct hf_client_options *options);
+static inline void hf_client_options_init(struct hf_client_options *options)
+{
+    hf_client_options_init_sized(options, sizeof *options);
+}
 
 /* hf_client_new - creates a client, without I/O: the first call that needs a server
  *   connects. The options and their texts are copied. It returns HF_E_INVAL (the URL or
@@ -207,6 +215,7 @@ HF_API void hf_client_free(struct hf_client *client);
 
 /* What hf_client_close did. */
 struct hf_client_closed {
+    size_t size;                /* that was filled in: net/version.h */
     uint64_t finished;          /* calls and background releases that had a reply */
     uint64_t cancelled;         /* calls that had no effect on the server: not sent, or
                                    waiting for a lock */
@@ -228,9 +237,15 @@ struct hf_client_closed {
  *         HF_E_CONNECT  requests were cancelled; none of them had been sent
  *         HF_E_CLOSED   the client was closed before
  *         HF_E_INVAL, HF_E_FORKED */
-HF_API hf_status hf_client_close(struct hf_client *client, int64_t timeout_ms,
-                                 struct hf_client_closed *out,
-                                 struct hf_error *err);
+HF_API hf_status hf_client_close_sized(struct hf_client *client, int64_t timeout_ms,
+                                       struct hf_client_closed *out, size_t size,
+                                       struct hf_error *err);
+static inline hf_status hf_client_close(struct hf_client *client, int64_t timeout_ms,
+                                        struct hf_client_closed *out,
+                                        struct hf_error *err)
+{
+    return hf_client_close_sized(client, timeout_ms, out, sizeof *out, err);
+}
 
 /* hf_client_uuid - returns the UUID (36 characters) with which the owners of this client
  *   begin on the server. */
@@ -244,6 +259,7 @@ HF_API struct hf_loop *hf_client_loop(struct hf_client *client);
 HF_API const char *hf_client_address(const struct hf_client *client);
 
 struct hf_client_stats {
+    size_t size;                /* that was filled in: net/version.h */
     uint64_t holds;             /* at this moment */
     uint64_t waiters;           /* pending calls */
     uint64_t orphans;           /* pending background releases (hf_lock_acquire) */
@@ -260,8 +276,13 @@ struct hf_client_stats {
 };
 
 /* hf_client_get_stats - copies the counts (2 KB) to *out; all 0 in a forked child. */
-HF_API void hf_client_get_stats(struct hf_client *client,
-                                struct hf_client_stats *out);
+HF_API void hf_client_get_stats_sized(struct hf_client *client,
+                                      struct hf_client_stats *out, size_t size);
+static inline void hf_client_get_stats(struct hf_client *client,
+                                       struct hf_client_stats *out)
+{
+    hf_client_get_stats_sized(client, out, sizeof *out);
+}
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,11 @@
 /* Leader election: one of several candidate processes leads, and another one follows
  * when it fails. Part of holdfast (lock.h).
  *
- *     struct hf_election_options options = {.on_elected = begin_work,
- *                                           .on_deposed = end_work};
+ *     struct hf_election_options options = HF_ELECTION_OPTIONS_INIT;
  *     struct hf_election *election;
  *
+ *     options.on_elected = begin_work;
+ *     options.on_deposed = end_work;
  *     if (hf_election_join(&election, lock, &options, &error) < 0)
  *         return fail(error.text);
  *     ...
@@ -45,6 +46,7 @@ struct hf_election;
  *             after the server replied that another owner holds the lock. After
  *             HF_E_CLOSED (the client was closed) the candidate does not retry. */
 struct hf_election_options {
+    size_t size; /* set by HF_ELECTION_OPTIONS_INIT: net/version.h */
     void (*on_elected)(void *ctx, struct hf_election *election);
     void (*on_deposed)(void *ctx, struct hf_election *election,
                        enum hf_lost reason);
@@ -52,12 +54,13 @@ struct hf_election_options {
                        const struct hf_error *err);
     void *ctx;
 };
+#define HF_ELECTION_OPTIONS_INIT {.size = sizeof(struct hf_election_options)}
 
 /* hf_election_join - adds a candidate. The lock must be of a kind that has one holder
- *   at a time; otherwise it returns HF_E_INVAL. The handle of the lock may be freed
- *   before the election. A client may have several candidates, which compete with each
- *   other. It returns HF_E_NOMEM, HF_E_FORKED. It performs no I/O: an unreachable
- *   server is reported by on_trouble. */
+ *   at a time; otherwise, or if the options were not initialised, it returns HF_E_INVAL.
+ *   The handle of the lock may be freed before the election. A client may have several
+ *   candidates, which compete with each other. It returns HF_E_NOMEM, HF_E_FORKED. It
+ *   performs no I/O: an unreachable server is reported by on_trouble. */
 HF_API hf_status hf_election_join(struct hf_election **out,
                                   struct hf_lock *lock,
                                   const struct hf_election_options *options,

@@ -140,6 +140,7 @@ HF_API const char *hf_lost_text(enum hf_lost reason);
 
 /* The state of a lock on the server. */
 struct hf_lock_info {
+    size_t size;                /* that was filled in: net/version.h */
     bool is_locked;
     int64_t ttl_ms;             /* -1: no TTL; -2: not locked */
     int64_t hold_count;         /* of `holder` */
@@ -163,6 +164,7 @@ struct hf_cancel {
     struct hf_client *client;
     struct hf_list waits;
     bool is_fired;
+    void *reserved[3];          /* for later versions */
 };
 
 /* hf_cancel_init - prepares it for calls of this client; a call of another client returns
@@ -179,6 +181,7 @@ HF_API void hf_cancel_fire(struct hf_cancel *cancel);
 #define HF_SPAN_MAX_MS INT64_C(1000000000000)
 
 struct hf_acquire_options {
+    size_t size;                /* set by HF_ACQUIRE_OPTIONS_INIT: net/version.h */
     int64_t owner;              /* default: hf_owner_thread(). 0: HF_E_INVAL */
     int64_t wait_ms;            /* HF_FOREVER (default); 0: does not wait. This and the
                                    next two are at most HF_SPAN_MAX_MS */
@@ -190,6 +193,8 @@ struct hf_acquire_options {
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
     bool keep_unreplicated;     /* after HF_UNREPLICATED the lock is held, and must be
                                    released. Default: the call releases it */
+    bool allow_same_server;     /* accept two members of a quorum, or two of one name in a
+                                   multi-lock, on one server */
 
     /* The callbacks of the hold, each with `ctx`, or NULL. A re-entry keeps those of the
      * first acquire. One that has begun may still run when hf_lock_release in another thread
@@ -207,12 +212,17 @@ struct hf_acquire_options {
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason);
     void *ctx;
-    bool allow_same_server;     /* accept two members of a quorum, or two of one name in a
-                                   multi-lock, on one server */
 };
 
-/* hf_acquire_options_init - sets the defaults, with the calling thread as the owner. */
-HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
+/* The defaults, with the calling thread as the owner; hf_acquire_options_init assigns them,
+ * hf_acquire_options_init_sized as hf_client_options_init_sized. */
+#define HF_ACQUIRE_OPTIONS_INIT                                               \
+    {.size = sizeof(struct hf_acquire_options), .owner = hf_owner_thread(), .wait_ms = HF_FOREVER}
+HF_API void hf_acquire_options_init_sized(struct hf_acquire_options *options, size_t size);
+static inline void hf_acquire_options_init(struct hf_acquire_options *options)
+{
+    hf_acquire_options_init_sized(options, sizeof *options);
+}
 
 /* hf_lock_acquire - acquires the lock. The owner of a reentrant lock can acquire it again.
  *   options   NULL: the defaults (this thread, wait forever, watchdog)
@@ -285,8 +295,7 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_o
  *                       its next renewal, and the next call corrects the server's count
  * After HF_OK, the server executes no renewal of the released hold. After an error it may
  * still execute a renewal that was sent before. Source: WIRE 8.2. */
-HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
-                                 struct hf_error *err);
+HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner, struct hf_error *err);
 
 /* hf_lock_force_release - frees a lock that another owner holds, and notifies waiters. The
  *   holder detects this as a loss at its next renewal or release.
@@ -307,8 +316,13 @@ HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
 
 /* hf_lock_inspect - reads the state of the lock from the server. It returns HF_E_SERVER if
  *   the key is not a lock. Source: WIRE 8.4. */
-HF_API hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
-                                 struct hf_error *err) HF_MUST_CHECK;
+HF_API hf_status hf_lock_inspect_sized(struct hf_lock *lock, struct hf_lock_info *out,
+                                       size_t size, struct hf_error *err) HF_MUST_CHECK;
+HF_MUST_CHECK static inline hf_status
+hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out, struct hf_error *err)
+{
+    return hf_lock_inspect_sized(lock, out, sizeof *out, err);
+}
 
 /* hf_lock_is_locked - reads whether the lock is held by any owner. */
 HF_API hf_status hf_lock_is_locked(struct hf_lock *lock, bool *out,
@@ -359,8 +373,8 @@ typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
  *   hf_owner_new: HF_E_INVAL if it is NULL or has a thread's owner, the default, because the
  *   tasks of an event loop share one thread. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
-                                       const struct hf_acquire_options *options,
-                                       hf_done *done, void *ctx) HF_MUST_CHECK;
+                                       const struct hf_acquire_options *options, hf_done *done,
+                                       void *ctx) HF_MUST_CHECK;
 
 /* hf_lock_release_async - `owner` is the one that acquired the lock. */
 HF_API hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
@@ -371,28 +385,14 @@ HF_API hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *h
                                              size_t len, hf_done *done, void *ctx) HF_MUST_CHECK;
 
 /* hf_lock_inspect_async - `out` must remain valid until `done` is called. */
-HF_API hf_status hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out,
-                                       hf_done *done, void *ctx) HF_MUST_CHECK;
-
-/* ---- scoped -------------------------------------------------------------- */
-
-struct hf_scope {
-    bool (*on_acquire)(void *ctx, struct hf_lock *lock); /* or NULL */
-    int (*body)(void *ctx, struct hf_lock *lock);
-    void (*on_exit)(void *ctx, struct hf_lock *lock, hf_status released); /* or NULL */
-    void *ctx;
-};
-
-/* hf_lock_with - acquires the lock, calls `body`, and releases the lock. `on_acquire` is
- *   called before; if it returns false, `body` is skipped. `on_exit` is called after the
- *   release. All three run in the calling thread. *result (may be NULL) receives what `body`
- *   returned, or 0 if it was skipped. It returns as
- *   hf_lock_acquire if the lock was not acquired, otherwise as hf_lock_release; HF_E_INVAL
- *   with keep_unreplicated, because the lock would remain held. */
-HF_API hf_status hf_lock_with(struct hf_lock *lock,
-                              const struct hf_acquire_options *options,
-                              const struct hf_scope *scope, int *result,
-                              struct hf_error *err) HF_MUST_CHECK;
+HF_API hf_status hf_lock_inspect_async_sized(struct hf_lock *lock, struct hf_lock_info *out,
+                                             size_t size, hf_done *done,
+                                             void *ctx) HF_MUST_CHECK;
+HF_MUST_CHECK static inline hf_status
+hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out, hf_done *done, void *ctx)
+{
+    return hf_lock_inspect_async_sized(lock, out, sizeof *out, done, ctx);
+}
 
 #ifdef __cplusplus
 }

@@ -32,8 +32,18 @@ steps:
 # What the shared library exports is what tests/exports.txt says, and what the
 # installed headers declare.
 #: make exports           does the library export what it should?
-exports: $(BUILD)/libholdfast.so $(LIBS)
-	@tests/exports.sh '$(CC) $(LINK)' $^
+exports: $(BUILD)/libholdfast.so $(LIBS) $(headers_I)
+	@tests/exports.sh '$(CC) $(LINK)' $(filter-out $(headers_I),$^)
+	@tests/abi/layout.sh $(BUILD) '$(CC)'
+
+# docs/abi.md
+#: make abi-check         do programs of older and newer versions run with this library, and does
+#:                        abidiff find no difference? abi-record: the interface is what it is now
+abi-check: all
+	@tests/abi/check.sh $(BUILD) '$(CC)'
+
+abi-record: all
+	@tests/abi/layout.sh $(BUILD) '$(CC)' --record
 
 # Each rule of RESP-CONFORMANCE and what tests it; fails on a rule without a test
 # and on a vector without a rule. Then each numbered rule of the source, and the tests
@@ -100,4 +110,4 @@ builds: deps deps-musl deps-fuzz deps-packages
 	+@$(MAKE) --no-print-directory all TLS=no BUILD=$(BUILD)-notls
 	+@$(MAKE) --no-print-directory all CC=clang BUILD=$(BUILD)-clang
 
-.PHONY: builds steps sources tests-named words mutants-apply install-check layers shape shape-check docs-check exports rules rules-check faults-check servers-check texts-check deps-check
+.PHONY: builds steps sources tests-named words mutants-apply install-check layers shape shape-check docs-check exports abi-check abi-record rules rules-check faults-check servers-check texts-check deps-check

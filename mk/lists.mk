@@ -6,13 +6,13 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/version.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/dump.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/version.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/scope.h lock/dump.h
 
 # Installed beside holdfast.h; for C++ alone.
 CXX_HEADERS := holdfast.hpp
 
 RESP := status parse value copy double encode
-NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem random status thread \
+NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem random sized status thread \
             url url_query url_scan utf8 version) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
             wheel) \
@@ -31,7 +31,7 @@ LOCK := status \
             declare missing_command patience) \
         $(addprefix record/,log table hold_lookup hold_work args op hold on_wait wait_queue wake_moved_slot orphan shrink) \
         $(addprefix verb/,reentry count acquire release query watchdog switch track) \
-        $(addprefix api/,queue close dump client reload op_request lock semaphore latch permits token \
+        $(addprefix api/,stats queue close dump client reload op_request lock semaphore latch permits token \
             by_owner) \
         $(addprefix set/,one_server multi multi_call quorum quorum_answers \
             quorum_servers quorum_token quorum_losses quorum_call \
@@ -58,7 +58,7 @@ tls_tests_no  := net_tls_none
 tls_live_yes  := tls tls_cluster tls_memory tls_refused tls_wire sentinel_tls run_reload
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
-        net_mem net_hash net_address_map net_wheel net_histogram net_spin net_url net_loop \
+        net_mem net_sized net_hash net_address_map net_wheel net_histogram net_spin net_url net_loop \
         net_loop_seat net_loop_tasks net_loop_thread net_resolve \
         net_race net_dial net_socket net_handshake net_conn net_conn_end \
         net_conn_life net_conn_limits net_conn_skip net_skip net_room net_trace \

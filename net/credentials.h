@@ -3,6 +3,7 @@
 #define HF_CREDENTIALS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -11,6 +12,7 @@ extern "C" {
 
 /* A request for the user and the password of one connection. */
 struct hf_credentials_query {
+    size_t size;                /* of the library's struct: net/version.h */
     uint64_t id;                /* for an answer that comes later; never 0 */
     const char *address;        /* of the server: "10.0.0.5:6379". Valid during the
                                    callback */
@@ -19,7 +21,10 @@ struct hf_credentials_query {
                                    a cache */
 };
 
+/* The answer. The library initialises the struct that the callback fills in; what the
+ * program gives to hf_client_answer_credentials begins with HF_CREDENTIALS_INIT. */
 struct hf_credentials {
+    size_t size;                /* net/version.h */
     const char *user;           /* NULL: the one of the URL or of the options */
     const char *password;       /* the same; each 0 to HF_LOGIN_MAX bytes */
     int64_t expires_in_ms;      /* when the server will refuse them; 0: never, or it is
@@ -30,6 +35,8 @@ struct hf_credentials {
                                    RESP2 that has subscriptions, where AUTH is not allowed,
                                    it reconnects */
 };
+
+#define HF_CREDENTIALS_INIT {.size = sizeof(struct hf_credentials)}
 
 /* What a credentials callback returns if it will answer later. */
 #define HF_CREDENTIALS_LATER 1

@@ -43,14 +43,15 @@ struct hf_error {
     hf_status status;
     bool is_temporary;          /* with HF_E_SERVER: the server refuses for now; a
                                    later call may succeed (OOM, READONLY, ...) */
+    bool reserved_flags[3];     /* for later versions; false */
+    int64_t reserved[3];        /* the same; 0 */
     char text[HF_ERROR_TEXT_MAX];
 };
 
 /* ---- time ---------------------------------------------------------------- */
 
 /* hf_clock_ms - returns the time in milliseconds of a clock that cannot be set and that
- *   advances while the machine is suspended (CLOCK_BOOTTIME where it exists). Any
- *   thread. */
+ *   advances while the machine is suspended (CLOCK_BOOTTIME where it exists). Any thread. */
 HF_API int64_t hf_clock_ms(void);
 
 #define HF_NEVER INT64_MAX
@@ -80,8 +81,7 @@ struct hf_histogram {
 HF_API void hf_histogram_add(struct hf_histogram *h, uint64_t number);
 
 /* hf_histogram_merge - adds all numbers of `from` to `to`. */
-HF_API void hf_histogram_merge(struct hf_histogram *to,
-                               const struct hf_histogram *from);
+HF_API void hf_histogram_merge(struct hf_histogram *to, const struct hf_histogram *from);
 
 /* hf_histogram_quantile - returns an upper bound of quantile `q` (0.99: 99 of 100 numbers
  *   are not greater). It is never too low, less than 25 % too high, and never above `max`.
@@ -133,7 +133,8 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
 #define HF_SEEDS_MAX 16
 #define HF_HOST_MAX 253            /* of a name in DNS, without the dot at its end */
 
-/* The options of TLS. "" means that an option is not given. */
+/* The options of TLS. "" means that an option is not given. Options that later versions add
+ * are words of the URL only. */
 struct hf_tls_options {
     char ca_file[HF_URL_FILE_MAX];     /* PEM. Without ca_file and ca_dir, the system's
                                           CAs are trusted */
@@ -172,14 +173,15 @@ HF_API const char *hf_tls_library(void);
 struct hf_loop;
 
 struct hf_loop_options {
+    size_t size;                /* set by HF_LOOP_OPTIONS_INIT: net/version.h */
     const struct hf_mem *mem;   /* NULL: libc. Borrowed until hf_loop_free */
     bool thread;                /* starts a background thread that drives */
 };
+#define HF_LOOP_OPTIONS_INIT {.size = sizeof(struct hf_loop_options)}
 
-/* hf_loop_new - creates a loop. It returns HF_E_NOMEM, or HF_E_SYSTEM with errno; *out is
- *   set only on HF_OK. */
-HF_API hf_status hf_loop_new(struct hf_loop **out,
-                             const struct hf_loop_options *options)
+/* hf_loop_new - creates a loop. It returns HF_E_NOMEM, HF_E_INVAL (options.size), or
+ *   HF_E_SYSTEM with errno; *out is set only on HF_OK. */
+HF_API hf_status hf_loop_new(struct hf_loop **out, const struct hf_loop_options *options)
     HF_MUST_CHECK;
 
 /* hf_loop_free - stops the thread and frees the loop; NULL is allowed. Free everything that
@@ -227,8 +229,7 @@ HF_API void hf_loop_unlock(struct hf_loop *loop);
 
 /* hf_loop_arm - sets the timer to `due_ms`, also if it is armed. `fire` is called [locked].
  *   [locked] */
-HF_API void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer,
-                        int64_t due_ms);
+HF_API void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms);
 
 /* hf_loop_disarm - stops the timer, if it is armed. [locked] */
 HF_API void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer);
@@ -245,8 +246,7 @@ struct hf_io {
 
 /* hf_loop_watch - begins to watch io->fd for io->events. It returns HF_E_NOMEM or
  *   HF_E_SYSTEM. [locked] */
-HF_API hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
-    HF_MUST_CHECK;
+HF_API hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io) HF_MUST_CHECK;
 
 /* hf_loop_rewatch - changes io->events to `events`. [locked] */
 HF_API void hf_loop_rewatch(struct hf_loop *loop, struct hf_io *io, int events);
@@ -278,6 +278,7 @@ enum hf_trace_kind {
 };
 
 struct hf_trace {
+    size_t size;                /* of the library's struct: net/version.h */
     enum hf_trace_kind kind;
     const char *address;
     uint64_t number;            /* of a connection's requests, from 1; that of a request
@@ -296,8 +297,7 @@ struct hf_trace {
  *   "127.0.0.1:6379 #12 > EVALSHA 5f.. 1 name". Bytes that are not UTF-8 become \xHH; long
  *   arguments and lines (HF_TRACE_TEXT_MAX) are cut and then end in "...". Returns dst. */
 #define HF_TRACE_TEXT_MAX 512
-HF_API char *hf_trace_text(char dst[HF_TRACE_TEXT_MAX],
-                           const struct hf_trace *trace);
+HF_API char *hf_trace_text(char dst[HF_TRACE_TEXT_MAX], const struct hf_trace *trace);
 
 /* Counters of a link, which is the succession of connections to one server. At any time
  * requests = answered + unsent + unknown + pending ones. */

@@ -32,6 +32,19 @@ extern "C" {
  *   thread. */
 HF_API const char *hf_version(void);
 
+/* Structs that grow. A later version may append members to a struct whose first member is
+ * `size`; a program that was compiled before keeps running. The library therefore needs the
+ * size that the struct has in the headers of the program:
+ *   options       `size` has it. Begin with HF_..._INIT or hf_..._init, which set it. A
+ *                 member that an older program does not have has its default. HF_E_INVAL: the
+ *                 struct was not initialised, or a newer program sets a member that this
+ *                 library does not have
+ *   results       the function is inline and passes it; in a language that cannot call
+ *                 inline functions, call the function whose name ends in _sized. `size`
+ *                 receives how many bytes the library filled in; what is after them is 0
+ *   in callbacks  `size` is the size that the struct has in the library
+ * All other structs keep their members. docs/abi.md has the whole policy. */
+
 #ifdef __cplusplus
 }
 #endif

@@ -280,7 +280,7 @@ static void live(struct executor_plan plan, struct executor_plan then)
 
 static void open_all(void)
 {
-    struct hf_loop_options o = {.mem = &memory.hook};
+    struct hf_loop_options o = {.size = sizeof o, .mem = &memory.hook};
 
     memory_init(&memory);
     ck_assert_int_eq(hf_loop_new(&loop, &o), HF_OK);

@@ -88,7 +88,7 @@ static inline void on_done(struct hf_dial *dial, int fd)
 
 static inline void open_loop(bool thread)
 {
-    struct hf_loop_options options = {.mem = &memory.hook, .thread = thread};
+    struct hf_loop_options options = {.size = sizeof options, .mem = &memory.hook, .thread = thread};
 
     memory_init(&memory);
     ck_assert_int_eq(hf_loop_new(&loop, &options), HF_OK);

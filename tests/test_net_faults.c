@@ -245,7 +245,7 @@ static void ask_patiently(int row)
 
 static hf_status open_link(const char *host)
 {
-    struct hf_loop_options of_loop = {.mem = &memory.hook};
+    struct hf_loop_options of_loop = {.size = sizeof of_loop, .mem = &memory.hook};
     struct hf_link_options o;
     hf_status rc;
 

@@ -107,7 +107,7 @@ END_TEST
 
 START_TEST(loops_have_keys_of_their_own)
 {
-    struct hf_loop_options options = {.thread = false};
+    struct hf_loop_options options = {.size = sizeof options, .thread = false};
     struct hf_loop *a, *b;
 
     ck_assert_int_eq(hf_loop_new(&a, &options), HF_OK);

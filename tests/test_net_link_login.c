@@ -47,7 +47,9 @@ static void open_provided(struct peer *peer, int later_from)
 
 static bool give_for(const char *password, int64_t expires_in_ms)
 {
-    struct hf_credentials c = {.password = password, .expires_in_ms = expires_in_ms};
+    struct hf_credentials c = {.size = sizeof c,
+                               .password = password,
+                               .expires_in_ms = expires_in_ms};
     bool is_taken;
 
     lock();

@@ -177,7 +177,7 @@ END_TEST
 
 START_TEST(loop_without_memory_is_an_error)
 {
-    struct hf_loop_options options = {.mem = &memory.hook, .thread = _i};
+    struct hf_loop_options options = {.size = sizeof options, .mem = &memory.hook, .thread = _i};
     struct hf_loop *const untouched = (struct hf_loop *)&options;
     bool has_failed;
     hf_status rc;
@@ -253,7 +253,7 @@ static void *resize_or_not(void *ctx, void *ptr, size_t old, size_t size)
 START_TEST(loop_continues_without_any_memory)
 {
     static const struct hf_mem scarce = {resize_or_not, NULL};
-    struct hf_loop_options options = {.mem = &scarce};
+    struct hf_loop_options options = {.size = sizeof options, .mem = &scarce};
 
     is_memory_out = false;
     ck_assert_int_eq(hf_loop_new(&loop, &options), HF_OK);

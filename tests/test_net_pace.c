@@ -95,7 +95,7 @@ static struct pair first, second;
 
 static void open_loop(void)
 {
-    struct hf_loop_options of_loop = {.mem = &memory.hook};
+    struct hf_loop_options of_loop = {.size = sizeof of_loop, .mem = &memory.hook};
 
     now_ms = 1000000;
     connects = 0;

@@ -763,7 +763,7 @@ static void live_a_life(void)
 /* True: the allocation failed. */
 static bool live_with_failure_at(uint64_t n)
 {
-    struct hf_loop_options of_loop = {.mem = &memory.hook};
+    struct hf_loop_options of_loop = {.size = sizeof of_loop, .mem = &memory.hook};
     bool has_failed;
     hf_status rc;
 

@@ -55,7 +55,7 @@ static struct hf_loop *loop;
 
 static void loop_open(void)
 {
-    struct hf_loop_options options = {.mem = &memory.hook, .thread = false};
+    struct hf_loop_options options = {.size = sizeof options, .mem = &memory.hook, .thread = false};
 
     memory_init(&memory);
     ck_assert_int_eq(hf_loop_new(&loop, &options), HF_OK);
@@ -417,7 +417,7 @@ const char *__tsan_default_options(void)
 /* The parent's threads are not the child's, and neither is their number. */
 START_TEST(forked_child_may_resolve_while_the_parent_hangs)
 {
-    struct hf_loop_options options = {.mem = NULL, .thread = false};
+    struct hf_loop_options options = {.size = sizeof options, .mem = NULL, .thread = false};
     struct asker askers[THREADS_MAX], a = {0};
     int status;
     pid_t child;

@@ -116,7 +116,7 @@ static struct asker *waiting(int i, size_t bytes)
 /* The lock is held until it is driven. */
 static void open_link(int port)
 {
-    struct hf_loop_options of_loop = {.mem = &memory.hook};
+    struct hf_loop_options of_loop = {.size = sizeof of_loop, .mem = &memory.hook};
 
     memory_init(&memory);
     trace[0] = '\0';

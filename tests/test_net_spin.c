@@ -515,7 +515,7 @@ static const int64_t steps_us[] = {1, 7, 1000};
  * reply already, and others with a command. */
 START_TEST(loop_looks_for_so_long_and_then_sleeps)
 {
-    struct hf_loop_options options = {.thread = false};
+    struct hf_loop_options options = {.size = sizeof options, .thread = false};
     int64_t step_us = steps_us[_i];
     struct hf_loop *loop;
 
@@ -537,7 +537,7 @@ END_TEST
 /* SEAT-7: What drives without being a blocked caller, as the background thread does. */
 START_TEST(only_a_blocked_caller_looks)
 {
-    struct hf_loop_options options = {.thread = false};
+    struct hf_loop_options options = {.size = sizeof options, .thread = false};
     struct hf_loop *loop;
 
     sham.now_us = 1000000;

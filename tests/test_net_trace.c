@@ -222,7 +222,7 @@ static void prepare(int port)
 
 static void open_link(void)
 {
-    struct hf_loop_options of_loop = {.mem = &memory.hook};
+    struct hf_loop_options of_loop = {.size = sizeof of_loop, .mem = &memory.hook};
 
     memory_init(&memory);
     ck_assert_int_eq(hf_loop_new(&loop, &of_loop), HF_OK);

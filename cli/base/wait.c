@@ -27,7 +27,7 @@ static void on_signal(struct hf_io *io, int events)
 
 int cli_wait_open(struct cli_wait *w)
 {
-    struct hf_loop_options options = {.thread = false};
+    struct hf_loop_options options = {.size = sizeof options, .thread = false};
     hf_status rc;
 
     *w = (struct cli_wait){

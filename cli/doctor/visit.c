@@ -565,7 +565,7 @@ static hf_status query_rounds(struct visit *a, struct hf_error *err)
 hf_status doctor_visit(struct doctor_facts *facts, const struct doctor_plan *plan,
                        struct hf_error *err)
 {
-    const struct hf_loop_options options = {.thread = false};
+    const struct hf_loop_options options = {.size = sizeof options, .thread = false};
     struct visit *a = calloc(1, sizeof *a);
     struct scratch scratch = {0};
     hf_status rc = HF_E_NOMEM;

@@ -204,7 +204,7 @@ static int open_scan(struct ls *ls)
 
 static int list_locks(struct ls *ls)
 {
-    const struct hf_loop_options options = {.thread = false};
+    const struct hf_loop_options options = {.size = sizeof options, .thread = false};
     hf_status status = hf_loop_new(&ls->loop, &options);
     int rc;
 

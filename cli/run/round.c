@@ -262,7 +262,7 @@ static void take_turn(struct cli_session *run)
 
 static int open_loop(struct cli_session *run)
 {
-    struct hf_loop_options options = {.thread = false};
+    struct hf_loop_options options = {.size = sizeof options, .thread = false};
     hf_status rc = hf_loop_new(&run->loop, &options);
 
     if (rc < 0)

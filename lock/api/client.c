@@ -18,6 +18,7 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/moment.h"
+#include "net/base/sized.h"
 
 #define WATCHDOG_LEAST_MS 100   /* three renewals in less time would load the server */
 #define TIMEOUT_MS 5000        /* to connect; of a request */
@@ -33,14 +34,17 @@
 #define REPLY_MAX (16u << 20)
 #define OUTPUT_LEAST (192u << 10)
 
-void hf_client_options_init(struct hf_client_options *options)
+static const struct hf_client_options defaults = {.thread = true,
+                                                 .watchdog_ms = 30000,
+                                                 .locks_max = 1u << 20,
+                                                 .waiters_max = 1u << 20,
+                                                 .output_max = 64u << 20};
+static const struct hf_sized options_size = HF_SIZED(hf_client_options, url);
+
+void hf_client_options_init_sized(struct hf_client_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->thread = true;
-    options->watchdog_ms = 30000;
-    options->locks_max = 1u << 20;
-    options->waiters_max = 1u << 20;
-    options->output_max = 64u << 20;
+    hf_sized_write(options, size, &defaults, sizeof defaults);
+    options->size = size;
 }
 
 /* ---- new ---- */
@@ -243,9 +247,11 @@ static hf_status make_loop(struct hf_loop **loop,
                            const struct hf_client_options *o,
                            struct hf_error *err)
 {
-    struct hf_loop_options options = {.mem = o->mem, .thread = o->thread};
+    struct hf_loop_options options = HF_LOOP_OPTIONS_INIT;
     hf_status rc;
 
+    options.mem = o->mem;
+    options.thread = o->thread;
     *loop = o->loop;
     if (*loop && hf_loop_forked(*loop))
         return hf_error_set(err, HF_E_FORKED, "%s",
@@ -336,13 +342,14 @@ hf_status hf_client_new(struct hf_client **out,
                         const struct hf_client_options *options,
                         struct hf_error *err)
 {
-    struct hf_client_options o = *options;
+    struct hf_client_options o = defaults;
     struct hf_seeds seeds = {0};
     struct hf_loop *loop;
     struct hf_url url = {0};
     hf_status rc;
 
-    if ((rc = merge_url(&url, &seeds, &o, err)) == HF_OK &&
+    if ((rc = hf_sized_read(&o, &options_size, options, err)) == HF_OK &&
+        (rc = merge_url(&url, &seeds, &o, err)) == HF_OK &&
         (rc = check(&o, err)) == HF_OK &&
         (rc = check_replicas(&o, err)) == HF_OK &&
         (rc = make_loop(&loop, &o, err)) == HF_OK)
@@ -576,25 +583,4 @@ struct hf_loop *hf_client_loop(struct hf_client *client)
 const char *hf_client_address(const struct hf_client *client)
 {
     return hf_router_address(client->router);
-}
-
-void hf_client_get_stats(struct hf_client *client, struct hf_client_stats *out)
-{
-    memset(out, 0, sizeof *out);
-    if (hf_loop_forked(client->loop))
-        return; /* the lock may be held by a thread that is not here */
-    hf_loop_lock(client->loop);
-    out->holds = client->holds;
-    out->waiters = hf_client_calls(client);
-    out->orphans = client->orphans;
-    out->renewals = client->renewals;
-    out->renewal_requests = client->renewal_requests;
-    out->pushes = hf_router_invalidations(client->router);
-    out->push_checks = client->push_checks;
-    out->push_losses = client->push_losses;
-    out->push_wakes = client->push_wakes;
-    hf_router_stats(client->router, &out->link);
-    hf_router_get_counts(client->router, &out->route);
-    hf_loop_unlock(client->loop);
-    hf_loop_get_stats(client->loop, &out->loop);
 }

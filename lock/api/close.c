@@ -16,6 +16,7 @@
 #include "lock/record/table.h"
 #include "net/base/assert.h"
 #include "net/base/error.h"
+#include "net/base/sized.h"
 
 struct closing {
     struct hf_waiter waiter;
@@ -172,15 +173,11 @@ static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
     return say_left(client, &left, err);
 }
 
-hf_status hf_client_close(struct hf_client *client, int64_t timeout_ms,
-                          struct hf_client_closed *out, struct hf_error *err)
+static hf_status drain(struct hf_client *client, int64_t timeout_ms,
+                       struct hf_client_closed *out, struct hf_error *err)
 {
-    struct hf_client_closed unused;
     hf_status rc;
 
-    if (!out)
-        out = &unused;
-    memset(out, 0, sizeof *out);
     if (hf_loop_forked(client->loop))
         return hf_error_set(err, HF_E_FORKED, "%s",
                             hf_status_text(HF_E_FORKED));
@@ -193,5 +190,17 @@ hf_status hf_client_close(struct hf_client *client, int64_t timeout_ms,
     else
         rc = run_dry(client, timeout_ms, out, err);
     hf_loop_unlock(client->loop);
+    return rc;
+}
+
+hf_status hf_client_close_sized(struct hf_client *client, int64_t timeout_ms,
+                                struct hf_client_closed *out, size_t size,
+                                struct hf_error *err)
+{
+    struct hf_client_closed closed = {0};
+    hf_status rc = drain(client, timeout_ms, &closed, err);
+
+    if (out)
+        hf_sized_write(out, size, &closed, sizeof closed);
     return rc;
 }

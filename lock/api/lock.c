@@ -7,8 +7,10 @@
 #include "lock/record/hold_lookup.h"
 #include "lock/record/hold_work.h"
 #include "lock/record/table.h"
+#include "lock/scope.h"
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
+#include "net/base/sized.h"
 
 /* ---- owners ----
  *
@@ -105,11 +107,22 @@ const char *hf_lock_name(const struct hf_lock *lock, size_t *len)
 
 /* ---- acquire ---- */
 
-void hf_acquire_options_init(struct hf_acquire_options *options)
+static const struct hf_sized options_size = HF_SIZED(hf_acquire_options, lease_ms);
+
+void hf_acquire_options_init_sized(struct hf_acquire_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->owner = hf_owner_thread();
-    options->wait_ms = HF_FOREVER;
+    const struct hf_acquire_options defaults = HF_ACQUIRE_OPTIONS_INIT;
+
+    hf_sized_write(options, size, &defaults, sizeof defaults);
+    options->size = size;
+}
+
+hf_status hf_acquire_options_read(struct hf_acquire_options *to,
+                                  const struct hf_acquire_options *from,
+                                  struct hf_error *err)
+{
+    hf_acquire_options_init(to);
+    return from ? hf_sized_read(to, &options_size, from, err) : HF_OK;
 }
 
 hf_status hf_acquire_options_check(const struct hf_acquire_options *o,
@@ -131,7 +144,7 @@ hf_status hf_acquire_options_check(const struct hf_acquire_options *o,
 
 hf_status hf_acquire_options_check_async(const struct hf_acquire_options *o)
 {
-    if (!o || is_threads(o->owner))
+    if (is_threads(o->owner))
         return HF_E_INVAL; /* two tasks of one thread would be one owner */
     return hf_acquire_options_check(o, NULL);
 }
@@ -140,35 +153,34 @@ hf_status hf_lock_acquire(struct hf_lock *lock,
                           const struct hf_acquire_options *options,
                           struct hf_error *err)
 {
-    struct hf_acquire_options ours;
+    struct hf_acquire_options o;
     hf_status rc;
 
-    if (!options) {
-        hf_acquire_options_init(&ours);
-        options = &ours;
-    }
-    if ((rc = hf_acquire_options_check(options, err)) < 0)
+    if ((rc = hf_acquire_options_read(&o, options, err)) < 0 ||
+        (rc = hf_acquire_options_check(&o, err)) < 0)
         return rc;
     return hf_op_run(lock,
                      &(struct hf_op_request){.verb = &hf_verb_acquire,
-                                             .owner = options->owner,
-                                             .options = options}, err);
+                                             .owner = o.owner,
+                                             .options = &o}, err);
 }
 
 hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                 const struct hf_acquire_options *options,
                                 hf_done *done, void *ctx)
 {
+    struct hf_acquire_options o;
     hf_status rc;
 
     if (hf_loop_forked(lock->client->loop))
         return HF_E_FORKED;
-    if ((rc = hf_acquire_options_check_async(options)) < 0)
+    if ((rc = hf_acquire_options_read(&o, options, NULL)) < 0 ||
+        (rc = hf_acquire_options_check_async(&o)) < 0)
         return rc;
     return hf_op_submit(lock,
                         &(struct hf_op_request){.verb = &hf_verb_acquire,
-                                                .owner = options->owner,
-                                                .options = options}, done, ctx);
+                                                .owner = o.owner,
+                                                .options = &o}, done, ctx);
 }
 
 void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client)
@@ -269,20 +281,22 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
 
 /* ---- the state of a lock ---- */
 
-hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
-                          struct hf_error *err)
+hf_status hf_lock_inspect_sized(struct hf_lock *lock, struct hf_lock_info *out, size_t size,
+                                struct hf_error *err)
 {
     return hf_op_run(lock,
-                     &(struct hf_op_request){.verb = &hf_verb_inspect, .info = out},
-                     err);
+                     &(struct hf_op_request){.verb = &hf_verb_inspect,
+                                             .info = out,
+                                             .info_size = size}, err);
 }
 
-hf_status hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out,
-                                hf_done *done, void *ctx)
+hf_status hf_lock_inspect_async_sized(struct hf_lock *lock, struct hf_lock_info *out,
+                                      size_t size, hf_done *done, void *ctx)
 {
     return hf_op_submit(lock,
-                        &(struct hf_op_request){.verb = &hf_verb_inspect, .info = out},
-                        done, ctx);
+                        &(struct hf_op_request){.verb = &hf_verb_inspect,
+                                                .info = out,
+                                                .info_size = size}, done, ctx);
 }
 
 hf_status hf_lock_is_locked(struct hf_lock *lock, bool *out,
@@ -324,6 +338,7 @@ hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
     rc = hf_op_run(lock,
                    &(struct hf_op_request){.verb = &hf_verb_inspect,
                                            .info = &info,
+                                           .info_size = sizeof info,
                                            .holder = text,
                                            .holder_len = strlen(text),
                                            .count = &count}, err);
@@ -393,27 +408,33 @@ char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
 
 /* ---- scoped ---- */
 
+static const struct hf_sized scope_size = HF_SIZED(hf_scope, body);
+
 hf_status hf_lock_with(struct hf_lock *lock,
                        const struct hf_acquire_options *options,
-                       const struct hf_scope *scope, int *result,
+                       const struct hf_scope *given, int *result,
                        struct hf_error *err)
 {
-    int64_t owner = options ? options->owner : hf_owner_thread();
+    struct hf_acquire_options o;
+    struct hf_scope scope = {.size = sizeof scope};
     hf_status rc;
     int answer = 0;
 
-    if (options && options->keep_unreplicated)
+    if ((rc = hf_acquire_options_read(&o, options, err)) < 0 ||
+        (rc = hf_sized_read(&scope, &scope_size, given, err)) < 0)
+        return rc;
+    if (o.keep_unreplicated)
         return hf_error_set(err, HF_E_INVAL,
                             "keep_unreplicated would leave the scope with a "
                             "lock that nobody releases");
-    if ((rc = hf_lock_acquire(lock, options, err)) < 0)
+    if ((rc = hf_lock_acquire(lock, &o, err)) < 0)
         return rc;
-    if (!scope->on_acquire || scope->on_acquire(scope->ctx, lock))
-        answer = scope->body(scope->ctx, lock);
+    if (!scope.on_acquire || scope.on_acquire(scope.ctx, lock))
+        answer = scope.body(scope.ctx, lock);
     if (result)
         *result = answer;
-    rc = hf_lock_release(lock, owner, err);
-    if (scope->on_exit)
-        scope->on_exit(scope->ctx, lock, rc);
+    rc = hf_lock_release(lock, o.owner, err);
+    if (scope.on_exit)
+        scope.on_exit(scope.ctx, lock, rc);
     return rc;
 }

@@ -95,6 +95,7 @@ static void op_init(struct hf_op *op, struct hf_lock *lock,
     if (request->options)
         op->options = *request->options;
     op->info = request->info;
+    op->info_size = request->info_size;
     op->value = request->value;
     op->out_flag = request->out_flag;
     op->holder = request->holder;

@@ -14,6 +14,7 @@ struct hf_op_request {
     int64_t permits;
     const struct hf_acquire_options *options;
     struct hf_lock_info *info;
+    size_t info_size;           /* in the program that allocated it */
     int64_t *value;             /* receives a number; may be NULL */
     bool *out_flag;               /* receives whether it was done; may be NULL */
     const char *holder;         /* NULL: none */

@@ -7,6 +7,7 @@
 
 #include "lock/record/records.h"
 #include "net/base/error.h"
+#include "net/base/sized.h"
 
 /* ---- credentials ---- */
 
@@ -15,15 +16,22 @@ static bool is_too_long(const char *text)
     return text && strlen(text) > HF_LOGIN_MAX;
 }
 
+static const struct hf_sized credentials_size = HF_SIZED(hf_credentials, password);
+
 hf_status hf_client_answer_credentials(struct hf_client *client, uint64_t id,
                                        const struct hf_credentials *credentials,
                                        const char *why)
 {
+    struct hf_credentials known = {0};
     struct hf_error reason;
     bool is_taken;
 
     if (hf_loop_forked(client->loop))
         return HF_E_FORKED;
+    if (credentials &&
+        hf_sized_read(&known, &credentials_size, credentials, NULL) < 0)
+        return HF_E_INVAL;
+    credentials = credentials ? &known : NULL;
     if (credentials &&
         (is_too_long(credentials->user) || is_too_long(credentials->password)))
         return HF_E_INVAL;

@@ -313,6 +313,7 @@ struct hf_op {
 
     /* To inspect, and to force. */
     struct hf_lock_info *info;  /* receives the result */
+    size_t info_size;           /* of it: net/base/sized.h */
     const char *holder;         /* inspect: whose count is read; force: the only holder to
                                    free */
     size_t holder_len;

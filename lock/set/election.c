@@ -50,6 +50,7 @@
 #include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
+#include "net/base/sized.h"
 
 /* The pause after a failed attempt. It doubles up to the maximum, so an election continues
  * at most half a minute after its server has returned. */
@@ -287,20 +288,24 @@ static hf_status check(const struct hf_lock *lock, struct hf_error *err)
     return HF_OK;
 }
 
+static const struct hf_sized options_size = HF_SIZED(hf_election_options, on_elected);
+
 hf_status hf_election_join(struct hf_election **out, struct hf_lock *lock,
                            const struct hf_election_options *options,
                            struct hf_error *err)
 {
     struct hf_loop *loop = lock->client->loop;
-    hf_status rc = check(lock, err);
+    struct hf_election_options known = {.size = sizeof known};
     struct hf_election *e;
+    hf_status rc;
 
-    if (rc < 0)
+    if ((rc = check(lock, err)) < 0 ||
+        (rc = hf_sized_read(&known, &options_size, options, err)) < 0)
         return rc;
     if (!(e = hf_mem_new(lock->client->mem, sizeof *e)))
         return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
     e->lock = lock;
-    e->options = *options;
+    e->options = known;
     e->owner = hf_owner_new();
     e->pause_ms = PAUSE_MIN_MS;
     e->timer = (struct hf_timer){.fire = on_pause_over};

@@ -427,14 +427,11 @@ hf_status hf_multi_acquire(struct hf_multi *multi,
                            struct hf_error *err)
 {
     struct hf_multi_call call = {0};
-    struct hf_acquire_options ours;
-    hf_status rc;
+    struct hf_acquire_options o;
+    hf_status rc = hf_acquire_options_read(&o, options, err);
 
-    if (!options) {
-        hf_acquire_options_init(&ours);
-        options = &ours;
-    }
-    rc = begin_acquire(&call, multi, options, err);
+    if (rc == HF_OK)
+        rc = begin_acquire(&call, multi, &o, err);
     return rc < 0 ? rc : run(&call, err);
 }
 
@@ -480,13 +477,15 @@ hf_status hf_multi_acquire_async(struct hf_multi *multi,
                                  const struct hf_acquire_options *options,
                                  hf_done *done, void *ctx)
 {
+    struct hf_acquire_options o;
     struct hf_multi_call *call;
+    hf_status rc;
 
-    if (!options)
-        return HF_E_INVAL;
+    if ((rc = hf_acquire_options_read(&o, options, NULL)) < 0)
+        return rc;
     if (!(call = new_call(multi, done, ctx)))
         return HF_E_NOMEM;
-    return post(multi, call, begin_acquire(call, multi, options, NULL));
+    return post(multi, call, begin_acquire(call, multi, &o, NULL));
 }
 
 hf_status hf_multi_release_async(struct hf_multi *multi, int64_t owner,

@@ -524,15 +524,12 @@ hf_status hf_quorum_acquire(struct hf_quorum *quorum,
                             const struct hf_acquire_options *options,
                             struct hf_error *err)
 {
-    struct hf_acquire_options ours;
+    struct hf_acquire_options o;
     struct hf_quorum_hold *hold;
-    hf_status rc;
+    hf_status rc = hf_acquire_options_read(&o, options, err);
 
-    if (!options) {
-        hf_acquire_options_init(&ours);
-        options = &ours;
-    }
-    rc = start_acquire(&hold, quorum, options, true, err);
+    if (rc == HF_OK)
+        rc = start_acquire(&hold, quorum, &o, true, err);
     return rc < 0 ? rc : run(hold, err);
 }
 
@@ -564,10 +561,12 @@ hf_status hf_quorum_acquire_async(struct hf_quorum *quorum,
                                   const struct hf_acquire_options *options,
                                   hf_done *done, void *ctx)
 {
+    struct hf_acquire_options o;
     struct hf_quorum_hold *hold;
-    hf_status rc = options ? start_acquire(&hold, quorum, options, false, NULL)
-                           : HF_E_INVAL;
+    hf_status rc = hf_acquire_options_read(&o, options, NULL);
 
+    if (rc == HF_OK)
+        rc = start_acquire(&hold, quorum, &o, false, NULL);
     return rc < 0 ? rc : post(hold, done, ctx);
 }
 

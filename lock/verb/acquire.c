@@ -312,7 +312,7 @@ static hf_status refuse_other_data(struct hf_op *op, const struct hf_lock_info *
 static void refused(struct hf_op *op)
 {
     struct hf_lock_info info = {
-        .is_locked = true, .ttl_ms = op->answer.number, .holders = 1,
+        .size = sizeof info, .is_locked = true, .ttl_ms = op->answer.number, .holders = 1,
         .waiters = -1, .first_place_ms = -1};
 
     op->may_be_queued = op->place_ms > 0;

@@ -14,6 +14,7 @@
 #include "lock/verb/verbs.h"
 #include "net/base/assert.h"
 #include "net/base/error.h"
+#include "net/base/sized.h"
 
 /* A fresh text for the reply to begin with, so that it can be no other's. */
 static struct hf_bytes request_id(struct hf_op *op)
@@ -183,12 +184,11 @@ static void read_first_place(struct hf_lock_info *info,
     info->first_waiter_len = waiter.len;
 }
 
-static bool read_info(struct hf_op *op, struct hf_resp_value reply)
+static bool read_info(struct hf_op *op, struct hf_lock_info *info,
+                      struct hf_resp_value reply)
 {
-    struct hf_lock_info *info = op->info;
     int64_t fields;
 
-    *info = (struct hf_lock_info){0};
     if (!hf_answer_read(&op->answer, reply) ||
         op->answer.count != ANSWER_NOT_HELD ||
         !hf_reply_integer(reply, 8, &op->count) ||
@@ -212,12 +212,13 @@ static void on_inspected(struct hf_call *call, hf_status status,
                          struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+    struct hf_lock_info info = {0};
 
-    if (status == HF_OK && !read_info(op, reply))
+    if (status == HF_OK && !read_info(op, &info, reply))
         status = hf_op_odd_reply(op);
-    else if (status == HF_OK && op->info->is_locked &&
-             op->info->kind == HF_KIND_NONE)
-        status = hf_info_refuse(op->error, op->lock, op->info);
+    else if (status == HF_OK && info.is_locked && info.kind == HF_KIND_NONE)
+        status = hf_info_refuse(op->error, op->lock, &info);
+    hf_sized_write(op->info, op->info_size, &info, sizeof info);
     hf_op_finish(op, status);
 }
 

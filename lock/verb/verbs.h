@@ -7,6 +7,12 @@
 extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
     hf_verb_inspect, hf_verb_drop;
 
+/* hf_acquire_options_read - copies the options of the program; NULL: the defaults. HF_E_INVAL:
+ *   they were not initialised, or a later version has a member that is set. lock.c */
+hf_status hf_acquire_options_read(struct hf_acquire_options *to,
+                                  const struct hf_acquire_options *from,
+                                  struct hf_error *err) HF_MUST_CHECK;
+
 /* hf_acquire_options_check - returns HF_E_INVAL for invalid options. */
 hf_status hf_acquire_options_check(const struct hf_acquire_options *options,
                                    struct hf_error *err);

@@ -52,6 +52,8 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
         return status;
     e->status = status;
     e->is_temporary = false;
+    memset(e->reserved_flags, 0, sizeof e->reserved_flags);
+    memset(e->reserved, 0, sizeof e->reserved);
     va_start(args, format);
     wanted = vsnprintf(e->text, sizeof e->text, format, args);
     va_end(args);

@@ -143,11 +143,12 @@ static void take_answer(struct hf_link *link, const struct hf_credentials *c,
 
 static void query_program(struct hf_link *link)
 {
-    struct hf_credentials_query query = {.id = hf_loop_serial(link->loop),
+    struct hf_credentials_query query = {.size = sizeof query,
+                                         .id = hf_loop_serial(link->loop),
                                          .address = link->address,
                                          .is_sentinel = link->options.is_sentinel,
                                          .was_refused = link->refused != NULL};
-    struct hf_credentials answer = {0};
+    struct hf_credentials answer = HF_CREDENTIALS_INIT;
     struct hf_error err = {.text = "the callback gave no reason"};
     hf_status rc;
 

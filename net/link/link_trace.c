@@ -9,6 +9,7 @@ void hf_link_trace(struct hf_link *link, struct hf_trace trace)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (hf_loop_forked(link->loop))
         return; /* an earlier one has forked */
+    trace.size = sizeof trace;
     trace.address = link->address;
     link->options.on_trace(link->options.trace_ctx, &trace);
 }

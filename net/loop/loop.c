@@ -11,6 +11,7 @@
 #include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"
+#include "net/base/sized.h"
 #include "net/loop/clock.h"
 #include "net/loop/loop_inner.h"
 #include "net/loop/wake_pipe.h"
@@ -18,8 +19,7 @@
 /* An event's key: 16 bits of index, 16 of generation. */
 #define WATCHED_MAX 65536u
 
-/* Any callback of the user's may have forked: in the child nothing more is done.
- */
+/* Any callback of the user's may have forked: in the child nothing more is done. */
 static bool is_child(const struct hf_loop *loop)
 {
     return hf_fork_mark_is_child(&loop->fork_mark);
@@ -96,16 +96,17 @@ static hf_status loop_init(struct hf_loop *loop, bool wants_thread)
     return wants_thread ? hf_drive_start(loop) : HF_OK;
 }
 
-hf_status hf_loop_new(struct hf_loop **out,
-                      const struct hf_loop_options *options)
+static const struct hf_sized options_size = HF_SIZED(hf_loop_options, mem);
+
+hf_status hf_loop_new(struct hf_loop **out, const struct hf_loop_options *given)
 {
-    const struct hf_mem *mem = options->mem ? options->mem : &hf_mem_libc;
-    struct hf_loop *loop = hf_mem_new(mem, sizeof *loop);
-    hf_status rc;
-    int why;
+    struct hf_loop_options options = {.size = sizeof options};
+    hf_status rc = hf_sized_read(&options, &options_size, given, NULL);
+    const struct hf_mem *mem = options.mem ? options.mem : &hf_mem_libc;
+    struct hf_loop *loop = rc < 0 ? NULL : hf_mem_new(mem, sizeof *loop);
 
     if (!loop)
-        return HF_E_NOMEM;
+        return rc < 0 ? rc : HF_E_NOMEM;
     loop->mem = mem;
     hf_fork_mark_init(&loop->fork_mark);
     loop->wake_fd[0] = loop->wake_fd[1] = -1;
@@ -120,8 +121,9 @@ hf_status hf_loop_new(struct hf_loop **out,
         hf_mem_free(mem, loop, sizeof *loop);
         return rc;
     }
-    if ((rc = loop_init(loop, options->thread)) < 0) {
-        why = errno;
+    if ((rc = loop_init(loop, options.thread)) < 0) {
+        int why = errno;
+
         loop_free(loop);
         errno = why;
         return rc;

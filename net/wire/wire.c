@@ -128,7 +128,7 @@ static hf_status secure(struct hf_wire *w, int64_t deadline_ms)
 static hf_status make(struct hf_wire **out,
                       const struct hf_wire_options *options)
 {
-    struct hf_loop_options of_loop = {.mem = options->mem};
+    struct hf_loop_options of_loop = {.size = sizeof of_loop, .mem = options->mem};
     struct hf_loop *loop;
     struct hf_wire *w;
     hf_status rc = hf_loop_new(&loop, &of_loop);

@@ -33,6 +33,7 @@ static inline void candidate_troubled(void *ctx, struct hf_election *election,
 static inline struct hf_election *candidate_join(struct candidate *c, struct hf_lock *lock)
 {
     struct hf_election_options o = {
+        .size = sizeof o,
         .on_elected = candidate_elected, .on_trouble = candidate_troubled, .ctx = c};
     struct hf_election *election;
 

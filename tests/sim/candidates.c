@@ -163,7 +163,7 @@ static void on_trouble(void *ctx, struct hf_election *election,
 
 static void join(struct program *p, struct owner *o, const struct plan_op *op)
 {
-    struct hf_election_options options = {.on_elected = on_elected,
+    struct hf_election_options options = {.size = sizeof options, .on_elected = on_elected,
                                           .on_deposed = on_deposed,
                                           .on_trouble = on_trouble,
                                           .ctx = o};

@@ -268,7 +268,8 @@ static void fill_credentials(struct program *p, struct hf_credentials *out)
     int64_t password = p->sim->site->known_password;
 
     (void)snprintf(p->password, sizeof p->password, SITE_PASSWORD, (long long)password);
-    *out = (struct hf_credentials){.password = p->password,
+    *out = (struct hf_credentials){.size = sizeof *out,
+                                   .password = p->password,
                                    .expires_in_ms = expires_in_ms(p, password)};
 }
 

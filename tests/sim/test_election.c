@@ -114,6 +114,7 @@ static void act_after(struct party *p, int64_t ms)
 static void join(struct party *p)
 {
     struct hf_election_options o = {
+        .size = sizeof o,
         .on_elected = on_elected, .on_deposed = on_deposed, .ctx = p};
 
     operations++;
@@ -284,7 +285,7 @@ static void occupy(bool is_occupied)
 
 static void stand_alone(struct party *p)
 {
-    struct hf_election_options o = {.on_elected = on_elected,
+    struct hf_election_options o = {.size = sizeof o, .on_elected = on_elected,
                                     .on_deposed = on_deposed,
                                     .on_trouble = on_trouble,
                                     .ctx = p};

@@ -320,7 +320,7 @@ static void on_deposed(void *ctx, struct hf_election *election, enum hf_lost rea
 /* A candidate is one for a while; a leader leaves by itself. */
 static void stand(struct life *l)
 {
-    struct hf_election_options o = {.on_deposed = on_deposed};
+    struct hf_election_options o = {.size = sizeof o, .on_deposed = on_deposed};
     int64_t until_ms = now_ms() + 200 + (int64_t)dice_of(&l->seed, 1500);
     struct hf_election *election = w.election;
     struct hf_lock *lock = NULL;

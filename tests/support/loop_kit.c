@@ -8,7 +8,7 @@ struct hf_loop *loop;
 
 void open_loop_of(const struct hf_mem *mem, bool thread)
 {
-    struct hf_loop_options of_loop = {.mem = mem, .thread = thread};
+    struct hf_loop_options of_loop = {.size = sizeof of_loop, .mem = mem, .thread = thread};
 
     ck_assert_int_eq(hf_loop_new(&loop, &of_loop), HF_OK);
 }

@@ -277,7 +277,7 @@ END_TEST
 
 static bool has_descriptor(void)
 {
-    struct hf_loop_options options = {.thread = false};
+    struct hf_loop_options options = {.size = sizeof options, .thread = false};
     struct hf_loop *loop;
     bool has;
 

@@ -518,7 +518,7 @@ static void await_bytes(size_t most)
 
 START_TEST(memory_of_an_idle_client_is_bounded)
 {
-    struct hf_loop_options lo = {.mem = &memory.hook, .thread = true};
+    struct hf_loop_options lo = {.size = sizeof lo, .mem = &memory.hook, .thread = true};
     struct hf_client_options o;
     struct hf_client *client;
     struct hf_loop *loop;

@@ -210,7 +210,7 @@ static void on_deposed(void *ctx, struct hf_election *election, enum hf_lost rea
 
 START_TEST(a_leader_stays)
 {
-    const struct hf_election_options o = {.on_deposed = on_deposed};
+    const struct hf_election_options o = {.size = sizeof o, .on_deposed = on_deposed};
     struct hf_election *election;
     uint64_t renewals;
 

@@ -380,6 +380,7 @@ START_TEST(token_continues_after_its_slot_moved)
     to = 1 - from;
     cluster_move_begin(c, slot, to);
     call_acquire(&call, lock, &(struct hf_acquire_options){
+                                  .size = sizeof(struct hf_acquire_options),
                                   .owner = 1, .wait_ms = LONG_MS});
     (void)cluster_move_keys(c, slot, to, 10);
     cluster_move_end(c, slot, to);

@@ -1,6 +1,7 @@
 /* What locks are on a real server, as Redisson would see it (WIRE 8): acquired,
  * released, asked for and forced, under any name; in RESP3 and RESP2, with the
  * background thread and without. */
+#include "lock/scope.h"
 #include "tests/live/lock/test_lock_one.h"
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
@@ -146,6 +147,7 @@ END_TEST
 START_TEST(acquire_without_a_valid_owner_is_refused)
 {
     struct hf_acquire_options zeroed = {.wait_ms = 3000};
+    struct hf_acquire_options ownerless = {.size = sizeof ownerless, .wait_ms = 3000};
     struct hf_acquire_options o;
     struct hf_error err;
     struct call call;
@@ -153,10 +155,14 @@ START_TEST(acquire_without_a_valid_owner_is_refused)
     open_client(&ways[0]);
     call_init(&call);
     ck_assert_status(hf_lock_acquire(lock, &zeroed, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "struct hf_acquire_options was not initialised"));
+    ck_assert_status(hf_lock_acquire(lock, &ownerless, &err), HF_E_INVAL);
     ck_assert_ptr_nonnull(strstr(err.text, "owner is 0"));
     ck_assert_status(hf_lock_acquire_async(lock, &zeroed, call_done, &call),
                      HF_E_INVAL);
-    ck_assert_status(hf_lock_with(lock, &zeroed, &(struct hf_scope){.ctx = NULL},
+    ck_assert_status(hf_lock_acquire_async(lock, &ownerless, call_done, &call),
+                     HF_E_INVAL);
+    ck_assert_status(hf_lock_with(lock, &ownerless, &(struct hf_scope)HF_SCOPE_INIT,
                                   NULL, &err),
                      HF_E_INVAL);
     ck_assert_status(try_acquire(lock, hf_owner_new() - 2, &err), HF_E_INVAL);

@@ -2,6 +2,7 @@
  * looked on by counters and traces, at the limits of each argument. */
 #include <poll.h>
 
+#include "lock/scope.h"
 #include "tests/live/lock/test_lock_one.h"
 #include "tests/support/lua_client.h"
 
@@ -253,7 +254,7 @@ START_TEST(a_scope_releases_on_every_path)
 {
     struct scene scene = {.admits = scenes[_i].admits,
                           .releases = scenes[_i].releases};
-    struct hf_scope scope = {on_acquire, body, on_exit_of, &scene};
+    struct hf_scope scope = {sizeof scope, on_acquire, body, on_exit_of, &scene};
     int result = -1;
 
     open_client(&ways[0]);
@@ -272,7 +273,7 @@ START_TEST(a_scope_that_is_refused_runs_nothing)
 {
     struct hf_acquire_options o = acquire_options(9);
     struct scene scene = {.admits = true};
-    struct hf_scope scope = {NULL, body, NULL, &scene};
+    struct hf_scope scope = {sizeof scope, NULL, body, NULL, &scene};
     int result = -1;
 
     open_client(&ways[0]);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lock/scope.h"
 #include "lock/script/scripts.h"
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/feed.h"
@@ -384,7 +385,7 @@ END_TEST
 
 START_TEST(two_clients_share_a_loop_and_one_may_go)
 {
-    struct hf_loop_options lo = {.thread = _i % 2 == 0};
+    struct hf_loop_options lo = {.size = sizeof lo, .thread = _i % 2 == 0};
     struct hf_client_options o;
     struct hf_client *a, *b;
     struct hf_loop *loop;
@@ -428,7 +429,7 @@ static int try_everything(void)
     struct hf_lock_info seen;
     struct hf_lock *none = NULL;
     struct hf_client_closed closed;
-    struct hf_scope scope = {0};
+    struct hf_scope scope = {.size = sizeof scope};
     struct hf_client_options co;
     struct hf_client *second = NULL;
     struct hf_cancel cancel;

@@ -145,7 +145,7 @@ START_TEST(a_crowd_sends_few_requests_for_a_release)
 {
     struct hf_client *holder = client_to(server_port(server));
     struct hf_lock *held = lock_of(holder, NAME);
-    struct hf_loop_options lo = {0};
+    struct hf_loop_options lo = {.size = sizeof lo};
     struct hf_loop *loop = NULL;
     long long calls;
 

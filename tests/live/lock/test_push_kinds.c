@@ -306,7 +306,7 @@ static void deposed(void *ctx, struct hf_election *election, enum hf_lost reason
 START_TEST(leader_is_deposed_by_a_push)
 {
     struct diary diary;
-    struct hf_election_options o = {.on_deposed = deposed, .ctx = &diary};
+    struct hf_election_options o = {.size = sizeof o, .on_deposed = deposed, .ctx = &diary};
     struct hf_election *election;
 
     (void)diary_options(&diary, 1);

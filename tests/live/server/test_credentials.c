@@ -127,7 +127,8 @@ static struct hf_client *open_client(int port)
 
 static void answer(struct hf_client *client, const char *password, hf_status expected)
 {
-    const struct hf_credentials c = {.user = USER, .password = password};
+    const struct hf_credentials c = {
+        .size = sizeof c, .user = USER, .password = password};
 
     ck_assert_status(hf_client_answer_credentials(client, last_query(), &c, NULL),
                      expected);

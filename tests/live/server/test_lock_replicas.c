@@ -3,6 +3,7 @@
 #include "lock/by_owner.h"
 #include "lock/latch.h"
 #include "lock/permits.h"
+#include "lock/scope.h"
 #include "lock/semaphore.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/gate.h"
@@ -661,7 +662,7 @@ START_TEST(scope_keeps_nothing_that_it_would_not_release)
 {
     struct hf_acquire_options o = acquire_options(1);
     bool is_called = false;
-    struct hf_scope scope = {.body = no_body, .ctx = &is_called};
+    struct hf_scope scope = {.size = sizeof scope, .body = no_body, .ctx = &is_called};
 
     open_with(2, 3);
     o.keep_unreplicated = true;

@@ -101,7 +101,7 @@ static void stop(void)
 
 static void join(struct candidate *c)
 {
-    struct hf_election_options o = {.on_elected = on_elected,
+    struct hf_election_options o = {.size = sizeof o, .on_elected = on_elected,
                                     .on_deposed = on_deposed,
                                     .on_trouble = on_trouble,
                                     .ctx = c};
@@ -287,7 +287,7 @@ static void await_unsafe(struct candidate *c)
  * renews the hold meanwhile. on_elected checks that the candidate leads. */
 START_TEST(hold_that_ended_before_its_callback_never_led)
 {
-    struct hf_election_options o = {.on_elected = occupy};
+    struct hf_election_options o = {.size = sizeof o, .on_elected = occupy};
     struct candidate *c = &all[0];
     struct hf_lock *locks[] = {lock_of(c->client, "other"), lock_of(c->client, "third")};
     struct hf_election *other;
@@ -456,7 +456,7 @@ static void on_deposed_slowly(void *ctx, struct hf_election *election,
 START_TEST(leave_during_the_callback_of_a_loss)
 {
     struct candidate *c = &all[0];
-    struct hf_election_options o = {.on_elected = on_elected,
+    struct hf_election_options o = {.size = sizeof o, .on_elected = on_elected,
                                     .on_deposed = on_deposed_slowly,
                                     .ctx = c};
 
@@ -491,7 +491,7 @@ START_TEST(one_loop_of_the_users_drives_it)
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
     struct candidate *c = &all[0];
-    struct hf_loop_options none = {.thread = false};
+    struct hf_loop_options none = {.size = sizeof none, .thread = false};
     struct hf_client *client;
     struct hf_loop *loop;
     int64_t deadline_ms = local_now_ms() + AWAIT_MS;
@@ -520,7 +520,7 @@ END_TEST
 START_TEST(it_needs_a_lock_of_one)
 {
     static const enum hf_lock_kind many[] = {HF_KIND_READ, HF_KIND_PERMIT};
-    struct hf_election_options o = {0};
+    struct hf_election_options o = {.size = sizeof o};
     struct hf_error err;
     struct hf_lock *lock;
 

@@ -49,7 +49,7 @@ static struct hf_link *link_;
 static void open_link(const struct way *way, int port, bool thread)
 {
     struct hf_tls_options tls = tls_options(way->is_mutual);
-    struct hf_loop_options of_loop = {.thread = thread};
+    struct hf_loop_options of_loop = {.size = sizeof of_loop, .thread = thread};
     struct hf_link_options o;
     struct hf_error err;
 

@@ -1,0 +1,42 @@
+#!/bin/sh
+# check.sh BUILD CC: the binary interface is the recorded one (layout.txt), and programs that were
+# compiled with older and newer headers run with this library as docs/abi.md says (program.c).
+# With abidiff, the library is also compared with the last release's (libholdfast.abi).
+set -eu
+
+build=$1
+cc=$2
+here=tests/abi
+out=$build/abi
+mkdir -p "$out"
+. tests/embed/server.sh
+
+$here/layout.sh "$build" "$cc"
+
+start_server
+for version in older same newer; do
+    headers=$build/include
+    define=-D$(echo $version | tr a-z A-Z)
+    if [ $version != same ]; then
+        headers=$out/$version
+        rm -rf "$headers"
+        $here/version.pl $version "$build/include/holdfast" "$headers/holdfast"
+    fi
+    # shellcheck disable=SC2086 # words
+    $cc -std=c11 -Wall -Wextra -Werror $define -I"$headers" $here/program.c \
+        "$build/libholdfast.so" -o "$out/program-$version" ||
+        fail "a program compiles with the $version headers"
+    ln -sf ../libholdfast.so "$out/libholdfast.so.$(sed -n 's/^SOVERSION := //p' Makefile)"
+    LD_LIBRARY_PATH=$out "$out/program-$version" "unix://$folder/sock" ||
+        fail "a program of the $version version runs"
+done
+echo 'abi: programs of an older and a newer version run with this library'
+
+if ! command -v abidiff >/dev/null; then
+    echo 'skipped: abidiff (libabigail-tools is not installed)'
+    exit 0
+fi
+if [ "$(uname -m)" != x86_64 ]; then
+    echo 'skipped: abidiff (libholdfast.abi is of x86_64)'
+    exit 0
+fi
