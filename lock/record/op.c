@@ -295,6 +295,7 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     if (how->derives >= HF_DERIVES_OWN) /* ARGV[2] of their scripts */
         call->declared_count = op->argv[CALL_HEAD + call->keys + 1];
     call->by_text = false;
+    call->repeats_by_text = step == STEP_RELEASE;
     call->lacks_evalsha = &op->client->lacks_evalsha;
     call->only_reads = step == STEP_INSPECT || step == STEP_READ;
     call->is_tracked = step == STEP_ACQUIRE && hf_wait_queue_is_tracked(op);

@@ -40,14 +40,6 @@ static hf_status send_command(struct hf_call *call)
     return hf_router_send(call->router, &call->command);
 }
 
-static void send_again(struct hf_call *call)
-{
-    hf_status rc = send_command(call);
-
-    if (rc < 0)
-        hf_call_end_with(call, rc, "cannot send the request again", hf_status_text(rc));
-}
-
 static void use_verb(struct hf_call *call, struct hf_resp_arg *argv)
 {
     argv[0] = call->by_text ? (struct hf_resp_arg){"EVAL", 4}
@@ -64,6 +56,16 @@ static void use_text(struct hf_call *call)
     use_verb(call, call->argv);
     if (call->declared && !call->is_listing)
         use_verb(call, hf_declared_args_argv(call->declared, &(size_t){0}));
+}
+
+static void send_again(struct hf_call *call)
+{
+    hf_status rc;
+
+    if (call->repeats_by_text && !call->is_listing)
+        use_text(call); /* CALL-2 */
+    if ((rc = send_command(call)) < 0)
+        hf_call_end_with(call, rc, "cannot send the request again", hf_status_text(rc));
 }
 
 /* Sets the arguments that are sent next. Replicas do not have to confirm a request that only

@@ -12,7 +12,9 @@
  * CALL-2  A request that follows a redirection contains the text of its script, because the node
  *         to which a slot moves may not know the script. After NOSCRIPT the request would begin
  *         again at the node that replied ASK: two more round trips, which are too many for a
- *         renewal of a short lease. */
+ *         renewal of a short lease. So does a release that is sent again: the server may have
+ *         restarted, or may be another one, and a program that ends has little time for it.
+ *         (Over a connection that works, NOSCRIPT costs a release one more round trip.) */
 #ifndef HF_CALL_H
 #define HF_CALL_H
 
@@ -43,6 +45,7 @@ struct hf_call {
     bool only_reads;              /* changes nothing on the server */
     bool must_not_repeat;         /* an unknown outcome ends the call: executed again, it
                                      could free another holder */
+    bool repeats_by_text;         /* send EVAL whenever it is sent again (CALL-2) */
     bool by_text;                 /* send EVAL at once; set when the server has requested
                                      it (NOSCRIPT) */
     bool *lacks_evalsha;          /* of the client: set when a server does not know

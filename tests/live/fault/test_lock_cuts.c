@@ -74,6 +74,33 @@ static uint64_t passed(const struct one *one, enum proxy_way way)
     return proxy_count(one->proxy, way, PROXY_PASSED);
 }
 
+/* ---- releasing ---- */
+
+/* CALL-2: the server has forgotten the script, and no request is wasted on finding that out. */
+START_TEST(a_release_that_is_sent_again_contains_its_script)
+{
+    struct one *one = &ones[0];
+
+    one->proxy = proxy_start(server_port(server));
+    open_client(one, 0, 3);
+    acquire(one->lock, 1);
+    release(one->lock, 1);
+    acquire(one->lock, 1);
+    proxy_hold(one->proxy, PROXY_TO_SERVER, true);
+    call_release(&one->call, one->lock, 1);
+    ck_assert(proxy_await(one->proxy, PROXY_TO_SERVER, PROXY_KEPT, 1, LONG_MS));
+    (void)server_ask(server, "SCRIPT FLUSH");
+    (void)server_ask(server, "CONFIG RESETSTAT");
+    proxy_cut(one->proxy, PROXY_CLOSE);
+    proxy_hold(one->proxy, PROXY_TO_SERVER, false);
+    ck_assert_status(call_await(&one->call), HF_OK);
+    ck_assert_ptr_null(strstr(server_ask(server, "INFO commandstats"), "cmdstat_evalsha:"));
+    ck_assert_int_eq(server_ask_int(server, "EXISTS %s", one->name), 0);
+    hf_client_free(one->client);
+    proxy_stop(one->proxy);
+}
+END_TEST
+
 /* ---- waiting ---- */
 
 static void begin_to_wait(struct one *one)
@@ -215,6 +242,7 @@ static void add_cases(Suite *s)
     TCase *c = live_case(s, "cuts", start_server, stop_server);
 
     tcase_set_timeout(c, 120);
+    tcase_add_test(c, a_release_that_is_sent_again_contains_its_script);
     tcase_add_loop_test(c, a_waiter_does_not_notice_a_cut_after_any_byte, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, a_renewal_does_not_notice_a_cut_after_any_byte, 0,
