@@ -81,6 +81,16 @@ public:
         return defaults;
     }
 
+    /* Sets an option by its name, as in a URL: set(o, "tls_ca", "/etc/ca.pem"). */
+    static void set(hf_client_options &options, const std::string &name,
+                    const std::string &value)
+    {
+        hf_error err;
+
+        if (hf_client_options_set(&options, name.c_str(), value.c_str(), &err) < 0)
+            throw error(err);
+    }
+
     /* Waits until the server is ready, at most the connect timeout. */
     void connect() const
     {

@@ -46,12 +46,16 @@ enum hf_log_level {
  * clocks of servers differ by much less. */
 #define HF_TOKEN_RETENTION_LEAST_MS INT64_C(60000)
 
+/* The most bytes of the options that are set by name, percent-encoded, with their names. */
+#define HF_CLIENT_WORDS_MAX 2048
+
 /* A URL may also contain the user, password, name, protocol, TLS options, timeouts and
  * replicas. A member here that is not NULL or 0 takes precedence over the URL, and the URL
  * over the default. */
 struct hf_client_options {
     size_t size;                /* set by hf_client_options_init: net/version.h */
     const char *url;            /* net.h describes URLs. NULL: redis://127.0.0.1:6379 */
+    char words[HF_CLIENT_WORDS_MAX];    /* of hf_client_options_set, which alone writes it */
     const char *user;
     const char *password;
     /* Called before each connection to a server or sentinel, in place of `user` and
@@ -161,6 +165,22 @@ static inline void hf_client_options_init(struct hf_client_options *options)
     hf_client_options_init_sized(options, sizeof *options);
 }
 
+/* hf_client_options_set - sets an option by its name, for languages that do not read this
+ *   header, and for configuration files. The text is copied.
+ *   name    an option of URLs (net.h), such as "timeout" or "tls_ca"; or "url", "user",
+ *           "password", "watchdog" (watchdog_ms, as a time: "30s")
+ *   value   as in a URL, but without percent-encoding. NULL: the option is no longer set
+ *   It takes precedence over the same option in the URL; the members of the struct take
+ *   precedence over it, except watchdog_ms. `map` may be set several times.
+ * Returns HF_OK
+ *         HF_E_INVAL  there is no such option (the error names the one that was probably
+ *                     meant), the value is wrong, or *options was not initialised. An
+ *                     option that is not for the kind of the URL is found by hf_client_new
+ *         HF_E_LIMIT  together they would be longer than HF_CLIENT_WORDS_MAX
+ *         HF_E_NOMEM  */
+HF_API hf_status hf_client_options_set(struct hf_client_options *options, const char *name,
+                                       const char *value, struct hf_error *err);
+
 /* hf_client_new - creates a client, without I/O: the first call that needs a server
  *   connects. The options and their texts are copied. It returns HF_E_INVAL (the URL or
  *   an option), HF_E_TLS (a TLS file), HF_E_NOMEM, HF_E_SYSTEM, HF_E_FORKED (the loop
@@ -168,6 +188,10 @@ static inline void hf_client_options_init(struct hf_client_options *options)
 HF_API hf_status hf_client_new(struct hf_client **out,
                                const struct hf_client_options *options,
                                struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_client_new_url - as hf_client_new with the default options and this URL. */
+HF_API hf_status hf_client_new_url(struct hf_client **out, const char *url,
+                                   struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_client_answer_credentials - gives the answer to a credentials query for which the
  *   callback returned HF_CREDENTIALS_LATER.

@@ -114,3 +114,22 @@ bool hf_login_is_in(const struct hf_login *login, const char *ptr, size_t len)
             return true;
     return false;
 }
+
+hf_status hf_login_replace(struct hf_login **login, const char *user, const char *password,
+                           struct hf_error *err)
+{
+    struct hf_login *old = *login, *new;
+    struct hf_error ignored;
+
+    if (!user && !password)
+        return HF_OK;
+    if (!err)
+        err = &ignored;
+    new = hf_login_new(user ? user : old ? old->user : "",
+                       password ? password : old ? old->password : "", err);
+    if (!new)
+        return err->status;
+    *login = new;
+    hf_login_unref(old);
+    return HF_OK;
+}

@@ -23,6 +23,11 @@ struct hf_login {
 struct hf_login *hf_login_new(const char *user, const char *password,
                               struct hf_error *err) HF_MUST_CHECK;
 
+/* hf_login_replace - replaces the user, the password or both in *login, which may be NULL. NULL:
+ *   that part is kept. HF_E_INVAL, HF_E_NOMEM; then *login is unchanged. */
+hf_status hf_login_replace(struct hf_login **login, const char *user, const char *password,
+                           struct hf_error *err) HF_MUST_CHECK;
+
 /* hf_login_ref - adds a reference, and returns the login. NULL is allowed. */
 struct hf_login *hf_login_ref(struct hf_login *login);
 

@@ -451,21 +451,7 @@ void hf_seeds_wipe(struct hf_seeds *seeds)
 hf_status hf_url_set_login(struct hf_url *url, const char *user, const char *password,
                            struct hf_error *err)
 {
-    struct hf_login *old = url->login;
-    struct hf_error ignored;
-
-    if (!user && !password)
-        return HF_OK;
-    if (!err)
-        err = &ignored;
-    url->login = hf_login_new(user ? user : old ? old->user : "",
-                              password ? password : old ? old->password : "", err);
-    if (!url->login) {
-        url->login = old;
-        return err->status;
-    }
-    hf_login_unref(old);
-    return HF_OK;
+    return hf_login_replace(&url->login, user, password, err);
 }
 
 void hf_url_move(struct hf_url *url, const char *host, uint16_t port,

@@ -7,6 +7,9 @@
 
 #include "net/base/error.h"
 #include "net/base/url_scan.h"
+#include "net/base/word_distance.h"
+
+#define LONG_WORD 6 /* bytes; two changes of a shorter word give an unrelated one */
 
 /* A timeout of more than a day is a slip, not a wish. */
 #define TIME_MAX_MS (24 * 60 * 60 * 1000)
@@ -186,6 +189,7 @@ static hf_status take_map(const struct hf_scan *s, struct hf_span value,
 
 enum { DB }; /* the one that has another way to be given */
 #define ANY (-1) /* of seeds, whatever their topology */
+#define BY_NAME (-2) /* not in a URL; in the scan */
 
 static const struct option {
     const char *name;
@@ -221,6 +225,10 @@ static const struct option {
     {"sentinel_password", take_secret, SCAN_FIELD(sentinel_password), HF_SENTINEL},
     {"sentinel_tls", take_sentinel_tls, offsetof(struct hf_url, sentinel_tls),
      sizeof((struct hf_url *)0)->sentinel_tls, HF_SENTINEL},
+    {"url", take_secret, SCAN_FIELD(url), BY_NAME},
+    {"user", take_secret, SCAN_FIELD(user), BY_NAME},
+    {"password", take_secret, SCAN_FIELD(password), BY_NAME},
+    {"watchdog", take_time, SCAN_FIELD(watchdog_ms), BY_NAME},
 };
 
 static_assert(HF_STANDALONE == 0, "what is of no topology is of the URL");
@@ -237,7 +245,7 @@ static struct field field_of(struct hf_url *u, struct hf_scan *s,
 {
     char *base = o->topology ? (char *)s->seeds : (char *)u;
 
-    if (o->take == take_secret)
+    if (o->take == take_secret || o->topology == BY_NAME)
         base = (char *)s;
     if (o->take == take_sentinel_tls)
         base = (char *)u;
@@ -304,7 +312,7 @@ static hf_status refuse_other(const struct hf_scan *s, struct hf_span name)
     char why[200];
 
     for (size_t i = 0; i < OPTIONS; i++)
-        if (span_is(name, options[i].name)) {
+        if (options[i].topology > 0 && span_is(name, options[i].name)) {
             (void)snprintf(why, sizeof why, "'%s' is for %s URLs", options[i].name,
                            options[i].topology == HF_CLUSTER ? "redis+cluster://"
                                                              : "redis+sentinel://");
@@ -380,6 +388,110 @@ hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s, bool has_database)
     if (rc == HF_OK && s->tls_at && !hf_url_uses_tls(u))
         return hf_scan_refuse(s, s->tls_at, "this needs TLS: rediss:// or rediss+...://");
     return rc;
+}
+
+/* ---- options by name ---- */
+
+static const struct option *row_named(struct hf_span name)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (span_is(name, options[i].name))
+            return &options[i];
+    return NULL;
+}
+
+/* The name is the program's, and no part of a password: it may be quoted. */
+static hf_status refuse_word(const char *name, struct hf_error *err)
+{
+    const struct option *near = NULL;
+    size_t len = strlen(name);
+    int best = len >= LONG_WORD ? 3 : 2;
+    char quoted[HF_WORD_MAX * 4];
+
+    for (size_t i = 0; i < OPTIONS && len <= HF_WORD_MAX; i++) {
+        int distance = hf_word_distance(name, len, options[i].name, strlen(options[i].name));
+
+        if (distance >= best)
+            continue;
+        best = distance;
+        near = &options[i];
+    }
+    (void)hf_error_quote(quoted, sizeof quoted, name, len);
+    if (near)
+        return hf_error_set(err, HF_E_INVAL, "unknown option '%s'; did you mean '%s'?",
+                            quoted, near->name);
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (strcmp(name, foreign[i].name) == 0)
+            return hf_error_set(err, HF_E_INVAL, "unknown option '%s': %s", quoted,
+                                foreign[i].advice);
+    return hf_error_set(err, HF_E_INVAL,
+                        "unknown option '%s': the names are those of options in a URL, and "
+                        "url, user, password and watchdog", quoted);
+}
+
+const char *hf_scan_find_word(const char *name, bool *is_repeatable, struct hf_error *err)
+{
+    const struct option *o = row_named((struct hf_span){name, name + strlen(name)});
+
+    if (!o) {
+        (void)refuse_word(name, err);
+        return NULL;
+    }
+    *is_repeatable = o->take == take_map;
+    return o->name;
+}
+
+/* The next one. Its name is in the table, because hf_scan_find_word has found it. */
+static const struct option *next_word(struct hf_scan *s, struct hf_span *value)
+{
+    struct hf_span name = {s->at + 1, s->at + 1 + strcspn(s->at + 1, "=")};
+    const struct option *o = row_named(name);
+
+    *value = (struct hf_span){name.to + (*name.to == '='), name.to + strcspn(name.to, "&")};
+    s->at = value->to;
+    s->option = o ? o->name : "?";
+    return o;
+}
+
+hf_status hf_scan_check_word(struct hf_url *u, struct hf_scan *s)
+{
+    struct hf_span value;
+    const struct option *o = next_word(s, &value);
+
+    if (!o)
+        return hf_scan_refuse(s, s->at, "there is no such option");
+    if (value.from >= value.to)
+        return hf_scan_refuse(s, s->at, "a value is missing");
+    return o->take(s, value, field_of(u, s, o));
+}
+
+static hf_status scan_word(struct hf_url *u, struct hf_scan *s, const struct option *o,
+                           struct hf_span value)
+{
+    if (!is_meant(s, o) && o->topology != BY_NAME)
+        return refuse_other(s, (struct hf_span){o->name, o->name + strlen(o->name)});
+    if (is_of_tls(o) && u->kind != HF_URL_TLS && !s->tls_at)
+        s->tls_at = o->name;
+    return o->take(s, value, field_of(u, s, o));
+}
+
+hf_status hf_scan_words(struct hf_url *u, struct hf_scan *s, bool of_client)
+{
+    hf_status rc = HF_OK;
+
+    while (rc == HF_OK && *s->at) {
+        struct hf_span value;
+        const struct option *o = next_word(s, &value);
+
+        if (!o)
+            return hf_scan_refuse(s, s->at, "there is no such option");
+        if ((o->topology == BY_NAME) == of_client)
+            rc = scan_word(u, s, o, value);
+    }
+    if (rc < 0 || !s->tls_at || hf_url_uses_tls(u))
+        return rc;
+    s->option = s->tls_at;
+    return hf_scan_refuse(s, s->at, "this needs TLS: rediss:// or rediss+...://");
 }
 
 /* ---- options from elsewhere ---- */

@@ -20,10 +20,17 @@ struct hf_scan {
                                     none. It is right with sentinel_tls=yes */
     char *sentinel_user;         /* from hf_scan_secret; NULL: not given */
     char *sentinel_password;
+
+    /* What a program sets by name (url_words.h), and a URL has elsewhere or not at all. */
+    const char *option;          /* the one that is read, for errors; NULL: this is a URL */
+    char *url;                   /* these three from hf_scan_secret; NULL: not given */
+    char *user;
+    char *password;
+    int64_t watchdog_ms;         /* 0: not given */
 };
 
-/* hf_scan_refuse - fills the error with the position `at` and the reason `why`, a constant,
- *   and nothing of the text (URL-1). Returns HF_E_INVAL. */
+/* hf_scan_refuse - fills the error with the position `at`, or the name of the option, and the
+ *   reason `why`, a constant, and nothing of the text (URL-1). Returns HF_E_INVAL. */
 hf_status hf_scan_refuse(const struct hf_scan *s, const char *at,
                          const char *why);
 
@@ -55,5 +62,19 @@ hf_status hf_scan_database(const struct hf_scan *s, struct hf_span part,
  *   text. `has_database`: the path contains the database. */
 hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s,
                         bool has_database) HF_MUST_CHECK;
+
+/* hf_scan_words - reads the options that were set by name, "&name=value&name=value", from s->at
+ *   to the end of the text: those that a URL has elsewhere or not at all (`of_client`), or all
+ *   others. They replace those of the URL in *u and *s->seeds. */
+hf_status hf_scan_words(struct hf_url *u, struct hf_scan *s, bool of_client) HF_MUST_CHECK;
+
+/* hf_scan_find_word - returns the name of this option as the table has it, which any URL, or a
+ *   program by name, may have. NULL: there is none, and *err says what was perhaps meant.
+ *   *is_repeatable receives whether it may be given several times. */
+const char *hf_scan_find_word(const char *name, bool *is_repeatable, struct hf_error *err);
+
+/* hf_scan_check_word - reads one option, at s->at as above, whichever URL it is for, to find an
+ *   error in its value. */
+hf_status hf_scan_check_word(struct hf_url *u, struct hf_scan *s) HF_MUST_CHECK;
 
 #endif

@@ -14,6 +14,8 @@ mkdir -p "$out"
 $here/layout.sh "$build" "$cc"
 
 start_server
+soname=libholdfast.so.$(sed -n 's/^SOVERSION := //p' Makefile)
+ln -sf ../libholdfast.so "$out/$soname"
 for version in older same newer; do
     headers=$build/include
     define=-D$(echo $version | tr a-z A-Z)
@@ -26,10 +28,15 @@ for version in older same newer; do
     $cc -std=c11 -Wall -Wextra -Werror $define -I"$headers" $here/program.c \
         "$build/libholdfast.so" -o "$out/program-$version" ||
         fail "a program compiles with the $version headers"
-    ln -sf ../libholdfast.so "$out/libholdfast.so.$(sed -n 's/^SOVERSION := //p' Makefile)"
     LD_LIBRARY_PATH=$out "$out/program-$version" "unix://$folder/sock" ||
         fail "a program of the $version version runs"
 done
+if command -v python3 >/dev/null; then
+    python3 $here/binding.py "$out/$soname" "unix://$folder/sock" ||
+        fail 'a binding that reads no header sets options by name'
+else
+    echo 'skipped: abi with ctypes (python3 is not installed)'
+fi
 echo 'abi: programs of an older and a newer version run with this library'
 
 if ! command -v abidiff >/dev/null; then

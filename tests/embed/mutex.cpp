@@ -158,6 +158,10 @@ static void readers_share_and_writers_exclude()
 static void errors_are_exceptions()
 {
     CHECK(thrown([] { client("nonsense://"); }) == HF_E_INVAL);
+    hf_client_options named = client::options();
+    CHECK(thrown([&] { client::set(named, "timeot", "1s"); }) == HF_E_INVAL);
+    client::set(named, "url", "nonsense://");
+    CHECK(thrown([&] { client broken(named); }) == HF_E_INVAL);
     hf_client_options options = client::options();
     options.url = "redis://127.0.0.1:1";
     options.connect_once = true;

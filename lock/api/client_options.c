@@ -1,0 +1,159 @@
+/* The options of a client: their defaults, their names, and what the URL says. */
+/* Tests: tests/live/server/test_url.c, tests/live/lock/test_lock_calls.c. */
+#include "lock/api/client_options.h"
+
+#include <string.h>
+
+#include "lock/lock.h"
+#include "net/base/error.h"
+#include "net/base/moment.h"
+#include "net/base/sized.h"
+#include "net/base/url_words.h"
+
+#define WATCHDOG_LEAST_MS 100   /* three renewals in less time would load the server */
+#define TIMEOUT_MS 5000        /* to connect; of a request */
+#define IDLE_CHECK_MS 30000
+#define REPLICAS_TIMEOUT_MS 1000
+#define REPLICAS_MAX 1024
+#define OUTPUT_LEAST (192u << 10)
+
+static const struct hf_client_options defaults = {.thread = true,
+                                                 .watchdog_ms = 30000,
+                                                 .locks_max = 1u << 20,
+                                                 .waiters_max = 1u << 20,
+                                                 .output_max = 64u << 20};
+static const struct hf_sized options_size = HF_SIZED(hf_client_options, words);
+
+void hf_client_options_init_sized(struct hf_client_options *options, size_t size)
+{
+    hf_sized_write(options, size, &defaults, sizeof defaults);
+    options->size = size;
+}
+
+/* Within the members that every version has, so the size of the program does not matter. */
+static hf_status check_size(const struct hf_client_options *options, struct hf_error *err)
+{
+    struct hf_client_options copy;
+    hf_status rc = hf_sized_read(&copy, &options_size, options, err);
+
+    explicit_bzero(&copy, sizeof copy); /* it may have a password */
+    return rc;
+}
+
+hf_status hf_client_options_set(struct hf_client_options *options, const char *name,
+                                const char *value, struct hf_error *err)
+{
+    hf_status rc = check_size(options, err);
+
+    return rc < 0 ? rc
+                  : hf_words_set(options->words, sizeof options->words, name, value, err);
+}
+
+/* ---- completion ---- */
+
+static int64_t first_given(int64_t option, int64_t of_url, int64_t otherwise)
+{
+    if (option != 0)
+        return option;
+    return of_url != 0 ? of_url : otherwise;
+}
+
+/* Fills in options that the caller did not set from the URL, or with defaults. *o
+ * borrows from the URL. */
+static void complete(struct hf_client_options *o, const struct hf_url *url)
+{
+    if (!o->name)
+        o->name = url->client_name[0] ? url->client_name : "holdfast";
+    o->protocol = (int)first_given(o->protocol, url->protocol, 3);
+    o->connect_timeout_ms = first_given(o->connect_timeout_ms,
+                                        url->connect_timeout_ms, TIMEOUT_MS);
+    o->request_timeout_ms = first_given(o->request_timeout_ms, url->timeout_ms, TIMEOUT_MS);
+    o->idle_check_ms = first_given(o->idle_check_ms, url->idle_check_ms, IDLE_CHECK_MS);
+    o->replicas = (int)first_given(o->replicas, url->replicas, 0);
+    o->replicas_timeout_ms = first_given(o->replicas_timeout_ms,
+                                         url->replicas_timeout_ms, 0);
+    if (o->replicas_timeout_ms == 0)
+        o->replicas_timeout_ms = hf_min_ms(REPLICAS_TIMEOUT_MS, o->watchdog_ms / 6);
+}
+
+/* Parses the URL, and completes it and the options from each other. */
+static hf_status merge_url(struct hf_url *url, struct hf_seeds *seeds,
+                           struct hf_client_options *o, struct hf_error *err)
+{
+    hf_status rc = hf_words_parse(url, seeds, o->url, o->words, &o->watchdog_ms, err);
+
+    if (rc == HF_OK) /* a user perhaps has no password */
+        rc = hf_url_set_login(url, o->user, o->password, err);
+    if (o->sentinel_tls)
+        url->sentinel_tls = o->sentinel_tls > 0 ? HF_SENTINEL_TLS_YES : HF_SENTINEL_TLS_NO;
+    if (rc == HF_OK && o->tls)
+        rc = hf_url_set_tls(url, o->tls, err);
+    if (rc == HF_OK)
+        complete(o, url);
+    return rc;
+}
+
+static bool is_span(int64_t ms, int64_t least_ms)
+{
+    return ms >= least_ms && ms <= HF_SPAN_MAX_MS;
+}
+
+static hf_status check_replicas(const struct hf_client_options *o, struct hf_error *err)
+{
+    if (o->replicas < HF_REPLICAS_MAJORITY || o->replicas > REPLICAS_MAX)
+        return hf_error_set(err, HF_E_INVAL,
+                            "replicas are 0 to %d, all or a majority",
+                            REPLICAS_MAX);
+    if (o->replicas && !is_span(o->replicas_timeout_ms, 1))
+        return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
+                            (long long)HF_SPAN_MAX_MS);
+    if (o->replicas && o->replicas_timeout_ms > o->watchdog_ms / 6)
+        return hf_error_set(err, HF_E_INVAL,
+                            "the replicas' timeout is at most a sixth of the "
+                            "watchdog's, %lld ms here",
+                            (long long)o->watchdog_ms / 6);
+    return HF_OK;
+}
+
+static hf_status check_retention(const struct hf_client_options *o, struct hf_error *err)
+{
+    if (o->token_retention_ms == 0 ||
+        is_span(o->token_retention_ms, HF_TOKEN_RETENTION_LEAST_MS))
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL,
+                        "token_retention_ms is 0 (forever), or %lld to %lld ms",
+                        (long long)HF_TOKEN_RETENTION_LEAST_MS,
+                        (long long)HF_SPAN_MAX_MS);
+}
+
+static hf_status check(const struct hf_client_options *o, struct hf_error *err)
+{
+    if (!is_span(o->watchdog_ms, WATCHDOG_LEAST_MS))
+        return hf_error_set(err, HF_E_INVAL,
+                            "the watchdog timeout is %d to %lld ms",
+                            WATCHDOG_LEAST_MS, (long long)HF_SPAN_MAX_MS);
+    if (!is_span(o->connect_timeout_ms, 1) ||
+        !is_span(o->request_timeout_ms, 1) || !is_span(o->idle_check_ms, 1))
+        return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
+                            (long long)HF_SPAN_MAX_MS);
+    if (o->output_max < OUTPUT_LEAST)
+        return hf_error_set(err, HF_E_INVAL, "output_max is at least %u",
+                            OUTPUT_LEAST);
+    if (o->protocol != 2 && o->protocol != 3)
+        return hf_error_set(err, HF_E_INVAL, "the protocol is 2 or 3");
+    return check_retention(o, err);
+}
+
+hf_status hf_client_options_read(struct hf_client_options *o, struct hf_url *url,
+                                 struct hf_seeds *seeds,
+                                 const struct hf_client_options *given,
+                                 struct hf_error *err)
+{
+    hf_status rc;
+
+    *o = defaults;
+    if ((rc = hf_sized_read(o, &options_size, given, err)) < 0 ||
+        (rc = merge_url(url, seeds, o, err)) < 0 || (rc = check(o, err)) < 0)
+        return rc;
+    return check_replicas(o, err);
+}

@@ -1,0 +1,173 @@
+/* Options by name, as a text. The table of names is that of URLs: url_query.c. */
+/* Tests: tests/test_net_url_words.c. */
+#include "net/base/url_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "net/base/assert.h"
+#include "net/base/error.h"
+#include "net/base/url_scan.h"
+
+#define URL_DEFAULT "redis://127.0.0.1:6379"
+
+/* ---- setting ---- */
+
+/* Bytes that need no percent. */
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           strchr("-._~/:", c);
+}
+
+static size_t encoded_len(const char *value)
+{
+    size_t len = 0;
+
+    for (; *value; value++)
+        len += is_plain(*value) ? 1 : 3;
+    return len;
+}
+
+static char *encode(char *dst, const char *value)
+{
+    static const char digits[] = "0123456789ABCDEF";
+
+    for (; *value; value++) {
+        unsigned char c = (unsigned char)*value;
+
+        if (is_plain(*value)) {
+            *dst++ = *value;
+            continue;
+        }
+        *dst++ = '%';
+        *dst++ = digits[c >> 4];
+        *dst++ = digits[c & 15];
+    }
+    *dst = '\0';
+    return dst;
+}
+
+/* The option of that name in the text, from its '&'; its end if it has none. */
+static char *find(char *words, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (; *words; words += 1 + strcspn(words + 1, "&"))
+        if (strncmp(words + 1, name, len) == 0 && words[1 + len] == '=')
+            break;
+    return words;
+}
+
+/* Removes the option at `at`, if it is not the end of the text. It may be a password. */
+static void drop_one(char *at)
+{
+    size_t len = *at ? 1 + strcspn(at + 1, "&") : 0, rest = strlen(at) - len;
+
+    memmove(at, at + len, rest + 1);
+    explicit_bzero(at + rest, len);
+}
+
+static void drop(char *words, const char *name)
+{
+    while (*find(words, name))
+        drop_one(find(words, name));
+}
+
+static void wipe(struct hf_scan *s)
+{
+    hf_scan_wipe(s->sentinel_user);
+    hf_scan_wipe(s->sentinel_password);
+    hf_scan_wipe(s->url);
+    hf_scan_wipe(s->user);
+    hf_scan_wipe(s->password);
+}
+
+/* Reads what was appended into structs that nobody uses. */
+static hf_status check(const char *word, struct hf_error *err)
+{
+    struct hf_seeds seeds = {0};
+    struct hf_url url = {0};
+    struct hf_scan s = {.text = word, .at = word, .err = err, .seeds = &seeds};
+    hf_status rc = hf_scan_check_word(&url, &s);
+
+    wipe(&s);
+    hf_url_wipe(&url);
+    hf_seeds_wipe(&seeds);
+    return rc;
+}
+
+hf_status hf_words_set(char *words, size_t room, const char *name, const char *value,
+                       struct hf_error *err)
+{
+    size_t used = strlen(words), replaced, more;
+    bool is_repeatable = false;
+    const char *known = hf_scan_find_word(name, &is_repeatable, err);
+    hf_status rc;
+
+    HF_ASSERT(used < room);
+    if (!known)
+        return HF_E_INVAL;
+    if (!value) {
+        drop(words, known);
+        return HF_OK;
+    }
+    more = 2 + strlen(known) + encoded_len(value);
+    if (more >= room - used)
+        return hf_error_set(err, HF_E_LIMIT,
+                            "option %s: the options set by name would take more than %zu bytes",
+                            known, room - 1);
+    (void)encode(words + used + snprintf(words + used, room - used, "&%s=", known), value);
+    if ((rc = check(words + used, err)) < 0) {
+        explicit_bzero(words + used, more);
+        return rc;
+    }
+    replaced = (size_t)(find(words, known) - words);
+    if (replaced < used && !is_repeatable)
+        drop_one(words + replaced);
+    return HF_OK;
+}
+
+/* ---- reading ---- */
+
+static hf_status apply(struct hf_url *u, struct hf_scan *s, struct hf_seeds *seeds,
+                       const char *words)
+{
+    hf_status rc;
+
+    s->at = words;
+    s->seeds = seeds;
+    if ((rc = hf_scan_words(u, s, false)) < 0 ||
+        (rc = hf_url_set_login(u, s->user, s->password, s->err)) < 0)
+        return rc;
+    if (seeds->topology == HF_CLUSTER && u->database != 0)
+        return hf_error_set(s->err, HF_E_INVAL, "option db: a cluster has database 0 alone");
+    return hf_login_replace(&seeds->sentinel_login, s->sentinel_user, s->sentinel_password,
+                            s->err);
+}
+
+hf_status hf_words_parse(struct hf_url *out, struct hf_seeds *seeds, const char *text,
+                         const char *words, int64_t *watchdog_ms, struct hf_error *err)
+{
+    struct hf_seeds found = {0};
+    struct hf_url u = {0};
+    struct hf_scan s = {.text = words, .at = words, .err = err, .seeds = &found};
+    hf_status rc = hf_scan_words(&u, &s, true);
+
+    if (rc == HF_OK)
+        rc = hf_url_parse_seeds(&u, &found, text ? text : s.url ? s.url : URL_DEFAULT, err);
+    if (rc == HF_OK)
+        rc = apply(&u, &s, &found, words);
+    if (rc == HF_OK) { /* last: a failure leaves all three alone */
+        memcpy(out, &u, sizeof u);
+        memcpy(seeds, &found, sizeof found);
+        *watchdog_ms = s.watchdog_ms ? s.watchdog_ms : *watchdog_ms;
+        u.login = NULL;
+        found.sentinel_login = NULL;
+        found.map = NULL;
+    }
+    wipe(&s);
+    hf_url_wipe(&u);
+    hf_seeds_wipe(&found);
+    return rc;
+}
