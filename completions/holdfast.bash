@@ -4,8 +4,8 @@
 _holdfast_options() {
     case $1 in
     run)
-        all='-n --nonblock -w --wait -E --conflict-exit-code -c --command -s --shared -x --exclusive --fair --fenced --value --multi --quorum --allow-same-server --permits --ttl --lease --max-hold --at-least -k --kill-after --on-lost --lost-signal --status-fd --hide-url --dump -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
-        values=' -w --wait -E --conflict-exit-code -c --command --multi --permits --ttl --lease --max-hold --at-least -k --kill-after --on-lost --lost-signal --status-fd --dump -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        all='-n --nonblock -w --wait --timeout -E --conflict-exit-code -c --command -s --shared -x --exclusive --fair --fenced --value --multi --quorum --allow-same-server --permits --ttl --lease --max-hold --at-least -k --kill-after --on-lost --lost-signal --status-fd --hide-url --dump -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' -w --wait --timeout -E --conflict-exit-code -c --command --multi --permits --ttl --lease --max-hold --at-least -k --kill-after --on-lost --lost-signal --status-fd --dump -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
         files=' --dump --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals=' --lost-signal '
         ;;
@@ -16,8 +16,8 @@ _holdfast_options() {
         signals=' --lost-signal '
         ;;
     acquire)
-        all='--lease -w --wait -n --nonblock -E --conflict-exit-code -s --shared -x --exclusive --fair --fenced --value --permits -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
-        values=' --lease -w --wait -E --conflict-exit-code --permits -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        all='--lease -w --wait --timeout -n --nonblock -E --conflict-exit-code -s --shared -x --exclusive --fair --fenced --value --permits -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' --lease -w --wait --timeout -E --conflict-exit-code --permits -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
         files=' --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals='  '
         ;;

@@ -245,6 +245,51 @@ START_TEST(grace_is_at_most_half_the_lease)
 }
 END_TEST
 
+/* ---- flock's habits ---- */
+
+START_TEST(options_may_be_abbreviated)
+{
+    ck_assert_int_eq(parse("--wai=5 --conf 3 --max 1h --excl --verb --kill-a 1 name cmd"),
+                     CLI_CONTINUE);
+    ck_assert_int_eq(run.wait_ms, 5000);
+    ck_assert_int_eq(run.conflict_code, 3);
+    ck_assert_int_eq(run.max_hold_ms, 3600000);
+    ck_assert_int_eq(run.kill_after_ms, 1000);
+    ck_assert_int_eq(run.kind.kind, HF_KIND_WRITE);
+    ck_assert(common.is_verbose);
+    ck_assert_str_eq(line, "");
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    int64_t wait_ms;
+    enum hf_lock_kind kind;
+    const char *said;           /* NULL: nothing */
+} habits[] = {
+    {"-e name cmd", HF_FOREVER, HF_KIND_WRITE, NULL},
+    {"-x -n name cmd", 0, HF_KIND_WRITE, NULL},
+    {"-s --nb name cmd", 0, HF_KIND_READ, NULL},
+    {"--timeout 3 name cmd", 3000, HF_KIND_PLAIN, NULL},
+    {"--timeo=3 name cmd", 3000, HF_KIND_PLAIN, NULL},
+    {"-o name cmd", HF_FOREVER, HF_KIND_PLAIN, "--close has no effect: COMMAND never inherits"},
+    {"-F name cmd", HF_FOREVER, HF_KIND_PLAIN, "--no-fork has no effect: holdfast must stay"},
+    {"-oxw3 name cmd", 3000, HF_KIND_WRITE, "--close has no effect"},
+    {"-oq name cmd", HF_FOREVER, HF_KIND_PLAIN, NULL},
+};
+
+START_TEST(options_of_flock_are_accepted)
+{
+    ck_assert_int_eq(parse(habits[_i].text), CLI_CONTINUE);
+    ck_assert_int_eq(run.wait_ms, habits[_i].wait_ms);
+    ck_assert_int_eq(run.kind.kind, habits[_i].kind);
+    if (habits[_i].said)
+        ck_assert_msg(strstr(line, habits[_i].said), "%s", line);
+    else
+        ck_assert_str_eq(line, "");
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 static const struct {
@@ -259,10 +304,17 @@ static const struct {
     {"-Z name cmd", "unknown option '-Z'"},
     {"--frob name cmd", "unknown option '--frob'"},
     {"--frob=1 name cmd", "unknown option '--frob'"},
-    {"--wai 5 name cmd", "unknown option '--wai'; did you mean '--wait'?; see"},
-    {"--timeout 5 name cmd", "unknown option '--timeout'; did you mean '--wait'?; see"},
+    {"--wiat 5 name cmd", "unknown option '--wiat'; did you mean '--wait'?; see"},
+    {"--try 5 name cmd", "unknown option '--try'; did you mean '--wait'?; see"},
+    {"--no name cmd", "'--no' is the beginning of several options: --nonblock, --no-fork; see"},
+    {"--tls-c=x name cmd", "'--tls-c' is the beginning of several options: --tls-ca, "
+                           "--tls-cert; see"},
+    {"--t 5 name cmd", "'--t' is the beginning of several options: --tls-ca, "},
+    {"--nonb=1 name cmd", "--nonblock takes no value"},
+    {"--wai", "--wai needs a value: DURATION"},
+    {"--unlock name", "--unlock has no meaning: the lock is released when COMMAND ends"},
     {"--expire=5 name cmd", "unknown option '--expire'; did you mean '--ttl'?; see"},
-    {"--nb name cmd", "unknown option '--nb'; did you mean '--nonblock'?; see"},
+    {"--no-wait name cmd", "unknown option '--no-wait'; did you mean '--nonblock'?; see"},
     {"--host x name cmd", "unknown option '--host'; did you mean '--url'?; see"},
     {"--tll 5 name cmd", "unknown option '--tll'; did you mean '--ttl'?; see"},
     {"--laese=5 name cmd", "unknown option '--laese'; did you mean '--lease'?; see"},
@@ -357,6 +409,8 @@ static TCase *case_taken(void)
     tcase_add_test(c, without_shell_it_is_bin_sh);
     tcase_add_test(c, password_is_unreadable_in_argv);
     tcase_add_test(c, grace_is_at_most_half_the_lease);
+    tcase_add_test(c, options_may_be_abbreviated);
+    tcase_add_loop_test(c, options_of_flock_are_accepted, 0, ROWS(habits));
     return c;
 }
 

@@ -26,8 +26,9 @@ enum {
 
 /* Rows for a subcommand's table: kinds with one owner, and kinds with many. */
 #define CLI_KIND_ROWS \
-    {CLI_EXCLUSIVE, 'x', "exclusive", NULL}, {CLI_FAIR, 0, "fair", NULL}, \
-        {CLI_FENCED, 0, "fenced", NULL}, {CLI_VALUE, 0, "value", NULL}
+    {CLI_EXCLUSIVE, 'x', "exclusive", NULL}, {CLI_EXCLUSIVE, 'e', NULL, NULL}, \
+        {CLI_FAIR, 0, "fair", NULL}, {CLI_FENCED, 0, "fenced", NULL}, \
+        {CLI_VALUE, 0, "value", NULL}
 #define CLI_KIND_ROWS_OF_MANY \
     {CLI_SHARED, 's', "shared", NULL}, {CLI_PERMITS, 0, "permits", "NUMBER"}
 

@@ -13,14 +13,14 @@
 static const struct {
     const char *word, *name;
 } synonyms[] = {
-    {"timeout", "wait"},        {"try", "wait"},
+    {"try", "wait"},
     {"retry", "wait"},          {"blocking-timeout", "wait"},
     {"expire", "ttl"},          {"expire", "lease"},
     {"expiry", "ttl"},          {"expiry", "lease"},
     {"px", "ttl"},              {"px", "lease"},
     {"ex", "ttl"},              {"ex", "lease"},
     {"session-ttl", "ttl"},     {"lock-timeout", "ttl"},
-    {"nb", "nonblock"},         {"no-wait", "nonblock"},
+    {"no-wait", "nonblock"},
     {"host", "url"},            {"hostname", "url"},
     {"port", "url"},            {"server", "url"},
     {"redis", "url"},           {"socket", "url"},

@@ -51,6 +51,37 @@ by_name(const struct cli_option *const *tables, const char *name, size_t len)
     return NULL;
 }
 
+/* ---- abbreviations ---- */
+
+/* The options that begin with the first `len` bytes of `name`. */
+struct meant {
+    const struct cli_option *option;    /* the first; NULL: there is none */
+    bool is_ambiguous;                  /* options with other ids begin so, too */
+    char list[200];                     /* all of them, for a message */
+};
+
+static void add_meant(struct meant *m, const struct cli_option *o)
+{
+    size_t len = strlen(m->list);
+
+    m->is_ambiguous = m->is_ambiguous || (m->option && m->option->id != o->id);
+    if (!m->option)
+        m->option = o;
+    (void)snprintf(m->list + len, sizeof m->list - len, "%s--%s", len ? ", " : "", o->name);
+}
+
+static struct meant by_beginning(const struct cli_option *const *tables, const char *name,
+                                 size_t len)
+{
+    struct meant m = {0};
+
+    for (; len > 0 && *tables; tables++)
+        for (const struct cli_option *o = *tables; o->id; o++)
+            if (o->name && strncmp(o->name, name, len) == 0)
+                add_meant(&m, o);
+    return m;
+}
+
 /* Reports an unknown option, and the option that is probably meant. The first `len` bytes of
  * `word` are "--" and the unknown name. */
 static int unknown_long(const struct cli_args *args, const struct cli_option *const *tables,
@@ -67,6 +98,14 @@ static int unknown_long(const struct cli_args *args, const struct cli_option *co
                         nearest.name);
     else
         (void)cli_usage(args, "unknown option '%.*s'", (int)len, word);
+    return CLI_BAD;
+}
+
+static int ambiguous_long(const struct cli_args *args, const struct meant *meant,
+                          const char *word, size_t len)
+{
+    (void)cli_usage(args, "'%.*s' is the beginning of several options: %s", (int)len, word,
+                    meant->list);
     return CLI_BAD;
 }
 
@@ -108,9 +147,15 @@ static int next_long(struct cli_args *args,
     char *word = *args->next++;
     size_t len = strcspn(word, "=");
     const struct cli_option *o = by_name(tables, word + 2, len - 2);
+    struct meant meant;
 
-    if (!o)
-        return unknown_long(args, tables, word, len);
+    if (!o) {
+        meant = by_beginning(tables, word + 2, len - 2);
+        if (meant.is_ambiguous)
+            return ambiguous_long(args, &meant, word, len);
+        if (!(o = meant.option))
+            return unknown_long(args, tables, word, len);
+    }
     if (!o->value && word[len] == '=') {
         (void)cli_usage(args, "--%s takes no value", o->name);
         return CLI_BAD;

@@ -1,5 +1,5 @@
 /* Parses the command line by tables of options, one option at a time. As getopt_long(3), but
- * without globals and abbreviations, and with our own messages. */
+ * without globals, and with our own messages. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -11,7 +11,7 @@
 struct cli_option {
     int id;                     /* > 0; 0 ends a table */
     char letter;                /* 0: only the long form */
-    const char *name;           /* NULL: only the letter */
+    const char *name;           /* NULL: only the letter; rows of one id are synonyms */
     const char *value;          /* its name in messages; NULL: it has no value */
 };
 
@@ -33,7 +33,8 @@ enum { CLI_END = -1, CLI_WORD = -2, CLI_BAD = -3 };
  *   tables  of options, followed by NULL
  * CLI_WORD: another word, in *value. CLI_END: the end. CLI_BAD: an error, which was reported;
  * for an unknown long option, with the nearest known one.
- * Forms: -w5, -w 5, -nw5, --wait 5, --wait=5; after "--" all arguments are words. */
+ * Forms: -w5, -w 5, -nw5, --wait 5, --wait=5, and --wai 5 if no other option begins so;
+ * after "--" all arguments are words. */
 int cli_args_next(struct cli_args *args,
                   const struct cli_option *const *tables, char **value);
 

@@ -242,7 +242,9 @@ enum { LEASE = 1, WAIT, NONBLOCK, CONFLICT };
 static const struct cli_option own_options[] = {
     {LEASE, 0, "lease", "DURATION"},
     {WAIT, 'w', "wait", "DURATION"},
+    {WAIT, 0, "timeout", "DURATION"},
     {NONBLOCK, 'n', "nonblock", NULL},
+    {NONBLOCK, 0, "nb", NULL},
     {CONFLICT, 'E', "conflict-exit-code", "CODE"},
     CLI_KIND_ROWS,
     CLI_KIND_ROWS_OF_MANY,
@@ -330,6 +332,7 @@ const struct cli_command cli_acquire_command = {
         "\n"
         "  --lease DURATION     hold the lock for DURATION; at least 100ms; required\n"
         "  -w, --wait DURATION  stop waiting after DURATION; default: never\n"
+        "  --timeout DURATION   the same as --wait\n"
         "  -n, --nonblock       do not wait\n"
         "  -E, --conflict-exit-code N\n"
         "                       exit code if the lock was not acquired; default 75\n"

@@ -168,6 +168,7 @@ static const struct cli_option own_options[] = {
     {WAIT, 'w', "wait", "DURATION"},
     {WAIT, 0, "timeout", "DURATION"},
     {NONBLOCK, 'n', "nonblock", NULL},
+    {NONBLOCK, 0, "nb", NULL},
     {CONFLICT, 'E', "conflict-exit-code", "CODE"},
     {0},
 };

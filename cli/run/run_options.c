@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/report.h"
 #include "cli/base/same_server.h"
 #include "cli/base/values.h"
 
@@ -44,6 +45,7 @@ const char cli_run_help[] =
     "\n"
     "  -n, --nonblock       do not wait for the lock\n"
     "  -w, --wait D         stop waiting after D\n"
+    "  --timeout D          the same as --wait\n"
     "  -E, --conflict-exit-code N\n"
     "                       exit code if the lock was not acquired; default 75\n"
     "  -c, --command STRING run STRING with $SHELL (default: /bin/sh)\n"
@@ -114,12 +116,20 @@ enum {
     DUMP,
     ONCE,
     PAUSE,
-    OF_MANY
+    OF_MANY,
+    CLOSE,
+    NO_FORK,
+    UNLOCK
 };
 
 static const struct cli_option run_options[] = {
     {NONBLOCK, 'n', "nonblock", NULL},
+    {NONBLOCK, 0, "nb", NULL},
     {WAIT, 'w', "wait", "DURATION"},
+    {WAIT, 0, "timeout", "DURATION"},
+    {CLOSE, 'o', "close", NULL}, /* these three: of flock(1), without a meaning here */
+    {NO_FORK, 'F', "no-fork", NULL},
+    {UNLOCK, 0, "unlock", NULL},
     {CONFLICT, 'E', "conflict-exit-code", "NUMBER"},
     {LEASE, 0, "lease", "DURATION"},
     {AT_LEAST, 0, "at-least", "DURATION"},
@@ -259,6 +269,16 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
     case ONCE:
         run->is_once = true;
         return CLI_CONTINUE;
+    case CLOSE:
+        run->idle_option = "--close has no effect: COMMAND never inherits the lock";
+        return CLI_CONTINUE;
+    case NO_FORK:
+        run->idle_option = "--no-fork has no effect: holdfast must stay to renew the lock, and "
+                           "passes signals on to COMMAND";
+        return CLI_CONTINUE;
+    case UNLOCK:
+        return cli_usage(args, "--unlock has no meaning: the lock is released when COMMAND ends; "
+                               "'holdfast release' and 'holdfast unlock' release other locks");
     case OF_MANY:
         return cli_usage(args, "--shared and --permits have no meaning in an election, because "
                                "one candidate leads at a time; 'holdfast run' accepts them");
@@ -424,7 +444,11 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
         return rc;
     if ((rc = check(run, args, has_ttl)) == CLI_CONTINUE)
         rc = check_sets(run, args, common);
-    return rc == CLI_CONTINUE ? cli_kind_check(&run->kind, args) : rc;
+    if (rc == CLI_CONTINUE)
+        rc = cli_kind_check(&run->kind, args);
+    if (rc == CLI_CONTINUE && run->idle_option && !common->is_quiet)
+        cli_warn("%s", run->idle_option);
+    return rc;
 }
 
 int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,

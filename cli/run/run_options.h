@@ -31,6 +31,7 @@ struct cli_run_options {
     int status_fd;              /* -1: none */
     const char *dump_path;      /* USR1: a description of our state is appended; or NULL */
     bool hides_url;             /* from the command */
+    const char *idle_option;    /* what to say of an option without effect; NULL: nothing */
     bool is_once;               /* elect: ends after one term */
     int64_t rest_ms;            /* elect: before it does */
 };
