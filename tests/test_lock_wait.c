@@ -228,7 +228,7 @@ START_TEST(random_events_keep_the_rules)
             if (event == EVENT_WOKEN)
                 channel.generation++;
             if (event == EVENT_PUSHED)
-                hf_channel_pushed(&channel, now);
+                hf_channel_pushed(&channel, now, false);
             todo = hf_wait_step(&w, event, now, &channel,
                                 (int64_t)dice(40000) - 1, CAP);
             ck_must(w.state != DONE || todo == DO_GIVE_UP || i > 0,
@@ -258,7 +258,7 @@ static struct hf_wait asleep(struct hf_channel *channel)
 
 static void push(struct hf_wait *w, struct hf_channel *channel, int64_t now_ms)
 {
-    hf_channel_pushed(channel, now_ms);
+    hf_channel_pushed(channel, now_ms, false);
     (void)hf_wait_step(w, EVENT_PUSHED, now_ms, channel, 0, 0);
 }
 
@@ -393,7 +393,101 @@ START_TEST(pushed_3_push_does_not_overtake_others)
 }
 END_TEST
 
-START_TEST(pushed_3_pushes_of_a_crowd_are_spread)
+/* PUSHED-4 */
+static const struct {
+    uint32_t listeners;
+    bool is_shared;
+    int64_t spread_ms;
+} push_crowds[] = {
+    {0, false, 1}, {WAIT_FEW, false, 1}, {WAIT_FEW + 1, false, WAIT_FEW},
+    {500, false, WAIT_FEW}, {WAIT_FEW, true, 1}, {500, true, 500},
+    {5000, true, WAIT_SPREAD_MS},
+};
+
+START_TEST(pushed_4_requests_of_a_crowd_are_spread)
+{
+    int64_t spread_ms = push_crowds[_i].spread_ms, first = NOW + 1000, last = NOW;
+
+    for (uint32_t i = 1; i <= 200; i++) {
+        struct hf_channel channel;
+        struct hf_wait w = asleep(&channel);
+
+        channel.listeners = push_crowds[_i].listeners;
+        channel.dice = i * 2654435761u;
+        hf_channel_pushed(&channel, NOW, push_crowds[_i].is_shared);
+        (void)hf_wait_step(&w, EVENT_PUSHED, NOW, &channel, 0, 0);
+        ck_assert_int_lt(w.due_ms, NOW + spread_ms);
+        first = w.due_ms < first ? w.due_ms : first;
+        last = w.due_ms > last ? w.due_ms : last;
+    }
+    ck_assert_int_ge(last - first, (spread_ms - 1) * 4 / 5);
+}
+END_TEST
+
+/* PUSHED-4: about WAIT_FEW of any crowd, and a greater crowd has no other ones. */
+START_TEST(pushed_4_few_of_a_crowd_are_tracked)
+{
+    static const uint32_t crowds[] = {WAIT_FEW, 100, 1000, 50000};
+
+    for (int k = 0; k < COUNT(crowds); k++) {
+        uint32_t scouts = 0;
+
+        dice_seed = DICE_SEED;
+        for (uint32_t i = 0; i < crowds[k]; i++) {
+            struct hf_channel channel = {.lot = (uint32_t)dice(UINT32_MAX),
+                                         .listeners = crowds[k]};
+
+            scouts += hf_channel_is_scout(&channel, false);
+            ck_assert(hf_channel_is_scout(&channel, true));
+            channel.listeners /= 2;
+            ck_assert(hf_channel_is_scout(&channel, false) || k > 0);
+        }
+        ck_assert_uint_ge(scouts, WAIT_FEW / 4);
+        ck_assert_uint_le(scouts, 3 * WAIT_FEW);
+    }
+}
+END_TEST
+
+/* PUSHED-4: the crowd has left. */
+START_TEST(pushed_4_all_of_few_are_tracked)
+{
+    struct hf_channel channel = {.lot = UINT32_MAX, .listeners = WAIT_FEW + 1};
+
+    ck_assert(!hf_channel_is_scout(&channel, false));
+    hf_channel_counted(&channel, NOW, WAIT_FEW);
+    ck_assert(hf_channel_is_scout(&channel, false));
+}
+END_TEST
+
+/* PUSHED-5 */
+START_TEST(pushed_5_listeners_are_counted_now_and_then)
+{
+    struct hf_channel channel = {.dice = 1};
+
+    ck_assert(hf_channel_wants_count(&channel, NOW));
+    hf_channel_counted(&channel, NOW, 40);
+    ck_assert_uint_eq(channel.listeners, 40);
+    ck_assert(!hf_channel_wants_count(&channel, NOW + LISTENERS_MS - 1));
+    ck_assert(hf_channel_wants_count(&channel, NOW + LISTENERS_MS));
+    (void)hf_channel_heard(&channel, NOW + LISTENERS_MS, "30", 2);
+    ck_assert_uint_eq(channel.listeners, 30);
+    ck_assert(!hf_channel_wants_count(&channel, NOW + LISTENERS_MS + 1));
+}
+END_TEST
+
+START_TEST(pushed_5_refused_count_is_not_repeated_soon)
+{
+    struct hf_channel channel = {.listeners = 40, .dice = 1};
+
+    hf_channel_counted(&channel, NOW, -1);
+    ck_assert_uint_eq(channel.listeners, 0);
+    ck_assert(!hf_channel_wants_count(&channel, NOW + LISTENERS_DENIED_MS - 1));
+    ck_assert(hf_channel_wants_count(&channel, NOW + LISTENERS_DENIED_MS));
+}
+END_TEST
+
+/* PUSHED-2: clients that were refused together. */
+START_TEST(pushed_2_pauses_end_at_different_times)
 {
     int64_t first = NOW + 1000, last = NOW;
 
@@ -401,14 +495,16 @@ START_TEST(pushed_3_pushes_of_a_crowd_are_spread)
         struct hf_channel channel;
         struct hf_wait w = asleep(&channel);
 
-        channel.crowd = 500;
         channel.dice = i * 2654435761u;
         push(&w, &channel, NOW);
-        ck_assert_int_lt(w.due_ms, NOW + 500);
+        ck_assert_request_at(&w, &channel, NOW);
+        push(&w, &channel, NOW + 1);
+        ck_assert_int_ge(w.due_ms, NOW + PUSH_PAUSE_MS);
+        ck_assert_int_le(w.due_ms, NOW + PUSH_PAUSE_MS * 3 / 2);
         first = w.due_ms < first ? w.due_ms : first;
         last = w.due_ms > last ? w.due_ms : last;
     }
-    ck_assert_int_gt(last - first, 400);
+    ck_assert_int_gt(last - first, PUSH_PAUSE_MS * 2 / 5);
 }
 END_TEST
 
@@ -680,7 +776,8 @@ START_TEST(turn_2_each_of_a_crowd_chooses_a_moment_once)
         enum hf_wait_todo todo;
         int64_t due_ms;
 
-        w.due_ms = NOW + TTL;
+        hf_wait_share(&w);
+        w.sleep_ms = w.due_ms = NOW + TTL;
         release_theirs(&channel, NOW);
         todo = hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0);
         due_ms = todo == DO_REQUEST ? NOW : w.due_ms;
@@ -700,6 +797,84 @@ START_TEST(turn_2_each_of_a_crowd_chooses_a_moment_once)
 }
 END_TEST
 
+/* Of an exclusive lock: about sqrt(2 t) requests within t ms, the first within a few; and each
+ * release draws anew. */
+START_TEST(turn_2_requests_of_a_crowd_become_rare)
+{
+    static const struct {
+        int64_t within_ms;
+        int least, most;
+    } parts[] = {{5, 1, 12}, {50, 4, 22}, {1000, 25, 70}, {TTL, 60, 180}};
+    int at_once[2][COUNT(parts)] = {{0}}, changed = 0;
+
+    dice_seed = DICE_SEED;
+    for (int i = 0; i < 1000; i++) {
+        struct hf_channel channel = {.is_live = true, .dice = (uint32_t)dice(UINT32_MAX) + 1,
+                                     .crowd = 1000};
+        struct hf_wait w = wait_in(SLEEPING, true);
+        int64_t before_ms = NOW;
+
+        w.deadline_ms = INT64_MAX;
+        w.sleep_ms = w.due_ms = NOW + TTL;
+        for (int k = 0; k < 2; k++) {
+            enum hf_wait_todo todo;
+
+            channel.is_counted = true;
+            release_theirs(&channel, NOW);
+            todo = hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0);
+            ck_assert_int_le(w.due_ms, todo == DO_REQUEST ? INT64_MAX : NOW + TTL);
+            for (int p = 0; p < COUNT(parts); p++)
+                at_once[k][p] += todo == DO_REQUEST || w.due_ms < NOW + parts[p].within_ms;
+            if (todo == DO_REQUEST)
+                break;
+            changed += k == 1 && w.due_ms > before_ms;
+            before_ms = w.due_ms;
+        }
+    }
+    for (int k = 0; k < 2; k++)
+        for (int p = 0; p < COUNT(parts); p++) {
+            ck_assert_int_ge(at_once[k][p], parts[p].least);
+            ck_assert_int_le(at_once[k][p], parts[p].most);
+        }
+    ck_assert_int_gt(changed, 50); /* to a later time */
+}
+END_TEST
+
+/* WAIT-8: a call that ends soon does not end without a request. */
+START_TEST(turn_2_waiter_of_a_crowd_sends_a_request_before_its_deadline)
+{
+    for (uint32_t i = 1; i <= 200; i++) {
+        struct hf_channel channel = {.is_live = true, .dice = i * 2654435761u, .crowd = 100000,
+                                     .is_counted = true};
+        struct hf_wait w = wait_in(SLEEPING, true);
+
+        w.deadline_ms = NOW + 300;
+        w.sleep_ms = w.due_ms = NOW + 300;
+        release_theirs(&channel, NOW);
+        if (hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0) == DO_SLEEP)
+            ck_assert_int_lt(w.due_ms, NOW + 300);
+    }
+}
+END_TEST
+
+/* PUSHED-3: a push and the notification of the same release, of an exclusive lock. */
+START_TEST(pushed_3_notification_of_a_crowd_answers_a_push)
+{
+    struct hf_channel channel;
+    struct hf_wait w = asleep(&channel);
+
+    channel.crowd = channel.listeners = 1000000;
+    channel.dice = 12345;
+    channel.is_counted = true;
+    push(&w, &channel, NOW);
+    ck_assert_int_lt(w.due_ms, NOW + WAIT_FEW);
+    release_theirs(&channel, NOW);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
+    ck_assert_int_eq(w.due_ms, NOW + TTL + 1);
+    ck_assert(!channel.is_pushed);
+}
+END_TEST
+
 START_TEST(turn_2_spread_of_a_crowd_has_a_limit)
 {
     for (uint32_t seed_of_it = 1; seed_of_it <= 100; seed_of_it++) {
@@ -707,6 +882,7 @@ START_TEST(turn_2_spread_of_a_crowd_has_a_limit)
                              .crowd = 500000, .is_counted = true};
         struct hf_wait w = wait_in(SLEEPING, true);
 
+        hf_wait_share(&w);
         w.due_ms = NOW + TTL;
         release_theirs(&channel, NOW);
         (void)hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0);
@@ -1028,7 +1204,12 @@ static TCase *case_turns(void)
     tcase_add_test(c, wait_10_push_during_a_request_counts);
     tcase_add_test(c, wait_10_push_never_makes_a_sleep_longer);
     tcase_add_test(c, pushed_3_push_does_not_overtake_others);
-    tcase_add_test(c, pushed_3_pushes_of_a_crowd_are_spread);
+    tcase_add_test(c, pushed_2_pauses_end_at_different_times);
+    tcase_add_loop_test(c, pushed_4_requests_of_a_crowd_are_spread, 0, COUNT(push_crowds));
+    tcase_add_test(c, pushed_4_few_of_a_crowd_are_tracked);
+    tcase_add_test(c, pushed_4_all_of_few_are_tracked);
+    tcase_add_test(c, pushed_5_listeners_are_counted_now_and_then);
+    tcase_add_test(c, pushed_5_refused_count_is_not_repeated_soon);
     tcase_add_test(c, turn_1_a_local_waiter_also_gives_way);
     tcase_add_test(c, turn_1_a_waiter_that_gives_way_subscribes_first);
     tcase_add_test(c,
@@ -1044,6 +1225,9 @@ static TCase *case_turns(void)
     tcase_add_test(c, turn_2_a_crowd_that_is_not_counted_is_forgotten);
     tcase_add_test(c, turn_2_each_of_a_crowd_chooses_a_moment_once);
     tcase_add_test(c, turn_2_spread_of_a_crowd_has_a_limit);
+    tcase_add_test(c, turn_2_requests_of_a_crowd_become_rare);
+    tcase_add_test(c, turn_2_waiter_of_a_crowd_sends_a_request_before_its_deadline);
+    tcase_add_test(c, pushed_3_notification_of_a_crowd_answers_a_push);
     return c;
 }
 

@@ -229,7 +229,7 @@ static void add_deployment(struct commands *all, const struct hf_url *url,
         add_commands(all, "cluster|slots cluster|info pubsub|shardnumsub asking "
                           "spublish ssubscribe sunsubscribe");
     if (url->is_tracking)
-        add_commands(all, "client|tracking client|caching");
+        add_commands(all, "client|tracking client|caching pubsub|numsub");
     if (url->replicas != 0)
         add_commands(all, "wait");
     if (url->replicas != 0 || seeds->topology == HF_SENTINEL ||

@@ -57,12 +57,25 @@ int64_t hf_channel_turn_ms(const struct hf_channel *channel, int64_t now_ms)
     return turn_ms;
 }
 
-/* TURN-2 */
-int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms)
+static int64_t draw(struct hf_channel *channel, int64_t below)
 {
-    HF_ASSERT(channel->crowd > 0 && channel->dice != 0);
-    return now_ms +
-           hf_random_next(&channel->dice) % hf_min_ms(channel->crowd, WAIT_SPREAD_MS);
+    HF_ASSERT(channel->dice != 0 && below > 0);
+    return hf_random_next(&channel->dice) % below;
+}
+
+/* TURN-2 */
+int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms, bool is_shared,
+                            int64_t end_ms)
+{
+    int64_t rank;
+
+    HF_ASSERT(channel->crowd > 0);
+    if (is_shared)
+        return now_ms + draw(channel, hf_min_ms(channel->crowd, WAIT_SPREAD_MS));
+    rank = draw(channel, channel->crowd);
+    if (rank * rank / 2 < end_ms - now_ms)
+        return now_ms + rank * rank / 2;
+    return now_ms < end_ms ? now_ms + draw(channel, end_ms - now_ms) : now_ms;
 }
 
 /* ---- messages ---- */
@@ -111,6 +124,7 @@ bool hf_channel_heard(struct hf_channel *channel, int64_t now_ms,
     if (crowd > 0) {
         channel->crowd = crowd;
         channel->is_counted = true;
+        hf_channel_counted(channel, now_ms, crowd);
         return false;
     }
     channel->generation++;
@@ -179,22 +193,35 @@ void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
     channel->turn_ms = now_ms;
     channel->crowd = heard > WAIT_FEW ? (uint32_t)heard : 0;
     channel->is_counted = true;
+    hf_channel_counted(channel, now_ms, heard);
     owe(channel, (uint32_t)hf_max_ms(heard - is_heard_by_us, 0));
     HF_ASSERT(channel_ok(channel));
 }
 
 /* ---- pushes ---- */
 
+/* PUSHED-4 */
+static int64_t push_spread_ms(const struct hf_channel *channel, bool is_shared)
+{
+    return is_shared ? hf_min_ms(channel->listeners, WAIT_SPREAD_MS) : WAIT_FEW;
+}
+
+/* The lot is a fraction of 2^32. */
+bool hf_channel_is_scout(const struct hf_channel *channel, bool is_shared)
+{
+    return is_shared || channel->listeners <= WAIT_FEW ||
+           (uint64_t)channel->lot * channel->listeners >> 32 < WAIT_FEW;
+}
+
 /* A channel that is not listened to has no dice. */
-void hf_channel_pushed(struct hf_channel *channel, int64_t now_ms)
+void hf_channel_pushed(struct hf_channel *channel, int64_t now_ms, bool is_shared)
 {
     int64_t at_ms = hf_max_ms(hf_channel_turn_ms(channel, now_ms), now_ms);
-
     HF_ASSERT(channel_ok(channel));
     if (channel->is_pushed)
         return;
-    if (channel->crowd > 0 && channel->dice != 0)
-        at_ms = hf_max_ms(at_ms, hf_channel_crowd_ms(channel, now_ms));
+    if (channel->listeners > WAIT_FEW && channel->dice != 0)
+        at_ms = hf_max_ms(at_ms, now_ms + draw(channel, push_spread_ms(channel, is_shared)));
     channel->is_pushed = true;
     channel->push_ms = hf_max_ms(at_ms, channel->push_from_ms);
 }
@@ -214,6 +241,21 @@ void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms)
                                  ? hf_min_ms(2 * channel->push_pause_ms, PUSH_PAUSE_MAX_MS)
                                  : PUSH_PAUSE_MS;
     channel->push_from_ms = now_ms + channel->push_pause_ms;
+    if (channel->dice != 0)
+        channel->push_from_ms += draw(channel, channel->push_pause_ms / 2 + 1);
     channel->push_ms = hf_max_ms(channel->push_ms, channel->push_from_ms);
     HF_ASSERT(channel_ok(channel));
+}
+
+/* ---- how many listen ---- */
+
+bool hf_channel_wants_count(const struct hf_channel *channel, int64_t now_ms)
+{
+    return now_ms >= channel->listeners_from_ms;
+}
+
+void hf_channel_counted(struct hf_channel *channel, int64_t now_ms, int64_t count)
+{
+    channel->listeners = (uint32_t)hf_max_ms(0, hf_min_ms(count, UINT32_MAX));
+    channel->listeners_from_ms = now_ms + (count < 0 ? LISTENERS_DENIED_MS : LISTENERS_MS);
 }

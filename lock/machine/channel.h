@@ -12,17 +12,36 @@
  *         way to it.
  * TURN-2  A crowd spreads its requests. If more than WAIT_FEW clients listen, a release
  *         publishes a second message with their number. Each of them then sends its
- *         request at a random time within as many milliseconds, at most WAIT_SPREAD_MS.
+ *         request at a random time. A waiter for a lock that several owners may hold chooses
+ *         it within as many milliseconds, at most WAIT_SPREAD_MS. A waiter for an exclusive
+ *         lock draws a rank below that number, and waits for half of its square, in
+ *         milliseconds: about one request is sent in the first millisecond, and within t ms
+ *         about sqrt(2 t) requests, however many clients wait, because one of them has
+ *         probably acquired the lock. The next release draws anew. A waiter with a high rank
+ *         sleeps as long as it would have slept anyway (WAIT-4), and one whose deadline would
+ *         come first chooses a time before it.
  *
  * PUSHED-1  A push (track.h, TRACK-8) permits one request of the first waiter. Pushes that
  *         come before that request are merged, and a request that is sent for another reason
  *         also answers them.
  * PUSHED-2  If that request is refused, PUSH_PAUSE_MS passes before a push permits the next
  *         one. While pushes follow each other and no such request is granted, the pause
- *         doubles, up to PUSH_PAUSE_MAX_MS. The pause delays nothing else.
- * PUSHED-3  A push does not overtake: it permits no request before this client's turn (TURN-1),
- *         and in a crowd at a random time (TURN-2). It comes before the notification of the
- *         same release; if both are read at once, the notification decides.
+ *         doubles, up to PUSH_PAUSE_MAX_MS. A random time of at most a half of it is added, so
+ *         that clients that were refused together do not send the next request together. The
+ *         pause delays nothing else.
+ * PUSHED-3  A push does not overtake: it permits no request before this client's turn (TURN-1).
+ *         It comes before the notification of the same release; if both are read at once, the
+ *         notification decides.
+ * PUSHED-4  If more than WAIT_FEW clients listen, about WAIT_FEW of those that wait for an
+ *         exclusive lock are tracked: each has a lot, drawn when it began to listen, and the
+ *         number of listeners decides whether the lot is low enough. The others sleep as
+ *         without tracking; one of the tracked ones acquires a lock that is free. A push
+ *         permits their requests at a random time within WAIT_FEW ms. All that wait for a
+ *         lock that several owners may hold, for a semaphore or for a latch are tracked, and
+ *         the time is within as many milliseconds as clients listen, at most WAIT_SPREAD_MS.
+ * PUSHED-5  The number of listeners is known from a release (TURN-2). If it is not, or was
+ *         learned more than LISTENERS_MS ago, a waiter requests it with its acquire
+ *         (listeners.h). Without the permission for that, all are tracked.
  *
  * Source: WIRE 7. */
 #ifndef HF_CHANNEL_H
@@ -42,6 +61,9 @@
  * took the lock. Then the listeners do not want it (they only watch, or are stopped), and
  * this client gives way rarely. */
 #define WAIT_UNUSED_MAX 64
+/* PUSHED-5. After a refusal, the second one. */
+#define LISTENERS_MS 3000
+#define LISTENERS_DENIED_MS 60000
 /* PUSHED-2; the same times as for holds (switch.c). */
 #define PUSH_PAUSE_MS 100
 #define PUSH_PAUSE_MAX_MS 3200
@@ -73,6 +95,10 @@ struct hf_channel {
     int64_t push_from_ms;       /* no push permits a request before */
     int64_t push_pause_ms;      /* after the last request that a push caused in vain */
     bool is_push_late;          /* that request had to wait for the end of a pause */
+    /* PUSHED-4, PUSHED-5 */
+    uint32_t lot;
+    uint32_t listeners;         /* at the last count; 0: unknown */
+    int64_t listeners_from_ms;  /* no count before */
 };
 
 /* hf_channel_heard - processes a notification. True: the lock may be free, and EVENT_WOKEN
@@ -94,8 +120,12 @@ void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
                          int64_t heard, bool is_heard_by_us);
 
 /* hf_channel_pushed - a push: the key was changed by another client. EVENT_PUSHED must
- *   follow. */
-void hf_channel_pushed(struct hf_channel *channel, int64_t now_ms);
+ *   follow.
+ *   is_shared    the first waiter's kind is shared (PUSHED-4) */
+void hf_channel_pushed(struct hf_channel *channel, int64_t now_ms, bool is_shared);
+
+/* hf_channel_is_scout - returns whether the acquires of this client are tracked (PUSHED-4). */
+bool hf_channel_is_scout(const struct hf_channel *channel, bool is_shared);
 
 /* hf_channel_use_push - returns whether a push permits a request now, which must follow. Each
  *   request ends is_pushed.
@@ -103,12 +133,21 @@ void hf_channel_pushed(struct hf_channel *channel, int64_t now_ms);
 bool hf_channel_use_push(struct hf_channel *channel, int64_t now_ms);
 void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms);
 
+/* hf_channel_wants_count - returns whether the listeners must be counted now (PUSHED-5); then
+ *   hf_channel_counted must follow.
+ *   count    < 0: the server refused it */
+bool hf_channel_wants_count(const struct hf_channel *channel, int64_t now_ms);
+void hf_channel_counted(struct hf_channel *channel, int64_t now_ms, int64_t count);
+
 /* hf_channel_turn_ms - returns the time at which it is this client's turn; a time that is
  *   not after now_ms means: now. */
 int64_t hf_channel_turn_ms(const struct hf_channel *channel, int64_t now_ms);
 
 /* hf_channel_crowd_ms - returns the random time at which this client of a crowd sends its
- *   request. */
-int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms);
+ *   request (TURN-2).
+ *   is_shared    several owners may hold the lock
+ *   end_ms       the deadline of its call, after now_ms */
+int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms, bool is_shared,
+                            int64_t end_ms);
 
 #endif

@@ -52,9 +52,15 @@ void hf_wait_spin(struct hf_wait *w)
     w->spin_ms = WAIT_SPIN_FIRST_MS;
 }
 
+void hf_wait_share(struct hf_wait *w)
+{
+    w->is_shared = true;
+}
+
 void hf_wait_requeue(struct hf_wait *w)
 {
     w->due_ms = w->deadline_ms;
+    w->sleep_ms = 0;
     w->gives_way = false;
     w->sent_generation = 0;
     w->sent_live = false;
@@ -71,6 +77,7 @@ static enum hf_wait_todo request_now(struct hf_wait *w, struct hf_channel *chann
     channel->is_pushed = false; /* PUSHED-1 */
     w->is_by_push = false;
     w->due_ms = w->deadline_ms;
+    w->sleep_ms = 0;
     w->gives_way = false;
     w->sent_generation = channel->generation;
     w->sent_live = channel->is_live;
@@ -114,17 +121,32 @@ static enum hf_wait_todo request_in_turn(struct hf_wait *w, int64_t now_ms,
     return give_way(w, channel, turn_ms);
 }
 
-/* The lock may be free. In a crowd, the random moment is chosen once. */
+/* In a crowd the random moment is chosen once for a lock that several may hold, and otherwise
+ * at each release. The notification answers a push (WAIT-10). */
+static enum hf_wait_todo woken_in_crowd(struct hf_wait *w, int64_t now_ms,
+                                        struct hf_channel *channel, int64_t turn_ms)
+{
+    bool draws_anew = !w->is_shared && w->sleep_ms > 0;
+    int64_t at_ms;
+
+    if (w->gives_way && !draws_anew)
+        return DO_NOTHING;
+    at_ms = hf_channel_crowd_ms(channel, now_ms, w->is_shared, w->deadline_ms);
+    if (draws_anew) {
+        channel->is_pushed = false;
+        w->due_ms = w->sleep_ms;
+    }
+    return request_in_turn(w, now_ms, channel, hf_max_ms(turn_ms, at_ms));
+}
+
+/* The lock may be free. */
 static enum hf_wait_todo woken(struct hf_wait *w, int64_t now_ms,
                                struct hf_channel *channel)
 {
     int64_t turn_ms = hf_channel_turn_ms(channel, now_ms);
 
-    if (w->gives_way && channel->crowd > 0)
-        return DO_NOTHING;
-    if (channel->crowd > 0)
-        turn_ms = hf_max_ms(turn_ms, hf_channel_crowd_ms(channel, now_ms));
-    return request_in_turn(w, now_ms, channel, turn_ms);
+    return channel->crowd > 0 ? woken_in_crowd(w, now_ms, channel, turn_ms)
+                              : request_in_turn(w, now_ms, channel, turn_ms);
 }
 
 /* The first request of a queue that begins, or whose first waiter has left. Turns that
@@ -167,6 +189,7 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
         cap_ms = hf_min_ms(cap_ms, WAIT_POLL_MS);
     set_due(w, now_ms,
             ttl_ms < 0 || ttl_ms >= cap_ms ? cap_ms : ttl_ms + EXPIRY_SLACK_MS);
+    w->sleep_ms = w->due_ms;
     HF_ASSERT(w->due_ms <= now_ms + cap_ms); /* WAIT-4 */
     HF_ASSERT(ttl_ms < 0 || w->due_ms - now_ms - ttl_ms <= EXPIRY_SLACK_MS);
     HF_ASSERT(channel->is_live || w->due_ms <= now_ms + WAIT_POLL_MS); /* WAIT-5 */

@@ -46,7 +46,8 @@
  *         sends its request again after WAIT_POLL_MS, or when the subscription is live
  *         again.
  * WAIT-8  A waiter gives way no longer than it would sleep (WAIT-4). Later events can only
- *         shorten that time. A waiter whose turn comes after its deadline sends its
+ *         shorten that time, except that in a crowd each notification about an exclusive lock
+ *         chooses it anew (TURN-2). A waiter whose turn comes after its deadline sends its
  *         request at once.
  * WAIT-9  A waiter of a spin lock does not subscribe, because the release of such a lock
  *         may publish nothing. It sleeps for WAIT_SPIN_FIRST_MS, then each time twice as
@@ -55,7 +56,8 @@
  * WAIT-10 A push (channel.h, PUSHED-1) ends a sleep when it permits a request, at once or
  *         later. A push that arrives during a request counts: a waiter that is refused does
  *         not sleep longer than that. A waiter that subscribes or gives way does not sleep
- *         for longer than it would without pushes, and its next request answers them.
+ *         for longer than it would without pushes, and its next request answers them. In a
+ *         crowd, a notification about an exclusive lock also answers them.
  *
  * Source: WIRE 7, 9.2. */
 #ifndef HF_WAIT_H
@@ -110,6 +112,8 @@ struct hf_wait {
     int64_t deadline_ms;        /* INT64_MAX: none */
     int64_t due_ms;             /* when EVENT_DUE must follow */
     int64_t spin_ms;            /* the next sleep (WAIT-9); 0: it subscribes */
+    int64_t sleep_ms;           /* when the sleep after the last reply ends (WAIT-4); 0: none */
+    bool is_shared;             /* several owners may hold the lock (TURN-2) */
     bool gives_way;             /* TURN-1, TURN-2 */
     uint32_t sent_generation;   /* channel->generation when the request was sent */
     bool sent_live;             /* the subscription was live at that time */
@@ -121,8 +125,10 @@ struct hf_wait {
 /* hf_wait_init - begins a wait in the state QUEUED. */
 void hf_wait_init(struct hf_wait *w, int64_t deadline_ms);
 
-/* hf_wait_spin - makes it the wait for a spin lock (WAIT-9). Call it after hf_wait_init. */
+/* hf_wait_spin, hf_wait_share - make it the wait for a spin lock (WAIT-9), and for a lock that
+ *   several owners may hold (TURN-2). Call them after hf_wait_init. */
 void hf_wait_spin(struct hf_wait *w);
+void hf_wait_share(struct hf_wait *w);
 
 /* hf_wait_requeue - returns to the state QUEUED, with the same deadline. */
 void hf_wait_requeue(struct hf_wait *w);

@@ -168,6 +168,7 @@ struct hf_lock {
     bool has_foreign_channel : 1;   /* its channel has another slot than its name: WIRE 2.5 */
     bool shares_channel : 1;    /* a lock of another kind had the same name and channel */
     bool is_waking : 1;         /* a message to its channel is pending (wake_moved_slot.c) */
+    bool is_counting : 1;       /* a request for the number of its listeners is pending */
     bool has_long_channel : 1;  /* the name of its channel is in `text`: it is longer than
                                    CHANNEL_SHORT_MAX */
     bool has_keys : 1;          /* the keys of its kind are in `text`: they are longer than

@@ -421,7 +421,7 @@ static void lock_free(struct hf_lock *lock)
 
     HF_ASSERT(client->locks_count > 0 && lock->private_queues == 0);
     HF_ASSERT(hf_list_is_empty(&lock->holds) && !lock->table && lock->holds_count == 0);
-    HF_ASSERT(client->is_over || (!lock->forgetting && !lock->is_waking));
+    HF_ASSERT(client->is_over || (!lock->forgetting && !lock->is_waking && !lock->is_counting));
     leave_queue(lock);
     take_out(client, lock);
     client->locks_count--;

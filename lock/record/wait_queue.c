@@ -51,6 +51,21 @@ static void tell_first(struct hf_wait_queue *line, enum hf_wait_event event)
         op->verb->on_line(op, event);
 }
 
+/* If it is not known whether a crowd waits for a lock, the second message of TURN-2 may be in
+ * the same read. So a waiter that sleeps is woken by its timer, after all messages of this
+ * turn. */
+static void wake_first(struct hf_wait_queue *line)
+{
+    const struct hf_kind *kind = line->lock->kind;
+    struct hf_op *op = hf_wait_queue_first(line);
+
+    if (op && op->wait.state == IS_SLEEPING && line->channel.crowd == 0 && kind->payload &&
+        !kind->is_ownerless)
+        hf_loop_arm(op->client->loop, &op->timer, 0);
+    else
+        tell_first(line, EVENT_WOKEN);
+}
+
 /* The fewest permits come first (COUNT-3). */
 static bool is_behind(const struct hf_op *a, const struct hf_op *b)
 {
@@ -110,13 +125,19 @@ void hf_wait_queue_wake_first(struct hf_wait_queue *line)
 
 /* ---- pushes ---- */
 
-bool hf_wait_queue_is_tracked(const struct hf_op *op)
+bool hf_wait_queue_may_be_tracked(const struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     return hf_router_is_tracking(op->client->router) &&
            op->lock->kind->steps[STEP_ACQUIRE].reads_last &&
            hf_wait_queue_first(op->queue) == op &&
            hf_wait_is_settled(&op->wait, &op->queue->channel);
+}
+
+bool hf_wait_queue_is_tracked(const struct hf_op *op)
+{
+    return hf_wait_queue_may_be_tracked(op) &&
+           hf_channel_is_scout(&op->queue->channel, op->wait.is_shared);
 }
 
 void hf_wait_queue_pushed(struct hf_wait_queue *line)
@@ -126,7 +147,8 @@ void hf_wait_queue_pushed(struct hf_wait_queue *line)
     if (!first)
         return;
     HF_ASSERT(hf_loop_is_locked(first->client->loop));
-    hf_channel_pushed(&line->channel, hf_loop_now(first->client->loop));
+    hf_channel_pushed(&line->channel, hf_loop_now(first->client->loop),
+                      first->wait.is_shared);
     tell_first(line, EVENT_PUSHED);
 }
 
@@ -238,6 +260,7 @@ void hf_wait_queue_listen(struct hf_wait_queue *line)
         if (!hf_random(&line->channel.dice, sizeof line->channel.dice) ||
             !line->channel.dice)
             line->channel.dice = 1;
+        line->channel.lot = line->channel.dice;
         line->is_listening =
             subscribe(line, &line->subscription,
                       hf_lock_is_sharded(line->lock)) == HF_OK;
@@ -271,7 +294,7 @@ static void heard(struct hf_wait_queue *line, const char *ptr, size_t len)
         len = 0;
     if (hf_channel_heard(&line->channel, hf_loop_now(client_of(line)->loop),
                          ptr, len))
-        tell_first(line, EVENT_WOKEN);
+        wake_first(line);
 }
 
 static void on_message(struct hf_subscription *s, const char *ptr, size_t len)

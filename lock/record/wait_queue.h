@@ -35,7 +35,10 @@ void hf_wait_queue_leave(struct hf_op *op);
  *   its request (WAIT-6). The queue may be NULL. */
 void hf_wait_queue_wake_first(struct hf_wait_queue *line);
 
-/* hf_wait_queue_is_tracked - returns whether an acquire of this call is tracked (TRACK-8). */
+/* hf_wait_queue_may_be_tracked - returns whether an acquire of this call is tracked (TRACK-8),
+ *                                except in a crowd.
+ * hf_wait_queue_is_tracked     - returns whether it is, also in a crowd (PUSHED-4). */
+bool hf_wait_queue_may_be_tracked(const struct hf_op *op);
 bool hf_wait_queue_is_tracked(const struct hf_op *op);
 
 /* hf_wait_queue_pushed - a push reported the key of the queue's locks. The queue may be

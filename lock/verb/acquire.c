@@ -4,6 +4,7 @@
 /* Tests: tests/live/lock/test_lock_wait.c, tests/live/fault/test_lock_late.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
+#include "lock/record/listeners.h"
 #include "lock/record/on_wait.h"
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
@@ -393,8 +394,7 @@ static void failed(struct hf_op *op, hf_status status)
     end_acquire(op, status);
 }
 
-static void on_answer(struct hf_call *call, hf_status status,
-                      struct hf_resp_value reply)
+static void on_answer(struct hf_call *call, hf_status status, struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
@@ -465,8 +465,8 @@ static void send_acquire(struct hf_op *op)
     hf_lease_sent(&op->hold->work->lease, op->wait.sent_ms, op->lease_ms);
     if (!op->lock->kind->opens_for_all)
         hf_op_want_replicas(op, is_granted, on_replicas);
-    hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
-               on_answer);
+    hf_listeners_count(op);
+    hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op), on_answer);
 }
 
 /* ---- waiting ---- */
@@ -482,8 +482,7 @@ static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 {
     int64_t now = hf_loop_now(op->client->loop);
     struct hf_wait_queue *line = op->queue;
-    int64_t cap_ms = hf_wait_cap_ms(op->client->watchdog_ms,
-                                    may_miss_messages(op, line),
+    int64_t cap_ms = hf_wait_cap_ms(op->client->watchdog_ms, may_miss_messages(op, line),
                                     op->call.is_by_ask);
 
     switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms, cap_ms)) {
@@ -558,11 +557,12 @@ static void start(struct hf_op *op)
     hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
     if (op->lock->kind->spins)
         hf_wait_spin(&op->wait);
+    if (op->lock->kind->is_shared)
+        hf_wait_share(&op->wait);
     if (o->wait_ms != 0 && op->lock->kind->waiters_queue)
-        op->place_ms = o->wait_ms < 0
-                           ? op->client->watchdog_ms
-                           : hf_min_ms(o->wait_ms + op->client->watchdog_ms / 3,
-                                       op->client->watchdog_ms); /* FAIR-2 */
+        op->place_ms = o->wait_ms < 0 ? op->client->watchdog_ms /* FAIR-2 */
+                                      : hf_min_ms(o->wait_ms + op->client->watchdog_ms / 3,
+                                                  op->client->watchdog_ms);
     if (o->cancel && o->cancel->is_fired) {
         hf_op_finish(op, HF_CANCELLED);
         return;

@@ -30,7 +30,7 @@
  *          refused, because a sleep follows if they are refused. (The first acquire of a free
  *          lock is not, and costs nothing.) A push is not a verdict here either: the first
  *          waiter of the queue sends its acquire again, and if it is refused, it is tracked
- *          again. PUSHED-1 to PUSHED-3 (channel.h) limit these requests. If any key may have
+ *          again. PUSHED-1 to PUSHED-5 (channel.h) limit these requests. If any key may have
  *          changed (TRACK-4), the first waiter of each queue is woken. Its subscription, which
  *          may be refused, also makes a lost connection again. */
 #ifndef HF_TRACK_H

@@ -310,6 +310,144 @@ START_TEST(track_8_acquire_of_a_free_lock_is_not_tracked)
 }
 END_TEST
 
+/* ---- a crowd ---- */
+
+#define CROWD 100
+#define FEW 16                  /* WAIT_FEW (lock/machine/channel.h) */
+#define RW_CHANNEL "redisson_rwlock:{" NAME "}"
+
+static struct {
+    struct hf_client *client;
+    struct hf_lock *lock;
+    struct call call;
+} members[CROWD];
+static struct hf_loop *loop;
+
+static void drive_until_calls(long long count)
+{
+    while (script_calls(server) < count)
+        hf_loop_dispatch(loop, 10);
+}
+
+/* All of them in one loop of the test's. Each sends one request before it has subscribed, and
+ * one after that. The script is loaded. */
+static void start_crowd(enum hf_lock_kind kind, const char *channel)
+{
+    long long before = script_calls(server);
+    struct hf_client_options o;
+    struct hf_acquire_options patience = patient(1);
+    struct hf_loop_options lo = {0};
+    char url[SERVER_URL_MAX + 64], all[100];
+
+    ck_assert_ok(hf_loop_new(&loop, &lo));
+    client_options(&o, url, server_port(server));
+    (void)strcat(url, TRACKING);
+    o.watchdog_ms = WATCHDOG_MS;
+    o.loop = loop;
+    o.thread = false;
+    for (int i = 0; i < CROWD; i++) {
+        members[i].client = client_with(&o);
+        members[i].lock = lock_of_kind(members[i].client, kind, NAME);
+        call_acquire(&members[i].call, members[i].lock, &patience);
+    }
+    (void)snprintf(all, sizeof all, "%s %d", channel, CROWD);
+    while (strcmp(server_ask(server, "PUBSUB NUMSUB %s", channel), all) != 0)
+        hf_loop_dispatch(loop, 10);
+    drive_until_calls(before + 2 * CROWD);
+    (void)server_ask(server, "PUBLISH %s %s", channel, all + strlen(channel) + 1); /* TURN-2 */
+}
+
+static void stop_crowd(void)
+{
+    for (int i = 0; i < CROWD; i++) {
+        hf_lock_free(members[i].lock);
+        hf_client_free(members[i].client);
+    }
+    hf_loop_free(loop);
+}
+
+static int granted(void)
+{
+    int count = 0;
+
+    for (int i = 0; i < CROWD; i++)
+        count += call_is_done(&members[i].call);
+    return count;
+}
+
+/* A write that frees nothing: each client that is tracked sends one request. Returns how many
+ * of them are tracked again. */
+static int touch(void)
+{
+    long long before = script_calls(server);
+    int pushed = tracked_at(server);
+
+    (void)server_ask(server, "PEXPIRE " NAME " 80000");
+    drive_until_calls(before + pushed);
+    ck_assert_int_eq(script_calls(server), before + pushed);
+    return tracked_at(server);
+}
+
+/* PUSHED-4: at first all are tracked that came when few listened. */
+START_TEST(pushed_4_write_that_frees_nothing_causes_few_requests_in_a_crowd)
+{
+    long long before;
+    int tracked;
+
+    hold(HF_KIND_PLAIN, NAME);
+    start_crowd(HF_KIND_PLAIN, CHANNEL);
+    (void)touch();
+    tracked = touch();
+    ck_assert_int_ge(tracked, 1);
+    ck_assert_int_le(tracked, 3 * FEW);
+    before = script_calls(server);
+    (void)server_ask(server, "DEL " NAME);
+    while (granted() == 0)
+        hf_loop_dispatch(loop, 10);
+    ck_assert_int_le(script_calls(server) - before, tracked);
+    stop_crowd();
+}
+END_TEST
+
+/* PUSHED-4: all of them can hold it. */
+START_TEST(pushed_4_all_readers_of_a_crowd_are_woken)
+{
+    struct hf_lock *read = lock_of_kind(other, HF_KIND_READ, NAME);
+    long long before;
+
+    acquire(read, 1);
+    release(read, 1);
+    hf_lock_free(read);
+    hold(HF_KIND_WRITE, NAME);
+    start_crowd(HF_KIND_READ, RW_CHANNEL);
+    before = script_calls(server);
+    (void)server_ask(server, "PEXPIRE " NAME " 80000");
+    drive_until_calls(before + CROWD);
+    (void)server_ask(server, "DEL " NAME);
+    while (granted() < CROWD)
+        hf_loop_dispatch(loop, 10);
+    stop_crowd();
+}
+END_TEST
+
+/* PUSHED-5: a user who may not count is refused once, and is woken. */
+START_TEST(pushed_5_refused_count_is_no_error_of_a_waiter)
+{
+    struct hf_lock *lock;
+
+    (void)server_ask(server, "ACL SETUSER " DEAF " +subscribe +ssubscribe -pubsub");
+    hf_client_free(client);
+    client = client_by(server, TRACKING, DEAF);
+    hold(HF_KIND_PLAIN, NAME);
+    lock = wait_for(HF_KIND_PLAIN, NAME);
+    await_wake("PEXPIRE " NAME " 80000");
+    (void)server_ask(server, "DEL " NAME);
+    end(lock);
+    ck_assert_ptr_nonnull(strstr(server_ask(server, "INFO commandstats"),
+                                 "pubsub|numsub:calls=0"));
+}
+END_TEST
+
 /* ---- without a subscription, without tracking ---- */
 
 START_TEST(track_8_user_who_may_not_subscribe_is_woken)
@@ -453,6 +591,10 @@ static void add(Suite *suite)
     c = live_case(suite, "how many", start, stop);
     tcase_add_test(c, pushed_2_storm_of_pushes_causes_ever_fewer_requests);
     tcase_add_test(c, track_8_acquire_of_a_free_lock_is_not_tracked);
+    c = live_case(suite, "a crowd", start, stop);
+    tcase_add_test(c, pushed_4_write_that_frees_nothing_causes_few_requests_in_a_crowd);
+    tcase_add_test(c, pushed_4_all_readers_of_a_crowd_are_woken);
+    tcase_add_test(c, pushed_5_refused_count_is_no_error_of_a_waiter);
     c = live_case(suite, "without it", start, stop);
     tcase_add_test(c, track_8_user_who_may_not_subscribe_is_woken);
     tcase_add_loop_test(c, tracking_2_waiter_is_woken_by_its_channel_without_tracking, 0,
