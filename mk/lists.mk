@@ -73,7 +73,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         tools_resp_check cli_doctor cli_ls cli_watch support history judge chaos_model \
         judge_naive judge_verdicts judge_overlap $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster_addresses cluster cluster_wait cluster_moves cluster_failover \
-        sentinel_words sentinel sentinel_failover lock_switch replicas one_address haproxy proxy_words \
+        sentinel_words sentinel sentinel_failover push_failover lock_switch replicas one_address haproxy proxy_words \
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks lock_push push_kinds push_waiters \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
         lock_shorter less strict credentials nat lock_cuts lock_faults lock_clock lock_network \
