@@ -316,6 +316,7 @@ static const struct {
     {"--expire=5 name cmd", "unknown option '--expire'; did you mean '--ttl'?; see"},
     {"--no-wait name cmd", "unknown option '--no-wait'; did you mean '--nonblock'?; see"},
     {"--host x name cmd", "unknown option '--host'; did you mean '--url'?; see"},
+    {"--timout 5 name cmd", "unknown option '--timout'; did you mean '--timeout'?; see"},
     {"--tll 5 name cmd", "unknown option '--tll'; did you mean '--ttl'?; see"},
     {"--laese=5 name cmd", "unknown option '--laese'; did you mean '--lease'?; see"},
     {"--non-block name cmd", "unknown option '--non-block'; did you mean '--nonblock'?; see"},

@@ -224,7 +224,7 @@ static const struct refused {
     unsigned position;
     const char *why;           /* a part of the text */
 } refused[] = {
-    {"", 1, "begins with"},
+    {"", 1, "it is empty"},
     {"redis", 1, "begins with"},
     {"redis:/h", 1, "begins with"},
     {"localhost:6379", 1, "begins with"},
@@ -310,6 +310,10 @@ static const struct refused {
     {"redis://h?d", 11, "options here are"},
     {"redis://h?dbx=1", 11, "options here are"},
     {"redis://h?DB=1", 11, "options here are"},
+    {"redis://h?timout=1", 11, "did you mean 'timeout'? The options here are db,"},
+    {"redis://h?db=1&conect_timeout=1", 16, "did you mean 'connect_timeout'?"},
+    {"rediss://h?tls_cert_=x", 12, "did you mean 'tls_cert'?"},
+    {"redis://h?xyz=1", 11, ": the options here are db,"},
     {"redis://h?%64b=1", 11, "options here are"},
     {"redis://h?=" SECRET, 11, "options here are"},
     {"redis://h?password=" SECRET, 11, "not an option here: it comes before the host"},

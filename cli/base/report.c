@@ -229,7 +229,7 @@ static const char *advice(hf_status status)
     case HF_E_PROTOCOL:
         return "check that this is the port of a Redis server";
     case HF_E_NOREPLY:
-        return "the server is reachable but does not reply; check its load and its log";
+        return "check the server's load and its log"; /* its last reply may be the text */
     default:
         return NULL;
     }

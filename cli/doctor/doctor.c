@@ -40,7 +40,7 @@ static int exit_code_of(const struct doctor_facts *facts,
     for (uint32_t i = 0; i < facts->count; i++)
         is_reached = is_reached || facts->servers[i]->is_reached;
     if (!is_reached)
-        return cli_fail("no server is reachable: %s",
+        return cli_fail("no server could be checked: %s",
                         facts->count ? facts->servers[0]->trouble : "");
     if (findings->by[DOCTOR_UNSAFE] > 0)
         return EXIT_UNSAFE;

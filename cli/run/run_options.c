@@ -119,7 +119,8 @@ enum {
     OF_MANY,
     CLOSE,
     NO_FORK,
-    UNLOCK
+    UNLOCK,
+    PATIENCE
 };
 
 static const struct cli_option run_options[] = {
@@ -142,6 +143,10 @@ static const struct cli_option elect_options[] = {
     {PAUSE, 0, "pause", "DURATION"},
     {OF_MANY, 's', "shared", NULL}, /* refused: of several holders, none would lead */
     {OF_MANY, 0, "permits", "NUMBER"},
+    {PATIENCE, 'n', "nonblock", NULL}, /* refused: a candidate waits for its turn */
+    {PATIENCE, 0, "nb", NULL},
+    {PATIENCE, 'w', "wait", "DURATION"},
+    {PATIENCE, 0, "timeout", "DURATION"},
     {0},
 };
 
@@ -220,6 +225,15 @@ static int take_shell_command(struct cli_run_options *run, char *string)
     return CLI_CONTINUE;
 }
 
+static int refuse_for_elect(const struct cli_args *args, int id)
+{
+    if (id == OF_MANY)
+        return cli_usage(args, "--shared and --permits have no meaning in an election, because "
+                               "one candidate leads at a time; 'holdfast run' accepts them");
+    return cli_usage(args, "--nonblock and --wait have no meaning in an election, because a "
+                           "candidate waits until it leads; 'holdfast run' accepts them");
+}
+
 static int take_own(struct cli_run_options *run, const struct cli_args *args,
                     int id, char *value)
 {
@@ -280,8 +294,8 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
         return cli_usage(args, "--unlock has no meaning: the lock is released when COMMAND ends; "
                                "'holdfast release' and 'holdfast unlock' release other locks");
     case OF_MANY:
-        return cli_usage(args, "--shared and --permits have no meaning in an election, because "
-                               "one candidate leads at a time; 'holdfast run' accepts them");
+    case PATIENCE:
+        return refuse_for_elect(args, id);
     case PAUSE:
         return cli_take_duration(args, "--pause", value, 0, &run->rest_ms);
     default:

@@ -114,6 +114,8 @@ static hf_status scan_scheme(struct hf_url *u, struct hf_scan *s)
         s->at += strlen(schemes[i].name);
         return HF_OK;
     }
+    if (!*s->at)
+        return hf_scan_refuse(s, s->at, "it is empty");
     return hf_scan_refuse(s, s->at,
                           *s->at == '"' || *s->at == '\'' ? "without the quotes, " BEGINNINGS
                                                           : BEGINNINGS);
@@ -274,7 +276,7 @@ static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s, const char *end
                                                               : HF_STANDALONE;
 
     if (odd)
-        return hf_scan_refuse(s, odd, "between hosts stands a comma, as it is: a,b");
+        return hf_scan_refuse(s, odd, "write a plain comma between hosts: a,b");
     if (s->seeds->topology == HF_STANDALONE)
         s->seeds->topology = several;
     return s->seeds->topology == HF_STANDALONE ? scan_host(u, s, end)

@@ -336,17 +336,45 @@ static hf_status refuse_foreign(const struct hf_scan *s, struct hf_span name)
 
 /* ---- one option ---- */
 
-static hf_status refuse_name(const struct hf_scan *s, const char *at,
+static bool is_listed(const struct hf_scan *s, const struct option *o, bool is_tls)
+{
+    return is_meant(s, o) && (is_tls || !is_of_tls(o));
+}
+
+/* The option that is probably meant, of those of this URL, or of all if `s` is NULL. NULL:
+ * none is near. */
+static const struct option *nearest(const struct hf_scan *s, struct hf_span name, bool is_tls)
+{
+    size_t len = (size_t)(name.to - name.from);
+    int best = len >= LONG_WORD ? 3 : 2;
+    const struct option *near = NULL;
+
+    for (size_t i = 0; i < OPTIONS && len <= HF_WORD_MAX; i++) {
+        int distance =
+            hf_word_distance(name.from, len, options[i].name, strlen(options[i].name));
+
+        if (distance >= best || (s && !is_listed(s, &options[i], is_tls)))
+            continue;
+        best = distance;
+        near = &options[i];
+    }
+    return near;
+}
+
+static hf_status refuse_name(const struct hf_scan *s, struct hf_span name,
                              bool is_tls)
 {
-    char why[400] = "the options here are";
-    size_t len = strlen(why);
+    const struct option *near = nearest(s, name, is_tls);
+    char why[460];
+    size_t len = (size_t)snprintf(why, sizeof why, "%s%s%she options here are",
+                                  near ? "did you mean '" : "", near ? near->name : "",
+                                  near ? "'? T" : "t");
 
     for (size_t i = 0; i < OPTIONS && len < sizeof why; i++)
-        if (is_meant(s, &options[i]) && (is_tls || !is_of_tls(&options[i])))
+        if (is_listed(s, &options[i], is_tls))
             len += (size_t)snprintf(why + len, sizeof why - len, "%s %s",
                                     i ? "," : "", options[i].name);
-    return hf_scan_refuse(s, at, why);
+    return hf_scan_refuse(s, name.from, why);
 }
 
 static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
@@ -362,7 +390,7 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
     if (!o && ((rc = refuse_other(s, name)) < 0 || (rc = refuse_foreign(s, name)) < 0))
         return rc;
     if (!o)
-        return refuse_name(s, name.from, hf_url_uses_tls(u));
+        return refuse_name(s, name, hf_url_uses_tls(u));
     if (is_of_tls(o) && u->kind != HF_URL_TLS && !s->tls_at)
         s->tls_at = name.from;
     bit = 1u << (o - options);
@@ -403,19 +431,10 @@ static const struct option *row_named(struct hf_span name)
 /* The name is the program's, and no part of a password: it may be quoted. */
 static hf_status refuse_word(const char *name, struct hf_error *err)
 {
-    const struct option *near = NULL;
     size_t len = strlen(name);
-    int best = len >= LONG_WORD ? 3 : 2;
+    const struct option *near = nearest(NULL, (struct hf_span){name, name + len}, true);
     char quoted[HF_WORD_MAX * 4];
 
-    for (size_t i = 0; i < OPTIONS && len <= HF_WORD_MAX; i++) {
-        int distance = hf_word_distance(name, len, options[i].name, strlen(options[i].name));
-
-        if (distance >= best)
-            continue;
-        best = distance;
-        near = &options[i];
-    }
     (void)hf_error_quote(quoted, sizeof quoted, name, len);
     if (near)
         return hf_error_set(err, HF_E_INVAL, "unknown option '%s'; did you mean '%s'?",

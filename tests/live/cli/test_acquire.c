@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/gate.h"
 #include "tests/support/proxy.h"
 #include "tests/support/suite.h"
 
@@ -87,6 +88,33 @@ START_TEST(a_release_leaves_the_lock_of_another)
     p = holdfast(NULL, "renew", "-u", "redis://127.0.0.1:1", "s", "word", "--lease=1m", NULL);
     await_line(p, ERR, "not a handle: "); /* and not that nobody is there */
     ck_assert_int_eq(finish(p), 125);
+}
+END_TEST
+
+/* The first request has no reply, so the outcome is unknown. The last one has a reply. */
+START_TEST(a_server_that_replies_with_an_error_is_not_called_silent)
+{
+    static const struct gate_rule rules[] = {
+        {.pattern = "EVALSHA ...", .times = 1},
+        {.pattern = "EVALSHA ...",
+         .answer = "-ERR unknown command 'EVALSHA'\r\n"},
+        {.pattern = "EVAL ...",
+         .answer = "-ERR unknown command 'EVAL'\r\n"},
+        {0}};
+    struct gate *gate = gate_start(server_port(server), rules);
+    char owner[OWNER_MAX], url[64];
+    const char *err;
+    struct process *p;
+
+    (void)take(owner);
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", gate_port(gate));
+    p = holdfast(NULL, "renew", "-u", url, "x", owner, "--lease=1m", NULL);
+    ck_assert_int_eq(finish(p), 125);
+    err = await_end(p, ERR);
+    ck_assert_ptr_nonnull(strstr(err, "unknown command 'EVAL'"));
+    ck_assert_ptr_null(strstr(err, "not reply"));
+    ck_assert_int_eq(release(owner), 0);
+    gate_stop(gate);
 }
 END_TEST
 
@@ -447,6 +475,7 @@ int main(void)
     tcase_add_test(c, a_lock_stays_held_until_it_is_released);
     tcase_add_test(c, it_is_not_renewed);
     tcase_add_test(c, a_release_leaves_the_lock_of_another);
+    tcase_add_test(c, a_server_that_replies_with_an_error_is_not_called_silent);
     tcase_add_loop_test(c, each_kind_is_renewed_and_released_by_its_handle, 0,
                         ROWS(kinds));
     tcase_add_test(c, one_reader_of_two_is_released);

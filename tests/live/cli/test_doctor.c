@@ -262,6 +262,29 @@ START_TEST(server_that_refuses_undeclared_keys_is_found)
 }
 END_TEST
 
+START_TEST(server_that_refuses_the_login_is_not_called_unreachable)
+{
+    static const struct gate_rule rules[] = {
+        {.pattern = "HELLO ...",
+         .answer = "-ERR unknown command 'HELLO'\r\n"},
+        {.pattern = "AUTH ...",
+         .answer = "-ERR unknown command 'AUTH'\r\n"},
+        {0}};
+    struct gate *gate = gate_start(server_port(server), rules);
+    struct process *p;
+    char text[URL_MAX];
+    const char *err;
+
+    (void)snprintf(text, sizeof text, "redis://:pw@127.0.0.1:%d", gate_port(gate));
+    p = holdfast(NULL, "doctor", "-u", text, NULL);
+    ck_assert_int_eq(finish(p), 125);
+    err = await_end(p, ERR);
+    ck_assert_ptr_nonnull(strstr(err, "no server could be checked: "));
+    ck_assert_ptr_nonnull(strstr(err, "unknown command 'AUTH'"));
+    gate_stop(gate);
+}
+END_TEST
+
 START_TEST(renamed_commands_are_found)
 {
     static const char *const args[] = {"--rename-command", "HELLO", "",
@@ -648,6 +671,7 @@ int main(void)
     tcase_add_test(c, a_name_that_the_patterns_cover_is_fine);
     tcase_add_test(c, wait_is_missed_only_where_it_is_needed);
     tcase_add_test(c, server_that_refuses_undeclared_keys_is_found);
+    tcase_add_test(c, server_that_refuses_the_login_is_not_called_unreachable);
     tcase_add_test(c, renamed_commands_are_found);
     tcase_add_test(c, wrong_password_is_an_error_and_not_printed);
     tcase_add_test(c, missing_server_is_an_error);

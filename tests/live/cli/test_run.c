@@ -1030,6 +1030,10 @@ START_TEST(no_or_unknown_command_is_an_error)
           "unknown command 'frobnicate'; commands: run, elect, acquire, ");
     fails(holdfast(NULL, "elect", "--shared", "x", "true", NULL),
           "--shared and --permits have no meaning in an election");
+    fails(holdfast(NULL, "elect", "-n", "x", "true", NULL),
+          "--nonblock and --wait have no meaning in an election, because a candidate waits");
+    fails(holdfast(NULL, "run", "-u", "", "x", "true", NULL),
+          "-u: the URL is wrong at character 1: it is empty");
     fails(holdfast(NULL, "stauts", NULL), "unknown command 'stauts'; did you mean 'status'?");
     fails(holdfast(NULL, "-u", "redis://h", NULL), "usage:");
     fails(holdfast(NULL, "status", NULL), "NAME is required");
