@@ -44,6 +44,7 @@ abi-check: all
 
 abi-record: all
 	@tests/abi/layout.sh $(BUILD) '$(CC)' --record
+	@tests/abi/abidiff.sh $(BUILD) --record
 
 # Each rule of RESP-CONFORMANCE and what tests it; fails on a rule without a test
 # and on a vector without a rule. Then each numbered rule of the source, and the tests
