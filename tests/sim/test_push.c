@@ -303,6 +303,125 @@ START_TEST(track_8_waiter_is_woken_at_once)
 }
 END_TEST
 
+/* ---- waiters of latches and semaphores: the key is the counter ---- */
+
+#define NO_FAULT (-1)
+
+static const struct count_row {
+    const char *name;
+    int64_t family;
+    int64_t kind, n;            /* of the fault; NO_FAULT: a client changes the count. With
+                                   FAULT_DELETE, n: the TTL that it is given before */
+    int64_t reset_ms;           /* as in struct row; of the waiter's connections */
+    int64_t late_ms;            /* as in struct wait_row */
+    bool needs_deafness;        /* otherwise a notification wakes it */
+    bool is_woken;
+} count_rows[] = {
+    {"latch, deleted", FAMILY_LATCH, FAULT_DELETE, 0, -1, 0, false, true},
+    {"latch, flushed", FAMILY_LATCH, FAULT_FLUSHALL, 0, -1, 0, false, true},
+    {"latch, expired", FAMILY_LATCH, FAULT_SHORTEN, 1, -1, 0, false, true},
+    {"latch, given a TTL", FAMILY_LATCH, FAULT_SHORTEN, 20000, -1, 0, false, false},
+    {"latch, deleted, the push is lost with the connection", FAMILY_LATCH, FAULT_DELETE, 0, 0,
+     0, false, true},
+    {"latch, deleted after it was tracked again", FAMILY_LATCH, FAULT_DELETE, 0, 300, 0, false,
+     true},
+    {"latch, deleted, the push is late", FAMILY_LATCH, FAULT_DELETE, 0, -1, 30, false, true},
+    {"latch, given a TTL, then deleted", FAMILY_LATCH, FAULT_DELETE, 20000, -1, 0, false, true},
+    {"latch, counted down", FAMILY_LATCH, NO_FAULT, 0, -1, 0, true, true},
+    {"latch, counted down after it was tracked again", FAMILY_LATCH, NO_FAULT, 0, 300, 0, true,
+     true},
+    {"semaphore, released", FAMILY_SEMAPHORE, NO_FAULT, 0, -1, 0, true, true},
+    {"semaphore, released, the push is lost with the connection", FAMILY_SEMAPHORE, NO_FAULT, 0,
+     0, 0, true, true},
+    {"semaphore, released after it was tracked again", FAMILY_SEMAPHORE, NO_FAULT, 0, 300, 0,
+     true, true},
+    {"semaphore, released, the push is late", FAMILY_SEMAPHORE, NO_FAULT, 0, -1, 30, true, true},
+    {"semaphore, deleted: it has no permits", FAMILY_SEMAPHORE, FAULT_DELETE, 0, -1, 0, false,
+     false},
+};
+
+/* The waiter is the second call that ends well; the first is a client that has taken the only
+ * permit, or counts down. */
+static void plan_count(const struct count_row *row, int64_t tracks, int64_t is_deaf)
+{
+    struct row its = {row->name, row->kind, row->n, false, -1};
+    bool is_latch = row->family == FAMILY_LATCH;
+
+    plan_row(&its, row->family, tracks, 0);
+    plan.head.is_deaf = is_deaf;
+    plan.head.piece_max = tracks == 2 ? 7 : 0;
+    plan.program_count = 2;
+    plan.programs[1] = (struct plan_program){.offset_ms = 2000000};
+    plan.locks[0].permits = 1;
+    plan.ops[0] = is_latch ? (struct plan_op){.at_ms = FREED_MS, .verb = OP_GIVE, .owner = 1}
+                           : (struct plan_op){.at_ms = HOLDER_MS, .owner = 1, .n = 1,
+                                              .hold_ms = FREED_MS - HOLDER_MS};
+    if (is_latch && row->kind != NO_FAULT)
+        plan.ops[0].at_ms = LENGTH_MS;
+    if (!is_latch && row->kind != NO_FAULT)
+        plan.ops[0].hold_ms = LENGTH_MS;
+    plan.ops[1] = (struct plan_op){.at_ms = WAITER_MS, .program = 1, .owner = 1, .n = 1,
+                                   .wait_ms = HF_FOREVER, .hold_ms = -1};
+    plan.op_count = 2;
+    plan.fault_count = 0;
+    if (row->late_ms > 0)
+        add_fault(WAITER_MS + 500, FAULT_DELAY, row->late_ms);
+    if (row->reset_ms >= 0)
+        add_fault(FREED_MS - row->reset_ms, FAULT_RESET, 0);
+    for (size_t i = 0; i < plan.fault_count; i++)
+        plan.faults[i].program = 1;
+    if (row->kind == FAULT_DELETE && row->n > 0)
+        add_fault(FREED_MS - 1000, FAULT_SHORTEN, row->n);
+    if (row->kind != NO_FAULT)
+        add_fault(FREED_MS, row->kind, row->n);
+}
+
+/* When the call of the second program that waits has ended, after FREED_MS; in ms. */
+static int64_t waited_ms(void)
+{
+    char *text = history_of_plan(&plan), *rest = text;
+    int64_t asked_us = HISTORY_NONE, ended_us = HISTORY_NONE, call = 0;
+    struct history_event e;
+
+    while (history_next(&rest, &e)) {
+        if (e.what == HISTORY_ASK && e.op == HISTORY_OP_ACQUIRE && e.wait_ms < 0) {
+            asked_us = e.time_us;
+            call = e.call;
+        }
+        if (e.what == HISTORY_END && asked_us != HISTORY_NONE && e.call == call &&
+            e.status.len == 5 && memcmp(e.status.at, "HF_OK", 5) == 0)
+            ended_us = e.time_us;
+    }
+    free(text);
+    ck_assert(asked_us != HISTORY_NONE);
+    return ended_us == HISTORY_NONE
+               ? HISTORY_NONE
+               : (ended_us - asked_us) / 1000 - (FREED_MS - WAITER_MS);
+}
+
+static void must_pass(const struct count_row *row, int64_t tracks, int64_t is_deaf)
+{
+    int64_t ms;
+
+    plan_count(row, tracks, is_deaf);
+    ms = waited_ms();
+    ck_assert_msg((ms != HISTORY_NONE && ms >= 0 &&
+                   ms < AT_ONCE_US / 1000 + 2 * row->late_ms) == row->is_woken,
+                  "%s, %s, pushes %lld: passed after %lld ms", row->name,
+                  is_deaf ? "deaf" : "subscribed", (long long)tracks, (long long)ms);
+}
+
+/* TRACK-8 */
+START_TEST(track_8_waiter_for_a_count_is_woken_at_once)
+{
+    const struct count_row *row = &count_rows[_i];
+
+    for (int64_t tracks = 1; tracks <= 2; tracks++)
+        for (int64_t is_deaf = row->needs_deafness; is_deaf <= 1; is_deaf++)
+            must_pass(row, tracks, is_deaf);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sim: losses that the server reports");
@@ -313,6 +432,7 @@ int main(void)
     tcase_add_loop_test(c, track_6_each_owner_of_a_shared_key_is_told, 0, SHARED_ROWS);
     tcase_add_test(c, lease_6_a_renewal_does_not_wait_for_a_slow_look);
     tcase_add_loop_test(c, track_8_waiter_is_woken_at_once, 0, ROWS(wait_rows));
+    tcase_add_loop_test(c, track_8_waiter_for_a_count_is_woken_at_once, 0, ROWS(count_rows));
     suite_add_tcase(s, c);
     return suite_run(s);
 }
