@@ -363,9 +363,9 @@ static struct peer_step lies_to_a_releaser[] = {
     PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
     PEER_WAIT, {.verb = PEER_DO_SEND, .text = granted, .number = 0},
     PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."), PEER_SEND(""), PEER_GONE,
-    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVAL * 1 order:42 * 0 ..."),
     PEER_SEND(""), PEER_GONE,
-    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVAL * 1 order:42 * 0 ..."),
     PEER_SEND(""), PEER_GONE,
     PEER_END,
 };

