@@ -15,6 +15,12 @@ _holdfast_options() {
         files=' --dump --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals=' --lost-signal '
         ;;
+    hold)
+        all='--stdin -n --nonblock -w --wait --timeout -E --conflict-exit-code --ttl -s --shared -x --exclusive --fair --fenced --value --permits -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' -w --wait --timeout -E --conflict-exit-code --ttl --permits -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        files=' --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
+        signals='  '
+        ;;
     acquire)
         all='--lease -w --wait --timeout -n --nonblock -E --conflict-exit-code -s --shared -x --exclusive --fair --fenced --value --permits -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
         values=' --lease -w --wait --timeout -E --conflict-exit-code --permits -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
@@ -143,7 +149,7 @@ _holdfast() {
     run:1:*|elect:1:*) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
     semaphore:1:*) mapfile -t COMPREPLY < <(compgen -W 'set get acquire release add reduce drain delete' -- "$cur") ;;
     latch:1:*) mapfile -t COMPREPLY < <(compgen -W 'set down wait get delete' -- "$cur") ;;
-    :*|help:0:*) mapfile -t COMPREPLY < <(compgen -W 'run elect acquire renew release status watch ls unlock fence semaphore latch doctor slot version help' -- "$cur") ;;
+    :*|help:0:*) mapfile -t COMPREPLY < <(compgen -W 'run elect hold acquire renew release status watch ls unlock fence semaphore latch doctor slot version help' -- "$cur") ;;
     esac
 }
 

@@ -34,6 +34,7 @@ struct cli_command {
 extern const struct cli_command cli_run_command;
 extern const struct cli_command cli_elect_command;
 extern const struct cli_command cli_acquire_command;
+extern const struct cli_command cli_hold_command;
 extern const struct cli_command cli_renew_command;
 extern const struct cli_command cli_release_command;
 extern const struct cli_command cli_status_command;

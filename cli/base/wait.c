@@ -9,7 +9,7 @@ void cli_wait_take_signals(struct cli_wait *w)
 {
     int signal = cli_signals_take_end();
 
-    w->has_signal = false;
+    w->must_cancel = false;
     if (w->signal == 0)
         w->signal = signal;
 }
@@ -20,8 +20,8 @@ static void on_signal(struct hf_io *io, int events)
 
     (void)events;
     cli_wait_take_signals(w);
-    w->has_signal = w->signal != 0;
-    if (w->has_signal)
+    w->must_cancel = w->signal != 0;
+    if (w->must_cancel)
         hf_loop_rewatch(w->loop, io, 0);
 }
 
@@ -44,13 +44,16 @@ int cli_wait_open(struct cli_wait *w)
                   : CLI_CONTINUE;
 }
 
-int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is_patient)
+int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is_patient,
+                    int64_t ttl_ms)
 {
     struct hf_client_options options;
 
     hf_client_options_init(&options);
     options.loop = w->loop;
     options.connect_once = !is_patient;
+    if (ttl_ms > 0)
+        options.watchdog_ms = ttl_ms;
     return cli_client_open(&w->client, common, &options);
 }
 
@@ -75,9 +78,9 @@ void cli_wait_for(struct cli_wait *w)
 {
     while (!w->is_done) {
         hf_loop_dispatch(w->loop, -1);
-        if (w->has_signal)
+        if (w->must_cancel)
             hf_cancel_fire(&w->cancel);
-        w->has_signal = false;
+        w->must_cancel = false;
     }
 }
 

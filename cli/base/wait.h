@@ -18,7 +18,7 @@ struct cli_wait {
     struct hf_io signal_io;
     struct hf_client *client;   /* on that loop; NULL: not opened */
     struct hf_cancel cancel;    /* for the call */
-    bool has_signal;
+    bool must_cancel;           /* a callback of the loop noted that the wait must end */
     bool is_done;
     int signal;                 /* what ended the wait; 0: nothing */
     hf_status status;           /* of the call, and its error */
@@ -29,8 +29,9 @@ struct cli_wait {
  *                   CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. Call
  *                   cli_wait_free in both cases.
  * cli_wait_client - opens the client. `is_patient`: a server that cannot be reached is retried.
- *                   Until then, and during calls that block, use cli_signals_end_at_once.
- *                   Returns as cli_client_open.
+ *                   ttl_ms: the TTL of locks that it renews; 0: the default. Until then, and
+ *                   during calls that block, use cli_signals_end_at_once. Returns as
+ *                   cli_client_open.
  * cli_wait_begin  - is called before the call, which takes w->cancel, cli_wait_done and w.
  *                   A signal ends the program after CLI_SIGNALS_LIMIT_MS with `last_words`.
  * cli_wait_for    - runs the loop until the call ends.
@@ -39,7 +40,8 @@ struct cli_wait {
  *                   has no reply yet, or was not undone.
  * cli_wait_end    - returns `code`; if a signal arrived, the process ends by it instead. */
 int cli_wait_open(struct cli_wait *w);
-int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is_patient);
+int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is_patient,
+                    int64_t ttl_ms);
 void cli_wait_begin(struct cli_wait *w, const char *last_words);
 hf_done cli_wait_done;
 void cli_wait_for(struct cli_wait *w);

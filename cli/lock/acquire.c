@@ -206,7 +206,7 @@ static int open_lock(struct acquire *a)
     int rc;
 
     cli_signals_end_at_once(true); /* nothing is held, and the calls block */
-    rc = cli_wait_client(&a->wait, a->common, a->wait_ms != 0);
+    rc = cli_wait_client(&a->wait, a->common, a->wait_ms != 0, 0);
     if (rc == CLI_CONTINUE)
         rc = cli_lock_open(&a->lock, a->wait.client, a->kind.kind, a->name);
     if (rc == CLI_CONTINUE)

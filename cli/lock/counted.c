@@ -133,7 +133,7 @@ static int open_to_wait(struct cli_counted *c)
     int rc;
 
     cli_signals_end_at_once(true);
-    rc = cli_wait_client(&c->wait, c->common, c->wait_ms != 0);
+    rc = cli_wait_client(&c->wait, c->common, c->wait_ms != 0, 0);
     if (rc == CLI_CONTINUE)
         rc = open_object(c, c->wait.client);
     cli_signals_end_at_once(false);

@@ -1,0 +1,377 @@
+/* `holdfast hold`: holds a lock, and renews it, until it is interrupted. */
+/* Tests: tests/live/cli/test_hold.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/common.h"
+#include "cli/base/json.h"
+#include "cli/base/kind_options.h"
+#include "cli/base/lock_words.h"
+#include "cli/base/report.h"
+#include "cli/base/signals.h"
+#include "cli/base/wait.h"
+
+#define TTL_MS 30000            /* the default of --ttl, as that of run */
+#define TTL_LEAST_MS 100        /* the library's own limit */
+
+struct hold {
+    const struct cli_common *common;
+    const char *name;
+    struct cli_kind_options kind;
+    int64_t ttl_ms;
+    int64_t wait_ms;
+    int conflict_code;
+    bool follows_input;         /* --stdin */
+
+    struct cli_wait wait;
+    struct hf_lock *lock;
+    int64_t owner;
+    struct hf_io input;         /* fd -1: not watched */
+    bool has_input_ended;
+    bool is_lost;
+    enum hf_lost reason;
+    char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
+    char last_words[CLI_QUOTE_MAX + 100];
+};
+
+/* ---- events ---- */
+
+/* A hold that this process releases, or closes with its client, is not lost. */
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason)
+{
+    struct hold *h = ctx;
+
+    (void)lock;
+    (void)owner;
+    if (reason == HF_REASON_CLOSED)
+        return;
+    h->is_lost = true;
+    h->reason = reason;
+}
+
+static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info)
+{
+    const struct hold *h = ctx;
+    char holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
+
+    (void)lock;
+    cli_verbose("waiting for %s: held by %s, TTL %s", h->quoted,
+                info->holder_len ? cli_quote(holder, info->holder, info->holder_len)
+                                 : "others",
+                info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
+}
+
+/* What is read does not matter. A terminal that was closed is an end. */
+static void read_input(struct hold *h)
+{
+    char bytes[4096];
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+
+    h->has_input_ended = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static void on_input(struct hf_io *io, int events)
+{
+    struct hold *h = HF_OWNER_OF(io, struct hold, input);
+
+    (void)events;
+    read_input(h);
+    if (h->has_input_ended) {
+        hf_loop_rewatch(h->wait.loop, io, 0);
+        h->wait.must_cancel = true;
+    }
+}
+
+/* epoll does not take files, whose end comes at once. */
+static void watch_input(struct hold *h)
+{
+    hf_status rc;
+
+    h->input.fd = STDIN_FILENO;
+    hf_loop_lock(h->wait.loop);
+    rc = hf_loop_watch(h->wait.loop, &h->input);
+    hf_loop_unlock(h->wait.loop);
+    if (rc == HF_OK)
+        return;
+    h->input.fd = -1;
+    while (!h->has_input_ended)
+        read_input(h);
+    hf_cancel_fire(&h->wait.cancel);
+}
+
+static void unwatch_input(struct hold *h)
+{
+    if (h->input.fd < 0)
+        return;
+    hf_loop_lock(h->wait.loop);
+    hf_loop_unwatch(h->wait.loop, &h->input);
+    hf_loop_unlock(h->wait.loop);
+}
+
+/* ---- while it is held ---- */
+
+static int print_held(struct hold *h)
+{
+    struct cli_lock lock = {.name = h->name, .len = strlen(h->name)};
+    char owner[HF_OWNER_TEXT_MAX];
+    struct cli_json j;
+
+    (void)hf_lock_owner_text(h->lock, h->owner, owner);
+    if (h->common->is_json) {
+        cli_json_init(&j);
+        cli_lock_put_name(&j, &lock);
+        cli_json_text(&j, "owner", owner);
+        if (h->kind.is_fenced)
+            cli_json_integer(&j, "token", hf_lock_token(h->lock, h->owner));
+        return cli_json_print(&j);
+    }
+    if (h->common->is_quiet)
+        return CLI_CONTINUE;
+    (void)printf("held %s", owner);
+    if (h->kind.is_fenced)
+        (void)printf(" %lld", (long long)hf_lock_token(h->lock, h->owner));
+    (void)putchar('\n');
+    return CLI_CONTINUE;
+}
+
+static int tell(struct hold *h)
+{
+    int rc = print_held(h);
+
+    if (rc == CLI_CONTINUE && (fflush(stdout) != 0 || ferror(stdout)))
+        rc = cli_fail("cannot write to standard output: %s; releasing the lock",
+                      strerror(errno));
+    if (rc != CLI_CONTINUE)
+        clearerr(stdout); /* it is reported */
+    return rc;
+}
+
+static int report_loss(const struct hold *h)
+{
+    (void)cli_fail("lost the lock %s: %s", h->quoted, hf_lost_text(h->reason));
+    return CLI_LOST;
+}
+
+/* From now on a second signal ends the process at once. Also after a loss: the server may
+ * still have the hold. */
+static int release(struct hold *h)
+{
+    struct hf_error err = {0};
+    hf_status status;
+
+    cli_wait_take_signals(&h->wait);
+    cli_signals_end_at_once(true);
+    status = hf_lock_release(h->lock, h->owner, &err);
+    if (status == HF_OK)
+        return CLI_OK;
+    if (status == HF_LOST) {
+        if (!h->is_lost)
+            (void)cli_fail("the lock %s was lost before it was released", h->quoted);
+        return CLI_LOST;
+    }
+    (void)cli_fail_status(status, &err);
+    return cli_fail("%s may stay locked until its TTL expires", h->quoted);
+}
+
+static int stay(struct hold *h)
+{
+    int rc, end;
+
+    cli_signals_limit(false, NULL);
+    rc = tell(h);
+    while (rc == CLI_CONTINUE && h->wait.signal == 0 && !h->has_input_ended && !h->is_lost)
+        hf_loop_dispatch(h->wait.loop, -1);
+    if (rc == CLI_CONTINUE && h->is_lost)
+        rc = report_loss(h);
+    end = release(h);
+    return rc == CLI_CONTINUE ? end : rc;
+}
+
+/* ---- acquiring ---- */
+
+/* The exit code of a call that did not get the lock. */
+static int fail(const struct hold *h)
+{
+    const struct cli_wait *w = &h->wait;
+
+    if (w->status == HF_CANCELLED && w->signal != 0)
+        return CLI_SIGNAL + w->signal;
+    if (w->status != HF_TIMEOUT && w->status != HF_CANCELLED)
+        return cli_fail_status(w->status, &w->error);
+    if (w->status == HF_TIMEOUT)
+        cli_verbose("%s", w->error.text);
+    else
+        cli_verbose("standard input ended before the lock was acquired");
+    return h->conflict_code;
+}
+
+static hf_status request(struct hold *h)
+{
+    struct hf_acquire_options options;
+
+    hf_acquire_options_init(&options);
+    options.owner = h->owner = hf_owner_new();
+    options.wait_ms = h->wait_ms;
+    options.cancel = &h->wait.cancel;
+    options.on_lost = on_lost;
+    options.on_wait = on_wait;
+    options.ctx = h;
+    return hf_lock_acquire_async(h->lock, &options, cli_wait_done, &h->wait);
+}
+
+static int acquire(struct hold *h)
+{
+    hf_status status;
+
+    (void)snprintf(h->last_words, sizeof h->last_words,
+                   "holdfast: the server does not reply: %s may stay locked until its "
+                   "TTL expires\n", h->quoted);
+    cli_wait_begin(&h->wait, h->last_words);
+    if (h->follows_input)
+        watch_input(h);
+    if ((status = request(h)) < 0)
+        return cli_fail("cannot request the lock: %s", hf_status_text(status));
+    cli_wait_for(&h->wait);
+    return h->wait.status == HF_OK ? stay(h) : fail(h);
+}
+
+static int open_lock(struct hold *h)
+{
+    int rc;
+
+    cli_signals_end_at_once(true); /* nothing is held, and the calls block */
+    rc = cli_wait_client(&h->wait, h->common, h->wait_ms != 0, h->ttl_ms);
+    if (rc == CLI_CONTINUE)
+        rc = cli_lock_open(&h->lock, h->wait.client, h->kind.kind, h->name);
+    if (rc == CLI_CONTINUE)
+        rc = cli_kind_make_permits(&h->kind, h->lock);
+    cli_signals_end_at_once(false);
+    return rc;
+}
+
+/* ---- the command line ---- */
+
+enum { TTL = 1, WAIT, NONBLOCK, CONFLICT, INPUT };
+
+static const struct cli_option own_options[] = {
+    {TTL, 0, "ttl", "DURATION"},
+    {WAIT, 'w', "wait", "DURATION"},
+    {WAIT, 0, "timeout", "DURATION"},
+    {NONBLOCK, 'n', "nonblock", NULL},
+    {NONBLOCK, 0, "nb", NULL},
+    {CONFLICT, 'E', "conflict-exit-code", "CODE"},
+    {INPUT, 0, "stdin", NULL},
+    CLI_KIND_ROWS,
+    CLI_KIND_ROWS_OF_MANY,
+    {0},
+};
+
+static int take_option(void *ctx, const struct cli_args *args, int id, char *value)
+{
+    struct hold *h = ctx;
+
+    if (id >= CLI_KIND_OPTION)
+        return cli_kind_take(&h->kind, args, id, value);
+    switch (id) {
+    case TTL:
+        return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS, &h->ttl_ms);
+    case WAIT:
+        return cli_take_duration(args, "--wait", value, 0, &h->wait_ms);
+    case NONBLOCK:
+        h->wait_ms = 0;
+        return CLI_CONTINUE;
+    case CONFLICT:
+        return cli_take_number(args, "--conflict-exit-code", value, 0, 255,
+                               &h->conflict_code);
+    case INPUT:
+        h->follows_input = true;
+        return CLI_CONTINUE;
+    default:
+        if (h->name)
+            return cli_usage(args, "unexpected argument '%s': to run a command under the "
+                                   "lock, use 'holdfast run'", value);
+        h->name = value;
+        return CLI_CONTINUE;
+    }
+}
+
+static int check(struct hold *h, const struct cli_args *args)
+{
+    if (!h->name)
+        return cli_usage(args, "NAME is required");
+    if (!*h->name)
+        return cli_usage(args, "NAME is empty");
+    (void)cli_quote(h->quoted, h->name, strlen(h->name));
+    return cli_kind_check(&h->kind, args);
+}
+
+/* A signal that ends a hold is its ordinary end. */
+static int close_all(struct hold *h, int code)
+{
+    bool was_held = h->wait.is_done && h->wait.status == HF_OK;
+
+    unwatch_input(h);
+    if (!cli_wait_close(&h->wait, code == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS) &&
+        !was_held)
+        code = cli_fail("the server does not reply: %s may stay locked until its TTL expires",
+                        h->quoted);
+    hf_lock_free(h->lock);
+    cli_wait_free(&h->wait);
+    return was_held ? code : cli_wait_end(&h->wait, code);
+}
+
+static int main_hold(struct cli_args *args, struct cli_common *common)
+{
+    struct hold h = {.common = common,
+                     .kind = {.kind = HF_KIND_PLAIN},
+                     .ttl_ms = TTL_MS,
+                     .wait_ms = HF_FOREVER,
+                     .conflict_code = CLI_NOT_ACQUIRED,
+                     .input = {.fd = -1, .events = HF_READ, .ready = on_input}};
+    int rc = cli_common_parse(common, args, own_options, take_option, &h);
+
+    if (rc == CLI_CONTINUE)
+        rc = check(&h, args);
+    if (rc == CLI_CONTINUE)
+        rc = cli_common_begin(common);
+    if (rc != CLI_CONTINUE)
+        return rc;
+    rc = cli_wait_open(&h.wait);
+    if (rc == CLI_CONTINUE)
+        rc = open_lock(&h);
+    if (rc == CLI_CONTINUE)
+        rc = acquire(&h);
+    return close_all(&h, rc);
+}
+
+const struct cli_command cli_hold_command = {
+    .name = "hold",
+    .summary = "hold a lock until interrupted",
+    .help =
+        "usage: holdfast hold [option]... NAME\n"
+        "\n"
+        "Takes the lock NAME, prints 'held OWNER', and renews the lock until INT,\n"
+        "TERM, HUP or QUIT arrives. Then it releases the lock. Use it by hand, to\n"
+        "keep others out, or beside a program that cannot be started by 'holdfast\n"
+        "run'; such a program is not stopped when the lock is lost.\n"
+        "Exit code: 0 released; 75 not acquired; 122 the lock was lost; 125 error. A\n"
+        "signal before the lock is held ends the process.\n"
+        "\n"
+        "  --stdin              also release the lock when standard input ends\n"
+        "  -n, --nonblock       do not wait for the lock\n"
+        "  -w, --wait DURATION  stop waiting after DURATION; default: never\n"
+        "  --timeout DURATION   the same as --wait\n"
+        "  -E, --conflict-exit-code N\n"
+        "                       exit code if the lock was not acquired; default 75\n"
+        "  --ttl DURATION       TTL of the lock; renewed every third of it;\n"
+        "                       default 30s\n"
+        CLI_KIND_HELP_SHARED
+        CLI_KIND_HELP_FAIR
+        "  --fenced             also print a fencing token: 'held OWNER TOKEN'\n"
+        CLI_KIND_HELP_VALUE
+        CLI_KIND_HELP_PERMITS
+        "\n" CLI_COMMON_HELP,
+    .main = main_hold,
+};
