@@ -15,4 +15,9 @@ dist:
 distcheck:
 	+@tests/distcheck.sh $(BUILD)/$(DIST).tar.gz $(MAKE)
 
-.PHONY: dist distcheck
+#: make packages          of the last commit, those that can be built here: Debian (debhelper,
+#:                        lintian), RPM (rpmbuild); packages/ has the recipes
+packages: dist
+	@tests/packages.sh $(BUILD) $(BUILD)/$(DIST).tar.gz $(VERSION)
+
+.PHONY: dist distcheck packages

@@ -1,0 +1,105 @@
+#!/bin/sh
+# packages.sh BUILD TARBALL VERSION: builds the packages that the tools of this machine can build,
+# from the tarball of `make dist`, in BUILD/packages: Debian's with lintian, its tests run on the
+# files that the packages contain; RPM's. It names what is skipped.
+set -eu
+
+out=$1/packages
+tarball=$2
+version=$3
+root=$(pwd)
+fail() { echo "packages: NOT SO: $*" >&2; exit 1; }
+
+# Each recipe has the version of the headers.
+[ "$(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' packages/debian/changelog)" = "$version" ] ||
+    fail "packages/debian/changelog begins with version $version"
+grep -qx "Version: *$version" packages/rpm/holdfast.spec ||
+    fail "packages/rpm/holdfast.spec has version $version"
+grep -qx "pkgver=$version" packages/alpine/APKBUILD ||
+    fail "packages/alpine/APKBUILD has version $version"
+
+rm -rf "$out"
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+
+# run WORDS...: quiet, unless it fails.
+run() { "$@" >"$out/log" 2>&1 || { tail -n 40 "$out/log" >&2; fail "$*"; }; }
+
+# ---- Debian ----
+
+# What autopkgtest runs, with the packages unpacked instead of installed.
+debian_tests() {
+    files=$out/debian/files
+    mkdir "$files"
+    for package in "$out"/debian/*.deb; do
+        dpkg-deb -x "$package" "$files"
+    done
+    multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+    for test in demo compile; do
+        sed "s|/usr/share/doc|$files&|; s|/usr/bin|$files&|" packages/debian/tests/$test \
+            >"$out/debian/$test"
+        PATH=$files/usr/bin:$PATH LD_LIBRARY_PATH=$files/usr/lib/$multiarch \
+            PKG_CONFIG_LIBDIR=$files/usr/lib/$multiarch/pkgconfig:/usr/lib/$multiarch/pkgconfig \
+            PKG_CONFIG_SYSROOT_DIR=$files \
+            run sh "$out/debian/$test"
+        echo "packages: Debian: its test '$test' passes"
+    done
+}
+
+debian() {
+    for tool in dpkg-buildpackage dh; do
+        command -v $tool >/dev/null || {
+            echo "skipped: Debian packages ($tool is not installed: debhelper)"
+            return
+        }
+    done
+    mkdir "$out/debian"
+    cp "$tarball" "$out/debian/holdfast_$version.orig.tar.gz"
+    tar -xzf "$tarball" -C "$out/debian"
+    cp -R packages/debian "$out/debian/holdfast-$version/debian"
+    cd "$out/debian/holdfast-$version"
+    # The tests of the build need packages that this machine may not have: make check has them.
+    unset BUILD MAKEFLAGS MFLAGS MAKELEVEL
+    run env DEB_BUILD_OPTIONS="nocheck parallel=2" dpkg-buildpackage -us -uc -d
+    cd "$root"
+    echo "packages: Debian:" "$out"/debian/*.deb
+    if command -v lintian >/dev/null; then
+        # Who uploads it to Debian closes a bug with it.
+        run lintian --allow-root --fail-on error,warning \
+            --suppress-tags initial-upload-closes-no-bugs "$out"/debian/*.changes
+        echo 'packages: Debian: lintian reports no error and no warning'
+    else
+        echo 'skipped: lintian (not installed)'
+    fi
+    if command -v redis-server >/dev/null; then
+        debian_tests
+    else
+        echo 'skipped: the tests of Debian packages (redis-server is not installed)'
+    fi
+}
+
+# ---- RPM ----
+
+rpm_packages() {
+    command -v rpmbuild >/dev/null || {
+        echo 'skipped: RPM packages (rpmbuild is not installed)'
+        return
+    }
+    mkdir -p "$out/rpm/SOURCES"
+    cp "$tarball" "$out/rpm/SOURCES"
+    unset BUILD MAKEFLAGS MFLAGS MAKELEVEL
+    # On Debian, the build requirements are not in the database of rpm.
+    run rpmbuild -bb --nodeps --define "_topdir $out/rpm" packages/rpm/holdfast.spec
+    echo "packages: RPM:" "$out"/rpm/RPMS/*/*.rpm
+}
+
+# ---- Alpine ----
+
+alpine() {
+    run sh -n packages/alpine/APKBUILD
+    echo 'skipped: the Alpine package (it is built with abuild on Alpine): only its syntax is checked'
+}
+
+(debian)
+(rpm_packages)
+alpine
