@@ -242,7 +242,7 @@ static void measure(enum event event, bool is_tracking)
 int main(int argc, char **argv)
 {
     int most = argc > 1 ? atoi(argv[1]) : CLIENTS_MAX;
-    struct hf_loop_options options = {0};
+    struct hf_loop_options options = HF_LOOP_OPTIONS_INIT;
 
     if (most < 1 || most > CLIENTS_MAX || hf_loop_new(&loop, &options) < 0)
         die("usage", "bench_crowd [1 to 1000]");

@@ -4,6 +4,7 @@
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
 #include "lock/record/table.h"
+#include "lock/record/wait_queue.h"
 #include "net/base/assert.h"
 #include "net/base/moment.h"
 
@@ -95,11 +96,24 @@ void hf_switch_note(void *ctx, const struct hf_switched *which)
     }
 }
 
+/* TRACK-8 */
+static bool awaits_push(const struct hf_op *op)
+{
+    return op->queue && hf_wait_queue_first(op->queue) == op &&
+           op->lock->kind->steps[STEP_ACQUIRE].reads_last;
+}
+
 bool hf_switch_is_attentive(void *ctx)
 {
     const struct hf_client *client = ctx;
+    const struct hf_list *ops = &client->ops;
 
-    return client->holds > 0;
+    if (client->holds > 0 || !hf_router_is_tracking(client->router))
+        return client->holds > 0;
+    for (const struct hf_list *l = ops->next; l != ops; l = l->next)
+        if (awaits_push(HF_OWNER_OF(l, struct hf_op, node)))
+            return true;
+    return false;
 }
 
 void hf_switch_init(struct hf_client *client)

@@ -31,8 +31,8 @@
  *          lock is not, and costs nothing.) A push is not a verdict here either: the first
  *          waiter of the queue sends its acquire again, and if it is refused, it is tracked
  *          again. PUSHED-1 to PUSHED-5 (channel.h) limit these requests. If any key may have
- *          changed (TRACK-4), the first waiter of each queue is woken. Its subscription, which
- *          may be refused, also makes a lost connection again. */
+ *          changed (TRACK-4), the first waiter of each queue is woken. Waiters also make a lost
+ *          connection again (TRACKING-4), also the one of TRACKING-5. */
 #ifndef HF_TRACK_H
 #define HF_TRACK_H
 

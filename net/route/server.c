@@ -31,6 +31,22 @@ static void on_push_lost(void *ctx)
         hf_tracking_all(server->router, server);
 }
 
+/* TRACKING-5. Nothing is subscribed to there. */
+static void on_wait_push(void *ctx, struct hf_resp_value push)
+{
+    struct hf_server *server = ctx;
+
+    (void)hf_tracking_push(server->router, server, push);
+}
+
+static void on_wait_push_lost(void *ctx)
+{
+    struct hf_server *server = ctx;
+
+    if (hf_link_is_tracking(server->wait_link))
+        hf_tracking_all(server->router, server);
+}
+
 /* Once: a misspelt user with the default user's password has the default user's rights. */
 static void tell_placeholder(struct hf_server *server)
 {
@@ -51,12 +67,12 @@ static void tell_placeholder(struct hf_server *server)
 }
 
 /* A server that serves nothing any more may stay away. */
-static void note_untracked(struct hf_server *server)
+static void note_untracked(struct hf_server *server, struct hf_link *link)
 {
     struct hf_router *router = server->router;
 
     if (server->is_target || server == router->only)
-        hf_tracking_ends(router, server->link);
+        hf_tracking_ends(router, link);
 }
 
 static void on_change(void *ctx, bool is_up)
@@ -70,19 +86,30 @@ static void on_change(void *ctx, bool is_up)
         tell_placeholder(server);
         server->router->events->on_link_up(server);
     } else {
-        note_untracked(server);
+        note_untracked(server, server->link);
         server->router->events->on_link_down(server, server->link);
     }
+}
+
+/* The first connection has tracked nothing before. */
+static void begin_wait_tracking(struct hf_server *server)
+{
+    if (server->wait_was_tracking && hf_link_is_tracking(server->wait_link))
+        hf_tracking_all(server->router, server);
+    server->wait_was_tracking |= hf_link_is_tracking(server->wait_link);
 }
 
 static void on_wait_link_change(void *ctx, bool is_up)
 {
     struct hf_server *server = ctx;
 
-    if (is_up)
+    if (is_up) {
+        begin_wait_tracking(server);
         server->router->events->on_link_up(server);
-    else
+    } else {
+        note_untracked(server, server->wait_link);
         server->router->events->on_link_down(server, server->wait_link);
+    }
 }
 
 static void on_own_up(void *ctx)
@@ -97,7 +124,7 @@ static void on_failure(void *ctx)
 {
     struct hf_server *server = ctx;
 
-    note_untracked(server);
+    note_untracked(server, server->link);
     server->router->events->on_unreached(server, server->link);
 }
 
@@ -105,6 +132,7 @@ static void on_wait_link_failure(void *ctx)
 {
     struct hf_server *server = ctx;
 
+    note_untracked(server, server->wait_link);
     server->router->events->on_unreached(server, server->wait_link);
 }
 
@@ -208,8 +236,7 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
     link->tls = server->tls;
     link->is_sentinel = server->is_map_source;
     link->was_accepted = &router->was_accepted[server->is_map_source];
-    link->wants_tracking =
-        link->wants_tracking && !server->is_map_source && !is_wait_link;
+    link->wants_tracking = link->wants_tracking && !server->is_map_source;
     link->client_name = link->client_name ? router->client_name : NULL;
     if (router->topology->hears_all_ms)
         link->backoff_max_ms = router->topology->hears_all_ms / 4; /* a server that is up
@@ -264,8 +291,8 @@ hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (!server->wait_link) {
         link_options(&link, server, true);
-        link.on_push = NULL;
-        link.on_push_lost = NULL;
+        link.on_push = on_wait_push;
+        link.on_push_lost = on_wait_push_lost;
         link.on_change = on_wait_link_change;
         link.on_failure = on_wait_link_failure;
         link.silence_ms += server->router->options.replicas_timeout_ms;

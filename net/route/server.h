@@ -35,6 +35,7 @@ struct hf_server {
     bool is_map_source;                /* it reports the map and serves no slot */
     bool is_target;               /* it serves slots by the map in force */
     struct hf_link *link;
+    bool wait_was_tracking;       /* it was, once (TRACKING-5) */
     struct hf_link *wait_link;    /* for commands that wait for replicas; created when
                                      it is first needed */
     struct hf_pubsub *pubsub;

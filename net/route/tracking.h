@@ -14,6 +14,11 @@
  * TRACKING-4  A lost connection is made again, also without a command, if the owner is
  *             attentive (options.is_attentive), because until then nothing is tracked.
  *
+ * TRACKING-5  Requests that replicas must confirm go over a connection of their own, because
+ *             WAIT blocks it. It is tracked like the other one: the pushes about the keys that
+ *             these requests have read arrive there, also while WAIT blocks it. NOLOOP is of
+ *             one connection, so a write over the other one is reported: one more check.
+ *
  * Source: redis.io "Client-side caching", CLIENT TRACKING, CLIENT CACHING. */
 #ifndef HF_TRACKING_H
 #define HF_TRACKING_H

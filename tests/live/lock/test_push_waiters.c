@@ -336,7 +336,7 @@ static void start_crowd(enum hf_lock_kind kind, const char *channel)
     long long before = script_calls(server);
     struct hf_client_options o;
     struct hf_acquire_options patience = patient(1);
-    struct hf_loop_options lo = {0};
+    struct hf_loop_options lo = HF_LOOP_OPTIONS_INIT;
     char url[SERVER_URL_MAX + 64], all[100];
 
     ck_assert_ok(hf_loop_new(&loop, &lo));
