@@ -300,7 +300,7 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner, struct hf_
 /* hf_lock_force_release - frees a lock that another owner holds, and notifies waiters. The
  *   holder detects this as a loss at its next renewal or release.
  *   holder, len   NULL: any holder. Otherwise the lock is freed only if this owner holds
- *                 it: "uuid:number", or for a value lock any text of 1 to 191 bytes
+ *                 it: "uuid:number", a permit's id, or a value lock's text of 1 to 191 bytes
  * Returns HF_OK
  *         HF_NOT_OWNER   the lock is free, or an owner other than `holder` holds it
  *         HF_E_INVAL     `holder` does not have this form

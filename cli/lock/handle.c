@@ -39,6 +39,12 @@ int64_t cli_handle_safe_at_end(int64_t safe_ms)
     return safe_ms - (fiftieth_ms > END_LEAST_MS ? fiftieth_ms : END_LEAST_MS);
 }
 
+/* As Redisson prints it. No owner has this form. */
+static bool is_permit_id(const char *text)
+{
+    return strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;
+}
+
 /* Splits "KIND:owner". Without a known kind it is of a plain lock, and all of it is
  * the owner. */
 static void parse(struct cli_handle *h)
@@ -47,7 +53,7 @@ static void parse(struct cli_handle *h)
                                               HF_KIND_WRITE, HF_KIND_VALUE,
                                               HF_KIND_PERMIT};
 
-    h->kind = HF_KIND_PLAIN;
+    h->kind = is_permit_id(h->text) ? HF_KIND_PERMIT : HF_KIND_PLAIN;
     h->owner = h->text;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const char *word = cli_kind_word(kinds[i]);

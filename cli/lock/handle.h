@@ -1,6 +1,7 @@
 /* A handle is a word that identifies a hold for a later process: `acquire` prints it, and `renew`
  * and `release` take it. It is the owner, "uuid:number"; if the lock is not a plain lock, the
- * kind precedes it, as in "fair:uuid:number". */
+ * kind precedes it, as in "fair:uuid:number". The id of a permit, as Redisson prints it, is also
+ * one. */
 #ifndef CLI_HANDLE_H
 #define CLI_HANDLE_H
 

@@ -137,7 +137,7 @@ static bool has_owner_form(const struct hf_kind *kind, const char *owner,
 {
     if (!owner || len < 1 || len >= HF_OWNER_TEXT_MAX)
         return false;
-    if (kind->any_text_holds)
+    if (kind->any_text_holds || (kind->id == HF_KIND_PERMIT && hf_permit_id_ok(owner, len)))
         return true;
     return hf_owner_ok(owner, len) &&
            (!kind->other || hf_owner_ends_in(owner, len, kind->owner_suffix));
@@ -158,8 +158,10 @@ static hf_status refuse_owner(const struct hf_kind *kind, const char *quoted,
                             "bytes", quoted, HF_OWNER_TEXT_MAX - 1);
     return hf_error_set(err, HF_E_INVAL,
                         "invalid owner '%s': an owner of a %s is written "
-                        "\"uuid:number%s\"", quoted,
-                        hf_lock_kind_text(kind->id), kind->owner_suffix);
+                        "\"uuid:number%s\"%s", quoted,
+                        hf_lock_kind_text(kind->id), kind->owner_suffix,
+                        kind->id == HF_KIND_PERMIT
+                            ? "; a permit's id has 32 hexadecimal digits" : "");
 }
 
 static hf_status check_owner(const struct hf_lock *lock, const char *owner,

@@ -231,7 +231,8 @@ hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
 static bool holder_ok(const struct hf_kind *kind, const char *text, size_t len)
 {
     return kind->any_text_holds ? len > 0 && len <= HOLDER_MAX
-                                : hf_owner_ok(text, len);
+                                : hf_owner_ok(text, len) ||
+                                      (kind->id == HF_KIND_PERMIT && hf_permit_id_ok(text, len));
 }
 
 /* An invalid holder is an error: it must not release the lock of any holder. */

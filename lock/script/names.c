@@ -131,6 +131,15 @@ bool hf_owner_ok(const char *text, size_t len)
     return len == 0 || transaction_ok(text, len);
 }
 
+bool hf_permit_id_ok(const char *text, size_t len)
+{
+    size_t n = 0;
+
+    while (n < len && strchr("0123456789abcdef", text[n]) && text[n])
+        n++;
+    return len == PERMIT_ID_LEN && n == len;
+}
+
 static bool value_hash_ok(const char *text, size_t len)
 {
     if (len < HF_VALUE_HASH_LEN)

@@ -8,6 +8,7 @@
 #define OWNER_SERIAL_DIGITS 10          /* of the serial number of a hold */
 #define OWNER_SERIAL_MAX 10000000000u
 #define UUID_LEN 36   /* 32 hexadecimal digits and four dashes */
+#define PERMIT_ID_LEN 32   /* hexadecimal digits: 16 bytes */
 
 /* Prefixes of the keys of a fair lock's queue, and the suffix of hold keys. Source: WIRE
  * 2.3. */
@@ -18,6 +19,9 @@
 /* hf_uuid_make - writes a random version-4 UUID in lower case; false: the kernel returned no
  * random bytes. Source: WIRE 1. */
 bool hf_uuid_make(char dst[UUID_LEN + 1]) HF_MUST_CHECK;
+
+/* hf_permit_id_ok - returns whether it is the id of a permit, in 32 hexadecimal digits. */
+bool hf_permit_id_ok(const char *text, size_t len) HF_MUST_CHECK;
 
 /* hf_owner_format - writes the owner field of one hold: "uuid:", a decimal number, and
  * `suffix`. The last ten digits of the number are the serial number of the hold, so that no

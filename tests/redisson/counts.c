@@ -1,6 +1,7 @@
 /* Semaphores and latches beside Redisson's: one number, and one message. */
 #include <pthread.h>
 
+#include "lock/by_owner.h"
 #include "tests/redisson/both.h"
 #include "tests/support/local.h"
 
@@ -318,6 +319,27 @@ START_TEST(expirable_permits_are_shared)
 }
 END_TEST
 
+/* Before 3.17, Redisson stored the id as text: it is then not found, and nothing changes. */
+START_TEST(their_permit_is_ours_to_release)
+{
+    const char *name = names[_i];
+    struct hf_lock *permit = permit_on(name, 1);
+    const char *id = their_permit(name, 60000);
+    bool has_bytes = server_ask_int(server, "EVAL %s 1 %s%s%s:timeout",
+                                    "return #redis.call('zrange', KEYS[1], 0, 0)[1]",
+                                    strchr(name, '{') ? "" : "{", name,
+                                    strchr(name, '{') ? "" : "}") == 16;
+    hf_status done = has_bytes ? HF_OK : HF_NOT_OWNER;
+
+    ck_assert_uint_eq(strlen(id), 32);
+    ck_assert_int_eq(hf_renew_by_owner(permit, id, 32, 120000, NULL, NULL), done);
+    ck_assert_int_eq(hf_release_by_owner(permit, id, 32, NULL), done);
+    ck_assert_java(has_bytes ? "1" : "0", 1, "count permit %s", name);
+    ck_assert_java(has_bytes ? "false" : "true", 1, "unlock permit %s %s", name, id);
+    hf_lock_free(permit);
+}
+END_TEST
+
 struct giver {
     const char *name, *id;
 };
@@ -400,6 +422,7 @@ TCase *counts_case(void)
     tcase_add_loop_test(tc, we_are_woken_when_redisson_opens_a_latch, 0, 4);
     tcase_add_loop_test(tc, latch_that_we_delete_is_none_of_redissons, 0, 2);
     tcase_add_loop_test(tc, expirable_permits_are_shared, 0, 2);
+    tcase_add_loop_test(tc, their_permit_is_ours_to_release, 0, 2);
     tcase_add_loop_test(tc, each_side_wakes_the_other_that_wants_a_permit, 0, 2);
     tcase_add_loop_test(tc, lapsed_permit_is_the_other_sides, 0, 2);
     tcase_add_test(tc, permit_of_ours_is_renewed);

@@ -222,6 +222,19 @@ START_TEST(kinds_that_do_not_go_together_are_refused)
 }
 END_TEST
 
+START_TEST(permit_of_redisson_has_its_id_as_handle)
+{
+    static const char id[] = "6162636465666768696a6b6c6d6e6f70";
+
+    (void)server_ask(server, "SET x 0");
+    (void)server_ask(server, "ZADD {x}:timeout 1000 abcdefghijklmnop");
+    ck_assert_int_eq(finish(holdfast(server, "renew", "x", id, "--lease=1m", NULL)), 0);
+    ck_assert_int_eq(finish(holdfast(server, "release", "x", id, NULL)), 0);
+    ck_assert_str_eq(server_ask(server, "GET x"), "1");
+    ck_assert_int_eq(finish(holdfast(server, "release", "x", id, NULL)), 122);
+}
+END_TEST
+
 /* ---- who waits ---- */
 
 static void await_waiter(void)
@@ -480,6 +493,7 @@ int main(void)
                         ROWS(kinds));
     tcase_add_test(c, one_reader_of_two_is_released);
     tcase_add_test(c, a_late_renewal_shortens_nothing);
+    tcase_add_test(c, permit_of_redisson_has_its_id_as_handle);
     tcase_add_test(c, kinds_that_do_not_go_together_are_refused);
     tcase_add_test(c, a_release_wakes_a_waiter);
     tcase_add_test(c, a_lock_that_another_holds_is_not_acquired);

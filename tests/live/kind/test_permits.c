@@ -1,4 +1,5 @@
 /* Expirable permits: a hold that several owners may have. WIRE 16. */
+#include "lock/by_owner.h"
 #include "lock/permits.h"
 
 #include <stdatomic.h>
@@ -123,6 +124,71 @@ START_TEST(id_has_16_bytes)
     ck_assert_int_gt(ends_in_ms(), 50000);
     ck_assert_int_le(ends_in_ms(), 60000);
     release(permit, 1);
+}
+END_TEST
+
+#define ID "00ff7b3a5c00112233445566778899e1"
+
+/* Redisson's, of 16 bytes that the id spells. */
+static void take_by_redisson(long long ends_ms)
+{
+    (void)server_ask(server, "EVAL %s 0",
+                     "local id = ('" ID "'):gsub('%x%x', function(b) "
+                     "return string.char(tonumber(b, 16)) end) "
+                     "redis.call('zadd', '" OUT_OF_POOL "', 9000000000000, id)");
+    (void)server_ask(server, "DECR " POOL);
+    if (ends_ms > 0)
+        ck_assert_ok(hf_renew_by_owner(permit, ID, strlen(ID), ends_ms, NULL, NULL));
+}
+
+START_TEST(permit_of_redisson_is_released_by_its_id)
+{
+    static const char other_id[] = "00ff7b3a5c00112233445566778899e2";
+
+    set_permits(2);
+    take_by_redisson(0);
+    acquire(permit, 1);
+    ck_assert_stands(0, 2);
+    ck_assert_status(hf_release_by_owner(permit, other_id, strlen(other_id), NULL),
+                     HF_NOT_OWNER);
+    ck_assert_stands(0, 2);
+    ck_assert_ok(hf_release_by_owner(permit, ID, strlen(ID), NULL));
+    ck_assert_stands(1, 1);
+    ck_assert_status(hf_release_by_owner(permit, ID, strlen(ID), NULL), HF_NOT_OWNER);
+    ck_assert_int_gt(hf_lock_safe_ms(permit, 1), 0);
+    release(permit, 1);
+    ck_assert_stands(2, 0);
+}
+END_TEST
+
+START_TEST(permit_of_redisson_is_renewed_by_its_id)
+{
+    int64_t safe_ms = 0;
+
+    set_permits(1);
+    take_by_redisson(1000);
+    ck_assert_int_gt(ends_in_ms(), 1000000); /* a renewal never shortens it */
+    (void)server_ask(server, "EVAL %s 1 " OUT_OF_POOL,
+                     "redis.call('zadd', KEYS[1], 1, redis.call('zrange', KEYS[1], 0, 0)[1])");
+    ck_assert_ok(hf_renew_by_owner(permit_of_other, ID, strlen(ID), 60000, &safe_ms, NULL));
+    ck_assert_int_gt(safe_ms, 0);
+    ck_assert_int_gt(ends_in_ms(), 30000);
+    ck_assert_int_le(ends_in_ms(), 60000);
+}
+END_TEST
+
+/* 31 and 33 digits, a digit that is none, and capital letters. */
+static const char *const no_ids[] = {
+    "00ff7b3a5c00112233445566778899e", "00ff7b3a5c00112233445566778899e10",
+    "00ff7b3a5c0011223344556677889xe1", "00FF7B3A5C00112233445566778899E1"};
+
+START_TEST(text_that_is_not_an_id_is_refused)
+{
+    struct hf_error err;
+
+    ck_assert_status(hf_release_by_owner(permit, no_ids[_i], strlen(no_ids[_i]), &err),
+                     HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "a permit's id has 32 hexadecimal digits"));
 }
 END_TEST
 
@@ -553,6 +619,9 @@ static void add_all(Suite *suite)
 
     tcase_add_test(c, permits_are_set_acquired_and_released);
     tcase_add_test(c, id_has_16_bytes);
+    tcase_add_test(c, permit_of_redisson_is_released_by_its_id);
+    tcase_add_test(c, permit_of_redisson_is_renewed_by_its_id);
+    tcase_add_loop_test(c, text_that_is_not_an_id_is_refused, 0, COUNT(no_ids));
     tcase_add_test(c, owner_has_one_permit_at_a_time);
     tcase_add_test(c, each_of_many_permits_of_a_client_has_its_hold);
     tcase_add_test(c, inspect_counts_and_force_releases_all);
