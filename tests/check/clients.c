@@ -183,7 +183,7 @@ static void on_end(struct judge *j, const struct history_event *e)
     cause_end(j, ask, e);
     if ((lock = ask->lock)) {
         if (count_is_of(ask))
-            count_ended(j, ask, outcome_of(e->status) == DONE,
+            count_ended(j, ask, e, outcome_of(e->status) == DONE,
                         was_not_sent(e->status));
         else if (ask->op == HISTORY_OP_ACQUIRE)
             end_acquire(j, ask, e);

@@ -229,7 +229,17 @@ static void want(const struct ask *ask, bool is_done, bool is_nothing)
     }
 }
 
-void count_ended(struct judge *j, struct ask *ask, bool is_done, bool is_nothing)
+/* `told`: the number that the client says it has set; 0: there was one. */
+static void end_set(struct judge *j, const struct ask *ask, int64_t told, int64_t net)
+{
+    if (told > 0 && net != told)
+        fail_end(j, ask, "says that it has set the number, which no server has done");
+    else if (told == 0 && net != 0)
+        fail_end(j, ask, "says that there was a number, and a server has set it");
+}
+
+void count_ended(struct judge *j, struct ask *ask, const struct history_event *e,
+                 bool is_done, bool is_nothing)
 {
     bool is_unsure = false;
     int64_t net = net_of(ask, &is_unsure);
@@ -237,7 +247,9 @@ void count_ended(struct judge *j, struct ask *ask, bool is_done, bool is_nothing
     want(ask, is_done, is_nothing);
     if (!is_done || is_unsure || !is_undisturbed(j, ask))
         return;
-    if (ask->class == CLASS_LATCH)
+    if (ask->op == HISTORY_OP_SET)
+        end_set(j, ask, e->n, net);
+    else if (ask->class == CLASS_LATCH)
         end_latch(j, ask, net);
     else
         end_semaphore(j, ask, net);

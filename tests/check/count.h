@@ -40,8 +40,8 @@ bool count_is_of(const struct ask *ask);
 void count_asked(const struct ask *ask, struct history_text name);
 void count_stock(struct judge *j, struct lock *lock, const struct stock *stock,
                  const struct history_event *e);
-void count_ended(struct judge *j, struct ask *ask, bool is_done,
-                 bool is_nothing);
+void count_ended(struct judge *j, struct ask *ask, const struct history_event *e,
+                 bool is_done, bool is_nothing);
 void count_gone(struct judge *j, uint32_t client);
 void count_disturbed(struct judge *j, struct lock *lock);
 void count_rest(struct judge *j);

@@ -72,7 +72,8 @@
  *                            master: the number of the server that the client
  *                            now takes for the lock's; 0: it knows of none. Of an
  *                            inspection: hold, n, until: the holder that it reports,
- *                            with its count and end; n=0: the lock is free
+ *                            with its count and end; n=0: the lock is free. Of a call
+ *                            that sets a number: n, what it has set; n=0: there was one
  *     safe   lock kind owner [hold] until
  *                            until then, in true us, it may believe that it holds;
  *                            0: it believes nothing. Written when that changes

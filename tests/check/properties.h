@@ -107,6 +107,7 @@
  *      never below 0 by who takes. When a call has ended well, its questions have
  *      done one step: but a latch that was at 0, or not there, at some moment since
  *      it was asked is not counted down; and nobody returns from awaiting another one.
+ *      A call that sets the number says so (n) if it did, and only then.
  *      When all is quiet, a call that took and has not ended well has changed nothing.
  *      Excused: an operator or a new master, for questions that were asked before;
  *      servers that were replaced; clients that have died.

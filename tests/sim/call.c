@@ -238,6 +238,8 @@ void call_end(struct call *c, hf_status status, int64_t token)
         e.master = owner_master(c->owner);
     if (c->op == HISTORY_OP_INSPECT && status == HF_OK)
         write_info(c, &e);
+    if (c->op == HISTORY_OP_SET && status == HF_OK && c->n > 0)
+        e.n = c->was_set ? c->n : 0;
     c->is_under_way = false;
     if (c->owner)
         c->owner->under_way--;
