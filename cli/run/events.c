@@ -188,8 +188,8 @@ static void say_lost(const struct cli_event_log *t, enum hf_lost reason,
     bool has_server = is_unreachable && t->server;
     char quoted[CLI_QUOTE_MAX];
 
-    if (is_unreachable)
-        cli_warning_print(); /* why no renewal succeeded */
+    if (is_unreachable || (reason == HF_REASON_SUSPENDED && !t->is_nested))
+        cli_warning_print(); /* why no renewal succeeded, or none before we were stopped */
     (void)cli_fail("lost the lock %s: %s%s%s%s; %s",
                    cli_quote(quoted, name, strlen(name)), reason_text(t, reason),
                    has_server ? " (" : "", has_server ? t->server : "",

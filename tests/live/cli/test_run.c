@@ -1027,7 +1027,7 @@ START_TEST(no_or_unknown_command_is_an_error)
 {
     fails(holdfast(NULL, NULL), "usage: holdfast run NAME");
     fails(holdfast(NULL, "frobnicate", NULL),
-          "unknown command 'frobnicate'; commands: run, elect, acquire, ");
+          "unknown command 'frobnicate'; commands: run, elect, hold, acquire, ");
     fails(holdfast(NULL, "elect", "--shared", "x", "true", NULL),
           "--shared and --permits have no meaning in an election");
     fails(holdfast(NULL, "elect", "-n", "x", "true", NULL),

@@ -648,6 +648,38 @@ START_TEST(loss_is_reported_with_the_message_of_the_server)
 }
 END_TEST
 
+static int count_of_readonly(void)
+{
+    static const char word[] = "errorstat_READONLY:count=";
+    const char *found = strstr(server_ask(server, "INFO errorstats"), word);
+
+    return found ? atoi(found + sizeof word - 1) : 0;
+}
+
+/* It was refused before, and then stopped: both are said. */
+START_TEST(loss_of_a_stopped_process_is_reported_with_the_refusal_before)
+{
+    struct process *p = holdfast(server, "run", TTL, "-k", "100ms", "x", OBEDIENT,
+                                 NULL);
+    int64_t until_ms = local_now_ms() + PATIENCE_MS;
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "CONFIG RESETSTAT");
+    (void)server_ask(server, "REPLICAOF 127.0.0.1 1");
+    while (count_of_readonly() < 2) { /* it has read the first */
+        ck_assert_int_lt(local_now_ms(), until_ms);
+        local_rest_us(500);
+    }
+    ck_assert_int_eq(kill(pid_of(p), SIGSTOP), 0);
+    server_await(server, PATIENCE_MS, "0", "EXISTS x");
+    local_rest_us(1000000); /* so long is more than late */
+    ck_assert_int_eq(kill(pid_of(p), SIGCONT), 0);
+    (void)await_line(p, ERR, "replica"); /* the refusal, or the connection's end after it */
+    (void)await_line(p, ERR, "lost the lock x: this process did not run in time");
+    ck_assert_int_eq(finish(p), 122);
+}
+END_TEST
+
 /* After TERM, the release is not awaited for long. */
 START_TEST(refused_release_is_reported_with_the_message_of_the_server)
 {
@@ -682,6 +714,7 @@ static void add_losses(Suite *s)
     tcase_add_test(away, command_is_notified_before_the_safe_moment);
     tcase_add_test(away, stubborn_command_is_dead_at_the_safe_moment);
     tcase_add_test(away, loss_is_reported_with_the_message_of_the_server);
+    tcase_add_test(away, loss_of_a_stopped_process_is_reported_with_the_refusal_before);
     tcase_add_test(away, refused_release_is_reported_with_the_message_of_the_server);
     tcase_add_test(away, server_that_returns_in_time_causes_no_loss);
     tcase_add_loop_test(away, frozen_server_does_not_extend_a_run_beyond_its_lock,
