@@ -205,14 +205,18 @@ static bool is_apart_at(const struct judge *j, const struct ask *ask, uint32_t s
 }
 
 /* Of a renewal: does the server have the hold that it names, be it a permit that has
- * lapsed? */
-static bool is_found_at(const struct ask *ask, uint32_t server)
+ * lapsed? And until when? */
+static void find_at(struct ask *ask, uint32_t server)
 {
-    for (struct hold *hold = ask->lock->holds; hold; hold = hold->next)
-        if (hold->class == ask->class && state_is_named(ask, hold) &&
-            state_record(hold, server, false))
-            return true;
-    return false;
+    for (struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
+        const struct record *r = state_record(hold, server, false);
+
+        if (hold->class != ask->class || !state_is_named(ask, hold) || !r)
+            continue;
+        ask->was_found = true;
+        if (r->until_us > ask->lasted_until_us)
+            ask->lasted_until_us = r->until_us;
+    }
 }
 
 /* Then the server refuses it with HF_E_SERVER. */
@@ -247,7 +251,7 @@ static void look_at(const struct judge *j, struct ask *ask, uint32_t server)
         ask->was_barred = ask->was_barred || is_barred_at(j, ask, server);
     } else {
         ask->was_apart = ask->was_apart || is_apart_at(j, ask, server);
-        ask->was_found = ask->was_found || is_found_at(ask, server);
+        find_at(ask, server);
         ask->was_barred = ask->was_barred || is_of_another_kind_at(ask, server);
     }
 }
@@ -255,7 +259,7 @@ static void look_at(const struct judge *j, struct ask *ask, uint32_t server)
 /* Nothing that it meets from now on can change what is known of it. */
 static bool is_settled(const struct ask *ask)
 {
-    return ask->was_barred &&
+    return ask->was_barred && ask->op != HISTORY_OP_RENEW &&
            (ask->op == HISTORY_OP_ACQUIRE || (ask->was_apart && ask->was_found));
 }
 
@@ -457,6 +461,8 @@ static void end_renewed(struct judge *j, const struct ask *ask,
 {
     if (!ask->was_found)
         cause_fail_call(j, ask, e, "and no server had the hold that it names");
+    else if (ask->lasted_until_us < ask->asked.us + cause_least_us(j, ask->lease_ms))
+        cause_fail_call(j, ask, e, "and the hold that it names did not last that long");
 }
 
 bool cause_is_renewed_by_name(const struct hold *hold)

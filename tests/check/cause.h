@@ -88,7 +88,7 @@
  *       server that has been replaced, which may execute it late. Excused: a failover
  *       since; another acquire of that owner under way. A renewal (op=renew) that
  *       returns OK names a hold that a server, which may have answered, had at some
- *       moment since it began.
+ *       moment since it began, with an end no earlier than its lease after that (ppm).
  * P12g  An inspection reports what one server, which may have answered, had at some
  *       moment since it began:
  *       that holder with that count, and its end (later by no more than the call

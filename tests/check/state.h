@@ -215,6 +215,7 @@ struct ask {
                                    it from the lock */
     bool was_apart;             /* likewise, what it is to free or renew was not held */
     bool was_found;             /* likewise, a server had it that may have answered */
+    int64_t lasted_until_us;    /* of a renewal: the latest end of the hold that it names */
     bool hears_of_bar;          /* an earlier call of its client was under way when it
                                    began, and had been kept from the lock */
     struct moment behind;       /* the end of the last release or earlier call of its owner,
