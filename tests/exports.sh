@@ -18,9 +18,10 @@ nm -D --defined-only "$shared" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }
     exit 1
 }
 
-# Each has the version of the interface whose number is in the name of the library.
+# Each has a version of the interface whose number is in the name of the library: docs/abi.md.
 number=$(sed -n 's/^SOVERSION := //p' Makefile)
-unversioned=$(nm -D --defined-only "$shared" | grep ' hf_' | grep -v "@@HOLDFAST_$number\$") || :
+unversioned=$(nm -D --defined-only "$shared" | grep ' hf_' |
+    grep -vE "@@HOLDFAST_$number(\.[0-9]+)?\$") || :
 [ -z "$unversioned" ] || {
     echo "exported without the version HOLDFAST_$number: $unversioned" >&2
     exit 1

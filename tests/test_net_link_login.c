@@ -27,6 +27,8 @@ static hf_status provide(void *ctx, const struct hf_credentials_query *query,
 {
     (void)ctx;
     (void)err;
+    ck_assert_uint_eq(query->size, sizeof *query);
+    ck_assert_uint_eq(out->size, sizeof *out);
     provider.id = query->id;
     out->user = provider.user;
     out->password = "first";

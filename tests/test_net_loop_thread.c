@@ -256,6 +256,9 @@ START_TEST(loop_continues_without_any_memory)
     struct hf_loop_options options = {.size = sizeof options, .mem = &scarce};
 
     is_memory_out = false;
+    options.size = 0; /* not initialised */
+    ck_assert_int_eq(hf_loop_new(&loop, &options), HF_E_INVAL);
+    options.size = sizeof options;
     ck_assert_int_eq(hf_loop_new(&loop, &options), HF_OK);
     lock();
     for (int i = 0; i < 20; i++)

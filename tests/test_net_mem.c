@@ -156,9 +156,14 @@ START_TEST(error_holds_no_control_characters)
 {
     struct hf_error e;
 
+    memset(&e, 0x5a, sizeof e);
     ck_assert_int_eq(hf_error_set(&e, HF_E_SERVER, "%s: %d", "a\r\nb\033[2J\177",
                                   7),
                      HF_E_SERVER);
+    for (size_t i = 0; i < 3; i++) { /* what later versions give a meaning */
+        ck_assert(!e.reserved_flags[i]);
+        ck_assert_int_eq(e.reserved[i], 0);
+    }
     ck_assert_int_eq(e.status, HF_E_SERVER);
     ck_assert_str_eq(e.text, "a  b [2J : 7");
 }

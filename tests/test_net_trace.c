@@ -197,6 +197,7 @@ static void note(void *ctx, const struct hf_trace *trace)
     size_t size;
     char *us = strstr(hf_trace_text(text, trace), " us)");
 
+    ck_assert_uint_eq(trace->size, sizeof *trace);
     ck_assert_ptr_eq(ctx, &told);
     if (us)
         strcpy(strrchr(text, '(') + 1, "us)");

@@ -371,6 +371,7 @@ static inline void diary_wait(void *ctx, struct hf_lock *lock,
     struct diary *d = ctx;
 
     (void)lock;
+    ck_assert_uint_eq(info->size, sizeof *info);
     (void)pthread_mutex_lock(&d->note.mutex);
     d->info = *info;
     (void)pthread_mutex_unlock(&d->note.mutex);

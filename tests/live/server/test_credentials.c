@@ -155,9 +155,11 @@ static void *connect_it(void *ctx)
     return NULL;
 }
 
-/* And a second answer to the same query is refused and harms nothing. */
+/* And a second answer to the same query, or one without its size, is refused and harms
+ * nothing. */
 START_TEST(answer_may_come_later_from_any_thread_and_counts_once)
 {
+    const struct hf_credentials unsized = {.user = USER, .password = "one"};
     struct hf_client *client;
     pthread_t thread;
 
@@ -165,6 +167,8 @@ START_TEST(answer_may_come_later_from_any_thread_and_counts_once)
     client = open_client(server_port(server));
     ck_assert_int_eq(pthread_create(&thread, NULL, connect_it, client), 0);
     note_await(&vault.note, &vault.queries, 1, "a query");
+    ck_assert_status(hf_client_answer_credentials(client, last_query(), &unsized, NULL),
+                     HF_E_INVAL);
     answer(client, "one", HF_OK);
     answer(client, "wrong", HF_E_INVAL);
     (void)pthread_join(thread, NULL);

@@ -527,6 +527,9 @@ START_TEST(it_needs_a_lock_of_one)
     ck_assert_ok(hf_lock_new_kind(&lock, all[0].client, many[_i], "many", 4, NULL));
     ck_assert_status(hf_election_join(&all[0].election, lock, &o, &err), HF_E_INVAL);
     ck_assert_ptr_nonnull(strstr(err.text, "cannot elect a leader"));
+    o.size = 0;
+    ck_assert_status(hf_election_join(&all[0].election, all[0].lock, &o, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "hf_election_options was not initialised"));
     ck_assert_ok(hf_election_leave(NULL, NULL));
     hf_lock_free(lock);
 }
