@@ -147,7 +147,7 @@ _holdfast() {
     run:2:*|elect:2:*) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
     *:-*) mapfile -t COMPREPLY < <(compgen -W "$all" -- "$cur") ;;
     run:1:*|elect:1:*) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
-    semaphore:1:*) mapfile -t COMPREPLY < <(compgen -W 'set get acquire release add reduce drain delete' -- "$cur") ;;
+    semaphore:1:*) mapfile -t COMPREPLY < <(compgen -W 'set get acquire release add reduce drain resize delete' -- "$cur") ;;
     latch:1:*) mapfile -t COMPREPLY < <(compgen -W 'set down wait get delete' -- "$cur") ;;
     :*|help:0:*) mapfile -t COMPREPLY < <(compgen -W 'run elect hold acquire renew release status watch ls unlock fence semaphore latch doctor slot version help' -- "$cur") ;;
     esac

@@ -294,7 +294,7 @@ complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -l json -d 'prin
 complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -s q -l quiet -d 'print only errors'
 complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -s v -l verbose -d 'print progress on standard error'
 complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -s h -l help -d 'show this help'
-complete -c holdfast -n '__fish_seen_subcommand_from semaphore; and test (count (commandline -opc)) -ge 3' -a 'set get acquire release add reduce drain delete'
+complete -c holdfast -n '__fish_seen_subcommand_from semaphore; and test (count (commandline -opc)) -ge 3' -a 'set get acquire release add reduce drain resize delete'
 complete -c holdfast -n '__fish_seen_subcommand_from latch' -s w -l wait -x -d 'wait'
 complete -c holdfast -n '__fish_seen_subcommand_from latch' -l timeout -x -d 'the same as --wait'
 complete -c holdfast -n '__fish_seen_subcommand_from latch' -s n -l nonblock -d 'wait'

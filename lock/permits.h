@@ -44,20 +44,30 @@ HF_API hf_status hf_permits_try_set(struct hf_lock *permit, int64_t permits,
                                     bool *was_set, struct hf_error *err)
     HF_MUST_CHECK;
 
+/* hf_permits_set - sets the number of permits (0 to 2^31 - 1), those in use included, and creates
+ *   the semaphore if it does not exist. Holders keep their permits: if more are in use, none
+ *   becomes available until enough of them were released. HF_UNREPLICATED: as HF_OK, but not
+ *   enough replicas confirmed it in time. After HF_E_NOREPLY and HF_E_PROTOCOL the outcome is
+ *   unknown: call it again. */
+HF_API hf_status hf_permits_set(struct hf_lock *permit, int64_t permits,
+                                struct hf_error *err);
+
 /* hf_permits_available - reports how many permits are available, including expired ones;
  *   0 if the semaphore does not exist. */
 HF_API hf_status hf_permits_available(struct hf_lock *permit, int64_t *out,
                                       struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_permits_try_set_async, hf_permits_available_async - as the blocking calls of the same
- *   names, without blocking. `done` is called once, with the status that the blocking
- *   call would return. If the function itself returns an error, nothing was done and
- *   `done` is not called. `was_set` and `out` must remain valid until `done` is
- *   called. */
+/* hf_permits_try_set_async, hf_permits_set_async, hf_permits_available_async - as the
+ *   blocking calls of the same names, without blocking. `done` is called once, with the
+ *   status that the blocking call would return. If the function itself returns an error,
+ *   nothing was done and `done` is not called. `was_set` and `out` must remain valid until
+ *   `done` is called. */
 HF_API hf_status hf_permits_try_set_async(struct hf_lock *permit,
                                           int64_t permits, bool *was_set,
                                           hf_done *done, void *ctx)
     HF_MUST_CHECK;
+HF_API hf_status hf_permits_set_async(struct hf_lock *permit, int64_t permits,
+                                      hf_done *done, void *ctx) HF_MUST_CHECK;
 HF_API hf_status hf_permits_available_async(struct hf_lock *permit,
                                             int64_t *out, hf_done *done,
                                             void *ctx) HF_MUST_CHECK;

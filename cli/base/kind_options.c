@@ -89,9 +89,9 @@ static void compare_permits(const struct cli_kind_options *of, struct hf_lock *l
 
     if (count_permits(lock, &total) && total != of->permits)
         cli_warn("%s has %lld permit%s; --permits %d has no effect. To change the "
-                 "number, delete the key while no permit is held",
+                 "number, use 'holdfast semaphore NAME resize %d'",
                  cli_quote(quoted, name, len), (long long)total,
-                 total == 1 ? "" : "s", of->permits);
+                 total == 1 ? "" : "s", of->permits, of->permits);
 }
 
 int cli_kind_make_permits(const struct cli_kind_options *of,

@@ -104,6 +104,7 @@ static int open_object(struct cli_counted *c, struct hf_client *client)
     int rc = cli_lock_open(&lock, client, HF_KIND_PLAIN, c->name); /* connects */
 
     hf_lock_free(lock);
+    c->client = client;
     if (rc == CLI_CONTINUE && (status = c->of->open(c, client, &err)) < 0)
         rc = cli_fail_status(status, &err);
     return rc;

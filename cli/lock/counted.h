@@ -40,6 +40,7 @@ struct cli_counted {
     char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
     char last_words[CLI_QUOTE_MAX + 160];
     struct cli_wait wait;
+    struct hf_client *client;
     union {
         struct hf_semaphore *semaphore;
         struct hf_latch *latch;

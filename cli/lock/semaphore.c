@@ -8,6 +8,7 @@
 
 #include "cli/base/signals.h"
 #include "cli/lock/counted.h"
+#include "lock/permits.h"
 
 static hf_status open_semaphore(struct cli_counted *c, struct hf_client *client,
                                 struct hf_error *err)
@@ -112,6 +113,21 @@ static int drain(struct cli_counted *c)
                       : cli_counted_show(c, "taken", taken, CLI_OK);
 }
 
+/* Expirable permits have the same key, and one more. */
+static int resize(struct cli_counted *c)
+{
+    struct hf_error err = {0};
+    struct hf_lock *permit = NULL;
+    hf_status status = hf_lock_new_kind(&permit, c->client, HF_KIND_PERMIT, c->name,
+                                        strlen(c->name), &err);
+
+    if (status == HF_OK)
+        status = hf_permits_set(permit, c->number, &err);
+    hf_lock_free(permit);
+    return status < 0 ? cli_counted_fail(c, status, &err, true)
+                      : cli_counted_done(c, "resized", true, CLI_OK);
+}
+
 static int delete(struct cli_counted *c)
 {
     struct hf_error err = {0};
@@ -208,6 +224,7 @@ static const struct cli_counted_action actions[] = {
     {"get", CLI_WITHOUT_NUMBER, 0, false, get},
     {"acquire", CLI_NUMBER_OR_ONE, 1, true, acquire},
     {"release", CLI_NUMBER_OR_ONE, 1, false, release},
+    {"resize", CLI_WITH_NUMBER, 0, false, resize},
     {"drain", CLI_WITHOUT_NUMBER, 0, false, drain},
     {"delete", CLI_WITHOUT_NUMBER, 0, false, delete},
     {0},
@@ -239,6 +256,8 @@ const struct cli_command cli_semaphore_command = {
         "  add N        the same\n"
         "  reduce N     remove N permits without waiting, even below 0\n"
         "  drain        take all available permits, and print their number\n"
+        "  resize N     set the number of expirable permits (run --permits) to N, those\n"
+        "               in use included\n"
         "  delete       delete the semaphore; waiters keep waiting\n"
         "\n"
         "Exit code: 0 done; 1 there is no such semaphore, or (set) there is one;\n"

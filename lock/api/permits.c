@@ -31,6 +31,11 @@ static struct hf_op_request to_set(int64_t permits, bool *was_set)
         .verb = &hf_verb_set, .permits = permits, .out_flag = was_set};
 }
 
+static struct hf_op_request to_resize(int64_t permits)
+{
+    return (struct hf_op_request){.verb = &hf_verb_resize, .permits = permits};
+}
+
 static struct hf_op_request to_read(int64_t *out)
 {
     return (struct hf_op_request){.verb = &hf_verb_read, .value = out};
@@ -40,6 +45,14 @@ hf_status hf_permits_try_set(struct hf_lock *permit, int64_t permits,
                              bool *was_set, struct hf_error *err)
 {
     struct hf_op_request request = to_set(permits, was_set);
+    hf_status rc = check(permit, permits, err);
+
+    return rc < 0 ? rc : hf_op_run(permit, &request, err);
+}
+
+hf_status hf_permits_set(struct hf_lock *permit, int64_t permits, struct hf_error *err)
+{
+    struct hf_op_request request = to_resize(permits);
     hf_status rc = check(permit, permits, err);
 
     return rc < 0 ? rc : hf_op_run(permit, &request, err);
@@ -58,6 +71,15 @@ hf_status hf_permits_try_set_async(struct hf_lock *permit, int64_t permits,
                                    bool *was_set, hf_done *done, void *ctx)
 {
     struct hf_op_request request = to_set(permits, was_set);
+    hf_status rc = check(permit, permits, NULL);
+
+    return rc < 0 ? rc : hf_op_submit(permit, &request, done, ctx);
+}
+
+hf_status hf_permits_set_async(struct hf_lock *permit, int64_t permits, hf_done *done,
+                               void *ctx)
+{
+    struct hf_op_request request = to_resize(permits);
     hf_status rc = check(permit, permits, NULL);
 
     return rc < 0 ? rc : hf_op_submit(permit, &request, done, ctx);

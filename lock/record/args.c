@@ -26,6 +26,7 @@ static const struct {
     [STEP_ADD] = {.count = true, .publish = true},
     [STEP_REDUCE] = {.count = true},
     [STEP_SET] = {.count = true, .publish = true},
+    [STEP_RESIZE] = {.count = true, .publish = true},
     [STEP_DELETE] = {.count = true, .publish = true},
     [STEP_READ] = {.holder = true},
     [STEP_RAISE] = {.count = true},

@@ -24,9 +24,10 @@ enum hf_step {
     STEP_EXTEND,                /* of one hold, by its owner: by_owner.c */
     STEP_FORCE,
     STEP_INSPECT,
-    STEP_ADD,                   /* these five, of what is counted: count.c */
+    STEP_ADD,                   /* these six, of what is counted: count.c */
     STEP_REDUCE,
     STEP_SET,
+    STEP_RESIZE,
     STEP_DELETE,
     STEP_READ,
     STEP_DROP,                  /* places in a fair lock's queue: queue.c */

@@ -37,6 +37,7 @@ const struct hf_kind hf_kind_permit = {
         [STEP_INSPECT] = {.script = &hf_script_permit_inspect, .keys = 1},
         [STEP_SET] = {.script = &hf_script_count_set, .takes_hold_key = true,
                       .side = ""},
+        [STEP_RESIZE] = {.script = &hf_script_permit_set, .keys = 1, .takes_hold_key = true},
         [STEP_READ] = {.script = &hf_script_permit_read, .keys = 1},
     },
 };

@@ -206,7 +206,7 @@ static void change(struct hf_op *op, answered *done, answered *known)
 
     if (!begin(op))
         return;
-    if (step == STEP_SET || step == STEP_DELETE)
+    if (step != STEP_ADD && step != STEP_REDUCE)
         op->lease_ms = LATE_COPY_MS;
     if (hf_router_is_known(op->client->router))
         request_change(op, hf_op_deadline(op), done);
@@ -400,6 +400,9 @@ static void set(struct hf_op *op)
 
 const struct hf_verb hf_verb_set = {.name = "set", .start = set,
                                     .cancel = hf_hold_finish_request, .step = STEP_SET};
+const struct hf_verb hf_verb_resize = {.name = "resize", .start = set,
+                                       .cancel = hf_hold_finish_request,
+                                       .step = STEP_RESIZE};
 const struct hf_verb hf_verb_delete = {.name = "delete", .start = set,
                                        .cancel = hf_hold_finish_request,
                                        .step = STEP_DELETE};

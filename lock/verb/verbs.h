@@ -27,8 +27,8 @@ extern const struct hf_verb hf_verb_raise;
 
 /* Operations of kinds without owners. hf_verb_add adds permits, or one count of a latch;
  * hf_verb_reduce removes permits (0: all that are available, and `value` receives their
- * number). */
-extern const struct hf_verb hf_verb_add, hf_verb_reduce, hf_verb_set, hf_verb_delete,
-    hf_verb_read;
+ * number); hf_verb_resize sets the number of expirable permits. */
+extern const struct hf_verb hf_verb_add, hf_verb_reduce, hf_verb_set, hf_verb_resize,
+    hf_verb_delete, hf_verb_read;
 
 #endif

@@ -319,6 +319,24 @@ START_TEST(expirable_permits_are_shared)
 }
 END_TEST
 
+START_TEST(number_that_we_set_is_redissons)
+{
+    const char *name = names[_i];
+    struct hf_lock *permit = permit_on(name, 1);
+    const char *id = their_permit(name, 60000);
+
+    driver_tell(java, 2, "wait permit %s %d 60000", name, TOLD_MS);
+    ck_assert_waits(2);
+    ck_assert_int_eq(hf_permits_set(permit, 3, NULL), HF_OK);
+    ck_assert_ptr_nonnull(driver_answer(java, 2, TOLD_MS));
+    ck_assert_java("1", 1, "count permit %s", name);
+    ck_assert_int_eq(hf_permits_set(permit, 1, NULL), HF_OK);
+    ck_assert_java("true", 1, "unlock permit %s %s", name, id);
+    ck_assert_java("0", 1, "count permit %s", name);
+    hf_lock_free(permit);
+}
+END_TEST
+
 /* Before 3.17, Redisson stored the id as text: it is then not found, and nothing changes. */
 START_TEST(their_permit_is_ours_to_release)
 {
@@ -422,6 +440,7 @@ TCase *counts_case(void)
     tcase_add_loop_test(tc, we_are_woken_when_redisson_opens_a_latch, 0, 4);
     tcase_add_loop_test(tc, latch_that_we_delete_is_none_of_redissons, 0, 2);
     tcase_add_loop_test(tc, expirable_permits_are_shared, 0, 2);
+    tcase_add_loop_test(tc, number_that_we_set_is_redissons, 0, 2);
     tcase_add_loop_test(tc, their_permit_is_ours_to_release, 0, 2);
     tcase_add_loop_test(tc, each_side_wakes_the_other_that_wants_a_permit, 0, 2);
     tcase_add_loop_test(tc, lapsed_permit_is_the_other_sides, 0, 2);

@@ -114,6 +114,11 @@ static hf_status set_expirable(void)
     return hf_permits_try_set(permit, 3, &was_set, NULL);
 }
 
+static hf_status resize(void)
+{
+    return hf_permits_set(permit, 3, NULL);
+}
+
 static hf_status expirable(void)
 {
     return hf_permits_available(permit, &number, NULL);
@@ -166,6 +171,7 @@ static const struct {
     {delete_semaphore, OF_SEMAPHORE, "delete a semaphore"},
     {available, OF_SEMAPHORE, "available"},
     {set_expirable, OF_PERMITS, "permits try_set"},
+    {resize, OF_PERMITS, "permits set"},
     {expirable, OF_PERMITS, "permits available"},
     {take_permit, OF_PERMITS, "permit acquire"},
     {force_permits, OF_PERMITS, "permits by force"},

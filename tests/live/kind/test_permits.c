@@ -101,6 +101,56 @@ START_TEST(permits_are_set_acquired_and_released)
 }
 END_TEST
 
+static void resize(struct hf_lock *of, int64_t permits)
+{
+    ck_assert_ok(hf_permits_set(of, permits, NULL));
+}
+
+START_TEST(number_includes_the_permits_in_use)
+{
+    resize(permit, 3); /* it is created */
+    ck_assert_stands(3, 0);
+    acquire(permit, 1);
+    acquire(permit, 2);
+    resize(permit_of_other, 5);
+    ck_assert_stands(3, 2);
+    resize(permit_of_other, 1);
+    ck_assert_stands(-1, 2);
+    ck_assert_status(try_acquire(permit, 3, NULL), HF_TIMEOUT);
+    release(permit, 1);
+    ck_assert_stands(0, 1);
+    release(permit, 2);
+    ck_assert_stands(1, 0);
+    ck_assert_status(hf_permits_set(permit, -1, NULL), HF_E_INVAL);
+    ck_assert_status(hf_permits_set(permit, INT64_C(1) << 31, NULL), HF_E_INVAL);
+    ck_assert_stands(1, 0);
+    resize(permit, 0);
+    ck_assert_stands(0, 0);
+}
+END_TEST
+
+/* The key of the count was deleted, and its holders release into the new one. */
+START_TEST(number_repairs_a_count_that_was_deleted)
+{
+    set_permits(2);
+    acquire(permit, 1);
+    (void)server_ask(server, "DEL " POOL);
+    resize(permit_of_other, 2);
+    ck_assert_stands(1, 1);
+    release(permit, 1);
+    ck_assert_stands(2, 0);
+}
+END_TEST
+
+START_TEST(ttl_survives_a_new_number)
+{
+    set_permits(2);
+    (void)server_ask(server, "PEXPIRE " POOL " 60000");
+    resize(permit, 5);
+    ck_assert_int_gt(server_ask_int(server, "PTTL " POOL), 0);
+}
+END_TEST
+
 /* When the only permit ends, after now: both by the server's clock. */
 static long long ends_in_ms(void)
 {
@@ -305,6 +355,24 @@ START_TEST(release_elsewhere_wakes_a_waiter)
     ck_assert_within(from_ms, TOLD_MS);
     release(permit, 2);
     ck_assert_stands(1, 0);
+}
+END_TEST
+
+START_TEST(greater_number_wakes_a_waiter)
+{
+    struct hf_acquire_options o = acquire_options(2);
+    struct call call, set;
+
+    set_permits(1);
+    acquire(permit_of_other, 1);
+    call_init(&call);
+    ck_assert_ok(hf_lock_acquire_async(permit, &o, call_done, &call));
+    await_subscribers(server, CHANNEL_OF_POOL, 1);
+    call_init(&set);
+    ck_assert_ok(hf_permits_set_async(permit_of_other, 2, call_done, &set));
+    ck_assert_status(call_await(&set), HF_OK);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_stands(0, 2);
 }
 END_TEST
 
@@ -618,6 +686,9 @@ static void add_all(Suite *suite)
     TCase *c = live_case(suite, "calls", start, stop);
 
     tcase_add_test(c, permits_are_set_acquired_and_released);
+    tcase_add_test(c, number_includes_the_permits_in_use);
+    tcase_add_test(c, number_repairs_a_count_that_was_deleted);
+    tcase_add_test(c, ttl_survives_a_new_number);
     tcase_add_test(c, id_has_16_bytes);
     tcase_add_test(c, permit_of_redisson_is_released_by_its_id);
     tcase_add_test(c, permit_of_redisson_is_renewed_by_its_id);
@@ -629,6 +700,7 @@ static void add_all(Suite *suite)
     tcase_add_test(c, calls_without_blocking_return_the_same);
     c = live_case(suite, "waits", start_to_wait, stop);
     tcase_add_test(c, release_elsewhere_wakes_a_waiter);
+    tcase_add_test(c, greater_number_wakes_a_waiter);
     tcase_add_test(c, permits_that_are_set_wake_waiters);
     tcase_add_test(c, expired_permit_is_acquired_by_a_waiter);
     tcase_add_test(c, expired_permit_counts_as_available);

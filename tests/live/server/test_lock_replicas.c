@@ -314,6 +314,11 @@ static hf_status set_expirable(struct hf_error *err)
     return rc;
 }
 
+static hf_status resize(struct hf_error *err)
+{
+    return hf_permits_set(permit, 2, err);
+}
+
 static hf_status count_down(struct hf_error *err)
 {
     return hf_latch_count_down(doors, err);
@@ -332,6 +337,7 @@ static const struct {
     {set_pool, "DEL pool", "pool", "2"},
     {set_doors, "DEL doors", "doors", "2"},
     {set_expirable, "DEL permits", "permits", "2"},
+    {resize, "SET permits 7", "permits", "2"},
     {count_down, "SET doors 3", "doors", "2"},
     {count_down, "SET doors 1", "doors", "(nil)"},
 };
