@@ -286,7 +286,7 @@ static int use_the_parents_link(void)
         return 2;
     if (hf_link_new(&other, loop, &options) != HF_E_FORKED || other)
         return 3;
-    if (hf_pubsub_new(&none, loop, link_, &options) != HF_E_FORKED || none)
+    if (hf_pubsub_new(&none, loop, link_) != HF_E_FORKED || none)
         return 4;
     hf_link_want(link_, false);
     hf_link_condemn(link_, "the child says so");

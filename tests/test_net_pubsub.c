@@ -741,9 +741,9 @@ static void live_a_life(void)
     hf_status rc;
 
     lock();
-    rc = hf_pubsub_new(&pubsub, loop, link_, &options);
+    rc = hf_pubsub_new(&pubsub, loop, link_);
     if (rc < 0)
-        rc = hf_pubsub_new(&pubsub, loop, link_, &options);
+        rc = hf_pubsub_new(&pubsub, loop, link_);
     ck_assert_int_eq(rc, HF_OK);
     rc = listen_to(&ears[0], "ch");
     unlock();

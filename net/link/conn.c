@@ -13,6 +13,8 @@
 #define READ_MIN (16 * 1024)      /* room for one read; stays in the L1 cache */
 #define READ_LEAST 1024           /* room that is kept while nothing arrives */
 #define IN_MAX UINT32_MAX         /* the parser's limits refuse long before */
+#define WRITE_LEAST 1024          /* the same for commands */
+#define TAPE_LEAST 64             /* the same, nodes */
 #define TAPE_FIRST 256            /* nodes */
 #define TAPE_MAX (1u << 28)
 
@@ -100,25 +102,55 @@ void hf_conn_fini(struct hf_conn *c)
     hf_mem_free(mem, c->places, c->places_capacity * sizeof *c->places);
 }
 
-/* A small one remains, so that a client without memory still receives replies. */
+/* Small ones remain, so that a client without memory still sends short commands and receives
+ * their replies. */
+static void *resized(struct hf_conn *c, void *ptr, size_t size, size_t least)
+{
+    return c->options.mem->resize(c->options.mem->ctx, ptr, size, least);
+}
+
 static void shrink_input(struct hf_conn *c)
 {
-    const struct hf_mem *mem = c->options.mem;
     char *in;
 
-    if (c->in_room <= READ_LEAST)
+    if (c->in_room <= READ_LEAST || !(in = resized(c, c->in, c->in_room, READ_LEAST)))
         return;
-    if ((in = mem->resize(mem->ctx, c->in, c->in_room, READ_LEAST))) {
-        c->in = in;
-        c->in_room = READ_LEAST;
-    }
+    c->in = in;
+    c->in_room = READ_LEAST;
+}
+
+static void shrink_output(struct hf_conn *c)
+{
+    char *out;
+
+    if (c->out_room <= WRITE_LEAST || c->out_end > c->out_start || c->has_secret ||
+        !(out = resized(c, c->out, c->out_room, WRITE_LEAST)))
+        return;
+    c->out = out;
+    c->out_room = WRITE_LEAST;
+    c->out_start = c->out_end = 0;
+}
+
+static void shrink_tape(struct hf_conn *c)
+{
+    size_t size = sizeof *c->tape.nodes;
+    void *nodes;
+
+    if (c->tape.room <= TAPE_LEAST || c->tape.count > 0 ||
+        !(nodes = resized(c, c->tape.nodes, c->tape.room * size, TAPE_LEAST * size)))
+        return;
+    c->tape.nodes = nodes;
+    c->tape.room = TAPE_LEAST;
 }
 
 void hf_conn_shrink(struct hf_conn *c)
 {
     if (c->state == HF_CONN_READY && c->first == c->last && c->in_len == 0 &&
-        !c->is_skipping)
+        !c->is_skipping) {
         shrink_input(c);
+        shrink_output(c);
+        shrink_tape(c);
+    }
 }
 
 static uint32_t smaller(uint32_t limit, size_t bytes)
@@ -302,16 +334,13 @@ static hf_status parse_all(struct hf_conn *c, uint32_t *whole)
             return broken(c, rc);
         else if (!hf_mem_grow(c->options.mem, &c->tape.nodes, &c->tape.room,
                               sizeof *c->tape.nodes,
-                              c->tape.room ? (size_t)c->tape.room + 1
-                                           : TAPE_FIRST,
-                              TAPE_MAX))
+                              c->tape.room ? (size_t)c->tape.room + 1 : TAPE_FIRST, TAPE_MAX))
             return broken(c, HF_E_NOMEM);
     }
     return HF_OK;
 }
 
-/* In RESP2 a subscribed connection's pushes look like arrays, and so does the
- * reply to PING. */
+/* In RESP2 a subscribed connection's pushes look like arrays, and so does the reply to PING. */
 static bool is_push(const struct hf_conn *c, struct hf_resp_value v)
 {
     struct hf_resp_value kind;
@@ -534,8 +563,7 @@ static hf_status take_values(struct hf_conn *c)
     return HF_OK;
 }
 
-/* Continues while there are bytes after a value that ends, or before one that is
- * skipped. */
+/* Continues while there are bytes after a value that ends, or before one that is skipped. */
 hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
 {
     bool was_skipping;

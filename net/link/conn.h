@@ -144,8 +144,8 @@ void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options);
 /* hf_conn_fini - frees the buffers. No request may be queued. */
 void hf_conn_fini(struct hf_conn *c);
 
-/* hf_conn_shrink - frees most of the input buffer, if no request is queued or has no reply. The
- *   next reply or push allocates it again. */
+/* hf_conn_shrink - frees most of the buffers, if no request is queued or has no reply. A long
+ *   command, reply or push allocates them again. */
 void hf_conn_shrink(struct hf_conn *c);
 
 /* hf_conn_open - the socket is connected: begins the handshake. HF_E_NOMEM: the owner must

@@ -209,6 +209,10 @@ struct hf_dump;
 void hf_link_dump(const struct hf_link *link, struct hf_dump *dump, int depth,
                   const char *what);
 
+/* hf_link_options - returns its options, with the current address. They contain the password.
+ *   [locked] */
+const struct hf_link_options *hf_link_options(const struct hf_link *link);
+
 /* hf_link_is_tracking - returns whether the link is READY and the server reports, by a push
  *   `invalidate`, keys that change after a command behind CLIENT CACHING YES has read them.
  *   [locked] */

@@ -84,6 +84,12 @@ bool hf_link_is_up(const struct hf_link *link)
     return link->state == HF_LINK_READY;
 }
 
+const struct hf_link_options *hf_link_options(const struct hf_link *link)
+{
+    HF_ASSERT(hf_loop_is_locked(link->loop));
+    return &link->options;
+}
+
 bool hf_link_is_tracking(const struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));

@@ -46,7 +46,6 @@ struct hf_pubsub {
     const struct hf_mem *mem;
     struct hf_link *main;
     struct hf_link *own;            /* RESP2, made when first needed */
-    struct hf_link_options options; /* for `own` */
     struct hf_list orders;
     struct hf_space_waiter room;            /* PUBSUB-3 */
     struct hf_timer retry;
@@ -100,11 +99,12 @@ static void on_own_failure(void *ctx)
 
 static hf_status open_own(struct hf_pubsub *ps)
 {
-    struct hf_link_options options = ps->options;
+    struct hf_link_options options = *hf_link_options(ps->main);
     hf_status rc;
 
     if (ps->own)
         return HF_OK;
+    options.predecessor.id = 0;
     options.protocol = 2; /* so CLIENT TRACKING is not sent */
     options.is_subscriber = true;
     options.on_push = on_own_push;
@@ -120,7 +120,6 @@ static hf_status open_own(struct hf_pubsub *ps)
 
 void hf_pubsub_set_ip(struct hf_pubsub *ps, const char *ip)
 {
-    (void)snprintf(ps->options.url.ip, sizeof ps->options.url.ip, "%s", ip);
     if (ps->own)
         hf_link_set_ip(ps->own, ip);
 }
@@ -296,10 +295,10 @@ static void on_watch(struct hf_timer *timer)
 {
     struct hf_pubsub *ps = HF_OWNER_OF(timer, struct hf_pubsub, watch);
     struct hf_link *link = link_of(ps);
-    int64_t now = hf_loop_now(ps->loop), next = now + ps->options.listen_ms;
+    int64_t now = hf_loop_now(ps->loop), next = now + hf_link_options(ps->main)->listen_ms;
 
     if (link && hf_link_is_up(link) && !ps->is_pinging) {
-        int64_t due = hf_link_heard_ms(link) + ps->options.listen_ms;
+        int64_t due = hf_link_heard_ms(link) + hf_link_options(ps->main)->listen_ms;
 
         if (due <= now)
             send_ping(ps, link);
@@ -314,9 +313,9 @@ static void watch(struct hf_pubsub *ps)
 {
     if (ps->channels.count == 0)
         hf_loop_disarm(ps->loop, &ps->watch);
-    else if (!ps->watch.link && ps->options.listen_ms > 0)
+    else if (!ps->watch.link && hf_link_options(ps->main)->listen_ms > 0)
         hf_loop_arm(ps->loop, &ps->watch,
-                    hf_loop_now(ps->loop) + ps->options.listen_ms);
+                    hf_loop_now(ps->loop) + hf_link_options(ps->main)->listen_ms);
 }
 
 /* ---- new, free ---- */
@@ -324,9 +323,7 @@ static void watch(struct hf_pubsub *ps)
 static void on_room(struct hf_space_waiter *room, hf_status status);
 static void on_retry(struct hf_timer *timer);
 
-hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
-                        struct hf_link *main,
-                        const struct hf_link_options *options)
+hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop, struct hf_link *main)
 {
     struct hf_pubsub *ps;
 
@@ -338,7 +335,6 @@ hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
     ps->loop = loop;
     ps->mem = hf_loop_mem(loop);
     ps->main = main;
-    ps->options = *options;
     ps->room.ready = on_room;
     ps->retry.fire = on_retry;
     ps->watch.fire = on_watch;
@@ -362,7 +358,6 @@ void hf_pubsub_free(struct hf_pubsub *ps)
         (void)hf_link_cancel(&ps->ping);
     hf_link_free(ps->own);
     hf_channel_table_fini(&ps->channels);
-    explicit_bzero(&ps->options.url, sizeof ps->options.url);
     hf_mem_free(ps->mem, ps, sizeof *ps);
 }
 

@@ -22,11 +22,11 @@
  * again. All functions: [locked] */
 struct hf_pubsub;
 
-/* hf_pubsub_new - creates it on top of `main`. The callbacks of `main` must call
- *   hf_pubsub_push, hf_pubsub_push_lost and hf_pubsub_change. HF_E_NOMEM. */
+/* hf_pubsub_new - creates it on top of `main`, whose options its own link also has. The
+ *   callbacks of `main` must call hf_pubsub_push, hf_pubsub_push_lost and hf_pubsub_change.
+ *   HF_E_NOMEM. */
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
-                        struct hf_link *main,
-                        const struct hf_link_options *options) HF_MUST_CHECK;
+                        struct hf_link *main) HF_MUST_CHECK;
 
 /* hf_pubsub_free - frees it and its own link. All subscriptions must be dropped before. NULL
  *   is allowed. */

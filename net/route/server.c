@@ -276,9 +276,8 @@ static hf_status connect_parts(struct hf_server *server)
         return rc;
     link_options(&link, server, false);
     rc = hf_link_new(&server->link, router->loop, &link);
-    link.predecessor.id = 0;
     if (rc == HF_OK)
-        rc = hf_pubsub_new(&server->pubsub, router->loop, server->link, &link);
+        rc = hf_pubsub_new(&server->pubsub, router->loop, server->link);
     explicit_bzero(&link.url, sizeof link.url);
     return rc;
 }

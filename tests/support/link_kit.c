@@ -89,7 +89,7 @@ void open_link(int port)
 void open_pubsub(void)
 {
     lock();
-    ck_assert_int_eq(hf_pubsub_new(&pubsub, loop, link_, &options), HF_OK);
+    ck_assert_int_eq(hf_pubsub_new(&pubsub, loop, link_), HF_OK);
     unlock();
 }
 
