@@ -29,6 +29,8 @@ struct hold {
     struct hf_lock *lock;
     int64_t owner;
     struct hf_io input;         /* fd -1: not watched */
+    struct hf_io output;        /* watched until there is room for the line */
+    bool has_room;
     bool has_input_ended;
     bool is_lost;
     enum hf_lost reason;
@@ -110,7 +112,41 @@ static void unwatch_input(struct hold *h)
     hf_loop_unlock(h->wait.loop);
 }
 
+static void on_room(struct hf_io *io, int events)
+{
+    struct hold *h = HF_OWNER_OF(io, struct hold, output);
+
+    (void)events;
+    h->has_room = true;
+    hf_loop_rewatch(h->wait.loop, io, 0);
+}
+
 /* ---- while it is held ---- */
+
+static bool must_end(const struct hold *h)
+{
+    return h->wait.signal != 0 || h->has_input_ended || h->is_lost;
+}
+
+/* The reader of a pipe may be slow and a terminal may be stopped; a write would then delay
+ * renewals, and a signal would not end it. epoll does not take files, which always have room.
+ * False: the hold must end before its line is printed. */
+static bool await_room(struct hold *h)
+{
+    hf_status rc;
+
+    hf_loop_lock(h->wait.loop);
+    rc = hf_loop_watch(h->wait.loop, &h->output);
+    hf_loop_unlock(h->wait.loop);
+    if (rc < 0)
+        return true;
+    while (!h->has_room && !must_end(h))
+        hf_loop_dispatch(h->wait.loop, -1);
+    hf_loop_lock(h->wait.loop);
+    hf_loop_unwatch(h->wait.loop, &h->output);
+    hf_loop_unlock(h->wait.loop);
+    return h->has_room;
+}
 
 static int print_held(struct hold *h)
 {
@@ -177,11 +213,12 @@ static int release(struct hold *h)
 
 static int stay(struct hold *h)
 {
-    int rc, end;
+    int rc = CLI_CONTINUE, end;
 
     cli_signals_limit(false, NULL);
-    rc = tell(h);
-    while (rc == CLI_CONTINUE && h->wait.signal == 0 && !h->has_input_ended && !h->is_lost)
+    if (await_room(h))
+        rc = tell(h);
+    while (rc == CLI_CONTINUE && !must_end(h))
         hf_loop_dispatch(h->wait.loop, -1);
     if (rc == CLI_CONTINUE && h->is_lost)
         rc = report_loss(h);
@@ -329,7 +366,8 @@ static int main_hold(struct cli_args *args, struct cli_common *common)
                      .ttl_ms = TTL_MS,
                      .wait_ms = HF_FOREVER,
                      .conflict_code = CLI_NOT_ACQUIRED,
-                     .input = {.fd = -1, .events = HF_READ, .ready = on_input}};
+                     .input = {.fd = -1, .events = HF_READ, .ready = on_input},
+                     .output = {.fd = STDOUT_FILENO, .events = HF_WRITE, .ready = on_room}};
     int rc = cli_common_parse(common, args, own_options, take_option, &h);
 
     if (rc == CLI_CONTINUE)

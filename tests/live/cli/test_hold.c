@@ -155,6 +155,31 @@ START_TEST(lock_that_cannot_be_reported_is_released)
 }
 END_TEST
 
+/* Its pipe is full, and is read only at the end. */
+static const char unread[] =
+    "exec 3<&0; (head -c 65536 /dev/zero; sh -c 'echo pid $$ >&2; exec " HF_BUILD
+    "/holdfast hold --ttl 6s x'; echo code $? >&2) | (read go <&3; cat >/dev/null)";
+
+START_TEST(output_that_is_not_read_delays_neither_renewals_nor_the_end)
+{
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)unread, NULL};
+    struct process *p = start(server, argv);
+    int pid;
+
+    ck_assert_int_eq(sscanf(await_line(p, ERR, "pid "), "pid %d", &pid), 1);
+    server_await(server, PATIENCE_MS, "1", "EXISTS x");
+    (void)server_ask(server, "PEXPIRE x 3600000"); /* a renewal shortens it */
+    server_await(server, PATIENCE_MS, "1", "EVAL %s 0",
+                 "return redis.call('pttl', 'x') <= 6000 and 1 or 0");
+    ck_assert(is_held());
+    (void)kill(pid, _i ? SIGTERM : SIGINT);
+    await_line(p, ERR, "code 0");
+    ck_assert(!is_held());
+    say(p, "go\n");
+    (void)finish(p);
+}
+END_TEST
+
 START_TEST(programs_read_an_object)
 {
     struct process *p = holdfast(server, "hold", "--json", "--fenced", "x", NULL);
@@ -198,6 +223,7 @@ int main(void)
     tcase_add_test(c, signal_ends_the_wait);
     tcase_add_test(c, lock_that_another_holds_is_not_acquired);
     tcase_add_test(c, lock_that_cannot_be_reported_is_released);
+    tcase_add_loop_test(c, output_that_is_not_read_delays_neither_renewals_nor_the_end, 0, 2);
     tcase_add_test(c, programs_read_an_object);
     tcase_add_loop_test(c, wrong_usage_is_an_error, 0, ROWS(wrong));
     return run_suite(s);
