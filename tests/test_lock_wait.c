@@ -787,8 +787,7 @@ START_TEST(turn_2_each_of_a_crowd_chooses_a_moment_once)
             continue;
         channel.is_counted = true;
         release_theirs(&channel, NOW);
-        ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0),
-                         DO_NOTHING);
+        ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
         ck_assert_int_eq(w.due_ms, due_ms);
     }
     ck_assert_int_eq(least, NOW);
@@ -854,6 +853,41 @@ START_TEST(turn_2_waiter_of_a_crowd_sends_a_request_before_its_deadline)
         if (hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0) == DO_SLEEP)
             ck_assert_int_lt(w.due_ms, NOW + 300);
     }
+}
+END_TEST
+
+/* TURN-2: the number arrived in the read of the notification, whose timer has fired. */
+START_TEST(turn_2_timer_of_a_notification_is_armed_again_for_the_turn)
+{
+    struct hf_channel channel;
+    struct hf_wait w = asleep(&channel);
+
+    hf_wait_share(&w);
+    channel.crowd = 200;
+    channel.dice = 12345;
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
+    ck_assert(w.gives_way && w.due_ms > NOW);
+    channel.crowd = 0;
+    ck_assert(hf_wait_defer_wake(&w, &channel));
+    channel.crowd = 200;
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_SLEEP);
+    ck_assert(w.due_ms > NOW);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, w.due_ms, &channel, 0, 0), DO_REQUEST);
+}
+END_TEST
+
+/* WAIT-10: the push would be heeded later. */
+START_TEST(wait_10_push_does_not_delay_a_notification)
+{
+    struct hf_channel channel;
+    struct hf_wait w = asleep(&channel);
+
+    ck_assert(hf_wait_defer_wake(&w, &channel));
+    channel.is_pushed = true;
+    channel.push_ms = NOW + 1000;
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_PUSHED, NOW, &channel, 0, 0), DO_NOTHING);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_REQUEST);
+    ck_assert(!w.is_waking);
 }
 END_TEST
 
@@ -1227,6 +1261,8 @@ static TCase *case_turns(void)
     tcase_add_test(c, turn_2_spread_of_a_crowd_has_a_limit);
     tcase_add_test(c, turn_2_requests_of_a_crowd_become_rare);
     tcase_add_test(c, turn_2_waiter_of_a_crowd_sends_a_request_before_its_deadline);
+    tcase_add_test(c, turn_2_timer_of_a_notification_is_armed_again_for_the_turn);
+    tcase_add_test(c, wait_10_push_does_not_delay_a_notification);
     tcase_add_test(c, pushed_3_notification_of_a_crowd_answers_a_push);
     return c;
 }

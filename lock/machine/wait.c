@@ -64,7 +64,15 @@ void hf_wait_requeue(struct hf_wait *w)
     w->gives_way = false;
     w->sent_generation = 0;
     w->sent_live = false;
+    w->is_waking = false;
     (void)go(w, IS_QUEUED, DO_NOTHING);
+}
+
+bool hf_wait_defer_wake(struct hf_wait *w, const struct hf_channel *channel)
+{
+    if (w->state == IS_SLEEPING && channel->crowd == 0)
+        w->is_waking = true;
+    return w->is_waking;
 }
 
 void hf_wait_end(struct hf_wait *w)
@@ -76,6 +84,7 @@ static enum hf_wait_todo request_now(struct hf_wait *w, struct hf_channel *chann
 {
     channel->is_pushed = false; /* PUSHED-1 */
     w->is_by_push = false;
+    w->is_waking = false;
     w->due_ms = w->deadline_ms;
     w->sleep_ms = 0;
     w->gives_way = false;
@@ -130,7 +139,7 @@ static enum hf_wait_todo woken_in_crowd(struct hf_wait *w, int64_t now_ms,
     int64_t at_ms;
 
     if (w->gives_way && !draws_anew)
-        return DO_NOTHING;
+        return DO_SLEEP; /* the timer may have been used to wake it */
     at_ms = hf_channel_crowd_ms(channel, now_ms, w->is_shared, w->deadline_ms);
     if (draws_anew) {
         channel->is_pushed = false;
@@ -145,6 +154,7 @@ static enum hf_wait_todo woken(struct hf_wait *w, int64_t now_ms,
 {
     int64_t turn_ms = hf_channel_turn_ms(channel, now_ms);
 
+    w->is_waking = false;
     return channel->crowd > 0 ? woken_in_crowd(w, now_ms, channel, turn_ms)
                               : request_in_turn(w, now_ms, channel, turn_ms);
 }
@@ -175,7 +185,7 @@ static enum hf_wait_todo pushed(struct hf_wait *w, const struct hf_channel *chan
     if (w->state != IS_SLEEPING || w->gives_way)
         return DO_NOTHING;
     heed_push(w, channel);
-    return DO_SLEEP;
+    return w->is_waking ? DO_NOTHING : DO_SLEEP;
 }
 
 static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,

@@ -118,6 +118,7 @@ struct hf_wait {
     uint32_t sent_generation;   /* channel->generation when the request was sent */
     bool sent_live;             /* the subscription was live at that time */
     bool is_by_push;            /* a push caused the pending request */
+    bool is_waking;             /* a notification is processed when its timer fires, now */
     int64_t sent_ms;            /* that time; set by the code that sends the request */
     int late_grants;            /* grants of this call that came too late to be used */
 };
@@ -132,6 +133,12 @@ void hf_wait_share(struct hf_wait *w);
 
 /* hf_wait_requeue - returns to the state QUEUED, with the same deadline. */
 void hf_wait_requeue(struct hf_wait *w);
+
+/* hf_wait_defer_wake - a notification came, and the number of waiting clients may follow in the
+ *   same read (TURN-2). Returns whether EVENT_DUE, for which the caller arms the timer now,
+ *   processes the notification; otherwise the caller reports EVENT_WOKEN. Pushes do not delay
+ *   it. */
+bool hf_wait_defer_wake(struct hf_wait *w, const struct hf_channel *channel);
 
 /* hf_wait_end - the call has ended: DONE. */
 void hf_wait_end(struct hf_wait *w);

@@ -59,8 +59,8 @@ static void wake_first(struct hf_wait_queue *line)
     const struct hf_kind *kind = line->lock->kind;
     struct hf_op *op = hf_wait_queue_first(line);
 
-    if (op && op->wait.state == IS_SLEEPING && line->channel.crowd == 0 && kind->payload &&
-        !kind->is_ownerless)
+    if (op && kind->payload && !kind->is_ownerless &&
+        hf_wait_defer_wake(&op->wait, &line->channel))
         hf_loop_arm(op->client->loop, &op->timer, 0);
     else
         tell_first(line, EVENT_WOKEN);
