@@ -28,7 +28,7 @@ static bool is_unknown(hf_status status)
     return status == HF_E_NOREPLY || status == HF_E_CONNECT || status == HF_E_PROTOCOL;
 }
 
-int cli_counted_fail(const struct cli_counted *c, hf_status status,
+int cli_counted_fail(struct cli_counted *c, hf_status status,
                      const struct hf_error *err, bool changes)
 {
     const char *wrong = status == HF_E_SERVER ? what_is_wrong(err) : NULL;
@@ -38,12 +38,20 @@ int cli_counted_fail(const struct cli_counted *c, hf_status status,
         return cli_fail("%s is not a %s: %s; it is not changed", c->quoted, c->of->noun,
                         wrong);
     rc = cli_fail_status(status, err);
-    if (changes && is_unknown(status))
-        rc = cli_fail("whether the server did this is unknown: 'holdfast %s %s get' shows "
-                      "the count", c->of->noun, c->quoted);
-    else if (status == HF_UNREPLICATED)
+    c->is_unknown = changes && is_unknown(status);
+    if (changes && status == HF_UNREPLICATED)
         rc = cli_fail("it is done; do not repeat it unless a failover lost it");
     return rc;
+}
+
+int cli_counted_outcome(struct cli_counted *c, hf_status status, const struct hf_error *err)
+{
+    return status < 0 ? cli_counted_fail(c, status, err, true) : CLI_OK;
+}
+
+bool cli_counted_is_done(hf_status status)
+{
+    return status >= 0 || status == HF_UNREPLICATED;
 }
 
 int cli_counted_none(const struct cli_counted *c)
@@ -110,8 +118,20 @@ static int open_object(struct cli_counted *c, struct hf_client *client)
     return rc;
 }
 
+/* The library logs a repeated request that failed. */
+static int fail_unknown(const struct cli_counted *c, bool has_ended)
+{
+    if (has_ended && c->action->is_repeated &&
+        !strstr(cli_warning_last(), "outcome of an operation"))
+        return cli_fail("the request was sent again, and the server replied: it is done; do "
+                        "not repeat it");
+    return cli_fail("whether the server did this is unknown: 'holdfast %s %s get' shows the "
+                    "count", c->of->noun, c->quoted);
+}
+
 static int act_at_once(struct cli_counted *c)
 {
+    bool has_ended;
     struct hf_client *client;
     int rc = cli_client_open_once(&client, c->common);
 
@@ -119,7 +139,10 @@ static int act_at_once(struct cli_counted *c)
         rc = open_object(c, client);
     if (rc == CLI_CONTINUE) {
         rc = c->action->act(c);
-        (void)hf_client_close(client, CLI_WAIT_TIDY_MS, NULL, NULL);
+        has_ended = hf_client_close(client, rc == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS,
+                                    NULL, NULL) == HF_OK;
+        if (c->is_unknown)
+            rc = fail_unknown(c, has_ended);
     }
     c->of->close(c);
     hf_client_free(client);

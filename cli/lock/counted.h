@@ -17,6 +17,7 @@ struct cli_counted_action {
     enum cli_counted_number takes;
     int least;                  /* the least number */
     bool waits;                 /* it takes -n, -w and -E, and uses c->wait */
+    bool is_repeated;           /* the library repeats it after a lost reply */
     int (*act)(struct cli_counted *c);  /* returns the exit code */
 };
 
@@ -41,6 +42,7 @@ struct cli_counted {
     char last_words[CLI_QUOTE_MAX + 160];
     struct cli_wait wait;
     struct hf_client *client;
+    bool is_unknown;            /* whether the server did what was requested */
     union {
         struct hf_semaphore *semaphore;
         struct hf_latch *latch;
@@ -48,13 +50,19 @@ struct cli_counted {
 };
 
 /* cli_counted_main - parses the command line, connects, and acts. Returns the exit code.
- * cli_counted_fail - reports an error of a call. `changes`: the outcome may be unknown, and the
- *                    message says how to find out. Returns CLI_EXIT_ERROR.
+ * cli_counted_fail - reports an error of a call. `changes`: the call changes the count; it may be
+ *                    done, or its outcome unknown (c->is_unknown, reported when the client is
+ *                    closed). Returns CLI_EXIT_ERROR.
+ * cli_counted_outcome - the same after a change. Returns CLI_OK if status is not negative.
+ * cli_counted_is_done - returns whether the server made the change, so that its result is
+ *                    printed: also after HF_UNREPLICATED.
  * cli_counted_none - reports that there is no such semaphore or latch. Returns CLI_NO. */
 int cli_counted_main(struct cli_args *args, struct cli_common *common,
                      const struct cli_counted_kind *of);
-int cli_counted_fail(const struct cli_counted *c, hf_status status,
-                     const struct hf_error *err, bool changes);
+int cli_counted_fail(struct cli_counted *c, hf_status status, const struct hf_error *err,
+                     bool changes);
+int cli_counted_outcome(struct cli_counted *c, hf_status status, const struct hf_error *err);
+bool cli_counted_is_done(hf_status status);
 int cli_counted_none(const struct cli_counted *c);
 
 /* cli_counted_done - prints the result as JSON, if that is wanted: whether it was `done`

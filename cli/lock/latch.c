@@ -22,15 +22,16 @@ static int set(struct cli_counted *c)
     struct hf_error err = {0};
     bool was_set = false;
     hf_status status = hf_latch_try_set_count(c->on.latch, c->number, &was_set, &err);
+    int code = cli_counted_outcome(c, status, &err);
 
-    if (status < 0)
-        return cli_counted_fail(c, status, &err, true);
+    if (!cli_counted_is_done(status))
+        return code;
     if (!was_set)
         cli_warn("the latch %s is set already; nothing is changed", c->quoted);
-    return cli_counted_done(c, "set", was_set, was_set ? CLI_OK : CLI_NO);
+    return cli_counted_done(c, "set", was_set, was_set ? code : CLI_NO);
 }
 
-static int read_count(const struct cli_counted *c, int64_t *count)
+static int read_count(struct cli_counted *c, int64_t *count)
 {
     struct hf_error err = {0};
     hf_status status = hf_latch_count(c->on.latch, count, &err);
@@ -59,8 +60,8 @@ static int count_down(struct cli_counted *c)
     if (count == 0)
         return cli_counted_done(c, "counted", false, cli_counted_none(c));
     status = hf_latch_count_down(c->on.latch, &err);
-    return status < 0 ? cli_counted_fail(c, status, &err, true)
-                      : cli_counted_done(c, "counted", true, CLI_OK);
+    rc = cli_counted_outcome(c, status, &err);
+    return cli_counted_is_done(status) ? cli_counted_done(c, "counted", true, rc) : rc;
 }
 
 static int delete(struct cli_counted *c)
@@ -68,10 +69,10 @@ static int delete(struct cli_counted *c)
     struct hf_error err = {0};
     bool was_deleted = false;
     hf_status status = hf_latch_delete(c->on.latch, &was_deleted, &err);
-    int code = CLI_OK;
+    int code = cli_counted_outcome(c, status, &err);
 
-    if (status < 0)
-        return cli_counted_fail(c, status, &err, true);
+    if (!cli_counted_is_done(status))
+        return code;
     if (!was_deleted)
         code = cli_counted_none(c);
     return cli_counted_done(c, "deleted", was_deleted, code);
@@ -105,11 +106,11 @@ static int wait_for(struct cli_counted *c)
 /* ---- the command line ---- */
 
 static const struct cli_counted_action actions[] = {
-    {"set", CLI_WITH_NUMBER, 1, false, set},
-    {"down", CLI_WITHOUT_NUMBER, 0, false, count_down},
-    {"wait", CLI_WITHOUT_NUMBER, 0, true, wait_for},
-    {"get", CLI_WITHOUT_NUMBER, 0, false, get},
-    {"delete", CLI_WITHOUT_NUMBER, 0, false, delete},
+    {"set", CLI_WITH_NUMBER, 1, false, false, set},
+    {"down", CLI_WITHOUT_NUMBER, 0, false, true, count_down},
+    {"wait", CLI_WITHOUT_NUMBER, 0, true, false, wait_for},
+    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get},
+    {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete},
     {0},
 };
 

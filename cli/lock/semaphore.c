@@ -23,7 +23,7 @@ static void close_semaphore(struct cli_counted *c)
 
 /* ---- reading ---- */
 
-static int look(const struct cli_counted *c, int64_t *available, bool *exists)
+static int look(struct cli_counted *c, int64_t *available, bool *exists)
 {
     struct hf_error err = {0};
     hf_status status = hf_semaphore_inspect(c->on.semaphore, available, exists, &err);
@@ -53,13 +53,14 @@ static int set(struct cli_counted *c)
     bool was_set = false;
     hf_status status =
         hf_semaphore_try_set_permits(c->on.semaphore, c->number, &was_set, &err);
+    int code = cli_counted_outcome(c, status, &err);
 
-    if (status < 0)
-        return cli_counted_fail(c, status, &err, true);
+    if (!cli_counted_is_done(status))
+        return code;
     if (!was_set)
         cli_warn("the semaphore %s exists; nothing is changed. Use add or reduce to change "
                  "the number of permits", c->quoted);
-    return cli_counted_done(c, "set", was_set, was_set ? CLI_OK : CLI_NO);
+    return cli_counted_done(c, "set", was_set, was_set ? code : CLI_NO);
 }
 
 /* A name that is misspelt must not become a semaphore. */
@@ -77,8 +78,8 @@ static int change(struct cli_counted *c, const char *done,
     if (!exists)
         return cli_counted_done(c, done, false, cli_counted_none(c));
     status = by(c->on.semaphore, c->number, &err);
-    return status < 0 ? cli_counted_fail(c, status, &err, true)
-                      : cli_counted_done(c, done, true, CLI_OK);
+    rc = cli_counted_outcome(c, status, &err);
+    return cli_counted_is_done(status) ? cli_counted_done(c, done, true, rc) : rc;
 }
 
 static int add(struct cli_counted *c)
@@ -109,8 +110,8 @@ static int drain(struct cli_counted *c)
     if (!exists)
         return cli_counted_done(c, "drained", false, cli_counted_none(c));
     status = hf_semaphore_drain(c->on.semaphore, &taken, &err);
-    return status < 0 ? cli_counted_fail(c, status, &err, true)
-                      : cli_counted_show(c, "taken", taken, CLI_OK);
+    rc = cli_counted_outcome(c, status, &err);
+    return cli_counted_is_done(status) ? cli_counted_show(c, "taken", taken, rc) : rc;
 }
 
 /* Expirable permits have the same key, and one more. */
@@ -120,12 +121,13 @@ static int resize(struct cli_counted *c)
     struct hf_lock *permit = NULL;
     hf_status status = hf_lock_new_kind(&permit, c->client, HF_KIND_PERMIT, c->name,
                                         strlen(c->name), &err);
+    int code;
 
     if (status == HF_OK)
         status = hf_permits_set(permit, c->number, &err);
     hf_lock_free(permit);
-    return status < 0 ? cli_counted_fail(c, status, &err, true)
-                      : cli_counted_done(c, "resized", true, CLI_OK);
+    code = cli_counted_outcome(c, status, &err);
+    return cli_counted_is_done(status) ? cli_counted_done(c, "resized", true, code) : code;
 }
 
 static int delete(struct cli_counted *c)
@@ -133,10 +135,10 @@ static int delete(struct cli_counted *c)
     struct hf_error err = {0};
     bool was_deleted = false;
     hf_status status = hf_semaphore_delete(c->on.semaphore, &was_deleted, &err);
-    int code = CLI_OK;
+    int code = cli_counted_outcome(c, status, &err);
 
-    if (status < 0)
-        return cli_counted_fail(c, status, &err, true);
+    if (!cli_counted_is_done(status))
+        return code;
     if (!was_deleted)
         code = cli_counted_none(c);
     return cli_counted_done(c, "deleted", was_deleted, code);
@@ -179,6 +181,11 @@ static int end_acquire(struct cli_counted *c)
         give_back(c);
     if (w->status == HF_OK || w->status == HF_CANCELLED)
         return CLI_SIGNAL + w->signal;
+    if (w->status == HF_UNREPLICATED) {
+        (void)cli_counted_fail(c, w->status, &w->error, false);
+        return cli_fail("no permit was acquired: those that the server granted are released "
+                        "again");
+    }
     if (w->status != HF_TIMEOUT)
         return cli_counted_fail(c, w->status, &w->error, false);
     cli_verbose("%s", w->error.text);
@@ -186,7 +193,7 @@ static int end_acquire(struct cli_counted *c)
 }
 
 /* A name that is misspelt is waited for, but not in silence. */
-static int note_absence(const struct cli_counted *c)
+static int note_absence(struct cli_counted *c)
 {
     int64_t available;
     bool exists = true;
@@ -218,15 +225,15 @@ static int acquire(struct cli_counted *c)
 /* ---- the command line ---- */
 
 static const struct cli_counted_action actions[] = {
-    {"set", CLI_WITH_NUMBER, 0, false, set},
-    {"add", CLI_WITH_NUMBER, 1, false, add},
-    {"reduce", CLI_WITH_NUMBER, 1, false, reduce},
-    {"get", CLI_WITHOUT_NUMBER, 0, false, get},
-    {"acquire", CLI_NUMBER_OR_ONE, 1, true, acquire},
-    {"release", CLI_NUMBER_OR_ONE, 1, false, release},
-    {"resize", CLI_WITH_NUMBER, 0, false, resize},
-    {"drain", CLI_WITHOUT_NUMBER, 0, false, drain},
-    {"delete", CLI_WITHOUT_NUMBER, 0, false, delete},
+    {"set", CLI_WITH_NUMBER, 0, false, false, set},
+    {"add", CLI_WITH_NUMBER, 1, false, true, add},
+    {"reduce", CLI_WITH_NUMBER, 1, false, true, reduce},
+    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get},
+    {"acquire", CLI_NUMBER_OR_ONE, 1, true, false, acquire},
+    {"release", CLI_NUMBER_OR_ONE, 1, false, true, release},
+    {"resize", CLI_WITH_NUMBER, 0, false, false, resize},
+    {"drain", CLI_WITHOUT_NUMBER, 0, false, true, drain},
+    {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete},
     {0},
 };
 

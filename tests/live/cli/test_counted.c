@@ -234,6 +234,37 @@ START_TEST(unknown_outcome_is_reported_as_such)
 }
 END_TEST
 
+/* No replica confirms it: the server has none. */
+static const struct {
+    const char *before, *line, *out, *err, *after;
+} unreplicated[] = {
+    {"SET x 5", "drain", "5\n", "it is done; do not repeat it", "0"},
+    {"SET x 5", "drain --json", "{\"name\":\"x\",\"taken\":5}\n", "it is done", "0"},
+    {"DEL x", "set 3 --json", "{\"name\":\"x\",\"set\":true,\"number\":3}\n", "it is done", "3"},
+    {"SET x 5", "delete --json", "{\"name\":\"x\",\"deleted\":true}\n", "it is done", "(nil)"},
+    {"SET x 5", "release --json", "{\"name\":\"x\",\"released\":true,\"number\":1}\n",
+     "it is done", "6"},
+    {"SET x 5", "acquire 2 --json", "", "no permit was acquired", "5"},
+};
+
+START_TEST(change_without_replicas_is_reported_as_it_is)
+{
+    char line[200];
+    struct process *p;
+
+    (void)server_ask(server, unreplicated[_i].before);
+    (void)snprintf(line, sizeof line,
+                   "semaphore -u redis://127.0.0.1:%d?replicas=1&replicas_timeout=50ms x %s",
+                   server_port(server), unreplicated[_i].line);
+    p = run_line(line);
+    await_line(p, ERR, "0 of 1 replicas have it");
+    await_line(p, ERR, unreplicated[_i].err);
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_str_eq(await_end(p, OUT), unreplicated[_i].out);
+    server_await(server, PATIENCE_MS, unreplicated[_i].after, "GET x");
+}
+END_TEST
+
 START_TEST(without_a_server_nothing_is_done)
 {
     struct process *p = holdfast(NULL, _i ? "latch" : "semaphore", "-u",
@@ -257,6 +288,8 @@ int main(void)
     tcase_add_test(c, signal_ends_the_wait_for_a_latch);
     tcase_add_test(c, permits_that_cannot_be_printed_are_released);
     tcase_add_test(c, unknown_outcome_is_reported_as_such);
+    tcase_add_loop_test(c, change_without_replicas_is_reported_as_it_is, 0,
+                        ROWS(unreplicated));
     tcase_add_loop_test(c, without_a_server_nothing_is_done, 0, 2);
     return run_suite(s);
 }
