@@ -2,6 +2,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "lock/connect.h"
 #include "net/base/url_words.h"
 #include "tests/support/suite.h"
 
@@ -267,6 +268,59 @@ START_TEST(the_text_has_a_limit)
 }
 END_TEST
 
+/* The new value has the bytes of the one that it replaces, to the last; a value that is too long
+ * or wrong leaves the former one. */
+START_TEST(a_value_may_replace_one_that_fills_the_text)
+{
+    char full[] = "&timeout=3s&db=2\0-----------";
+
+    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "timeout", "4s", &err), HF_OK);
+    ck_assert_str_eq(full, "&db=2&timeout=4s");
+    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "timeout", "45s", &err),
+                     HF_E_LIMIT);
+    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "timeout", "4x", &err),
+                     HF_E_INVAL);
+    ck_assert_str_eq(full, "&db=2&timeout=4s");
+    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "db", "3", &err), HF_OK);
+    ck_assert_str_eq(full, "&timeout=4s&db=3");
+    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "db", NULL, &err), HF_OK);
+    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "timeout", "10000ms", &err),
+                     HF_OK);
+    ck_assert_str_eq(full, "&timeout=10000ms");
+    ck_assert_str_eq(full + sizeof "&timeout=3s&db=2", "-----------");
+}
+END_TEST
+
+/* Each entry of `map` is one more, so none has the bytes of another. */
+START_TEST(one_more_entry_of_map_replaces_none)
+{
+    char full[] = "&map=a%3Db\0----------";
+
+    ck_assert_int_eq(hf_words_set(full, sizeof "&map=a%3Db", "map", "c=d", &err), HF_E_LIMIT);
+    ck_assert_str_eq(full, "&map=a%3Db");
+    ck_assert_str_eq(full + sizeof "&map=a%3Db", "----------");
+}
+END_TEST
+
+/* A long password can be rotated: two of them have no room in the options of a client. */
+START_TEST(a_long_password_can_be_set_again)
+{
+    char long_words[HF_CLIENT_WORDS_MAX] = "", password[1300];
+
+    for (int i = 0; i < 3; i++) {
+        memset(password, 'a' + i, sizeof password - 1);
+        password[sizeof password - 1] = '\0';
+        ck_assert_msg(hf_words_set(long_words, sizeof long_words, "password", password, &err) ==
+                          HF_OK,
+                      "%s", err.text);
+        ck_assert_uint_eq(strlen(long_words), strlen("&password=") + strlen(password));
+        ck_assert_str_eq(long_words + strlen("&password="), password);
+        for (size_t n = strlen(long_words); n < sizeof long_words; n++)
+            ck_assert_int_eq(long_words[n], 0);
+    }
+}
+END_TEST
+
 START_TEST(a_text_that_nobody_set_is_refused)
 {
     strcpy(words, "&nothing=1");
@@ -294,6 +348,9 @@ int main(void)
     tcase_add_loop_test(c, what_is_wrong_is_refused_when_it_is_set, 0, ROWS(wrong));
     tcase_add_loop_test(c, what_is_not_for_the_url_is_refused_with_it, 0, ROWS(elsewhere));
     tcase_add_test(c, the_text_has_a_limit);
+    tcase_add_test(c, a_value_may_replace_one_that_fills_the_text);
+    tcase_add_test(c, one_more_entry_of_map_replaces_none);
+    tcase_add_test(c, a_long_password_can_be_set_again);
     tcase_add_test(c, a_text_that_nobody_set_is_refused);
     suite_add_tcase(s, c);
     return suite_run(s);

@@ -3,6 +3,7 @@
 #include "net/base/url_words.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "net/base/assert.h"
@@ -59,10 +60,16 @@ static char *find(char *words, const char *name)
     return words;
 }
 
+/* 0 at the end of the text. */
+static size_t option_len(const char *at)
+{
+    return *at ? 1 + strcspn(at + 1, "&") : 0;
+}
+
 /* Removes the option at `at`, if it is not the end of the text. It may be a password. */
 static void drop_one(char *at)
 {
-    size_t len = *at ? 1 + strcspn(at + 1, "&") : 0, rest = strlen(at) - len;
+    size_t len = option_len(at), rest = strlen(at) - len;
 
     memmove(at, at + len, rest + 1);
     explicit_bzero(at + rest, len);
@@ -83,7 +90,7 @@ static void wipe(struct hf_scan *s)
     hf_scan_wipe(s->password);
 }
 
-/* Reads what was appended into structs that nobody uses. */
+/* Reads one option into structs that nobody uses. */
 static hf_status check(const char *word, struct hf_error *err)
 {
     struct hf_seeds seeds = {0};
@@ -103,6 +110,7 @@ hf_status hf_words_set(char *words, size_t room, const char *name, const char *v
     size_t used = strlen(words), replaced, more;
     bool is_repeatable = false;
     const char *known = hf_scan_find_word(name, &is_repeatable, err);
+    char *word;
     hf_status rc;
 
     HF_ASSERT(used < room);
@@ -112,20 +120,22 @@ hf_status hf_words_set(char *words, size_t room, const char *name, const char *v
         drop(words, known);
         return HF_OK;
     }
+    replaced = is_repeatable ? 0 : option_len(find(words, known));
     more = 2 + strlen(known) + encoded_len(value);
-    if (more >= room - used)
+    if (more >= room - used + replaced)
         return hf_error_set(err, HF_E_LIMIT,
                             "option %s: the options set by name would take more than %zu bytes",
                             known, room - 1);
-    (void)encode(words + used + snprintf(words + used, room - used, "&%s=", known), value);
-    if ((rc = check(words + used, err)) < 0) {
-        explicit_bzero(words + used, more);
-        return rc;
+    if (!(word = malloc(more + 1))) /* the text may lack room for the former value and the new */
+        return hf_error_set(err, HF_E_NOMEM, "out of memory");
+    (void)encode(word + snprintf(word, more + 1, "&%s=", known), value);
+    if ((rc = check(word, err)) == HF_OK) {
+        if (!is_repeatable)
+            drop_one(find(words, known));
+        memcpy(words + used - replaced, word, more + 1);
     }
-    replaced = (size_t)(find(words, known) - words);
-    if (replaced < used && !is_repeatable)
-        drop_one(words + replaced);
-    return HF_OK;
+    hf_scan_wipe(word);
+    return rc;
 }
 
 /* ---- reading ---- */
