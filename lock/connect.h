@@ -46,7 +46,8 @@ enum hf_log_level {
  * clocks of servers differ by much less. */
 #define HF_TOKEN_RETENTION_LEAST_MS INT64_C(60000)
 
-/* The most bytes of the options that are set by name, percent-encoded, with their names. */
+/* Maximum total length of the options set by name: names and percent-encoded values, in
+ * bytes. */
 #define HF_CLIENT_WORDS_MAX 2048
 
 /* A URL may also contain the user, password, name, protocol, TLS options, timeouts and
@@ -55,7 +56,7 @@ enum hf_log_level {
 struct hf_client_options {
     size_t size;                /* set by hf_client_options_init: net/version.h */
     const char *url;            /* net.h describes URLs. NULL: redis://127.0.0.1:6379 */
-    char words[HF_CLIENT_WORDS_MAX];    /* of hf_client_options_set, which alone writes it */
+    char words[HF_CLIENT_WORDS_MAX];    /* private: written only by hf_client_options_set */
     const char *user;
     const char *password;
     /* Called before each connection to a server or sentinel, in place of `user` and
@@ -174,8 +175,9 @@ static inline void hf_client_options_init(struct hf_client_options *options)
  *   precedence over it, except watchdog_ms. `map` may be set several times.
  * Returns HF_OK
  *         HF_E_INVAL  there is no such option (the error names the one that was probably
- *                     meant), the value is wrong, or *options was not initialised. An
- *                     option that is not for the kind of the URL is found by hf_client_new
+ *                     meant), the value is wrong, or *options was not initialised.
+ *                     hf_client_new, not this function, reports an option that this kind
+ *                     of URL does not have
  *         HF_E_LIMIT  together they would be longer than HF_CLIENT_WORDS_MAX
  *         HF_E_NOMEM  */
 HF_API hf_status hf_client_options_set(struct hf_client_options *options, const char *name,
@@ -239,7 +241,7 @@ HF_API void hf_client_free(struct hf_client *client);
 
 /* What hf_client_close did. */
 struct hf_client_closed {
-    size_t size;                /* that was filled in: net/version.h */
+    size_t size;                /* number of bytes that the library filled in: net/version.h */
     uint64_t finished;          /* calls and background releases that had a reply */
     uint64_t cancelled;         /* calls that had no effect on the server: not sent, or
                                    waiting for a lock */
@@ -283,7 +285,7 @@ HF_API struct hf_loop *hf_client_loop(struct hf_client *client);
 HF_API const char *hf_client_address(const struct hf_client *client);
 
 struct hf_client_stats {
-    size_t size;                /* that was filled in: net/version.h */
+    size_t size;                /* number of bytes that the library filled in: net/version.h */
     uint64_t holds;             /* at this moment */
     uint64_t waiters;           /* pending calls */
     uint64_t orphans;           /* pending background releases (hf_lock_acquire) */

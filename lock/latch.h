@@ -81,11 +81,12 @@ HF_API hf_status hf_latch_await(struct hf_latch *latch, int64_t wait_ms,
                                 struct hf_cancel *cancel, struct hf_error *err)
     HF_MUST_CHECK;
 
-/* hf_latch_delete - deletes the latch, whatever its count, and wakes all waiters: for
- *   holdfast's, a latch that does not exist is at 0. Redisson's waiters keep waiting, as
- *   after Redisson's own delete. *was_deleted (which may be NULL) receives whether it
- *   existed. HF_UNREPLICATED: as HF_OK, but not enough replicas confirmed it in time.
- *   After HF_E_NOREPLY and HF_E_PROTOCOL the outcome is unknown: call it again. */
+/* hf_latch_delete - deletes the latch, whatever its count, and wakes all holdfast
+ *   waiters, because a latch that does not exist has count 0. Redisson's waiters keep
+ *   waiting, as they do after Redisson's own delete. *was_deleted (which may be NULL)
+ *   receives whether it existed. HF_UNREPLICATED: as HF_OK, but not enough replicas
+ *   confirmed it in time. After HF_E_NOREPLY and HF_E_PROTOCOL the outcome is unknown:
+ *   call it again. */
 HF_API hf_status hf_latch_delete(struct hf_latch *latch, bool *was_deleted,
                                  struct hf_error *err);
 

@@ -140,7 +140,7 @@ HF_API const char *hf_lost_text(enum hf_lost reason);
 
 /* The state of a lock on the server. */
 struct hf_lock_info {
-    size_t size;                /* that was filled in: net/version.h */
+    size_t size;                /* number of bytes that the library filled in: net/version.h */
     bool is_locked;
     int64_t ttl_ms;             /* -1: no TTL; -2: not locked */
     int64_t hold_count;         /* of `holder` */
@@ -214,8 +214,9 @@ struct hf_acquire_options {
     void *ctx;
 };
 
-/* The defaults, with the calling thread as the owner; hf_acquire_options_init assigns them,
- * hf_acquire_options_init_sized as hf_client_options_init_sized. */
+/* The defaults, with the calling thread as the owner. hf_acquire_options_init sets them.
+ * hf_acquire_options_init_sized does the same for a struct of another size; see
+ * hf_client_options_init_sized. */
 #define HF_ACQUIRE_OPTIONS_INIT                                               \
     {.size = sizeof(struct hf_acquire_options), .owner = hf_owner_thread(), .wait_ms = HF_FOREVER}
 HF_API void hf_acquire_options_init_sized(struct hf_acquire_options *options, size_t size);
@@ -386,8 +387,7 @@ HF_API hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *h
 
 /* hf_lock_inspect_async - `out` must remain valid until `done` is called. */
 HF_API hf_status hf_lock_inspect_async_sized(struct hf_lock *lock, struct hf_lock_info *out,
-                                             size_t size, hf_done *done,
-                                             void *ctx) HF_MUST_CHECK;
+                                             size_t size, hf_done *done, void *ctx) HF_MUST_CHECK;
 HF_MUST_CHECK static inline hf_status
 hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out, hf_done *done, void *ctx)
 {

@@ -103,9 +103,12 @@ HF_API hf_status hf_multi_acquire(struct hf_multi *multi,
 
 /* hf_multi_release - releases each member once. The releases are requested in reverse order
  *   of acquisition, and do not wait for each other's replies: so one that fails or is slow
- *   does not delay the others. (If there is no memory for this, each waits for the reply to
- *   the one before.) Except where the list says "nothing was done", the owner has one
- *   acquisition less of each member, whatever the call returns.
+ *   does not delay the others. (Without memory for this, each release is sent after the
+ *   reply to the previous one.) Exception: a loop without a background thread runs only while
+ *   the call waits for it, and the call waits for one loop at a time. If members are on
+ *   several such loops, a server that does not reply delays the others. Except where the
+ *   list says "nothing was done", the owner has one acquisition less of each member, whatever
+ *   the call returns.
  * Returns HF_OK         released once
  *         HF_LOST       released once; at least one member, which the error names, had
  *                       been lost

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* What is called while the lock is held, and around. */
+/* The functions that hf_lock_with calls. */
 struct hf_scope {
     size_t size;                /* set by HF_SCOPE_INIT: net/version.h */
     bool (*on_acquire)(void *ctx, struct hf_lock *lock); /* or NULL */

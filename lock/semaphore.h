@@ -125,8 +125,9 @@ HF_API hf_status hf_semaphore_reduce(struct hf_semaphore *semaphore,
  *         HF_UNREPLICATED  taken, but not enough replicas confirmed it in time
  *         HF_E_CONNECT, HF_E_NOREPLY, HF_E_PROTOCOL  unknown. The client repeats the
  *                          request in the background until the server replies or the
- *                          client is closed. The number is lost: set it again, if the
- *                          permits are still needed
+ *                          client is closed. The number of permits taken is then
+ *                          unknown. If they are still needed, create the semaphore
+ *                          again with the right number
  *         HF_E_CLOSED      if the client was freed while the call was pending: unknown
  *         else             nothing was done */
 HF_API hf_status hf_semaphore_drain(struct hf_semaphore *semaphore,
@@ -135,9 +136,10 @@ HF_API hf_status hf_semaphore_drain(struct hf_semaphore *semaphore,
 
 /* hf_semaphore_delete - deletes the semaphore. *was_deleted (which may be NULL) receives
  *   whether it existed. Waiters keep waiting, until a semaphore of this name has enough
- *   permits. A later release creates it again, so first let the holders end.
- *   HF_UNREPLICATED: as HF_OK, but not enough replicas confirmed it in time. After
- *   HF_E_NOREPLY and HF_E_PROTOCOL the outcome is unknown: call it again. */
+ *   permits. A later release creates it again: delete it only after all holders have
+ *   released their permits. HF_UNREPLICATED: as HF_OK, but not enough replicas confirmed
+ *   it in time. After HF_E_NOREPLY and HF_E_PROTOCOL the outcome is unknown: call it
+ *   again. */
 HF_API hf_status hf_semaphore_delete(struct hf_semaphore *semaphore,
                                      bool *was_deleted, struct hf_error *err);
 

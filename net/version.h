@@ -41,7 +41,8 @@ HF_API const char *hf_version(void);
  *                 library does not have
  *   results       the function is inline and passes it; in a language that cannot call
  *                 inline functions, call the function whose name ends in _sized. `size`
- *                 receives how many bytes the library filled in; what is after them is 0
+ *                 receives the number of bytes that the library filled in; the remaining bytes
+ *                 are 0
  *   in callbacks  `size` is the size that the struct has in the library
  * All other structs keep their members. docs/abi.md has the whole policy. */
 

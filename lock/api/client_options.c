@@ -98,16 +98,26 @@ static bool is_span(int64_t ms, int64_t least_ms)
     return ms >= least_ms && ms <= HF_SPAN_MAX_MS;
 }
 
+static hf_status check_timeout(const char *name, int64_t ms, struct hf_error *err)
+{
+    return is_span(ms, 1) ? HF_OK
+                          : hf_error_set(err, HF_E_INVAL, "%s must be 1 to %lld ms", name,
+                                         (long long)HF_SPAN_MAX_MS);
+}
+
 static hf_status check_replicas(const struct hf_client_options *o, struct hf_error *err)
 {
+    hf_status rc;
+
     if (o->replicas < HF_REPLICAS_MAJORITY || o->replicas > REPLICAS_MAX)
         return hf_error_set(err, HF_E_INVAL,
-                            "replicas are 0 to %d, all or a majority",
+                            "replicas must be 0 to %d, all or majority",
                             REPLICAS_MAX);
-    if (o->replicas && !is_span(o->replicas_timeout_ms, 1))
-        return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
-                            (long long)HF_SPAN_MAX_MS);
-    if (o->replicas && o->replicas_timeout_ms > o->watchdog_ms / 6)
+    if (!o->replicas)
+        return HF_OK;
+    if ((rc = check_timeout("replicas_timeout_ms", o->replicas_timeout_ms, err)) < 0)
+        return rc;
+    if (o->replicas_timeout_ms > o->watchdog_ms / 6)
         return hf_error_set(err, HF_E_INVAL,
                             "the replicas' timeout is at most a sixth of the "
                             "watchdog's, %lld ms here",
@@ -128,14 +138,16 @@ static hf_status check_retention(const struct hf_client_options *o, struct hf_er
 
 static hf_status check(const struct hf_client_options *o, struct hf_error *err)
 {
+    hf_status rc;
+
     if (!is_span(o->watchdog_ms, WATCHDOG_LEAST_MS))
         return hf_error_set(err, HF_E_INVAL,
                             "the watchdog timeout is %d to %lld ms",
                             WATCHDOG_LEAST_MS, (long long)HF_SPAN_MAX_MS);
-    if (!is_span(o->connect_timeout_ms, 1) ||
-        !is_span(o->request_timeout_ms, 1) || !is_span(o->idle_check_ms, 1))
-        return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
-                            (long long)HF_SPAN_MAX_MS);
+    if ((rc = check_timeout("connect_timeout_ms", o->connect_timeout_ms, err)) < 0 ||
+        (rc = check_timeout("request_timeout_ms", o->request_timeout_ms, err)) < 0 ||
+        (rc = check_timeout("idle_check_ms", o->idle_check_ms, err)) < 0)
+        return rc;
     if (o->output_max < OUTPUT_LEAST)
         return hf_error_set(err, HF_E_INVAL, "output_max is at least %u",
                             OUTPUT_LEAST);

@@ -501,8 +501,7 @@ static struct told told_of(const struct hf_hold *hold)
     struct told told = {.lock = hold->lock,
                         .owner = hold->owner,
                         .reason = lease->reason,
-                        .is_member = hold->is_member,
-                        .set_ms = lease->claims.set_ms};
+                        .is_member = hold->is_member, .set_ms = lease->claims.set_ms};
 
     if (hold->has_calls)
         told.calls = *hf_hold_calls(hold);
@@ -556,8 +555,10 @@ static const char *end_text(enum hf_lost reason, bool was_releasing)
 {
     if (reason != HF_REASON_CLOSED)
         return "is lost: ";
-    return was_releasing ? "may stay locked until its TTL expires: no reply to the release before "
-                         : "stays locked until its TTL expires: it was not released before ";
+    return was_releasing ? "may stay locked until its TTL expires: the client was closed before "
+                           "the server replied to the release"
+                         : "stays locked until its TTL expires: the client was closed before "
+                           "the lock was released";
 }
 
 static void report_lost(struct hf_hold *hold, bool was_releasing)
@@ -572,17 +573,16 @@ static void report_lost(struct hf_hold *hold, bool was_releasing)
     hf_hold_stop_renewal(hold);
     hf_hold_rearm(hold);
     HF_ASSERT(hold_ok(hold));
-    if (calls && calls->on_lost) { /* it must run before the server can grant the
-                                      lock to another owner */
+    if (calls && calls->on_lost) { /* before the server can grant it to another owner */
         hf_loop_post_first(client->loop, &calls->lost_task);
         return;
     }
     told = told_of(hold);
     let_go(&told);
     hf_client_log(client, HF_LOG_WARNING, "lock '%s' %s%s",
-                  hf_error_quote(name, sizeof name, hold->lock->text,
-                                 hold->lock->name_len),
-                  end_text(told.reason, was_releasing), hf_lost_text(told.reason));
+                  hf_error_quote(name, sizeof name, hold->lock->text, hold->lock->name_len),
+                  end_text(told.reason, was_releasing),
+                  told.reason == HF_REASON_CLOSED ? "" : hf_lost_text(told.reason));
 }
 
 void hf_hold_report_lost(struct hf_hold *hold)

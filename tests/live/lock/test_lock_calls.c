@@ -502,6 +502,20 @@ static void huge_connect_time(struct hf_client_options *o)
     o->connect_timeout_ms = INT64_MAX;
 }
 
+static void negative_idle_check(struct hf_client_options *o)
+{
+    o->idle_check_ms = -1;
+}
+static void too_many_replicas(struct hf_client_options *o)
+{
+    o->replicas = 1025;
+}
+static void negative_replicas_time(struct hf_client_options *o)
+{
+    o->replicas = 1;
+    o->replicas_timeout_ms = -1;
+}
+
 static void bad_protocol(struct hf_client_options *o)
 {
     o->protocol = 4;
@@ -529,18 +543,22 @@ static void long_client_name(struct hf_client_options *o)
 static const struct {
     const char *what;
     void (*spoil)(struct hf_client_options *o);
+    const char *says;
 } spoilers[] = {
-    {"url", bad_url},
-    {"watchdog 99", bad_watchdog},
-    {"watchdog of ages", huge_watchdog},
-    {"request timeout -1", negative_request_time},
-    {"request timeout of ages", huge_request_time},
-    {"connect timeout -1", negative_connect_time},
-    {"connect timeout of ages", huge_connect_time},
-    {"protocol 4", bad_protocol},
-    {"user of 65,537 bytes", long_user},
-    {"password of 65,537 bytes", long_password},
-    {"name of 256 bytes", long_client_name},
+    {"url", bad_url, "URL"},
+    {"watchdog 99", bad_watchdog, "watchdog"},
+    {"watchdog of ages", huge_watchdog, "watchdog"},
+    {"request timeout -1", negative_request_time, "request_timeout_ms must be 1 to "},
+    {"request timeout of ages", huge_request_time, "request_timeout_ms must be 1 to "},
+    {"connect timeout -1", negative_connect_time, "connect_timeout_ms must be 1 to "},
+    {"connect timeout of ages", huge_connect_time, "connect_timeout_ms must be 1 to "},
+    {"idle check -1", negative_idle_check, "idle_check_ms must be 1 to "},
+    {"1,025 replicas", too_many_replicas, "replicas must be 0 to 1024, all or majority"},
+    {"replicas timeout -1", negative_replicas_time, "replicas_timeout_ms must be 1 to "},
+    {"protocol 4", bad_protocol, "protocol"},
+    {"user of 65,537 bytes", long_user, "user"},
+    {"password of 65,537 bytes", long_password, "password"},
+    {"name of 256 bytes", long_client_name, "name"},
 };
 
 START_TEST(invalid_options_make_no_client)
@@ -554,6 +572,7 @@ START_TEST(invalid_options_make_no_client)
     ck_assert_msg(hf_client_new(&none, &o, &err) == HF_E_INVAL, "%s",
                   spoilers[_i].what);
     ck_assert_int_eq(err.status, HF_E_INVAL);
+    ck_assert_msg(strstr(err.text, spoilers[_i].says), "%s: %s", spoilers[_i].what, err.text);
     ck_assert_ptr_null(strstr(err.text, "0123456789"));
     ck_assert_ptr_null(none);
 }

@@ -307,10 +307,10 @@ static const struct {
     void (*begin)(void);
     const char *line;
 } last_lines[] = {
-    {release_without_reply, "may stay locked until its TTL expires: no reply to the release "
-                            "before the client was closed"},
-    {never_connected, "stays locked until its TTL expires: it was not released before the "
-                      "client was closed"},
+    {release_without_reply, "may stay locked until its TTL expires: the client was closed before "
+                            "the server replied to the release"},
+    {never_connected, "stays locked until its TTL expires: the client was closed before the "
+                      "lock was released"},
 };
 
 START_TEST(the_log_says_what_a_closed_client_leaves_on_the_server)
