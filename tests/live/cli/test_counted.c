@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/gate.h"
 #include "tests/support/suite.h"
 
 #define OF_SEMAPHORE "redisson_sc:{x}"
@@ -234,6 +235,29 @@ START_TEST(unknown_outcome_is_reported_as_such)
 }
 END_TEST
 
+/* The first reply is lost and the next attempt is refused, which ends the call: whether the first
+ * was executed is unknown. The client repeats the request in the background. */
+START_TEST(lost_reply_of_a_repeated_change_is_awaited)
+{
+    static const struct gate_rule rules[] = {
+        {.pattern = "EVALSHA * 2 ...", .answer = NULL, .times = 1},
+        {.pattern = "EVALSHA * 2 ...", .answer = "-NOPERM no permissions\r\n", .times = 1},
+        {0}};
+    struct gate *gate = gate_start(server_port(server), rules);
+    struct process *p;
+    char url[SERVER_URL_MAX];
+
+    (void)server_ask(server, "SET x 5");
+    ck_assert_int_eq(finish(holdfast(server, "semaphore", "x", "release", NULL)), 0);
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", gate_port(gate));
+    p = holdfast(NULL, "semaphore", "-u", url, "x", "release", NULL);
+    await_line(p, ERR, "the server replied: it is done; do not repeat it");
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_str_eq(server_ask(server, "GET x"), "7");
+    gate_stop(gate);
+}
+END_TEST
+
 /* No replica confirms it: the server has none. */
 static const struct {
     const char *before, *line, *out, *err, *after;
@@ -288,6 +312,7 @@ int main(void)
     tcase_add_test(c, signal_ends_the_wait_for_a_latch);
     tcase_add_test(c, permits_that_cannot_be_printed_are_released);
     tcase_add_test(c, unknown_outcome_is_reported_as_such);
+    tcase_add_test(c, lost_reply_of_a_repeated_change_is_awaited);
     tcase_add_loop_test(c, change_without_replicas_is_reported_as_it_is, 0,
                         ROWS(unreplicated));
     tcase_add_loop_test(c, without_a_server_nothing_is_done, 0, 2);
