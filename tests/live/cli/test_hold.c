@@ -180,6 +180,24 @@ START_TEST(output_that_is_not_read_delays_neither_renewals_nor_the_end)
 }
 END_TEST
 
+/* Ctrl-S stops the terminal before the lock is requested. */
+START_TEST(stopped_terminal_delays_neither_renewals_nor_the_end)
+{
+    char *argv[] = {(char *)"sh", (char *)"-c",
+                    (char *)"read go; exec " HF_BUILD "/holdfast hold --ttl 6s x", NULL};
+    struct process *p = start_on_terminal(server, argv);
+
+    say(p, "\023go\n");
+    server_await(server, PATIENCE_MS, "1", "EXISTS x");
+    (void)server_ask(server, "PEXPIRE x 3600000"); /* a renewal shortens it */
+    server_await(server, PATIENCE_MS, "1", "EVAL %s 0",
+                 "return redis.call('pttl', 'x') <= 6000 and 1 or 0");
+    (void)kill(pid_of(p), SIGTERM);
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert(!is_held());
+}
+END_TEST
+
 START_TEST(programs_read_an_object)
 {
     struct process *p = holdfast(server, "hold", "--json", "--fenced", "x", NULL);
@@ -224,6 +242,7 @@ int main(void)
     tcase_add_test(c, lock_that_another_holds_is_not_acquired);
     tcase_add_test(c, lock_that_cannot_be_reported_is_released);
     tcase_add_loop_test(c, output_that_is_not_read_delays_neither_renewals_nor_the_end, 0, 2);
+    tcase_add_test(c, stopped_terminal_delays_neither_renewals_nor_the_end);
     tcase_add_test(c, programs_read_an_object);
     tcase_add_loop_test(c, wrong_usage_is_an_error, 0, ROWS(wrong));
     return run_suite(s);
