@@ -651,7 +651,7 @@ START_TEST(an_outage_is_reported_once_with_an_unreachable_master)
     prepare(NULL);
     nodes_map(nodes, all_of_1, 1);
     add_seed(nodes_port(nodes, 0));
-    options.link.connect_timeout_ms = 200; /* of each probe */
+    options.link.connect_timeout_ms = 1000; /* of each probe */
     options.on_trouble = on_trouble;
     ck_assert_int_eq(open_router(NULL), HF_OK);
     ck_assert_str_eq(ask(5), "node 1");
