@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/base/common.h"
@@ -86,7 +87,19 @@ static void on_input(struct hf_io *io, int events)
     }
 }
 
-/* epoll does not take files, whose end comes at once. */
+/* epoll takes neither files, whose end counts as reached, nor devices such as /dev/null and
+ * /dev/zero: the first read tells whether such a device has an end. */
+static void read_unwatched(struct hold *h)
+{
+    struct stat stat;
+
+    h->input.fd = -1;
+    read_input(h);
+    h->has_input_ended |= fstat(STDIN_FILENO, &stat) == 0 && S_ISREG(stat.st_mode);
+    if (h->has_input_ended)
+        hf_cancel_fire(&h->wait.cancel);
+}
+
 static void watch_input(struct hold *h)
 {
     hf_status rc;
@@ -95,12 +108,8 @@ static void watch_input(struct hold *h)
     hf_loop_lock(h->wait.loop);
     rc = hf_loop_watch(h->wait.loop, &h->input);
     hf_loop_unlock(h->wait.loop);
-    if (rc == HF_OK)
-        return;
-    h->input.fd = -1;
-    while (!h->has_input_ended)
-        read_input(h);
-    hf_cancel_fire(&h->wait.cancel);
+    if (rc != HF_OK)
+        read_unwatched(h);
 }
 
 static void unwatch_input(struct hold *h)

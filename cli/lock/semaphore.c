@@ -3,6 +3,7 @@
 #include "lock/semaphore.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,7 +112,16 @@ static int drain(struct cli_counted *c)
         return cli_counted_done(c, "drained", false, cli_counted_none(c));
     status = hf_semaphore_drain(c->on.semaphore, &taken, &err);
     rc = cli_counted_outcome(c, status, &err);
-    return cli_counted_is_done(status) ? cli_counted_show(c, "taken", taken, rc) : rc;
+    if (!cli_counted_is_done(status))
+        return rc;
+    (void)signal(SIGPIPE, SIG_IGN); /* a pipe without a reader is reported, too */
+    rc = cli_counted_show(c, "taken", taken, rc);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        rc = cli_fail("cannot write to standard output: %s; %lld permits were taken",
+                      strerror(errno), (long long)taken);
+        clearerr(stdout); /* it is reported */
+    }
+    return rc;
 }
 
 /* Expirable permits have the same key, and one more. */
@@ -130,13 +140,39 @@ static int resize(struct cli_counted *c)
     return cli_counted_is_done(status) ? cli_counted_done(c, "resized", true, code) : code;
 }
 
+/* Without its count, expirable permits that are released later would add up to more than
+ * there were. */
+static int refuse_if_in_use(struct cli_counted *c)
+{
+    struct hf_error err = {0};
+    struct hf_lock_info info = {.holders = 0};
+    struct hf_lock *permit = NULL;
+    hf_status status = hf_lock_new_kind(&permit, c->client, HF_KIND_PERMIT, c->name,
+                                        strlen(c->name), &err);
+
+    if (status == HF_OK)
+        status = hf_lock_inspect(permit, &info, &err);
+    hf_lock_free(permit);
+    if (status < 0)
+        return cli_counted_fail(c, status, &err, false);
+    if (info.holders == 0)
+        return CLI_CONTINUE;
+    return cli_fail("%s is not deleted: %lld of its permits are held by 'run --permits' or others "
+                    "that renew them; 'holdfast status' shows them", c->quoted,
+                    (long long)info.holders);
+}
+
 static int delete(struct cli_counted *c)
 {
     struct hf_error err = {0};
     bool was_deleted = false;
-    hf_status status = hf_semaphore_delete(c->on.semaphore, &was_deleted, &err);
-    int code = cli_counted_outcome(c, status, &err);
+    int code = refuse_if_in_use(c);
+    hf_status status;
 
+    if (code != CLI_CONTINUE)
+        return code;
+    status = hf_semaphore_delete(c->on.semaphore, &was_deleted, &err);
+    code = cli_counted_outcome(c, status, &err);
     if (!cli_counted_is_done(status))
         return code;
     if (!was_deleted)

@@ -248,6 +248,8 @@ hf_status hf_client_new_url(struct hf_client **out, const char *url, struct hf_e
 {
     struct hf_client_options options;
 
+    if (!url)
+        return hf_error_set(err, HF_E_INVAL, "no URL was given");
     hf_client_options_init(&options);
     options.url = url;
     return hf_client_new(out, &options, err);

@@ -27,7 +27,8 @@ static const struct hf_sized options_size = HF_SIZED(hf_client_options, words);
 void hf_client_options_init_sized(struct hf_client_options *options, size_t size)
 {
     hf_sized_write(options, size, &defaults, sizeof defaults);
-    options->size = size;
+    if (size >= sizeof options->size)
+        options->size = size;
 }
 
 /* Within the members that every version has, so the size of the program does not matter. */
@@ -45,6 +46,8 @@ hf_status hf_client_options_set(struct hf_client_options *options, const char *n
 {
     hf_status rc = check_size(options, err);
 
+    if (rc == HF_OK && !name)
+        return hf_error_set(err, HF_E_INVAL, "no name of an option was given");
     return rc < 0 ? rc
                   : hf_words_set(options->words, sizeof options->words, name, value, err);
 }

@@ -424,6 +424,8 @@ hf_status hf_lock_with(struct hf_lock *lock,
     if ((rc = hf_acquire_options_read(&o, options, err)) < 0 ||
         (rc = hf_sized_read(&scope, &scope_size, given, err)) < 0)
         return rc;
+    if (!scope.body)
+        return hf_error_set(err, HF_E_INVAL, "the scope has no body");
     if (o.keep_unreplicated)
         return hf_error_set(err, HF_E_INVAL,
                             "keep_unreplicated would leave the scope with a "

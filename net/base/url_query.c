@@ -143,7 +143,7 @@ static hf_status take_sharded(const struct hf_scan *s, struct hf_span value,
 static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
                                struct field to)
 {
-    static const char why[] = "write a number from 1 to 1024, majority or all";
+    static const char why[] = "write a number from 0 to 1024, majority or all";
     uint32_t n = 0;
     hf_status rc = HF_OK;
     int replicas;
@@ -153,7 +153,7 @@ static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
     } else if (span_is(value, "majority")) {
         replicas = HF_REPLICAS_MAJORITY;
     } else {
-        rc = hf_scan_number(s, value, 1, 1024, why, &n);
+        rc = hf_scan_number(s, value, 0, 1024, why, &n);
         replicas = (int)n;
     }
     memcpy(to.ptr, &replicas, sizeof replicas);

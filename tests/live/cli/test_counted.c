@@ -150,6 +150,36 @@ static void await_waiter(const char *channel)
     server_await(server, PATIENCE_MS, wanted, ask);
 }
 
+START_TEST(semaphore_whose_permits_are_held_is_not_deleted)
+{
+    struct process *p = holdfast(server, "run", "--permits", "1", "x", "sh", "-c",
+                                 "echo up; read go", NULL);
+    struct process *d;
+
+    (void)await_line(p, OUT, "up");
+    d = holdfast(server, "semaphore", "x", "delete", NULL);
+    (void)await_line(d, ERR, "x is not deleted: 1 of its permits are held");
+    ck_assert_int_eq(finish(d), 125);
+    shut(p);
+    ck_assert_int_eq(finish(p), 1);
+    ck_assert_str_eq(server_ask(server, "GET x"), "1");
+    ck_assert_int_eq(finish(holdfast(server, "semaphore", "x", "delete", NULL)), 0);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
+START_TEST(permits_that_were_drained_are_named_if_the_output_is_full)
+{
+    struct process *p;
+
+    (void)server_ask(server, "SET x 5");
+    p = holdfast(server, "semaphore", "x", "drain", NULL);
+    deafen(p, OUT);
+    (void)await_line(p, ERR, "5 permits were taken");
+    ck_assert_int_eq(finish(p), 125);
+}
+END_TEST
+
 START_TEST(released_permits_wake_a_waiter)
 {
     struct process *p;
@@ -307,6 +337,8 @@ int main(void)
     tcase_add_loop_test(c, each_action_does_what_the_manual_says, 0, ROWS(calls));
     tcase_add_loop_test(c, key_of_a_lock_is_left_alone, 0, 2);
     tcase_add_test(c, released_permits_wake_a_waiter);
+    tcase_add_test(c, semaphore_whose_permits_are_held_is_not_deleted);
+    tcase_add_test(c, permits_that_were_drained_are_named_if_the_output_is_full);
     tcase_add_loop_test(c, opened_latch_lets_a_waiter_pass, 0, ROWS(opening));
     tcase_add_loop_test(c, signal_ends_the_wait_and_takes_nothing, 0, ROWS(signals));
     tcase_add_test(c, signal_ends_the_wait_for_a_latch);

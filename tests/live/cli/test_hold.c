@@ -80,6 +80,20 @@ START_TEST(input_that_has_ended_acquires_nothing)
 }
 END_TEST
 
+/* It cannot be watched, and has no end. */
+START_TEST(input_without_an_end_does_not_end_the_hold)
+{
+    char *argv[] = {(char *)"/bin/sh", (char *)"-c",
+                    (char *)"exec " HF_BUILD "/holdfast hold --stdin x </dev/zero", NULL};
+    struct process *p = start(server, argv);
+
+    (void)await_line(p, OUT, "held");
+    (void)kill(pid_of(p), SIGTERM);
+    (void)finish(p);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
 START_TEST(without_stdin_its_input_does_not_matter)
 {
     struct process *p = holdfast(server, "hold", "x", NULL);
@@ -235,6 +249,7 @@ int main(void)
     tcase_add_test(c, it_is_renewed);
     tcase_add_test(c, end_of_input_releases_it);
     tcase_add_test(c, input_that_has_ended_acquires_nothing);
+    tcase_add_test(c, input_without_an_end_does_not_end_the_hold);
     tcase_add_test(c, without_stdin_its_input_does_not_matter);
     tcase_add_test(c, loss_has_the_code_of_a_loss);
     tcase_add_test(c, loss_before_the_release_is_one);

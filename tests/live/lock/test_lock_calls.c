@@ -258,6 +258,9 @@ START_TEST(a_scope_releases_on_every_path)
     int result = -1;
 
     open_client(&ways[0]);
+    ck_assert_status(hf_lock_with(lock, NULL, &(struct hf_scope)HF_SCOPE_INIT, &result, NULL),
+                     HF_E_INVAL); /* it has no body */
+    ck_assert_status(hf_client_new_url(&(struct hf_client *){NULL}, NULL, NULL), HF_E_INVAL);
     ck_assert_status(hf_lock_with(lock, NULL, &scope, &result, NULL),
                      scenes[_i].status);
     ck_assert_int_eq(result, scenes[_i].result);
