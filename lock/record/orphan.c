@@ -31,7 +31,7 @@
  * ORPHAN-6  No lease ends what a failover restores. So if replicas confirm locks, the release
  *           is repeated until they have confirmed it, for a minute at most, or until the
  *           client is closed, which does not wait for it. */
-/* Tests: tests/live/fault/test_lock_ghosts.c, tests/live/fault/test_lock_late.c. */
+/* Tests: tests/live/fault/test_lock_orphans.c, tests/live/fault/test_lock_late.c. */
 #include "lock/record/orphan.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Ghosts: locks that the server grants to an acquire that nobody here awaits any
- * more. Each is released: by the release in the background, which is asked until
- * the server has answered it; or when an acquire here is refused because of it
- * (design 11; orphan.c: ORPHAN-1 to -4). */
+/* Orphaned locks: the server grants an acquire whose call has ended, for example because it
+ * was cancelled or had no reply. The client releases each one: in the background, by a
+ * release that is repeated until the server replies; or when the lock blocks another acquire
+ * of this client (design 11; orphan.c: ORPHAN-1 to -4). */
 #include <hiredis/hiredis.h>
 
 #include "tests/live/test_lock.h"
@@ -277,7 +277,7 @@ static void stop(void)
 }
 
 /* Makes the server hold `number` for the client, as a late acquire would. */
-static void make_ghost(const char *number)
+static void make_orphan(const char *number)
 {
     (void)server_ask(server, "HSET " NAME " %s:%s 1", hf_client_uuid(client),
                      number);
@@ -287,7 +287,7 @@ static void make_ghost(const char *number)
 START_TEST(orphan3_waiter_releases_an_orphan)
 {
     open_client(server_port(server), NULL, 5000);
-    make_ghost("70000000099");
+    make_orphan("70000000099");
     acquire(lock, 1);
     ck_assert_holder(server, lock, 1, 1);
     ck_assert_uint_eq(stats_of(client).orphans, 0);
@@ -303,14 +303,14 @@ START_TEST(orphan3_single_try_releases_an_orphan_for_the_next)
     struct hf_error err;
 
     open_client(server_port(server), NULL, 5000);
-    make_ghost("70000000099");
+    make_orphan("70000000099");
     ck_assert_status(try_acquire(lock, 1, &err), HF_TIMEOUT);
     await_orphans(0);
     ck_assert_status(try_acquire(lock, 1, &err), HF_OK);
 }
 END_TEST
 
-/* What is held here, and what another client holds, is nobody's ghost. */
+/* A lock that this client holds, and a lock that another client holds, are not orphaned. */
 START_TEST(orphan3_holds_are_not_orphans)
 {
     struct hf_client *other = client_to(server_port(server));
@@ -484,5 +484,5 @@ static void add_cases(Suite *s)
 
 int main(void)
 {
-    return live_main("lock, ghosts", add_cases);
+    return live_main("lock, orphans", add_cases);
 }
