@@ -56,8 +56,7 @@ HF_API const char *hf_status_name(hf_status status);
 
 /* ---- locks --------------------------------------------------------------- */
 
-/* A handle on one name and kind. Handles of one client on the same name and kind share
- * one state. */
+/* A handle on one name and kind. All such handles of one client share one state. */
 struct hf_lock;
 
 /* The kinds of locks; docs/kinds.md describes each. The server does not store the kind:
@@ -76,8 +75,8 @@ enum hf_lock_kind {
     HF_KIND_PERMIT,             /* has several holders: permits.h */
     HF_KIND_SPIN,               /* reentrant; waiters poll, as Redisson's do */
     HF_KIND_VALUE,              /* a string, as redis-py's (SET NX PX); acquired once */
-    HF_WITH_TOKEN = 256         /* flag, or-ed to any kind except READ, PERMIT and MULTI: with
-                                   tokens. PLAIN with it is FENCED. C++ needs a cast */
+    HF_WITH_TOKEN = 256         /* flag: KIND | HF_WITH_TOKEN has fencing tokens. Not for READ,
+                                   PERMIT and MULTI. PLAIN with it is FENCED. C++ needs a cast */
 };
 
 /* hf_lock_kind_text - returns the name of a kind, such as "fair lock"; static. */
@@ -115,7 +114,8 @@ HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
  * owners from -2^48 to -1; all other numbers are yours.
  *
  * hf_owner_thread - returns the owner of the calling thread, the default of a blocking acquire.
- *   A forked child, in clients of its own, keeps the owner of the thread that forked. */
+ *   In a forked child it returns the same number as in the thread that called fork; the child's
+ *   own clients can use it. */
 HF_API int64_t hf_owner_thread(void);
 
 /* hf_owner_new - returns an owner for a task, which differs from all others that this
@@ -129,9 +129,9 @@ enum hf_lost {
     HF_REASON_UNREACHABLE,      /* no renewal succeeded before the safe time ended */
     HF_REASON_SUSPENDED,        /* this process did not run when the safe time ended */
     HF_REASON_LEASE_ENDED,      /* its lease_ms, or that of a re-entry, ended */
-    HF_REASON_MAX_HOLD,         /* max_hold_ms expired. After on_lost, the client releases
-                                   the lock on the server; a member of a multi-lock or
-                                   quorum ends with the owner's release, or expires */
+    HF_REASON_MAX_HOLD,         /* max_hold_ms expired. After on_lost, the client releases the
+                                   lock on the server. A member of a multi-lock or quorum stays
+                                   locked until the owner releases the whole, or it expires */
     HF_REASON_CLOSED            /* hf_client_free was called (hf_client_close keeps holds) */
 };
 
@@ -148,12 +148,11 @@ struct hf_lock_info {
     char holder[192];           /* an owner, "uuid:number" (of a value lock: any text);
                                    one of them if there are several. Ends in NUL */
     enum hf_lock_kind kind;
-    int64_t holders;            /* includes readers that died, until the lock is free */
-    int64_t waiters;            /* in a fair lock's queue, dead ones included;
-                                   -1: unknown */
+    int64_t holders;            /* readers that died are counted until the lock is free */
+    int64_t waiters;            /* in a fair lock's queue, also dead ones; -1: unknown */
     size_t holder_full_len;     /* > holder_len if the holder was cut */
     int64_t first_place_ms;     /* time until the first waiter's place in the queue (queue.h)
-                                   expires, also of a free lock; -1: none, or unknown */
+                                   expires, also of a free lock; -1: no waiter, or unknown */
     size_t first_waiter_len;
     char first_waiter[192];     /* "uuid:number", cut to 191 bytes. Ends in NUL */
 };
@@ -185,29 +184,31 @@ struct hf_acquire_options {
     int64_t owner;              /* default: hf_owner_thread(). 0: HF_E_INVAL */
     int64_t wait_ms;            /* HF_FOREVER (default); 0: does not wait. This and the
                                    next two are at most HF_SPAN_MAX_MS */
-    int64_t lease_ms;           /* > 0: the lease; 0 (default): it is watchdog_ms of the client,
-                                   and is renewed after each third. A hold is renewed if one
-                                   of its acquires had 0. A re-entry sets the TTL again */
+    int64_t lease_ms;           /* > 0: the lease. 0 (default): the lease is the client's
+                                   watchdog_ms, and the client renews it every watchdog_ms / 3.
+                                   A hold is renewed if one of its acquires had 0. A re-entry
+                                   sets the TTL again */
     int64_t max_hold_ms;        /* > 0: the hold is lost after this time; 0 (default): no limit.
-                                   Of a re-entry it is ignored */
+                                   Ignored in a re-entry */
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
     bool keep_unreplicated;     /* after HF_UNREPLICATED the lock is held, and must be
                                    released. Default: the call releases it */
-    bool allow_same_server;     /* accept two members of a quorum, or two of one name in a
-                                   multi-lock, on one server */
+    bool allow_same_server;     /* accept, on one server, two members of a quorum, or two members
+                                   with the same name in a multi-lock */
 
     /* The callbacks of the hold, each with `ctx`, or NULL. A re-entry keeps those of the
-     * first acquire. One that has begun may still run when hf_lock_release in another thread
-     * returns: `ctx` must remain valid until hf_client_free, or until `done` of the last
-     * release (hf_lock_release_async).
+     * first acquire. A callback that has begun may still be running when hf_lock_release
+     * returns in another thread. Therefore `ctx` must remain valid until hf_client_free, or
+     * until `done` of the last release (hf_lock_release_async).
      * on_wait     another owner holds the lock, and the call begins to wait. It is not
      *             called after the call has ended
      * on_renewed  the hold was renewed; not called after a loss or once the last release began
-     * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on
-     *             the server. If the lock was deleted or taken: at the next renewal; with
-     *             lease_ms, at the release or shortly before the lease ends; after a failover,
-     *             or with tracking=on in the URL, earlier. Acquires return HF_LOST until the
-     *             owner has released the hold as often as it had acquired it */
+     * on_lost     the hold is lost; called once. If renewals fail, it is called before the lock
+     *             expires on the server. If the lock was deleted or taken, it is called at the
+     *             next renewal. A hold with lease_ms is not renewed: it is called at a re-entry,
+     *             at a release except the last, or shortly before the lease ends. It is called
+     *             earlier after a failover, or with tracking=on in the URL. Acquires return
+     *             HF_LOST until the owner has released the hold as often as it had acquired it */
     void (*on_wait)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason);
@@ -215,8 +216,7 @@ struct hf_acquire_options {
 };
 
 /* The defaults, with the calling thread as the owner. hf_acquire_options_init sets them.
- * hf_acquire_options_init_sized does the same for a struct of another size; see
- * hf_client_options_init_sized. */
+ * hf_acquire_options_init_sized is for a struct of another size: see connect.h. */
 #define HF_ACQUIRE_OPTIONS_INIT                                               \
     {.size = sizeof(struct hf_acquire_options), .owner = hf_owner_thread(), .wait_ms = HF_FOREVER}
 HF_API void hf_acquire_options_init_sized(struct hf_acquire_options *options, size_t size);
@@ -242,40 +242,40 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                        no usable reply within the request timeout. If the server grants
  *                        the lock later, the client releases it in the background. If a
- *                        re-entry fails, the hold remains, with the shorter of both leases
- *         HF_E_INVAL     invalid options; or this owner holds the lock and cannot acquire
- *                        it again: the lock is non-reentrant, or held as another kind.
- *                        Nothing was changed
+ *                        re-entry fails, the hold remains; if the server may have executed it,
+ *                        its lease is the shorter of the old and the requested one
+ *         HF_E_INVAL     invalid options; or this owner holds the lock and cannot re-enter it:
+ *                        the lock is non-reentrant, or held as another kind. Nothing was changed
  *         HF_E_LIMIT (waiters_max calls are pending), HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED
  *
  * What ends a call whose wait_ms is not 0, and its status:
  *   At any time
  *     the server grants the lock HF_OK, HF_UNREPLICATED
- *     wait_ms expires            HF_TIMEOUT if the last request had a reply, otherwise its
- *                                error; a request of the last 0.5 s does not count
+ *     wait_ms expires            HF_TIMEOUT if the last request had a reply, otherwise the error
+ *                                of that request. Requests sent in the last 0.5 s are ignored
  *     `cancel` is fired          HF_CANCELLED
  *     the client is closed       HF_E_CLOSED
  *     an error not named below   HF_E_SERVER (WRONGTYPE, NOPERM, ...), HF_E_AUTH, HF_E_TLS
- *   Until the server first reports the lock as held, to a waiting call of this client
+ *   Until the server has replied to a waiting call of this client that the lock is held
  *     an error that is retried   HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY, after the client
  *                                has retried until the request timeout
  *     OOM, NOREPLICAS, MISCONF   HF_E_SERVER at once
  *   Afterwards these errors do not end the call.
  * Errors that are retried: no reply, a full output queue, a proxy that has lost its server, and
  * LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node.
- * hf_error.is_temporary is set for all that are HF_E_SERVER, also for OOM and the like.
- * If less than half of the lease remains when a grant arrives, the client requests the lock
- * again, up to three times. The last grant counts: HF_E_NOREPLY if its lease has expired.
+ * hf_error.is_temporary is set for each of these errors whose status is HF_E_SERVER, and for
+ * OOM, NOREPLICAS and MISCONF. If less than half of the lease remains when a grant arrives, the
+ * client requests the lock again, up to three times. If the last grant has expired: HF_E_NOREPLY.
  * If several calls of a client wait for a lock that is not fair, one of them sends requests.
- * A call whose wait_ms is 0 sends one request. A second one, with a new timeout, follows if
- * the grant is late, or if another call of this owner was granted the lock meanwhile.
+ * A call whose wait_ms is 0 sends one request. It sends a second one, with a new timeout, if the
+ * grant arrives too late in the lease, or if another call of this owner acquired the lock.
  * With hf_client_options.replicas, an acquire may take replicas_timeout_ms longer; re-entries
  * and renewals do not wait. If the replicas do not reply, later acquires and releases on the
  * same connection are delayed, and may end with HF_E_NOREPLY.
- * The client repeats a background release until the server replies or the client is
- * closed; 16384 may be pending. If more are needed, or the server refuses one, or (if the ACL
- * forbids CLIENT KILL or INFO) executes the acquire after it, the lock stays held until it
- * expires, or until it blocks another acquire of this client, which then releases it.
+ * The client repeats a background release until the server replies or the client is closed. In
+ * three cases a lock stays held until it expires, or blocks another acquire of this client and
+ * the client releases it: 16384 background releases are pending; the server refuses the release;
+ * the server executes the acquire after the release (if the ACL forbids CLIENT KILL or INFO).
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;
@@ -285,15 +285,15 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_o
  *   whatever it returns, except where the list says "nothing was done".
  * Returns HF_OK         released once. If the reply is lost, the client repeats the request
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
- *         HF_LOST       released once; the hold had been lost, or a repeated request found
- *                       the lock free and hf_lock_safe_ms had been <= 0 before the first.
- *                       After its last release the owner can acquire the lock again
+ *         HF_LOST       released once, but the hold had been lost; or the first request had no
+ *                       reply, the repeated one found the lock free, and hf_lock_safe_ms was
+ *                       <= 0 before the first. After the last release the owner can acquire again
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
  *                       hf_client_close: nothing was done
- *         other HF_E_*  no reply, a refusal, or no memory. After the last release the hold is
- *                       not renewed, and the client releases it in the background, or it
- *                       expires. Otherwise the hold continues, perhaps with less time until
- *                       its next renewal, and the next call corrects the server's count
+ *         other HF_E_*  no reply, a refusal, or no memory. After the last release the hold is not
+ *                       renewed, and the client releases it in the background, or it expires.
+ *                       If it was not the last, the hold continues; its safe time may be shorter
+ *                       until the next renewal, and the next call corrects the server's count
  * After HF_OK, the server executes no renewal of the released hold. After an error it may
  * still execute a renewal that was sent before. Source: WIRE 8.2. */
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner, struct hf_error *err);
@@ -305,9 +305,9 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner, struct hf_
  * Returns HF_OK
  *         HF_NOT_OWNER   the lock is free, or an owner other than `holder` holds it
  *         HF_E_INVAL     `holder` does not have this form
- *         HF_E_SERVER    nothing was changed, because the key is not a lock or is one of
- *                        another kind (the error names it), it has several readers or an
- *                        added holder, or its value is empty or longer than 191 bytes
+ *         HF_E_SERVER    nothing was changed: the key is not a lock; or it is of another kind
+ *                        (the error names it); or `holder` is one of several readers; or another
+ *                        program added a holder; or the value is empty or longer than 191 bytes
  *         HF_E_NOREPLY   the server may have executed the request, or may still do so. Without
  *                        `holder` it is sent only once, because a second one might free
  *                        the next owner's lock. Call hf_lock_inspect
@@ -343,8 +343,8 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t
                                     struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_safe_ms - returns for how many ms from now the owner certainly holds the lock.
- *   It is the lease, counted from before the request was sent, less a margin for clock drift;
- *   a re-entry, renewal or release that sets a shorter one reduces it at once. If it is
+ *   It is the lease, counted from before the request was sent, less a margin for clock drift.
+ *   A re-entry, renewal or release that sets a shorter lease reduces this time at once. If it is
  *   <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
  *   master replies (docs/guarantees.md, 3a). It is INT64_MIN if there is no such hold, the
  *   hold is lost, or its last release has begun. No I/O. Call it before each use. */
@@ -370,9 +370,9 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner, char dst[HF
  * `done` returns. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
-/* hf_lock_acquire_async - `options` is copied. It must name an owner of your own or of
- *   hf_owner_new: HF_E_INVAL if it is NULL or has a thread's owner, the default, because the
- *   tasks of an event loop share one thread. */
+/* hf_lock_acquire_async - `options` is copied. Set an owner of your own or of hf_owner_new.
+ *   Returns HF_E_INVAL if `options` is NULL or its owner is a thread's owner (which the
+ *   initialiser sets), because the tasks of an event loop share one thread. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options, hf_done *done,
                                        void *ctx) HF_MUST_CHECK;
