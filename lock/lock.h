@@ -275,7 +275,7 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  * The client repeats a background release until the server replies or the client is closed. In
  * three cases a lock stays held until it expires, or blocks another acquire of this client and
  * the client releases it: 16384 background releases are pending; the server refuses the release;
- * the server executes the acquire after the release (if the ACL forbids CLIENT KILL or INFO).
+ * the server executes the acquire after the release (a proxy, or no right to CLIENT KILL or INFO).
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;

@@ -396,6 +396,7 @@ static void take_alone(struct party *p)
     p->state = ASKS;
     o.wait_ms = waits[draw(4)];
     o.lease_ms = p->lease_ms = 0;
+    o.max_hold_ms = 0; /* the members are granted one after the other, which may take longer */
     must(ask_for_several(p, &o) == HF_OK);
     (void)process_enter(before);
     pass(1500);
