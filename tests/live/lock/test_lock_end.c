@@ -421,6 +421,12 @@ END_TEST
 
 /* ---- fork ---- */
 
+static int never_called(void *ctx, struct hf_lock *lock_)
+{
+    (void)ctx, (void)lock_;
+    abort();
+}
+
 /* In the child. Its exit code is the number of the first broken promise. */
 static int try_everything(void)
 {
@@ -429,7 +435,7 @@ static int try_everything(void)
     struct hf_lock_info seen;
     struct hf_lock *none = NULL;
     struct hf_client_closed closed;
-    struct hf_scope scope = {.size = sizeof scope};
+    struct hf_scope scope = {.size = sizeof scope, .body = never_called};
     struct hf_client_options co;
     struct hf_client *second = NULL;
     struct hf_cancel cancel;
