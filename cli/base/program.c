@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/command.h"
 #include "cli/base/core_dump.h"
 #include "cli/base/report.h"
 #include "cli/base/signals.h"
@@ -35,9 +36,23 @@ void cli_program_begin(const char *name)
     occupy_standard_fds();
 }
 
+static bool is_written(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+int cli_program_flush(const char *consequence)
+{
+    if (is_written())
+        return CLI_CONTINUE;
+    (void)cli_fail("cannot write to standard output: %s; %s", strerror(errno), consequence);
+    clearerr(stdout);
+    return CLI_EXIT_ERROR;
+}
+
 int cli_program_end(int code)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (is_written())
         return code;
     return cli_fail("cannot write to standard output: %s", strerror(errno));
 }

@@ -25,6 +25,23 @@ static void on_signal(struct hf_io *io, int events)
         hf_loop_rewatch(w->loop, io, 0);
 }
 
+hf_status cli_wait_watch(struct cli_wait *w, struct hf_io *io)
+{
+    hf_status rc;
+
+    hf_loop_lock(w->loop);
+    rc = hf_loop_watch(w->loop, io);
+    hf_loop_unlock(w->loop);
+    return rc;
+}
+
+void cli_wait_unwatch(struct cli_wait *w, struct hf_io *io)
+{
+    hf_loop_lock(w->loop);
+    hf_loop_unwatch(w->loop, io);
+    hf_loop_unlock(w->loop);
+}
+
 int cli_wait_open(struct cli_wait *w)
 {
     struct hf_loop_options options = {.size = sizeof options, .thread = false};
@@ -37,9 +54,7 @@ int cli_wait_open(struct cli_wait *w)
     w->signal_io.fd = cli_signals_open();
     if (w->signal_io.fd < 0)
         return cli_fail_what(HF_E_SYSTEM, "cannot watch for signals");
-    hf_loop_lock(w->loop);
-    rc = hf_loop_watch(w->loop, &w->signal_io);
-    hf_loop_unlock(w->loop);
+    rc = cli_wait_watch(w, &w->signal_io);
     return rc < 0 ? cli_fail_what(rc, "cannot watch for signals")
                   : CLI_CONTINUE;
 }
@@ -55,6 +70,22 @@ int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is
     if (ttl_ms > 0)
         options.watchdog_ms = ttl_ms;
     return cli_client_open(&w->client, common, &options);
+}
+
+int cli_wait_lock(struct cli_wait *w, const struct cli_common *common, bool is_patient,
+                  int64_t ttl_ms, const struct cli_kind_options *kind, const char *name,
+                  struct hf_lock **lock)
+{
+    int rc;
+
+    cli_signals_end_at_once(true); /* the calls block */
+    rc = cli_wait_client(w, common, is_patient, ttl_ms);
+    if (rc == CLI_CONTINUE)
+        rc = cli_lock_open(lock, w->client, kind->kind, name);
+    if (rc == CLI_CONTINUE)
+        rc = cli_kind_make_permits(kind, *lock);
+    cli_signals_end_at_once(false);
+    return rc;
 }
 
 void cli_wait_begin(struct cli_wait *w, const char *last_words)
@@ -96,11 +127,8 @@ bool cli_wait_close(struct cli_wait *w, int64_t linger_ms)
 void cli_wait_free(struct cli_wait *w)
 {
     hf_client_free(w->client);
-    if (w->loop && w->signal_io.fd >= 0) {
-        hf_loop_lock(w->loop);
-        hf_loop_unwatch(w->loop, &w->signal_io);
-        hf_loop_unlock(w->loop);
-    }
+    if (w->loop && w->signal_io.fd >= 0)
+        cli_wait_unwatch(w, &w->signal_io);
     hf_loop_free(w->loop);
 }
 

@@ -4,6 +4,7 @@
 #define CLI_WAIT_H
 
 #include "cli/base/common.h"
+#include "cli/base/kind_options.h"
 
 /* How long the process stays after a request without a reply, or cancelled, so that the client
  * can undo it; and the same after a signal, of CLI_SIGNALS_LIMIT_MS. */
@@ -32,6 +33,11 @@ struct cli_wait {
  *                   ttl_ms: the TTL of locks that it renews; 0: the default. Until then, and
  *                   during calls that block, use cli_signals_end_at_once. Returns as
  *                   cli_client_open.
+ * cli_wait_lock   - opens the client, and with it the lock `name` of a kind, as cli_wait_client,
+ *                   cli_lock_open and cli_kind_make_permits do. Nothing is held yet: a signal
+ *                   ends the process at once. *lock may be set also after an error.
+ * cli_wait_watch  - adds `io` to the loop, which calls io->ready; returns as hf_loop_watch.
+ *                   cli_wait_unwatch removes it.
  * cli_wait_begin  - is called before the call, which takes w->cancel, cli_wait_done and w.
  *                   A signal ends the program after CLI_SIGNALS_LIMIT_MS with `last_words`.
  * cli_wait_for    - runs the loop until the call ends.
@@ -42,6 +48,11 @@ struct cli_wait {
 int cli_wait_open(struct cli_wait *w);
 int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is_patient,
                     int64_t ttl_ms);
+int cli_wait_lock(struct cli_wait *w, const struct cli_common *common, bool is_patient,
+                  int64_t ttl_ms, const struct cli_kind_options *kind, const char *name,
+                  struct hf_lock **lock);
+hf_status cli_wait_watch(struct cli_wait *w, struct hf_io *io);
+void cli_wait_unwatch(struct cli_wait *w, struct hf_io *io);
 void cli_wait_begin(struct cli_wait *w, const char *last_words);
 hf_done cli_wait_done;
 void cli_wait_for(struct cli_wait *w);

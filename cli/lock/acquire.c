@@ -1,7 +1,6 @@
 /* `holdfast acquire`: takes a lock, prints a handle of it, and leaves it held until
  * its lease ends; `renew` makes that longer, `release` frees it. */
 /* Tests: tests/live/cli/test_acquire.c. */
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -12,9 +11,11 @@
 #include "cli/base/json.h"
 #include "cli/base/kind_options.h"
 #include "cli/base/lock_words.h"
+#include "cli/base/program.h"
 #include "cli/base/report.h"
 #include "cli/base/signals.h"
 #include "cli/base/wait.h"
+#include "cli/base/wait_options.h"
 #include "cli/lock/handle.h"
 
 struct acquire {
@@ -22,8 +23,7 @@ struct acquire {
     const char *name;
     struct cli_kind_options kind;
     int64_t lease_ms;           /* 0: not given */
-    int64_t wait_ms;
-    int conflict_code;
+    struct cli_wait_options waiting;
 
     struct cli_wait wait;
     struct hf_lock *lock;
@@ -112,9 +112,8 @@ static int tell(struct acquire *a)
         cli_handle_safe_at_end(hf_lock_safe_ms(a->lock, a->owner));
     int rc = print_hold(a, safe_ms);
 
-    if (rc == CLI_CONTINUE && (fflush(stdout) != 0 || ferror(stdout)))
-        rc = cli_fail("cannot write to standard output: %s; releasing the lock",
-                      strerror(errno));
+    if (rc == CLI_CONTINUE)
+        rc = cli_program_flush("releasing the lock");
     if (rc == CLI_CONTINUE && hf_lock_safe_ms(a->lock, a->owner) - CLI_WAIT_TIDY_MS < safe_ms)
         rc = cli_fail("writing to standard output took too long and SAFE_MS is stale; "
                       "releasing the lock");
@@ -123,7 +122,6 @@ static int tell(struct acquire *a)
         cli_signals_limit(false, NULL);
         return CLI_OK;
     }
-    clearerr(stdout); /* it is reported */
     give_back(a);
     return rc;
 }
@@ -140,7 +138,7 @@ static int fail(struct acquire *a)
     if (w->status != HF_TIMEOUT)
         return cli_fail_status(w->status, &w->error);
     cli_verbose("%s", w->error.text);
-    return a->conflict_code;
+    return a->waiting.conflict_code;
 }
 
 /* Our end is not the hold's: the client forgets it, and nothing is lost. */
@@ -159,7 +157,7 @@ static hf_status request(struct acquire *a)
 
     hf_acquire_options_init(&options);
     options.owner = a->owner = hf_owner_new();
-    options.wait_ms = a->wait_ms;
+    options.wait_ms = a->waiting.wait_ms;
     options.lease_ms = a->lease_ms;
     options.cancel = &a->wait.cancel;
     options.on_lost = on_forgotten;
@@ -201,20 +199,6 @@ static int acquire(struct acquire *a)
 
 /* ---- beginning and end ---- */
 
-static int open_lock(struct acquire *a)
-{
-    int rc;
-
-    cli_signals_end_at_once(true); /* nothing is held, and the calls block */
-    rc = cli_wait_client(&a->wait, a->common, a->wait_ms != 0, 0);
-    if (rc == CLI_CONTINUE)
-        rc = cli_lock_open(&a->lock, a->wait.client, a->kind.kind, a->name);
-    if (rc == CLI_CONTINUE)
-        rc = cli_kind_make_permits(&a->kind, a->lock);
-    cli_signals_end_at_once(false);
-    return rc;
-}
-
 /* A lock whose handle was printed stays held; a lock that is granted too late is
  * released. False: no reply arrived, so the server may keep a lock that no process
  * knows. */
@@ -232,20 +216,16 @@ static int report_unknown(const struct acquire *a, int code)
     int trouble =
         cli_fail(UNKNOWN, cli_quote(name, a->name, strlen(a->name)));
 
-    return code == a->conflict_code ? trouble : code;
+    return code == a->waiting.conflict_code ? trouble : code;
 }
 
 /* ---- the command line ---- */
 
-enum { LEASE = 1, WAIT, NONBLOCK, CONFLICT };
+enum { LEASE = 1 };
 
 static const struct cli_option own_options[] = {
     {LEASE, 0, "lease", "DURATION"},
-    {WAIT, 'w', "wait", "DURATION"},
-    {WAIT, 0, "timeout", "DURATION"},
-    {NONBLOCK, 'n', "nonblock", NULL},
-    {NONBLOCK, 0, "nb", NULL},
-    {CONFLICT, 'E', "conflict-exit-code", "CODE"},
+    CLI_WAIT_ROWS,
     CLI_KIND_ROWS,
     CLI_KIND_ROWS_OF_MANY,
     {0},
@@ -258,24 +238,15 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
 
     if (id >= CLI_KIND_OPTION)
         return cli_kind_take(&a->kind, args, id, value);
-    switch (id) {
-    case LEASE:
+    if (id >= CLI_WAIT_OPTION)
+        return cli_wait_take_option(&a->waiting, args, id, value);
+    if (id == LEASE)
         return cli_take_duration(args, "--lease", value, CLI_LEASE_LEAST_MS,
                                  &a->lease_ms);
-    case WAIT:
-        return cli_take_duration(args, "--wait", value, 0, &a->wait_ms);
-    case NONBLOCK:
-        a->wait_ms = 0;
-        return CLI_CONTINUE;
-    case CONFLICT:
-        return cli_take_number(args, "--conflict-exit-code", value, 0, 255,
-                               &a->conflict_code);
-    default:
-        if (a->name)
-            return cli_usage(args, "unexpected argument '%s': only one NAME", value);
-        a->name = value;
-        return CLI_CONTINUE;
-    }
+    if (a->name)
+        return cli_usage(args, "unexpected argument '%s': only one NAME", value);
+    a->name = value;
+    return CLI_CONTINUE;
 }
 
 static int check(struct acquire *a, const struct cli_args *args)
@@ -293,8 +264,7 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
 {
     struct acquire a = {.common = common,
                         .kind = {.kind = HF_KIND_PLAIN},
-                        .wait_ms = HF_FOREVER,
-                        .conflict_code = CLI_NOT_ACQUIRED};
+                        .waiting = CLI_WAIT_OPTIONS_INIT};
     int rc = cli_common_parse(common, args, own_options, take_option, &a);
 
     if (rc == CLI_CONTINUE)
@@ -305,7 +275,7 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
         return rc;
     rc = cli_wait_open(&a.wait);
     if (rc == CLI_CONTINUE)
-        rc = open_lock(&a);
+        rc = cli_wait_lock(&a.wait, common, a.waiting.wait_ms != 0, 0, &a.kind, a.name, &a.lock);
     if (rc == CLI_CONTINUE)
         rc = acquire(&a);
     if (!close_client(&a))

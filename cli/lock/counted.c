@@ -88,6 +88,18 @@ int cli_counted_done(const struct cli_counted *c, const char *done, bool is_done
     return end_json(&j, code);
 }
 
+int cli_counted_deleted(struct cli_counted *c, hf_status status, bool was_deleted,
+                        const struct hf_error *err)
+{
+    int code = cli_counted_outcome(c, status, err);
+
+    if (!cli_counted_is_done(status))
+        return code;
+    if (!was_deleted)
+        code = cli_counted_none(c);
+    return cli_counted_done(c, "deleted", was_deleted, code);
+}
+
 int cli_counted_show(const struct cli_counted *c, const char *member, int64_t number, int code)
 {
     struct cli_json j;
@@ -157,7 +169,7 @@ static int open_to_wait(struct cli_counted *c)
     int rc;
 
     cli_signals_end_at_once(true);
-    rc = cli_wait_client(&c->wait, c->common, c->wait_ms != 0, 0);
+    rc = cli_wait_client(&c->wait, c->common, c->waiting.wait_ms != 0, 0);
     if (rc == CLI_CONTINUE)
         rc = open_object(c, c->wait.client);
     cli_signals_end_at_once(false);
@@ -186,16 +198,7 @@ static int act_and_wait(struct cli_counted *c)
 
 /* ---- the command line ---- */
 
-enum { WAIT = 1, NONBLOCK, CONFLICT };
-
-static const struct cli_option own_options[] = {
-    {WAIT, 'w', "wait", "DURATION"},
-    {WAIT, 0, "timeout", "DURATION"},
-    {NONBLOCK, 'n', "nonblock", NULL},
-    {NONBLOCK, 0, "nb", NULL},
-    {CONFLICT, 'E', "conflict-exit-code", "CODE"},
-    {0},
-};
+static const struct cli_option own_options[] = {CLI_WAIT_ROWS, {0}};
 
 static int take_number(struct cli_counted *c, const struct cli_args *args, const char *word)
 {
@@ -239,21 +242,8 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
 {
     struct cli_counted *c = ctx;
 
-    switch (id) {
-    case WAIT:
-        c->wait_option = "--wait";
-        return cli_take_duration(args, "--wait", value, 0, &c->wait_ms);
-    case NONBLOCK:
-        c->wait_option = "--nonblock";
-        c->wait_ms = 0;
-        return CLI_CONTINUE;
-    case CONFLICT:
-        c->wait_option = "--conflict-exit-code";
-        return cli_take_number(args, "--conflict-exit-code", value, 0, 255,
-                               &c->conflict_code);
-    default:
-        return take_word(c, args, value);
-    }
+    return id >= CLI_WAIT_OPTION ? cli_wait_take_option(&c->waiting, args, id, value)
+                                 : take_word(c, args, value);
 }
 
 static int check(struct cli_counted *c, const struct cli_args *args)
@@ -265,9 +255,9 @@ static int check(struct cli_counted *c, const struct cli_args *args)
                          c->quoted);
     if (c->number < 0 && c->action->takes == CLI_WITH_NUMBER)
         return cli_usage(args, "'%s' needs a number", c->action->name);
-    if (c->wait_option && !c->action->waits)
+    if (c->waiting.given && !c->action->waits)
         return cli_usage(args, "%s has no meaning for '%s', which does not wait",
-                         c->wait_option, c->action->name);
+                         c->waiting.given, c->action->name);
     if (c->number < 0)
         c->number = c->action->takes == CLI_NUMBER_OR_ONE ? 1 : 0;
     return CLI_CONTINUE;
@@ -279,8 +269,7 @@ int cli_counted_main(struct cli_args *args, struct cli_common *common,
     struct cli_counted c = {.common = common,
                             .of = of,
                             .number = -1,
-                            .wait_ms = HF_FOREVER,
-                            .conflict_code = CLI_NOT_ACQUIRED};
+                            .waiting = CLI_WAIT_OPTIONS_INIT};
     int rc = cli_common_parse(common, args, own_options, take_option, &c);
 
     if (rc == CLI_CONTINUE) {

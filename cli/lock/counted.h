@@ -6,6 +6,7 @@
 #include "cli/base/common.h"
 #include "cli/base/report.h"
 #include "cli/base/wait.h"
+#include "cli/base/wait_options.h"
 
 struct cli_counted;
 
@@ -34,9 +35,7 @@ struct cli_counted {
     const struct cli_counted_action *action;
     const char *name;
     int number;                 /* 0 without one */
-    int64_t wait_ms;
-    int conflict_code;
-    const char *wait_option;    /* that was given, for an error; NULL: none */
+    struct cli_wait_options waiting;
 
     char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
     char last_words[CLI_QUOTE_MAX + 160];
@@ -65,12 +64,15 @@ int cli_counted_outcome(struct cli_counted *c, hf_status status, const struct hf
 bool cli_counted_is_done(hf_status status);
 int cli_counted_none(const struct cli_counted *c);
 
-/* cli_counted_done - prints the result as JSON, if that is wanted: whether it was `done`
- *                    ("deleted"), and with CLI_WITH_NUMBER in `form` the number as `done`.
- *                    Returns `code`, or CLI_EXIT_ERROR after reporting the error.
+/* cli_counted_done - prints the result with --json: `done` ("deleted") as true or false, and the
+ *                    number of an action that takes one. Returns `code`, or CLI_EXIT_ERROR after
+ *                    reporting the error.
+ * cli_counted_deleted - reports and prints the result of a deletion. Returns the exit code.
  * cli_counted_show - prints a number: with --json as `member`, and otherwise, unless quiet,
  *                    alone on a line. */
 int cli_counted_done(const struct cli_counted *c, const char *done, bool is_done, int code);
+int cli_counted_deleted(struct cli_counted *c, hf_status status, bool was_deleted,
+                        const struct hf_error *err);
 int cli_counted_show(const struct cli_counted *c, const char *member, int64_t number, int code);
 
 /* Rows and help of the options of an action that waits. */

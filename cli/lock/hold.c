@@ -10,9 +10,11 @@
 #include "cli/base/json.h"
 #include "cli/base/kind_options.h"
 #include "cli/base/lock_words.h"
+#include "cli/base/program.h"
 #include "cli/base/report.h"
 #include "cli/base/signals.h"
 #include "cli/base/wait.h"
+#include "cli/base/wait_options.h"
 
 #define TTL_MS 30000            /* the default of --ttl, as that of run */
 #define TTL_LEAST_MS 100        /* the library's own limit */
@@ -22,8 +24,7 @@ struct hold {
     const char *name;
     struct cli_kind_options kind;
     int64_t ttl_ms;
-    int64_t wait_ms;
-    int conflict_code;
+    struct cli_wait_options waiting;
     bool follows_input;         /* --stdin */
 
     struct cli_wait wait;
@@ -102,23 +103,9 @@ static void read_unwatched(struct hold *h)
 
 static void watch_input(struct hold *h)
 {
-    hf_status rc;
-
     h->input.fd = STDIN_FILENO;
-    hf_loop_lock(h->wait.loop);
-    rc = hf_loop_watch(h->wait.loop, &h->input);
-    hf_loop_unlock(h->wait.loop);
-    if (rc != HF_OK)
+    if (cli_wait_watch(&h->wait, &h->input) != HF_OK)
         read_unwatched(h);
-}
-
-static void unwatch_input(struct hold *h)
-{
-    if (h->input.fd < 0)
-        return;
-    hf_loop_lock(h->wait.loop);
-    hf_loop_unwatch(h->wait.loop, &h->input);
-    hf_loop_unlock(h->wait.loop);
 }
 
 static void on_room(struct hf_io *io, int events)
@@ -142,18 +129,11 @@ static bool must_end(const struct hold *h)
  * False: the hold must end before its line is printed. */
 static bool await_room(struct hold *h)
 {
-    hf_status rc;
-
-    hf_loop_lock(h->wait.loop);
-    rc = hf_loop_watch(h->wait.loop, &h->output);
-    hf_loop_unlock(h->wait.loop);
-    if (rc < 0)
+    if (cli_wait_watch(&h->wait, &h->output) < 0)
         return true;
     while (!h->has_room && !must_end(h))
         hf_loop_dispatch(h->wait.loop, -1);
-    hf_loop_lock(h->wait.loop);
-    hf_loop_unwatch(h->wait.loop, &h->output);
-    hf_loop_unlock(h->wait.loop);
+    cli_wait_unwatch(&h->wait, &h->output);
     return h->has_room;
 }
 
@@ -185,12 +165,7 @@ static int tell(struct hold *h)
 {
     int rc = print_held(h);
 
-    if (rc == CLI_CONTINUE && (fflush(stdout) != 0 || ferror(stdout)))
-        rc = cli_fail("cannot write to standard output: %s; releasing the lock",
-                      strerror(errno));
-    if (rc != CLI_CONTINUE)
-        clearerr(stdout); /* it is reported */
-    return rc;
+    return rc == CLI_CONTINUE ? cli_program_flush("releasing the lock") : rc;
 }
 
 static int report_loss(const struct hold *h)
@@ -250,7 +225,7 @@ static int fail(const struct hold *h)
         cli_verbose("%s", w->error.text);
     else
         cli_verbose("standard input ended before the lock was acquired");
-    return h->conflict_code;
+    return h->waiting.conflict_code;
 }
 
 static hf_status request(struct hold *h)
@@ -259,7 +234,7 @@ static hf_status request(struct hold *h)
 
     hf_acquire_options_init(&options);
     options.owner = h->owner = hf_owner_new();
-    options.wait_ms = h->wait_ms;
+    options.wait_ms = h->waiting.wait_ms;
     options.cancel = &h->wait.cancel;
     options.on_lost = on_lost;
     options.on_wait = on_wait;
@@ -283,31 +258,13 @@ static int acquire(struct hold *h)
     return h->wait.status == HF_OK ? stay(h) : fail(h);
 }
 
-static int open_lock(struct hold *h)
-{
-    int rc;
-
-    cli_signals_end_at_once(true); /* nothing is held, and the calls block */
-    rc = cli_wait_client(&h->wait, h->common, h->wait_ms != 0, h->ttl_ms);
-    if (rc == CLI_CONTINUE)
-        rc = cli_lock_open(&h->lock, h->wait.client, h->kind.kind, h->name);
-    if (rc == CLI_CONTINUE)
-        rc = cli_kind_make_permits(&h->kind, h->lock);
-    cli_signals_end_at_once(false);
-    return rc;
-}
-
 /* ---- the command line ---- */
 
-enum { TTL = 1, WAIT, NONBLOCK, CONFLICT, INPUT };
+enum { TTL = 1, INPUT };
 
 static const struct cli_option own_options[] = {
     {TTL, 0, "ttl", "DURATION"},
-    {WAIT, 'w', "wait", "DURATION"},
-    {WAIT, 0, "timeout", "DURATION"},
-    {NONBLOCK, 'n', "nonblock", NULL},
-    {NONBLOCK, 0, "nb", NULL},
-    {CONFLICT, 'E', "conflict-exit-code", "CODE"},
+    CLI_WAIT_ROWS,
     {INPUT, 0, "stdin", NULL},
     CLI_KIND_ROWS,
     CLI_KIND_ROWS_OF_MANY,
@@ -320,17 +277,11 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
 
     if (id >= CLI_KIND_OPTION)
         return cli_kind_take(&h->kind, args, id, value);
+    if (id >= CLI_WAIT_OPTION)
+        return cli_wait_take_option(&h->waiting, args, id, value);
     switch (id) {
     case TTL:
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS, &h->ttl_ms);
-    case WAIT:
-        return cli_take_duration(args, "--wait", value, 0, &h->wait_ms);
-    case NONBLOCK:
-        h->wait_ms = 0;
-        return CLI_CONTINUE;
-    case CONFLICT:
-        return cli_take_number(args, "--conflict-exit-code", value, 0, 255,
-                               &h->conflict_code);
     case INPUT:
         h->follows_input = true;
         return CLI_CONTINUE;
@@ -358,7 +309,8 @@ static int close_all(struct hold *h, int code)
 {
     bool was_held = h->wait.is_done && h->wait.status == HF_OK;
 
-    unwatch_input(h);
+    if (h->input.fd >= 0)
+        cli_wait_unwatch(&h->wait, &h->input);
     if (!cli_wait_close(&h->wait, code == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS) &&
         !was_held)
         code = cli_fail("the server does not reply: %s may stay locked until its TTL expires",
@@ -373,8 +325,7 @@ static int main_hold(struct cli_args *args, struct cli_common *common)
     struct hold h = {.common = common,
                      .kind = {.kind = HF_KIND_PLAIN},
                      .ttl_ms = TTL_MS,
-                     .wait_ms = HF_FOREVER,
-                     .conflict_code = CLI_NOT_ACQUIRED,
+                     .waiting = CLI_WAIT_OPTIONS_INIT,
                      .input = {.fd = -1, .events = HF_READ, .ready = on_input},
                      .output = {.fd = STDOUT_FILENO, .events = HF_WRITE, .ready = on_room}};
     int rc = cli_common_parse(common, args, own_options, take_option, &h);
@@ -387,7 +338,8 @@ static int main_hold(struct cli_args *args, struct cli_common *common)
         return rc;
     rc = cli_wait_open(&h.wait);
     if (rc == CLI_CONTINUE)
-        rc = open_lock(&h);
+        rc = cli_wait_lock(&h.wait, common, h.waiting.wait_ms != 0, h.ttl_ms, &h.kind, h.name,
+                           &h.lock);
     if (rc == CLI_CONTINUE)
         rc = acquire(&h);
     return close_all(&h, rc);

@@ -69,13 +69,8 @@ static int delete(struct cli_counted *c)
     struct hf_error err = {0};
     bool was_deleted = false;
     hf_status status = hf_latch_delete(c->on.latch, &was_deleted, &err);
-    int code = cli_counted_outcome(c, status, &err);
 
-    if (!cli_counted_is_done(status))
-        return code;
-    if (!was_deleted)
-        code = cli_counted_none(c);
-    return cli_counted_done(c, "deleted", was_deleted, code);
+    return cli_counted_deleted(c, status, was_deleted, &err);
 }
 
 static int end_wait(struct cli_counted *c)
@@ -89,12 +84,12 @@ static int end_wait(struct cli_counted *c)
     if (w->status != HF_TIMEOUT)
         return cli_counted_fail(c, w->status, &w->error, false);
     cli_verbose("%s", w->error.text);
-    return cli_counted_done(c, "open", false, c->conflict_code);
+    return cli_counted_done(c, "open", false, c->waiting.conflict_code);
 }
 
 static int wait_for(struct cli_counted *c)
 {
-    hf_status status = hf_latch_await_async(c->on.latch, c->wait_ms, &c->wait.cancel,
+    hf_status status = hf_latch_await_async(c->on.latch, c->waiting.wait_ms, &c->wait.cancel,
                                             cli_wait_done, &c->wait);
 
     if (status < 0)

@@ -2,11 +2,11 @@
 /* Tests: tests/live/cli/test_counted.c. */
 #include "lock/semaphore.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/program.h"
 #include "cli/base/signals.h"
 #include "cli/lock/counted.h"
 #include "lock/permits.h"
@@ -102,6 +102,7 @@ static int drain(struct cli_counted *c)
 {
     struct hf_error err = {0};
     int64_t available, taken = 0;
+    char unprinted[60];
     bool exists = false;
     int rc = look(c, &available, &exists);
     hf_status status;
@@ -116,26 +117,28 @@ static int drain(struct cli_counted *c)
         return rc;
     (void)signal(SIGPIPE, SIG_IGN); /* a pipe without a reader is reported, too */
     rc = cli_counted_show(c, "taken", taken, rc);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        rc = cli_fail("cannot write to standard output: %s; %lld permits were taken",
-                      strerror(errno), (long long)taken);
-        clearerr(stdout); /* it is reported */
-    }
-    return rc;
+    (void)snprintf(unprinted, sizeof unprinted, "%lld permits were taken", (long long)taken);
+    return cli_program_flush(unprinted) == CLI_CONTINUE ? rc : CLI_EXIT_ERROR;
 }
 
-/* Expirable permits have the same key, and one more. */
+/* ---- expirable permits: they have the same key, and one more ---- */
+
+static hf_status open_permits(struct cli_counted *c, struct hf_lock **permits,
+                              struct hf_error *err)
+{
+    return hf_lock_new_kind(permits, c->client, HF_KIND_PERMIT, c->name, strlen(c->name), err);
+}
+
 static int resize(struct cli_counted *c)
 {
     struct hf_error err = {0};
-    struct hf_lock *permit = NULL;
-    hf_status status = hf_lock_new_kind(&permit, c->client, HF_KIND_PERMIT, c->name,
-                                        strlen(c->name), &err);
+    struct hf_lock *permits = NULL;
+    hf_status status = open_permits(c, &permits, &err);
     int code;
 
     if (status == HF_OK)
-        status = hf_permits_set(permit, c->number, &err);
-    hf_lock_free(permit);
+        status = hf_permits_set(permits, c->number, &err);
+    hf_lock_free(permits);
     code = cli_counted_outcome(c, status, &err);
     return cli_counted_is_done(status) ? cli_counted_done(c, "resized", true, code) : code;
 }
@@ -146,13 +149,12 @@ static int refuse_if_in_use(struct cli_counted *c)
 {
     struct hf_error err = {0};
     struct hf_lock_info info = {.holders = 0};
-    struct hf_lock *permit = NULL;
-    hf_status status = hf_lock_new_kind(&permit, c->client, HF_KIND_PERMIT, c->name,
-                                        strlen(c->name), &err);
+    struct hf_lock *permits = NULL;
+    hf_status status = open_permits(c, &permits, &err);
 
     if (status == HF_OK)
-        status = hf_lock_inspect(permit, &info, &err);
-    hf_lock_free(permit);
+        status = hf_lock_inspect(permits, &info, &err);
+    hf_lock_free(permits);
     if (status < 0)
         return cli_counted_fail(c, status, &err, false);
     if (info.holders == 0)
@@ -172,12 +174,7 @@ static int delete(struct cli_counted *c)
     if (code != CLI_CONTINUE)
         return code;
     status = hf_semaphore_delete(c->on.semaphore, &was_deleted, &err);
-    code = cli_counted_outcome(c, status, &err);
-    if (!cli_counted_is_done(status))
-        return code;
-    if (!was_deleted)
-        code = cli_counted_none(c);
-    return cli_counted_done(c, "deleted", was_deleted, code);
+    return cli_counted_deleted(c, status, was_deleted, &err);
 }
 
 /* ---- acquiring ---- */
@@ -196,14 +193,10 @@ static int tell(struct cli_counted *c)
 {
     int rc = cli_counted_done(c, "acquired", true, CLI_OK);
 
-    if (rc == CLI_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        rc = cli_fail("cannot write to standard output: %s; releasing the permits",
-                      strerror(errno));
-    if (rc == CLI_OK)
-        return rc;
-    clearerr(stdout); /* it is reported */
+    if (rc == CLI_OK && cli_program_flush("releasing the permits") == CLI_CONTINUE)
+        return CLI_OK;
     give_back(c);
-    return rc;
+    return CLI_EXIT_ERROR;
 }
 
 static int end_acquire(struct cli_counted *c)
@@ -225,7 +218,7 @@ static int end_acquire(struct cli_counted *c)
     if (w->status != HF_TIMEOUT)
         return cli_counted_fail(c, w->status, &w->error, false);
     cli_verbose("%s", w->error.text);
-    return cli_counted_done(c, "acquired", false, c->conflict_code);
+    return cli_counted_done(c, "acquired", false, c->waiting.conflict_code);
 }
 
 /* A name that is misspelt is waited for, but not in silence. */
@@ -238,7 +231,7 @@ static int note_absence(struct cli_counted *c)
     cli_signals_end_at_once(true); /* nothing is taken, and the call blocks */
     rc = look(c, &available, &exists);
     cli_signals_end_at_once(false);
-    if (rc == CLI_CONTINUE && !exists && c->wait_ms != 0)
+    if (rc == CLI_CONTINUE && !exists && c->waiting.wait_ms != 0)
         cli_warn("there is no semaphore %s yet; waiting for it", c->quoted);
     return rc;
 }
@@ -250,7 +243,7 @@ static int acquire(struct cli_counted *c)
 
     if (rc != CLI_CONTINUE)
         return rc;
-    status = hf_semaphore_acquire_async(c->on.semaphore, c->number, c->wait_ms,
+    status = hf_semaphore_acquire_async(c->on.semaphore, c->number, c->waiting.wait_ms,
                                         &c->wait.cancel, cli_wait_done, &c->wait);
     if (status < 0)
         return cli_fail("cannot request permits: %s", hf_status_text(status));

@@ -1,0 +1,36 @@
+/* The options of a subcommand that waits: for how long, and its exit code if it waited in vain. */
+#ifndef CLI_WAIT_OPTIONS_H
+#define CLI_WAIT_OPTIONS_H
+
+#include <stdint.h>
+
+#include "cli/base/command.h"
+#include "cli/base/options.h"
+#include "lock/lock.h"
+
+struct cli_wait_options {
+    int64_t wait_ms;
+    int conflict_code;
+    const char *given;          /* the last of them on the command line; NULL: none */
+};
+
+#define CLI_WAIT_OPTIONS_INIT {.wait_ms = HF_FOREVER, .conflict_code = CLI_NOT_ACQUIRED}
+
+enum {
+    CLI_WAIT_OPTION = 400,
+    CLI_WAIT = CLI_WAIT_OPTION,
+    CLI_NONBLOCK,
+    CLI_CONFLICT
+};
+
+#define CLI_WAIT_ROWS \
+    {CLI_WAIT, 'w', "wait", "DURATION"}, {CLI_WAIT, 0, "timeout", "DURATION"}, \
+        {CLI_NONBLOCK, 'n', "nonblock", NULL}, {CLI_NONBLOCK, 0, "nb", NULL}, \
+        {CLI_CONFLICT, 'E', "conflict-exit-code", "CODE"}
+
+/* cli_wait_take_option - takes the option `id`, one of CLI_WAIT_ROWS. Returns CLI_CONTINUE, or
+ *   CLI_EXIT_ERROR after reporting a wrong value. */
+int cli_wait_take_option(struct cli_wait_options *o, const struct cli_args *args, int id,
+                         const char *value);
+
+#endif
