@@ -387,7 +387,7 @@ static int set_login(struct hf_url *url, const struct cli_common *common)
 {
     const char *password = common->password[0] ? common->password : NULL;
     struct hf_error err = {0};
-    hf_status rc = hf_url_set_login(url, common->user, password, &err);
+    hf_status rc = hf_login_replace(&url->login, common->user, password, &err);
 
     return rc < 0 ? cli_fail_status(rc, &err) : CLI_CONTINUE;
 }

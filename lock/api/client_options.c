@@ -86,7 +86,7 @@ static hf_status merge_url(struct hf_url *url, struct hf_seeds *seeds,
     hf_status rc = hf_words_parse(url, seeds, o->url, o->words, &o->watchdog_ms, err);
 
     if (rc == HF_OK) /* a user perhaps has no password */
-        rc = hf_url_set_login(url, o->user, o->password, err);
+        rc = hf_login_replace(&url->login, o->user, o->password, err);
     if (o->sentinel_tls)
         url->sentinel_tls = o->sentinel_tls > 0 ? HF_SENTINEL_TLS_YES : HF_SENTINEL_TLS_NO;
     if (rc == HF_OK && o->tls)

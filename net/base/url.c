@@ -386,6 +386,16 @@ static hf_status scan_url(struct hf_url *u, struct hf_scan *s)
     return scan_rest(u, s, s->at + strcspn(s->at, "/?#"));
 }
 
+void hf_url_hand_over(struct hf_url *out, struct hf_seeds *seeds, struct hf_url *from,
+                      struct hf_seeds *found)
+{
+    memcpy(out, from, sizeof *from);
+    memcpy(seeds, found, sizeof *found);
+    from->login = NULL;
+    found->sentinel_login = NULL;
+    found->map = NULL;
+}
+
 hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
                              const char *text, struct hf_error *err)
 {
@@ -400,15 +410,9 @@ hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
     if (rc == HF_OK)
         rc = make_login(&s, &found.sentinel_login, s.sentinel_user,
                         s.sentinel_password);
-    hf_scan_wipe(s.sentinel_user);
-    hf_scan_wipe(s.sentinel_password);
-    if (rc == HF_OK) { /* last: a failure leaves both alone */
-        memcpy(out, &u, sizeof u);
-        memcpy(seeds, &found, sizeof found);
-        u.login = NULL;
-        found.sentinel_login = NULL;
-        found.map = NULL;
-    }
+    hf_scan_end(&s);
+    if (rc == HF_OK) /* last: a failure leaves both alone */
+        hf_url_hand_over(out, seeds, &u, &found);
     hf_url_wipe(&u);
     hf_seeds_wipe(&found);
     return rc;
@@ -448,12 +452,6 @@ void hf_seeds_wipe(struct hf_seeds *seeds)
     hf_login_unref(seeds->sentinel_login);
     hf_address_map_unref(seeds->map);
     explicit_bzero(seeds, sizeof *seeds);
-}
-
-hf_status hf_url_set_login(struct hf_url *url, const char *user, const char *password,
-                           struct hf_error *err)
-{
-    return hf_login_replace(&url->login, user, password, err);
 }
 
 void hf_url_move(struct hf_url *url, const char *host, uint16_t port,

@@ -90,10 +90,10 @@ void hf_url_wipe(struct hf_url *url);
 /* hf_seeds_wipe - does the same with *seeds, and frees their map. */
 void hf_seeds_wipe(struct hf_seeds *seeds);
 
-/* hf_url_set_login - replaces the user, the password or both; NULL: that part is kept.
- *   HF_E_INVAL (too long), HF_E_NOMEM. *url must own its login, so it must not be a copy. */
-hf_status hf_url_set_login(struct hf_url *url, const char *user, const char *password,
-                           struct hf_error *err) HF_MUST_CHECK;
+/* hf_url_hand_over - moves a parsed URL and its seeds to *out and *seeds, which own nothing. *from
+ *   and *found then own nothing. */
+void hf_url_hand_over(struct hf_url *out, struct hf_seeds *seeds, struct hf_url *from,
+                      struct hf_seeds *found);
 
 /* hf_url_set_tls - replaces those TLS options of the URL that *tls contains. HF_E_INVAL: it
  *   contains one, and the URL does not use TLS. */

@@ -96,6 +96,15 @@ void hf_scan_wipe(char *text)
     free(text);
 }
 
+void hf_scan_end(struct hf_scan *s)
+{
+    hf_scan_wipe(s->sentinel_user);
+    hf_scan_wipe(s->sentinel_password);
+    hf_scan_wipe(s->url);
+    hf_scan_wipe(s->user);
+    hf_scan_wipe(s->password);
+}
+
 /* ---- numbers ---- */
 
 hf_status hf_scan_number(const struct hf_scan *s, struct hf_span part,

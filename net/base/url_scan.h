@@ -45,8 +45,10 @@ hf_status hf_scan_decode(const struct hf_scan *s, struct hf_span part,
 hf_status hf_scan_secret(const struct hf_scan *s, struct hf_span part, char **out)
     HF_MUST_CHECK;
 
-/* hf_scan_wipe - overwrites and frees such a text. NULL is allowed. */
+/* hf_scan_wipe - overwrites and frees such a text. NULL is allowed.
+ * hf_scan_end - the same for all such texts of *s. */
 void hf_scan_wipe(char *text);
+void hf_scan_end(struct hf_scan *s);
 
 /* hf_scan_number - reads a decimal number from `least` to `most`, without a sign or leading
  *   zeros. Otherwise HF_E_INVAL with the reason `why`. */

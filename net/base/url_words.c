@@ -81,16 +81,7 @@ static void drop(char *words, const char *name)
         drop_one(find(words, name));
 }
 
-static void wipe(struct hf_scan *s)
-{
-    hf_scan_wipe(s->sentinel_user);
-    hf_scan_wipe(s->sentinel_password);
-    hf_scan_wipe(s->url);
-    hf_scan_wipe(s->user);
-    hf_scan_wipe(s->password);
-}
-
-/* Reads one option into structs that nobody uses. */
+/* Reads one option, only to find out whether it is valid. */
 static hf_status check(const char *word, struct hf_error *err)
 {
     struct hf_seeds seeds = {0};
@@ -98,7 +89,7 @@ static hf_status check(const char *word, struct hf_error *err)
     struct hf_scan s = {.text = word, .at = word, .err = err, .seeds = &seeds};
     hf_status rc = hf_scan_check_word(&url, &s);
 
-    wipe(&s);
+    hf_scan_end(&s);
     hf_url_wipe(&url);
     hf_seeds_wipe(&seeds);
     return rc;
@@ -148,7 +139,7 @@ static hf_status apply(struct hf_url *u, struct hf_scan *s, struct hf_seeds *see
     s->at = words;
     s->seeds = seeds;
     if ((rc = hf_scan_words(u, s, false)) < 0 ||
-        (rc = hf_url_set_login(u, s->user, s->password, s->err)) < 0)
+        (rc = hf_login_replace(&u->login, s->user, s->password, s->err)) < 0)
         return rc;
     if (seeds->topology == HF_CLUSTER && u->database != 0)
         return hf_error_set(s->err, HF_E_INVAL, "option db: a cluster has database 0 alone");
@@ -169,14 +160,10 @@ hf_status hf_words_parse(struct hf_url *out, struct hf_seeds *seeds, const char 
     if (rc == HF_OK)
         rc = apply(&u, &s, &found, words);
     if (rc == HF_OK) { /* last: a failure leaves all three alone */
-        memcpy(out, &u, sizeof u);
-        memcpy(seeds, &found, sizeof found);
+        hf_url_hand_over(out, seeds, &u, &found);
         *watchdog_ms = s.watchdog_ms ? s.watchdog_ms : *watchdog_ms;
-        u.login = NULL;
-        found.sentinel_login = NULL;
-        found.map = NULL;
     }
-    wipe(&s);
+    hf_scan_end(&s);
     hf_url_wipe(&u);
     hf_seeds_wipe(&found);
     return rc;
