@@ -225,35 +225,6 @@ pid_t pid_of(const struct process *p)
 
 /* ---- talking ---- */
 
-/* A process that has ended is a failure with a message, and not the end of the test by
- * SIGPIPE. */
-void say(struct process *p, const char *text)
-{
-    sigset_t before;
-    ssize_t n;
-    int err;
-
-    witness_writes(&before);
-    n = write(p->in, text, strlen(text));
-    err = errno;
-    witness_written(&before);
-    ck_assert_msg(n == (ssize_t)strlen(text), "nothing reads '%s' (%s); standard error: %s", text,
-                  strerror(err), p->text[ERR] ? p->text[ERR] : "");
-}
-
-void shut(struct process *p)
-{
-    if (p->in >= 0)
-        (void)close(p->in);
-    p->in = -1;
-}
-
-void deafen(struct process *p, enum stream stream)
-{
-    (void)close(p->fd[stream]);
-    p->fd[stream] = -1;
-}
-
 static bool is_readable(const struct process *p, enum stream stream, int64_t until_ms)
 {
     struct pollfd poll_fd = {.fd = p->fd[stream], .events = POLLIN};
@@ -286,6 +257,35 @@ static const char *what_it_said(struct process *p)
     while (p->fd[ERR] >= 0 && is_readable(p, ERR, until_ms) && read_more(p, ERR, until_ms))
         continue;
     return p->text[ERR] ? p->text[ERR] : "";
+}
+
+/* A process that has ended is a failure with a message, and not the end of the test by
+ * SIGPIPE. */
+void say(struct process *p, const char *text)
+{
+    sigset_t before;
+    ssize_t n;
+    int err;
+
+    witness_writes(&before);
+    n = write(p->in, text, strlen(text));
+    err = errno;
+    witness_written(&before);
+    ck_assert_msg(n == (ssize_t)strlen(text), "nothing reads '%s' (%s); standard error: %s", text,
+                  strerror(err), what_it_said(p));
+}
+
+void shut(struct process *p)
+{
+    if (p->in >= 0)
+        (void)close(p->in);
+    p->in = -1;
+}
+
+void deafen(struct process *p, enum stream stream)
+{
+    (void)close(p->fd[stream]);
+    p->fd[stream] = -1;
 }
 
 /* Moves the next whole line to p->line. */

@@ -239,27 +239,39 @@ static const struct {
     {FAMILY_READ_WRITE, 1, 1},
 };
 
+/* The second program, which waits. */
+static void add_waiter(int64_t tracks, int64_t is_deaf)
+{
+    plan.head.is_deaf = is_deaf;
+    plan.head.piece_max = tracks == 2 ? 7 : 0; /* the second push comes during a request */
+    plan.program_count = 2;
+    plan.programs[1] = (struct plan_program){.offset_ms = 2000000};
+}
+
+/* Of its connection: they are the plan's first. */
+static void add_waiter_faults(int64_t late_ms, int64_t reset_ms)
+{
+    plan.fault_count = 0;
+    if (late_ms > 0)
+        add_fault(WAITER_MS + 500, FAULT_DELAY, late_ms);
+    if (reset_ms >= 0)
+        add_fault(FREED_MS - reset_ms, FAULT_RESET, 0);
+    for (size_t i = 0; i < plan.fault_count; i++)
+        plan.faults[i].program = 1;
+}
+
 static void plan_wait(const struct wait_row *row, size_t f, int64_t tracks, int64_t is_deaf)
 {
     struct row its = {row->name, row->kind, row->n, false, -1};
 
     plan_row(&its, wait_families[f].family, tracks, WATCHDOG_MS);
-    plan.head.is_deaf = is_deaf;
-    plan.head.piece_max = tracks == 2 ? 7 : 0; /* the second push comes during a request */
-    plan.program_count = 2;
-    plan.programs[1] = (struct plan_program){.offset_ms = 2000000};
+    add_waiter(tracks, is_deaf);
     plan.ops[0].side = wait_families[f].side;
     plan.ops[1] = (struct plan_op){.at_ms = WAITER_MS, .program = 1, .owner = 1,
                                    .side = wait_families[f].waiter_side,
                                    .wait_ms = HF_FOREVER, .hold_ms = -1};
     plan.op_count = 2;
-    plan.fault_count = 0;
-    if (row->late_ms > 0)
-        add_fault(WAITER_MS + 500, FAULT_DELAY, row->late_ms);
-    if (row->reset_ms >= 0)
-        add_fault(FREED_MS - row->reset_ms, FAULT_RESET, 0);
-    for (size_t i = 0; i < plan.fault_count; i++)
-        plan.faults[i].program = 1;
+    add_waiter_faults(row->late_ms, row->reset_ms);
     add_fault(FREED_MS, row->kind, row->n);
 }
 
@@ -348,10 +360,7 @@ static void plan_count(const struct count_row *row, int64_t tracks, int64_t is_d
     bool is_latch = row->family == FAMILY_LATCH;
 
     plan_row(&its, row->family, tracks, 0);
-    plan.head.is_deaf = is_deaf;
-    plan.head.piece_max = tracks == 2 ? 7 : 0;
-    plan.program_count = 2;
-    plan.programs[1] = (struct plan_program){.offset_ms = 2000000};
+    add_waiter(tracks, is_deaf);
     plan.locks[0].permits = 1;
     plan.ops[0] = is_latch ? (struct plan_op){.at_ms = FREED_MS, .verb = OP_GIVE, .owner = 1}
                            : (struct plan_op){.at_ms = HOLDER_MS, .owner = 1, .n = 1,
@@ -363,13 +372,7 @@ static void plan_count(const struct count_row *row, int64_t tracks, int64_t is_d
     plan.ops[1] = (struct plan_op){.at_ms = WAITER_MS, .program = 1, .owner = 1, .n = 1,
                                    .wait_ms = HF_FOREVER, .hold_ms = -1};
     plan.op_count = 2;
-    plan.fault_count = 0;
-    if (row->late_ms > 0)
-        add_fault(WAITER_MS + 500, FAULT_DELAY, row->late_ms);
-    if (row->reset_ms >= 0)
-        add_fault(FREED_MS - row->reset_ms, FAULT_RESET, 0);
-    for (size_t i = 0; i < plan.fault_count; i++)
-        plan.faults[i].program = 1;
+    add_waiter_faults(row->late_ms, row->reset_ms);
     if (row->kind == FAULT_DELETE && row->n > 0)
         add_fault(FREED_MS - 1000, FAULT_SHORTEN, row->n);
     if (row->kind != NO_FAULT)

@@ -156,6 +156,26 @@ static void await_waiter(const char *channel)
     server_await(server, PATIENCE_MS, wanted, ask);
 }
 
+static struct process *wait_for_two_of(int permits)
+{
+    struct process *p;
+
+    (void)server_ask(server, "SET x %d", permits);
+    p = holdfast(server, "semaphore", "x", "acquire", "2", NULL);
+    await_waiter(OF_SEMAPHORE);
+    return p;
+}
+
+static struct process *wait_for_latch(void)
+{
+    struct process *p;
+
+    (void)server_ask(server, "SET x 1");
+    p = holdfast(server, "latch", "x", "wait", NULL);
+    await_waiter(OF_LATCH);
+    return p;
+}
+
 START_TEST(semaphore_whose_permits_are_held_is_not_deleted)
 {
     struct process *p = holdfast(server, "run", "--permits", "1", "x", "sh", "-c",
@@ -188,11 +208,8 @@ END_TEST
 
 START_TEST(released_permits_wake_a_waiter)
 {
-    struct process *p;
+    struct process *p = wait_for_two_of(0);
 
-    (void)server_ask(server, "SET x 0");
-    p = holdfast(server, "semaphore", "x", "acquire", "2", NULL);
-    await_waiter(OF_SEMAPHORE);
     ck_assert_int_eq(finish(holdfast(server, "semaphore", "x", "release", "3", NULL)), 0);
     ck_assert_int_eq(finish(p), 0);
     ck_assert_str_eq(server_ask(server, "GET x"), "1");
@@ -203,11 +220,8 @@ static const char *const opening[] = {"down", "delete"};
 
 START_TEST(opened_latch_lets_a_waiter_pass)
 {
-    struct process *p;
+    struct process *p = wait_for_latch();
 
-    (void)server_ask(server, "SET x 1");
-    p = holdfast(server, "latch", "x", "wait", NULL);
-    await_waiter(OF_LATCH);
     ck_assert_int_eq(finish(holdfast(server, "latch", "x", opening[_i], NULL)), 0);
     ck_assert_int_eq(finish(p), 0);
 }
@@ -217,11 +231,8 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 START_TEST(signal_ends_the_wait_and_takes_nothing)
 {
-    struct process *p;
+    struct process *p = wait_for_two_of(1);
 
-    (void)server_ask(server, "SET x 1");
-    p = holdfast(server, "semaphore", "x", "acquire", "2", NULL);
-    await_waiter(OF_SEMAPHORE);
     (void)kill(pid_of(p), signals[_i]);
     ck_assert_int_eq(finish(p), 1000 + signals[_i]);
     (void)server_ask(server, "INCRBY x 4");
@@ -231,11 +242,8 @@ END_TEST
 
 START_TEST(signal_ends_the_wait_for_a_latch)
 {
-    struct process *p;
+    struct process *p = wait_for_latch();
 
-    (void)server_ask(server, "SET x 1");
-    p = holdfast(server, "latch", "x", "wait", NULL);
-    await_waiter(OF_LATCH);
     (void)kill(pid_of(p), SIGTERM);
     ck_assert_int_eq(finish(p), 1000 + SIGTERM);
 }

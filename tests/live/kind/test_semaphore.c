@@ -571,6 +571,25 @@ END_TEST
 
 /* ---- a bad network ---- */
 
+/* ---- a semaphore behind a proxy, which may hold replies back ---- */
+
+static struct proxy *proxy;
+static struct hf_client *cut_client;
+static struct hf_semaphore *cut;
+
+static void open_cut(int64_t request_timeout_ms)
+{
+    proxy = proxy_start(server_port(server));
+    cut_client = client_timed(proxy_port(proxy), 60000, request_timeout_ms);
+    cut = semaphore_of(cut_client, POOL);
+}
+
+static void close_cut(void)
+{
+    hf_client_free(cut_client);
+    proxy_stop(proxy);
+}
+
 static const struct {
     enum proxy_way way;
     enum proxy_end end;
@@ -580,7 +599,7 @@ static const struct {
     {PROXY_TO_CLIENT, PROXY_RESET},
 };
 
-static uint64_t passed(struct proxy *proxy, enum proxy_way way)
+static uint64_t passed(enum proxy_way way)
 {
     return proxy_count(proxy, way, PROXY_PASSED);
 }
@@ -589,19 +608,17 @@ static uint64_t passed(struct proxy *proxy, enum proxy_way way)
  * once: an answer that was lost is asked for again. */
 START_TEST(cut_anywhere_each_call_counts_once)
 {
-    struct proxy *proxy = proxy_start(server_port(server));
-    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, 5000);
-    struct hf_semaphore *cut = semaphore_of(cut_client, POOL);
     enum proxy_way way = cuts[_i].way;
     uint64_t bytes;
 
+    open_cut(5000);
     set_permits(5);
     take(cut, 2);
     give(cut, 2);
-    bytes = passed(proxy, way);
+    bytes = passed(way);
     take(cut, 2);
     give(cut, 2);
-    bytes = passed(proxy, way) - bytes;
+    bytes = passed(way) - bytes;
     for (uint64_t n = 0; n <= bytes; n += 7) {
         proxy_cut_after(proxy, way, n, cuts[_i].end);
         take(cut, 2);
@@ -610,22 +627,19 @@ START_TEST(cut_anywhere_each_call_counts_once)
         ck_assert_available(5);
         proxy_cut_after(proxy, way, UINT64_MAX, cuts[_i].end);
     }
-    hf_client_free(cut_client);
-    proxy_stop(proxy);
+    close_cut();
 }
 END_TEST
 
 /* The same behind each byte of a reduction, a drain and a deletion. */
 START_TEST(cut_anywhere_each_change_counts_once)
 {
-    struct proxy *proxy = proxy_start(server_port(server));
-    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, 5000);
-    struct hf_semaphore *cut = semaphore_of(cut_client, POOL);
     enum proxy_way way = cuts[_i].way;
     uint64_t bytes = 0;
 
+    open_cut(5000);
     for (uint64_t n = 0; n <= bytes; n += 7) {
-        uint64_t before = passed(proxy, way);
+        uint64_t before = passed(way);
         bool was_deleted = false;
 
         set_permits(5);
@@ -638,10 +652,9 @@ START_TEST(cut_anywhere_each_change_counts_once)
         ck_assert(was_deleted);
         proxy_cut_after(proxy, way, UINT64_MAX, cuts[_i].end);
         if (bytes == 0)
-            bytes = passed(proxy, way) - before;
+            bytes = passed(way) - before;
     }
-    hf_client_free(cut_client);
-    proxy_stop(proxy);
+    close_cut();
 }
 END_TEST
 
@@ -649,11 +662,9 @@ END_TEST
  * background, and what was to be given is given once. */
 START_TEST(unknown_outcome_is_settled_in_the_background)
 {
-    struct proxy *proxy = proxy_start(server_port(server));
-    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
-    struct hf_semaphore *cut = semaphore_of(cut_client, POOL);
     struct hf_error err;
 
+    open_cut(SET_UP_MS);
     set_permits(5);
     take(cut, 2);
     give(cut, 1); /* the server knows both scripts */
@@ -668,19 +679,16 @@ START_TEST(unknown_outcome_is_settled_in_the_background)
     server_await(server, LONG_MS, _i == 0 ? "4" : "5", "GET " POOL);
     ck_assert_ok(hf_client_close(cut_client, LONG_MS, NULL, NULL));
     ck_assert_str_eq(server_ask(server, "GET " POOL), _i == 0 ? "4" : "5");
-    hf_client_free(cut_client);
-    proxy_stop(proxy);
+    close_cut();
 }
 END_TEST
 
 /* Nor does a reduction count twice that the client repeats. */
 START_TEST(unknown_reduction_is_repeated_in_the_background)
 {
-    struct proxy *proxy = proxy_start(server_port(server));
-    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
-    struct hf_semaphore *cut = semaphore_of(cut_client, POOL);
     struct hf_error err;
 
+    open_cut(SET_UP_MS);
     set_permits(5);
     ck_assert_ok(hf_semaphore_reduce(cut, 1, NULL));
     proxy_hold(proxy, PROXY_TO_CLIENT, true);
@@ -689,18 +697,15 @@ START_TEST(unknown_reduction_is_repeated_in_the_background)
     proxy_hold(proxy, PROXY_TO_CLIENT, false);
     ck_assert_ok(hf_client_close(cut_client, LONG_MS, NULL, NULL));
     ck_assert_available(3);
-    hf_client_free(cut_client);
-    proxy_stop(proxy);
+    close_cut();
 }
 END_TEST
 
 START_TEST(full_server_returns_permits_when_it_has_memory)
 {
-    struct proxy *proxy = proxy_start(server_port(server));
-    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
-    struct hf_semaphore *cut = semaphore_of(cut_client, POOL);
     struct call call;
 
+    open_cut(SET_UP_MS);
     set_permits(5);
     take(cut, 1);
     proxy_hold(proxy, PROXY_TO_CLIENT, true);
@@ -713,8 +718,7 @@ START_TEST(full_server_returns_permits_when_it_has_memory)
     ck_assert_available(2);
     (void)server_ask(server, "CONFIG SET maxmemory 0");
     server_await(server, LONG_MS, "4", "GET " POOL);
-    hf_client_free(cut_client);
-    proxy_stop(proxy);
+    close_cut();
 }
 END_TEST
 
@@ -822,16 +826,14 @@ END_TEST
  * own time has come. Both are asking when the server does not know us any more. */
 START_TEST(refused_password_ends_a_pending_request)
 {
-    struct proxy *proxy = proxy_start(server_port(server));
-    struct hf_client *slow = client_timed(proxy_port(proxy), 60000, 30000);
-    struct hf_semaphore *of = semaphore_of(slow, POOL);
     struct call many, few;
 
+    open_cut(30000);
     set_permits(0);
-    call_take(&many, of, 5, HF_FOREVER, NULL);
+    call_take(&many, cut, 5, HF_FOREVER, NULL);
     await_listeners(1);
     local_rest_us(A_MOMENT_MS * 1000);
-    call_take(&few, of, 1, HF_FOREVER, NULL);
+    call_take(&few, cut, 1, HF_FOREVER, NULL);
     local_rest_us(A_MOMENT_MS * 1000);
     (void)server_ask(server, "ACL SETUSER witness on nopass ~* &* +@all");
     (void)server_ask(server, "CONFIG SET requirepass secret");
@@ -843,9 +845,8 @@ START_TEST(refused_password_ends_a_pending_request)
     ck_assert_status(call_await(&few), HF_E_AUTH);
     ck_assert_status(call_await(&many), HF_E_AUTH);
     local_rest_us(A_MOMENT_MS * 1000);
-    ck_assert_status(try_take(of, 1), HF_E_AUTH);
-    hf_client_free(slow);
-    proxy_stop(proxy);
+    ck_assert_status(try_take(cut, 1), HF_E_AUTH);
+    close_cut();
 }
 END_TEST
 
