@@ -75,7 +75,7 @@ START_TEST(a_newer_program_that_sets_one_is_refused)
 }
 END_TEST
 
-/* Of a struct that nobody initialised. */
+/* The size of a struct that was not initialised. */
 static const size_t wrong_sizes[] = {
     0, 1, sizeof(size_t), sizeof(struct options_before) - sizeof(void *),
     sizeof(struct options) + 1, 65536 + sizeof(void *), SIZE_MAX, SIZE_MAX - 7};

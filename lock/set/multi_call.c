@@ -225,7 +225,7 @@ static bool await_one(struct hf_multi_call *call)
     return true;
 }
 
-/* False: a callback will go on; this thread must not use the call any more when it has
+/* False: a callback continues the call; this thread must no longer use the call when it has
  * left the mutex. */
 static bool do_step(struct hf_multi_call *call, struct hf_multi_step step)
 {

@@ -46,8 +46,8 @@ pid_t pid_of(const struct process *p);
 /* say        - writes to its standard input. shut - closes that.
  * await_line - reads lines until one contains `part`, which is returned
  *              without its newline, lent until the next call for this process.
- * await_either - likewise, one of two parts: a process that the machine stopped at
- *              the wrong moment says so, and not what it would have said.
+ * await_either - as await_line, until a line contains one of two parts: a process that was
+ *              stopped at the wrong moment reports the stop instead.
  * await_end  - until nobody can write to that stream any more; returns what
  *              had not been read, lent likewise.
  * is_ended   - can nobody write to it any more, now?
@@ -83,8 +83,8 @@ TCase *run_case(Suite *suite, const char *name);
 TCase *run_case_in(Suite *suite, const char *name, void (*begin)(void),
                    void (*end)(void));
 
-/* For a shell that has traps: it waits for ever, and each signal runs its trap. A `read`
- * here does not run it if the signal comes in the moment before the shell blocks. */
+/* The end of a shell script with traps: it waits until a signal ends it, and each signal runs
+ * its trap. With `read`, a signal that arrives just before the shell blocks runs no trap. */
 #define AWAIT_SIGNALS "while :; do sleep 1000 & wait $!; done"
 
 /* Somebody else's lock, as Redisson would write it. */

@@ -248,7 +248,7 @@ static void add_waiter(int64_t tracks, int64_t is_deaf)
     plan.programs[1] = (struct plan_program){.offset_ms = 2000000};
 }
 
-/* Of its connection: they are the plan's first. */
+/* The faults of the waiter's connection. They must be the first of the plan. */
 static void add_waiter_faults(int64_t late_ms, int64_t reset_ms)
 {
     plan.fault_count = 0;

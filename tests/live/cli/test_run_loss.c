@@ -31,7 +31,7 @@
 /* One that has to be killed. */
 #define STUBBORN SH, "trap 'echo got TERM' TERM; echo up;" AWAIT_SIGNALS
 
-/* Where nobody reads the standard error, the shell must not say there that its `sleep`
+/* If the standard error is full, the shell would block when it reports there that its `sleep`
  * was terminated. */
 #define STUBBORN_ARGV                                                         \
     (char *)"sh", (char *)"-c",                                               \
@@ -661,7 +661,7 @@ static int count_of_readonly(void)
     return found ? atoi(found + sizeof word - 1) : 0;
 }
 
-/* It was refused before, and then stopped: both are said. */
+/* Renewals were refused, and then the process was stopped: the message contains both. */
 START_TEST(loss_of_a_stopped_process_is_reported_with_the_refusal_before)
 {
     struct process *p = holdfast(server, "run", TTL, "-k", "100ms", "x", OBEDIENT,
@@ -677,7 +677,7 @@ START_TEST(loss_of_a_stopped_process_is_reported_with_the_refusal_before)
     }
     ck_assert_int_eq(kill(pid_of(p), SIGSTOP), 0);
     server_await(server, PATIENCE_MS, "0", "EXISTS x");
-    local_rest_us(1000000); /* so long is more than late */
+    local_rest_us(1000000); /* a short delay is not a suspension */
     ck_assert_int_eq(kill(pid_of(p), SIGCONT), 0);
     (void)await_line(p, ERR, "replica"); /* the refusal, or the connection's end after it */
     (void)await_line(p, ERR, "lost the lock x: this process did not run in time");
