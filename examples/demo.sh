@@ -54,5 +54,5 @@ rc=0
 echo "exit code: $rc"
 [ $rc = 122 ]
 
-say 'How it stands now:'
+say 'The state now:'
 "$holdfast" status $name || :
