@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lock/lock.h"
 #include "tests/support/local.h"
@@ -561,6 +562,20 @@ static inline int live_main(const char *name, void (*add)(Suite *suite))
     suite = suite_create(name);
     add(suite);
     return suite_run(suite);
+}
+
+/* fork_beside - forks while the thread of the client is at rest: a thread may hold a lock of the
+ *   allocator, which the allocator of a sanitizer does not release in the child. */
+static inline pid_t fork_beside(struct hf_client *beside)
+{
+    struct hf_loop *loop = hf_client_loop(beside);
+    pid_t pid;
+
+    hf_loop_lock(loop);
+    pid = fork();
+    if (pid != 0)
+        hf_loop_unlock(loop);
+    return pid;
 }
 
 #endif

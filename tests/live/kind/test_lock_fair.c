@@ -456,7 +456,7 @@ START_TEST(order_holds_across_processes)
     acquire(lock, 1);
     ck_assert_int_eq(pipe(down), 0);
     ck_assert_int_eq(pipe(up), 0);
-    if ((pid = fork()) == 0)
+    if ((pid = fork_beside(client)) == 0)
         wait_elsewhere(down[0], up[1], server_port(server));
     for (int i = 0; i < WAITERS; i++) {
         if (i % 2 == 0) {
@@ -488,7 +488,7 @@ END_TEST
 static pid_t wait_and_die(int64_t watchdog_ms)
 {
     int before = (int)server_ask_int(server, "LLEN " QUEUE);
-    pid_t pid = fork();
+    pid_t pid = fork_beside(client);
 
     if (pid == 0) {
         struct hf_client *own =
@@ -624,7 +624,7 @@ START_TEST(holder_that_dies_leaves_it_to_the_head)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call calls[2];
-    pid_t pid = fork();
+    pid_t pid = fork_beside(client);
 
     if (pid == 0) {
         struct hf_client *own = client_to(server_port(server));

@@ -214,7 +214,7 @@ static pid_t hold_elsewhere(int64_t *token)
     pid_t pid;
 
     ck_assert_int_eq(pipe(out), 0);
-    if ((pid = fork()) == 0) {
+    if ((pid = fork_beside(client)) == 0) {
         struct hf_client *own = client_to(server_port(server));
         struct hf_lock *held = fenced(own, NAME);
 

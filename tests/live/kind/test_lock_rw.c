@@ -561,7 +561,7 @@ static void read_elsewhere_and_die(int64_t lease_ms)
     pid_t pid;
 
     ck_assert_int_eq(pipe(out), 0);
-    if ((pid = fork()) == 0) {
+    if ((pid = fork_beside(client)) == 0) {
         struct hf_client *own = client_to(server_port(server));
 
         acquire_for(side(own, HF_KIND_READ, NAME), 1, lease_ms);
