@@ -6,7 +6,7 @@ sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_
 run_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counts disagree effects failover fault fault_server majority names nodes observer observer_count observer_permit observer_queue \
             operations owner peer program reshard run sentinels server sets site trace))
 # Tests that drive a world themselves, without a plan (tests/sim/harness.h).
-harness_tests := test_orphans test_quorum test_multi test_election test_by_owner test_tenant test_fork test_threads
+harness_tests := test_orphans test_quorum test_multi test_election test_by_owner test_tenant test_fork test_threads test_crowd
 sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
            test_model_alone test_seeds test_switch test_push test_own_calls $(harness_tests))
 

@@ -479,10 +479,21 @@ START_TEST(pushed_5_refused_count_is_not_repeated_soon)
 {
     struct hf_channel channel = {.listeners = 40, .dice = 1};
 
-    hf_channel_counted(&channel, NOW, -1);
+    hf_channel_not_counted(&channel, NOW, true);
     ck_assert_uint_eq(channel.listeners, 0);
     ck_assert(!hf_channel_wants_count(&channel, NOW + LISTENERS_DENIED_MS - 1));
     ck_assert(hf_channel_wants_count(&channel, NOW + LISTENERS_DENIED_MS));
+}
+END_TEST
+
+START_TEST(pushed_5_count_after_a_temporary_error_is_repeated_soon)
+{
+    struct hf_channel channel = {.listeners = 40, .dice = 1};
+
+    hf_channel_not_counted(&channel, NOW, false);
+    ck_assert_uint_eq(channel.listeners, 40);
+    ck_assert(!hf_channel_wants_count(&channel, NOW + LISTENERS_RETRY_MS - 1));
+    ck_assert(hf_channel_wants_count(&channel, NOW + LISTENERS_RETRY_MS));
 }
 END_TEST
 
@@ -1243,6 +1254,7 @@ static TCase *case_turns(void)
     tcase_add_test(c, pushed_4_few_of_a_crowd_are_tracked);
     tcase_add_test(c, pushed_4_all_of_few_are_tracked);
     tcase_add_test(c, pushed_5_listeners_are_counted_now_and_then);
+    tcase_add_test(c, pushed_5_count_after_a_temporary_error_is_repeated_soon);
     tcase_add_test(c, pushed_5_refused_count_is_not_repeated_soon);
     tcase_add_test(c, turn_1_a_local_waiter_also_gives_way);
     tcase_add_test(c, turn_1_a_waiter_that_gives_way_subscribes_first);

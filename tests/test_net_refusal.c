@@ -177,6 +177,37 @@ START_TEST(eval_that_is_not_permitted_is_recognised)
 }
 END_TEST
 
+/* A command or subcommand that the server does not know: Redis 6.0, 7.0, 7.4, Valkey. */
+static const struct {
+    const char *error;
+    bool is;
+} unknown_rows[] = {
+    {"ERR unknown command 'PUBSUB', with args beginning with: 'NUMSUB' ", true},
+    {"ERR unknown command `PUBSUB`, with args beginning with: `NUMSUB`, ", true},
+    {"ERR unknown subcommand 'SHARDNUMSUB'. Try PUBSUB HELP.", true},
+    {"ERR Unknown PUBSUB subcommand or wrong number of arguments for 'SHARDNUMSUB'", true},
+    {"ERR Unknown subcommand or wrong number of arguments for 'SHARDNUMSUB'. Try PUBSUB HELP.",
+     true},
+    {"ERR unknown command", true},
+    {"ERR unknown ", false},
+    {"ERR unknown node, no node serves this slot; the command was not sent", false},
+    {"LOADING Redis is loading the dataset in memory", false},
+    {"BUSY Redis is busy running a script. You can only call SCRIPT KILL", false},
+    {"NOPERM this user has no permissions to run the 'pubsub' command", false},
+    {"", false},
+};
+
+START_TEST(command_that_is_not_known_is_recognised)
+{
+    struct hf_resp_node nodes[4];
+    struct hf_resp_tape tape = {.nodes = nodes, .room = 4};
+    char bytes[300];
+
+    (void)snprintf(bytes, sizeof bytes, "-%s\r\n", unknown_rows[_i].error);
+    ck_assert_int_eq(hf_refusal_is_unknown(parse(bytes, &tape)), unknown_rows[_i].is);
+}
+END_TEST
+
 START_TEST(simple_string_is_no_refusal)
 {
     struct hf_resp_node nodes[4];
@@ -206,6 +237,10 @@ int main(void)
                         (int)(sizeof eval_rows / sizeof *eval_rows));
     tcase_add_loop_test(c, evalsha_that_is_not_there_is_recognised, 0,
                         (int)(sizeof text_rows / sizeof *text_rows));
+    tcase_add_loop_test(c, eval_that_is_not_permitted_is_recognised, 0,
+                        (int)(sizeof eval_rows / sizeof *eval_rows));
+    tcase_add_loop_test(c, command_that_is_not_known_is_recognised, 0,
+                        (int)(sizeof unknown_rows / sizeof *unknown_rows));
     tcase_add_test(c, simple_string_is_no_refusal);
     tcase_add_test(c, no_reply_is_no_refusal);
     suite_add_tcase(s, c);

@@ -256,6 +256,14 @@ bool hf_channel_wants_count(const struct hf_channel *channel, int64_t now_ms)
 
 void hf_channel_counted(struct hf_channel *channel, int64_t now_ms, int64_t count)
 {
-    channel->listeners = (uint32_t)hf_max_ms(0, hf_min_ms(count, UINT32_MAX));
-    channel->listeners_from_ms = now_ms + (count < 0 ? LISTENERS_DENIED_MS : LISTENERS_MS);
+    HF_ASSERT(count >= 0);
+    channel->listeners = (uint32_t)hf_min_ms(count, UINT32_MAX);
+    channel->listeners_from_ms = now_ms + LISTENERS_MS;
+}
+
+void hf_channel_not_counted(struct hf_channel *channel, int64_t now_ms, bool is_denied)
+{
+    if (is_denied)
+        channel->listeners = 0;
+    channel->listeners_from_ms = now_ms + (is_denied ? LISTENERS_DENIED_MS : LISTENERS_RETRY_MS);
 }

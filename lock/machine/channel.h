@@ -41,7 +41,10 @@
  *         the time is within as many milliseconds as clients listen, at most WAIT_SPREAD_MS.
  * PUSHED-5  The number of listeners is known from a release (TURN-2). If it is not, or was
  *         learned more than LISTENERS_MS ago, a waiter requests it with its acquire
- *         (listeners.h). Without the permission for that, all are tracked.
+ *         (listeners.h). If the server does not permit or know that request, all are tracked,
+ *         and it is repeated after LISTENERS_DENIED_MS. Another error (BUSY, LOADING) says
+ *         nothing about the number: the last one remains valid, and an acquire repeats the
+ *         request after LISTENERS_RETRY_MS.
  *
  * Source: WIRE 7. */
 #ifndef HF_CHANNEL_H
@@ -61,9 +64,10 @@
  * took the lock. Then the listeners do not want it (they only watch, or are stopped), and
  * this client gives way rarely. */
 #define WAIT_UNUSED_MAX 64
-/* PUSHED-5. After a refusal, the second one. */
+/* PUSHED-5 */
 #define LISTENERS_MS 3000
 #define LISTENERS_DENIED_MS 60000
+#define LISTENERS_RETRY_MS 1000
 /* PUSHED-2; the same times as for holds (switch.c). */
 #define PUSH_PAUSE_MS 100
 #define PUSH_PAUSE_MAX_MS 3200
@@ -133,11 +137,14 @@ bool hf_channel_is_scout(const struct hf_channel *channel, bool is_shared);
 bool hf_channel_use_push(struct hf_channel *channel, int64_t now_ms);
 void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms);
 
-/* hf_channel_wants_count - returns whether the listeners must be counted now (PUSHED-5); then
- *   hf_channel_counted must follow.
- *   count    < 0: the server refused it */
+/* hf_channel_wants_count - returns whether the listeners must be counted now (PUSHED-5). One of
+ *   the next two must follow, unless the request has no reply.
+ * hf_channel_counted     - the server replied with their number.
+ * hf_channel_not_counted - the server replied with an error.
+ *   is_denied    the request is not permitted, or not known */
 bool hf_channel_wants_count(const struct hf_channel *channel, int64_t now_ms);
 void hf_channel_counted(struct hf_channel *channel, int64_t now_ms, int64_t count);
+void hf_channel_not_counted(struct hf_channel *channel, int64_t now_ms, bool is_denied);
 
 /* hf_channel_turn_ms - returns the time at which it is this client's turn; a time that is
  *   not after now_ms means: now. */

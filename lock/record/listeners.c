@@ -1,14 +1,15 @@
 /* Counts the listeners of a lock's channel, so that a crowd spreads the requests that a push
  * causes. The rule is PUSHED-5, in channel.h. At most one request for each lock is pending. */
-/* Tests: tests/live/lock/test_push_waiters.c, tests/test_lock_wait.c. */
+/* Tests: tests/sim/test_crowd.c, tests/live/lock/test_push_waiters.c, tests/test_lock_wait.c. */
 #include "lock/record/listeners.h"
 
 #include "lock/record/op.h"
 #include "lock/record/table.h"
 #include "lock/record/wait_queue.h"
 #include "net/base/assert.h"
+#include "net/route/refusal.h"
 
-/* The reply is the channel and the number. */
+/* The reply is the channel and the number; -1: it is an error, or another value. */
 static int64_t number_in(struct hf_resp_value reply)
 {
     struct hf_resp_value element;
@@ -20,6 +21,17 @@ static int64_t number_in(struct hf_resp_value reply)
     return number;
 }
 
+static void take(struct hf_channel *channel, int64_t now_ms, struct hf_resp_value reply)
+{
+    int64_t number = number_in(reply);
+
+    if (number >= 0)
+        hf_channel_counted(channel, now_ms, number);
+    else
+        hf_channel_not_counted(channel, now_ms,
+                               hf_refusal_is_by_acl(reply) || hf_refusal_is_unknown(reply));
+}
+
 /* The queue may have been freed, and may be another one. */
 static void on_counted(struct hf_call *call, hf_status status, struct hf_resp_value reply)
 {
@@ -28,8 +40,7 @@ static void on_counted(struct hf_call *call, hf_status status, struct hf_resp_va
 
     lock->is_counting = false;
     if (status == HF_OK && lock->line)
-        hf_channel_counted(&lock->line->channel, hf_loop_now(op->client->loop),
-                           number_in(reply));
+        take(&lock->line->channel, hf_loop_now(op->client->loop), reply);
     hf_op_finish(op, status);
 }
 

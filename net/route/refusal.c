@@ -114,6 +114,17 @@ bool hf_refusal_is_by_acl(struct hf_resp_value reply)
     return false;
 }
 
+/* "ERR unknown command 'x'", "ERR Unknown subcommand or wrong number of arguments for 'x'",
+ * "ERR Unknown PUBSUB subcommand or ...". */
+bool hf_refusal_is_unknown(struct hf_resp_value reply)
+{
+    struct words words = words_of(reply);
+    size_t len = words.len < 40 ? words.len : 40;
+
+    return (skip(&words, "ERR unknown ") || skip(&words, "ERR Unknown ")) &&
+           memmem(words.ptr, len - strlen("ERR unknown "), "command", 7);
+}
+
 /* "UNBLOCKED force unblock from blocking operation, instance state changed", and the
  * connection is closed. */
 bool hf_refusal_is_of_wait_at_replica(struct hf_resp_value reply)

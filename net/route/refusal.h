@@ -16,6 +16,10 @@ void hf_refusal_words(struct hf_resp_value reply, const char **ptr,
 bool hf_refusal_is(struct hf_resp_value reply, const char *code);
 bool hf_refusal_is_by_acl(struct hf_resp_value reply);
 
+/* hf_refusal_is_unknown - returns whether the server does not know the command or its
+ *                    subcommand, in the message of any version of Redis or Valkey. Pure. */
+bool hf_refusal_is_unknown(struct hf_resp_value reply);
+
 /* hf_refusal_is_of_wait_at_replica - returns whether WAIT was refused because the server has
  *                    become a replica, before WAIT or while it was pending. Pure. */
 bool hf_refusal_is_of_wait_at_replica(struct hf_resp_value reply);
