@@ -190,7 +190,7 @@ terminal: all
 # The same locks, and clusters, over mutual TLS; but for what talks to scripted
 # peers or by sockets of its own, and what finds its server at another address
 # than the certificate's.
-over_tls_T := $(filter-out %_errors %_absent %_forged %_ghosts %_network %_map, \
+over_tls_T := $(filter-out %_errors %_absent %_forged %_orphans %_network %_map, \
                   $(filter $(call live,lock* cluster*),$(live_T)))
 
 #: make live-tls          the tests of locks and clusters, over mutual TLS

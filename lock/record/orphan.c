@@ -10,8 +10,8 @@
  *           anything that the server had granted has expired, with these exceptions: all
  *           holds of a read-write lock last as long as the longest, and one that is renewed
  *           keeps the others; a place in a queue lasts as long as those before it; permits
- *           without a lease never expire; expirable permits are not found as ghosts by an
- *           acquire that is refused. For these, the release is repeated once a second from
+ *           without a lease never expire; a refused acquire does not find an expirable permit
+ *           that is orphaned late (ORPHAN-3). For these, the release is repeated once a second from
  *           then on; also after the other temporary refusals (PATIENCE-2): for example, a
  *           server that is out of memory refuses the release of a writer that becomes a
  *           reader. A release of a permit or of a place in a queue is also repeated until
@@ -19,13 +19,13 @@
  *           for such a reason (all sentinels refuse SENTINEL): then the release ends without
  *           a reply. So is the release of a writer while its owner has the read hold, whose
  *           renewals keep both, or has requested it.
- * ORPHAN-3  A ghost: an acquire is refused because of a holder with the UUID of this client
- *           that belongs to none of its holds and calls. The server may have executed that
- *           acquire late, after its release. The ghost is released as an orphaned lock. The
- *           holder of a pending acquire is not a ghost: the server may already have executed
- *           it, and its reply may arrive on another connection.
+ * ORPHAN-3  A late orphan: an acquire is refused because of a holder with the UUID of this
+ *           client that belongs to none of its holds and calls. The server may have executed
+ *           that holder's acquire late, after its release. The late orphan is released like
+ *           any other. The holder of a pending acquire is not an orphan: the server may
+ *           already have executed it, and its reply may arrive on another connection.
  * ORPHAN-4  At most ORPHANS_MAX are pending. A lock that is abandoned beyond that number is
- *           found as a ghost when this client requests it; otherwise its lease expires.
+ *           found as a late orphan when this client requests it; otherwise its lease expires.
  * ORPHAN-5  A permit or count without an owner has no lease. So memory for its release is
  *           allocated before it is requested, and ORPHAN-4 does not limit it.
  * ORPHAN-6  No lease ends what a failover restores. So if replicas confirm locks, the release
@@ -303,7 +303,7 @@ void hf_release_orphan(struct hf_lock *lock, struct hf_bytes text,
     start(op);
 }
 
-/* ---- ghosts ---- */
+/* ---- late orphans (ORPHAN-3) ---- */
 
 static bool is_same(struct hf_bytes a, struct hf_bytes b)
 {
@@ -381,7 +381,7 @@ static struct hf_lock *side_of(struct hf_lock *lock, struct hf_bytes holder)
     return side;
 }
 
-void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer)
+void hf_release_if_orphan(struct hf_lock *lock, const struct hf_answer *answer)
 {
     struct hf_client *client = lock->client;
     struct hf_bytes holder = answer->field;

@@ -22,8 +22,8 @@ struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
 /* hf_orphan_text - returns the text of such an operation. */
 struct hf_bytes hf_orphan_text(const struct hf_op *op);
 
-/* hf_release_ghost - an acquire was refused because of the holder in `answer`: releases that
+/* hf_release_if_orphan - an acquire was refused because of the holder in `answer`: releases that
  *   holder if it has this client's UUID and the client has no record of it (ORPHAN-3). */
-void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer);
+void hf_release_if_orphan(struct hf_lock *lock, const struct hf_answer *answer);
 
 #endif

@@ -35,7 +35,7 @@
  *         the queue by that; if the lock is free, the new head is notified.
  * FAIR-5  While the lock is free and it is another waiter's turn, the reply names the head and
  *         a time to wait that is never 0. A head with the UUID of this client that belongs
- *         to none of its calls is a ghost (ORPHAN-3). */
+ *         to none of its calls is a late orphan (ORPHAN-3). */
 /* Tests: tests/live/kind/test_lock_fair.c, tests/live/kind/test_fair_queue.c,
  *        tests/exhaust/fair.c. */
 #include "lock/script/kind.h"

@@ -330,7 +330,7 @@ static void refused(struct hf_op *op)
         end_acquire(op, refuse_other_data(op, &info));
         return;
     }
-    hf_release_ghost(op->lock, &op->answer);
+    hf_release_if_orphan(op->lock, &op->answer);
     if (op->options.wait_ms != 0) {
         hf_on_wait_post(op, &info);
         op->held_by_len = hf_info_holder(op->held_by, &info);

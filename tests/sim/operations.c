@@ -621,7 +621,7 @@ void program_probe(struct program *p)
         struct plan_op once = {
             .lock = i, .side = excluding_side(p, i), .owner = PLAN_OWNERS + 1};
 
-        if (plan_is_counted(p->sim->plan, i)) /* which has no ghosts */
+        if (plan_is_counted(p->sim->plan, i)) /* no acquire finds its orphans */
             continue;
         acquire(p, program_owner(p, &once), &once);
     }

@@ -8,8 +8,8 @@
  *            long name
  *
  * Their calls begin at nearly the same time, and a connection takes few bytes at once, so
- * that the output is full. No fault leaves ghosts (run.c): among hundreds of readers a client
- * would not find them. */
+ * that the output is full. No fault leaves late orphans (run.c): among hundreds of readers a
+ * client would not find them. */
 #include <stdlib.h>
 #include <string.h>
 

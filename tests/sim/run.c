@@ -218,8 +218,8 @@ static int64_t give_back_ms(const struct plan_head *h)
     return 2 * h->request_ms + (h->replicas != 0 ? BOUNDS_WAITS * h->replicas_ms : 0);
 }
 
-/* Then a release in the background may fail, or come before its acquire. */
-static bool makes_ghosts(const struct plan_fault *fault)
+/* After such a fault, a background release may fail, or arrive before its acquire. */
+static bool leaves_orphans(const struct plan_fault *fault)
 {
     return fault->kind == FAULT_MEMORY || fault->kind == FAULT_DENY ||
            fault->kind == FAULT_PASSWORD || fault->kind == FAULT_SCANT ||
@@ -228,16 +228,16 @@ static bool makes_ghosts(const struct plan_fault *fault)
            (fault->kind == FAULT_ACL && fault->n != PLAN_ACL_SUBSCRIBE);
 }
 
-static bool may_have_ghosts(const struct plan *plan)
+static bool may_leave_orphans(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (makes_ghosts(&plan->faults[i]))
+        if (leaves_orphans(&plan->faults[i]))
             return true;
     return false;
 }
 
 /* Readers hide each other: an answer names one holder. */
-#define GHOST_ROUNDS 8
+#define ORPHAN_ROUNDS 8
 #define FREE_HEAD_MS 15000 /* FAIR-6 */
 
 /* Readers that hold for ever hide other readers. */
@@ -260,7 +260,7 @@ static bool leaves_holds(const struct plan *plan)
 }
 
 /* No reply names the owner of a permit. */
-static bool may_hide_ghosts(const struct plan *plan)
+static bool may_hide_orphans(const struct plan *plan)
 {
     bool has_readers = false;
 
@@ -272,18 +272,18 @@ static bool may_hide_ghosts(const struct plan *plan)
     return has_readers && leaves_holds(plan);
 }
 
-/* Orphaned locks are released as soon as the server replies, except a ghost, which is
+/* Orphaned locks are released as soon as the server replies, except a late orphan, which is
  * released when it blocks an acquire of its client (guarantees.md, 7). So each client
- * requests each lock. A hidden ghost expires with its lease, and its field remains. */
-static void find_ghosts(struct sim *sim)
+ * requests each lock. A hidden orphan expires with its lease, and its field remains. */
+static void release_orphans(struct sim *sim)
 {
-    if (!may_have_ghosts(sim->plan))
+    if (!may_leave_orphans(sim->plan))
         return;
-    for (int i = 0; i < GHOST_ROUNDS; i++) {
+    for (int i = 0; i < ORPHAN_ROUNDS; i++) {
         each_program(sim, program_probe);
         run_for(sim, give_back_ms(&sim->plan->head));
     }
-    if (may_hide_ghosts(sim->plan))
+    if (may_hide_orphans(sim->plan))
         run_for(sim, 2 * longest_lease_ms(sim->plan));
 }
 
@@ -334,7 +334,7 @@ static void become_quiet(struct sim *sim, const struct history_header *b)
     each_program(sim, program_unstall);
     if (gets_all_releases(sim->plan))
         each_program(sim, program_check_writers);
-    find_ghosts(sim);
+    release_orphans(sim);
     each_program(sim, program_settle);
     run_for(sim, 4 * sim->plan->head.request_ms);
     each_program(sim, program_stop_waiting);
@@ -342,10 +342,10 @@ static void become_quiet(struct sim *sim, const struct history_header *b)
     await_calls(sim);
     if (bounds_is_handshake_slow(&sim->plan->head)) /* releases may never arrive: leases end */
         run_for(sim, 2 * longest_lease_ms(sim->plan));
-    if (may_have_ghosts(sim->plan) && may_hide_ghosts(sim->plan))
+    if (may_leave_orphans(sim->plan) && may_hide_orphans(sim->plan))
         site_dead_readers(sim->site);
     write_world(sim, HISTORY_QUIET);
-    if (!may_have_ghosts(sim->plan))
+    if (!may_leave_orphans(sim->plan))
         site_places(sim->site);
     each_program(sim, program_count);
 }
@@ -440,7 +440,7 @@ static void outlast_places(struct sim *sim)
         sim_fail(sim, "P6", "a place in a queue is honoured until %lld us",
                  (long long)until_us);
     world_run(sim->world, until_us + 1000);
-    for (int i = 0; i < GHOST_ROUNDS && site_places_until(sim->site) > 0; i++) {
+    for (int i = 0; i < ORPHAN_ROUNDS && site_places_until(sim->site) > 0; i++) {
         each_program(sim, program_probe);
         run_for(sim, 2 * give_back_ms(&sim->plan->head));
         outlast_new_times(sim, last_us);

@@ -635,12 +635,12 @@ START_TEST(release_beside_another_reader_is_repeated_without_harm)
 }
 END_TEST
 
-/* ---- ghosts ---- */
+/* ---- late orphans ---- */
 
 static const struct {
     const char *mode, *suffix;
     enum hf_lock_kind asks;
-} ghosts[] = {
+} orphans[] = {
     {"read", "", HF_KIND_WRITE},
     {"write", ":write", HF_KIND_READ},
     {"write", ":write", HF_KIND_WRITE},
@@ -649,12 +649,12 @@ static const struct {
 START_TEST(orphan_is_released_on_its_side)
 {
     struct hf_client *own = client_to(server_port(server));
-    struct hf_lock *lock = side(own, ghosts[_i].asks, NAME);
+    struct hf_lock *lock = side(own, orphans[_i].asks, NAME);
 
     (void)server_ask(server, "HSET " NAME " mode %s %s:70000000099%s 1",
-                     ghosts[_i].mode, hf_client_uuid(own), ghosts[_i].suffix);
+                     orphans[_i].mode, hf_client_uuid(own), orphans[_i].suffix);
     (void)server_ask(server, "PEXPIRE " NAME " 600000");
-    if (!*ghosts[_i].suffix)
+    if (!*orphans[_i].suffix)
         (void)server_ask(server, "SET {" NAME "}:%s:70000000099:"
                          "rwlock_timeout:1 1 PX 600000", hf_client_uuid(own));
     acquire(lock, 1);
@@ -665,7 +665,7 @@ START_TEST(orphan_is_released_on_its_side)
 }
 END_TEST
 
-/* One name should have one kind; a hold of the other kind is no ghost. */
+/* One name should have one kind; a hold of the other kind is not an orphan. */
 START_TEST(hold_is_not_an_orphan_for_a_plain_lock_of_its_name)
 {
     struct hf_lock *held = _i ? writes : reads;
@@ -831,7 +831,7 @@ static void add(Suite *suite)
     tcase_add_test(c, reader_that_is_killed_is_in_nobodys_way);
     tcase_add_loop_test(c, requests_are_repeated_without_harm, 0, 2);
     tcase_add_test(c, release_beside_another_reader_is_repeated_without_harm);
-    tcase_add_loop_test(c, orphan_is_released_on_its_side, 0, COUNT(ghosts));
+    tcase_add_loop_test(c, orphan_is_released_on_its_side, 0, COUNT(orphans));
     tcase_add_loop_test(c, hold_is_not_an_orphan_for_a_plain_lock_of_its_name, 0, 2);
     c = live_case(suite, "many", start, stop);
     tcase_add_test(c, writers_are_alone_and_readers_are_not);
