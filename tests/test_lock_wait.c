@@ -454,7 +454,7 @@ START_TEST(pushed_4_all_of_few_are_tracked)
     struct hf_channel channel = {.lot = UINT32_MAX, .listeners = WAIT_FEW + 1};
 
     ck_assert(!hf_channel_is_scout(&channel, false));
-    hf_channel_counted(&channel, NOW, WAIT_FEW);
+    hf_channel_listeners_counted(&channel, NOW, WAIT_FEW);
     ck_assert(hf_channel_is_scout(&channel, false));
 }
 END_TEST
@@ -464,14 +464,14 @@ START_TEST(pushed_5_listeners_are_counted_now_and_then)
 {
     struct hf_channel channel = {.dice = 1};
 
-    ck_assert(hf_channel_wants_count(&channel, NOW));
-    hf_channel_counted(&channel, NOW, 40);
+    ck_assert(hf_channel_must_count_listeners(&channel, NOW));
+    hf_channel_listeners_counted(&channel, NOW, 40);
     ck_assert_uint_eq(channel.listeners, 40);
-    ck_assert(!hf_channel_wants_count(&channel, NOW + LISTENERS_MS - 1));
-    ck_assert(hf_channel_wants_count(&channel, NOW + LISTENERS_MS));
+    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS - 1));
+    ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS));
     (void)hf_channel_heard(&channel, NOW + LISTENERS_MS, "30", 2);
     ck_assert_uint_eq(channel.listeners, 30);
-    ck_assert(!hf_channel_wants_count(&channel, NOW + LISTENERS_MS + 1));
+    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS + 1));
 }
 END_TEST
 
@@ -479,10 +479,10 @@ START_TEST(pushed_5_refused_count_is_not_repeated_soon)
 {
     struct hf_channel channel = {.listeners = 40, .dice = 1};
 
-    hf_channel_not_counted(&channel, NOW, true);
+    hf_channel_listeners_not_counted(&channel, NOW, true);
     ck_assert_uint_eq(channel.listeners, 0);
-    ck_assert(!hf_channel_wants_count(&channel, NOW + LISTENERS_DENIED_MS - 1));
-    ck_assert(hf_channel_wants_count(&channel, NOW + LISTENERS_DENIED_MS));
+    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_DENIED_MS - 1));
+    ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_DENIED_MS));
 }
 END_TEST
 
@@ -490,10 +490,10 @@ START_TEST(pushed_5_count_after_a_temporary_error_is_repeated_soon)
 {
     struct hf_channel channel = {.listeners = 40, .dice = 1};
 
-    hf_channel_not_counted(&channel, NOW, false);
+    hf_channel_listeners_not_counted(&channel, NOW, false);
     ck_assert_uint_eq(channel.listeners, 40);
-    ck_assert(!hf_channel_wants_count(&channel, NOW + LISTENERS_RETRY_MS - 1));
-    ck_assert(hf_channel_wants_count(&channel, NOW + LISTENERS_RETRY_MS));
+    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RETRY_MS - 1));
+    ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RETRY_MS));
 }
 END_TEST
 

@@ -124,7 +124,7 @@ bool hf_channel_heard(struct hf_channel *channel, int64_t now_ms,
     if (crowd > 0) {
         channel->crowd = crowd;
         channel->is_counted = true;
-        hf_channel_counted(channel, now_ms, crowd);
+        hf_channel_listeners_counted(channel, now_ms, crowd);
         return false;
     }
     channel->generation++;
@@ -193,7 +193,7 @@ void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
     channel->turn_ms = now_ms;
     channel->crowd = heard > WAIT_FEW ? (uint32_t)heard : 0;
     channel->is_counted = true;
-    hf_channel_counted(channel, now_ms, heard);
+    hf_channel_listeners_counted(channel, now_ms, heard);
     owe(channel, (uint32_t)hf_max_ms(heard - is_heard_by_us, 0));
     HF_ASSERT(channel_ok(channel));
 }
@@ -249,19 +249,19 @@ void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms)
 
 /* ---- how many listen ---- */
 
-bool hf_channel_wants_count(const struct hf_channel *channel, int64_t now_ms)
+bool hf_channel_must_count_listeners(const struct hf_channel *channel, int64_t now_ms)
 {
     return now_ms >= channel->listeners_from_ms;
 }
 
-void hf_channel_counted(struct hf_channel *channel, int64_t now_ms, int64_t count)
+void hf_channel_listeners_counted(struct hf_channel *channel, int64_t now_ms, int64_t count)
 {
     HF_ASSERT(count >= 0);
     channel->listeners = (uint32_t)hf_min_ms(count, UINT32_MAX);
     channel->listeners_from_ms = now_ms + LISTENERS_MS;
 }
 
-void hf_channel_not_counted(struct hf_channel *channel, int64_t now_ms, bool is_denied)
+void hf_channel_listeners_not_counted(struct hf_channel *channel, int64_t now_ms, bool is_denied)
 {
     if (is_denied)
         channel->listeners = 0;

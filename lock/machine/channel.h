@@ -137,14 +137,14 @@ bool hf_channel_is_scout(const struct hf_channel *channel, bool is_shared);
 bool hf_channel_use_push(struct hf_channel *channel, int64_t now_ms);
 void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms);
 
-/* hf_channel_wants_count - returns whether the listeners must be counted now (PUSHED-5). One of
+/* hf_channel_must_count_listeners - returns whether the listeners must be counted now (PUSHED-5). One of
  *   the next two must follow, unless the request has no reply.
- * hf_channel_counted     - the server replied with their number.
- * hf_channel_not_counted - the server replied with an error.
+ * hf_channel_listeners_counted     - the server replied with their number.
+ * hf_channel_listeners_not_counted - the server replied with an error.
  *   is_denied    the request is not permitted, or not known */
-bool hf_channel_wants_count(const struct hf_channel *channel, int64_t now_ms);
-void hf_channel_counted(struct hf_channel *channel, int64_t now_ms, int64_t count);
-void hf_channel_not_counted(struct hf_channel *channel, int64_t now_ms, bool is_denied);
+bool hf_channel_must_count_listeners(const struct hf_channel *channel, int64_t now_ms);
+void hf_channel_listeners_counted(struct hf_channel *channel, int64_t now_ms, int64_t count);
+void hf_channel_listeners_not_counted(struct hf_channel *channel, int64_t now_ms, bool is_denied);
 
 /* hf_channel_turn_ms - returns the time at which it is this client's turn; a time that is
  *   not after now_ms means: now. */

@@ -26,9 +26,9 @@ static void take(struct hf_channel *channel, int64_t now_ms, struct hf_resp_valu
     int64_t number = number_in(reply);
 
     if (number >= 0)
-        hf_channel_counted(channel, now_ms, number);
+        hf_channel_listeners_counted(channel, now_ms, number);
     else
-        hf_channel_not_counted(channel, now_ms,
+        hf_channel_listeners_not_counted(channel, now_ms,
                                hf_refusal_is_by_acl(reply) || hf_refusal_is_unknown(reply));
 }
 
@@ -77,7 +77,7 @@ static bool is_due(const struct hf_op *acquire)
 
     return line->is_listening && !acquire->lock->is_counting && !acquire->client->is_over &&
            hf_wait_queue_may_be_tracked(acquire) &&
-           hf_channel_wants_count(&line->channel, hf_loop_now(acquire->client->loop));
+           hf_channel_must_count_listeners(&line->channel, hf_loop_now(acquire->client->loop));
 }
 
 void hf_listeners_count(const struct hf_op *acquire)

@@ -161,7 +161,7 @@ static void end(struct hf_op *op, hf_status status)
                       hf_status_text(status));
     else /* released now, or it was never granted */
         hf_wait_queue_wake_first(op->lock->line);
-    hf_wake_source(op);
+    hf_wake_at_slot_owner(op);
     hf_op_finish(op, status);
 }
 

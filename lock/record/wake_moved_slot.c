@@ -69,7 +69,7 @@ static bool is_heard_elsewhere(const struct hf_op *released)
            hf_lock_is_sharded(released->lock);
 }
 
-void hf_wake_source(const struct hf_op *released)
+void hf_wake_at_slot_owner(const struct hf_op *released)
 {
     struct hf_lock *lock = released->lock;
     struct hf_op *op;

@@ -4,8 +4,8 @@
 
 #include "lock/record/records.h"
 
-/* hf_wake_source - `op` may have freed its lock. If it was sent after ASK, the waiters that
- *                  are subscribed at the slot's owner are also woken. */
-void hf_wake_source(const struct hf_op *op);
+/* hf_wake_at_slot_owner - `op` may have freed its lock. If `op` was sent after ASK, the waiters
+ *   that are subscribed at the slot's owner are also woken. */
+void hf_wake_at_slot_owner(const struct hf_op *op);
 
 #endif

@@ -15,7 +15,7 @@
 
 const char *hf_call_advice(const struct hf_call *call, struct hf_resp_value reply)
 {
-    return call->command.names_itself ? NAMES_ITSELF : hf_patience_advice(reply);
+    return call->command.names_itself ? NAMES_ITSELF : hf_advice_for_error(reply);
 }
 
 void hf_call_drop_declared(struct hf_call *call)

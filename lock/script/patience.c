@@ -118,7 +118,7 @@ enum hf_patience hf_patience_with(struct hf_resp_value reply)
     return row ? row->patience : HF_ENDS;
 }
 
-const char *hf_patience_advice(struct hf_resp_value reply)
+const char *hf_advice_for_error(struct hf_resp_value reply)
 {
     const struct row *row = row_of(reply);
 

@@ -29,8 +29,8 @@ enum hf_patience { HF_ENDS, HF_WAITS_FOR_RIGHTS, HF_WAITS_ON, HF_RETRIES,
  *   an error, or is absent (all zeros). */
 enum hf_patience hf_patience_with(struct hf_resp_value reply);
 
-/* hf_patience_advice - returns what a person can do about this reply; NULL if there is no advice.
- *   Both functions are pure. */
-const char *hf_patience_advice(struct hf_resp_value reply);
+/* hf_advice_for_error - returns what a person can do about this error reply; NULL if there is no
+ *   advice. Both functions are pure. */
+const char *hf_advice_for_error(struct hf_resp_value reply);
 
 #endif

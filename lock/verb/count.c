@@ -224,7 +224,7 @@ static hf_status read_change(struct hf_op *op, hf_status status,
 static void wake(struct hf_op *op)
 {
     hf_wait_queue_wake_first(op->lock->line);
-    hf_wake_source(op);
+    hf_wake_at_slot_owner(op);
 }
 
 /* The server has done it. */

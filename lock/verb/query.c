@@ -289,10 +289,10 @@ static void on_forced(struct hf_call *call, hf_status status,
     hf_wait_queue_freed(op, is_done ? answer->number : -1);
     if (is_done)
         hf_op_log_note(op);
-    hf_track_forced(op->lock);
+    hf_track_after_forced_release(op->lock);
     if (status == HF_OK)
         hf_wait_queue_wake_first(op->lock->line);
-    hf_wake_source(op);
+    hf_wake_at_slot_owner(op);
     if (status == HF_OK)
         status = is_read ? outcome(op) : hf_op_odd_reply(op);
     else

@@ -28,10 +28,10 @@ static void end_release(struct hf_op *op, bool is_gone, hf_status status)
     if (hold)
         hf_hold_end_op(hold, is_gone);
     if (is_gone)
-        hf_track_released(op->lock);
+        hf_track_after_release(op->lock);
     if (is_gone && !is_still_held(op)) {
         hf_wait_queue_wake_first(op->lock->line);
-        hf_wake_source(op);
+        hf_wake_at_slot_owner(op);
     }
     hf_op_finish(op, status);
 }

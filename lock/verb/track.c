@@ -51,7 +51,7 @@ void hf_track_granted(struct hf_hold *hold)
 }
 
 /* TRACK-6: one look tracks the key for all holds of the client. */
-void hf_track_released(const struct hf_lock *lock)
+void hf_track_after_release(const struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;
     struct hf_lock *other = NULL;
@@ -65,7 +65,7 @@ void hf_track_released(const struct hf_lock *lock)
             hf_hold_rush_look(hold, first_ms(client));
 }
 
-void hf_track_forced(const struct hf_lock *lock)
+void hf_track_after_forced_release(const struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;
     struct hf_lock *other = NULL;

@@ -42,10 +42,10 @@
  *   hf_hold_rearm must follow. */
 void hf_track_granted(struct hf_hold *hold);
 
-/* hf_track_released, hf_track_forced - a release, or a forced release, of this lock has ended:
- *   TRACK-6. */
-void hf_track_released(const struct hf_lock *lock);
-void hf_track_forced(const struct hf_lock *lock);
+/* hf_track_after_release        - a release of this lock has ended: TRACK-6.
+ * hf_track_after_forced_release - the same after a forced release. */
+void hf_track_after_release(const struct hf_lock *lock);
+void hf_track_after_forced_release(const struct hf_lock *lock);
 
 /* hf_track_note - processes a push (hf_router_options.on_invalidated). */
 void hf_track_note(void *client, const struct hf_server *server, const char *key,
