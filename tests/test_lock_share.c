@@ -129,13 +129,13 @@ static void is_granted(struct process *p)
 static void releases(struct process *p)
 {
     p->done_us = NEVER;
-    hf_channel_releases(&p->channel);
+    hf_channel_own_release_begins(&p->channel);
     g.released_us = g.now_us + p->wire_us;
 }
 
 static void is_released(struct process *p)
 {
-    hf_channel_released(&p->channel, now_ms(), p->heard, p->channel.is_live);
+    hf_channel_own_release_ended(&p->channel, now_ms(), p->heard, p->channel.is_live);
     if (p->make == OURS)
         tell(p, EVENT_DUE);
     else if (!p->has_left && dice(2))
@@ -146,7 +146,7 @@ static void hears(struct process *p)
 {
     if (p->make == REDISSON)
         redisson_asks(p);
-    else if (hf_channel_heard(&p->channel, now_ms(), "0", 1))
+    else if (hf_channel_notified(&p->channel, now_ms(), "0", 1))
         tell(p, EVENT_WOKEN);
 }
 
@@ -156,7 +156,7 @@ static void is_counted(struct process *p)
     int len = snprintf(text, sizeof text, "%d", (int)p->heard);
 
     if (p->make == OURS)
-        (void)hf_channel_heard(&p->channel, now_ms(), text, (size_t)len);
+        (void)hf_channel_notified(&p->channel, now_ms(), text, (size_t)len);
 }
 
 static void act(struct process *p)

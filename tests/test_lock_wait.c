@@ -292,7 +292,7 @@ START_TEST(pushed_1_request_for_another_reason_answers_a_push)
     struct hf_wait w = asleep(&channel);
 
     push(&w, &channel, NOW + 5);
-    (void)hf_channel_heard(&channel, NOW + 5, "0", 1);
+    (void)hf_channel_notified(&channel, NOW + 5, "0", 1);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW + 5, &channel, 0, 0), DO_REQUEST);
     ck_assert(!w.is_by_push);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_REFUSED, NOW + 6, &channel, TTL, CAP), DO_SLEEP);
@@ -437,10 +437,10 @@ START_TEST(pushed_4_few_of_a_crowd_are_tracked)
             struct hf_channel channel = {.lot = (uint32_t)dice(UINT32_MAX),
                                          .listeners = crowds[k]};
 
-            scouts += hf_channel_is_scout(&channel, false);
-            ck_assert(hf_channel_is_scout(&channel, true));
+            scouts += hf_channel_tracks_acquires(&channel, false);
+            ck_assert(hf_channel_tracks_acquires(&channel, true));
             channel.listeners /= 2;
-            ck_assert(hf_channel_is_scout(&channel, false) || k > 0);
+            ck_assert(hf_channel_tracks_acquires(&channel, false) || k > 0);
         }
         ck_assert_uint_ge(scouts, WAIT_FEW / 4);
         ck_assert_uint_le(scouts, 3 * WAIT_FEW);
@@ -453,9 +453,9 @@ START_TEST(pushed_4_all_of_few_are_tracked)
 {
     struct hf_channel channel = {.lot = UINT32_MAX, .listeners = WAIT_FEW + 1};
 
-    ck_assert(!hf_channel_is_scout(&channel, false));
+    ck_assert(!hf_channel_tracks_acquires(&channel, false));
     hf_channel_listeners_counted(&channel, NOW, WAIT_FEW);
-    ck_assert(hf_channel_is_scout(&channel, false));
+    ck_assert(hf_channel_tracks_acquires(&channel, false));
 }
 END_TEST
 
@@ -469,7 +469,7 @@ START_TEST(pushed_5_listeners_are_counted_now_and_then)
     ck_assert_uint_eq(channel.listeners, 40);
     ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS - 1));
     ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS));
-    (void)hf_channel_heard(&channel, NOW + LISTENERS_MS, "30", 2);
+    (void)hf_channel_notified(&channel, NOW + LISTENERS_MS, "30", 2);
     ck_assert_uint_eq(channel.listeners, 30);
     ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS + 1));
 }
@@ -526,17 +526,17 @@ END_TEST
 static void release_ours(struct hf_channel *channel, int64_t now_ms, int heard,
                          bool is_own, bool is_message_first)
 {
-    hf_channel_releases(channel);
+    hf_channel_own_release_begins(channel);
     if (is_own && is_message_first)
-        (void)hf_channel_heard(channel, now_ms, "0", 1);
-    hf_channel_released(channel, now_ms, heard, is_own);
+        (void)hf_channel_notified(channel, now_ms, "0", 1);
+    hf_channel_own_release_ended(channel, now_ms, heard, is_own);
     if (is_own && !is_message_first)
-        (void)hf_channel_heard(channel, now_ms, "0", 1);
+        (void)hf_channel_notified(channel, now_ms, "0", 1);
 }
 
 static void release_theirs(struct hf_channel *channel, int64_t now_ms)
 {
-    (void)hf_channel_heard(channel, now_ms, "0", 1);
+    (void)hf_channel_notified(channel, now_ms, "0", 1);
 }
 
 static const struct {
@@ -627,11 +627,11 @@ START_TEST(turn_1_a_message_during_our_release_does_not_overtake_its_answer)
     struct hf_wait w = wait_in(SLEEPING, true);
 
     release_theirs(&channel, NOW);
-    hf_channel_releases(&channel);
+    hf_channel_own_release_begins(&channel);
     w.due_ms = NOW + TTL;
-    ck_assert(hf_channel_heard(&channel, NOW, "0", 1));
+    ck_assert(hf_channel_notified(&channel, NOW, "0", 1));
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
-    hf_channel_released(&channel, NOW, 1, true); /* the other has gone */
+    hf_channel_own_release_ended(&channel, NOW, 1, true); /* the other has gone */
     ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_REQUEST);
 }
 END_TEST
@@ -670,8 +670,8 @@ START_TEST(turn_1_a_lost_channel_owes_no_echo)
 {
     struct hf_channel channel = {.is_live = true, .dice = 1};
 
-    hf_channel_releases(&channel);
-    hf_channel_released(&channel, NOW, 3, true);
+    hf_channel_own_release_begins(&channel);
+    hf_channel_own_release_ended(&channel, NOW, 3, true);
     hf_channel_lost(&channel);
     release_theirs(&channel, NOW + 1);
     ck_assert_uint_eq(channel.owed, 1);
@@ -684,8 +684,8 @@ START_TEST(turn_1_a_release_without_an_answer_changes_no_debt)
 {
     struct hf_channel channel = channel_that_owes(3);
 
-    hf_channel_releases(&channel);
-    hf_channel_released(&channel, NOW + 50, -1, true);
+    hf_channel_own_release_begins(&channel);
+    hf_channel_own_release_ended(&channel, NOW + 50, -1, true);
     ck_assert_uint_eq(channel.releases, 0);
     ck_assert_uint_eq(channel.owed, 3);
     ck_assert_uint_eq(channel.others, 3);
@@ -753,8 +753,8 @@ START_TEST(turn_2_a_crowd_receives_its_number)
     for (int i = 0; i < COUNT(said); i++) {
         struct hf_channel channel = {0};
 
-        ck_assert_msg(hf_channel_heard(&channel, NOW, said[i].text,
-                                   strlen(said[i].text)) == said[i].wakes &&
+        ck_assert_msg(hf_channel_notified(&channel, NOW, said[i].text,
+                                          strlen(said[i].text)) == said[i].wakes &&
                           channel.crowd == said[i].crowd,
                       "\"%s\"", said[i].text);
     }
@@ -765,7 +765,7 @@ START_TEST(turn_2_a_crowd_that_is_not_counted_is_forgotten)
 {
     struct hf_channel channel = {0};
 
-    (void)hf_channel_heard(&channel, NOW, "100", 3);
+    (void)hf_channel_notified(&channel, NOW, "100", 3);
     release_theirs(&channel, NOW); /* the count stands behind its message: fresh */
     ck_assert_uint_eq(channel.crowd, 100);
     release_theirs(&channel, NOW);

@@ -326,7 +326,7 @@ START_TEST(connecting_has_a_deadline)
 }
 END_TEST
 
-/* hf_link_began: the earlier attempt may have begun before a failover. */
+/* hf_link_attempt_number: the earlier attempt may have begun before a failover. */
 START_TEST(attempt_that_begins_again_at_another_ip_began_later)
 {
     uint64_t began;
@@ -336,9 +336,9 @@ START_TEST(attempt_that_begins_again_at_another_ip_began_later)
     want(true);
     hf_loop_dispatch(loop, 50);
     lock();
-    began = hf_link_began(link_);
+    began = hf_link_attempt_number(link_);
     hf_link_set_ip(link_, "127.0.0.2");
-    ck_assert_uint_gt(hf_link_began(link_), began);
+    ck_assert_uint_gt(hf_link_attempt_number(link_), began);
     unlock();
     close_link();
     for (int i = 0; i < 4; i++)

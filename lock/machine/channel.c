@@ -115,8 +115,8 @@ static void turn_passed(struct hf_channel *channel, int64_t now_ms)
         channel->credit++;
 }
 
-bool hf_channel_heard(struct hf_channel *channel, int64_t now_ms,
-                      const char *ptr, size_t len)
+bool hf_channel_notified(struct hf_channel *channel, int64_t now_ms,
+                         const char *ptr, size_t len)
 {
     uint32_t crowd = crowd_in(ptr, len);
 
@@ -146,7 +146,7 @@ void hf_channel_lost(struct hf_channel *channel)
     HF_ASSERT(channel_ok(channel));
 }
 
-void hf_channel_releases(struct hf_channel *channel)
+void hf_channel_own_release_begins(struct hf_channel *channel)
 {
     HF_ASSERT(channel->releases < UINT32_MAX && channel_ok(channel));
     channel->releases++;
@@ -181,8 +181,8 @@ static void owe(struct hf_channel *channel, uint32_t others)
         channel->owed = 0;
 }
 
-void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
-                         int64_t heard, bool is_heard_by_us)
+void hf_channel_own_release_ended(struct hf_channel *channel, int64_t now_ms,
+                                  int64_t heard, bool is_heard_by_us)
 {
     HF_ASSERT(channel->releases > 0);
     channel->releases--;
@@ -207,7 +207,7 @@ static int64_t push_spread_ms(const struct hf_channel *channel, bool is_shared)
 }
 
 /* The lot is a fraction of 2^32. */
-bool hf_channel_is_scout(const struct hf_channel *channel, bool is_shared)
+bool hf_channel_tracks_acquires(const struct hf_channel *channel, bool is_shared)
 {
     return is_shared || channel->listeners <= WAIT_FEW ||
            (uint64_t)channel->lot * channel->listeners >> 32 < WAIT_FEW;

@@ -105,31 +105,32 @@ struct hf_channel {
     int64_t listeners_from_ms;  /* no count before */
 };
 
-/* hf_channel_heard - processes a notification. True: the lock may be free, and EVENT_WOKEN
+/* hf_channel_notified - processes a notification. True: the lock may be free, and EVENT_WOKEN
  *   must follow. False: it was the second message of TURN-2. */
-bool hf_channel_heard(struct hf_channel *channel, int64_t now_ms,
-                      const char *ptr, size_t len);
+bool hf_channel_notified(struct hf_channel *channel, int64_t now_ms,
+                         const char *ptr, size_t len);
 
 /* hf_channel_lost - the subscription was lost, and perhaps notifications with it. */
 void hf_channel_lost(struct hf_channel *channel);
 
-/* hf_channel_releases - a release of this client begins. */
-void hf_channel_releases(struct hf_channel *channel);
+/* hf_channel_own_release_begins - a release of this client begins. */
+void hf_channel_own_release_begins(struct hf_channel *channel);
 
-/* hf_channel_released - that release has ended, with any result. EVENT_DUE must follow.
+/* hf_channel_own_release_ended - that release has ended, with any result. EVENT_DUE must follow.
  *   heard            the number of subscribers that received its notification; < 0:
  *                    unknown
  *   is_heard_by_us   this client is one of them */
-void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
-                         int64_t heard, bool is_heard_by_us);
+void hf_channel_own_release_ended(struct hf_channel *channel, int64_t now_ms,
+                                  int64_t heard, bool is_heard_by_us);
 
 /* hf_channel_pushed - a push: the key was changed by another client. EVENT_PUSHED must
  *   follow.
  *   is_shared    the first waiter's kind is shared (PUSHED-4) */
 void hf_channel_pushed(struct hf_channel *channel, int64_t now_ms, bool is_shared);
 
-/* hf_channel_is_scout - returns whether the acquires of this client are tracked (PUSHED-4). */
-bool hf_channel_is_scout(const struct hf_channel *channel, bool is_shared);
+/* hf_channel_tracks_acquires - returns whether the acquires of this client are tracked
+ *   (PUSHED-4). */
+bool hf_channel_tracks_acquires(const struct hf_channel *channel, bool is_shared);
 
 /* hf_channel_use_push - returns whether a push permits a request now, which must follow. Each
  *   request ends is_pushed.

@@ -66,7 +66,7 @@ static void request(struct hf_op *op)
     op->call.argc = 3;
     op->call.slot = op->lock->slot;
     op->call.done = on_counted;
-    rc = hf_call_tell(&op->call, client->loop, client->router, hf_op_deadline(op));
+    rc = hf_call_start_command(&op->call, client->loop, client->router, hf_op_deadline(op));
     if (rc < 0)
         on_counted(&op->call, rc, (struct hf_resp_value){0});
 }

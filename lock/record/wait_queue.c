@@ -137,7 +137,7 @@ bool hf_wait_queue_may_be_tracked(const struct hf_op *op)
 bool hf_wait_queue_is_tracked(const struct hf_op *op)
 {
     return hf_wait_queue_may_be_tracked(op) &&
-           hf_channel_is_scout(&op->queue->channel, op->wait.is_shared);
+           hf_channel_tracks_acquires(&op->queue->channel, op->wait.is_shared);
 }
 
 void hf_wait_queue_pushed(struct hf_wait_queue *line)
@@ -232,7 +232,7 @@ static struct hf_client *client_of(struct hf_wait_queue *line)
 static bool wants_plain(struct hf_wait_queue *line)
 {
     return line->subscription.is_sharded &&
-           hf_router_wakes_both(client_of(line)->router);
+           hf_router_also_uses_plain(client_of(line)->router);
 }
 
 /* If there is no memory, the next hf_wait_queue_listen() tries again. */
@@ -292,8 +292,8 @@ static void heard(struct hf_wait_queue *line, const char *ptr, size_t len)
 {
     if (!line->lock->kind->payload)
         len = 0;
-    if (hf_channel_heard(&line->channel, hf_loop_now(client_of(line)->loop),
-                         ptr, len))
+    if (hf_channel_notified(&line->channel, hf_loop_now(client_of(line)->loop),
+                            ptr, len))
         wake_first(line);
 }
 
@@ -373,15 +373,15 @@ void hf_wait_queue_freeing(struct hf_op *op)
     if (!line)
         return;
     op->was_listening = line->is_listening;
-    hf_channel_releases(&line->channel);
+    hf_channel_own_release_begins(&line->channel);
 }
 
 /* A subscription that began or ended meanwhile counts as one that heard the
  * message: better owe one turn too few than give way to ourselves. */
 static void count(struct hf_op *op, struct hf_wait_queue *line, int64_t heard)
 {
-    hf_channel_released(&line->channel, hf_loop_now(op->client->loop), heard,
-                        op->was_listening || line->is_listening);
+    hf_channel_own_release_ended(&line->channel, hf_loop_now(op->client->loop), heard,
+                                 op->was_listening || line->is_listening);
 }
 
 /* If others listened to a release that no queue counted, a queue must know that they are
@@ -399,7 +399,7 @@ void hf_wait_queue_freed(struct hf_op *op, int64_t heard)
         HF_ASSERT(op->lock->line); /* SHRINK-2 */
         count(op, op->lock->line, heard);
     } else if (heard > 0 && (line = hf_lock_queue(op->lock))) {
-        hf_channel_releases(&line->channel);
+        hf_channel_own_release_begins(&line->channel);
         count(op, line, heard);
     }
 }

@@ -52,8 +52,8 @@ static void start(struct hf_op *op)
     op->call.argc = 3;
     op->call.slot = op->lock->slot;
     op->call.done = on_spoken;
-    rc = hf_call_tell(&op->call, client->loop, client->router,
-                      hf_op_deadline(op));
+    rc = hf_call_start_command(&op->call, client->loop, client->router,
+                               hf_op_deadline(op));
     if (rc < 0)
         on_spoken(&op->call, rc, (struct hf_resp_value){0});
 }

@@ -180,8 +180,8 @@ static void on_told(struct hf_command *command, enum hf_outcome outcome,
              outcome == HF_ANSWERED ? HF_OK : HF_E_NOREPLY, reply);
 }
 
-hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
-                       struct hf_router *router, int64_t deadline_ms)
+hf_status hf_call_start_command(struct hf_call *call, struct hf_loop *loop,
+                                struct hf_router *router, int64_t deadline_ms)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
     call->declared = NULL;

@@ -114,11 +114,11 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
                         struct hf_router *router, int64_t deadline_ms)
     HF_MUST_CHECK;
 
-/* hf_call_tell - sends a command that is not a script: argv, argc, slot and done are set.
- *   `done` receives HF_OK for any reply, or HF_E_NOREPLY. Errors as hf_call_start.
+/* hf_call_start_command - sends a command that is not a script. argv, argc, slot and done must be
+ *   set. `done` receives HF_OK for any reply, or HF_E_NOREPLY. Errors as hf_call_start.
  *   [locked] */
-hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
-                       struct hf_router *router, int64_t deadline_ms)
+hf_status hf_call_start_command(struct hf_call *call, struct hf_loop *loop,
+                                struct hf_router *router, int64_t deadline_ms)
     HF_MUST_CHECK;
 
 /* hf_call_cancel - ends it without calling `done`; call->may_have_run is set. [locked] */

@@ -66,8 +66,8 @@ static void forget_all(struct hf_op *op)
     op->call.argc = (size_t)op->count + 1;
     op->call.slot = op->lock->slot;
     op->call.done = on_forgotten;
-    rc = hf_call_tell(&op->call, client->loop, client->router,
-                      hf_op_deadline(op));
+    rc = hf_call_start_command(&op->call, client->loop, client->router,
+                               hf_op_deadline(op));
     if (rc < 0)
         on_forgotten(&op->call, rc, (struct hf_resp_value){0});
 }
@@ -122,7 +122,7 @@ static void shorten(struct hf_lock *lock, const char *key, size_t len)
     op->call.argc = 3;
     op->call.slot = lock->slot;
     op->call.done = on_forgotten;
-    rc = hf_call_tell(&op->call, client->loop, client->router, hf_op_deadline(op));
+    rc = hf_call_start_command(&op->call, client->loop, client->router, hf_op_deadline(op));
     if (rc < 0)
         on_forgotten(&op->call, rc, (struct hf_resp_value){0});
 }

@@ -68,10 +68,10 @@ static void note_hold(struct hf_client *client, struct hf_hold *hold,
         hold->work->check_from_ms = 0;
         hold->work->is_switched = true;
     }
-    hf_switch_doubt(client, hold);
+    hf_switch_add_unsure_hold(client, hold);
 }
 
-void hf_switch_doubt(struct hf_client *client, struct hf_hold *hold)
+void hf_switch_add_unsure_hold(struct hf_client *client, struct hf_hold *hold)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
     if (!hf_hold_open(hold)) { /* it is checked without a place in the list */

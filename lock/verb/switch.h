@@ -12,8 +12,8 @@
 
 #include "lock/record/records.h"
 
-/* hf_switch_doubt - adds a hold to the unsure ones (also track.c). */
-void hf_switch_doubt(struct hf_client *client, struct hf_hold *hold);
+/* hf_switch_add_unsure_hold - adds a hold to the unsure ones (also track.c). */
+void hf_switch_add_unsure_hold(struct hf_client *client, struct hf_hold *hold);
 
 /* hf_switch_init - no hold is unsure. */
 void hf_switch_init(struct hf_client *client);

@@ -76,7 +76,7 @@ void hf_track_after_forced_release(const struct hf_lock *lock)
     while ((other = hf_lock_next_of_name(lock, other)))
         for (struct hf_hold *hold = NULL; (hold = hf_hold_next(other, hold));)
             if (is_held(hold))
-                hf_switch_doubt(client, hold);
+                hf_switch_add_unsure_hold(client, hold);
 }
 
 /* TRACK-3 */
@@ -102,7 +102,7 @@ static void check(struct hf_client *client, struct hf_hold *hold)
     if (is_due(hold, lease))
         return;
     client->push_checks++;
-    hf_switch_doubt(client, hold);
+    hf_switch_add_unsure_hold(client, hold);
 }
 
 /* TRACK-8. Locks that share a queue have one name. */

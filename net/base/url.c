@@ -167,8 +167,8 @@ static hf_status scan_user(struct hf_url *u, struct hf_scan *s, const char *end)
     if ((rc = hf_scan_secret(s, (struct hf_span){s->at, colon}, &user)) == HF_OK &&
         (rc = hf_scan_secret(s, (struct hf_span){colon + 1, at}, &password)) == HF_OK)
         rc = make_login(s, &u->login, user, password);
-    hf_scan_wipe(user);
-    hf_scan_wipe(password);
+    hf_scan_free_secret(user);
+    hf_scan_free_secret(password);
     s->at = at + 1;
     return rc;
 }
@@ -410,7 +410,7 @@ hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
     if (rc == HF_OK)
         rc = make_login(&s, &found.sentinel_login, s.sentinel_user,
                         s.sentinel_password);
-    hf_scan_end(&s);
+    hf_scan_free_secrets(&s);
     if (rc == HF_OK) /* last: a failure leaves both alone */
         hf_url_hand_over(out, seeds, &u, &found);
     hf_url_wipe(&u);

@@ -89,20 +89,20 @@ hf_status hf_scan_secret(const struct hf_scan *s, struct hf_span part, char **ou
     return HF_OK;
 }
 
-void hf_scan_wipe(char *text)
+void hf_scan_free_secret(char *text)
 {
     if (text)
         explicit_bzero(text, strlen(text));
     free(text);
 }
 
-void hf_scan_end(struct hf_scan *s)
+void hf_scan_free_secrets(struct hf_scan *s)
 {
-    hf_scan_wipe(s->sentinel_user);
-    hf_scan_wipe(s->sentinel_password);
-    hf_scan_wipe(s->url);
-    hf_scan_wipe(s->user);
-    hf_scan_wipe(s->password);
+    hf_scan_free_secret(s->sentinel_user);
+    hf_scan_free_secret(s->sentinel_password);
+    hf_scan_free_secret(s->url);
+    hf_scan_free_secret(s->user);
+    hf_scan_free_secret(s->password);
 }
 
 /* ---- numbers ---- */

@@ -40,15 +40,15 @@ hf_status hf_scan_decode(const struct hf_scan *s, struct hf_span part,
                          char *dst, size_t room, bool (*may_be)(unsigned char))
     HF_MUST_CHECK;
 
-/* hf_scan_secret - decodes up to HF_LOGIN_MAX bytes into new memory, which hf_scan_wipe must
+/* hf_scan_secret - decodes up to HF_LOGIN_MAX bytes into new memory, which hf_scan_free_secret must
  *   free. *out is replaced only with HF_OK. HF_E_INVAL, HF_E_NOMEM. */
 hf_status hf_scan_secret(const struct hf_scan *s, struct hf_span part, char **out)
     HF_MUST_CHECK;
 
-/* hf_scan_wipe - overwrites and frees such a text. NULL is allowed.
- * hf_scan_end - the same for all such texts of *s. */
-void hf_scan_wipe(char *text);
-void hf_scan_end(struct hf_scan *s);
+/* hf_scan_free_secret  - overwrites and frees the text of a secret. NULL is allowed.
+ * hf_scan_free_secrets - overwrites and frees the secrets in *s. */
+void hf_scan_free_secret(char *text);
+void hf_scan_free_secrets(struct hf_scan *s);
 
 /* hf_scan_number - reads a decimal number from `least` to `most`, without a sign or leading
  *   zeros. Otherwise HF_E_INVAL with the reason `why`. */

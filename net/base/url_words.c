@@ -89,7 +89,7 @@ static hf_status check(const char *word, struct hf_error *err)
     struct hf_scan s = {.text = word, .at = word, .err = err, .seeds = &seeds};
     hf_status rc = hf_scan_check_word(&url, &s);
 
-    hf_scan_end(&s);
+    hf_scan_free_secrets(&s);
     hf_url_wipe(&url);
     hf_seeds_wipe(&seeds);
     return rc;
@@ -125,7 +125,7 @@ hf_status hf_words_set(char *words, size_t room, const char *name, const char *v
             drop_one(find(words, known));
         memcpy(words + used - replaced, word, more + 1);
     }
-    hf_scan_wipe(word);
+    hf_scan_free_secret(word);
     return rc;
 }
 
@@ -163,7 +163,7 @@ hf_status hf_words_parse(struct hf_url *out, struct hf_seeds *seeds, const char 
         hf_url_hand_over(out, seeds, &u, &found);
         *watchdog_ms = s.watchdog_ms ? s.watchdog_ms : *watchdog_ms;
     }
-    hf_scan_end(&s);
+    hf_scan_free_secrets(&s);
     hf_url_wipe(&u);
     hf_seeds_wipe(&found);
     return rc;

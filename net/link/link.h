@@ -146,8 +146,9 @@ bool hf_link_answer(struct hf_link *link, uint64_t id,
                     const struct hf_error *why);
 
 /* hf_link_set_ip - sets the ip to use if the host's name cannot be resolved ("": none; at
- *   most HF_IP_MAX - 1 bytes). An attempt that is connecting begins again (hf_link_began); an
- *   open connection stays. By the thread that drives the loop. [locked] */
+ *   most HF_IP_MAX - 1 bytes). An attempt that is connecting begins again, with a new
+ *   hf_link_attempt_number; an open connection stays. By the thread that drives the loop.
+ *   [locked] */
 void hf_link_set_ip(struct hf_link *link, const char *ip);
 
 /* hf_link_want - while it is wanted, the link reconnects also without queued requests.
@@ -200,9 +201,9 @@ const char *hf_link_address(const struct hf_link *link);
 /* hf_link_predecessor - returns the last connection; id 0: there was none. [locked] */
 const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link);
 
-/* hf_link_began - returns a number of the last attempt to connect, greater for each attempt that
- *   began later, of any link of this loop. [locked] */
-uint64_t hf_link_began(const struct hf_link *link);
+/* hf_link_attempt_number - returns the number of the last attempt to connect. An attempt of any
+ *   link of this loop that began later has a greater number. [locked] */
+uint64_t hf_link_attempt_number(const struct hf_link *link);
 
 /* hf_link_dump - describes the link, which is `what` of its owner. [locked] */
 struct hf_dump;

@@ -84,7 +84,7 @@ void hf_link_watch_attempt(struct hf_link *link)
 
 static void replace_attempt(struct hf_link *link)
 {
-    hf_link_fill_late(link);
+    hf_link_name_late_step(link);
     hf_link_close(link);
     link->attempt_ms = hf_min_ms(2 * link->attempt_ms, link->options.connect_timeout_ms);
     hf_link_attempt(link);
@@ -96,7 +96,7 @@ void hf_link_look_at_attempt(struct hf_link *link)
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (now >= link->attempt_until_ms) {
-        hf_link_fill_late(link);
+        hf_link_name_late_step(link);
         hf_link_failed(link);
     } else if (now >= replace_ms(link)) {
         replace_attempt(link);

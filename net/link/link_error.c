@@ -28,7 +28,7 @@ void hf_link_fill_not_dialed(struct hf_link *link)
     hf_link_fill_error(link, HF_E_CONNECT, text, "");
 }
 
-void hf_link_fill_late(struct hf_link *link)
+void hf_link_name_late_step(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->state == HF_LINK_FETCHING)

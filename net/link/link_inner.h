@@ -38,7 +38,7 @@ struct hf_link {
     struct hf_timer timer;          /* end of this attempt or of BACKOFF, or the next check
                                        for silence */
     int64_t attempt_until_ms;       /* end of this attempt */
-    uint64_t began;                 /* hf_link_began */
+    uint64_t began;                 /* hf_link_attempt_number */
     int64_t attempt_ms;             /* of a rival: the silence that ends its attempt
                                        (LINK-10); otherwise 0 */
     struct hf_deadlines deadlines;             /* of the requests */
@@ -102,9 +102,9 @@ void hf_link_is_up_now(struct hf_link *link);
 /* hf_link_serve_later - there may be space in the output: LINK-5 at the end of the turn. */
 void hf_link_serve_later(struct hf_link *link);
 
-/* hf_link_fill_late - writes to link->error which step took too long. It does nothing if the
+/* hf_link_name_late_step - writes to link->error which step took too long. It does nothing if the
  *   link is READY or does not try to connect. */
-void hf_link_fill_late(struct hf_link *link);
+void hf_link_name_late_step(struct hf_link *link);
 
 /* hf_link_attach - watches the socket of link->stream. HF_E_NOMEM, HF_E_SYSTEM: it is not
  *   watched. */
@@ -121,7 +121,7 @@ void hf_link_close(struct hf_link *link);
 /* hf_link_attempt - begins an attempt to connect: queries the credentials, or dials. */
 void hf_link_attempt(struct hf_link *link);
 
-/* hf_link_dial - begins to dial, from the beginning (hf_link_began). */
+/* hf_link_dial - begins to dial, from the beginning (hf_link_attempt_number). */
 void hf_link_dial(struct hf_link *link);
 
 /* hf_link_back_off - the next attempt follows after a pause, which doubles each time. */

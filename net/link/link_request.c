@@ -25,7 +25,7 @@ void hf_link_on_overdue(struct hf_request *request)
 
     /* The first attempt may be under way yet: it has no error of its own. */
     if (link->error.status == HF_OK)
-        hf_link_fill_late(link);
+        hf_link_name_late_step(link);
     outcome = give_up(request);
     request->done(request, outcome, no_reply);
 }

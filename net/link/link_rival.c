@@ -255,7 +255,7 @@ bool hf_rival_outlives(struct hf_link *link)
 /* The rival was faster. */
 static void end_attempt(struct hf_link *link)
 {
-    hf_link_fill_late(link);
+    hf_link_name_late_step(link);
     hf_link_count_end(link);
     hf_dial_stop(&link->dial);
     if (link->stream.fd >= 0)

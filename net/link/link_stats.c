@@ -119,7 +119,7 @@ const char *hf_link_address(const struct hf_link *link)
     return link->address;
 }
 
-uint64_t hf_link_began(const struct hf_link *link)
+uint64_t hf_link_attempt_number(const struct hf_link *link)
 {
     return link->began;
 }

@@ -29,7 +29,7 @@ static bool map_by_program(const struct hf_router *router, struct hf_endpoint *a
     return true;
 }
 
-void hf_announced(const struct hf_router *router, struct hf_endpoint *at)
+void hf_announced_replace(const struct hf_router *router, struct hf_endpoint *at)
 {
     if (!map_by_program(router, at))
         (void)hf_address_map_apply(router->seeds.map, at);
@@ -40,7 +40,7 @@ static bool has_any(const struct hf_router *router)
     return router->options.map_address || router->seeds.map;
 }
 
-void hf_announced_map(struct hf_server *from, struct hf_slot_map *map)
+void hf_announced_replace_in_map(struct hf_server *from, struct hf_slot_map *map)
 {
     for (uint32_t i = 0; i < map->count && has_any(from->router); i++) {
         struct hf_node *node = &map->nodes[i];
@@ -49,7 +49,7 @@ void hf_announced_map(struct hf_server *from, struct hf_slot_map *map)
         if (!node->host[0] || !node->port)
             continue;
         memcpy(at.host, node->host, sizeof at.host);
-        hf_announced(from->router, &at);
+        hf_announced_replace(from->router, &at);
         node->is_mapped = strcmp(node->host, at.host) != 0 || node->port != at.port;
         if (strcmp(node->host, at.host) != 0)
             node->ip[0] = '\0';
@@ -58,7 +58,7 @@ void hf_announced_map(struct hf_server *from, struct hf_slot_map *map)
     }
 }
 
-void hf_announced_redirection(const struct hf_server *from, struct hf_redirection *r)
+void hf_announced_replace_in_redirection(const struct hf_server *from, struct hf_redirection *r)
 {
     struct hf_endpoint at = {.port = r->port};
 
@@ -66,7 +66,7 @@ void hf_announced_redirection(const struct hf_server *from, struct hf_redirectio
         (r->host_kind == HF_HOST_SAME && strlen(from->host) > HF_HOST_MAX))
         return;
     (void)strcpy(at.host, r->host_kind == HF_HOST_SAME ? from->host : r->host);
-    hf_announced(from->router, &at);
+    hf_announced_replace(from->router, &at);
     memcpy(r->host, at.host, sizeof r->host);
     r->host_kind = HF_HOST_KNOWN;
     r->port = at.port;

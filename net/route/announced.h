@@ -35,13 +35,13 @@ struct hf_router;
 struct hf_server;
 struct hf_slot_map;
 
-/* hf_announced     - replaces *at by the address at which the server is reached.
- * hf_announced_map - does this for each node of a map that `from` sent.
- * hf_announced_redirection - does this for a redirection that `from` sent; then its host is
- *   KNOWN or UNKNOWN. */
-void hf_announced(const struct hf_router *router, struct hf_endpoint *at);
-void hf_announced_map(struct hf_server *from, struct hf_slot_map *map);
-void hf_announced_redirection(const struct hf_server *from, struct hf_redirection *r);
+/* hf_announced_replace - replaces *at by the address at which the server is reached.
+ * hf_announced_replace_in_map - does this for each node of a map that `from` sent.
+ * hf_announced_replace_in_redirection - does this for a redirection that `from` sent; afterwards
+ *   its host is KNOWN or UNKNOWN. */
+void hf_announced_replace(const struct hf_router *router, struct hf_endpoint *at);
+void hf_announced_replace_in_map(struct hf_server *from, struct hf_slot_map *map);
+void hf_announced_replace_in_redirection(const struct hf_server *from, struct hf_redirection *r);
 
 /* hf_announced_keep - gives nodes of a map their former addresses (ANNOUNCED-5).
  * hf_announced_note_named - notes the processes of the servers that a correct map names.

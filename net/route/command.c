@@ -337,7 +337,7 @@ static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
         return false;
     verdict = c->router->topology->judge(&r, reply);
     if (verdict == HF_REDIRECTS)
-        hf_announced_redirection(c->server, &r);
+        hf_announced_replace_in_redirection(c->server, &r);
     if (hf_verdict_ends(c, verdict, &r, reply))
         return false;
     c->hops++;

@@ -101,7 +101,7 @@ static struct hf_link *open_one(const struct hf_server *server, int i)
 
     links_of(links, server);
     return links[i] && hf_link_is_up(links[i]) &&
-                   hf_link_began(links[i]) != server->left[i] &&
+                   hf_link_attempt_number(links[i]) != server->left[i] &&
                    hf_link_predecessor(links[i])->run_id[0]
                ? links[i]
                : NULL;
@@ -115,7 +115,7 @@ static const struct hf_link *newest_of(const struct hf_server *server)
     for (int i = 0; i < SERVER_LINKS; i++) {
         const struct hf_link *link = open_one(server, i);
 
-        if (link && (!newest || hf_link_began(link) > hf_link_began(newest)))
+        if (link && (!newest || hf_link_attempt_number(link) > hf_link_attempt_number(newest)))
             newest = link;
     }
     return newest;
@@ -140,7 +140,7 @@ static void leave(struct hf_server *server, int i)
 {
     struct hf_link *link = open_one(server, i);
 
-    server->left[i] = hf_link_began(link);
+    server->left[i] = hf_link_attempt_number(link);
     note_refusal(&server->replacement, hf_loop_now(server->router->loop));
     hf_link_replace(link, "a new connection to this address leads to another server");
     hf_link_come_back(link, true);
@@ -183,7 +183,8 @@ static bool note_open_again(struct hf_server *server)
         if (!links[i])
             server->left[i] = 0;
         was_one_missing = was_one_missing || server->left[i] != 0;
-        if (links[i] && hf_link_is_up(links[i]) && hf_link_began(links[i]) != server->left[i])
+        if (links[i] && hf_link_is_up(links[i]) &&
+            hf_link_attempt_number(links[i]) != server->left[i])
             server->left[i] = 0;
     }
     return was_one_missing;

@@ -506,7 +506,7 @@ bool hf_router_is_sharded(const struct hf_router *router)
     return router->is_sharded;
 }
 
-bool hf_router_wakes_both(const struct hf_router *router)
+bool hf_router_also_uses_plain(const struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     return router->is_sharded && router->seeds.sharded == HF_SHARDED_BOTH;

@@ -194,9 +194,9 @@ bool hf_router_serves(const struct hf_router *router, const struct hf_server *se
  *   this is unknown. [locked] */
 bool hf_router_is_sharded(const struct hf_router *router);
 
-/* hf_router_wakes_both - returns whether plain notifications are used also
+/* hf_router_also_uses_plain - returns whether plain notifications are used also
  *   (sharded=both). [locked] */
-bool hf_router_wakes_both(const struct hf_router *router);
+bool hf_router_also_uses_plain(const struct hf_router *router);
 
 /* hf_router_run_id - copies the run_id (INFO server) of the process that serves the slot
  *   now to dst, HF_RUN_ID_MAX bytes. It is "" if the server did not report it, for example

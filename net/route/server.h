@@ -62,8 +62,8 @@ struct hf_server {
         int64_t next_ms;          /* no replacement before */
         int64_t pause_ms;
     } replacement;
-    /* REPLACE-4: hf_link_began of each connection that was replaced; 0: its link is open again or
-     * was freed, or it was not replaced */
+    /* REPLACE-4: hf_link_attempt_number of each connection that was replaced; 0: its link is open
+     * again or was freed, or it was not replaced */
     uint64_t left[SERVER_LINKS];
     int64_t replace_pause_until_ms, replace_pause_ms;
     struct hf_timer replace_pause; /* REPLACE-4: the end of the pause */

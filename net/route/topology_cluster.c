@@ -127,7 +127,7 @@ static void use_map(struct hf_server *server, read_map *read,
         failed(server, false, rc, err.text);
         return;
     }
-    hf_announced_map(server, map);
+    hf_announced_replace_in_map(server, map);
     (void)snprintf(map->from, sizeof map->from, "%s", hf_link_address(server->link));
     if (server->probe.has_info)
         map->info = server->probe.info;

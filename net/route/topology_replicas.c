@@ -438,7 +438,7 @@ static void note_reign(const struct hf_server *server, struct heard *h)
     h->reign_ms = hf_loop_now(server->router->loop);
     h->is_reign_open = reigns;
     if (h->role.kind == HF_ROLE_REPLICA)
-        hf_announced(server->router, &h->role.master);
+        hf_announced_replace(server->router, &h->role.master);
 }
 
 static void note_role(struct hf_server *server, struct hf_resp_value reply)

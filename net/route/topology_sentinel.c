@@ -100,7 +100,7 @@ static void on_sentinels(struct hf_request *request, enum hf_outcome outcome,
         hf_sentinel_list_read(&list, reply, &ignored) < 0)
         return;
     for (uint32_t i = 0; i < list.count; i++)
-        hf_announced(server->router, &list.each[i]);
+        hf_announced_replace(server->router, &list.each[i]);
     learn(server, &list);
 }
 
@@ -135,7 +135,7 @@ static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
     if (!hf_switch_master_read(&news, (struct hf_text){ptr, len}) ||
         !hf_text_is(news.name, router->seeds.master))
         return;
-    hf_announced(router, &news.to);
+    hf_announced_replace(router, &news.to);
     if (is_in_force(router, &news.to))
         return;
     hf_router_forget(router);
@@ -296,7 +296,7 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
     } else if (hf_sentinel_master_read(&where, reply, &why) < 0) {
         named_nobody(server, &why);
     } else {
-        hf_announced(server->router, &where);
+        hf_announced_replace(server->router, &where);
         query_role(server, &where);
     }
 }
