@@ -4,17 +4,17 @@
 # tests, against each that is there.
 #: make servers           unpacks servers and proxies, and tries all kinds on each
 servers: deps all
-	@tests/servers/fetch.sh
-	@tests/servers/cells.sh $(BUILD)
+	@tests/compatibility/fetch.sh
+	@tests/compatibility/cells.sh $(BUILD)
 
 #: make live-each         the live tests against each of them
 live-each: deps all $(live_T) $(each_T)
-	@tests/servers/each.sh $(BUILD)
+	@tests/compatibility/each.sh $(BUILD)
 
 # The tests of clusters once more, by the servers that fetch.sh has unpacked.
 #: make live-each-cluster the tests of clusters alone, against each
 live-each-cluster: deps all $(filter $(call live,cluster*),$(live_T))
-	@HF_TEST_PROGRAMS='cluster*' tests/servers/each.sh $(BUILD)
+	@HF_TEST_PROGRAMS='cluster*' tests/compatibility/each.sh $(BUILD)
 
 # Slots that move in a circle under a thousand locks, for so many seconds.
 SOAK_TIME ?= 300

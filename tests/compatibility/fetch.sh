@@ -185,7 +185,7 @@ fetch_wheel() {
 
 fetch_miniredis() {
     module=github.com/alicebob/miniredis/v2
-    rm -rf "$new" && mkdir -p "$new/source" && cp tests/servers/miniredis.go \
+    rm -rf "$new" && mkdir -p "$new/source" && cp tests/compatibility/miniredis.go \
         "$new/source/main.go" && (cd "$new/source" && go mod init server &&
         go get "$module@$miniredis" && go build -o ../miniredis .) ||
         { echo "cannot build $module" >&2; return 1; }

@@ -14,7 +14,7 @@ holdfast=$1/holdfast
 logs=$1/servers
 cache=$PWD/build-servers
 behind=bookworm-redis
-expected=tests/servers/expected.txt
+expected=tests/compatibility/expected.txt
 shift
 
 kinds='plain fair read write fenced value permits multi elect'
