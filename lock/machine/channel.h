@@ -138,8 +138,8 @@ bool hf_channel_tracks_acquires(const struct hf_channel *channel, bool is_shared
 bool hf_channel_use_push(struct hf_channel *channel, int64_t now_ms);
 void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms);
 
-/* hf_channel_must_count_listeners - returns whether the listeners must be counted now (PUSHED-5). One of
- *   the next two must follow, unless the request has no reply.
+/* hf_channel_must_count_listeners  - returns whether the listeners must be counted now
+ *   (PUSHED-5). One of the next two must follow, unless the request has no reply.
  * hf_channel_listeners_counted     - the server replied with their number.
  * hf_channel_listeners_not_counted - the server replied with an error.
  *   is_denied    the request is not permitted, or not known */

@@ -28,8 +28,8 @@ static void take(struct hf_channel *channel, int64_t now_ms, struct hf_resp_valu
     if (number >= 0)
         hf_channel_listeners_counted(channel, now_ms, number);
     else
-        hf_channel_listeners_not_counted(channel, now_ms,
-                               hf_refusal_is_by_acl(reply) || hf_refusal_is_unknown(reply));
+        hf_channel_listeners_not_counted(
+            channel, now_ms, hf_refusal_is_by_acl(reply) || hf_refusal_is_unknown(reply));
 }
 
 /* The queue may have been freed, and may be another one. */
