@@ -110,8 +110,8 @@ HF_API hf_status hf_multi_acquire(struct hf_multi *multi,
  *   list says "nothing was done", the owner has one acquisition less of each member, whatever
  *   the call returns.
  * Returns HF_OK         released once
- *         HF_LOST       released once; at least one member, which the error names, had
- *                       been lost
+ *         HF_LOST       released once; at least one member, which the error names
+ *                       (hf_error.member is 1 and its index), had been lost
  *         HF_NOT_OWNER  the owner does not hold the multi-lock: nothing was done
  *         HF_E_INVAL    another call of this owner is pending: nothing was done
  *         HF_E_FORKED   nothing was done

@@ -36,15 +36,15 @@ enum { HF_NET_STATUS_MAP(HF_STATUS_ENUM) };
 
 #define HF_ERROR_TEXT_MAX 512
 
-/* An error: its status, and one line with the address, the key and the server's message,
- * never a password. `text` ends in NUL, is cut if it is too long, and is UTF-8 without
- * control characters. */
+/* An error: its status, and one line with the address, key and server's message, never a
+ * password. `text` ends in NUL, is cut if too long, and is UTF-8 without control characters. */
 struct hf_error {
     hf_status status;
     bool is_temporary;          /* with HF_E_SERVER: the server refuses for now; a
                                    later call may succeed (OOM, READONLY, ...) */
     bool reserved_flags[3];     /* for later versions; false */
-    int64_t reserved[3];        /* the same; 0 */
+    int64_t member;             /* multi.h: 1 and the index of the member; 0: none */
+    int64_t reserved[2];        /* for later versions; 0 */
     char text[HF_ERROR_TEXT_MAX];
 };
 

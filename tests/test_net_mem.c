@@ -160,10 +160,11 @@ START_TEST(error_holds_no_control_characters)
     ck_assert_int_eq(hf_error_set(&e, HF_E_SERVER, "%s: %d", "a\r\nb\033[2J\177",
                                   7),
                      HF_E_SERVER);
-    for (size_t i = 0; i < 3; i++) { /* what later versions give a meaning */
+    ck_assert_int_eq(e.member, 0);
+    for (size_t i = 0; i < 3; i++) /* what later versions give a meaning */
         ck_assert(!e.reserved_flags[i]);
+    for (size_t i = 0; i < 2; i++)
         ck_assert_int_eq(e.reserved[i], 0);
-    }
     ck_assert_int_eq(e.status, HF_E_SERVER);
     ck_assert_str_eq(e.text, "a  b [2J : 7");
 }

@@ -15,6 +15,7 @@
 #include "cli/base/signals.h"
 #include "cli/base/wait.h"
 #include "cli/base/wait_options.h"
+#include "cli/base/waiting.h"
 
 #define TTL_MS 30000            /* the default of --ttl, as that of run */
 #define TTL_LEAST_MS 100        /* the library's own limit */
@@ -58,13 +59,9 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost
 static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info)
 {
     const struct hold *h = ctx;
-    char holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
 
     (void)lock;
-    cli_verbose("waiting for %s: held by %s, TTL %s", h->quoted,
-                info->holder_len ? cli_quote(holder, info->holder, info->holder_len)
-                                 : "others",
-                info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
+    cli_waiting_say(h->quoted, info);
 }
 
 /* What is read does not matter. A terminal that was closed is an end. */

@@ -10,6 +10,7 @@
 #include "cli/base/command.h"
 #include "cli/base/json.h"
 #include "cli/base/values.h"
+#include "cli/base/waiting.h"
 
 /* A longer name is cut, so that a line fits into PIPE_BUF: then a pipe takes
  * all of it at once or nothing. Each byte may take six. Beside the name a line
@@ -75,25 +76,13 @@ static void end_event(struct cli_json *j, const struct cli_event_log *t)
 void cli_event_waiting(const struct cli_event_log *t,
                        const struct hf_lock_info *info)
 {
-    char holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
     struct cli_json j;
 
     begin_event(&j, t, "waiting");
     cli_json_text(&j, "holder", info->holder);
     cli_json_integer(&j, "ttl_ms", info->ttl_ms);
     end_event(&j, t);
-    if (info->ttl_ms == -1 && *info->holder) {
-        cli_warn("waiting for %s: held by %s without a TTL, so it never expires; if "
-                 "its holder no longer runs, use 'holdfast unlock'",
-                 t->quoted, cli_quote(holder, info->holder, strlen(info->holder)));
-        return;
-    }
-    /* A semaphore does not know the owners of its permits. */
-    cli_verbose("waiting for %s: held by %s, TTL %s", t->quoted,
-                *info->holder
-                    ? cli_quote(holder, info->holder, strlen(info->holder))
-                    : "others",
-                info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
+    cli_waiting_say(t->quoted, info);
 }
 
 void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
@@ -234,21 +223,28 @@ void cli_event_exit(const struct cli_event_log *t, int code, bool by_signal)
         cli_verbose("the command ended with code %d", code);
 }
 
-void cli_event_released(const struct cli_event_log *t, hf_status status,
-                        const struct hf_error *err, bool is_known)
+void cli_event_released(struct cli_event_log *t, hf_status status, const struct hf_error *err,
+                        const char *member, bool is_known)
 {
     bool is_gone = status == HF_LOST || status == HF_NOT_OWNER;
+    char quoted[CLI_QUOTE_MAX];
     struct cli_json j;
 
+    if (member)
+        t->lost_name = member;
     begin_event(&j, t, "released");
     cli_json_text(&j, "status", hf_status_name(status));
+    if (t->lost_name && status < 0)
+        cli_json_text(&j, "member", t->lost_name);
     end_event(&j, t);
     if (status == HF_OK && t->is_nested)
         cli_verbose("%s stays held by the outer run", t->quoted);
     else if (status == HF_OK)
         cli_verbose("released %s", t->quoted);
     else if (is_gone && !is_known)
-        cli_warn("the lock %s no longer existed at the release", t->quoted);
+        cli_warn("the lock %s no longer existed at the release",
+                 t->lost_name ? cli_quote(quoted, t->lost_name, strlen(t->lost_name))
+                              : t->quoted);
     else if (!is_gone)
         cli_warn("could not confirm the release of %s; it may stay locked until its "
                  "TTL expires: %s",

@@ -44,8 +44,9 @@ void cli_event_lost_member(struct cli_event_log *t, const char *name,
 void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms);
 void cli_event_exit(const struct cli_event_log *t, int code, bool by_signal);
 
-/* `is_known`: the loss has been reported. */
-void cli_event_released(const struct cli_event_log *t, hf_status status,
-                       const struct hf_error *err, bool is_known);
+/* `is_known`: the loss has been reported. `member`: of several locks, the one whose release
+ * failed, or NULL. */
+void cli_event_released(struct cli_event_log *t, hf_status status, const struct hf_error *err,
+                        const char *member, bool is_known);
 
 #endif

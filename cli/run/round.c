@@ -77,13 +77,21 @@ static void on_lost(void *ctx, enum hf_lost reason, const struct hf_lock *lock)
     cli_session_feed_number(run, CLI_EV_LOST, (int)reason);
 }
 
+/* NULL: it is the only lock, or no single one failed. */
+static const char *failed_member(const struct cli_session *run, const struct hf_error *err)
+{
+    return run->locks.multi && err && err->member > 0
+               ? hf_lock_name(hf_multi_member(run->locks.multi, (size_t)err->member - 1), NULL)
+               : NULL;
+}
+
 static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct cli_session *run = ctx;
 
     if (run->state.state == CLI_DONE)
         return; /* no reply was awaited, and that was reported */
-    cli_event_released(&run->log, status, err, run->state.is_lost);
+    cli_event_released(&run->log, status, err, failed_member(run, err), run->state.is_lost);
     cli_session_feed_number(run, CLI_EV_RELEASED, status);
 }
 

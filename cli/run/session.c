@@ -269,7 +269,7 @@ static void report_unreleased(struct cli_session *run)
 
     (void)hf_error_set(&err, HF_E_NOREPLY, "%s",
                        why[0] ? why : "the server has not replied yet");
-    cli_event_released(&run->log, HF_E_NOREPLY, &err, run->state.is_lost);
+    cli_event_released(&run->log, HF_E_NOREPLY, &err, NULL, run->state.is_lost);
 }
 
 static void report_abandoned(const struct cli_session *run)

@@ -83,6 +83,7 @@ static void name_member(struct hf_multi_call *call, uint32_t member, hf_status s
     hf_error_set(&call->error, status, "member '%s': %s",
                  hf_error_quote(name, sizeof name, lock->text, lock->name_len),
                  why);
+    call->error.member = member + 1;
 }
 
 static const char *why_of(hf_status status, const struct hf_error *err)

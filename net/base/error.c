@@ -53,6 +53,7 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
     e->status = status;
     e->is_temporary = false;
     memset(e->reserved_flags, 0, sizeof e->reserved_flags);
+    e->member = 0;
     memset(e->reserved, 0, sizeof e->reserved);
     va_start(args, format);
     wanted = vsnprintf(e->text, sizeof e->text, format, args);

@@ -224,6 +224,32 @@ START_TEST(programs_read_an_object)
 }
 END_TEST
 
+/* Whether it is told with -v alone. */
+static const struct {
+    const char *write, *said;   /* NULL: as Redisson would write it */
+    bool is_step;
+} others[] = {
+    {NULL, "waiting for x: held by " STRANGER ", TTL ", true},
+    {"HSET x " STRANGER " 1", "waiting for x: held by " STRANGER " without a TTL, so it never "
+                              "expires; if its holder no longer runs, use 'holdfast unlock'",
+     false},
+};
+
+START_TEST(the_wait_is_reported)
+{
+    struct process *p;
+
+    if (!others[_i].write)
+        hold_by_other("x", 60000);
+    else
+        (void)server_ask(server, others[_i].write);
+    p = holdfast(server, "hold", others[_i].is_step ? "-v" : "-w1h", "x", NULL);
+    (void)await_line(p, ERR, others[_i].said);
+    (void)kill(pid_of(p), SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
+}
+END_TEST
+
 static const struct {
     const char *word, *said;
 } wrong[] = {{"", "NAME is empty"}, {"--frob", "unknown option '--frob'"}};
@@ -259,6 +285,7 @@ int main(void)
     tcase_add_loop_test(c, output_that_is_not_read_delays_neither_renewals_nor_the_end, 0, 2);
     tcase_add_test(c, stopped_terminal_delays_neither_renewals_nor_the_end);
     tcase_add_test(c, programs_read_an_object);
+    tcase_add_loop_test(c, the_wait_is_reported, 0, ROWS(others));
     tcase_add_loop_test(c, wrong_usage_is_an_error, 0, ROWS(wrong));
     return run_suite(s);
 }

@@ -277,6 +277,25 @@ START_TEST(the_loss_of_one_is_the_loss_of_all)
 }
 END_TEST
 
+/* Found by the release, before any renewal. */
+START_TEST(a_member_that_was_gone_is_named)
+{
+    struct process *p = holdfast(server, "run", "--status-fd", "3", "--multi", "c", "--multi",
+                                 "b", "a", "sh", "-c", "echo ready; read go", NULL);
+    const char *names[] = {"a", "b", "c"};
+    char wanted[100];
+
+    (void)await_line(p, OUT, "ready");
+    (void)server_ask(server, "DEL %s", names[_i]);
+    say(p, "go\n");
+    ck_assert_str_eq(member(await_line(p, STATUS, "released"), "member"), names[_i]);
+    ck_assert_int_eq(finish(p), 0);
+    (void)snprintf(wanted, sizeof wanted,
+                   "holdfast: the lock %s no longer existed at the release", names[_i]);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), wanted));
+}
+END_TEST
+
 /* Each name of the outer run is known to those inside it. */
 static const struct {
     const char *options, *name, *said;
@@ -381,6 +400,7 @@ int main(void)
     c = run_case(s, "multi");
     tcase_add_test(c, all_or_none_of_several);
     tcase_add_test(c, the_loss_of_one_is_the_loss_of_all);
+    tcase_add_loop_test(c, a_member_that_was_gone_is_named, 0, 3);
     tcase_add_loop_test(c, a_run_inside_several, 0, ROWS(inside));
     c = run_case(s, "permits");
     tcase_add_test(c, as_many_run_as_there_are_permits);
