@@ -17,8 +17,8 @@ shape-check:
 	@tests/shape.sh
 	@tests/shape_fails.sh
 
-# docs/steps.svg is drawn from docs/architecture.md; README's rules for users are what
-# doctor prints; the completions of shells are what the help says.
+# docs/steps.svg is drawn from docs/architecture.md; the rules of docs/permissions.md are
+# what doctor prints; the completions of shells are what the help says.
 docs-check: $(BUILD)/holdfast
 	@awk -f docs/steps.awk docs/architecture.md | cmp - docs/steps.svg || \
 	    { echo 'docs/steps.svg is not what docs/architecture.md says: make steps' >&2; exit 1; }

@@ -1,12 +1,12 @@
 #!/bin/sh
-# acl.sh [--write] HOLDFAST: README's rules for users are those that `holdfast doctor
-# --acl` prints, of which test_lock_acl proves that they are what runs. With --write,
-# README's block is replaced by them.
+# acl.sh [--write] HOLDFAST: the rules of docs/permissions.md are those that `holdfast doctor
+# --acl` prints, and test_lock_acl proves that they suffice. --write replaces the page's block
+# by them.
 set -eu
 
 write=
 [ "$1" != --write ] || { write=yes; shift; }
-holdfast=$1
+holdfast=$1 page=docs/permissions.md
 begin='<!-- acl: made by tests/acl.sh --write -->' end='<!-- acl: end -->'
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -42,11 +42,11 @@ block >"$dir/block"
 awk -v begin="$begin" -v end="$end" -v file="$dir/block" '
     $0 == begin { while ((getline line < file) > 0) print line; inside = 1 }
     !inside { print }
-    $0 == end { inside = 0 }' README.md >"$dir/readme"
-grep -qF "$begin" "$dir/readme" || { echo "README.md has no block '$begin'" >&2; exit 1; }
+    $0 == end { inside = 0 }' "$page" >"$dir/page"
+grep -qF "$begin" "$dir/page" || { echo "$page has no block '$begin'" >&2; exit 1; }
 if [ "$write" ]; then
-    cat "$dir/readme" >README.md
-elif ! diff -u README.md "$dir/readme" >&2; then
-    echo "README.md: the rules differ from doctor --acl: tests/acl.sh --write $holdfast" >&2
+    cat "$dir/page" >"$page"
+elif ! diff -u "$page" "$dir/page" >&2; then
+    echo "$page: the rules differ from doctor --acl: tests/acl.sh --write $holdfast" >&2
     exit 1
 fi

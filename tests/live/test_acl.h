@@ -1,5 +1,5 @@
-/* Users with exactly the rights that `holdfast doctor --acl` prints; README prints the
- * same (tests/acl.sh). */
+/* Users with exactly the rights that `holdfast doctor --acl` prints, which are those of
+ * docs/permissions.md (tests/acl.sh). */
 #ifndef TEST_ACL_H
 #define TEST_ACL_H
 
