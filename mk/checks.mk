@@ -18,12 +18,15 @@ shape-check:
 	@tests/shape_fails.sh
 
 # docs/steps.svg is drawn from docs/architecture.md; the rules of docs/permissions.md are
-# what doctor prints; the completions of shells are what the help says.
-docs-check: $(BUILD)/holdfast
+# what doctor prints; the completions of shells are what the help says; the manual pages are
+# complete.
+docs-check: $(BUILD)/holdfast $(BUILD)/man3/holdfast.3
 	@awk -f docs/steps.awk docs/architecture.md | cmp - docs/steps.svg || \
 	    { echo 'docs/steps.svg is not what docs/architecture.md says: make steps' >&2; exit 1; }
 	@tests/acl.sh $(BUILD)/holdfast
 	@tests/completions.sh $(BUILD)/holdfast
+	@tests/url_page.sh
+	@tests/manuals.sh $(BUILD)/man3 $(HEADERS)
 
 #: make steps             draws the tables of docs/architecture.md: docs/steps.svg
 steps:

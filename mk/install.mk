@@ -41,6 +41,15 @@ $(headers_I): $(BUILD)/include/holdfast/%: %
 	@mkdir -p $(@D)
 	$(Q)sed -E $(if $(findstring /,$*),'s|^(# *include ")|\1../|',-n p) $< > $@
 
+# The manual pages of the library are written from its headers, and the names of these pages are
+# known when they are installed or removed.
+all: $(BUILD)/man3/holdfast.3
+$(BUILD)/man3/holdfast.3: $(HEADERS) README.md docs/holdfast.1 mk/man3.sh mk/man3.awk
+	$(call say,write $(@D))
+	$(Q)mk/man3.sh $(@D) docs/holdfast.1 $(HEADERS)
+man3_names = $(call once,man3_names,mk/man3.sh --names $(HEADERS))
+man3 = $(addprefix $(BUILD)/man3/,$(man3_names))
+
 # bash looks for a file with the command's name.
 all: $(BUILD)/completions/holdfast
 $(BUILD)/completions/holdfast: completions/holdfast.bash
@@ -78,6 +87,8 @@ $(call $(1),644,$(INCLUDEDIR)/holdfast/resp,$(filter $(BUILD)/include/holdfast/r
 $(call $(1),644,$(INCLUDEDIR)/holdfast/net,$(filter $(BUILD)/include/holdfast/net/%,$(headers_I)))
 $(call $(1),644,$(INCLUDEDIR)/holdfast/lock,$(filter $(BUILD)/include/holdfast/lock/%,$(headers_I)))
 $(call $(1),644,$(MANDIR)/man1,docs/holdfast.1 tools/holdfast-resp.1)
+$(call $(1),644,$(MANDIR)/man3,$(man3))
+$(call $(1),644,$(MANDIR)/man7,docs/holdfast-url.7)
 $(call $(1),644,$(BASHCOMPDIR),$(BUILD)/completions/holdfast)
 $(call $(1),644,$(ZSHCOMPDIR),completions/_holdfast)
 $(call $(1),644,$(FISHCOMPDIR),completions/holdfast.fish)

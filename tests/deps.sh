@@ -12,7 +12,7 @@ fi
 case $1 in
 deps)
     want='gcc make pkg-config check libhiredis-dev libevent-dev libssl-dev
-        libuv1-dev liblua5.1-0-dev openssl redis-server redis-tools locales haproxy' ;;
+        libuv1-dev liblua5.1-0-dev openssl redis-server redis-tools locales haproxy mandoc' ;;
 deps-demo) want=redis-server ;;
 deps-bench) want='libev-dev libhiredis-dev libuv1-dev openssl redis-server' ;;
 deps-coverage) want='clang-19 libclang-rt-19-dev llvm-19 jq' ;;

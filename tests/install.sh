@@ -19,6 +19,9 @@ for program in holdfast holdfast-resp; do
     [ -x "$usr/bin/$program" ] && [ -s "$usr/share/man/man1/$program.1" ] ||
         fail "$program or its manual page is not installed"
 done
+for page in man3/holdfast.3 man3/holdfast-lock.3 man3/hf_lock_acquire.3 man7/holdfast-url.7; do
+    [ -s "$usr/share/man/$page" ] || fail "the manual page $page is not installed"
+done
 [ "$(printf '+OK\r\n' | "$usr/bin/holdfast-resp" | tr -d ' ')" = '0simplestring"OK"' ] ||
     fail "the installed holdfast-resp does not decode RESP"
 for file in lib/pkgconfig/holdfast.pc lib/pkgconfig/holdfast-resp.pc lib/libholdfast.so \

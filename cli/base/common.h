@@ -55,8 +55,8 @@ extern const struct cli_option cli_common_options[];
 /* Help text of the common options. */
 #define CLI_COMMON_HELP                                                       \
     "  -u, --url URL        redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://\n" \
-    "                       (TLS), unix://PATH or another form; see URLS in\n" \
-    "                       holdfast(1). Default: $HOLDFAST_URL, $REDIS_URL,\n" \
+    "                       (TLS), unix://PATH or another form; see\n"        \
+    "                       holdfast-url(7). Default: $HOLDFAST_URL, $REDIS_URL,\n" \
     "                       redis://127.0.0.1:6379\n"                         \
     "  --user NAME          user name; replaces that of the URL\n"            \
     "  --password-file F    read the password from the first line of F\n"     \
