@@ -617,20 +617,21 @@ START_TEST(siblings_continue_one_history)
 }
 END_TEST
 
-static TCase *case_named(const char *name)
+static TCase *case_named(const char *name, void (*begin)(void))
 {
     TCase *c = tcase_create(name);
 
     tcase_set_timeout(c, 60);
-    tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_checked_fixture(c, begin, tear_down);
     return c;
 }
 
 int main(void)
 {
     Suite *s = suite_create("net/replicas");
-    TCase *which = case_named("which host"), *change = case_named("another master"),
-          *none = case_named("no master");
+    TCase *which = case_named("which host", set_up),
+          *change = case_named("another master", set_up),
+          *none = case_named("no master", set_up_slow);
 
     tcase_add_loop_test(which, the_host_that_is_the_master_is_used, 0, 3);
     tcase_add_loop_test(which, a_host_that_cannot_be_reached_delays_nothing, 0, 2);

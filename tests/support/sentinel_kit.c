@@ -18,6 +18,7 @@ int questions[QUERIES_MAX];
 int ended_port;
 struct hf_error trouble;
 static bool has_trouble;
+static int slowness = SLOWNESS;
 int64_t probe_ms = 2 * LONG_MS;
 
 /* The linker puts these in place of what the library calls (Makefile: --wrap). */
@@ -27,7 +28,7 @@ int64_t __wrap_hf_clock_ms(void);
 
 int64_t __wrap_hf_clock_us(void)
 {
-    return __real_hf_clock_us() / SLOWNESS;
+    return __real_hf_clock_us() / slowness;
 }
 
 int64_t __wrap_hf_clock_ms(void)
@@ -356,9 +357,20 @@ void ask_and_get(const char *word)
     must_answer(&q, word);
 }
 
+static void set_up_with(int its_slowness)
+{
+    slowness = its_slowness;
+    memory_init(&memory);
+}
+
 void set_up(void)
 {
-    memory_init(&memory);
+    set_up_with(SLOWNESS);
+}
+
+void set_up_slow(void)
+{
+    set_up_with(SLOWNESS_MAX);
 }
 
 void tear_down(void)

@@ -11,7 +11,7 @@
  *
  * The library's clock is slow, so that a peer that a busy machine delays does not count as
  * silent: the next sentinel is queried after 100 ms (round.h), and silence is checked after
- * 250 ms (discover.h). */
+ * 250 ms (discover.h). Tests that wait for none of these times use a slower one. */
 #ifndef TEST_SENTINEL_KIT_H
 #define TEST_SENTINEL_KIT_H
 
@@ -23,13 +23,15 @@
 #include "tests/support/peer.h"
 
 #define SLOWNESS 3              /* the library's clock runs at a third of the real rate */
+#define SLOWNESS_MAX 30         /* in which 100 ms survive a stall of two seconds */
 #define NAME "main"             /* of the master */
 #define STEPS_MAX 60
 #define TEXTS_MAX 4000
 
 /* A fixture with counted memory. At the end, each fake that was started must have executed its
- * whole script. */
+ * whole script. set_up_slow: the clock has SLOWNESS_MAX. */
 void set_up(void);
+void set_up_slow(void);
 void tear_down(void);
 
 /* ---- scripts ---- */
