@@ -7,6 +7,7 @@
 #include "lock/election.h"
 #include "lock/latch.h"
 #include "lock/lock.h"
+#include "lock/metrics.h"
 #include "lock/multi.h"
 #include "lock/quorum.h"
 #include "lock/permits.h"

@@ -98,6 +98,12 @@ mutants-apply:
 	        awk -v out="$$dir" -v tests=none -f tests/mutants/apply.awk $$list \
 	            >/dev/null || exit 1; done
 
+# docs/metrics.md
+#: make metrics-check     do the parsers of Prometheus accept the metrics? (prometheus_client of
+#:                        Python, promtool)
+metrics-check: deps all $(BUILD)/tests/live/lock/test_metrics
+	@tests/metrics/check.sh $(BUILD)
+
 # Nobody's machine is changed without being asked.
 deps-check:
 	@tests/deps_users.sh
@@ -114,4 +120,4 @@ builds: deps deps-musl deps-fuzz deps-packages
 	+@$(MAKE) --no-print-directory all TLS=no BUILD=$(BUILD)-notls
 	+@$(MAKE) --no-print-directory all CC=clang BUILD=$(BUILD)-clang
 
-.PHONY: builds steps sources tests-named words mutants-apply install-check layers shape shape-check docs-check exports abi-check abi-record rules rules-check faults-check servers-check texts-check deps-check
+.PHONY: builds metrics-check steps sources tests-named words mutants-apply install-check layers shape shape-check docs-check exports abi-check abi-record rules rules-check faults-check servers-check texts-check deps-check

@@ -162,6 +162,33 @@ START_TEST(unknown_kind_has_a_text)
 }
 END_TEST
 
+/* Each kind that can be acquired has a label of its own, and so have semaphores and latches. */
+START_TEST(each_kind_has_its_number_and_label)
+{
+    bool is_used[HF_KIND_NUMBERS] = {false};
+
+    for (int id = 0; id < 100; id++) {
+        const struct hf_kind *row = hf_kind_row((enum hf_lock_kind)id);
+        const struct hf_kind *numbers = hf_kind_row((enum hf_lock_kind)(id | HF_WITH_TOKEN));
+
+        if (!row)
+            continue;
+        ck_assert_uint_lt(hf_kind_number(row), HF_KIND_NUMBERS);
+        ck_assert(!is_used[hf_kind_number(row)]);
+        is_used[hf_kind_number(row)] = true;
+        ck_assert_ptr_nonnull(hf_kind_label(hf_kind_number(row)));
+        if (numbers && numbers->id == row->id)
+            ck_assert_uint_eq(hf_kind_number(numbers), hf_kind_number(row));
+    }
+    ck_assert_str_eq(hf_kind_label(hf_kind_number(&hf_kind_semaphore)), "semaphore");
+    ck_assert_str_eq(hf_kind_label(hf_kind_number(&hf_kind_latch)), "latch");
+    ck_assert(!is_used[hf_kind_number(&hf_kind_semaphore)]);
+    ck_assert(!is_used[hf_kind_number(&hf_kind_latch)]);
+    ck_assert_ptr_null(hf_kind_label(HF_KIND_NONE));
+    ck_assert_ptr_null(hf_kind_label(HF_KIND_NUMBERS));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("lock/kind");
@@ -175,6 +202,7 @@ int main(void)
     tcase_add_loop_test(c, kinds_without_owners_are_not_kinds_of_locks, 0,
                         COUNT(ownerless));
     tcase_add_test(c, unknown_kind_has_a_text);
+    tcase_add_test(c, each_kind_has_its_number_and_label);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

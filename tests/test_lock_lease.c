@@ -114,6 +114,19 @@ START_TEST(lease_1_a_hold_whose_last_release_was_handed_out_is_not_safe)
 }
 END_TEST
 
+/* For the metrics: half of the lease is left, or less. */
+START_TEST(renewal_with_less_than_half_of_the_lease_left_is_late)
+{
+    struct hf_lease h = renewed_hold(), short_one = leased_hold(1000);
+
+    ck_assert(!hf_lease_is_late(&h, START + THIRD));
+    ck_assert(!hf_lease_is_late(&h, SAFE - WATCHDOG / 2));
+    ck_assert(hf_lease_is_late(&h, SAFE - WATCHDOG / 2 + 1));
+    ck_assert(!hf_lease_is_late(&short_one, START));
+    ck_assert(hf_lease_is_late(&short_one, START + 500));
+}
+END_TEST
+
 /* ---- LEASE-2 ---- */
 
 /* Whatever the delays of the loop, the schedule neither drifts nor doubles. */
@@ -894,6 +907,7 @@ static TCase *case_lost(void)
                         COUNT(ends));
     tcase_add_test(c, a_renewal_under_way_does_not_hide_the_safe_moment);
     tcase_add_test(c, max_hold_ends_a_hold_that_is_still_safe);
+    tcase_add_test(c, renewal_with_less_than_half_of_the_lease_left_is_late);
     tcase_add_loop_test(c, a_lost_hold_is_never_safe_whatever_the_reason, 0,
                         COUNT(losses));
     tcase_add_loop_test(c, hold_that_may_remain_is_released,

@@ -45,6 +45,7 @@ static void ck_assert_equal(const struct twins *t)
     ck_assert_int_eq(hf_lease_safe_ms(a, t->now), hf_lease_safe_ms(b, t->now));
     ck_assert_int_eq(hf_lease_proved_ms(a), hf_lease_proved_ms(b));
     ck_assert_int_eq(hf_lease_had_until_ms(a), hf_lease_had_until_ms(b));
+    ck_assert_int_eq(a->granted_ms, b->granted_ms);
 }
 
 /* ---- events of both ---- */
@@ -148,6 +149,7 @@ static void be_granted(struct twins *t)
     hf_lease_init(&t->whole, WATCHDOG);
     hf_lease_sent(&t->whole, t->now, WATCHDOG);
     hf_lease_granted(&t->whole, 1, &how, dice(2), 0);
+    t->whole.granted_ms = dice(4) ? t->now : INT64_MIN;
     t->packed = t->whole;
 }
 
@@ -231,6 +233,39 @@ START_TEST(pack_2_a_lease_with_a_great_number_is_not_packed)
 }
 END_TEST
 
+/* The moments of the lease itself are exact. */
+START_TEST(pack_3_a_time_of_more_than_49_days_is_cut)
+{
+    int64_t most = UINT32_MAX - 1;
+    struct hf_lease_packed p;
+    struct hf_lease l = held(WATCHDOG), again;
+
+    for (int64_t ms = most - 1; ms <= most + 1; ms++) {
+        l.granted_ms = START - ms;
+        ck_assert(hf_lease_pack(&p, &l));
+        hf_lease_unpack(&again, &p, WATCHDOG);
+        ck_assert_int_eq(again.granted_ms, START - (ms < most ? ms : most));
+        ck_assert_int_eq(hf_lease_next_ms(&again), hf_lease_next_ms(&l));
+    }
+    l.granted_ms = INT64_MIN;
+    ck_assert(hf_lease_pack(&p, &l));
+    hf_lease_unpack(&again, &p, WATCHDOG);
+    ck_assert_int_eq(again.granted_ms, INT64_MIN);
+}
+END_TEST
+
+START_TEST(pack_2_a_lease_of_a_stream_with_a_great_number_is_not_packed)
+{
+    struct hf_lease_packed p;
+    struct hf_lease l = held(WATCHDOG);
+
+    l.claims.answered_stream = UINT32_MAX;
+    ck_assert(hf_lease_pack(&p, &l));
+    l.claims.answered_stream++;
+    ck_assert(!hf_lease_pack(&p, &l));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("lock/lease_pack");
@@ -241,6 +276,8 @@ int main(void)
     tcase_add_test(c, pack_2_a_lease_is_not_packed_while_a_command_is_pending);
     tcase_add_test(c, pack_2_a_lease_is_not_packed_during_a_release);
     tcase_add_test(c, pack_2_a_lease_with_a_great_number_is_not_packed);
+    tcase_add_test(c, pack_2_a_lease_of_a_stream_with_a_great_number_is_not_packed);
+    tcase_add_test(c, pack_3_a_time_of_more_than_49_days_is_cut);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

@@ -143,6 +143,48 @@ START_TEST(each_event_moves_a_wait_by_one_arrow)
 }
 END_TEST
 
+/* ---- why a request is sent: for the metrics ---- */
+
+static const struct {
+    enum hf_wake wake;
+    int before;
+    bool sent_live;
+    enum hf_wait_event event;
+    enum channel channel;
+    int64_t due_ms;
+    bool gives_way, is_waking, is_pushed;
+} wakes[] = {
+    {WAKE_NONE, QUEUED, 0, EVENT_DUE, NOT_YET, DEADLINE, 0, 0, 0},
+    {WAKE_SUBSCRIPTION, ASKING, 0, EVENT_REFUSED, LIVE, DEADLINE, 0, 0, 0},
+    {WAKE_NOTIFICATION, ASKING, 1, EVENT_REFUSED, LIVE_MOVED, DEADLINE, 0, 0, 0},
+    {WAKE_NOTIFICATION, ASKING, 1, EVENT_UNANSWERED, LIVE_MOVED, DEADLINE, 0, 0, 0},
+    {WAKE_SUBSCRIPTION, SUBSCRIBING, 0, EVENT_SUBSCRIBED, LIVE, DEADLINE, 0, 0, 0},
+    {WAKE_SUBSCRIPTION, SUBSCRIBING, 0, EVENT_NOT_SUBSCRIBED, REFUSED, DEADLINE, 0, 0, 0},
+    {WAKE_TIMER, SUBSCRIBING, 0, EVENT_DUE, NOT_YET, NOW, 0, 0, 0},
+    {WAKE_NOTIFICATION, SLEEPING, 1, EVENT_WOKEN, LIVE_MOVED, DEADLINE, 0, 0, 0},
+    {WAKE_TIMER, SLEEPING, 1, EVENT_DUE, LIVE, NOW, 0, 0, 0},
+    {WAKE_TURN, SLEEPING, 1, EVENT_DUE, LIVE, NOW, 1, 0, 0},
+    {WAKE_TURN, SLEEPING, 1, EVENT_DUE, LIVE, NOW + 1, 0, 0, 0},
+    {WAKE_NOTIFICATION, SLEEPING, 1, EVENT_DUE, LIVE, NOW + 1, 0, 1, 0},
+    {WAKE_PUSH, SLEEPING, 1, EVENT_DUE, LIVE, NOW, 0, 0, 1},
+};
+
+START_TEST(each_request_has_its_cause)
+{
+    struct hf_wait w = wait_in(wakes[_i].before, wakes[_i].sent_live);
+    struct hf_channel channel = channel_of(wakes[_i].channel);
+
+    w.due_ms = wakes[_i].due_ms;
+    w.gives_way = wakes[_i].gives_way;
+    w.is_waking = wakes[_i].is_waking;
+    w.wake = WAKES;
+    if (wakes[_i].is_pushed)
+        hf_channel_pushed(&channel, NOW, false);
+    ck_assert_int_eq(hf_wait_step(&w, wakes[_i].event, NOW, &channel, TTL, CAP), DO_REQUEST);
+    ck_assert_int_eq(w.wake, wakes[_i].wake);
+}
+END_TEST
+
 /* ---- how long to sleep: WAIT-4, WAIT-5 ---- */
 
 static const struct {
@@ -1229,6 +1271,7 @@ static TCase *case_arrows(void)
 
     tcase_add_loop_test(c, each_event_moves_a_wait_by_one_arrow, 0,
                         COUNT(arrows));
+    tcase_add_loop_test(c, each_request_has_its_cause, 0, COUNT(wakes));
     tcase_add_loop_test(c, wait_4_sleep_ends_with_the_ttl_the_cap_or_the_deadline,
                         0, COUNT(naps));
     tcase_add_test(c, a_wait_in_the_queue_is_due_at_its_deadline_only);

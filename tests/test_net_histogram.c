@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/net.h"
+#include "net/base/histogram.h"
 #include "tests/support/dice.h"
 #include "tests/support/suite.h"
 
@@ -169,6 +169,23 @@ START_TEST(two_that_are_merged_are_as_one)
 }
 END_TEST
 
+START_TEST(numbers_below_a_power_are_counted_exactly)
+{
+    struct hf_histogram h = {0};
+    uint64_t below[33] = {0};
+
+    for (int i = 0; i < NUMBERS; i++) {
+        uint64_t number = random_up_to_bits(32);
+
+        hf_histogram_add(&h, number);
+        for (unsigned bits = 3; bits <= 32; bits++)
+            below[bits] += number < UINT64_C(1) << bits;
+    }
+    for (unsigned bits = 3; bits <= 32; bits++)
+        ck_assert_uint_eq(hf_histogram_below(&h, bits), below[bits]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("net, histogram");
@@ -181,6 +198,7 @@ int main(void)
     tcase_add_test(c, empty_one_has_no_quantile);
     tcase_add_test(c, quantile_outside_is_the_least_or_the_greatest);
     tcase_add_test(c, two_that_are_merged_are_as_one);
+    tcase_add_test(c, numbers_below_a_power_are_counted_exactly);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

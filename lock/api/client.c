@@ -155,6 +155,7 @@ static void free_parts(struct hf_client *client)
 {
     hf_router_free(client->router);
     hf_hold_free_spare(client);
+    hf_tally_fini(client);
     hf_table_fini(client);
 }
 

@@ -18,6 +18,7 @@ void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
     HF_ASSERT(watchdog_ms > 0);
     *l = (struct hf_lease){.state = LEASE_HELD,
                                .watchdog_ms = watchdog_ms,
+                               .granted_ms = INT64_MIN,
                                .renew_ms = HF_NEVER,
                                .failed_ms = INT64_MIN,
                                .max_until_ms = HF_NEVER,
@@ -247,6 +248,13 @@ enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
         return LEASE_DO_NOTHING;
     HF_ASSERT(l->state == LEASE_HELD && now_ms < l->claims.end_ms); /* LEASE-3 */
     return submit(l, now_ms);
+}
+
+bool hf_lease_is_late(const struct hf_lease *l, int64_t now_ms)
+{
+    int64_t lease_ms = hf_min_ms(l->claims.shortest_ms, l->watchdog_ms);
+
+    return l->claims.end_ms - now_ms < lease_ms / 2;
 }
 
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how)

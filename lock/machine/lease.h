@@ -52,15 +52,17 @@ struct hf_lease {
     int64_t count;              /* acquisitions not yet released */
     bool is_renewed;            /* by the watchdog */
     bool is_renewing;           /* a renewal or a look has no reply yet */
+    bool has_slept;             /* LEASE-5 */
+    bool is_rush_look;          /* for rush_ms, a look is enough */
     int64_t watchdog_ms;
+    int64_t granted_ms;         /* for the metrics: when the request was sent that was granted;
+                                   INT64_MIN: the time of the hold is not counted, or was */
     struct hf_claims claims;
     int64_t renew_ms;           /* when the next renewal is due */
     int64_t max_until_ms;       /* when max_hold_ms ends; INT64_MAX: no such limit */
     int64_t failed_ms;          /* when the last renewal failed */
-    bool has_slept;             /* LEASE-5 */
     int64_t rush_ms;            /* LEASE-6: when such a renewal or look is due; HF_NEVER:
                                    none is */
-    bool is_rush_look;          /* for that, a look is enough */
     int64_t before_ms;          /* the safe moment without the last reply */
     int64_t proved_before_ms;   /* claims.proved_ms without the last reply */
     int64_t doubt_ms;           /* LEASE-7: the safe moment; HF_NEVER: no doubt */
@@ -97,6 +99,10 @@ void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms);
  *   renewal or a look, which counts as submitted now; or to report the loss. If a look is
  *   pending, the renewal replaces it: neither its reply nor its failure may be reported. */
 enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms);
+
+/* hf_lease_is_late - returns whether a renewal that succeeds now is late: less than half of
+ *   the lease is left. Call it before hf_lease_renewed. */
+bool hf_lease_is_late(const struct hf_lease *l, int64_t now_ms);
 
 /* hf_lease_renewed - a renewal succeeded. */
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how);

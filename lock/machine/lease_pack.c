@@ -10,6 +10,8 @@
 /* For INT64_MIN and HF_NEVER. */
 #define REL_MIN INT32_MIN
 #define REL_NEVER INT32_MAX
+/* The time of the hold is not counted. */
+#define HELD_UNKNOWN UINT32_MAX
 
 static_assert(sizeof(struct hf_lease_packed) == 48, "a held lock takes at most 256 bytes");
 
@@ -51,7 +53,19 @@ static bool may_be_packed(const struct hf_lease *l)
     return l->state != LEASE_RELEASING && l->count == 1 && !l->is_renewing &&
            l->max_until_ms == HF_NEVER && l->failed_ms <= l->renew_ms &&
            hf_claims_are_settled(&l->claims) && fits(l->claims.answered_ms) &&
+           l->claims.answered_stream <= UINT32_MAX &&
            fits(l->claims.set_ms);
+}
+
+/* PACK-3 */
+static uint32_t held_ms(const struct hf_lease *l)
+{
+    int64_t ms;
+
+    if (l->granted_ms == INT64_MIN)
+        return HELD_UNKNOWN;
+    ms = hf_max_ms(l->claims.proved_ms - l->granted_ms, 0);
+    return ms < HELD_UNKNOWN ? (uint32_t)ms : HELD_UNKNOWN - 1;
 }
 
 static bool put(struct hf_lease_packed *p, const struct hf_lease *l)
@@ -59,7 +73,8 @@ static bool put(struct hf_lease_packed *p, const struct hf_lease *l)
     int64_t base_ms = l->claims.proved_ms;
 
     *p = (struct hf_lease_packed){.proved_ms = base_ms,
-                                  .stream = l->claims.answered_stream,
+                                  .stream = (uint32_t)l->claims.answered_stream,
+                                  .held_ms = held_ms(l),
                                   .answered_ms = (uint32_t)l->claims.answered_ms,
                                   .set_ms = (uint32_t)l->claims.set_ms,
                                   .state = (uint8_t)l->state,
@@ -104,6 +119,7 @@ void hf_lease_unpack(struct hf_lease *l, const struct hf_lease_packed *p,
     l->reason = (enum hf_lost)p->reason;
     l->is_renewed = p->is_renewed;
     l->count = 1;
+    l->granted_ms = p->held_ms == HELD_UNKNOWN ? INT64_MIN : base_ms - p->held_ms;
     l->renew_ms = to_moment(p->renew, base_ms);
     l->rush_ms = to_moment(p->rush, base_ms);
     l->is_rush_look = p->is_rush_look;

@@ -6,7 +6,9 @@
  *         before: hf_lease_note_sleep notes it again.
  * PACK-2  A lease is not packed while a command is pending or its outcome unknown, during a
  *         release, with a hold count other than 1 or a limit of the hold time, or if it is longer
- *         than 12 days, so that each later moment of it fits in 32 bits. */
+ *         than 12 days, so that each later moment of it fits in 32 bits.
+ * PACK-3  After 49 days the time since the grant is no longer known exactly: it then counts from
+ *         the last reply, and 49 days. */
 #ifndef HF_LEASE_PACK_H
 #define HF_LEASE_PACK_H
 
@@ -14,7 +16,8 @@
 
 struct hf_lease_packed {
     int64_t proved_ms;          /* the moments below are relative to it */
-    uint64_t stream;
+    uint32_t stream;
+    uint32_t held_ms;           /* from the grant until then; HELD_UNKNOWN */
     uint32_t answered_ms;
     uint32_t set_ms;
     int32_t renew;

@@ -296,16 +296,41 @@ static enum hf_wait_todo step(struct hf_wait *w, enum hf_wait_event event, int64
     return DO_NOTHING;
 }
 
+/* Why a request follows, if one does. */
+static enum hf_wake wake_of(const struct hf_wait *w, enum hf_wait_event event, int64_t now_ms)
+{
+    switch (event) {
+    case EVENT_REFUSED:
+    case EVENT_UNANSWERED: /* WAIT-2, WAIT-3 */
+        return w->sent_live ? WAKE_NOTIFICATION : WAKE_SUBSCRIPTION;
+    case EVENT_SUBSCRIBED:
+    case EVENT_NOT_SUBSCRIBED:
+        return WAKE_SUBSCRIPTION;
+    case EVENT_WOKEN:
+        return WAKE_NOTIFICATION;
+    case EVENT_DUE:
+        if (w->state == IS_QUEUED || w->is_waking)
+            return w->is_waking ? WAKE_NOTIFICATION : WAKE_NONE;
+        return w->gives_way || now_ms < w->due_ms ? WAKE_TURN : WAKE_TIMER;
+    case EVENT_PUSHED:
+        break;
+    }
+    return WAKE_PUSH;
+}
+
 enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
                                int64_t now_ms, struct hf_channel *channel,
                                int64_t ttl_ms, int64_t cap_ms)
 {
     enum hf_wait_state was = w->state;
+    enum hf_wake wake = wake_of(w, event, now_ms);
     enum hf_wait_todo todo;
 
     HF_ASSERT(wait_ok(w));
     HF_ASSERT(event != EVENT_REFUSED || cap_ms > 0);
     todo = step(w, event, now_ms, channel, ttl_ms, cap_ms);
+    if (todo == DO_REQUEST)
+        w->wake = w->is_by_push ? WAKE_PUSH : wake;
     HF_ASSERT(event > EVENT_UNANSWERED || may_sleep(w, channel));
     HF_ASSERT((event != EVENT_SUBSCRIBED && event != EVENT_NOT_SUBSCRIBED) ||
               w->state != IS_SUBSCRIBING); /* WAIT-2 */

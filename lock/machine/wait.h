@@ -100,6 +100,17 @@ enum hf_wait_state {
     IS_DONE
 };
 
+/* Why a waiter sends another request. */
+enum hf_wake {
+    WAKE_NONE,                  /* it is the first request of the call */
+    WAKE_NOTIFICATION,          /* a release was published, or the subscription was lost */
+    WAKE_PUSH,                  /* WAIT-10 */
+    WAKE_TIMER,                 /* the holder's TTL ended, or WAIT-4, WAIT-5, WAIT-7, WAIT-9 */
+    WAKE_TURN,                  /* it gave way until now, or this client has released the lock */
+    WAKE_SUBSCRIPTION,          /* the subscription was confirmed or refused (WAIT-2) */
+    WAKES
+};
+
 /* The outcome of the requests of a queue. Its waiters share it. */
 struct hf_wait_answers {
     bool has_answered;          /* the server replied since the queue began (WAIT-7) */
@@ -119,6 +130,7 @@ struct hf_wait {
     bool sent_live;             /* the subscription was live at that time */
     bool is_by_push;            /* a push caused the pending request */
     bool is_waking;             /* a notification is processed when its timer fires, now */
+    enum hf_wake wake;          /* why the last request was sent */
     int64_t sent_ms;            /* that time; set by the code that sends the request */
     int late_grants;            /* grants of this call that came too late to be used */
 };

@@ -350,8 +350,7 @@ void hf_hold_end_op(struct hf_hold *hold, bool is_gone)
     }
     while (!hf_list_is_empty(&work->pending))
         (void)wake_one(&work->pending, client->loop);
-    HF_ASSERT(client->holds > 0);
-    client->holds--;
+    hf_tally_unheld(hold);
     hf_hold_free(hold);
 }
 
@@ -571,6 +570,7 @@ static void report_lost(struct hf_hold *hold, bool was_releasing)
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     HF_ASSERT(!hold->work || hold->work->lease.state == LEASE_LOST);
     hf_hold_stop_renewal(hold);
+    hf_tally_lost(hold);
     hf_hold_rearm(hold);
     HF_ASSERT(hold_ok(hold));
     if (calls && calls->on_lost) { /* before the server can grant it to another owner */

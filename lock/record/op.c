@@ -43,6 +43,13 @@ static bool counts_ok(const struct hf_client *client)
 
 /* ---- begin ---- */
 
+static hf_status refused(const struct hf_op *op, hf_status status)
+{
+    if (is_call(op))
+        hf_tally_refused(op->client, status);
+    return status;
+}
+
 hf_status hf_op_begin(struct hf_op *op)
 {
     struct hf_client *client = op->client;
@@ -50,13 +57,13 @@ hf_status hf_op_begin(struct hf_op *op)
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (client->is_over ||
         (client->is_closing && !op->verb->is_orphan && !op->must_begin))
-        return hf_error_set(op->error, HF_E_CLOSED, "%s",
-                            hf_status_text(HF_E_CLOSED));
+        return refused(op, hf_error_set(op->error, HF_E_CLOSED, "%s",
+                                        hf_status_text(HF_E_CLOSED)));
     if (is_call(op) && !op->must_begin &&
         hf_client_calls(client) + client->untold >= client->waiters_max)
-        return hf_error_set(op->error, HF_E_LIMIT,
-                            "more than %u calls are under way",
-                            (unsigned)client->waiters_max);
+        return refused(op, hf_error_set(op->error, HF_E_LIMIT,
+                                        "more than %u calls are under way",
+                                        (unsigned)client->waiters_max));
     HF_ASSERT(!(op->waiter && op->done) && op->lock->client == client);
     hf_list_push(&client->ops, &op->node);
     hf_list_init(&op->line_node);
@@ -182,6 +189,8 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     HF_ASSERT(!hf_list_is_empty(&op->node) && !op->hold); /* it ends once */
     op->status = status;
     fill_error(op);
+    if (status < 0 || op->began_ms != 0)
+        hf_tally_end(op, status);
     hf_list_remove(&op->node);
     hf_list_remove(&op->line_node);
     hf_list_remove(&op->cancel_node);

@@ -3,7 +3,7 @@
 #ifndef HF_OP_H
 #define HF_OP_H
 
-#include "lock/record/records.h"
+#include "lock/record/tally_add.h"
 
 /* hf_op_begin - adds the operation to the client. HF_E_LIMIT, HF_E_CLOSED. */
 hf_status hf_op_begin(struct hf_op *op) HF_MUST_CHECK;

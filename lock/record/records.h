@@ -10,6 +10,7 @@
 
 #include "lock/script/call.h"
 #include "lock/machine/lease_pack.h"
+#include "lock/record/tally.h"
 #include "lock/script/kind.h"
 #include "lock/lock.h"
 #include "lock/script/names.h"
@@ -105,6 +106,7 @@ struct hf_client {
     uint64_t push_checks;       /* checks that pushes caused (track.c) */
     uint64_t push_losses;       /* losses that these found */
     uint64_t push_wakes;        /* requests of waiters that pushes caused */
+    struct hf_tally tally;
 
     /* Memory that is freed later (shrink.c). */
     struct hf_list idle;        /* hf_shrink.node */
@@ -275,7 +277,6 @@ struct hf_op {
     struct hf_client *client;
     struct hf_lock *lock;
     struct hf_wait_queue *queue;    /* in which it may wait; NULL: it does not wait */
-    bool has_own_queue;         /* that queue is this operation's alone */
     const struct hf_verb *verb;
     int64_t owner;
     int64_t count;              /* the hold count to reach */
@@ -283,6 +284,8 @@ struct hf_op {
     int64_t *value;             /* receives the number of the reply; or NULL */
     bool *out_flag;               /* receives whether it was done; or NULL */
     uint64_t requested_when;    /* client->ops_begun when it last sent its request */
+    bool has_own_queue;         /* that queue is this operation's alone */
+    bool is_queued;             /* it is in that queue, and counted (tally_add.h) */
     bool must_begin;            /* no caller would repeat it: it begins even if
                                    waiters_max is reached or the client is closing */
     bool is_member;             /* its grant is provisional: a multi-lock may release it */
@@ -300,6 +303,7 @@ struct hf_op {
 
     /* To acquire. */
     struct hf_acquire_options options;
+    int64_t began_ms;           /* 0: a re-entry, or another verb */
     int64_t lease_ms;
     struct hf_timer timer;
     struct hf_on_wait_call *on_wait_call; /* on_wait, not called yet */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lock/record/shrink.h"
+#include "lock/record/tally_add.h"
 #include "lock/record/table.h"
 #include "net/base/assert.h"
 #include "net/base/mem.h"
@@ -96,6 +97,7 @@ bool hf_wait_queue_enter(struct hf_op *op)
     if (hf_list_is_empty(&line->waiters))
         line->answers = (struct hf_wait_answers){0};
     hf_list_push(place_of(op)->next, &op->line_node);
+    hf_tally_enter(op);
     return hf_wait_queue_first(line) == op;
 }
 
@@ -108,6 +110,7 @@ void hf_wait_queue_leave(struct hf_op *op)
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     hf_list_remove(&op->line_node);
+    hf_tally_leave(op);
     if (!line)
         return;
     if (hf_list_is_empty(&line->waiters))

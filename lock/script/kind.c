@@ -5,6 +5,22 @@
 
 #include <assert.h>
 
+/* Part of the interface: lock/metrics.h. */
+static const char *const labels[HF_KIND_NUMBERS] = {
+    [HF_KIND_PLAIN] = "plain",
+    [HF_KIND_FAIR] = "fair",
+    [HF_KIND_READ] = "read",
+    [HF_KIND_WRITE] = "write",
+    [HF_KIND_NONREENTRANT] = "nonreentrant",
+    [HF_KIND_FENCED] = "fenced",
+    [HF_KIND_NONREENTRANT_FAIR] = "nonreentrant_fair",
+    [HF_KIND_PERMIT] = "permit",
+    [HF_KIND_SPIN] = "spin",
+    [HF_KIND_VALUE] = "value",
+    [HF_KIND_SEMAPHORE_NUMBER] = "semaphore",
+    [HF_KIND_LATCH_NUMBER] = "latch",
+};
+
 static const struct {
     const char *text;
     const struct hf_kind *row;  /* NULL: inspect only */
@@ -42,6 +58,11 @@ const char *hf_lock_kind_text(enum hf_lock_kind kind)
     enum hf_lock_kind id = without_token(kind);
 
     return is_known(id) ? kinds[id].text : "unknown kind of lock";
+}
+
+const char *hf_kind_label(unsigned number)
+{
+    return number < HF_KIND_NUMBERS ? labels[number] : NULL;
 }
 
 const struct hf_kind *hf_kind_row(enum hf_lock_kind kind)

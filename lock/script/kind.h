@@ -128,6 +128,20 @@ extern const struct hf_kind hf_kind_fenced_nonreentrant, hf_kind_fenced_fair,
 /* Objects that are not locks: semaphore.h, latch.h. */
 extern const struct hf_kind hf_kind_semaphore, hf_kind_latch;
 
+/* The kinds by numbers: an enum hf_lock_kind, with or without tokens, or one of these. */
+enum { HF_KIND_SEMAPHORE_NUMBER = HF_KIND_VALUE + 1, HF_KIND_LATCH_NUMBER, HF_KIND_NUMBERS };
+
+static inline unsigned hf_kind_number(const struct hf_kind *kind)
+{
+    if (kind->id != HF_KIND_NONE)
+        return kind->id;
+    return kind->opens_for_all ? HF_KIND_LATCH_NUMBER : HF_KIND_SEMAPHORE_NUMBER;
+}
+
+/* hf_kind_label - returns the name of the kind with this number, for programs, such as "fair";
+ *   static. NULL: a client has no locks of this kind. */
+const char *hf_kind_label(unsigned number);
+
 /* hf_kind_row - returns the row of a kind. NULL: there is no such kind, or it can only be
  *   inspected, or cannot have tokens. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);

@@ -166,7 +166,7 @@ static void keep(struct hf_op *op)
     hf_hold_add(hold);
     op->hold = NULL; /* it is the lock's */
     op->may_be_queued = false;
-    op->client->holds++;
+    hf_tally_held(hold);
     hold->is_member = op->is_member;
     hold->is_open = op->is_member;
     op->client->provisional_holds += op->is_member;
@@ -344,8 +344,7 @@ static void refused(struct hf_op *op)
 
 /* ---- the answer ---- */
 
-/* A wrong password or certificate fails every waiter of this lock: they fail
- * now, not one for each attempt to connect. */
+/* A wrong password or certificate fails every waiter of this lock now, not one each attempt. */
 static void refuse_line(struct hf_op *op, hf_status status)
 {
     struct hf_wait_queue *line = op->queue;
@@ -487,7 +486,7 @@ static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 
     switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms, cap_ms)) {
     case DO_REQUEST:
-        op->client->push_wakes += op->wait.is_by_push;
+        hf_tally_woken(op);
         send_acquire(op);
         break;
     case DO_SUBSCRIBE:
@@ -553,6 +552,7 @@ static void start(struct hf_op *op)
     const struct hf_acquire_options *o = &op->options;
     int64_t now = hf_loop_now(op->client->loop);
 
+    op->began_ms = now;
     op->lease_ms = o->lease_ms > 0 ? o->lease_ms : op->client->watchdog_ms;
     hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
     if (op->lock->kind->spins)

@@ -120,6 +120,7 @@ void hf_reentry_start(struct hf_op *op, struct hf_hold *held)
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     HF_ASSERT(held->lock == op->lock && held->owner == op->owner && !op->hold);
     hf_wait_requeue(&op->wait); /* the wait's own request is not used */
+    op->began_ms = 0;
     if (!hf_hold_open(held)) {
         hf_loop_disarm(op->client->loop, &op->timer);
         hf_op_finish(op, HF_E_NOMEM);

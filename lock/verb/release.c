@@ -75,9 +75,12 @@ static void found_gone(struct hf_op *op)
         return;
     }
     hold->work->lease.count = op->count;
-    if (hf_lease_lose(&hold->work->lease, hf_answer_lost(&op->answer)) &&
-        op->count > 0)
-        hf_hold_report_lost(hold);
+    if (hf_lease_lose(&hold->work->lease, hf_answer_lost(&op->answer))) {
+        if (op->count > 0)
+            hf_hold_report_lost(hold);
+        else
+            hf_tally_lost(hold);
+    }
     end_release(op, op->count == 0, HF_LOST);
 }
 
@@ -154,6 +157,7 @@ static void release(struct hf_op *op)
     HF_ASSERT(op->count >= 0 && op->lease_ms > 0);
     if (op->count == 0) {
         hold->work->released_until_ms = hf_lease_safe_until_ms(&hold->work->lease);
+        hf_tally_released(hold);
         hf_lease_release(&hold->work->lease);
         hf_hold_stop_renewal(hold); /* LEASE-3 */
         hf_wait_queue_freeing(op);

@@ -147,6 +147,8 @@ static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
         return;
     }
     if (answer == 1) {
+        batch->client->tally.late_renewals +=
+            hf_lease_is_late(&hold->work->lease, hf_loop_now(batch->client->loop));
         hf_lease_renewed(&hold->work->lease, &batch->call.sending);
         batch->client->renewals++;
         hf_hold_report_renewed(hold);
@@ -246,6 +248,7 @@ static void on_renewed(struct hf_call *call, hf_status status,
                changes_way(batch, reply)) {
         failed(batch, hf_refusal_is_undeclared(reply), true);
     } else {
+        client->tally.failed_renewals += !batch->is_look;
         hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
                       status < 0 ? batch->error.text
                                  : "unexpected script reply");

@@ -1,9 +1,11 @@
 /* Histograms: log-linear, of a fixed size (net.h). The leading one bit of a number
  * shows its power of two, the two bits after it the quarter. */
 /* Tests: tests/test_net_histogram.c. */
+#include "net/base/histogram.h"
+
 #include <assert.h>
 
-#include "net/net.h"
+#include "net/base/assert.h"
 
 #define QUARTERS_BITS 2   /* four buckets for each power of two */
 #define QUARTERS (1u << QUARTERS_BITS)
@@ -82,4 +84,14 @@ uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q)
         i++;
     end = bucket_end(i);
     return end < h->max ? end : h->max;
+}
+
+uint64_t hf_histogram_below(const struct hf_histogram *h, unsigned bits)
+{
+    uint64_t count = 0;
+
+    HF_ASSERT(bits > QUARTERS_BITS && bits <= 32);
+    for (unsigned i = 0; i < (bits - 1) * QUARTERS; i++)
+        count += h->buckets[i];
+    return count;
 }
