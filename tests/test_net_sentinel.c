@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/route/router.h"
+#include "net/route/router_inner.h"
 #include "tests/support/lateness.h"
 #include "tests/support/sentinel_kit.h"
 #include "tests/support/suite.h"
@@ -243,6 +243,46 @@ START_TEST(error_of_a_sentinel_is_reported_until_it_changes)
 }
 END_TEST
 
+/* During the round whose error is "do not know". The round ends, and no other follows. */
+static void withdraw(struct question *q)
+{
+    for (int64_t end_ms = 0; router->error.status != HF_E_INVAL;)
+        drive_on(&end_ms, "an error");
+    lock();
+    (void)hf_router_cancel(&q->command);
+    unlock();
+    for (int64_t end_ms = 0; router->discovery.round.is_running || router->discovery.is_continued;)
+        drive_on(&end_ms, "the last round");
+}
+
+/* DISCOVER-5: But an error of an earlier wait is not the reason of a later delay. The
+ * second sentinel is silent, so that the first round lasts. */
+START_TEST(an_old_error_does_not_explain_a_later_delay)
+{
+    struct question q, patient;
+
+    take_in(&first);
+    be_asked(&first, "*0\r\n");
+    say(&first, "_\r\n");
+    add(&first, PEER_DO_WAIT, "");
+    fake_start(&first);
+    add(&second, PEER_DO_ACCEPT, "");
+    add(&second, PEER_DO_WAIT, "");
+    fake_start(&second);
+    open_router();
+    ask(&q, "a", LONG_MS);
+    withdraw(&q);
+    ask(&patient, "b", LONG_MS);
+    for (int64_t end_ms = 0; !router->discovery.round.is_running;)
+        drive_on(&end_ms, "another round");
+    ask(&q, "c", A_MOMENT_MS);
+    must_fail(&q, HF_E_CONNECT, "no reply in time");
+    peer_go(first.peer);
+    peer_go(second.peer);
+    close_router();
+}
+END_TEST
+
 /* DISCOVER-5: Nor that it does not let us in. */
 START_TEST(one_refusal_is_reported_for_all_that_refuse)
 {
@@ -426,6 +466,7 @@ static TCase *case_whom_to_ask(void)
     tcase_add_test(c, last_useful_sentinel_is_queried_first);
     tcase_add_test(c, one_error_is_reported_for_all_sentinels);
     tcase_add_test(c, error_of_a_sentinel_is_reported_until_it_changes);
+    tcase_add_test(c, an_old_error_does_not_explain_a_later_delay);
     tcase_add_test(c, one_refusal_is_reported_for_all_that_refuse);
     tcase_add_loop_test(c, a_deadline_that_comes_early_is_explained, 0, 2);
     tcase_add_loop_test(

@@ -14,7 +14,8 @@
  *             one (slot_map.h, MAP-2, MAP-3).
  * DISCOVER-5  An error of a reachable server takes precedence over "unreachable", in its round
  *             and in the next one: a deadline may come before any server has replied in
- *             that.
+ *             that. A round that begins after no command waited for a map forgets the error: the
+ *             server may have recovered long ago.
  * DISCOVER-6  While a command waits for a server that cannot be reached, rounds are repeated.
  *             The pause doubles from AGAIN_MIN_MS to AGAIN_MAX_MS, minus up to a quarter at
  *             random, until a map leads to reachable masters alone.
@@ -208,7 +209,8 @@ static void end_round(struct hf_router *router)
     drop_best(d);
     d->ended_ms = hf_loop_now(router->loop);
     draw_pause(d);
-    if (d->is_wanted_again || d->events->is_waited_for(router))
+    d->is_continued = d->is_wanted_again || d->events->is_waited_for(router);
+    if (d->is_continued)
         arm(router, d->pause_ms);
     d->is_wanted_again = false;
     hf_servers_sweep_soon(router);
@@ -226,17 +228,6 @@ static void succeed(struct hf_router *router)
         cancel_all(router);
     end_round(router);
     d->events->on_end(router, HF_MAP_CONFIRMED);
-}
-
-/* Once in an outage, which may begin with a map whose master is away. */
-static void tell_trouble(struct hf_router *router)
-{
-    struct hf_discovery *d = &router->discovery;
-
-    if (!router->options.on_trouble || router->error.status == HF_OK || d->has_told_trouble)
-        return;
-    d->has_told_trouble = true;
-    router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &router->error);
 }
 
 /* ANNOUNCED-2 */
@@ -271,7 +262,7 @@ static void give_up(struct hf_router *router)
     else
         hf_slot_map_free(best);
     end_round(router);
-    tell_trouble(router);
+    hf_discover_tell_trouble(router);
     if (is_final)
         d->events->on_end(router, HF_MAP_UNKNOWN_FOR_GOOD);
     else if (router->map)
@@ -287,6 +278,7 @@ static void query_again(struct hf_router *router)
 
     end_round(router);
     d->pause_ms = hf_random_less(d->round.due_ms - hf_loop_now(router->loop));
+    d->is_continued = true;
     arm(router, d->pause_ms);
     if (router->map)
         d->events->on_end(router, HF_MAP_KEPT);
@@ -342,6 +334,10 @@ static void begin_round(struct hf_router *router)
     d->round_number++;
     d->has_heard_map = false;
     d->is_final = true;
+    if (!d->is_continued) { /* DISCOVER-5 */
+        router->error.status = HF_OK;
+        d->is_told = false;
+    }
     d->was_told = d->is_told;
     d->is_told = false;
     d->next_seed = d->nodes_passed = 0;
@@ -417,6 +413,7 @@ void hf_discover_restart(struct hf_router *router, struct hf_server *hint)
     router->discovery.failures = 0;
     router->discovery.has_told_trouble = false;
     router->discovery.pause_ms = AGAIN_MIN_MS;
+    router->discovery.is_continued = true;
     arm(router, 0);
 }
 

@@ -26,6 +26,10 @@ void hf_discover_learned(struct hf_router *router, uint16_t slot);
  *   reason already. */
 void hf_discover_explain(struct hf_router *router);
 
+/* hf_discover_tell_trouble - reports router->error to on_trouble, once in an outage. An outage
+ *   may begin with a map whose master is away. */
+void hf_discover_tell_trouble(struct hf_router *router);
+
 /* hf_discover_found - a probe has ended with a map, which is taken. */
 void hf_discover_found(struct hf_server *server, struct hf_slot_map *map);
 

@@ -43,6 +43,17 @@ void hf_discover_unreached(struct hf_server *server)
 
 /* ---- the reason of a delay ---- */
 
+void hf_discover_tell_trouble(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    HF_ASSERT(hf_loop_is_locked(router->loop));
+    if (!router->options.on_trouble || router->error.status == HF_OK || d->has_told_trouble)
+        return;
+    d->has_told_trouble = true;
+    router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &router->error);
+}
+
 /* Returns a server that is being queried: a reachable one, if there is one
  * (DISCOVER-5). */
 static struct hf_server *one_under_way(struct hf_router *router)

@@ -50,6 +50,8 @@ struct hf_discovery {
     uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
     uint32_t learned_count;       /* MOVED replies since the router was created */
     bool is_wanted_again;         /* another round follows this one */
+    bool is_continued;            /* the last round was followed by another at once, because
+                                     a command or a subscription waited */
     bool is_final;                /* each failed attempt would fail in the same way */
     bool is_told;                 /* router->error comes from a reachable server,
                                      in this round, */

@@ -514,6 +514,9 @@ static const struct past {
      "the hold was lost"},
     {"call_sent_to_an_address_of_another_node", "P12",
      "the same until a call had five redirections"},
+    {"an_old_refusal_explains_no_later_delay", "P12",
+     "a request that waited 2 ms for a map ended with the NOAUTH of 17 s before, and "
+     "another one of its owner with it"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
