@@ -131,6 +131,7 @@ include mk/servers.mk
 include mk/torture.mk
 include mk/resp.mk
 include mk/embed.mk
+include mk/bindings.mk
 include mk/fuzz.mk
 include mk/bench.mk
 

@@ -22,6 +22,9 @@ deps-armhf)
     want='gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user' ;;
 deps-s390x) want='gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user' ;;
 deps-musl) want='gcc musl-tools' ;;
+deps-python)
+    want='gcc python3-cffi python3-dev python3-pip python3-pytest python3-setuptools
+        python3-wheel' ;;
 deps-packages) want='cmake pkg-config fish zsh' ;;
 deps-fuzz) want='clang libclang-rt-14-dev afl++ zip' ;;
 deps-valgrind) want=valgrind ;;

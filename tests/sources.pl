@@ -8,7 +8,7 @@ chdir($ARGV[0] // '.') or die "$ARGV[0]: $!";
 my (%file, %base, %stem, @texts);
 find({no_chdir => 1, wanted => sub {
     s{^\./}{};
-    if (-d && m{^(build|\.git$|fuzz/corpus$)}) { $File::Find::prune = 1; return }
+    if (-d && m{^(build|\.git$|fuzz/corpus$)|/(build|native/library)$}) { $File::Find::prune = 1; return }
     return unless -f;
     $file{$_} = 1;
     my ($name) = m{([^/]+)$};
