@@ -27,6 +27,12 @@ docs-check: $(BUILD)/holdfast $(BUILD)/man3/holdfast.3
 	@tests/completions.sh $(BUILD)/holdfast
 	@tests/url_page.sh
 	@tests/manuals.sh $(BUILD)/man3 $(HEADERS)
+	@tests/messages.sh
+
+# The samples of README.md and docs/ compile, and their commands run (redis-server).
+#: make pages-check       do the samples of the documents compile and run?
+pages-check: all
+	@tests/pages.sh $(BUILD) '$(CC) $(LINK)'
 
 #: make steps             draws the tables of docs/architecture.md: docs/steps.svg
 steps:
@@ -120,4 +126,5 @@ builds: deps deps-musl deps-fuzz deps-packages
 	+@$(MAKE) --no-print-directory all TLS=no BUILD=$(BUILD)-notls
 	+@$(MAKE) --no-print-directory all CC=clang BUILD=$(BUILD)-clang
 
+.PHONY: pages-check
 .PHONY: builds metrics-check steps sources tests-named words mutants-apply install-check layers shape shape-check docs-check exports abi-check abi-record rules rules-check faults-check servers-check texts-check deps-check

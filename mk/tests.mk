@@ -148,7 +148,7 @@ build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) \
 
 # What reads the source has the same result with a sanitizer, and is not repeated.
 source_checks = layers shape-check docs-check exports rules-check tests-named sources faults-check servers-check \
-                texts-check words mutants-apply deps-check install-check torture-check
+                texts-check words mutants-apply deps-check install-check pages-check torture-check
 
 check-built: build-tests $(if $(SANITIZE),,$(source_checks))
 	@tests/run.sh $(check_T)
