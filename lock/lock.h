@@ -17,8 +17,9 @@
  *     hf_lock_free(lock);
  *     hf_client_free(client);
  *
- * docs/guarantees.md says what a lock promises, and under which assumptions;
- * docs/glossary.md explains the words: hold, lease, safe time, place, ...
+ * A hold is the fact that an owner has acquired a lock and not released it. The server deletes
+ * a lock when its lease ends, unless the client has renewed the hold. docs/glossary.md explains
+ * the other words; docs/guarantees.md says what a lock promises, and under which assumptions.
  *
  * Threads: every function may be called from any thread, unless its comment says
  * otherwise. connect.h says in which thread callbacks run, and what they may call.
@@ -59,9 +60,10 @@ HF_API const char *hf_status_name(hf_status status);
 /* A handle on one name and kind. All such handles of one client share one state. */
 struct hf_lock;
 
-/* The kinds of locks; docs/kinds.md describes each. The server does not store the kind:
- * hf_lock_inspect derives it from the value of the lock's key. It reports a fair lock without
- * waiters, and a non-reentrant, fenced or spin lock, as plain. */
+/* The kinds of locks; docs/kinds.md describes each. The owner of a reentrant lock can acquire the
+ * lock again. The server does not store the kind: hf_lock_inspect derives the kind from the value
+ * of the lock's key, and reports a fair lock without waiters, and a non-reentrant, fenced or spin
+ * lock, as plain. */
 enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
     HF_KIND_PLAIN,              /* reentrant: Redisson's RLock */
@@ -84,9 +86,9 @@ HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 
 #define HF_LOCK_NAME_MAX (64 * 1024)
 
-/* hf_lock_new - creates a handle on a plain lock, without I/O. The name is the key itself
- *   (if Redisson has a NameMapper, its result): 1 to HF_LOCK_NAME_MAX bytes of any
- *   value, which are copied. It returns HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. */
+/* hf_lock_new - creates a handle on a plain lock, without I/O. The name, 1 to HF_LOCK_NAME_MAX
+ *   bytes of any value, is the key itself (after Redisson's NameMapper) and is copied.
+ *   Returns HF_OK, HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT or HF_E_FORKED. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client, const void *name,
                              size_t len, struct hf_error *err) HF_MUST_CHECK;
 
@@ -99,8 +101,8 @@ HF_API hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client
                                   enum hf_lock_kind kind, const void *name, size_t len,
                                   struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_lock_free - frees the handle (NULL is allowed). hf_client_free frees those that remain.
- *   A callback may call it. Holds, pending calls and the `lock` of callbacks stay valid. */
+/* hf_lock_free - frees the handle (NULL is allowed), also in a callback. Holds, pending calls and
+ *   the `lock` of callbacks stay valid. hf_client_free frees the handles that remain. */
 HF_API void hf_lock_free(struct hf_lock *lock);
 
 /* hf_lock_name - returns the name, followed by a NUL; the name itself may also contain
@@ -114,12 +116,11 @@ HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
  * owners from -2^48 to -1; all other numbers are yours.
  *
  * hf_owner_thread - returns the owner of the calling thread, the default of a blocking acquire.
- *   In a forked child it returns the same number as in the thread that called fork; the child's
- *   own clients can use it. */
+ *   A forked child keeps the number of the thread that called fork, for clients of its own. */
 HF_API int64_t hf_owner_thread(void);
 
-/* hf_owner_new - returns an owner for a task, which differs from all others that this
- *   function and hf_owner_thread returned. Keep it, because the release needs it. */
+/* hf_owner_new - returns an owner for a task, a number that differs from all that this
+ *   function and hf_owner_thread returned. Keep the number: the release needs it. */
 HF_API int64_t hf_owner_new(void);
 
 /* Why a hold was lost. */
@@ -128,10 +129,10 @@ enum hf_lost {
     HF_REASON_TAKEN,            /* another owner holds the lock */
     HF_REASON_UNREACHABLE,      /* no renewal succeeded before the safe time ended */
     HF_REASON_SUSPENDED,        /* this process did not run when the safe time ended */
-    HF_REASON_LEASE_ENDED,      /* its lease_ms, or that of a re-entry, ended */
+    HF_REASON_LEASE_ENDED,      /* lease_ms ended, of the acquire or of a re-entry */
     HF_REASON_MAX_HOLD,         /* max_hold_ms expired. After on_lost, the client releases the
-                                   lock on the server. A member of a multi-lock or quorum stays
-                                   locked until the owner releases the whole, or it expires */
+                                   lock on the server, unless the lock is a member of a multi-lock
+                                   or quorum: then the release or the TTL ends it */
     HF_REASON_CLOSED            /* hf_client_free was called (hf_client_close keeps holds) */
 };
 
@@ -145,8 +146,8 @@ struct hf_lock_info {
     int64_t ttl_ms;             /* -1: no TTL; -2: not locked */
     int64_t hold_count;         /* of `holder` */
     size_t holder_len;
-    char holder[192];           /* an owner, "uuid:number" (of a value lock: any text);
-                                   one of them if there are several. Ends in NUL */
+    char holder[192];           /* the owner, "uuid:number" (of a value lock: any text); if there
+                                   are several holders, one of them. Ends in NUL */
     enum hf_lock_kind kind;
     int64_t holders;            /* readers that died are counted until the lock is free */
     int64_t waiters;            /* in a fair lock's queue, also dead ones; -1: unknown */
@@ -157,8 +158,9 @@ struct hf_lock_info {
     char first_waiter[192];     /* "uuid:number", cut to 191 bytes. Ends in NUL */
 };
 
-/* Ends waiting calls; another thread or a callback fires it. You allocate it; one may serve
- * many calls. It stays fired until hf_cancel_init, so it also ends calls that begin later. */
+/* A cancellation: when another thread or a callback fires it, the calls that use it end. The
+ * program allocates the struct, and may use one for many calls. A fired cancellation also ends
+ * calls that begin later, until hf_cancel_init. */
 struct hf_cancel {
     struct hf_client *client;
     struct hf_list waits;
@@ -166,28 +168,27 @@ struct hf_cancel {
     void *reserved[3];          /* for later versions */
 };
 
-/* hf_cancel_init - prepares it for calls of this client; a call of another client returns
- *   HF_E_INVAL. No pending call may be using it. */
+/* hf_cancel_init - prepares `cancel` for calls of this client; a call of another client returns
+ *   HF_E_INVAL. No pending call may be using `cancel`. */
 HF_API void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client);
 
-/* hf_cancel_fire - ends the pending calls that use it, and later ones, with HF_CANCELLED.
- *   It must not be called from a signal handler. */
+/* hf_cancel_fire - ends the pending calls that use `cancel`, and later ones, with HF_CANCELLED.
+ *   Do not call it from a signal handler. */
 HF_API void hf_cancel_fire(struct hf_cancel *cancel);
 
 #define HF_FOREVER (-1)
 
-/* The longest wait, lease and timeout, about 30 years. A longer one is HF_E_INVAL. */
+/* The longest wait, lease, hold and timeout, about 30 years. A longer time is HF_E_INVAL. */
 #define HF_SPAN_MAX_MS INT64_C(1000000000000)
 
 struct hf_acquire_options {
     size_t size;                /* set by HF_ACQUIRE_OPTIONS_INIT: net/version.h */
     int64_t owner;              /* default: hf_owner_thread(). 0: HF_E_INVAL */
-    int64_t wait_ms;            /* HF_FOREVER (default); 0: does not wait. This and the
-                                   next two are at most HF_SPAN_MAX_MS */
+    int64_t wait_ms;            /* HF_FOREVER (default); 0: the call does not wait */
     int64_t lease_ms;           /* > 0: the lease. 0 (default): the lease is the client's
-                                   watchdog_ms, and the client renews it every watchdog_ms / 3.
-                                   A hold is renewed if one of its acquires had 0. A re-entry
-                                   sets the TTL again */
+                                   watchdog_ms, and the client renews the hold every
+                                   watchdog_ms / 3. A hold is renewed if one of its acquires
+                                   had 0. A re-entry sets the TTL again */
     int64_t max_hold_ms;        /* > 0: the hold is lost after this time; 0 (default): no limit.
                                    Ignored in a re-entry */
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
@@ -196,19 +197,19 @@ struct hf_acquire_options {
     bool allow_same_server;     /* accept, on one server, two members of a quorum, or two members
                                    with the same name in a multi-lock */
 
-    /* The callbacks of the hold, each with `ctx`, or NULL. A re-entry keeps those of the
+    /* The callbacks of the hold, each with `ctx`, or NULL. A re-entry keeps the callbacks of the
      * first acquire. A callback that has begun may still be running when hf_lock_release
      * returns in another thread. Therefore `ctx` must remain valid until hf_client_free, or
      * until `done` of the last release (hf_lock_release_async).
-     * on_wait     another owner holds the lock, and the call begins to wait. It is not
-     *             called after the call has ended
-     * on_renewed  the hold was renewed; not called after a loss or once the last release began
-     * on_lost     the hold is lost; called once. If renewals fail, it is called before the lock
-     *             expires on the server. If the lock was deleted or taken, it is called at the
-     *             next renewal. A hold with lease_ms is not renewed: it is called at a re-entry,
-     *             at a release except the last, or shortly before the lease ends. It is called
-     *             earlier after a failover, or with tracking=on in the URL. Acquires return
-     *             HF_LOST until the owner has released the hold as often as it had acquired it */
+     * on_wait     another owner holds the lock, and the call begins to wait. Not called after the
+     *             call has ended
+     * on_renewed  the hold was renewed. Not called after a loss or once the last release began
+     * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on the
+     *             server. If the lock was deleted or taken: at the next renewal. With lease_ms,
+     *             which is not renewed: at a re-entry, at a release except the last, or shortly
+     *             before the lease ends. Earlier after a failover, or with tracking=on in the URL.
+     *             Then acquires return HF_LOST until the owner has released the lock as often as
+     *             it had acquired it */
     void (*on_wait)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason);
@@ -227,23 +228,21 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
 
 /* hf_lock_acquire - acquires the lock. The owner of a reentrant lock can acquire it again.
  *   options   NULL: the defaults (this thread, wait forever, watchdog)
- * Returns HF_OK          held; release it as often as acquired
+ * Returns HF_OK          held; release the lock as often as acquired
  *         HF_TIMEOUT     wait_ms expired, and another owner holds the lock (see below)
  *         HF_CANCELLED   `cancel` was fired; a later grant is released in the background
- *         HF_LOST        this owner's earlier hold was lost. Every acquire returns this,
- *                        without a request, until the owner has called hf_lock_release
- *                        as often as it had acquired the lock
+ *         HF_LOST        this owner's earlier hold was lost, and the owner has not yet called
+ *                        hf_lock_release as often as it had acquired the lock. No request is sent
  *         HF_UNREPLICATED  the server granted the lock, but fewer replicas than
- *                        hf_client_options.replicas requires confirmed it within
- *                        replicas_timeout_ms, so a failover might lose it. The lock was
- *                        released, unless keep_unreplicated is set
+ *                        hf_client_options.replicas confirmed it within replicas_timeout_ms. The
+ *                        lock was released, unless keep_unreplicated is set
  *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...), or the key is
- *                        a hash that is not a lock, which is left unchanged
+ *                        a hash that is not a lock; the hash is unchanged
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
- *                        no usable reply within the request timeout. If the server grants
- *                        the lock later, the client releases it in the background. If a
- *                        re-entry fails, the hold remains; if the server may have executed it,
- *                        its lease is the shorter of the old and the requested one
+ *                        no usable reply within the request timeout. If the server grants the
+ *                        lock later, the client releases that grant in the background. If a
+ *                        re-entry failed, the hold remains. If the server may have executed the
+ *                        re-entry, the lease is the shorter of the old and the requested lease
  *         HF_E_INVAL     invalid options; or this owner holds the lock and cannot re-enter it:
  *                        the lock is non-reentrant, or held as another kind. Nothing was changed
  *         HF_E_LIMIT (waiters_max calls are pending), HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED
@@ -256,50 +255,50 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  *     `cancel` is fired          HF_CANCELLED
  *     the client is closed       HF_E_CLOSED
  *     an error not named below   HF_E_SERVER (WRONGTYPE, NOPERM, ...), HF_E_AUTH, HF_E_TLS
- *   Until the server has replied to a waiting call of this client that the lock is held
+ *   Only before the server has replied to a waiting call of this client that the lock is held
  *     an error that is retried   HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY, after the client
  *                                has retried until the request timeout
  *     OOM, NOREPLICAS, MISCONF   HF_E_SERVER at once
- *   Afterwards these errors do not end the call.
  * Errors that are retried: no reply, a full output queue, a proxy that has lost its server, and
  * LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node.
  * hf_error.is_temporary is set for each of these errors whose status is HF_E_SERVER, and for
- * OOM, NOREPLICAS and MISCONF. If less than half of the lease remains when a grant arrives, the
- * client requests the lock again, up to three times. If the last grant has expired: HF_E_NOREPLY.
- * If several calls of a client wait for a lock that is not fair, one of them sends requests.
- * A call whose wait_ms is 0 sends one request. It sends a second one, with a new timeout, if the
- * grant arrives too late in the lease, or if another call of this owner acquired the lock.
- * With hf_client_options.replicas, an acquire may take replicas_timeout_ms longer; re-entries
- * and renewals do not wait. If the replicas do not reply, later acquires and releases on the
- * same connection are delayed, and may end with HF_E_NOREPLY.
- * The client repeats a background release until the server replies or the client is closed. In
- * three cases a lock stays held until it expires, or blocks another acquire of this client and
- * the client releases it: 16384 background releases are pending; the server refuses the release;
- * the server executes the acquire after the release (a proxy, or no right to CLIENT KILL or INFO).
+ * OOM, NOREPLICAS and MISCONF.
+ * If several calls of a client wait for a lock that is not fair, one of them sends requests. A
+ * call whose wait_ms is 0 sends one request, or a second one, with a new timeout, if another call
+ * of this owner acquired the lock. If less than half of the lease remains when a grant arrives,
+ * the client requests the lock again, up to three times (once if wait_ms is 0). If the last grant
+ * has expired, the call returns HF_E_NOREPLY.
+ * With hf_client_options.replicas, an acquire may take replicas_timeout_ms longer. Re-entries and
+ * renewals do not wait for replicas. If the replicas do not reply, later acquires and releases on
+ * the same connection are delayed, and may end with HF_E_NOREPLY.
+ * The client repeats a background release until the server replies or the client is closed. The
+ * lock stays held if 16384 background releases are pending, if the server refuses the release, or
+ * if the server executes the acquire after the release (a proxy, or no right to CLIENT KILL or
+ * INFO). Such a lock expires, or the client releases it when it blocks another acquire.
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_lock_release - lowers the owner's hold count by one; at 0 the lock is free, and
- *   waiters are notified. Do not repeat the call after an error: the count is lowered
- *   whatever it returns, except where the list says "nothing was done".
+/* hf_lock_release - lowers the owner's hold count by one; at 0 the lock is free, and waiters are
+ *   notified. The count is lowered even if the call returns an error, except where the list says
+ *   "nothing was done". Therefore do not repeat the call after an error.
  * Returns HF_OK         released once. If the reply is lost, the client repeats the request
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
- *         HF_LOST       released once, but the hold had been lost; or the first request had no
- *                       reply, the repeated one found the lock free, and hf_lock_safe_ms was
- *                       <= 0 before the first. After the last release the owner can acquire again
+ *         HF_LOST       released once, but the hold had been lost. Also returned if the safe time
+ *                       had ended, the request had no reply, and its repetition found the lock
+ *                       free. After the last release the owner can acquire the lock again
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
  *                       hf_client_close: nothing was done
- *         other HF_E_*  no reply, a refusal, or no memory. After the last release the hold is not
- *                       renewed, and the client releases it in the background, or it expires.
- *                       If it was not the last, the hold continues; its safe time may be shorter
- *                       until the next renewal, and the next call corrects the server's count
- * After HF_OK, the server executes no renewal of the released hold. After an error it may
- * still execute a renewal that was sent before. Source: WIRE 8.2. */
+ *         other HF_E_*  no reply, a refusal, or no memory. If this was the last release, the hold
+ *                       is not renewed: the client releases it in the background, or it expires.
+ *                       Otherwise the hold continues, its safe time may be shorter until the next
+ *                       renewal, and the next call corrects the server's count
+ * After HF_OK, the server executes no renewal of the released hold. After an error, the server
+ * may still execute a renewal that was sent before. Source: WIRE 8.2. */
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner, struct hf_error *err);
 
-/* hf_lock_force_release - frees a lock that another owner holds, and notifies waiters. The
- *   holder detects this as a loss at its next renewal or release.
+/* hf_lock_force_release - frees a lock that another owner holds, and notifies waiters. At its
+ *   next renewal or release, the holder detects the loss.
  *   holder, len   NULL: any holder. Otherwise the lock is freed only if this owner holds
  *                 it: "uuid:number", a permit's id, or a value lock's text of 1 to 191 bytes
  * Returns HF_OK
@@ -309,8 +308,8 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner, struct hf_
  *                        (the error names it); or `holder` is one of several readers; or another
  *                        program added a holder; or the value is empty or longer than 191 bytes
  *         HF_E_NOREPLY   the server may have executed the request, or may still do so. Without
- *                        `holder` it is sent only once, because a second one might free
- *                        the next owner's lock. Call hf_lock_inspect
+ *                        `holder` the request is sent only once, because a second request might
+ *                        free the next owner's lock. Call hf_lock_inspect
  *         other HF_E_*   as hf_lock_acquire. Source: WIRE 8.3. */
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                        size_t len, struct hf_error *err);
@@ -334,7 +333,7 @@ HF_API hf_status hf_lock_remaining_ms(struct hf_lock *lock, int64_t *out,
                                       struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_is_held_by - reads whether an owner of this client still holds the lock on the
- *   server. If this client has no such hold, *out is false, without a request. */
+ *   server. If this client has no such hold, *out is false and no request is sent. */
 HF_API hf_status hf_lock_is_held_by(struct hf_lock *lock, int64_t owner, bool *out,
                                     struct hf_error *err) HF_MUST_CHECK;
 
@@ -342,18 +341,18 @@ HF_API hf_status hf_lock_is_held_by(struct hf_lock *lock, int64_t owner, bool *o
 HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
                                     struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_lock_safe_ms - returns for how many ms from now the owner certainly holds the lock.
- *   It is the lease, counted from before the request was sent, less a margin for clock drift.
- *   A re-entry, renewal or release that sets a shorter lease reduces this time at once. If it is
- *   <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
- *   master replies (docs/guarantees.md, 3a). It is INT64_MIN if there is no such hold, the
- *   hold is lost, or its last release has begun. No I/O. Call it before each use. */
+/* hf_lock_safe_ms - returns the safe time: for how many ms from now the owner certainly holds
+ *   the lock. The safe time is the lease, counted from before the request was sent, less a margin
+ *   for clock drift. A re-entry, renewal or release that sets a shorter lease reduces it at once.
+ *   If it is <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
+ *   master replies (docs/guarantees.md, 3a). INT64_MIN: there is no such hold, the hold is lost,
+ *   or its last release has begun. No I/O: call this function before each use. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
 
 /* hf_lock_token - returns the fencing token of a hold of a fenced lock, or of a kind with
- *   HF_WITH_TOKEN. It is greater than the token of each earlier grant, including those to
- *   Redisson. A re-entry does not change it; a lost hold keeps it until the release. It is
- *   0 if there is no hold or no token. No I/O. Use: docs/fencing.md. Source: WIRE 10. */
+ *   HF_WITH_TOKEN; 0 if there is no hold or no token. The token is greater than the token of each
+ *   earlier grant, including those to Redisson. A re-entry does not change the token, and a lost
+ *   hold keeps it until the release. No I/O. Use: docs/fencing.md. Source: WIRE 10. */
 HF_API int64_t hf_lock_token(struct hf_lock *lock, int64_t owner);
 
 /* hf_lock_owner_text - writes the holder as the server stores it, "uuid:number", to dst
@@ -366,8 +365,8 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner, char dst[HF
 /* Each function below starts the operation of the blocking call of the same name, and
  * returns without waiting. `done` is called once with the status that the blocking call would
  * return. If the function itself returns an error (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT,
- * HF_E_FORKED, HF_E_CLOSED), nothing was done and `done` is not called. `err` is valid until
- * `done` returns. */
+ * HF_E_FORKED, HF_E_CLOSED), nothing was done and `done` is not called. The `err` of `done` is
+ * valid until `done` returns. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
 /* hf_lock_acquire_async - `options` is copied. Set an owner of your own or of hf_owner_new.
@@ -377,7 +376,7 @@ HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options, hf_done *done,
                                        void *ctx) HF_MUST_CHECK;
 
-/* hf_lock_release_async - `owner` is the one that acquired the lock. */
+/* hf_lock_release_async - `owner` is the owner that acquired the lock. */
 HF_API hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
                                        hf_done *done, void *ctx) HF_MUST_CHECK;
 
