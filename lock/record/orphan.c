@@ -73,12 +73,6 @@ static bool may_outlast_its_lease(const struct hf_op *op)
     return op->lock->kind->other || is_counted_or_queued(op->lock->kind);
 }
 
-/* PATIENCE-3 */
-static bool waits_for_rights(hf_status status, struct hf_resp_value reply)
-{
-    return status == HF_E_AUTH || hf_patience_with(reply) == HF_WAITS_FOR_RIGHTS;
-}
-
 /* The fields of one owner differ in their last digits, the serial number. */
 static bool is_reader_of(const struct hf_hold *hold, struct hf_bytes writer)
 {
@@ -135,7 +129,7 @@ static bool is_passing(const struct hf_op *op, hf_status status,
 {
     return op->call.is_passing ||
            ((is_counted_or_queued(op->lock->kind) || is_kept_by_its_reader(op)) &&
-            (!reply.node || waits_for_rights(status, reply)));
+            (!reply.node || hf_patience_needs_rights(status, reply)));
 }
 
 static void repeat_later(struct hf_op *op, int64_t after_ms)

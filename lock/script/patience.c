@@ -118,6 +118,11 @@ enum hf_patience hf_patience_with(struct hf_resp_value reply)
     return row ? row->patience : HF_ENDS;
 }
 
+bool hf_patience_needs_rights(hf_status status, struct hf_resp_value reply)
+{
+    return status == HF_E_AUTH || hf_patience_with(reply) == HF_WAITS_FOR_RIGHTS;
+}
+
 const char *hf_advice_for_error(struct hf_resp_value reply)
 {
     const struct row *row = row_of(reply);

@@ -10,7 +10,8 @@
  *             release is repeated (ORPHAN-2).
  * PATIENCE-3  HF_WAITS_FOR_RIGHTS: an operator must grant rights. Every call ends with
  *             the error, except background releases of permits, counts, places in a
- *             queue, and writers that also read (ORPHAN-2).
+ *             queue, and writers that also read (ORPHAN-2), and changes of a count that are
+ *             repeated in the background (COUNT-4).
  * PATIENCE-4  HF_ENDS: a retry would receive the same reply. The call ends with the
  *             error.
  * PATIENCE-5  HF_RETRIES_LOST: a proxy cannot reach the server, or lost its connection to
@@ -20,7 +21,9 @@
 #ifndef HF_PATIENCE_H
 #define HF_PATIENCE_H
 
-#include "resp/resp.h"
+#include <stdbool.h>
+
+#include "net/net.h"
 
 enum hf_patience { HF_ENDS, HF_WAITS_FOR_RIGHTS, HF_WAITS_ON, HF_RETRIES,
                    HF_RETRIES_LOST };
@@ -29,8 +32,12 @@ enum hf_patience { HF_ENDS, HF_WAITS_FOR_RIGHTS, HF_WAITS_ON, HF_RETRIES,
  *   an error, or is absent (all zeros). */
 enum hf_patience hf_patience_with(struct hf_resp_value reply);
 
+/* hf_patience_needs_rights - returns whether an operator must grant rights first: the server
+ *   refused the user, or this reply is HF_WAITS_FOR_RIGHTS. */
+bool hf_patience_needs_rights(hf_status status, struct hf_resp_value reply);
+
 /* hf_advice_for_error - returns what a person can do about this error reply; NULL if there is no
- *   advice. Both functions are pure. */
+ *   advice. These functions are pure. */
 const char *hf_advice_for_error(struct hf_resp_value reply);
 
 #endif

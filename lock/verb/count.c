@@ -1,5 +1,11 @@
 /* Semaphores and latches, which have no owners: the operations that change or read the
- * count, and what happens to requests without a reply. COUNT-1: kind_semaphore.c. */
+ * count, and what happens to requests without a reply. COUNT-1 to COUNT-3: kind_semaphore.c.
+ *
+ * COUNT-4  A release, a reduction, a drain or a count-down whose outcome is unknown when its
+ *          call ends is repeated until the server has executed it, for REQUEST_REPEAT_MS: at
+ *          once after a lost connection, and once a second while the server refuses it
+ *          temporarily (PATIENCE-1, PATIENCE-2), while rights are missing (PATIENCE-3), and
+ *          while no server is found. Any other refusal ends it. */
 /* Tests: tests/live/kind/test_semaphore.c, tests/live/kind/test_latch.c,
  *        tests/live/kind/test_counts.c. */
 #include "lock/verb/count.h"
@@ -13,6 +19,7 @@
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
 #include "lock/record/wake_moved_slot.h"
+#include "lock/script/patience.h"
 #include "lock/verb/verbs.h"
 #include "net/base/assert.h"
 #include "net/base/error.h"
@@ -256,10 +263,11 @@ static void on_send_again(struct hf_timer *timer)
     send_again(HF_OWNER_OF(timer, struct hf_op, timer));
 }
 
-/* The server is full, say, or has no replicas. */
-static bool may_be_done_later(const struct hf_op *op)
+/* COUNT-4 */
+static bool may_be_done_later(const struct hf_op *op, hf_status status,
+                              struct hf_resp_value reply)
 {
-    return op->call.is_passing &&
+    return (op->call.is_passing || !reply.node || hf_patience_needs_rights(status, reply)) &&
            hf_loop_now(op->client->loop) < op->wait.deadline_ms;
 }
 
@@ -284,7 +292,7 @@ static void on_repeated(struct hf_call *call, hf_status status,
     struct hf_loop *loop = op->client->loop;
 
     status = read_change(op, status, reply);
-    if (status == HF_OK || !may_be_done_later(op)) {
+    if (status == HF_OK || !may_be_done_later(op, status, reply)) {
         end_repeated(op, status);
         return;
     }

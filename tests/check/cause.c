@@ -533,7 +533,7 @@ static void end_ok(struct judge *j, struct ask *ask,
 {
     if (ask->op == HISTORY_OP_FORCE)
         end_forced(j, ask, e);
-    else if (ask->op == HISTORY_OP_INSPECT)
+    else if (ask->op == HISTORY_OP_INSPECT || ask->op == HISTORY_OP_AVAILABLE)
         sight_end(j, ask, e);
     else if (ask->op == HISTORY_OP_RENEW)
         end_renewed(j, ask, e);

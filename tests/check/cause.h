@@ -93,7 +93,7 @@
  *       moment since it began:
  *       that holder with that count, and its end (later by no more than the call
  *       has taken, and slack_ms; not of read-write locks); or a free lock; how many
- *       permits are out, or available; the latch's count.
+ *       permits are out, or available; the latch's count; whether there is a semaphore.
  * P12h  A call that waits is not passed over: fewer than `passed` calls that
  *       began later are granted before it. Not judged: calls behind another one of
  *       their client; readers, and what is granted to readers; calls touched by a

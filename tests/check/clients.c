@@ -61,12 +61,15 @@ static void on_ask(struct judge *j, const struct history_event *e)
     ask = state_ask_add(j, e);
     state_due(j, ask->due_us);
     cause_begin(j, ask);
+    count_meet(j, ask);
     if (!ask->lock)
         return;
     note_rates(j, ask);
-    if (ask->op == HISTORY_OP_ACQUIRE) {
+    if (ask->op == HISTORY_OP_ACQUIRE || ask->op == HISTORY_OP_TOKEN) {
         ask->token_before = ask->lock->told_token;
         ask->token_before_at = ask->lock->told_token_at;
+    }
+    if (ask->op == HISTORY_OP_ACQUIRE) {
         watch_ask(j, ask,
                   stands_in_line(ask) ? watch_look_ms(j) : j->header.wake_ms,
                   false);
@@ -182,13 +185,15 @@ static void on_end(struct judge *j, const struct history_event *e)
         return;
     cause_end(j, ask, e);
     if ((lock = ask->lock)) {
-        if (count_is_of(ask))
+        if (count_is_named(ask))
             count_ended(j, ask, e, outcome_of(e->status) == DONE,
                         was_not_sent(e->status));
         else if (ask->op == HISTORY_OP_ACQUIRE)
             end_acquire(j, ask, e);
         else if (ask->op == HISTORY_OP_RELEASE)
             end_release(j, ask, outcome_of(e->status));
+        else if (ask->op == HISTORY_OP_TOKEN && e->token != HISTORY_NONE)
+            p8_latest(j, ask, e->token);
         move_up(j, ask);
     }
     state_ask_drop(j, ask);

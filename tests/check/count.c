@@ -10,6 +10,11 @@ bool count_is_of(const struct ask *ask)
     return ask->class == CLASS_SEMAPHORE || ask->class == CLASS_LATCH;
 }
 
+bool count_is_named(const struct ask *ask)
+{
+    return count_is_of(ask) || ask->op == HISTORY_OP_RESIZE;
+}
+
 /* ---- questions ---- */
 
 static struct question *question_of(const struct lock *lock,
@@ -60,9 +65,17 @@ static int64_t step_of(const struct question *q)
         return q->is_latch ? -q->n : q->n;
     case HISTORY_OP_SET:
         return q->n;
+    case HISTORY_OP_REDUCE:
+        return -q->n;
     default:
         return 0;
     }
+}
+
+/* What it changes depends on the number that it meets. */
+static bool depends(const struct question *q)
+{
+    return q->op == HISTORY_OP_DRAIN || q->op == HISTORY_OP_DELETE;
 }
 
 /* ---- faults ---- */
@@ -127,17 +140,47 @@ static void fail_stock(struct judge *j, const struct lock *lock,
     show(v, j->now);
 }
 
+static const char *wrong_step(const struct question *q, const struct stock *stock,
+                              const struct history_event *e)
+{
+    if (q->op == HISTORY_OP_ACQUIRE && stock->n == HISTORY_NONE)
+        return "what was taken is returned to a semaphore that is no more";
+    if (!depends(q))
+        return q->net == 0 || q->net == step_of(q)
+                   ? NULL
+                   : "one question is executed twice, or undone twice";
+    if (q->times > 1)
+        return "one question is executed twice";
+    if (q->op == HISTORY_OP_DELETE)
+        return e->n == HISTORY_NONE ? NULL : "a deletion leaves a number";
+    return e->n == 0 && stock->n > 0 ? NULL : "a drain does not take what is available";
+}
+
 /* A question does its step, and may undo it; nothing else. */
 static void take_in(struct judge *j, const struct lock *lock,
                     const struct stock *stock, struct question *q,
                     const struct history_event *e)
 {
+    const char *wrong;
+
     q->net += or_0(e->n) - or_0(stock->n);
+    q->times++;
     q->last = j->now;
-    if (q->is_unsure || q->net == 0 || q->net == step_of(q))
+    wrong = wrong_step(q, stock, e);
+    if (q->is_unsure || !wrong)
         return;
-    fail_stock(j, lock, stock, e, "one question is executed twice, or undone twice");
+    fail_stock(j, lock, stock, e, wrong);
     q->is_unsure = true;
+}
+
+/* What was taken from it is not returned to the next semaphore of that name, unless that
+ * one exists when it is returned. */
+static void note_end(const struct lock *lock, const struct history_event *e)
+{
+    if (e->n != HISTORY_NONE)
+        return;
+    for (struct question *q = lock->questions; q; q = q->next)
+        q->is_past = true;
 }
 
 void count_stock(struct judge *j, struct lock *lock, const struct stock *stock,
@@ -157,6 +200,24 @@ void count_stock(struct judge *j, struct lock *lock, const struct stock *stock,
         fail_stock(j, lock, stock, e, "more is taken than there is");
     if (q)
         take_in(j, lock, stock, q, e);
+    note_end(lock, e);
+}
+
+void count_resized(struct judge *j, const struct lock *lock, const struct stock *stock,
+                   const struct history_event *e)
+{
+    struct question *q = e->hold.at ? question_of(lock, e->hold) : NULL;
+
+    if (!q || !state_decides(j, stock->server))
+        return;
+    q->times++;
+    q->last = j->now;
+    if (q->is_unsure || (q->times == 1 && e->n == q->n))
+        return;
+    fail_stock(j, lock, stock, e,
+               q->times > 1 ? "one question sets the number twice"
+                            : "a question sets another number than that of its call");
+    q->is_unsure = true;
 }
 
 /* ---- how calls end ---- */
@@ -172,17 +233,23 @@ static void fail_end(struct judge *j, const struct ask *ask, const char *what)
     show(v, j->now);
 }
 
-/* What all of its questions have done together. */
-static int64_t net_of(const struct ask *ask, bool *is_unsure)
+/* What all questions of a call have done together. */
+struct sum {
+    int64_t net, times;
+    bool is_unsure;
+};
+
+static struct sum sum_of(const struct ask *ask)
 {
-    int64_t net = 0;
+    struct sum sum = {0, 0, false};
 
     for (const struct question *q = ask->lock->questions; q; q = q->next)
         if (q->client == ask->client && q->call == ask->call) {
-            net += q->net;
-            *is_unsure = *is_unsure || q->is_unsure;
+            sum.net += q->net;
+            sum.times += q->times;
+            sum.is_unsure = sum.is_unsure || q->is_unsure;
         }
-    return net;
+    return sum;
 }
 
 /* Has the latch been there, and not at 0, since before it was asked? */
@@ -212,10 +279,40 @@ static void end_semaphore(struct judge *j, struct ask *ask, int64_t net)
         fail_end(j, ask, "no server has given it that many permits");
     else if (ask->op == HISTORY_OP_RELEASE && net != ask->n)
         fail_end(j, ask, "no server has added that many permits");
+    else if (ask->op == HISTORY_OP_REDUCE && net != -ask->n)
+        fail_end(j, ask, "no server has removed that many permits");
 }
 
-/* What its questions should have done when all is quiet. */
-static void want(const struct ask *ask, bool is_done, bool is_nothing)
+static bool is_of(struct history_text status, const char *const *statuses)
+{
+    for (; *statuses; statuses++)
+        if (text_is(status, history_text(*statuses)))
+            return true;
+    return false;
+}
+
+/* What a question should have done when all is quiet, or NONE: nobody knows. Whoever has
+ * permits may add or remove them: the client repeats such a request until it is executed, or
+ * says that nothing was done. */
+static int64_t wanted_of(const struct question *q, struct history_text status,
+                         bool is_nothing)
+{
+    static const char *const repeated[] = {"HF_E_CONNECT", "HF_E_NOREPLY", "HF_E_PROTOCOL",
+                                           NULL};
+    static const char *const unknown[] = {"OK", "HF_OK", "HF_UNREPLICATED", "HF_E_CLOSED",
+                                          NULL};
+    bool is_change = !q->is_latch &&
+                     (q->op == HISTORY_OP_RELEASE || q->op == HISTORY_OP_REDUCE);
+
+    if (is_nothing)
+        return 0;
+    if (!is_change || is_of(status, unknown))
+        return HISTORY_NONE;
+    return is_of(status, repeated) ? step_of(q) : 0;
+}
+
+static void want(const struct ask *ask, struct history_text status, bool is_done,
+                 bool is_nothing)
 {
     int64_t left = is_done ? 1 : 0;
 
@@ -224,8 +321,8 @@ static void want(const struct ask *ask, bool is_done, bool is_nothing)
             continue;
         if (q->op == HISTORY_OP_ACQUIRE)
             q->wanted = left-- > 0 ? step_of(q) : 0;
-        else if (is_nothing)
-            q->wanted = 0;
+        else
+            q->wanted = wanted_of(q, status, is_nothing);
     }
 }
 
@@ -236,23 +333,87 @@ static void end_set(struct judge *j, const struct ask *ask, int64_t told, int64_
         fail_end(j, ask, "says that it has set the number, which no server has done");
     else if (told == 0 && net != 0)
         fail_end(j, ask, "says that there was a number, and a server has set it");
+    else if (told == 0 && !ask->was_there)
+        fail_end(j, ask, "says that there was a number, which no server had");
+}
+
+/* `told`: how many it took, says the client. */
+static void end_drain(struct judge *j, const struct ask *ask, int64_t told, int64_t net)
+{
+    if (net != -told)
+        fail_end(j, ask, "says that it took another number than a server gave it");
+    else if (told == 0 && !ask->was_empty)
+        fail_end(j, ask, "says that nothing was available, and there were permits all the time");
+}
+
+/* `told`: it says that there was one. */
+static void end_delete(struct judge *j, const struct ask *ask, bool told, int64_t times)
+{
+    if (told && times == 0)
+        fail_end(j, ask, "says that it deleted the number, which no server has done");
+    else if (!told && times > 0)
+        fail_end(j, ask, "says that there was no number, and a server has deleted it");
+    else if (!told && !ask->was_missing)
+        fail_end(j, ask, "says that there was no number, and there was one all the time");
+}
+
+static void end_resize(struct judge *j, const struct ask *ask, int64_t times)
+{
+    if (times == 0 && !ask->was_so)
+        fail_end(j, ask, "no server has set that number");
+}
+
+static void end_well(struct judge *j, struct ask *ask, const struct history_event *e,
+                     struct sum sum)
+{
+    if (ask->op == HISTORY_OP_SET)
+        end_set(j, ask, e->n, sum.net);
+    else if (ask->op == HISTORY_OP_DRAIN)
+        end_drain(j, ask, e->n, sum.net);
+    else if (ask->op == HISTORY_OP_DELETE)
+        end_delete(j, ask, e->n > 0, sum.times);
+    else if (ask->op == HISTORY_OP_RESIZE)
+        end_resize(j, ask, sum.times);
+    else if (ask->class == CLASS_LATCH)
+        end_latch(j, ask, sum.net);
+    else
+        end_semaphore(j, ask, sum.net);
 }
 
 void count_ended(struct judge *j, struct ask *ask, const struct history_event *e,
                  bool is_done, bool is_nothing)
 {
-    bool is_unsure = false;
-    int64_t net = net_of(ask, &is_unsure);
+    struct sum sum = sum_of(ask);
 
-    want(ask, is_done, is_nothing);
-    if (!is_done || is_unsure || !is_undisturbed(j, ask))
+    count_meet(j, ask);
+    want(ask, e->status, is_done, is_nothing);
+    if (is_done && !sum.is_unsure && is_undisturbed(j, ask))
+        end_well(j, ask, e, sum);
+}
+
+/* ---- what a call may meet ---- */
+
+void count_meet(const struct judge *j, struct ask *ask)
+{
+    if (!ask->lock || (!count_is_named(ask) && ask->op != HISTORY_OP_SET))
         return;
-    if (ask->op == HISTORY_OP_SET)
-        end_set(j, ask, e->n, net);
-    else if (ask->class == CLASS_LATCH)
-        end_latch(j, ask, net);
-    else
-        end_semaphore(j, ask, net);
+    for (uint32_t server = 0; server < j->servers_room; server++) {
+        int64_t n = state_number_at(ask->lock, server);
+        bool is_over = state_number_is_over(j, ask->lock, server);
+
+        if (!state_answers(j, ask->lock, server))
+            continue;
+        ask->was_missing = ask->was_missing || n == HISTORY_NONE || is_over;
+        ask->was_empty = ask->was_empty || or_0(n) <= 0 || is_over;
+        ask->was_there = ask->was_there || n != HISTORY_NONE;
+        ask->was_so = ask->was_so || n == ask->n;
+    }
+}
+
+void count_meets(const struct judge *j, struct lock *lock)
+{
+    for (struct ask *ask = lock->asks; ask; ask = ask->lock_next)
+        count_meet(j, ask);
 }
 
 /* ---- when all is quiet ---- */
@@ -262,7 +423,8 @@ static void rest_of(struct judge *j, const struct lock *lock,
 {
     struct judge_violation *v;
 
-    if (q->is_unsure || q->is_left || q->wanted == HISTORY_NONE || q->net == q->wanted)
+    if (q->is_unsure || q->is_left || q->wanted == HISTORY_NONE || q->net == q->wanted ||
+        (q->is_past && q->op == HISTORY_OP_ACQUIRE && q->net == step_of(q)))
         return;
     v = violate(j, 11, j->now.us);
     say(v, "all is quiet, and call %" PRId64 " of client c%u on %s ", q->call,

@@ -66,14 +66,19 @@
  *                            op=close, op=free: its client ends; calls end, and holds
  *                            are lost
  *     cancel call            its caller cancels it
- *     end    call status [hold owner token master n until]
+ *     end    call status [hold owner token master n until count]
  *                            of a call that was asked, once: else it is an error;
  *                            hold, owner: where the ask could not know them;
  *                            master: the number of the server that the client
  *                            now takes for the lock's; 0: it knows of none. Of an
  *                            inspection: hold, n, until: the holder that it reports,
- *                            with its count and end; n=0: the lock is free. Of a call
- *                            that sets a number: n, what it has set; n=0: there was one
+ *                            with its count and end; n=0: the lock is free. Of a
+ *                            semaphore or latch: n, the number; count=0: there is none,
+ *                            count=1: there is one. op=available: n permits are available.
+ *                            Of a call that sets a number: n, what it has set; n=0: there
+ *                            was one. op=drain: n, what it took. op=delete: n=1: it
+ *                            deleted the number; n=0: there was none. op=token: the
+ *                            latest token
  *     safe   lock kind owner [hold] until
  *                            until then, in true us, it may believe that it holds;
  *                            0: it believes nothing. Written when that changes
@@ -138,7 +143,9 @@
  * judged, and so is a line without `kind`; read and write are the two sides of one
  * lock; as many owners hold a permit as `stock` says. A semaphore, a latch: nobody
  * holds it. To take `n` permits, or to await the latch, is an acquire; to add n, or
- * to count down by n, a release; a `wait` line names what the call asks the server.
+ * to count down by n, a release; op=reduce removes n, be they available or not; op=drain
+ * takes all that are available (its `stock` line is by=acquire); a `wait` line names what
+ * the call asks the server. op=resize: permits, those in use included, shall be n.
  * Where enum names are listed below, those are the words of the format. */
 #ifndef CHECK_HISTORY_H
 #define CHECK_HISTORY_H
@@ -175,13 +182,16 @@
 #define HISTORY_OPS(X)                                                        \
     X(OP_ACQUIRE, "acquire") X(OP_RELEASE, "release") X(OP_FORCE, "force")    \
     X(OP_INSPECT, "inspect") X(OP_CLOSE, "close") X(OP_SET, "set")            \
-    X(OP_FREE, "free") X(OP_RENEW, "renew")
+    X(OP_FREE, "free") X(OP_RENEW, "renew") X(OP_REDUCE, "reduce")            \
+    X(OP_DRAIN, "drain") X(OP_DELETE, "delete") X(OP_RESIZE, "resize")        \
+    X(OP_AVAILABLE, "available") X(OP_TOKEN, "token")
 /* peer: another program; operator: by hand, past all locks; other: by the command
  * of another owner, whose hold is in the same record of the server. */
 #define HISTORY_BYS(X)                                                        \
     X(BY_ACQUIRE, "acquire") X(BY_RENEW, "renew") X(BY_RELEASE, "release")    \
     X(BY_PEER, "peer") X(BY_REPLICATION, "replication")                       \
-    X(BY_OPERATOR, "operator") X(BY_OTHER, "other") X(BY_SET, "set")
+    X(BY_OPERATOR, "operator") X(BY_OTHER, "other") X(BY_SET, "set")          \
+    X(BY_RESIZE, "resize")
 /* forgot: a restart without data, a flush, a stale replica. */
 #define HISTORY_WHYS(X)                                                       \
     X(WHY_RELEASED, "released") X(WHY_EXPIRED, "expired")                     \

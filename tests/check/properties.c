@@ -82,20 +82,26 @@ static bool believes_beside(const struct judge *j, const struct hold *hold,
            !explains(hold, other) && !explains(other, hold);
 }
 
+static int64_t greater(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Of permits, more believe than there are. One that was taken away is another's, and
  * whose it is nobody can say. */
 static void p1_enough(struct judge *j, struct hold *hold)
 {
-    int64_t permits = hold->lock->permits, believe = 1;
+    int64_t permits = greater(hold->lock->permits, hold->room), believe = 1;
     struct hold *last = NULL;
 
     for (struct hold *other = hold->lock->holds; other; other = other->next)
         if (other != hold && other->class == CLASS_PERMIT &&
             other->until_us > j->now.us && !state_is_excused(other)) {
             believe++;
+            permits = state_held(j, other) ? greater(permits, other->room) : permits;
             last = other;
         }
-    if (last && permits > 0 && believe > permits && !state_is_excused(hold) &&
+    if (last && hold->lock->permits > 0 && believe > permits && !state_is_excused(hold) &&
         !hold->lock->halved.line)
         fail_p1(j, last, hold);
 }
@@ -421,6 +427,20 @@ void p8_told(struct judge *j, struct ask *ask, struct hold *hold, int64_t token)
     }
 }
 
+static bool is_a_server_replaced(const struct judge *j)
+{
+    for (uint32_t i = 0; i < j->servers_room; i++)
+        if (j->servers[i].replaced.line)
+            return true;
+    return false;
+}
+
+void p8_latest(struct judge *j, const struct ask *ask, int64_t token)
+{
+    if (token < ask->token_before && !is_a_server_replaced(j))
+        fail_p8_told(j, ask, token, ask->token_before_at, ask->token_before);
+}
+
 /* ---- P9 ---- */
 
 /* Redisson's read-write locks do not see plain ones of the same name. */
@@ -440,18 +460,21 @@ static bool may_hold_both(const struct hold *a, const struct hold *b)
 }
 
 static void p9_enough(struct judge *j, const struct hold *hold,
-                      const struct record *record)
+                      const struct record *record, bool is_new)
 {
     const struct stock *stock = state_stock(hold->lock, record->server);
     struct judge_violation *v;
-    int64_t out = 0;
+    int64_t out = 0, most = stock->n;
 
     for (struct hold *h = hold->lock->holds; h; h = h->next) {
         const struct record *r = state_record(h, record->server, false);
 
-        out += h->class == CLASS_PERMIT && r && r->until_us > j->now.us;
+        if (h->class != CLASS_PERMIT || !r || r->until_us <= j->now.us)
+            continue;
+        out++;
+        most = is_new ? most : greater(most, h->room);
     }
-    if (stock->n == HISTORY_NONE || out <= stock->n || hold->lock->halved.line)
+    if (stock->n == HISTORY_NONE || out <= most || hold->lock->halved.line)
         return;
     v = violate(j, 9, j->now.us);
     say(v, "server s%u has given %" PRId64 " permits of %s, and there are %" PRId64,
@@ -460,10 +483,10 @@ static void p9_enough(struct judge *j, const struct hold *hold,
     show(v, j->now);
 }
 
-void p9_one_holds(struct judge *j, struct hold *hold, struct record *record)
+void p9_one_holds(struct judge *j, struct hold *hold, struct record *record, bool is_new)
 {
     if (hold->class == CLASS_PERMIT) {
-        p9_enough(j, hold, record);
+        p9_enough(j, hold, record, is_new);
         return;
     }
     for (struct hold *other = hold->lock->holds; other; other = other->next) {
@@ -606,7 +629,7 @@ void p11_stock(struct judge *j, struct lock *lock, const struct stock *stock,
                    e->by == HISTORY_BY_RENEW;
     struct judge_violation *v;
 
-    if (lock->halved.line ||
+    if (lock->halved.line || e->by == HISTORY_BY_RESIZE ||
         (is_ours ? e->n == stock->n
                  : e->by != HISTORY_BY_SET || stock->n == HISTORY_NONE))
         return;

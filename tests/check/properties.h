@@ -81,7 +81,9 @@
  *      is not counted. Not judged: clients that have died.
  * P8   The fencing tokens of a lock grow in the order of grants: on the server; and
  *      from each end of an acquire to those that are asked for after it. The client
- *      is told the server's. A re-entry may keep its hold's. A `reset` begins anew.
+ *      is told the server's. A re-entry may keep its hold's. A `reset` begins anew. A call that
+ *      asks for the latest token is told none that is smaller than one that was told before
+ *      it asked. (Not judged where a server has been replaced, which may have answered.)
  * P9   On each server at most one owner holds a lock alone, and then nobody else
  *      reads. One owner may hold both sides of a read-write lock.
  *      Excused: a peer of another kind (plain, read-write) of that name; of a quorum,
@@ -101,21 +103,30 @@
  *      judged: what others believe in, when its client has died.
  * P11  Permits are neither made nor lost: how many there are on a server, out and
  *      available, changes by no acquire, renewal or release, and is set only where
- *      there are none.
+ *      there are none. A call that resizes it sets its own number, once; when it has ended
+ *      well, a server has done so, or had that number at some moment since it was asked.
  *      What nobody owns, a semaphore or a latch, is changed by questions alone, each
- *      of which does its step once (takes n, adds n, counts down by n) or undoes it;
- *      never below 0 by who takes. When a call has ended well, its questions have
- *      done one step: but a latch that was at 0, or not there, at some moment since
- *      it was asked is not counted down; and nobody returns from awaiting another one.
- *      A call that sets the number says so (n) if it did, and only then.
- *      When all is quiet, a call that took and has not ended well has changed nothing.
+ *      of which does its step once (takes n, adds n, removes n, counts down by n) or undoes
+ *      it; never below 0 by who takes. A drain takes, once, all that is available, and the
+ *      client says how many; a deletion leaves no number, once. When a call has ended well,
+ *      its questions have done one step: but a latch that was at 0, or not there, at some
+ *      moment since it was asked is not counted down; and nobody returns from awaiting
+ *      another one. A drain takes nothing, a deletion finds none, only where a server that
+ *      may have answered (cause.h) had nothing available, or no number, at some moment.
+ *      A call that sets the number says so (n) if it did, and only then; if not, a server
+ *      had one.
+ *      When all is quiet, a call that took and has not ended well has changed nothing, unless
+ *      the semaphore was deleted meanwhile; one that adds or removes permits has done its step
+ *      if it ended without a reply (HF_E_CONNECT, _NOREPLY, _PROTOCOL), and nothing after
+ *      another error. What was taken is not returned to a semaphore that does not exist.
  *      Excused: an operator or a new master, for questions that were asked before;
  *      servers that were replaced; clients that have died.
  *
  * P12  Nothing fails, and nothing is lost, without a line that explains it: cause.h.
  *
  * Permits: where as many owners may hold a permit as there are, P1 and P9 are of one
- * more than these; a permit that has lapsed is out no more, whether somebody has
+ * more than these; if there are fewer than before, those that are out stay out, and none
+ * is granted until fewer are; a permit that has lapsed is out no more, whether somebody has
  * taken it or not, but is its owner's again by a renewal; P5 is of a call while fewer
  * are out. Excused: where an operator has deleted the number of permits while some
  * were out (on another server, their slot being on the move).
@@ -148,7 +159,8 @@ void p7_overdue(struct judge *j, struct ask *ask);
 void p8_granted(struct judge *j, struct hold *hold, int64_t token);
 void p8_told(struct judge *j, struct ask *ask, struct hold *hold,
              int64_t token);
-void p9_one_holds(struct judge *j, struct hold *hold, struct record *record);
+void p8_latest(struct judge *j, const struct ask *ask, int64_t token);
+void p9_one_holds(struct judge *j, struct hold *hold, struct record *record, bool is_new);
 void p10_believed(struct judge *j, struct hold *hold);
 void p10_extended(struct judge *j, struct hold *hold, int64_t until_us);
 void p10_shortened(struct judge *j, struct hold *hold, struct record *record);

@@ -19,7 +19,7 @@ void on_wait(struct judge *j, const struct history_event *e)
 
     if (!ask || !ask->lock)
         return;
-    if (count_is_of(ask)) {
+    if (count_is_named(ask)) {
         count_asked(ask, e->hold);
         return;
     }

@@ -154,7 +154,7 @@ static void held_by_master(struct judge *j, struct hold *hold,
     if (e->by == HISTORY_BY_ACQUIRE)
         hold->released.line = hold->released_of_old.line = 0;
     excuse_held(j, hold, e, was_held || record->next);
-    p9_one_holds(j, hold, record);
+    p9_one_holds(j, hold, record, !was_held && e->by == HISTORY_BY_ACQUIRE);
     p10_shortened(j, hold, record);
     if (e->by == HISTORY_BY_RENEW)
         p4_renewed(j, hold, was_held);
@@ -175,6 +175,7 @@ static void held_by_master(struct judge *j, struct hold *hold,
  * and before one, because time alone has changed it since the last line. */
 static void lock_is_seen(struct judge *j, struct lock *lock)
 {
+    count_meets(j, lock);
     cause_looks(j, lock);
     sight_add(j, lock);
 }
@@ -188,6 +189,8 @@ static void on_held(struct judge *j, struct party *p,
 
     lock_is_seen(j, hold->lock);
     record = state_record(hold, p->source.number, true);
+    if (!was_held && e->by != HISTORY_BY_REPLICATION)
+        hold->room = state_number_at(hold->lock, p->source.number);
     record->count = e->count;
     record->until_us = e->until_us;
     record->last = j->now;
@@ -271,6 +274,14 @@ static void note_halves(struct judge *j, struct lock *lock,
             lock->halved = j->now;
 }
 
+/* Permits that are out stay out when there are fewer. */
+static void note_room(const struct lock *lock, const struct history_event *e)
+{
+    for (struct hold *hold = lock->holds; hold; hold = hold->next)
+        if (e->n > hold->room)
+            hold->room = e->n;
+}
+
 static void on_stock(struct judge *j, struct party *p,
                      const struct history_event *e)
 {
@@ -280,8 +291,11 @@ static void on_stock(struct judge *j, struct party *p,
     if (e->kind == HISTORY_KIND_SEMAPHORE || e->kind == HISTORY_KIND_LATCH) {
         count_stock(j, lock, stock, e);
     } else {
+        if (e->by == HISTORY_BY_RESIZE)
+            count_resized(j, lock, stock, e);
         p11_stock(j, lock, stock, e);
         note_halves(j, lock, e);
+        note_room(lock, e);
     }
     if (stock->n <= 0 && e->n > 0)
         stock->present = j->now;
@@ -289,14 +303,15 @@ static void on_stock(struct judge *j, struct party *p,
     stock->until_us = e->until_us;
     stock->last = j->now;
     lock_is_seen(j, lock);
-    if (e->by == HISTORY_BY_SET)
+    if (e->by == HISTORY_BY_SET || e->by == HISTORY_BY_RESIZE)
         lock->permits = e->n;
     if (!state_decides(j, p->source.number))
         return;
     if (e->n != HISTORY_NONE)
         lock->home = p->source.number;
     watch_lock(j, lock,
-               e->by == HISTORY_BY_SET || e->by == HISTORY_BY_RELEASE
+               e->by == HISTORY_BY_SET || e->by == HISTORY_BY_RELEASE ||
+                       e->by == HISTORY_BY_RESIZE
                    ? j->header.wake_ms
                    : watch_look_ms(j),
                false);

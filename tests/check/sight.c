@@ -14,7 +14,7 @@
 struct sight {
     struct sight *next;
     struct history_text hold;   /* empty: the lock is free, or it is counted */
-    int64_t count, until_us;
+    int64_t count, until_us;    /* until_us of a number: 0, if there is none */
     bool is_rest;               /* more than SIGHTS_MAX were there */
 };
 
@@ -67,11 +67,11 @@ static void note_holds(const struct judge *j, struct ask *ask, uint32_t server)
         add(ask, history_text(""), 0, 0);
 }
 
-/* Of permits, how many are out: of those that have lapsed a server may know or
- * not. */
+/* Of permits, how many are out, or available: of those that have lapsed a server may know
+ * or not. */
 static void note_permits(const struct judge *j, struct ask *ask, uint32_t server)
 {
-    int64_t out = 0, lapsed = 0;
+    int64_t out = 0, lapsed = 0, n = state_number_at(ask->lock, server);
 
     for (struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
         const struct record *r = state_record(hold, server, false);
@@ -82,7 +82,10 @@ static void note_permits(const struct judge *j, struct ask *ask, uint32_t server
         lapsed += r->until_us <= j->now.us + j->header.slack_ms * MS;
     }
     for (; lapsed >= 0; lapsed--)
-        add(ask, history_text(""), out - lapsed, 0);
+        if (ask->op == HISTORY_OP_AVAILABLE)
+            add(ask, history_text(""), n == HISTORY_NONE ? 0 : n - out + lapsed, 0);
+        else
+            add(ask, history_text(""), out - lapsed, 0);
 }
 
 /* A key that has expired is 0 to a reader, although a replica, or a master that became one,
@@ -91,7 +94,7 @@ static void note_number(const struct judge *j, struct ask *ask, uint32_t server)
 {
     int64_t n = state_number_at(ask->lock, server);
 
-    add(ask, history_text(""), n == HISTORY_NONE ? 0 : n, 0);
+    add(ask, history_text(""), n == HISTORY_NONE ? 0 : n, n == HISTORY_NONE ? 0 : HISTORY_NEVER);
     if (state_number_is_over(j, ask->lock, server))
         add(ask, history_text(""), 0, 0);
 }
@@ -108,7 +111,7 @@ static void note(const struct judge *j, struct ask *ask, uint32_t server)
 
 void sight_begin(const struct judge *j, struct ask *ask)
 {
-    if (ask->op != HISTORY_OP_INSPECT || !ask->lock)
+    if ((ask->op != HISTORY_OP_INSPECT && ask->op != HISTORY_OP_AVAILABLE) || !ask->lock)
         return;
     if (sights_of(ask) >= SIGHTS_MAX) {
         ask->sights->is_rest = true;
@@ -147,6 +150,8 @@ static bool is_seen(const struct judge *j, const struct ask *ask,
 {
     if (s->is_rest)
         return true;
+    if (count_is_of(ask) && e->count != HISTORY_NONE && (e->count > 0) != (s->until_us != 0))
+        return false;
     if (count_is_of(ask) || e->hold.len == 0)
         return s->hold.len == 0 && s->count == e->n;
     return text_is(s->hold, e->hold) && s->count == e->n &&

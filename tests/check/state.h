@@ -166,6 +166,8 @@ struct hold {
     bool is_at_max;             /* it was told to be lost when max_hold was over */
     bool is_reported;           /* a violation of P12 names it already */
     bool is_lost_with_set;      /* the loss was that of another member of its set */
+    int64_t room;               /* of a permit: the greatest number of permits that there
+                                   were since it was granted */
 
     /* A loss that is to be told. */
     bool is_owed;               /* it is in judge.owed */
@@ -223,6 +225,9 @@ struct ask {
     struct moment freed;        /* what it is to free, since it was asked */
     struct sight *sights;       /* an inspection */
     int64_t passed;             /* later calls that were granted before it */
+    bool was_missing, was_empty, was_there, was_so; /* P11: at some moment since it was asked,
+                                   a server had no number; had nothing available; had a
+                                   number; had that of the call */
     bool is_reported;           /* a violation of P12 names it already */
 
     /* P12 of the call of a set (cause_set.c). */

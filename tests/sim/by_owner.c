@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lock/by_owner.h"
+#include "tests/sim/model/blob.h"
 #include "tests/sim/site.h"
 #include "tests/support/must.h"
 
@@ -22,6 +23,7 @@ struct task {
     struct call *call;
     struct left *left;  /* NULL: of a client that lives */
     char hold[HF_OWNER_TEXT_MAX];
+    char owner[HF_OWNER_TEXT_MAX]; /* what the library is told: the hold, or its id */
     int64_t safe_ms;
     bool was_held;      /* at the time of the request */
 };
@@ -179,6 +181,18 @@ static const char *pick_living(const struct program *p, const struct plan_op *op
     return NULL;
 }
 
+#define ID_DIGITS 32
+
+/* The id of a permit: PERMIT-2. */
+static void id_of(const char *hold, char id[HF_OWNER_TEXT_MAX])
+{
+    char hex[41];
+
+    md_sha1_hex((struct slice){hold, strlen(hold)}, hex);
+    memcpy(id, hex, ID_DIGITS);
+    id[ID_DIGITS] = '\0';
+}
+
 /* A release of one that lives is as a forced one, which those of a read-write lock
  * are not: they look like its owner's. */
 static struct task *task_new(struct program *p, struct owner *o,
@@ -196,6 +210,9 @@ static struct task *task_new(struct program *p, struct owner *o,
     *t = (struct task){.call = program_call(p, o, what), .left = left};
     memcpy(t->hold, living ? living : left->hold, sizeof t->hold);
     memcpy(t->call->hold, t->hold, sizeof t->hold);
+    memcpy(t->owner, t->hold, sizeof t->hold);
+    if (op->flags & FLAG_BY_ID && plan_family(p->sim->plan, op->lock) == FAMILY_PERMIT)
+        id_of(t->hold, t->owner);
     t->call->lease_ms = op->lease_ms;
     t->was_held = is_held(t);
     return t;
@@ -209,7 +226,7 @@ static void renew(struct program *p, struct owner *o, const struct plan_op *op)
         return;
     call_ask(t->call);
     began(t,
-          hf_renew_by_owner_async(o->lock, t->hold, strlen(t->hold), op->lease_ms,
+          hf_renew_by_owner_async(o->lock, t->owner, strlen(t->owner), op->lease_ms,
                                   &t->safe_ms, on_renewed, t),
           on_renewed);
 }
@@ -225,8 +242,7 @@ static void release(struct program *p, struct owner *o, const struct plan_op *op
         t->left->is_given_up = true;
     call_ask(t->call);
     began(t,
-          hf_release_by_owner_async(o->lock, t->hold, strlen(t->hold), on_released,
-                                    t),
+          hf_release_by_owner_async(o->lock, t->owner, strlen(t->owner), on_released, t),
           on_released);
 }
 

@@ -141,7 +141,7 @@ void call_ask(struct call *c)
     e = event_of(c, HISTORY_ASK);
     e.op = c->op;
     e.due_us = due_us(c);
-    if (c->n > 0)
+    if (c->n > 0 || c->op == HISTORY_OP_RESIZE)
         e.n = c->n;
     if (c->op == HISTORY_OP_ACQUIRE) {
         e.wait_ms = c->is_part ? 0 : c->wait_ms;
@@ -197,7 +197,9 @@ static void write_info(const struct call *c, struct history_event *e)
 
     e->hold = (struct history_text){0};
     e->n = c->info.is_locked ? c->info.hold_count : 0;
-    if (plan_is_counted(plan, lock))
+    if (c->says_exists)
+        e->count = c->exists;
+    if (plan_is_counted(plan, lock) || c->op == HISTORY_OP_AVAILABLE)
         e->n = c->value;
     else if (plan_has_permits(plan, lock)) /* which have no name there */
         e->n = c->info.is_locked ? c->info.holders : 0;
@@ -236,10 +238,16 @@ void call_end(struct call *c, hf_status status, int64_t token)
     if (c->op == HISTORY_OP_ACQUIRE && (status == HF_OK || is_kept(c, status)) &&
         knows_master(c))
         e.master = owner_master(c->owner);
-    if (c->op == HISTORY_OP_INSPECT && status == HF_OK)
+    if ((c->op == HISTORY_OP_INSPECT || c->op == HISTORY_OP_AVAILABLE) && status == HF_OK)
         write_info(c, &e);
     if (c->op == HISTORY_OP_SET && status == HF_OK && c->n > 0)
         e.n = c->was_set ? c->n : 0;
+    if (c->op == HISTORY_OP_DELETE && status == HF_OK)
+        e.n = c->was_deleted;
+    if (c->op == HISTORY_OP_DRAIN && status == HF_OK)
+        e.n = c->value;
+    if (c->op == HISTORY_OP_TOKEN && status == HF_OK)
+        e.token = c->value;
     c->is_under_way = false;
     if (c->owner)
         c->owner->under_way--;

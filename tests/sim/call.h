@@ -17,8 +17,9 @@ struct call {
     char place[HF_OWNER_TEXT_MAX]; /* its name in a queue; "": none */
     struct hf_cancel cancel;
     struct hf_lock_info info;
-    bool was_set;
-    int64_t value, n; /* how many permits */
+    bool was_set, was_deleted;
+    bool says_exists, exists; /* of a semaphore that is inspected */
+    int64_t value, n; /* how many permits; value: also the latest token */
     bool is_out;      /* the permits must be released */
     bool is_part;     /* it belongs to the call of a set: its end is not judged */
     struct call *parts[PLAN_MEMBERS_MAX]; /* of a multi-lock's call; NULL: none */

@@ -61,9 +61,26 @@ hf_status count_set(struct owner *o, struct call *c, int64_t n, hf_done *done)
                                                     done, c);
 }
 
+hf_status count_reduce(struct owner *o, struct call *c, hf_done *done)
+{
+    return hf_semaphore_reduce_async(semaphore(o), c->n, done, c);
+}
+
+hf_status count_drain(struct owner *o, struct call *c, hf_done *done)
+{
+    return hf_semaphore_drain_async(semaphore(o), &c->value, done, c);
+}
+
+hf_status count_delete(struct owner *o, struct call *c, hf_done *done)
+{
+    return is_latch(o) ? hf_latch_delete_async(latch(o), &c->was_deleted, done, c)
+                       : hf_semaphore_delete_async(semaphore(o), &c->was_deleted, done, c);
+}
+
 hf_status count_look(struct owner *o, struct call *c, hf_done *done)
 {
+    c->says_exists = !is_latch(o);
     return is_latch(o) ? hf_latch_count_async(latch(o), &c->value, done, c)
-                       : hf_semaphore_available_async(semaphore(o), &c->value, done,
-                                                      c);
+                       : hf_semaphore_inspect_async(semaphore(o), &c->value, &c->exists, done,
+                                                    c);
 }

@@ -66,8 +66,8 @@ void observer_stock(struct observer *w, size_t lock, int64_t stock,
 
 static const struct hf_script *const counting[] = {
     &hf_script_semaphore_acquire, &hf_script_semaphore_release,
-    &hf_script_semaphore_undo, &hf_script_latch_count_down, &hf_script_count_set,
-    NULL};
+    &hf_script_semaphore_undo, &hf_script_semaphore_reduce, &hf_script_latch_count_down,
+    &hf_script_count_set, &hf_script_count_delete, &hf_script_permit_set, NULL};
 
 static bool counts(const char *sha)
 {
@@ -77,11 +77,19 @@ static bool counts(const char *sha)
     return false;
 }
 
+/* It reduces by 0: by all that is available. */
+static bool is_drain(const struct model_script *s)
+{
+    return strcmp(s->sha, hf_script_semaphore_reduce.sha) == 0 && s->args[1].n == 1 &&
+           s->args[1].p[0] == '0';
+}
+
 void observer_count_asked(struct observer *w, const struct model_script *s)
 {
     w->question[0] = '\0';
     if (!counts(s->sha) || s->args[0].n >= sizeof w->question)
         return;
+    w->is_drain = is_drain(s);
     memcpy(w->question, s->args[0].p, s->args[0].n);
     w->question[s->args[0].n] = '\0';
 }
@@ -92,7 +100,8 @@ static enum history_by by_whom(const struct observer *w,
 {
     if (c->cause == MODEL_BY_OWNER && w->is_moving)
         return HISTORY_BY_REPLICATION;
-    if (c->sha && strcmp(c->sha, hf_script_semaphore_acquire.sha) == 0)
+    if (c->sha && (strcmp(c->sha, hf_script_semaphore_acquire.sha) == 0 ||
+                   (strcmp(c->sha, hf_script_semaphore_reduce.sha) == 0 && w->is_drain)))
         return HISTORY_BY_ACQUIRE;
     return c->sha && counts(c->sha) && by != HISTORY_BY_SET ? HISTORY_BY_RELEASE
                                                            : by;

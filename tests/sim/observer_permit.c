@@ -140,7 +140,8 @@ static void look(struct observer *w, struct model *m, size_t lock,
     int64_t left = observer_available(m, name), until_us;
 
     if (left != HISTORY_NONE)
-        observer_stock(w, lock, left + (int64_t)count, by, "");
+        observer_stock(w, lock, left + (int64_t)count, by,
+                       by == HISTORY_BY_RESIZE ? w->question : "");
     observer_begin(w, lock);
     for (size_t i = 0; i < count; i++)
         observer_mark(w, lock, out_at(w, &key, i, &until_us));

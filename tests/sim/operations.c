@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/permits.h"
+#include "lock/token.h"
 #include "tests/sim/by_owner.h"
 #include "tests/sim/candidates.h"
-#include "tests/sim/counts.h"
+#include "tests/sim/counted.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/program_inner.h"
 #include "tests/sim/sets.h"
@@ -29,9 +29,9 @@ struct call *program_call(struct program *p, struct owner *o, enum history_op op
     return c;
 }
 
-/* A call that failed to begin: nothing was done, whatever the failure (lock.h). In the
- * history it ends with HF_E_INVAL, HF_LOST or HF_E_LIMIT, which say so. */
-static void began(struct call *c, hf_status status, hf_done *done)
+/* In the history it ends with HF_E_INVAL, HF_LOST or HF_E_LIMIT, which say that nothing was
+ * done (lock.h). */
+void program_began(struct call *c, hf_status status, hf_done *done)
 {
     bool is_known = status == HF_E_INVAL ||
                     (status == HF_LOST && c->op == HISTORY_OP_ACQUIRE);
@@ -63,7 +63,7 @@ static void release(struct owner *o)
     o->releasing++;
     call_ask(c);
     sets_asked(c);
-    began(c, sets_release(o, on_released, c), on_released);
+    program_began(c, sets_release(o, on_released, c), on_released);
     owner_watch(o);
     sets_watch(o);
 }
@@ -216,7 +216,7 @@ static void acquire(struct program *p, struct owner *o,
     options.ctx = c;
     call_ask(c);
     sets_asked(c);
-    began(c, sets_acquire(o, &options, on_acquired, c), on_acquired);
+    program_began(c, sets_acquire(o, &options, on_acquired, c), on_acquired);
     program_watch_queues(p);
     owner_watch(o);
     sets_watch(o);
@@ -224,7 +224,7 @@ static void acquire(struct program *p, struct owner *o,
 
 /* ---- the other calls ---- */
 
-static void on_ended(void *ctx, hf_status status, const struct hf_error *err)
+void program_ended(void *ctx, hf_status status, const struct hf_error *err)
 {
     (void)err;
     call_end(ctx, status, 0);
@@ -247,10 +247,24 @@ static void force(struct owner *o, bool is_own)
         majority_first(o->program->sim, c->hold);
     }
     call_ask(c);
-    began(c,
-          hf_lock_force_release_async(o->lock, holder,
-                                      holder ? strlen(holder) : 0, on_ended, c),
-          on_ended);
+    program_began(c,
+                  hf_lock_force_release_async(o->lock, holder, holder ? strlen(holder) : 0,
+                                              program_ended, c),
+                  program_ended);
+}
+
+/* Of what has tokens; of a set, each member has its own. */
+static void read_token(struct owner *o)
+{
+    enum hf_lock_kind kind = plan_kind_of_handle(o->program->sim->plan, o->lock_index, o->side);
+    struct call *c;
+
+    if (o->form != OWNER_OF_LOCK || o->whole ||
+        !(kind & HF_WITH_TOKEN || kind == HF_KIND_FENCED))
+        return;
+    c = program_call(o->program, o, HISTORY_OP_TOKEN);
+    call_ask(c);
+    program_began(c, hf_token_latest_async(o->lock, &c->value, program_ended, c), program_ended);
 }
 
 static void inspect(struct owner *o)
@@ -258,27 +272,7 @@ static void inspect(struct owner *o)
     struct call *c = program_call(o->program, o, HISTORY_OP_INSPECT);
 
     call_ask(c);
-    began(c, hf_lock_inspect_async(o->lock, &c->info, on_ended, c), on_ended);
-}
-
-/* Only of what has permits. */
-static void set_permits(struct owner *o)
-{
-    const struct plan *plan = o->program->sim->plan;
-    int64_t n = plan->locks[o->lock_index].permits;
-    struct call *c;
-
-    if (!plan_has_permits(plan, o->lock_index))
-        return;
-    c = program_call(o->program, o, HISTORY_OP_SET);
-    c->n = n;
-    call_ask(c);
-    if (plan_is_counted(plan, o->lock_index))
-        began(c, count_set(o, c, n, on_ended), on_ended);
-    else
-        began(c, hf_permits_try_set_async(o->lock, n, &c->was_set, on_ended, c),
-              on_ended);
-    program_watch_queues(o->program);
+    program_began(c, hf_lock_inspect_async(o->lock, &c->info, program_ended, c), program_ended);
 }
 
 void program_set_all(struct program *p)
@@ -289,132 +283,12 @@ void program_set_all(struct program *p)
         struct plan_op once = {.lock = i, .owner = PLAN_OWNERS + 1};
 
         if (plan_has_permits(p->sim->plan, i))
-            set_permits(program_owner(p, &once));
+            counted_set(program_owner(p, &once));
     }
     process_enter(before);
 }
 
-/* ---- kinds without holders ---- */
-
-static void on_given(void *ctx, hf_status status, const struct hf_error *err)
-{
-    struct call *c = ctx;
-
-    (void)err;
-    if (c->owner->releasing > 0) {
-        c->owner->releasing--;
-        c->owner->count--;
-    }
-    call_end(c, status, 0);
-}
-
-/* So many permits; or the latch is counted down. */
-static void give(struct owner *o, int64_t n)
-{
-    struct call *c = program_call(o->program, o, HISTORY_OP_RELEASE);
-
-    c->n = n;
-    call_ask(c);
-    began(c, count_give(o, c, n, on_given), on_given);
-    program_watch_queues(o->program);
-}
-
-/* It is requested once, whatever its result. */
-static void give_back(struct call *taken)
-{
-    struct owner *o = taken->owner;
-
-    if (!taken->is_out)
-        return;
-    taken->is_out = false;
-    o->releasing++;
-    give(o, taken->n);
-}
-
-static void on_take_over(void *ctx)
-{
-    struct call *c = ctx;
-    struct program *p = c->program;
-    struct process *before;
-
-    if (process_is_suspended(p->process) || p->is_freeing) {
-        world_after(p->sim->world, &c->release, RETRY_US);
-        return;
-    }
-    before = process_enter(p->process);
-    give_back(c);
-    process_enter(before);
-}
-
-static bool is_semaphore(const struct owner *o)
-{
-    return o->program->sim->plan->locks[o->lock_index].family ==
-           FAMILY_SEMAPHORE;
-}
-
-static void on_taken(void *ctx, hf_status status, const struct hf_error *err)
-{
-    struct call *c = ctx;
-
-    (void)err;
-    call_end(c, status, 0);
-    if (status != HF_OK || !is_semaphore(c->owner))
-        return;
-    c->is_out = true;
-    c->owner->count++;
-    if (c->hold_ms >= 0)
-        world_after(c->program->sim->world, &c->release, c->hold_ms * 1000);
-}
-
-static void take(struct owner *o, const struct plan_op *op)
-{
-    struct call *c = program_call(o->program, o, HISTORY_OP_ACQUIRE);
-
-    c->n = is_semaphore(o) && op->n > 1 ? op->n : 1;
-    c->wait_ms = op->wait_ms;
-    c->hold_ms = op->hold_ms;
-    c->release.happen = on_take_over;
-    c->release.ctx = c;
-    call_ask(c);
-    began(c, count_take(o, c, on_taken), on_taken);
-    program_watch_queues(o->program);
-}
-
-static void look(struct owner *o)
-{
-    struct call *c = program_call(o->program, o, HISTORY_OP_INSPECT);
-
-    call_ask(c);
-    began(c, count_look(o, c, on_ended), on_ended);
-}
-
-/* Of the other verbs, true: they mean the same here. */
-static bool does_as_with_locks(struct owner *o, const struct plan_op *op)
-{
-    switch ((enum plan_verb)op->verb) {
-    case OP_ACQUIRE:
-        take(o, op);
-        return false;
-    case OP_GIVE:
-        if (!is_semaphore(o))
-            give(o, 1);
-        return false;
-    case OP_RELEASE:
-    case OP_FORCE:
-    case OP_INSPECT:
-        look(o);
-        return false;
-    default:
-        return true;
-    }
-}
-
-static void give_all_back(struct program *p)
-{
-    for (struct call *c = p->calls; c; c = c->next)
-        if (c->owner && c->is_out)
-            give_back(c);
-}
+/* ---- cancelling, closing ---- */
 
 static void cancel(struct program *p, const struct owner *o)
 {
@@ -525,7 +399,7 @@ static void do_now(struct program *p, const struct plan_op *op)
         return;
     if (is_of_member(op, o))
         o = sets_member(o, op->owner);
-    if (plan_is_counted(p->sim->plan, op->lock) && !does_as_with_locks(o, op))
+    if (counted_does(o, op))
         return;
     switch ((enum plan_verb)op->verb) {
     case OP_ACQUIRE:
@@ -540,13 +414,19 @@ static void do_now(struct program *p, const struct plan_op *op)
     case OP_INSPECT:
         inspect(o);
         break;
-    case OP_SET:
-        set_permits(o);
+    case OP_TOKEN:
+        read_token(o);
         break;
     case OP_CANCEL:
         cancel(p, o);
         break;
+    case OP_SET:
     case OP_GIVE:
+    case OP_REDUCE:
+    case OP_DRAIN:
+    case OP_DELETE:
+    case OP_RESIZE:
+    case OP_AVAILABLE:
     case OP_RENEW_OWNER:
     case OP_RELEASE_OWNER:
         break;
@@ -724,7 +604,7 @@ void program_give_up(struct program *p)
     struct process *before = process_enter(p->process);
 
     cancel(p, NULL);
-    give_all_back(p);
+    counted_give_back(p);
     for (struct owner *o = p->owners; o; o = o->next)
         if (!plan_is_counted(p->sim->plan, o->lock_index) && !o->whole &&
             o->form != OWNER_OF_ELECTION)

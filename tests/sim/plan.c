@@ -686,6 +686,7 @@ void plan_draw(struct plan *plan, uint64_t seed)
     plan_draw_deaths(plan, seed);
     shorten_queues(plan, seed);
     plan_mild_last(plan, seed);
+    plan_draw_verbs(plan, seed);
     plan_rename(plan, seed);
     hurry_replicas(plan);
 }

@@ -122,6 +122,12 @@ enum plan_verb {
     OP_FREE,   /* the same, without closing it first */
     OP_SET,    /* makes the semaphore or the latch, if there is none */
     OP_GIVE,   /* counts a latch down */
+    OP_REDUCE, /* removes n permits of a semaphore, and adds them hold_ms later */
+    OP_DRAIN,  /* the same with all that are available */
+    OP_DELETE, /* a semaphore or latch */
+    OP_RESIZE, /* expirable permits: to n, those in use included */
+    OP_AVAILABLE, /* how many expirable permits are available */
+    OP_TOKEN,  /* the latest token of a lock */
     VERBS_DRAWN,
     OP_RENEW_OWNER = VERBS_DRAWN, /* by the owner's text: the hold of a client that has
                                      died, or (n odd) of another program */
@@ -136,7 +142,9 @@ enum plan_verb {
 enum plan_flags {
     FLAG_KEEP_UNREPLICATED = 1,
     FLAG_RELEASE_IN_LOST = 2, /* on_lost releases the lost hold */
-    FLAG_ACQUIRE_IN_DONE = 4  /* once more, in the callback that grants it */
+    FLAG_ACQUIRE_IN_DONE = 4, /* once more, in the callback that grants it */
+    FLAG_BY_ID = 8 /* of a permit that is renewed or released by its owner's text: by its id,
+                      as Redisson returns it */
 };
 
 /* Operations and faults have numbers alone, so that one table prints and reads

@@ -8,6 +8,9 @@
 /* plan_takes_scenario  - are there such scenarios, of the one family that is selected?
  * plan_family_first - before the operations are drawn: names of the selected family.
  * plan_family_last  - afterwards: families that are drawn in place of others. */
+/* plan_draw_verbs   - last of all: rare verbs (plan_verbs.c). */
+void plan_draw_verbs(struct plan *plan, uint64_t seed);
+
 bool plan_takes_scenario(int64_t scenario);
 void plan_family_first(struct plan *plan);
 void plan_family_last(struct plan *plan, uint64_t seed);

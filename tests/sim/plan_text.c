@@ -48,7 +48,8 @@ static const char *const family_names[FAMILIES + 1] = {
     "switchover", "proxy", "disagree", "queues",    "messages", "names"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
-    "give", "renew_owner", "release_owner"};
+    "give", "reduce", "drain", "delete", "resize", "available", "token",
+    "renew_owner", "release_owner"};
 static const char *const fault_names[FAULT_KINDS + 1] = {
     [FAULT_DELAY] = "delay",
     [FAULT_HOLD_BACK] = "hold_back",

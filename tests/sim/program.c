@@ -539,15 +539,19 @@ bool program_asks_within(const struct program *p, const struct owner *o,
     return false;
 }
 
-/* In a queue, or an operation of a semaphore or latch. */
+/* In a queue, or an operation of a semaphore, a latch, or the number of permits. */
 static bool stands_or_counts(const struct hf_op *op)
 {
-    bool acquires = op->verb == &hf_verb_acquire;
+    static const struct hf_verb *const verbs[] = {&hf_verb_add,    &hf_verb_reduce,
+                                                  &hf_verb_set,    &hf_verb_delete,
+                                                  &hf_verb_resize, &hf_verb_read};
 
-    return op->lock->kind->is_ownerless
-               ? acquires || op->verb == &hf_verb_add ||
-                     op->verb == &hf_verb_set || op->verb == &hf_verb_read
-               : acquires && op->lock->kind->waiters_queue;
+    if (op->verb == &hf_verb_acquire)
+        return op->lock->kind->is_ownerless || op->lock->kind->waiters_queue;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (op->verb == verbs[i])
+            return op->lock->kind->is_ownerless || op->verb == &hf_verb_resize;
+    return false;
 }
 
 void program_watch_queues(struct program *p)
@@ -566,7 +570,7 @@ static bool has_queues(const struct program *p)
 {
     for (size_t i = 0; i < p->sim->plan->lock_count; i++)
         if (plan_has_queue(p->sim->plan, (int64_t)i) ||
-            plan_is_counted(p->sim->plan, (int64_t)i))
+            plan_has_permits(p->sim->plan, (int64_t)i))
             return true;
     return false;
 }

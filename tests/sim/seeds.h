@@ -517,6 +517,10 @@ static const struct past {
     {"an_old_refusal_explains_no_later_delay", "P12",
      "a request that waited 2 ms for a map ended with the NOAUTH of 17 s before, and "
      "another one of its owner with it"},
+    /* COUNT-4 */
+    {"permit_added_back_without_rights", "P11",
+     "a release had no reply and was repeated, and an ACL refused it: it was not repeated again, "
+     "and the permit was lost"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family

@@ -61,7 +61,9 @@ static void print_ask(const struct trace *s, const struct history_event *e)
 {
     static const char *const ops[] = {"?",     "acquire", "release",
                                       "force", "inspect", "close", "set",
-                                      "free its client", "renew"};
+                                      "free its client", "renew", "reduce", "drain",
+                                      "delete", "resize", "count what is available of",
+                                      "read the latest token of"};
 
     (void)fprintf(s->to, "asks (#%" PRId64 ") to %s", e->call, ops[e->op]);
     print_lock(s, e);
@@ -95,7 +97,8 @@ static void print_hold(const struct trace *s, const struct history_event *e)
 {
     static const char *const bys[] = {
         "?",    "acquire",     "renew",    "release",
-        "peer", "replication", "operator", "another owner's command", "set"};
+        "peer", "replication", "operator", "another owner's command", "set",
+        "resize"};
     static const char *const whys[] = {"?",       "released", "expired",
                                        "deleted", "forced",   "forgot"};
 

@@ -1,0 +1,109 @@
+/* Rare verbs, drawn when all else is, from a stream of their own: some calls on what is counted,
+ * and inspections, become others. */
+#include <stdlib.h>
+
+#include "tests/sim/draw.h"
+#include "tests/sim/plan_inner.h"
+
+#define VERBS_ONE_IN 10
+#define AGAIN_MS 2000 /* a deleted semaphore is created again within this time */
+
+static bool is_mild(const struct plan *plan)
+{
+    return plan->head.profile == PROFILE_MILD;
+}
+
+/* What waits for a semaphore that was deleted waits for the next one. */
+static void create_again(struct plan *plan, const struct plan_op *deleted, uint64_t *dice)
+{
+    struct plan_op *op;
+
+    if (plan->op_count == PLAN_OPS_DRAWN)
+        return;
+    op = &plan->ops[plan->op_count++];
+    *op = *deleted;
+    op->verb = OP_SET;
+    op->at_ms += draw_spread(dice, 1, AGAIN_MS);
+}
+
+/* Without faults, all waiters must be granted. */
+static void vary_semaphore(struct plan *plan, struct plan_op *op, uint64_t *dice)
+{
+    static const int64_t verbs[] = {OP_REDUCE, OP_REDUCE, OP_DRAIN, OP_DRAIN, OP_DELETE};
+    int64_t verb = draw_pick(dice, verbs, DRAW_COUNT(verbs) - is_mild(plan));
+
+    if (op->verb != OP_ACQUIRE && op->verb != OP_INSPECT)
+        return;
+    if (op->verb == OP_INSPECT)
+        op->hold_ms = 1;
+    op->verb = verb;
+    op->n = draw_between(dice, 1, plan->locks[op->lock].permits + 1);
+    if (verb == OP_DELETE)
+        create_again(plan, op, dice);
+}
+
+static void vary_latch(struct plan_op *op)
+{
+    if (op->verb == OP_GIVE || op->verb == OP_SET || op->verb == OP_INSPECT)
+        op->verb = OP_DELETE;
+}
+
+static void vary_permits(const struct plan *plan, struct plan_op *op, uint64_t *dice)
+{
+    if (op->verb != OP_ACQUIRE && op->verb != OP_INSPECT && op->verb != OP_SET)
+        return;
+    op->verb = draw_one_in(dice, 3) ? OP_AVAILABLE : OP_RESIZE;
+    op->n = draw_between(dice, is_mild(plan), plan->locks[op->lock].permits + 2);
+}
+
+/* By its id, as Redisson knows it. */
+static void name_by_id(struct plan_op *op, uint64_t *dice)
+{
+    if ((op->verb == OP_RENEW_OWNER || op->verb == OP_RELEASE_OWNER) && draw_one_in(dice, 2))
+        op->flags |= FLAG_BY_ID;
+}
+
+/* A counter that expires is 0 afterwards. */
+static void read_tokens(const struct plan *plan, struct plan_op *op, uint64_t *dice)
+{
+    bool has_tokens = plan->locks[op->lock].has_tokens ||
+                      plan->locks[op->lock].family == FAMILY_FENCED;
+
+    if (op->verb == OP_INSPECT && has_tokens && !plan->head.retains_tokens && !plan_is_set(plan, op->lock) &&
+        draw_one_in(dice, 2))
+        op->verb = OP_TOKEN;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct plan_op *x = a, *y = b;
+
+    return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
+}
+
+void plan_draw_verbs(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "verbs");
+    size_t count = plan->op_count;
+
+    if (plan->head.is_crowd)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct plan_op *op = &plan->ops[i];
+        int64_t family = plan->locks[op->lock].family;
+
+        if (family == FAMILY_PERMIT)
+            name_by_id(op, &dice);
+        read_tokens(plan, op, &dice);
+        if (!draw_one_in(&dice, VERBS_ONE_IN))
+            continue;
+        if (family == FAMILY_SEMAPHORE)
+            vary_semaphore(plan, op, &dice);
+        else if (family == FAMILY_LATCH)
+            vary_latch(op);
+        else if (family == FAMILY_PERMIT)
+            vary_permits(plan, op, &dice);
+    }
+    if (plan->op_count > count)
+        qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+}
