@@ -139,6 +139,11 @@ static int64_t meet_dead_ms(const struct plan *plan)
  * may be such. */
 #define NAMES_MS 8000
 
+/* A client notices a stopped master 250 to 500 ms after its request, and the round waits for it
+ * a while. */
+#define REPLACED_MS 2000
+#define REPLACED_CAUSE_MS 1000 /* a call that begins later must succeed */
+
 static int64_t silence_ms(const struct plan_head *h)
 {
     int64_t ms = h->watchdog_ms / 6 < h->request_ms / 4 ? h->watchdog_ms / 6
@@ -156,6 +161,8 @@ static int64_t silence_ms(const struct plan_head *h)
         return DISAGREE_MS;
     if (h->scenario == SCENARIO_NAMES)
         return NAMES_MS;
+    if (h->scenario == SCENARIO_REPLACED)
+        return REPLACED_MS;
     if (h->scenario != SCENARIO_SILENCE)
         return 0;
     return 3 * (ms + (h->replicas ? h->replicas_ms : 0)) + h->watchdog_ms / RETRIES + 1 +
@@ -259,6 +266,8 @@ static int64_t cause_ms(const struct plan *plan)
 {
     const struct plan_head *h = &plan->head;
 
+    if (h->scenario == SCENARIO_REPLACED)
+        return REPLACED_CAUSE_MS;
     if (answer_ms(h) > h->request_ms) /* calls fail because links are slow */
         return HISTORY_NONE;
     return meet_dead_ms(plan) > 0 ? UNTIL_USED_MS

@@ -74,6 +74,7 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_NAME_SILENT - PLAN_DENIED] = "silent resolver",
     [EFFECT_NAME_MOVED - PLAN_DENIED] = "new address of a name",
     [EFFECT_NAME_SEVERAL - PLAN_DENIED] = "name with two addresses",
+    [EFFECT_REPLACED - PLAN_DENIED] = "replaced while it was stopped",
 };
 
 const char *effects_word(int64_t n)

@@ -82,6 +82,7 @@ enum effect {
     EFFECT_NAME_SILENT,  /* a client queried a resolver that did not answer */
     EFFECT_NAME_MOVED,   /* a client connected to the new address of a name */
     EFFECT_NAME_SEVERAL, /* a client received two addresses, the first without a machine */
+    EFFECT_REPLACED,     /* a master that had stopped was replaced without a line */
     EFFECTS
 };
 

@@ -1,5 +1,6 @@
 /* Failover, in its three steps. */
 #include "tests/sim/failover.h"
+#include "tests/sim/effects.h"
 #include "tests/sim/nodes.h"
 
 static struct site *site_of(const struct fault *f)
@@ -198,4 +199,37 @@ struct server *failover_switch(struct fault *f)
     site_new_master(site_of(f), best, f->old, 0, 0);
     server_follow(f->old, best, site_lag_us(site_of(f)));
     return best;
+}
+
+#define DELIVERED_US 1000
+
+static void on_replaced(void *ctx)
+{
+    struct fault *f = ctx;
+    struct server *best = best_replica(f);
+
+    if (!best)
+        return;
+    server_promote(best, f->old);
+    follow_instead(site_of(f), f->old, best);
+    site_new_master(site_of(f), best, f->old, 0, 0);
+}
+
+/* Its last writes are on their way to the replicas. */
+void failover_replace(struct fault *f)
+{
+    struct server *master = failover_master(f);
+
+    if (f->is_on) {
+        f->old = master;
+        server_freeze(f->old, true);
+        f->again = (struct event){.happen = on_replaced, .ctx = f};
+        world_after(f->sim->world, &f->again, site_lag_us(site_of(f)) + DELIVERED_US);
+        return;
+    }
+    server_freeze(f->old, false);
+    if (master == f->old)
+        return;
+    effects_note(f->sim, EFFECT_REPLACED);
+    demote(f, master);
 }

@@ -41,4 +41,7 @@ struct server *failover_master(const struct fault *f);
  *                that has all its data; NULL: there is none. */
 struct server *failover_switch(struct fault *f);
 
+/* failover_replace - begins or ends FAULT_REPLACE. */
+void failover_replace(struct fault *f);
+
 #endif

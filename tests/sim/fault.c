@@ -478,6 +478,7 @@ static const struct {
     [FAULT_PROXY] = {fault_proxy, TOUCHES_SERVER, false},
     [FAULT_DISAGREE] = {fault_disagree, TOUCHES_SERVER, false},
     [FAULT_NAMES] = {fault_names, TOUCHES_SERVER, false},
+    [FAULT_REPLACE] = {failover_replace, TOUCHES_SHARD, false},
 };
 
 /* ---- lines ---- */

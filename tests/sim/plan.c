@@ -394,6 +394,7 @@ static const struct range ranges[FAULT_KINDS] = {
     [FAULT_PROXY] = {0, 1, 1, 20000},
     [FAULT_DISAGREE] = {0, 255, 10, 20000},
     [FAULT_NAMES] = {0, 7, 1, 20000},
+    [FAULT_REPLACE] = {0, 0, 10, 20000},
 };
 
 bool plan_lasts(int64_t kind)
@@ -416,6 +417,8 @@ int64_t plan_fault_world(int64_t kind)
         return FAMILY_DISAGREE;
     case FAULT_NAMES:
         return FAMILY_NAMES;
+    case FAULT_REPLACE:
+        return FAMILY_HOSTS;
     default:
         return -1;
     }
@@ -437,6 +440,8 @@ bool plan_can_be(int64_t kind, int64_t deployment)
         return deployment == DEPLOY_REPLICAS;
     case FAULT_NAMES:
         return deployment == DEPLOY_STANDALONE;
+    case FAULT_REPLACE:
+        return deployment == DEPLOY_HOSTS;
     case FAULT_DEMOTE: /* nodes of a cluster redirect */
     case FAULT_POWER: /* the disk of a node also has its slots; quorum.md, R3 */
         return !plan_is_cluster(deployment) && deployment != DEPLOY_INDEPENDENT;

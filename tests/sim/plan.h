@@ -69,6 +69,7 @@ enum plan_scenario {
     SCENARIO_PROXY,
     SCENARIO_DISAGREE,
     SCENARIO_NAMES,
+    SCENARIO_REPLACED,
     SCENARIOS
 };
 
@@ -244,6 +245,8 @@ enum plan_fault_kind {
                        and the bits of disagree.h */
     FAULT_NAMES, /* the name of a server cannot be resolved, or leads to another address; n:
                     how (names.h) */
+    FAULT_REPLACE, /* of a master without sentinels: it stops, and a replica that has all its data
+                      becomes the master at once; for_ms later it continues, as a replica */
     FAULT_KINDS
 };
 #define FAULT_KINDS_COMMON FAULT_DENY

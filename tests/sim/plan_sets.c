@@ -204,6 +204,55 @@ static void hold_one_member(struct plan *plan, uint64_t *dice)
     qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
 }
 
+static int64_t set_of(const struct plan *plan)
+{
+    int64_t lock = (int64_t)plan->lock_count - 1;
+
+    while (lock > 0 && plan->locks[lock].family != FAMILY_MULTI)
+        lock--;
+    return lock;
+}
+
+static bool is_member(const struct plan *plan, int64_t lock)
+{
+    return plan->locks[set_of(plan)].members >> lock & 1;
+}
+
+static struct plan_op *add_op(struct plan *plan, int64_t verb, int64_t lock, int64_t at_ms,
+                              int64_t program)
+{
+    struct plan_op *op = &plan->ops[plan->op_count++];
+
+    *op = (struct plan_op){.at_ms = at_ms, .verb = verb, .lock = lock, .program = program,
+                           .owner = 1};
+    return op;
+}
+
+#define FORCED_AT_MS 600
+#define FREE_AT_MS 700
+
+/* One program has a member for a moment. Another one begins to acquire the set, and waits for that
+ * member; the others that it has are freed by force meanwhile. So the last grant comes late, and
+ * the call must begin anew (MULTI-4). */
+static void lose_members(struct plan *plan, uint64_t *dice)
+{
+    int64_t set = set_of(plan), last;
+
+    if (plan->program_count < 2 || plan->op_count + PLAN_LOCKS_DRAWN + 2 > PLAN_OPS_MAX)
+        return;
+    do {
+        last = draw_below(dice, set);
+    } while (!is_member(plan, last));
+    add_op(plan, OP_ACQUIRE, last, HELD_AT_MS, 0)->hold_ms =
+        FREE_AT_MS - HELD_AT_MS + draw_below(dice, 300);
+    add_op(plan, OP_ACQUIRE, set, WAITS_AT_MS, 1)->wait_ms = HF_FOREVER;
+    plan->ops[plan->op_count - 1].hold_ms = draw_between(dice, 10, 1000);
+    for (int64_t lock = 0; lock < set; lock++)
+        if (is_member(plan, lock) && lock != last)
+            add_op(plan, OP_FORCE, lock, FORCED_AT_MS, 0);
+    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+}
+
 /* Some holds are left to their leases, as by a process that ends; others renew and
  * release them. */
 static void leave_holds(struct plan *plan, uint64_t *dice)
@@ -242,4 +291,7 @@ void plan_sets_last(struct plan *plan, int64_t family)
     dice = dice_stream((uint64_t)plan->head.seed, "peer of a quorum");
     if (family == FAMILY_QUORUM && plan->head.profile == PROFILE_SINGLE && draw_one_in(&dice, 2))
         hold_one_member(plan, &dice);
+    dice = dice_stream((uint64_t)plan->head.seed, "members that are lost");
+    if (family == FAMILY_MULTI && plan->head.profile == PROFILE_CLEAR)
+        lose_members(plan, &dice);
 }

@@ -34,6 +34,7 @@ static const char *const scenario_names[SCENARIOS + 1] = {
     "proxy",
     "disagree",
     "names",
+    "replaced",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded", "independent",
@@ -100,6 +101,7 @@ static const char *const fault_names[FAULT_KINDS + 1] = {
     [FAULT_PROXY] = "proxy",
     [FAULT_DISAGREE] = "disagree",
     [FAULT_NAMES] = "names",
+    [FAULT_REPLACE] = "replace",
 };
 
 const char *plan_fault_name(int64_t kind)

@@ -28,7 +28,8 @@
  * disagree: nodes of a cluster announce wrong addresses or an old map.
  *
  * hosts: a master and its replicas without sentinels. Two of three plans have a scenario
- * of failovers; faults are those of any plan.
+ * of failovers; faults are those of any plan. One of three has none of these, as silence: a
+ * master stops and is replaced, and the history has no line of it.
  *
  * queues: fair locks (scenario_queue.c). In some plans a waiter leaves the queue while the
  * server is busy for longer than its lease.
@@ -171,6 +172,8 @@ static void be_hosts(struct plan_head *h, uint64_t *dice)
 
     h->profile = PROFILE_WILD;
     h->scenario = draw_pick(dice, scenarios, DRAW_COUNT(scenarios));
+    if (draw_one_in(dice, 3))
+        be_unseen(h, SCENARIO_REPLACED);
 }
 
 /* ---- queues ---- */

@@ -63,5 +63,6 @@ void scenario_credentials(struct plan *plan, uint64_t *dice);
 void scenario_proxy(struct plan *plan, uint64_t *dice);
 void scenario_disagree(struct plan *plan, uint64_t *dice);
 void scenario_names(struct plan *plan, uint64_t *dice);
+void scenario_replaced(struct plan *plan, uint64_t *dice);
 
 #endif

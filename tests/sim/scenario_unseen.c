@@ -282,3 +282,49 @@ void scenario_names(struct plan *plan, uint64_t *dice)
         scenario_fault(plan, at_ms, FAULT_NAMES, draw_spread(dice, 1, WITHOUT_SERVER_MS))->n =
             draw_below(dice, 2 * NAMES_WAYS);
 }
+
+/* ---- replaced ---- */
+
+#define AWAY_MS 6000
+#define EXCUSED_MS 1000 /* a switch explains what fails within this time (bounds.c) */
+#define ROLES_MS 5000 /* clients query the roles when they are that old (REPLICAS-1) */
+
+/* A call that meets the stopped master, because its client has learned the roles a moment before
+ * the switch, and has nothing to do since. */
+static void call_across(struct plan *plan, int64_t at_ms, int64_t program, uint64_t *dice)
+{
+    int64_t before_ms = draw_between(dice, 200, ROLES_MS - EXCUSED_MS - 500);
+    int64_t after_ms = draw_between(dice, EXCUSED_MS + 1, ROLES_MS - before_ms + EXCUSED_MS);
+
+    for (int i = 0; i < 2; i++) {
+        struct plan_op *op = scenario_op(plan, at_ms + (i ? after_ms : -before_ms), OP_ACQUIRE,
+                                         draw_between(dice, 1, PLAN_OWNERS));
+
+        op->program = program;
+        op->lock = draw_below(dice, (int64_t)plan->lock_count);
+        op->hold_ms = draw_spread(dice, 1, 50);
+        if (draw_one_in(dice, 3))
+            op->verb = OP_INSPECT;
+    }
+}
+
+/* Of the programs, the first ones have nothing to do between these calls. */
+void scenario_replaced(struct plan *plan, uint64_t *dice)
+{
+    int64_t idle = draw_between(dice, 1, (int64_t)plan->program_count);
+
+    be_fast(&plan->head, dice);
+    plan->head.watchdog_ms = LEASE_MS;
+    plan->head.request_ms = draw_between(dice, 1500, 5000);
+    for (int64_t i = draw_between(dice, 1, USERS_MAX); i > 0; i--)
+        draw_user(plan, dice);
+    for (size_t i = 0; i < plan->op_count; i++)
+        if (plan->ops[i].program < idle)
+            plan->ops[i].program = (int64_t)plan->program_count - 1;
+    for (int64_t at_ms = ROLES_MS; at_ms + AWAY_MS < plan->head.length_ms;
+         at_ms += AWAY_MS + PAUSE_MS + draw_spread(dice, 1, PAUSE_MS)) {
+        scenario_fault(plan, at_ms, FAULT_REPLACE, AWAY_MS);
+        for (int64_t p = 0; p < idle; p++)
+            call_across(plan, at_ms, p, dice);
+    }
+}
