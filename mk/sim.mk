@@ -1,6 +1,6 @@
 # The simulation (docs/simulation.md): the client in a simulated world.
 
-sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_mild plan_names plan_rare plan_sets plan_text plan_verbs plan_worlds scenario scenario_answers scenario_counted \
+sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_kinds plan_mild plan_names plan_rare plan_sets plan_text plan_verbs plan_worlds scenario scenario_answers scenario_counted \
            scenario_connections scenario_crossing scenario_failover scenario_messages scenario_queue \
            scenario_redirect scenario_slots scenario_unseen shrink))
 run_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counted counts disagree effects failover fault fault_server majority names nodes observer observer_count observer_permit observer_queue \

@@ -67,11 +67,14 @@ static void note_holds(const struct judge *j, struct ask *ask, uint32_t server)
         add(ask, history_text(""), 0, 0);
 }
 
-/* Of permits, how many are out, or available: of those that have lapsed a server may know
- * or not. */
+/* Of permits, how many are out, or available. A call counts those as available that have
+ * lapsed when the server executes it: at least those that had lapsed when it was asked. How
+ * many are out it may say with those that have lapsed, or without them. */
 static void note_permits(const struct judge *j, struct ask *ask, uint32_t server)
 {
-    int64_t out = 0, lapsed = 0, n = state_number_at(ask->lock, server);
+    int64_t slack_us = j->header.slack_ms * MS, n = state_number_at(ask->lock, server);
+    int64_t out = 0, lapsed = 0, least = 0;
+    bool is_available = ask->op == HISTORY_OP_AVAILABLE;
 
     for (struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
         const struct record *r = state_record(hold, server, false);
@@ -79,13 +82,15 @@ static void note_permits(const struct judge *j, struct ask *ask, uint32_t server
         if (!r)
             continue;
         out++;
-        lapsed += r->until_us <= j->now.us + j->header.slack_ms * MS;
+        lapsed += r->until_us <= j->now.us + slack_us;
+        least += is_available && r->until_us <= ask->asked.us - slack_us;
     }
-    for (; lapsed >= 0; lapsed--)
-        if (ask->op == HISTORY_OP_AVAILABLE)
-            add(ask, history_text(""), n == HISTORY_NONE ? 0 : n - out + lapsed, 0);
-        else
-            add(ask, history_text(""), out - lapsed, 0);
+    if (is_available && n == HISTORY_NONE) { /* whatever is out */
+        add(ask, history_text(""), 0, 0);
+        return;
+    }
+    for (; lapsed >= least; lapsed--)
+        add(ask, history_text(""), is_available ? n - out + lapsed : out - lapsed, 0);
 }
 
 /* A key that has expired is 0 to a reader, although a replica, or a master that became one,

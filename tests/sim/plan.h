@@ -430,11 +430,14 @@ const char *plan_deployment_name(int64_t deployment);
  * plan_can_be    - does this fault make sense there?
  * plan_lasts     - does it last for for_ms, or is it done at once?
  * plan_fault_world - the family of plans in which it happens; -1: any.
+ * plan_kinds_of  - which faults plans of this family (-1: of all families) have so often that a
+ *                  run of 3,000 seeds must meet them.
  * plan_is_calm   - do links, programs and keys stay undisturbed? Slots move,
  *                  masters are replaced, servers stop, and nothing else. */
 bool plan_has_sides(int64_t family);
 bool plan_lasts(int64_t kind);
 int64_t plan_fault_world(int64_t kind);
+void plan_kinds_of(int64_t family, bool can_have[FAULT_KINDS]);
 bool plan_is_calm(const struct plan *plan);
 bool plan_can_be(int64_t kind, int64_t deployment);
 

@@ -6,7 +6,7 @@
 #include "tests/sim/plan_inner.h"
 
 #define VERBS_ONE_IN 10
-#define AGAIN_MS 2000 /* a deleted semaphore is created again within this time */
+#define AGAIN_MS 2000 /* what was deleted is created again within this time */
 
 static bool is_mild(const struct plan *plan)
 {
@@ -42,10 +42,14 @@ static void vary_semaphore(struct plan *plan, struct plan_op *op, uint64_t *dice
         create_again(plan, op, dice);
 }
 
-static void vary_latch(struct plan_op *op)
+/* Who waits for the next one must not pass because the last one is deleted again. */
+static void vary_latch(struct plan *plan, struct plan_op *op, uint64_t *dice)
 {
-    if (op->verb == OP_GIVE || op->verb == OP_SET || op->verb == OP_INSPECT)
-        op->verb = OP_DELETE;
+    if (op->verb != OP_GIVE && op->verb != OP_SET && op->verb != OP_INSPECT)
+        return;
+    op->verb = OP_DELETE;
+    if (!is_mild(plan) && !draw_one_in(dice, 3))
+        create_again(plan, op, dice);
 }
 
 static void vary_permits(const struct plan *plan, struct plan_op *op, uint64_t *dice)
@@ -100,7 +104,7 @@ void plan_draw_verbs(struct plan *plan, uint64_t seed)
         if (family == FAMILY_SEMAPHORE)
             vary_semaphore(plan, op, &dice);
         else if (family == FAMILY_LATCH)
-            vary_latch(op);
+            vary_latch(plan, op, &dice);
         else if (family == FAMILY_PERMIT)
             vary_permits(plan, op, &dice);
     }

@@ -88,6 +88,30 @@ START_TEST(world_has_its_faults_and_changes_no_other_plan)
 }
 END_TEST
 
+/* What a long run of one family must meet. */
+START_TEST(family_has_the_faults_that_can_be_in_its_world)
+{
+    static const struct {
+        const char *family;
+        int64_t has, has_not;
+    } rows[] = {
+        {"plain", FAULT_MOVE_SLOT, FAULT_SWALLOW},   {"fair", FAULT_POWER, FAULT_SERVER_CLOCK},
+        {"quorum", FAULT_FLUSHALL, FAULT_FAILOVER},  {"multi", FAULT_DIE, FAULT_SERVER_CLOCK},
+        {"silence", FAULT_SWALLOW, FAULT_RESET},     {"hosts", FAULT_REPLACE, FAULT_MOVE_SLOT},
+        {"disagree", FAULT_DISAGREE, FAULT_NAMES},
+    };
+    bool can_have[FAULT_KINDS];
+
+    ck_assert(plan_only(rows[_i].family));
+    plan_kinds_of(plan_only_is(), can_have);
+    ck_assert(can_have[rows[_i].has] && !can_have[rows[_i].has_not]);
+    plan_only_number(-1);
+    plan_kinds_of(-1, can_have);
+    for (int64_t kind = 0; kind < FAULT_KINDS; kind++)
+        ck_assert(can_have[kind] == (plan_fault_world(kind) < 0));
+}
+END_TEST
+
 static size_t at_burst(const struct plan *p)
 {
     size_t count = 0;
@@ -207,6 +231,7 @@ int main(void)
     tcase_add_test(t, printed_plan_is_read_as_it_was);
     tcase_add_test(t, every_fault_verb_and_deployment_is_drawn);
     tcase_add_test(t, world_has_its_faults_and_changes_no_other_plan);
+    tcase_add_loop_test(t, family_has_the_faults_that_can_be_in_its_world, 0, 7);
     tcase_add_test(t, crowd_has_hundreds_of_calls_at_one_moment_or_many_clients);
     tcase_add_loop_test(t, text_that_is_no_plan_is_refused, 0, 6);
     tcase_add_test(t, shrunk_plan_has_only_the_causes_of_its_failure);
