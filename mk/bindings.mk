@@ -5,4 +5,9 @@ check-python: deps
 	@tests/deps.sh deps-python || :
 	@tests/python.sh $(BUILD)
 
-.PHONY: check-python
+# The compilers of Go and Rust are not installed: too large.
+#: make check-go          the example in Go; check-rust: in Rust
+check-go check-rust: check-%: deps all
+	@tests/languages.sh $(BUILD) $* $(MAKE)
+
+.PHONY: check-python check-go check-rust

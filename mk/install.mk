@@ -96,12 +96,15 @@ $(call $(1),644,$(DOCDIR),LICENSE README.md CHANGELOG.md)
 $(call $(1),644,$(DOCDIR)/docs,$(wildcard docs/*.md docs/*.svg))
 $(call $(1),644,$(DOCDIR)/examples,$(wildcard examples/*.[ch] examples/*.sh))
 $(call $(1),644,$(DOCDIR)/examples/fencing,$(wildcard examples/fencing/*))
+$(call $(1),644,$(DOCDIR)/examples/go,$(wildcard examples/go/*))
+$(call $(1),644,$(DOCDIR)/examples/rust,$(wildcard examples/rust/*.*))
+$(call $(1),644,$(DOCDIR)/examples/rust/src,$(wildcard examples/rust/src/*))
 $(call $(1),644,$(DOCDIR)/examples/service,$(wildcard examples/service/*))
 endef
 # The folders that are holdfast's alone, each after those in it.
 own_folders = $(LIBDIR)/cmake/holdfast $(addprefix $(INCLUDEDIR)/holdfast,/resp /net /lock) \
-    $(INCLUDEDIR)/holdfast $(addprefix $(DOCDIR),/docs /examples/fencing /examples/service \
-    /examples) $(DOCDIR)
+    $(INCLUDEDIR)/holdfast $(addprefix $(DOCDIR),/docs /examples/fencing /examples/go \
+    /examples/rust/src /examples/rust /examples/service /examples) $(DOCDIR)
 
 into        = install -d $(DESTDIR)$(1)
 put         = $(if $(3),$(call into,$(2)) && install -m $(1) $(3) $(DESTDIR)$(2))

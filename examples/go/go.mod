@@ -1,0 +1,3 @@
+module holdfast-example
+
+go 1.18
