@@ -20,4 +20,9 @@ distcheck:
 packages: dist
 	@tests/packages.sh $(BUILD) $(BUILD)/$(DIST).tar.gz $(VERSION)
 
-.PHONY: dist distcheck packages
+#: make html              README, docs/ and the manual pages as HTML: $(BUILD)/html/README.html
+html: deps-html $(BUILD)/man3/holdfast.3
+	@mk/html.sh $(BUILD)/html $(BUILD)/man3
+	@tests/links.sh $(BUILD)/html
+
+.PHONY: dist distcheck packages html

@@ -28,7 +28,7 @@ demo:
 
 #: make deps              as root, or with SUDO=sudo: installs Debian packages;
 #:                        otherwise says which are missing
-deps deps-bench deps-coverage deps-embed deps-fuzz deps-musl deps-packages:
+deps deps-bench deps-coverage deps-embed deps-fuzz deps-html deps-musl deps-packages:
 	@tests/deps.sh $@
 
 # ---- installation ----
@@ -141,4 +141,4 @@ uninstall:
 	@for folder in $(own_folders:%=$(DESTDIR)%); do rmdir "$$folder" 2>/dev/null || :; done
 	$(loader)
 
-.PHONY: completions demo deps deps-bench deps-coverage deps-embed deps-fuzz install install-strip uninstall
+.PHONY: completions demo deps deps-bench deps-coverage deps-embed deps-fuzz deps-html install install-strip uninstall

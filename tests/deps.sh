@@ -25,6 +25,7 @@ deps-musl) want='gcc musl-tools' ;;
 deps-python)
     want='gcc python3-cffi python3-dev python3-pip python3-pytest python3-setuptools
         python3-wheel' ;;
+deps-html) want='mandoc pandoc' ;;
 deps-packages) want='cmake pkg-config fish zsh' ;;
 deps-fuzz) want='clang libclang-rt-14-dev afl++ zip' ;;
 deps-valgrind) want=valgrind ;;
