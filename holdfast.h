@@ -5,6 +5,7 @@
 #include "lock/by_owner.h"
 #include "lock/dump.h"
 #include "lock/election.h"
+#include "lock/label.h"
 #include "lock/latch.h"
 #include "lock/lock.h"
 #include "lock/metrics.h"

@@ -50,6 +50,7 @@ static inline void write_options(char *to, const struct hf_url *u)
 {
     to += sprintf(to, "?db=%u", (unsigned)u->database);
     to = write_option(to, "client_name", u->client_name);
+    to = write_option(to, "label", u->label);
     if (u->protocol)
         to += sprintf(to, "&protocol=%d", u->protocol);
     if (u->connect_timeout_ms)

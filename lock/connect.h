@@ -153,6 +153,12 @@ struct hf_client_options {
      * NULL: only the URL's map. */
     void (*map_address)(void *ctx, char host[HF_HOST_MAX + 1], uint16_t *port);
     void *map_address_ctx;
+
+    /* Text for people that says who holds the locks of this client, such as "web3 4711
+     * backup"; label.h describes the requests that it causes. 1 to HF_LABEL_MAX bytes of
+     * UTF-8 without control characters, which are copied. NULL: `label` of the URL, if it is
+     * set; "": no label. */
+    const char *label;
 };
 
 /* hf_client_options_init_sized - sets `size`, and the defaults of the members that a struct

@@ -6,7 +6,7 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/version.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/scope.h lock/dump.h lock/metrics.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/version.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/label.h lock/scope.h lock/dump.h lock/metrics.h
 
 # Installed beside holdfast.h; for C++ alone.
 CXX_HEADERS := holdfast.hpp
@@ -29,10 +29,10 @@ LOCK := status \
             kind_spin kind_value kind_fair kind_read_write \
             kind_semaphore kind_latch kind_permit names reply call call_end \
             declare missing_command patience) \
-        $(addprefix record/,log table hold_lookup hold_work args op hold on_wait wait_queue wake_moved_slot listeners orphan shrink tally_add) \
+        $(addprefix record/,log table hold_lookup hold_work args op hold holder label label_request on_wait wait_queue wake_moved_slot listeners orphan shrink tally_add) \
         $(addprefix verb/,reentry count acquire release query watchdog switch track) \
         $(addprefix api/,client_options stats queue close dump metrics metrics_sum client reload op_request lock semaphore latch permits token \
-            by_owner) \
+            by_owner label) \
         $(addprefix set/,one_server multi multi_call quorum quorum_answers \
             quorum_servers quorum_token quorum_losses quorum_call \
             election)
@@ -78,7 +78,7 @@ LIVE := url slot cluster_map cluster_addresses cluster cluster_wait cluster_move
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
         lock_shorter less strict credentials nat lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_orphans lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
-        lock_end dump metrics lock_fork lock_close idle_memory lock_soak rw_scripts lifecycle run run_loss \
+        lock_end dump metrics lock_label lock_fork lock_close idle_memory lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire counted hold watch run_guard run_ends run_inside run_status run_service run_slot \
         lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \
         descriptors unlock_queue \

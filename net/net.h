@@ -111,7 +111,7 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
  *     connect_timeout=TIME  timeout=TIME      500ms, 5s, 2m; a number without a unit is
  *                                             seconds; 1ms to one day
  *     idle_check=TIME                         nothing received for TIME: PING first
- *     replicas=N|majority|all  replicas_timeout=TIME
+ *     replicas=N|majority|all  replicas_timeout=TIME  label=TEXT (lock/label.h)
  *     map=FROM=TO    repeatable: TO in place of an announced FROM; each HOST or HOST:PORT
  *     with redis+cluster://
  *     sharded=auto|on|off|both   notifications by SPUBLISH: WIRE 5.1. Default auto. both:

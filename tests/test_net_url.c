@@ -130,6 +130,7 @@ static const struct asked {
     {"redis://h?protocol=3", {.protocol = 3}},
     {"redis://h?client_name=a", {.client_name = "a"}},
     {"redis://h?client_name=%21b%26%3d=%7e", {.client_name = "!b&==~"}},
+    {"redis://h?label=web3%204711%20backup%20%c3%bc", {.label = "web3 4711 backup \xc3\xbc"}},
     {"unix:///s?client_name=me@here", {.client_name = "me@here"}},
     {"unix:@s?client_name=me@here", {.client_name = "me@here"}},
 
@@ -195,6 +196,7 @@ static void check_options(const struct hf_url *u, const struct hf_url *expected)
 {
     ck_assert_uint_eq(u->database, expected->database);
     ck_assert_str_eq(u->client_name, expected->client_name);
+    ck_assert_str_eq(u->label, expected->label);
     ck_assert_int_eq(u->protocol, expected->protocol);
     ck_assert_int_eq(u->connect_timeout_ms, expected->connect_timeout_ms);
     ck_assert_int_eq(u->timeout_ms, expected->timeout_ms);
@@ -453,7 +455,7 @@ END_TEST
 START_TEST(unknown_option_is_answered_with_those_there_are)
 {
     static const char some[] = " options here are db, protocol, client_name, "
-                               "connect_timeout, timeout, idle_check, replicas, "
+                               "label, connect_timeout, timeout, idle_check, replicas, "
                                "replicas_timeout, tracking, map";
     static const char tls[] = ", tls_ca, tls_ca_dir, tls_crl, tls_cert, "
                               "tls_key, tls_key_password, tls_sni, "

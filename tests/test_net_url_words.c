@@ -54,12 +54,14 @@ START_TEST(what_is_set_takes_precedence_over_the_url)
     set_ok("timeout", "500ms");
     set_ok("db", "3");
     set_ok("client_name", "me");
+    set_ok("label", "me & co");
     set_ok("replicas", "majority");
     set_ok("tracking", "on");
     parse_ok("redis://h/1?timeout=9s&idle_check=4s&client_name=you");
     ck_assert_int_eq(url.timeout_ms, 500);
     ck_assert_uint_eq(url.database, 3);
     ck_assert_str_eq(url.client_name, "me");
+    ck_assert_str_eq(url.label, "me & co");
     ck_assert_int_eq(url.replicas, HF_REPLICAS_MAJORITY);
     ck_assert(url.is_tracking);
     ck_assert_int_eq(url.idle_check_ms, 4000);
@@ -209,6 +211,7 @@ static const struct {
     {"sharded", "hush", "option sharded: write auto"},
     {"watchdog", "hush", "option watchdog: a time is"},
     {"client_name", "a b", "option client_name: this character"},
+    {"label", "a\033b", "option label: this character"},
     {"map", "hush", "option map: "},
 };
 

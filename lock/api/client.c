@@ -8,6 +8,8 @@
 #include "lock/api/op_request.h"
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
+#include "lock/record/label.h"
+#include "lock/record/label_request.h"
 #include "lock/record/wait_queue.h"
 #include "lock/record/log.h"
 #include "lock/record/shrink.h"
@@ -157,6 +159,7 @@ static void free_parts(struct hf_client *client)
     hf_hold_free_spare(client);
     hf_tally_fini(client);
     hf_table_fini(client);
+    hf_label_free(client);
 }
 
 /* Logs options that weaken security, so that they are not forgotten. */
@@ -202,6 +205,7 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
     for (int i = 0; i < 2; i++)
         hf_list_init(&client->spare_holds[i]);
     hf_list_init(&client->spare_works);
+    hf_list_init(&client->label_requests);
     hf_watchdog_init(client);
     hf_switch_init(client);
     hf_shrink_init(client);
@@ -213,6 +217,8 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
         rc = connect_parts(client, o, url, seeds, err);
     hf_loop_lock(loop);
     if (rc == HF_OK && (rc = hf_table_init(client)) < 0)
+        (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
+    if (rc == HF_OK && o->label[0] && (rc = hf_label_open(client, o->label)) < 0)
         (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
     if (rc < 0)
         free_parts(client);
@@ -450,6 +456,7 @@ void hf_client_free(struct hf_client *client)
     hf_loop_quiesce(loop);
     each_lock(client, stop_listening);
     end_ops(client); /* the last waiter may take its lock along */
+    hf_label_requests_end(client);
     hf_watchdog_fini(client);
     hf_switch_fini(client);
     each_lock(client, end_holds);

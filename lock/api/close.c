@@ -12,6 +12,8 @@
 #include "lock/api/op_request.h"
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
+#include "lock/record/label.h"
+#include "lock/record/label_request.h"
 #include "lock/record/op.h"
 #include "lock/record/table.h"
 #include "net/base/assert.h"
@@ -156,10 +158,12 @@ static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
 
     client->is_closing = true;
     cancel_those_who_wait(client, &waited);
+    hf_label_close(client);
     if (timeout_ms > 0 && !hf_client_is_quiet(client))
         await_quiet(client, timeout_ms);
     client->is_over = true;
     cancel_all(client, &left);
+    hf_label_requests_end(client);
     HF_ASSERT(client->ops_count == 0 && client->orphans == 0 && client->housekeeping_ops == 0);
     out->cancelled = waited.cancelled + left.cancelled;
     out->unknown = waited.unknown + left.unknown;

@@ -9,6 +9,7 @@
 #include "lock/api/op_request.h"
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
+#include "lock/record/label.h"
 #include "lock/record/op.h"
 #include "lock/record/records.h"
 #include "lock/record/table.h"
@@ -170,6 +171,8 @@ static void dump_timers(struct hf_client *client, struct hf_dump *dump)
 
 static void dump_client(struct hf_client *client, struct hf_dump *dump)
 {
+    char label[LABEL_DUMP_MAX];
+
     hf_dump_line(dump, 0,
                  "holdfast %s, client %s%s: locks %" PRIu32 ", holds %" PRIu64
                  ", operations %" PRIu32 " (background releases %" PRIu32
@@ -178,6 +181,8 @@ static void dump_client(struct hf_client *client, struct hf_dump *dump)
                  HF_VERSION, client->uuid, client->is_closing ? ", closing" : "",
                  client->locks_count, client->holds, client->ops_count, client->orphans,
                  client->batches_count, client->watchdog_ms, client->request_timeout_ms);
+    if (hf_label_dump_text(client, label))
+        hf_dump_line(dump, 1, "%s", label);
     hf_router_dump(client->router, dump, 1);
     dump_timers(client, dump);
     for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));)

@@ -31,6 +31,8 @@
 struct hf_batch;
 struct hf_client;
 struct hf_hold;
+struct hf_holder;
+struct hf_label;
 
 /* An object with memory that is freed when it has been idle (shrink.h). */
 struct hf_shrink {
@@ -108,6 +110,11 @@ struct hf_client {
     uint64_t push_wakes;        /* requests of waiters that pushes caused */
     struct hf_tally tally;
 
+    struct hf_label *label;     /* label.h; NULL: it has none */
+    bool is_closing_label;      /* LABEL-3 is not finished */
+    struct hf_list label_requests;      /* hf_label_request.node */
+    bool has_unreadable_labels; /* the server has refused the right to read them */
+
     /* Memory that is freed later (shrink.c). */
     struct hf_list idle;        /* hf_shrink.node */
     struct hf_timer idle_timer;
@@ -139,6 +146,7 @@ struct hf_wait_queue {
     struct hf_subscription subscription;
     struct hf_plain_subscription *plain; /* or NULL */
     struct hf_lock *lock;       /* one of these locks, or the lock of its one waiter */
+    struct hf_holder *holder;   /* for which it waits (holder.h); NULL: not known */
     struct hf_shrink shrink;
     size_t size;                /* of this memory */
     size_t text_len;

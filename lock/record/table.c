@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lock/record/holder.h"
 #include "lock/record/shrink.h"
 #include "net/base/assert.h"
 #include "net/base/mem.h"
@@ -340,6 +341,7 @@ void hf_lock_free_queue(struct hf_client *client, struct hf_wait_queue *line)
     HF_ASSERT(hf_list_is_empty(&line->waiters) && line->users == 0);
     HF_ASSERT(!line->is_listening && !line->plain);
     hf_shrink_cancel(&line->shrink);
+    hf_holder_free(line);
     hf_mem_free(client->mem, line, line->size);
 }
 

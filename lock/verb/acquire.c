@@ -4,6 +4,8 @@
 /* Tests: tests/live/lock/test_lock_wait.c, tests/live/fault/test_lock_late.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
+#include "lock/record/holder.h"
+#include "lock/record/label.h"
 #include "lock/record/listeners.h"
 #include "lock/record/on_wait.h"
 #include "lock/record/op.h"
@@ -167,6 +169,7 @@ static void keep(struct hf_op *op)
     op->hold = NULL; /* it is the lock's */
     op->may_be_queued = false;
     hf_tally_held(hold);
+    hf_label_note(op->client, hf_loop_now(op->client->loop) + op->lease_ms);
     hold->is_member = op->is_member;
     hold->is_open = op->is_member;
     op->client->provisional_holds += op->is_member;
@@ -296,20 +299,6 @@ static bool is_overtaken(struct hf_op *op)
            (!wanted_to_join && hf_hold_to_join(op->lock, op->owner));
 }
 
-/* The reply names the head of the queue with the value 1, and a short time: fair_acquire.lua. */
-static bool is_head_of_queue(const struct hf_op *op, const struct hf_lock_info *info)
-{
-    return op->lock->kind->waiters_queue && info->hold_count == 1 &&
-           info->ttl_ms >= 20 && info->ttl_ms <= 250;
-}
-
-static hf_status refuse_other_data(struct hf_op *op, const struct hf_lock_info *info)
-{
-    return is_head_of_queue(op, info)
-               ? hf_info_refuse_head(op->error, op->lock, info)
-               : hf_info_refuse(op->error, op->lock, info);
-}
-
 static void refused(struct hf_op *op)
 {
     struct hf_lock_info info = {
@@ -327,13 +316,13 @@ static void refused(struct hf_op *op)
     }
     hf_info_read(&info, op->lock->kind, &op->answer);
     if (is_other_data(&info)) {
-        end_acquire(op, refuse_other_data(op, &info));
+        end_acquire(op, hf_info_refuse_acquire(op->error, op->lock, &info));
         return;
     }
     hf_release_if_orphan(op->lock, &op->answer);
     if (op->options.wait_ms != 0) {
         hf_on_wait_post(op, &info);
-        op->held_by_len = hf_info_holder(op->held_by, &info);
+        hf_holder_note(op, &info);
         wait_in_line(op, info.ttl_ms);
         return;
     }
@@ -500,7 +489,7 @@ static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
         hf_op_arm_due(op);
         break;
     case DO_GIVE_UP:
-        end_acquire(op, hf_wait_result(&line->answers));
+        end_acquire(op, hf_holder_time_out(op, hf_wait_result(&line->answers)));
         break;
     case DO_NOTHING:
         break;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lock/record/hold.h"
+#include "lock/record/holder.h"
 #include "lock/record/wait_queue.h"
 #include "lock/record/op.h"
 #include "lock/record/wake_moved_slot.h"
@@ -104,8 +105,8 @@ hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                                        info->holder_len));
 }
 
-hf_status hf_info_refuse_head(struct hf_error *err, const struct hf_lock *lock,
-                              const struct hf_lock_info *info)
+static hf_status refuse_head(struct hf_error *err, const struct hf_lock *lock,
+                             const struct hf_lock_info *info)
 {
     char name[100], head[100];
 
@@ -120,27 +121,33 @@ hf_status hf_info_refuse_head(struct hf_error *err, const struct hf_lock *lock,
                                        info->holder_len));
 }
 
-size_t hf_info_holder(char dst[HF_OWNER_TEXT_MAX], const struct hf_lock_info *info)
+/* The reply names the head of the queue with the value 1, and a short time: fair_acquire.lua. */
+static bool is_head_of_queue(const struct hf_kind *kind, const struct hf_lock_info *info)
 {
-    size_t len = info->holder_len < HF_OWNER_TEXT_MAX ? info->holder_len
-                                                      : HF_OWNER_TEXT_MAX;
+    return kind->waiters_queue && info->hold_count == 1 && info->ttl_ms >= 20 &&
+           info->ttl_ms <= 250;
+}
 
-    memcpy(dst, info->holder, len);
-    return len;
+hf_status hf_info_refuse_acquire(struct hf_error *err, const struct hf_lock *lock,
+                                 const struct hf_lock_info *info)
+{
+    return is_head_of_queue(lock->kind, info) ? refuse_head(err, lock, info)
+                                              : hf_info_refuse(err, lock, info);
 }
 
 hf_status hf_info_held_by(struct hf_error *err, const struct hf_lock *lock,
                           const struct hf_lock_info *info)
 {
+    const char *label = hf_holder_label(lock->line, info->holder, info->holder_len);
     char name[100], holder[100], left[50] = "";
 
     HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     if (info->ttl_ms >= 0)
         (void)snprintf(left, sizeof left, " for another %lld ms", (long long)info->ttl_ms);
-    return hf_error_set(err, HF_TIMEOUT, "lock '%s' is held by %s%s",
+    return hf_error_set(err, HF_TIMEOUT, "lock '%s' is held by %s%s%s%s%s",
                         hf_error_quote(name, sizeof name, lock->text, lock->name_len),
                         hf_error_quote(holder, sizeof holder, info->holder, info->holder_len),
-                        left);
+                        *label ? " (" : "", label, *label ? ")" : "", left);
 }
 
 /* The ACL hides whether there is a queue: inspect.lua. */

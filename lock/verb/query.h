@@ -14,12 +14,10 @@ void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                          const struct hf_lock_info *info);
 
-/* hf_info_refuse_head - HF_E_SERVER: the head of the queue is not an owner. */
-hf_status hf_info_refuse_head(struct hf_error *err, const struct hf_lock *lock,
-                              const struct hf_lock_info *info);
-
-/* hf_info_holder - copies the holder, or its beginning, without a NUL; returns its length. */
-size_t hf_info_holder(char dst[HF_OWNER_TEXT_MAX], const struct hf_lock_info *info);
+/* hf_info_refuse_acquire - the same for the reply to an acquire: it may be the head of the queue
+ *   that is not an owner. */
+hf_status hf_info_refuse_acquire(struct hf_error *err, const struct hf_lock *lock,
+                                 const struct hf_lock_info *info);
 
 /* hf_info_held_by - HF_TIMEOUT: names the holder, and for how long it holds the lock. */
 hf_status hf_info_held_by(struct hf_error *err, const struct hf_lock *lock,

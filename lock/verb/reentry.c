@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "lock/record/hold.h"
+#include "lock/record/label.h"
 #include "lock/record/op.h"
 #include "lock/verb/track.h"
 #include "net/base/assert.h"
@@ -83,6 +84,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         hf_lease_granted(&hold->work->lease, op->count, &call->sending,
                         op->options.lease_ms == 0, 0);
         hf_track_granted(hold);
+        hf_label_note(op->client, hf_loop_now(op->client->loop) + op->lease_ms);
         hf_hold_rearm(hold);
         if (!op->is_member)
             hf_hold_commit(hold);

@@ -24,6 +24,7 @@ struct hf_url {
     uint32_t database;
     struct hf_login *login;   /* NULL: none */
     char client_name[64];
+    char label[129];
     int protocol;             /* 2 or 3 */
     int64_t connect_timeout_ms;
     int64_t timeout_ms;       /* of one request */

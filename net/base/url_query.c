@@ -55,6 +55,18 @@ static hf_status take_word(const struct hf_scan *s, struct hf_span value,
     return hf_scan_decode(s, value, to.ptr, to.size, is_of_word);
 }
 
+/* Text for people. What is not UTF-8 is found later (client_options.c). */
+static bool is_of_line(unsigned char c)
+{
+    return c >= ' ' && c != 127;
+}
+
+static hf_status take_line(const struct hf_scan *s, struct hf_span value,
+                           struct field to)
+{
+    return hf_scan_decode(s, value, to.ptr, to.size, is_of_line);
+}
+
 static hf_status take_database(const struct hf_scan *s, struct hf_span value,
                                struct field to)
 {
@@ -202,6 +214,7 @@ static const struct option {
     [DB] = {"db", take_database, FIELD(database)},
     {"protocol", take_protocol, FIELD(protocol)},
     {"client_name", take_word, FIELD(client_name)},
+    {"label", take_line, FIELD(label)},
     {"connect_timeout", take_time, FIELD(connect_timeout_ms)},
     {"timeout", take_time, FIELD(timeout_ms)},
     {"idle_check", take_time, FIELD(idle_check_ms)},

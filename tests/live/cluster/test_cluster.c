@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lock/label.h"
 #include "tests/live/test_candidate.h"
 #include "tests/live/test_cluster.h"
 #include "tests/support/lateness.h"
@@ -32,6 +33,31 @@ START_TEST(a_lock_is_held_at_the_master_of_its_slot)
         hf_lock_free(lock);
     }
     hf_client_free(client);
+}
+END_TEST
+
+/* Its key is on the node of the key's slot, whichever node has the lock. */
+START_TEST(a_label_is_read_from_any_node)
+{
+    struct hf_client *reader = cluster_client(""), *client = cluster_client("label=web3%2099");
+    char name[32], owner[HF_OWNER_TEXT_MAX], label[HF_LABEL_MAX + 1] = "";
+    int64_t deadline_ms = local_now_ms() + AWAIT_MS;
+    struct hf_lock *lock;
+    int n = 0;
+
+    lock = lock_of(client, name_at(_i, &n, name));
+    acquire(lock, 1);
+    (void)hf_lock_owner_text(lock, 1, owner);
+    while (strcmp(label, "web3 99") != 0) {
+        ck_assert_int_lt(local_now_ms(), deadline_ms);
+        ck_assert_ok(hf_label_read(reader, owner, strlen(owner), label, NULL));
+    }
+    release(lock, 1);
+    ck_assert_ok(hf_client_close(client, LONG_MS, NULL, NULL));
+    ck_assert_ok(hf_label_read(reader, owner, strlen(owner), label, NULL));
+    ck_assert_str_eq(label, "");
+    hf_client_free(client);
+    hf_client_free(reader);
 }
 END_TEST
 
@@ -442,6 +468,7 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
     TCase *c = cluster_case(s, name, is_resp2);
 
     tcase_add_test(c, a_lock_is_held_at_the_master_of_its_slot);
+    tcase_add_loop_test(c, a_label_is_read_from_any_node, 0, MASTERS);
     tcase_add_test(c, a_replica_receives_no_requests_for_locks);
     tcase_add_test(c, a_client_connects_before_it_needs_a_lock);
     tcase_add_loop_test(c, a_client_of_several_servers_is_closed_in_time, 0, 2);

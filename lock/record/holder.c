@@ -1,0 +1,148 @@
+/* The holder for which a call waits. See holder.h. */
+/* Tests: tests/live/lock/test_lock_label.c. */
+#include "lock/record/holder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/record/label.h"
+#include "lock/record/label_request.h"
+#include "net/base/assert.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/base/moment.h"
+
+#define ANSWER_MS 1000          /* a label is a courtesy: its request is not awaited longer */
+
+struct hf_holder {
+    struct hf_label_request request;
+    struct hf_timer timer;      /* when its label is requested */
+    struct hf_wait_queue *line;
+    bool is_read;               /* its label is known, or cannot be read */
+    size_t len;
+    char text[HF_OWNER_TEXT_MAX];
+    char label[HF_LABEL_MAX + 1];
+};
+
+/* ---- the label ---- */
+
+static void on_read(struct hf_label_request *request, hf_status status,
+                    struct hf_resp_value reply, const struct hf_error *why)
+{
+    struct hf_holder *holder = HF_OWNER_OF(request, struct hf_holder, request);
+
+    holder->is_read = true;
+    if (status == HF_OK)
+        hf_label_copy(holder->label, reply);
+    else if (status == HF_E_SERVER && strstr(why->text, "NOPERM"))
+        request->client->has_unreadable_labels = true;
+}
+
+static void on_timer(struct hf_timer *timer)
+{
+    struct hf_holder *holder = HF_OWNER_OF(timer, struct hf_holder, timer);
+    struct hf_client *client = holder->line->lock->client;
+
+    if (hf_list_is_empty(&holder->line->waiters) || holder->is_read ||
+        client->has_unreadable_labels)
+        return;
+    holder->request.done = on_read;
+    holder->is_read =
+        !hf_label_request_init(&holder->request, client, holder->text, holder->len) ||
+        hf_label_request_get(&holder->request, hf_loop_now(client->loop) + ANSWER_MS) < 0;
+}
+
+static bool is_same(const struct hf_holder *holder, const char *text, size_t len)
+{
+    return holder->len == len && memcmp(holder->text, text, len) == 0;
+}
+
+/* NULL: no memory. */
+static struct hf_holder *holder_of(struct hf_wait_queue *line)
+{
+    struct hf_holder *holder = line->holder;
+
+    if (holder || !(holder = hf_mem_new(line->lock->client->mem, sizeof *holder)))
+        return holder;
+    hf_list_init(&holder->request.node);
+    holder->timer.fire = on_timer;
+    holder->line = line;
+    line->holder = holder;
+    return holder;
+}
+
+static void seek(const struct hf_op *op)
+{
+    int64_t now = hf_loop_now(op->client->loop);
+    int64_t half_ms = (op->wait.deadline_ms - now) / 2;
+    struct hf_holder *holder = holder_of(op->queue);
+
+    if (!holder || (is_same(holder, op->held_by, op->held_by_len) &&
+                    (holder->is_read || holder->timer.link ||
+                     hf_label_request_is_pending(&holder->request))))
+        return;
+    hf_label_request_cancel(&holder->request);
+    holder->is_read = false;
+    holder->label[0] = '\0';
+    holder->len = op->held_by_len;
+    memcpy(holder->text, op->held_by, op->held_by_len);
+    hf_loop_arm(op->client->loop, &holder->timer, now + hf_min_ms(half_ms, LABEL_AFTER_MS));
+}
+
+/* ---- the holder ---- */
+
+void hf_holder_note(struct hf_op *op, const struct hf_lock_info *info)
+{
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    op->held_by_len = info->holder_len < HF_OWNER_TEXT_MAX ? info->holder_len
+                                                           : HF_OWNER_TEXT_MAX;
+    memcpy(op->held_by, info->holder, op->held_by_len);
+    if (op->may_be_queued)
+        hf_label_note(op->client, hf_loop_now(op->client->loop) + op->place_ms);
+    if (op->client->label && op->queue && op->wait.deadline_ms != HF_NEVER)
+        seek(op);
+}
+
+const char *hf_holder_label(const struct hf_wait_queue *line, const char *holder, size_t len)
+{
+    return line && line->holder && is_same(line->holder, holder, len) ? line->holder->label
+                                                                      : "";
+}
+
+/* A waiter that is not the first has sent no request: it waits for the holder of the first. */
+static struct hf_bytes holder_for(const struct hf_op *op)
+{
+    if (op->held_by_len > 0 || !op->queue || !op->queue->holder)
+        return (struct hf_bytes){op->held_by, op->held_by_len};
+    return (struct hf_bytes){op->queue->holder->text, op->queue->holder->len};
+}
+
+hf_status hf_holder_time_out(struct hf_op *op, hf_status status)
+{
+    struct hf_bytes by = holder_for(op);
+    const char *label = hf_holder_label(op->queue, by.ptr, by.len);
+    char name[100], holder[100];
+
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    if (status != HF_TIMEOUT || op->lock->kind->unavailable || by.len == 0)
+        return status;
+    return hf_error_set(op->error, status, "lock '%s': %s, held by %s%s%s%s",
+                        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
+                        hf_status_text(status),
+                        hf_error_quote(holder, sizeof holder, by.ptr, by.len),
+                        *label ? " (" : "", label, *label ? ")" : "");
+}
+
+void hf_holder_free(struct hf_wait_queue *line)
+{
+    struct hf_client *client = line->lock->client;
+    struct hf_holder *holder = line->holder;
+
+    if (!holder)
+        return;
+    HF_ASSERT(hf_loop_is_locked(client->loop));
+    hf_label_request_cancel(&holder->request);
+    hf_loop_disarm(client->loop, &holder->timer);
+    line->holder = NULL;
+    hf_mem_free(client->mem, holder, sizeof *holder);
+}

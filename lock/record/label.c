@@ -1,0 +1,212 @@
+/* The label of this client. Rules in label.h. */
+/* Tests: tests/live/lock/test_lock_label.c. */
+#include "lock/record/label.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/record/label_request.h"
+#include "net/base/assert.h"
+#include "net/base/mem.h"
+#include "net/base/moment.h"
+
+#define RETRY_MS 5000           /* after a request that failed */
+
+struct hf_label {
+    struct hf_label_request request;
+    struct hf_timer timer;
+    int64_t needed_until_ms;    /* holds and places may stay on the server until then */
+    int64_t stored_until_ms;    /* the label certainly stays there until then; 0: not stored */
+    int64_t sent_until_ms;      /* the same, once the pending SET has a reply */
+    int64_t retry_ms;           /* not before, after a request that failed */
+    bool may_be_stored;         /* a SET was sent */
+    bool is_refused;            /* LABEL-4 */
+    size_t size;                /* of this memory */
+    char text[];
+};
+
+static void arm(const struct hf_client *client, int64_t at_ms)
+{
+    hf_loop_arm(client->loop, &client->label->timer, at_ms);
+}
+
+static void retry(const struct hf_client *client)
+{
+    client->label->retry_ms = hf_loop_now(client->loop) + RETRY_MS;
+    arm(client, client->label->retry_ms);
+}
+
+/* ---- storing ---- */
+
+static void on_stored(struct hf_label_request *request, hf_status status,
+                      struct hf_resp_value reply, const struct hf_error *why)
+{
+    const struct hf_client *client = request->client;
+    struct hf_label *label = client->label;
+
+    (void)reply;
+    if (status == HF_OK) {
+        label->stored_until_ms = label->sent_until_ms;
+        arm(client, label->stored_until_ms - client->watchdog_ms);
+        return;
+    }
+    label->is_refused = status == HF_E_SERVER && strstr(why->text, "NOPERM");
+    if (!label->is_refused)
+        retry(client);
+}
+
+/* With a watchdog timeout to spare, so that the next request can follow later. */
+static void store(struct hf_client *client)
+{
+    struct hf_label *label = client->label;
+    int64_t now = hf_loop_now(client->loop);
+    int64_t ttl_ms = label->needed_until_ms - now + client->watchdog_ms;
+
+    HF_ASSERT(label->needed_until_ms > now);
+    label->request.done = on_stored;
+    label->sent_until_ms = now + ttl_ms;
+    label->may_be_stored = true;
+    if (hf_label_request_set(&label->request, label->text, ttl_ms,
+                             now + client->request_timeout_ms) < 0)
+        retry(client);
+}
+
+/* The watchdog may have renewed a hold since it was noted. */
+static bool is_needed(struct hf_client *client)
+{
+    struct hf_label *label = client->label;
+    int64_t now = hf_loop_now(client->loop);
+
+    if (client->holds > 0)
+        label->needed_until_ms =
+            hf_max_ms(label->needed_until_ms, now + client->watchdog_ms);
+    else if (client->ops_count == 0) /* nor is a place waited for */
+        label->needed_until_ms = 0;
+    return label->needed_until_ms > now;
+}
+
+static void on_timer(struct hf_timer *timer)
+{
+    struct hf_label *label = HF_OWNER_OF(timer, struct hf_label, timer);
+    struct hf_client *client = label->request.client;
+
+    if (client->is_closing || label->is_refused ||
+        hf_label_request_is_pending(&label->request) || !is_needed(client))
+        return;
+    if (label->needed_until_ms >= label->stored_until_ms)
+        store(client);
+    else if (client->holds > 0)
+        arm(client, label->stored_until_ms - client->watchdog_ms);
+}
+
+/* LABEL-1. A timer that is due earlier stays. */
+static void arm_early(struct hf_client *client)
+{
+    const struct hf_label *label = client->label;
+    int64_t at_ms = hf_max_ms(hf_loop_now(client->loop) + LABEL_AFTER_MS, label->retry_ms);
+
+    if (!label->timer.link || label->timer.due_ms > at_ms)
+        arm(client, at_ms);
+}
+
+void hf_label_note(struct hf_client *client, int64_t until_ms)
+{
+    struct hf_label *label = client->label;
+
+    if (!label)
+        return;
+    HF_ASSERT(hf_loop_is_locked(client->loop));
+    label->needed_until_ms = hf_max_ms(label->needed_until_ms, until_ms);
+    if (label->needed_until_ms > label->stored_until_ms && !label->is_refused &&
+        !hf_label_request_is_pending(&label->request))
+        arm_early(client);
+}
+
+/* ---- closing ---- */
+
+static void on_closed(struct hf_label_request *request, hf_status status,
+                      struct hf_resp_value reply, const struct hf_error *why)
+{
+    struct hf_client *client = request->client;
+
+    (void)status;
+    (void)reply;
+    (void)why;
+    client->is_closing_label = false;
+    if (client->closer)
+        hf_waiter_wake(client->closer);
+}
+
+static hf_status send_last(struct hf_client *client, int64_t now)
+{
+    struct hf_label *label = client->label;
+
+    label->request.done = on_closed;
+    if (client->holds > 0)
+        return hf_label_request_set(&label->request, label->text,
+                                    label->needed_until_ms - now, now + LABEL_CLOSE_MS);
+    return hf_label_request_del(&label->request, now + LABEL_CLOSE_MS);
+}
+
+/* A SET that is pending stores it, or is executed before the next request. */
+void hf_label_close(struct hf_client *client)
+{
+    struct hf_label *label = client->label;
+    int64_t now = hf_loop_now(client->loop);
+    bool is_kept;
+
+    HF_ASSERT(hf_loop_is_locked(client->loop));
+    if (!label || label->is_refused)
+        return;
+    hf_loop_disarm(client->loop, &label->timer);
+    is_kept = !is_needed(client) || label->needed_until_ms <= label->stored_until_ms ||
+              hf_label_request_is_pending(&label->request);
+    if (client->holds > 0 ? is_kept : !label->may_be_stored)
+        return;
+    hf_label_request_cancel(&label->request);
+    client->is_closing_label = send_last(client, now) == HF_OK;
+}
+
+/* ---- begin, end ---- */
+
+hf_status hf_label_open(struct hf_client *client, const char *text)
+{
+    size_t size = sizeof(struct hf_label) + strlen(text) + 1;
+    struct hf_label *label = hf_mem_new(client->mem, size);
+
+    if (!label)
+        return HF_E_NOMEM;
+    label->size = size;
+    label->timer.fire = on_timer;
+    (void)strcpy(label->text, text);
+    hf_label_request_init_own(&label->request, client);
+    client->label = label;
+    return HF_OK;
+}
+
+void hf_label_free(struct hf_client *client)
+{
+    struct hf_label *label = client->label;
+
+    if (!label)
+        return;
+    HF_ASSERT(!hf_label_request_is_pending(&label->request));
+    hf_loop_disarm(client->loop, &label->timer);
+    client->label = NULL;
+    hf_mem_free(client->mem, label, label->size);
+}
+
+const char *hf_label_dump_text(const struct hf_client *client, char dst[LABEL_DUMP_MAX])
+{
+    const struct hf_label *label = client->label;
+
+    if (!label)
+        return NULL;
+    (void)snprintf(dst, LABEL_DUMP_MAX, "label '%s': %s%s", label->text,
+                   label->is_refused                            ? "refused by the server"
+                   : hf_label_request_is_pending(&label->request) ? "being written"
+                   : label->stored_until_ms > 0                   ? "stored"
+                                                                  : "not stored",
+                   label->timer.link ? ", timer armed" : "");
+    return dst;
+}
