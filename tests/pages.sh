@@ -2,6 +2,7 @@
 # pages.sh BUILD COMPILER: the samples of README.md and docs/*.md are right.
 #   ```c, ```cpp   are compiled; a program with main is also run, on a server of this script. A
 #                  fragment is compiled as the body of a function, after the names in `prelude`
+#   ```python      is compiled, if python3 is installed
 #   ```sh          (in any page) and README's indented commands are run, in a folder with the
 #                  scripts that they name; the exit status must be 0
 # A block after the line <!-- not run: REASON --> is left out. The reason must not be empty.
@@ -120,6 +121,10 @@ for file in "$dir"/blocks/*; do
         compiled=$((compiled + 1))
         [ ! -e "$file.run" ] || timeout 60 "$file.run" >"$dir/log" 2>&1 ||
             { cat "$dir/log" >&2; fail "$name: the program fails"; } ;;
+    python)
+        ! command -v python3 >/dev/null ||
+            python3 -c 'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")' "$file" ||
+            fail "$name" ;;
     sh | lines)
         (cd "$dir/work" && timeout 60 sh -eu "$file" >"$dir/log" 2>&1) ||
             { cat "$dir/log" >&2; fail "$name: a command fails"; }
