@@ -12,7 +12,7 @@ HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/version.h net/creden
 CXX_HEADERS := holdfast.hpp
 
 RESP := status parse value copy double encode
-NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem random sized status thread \
+NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem metric_label random sized status thread \
             url url_query url_scan url_words utf8 version word_distance) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
             wheel) \
@@ -69,7 +69,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_sentinel_words net_sentinel net_sentinel_news net_replicas \
         lock_names lock_status lock_kind lock_reply lock_claims lock_lease lock_lease_pack \
         lock_metrics lock_wait lock_share lock_multi_turn lock_quorum_turn \
-        cli_values cli_json cli_options cli_secret cli_run_state tools_resp \
+        cli_values cli_json cli_metrics cli_options cli_secret cli_run_state tools_resp \
         tools_resp_check cli_doctor cli_ls cli_watch support history judge chaos_model \
         judge_naive judge_verdicts judge_overlap $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster_addresses cluster cluster_wait cluster_moves cluster_failover \
@@ -79,7 +79,7 @@ LIVE := url slot cluster_map cluster_addresses cluster cluster_wait cluster_move
         lock_shorter less strict credentials nat lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_orphans lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
         lock_end dump metrics lock_label lock_fork lock_close idle_memory lock_soak rw_scripts lifecycle run run_loss \
-        run_signals run_kinds run_fence run_sets elect acquire counted hold watch run_guard run_ends run_inside run_status run_service run_slot \
+        run_signals run_kinds run_fence run_sets elect acquire counted hold watch run_guard run_ends run_inside run_status run_metrics run_service run_slot \
         lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \
         descriptors unlock_queue \
         $(tls_live_$(TLS))

@@ -10,6 +10,7 @@
 #include "cli/base/json.h"
 #include "cli/base/kind_options.h"
 #include "cli/base/lock_words.h"
+#include "cli/base/metrics.h"
 #include "cli/base/program.h"
 #include "cli/base/report.h"
 #include "cli/base/signals.h"
@@ -26,6 +27,8 @@ struct hold {
     struct cli_kind_options kind;
     int64_t ttl_ms;
     struct cli_wait_options waiting;
+    struct cli_metrics_options metrics_options;
+    struct cli_metrics *metrics;
     bool follows_input;         /* --stdin */
 
     struct cli_wait wait;
@@ -121,6 +124,12 @@ static bool must_end(const struct hold *h)
     return h->wait.signal != 0 || h->has_input_ended || h->is_lost;
 }
 
+static void take_turn(struct hold *h)
+{
+    hf_loop_dispatch(h->wait.loop, -1);
+    cli_metrics_turn(h->metrics);
+}
+
 /* The reader of a pipe may be slow and a terminal may be stopped; a write would then delay
  * renewals, and a signal would not end it. epoll does not take files, which always have room.
  * False: the hold must end before its line is printed. */
@@ -129,7 +138,7 @@ static bool await_room(struct hold *h)
     if (cli_wait_watch(&h->wait, &h->output) < 0)
         return true;
     while (!h->has_room && !must_end(h))
-        hf_loop_dispatch(h->wait.loop, -1);
+        take_turn(h);
     cli_wait_unwatch(&h->wait, &h->output);
     return h->has_room;
 }
@@ -197,14 +206,21 @@ static int stay(struct hold *h)
     int rc = CLI_CONTINUE, end;
 
     cli_signals_limit(false, NULL);
+    cli_metrics_attach(h->metrics, h->wait.loop, &h->wait.client, 1);
+    cli_metrics_note_held(h->metrics);
     if (await_room(h))
         rc = tell(h);
     while (rc == CLI_CONTINUE && !must_end(h))
-        hf_loop_dispatch(h->wait.loop, -1);
+        take_turn(h);
+    if (h->is_lost)
+        cli_metrics_note_lost(h->metrics);
     if (rc == CLI_CONTINUE && h->is_lost)
         rc = report_loss(h);
     end = release(h);
-    return rc == CLI_CONTINUE ? end : rc;
+    rc = rc == CLI_CONTINUE ? end : rc;
+    cli_metrics_note_end(h->metrics, rc);
+    cli_metrics_detach(h->metrics);
+    return rc;
 }
 
 /* ---- acquiring ---- */
@@ -265,6 +281,7 @@ static const struct cli_option own_options[] = {
     {INPUT, 0, "stdin", NULL},
     CLI_KIND_ROWS,
     CLI_KIND_ROWS_OF_MANY,
+    CLI_METRICS_ROWS,
     {0},
 };
 
@@ -276,6 +293,8 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
         return cli_kind_take(&h->kind, args, id, value);
     if (id >= CLI_WAIT_OPTION)
         return cli_wait_take_option(&h->waiting, args, id, value);
+    if (id >= CLI_METRICS_OPTION)
+        return cli_metrics_take(&h->metrics_options, args, id, value);
     switch (id) {
     case TTL:
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS, &h->ttl_ms);
@@ -298,6 +317,8 @@ static int check(struct hold *h, const struct cli_args *args)
     if (!*h->name)
         return cli_usage(args, "NAME is empty");
     (void)cli_quote(h->quoted, h->name, strlen(h->name));
+    if (cli_metrics_check(&h->metrics_options, args) != CLI_CONTINUE)
+        return CLI_EXIT_ERROR;
     return cli_kind_check(&h->kind, args);
 }
 
@@ -314,6 +335,7 @@ static int close_all(struct hold *h, int code)
                         h->quoted);
     hf_lock_free(h->lock);
     cli_wait_free(&h->wait);
+    cli_metrics_close(h->metrics);
     return was_held ? code : cli_wait_end(&h->wait, code);
 }
 
@@ -333,6 +355,7 @@ static int main_hold(struct cli_args *args, struct cli_common *common)
         rc = cli_common_begin(common);
     if (rc != CLI_CONTINUE)
         return rc;
+    h.metrics = cli_metrics_open(&h.metrics_options, h.name);
     rc = cli_wait_open(&h.wait);
     if (rc == CLI_CONTINUE)
         rc = cli_wait_lock(&h.wait, common, h.waiting.wait_ms != 0, h.ttl_ms, &h.kind, h.name,
@@ -368,6 +391,7 @@ const struct cli_command cli_hold_command = {
         "  --fenced             also print a fencing token: 'held OWNER TOKEN'\n"
         CLI_KIND_HELP_VALUE
         CLI_KIND_HELP_PERMITS
+        CLI_METRICS_HELP
         "\n" CLI_COMMON_HELP,
     .main = main_hold,
 };

@@ -257,6 +257,7 @@ static void take_turn(struct cli_session *run)
     }
     cli_door_turn(&run->door);
     cli_notify_turn(&run->notify);
+    cli_metrics_turn(run->options->metrics);
     if (cli_reload_turn(&run->reload))
         cli_locks_reload(&run->locks);
     cli_hold_turn(&run->hold);
@@ -348,6 +349,7 @@ static void close_all(struct cli_session *run)
     cli_tty_close(&run->tty);
     cli_hold_fini(&run->hold);
     cli_event_fini(&run->log);
+    cli_metrics_detach(run->options->metrics);
     cli_locks_free(&run->locks);
     if (run->loop) {
         cli_session_unwatch(run);
@@ -386,6 +388,8 @@ static int run_opened(struct cli_session *run)
     hf_status rc;
 
     cli_session_watch_end(run);
+    cli_metrics_attach(run->options->metrics, run->loop, run->locks.clients,
+                       run->locks.clients_count);
     run->requested_ms = hf_clock_ms();
     rc = cli_hold_acquire(&run->hold, &terms);
     if (rc < 0)
@@ -394,6 +398,8 @@ static int run_opened(struct cli_session *run)
     while (run->state.state != CLI_DONE)
         take_turn(run);
     close_locks(run);
+    if (run->state.has_run)
+        cli_metrics_note_end(run->options->metrics, run->state.code);
     return run->state.code;
 }
 
@@ -482,7 +488,9 @@ int cli_round_main(struct cli_args *args, struct cli_common *common,
         cli_signals_reload_on_hangup();
     if (common->is_json && options.status_fd < 0)
         options.status_fd = STDERR_FILENO;
+    options.metrics = cli_metrics_open(&options.metrics_options, options.name);
     last = play(&options, common);
+    cli_metrics_close(options.metrics);
     signal = ending_signal(&last);
     cli_report_flush_last(signal || last.late_signal ? LAST_LINES_MS : LINGER_MS);
     if (signal != 0)

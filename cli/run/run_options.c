@@ -27,6 +27,7 @@
     "  --status-fd N        write a JSON line for each event to descriptor N\n" \
     "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n" \
     "  --dump FILE          on USR1, append the state of the client to FILE\n" \
+    CLI_METRICS_HELP \
     CLI_COMMON_HELP \
     "\n" \
     "D: a number of seconds, or a number followed by ms, s, m or h.\n"
@@ -164,6 +165,7 @@ static const struct cli_option shared_options[] = {
     {STATUS_FD, 0, "status-fd", "NUMBER"},
     {HIDE_URL, 0, "hide-url", NULL},
     {DUMP, 0, "dump", "FILE"},
+    CLI_METRICS_ROWS,
     {0},
 };
 
@@ -311,6 +313,8 @@ static int take_option(struct cli_run_options *run, const struct cli_args *args,
 {
     if (id >= CLI_OPT_COMMON)
         return cli_common_take(common, args, id, value);
+    if (id >= CLI_METRICS_OPTION && id < CLI_METRICS_OPTIONS_END)
+        return cli_metrics_take(&run->metrics_options, args, id, value);
     if (id >= CLI_KIND_OPTION)
         return cli_kind_take(&run->kind, args, id, value);
     return take_own(run, args, id, value);
@@ -460,6 +464,8 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
         rc = check_sets(run, args, common);
     if (rc == CLI_CONTINUE)
         rc = cli_kind_check(&run->kind, args);
+    if (rc == CLI_CONTINUE)
+        rc = cli_metrics_check(&run->metrics_options, args);
     if (rc == CLI_CONTINUE && run->idle_option && !common->is_quiet)
         cli_warn("%s", run->idle_option);
     return rc;
@@ -474,7 +480,10 @@ int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
 int cli_elect_options_parse(struct cli_run_options *run, struct cli_args *args,
                             struct cli_common *common)
 {
-    return parse(run, args, common, elect_options);
+    int rc = parse(run, args, common, elect_options);
+
+    run->metrics_options.is_election = true;
+    return rc;
 }
 
 /* ---- rules ---- */

@@ -7,6 +7,7 @@
 
 #include "cli/base/common.h"
 #include "cli/base/kind_options.h"
+#include "cli/base/metrics.h"
 #include "cli/run/state.h"
 #include "lock/multi.h"
 
@@ -30,6 +31,8 @@ struct cli_run_options {
     int lost_signal;
     int status_fd;              /* -1: none */
     const char *dump_path;      /* USR1: a description of our state is appended; or NULL */
+    struct cli_metrics_options metrics_options;
+    struct cli_metrics *metrics;    /* opened by cli_round_main; or NULL */
     bool hides_url;             /* from the command */
     const char *idle_option;    /* what to say of an option without effect; NULL: nothing */
     bool is_once;               /* elect: ends after one term */

@@ -207,6 +207,7 @@ static void start_command(struct cli_session *run)
     cli_notify_open(&run->notify, run->loop);
     if (is_nested)
         note_ignored(run->options);
+    cli_metrics_note_held(run->options->metrics);
     err = is_nested ? start_nested(run) : start_own(run);
     if (err == 0)
         return;
@@ -253,6 +254,7 @@ static void release_lock(struct cli_session *run)
 static void report_lost(struct cli_session *run)
 {
     give_notice(run);
+    cli_metrics_note_lost(run->options->metrics);
     cli_event_lost(&run->log, run->state.reason, run->state.rules.on_lost);
 }
 

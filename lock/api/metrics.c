@@ -3,20 +3,21 @@
 /* Tests: tests/test_lock_metrics.c, tests/live/lock/test_metrics.c. */
 #include "lock/metrics.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "lock/api/metrics_sum.h"
-#include "net/base/error.h"
 #include "net/base/histogram.h"
 #include "net/base/mem.h"
+#include "net/base/metric_label.h"
 #include "net/base/sized.h"
 
 #define LINE_MAX_BYTES 1024
 #define LABELS_MAX 100
 #define VALUE_MAX 48
-#define LABEL_NAME_MAX (2 * HF_METRICS_NAME_MAX + 16)
+
+static_assert(METRIC_NAME_MAX == HF_METRICS_NAME_MAX, "the header says so");
 
 /* The bounds of request times: 2^4 us (16 us) to 2^24 us (17 s). */
 #define LATENCY_FIRST 4
@@ -41,7 +42,7 @@ struct text {
     void *ctx;
     enum hf_metrics_format format;
     const struct metric *metric;
-    char name[LABEL_NAME_MAX];  /* the label `name`; "": none */
+    char name[METRIC_LABEL_MAX]; /* the label `name`; "": none */
     char line[LINE_MAX_BYTES];
 };
 
@@ -370,26 +371,6 @@ static void put_all(struct text *t, const struct hf_metrics_sum *sum)
         t->write(t->ctx, "# EOF");
 }
 
-/* Its quotes and backslashes are escaped. */
-static void set_name(struct text *t, const char *name)
-{
-    char quoted[HF_METRICS_NAME_MAX + 1];
-    char *at = t->name;
-
-    t->name[0] = '\0';
-    if (!name)
-        return;
-    (void)hf_error_quote(quoted, sizeof quoted, name, strlen(name));
-    memcpy(at, "name=\"", 6);
-    at += 6;
-    for (const char *from = quoted; *from; from++) {
-        if (*from == '"' || *from == '\\')
-            *at++ = '\\';
-        *at++ = *from;
-    }
-    memcpy(at, "\"", 2);
-}
-
 static struct hf_metrics_sum *sum_new(struct hf_client *client)
 {
     struct hf_metrics_sum *sum;
@@ -440,7 +421,7 @@ hf_status hf_metrics_text(struct hf_client *const *clients, size_t count,
     t.write = write;
     t.ctx = ctx;
     t.format = o.format;
-    set_name(&t, o.name);
+    (void)hf_metric_label(t.name, o.name);
     put_all(&t, sum);
     sum_free(clients[0], sum);
     return HF_OK;

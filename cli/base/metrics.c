@@ -1,0 +1,254 @@
+/* When the metrics of a command are written, and what is reported of it. */
+/* Tests: tests/live/cli/test_run_metrics.c. */
+#include "cli/base/metrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/base/metrics_writer.h"
+#include "cli/base/report.h"
+#include "lock/metrics.h"
+
+#define INTERVAL_MS 15000
+#define INTERVAL_LEAST_MS 1000
+/* How long the end of the process waits for the file: after a hold for its last state, otherwise
+ * only for a write that has begun. */
+#define LAST_STATE_MS 1000
+#define LAST_WRITE_MS 20
+
+struct cli_metrics {
+    struct cli_metrics_writer *writer;
+    const char *path;
+    const char *name;
+    int64_t interval_ms;
+    bool is_election;
+    struct cli_metrics_values values;
+
+    struct hf_loop *loop;       /* NULL: not attached */
+    struct hf_timer timer;
+    bool is_due;
+    struct hf_client *const *clients;
+    size_t count;
+
+    bool is_error_told;         /* since the last write that succeeded */
+    bool is_late_told;          /* the same */
+};
+
+/* ---- the command line ---- */
+
+int cli_metrics_take(struct cli_metrics_options *o, const struct cli_args *args, int id,
+                     const char *value)
+{
+    if (id == CLI_METRICS_INTERVAL)
+        return cli_take_duration(args, "--metrics-interval", value, INTERVAL_LEAST_MS,
+                                 &o->interval_ms);
+    o->path = value;
+    return *value ? CLI_CONTINUE : cli_usage(args, "--metrics-file: FILE is empty");
+}
+
+int cli_metrics_check(const struct cli_metrics_options *o, const struct cli_args *args)
+{
+    if (o->interval_ms > 0 && !o->path)
+        return cli_usage(args, "--metrics-interval needs --metrics-file");
+    return CLI_CONTINUE;
+}
+
+static void on_time(struct hf_timer *timer)
+{
+    struct cli_metrics *m = HF_OWNER_OF(timer, struct cli_metrics, timer);
+
+    m->is_due = true;
+    hf_loop_arm(m->loop, timer, hf_clock_ms() + m->interval_ms);
+}
+
+struct cli_metrics *cli_metrics_open(const struct cli_metrics_options *o, const char *name)
+{
+    struct cli_metrics *m;
+
+    if (!o->path)
+        return NULL;
+    m = calloc(1, sizeof *m);
+    if (m)
+        m->writer = cli_metrics_writer_new(o->path, name, o->is_election);
+    if (!m || !m->writer) {
+        cli_warn("no metrics: %s", hf_status_text(HF_E_NOMEM));
+        free(m);
+        return NULL;
+    }
+    m->path = o->path;
+    m->name = name;
+    m->interval_ms = o->interval_ms > 0 ? o->interval_ms : INTERVAL_MS;
+    m->is_election = o->is_election;
+    m->timer.fire = on_time;
+    return m;
+}
+
+/* ---- the text ---- */
+
+struct lines {
+    char *text;
+    size_t len, room;
+    bool has_failed;
+};
+
+static bool grow(struct lines *l, size_t want)
+{
+    size_t room = l->room ? l->room : 16 << 10;
+    char *text;
+
+    while (room < want)
+        room *= 2;
+    if (room == l->room)
+        return true;
+    text = realloc(l->text, room);
+    if (!text)
+        return false;
+    l->text = text;
+    l->room = room;
+    return true;
+}
+
+static void put_line(void *ctx, const char *line)
+{
+    struct lines *l = ctx;
+    size_t len = strlen(line);
+
+    l->has_failed = l->has_failed || !grow(l, l->len + len + 2);
+    if (l->has_failed)
+        return;
+    memcpy(l->text + l->len, line, len);
+    l->len += len;
+    memcpy(l->text + l->len++, "\n", 2);
+}
+
+/* Without memory the file has only what the command counts. */
+static char *text_of_clients(const struct cli_metrics *m)
+{
+    struct hf_metrics_options o = HF_METRICS_OPTIONS_INIT;
+    struct lines l = {0};
+
+    o.format = HF_METRICS_PROMETHEUS;
+    o.name = m->name;
+    if (m->count > 0 && hf_metrics_text(m->clients, m->count, &o, put_line, &l) == HF_OK &&
+        !l.has_failed)
+        return l.text;
+    free(l.text);
+    return NULL;
+}
+
+/* ---- writing ---- */
+
+/* A file system that does not reply is noticed when the next text is due. */
+static void report(struct cli_metrics *m, bool is_late)
+{
+    char room[CLI_METRICS_ERROR_MAX];
+    const char *error = cli_metrics_writer_error(m->writer, room);
+
+    if (is_late && !m->is_late_told)
+        cli_warn("metrics file %s is still being written; does its file system reply?", m->path);
+    if (error && !m->is_error_told)
+        cli_warn("%s", error);
+    m->is_late_told = is_late;
+    m->is_error_told = error != NULL;
+}
+
+static bool is_shown(const struct cli_metrics *m)
+{
+    return m->is_election || m->values.starts > 0;
+}
+
+static void write_now(struct cli_metrics *m)
+{
+    if (is_shown(m))
+        cli_metrics_writer_put(m->writer, &m->values, text_of_clients(m));
+}
+
+void cli_metrics_attach(struct cli_metrics *m, struct hf_loop *loop,
+                        struct hf_client *const *clients, size_t count)
+{
+    if (!m)
+        return;
+    m->loop = loop;
+    m->clients = clients;
+    m->count = count;
+    hf_loop_lock(loop);
+    hf_loop_arm(loop, &m->timer, hf_clock_ms() + m->interval_ms);
+    hf_loop_unlock(loop);
+    write_now(m);
+}
+
+void cli_metrics_detach(struct cli_metrics *m)
+{
+    if (!m || !m->loop)
+        return;
+    hf_loop_lock(m->loop);
+    hf_loop_disarm(m->loop, &m->timer);
+    hf_loop_unlock(m->loop);
+    m->loop = NULL;
+    m->count = 0;
+}
+
+void cli_metrics_turn(struct cli_metrics *m)
+{
+    if (!m || !m->is_due)
+        return;
+    m->is_due = false;
+    report(m, !cli_metrics_writer_await(m->writer, 0));
+    write_now(m);
+}
+
+void cli_metrics_close(struct cli_metrics *m)
+{
+    bool has_state;
+
+    if (!m)
+        return;
+    has_state = m->values.end_ms != 0;
+    report(m, !cli_metrics_writer_await(m->writer, has_state ? LAST_STATE_MS : LAST_WRITE_MS) &&
+                  has_state);
+    cli_metrics_writer_drop(m->writer);
+    free(m);
+}
+
+/* ---- what happened ---- */
+
+static int64_t wall_clock_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t); /* for people only */
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void cli_metrics_note_held(struct cli_metrics *m)
+{
+    if (!m)
+        return;
+    m->values.is_held = true;
+    m->values.starts++;
+    m->values.start_ms = wall_clock_ms();
+    write_now(m);
+}
+
+void cli_metrics_note_lost(struct cli_metrics *m)
+{
+    if (!m || !m->values.is_held)
+        return;
+    m->values.is_held = false;
+    m->values.losses++;
+    write_now(m);
+}
+
+void cli_metrics_note_end(struct cli_metrics *m, int code)
+{
+    if (!m)
+        return;
+    m->values.is_held = false;
+    m->values.end_ms = wall_clock_ms();
+    m->values.exit_code = code;
+    m->values.failures += code != 0;
+    if (code == 0)
+        m->values.success_ms = m->values.end_ms;
+    write_now(m);
+}
