@@ -215,9 +215,18 @@ static int64_t put_off_us(struct judge *j, const struct hold *hold)
     return later(until_us, slack_us(j));
 }
 
+/* Promise 18: a member that was forgotten while its owner could not ask the server counts until
+ * its lease would have ended. The set was whole again before that. */
+static bool is_whole_again(const struct judge *j, const struct hold *hold)
+{
+    return hold->is_owed_of_set && state_held(j, hold) &&
+           trouble_since(j, hold->client, hold->lock, hold->owed_since.us);
+}
+
 void p2_overdue(struct judge *j, struct hold *hold)
 {
-    if (last_release_is_under_way(hold)) { /* whose end tells it */
+    /* The end of the release tells it. */
+    if (last_release_is_under_way(hold) || is_whole_again(j, hold)) {
         state_unowe(j, hold);
         return;
     }

@@ -521,6 +521,10 @@ static const struct past {
     {"permit_added_back_without_rights", "P11",
      "a release had no reply and was repeated, and an ACL refused it: it was not repeated again, "
      "and the permit was lost"},
+    {"a_set_is_whole_again_while_a_member_loads", "P2",
+     "two members of a quorum were forgotten, and one was acquired again while the other "
+     "replied LOADING until its lease would have ended: the judge did not except this, as "
+     "promise 18 does"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
