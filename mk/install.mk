@@ -2,7 +2,7 @@
 
 loops_B    := $(addprefix $(BUILD)/examples/loop_,epoll event uv)
 fenced_B   := $(BUILD)/examples/fencing/fenced_write
-examples_B := $(BUILD)/examples/hold $(loops_B) $(fenced_B)
+examples_B := $(BUILD)/examples/hold $(BUILD)/examples/otel $(loops_B) $(fenced_B)
 
 # Examples include the headers as an installation has them.
 $(examples_B:%=%.o) $(BUILD)/examples/job.o $(BUILD)/examples/fencing/fence.o: \
@@ -99,12 +99,14 @@ $(call $(1),644,$(DOCDIR)/examples/fencing,$(wildcard examples/fencing/*))
 $(call $(1),644,$(DOCDIR)/examples/go,$(wildcard examples/go/*))
 $(call $(1),644,$(DOCDIR)/examples/rust,$(wildcard examples/rust/*.*))
 $(call $(1),644,$(DOCDIR)/examples/rust/src,$(wildcard examples/rust/src/*))
+$(call $(1),644,$(DOCDIR)/examples/grafana,$(wildcard examples/grafana/*))
+$(call $(1),644,$(DOCDIR)/examples/prometheus,$(wildcard examples/prometheus/*))
 $(call $(1),644,$(DOCDIR)/examples/service,$(wildcard examples/service/*))
 endef
 # The folders that are holdfast's alone, each after those in it.
 own_folders = $(LIBDIR)/cmake/holdfast $(addprefix $(INCLUDEDIR)/holdfast,/resp /net /lock) \
     $(INCLUDEDIR)/holdfast $(addprefix $(DOCDIR),/docs /examples/fencing /examples/go \
-    /examples/rust/src /examples/rust /examples/service /examples) $(DOCDIR)
+    /examples/rust/src /examples/rust /examples/grafana /examples/prometheus /examples/service /examples) $(DOCDIR)
 
 into        = install -d $(DESTDIR)$(1)
 put         = $(if $(3),$(call into,$(2)) && install -m $(1) $(3) $(DESTDIR)$(2))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/base/metrics_writer.h"
+#include "lock/metrics.h"
 #include "net/base/metric_label.h"
 #include "tests/support/openmetrics.h"
 #include "tests/support/suite.h"
@@ -130,10 +131,10 @@ END_TEST
 
 /* ---- the page ---- */
 
-static const char *page(void)
+static const char *read_page(const char *from)
 {
     static char text[256 << 10];
-    FILE *in = fopen(PAGE, "r");
+    FILE *in = fopen(from, "r");
     size_t len;
 
     ck_assert_ptr_nonnull(in);
@@ -145,7 +146,7 @@ static const char *page(void)
 
 START_TEST(page_has_a_row_for_each_metric)
 {
-    const char *text = page();
+    const char *text = read_page(PAGE);
 
     for (int i = 0; i < 2; i++) {
         compose(&good_run, i == 1, NULL);
@@ -167,7 +168,7 @@ START_TEST(page_has_no_row_of_a_metric_that_does_not_exist)
     static const char *const starts[] = {"\n| `holdfast_run_", "\n| `holdfast_elect_"};
 
     for (int i = 0; i < 2; i++) {
-        const char *at = page();
+        const char *at = read_page(PAGE);
 
         compose(&good_run, i == 1, NULL);
         while ((at = strstr(at, starts[i]))) {
@@ -180,6 +181,90 @@ START_TEST(page_has_no_row_of_a_metric_that_does_not_exist)
                           "%s has a row of %s", PAGE, name);
         }
     }
+}
+END_TEST
+
+/* ---- the dashboard and the alerts ---- */
+
+static struct openmetrics_family known[2 * OPENMETRICS_FAMILIES_MAX];
+static size_t known_count;
+
+static void know(const char *text)
+{
+    ck_assert_msg(openmetrics_parse(&metrics, text, false), "%s", metrics.why);
+    for (size_t i = 0; i < metrics.families_count; i++)
+        known[known_count++] = metrics.families[i];
+}
+
+/* All metrics of the library and the command. */
+static void know_all(void)
+{
+    static char room[HF_METRICS_MAX + 1];
+    struct hf_metrics_options o = HF_METRICS_OPTIONS_INIT;
+    struct openmetrics_text t = {room, sizeof room, 0};
+    struct hf_client *client;
+
+    known_count = 0;
+    o.format = HF_METRICS_PROMETHEUS;
+    ck_assert_int_eq(hf_client_new_url(&client, "redis://127.0.0.1:1", NULL), HF_OK);
+    ck_assert_int_eq(hf_metrics_text(&client, 1, &o, openmetrics_line, &t), HF_OK);
+    hf_client_free(client);
+    know(room);
+    for (int i = 0; i < 2; i++) {
+        compose(&good_run, i == 1, NULL);
+        know(own);
+    }
+}
+
+static bool is_known(const char *name)
+{
+    static const char *const ends[] = {"_bucket", "_count", "_sum"};
+
+    for (size_t i = 0; i < known_count; i++) {
+        size_t len = strlen(known[i].name);
+
+        if (strcmp(known[i].name, name) == 0)
+            return strcmp(known[i].type, "histogram") != 0;
+        for (int e = 0; e < 3; e++)
+            if (strncmp(known[i].name, name, len) == 0 && strcmp(name + len, ends[e]) == 0)
+                return strcmp(known[i].type, "histogram") == 0;
+    }
+    return false;
+}
+
+static const char *const users[] = {"examples/grafana/holdfast.json",
+                                    "examples/prometheus/holdfast.rules.yml"};
+
+START_TEST(each_metric_of_the_examples_exists)
+{
+    const char *at = read_page(users[_i]);
+    int count = 0;
+
+    know_all();
+    while ((at = strstr(at, "holdfast_"))) {
+        char name[120];
+
+        ck_assert_int_eq(sscanf(at, "%119[a-z_]", name), 1);
+        at += strlen(name);
+        if (name[strlen(name) - 1] == '_')
+            continue; /* "holdfast_run_" in a comment */
+        ck_assert_msg(is_known(name), "%s: there is no metric %s", users[_i], name);
+        count++;
+    }
+    ck_assert_int_gt(count, 10);
+}
+END_TEST
+
+START_TEST(names_that_do_not_exist_are_noticed)
+{
+    know_all();
+    ck_assert(is_known("holdfast_grants_total"));
+    ck_assert(is_known("holdfast_wait_seconds_bucket"));
+    ck_assert(is_known("holdfast_run_is_held"));
+    ck_assert(!is_known("holdfast_grants"));
+    ck_assert(!is_known("holdfast_wait_seconds"));
+    ck_assert(!is_known("holdfast_holds_count"));
+    ck_assert(!is_known("holdfast_grants_totals"));
 }
 END_TEST
 
@@ -326,6 +411,8 @@ int main(void)
     tcase_add_test(c, longest_name_fits);
     tcase_add_test(c, page_has_a_row_for_each_metric);
     tcase_add_test(c, page_has_no_row_of_a_metric_that_does_not_exist);
+    tcase_add_loop_test(c, each_metric_of_the_examples_exists, 0, ROWS(users));
+    tcase_add_test(c, names_that_do_not_exist_are_noticed);
     suite_add_tcase(s, c);
     tcase_add_checked_fixture(f, start, stop);
     tcase_add_test(f, file_is_replaced_and_everybody_can_read_it);

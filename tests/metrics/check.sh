@@ -3,7 +3,8 @@
 # the part says "skipped":
 #   OpenMetrics text   the parser of Python's prometheus_client; it is installed into BUILD/metrics
 #                      if it is missing
-#   Prometheus text    promtool (Debian: prometheus)
+#   Prometheus text    promtool (Debian: prometheus), which also checks the alerts and the queries
+#                      of the dashboard of examples/
 set -eu
 build=$1
 out=$build/metrics
@@ -27,11 +28,18 @@ else
     echo 'skipped: metrics (no prometheus_client of Python)'
 fi
 
+python3 tests/metrics/dashboard.py examples/grafana/holdfast.json >"$out/dashboard.yml" ||
+    fail 'the dashboard is wrong'
+
 if command -v promtool >/dev/null; then
     # The lint of names is not followed where OpenMetrics or the older format has other rules.
     promtool check metrics <"$out/text.prom" >"$out/promtool" 2>&1 || [ $? -eq 3 ] ||
         { cat "$out/promtool" >&2; fail 'promtool refuses the text'; }
     cat "$out/promtool"
+    cp examples/prometheus/holdfast.rules.yml tests/metrics/rules_test.yml "$out"
+    promtool check rules "$out/holdfast.rules.yml" || fail 'promtool refuses the alerts'
+    promtool test rules "$out/rules_test.yml" || fail 'an alert does not fire, or fires'
+    promtool check rules "$out/dashboard.yml" || fail 'promtool refuses a query of the dashboard'
 else
     echo 'skipped: metrics (promtool is not installed; Debian: prometheus)'
 fi

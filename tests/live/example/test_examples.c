@@ -288,13 +288,51 @@ static bool has_descriptor(void)
     return has;
 }
 
+/* ---- spans of OpenTelemetry ---- */
+
+static struct process *otel(void)
+{
+    static char url[SERVER_URL_MAX];
+    char *const argv[] = {(char *)HF_BUILD "/examples/otel", server_url(server, url), (char *)NAME,
+                          NULL};
+
+    return start(server, argv);
+}
+
+START_TEST(each_command_is_a_span)
+{
+    char want[200];
+    struct process *p = otel();
+
+    (void)snprintf(want, sizeof want, "server.address=127.0.0.1 server.port=%d",
+                   server_port(server));
+    ck_assert_ptr_nonnull(strstr(await_line(p, OUT, "db.system.name=redis"), want));
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_ptr_null(strstr(await_end(p, OUT), NAME)); /* names are not collected */
+}
+END_TEST
+
+START_TEST(error_reply_is_the_status_of_its_span)
+{
+    struct process *p;
+
+    (void)server_ask(server, "SET " NAME " text");
+    p = otel();
+    (void)await_line(p, OUT, "db.response.status_code=WRONGTYPE error.type=WRONGTYPE");
+    ck_assert_int_eq(finish(p), 1);
+}
+END_TEST
+
 static void add_cases(Suite *s)
 {
+    TCase *spans = run_case(s, "spans");
     TCase *locks = run_case(s, "holding and waiting");
     TCase *errors = run_case(s, "errors");
     TCase *losses = run_case(s, "losing"); /* last: a server may stay silent */
     int n = COUNT(programs);
 
+    tcase_add_test(spans, each_command_is_a_span);
+    tcase_add_test(spans, error_reply_is_the_status_of_its_span);
     tcase_add_loop_test(locks,
                         hold_is_renewed_while_the_loop_works_and_released, 0,
                         n);
