@@ -123,7 +123,7 @@ const struct cli_command cli_latch_command = {
     .help =
         "usage: holdfast latch [option]... NAME ACTION\n"
         "\n"
-        "A latch is a count; waiters pass when it reaches 0 (Redisson's\n"
+        "A latch is a count; waiters pass when the count reaches 0 (Redisson's\n"
         "RCountDownLatch). At 0 the latch is deleted, and can be set again. A latch\n"
         "that does not exist is at 0. Actions:\n"
         "\n"
@@ -133,8 +133,8 @@ const struct cli_command cli_latch_command = {
         "  get          print the count\n"
         "  delete       delete the latch, whatever its count; waiters pass\n"
         "\n"
-        "Exit code: 0 done, and get: the count is not 0; 1 there is no such latch, or\n"
-        "(set) there is one; 75 wait: the time expired; 125 error.\n"
+        "Exit code: 0 done, and get: the count is not 0; 1 the latch does not exist,\n"
+        "or (set) it exists; 75 wait: the time expired; 125 error.\n"
         "\n" CLI_COUNTED_HELP("wait")
         "\n" CLI_COMMON_HELP,
     .main = main_latch,

@@ -379,8 +379,8 @@ const struct cli_command cli_unlock_command = {
         "by another, or no place removed; 125 error.\n"
         "\n"
         "  --owner OWNER        release only if OWNER, as shown by 'status', holds it\n"
-        "  --force              release it regardless of its holder; shows the owner\n"
-        "                       and requires confirmation\n"
+        "  --force              release the lock regardless of its holder; shows the\n"
+        "                       owner and requires confirmation\n"
         "  --queue              show or change the wait queue, not the lock\n"
         "  -y, --yes            skip the confirmation\n"
         "\n" CLI_COMMON_HELP,

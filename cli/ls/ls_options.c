@@ -146,6 +146,6 @@ const char ls_help[] =
     "  --time DURATION      stop after DURATION\n"
     "  --limit KEYS         stop after about this number of keys\n"
     "  --rate KEYS          read at most this number of keys a second on each\n"
-    "                       server; default 50000. A hash counts as 10, a string\n"
-    "                       as 3\n"
+    "                       server; default 50000. An inspected hash counts as\n"
+    "                       10 more keys, a string as 3\n"
     "\n" CLI_COMMON_HELP;

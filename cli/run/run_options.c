@@ -23,7 +23,7 @@
 #define HELP_OF_BOTH \
     "  --on-lost WHAT       when the lock is lost: stop COMMAND (default), warn\n" \
     "                       or ignore\n" \
-    "  --lost-signal SIG    signal that stops COMMAND then; default TERM\n" \
+    "  --lost-signal SIG    signal that stops COMMAND; default TERM\n" \
     "  --status-fd N        write a JSON line for each event to descriptor N\n" \
     "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n" \
     "  --dump FILE          on USR1, append the state of the client to FILE\n" \
@@ -90,11 +90,11 @@ const char cli_elect_help[] =
     "                       when the lock is lost, at most half the TTL\n"
     HELP_OF_BOTH
     "TERM, INT and QUIT end elect: COMMAND gets the signal, and the lock is\n"
-    "released when COMMAND has ended. On HUP it reads the TLS files again, and\n"
-    "COMMAND gets the signal; on a terminal, HUP ends elect while COMMAND does not\n"
+    "released when COMMAND has ended. On HUP, elect reads the TLS files again, and\n"
+    "COMMAND gets the signal. On a terminal, HUP ends elect while COMMAND does not\n"
     "run. The exit code is that of COMMAND, or 128 + N. elect also ends with 125\n"
     "if the first connection fails, and with 126 or 127 if COMMAND cannot be\n"
-    "executed or was not found. Later it retries an unreachable server at least\n"
+    "executed or was not found. Later, elect retries an unreachable server at least\n"
     "every 30 s.\n";
 
 enum {
