@@ -10,7 +10,7 @@ words=$PWD/tests/words.txt
 pages='README.md CONTRIBUTING.md SECURITY.md docs/README.md docs/architecture.md docs/cluster.md docs/embedding.md docs/embedding-resp.md docs/fencing.md docs/glossary.md docs/guarantees.md docs/guide.md docs/migration.md
     docs/holdfast.1 docs/holdfast-url.7 tools/holdfast-resp.1 docs/install.md docs/json.md docs/kinds.md docs/labels.md docs/metrics.md docs/permissions.md docs/quorum.md docs/replicas.md docs/run.md docs/semaphores.md docs/sentinel.md
     docs/bindings.md docs/net-speed.md docs/resp-check.md docs/resp-speed.md docs/resp-vectors.md
-    docs/sources.md docs/tls.md docs/torture.md
+    docs/sources.md docs/tls.md docs/tracking.md docs/torture.md
     lock/by_owner.h lock/connect.h lock/dump.h lock/election.h lock/label.h lock/latch.h lock/lock.h lock/metrics.h lock/multi.h
     lock/permits.h lock/queue.h lock/quorum.h lock/semaphore.h lock/token.h
     net/net.h net/version.h resp/base.h resp/resp.h holdfast.hpp'
