@@ -56,8 +56,8 @@ static const struct {
     {"*2\r\n$8\r\nsentinel\r\n*0\r\n", "it reports that it is not a master"},
     {"*1\r\n$6\r\nmaster\r\n", "no role that is known"},
     {"*0\r\n", "the reply has no role"},
-    {"+master\r\n", "the reply is no array"},
-    {"_\r\n", "the reply is no array"},
+    {"+master\r\n", "the reply is not an array"},
+    {"_\r\n", "the reply is not an array"},
     {"-NOPERM this user has no permissions\r\n", "ROLE: NOPERM"},
     {"-LOADING Redis is loading the dataset\r\n", "ROLE: LOADING"},
 };
@@ -99,7 +99,7 @@ static const struct {
     {"*2\r\n$9\r\n127.0.0.1\r\n$5\r\n65536\r\n", HF_E_PROTOCOL, "no address"},
     {"*2\r\n$0\r\n\r\n$4\r\n6379\r\n", HF_E_PROTOCOL, "no address"},
     {"*2\r\n$4\r\na\r\nb\r\n$4\r\n6379\r\n", HF_E_PROTOCOL, "no address"},
-    {"+127.0.0.1 6379\r\n", HF_E_PROTOCOL, "no array"},
+    {"+127.0.0.1 6379\r\n", HF_E_PROTOCOL, "not an array"},
     {"-ERR unknown command 'SENTINEL'\r\n", HF_E_SERVER, "unknown command"},
     {"-NOPERM no permissions\r\n", HF_E_SERVER, "NOPERM"},
 };

@@ -225,7 +225,7 @@ static const char *advice(hf_status status)
                        server_source ? server_source : "-u or HOLDFAST_URL");
         return where;
     case HF_E_AUTH:
-        return "check --user and --password-file, or those in the URL";
+        return "check --user and --password-file, or the login in the URL";
     case HF_E_PROTOCOL:
         return "check that this is the port of a Redis server";
     case HF_E_NOREPLY:

@@ -148,7 +148,7 @@ static const char *reason_word(const struct cli_event_log *t,
 static const char *reason_text(const struct cli_event_log *t,
                                enum hf_lost reason)
 {
-    return t->is_nested ? "the outer run says so" : hf_lost_text(reason);
+    return t->is_nested ? "the outer run lost it" : hf_lost_text(reason);
 }
 
 static void write_loss(const struct cli_event_log *t, enum hf_lost reason)

@@ -268,7 +268,7 @@ static void on_put_off(struct hf_call *call)
     if (op->has_told_refusal)
         return;
     op->has_told_refusal = true;
-    hf_client_log(op->client, HF_LOG_WARNING, "%s on %s: %s%s%s%s; it is sent again",
+    hf_client_log(op->client, HF_LOG_WARNING, "%s on %s: %s%s%s%s; the request is sent again",
                   hf_call_title(call, title), hf_command_address(&call->command),
                   call->patience_reason, call->advice ? " (" : "",
                   call->advice ? call->advice : "", call->advice ? ")" : "");

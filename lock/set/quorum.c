@@ -58,8 +58,8 @@ static const char *why_not_a_member(const struct hf_kind *kind,
     if (has_tokens(kind) != has_tokens(first))
         return "some members have fencing tokens and others have none";
     if (kind->is_ownerless || (kind->is_shared && !kind->other))
-        return "each server has a number of its own of these, so that majorities "
-               "would admit more holders than that number";
+        return "each server counts its own permits, so two majorities would grant "
+               "more permits than there are";
     if (kind->is_shared != first->is_shared)
         return "some members are read locks and others are not: readers do not "
                "exclude each other where most of the members are read locks";
@@ -91,8 +91,8 @@ static hf_status check_members(struct hf_lock *const *locks, size_t count,
             return hf_refuse_forked(err);
         if (is_there(locks, i, locks[i]->client))
             return hf_error_set(err, HF_E_INVAL,
-                                "two members are of one client, at %s: that "
-                                "would count one server twice",
+                                "two members use one client, at %s: its server "
+                                "would have two votes",
                                 hf_client_address(locks[i]->client));
         if ((rc = check_kind(locks[i], locks[0], err)) < 0)
             return rc;
@@ -237,7 +237,7 @@ hf_status hf_quorum_check_options(const struct hf_quorum *quorum,
     if (o->keep_unreplicated || o->cancel)
         return hf_error_set(err, HF_E_INVAL,
                             "%s for quorums", o->cancel
-                                ? "cancel is of one client: use hf_quorum_cancel"
+                                ? "cancel belongs to one client: use hf_quorum_cancel"
                                 : "keep_unreplicated is not");
     return blocks ? hf_quorum_check_threads(quorum, err) : HF_OK;
 }

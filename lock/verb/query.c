@@ -262,8 +262,8 @@ static hf_status refuse(struct hf_op *op)
                             hf_router_address(op->client->router), name);
     if (answer == -5)
         return hf_error_set(op->error, HF_E_SERVER,
-                            "'%s' has %lld holders, and this frees only a lock "
-                            "that has one; nothing is changed", name,
+                            "'%s' has %lld holders, and a forced release needs "
+                            "exactly one; nothing is changed", name,
                             (long long)op->answer.number);
     return hf_error_set(op->error, HF_E_SERVER,
                         "'%s' is %s, and is not freed as a %s; nothing is changed",

@@ -193,8 +193,8 @@ static hf_status scan_literal(struct hf_url *u, struct hf_scan *s,
         return rc;
     if (!hf_host_is_ipv6(u->host))
         return hf_scan_refuse(s, part.from,
-                              "in brackets stands an IPv6 address, its zone"
-                              " behind %25");
+                              "brackets are for an IPv6 address; its zone"
+                              " follows %25");
     s->at = part.to + 1;
     return HF_OK;
 }

@@ -33,7 +33,7 @@ static hf_status refuse_reply(struct hf_error *err, struct hf_resp_value reply,
         return hf_error_set(
             err, HF_E_SERVER, "%s: %s", command,
             hf_error_quote(quoted, sizeof quoted, text.ptr, text.len));
-    return hf_error_set(err, HF_E_PROTOCOL, "%s: the reply is no array",
+    return hf_error_set(err, HF_E_PROTOCOL, "%s: the reply is not an array",
                         command);
 }
 

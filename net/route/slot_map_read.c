@@ -53,7 +53,7 @@ static hf_status read_slot(const struct reader *r, struct hf_resp_value v,
     int64_t n;
 
     if (hf_resp_integer(v, &n) < 0 || n < 0 || n >= HF_SLOTS)
-        return refuse(r, "a slot is no number from 0 to 16383");
+        return refuse(r, "a slot is not a number from 0 to 16383");
     *out = (uint16_t)n;
     return HF_OK;
 }
@@ -64,7 +64,7 @@ static hf_status read_port(const struct reader *r, struct hf_resp_value v,
     int64_t n;
 
     if (hf_resp_integer(v, &n) < 0 || n < 1 || n > UINT16_MAX)
-        return refuse(r, "a port is no number from 1 to 65535");
+        return refuse(r, "a port is not a number from 1 to 65535");
     *out = (uint16_t)n;
     return HF_OK;
 }
@@ -84,7 +84,7 @@ static hf_status read_id(const struct reader *r, struct hf_resp_value v,
 
     if (!get_text(v, &id) || id.len == 0 || id.len > HF_NODE_ID_MAX ||
         !is_plain(id))
-        return refuse(r, "a node has no id, or none that can be one");
+        return refuse(r, "a node has no valid id");
     memcpy(node->id, id.ptr, id.len);
     return HF_OK;
 }
@@ -125,7 +125,7 @@ static hf_status read_host(const struct reader *r,
     if (endpoint && !hf_resp_is_null(*endpoint) &&
         (!get_text(*endpoint, &text) ||
          !hf_host_read(node->host, &kind, text)))
-        return refuse(r, "a host is not spelled like one");
+        return refuse(r, "a host has no valid name");
     if (kind == HF_HOST_SAME && strlen(r->from->host) <= HF_HOST_MAX)
         (void)strcpy(node->host, r->from->host);
     if (kind == HF_HOST_UNKNOWN)
@@ -179,10 +179,10 @@ static hf_status take_node(struct reader *r, struct hf_node *node,
         return rc;
     known = &r->map->nodes[*index];
     if (r->seen_in[*index] == r->entry)
-        return refuse(r, "a node is in it twice");
+        return refuse(r, "a node appears twice");
     if (known->master != node->master || known->port != node->port ||
         strcmp(known->host, node->host) != 0)
-        return refuse(r, "a node is another than in an entry before");
+        return refuse(r, "a node differs from an earlier entry");
     r->seen_in[*index] = r->entry;
     return HF_OK;
 }
@@ -238,7 +238,7 @@ static hf_status read_slots_entry(struct reader *r, struct hf_resp_value entry)
 
     if (hf_resp_type(entry) != HF_RESP_ARRAY || !hf_resp_next(&nodes, &first) ||
         !hf_resp_next(&nodes, &last))
-        return refuse(r, "it is no range of slots");
+        return refuse(r, "it is not a range of slots");
     while (hf_resp_next(&nodes, &v)) {
         struct hf_node node = {.master = master, .is_online = true};
 
@@ -377,7 +377,7 @@ static hf_status read_shards_entry(struct reader *r, struct hf_resp_value entry)
     if (!get(entry, "slots", &slots) || !get(entry, "nodes", &nodes) ||
         hf_resp_type(slots) != HF_RESP_ARRAY ||
         hf_resp_type(nodes) != HF_RESP_ARRAY)
-        return refuse(r, "it is no shard with slots and nodes");
+        return refuse(r, "it is not a shard with slots and nodes");
     if (hf_resp_count(slots) > 0 && hf_resp_count(nodes) == 0)
         return refuse(r, "a range of slots has no node");
     if ((rc = take_shards_nodes(r, nodes, &master)) < 0)
@@ -398,7 +398,7 @@ static hf_status refuse_reply(const struct reader *r,
         return hf_error_set(
             r->err, HF_E_SERVER, "%s: %s", r->command,
             hf_error_quote(quoted, sizeof quoted, text.ptr, text.len));
-    return hf_error_set(r->err, HF_E_PROTOCOL, "%s: the reply is no array",
+    return hf_error_set(r->err, HF_E_PROTOCOL, "%s: the reply is not an array",
                         r->command);
 }
 

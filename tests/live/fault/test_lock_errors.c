@@ -8,7 +8,7 @@
 
 static struct note log_note;
 static int alarms;              /* "could not release an abandoned lock" */
-static int put_offs;            /* "it is sent again" */
+static int put_offs;            /* "the request is sent again" */
 
 static void take_line(void *ctx, enum hf_log_level level, const char *line)
 {
@@ -16,7 +16,7 @@ static void take_line(void *ctx, enum hf_log_level level, const char *line)
     (void)level;
     if (strstr(line, "abandoned lock"))
         note_add(&log_note, &alarms);
-    if (strstr(line, "it is sent again"))
+    if (strstr(line, "the request is sent again"))
         note_add(&log_note, &put_offs);
 }
 
