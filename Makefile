@@ -140,7 +140,7 @@ clean:
 	rm -rf build build-*
 
 # A line "#: make TARGET" stands above each target for users; that is the help.
-shown := BUILD DIST PREFIX DESTDIR FUZZ_TIME FUZZ_GOAL SOAK_TIME \
+shown := BUILD DIST SUITES PREFIX DESTDIR FUZZ_TIME FUZZ_GOAL SOAK_TIME \
          CHAOS_TIME SIM_TIME ROUNDS TRIALS N HOURS
 help:
 	@sed -n $(foreach name,$(shown),-e 's|$$($(name))|$($(name))|g') \

@@ -28,6 +28,7 @@ docs-check: $(BUILD)/holdfast $(BUILD)/man3/holdfast.3
 	@tests/url_page.sh
 	@tests/manuals.sh $(BUILD)/man3 $(HEADERS)
 	@tests/messages.sh
+	@tests/version.sh
 
 # The samples of README.md and docs/ compile, and their commands run (redis-server).
 #: make pages-check       do the samples of the documents compile and run?

@@ -20,9 +20,23 @@ distcheck:
 packages: dist
 	@tests/packages.sh $(BUILD) $(BUILD)/$(DIST).tar.gz $(VERSION)
 
+# Bare roots of these suites. Not part of the gate: each takes minutes, and Debian's packages.
+SUITES ?= bookworm trixie
+
+#: make packages-check    as root: the documents' commands, the packages and the bindings, on bare
+#:                        roots of SUITES=$(SUITES) (mmdebstrap)
+packages-check: dist
+	@for suite in $(SUITES); do \
+	    tests/bare.sh $$suite $(BUILD)/$(DIST).tar.gz || exit 1; done
+
 #: make html              README, docs/ and the manual pages as HTML: $(BUILD)/html/README.html
 html: deps-html $(BUILD)/man3/holdfast.3
 	@mk/html.sh $(BUILD)/html $(BUILD)/man3
 	@tests/links.sh $(BUILD)/html
 
-.PHONY: dist distcheck packages html
+#: make release           checks everything that a release needs, and says what a person does
+#:                        then; REHEARSAL=yes: before its date is in CHANGELOG.md
+release: all
+	+@tests/release.sh $(BUILD) $(MAKE)
+
+.PHONY: dist distcheck packages packages-check html release

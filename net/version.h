@@ -11,7 +11,7 @@ extern "C" {
 /* The version of these headers. It is written nowhere else: the Makefile, pkg-config and
  * CMake take it from here. */
 #define HF_VERSION_MAJOR 0
-#define HF_VERSION_MINOR 1
+#define HF_VERSION_MINOR 9
 #define HF_VERSION_PATCH 0
 
 /* HF_VERSION_AT_LEAST - returns whether these headers have that version or a later one. It
@@ -22,7 +22,7 @@ extern "C" {
       (HF_VERSION_MINOR > (minor) ||                                          \
        (HF_VERSION_MINOR == (minor) && HF_VERSION_PATCH >= (patch)))))
 
-/* The version as a text: "0.1.0". */
+/* The version as a text: "0.9.0". */
 #define HF_VERSION HF_VERSION_TEXT(HF_VERSION_MAJOR, HF_VERSION_MINOR, HF_VERSION_PATCH)
 #define HF_VERSION_TEXT(major, minor, patch) HF_VERSION_WORDS(major, minor, patch)
 #define HF_VERSION_WORDS(major, minor, patch) #major "." #minor "." #patch

@@ -10,13 +10,7 @@ version=$3
 root=$(pwd)
 fail() { echo "packages: NOT SO: $*" >&2; exit 1; }
 
-# Each recipe has the version of the headers.
-[ "$(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' packages/debian/changelog)" = "$version" ] ||
-    fail "packages/debian/changelog begins with version $version"
-grep -qx "Version: *$version" packages/rpm/holdfast.spec ||
-    fail "packages/rpm/holdfast.spec has version $version"
-grep -qx "pkgver=$version" packages/alpine/APKBUILD ||
-    fail "packages/alpine/APKBUILD has version $version"
+mk/version.sh --check
 
 rm -rf "$out"
 mkdir -p "$out"

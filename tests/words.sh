@@ -7,7 +7,7 @@ words=$PWD/tests/words.txt
 
 # Pages that are in plain English, and must remain so. A page is added when it has been
 # rewritten.
-pages='README.md CONTRIBUTING.md SECURITY.md docs/README.md docs/architecture.md docs/cluster.md docs/embedding.md docs/embedding-resp.md docs/fencing.md docs/glossary.md docs/guarantees.md docs/guide.md docs/migration.md
+pages='README.md CONTRIBUTING.md SECURITY.md docs/README.md docs/architecture.md docs/cluster.md docs/comparison.md docs/embedding.md docs/embedding-resp.md docs/fencing.md docs/glossary.md docs/guarantees.md docs/guide.md docs/migration.md docs/releasing.md
     docs/holdfast.1 docs/holdfast-url.7 tools/holdfast-resp.1 docs/install.md docs/json.md docs/kinds.md docs/labels.md docs/metrics.md docs/permissions.md docs/quorum.md docs/replicas.md docs/run.md docs/semaphores.md docs/sentinel.md
     docs/bindings.md docs/net-speed.md docs/resp-check.md docs/resp-speed.md docs/resp-vectors.md
     docs/sources.md docs/tls.md docs/tracking.md docs/torture.md
