@@ -19,7 +19,7 @@
  *
  * A hold is the fact that an owner has acquired a lock and not released it. The server deletes
  * a lock when its lease ends, unless the client has renewed the hold. docs/glossary.md explains
- * the other words; docs/guarantees.md says what a lock promises, and under which assumptions.
+ * the other words. docs/guarantees.md says what a lock promises, and under which assumptions.
  *
  * Threads: every function may be called from any thread, unless its comment says
  * otherwise. connect.h says in which thread callbacks run, and what they may call.
@@ -369,9 +369,9 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner, char dst[HF
  * valid until `done` returns. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
-/* hf_lock_acquire_async - `options` is copied. Set an owner of your own or of hf_owner_new.
- *   Returns HF_E_INVAL if `options` is NULL or its owner is a thread's owner (which the
- *   initialiser sets), because the tasks of an event loop share one thread. */
+/* hf_lock_acquire_async - `options` is copied. Set an owner of your own or of hf_owner_new: the
+ *   tasks of an event loop share one thread. HF_E_INVAL: `options` is NULL, or its owner is a
+ *   thread's owner, which the initialiser sets. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options, hf_done *done,
                                        void *ctx) HF_MUST_CHECK;
