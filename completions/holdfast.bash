@@ -4,26 +4,26 @@
 _holdfast_options() {
     case $1 in
     run)
-        all='-n --nonblock -w --wait --timeout -E --conflict-exit-code -c --command -s --shared -x --exclusive --fair --fenced --value --multi --quorum --allow-same-server --permits --ttl --lease --max-hold --at-least -k --kill-after --on-lost --lost-signal --status-fd --hide-url --dump --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
-        values=' -w --wait --timeout -E --conflict-exit-code -c --command --multi --permits --ttl --lease --max-hold --at-least -k --kill-after --on-lost --lost-signal --status-fd --dump --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        all='-n --nonblock -w --wait --timeout -E --conflict-exit-code -c --command -s --shared -x --exclusive --fair --fenced --value --multi --quorum --allow-same-server --permits --ttl --lease --max-hold --at-least -k --kill-after --on-lost --lost-signal --status-fd --label --hide-url --dump --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' -w --wait --timeout -E --conflict-exit-code -c --command --multi --permits --ttl --lease --max-hold --at-least -k --kill-after --on-lost --lost-signal --status-fd --label --dump --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
         files=' --dump --metrics-file --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals=' --lost-signal '
         ;;
     elect)
-        all='--once --pause -c --command -x --exclusive --fair --fenced --value --multi --quorum --allow-same-server --ttl --max-hold -k --kill-after --on-lost --lost-signal --status-fd --hide-url --dump --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
-        values=' --pause -c --command --multi --ttl --max-hold -k --kill-after --on-lost --lost-signal --status-fd --dump --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        all='--once --pause -c --command -x --exclusive --fair --fenced --value --multi --quorum --allow-same-server --ttl --max-hold -k --kill-after --on-lost --lost-signal --status-fd --label --hide-url --dump --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' --pause -c --command --multi --ttl --max-hold -k --kill-after --on-lost --lost-signal --status-fd --label --dump --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
         files=' --dump --metrics-file --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals=' --lost-signal '
         ;;
     hold)
-        all='--stdin -n --nonblock -w --wait --timeout -E --conflict-exit-code --ttl -s --shared -x --exclusive --fair --fenced --value --permits --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
-        values=' -w --wait --timeout -E --conflict-exit-code --ttl --permits --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        all='--stdin -n --nonblock -w --wait --timeout -E --conflict-exit-code --ttl -s --shared -x --exclusive --fair --fenced --value --permits --label --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' -w --wait --timeout -E --conflict-exit-code --ttl --permits --label --metrics-file --metrics-interval -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
         files=' --metrics-file --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals='  '
         ;;
     acquire)
-        all='--lease -w --wait --timeout -n --nonblock -E --conflict-exit-code -s --shared -x --exclusive --fair --fenced --value --permits -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
-        values=' --lease -w --wait --timeout -E --conflict-exit-code --permits -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        all='--lease -w --wait --timeout -n --nonblock -E --conflict-exit-code -s --shared -x --exclusive --fair --fenced --value --permits --label -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' --lease -w --wait --timeout -E --conflict-exit-code --permits --label -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
         files=' --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals='  '
         ;;

@@ -31,7 +31,7 @@ block() {
     echo
     echo '| `--for` | commands to add | keys to add to a rule for one lock | channels to add |'
     echo '| --- | --- | --- | --- |'
-    for use in fair shared fenced retention value permits semaphore latch ls; do
+    for use in fair shared fenced retention value permits semaphore latch label ls; do
         echo "| $use | $(more $use +) | $(more $use '~') | $(more $use '&') |"
     done
     echo

@@ -1,8 +1,10 @@
 /* What people write behind options: durations, numbers, signals, servers. */
 #include <check.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 
+#include "cli/base/label.h"
 #include "cli/base/same_server.h"
 #include "cli/base/values.h"
 #include "tests/support/suite.h"
@@ -151,6 +153,34 @@ START_TEST(two_urls_may_lead_to_one_server)
 }
 END_TEST
 
+/* ---- labels ---- */
+
+#define LONG "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz"
+
+static const struct {
+    const char *host, *program, *label;
+} labels[] = {
+    {"web3", "/usr/bin/backup", "web3 4711 backup"},
+    {"web3.example.com", "backup", "web3.example.com 4711 backup"},
+    {"web3", "bin/", "web3 4711 bin/"},
+    {"web3", "a\033[2J\nb", "web3 4711 a [2J b"},
+    {"web3", "\xff", "web3 4711 ?"},
+    {LONG, LONG, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcd 4711 "
+                 "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcd"},
+};
+
+/* Not longer than the library accepts, and without what a terminal executes. */
+START_TEST(the_default_label_is_a_line)
+{
+    char label[HF_LABEL_MAX + 1];
+
+    cli_label_format(label, labels[_i].host, 4711, labels[_i].program);
+    ck_assert_str_eq(label, labels[_i].label);
+    cli_label_format(label, LONG, INT_MAX, LONG);
+    ck_assert_uint_le(strlen(label), HF_LABEL_MAX);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cli/values");
@@ -165,6 +195,7 @@ int main(void)
     tcase_add_test(rest, number_is_taken_within_its_limits_only);
     tcase_add_test(rest, signal_has_a_name_or_a_number);
     tcase_add_loop_test(rest, two_urls_may_lead_to_one_server, 0, ROWS(servers));
+    tcase_add_loop_test(rest, the_default_label_is_a_line, 0, ROWS(labels));
     suite_add_tcase(s, durations);
     suite_add_tcase(s, rest);
     return suite_run(s);

@@ -212,6 +212,8 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
     case CLI_OPT_TLS_SNI:
         return take_tls(args, "--tls-sni", value, tls->server_name,
                         sizeof tls->server_name);
+    case CLI_OPT_LABEL:
+        return set_text(&common->label, value);
     case CLI_OPT_JSON:
         return set_flag(&common->is_json);
     case CLI_OPT_QUIET:
@@ -427,6 +429,7 @@ struct url_facts {
     bool is_cluster;
     bool is_unverified;
     bool is_wrong;
+    bool has_label;
 };
 
 static struct url_facts url_facts(const char *text)
@@ -436,8 +439,8 @@ static struct url_facts url_facts(const char *text)
     struct url_facts facts = {.is_wrong = true};
 
     if (hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK)
-        facts = (struct url_facts){seeds.topology == HF_CLUSTER,
-                                   url.tls.is_unverified, false};
+        facts = (struct url_facts){seeds.topology == HF_CLUSTER, url.tls.is_unverified, false,
+                                   url.label[0] != '\0'};
     hf_url_wipe(&url);
     hf_seeds_wipe(&seeds);
     return facts;
@@ -476,6 +479,14 @@ bool cli_common_is_cluster(const struct cli_common *common)
     return url_facts(cli_common_url(common)).is_cluster;
 }
 
+/* NULL: that of the URL, if it has one. */
+static const char *label_for(const struct cli_common *common, const char *url)
+{
+    bool is_default = !common->label && !url_facts(url).has_label;
+
+    return is_default ? common->default_label : common->label;
+}
+
 /* `number`: of the -u, from 1; 0: there is only one. */
 static int open_client(struct hf_client **out, const struct cli_common *common,
                        const char *url, size_t number,
@@ -494,6 +505,7 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
     }
     options->tls = &common->tls;
     options->connect_timeout_ms = common->connect_timeout_ms;
+    options->label = label_for(common, url);
     options->log = cli_log;
     if (!common->is_verbose) /* else the library warns of the same */
         cli_common_warn(url_facts(options->url).is_unverified);

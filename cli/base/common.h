@@ -7,6 +7,7 @@
 
 #include "cli/base/options.h"
 #include "cli/base/secret.h"
+#include "lock/label.h"
 #include "lock/lock.h"
 #include "lock/quorum.h"
 #include "net/base/url.h"
@@ -24,6 +25,9 @@ struct cli_common {
     const char *open_file;      /* a password file that others can read */
     struct hf_tls_options tls;
     int64_t connect_timeout_ms;         /* 0: not given */
+    const char *label;          /* of the holder, by an option or variable; NULL: not given; "":
+                                   none */
+    char default_label[HF_LABEL_MAX + 1]; /* if not, and the URL has none; "": none */
     bool is_json;
     bool is_quiet;
     bool is_verbose;
@@ -48,7 +52,8 @@ enum {
     CLI_OPT_JSON,
     CLI_OPT_QUIET,
     CLI_OPT_VERBOSE,
-    CLI_OPT_HELP
+    CLI_OPT_HELP,
+    CLI_OPT_LABEL               /* of some subcommands: label.h */
 };
 extern const struct cli_option cli_common_options[];
 

@@ -98,6 +98,8 @@ void cli_lock_put_holder(struct cli_json *j, const struct cli_lock *lock)
     cli_json_text(j, "kind", cli_kind_word(info->kind));
     if (!is_permit)
         cli_json_bytes(j, "owner", info->holder, info->holder_len);
+    if (lock->label[0])
+        cli_json_text(j, "label", lock->label);
     cli_json_integer(j, "holders", info->holders);
     if (!is_permit)
         cli_json_integer(j, "hold_count", info->hold_count);

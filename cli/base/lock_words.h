@@ -3,7 +3,7 @@
 #define CLI_LOCK_WORDS_H
 
 #include "cli/base/json.h"
-#include "lock/lock.h"
+#include "lock/label.h"
 
 /* The state of the lock of one name. */
 struct cli_lock {
@@ -12,6 +12,7 @@ struct cli_lock {
     struct hf_lock_info info;   /* or a counter, as cli_look_up says it: not
                                    locked, HF_KIND_PERMIT, its number as
                                    hold_count */
+    char label[HF_LABEL_MAX + 1];       /* of the holder; "": none, or it was not read */
     bool knows_available;
     int64_t available;          /* permits; may be negative */
 };

@@ -36,6 +36,11 @@ void cli_report_level(bool quiet, bool verbose)
     is_verbose = verbose;
 }
 
+bool cli_report_is_verbose(void)
+{
+    return is_verbose;
+}
+
 /* ---- without waiting ---- */
 
 /* Lines that the reader has not taken yet; what does not fit is lost. No more

@@ -14,6 +14,9 @@ void cli_report_name(const char *name);
  * know although nothing failed: unless quiet. Steps: only if verbose. */
 void cli_report_level(bool is_quiet, bool is_verbose);
 
+/* cli_report_is_verbose - returns whether steps are printed. */
+bool cli_report_is_verbose(void);
+
 /* cli_report_server_source - sets the source of the server's URL, for the advice about a server
  * that cannot be reached: "-u" or the name of an environment variable, a static text; NULL: the
  * URL is the default. */

@@ -2,6 +2,7 @@
 /* Tests: tests/live/cli/test_acquire.c, tests/live/cli/test_counted.c. */
 #include "cli/base/wait.h"
 
+#include "cli/base/label.h"
 #include "cli/base/report.h"
 #include "cli/base/signals.h"
 
@@ -78,6 +79,7 @@ int cli_wait_lock(struct cli_wait *w, const struct cli_common *common, bool is_p
 {
     int rc;
 
+    cli_waiting_init(&w->waiting, w->loop, cli_label_is_on(common));
     cli_signals_end_at_once(true); /* the calls block */
     rc = cli_wait_client(w, common, is_patient, ttl_ms);
     if (rc == CLI_CONTINUE)
@@ -113,6 +115,7 @@ void cli_wait_for(struct cli_wait *w)
             hf_cancel_fire(&w->cancel);
         w->must_cancel = false;
     }
+    cli_waiting_end(&w->waiting);
 }
 
 bool cli_wait_close(struct cli_wait *w, int64_t linger_ms)
@@ -127,6 +130,7 @@ bool cli_wait_close(struct cli_wait *w, int64_t linger_ms)
 void cli_wait_free(struct cli_wait *w)
 {
     hf_client_free(w->client);
+    cli_waiting_end(&w->waiting);
     if (w->loop && w->signal_io.fd >= 0)
         cli_wait_unwatch(w, &w->signal_io);
     hf_loop_free(w->loop);

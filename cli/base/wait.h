@@ -5,6 +5,7 @@
 
 #include "cli/base/common.h"
 #include "cli/base/kind_options.h"
+#include "cli/base/waiting.h"
 
 /* How long the process stays after a request without a reply, or cancelled, so that the client
  * can undo it; and the same after a signal, of CLI_SIGNALS_LIMIT_MS. */
@@ -22,6 +23,7 @@ struct cli_wait {
     bool must_cancel;           /* a callback of the loop noted that the wait must end */
     bool is_done;
     int signal;                 /* what ended the wait; 0: nothing */
+    struct cli_waiting waiting; /* what is reported meanwhile; begun in on_wait */
     hf_status status;           /* of the call, and its error */
     struct hf_error error;
 };

@@ -1,19 +1,166 @@
 /* Reports to a person that a lock is held and the command waits for it. */
-/* Tests: tests/live/cli/test_hold.c, tests/live/cli/test_run_status.c. */
+/* Tests: tests/live/cli/test_run_label.c, tests/live/cli/test_hold.c. */
 #include "cli/base/waiting.h"
 
-#include "cli/base/report.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
-void cli_waiting_say(const char *quoted, const struct hf_lock_info *info)
+#include "cli/base/label.h"
+
+#define ANSWER_MS 1000          /* a label is not awaited longer */
+#define PATIENCE_MS 2000        /* of a person at a terminal */
+
+/* ---- lines ---- */
+
+/* `how`: cli_verbose or cli_warn. */
+static void say(const struct cli_waiting *w,
+                void (*how)(const char *format, ...) __attribute__((format(printf, 1, 2))))
 {
-    char holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
+    const struct hf_lock_info *info = &w->info;
+    char name[CLI_QUOTE_MAX], holder[CLI_QUOTE_MAX], label[HF_LABEL_MAX + 4], ttl[CLI_SPAN_MAX];
 
+    (void)cli_quote(name, w->name, strlen(w->name));
     (void)cli_quote(holder, info->holder, info->holder_len);
+    (void)snprintf(label, sizeof label, w->label[0] ? " (%s)" : "", w->label);
     if (info->ttl_ms == -1 && info->holder_len > 0)
-        cli_warn("waiting for %s: held by %s without a TTL, so it never expires; if its "
-                 "holder no longer runs, use 'holdfast unlock'", quoted, holder);
+        how("waiting for %s: held by %s%s without a TTL, so it never expires; if its holder "
+            "no longer runs, use 'holdfast unlock'", name, holder, label);
     else /* a semaphore does not know the owners of its permits */
-        cli_verbose("waiting for %s: held by %s, TTL %s", quoted,
-                    info->holder_len > 0 ? holder : "others",
-                    info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
+        how("waiting for %s: held by %s%s, TTL %s", name,
+            info->holder_len > 0 ? holder : "others", label,
+            info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
+}
+
+static bool never_expires(const struct hf_lock_info *info)
+{
+    return info->ttl_ms == -1 && info->holder_len > 0;
+}
+
+static void arm(struct cli_waiting *w, int64_t at_ms)
+{
+    hf_loop_lock(w->loop);
+    hf_loop_arm(w->loop, &w->timer, at_ms);
+    hf_loop_unlock(w->loop);
+}
+
+/* The label is known, or not awaited any longer. */
+static void report(struct cli_waiting *w)
+{
+    w->is_unreported = false;
+    if (w->report)
+        w->report(w->ctx, w);
+    if (never_expires(&w->info))
+        say(w, cli_warn);
+    else if (cli_report_is_verbose())
+        say(w, cli_verbose);
+    else if ((w->is_unsaid = isatty(STDERR_FILENO)))
+        arm(w, w->begun_ms + PATIENCE_MS);
+}
+
+/* ---- events ---- */
+
+static void on_label(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct cli_waiting *w = ctx;
+
+    (void)status; /* without the right it is "" */
+    (void)err;
+    w->is_reading = false;
+    if (w->is_unreported)
+        report(w);
+}
+
+static void on_task(struct hf_task *task)
+{
+    struct cli_waiting *w = HF_OWNER_OF(task, struct cli_waiting, task);
+
+    hf_loop_unlock(w->loop);
+    if (w->is_unreported) {
+        report(w);
+    } else if (w->is_unsaid) {
+        w->is_unsaid = false;
+        say(w, cli_warn);
+    }
+    hf_loop_lock(w->loop);
+}
+
+/* A line may take time, and is not printed with the loop's lock held. */
+static void on_timer(struct hf_timer *timer)
+{
+    struct cli_waiting *w = HF_OWNER_OF(timer, struct cli_waiting, timer);
+
+    hf_loop_post(w->loop, &w->task);
+}
+
+void cli_waiting_init(struct cli_waiting *w, struct hf_loop *loop, bool has_labels)
+{
+    *w = (struct cli_waiting){
+        .loop = loop, .has_labels = has_labels, .timer = {.fire = on_timer}};
+    hf_task_init(&w->task, on_task);
+}
+
+void cli_waiting_begin(struct cli_waiting *w, struct hf_client *client, struct hf_lock *lock,
+                       const struct hf_lock_info *info)
+{
+    if (w->is_unreported)
+        report(w);
+    w->name = hf_lock_name(lock, NULL);
+    w->info = *info;
+    w->begun_ms = hf_clock_ms();
+    w->is_unreported = true;
+    if (!w->has_labels || w->is_reading || info->holder_full_len > info->holder_len) {
+        if (!w->is_reading)
+            w->label[0] = '\0';
+        report(w);
+        return;
+    }
+    w->is_reading = hf_label_read_async(client, info->holder, info->holder_len, w->label,
+                                        on_label, w) == HF_OK;
+    if (w->is_reading)
+        arm(w, w->begun_ms + ANSWER_MS);
+    else
+        report(w);
+}
+
+void cli_waiting_end(struct cli_waiting *w)
+{
+    if (!w->loop)
+        return;
+    if (w->is_unreported)
+        report(w);
+    w->is_unsaid = false;
+    hf_loop_lock(w->loop);
+    hf_loop_disarm(w->loop, &w->timer);
+    hf_loop_unpost(w->loop, &w->task);
+    hf_loop_unlock(w->loop);
+}
+
+/* ---- a refusal ---- */
+
+/* Who holds it now, if the error names this holder. */
+static bool read_label(struct hf_client *client, struct hf_lock *lock, const char *text,
+                       char label[HF_LABEL_MAX + 1])
+{
+    char holder[CLI_QUOTE_MAX];
+    struct hf_lock_info info;
+
+    if (hf_lock_inspect(lock, &info, NULL) < 0 || info.holder_len == 0 ||
+        !strstr(text, cli_quote(holder, info.holder, info.holder_len)))
+        return false;
+    cli_label_read(client, &info, label);
+    return *label && !strstr(text, label);
+}
+
+void cli_waiting_refused(struct hf_client *client, struct hf_lock *lock,
+                         const struct cli_waiting *w, const struct hf_error *err)
+{
+    char label[HF_LABEL_MAX + 1];
+
+    if (!cli_report_is_verbose())
+        return;
+    if (w->has_labels && read_label(client, lock, err->text, label))
+        cli_verbose("%s (%s)", err->text, label);
+    else
+        cli_verbose("%s", err->text);
 }

@@ -45,6 +45,7 @@ static const struct use {
     {.word = "spin", .bit = DOCTOR_USE_PLAIN},
     {.word = "quorum", .bit = DOCTOR_USE_PLAIN},
     {.word = "multi", .bit = DOCTOR_USE_PLAIN},
+    {.word = "label", .bit = DOCTOR_USE_LABEL, .commands = "set get del"},
     {.word = "ls", .bit = DOCTOR_USE_LS, 1, {HF_RIGHTS_LOOK_PERMIT},
      .commands = "scan pttl getrange zrange zcard"},
 };
@@ -163,6 +164,8 @@ static void print_keys(const char *name, int uses)
     (void)putchar('"');
     for (size_t i = 0; i < all.count; i++)
         print_pattern('~', &all.list[i], name);
+    if (uses & DOCTOR_USE_LABEL)
+        (void)fputs(" ~holdfast_label:*", stdout);
 }
 
 /* Without --name: the channels of all locks. */

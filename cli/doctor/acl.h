@@ -17,6 +17,7 @@ enum doctor_use {
     DOCTOR_USE_PERMITS = 64,    /* those that expire */
     DOCTOR_USE_SEMAPHORE = 128,
     DOCTOR_USE_LATCH = 256,
+    DOCTOR_USE_LABEL = 1024,    /* of the holder */
     DOCTOR_USE_PLAIN = 512      /* nothing more: spin, quorum, multi */
 };
 
@@ -46,7 +47,7 @@ struct doctor_acl {
  *   servers, prints a second line that Redis 7.0 refuses and the others need. */
 #define DOCTOR_USE_WORDS \
     "fair, shared, exclusive, fenced, retention, value, permits, semaphore, " \
-    "latch, spin, quorum, multi or ls"
+    "latch, spin, quorum, multi, label or ls"
 int doctor_use_of(const char *word);
 enum doctor_acl_server doctor_acl_server_of(const struct doctor_facts *facts);
 void doctor_acl_print(const struct doctor_acl *rule);

@@ -78,6 +78,8 @@ enum doctor_permission {
     MAY_CLIENT_ID,
     MAY_TRACKING,
     MAY_CACHING,
+    MAY_SET_LABEL,
+    MAY_GET_LABEL,
     MAY_INFO,
     MAY_CONFIG,
     MAY_TIME,

@@ -230,6 +230,19 @@ static enum doctor_verdict tracks_holds(struct doctor_case *c)
     return doctor_fine(c, "with tracking, it reports the loss of a held lock at once");
 }
 
+static enum doctor_verdict stores_labels(struct doctor_case *c)
+{
+    for (int i = MAY_SET_LABEL; i <= MAY_GET_LABEL; i++) {
+        if (c->server->may[i].is == MAY_NOT_SEEN)
+            return VERDICT_NONE;
+        if (doctor_is_refused(c->server, (enum doctor_permission)i) ||
+            c->server->may[i].is == MAY_NO_KEY)
+            return doctor_found(c, "it refuses %s of the keys holdfast_label:*",
+                                doctor_permission_names[i]);
+    }
+    return doctor_fine(c, "labels of holders can be written and read");
+}
+
 static bool measure_protocol(const struct doctor_case *c, int64_t *out)
 {
     *out = c->server->protocol;
@@ -441,6 +454,10 @@ const struct doctor_rule doctor_rules_server[] = {
                 "a waiter that gets no notification polls",
      .advice = "use RESP3 (Redis 6 or later, no protocol=2 in the URL), and permit "
                "+client|tracking +client|caching"},
+    {"labels-denied", DOCTOR_NOTE, OF_MASTER, stores_labels,
+     .meaning = "status, watch and waiters do not show who a holder is",
+     .advice = "permit +set +get +del and ~holdfast_label:* (doctor --acl --for label), or "
+               "turn labels off: HOLDFAST_LABEL="},
     {"hello-denied", DOCTOR_NOTE, OF_NODE, doctor_at_least,
      .measure = measure_protocol, .limit = 3, .fine = "it speaks RESP3",
      .found = "it speaks RESP2 (HELLO does not exist)",

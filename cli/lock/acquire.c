@@ -10,6 +10,7 @@
 #include "cli/base/common.h"
 #include "cli/base/json.h"
 #include "cli/base/kind_options.h"
+#include "cli/base/label.h"
 #include "cli/base/lock_words.h"
 #include "cli/base/program.h"
 #include "cli/base/report.h"
@@ -137,7 +138,7 @@ static int fail(struct acquire *a)
         return CLI_SIGNAL + w->signal;
     if (w->status != HF_TIMEOUT)
         return cli_fail_status(w->status, &w->error);
-    cli_verbose("%s", w->error.text);
+    cli_waiting_refused(w->client, a->lock, &w->waiting, &w->error);
     return a->waiting.conflict_code;
 }
 
@@ -151,6 +152,13 @@ static void on_forgotten(void *ctx, struct hf_lock *lock, int64_t owner,
     (void)reason;
 }
 
+static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info)
+{
+    struct acquire *a = ctx;
+
+    cli_waiting_begin(&a->wait.waiting, a->wait.client, lock, info);
+}
+
 static hf_status request(struct acquire *a)
 {
     struct hf_acquire_options options;
@@ -161,6 +169,8 @@ static hf_status request(struct acquire *a)
     options.lease_ms = a->lease_ms;
     options.cancel = &a->wait.cancel;
     options.on_lost = on_forgotten;
+    options.on_wait = on_wait;
+    options.ctx = a;
     return hf_lock_acquire_async(a->lock, &options, cli_wait_done, &a->wait);
 }
 
@@ -226,6 +236,7 @@ enum { LEASE = 1 };
 static const struct cli_option own_options[] = {
     {LEASE, 0, "lease", "DURATION"},
     CLI_WAIT_ROWS,
+    CLI_LABEL_ROW,
     CLI_KIND_ROWS,
     CLI_KIND_ROWS_OF_MANY,
     {0},
@@ -273,6 +284,7 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
         rc = cli_common_begin(common);
     if (rc != CLI_CONTINUE)
         return rc;
+    cli_label_choose_parent(common);
     rc = cli_wait_open(&a.wait);
     if (rc == CLI_CONTINUE)
         rc = cli_wait_lock(&a.wait, common, a.waiting.wait_ms != 0, 0, &a.kind, a.name, &a.lock);
@@ -311,6 +323,7 @@ const struct cli_command cli_acquire_command = {
         "  --fenced             also print a fencing token: 'HANDLE SAFE_MS TOKEN'\n"
         CLI_KIND_HELP_VALUE
         CLI_KIND_HELP_PERMITS
+        CLI_LABEL_HELP
         "\n" CLI_COMMON_HELP,
     .main = main_acquire,
 };

@@ -9,6 +9,7 @@
 #include "cli/base/common.h"
 #include "cli/base/json.h"
 #include "cli/base/kind_options.h"
+#include "cli/base/label.h"
 #include "cli/base/lock_words.h"
 #include "cli/base/metrics.h"
 #include "cli/base/program.h"
@@ -16,7 +17,6 @@
 #include "cli/base/signals.h"
 #include "cli/base/wait.h"
 #include "cli/base/wait_options.h"
-#include "cli/base/waiting.h"
 
 #define TTL_MS 30000            /* the default of --ttl, as that of run */
 #define TTL_LEAST_MS 100        /* the library's own limit */
@@ -61,10 +61,9 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost
 
 static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info)
 {
-    const struct hold *h = ctx;
+    struct hold *h = ctx;
 
-    (void)lock;
-    cli_waiting_say(h->quoted, info);
+    cli_waiting_begin(&h->wait.waiting, h->wait.client, lock, info);
 }
 
 /* What is read does not matter. A terminal that was closed is an end. */
@@ -235,7 +234,7 @@ static int fail(const struct hold *h)
     if (w->status != HF_TIMEOUT && w->status != HF_CANCELLED)
         return cli_fail_status(w->status, &w->error);
     if (w->status == HF_TIMEOUT)
-        cli_verbose("%s", w->error.text);
+        cli_waiting_refused(w->client, h->lock, &w->waiting, &w->error);
     else
         cli_verbose("standard input ended before the lock was acquired");
     return h->waiting.conflict_code;
@@ -278,6 +277,7 @@ enum { TTL = 1, INPUT };
 static const struct cli_option own_options[] = {
     {TTL, 0, "ttl", "DURATION"},
     CLI_WAIT_ROWS,
+    CLI_LABEL_ROW,
     {INPUT, 0, "stdin", NULL},
     CLI_KIND_ROWS,
     CLI_KIND_ROWS_OF_MANY,
@@ -355,6 +355,7 @@ static int main_hold(struct cli_args *args, struct cli_common *common)
         rc = cli_common_begin(common);
     if (rc != CLI_CONTINUE)
         return rc;
+    cli_label_choose(common, getpid(), "holdfast");
     h.metrics = cli_metrics_open(&h.metrics_options, h.name);
     rc = cli_wait_open(&h.wait);
     if (rc == CLI_CONTINUE)
@@ -391,6 +392,7 @@ const struct cli_command cli_hold_command = {
         "  --fenced             also print a fencing token: 'held OWNER TOKEN'\n"
         CLI_KIND_HELP_VALUE
         CLI_KIND_HELP_PERMITS
+        CLI_LABEL_HELP
         CLI_METRICS_HELP
         "\n" CLI_COMMON_HELP,
     .main = main_hold,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/base/common.h"
+#include "cli/base/label.h"
 #include "cli/base/report.h"
 #include "cli/lock/handle.h"
 #include "lock/by_owner.h"
@@ -16,6 +17,8 @@ static int release_of(const struct cli_common *common, struct cli_handle *h)
 
     if (status < 0 && status != HF_NOT_OWNER)
         return cli_handle_fail(h, status, &err);
+    if (status == HF_OK) /* the process that acquired it had no other lock */
+        cli_label_remove(h->client, h->owner);
     return cli_handle_report(h, common, "released", status == HF_OK, 0);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/base/common.h"
+#include "cli/base/label.h"
 #include "cli/base/report.h"
 #include "cli/lock/handle.h"
 #include "lock/by_owner.h"
@@ -37,6 +38,15 @@ static int tell(const struct renew *r, const struct cli_handle *h,
     return rc;
 }
 
+/* The label must not end before the lock. Returns the time that this took. */
+static int64_t extend_label(const struct renew *r, const struct cli_handle *h)
+{
+    int64_t begun_ms = hf_clock_ms();
+
+    cli_label_extend(h->client, h->owner, r->lease_ms);
+    return hf_clock_ms() - begun_ms;
+}
+
 static int renew_of(const struct renew *r, struct cli_handle *h)
 {
     struct hf_error err = {0};
@@ -45,7 +55,7 @@ static int renew_of(const struct renew *r, struct cli_handle *h)
                                          r->lease_ms, &safe_ms, &err);
 
     if (status == HF_OK)
-        return tell(r, h, safe_ms);
+        return tell(r, h, safe_ms - extend_label(r, h));
     return status == HF_NOT_OWNER
                ? cli_handle_report(h, r->common, "renewed", false, 0)
                : cli_handle_fail(h, status, &err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/base/common.h"
+#include "cli/base/label.h"
 #include "cli/base/lock_words.h"
 #include "cli/base/report.h"
 #include "cli/lock/inspect_any.h"
@@ -33,8 +34,9 @@ static bool has_count(const struct hf_lock_info *info)
     return info->kind != HF_KIND_MULTI && info->kind != HF_KIND_VALUE;
 }
 
-static void print_holder(const struct hf_lock_info *info)
+static void print_holder(const struct cli_lock *lock)
 {
+    const struct hf_lock_info *info = &lock->info;
     char holder[CLI_QUOTE_MAX];
     bool is_plain = info->kind == HF_KIND_PLAIN;
 
@@ -42,6 +44,8 @@ static void print_holder(const struct hf_lock_info *info)
                  is_plain ? "" : hf_lock_kind_text(info->kind),
                  is_plain ? "" : " ",
                  cli_quote(holder, info->holder, info->holder_len));
+    if (lock->label[0])
+        (void)printf(" (%s)", lock->label);
     if (info->holders > 1)
         (void)printf(" and %lld more", (long long)info->holders - 1);
     if (has_count(info))
@@ -82,7 +86,7 @@ static void print_held(const struct cli_lock *lock)
         (void)printf("permits in use: %lld, available: %lld",
                      (long long)info->holders, (long long)lock->available);
     else
-        print_holder(info);
+        print_holder(lock);
     if (info->waiters > 0)
         (void)printf(", waiters in its queue: %lld", (long long)info->waiters);
     print_unseen(info);
@@ -112,6 +116,8 @@ static int print_lock(const struct cli_common *common,
     struct cli_lock found = {.name = name, .len = strlen(name)};
     int rc = look_up(lock, client, &found);
 
+    if (rc == CLI_CONTINUE && !common->is_quiet)
+        cli_label_read(client, &found.info, found.label);
     if (rc == CLI_CONTINUE && common->is_json)
         rc = cli_lock_json(&found);
     else if (rc == CLI_CONTINUE && !common->is_quiet)
@@ -180,8 +186,8 @@ const struct cli_command cli_status_command = {
     .help =
         "usage: holdfast status [option]... NAME...\n"
         "\n"
-        "Shows the owner, hold count and TTL of each lock, and its kind unless it is\n"
-        "a plain lock: fair, read, write, multi, value, permit.\n"
+        "Shows the owner, its label, the hold count and TTL of each lock, and its\n"
+        "kind unless it is a plain lock: fair, read, write, multi, value, permit.\n"
         "Exit code: 0 all held, 1 at least one free, 125 error.\n"
         "\n" CLI_COMMON_HELP,
     .main = main_status,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/base/common.h"
+#include "cli/base/label.h"
 #include "cli/base/json.h"
 #include "cli/base/lock_words.h"
 #include "cli/base/report.h"
@@ -26,6 +27,9 @@
 struct watched {
     const char *name;
     struct cli_snapshot look;       /* the last one that was answered */
+    size_t labelled_len;        /* the holder whose label was read last */
+    char labelled[HF_OWNER_TEXT_MAX];
+    char label[HF_LABEL_MAX + 1];
     bool is_unknown;            /* no look was answered since */
     int64_t next_ms;            /* the next look; 0: at once */
 };
@@ -38,6 +42,37 @@ struct watch {
     struct watched *locks;
     size_t count;
 };
+
+/* ---- the label ---- */
+
+static bool is_labelled(const struct watched *w, const struct hf_lock_info *info)
+{
+    return w->labelled_len == info->holder_len &&
+           memcmp(w->labelled, info->holder, info->holder_len) == 0;
+}
+
+/* A holder that has just acquired the lock stores its label later, so "" is read again. */
+static const char *label_now(const struct watch *watch, struct watched *w,
+                             const struct hf_lock_info *info)
+{
+    if (!info->is_locked || info->holder_len > sizeof w->labelled)
+        return "";
+    if (is_labelled(w, info) && w->label[0])
+        return w->label;
+    w->labelled_len = info->holder_len;
+    memcpy(w->labelled, info->holder, info->holder_len);
+    cli_label_read(watch->client, info, w->label);
+    return w->label;
+}
+
+/* That of a holder that has released the lock may be deleted by now. */
+static const char *label_of(const struct watch *watch, struct watched *w,
+                            enum cli_watch_event event, const struct hf_lock_info *info)
+{
+    if (!cli_watch_is_past(event))
+        return label_now(watch, w, info);
+    return is_labelled(w, info) ? w->label : "";
+}
 
 /* ---- a line ---- */
 
@@ -59,7 +94,7 @@ static void put_time(char dst[TIME_MAX])
 
 /* `info`: of an event that is past, its holder; NULL: not known. */
 static void print_json(const struct watched *w, const char *event,
-                       const struct hf_lock_info *info, const char *reason)
+                       const struct hf_lock_info *info, const char *label, const char *reason)
 {
     struct cli_lock lock = {.name = w->name, .len = strlen(w->name)};
     char time[TIME_MAX];
@@ -67,6 +102,7 @@ static void print_json(const struct watched *w, const char *event,
 
     if (info)
         lock.info = *info;
+    (void)strcpy(lock.label, label);
     put_time(time);
     cli_json_init(&j);
     cli_json_text(&j, "time", time);
@@ -106,7 +142,7 @@ static const char *phrase(enum cli_watch_event event)
 }
 
 static void print_owner(enum cli_watch_event event,
-                        const struct hf_lock_info *info)
+                        const struct hf_lock_info *info, const char *label)
 {
     char holder[CLI_QUOTE_MAX];
 
@@ -116,6 +152,8 @@ static void print_owner(enum cli_watch_event event,
                      (long long)info->holders);
     else
         (void)printf("%s", cli_quote(holder, info->holder, info->holder_len));
+    if (*label)
+        (void)printf(" (%s)", label);
     if (info->kind == HF_KIND_READ && info->holders > 1)
         (void)printf(" and %lld more", (long long)info->holders - 1);
     if (info->kind != HF_KIND_PLAIN && info->kind != HF_KIND_PERMIT)
@@ -125,7 +163,7 @@ static void print_owner(enum cli_watch_event event,
 }
 
 static void print_text(const struct watched *w, enum cli_watch_event event,
-                       const struct hf_lock_info *info)
+                       const struct hf_lock_info *info, const char *label)
 {
     char ttl[CLI_SPAN_MAX];
 
@@ -134,7 +172,7 @@ static void print_text(const struct watched *w, enum cli_watch_event event,
         (void)puts("free");
         return;
     }
-    print_owner(event, info);
+    print_owner(event, info, label);
     if (cli_watch_is_past(event))
         (void)putchar('\n');
     else if (info->ttl_ms < 0)
@@ -143,14 +181,16 @@ static void print_text(const struct watched *w, enum cli_watch_event event,
         (void)printf(", TTL %s\n", cli_span(ttl, info->ttl_ms));
 }
 
-static void print_event(const struct watch *watch, const struct watched *w,
+static void print_event(const struct watch *watch, struct watched *w,
                         enum cli_watch_event event,
                         const struct hf_lock_info *info)
 {
+    const char *label = label_of(watch, w, event, info);
+
     if (watch->common->is_json)
-        print_json(w, cli_watch_word(event), info, NULL);
+        print_json(w, cli_watch_word(event), info, label, NULL);
     else
-        print_text(w, event, info);
+        print_text(w, event, info, label);
 }
 
 /* Printed once; the next line is that of the next answer. */
@@ -158,7 +198,7 @@ static void print_unknown(const struct watch *watch, const struct watched *w,
                           const char *reason)
 {
     if (watch->common->is_json) {
-        print_json(w, "unknown", NULL, reason);
+        print_json(w, "unknown", NULL, "", reason);
         return;
     }
     print_head(w);

@@ -10,17 +10,19 @@
 #include "cli/base/command.h"
 #include "cli/base/json.h"
 #include "cli/base/values.h"
-#include "cli/base/waiting.h"
 
 /* A longer name is cut, so that a line fits into PIPE_BUF: then a pipe takes
- * all of it at once or nothing. Each byte may take six. Beside the name a line
- * has a holder (waiting) or our owner; the rest is short. */
+ * all of it at once or nothing. Each byte may take six; those of a label two, and an owner
+ * that has one is short (hf_owner_ok). Beside the name a line has a holder (waiting), a member
+ * (lost, released) or our owner; the rest is short. */
 #define NAME_SHOWN_MAX 384
-static_assert(
-    6 * (NAME_SHOWN_MAX + sizeof(((struct hf_lock_info *)0)->holder)) + 512 <
-            PIPE_BUF &&
-        sizeof(((struct hf_lock_info *)0)->holder) > HF_OWNER_TEXT_MAX,
-    "a line must fit into PIPE_BUF");
+#define MEMBER_SHOWN_MAX 191
+#define REST_MAX 512
+#define HOLDER_MAX sizeof(((struct hf_lock_info *)0)->holder)
+static_assert(6 * (NAME_SHOWN_MAX + HOLDER_MAX) + REST_MAX < PIPE_BUF &&
+                  HOLDER_MAX > HF_OWNER_TEXT_MAX && HOLDER_MAX > MEMBER_SHOWN_MAX &&
+                  2 * HF_LABEL_MAX + 2 * HF_OWNER_TEXT_MAX < 6 * HOLDER_MAX,
+              "a line must fit into PIPE_BUF");
 
 void cli_event_init(struct cli_event_log *t, int status_fd, const char *name,
                     const char *owner)
@@ -45,18 +47,22 @@ static int64_t wall_clock_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+static void put_name(struct cli_json *j, const char *key, const char *name, size_t max)
+{
+    size_t len = strlen(name);
+
+    cli_json_bytes(j, key, name, len < max ? len : max);
+}
+
 static void begin_event(struct cli_json *j, const struct cli_event_log *t,
                         const char *event)
 {
-    size_t len = strlen(t->name);
-
     cli_json_init(j);
     if (t->lost_name)
         cli_json_escape_for(j, t->lost_name, strlen(t->lost_name));
     cli_json_text(j, "event", event);
     cli_json_integer(j, "time_ms", wall_clock_ms());
-    cli_json_bytes(j, "name", t->name,
-                   len < NAME_SHOWN_MAX ? len : NAME_SHOWN_MAX);
+    put_name(j, "name", t->name, NAME_SHOWN_MAX);
     if (*t->owner)
         cli_json_text(j, "owner", t->owner);
 }
@@ -73,16 +79,16 @@ static void end_event(struct cli_json *j, const struct cli_event_log *t)
 
 /* ---- waiting, acquired, refused ---- */
 
-void cli_event_waiting(const struct cli_event_log *t,
-                       const struct hf_lock_info *info)
+void cli_event_waiting(const struct cli_event_log *t, const struct cli_waiting *w)
 {
     struct cli_json j;
 
     begin_event(&j, t, "waiting");
-    cli_json_text(&j, "holder", info->holder);
-    cli_json_integer(&j, "ttl_ms", info->ttl_ms);
+    cli_json_text(&j, "holder", w->info.holder);
+    cli_json_integer(&j, "ttl_ms", w->info.ttl_ms);
+    if (w->label[0])
+        cli_json_text(&j, "label", w->label);
     end_event(&j, t);
-    cli_waiting_say(t->quoted, info);
 }
 
 void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
@@ -110,7 +116,7 @@ void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
 void cli_event_refused(const struct cli_event_log *t, hf_status status,
                        const struct hf_error *err)
 {
-    if (status == HF_TIMEOUT)
+    if (status == HF_TIMEOUT) /* of a quorum */
         cli_verbose("%s", err->text);
     else if (status == HF_CANCELLED)
         cli_verbose("stopped waiting for %s", t->quoted);
@@ -158,7 +164,7 @@ static void write_loss(const struct cli_event_log *t, enum hf_lost reason)
     begin_event(&j, t, "lost");
     cli_json_text(&j, "reason", reason_word(t, reason));
     if (t->lost_name)
-        cli_json_text(&j, "member", t->lost_name);
+        put_name(&j, "member", t->lost_name, MEMBER_SHOWN_MAX);
     end_event(&j, t);
 }
 
@@ -235,7 +241,7 @@ void cli_event_released(struct cli_event_log *t, hf_status status, const struct 
     begin_event(&j, t, "released");
     cli_json_text(&j, "status", hf_status_name(status));
     if (t->lost_name && status < 0)
-        cli_json_text(&j, "member", t->lost_name);
+        put_name(&j, "member", t->lost_name, MEMBER_SHOWN_MAX);
     end_event(&j, t);
     if (status == HF_OK && t->is_nested)
         cli_verbose("%s stays held by the outer run", t->quoted);

@@ -9,6 +9,7 @@
 
 #include "cli/base/report.h"
 #include "cli/base/sink.h"
+#include "cli/base/waiting.h"
 #include "cli/run/state.h"
 
 struct cli_event_log {
@@ -28,8 +29,7 @@ void cli_event_init(struct cli_event_log *t, int status_fd, const char *name,
                    const char *owner);
 void cli_event_fini(struct cli_event_log *t);
 
-void cli_event_waiting(const struct cli_event_log *t,
-                      const struct hf_lock_info *info);
+void cli_event_waiting(const struct cli_event_log *t, const struct cli_waiting *w);
 void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
                         bool is_nested, int64_t token);
 void cli_event_refused(const struct cli_event_log *t, hf_status status,

@@ -20,7 +20,7 @@
 /* Callbacks, called by hf_loop_dispatch without the loop's lock. `err` lives
  * until they return. */
 struct cli_hold_events {
-    void (*waiting)(void *ctx, const struct hf_lock_info *info);
+    void (*waiting)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
     void (*acquired)(void *ctx);
     void (*refused)(void *ctx, hf_status status, const struct hf_error *err);
     void (*renewed)(void *ctx);

@@ -87,8 +87,7 @@ static void on_wait(void *ctx, struct hf_lock *lock,
 {
     struct cli_hold *h = ctx;
 
-    (void)lock;
-    h->events->waiting(h->ctx, info);
+    h->events->waiting(h->ctx, lock, info);
 }
 
 static void on_renewed(void *ctx, struct hf_lock *lock, int64_t number)

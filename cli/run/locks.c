@@ -221,13 +221,13 @@ int64_t cli_locks_safe_ms(const struct cli_locks *l, int64_t owner)
 }
 
 /* In a quorum, each has its own client. */
-const char *cli_locks_address(const struct cli_locks *l, const struct hf_lock *lock)
+struct hf_client *cli_locks_client(const struct cli_locks *l, const struct hf_lock *lock)
 {
     size_t i = 0;
 
     while (l->quorum && l->locks[i] != lock)
         i++;
-    return hf_client_address(l->clients[i]);
+    return l->clients[i];
 }
 
 void cli_locks_owner(const struct cli_locks *l, int64_t owner,

@@ -45,7 +45,7 @@ void cli_locks_reload(struct cli_locks *locks);
  * cli_locks_release, cli_locks_safe_ms - do as the calls of lock.h.
  * cli_locks_token   - returns the fencing token of the quorum or of the first lock; 0: none.
  * cli_locks_owner   - does as hf_lock_owner_text, for a lock that is held.
- * cli_locks_address - returns the address of the server of that lock, for messages. */
+ * cli_locks_client  - returns the client of that lock. */
 hf_status cli_locks_acquire(struct cli_locks *locks,
                             struct hf_acquire_options *options, hf_done *done,
                             void *ctx);
@@ -54,8 +54,8 @@ hf_status cli_locks_release(struct cli_locks *locks, int64_t owner,
                             hf_done *done, void *ctx);
 int64_t cli_locks_token(const struct cli_locks *locks, int64_t owner);
 int64_t cli_locks_safe_ms(const struct cli_locks *locks, int64_t owner);
-const char *cli_locks_address(const struct cli_locks *locks,
-                              const struct hf_lock *lock);
+struct hf_client *cli_locks_client(const struct cli_locks *locks,
+                                   const struct hf_lock *lock);
 void cli_locks_owner(const struct cli_locks *locks, int64_t owner,
                      char dst[HF_OWNER_TEXT_MAX]);
 

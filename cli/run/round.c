@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/label.h"
 #include "cli/base/report.h"
 #include "cli/base/signals.h"
 #include "cli/run/session.h"
@@ -28,17 +29,25 @@ static void handle_signals(struct cli_session *run);
 
 /* ---- news of the lock ---- */
 
-static void on_waiting(void *ctx, const struct hf_lock_info *info)
+static void on_waiting(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info)
 {
     struct cli_session *run = ctx;
 
-    cli_event_waiting(&run->log, info);
+    cli_waiting_begin(&run->waiting, cli_locks_client(&run->locks, lock), lock, info);
+}
+
+static void report_waiting(void *ctx, const struct cli_waiting *w)
+{
+    const struct cli_session *run = ctx;
+
+    cli_event_waiting(&run->log, w);
 }
 
 static void on_acquired(void *ctx)
 {
     struct cli_session *run = ctx;
 
+    cli_waiting_end(&run->waiting);
     handle_signals(run); /* earlier signals are not for the command */
     if (run->state.state == CLI_DONE)
         return; /* a nested run that was told to end by the outer run */
@@ -47,14 +56,33 @@ static void on_acquired(void *ctx)
     cli_session_feed_number(run, CLI_EV_ACQUIRED, 0);
 }
 
+/* NULL: it is the only lock, or no single one failed. */
+static struct hf_lock *failed_member(const struct cli_session *run, const struct hf_error *err)
+{
+    return run->locks.multi && err && err->member > 0
+               ? hf_multi_member(run->locks.multi, (size_t)err->member - 1)
+               : NULL;
+}
+
+static struct hf_lock *refused_lock(const struct cli_session *run, const struct hf_error *err)
+{
+    struct hf_lock *member = failed_member(run, err);
+
+    return member ? member : run->locks.locks[0];
+}
+
 static void on_refused(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct cli_session *run = ctx;
 
+    cli_waiting_end(&run->waiting);
     if (run->state.state == CLI_DONE)
         return; /* a nested run's late answer */
     run->is_temporary = err && err->is_temporary;
-    cli_event_refused(&run->log, status, err);
+    if (status == HF_TIMEOUT && !run->locks.quorum)
+        cli_waiting_refused(run->locks.clients[0], refused_lock(run, err), &run->waiting, err);
+    else
+        cli_event_refused(&run->log, status, err);
     cli_session_feed_number(run, CLI_EV_REFUSED, status);
 }
 
@@ -73,25 +101,20 @@ static void on_lost(void *ctx, enum hf_lost reason, const struct hf_lock *lock)
     if (lock)
         cli_event_lost_member(&run->log,
                               run->locks.multi ? hf_lock_name(lock, NULL) : NULL,
-                              cli_locks_address(&run->locks, lock));
+                              hf_client_address(cli_locks_client(&run->locks, lock)));
     cli_session_feed_number(run, CLI_EV_LOST, (int)reason);
-}
-
-/* NULL: it is the only lock, or no single one failed. */
-static const char *failed_member(const struct cli_session *run, const struct hf_error *err)
-{
-    return run->locks.multi && err && err->member > 0
-               ? hf_lock_name(hf_multi_member(run->locks.multi, (size_t)err->member - 1), NULL)
-               : NULL;
 }
 
 static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct cli_session *run = ctx;
+    const struct hf_lock *member;
 
     if (run->state.state == CLI_DONE)
         return; /* no reply was awaited, and that was reported */
-    cli_event_released(&run->log, status, err, failed_member(run, err), run->state.is_lost);
+    member = failed_member(run, err);
+    cli_event_released(&run->log, status, err, member ? hf_lock_name(member, NULL) : NULL,
+                       run->state.is_lost);
     cli_session_feed_number(run, CLI_EV_RELEASED, status);
 }
 
@@ -326,6 +349,9 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
         rc = open_locks(run, common);
     if (rc != CLI_CONTINUE)
         return rc;
+    cli_waiting_init(&run->waiting, run->loop, cli_label_is_on(common));
+    run->waiting.report = report_waiting;
+    run->waiting.ctx = run;
     cli_hold_init(&run->hold, &run->locks, run->options->kind.kind,
                   &hold_events, run);
     cli_event_init(&run->log, run->options->status_fd, run->options->name,
@@ -351,6 +377,7 @@ static void close_all(struct cli_session *run)
     cli_event_fini(&run->log);
     cli_metrics_detach(run->options->metrics);
     cli_locks_free(&run->locks);
+    cli_waiting_end(&run->waiting);
     if (run->loop) {
         cli_session_unwatch(run);
         hf_loop_lock(run->loop);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/label.h"
 #include "cli/base/report.h"
 #include "cli/base/same_server.h"
 #include "cli/base/values.h"
@@ -25,6 +26,7 @@
     "                       or ignore\n" \
     "  --lost-signal SIG    signal that stops COMMAND; default TERM\n" \
     "  --status-fd N        write a JSON line for each event to descriptor N\n" \
+    CLI_LABEL_HELP \
     "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n" \
     "  --dump FILE          on USR1, append the state of the client to FILE\n" \
     CLI_METRICS_HELP \
@@ -164,6 +166,7 @@ static const struct cli_option shared_options[] = {
     {LOST_SIGNAL, 0, "lost-signal", "SIGNAL"},
     {STATUS_FD, 0, "status-fd", "NUMBER"},
     {HIDE_URL, 0, "hide-url", NULL},
+    CLI_LABEL_ROW,
     {DUMP, 0, "dump", "FILE"},
     CLI_METRICS_ROWS,
     {0},
@@ -466,6 +469,8 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
         rc = cli_kind_check(&run->kind, args);
     if (rc == CLI_CONTINUE)
         rc = cli_metrics_check(&run->metrics_options, args);
+    if (rc == CLI_CONTINUE)
+        cli_label_choose(common, getpid(), run->argv[0]);
     if (rc == CLI_CONTINUE && run->idle_option && !common->is_quiet)
         cli_warn("%s", run->idle_option);
     return rc;

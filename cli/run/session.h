@@ -4,6 +4,7 @@
 #define CLI_RUN_SESSION_H
 
 #include "cli/base/report.h"
+#include "cli/base/waiting.h"
 #include "cli/run/child.h"
 #include "cli/run/events.h"
 #include "cli/run/hold.h"
@@ -30,6 +31,7 @@ struct cli_session {
     struct cli_notify notify;   /* from the command to systemd */
     struct cli_reload reload;   /* after HUP */
     int64_t requested_ms;       /* when we began to wait */
+    struct cli_waiting waiting; /* what is reported meanwhile */
 
     /* Noted in a turn of the loop. */
     struct hf_io signal_io;

@@ -361,6 +361,29 @@ START_TEST(command_looks_at_numbers_with_their_least_rights)
 }
 END_TEST
 
+/* A run that is long enough to store its label; who waits, and who looks, reads it. */
+START_TEST(command_uses_labels_with_their_least_rights)
+{
+    struct process *first, *second;
+
+    (void)unsetenv("HOLDFAST_LABEL");
+    make_user(_i ? "order:42" : NULL, "label");
+    (void)server_ask(server, "CONFIG RESETSTAT");
+    first = run_as_user("--label=night shift", "0", "echo held; read x");
+    await_line(first, OUT, "held");
+    second = run_as_user("-v", "1500ms", "true");
+    await_line(second, ERR, "(night shift)");
+    ck_assert_int_eq(finish(second), 75);
+    ck_assert_int_eq(status_as_user("order:42"), 0);
+    watch_as_user("order:42");
+    say(first, "\n");
+    ck_assert_int_eq(finish(first), 0);
+    ck_assert_no_denial(server, "run");
+    use_handle("-v");
+    ck_assert(is_used("get") && is_used("set"));
+}
+END_TEST
+
 START_TEST(a_kind_is_refused_without_its_rights)
 {
     make_user(NULL, NULL);
@@ -722,6 +745,8 @@ int main(void)
     Suite *s = suite_create("lock, least rights");
     TCase *c = run_case(s, "rights");
 
+    /* Labels are not stored or read, unless a test is about them. */
+    (void)setenv("HOLDFAST_LABEL", "", 1);
     tcase_add_loop_test(c, locks_work_with_the_least_rights, 0,
                         2 * COUNT(names));
     tcase_add_loop_test(c, with_kill_a_lost_connection_is_ended, 0, 2);
@@ -730,6 +755,7 @@ int main(void)
     tcase_add_test(c, all_of_the_rights_are_used);
     tcase_add_loop_test(c, command_uses_a_kind_with_its_least_rights, 0,
                         2 * COUNT(uses));
+    tcase_add_loop_test(c, command_uses_labels_with_their_least_rights, 0, 2);
     tcase_add_loop_test(c, command_looks_at_numbers_with_their_least_rights, 0, 8);
     tcase_add_loop_test(c, a_kind_is_refused_without_its_rights, 1, COUNT(uses));
     tcase_add_loop_test(c, library_uses_a_kind_with_its_least_rights, 0,
