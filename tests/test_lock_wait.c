@@ -496,7 +496,7 @@ START_TEST(pushed_4_all_of_few_are_tracked)
     struct hf_channel channel = {.lot = UINT32_MAX, .listeners = WAIT_FEW + 1};
 
     ck_assert(!hf_channel_tracks_acquires(&channel, false));
-    hf_channel_listeners_counted(&channel, NOW, WAIT_FEW);
+    hf_channel_listeners_counted(&channel, NOW, WAIT_FEW, -1);
     ck_assert(hf_channel_tracks_acquires(&channel, false));
 }
 END_TEST
@@ -507,13 +507,16 @@ START_TEST(pushed_5_listeners_are_counted_now_and_then)
     struct hf_channel channel = {.dice = 1};
 
     ck_assert(hf_channel_must_count_listeners(&channel, NOW));
-    hf_channel_listeners_counted(&channel, NOW, 40);
+    hf_channel_listeners_counted(&channel, NOW, 40, -1);
     ck_assert_uint_eq(channel.listeners, 40);
     ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS - 1));
     ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS));
     (void)hf_channel_notified(&channel, NOW + LISTENERS_MS, "30", 2);
     ck_assert_uint_eq(channel.listeners, 30);
-    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS + 1));
+    ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS + 1));
+    hf_channel_own_release_begins(&channel);
+    hf_channel_own_release_ended(&channel, NOW + LISTENERS_MS, WAIT_FEW, false);
+    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + 2 * LISTENERS_MS - 1));
 }
 END_TEST
 
@@ -818,6 +821,85 @@ START_TEST(turn_2_a_crowd_that_is_not_counted_is_forgotten)
 }
 END_TEST
 
+/* ---- who of the listeners waits: TURN-3 ---- */
+
+static void hear_number(struct hf_channel *channel, const char *number)
+{
+    release_theirs(channel, NOW);
+    ck_assert(!hf_channel_notified(channel, NOW, number, strlen(number)));
+}
+
+START_TEST(turn_3_listeners_that_do_not_wait_are_no_crowd)
+{
+    struct hf_channel channel = {.is_live = true, .dice = 1};
+
+    hf_channel_listeners_counted(&channel, NOW, 1000, 0);
+    ck_assert(channel.is_many);
+    ck_assert_uint_eq(channel.crowd, 1000);
+    hf_channel_registered(&channel, true);
+    ck_assert(hf_channel_must_count_listeners(&channel, NOW));
+    hf_channel_listeners_counted(&channel, NOW, 1000, 3);
+    ck_assert_uint_eq(channel.crowd, 0);
+    ck_assert_uint_eq(channel.listeners, 3);
+    hear_number(&channel, "32");
+    ck_assert_uint_eq(channel.crowd, 0);
+    ck_assert_uint_eq(channel.listeners, WAIT_FEW);
+    hear_number(&channel, "33");
+    ck_assert_uint_eq(channel.crowd, WAIT_FEW + 1);
+    hf_channel_registered(&channel, false);
+    hear_number(&channel, "33");
+    ck_assert_uint_eq(channel.crowd, 33);
+}
+END_TEST
+
+START_TEST(turn_3_client_that_counted_few_sends_its_request_once)
+{
+    struct hf_channel channel = {.is_live = true, .dice = 1};
+
+    hf_channel_listeners_counted(&channel, NOW, WAIT_FEW, 0);
+    ck_assert(channel.is_few && !channel.is_many);
+    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS - 1));
+    hear_number(&channel, "500");
+    ck_assert_uint_eq(channel.crowd, 0);
+    ck_assert(!channel.is_few && channel.is_many);
+    hear_number(&channel, "500");
+    ck_assert_uint_eq(channel.crowd, 500);
+}
+END_TEST
+
+/* Others may have come while it was not subscribed. */
+START_TEST(turn_3_count_before_a_subscription_is_not_of_few)
+{
+    struct hf_channel channel = {.is_live = false, .dice = 1};
+
+    hf_channel_listeners_counted(&channel, NOW, 1, 0);
+    ck_assert(!channel.is_few);
+    channel.is_live = true;
+    hf_channel_listeners_counted(&channel, NOW, 1, 0);
+    ck_assert(channel.is_few);
+    hf_channel_lost(&channel);
+    ck_assert(!channel.is_few);
+    hear_number(&channel, "500");
+    ck_assert_uint_eq(channel.crowd, 500);
+}
+END_TEST
+
+/* The message has the same number as the reply, and comes before it, or after. */
+START_TEST(turn_3_own_release_does_not_forget_the_message)
+{
+    struct hf_channel channel = {.is_live = true, .dice = 1};
+
+    hf_channel_listeners_counted(&channel, NOW, 2, 0);
+    hf_channel_own_release_begins(&channel);
+    hear_number(&channel, "500");
+    hf_channel_own_release_ended(&channel, NOW, 500, true);
+    ck_assert_uint_eq(channel.crowd, 0);
+    hf_channel_own_release_begins(&channel);
+    hf_channel_own_release_ended(&channel, NOW, 500, false);
+    ck_assert_uint_eq(channel.crowd, 500);
+}
+END_TEST
+
 START_TEST(turn_2_each_of_a_crowd_chooses_a_moment_once)
 {
     int64_t least = INT64_MAX, most = 0;
@@ -921,7 +1003,7 @@ START_TEST(turn_2_timer_of_a_notification_is_armed_again_for_the_turn)
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
     ck_assert(w.gives_way && w.due_ms > NOW);
     channel.crowd = 0;
-    ck_assert(hf_wait_defer_wake(&w, &channel));
+    ck_assert(hf_wait_defer_wake(&w));
     channel.crowd = 200;
     ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_SLEEP);
     ck_assert(w.due_ms > NOW);
@@ -935,7 +1017,7 @@ START_TEST(wait_10_push_does_not_delay_a_notification)
     struct hf_channel channel;
     struct hf_wait w = asleep(&channel);
 
-    ck_assert(hf_wait_defer_wake(&w, &channel));
+    ck_assert(hf_wait_defer_wake(&w));
     channel.is_pushed = true;
     channel.push_ms = NOW + 1000;
     ck_assert_int_eq(hf_wait_step(&w, EVENT_PUSHED, NOW, &channel, 0, 0), DO_NOTHING);
@@ -1312,6 +1394,10 @@ static TCase *case_turns(void)
     tcase_add_test(c, wait_8_giving_way_ends_no_later_than_a_sleep_would);
     tcase_add_test(c, turn_2_a_crowd_receives_its_number);
     tcase_add_test(c, turn_2_a_crowd_that_is_not_counted_is_forgotten);
+    tcase_add_test(c, turn_3_listeners_that_do_not_wait_are_no_crowd);
+    tcase_add_test(c, turn_3_client_that_counted_few_sends_its_request_once);
+    tcase_add_test(c, turn_3_count_before_a_subscription_is_not_of_few);
+    tcase_add_test(c, turn_3_own_release_does_not_forget_the_message);
     tcase_add_test(c, turn_2_each_of_a_crowd_chooses_a_moment_once);
     tcase_add_test(c, turn_2_spread_of_a_crowd_has_a_limit);
     tcase_add_test(c, turn_2_requests_of_a_crowd_become_rare);

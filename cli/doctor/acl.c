@@ -232,7 +232,7 @@ static void add_deployment(struct commands *all, const struct hf_url *url,
         add_commands(all, "cluster|slots cluster|info pubsub|shardnumsub asking "
                           "spublish ssubscribe sunsubscribe");
     if (url->is_tracking)
-        add_commands(all, "client|tracking client|caching pubsub|numsub");
+        add_commands(all, "client|tracking client|caching");
     if (url->replicas != 0)
         add_commands(all, "wait");
     if (url->replicas != 0 || seeds->topology == HF_SENTINEL ||
@@ -248,7 +248,8 @@ static void print_commands(const struct doctor_acl *rule)
 
     add_commands(&all, "eval evalsha");
     hf_rights_commands(HF_RIGHTS_PLAIN, add_command, &all);
-    add_commands(&all, "subscribe unsubscribe info ping client|id client|setname");
+    add_commands(&all, "subscribe unsubscribe pubsub|numsub info ping client|id "
+                       "client|setname");
     if (rule->server == DOCTOR_ACL_LATEST || rule->server == DOCTOR_ACL_NO_CHANNELS)
         add_commands(&all, DOCTOR_ACL_SETINFO);
     if (rule->with_kill)

@@ -30,6 +30,12 @@ static bool is_crowd_ok(const struct hf_channel *channel)
     return channel->crowd == 0 || channel->crowd > WAIT_FEW;
 }
 
+/* TURN-3 */
+static bool are_listeners_ok(const struct hf_channel *channel)
+{
+    return !(channel->is_few && channel->is_many);
+}
+
 /* PUSHED-2 */
 static bool is_pause_ok(const struct hf_channel *channel)
 {
@@ -39,7 +45,8 @@ static bool is_pause_ok(const struct hf_channel *channel)
 
 static bool channel_ok(const struct hf_channel *channel)
 {
-    return are_turns_ok(channel) && is_crowd_ok(channel) && is_pause_ok(channel);
+    return are_turns_ok(channel) && is_crowd_ok(channel) && are_listeners_ok(channel) &&
+           is_pause_ok(channel);
 }
 
 /* ---- whose turn it is ---- */
@@ -76,6 +83,18 @@ int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms, bool is_
     if (rank * rank / 2 < end_ms - now_ms)
         return now_ms + rank * rank / 2;
     return now_ms < end_ms ? now_ms + draw(channel, end_ms - now_ms) : now_ms;
+}
+
+/* ---- the crowd ---- */
+
+/* `waiting`: the clients that wait, if more than WAIT_FEW listen; otherwise all that listen. */
+static void know(struct hf_channel *channel, bool is_many, int64_t waiting)
+{
+    channel->is_many = is_many;
+    channel->listeners = (uint32_t)hf_max_ms(hf_min_ms(waiting, UINT32_MAX), 0);
+    channel->crowd = channel->is_few || waiting <= WAIT_FEW ? 0 : channel->listeners;
+    channel->is_few = channel->is_few && !is_many;
+    channel->is_counted = true;
 }
 
 /* ---- messages ---- */
@@ -115,6 +134,13 @@ static void turn_passed(struct hf_channel *channel, int64_t now_ms)
         channel->credit++;
 }
 
+/* TURN-3. A client that is not registered may be one of those that the number leaves out. */
+static void heard_number(struct hf_channel *channel, uint32_t number)
+{
+    know(channel, true, channel->is_registered ? hf_max_ms(number - WAIT_FEW, 1) : number);
+    HF_ASSERT(channel_ok(channel));
+}
+
 bool hf_channel_notified(struct hf_channel *channel, int64_t now_ms,
                          const char *ptr, size_t len)
 {
@@ -122,9 +148,7 @@ bool hf_channel_notified(struct hf_channel *channel, int64_t now_ms,
 
     HF_ASSERT(channel_ok(channel));
     if (crowd > 0) {
-        channel->crowd = crowd;
-        channel->is_counted = true;
-        hf_channel_listeners_counted(channel, now_ms, crowd);
+        heard_number(channel, crowd);
         return false;
     }
     channel->generation++;
@@ -143,6 +167,7 @@ bool hf_channel_notified(struct hf_channel *channel, int64_t now_ms,
 void hf_channel_lost(struct hf_channel *channel)
 {
     channel->early = channel->echoes = 0;
+    channel->is_few = false;
     HF_ASSERT(channel_ok(channel));
 }
 
@@ -181,6 +206,15 @@ static void owe(struct hf_channel *channel, uint32_t others)
         channel->owed = 0;
 }
 
+/* The message with the number decides, if this client hears it: it comes before the reply, or
+ * after. */
+static void released_to(struct hf_channel *channel, int64_t now_ms, int64_t heard)
+{
+    know(channel, heard > WAIT_FEW, heard);
+    if (heard <= WAIT_FEW)
+        channel->listeners_from_ms = now_ms + LISTENERS_MS;
+}
+
 void hf_channel_own_release_ended(struct hf_channel *channel, int64_t now_ms,
                                   int64_t heard, bool is_heard_by_us)
 {
@@ -191,9 +225,8 @@ void hf_channel_own_release_ended(struct hf_channel *channel, int64_t now_ms,
     if (heard < 0)
         return;
     channel->turn_ms = now_ms;
-    channel->crowd = heard > WAIT_FEW ? (uint32_t)heard : 0;
-    channel->is_counted = true;
-    hf_channel_listeners_counted(channel, now_ms, heard);
+    if (heard <= WAIT_FEW || !is_heard_by_us)
+        released_to(channel, now_ms, heard);
     owe(channel, (uint32_t)hf_max_ms(heard - is_heard_by_us, 0));
     HF_ASSERT(channel_ok(channel));
 }
@@ -254,11 +287,25 @@ bool hf_channel_must_count_listeners(const struct hf_channel *channel, int64_t n
     return now_ms >= channel->listeners_from_ms;
 }
 
-void hf_channel_listeners_counted(struct hf_channel *channel, int64_t now_ms, int64_t count)
+void hf_channel_registered(struct hf_channel *channel, bool is_registered)
 {
-    HF_ASSERT(count >= 0);
-    channel->listeners = (uint32_t)hf_min_ms(count, UINT32_MAX);
+    channel->is_registered = is_registered;
+    if (is_registered)
+        channel->listeners_from_ms = 0;
+}
+
+/* The second number is 0 if the registration was confirmed after the request had been sent. */
+void hf_channel_listeners_counted(struct hf_channel *channel, int64_t now_ms, int64_t all,
+                                  int64_t registered)
+{
+    bool is_many = all > WAIT_FEW;
+
+    HF_ASSERT(all >= 0);
+    channel->is_few = channel->is_live && !is_many;
+    know(channel, is_many,
+         is_many && channel->is_registered && registered > 0 ? registered : all);
     channel->listeners_from_ms = now_ms + LISTENERS_MS;
+    HF_ASSERT(channel_ok(channel));
 }
 
 void hf_channel_listeners_not_counted(struct hf_channel *channel, int64_t now_ms, bool is_denied)

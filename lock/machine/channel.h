@@ -21,6 +21,15 @@
  *         sleeps as long as it would have slept anyway (WAIT-4), and one whose deadline would
  *         come first chooses a time before it.
  *
+ * TURN-3  The crowd of TURN-2 and PUSHED-4 are the clients that wait, and not other listeners of
+ *         the channel, such as a monitor. A client that learns that more than WAIT_FEW listen
+ *         registers: it also subscribes to a second channel (registration.h). A release counts
+ *         the registered clients by a message to this channel, and the second message has their
+ *         number plus WAIT_FEW; if there are none, or the server refuses that message, the number
+ *         of listeners. A client that counted at most WAIT_FEW listeners since its own
+ *         subscription (PUSHED-5) is not registered, and sends its next request without delay:
+ *         the last of such clients has counted the others, so they are at most WAIT_FEW.
+ *
  * PUSHED-1  A push (track.h, TRACK-8) permits one request of the first waiter. Pushes that
  *         come before that request are merged, and a request that is sent for another reason
  *         also answers them.
@@ -39,12 +48,13 @@
  *         permits their requests at a random time within WAIT_FEW ms. All that wait for a
  *         lock that several owners may hold, for a semaphore or for a latch are tracked, and
  *         the time is within as many milliseconds as clients listen, at most WAIT_SPREAD_MS.
- * PUSHED-5  The number of listeners is known from a release (TURN-2). If it is not, or was
- *         learned more than LISTENERS_MS ago, a waiter requests it with its acquire
- *         (listeners.h). If the server does not permit or know that request, all are tracked,
- *         and it is repeated after LISTENERS_DENIED_MS. Another error (BUSY, LOADING) says
- *         nothing about the number: the last one remains valid, and an acquire repeats the
- *         request after LISTENERS_RETRY_MS.
+ * PUSHED-5  A waiter requests the number of listeners with an acquire (listeners.h), if
+ *         LISTENERS_MS have passed since the last count, or since a release that had few
+ *         listeners. A waiter that is tracked also does so when it has registered; one that is
+ *         not tracked no longer counts then. If the server does not permit or know that request,
+ *         all are tracked, and this client repeats it, for any lock, after LISTENERS_DENIED_MS.
+ *         Another error (BUSY) says nothing about the number: the last one remains valid, and an
+ *         acquire repeats the request after LISTENERS_RETRY_MS.
  *
  * Source: WIRE 7. */
 #ifndef HF_CHANNEL_H
@@ -93,6 +103,11 @@ struct hf_channel {
     /* TURN-2 */
     uint32_t crowd;             /* listeners, if more than WAIT_FEW; otherwise 0 */
     uint32_t dice;              /* state of the random numbers; not 0 */
+    /* TURN-3 */
+    bool is_registered;         /* the server confirmed the second subscription */
+    bool is_few;                /* at most WAIT_FEW listened when this client, which was
+                                   subscribed, counted them */
+    bool is_many;               /* more than WAIT_FEW listened when their number was learned last */
     /* PUSHED-1, PUSHED-2 */
     bool is_pushed;             /* a push came, and no request was sent since */
     int64_t push_ms;            /* when that push permits a request */
@@ -101,7 +116,7 @@ struct hf_channel {
     bool is_push_late;          /* that request had to wait for the end of a pause */
     /* PUSHED-4, PUSHED-5 */
     uint32_t lot;
-    uint32_t listeners;         /* at the last count; 0: unknown */
+    uint32_t listeners;         /* that wait, when their number was learned last; 0: unknown */
     int64_t listeners_from_ms;  /* no count before */
 };
 
@@ -138,13 +153,20 @@ bool hf_channel_tracks_acquires(const struct hf_channel *channel, bool is_shared
 bool hf_channel_use_push(struct hf_channel *channel, int64_t now_ms);
 void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms);
 
+/* hf_channel_registered - the subscription to the second channel was confirmed, or lost. If it was
+ *   confirmed, a count is due. */
+void hf_channel_registered(struct hf_channel *channel, bool is_registered);
+
 /* hf_channel_must_count_listeners  - returns whether the listeners must be counted now
  *   (PUSHED-5). One of the next two must follow, unless the request has no reply.
  * hf_channel_listeners_counted     - the server replied with their number.
  * hf_channel_listeners_not_counted - the server replied with an error.
+ *   all          listeners of the channel
+ *   registered   those of the second channel; ignored unless this client is one
  *   is_denied    the request is not permitted, or not known */
 bool hf_channel_must_count_listeners(const struct hf_channel *channel, int64_t now_ms);
-void hf_channel_listeners_counted(struct hf_channel *channel, int64_t now_ms, int64_t count);
+void hf_channel_listeners_counted(struct hf_channel *channel, int64_t now_ms, int64_t all,
+                                  int64_t registered);
 void hf_channel_listeners_not_counted(struct hf_channel *channel, int64_t now_ms, bool is_denied);
 
 /* hf_channel_turn_ms - returns the time at which it is this client's turn; a time that is

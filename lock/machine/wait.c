@@ -68,9 +68,9 @@ void hf_wait_requeue(struct hf_wait *w)
     (void)go(w, IS_QUEUED, DO_NOTHING);
 }
 
-bool hf_wait_defer_wake(struct hf_wait *w, const struct hf_channel *channel)
+bool hf_wait_defer_wake(struct hf_wait *w)
 {
-    if (w->state == IS_SLEEPING && channel->crowd == 0)
+    if (w->state == IS_SLEEPING)
         w->is_waking = true;
     return w->is_waking;
 }

@@ -150,7 +150,7 @@ void hf_wait_requeue(struct hf_wait *w);
  *   same read (TURN-2). Returns whether EVENT_DUE, for which the caller arms the timer now,
  *   processes the notification; otherwise the caller reports EVENT_WOKEN. Pushes do not delay
  *   it. */
-bool hf_wait_defer_wake(struct hf_wait *w, const struct hf_channel *channel);
+bool hf_wait_defer_wake(struct hf_wait *w);
 
 /* hf_wait_end - the call has ended: DONE. */
 void hf_wait_end(struct hf_wait *w);

@@ -1,35 +1,43 @@
-/* Counts the listeners of a lock's channel, so that a crowd spreads the requests that a push
- * causes. The rule is PUSHED-5, in channel.h. At most one request for each lock is pending. */
+/* Counts the listeners of a lock's channel, so that a crowd spreads its requests, and few that wait
+ * among many listeners do not. The rules are TURN-3 and PUSHED-5, in channel.h. At most one request
+ * for each lock is pending. */
 /* Tests: tests/sim/test_crowd.c, tests/live/lock/test_push_waiters.c, tests/test_lock_wait.c. */
 #include "lock/record/listeners.h"
 
+#include <string.h>
+
 #include "lock/record/op.h"
+#include "lock/record/registration.h"
 #include "lock/record/table.h"
 #include "lock/record/wait_queue.h"
 #include "net/base/assert.h"
 #include "net/route/refusal.h"
 
-/* The reply is the channel and the number; -1: it is an error, or another value. */
-static int64_t number_in(struct hf_resp_value reply)
+/* The reply is each channel and its number; -1: it is an error, or another value. */
+static int64_t number_in(struct hf_resp_value reply, size_t index)
 {
     struct hf_resp_value element;
     int64_t number;
 
-    if (hf_resp_type(reply) != HF_RESP_ARRAY || hf_resp_element(reply, 1, &element) < 0 ||
+    if (hf_resp_type(reply) != HF_RESP_ARRAY ||
+        hf_resp_element(reply, 2 * index + 1, &element) < 0 ||
         hf_resp_integer(element, &number) < 0)
         return -1;
     return number;
 }
 
-static void take(struct hf_channel *channel, int64_t now_ms, struct hf_resp_value reply)
+static void take(struct hf_client *client, struct hf_channel *channel,
+                 struct hf_resp_value reply)
 {
-    int64_t number = number_in(reply);
+    bool is_denied = hf_refusal_is_by_acl(reply) || hf_refusal_is_unknown(reply);
+    int64_t all = number_in(reply, 0), now_ms = hf_loop_now(client->loop);
 
-    if (number >= 0)
-        hf_channel_listeners_counted(channel, now_ms, number);
+    if (is_denied)
+        client->counts_from_ms = now_ms + LISTENERS_DENIED_MS;
+    if (all >= 0)
+        hf_channel_listeners_counted(channel, now_ms, all, number_in(reply, 1));
     else
-        hf_channel_listeners_not_counted(
-            channel, now_ms, hf_refusal_is_by_acl(reply) || hf_refusal_is_unknown(reply));
+        hf_channel_listeners_not_counted(channel, now_ms, is_denied);
 }
 
 /* The queue may have been freed, and may be another one. */
@@ -39,8 +47,10 @@ static void on_counted(struct hf_call *call, hf_status status, struct hf_resp_va
     struct hf_lock *lock = op->lock;
 
     lock->is_counting = false;
-    if (status == HF_OK && lock->line)
-        take(&lock->line->channel, hf_loop_now(op->client->loop), reply);
+    if (status == HF_OK && lock->line) {
+        take(op->client, &lock->line->channel, reply);
+        hf_registration_begin(lock->line, lock);
+    }
     hf_op_finish(op, status);
 }
 
@@ -51,6 +61,19 @@ static void cancel(struct hf_op *op, hf_status status)
 }
 
 static const struct hf_verb verb = {.name = "count listeners of", .cancel = cancel};
+
+/* The second name follows the operation in memory. */
+static size_t name_second(struct hf_op *op, struct hf_bytes channel)
+{
+    char *text = (char *)(op + 1);
+
+    if (!hf_kind_registers(op->lock->kind))
+        return 0;
+    memcpy(text, channel.ptr, channel.len);
+    memcpy(text + channel.len, KIND_WAITERS, strlen(KIND_WAITERS));
+    op->argv[3] = (struct hf_resp_arg){text, channel.len + strlen(KIND_WAITERS)};
+    return 1;
+}
 
 static void request(struct hf_op *op)
 {
@@ -63,7 +86,7 @@ static void request(struct hf_op *op)
                                                : (struct hf_resp_arg){"NUMSUB", 6};
     op->argv[2] = (struct hf_resp_arg){channel.ptr, channel.len};
     op->call.argv = op->argv;
-    op->call.argc = 3;
+    op->call.argc = 3 + name_second(op, channel);
     op->call.slot = op->lock->slot;
     op->call.done = on_counted;
     rc = hf_call_start_command(&op->call, client->loop, client->router, hf_op_deadline(op));
@@ -71,21 +94,34 @@ static void request(struct hf_op *op)
         on_counted(&op->call, rc, (struct hf_resp_value){0});
 }
 
+/* PUSHED-5: a waiter that is not tracked counts in order to know whether it must register. */
+static bool may_count(const struct hf_op *acquire)
+{
+    const struct hf_channel *channel = &acquire->queue->channel;
+
+    return hf_wait_queue_may_be_tracked(acquire) ||
+           (hf_wait_queue_first(acquire->queue) == acquire && channel->is_live &&
+            !channel->is_registered && hf_kind_registers(acquire->lock->kind));
+}
+
 static bool is_due(const struct hf_op *acquire)
 {
     const struct hf_wait_queue *line = acquire->queue;
+    int64_t now_ms = hf_loop_now(acquire->client->loop);
 
+    HF_ASSERT(hf_loop_is_locked(acquire->client->loop));
     return line->is_listening && !acquire->lock->is_counting && !acquire->client->is_over &&
-           hf_wait_queue_may_be_tracked(acquire) &&
-           hf_channel_must_count_listeners(&line->channel, hf_loop_now(acquire->client->loop));
+           may_count(acquire) && now_ms >= acquire->client->counts_from_ms &&
+           hf_channel_must_count_listeners(&line->channel, now_ms);
 }
 
 void hf_listeners_count(const struct hf_op *acquire)
 {
     struct hf_op *op;
 
-    HF_ASSERT(hf_loop_is_locked(acquire->client->loop) && acquire->queue);
-    if (!is_due(acquire) || !(op = hf_op_new_background(acquire->lock, &verb, 0)))
+    if (!is_due(acquire) ||
+        !(op = hf_op_new_background(acquire->lock, &verb,
+                                    acquire->queue->text_len + strlen(KIND_WAITERS))))
         return;
     acquire->lock->is_counting = true;
     request(op);

@@ -33,6 +33,8 @@ struct hf_client;
 struct hf_hold;
 struct hf_holder;
 struct hf_label;
+struct hf_plain_subscription;
+struct hf_registration;
 
 /* An object with memory that is freed when it has been idle (shrink.h). */
 struct hf_shrink {
@@ -105,6 +107,7 @@ struct hf_client {
                                    one by one */
     uint64_t renewals;
     uint64_t renewal_requests;
+    int64_t counts_from_ms;     /* no request for a number of listeners before (PUSHED-5) */
     uint64_t push_checks;       /* checks that pushes caused (track.c) */
     uint64_t push_losses;       /* losses that these found */
     uint64_t push_wakes;        /* requests of waiters that pushes caused */
@@ -124,14 +127,6 @@ struct hf_client {
     struct hf_timer unsure_timer;   /* processes the next of them */
 };
 
-/* The plain subscription in addition to the sharded one: sharded=both. */
-struct hf_plain_subscription {
-    struct hf_subscription subscription;
-    struct hf_wait_queue *line;
-    bool may_be_double;         /* a sharded message arrived; the next plain one may belong
-                                   to the same release */
-};
-
 /* The waiters on one channel. It is allocated for the first acquire, and freed when the lock was
  * not acquired for a second (shrink.h). Locks of one name whose kinds have the same channel
  * share it: kinds that exclude each other use one channel, so comparing its text suffices. A
@@ -145,6 +140,8 @@ struct hf_wait_queue {
     struct hf_channel channel;
     struct hf_subscription subscription;
     struct hf_plain_subscription *plain; /* or NULL */
+    struct hf_registration *registration; /* TURN-3; or NULL */
+    bool is_registration_refused;
     struct hf_lock *lock;       /* one of these locks, or the lock of its one waiter */
     struct hf_holder *holder;   /* for which it waits (holder.h); NULL: not known */
     struct hf_shrink shrink;
@@ -252,6 +249,8 @@ struct hf_verb {
     void (*cancel)(struct hf_op *op, hf_status status);
     void (*on_line)(struct hf_op *op, enum hf_wait_event event); /* an event for the first
                                            waiter. NULL: it is never in a queue */
+    void (*on_registered)(const struct hf_op *op); /* the first waiter's queue has registered
+                                           (TURN-3). NULL: nothing is done */
     enum hf_step step;          /* of a change of a count: count.c */
     bool only_waits;            /* closing ends it, unless its request was sent */
     bool is_orphan;             /* a background release (orphan.c): it may begin while the

@@ -339,7 +339,7 @@ void hf_lock_free_queue(struct hf_client *client, struct hf_wait_queue *line)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
     HF_ASSERT(hf_list_is_empty(&line->waiters) && line->users == 0);
-    HF_ASSERT(!line->is_listening && !line->plain);
+    HF_ASSERT(!line->is_listening && !line->plain && !line->registration);
     hf_shrink_cancel(&line->shrink);
     hf_holder_free(line);
     hf_mem_free(client->mem, line, line->size);

@@ -5,12 +5,21 @@
 
 #include <string.h>
 
+#include "lock/record/registration.h"
 #include "lock/record/shrink.h"
 #include "lock/record/tally_add.h"
 #include "lock/record/table.h"
 #include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"
+
+/* The plain subscription in addition to the sharded one: sharded=both. */
+struct hf_plain_subscription {
+    struct hf_subscription subscription;
+    struct hf_wait_queue *line;
+    bool may_be_double;         /* a sharded message arrived; the next plain one may belong
+                                   to the same release */
+};
 
 static void on_message(struct hf_subscription *s, const char *ptr, size_t len);
 static void on_change(struct hf_subscription *s, bool is_live);
@@ -21,7 +30,8 @@ static void on_plain_change(struct hf_subscription *s, bool is_live);
 /* A queue that is not subscribed has no live channel; a live one is not refused. */
 static bool queue_ok(const struct hf_wait_queue *line)
 {
-    return (line->is_listening || (!line->channel.is_live && !line->plain)) &&
+    return (line->is_listening ||
+            (!line->channel.is_live && !line->plain && !line->registration)) &&
            !(line->channel.is_live && line->channel.is_refused) && line->locks > 0;
 }
 
@@ -52,16 +62,15 @@ static void tell_first(struct hf_wait_queue *line, enum hf_wait_event event)
         op->verb->on_line(op, event);
 }
 
-/* If it is not known whether a crowd waits for a lock, the second message of TURN-2 may be in
- * the same read. So a waiter that sleeps is woken by its timer, after all messages of this
- * turn. */
+/* The second message of TURN-2 may be in the same read, and its number may differ from the last
+ * one. So a waiter that sleeps is woken by its timer, after all messages of this turn. */
 static void wake_first(struct hf_wait_queue *line)
 {
     const struct hf_kind *kind = line->lock->kind;
     struct hf_op *op = hf_wait_queue_first(line);
 
     if (op && kind->payload && !kind->is_ownerless &&
-        hf_wait_defer_wake(&op->wait, &line->channel))
+        hf_wait_defer_wake(&op->wait))
         hf_loop_arm(op->client->loop, &op->timer, 0);
     else
         tell_first(line, EVENT_WOKEN);
@@ -272,6 +281,7 @@ void hf_wait_queue_listen(struct hf_wait_queue *line)
     HF_ASSERT(queue_ok(line));
     if (line->is_listening && !line->plain && wants_plain(line))
         listen_plainly(line);
+    hf_registration_begin(line, line->lock);
 }
 
 void hf_wait_queue_stop_listening(struct hf_wait_queue *line)
@@ -283,6 +293,7 @@ void hf_wait_queue_stop_listening(struct hf_wait_queue *line)
         hf_mem_free(client_of(line)->mem, line->plain, sizeof *line->plain);
         line->plain = NULL;
     }
+    hf_registration_end(line);
     line->is_listening = false;
     line->channel.is_live = false;
     line->channel.is_refused = false;
@@ -298,6 +309,8 @@ static void heard(struct hf_wait_queue *line, const char *ptr, size_t len)
     if (hf_channel_notified(&line->channel, hf_loop_now(client_of(line)->loop),
                             ptr, len))
         wake_first(line);
+    else
+        hf_registration_begin(line, line->lock);
 }
 
 static void on_message(struct hf_subscription *s, const char *ptr, size_t len)

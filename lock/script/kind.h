@@ -146,6 +146,16 @@ const char *hf_kind_label(unsigned number);
  *   inspected, or cannot have tokens. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);
 
+/* hf_kind_registers - returns whether waiters of many may subscribe to a second channel, whose name
+ *   is that of the first with KIND_WAITERS (channel.h, TURN-3): a release sends the number of
+ *   a crowd (TURN-2), and the waiters share one channel. */
+#define KIND_WAITERS ":waiters"
+
+static inline bool hf_kind_registers(const struct hf_kind *kind)
+{
+    return kind->payload && kind->channel[0] && !kind->is_ownerless && !kind->waiters_queue;
+}
+
 /* hf_kind_step - returns how the kind does a step. STEP_RAISE exists for each kind that has
  *   tokens, with the keys that STEP_READ takes. */
 const struct hf_kind_step *hf_kind_step(const struct hf_kind *kind,

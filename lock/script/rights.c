@@ -140,7 +140,8 @@ size_t hf_rights_keys(enum hf_rights of,
     return needs->key ? add(out, count, pattern_of_key(needs->key)) : count;
 }
 
-/* A waiter that queues has a channel of its own: the lock's, ":" and its owner. */
+/* A waiter that queues has a channel of its own: the lock's, ":" and its owner. Others may
+ * register. */
 static size_t add_channels(struct hf_rights_pattern *out, size_t count,
                            const struct hf_kind *row)
 {
@@ -149,8 +150,8 @@ static size_t add_channels(struct hf_rights_pattern *out, size_t count,
     if (!row->channel[0])
         return count;
     count = add(out, count, pattern);
-    pattern.rest = ":*";
-    return row->waiters_queue ? add(out, count, pattern) : count;
+    pattern.rest = row->waiters_queue ? ":*" : KIND_WAITERS;
+    return row->waiters_queue || hf_kind_registers(row) ? add(out, count, pattern) : count;
 }
 
 size_t hf_rights_channels(enum hf_rights of,

@@ -219,8 +219,7 @@ static void granted(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
     struct hf_client *client = op->client;
-    int64_t now = hf_loop_now(client->loop);
-    int64_t safe_ms;
+    int64_t now = hf_loop_now(client->loop), safe_ms;
 
     if (client->is_closing) { /* its caller could not release it */
         give_back(op, HF_E_CLOSED);
@@ -585,5 +584,6 @@ const struct hf_verb hf_verb_acquire = {
     .resume = join,
     .cancel = cancel,
     .on_line = on_line,
+    .on_registered = hf_listeners_count,
     .only_waits = true,
 };

@@ -14,11 +14,20 @@
 #define OTHER "6e3814a1-e847-452b-a982-45baf93a1df2:1"
 #define STEP_US 50              /* less than a message needs from the server to a client */
 
+#define CLIENTS_MAX 201
+#define WATCHDOG_MS 120000
+
+struct party {
+    struct hf_client *client;
+    struct hf_lock *lock;
+    int64_t granted_us;         /* 0: it still waits */
+};
+
 static struct harness harness;
-static struct process *process;
-static struct hf_client *client;
-static struct hf_lock *lock;
-static int64_t granted_us;      /* 0: it still waits */
+static struct process *process; /* of all clients */
+static struct party parties[CLIENTS_MAX];
+static int party_count;
+static int grants;              /* since the last release */
 
 /* ---- the server ---- */
 
@@ -73,7 +82,22 @@ static bool has_listener(void)
     return strstr(answer.text, ":0\r\n") == NULL;
 }
 
-/* ---- the client ---- */
+/* Connections that subscribe. The model frees them. */
+static void add_listeners(int count)
+{
+    static const char subscribe[] = "SUBSCRIBE " CHANNEL "\r\n";
+
+    for (int i = 0; i < count; i++) {
+        struct model_client *c =
+            model_accept(server_turn(harness.site.servers[0]), on_bytes, on_close, NULL);
+
+        must(c != NULL);
+        model_feed(c, subscribe, strlen(subscribe));
+        server_done(harness.site.servers[0]);
+    }
+}
+
+/* ---- clients ---- */
 
 static void run_for(int64_t us)
 {
@@ -82,48 +106,78 @@ static void run_for(int64_t us)
 
 static void on_granted(void *ctx, hf_status status, const struct hf_error *err)
 {
-    (void)ctx, (void)err;
-    must(status == HF_OK);
-    granted_us = harness_now_us(&harness);
+    struct party *party = ctx;
+
+    (void)err;
+    must(status == HF_OK || status == HF_E_CLOSED);
+    if (status != HF_OK)
+        return;
+    party->granted_us = harness_now_us(&harness);
+    grants++;
 }
 
-static void begin(const char *url_options)
+static void begin(void)
 {
+    harness_begin(&harness, 1, "crowd", 1);
+    process = harness_process(&harness, 1);
+    party_count = grants = 0;
+}
+
+static struct party *add_client(const char *url_options)
+{
+    struct party *party = &parties[party_count++];
     struct hf_client_options o;
     char url[80];
 
-    harness_begin(&harness, 1, "crowd", 1);
-    granted_us = 0;
-    process = harness_process(&harness, 1);
+    must(party_count <= CLIENTS_MAX);
+    *party = (struct party){.granted_us = 0};
     (void)process_enter(process);
     (void)snprintf(url, sizeof url, "redis://10.0.0.1:6379%s", url_options);
     hf_client_options_init(&o);
     o.url = url;
     o.thread = false;
-    o.watchdog_ms = 120000;
-    must(hf_client_new(&client, &o, NULL) == HF_OK);
-    process_drive(process, hf_client_loop(client));
-    must(hf_lock_new(&lock, client, NAME, strlen(NAME), NULL) == HF_OK);
+    o.watchdog_ms = WATCHDOG_MS;
+    must(hf_client_new(&party->client, &o, NULL) == HF_OK);
+    process_drive(process, hf_client_loop(party->client));
+    must(hf_lock_new(&party->lock, party->client, NAME, strlen(NAME), NULL) == HF_OK);
     (void)process_enter(NULL);
+    return party;
 }
 
 static void end(void)
 {
     (void)process_enter(process);
-    hf_lock_free(lock);
-    hf_client_free(client);
+    for (int i = 0; i < party_count; i++) {
+        hf_lock_free(parties[i].lock);
+        hf_client_free(parties[i].client);
+    }
     (void)process_enter(NULL);
     harness_end(&harness);
 }
 
-static void begin_to_wait(void)
+static void begin_to_wait(struct party *party)
 {
     struct hf_acquire_options o;
 
     (void)process_enter(process);
     hf_acquire_options_init(&o);
     o.owner = 1;
-    must(hf_lock_acquire_async(lock, &o, on_granted, NULL) == HF_OK);
+    party->granted_us = 0;
+    must(hf_lock_acquire_async(party->lock, &o, on_granted, party) == HF_OK);
+    (void)process_enter(NULL);
+}
+
+static void on_released(void *ctx, hf_status status, const struct hf_error *err)
+{
+    (void)ctx, (void)err;
+    must(status == HF_OK);
+}
+
+static void release(struct party *party)
+{
+    (void)process_enter(process);
+    grants = 0;
+    must(hf_lock_release_async(party->lock, 1, on_released, NULL) == HF_OK);
     (void)process_enter(NULL);
 }
 
@@ -169,12 +223,14 @@ static void refuse(struct model *m, int row, bool is_wrong)
 START_TEST(pushed_5_only_a_denial_ends_the_requests_for_the_number)
 {
     const struct model_observer observer = {.on_error = on_error};
+    struct party *waiter;
     struct model *m;
 
-    begin("?tracking=on");
+    begin();
+    waiter = add_client("?tracking=on");
     m = harness.site.servers[0]->model;
     hold_by_other();
-    begin_to_wait();
+    begin_to_wait(waiter);
     while (!has_listener())
         run_for(STEP_US);
     model_observe(m, &observer);
@@ -191,7 +247,142 @@ START_TEST(pushed_5_only_a_denial_ends_the_requests_for_the_number)
                   counts);
     say(2, (const char *[]){"DEL", NAME});
     run_for(100000);
-    ck_assert_int_gt(granted_us, 0);
+    ck_assert_int_gt(waiter->granted_us, 0);
+    end();
+}
+END_TEST
+
+/* ---- few that wait, and many that listen ---- */
+
+#define SOON_US 40000           /* its turn (TURN-1: 17 ms), and some round trips */
+#define ROUNDS 4
+
+static const struct {
+    const char *name, *url_options;
+    int waiters, listeners_before, listeners_behind;
+} few[] = {
+    {"one, and 100 before it", "", 1, 100, 0},
+    {"one, and 1000 before it", "", 1, 1000, 0},
+    {"one, and 1000 after it", "", 1, 0, 1000},
+    {"five, and 300 before them", "", 5, 300, 0},
+    {"five, and 300 around them", "", 5, 10, 290},
+    {"one, and 1000 before it, tracked", "?tracking=on", 1, 1000, 0},
+    {"one, and 1000 after it, tracked", "?tracking=on", 1, 0, 1000},
+    {"one in RESP2, and 1000 before it", "?protocol=2", 1, 1000, 0},
+};
+
+/* PUSHED-4: one that waits among many listeners is tracked. */
+START_TEST(turn_3_one_that_waits_is_woken_by_a_push)
+{
+    struct party *waiter;
+
+    begin();
+    hold_by_other();
+    add_listeners(1000 * (1 - _i));
+    waiter = add_client("?tracking=on");
+    begin_to_wait(waiter);
+    run_for(1000000);
+    add_listeners(1000 * _i);
+    for (int round = 0; round < 3; round++) { /* its own request counts the listeners */
+        touch();
+        run_for(5000000);
+    }
+    say(2, (const char *[]){"DEL", NAME});
+    run_for(SOON_US);
+    ck_assert_int_gt(waiter->granted_us, 0);
+    end();
+}
+END_TEST
+
+static struct party *last_granted(void)
+{
+    struct party *last = &parties[0];
+
+    for (int i = 1; i < party_count; i++)
+        if (parties[i].granted_us > last->granted_us)
+            last = &parties[i];
+    return last;
+}
+
+/* The first client holds the lock, and releases it; then whoever was granted it. */
+START_TEST(turn_3_one_of_few_that_wait_is_granted_soon)
+{
+    struct party *holder;
+
+    begin();
+    holder = add_client("");
+    begin_to_wait(holder);
+    run_for(1000000);
+    add_listeners(few[_i].listeners_before);
+    for (int i = 0; i < few[_i].waiters; i++)
+        begin_to_wait(add_client(few[_i].url_options));
+    run_for(1000000);
+    add_listeners(few[_i].listeners_behind);
+    for (int round = 0; round < ROUNDS; round++) {
+        release(holder);
+        run_for(SOON_US);
+        ck_assert_msg(grants == 1, "%s: round %d: %d grants", few[_i].name, round, grants);
+        begin_to_wait(holder);
+        holder = last_granted();
+        run_for(5000000);
+    }
+    end();
+}
+END_TEST
+
+/* ---- a crowd ---- */
+
+#define CROWD 200
+
+static int scripts;
+
+static void on_script(void *ctx, struct model *m, const struct model_script *script)
+{
+    (void)ctx, (void)m, (void)script;
+    scripts++;
+}
+
+static const struct {
+    const char *name;
+    int64_t begin_us;           /* between two clients */
+    int listeners;              /* before them */
+} crowds[] = {
+    {"at once", 0, 0},
+    {"one after the other", 3000, 0},
+    {"one after the other, beside listeners", 3000, 500},
+};
+
+/* TURN-2 and TURN-3: the release, and the requests of a crowd. About 5 are expected within 10 ms,
+ * and 45 within a second. */
+START_TEST(turn_3_crowd_of_clients_that_wait_sends_few_requests)
+{
+    const struct model_observer observer = {.on_script = on_script};
+    struct party *holder;
+
+    begin();
+    holder = add_client("");
+    begin_to_wait(holder);
+    run_for(1000000);
+    add_listeners(crowds[_i].listeners);
+    for (int i = 0; i < CROWD; i++) {
+        begin_to_wait(add_client(""));
+        run_for(crowds[_i].begin_us);
+    }
+    run_for(5000000);
+    model_observe(harness.site.servers[0]->model, &observer);
+    for (int round = 0; round < ROUNDS; round++) {
+        scripts = 0;
+        release(holder);
+        run_for(10000);
+        ck_assert_msg(scripts <= 1 + (round ? 16 : 32), "%s: round %d: %d scripts in 10 ms", crowds[_i].name,
+                      round, scripts);
+        run_for(990000);
+        ck_assert_msg(scripts <= 1 + 80, "%s: round %d: %d scripts in a second",
+                      crowds[_i].name, round, scripts);
+        ck_assert_int_eq(grants, 1);
+        holder = last_granted();
+        run_for(2500000);
+    }
     end();
 }
 END_TEST
@@ -203,6 +394,10 @@ int main(void)
 
     tcase_add_loop_test(c, pushed_5_only_a_denial_ends_the_requests_for_the_number, 0,
                         ROWS(refusals));
+    tcase_add_loop_test(c, turn_3_one_of_few_that_wait_is_granted_soon, 0, ROWS(few));
+    tcase_add_loop_test(c, turn_3_one_that_waits_is_woken_by_a_push, 0, 2);
+    tcase_add_loop_test(c, turn_3_crowd_of_clients_that_wait_sends_few_requests, 0,
+                        ROWS(crowds));
     suite_add_tcase(s, c);
     return suite_run(s);
 }

@@ -6,13 +6,19 @@
 --         PUBLISH.
 -- ARGV[at] is PUBLISH or SPUBLISH; ARGV[at + 2], if it exists, the other of them. A client
 -- that listens on both is counted once. If a lock has more than 16 listeners, a second message
--- has their number (channel.h, TURN-2); Redisson ignores numbers other than 0 and 1.
+-- has a number: 16 more than the clients that have registered, because they wait; if there are
+-- none, the number of listeners (channel.h, TURN-2, TURN-3). Redisson ignores numbers other than
+-- 0 and 1.
 -- The script has done its work before: a refused message (ACL) is not an error. Source: WIRE 5.2, 5.3.
 local function publish(verb, channel, message)
     if verb == 'SPUBLISH' then
         return redis.pcall('spublish', channel, message)
     end
     return redis.pcall('publish', channel, message)
+end
+local function crowd(verb, channel, clients)
+    local registered = publish(verb, channel .. ':waiters', '0')
+    return registered ~= 0 and type(registered) == 'number' and registered + 16 or clients
 end
 local function tell(at, channel, message, is_lock, first)
     local heard, note = 0, nil
@@ -23,7 +29,7 @@ local function tell(at, channel, message, is_lock, first)
         else
             heard = math.max(heard, clients)
             if is_lock and i == at and clients > 16 then
-                publish(ARGV[i], channel, clients)
+                publish(ARGV[i], channel, crowd(ARGV[i], channel, clients))
             end
         end
     end

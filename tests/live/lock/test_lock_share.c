@@ -141,6 +141,16 @@ static void drive_until_all_listen(struct hf_loop *loop)
         hf_loop_dispatch(loop, 10);
 }
 
+/* TURN-3: those that wait in a crowd, and later none. */
+static void drive_until_registered(struct hf_loop *loop, bool is_any)
+{
+    static const char none[] = CHANNEL ":waiters 0";
+
+    while ((strcmp(server_ask(server, "PUBSUB NUMSUB " CHANNEL ":waiters"), none) != 0) != is_any)
+        hf_loop_dispatch(loop, 10);
+}
+
+/* TURN-2, TURN-3 */
 START_TEST(a_crowd_sends_few_requests_for_a_release)
 {
     struct hf_client *holder = client_to(server_port(server));
@@ -162,12 +172,14 @@ START_TEST(a_crowd_sends_few_requests_for_a_release)
                                            &members[i]));
     }
     drive_until_all_listen(loop);
+    drive_until_registered(loop, true);
     calls = script_calls(server);
     release(held, 1);
     drive_until_released(loop);
     calls = script_calls(server) - calls;
     ck_assert_msg(calls <= 50 * CROWD, "%lld calls for %d releases", calls,
                   CROWD);
+    drive_until_registered(loop, false);
     for (int i = 0; i < CROWD; i++)
         hf_client_free(members[i].client);
     hf_loop_free(loop);

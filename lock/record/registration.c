@@ -1,0 +1,95 @@
+/* Registers the waiters of this client, so that the crowd of a lock is the clients that wait. */
+/* Tests: tests/sim/test_crowd.c, tests/live/lock/test_lock_share.c. */
+#include "lock/record/registration.h"
+
+#include <string.h>
+
+#include "net/base/assert.h"
+#include "net/base/mem.h"
+
+struct hf_registration {
+    struct hf_subscription subscription;
+    struct hf_wait_queue *line;
+    size_t size;                /* of this memory */
+    char channel[];
+};
+
+static void tell_first(struct hf_wait_queue *line)
+{
+    struct hf_op *op = HF_OWNER_OF(line->waiters.next, struct hf_op, line_node);
+
+    if (!hf_list_is_empty(&line->waiters) && op->verb->on_registered)
+        op->verb->on_registered(op);
+}
+
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
+{
+    (void)s, (void)ptr, (void)len;
+}
+
+/* False, if it was not live: a refusal; the subscription would be retried each second. */
+static void on_change(struct hf_subscription *s, bool is_live)
+{
+    struct hf_registration *registration =
+        HF_OWNER_OF(s, struct hf_registration, subscription);
+    struct hf_wait_queue *line = registration->line;
+    bool was_live = line->channel.is_registered;
+
+    hf_channel_registered(&line->channel, is_live);
+    if (is_live) {
+        tell_first(line);
+    } else if (!was_live) {
+        line->is_registration_refused = true;
+        hf_registration_end(line);
+    }
+}
+
+static struct hf_registration *registration_new(struct hf_wait_queue *line)
+{
+    size_t len = line->text_len + strlen(KIND_WAITERS);
+    size_t size = sizeof(struct hf_registration) + len;
+    struct hf_registration *registration = hf_mem_new(line->lock->client->mem, size);
+
+    if (!registration)
+        return NULL;
+    registration->line = line;
+    registration->size = size;
+    memcpy(registration->channel, line->text, line->text_len);
+    memcpy(registration->channel + line->text_len, KIND_WAITERS, strlen(KIND_WAITERS));
+    registration->subscription = (struct hf_subscription){
+        .channel = registration->channel,
+        .channel_len = len,
+        .on_message = on_message,
+        .on_change = on_change,
+        .is_sharded = line->subscription.is_sharded};
+    return registration;
+}
+
+void hf_registration_begin(struct hf_wait_queue *line, const struct hf_lock *lock)
+{
+    struct hf_registration *registration;
+
+    HF_ASSERT(hf_loop_is_locked(lock->client->loop));
+    if (line->registration || line->is_registration_refused || !line->is_listening ||
+        !line->channel.is_many || !hf_kind_registers(lock->kind) ||
+        !(registration = registration_new(line)))
+        return;
+    if (hf_router_subscribe(lock->client->router, &registration->subscription, lock->slot) ==
+        HF_OK)
+        line->registration = registration;
+    else
+        hf_mem_free(lock->client->mem, registration, registration->size);
+}
+
+void hf_registration_end(struct hf_wait_queue *line)
+{
+    struct hf_registration *registration = line->registration;
+
+    HF_ASSERT(hf_loop_is_locked(line->lock->client->loop));
+    hf_channel_registered(&line->channel, false);
+    line->registration = NULL;
+    if (!registration)
+        return;
+    hf_router_unsubscribe(&registration->subscription);
+    hf_mem_free(line->lock->client->mem, registration, registration->size);
+}
