@@ -121,7 +121,7 @@ static const struct {
     {{"--kind"}, "--kind needs a value: KIND"},
     {{"--kind=none"}, "--kind 'none': write plain, fair, read, write, multi, "},
     {{"--kind=permit", "--kind="}, "--kind '': write plain, "},
-    {{"--long"}, "unknown option '--long'; see 'holdfast help ls'"},
+    {{"--tall"}, "unknown option '--tall'; see 'holdfast help ls'"},
 };
 
 START_TEST(invalid_options_are_reported)
@@ -187,7 +187,7 @@ static const char *printed(enum ls_form form)
 {
     FILE *out = catch(STDOUT_FILENO);
 
-    ck_assert_int_eq(ls_list_print(&list, form), CLI_CONTINUE);
+    ck_assert_int_eq(ls_list_print(&list, form, false), CLI_CONTINUE);
     (void)fflush(stdout);
     read_caught(out);
     return text;

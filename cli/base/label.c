@@ -54,6 +54,11 @@ static bool is_off(const char *label)
     return label && !*label;
 }
 
+bool cli_label_is_read(void)
+{
+    return !is_off(getenv(CLI_ENV_LABEL));
+}
+
 bool cli_label_is_on(const struct cli_common *common)
 {
     return !is_off(common->label);
@@ -84,7 +89,7 @@ void cli_label_read(struct hf_client *client, const struct hf_lock_info *info,
     struct hf_error err;
 
     *dst = '\0';
-    if (!is_off(getenv(CLI_ENV_LABEL)) && info->is_locked &&
+    if (cli_label_is_read() && info->is_locked &&
         info->holder_full_len <= info->holder_len)
         (void)hf_label_read(client, info->holder, info->holder_len, dst, &err);
 }
@@ -93,7 +98,7 @@ void cli_label_extend(struct hf_client *client, const char *owner, int64_t lease
 {
     struct hf_error err;
 
-    if (!is_off(getenv(CLI_ENV_LABEL)))
+    if (cli_label_is_read())
         (void)hf_label_extend(client, owner, strlen(owner), lease_ms, &err);
 }
 
@@ -101,6 +106,6 @@ void cli_label_remove(struct hf_client *client, const char *owner)
 {
     struct hf_error err;
 
-    if (!is_off(getenv(CLI_ENV_LABEL)))
+    if (cli_label_is_read())
         (void)hf_label_remove(client, owner, strlen(owner), &err);
 }

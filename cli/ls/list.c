@@ -101,7 +101,7 @@ const struct cli_lock *ls_list_find(const struct ls_list *list, const char *name
 
 /* ---- a line ---- */
 
-enum { NAME, KIND, HOLDER, HOLDERS, COUNT, TTL, WAITERS, LEFT, COLUMNS };
+enum { NAME, KIND, HOLDER, HOLDERS, COUNT, TTL, WAITERS, LEFT, LABEL, COLUMNS };
 
 #define NUMBER_MAX 24   /* of a 64-bit number */
 
@@ -179,6 +179,7 @@ static bool write_row(struct row *row, const struct cli_lock *lock,
     row->cells[KIND] = cli_lock_word(info);
     row->cells[HOLDER] = info->holder_len > 0 ? row->holder : "-";
     row->cells[TTL] = row->ttl;
+    row->cells[LABEL] = lock->label[0] ? lock->label : "-";
     return row->name != NULL;
 }
 
@@ -201,12 +202,12 @@ static void widen(size_t widths[COLUMNS], const char *const cells[COLUMNS])
             widths[i] = width_of(cells[i]);
 }
 
-static void print_cells(const char *const cells[COLUMNS],
+static void print_cells(const char *const cells[COLUMNS], int columns,
                         const size_t *widths)
 {
-    for (int i = 0; i < COLUMNS; i++) {
+    for (int i = 0; i < columns; i++) {
         (void)fputs(cells[i], stdout);
-        if (i == COLUMNS - 1)
+        if (i == columns - 1)
             (void)putchar('\n');
         else if (!widths)
             (void)putchar('\t');
@@ -216,7 +217,7 @@ static void print_cells(const char *const cells[COLUMNS],
 }
 
 static const char *const headings[COLUMNS] = {
-    "NAME", "KIND", "HOLDER", "HOLDERS", "COUNT", "TTL", "WAITERS", "LEFT"};
+    "NAME", "KIND", "HOLDER", "HOLDERS", "COUNT", "TTL", "WAITERS", "LEFT", "LABEL"};
 
 static int measure(const struct ls_list *list, size_t widths[COLUMNS])
 {
@@ -233,7 +234,7 @@ static int measure(const struct ls_list *list, size_t widths[COLUMNS])
 }
 
 /* `widths` NULL: tabs separate the columns. */
-static int print_rows(const struct ls_list *list, enum ls_form form,
+static int print_rows(const struct ls_list *list, enum ls_form form, int columns,
                       const size_t *widths)
 {
     struct row row;
@@ -241,13 +242,13 @@ static int print_rows(const struct ls_list *list, enum ls_form form,
     for (size_t i = 0; i < list->count; i++) {
         if (!write_row(&row, &list->locks[i], form))
             return cli_fail("out of memory");
-        print_cells(row.cells, widths);
+        print_cells(row.cells, columns, widths);
         free(row.name);
     }
     return CLI_CONTINUE;
 }
 
-static int print_table(const struct ls_list *list)
+static int print_table(const struct ls_list *list, int columns)
 {
     size_t widths[COLUMNS] = {0};
 
@@ -255,8 +256,8 @@ static int print_table(const struct ls_list *list)
         return CLI_CONTINUE;
     if (measure(list, widths) != CLI_CONTINUE)
         return CLI_EXIT_ERROR;
-    print_cells(headings, widths);
-    return print_rows(list, LS_TABLE, widths);
+    print_cells(headings, columns, widths);
+    return print_rows(list, LS_TABLE, columns, widths);
 }
 
 static int print_json(const struct ls_list *list)
@@ -268,13 +269,15 @@ static int print_json(const struct ls_list *list)
     return rc;
 }
 
-int ls_list_print(const struct ls_list *list, enum ls_form form)
+int ls_list_print(const struct ls_list *list, enum ls_form form, bool is_long)
 {
+    int columns = is_long ? COLUMNS : LABEL;
+
     switch (form) {
     case LS_TABLE:
-        return print_table(list);
+        return print_table(list, columns);
     case LS_TABS:
-        return print_rows(list, form, NULL);
+        return print_rows(list, form, columns, NULL);
     default:
         return print_json(list);
     }

@@ -13,14 +13,15 @@ struct ls_list {                /* zeroed: empty */
  * ls_list_sort  - sorts by name, byte by byte, and removes duplicate names: of a counter and a
  *   semaphore with permits in use, the semaphore remains.
  * ls_list_find  - returns the lock of that name in a sorted list; NULL: there is none.
- * ls_list_print - prints the list as a table for a person, with tabs for a program, or as JSON.
+ * ls_list_print - prints the list as a table for a person, with tabs for a program, or as JSON;
+ *   `is_long`: with the label of the holder as the last column.
  *   Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. */
 enum ls_form { LS_TABLE, LS_TABS, LS_JSON };
 hf_status ls_list_add(struct ls_list *list, const struct cli_lock *lock);
 void ls_list_sort(struct ls_list *list);
 const struct cli_lock *ls_list_find(const struct ls_list *list, const char *name,
                                     size_t len);
-int ls_list_print(const struct ls_list *list, enum ls_form form);
+int ls_list_print(const struct ls_list *list, enum ls_form form, bool is_long);
 void ls_list_fini(struct ls_list *list);
 
 #endif

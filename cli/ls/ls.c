@@ -6,6 +6,7 @@
 
 #include "cli/base/report.h"
 #include "cli/ls/classify.h"
+#include "cli/ls/labels.h"
 #include "cli/ls/ls_options.h"
 #include "cli/ls/queues.h"
 #include "net/loop/clock.h"
@@ -117,7 +118,10 @@ static int print_list(struct ls *ls)
         form = LS_JSON;
     else if (isatty(STDOUT_FILENO))
         form = LS_TABLE;
-    return ls_list_print(&ls->list, form);
+    if ((ls->options->is_long || form == LS_JSON) &&
+        ls_labels_read(&ls->list, ls->client) != CLI_CONTINUE)
+        return CLI_EXIT_ERROR;
+    return ls_list_print(&ls->list, form, ls->options->is_long);
 }
 
 /* The walks of a server follow each other; the error of one often also ends the next.

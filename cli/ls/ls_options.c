@@ -11,10 +11,11 @@
 #define RATE 50000
 #define NUMBER_MAX 1000000000
 
-enum { OPT_KIND = 1, OPT_TIME, OPT_LIMIT, OPT_RATE };
+enum { OPT_KIND = 1, OPT_LONG, OPT_TIME, OPT_LIMIT, OPT_RATE };
 
 static const struct cli_option own_options[] = {
     {OPT_KIND, 0, "kind", "KIND"},
+    {OPT_LONG, 'l', "long", NULL},
     {OPT_TIME, 0, "time", "DURATION"},
     {OPT_LIMIT, 0, "limit", "KEYS"},
     {OPT_RATE, 0, "rate", "KEYS"},
@@ -98,6 +99,9 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     switch (id) {
     case OPT_KIND:
         return take_kind(options, args, value);
+    case OPT_LONG:
+        options->is_long = true;
+        return CLI_CONTINUE;
     case OPT_TIME:
         return cli_take_duration(args, "--time", value, 1, &options->time_ms);
     case OPT_LIMIT:
@@ -143,6 +147,7 @@ const char ls_help[] =
     "                       programs' strings resemble, not listed by default:\n"
     "                       value (has a TTL, from SET NX PX), counter (an\n"
     "                       integer: semaphore, latch)\n"
+    "  -l, --long           also print the label of the holder, the last column\n"
     "  --time DURATION      stop after DURATION\n"
     "  --limit KEYS         stop after about this number of keys\n"
     "  --rate KEYS          read at most this number of keys a second on each\n"

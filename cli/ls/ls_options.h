@@ -17,6 +17,7 @@ struct ls_options {
     int64_t time_ms;            /* 0: no limit */
     int limit;                  /* keys, of all servers together; 0: no limit */
     int rate;                   /* keys a second, of each server */
+    bool is_long;               /* also the labels of holders */
     bool is_cluster;            /* by the URL */
 };
 

@@ -2,10 +2,21 @@
 /* Tests: tests/live/cli/test_ls.c. */
 #include "cli/ls/page.h"
 
+#include <string.h>
+
+/* A string that holdfast has written beside locks (lock/label.h). */
+static bool is_label(const struct ls_name *name)
+{
+    static const char prefix[] = "holdfast_label:";
+
+    return name->type == LS_STRING && name->len >= sizeof prefix - 1 &&
+           memcmp(name->ptr, prefix, sizeof prefix - 1) == 0;
+}
+
 bool ls_looking_wants(const struct ls_looking *looking,
                       const struct ls_name *name, enum ls_type type)
 {
-    return looking->status == HF_OK && name->type == type &&
+    return looking->status == HF_OK && name->type == type && !is_label(name) &&
            !ls_scan_error(looking->scan, name->source);
 }
 

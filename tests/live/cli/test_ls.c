@@ -137,6 +137,35 @@ START_TEST(lock_that_holdfast_holds_is_listed)
 }
 END_TEST
 
+#define UUID "6e3814a1-e847-452b-a982-45baf93a1df2" /* of STRANGER */
+
+/* Several locks of one client, and one of a client without a label. The keys of labels are not
+ * listed, also if they look like value locks. */
+START_TEST(labels_are_listed)
+{
+    (void)server_ask(server, "SET holdfast_label:" UUID " web3 PX 60000");
+    (void)take(HF_KIND_PLAIN, "mine", 1);
+    for (int i = 0; i < 40; i++) {
+        char name[8];
+
+        (void)snprintf(name, sizeof name, "x%d", i);
+        hold_by_other(name, 60000);
+    }
+    (void)server_ask(server, "CONFIG RESETSTAT");
+    ck_assert_int_eq(ls(url(), "--json", "--kind", "all"), 0);
+    ck_assert_int_eq(lines(), 41);
+    ck_assert_str_eq(member(line_of("x0"), "label"), "web3");
+    ck_assert_str_eq(member(line_of("x39"), "label"), "web3");
+    ck_assert_ptr_null(strstr(line_of("mine"), "label"));
+    ck_assert_ptr_nonnull(strstr(server_ask(server, "INFO commandstats"),
+                                 "cmdstat_get:calls=2,"));
+    ck_assert_int_eq(ls(url(), "--long", "x7", NULL), 0);
+    ck_assert_ptr_nonnull(strstr(listed, "\t-\tweb3\n"));
+    ck_assert_int_eq(ls(url(), "x7", NULL, NULL), 0);
+    ck_assert_ptr_null(strstr(listed, "web3"));
+}
+END_TEST
+
 /* As Redisson writes them. */
 static const struct {
     const char *made[2];
@@ -870,6 +899,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, open_client, close_client);
     tcase_add_loop_test(c, lock_that_holdfast_holds_is_listed, 0, ROWS(kinds));
+    tcase_add_test(c, labels_are_listed);
     tcase_add_loop_test(c, lock_that_redisson_holds_is_listed, 0,
                         ROWS(foreign));
 
