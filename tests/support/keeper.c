@@ -279,6 +279,19 @@ static void stand_apart(int control)
     (void)close(null);
 }
 
+/* Removes the log and the files that the command line names. Returns whether the folder had no
+ * others: most servers then need no process of rm. */
+static bool remove_folder(const char *folder, const char *log_path, char *const *argv)
+{
+    size_t len = strlen(folder);
+
+    (void)unlink(log_path);
+    for (; *argv; argv++)
+        if (strncmp(*argv, folder, len) == 0 && (*argv)[len] == '/')
+            (void)unlink(*argv);
+    return rmdir(folder) == 0;
+}
+
 static _Noreturn void become_keeper(int control, const char *folder,
                                     const char *log_path, char *const *argv)
 {
@@ -291,6 +304,8 @@ static _Noreturn void become_keeper(int control, const char *folder,
 
     stand_apart(control);
     keep(&kept);
+    if (remove_folder(folder, log_path, argv))
+        _exit(0);
     /* rm keeps the control socket: it ends with rm, which is how keeper_close
      * knows that the folder has gone. */
     (void)fcntl(CONTROL_FD, F_SETFD, 0);
