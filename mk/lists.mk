@@ -49,7 +49,7 @@ SCRIPTS := acquire count_delete count_read count_set extend fair_acquire fair_dr
            write_acquire write_release
 # What scripts have in common: "--+ NAME" in them.
 PARTS := fair_places number permit_id short_number tell token
-SUPPORT := cluster executor fds feed gate handshake haproxy keeper local lua_client memory \
+SUPPORT := cluster executor fds feed gate handshake haproxy keeper local lua_client marks memory \
            lateness network nodes one_server openmetrics parts peer proxy reply request resp_answers \
            resp_reading resp_twin rw_steps sentinels server suite witness
 

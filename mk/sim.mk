@@ -54,7 +54,7 @@ ifeq ($(origin CFLAGS),file)
 $(BUILD)/tests/sim/%.o: CFLAGS := -O2 -g1
 endif
 
-$(sim_T): LINK += $(call wrapped,_tcase_add_test)
+$(sim_T): LINK += $(call wrapped,_tcase_add_test _mark_point)
 $(sim_T): %: %.o $(sim_O) $(support_O) $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(TEST_LD) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(LUA_LIBS) $(CHECK_LIBS) -o $@

@@ -70,16 +70,20 @@ $(BUILD)/tests/vectors/test_score: $(score_O) $(BUILD)/tests/vectors/holdfast.o
 
 $(BUILD)/tests/%.o: OURS += $(CHECK_CFLAGS) -DHF_BUILD='"$(BUILD)"' \
                             -DVEC_LOCALES='"$(BUILD)/tests/locale"'
-# Optimizing the tests would triple the time to compile them; most of them wait,
-# two compute. What the user says counts.
+# Optimizing the tests would triple the time to compile them; most of them wait, these
+# compute. What the user says counts.
+computing_O := $(patsubst %,$(BUILD)/tests/test_%.o,\
+    net_spin net_wheel lock_lease lock_quorum_turn lock_share)
 ifeq ($(origin CFLAGS),file)
 $(BUILD)/tests/%.o: CFLAGS := -O0 -g
-$(patsubst %,$(BUILD)/tests/test_%.o,net_spin lock_lease): CFLAGS := -O2 -g
+$(computing_O): CFLAGS := -O2 -g
 endif
 # The gate has own flags for the library, and says those of the tests that wait as well.
 ifdef TEST_CFLAGS
+its_cflags := $(CFLAGS)
 $(BUILD)/tests/test_%.o $(BUILD)/tests/live/%.o $(BUILD)/tests/support/%.o: \
     override CFLAGS := $(TEST_CFLAGS)
+$(computing_O): override CFLAGS := $(its_cflags)
 endif
 
 redisson_T := $(BUILD)/tests/redisson/test_redisson
@@ -108,9 +112,9 @@ $(writer_T): %: %.o $(LIBS)
 
 soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence one_address) $(redisson_soak_T) $(writer_among_T)
 
-# What is run in parts (tests/support/parts.c).
+# libcheck: programs are run in parts (tests/support/parts.c), and note fewer places (marks.c).
 $(unit_T) $(live_T) $(each_T) $(redisson_T) $(others_T) $(soak_T) $(bytewise_T): \
-    LINK += $(call wrapped,_tcase_add_test)
+    LINK += $(call wrapped,_tcase_add_test _mark_point)
 
 $(unit_T) $(live_T) $(each_T) $(redisson_T) $(others_T) $(soak_T): \
     %: %.o $(support_O) $(LIBS)
