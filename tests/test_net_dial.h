@@ -51,7 +51,7 @@ static inline void await_fds(int count)
     int64_t until = hf_clock_ms() + LONG_MS;
 
     while (count_fds() != count && hf_clock_ms() < until)
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert_int_eq(count_fds(), count);
 }
 

@@ -359,7 +359,7 @@ static void await_descriptors(int count)
     int64_t end_ms = local_now_ms() + LONG_MS;
 
     while (count_descriptors() != count && local_now_ms() < end_ms)
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert_int_eq(count_descriptors(), count);
 }
 

@@ -146,7 +146,7 @@ static inline void await_replica(struct server *s)
     while (!strstr(server_ask(s, "INFO replication"),
                    "master_link_status:up")) {
         ck_assert_msg(local_now_ms() < end_ms, "a replica is not in step");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

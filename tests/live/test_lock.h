@@ -145,7 +145,7 @@ static inline void await_next_renewal(struct hf_client *client)
 
     while (stats_of(client).renewals == renewals) {
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

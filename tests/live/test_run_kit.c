@@ -426,7 +426,7 @@ void await_state(pid_t pid, char state)
         if (local_now_ms() > until_ms)
             ck_abort_msg("process %d is %c, not %c", (int)pid, state_of(pid),
                          state);
-        local_rest_us(500);
+        local_poll_rest();
     }
 }
 

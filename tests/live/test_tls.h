@@ -65,7 +65,7 @@ static inline void hung_file_await(int fd)
 
     while (fcntl(fd, F_GETLEASE) == F_WRLCK) {
         ck_assert_int_lt(local_now_ms(), end);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

@@ -41,7 +41,7 @@ static inline void await_tracked(struct server *of, int count)
     while (tracked_at(of) != count) {
         ck_assert_msg(local_now_ms() < deadline_ms, "%d reads are tracked, not %d",
                       tracked_at(of), count);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

@@ -55,6 +55,6 @@ void fds_await_none(void)
     int64_t end_ms = local_now_ms() + LONG_MS;
 
     while (fds_count() > 0 && local_now_ms() < end_ms)
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert_int_eq(fds_count(), 0);
 }

@@ -13,6 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+/* local_poll_rest */
+#define POLLS 20                /* with a short rest */
+#define SHORT_REST_US 1000
+#define LONG_REST_US 5000
+#define IN_SUCCESSION_MS 50     /* between the ends of two rests */
+
 /* As many as the server's own default: more clients at once are a test of the
  * kernel, not of ours. */
 #define LISTEN_BACKLOG 511
@@ -36,6 +42,16 @@ void local_rest_us(int64_t us)
 
     while (nanosleep(&t, &t) < 0 && errno == EINTR)
         ;
+}
+
+void local_poll_rest(void)
+{
+    static _Thread_local int64_t rested_ms;
+    static _Thread_local int polls;
+
+    polls = local_now_ms() - rested_ms < IN_SUCCESSION_MS ? polls + 1 : 0;
+    local_rest_us(polls < POLLS ? SHORT_REST_US : LONG_REST_US);
+    rested_ms = local_now_ms();
 }
 
 static void *must(void *ptr)

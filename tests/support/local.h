@@ -11,9 +11,13 @@
  * a helper can be compared with times of the library. */
 int64_t local_now_ms(void);
 
-/* local_rest_us - sleeps for `us` microseconds. Only to keep events apart that would otherwise
- * coincide, or to poll for a state that cannot be awaited. */
+/* local_rest_us   - sleeps for `us` microseconds. Only to keep events apart that would otherwise
+ *                   coincide.
+ * local_poll_rest - sleeps between two polls of a state that cannot be awaited: for a
+ *                   millisecond, and for 5 after 20 polls in succession, because other tests
+ *                   need the processor. */
 void local_rest_us(int64_t us);
+void local_poll_rest(void);
 
 /* local_new  - returns zeroed memory, for free(). Never NULL: without memory the test fails.
  * local_copy - returns a copy of a text, in the same way. */

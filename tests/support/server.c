@@ -434,7 +434,7 @@ void server_await(struct server *s, int timeout_ms, const char *expected,
             return;
         if (local_now_ms() >= deadline_ms)
             break;
-        local_rest_us(1000);
+        local_poll_rest();
     }
     ck_abort_msg("after %d ms the answer to %s is still \"%s\", not \"%s\"",
                  timeout_ms, format, text, expected);

@@ -211,7 +211,7 @@ START_TEST(sentinel_password_file_is_read_again)
     for (int64_t end = local_now_ms() + PATIENCE_MS;
          !strstr(server_ask(sentinel, "CLIENT LIST"), " user=rot ");) {
         ck_assert_int_lt(local_now_ms(), end);
-        local_rest_us(1000);
+        local_poll_rest();
     }
     say(p, "go\n");
     ck_assert_int_eq(finish(p), 0);

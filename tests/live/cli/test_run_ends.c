@@ -197,7 +197,7 @@ static void await_sleep_in(pid_t pid, const char *function)
             (void)fclose(file);
         }
         ck_assert_msg(local_now_ms() < until_ms, "it sleeps in %s", text);
-        local_rest_us(500);
+        local_poll_rest();
     } while (!strstr(text, function));
 }
 

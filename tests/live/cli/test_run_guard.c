@@ -140,7 +140,7 @@ static void await_death(pid_t pid)
 
     while (!is_dead(pid)) {
         ck_assert_msg(local_now_ms() < until_ms, "process %d runs on", (int)pid);
-        local_rest_us(500);
+        local_poll_rest();
     }
 }
 

@@ -673,7 +673,7 @@ START_TEST(loss_of_a_stopped_process_is_reported_with_the_refusal_before)
     (void)server_ask(server, "REPLICAOF 127.0.0.1 1");
     while (count_of_readonly() < 2) { /* it has read the first */
         ck_assert_int_lt(local_now_ms(), until_ms);
-        local_rest_us(500);
+        local_poll_rest();
     }
     ck_assert_int_eq(kill(pid_of(p), SIGSTOP), 0);
     server_await(server, PATIENCE_MS, "0", "EXISTS x");

@@ -288,7 +288,7 @@ static void await_caught(pid_t pid, int signal)
                 caught = strtoull(line + 7, NULL, 16);
         (void)fclose(status);
         ck_assert_int_lt(local_now_ms(), end);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

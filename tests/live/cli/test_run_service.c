@@ -164,7 +164,7 @@ static void stop_manager(void)
     while (rmdir(manager.folder) < 0) {
         ck_assert_int_eq(errno, ENOTEMPTY);
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

@@ -125,7 +125,7 @@ static void announce(const char *ip)
     for (int i = 0; i < MASTERS; i++)
         while (!strstr(server_ask(cluster_node(cluster, i), "CLUSTER SLOTS"), part)) {
             ck_assert_msg(local_now_ms() < end_ms, "node %d does not know %s", i, part);
-            local_rest_us(1000);
+            local_poll_rest();
         }
 }
 
@@ -179,7 +179,7 @@ static void must_read_the_map(struct hf_client *client)
     must_lock_at(client, 0, name);
     while (maps_read() == before) {
         ck_assert_msg(local_now_ms() < end_ms, "no map was read");
-        local_rest_us(1000);
+        local_poll_rest();
     }
     must_lock_at(client, 0, name); /* the round has ended, mostly */
 }
@@ -218,7 +218,7 @@ START_TEST(hold_outlives_an_address_that_becomes_unreachable)
     for (int64_t end_ms = local_now_ms() + CLUSTER_PATIENCE_MS;
          server_ask_int(cluster_node(cluster, 1), "PTTL %s", name) <= 12000;) {
         ck_must(local_now_ms() < end_ms, "the hold is renewed");
-        local_rest_us(1000);
+        local_poll_rest();
     }
     release(lock, 1);
     hf_lock_free(lock);

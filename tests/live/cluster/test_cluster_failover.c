@@ -349,7 +349,7 @@ static void await_error_replies(struct hf_client *client, uint64_t count)
 
     while (stats_of(client).link.error_replies < count) {
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

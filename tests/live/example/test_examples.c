@@ -98,7 +98,7 @@ static struct process *sleeper(int which)
     while (script_calls(server) < calls + 2) {
         ck_must(local_now_ms() < end_ms,
                 "a waiter asks behind its subscription");
-        local_rest_us(1000);
+        local_poll_rest();
     }
     return p;
 }
@@ -254,7 +254,7 @@ START_TEST(descriptors_stay_as_many_as_they_were)
     }
     while (descriptors(p) != n) {
         ck_must(local_now_ms() < end_ms, "none is left open");
-        local_rest_us(1000);
+        local_poll_rest();
     }
     send_signal(p, SIGTERM);
     ck_assert_int_eq(finish(p), 0);

@@ -102,7 +102,7 @@ static void await_given_up(uint64_t count)
 
     while (stats_of(client).link.given_up < count) {
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 
@@ -202,7 +202,7 @@ START_TEST(a_waiter_also_waits_for_replicas)
     refused = stats_of(client).link.error_replies;
     (void)server_ask(server, "CONFIG SET min-replicas-to-write 1");
     while (stats_of(client).link.error_replies < refused + 2)
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert(!call_is_done(&call));
     (void)server_ask(server, "CONFIG SET min-replicas-to-write 0");
     ck_assert_status(call_await(&call), HF_OK);

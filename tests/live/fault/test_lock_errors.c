@@ -89,7 +89,7 @@ static void await_failed_save(void)
 {
     while (!strstr(server_ask(server, "INFO persistence"),
                    "rdb_last_bgsave_status:err"))
-        local_rest_us(1000);
+        local_poll_rest();
 }
 
 static void spoil(int i)
@@ -217,7 +217,7 @@ static void keep_loading(redisContext **c)
     (void)server_ask(server, "CONFIG SET key-load-delay 1500");
     *c = ask_unheard("DEBUG %s", "RELOAD");
     while (!strstr(server_ask(server, "PING"), "LOADING"))
-        local_rest_us(1000);
+        local_poll_rest();
 }
 
 static void let_it_load(void)
@@ -569,7 +569,7 @@ START_TEST(wait_5_waiter_without_a_subscription_polls)
         return;
     wait_without_subscription(&call, deafs[_i]);
     while (script_calls(server) < 5) /* theirs, two for one, once more, later */
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert(!call_is_done(&call));
     (void)server_ask(server, "DEL " NAME);
     ck_assert_status(call_await(&call), HF_OK);
@@ -587,7 +587,7 @@ START_TEST(wait_5_refused_waiter_subscribes_as_soon_as_it_may)
         return;
     wait_without_subscription(&call, deafs[_i]);
     while (script_calls(server) < 5)
-        local_rest_us(1000);
+        local_poll_rest();
     (void)server_ask(server, has_channels ? "ACL SETUSER eve allchannels +@all"
                                           : "ACL SETUSER eve +@all");
     server_await(server, LONG_MS, "redisson_lock__channel:{" NAME "} 1",

@@ -504,7 +504,7 @@ static void crowd_await(struct crowd *c, int count)
     while (note_read(&c->note, &c->done) < count) {
         ck_assert_msg(local_now_ms() < deadline_ms, "%d of %d",
                       note_read(&c->note, &c->done), count);
-        local_rest_us(1000);
+        local_poll_rest();
     }
     ck_assert_int_eq(c->failed, 0);
     c->done = 0;

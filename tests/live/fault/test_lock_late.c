@@ -91,7 +91,7 @@ static void await_quiet(void)
     while (connections() > 1) {
         ck_assert_msg(local_now_ms() < deadline_ms,
                       "old connections do not go");
-        local_rest_us(500);
+        local_poll_rest();
     }
 }
 

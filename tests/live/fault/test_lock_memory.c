@@ -512,7 +512,7 @@ static void await_bytes(size_t most)
 
     while (memory_counts(&memory).live_bytes > most) {
         ck_assert_msg(local_now_ms() < deadline_ms, "the buffer did not shrink");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

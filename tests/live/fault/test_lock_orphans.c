@@ -67,7 +67,7 @@ static void await_orphans(uint64_t count)
         ck_assert_msg(local_now_ms() < deadline_ms, "%llu orphans, not %llu",
                       (unsigned long long)stats_of(client).orphans,
                       (unsigned long long)count);
-        local_rest_us(500);
+        local_poll_rest();
     }
 }
 
@@ -124,7 +124,7 @@ static void let_pass(int64_t ms)
     int64_t until_ms = local_now_ms() + ms;
 
     while (local_now_ms() < until_ms)
-        local_rest_us(1000);
+        local_poll_rest();
 }
 
 START_TEST(orphan1_release_is_repeated_until_the_server_replies)
@@ -248,7 +248,7 @@ START_TEST(orphan3_pending_acquire_is_not_an_orphan)
     open_peer(executed_unheard, 5000);
     call_acquire(&first_call, lock, &o);
     while (stats_of(client).link.losses == 0)
-        local_rest_us(500);
+        local_poll_rest();
     o.owner = 2;
     call_acquire(&second_call, lock, &o);
     (void)snprintf(refused, sizeof refused,
@@ -427,7 +427,7 @@ static void acquire_unheard(void)
         call_acquire(&calls[i], locks[i], &o);
     }
     while (server_ask_int(server, "DBSIZE") < ORPHANS + TOO_MANY)
-        local_rest_us(1000);
+        local_poll_rest();
     hf_cancel_fire(&cancel);
     for (int i = 0; i < CALLS; i++)
         ck_assert_status(call_await(&calls[i]), HF_CANCELLED);

@@ -89,7 +89,7 @@ static inline void keep_busy(redisContext **c)
 {
     *c = ask_unheard("EVAL %s 0", "while true do end");
     while (!strstr(server_ask(server, "PING"), "BUSY"))
-        local_rest_us(1000);
+        local_poll_rest();
 }
 
 static inline void kill_script(void)

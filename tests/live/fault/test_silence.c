@@ -186,7 +186,7 @@ START_TEST(a_member_of_a_quorum_stays)
     renewals = (int)stats_of(client).renewals;
     while ((int)stats_of(client).renewals < renewals + 2) {
         ck_assert_int_eq(note_read(&diary.note, &diary.losses), 0);
-        local_rest_us(1000);
+        local_poll_rest();
     }
     ck_assert_int_gt(hf_quorum_safe_ms(quorum, 1), 0);
     ck_assert_ok(hf_quorum_release(quorum, 1, NULL));
@@ -218,13 +218,13 @@ START_TEST(a_leader_stays)
     (void)diary_options(&diary, 1);
     ck_assert_ok(hf_election_join(&election, lock_of(client, "e"), &o, NULL));
     while (hf_election_safe_ms(election) <= 0)
-        local_rest_us(1000);
+        local_poll_rest();
     for (int i = 0; i < 2; i++) {
         proxy_forget(proxy);
         renewals = stats_of(client).renewals;
         while (stats_of(client).renewals < renewals + 2) {
             ck_assert_int_eq(note_read(&diary.note, &diary.losses), 0);
-            local_rest_us(1000);
+            local_poll_rest();
         }
     }
     ck_assert_int_gt(hf_election_safe_ms(election), 0);

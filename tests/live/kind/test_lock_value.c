@@ -234,7 +234,7 @@ START_TEST(a_waiter_sees_the_end_of_a_hold)
     ends[_i].frees();
     freed_ms = local_now_ms();
     while (!call_is_done(&calls[0]) && !call_is_done(&calls[1]))
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert_within(freed_ms, IN_TIME_MS);
     _i = call_is_done(&calls[0]) ? 0 : 1;
     ck_assert_status(call_await(&calls[_i]), HF_OK);

@@ -58,7 +58,7 @@ static void await_bytes(size_t most)
     while (live_bytes() > most) {
         ck_assert_msg(local_now_ms() < deadline_ms, "%zu bytes, and not %zu", live_bytes(),
                       most);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 
@@ -152,7 +152,7 @@ static void await_renewals(uint64_t more)
 
     while (stats_of(client).renewals < wanted) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no renewal came");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 
@@ -208,7 +208,7 @@ START_TEST(wait_6_a_lock_without_a_queue_wakes_waiters_of_another_kind)
     note_await(&d.note, &d.waits, 1, "a wait");
     server_await(server, AWAIT_MS, sharers[_i].subscribed, "PUBSUB CHANNELS");
     while (stats_of(client).link.in_flight > 0)
-        local_rest_us(1000);
+        local_poll_rest();
     released_ms = local_now_ms();
     release(held, 1);
     ck_assert_status(call_await(&call), HF_OK);

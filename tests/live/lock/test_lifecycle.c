@@ -43,7 +43,7 @@ static void count_loss(void *ctx, struct hf_lock *lock, int64_t owner,
 static void await(int *counter, int value)
 {
     while (__atomic_load_n(counter, __ATOMIC_SEQ_CST) < value)
-        local_rest_us(1000);
+        local_poll_rest();
 }
 
 static void count_done(void *ctx, hf_status status, const struct hf_error *err)

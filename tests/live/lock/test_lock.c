@@ -588,7 +588,7 @@ START_TEST(any_bytes_are_a_name)
                      "(nil)");
     call_acquire(&waiter, named, &o);
     while (strcmp(server_ask(server, "PUBSUB CHANNELS"), "") == 0)
-        local_rest_us(500);
+        local_poll_rest();
     ck_assert_str_eq(lua_release(server, name, len, LUA_HOLDER, 30000), "1");
     ck_assert_status(call_await(&waiter), HF_OK);
     release(named, 2);

@@ -176,7 +176,7 @@ START_TEST(blocked_callers_are_sent_away)
         (void)pthread_create(&threads[i], NULL, block, (void *)(i + 1));
     await_subscribers(server, CHANNEL, 1);
     while (stats_of(client).waiters < CALLS)
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert_ok(close_client());
     for (int i = 0; i < CALLS; i++)
         (void)pthread_join(threads[i], NULL);

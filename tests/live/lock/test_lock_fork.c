@@ -240,7 +240,7 @@ static void await_fork(bool has_thread)
     while (child == 0 && !is_child()) {
         ck_assert_int_lt(local_now_ms(), end_ms);
         if (has_thread)
-            local_rest_us(1000);
+            local_poll_rest();
         else
             hf_loop_dispatch(hf_client_loop(client), 10);
     }
@@ -267,7 +267,7 @@ static void await_child(void)
 
     while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
     ck_assert_int_eq(ended, child);
     ck_assert(WIFEXITED(status));

@@ -138,7 +138,7 @@ START_TEST(blocked_callers_are_served_after_a_stalled_network)
     for (int i = 0; i < LOCKS; i++)
         (void)pthread_create(&threads[i], NULL, pairs, locks[i]);
     while (stats_of(client).waiters < LOCKS)
-        local_rest_us(1000);
+        local_poll_rest();
     proxy_hold(proxy, PROXY_TO_SERVER, false);
     for (int i = 0; i < LOCKS; i++)
         (void)pthread_join(threads[i], NULL);
@@ -270,7 +270,7 @@ START_TEST(renewal_precedes_queued_requests)
     server_pause(server);
     call_in_order();
     while (stats_of(client).renewal_requests == 0)
-        local_rest_us(1000);
+        local_poll_rest();
     server_resume(server);
     note_await(&order_note, &orders, LOCKS, "the end of all calls");
     note_await(&order_note, &renewals, 1, "a renewal");

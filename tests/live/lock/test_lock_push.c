@@ -33,7 +33,7 @@ static void await_info(const char *line)
 
     while (!info_has(line)) {
         ck_assert_msg(local_now_ms() < deadline_ms, "INFO never contained %s", line);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 
@@ -43,7 +43,7 @@ static void await_renewals(uint64_t count)
 
     while (stats_of(client).renewals < count) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no renewal came");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 
@@ -154,7 +154,7 @@ START_TEST(track_2_look_shortens_the_safe_time_of_a_leased_hold)
     (void)server_ask(server, "PEXPIRE " NAME " 60000");
     while (hf_lock_safe_ms(lock, 1) > 60000) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no look was sent");
-        local_rest_us(1000);
+        local_poll_rest();
     }
     release(lock, 1);
     hf_lock_free(lock);
@@ -301,7 +301,7 @@ static void await_in_flight(void)
 
     while (stats_of(client).link.in_flight == 0) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no request was sent");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

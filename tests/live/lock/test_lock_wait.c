@@ -76,7 +76,7 @@ static void fall_asleep(struct call *call, int64_t owner)
     call_acquire(call, lock, &o);
     await_subscribers(server, CHANNEL, 1);
     while (script_calls(server) < calls + 2) /* tried, subscribed, tried */
-        local_rest_us(500);
+        local_poll_rest();
 }
 
 START_TEST(redisson_excludes_us_and_its_release_wakes_us)
@@ -245,7 +245,7 @@ END_TEST
 static void await_tries(long long calls)
 {
     while (script_calls(server) < calls)
-        local_rest_us(500);
+        local_poll_rest();
 }
 
 /* WAIT-5, WAIT-6: whose connection for messages is turned away again and again does not
@@ -313,7 +313,7 @@ START_TEST(a_waiter_receives_messages_after_a_reconnect)
     server_kill_connections(server);
     await_subscribers(server, CHANNEL, 1);
     while (script_calls(server) < calls + 2)
-        local_rest_us(500);
+        local_poll_rest();
     redisson_releases("1");
     ck_assert_status(call_await(&call), HF_OK);
     release(lock, 1);
@@ -836,7 +836,7 @@ START_TEST(woken_waiter_that_leaves_passes_the_wakeup_on)
     o.cancel = &theirs;
     call_acquire(&first, l, &o);
     while (script_calls(server) < calls + 2)
-        local_rest_us(500);
+        local_poll_rest();
     o.owner = 2;
     o.cancel = NULL;
     call_acquire(&second, l, &o);

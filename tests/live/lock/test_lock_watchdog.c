@@ -37,7 +37,7 @@ static void await_renewals_or_loss(int count)
 
     while (renewals() < count && losses() == 0) {
         ck_must(local_now_ms() < end_ms, "a hold is renewed or lost");
-        local_rest_us(500);
+        local_poll_rest();
     }
 }
 
@@ -430,7 +430,7 @@ static void get_stuck(void *ctx, struct hf_lock *stuck, int64_t owner)
     diary_renewed(ctx, stuck, owner);
     atomic_store(&is_stuck, 1);
     while (!atomic_load(&may_go))
-        local_rest_us(1000);
+        local_poll_rest();
 }
 
 START_TEST(a_stuck_callback_makes_the_hold_unsafe_by_time_alone)
@@ -442,7 +442,7 @@ START_TEST(a_stuck_callback_makes_the_hold_unsafe_by_time_alone)
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     await_renewals(1);
     while (hf_lock_safe_ms(lock, 1) > -200 && local_now_ms() < deadline_ms)
-        local_rest_us(1000);
+        local_poll_rest();
     atomic_store(&may_go, 1);
     ck_assert_told_once(HF_REASON_SUSPENDED);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);

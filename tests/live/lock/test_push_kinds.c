@@ -34,7 +34,7 @@ static void await_checks(struct hf_client *of, uint64_t count)
 
     while (stats_of(of).push_checks < count) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no push caused a check");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 
@@ -44,7 +44,7 @@ static void await_renewal(void)
 
     while (stats_of(client).renewals == 0) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no renewal came");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 
@@ -55,7 +55,7 @@ static void await_safe(struct hf_lock *lock)
 
     while (hf_lock_safe_ms(lock, 1) <= 0) {
         ck_assert_msg(local_now_ms() < deadline_ms, "the hold is not safe");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

@@ -82,7 +82,7 @@ static void await_wake(const char *change)
     while (stats_of(client).push_wakes == 0) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no push caused a request");
         (void)server_ask(server, change);
-        local_rest_us(1000);
+        local_poll_rest();
     }
     ck_assert(!call_is_done(&call));
 }
@@ -537,7 +537,7 @@ static void await_script_calls(struct server *of, long long count)
 
     while (script_calls(of) < count) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no request came");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

@@ -67,7 +67,7 @@ static void await_push(struct server *master)
     while (stats_of(client).pushes == 0) {
         ck_assert_msg(local_now_ms() < deadline_ms, "no push came");
         (void)server_ask(master, "PEXPIRE " NAME " 600000");
-        local_rest_us(1000);
+        local_poll_rest();
     }
     ck_assert(!call_is_done(&call));
 }

@@ -464,7 +464,7 @@ static void await_scripts(struct server *s, long long count)
 
     while (script_calls(s) < count) {
         ck_assert_msg(local_now_ms() < end_ms, "no script is executed");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

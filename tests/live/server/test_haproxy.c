@@ -105,7 +105,7 @@ START_TEST(closed_connections_cost_no_hold_and_no_message)
     ck_assert_ok(hf_lock_acquire(held, &holds, NULL));
     call_acquire(&call, lock_of(waiting, NAME), &waits);
     while (stats_of(waiting).link.losses < 4)
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert(!call_is_done(&call));
     await_next_renewal(client);
     await_subscribers(servers[0], CHANNEL, 1);

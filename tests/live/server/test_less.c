@@ -144,9 +144,9 @@ static void await_renewal(const char *name)
     static const int some_ms = STEADY_WATCHDOG_MS * 5 / 6;
 
     while (server_ask_int(server, "PTTL %s", name) > some_ms)
-        local_rest_us(1000);
+        local_poll_rest();
     while (server_ask_int(server, "PTTL %s", name) <= some_ms)
-        local_rest_us(1000);
+        local_poll_rest();
 }
 
 /* LINK-7: The client holds one lock while it waits for another. */
@@ -268,7 +268,7 @@ START_TEST(holds_at_several_servers_of_a_proxy_are_renewed_alone)
     for (renewals = stats_of(client).renewals; stats_of(client).renewals < renewals + 6;) {
         ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
     ck_assert_uint_eq(gate_count(gate, 0) + gate_count(gate, 1), 1);
     for (int i = 0; i < 2; i++)

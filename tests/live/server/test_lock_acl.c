@@ -53,7 +53,7 @@ static void hold_and_hand_over(const char *name)
     call_acquire(&call, b, &o);
     await_subscribers(server, channel, 1);
     while (stats_of(holder).renewals == 0)
-        local_rest_us(1000);
+        local_poll_rest();
     release(a, 1);
     release(a, 1);
     ck_assert_ok(call_await(&call));
@@ -407,7 +407,7 @@ static void use_lock(const char *name, enum hf_lock_kind kind)
     acquire(a, 1);
     call_acquire(&call, b, &o);
     while (stats_of(holder).renewals == 0)
-        local_rest_us(1000);
+        local_poll_rest();
     release(a, 1);
     ck_assert_ok(call_await(&call));
     ck_assert_ok(hf_lock_inspect(a, &info, NULL));

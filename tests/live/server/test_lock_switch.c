@@ -129,7 +129,7 @@ START_TEST(holds_that_a_resync_kept_are_safe)
     for (size_t i = 0; i < COUNT(locks); i++) {
         while (hf_lock_safe_ms(locks[i], 1) < WATCHDOG / 2) {
             ck_assert_int_lt(local_now_ms(), end_ms);
-            local_rest_us(1000);
+            local_poll_rest();
         }
         release(locks[i], 1);
         hf_lock_free(locks[i]);

@@ -51,7 +51,7 @@ static void announce(int node, int port)
         while (!strstr(server_ask(cluster_node(cluster, i), "CLUSTER SLOTS"), part)) {
             ck_assert_msg(local_now_ms() < end_ms, "node %d announces %s: %s", node, part,
                           server_ask(cluster_node(cluster, i), "CLUSTER SLOTS"));
-            local_rest_us(1000);
+            local_poll_rest();
         }
 }
 

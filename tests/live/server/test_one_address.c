@@ -39,7 +39,7 @@ static void await_waiter(void)
 {
     server_await(one, LONG_MS, CHANNEL " 1", "PUBSUB NUMSUB " CHANNEL);
     while (script_calls(one) < 3)
-        local_rest_us(1000);
+        local_poll_rest();
 }
 
 static void replicate(void)
@@ -402,7 +402,7 @@ START_TEST(a_connection_that_is_accepted_and_closed_is_tried_again)
     proxy_lead(proxy, local_dead_port());
     call_acquire(&call, lock, &o);
     while (proxy_accepted(proxy) < HANGUPS)
-        local_rest_us(1000);
+        local_poll_rest();
     proxy_lead(proxy, server_port(one));
     ck_assert_status(call_await(&call), HF_OK);
     release(lock, 1);
@@ -423,7 +423,7 @@ START_TEST(a_hold_outlasts_connections_that_are_accepted_and_closed)
     accepted = proxy_accepted(proxy);
     proxy_cut(proxy, PROXY_CLOSE);
     while (proxy_accepted(proxy) < accepted + 2)
-        local_rest_us(1000);
+        local_poll_rest();
     proxy_lead(proxy, server_port(one));
     await_next_renewal(client);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
@@ -468,7 +468,7 @@ START_TEST(a_waiter_outlasts_a_refusal)
     spoil(_i);
     (void)server_ask(one, "PUBLISH " CHANNEL " 0");
     while (!strstr(server_ask(one, "INFO errorstats"), refusals[_i].word))
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert_str_eq(server_ask(one, refusals[_i].repair), "OK");
     ck_assert_status(call_await(&call), HF_OK);
     release(lock, 1);
@@ -487,7 +487,7 @@ START_TEST(a_first_refusal_does_not_end_a_candidate)
     election = candidate_join(&c, lock);
     if (refusals[_i].is_cured) {
         while (proxy_accepted(proxy) < 3) /* it connects again */
-            local_rest_us(1000);
+            local_poll_rest();
     } else {
         note_await(&c.note, &c.troubles, 1, "the refusal");
         ck_assert(c.last.is_temporary);

@@ -130,7 +130,7 @@ START_TEST(hold_outlasts_a_proxy_without_its_server)
     while (gate_count(gate, 0) < SOME || stats_of(client).renewals <= renewals + SOME) {
         ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
     release(lock, 1);
     close_client();

@@ -160,7 +160,7 @@ START_TEST(calls_outlast_a_failover_that_pauses_writes)
     connects = stats_of(client).link.connects;
     call_acquire(&call, lock, &waits);
     while (stats_of(client).link.connects == connects) /* a silent connection gets a rival */
-        local_rest_us(1000);
+        local_poll_rest();
     server_resume(two);
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_holder(two, lock, 2, 1);
@@ -304,7 +304,7 @@ static bool load(struct server *s, struct redisContext **c)
     for (int is_sent = 0; !is_sent;)
         ck_assert_int_eq(redisBufferWrite(*c, &is_sent), REDIS_OK);
     while (!strstr(server_ask(s, "PING"), "LOADING"))
-        local_rest_us(1000);
+        local_poll_rest();
     return true;
 }
 
@@ -475,7 +475,7 @@ START_TEST(a_hold_leaves_an_old_master_that_still_replies)
     await_replica(two, one);
     ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
     while (script_calls(two) == 0)
-        local_rest_us(1000);
+        local_poll_rest();
     await_next_renewal(client);
     ck_assert_int_eq(note_read(&d.note, &d.losses), 0);
     release(lock, 1);
@@ -547,7 +547,7 @@ START_TEST(a_promotion_by_mistake_does_not_exclude_the_master)
     await_replica(two, one);
     ck_assert_str_eq(server_ask(two, "REPLICAOF NO ONE"), "OK");
     while (script_calls(two) == 0)
-        local_rest_us(1000);
+        local_poll_rest();
     follow(two, one);
     acquire(other, 1);
     ck_assert_holder(one, other, 1, 1);

@@ -279,7 +279,7 @@ static void await_unsafe(struct candidate *c)
 
     while (hf_lock_safe_ms(c->lock, hf_election_owner(c->election)) > 0) {
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 
@@ -389,7 +389,7 @@ static void join_a_paused_server(struct candidate *c)
     join(c);
     while (stats_of(c->client).link.in_flight == 0) {
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

@@ -365,7 +365,7 @@ START_TEST(the_first_loss_is_the_loss_of_all)
     ck_assert_int_eq(hf_multi_safe_ms(multi, 1), INT64_MIN);
     server_ask(server, "DEL a");
     while (hf_lock_safe_ms(locks[2], 1) != INT64_MIN)
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert_keys(2, 0);       /* the others are renewed */
     ck_assert_status(hf_multi_release(multi, 1, &err), HF_LOST);
     ck_assert_ptr_nonnull(strstr(err.text, "member '"));

@@ -85,7 +85,7 @@ static void await_no_keys(void)
 
     while (keys() != 0) {
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

@@ -416,7 +416,7 @@ END_TEST
 static void await_unasked(struct party *p, int index)
 {
     while (stats_of(p->clients[index]).waiters > 0)
-        local_rest_us(1000);
+        local_poll_rest();
 }
 
 /* Two are down; one of those that granted it comes back without its data before

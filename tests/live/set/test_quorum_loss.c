@@ -35,7 +35,7 @@ static void await_safe_without_callbacks(struct hf_lock *lock, int64_t owner,
     while ((hf_lock_safe_ms(lock, owner) > 0) != is_safe) {
         ck_assert(local_now_ms() < deadline_ms);
         ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 
@@ -448,7 +448,7 @@ START_TEST(the_release_of_a_lost_quorum_is_reported_by_done)
     note_await(&diary.note, &diary.losses, 1, "on_lost");
     for (int i = 0; i < SERVERS; i++)
         while (hf_lock_safe_ms(here.locks[i], 7) > 0)
-            local_rest_us(1000);
+            local_poll_rest();
     call_init(&call);
     ck_assert_ok(hf_quorum_release_async(here.quorum, 7, call_done, &call));
     ck_assert_status(call_await(&call), HF_LOST);

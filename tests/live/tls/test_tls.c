@@ -214,7 +214,7 @@ static void await_pairs(struct load *load, int more)
 
     while (__atomic_load_n(&load->pairs, __ATOMIC_SEQ_CST) < until) {
         ck_must(local_now_ms() < end_ms, "locks are taken and given back");
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

@@ -278,7 +278,7 @@ static void await_clients_gone(void)
 
     while (!strstr(server_ask(peer, "INFO clients"), "connected_clients:1\r")) {
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
 }
 

@@ -451,7 +451,7 @@ START_TEST(close_notify_after_a_reply_is_processed_at_once)
     ask(&a, a_ping, 1, "", 0);
     while (stats().failures == 0) {
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(1000);
+        local_poll_rest();
     }
     hf_loop_lock(loop);
     err = *hf_link_error(link_);

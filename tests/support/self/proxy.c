@@ -42,7 +42,7 @@ static void await_clients(int count)
             found++;
         if (found == count)
             return;
-        local_rest_us(1000);
+        local_poll_rest();
     } while (local_now_ms() < deadline_ms);
     ck_abort_msg("still %d connections, not %d", found, count);
 }

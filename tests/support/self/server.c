@@ -156,7 +156,7 @@ START_TEST(a_server_that_ends_by_itself_can_be_restarted)
     ck_assert_ptr_null(redisCommand(c, "SHUTDOWN NOSAVE"));
     redisFree(c);
     while (server_pid(server) != 0 && local_now_ms() < deadline_ms)
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert_int_eq(server_pid(server), 0);
     server_restart(server);
     ck_assert_str_eq(server_ask(server, "PING"), "PONG");
@@ -231,7 +231,7 @@ START_TEST(a_server_ends_with_its_test)
     ck_assert_int_gt(read(ends[0], text, sizeof text - 1), 0);
     ck_assert_int_eq(sscanf(text, "%d %199s", &pid, folder), 2);
     while ((exists(pid) || is_folder(folder)) && local_now_ms() < deadline_ms)
-        local_rest_us(1000);
+        local_poll_rest();
     ck_assert(!exists(pid));
     ck_assert(!is_folder(folder));
 }
