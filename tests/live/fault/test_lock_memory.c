@@ -17,7 +17,7 @@
 #define PLENTY 2000             /* more than any scene allocates */
 
 static struct memory memory;
-static int64_t watchdog_ms; /* of the next client */
+static int64_t watchdog_ms, request_ms = 3000; /* of the next client */
 
 static hf_status open_client(struct hf_client **client, const struct way *way)
 {
@@ -27,7 +27,7 @@ static hf_status open_client(struct hf_client **client, const struct way *way)
     way_options(&o, url, server_port(server), way);
     o.mem = &memory.hook;
     o.watchdog_ms = watchdog_ms;
-    o.request_timeout_ms = 3000;
+    o.request_timeout_ms = request_ms;
     return hf_client_new(client, &o, NULL);
 }
 
@@ -485,7 +485,8 @@ START_TEST(a_pair_that_was_made_before_allocates_nothing)
     uint64_t before;
 
     memory_init(&memory);
-    watchdog_ms = 3 * LONG_MS; /* the first renewal makes room for renewals */
+    watchdog_ms = 3 * LONG_MS; /* the first renewal makes room for renewals, */
+    request_ms = 3 * LONG_MS;  /* and a late reply for a second connection */
     ck_assert_ok(open_client(&client, &ways[_i]));
     lock = lock_of(client, NAME);
     for (int i = 0; i < COUNT(ways_to_acquire); i++) {
@@ -551,7 +552,7 @@ START_TEST(used_memory_is_freed)
     char name[20];
 
     memory_init(&memory);
-    watchdog_ms = 3 * LONG_MS;
+    watchdog_ms = request_ms = 3 * LONG_MS; /* no renewal and no second connection */
     ck_assert_ok(open_client(&client, &ways[_i]));
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 200; i++) {
