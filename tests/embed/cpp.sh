@@ -1,6 +1,7 @@
 #!/bin/sh
 # cpp.sh BUILD: holdfast.hpp compiles as C++17 without a warning with g++ and clang++, keeps its
-# promises on a real server (mutex.cpp), and the README's program in C++ takes a lock with it.
+# promises on a real server (mutex.cpp), the README's program in C++ takes a lock with it, and the
+# coroutines of examples/coroutine.cpp (C++20) take turns.
 set -eu
 
 build=$1
@@ -18,11 +19,12 @@ awk '/^```cpp$/ { on = 1; next } /^```$/ && on { exit } on' README.md |
     sed "s|redis://127.0.0.1:6379|unix://$folder/sock|" >"$out/page.cpp"
 [ -s "$out/page.cpp" ] || fail 'the README has a program in C++'
 
-# compile PROGRAM COMPILER SOURCE...
+# compile PROGRAM COMPILER SOURCE...: as C++ of `standard`.
+standard=c++17
 compile() {
     program=$out/$1 compiler=$2
     shift 2
-    "$compiler" -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -O1 -pthread \
+    "$compiler" "-std=$standard" -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -O1 -pthread \
         -I"$build/include" "$@" "$build/libholdfast.a" -o "$program" $libraries ||
         fail "$compiler compiles $* without a warning"
 }
@@ -36,5 +38,12 @@ for compiler in g++ clang++; do
     "$out/mutex" "$folder/sock" || fail "$compiler: mutex.cpp ends well"
     compile page $compiler "$out/page.cpp"
     [ "$("$out/page")" = mine ] || fail "$compiler: the README's program takes its lock"
+    standard=c++20
+    compile coroutine $compiler examples/coroutine.cpp
+    "$out/coroutine" "unix://$folder/sock" tasks 5 >"$out/tasks" ||
+        fail "$compiler: the coroutines take turns"
+    [ "$(grep -c 'begins$' "$out/tasks")" = 5 ] && [ "$(grep -c 'ends$' "$out/tasks")" = 5 ] ||
+        fail "$compiler: each coroutine had the lock once"
+    standard=c++17
     echo "cpp: $compiler: no warning; holdfast.hpp does what it says"
 done
