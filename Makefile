@@ -48,8 +48,8 @@ OURS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) -fvisibility=hidden -fPIC \
         -MMD -MP $(SAN) \
         $(if $(filter yes,$(ASSERTS)),-DHF_ASSERTS)
 # Warnings stand in front of the user's flags, so that -Wno-error and the like
-# count.
-COMPILE = $(CC) $(WARN) $(WERROR) $(CFLAGS) $(OURS)
+# count. So do flags of the library that a user may want otherwise: LEAN.
+COMPILE = $(CC) $(WARN) $(WERROR) $(LEAN) $(CFLAGS) $(OURS)
 Q    := $(if $(V),,@)
 say   = $(if $(V),,@echo '  $(1)')
 LINK := $(CFLAGS) $(LDFLAGS) -pthread $(SAN)
@@ -86,8 +86,12 @@ $(BUILD)/lock/script/scripts.o: $(BUILD)/lock/script/scripts.c $(BUILD)/lock/scr
 	$(call say,compile $<)
 	$(Q)$(COMPILE) -c $< -o $@
 
-# Nothing unwinds through resp/: it calls nobody back. 2.6 KB less.
-$(resp_O): OURS += -fno-asynchronous-unwind-tables -fno-inline-functions
+# A seventh of the library would be tables for unwinding, which only exceptions need: callbacks
+# throw none (connect.h), and debuggers use the tables of -g. Sanitizers print stacks by them. Sections
+# let a static program drop what it does not use, by -Wl,--gc-sections.
+$(resp_O) $(net_O) $(lock_O): LEAN := $(if $(SANITIZE),,-fno-asynchronous-unwind-tables) \
+    -ffunction-sections -fdata-sections
+$(resp_O): OURS += -fno-inline-functions
 
 $(BUILD)/libhf_resp.a: $(resp_O)
 $(BUILD)/libhf_net.a: $(net_O)

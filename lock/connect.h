@@ -13,6 +13,7 @@
  * whose comment forbids it (hf_client_free, hf_client_close, ...). It should return soon:
  * meanwhile no other callback runs, and holds are renewed only if another thread drives the
  * loop. A callback that takes longer than a third of watchdog_ms may cause the loss of holds.
+ * It must return: an exception of C++ that leaves it ends the program (std::terminate).
  *     A callback may fork. In the child no other callback runs. If the callback returns in
  * the child, hf_loop_dispatch and other calls return; the child's copy of the background
  * thread ends, and with it the child, unless it has other threads. The child's thread

@@ -83,7 +83,7 @@ hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client,
 hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
                       const void *name, size_t len, struct hf_error *err)
 {
-    return hf_lock_new_kind(out, client, HF_KIND_PLAIN, name, len, err);
+    return hf_handle_new(out, client, &hf_kind_reentrant, name, len, err);
 }
 
 void hf_lock_free(struct hf_lock *lock)

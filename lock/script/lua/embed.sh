@@ -41,11 +41,13 @@ for file; do
         -e 's/^force_release$/forced release/' -e 's/^extend$/renew/' \
         -e 's/_/ /g')
     sha=$(printf '%s\n' "$text" | sha1sum | cut -c1-40)
-    printf '\nconst struct hf_script hf_script_%s = {\n    "%s", "%s", "%s",\n' \
-        "$name" "$name" "$title" "$sha"
-    printf '%s\n' "$text" | sed -e 's/[\\"]/\\&/g' -e 's/.*/    "&\\n"/'
+    # An array has a section of its own, which a program that does not use it is linked without.
+    printf '\nstatic const char %s_text[] =\n' "$name"
+    printf '%s\n' "$text" | sed -e 's/[\\"]/\\&/g' -e 's/.*/    "&\\n"/' -e '$s/$/;/'
+    printf 'const struct hf_script hf_script_%s = {\n    "%s", "%s", "%s",\n    %s_text' \
+        "$name" "$name" "$title" "$sha" "$name"
     parts=$(sed -n "s|^ *--+ \([a-z_]*\).*|${file%/*}/\1.lua|p" "$file" |
         grep -v '/token\.lua$' || :)
-    printf '    , %s, "%s"\n};\n' "$(printf '%s\n' "$text" | wc -c)" \
+    printf ', %s, "%s"\n};\n' "$(printf '%s\n' "$text" | wc -c)" \
         "$(commands "$file" $parts)"
 done
