@@ -479,7 +479,7 @@ static const struct {
     {HF_KIND_NONREENTRANT_FAIR, NULL},
     {HF_KIND_SPIN, NULL},
     {HF_KIND_VALUE, NULL},
-    {HF_KIND_PERMIT, "more holders"},
+    {HF_KIND_PERMIT, "more permits"},
     {HF_KIND_FENCED, NULL},
     {HF_KIND_PLAIN | HF_WITH_TOKEN, NULL},
     {HF_KIND_FAIR | HF_WITH_TOKEN, NULL},
