@@ -146,6 +146,26 @@ START_TEST(loss_is_shown_at_once)
 }
 END_TEST
 
+/* A stopped process renews nothing until its lock has expired. */
+START_TEST(suspended_process_is_the_reason_of_the_loss)
+{
+    struct process *p = holdfast(server, "run", "--metrics-file", path, "--on-lost", "warn",
+                                 "--ttl", "1500ms", "x", "sh", "-c", "echo up; read go", NULL);
+
+    (void)await_line(p, OUT, "up");
+    await_value(RUN("is_held"), 1);
+    (void)kill(pid_of(p), SIGSTOP);
+    server_await(server, PATIENCE_MS, "0", "EXISTS x");
+    (void)kill(pid_of(p), SIGCONT);
+    (void)await_line(p, ERR, "lost the lock");
+    await_value(RUN("losses_total"), 1);
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 122);
+    ck_assert_value("holdfast_losses_total{kind=\"plain\",reason=\"suspended\",name=\"x\"}", 1);
+    ck_assert_value(RUN("is_held"), 0);
+}
+END_TEST
+
 START_TEST(file_is_written_each_interval)
 {
     struct process *p = holdfast(server, "run", "--metrics-file", path, "--metrics-interval",
@@ -349,6 +369,7 @@ int main(void)
     tcase_add_test(c, run_is_shown_while_it_holds_the_lock_and_afterwards);
     tcase_add_test(c, run_that_does_not_get_the_lock_leaves_the_file_alone);
     tcase_add_test(c, loss_is_shown_at_once);
+    tcase_add_test(c, suspended_process_is_the_reason_of_the_loss);
     tcase_add_test(c, file_is_written_each_interval);
     tcase_add_test(c, signal_that_ends_the_command_is_the_exit_code);
     tcase_add_test(c, error_is_reported_once_and_the_command_runs);

@@ -229,6 +229,7 @@ static const struct {
     {{"PEXPIRE " NAME " 1"}, "deleted"},
     {{"FLUSHALL"}, "deleted"},
     {{"DEL " NAME, "HSET " NAME " 5e8c5c1a-0000-4000-8000-000000000000:7 1"}, "taken"},
+    {{"SET " NAME " text"}, "taken"},
 };
 
 START_TEST(loss_has_its_reason)
@@ -242,28 +243,6 @@ START_TEST(loss_has_its_reason)
     for (int i = 0; i < 2 && faults[_i].commands[i]; i++)
         (void)server_ask(server, faults[_i].commands[i]);
     await_loss(faults[_i].reason, &d);
-}
-END_TEST
-
-/* The key became a string: the renewal is refused until the safe time ends. */
-START_TEST(key_of_another_type_is_a_loss)
-{
-    struct hf_acquire_options o;
-    struct diary d;
-
-    open_again(SHORT_WATCHDOG_MS);
-    o = diary_options(&d, 1);
-    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
-    (void)server_ask(server, "SET " NAME " text");
-    note_await(&d.note, &d.losses, 1, "a loss");
-    read_text();
-    ck_assert_double_eq(openmetrics_value(room, "holdfast_losses_total{kind=\"plain\","
-                                                "reason=\"deleted\"}") +
-                            openmetrics_value(room, "holdfast_losses_total{kind=\"plain\","
-                                                    "reason=\"taken\"}") +
-                            openmetrics_value(room, "holdfast_losses_total{kind=\"plain\","
-                                                    "reason=\"unreachable\"}"),
-                        1);
 }
 END_TEST
 
@@ -528,7 +507,6 @@ static void add(Suite *s)
     tcase_add_test(c, times_of_waits_and_holds_are_measured);
     tcase_add_test(c, each_kind_has_its_label);
     tcase_add_loop_test(c, loss_has_its_reason, 0, COUNT(faults));
-    tcase_add_test(c, key_of_another_type_is_a_loss);
     tcase_add_test(c, unreachable_server_is_a_loss_after_failed_renewals);
     tcase_add_test(c, end_of_a_lease_and_of_the_hold_time_are_losses);
     tcase_add_test(c, loss_that_the_release_finds_is_counted);
