@@ -233,7 +233,7 @@ complete -c holdfast -n '__fish_seen_subcommand_from watch' -s q -l quiet -d 'pr
 complete -c holdfast -n '__fish_seen_subcommand_from watch' -s v -l verbose -d 'print progress on standard error'
 complete -c holdfast -n '__fish_seen_subcommand_from watch' -s h -l help -d 'show this help'
 complete -c holdfast -n '__fish_seen_subcommand_from ls' -l kind -x -d 'list only this kind'
-complete -c holdfast -n '__fish_seen_subcommand_from ls' -s l -l long -d 'also print the label of the holder'
+complete -c holdfast -n '__fish_seen_subcommand_from ls' -s l -l long -d 'all columns'
 complete -c holdfast -n '__fish_seen_subcommand_from ls' -l time -x -d 'stop after DURATION'
 complete -c holdfast -n '__fish_seen_subcommand_from ls' -l limit -x -d 'stop after about this number of keys'
 complete -c holdfast -n '__fish_seen_subcommand_from ls' -l rate -x -d 'read at most this number of keys a second on each server'

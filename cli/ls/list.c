@@ -8,6 +8,7 @@
 
 #include "cli/base/command.h"
 #include "cli/base/report.h"
+#include "cli/ls/terminal.h"
 #include "net/base/error.h"
 
 #define ROOM_MIN 64   /* the first capacity; it doubles */
@@ -202,18 +203,76 @@ static void widen(size_t widths[COLUMNS], const char *const cells[COLUMNS])
             widths[i] = width_of(cells[i]);
 }
 
-static void print_cells(const char *const cells[COLUMNS], int columns,
-                        const size_t *widths)
+/* Which columns are printed, and how wide; without widths, tabs separate them. */
+struct layout {
+    bool has[COLUMNS];
+    size_t widths[COLUMNS];
+    bool has_widths;
+    bool has_colours;
+};
+
+static int last_column(const struct layout *l)
 {
-    for (int i = 0; i < columns; i++) {
+    int last = COLUMNS - 1;
+
+    while (last > 0 && !l->has[last])
+        last--;
+    return last;
+}
+
+static void print_cells(const char *const cells[COLUMNS], const struct layout *l)
+{
+    int last = last_column(l);
+
+    for (int i = 0; i <= last; i++) {
+        if (!l->has[i])
+            continue;
         (void)fputs(cells[i], stdout);
-        if (i == columns - 1)
-            (void)putchar('\n');
-        else if (!widths)
+        if (i < last && l->has_widths)
+            (void)printf("%*s", (int)(l->widths[i] - width_of(cells[i])) + 2, "");
+        else if (i < last)
             (void)putchar('\t');
-        else
-            (void)printf("%*s", (int)(widths[i] - width_of(cells[i])) + 2, "");
     }
+}
+
+/* A heading is bold, a free lock dim; a lock that never expires needs attention. */
+#define BOLD "1"
+#define DIM "2"
+#define YELLOW "33"
+
+static void print_line(const char *const cells[COLUMNS], const struct layout *l,
+                       const char *colour)
+{
+    if (l->has_colours && colour)
+        (void)printf("\033[%sm", colour);
+    print_cells(cells, l);
+    (void)puts(l->has_colours && colour ? "\033[0m" : "");
+}
+
+static const char *colour_of(const struct cli_lock *lock)
+{
+    if (!lock->info.is_locked)
+        return DIM;
+    return lock->info.ttl_ms < 0 ? YELLOW : NULL;
+}
+
+/* The columns that a narrow terminal lacks, the first of them first. */
+static const int spare_columns[] = {LEFT, WAITERS, COUNT, HOLDERS, KIND, LABEL};
+
+static size_t total_width(const struct layout *l)
+{
+    size_t total = 0;
+
+    for (int i = 0; i < COLUMNS; i++)
+        total += l->has[i] ? l->widths[i] + 2 : 0;
+    return total - 2;
+}
+
+static void fit(struct layout *l, size_t width)
+{
+    for (size_t i = 0; i < sizeof spare_columns / sizeof *spare_columns; i++)
+        if (width > 0 && total_width(l) > width)
+            l->has[spare_columns[i]] = false;
 }
 
 static const char *const headings[COLUMNS] = {
@@ -233,31 +292,41 @@ static int measure(const struct ls_list *list, size_t widths[COLUMNS])
     return CLI_CONTINUE;
 }
 
-/* `widths` NULL: tabs separate the columns. */
-static int print_rows(const struct ls_list *list, enum ls_form form, int columns,
-                      const size_t *widths)
+static int print_rows(const struct ls_list *list, enum ls_form form, const struct layout *l)
 {
     struct row row;
 
     for (size_t i = 0; i < list->count; i++) {
         if (!write_row(&row, &list->locks[i], form))
             return cli_fail("out of memory");
-        print_cells(row.cells, columns, widths);
+        print_line(row.cells, l, colour_of(&list->locks[i]));
         free(row.name);
     }
     return CLI_CONTINUE;
 }
 
-static int print_table(const struct ls_list *list, int columns)
+static bool has_labels(const struct ls_list *list)
 {
-    size_t widths[COLUMNS] = {0};
+    for (size_t i = 0; i < list->count; i++)
+        if (list->locks[i].label[0])
+            return true;
+    return false;
+}
 
+/* With --long all columns are printed, whatever the width. */
+static int print_table(const struct ls_list *list, struct layout *l, bool is_long)
+{
     if (list->count == 0)
         return CLI_CONTINUE;
-    if (measure(list, widths) != CLI_CONTINUE)
+    if (measure(list, l->widths) != CLI_CONTINUE)
         return CLI_EXIT_ERROR;
-    print_cells(headings, columns, widths);
-    return print_rows(list, LS_TABLE, columns, widths);
+    l->has_widths = true;
+    l->has_colours = ls_terminal_colours();
+    l->has[LABEL] = is_long || has_labels(list);
+    if (!is_long)
+        fit(l, ls_terminal_width());
+    print_line(headings, l, BOLD);
+    return print_rows(list, LS_TABLE, l);
 }
 
 static int print_json(const struct ls_list *list)
@@ -271,13 +340,15 @@ static int print_json(const struct ls_list *list)
 
 int ls_list_print(const struct ls_list *list, enum ls_form form, bool is_long)
 {
-    int columns = is_long ? COLUMNS : LABEL;
+    struct layout l = {.has_widths = false};
 
+    for (int i = 0; i < COLUMNS; i++)
+        l.has[i] = i != LABEL || is_long;
     switch (form) {
     case LS_TABLE:
-        return print_table(list, columns);
+        return print_table(list, &l, is_long);
     case LS_TABS:
-        return print_rows(list, form, columns, NULL);
+        return print_rows(list, form, &l);
     default:
         return print_json(list);
     }

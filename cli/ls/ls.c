@@ -118,7 +118,7 @@ static int print_list(struct ls *ls)
         form = LS_JSON;
     else if (isatty(STDOUT_FILENO))
         form = LS_TABLE;
-    if ((ls->options->is_long || form == LS_JSON) &&
+    if ((ls->options->is_long || form != LS_TABS) &&
         ls_labels_read(&ls->list, ls->client) != CLI_CONTINUE)
         return CLI_EXIT_ERROR;
     return ls_list_print(&ls->list, form, ls->options->is_long);

@@ -147,7 +147,7 @@ const char ls_help[] =
     "                       programs' strings resemble, not listed by default:\n"
     "                       value (has a TTL, from SET NX PX), counter (an\n"
     "                       integer: semaphore, latch)\n"
-    "  -l, --long           also print the label of the holder, the last column\n"
+    "  -l, --long           all columns, and the label of the holder as the last one\n"
     "  --time DURATION      stop after DURATION\n"
     "  --limit KEYS         stop after about this number of keys\n"
     "  --rate KEYS          read at most this number of keys a second on each\n"

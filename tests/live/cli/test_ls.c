@@ -166,6 +166,41 @@ START_TEST(labels_are_listed)
 }
 END_TEST
 
+/* On a terminal of this width. `has`: what is printed; `lacks`: what is not. */
+static const struct {
+    const char *setting, *command, *has, *lacks;
+} terminals[] = {
+    {"stty cols 300; export TERM=xterm", "ls", "\033[1mNAME", "\033[33m"},
+    {"stty cols 300; export TERM=xterm", "ls", "LABEL", "\t"},
+    {"stty cols 300; export TERM=xterm", "ls", "WAITERS", "\t"},
+    {"stty cols 70; export TERM=xterm", "ls", "HOLDER", "WAITERS"},
+    {"stty cols 60; export TERM=xterm", "ls", "TTL", "KIND"},
+    {"stty cols 70; export TERM=xterm", "ls --long", "LABEL", "\t"},
+    {"stty cols 300; export TERM=dumb", "ls", "NAME", "\033"},
+    {"stty cols 300; unset TERM", "ls", "NAME", "\033"},
+    {"stty cols 300; export TERM=xterm NO_COLOR=1", "ls", "NAME", "\033"},
+    {"stty cols 300; export TERM=xterm NO_COLOR=", "ls", "\033[1m", "\t"},
+};
+
+START_TEST(the_table_fits_its_terminal)
+{
+    char script[300];
+    char *argv[] = {(char *)"/bin/sh", (char *)"-c", script, NULL};
+    struct process *p;
+    const char *table;
+
+    (void)snprintf(script, sizeof script, "%s; exec " HF_BUILD "/holdfast %s",
+                   terminals[_i].setting, terminals[_i].command);
+    (void)server_ask(server, "SET holdfast_label:" UUID " web3 PX 60000");
+    hold_by_other("x", 60000);
+    p = start_on_terminal(server, argv);
+    ck_assert_int_eq(finish(p), 0);
+    table = await_end(p, OUT);
+    ck_assert_msg(strstr(table, terminals[_i].has), "%s", table);
+    ck_assert_msg(!strstr(table, terminals[_i].lacks), "%s", table);
+}
+END_TEST
+
 /* As Redisson writes them. */
 static const struct {
     const char *made[2];
@@ -900,6 +935,7 @@ int main(void)
     tcase_add_checked_fixture(c, open_client, close_client);
     tcase_add_loop_test(c, lock_that_holdfast_holds_is_listed, 0, ROWS(kinds));
     tcase_add_test(c, labels_are_listed);
+    tcase_add_loop_test(c, the_table_fits_its_terminal, 0, ROWS(terminals));
     tcase_add_loop_test(c, lock_that_redisson_holds_is_listed, 0,
                         ROWS(foreign));
 
