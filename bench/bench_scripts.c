@@ -137,7 +137,7 @@ static const struct row {
     {&hf_script_permit_force_release, "permits out", OUT("90000 + i"),
      "2 S {S}:timeout 1 -" CHANNEL},
     {&hf_script_semaphore_acquire, "the text's bytes", TEXT, "2 L {L}:x 1 1 9000"},
-    {&hf_script_semaphore_release, "the text's bytes", TEXT, "2 L {L}:x 1 1 9000" CHANNEL},
+    {&hf_script_semaphore_release, "the text's bytes", TEXT, "2 L {L}:x 1 1 9000 -" CHANNEL},
     {&hf_script_semaphore_undo, "the text's bytes", TEXT, "2 L {L}:x 1 0 9000" CHANNEL},
     {&hf_script_count_set, "the text's bytes", TEXT, "2 L {L}:x 1 5 9000 -" CHANNEL},
     {&hf_script_count_read, "the text's bytes", TEXT, "1 L 1 -"},

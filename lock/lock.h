@@ -45,6 +45,7 @@ extern "C" {
     X(HF_LOST, -3, "the lock was lost while it was held")                     \
     X(HF_CANCELLED, -4, "the wait was cancelled")                             \
     X(HF_UNREPLICATED, -5, "not enough replicas confirmed the write in time") \
+    X(HF_IN_USE, -6, "permits are in use; nothing was changed")              \
     X(HF_E_QUORUM, -113, "not enough servers of the quorum replied")
 
 enum { HF_LOCK_STATUS_MAP(HF_STATUS_ENUM) };

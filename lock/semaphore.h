@@ -110,14 +110,22 @@ HF_API hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore,
 HF_API hf_status hf_semaphore_release(struct hf_semaphore *semaphore,
                                       int64_t permits, struct hf_error *err);
 
+/* hf_semaphore_release_if_exists - as hf_semaphore_release, but does nothing if the semaphore
+ *   does not exist. *existed (which may be NULL) receives whether it existed. */
+HF_API hf_status hf_semaphore_release_if_exists(struct hf_semaphore *semaphore,
+                                                int64_t permits, bool *existed,
+                                                struct hf_error *err);
+
 /* hf_semaphore_reduce - removes `permits` permits (1 to HF_PERMITS_MAX), also more than are
  *   available: the number is then negative, and no permit is available until as many were
- *   released. It never waits, and creates a semaphore that does not exist. To add permits,
- *   use hf_semaphore_release.
+ *   released. It never waits. If the semaphore does not exist, nothing is done. *existed (which
+ *   may be NULL) receives whether it existed. To add permits, use
+ *   hf_semaphore_release_if_exists.
  * Returns as hf_semaphore_release, with "removed" for "added". HF_E_SERVER: also if the
  *   number would be below -HF_COUNT_MAX. */
 HF_API hf_status hf_semaphore_reduce(struct hf_semaphore *semaphore,
-                                     int64_t permits, struct hf_error *err);
+                                     int64_t permits, bool *existed,
+                                     struct hf_error *err);
 
 /* hf_semaphore_drain - acquires all permits that are available, without waiting. *taken
  *   receives their number; 0 also if the semaphore does not exist.
@@ -137,9 +145,13 @@ HF_API hf_status hf_semaphore_drain(struct hf_semaphore *semaphore,
 /* hf_semaphore_delete - deletes the semaphore. *was_deleted (which may be NULL) receives
  *   whether it existed. Waiters keep waiting, until a semaphore of this name has enough
  *   permits. A later release creates it again: delete it only after all holders have
- *   released their permits. HF_UNREPLICATED: as HF_OK, but not enough replicas confirmed
- *   it in time. After HF_E_NOREPLY and HF_E_PROTOCOL the outcome is unknown: call it
- *   again. */
+ *   released their permits. It also deletes expirable permits (permits.h) that have expired.
+ * Returns HF_OK            deleted, or it did not exist
+ *         HF_IN_USE        expirable permits of this name are in use, as the error says:
+ *                          nothing was done
+ *         HF_UNREPLICATED  as HF_OK, but not enough replicas confirmed it in time
+ *         HF_E_NOREPLY, HF_E_PROTOCOL  unknown: call it again
+ *         else             nothing was done */
 HF_API hf_status hf_semaphore_delete(struct hf_semaphore *semaphore,
                                      bool *was_deleted, struct hf_error *err);
 
@@ -157,12 +169,13 @@ HF_API hf_status hf_semaphore_inspect(struct hf_semaphore *semaphore,
                                       struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_semaphore_try_set_permits_async, hf_semaphore_acquire_async,
- * hf_semaphore_release_async, hf_semaphore_reduce_async, hf_semaphore_drain_async,
- * hf_semaphore_delete_async, hf_semaphore_available_async, hf_semaphore_inspect_async - as
- *   the blocking calls of the same names, without blocking. `done` is called once, with
- *   the status that the blocking call would return. If the function itself returns an
- *   error, nothing was done and `done` is not called. `was_set`, `taken`, `was_deleted`,
- *   `out`, `exists` and `cancel` must remain valid until `done` is called. */
+ * hf_semaphore_release_async, hf_semaphore_release_if_exists_async,
+ * hf_semaphore_reduce_async, hf_semaphore_drain_async, hf_semaphore_delete_async,
+ * hf_semaphore_available_async, hf_semaphore_inspect_async - as the blocking calls of the
+ *   same names, without blocking. `done` is called once, with the status that the blocking
+ *   call would return. If the function itself returns an error, nothing was done and `done`
+ *   is not called. `was_set`, `taken`, `was_deleted`, `out`, `exists`, `existed` and
+ *   `cancel` must remain valid until `done` is called. */
 HF_API hf_status
 hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
                                    int64_t permits, bool *was_set,
@@ -175,9 +188,13 @@ HF_API hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
 HF_API hf_status hf_semaphore_release_async(struct hf_semaphore *semaphore,
                                             int64_t permits, hf_done *done,
                                             void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_semaphore_release_if_exists_async(
+    struct hf_semaphore *semaphore, int64_t permits, bool *existed,
+    hf_done *done, void *ctx) HF_MUST_CHECK;
 HF_API hf_status hf_semaphore_reduce_async(struct hf_semaphore *semaphore,
-                                           int64_t permits, hf_done *done,
-                                           void *ctx) HF_MUST_CHECK;
+                                           int64_t permits, bool *existed,
+                                           hf_done *done, void *ctx)
+    HF_MUST_CHECK;
 HF_API hf_status hf_semaphore_drain_async(struct hf_semaphore *semaphore,
                                           int64_t *taken, hf_done *done,
                                           void *ctx) HF_MUST_CHECK;

@@ -40,11 +40,11 @@ CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 # holdfast-resp, which also uses cli/base.
 RESP_TOOL := $(basename $(wildcard tools/resp/*.c))
 
-SCRIPTS := acquire count_delete count_read count_set extend fair_acquire fair_drop fair_release \
-           force_release hold_keys inspect latch_await latch_count_down permit_acquire \
+SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_release \
+           force_release hold_keys inspect latch_await latch_count_down latch_delete permit_acquire \
            permit_extend permit_force_release permit_inspect permit_read permit_release permit_renew permit_set \
            read_acquire read_extend read_release read_renew release renew \
-           rw_force_release semaphore_acquire semaphore_reduce semaphore_release semaphore_undo token_raise \
+           rw_force_release semaphore_acquire semaphore_delete semaphore_reduce semaphore_release semaphore_undo token_raise \
            value_acquire value_extend value_force_release value_inspect value_release value_renew \
            write_acquire write_release
 # What scripts have in common: "--+ NAME" in them.

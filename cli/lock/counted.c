@@ -135,8 +135,8 @@ static int fail_unknown(const struct cli_counted *c, bool has_ended)
 {
     if (has_ended && c->action->is_repeated &&
         !strstr(cli_warning_last(), "outcome of an operation"))
-        return cli_fail("the request was sent again, and the server replied: it is done; do "
-                        "not repeat it");
+        return cli_fail("the request was sent again, and the server replied: it is done, unless "
+                        "there is no such %s; do not repeat it", c->of->noun);
     return cli_fail("whether the server did this is unknown: 'holdfast %s %s get' shows the "
                     "count", c->of->noun, c->quoted);
 }

@@ -66,26 +66,21 @@ static int set(struct cli_counted *c)
 
 /* A name that is misspelt must not become a semaphore. */
 static int change(struct cli_counted *c, const char *done,
-                  hf_status (*by)(struct hf_semaphore *, int64_t, struct hf_error *))
+                  hf_status (*by)(struct hf_semaphore *, int64_t, bool *, struct hf_error *))
 {
     struct hf_error err = {0};
-    int64_t available;
-    bool exists = false;
-    hf_status status;
-    int rc = look(c, &available, &exists);
+    bool existed = false;
+    hf_status status = by(c->on.semaphore, c->number, &existed, &err);
+    int code = cli_counted_outcome(c, status, &err);
 
-    if (rc != CLI_CONTINUE)
-        return rc;
-    if (!exists)
-        return cli_counted_done(c, done, false, cli_counted_none(c));
-    status = by(c->on.semaphore, c->number, &err);
-    rc = cli_counted_outcome(c, status, &err);
-    return cli_counted_is_done(status) ? cli_counted_done(c, done, true, rc) : rc;
+    if (!cli_counted_is_done(status))
+        return code;
+    return cli_counted_done(c, done, existed, existed ? code : cli_counted_none(c));
 }
 
 static int add(struct cli_counted *c)
 {
-    return change(c, "added", hf_semaphore_release);
+    return change(c, "added", hf_semaphore_release_if_exists);
 }
 
 static int reduce(struct cli_counted *c)
@@ -95,45 +90,45 @@ static int reduce(struct cli_counted *c)
 
 static int release(struct cli_counted *c)
 {
-    return change(c, "released", hf_semaphore_release);
+    return change(c, "released", hf_semaphore_release_if_exists);
+}
+
+static int show_taken(struct cli_counted *c, int64_t taken, int code)
+{
+    char unprinted[60];
+
+    (void)signal(SIGPIPE, SIG_IGN); /* a pipe without a reader is reported, too */
+    code = cli_counted_show(c, "taken", taken, code);
+    (void)snprintf(unprinted, sizeof unprinted, "%lld permits were taken", (long long)taken);
+    return cli_program_flush(unprinted) == CLI_CONTINUE ? code : CLI_EXIT_ERROR;
 }
 
 static int drain(struct cli_counted *c)
 {
     struct hf_error err = {0};
     int64_t available, taken = 0;
-    char unprinted[60];
-    bool exists = false;
-    int rc = look(c, &available, &exists);
-    hf_status status;
+    bool exists = true;
+    hf_status status = hf_semaphore_drain(c->on.semaphore, &taken, &err);
+    int code = cli_counted_outcome(c, status, &err), rc = CLI_CONTINUE;
 
+    if (!cli_counted_is_done(status))
+        return code;
+    if (taken == 0) /* was there one? */
+        rc = look(c, &available, &exists);
     if (rc != CLI_CONTINUE)
         return rc;
-    if (!exists)
-        return cli_counted_done(c, "drained", false, cli_counted_none(c));
-    status = hf_semaphore_drain(c->on.semaphore, &taken, &err);
-    rc = cli_counted_outcome(c, status, &err);
-    if (!cli_counted_is_done(status))
-        return rc;
-    (void)signal(SIGPIPE, SIG_IGN); /* a pipe without a reader is reported, too */
-    rc = cli_counted_show(c, "taken", taken, rc);
-    (void)snprintf(unprinted, sizeof unprinted, "%lld permits were taken", (long long)taken);
-    return cli_program_flush(unprinted) == CLI_CONTINUE ? rc : CLI_EXIT_ERROR;
+    return exists ? show_taken(c, taken, code)
+                  : cli_counted_done(c, "drained", false, cli_counted_none(c));
 }
 
 /* ---- expirable permits: they have the same key, and one more ---- */
-
-static hf_status open_permits(struct cli_counted *c, struct hf_lock **permits,
-                              struct hf_error *err)
-{
-    return hf_lock_new_kind(permits, c->client, HF_KIND_PERMIT, c->name, strlen(c->name), err);
-}
 
 static int resize(struct cli_counted *c)
 {
     struct hf_error err = {0};
     struct hf_lock *permits = NULL;
-    hf_status status = open_permits(c, &permits, &err);
+    hf_status status = hf_lock_new_kind(&permits, c->client, HF_KIND_PERMIT, c->name,
+                                        strlen(c->name), &err);
     int code;
 
     if (status == HF_OK)
@@ -143,37 +138,15 @@ static int resize(struct cli_counted *c)
     return cli_counted_is_done(status) ? cli_counted_done(c, "resized", true, code) : code;
 }
 
-/* Without its count, expirable permits that are released later would add up to more than
- * there were. */
-static int refuse_if_in_use(struct cli_counted *c)
-{
-    struct hf_error err = {0};
-    struct hf_lock_info info = {.holders = 0};
-    struct hf_lock *permits = NULL;
-    hf_status status = open_permits(c, &permits, &err);
-
-    if (status == HF_OK)
-        status = hf_lock_inspect(permits, &info, &err);
-    hf_lock_free(permits);
-    if (status < 0)
-        return cli_counted_fail(c, status, &err, false);
-    if (info.holders == 0)
-        return CLI_CONTINUE;
-    return cli_fail("%s is not deleted: %lld of its permits are held by 'run --permits' or others "
-                    "that renew them; 'holdfast status' shows them", c->quoted,
-                    (long long)info.holders);
-}
-
 static int delete(struct cli_counted *c)
 {
     struct hf_error err = {0};
     bool was_deleted = false;
-    int code = refuse_if_in_use(c);
-    hf_status status;
+    hf_status status = hf_semaphore_delete(c->on.semaphore, &was_deleted, &err);
 
-    if (code != CLI_CONTINUE)
-        return code;
-    status = hf_semaphore_delete(c->on.semaphore, &was_deleted, &err);
+    if (status == HF_IN_USE)
+        return cli_fail("%s is not deleted: %s, by 'run --permits' or others that renew them; "
+                        "'holdfast status' shows them", c->quoted, err.text);
     return cli_counted_deleted(c, status, was_deleted, &err);
 }
 

@@ -50,9 +50,16 @@ static struct hf_op_request to_release(int64_t permits)
     return (struct hf_op_request){.verb = &hf_verb_add, .permits = permits};
 }
 
-static struct hf_op_request to_reduce(int64_t permits)
+static struct hf_op_request to_release_if_exists(int64_t permits, bool *existed)
 {
-    return (struct hf_op_request){.verb = &hf_verb_reduce, .permits = permits};
+    return (struct hf_op_request){
+        .verb = &hf_verb_add_existing, .permits = permits, .out_flag = existed};
+}
+
+static struct hf_op_request to_reduce(int64_t permits, bool *existed)
+{
+    return (struct hf_op_request){
+        .verb = &hf_verb_reduce, .permits = permits, .out_flag = existed};
 }
 
 /* 0 permits: as many as are available. */
@@ -107,10 +114,20 @@ hf_status hf_semaphore_release(struct hf_semaphore *semaphore, int64_t permits,
     return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
 }
 
-hf_status hf_semaphore_reduce(struct hf_semaphore *semaphore, int64_t permits,
-                              struct hf_error *err)
+hf_status hf_semaphore_release_if_exists(struct hf_semaphore *semaphore,
+                                         int64_t permits, bool *existed,
+                                         struct hf_error *err)
 {
-    struct hf_op_request request = to_reduce(permits);
+    struct hf_op_request request = to_release_if_exists(permits, existed);
+    hf_status rc = check(permits, 1, err);
+
+    return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
+}
+
+hf_status hf_semaphore_reduce(struct hf_semaphore *semaphore, int64_t permits,
+                              bool *existed, struct hf_error *err)
+{
+    struct hf_op_request request = to_reduce(permits, existed);
     hf_status rc = check(permits, 1, err);
 
     return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
@@ -183,10 +200,21 @@ hf_status hf_semaphore_release_async(struct hf_semaphore *semaphore,
     return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
 }
 
-hf_status hf_semaphore_reduce_async(struct hf_semaphore *semaphore,
-                                    int64_t permits, hf_done *done, void *ctx)
+hf_status hf_semaphore_release_if_exists_async(struct hf_semaphore *semaphore,
+                                               int64_t permits, bool *existed,
+                                               hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_reduce(permits);
+    struct hf_op_request request = to_release_if_exists(permits, existed);
+    hf_status rc = check(permits, 1, NULL);
+
+    return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
+}
+
+hf_status hf_semaphore_reduce_async(struct hf_semaphore *semaphore,
+                                    int64_t permits, bool *existed,
+                                    hf_done *done, void *ctx)
+{
+    struct hf_op_request request = to_reduce(permits, existed);
     hf_status rc = check(permits, 1, NULL);
 
     return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);

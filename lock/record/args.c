@@ -24,6 +24,7 @@ static const struct {
     [STEP_FORCE] = {.holder = true, .publish = true},
     [STEP_INSPECT] = {.holder = true},
     [STEP_ADD] = {.count = true, .publish = true},
+    [STEP_ADD_EXISTING] = {.count = true, .publish = true},
     [STEP_REDUCE] = {.count = true},
     [STEP_SET] = {.count = true, .publish = true},
     [STEP_RESIZE] = {.count = true, .publish = true},

@@ -242,8 +242,9 @@ static bool is_replicated(const struct hf_op *op, enum hf_step step)
 {
     return op->client->replicas != 0 &&
            (step == STEP_ACQUIRE || step == STEP_EXTEND || step == STEP_RELEASE ||
-            step == STEP_ADD || step == STEP_REDUCE || step == STEP_SET ||
-            step == STEP_RESIZE || step == STEP_DELETE || step == STEP_RAISE);
+            step == STEP_ADD || step == STEP_ADD_EXISTING || step == STEP_REDUCE ||
+            step == STEP_SET || step == STEP_RESIZE || step == STEP_DELETE ||
+            step == STEP_RAISE);
 }
 
 void hf_op_want_replicas(struct hf_op *op,

@@ -24,7 +24,7 @@ struct hf_tally_kind {
 };
 
 /* Every status that a call may end with. */
-#define TALLY_STATUSES 19
+#define TALLY_STATUSES 20
 extern const hf_status hf_tally_statuses[TALLY_STATUSES];
 
 struct hf_tally {

@@ -24,7 +24,8 @@ enum hf_step {
     STEP_EXTEND,                /* of one hold, by its owner: by_owner.c */
     STEP_FORCE,
     STEP_INSPECT,
-    STEP_ADD,                   /* these six, of what is counted: count.c */
+    STEP_ADD,                   /* these seven, of what is counted: count.c */
+    STEP_ADD_EXISTING,          /* only to a semaphore that exists */
     STEP_REDUCE,
     STEP_SET,
     STEP_RESIZE,

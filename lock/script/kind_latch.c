@@ -24,7 +24,7 @@ const struct hf_kind hf_kind_latch = {
                       .takes_hold_key = true},
         [STEP_SET] = {.script = &hf_script_count_set,
                       .takes_hold_key = true, .side = "1"},
-        [STEP_DELETE] = {.script = &hf_script_count_delete,
+        [STEP_DELETE] = {.script = &hf_script_latch_delete,
                          .takes_hold_key = true, .side = "1"},
         [STEP_READ] = {.script = &hf_script_count_read, .side = "0"},
     },

@@ -23,6 +23,7 @@ const struct hf_kind hf_kind_semaphore = {
     .owner_suffix = "",
     .is_shared = true,
     .is_ownerless = true,
+    .keys = {":timeout"},       /* of expirable permits, which have this kind's key */
     .hold_key = "holdfast_answer",
     .steps = {
         [STEP_ACQUIRE] = {.script = &hf_script_semaphore_acquire, .reads_last = true,
@@ -30,13 +31,15 @@ const struct hf_kind hf_kind_semaphore = {
         [STEP_RELEASE] = {.script = &hf_script_semaphore_undo,
                           .takes_hold_key = true},
         [STEP_ADD] = {.script = &hf_script_semaphore_release,
-                      .takes_hold_key = true},
+                      .takes_hold_key = true, .side = ""},
+        [STEP_ADD_EXISTING] = {.script = &hf_script_semaphore_release,
+                               .takes_hold_key = true, .side = "1"},
         [STEP_REDUCE] = {.script = &hf_script_semaphore_reduce,
                          .takes_hold_key = true},
         [STEP_SET] = {.script = &hf_script_count_set,
                       .takes_hold_key = true, .side = ""},
-        [STEP_DELETE] = {.script = &hf_script_count_delete,
-                         .takes_hold_key = true, .side = ""},
+        [STEP_DELETE] = {.script = &hf_script_semaphore_delete, .keys = 1,
+                         .takes_hold_key = true},
         [STEP_READ] = {.script = &hf_script_count_read},
     },
 };

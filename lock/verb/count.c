@@ -165,6 +165,9 @@ void hf_count_forget(struct hf_op *ended)
 typedef void answered(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply);
 
+/* The verb that repeats such a request after its call has ended; NULL: it is not repeated. */
+static const struct hf_verb *again_of(enum hf_step step);
+
 static void request(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
                     answered *done)
 {
@@ -213,7 +216,7 @@ static void change(struct hf_op *op, answered *done, answered *known)
 
     if (!begin(op))
         return;
-    if (step != STEP_ADD && step != STEP_REDUCE)
+    if (!again_of(step))
         op->lease_ms = LATE_COPY_MS;
     if (hf_router_is_known(op->client->router))
         request_change(op, hf_op_deadline(op), done);
@@ -240,7 +243,7 @@ static void end_change(struct hf_op *op, hf_status status)
     if (op->out_flag)
         *op->out_flag = is_done(op);
     if (op->value)
-        *op->value = op->answer.number;
+        *op->value = is_done(op) ? op->answer.number : 0;
     wake(op);
     hf_count_forget(op);
     hf_hold_finish_request(op, status);
@@ -311,20 +314,28 @@ static void cancel_repeating(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-static const struct hf_verb verb_add_again = {
-    .name = "repeat a change of", .cancel = cancel_repeating, .is_orphan = true,
-    .step = STEP_ADD};
-static const struct hf_verb verb_reduce_again = {
-    .name = "repeat a reduction of", .cancel = cancel_repeating, .is_orphan = true,
-    .step = STEP_REDUCE};
+static const struct hf_verb verbs_again[] = {
+    {.name = "repeat a change of", .cancel = cancel_repeating, .is_orphan = true,
+     .step = STEP_ADD},
+    {.name = "repeat a change of, which exists,", .cancel = cancel_repeating, .is_orphan = true,
+     .step = STEP_ADD_EXISTING},
+    {.name = "repeat a reduction of", .cancel = cancel_repeating, .is_orphan = true,
+     .step = STEP_REDUCE}};
+
+static const struct hf_verb *again_of(enum hf_step step)
+{
+    for (size_t i = 0; i < sizeof verbs_again / sizeof *verbs_again; i++)
+        if (verbs_again[i].step == step)
+            return &verbs_again[i];
+    return NULL;
+}
 
 /* Repeats a request whose caller has ended. No other client can do this, because only
  * this request identifies the change. It is repeated until the server replies, however
  * long it is unreachable. */
 static void repeat(const struct hf_op *ended)
 {
-    const struct hf_verb *verb =
-        ended->verb->step == STEP_ADD ? &verb_add_again : &verb_reduce_again;
+    const struct hf_verb *verb = again_of(ended->verb->step);
     struct hf_bytes request_id = hf_hold_text(ended->hold);
     struct hf_op *op;
 
@@ -372,11 +383,23 @@ static void add(struct hf_op *op)
 
 const struct hf_verb hf_verb_add = {.name = "add to", .start = add,
                                     .cancel = hf_hold_finish_request, .step = STEP_ADD};
+const struct hf_verb hf_verb_add_existing = {.name = "add to", .start = add,
+                                             .cancel = hf_hold_finish_request,
+                                             .step = STEP_ADD_EXISTING};
 const struct hf_verb hf_verb_reduce = {.name = "reduce", .start = add,
                                        .cancel = hf_hold_finish_request,
                                        .step = STEP_REDUCE};
 
 /* ---- setting, and deleting ---- */
+
+/* Only a deletion: permits that are in use would add up to more than there were. */
+static hf_status refusal_of(struct hf_op *op)
+{
+    if (is_done(op) || op->answer.number < 1)
+        return HF_OK;
+    return hf_error_set(op->error, HF_IN_USE, "%lld expirable permits of this name are in use",
+                        (long long)op->answer.number);
+}
 
 static void on_set(struct hf_call *call, hf_status status,
                    struct hf_resp_value reply)
@@ -385,6 +408,8 @@ static void on_set(struct hf_call *call, hf_status status,
 
     status = read_change(op, status, reply);
     if (status == HF_OK)
+        status = refusal_of(op);
+    if (status == HF_OK || status == HF_IN_USE)
         end_change(op, status);
     else
         hf_hold_finish_request(op,

@@ -26,9 +26,10 @@ hf_status hf_acquire_options_check_async(
 extern const struct hf_verb hf_verb_raise;
 
 /* Operations of kinds without owners. hf_verb_add adds permits, or one count of a latch;
- * hf_verb_reduce removes permits (0: all that are available, and `value` receives their
- * number); hf_verb_resize sets the number of expirable permits. */
-extern const struct hf_verb hf_verb_add, hf_verb_reduce, hf_verb_set, hf_verb_resize,
-    hf_verb_delete, hf_verb_read;
+ * hf_verb_add_existing adds permits to a semaphore that exists; hf_verb_reduce removes permits
+ * (0: all that are available, and `value` receives their number); hf_verb_resize sets the number
+ * of expirable permits. */
+extern const struct hf_verb hf_verb_add, hf_verb_add_existing, hf_verb_reduce, hf_verb_set,
+    hf_verb_resize, hf_verb_delete, hf_verb_read;
 
 #endif

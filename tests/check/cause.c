@@ -553,6 +553,7 @@ static enum failure failure_of(struct history_text status)
                  {"HF_LOST", IS_LOST},
                  {"HF_NOT_OWNER", NOT_OWNER},
                  {"HF_E_INVAL", INVALID},
+                 {"HF_IN_USE", IN_USE},
                  {"HF_E_CLOSED", CLOSED},
                  {"HF_E_LIMIT", CLOSED},
                  {"HF_UNREPLICATED", UNREPLICATED}};
@@ -591,6 +592,10 @@ static void end_of_lock(struct judge *j, struct ask *ask,
             end_error(j, ask, e);
         return;
     case UNREPLICATED: return;
+    case IN_USE:
+        if (!ask->was_in_use && is_fault_free(j, ask))
+            cause_fail_call(j, ask, e, "and no permit was in use");
+        return;
     case ERROR: end_error(j, ask, e); return;
     }
 }

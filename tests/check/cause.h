@@ -33,6 +33,8 @@
  *                    renewal (op=renew): the same, of the hold that it names.
  *       HF_E_INVAL   of an acquire: its owner has another hold of that lock, or
  *                    another call on it. Of a renewal: its lease is 0.
+ *       HF_IN_USE    of a deletion: at some moment since it was asked, a server that may
+ *                    have answered had an expirable permit in use; or a fault.
  *       HF_E_CLOSED, HF_E_LIMIT   a close or the end of the client; or a fault.
  *       all others   a fault; a wait_ms up to answer_ms, or a lease up to twice that.
  *                    The wait_ms that counts is what remains when the last earlier call

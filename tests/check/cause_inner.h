@@ -7,7 +7,7 @@
 
 /* How a call ended. */
 enum failure { OK, TIMED_OUT, CANCELLED, IS_LOST, NOT_OWNER, INVALID, CLOSED,
-               UNREPLICATED, ERROR };
+               UNREPLICATED, IN_USE, ERROR };
 
 /* cause_is_touched - may a fault explain what has happened since then?
  * cause_is_hold_touched - likewise of a hold, also by an excuse of its own.

@@ -27,6 +27,7 @@ static enum outcome outcome_of(struct history_text status)
                  {"HF_NOT_OWNER", NOTHING},
                  {"HF_E_LIMIT", NOTHING},
                  {"HF_E_INVAL", NOTHING},
+                 {"HF_IN_USE", NOTHING},
                  {"HF_E_FORKED", NOTHING},
                  {"HF_E_CLOSED", NOTHING}};
 
@@ -51,6 +52,14 @@ static bool stands_in_line(const struct ask *ask)
     return false;
 }
 
+static void note_number(struct lock *lock, int64_t n)
+{
+    if (lock->set_most == 0 || n < lock->set_least)
+        lock->set_least = n;
+    if (n > lock->set_most)
+        lock->set_most = n;
+}
+
 static void on_ask(struct judge *j, const struct history_event *e)
 {
     struct ask *ask = state_ask(j, e->source.number, e->call);
@@ -64,6 +73,8 @@ static void on_ask(struct judge *j, const struct history_event *e)
     count_meet(j, ask);
     if (!ask->lock)
         return;
+    if (ask->op == HISTORY_OP_SET)
+        note_number(ask->lock, ask->n);
     note_rates(j, ask);
     if (ask->op == HISTORY_OP_ACQUIRE || ask->op == HISTORY_OP_TOKEN) {
         ask->token_before = ask->lock->told_token;

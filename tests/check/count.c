@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define MS 1000
+
 bool count_is_of(const struct ask *ask)
 {
     return ask->class == CLASS_SEMAPHORE || ask->class == CLASS_LATCH;
@@ -12,7 +14,7 @@ bool count_is_of(const struct ask *ask)
 
 bool count_is_named(const struct ask *ask)
 {
-    return count_is_of(ask) || ask->op == HISTORY_OP_RESIZE;
+    return count_is_of(ask) || ask->op == HISTORY_OP_RESIZE || ask->op == HISTORY_OP_DELETE;
 }
 
 /* ---- questions ---- */
@@ -64,6 +66,7 @@ static int64_t step_of(const struct question *q)
     case HISTORY_OP_RELEASE:
         return q->is_latch ? -q->n : q->n;
     case HISTORY_OP_SET:
+    case HISTORY_OP_ADD:
         return q->n;
     case HISTORY_OP_REDUCE:
         return -q->n;
@@ -140,11 +143,19 @@ static void fail_stock(struct judge *j, const struct lock *lock,
     show(v, j->now);
 }
 
+/* It changes only a semaphore that exists. */
+static bool needs_one(const struct question *q)
+{
+    return q->op == HISTORY_OP_ADD || q->op == HISTORY_OP_REDUCE;
+}
+
 static const char *wrong_step(const struct question *q, const struct stock *stock,
                               const struct history_event *e)
 {
     if (q->op == HISTORY_OP_ACQUIRE && stock->n == HISTORY_NONE)
         return "what was taken is returned to a semaphore that is no more";
+    if (stock->n == HISTORY_NONE && needs_one(q))
+        return "a semaphore that does not exist is changed";
     if (!depends(q))
         return q->net == 0 || q->net == step_of(q)
                    ? NULL
@@ -203,21 +214,58 @@ void count_stock(struct judge *j, struct lock *lock, const struct stock *stock,
     note_end(lock, e);
 }
 
-void count_resized(struct judge *j, const struct lock *lock, const struct stock *stock,
-                   const struct history_event *e)
+/* ---- how many expirable permits there are ---- */
+
+/* A permit that has not expired, at that server. */
+static bool is_one_out(const struct lock *lock, uint32_t server, int64_t at_us)
+{
+    for (struct hold *hold = lock->holds; hold; hold = hold->next) {
+        const struct record *r = state_record(hold, server, false);
+
+        if (hold->class == CLASS_PERMIT && r && r->until_us > at_us)
+            return true;
+    }
+    return false;
+}
+
+static const char *wrong_number(const struct judge *j, const struct lock *lock,
+                                const struct stock *stock, const struct question *q,
+                                const struct history_event *e)
+{
+    int64_t sure_us = j->now.us + j->header.slack_ms * MS;
+
+    if (q->times > 1)
+        return "one question changes the number twice";
+    if (e->by == HISTORY_BY_RESIZE)
+        return e->n == q->n ? NULL : "a question sets another number than that of its call";
+    return !lock->halved.line && is_one_out(lock, stock->server, sure_us)
+               ? "it is deleted while permits are in use"
+               : NULL;
+}
+
+void count_of_permits(struct judge *j, const struct lock *lock, const struct stock *stock,
+                      const struct history_event *e)
 {
     struct question *q = e->hold.at ? question_of(lock, e->hold) : NULL;
+    const char *wrong;
 
-    if (!q || !state_decides(j, stock->server))
+    if (!q || !state_decides(j, stock->server) ||
+        (e->by != HISTORY_BY_RESIZE && e->by != HISTORY_BY_DELETE))
         return;
     q->times++;
     q->last = j->now;
-    if (q->is_unsure || (q->times == 1 && e->n == q->n))
+    wrong = wrong_number(j, lock, stock, q, e);
+    if (q->is_unsure || !wrong)
         return;
-    fail_stock(j, lock, stock, e,
-               q->times > 1 ? "one question sets the number twice"
-                            : "a question sets another number than that of its call");
+    fail_stock(j, lock, stock, e, wrong);
     q->is_unsure = true;
+}
+
+void count_of_set(struct judge *j, const struct lock *lock, const struct stock *stock,
+                  const struct history_event *e)
+{
+    if (lock->set_most != 0 && !lock->halved.line && (e->n < lock->set_least || e->n > lock->set_most))
+        fail_stock(j, lock, stock, e, "a call sets another number");
 }
 
 /* ---- how calls end ---- */
@@ -279,8 +327,6 @@ static void end_semaphore(struct judge *j, struct ask *ask, int64_t net)
         fail_end(j, ask, "no server has given it that many permits");
     else if (ask->op == HISTORY_OP_RELEASE && net != ask->n)
         fail_end(j, ask, "no server has added that many permits");
-    else if (ask->op == HISTORY_OP_REDUCE && net != -ask->n)
-        fail_end(j, ask, "no server has removed that many permits");
 }
 
 static bool is_of(struct history_text status, const char *const *statuses)
@@ -301,8 +347,7 @@ static int64_t wanted_of(const struct question *q, struct history_text status,
                                            NULL};
     static const char *const unknown[] = {"OK", "HF_OK", "HF_UNREPLICATED", "HF_E_CLOSED",
                                           NULL};
-    bool is_change = !q->is_latch &&
-                     (q->op == HISTORY_OP_RELEASE || q->op == HISTORY_OP_REDUCE);
+    bool is_change = !q->is_latch && (q->op == HISTORY_OP_RELEASE || needs_one(q));
 
     if (is_nothing)
         return 0;
@@ -322,7 +367,9 @@ static void want(const struct ask *ask, struct history_text status, bool is_done
         if (q->op == HISTORY_OP_ACQUIRE)
             q->wanted = left-- > 0 ? step_of(q) : 0;
         else
-            q->wanted = wanted_of(q, status, is_nothing);
+            q->wanted = needs_one(q) && ask->was_missing
+                            ? HISTORY_NONE
+                            : wanted_of(q, status, is_nothing);
     }
 }
 
@@ -357,6 +404,18 @@ static void end_delete(struct judge *j, const struct ask *ask, bool told, int64_
         fail_end(j, ask, "says that there was no number, and there was one all the time");
 }
 
+/* `told`: it says that there was one. */
+static void end_existing(struct judge *j, const struct ask *ask, bool told, int64_t net)
+{
+    int64_t step = ask->op == HISTORY_OP_ADD ? ask->n : -ask->n;
+
+    if (net != (told ? step : 0))
+        fail_end(j, ask, told ? "no server has changed it by that many permits"
+                              : "says that there was no semaphore, and a server has changed one");
+    else if (!told && !ask->was_missing)
+        fail_end(j, ask, "says that there was no semaphore, and there was one all the time");
+}
+
 static void end_resize(struct judge *j, const struct ask *ask, int64_t times)
 {
     if (times == 0 && !ask->was_so)
@@ -374,6 +433,8 @@ static void end_well(struct judge *j, struct ask *ask, const struct history_even
         end_delete(j, ask, e->n > 0, sum.times);
     else if (ask->op == HISTORY_OP_RESIZE)
         end_resize(j, ask, sum.times);
+    else if (ask->op == HISTORY_OP_ADD || ask->op == HISTORY_OP_REDUCE)
+        end_existing(j, ask, e->count != 0, sum.net);
     else if (ask->class == CLASS_LATCH)
         end_latch(j, ask, sum.net);
     else
@@ -407,6 +468,8 @@ void count_meet(const struct judge *j, struct ask *ask)
         ask->was_empty = ask->was_empty || or_0(n) <= 0 || is_over;
         ask->was_there = ask->was_there || n != HISTORY_NONE;
         ask->was_so = ask->was_so || n == ask->n;
+        ask->was_in_use = ask->was_in_use ||
+                          is_one_out(ask->lock, server, ask->asked.us - j->header.slack_ms * MS);
     }
 }
 
@@ -424,7 +487,8 @@ static void rest_of(struct judge *j, const struct lock *lock,
     struct judge_violation *v;
 
     if (q->is_unsure || q->is_left || q->wanted == HISTORY_NONE || q->net == q->wanted ||
-        (q->is_past && q->op == HISTORY_OP_ACQUIRE && q->net == step_of(q)))
+        (q->is_past && q->op == HISTORY_OP_ACQUIRE && q->net == step_of(q)) ||
+        (q->is_past && needs_one(q) && q->net == 0))
         return;
     v = violate(j, 11, j->now.us);
     say(v, "all is quiet, and call %" PRId64 " of client c%u on %s ", q->call,

@@ -27,10 +27,12 @@ struct question {
 
 /* count_is_of   - is the call about something that is counted?
  * count_is_named - does a `wait` line name its request, and a `stock` line what that did?
- *                 Likewise of a call that sets the number of expirable permits.
+ *                 Likewise of a call that sets or deletes the number of expirable permits.
  * count_asked   - the call asks this from now on.
  * count_stock   - a server says how many there are, before the state changes.
- * count_resized - a server says that a request has set the number of expirable permits.
+ * count_of_permits - a server says that a request has set, or deleted, the number of
+ *                 expirable permits.
+ * count_of_set  - it says that a call has set a number.
  * count_meet    - what servers have of the number may have changed: a call may meet it.
  * count_meets   - likewise, of each call of the lock.
  * count_ended   - the call has ended. `is_done`: well; `is_nothing`: it says that
@@ -48,8 +50,10 @@ bool count_is_named(const struct ask *ask);
 void count_asked(const struct ask *ask, struct history_text name);
 void count_stock(struct judge *j, struct lock *lock, const struct stock *stock,
                  const struct history_event *e);
-void count_resized(struct judge *j, const struct lock *lock, const struct stock *stock,
-                   const struct history_event *e);
+void count_of_permits(struct judge *j, const struct lock *lock, const struct stock *stock,
+                      const struct history_event *e);
+void count_of_set(struct judge *j, const struct lock *lock, const struct stock *stock,
+                  const struct history_event *e);
 void count_meet(const struct judge *j, struct ask *ask);
 void count_meets(const struct judge *j, struct lock *lock);
 void count_ended(struct judge *j, struct ask *ask, const struct history_event *e,

@@ -135,7 +135,7 @@
  *     over                   the last line
  *
  * Statuses: OK and HF_OK say that it was done. HF_LOST, of a release: one less of
- * a hold that had been lost. HF_NOT_OWNER, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED:
+ * a hold that had been lost. HF_NOT_OWNER, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED, HF_IN_USE:
  * nothing was done. UNREPLICATED_HELD: an acquire is held all the same. After any
  * other, an acquire is not held, and a release has given up one.
  *
@@ -143,8 +143,9 @@
  * judged, and so is a line without `kind`; read and write are the two sides of one
  * lock; as many owners hold a permit as `stock` says. A semaphore, a latch: nobody
  * holds it. To take `n` permits, or to await the latch, is an acquire; to add n, or
- * to count down by n, a release; op=reduce removes n, be they available or not; op=drain
- * takes all that are available (its `stock` line is by=acquire); a `wait` line names what
+ * to count down by n, a release; op=add adds n to a semaphore that exists; op=reduce removes
+ * n from one that exists, be they available or not (the `end` of both: count=0, there was none;
+ * count=1, there was one); op=drain takes all that are available (its `stock` line is by=acquire); a `wait` line names what
  * the call asks the server. op=resize: permits, those in use included, shall be n.
  * Where enum names are listed below, those are the words of the format. */
 #ifndef CHECK_HISTORY_H
@@ -184,14 +185,14 @@
     X(OP_INSPECT, "inspect") X(OP_CLOSE, "close") X(OP_SET, "set")            \
     X(OP_FREE, "free") X(OP_RENEW, "renew") X(OP_REDUCE, "reduce")            \
     X(OP_DRAIN, "drain") X(OP_DELETE, "delete") X(OP_RESIZE, "resize")        \
-    X(OP_AVAILABLE, "available") X(OP_TOKEN, "token")
+    X(OP_AVAILABLE, "available") X(OP_TOKEN, "token") X(OP_ADD, "add")
 /* peer: another program; operator: by hand, past all locks; other: by the command
  * of another owner, whose hold is in the same record of the server. */
 #define HISTORY_BYS(X)                                                        \
     X(BY_ACQUIRE, "acquire") X(BY_RENEW, "renew") X(BY_RELEASE, "release")    \
     X(BY_PEER, "peer") X(BY_REPLICATION, "replication")                       \
     X(BY_OPERATOR, "operator") X(BY_OTHER, "other") X(BY_SET, "set")          \
-    X(BY_RESIZE, "resize")
+    X(BY_RESIZE, "resize") X(BY_DELETE, "delete")
 /* forgot: a restart without data, a flush, a stale replica. */
 #define HISTORY_WHYS(X)                                                       \
     X(WHY_RELEASED, "released") X(WHY_EXPIRED, "expired")                     \

@@ -638,7 +638,7 @@ void p11_stock(struct judge *j, struct lock *lock, const struct stock *stock,
                    e->by == HISTORY_BY_RENEW;
     struct judge_violation *v;
 
-    if (lock->halved.line || e->by == HISTORY_BY_RESIZE ||
+    if (lock->halved.line ||
         (is_ours ? e->n == stock->n
                  : e->by != HISTORY_BY_SET || stock->n == HISTORY_NONE))
         return;

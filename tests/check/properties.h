@@ -104,7 +104,8 @@
  * P11  Permits are neither made nor lost: how many there are on a server, out and
  *      available, changes by no acquire, renewal or release, and is set only where
  *      there are none. A call that resizes it sets its own number, once; when it has ended
- *      well, a server has done so, or had that number at some moment since it was asked.
+ *      well, a server has done so, or had that number at some moment since it was asked. A call
+ *      that sets the number sets its own. A call deletes it only while no permit is in use.
  *      What nobody owns, a semaphore or a latch, is changed by questions alone, each
  *      of which does its step once (takes n, adds n, removes n, counts down by n) or undoes
  *      it; never below 0 by who takes. A drain takes, once, all that is available, and the
@@ -118,7 +119,8 @@
  *      When all is quiet, a call that took and has not ended well has changed nothing, unless
  *      the semaphore was deleted meanwhile; one that adds or removes permits has done its step
  *      if it ended without a reply (HF_E_CONNECT, _NOREPLY, _PROTOCOL), and nothing after
- *      another error. What was taken is not returned to a semaphore that does not exist.
+ *      another error. What was taken is not returned to a semaphore that does not exist. Nor do an add and a
+ *      reduction change such a one; they say whether there was one.
  *      Excused: an operator or a new master, for questions that were asked before;
  *      servers that were replaced; clients that have died.
  *

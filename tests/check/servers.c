@@ -266,7 +266,7 @@ static void on_freed(struct judge *j, struct party *p,
 static void note_halves(struct judge *j, struct lock *lock,
                         const struct history_event *e)
 {
-    if (e->n != HISTORY_NONE || e->by == HISTORY_BY_REPLICATION)
+    if (e->n != HISTORY_NONE || e->by == HISTORY_BY_REPLICATION || e->by == HISTORY_BY_DELETE)
         return;
     lock->halved.line = 0;
     for (const struct hold *hold = lock->holds; hold; hold = hold->next)
@@ -291,12 +291,13 @@ static void on_stock(struct judge *j, struct party *p,
     if (e->kind == HISTORY_KIND_SEMAPHORE || e->kind == HISTORY_KIND_LATCH) {
         count_stock(j, lock, stock, e);
     } else {
-        if (e->by == HISTORY_BY_RESIZE)
-            count_resized(j, lock, stock, e);
+        count_of_permits(j, lock, stock, e);
         p11_stock(j, lock, stock, e);
         note_halves(j, lock, e);
         note_room(lock, e);
     }
+    if (e->by == HISTORY_BY_SET)
+        count_of_set(j, lock, stock, e);
     if (stock->n <= 0 && e->n > 0)
         stock->present = j->now;
     stock->n = e->n;
@@ -311,7 +312,7 @@ static void on_stock(struct judge *j, struct party *p,
         lock->home = p->source.number;
     watch_lock(j, lock,
                e->by == HISTORY_BY_SET || e->by == HISTORY_BY_RELEASE ||
-                       e->by == HISTORY_BY_RESIZE
+                       e->by == HISTORY_BY_RESIZE || e->by == HISTORY_BY_DELETE
                    ? j->header.wake_ms
                    : watch_look_ms(j),
                false);

@@ -228,6 +228,7 @@ struct ask {
     bool was_missing, was_empty, was_there, was_so; /* P11: at some moment since it was asked,
                                    a server had no number; had nothing available; had a
                                    number; had that of the call */
+    bool was_in_use;            /* likewise, an expirable permit was in use */
     bool is_reported;           /* a violation of P12 names it already */
 
     /* P12 of the call of a set (cause_set.c). */
@@ -267,6 +268,7 @@ struct lock {
     struct moment unsure_force; /* a forced release that ended without an answer */
     struct moment unsure_renewal; /* likewise of a renewal that names a hold */
     int64_t permits;            /* as it was made, wherever it is now; 0: unknown */
+    int64_t set_least, set_most; /* the numbers that calls have asked to set; most 0: none */
     struct history_text set;    /* that it is a member of; or empty */
     uint32_t at_server;         /* of a member of a quorum: the server of its name; or 0 */
     unsigned place;             /* which member of its set it is: 0, 1, ... */

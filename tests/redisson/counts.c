@@ -144,7 +144,7 @@ START_TEST(permits_that_we_remove_are_not_redissons)
     int64_t taken = -1;
 
     ck_assert_str_eq(ask_java(1, "set", "semaphore", name, 3), "true");
-    ck_assert_int_eq(hf_semaphore_reduce(semaphore, 5, NULL), HF_OK);
+    ck_assert_int_eq(hf_semaphore_reduce(semaphore, 5, NULL, NULL), HF_OK);
     ck_assert_java("-2", 1, "count semaphore %s", name);
     ck_assert_str_eq(ask_java(1, "try", "semaphore", name, 1), "false");
     ck_assert_str_eq(ask_java(1, "unlock", "semaphore", name, 6), "ok");

@@ -197,8 +197,6 @@ static void write_info(const struct call *c, struct history_event *e)
 
     e->hold = (struct history_text){0};
     e->n = c->info.is_locked ? c->info.hold_count : 0;
-    if (c->says_exists)
-        e->count = c->exists;
     if (plan_is_counted(plan, lock) || c->op == HISTORY_OP_AVAILABLE)
         e->n = c->value;
     else if (plan_has_permits(plan, lock)) /* which have no name there */
@@ -242,6 +240,8 @@ void call_end(struct call *c, hf_status status, int64_t token)
         write_info(c, &e);
     if (c->op == HISTORY_OP_SET && status == HF_OK && c->n > 0)
         e.n = c->was_set ? c->n : 0;
+    if (c->says_exists && status == HF_OK)
+        e.count = c->exists;
     if (c->op == HISTORY_OP_DELETE && status == HF_OK)
         e.n = c->was_deleted;
     if (c->op == HISTORY_OP_DRAIN && status == HF_OK)

@@ -18,7 +18,7 @@ struct call {
     struct hf_cancel cancel;
     struct hf_lock_info info;
     bool was_set, was_deleted;
-    bool says_exists, exists; /* of a semaphore that is inspected */
+    bool says_exists, exists; /* of a semaphore that is inspected or changed */
     int64_t value, n; /* how many permits; value: also the latest token */
     bool is_out;      /* the permits must be released */
     bool is_part;     /* it belongs to the call of a set: its end is not judged */

@@ -39,6 +39,7 @@ void counted_set(struct owner *o)
     program_watch_queues(o->program);
 }
 
+/* Also a semaphore with the name of expirable permits. */
 static void delete(struct owner *o)
 {
     struct call *c = program_call(o->program, o, HISTORY_OP_DELETE);
@@ -81,6 +82,17 @@ static void give(struct owner *o, int64_t n)
     program_watch_queues(o->program);
 }
 
+/* Only to a semaphore that exists. */
+static void add(struct owner *o, int64_t n)
+{
+    struct call *c = program_call(o->program, o, HISTORY_OP_ADD);
+
+    c->n = n;
+    call_ask(c);
+    program_began(c, count_add(o, c, n, on_given), on_given);
+    program_watch_queues(o->program);
+}
+
 /* It is requested once, whatever its result. */
 static void give_back(struct call *taken)
 {
@@ -90,7 +102,10 @@ static void give_back(struct call *taken)
         return;
     taken->is_out = false;
     o->releasing++;
-    give(o, taken->n);
+    if (taken->op == HISTORY_OP_REDUCE)
+        add(o, taken->n);
+    else
+        give(o, taken->n);
 }
 
 void counted_give_back(struct program *p)
@@ -148,7 +163,7 @@ static void on_reduced(void *ctx, hf_status status, const struct hf_error *err)
 
     (void)err;
     call_end(c, status, 0);
-    if (is_removed(status))
+    if (is_removed(status) && c->exists)
         keep(c);
 }
 
@@ -239,6 +254,8 @@ static bool permits_do(struct owner *o, const struct plan_op *op)
         resize(o, op->n);
     else if (op->verb == OP_AVAILABLE)
         available(o);
+    else if (op->verb == OP_DELETE)
+        delete(o);
     else
         return false;
     return true;

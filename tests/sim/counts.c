@@ -11,7 +11,9 @@
 /* A handle of either is the record of a lock, inside. */
 static struct hf_semaphore *semaphore(const struct owner *o)
 {
-    return (struct hf_semaphore *)o->lock;
+    struct hf_semaphore *of_permits = program_semaphore(o->program, o->lock_index);
+
+    return of_permits ? of_permits : (struct hf_semaphore *)o->lock;
 }
 
 static struct hf_latch *latch(const struct owner *o)
@@ -53,6 +55,12 @@ hf_status count_give(struct owner *o, struct call *c, int64_t n, hf_done *done)
                        : hf_semaphore_release_async(semaphore(o), n, done, c);
 }
 
+hf_status count_add(struct owner *o, struct call *c, int64_t n, hf_done *done)
+{
+    c->says_exists = true;
+    return hf_semaphore_release_if_exists_async(semaphore(o), n, &c->exists, done, c);
+}
+
 hf_status count_set(struct owner *o, struct call *c, int64_t n, hf_done *done)
 {
     return is_latch(o)
@@ -63,7 +71,8 @@ hf_status count_set(struct owner *o, struct call *c, int64_t n, hf_done *done)
 
 hf_status count_reduce(struct owner *o, struct call *c, hf_done *done)
 {
-    return hf_semaphore_reduce_async(semaphore(o), c->n, done, c);
+    c->says_exists = true;
+    return hf_semaphore_reduce_async(semaphore(o), c->n, &c->exists, done, c);
 }
 
 hf_status count_drain(struct owner *o, struct call *c, hf_done *done)

@@ -89,6 +89,8 @@ static enum history_by by_of(const struct model_change *c)
         return HISTORY_BY_SET;
     if (is_script(c, &hf_script_permit_set))
         return HISTORY_BY_RESIZE;
+    if (is_script(c, &hf_script_semaphore_delete) || is_script(c, &hf_script_latch_delete))
+        return HISTORY_BY_DELETE;
     return is_one_of(c, releases) ? HISTORY_BY_RELEASE : HISTORY_BY_PEER;
 }
 

@@ -67,7 +67,8 @@ void observer_stock(struct observer *w, size_t lock, int64_t stock,
 static const struct hf_script *const counting[] = {
     &hf_script_semaphore_acquire, &hf_script_semaphore_release,
     &hf_script_semaphore_undo, &hf_script_semaphore_reduce, &hf_script_latch_count_down,
-    &hf_script_count_set, &hf_script_count_delete, &hf_script_permit_set, NULL};
+    &hf_script_count_set, &hf_script_semaphore_delete, &hf_script_latch_delete,
+    &hf_script_permit_set, NULL};
 
 static bool counts(const char *sha)
 {
@@ -103,8 +104,9 @@ static enum history_by by_whom(const struct observer *w,
     if (c->sha && (strcmp(c->sha, hf_script_semaphore_acquire.sha) == 0 ||
                    (strcmp(c->sha, hf_script_semaphore_reduce.sha) == 0 && w->is_drain)))
         return HISTORY_BY_ACQUIRE;
-    return c->sha && counts(c->sha) && by != HISTORY_BY_SET ? HISTORY_BY_RELEASE
-                                                           : by;
+    return c->sha && counts(c->sha) && by != HISTORY_BY_SET && by != HISTORY_BY_DELETE
+               ? HISTORY_BY_RELEASE
+               : by;
 }
 
 /* It has one by an operator's doing. That is news, though the number stays. */

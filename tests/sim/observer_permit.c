@@ -125,10 +125,16 @@ static size_t count_out(struct model *m, const char *out, struct model_key *key)
     return model_look(m, 0, out, strlen(out), key) && key->type == MODEL_ZSET ? key->count : 0;
 }
 
-/* Who takes what has lapsed frees it. */
+/* Who takes what has lapsed frees it; a deletion frees only that. */
 static enum history_why why_freed(enum history_by by, enum history_why why)
 {
-    return by == HISTORY_BY_ACQUIRE ? HISTORY_WHY_EXPIRED : why;
+    return by == HISTORY_BY_ACQUIRE || by == HISTORY_BY_DELETE ? HISTORY_WHY_EXPIRED : why;
+}
+
+/* By the request of a call. */
+static const char *request_of(const struct observer *w, enum history_by by)
+{
+    return by == HISTORY_BY_RESIZE || by == HISTORY_BY_DELETE ? w->question : "";
 }
 
 static void look(struct observer *w, struct model *m, size_t lock,
@@ -140,14 +146,13 @@ static void look(struct observer *w, struct model *m, size_t lock,
     int64_t left = observer_available(m, name), until_us;
 
     if (left != HISTORY_NONE)
-        observer_stock(w, lock, left + (int64_t)count, by,
-                       by == HISTORY_BY_RESIZE ? w->question : "");
+        observer_stock(w, lock, left + (int64_t)count, by, request_of(w, by));
     observer_begin(w, lock);
     for (size_t i = 0; i < count; i++)
         observer_mark(w, lock, out_at(w, &key, i, &until_us));
     observer_free_rest(w, lock, why_freed(by, why));
     if (left == HISTORY_NONE)
-        observer_stock(w, lock, left, by, "");
+        observer_stock(w, lock, left, by, request_of(w, by));
     for (size_t i = 0; i < count; i++) {
         struct model_text field = out_at(w, &key, i, &until_us);
 

@@ -123,9 +123,9 @@ enum plan_verb {
     OP_FREE,   /* the same, without closing it first */
     OP_SET,    /* makes the semaphore or the latch, if there is none */
     OP_GIVE,   /* counts a latch down */
-    OP_REDUCE, /* removes n permits of a semaphore, and adds them hold_ms later */
+    OP_REDUCE, /* removes n permits of a semaphore, and adds them hold_ms later, if it exists */
     OP_DRAIN,  /* the same with all that are available */
-    OP_DELETE, /* a semaphore or latch */
+    OP_DELETE, /* a semaphore or latch, or a semaphore with the name of expirable permits */
     OP_RESIZE, /* expirable permits: to n, those in use included */
     OP_AVAILABLE, /* how many expirable permits are available */
     OP_TOKEN,  /* the latest token of a lock */

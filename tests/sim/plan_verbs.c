@@ -52,12 +52,16 @@ static void vary_latch(struct plan *plan, struct plan_op *op, uint64_t *dice)
         create_again(plan, op, dice);
 }
 
-static void vary_permits(const struct plan *plan, struct plan_op *op, uint64_t *dice)
+static void vary_permits(struct plan *plan, struct plan_op *op, uint64_t *dice)
 {
+    static const int64_t verbs[] = {OP_AVAILABLE, OP_RESIZE, OP_RESIZE, OP_DELETE};
+
     if (op->verb != OP_ACQUIRE && op->verb != OP_INSPECT && op->verb != OP_SET)
         return;
-    op->verb = draw_one_in(dice, 3) ? OP_AVAILABLE : OP_RESIZE;
+    op->verb = draw_pick(dice, verbs, DRAW_COUNT(verbs) - is_mild(plan));
     op->n = draw_between(dice, is_mild(plan), plan->locks[op->lock].permits + 2);
+    if (op->verb == OP_DELETE)
+        create_again(plan, op, dice);
 }
 
 /* By its id, as Redisson knows it. */

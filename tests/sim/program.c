@@ -215,6 +215,10 @@ static void open_handles(struct program *p)
             p->locks[i][0] = count_open(p->client, plan->locks[i].family, name);
             continue;
         }
+        p->semaphores[i] = plan->locks[i].family == FAMILY_PERMIT
+                               ? (struct hf_semaphore *)count_open(p->client, FAMILY_SEMAPHORE,
+                                                                   name)
+                               : NULL;
         for (int64_t side = 0; side < 2; side++)
             must(hf_lock_new_kind(&p->locks[i][side], p->client,
                                   plan_kind_of_handle(plan, i, side), name,
@@ -512,6 +516,11 @@ struct owner *program_owner(struct program *p, const struct plan_op *op)
     return form_owner(p, program_new_owner(p, op->lock, op->side, op->owner));
 }
 
+struct hf_semaphore *program_semaphore(const struct program *p, int64_t lock)
+{
+    return p->semaphores[lock];
+}
+
 int64_t program_beside(const struct program *p, const struct owner *o)
 {
     int64_t calls = 0;
@@ -544,7 +553,8 @@ static bool stands_or_counts(const struct hf_op *op)
 {
     static const struct hf_verb *const verbs[] = {&hf_verb_add,    &hf_verb_reduce,
                                                   &hf_verb_set,    &hf_verb_delete,
-                                                  &hf_verb_resize, &hf_verb_read};
+                                                  &hf_verb_resize, &hf_verb_read,
+                                                  &hf_verb_add_existing};
 
     if (op->verb == &hf_verb_acquire)
         return op->lock->kind->is_ownerless || op->lock->kind->waiters_queue;

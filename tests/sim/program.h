@@ -43,6 +43,8 @@ bool program_is_idle(const struct program *p);
  * program_event  - returns a line of its history.
  * program_master - returns the number of the server that its client considers the master of this
  *                  lock; 0: it knows none; HISTORY_NONE: there is only one.
+ * program_semaphore - returns the semaphore whose name this lock's expirable permits have; NULL:
+ *                  it is another kind of lock.
  * program_beside - returns the number of pending calls on the same name with this owner's
  *                  number.
  * program_asks_within - returns whether the owner will acquire that name again within `ms`. */
@@ -52,6 +54,7 @@ struct process *program_process(const struct program *p);
 struct history_event program_event(const struct program *p,
                                    enum history_what what);
 int64_t program_master(const struct program *p, const struct hf_lock *lock);
+struct hf_semaphore *program_semaphore(const struct program *p, int64_t lock);
 int64_t program_beside(const struct program *p, const struct owner *o);
 bool program_asks_within(const struct program *p, const struct owner *o,
                          int64_t ms);

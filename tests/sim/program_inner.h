@@ -37,6 +37,7 @@ struct program {
     struct hf_client *clients[PLAN_MEMBERS_MAX]; /* of independent servers, one of each */
     size_t client_count;
     struct hf_lock *locks[PLAN_LOCKS_MAX][2];
+    struct hf_semaphore *semaphores[PLAN_LOCKS_MAX]; /* with the names of expirable permits */
     struct hf_lock *members[PLAN_LOCKS_MAX][PLAN_MEMBERS_MAX]; /* of quorums */
     struct hf_quorum *quorums[PLAN_LOCKS_MAX];
     struct hf_multi *multis[PLAN_LOCKS_MAX];

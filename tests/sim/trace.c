@@ -63,7 +63,7 @@ static void print_ask(const struct trace *s, const struct history_event *e)
                                       "force", "inspect", "close", "set",
                                       "free its client", "renew", "reduce", "drain",
                                       "delete", "resize", "count what is available of",
-                                      "read the latest token of"};
+                                      "read the latest token of", "add to"};
 
     (void)fprintf(s->to, "asks (#%" PRId64 ") to %s", e->call, ops[e->op]);
     print_lock(s, e);
@@ -98,7 +98,7 @@ static void print_hold(const struct trace *s, const struct history_event *e)
     static const char *const bys[] = {
         "?",    "acquire",     "renew",    "release",
         "peer", "replication", "operator", "another owner's command", "set",
-        "resize"};
+        "resize", "delete"};
     static const char *const whys[] = {"?",       "released", "expired",
                                        "deleted", "forced",   "forgot"};
 

@@ -2,6 +2,7 @@
 -- KEYS  semaphore, the recorded reply to this request
 -- ARGV  request, permits (0: all that are available), how long that record is kept in ms
 -- Reply {request, permits, how many were removed}
+--       {request, -1, -1}  there is no semaphore
 -- An error means that nothing was removed. The number of available permits may become
 -- negative. semaphore_acquire.lua explains why the record is written again.
 -- Source: WIRE 15.
@@ -13,11 +14,14 @@ if redis.call('exists', KEYS[2]) == 1 then
 else
     available, wrong = number_of(semaphore, -2 ^ 53)
 end
-if wrong or not removed and (available or 0) < permits - 2 ^ 53 then
-    return wrong or refusal(semaphore)
+if not removed and not available then
+    return wrong or {ARGV[1], -1, -1}
+end
+if not removed and available < permits - 2 ^ 53 then
+    return refusal(semaphore)
 end
 local is_done = removed
-removed = removed or permits > 0 and permits or math.max(available or 0, 0)
+removed = removed or permits > 0 and permits or math.max(available, 0)
 redis.call('set', KEYS[2], removed, 'px', ARGV[3])
 if is_done or removed == 0 then
     return {ARGV[1], permits, removed}

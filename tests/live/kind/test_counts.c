@@ -64,9 +64,14 @@ static hf_status give(void)
     return hf_semaphore_release(pool, 1, NULL);
 }
 
+static hf_status add_existing(void)
+{
+    return hf_semaphore_release_if_exists(pool, 1, NULL, NULL);
+}
+
 static hf_status reduce(void)
 {
-    return hf_semaphore_reduce(pool, 1, NULL);
+    return hf_semaphore_reduce(pool, 1, NULL, NULL);
 }
 
 static hf_status drain(void)
@@ -166,6 +171,7 @@ static const struct {
     {take, OF_SEMAPHORE, "acquire"},
     {take_at_once, OF_SEMAPHORE, "acquire at once"},
     {give, OF_SEMAPHORE, "release"},
+    {add_existing, OF_SEMAPHORE, "release if it exists"},
     {reduce, OF_SEMAPHORE, "reduce"},
     {drain, OF_SEMAPHORE, "drain"},
     {delete_semaphore, OF_SEMAPHORE, "delete a semaphore"},
@@ -326,7 +332,7 @@ END_TEST
 START_TEST(no_reduction_passes_the_least_number)
 {
     (void)server_ask(server, "SET " POOL " -9007199254740991");
-    ck_assert_status(hf_semaphore_reduce(pool, 2, NULL), HF_E_SERVER);
+    ck_assert_status(hf_semaphore_reduce(pool, 2, NULL, NULL), HF_E_SERVER);
     ck_assert_key("-9007199254740991");
     ck_assert_ok(reduce());
     ck_assert_key("-" MOST);

@@ -168,9 +168,9 @@ START_TEST(permits_are_removed_also_below_0)
     ck_assert_int_eq(drain(pool), 0);
     ck_assert_int_eq(server_ask_int(server, "EXISTS " POOL), 0);
     set_permits(3);
-    ck_assert_ok(hf_semaphore_reduce(pool, 2, NULL));
+    ck_assert_ok(hf_semaphore_reduce(pool, 2, NULL, NULL));
     ck_assert_available(1);
-    ck_assert_ok(hf_semaphore_reduce(pool_of_other, 5, NULL));
+    ck_assert_ok(hf_semaphore_reduce(pool_of_other, 5, NULL, NULL));
     ck_assert_available(-4);
     ck_assert_int_eq(drain(pool), 0);
     ck_assert_available(-4);
@@ -178,14 +178,46 @@ START_TEST(permits_are_removed_also_below_0)
     give(pool, 6);
     ck_assert_int_eq(drain(pool_of_other), 2);
     ck_assert_available(0);
-    (void)server_ask(server, "DEL " POOL);
-    ck_assert_ok(hf_semaphore_reduce(pool, 2, NULL));
-    ck_assert_available(-2);
     await_no_answers();
 }
 END_TEST
 
-/* Nothing else is deleted: the key of a permit in use, or of another name. */
+/* Neither the one nor the other creates a semaphore, and both say so. */
+START_TEST(semaphore_that_does_not_exist_is_not_changed)
+{
+    bool existed = true;
+
+    ck_assert_ok(hf_semaphore_reduce(pool, 2, &existed, NULL));
+    ck_assert(!existed);
+    existed = true;
+    ck_assert_ok(hf_semaphore_release_if_exists(pool, 2, &existed, NULL));
+    ck_assert(!existed);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " POOL), 0);
+    set_permits(3);
+    ck_assert_ok(hf_semaphore_release_if_exists(pool, 2, &existed, NULL));
+    ck_assert(existed);
+    existed = false;
+    ck_assert_ok(hf_semaphore_reduce(pool_of_other, 1, &existed, NULL));
+    ck_assert(existed);
+    ck_assert_available(4);
+    await_no_answers();
+}
+END_TEST
+
+START_TEST(waiter_is_woken_by_what_is_added)
+{
+    struct call call;
+
+    set_permits(0);
+    call_take(&call, pool_of_other, 2, HF_FOREVER, NULL);
+    await_listeners(1);
+    ck_assert_ok(hf_semaphore_release_if_exists(pool, 2, NULL, NULL));
+    ck_assert_ok(call_await(&call));
+    ck_assert_available(0);
+}
+END_TEST
+
+/* Nothing else is deleted: the key of another program, or of another name. */
 START_TEST(deleted_semaphore_can_be_set_again)
 {
     bool was_deleted = true, was_set = false;
@@ -204,12 +236,42 @@ START_TEST(deleted_semaphore_can_be_set_again)
 }
 END_TEST
 
+/* Permits with owners have the same count. Those that have expired end with it: they would be
+ * added to the next semaphore of that name. */
+START_TEST(semaphore_with_expirable_permits_in_use_is_not_deleted)
+{
+    struct hf_acquire_options options;
+    struct hf_lock *permit;
+    struct hf_error err = {0};
+    bool was_deleted = true;
+
+    hf_acquire_options_init(&options);
+    options.owner = 1;
+    options.lease_ms = LONG_MS;
+    ck_assert_ok(hf_lock_new_kind(&permit, client, HF_KIND_PERMIT, POOL, strlen(POOL), NULL));
+    set_permits(2);
+    ck_assert_ok(hf_lock_acquire(permit, &options, NULL));
+    (void)server_ask(server, "DECR " POOL);
+    (void)server_ask(server, "ZADD {" POOL "}:timeout 1 expired");
+    ck_assert_status(hf_semaphore_delete(pool_of_other, &was_deleted, &err), HF_IN_USE);
+    ck_assert(!was_deleted);
+    ck_assert_ptr_nonnull(strstr(err.text, "1 expirable permits of this name are in use"));
+    ck_assert_str_eq(server_ask(server, "GET " POOL), "0");
+    ck_assert_ok(hf_lock_release(permit, 1, NULL));
+    ck_assert_int_eq(server_ask_int(server, "ZCARD {" POOL "}:timeout"), 1);
+    ck_assert_ok(hf_semaphore_delete(pool_of_other, &was_deleted, NULL));
+    ck_assert(was_deleted);
+    server_await(server, LONG_MS, "", "KEYS *");
+    hf_lock_free(permit);
+}
+END_TEST
+
 START_TEST(ttl_of_redissons_is_kept)
 {
     (void)server_ask(server, "SET " POOL " 3 PX 60000");
     take(pool, 1);
     give(pool, 1);
-    ck_assert_ok(hf_semaphore_reduce(pool, 1, NULL));
+    ck_assert_ok(hf_semaphore_reduce(pool, 1, NULL, NULL));
     ck_assert_int_eq(drain(pool), 2);
     ck_assert_int_gt(server_ask_int(server, "PTTL " POOL), 0);
 }
@@ -226,7 +288,7 @@ START_TEST(numbers_and_waits_out_of_range_are_refused)
             hf_semaphore_acquire(pool, numbers[i], 0, NULL, &err), HF_E_INVAL);
         ck_assert_status(hf_semaphore_release(pool, numbers[i], &err),
                          HF_E_INVAL);
-        ck_assert_status(hf_semaphore_reduce(pool, numbers[i], &err), HF_E_INVAL);
+        ck_assert_status(hf_semaphore_reduce(pool, numbers[i], NULL, &err), HF_E_INVAL);
     }
     ck_assert_status(hf_semaphore_try_set_permits(pool, -1, &was_set, &err),
                      HF_E_INVAL);
@@ -495,10 +557,13 @@ START_TEST(calls_without_blocking_return_the_same)
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_int_eq(available, 2);
     call_init(&call);
-    ck_assert_ok(hf_semaphore_reduce_async(pool, 3, call_done, &call));
+    ck_assert_ok(hf_semaphore_reduce_async(pool, 3, NULL, call_done, &call));
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_available(-1);
-    give(pool, 4);
+    call_init(&call);
+    ck_assert_ok(hf_semaphore_release_if_exists_async(pool, 4, &was_set, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert(was_set);
     call_init(&call);
     ck_assert_ok(hf_semaphore_drain_async(pool, &available, call_done, &call));
     ck_assert_status(call_await(&call), HF_OK);
@@ -513,7 +578,7 @@ START_TEST(calls_without_blocking_return_the_same)
     ck_assert_ok(hf_semaphore_delete_async(pool, &was_set, call_done, &call));
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert(was_set);
-    ck_assert_status(hf_semaphore_reduce_async(pool, 0, call_done, &call),
+    ck_assert_status(hf_semaphore_reduce_async(pool, 0, NULL, call_done, &call),
                      HF_E_INVAL);
     ck_assert_status(hf_semaphore_acquire_async(pool, 0, 0, NULL, call_done,
                                                 &call),
@@ -631,7 +696,7 @@ START_TEST(cut_anywhere_each_call_counts_once)
 }
 END_TEST
 
-/* The same behind each byte of a reduction, a drain and a deletion. */
+/* The same behind each byte of a reduction, what is added, a drain and a deletion. */
 START_TEST(cut_anywhere_each_change_counts_once)
 {
     enum proxy_way way = cuts[_i].way;
@@ -645,9 +710,10 @@ START_TEST(cut_anywhere_each_change_counts_once)
         set_permits(5);
         if (bytes > 0)
             proxy_cut_after(proxy, way, n, cuts[_i].end);
-        ck_assert_ok(hf_semaphore_reduce(cut, 2, NULL));
+        ck_assert_ok(hf_semaphore_reduce(cut, 2, NULL, NULL));
         ck_assert_available(3);
-        ck_assert_int_eq(drain(cut), 3);
+        ck_assert_ok(hf_semaphore_release_if_exists(cut, 1, NULL, NULL));
+        ck_assert_int_eq(drain(cut), 4);
         ck_assert_ok(hf_semaphore_delete(cut, &was_deleted, NULL));
         ck_assert(was_deleted);
         proxy_cut_after(proxy, way, UINT64_MAX, cuts[_i].end);
@@ -683,20 +749,27 @@ START_TEST(unknown_outcome_is_settled_in_the_background)
 }
 END_TEST
 
-/* Nor does a reduction count twice that the client repeats. */
-START_TEST(unknown_reduction_is_repeated_in_the_background)
+static hf_status add_or_reduce(int row, struct hf_error *err)
+{
+    return row == 0 ? hf_semaphore_reduce(cut, 1, NULL, err)
+                    : hf_semaphore_release_if_exists(cut, 1, NULL, err);
+}
+
+/* Nor does a change count twice that the client repeats. */
+START_TEST(unknown_change_is_repeated_in_the_background)
 {
     struct hf_error err;
+    const char *after = _i == 0 ? "3" : "7";
 
     open_cut(SET_UP_MS);
     set_permits(5);
-    ck_assert_ok(hf_semaphore_reduce(cut, 1, NULL));
+    ck_assert_ok(add_or_reduce(_i, NULL));
     proxy_hold(proxy, PROXY_TO_CLIENT, true);
-    ck_assert_status(hf_semaphore_reduce(cut, 1, &err), HF_E_NOREPLY);
-    server_await(server, LONG_MS, "3", "GET " POOL);
+    ck_assert_status(add_or_reduce(_i, &err), HF_E_NOREPLY);
+    server_await(server, LONG_MS, after, "GET " POOL);
     proxy_hold(proxy, PROXY_TO_CLIENT, false);
     ck_assert_ok(hf_client_close(cut_client, LONG_MS, NULL, NULL));
-    ck_assert_available(3);
+    ck_assert_str_eq(server_ask(server, "GET " POOL), after);
     close_cut();
 }
 END_TEST
@@ -883,7 +956,7 @@ static void use_semaphore(struct hf_client *of, struct hf_client *waits)
     give(giver, 1);
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_ok(hf_semaphore_available(giver, &available, NULL));
-    ck_assert_ok(hf_semaphore_reduce(giver, 1, NULL));
+    ck_assert_ok(hf_semaphore_reduce(giver, 1, NULL, NULL));
     ck_assert_ok(hf_semaphore_drain(giver, &available, NULL));
     ck_assert_ok(hf_semaphore_delete(giver, NULL, NULL));
 }
@@ -934,7 +1007,10 @@ static void add_all(Suite *suite)
     tcase_add_test(c, permits_are_acquired_all_or_none);
     tcase_add_test(c, release_makes_a_semaphore_that_is_not_there);
     tcase_add_test(c, permits_are_removed_also_below_0);
+    tcase_add_test(c, semaphore_that_does_not_exist_is_not_changed);
+    tcase_add_test(c, waiter_is_woken_by_what_is_added);
     tcase_add_test(c, deleted_semaphore_can_be_set_again);
+    tcase_add_test(c, semaphore_with_expirable_permits_in_use_is_not_deleted);
     tcase_add_test(c, ttl_of_redissons_is_kept);
     tcase_add_test(c, numbers_and_waits_out_of_range_are_refused);
     tcase_add_test(c, name_is_checked);
@@ -958,7 +1034,7 @@ static void add_all(Suite *suite)
     tcase_add_loop_test(c, cut_anywhere_each_call_counts_once, 0, COUNT(cuts));
     tcase_add_loop_test(c, cut_anywhere_each_change_counts_once, 0, COUNT(cuts));
     tcase_add_loop_test(c, unknown_outcome_is_settled_in_the_background, 0, 2);
-    tcase_add_test(c, unknown_reduction_is_repeated_in_the_background);
+    tcase_add_loop_test(c, unknown_change_is_repeated_in_the_background, 0, 2);
     tcase_add_test(c, request_that_was_undone_no_longer_acquires);
     tcase_add_test(c, undoing_makes_no_semaphore);
     tcase_add_loop_test(c, acquire_that_is_executed_late_takes_nothing_for_long,

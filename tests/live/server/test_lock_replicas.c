@@ -257,7 +257,7 @@ static hf_status add_two(struct hf_error *err)
 
 static hf_status remove_two(struct hf_error *err)
 {
-    return hf_semaphore_reduce(pool, 2, err);
+    return hf_semaphore_reduce(pool, 2, NULL, err);
 }
 
 static hf_status drain(struct hf_error *err)

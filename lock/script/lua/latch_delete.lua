@@ -1,14 +1,12 @@
--- Deletes a semaphore or a latch, once for each request, however often that is sent, and
--- notifies the waiters of a latch.
--- KEYS  semaphore or latch, the recorded reply to this request
--- ARGV  request, 1, how long that record is kept in ms, message of a latch ('': a
---       semaphore, whose waiters keep waiting), PUBLISH or SPUBLISH, channel
+-- Deletes a latch, once for each request, however often that is sent, and notifies waiters.
+-- KEYS  latch, the recorded reply to this request
+-- ARGV  request, 1, how long that record is kept in ms, message, PUBLISH or SPUBLISH, channel
 --       [, the other of them]
 -- Reply {request, 1[, listeners[, why the message was not sent]]}  deleted
 --       {request, -1, -1}                                          there is none
 -- An error means that nothing was done. The first DEL is of a key that does not exist, and
 -- needs no memory: after that, a server without memory accepts the other writes.
--- Source: WIRE 5.2, 15, 17.
+-- Source: WIRE 5.2, 17.
 local key, answer = KEYS[1], KEYS[2]
 --+ number
 --+ tell
@@ -18,7 +16,7 @@ if number then
     return {ARGV[1], 1}
 end
 if not wrong then
-    number, wrong = number_of(key, ARGV[4] == '' and -2 ^ 53 or 0)
+    number, wrong = number_of(key, 0)
 end
 if not number then
     return wrong or {ARGV[1], -1, -1}
@@ -29,8 +27,5 @@ local gone = redis.pcall('del', KEYS[1])
 if gone ~= 1 then
     redis.pcall('del', KEYS[2])
     return gone
-end
-if ARGV[4] == '' then
-    return {ARGV[1], 1}
 end
 return {ARGV[1], 1, tell(5, ARGV[6], ARGV[4])}
