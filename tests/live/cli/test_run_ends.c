@@ -384,7 +384,8 @@ static int64_t try_once(const struct state *state, int which, int signal)
     state->leave();
     if (state->said && *state->said)
         ck_assert_ptr_nonnull(strstr(await_end(p, ERR), state->said));
-    else if (state->said && !is_init) /* which has its notes about /proc */
+    else if (state->said && !is_init && /* which has its notes about /proc */
+             took_ms < CLI_SIGNALS_PROMPT_MS) /* a server that takes longer is reported */
         ck_assert_str_eq(await_end(p, ERR), "");
     return took_ms;
 }

@@ -168,6 +168,9 @@ START_TEST(a_cluster_behind_nat_is_reached_by_the_callback)
 }
 END_TEST
 
+/* Until a move is not seen by a client that reads the map meanwhile. */
+#define MOVES 10
+
 /* ANNOUNCED-1: MOVED has the announced address, too: the client's map is older than the
  * move. */
 START_TEST(a_redirection_behind_nat_is_mapped)
@@ -187,14 +190,15 @@ START_TEST(a_redirection_behind_nat_is_mapped)
     lock = lock_of(client, name);
     acquire(lock, 1);
     release(lock, 1);
-    for (int i = 0; i < 2; i++) {
-        cluster_move_begin(cluster, slot, to);
-        cluster_move_end(cluster, slot, to);
+    for (int i = 0; i < 2 || (stats_of(client).route.moved == 0 && i < MOVES); i++) {
+        int at = i % 2 == 0 ? to : from;
+
+        cluster_move_begin(cluster, slot, at);
+        cluster_move_end(cluster, slot, at);
         acquire(lock, 1);
-        ck_assert_int_eq((int)server_ask_int(cluster_node(cluster, to),
+        ck_assert_int_eq((int)server_ask_int(cluster_node(cluster, at),
                                              "EXISTS %s", name), 1);
         release(lock, 1);
-        to = from;
     }
     ck_assert_uint_gt(stats_of(client).route.moved, 0);
     hf_lock_free(lock);
