@@ -215,7 +215,7 @@ complete -c holdfast -n '__fish_seen_subcommand_from status' -l json -d 'print J
 complete -c holdfast -n '__fish_seen_subcommand_from status' -s q -l quiet -d 'print only errors'
 complete -c holdfast -n '__fish_seen_subcommand_from status' -s v -l verbose -d 'print progress on standard error'
 complete -c holdfast -n '__fish_seen_subcommand_from status' -s h -l help -d 'show this help'
-complete -c holdfast -n '__fish_seen_subcommand_from watch' -l every -x -d 'polling interval'
+complete -c holdfast -n '__fish_seen_subcommand_from watch' -l every -x -d 'always poll'
 complete -c holdfast -n '__fish_seen_subcommand_from watch' -l for -x -d 'stop after DURATION'
 complete -c holdfast -n '__fish_seen_subcommand_from watch' -s u -l url -x -d 'URL of the server'
 complete -c holdfast -n '__fish_seen_subcommand_from watch' -l user -x -d 'user name'

@@ -1,5 +1,6 @@
-/* `holdfast watch`: says what happens to locks, a line for each event. It looks at
- * them again and again; between two looks it knows nothing. */
+/* `holdfast watch`: says what happens to locks, a line for each event. The server reports that
+ * a lock has changed; otherwise it looks at them again and again. Between two looks it knows
+ * nothing. */
 /* Tests: tests/live/cli/test_watch.c. */
 #include <limits.h>
 #include <poll.h>
@@ -17,11 +18,15 @@
 #include "cli/base/report.h"
 #include "cli/lock/inspect_any.h"
 #include "cli/lock/watch_events.h"
+#include "cli/lock/watch_pushes.h"
 #include "net/base/error.h"
+#include "net/base/moment.h"
 
 #define EVERY_MS 500   /* the default of --every */
 #define EVERY_LEAST_MS 50   /* a shorter interval would load the server */
 #define BEFORE_END_MS 20   /* the last poll of a lease: more than a round trip */
+#define READER_MS 500           /* between two looks at standard output */
+#define AFTER_END_MS 10         /* with pushes, a lease has ended at the server */
 #define NAMES_MAX 1000   /* each name is one request for each poll */
 
 struct watched {
@@ -31,6 +36,8 @@ struct watched {
     char labelled[HF_OWNER_TEXT_MAX];
     char label[HF_LABEL_MAX + 1];
     bool is_unknown;            /* no look was answered since */
+    bool is_pushed;             /* the server reports its changes */
+    int64_t looked_ms;          /* the last look */
     int64_t next_ms;            /* the next look; 0: at once */
 };
 
@@ -38,7 +45,10 @@ struct watch {
     const struct cli_common *common;
     int64_t every_ms;
     int64_t for_ms;             /* 0: until it is ended */
+    bool polls;                 /* --every */
+    struct hf_loop *loop;
     struct hf_client *client;
+    struct cli_pushes *pushes;  /* NULL: it polls */
     struct watched *locks;
     size_t count;
 };
@@ -255,6 +265,9 @@ static int64_t next_look_ms(const struct watch *watch, const struct watched *w)
     int64_t now_ms = hf_clock_ms(), next_ms = now_ms + watch->every_ms;
     int64_t ends_ms = w->is_unknown ? HF_NEVER : cli_watch_ends_ms(&w->look);
 
+    if (w->is_pushed) /* a key that has expired is reported late, or when it is read */
+        return ends_ms == HF_NEVER ? HF_NEVER : hf_max_ms(ends_ms + AFTER_END_MS,
+                                                          now_ms + EVERY_LEAST_MS);
     if (ends_ms != HF_NEVER) {
         int64_t half_ms = now_ms + (ends_ms - now_ms) / 2;
         int64_t last_ms = ends_ms - BEFORE_END_MS;
@@ -263,6 +276,34 @@ static int64_t next_look_ms(const struct watch *watch, const struct watched *w)
         next_ms = look_ms < next_ms ? look_ms : next_ms;
     }
     return next_ms < now_ms + EVERY_LEAST_MS ? now_ms + EVERY_LEAST_MS : next_ms;
+}
+
+/* The number of permits in use is in several keys. */
+static bool is_pushable(const struct watched *w)
+{
+    return w->look.info.kind != HF_KIND_PERMIT;
+}
+
+static hf_status look_once(const struct watch *watch, struct watched *w,
+                           struct cli_snapshot *now, struct hf_error *err)
+{
+    size_t i = (size_t)(w - watch->locks);
+
+    w->looked_ms = hf_clock_ms();
+    w->is_pushed = watch->pushes && is_pushable(w) &&
+                   cli_pushes_arm(watch->pushes, i, w->name);
+    return look(watch, w->name, now, err);
+}
+
+/* Changes that follow each other quickly are one. */
+static void note_pushes(struct watch *watch)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watched *w = &watch->locks[i];
+
+        if (cli_pushes_take(watch->pushes, i))
+            w->next_ms = w->looked_ms + EVERY_LEAST_MS;
+    }
 }
 
 /* At those that are due by then. */
@@ -280,12 +321,13 @@ static void look_at_due(struct watch *watch, int64_t until_ms)
         if (is_away(watch, rc))
             hf_error_set(&err, rc, "the server cannot be reached");
         else
-            rc = look(watch, w->name, &now, &err);
+            rc = look_once(watch, w, &now, &err);
         if (rc == HF_OK)
             compare(watch, w, &now);
         else if (!w->is_unknown)
             print_unknown(watch, w, err.text);
         w->is_unknown = rc < 0;
+        w->is_pushed = w->is_pushed && rc == HF_OK;
         w->next_ms = next_look_ms(watch, w);
     }
 }
@@ -303,15 +345,28 @@ static int64_t first_due_ms(const struct watch *watch)
 /* ---- again and again ---- */
 
 /* False: the reader of standard output has gone. */
-static bool rest_until(int64_t ms)
+static bool has_reader(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO}; /* errors alone */
-    int64_t left_ms;
 
-    while ((left_ms = ms - hf_clock_ms()) > 0)
-        if (poll(&out, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) > 0)
+    return poll(&out, 1, 0) <= 0;
+}
+
+/* Until the next look is due, which a push makes earlier. False: the reader of standard output
+ * has gone, which is noticed within READER_MS. */
+static bool rest_until(struct watch *watch, int64_t end_ms)
+{
+    for (;;) {
+        int64_t now_ms = hf_clock_ms(), next_ms;
+
+        note_pushes(watch);
+        next_ms = hf_min_ms(first_due_ms(watch), end_ms);
+        if (!has_reader())
             return false;
-    return true;
+        if (next_ms <= now_ms)
+            return true;
+        hf_loop_dispatch(watch->loop, (int)hf_min_ms(next_ms - now_ms, READER_MS));
+    }
 }
 
 /* Ends as a write to a closed pipe does; returns only if SIGPIPE is ignored. */
@@ -330,16 +385,14 @@ static bool can_write(void)
 static int follow(struct watch *watch)
 {
     int64_t end_ms = watch->for_ms > 0 ? hf_clock_ms() + watch->for_ms : HF_NEVER;
-    int64_t next_ms;
 
     do {
         look_at_due(watch, hf_clock_ms());
         if (!can_write())
             return CLI_EXIT_ERROR; /* main says why */
-        next_ms = first_due_ms(watch);
-        if (!rest_until(next_ms < end_ms ? next_ms : end_ms))
+        if (!rest_until(watch, end_ms))
             return end_unread();
-    } while (next_ms < end_ms);
+    } while (hf_clock_ms() < end_ms);
     look_at_due(watch, HF_NEVER);
     return CLI_OK;
 }
@@ -357,17 +410,26 @@ static int reach(struct watch *watch)
 
 static int watch_all(struct watch *watch)
 {
+    const struct hf_loop_options of_loop = {.size = sizeof of_loop, .thread = false};
     struct hf_client_options options;
+    hf_status status = hf_loop_new(&watch->loop, &of_loop);
     int rc;
 
+    if (status < 0)
+        return cli_fail_what(status, "cannot make an event loop");
     hf_client_options_init(&options);
+    options.loop = watch->loop;
     options.connect_once = true;
     rc = cli_client_open(&watch->client, watch->common, &options);
     if (rc == CLI_CONTINUE)
         rc = reach(watch);
+    if (rc == CLI_CONTINUE && !watch->polls)
+        rc = cli_pushes_open(&watch->pushes, watch->loop, watch->common, watch->count);
     if (rc == CLI_CONTINUE)
         rc = follow(watch);
+    cli_pushes_free(watch->pushes);
     hf_client_free(watch->client);
+    hf_loop_free(watch->loop);
     return rc;
 }
 
@@ -388,6 +450,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
 
     switch (id) {
     case EVERY:
+        watch->polls = true;
         return cli_take_duration(args, "--every", value, EVERY_LEAST_MS,
                                  &watch->every_ms);
     case FOR:
@@ -429,14 +492,17 @@ const struct cli_command cli_watch_command = {
         "\n"
         "Prints one line for each event: first the current state (held, free), then\n"
         "acquired, renewed, released, expired and others, with the owner. With\n"
-        "--json, each line is an object. watch polls the locks and changes nothing.\n"
-        "Changes between two polls can be missed. A forced release is also reported\n"
-        "as 'released'. A lock that cannot be read is 'unknown'.\n"
+        "--json, each line is an object. watch changes nothing. The server reports\n"
+        "each change (CLIENT TRACKING); for permits, with RESP2, and without the\n"
+        "right to it, watch polls. Changes that follow each other within 50 ms, or\n"
+        "between two polls, can be missed. A forced release is also reported as\n"
+        "'released'. A lock that cannot be read is 'unknown'.\n"
         "watch ends after --for or on a signal.\n"
         "Exit code: 0 after --for, 125 error.\n"
         "\n"
-        "  --every DURATION     polling interval; default 500ms, at least 50ms; a lock\n"
-        "                       is also polled before its lease expires\n"
+        "  --every DURATION     always poll, in this interval, at least 50ms; a lock is\n"
+        "                       also polled before its lease expires. Without pushes\n"
+        "                       the interval is 500ms\n"
         "  --for DURATION       stop after DURATION; default: never\n"
         "\n" CLI_COMMON_HELP,
     .main = main_watch,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/local.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/suite.h"
 
@@ -250,6 +251,98 @@ START_TEST(wrong_usage_is_error)
 }
 END_TEST
 
+/* ---- pushes ---- */
+
+static long long script_calls_now(void)
+{
+    const char *line = strstr(server_ask(server, "INFO commandstats"), "cmdstat_evalsha:calls=");
+
+    return line ? atoll(line + strlen("cmdstat_evalsha:calls=")) : 0;
+}
+
+static struct process *watch_by_pushes(const char *option)
+{
+    struct process *p = holdfast(server, "watch", option, "x", NULL);
+
+    (void)await_line(p, OUT, "x: ");
+    return p;
+}
+
+/* The server reports each change; between them nothing is sent. */
+START_TEST(changes_are_pushed)
+{
+    struct process *p;
+
+    hold_by_other("x", 3600000);
+    p = watch_by_pushes("--connect-timeout=5s");
+    (void)server_ask(server, "CONFIG RESETSTAT");
+    local_rest_us(1200000);
+    ck_assert_int_le(script_calls_now(), 1); /* once more when tracking has begun */
+    (void)server_ask(server, "PEXPIRE x 7200000");
+    (void)await_line(p, OUT, "renewed by");
+    (void)server_ask(server, "DEL x");
+    (void)await_line(p, OUT, "released, was held by");
+    (void)server_ask(server, "CONFIG RESETSTAT");
+    local_rest_us(1200000);
+    ck_assert_int_eq(script_calls_now(), 0);
+    hold_by_other("x", 1000);
+    (void)await_line(p, OUT, "acquired by");
+    (void)await_line(p, OUT, "expired, was held by");
+    (void)kill(pid_of(p), SIGTERM);
+    (void)finish(p);
+}
+END_TEST
+
+START_TEST(lost_connections_miss_nothing)
+{
+    struct process *p;
+
+    hold_by_other("x", 3600000);
+    p = watch_by_pushes("--connect-timeout=5s");
+    for (int i = 0; i < 3; i++) {
+        server_kill_connections(server);
+        (void)server_ask(server, "DEL x");
+        (void)await_line(p, OUT, "released, was held by");
+        hold_by_other("x", 3600000);
+        (void)await_line(p, OUT, "acquired by");
+    }
+    (void)kill(pid_of(p), SIGTERM);
+    (void)finish(p);
+}
+END_TEST
+
+/* RESP2, a user without the right, and --every: it polls. */
+static const struct {
+    const char *query, *option, *rule;
+} pollers[] = {
+    {"?protocol=2", "--connect-timeout=5s", "+@all"},
+    {"", "--connect-timeout=5s", "+@all -client|tracking"},
+    {"", "--every=50ms", "+@all"},
+};
+
+START_TEST(without_pushes_it_polls)
+{
+    char url[100];
+    struct process *p;
+
+    if (strstr(server_ask(server, "ACL SETUSER app reset on >PASSWORD ~* &* %s",
+                          pollers[_i].rule), "(error)"))
+        return;
+    (void)snprintf(url, sizeof url, "redis://app:PASSWORD@127.0.0.1:%d%s",
+                   server_port(server), pollers[_i].query);
+    hold_by_other("x", 3600000);
+    p = holdfast(NULL, "watch", "-u", url, pollers[_i].option, "x", NULL);
+    (void)await_line(p, OUT, "held by");
+    (void)server_ask(server, "CONFIG RESETSTAT");
+    while (script_calls_now() < 3)
+        local_rest_us(1000);
+    (void)server_ask(server, "DEL x");
+    (void)await_line(p, OUT, "released, was held by");
+    (void)kill(pid_of(p), SIGTERM);
+    (void)finish(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("holdfast watch");
@@ -271,5 +364,9 @@ int main(void)
     tcase_add_test(c, it_ends_after_its_time);
     tcase_add_test(c, a_reader_that_leaves_ends_it);
     tcase_add_loop_test(c, wrong_usage_is_error, 0, ROWS(wrong));
+    c = run_case(s, "pushes");
+    tcase_add_test(c, changes_are_pushed);
+    tcase_add_test(c, lost_connections_miss_nothing);
+    tcase_add_loop_test(c, without_pushes_it_polls, 0, ROWS(pollers));
     return run_suite(s);
 }
