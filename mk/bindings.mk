@@ -1,7 +1,7 @@
 # holdfast in other languages.
 
 #: make check-python      builds and installs the binding for Python, and runs its tests
-check-python: deps
+check-python: deps $(BUILD)/lock/script/scripts.c $(BUILD)/lock/script/script_names.h
 	@tests/deps.sh deps-python || :
 	@tests/python.sh $(BUILD)
 
