@@ -24,7 +24,7 @@
  * Threads: every function may be called from any thread, unless its comment says
  * otherwise. connect.h says in which thread callbacks run, and what they may call.
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
- * Source: WIRE, by section: Redisson's keys, fields and channels (docs/sources.md). */
+ * "Source: WIRE 6" names a section of WIRE: Redisson's keys and channels (docs/sources.md). */
 #ifndef HF_LOCK_H
 #define HF_LOCK_H
 
@@ -58,13 +58,13 @@ HF_API const char *hf_status_name(hf_status status);
 
 /* ---- locks --------------------------------------------------------------- */
 
-/* A handle on one name and kind. All such handles of one client share one state. */
+/* A handle on one name and kind. All handles of a client on both of them share one state. */
 struct hf_lock;
 
 /* The kinds of locks; docs/kinds.md describes each. The owner of a reentrant lock can acquire the
  * lock again. The server does not store the kind: hf_lock_inspect derives the kind from the value
- * of the lock's key, and reports a fair lock without waiters, and a non-reentrant, fenced or spin
- * lock, as plain. */
+ * of the lock's key. It reports as plain: a fair lock without waiters, and every non-reentrant,
+ * fenced or spin lock. */
 enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
     HF_KIND_PLAIN,              /* reentrant: Redisson's RLock */
@@ -79,7 +79,7 @@ enum hf_lock_kind {
     HF_KIND_SPIN,               /* reentrant; waiters poll, as Redisson's do */
     HF_KIND_VALUE,              /* a string, as redis-py's (SET NX PX); acquired once */
     HF_WITH_TOKEN = 256         /* flag: KIND | HF_WITH_TOKEN has fencing tokens. Not for READ,
-                                   PERMIT and MULTI. PLAIN with it is FENCED. C++ needs a cast */
+                                   PERMIT and MULTI. With PLAIN: FENCED. C++ needs a cast */
 };
 
 /* hf_lock_kind_text - returns the name of a kind, such as "fair lock"; static. */
@@ -102,8 +102,8 @@ HF_API hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client
                                   enum hf_lock_kind kind, const void *name, size_t len,
                                   struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_lock_free - frees the handle (NULL is allowed), also in a callback. Holds, pending calls and
- *   the `lock` of callbacks stay valid. hf_client_free frees the handles that remain. */
+/* hf_lock_free - frees the handle (NULL is allowed), also in a callback. Holds and pending calls
+ *   continue, and callbacks can still use their `lock`. hf_client_free frees remaining handles. */
 HF_API void hf_lock_free(struct hf_lock *lock);
 
 /* hf_lock_name - returns the name, followed by a NUL; the name itself may also contain
@@ -117,7 +117,7 @@ HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
  * owners from -2^48 to -1; all other numbers are yours.
  *
  * hf_owner_thread - returns the owner of the calling thread, the default of a blocking acquire.
- *   A forked child keeps the number of the thread that called fork, for clients of its own. */
+ *   In a forked child, this is the owner of the thread that called fork. */
 HF_API int64_t hf_owner_thread(void);
 
 /* hf_owner_new - returns an owner for a task, a number that differs from all that this
@@ -130,7 +130,7 @@ enum hf_lost {
     HF_REASON_TAKEN,            /* another owner holds the lock */
     HF_REASON_UNREACHABLE,      /* no renewal succeeded before the safe time ended */
     HF_REASON_SUSPENDED,        /* this process did not run when the safe time ended */
-    HF_REASON_LEASE_ENDED,      /* lease_ms ended, of the acquire or of a re-entry */
+    HF_REASON_LEASE_ENDED,      /* the lease_ms of the acquire, or of a re-entry, ended */
     HF_REASON_MAX_HOLD,         /* max_hold_ms expired. After on_lost, the client releases the
                                    lock on the server, unless the lock is a member of a multi-lock
                                    or quorum: then the release or the TTL ends it */
@@ -188,29 +188,29 @@ struct hf_acquire_options {
     int64_t wait_ms;            /* HF_FOREVER (default); 0: the call does not wait */
     int64_t lease_ms;           /* > 0: the lease. 0 (default): the lease is the client's
                                    watchdog_ms, and the client renews the hold every
-                                   watchdog_ms / 3. A hold is renewed if one of its acquires
-                                   had 0. A re-entry sets the TTL again */
+                                   watchdog_ms / 3. A hold is renewed if the lease_ms of one
+                                   of its acquires is 0. A re-entry sets the TTL again */
     int64_t max_hold_ms;        /* > 0: the hold is lost after this time; 0 (default): no limit.
                                    Ignored in a re-entry */
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
     bool keep_unreplicated;     /* after HF_UNREPLICATED the lock is held, and must be
                                    released. Default: the call releases it */
-    bool allow_same_server;     /* accept, on one server, two members of a quorum, or two members
-                                   with the same name in a multi-lock */
+    bool allow_same_server;     /* accept two members of a quorum on one server; in a multi-lock,
+                                   two locks with the same name on one server */
 
-    /* The callbacks of the hold, each with `ctx`, or NULL. A re-entry keeps the callbacks of the
-     * first acquire. A callback that has begun may still be running when hf_lock_release
+    /* The callbacks of the hold; each may be NULL, and gets `ctx`. A re-entry keeps the callbacks
+     * of the first acquire. A callback that has begun may still be running when hf_lock_release
      * returns in another thread. Therefore `ctx` must remain valid until hf_client_free, or
      * until `done` of the last release (hf_lock_release_async).
      * on_wait     another owner holds the lock, and the call begins to wait. Not called after the
      *             call has ended
-     * on_renewed  the hold was renewed. Not called after a loss or once the last release began
+     * on_renewed  the hold was renewed. Not called after a loss or after the last release began
      * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on the
-     *             server. If the lock was deleted or taken: at the next renewal. With lease_ms,
-     *             which is not renewed: at a re-entry, at a release except the last, or shortly
-     *             before the lease ends. Earlier after a failover, or with tracking=on in the URL.
-     *             Then acquires return HF_LOST until the owner has released the lock as often as
-     *             it had acquired it */
+     *             server. If the lock was deleted or taken: at the next renewal (without renewals,
+     *             with lease_ms: at a re-entry, at a release except the last, or shortly before
+     *             the lease ends), or earlier after a failover or with tracking=on in the URL.
+     *             After on_lost, acquires of this owner return HF_LOST until the owner has called
+     *             hf_lock_release once for each acquire */
     void (*on_wait)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason);
@@ -252,30 +252,30 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  *   At any time
  *     the server grants the lock HF_OK, HF_UNREPLICATED
  *     wait_ms expires            HF_TIMEOUT if the last request had a reply, otherwise the error
- *                                of that request. Requests sent in the last 0.5 s are ignored
+ *                                of that request. One of the last 0.5 s of wait_ms is not counted
  *     `cancel` is fired          HF_CANCELLED
  *     the client is closed       HF_E_CLOSED
  *     an error not named below   HF_E_SERVER (WRONGTYPE, NOPERM, ...), HF_E_AUTH, HF_E_TLS
- *   Only before the server has replied to a waiting call of this client that the lock is held
+ *   Only until the server has replied to a waiting call of this client that the lock is held
  *     an error that is retried   HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY, after the client
  *                                has retried until the request timeout
  *     OOM, NOREPLICAS, MISCONF   HF_E_SERVER at once
  * Errors that are retried: no reply, a full output queue, a proxy that has lost its server, and
- * LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node.
- * hf_error.is_temporary is set for each of these errors whose status is HF_E_SERVER, and for
- * OOM, NOREPLICAS and MISCONF.
+ * LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node. For each
+ * of these whose status is HF_E_SERVER, and for OOM, NOREPLICAS, MISCONF, is_temporary is set.
  * If several calls of a client wait for a lock that is not fair, one of them sends requests. A
- * call whose wait_ms is 0 sends one request, or a second one, with a new timeout, if another call
- * of this owner acquired the lock. If less than half of the lease remains when a grant arrives,
- * the client requests the lock again, up to three times (once if wait_ms is 0). If the last grant
- * has expired, the call returns HF_E_NOREPLY.
+ * call whose wait_ms is 0 sends one request. If another call of this owner acquires the lock
+ * meanwhile, it sends a second one, with a new timeout. If less than half of the lease remains
+ * when a grant arrives, the client requests the lock again, up to three times (once if wait_ms is
+ * 0). If the last grant has expired, the call returns HF_E_NOREPLY.
  * With hf_client_options.replicas, an acquire may take replicas_timeout_ms longer. Re-entries and
  * renewals do not wait for replicas. If the replicas do not reply, later acquires and releases on
  * the same connection are delayed, and may end with HF_E_NOREPLY.
  * The client repeats a background release until the server replies or the client is closed. The
  * lock stays held if 16384 background releases are pending, if the server refuses the release, or
- * if the server executes the acquire after the release (a proxy, or no right to CLIENT KILL or
- * INFO). Such a lock expires, or the client releases it when it blocks another acquire.
+ * if the server executes a delayed acquire after its release. A proxy, or a missing right to
+ * CLIENT KILL or INFO, can cause this. Such a lock expires, or the client releases it when
+ * it blocks another acquire.
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;
@@ -286,8 +286,8 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_o
  * Returns HF_OK         released once. If the reply is lost, the client repeats the request
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
  *         HF_LOST       released once, but the hold had been lost. Also returned if the safe time
- *                       had ended, the request had no reply, and its repetition found the lock
- *                       free. After the last release the owner can acquire the lock again
+ *                       had ended before a repeated request found the lock free: the lock may
+ *                       have expired before. After the last release the owner can acquire again
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
  *                       hf_client_close: nothing was done
  *         other HF_E_*  no reply, a refusal, or no memory. If this was the last release, the hold
@@ -343,8 +343,8 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t
                                     struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_safe_ms - returns the safe time: for how many ms from now the owner certainly holds
- *   the lock. The safe time is the lease, counted from before the request was sent, less a margin
- *   for clock drift. A re-entry, renewal or release that sets a shorter lease reduces it at once.
+ *   the lock. The safe time is the lease, counted from before the request was sent, minus a margin
+ *   for clock drift. A re-entry, renewal or release with a shorter lease shortens it at once.
  *   If it is <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
  *   master replies (docs/guarantees.md, 3a). INT64_MIN: there is no such hold, the hold is lost,
  *   or its last release has begun. No I/O: call this function before each use. */
@@ -370,9 +370,9 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner, char dst[HF
  * valid until `done` returns. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
-/* hf_lock_acquire_async - `options` is copied. Set an owner of your own or of hf_owner_new: the
- *   tasks of an event loop share one thread. HF_E_INVAL: `options` is NULL, or its owner is a
- *   thread's owner, which the initialiser sets. */
+/* hf_lock_acquire_async - `options` is copied. Set the owner, for example with hf_owner_new: the
+ *   tasks of an event loop share one thread. HF_E_INVAL: `options` is NULL, or its owner is still
+ *   the thread's owner that the initialiser has set. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options, hf_done *done,
                                        void *ctx) HF_MUST_CHECK;

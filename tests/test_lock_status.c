@@ -35,7 +35,7 @@ START_TEST(layers_use_different_status_numbers)
 END_TEST
 
 /* Beside those that there are, and 2^16 away from one. */
-static const int unknown[] = {3, -6, -99, -114, 65536, -104 - 65536};
+static const int unknown[] = {3, -7, -99, -114, 65536, -104 - 65536};
 
 START_TEST(an_unknown_status_also_has_a_name_and_a_text)
 {
