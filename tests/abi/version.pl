@@ -13,7 +13,7 @@ my %first = (
     hf_client_stats => 'pushes',        hf_lock_info => 'first_waiter_len',
     hf_acquire_options => 'on_lost',    hf_election_options => 'on_trouble',
     hf_scope => 'on_exit',              hf_trace => 'why',
-    hf_credentials_query => 'was_refused',
+    hf_credentials_query => 'was_refused', hf_metrics_options => 'name',
 );
 my %grows = %first;
 
