@@ -48,7 +48,7 @@ prefix=$out/usr
 cp -Rp "$out/static" "$out/installed"
 rm "$out/installed/holdfast" "$out/installed/holdfast-resp"
 try make BUILD="$out/installed" PREFIX="$prefix" install
-awk '/^```c$/ {on = 1; next} /^```$/ {on = 0} on' README.md |
+awk '/^```c$/ {on = 1; next} /^```$/ && on {exit} on' README.md |
     sed 's|127.0.0.1:6379|127.0.0.1:1/?connect_timeout=10ms|' >"$out/example.c"
 PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 export PKG_CONFIG_PATH
