@@ -22,7 +22,9 @@ static void say(const struct cli_waiting *w,
 
     (void)cli_quote(name, w->name, strlen(w->name));
     (void)cli_quote(holder, info->holder, info->holder_len);
-    (void)snprintf(label, sizeof label, w->label[0] ? " (%s)" : "", w->label);
+    label[0] = '\0';
+    if (w->label[0])
+        (void)snprintf(label, sizeof label, " (%s)", w->label);
     if (info->ttl_ms == -1 && info->holder_len > 0)
         how("waiting for %s: held by %s%s without a TTL, so it never expires; if its holder "
             "no longer runs, use 'holdfast unlock'", name, holder, label);
