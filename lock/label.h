@@ -35,8 +35,9 @@ extern "C" {
  * Returns HF_OK         also if there is no label, or the text does not begin with a UUID. In
  *                       the second case no request is sent
  *         HF_E_SERVER   the server refused the request
- *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_NOREPLY, HF_E_NOMEM, HF_E_LIMIT,
- *         HF_E_FORKED, HF_E_CLOSED */
+ *         HF_E_LIMIT    waiters_max calls are pending, or the queue of output is full
+ *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_NOREPLY, HF_E_NOMEM, HF_E_FORKED,
+ *         HF_E_CLOSED */
 HF_API hf_status hf_label_read(struct hf_client *client, const char *owner, size_t len,
                                char dst[HF_LABEL_MAX + 1], struct hf_error *err);
 

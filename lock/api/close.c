@@ -96,10 +96,9 @@ static void await_change(struct hf_client *client, int64_t deadline_ms)
 }
 
 /* A callback releases the members of a multi-lock, so callbacks must run first. */
-static void await_quiet(struct hf_client *client, int64_t timeout_ms)
+static void await_quiet(struct hf_client *client, int64_t deadline_ms)
 {
     struct hf_loop *loop = client->loop;
-    int64_t deadline_ms = hf_loop_now(loop) + timeout_ms;
 
     for (;;) {
         if (client->provisional_holds > 0)
@@ -151,6 +150,21 @@ static hf_status say_left(struct hf_client *client,
     return HF_OK;
 }
 
+/* The label comes last: while a release has no reply, the hold is still there. Without time
+ * for the replies, its request is only handed to the connection. */
+static void settle(struct hf_client *client, int64_t timeout_ms)
+{
+    int64_t deadline_ms = hf_loop_now(client->loop) + timeout_ms;
+
+    if (timeout_ms > 0)
+        await_quiet(client, deadline_ms);
+    if (hf_loop_forked(client->loop)) /* a callback has forked */
+        return;
+    hf_label_close(client);
+    if (timeout_ms > 0)
+        await_quiet(client, deadline_ms);
+}
+
 static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
                          struct hf_client_closed *out, struct hf_error *err)
 {
@@ -158,9 +172,7 @@ static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
 
     client->is_closing = true;
     cancel_those_who_wait(client, &waited);
-    hf_label_close(client);
-    if (timeout_ms > 0 && !hf_client_is_quiet(client))
-        await_quiet(client, timeout_ms);
+    settle(client, timeout_ms);
     client->is_over = true;
     cancel_all(client, &left);
     hf_label_requests_end(client);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lock/api/op_request.h"
+#include "lock/record/op.h"
 #include "lock/record/label_request.h"
 #include "net/base/assert.h"
 #include "net/base/error.h"
@@ -30,6 +31,7 @@ static void run_done(struct hf_task *task)
     struct call *call = HF_OWNER_OF(task, struct call, task);
     struct hf_client *client = call->request.client;
 
+    client->label_calls--;
     hf_loop_unlock(client->loop);
     call->done(call->ctx, call->status, &call->error);
     hf_loop_lock(client->loop);
@@ -47,6 +49,7 @@ static void end_call(struct call *call, hf_status status, const struct hf_error 
     else
         (void)hf_error_set(&call->error, status, "%s", hf_status_text(status));
     if (call->waiter) {
+        client->label_calls--;
         hf_waiter_wake(call->waiter);
         return;
     }
@@ -95,17 +98,36 @@ static void on_ttl(struct hf_label_request *request, hf_status status,
 
 enum verb { READ, EXTEND, REMOVE };
 
-static hf_status submit(struct call *call, enum verb verb)
+/* Counts the call, until its end is reported. */
+static hf_status enter(struct hf_client *client, struct hf_error *err)
+{
+    hf_status rc = hf_client_check_room(client, err);
+
+    client->label_calls += rc == HF_OK;
+    return rc;
+}
+
+static hf_status send_request(struct call *call, enum verb verb)
 {
     struct hf_label_request *request = &call->request;
 
     request->done = verb == EXTEND ? on_ttl : on_done;
-    if (request->client->is_closing)
-        return HF_E_CLOSED;
     if (verb == READ)
         return hf_label_request_get(request, deadline_of(call));
     return verb == EXTEND ? hf_label_request_pttl(request, deadline_of(call))
                           : hf_label_request_del(request, deadline_of(call));
+}
+
+static hf_status submit(struct call *call, enum verb verb, struct hf_error *err)
+{
+    struct hf_client *client = call->request.client;
+    hf_status rc = client->is_closing ? HF_E_CLOSED : enter(client, err);
+
+    if (rc == HF_E_LIMIT) /* the error says more */
+        return rc;
+    if (rc == HF_OK && (rc = send_request(call, verb)) < 0)
+        client->label_calls--;
+    return rc < 0 ? hf_error_set(err, rc, "%s", hf_status_text(rc)) : HF_OK;
 }
 
 static hf_status run(struct call *call, enum verb verb, struct hf_error *err)
@@ -117,9 +139,9 @@ static hf_status run(struct call *call, enum verb verb, struct hf_error *err)
     hf_waiter_init(&waiter, loop);
     call->waiter = &waiter;
     hf_loop_lock(loop);
-    if ((rc = submit(call, verb)) < 0) {
+    if ((rc = submit(call, verb, err)) < 0) {
         hf_loop_unlock(loop);
-        return hf_error_set(err, rc, "%s", hf_status_text(rc));
+        return rc;
     }
     hf_loop_wait(&waiter);
     if (hf_loop_forked(loop))
@@ -176,7 +198,7 @@ static hf_status start_async(struct call *call, bool has_key)
     hf_status rc;
 
     hf_loop_retain_driver(loop);
-    rc = has_key ? submit(call, READ) : HF_OK;
+    rc = has_key ? submit(call, READ, NULL) : enter(call->request.client, NULL);
     if (rc < 0)
         hf_loop_release_driver(loop);
     else if (!has_key)

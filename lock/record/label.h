@@ -4,8 +4,9 @@
  * LABEL-1  A hold, or a place in a queue, that ends within LABEL_AFTER_MS costs no request.
  * LABEL-2  Later, the label stays on the server for as long as a hold or a place may stay there.
  *          While the server replies, one request for each watchdog timeout is enough for this.
- * LABEL-3  hf_client_close deletes the label if nothing is held; otherwise it stores the label,
- *          if LABEL-1 has prevented that. It waits at most LABEL_CLOSE_MS for this.
+ * LABEL-3  hf_client_close, after the pending releases have ended, deletes the label if nothing is
+ *          held; otherwise it stores the label, if LABEL-1 has prevented that. It waits at most
+ *          LABEL_CLOSE_MS for this.
  * LABEL-4  After the server has refused the right (NOPERM), no further request is sent. */
 #ifndef HF_LABEL_RECORD_H
 #define HF_LABEL_RECORD_H

@@ -4,9 +4,11 @@
 
 #include <string.h>
 
+#include "lock/script/patience.h"
 #include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/utf8.h"
+#include "net/route/refusal.h"
 
 /* ---- the reply ---- */
 
@@ -15,21 +17,32 @@ static void leave(struct hf_label_request *request)
     hf_list_remove(&request->node);
 }
 
+/* The server has replied with an error. */
+static hf_status refused(const struct hf_label_request *request, struct hf_resp_value reply,
+                         struct hf_error *why)
+{
+    enum hf_patience patience = hf_patience_with(reply);
+    hf_status status = patience == HF_RETRIES_LOST ? HF_E_NOREPLY : HF_E_SERVER;
+    const char *ptr;
+    size_t len;
+    char said[200];
+
+    hf_refusal_words(reply, &ptr, &len);
+    (void)hf_error_set(why, status, "%s: %s", hf_command_address(&request->command),
+                       hf_error_quote(said, sizeof said, ptr, len));
+    why->is_temporary = patience == HF_WAITS_ON || patience == HF_RETRIES;
+    return status;
+}
+
 static hf_status status_of(const struct hf_label_request *request, enum hf_outcome outcome,
                            struct hf_resp_value reply, struct hf_error *why)
 {
     const struct hf_error *known = hf_command_error(&request->command);
-    const char *ptr = "";
-    size_t len = 0;
-    char said[200];
 
     if (outcome == HF_ANSWERED && !hf_resp_is_error(reply))
         return HF_OK;
-    if (outcome == HF_ANSWERED) {
-        (void)hf_resp_bytes(reply, &ptr, &len);
-        return hf_error_set(why, HF_E_SERVER, "%s: %s", hf_command_address(&request->command),
-                            hf_error_quote(said, sizeof said, ptr, len));
-    }
+    if (outcome == HF_ANSWERED)
+        return refused(request, reply, why);
     if (known->status != HF_OK) {
         *why = *known;
         return known->status;
@@ -181,9 +194,6 @@ void hf_label_copy(char dst[HF_LABEL_MAX + 1], struct hf_resp_value reply)
     if (len > HF_LABEL_MAX)
         len = hf_utf8_whole(ptr, HF_LABEL_MAX);
     memcpy(dst, ptr, len);
-    for (size_t i = 0; i < len; i++) /* a NUL would end it */
-        if (!dst[i])
-            dst[i] = ' ';
     dst[len] = '\0';
     hf_error_tame(dst, len);
 }

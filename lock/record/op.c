@@ -34,6 +34,14 @@ uint32_t hf_client_calls(const struct hf_client *client)
     return client->ops_count - client->orphans - client->housekeeping_ops;
 }
 
+hf_status hf_client_check_room(const struct hf_client *client, struct hf_error *err)
+{
+    if (hf_client_calls(client) + client->label_calls + client->untold < client->waiters_max)
+        return HF_OK;
+    return hf_error_set(err, HF_E_LIMIT, "more than %u calls are under way",
+                        (unsigned)client->waiters_max);
+}
+
 /* The counters of the client contain each operation once. */
 static bool counts_ok(const struct hf_client *client)
 {
@@ -59,11 +67,8 @@ hf_status hf_op_begin(struct hf_op *op)
         (client->is_closing && !op->verb->is_orphan && !op->must_begin))
         return refused(op, hf_error_set(op->error, HF_E_CLOSED, "%s",
                                         hf_status_text(HF_E_CLOSED)));
-    if (is_call(op) && !op->must_begin &&
-        hf_client_calls(client) + client->untold >= client->waiters_max)
-        return refused(op, hf_error_set(op->error, HF_E_LIMIT,
-                                        "more than %u calls are under way",
-                                        (unsigned)client->waiters_max));
+    if (is_call(op) && !op->must_begin && hf_client_check_room(client, op->error) < 0)
+        return refused(op, HF_E_LIMIT);
     HF_ASSERT(!(op->waiter && op->done) && op->lock->client == client);
     hf_list_push(&client->ops, &op->node);
     hf_list_init(&op->line_node);

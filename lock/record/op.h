@@ -89,6 +89,9 @@ bool hf_op_is_chore(const struct hf_op *op);
 /* hf_client_calls - returns the number of pending operations that are not housekeeping. */
 uint32_t hf_client_calls(const struct hf_client *client);
 
+/* hf_client_check_room - HF_E_LIMIT: waiters_max calls are pending, those of label.h included. */
+hf_status hf_client_check_room(const struct hf_client *client, struct hf_error *err);
+
 /* hf_client_is_quiet - returns whether no operation, SUBSCRIBE or UNSUBSCRIBE is pending. */
 bool hf_client_is_quiet(const struct hf_client *client);
 

@@ -86,6 +86,8 @@ struct hf_client {
     int64_t next_note_ms;       /* the log reports a notification that was not sent, but
                                    not before this time */
     uint32_t untold;            /* ended operations whose `done` was not called yet */
+    uint32_t label_calls;       /* pending calls of label.h, also those whose `done` was not
+                                   called yet */
     uint64_t holds;
     uint64_t provisional_holds;
     /* Memory for the next acquires. */

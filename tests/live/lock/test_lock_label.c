@@ -165,6 +165,34 @@ START_TEST(a_hold_that_stays_leaves_its_label)
 }
 END_TEST
 
+/* LABEL-3: the test's thread alone drives the loop, so closing begins before the release is
+ * sent, while the hold is still there. */
+START_TEST(a_release_that_the_close_awaits_takes_the_label_away)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX], key[64];
+    struct hf_client_closed closed;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    struct call call;
+
+    client_options(&o, url, server_port(server));
+    o.label = LABEL;
+    o.thread = false;
+    client = client_with(&o);
+    lock = lock_of(client, NAME);
+    acquire(lock, 1);
+    while (!is_stored(client))
+        hf_loop_dispatch(hf_client_loop(client), 1);
+    call_release(&call, lock, 1);
+    ck_assert_ok(hf_client_close(client, LONG_MS, &closed, NULL));
+    ck_assert_ok(call_await(&call));
+    ck_assert_uint_eq(closed.holds, 0);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS %s", key_of(client, key)), 0);
+    hf_client_free(client);
+}
+END_TEST
+
 /* A client of each kind of lock, and one that waits in the queue of a fair lock. */
 START_TEST(each_kind_has_a_label)
 {
@@ -377,6 +405,61 @@ START_TEST(the_client_ends_before_the_reply)
 }
 END_TEST
 
+/* The data of a replica that lost its master, and does not serve older data: MASTERDOWN. */
+START_TEST(a_temporary_refusal_is_said_to_be_one)
+{
+    char label[HF_LABEL_MAX + 1];
+    struct hf_error err;
+
+    ck_assert_ok(hf_client_connect(reader, NULL));
+    (void)server_ask(server, "CONFIG SET replica-serve-stale-data no");
+    (void)server_ask(server, "REPLICAOF 127.0.0.1 1");
+    ck_assert_status(hf_label_read(reader, OWNER, strlen(OWNER), label, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, ": MASTERDOWN Link with MASTER is down"));
+    ck_assert(err.is_temporary);
+    (void)server_ask(server, "REPLICAOF NO ONE");
+    (void)server_ask(server, "LPUSH " PREFIX "6e3814a1-e847-452b-a982-45baf93a1df2 web3");
+    ck_assert_status(hf_label_read(reader, OWNER, strlen(OWNER), label, &err), HF_E_SERVER);
+    ck_assert(!err.is_temporary);
+}
+END_TEST
+
+/* Together with other calls, whose limit it shares. */
+START_TEST(too_many_reads_are_refused)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX], labels[4][HF_LABEL_MAX + 1];
+    struct hf_acquire_options ao = acquire_options(1);
+    struct hf_client *client;
+    struct call calls[3];
+    struct hf_error err;
+    struct hf_lock *lock;
+
+    client_options(&o, url, server_port(server));
+    o.waiters_max = 3;
+    client = client_with(&o);
+    lock = lock_of(client, NAME);
+    ck_assert_ok(hf_client_connect(client, NULL));
+    server_pause(server);
+    call_acquire(&calls[0], lock, &ao);
+    for (int i = 1; i < 3; i++) {
+        call_init(&calls[i]);
+        ck_assert_ok(hf_label_read_async(client, OWNER, strlen(OWNER), labels[i], call_done,
+                                         &calls[i]));
+    }
+    ck_assert_status(hf_label_read_async(client, OWNER, strlen(OWNER), labels[3], call_done,
+                                         NULL), HF_E_LIMIT);
+    ck_assert_status(hf_label_read(client, OWNER, strlen(OWNER), labels[3], &err), HF_E_LIMIT);
+    ck_assert_ptr_nonnull(strstr(err.text, "more than 3 calls are under way"));
+    ck_assert_status(hf_lock_acquire_async(lock, &ao, call_done, NULL), HF_E_LIMIT);
+    server_resume(server);
+    for (int i = 0; i < 3; i++)
+        ck_assert_ok(call_await(&calls[i]));
+    ck_assert_ok(hf_label_read(client, OWNER, strlen(OWNER), labels[3], &err));
+    hf_client_free(client);
+}
+END_TEST
+
 /* ---- what a timed-out call says ---- */
 
 /* Both callers, the first in the queue and the one that sends no request, name the holder. */
@@ -503,6 +586,7 @@ static void add_cases(Suite *s)
     tcase_add_test(c, the_label_stays_as_long_as_the_hold);
     tcase_add_test(c, the_label_outlives_a_long_lease);
     tcase_add_test(c, a_hold_that_stays_leaves_its_label);
+    tcase_add_test(c, a_release_that_the_close_awaits_takes_the_label_away);
     tcase_add_loop_test(c, each_kind_has_a_label, 0, COUNT(lock_kinds));
     tcase_add_test(c, a_place_in_a_queue_has_a_label);
     tcase_add_loop_test(c, without_a_label_nothing_is_stored, 0, 2);
@@ -514,6 +598,8 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, any_key_is_read_safely, 0, COUNT(stored));
     tcase_add_test(c, a_long_text_is_cut);
     tcase_add_test(c, a_label_is_extended_and_removed);
+    tcase_add_test(c, a_temporary_refusal_is_said_to_be_one);
+    tcase_add_test(c, too_many_reads_are_refused);
     tcase_add_loop_test(c, the_client_ends_before_the_reply, 0, 2);
     tcase_add_loop_test(c, a_timed_out_call_names_the_holder_and_its_label, 0, COUNT(protocols));
     tcase_add_test(c, a_client_without_a_label_reads_none);
