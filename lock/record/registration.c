@@ -27,18 +27,18 @@ static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
     (void)s, (void)ptr, (void)len;
 }
 
-/* False, if it was not live: a refusal; the subscription would be retried each second. */
+/* A subscription that is denied would be retried each second. One that is lost, or refused for
+ * now (MOVED, BUSY), is: it will be live again. */
 static void on_change(struct hf_subscription *s, bool is_live)
 {
     struct hf_registration *registration =
         HF_OWNER_OF(s, struct hf_registration, subscription);
     struct hf_wait_queue *line = registration->line;
-    bool was_live = line->channel.is_registered;
 
     hf_channel_registered(&line->channel, is_live);
     if (is_live) {
         tell_first(line);
-    } else if (!was_live) {
+    } else if (s->is_denied) {
         line->is_registration_refused = true;
         hf_registration_end(line);
     }

@@ -10,8 +10,8 @@
 
 /* hf_registration_begin - subscribes for the queue, if many listen to its channel, it listens
  *   itself, and is not registered. `lock`: that of its first waiter. Without memory the queue
- *   remains unregistered, and so it does for its lifetime if the server refuses the
- *   subscription.
+ *   remains unregistered, and so it does for its lifetime if the server denies the subscription
+ *   (an ACL, or no such command).
  * hf_registration_end   - unsubscribes, if it is registered. */
 void hf_registration_begin(struct hf_wait_queue *line, const struct hf_lock *lock);
 void hf_registration_end(struct hf_wait_queue *line);

@@ -26,7 +26,8 @@ struct hf_subscription {
     uint64_t added;             /* its number among the subscriptions of hf_pubsub */
     struct hf_pubsub *pubsub;   /* NULL: not added */
     struct hf_pubsub_order *order;   /* the pending SUBSCRIBE */
-    bool is_live;
+    bool is_live;               /* the owner may read these two in on_change */
+    bool is_denied;             /* the server refused it, and would refuse a retry: NOPERM, or ERR */
     bool has_inherited;         /* the server may still send messages for the channel
                                    because of a subscription that was dropped */
 };

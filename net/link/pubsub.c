@@ -199,6 +199,7 @@ static void order_done(struct hf_request *request, enum hf_outcome outcome,
     if (!s || outcome != HF_ANSWERED)
         return; /* a lost link subscribes anew when it is back */
     s->is_live = !hf_resp_is_error(reply);
+    s->is_denied = hf_resp_error_is(reply, "NOPERM") || hf_resp_error_is(reply, "ERR");
     if (!s->is_live)
         retry_soon(s->pubsub);
     s->on_change(s, s->is_live);
@@ -525,7 +526,7 @@ hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
         retry_soon(ps);
     s->pubsub = ps;
     s->order = NULL;
-    s->is_live = false;
+    s->is_live = s->is_denied = false;
     s->has_inherited = false;
     hf_channel_table_add(&ps->channels, s);
     want_link(ps);

@@ -11,6 +11,7 @@
 
 #define NAME "job"
 #define CHANNEL "redisson_lock__channel:{" NAME "}"
+#define WAITERS CHANNEL ":waiters"
 #define OTHER "6e3814a1-e847-452b-a982-45baf93a1df2:1"
 #define STEP_US 50              /* less than a message needs from the server to a client */
 
@@ -68,14 +69,15 @@ static void on_close(void *ctx)
     (void)ctx;
 }
 
-static bool has_listener(void)
+static bool has_listener(const char *channel)
 {
-    static const char numsub[] = "PUBSUB NUMSUB " CHANNEL "\r\n";
+    char numsub[100];
     struct answer answer = {.len = 0};
     struct model_client *c =
         model_accept(server_turn(harness.site.servers[0]), on_bytes, on_close, &answer);
 
     must(c != NULL);
+    (void)snprintf(numsub, sizeof numsub, "PUBSUB NUMSUB %s\r\n", channel);
     model_feed(c, numsub, strlen(numsub));
     model_hang_up(c);
     server_done(harness.site.servers[0]);
@@ -231,7 +233,7 @@ START_TEST(pushed_5_only_a_denial_ends_the_requests_for_the_number)
     m = harness.site.servers[0]->model;
     hold_by_other();
     begin_to_wait(waiter);
-    while (!has_listener())
+    while (!has_listener(CHANNEL))
         run_for(STEP_US);
     model_observe(m, &observer);
     counts = 0;
@@ -330,6 +332,71 @@ START_TEST(turn_3_one_of_few_that_wait_is_granted_soon)
 }
 END_TEST
 
+/* ---- a registration that is refused ---- */
+
+static int denials;             /* of SUBSCRIBE, by the ACL */
+
+static void on_denial(void *ctx, struct model *m, const struct model_error *e)
+{
+    (void)ctx, (void)m;
+    denials += e->is_refusal && strcmp(e->command, "subscribe") == 0;
+}
+
+static void await_commands(const struct model *m)
+{
+    uint64_t done = model_commands_done(m);
+
+    while (model_commands_done(m) == done)
+        run_for(STEP_US);
+}
+
+/* From the handshake of the next connection on, the server refuses commands for a while. */
+START_TEST(turn_3_a_client_registers_again_after_a_temporary_refusal)
+{
+    struct server *server;
+
+    begin();
+    server = harness.site.servers[0];
+    hold_by_other();
+    add_listeners(100);
+    begin_to_wait(add_client(""));
+    run_for(1000000);
+    ck_assert(has_listener(WAITERS));
+    model_close_all(server_turn(server));
+    server_done(server);
+    for (int i = 0; i < 3; i++) /* HELLO; its name and role; the end of the lost connection */
+        await_commands(server->model);
+    model_set_busy(server->model, true);
+    run_for(500000);
+    model_set_busy(server->model, false);
+    ck_assert(!has_listener(WAITERS));
+    run_for(3000000);
+    ck_assert(has_listener(WAITERS));
+    end();
+}
+END_TEST
+
+/* The ACL permits the channel of the lock alone. */
+START_TEST(turn_3_a_client_that_may_not_register_tries_once)
+{
+    const struct model_observer observer = {.on_error = on_denial};
+    struct model *m;
+
+    begin();
+    m = harness.site.servers[0]->model;
+    must(model_acl(m, "SETUSER default resetchannels &" CHANNEL));
+    model_observe(m, &observer);
+    denials = 0;
+    hold_by_other();
+    add_listeners(100);
+    begin_to_wait(add_client(""));
+    run_for(5000000);
+    ck_assert_int_eq(denials, 1);
+    ck_assert(has_listener(CHANNEL));
+    end();
+}
+END_TEST
+
 /* ---- a crowd ---- */
 
 #define CROWD 200
@@ -396,6 +463,8 @@ int main(void)
                         ROWS(refusals));
     tcase_add_loop_test(c, turn_3_one_of_few_that_wait_is_granted_soon, 0, ROWS(few));
     tcase_add_loop_test(c, turn_3_one_that_waits_is_woken_by_a_push, 0, 2);
+    tcase_add_test(c, turn_3_a_client_registers_again_after_a_temporary_refusal);
+    tcase_add_test(c, turn_3_a_client_that_may_not_register_tries_once);
     tcase_add_loop_test(c, turn_3_crowd_of_clients_that_wait_sends_few_requests, 0,
                         ROWS(crowds));
     suite_add_tcase(s, c);
