@@ -99,7 +99,7 @@ $(others_T): $(call objects,tests/redisson/driver)
 cli_T := $(filter $(BUILD)/tests/test_cli_% $(BUILD)/tests/test_tools_%,$(unit_T))
 run_T := $(filter $(BUILD)/tests/live/cli/% $(BUILD)/tests/live/example/%,$(live_T)) \
          $(call live,sentinel sentinel_failover nat lock_acl tls_cluster tls_refused)
-$(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O)) \
+$(cli_T) $(call live,waiting): $(filter-out $(BUILD)/cli/main.o,$(cli_O)) \
     $(filter-out $(BUILD)/tools/resp/main.o,$(resp_tool_O))
 $(run_T): $(BUILD)/tests/live/test_run_kit.o
 $(call live,quorum*): $(BUILD)/tests/live/set/test_quorum_kit.o

@@ -479,19 +479,12 @@ bool cli_common_is_cluster(const struct cli_common *common)
     return url_facts(cli_common_url(common)).is_cluster;
 }
 
-/* NULL: that of the URL, if it has one. */
-static const char *label_for(const struct cli_common *common, const char *url)
-{
-    bool is_default = !common->label && !url_facts(url).has_label;
-
-    return is_default ? common->default_label : common->label;
-}
-
 /* `number`: of the -u, from 1; 0: there is only one. */
 static int open_client(struct hf_client **out, const struct cli_common *common,
                        const char *url, size_t number,
                        struct hf_client_options *options)
 {
+    struct url_facts facts = url_facts(url);
     struct hf_error err = {0};
     hf_status rc;
 
@@ -505,14 +498,16 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
     }
     options->tls = &common->tls;
     options->connect_timeout_ms = common->connect_timeout_ms;
-    options->label = label_for(common, url);
+    options->label = common->label; /* NULL: that of the URL, if it has one */
+    if (!common->label && !facts.has_label)
+        options->label = common->default_label;
     options->log = cli_log;
     if (!common->is_verbose) /* else the library warns of the same */
-        cli_common_warn(url_facts(options->url).is_unverified);
+        cli_common_warn(facts.is_unverified);
     rc = hf_client_new(out, options, &err);
     if (rc == HF_OK)
         return CLI_CONTINUE;
-    if (number == 0 && url_facts(url).is_wrong)
+    if (number == 0 && facts.is_wrong)
         return refuse_url(url_source(common), rc, &err);
     if (number > 0 && err.text[0]) {
         struct hf_error said = err;

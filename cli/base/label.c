@@ -41,11 +41,17 @@ static void put_default(char dst[HF_LABEL_MAX + 1], pid_t pid, const char *progr
     cli_label_format(dst, host, pid, program);
 }
 
-void cli_label_choose(struct cli_common *common, pid_t pid, const char *program)
+/* By the option, or by the variable. */
+static bool is_chosen(struct cli_common *common)
 {
     if (!common->label)
         common->label = getenv(CLI_ENV_LABEL);
-    if (!common->label)
+    return common->label;
+}
+
+void cli_label_choose(struct cli_common *common, pid_t pid, const char *program)
+{
+    if (!is_chosen(common))
         put_default(common->default_label, pid, program);
 }
 
@@ -72,6 +78,8 @@ void cli_label_choose_parent(struct cli_common *common)
     ssize_t len = -1;
     int fd;
 
+    if (is_chosen(common))
+        return;
     (void)snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {

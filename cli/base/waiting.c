@@ -69,6 +69,8 @@ static void on_label(void *ctx, hf_status status, const struct hf_error *err)
     (void)status; /* without the right it is "" */
     (void)err;
     w->is_reading = false;
+    if (!w->is_late)
+        (void)strcpy(w->label, w->answer);
     if (w->is_unreported)
         report(w);
 }
@@ -111,13 +113,13 @@ void cli_waiting_begin(struct cli_waiting *w, struct hf_client *client, struct h
     w->info = *info;
     w->begun_ms = hf_clock_ms();
     w->is_unreported = true;
+    w->label[0] = '\0';
+    w->is_late = w->is_reading;
     if (!w->has_labels || w->is_reading || info->holder_full_len > info->holder_len) {
-        if (!w->is_reading)
-            w->label[0] = '\0';
         report(w);
         return;
     }
-    w->is_reading = hf_label_read_async(client, info->holder, info->holder_len, w->label,
+    w->is_reading = hf_label_read_async(client, info->holder, info->holder_len, w->answer,
                                         on_label, w) == HF_OK;
     if (w->is_reading)
         arm(w, w->begun_ms + ANSWER_MS);

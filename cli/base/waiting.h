@@ -22,6 +22,8 @@ struct cli_waiting {
     bool is_unreported;
     bool is_unsaid;
     bool is_reading;            /* a label is on its way */
+    bool is_late;               /* it is that of a former holder */
+    char answer[HF_LABEL_MAX + 1];      /* receives it */
     int64_t begun_ms;
     struct hf_timer timer;
     struct hf_task task;
