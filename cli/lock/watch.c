@@ -284,13 +284,14 @@ static bool is_pushable(const struct watched *w)
     return w->look.info.kind != HF_KIND_PERMIT;
 }
 
+/* After a look without a reply, the next one polls: arming would wait for the same server. */
 static hf_status look_once(const struct watch *watch, struct watched *w,
                            struct cli_snapshot *now, struct hf_error *err)
 {
     size_t i = (size_t)(w - watch->locks);
 
     w->looked_ms = hf_clock_ms();
-    w->is_pushed = watch->pushes && is_pushable(w) &&
+    w->is_pushed = watch->pushes && is_pushable(w) && !w->is_unknown &&
                    cli_pushes_arm(watch->pushes, i, w->name);
     return look(watch, w->name, now, err);
 }

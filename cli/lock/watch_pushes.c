@@ -10,6 +10,7 @@
 #include "net/route/router.h"
 
 #define TIMEOUT_MS 5000         /* of a reply, if the URL has none */
+#define ARM_MS 1000             /* a longer reply is not awaited: the look waits for the server */
 #define REPLY_MAX (16u << 20)   /* a map of a cluster, and a push */
 
 struct mark {
@@ -106,11 +107,24 @@ static hf_status send_exists(struct cli_pushes *p, const struct mark *mark)
     return hf_router_send(p->router, &p->command);
 }
 
+/* False: the reply takes longer. A reply that comes later arms nothing. */
+static bool await_reply(const struct cli_pushes *p)
+{
+    int64_t end_ms = hf_clock_ms() + ARM_MS, left_ms;
+
+    while (p->is_pending && (left_ms = end_ms - hf_clock_ms()) > 0)
+        hf_loop_dispatch(p->loop, (int)left_ms);
+    return !p->is_pending;
+}
+
 /* A push that arrives with the reply counts: it is set before. */
 bool cli_pushes_arm(struct cli_pushes *p, size_t i, const char *name)
 {
     struct mark *mark = &p->marks[i];
+    bool is_in_time;
 
+    if (p->is_pending)
+        return false;
     hf_loop_lock(p->loop);
     mark->name = name;
     mark->slot = hf_router_slot(p->router, name, strlen(name));
@@ -118,10 +132,10 @@ bool cli_pushes_arm(struct cli_pushes *p, size_t i, const char *name)
     mark->has_changed = p->is_answered = false;
     p->is_pending = send_exists(p, mark) == HF_OK;
     hf_loop_unlock(p->loop);
-    while (p->is_pending)
-        hf_loop_dispatch(p->loop, -1);
+    is_in_time = await_reply(p);
     hf_loop_lock(p->loop);
-    mark->is_armed = p->is_answered && !p->command.is_by_ask && hf_router_is_tracking(p->router);
+    mark->is_armed = is_in_time && p->is_answered && !p->command.is_by_ask &&
+                     hf_router_is_tracking(p->router);
     hf_loop_unlock(p->loop);
     return mark->is_armed;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/lateness.h"
 #include "tests/support/local.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/suite.h"
@@ -311,6 +312,28 @@ START_TEST(lost_connections_miss_nothing)
 }
 END_TEST
 
+/* Each look sends two requests; only one of them waits for the whole timeout. The first is sent
+ * when the lease has ended. */
+START_TEST(a_server_that_hangs_is_waited_for_once)
+{
+    char url[100];
+    struct process *p;
+    int64_t begun_ms;
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d?timeout=3s", server_port(server));
+    hold_by_other("x", 1000);
+    p = holdfast(NULL, "watch", "-u", url, "x", NULL);
+    (void)await_line(p, OUT, "held by");
+    begun_ms = local_now_ms();
+    server_pause(server);
+    (void)await_line(p, OUT, "x: unknown: ");
+    ck_assert_within(begun_ms, 5000);
+    server_resume(server);
+    (void)await_line(p, OUT, "expired, was held by");
+    end(p);
+}
+END_TEST
+
 /* RESP2, a user without the right, and --every: it polls. */
 static const struct {
     const char *query, *option, *rule;
@@ -367,6 +390,7 @@ int main(void)
     c = run_case(s, "pushes");
     tcase_add_test(c, changes_are_pushed);
     tcase_add_test(c, lost_connections_miss_nothing);
+    tcase_add_test(c, a_server_that_hangs_is_waited_for_once);
     tcase_add_loop_test(c, without_pushes_it_polls, 0, ROWS(pollers));
     return run_suite(s);
 }
