@@ -290,6 +290,14 @@ START_TEST(options_of_flock_are_accepted)
 }
 END_TEST
 
+START_TEST(each_option_of_flock_without_effect_is_noted)
+{
+    ck_assert_int_eq(parse("-oF name cmd"), CLI_CONTINUE);
+    ck_assert_msg(strstr(line, "--close has no effect: "), "%s", line);
+    ck_assert_msg(strstr(line, "--no-fork has no effect: "), "%s", line);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 static const struct {
@@ -412,6 +420,7 @@ static TCase *case_taken(void)
     tcase_add_test(c, grace_is_at_most_half_the_lease);
     tcase_add_test(c, options_may_be_abbreviated);
     tcase_add_loop_test(c, options_of_flock_are_accepted, 0, ROWS(habits));
+    tcase_add_test(c, each_option_of_flock_without_effect_is_noted);
     return c;
 }
 

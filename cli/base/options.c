@@ -2,6 +2,7 @@
 /* Tests: tests/test_cli_options.c. */
 #include "cli/base/options.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,7 +189,8 @@ int cli_args_next(struct cli_args *args,
         return next_long(args, tables, value);
     args->next++;
     *value = word;
-    if (args->has_only_words || word[0] != '-' || word[1] == '\0')
+    if (args->has_only_words || word[0] != '-' || word[1] == '\0' ||
+        (args->has_numbers && isdigit((unsigned char)word[1])))
         return CLI_WORD;
     args->letters = word + 1;
     return next_letter(args, tables, value);

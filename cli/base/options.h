@@ -24,6 +24,7 @@ struct cli_args {
                                          messages name; NULL: holdfast help */
     char *letters;                    /* the rest of "-nq"; NULL: none */
     bool has_only_words;              /* "--" was seen */
+    bool has_numbers;                 /* "-1" is a word: a number */
     int (*print_help)(const struct cli_command *); /* for --help; see command above */
 };
 

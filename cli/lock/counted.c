@@ -234,6 +234,8 @@ static int take_word(struct cli_counted *c, const struct cli_args *args, const c
         return take_number(c, args, word);
     if (c->name)
         return take_action(c, args, word);
+    if (*word == '-' && !args->has_only_words)
+        return cli_usage(args, "unknown option '%s'", word);
     c->name = word;
     return CLI_CONTINUE;
 }
@@ -270,8 +272,10 @@ int cli_counted_main(struct cli_args *args, struct cli_common *common,
                             .of = of,
                             .number = -1,
                             .waiting = CLI_WAIT_OPTIONS_INIT};
-    int rc = cli_common_parse(common, args, own_options, take_option, &c);
+    int rc;
 
+    args->has_numbers = true; /* take_number refuses one that is out of range */
+    rc = cli_common_parse(common, args, own_options, take_option, &c);
     if (rc == CLI_CONTINUE) {
         if (c.name)
             (void)cli_quote(c.quoted, c.name, strlen(c.name));

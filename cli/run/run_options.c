@@ -289,11 +289,10 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
         run->is_once = true;
         return CLI_CONTINUE;
     case CLOSE:
-        run->idle_option = "--close has no effect: COMMAND never inherits the lock";
+        run->has_close = true;
         return CLI_CONTINUE;
     case NO_FORK:
-        run->idle_option = "--no-fork has no effect: holdfast must stay to renew the lock, and "
-                           "passes signals on to COMMAND";
+        run->has_no_fork = true;
         return CLI_CONTINUE;
     case UNLOCK:
         return cli_usage(args, "--unlock has no meaning: the lock is released when COMMAND ends; "
@@ -443,6 +442,16 @@ static int check(const struct cli_run_options *run,
     return CLI_CONTINUE;
 }
 
+/* They are accepted, so that a command line of flock works. */
+static void note_idle(const struct cli_run_options *run)
+{
+    if (run->has_close)
+        cli_warn("--close has no effect: COMMAND never inherits the lock");
+    if (run->has_no_fork)
+        cli_warn("--no-fork has no effect: holdfast must stay to renew the lock, and passes "
+                 "signals on to COMMAND");
+}
+
 static int parse(struct cli_run_options *run, struct cli_args *args,
                  struct cli_common *common, const struct cli_option *own)
 {
@@ -471,8 +480,8 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
         rc = cli_metrics_check(&run->metrics_options, args);
     if (rc == CLI_CONTINUE)
         cli_label_choose(common, getpid(), run->argv[0]);
-    if (rc == CLI_CONTINUE && run->idle_option && !common->is_quiet)
-        cli_warn("%s", run->idle_option);
+    if (rc == CLI_CONTINUE && !common->is_quiet)
+        note_idle(run);
     return rc;
 }
 

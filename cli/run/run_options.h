@@ -34,7 +34,7 @@ struct cli_run_options {
     struct cli_metrics_options metrics_options;
     struct cli_metrics *metrics;    /* opened by cli_round_main; or NULL */
     bool hides_url;             /* from the command */
-    const char *idle_option;    /* what to say of an option without effect; NULL: nothing */
+    bool has_close, has_no_fork;        /* flock's options, which have no effect */
     bool is_once;               /* elect: ends after one term */
     int64_t rest_ms;            /* elect: before it does */
 };

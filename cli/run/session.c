@@ -207,8 +207,8 @@ static void start_command(struct cli_session *run)
     cli_notify_open(&run->notify, run->loop);
     if (is_nested)
         note_ignored(run->options);
-    cli_metrics_note_held(run->options->metrics);
     err = is_nested ? start_nested(run) : start_own(run);
+    cli_metrics_note_held(run->options->metrics); /* its thread begins after the fork */
     if (err == 0)
         return;
     (void)cli_fail("cannot start a process: %s", why_not_started(err));
