@@ -27,7 +27,7 @@ struct hf_subscription {
     struct hf_pubsub *pubsub;   /* NULL: not added */
     struct hf_pubsub_order *order;   /* the pending SUBSCRIBE */
     bool is_live;               /* the owner may read these two in on_change */
-    bool is_denied;             /* the server refused it, and would refuse a retry: NOPERM, or ERR */
+    bool is_denied;             /* the server refused it, and would refuse a retry: NOPERM, ERR */
     bool has_inherited;         /* the server may still send messages for the channel
                                    because of a subscription that was dropped */
 };
