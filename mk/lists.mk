@@ -77,7 +77,7 @@ LIVE := url slot cluster_map cluster_addresses cluster cluster_wait cluster_move
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks lock_push push_kinds push_waiters \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
         lock_shorter less strict credentials nat lock_cuts lock_faults lock_clock lock_network \
-        semaphore latch permits lock_forged lock_acl lock_orphans lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
+        semaphore latch permits lock_forged first_grant lock_acl lock_orphans lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
         waiting lock_end dump metrics lock_label lock_fork lock_close idle_memory lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire counted hold watch run_label run_guard run_ends run_inside run_status run_metrics run_service run_slot \
         lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \

@@ -158,7 +158,9 @@ START_TEST(queued_requests_wait_for_the_handshake_and_survive_its_failure)
     put_out_all();
     ask_all("b");
     put_out_all();
-    ck_assert_str_eq(wire(), "HELLO 3");
+    ck_assert_str_eq(wire(), "HELLO 3|INFO server|CLIENT SETNAME test|"
+                             "CLIENT SETINFO LIB-NAME holdfast|"
+                             "CLIENT SETINFO LIB-VER " HF_VERSION);
     ck_assert_int_eq(take("-LOADING later\r\n"), HF_E_SERVER);
     close_it();
     ck_assert_str_eq(trace(), "");

@@ -282,7 +282,8 @@ START_TEST(placeholder_is_known_of_a_rivals_connection)
 {
 #define PLACEHOLDER_LOGIN                                                              \
     PEER_EXPECT("HELLO 3 AUTH app first"), PEER_SEND("-WRONGPASS invalid\r\n"),        \
-        PEER_EXPECT("PING"), PEER_SEND("-NOAUTH Authentication required.\r\n"),        \
+        PEER_HANDSHAKE,                                                                \
+        PEER_EXPECT("INFO server"), PEER_SEND("-NOAUTH Authentication required.\r\n"), \
         PEER_EXPECT("HELLO 3 AUTH default first"), HELLO_OK
     static const struct peer_step script[] = {
         PEER_ACCEPT, PEER_EXPECT("HELLO 3 AUTH app first"), HELLO_OK, PEER_EXPECT("ECHO a"),

@@ -284,7 +284,7 @@ START_TEST(subscription_dropped_during_the_handshake_is_removed)
         PEER_ACCEPT, PEER_HANDSHAKE, PEER_EXPECT("SUBSCRIBE ch"),
         PEER_SEND(">3\r\n+subscribe\r\n+ch\r\n:1\r\n"), PEER_CLOSE,
         PEER_ACCEPT, PEER_EXPECT("HELLO 3"), PEER_SEND("-NOPROTO sorry\r\n"),
-        PEER_EXPECT("CLIENT ID"), PEER_WAIT, PEER_SEND(":2\r\n"), PEER_HANDSHAKE,
+        PEER_HANDSHAKE, PEER_EXPECT("CLIENT ID"), PEER_WAIT, PEER_SEND(":2\r\n"), PEER_HANDSHAKE,
         PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct ask a;

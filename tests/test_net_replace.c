@@ -9,7 +9,7 @@
 
 #define LEADS_TO(run_id) \
     PEER_HANDSHAKE, PEER_EXPECT("INFO server"), \
-        PEER_SEND("$22\r\n# Server\r\nrun_id:" run_id "\r\n\r\n")
+        PEER_SEND("$22\r\n# Server\r\nrun_id:" run_id "\r\n\r\n"), PEER_HANDSHAKE
 #define OLD "old"
 #define NEW "new"
 #define ECHOES(word) PEER_EXPECT("ECHO " word), PEER_SEND("+" word "\r\n")
@@ -231,7 +231,7 @@ static void must_not_pause(void)
 static const struct peer_step without_run_id[] = {
     PEER_ACCEPT,     LEADS_TO(OLD), ECHOES("a"),
     PEER_ACCEPT,     LEADS_TO(NEW), PEER_TURN_TO(1), PEER_GONE,
-    PEER_ACCEPT,     PEER_HANDSHAKE,PEER_EXPECT("INFO server"), PEER_SEND("$1\r\n#\r\n"),
+    PEER_ACCEPT,     PEER_HANDSHAKE,PEER_EXPECT("INFO server"), PEER_SEND("$1\r\n#\r\n"), PEER_HANDSHAKE,
     ECHOES("b"),     PEER_TURN_TO(2), ECHOES("c"), PEER_CLOSE,
     PEER_ACCEPT,     LEADS_TO("3rd"), ECHOES("d"), PEER_TURN_TO(3), PEER_CLOSE,
     PEER_ACCEPT,     LEADS_TO("4th"), PEER_TURN_TO(4), PEER_GONE,
@@ -302,7 +302,7 @@ static const struct peer_step no_messages[] = {
     PEER_ACCEPT, LEADS_TO(OLD), ECHOES("a"),
     PEER_ACCEPT, PEER_CLOSE,    PEER_ACCEPT, PEER_CLOSE,    PEER_ACCEPT, PEER_CLOSE,
     PEER_ACCEPT, PEER_HANDSHAKE,PEER_EXPECT("PING"), PEER_SEND("+PONG\r\n"),
-    PEER_EXPECT("INFO server"), PEER_SEND("$1\r\n#\r\n"),
+    PEER_EXPECT("INFO server"), PEER_SEND("$1\r\n#\r\n"), PEER_HANDSHAKE,
     PEER_EXPECT("SUBSCRIBE c"), PEER_SEND("*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"),
     PEER_END};
 

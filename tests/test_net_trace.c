@@ -281,10 +281,10 @@ static enum hf_outcome ask(const char *words)
 
 #define HANDSHAKE                                                              \
     "> HELLO 3\n"                                                             \
-    "< (14 elements)\n"                                                       \
+    "> INFO server\n"                                                         \
     "> CLIENT SETINFO LIB-NAME holdfast\n"                                    \
     "> CLIENT SETINFO LIB-VER " HF_VERSION "\n"                               \
-    "> INFO server\n"                                                         \
+    "< (14 elements)\n"                                                       \
     "< OK\n"                                                                  \
     "< OK\n"
 

@@ -345,6 +345,7 @@ static hf_status connect_within(struct hf_client *client, uint16_t slot,
     struct probe probe = {.command = {.argv = ping,
                                       .argc = 1,
                                       .slot = slot,
+                                      .is_probe = true,
                                       .is_once = client->connects_once,
                                       .deadline_ms = deadline_ms}};
     hf_status rc = send_probe(client, &probe, err);

@@ -119,7 +119,7 @@ static void command_init(struct hf_call *call,
     use_args(call);
     call->command.slot = call->slot;
     call->command.is_urgent = call->is_urgent;
-    call->command.is_once = false;
+    call->command.is_once = call->command.is_probe = false;
     call->command.is_tracked = call->is_tracked;
     call->command.is_replicated = call->is_replicated;
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;

@@ -1,5 +1,5 @@
 /* The handshake, step by step. See handshake.h for the diagram. */
-/* Tests: tests/test_net_handshake.c. */
+/* Tests: tests/test_net_handshake.c, tests/live/lock/test_first_grant.c. */
 #include "net/link/handshake.h"
 
 #include <string.h>
@@ -93,27 +93,13 @@ static void begin_step(struct hf_handshake *g)
 {
     g->expected_count = 0;
     g->next = 0;
+    g->rest = HANDSHAKE_COUNTS;
 }
 
 /* "": none is named. */
 static const char *user_of(const struct hf_handshake *g)
 {
     return g->is_default_user ? "" : g->login->user;
-}
-
-static void step_hello(struct hf_handshake *g)
-{
-    struct hf_resp_arg argv[5] = {text("HELLO"), text("3")};
-    size_t argc = 2;
-
-    begin_step(g);
-    g->protocol = 3;
-    if (g->login) {
-        argv[argc++] = text("AUTH");
-        argv[argc++] = text(*user_of(g) ? user_of(g) : "default");
-        argv[argc++] = text(g->login->password);
-    }
-    send_command(g, HELLO, argv, argc);
 }
 
 static void send_auth(struct hf_handshake *g)
@@ -173,6 +159,40 @@ static void step_bare(struct hf_handshake *g)
     send_command(g, PING, &ping, 1);
 }
 
+/* After a refused login, the reply to the first of them shows whether a login is required
+ * (on_check). So the first one is a command of all servers, which check the login before its
+ * arguments. In HELLO, a refused name would be a refused HELLO. */
+static void send_settings(struct hf_handshake *g)
+{
+    struct hf_resp_arg info[2] = {text("INFO"), text("server")};
+
+    if (g->database != 0)
+        send_select(g);
+    if (g->wants_tracking && g->protocol == 3)
+        send_tracking(g);
+    send_command(g, INFO, info, 2);
+    if (g->client_name)
+        send_client(g, SETNAME, "SETNAME", g->client_name, NULL);
+    send_client(g, SETINFO, "SETINFO", "LIB-NAME", "holdfast");
+    send_client(g, SETINFO, "SETINFO", "LIB-VER", HF_VERSION);
+}
+
+static void step_hello(struct hf_handshake *g)
+{
+    struct hf_resp_arg argv[5] = {text("HELLO"), text("3")};
+    size_t argc = 2;
+
+    begin_step(g);
+    g->protocol = 3;
+    if (g->login) {
+        argv[argc++] = text("AUTH");
+        argv[argc++] = text(*user_of(g) ? user_of(g) : "default");
+        argv[argc++] = text(g->login->password);
+    }
+    send_command(g, HELLO, argv, argc);
+    send_settings(g);
+}
+
 static void step_resp2(struct hf_handshake *g)
 {
     begin_step(g);
@@ -180,22 +200,7 @@ static void step_resp2(struct hf_handshake *g)
     if (g->login)
         send_auth(g);
     send_client(g, ID, "ID", NULL, NULL);
-}
-
-static void step_settle(struct hf_handshake *g)
-{
-    struct hf_resp_arg info[2] = {text("INFO"), text("server")};
-
-    begin_step(g);
-    if (g->client_name) /* in HELLO, a name refused would be HELLO refused */
-        send_client(g, SETNAME, "SETNAME", g->client_name, NULL);
-    send_client(g, SETINFO, "SETINFO", "LIB-NAME", "holdfast");
-    send_client(g, SETINFO, "SETINFO", "LIB-VER", HF_VERSION);
-    if (g->database != 0)
-        send_select(g);
-    if (g->wants_tracking && g->protocol == 3)
-        send_tracking(g);
-    send_command(g, INFO, info, 2);
+    send_settings(g);
 }
 
 static void step_kill(struct hf_handshake *g)
@@ -366,22 +371,17 @@ static enum hf_handshake_answer login_refused(struct hf_handshake *g, const char
     if (!is_placeholder)
         return HANDSHAKE_FAILED;
     g->is_checking = true;
-    if (what == names[HELLO])
-        step_probe(g);
     return HANDSHAKE_MORE;
 }
 
-/* The first reply after the refusal decides; those to the rest of the step mean
- * nothing. */
+/* The first reply after the refusal decides. */
 static enum hf_handshake_answer on_check(struct hf_handshake *g, struct hf_resp_value reply)
 {
     if (!lacks_password(reply))
         return HANDSHAKE_FAILED;
-    if (g->next < g->expected_count)
-        return HANDSHAKE_MORE;
     g->is_checking = g->is_final = false;
     g->is_default_user = true;
-    begin_manner(g);
+    g->rest = HANDSHAKE_THEN_DEFAULT;
     return HANDSHAKE_MORE;
 }
 
@@ -394,7 +394,6 @@ static enum hf_handshake_answer on_hello(struct hf_handshake *g,
         if (hf_resp_map_get(reply, "id", 2, &v) < 0 ||
             hf_resp_integer(v, &g->id) < 0)
             g->id = 0; /* kvrocks sends none: its connections cannot be killed */
-        step_settle(g);
         return HANDSHAKE_MORE;
     }
     if (!hf_resp_is_error(reply))
@@ -403,7 +402,7 @@ static enum hf_handshake_answer on_hello(struct hf_handshake *g,
         return login_refused(g, names[HELLO], reply);
     if (hf_is_too_large(reply))
         return fail(g, HF_E_SERVER, false, "HELLO", reply);
-    step_resp2(g);
+    g->rest = HANDSHAKE_THEN_RESP2;
     return HANDSHAKE_MORE;
 }
 
@@ -421,7 +420,6 @@ static enum hf_handshake_answer on_id(struct hf_handshake *g,
         return fail(g, HF_E_AUTH, true, "CLIENT ID", reply);
     if (hf_resp_integer(reply, &g->id) < 0)
         g->id = 0; /* not permitted, or before 5.0: we do without */
-    step_settle(g);
     return HANDSHAKE_MORE;
 }
 
@@ -483,29 +481,37 @@ static bool has_predecessor(const struct hf_handshake *g)
            strcmp(g->run_id, g->predecessor->run_id) == 0;
 }
 
+/* Of is_careful, NOAUTH is also enough: the connection was not closed. */
 static enum hf_handshake_answer on_ping(struct hf_handshake *g,
                                         struct hf_resp_value reply)
 {
-    if (g->is_probing) { /* NOAUTH is also enough: the connection was not closed */
-        g->is_probing = false;
-        begin_manner(g);
-        return HANDSHAKE_MORE;
-    }
-    return lacks_password(reply) ? fail(g, HF_E_AUTH, true, "PING", reply)
-                                 : ready(g);
+    return lacks_password(reply) && !g->is_probing
+               ? fail(g, HF_E_AUTH, true, "PING", reply)
+               : HANDSHAKE_MORE;
 }
 
-static enum hf_handshake_answer on_info(struct hf_handshake *g,
-                                        struct hf_resp_value reply)
+static void on_info(struct hf_handshake *g, struct hf_resp_value reply)
 {
     const char *ptr;
     size_t len;
 
     if (!hf_resp_is_error(reply) && hf_resp_bytes(reply, &ptr, &len) == HF_OK)
         note_run_id(g, ptr, len);
-    if (!has_predecessor(g))
+}
+
+/* The last reply of a step has arrived. */
+static enum hf_handshake_answer end_step(struct hf_handshake *g)
+{
+    if (g->rest == HANDSHAKE_THEN_RESP2) {
+        step_resp2(g);
+    } else if (g->is_probing || g->rest == HANDSHAKE_THEN_DEFAULT) {
+        g->is_probing = false;
+        begin_manner(g);
+    } else if (has_predecessor(g) && !was_kill_sent(g)) {
+        step_kill(g);
+    } else {
         return ready(g);
-    step_kill(g);
+    }
     return HANDSHAKE_MORE;
 }
 
@@ -526,6 +532,8 @@ static enum hf_handshake_answer take_reply(struct hf_handshake *g, enum command 
         return fail(g, HF_E_SERVER, false, names[what], reply);
     if (g->is_checking)
         return on_check(g, reply);
+    if (g->rest != HANDSHAKE_COUNTS)
+        return HANDSHAKE_MORE;
     switch (what) {
     case HELLO:
         return on_hello(g, reply);
@@ -536,7 +544,8 @@ static enum hf_handshake_answer take_reply(struct hf_handshake *g, enum command 
     case SELECT:
         return on_select(g, reply);
     case INFO:
-        return on_info(g, reply);
+        on_info(g, reply);
+        return HANDSHAKE_MORE;
     case PING:
         return on_ping(g, reply);
     case TRACKING:
@@ -548,7 +557,7 @@ static enum hf_handshake_answer take_reply(struct hf_handshake *g, enum command 
     case KILL: /* gone already, killed now, or not permitted (design 11 c) */
         g->has_killed = !hf_resp_is_error(reply);
         HF_ASSERT(!g->has_killed || !hf_resp_is_error(reply));
-        return ready(g);
+        return HANDSHAKE_MORE;
     }
     return fail(g, HF_E_PROTOCOL, true, "handshake", reply);
 }
@@ -564,5 +573,7 @@ enum hf_handshake_answer hf_handshake_reply(struct hf_handshake *g,
     if (g->on_reply)
         g->on_reply(g->ctx, reply, may_hold_password(g, reply));
     answer = take_reply(g, what, reply);
+    if (answer == HANDSHAKE_MORE && g->next == g->expected_count)
+        answer = end_step(g);
     return g->error.status == HF_E_NOMEM ? HANDSHAKE_FAILED : answer;
 }

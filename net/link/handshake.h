@@ -1,22 +1,28 @@
 /* The handshake of one connection, as a pure machine: it receives replies and returns
  * the commands to send. Private to net/.
  *
- *   HELLO -ok------------------+-> SETTLE -+------------------> READY
- *     |                        |           |                    ^ ^
- *     +-refused--> RESP2 -ok---+           +-predecessor-> KILL-+ |
- *                                                                 |
- *   BARE ---------------------------------------------------------+
+ *   HELLO -ok-----------------+------------------------> READY
+ *     |                       |                         ^ ^
+ *     +-refused--> RESP2 -ok--+-predecessor--> KILL ----+ |
+ *                                                         |
+ *   BARE -------------------------------------------------+
  *
- * HELLO    HELLO 3 [AUTH user password]
- * RESP2    [AUTH [user] password], CLIENT ID
+ * HELLO    HELLO 3 [AUTH user password], SETTINGS
+ * RESP2    [AUTH [user] password], CLIENT ID, SETTINGS
  * BARE     [AUTH [user] password], [SELECT n], PING
- * SETTLE   [CLIENT SETNAME name], CLIENT SETINFO (twice), [SELECT n],
- *          [CLIENT TRACKING ON OPTIN NOLOOP], INFO server. TRACKING is sent with
- *          RESP3 only. After any error reply the connection does without.
+ * SETTINGS [SELECT n], [CLIENT TRACKING ON OPTIN NOLOOP], INFO server,
+ *          [CLIENT SETNAME name], CLIENT SETINFO (twice). TRACKING is sent with RESP3
+ *          only. After any error reply, except to SELECT, the connection does without.
  * KILL     CLIENT KILL ID predecessor. It prevents that the server executes requests
  *          of the lost connection, which may still be in its socket buffer, after
  *          those of this one. It is sent only if the run_id shows that the server is
  *          the same process; in another process the id belongs to another client.
+ *
+ * The commands of a step are sent together, so that a handshake takes one round trip,
+ * and KILL a second one. The next step, or READY, follows the last reply of a step.
+ * If HELLO is refused, the replies to its SETTINGS have no effect. The commands of
+ * SETTINGS change nothing but their own connection: the server may execute them before
+ * it has accepted the login.
  *
  * HELLO counts as refused after any error reply, because proxies and servers without
  * HELLO use different messages. Exceptions: WRONGPASS; NOAUTH if no password was sent;
@@ -79,6 +85,11 @@ struct hf_handshake {
     /* Used by handshake.c only. */
     bool is_checking;             /* the next reply shows whether the default user
                                      has a password: only then is it tried */
+    enum hf_handshake_rest {      /* of the replies to this step: */
+        HANDSHAKE_COUNTS,
+        HANDSHAKE_THEN_RESP2,     /* no effect; RESP2 follows, because HELLO was refused */
+        HANDSHAKE_THEN_DEFAULT    /* no effect; the default user follows */
+    } rest;
     bool is_probing;              /* the PING of is_careful is pending */
     int64_t id;
     char run_id[RUN_ID_MAX];

@@ -527,6 +527,24 @@ void hf_commands_end_once(struct hf_server *server)
     for_each(&server->commands, end_once);
 }
 
+static void end_probe(struct hf_command *c)
+{
+    static const struct hf_resp_node null = {.type = HF_RESP_NULL};
+
+    if (c->is_probe && !c->is_replicated && !hf_command_is_sent(c)) {
+        (void)take_out(c);
+        finish(c, HF_ANSWERED, (struct hf_resp_value){.node = &null});
+    } else {
+        hf_list_push(&c->server->commands, &c->node);
+    }
+}
+
+void hf_commands_end_probes(struct hf_server *server)
+{
+    HF_ASSERT(hf_loop_is_locked(server->router->loop));
+    for_each(&server->commands, end_probe);
+}
+
 /* A command that was not sent waits for the new map. A command that was sent waits for
  * its reply or for the end of its connection. */
 static void bring_back(struct hf_command *c)
@@ -547,25 +565,6 @@ void hf_commands_bring_back(struct hf_server *server)
 }
 
 /* ---- requests ---- */
-
-bool hf_command_is_sent(const struct hf_command *c)
-{
-    HF_ASSERT(hf_loop_is_locked(c->router->loop));
-    return c->state == HF_COMMAND_DONE ||
-           (c->state == HF_COMMAND_SENT && c->request.sent_ms != HF_NEVER);
-}
-
-bool hf_command_awaits_replicas(const struct hf_command *c)
-{
-    HF_ASSERT(hf_loop_is_locked(c->router->loop));
-    return c->state == HF_COMMAND_DONE;
-}
-
-void hf_command_part(struct hf_command *c)
-{
-    HF_ASSERT(hf_loop_is_locked(c->router->loop));
-    c->server = NULL;
-}
 
 void hf_command_stay(struct hf_command *c)
 {

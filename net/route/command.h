@@ -13,6 +13,8 @@ struct hf_server;
  * hf_commands_fail_pending - ends the commands in `pending` as UNSENT, with router->error.
  * hf_commands_end_once     - after a failed attempt to connect: commands with is_once that
  *                            wait for this server's link end UNSENT.
+ * hf_commands_end_probes   - a handshake of this server's main link has ended: commands with
+ *                            is_probe that were not sent end ANSWERED.
  * hf_commands_end_pending_once - after a round without a map: commands with is_once in
  *                            `pending` end UNSENT. */
 void hf_commands_reconsider(struct hf_server *server);
@@ -20,6 +22,7 @@ void hf_commands_bring_back(struct hf_server *server);
 void hf_commands_resume(struct hf_router *router);
 void hf_commands_fail_pending(struct hf_router *router);
 void hf_commands_end_once(struct hf_server *server);
+void hf_commands_end_probes(struct hf_server *server);
 void hf_commands_end_pending_once(struct hf_router *router);
 
 #endif

@@ -2,6 +2,9 @@
 /* Tests: tests/test_net_router.c, tests/test_net_router_ends.c. */
 #include "net/route/command_state.h"
 
+#include "net/base/assert.h"
+#include "net/route/router_inner.h"
+
 void hf_command_enter(struct hf_command *c, enum hf_command_state state)
 {
     c->state = (uint8_t)state;
@@ -29,4 +32,23 @@ bool hf_command_ok(const struct hf_command *c)
         return is_listed && c->server && c->wait.done;
     }
     return false;
+}
+
+bool hf_command_is_sent(const struct hf_command *c)
+{
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
+    return c->state == HF_COMMAND_DONE ||
+           (c->state == HF_COMMAND_SENT && c->request.sent_ms != HF_NEVER);
+}
+
+bool hf_command_awaits_replicas(const struct hf_command *c)
+{
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
+    return c->state == HF_COMMAND_DONE;
+}
+
+void hf_command_part(struct hf_command *c)
+{
+    HF_ASSERT(hf_loop_is_locked(c->router->loop));
+    c->server = NULL;
 }

@@ -278,6 +278,7 @@ static const struct hf_discovery_events discovery_events = {
 
 static const struct hf_server_events server_events = {
     .on_link_up = on_link_up,
+    .on_greeted = hf_commands_end_probes,
     .on_link_down = on_link_down,
     .on_unreached = on_unreached,
     .on_slot_moved = on_slot_moved,

@@ -35,6 +35,9 @@ struct hf_command {
     bool is_once;               /* it ends UNSENT when an attempt to connect to
                                    its server has failed, or when no server could
                                    be queried for the map, without a retry */
+    bool is_probe;              /* of no interest but that its server replies: the end of
+                                   a handshake, before it was sent, is that reply. Then it
+                                   ends ANSWERED, with null */
     bool is_replicated;         /* uses the link of commands that wait for
                                    replicas, because a WAIT delays all later
                                    commands of its link. A command that must not

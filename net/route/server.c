@@ -85,6 +85,7 @@ static void on_change(void *ctx, bool is_up)
             hf_tracking_begins(server->router, server, server->link);
         tell_placeholder(server);
         server->router->events->on_link_up(server);
+        server->router->events->on_greeted(server);
     } else {
         note_untracked(server, server->link);
         server->router->events->on_link_down(server, server->link);

@@ -88,6 +88,7 @@ struct hf_server {
 struct hf_server_events {
     void (*on_link_down)(struct hf_server *server, const struct hf_link *link);
     void (*on_link_up)(struct hf_server *server); /* each link */
+    void (*on_greeted)(struct hf_server *server); /* the handshake of its main link has ended */
     /* an attempt of this link to connect failed */
     void (*on_unreached)(struct hf_server *server, const struct hf_link *link);
     void (*on_slot_moved)(struct hf_server *server); /* it no longer serves a channel */

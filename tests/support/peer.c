@@ -180,12 +180,14 @@ static enum request_state look(struct peer *p, struct connection *c)
 
 /* ---- handshakes ----------------------------------------------------------- */
 
-/* Does the present step want this very handshake command for itself? */
+/* Does the present step, or the one after PEER_HANDSHAKE, want this very handshake command for
+ * itself? */
 static bool is_expected(struct peer *p, const struct connection *c)
 {
-    return p->step->verb == PEER_DO_EXPECT && c == p->current &&
-           p->step->text[0] != '*' && p->step->text[0] != '.' &&
-           request_matches(&p->request, p->step->text);
+    const struct peer_step *step = p->step + (p->step->verb == PEER_DO_HANDSHAKE);
+
+    return step->verb == PEER_DO_EXPECT && c == p->current && step->text[0] != '*' &&
+           step->text[0] != '.' && request_matches(&p->request, step->text);
 }
 
 /* Answers the handshake commands that stand first among the bytes. */
