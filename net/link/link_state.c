@@ -60,7 +60,7 @@ void hf_link_is_up_now(struct hf_link *link)
     link->error.status = HF_OK;
     if (!link->is_replaced)
         hf_dial_worked(&link->dial);
-    hf_loop_disarm(link->loop, &link->timer);
+    hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop) + link->look_ms); /* to shrink */
     (void)hf_random(&link->jitter, sizeof link->jitter);
     hf_link_login_worked(link);
     hf_loop_at_turn_end(link->loop, &link->turn);
