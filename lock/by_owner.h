@@ -20,10 +20,11 @@
  * lease_ms, so that its client did not renew it.
  *
  * The handle must be of the kind by which the lock was acquired, with or without
- * HF_WITH_TOKEN. `owner` has `len` bytes, 1 to HF_OWNER_TEXT_MAX - 1, which are copied:
- * "uuid:number"; for a writer "uuid:number:write"; for a value lock any text (for a longer
- * text, use hf_lock_force_release); for an expirable permit also the permit's id, 32
- * hexadecimal digits, as Redisson (since 3.17) returns it.
+ * HF_WITH_TOKEN. `owner` is the text that hf_lock_owner_text returns, not the owner number. It has
+ * `len` bytes, 1 to HF_OWNER_TEXT_MAX - 1, which are copied: "uuid:number"; for a writer
+ * "uuid:number:write"; for a value lock any text (for a longer text, use
+ * hf_lock_force_release); for an expirable permit also the permit's id, 32 hexadecimal
+ * digits, as Redisson (since 3.17) returns it.
  *
  * Both functions return
  *         HF_OK          done

@@ -83,7 +83,7 @@ HF_API hf_status hf_election_leave(struct hf_election *election,
  *   hf_lock_safe_ms; INT64_MIN if it does not lead. No I/O. */
 HF_API int64_t hf_election_safe_ms(struct hf_election *election);
 
-/* hf_election_owner - returns the owner that holds the lock for this candidate, for
+/* hf_election_owner - returns the owner number with which this candidate holds the lock, for
  *   hf_lock_token and hf_lock_owner_text. */
 HF_API int64_t hf_election_owner(const struct hf_election *election);
 

@@ -58,7 +58,7 @@ HF_API const char *hf_status_name(hf_status status);
 
 /* ---- locks --------------------------------------------------------------- */
 
-/* A handle on one name and kind. All handles of a client on both of them share one state. */
+/* A handle on one name and kind. A client's handles on the same name and kind share one state. */
 struct hf_lock;
 
 /* The kinds of locks; docs/kinds.md describes each. The owner of a reentrant lock can acquire the
@@ -88,8 +88,8 @@ HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 #define HF_LOCK_NAME_MAX (64 * 1024)
 
 /* hf_lock_new - creates a handle on a plain lock, without I/O. The name, 1 to HF_LOCK_NAME_MAX
- *   bytes of any value, is the key itself (after Redisson's NameMapper) and is copied.
- *   Returns HF_OK, HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT or HF_E_FORKED. */
+ *   bytes of any value, is the key itself (with a NameMapper of Redisson: its result), and is
+ *   copied. Returns HF_OK, HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT or HF_E_FORKED. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client, const void *name,
                              size_t len, struct hf_error *err) HF_MUST_CHECK;
 
@@ -110,17 +110,17 @@ HF_API void hf_lock_free(struct hf_lock *lock);
  *   NULs. *len receives its length; len may be NULL. Valid as long as the handle. */
 HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
 
-/* An owner is a 64-bit number that the program gives to a thread or task. On the server it
- * is stored with the client's UUID: uuid:number. An owner may acquire a reentrant lock
- * again, and may release it from any thread. Two tasks that must exclude each other
- * therefore need two owners. Owner 0 is refused (HF_E_INVAL). The library chooses the
- * owners from -2^48 to -1; all other numbers are yours.
+/* An owner is a thread or task that acquires locks. The program gives each owner a 64-bit number,
+ * the owner number (`owner` below), which may be used in any thread. The server stores the
+ * owner as "uuid:number" (a writer: "uuid:number:write"): the client's UUID, and the owner number
+ * with ten more digits, different for each hold. Two tasks that must exclude each other need two
+ * owner numbers. The library chooses -2^48 to -1; all other numbers except 0 are yours.
  *
- * hf_owner_thread - returns the owner of the calling thread, the default of a blocking acquire.
- *   In a forked child, this is the owner of the thread that called fork. */
+ * hf_owner_thread - returns the owner number of the calling thread, the default of a blocking
+ *   acquire. In a forked child, it is the number of the thread that called fork. */
 HF_API int64_t hf_owner_thread(void);
 
-/* hf_owner_new - returns an owner for a task, a number that differs from all that this
+/* hf_owner_new - returns an owner number for a task. It differs from all numbers that this
  *   function and hf_owner_thread returned. Keep the number: the release needs it. */
 HF_API int64_t hf_owner_new(void);
 
@@ -147,8 +147,8 @@ struct hf_lock_info {
     int64_t ttl_ms;             /* -1: no TTL; -2: not locked */
     int64_t hold_count;         /* of `holder` */
     size_t holder_len;
-    char holder[192];           /* the owner, "uuid:number" (of a value lock: any text); if there
-                                   are several holders, one of them. Ends in NUL */
+    char holder[192];           /* the owner as the server stores it (of a value lock: any text);
+                                   if there are several holders, one of them. Ends in NUL */
     enum hf_lock_kind kind;
     int64_t holders;            /* readers that died are counted until the lock is free */
     int64_t waiters;            /* in a fair lock's queue, also dead ones; -1: unknown */
@@ -184,7 +184,7 @@ HF_API void hf_cancel_fire(struct hf_cancel *cancel);
 
 struct hf_acquire_options {
     size_t size;                /* set by HF_ACQUIRE_OPTIONS_INIT: net/version.h */
-    int64_t owner;              /* default: hf_owner_thread(). 0: HF_E_INVAL */
+    int64_t owner;              /* owner number; default: hf_owner_thread(). 0: HF_E_INVAL */
     int64_t wait_ms;            /* HF_FOREVER (default); 0: the call does not wait */
     int64_t lease_ms;           /* > 0: the lease. 0 (default): the lease is the client's
                                    watchdog_ms, and the client renews the hold every
@@ -206,11 +206,11 @@ struct hf_acquire_options {
      *             call has ended
      * on_renewed  the hold was renewed. Not called after a loss or after the last release began
      * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on the
-     *             server. If the lock was deleted or taken: at the next renewal (without renewals,
-     *             with lease_ms: at a re-entry, at a release except the last, or shortly before
-     *             the lease ends), or earlier after a failover or with tracking=on in the URL.
-     *             After on_lost, acquires of this owner return HF_LOST until the owner has called
-     *             hf_lock_release once for each acquire */
+     *             server, unless this process is suspended. If the lock was deleted or taken: at
+     *             the next renewal (with lease_ms, which is not renewed: at a re-entry, at a
+     *             release except the last, or shortly before the lease ends), or earlier after a
+     *             failover or with tracking=on in the URL. After on_lost, acquires of this owner
+     *             return HF_LOST until it has called hf_lock_release once for each acquire */
     void (*on_wait)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason);
@@ -251,8 +251,8 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  * What ends a call whose wait_ms is not 0, and its status:
  *   At any time
  *     the server grants the lock HF_OK, HF_UNREPLICATED
- *     wait_ms expires            HF_TIMEOUT if the last request had a reply, otherwise the error
- *                                of that request. One of the last 0.5 s of wait_ms is not counted
+ *     wait_ms expires            HF_TIMEOUT if the last request had a reply, otherwise its error.
+ *                                Not counted: a request of the last 0.5 s that had no reply
  *     `cancel` is fired          HF_CANCELLED
  *     the client is closed       HF_E_CLOSED
  *     an error not named below   HF_E_SERVER (WRONGTYPE, NOPERM, ...), HF_E_AUTH, HF_E_TLS
@@ -264,10 +264,10 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  * LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node. For each
  * of these whose status is HF_E_SERVER, and for OOM, NOREPLICAS, MISCONF, is_temporary is set.
  * If several calls of a client wait for a lock that is not fair, one of them sends requests. A
- * call whose wait_ms is 0 sends one request. If another call of this owner acquires the lock
- * meanwhile, it sends a second one, with a new timeout. If less than half of the lease remains
- * when a grant arrives, the client requests the lock again, up to three times (once if wait_ms is
- * 0). If the last grant has expired, the call returns HF_E_NOREPLY.
+ * call whose wait_ms is 0 sends one request; if another call of this owner then acquires the
+ * lock, the call sends a second request, a re-entry, with a new timeout. If less than half of the
+ * lease remains when a grant arrives, the client requests the lock again, up to three times (once
+ * if wait_ms is 0). If the last grant has expired, the call returns HF_E_NOREPLY.
  * With hf_client_options.replicas, an acquire may take replicas_timeout_ms longer. Re-entries and
  * renewals do not wait for replicas. If the replicas do not reply, later acquires and releases on
  * the same connection are delayed, and may end with HF_E_NOREPLY.
@@ -285,9 +285,9 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_o
  *   "nothing was done". Therefore do not repeat the call after an error.
  * Returns HF_OK         released once. If the reply is lost, the client repeats the request
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
- *         HF_LOST       released once, but the hold had been lost. Also returned if the safe time
- *                       had ended before a repeated request found the lock free: the lock may
- *                       have expired before. After the last release the owner can acquire again
+ *         HF_LOST       released once, but the hold had been lost; or a repeated request found
+ *                       the lock free, and the safe time had ended before the release was first
+ *                       sent. After the last release the owner can acquire again
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
  *                       hf_client_close: nothing was done
  *         other HF_E_*  no reply, a refusal, or no memory. If this was the last release, the hold
@@ -298,16 +298,16 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_o
  * may still execute a renewal that was sent before. Source: WIRE 8.2. */
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner, struct hf_error *err);
 
-/* hf_lock_force_release - frees a lock that another owner holds, and notifies waiters. At its
- *   next renewal or release, the holder detects the loss.
- *   holder, len   NULL: any holder. Otherwise the lock is freed only if this owner holds
- *                 it: "uuid:number", a permit's id, or a value lock's text of 1 to 191 bytes
+/* hf_lock_force_release - frees a lock that another owner holds, and notifies waiters. The holder
+ *   detects the loss as if the lock had been deleted: see on_lost.
+ *   holder, len   NULL: all holders. Otherwise the lock is freed only if this owner holds it:
+ *                 "uuid:number" (above), a permit's id, or a value lock's text of 1 to 191 bytes
  * Returns HF_OK
  *         HF_NOT_OWNER   the lock is free, or an owner other than `holder` holds it
  *         HF_E_INVAL     `holder` does not have this form
  *         HF_E_SERVER    nothing was changed: the key is not a lock; or it is of another kind
- *                        (the error names it); or `holder` is one of several readers; or another
- *                        program added a holder; or the value is empty or longer than 191 bytes
+ *                        (the error names it); or `holder` is one of several readers; or a lock
+ *                        for one holder has several; or a value is empty or has over 191 bytes
  *         HF_E_NOREPLY   the server may have executed the request, or may still do so. Without
  *                        `holder` the request is sent only once, because a second request might
  *                        free the next owner's lock. Call hf_lock_inspect
@@ -342,10 +342,11 @@ HF_API hf_status hf_lock_is_held_by(struct hf_lock *lock, int64_t owner, bool *o
 HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
                                     struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_lock_safe_ms - returns the safe time: for how many ms from now the owner certainly holds
- *   the lock. The safe time is the lease, counted from before the request was sent, minus a margin
- *   for clock drift. A re-entry, renewal or release with a shorter lease shortens it at once.
- *   If it is <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
+/* hf_lock_safe_ms - returns the safe time: for how many ms from now the owner certainly holds the
+ *   lock. It ends at the safe moment: when the last request that set the TTL (an acquire, renewal,
+ *   or release except the last) was sent, plus the lease, minus a margin for clock drift. If such
+ *   a request sets a shorter TTL, the safe moment is earlier from the call on. If the safe time
+ *   is <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
  *   master replies (docs/guarantees.md, 3a). INT64_MIN: there is no such hold, the hold is lost,
  *   or its last release has begun. No I/O: call this function before each use. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
@@ -356,8 +357,8 @@ HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
  *   hold keeps it until the release. No I/O. Use: docs/fencing.md. Source: WIRE 10. */
 HF_API int64_t hf_lock_token(struct hf_lock *lock, int64_t owner);
 
-/* hf_lock_owner_text - writes the holder as the server stores it, "uuid:number", to dst
- *   and returns dst; "" if this owner has no hold. */
+/* hf_lock_owner_text - writes the owner as the server stores it to dst, and returns dst;
+ *   "" if this owner has no hold. */
 #define HF_OWNER_TEXT_MAX 76
 HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner, char dst[HF_OWNER_TEXT_MAX]);
 
@@ -370,14 +371,13 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner, char dst[HF
  * valid until `done` returns. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
-/* hf_lock_acquire_async - `options` is copied. Set the owner, for example with hf_owner_new: the
- *   tasks of an event loop share one thread. HF_E_INVAL: `options` is NULL, or its owner is still
- *   the thread's owner that the initialiser has set. */
+/* hf_lock_acquire_async - `options` is copied. Set its owner, for example with hf_owner_new.
+ *   HF_E_INVAL: `options` is NULL, or has the thread's owner number, which all its tasks share. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options, hf_done *done,
                                        void *ctx) HF_MUST_CHECK;
 
-/* hf_lock_release_async - `owner` is the owner that acquired the lock. */
+/* hf_lock_release_async - `owner` is the owner number of the acquire. */
 HF_API hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
                                        hf_done *done, void *ctx) HF_MUST_CHECK;
 

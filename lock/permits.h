@@ -15,13 +15,14 @@
  *   To hold several permits, use several owners (hf_owner_new).
  * - hf_lock_inspect reports how many permits are in use (`holders`) and when the last of
  *   them expires. It does not report their owners, because the server stores only
- *   numbers.
+ *   the ids of permits.
  * - hf_lock_force_release releases all permits in use, or the permit of one owner.
  * - The server's clock decides when a permit expires. Redisson uses the clock of its own
  *   machine. If this clock is ahead, Redisson takes permits away early, and on_lost is
  *   called at the next renewal (docs/semaphores.md).
  *
- * A semaphore of semaphore.h has other keys: do not use one name for both.
+ * A semaphore of semaphore.h does not store which permits are in use: do not use one name for
+ * both.
  *
  * Threads, errors, statuses: as in semaphore.h. If the lock is of another kind, every
  * call returns HF_E_INVAL.
