@@ -180,21 +180,13 @@ static hf_status check_owner(const struct hf_lock *lock, const char *owner,
     return HF_OK;
 }
 
-static hf_status check_lease(int64_t lease_ms, struct hf_error *err)
-{
-    if (lease_ms > 0 && lease_ms <= HF_SPAN_MAX_MS)
-        return HF_OK;
-    return hf_error_set(err, HF_E_INVAL, "a lease is 1 to %lld ms",
-                        (long long)HF_SPAN_MAX_MS);
-}
-
 static hf_status check_renewal(const struct hf_lock *lock, const char *owner,
                                size_t len, int64_t lease_ms,
                                struct hf_error *err)
 {
     hf_status rc = check_owner(lock, owner, len, err);
 
-    return rc < 0 ? rc : check_lease(lease_ms, err);
+    return rc < 0 ? rc : hf_op_check_lease(lease_ms, err);
 }
 
 static struct hf_op_request to_renew(const char *owner, size_t len,

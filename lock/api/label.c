@@ -177,11 +177,9 @@ hf_status hf_label_extend(struct hf_client *client, const char *owner, size_t le
                           int64_t lease_ms, struct hf_error *err)
 {
     struct call call = {.lease_ms = lease_ms};
+    hf_status rc = hf_op_check_lease(lease_ms, err);
 
-    if (lease_ms < 1 || lease_ms > HF_SPAN_MAX_MS)
-        return hf_error_set(err, HF_E_INVAL, "a lease is 1 to %lld ms",
-                            (long long)HF_SPAN_MAX_MS);
-    return begin(client, owner, len, EXTEND, &call, err);
+    return rc < 0 ? rc : begin(client, owner, len, EXTEND, &call, err);
 }
 
 hf_status hf_label_remove(struct hf_client *client, const char *owner, size_t len,

@@ -34,6 +34,8 @@ struct metric {
     const char *help;
     size_t at;                  /* its number in struct hf_metrics_sum, if it is one number */
     void (*put)(struct text *t, const struct hf_metrics_sum *sum);  /* or NULL */
+    void (*put_kind)(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
+                     unsigned kind);    /* its samples of one kind; or NULL */
 };
 
 /* The text that is being written. */
@@ -64,12 +66,17 @@ static const char *suffix_of(const struct metric *m)
     return m->type == COUNTER ? "_total" : m->type == INFO ? "_info" : "";
 }
 
-static void put_number(struct text *t, const char *labels, uint64_t number)
+static void put_count(struct text *t, const char *suffix, const char *labels, uint64_t count)
 {
     char value[VALUE_MAX];
 
-    (void)snprintf(value, sizeof value, "%" PRIu64, number);
-    put_sample(t, suffix_of(t->metric), labels, value);
+    (void)snprintf(value, sizeof value, "%" PRIu64, count);
+    put_sample(t, suffix, labels, value);
+}
+
+static void put_number(struct text *t, const char *labels, uint64_t number)
+{
+    put_count(t, suffix_of(t->metric), labels, number);
 }
 
 /* Writes a number of milliseconds or microseconds in seconds. */
@@ -95,20 +102,16 @@ static void put_one_label(struct text *t, const char *label, const char *word, u
 /* A bucket of all numbers up to `bound`; "+Inf": of all. */
 static void put_bucket(struct text *t, const char *labels, const char *bound, uint64_t number)
 {
-    char all[LABELS_MAX + VALUE_MAX], value[VALUE_MAX];
+    char all[LABELS_MAX + VALUE_MAX];
 
     (void)snprintf(all, sizeof all, "%s%sle=\"%s\"", labels, labels[0] ? "," : "", bound);
-    (void)snprintf(value, sizeof value, "%" PRIu64, number);
-    put_sample(t, "_bucket", all, value);
+    put_count(t, "_bucket", all, number);
 }
 
 static void put_total(struct text *t, const char *labels, uint64_t count, const char *sum)
 {
-    char value[VALUE_MAX];
-
     put_bucket(t, labels, "+Inf", count);
-    (void)snprintf(value, sizeof value, "%" PRIu64, count);
-    put_sample(t, "_count", labels, value);
+    put_count(t, "_count", labels, count);
     put_sample(t, "_sum", labels, sum);
 }
 
@@ -145,34 +148,20 @@ static void put_latency(struct text *t, const struct hf_metrics_sum *sum)
 
 /* ---- by kind ---- */
 
-static void each_kind(struct text *t, const struct hf_metrics_sum *sum,
-                      void (*put)(struct text *t, const char *labels,
-                                  const struct hf_metrics_sum *sum, unsigned kind))
-{
-    char labels[LABELS_MAX];
-
-    for (unsigned kind = 0; kind < HF_KIND_NUMBERS; kind++) {
-        if (!sum->is_used[kind] || !hf_kind_label(kind))
-            continue;
-        (void)snprintf(labels, sizeof labels, "kind=\"%s\"", hf_kind_label(kind));
-        put(t, labels, sum, kind);
-    }
-}
-
-static void put_wait(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                     unsigned kind)
+static void put_waits(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
+                      unsigned kind)
 {
     put_times(t, labels, &sum->kinds[kind].waits);
 }
 
-static void put_hold(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                     unsigned kind)
+static void put_holds(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
+                      unsigned kind)
 {
     put_times(t, labels, &sum->kinds[kind].holds);
 }
 
-static void put_grant(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                      unsigned kind)
+static void put_grants(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
+                       unsigned kind)
 {
     put_number(t, labels, count_of(&sum->kinds[kind].waits));
 }
@@ -189,8 +178,8 @@ static void put_waiting(struct text *t, const char *labels, const struct hf_metr
     put_number(t, labels, sum->waiting[kind]);
 }
 
-static void put_loss(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                     unsigned kind)
+static void put_losses(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
+                       unsigned kind)
 {
     static const char *const reasons[TALLY_REASONS] = {
         "deleted", "taken", "unreachable", "suspended", "lease_ended", "max_hold"};
@@ -202,34 +191,17 @@ static void put_loss(struct text *t, const char *labels, const struct hf_metrics
     }
 }
 
-static void put_waits(struct text *t, const struct hf_metrics_sum *sum)
+/* Writes the samples of each kind that was used. */
+static void put_kinds(struct text *t, const struct hf_metrics_sum *sum)
 {
-    each_kind(t, sum, put_wait);
-}
+    char labels[LABELS_MAX];
 
-static void put_holds(struct text *t, const struct hf_metrics_sum *sum)
-{
-    each_kind(t, sum, put_hold);
-}
-
-static void put_grants(struct text *t, const struct hf_metrics_sum *sum)
-{
-    each_kind(t, sum, put_grant);
-}
-
-static void put_losses(struct text *t, const struct hf_metrics_sum *sum)
-{
-    each_kind(t, sum, put_loss);
-}
-
-static void put_all_held(struct text *t, const struct hf_metrics_sum *sum)
-{
-    each_kind(t, sum, put_held);
-}
-
-static void put_all_waiting(struct text *t, const struct hf_metrics_sum *sum)
-{
-    each_kind(t, sum, put_waiting);
+    for (unsigned kind = 0; kind < HF_KIND_NUMBERS; kind++) {
+        if (!sum->is_used[kind] || !hf_kind_label(kind))
+            continue;
+        (void)snprintf(labels, sizeof labels, "kind=\"%s\"", hf_kind_label(kind));
+        t->metric->put_kind(t, labels, sum, kind);
+    }
 }
 
 /* ---- by other labels ---- */
@@ -285,13 +257,14 @@ static void put_redirections(struct text *t, const struct hf_metrics_sum *sum)
 static const struct metric metrics[] = {
     {"build", INFO, NULL, "Version of the library.", .put = put_build},
     {"grants", COUNTER, NULL, "Acquires that were granted, re-entries excluded.",
-     .put = put_grants},
-    {"wait_seconds", HISTOGRAM, "seconds", "Time from the call to the grant.", .put = put_waits},
+     .put_kind = put_grants},
+    {"wait_seconds", HISTOGRAM, "seconds", "Time from the call to the grant.",
+     .put_kind = put_waits},
     {"hold_seconds", HISTOGRAM, "seconds", "Time from the grant to the last release or the loss.",
-     .put = put_holds},
-    {"losses", COUNTER, NULL, "Holds that were lost.", .put = put_losses},
-    {"holds", GAUGE, NULL, "Holds of this process.", .put = put_all_held},
-    {"waiters", GAUGE, NULL, "Acquires of this process that wait.", .put = put_all_waiting},
+     .put_kind = put_holds},
+    {"losses", COUNTER, NULL, "Holds that were lost.", .put_kind = put_losses},
+    {"holds", GAUGE, NULL, "Holds of this process.", .put_kind = put_held},
+    {"waiters", GAUGE, NULL, "Acquires of this process that wait.", .put_kind = put_waiting},
     {"oldest_wait_seconds", GAUGE, "seconds", "How long the oldest waiter has waited.",
      .put = put_oldest},
     {"wakeups", COUNTER, NULL, "Requests that waiters repeated, by cause.", .put = put_wakes},
@@ -357,6 +330,8 @@ static void put_metric(struct text *t, const struct hf_metrics_sum *sum)
     put_comment(t, "HELP", m->help);
     if (m->put)
         m->put(t, sum);
+    else if (m->put_kind)
+        put_kinds(t, sum);
     else
         put_number(t, "", *(const uint64_t *)((const char *)sum + m->at));
 }

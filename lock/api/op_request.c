@@ -26,6 +26,13 @@ hf_status hf_op_check_wait(int64_t wait_ms, struct hf_error *err)
                         (long long)HF_SPAN_MAX_MS);
 }
 
+hf_status hf_op_check_lease(int64_t lease_ms, struct hf_error *err)
+{
+    if (lease_ms >= 1 && lease_ms <= HF_SPAN_MAX_MS)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "a lease is 1 to %lld ms", (long long)HF_SPAN_MAX_MS);
+}
+
 struct hf_op_request hf_op_wait_request(struct hf_acquire_options *options,
                                         int64_t permits, int64_t wait_ms,
                                         struct hf_cancel *cancel)

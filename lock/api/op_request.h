@@ -35,8 +35,10 @@ struct hf_op_request hf_op_wait_request(struct hf_acquire_options *options,
                                         int64_t permits, int64_t wait_ms,
                                         struct hf_cancel *cancel);
 
-/* hf_op_check_wait - returns HF_E_INVAL if wait_ms is out of range. */
+/* hf_op_check_wait  - returns HF_E_INVAL if wait_ms is out of range.
+ * hf_op_check_lease - returns HF_E_INVAL if lease_ms, which must be given, is out of range. */
 hf_status hf_op_check_wait(int64_t wait_ms, struct hf_error *err);
+hf_status hf_op_check_lease(int64_t lease_ms, struct hf_error *err);
 
 /* hf_handle_new - creates a handle on the object of this name and kind: hf_lock_new. */
 hf_status hf_handle_new(struct hf_lock **out, struct hf_client *client,

@@ -82,14 +82,23 @@ static struct hf_op_request to_read(int64_t *out, bool *exists)
 
 /* ---- blocking ---- */
 
+/* Refuses fewer permits than `least`, and more than there can be. */
+static hf_status run_checked(struct hf_semaphore *semaphore,
+                             const struct hf_op_request *request, int64_t least,
+                             struct hf_error *err)
+{
+    hf_status rc = check(request->permits, least, err);
+
+    return rc < 0 ? rc : hf_op_run(record(semaphore), request, err);
+}
+
 hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
                                        int64_t permits, bool *was_set,
                                        struct hf_error *err)
 {
     struct hf_op_request request = to_set(permits, was_set);
-    hf_status rc = check(permits, 0, err);
 
-    return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
+    return run_checked(semaphore, &request, 0, err);
 }
 
 hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore, int64_t permits,
@@ -98,20 +107,17 @@ hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore, int64_t permits,
 {
     struct hf_acquire_options options;
     struct hf_op_request request = hf_op_wait_request(&options, permits, wait_ms, cancel);
-    hf_status rc = check(permits, 1, err);
+    hf_status rc = hf_op_check_wait(wait_ms, err);
 
-    if (rc == HF_OK)
-        rc = hf_op_check_wait(wait_ms, err);
-    return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
+    return rc < 0 ? rc : run_checked(semaphore, &request, 1, err);
 }
 
 hf_status hf_semaphore_release(struct hf_semaphore *semaphore, int64_t permits,
                                struct hf_error *err)
 {
     struct hf_op_request request = to_release(permits);
-    hf_status rc = check(permits, 1, err);
 
-    return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
+    return run_checked(semaphore, &request, 1, err);
 }
 
 hf_status hf_semaphore_release_if_exists(struct hf_semaphore *semaphore,
@@ -119,18 +125,16 @@ hf_status hf_semaphore_release_if_exists(struct hf_semaphore *semaphore,
                                          struct hf_error *err)
 {
     struct hf_op_request request = to_release_if_exists(permits, existed);
-    hf_status rc = check(permits, 1, err);
 
-    return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
+    return run_checked(semaphore, &request, 1, err);
 }
 
 hf_status hf_semaphore_reduce(struct hf_semaphore *semaphore, int64_t permits,
                               bool *existed, struct hf_error *err)
 {
     struct hf_op_request request = to_reduce(permits, existed);
-    hf_status rc = check(permits, 1, err);
 
-    return rc < 0 ? rc : hf_op_run(record(semaphore), &request, err);
+    return run_checked(semaphore, &request, 1, err);
 }
 
 hf_status hf_semaphore_drain(struct hf_semaphore *semaphore, int64_t *taken,
@@ -167,14 +171,22 @@ hf_status hf_semaphore_inspect(struct hf_semaphore *semaphore, int64_t *out,
 
 /* ---- without blocking ---- */
 
+static hf_status submit_checked(struct hf_semaphore *semaphore,
+                                const struct hf_op_request *request, int64_t least,
+                                hf_done *done, void *ctx)
+{
+    hf_status rc = check(request->permits, least, NULL);
+
+    return rc < 0 ? rc : hf_op_submit(record(semaphore), request, done, ctx);
+}
+
 hf_status hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
                                              int64_t permits, bool *was_set,
                                              hf_done *done, void *ctx)
 {
     struct hf_op_request request = to_set(permits, was_set);
-    hf_status rc = check(permits, 0, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
+    return submit_checked(semaphore, &request, 0, done, ctx);
 }
 
 hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
@@ -184,20 +196,17 @@ hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
 {
     struct hf_acquire_options options;
     struct hf_op_request request = hf_op_wait_request(&options, permits, wait_ms, cancel);
-    hf_status rc = check(permits, 1, NULL);
+    hf_status rc = hf_op_check_wait(wait_ms, NULL);
 
-    if (rc == HF_OK)
-        rc = hf_op_check_wait(wait_ms, NULL);
-    return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
+    return rc < 0 ? rc : submit_checked(semaphore, &request, 1, done, ctx);
 }
 
 hf_status hf_semaphore_release_async(struct hf_semaphore *semaphore,
                                      int64_t permits, hf_done *done, void *ctx)
 {
     struct hf_op_request request = to_release(permits);
-    hf_status rc = check(permits, 1, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
+    return submit_checked(semaphore, &request, 1, done, ctx);
 }
 
 hf_status hf_semaphore_release_if_exists_async(struct hf_semaphore *semaphore,
@@ -205,9 +214,8 @@ hf_status hf_semaphore_release_if_exists_async(struct hf_semaphore *semaphore,
                                                hf_done *done, void *ctx)
 {
     struct hf_op_request request = to_release_if_exists(permits, existed);
-    hf_status rc = check(permits, 1, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
+    return submit_checked(semaphore, &request, 1, done, ctx);
 }
 
 hf_status hf_semaphore_reduce_async(struct hf_semaphore *semaphore,
@@ -215,9 +223,8 @@ hf_status hf_semaphore_reduce_async(struct hf_semaphore *semaphore,
                                     hf_done *done, void *ctx)
 {
     struct hf_op_request request = to_reduce(permits, existed);
-    hf_status rc = check(permits, 1, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(semaphore), &request, done, ctx);
+    return submit_checked(semaphore, &request, 1, done, ctx);
 }
 
 hf_status hf_semaphore_drain_async(struct hf_semaphore *semaphore, int64_t *taken,

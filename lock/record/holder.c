@@ -11,6 +11,7 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/moment.h"
+#include "net/route/refusal.h"
 
 #define ANSWER_MS 1000          /* a label is a courtesy: its request is not awaited longer */
 
@@ -31,10 +32,11 @@ static void on_read(struct hf_label_request *request, hf_status status,
 {
     struct hf_holder *holder = HF_OWNER_OF(request, struct hf_holder, request);
 
+    (void)why;
     holder->is_read = true;
     if (status == HF_OK)
         hf_label_copy(holder->label, reply);
-    else if (status == HF_E_SERVER && strstr(why->text, "NOPERM"))
+    else if (hf_refusal_is_by_acl(reply))
         request->client->has_unreadable_labels = true;
 }
 

@@ -9,6 +9,7 @@
 #include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/base/moment.h"
+#include "net/route/refusal.h"
 
 #define RETRY_MS 5000           /* after a request that failed */
 
@@ -44,13 +45,13 @@ static void on_stored(struct hf_label_request *request, hf_status status,
     const struct hf_client *client = request->client;
     struct hf_label *label = client->label;
 
-    (void)reply;
+    (void)why;
     if (status == HF_OK) {
         label->stored_until_ms = label->sent_until_ms;
         arm(client, label->stored_until_ms - client->watchdog_ms);
         return;
     }
-    label->is_refused = status == HF_E_SERVER && strstr(why->text, "NOPERM");
+    label->is_refused = hf_refusal_is_by_acl(reply);
     if (!label->is_refused)
         retry(client);
 }
@@ -149,22 +150,28 @@ static hf_status send_last(struct hf_client *client, int64_t now)
 }
 
 /* A SET that is pending stores it, or is executed before the next request. */
+static bool has_last_request(struct hf_client *client)
+{
+    const struct hf_label *label = client->label;
+
+    if (client->holds == 0)
+        return label->may_be_stored;
+    return is_needed(client) && label->needed_until_ms > label->stored_until_ms &&
+           !hf_label_request_is_pending(&label->request);
+}
+
 void hf_label_close(struct hf_client *client)
 {
     struct hf_label *label = client->label;
-    int64_t now = hf_loop_now(client->loop);
-    bool is_kept;
 
     HF_ASSERT(hf_loop_is_locked(client->loop));
     if (!label || label->is_refused)
         return;
     hf_loop_disarm(client->loop, &label->timer);
-    is_kept = !is_needed(client) || label->needed_until_ms <= label->stored_until_ms ||
-              hf_label_request_is_pending(&label->request);
-    if (client->holds > 0 ? is_kept : !label->may_be_stored)
+    if (!has_last_request(client))
         return;
     hf_label_request_cancel(&label->request);
-    client->is_closing_label = send_last(client, now) == HF_OK;
+    client->is_closing_label = send_last(client, hf_loop_now(client->loop)) == HF_OK;
 }
 
 /* ---- begin, end ---- */

@@ -4,8 +4,6 @@
 /* Tests: tests/sim/test_crowd.c, tests/live/lock/test_push_waiters.c, tests/test_lock_wait.c. */
 #include "lock/record/listeners.h"
 
-#include <string.h>
-
 #include "lock/record/op.h"
 #include "lock/record/registration.h"
 #include "lock/record/table.h"
@@ -69,9 +67,7 @@ static size_t name_second(struct hf_op *op, struct hf_bytes channel)
 
     if (!hf_kind_registers(op->lock->kind))
         return 0;
-    memcpy(text, channel.ptr, channel.len);
-    memcpy(text + channel.len, KIND_WAITERS, strlen(KIND_WAITERS));
-    op->argv[3] = (struct hf_resp_arg){text, channel.len + strlen(KIND_WAITERS)};
+    op->argv[3] = (struct hf_resp_arg){text, hf_registration_name(text, channel)};
     return 1;
 }
 
@@ -121,7 +117,7 @@ void hf_listeners_count(const struct hf_op *acquire)
 
     if (!is_due(acquire) ||
         !(op = hf_op_new_background(acquire->lock, &verb,
-                                    acquire->queue->text_len + strlen(KIND_WAITERS))))
+                                    acquire->queue->text_len + REGISTRATION_EXTRA)))
         return;
     acquire->lock->is_counting = true;
     request(op);

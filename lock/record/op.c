@@ -194,8 +194,7 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     HF_ASSERT(!hf_list_is_empty(&op->node) && !op->hold); /* it ends once */
     op->status = status;
     fill_error(op);
-    if (status < 0 || op->began_ms != 0)
-        hf_tally_end(op, status);
+    hf_tally_end(op, status);
     hf_list_remove(&op->node);
     hf_list_remove(&op->line_node);
     hf_list_remove(&op->cancel_node);

@@ -44,21 +44,26 @@ static void on_change(struct hf_subscription *s, bool is_live)
     }
 }
 
+size_t hf_registration_name(char *dst, struct hf_bytes channel)
+{
+    memcpy(dst, channel.ptr, channel.len);
+    memcpy(dst + channel.len, KIND_WAITERS, REGISTRATION_EXTRA);
+    return channel.len + REGISTRATION_EXTRA;
+}
+
 static struct hf_registration *registration_new(struct hf_wait_queue *line)
 {
-    size_t len = line->text_len + strlen(KIND_WAITERS);
-    size_t size = sizeof(struct hf_registration) + len;
+    size_t size = sizeof(struct hf_registration) + line->text_len + REGISTRATION_EXTRA;
     struct hf_registration *registration = hf_mem_new(line->lock->client->mem, size);
 
     if (!registration)
         return NULL;
     registration->line = line;
     registration->size = size;
-    memcpy(registration->channel, line->text, line->text_len);
-    memcpy(registration->channel + line->text_len, KIND_WAITERS, strlen(KIND_WAITERS));
     registration->subscription = (struct hf_subscription){
         .channel = registration->channel,
-        .channel_len = len,
+        .channel_len = hf_registration_name(registration->channel,
+                                            (struct hf_bytes){line->text, line->text_len}),
         .on_message = on_message,
         .on_change = on_change,
         .is_sharded = line->subscription.is_sharded};

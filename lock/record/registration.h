@@ -16,4 +16,9 @@
 void hf_registration_begin(struct hf_wait_queue *line, const struct hf_lock *lock);
 void hf_registration_end(struct hf_wait_queue *line);
 
+/* hf_registration_name - writes the name of the second channel, which is REGISTRATION_EXTRA bytes
+ *   longer than that of the first one. Returns its length. */
+#define REGISTRATION_EXTRA (sizeof KIND_WAITERS - 1)
+size_t hf_registration_name(char *dst, struct hf_bytes channel);
+
 #endif

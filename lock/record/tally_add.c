@@ -115,19 +115,20 @@ void hf_tally_unheld(struct hf_hold *hold)
 }
 
 /* A hold ends once: by its release, or by a loss before. */
-static void count_hold(struct hf_hold *hold, const struct hf_lease *lease)
+static void count_hold(struct hf_tally_kind *of, const struct hf_hold *hold,
+                       const struct hf_lease *lease)
 {
-    struct hf_client *client = hold->lock->client;
-    struct hf_tally_kind *of = tally_of(client, hold->lock->kind);
-
-    if (of && lease->granted_ms != INT64_MIN)
-        add(&of->holds, hf_loop_now(client->loop) - lease->granted_ms);
+    if (lease->granted_ms != INT64_MIN)
+        add(&of->holds, hf_loop_now(hold->lock->client->loop) - lease->granted_ms);
 }
 
 void hf_tally_released(struct hf_hold *hold)
 {
+    struct hf_tally_kind *of = tally_of(hold->lock->client, hold->lock->kind);
+
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    count_hold(hold, &hold->work->lease);
+    if (of)
+        count_hold(of, hold, &hold->work->lease);
     hold->work->lease.granted_ms = INT64_MIN;
 }
 
@@ -139,8 +140,10 @@ void hf_tally_lost(struct hf_hold *hold)
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     HF_ASSERT(lease->state == LEASE_LOST && lease->reason >= HF_REASON_DELETED);
-    count_hold(hold, lease);
-    if (of && lease->reason <= TALLY_REASONS)
+    if (!of)
+        return;
+    count_hold(of, hold, lease);
+    if (lease->reason <= TALLY_REASONS)
         of->losses[lease->reason - 1]++;
 }
 
