@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/base/metrics_writer.h"
 #include "cli/base/report.h"
+#include "cli/base/wall_clock.h"
 #include "lock/metrics.h"
 
 #define INTERVAL_MS 15000
@@ -213,21 +213,13 @@ void cli_metrics_close(struct cli_metrics *m)
 
 /* ---- what happened ---- */
 
-static int64_t wall_clock_ms(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_REALTIME, &t); /* for people only */
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void cli_metrics_note_held(struct cli_metrics *m)
 {
     if (!m)
         return;
     m->values.is_held = true;
     m->values.starts++;
-    m->values.start_ms = wall_clock_ms();
+    m->values.start_ms = cli_wall_clock_ms();
     write_now(m);
 }
 
@@ -245,7 +237,7 @@ void cli_metrics_note_end(struct cli_metrics *m, int code)
     if (!m)
         return;
     m->values.is_held = false;
-    m->values.end_ms = wall_clock_ms();
+    m->values.end_ms = cli_wall_clock_ms();
     m->values.exit_code = code;
     m->values.failures += code != 0;
     if (code == 0)

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/base/common.h"
@@ -16,6 +15,7 @@
 #include "cli/base/json.h"
 #include "cli/base/lock_words.h"
 #include "cli/base/report.h"
+#include "cli/base/wall_clock.h"
 #include "cli/lock/inspect_any.h"
 #include "cli/lock/watch_events.h"
 #include "cli/lock/watch_pushes.h"
@@ -86,34 +86,18 @@ static const char *label_of(const struct watch *watch, struct watched *w,
 
 /* ---- a line ---- */
 
-#define TIME_MAX 40   /* the time in UTC, with milliseconds */
-
-/* In UTC, to the millisecond: RFC 3339. */
-static void put_time(char dst[TIME_MAX])
-{
-    struct timespec now;
-    struct tm utc;
-    size_t len;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)gmtime_r(&now.tv_sec, &utc);
-    len = strftime(dst, TIME_MAX, "%Y-%m-%dT%H:%M:%S", &utc);
-    (void)snprintf(dst + len, TIME_MAX - len, ".%03ldZ",
-                   now.tv_nsec / 1000000);
-}
-
 /* `info`: of an event that is past, its holder; NULL: not known. */
 static void print_json(const struct watched *w, const char *event,
                        const struct hf_lock_info *info, const char *label, const char *reason)
 {
     struct cli_lock lock = {.name = w->name, .len = strlen(w->name)};
-    char time[TIME_MAX];
+    char time[CLI_WALL_CLOCK_MAX];
     struct cli_json j;
 
     if (info)
         lock.info = *info;
     (void)strcpy(lock.label, label);
-    put_time(time);
+    cli_wall_clock_text(time);
     cli_json_init(&j);
     cli_json_text(&j, "time", time);
     cli_lock_put_name(&j, &lock);
@@ -126,9 +110,9 @@ static void print_json(const struct watched *w, const char *event,
 
 static void print_head(const struct watched *w)
 {
-    char time[TIME_MAX], name[CLI_QUOTE_MAX];
+    char time[CLI_WALL_CLOCK_MAX], name[CLI_QUOTE_MAX];
 
-    put_time(time);
+    cli_wall_clock_text(time);
     (void)printf("%s %s: ", time,
                  cli_quote(name, w->name, strlen(w->name)));
 }

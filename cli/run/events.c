@@ -5,11 +5,11 @@
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/base/command.h"
 #include "cli/base/json.h"
 #include "cli/base/values.h"
+#include "cli/base/wall_clock.h"
 
 /* A longer name is cut, so that a line fits into PIPE_BUF: then a pipe takes
  * all of it at once or nothing. Each byte may take six; those of a label two, and an owner
@@ -39,14 +39,6 @@ void cli_event_fini(struct cli_event_log *t)
 
 /* ---- lines for a program ---- */
 
-static int64_t wall_clock_ms(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_REALTIME, &t); /* for people only */
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void put_name(struct cli_json *j, const char *key, const char *name, size_t max)
 {
     size_t len = strlen(name);
@@ -61,7 +53,7 @@ static void begin_event(struct cli_json *j, const struct cli_event_log *t,
     if (t->lost_name)
         cli_json_escape_for(j, t->lost_name, strlen(t->lost_name));
     cli_json_text(j, "event", event);
-    cli_json_integer(j, "time_ms", wall_clock_ms());
+    cli_json_integer(j, "time_ms", cli_wall_clock_ms());
     put_name(j, "name", t->name, NAME_SHOWN_MAX);
     if (*t->owner)
         cli_json_text(j, "owner", t->owner);
