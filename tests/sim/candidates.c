@@ -22,15 +22,6 @@ static void end_standing(struct owner *o, hf_status status)
         call_end(c, status, status == HF_OK ? hf_lock_token(o->lock, o->as) : 0);
 }
 
-static struct call *ask_release(struct owner *o)
-{
-    struct call *c = program_call(o->program, o, HISTORY_OP_RELEASE);
-
-    o->releasing++;
-    call_ask(c);
-    return c;
-}
-
 static void end_release(struct owner *o, struct call *c, hf_status status)
 {
     owner_released(o, status);
@@ -44,7 +35,7 @@ static void leave_now(void *ctx)
     struct owner *o = ctx;
     struct program *p = o->program;
     struct hf_election *election = o->election;
-    struct call *c = o->leads ? ask_release(o) : NULL;
+    struct call *c = o->leads ? program_release(o) : NULL;
     hf_status status;
 
     o->is_leaving = true;
@@ -57,7 +48,7 @@ static void leave_now(void *ctx)
     if (!o->leads && status == HF_LOST)
         sim_fail(p->sim, "election", "%s did not lead, and leaves with HF_LOST", o->name);
     if (o->leads && !c) /* it was elected meanwhile */
-        c = ask_release(o);
+        c = program_release(o);
     if (c)
         end_release(o, c, status);
     end_standing(o, HF_CANCELLED);
@@ -135,7 +126,7 @@ static void on_deposed(void *ctx, struct hf_election *election,
                  o->name);
     o->leads = false;
     owner_lost(o, reason, false);
-    end_release(o, ask_release(o), HF_LOST);
+    end_release(o, program_release(o), HF_LOST);
     if (!o->is_leaving && !o->program->is_freeing)
         (void)stand(o, HF_FOREVER);
 }

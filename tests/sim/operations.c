@@ -55,13 +55,21 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
     program_stall_callback(c->program);
 }
 
-static void release(struct owner *o)
+struct call *program_release(struct owner *o)
 {
     struct call *c = program_call(o->program, o, HISTORY_OP_RELEASE);
 
-    o->stands_behind = o->stands_behind || o->under_way > 0;
     o->releasing++;
     call_ask(c);
+    return c;
+}
+
+static void release(struct owner *o)
+{
+    struct call *c;
+
+    o->stands_behind = o->stands_behind || o->under_way > 0;
+    c = program_release(o);
     sets_asked(c);
     program_began(c, sets_release(o, on_released, c), on_released);
     owner_watch(o);

@@ -313,6 +313,16 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+void plan_sort_ops(struct plan *plan)
+{
+    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+}
+
+void plan_sort_faults(struct plan *plan)
+{
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+}
+
 /* A re-entry by chance would wait for the other side, which its own owner holds. */
 static void give_own_owners(struct plan *plan)
 {
@@ -337,7 +347,7 @@ static void draw_ops(struct plan *plan, uint64_t seed)
         else
             draw_op(op, plan, other, &dice);
     }
-    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+    plan_sort_ops(plan);
     if (is_mild)
         give_own_owners(plan);
 }
@@ -584,7 +594,7 @@ static void draw_faults(struct plan *plan, uint64_t seed)
                    &dice);
         place_fault(plan, i, hurry, &dice);
     }
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
 }
 
 static bool is_of_connections(int64_t kind)
@@ -617,8 +627,8 @@ static void draw_by_chance(struct plan *plan, uint64_t seed)
 
 static void put_in_order(struct plan *plan)
 {
-    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_ops(plan);
+    plan_sort_faults(plan);
 }
 
 static void draw_scenario_of(struct plan *plan, uint64_t seed)

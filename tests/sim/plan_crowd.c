@@ -10,11 +10,10 @@
  * Their calls begin at nearly the same time, and a connection takes few bytes at once, so
  * that the output is full. No fault leaves late orphans (run.c): among hundreds of readers a
  * client would not find them. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/draw.h"
-#include "tests/sim/plan.h"
+#include "tests/sim/plan_inner.h"
 
 enum kind { READERS, NAMES, LISTENERS, TAKERS, KINDS };
 
@@ -229,13 +228,6 @@ static void draw_faults(struct plan *plan, uint64_t *dice)
 
 /* ---- all ---- */
 
-static int by_time(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b; /* at_ms is the first field */
-
-    return (*x > *y) - (*x < *y);
-}
-
 void plan_crowd_last(struct plan *plan, uint64_t *dice)
 {
     static void (*const draw[KINDS])(struct plan *plan, uint64_t *dice) = {
@@ -252,7 +244,7 @@ void plan_crowd_last(struct plan *plan, uint64_t *dice)
     memset(plan->faults, 0, sizeof plan->faults);
     plan->op_count = plan->fault_count = 0;
     draw[draw_below(dice, KINDS)](plan, dice);
-    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+    plan_sort_ops(plan);
     draw_faults(plan, dice);
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
 }

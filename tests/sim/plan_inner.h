@@ -1,9 +1,12 @@
-/* What plan.c (how a plan is drawn) and plan_family.c (which families its names get)
- * share. Private to these two. */
+/* What the files that draw a plan share: plan.c, and plan_*.c for its parts. Private to them. */
 #ifndef SIM_PLAN_INNER_H
 #define SIM_PLAN_INNER_H
 
 #include "tests/sim/plan.h"
+
+/* plan_sort_ops, plan_sort_faults - put the operations, or the faults, in order of time. */
+void plan_sort_ops(struct plan *plan);
+void plan_sort_faults(struct plan *plan);
 
 /* plan_takes_scenario  - are there such scenarios, of the one family that is selected?
  * plan_family_first - before the operations are drawn: names of the selected family.

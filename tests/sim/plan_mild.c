@@ -3,10 +3,9 @@
  * added here, after everything else and from a stream of its own, are holds that need
  * renewals, leases and limits that are long enough, waits with an end, re-entries, and
  * the other verbs, each where it must succeed. */
-#include <stdlib.h>
 
 #include "tests/sim/draw.h"
-#include "tests/sim/plan.h"
+#include "tests/sim/plan_inner.h"
 
 #define CLEAR_ONE_IN 6
 #define LONG_HOLDS_MAX 3    /* of one lock: all others wait for them */
@@ -150,13 +149,6 @@ static void close_some(struct plan *plan, uint64_t *dice)
     }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct plan_op *x = a, *y = b;
-
-    return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
-}
-
 void plan_mild_last(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "mild");
@@ -171,5 +163,5 @@ void plan_mild_last(struct plan *plan, uint64_t seed)
     vary(plan, &dice);
     force(plan, &dice);
     close_some(plan, &dice);
-    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+    plan_sort_ops(plan);
 }

@@ -1,10 +1,9 @@
 /* Rare faults: they are drawn after all others, from a stream of their own, so that a plan
  * without them is unchanged. */
-#include <stdlib.h>
 
 #include "tests/sim/draw.h"
 #include "tests/sim/effects.h"
-#include "tests/sim/plan.h"
+#include "tests/sim/plan_inner.h"
 
 /* Where a message must wake a waiter in the time of an undisturbed plan, or all
  * follow a new master in the time that cluster.md states, they have no place. */
@@ -32,13 +31,6 @@ static int64_t draw_kind(const struct plan *plan, uint64_t *dice)
                    : draw_between(dice, FAULT_KINDS_COMMON, FAULT_KINDS_RARE - 1);
     } while (!plan_can_be(kind, plan->head.deployment));
     return kind;
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct plan_fault *x = a, *y = b;
-
-    return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
 }
 
 /* One kind, or two, that come again and again. */
@@ -128,7 +120,7 @@ static void add(struct plan *plan, uint64_t *dice)
         plan->fault_count = 0, count = 1;
     while (count-- > 0 && plan->fault_count < PLAN_FAULTS_MAX)
         add_one(plan, kinds[draw_below(dice, 2)], dice);
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
 }
 
 /* Scenarios in which no connection can be killed refuse that and INFO together: there
@@ -202,7 +194,7 @@ void plan_draw_rarest(struct plan *plan, uint64_t seed)
                        has_sets() ? FAULT_STALL
                                   : draw_between(&dice, FAULT_KINDS_RARE, FAULT_KINDS_RAREST - 1),
                        &dice);
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
 }
 
 #define DEATHS_ONE_IN 4
@@ -232,7 +224,7 @@ void plan_draw_deaths(struct plan *plan, uint64_t seed)
         plan_add_fault(plan, FAULT_DIE, &dice);
         go_to_hold(&plan->faults[plan->fault_count - 1], plan, &dice);
     }
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
 }
 
 /* ---- clocks of servers ---- */
@@ -265,7 +257,7 @@ void plan_draw_clocks(struct plan *plan, uint64_t seed)
         if (draw_one_in(&dice, 2))
             plan->faults[plan->fault_count - 1].server = draw_below(&dice, plan->head.masters);
     }
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
 }
 
 #define DRIFTS_ONE_IN 8
@@ -285,7 +277,7 @@ void plan_draw_drift(struct plan *plan, uint64_t seed)
         if (has_sets()) /* the judge knows no rates of a quorum as a whole */
             plan->faults[plan->fault_count - 1].n /= 10;
     }
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
 }
 
 /* ---- power ---- */
@@ -311,5 +303,5 @@ void plan_draw_power(struct plan *plan, uint64_t seed)
         if (draw_one_in(&dice, 2))
             f->server = draw_below(&dice, plan->head.masters);
     }
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
 }

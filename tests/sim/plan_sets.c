@@ -1,5 +1,4 @@
 /* Plans of quorums, multi-locks, elections, and holds that outlive their clients. */
-#include <stdlib.h>
 
 #include "tests/sim/draw.h"
 #include "tests/sim/plan_inner.h"
@@ -168,13 +167,6 @@ static void forget_most(struct plan *plan, uint64_t *dice)
     repeat_fault(plan, &first, plan->head.masters / 2, dice);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b; /* at_ms is the first field */
-
-    return (*x > *y) - (*x < *y);
-}
-
 #define PEER_AT_MS 50
 #define HELD_AT_MS 200
 #define WAITS_AT_MS 400
@@ -201,7 +193,7 @@ static void hold_one_member(struct plan *plan, uint64_t *dice)
     plan->fault_count = 1;
     add_acquire(plan, HELD_AT_MS, 0, 0, draw_between(dice, 400, 3000));
     add_acquire(plan, WAITS_AT_MS, 1, HF_FOREVER, draw_between(dice, 10, 1000));
-    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+    plan_sort_ops(plan);
 }
 
 static int64_t set_of(const struct plan *plan)
@@ -250,7 +242,7 @@ static void lose_members(struct plan *plan, uint64_t *dice)
     for (int64_t lock = 0; lock < set; lock++)
         if (is_member(plan, lock) && lock != last)
             add_op(plan, OP_FORCE, lock, FORCED_AT_MS, 0);
-    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+    plan_sort_ops(plan);
 }
 
 /* Some holds are left to their leases, as by a process that ends; others renew and
@@ -287,7 +279,7 @@ void plan_sets_last(struct plan *plan, int64_t family)
     if (family == FAMILY_QUORUM && plan->head.profile == PROFILE_WILD &&
         draw_one_in(&dice, 2))
         forget_most(plan, &dice);
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
     dice = dice_stream((uint64_t)plan->head.seed, "peer of a quorum");
     if (family == FAMILY_QUORUM && plan->head.profile == PROFILE_SINGLE && draw_one_in(&dice, 2))
         hold_one_member(plan, &dice);

@@ -1,6 +1,5 @@
 /* Rare verbs, drawn when all else is, from a stream of their own: some calls on what is counted,
  * and inspections, become others. */
-#include <stdlib.h>
 
 #include "tests/sim/draw.h"
 #include "tests/sim/plan_inner.h"
@@ -82,13 +81,6 @@ static void read_tokens(const struct plan *plan, struct plan_op *op, uint64_t *d
         op->verb = OP_TOKEN;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct plan_op *x = a, *y = b;
-
-    return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
-}
-
 void plan_draw_verbs(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "verbs");
@@ -113,5 +105,5 @@ void plan_draw_verbs(struct plan *plan, uint64_t seed)
             vary_permits(plan, op, &dice);
     }
     if (plan->op_count > count)
-        qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+        plan_sort_ops(plan);
 }

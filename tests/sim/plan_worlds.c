@@ -40,26 +40,11 @@
  *
  * names: the resolver does not answer, the address of a server changes, or its name has two,
  * as in silence. */
-#include <stdlib.h>
 
 #include "tests/sim/draw.h"
 #include "tests/sim/effects.h"
-#include "tests/sim/plan.h"
+#include "tests/sim/plan_inner.h"
 #include "tests/sim/scenario.h"
-
-static int by_time(const void *a, const void *b)
-{
-    const struct plan_fault *x = a, *y = b;
-
-    return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
-}
-
-static int op_by_time(const void *a, const void *b)
-{
-    const struct plan_op *x = a, *y = b;
-
-    return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
-}
 
 /* ---- kill ---- */
 
@@ -145,7 +130,7 @@ static void finish_kill(struct plan *plan, uint64_t *dice)
     drop_refusals(plan);
     refuse_in_turn(plan, dice);
     lose_successors(plan, dice);
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
 }
 
 /* ---- redirect ---- */
@@ -221,8 +206,8 @@ static void finish_queues(struct plan *plan, uint64_t *dice)
 {
     if (draw_one_in(dice, 4))
         leave_a_busy_server(plan, dice);
-    qsort(plan->ops, plan->op_count, sizeof *plan->ops, op_by_time);
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_ops(plan);
+    plan_sort_faults(plan);
 }
 
 /* ---- messages ---- */
@@ -269,7 +254,7 @@ static void finish_messages(struct plan *plan, uint64_t *dice)
     for (size_t i = 0; i < plan->fault_count; i++)
         if (is_refusal_to_subscribe(&plan->faults[i]) && draw_one_in(dice, 2))
             refuse_alone(plan, &plan->faults[i]);
-    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+    plan_sort_faults(plan);
 }
 
 /* ---- all ---- */

@@ -71,10 +71,12 @@ struct program {
  *                          frees it, and opens another; the world continues
  *                          meanwhile, and this function may return before. */
 /* program_call           - creates a call. Without an owner: NULL.
+ * program_release        - creates the call of a release, which begins now.
  * program_began          - ends a call that failed to begin: nothing was done, whatever the
  *                          failure.
  * program_ended          - the end of a call that changes nothing here. */
 struct call *program_call(struct program *p, struct owner *o, enum history_op op);
+struct call *program_release(struct owner *o);
 void program_began(struct call *c, hf_status status, hf_done *done);
 void program_ended(void *ctx, hf_status status, const struct hf_error *err);
 struct owner *program_owner(struct program *p, const struct plan_op *op);
