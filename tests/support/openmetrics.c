@@ -114,7 +114,7 @@ static bool label_value(const char *labels, const char *name, char *dst, size_t 
 }
 
 /* Skips `{a="b",...}`. NULL: it is wrong. */
-static const char *skip_labels(struct reading *r, const char *at)
+static const char *skip_labels(const char *at)
 {
     if (*at != '{')
         return at;
@@ -130,7 +130,6 @@ static const char *skip_labels(struct reading *r, const char *at)
             return NULL;
         at += len + 1;
     } while (*at == ',');
-    (void)r;
     return *at == '}' ? at + 1 : NULL;
 }
 
@@ -285,7 +284,7 @@ static bool take_histogram(struct reading *r, const char *suffix, const char *la
 static bool take_sample(struct reading *r)
 {
     size_t n = name_len(r->line, false);
-    const char *end = n > 0 ? skip_labels(r, r->line + n) : NULL;
+    const char *end = n > 0 ? skip_labels(r->line + n) : NULL;
     char name[100], series[LINE_MAX_BYTES];
     const char *suffix;
     double value;
@@ -366,7 +365,7 @@ double openmetrics_value(const char *text, const char *series)
     for (const char *at = text; at && *at; at = strchr(at, '\n'), at += at != NULL)
         if (strncmp(at, series, len) == 0 && at[len] == ' ')
             return strtod(at + len, NULL);
-    return (double)NAN;
+    return -1;
 }
 
 bool openmetrics_has_name(const char *text, const char *name)

@@ -4,6 +4,7 @@
 #ifndef TEST_OPENMETRICS_H
 #define TEST_OPENMETRICS_H
 
+#include <check.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -38,8 +39,16 @@ struct openmetrics {
 bool openmetrics_parse(struct openmetrics *m, const char *text, bool is_open);
 
 /* openmetrics_value - returns the value of a series, spelled as in the text, such as
- *   "holdfast_grants_total{kind=\"plain\"}"; NAN: there is no such series. */
+ *   "holdfast_grants_total{kind=\"plain\"}"; -1: there is no such series. */
 double openmetrics_value(const char *text, const char *series);
+
+/* Fails the test unless value_of(series), a function of the test program, is `expected`. */
+#define ck_assert_value(series, expected)                                     \
+    do {                                                                      \
+        double real_value = value_of(series);                                 \
+        ck_assert_msg(real_value == (double)(expected), "%s is %g, not %g",   \
+                      series, real_value, (double)(expected));                \
+    } while (0)
 
 /* openmetrics_has_name - returns whether a sample or a family of the text has this name. */
 bool openmetrics_has_name(const char *text, const char *name);

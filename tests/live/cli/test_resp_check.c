@@ -190,7 +190,7 @@ START_TEST(nothing_remains)
     ck_assert_int_le(finish(holdfast_resp(server, "check", "-q", NULL)), 1);
     for (int i = 0; i < 1000; i++) /* the server notices ends in time */
         if (info("clients", "connected_clients") > clients)
-            local_rest_us(1000);
+            local_poll_rest();
     ck_assert_int_le(info("clients", "connected_clients"), clients);
     ck_assert_int_eq(info("clients", "tracking_clients"), 0);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), 1);

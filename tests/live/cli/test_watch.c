@@ -358,7 +358,7 @@ START_TEST(without_pushes_it_polls)
     (void)await_line(p, OUT, "held by");
     (void)server_ask(server, "CONFIG RESETSTAT");
     while (script_calls_now() < 3)
-        local_rest_us(1000);
+        local_poll_rest();
     (void)server_ask(server, "DEL x");
     (void)await_line(p, OUT, "released, was held by");
     (void)kill(pid_of(p), SIGTERM);

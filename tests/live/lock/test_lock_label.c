@@ -141,7 +141,7 @@ START_TEST(the_label_outlives_a_long_lease)
     ck_assert_int_gt(server_ask_int(server, "PTTL %s", key_of(client, key)), 3600000);
     acquire_for(lock, 1, 2 * 3600000); /* a re-entry */
     while (server_ask_int(server, "PTTL %s", key) < 2 * 3600000)
-        local_rest_us(1000);
+        local_poll_rest();
     hf_client_free(client);
 }
 END_TEST

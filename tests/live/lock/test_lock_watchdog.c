@@ -659,7 +659,7 @@ START_TEST(a_thousand_holds_are_renewed_with_a_handful_of_writes)
     before = stats_of(many);
     ck_assert_uint_eq(before.holds, COUNT(calls));
     while (stats_of(many).renewals < 3 * COUNT(calls))
-        local_rest_us(5000);
+        local_poll_rest();
     after = stats_of(many);
     ck_assert_uint_le((after.link.writes - before.link.writes) * 20,
                       after.renewals - before.renewals);
@@ -689,7 +689,7 @@ START_TEST(forgotten_scripts_cost_no_hold)
         (void)server_ask(server, "SCRIPT FLUSH");
         target = stats_of(many).renewals + COUNT(calls);
         while (stats_of(many).renewals < target)
-            local_rest_us(5000);
+            local_poll_rest();
     }
     ck_assert_int_eq(losses(), 0);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), COUNT(calls));

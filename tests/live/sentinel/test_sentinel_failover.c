@@ -576,7 +576,7 @@ static void await_promotion(void)
 
     for (int i = 0; !is_promoted(i); i = (i + 1) % (REPLICAS + 1)) {
         ck_assert_int_lt(local_now_ms(), end_ms);
-        local_rest_us(5000);
+        local_poll_rest();
     }
 }
 
