@@ -345,6 +345,14 @@ class Uses:
             pass  # the client is closed, which ends the call
 
 
+def value_of(call: Any) -> int:
+    return int(call.value)
+
+
+def flag_of(call: Any) -> bool:
+    return bool(call.flag)
+
+
 def milliseconds(seconds: Optional[float], name: str) -> int:
     """A time in ms, rounded up; None: forever."""
     if seconds is None:

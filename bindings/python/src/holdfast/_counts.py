@@ -4,18 +4,10 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Optional, Type, Union
 
-from holdfast._calls import Core, Operation, Uses, milliseconds, name_bytes
+from holdfast._calls import Core, Operation, Uses, flag_of, milliseconds, name_bytes, value_of
 from holdfast._errors import Timeout, check
 from holdfast._locks import free_handle
 from holdfast._native import ffi, lib
-
-
-def _value(call: Any) -> int:
-    return int(call.value)
-
-
-def _flag(call: Any) -> bool:
-    return bool(call.flag)
 
 
 class _Count:
@@ -103,7 +95,7 @@ class Semaphore(_Count):
         await self.release_async()
 
     def _create(self, permits: int) -> Operation:
-        return Operation(lib.HFPY_SEMAPHORE_TRY_SET, self._pointer, permits, read=_flag)
+        return Operation(lib.HFPY_SEMAPHORE_TRY_SET, self._pointer, permits, read=flag_of)
 
     def _acquire(self, permits: int, timeout: Optional[float]) -> Operation:
         return Operation(lib.HFPY_SEMAPHORE_ACQUIRE, self._pointer, permits,
@@ -114,7 +106,7 @@ class Semaphore(_Count):
         return Operation(lib.HFPY_SEMAPHORE_RELEASE, self._pointer, permits)
 
     def _available(self) -> Operation:
-        return Operation(lib.HFPY_SEMAPHORE_AVAILABLE, self._pointer, read=_value)
+        return Operation(lib.HFPY_SEMAPHORE_AVAILABLE, self._pointer, read=value_of)
 
 
 class Latch(_Count):
@@ -162,7 +154,7 @@ class Latch(_Count):
         return int(await self._uses.run_async(self._count()))
 
     def _create(self, count: int) -> Operation:
-        return Operation(lib.HFPY_LATCH_TRY_SET, self._pointer, count, read=_flag)
+        return Operation(lib.HFPY_LATCH_TRY_SET, self._pointer, count, read=flag_of)
 
     def _count_down(self) -> Operation:
         return Operation(lib.HFPY_LATCH_COUNT_DOWN, self._pointer)
@@ -172,4 +164,4 @@ class Latch(_Count):
                          can_cancel=True)
 
     def _count(self) -> Operation:
-        return Operation(lib.HFPY_LATCH_COUNT, self._pointer, read=_value)
+        return Operation(lib.HFPY_LATCH_COUNT, self._pointer, read=value_of)

@@ -8,7 +8,7 @@ import weakref
 from types import TracebackType
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Type, Union
 
-from holdfast._calls import Core, Operation, Uses, milliseconds, name_bytes
+from holdfast._calls import Core, Operation, Uses, flag_of, milliseconds, name_bytes, value_of
 from holdfast._errors import Error, Timeout, check, error_of, text_of
 from holdfast._native import ffi, lib
 
@@ -441,8 +441,7 @@ class Permit(Lock):
         return int(await self._uses.run_async(self._available()))
 
     def _create(self, permits: int) -> Operation:
-        return Operation(lib.HFPY_PERMITS_TRY_SET, self._pointer, permits,
-                         read=lambda call: call.flag)
+        return Operation(lib.HFPY_PERMITS_TRY_SET, self._pointer, permits, read=flag_of)
 
     def _available(self) -> Operation:
-        return Operation(lib.HFPY_PERMITS_AVAILABLE, self._pointer, read=lambda call: call.value)
+        return Operation(lib.HFPY_PERMITS_AVAILABLE, self._pointer, read=value_of)
