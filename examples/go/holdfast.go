@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"runtime/cgo"
+	"sync"
 	"unsafe"
 )
 
@@ -33,7 +34,8 @@ func asError(status C.hf_status, e *C.struct_hf_error) error {
 // Client is a connection to a server. Any goroutine may use it.
 type Client struct {
 	pointer *C.struct_hf_client
-	handles []cgo.Handle // of callbacks, which may run until Close
+	mutex   sync.Mutex
+	handles []cgo.Handle // of callbacks, which may run until Close. Under the mutex
 }
 
 // NewClient creates a client, without contacting the server.
@@ -80,7 +82,9 @@ func (client *Client) Acquire(ctx context.Context, name string) (*Hold, error) {
 	C.hf_cancel_init(cancel, client.pointer)
 
 	handle := cgo.NewHandle(hold.lost)
+	client.mutex.Lock()
 	client.handles = append(client.handles, handle)
+	client.mutex.Unlock()
 	var options C.struct_hf_acquire_options
 	C.hf_acquire_options_init(&options)
 	options.owner = hold.owner
