@@ -37,11 +37,9 @@ for page in docs/holdfast.1 tools/holdfast-resp.1 docs/holdfast-url.7 "$man3"/ho
     mandoc -T html -O fragment,man=%N.%S.html "$page" |
         shell "${name%.*}(${name##*.})" >"$out/man/$name.html"
 done
-for page in "$out"/man/*.html; do
-    # Names of manual pages that are not here are not links.
-    perl -pi -e 'BEGIN { $dir = shift } s{<a class="Xr" href="([^"]+)">(.*?)</a>}
-        { -e "$dir/$1" ? $& : "<span class=\"Xr\">$2</span>" }ge' "$out/man" "$page"
-done
+# Names of manual pages that are not here are not links.
+perl -pi -e 'BEGIN { $dir = shift } s{<a class="Xr" href="([^"]+)">(.*?)</a>}
+    { -e "$dir/$1" ? $& : "<span class=\"Xr\">$2</span>" }ge' "$out/man" "$out"/man/*.html
 
 # The other files to which pages link, as they are.
 perl -e '

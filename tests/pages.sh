@@ -10,10 +10,9 @@ set -euo pipefail
 build=$(cd "$1" && pwd)
 compiler=$2
 tree=$PWD
-dir=$(mktemp -d)
-server=''
-trap '[ -z "$server" ] || kill "$server"; rm -rf "$dir"' EXIT
-fail() { echo "pages: $*" >&2; exit 1; }
+. tests/embed/server.sh
+dir=$folder/pages
+mkdir "$dir"
 
 # blocks PAGE: writes each block to $dir/blocks/PAGE:LINE.KIND; KIND is the language, or "lines" for
 # README's indented commands. Blocks that are left out have the kind "out".
@@ -49,14 +48,8 @@ done
 
 # ---- a server, and a folder as the pages have it ----
 
-redis-server --port 0 --unixsocket "$dir/sock" --save '' --appendonly no --dir "$dir" \
-    >"$dir/server.log" &
-server=$!
-until grep -qsi 'ready to accept' "$dir/server.log"; do
-    kill -0 "$server" || fail 'the server does not start'
-    sleep 0.02
-done
-export HOLDFAST_URL="unix://$dir/sock" PATH="$build:$PATH" LD_LIBRARY_PATH="$dir/lib"
+start_server
+export HOLDFAST_URL="unix://$folder/sock" PATH="$build:$PATH" LD_LIBRARY_PATH="$dir/lib"
 mkdir "$dir/work" "$dir/lib"
 ln -s "$build/libholdfast.so" "$dir/lib/libholdfast.so.0"
 for script in report build deploy; do
