@@ -18,8 +18,8 @@ struct cli_pushes;
  *                   thread. Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error;
  *                   call cli_pushes_free in both cases.
  * cli_pushes_free - NULL is allowed.
- * cli_pushes_arm  - arms a lock, whose name is borrowed, and waits for the reply. False: its
- *                   changes are not reported.
+ * cli_pushes_arm  - arms a lock, whose name is borrowed, and waits for the reply, for a second at
+ *                   most. False: its changes are not reported.
  * cli_pushes_take - returns whether the lock may have changed since it was armed, once. `p` may be
  *                   NULL. */
 int cli_pushes_open(struct cli_pushes **out, struct hf_loop *loop,
