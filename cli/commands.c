@@ -12,8 +12,8 @@ static const struct cli_command *const commands[] = {
     &cli_run_command,     &cli_elect_command,     &cli_hold_command,  &cli_acquire_command,
     &cli_renew_command,   &cli_release_command,   &cli_status_command, &cli_watch_command,
     &cli_ls_command,      &cli_unlock_command,    &cli_fence_command,
-    &cli_semaphore_command, &cli_latch_command,   &cli_doctor_command, &cli_slot_command,
-    &cli_version_command, &cli_help_command,
+    &cli_semaphore_command, &cli_latch_command,   &cli_doctor_command, &cli_bench_command,
+    &cli_slot_command,    &cli_version_command,   &cli_help_command,
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)

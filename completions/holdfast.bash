@@ -52,7 +52,7 @@ _holdfast_options() {
         signals='  '
         ;;
     ls)
-        all='--kind -l --long --time --limit --rate -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        all='--kind -l --long --waiters --time --limit --rate -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
         values=' --kind --time --limit --rate -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
         files=' --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals='  '
@@ -84,6 +84,12 @@ _holdfast_options() {
     doctor)
         all='--name --ttl --acl --for --with-kill -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
         values=' --name --ttl --for -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        files=' --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
+        signals='  '
+        ;;
+    bench)
+        all='--time --clients --pairs --fair --value -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' --time --clients --pairs -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
         files=' --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals='  '
         ;;
@@ -149,7 +155,7 @@ _holdfast() {
     run:1:*|elect:1:*) mapfile -t COMPREPLY < <(compgen -c -- "$cur") ;;
     semaphore:1:*) mapfile -t COMPREPLY < <(compgen -W 'set get acquire release add reduce drain resize delete' -- "$cur") ;;
     latch:1:*) mapfile -t COMPREPLY < <(compgen -W 'set down wait get delete' -- "$cur") ;;
-    :*|help:0:*) mapfile -t COMPREPLY < <(compgen -W 'run elect hold acquire renew release status watch ls unlock fence semaphore latch doctor slot version help' -- "$cur") ;;
+    :*|help:0:*) mapfile -t COMPREPLY < <(compgen -W 'run elect hold acquire renew release status watch ls unlock fence semaphore latch doctor bench slot version help' -- "$cur") ;;
     esac
 }
 

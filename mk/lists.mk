@@ -70,7 +70,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         lock_names lock_status lock_kind lock_reply lock_claims lock_lease lock_lease_pack \
         lock_metrics lock_wait lock_share lock_multi_turn lock_quorum_turn \
         cli_values cli_json cli_metrics cli_options cli_secret cli_run_state tools_resp \
-        tools_resp_check cli_doctor cli_ls cli_watch support history judge chaos_model \
+        tools_resp_check cli_bench cli_doctor cli_ls cli_watch support history judge chaos_model \
         judge_naive judge_verdicts judge_overlap $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster_addresses cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover push_failover lock_switch replicas one_address haproxy proxy_words \
@@ -80,7 +80,7 @@ LIVE := url slot cluster_map cluster_addresses cluster cluster_wait cluster_move
         semaphore latch permits lock_forged first_grant lock_acl lock_orphans lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
         waiting lock_end dump metrics lock_label lock_fork lock_close idle_memory lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire counted hold watch run_label run_guard run_ends run_inside run_status run_metrics run_service run_slot \
-        lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \
+        lock_rw model model_cluster resp_check doctor bench ls ls_waiters multi multi_faults one_server quorum quorum_loss election examples fencing \
         descriptors unlock_queue \
         $(tls_live_$(TLS))
 VECTORS := score

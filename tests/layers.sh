@@ -58,7 +58,7 @@ look lock/api "$below|lock/(machine|script|record|verb|api)/$any"
 look lock/set "$below|lock/(machine|script|record|verb|api|set)/$any"
 # The folders of cli/ know what they share, and not each other.
 look cli "$resp|$net|$lock|holdfast\.h|cli/$any|cli/base/$any"
-for folder in base lock run ls doctor; do
+for folder in base lock run ls doctor bench; do
     look "cli/$folder" "$resp|$net|$lock|cli/(base|$folder)/$any"
 done
 

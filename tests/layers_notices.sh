@@ -27,7 +27,7 @@ make_tree() {
     done
     for folder in resp net/base net/loop net/wire net/link net/route \
                   lock lock/machine lock/script lock/record lock/verb lock/api lock/set \
-                  cli cli/base cli/lock cli/run cli/ls cli/doctor tools/resp; do
+                  cli cli/base cli/lock cli/run cli/ls cli/doctor cli/bench tools/resp; do
         put "$folder/above.c" "$folder/above.h"
         put "$folder/above.c" "$folder/below.h"
         put "$folder/below.c" "$folder/below.h"

@@ -99,6 +99,9 @@ START_TEST(each_option_is_taken)
     ck_assert_int_eq(options.time_ms, 250);
     ck_assert_int_eq(options.limit, 7);
     ck_assert_int_eq(options.rate, 9);
+    ck_assert(!options.has_waiters);
+    ck_assert_int_eq(parse("--waiters", NULL, NULL), CLI_CONTINUE);
+    ck_assert(options.has_waiters);
     ck_assert_int_eq(parse("--rate", "1000000000", "a*"), CLI_CONTINUE);
     ck_assert_int_eq(options.rate, 1000000000);
     ck_assert_str_eq(options.filter.pattern, "a*");

@@ -45,6 +45,7 @@ extern const struct cli_command cli_unlock_command;
 extern const struct cli_command cli_semaphore_command;
 extern const struct cli_command cli_latch_command;
 extern const struct cli_command cli_doctor_command;
+extern const struct cli_command cli_bench_command;
 extern const struct cli_command cli_slot_command;
 extern const struct cli_command cli_version_command;
 extern const struct cli_command cli_help_command;

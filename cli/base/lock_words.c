@@ -121,5 +121,7 @@ int cli_lock_json(const struct cli_lock *lock)
         cli_json_text(&j, "kind", CLI_COUNTER_WORD);
         cli_json_integer(&j, "count", lock->info.hold_count);
     }
+    if (lock->knows_listeners)
+        cli_json_integer(&j, "listeners", lock->listeners);
     return cli_json_print(&j);
 }

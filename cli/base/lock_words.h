@@ -15,6 +15,8 @@ struct cli_lock {
     char label[HF_LABEL_MAX + 1];       /* of the holder; "": none, or it was not read */
     bool knows_available;
     int64_t available;          /* permits; may be negative */
+    bool knows_listeners;
+    int64_t listeners;          /* connections that are subscribed to its channel */
 };
 
 /* cli_kind_word - returns "plain", "fair", "read", ...: these words never change.

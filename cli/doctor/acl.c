@@ -47,7 +47,7 @@ static const struct use {
     {.word = "multi", .bit = DOCTOR_USE_PLAIN},
     {.word = "label", .bit = DOCTOR_USE_LABEL, .commands = "set get del"},
     {.word = "ls", .bit = DOCTOR_USE_LS, 1, {HF_RIGHTS_LOOK_PERMIT},
-     .commands = "scan pttl getrange zrange zcard"},
+     .commands = "scan pttl getrange zrange zcard lrange"},
 };
 
 #define USES (sizeof uses_known / sizeof *uses_known)

@@ -1,4 +1,4 @@
-/* Reads the labels of the holders in a list. */
+/* Reads the labels of the holders and waiters in a list. */
 /* Tests: tests/live/cli/test_ls.c. */
 #include "cli/ls/labels.h"
 
@@ -11,36 +11,51 @@
 #define READS 32                /* requests in flight at a time */
 #define UUID_LEN 36             /* an owner begins with the UUID of its client */
 
+/* An owner that may have a label, and the place for it. */
+struct owner {
+    const char *text;
+    size_t len;
+    char *label;                /* HF_LABEL_MAX + 1 bytes */
+};
+
 struct reading;
 
 struct read {
     struct reading *reading;    /* NULL: free */
-    size_t first;               /* of the locks of one client, in `order` */
+    size_t first;               /* of the owners of one client, in `order` */
     char label[HF_LABEL_MAX + 1];
 };
 
 struct reading {
     struct hf_client *client;
-    struct cli_lock **order;    /* the locks whose holder may have a label, by UUID */
+    struct owner *order;        /* by UUID */
     size_t count;
     uint32_t pending;
     struct read reads[READS];
 };
 
-static bool may_have_label(const struct cli_lock *lock)
+static void add_owner(struct reading *r, const char *text, size_t len, char *label)
 {
-    return lock->info.is_locked && lock->info.holder_len > UUID_LEN &&
-           lock->info.holder_full_len <= lock->info.holder_len;
+    if (len > UUID_LEN)
+        r->order[r->count++] = (struct owner){text, len, label};
+}
+
+static void add_holder(struct reading *r, struct cli_lock *lock)
+{
+    const struct hf_lock_info *info = &lock->info;
+
+    if (info->is_locked && info->holder_full_len <= info->holder_len)
+        add_owner(r, info->holder, info->holder_len, lock->label);
 }
 
 static int compare(const void *a, const void *b)
 {
-    const struct cli_lock *const *x = a, *const *y = b;
+    const struct owner *x = a, *y = b;
 
-    return memcmp((*x)->info.holder, (*y)->info.holder, UUID_LEN);
+    return memcmp(x->text, y->text, UUID_LEN);
 }
 
-/* The end of the locks of the same client. */
+/* The end of the owners of the same client. */
 static size_t end_of(const struct reading *r, size_t first)
 {
     size_t end = first + 1;
@@ -59,7 +74,7 @@ static void on_label(void *ctx, hf_status status, const struct hf_error *err)
     (void)status; /* without the right it is "" */
     (void)err;
     for (size_t i = read->first; i < end; i++)
-        (void)strcpy(r->order[i]->label, read->label);
+        (void)strcpy(r->order[i].label, read->label);
     read->reading = NULL;
     r->pending--;
 }
@@ -77,12 +92,12 @@ static struct read *free_read(struct reading *r)
 
 static void begin(struct reading *r, size_t first)
 {
-    const struct hf_lock_info *info = &r->order[first]->info;
+    const struct owner *owner = &r->order[first];
     struct read *read = free_read(r);
 
     *read = (struct read){.reading = r, .first = first};
-    if (hf_label_read_async(r->client, info->holder, info->holder_len, read->label, on_label,
-                            read) == HF_OK)
+    if (hf_label_read_async(r->client, owner->text, owner->len, read->label, on_label, read) ==
+        HF_OK)
         r->pending++;
     else
         read->reading = NULL;
@@ -102,11 +117,13 @@ int ls_labels_read(struct ls_list *list, struct hf_client *client)
 
     if (list->count == 0 || !cli_label_is_read())
         return CLI_CONTINUE;
-    if (!(r.order = calloc(list->count, sizeof *r.order)))
+    if (!(r.order = calloc(list->count + list->waiters_count, sizeof *r.order)))
         return cli_fail("out of memory");
     for (size_t i = 0; i < list->count; i++)
-        if (may_have_label(&list->locks[i]))
-            r.order[r.count++] = &list->locks[i];
+        add_holder(&r, &list->locks[i]);
+    for (size_t i = 0; i < list->waiters_count; i++)
+        add_owner(&r, list->waiters[i].owner, list->waiters[i].owner_len,
+                  list->waiters[i].label);
     qsort(r.order, r.count, sizeof *r.order, compare);
     read_all(&r);
     free(r.order);

@@ -44,11 +44,35 @@ hf_status ls_list_add(struct ls_list *list, const struct cli_lock *lock)
     return HF_OK;
 }
 
+static bool make_room_for_waiter(struct ls_list *list)
+{
+    size_t room = list->waiters_room ? 2 * list->waiters_room : ROOM_MIN;
+    struct ls_waiter *waiters;
+
+    if (list->waiters_count < list->waiters_room)
+        return true;
+    waiters = reallocarray(list->waiters, room, sizeof *waiters);
+    if (!waiters)
+        return false;
+    list->waiters = waiters;
+    list->waiters_room = room;
+    return true;
+}
+
+hf_status ls_list_add_waiter(struct ls_list *list, const struct ls_waiter *waiter)
+{
+    if (!make_room_for_waiter(list))
+        return HF_E_NOMEM;
+    list->waiters[list->waiters_count++] = *waiter;
+    return HF_OK;
+}
+
 void ls_list_fini(struct ls_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         free((char *)list->locks[i].name);
     free(list->locks);
+    free(list->waiters);
     *list = (struct ls_list){0};
 }
 
@@ -83,6 +107,21 @@ void ls_list_sort(struct ls_list *list)
             list->locks[++kept] = list->locks[i];
     }
     list->count = kept + 1;
+}
+
+static int compare_waiters(const void *a, const void *b)
+{
+    const struct ls_waiter *x = a, *y = b;
+
+    if (x->lock != y->lock)
+        return x->lock < y->lock ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+void ls_list_sort_waiters(struct ls_list *list)
+{
+    if (list->waiters_count > 0)
+        qsort(list->waiters, list->waiters_count, sizeof *list->waiters, compare_waiters);
 }
 
 static int compare_by_name(const void *a, const void *b)
@@ -161,7 +200,8 @@ static void write_numbers(struct row *row, const struct cli_lock *lock)
     row->cells[COUNT] =
         write_number(row->count, has_count(info) && !is_free, info->hold_count);
     row->cells[WAITERS] =
-        write_number(row->waiters, info->waiters > 0, info->waiters);
+        write_number(row->waiters, lock->knows_listeners || info->waiters > 0,
+                     info->waiters > 0 ? info->waiters : lock->listeners);
     row->cells[LEFT] =
         write_number(row->left, is_counter || lock->knows_available,
                      is_counter ? info->hold_count : lock->available);
@@ -292,15 +332,36 @@ static int measure(const struct ls_list *list, size_t widths[COLUMNS])
     return CLI_CONTINUE;
 }
 
+/* A line without a name: the place, the owner and its label. */
+static void print_waiter(const struct ls_waiter *waiter, const struct layout *l)
+{
+    char owner[CLI_QUOTE_MAX];
+    const char *between = l->has_widths ? "  " : "\t";
+
+    (void)printf("%s%u%s%s%s%s\n", between, (unsigned)waiter->place, between,
+                 cli_quote(owner, waiter->owner, waiter->owner_len), between,
+                 waiter->label[0] ? waiter->label : "-");
+}
+
+/* Prints the waiters of lock number `lock`, which begin at *next, and moves *next after them. */
+static void print_waiters(const struct ls_list *list, size_t lock, size_t *next,
+                          const struct layout *l)
+{
+    for (; *next < list->waiters_count && list->waiters[*next].lock == lock; ++*next)
+        print_waiter(&list->waiters[*next], l);
+}
+
 static int print_rows(const struct ls_list *list, enum ls_form form, const struct layout *l)
 {
     struct row row;
+    size_t next = 0;
 
     for (size_t i = 0; i < list->count; i++) {
         if (!write_row(&row, &list->locks[i], form))
             return cli_fail("out of memory");
         print_line(row.cells, l, colour_of(&list->locks[i]));
         free(row.name);
+        print_waiters(list, i, &next, l);
     }
     return CLI_CONTINUE;
 }
@@ -329,12 +390,32 @@ static int print_table(const struct ls_list *list, struct layout *l, bool is_lon
     return print_rows(list, LS_TABLE, l);
 }
 
+static int print_waiter_json(const struct cli_lock *lock, const struct ls_waiter *waiter)
+{
+    struct cli_json j;
+
+    cli_json_init(&j);
+    cli_json_escape_for(&j, lock->name, lock->len);
+    cli_json_escape_for(&j, waiter->owner, waiter->owner_len);
+    cli_json_bytes(&j, "name", lock->name, lock->len);
+    cli_json_integer(&j, "place", waiter->place);
+    cli_json_bytes(&j, "waiter", waiter->owner, waiter->owner_len);
+    if (waiter->label[0])
+        cli_json_text(&j, "label", waiter->label);
+    return cli_json_print(&j);
+}
+
 static int print_json(const struct ls_list *list)
 {
     int rc = CLI_CONTINUE;
+    size_t next = 0;
 
-    for (size_t i = 0; i < list->count && rc == CLI_CONTINUE; i++)
+    for (size_t i = 0; i < list->count && rc == CLI_CONTINUE; i++) {
         rc = cli_lock_json(&list->locks[i]);
+        for (; rc == CLI_CONTINUE && next < list->waiters_count &&
+               list->waiters[next].lock == i; next++)
+            rc = print_waiter_json(&list->locks[i], &list->waiters[next]);
+    }
     return rc;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/ls/labels.h"
 #include "cli/ls/ls_options.h"
 #include "cli/ls/queues.h"
+#include "cli/ls/waiters.h"
 #include "net/loop/clock.h"
 
 /* Keys of one SCAN. A server is busy with it for a millisecond at most, and
@@ -26,6 +27,7 @@ struct ls {
     struct ls_scan *scan;
     struct ls_look *look;
     struct ls_list list;
+    struct ls_waiters waiters;
     int64_t end_ms;             /* HF_NEVER: no limit */
     int64_t looked;             /* keys, about */
     const char *over;           /* the limit that ended it; NULL: none did */
@@ -53,9 +55,8 @@ static int64_t page_size(const struct ls *ls)
 }
 
 /* Rests until the server that had most to do has had its time for it. */
-static void rest(const struct ls *ls, int64_t begun_ms, int64_t size)
+static void rest(const struct ls *ls, int64_t begun_ms, int64_t cost)
 {
-    int64_t cost = ls_scan_cost(ls->scan, size);
     int64_t until_ms = begun_ms + cost * 1000 / ls->options->rate;
     int64_t now_ms;
 
@@ -67,9 +68,14 @@ static void rest(const struct ls *ls, int64_t begun_ms, int64_t size)
                                        : NAP_MAX_MS);
 }
 
+static bool is_time_over(const struct ls *ls)
+{
+    return hf_clock_ms() >= ls->end_ms;
+}
+
 static const char *limit_that_is_over(const struct ls *ls)
 {
-    if (hf_clock_ms() >= ls->end_ms)
+    if (is_time_over(ls))
         return "--time";
     if (ls->options->limit > 0 && ls->looked >= ls->options->limit)
         return "--limit";
@@ -99,9 +105,39 @@ static int look_through(struct ls *ls)
         if ((rc = look_at_page(ls, size)) < 0)
             return cli_fail("%s", hf_status_text(rc));
         if (ls_scan_open_count(ls->scan) > 0)
-            rest(ls, begun_ms, size);
+            rest(ls, begun_ms, ls_scan_cost(ls->scan, size));
     }
     return CLI_CONTINUE;
+}
+
+/* The locks of the list have their final indices. */
+static int look_for_waiters(struct ls *ls)
+{
+    struct ls_waiters *waiters = &ls->waiters;
+
+    *waiters = (struct ls_waiters){.list = &ls->list,
+                                   .requests = ls_scan_requests(ls->scan),
+                                   .is_cluster = ls->options->is_cluster};
+    while (waiters->next < ls->list.count && !is_time_over(ls)) {
+        int64_t begun_ms = hf_clock_ms(), cost;
+        hf_status rc = ls_waiters_next(waiters, &cost);
+
+        if (rc < 0)
+            return cli_fail("%s", hf_status_text(rc));
+        if (waiters->next < ls->list.count)
+            rest(ls, begun_ms, cost);
+    }
+    if (waiters->next < ls->list.count)
+        ls->over = "--time";
+    ls_list_sort_waiters(&ls->list);
+    return CLI_CONTINUE;
+}
+
+static int finish_list(struct ls *ls)
+{
+    ls_list_sort(&ls->list);
+    ls_queue_drop_twins(&ls->list);
+    return ls->options->has_waiters ? look_for_waiters(ls) : CLI_CONTINUE;
 }
 
 /* ---- results ---- */
@@ -110,15 +146,13 @@ static int print_list(struct ls *ls)
 {
     enum ls_form form = LS_TABS;
 
-    ls_list_sort(&ls->list);
-    ls_queue_drop_twins(&ls->list);
     if (ls->common->is_quiet && !ls->common->is_json)
         return CLI_CONTINUE;
     if (ls->common->is_json)
         form = LS_JSON;
     else if (isatty(STDOUT_FILENO))
         form = LS_TABLE;
-    if ((ls->options->is_long || form != LS_TABS) &&
+    if ((ls->options->is_long || ls->options->has_waiters || form != LS_TABS) &&
         ls_labels_read(&ls->list, ls->client) != CLI_CONTINUE)
         return CLI_EXIT_ERROR;
     return ls_list_print(&ls->list, form, ls->options->is_long);
@@ -146,6 +180,9 @@ static int report_failures(const struct ls *ls)
         code = cli_fail("the list is incomplete; keys that could not be inspected: "
                         "%llu, the first: %s",
                         (unsigned long long)refused, why->text);
+    if (ls->waiters.unknown > 0)
+        code = cli_fail("locks whose waiters are unknown: %llu, the first: %s",
+                        (unsigned long long)ls->waiters.unknown, ls->waiters.why.text);
     for (uint32_t i = 0; i < ls_scan_count(ls->scan); i++)
         if (is_news(ls, i)) {
             why = ls_scan_error(ls->scan, i);
@@ -218,7 +255,7 @@ static int list_locks(struct ls *ls)
         ls->end_ms = hf_clock_ms() + ls->options->time_ms;
     if ((rc = open_client(ls)) == CLI_CONTINUE &&
         (rc = open_scan(ls)) == CLI_CONTINUE &&
-        (rc = look_through(ls)) == CLI_CONTINUE &&
+        (rc = look_through(ls)) == CLI_CONTINUE && (rc = finish_list(ls)) == CLI_CONTINUE &&
         (rc = print_list(ls)) == CLI_CONTINUE) {
         (void)fflush(stdout); /* before messages about it; main checks */
         rc = report_end(ls);

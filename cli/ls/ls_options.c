@@ -11,11 +11,12 @@
 #define RATE 50000
 #define NUMBER_MAX 1000000000
 
-enum { OPT_KIND = 1, OPT_LONG, OPT_TIME, OPT_LIMIT, OPT_RATE };
+enum { OPT_KIND = 1, OPT_LONG, OPT_WAITERS, OPT_TIME, OPT_LIMIT, OPT_RATE };
 
 static const struct cli_option own_options[] = {
     {OPT_KIND, 0, "kind", "KIND"},
     {OPT_LONG, 'l', "long", NULL},
+    {OPT_WAITERS, 0, "waiters", NULL},
     {OPT_TIME, 0, "time", "DURATION"},
     {OPT_LIMIT, 0, "limit", "KEYS"},
     {OPT_RATE, 0, "rate", "KEYS"},
@@ -102,6 +103,9 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     case OPT_LONG:
         options->is_long = true;
         return CLI_CONTINUE;
+    case OPT_WAITERS:
+        options->has_waiters = true;
+        return CLI_CONTINUE;
     case OPT_TIME:
         return cli_take_duration(args, "--time", value, 1, &options->time_ms);
     case OPT_LIMIT:
@@ -148,6 +152,10 @@ const char ls_help[] =
     "                       value (has a TTL, from SET NX PX), counter (an\n"
     "                       integer: semaphore, latch)\n"
     "  -l, --long           all columns, and the label of the holder as the last one\n"
+    "  --waiters            count the waiters of other locks also, by the connections\n"
+    "                       that listen for their release; after a fair lock, print\n"
+    "                       a line for each of its first 100 waiters: place, owner\n"
+    "                       and label\n"
     "  --time DURATION      stop after DURATION\n"
     "  --limit KEYS         stop after about this number of keys\n"
     "  --rate KEYS          read at most this number of keys a second on each\n"

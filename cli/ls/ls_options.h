@@ -18,6 +18,7 @@ struct ls_options {
     int limit;                  /* keys, of all servers together; 0: no limit */
     int rate;                   /* keys a second, of each server */
     bool is_long;               /* also the labels of holders */
+    bool has_waiters;           /* also who waits */
     bool is_cluster;            /* by the URL */
 };
 

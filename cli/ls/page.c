@@ -38,16 +38,16 @@ void ls_looking_refused(struct ls_looking *looking, const struct hf_error *err)
 }
 
 /* The answer says nothing about the key, and the next would be the same. */
-static bool is_server_away(const struct ls_query *q)
+static bool is_server_away(const struct cli_query *q)
 {
-    return !q->is_refused || ls_query_is(q, "BUSY") ||
-           ls_query_is(q, "LOADING") || ls_query_is(q, "CLUSTERDOWN");
+    return !q->is_refused || cli_query_is(q, "BUSY") ||
+           cli_query_is(q, "LOADING") || cli_query_is(q, "CLUSTERDOWN");
 }
 
 void ls_looking_fail(struct ls_looking *looking, uint32_t source,
-                     const struct ls_query *q)
+                     const struct cli_query *q)
 {
-    if (ls_query_is(q, "WRONGTYPE") || ls_query_is(q, LS_TOO_LARGE))
+    if (cli_query_is(q, "WRONGTYPE") || cli_query_is(q, CLI_TOO_LARGE))
         return; /* no lock has it */
     if (is_server_away(q))
         ls_scan_fail(looking->scan, source, &q->error);

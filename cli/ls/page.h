@@ -27,6 +27,6 @@ bool ls_looking_wants(const struct ls_looking *looking,
 void ls_looking_add(struct ls_looking *looking, const struct cli_lock *lock);
 void ls_looking_refused(struct ls_looking *looking, const struct hf_error *err);
 void ls_looking_fail(struct ls_looking *looking, uint32_t source,
-                     const struct ls_query *q);
+                     const struct cli_query *q);
 
 #endif

@@ -39,12 +39,12 @@ int ls_permits_names(struct ls_part names[2], const char *set, size_t len)
 struct candidate {
     struct ls_part name;        /* the semaphore's */
     uint32_t source;
-    struct ls_query number, members, size;
+    struct cli_query number, members, size;
     int64_t available, out;
     bool has_number, has_permits;
 };
 
-static void read_number(struct ls_query *q, struct hf_resp_value reply)
+static void read_number(struct cli_query *q, struct hf_resp_value reply)
 {
     struct candidate *c = HF_OWNER_OF(q, struct candidate, number);
     const char *ptr;
@@ -54,7 +54,7 @@ static void read_number(struct ls_query *q, struct hf_resp_value reply)
                     cli_counter_read(ptr, len, &c->available);
 }
 
-static void read_members(struct ls_query *q, struct hf_resp_value reply)
+static void read_members(struct cli_query *q, struct hf_resp_value reply)
 {
     struct candidate *c = HF_OWNER_OF(q, struct candidate, members);
     struct hf_resp_value member;
@@ -68,7 +68,7 @@ static void read_members(struct ls_query *q, struct hf_resp_value reply)
     c->has_permits = hf_resp_count(reply) > 0;
 }
 
-static void read_size(struct ls_query *q, struct hf_resp_value reply)
+static void read_size(struct cli_query *q, struct hf_resp_value reply)
 {
     struct candidate *c = HF_OWNER_OF(q, struct candidate, size);
 
@@ -76,31 +76,31 @@ static void read_size(struct ls_query *q, struct hf_resp_value reply)
         c->has_permits = false;
 }
 
-static void query_one(struct ls_requests *requests, struct candidate *c,
+static void query_one(struct cli_requests *requests, struct candidate *c,
                       const struct ls_name *set)
 {
     uint16_t slot = hf_slot_of(set->ptr, set->len);
 
-    c->number = (struct ls_query){.slot = slot, .read = read_number};
-    ls_query_word(&c->number, "GETRANGE");
-    ls_query_bytes(&c->number, c->name.ptr, c->name.len);
-    ls_query_word(&c->number, "0");
-    ls_query_word(&c->number, CLI_COUNTER_LAST);
-    c->members = (struct ls_query){.slot = slot, .read = read_members};
-    ls_query_word(&c->members, "ZRANGE");
-    ls_query_bytes(&c->members, set->ptr, set->len);
-    ls_query_word(&c->members, "0");
-    ls_query_word(&c->members, SAMPLE_LAST);
-    c->size = (struct ls_query){.slot = slot, .read = read_size};
-    ls_query_word(&c->size, "ZCARD");
-    ls_query_bytes(&c->size, set->ptr, set->len);
-    ls_send(requests, &c->number);
-    ls_send(requests, &c->members);
-    ls_send(requests, &c->size);
+    c->number = (struct cli_query){.slot = slot, .read = read_number};
+    cli_query_word(&c->number, "GETRANGE");
+    cli_query_bytes(&c->number, c->name.ptr, c->name.len);
+    cli_query_word(&c->number, "0");
+    cli_query_word(&c->number, CLI_COUNTER_LAST);
+    c->members = (struct cli_query){.slot = slot, .read = read_members};
+    cli_query_word(&c->members, "ZRANGE");
+    cli_query_bytes(&c->members, set->ptr, set->len);
+    cli_query_word(&c->members, "0");
+    cli_query_word(&c->members, SAMPLE_LAST);
+    c->size = (struct cli_query){.slot = slot, .read = read_size};
+    cli_query_word(&c->size, "ZCARD");
+    cli_query_bytes(&c->size, set->ptr, set->len);
+    cli_send(requests, &c->number);
+    cli_send(requests, &c->members);
+    cli_send(requests, &c->size);
 }
 
 /* The status of the first request that failed. */
-static const struct ls_query *failure(const struct candidate *c)
+static const struct cli_query *failure(const struct candidate *c)
 {
     if (c->number.error.status != HF_OK)
         return &c->number;
@@ -120,7 +120,7 @@ struct batch {
 
 static void finish(struct batch *batch)
 {
-    ls_await(ls_scan_requests(batch->looking->scan));
+    cli_await(ls_scan_requests(batch->looking->scan));
     for (size_t i = 0; i < batch->count; i++) {
         const struct candidate *c = &batch->candidates[i];
         int64_t total;

@@ -11,8 +11,6 @@
 #include "net/route/cluster_view.h"
 #include "net/route/slot.h"
 
-#define TIMEOUT_MS 5000         /* of an answer, if the URL does not say */
-#define REPLY_MAX (4u << 20)    /* bytes: a page of names has a tenth of it */
 #define SHRINK 8                /* SCAN-3 */
 
 /* How many keys SCAN goes through while a server looks into one of each type: by
@@ -28,7 +26,7 @@ static const struct {
 /* One server, and how far it has been looked through for one type. */
 struct source {
     struct ls_scan *scan;
-    struct ls_query query;
+    struct cli_query query;
     enum ls_type type;
     uint16_t slot;              /* one of its own, by which it is found */
     char cursor[24];            /* of 64 bits; "0" at its begin and end */
@@ -39,7 +37,7 @@ struct source {
 };
 
 struct ls_scan {
-    struct ls_requests requests;
+    struct cli_requests requests;
     const struct ls_filter *filter;
     char lost[HF_ERROR_TEXT_MAX];
     hf_status status;           /* HF_E_NOMEM: a name has no room */
@@ -65,27 +63,18 @@ static void on_trace(void *ctx, const struct hf_trace *trace)
             (void)snprintf(scan->lost, sizeof scan->lost, "%s", trace->why);
 }
 
-static hf_status open_router(struct ls_scan *scan, const struct hf_url *url,
-                             const struct hf_seeds *seeds, struct hf_error *err)
+static hf_status open_requests(struct ls_scan *scan, const struct hf_url *url,
+                               const struct hf_seeds *seeds, struct hf_error *err)
 {
-    struct hf_router_options options = {.seeds = seeds};
-    int64_t timeout_ms = url->timeout_ms > 0 ? url->timeout_ms : TIMEOUT_MS;
-    hf_status rc;
+    const struct cli_requests_options options = {
+        .url = url,
+        .seeds = seeds,
+        .client_name = "holdfast-ls",
+        .on_trace = on_trace,
+        .trace_ctx = scan,
+    };
 
-    scan->requests.timeout_ms = url->connect_timeout_ms + timeout_ms;
-    hf_link_options_init(&options.link);
-    options.link.url = *url;
-    options.link.client_name = "holdfast-ls";
-    options.link.protocol = url->protocol ? url->protocol : 3;
-    options.link.connect_timeout_ms = url->connect_timeout_ms;
-    options.link.silence_ms = timeout_ms;
-    options.link.reply_max = REPLY_MAX;
-    options.link.on_trace = on_trace;
-    options.link.trace_ctx = scan;
-    rc = hf_router_new(&scan->requests.router, scan->requests.loop, &options,
-                       err);
-    explicit_bzero(&options.link.url, sizeof options.link.url);
-    return rc;
+    return cli_requests_open(&scan->requests, &options, err);
 }
 
 static hf_status add_source(struct ls_scan *scan, uint16_t slot,
@@ -118,19 +107,19 @@ static hf_status add_server(struct ls_scan *scan, uint16_t slot)
 }
 
 /* Sends one command and waits for the reply. */
-static hf_status query_one(struct ls_scan *scan, struct ls_query *q,
+static hf_status query_one(struct ls_scan *scan, struct cli_query *q,
                            const char *command, const char *what)
 {
-    ls_query_word(q, command);
-    ls_query_word(q, what);
-    ls_send(&scan->requests, q);
-    ls_await(&scan->requests);
+    cli_query_word(q, command);
+    cli_query_word(q, what);
+    cli_send(&scan->requests, q);
+    cli_await(&scan->requests);
     return q->error.status;
 }
 
 /* ---- one server ---- */
 
-static void read_info(struct ls_query *q, struct hf_resp_value reply)
+static void read_info(struct cli_query *q, struct hf_resp_value reply)
 {
     static const char sign[] = "cluster_enabled:1";
     const char *ptr;
@@ -147,7 +136,7 @@ static void read_info(struct ls_query *q, struct hf_resp_value reply)
 /* If INFO is refused, the URL is believed: no cluster. */
 static hf_status find_server(struct ls_scan *scan, struct hf_error *err)
 {
-    struct ls_query q = {.read = read_info};
+    struct cli_query q = {.read = read_info};
     hf_status rc = query_one(scan, &q, "INFO", "cluster");
 
     if (rc == HF_OK || q.is_refused)
@@ -178,11 +167,11 @@ static hf_status add_masters(struct ls_scan *scan,
 }
 
 struct map_question {
-    struct ls_query query;
+    struct cli_query query;
     struct ls_scan *scan;
 };
 
-static void read_map(struct ls_query *q, struct hf_resp_value reply)
+static void read_map(struct cli_query *q, struct hf_resp_value reply)
 {
     struct map_question *m = HF_OWNER_OF(q, struct map_question, query);
     struct hf_cluster_view *view;
@@ -221,7 +210,7 @@ static hf_status find_masters(struct ls_scan *scan, struct hf_error *err)
 static hf_status open_scan(struct ls_scan *scan, const struct hf_url *url,
                            const struct hf_seeds *seeds, struct hf_error *err)
 {
-    hf_status rc = open_router(scan, url, seeds, err);
+    hf_status rc = open_requests(scan, url, seeds, err);
 
     if (rc == HF_OK && seeds->topology == HF_CLUSTER)
         return find_masters(scan, err);
@@ -256,9 +245,7 @@ void ls_scan_free(struct ls_scan *scan)
 {
     if (!scan)
         return;
-    hf_loop_lock(scan->requests.loop);
-    hf_router_free(scan->requests.router);
-    hf_loop_unlock(scan->requests.loop);
+    cli_requests_close(&scan->requests);
     forget_names(scan);
     free(scan->names);
     free(scan->sources);
@@ -331,7 +318,7 @@ static bool is_same_server(struct source *s, const char *address)
     return strncmp(s->address, address, sizeof s->address - 1) == 0;
 }
 
-static void take_page(struct ls_query *q, struct hf_resp_value reply)
+static void take_page(struct cli_query *q, struct hf_resp_value reply)
 {
     struct source *s = HF_OWNER_OF(q, struct source, query);
     const char *address = hf_command_address(&q->command);
@@ -358,24 +345,24 @@ static void request_page(struct source *s, const char *count)
 {
     const char *pattern = pattern_of(s);
 
-    s->query = (struct ls_query){.slot = s->slot, .read = take_page};
-    ls_query_word(&s->query, "SCAN");
-    ls_query_word(&s->query, s->cursor);
+    s->query = (struct cli_query){.slot = s->slot, .read = take_page};
+    cli_query_word(&s->query, "SCAN");
+    cli_query_word(&s->query, s->cursor);
     if (pattern) {
-        ls_query_word(&s->query, "MATCH");
-        ls_query_word(&s->query, pattern);
+        cli_query_word(&s->query, "MATCH");
+        cli_query_word(&s->query, pattern);
     }
-    ls_query_word(&s->query, "COUNT");
-    ls_query_word(&s->query, count);
-    ls_query_word(&s->query, "TYPE");
-    ls_query_word(&s->query, types[s->type].word);
-    ls_send(&s->scan->requests, &s->query);
+    cli_query_word(&s->query, "COUNT");
+    cli_query_word(&s->query, count);
+    cli_query_word(&s->query, "TYPE");
+    cli_query_word(&s->query, types[s->type].word);
+    cli_send(&s->scan->requests, &s->query);
 }
 
 /* SCAN-3. True: it was sent again. */
 static bool shrink_page(struct source *s, const char *count)
 {
-    if (!s->is_open || !ls_query_is(&s->query, LS_TOO_LARGE))
+    if (!s->is_open || !cli_query_is(&s->query, CLI_TOO_LARGE))
         return false;
     request_page(s, count);
     return true;
@@ -392,7 +379,7 @@ static void shrink_pages(struct ls_scan *scan, int count)
         was_too_large = false;
         for (uint32_t i = 0; i < scan->count; i++)
             was_too_large = shrink_page(&scan->sources[i], text) || was_too_large;
-        ls_await(&scan->requests);
+        cli_await(&scan->requests);
     }
 }
 
@@ -414,7 +401,7 @@ hf_status ls_scan_next(struct ls_scan *scan, int count)
         if (scan->sources[i].is_open)
             request_page(&scan->sources[i], text);
     }
-    ls_await(&scan->requests);
+    cli_await(&scan->requests);
     shrink_pages(scan, count);
     for (uint32_t i = 0; i < scan->count; i++)
         if (scan->sources[i].is_open)
@@ -449,7 +436,7 @@ const struct ls_name *ls_scan_names(const struct ls_scan *scan, size_t *count)
     return scan->names;
 }
 
-struct ls_requests *ls_scan_requests(struct ls_scan *scan)
+struct cli_requests *ls_scan_requests(struct ls_scan *scan)
 {
     return &scan->requests;
 }

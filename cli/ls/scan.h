@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-#include "cli/ls/requests.h"
+#include "cli/base/requests.h"
 #include "net/base/url.h"
 
 struct ls_scan;
@@ -77,7 +77,7 @@ void ls_scan_fail(struct ls_scan *scan, uint32_t source,
  * ls_scan_lost     - returns the connection that was lost and restored (SCAN-2); NULL: none. */
 uint32_t ls_scan_open_count(const struct ls_scan *scan);
 const struct ls_name *ls_scan_names(const struct ls_scan *scan, size_t *count);
-struct ls_requests *ls_scan_requests(struct ls_scan *scan);
+struct cli_requests *ls_scan_requests(struct ls_scan *scan);
 int64_t ls_scan_cost(const struct ls_scan *scan, int64_t size);
 uint32_t ls_scan_servers(const struct ls_scan *scan);
 uint32_t ls_scan_count(const struct ls_scan *scan);

@@ -18,7 +18,7 @@
 
 struct candidate {
     const struct ls_name *name;
-    struct ls_query ttl, text;
+    struct cli_query ttl, text;
     struct hf_lock_info info;
     bool wants_value, wants_counter; /* are these requested? */
     bool is_listed;                /* `info` is for the list */
@@ -32,7 +32,7 @@ struct batch {
 
 /* ---- TTLs ---- */
 
-static void read_ttl(struct ls_query *q, struct hf_resp_value reply)
+static void read_ttl(struct cli_query *q, struct hf_resp_value reply)
 {
     struct candidate *c = HF_OWNER_OF(q, struct candidate, ttl);
 
@@ -40,13 +40,13 @@ static void read_ttl(struct ls_query *q, struct hf_resp_value reply)
         c->info.ttl_ms = -2;
 }
 
-static void request_ttl(struct ls_requests *requests, struct candidate *c)
+static void request_ttl(struct cli_requests *requests, struct candidate *c)
 {
-    c->ttl = (struct ls_query){
+    c->ttl = (struct cli_query){
         .slot = hf_slot_of(c->name->ptr, c->name->len), .read = read_ttl};
-    ls_query_word(&c->ttl, "PTTL");
-    ls_query_bytes(&c->ttl, c->name->ptr, c->name->len);
-    ls_send(requests, &c->ttl);
+    cli_query_word(&c->ttl, "PTTL");
+    cli_query_bytes(&c->ttl, c->name->ptr, c->name->len);
+    cli_send(requests, &c->ttl);
 }
 
 /* Returns whether a string with this TTL may be of a requested kind. */
@@ -83,7 +83,7 @@ static void take_value(struct candidate *c, const char *ptr, size_t len)
     c->is_listed = true;
 }
 
-static void read_text(struct ls_query *q, struct hf_resp_value reply)
+static void read_text(struct cli_query *q, struct hf_resp_value reply)
 {
     struct candidate *c = HF_OWNER_OF(q, struct candidate, text);
     const char *ptr;
@@ -109,26 +109,26 @@ static void read_text(struct ls_query *q, struct hf_resp_value reply)
 }
 
 /* One byte more than a holder has: a longer text is seen to be longer. */
-static void request_text(struct ls_requests *requests, struct candidate *c)
+static void request_text(struct cli_requests *requests, struct candidate *c)
 {
     static const char last[] = "191";
 
     _Static_assert(CLI_HOLDER_MAX == 191 &&
                        sizeof c->info.holder == CLI_HOLDER_MAX + 1,
                    "the last byte that is read");
-    c->text = (struct ls_query){.slot = c->ttl.slot, .read = read_text};
-    ls_query_word(&c->text, "GETRANGE");
-    ls_query_bytes(&c->text, c->name->ptr, c->name->len);
-    ls_query_word(&c->text, "0");
-    ls_query_word(&c->text, c->wants_value ? last : CLI_COUNTER_LAST);
-    ls_send(requests, &c->text);
+    c->text = (struct cli_query){.slot = c->ttl.slot, .read = read_text};
+    cli_query_word(&c->text, "GETRANGE");
+    cli_query_bytes(&c->text, c->name->ptr, c->name->len);
+    cli_query_word(&c->text, "0");
+    cli_query_word(&c->text, c->wants_value ? last : CLI_COUNTER_LAST);
+    cli_send(requests, &c->text);
 }
 
 /* ---- all of a page ---- */
 
 static void take(struct ls_looking *looking, const struct candidate *c)
 {
-    const struct ls_query *failed =
+    const struct cli_query *failed =
         c->ttl.error.status != HF_OK ? &c->ttl : &c->text;
 
     if (failed->error.status != HF_OK)
@@ -141,14 +141,14 @@ static void take(struct ls_looking *looking, const struct candidate *c)
 
 static void finish(struct batch *batch)
 {
-    struct ls_requests *requests = ls_scan_requests(batch->looking->scan);
+    struct cli_requests *requests = ls_scan_requests(batch->looking->scan);
 
-    ls_await(requests);
+    cli_await(requests);
     for (size_t i = 0; i < batch->count; i++)
         if (batch->candidates[i].ttl.error.status == HF_OK &&
             may_be_one(batch->looking, &batch->candidates[i]))
             request_text(requests, &batch->candidates[i]);
-    ls_await(requests);
+    cli_await(requests);
     for (size_t i = 0; i < batch->count; i++)
         take(batch->looking, &batch->candidates[i]);
     batch->count = 0;

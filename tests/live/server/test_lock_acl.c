@@ -699,9 +699,10 @@ START_TEST(ls_lists_with_its_least_rights)
     (void)server_ask(server, "SET report someone PX 60000");
     (void)server_ask(server, "ZADD {pool}:timeout 922337203685477 "
                              "0123456789abcdef");
-    p = holdfast(NULL, "ls", "-u", user_url(), "--kind=all", NULL);
+    p = holdfast(NULL, "ls", "-u", user_url(), "--kind=all", "--waiters", NULL);
     ck_assert_int_eq(finish(p), 0);
     (void)await_line(p, OUT, "order:42\tfair\t");
+    (void)await_line(p, OUT, "\t1\tother\t-");
     (void)await_line(p, OUT, "pool\tpermit\t-\t1\t");
     ck_assert_no_denial(server, "ls");
     make_user(NULL, NULL);

@@ -1,6 +1,6 @@
 /* Commands to servers, many at a time, and their answers. */
 /* Tests: tests/live/cli/test_ls.c. */
-#include "cli/ls/requests.h"
+#include "cli/base/requests.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -10,20 +10,60 @@
 #include "net/loop/clock.h"
 #include "net/route/refusal.h"
 
-void ls_query_bytes(struct ls_query *q, const char *ptr, size_t len)
+#define TIMEOUT_MS 5000         /* of a reply, if the URL does not say */
+#define REPLY_MAX (4u << 20)    /* bytes: a page of names has a tenth of it */
+
+/* ---- the servers ---- */
+
+hf_status cli_requests_open(struct cli_requests *requests,
+                            const struct cli_requests_options *options, struct hf_error *err)
 {
-    assert(q->count < LS_WORDS_MAX);
+    struct hf_router_options router = {.seeds = options->seeds};
+    const struct hf_url *url = options->url;
+    int64_t timeout_ms = url->timeout_ms > 0 ? url->timeout_ms : TIMEOUT_MS;
+    hf_status rc;
+
+    requests->timeout_ms = url->connect_timeout_ms + timeout_ms;
+    hf_link_options_init(&router.link);
+    router.link.url = *url;
+    router.link.client_name = options->client_name;
+    router.link.protocol = url->protocol ? url->protocol : 3;
+    router.link.connect_timeout_ms = url->connect_timeout_ms;
+    router.link.silence_ms = timeout_ms;
+    router.link.reply_max = REPLY_MAX;
+    router.link.on_trace = options->on_trace;
+    router.link.trace_ctx = options->trace_ctx;
+    rc = hf_router_new(&requests->router, requests->loop, &router, err);
+    explicit_bzero(&router.link.url, sizeof router.link.url);
+    return rc;
+}
+
+void cli_requests_close(struct cli_requests *requests)
+{
+    if (!requests->router)
+        return;
+    hf_loop_lock(requests->loop);
+    hf_router_free(requests->router);
+    hf_loop_unlock(requests->loop);
+    requests->router = NULL;
+}
+
+/* ---- requests ---- */
+
+void cli_query_bytes(struct cli_query *q, const char *ptr, size_t len)
+{
+    assert(q->count < CLI_WORDS_MAX);
     q->words[q->count++] = (struct hf_resp_arg){ptr, len};
 }
 
-void ls_query_word(struct ls_query *q, const char *word)
+void cli_query_word(struct cli_query *q, const char *word)
 {
-    ls_query_bytes(q, word, strlen(word));
+    cli_query_bytes(q, word, strlen(word));
 }
 
 /* ---- answers ---- */
 
-static void keep_refusal(struct ls_query *q, struct hf_resp_value reply)
+static void keep_refusal(struct cli_query *q, struct hf_resp_value reply)
 {
     bool lacks_right = hf_refusal_is_by_acl(reply);
     char words[220];
@@ -43,7 +83,7 @@ static void keep_refusal(struct ls_query *q, struct hf_resp_value reply)
 
 /* All requests only read: a request that was lost with its connection is sent once
  * more. */
-static bool send_again(struct ls_query *q, enum hf_outcome outcome)
+static bool send_again(struct cli_query *q, enum hf_outcome outcome)
 {
     if (outcome != HF_UNKNOWN || q->is_repeated)
         return false;
@@ -54,7 +94,7 @@ static bool send_again(struct ls_query *q, enum hf_outcome outcome)
 static void on_answer(struct hf_command *command, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
-    struct ls_query *q = HF_OWNER_OF(command, struct ls_query, command);
+    struct cli_query *q = HF_OWNER_OF(command, struct cli_query, command);
     const struct hf_error *why = hf_command_error(command);
 
     if (send_again(q, outcome))
@@ -72,7 +112,7 @@ static void on_answer(struct hf_command *command, enum hf_outcome outcome,
 }
 
 /* Behind the address and the command, as keep_refusal writes it. */
-bool ls_query_is(const struct ls_query *q, const char *code)
+bool cli_query_is(const struct cli_query *q, const char *code)
 {
     char part[40];
 
@@ -82,7 +122,7 @@ bool ls_query_is(const struct ls_query *q, const char *code)
 
 /* ---- sending ---- */
 
-void ls_send(struct ls_requests *requests, struct ls_query *q)
+void cli_send(struct cli_requests *requests, struct cli_query *q)
 {
     hf_status rc;
 
@@ -105,7 +145,7 @@ void ls_send(struct ls_requests *requests, struct ls_query *q)
         (void)hf_error_set(&q->error, rc, "%s", hf_status_text(rc));
 }
 
-void ls_await(struct ls_requests *requests)
+void cli_await(struct cli_requests *requests)
 {
     while (requests->pending > 0)
         hf_loop_dispatch(requests->loop, -1);

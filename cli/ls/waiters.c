@@ -1,0 +1,233 @@
+/* Who waits for locks: the queues of fair locks, the listeners of channels. */
+/* Tests: tests/live/cli/test_ls_waiters.c. */
+#include "cli/ls/waiters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock/rights.h"
+#include "net/base/error.h"
+#include "net/route/slot.h"
+
+#define PAGE 256                /* locks in a batch */
+#define QUERY_COST 3            /* in keys of a SCAN */
+#define CHANNELS_MAX 2          /* of a counter: a semaphore's, and a latch's */
+#define QUEUE "redisson_lock_queue"
+#define PLACES_LAST "99"        /* LS_PLACES_MAX places */
+
+/* The queries about one lock. */
+struct look {
+    struct ls_waiters *waiters;
+    size_t lock;
+    struct cli_query queue;     /* of a fair lock */
+    struct cli_query plain, sharded;    /* of the others */
+    char *names[CHANNELS_MAX];  /* of channels, or of the queue; malloc */
+    size_t lens[CHANNELS_MAX];
+    size_t count;               /* of names; 0: nothing is asked */
+    int64_t listeners;
+    hf_status status;           /* HF_E_NOMEM */
+};
+
+/* ---- names ---- */
+
+/* Adds the key or channel of a lock that this pattern describes. */
+static void add_name(struct look *look, const struct hf_rights_pattern *p,
+                     const struct cli_lock *lock)
+{
+    bool has_braces = p->is_braced || !memchr(lock->name, '{', lock->len);
+    size_t prefix = strlen(p->prefix), len = 0;
+    char *text = malloc(prefix + lock->len + 3);
+
+    if (!text) {
+        look->status = HF_E_NOMEM;
+        return;
+    }
+    memcpy(text, p->prefix, prefix);
+    len = prefix;
+    if (!p->is_braced)
+        text[len++] = ':';
+    if (has_braces)
+        text[len++] = '{';
+    memcpy(text + len, lock->name, lock->len);
+    len += lock->len;
+    if (has_braces)
+        text[len++] = '}';
+    look->names[look->count] = text;
+    look->lens[look->count++] = len;
+}
+
+/* The first pattern is that of the channel itself. */
+static void add_channel(struct look *look, enum hf_rights rights, const struct cli_lock *lock)
+{
+    struct hf_rights_pattern patterns[HF_RIGHTS_PATTERNS_MAX];
+
+    if (hf_rights_channels(rights, patterns) > 0)
+        add_name(look, &patterns[0], lock);
+}
+
+static bool has_queue(const struct cli_lock *lock)
+{
+    return lock->info.waiters > 0;
+}
+
+static void add_names(struct look *look, const struct cli_lock *lock)
+{
+    static const struct hf_rights_pattern queue = {QUEUE, "", false};
+
+    if (has_queue(lock))
+        add_name(look, &queue, lock);
+    else if (cli_lock_is_counter(&lock->info)) {
+        add_channel(look, HF_RIGHTS_SEMAPHORE, lock);
+        add_channel(look, HF_RIGHTS_LATCH, lock);
+    } else if (lock->info.kind == HF_KIND_READ || lock->info.kind == HF_KIND_WRITE)
+        add_channel(look, HF_RIGHTS_READ_WRITE, lock);
+    else if (lock->info.kind == HF_KIND_PERMIT)
+        add_channel(look, HF_RIGHTS_PERMIT, lock);
+    else if (lock->info.kind == HF_KIND_PLAIN)
+        add_channel(look, HF_RIGHTS_PLAIN, lock);
+}
+
+/* ---- replies ---- */
+
+/* {channel, number, ...} */
+static void add_listeners(struct look *look, struct hf_resp_value reply)
+{
+    struct hf_resp_iter it = hf_resp_children(reply);
+    struct hf_resp_value child;
+    int64_t number;
+
+    while (hf_resp_next(&it, &child))
+        if (hf_resp_integer(child, &number) == HF_OK && number > 0)
+            look->listeners += number;
+}
+
+static void read_plain(struct cli_query *q, struct hf_resp_value reply)
+{
+    add_listeners(HF_OWNER_OF(q, struct look, plain), reply);
+}
+
+static void read_sharded(struct cli_query *q, struct hf_resp_value reply)
+{
+    add_listeners(HF_OWNER_OF(q, struct look, sharded), reply);
+}
+
+static void add_place(struct look *look, struct hf_resp_value owner, uint32_t place)
+{
+    struct ls_waiter waiter = {.lock = look->lock, .place = place};
+    const char *ptr;
+    size_t len;
+
+    if (hf_resp_bytes(owner, &ptr, &len) < 0)
+        return;
+    waiter.owner_len = len < sizeof waiter.owner ? len : sizeof waiter.owner - 1;
+    memcpy(waiter.owner, ptr, waiter.owner_len);
+    if (ls_list_add_waiter(look->waiters->list, &waiter) != HF_OK)
+        look->status = HF_E_NOMEM;
+}
+
+static void read_queue(struct cli_query *q, struct hf_resp_value reply)
+{
+    struct look *look = HF_OWNER_OF(q, struct look, queue);
+    struct hf_resp_iter it = hf_resp_children(reply);
+    struct hf_resp_value owner;
+
+    for (uint32_t place = 1; hf_resp_next(&it, &owner); place++)
+        add_place(look, owner, place);
+}
+
+/* ---- requests ---- */
+
+static void request_queue(struct look *look, uint16_t slot)
+{
+    struct cli_query *q = &look->queue;
+
+    *q = (struct cli_query){.slot = slot, .read = read_queue};
+    cli_query_word(q, "LRANGE");
+    cli_query_bytes(q, look->names[0], look->lens[0]);
+    cli_query_word(q, "0");
+    cli_query_word(q, PLACES_LAST);
+    cli_send(look->waiters->requests, q);
+}
+
+static void request_listeners(struct look *look, struct cli_query *q, const char *command)
+{
+    cli_query_word(q, "PUBSUB");
+    cli_query_word(q, command);
+    for (size_t i = 0; i < look->count; i++)
+        cli_query_bytes(q, look->names[i], look->lens[i]);
+    cli_send(look->waiters->requests, q);
+}
+
+/* Returns the number of requests. */
+static int request(struct look *look)
+{
+    const struct cli_lock *lock = &look->waiters->list->locks[look->lock];
+    uint16_t slot = hf_slot_of(lock->name, lock->len);
+
+    if (look->count == 0)
+        return 0;
+    if (has_queue(lock)) {
+        request_queue(look, slot);
+        return 1;
+    }
+    look->plain = (struct cli_query){.slot = slot, .read = read_plain};
+    request_listeners(look, &look->plain, "NUMSUB");
+    if (!look->waiters->is_cluster)
+        return 1;
+    look->sharded = (struct cli_query){.slot = slot, .read = read_sharded};
+    request_listeners(look, &look->sharded, "SHARDNUMSUB");
+    return 2;
+}
+
+/* ---- a page ---- */
+
+/* A cluster before Redis 7.0 has no sharded channels. */
+static const struct hf_error *failure(const struct look *look)
+{
+    if (look->queue.error.status != HF_OK)
+        return &look->queue.error;
+    if (look->plain.error.status != HF_OK)
+        return &look->plain.error;
+    if (look->sharded.error.status != HF_OK && !cli_query_is(&look->sharded, "ERR"))
+        return &look->sharded.error;
+    return NULL;
+}
+
+static void finish(struct look *look)
+{
+    struct ls_waiters *waiters = look->waiters;
+    struct cli_lock *lock = &waiters->list->locks[look->lock];
+    const struct hf_error *why = failure(look);
+
+    if (why && waiters->unknown++ == 0)
+        waiters->why = *why;
+    lock->knows_listeners = look->count > 0 && !has_queue(lock) && !why;
+    lock->listeners = look->listeners;
+    for (size_t i = 0; i < look->count; i++)
+        free(look->names[i]);
+}
+
+hf_status ls_waiters_next(struct ls_waiters *waiters, int64_t *cost)
+{
+    size_t left = waiters->list->count - waiters->next, count = left < PAGE ? left : PAGE;
+    struct look *looks = count > 0 ? calloc(count, sizeof *looks) : NULL;
+    hf_status rc = HF_OK;
+
+    *cost = 0;
+    if (!looks)
+        return count > 0 ? HF_E_NOMEM : HF_OK;
+    for (size_t i = 0; i < count; i++) {
+        looks[i] = (struct look){.waiters = waiters, .lock = waiters->next + i};
+        add_names(&looks[i], &waiters->list->locks[looks[i].lock]);
+        *cost += 1 + QUERY_COST * request(&looks[i]);
+    }
+    cli_await(waiters->requests);
+    for (size_t i = 0; i < count; i++) {
+        finish(&looks[i]);
+        if (looks[i].status < 0)
+            rc = looks[i].status;
+    }
+    free(looks);
+    waiters->next += count;
+    return rc;
+}
