@@ -345,15 +345,19 @@ int bench_load_open(struct bench_load *load, const struct bench_plan *plan)
     return rc;
 }
 
+/* All clients share the time, as they share the loop. */
 bool bench_load_close(struct bench_load *load)
 {
-    int64_t linger_ms = load->wait->signal ? CLI_WAIT_AFTER_SIGNAL_MS : CLI_WAIT_LINGER_MS;
+    int64_t end_ms = hf_clock_ms() + (load->wait->signal ? CLI_WAIT_AFTER_SIGNAL_MS
+                                                         : CLI_WAIT_LINGER_MS);
     bool is_done = true;
 
     for (size_t i = 0; i < load->count; i++) {
         struct bench_worker *w = &load->workers[i];
+        int64_t left_ms = end_ms - hf_clock_ms();
 
-        if (w->client && hf_client_close(w->client, linger_ms, NULL, NULL) != HF_OK)
+        if (w->client &&
+            hf_client_close(w->client, left_ms > 0 ? left_ms : 0, NULL, NULL) != HF_OK)
             is_done = false;
     }
     for (size_t i = 0; i < load->count; i++) {
