@@ -253,6 +253,41 @@ START_TEST(table_has_a_heading_and_aligned_columns)
 }
 END_TEST
 
+static void add_waiter(size_t lock, uint32_t place, const char *owner, const char *label)
+{
+    struct ls_waiter waiter = {.lock = lock, .place = place, .owner_len = strlen(owner)};
+
+    (void)strcpy(waiter.owner, owner);
+    (void)strcpy(waiter.label, label);
+    ck_assert_int_eq(ls_list_add_waiter(&list, &waiter), HF_OK);
+}
+
+/* They are added as servers reply, in any order, and more than the first capacity. */
+START_TEST(waiters_follow_their_lock_in_the_order_of_the_queue)
+{
+    add_plain("a");
+    add_plain("b");
+    ls_list_sort(&list);
+    add_waiter(1, 2, "you:2", "");
+    for (uint32_t place = 100; place > 0; place--)
+        add_waiter(0, place, "we:1", "");
+    add_waiter(1, 1, "you\t:1", "web3 4711");
+    ls_list_sort_waiters(&list);
+    for (uint32_t i = 0; i < 100; i++)
+        ck_assert_uint_eq(list.waiters[i].place, i + 1);
+    memmove(list.waiters, list.waiters + 98, 4 * sizeof *list.waiters);
+    list.waiters_count = 4;
+    ck_assert_str_eq(printed(LS_TABS), "a\tplain\tme:1\t1\t2\t1500\t-\t-\n"
+                                       "\t99\twe:1\t-\n\t100\twe:1\t-\n"
+                                       "b\tplain\tme:1\t1\t2\t1500\t-\t-\n"
+                                       "\t1\tyou\\x09:1\tweb3 4711\n\t2\tyou:2\t-\n");
+    ck_assert_ptr_nonnull(strstr(printed(LS_TABLE), "\n  1  you\\x09:1  web3 4711\n"));
+    ck_assert_ptr_nonnull(strstr(printed(LS_JSON), "{\"name\":\"b\",\"place\":2,"
+                                                   "\"waiter\":\"you:2\"}\n"));
+    ls_list_fini(&list);
+}
+END_TEST
+
 /* A name is shown whole, however long and odd: it is to be used. */
 START_TEST(odd_names_are_escaped_and_not_cut)
 {
@@ -471,6 +506,7 @@ int main(void)
     tcase_add_test(c, names_are_sorted_by_bytes_and_appear_once);
     tcase_add_test(c, list_grows_and_is_freed);
     tcase_add_test(c, table_has_a_heading_and_aligned_columns);
+    tcase_add_test(c, waiters_follow_their_lock_in_the_order_of_the_queue);
     tcase_add_test(c, odd_names_are_escaped_and_not_cut);
     tcase_add_test(c, json_has_the_members_of_status);
     tcase_add_test(c, counters_and_queues_have_their_numbers);
