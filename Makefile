@@ -28,6 +28,7 @@ EVENTS  ?= epoll
 comma   := ,
 hash    := \#
 
+STATIC := $(filter -static -static-pie,$(CFLAGS) $(LDFLAGS))
 include mk/tls.mk
 ASSERTS ?= $(if $(SANITIZE),yes,no)
 BUILD   ?= build$(if $(filter yes,$(ASSERTS)),$(if $(SANITIZE),,-asserts))$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if \
@@ -53,7 +54,6 @@ COMPILE = $(CC) $(WARN) $(WERROR) $(LEAN) $(CFLAGS) $(OURS)
 Q    := $(if $(V),,@)
 say   = $(if $(V),,@echo '  $(1)')
 LINK := $(CFLAGS) $(LDFLAGS) -pthread $(SAN)
-STATIC := $(filter -static -static-pie,$(CFLAGS) $(LDFLAGS))
 
 include mk/lists.mk
 

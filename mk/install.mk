@@ -57,8 +57,7 @@ $(BUILD)/completions/holdfast: completions/holdfast.bash
 	$(Q)cp $< $@
 
 # Static linking needs these, too.
-private_libs = $(strip $(if $(filter yes,$(TLS)),$(or \
-    $(call openssl,--static --libs),-lssl -lcrypto)) -pthread)
+private_libs = $(strip $(if $(filter yes,$(TLS)),$(openssl_static)) -pthread)
 # PREFIX stays a variable in the files of pkg-config.
 pc_folder = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
 fill = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \

@@ -10,5 +10,12 @@ HAS_TLS    := $(shell printf '%s\n' '$(hash)include <openssl/opensslv.h>' \
               -E - >/dev/null 2>&1 && echo yes || echo no)
 TLS        ?= $(HAS_TLS)
 
+# Without pkg-config, OpenSSL's own file says what libcrypto.a needs: Debian 13's needs zlib and
+# zstd.
+crypto_private = $(shell sed -n 's/^Libs\.private: *//p' \
+                 "$$($(CC) -print-file-name=pkgconfig/libcrypto.pc)" 2>/dev/null)
+openssl_shared = $(or $(call openssl,--libs),-lssl -lcrypto)
+openssl_static = $(or $(call openssl,--libs --static),-lssl -lcrypto $(crypto_private))
+
 TLS_LIBS := $(if $(filter yes,$(TLS)),-Wl$(comma)--as-needed \
-            $(or $(call openssl,--libs $(if $(STATIC),--static)),-lssl -lcrypto))
+            $(if $(STATIC),$(openssl_static),$(openssl_shared)))

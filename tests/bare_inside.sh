@@ -6,7 +6,7 @@ set -eu
 fail() { echo "bare: NOT SO: $*"; exit 1; }
 step() { echo "== $*"; }
 needs() { apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
-# as_guest COMMAND: in the unpacked tree.
+# as_guest COMMAND: in the unpacked tree. Each line that fails ends it; of `a && b`, only b does.
 as_guest() { su guest -s /bin/sh -c "set -e; cd $tree; $1"; }
 
 apt-get update -qq
@@ -37,13 +37,24 @@ su guest -s /bin/sh -c 'holdfast version' >/dev/null || fail 'the installed comm
 
 step 'README, The library: pkg-config, shared and static, C++'
 needs pkg-config g++
+[ "$(sed -n 's/^VERSION_ID="\(.*\)"/\1/p' /etc/os-release)" -lt 13 ] || needs zlib1g-dev libzstd-dev
 redis-server --port 6379 --bind 127.0.0.1 --save '' --daemonize yes --dir /tmp >/dev/null
 until holdfast status x >/dev/null 2>&1 || [ $? -eq 1 ]; do sleep 0.1; done
 as_guest 'awk "/^\`\`\`c\$/ { on = 1; next } /^\`\`\`\$/ { if (on) exit } on" README.md >../example.c
     awk "/^\`\`\`cpp\$/ { on = 1; next } /^\`\`\`\$/ { if (on) exit } on" README.md >../example.cc
-    cd .. && cc example.c $(pkg-config --cflags --libs holdfast) && ./a.out | grep mine
-    cc -static example.c $(pkg-config --cflags --libs --static holdfast) && ./a.out | grep mine
-    g++ -std=c++17 example.cc $(pkg-config --cflags --libs holdfast) && ./a.out | grep mine'
+    cd ..
+    cc example.c $(pkg-config --cflags --libs holdfast)
+    ./a.out | grep mine
+    cc -static -o static example.c $(pkg-config --cflags --libs --static holdfast)
+    ./static | grep mine
+    g++ -std=c++17 -o cxx example.cc $(pkg-config --cflags --libs holdfast)
+    ./cxx | grep mine'
+
+step 'docs/install.md: a static command'
+as_guest "make -j$JOBS LDFLAGS=-static BUILD=../static-build ../static-build/holdfast" >/tmp/log 2>&1 ||
+    { tail -n 40 /tmp/log; fail 'make LDFLAGS=-static'; }
+as_guest '../static-build/holdfast version' | grep -q 'TLS: OpenSSL' || fail 'a static command has no TLS'
+as_guest '! ldd ../static-build/holdfast' || fail 'the static command needs shared libraries'
 
 step 'README and the guide: the commands, with the installed holdfast'
 as_guest 'make pages-check' >/tmp/log 2>&1 || { tail -n 40 /tmp/log; fail 'make pages-check'; }
