@@ -1,6 +1,7 @@
 /* Loaded before a server (LD_PRELOAD), gives it the clock of a test: see
  * one_clock.h. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -61,4 +62,26 @@ time_t time(time_t *out)
     if (out)
         *out = now.tv_sec;
     return now.tv_sec;
+}
+
+/* The thread of jemalloc waits until a time that it computes by gettimeofday. While the clock of
+ * the test is behind or ahead of the machine's, that time is over at once or never comes: so the
+ * wait lasts as long as the two times differ by the clock of the test. */
+int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict until)
+{
+    struct timespec shown, deadline;
+
+    (void)clock_gettime(CLOCK_REALTIME, &shown);
+    (void)clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += until->tv_sec - shown.tv_sec;
+    deadline.tv_nsec += until->tv_nsec - shown.tv_nsec;
+    if (deadline.tv_nsec < 0) {
+        deadline.tv_sec--;
+        deadline.tv_nsec += 1000000000;
+    } else if (deadline.tv_nsec >= 1000000000) {
+        deadline.tv_sec++;
+        deadline.tv_nsec -= 1000000000;
+    }
+    return pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &deadline);
 }
