@@ -119,13 +119,11 @@ deps-check:
 install-check: all
 	@tests/install.sh $(MAKE)
 
-# Builds as a user may (tests/build.sh), without OpenSSL, and with clang.
+# Builds as a user may: tests/build.sh, and what is in the tarball, by clang.
 #: make builds            -O3, static, musl, clang, with and without OpenSSL, installed
-builds: deps deps-musl deps-fuzz deps-packages
-	+@tests/build.sh
+builds: deps deps-musl deps-fuzz deps-packages all
+	+@tests/build.sh $(BUILD)
 	+@$(MAKE) --no-print-directory distcheck
-	+@$(MAKE) --no-print-directory all TLS=no BUILD=$(BUILD)-notls
-	+@$(MAKE) --no-print-directory all CC=clang BUILD=$(BUILD)-clang
 
 .PHONY: pages-check
 .PHONY: builds metrics-check steps sources tests-named words mutants-apply install-check layers shape shape-check docs-check exports abi-check abi-record rules rules-check faults-check servers-check texts-check deps-check

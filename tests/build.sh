@@ -1,9 +1,11 @@
 #!/bin/sh
-# build.sh: what a user may do to the build: OpenSSL comes after the first build,
-# and goes again; CFLAGS and LDFLAGS of his own, another libc; an installation
-# that is compiled against, shared and static.
+# build.sh BUILD: what a user may do to the build: OpenSSL is installed after the first build,
+# and removed again; CFLAGS and LDFLAGS of the user, another libc; an installation that is
+# compiled against, shared and static. BUILD contains a build with the default flags and TLS: where
+# the flags of the compiler are the same, its objects are copied.
 set -eu
 
+built=$1
 root=$(pwd)
 out=$root/build-tried
 rm -rf "$out"
@@ -12,7 +14,7 @@ log=$out/log
 
 fail() { echo "build: $*" >&2; tail -n 20 "$log" >&2; exit 1; }
 try() { "$@" >"$log" 2>&1 || fail "$*"; }
-build() { try make BUILD="$out/$1" "$2" "$3" "$4" all; }
+build() { folder=$out/$1; shift; try make BUILD="$folder" "$@" all; }
 
 # FOLDER WORD: the command in it says that.
 says() {
@@ -20,22 +22,33 @@ says() {
         fail "$1: holdfast version does not say $2"
 }
 
+# copied FOLDER: the objects of the libraries and commands in BUILD.
+copied() {
+    mkdir "$out/$1"
+    cp -Rp "$built/resp" "$built/net" "$built/lock" "$built/cli" "$built/tools" "$out/$1"
+}
+
 # The same folder, whatever was built in it before.
+copied kind
 for tls in no yes no; do
-    build kind "HAS_TLS=$tls" WERROR=-Werror CFLAGS=-O0
+    build kind "HAS_TLS=$tls" WERROR=-Werror
     [ $tls = no ] && says kind 'TLS: no' || says kind 'TLS: OpenSSL'
 done
 rm "$out"/kind/net/base/url.o "$out"/kind/net/link/link.o
-sleep 0.01 && build kind HAS_TLS=no WERROR=-Werror CFLAGS=-O0
+sleep 0.01 && build kind HAS_TLS=no WERROR=-Werror
 [ -e "$out/kind/net/base/url.o" ] || fail 'an object that is missing is not made'
 
-build O3 WERROR=-Werror CFLAGS=-O3 TLS=yes
+copied static
 build static WERROR=-Werror LDFLAGS=-static TLS=yes
 says static 'TLS: OpenSSL'
+# musl, with the warnings of -O3; of TLS, which musl lacks, glibc compiles the files.
 if command -v musl-gcc >/dev/null; then
-    build musl CC=musl-gcc WERROR=-Werror LDFLAGS=-static
+    build musl CC=musl-gcc WERROR=-Werror LDFLAGS=-static CFLAGS=-O3
     says musl 'TLS: no'
 fi
+# shellcheck disable=SC2046 # words
+try make BUILD="$out/O3" WERROR=-Werror CFLAGS=-O3 TLS=yes \
+    $(find net/wire -name 'tls_openssl*.c' | sed "s|\(.*\)\.c|$out/O3/\1.o|")
 
 # The user's flags are behind ours: what they say of a warning counts.
 printf 'int f(int n);\nint f(int n) { return 0; }\n' >"$out/warns.c"
@@ -43,10 +56,8 @@ try make "$out/warns.o" WERROR=-Werror CFLAGS=-Wno-unused-parameter \
     --eval "$out/warns.o: $out/warns.c; \$(COMPILE) -c \$< -o \$@"
 
 # What the README says, with the README's program. No server listens there.
-# The objects are those of the static build, whose flags for the compiler are the same.
 prefix=$out/usr
-cp -Rp "$out/static" "$out/installed"
-rm "$out/installed/holdfast" "$out/installed/holdfast-resp"
+copied installed
 try make BUILD="$out/installed" PREFIX="$prefix" install
 awk '/^```c$/ {on = 1; next} /^```$/ && on {exit} on' README.md |
     sed 's|127.0.0.1:6379|127.0.0.1:1/?connect_timeout=10ms|' >"$out/example.c"
