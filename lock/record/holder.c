@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/record/label.h"
 #include "lock/record/label_request.h"
 #include "net/base/assert.h"
 #include "net/base/error.h"
@@ -14,18 +13,32 @@
 #include "net/route/refusal.h"
 
 #define ANSWER_MS 1000          /* a label is a courtesy: its request is not awaited longer */
+/* The holder writes its label when the first waiter reads it, if it was granted the lock when
+ * that one was refused: a label that is missing is read once more. */
+#define READS_MAX 2
 
 struct hf_holder {
     struct hf_label_request request;
     struct hf_timer timer;      /* when its label is requested */
     struct hf_wait_queue *line;
     bool is_read;               /* its label is known, or cannot be read */
+    int reads;
     size_t len;
     char text[HF_OWNER_TEXT_MAX];
     char label[HF_LABEL_MAX + 1];
 };
 
 /* ---- the label ---- */
+
+static void read_again(struct hf_holder *holder)
+{
+    struct hf_loop *loop = holder->line->lock->client->loop;
+
+    if (holder->label[0] || ++holder->reads >= READS_MAX)
+        return;
+    holder->is_read = false;
+    hf_loop_arm(loop, &holder->timer, hf_loop_now(loop) + LABEL_AFTER_MS);
+}
 
 static void on_read(struct hf_label_request *request, hf_status status,
                     struct hf_resp_value reply, const struct hf_error *why)
@@ -34,10 +47,12 @@ static void on_read(struct hf_label_request *request, hf_status status,
 
     (void)why;
     holder->is_read = true;
-    if (status == HF_OK)
+    if (status == HF_OK) {
         hf_label_copy(holder->label, reply);
-    else if (hf_refusal_is_by_acl(reply))
+        read_again(holder);
+    } else if (hf_refusal_is_by_acl(reply)) {
         request->client->has_unreadable_labels = true;
+    }
 }
 
 static void on_timer(struct hf_timer *timer)
@@ -85,6 +100,7 @@ static void seek(const struct hf_op *op)
         return;
     hf_label_request_cancel(&holder->request);
     holder->is_read = false;
+    holder->reads = 0;
     holder->label[0] = '\0';
     holder->len = op->held_by_len;
     memcpy(holder->text, op->held_by, op->held_by_len);
@@ -99,8 +115,6 @@ void hf_holder_note(struct hf_op *op, const struct hf_lock_info *info)
     op->held_by_len = info->holder_len < HF_OWNER_TEXT_MAX ? info->holder_len
                                                            : HF_OWNER_TEXT_MAX;
     memcpy(op->held_by, info->holder, op->held_by_len);
-    if (op->may_be_queued)
-        hf_label_note(op->client, hf_loop_now(op->client->loop) + op->place_ms);
     if (op->client->label && op->queue && op->wait.deadline_ms != HF_NEVER)
         seek(op);
 }

@@ -1,16 +1,15 @@
 /* The holder for which a call waits, as messages name it, with its label. Private to lock/. All
  * functions: [locked].
  *
- * The label is read once for each holder, and only for a client that has a label itself, when
- * a call that may time out has waited for LABEL_AFTER_MS or half of its time. Its queue keeps
- * it, because all waiters of a queue wait for the same holder. */
+ * The label is read for each holder, and only for a client that has a label itself, when a call
+ * that may time out has waited for LABEL_AFTER_MS or half of its time; once more, if there was
+ * none. Its queue keeps it, because all waiters of a queue wait for the same holder. */
 #ifndef HF_HOLDER_H
 #define HF_HOLDER_H
 
 #include "lock/record/records.h"
 
-/* hf_holder_note     - a reply named the holder for which `op` waits, perhaps in the queue on the
- *                      server.
+/* hf_holder_note     - a reply named the holder for which `op` waits.
  * hf_holder_time_out - returns `status`; if this is HF_TIMEOUT, fills the error of the call, which
  *                      names the holder.
  * hf_holder_label    - returns the label of a holder if the queue, which may be NULL, knows it;

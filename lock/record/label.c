@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock/record/hold_lookup.h"
+#include "lock/record/hold_work.h"
 #include "lock/record/label_request.h"
+#include "lock/record/table.h"
 #include "net/base/assert.h"
 #include "net/base/mem.h"
 #include "net/base/moment.h"
@@ -37,6 +40,16 @@ static void retry(const struct hf_client *client)
     arm(client, client->label->retry_ms);
 }
 
+/* LABEL-1. A timer that is due earlier stays. */
+static void arm_early(const struct hf_client *client)
+{
+    const struct hf_label *label = client->label;
+    int64_t at_ms = hf_max_ms(hf_loop_now(client->loop) + LABEL_AFTER_MS, label->retry_ms);
+
+    if (!label->timer.link || label->timer.due_ms > at_ms)
+        arm(client, at_ms);
+}
+
 /* ---- storing ---- */
 
 static void on_stored(struct hf_label_request *request, hf_status status,
@@ -48,7 +61,10 @@ static void on_stored(struct hf_label_request *request, hf_status status,
     (void)why;
     if (status == HF_OK) {
         label->stored_until_ms = label->sent_until_ms;
-        arm(client, label->stored_until_ms - client->watchdog_ms);
+        if (label->needed_until_ms > label->stored_until_ms) /* noted meanwhile */
+            arm_early(client);
+        else
+            arm(client, label->stored_until_ms - client->watchdog_ms);
         return;
     }
     label->is_refused = hf_refusal_is_by_acl(reply);
@@ -72,18 +88,64 @@ static void store(struct hf_client *client)
         retry(client);
 }
 
+/* When the oldest hold was granted; HF_NEVER: there is none. One that was lost is its owner's until
+ * it is released, but not the server's. One that is old enough ends the search. */
+static int64_t oldest_hold_ms(const struct hf_client *client)
+{
+    int64_t now = hf_loop_now(client->loop), old_ms = now - LABEL_AFTER_MS, ms = HF_NEVER;
+    struct hf_lease copy;
+
+    if (client->holds == 0)
+        return HF_NEVER;
+    for (struct hf_lock *lock = NULL; ms > old_ms && (lock = hf_lock_next(client, lock));)
+        for (struct hf_hold *hold = NULL; ms > old_ms && (hold = hf_hold_next(lock, hold));) {
+            const struct hf_lease *lease = hf_hold_lease(hold, &copy);
+
+            if (lease->state != LEASE_LOST) /* the moment of the grant ends with a release */
+                ms = hf_min_ms(ms, lease->state == LEASE_HELD ? lease->granted_ms : now);
+        }
+    return ms;
+}
+
+static bool has_hold(const struct hf_client *client)
+{
+    return oldest_hold_ms(client) != HF_NEVER;
+}
+
+/* When the oldest call began that may be in a queue; HF_NEVER: there is none. */
+static int64_t oldest_place_ms(const struct hf_client *client)
+{
+    int64_t ms = HF_NEVER;
+
+    for (struct hf_list *l = client->ops.next; l != &client->ops; l = l->next) {
+        const struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
+
+        if (op->may_be_queued)
+            ms = hf_min_ms(ms, op->began_ms);
+    }
+    return ms;
+}
+
 /* The watchdog may have renewed a hold since it was noted. */
 static bool is_needed(struct hf_client *client)
 {
     struct hf_label *label = client->label;
     int64_t now = hf_loop_now(client->loop);
 
-    if (client->holds > 0)
+    if (has_hold(client))
         label->needed_until_ms =
             hf_max_ms(label->needed_until_ms, now + client->watchdog_ms);
-    else if (client->ops_count == 0) /* nor is a place waited for */
+    else if (oldest_place_ms(client) == HF_NEVER)
         label->needed_until_ms = 0;
     return label->needed_until_ms > now;
+}
+
+/* LABEL-1: what the timer was armed for may have ended, and another hold or place begun. */
+static int64_t first_ms(const struct hf_client *client)
+{
+    if (client->label->stored_until_ms > hf_loop_now(client->loop))
+        return INT64_MIN;
+    return hf_min_ms(oldest_hold_ms(client), oldest_place_ms(client)) + LABEL_AFTER_MS;
 }
 
 static void on_timer(struct hf_timer *timer)
@@ -94,20 +156,14 @@ static void on_timer(struct hf_timer *timer)
     if (client->is_closing || label->is_refused ||
         hf_label_request_is_pending(&label->request) || !is_needed(client))
         return;
+    if (hf_loop_now(client->loop) < first_ms(client)) {
+        arm(client, first_ms(client));
+        return;
+    }
     if (label->needed_until_ms >= label->stored_until_ms)
         store(client);
-    else if (client->holds > 0)
+    else if (has_hold(client))
         arm(client, label->stored_until_ms - client->watchdog_ms);
-}
-
-/* LABEL-1. A timer that is due earlier stays. */
-static void arm_early(struct hf_client *client)
-{
-    const struct hf_label *label = client->label;
-    int64_t at_ms = hf_max_ms(hf_loop_now(client->loop) + LABEL_AFTER_MS, label->retry_ms);
-
-    if (!label->timer.link || label->timer.due_ms > at_ms)
-        arm(client, at_ms);
 }
 
 void hf_label_note(struct hf_client *client, int64_t until_ms)
@@ -143,7 +199,7 @@ static hf_status send_last(struct hf_client *client, int64_t now)
     struct hf_label *label = client->label;
 
     label->request.done = on_closed;
-    if (client->holds > 0)
+    if (has_hold(client))
         return hf_label_request_set(&label->request, label->text,
                                     label->needed_until_ms - now, now + LABEL_CLOSE_MS);
     return hf_label_request_del(&label->request, now + LABEL_CLOSE_MS);
@@ -153,11 +209,12 @@ static hf_status send_last(struct hf_client *client, int64_t now)
 static bool has_last_request(struct hf_client *client)
 {
     const struct hf_label *label = client->label;
+    int64_t until_ms = hf_label_request_is_pending(&label->request) ? label->sent_until_ms
+                                                                    : label->stored_until_ms;
 
-    if (client->holds == 0)
+    if (!has_hold(client))
         return label->may_be_stored;
-    return is_needed(client) && label->needed_until_ms > label->stored_until_ms &&
-           !hf_label_request_is_pending(&label->request);
+    return is_needed(client) && label->needed_until_ms > until_ms;
 }
 
 void hf_label_close(struct hf_client *client)

@@ -1,9 +1,11 @@
 /* The label of this client (lock/label.h): when it is written to the server. Private to lock/.
  * All functions: [locked].
  *
- * LABEL-1  A hold, or a place in a queue, that ends within LABEL_AFTER_MS costs no request.
+ * LABEL-1  A hold, or a place in a queue, that ends within LABEL_AFTER_MS costs no request, also if
+ *          other calls are pending then, or another hold begins.
  * LABEL-2  Later, the label stays on the server for as long as a hold or a place may stay there.
- *          While the server replies, one request for each watchdog timeout is enough for this.
+ *          While the server replies, one request for each watchdog timeout is enough for this, and
+ *          one more for a longer lease. A hold that was lost counts as ended.
  * LABEL-3  hf_client_close, after the pending releases have ended, deletes the label if nothing is
  *          held; otherwise it stores the label, if LABEL-1 has prevented that. It waits at most
  *          LABEL_CLOSE_MS for this.
@@ -14,7 +16,6 @@
 #include "lock/label.h"
 #include "lock/record/records.h"
 
-#define LABEL_AFTER_MS 500
 #define LABEL_CLOSE_MS 100
 
 /* hf_label_open  - keeps a copy of the text for the client. HF_E_NOMEM.

@@ -8,6 +8,9 @@
 
 #define HF_LABEL_KEY "holdfast_label:"
 
+/* A hold, or a wait, that ends earlier needs no label. */
+#define LABEL_AFTER_MS 500
+
 struct hf_label_request {
     /* Set by the owner. */
     struct hf_client *client;

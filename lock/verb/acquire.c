@@ -322,6 +322,8 @@ static void refused(struct hf_op *op)
     if (op->options.wait_ms != 0) {
         hf_on_wait_post(op, &info);
         hf_holder_note(op, &info);
+        if (op->may_be_queued)
+            hf_label_note(op->client, hf_loop_now(op->client->loop) + op->place_ms);
         wait_in_line(op, info.ttl_ms);
         return;
     }

@@ -56,8 +56,10 @@ static void end_lost(struct hf_op *op)
 static void note_no_reply(struct hf_op *op)
 {
     hf_op_note_outcome(op);
-    if (op->call.may_have_run)
+    if (op->call.may_have_run) {
         hf_track_granted(op->hold);
+        hf_label_note(op->client, hf_loop_now(op->client->loop) + op->lease_ms);
+    }
     hf_hold_rearm(op->hold);
 }
 

@@ -2,6 +2,7 @@
 /* Tests: tests/live/lock/test_lock.c, tests/live/fault/test_lock_late.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
+#include "lock/record/label.h"
 #include "lock/record/wait_queue.h"
 #include "lock/record/op.h"
 #include "lock/record/orphan.h"
@@ -84,6 +85,12 @@ static void found_gone(struct hf_op *op)
     end_release(op, op->count == 0, HF_LOST);
 }
 
+/* A partial release sets the lease anew, which the label must outlast. */
+static void note_lease(const struct hf_op *op)
+{
+    hf_label_note(op->client, hf_loop_now(op->client->loop) + op->lease_ms);
+}
+
 static void done(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
@@ -91,6 +98,7 @@ static void done(struct hf_op *op)
     if (op->count > 0) { /* a partial release also sets the TTL */
         hf_lease_granted(&hold->work->lease, op->count, &op->call.sending, false, 0);
         hf_track_granted(hold);
+        note_lease(op);
         hf_hold_rearm(hold);
     }
     end_release(op, op->count == 0, HF_OK);
@@ -119,8 +127,10 @@ static void failed(struct hf_op *op, hf_status status)
         leave_to_orphan(hold);
     else
         hf_op_note_outcome(op);
-    if (op->count > 0 && op->call.may_have_run)
+    if (op->count > 0 && op->call.may_have_run) {
         hf_track_granted(hold);
+        note_lease(op);
+    }
     hf_hold_rearm(hold);
     end_release(op, op->count == 0, status_of(op, status));
 }

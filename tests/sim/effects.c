@@ -74,6 +74,11 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_NAME_SILENT - PLAN_DENIED] = "silent resolver",
     [EFFECT_NAME_MOVED - PLAN_DENIED] = "new address of a name",
     [EFFECT_NAME_SEVERAL - PLAN_DENIED] = "name with two addresses",
+    [EFFECT_LABEL - PLAN_DENIED] = "label",
+    [EFFECT_LABEL_REMOVED - PLAN_DENIED] = "label removed",
+    [EFFECT_LABEL_REFUSED - PLAN_DENIED] = "label refused",
+    [EFFECT_LABEL_READ - PLAN_DENIED] = "label read",
+    [EFFECT_LABEL_SHOWN - PLAN_DENIED] = "label in an error",
     [EFFECT_REPLACED - PLAN_DENIED] = "replaced while it was stopped",
 };
 
@@ -92,6 +97,8 @@ int64_t effects_world(int effect)
 {
     if (effect >= EFFECT_OLD_HOST && effect <= EFFECT_NAT)
         return FAMILY_DISAGREE;
+    if (effect >= EFFECT_LABEL && effect <= EFFECT_LABEL_SHOWN)
+        return FAMILY_LABELS;
     switch (effect) {
     case EFFECT_DENIED + DENIED_SSUBSCRIBE:
         return FAMILY_MESSAGES;

@@ -82,6 +82,11 @@ enum effect {
     EFFECT_NAME_SILENT,  /* a client queried a resolver that did not answer */
     EFFECT_NAME_MOVED,   /* a client connected to the new address of a name */
     EFFECT_NAME_SEVERAL, /* a client received two addresses, the first without a machine */
+    EFFECT_LABEL,        /* a server has the label of a client */
+    EFFECT_LABEL_REMOVED, /* a client that was closed has deleted its label */
+    EFFECT_LABEL_REFUSED, /* the ACL has refused to store one */
+    EFFECT_LABEL_READ,   /* a client has read another one's label */
+    EFFECT_LABEL_SHOWN,  /* it was in the error of a call that timed out */
     EFFECT_REPLACED,     /* a master that had stopped was replaced without a line */
     EFFECTS
 };

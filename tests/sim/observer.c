@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lock/script/scripts.h"
+#include "tests/sim/labels.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/observer_inner.h"
 #include "tests/support/must.h"
@@ -156,6 +157,7 @@ static void write_freed(struct observer *w, size_t lock,
     struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_FREED);
 
     e.why = why;
+    labels_freed(w->sim, hold->field);
     write_hold(w, lock, hold, is_read_write(w, lock), &e);
 }
 
@@ -167,6 +169,7 @@ static void write_held(struct observer *w, size_t lock,
     e.count = hold->count;
     e.until_us = hold->until_us;
     e.by = by;
+    labels_held(w->sim, hold->field, hold->until_us);
     write_hold(w, lock, hold, is_read_write(w, lock), &e);
 }
 
@@ -292,7 +295,8 @@ static struct observer_hold *hold_new(struct observer *w, size_t lock,
     struct observer_hold *h = next_hold(w, lock);
 
     must(field.n < OBSERVER_HOLD_MAX);
-    *h = (struct observer_hold){.count = -1, .len = field.n};
+    *h = (struct observer_hold){
+        .count = -1, .len = field.n, .since_us = world_now_us(w->sim->world)};
     memcpy(h->field, field.p, field.n);
     return h;
 }
@@ -591,6 +595,7 @@ static void on_change(void *ctx, struct model *m, const struct model_change *c)
     struct observer *w = ctx;
     const struct plan *plan = w->sim->plan;
 
+    labels_change(w, m, c);
     for (size_t i = 0; c->db == 0 && i < plan->lock_count; i++) {
         const char *name = plan_lock_name(plan, (int64_t)i);
 
@@ -684,6 +689,7 @@ static void on_error(void *ctx, struct model *m, const struct model_error *e)
 
     (void)m;
     effects_of_error(w->sim, w->server, e);
+    labels_error(w->sim, e);
 }
 
 void observer_init(struct observer *w, struct sim *sim, int64_t server,

@@ -16,6 +16,7 @@ struct observer_hold {
     char field[OBSERVER_HOLD_MAX];
     size_t len;
     int64_t count, until_us;
+    int64_t since_us;           /* it was first seen */
     bool is_there;
 };
 
@@ -77,6 +78,10 @@ void observer_keys(struct observer *w, struct model *model);
 void observer_places(struct observer *w, struct model *model);
 int64_t observer_places_until(const struct observer *w, struct model *model);
 void observer_free(struct observer *w);
+
+/* observer_place_since - returns since when the queue has a place of this client; HISTORY_NEVER: it
+ *                has none. */
+int64_t observer_place_since(const struct observer *w, size_t lock, const char *uuid);
 
 /* observer_holds - returns whether the lock has this field, which is a hold. */
 bool observer_holds(const struct observer *w, size_t lock, const char *field);

@@ -8,6 +8,7 @@
 
 struct observer_place {
     char field[OBSERVER_HOLD_MAX];
+    int64_t since_us;
     bool is_inherited; /* it was there when this server, or one that had the slot before,
                           became a master */
 };
@@ -86,7 +87,8 @@ static void write_line(struct observer *w, size_t lock, enum history_what what,
 
 /* ---- who is in it ---- */
 
-static void add(struct observer_queue *q, struct model_text who, bool is_inherited)
+static void add(struct observer_queue *q, struct model_text who, int64_t now_us,
+                bool is_inherited)
 {
     struct observer_place *p;
 
@@ -97,7 +99,7 @@ static void add(struct observer_queue *q, struct model_text who, bool is_inherit
     }
     must(who.n < OBSERVER_HOLD_MAX);
     p = &q->places[q->count++];
-    *p = (struct observer_place){.is_inherited = is_inherited};
+    *p = (struct observer_place){.since_us = now_us, .is_inherited = is_inherited};
     memcpy(p->field, who.p, who.n);
 }
 
@@ -146,7 +148,7 @@ static void see_places(struct observer *w, struct model *m, size_t lock,
 
     for (size_t i = keep_those_who_stay(q, m, name); element(m, name, i, &who);
          i++) {
-        add(q, who, is_inherited(w, lock, who));
+        add(q, who, world_now_us(w->sim->world), is_inherited(w, lock, who));
         if (model_is_master(m))
             write_line(w, lock, HISTORY_QUEUED, by, q->places[i].field,
                        HISTORY_NONE, NULL);
@@ -211,6 +213,16 @@ void observer_places(struct observer *w, struct model *m)
                        q->places[i].is_inherited ? "failover" : NULL);
         }
     }
+}
+
+int64_t observer_place_since(const struct observer *w, size_t lock, const char *uuid)
+{
+    const struct observer_queue *q = &w->queues[lock];
+
+    for (size_t i = 0; i < q->count; i++)
+        if (strncmp(q->places[i].field, uuid, strlen(uuid)) == 0)
+            return q->places[i].since_us;
+    return HISTORY_NEVER;
 }
 
 int64_t observer_places_until(const struct observer *w, struct model *m)

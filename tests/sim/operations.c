@@ -7,6 +7,7 @@
 #include "tests/sim/by_owner.h"
 #include "tests/sim/candidates.h"
 #include "tests/sim/counted.h"
+#include "tests/sim/labels.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/program_inner.h"
 #include "tests/sim/sets.h"
@@ -176,7 +177,7 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
     struct call *c = ctx;
     struct owner *o = c->owner;
 
-    (void)err;
+    labels_told(c, status, err);
     owner_look(o);
     sets_ended(c, status);
     if (!is_held(c, status)) {
@@ -370,6 +371,7 @@ static void replace_client(void *ctx)
 
     if (p->close_ms >= 0) {
         close_clients(p, p->close_ms);
+        labels_ended(p->sim, p->index, p->close_ms);
         candidates_end(p);
     } else {
         program_end_sets(p);
@@ -401,8 +403,13 @@ static bool is_of_member(const struct plan_op *op, const struct owner *o)
 
 static void do_now(struct program *p, const struct plan_op *op)
 {
-    struct owner *o = program_owner(p, op);
+    struct owner *o;
 
+    if (op->verb == OP_LABEL) {
+        labels_read(p, op->lock);
+        return;
+    }
+    o = program_owner(p, op);
     if (candidate_does(p, o, op) || by_owner_does(p, o, op))
         return;
     if (is_of_member(op, o))
@@ -437,6 +444,7 @@ static void do_now(struct program *p, const struct plan_op *op)
     case OP_AVAILABLE:
     case OP_RENEW_OWNER:
     case OP_RELEASE_OWNER:
+    case OP_LABEL:
         break;
     case OP_CLOSE:
     case OP_FREE:

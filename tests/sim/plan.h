@@ -108,6 +108,7 @@ enum plan_family {
     FAMILY_QUEUES,
     FAMILY_MESSAGES,
     FAMILY_NAMES,
+    FAMILY_LABELS,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -133,7 +134,16 @@ enum plan_verb {
     OP_RENEW_OWNER = VERBS_DRAWN, /* by the owner's text: the hold of a client that has
                                      died, or (n odd) of another program */
     OP_RELEASE_OWNER,
+    OP_LABEL, /* of a holder of the lock, is read */
     VERBS
+};
+
+/* Of plan_head.labels. */
+enum plan_labels {
+    LABELS_NONE,
+    LABELS_ALL,
+    LABELS_SOME,  /* every other program has none */
+    LABELS_DENIED /* the account may not use the keys of labels */
 };
 
 /* `n` of OP_FORCE and OP_CLOSE: not before its owner here holds the lock, or its client
@@ -320,6 +330,7 @@ struct plan_head {
     int64_t idle_check_ms;  /* the same */
     int64_t has_passwords;  /* of servers, which programs get by their callbacks */
     int64_t credentials_ms; /* after this time */
+    int64_t labels; /* which programs have one: enum plan_labels */
     int64_t nat; /* nodes announce addresses that are mapped by the URL (1) or by a
                     callback (2) */
 };

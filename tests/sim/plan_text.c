@@ -46,11 +46,11 @@ static const char *const family_names[FAMILIES + 1] = {
     "latch",      "quorum",       "multi",      "election",
     "by_owner",   "kill",         "redirect",   "crowd",
     "silence",    "credentials", "push",      "hosts",
-    "switchover", "proxy", "disagree", "queues",    "messages", "names"};
+    "switchover", "proxy", "disagree", "queues",    "messages", "names", "labels"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "reduce", "drain", "delete", "resize", "available", "token",
-    "renew_owner", "release_owner"};
+    "renew_owner", "release_owner", "label"};
 static const char *const fault_names[FAULT_KINDS + 1] = {
     [FAULT_DELAY] = "delay",
     [FAULT_HOLD_BACK] = "hold_back",
@@ -172,6 +172,7 @@ static const struct field head_fields[] = {
     FIELD(plan_head, idle_check_ms),
     FIELD(plan_head, has_passwords),
     FIELD(plan_head, credentials_ms),
+    FIELD(plan_head, labels),
     FIELD(plan_head, nat),
     {NULL, 0, NULL, false},
 };

@@ -38,6 +38,9 @@
  * (scenario_messages.c, _crossing.c, _slots.c). In some plans servers refuse the command by
  * which a client subscribes, and no other one.
  *
+ * labels: clients have labels, which others read, or not all, or their account may not use
+ * them. Half of the plans have no faults, or a program dies; those of the others are any plan's.
+ *
  * names: the resolver does not answer, the address of a server changes, or its name has two,
  * as in silence. */
 
@@ -257,6 +260,96 @@ static void finish_messages(struct plan *plan, uint64_t *dice)
     plan_sort_faults(plan);
 }
 
+/* ---- labels ---- */
+
+static void be_labels(struct plan_head *h, uint64_t *dice)
+{
+    static const int64_t kinds[] = {LABELS_ALL, LABELS_ALL, LABELS_SOME, LABELS_DENIED};
+
+    h->labels = draw_pick(dice, kinds, DRAW_COUNT(kinds));
+    if (draw_one_in(dice, 2))
+        be_unseen(h, SCENARIO_NONE);
+}
+
+/* Who holds a lock for so long has a label, and who waits for so long reads it. */
+static void be_slow(struct plan *plan, struct plan_op *op, uint64_t *dice)
+{
+    if (draw_one_in(dice, 2))
+        op->hold_ms = draw_spread(dice, 400, 8000);
+    if (plan->head.profile != PROFILE_MILD && draw_one_in(dice, 3))
+        op->wait_ms = draw_between(dice, 400, 6000);
+}
+
+static void read_label(struct plan *plan, const struct plan_op *of, uint64_t *dice)
+{
+    if (plan->op_count < PLAN_OPS_DRAWN)
+        plan->ops[plan->op_count++] = (struct plan_op){
+            .at_ms = of->at_ms + draw_spread(dice, 400, 4000),
+            .verb = OP_LABEL,
+            .program = draw_below(dice, (int64_t)plan->program_count),
+            .lock = of->lock};
+}
+
+#define LABEL_AFTER_MS 500
+#define LONG_LEASE_MS 60000
+
+/* While the label is being written for the other hold. */
+static void take_long_lease(struct plan *plan, const struct plan_op *of, uint64_t *dice)
+{
+    struct plan_op *op = &plan->ops[plan->op_count];
+    int64_t way_ms = (plan->head.latency_us + plan->head.jitter_us) / 1000;
+
+    if (plan->op_count == PLAN_OPS_DRAWN || plan->lock_count == 1 ||
+        plan->head.profile == PROFILE_MILD)
+        return;
+    plan->op_count++;
+    *op = *of;
+    op->lock = (of->lock + 1) % (int64_t)plan->lock_count;
+    op->side = op->wait_ms = op->max_hold_ms = 0;
+    op->owner = draw_between(dice, 1, PLAN_OWNERS);
+    op->lease_ms = LONG_LEASE_MS;
+    op->hold_ms = draw_spread(dice, 2000, 8000);
+    op->at_ms += LABEL_AFTER_MS + draw_between(dice, 0, 2 * way_ms + 2);
+}
+
+/* Early, so that labels must be there again before the plan ends. */
+static void refuse_writes(struct plan *plan, uint64_t *dice)
+{
+    static const int64_t kinds[] = {FAULT_LOADING, FAULT_FULL, FAULT_SCANT, FAULT_UNSAVED};
+    struct plan_fault *f = &plan->faults[plan->fault_count];
+
+    plan_add_fault(plan, draw_pick(dice, kinds, DRAW_COUNT(kinds)), dice);
+    f->at_ms /= 4;
+    f->for_ms = draw_spread(dice, 500, 3000);
+    f->server = draw_below(dice, plan->head.masters);
+}
+
+#define DEATHS_MAX 3
+
+static void finish_labels(struct plan *plan, uint64_t *dice)
+{
+    size_t count = plan->op_count;
+
+    for (size_t i = 0; i < count; i++) {
+        if (plan->ops[i].verb != OP_ACQUIRE)
+            continue;
+        be_slow(plan, &plan->ops[i], dice);
+        if (draw_one_in(dice, 6))
+            take_long_lease(plan, &plan->ops[i], dice);
+        if (draw_one_in(dice, 4))
+            read_label(plan, &plan->ops[i], dice);
+    }
+    if (plan->head.profile == PROFILE_CLEAR && draw_one_in(dice, 2)) {
+        plan->head.profile = PROFILE_SINGLE;
+        if (draw_one_in(dice, 3))
+            refuse_writes(plan, dice);
+        for (int64_t n = draw_between(dice, 1, DEATHS_MAX); n > 0; n--)
+            plan_add_fault(plan, FAULT_DIE, dice);
+    }
+    plan_sort_ops(plan);
+    plan_sort_faults(plan);
+}
+
 /* ---- all ---- */
 
 void plan_world_head(struct plan_head *head, uint64_t seed)
@@ -287,6 +380,8 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
         be_queues(head);
     else if (plan_only_is() == FAMILY_MESSAGES)
         be_messages(head, &dice);
+    else if (plan_only_is() == FAMILY_LABELS)
+        be_labels(head, &dice);
     else if (plan_only_is() == FAMILY_PUSH)
         head->tracks = draw_between(&dice, 1, 2);
 }
@@ -303,6 +398,8 @@ void plan_world_last(struct plan *plan, uint64_t seed)
         finish_queues(plan, &dice);
     else if (plan_only_is() == FAMILY_MESSAGES)
         finish_messages(plan, &dice);
+    else if (plan_only_is() == FAMILY_LABELS)
+        finish_labels(plan, &dice);
     else if (plan_only_is() == FAMILY_PUSH)
         plan->head.protocol = 3;
 }

@@ -13,6 +13,7 @@
 #include "net/route/server.h"
 #include "tests/sim/by_owner.h"
 #include "tests/sim/counts.h"
+#include "tests/sim/labels.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/model/cluster.h"
 #include "tests/sim/program_inner.h"
@@ -368,6 +369,7 @@ static void open_one(struct program *p, size_t index)
     o.credentials = h->has_passwords ? on_credentials : NULL;
     o.credentials_ctx = p;
     o.map_address = h->nat == 2 ? map_address : NULL;
+    o.label = labels_text(p->sim, p->index);
     o.log = on_log;
     o.log_ctx = p;
     o.trace = sim_shows_wire() ? on_trace : NULL;
@@ -388,6 +390,7 @@ void program_open_client(struct program *p)
     for (size_t i = 0; i < p->client_count && p->client_count > 1; i++)
         majority_alias(p->sim, hf_client_uuid(p->clients[i]),
                        hf_client_uuid(p->client));
+    labels_opened(p->sim, p->index, hf_client_uuid(p->client));
     open_locks(p);
     write_start(p);
     process_enter(before);
@@ -432,6 +435,7 @@ void program_free_client(struct program *p)
     struct process *before = process_enter(p->process);
 
     left_note(p);
+    labels_ended(p->sim, p->index, 0);
     p->is_freeing = true;
     write_free(p);
     free_clients(p);
@@ -747,6 +751,7 @@ static void on_kill(void *ctx)
     }
     note_death(p);
     left_note(p);
+    labels_ended(p->sim, p->index, 0);
     write_plain(p, HISTORY_DIED);
     program_unstall(p);
     process_die(p->process);

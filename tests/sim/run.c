@@ -7,6 +7,7 @@
 #include "tests/sim/bounds.h"
 #include "tests/sim/failover.h"
 #include "tests/sim/by_owner.h"
+#include "tests/sim/labels.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/peer.h"
 #include "tests/sim/run.h"
@@ -153,6 +154,7 @@ static void begin(struct run *run)
     sim->world = world_new((uint64_t)sim->plan->head.seed);
     sim->majority = majority_new(sim->plan);
     sim->site = site_new(sim);
+    labels_begin(sim);
     if (sim->plan->head.has_passwords) {
         sim->site->password = sim->site->known_password = 1;
         site_set_password(sim->site, "SETUSER default resetpass >s1");
@@ -164,6 +166,8 @@ static void begin(struct run *run)
         program_set_all(sim->programs[i]);
     if (sim->plan->head.is_deaf)
         site_forbid(sim->site, "SETUSER default -subscribe -ssubscribe");
+    if (sim->plan->head.labels == LABELS_DENIED)
+        site_forbid(sim->site, "SETUSER default resetkeys ~[^h]* ~holdfast_answer*");
     arm_steps(run);
     faults_arm(sim, run->faults);
 }
@@ -467,7 +471,8 @@ static void end(struct sim *sim)
 
     become_quiet(sim, &b);
     give_everything_up(sim);
-    run_for(sim, leases_last_ms(sim->plan) * 101 / 100 + steps_back_ms(sim->plan));
+    run_for(sim, leases_last_ms(sim->plan) * 101 / 100 + steps_back_ms(sim->plan) +
+                     labels_last_ms(sim->plan));
     outlast_places(sim);
     site_keys(sim->site);
     if (site_stray_askings(sim->site) > 0)
@@ -513,6 +518,7 @@ void run_plan(const struct plan *plan, FILE *history, struct run_result *result)
     end(sim);
     judge_it(sim);
     each_program(sim, program_free);
+    labels_free(sim);
     if (world_handles(sim->world) != 0)
         sim_fail(sim, "leak", "%u descriptors are open",
                  world_handles(sim->world));

@@ -525,6 +525,14 @@ static const struct past {
      "two members of a quorum were forgotten, and one was acquired again while the other "
      "replied LOADING until its lease would have ended: the judge did not except this, as "
      "promise 18 does"},
+    /* LABEL-1, LABEL-2 */
+    {"a_call_that_waits_has_no_label", "label",
+     "a client that held nothing and waited for a lock that is not fair wrote its label, because "
+     "it had held another lock for a moment"},
+    {"a_label_of_a_lost_hold", "label",
+     "a client wrote its label again and again while it did not release a hold that it had lost"},
+    {"a_label_written_while_it_is_read", "label",
+     "a waiter read the label of a holder just before it was written, and its error had none"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
@@ -541,6 +549,7 @@ static const struct past_world {
     {"disagree", 40},
     {"messages", 60},
     {"names", 40},
+    {"labels", 40},
 };
 
 #endif

@@ -9,6 +9,7 @@
 #include "tests/sim/world/world.h"
 
 struct judge;
+struct labels;
 struct majority;
 struct program;
 struct site;
@@ -24,6 +25,7 @@ struct sim {
     struct run_result *result;
     uint64_t call_count;
     struct left *left; /* by_owner.c */
+    struct labels *labels; /* NULL: no client has one */
     bool is_ending; /* no new operation begins */
     int64_t muted; /* a client that was killed, whose lines are not written; 0: none */
     struct sim_permit *permits; /* observer_permit.c */
