@@ -174,9 +174,13 @@ void hf_label_note(struct hf_client *client, int64_t until_ms)
         return;
     HF_ASSERT(hf_loop_is_locked(client->loop));
     label->needed_until_ms = hf_max_ms(label->needed_until_ms, until_ms);
-    if (label->needed_until_ms > label->stored_until_ms && !label->is_refused &&
-        !hf_label_request_is_pending(&label->request))
+    if (label->is_refused || hf_label_request_is_pending(&label->request))
+        return;
+    if (label->needed_until_ms > label->stored_until_ms)
         arm_early(client);
+    else if (!label->timer.link) /* it came early, for a lease that had ended */
+        arm(client, hf_max_ms(label->stored_until_ms - client->watchdog_ms,
+                              hf_loop_now(client->loop) + LABEL_AFTER_MS));
 }
 
 /* ---- closing ---- */

@@ -531,6 +531,9 @@ static const struct past {
      "it had held another lock for a moment"},
     {"a_label_of_a_lost_hold", "label",
      "a client wrote its label again and again while it did not release a hold that it had lost"},
+    {"a_label_that_is_not_written_again", "label",
+     "a lease of 9 s ended after 4 ms, so the label's timer came early and was not armed again: the "
+     "next hold outlasted the label"},
     {"a_label_written_while_it_is_read", "label",
      "a waiter read the label of a holder just before it was written, and its error had none"},
 };
