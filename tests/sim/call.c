@@ -127,6 +127,20 @@ static void name_set(const struct call *c, struct history_event *e)
         e->owner = history_text(o->members->name);
 }
 
+/* Promise 22: who releases what was taken away learns of it. With faults a release is repeated, and
+ * may then find what its first request has freed. */
+static bool is_gone(const struct call *c)
+{
+    const struct owner *o = c->owner;
+    const struct sim *sim = program_sim(c->program);
+
+    return c->op == HISTORY_OP_RELEASE && o && sim->plan->fault_count == 0 && o->hold[0] &&
+           (o->form == OWNER_OF_LOCK || o->form == OWNER_OF_ELECTION) && !o->whole &&
+           o->under_way == 0 && !plan_is_counted(sim->plan, o->lock_index) &&
+           !observer_holds(&site_master(sim->site, o->lock_index)->observer,
+                           (size_t)o->lock_index, o->hold);
+}
+
 void call_ask(struct call *c)
 {
     struct sim *sim = program_sim(c->program);
@@ -152,6 +166,7 @@ void call_ask(struct call *c)
     name_set(c, &e);
     if (c->max_hold_ms > 0)
         e.max_hold_ms = c->max_hold_ms;
+    c->was_gone = is_gone(c);
     c->is_under_way = true;
     c->asked_us = world_now_us(sim->world);
     if (c->owner)
@@ -253,6 +268,9 @@ void call_end(struct call *c, hf_status status, int64_t token)
         c->owner->under_way--;
     sim->result->granted += c->op == HISTORY_OP_ACQUIRE && status == HF_OK;
     sim_write(sim, &e);
+    if (c->was_gone && status == HF_OK)
+        sim_fail(sim, "P12", "call %lld has released what was gone, and is told HF_OK",
+                 (long long)c->number);
     if (is_mild(sim) && status != HF_OK && !c->is_part)
         sim_fail(sim, "mild",
                  "call %lld ended with %s, though nothing was wrong",

@@ -211,6 +211,20 @@ START_TEST(a_deposed_leader_requests_the_lock_again)
 }
 END_TEST
 
+/* The next renewal is far away: the release finds it. */
+START_TEST(a_loss_that_the_leave_finds_is_an_error)
+{
+    struct candidate *c = &all[0];
+
+    join(c);
+    await_elected(c, 1);
+    (void)server_ask(server, "DEL " NAME);
+    ck_assert_status(hf_election_leave(c->election, NULL), HF_LOST);
+    ck_assert_int_eq(note_read(&c->note, &c->deposed), 0);
+    count_leaders(-1);
+}
+END_TEST
+
 START_TEST(a_leader_without_its_server_is_notified_before_the_next_is_elected)
 {
     struct candidate *c = &all[0];
@@ -570,6 +584,7 @@ int main(void)
     tcase_add_test(c, waiter_of_a_client_is_woken);
     tcase_add_test(c, the_leader_has_an_owner);
     tcase_add_test(c, a_deposed_leader_requests_the_lock_again);
+    tcase_add_test(c, a_loss_that_the_leave_finds_is_an_error);
     tcase_add_test(c, a_leader_without_its_server_is_notified_before_the_next_is_elected);
     tcase_add_test(c, a_loss_in_the_callback_comes_after_it);
     tcase_add_test(c, hold_that_ended_before_its_callback_never_led);
