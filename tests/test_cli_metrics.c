@@ -31,9 +31,10 @@ static const struct cli_metrics_values failed_run = {.starts = 1,
 static const struct cli_metrics_values good_run = {.starts = 1,
                                                    .start_ms = 1700000100000,
                                                    .end_ms = 1700000100007,
-                                                   .success_ms = 1700000100007};
+                                                   .success_ms = 1700000100007,
+                                                   .updated_ms = 1700000100007};
 static const struct cli_metrics_values held = {
-    .is_held = true, .starts = 1, .start_ms = 1700000200000};
+    .is_held = true, .starts = 1, .start_ms = 1700000200000, .updated_ms = 1700000215000};
 
 static void compose(const struct cli_metrics_values *v, bool is_election, const char *before)
 {
@@ -59,6 +60,7 @@ START_TEST(run_that_never_ended_has_no_time_of_it)
     ck_assert_value(RUN("last_end_timestamp_seconds"), -1);
     ck_assert_value(RUN("last_exit_code"), -1);
     ck_assert_value(RUN("last_success_timestamp_seconds"), -1);
+    ck_assert_value(RUN("updated_timestamp_seconds"), 1700000215);
     compose(&held, true, NULL);
     ck_assert_value("holdfast_elect_is_leader{" LABEL "}", 1);
     ck_assert_value(RUN("is_held"), -1);
@@ -147,7 +149,7 @@ START_TEST(page_has_a_row_for_each_metric)
 
     for (int i = 0; i < 2; i++) {
         compose(&good_run, i == 1, NULL);
-        ck_assert_uint_eq(metrics.families_count, 8);
+        ck_assert_uint_eq(metrics.families_count, 9);
         for (size_t f = 0; f < metrics.families_count; f++) {
             char row[600];
 

@@ -160,8 +160,10 @@ static bool is_shown(const struct cli_metrics *m)
 
 static void write_now(struct cli_metrics *m)
 {
-    if (is_shown(m))
-        cli_metrics_writer_put(m->writer, &m->values, text_of_clients(m));
+    if (!is_shown(m))
+        return;
+    m->values.updated_ms = cli_wall_clock_ms();
+    cli_metrics_writer_put(m->writer, &m->values, text_of_clients(m));
 }
 
 void cli_metrics_attach(struct cli_metrics *m, struct hf_loop *loop,

@@ -10,7 +10,7 @@
 
 #include "net/base/metric_label.h"
 
-#define METRICS 8
+#define METRICS 9
 #define VALUE_MAX 32
 #define FIXED_MAX 400           /* a metric without its label: the help, the names, the value */
 
@@ -136,5 +136,7 @@ int cli_metrics_compose(char dst[CLI_METRICS_OWN_MAX], const struct cli_metrics_
                    "Exit code of the last run that ended.", (uint64_t)v.exit_code);
     put_time(&o, "holdfast_run_last_success_timestamp_seconds",
              "When a run last ended with the exit code 0.", v.success_ms);
+    put_time(&o, "holdfast_run_updated_timestamp_seconds", "When this file was written.",
+             v.updated_ms);
     return o.len;
 }

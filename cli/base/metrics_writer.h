@@ -20,6 +20,7 @@ struct cli_metrics_values {
     int64_t start_ms;           /* when the lock was acquired last; 0: never */
     int64_t end_ms;             /* when that ended; 0: never */
     int64_t success_ms;         /* when one ended with the code 0; 0: never */
+    int64_t updated_ms;         /* when these values were put together */
     int exit_code;              /* at end_ms */
 };
 

@@ -36,9 +36,9 @@ if command -v promtool >/dev/null; then
     promtool check metrics <"$out/text.prom" >"$out/promtool" 2>&1 || [ $? -eq 3 ] ||
         { cat "$out/promtool" >&2; fail 'promtool refuses the text'; }
     cat "$out/promtool"
-    cp examples/prometheus/holdfast.rules.yml tests/metrics/rules_test.yml "$out"
+    cp examples/prometheus/holdfast.rules.yml tests/metrics/rules*_test.yml "$out"
     promtool check rules "$out/holdfast.rules.yml" || fail 'promtool refuses the alerts'
-    promtool test rules "$out/rules_test.yml" || fail 'an alert does not fire, or fires'
+    promtool test rules "$out"/rules*_test.yml || fail 'an alert does not fire, or fires'
     promtool check rules "$out/dashboard.yml" || fail 'promtool refuses a query of the dashboard'
 else
     echo 'skipped: metrics (promtool is not installed; Debian: prometheus)'

@@ -161,15 +161,35 @@ START_TEST(file_is_written_each_interval)
     struct process *p = holdfast(server, "run", "--metrics-file", path, "--metrics-interval",
                                  "1s", "--ttl", "1200ms", "x", "sh", "-c", "echo up; read go",
                                  NULL);
-    double renewals;
+    double renewals, updated_s;
 
     (void)await_line(p, OUT, "up");
     await_value(RUN("is_held"), 1);
+    updated_s = value_of(RUN("updated_timestamp_seconds"));
     renewals = value_of("holdfast_renewals_total{name=\"x\"}");
     while (value_of("holdfast_renewals_total{name=\"x\"}") < renewals + 4)
         local_poll_rest();
+    ck_assert_double_gt(value_of(RUN("updated_timestamp_seconds")), updated_s);
     say(p, "go\n");
     ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
+/* The alerts take a candidate whose file is no longer written for dead. */
+START_TEST(file_of_a_candidate_is_written_each_interval)
+{
+    struct process *p;
+    double updated_s;
+
+    hold_by_other("x", 600000);
+    p = holdfast(server, "elect", "--metrics-file", path, "--metrics-interval", "1s", "x", "true",
+                 NULL);
+    await_value(LEADS, 0);
+    updated_s = value_of(RUN("updated_timestamp_seconds"));
+    while (value_of(RUN("updated_timestamp_seconds")) < updated_s + 1)
+        local_rest_us(10000);
+    (void)kill(pid_of(p), SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
 }
 END_TEST
 
@@ -361,6 +381,7 @@ int main(void)
     tcase_add_test(c, loss_is_shown_at_once);
     tcase_add_test(c, suspended_process_is_the_reason_of_the_loss);
     tcase_add_test(c, file_is_written_each_interval);
+    tcase_add_test(c, file_of_a_candidate_is_written_each_interval);
     tcase_add_test(c, signal_that_ends_the_command_is_the_exit_code);
     tcase_add_test(c, error_is_reported_once_and_the_command_runs);
     tcase_add_test(c, file_that_hangs_stops_no_renewal_and_no_end);
