@@ -661,10 +661,12 @@ static int count_of_readonly(void)
     return found ? atoi(found + sizeof word - 1) : 0;
 }
 
-/* Renewals were refused, and then the process was stopped: the message contains both. */
+/* Renewals were refused, and then the process was stopped: the message contains both. After the
+ * second refusal more than half of the TTL is left to stop the process: it must not report the loss
+ * before. */
 START_TEST(loss_of_a_stopped_process_is_reported_with_the_refusal_before)
 {
-    struct process *p = holdfast(server, "run", TTL, "-k", "100ms", "x", OBEDIENT,
+    struct process *p = holdfast(server, "run", "--ttl", "9s", "-k", "100ms", "x", OBEDIENT,
                                  NULL);
     int64_t until_ms = local_now_ms() + PATIENCE_MS;
 
