@@ -201,8 +201,8 @@ over_tls_T := $(filter-out %_errors %_absent %_forged %_orphans %_network %_map,
 live-tls: deps all $(over_tls_T)
 	@tests/live/tls/over_tls.sh $(over_tls_T)
 
-# A locale with a decimal comma; in UTF-8 it takes four times the time. Where none can be made the folder is empty, and
-# the tests in it say that they are skipped.
+# A locale with a decimal comma; in UTF-8 it takes four times the time. Where none can be made the
+# folder is empty, and the tests in it say that they are skipped.
 $(BUILD)/tests/locale/comma:
 	@mkdir -p $(@D)
 	@localedef --no-archive -i de_DE -f ISO-8859-1 $@ 2>/dev/null || mkdir -p $@
