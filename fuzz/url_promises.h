@@ -68,7 +68,7 @@ static inline void write_options(char *to, const struct hf_url *u)
     if (u->replicas_timeout_ms)
         to += sprintf(to, "&replicas_timeout=%lldms",
                       (long long)u->replicas_timeout_ms);
-    (void)write_tls(to, &u->tls);
+    (void)write_tls(to, hf_url_tls(u));
 }
 
 static inline char *write_host(char *to, const struct hf_url *u)
@@ -125,12 +125,14 @@ static inline void must_be_whole(const struct hf_url *u)
     must(u->protocol == 0 || u->protocol == 2 || u->protocol == 3);
 }
 
-/* Logins by what they say, all else by its bytes. */
+/* Logins and options of TLS by what they say, all else by its bytes. */
 static inline void must_be_same(const struct hf_url *a, const struct hf_url *b)
 {
     struct hf_url other = *b;
 
     other.login = a->login;
+    other.tls = a->tls;
+    must(memcmp(hf_url_tls(a), hf_url_tls(b), sizeof *a->tls) == 0);
     must(hf_login_is(a->login, b->login));
     must(memcmp(a, &other, sizeof other) == 0);
 }
@@ -161,6 +163,7 @@ static inline void must_come_back(const struct hf_url *u)
 /* The same mistake behind it, with these passwords and with others. */
 static inline void must_hide_passwords(const struct hf_url *u)
 {
+    struct hf_tls_options tls = *hf_url_tls(u);
     struct hf_url other = *u, ignored;
     struct hf_error with, without;
     char text[TEXT_MAX];
@@ -172,7 +175,8 @@ static inline void must_hide_passwords(const struct hf_url *u)
         other.login = hf_login_new(u->login->user, password, NULL);
         free(password);
     }
-    memset(other.tls.key_password, 'x', strlen(other.tls.key_password));
+    memset(tls.key_password, 'x', strlen(tls.key_password));
+    other.tls = &tls;
     write_out(u, text);
     must(hf_url_parse(&ignored, strcat(text, "#"), &with) == HF_E_INVAL);
     write_out(&other, text);
@@ -186,34 +190,37 @@ static inline void must_hide_passwords(const struct hf_url *u)
  * over whatever that had. Only rediss:// takes any. */
 static inline void must_take_tls(const struct hf_url *u)
 {
-    static const struct hf_tls_options none;
+    const struct hf_tls_options none = {0}, *given = hf_url_tls(u);
+    struct hf_tls_options older = {.ca_file = "/an/older/one", .alpn = "older"};
     struct hf_url to = *u;
     struct hf_error e;
 
     must(hf_url_set_tls(&to, &none, &e) == HF_OK);
-    must(memcmp(&to, u, sizeof to) == 0);
-    to.tls = none;
-    must(hf_url_set_tls(&to, &u->tls, &e) == HF_OK);
-    must(memcmp(&to, u, sizeof to) == 0);
-    (void)strcpy(to.tls.ca_file, "/an/older/one");
-    (void)strcpy(to.tls.alpn, "older");
-    must(hf_url_set_tls(&to, &u->tls, &e) == HF_OK);
-    must(strcmp(to.tls.ca_file, u->tls.ca_file[0] ? u->tls.ca_file
-                                                  : "/an/older/one") == 0);
-    must(strcmp(to.tls.alpn, u->tls.alpn[0] ? u->tls.alpn : "older") == 0);
+    must(to.tls == u->tls);
+    to.tls = NULL;
+    must(hf_url_set_tls(&to, given, &e) == HF_OK);
+    must(memcmp(hf_url_tls(&to), given, sizeof none) == 0);
+    free(to.tls);
+    to.tls = &older;
+    must(hf_url_set_tls(&to, given, &e) == HF_OK);
+    must(strcmp(older.ca_file, given->ca_file[0] ? given->ca_file : "/an/older/one") == 0);
+    must(strcmp(older.alpn, given->alpn[0] ? given->alpn : "older") == 0);
 }
 
 static inline void must_take_tls_only_for_tls(const struct hf_url *u)
 {
     const struct hf_tls_options given = {.ca_file = "/a", .server_name = "b"};
+    struct hf_tls_options tls = *hf_url_tls(u);
     struct hf_url to = *u;
     struct hf_error e = {0};
-    hf_status rc = hf_url_set_tls(&to, &given, &e);
+    hf_status rc;
 
+    to.tls = &tls;
+    rc = hf_url_set_tls(&to, &given, &e);
     must(rc == (u->kind == HF_URL_TLS ? HF_OK : HF_E_INVAL));
     must(e.status == rc);
-    must(rc == HF_OK ? strcmp(to.tls.server_name, "b") == 0
-                     : memcmp(&to, u, sizeof to) == 0);
+    must(rc == HF_OK ? strcmp(tls.server_name, "b") == 0
+                     : memcmp(&tls, hf_url_tls(u), sizeof tls) == 0);
 }
 
 static inline void must_be_taken(const struct hf_url *u)

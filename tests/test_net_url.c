@@ -145,25 +145,25 @@ static const struct asked {
     {"redis://h?connect_timeout=250ms", {.connect_timeout_ms = 250}},
     {"redis://h?idle_check=2m", {.idle_check_ms = 120000}},
 
-    {"rediss://h?tls_ca=/a%20b", {.tls.ca_file = "/a b"}},
-    {"rediss://h?tls_ca_dir=/d?", {.tls.ca_dir = "/d?"}},
-    {"rediss://h?tls_crl=crl", {.tls.crl_file = "crl"}},
-    {"rediss://h?tls_cert=c.pem", {.tls.cert_file = "c.pem"}},
-    {"rediss://h?tls_key=caf\xc3\xa9", {.tls.key_file = "caf\xc3\xa9"}},
+    {"rediss://h?tls_ca=/a%20b", {.tls = &(struct hf_tls_options){.ca_file = "/a b"}}},
+    {"rediss://h?tls_ca_dir=/d?", {.tls = &(struct hf_tls_options){.ca_dir = "/d?"}}},
+    {"rediss://h?tls_crl=crl", {.tls = &(struct hf_tls_options){.crl_file = "crl"}}},
+    {"rediss://h?tls_cert=c.pem", {.tls = &(struct hf_tls_options){.cert_file = "c.pem"}}},
+    {"rediss://h?tls_key=caf\xc3\xa9", {.tls = &(struct hf_tls_options){.key_file = "caf\xc3\xa9"}}},
     {"rediss://h?tls_key_password=%01p%40+w%ff",
-     {.tls.key_password = "\x01p@+w\xff"}},
+     {.tls = &(struct hf_tls_options){.key_password = "\x01p@+w\xff"}}},
     {"redis://h?replicas=0", {.replicas = 0}},
     {"redis://h?replicas=1", {.replicas = 1}},
     {"redis://h?replicas=1024", {.replicas = 1024}},
     {"redis://h?replicas=all", {.replicas = HF_REPLICAS_ALL}},
     {"redis://h?replicas=majority&replicas_timeout=3",
      {.replicas = HF_REPLICAS_MAJORITY, .replicas_timeout_ms = 3000}},
-    {"rediss://h?tls_sni=other", {.tls.server_name = "other"}},
-    {"rediss://h?tls_ciphers=ALL:!x%20y", {.tls.ciphers = "ALL:!x y"}},
-    {"rediss://h?tls_ciphersuites=T_A:T_B", {.tls.ciphersuites = "T_A:T_B"}},
-    {"rediss://h?tls_alpn=redis", {.tls.alpn = "redis"}},
-    {"rediss://h?tls_verify=no", {.tls.is_unverified = true}},
-    {"rediss://h?tls_verify=yes", {.tls.is_unverified = false}},
+    {"rediss://h?tls_sni=other", {.tls = &(struct hf_tls_options){.server_name = "other"}}},
+    {"rediss://h?tls_ciphers=ALL:!x%20y", {.tls = &(struct hf_tls_options){.ciphers = "ALL:!x y"}}},
+    {"rediss://h?tls_ciphersuites=T_A:T_B", {.tls = &(struct hf_tls_options){.ciphersuites = "T_A:T_B"}}},
+    {"rediss://h?tls_alpn=redis", {.tls = &(struct hf_tls_options){.alpn = "redis"}}},
+    {"rediss://h?tls_verify=no", {.tls = &(struct hf_tls_options){.is_unverified = true}}},
+    {"rediss://h?tls_verify=yes", {.tls = &(struct hf_tls_options){.is_unverified = false}}},
 
     {"redis://h/7?timeout=5&client_name=n&protocol=2&connect_timeout=6",
      {.database = 7, .protocol = 2, .client_name = "n", .timeout_ms = 5000,
@@ -173,7 +173,8 @@ static const struct asked {
      "tls_alpn=j&db=1&protocol=3&client_name=k&connect_timeout=1&timeout=2",
      {.database = 1, .protocol = 3, .client_name = "k",
       .connect_timeout_ms = 1000, .timeout_ms = 2000,
-      .tls = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", true}}},
+      .tls = &(struct hf_tls_options){"a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
+                                      true}}},
 };
 
 static void check_tls(const struct hf_tls_options *t,
@@ -203,7 +204,7 @@ static void check_options(const struct hf_url *u, const struct hf_url *expected)
     ck_assert_int_eq(u->idle_check_ms, expected->idle_check_ms);
     ck_assert_int_eq(u->replicas, expected->replicas);
     ck_assert_int_eq(u->replicas_timeout_ms, expected->replicas_timeout_ms);
-    check_tls(&u->tls, &expected->tls);
+    check_tls(hf_url_tls(u), hf_url_tls(expected));
 }
 
 /* And nothing but what they say. */
@@ -215,6 +216,7 @@ START_TEST(options_go_where_they_belong)
     memset(&u, 0x5a, sizeof u);
     ck_assert_msg(hf_url_parse(&u, asked[_i].text, &e) == HF_OK, "%s", e.text);
     check_options(&u, &asked[_i].url);
+    hf_url_wipe(&u);
 }
 END_TEST
 
@@ -477,6 +479,7 @@ END_TEST
 
 /* Each part at its limit, and one above it. */
 #define MAX(field) (sizeof((struct hf_url *)0)->field - 1)
+#define TLS_MAX(field) (sizeof((struct hf_tls_options *)0)->field - 1)
 
 static const struct limit {
     const char *before;
@@ -489,16 +492,16 @@ static const struct limit {
     {"unix:///", MAX(path) - 1, "?db=3"},
     {"unix:@", MAX(path) - 1, "?db=3"},
     {"redis://h?client_name=", MAX(client_name), "&db=3"},
-    {"rediss://h?tls_ca=", MAX(tls.ca_file), "&db=3"},
-    {"rediss://h?tls_ca_dir=", MAX(tls.ca_dir), "&db=3"},
-    {"rediss://h?tls_crl=", MAX(tls.crl_file), "&db=3"},
-    {"rediss://h?tls_cert=", MAX(tls.cert_file), "&db=3"},
-    {"rediss://h?tls_key=", MAX(tls.key_file), "&db=3"},
-    {"rediss://h?tls_key_password=", MAX(tls.key_password), "&db=3"},
-    {"rediss://h?tls_sni=", MAX(tls.server_name), "&db=3"},
-    {"rediss://h?tls_ciphers=", MAX(tls.ciphers), "&db=3"},
-    {"rediss://h?tls_ciphersuites=", MAX(tls.ciphersuites), "&db=3"},
-    {"rediss://h?tls_alpn=", MAX(tls.alpn), "&db=3"},
+    {"rediss://h?tls_ca=", TLS_MAX(ca_file), "&db=3"},
+    {"rediss://h?tls_ca_dir=", TLS_MAX(ca_dir), "&db=3"},
+    {"rediss://h?tls_crl=", TLS_MAX(crl_file), "&db=3"},
+    {"rediss://h?tls_cert=", TLS_MAX(cert_file), "&db=3"},
+    {"rediss://h?tls_key=", TLS_MAX(key_file), "&db=3"},
+    {"rediss://h?tls_key_password=", TLS_MAX(key_password), "&db=3"},
+    {"rediss://h?tls_sni=", TLS_MAX(server_name), "&db=3"},
+    {"rediss://h?tls_ciphers=", TLS_MAX(ciphers), "&db=3"},
+    {"rediss://h?tls_ciphersuites=", TLS_MAX(ciphersuites), "&db=3"},
+    {"rediss://h?tls_alpn=", TLS_MAX(alpn), "&db=3"},
 };
 
 static char *with_a_part_of(const struct limit *l, size_t len)
@@ -744,8 +747,8 @@ END_TEST
 
 /* ---- TLS from elsewhere ---- */
 
-static const struct hf_tls_options all_tls = {"A", "B", "C", "D", "E", "F",
-                                              "G", "H", "I", "J", true};
+static struct hf_tls_options all_tls = {"A", "B", "C", "D", "E", "F",
+                                        "G", "H", "I", "J", true};
 
 START_TEST(explicit_tls_options_override_the_url)
 {
@@ -754,7 +757,8 @@ START_TEST(explicit_tls_options_override_the_url)
     ck_assert_int_eq(hf_url_parse(&u, "rediss://h?tls_ca=a&tls_sni=g", NULL),
                      HF_OK);
     ck_assert_int_eq(hf_url_set_tls(&u, &all_tls, NULL), HF_OK);
-    check_options(&u, &(struct hf_url){.tls = all_tls});
+    check_options(&u, &(struct hf_url){.tls = &all_tls});
+    hf_url_wipe(&u);
 }
 END_TEST
 
@@ -767,9 +771,10 @@ START_TEST(other_tls_options_come_from_the_url)
         hf_url_parse(&u, "rediss://h?tls_ca=a&tls_key=b&tls_verify=no", NULL),
         HF_OK);
     ck_assert_int_eq(hf_url_set_tls(&u, &key, NULL), HF_OK);
-    check_tls(&u.tls, &(struct hf_tls_options){.ca_file = "a",
-                                               .key_file = "key",
-                                               .is_unverified = true});
+    check_tls(hf_url_tls(&u), &(struct hf_tls_options){.ca_file = "a",
+                                                       .key_file = "key",
+                                                       .is_unverified = true});
+    hf_url_wipe(&u);
 }
 END_TEST
 

@@ -109,8 +109,8 @@ START_TEST(names_that_contain_each_other_are_two)
     parse_ok("rediss://h");
     ck_assert_int_eq(url.connect_timeout_ms, 1000);
     ck_assert_int_eq(url.timeout_ms, 3000);
-    ck_assert_str_eq(url.tls.ca_dir, "/dir");
-    ck_assert_str_eq(url.tls.ca_file, "");
+    ck_assert_str_eq(hf_url_tls(&url)->ca_dir, "/dir");
+    ck_assert_str_eq(hf_url_tls(&url)->ca_file, "");
 }
 END_TEST
 

@@ -439,7 +439,8 @@ static struct url_facts url_facts(const char *text)
     struct url_facts facts = {.is_wrong = true};
 
     if (hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK)
-        facts = (struct url_facts){seeds.topology == HF_CLUSTER, url.tls.is_unverified, false,
+        facts = (struct url_facts){seeds.topology == HF_CLUSTER,
+                                   hf_url_tls(&url)->is_unverified, false,
                                    url.label[0] != '\0'};
     hf_url_wipe(&url);
     hf_seeds_wipe(&seeds);
@@ -468,7 +469,7 @@ void cli_common_tls_files(const struct cli_common *common,
 
         if (hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK &&
             hf_url_set_tls(&url, &common->tls, NULL) == HF_OK)
-            each_file(&url.tls, each, ctx);
+            each_file(hf_url_tls(&url), each, ctx);
         hf_url_wipe(&url);
         hf_seeds_wipe(&seeds);
     } while (++i < common->urls_count);

@@ -25,7 +25,7 @@ static void set_options(struct doctor_facts *facts, const struct hf_url *url,
     facts->protocol = url->protocol ? url->protocol : 3;
     facts->is_tracking = url->is_tracking;
     facts->is_tls = url->kind == HF_URL_TLS;
-    facts->is_unverified = url->tls.is_unverified;
+    facts->is_unverified = hf_url_tls(url)->is_unverified;
     facts->map = seeds->map;
 }
 

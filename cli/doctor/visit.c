@@ -160,7 +160,7 @@ static hf_status open_link(struct target *t, const struct hf_url *url,
     options.on_trace = on_trace;
     options.trace_ctx = t;
     if (url->kind == HF_URL_TLS)
-        rc = hf_tls_context_new(&t->tls, &hf_mem_libc, &url->tls, url->host,
+        rc = hf_tls_context_new(&t->tls, &hf_mem_libc, hf_url_tls(url), url->host,
                                 err);
     options.tls = t->tls;
     if (rc == HF_OK)

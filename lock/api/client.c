@@ -165,7 +165,7 @@ static void free_parts(struct hf_client *client)
 /* Logs options that weaken security, so that they are not forgotten. */
 static void warn(struct hf_client *client, const struct hf_url *url)
 {
-    if (url->tls.is_unverified)
+    if (hf_url_tls(url)->is_unverified)
         hf_client_log(client, HF_LOG_WARNING,
                       "%s: the server's certificate is not checked "
                       "(tls_verify=no): a machine in between can read and "

@@ -19,6 +19,7 @@
 
 #include "net/base/endpoint.h"
 #include "net/base/error.h"
+#include "net/base/mem.h"
 #include "net/base/url_scan.h"
 
 #define SERVER_PORT 6379   /* the default ports of Redis and of its sentinels */
@@ -392,6 +393,7 @@ void hf_url_hand_over(struct hf_url *out, struct hf_seeds *seeds, struct hf_url 
     memcpy(out, from, sizeof *from);
     memcpy(seeds, found, sizeof *found);
     from->login = NULL;
+    from->tls = NULL;
     found->sentinel_login = NULL;
     found->map = NULL;
 }
@@ -435,15 +437,39 @@ hf_status hf_url_parse(struct hf_url *out, const char *text,
     if (rc == HF_OK) {
         memcpy(out, &u, sizeof u);
         u.login = NULL;
+        u.tls = NULL;
     }
     hf_url_wipe(&u);
     hf_seeds_wipe(&seeds);
     return rc;
 }
 
+const struct hf_tls_options *hf_url_tls(const struct hf_url *url)
+{
+    static const struct hf_tls_options none;
+
+    return url->tls ? url->tls : &none;
+}
+
+struct hf_tls_options *hf_url_own_tls(struct hf_url *url)
+{
+    if (!url->tls)
+        url->tls = hf_mem_new(&hf_mem_libc, sizeof *url->tls);
+    return url->tls;
+}
+
+static void free_tls(struct hf_tls_options *tls)
+{
+    if (!tls)
+        return;
+    explicit_bzero(tls, sizeof *tls); /* the password of the key */
+    hf_mem_free(&hf_mem_libc, tls, sizeof *tls);
+}
+
 void hf_url_wipe(struct hf_url *url)
 {
     hf_login_unref(url->login);
+    free_tls(url->tls);
     explicit_bzero(url, sizeof *url);
 }
 

@@ -9,8 +9,8 @@
 struct sockaddr_un;
 
 /* The address of a server, the login, and the options of the connection. A text that is not
- * given is "", and a number that is not given is 0. A copy borrows the login of the parsed
- * URL until hf_url_wipe.
+ * given is "", and a number that is not given is 0. A copy borrows the login and the options
+ * of TLS of the parsed URL until hf_url_wipe.
  *
  * A link uses the client name, protocol and timeouts of its struct hf_link_options; the
  * caller copies them from here. */
@@ -37,7 +37,7 @@ struct hf_url {
         HF_SENTINEL_TLS_YES
     } sentinel_tls;
     bool is_tracking;         /* the server reports keys that change: CLIENT TRACKING */
-    struct hf_tls_options tls;
+    struct hf_tls_options *tls; /* NULL: none is given. They take 2.6 KB */
 };
 
 /* The servers that are contacted first, if there are several (see net/route). */
@@ -85,7 +85,15 @@ static inline bool hf_url_uses_tls(const struct hf_url *url)
     return url->kind == HF_URL_TLS || url->sentinel_tls == HF_SENTINEL_TLS_YES;
 }
 
-/* hf_url_wipe - frees the login of a parsed URL, and overwrites all of it. */
+/* hf_url_tls - returns the options of TLS, also if none is given. */
+const struct hf_tls_options *hf_url_tls(const struct hf_url *url);
+
+/* hf_url_own_tls - returns the options of TLS for writing, and allocates them if none is
+ *   given. NULL: there is no memory. */
+struct hf_tls_options *hf_url_own_tls(struct hf_url *url) HF_MUST_CHECK;
+
+/* hf_url_wipe - frees the login and the options of TLS of a parsed URL, and overwrites all of
+ *   it. */
 void hf_url_wipe(struct hf_url *url);
 
 /* hf_seeds_wipe - does the same with *seeds, and frees their map. */
@@ -97,7 +105,7 @@ void hf_url_hand_over(struct hf_url *out, struct hf_seeds *seeds, struct hf_url 
                       struct hf_seeds *found);
 
 /* hf_url_set_tls - replaces those TLS options of the URL that *tls contains. HF_E_INVAL: it
- *   contains one, and the URL does not use TLS. */
+ *   contains one, and the URL does not use TLS. HF_E_NOMEM. */
 hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
                          struct hf_error *err) HF_MUST_CHECK;
 

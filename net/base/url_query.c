@@ -194,6 +194,9 @@ static hf_status take_map(const struct hf_scan *s, struct hf_span value,
 #define FIELD(name)                                                            \
     offsetof(struct hf_url, name), sizeof((struct hf_url *)0)->name,           \
         HF_STANDALONE
+#define TLS_FIELD(name)                                                        \
+    offsetof(struct hf_tls_options, name),                                     \
+        sizeof((struct hf_tls_options *)0)->name, TLS
 #define SEEDS_FIELD(name)                                                      \
     offsetof(struct hf_seeds, name), sizeof((struct hf_seeds *)0)->name
 #define SCAN_FIELD(name)                                                       \
@@ -202,12 +205,13 @@ static hf_status take_map(const struct hf_scan *s, struct hf_span value,
 enum { DB }; /* the one that has another way to be given */
 #define ANY (-1) /* of seeds, whatever their topology */
 #define BY_NAME (-2) /* not in a URL; in the scan */
+#define TLS (-3) /* of all topologies, in the options of TLS */
 
 static const struct option {
     const char *name;
     hf_status (*take)(const struct hf_scan *s, struct hf_span value,
                       struct field to);
-    size_t offset;               /* in struct hf_url, hf_seeds or hf_scan */
+    size_t offset;               /* in struct hf_url, hf_tls_options, hf_seeds or hf_scan */
     size_t size;
     int topology;                /* whose option it is; 0: of all, in the URL */
 } options[] = {
@@ -222,17 +226,17 @@ static const struct option {
     {"replicas_timeout", take_time, FIELD(replicas_timeout_ms)},
     {"tracking", take_tracking, FIELD(is_tracking)},
     {"map", take_map, SEEDS_FIELD(map), ANY},
-    {"tls_ca", take_text, FIELD(tls.ca_file)},
-    {"tls_ca_dir", take_text, FIELD(tls.ca_dir)},
-    {"tls_crl", take_text, FIELD(tls.crl_file)},
-    {"tls_cert", take_text, FIELD(tls.cert_file)},
-    {"tls_key", take_text, FIELD(tls.key_file)},
-    {"tls_key_password", take_text, FIELD(tls.key_password)},
-    {"tls_sni", take_word, FIELD(tls.server_name)},
-    {"tls_ciphers", take_text, FIELD(tls.ciphers)},
-    {"tls_ciphersuites", take_text, FIELD(tls.ciphersuites)},
-    {"tls_alpn", take_word, FIELD(tls.alpn)},
-    {"tls_verify", take_verify, FIELD(tls.is_unverified)},
+    {"tls_ca", take_text, TLS_FIELD(ca_file)},
+    {"tls_ca_dir", take_text, TLS_FIELD(ca_dir)},
+    {"tls_crl", take_text, TLS_FIELD(crl_file)},
+    {"tls_cert", take_text, TLS_FIELD(cert_file)},
+    {"tls_key", take_text, TLS_FIELD(key_file)},
+    {"tls_key_password", take_text, TLS_FIELD(key_password)},
+    {"tls_sni", take_word, TLS_FIELD(server_name)},
+    {"tls_ciphers", take_text, TLS_FIELD(ciphers)},
+    {"tls_ciphersuites", take_text, TLS_FIELD(ciphersuites)},
+    {"tls_alpn", take_word, TLS_FIELD(alpn)},
+    {"tls_verify", take_verify, TLS_FIELD(is_unverified)},
     {"sharded", take_sharded, SEEDS_FIELD(sharded), HF_CLUSTER},
     {"sentinel_user", take_secret, SCAN_FIELD(sentinel_user), HF_SENTINEL},
     {"sentinel_password", take_secret, SCAN_FIELD(sentinel_password), HF_SENTINEL},
@@ -247,28 +251,33 @@ static const struct option {
 static_assert(HF_STANDALONE == 0, "what is of no topology is of the URL");
 #define OPTIONS (sizeof options / sizeof *options)
 
-/* They are the last field. */
 static bool is_of_tls(const struct option *o)
 {
-    return o->topology == 0 && o->offset >= offsetof(struct hf_url, tls);
+    return o->topology == TLS;
 }
 
-static struct field field_of(struct hf_url *u, struct hf_scan *s,
-                             const struct option *o)
+/* The struct that has its value. */
+static void *base_of(struct hf_url *u, struct hf_scan *s, const struct option *o)
 {
-    char *base = o->topology ? (char *)s->seeds : (char *)u;
-
+    if (is_of_tls(o))
+        return u->tls;
     if (o->take == take_secret || o->topology == BY_NAME)
-        base = (char *)s;
-    if (o->take == take_sentinel_tls)
-        base = (char *)u;
-    return (struct field){base + o->offset, o->size};
+        return s;
+    return o->topology && o->take != take_sentinel_tls ? (void *)s->seeds : (void *)u;
+}
+
+static hf_status take(struct hf_url *u, struct hf_scan *s, const struct option *o,
+                      struct hf_span value)
+{
+    if (is_of_tls(o) && !hf_url_own_tls(u))
+        return hf_error_set(s->err, HF_E_NOMEM, "out of memory");
+    return o->take(s, value, (struct field){(char *)base_of(u, s, o) + o->offset, o->size});
 }
 
 /* Returns whether the option exists for URLs of this kind. */
 static bool is_meant(const struct hf_scan *s, const struct option *o)
 {
-    return o->topology == 0 || o->topology == ANY ||
+    return o->topology == 0 || o->topology == ANY || o->topology == TLS ||
            o->topology == (int)s->seeds->topology;
 }
 
@@ -413,7 +422,7 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
         return hf_scan_refuse(s, value.from, "a value is missing: name=value");
     *given |= bit;
     s->at = value.to;
-    return o->take(s, value, field_of(u, s, o));
+    return take(u, s, o, value);
 }
 
 hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s, bool has_database)
@@ -494,7 +503,7 @@ hf_status hf_scan_check_word(struct hf_url *u, struct hf_scan *s)
         return hf_scan_refuse(s, s->at, "there is no such option");
     if (value.from >= value.to)
         return hf_scan_refuse(s, s->at, "a value is missing");
-    return o->take(s, value, field_of(u, s, o));
+    return take(u, s, o, value);
 }
 
 static hf_status scan_word(struct hf_url *u, struct hf_scan *s, const struct option *o,
@@ -504,7 +513,7 @@ static hf_status scan_word(struct hf_url *u, struct hf_scan *s, const struct opt
         return refuse_other(s, (struct hf_span){o->name, o->name + strlen(o->name)});
     if (is_of_tls(o) && u->kind != HF_URL_TLS && !s->tls_at)
         s->tls_at = o->name;
-    return o->take(s, value, field_of(u, s, o));
+    return take(u, s, o, value);
 }
 
 hf_status hf_scan_words(struct hf_url *u, struct hf_scan *s, bool of_client)
@@ -531,29 +540,25 @@ hf_status hf_scan_words(struct hf_url *u, struct hf_scan *s, bool of_client)
 static hf_status set(struct hf_url *url, const struct option *o,
                      const void *from, struct hf_error *err)
 {
-    struct field to = {(char *)url + o->offset, o->size};
-
     if (!hf_url_uses_tls(url))
         return hf_error_set(err, HF_E_INVAL,
                             "%s needs TLS, and the URL does not begin with rediss",
                             o->name);
-    memcpy(to.ptr, from, to.size);
+    if (!hf_url_own_tls(url))
+        return hf_error_set(err, HF_E_NOMEM, "out of memory");
+    memcpy((char *)url->tls + o->offset, from, o->size);
     return HF_OK;
 }
 
 hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
                          struct hf_error *err)
 {
-    const size_t begin = offsetof(struct hf_url, tls);
     hf_status rc = HF_OK;
 
     for (const struct option *o = options; o < options + OPTIONS; o++) {
-        const char *from = (const char *)tls;
+        const char *from = (const char *)tls + o->offset;
 
-        if (rc < 0 || !is_of_tls(o))
-            continue;
-        from += o->offset - begin;
-        if (*from) /* of a text that is given, and of true, this is not 0 */
+        if (rc == HF_OK && is_of_tls(o) && *from) /* of a given text, and of true, this is not 0 */
             rc = set(url, o, from, err);
     }
     return rc;

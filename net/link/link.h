@@ -40,7 +40,8 @@ struct hf_tls_context;
 struct hf_link;
 
 struct hf_link_options {
-    struct hf_url url;          /* its login is borrowed until hf_link_free */
+    struct hf_url url;          /* its login and options of TLS are borrowed until
+                                   hf_link_free */
     struct hf_tls_context *tls; /* with rediss://; borrowed until hf_link_free */
     /* [locked] Called before each connection, and before credentials expire; see
      * lock/connect.h. NULL: the login is that of the URL. */

@@ -32,12 +32,12 @@ static bool map_by_program(const struct hf_router *router, struct hf_endpoint *a
 void hf_announced_replace(const struct hf_router *router, struct hf_endpoint *at)
 {
     if (!map_by_program(router, at))
-        (void)hf_address_map_apply(router->seeds.map, at);
+        (void)hf_address_map_apply(router->seeds->map, at);
 }
 
 static bool has_any(const struct hf_router *router)
 {
-    return router->options.map_address || router->seeds.map;
+    return router->options.map_address || router->seeds->map;
 }
 
 void hf_announced_replace_in_map(struct hf_server *from, struct hf_slot_map *map)

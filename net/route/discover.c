@@ -129,11 +129,11 @@ static struct hf_server *next_seed(struct hf_router *router)
     struct hf_discovery *d = &router->discovery;
     struct hf_server *server = NULL;
 
-    while (!server && d->next_seed < router->seeds.count) {
+    while (!server && d->next_seed < router->seeds->count) {
         uint32_t i = d->next_seed++;
 
-        server = one_at(router, router->seeds.list[i].host,
-                        router->seeds.list[i].port);
+        server = one_at(router, router->seeds->list[i].host,
+                        router->seeds->list[i].port);
     }
     return server;
 }
@@ -343,7 +343,7 @@ static void begin_round(struct hf_router *router)
     d->next_seed = d->nodes_passed = 0;
     if (d->failures == 0)
         d->next_node = 0;
-    memset(d->learned, 0, sizeof d->learned);
+    memset(router->several->learned, 0, sizeof router->several->learned);
     router->counts.refreshes++;
 }
 
@@ -382,7 +382,7 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
 
 void hf_discover_learned(struct hf_router *router, uint16_t slot)
 {
-    router->discovery.learned[slot / 64] |= 1ull << slot % 64;
+    router->several->learned[slot / 64] |= 1ull << slot % 64;
     router->discovery.learned_count++;
 }
 
@@ -391,12 +391,14 @@ void hf_discover_learned(struct hf_router *router, uint16_t slot)
  * one. */
 static void learn_again(struct hf_router *router, struct hf_slot_map **map)
 {
+    const uint64_t *learned = router->several->learned;
+
     for (unsigned slot = 0; slot < HF_SLOTS; slot++) {
         const struct hf_node *node;
 
-        if (router->discovery.learned[slot / 64] == 0)
+        if (learned[slot / 64] == 0)
             slot |= 63; /* no slot of this word was learned */
-        if (!(router->discovery.learned[slot / 64] >> slot % 64 & 1))
+        if (!(learned[slot / 64] >> slot % 64 & 1))
             continue;
         node = hf_slot_map_target(router->map, (uint16_t)slot);
         if (node)
@@ -467,10 +469,10 @@ static void keep_if_best(struct hf_router *router, struct hf_slot_map *map)
 /* Whether a seed was not queried in this round, or has not replied. */
 static bool is_one_unheard(struct hf_router *router)
 {
-    for (uint32_t i = 0; i < router->seeds.count; i++) {
+    for (uint32_t i = 0; i < router->seeds->count; i++) {
         const struct hf_server *s =
-            hf_server_find(router, router->seeds.list[i].host,
-                           router->seeds.list[i].port, !router->topology->queries_nodes);
+            hf_server_find(router, router->seeds->list[i].host,
+                           router->seeds->list[i].port, !router->topology->queries_nodes);
 
         if (!s || s->probe.is_under_way ||
             s->probe.round != router->discovery.round_number)

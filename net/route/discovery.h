@@ -47,7 +47,6 @@ struct hf_discovery {
     struct hf_server *hint;       /* the server to query first */
     struct hf_slot_map *best;     /* the best map that was worse than the one in force */
     bool has_heard_map;           /* a reply of this round contained the map in force */
-    uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
     uint32_t learned_count;       /* MOVED replies since the router was created */
     bool is_wanted_again;         /* another round follows this one */
     bool is_continued;            /* the last round was followed by another at once, because

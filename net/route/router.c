@@ -297,8 +297,8 @@ static hf_status read_tls(struct hf_tls_context **out, const struct hf_mem *mem,
     *out = NULL;
     if (!hf_url_uses_tls(url))
         return HF_OK;
-    return hf_tls_context_new(out, mem, &url->tls,
-                              router->seeds_given > 0 ? router->seeds.list[0].host
+    return hf_tls_context_new(out, mem, hf_url_tls(url),
+                              router->seeds_given > 0 ? router->seeds->list[0].host
                                                       : url->host,
                               err);
 }
@@ -342,6 +342,59 @@ hf_status hf_router_reload(struct hf_router *router, struct hf_error *err)
     return HF_OK;
 }
 
+/* The options of TLS, which the caller of hf_router_new lends. */
+static hf_status copy_tls(struct hf_router *router, const struct hf_tls_options *tls,
+                          struct hf_error *err)
+{
+    struct hf_tls_options *copy;
+
+    if (!tls)
+        return HF_OK;
+    copy = hf_mem_new(router->mem, sizeof *copy);
+    if (!copy)
+        return hf_error_set(err, HF_E_NOMEM, "out of memory");
+    *copy = *tls;
+    router->options.link.url.tls = copy;
+    return HF_OK;
+}
+
+static void free_tls(struct hf_router *router)
+{
+    struct hf_tls_options *tls = router->options.link.url.tls;
+
+    hf_tls_context_free(router->tls);
+    router->options.link.url.tls = NULL;
+    if (tls)
+        explicit_bzero(tls, sizeof *tls);
+    hf_mem_free(router->mem, tls, sizeof *tls);
+}
+
+/* False: there is no memory. */
+static bool copy_seeds(struct hf_router *router, const struct hf_seeds *seeds)
+{
+    static const struct hf_seeds none;
+
+    router->seeds = &none;
+    if (!seeds || seeds->topology == HF_STANDALONE)
+        return true;
+    router->several = hf_mem_new(router->mem, sizeof *router->several);
+    if (!router->several)
+        return false;
+    router->several->seeds = *seeds;
+    router->seeds = &router->several->seeds;
+    (void)hf_login_ref(seeds->sentinel_login);
+    (void)hf_address_map_ref(seeds->map);
+    router->seeds_given = seeds->count;
+    return true;
+}
+
+static void free_several(struct hf_router *router)
+{
+    if (router->several)
+        hf_seeds_wipe(&router->several->seeds);
+    hf_mem_free(router->mem, router->several, sizeof *router->several);
+}
+
 hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
                         const struct hf_router_options *options,
                         struct hf_error *err)
@@ -353,13 +406,13 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
         return hf_error_set(err, HF_E_NOMEM, "out of memory");
     router->loop = loop;
     router->mem = hf_loop_mem(loop);
+    if (!copy_seeds(router, options->seeds)) {
+        hf_mem_free(router->mem, router, sizeof *router);
+        return hf_error_set(err, HF_E_NOMEM, "out of memory");
+    }
     router->options = *options;
-    if (options->seeds)
-        router->seeds = *options->seeds;
+    router->options.link.url.tls = NULL;
     (void)hf_login_ref(router->options.link.url.login);
-    (void)hf_login_ref(router->seeds.sentinel_login);
-    (void)hf_address_map_ref(router->seeds.map);
-    router->seeds_given = router->seeds.count;
     if (options->link.client_name)
         (void)snprintf(router->client_name, sizeof router->client_name, "%s",
                        options->link.client_name);
@@ -367,14 +420,16 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     hf_list_init(&router->departed);
     hf_list_init(&router->pending);
     hf_list_init(&router->subscriptions);
-    router->topology = hf_topology_of(&router->seeds);
+    router->topology = hf_topology_of(router->seeds);
     hf_discover_init(router, &discovery_events);
     hf_silence_init(router);
     hf_servers_init(router, &server_events);
     router->topology->describe(router, router->address,
                                sizeof router->address);
     hf_loop_lock(loop);
-    rc = read_tls(&router->tls, router->mem, router, err);
+    rc = copy_tls(router, options->link.url.tls, err);
+    if (rc == HF_OK)
+        rc = read_tls(&router->tls, router->mem, router, err);
     if (rc == HF_OK && router->topology->start)
         rc = router->topology->start(router, err);
     if (rc < 0)
@@ -401,15 +456,15 @@ void hf_router_free(struct hf_router *router)
             HF_OWNER_OF(router->servers.next, struct hf_server, node));
     hf_departed_fini(router);
     hf_announced_fini(router);
-    hf_tls_context_free(router->tls);
     hf_slot_map_free(router->map);
     hf_switched_fini(router);
     if (router->topology->fini)
         router->topology->fini(router);
     hf_mem_free(router->mem, router->by_node,
                 router->by_node_room * sizeof *router->by_node);
+    free_tls(router);
     hf_url_wipe(&router->options.link.url);
-    hf_seeds_wipe(&router->seeds);
+    free_several(router);
     hf_mem_free(router->mem, router, sizeof *router);
 }
 
@@ -510,7 +565,7 @@ bool hf_router_is_sharded(const struct hf_router *router)
 bool hf_router_also_uses_plain(const struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    return router->is_sharded && router->seeds.sharded == HF_SHARDED_BOTH;
+    return router->is_sharded && router->seeds->sharded == HF_SHARDED_BOTH;
 }
 
 const char *hf_router_address(const struct hf_router *router)
@@ -521,7 +576,7 @@ const char *hf_router_address(const struct hf_router *router)
 void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    *out = router->gone;
+    *out = router->several ? router->several->gone : (struct hf_link_stats){0};
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));) {
         struct hf_link_stats one;

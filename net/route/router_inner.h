@@ -37,12 +37,20 @@ struct hf_server_events;
 
 #define HF_UNREACHED_MAX 16   /* as many as the seeds of a URL */
 
+/* What a router needs unless it is standalone: 8.3 KB. */
+struct hf_several {
+    struct hf_seeds seeds;
+    struct hf_link_stats gone;    /* of links that were freed */
+    uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
+};
+
 struct hf_router {
     const struct hf_topology *topology;
     struct hf_loop *loop;
     const struct hf_mem *mem;
     struct hf_router_options options;
-    struct hf_seeds seeds;
+    struct hf_several *several;   /* NULL: standalone. Its only server is freed last */
+    const struct hf_seeds *seeds; /* of `several`; standalone: a constant without any */
     uint32_t seeds_given;         /* how many of them the URL contains: the first */
     char address[300];
     char client_name[256];
@@ -72,7 +80,6 @@ struct hf_router {
     struct hf_timer sweep;        /* when unused servers are freed */
     struct hf_error error;        /* why the map is unknown */
     struct hf_router_counts counts;
-    struct hf_link_stats gone;    /* of links that were freed */
     void (*on_idle)(void *ctx);
     void *on_idle_ctx;
     struct hf_list departed;      /* connections of servers that were freed */

@@ -180,7 +180,7 @@ static void on_slot_moved(void *ctx)
 
 static bool is_seed(const struct hf_server *server)
 {
-    const struct hf_seeds *seeds = &server->router->seeds;
+    const struct hf_seeds *seeds = server->router->seeds;
 
     return hf_seeds_find(seeds, server->host, server->port) < seeds->count;
 }
@@ -219,7 +219,7 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
 
     *url = router->options.link.url;
     hf_url_move(url, server->host, server->port,
-                server->is_map_source ? &router->seeds : NULL);
+                server->is_map_source ? router->seeds : NULL);
     if (!server->is_map_source && node_of(server))
         memcpy(url->ip, node_of(server)->ip, sizeof url->ip);
 }
@@ -261,7 +261,7 @@ static hf_status make_tls(struct hf_server *server)
 
     url_of(&url, server);
     if (url.kind == HF_URL_TLS)
-        rc = hf_tls_context_share(&server->tls, router->tls, &url.tls, url.host,
+        rc = hf_tls_context_share(&server->tls, router->tls, hf_url_tls(&url), url.host,
                                   &router->error);
     explicit_bzero(&url, sizeof url);
     return rc;
@@ -317,10 +317,18 @@ static void note_departed(const struct hf_server *server)
     hf_departed_note(server->router, &place, server->wait_link);
 }
 
-void hf_server_free(struct hf_server *server)
+static void count_gone(struct hf_router *router, const struct hf_link *link)
 {
     struct hf_link_stats last;
 
+    if (!link || !router->several)
+        return;
+    hf_link_get_stats(link, &last);
+    hf_link_stats_add(&router->several->gone, &last);
+}
+
+void hf_server_free(struct hf_server *server)
+{
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
     if (server->pubsub)
         hf_pubsub_on_idle(server->pubsub, NULL, NULL);
@@ -328,15 +336,9 @@ void hf_server_free(struct hf_server *server)
     note_departed(server);
     hf_loop_disarm(server->router->loop, &server->replace_pause);
     hf_pubsub_free(server->pubsub);
-    if (server->wait_link) {
-        hf_link_get_stats(server->wait_link, &last);
-        hf_link_stats_add(&server->router->gone, &last);
-    }
+    count_gone(server->router, server->wait_link);
     hf_link_free(server->wait_link); /* its commands may still use the other link */
-    if (server->link) {
-        hf_link_get_stats(server->link, &last);
-        hf_link_stats_add(&server->router->gone, &last);
-    }
+    count_gone(server->router, server->link);
     hf_link_free(server->link);
     hf_tls_context_free(server->tls);
     hf_list_remove(&server->node);
@@ -493,7 +495,7 @@ void hf_servers_sweep_soon(struct hf_router *router)
 /* The servers' login is not used at sentinels. */
 static const char *login_hint(const struct hf_server *server)
 {
-    return server->router->seeds.sentinel_login
+    return server->router->seeds->sentinel_login
                ? "is the login of this sentinel right (sentinel_user and "
                  "sentinel_password in the URL)?"
                : "this sentinel has a login of its own: is sentinel_password "

@@ -93,9 +93,9 @@ static hf_status query_shards(struct hf_server *server, int64_t deadline_ms)
         {"PUBSUB", 6}, {"SHARDNUMSUB", 11}, {"0", 1}};
     struct hf_router *router = server->router;
 
-    if (router->is_known || router->seeds.sharded == HF_SHARDED_OFF)
+    if (router->is_known || router->seeds->sharded == HF_SHARDED_OFF)
         return HF_OK;
-    if (router->seeds.sharded != HF_SHARDED_ON)
+    if (router->seeds->sharded != HF_SHARDED_ON)
         return hf_probe_send(server, SHARDED, server->link, argv, 3,
                              deadline_ms, on_sharded);
     router->is_sharded = true;
@@ -204,7 +204,7 @@ static hf_status query_map(struct hf_server *server, int64_t deadline_ms)
 
 static void describe(const struct hf_router *router, char *dst, size_t room)
 {
-    hf_seeds_describe(&router->seeds, "cluster at", dst, room);
+    hf_seeds_describe(router->seeds, "cluster at", dst, room);
 }
 
 static void explain(const struct hf_server *server, struct hf_error *out)

@@ -80,14 +80,14 @@ struct hf_roles {
 
 static struct hf_server *server_at(struct hf_router *router, uint32_t i)
 {
-    return hf_server_find(router, router->seeds.list[i].host,
-                          router->seeds.list[i].port, false);
+    return hf_server_find(router, router->seeds->list[i].host,
+                          router->seeds->list[i].port, false);
 }
 
 /* If the URL contains a host twice, the first one counts. */
 static uint32_t index_of(const struct hf_server *server)
 {
-    const struct hf_seeds *seeds = &server->router->seeds;
+    const struct hf_seeds *seeds = server->router->seeds;
     uint32_t i = hf_seeds_find(seeds, server->host, server->port);
 
     return i < seeds->count ? i : seeds->count - 1;
@@ -160,7 +160,7 @@ static bool is_replaced(const struct hf_router *router, uint32_t i)
 {
     const struct heard *each = router->roles->each;
 
-    for (uint32_t k = 0; k < router->seeds.count; k++)
+    for (uint32_t k = 0; k < router->seeds->count; k++)
         if ((hf_lineage_succeeds(&each[k].reign, &each[i].lineage) ||
              (k != i && was_preferred(router, k, i))) &&
             hf_loop_now(router->loop) - each[k].reign_ms < REPLACED_MS)
@@ -173,7 +173,7 @@ static struct hf_server *best_master(struct hf_router *router)
 {
     struct hf_server *best = NULL;
 
-    for (uint32_t i = 0; i < router->seeds.count; i++) {
+    for (uint32_t i = 0; i < router->seeds->count; i++) {
         struct hf_server *server = is_master(router, i) && !is_replaced(router, i)
                                        ? server_at(router, i)
                                        : NULL;
@@ -194,7 +194,7 @@ static bool is_settled(struct hf_router *router)
 {
     const struct hf_server *best = best_master(router);
 
-    for (uint32_t i = 0; i < router->seeds.count; i++) {
+    for (uint32_t i = 0; i < router->seeds->count; i++) {
         const struct hf_server *server = server_at(router, i);
 
         if (!best || !server ||
@@ -217,7 +217,7 @@ static bool is_one_process(const struct hf_server *a, const struct hf_server *b)
 static struct hf_server *other_master(struct hf_router *router,
                                       const struct hf_server *best)
 {
-    for (uint32_t i = 0; i < router->seeds.count; i++) {
+    for (uint32_t i = 0; i < router->seeds->count; i++) {
         struct hf_server *server = is_master(router, i) ? server_at(router, i) : NULL;
 
         if (server && server != best && !is_one_process(server, best))
@@ -232,7 +232,7 @@ static void note_beaten(const struct hf_server *best)
     struct hf_router *router = best->router;
 
     heard_from(best)->beaten_by = 0;
-    for (uint32_t i = 0; i < router->seeds.count; i++) {
+    for (uint32_t i = 0; i < router->seeds->count; i++) {
         const struct hf_server *server = is_master(router, i) ? server_at(router, i) : NULL;
 
         if (server && server != best && heard_from(server)->lineage.id[0] &&
@@ -270,7 +270,7 @@ static int64_t heard_since(struct hf_router *router)
 {
     int64_t ms = HF_NEVER;
 
-    for (uint32_t i = 0; i < router->seeds.count; i++) {
+    for (uint32_t i = 0; i < router->seeds->count; i++) {
         const struct hf_server *s = server_at(router, i);
 
         if (!s || !is_heard(router, index_of(s)))
@@ -298,7 +298,7 @@ static void look_for_two(struct hf_server *used)
 
 static bool is_in_url(const struct hf_router *router, const struct hf_endpoint *at)
 {
-    return hf_seeds_find(&router->seeds, at->host, at->port) < router->seeds.count;
+    return hf_seeds_find(router->seeds, at->host, at->port) < router->seeds->count;
 }
 
 /* A query that is pending shows nothing about a host that replied before. */
@@ -330,8 +330,8 @@ static void describe_host(struct hf_router *router, uint32_t i, char *dst, size_
     const struct heard *h = server ? heard_from(server) : NULL;
 
     if (!server) {
-        (void)snprintf(dst, room, "%s:%u was not queried yet", router->seeds.list[i].host,
-                       (unsigned)router->seeds.list[i].port);
+        (void)snprintf(dst, room, "%s:%u was not queried yet", router->seeds->list[i].host,
+                       (unsigned)router->seeds->list[i].port);
     } else if (has_no_reply(router, h)) {
         describe_silence(server, dst, room);
     } else if (!h->is_role) {
@@ -362,7 +362,7 @@ static hf_status status_of(struct hf_router *router)
     hf_status status = HF_OK, refusal = HF_OK;
     bool is_mixed = false;
 
-    for (uint32_t i = 0; i < router->seeds.count; i++) {
+    for (uint32_t i = 0; i < router->seeds->count; i++) {
         const struct hf_server *server = server_at(router, i);
         hf_status one = server ? hf_link_error(server->link)->status : HF_OK;
 
@@ -385,7 +385,7 @@ static void explain(const struct hf_server *server, struct hf_error *out)
     char text[HF_ERROR_TEXT_MAX], one[608]; /* two host names in one */
     size_t len = 0;
 
-    for (uint32_t i = 0; i < router->seeds.count && len < sizeof text; i++) {
+    for (uint32_t i = 0; i < router->seeds->count && len < sizeof text; i++) {
         describe_host(router, i, one, sizeof one);
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i ? "; " : "", one);
     }
@@ -540,7 +540,7 @@ static hf_status query_role(struct hf_server *server, int64_t deadline_ms)
 
 static void describe(const struct hf_router *router, char *dst, size_t room)
 {
-    hf_seeds_describe(&router->seeds, "master among", dst, room);
+    hf_seeds_describe(router->seeds, "master among", dst, room);
 }
 
 static hf_status start(struct hf_router *router, struct hf_error *err)

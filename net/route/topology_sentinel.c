@@ -78,13 +78,14 @@ static void add_seed(struct hf_seeds *seeds, const struct hf_endpoint *one)
 static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
 {
     struct hf_router *router = server->router;
+    struct hf_seeds *seeds = &router->several->seeds;
     struct hf_endpoint itself = {.port = server->port};
 
     memcpy(itself.host, server->host, sizeof itself.host);
-    router->seeds.count = router->seeds_given;
-    add_seed(&router->seeds, &itself);
+    seeds->count = router->seeds_given;
+    add_seed(seeds, &itself);
     for (uint32_t i = 0; i < list->count; i++)
-        add_seed(&router->seeds, &list->each[i]);
+        add_seed(seeds, &list->each[i]);
     hf_discover_new_seeds(router);
 }
 
@@ -133,7 +134,7 @@ static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
     struct hf_switch_master news;
 
     if (!hf_switch_master_read(&news, (struct hf_text){ptr, len}) ||
-        !hf_text_is(news.name, router->seeds.master))
+        !hf_text_is(news.name, router->seeds->master))
         return;
     hf_announced_replace(router, &news.to);
     if (is_in_force(router, &news.to))
@@ -172,9 +173,9 @@ static void listen_to_all(struct hf_router *router)
 {
     struct hf_server *server;
 
-    for (uint32_t i = 0; i < router->seeds.count; i++)
-        if (hf_server_get(&server, router, router->seeds.list[i].host,
-                          router->seeds.list[i].port, true) == HF_OK)
+    for (uint32_t i = 0; i < router->seeds->count; i++)
+        if (hf_server_get(&server, router, router->seeds->list[i].host,
+                          router->seeds->list[i].port, true) == HF_OK)
             listen(server);
 }
 
@@ -269,7 +270,7 @@ static void query_role(struct hf_server *server, const struct hf_endpoint *where
 /* Its own words, or that it does not know the name (S2). */
 static void named_nobody(struct hf_server *server, const struct hf_error *why)
 {
-    const char *name = server->router->seeds.master;
+    const char *name = server->router->seeds->master;
     struct hf_error whole;
     char quoted[2 * HF_MASTER_NAME_MAX];
 
@@ -303,7 +304,7 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
 
 static hf_status query_master(struct hf_server *server, int64_t deadline_ms)
 {
-    const char *name = server->router->seeds.master;
+    const char *name = server->router->seeds->master;
     struct hf_resp_arg sentinels[] = {
         {"SENTINEL", 8}, {"SENTINELS", 9}, {name, strlen(name)}};
     struct hf_resp_arg master[] = {
@@ -326,8 +327,8 @@ static void describe(const struct hf_router *router, char *dst, size_t room)
     char prefix[140];
 
     (void)snprintf(prefix, sizeof prefix, "master '%.100s' of sentinels at",
-                   router->seeds.master);
-    hf_seeds_describe(&router->seeds, prefix, dst, room);
+                   router->seeds->master);
+    hf_seeds_describe(router->seeds, prefix, dst, room);
 }
 
 /* The address of the master is queried again for each connection to it. */

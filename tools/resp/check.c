@@ -42,9 +42,9 @@ static int set_server(struct cli_try *t)
     t->server = (struct hf_wire_options){.url = &t->url,
                                          .in_max = CLI_WIRE_MAX};
     if (t->url.kind == HF_URL_TLS)
-        status = hf_tls_context_new(&t->server.tls, &hf_mem_libc, &t->url.tls,
+        status = hf_tls_context_new(&t->server.tls, &hf_mem_libc, hf_url_tls(&t->url),
                                     t->url.host, &err);
-    cli_common_warn(t->url.tls.is_unverified);
+    cli_common_warn(hf_url_tls(&t->url)->is_unverified);
     return status == HF_OK ? CLI_CONTINUE : cli_fail_status(status, &err);
 }
 

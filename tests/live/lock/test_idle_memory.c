@@ -88,12 +88,12 @@ static struct hf_acquire_options options(void)
 }
 
 /* With the loop's 8 KiB. */
-START_TEST(an_idle_client_takes_at_most_44_kib)
+START_TEST(an_idle_client_takes_at_most_32_kib)
 {
     struct hf_error err;
 
     ck_assert_msg(hf_client_connect(client, &err) == HF_OK, "%s", err.text);
-    await_bytes(44 << 10);
+    await_bytes(32 << 10);
 }
 END_TEST
 
@@ -226,7 +226,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, start, stop);
     tcase_set_timeout(c, 60);
-    tcase_add_test(c, an_idle_client_takes_at_most_44_kib);
+    tcase_add_test(c, an_idle_client_takes_at_most_32_kib);
     tcase_add_test(c, idle_2_an_idle_hold_takes_at_most_256_bytes);
     tcase_add_test(c, idle_1_an_idle_hold_is_entered_again);
     tcase_add_test(c, idle_3_an_idle_hold_is_released_without_memory);
