@@ -606,6 +606,28 @@ START_TEST(counter_of_a_member_that_is_granted_later_is_raised)
 }
 END_TEST
 
+#define AN_HOUR_MS 3600000
+
+/* CLOSE-2: it is not provisional, so nothing is awaited. Its counter is raised after the grant. */
+START_TEST(a_member_that_is_granted_later_delays_no_close)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_client_closed closed;
+    struct party p;
+
+    party_open(&p, HF_KIND_FENCED, 0);
+    (void)server_ask(servers[1], "SET redisson_lock_token:{" NAME "} 7");
+    server_pause(servers[0]);
+    ck_assert_ok(hf_quorum_acquire(p.quorum, &o, NULL));
+    server_resume(servers[0]);
+    server_await(servers[0], LONG_MS, "8", "GET redisson_lock_token:{" NAME "}");
+    ck_assert_ok(hf_client_close(p.clients[0], AN_HOUR_MS, &closed, NULL));
+    ck_assert_uint_eq(closed.holds, 1);
+    (void)hf_quorum_release(p.quorum, 1, NULL);
+    party_close(&p);
+}
+END_TEST
+
 /* QTOKEN-2: Without +set no counter can be raised, and the error says so. */
 START_TEST(a_counter_that_cannot_be_raised_is_named)
 {
@@ -739,6 +761,7 @@ int main(void)
                         ROWS(kinds));
     tcase_add_loop_test(c, tokens_grow_on_whichever_majority, 0, ROWS(fenced));
     tcase_add_test(c, counter_of_a_member_that_is_granted_later_is_raised);
+    tcase_add_test(c, a_member_that_is_granted_later_delays_no_close);
     tcase_add_test(c, a_counter_that_cannot_be_raised_is_named);
     tcase_add_test(c, locks_with_and_without_tokens_are_refused);
     tcase_add_test(c, read_locks_beside_others_are_refused);
