@@ -109,6 +109,17 @@ static bool has_waited(const struct labels *l, const struct call *c, const char 
            reads_labels(l, c->program) && !waits_for_ever(c);
 }
 
+/* A re-entry without a reply may have set its lease (LABELS-2). */
+static void note_unknown(const struct call *c)
+{
+    const struct labels *l = c->program->sim->labels;
+    int64_t until_us = world_now_us(l->sim->world) + c->lease_ms * 1000;
+    struct labels_client *its = labels_client_of(l, program_uuid(c->program), UUID_LEN);
+
+    if (its && until_us > its->most_until_us)
+        its->most_until_us = until_us;
+}
+
 void labels_told(const struct call *c, hf_status status, const struct hf_error *err)
 {
     static const char words[] = ", held by ";
@@ -119,6 +130,8 @@ void labels_told(const struct call *c, hf_status status, const struct hf_error *
     char text[HF_ERROR_TEXT_MAX] = "";
     size_t len = strcspn(holder, " ");
 
+    if (l && status == HF_E_NOREPLY)
+        note_unknown(c);
     if (!at || !(of = labels_client_of(l, holder, len)))
         return;
     label = strstr(holder, " (");
