@@ -87,11 +87,12 @@ static bool reads_labels(const struct labels *l, const struct program *p)
     return c && labels_has(l, c);
 }
 
-/* Only the first waiter of a client reads the label, and not for a call that cannot time out. */
-static bool waits_for_ever(const struct call *c)
+/* Only the first waiter of a client reads the label, and not for a call that cannot time out; it may
+ * learn of a new holder late. */
+static bool waits_with_others(const struct call *c)
 {
     for (const struct call *other = c->program->calls; other; other = other->next)
-        if (other->is_under_way && other->owner && other->wait_ms == HF_FOREVER &&
+        if (other != c && other->is_under_way && other->owner &&
             other->owner->lock_index == c->owner->lock_index)
             return true;
     return false;
@@ -106,7 +107,7 @@ static bool has_waited(const struct labels *l, const struct call *c, const char 
     int64_t early_us = world_now_us(l->sim->world) - TOLD_MS * 1000 - labels_slack_us(l);
 
     return !is_shared && c->asked_us < early_us && since_us < early_us &&
-           reads_labels(l, c->program) && !waits_for_ever(c);
+           reads_labels(l, c->program) && !waits_with_others(c);
 }
 
 /* A re-entry without a reply may have set its lease (LABELS-2). */
