@@ -267,6 +267,7 @@ struct hf_client_closed {
  *   out         receives the counts; NULL is allowed
  * Returns HF_OK         nothing was pending at the end
  *         HF_E_NOREPLY  a request was cancelled that the server may have executed
+ *         HF_E_SERVER   only background releases were cancelled, which the server refused
  *         HF_E_CONNECT  requests were cancelled; none of them had been sent
  *         HF_E_CLOSED   the client was closed before
  *         HF_E_INVAL, HF_E_FORKED */

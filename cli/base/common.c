@@ -76,6 +76,7 @@ void cli_common_fini(struct cli_common *common)
 {
     for (size_t i = 0; i < common->urls_count; i++)
         free_url(common->urls[i]);
+    free_url(common->given_url);
     free_files(common->password_files);
     explicit_bzero(common, sizeof *common);
 }
@@ -372,6 +373,25 @@ static int complete_urls(struct cli_common *common)
     return rc;
 }
 
+/* Without passwords: those in it, and those that complete_urls adds. */
+static int keep_given_url(struct cli_common *common)
+{
+    const char *from = common->urls[0];
+    char *to;
+
+    if (!common->has_url || common->urls_count != 1)
+        return CLI_CONTINUE;
+    if (!(common->given_url = strdup(from)))
+        return cli_fail("out of memory");
+    cli_secret_hide(common->given_url);
+    to = common->given_url;
+    for (const char *hidden = to; *hidden; hidden++, from++)
+        if (*hidden == *from)
+            *to++ = *hidden;
+    *to = '\0';
+    return CLI_CONTINUE;
+}
+
 int cli_common_begin(struct cli_common *common)
 {
     cli_report_server_source(url_source(common));
@@ -379,7 +399,7 @@ int cli_common_begin(struct cli_common *common)
     if (common->open_file)
         cli_warn("other users can read or change the password file %s: use chmod 600, "
                  "and make this user or root its owner", common->open_file);
-    return complete_urls(common);
+    return keep_given_url(common) == CLI_CONTINUE ? complete_urls(common) : CLI_EXIT_ERROR;
 }
 
 /* The default of hf_client_options_init. */
@@ -508,6 +528,8 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
     rc = hf_client_new(out, options, &err);
     if (rc == HF_OK)
         return CLI_CONTINUE;
+    if (common->label && strstr(err.text, "a label has at most"))
+        return refuse_url(common->label_source, rc, &err);
     if (number == 0 && facts.is_wrong)
         return refuse_url(url_source(common), rc, &err);
     if (number > 0 && err.text[0]) {

@@ -15,6 +15,7 @@
 struct cli_common {
     char *urls[HF_QUORUM_MAX];  /* our copies, for cli_common_fini */
     bool has_url;               /* urls are from -u, not from the environment */
+    char *given_url;            /* the only -u, without passwords; NULL: none, or several */
     size_t urls_count;          /* 0: none is given. More than one: for a quorum */
     const char *user;
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
@@ -27,6 +28,7 @@ struct cli_common {
     int64_t connect_timeout_ms;         /* 0: not given */
     const char *label;          /* of the holder, by an option or variable; NULL: not given; "":
                                    none */
+    const char *label_source;   /* the option or variable, for a message */
     char default_label[HF_LABEL_MAX + 1]; /* if not, and the URL has none; "": none */
     bool is_json;
     bool is_quiet;

@@ -44,6 +44,7 @@ static void put_default(char dst[HF_LABEL_MAX + 1], pid_t pid, const char *progr
 /* By the option, or by the variable. */
 static bool is_chosen(struct cli_common *common)
 {
+    common->label_source = common->label ? "--label" : CLI_ENV_LABEL;
     if (!common->label)
         common->label = getenv(CLI_ENV_LABEL);
     return common->label;
@@ -90,6 +91,11 @@ void cli_label_choose_parent(struct cli_common *common)
     cli_label_choose(common, pid, *name ? name : "holdfast");
 }
 
+bool cli_label_of_holder(const struct hf_lock_info *info)
+{
+    return cli_label_is_read() && info->is_locked && info->holder_full_len <= info->holder_len;
+}
+
 /* Without the right, or from a server that is unreachable now, it is not shown. */
 void cli_label_read(struct hf_client *client, const struct hf_lock_info *info,
                     char dst[HF_LABEL_MAX + 1])
@@ -97,8 +103,7 @@ void cli_label_read(struct hf_client *client, const struct hf_lock_info *info,
     struct hf_error err;
 
     *dst = '\0';
-    if (cli_label_is_read() && info->is_locked &&
-        info->holder_full_len <= info->holder_len)
+    if (cli_label_of_holder(info))
         (void)hf_label_read(client, info->holder, info->holder_len, dst, &err);
 }
 

@@ -31,8 +31,11 @@ void cli_label_format(char dst[HF_LABEL_MAX + 1], const char *host, pid_t pid,
 bool cli_label_is_on(const struct cli_common *common);
 bool cli_label_is_read(void);
 
-/* cli_label_read - reads the label of the holder, if it has one, the server permits it and the
+/* cli_label_of_holder - returns whether the label of this holder can be read: labels are on, the
+ *   lock is held, and the text of the holder is whole.
+ * cli_label_read - reads the label of the holder, if it has one, the server permits it and the
  *   variable is not empty; otherwise "". Blocks until the reply. */
+bool cli_label_of_holder(const struct hf_lock_info *info);
 void cli_label_read(struct hf_client *client, const struct hf_lock_info *info,
                     char dst[HF_LABEL_MAX + 1]);
 

@@ -240,6 +240,11 @@ static const char *advice(hf_status status)
     }
 }
 
+const char *cli_close_words(hf_status status)
+{
+    return status == HF_E_SERVER ? "the server refuses the release" : "the server does not reply";
+}
+
 int cli_fail_what(hf_status status, const char *what)
 {
     struct hf_error err;

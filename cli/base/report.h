@@ -39,6 +39,7 @@ void cli_report_flush_last(int patience_ms);
  * cli_fail_what   - prints the error "WHAT: why", as hf_error_status. Returns CLI_EXIT_ERROR.
  * cli_fail_status - prints an error of the library, with what to do about it. Returns
  *             CLI_EXIT_ERROR.
+ * cli_close_words - returns why hf_client_close, which returned `status`, left a lock unknown.
  * Each takes a format as printf, and writes one line at once, cut to CLI_LINE_MAX and without
  * control characters (hf_error_tame). Quote bytes of a user or a server (cli_quote). */
 #define CLI_LINE_MAX 1024
@@ -47,6 +48,7 @@ void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail_what(hf_status status, const char *what);
 int cli_fail_status(hf_status status, const struct hf_error *err);
+const char *cli_close_words(hf_status status);
 
 /* cli_log - prints the log lines of the library as steps, for hf_client_options.log, and keeps
  *   the last warning, or the first connection that was lost, if there was no warning. The

@@ -118,13 +118,13 @@ void cli_wait_for(struct cli_wait *w)
     cli_waiting_end(&w->waiting);
 }
 
-bool cli_wait_close(struct cli_wait *w, int64_t linger_ms)
+hf_status cli_wait_close(struct cli_wait *w, int64_t linger_ms)
 {
     if (!w->client)
-        return true;
+        return HF_OK;
     if (w->signal != 0)
         linger_ms = CLI_WAIT_AFTER_SIGNAL_MS;
-    return hf_client_close(w->client, linger_ms, NULL, NULL) == HF_OK;
+    return hf_client_close(w->client, linger_ms, NULL, NULL);
 }
 
 void cli_wait_free(struct cli_wait *w)

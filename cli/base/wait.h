@@ -44,8 +44,8 @@ struct cli_wait {
  *                   A signal ends the program after CLI_SIGNALS_LIMIT_MS with `last_words`.
  * cli_wait_for    - runs the loop until the call ends.
  * cli_wait_take_signals - notes a signal that has arrived since, in w->signal.
- * cli_wait_close  - closes the client within linger_ms; after a signal, sooner. False: a request
- *                   has no reply yet, or was not undone.
+ * cli_wait_close  - closes the client within linger_ms; after a signal, sooner. Returns as
+ *                   hf_client_close: below HF_OK, a request has no reply yet, or was not undone.
  * cli_wait_end    - returns `code`; if a signal arrived, the process ends by it instead. */
 int cli_wait_open(struct cli_wait *w);
 int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is_patient,
@@ -59,7 +59,7 @@ void cli_wait_begin(struct cli_wait *w, const char *last_words);
 hf_done cli_wait_done;
 void cli_wait_for(struct cli_wait *w);
 void cli_wait_take_signals(struct cli_wait *w);
-bool cli_wait_close(struct cli_wait *w, int64_t linger_ms);
+hf_status cli_wait_close(struct cli_wait *w, int64_t linger_ms);
 void cli_wait_free(struct cli_wait *w);
 int cli_wait_end(struct cli_wait *w, int code);
 

@@ -221,8 +221,8 @@ const struct cli_command cli_doctor_command = {
         "                       --name: for that lock)\n"
         "  --for USE            with --acl: add the permissions for another use:\n"
         "                       fair, shared, exclusive, fenced, retention (of tokens),\n"
-        "                       value, spin, quorum, multi, permits, semaphore, latch\n"
-        "                       or ls; repeatable\n"
+        "                       value, spin, quorum, multi, permits, semaphore, latch,\n"
+        "                       label or ls; repeatable\n"
         "  --with-kill          with --acl: allow CLIENT KILL, which can close the\n"
         "                       connections of all users\n"
         "\n" CLI_COMMON_HELP,

@@ -174,16 +174,14 @@ static hf_status request(struct acquire *a)
     return hf_lock_acquire_async(a->lock, &options, cli_wait_done, &a->wait);
 }
 
-#define UNKNOWN                                                                \
-    "the server does not reply: %s may stay locked until its lease expires; "   \
-    "'holdfast status' shows that"
+#define UNKNOWN "may stay locked until its lease expires; 'holdfast status' shows that"
 
 static void begin(struct acquire *a)
 {
     char name[CLI_QUOTE_MAX];
 
     (void)snprintf(a->last_words, sizeof a->last_words,
-                   "holdfast: " UNKNOWN "\n",
+                   "holdfast: the server does not reply: %s " UNKNOWN "\n",
                    cli_quote(name, a->name, strlen(a->name)));
     cli_wait_begin(&a->wait, a->last_words);
 }
@@ -210,21 +208,22 @@ static int acquire(struct acquire *a)
 /* ---- beginning and end ---- */
 
 /* A lock whose handle was printed stays held; a lock that is granted too late is
- * released. False: no reply arrived, so the server may keep a lock that no process
- * knows. */
-static bool close_client(struct acquire *a)
+ * released. Below HF_OK: the server may keep a lock that no process knows. */
+static hf_status close_client(struct acquire *a)
 {
-    return cli_wait_close(&a->wait, a->is_told ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS) ||
-           a->is_told;
+    hf_status rc =
+        cli_wait_close(&a->wait, a->is_told ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
+
+    return a->is_told ? HF_OK : rc;
 }
 
 /* Returns the exit code: 125 instead of "not acquired" after an error; otherwise
  * `code`. */
-static int report_unknown(const struct acquire *a, int code)
+static int report_unknown(const struct acquire *a, hf_status why, int code)
 {
     char name[CLI_QUOTE_MAX];
-    int trouble =
-        cli_fail(UNKNOWN, cli_quote(name, a->name, strlen(a->name)));
+    int trouble = cli_fail("%s: %s " UNKNOWN, cli_close_words(why),
+                           cli_quote(name, a->name, strlen(a->name)));
 
     return code == a->waiting.conflict_code ? trouble : code;
 }
@@ -276,6 +275,7 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
     struct acquire a = {.common = common,
                         .kind = {.kind = HF_KIND_PLAIN},
                         .waiting = CLI_WAIT_OPTIONS_INIT};
+    hf_status why;
     int rc = cli_common_parse(common, args, own_options, take_option, &a);
 
     if (rc == CLI_CONTINUE)
@@ -290,8 +290,8 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
         rc = cli_wait_lock(&a.wait, common, a.waiting.wait_ms != 0, 0, &a.kind, a.name, &a.lock);
     if (rc == CLI_CONTINUE)
         rc = acquire(&a);
-    if (!close_client(&a))
-        rc = report_unknown(&a, rc);
+    if ((why = close_client(&a)) < 0)
+        rc = report_unknown(&a, why, rc);
     hf_lock_free(a.lock);
     cli_wait_free(&a.wait);
     return a.is_told ? rc : cli_wait_end(&a.wait, rc); /* a signal before the handle */

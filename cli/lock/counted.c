@@ -161,7 +161,7 @@ static int act_at_once(struct cli_counted *c)
     return rc;
 }
 
-#define UNKNOWN "the server does not reply: 'holdfast %s %s get' shows the count"
+#define UNKNOWN "%s: 'holdfast %s %s get' shows the count"
 
 /* Nothing was changed yet when a call blocks here. */
 static int open_to_wait(struct cli_counted *c)
@@ -179,18 +179,19 @@ static int open_to_wait(struct cli_counted *c)
 static int act_and_wait(struct cli_counted *c)
 {
     int rc = cli_wait_open(&c->wait);
+    hf_status why;
 
     (void)snprintf(c->last_words, sizeof c->last_words, "holdfast: " UNKNOWN "\n",
-                   c->of->noun, c->quoted);
+                   cli_close_words(HF_E_NOREPLY), c->of->noun, c->quoted);
     if (rc == CLI_CONTINUE)
         rc = open_to_wait(c);
     if (rc == CLI_CONTINUE) {
         cli_wait_begin(&c->wait, c->last_words);
         rc = c->action->act(c);
     }
-    if (!cli_wait_close(&c->wait, rc == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS) &&
-        rc != CLI_OK)
-        rc = cli_fail(UNKNOWN, c->of->noun, c->quoted);
+    why = cli_wait_close(&c->wait, rc == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
+    if (why < 0 && rc != CLI_OK)
+        rc = cli_fail(UNKNOWN, cli_close_words(why), c->of->noun, c->quoted);
     c->of->close(c);
     cli_wait_free(&c->wait);
     return rc == CLI_OK ? rc : cli_wait_end(&c->wait, rc);

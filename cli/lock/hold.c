@@ -326,12 +326,13 @@ static int check(struct hold *h, const struct cli_args *args)
 static int close_all(struct hold *h, int code)
 {
     bool was_held = h->wait.is_done && h->wait.status == HF_OK;
+    hf_status rc;
 
     if (h->input.fd >= 0)
         cli_wait_unwatch(&h->wait, &h->input);
-    if (!cli_wait_close(&h->wait, code == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS) &&
-        !was_held)
-        code = cli_fail("the server does not reply: %s may stay locked until its TTL expires",
+    rc = cli_wait_close(&h->wait, code == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
+    if (rc < 0 && !was_held)
+        code = cli_fail("%s: %s may stay locked until its TTL expires", cli_close_words(rc),
                         h->quoted);
     hf_lock_free(h->lock);
     cli_wait_free(&h->wait);

@@ -36,14 +36,20 @@ static hf_status refuse(const struct hf_client *client, const char *name,
                         hf_client_address(client), what);
 }
 
+static hf_status inspect(struct cli_inspector *by, struct hf_lock *lock,
+                         struct hf_lock_info *info, struct hf_error *err)
+{
+    return by ? by->inspect(by, lock, info, err) : hf_lock_inspect(lock, info, err);
+}
+
 static hf_status look_at(struct hf_lock **lock, struct hf_client *client,
-                         enum hf_lock_kind kind, const char *name,
+                         enum hf_lock_kind kind, const char *name, struct cli_inspector *by,
                          struct hf_lock_info *info, struct hf_error *err)
 {
     hf_status rc = become(lock, client, kind, name, err);
 
     if (rc == HF_OK)
-        rc = hf_lock_inspect(*lock, info, err);
+        rc = inspect(by, *lock, info, err);
     return is_wrong_type(rc, err)
                ? refuse(client, name, "of a type that is not used for locks", err)
                : rc;
@@ -82,18 +88,18 @@ static bool is_number(const struct hf_lock_info *info)
 /* A number may be that of a semaphore's permits; those that are out are known by a
  * key of their own. */
 static hf_status look_at_string(struct hf_lock **lock, struct hf_client *client,
-                                const char *name, struct hf_lock_info *info,
-                                struct hf_error *err)
+                                const char *name, struct cli_inspector *by,
+                                struct hf_lock_info *info, struct hf_error *err)
 {
     struct hf_lock_info string;
-    hf_status rc = look_at(lock, client, HF_KIND_VALUE, name, info, err);
+    hf_status rc = look_at(lock, client, HF_KIND_VALUE, name, by, info, err);
 
     if (rc < 0 || !info->is_locked)
         return rc;
     if (!is_number(info))
         return judge_string(client, name, info, err);
     string = *info;
-    rc = look_at(lock, client, HF_KIND_PERMIT, name, info, err);
+    rc = look_at(lock, client, HF_KIND_PERMIT, name, by, info, err);
     if (rc < 0 || info->is_locked)
         return rc;
     *info = string;
@@ -104,14 +110,14 @@ static hf_status look_at_string(struct hf_lock **lock, struct hf_client *client,
 }
 
 hf_status cli_look(struct hf_lock **lock, struct hf_client *client,
-                   const char *name, struct hf_lock_info *info,
+                   const char *name, struct cli_inspector *by, struct hf_lock_info *info,
                    struct hf_error *err)
 {
-    hf_status rc = hf_lock_inspect(*lock, info, err);
+    hf_status rc = inspect(by, *lock, info, err);
     enum hf_lock_kind kind = info->kind;
 
     if (is_wrong_type(rc, err))
-        return look_at_string(lock, client, name, info, err);
+        return look_at_string(lock, client, name, by, info, err);
     return rc == HF_OK && (kind == HF_KIND_FAIR || kind == HF_KIND_READ ||
                            kind == HF_KIND_WRITE)
                ? become(lock, client, kind, name, err)
@@ -122,7 +128,7 @@ int cli_look_up(struct hf_lock **lock, struct hf_client *client,
                 const char *name, struct hf_lock_info *info)
 {
     struct hf_error err = {0};
-    hf_status rc = cli_look(lock, client, name, info, &err);
+    hf_status rc = cli_look(lock, client, name, NULL, info, &err);
 
     return rc < 0 ? cli_fail_status(rc, &err) : CLI_CONTINUE;
 }

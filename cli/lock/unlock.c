@@ -8,6 +8,7 @@
 
 #include "cli/base/common.h"
 #include "cli/base/json.h"
+#include "cli/base/label.h"
 #include "cli/base/lock_words.h"
 #include "cli/base/report.h"
 #include "cli/base/value_string.h"
@@ -172,16 +173,18 @@ static int refuse(const struct unlock *u, const struct hf_lock_info *info)
                     "is changed", u->quoted, hf_lock_kind_text(info->kind));
 }
 
-static bool confirm_by_person(const struct unlock *u, const struct hf_lock_info *info)
+static bool confirm_by_person(const struct unlock *u, struct hf_client *client,
+                              const struct hf_lock_info *info)
 {
-    char holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
+    char holder[CLI_QUOTE_MAX], label[HF_LABEL_MAX + 1], ttl[CLI_SPAN_MAX];
 
+    cli_label_read(client, info, label);
     (void)fprintf(stderr,
-                  "%s is held by %s, hold count %lld, TTL %s.\n"
+                  "%s is held by %s%s%s%s, hold count %lld, TTL %s.\n"
                   "The holder's work is not stopped. Release the lock? [y/N] ",
                   u->quoted,
-                  cli_quote(holder, info->holder, info->holder_len),
-                  (long long)info->hold_count,
+                  cli_quote(holder, info->holder, info->holder_len), *label ? " (" : "",
+                  label, *label ? ")" : "", (long long)info->hold_count,
                   info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
     return cli_person_says_yes();
 }
@@ -225,7 +228,7 @@ static int release_by_force(struct unlock *u, struct hf_client *client)
         return report_outcome(u, false, "", 0);
     if (!can_release(info))
         return refuse(u, info);
-    if (!u->is_confirmed && !confirm_by_person(u, info))
+    if (!u->is_confirmed && !confirm_by_person(u, client, info))
         return report_outcome(u, false, info->holder, info->holder_len);
     memcpy(holder, info->holder, info->holder_len);
     return release_of(u, holder, info->holder_len);

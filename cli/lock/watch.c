@@ -17,6 +17,7 @@
 #include "cli/base/report.h"
 #include "cli/base/wall_clock.h"
 #include "cli/lock/inspect_any.h"
+#include "cli/lock/timed.h"
 #include "cli/lock/watch_events.h"
 #include "cli/lock/watch_pushes.h"
 #include "net/base/error.h"
@@ -27,6 +28,11 @@
 #define BEFORE_END_MS 20   /* the last poll of a lease: more than a round trip */
 #define READER_MS 500           /* between two looks at standard output */
 #define AFTER_END_MS 10         /* with pushes, a lease has ended at the server */
+#define END_MS 100              /* after --for: the replies that the last poll waits for */
+#define CONNECT_MS 5000         /* the default of --connect-timeout, which --for shortens */
+#define LABEL_MS 750            /* a holder stores its label after half a second; it is then read
+                                   after twice the time each, until LABEL_MAX_MS */
+#define LABEL_MAX_MS 6000
 #define NAMES_MAX 1000   /* each name is one request for each poll */
 
 struct watched {
@@ -39,6 +45,8 @@ struct watched {
     bool is_pushed;             /* the server reports its changes */
     int64_t looked_ms;          /* the last look */
     int64_t next_ms;            /* the next look; 0: at once */
+    int64_t label_ms;           /* when a label that was missing is read again; HF_NEVER */
+    int64_t label_wait_ms;      /* before that */
 };
 
 struct watch {
@@ -49,6 +57,7 @@ struct watch {
     struct hf_loop *loop;
     struct hf_client *client;
     struct cli_pushes *pushes;  /* NULL: it polls */
+    struct cli_timed timed;     /* its requests; without --for, until HF_NEVER */
     struct watched *locks;
     size_t count;
 };
@@ -61,22 +70,50 @@ static bool is_labelled(const struct watched *w, const struct hf_lock_info *info
            memcmp(w->labelled, info->holder, info->holder_len) == 0;
 }
 
+static void read_again(struct watched *w, int64_t wait_ms)
+{
+    w->label_wait_ms = wait_ms;
+    w->label_ms = wait_ms <= LABEL_MAX_MS ? hf_clock_ms() + wait_ms : HF_NEVER;
+}
+
 /* A holder that has just acquired the lock stores its label later, so "" is read again. */
-static const char *label_now(const struct watch *watch, struct watched *w,
+static const char *label_now(struct watch *watch, struct watched *w,
                              const struct hf_lock_info *info)
 {
     if (!info->is_locked || info->holder_len > sizeof w->labelled)
         return "";
     if (is_labelled(w, info) && w->label[0])
         return w->label;
+    if (!is_labelled(w, info) && cli_label_of_holder(info))
+        read_again(w, LABEL_MS);
     w->labelled_len = info->holder_len;
     memcpy(w->labelled, info->holder, info->holder_len);
-    cli_label_read(watch->client, info, w->label);
+    cli_timed_label(&watch->timed, watch->client, info, w->label);
+    if (w->label[0])
+        w->label_ms = HF_NEVER;
     return w->label;
 }
 
+/* A few times for each holder, so that the line of its release has the label. */
+static void read_late_labels(struct watch *watch)
+{
+    int64_t now_ms = hf_clock_ms();
+
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watched *w = &watch->locks[i];
+
+        if (w->label_ms > now_ms)
+            continue;
+        w->label_ms = HF_NEVER;
+        if (!w->look.info.is_locked || w->is_unknown || !is_labelled(w, &w->look.info))
+            continue;
+        read_again(w, 2 * w->label_wait_ms);
+        (void)label_now(watch, w, &w->look.info);
+    }
+}
+
 /* That of a holder that has released the lock may be deleted by now. */
-static const char *label_of(const struct watch *watch, struct watched *w,
+static const char *label_of(struct watch *watch, struct watched *w,
                             enum cli_watch_event event, const struct hf_lock_info *info)
 {
     if (!cli_watch_is_past(event))
@@ -175,7 +212,7 @@ static void print_text(const struct watched *w, enum cli_watch_event event,
         (void)printf(", TTL %s\n", cli_span(ttl, info->ttl_ms));
 }
 
-static void print_event(const struct watch *watch, struct watched *w,
+static void print_event(struct watch *watch, struct watched *w,
                         enum cli_watch_event event,
                         const struct hf_lock_info *info)
 {
@@ -201,7 +238,7 @@ static void print_unknown(const struct watch *watch, const struct watched *w,
 
 /* ---- a look ---- */
 
-static void compare(const struct watch *watch, struct watched *w,
+static void compare(struct watch *watch, struct watched *w,
                     const struct cli_snapshot *now)
 {
     enum cli_watch_event events[CLI_WATCH_EVENTS_MAX];
@@ -217,7 +254,7 @@ static void compare(const struct watch *watch, struct watched *w,
     w->is_unknown = false;
 }
 
-static hf_status look(const struct watch *watch, const char *name,
+static hf_status look(struct watch *watch, const char *name,
                       struct cli_snapshot *out, struct hf_error *err)
 {
     struct hf_lock *lock = NULL;
@@ -226,7 +263,7 @@ static hf_status look(const struct watch *watch, const char *name,
 
     *out = (struct cli_snapshot){.sent_ms = hf_clock_ms()};
     if (rc == HF_OK)
-        rc = cli_look(&lock, watch->client, name, &out->info, err);
+        rc = cli_look(&lock, watch->client, name, &watch->timed.inspector, &out->info, err);
     out->answered_ms = hf_clock_ms();
     hf_lock_free(lock);
     return rc;
@@ -269,14 +306,14 @@ static bool is_pushable(const struct watched *w)
 }
 
 /* After a look without a reply, the next one polls: arming would wait for the same server. */
-static hf_status look_once(const struct watch *watch, struct watched *w,
+static hf_status look_once(struct watch *watch, struct watched *w,
                            struct cli_snapshot *now, struct hf_error *err)
 {
     size_t i = (size_t)(w - watch->locks);
 
     w->looked_ms = hf_clock_ms();
     w->is_pushed = watch->pushes && is_pushable(w) && !w->is_unknown &&
-                   cli_pushes_arm(watch->pushes, i, w->name);
+                   cli_pushes_arm(watch->pushes, i, w->name, watch->timed.until_ms);
     return look(watch, w->name, now, err);
 }
 
@@ -301,12 +338,14 @@ static void look_at_due(struct watch *watch, int64_t until_ms)
         struct watched *w = &watch->locks[i];
         struct cli_snapshot now;
 
-        if (w->next_ms > until_ms)
+        if (w->next_ms > until_ms || watch->timed.is_pending)
             continue;
         if (is_away(watch, rc))
             hf_error_set(&err, rc, "the server cannot be reached");
         else
             rc = look_once(watch, w, &now, &err);
+        if (rc == HF_CANCELLED)
+            (void)hf_error_set(&err, rc, "the server has not replied before the end of --for");
         if (rc == HF_OK)
             compare(watch, w, &now);
         else if (!w->is_unknown)
@@ -322,8 +361,8 @@ static int64_t first_due_ms(const struct watch *watch)
     int64_t first_ms = HF_NEVER;
 
     for (size_t i = 0; i < watch->count; i++)
-        if (watch->locks[i].next_ms < first_ms)
-            first_ms = watch->locks[i].next_ms;
+        first_ms = hf_min_ms(first_ms, hf_min_ms(watch->locks[i].next_ms,
+                                                 watch->locks[i].label_ms));
     return first_ms;
 }
 
@@ -369,10 +408,11 @@ static bool can_write(void)
 
 static int follow(struct watch *watch)
 {
-    int64_t end_ms = watch->for_ms > 0 ? hf_clock_ms() + watch->for_ms : HF_NEVER;
+    int64_t end_ms = watch->for_ms > 0 ? watch->timed.until_ms - END_MS : HF_NEVER;
 
     do {
         look_at_due(watch, hf_clock_ms());
+        read_late_labels(watch);
         if (!can_write())
             return CLI_EXIT_ERROR; /* main says why */
         if (!rest_until(watch, end_ms))
@@ -402,6 +442,9 @@ static int watch_all(struct watch *watch)
 
     if (status < 0)
         return cli_fail_what(status, "cannot make an event loop");
+    watch->timed.loop = watch->loop;
+    if (watch->for_ms > 0)
+        watch->timed.until_ms = hf_clock_ms() + watch->for_ms + END_MS;
     hf_client_options_init(&options);
     options.loop = watch->loop;
     options.connect_once = true;
@@ -446,14 +489,16 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         if (watch->count == NAMES_MAX)
             return cli_usage(args, "at most %d names", NAMES_MAX);
         watch->locks[watch->count++] = (struct watched){
-            .name = value, .look = {.is_first = true}};
+            .name = value, .look = {.is_first = true}, .label_ms = HF_NEVER};
         return CLI_CONTINUE;
     }
 }
 
 static int main_watch(struct cli_args *args, struct cli_common *common)
 {
-    struct watch watch = {.common = common, .every_ms = EVERY_MS};
+    struct watch watch = {.common = common,
+                          .every_ms = EVERY_MS,
+                          .timed = CLI_TIMED_INIT};
     int rc;
 
     if (!(watch.locks = calloc(NAMES_MAX, sizeof *watch.locks)))
@@ -463,6 +508,9 @@ static int main_watch(struct cli_args *args, struct cli_common *common)
         rc = cli_usage(args, "NAME is required");
     if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
+    if (watch.for_ms > 0 && (common->connect_timeout_ms == 0 ||
+                             watch.for_ms < common->connect_timeout_ms))
+        common->connect_timeout_ms = hf_min_ms(watch.for_ms, CONNECT_MS);
     if (rc == CLI_CONTINUE)
         rc = watch_all(&watch);
     free(watch.locks);

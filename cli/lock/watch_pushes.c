@@ -7,6 +7,7 @@
 
 #include "cli/base/report.h"
 #include "net/base/error.h"
+#include "net/base/moment.h"
 #include "net/route/router.h"
 
 #define TIMEOUT_MS 5000         /* of a reply, if the URL has none */
@@ -108,9 +109,9 @@ static hf_status send_exists(struct cli_pushes *p, const struct mark *mark)
 }
 
 /* False: the reply takes longer. A reply that comes later arms nothing. */
-static bool await_reply(const struct cli_pushes *p)
+static bool await_reply(const struct cli_pushes *p, int64_t until_ms)
 {
-    int64_t end_ms = hf_clock_ms() + ARM_MS, left_ms;
+    int64_t end_ms = hf_min_ms(hf_clock_ms() + ARM_MS, until_ms), left_ms;
 
     while (p->is_pending && (left_ms = end_ms - hf_clock_ms()) > 0)
         hf_loop_dispatch(p->loop, (int)left_ms);
@@ -118,7 +119,7 @@ static bool await_reply(const struct cli_pushes *p)
 }
 
 /* A push that arrives with the reply counts: it is set before. */
-bool cli_pushes_arm(struct cli_pushes *p, size_t i, const char *name)
+bool cli_pushes_arm(struct cli_pushes *p, size_t i, const char *name, int64_t until_ms)
 {
     struct mark *mark = &p->marks[i];
     bool is_in_time;
@@ -132,7 +133,7 @@ bool cli_pushes_arm(struct cli_pushes *p, size_t i, const char *name)
     mark->has_changed = p->is_answered = false;
     p->is_pending = send_exists(p, mark) == HF_OK;
     hf_loop_unlock(p->loop);
-    is_in_time = await_reply(p);
+    is_in_time = await_reply(p, until_ms);
     hf_loop_lock(p->loop);
     mark->is_armed = is_in_time && p->is_answered && !p->command.is_by_ask &&
                      hf_router_is_tracking(p->router);

@@ -18,14 +18,14 @@ struct cli_pushes;
  *                   thread. Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error;
  *                   call cli_pushes_free in both cases.
  * cli_pushes_free - NULL is allowed.
- * cli_pushes_arm  - arms a lock, whose name is borrowed, and waits for the reply, for a second at
- *                   most. False: its changes are not reported.
+ * cli_pushes_arm  - arms a lock, whose name is borrowed, and waits for the reply, at most until
+ *                   until_ms. False: its changes are not reported.
  * cli_pushes_take - returns whether the lock may have changed since it was armed, once. `p` may be
  *                   NULL. */
 int cli_pushes_open(struct cli_pushes **out, struct hf_loop *loop,
                     const struct cli_common *common, size_t count);
 void cli_pushes_free(struct cli_pushes *p);
-bool cli_pushes_arm(struct cli_pushes *p, size_t i, const char *name);
+bool cli_pushes_arm(struct cli_pushes *p, size_t i, const char *name, int64_t until_ms);
 bool cli_pushes_take(struct cli_pushes *p, size_t i);
 
 #endif

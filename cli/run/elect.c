@@ -77,18 +77,32 @@ static int64_t next_rest_ms(const struct cli_run_options *options,
     return last_ms > 0 ? 2 * last_ms : 1;
 }
 
+/* A command that fails at once is run again for ever: its exit code is printed once, until it
+ * changes. A loss and --max-hold have been reported, and so has a command that cannot run. */
+static int report_code(const struct cli_round *round, int last_code)
+{
+    if (!round->has_run || round->cannot_run || round->code == CLI_LOST ||
+        round->code == CLI_MAX_HOLD)
+        return last_code;
+    if (round->code != 0 && round->code != last_code)
+        cli_warn("the command ended with exit code %d and is run again; the same code is not "
+                 "reported again", round->code);
+    return round->code;
+}
+
 static struct cli_round play_all(const struct cli_run_options *options,
                                  const struct cli_common *common)
 {
     int64_t rest_ms = options->rest_ms;
     struct cli_round round;
     bool has_led = false;
-    int signal;
+    int signal, code = 0;
 
     for (;;) {
         round = cli_round_play(options, common);
         if (options->is_once || is_hopeless(&round, has_led))
             return round;
+        code = report_code(&round, code);
         has_led = has_led || round.has_run;
         rest_ms = next_rest_ms(options, &round, rest_ms);
         signal = round.late_signal ? round.late_signal

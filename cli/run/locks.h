@@ -23,13 +23,13 @@ struct cli_locks {
 /* cli_locks_open  - opens the clients, on this loop, and the locks, and connects to the servers
  *   (not to those of a quorum). Returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the
  *   error. Call cli_locks_free in both cases.
- * cli_locks_close - closes the clients within this time, as hf_client_close. False: a request has
- *   no reply, so that a server may keep a lock until its TTL ends.
+ * cli_locks_close - closes the clients within this time, as hf_client_close. Below HF_OK: a request
+ *   has no reply, or was refused, so that a server may keep a lock until its TTL ends.
  * cli_locks_free - frees them; also if all is zero. */
 int cli_locks_open(struct cli_locks *locks, struct hf_loop *loop,
                    const struct cli_run_options *run,
                    const struct cli_common *common);
-bool cli_locks_close(struct cli_locks *locks, int64_t linger_ms);
+hf_status cli_locks_close(struct cli_locks *locks, int64_t linger_ms);
 void cli_locks_free(struct cli_locks *locks);
 
 /* cli_locks_dump - appends the dump of each client (hf_client_dump) to this file, which is

@@ -401,11 +401,11 @@ static int64_t linger_ms(const struct cli_run *state)
 /* What a command had is released, or was reported (CLI_DO_REPORT_UNRELEASED). */
 static void close_locks(struct cli_session *run)
 {
-    bool is_known = cli_locks_close(&run->locks, linger_ms(&run->state));
+    hf_status rc = cli_locks_close(&run->locks, linger_ms(&run->state));
 
-    if (!is_known && !run->state.has_run)
-        cli_warn("the server does not reply: %s may stay locked until its TTL "
-                 "expires", run->log.quoted);
+    if (rc < 0 && !run->state.has_run)
+        cli_warn("%s: %s may stay locked until its TTL expires", cli_close_words(rc),
+                 run->log.quoted);
 }
 
 static int run_opened(struct cli_session *run)

@@ -27,7 +27,7 @@
     "  --lost-signal SIG    signal that stops COMMAND; default TERM\n" \
     "  --status-fd N        write a JSON line for each event to descriptor N\n" \
     CLI_LABEL_HELP \
-    "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n" \
+    "  --hide-url           do not set HOLDFAST_URL for COMMAND\n" \
     "  --dump FILE          on USR1, append the state of the client to FILE\n" \
     CLI_METRICS_HELP \
     CLI_COMMON_HELP \

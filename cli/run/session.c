@@ -112,6 +112,16 @@ static const char *token_text(const struct cli_session *run, char dst[24])
     return run->hold.token > 0 ? dst : NULL;
 }
 
+/* A nested run uses the server of -u. Of a quorum, no URL alone is right. */
+static const char *url_text(const struct cli_session *run)
+{
+    const char *given = run->common->given_url;
+
+    if (run->options->hides_url)
+        return NULL;
+    return given ? given : getenv(CLI_ENV_URL);
+}
+
 /* What the command's environment says of its lock; NULL: nothing. */
 struct description {
     const char *fd, *outer, *token;
@@ -125,9 +135,8 @@ static int start_described(struct cli_session *run, struct description d, int ke
                                         CLI_ENV_URL, CLI_ENV_NOTIFY, "LISTEN_PID",
                                         "WATCHDOG_PID"};
     enum { COUNT = sizeof names / sizeof *names };
-    const char *url = run->options->hides_url ? NULL : getenv(CLI_ENV_URL);
     const char *values[COUNT] = {run->options->name, run->hold.owner, d.fd,
-                                 d.outer, d.token, url, cli_notify_value(&run->notify),
+                                 d.outer, d.token, url_text(run), cli_notify_value(&run->notify),
                                  cli_environment_pid_room("LISTEN_PID"),
                                  cli_environment_pid_room("WATCHDOG_PID")};
     char **env = cli_environment_new(names, values, COUNT);

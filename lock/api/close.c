@@ -32,13 +32,21 @@ static void on_pubsub_idle(void *ctx)
 
 /* ---- cancelling ---- */
 
-static void cancel(struct hf_op *op, struct hf_client_closed *closed)
+struct cancelled {
+    uint64_t unknown;           /* the server may have executed them */
+    uint64_t unsent;            /* or waiting: they had no effect on the server */
+    uint64_t refused;           /* of both: releases that are repeated after an error reply */
+};
+
+static void cancel(struct hf_op *op, struct cancelled *c)
 {
     bool is_chore = hf_op_is_chore(op);
+    bool was_refused = op->was_refused;
     bool may_have_run = hf_op_cancel(op, HF_E_CLOSED);
 
-    closed->unknown += !is_chore && may_have_run;
-    closed->cancelled += !is_chore && !may_have_run;
+    c->unknown += !is_chore && may_have_run;
+    c->unsent += !is_chore && !may_have_run;
+    c->refused += !is_chore && was_refused;
 }
 
 /* A request that was sent has a reply soon, which shows whether a lock was granted and
@@ -48,8 +56,7 @@ static bool only_waits(const struct hf_op *op)
     return op->verb->only_waits && !hf_call_is_sent(&op->call);
 }
 
-static void cancel_those_who_wait(struct hf_client *client,
-                                  struct hf_client_closed *closed)
+static void cancel_those_who_wait(struct hf_client *client, struct cancelled *c)
 {
     struct hf_list *next;
 
@@ -58,15 +65,14 @@ static void cancel_those_who_wait(struct hf_client *client,
 
         next = l->next; /* cancelling one ends no other */
         if (only_waits(op))
-            cancel(op, closed);
+            cancel(op, c);
     }
 }
 
-static void cancel_all(struct hf_client *client,
-                       struct hf_client_closed *closed)
+static void cancel_all(struct hf_client *client, struct cancelled *c)
 {
     while (!hf_list_is_empty(&client->ops))
-        cancel(HF_OWNER_OF(client->ops.next, struct hf_op, node), closed);
+        cancel(HF_OWNER_OF(client->ops.next, struct hf_op, node), c);
 }
 
 /* ---- waiting ---- */
@@ -132,21 +138,25 @@ static uint64_t count_all_holds(const struct hf_client *client)
 }
 
 /* Reports the requests that were cancelled at the deadline, without waiting calls. */
-static hf_status say_left(struct hf_client *client,
-                          const struct hf_client_closed *left,
+static hf_status say_left(struct hf_client *client, const struct cancelled *left,
                           struct hf_error *err)
 {
+    if (left->refused > 0 && left->refused == left->unknown + left->unsent)
+        return hf_error_set(err, HF_E_SERVER,
+                            "%s: closed while the server refused %llu background releases",
+                            hf_router_address(client->router),
+                            (unsigned long long)left->refused);
     if (left->unknown > 0)
         return hf_error_set(err, HF_E_NOREPLY,
                             "%s: closed while %llu calls had no reply; the server "
                             "may have executed them",
                             hf_router_address(client->router),
                             (unsigned long long)left->unknown);
-    if (left->cancelled > 0)
+    if (left->unsent > 0)
         return hf_error_set(err, HF_E_CONNECT,
                             "%s: closed before %llu calls were sent",
                             hf_router_address(client->router),
-                            (unsigned long long)left->cancelled);
+                            (unsigned long long)left->unsent);
     return HF_OK;
 }
 
@@ -168,7 +178,7 @@ static void settle(struct hf_client *client, int64_t timeout_ms)
 static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
                          struct hf_client_closed *out, struct hf_error *err)
 {
-    struct hf_client_closed waited = {0}, left = {0};
+    struct cancelled waited = {0}, left = {0};
 
     client->is_closing = true;
     cancel_those_who_wait(client, &waited);
@@ -177,7 +187,7 @@ static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
     cancel_all(client, &left);
     hf_label_requests_end(client);
     HF_ASSERT(client->ops_count == 0 && client->orphans == 0 && client->housekeeping_ops == 0);
-    out->cancelled = waited.cancelled + left.cancelled;
+    out->cancelled = waited.unsent + left.unsent;
     out->unknown = waited.unknown + left.unknown;
     HF_ASSERT(client->finished >= out->cancelled + out->unknown);
     out->finished = client->finished - out->cancelled - out->unknown;

@@ -168,6 +168,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         status = hf_op_odd_reply(op);
     if (status < 0 && is_passing(op, status, reply) &&
         may_outlast_its_lease(op)) {
+        op->was_refused = reply.node != NULL;
         repeat_later(op, REPEAT_MS);
         return;
     }

@@ -316,6 +316,7 @@ struct hf_op {
     int64_t lease_ms;
     struct hf_timer timer;
     struct hf_on_wait_call *on_wait_call; /* on_wait, not called yet */
+    bool was_refused;           /* a background release: its last reply was an error */
     bool may_be_held;           /* a request before op->call may have been granted */
     bool may_be_queued;             /* it may be in the queue on the server */
     int64_t place_ms;           /* how long its place there is valid without a request

@@ -372,8 +372,8 @@ static void wait_on(struct hf_op *op, hf_status status)
 
 static void failed(struct hf_op *op, hf_status status)
 {
-    if (status == HF_E_SERVER && op->lock->kind->waiters_queue)
-        op->call.may_have_run = true; /* half of the script */
+    if (status == HF_E_SERVER && op->lock->kind->waiters_queue && op->place_ms > 0)
+        op->call.may_have_run = true; /* half of the script: it has entered the queue */
     if (waits_on(op, status)) {
         wait_on(op, status);
         return;

@@ -42,6 +42,31 @@ START_TEST(command_runs_in_each_term)
 }
 END_TEST
 
+/* Otherwise a command that fails at once is run again for ever, and nothing shows it. */
+START_TEST(exit_code_is_reported_when_it_changes)
+{
+    struct process *p = holdfast(server, "elect", QUICK, "x", SH,
+                                 "echo up; read code; exit $code", NULL);
+    const char *const codes[] = {"0", "3", "3", "4", "0"};
+    const char *said;
+
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        (void)await_line(p, OUT, "up");
+        say(p, codes[i]);
+        say(p, "\n");
+    }
+    (void)await_line(p, OUT, "up");
+    (void)kill(pid_of(p), SIGTERM);
+    (void)finish(p);
+    said = await_end(p, ERR);
+    ck_assert_msg(strncmp(said, "holdfast: the command ended with exit code 3 and is run again",
+                          60) == 0, "%s", said);
+    said = strchr(said, '\n');
+    ck_assert_msg(strncmp(said + 1, "holdfast: the command ended with exit code 4 ", 45) == 0 &&
+                      !strchr(said + 1, '\n')[1], "%s", said);
+}
+END_TEST
+
 START_TEST(another_leads_when_the_leader_ends)
 {
     struct process *a = candidate(), *b;
@@ -269,6 +294,7 @@ int main(void)
     TCase *c = run_case(s, "terms");
 
     tcase_add_test(c, command_runs_in_each_term);
+    tcase_add_test(c, exit_code_is_reported_when_it_changes);
     tcase_add_test(c, another_leads_when_the_leader_ends);
     tcase_add_test(c, another_leads_when_the_leader_is_killed);
     tcase_add_test(c, a_deposed_leader_becomes_a_candidate_again);

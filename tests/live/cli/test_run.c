@@ -438,6 +438,24 @@ START_TEST(url_can_be_hidden_from_the_command)
 }
 END_TEST
 
+/* Otherwise a nested run would silently use another server. What is read from files is not in it. */
+START_TEST(url_of_the_option_is_that_of_a_nested_run)
+{
+    char url[SERVER_URL_MAX];
+    struct process *p;
+
+    (void)server_url(server, url);
+    p = holdfast(NULL, "run", "-u", url, _i ? "--hide-url" : "--map=127.0.0.9=127.0.0.8", "x",
+                 "-c", "echo ${HOLDFAST_URL-hidden}", NULL);
+    ck_assert_str_eq(await_line(p, OUT, ""), _i ? "hidden" : url);
+    ck_assert_int_eq(finish(p), 0);
+    p = holdfast(NULL, "run", "-u", url, "x", HF_BUILD "/holdfast", "run", "-n", "x", "-c",
+                 "echo $HOLDFAST_NAME", NULL);
+    ck_assert_str_eq(await_line(p, OUT, ""), "x");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 /* Nothing of ours but the notice; everything of our caller's. */
 START_TEST(descriptors_are_inherited_untouched)
 {
@@ -1081,6 +1099,7 @@ static void add_command(Suite *s)
     tcase_add_test(c, command_knows_its_lock);
     tcase_add_test(c, loss_while_the_lock_is_kept_is_reported);
     tcase_add_loop_test(c, url_can_be_hidden_from_the_command, 0, 2);
+    tcase_add_loop_test(c, url_of_the_option_is_that_of_a_nested_run, 0, 2);
     tcase_add_test(c, descriptors_are_inherited_untouched);
     tcase_add_test(c, standard_input_is_the_commands);
     tcase_add_test(c, closed_descriptors_stay_closed);

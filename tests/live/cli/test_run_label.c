@@ -168,6 +168,38 @@ START_TEST(watch_shows_it)
 }
 END_TEST
 
+#define READ_MS 10000           /* the last time that watch reads it is earlier */
+
+static int gets_now(void)
+{
+    const char *at = strstr(server_ask(server, "INFO commandstats"), "cmdstat_get:calls=");
+
+    return at ? atoi(at + strlen("cmdstat_get:calls=")) : 0;
+}
+
+/* It is stored when the hold is half a second old, which is after `acquired` was printed. */
+START_TEST(watch_shows_a_label_that_was_stored_later)
+{
+    struct process *watch = holdfast(server, "watch", "x", NULL), *p;
+    int64_t until_ms = local_now_ms() + READ_MS;
+    int gets;
+
+    (void)await_line(watch, OUT, "x: free");
+    p = holdfast(server, "run", "--label", "night shift", "x", "sh", "-c", HELD, NULL);
+    (void)await_line(watch, OUT, "acquired by");
+    server_await(server, PATIENCE_MS, "1", "EXISTS %s", key_of_holder());
+    gets = gets_now();
+    while (gets_now() == gets && local_now_ms() < until_ms) /* or it has been read already */
+        local_rest_us(10000);
+    (void)await_line(p, OUT, "ready");
+    let_go(p);
+    ck_assert_ptr_nonnull(strstr(await_line(watch, OUT, "released, was held by"),
+                                 " (night shift)"));
+    (void)kill(pid_of(watch), SIGTERM);
+    (void)finish(watch);
+}
+END_TEST
+
 /* ---- who waits ---- */
 
 static const char *const waiters[] = {"run", "hold", "acquire"};
@@ -298,6 +330,7 @@ int main(void)
     tcase_add_test(c, status_shows_it);
     tcase_add_test(c, a_dead_holder_still_has_one);
     tcase_add_test(c, watch_shows_it);
+    tcase_add_test(c, watch_shows_a_label_that_was_stored_later);
     tcase_add_loop_test(c, a_waiter_shows_it, 0, ROWS(waiters));
     tcase_add_loop_test(c, one_that_gives_up_shows_it, 0, 2 * ROWS(waiters));
     tcase_add_loop_test(c, the_refusal_has_it, 0, 2);

@@ -232,6 +232,29 @@ START_TEST(it_ends_after_its_time)
 }
 END_TEST
 
+/* Also while a request has no reply, and before it is connected. Both take 30 s otherwise. */
+START_TEST(it_ends_after_its_time_although_the_server_hangs)
+{
+    char url[100];
+    struct process *p;
+    int64_t begun_ms;
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d?timeout=30s&connect_timeout=30s",
+                   server_port(server));
+    p = holdfast(NULL, "watch", "-u", url, "--every=50ms", "--for=1s", "x", NULL);
+    (void)await_line(p, OUT, "x: free");
+    begun_ms = local_now_ms();
+    server_pause(server);
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_within(begun_ms, 10000);
+    ck_assert_ptr_nonnull(strstr(await_end(p, OUT), "x: unknown: the server has not replied"));
+    p = holdfast(NULL, "watch", "-u", url, "--for=100ms", "x", NULL);
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_within(begun_ms, 20000);
+    server_resume(server);
+}
+END_TEST
+
 START_TEST(a_reader_that_leaves_ends_it)
 {
     struct process *p = watching(NULL);
@@ -385,6 +408,7 @@ int main(void)
     tcase_add_test(c, missing_server_is_reported_as_an_error);
     c = run_case(s, "end");
     tcase_add_test(c, it_ends_after_its_time);
+    tcase_add_test(c, it_ends_after_its_time_although_the_server_hangs);
     tcase_add_test(c, a_reader_that_leaves_ends_it);
     tcase_add_loop_test(c, wrong_usage_is_error, 0, ROWS(wrong));
     c = run_case(s, "pushes");

@@ -391,6 +391,43 @@ START_TEST(a_kind_is_refused_without_its_rights)
 }
 END_TEST
 
+/* A fair lock also needs rights to its queue. A call that does not wait enters no queue, so it has
+ * nothing to release; the release of a place in the queue is refused, and is no silence. */
+START_TEST(refused_release_is_not_called_silence)
+{
+    struct process *p;
+    const char *said;
+
+    make_user(NULL, NULL);
+    p = run_as_user("--fair", _i ? "10s" : "0", "true");
+    ck_assert_int_eq(finish(p), 125);
+    said = await_end(p, ERR);
+    ck_assert_msg(strstr(said, "the ACL of this user lacks") && !strstr(said, "does not reply"), "%s", said);
+    ck_assert_msg((strstr(said, "the server refuses the release: order:42 may stay locked") !=
+                   NULL) == (_i == 1), "%s", said);
+}
+END_TEST
+
+START_TEST(close_reports_a_refused_release)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_client_closed closed;
+    struct hf_error err;
+    struct hf_lock *lock;
+
+    make_user(NULL, NULL);
+    holder = client_of_user(3);
+    ck_assert_ok(hf_lock_new_kind(&lock, holder, HF_KIND_FAIR, "x", 1, NULL));
+    o.wait_ms = 1000;
+    ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_E_SERVER);
+    ck_assert_status(hf_client_close(holder, 500, &closed, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "refused 1 background release"));
+    ck_assert_uint_eq(closed.cancelled + closed.unknown, 1);
+    hf_lock_free(lock);
+    hf_client_free(holder);
+}
+END_TEST
+
 /* ---- what only the library does ---- */
 
 /* The lock is taken, renewed, looked at, waited for, handed over, and freed by
@@ -759,6 +796,8 @@ int main(void)
     tcase_add_loop_test(c, command_uses_labels_with_their_least_rights, 0, 2);
     tcase_add_loop_test(c, command_looks_at_numbers_with_their_least_rights, 0, 8);
     tcase_add_loop_test(c, a_kind_is_refused_without_its_rights, 1, COUNT(uses));
+    tcase_add_loop_test(c, refused_release_is_not_called_silence, 0, 2);
+    tcase_add_test(c, close_reports_a_refused_release);
     tcase_add_loop_test(c, library_uses_a_kind_with_its_least_rights, 0,
                         4 * COUNT(libraries));
     tcase_add_loop_test(c, run_takes_a_quorum_with_its_least_rights, 0,
