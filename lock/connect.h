@@ -250,8 +250,8 @@ HF_API void hf_client_free(struct hf_client *client);
 struct hf_client_closed {
     size_t size;                /* number of bytes that the library filled in: net/version.h */
     uint64_t finished;          /* calls and background releases that had a reply */
-    uint64_t cancelled;         /* calls that had no effect on the server: not sent, or
-                                   waiting for a lock */
+    uint64_t cancelled;         /* calls and background releases that had no effect on the
+                                   server: not sent, or waiting for a lock */
     uint64_t unknown;           /* calls that the server may have executed */
     uint64_t holds;             /* still held: they expire with their TTL */
 };

@@ -127,7 +127,7 @@ HF_API int64_t hf_owner_new(void);
 /* Why a hold was lost. */
 enum hf_lost {
     HF_REASON_DELETED = 1,      /* the lock no longer exists on the server */
-    HF_REASON_TAKEN,            /* another owner holds the lock */
+    HF_REASON_TAKEN,            /* another owner holds the lock, or a program overwrote it */
     HF_REASON_UNREACHABLE,      /* no renewal succeeded before the safe time ended */
     HF_REASON_SUSPENDED,        /* this process did not run when the safe time ended */
     HF_REASON_LEASE_ENDED,      /* the lease_ms of the acquire, or of a re-entry, ended */
@@ -202,8 +202,8 @@ struct hf_acquire_options {
      * of the first acquire. A callback that has begun may still be running when hf_lock_release
      * returns in another thread. Therefore `ctx` must remain valid until hf_client_free, or
      * until `done` of the last release (hf_lock_release_async).
-     * on_wait     another owner holds the lock, and the call begins to wait. Not called after the
-     *             call has ended
+     * on_wait     the server refused this call, which waits. (While another call of the client
+     *             waits for the lock, this one sends no request.) Not called after it has ended
      * on_renewed  the hold was renewed. Not called after a loss or after the last release began
      * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on the
      *             server, unless this process is suspended. If the lock was deleted or taken: at

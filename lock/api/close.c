@@ -137,21 +137,24 @@ static uint64_t count_all_holds(const struct hf_client *client)
     return count;
 }
 
-/* Reports the requests that were cancelled at the deadline, without waiting calls. */
-static hf_status say_left(struct hf_client *client, const struct cancelled *left,
-                          struct hf_error *err)
+/* Reports the requests that were cancelled at the deadline, without waiting calls. One of those
+ * that may have been executed is undone in the background: it counts if something was left. */
+static hf_status say_left(struct hf_client *client, const struct cancelled *waited,
+                          const struct cancelled *left, struct hf_error *err)
 {
+    uint64_t unknown = left->unknown + (left->unsent > 0 ? waited->unknown : 0);
+
     if (left->refused > 0 && left->refused == left->unknown + left->unsent)
         return hf_error_set(err, HF_E_SERVER,
                             "%s: closed while the server refused %llu background releases",
                             hf_router_address(client->router),
                             (unsigned long long)left->refused);
-    if (left->unknown > 0)
+    if (unknown > 0)
         return hf_error_set(err, HF_E_NOREPLY,
                             "%s: closed while %llu calls had no reply; the server "
                             "may have executed them",
                             hf_router_address(client->router),
-                            (unsigned long long)left->unknown);
+                            (unsigned long long)unknown);
     if (left->unsent > 0)
         return hf_error_set(err, HF_E_CONNECT,
                             "%s: closed before %llu calls were sent",
@@ -196,7 +199,7 @@ static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
     hf_loop_finish_tasks(client->loop);
     if (hf_loop_forked(client->loop)) /* a callback has forked */
         return hf_refuse_forked(err);
-    return say_left(client, &left, err);
+    return say_left(client, &waited, &left, err);
 }
 
 static hf_status drain(struct hf_client *client, int64_t timeout_ms,

@@ -389,7 +389,7 @@ const char *hf_lost_text(enum hf_lost reason)
 {
     static const char *const texts[] = {
         [HF_REASON_DELETED] = "the lock no longer exists on the server",
-        [HF_REASON_TAKEN] = "another owner holds the lock",
+        [HF_REASON_TAKEN] = "another owner holds the lock, or a program overwrote it",
         [HF_REASON_UNREACHABLE] = "no renewal succeeded in time",
         [HF_REASON_SUSPENDED] = "this process did not run in time",
         [HF_REASON_LEASE_ENDED] = "its lease is about to expire",

@@ -49,6 +49,20 @@ def test_a_key_of_another_type_is_refused_with_the_servers_words(client, server)
     assert server("TYPE", "a") == "+set"
 
 
+@pytest.mark.parametrize("wrong", [{"kind": "nope"}, {"ttl": -1}, {"timeout": float("nan")}])
+def test_what_the_binding_refuses_is_an_error_of_its_own(client, wrong):
+    with pytest.raises(holdfast.InvalidArgument) as caught:
+        client.lock("a", **wrong).acquire()
+    assert isinstance(caught.value, ValueError) and caught.value.status_name == "HF_E_INVAL"
+
+
+@pytest.mark.parametrize("name", [5, True, None, 3_000_000_000])
+def test_a_name_that_is_not_a_text_is_refused(client, name):
+    for new in client.lock, client.semaphore, client.latch:
+        with pytest.raises(TypeError, match="a name is str or bytes, not"):
+            new(name)
+
+
 def test_a_refused_password_is_never_in_the_message(server):
     with holdfast.Client(server.url, user="nobody", password="s3cret", **SOON) as client:
         with pytest.raises(holdfast.ServerRefused) as caught:

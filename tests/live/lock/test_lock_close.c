@@ -335,6 +335,31 @@ START_TEST(release_of_a_released_hold_is_not_owner)
 }
 END_TEST
 
+/* The connection was lost, so at the close it waits to be sent again, and its undoing with it. */
+START_TEST(acquire_without_a_reply_is_not_called_unsent)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_error err;
+
+    open_client(_i);
+    acquire(lock, 2);
+    release(lock, 2);
+    server_pause(server);
+    call_acquire(&calls[0], lock, &o);
+    server_kill(server);
+    while (stats_of(client).link.losses == 0)
+        if (ways[_i].thread)
+            local_poll_rest();
+        else
+            hf_loop_dispatch(hf_client_loop(client), LONG_MS);
+    ck_assert_status(close_late(&err), HF_E_NOREPLY);
+    ck_assert_ptr_nonnull(strstr(err.text, "1 calls had no reply"));
+    ck_assert_closed(0, 1, 1, 0);
+    ck_assert_status(calls[0].status, HF_E_CLOSED);
+    free_client();
+}
+END_TEST
+
 START_TEST(server_that_is_not_there_is_left_at_the_deadline)
 {
     struct hf_lock_info info;
@@ -405,6 +430,7 @@ static void add_cases(Suite *s)
                         COUNT(ways));
     tcase_add_loop_test(c, release_in_the_background_is_awaited, 0,
                         COUNT(ways));
+    tcase_add_loop_test(c, acquire_without_a_reply_is_not_called_unsent, 0, COUNT(ways));
     tcase_add_loop_test(c, stopped_server_is_left_at_the_deadline, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, release_after_another_one_is_cancelled_unsent, 0,

@@ -14,7 +14,7 @@ import threading
 import weakref
 from typing import Any, Callable, Iterable, Optional
 
-from holdfast._errors import check, error_of, text_of
+from holdfast._errors import check, error_of, invalid, text_of
 from holdfast._native import ffi, lib
 
 log = logging.getLogger("holdfast")
@@ -358,11 +358,16 @@ def milliseconds(seconds: Optional[float], name: str) -> int:
     if seconds is None:
         return int(lib.HF_FOREVER)
     if not seconds >= 0:
-        raise ValueError(f"{name} is {seconds}: it must be 0 or more seconds, or None")
+        raise invalid(f"{name} is {seconds}: it must be 0 or more seconds, or None")
     if seconds * 1000 >= lib.HF_SPAN_MAX_MS:
         return int(lib.HF_SPAN_MAX_MS)
     return -int(-seconds * 1000 // 1)
 
 
 def name_bytes(name: "str | bytes") -> bytes:
-    return name.encode() if isinstance(name, str) else bytes(name)
+    """The name as bytes. A number is refused: bytes(5) would be five zero bytes."""
+    if isinstance(name, str):
+        return name.encode()
+    if isinstance(name, (bytes, bytearray, memoryview)):
+        return bytes(name)
+    raise TypeError(f"a name is str or bytes, not {type(name).__name__}")

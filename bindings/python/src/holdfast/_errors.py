@@ -70,6 +70,11 @@ class NoMemory(Error, MemoryError):
     """Out of memory."""
 
 
+def invalid(text: str) -> InvalidArgument:
+    """What the binding refuses by itself, as the library would."""
+    return InvalidArgument(lib.HF_E_INVAL, text)
+
+
 _CLASSES = {
     lib.HF_TIMEOUT: Timeout,
     lib.HF_NOT_OWNER: NotOwner,

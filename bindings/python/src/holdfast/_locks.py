@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Type, Union
 
 from holdfast._calls import Core, Operation, Uses, flag_of, milliseconds, name_bytes, value_of
-from holdfast._errors import Error, Timeout, check, error_of, text_of
+from holdfast._errors import Error, Timeout, check, error_of, invalid, text_of
 from holdfast._native import ffi, lib
 
 _ON_LOST = ffi.addressof(lib, "hfpy_on_lost")
@@ -384,7 +384,7 @@ class Lock(Lockable):
                  options: LockOptions) -> None:
         self._pointer = None
         if kind not in KINDS:
-            raise ValueError(f"unknown kind {kind!r}: one of {', '.join(KINDS)}")
+            raise invalid(f"unknown kind {kind!r}: one of {', '.join(KINDS)}")
         number = KINDS[kind] | (lib.HF_WITH_TOKEN if fenced else 0)
         bytes_of, pointer = name_bytes(name), ffi.new("struct hf_lock **")
         error = ffi.new("struct hf_error *")

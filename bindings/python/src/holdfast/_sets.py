@@ -5,7 +5,7 @@ import threading
 from typing import Any, Iterable, List
 
 from holdfast._calls import Uses
-from holdfast._errors import check, error_of
+from holdfast._errors import check, error_of, invalid
 from holdfast._locks import Lock, Lockable, LockOptions, free_handle
 from holdfast._native import ffi, lib
 
@@ -37,7 +37,7 @@ class LockSet(Lockable):
 
     def _check(self, uses: Uses) -> None:
         if not uses.cores:
-            raise ValueError("a set has at least one lock")
+            raise invalid("a set has at least one lock")
 
     def can_close(self) -> bool:
         """Whether a client of this set may be closed."""
@@ -79,7 +79,7 @@ class Multi(LockSet):
 
     def _check(self, uses: Uses) -> None:
         if len(uses.cores) != 1:
-            raise ValueError("a multi-lock has at least one lock, and all are of one client")
+            raise invalid("a multi-lock has at least one lock, and all are of one client")
 
     def can_close(self) -> bool:
         return True  # what a closed client holds expires
