@@ -364,7 +364,7 @@ START_TEST(turn_3_a_client_registers_again_after_a_temporary_refusal)
     ck_assert(has_listener(WAITERS));
     model_close_all(server_turn(server));
     server_done(server);
-    for (int i = 0; i < 3; i++) /* HELLO; its name and role; the end of the lost connection */
+    for (int i = 0; i < 2; i++) /* the handshake; the end of the lost connection */
         await_commands(server->model);
     model_set_busy(server->model, true);
     run_for(500000);

@@ -8,8 +8,8 @@
 #include "tests/support/suite.h"
 
 #define REQUEST_MS 5000
-#define FREED_MS 2055       /* the first holder's release is executed, and a message is sent */
-#define PENDING_MS 2063     /* the waiter's request is under way; the other call is granted */
+#define FREED_MS 2045       /* the first holder's release is executed, and a message is sent */
+#define PENDING_MS 2053     /* the waiter's request is under way; the other call is granted */
 #define LATE_MS (PENDING_MS + REQUEST_MS)
 
 static struct plan plan;

@@ -109,7 +109,7 @@ START_TEST(a_connect_that_was_ignored_is_repeated)
     kit_run(SECOND);
     ck_assert_uint_eq(p.ended, 1);
     ck_assert_int_eq(p.status, HF_OK);
-    ck_assert_int_eq(p.ended_us - WORLD_BEGIN_US, SECOND + 4 * RTT_US);
+    ck_assert_int_eq(p.ended_us - WORLD_BEGIN_US, SECOND + 3 * RTT_US);
     program_free(&p);
     kit_end();
 }
