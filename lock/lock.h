@@ -88,8 +88,8 @@ HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 #define HF_LOCK_NAME_MAX (64 * 1024)
 
 /* hf_lock_new - creates a handle on a plain lock, without I/O. The name, 1 to HF_LOCK_NAME_MAX
- *   bytes of any value, is the key itself (with a NameMapper of Redisson: its result), and is
- *   copied. Returns HF_OK, HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT or HF_E_FORKED. */
+ *   bytes of any value, is the key itself, and is copied. (If Redisson has a NameMapper, give
+ *   its result.) Returns HF_OK, HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT or HF_E_FORKED. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client, const void *name,
                              size_t len, struct hf_error *err) HF_MUST_CHECK;
 
@@ -202,8 +202,8 @@ struct hf_acquire_options {
      * of the first acquire. A callback that has begun may still be running when hf_lock_release
      * returns in another thread. Therefore `ctx` must remain valid until hf_client_free, or
      * until `done` of the last release (hf_lock_release_async).
-     * on_wait     the server refused this call, which waits. (While another call of the client
-     *             waits for the lock, this one sends no request.) Not called after it has ended
+     * on_wait     the server replied that the lock is held: this call waits. (Behind another call
+     *             of the client, it has no reply yet.) Not called after this call has ended
      * on_renewed  the hold was renewed. Not called after a loss or after the last release began
      * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on the
      *             server, unless this process is suspended. If the lock was deleted or taken: at
@@ -252,7 +252,7 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  *   At any time
  *     the server grants the lock HF_OK, HF_UNREPLICATED
  *     wait_ms expires            HF_TIMEOUT if the last request had a reply, otherwise its error.
- *                                Not counted: a request of the last 0.5 s that had no reply
+ *                                A request of the last 0.5 s without a reply is ignored
  *     `cancel` is fired          HF_CANCELLED
  *     the client is closed       HF_E_CLOSED
  *     an error not named below   HF_E_SERVER (WRONGTYPE, NOPERM, ...), HF_E_AUTH, HF_E_TLS
@@ -264,8 +264,8 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  * LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node. For each
  * of these whose status is HF_E_SERVER, and for OOM, NOREPLICAS, MISCONF, is_temporary is set.
  * If several calls of a client wait for a lock that is not fair, one of them sends requests. A
- * call whose wait_ms is 0 sends one request; if another call of this owner then acquires the
- * lock, the call sends a second request, a re-entry, with a new timeout. If less than half of the
+ * call whose wait_ms is 0 sends one request, and a second one, with a new timeout, if another
+ * call of its owner acquired the lock meanwhile: a re-entry. If less than half of the
  * lease remains when a grant arrives, the client requests the lock again, up to three times (once
  * if wait_ms is 0). If the last grant has expired, the call returns HF_E_NOREPLY.
  * With hf_client_options.replicas, an acquire may take replicas_timeout_ms longer. Re-entries and
@@ -273,9 +273,9 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  * the same connection are delayed, and may end with HF_E_NOREPLY.
  * The client repeats a background release until the server replies or the client is closed. The
  * lock stays held if 16384 background releases are pending, if the server refuses the release, or
- * if the server executes a delayed acquire after its release. A proxy, or a missing right to
- * CLIENT KILL or INFO, can cause this. Such a lock expires, or the client releases it when
- * it blocks another acquire.
+ * if the server executes a delayed acquire after its release: behind a proxy, or if the user may
+ * not use CLIENT KILL or INFO. Such a lock expires, or the client releases it when it blocks
+ * another acquire.
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;
@@ -345,7 +345,7 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t
 /* hf_lock_safe_ms - returns the safe time: for how many ms from now the owner certainly holds the
  *   lock. It ends at the safe moment: when the last request that set the TTL (an acquire, renewal,
  *   or release except the last) was sent, plus the lease, minus a margin for clock drift. If such
- *   a request sets a shorter TTL, the safe moment is earlier from the call on. If the safe time
+ *   a request is to set a shorter TTL, that counts before its reply. If the safe time
  *   is <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
  *   master replies (docs/guarantees.md, 3a). INT64_MIN: there is no such hold, the hold is lost,
  *   or its last release has begun. No I/O: call this function before each use. */
