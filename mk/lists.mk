@@ -91,12 +91,10 @@ VECTORS := score
 TIMED := net_spin lock_share lock_watchdog lock_absent lock_late lock_shorter lock_faults lock_foreign \
          lock_full lock_network lock_clock lock_switch lock_acl silence less one_address refused \
          credentials run_guard run_loss run_reload unlock_queue cluster_wait cluster_failover \
-         sentinel_failover sentinel_tls tls_refused quorum_loss fair_queue fencing model model_cluster score
-ifneq ($(SANITIZE),)
-ifneq ($(ALL),yes)
-UNIT := $(filter-out $(TIMED),$(UNIT))
-LIVE := $(filter-out $(TIMED),$(LIVE))
-VECTORS := $(filter-out $(TIMED),$(VECTORS))
-endif
-endif
+         sentinel_failover sentinel_tls tls_refused quorum_loss fair_queue fencing model model_cluster score \
+         switch
+LEFT_OUT := $(if $(SANITIZE),$(if $(filter yes,$(ALL)),,$(TIMED)))
+UNIT := $(filter-out $(LEFT_OUT),$(UNIT))
+LIVE := $(filter-out $(LEFT_OUT),$(LIVE))
+VECTORS := $(filter-out $(LEFT_OUT),$(VECTORS))
 FUZZ := resp_parse resp_twin resp_encode tools_resp url topology judge

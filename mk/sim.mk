@@ -7,8 +7,9 @@ run_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates c
             operations owner peer program reshard run sentinels server sets site trace))
 # Tests that drive a world themselves, without a plan (tests/sim/harness.h).
 harness_tests := test_orphans test_quorum test_multi test_election test_by_owner test_tenant test_fork test_threads test_crowd
-sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
-           test_model_alone test_seeds test_switch test_push test_own_calls $(harness_tests))
+sim_T := $(addprefix $(BUILD)/tests/sim/,$(filter-out $(addprefix test_,$(LEFT_OUT)), \
+           test_plan test_world test_world_faults test_model_alone test_seeds test_switch test_push \
+           test_own_calls $(harness_tests)))
 
 # These objects replace the library's files that use the system: they come before the
 # libraries on the command line, so the linker uses them.
