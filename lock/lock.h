@@ -273,7 +273,7 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  * the same connection are delayed, and may end with HF_E_NOREPLY.
  * The client repeats a background release until the server replies or the client is closed. The
  * lock stays held if 16384 background releases are pending, if the server refuses the release, or
- * if the server executes a delayed acquire after its release: behind a proxy, or without the
+ * if the server executes a delayed acquire after its release: with a proxy, or without the
  * permission to use CLIENT KILL or INFO. Such a lock expires, or the client releases it when it
  * blocks another acquire.
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
