@@ -260,6 +260,34 @@ START_TEST(passwords_of_a_url_are_hidden)
 }
 END_TEST
 
+static const struct {
+    const char *url;
+    const char *rest;
+} without[] = {
+    {"redis://user:s*cret@host:6379/0?db=1", "redis://host:6379/0?db=1"},
+    {"redis://:secret@host", "redis://host"},
+    {"redis://host:6379", "redis://host:6379"},
+    {"redis+cluster://u:p@a,b:7000", "redis+cluster://a,b:7000"},
+    {"unix://:secret@/run/a:b@c.sock?db=2", "unix:///run/a:b@c.sock?db=2"},
+    {"unix:///run/a:b@c.sock", "unix:///run/a:b@c.sock"},
+    {"rediss://h?tls_key_password=a%26b", "rediss://h"},
+    {"rediss://u:pw@h?tls_key_password=x&db=1", "rediss://h?db=1"},
+    {"rediss://h?db=1&tls_key_password=x", "rediss://h?db=1"},
+    {"redis+sentinel://:pw@h/m?sentinel_user=u&sentinel_password=s&db=1",
+     "redis+sentinel://h/m?db=1"},
+    {"", ""},
+};
+
+START_TEST(logins_of_a_url_are_removed)
+{
+    char url[128];
+
+    (void)strcpy(url, without[_i].url);
+    cli_secret_remove(url);
+    ck_assert_str_eq(url, without[_i].rest);
+}
+END_TEST
+
 /* A file that cannot be opened without its lease; and which of the next waits for the thread that
  * opens it ends the lease. 0: none. The linker puts the function in place of what the command
  * calls (mk/tests.mk: --wrap). */
@@ -346,6 +374,8 @@ int main(void)
     tcase_add_test(c, writer_may_end_without_a_line);
     tcase_add_loop_test(c, password_that_was_refused_is_read_again, 0, 2);
     tcase_add_loop_test(c, unsafe_file_is_noted, 0, sizeof owned / sizeof *owned);
+    tcase_add_loop_test(c, logins_of_a_url_are_removed, 0,
+                        sizeof without / sizeof *without);
     tcase_add_loop_test(c, passwords_of_a_url_are_hidden, 0,
                         sizeof urls / sizeof *urls);
     suite_add_tcase(s, c);

@@ -9,6 +9,8 @@
 #include "cli/base/password_file.h"
 #include "cli/base/report.h"
 #include "net/base/error.h"
+#include "net/base/moment.h"
+#include "net/loop/clock.h"
 
 const struct cli_option cli_common_options[] = {
     {CLI_OPT_URL, 'u', "url", "URL"},
@@ -373,22 +375,14 @@ static int complete_urls(struct cli_common *common)
     return rc;
 }
 
-/* Without passwords: those in it, and those that complete_urls adds. */
+/* Without secrets: those in it, and those that complete_urls adds. */
 static int keep_given_url(struct cli_common *common)
 {
-    const char *from = common->urls[0];
-    char *to;
-
     if (!common->has_url || common->urls_count != 1)
         return CLI_CONTINUE;
-    if (!(common->given_url = strdup(from)))
+    if (!(common->given_url = strdup(common->urls[0])))
         return cli_fail("out of memory");
-    cli_secret_hide(common->given_url);
-    to = common->given_url;
-    for (const char *hidden = to; *hidden; hidden++, from++)
-        if (*hidden == *from)
-            *to++ = *hidden;
-    *to = '\0';
+    cli_secret_remove(common->given_url);
     return CLI_CONTINUE;
 }
 
@@ -544,6 +538,14 @@ int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options)
 {
     return open_client(out, common, cli_common_url(common), 0, options);
+}
+
+hf_status cli_client_close(struct hf_client *client, int64_t deadline_ms, hf_status before)
+{
+    int64_t left_ms = hf_max_ms(deadline_ms - hf_clock_ms(), 0);
+    hf_status rc = client ? hf_client_close(client, left_ms, NULL, NULL) : HF_OK;
+
+    return rc < 0 && (before == HF_OK || before == HF_E_SERVER) ? rc : before;
 }
 
 int cli_client_open_once(struct hf_client **out,

@@ -15,7 +15,7 @@
 struct cli_common {
     char *urls[HF_QUORUM_MAX];  /* our copies, for cli_common_fini */
     bool has_url;               /* urls are from -u, not from the environment */
-    char *given_url;            /* the only -u, without passwords; NULL: none, or several */
+    char *given_url;            /* the only -u, without secrets; NULL: none, or several */
     size_t urls_count;          /* 0: none is given. More than one: for a quorum */
     const char *user;
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
@@ -149,6 +149,11 @@ int cli_client_open_once(struct hf_client **out,
 /* cli_client_open_at - does as cli_client_open, for the server of -u number `index`, from 0. */
 int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
                        size_t index, struct hf_client_options *options);
+
+/* cli_client_close - closes one of several clients until deadline_ms. `before` is the status of
+ *   those before it, at first HF_OK. Returns the status of all: if one has no reply, that of it;
+ *   HF_E_SERVER (a release was refused) only if each server has replied. NULL is allowed. */
+hf_status cli_client_close(struct hf_client *client, int64_t deadline_ms, hf_status before);
 
 /* cli_lock_open - creates a handle on a name and connects to its server. Free it with
  *   hf_lock_free. With CLI_EXIT_ERROR, NULL means that the handle could not be created;

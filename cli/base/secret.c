@@ -198,3 +198,41 @@ void cli_secret_hide(char *url)
     hide_option(url, "sentinel_password=");
     hide_password(url);
 }
+
+static void cut(char *at, size_t len)
+{
+    memmove(at, at + len, strlen(at + len) + 1);
+}
+
+/* With the & behind it, or else with the & or ? before it. */
+static void remove_option(char *url, const char *option)
+{
+    char *at;
+
+    while ((at = strstr(url, option))) {
+        size_t len = strcspn(at, "&");
+
+        if (at[len] == '&')
+            cut(at, len + 1);
+        else
+            cut(at - 1, len + 1);
+    }
+}
+
+/* The path of a socket may contain an @. */
+static void remove_login(char *url)
+{
+    char *begin = strstr(url, "://");
+    char *end = begin ? memrchr(begin + 3, '@', strcspn(begin + 3, "/?")) : NULL;
+
+    if (end)
+        cut(begin + 3, (size_t)(end + 1 - (begin + 3)));
+}
+
+void cli_secret_remove(char *url)
+{
+    remove_option(url, "tls_key_password=");
+    remove_option(url, "sentinel_user=");
+    remove_option(url, "sentinel_password=");
+    remove_login(url);
+}

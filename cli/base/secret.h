@@ -16,7 +16,9 @@
  * cli_secret_again - reads a regular file again; the caller reports *err. It blocks for as
  *                   long as the file system does not reply. Any thread.
  * cli_secret_hide - replaces the passwords in a URL, of the server and of a key, by asterisks,
- *                   in place. */
+ *                   in place.
+ * cli_secret_remove - removes the logins and the password of a key from a URL that is right, in
+ *                   place. The result is a URL. */
 struct cli_secret_file {
     bool is_open;               /* becomes true if others can change it (its group, or an
                                    owner who is neither this user nor root), or others
@@ -29,5 +31,6 @@ int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path,
 hf_status cli_secret_again(char dst[CLI_SECRET_MAX], const char *path,
                            struct hf_error *err);
 void cli_secret_hide(char *url);
+void cli_secret_remove(char *url);
 
 #endif

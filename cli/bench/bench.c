@@ -164,11 +164,16 @@ static int run(struct bench *b)
     return rc == CLI_CONTINUE && b->wait.signal == 0 ? print(b) : rc;
 }
 
+#define LEFT "locks named %s:bench:... may stay until their TTL of 10 s expires"
+
 static int close_all(struct bench *b, int rc)
 {
-    if (!bench_load_close(&b->load))
-        rc = cli_fail("the server does not reply: locks named %s:bench:... may stay until "
-                      "their TTL of 10 s expires", b->report.name);
+    hf_status why = bench_load_close(&b->load);
+    char quoted[CLI_QUOTE_MAX];
+
+    if (why < 0)
+        rc = cli_fail("%s: " LEFT, cli_close_words(why),
+                      cli_quote(quoted, b->report.name, strlen(b->report.name)));
     bench_probe_close(&b->probe);
     cli_wait_free(&b->wait);
     return rc;
@@ -184,8 +189,8 @@ static int bench_name(struct bench *b, const char *name)
     b->report = (struct bench_report){
         .name = name, .kind = b->kind.kind, .clients = (size_t)b->clients};
     (void)snprintf(b->last_words, sizeof b->last_words,
-                   "holdfast: the server does not reply: locks named %s:bench:... may stay "
-                   "until their TTL of 10 s expires\n", cli_quote(quoted, name, strlen(name)));
+                   "holdfast: %s: " LEFT "\n", cli_close_words(HF_E_NOREPLY),
+                   cli_quote(quoted, name, strlen(name)));
     rc = cli_wait_open(&b->wait);
     if (rc == CLI_CONTINUE)
         rc = run(b);

@@ -2,7 +2,6 @@
 /* Tests: tests/live/cli/test_bench.c. */
 #include "cli/bench/load.h"
 
-
 #include "cli/base/report.h"
 #include "cli/base/signals.h"
 #include "net/base/assert.h"
@@ -346,24 +345,18 @@ int bench_load_open(struct bench_load *load, const struct bench_plan *plan)
 }
 
 /* All clients share the time, as they share the loop. */
-bool bench_load_close(struct bench_load *load)
+hf_status bench_load_close(struct bench_load *load)
 {
     int64_t end_ms = hf_clock_ms() + (load->wait->signal ? CLI_WAIT_AFTER_SIGNAL_MS
                                                          : CLI_WAIT_LINGER_MS);
-    bool is_done = true;
+    hf_status worst = HF_OK;
 
-    for (size_t i = 0; i < load->count; i++) {
-        struct bench_worker *w = &load->workers[i];
-        int64_t left_ms = end_ms - hf_clock_ms();
-
-        if (w->client &&
-            hf_client_close(w->client, left_ms > 0 ? left_ms : 0, NULL, NULL) != HF_OK)
-            is_done = false;
-    }
+    for (size_t i = 0; i < load->count; i++)
+        worst = cli_client_close(load->workers[i].client, end_ms, worst);
     for (size_t i = 0; i < load->count; i++) {
         hf_lock_free(load->workers[i].own);
         hf_lock_free(load->workers[i].shared);
         hf_client_free(load->workers[i].client);
     }
-    return is_done;
+    return worst;
 }

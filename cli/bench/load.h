@@ -72,7 +72,8 @@ struct bench_result {
  *   reporting the error.
  * bench_load_run   - runs the first `active` workers until end_ms or `pairs_max` pairs. Returns as
  *   bench_load_open, also after a signal (wait->signal).
- * bench_load_close - closes the clients. False: a lock may stay until its TTL expires. */
+ * bench_load_close - closes the clients. Below HF_OK: a lock may stay until its TTL expires, as
+ *   cli_close_words says. */
 struct bench_plan {
     const struct cli_common *common;
     enum hf_lock_kind kind;
@@ -82,6 +83,6 @@ struct bench_plan {
 int bench_load_open(struct bench_load *load, const struct bench_plan *plan);
 int bench_load_run(struct bench_load *load, enum bench_load_form form, size_t active,
                    size_t pairs_max, int64_t end_ms, struct bench_result *out);
-bool bench_load_close(struct bench_load *load);
+hf_status bench_load_close(struct bench_load *load);
 
 #endif

@@ -1,4 +1,4 @@
-/* Names that nobody else uses, on the node of the name that they are derived from. */
+/* Names that no other program uses, on the node of the name from which they are made. */
 /* Tests: tests/test_cli_bench.c. */
 #include "cli/bench/names.h"
 

@@ -508,9 +508,9 @@ static int main_watch(struct cli_args *args, struct cli_common *common)
         rc = cli_usage(args, "NAME is required");
     if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    if (watch.for_ms > 0 && (common->connect_timeout_ms == 0 ||
-                             watch.for_ms < common->connect_timeout_ms))
-        common->connect_timeout_ms = hf_min_ms(watch.for_ms, CONNECT_MS);
+    if (watch.for_ms > 0 &&
+        watch.for_ms < (common->connect_timeout_ms ? common->connect_timeout_ms : CONNECT_MS))
+        common->connect_timeout_ms = watch.for_ms;
     if (rc == CLI_CONTINUE)
         rc = watch_all(&watch);
     free(watch.locks);

@@ -8,33 +8,20 @@
 
 #include "cli/base/command.h"
 #include "cli/base/report.h"
+#include "cli/ls/array.h"
 #include "cli/ls/terminal.h"
 #include "net/base/error.h"
 
-#define ROOM_MIN 64   /* the first capacity; it doubles */
-
 /* ---- gathering ---- */
-
-static bool make_room(struct ls_list *list)
-{
-    size_t room = list->room ? 2 * list->room : ROOM_MIN;
-    struct cli_lock *locks;
-
-    if (list->count < list->room)
-        return true;
-    locks = reallocarray(list->locks, room, sizeof *locks);
-    if (!locks)
-        return false;
-    list->locks = locks;
-    list->room = room;
-    return true;
-}
 
 hf_status ls_list_add(struct ls_list *list, const struct cli_lock *lock)
 {
+    struct cli_lock *locks = ls_array_grow(list->locks, list->count, &list->room, sizeof *locks);
     char *copy = malloc(lock->len);
 
-    if (!copy || !make_room(list)) {
+    if (locks)
+        list->locks = locks;
+    if (!copy || !locks) {
         free(copy);
         return HF_E_NOMEM;
     }
@@ -44,25 +31,14 @@ hf_status ls_list_add(struct ls_list *list, const struct cli_lock *lock)
     return HF_OK;
 }
 
-static bool make_room_for_waiter(struct ls_list *list)
-{
-    size_t room = list->waiters_room ? 2 * list->waiters_room : ROOM_MIN;
-    struct ls_waiter *waiters;
-
-    if (list->waiters_count < list->waiters_room)
-        return true;
-    waiters = reallocarray(list->waiters, room, sizeof *waiters);
-    if (!waiters)
-        return false;
-    list->waiters = waiters;
-    list->waiters_room = room;
-    return true;
-}
-
 hf_status ls_list_add_waiter(struct ls_list *list, const struct ls_waiter *waiter)
 {
-    if (!make_room_for_waiter(list))
+    struct ls_waiter *waiters = ls_array_grow(list->waiters, list->waiters_count,
+                                              &list->waiters_room, sizeof *waiters);
+
+    if (!waiters)
         return HF_E_NOMEM;
+    list->waiters = waiters;
     list->waiters[list->waiters_count++] = *waiter;
     return HF_OK;
 }

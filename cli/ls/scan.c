@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/ls/array.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/route/cluster_view.h"
@@ -254,30 +255,19 @@ void ls_scan_free(struct ls_scan *scan)
 
 /* ---- a page ---- */
 
-static bool make_room(struct ls_scan *scan)
-{
-    size_t room = scan->name_room ? 2 * scan->name_room : 256;
-    struct ls_name *names;
-
-    if (scan->name_count < scan->name_room)
-        return true;
-    names = reallocarray(scan->names, room, sizeof *names);
-    if (!names)
-        return false;
-    scan->names = names;
-    scan->name_room = room;
-    return true;
-}
-
 static void add_name(struct source *s, const char *ptr, size_t len)
 {
     struct ls_scan *scan = s->scan;
+    struct ls_name *names;
     char *copy;
 
     if (len < 1 || len > HF_LOCK_NAME_MAX) /* no lock has that name */
         return;
+    names = ls_array_grow(scan->names, scan->name_count, &scan->name_room, sizeof *names);
+    if (names)
+        scan->names = names;
     copy = malloc(len);
-    if (!copy || !make_room(scan)) {
+    if (!copy || !names) {
         free(copy);
         scan->status = HF_E_NOMEM;
         return;

@@ -101,19 +101,13 @@ int cli_locks_open(struct cli_locks *l, struct hf_loop *loop,
 
 /* ---- closing ---- */
 
-/* A server that refuses a release is reported only if each has replied. */
 hf_status cli_locks_close(struct cli_locks *l, int64_t linger_ms)
 {
     hf_status worst = HF_OK;
     int64_t deadline_ms = hf_clock_ms() + linger_ms;
 
-    for (size_t i = 0; i < l->clients_count; i++) {
-        int64_t left_ms = deadline_ms - hf_clock_ms();
-        hf_status rc = hf_client_close(l->clients[i], left_ms > 0 ? left_ms : 0, NULL, NULL);
-
-        if (rc < 0 && (worst == HF_OK || worst == HF_E_SERVER))
-            worst = rc;
-    }
+    for (size_t i = 0; i < l->clients_count; i++)
+        worst = cli_client_close(l->clients[i], deadline_ms, worst);
     return worst;
 }
 

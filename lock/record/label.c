@@ -152,12 +152,14 @@ static void on_timer(struct hf_timer *timer)
 {
     struct hf_label *label = HF_OWNER_OF(timer, struct hf_label, timer);
     struct hf_client *client = label->request.client;
+    int64_t at_ms;
 
     if (client->is_closing || label->is_refused ||
         hf_label_request_is_pending(&label->request) || !is_needed(client))
         return;
-    if (hf_loop_now(client->loop) < first_ms(client)) {
-        arm(client, first_ms(client));
+    at_ms = first_ms(client);
+    if (hf_loop_now(client->loop) < at_ms) {
+        arm(client, at_ms);
         return;
     }
     if (label->needed_until_ms >= label->stored_until_ms)
@@ -166,21 +168,23 @@ static void on_timer(struct hf_timer *timer)
         arm(client, label->stored_until_ms - client->watchdog_ms);
 }
 
-void hf_label_note(struct hf_client *client, int64_t until_ms)
+void hf_label_note(struct hf_client *client, int64_t for_ms)
 {
     struct hf_label *label = client->label;
+    int64_t now;
 
     if (!label)
         return;
     HF_ASSERT(hf_loop_is_locked(client->loop));
-    label->needed_until_ms = hf_max_ms(label->needed_until_ms, until_ms);
+    now = hf_loop_now(client->loop);
+    label->needed_until_ms = hf_max_ms(label->needed_until_ms, now + for_ms);
     if (label->is_refused || hf_label_request_is_pending(&label->request))
         return;
     if (label->needed_until_ms > label->stored_until_ms)
         arm_early(client);
     else if (!label->timer.link) /* it came early, for a lease that had ended */
         arm(client, hf_max_ms(label->stored_until_ms - client->watchdog_ms,
-                              hf_loop_now(client->loop) + LABEL_AFTER_MS));
+                              now + LABEL_AFTER_MS));
 }
 
 /* ---- closing ---- */

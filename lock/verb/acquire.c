@@ -169,7 +169,7 @@ static void keep(struct hf_op *op)
     op->hold = NULL; /* it is the lock's */
     op->may_be_queued = false;
     hf_tally_held(hold);
-    hf_label_note(op->client, hf_loop_now(op->client->loop) + op->lease_ms);
+    hf_label_note(op->client, op->lease_ms);
     hold->is_member = op->is_member;
     hold->is_open = op->is_member;
     op->client->provisional_holds += op->is_member;
@@ -323,7 +323,7 @@ static void refused(struct hf_op *op)
         hf_on_wait_post(op, &info);
         hf_holder_note(op, &info);
         if (op->may_be_queued)
-            hf_label_note(op->client, hf_loop_now(op->client->loop) + op->place_ms);
+            hf_label_note(op->client, op->place_ms);
         wait_in_line(op, info.ttl_ms);
         return;
     }

@@ -58,7 +58,7 @@ static void note_no_reply(struct hf_op *op)
     hf_op_note_outcome(op);
     if (op->call.may_have_run) {
         hf_track_granted(op->hold);
-        hf_label_note(op->client, hf_loop_now(op->client->loop) + op->lease_ms);
+        hf_label_note(op->client, op->lease_ms);
     }
     hf_hold_rearm(op->hold);
 }
@@ -86,7 +86,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         hf_lease_granted(&hold->work->lease, op->count, &call->sending,
                         op->options.lease_ms == 0, 0);
         hf_track_granted(hold);
-        hf_label_note(op->client, hf_loop_now(op->client->loop) + op->lease_ms);
+        hf_label_note(op->client, op->lease_ms);
         hf_hold_rearm(hold);
         if (!op->is_member)
             hf_hold_commit(hold);

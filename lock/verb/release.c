@@ -85,12 +85,6 @@ static void found_gone(struct hf_op *op)
     end_release(op, op->count == 0, HF_LOST);
 }
 
-/* A partial release sets the lease anew, which the label must outlast. */
-static void note_lease(const struct hf_op *op)
-{
-    hf_label_note(op->client, hf_loop_now(op->client->loop) + op->lease_ms);
-}
-
 static void done(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
@@ -98,7 +92,7 @@ static void done(struct hf_op *op)
     if (op->count > 0) { /* a partial release also sets the TTL */
         hf_lease_granted(&hold->work->lease, op->count, &op->call.sending, false, 0);
         hf_track_granted(hold);
-        note_lease(op);
+        hf_label_note(op->client, op->lease_ms);
         hf_hold_rearm(hold);
     }
     end_release(op, op->count == 0, HF_OK);
@@ -129,7 +123,7 @@ static void failed(struct hf_op *op, hf_status status)
         hf_op_note_outcome(op);
     if (op->count > 0 && op->call.may_have_run) {
         hf_track_granted(hold);
-        note_lease(op);
+        hf_label_note(op->client, op->lease_ms);
     }
     hf_hold_rearm(hold);
     end_release(op, op->count == 0, status_of(op, status));
