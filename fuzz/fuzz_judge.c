@@ -1,12 +1,12 @@
-/* Any bytes as a history for the judge (tests/check/). It ends, takes bounded memory,
+/* Any bytes as a history for the judge (tests/judge/). It ends, takes bounded memory,
  * reports violations that are whole, and prints them. A line that is read is written and
  * read again with the same meaning; a line that is refused changes nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/check/overlap.h"
-#include "tests/check/report.h"
+#include "tests/judge/overlap.h"
+#include "tests/judge/report.h"
 #include "tests/support/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,16 +1,16 @@
-# The judge of histories (tests/check/): a program of its own, which knows nothing
+# The judge of histories (tests/judge/): a program of its own, which knows nothing
 # of holdfast.
 
-judge_O := $(call objects,$(addprefix tests/check/,history state count properties cause_set \
+judge_O := $(call objects,$(addprefix tests/judge/,history state count properties cause_set \
     watch lines clients servers queue violation cause cause_hold \
     sight judge))
 # What prints its verdict.
-report_O := $(call objects,$(addprefix tests/check/,report overlap overlap_text overlap_svg))
-judge_main_O := $(BUILD)/tests/check/main.o $(report_O)
+report_O := $(call objects,$(addprefix tests/judge/,report overlap overlap_text overlap_svg))
+judge_main_O := $(BUILD)/tests/judge/main.o $(report_O)
 
 # Millions of lines are judged.
 ifeq ($(origin CFLAGS),file)
-$(judge_O) $(judge_main_O) $(BUILD)/tests/check/naive.o: CFLAGS := -O2 -g
+$(judge_O) $(judge_main_O) $(BUILD)/tests/judge/naive.o: CFLAGS := -O2 -g
 endif
 
 $(BUILD)/judge: $(judge_main_O) $(judge_O)
@@ -18,7 +18,7 @@ $(BUILD)/judge: $(judge_main_O) $(judge_O)
 	$(Q)$(CC) $(LINK) $^ -o $@
 
 $(BUILD)/fuzz/fuzz_judge: $(judge_O) $(report_O)
-$(BUILD)/tests/test_judge_naive: $(BUILD)/tests/check/naive.o
+$(BUILD)/tests/test_judge_naive: $(BUILD)/tests/judge/naive.o
 $(patsubst %,$(BUILD)/tests/test_%,judge judge_overlap judge_verdicts): | $(BUILD)/judge
 
 #: make judge             build/judge: is a history of a lock service right?
@@ -28,6 +28,6 @@ judge: $(BUILD)/judge
 
 #: make judge-examples    judges locks of others: a naive one, redis-py, redsync
 judge-examples: $(BUILD)/judge
-	@tests/check/examples/run.sh $(BUILD)
+	@tests/judge/examples/run.sh $(BUILD)
 
 .PHONY: judge-examples

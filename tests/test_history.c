@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/check/history.h"
+#include "tests/judge/history.h"
 #include "tests/support/suite.h"
 
 static const char *const lines[] = {

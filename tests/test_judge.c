@@ -1,5 +1,5 @@
 /* The judge on histories that are right, and on each of them wrong in one line
- * (tests/check/histories/). A line "#= P1,P2~ LINE" there says: with LINE in place
+ * (tests/judge/histories/). A line "#= P1,P2~ LINE" there says: with LINE in place
  * of the next one these properties are broken and no others, and LINE is among
  * what is shown; behind a "~" it need not be. "#+" adds LINE before the next one,
  * "#-" leaves the next one out. */
@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/check/judge.h"
+#include "tests/judge/judge.h"
 #include "tests/support/dice.h"
 #include "tests/support/suite.h"
 
-#define FOLDER "tests/check/histories/"
+#define FOLDER "tests/judge/histories/"
 #define LINES_MAX 200
 #define VARIANTS_MAX 40
 

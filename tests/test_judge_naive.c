@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/check/judge.h"
-#include "tests/check/naive.h"
+#include "tests/judge/judge.h"
+#include "tests/judge/naive.h"
 #include "tests/support/dice.h"
 #include "tests/support/suite.h"
 

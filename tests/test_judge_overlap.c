@@ -1,16 +1,16 @@
 /* The time lines of build/judge (--overlap, --svg) are those of the golden files in
- * tests/check/golden/. HF_GOLDEN=1 writes these files anew. */
+ * tests/judge/golden/. HF_GOLDEN=1 writes these files anew. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/check/history.h"
+#include "tests/judge/history.h"
 #include "tests/support/suite.h"
 
-#define FOLDER "tests/check/verdicts/"
-#define GOLDEN "tests/check/golden/"
+#define FOLDER "tests/judge/verdicts/"
+#define GOLDEN "tests/judge/golden/"
 #define JUDGE HF_BUILD "/judge "
 #define TEXT_MAX (64 * 1024)
 

@@ -1,4 +1,4 @@
-/* Histories that were written by hand, each with its verdict: tests/check/verdicts/.
+/* Histories that were written by hand, each with its verdict: tests/judge/verdicts/.
  * The second line of a file is "# verdict: right", or "# verdict: P2 9 11, P1 9 14":
  * each violation in the order in which the judge finds it, and the lines that it
  * shows. Half of the histories are right and look wrong at first sight. */
@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "tests/check/judge.h"
+#include "tests/judge/judge.h"
 #include "tests/support/suite.h"
 
-#define FOLDER "tests/check/verdicts/"
+#define FOLDER "tests/judge/verdicts/"
 #define FILES_MAX 300
 #define VERDICT "# verdict: "
 #define PROPERTIES_JUDGED_HERE HISTORY_PROPERTIES

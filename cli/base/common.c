@@ -430,7 +430,7 @@ int cli_common_parse_url(struct hf_url *url, struct hf_seeds *seeds,
 
 /* ---- the client ---- */
 
-void cli_common_warn(bool is_unverified)
+void cli_warn_unverified(bool is_unverified)
 {
     if (is_unverified)
         cli_warn("the server's certificate is not checked (tls_verify=no): an attacker "
@@ -518,7 +518,7 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
         options->label = common->default_label;
     options->log = cli_log;
     if (!common->is_verbose) /* else the library warns of the same */
-        cli_common_warn(facts.is_unverified);
+        cli_warn_unverified(facts.is_unverified);
     rc = hf_client_new(out, options, &err);
     if (rc == HF_OK)
         return CLI_CONTINUE;

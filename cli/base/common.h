@@ -131,8 +131,8 @@ bool cli_common_is_cluster(const struct cli_common *common);
 int cli_common_parse_url(struct hf_url *url, struct hf_seeds *seeds,
                          const struct cli_common *common);
 
-/* cli_common_warn - prints a note if the URL turns off the check of certificates. */
-void cli_common_warn(bool is_unverified);
+/* cli_warn_unverified - prints a note if the URL turns off the check of certificates. */
+void cli_warn_unverified(bool is_unverified);
 
 /* cli_client_open - opens a client that is not connected yet. `options` was set by
  *   hf_client_options_init and then by the caller (loop, watchdog). Returns CLI_CONTINUE, or

@@ -255,7 +255,7 @@ void cli_signals_limit(bool on, const char *words)
 }
 
 /* Blocked, so that its handler does not start the time for another signal. */
-void cli_signals_limit_by(int signal)
+void cli_signals_start_limit(int signal)
 {
     cli_signals_hold();
     start_limit(signal);

@@ -21,7 +21,7 @@ void cli_signals_begin(void);
  * cli_signals_limit - on: one of the four ends the program CLI_SIGNALS_LIMIT_MS after it was
  *   recorded, in any state, and prints `last_words` (a line, borrowed; NULL: none). Off: no
  *   limit, while a command runs.
- * cli_signals_limit_by - starts that time for `signal` if it is not running.
+ * cli_signals_start_limit - starts that time for `signal` if it is not running.
  * cli_signals_note_stop - also records TSTP, while there is a command to stop.
  * cli_signals_take - returns the next recorded signal, or 0. A signal that arrived several
  *   times is returned once.
@@ -38,7 +38,7 @@ void cli_signals_begin(void);
 int cli_signals_open(void);
 void cli_signals_end_at_once(bool on);
 void cli_signals_limit(bool on, const char *last_words);
-void cli_signals_limit_by(int signal);
+void cli_signals_start_limit(int signal);
 bool cli_signals_has_end(void);
 void cli_signals_note_stop(bool is_noted);
 int cli_signals_take(void);

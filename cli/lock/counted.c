@@ -28,8 +28,8 @@ static bool is_unknown(hf_status status)
     return status == HF_E_NOREPLY || status == HF_E_CONNECT || status == HF_E_PROTOCOL;
 }
 
-int cli_counted_fail(struct cli_counted *c, hf_status status,
-                     const struct hf_error *err, bool changes)
+int cli_counted_report_error(struct cli_counted *c, hf_status status,
+                             const struct hf_error *err, bool changes)
 {
     const char *wrong = status == HF_E_SERVER ? what_is_wrong(err) : NULL;
     int rc;
@@ -44,9 +44,9 @@ int cli_counted_fail(struct cli_counted *c, hf_status status,
     return rc;
 }
 
-int cli_counted_outcome(struct cli_counted *c, hf_status status, const struct hf_error *err)
+int cli_counted_report_change(struct cli_counted *c, hf_status status, const struct hf_error *err)
 {
-    return status < 0 ? cli_counted_fail(c, status, err, true) : CLI_OK;
+    return status < 0 ? cli_counted_report_error(c, status, err, true) : CLI_OK;
 }
 
 bool cli_counted_is_done(hf_status status)
@@ -91,7 +91,7 @@ int cli_counted_done(const struct cli_counted *c, const char *done, bool is_done
 int cli_counted_deleted(struct cli_counted *c, hf_status status, bool was_deleted,
                         const struct hf_error *err)
 {
-    int code = cli_counted_outcome(c, status, err);
+    int code = cli_counted_report_change(c, status, err);
 
     if (!cli_counted_is_done(status))
         return code;

@@ -22,7 +22,7 @@ static int set(struct cli_counted *c)
     struct hf_error err = {0};
     bool was_set = false;
     hf_status status = hf_latch_try_set_count(c->on.latch, c->number, &was_set, &err);
-    int code = cli_counted_outcome(c, status, &err);
+    int code = cli_counted_report_change(c, status, &err);
 
     if (!cli_counted_is_done(status))
         return code;
@@ -36,7 +36,7 @@ static int read_count(struct cli_counted *c, int64_t *count)
     struct hf_error err = {0};
     hf_status status = hf_latch_count(c->on.latch, count, &err);
 
-    return status < 0 ? cli_counted_fail(c, status, &err, false) : CLI_CONTINUE;
+    return status < 0 ? cli_counted_report_error(c, status, &err, false) : CLI_CONTINUE;
 }
 
 static int get(struct cli_counted *c)
@@ -60,7 +60,7 @@ static int count_down(struct cli_counted *c)
     if (count == 0)
         return cli_counted_done(c, "counted", false, cli_counted_none(c));
     status = hf_latch_count_down(c->on.latch, &err);
-    rc = cli_counted_outcome(c, status, &err);
+    rc = cli_counted_report_change(c, status, &err);
     return cli_counted_is_done(status) ? cli_counted_done(c, "counted", true, rc) : rc;
 }
 
@@ -82,7 +82,7 @@ static int end_wait(struct cli_counted *c)
     if (w->status == HF_CANCELLED)
         return CLI_SIGNAL + w->signal;
     if (w->status != HF_TIMEOUT)
-        return cli_counted_fail(c, w->status, &w->error, false);
+        return cli_counted_report_error(c, w->status, &w->error, false);
     cli_verbose("%s", w->error.text);
     return cli_counted_done(c, "open", false, c->waiting.conflict_code);
 }

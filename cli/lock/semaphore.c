@@ -29,7 +29,7 @@ static int look(struct cli_counted *c, int64_t *available, bool *exists)
     struct hf_error err = {0};
     hf_status status = hf_semaphore_inspect(c->on.semaphore, available, exists, &err);
 
-    return status < 0 ? cli_counted_fail(c, status, &err, false) : CLI_CONTINUE;
+    return status < 0 ? cli_counted_report_error(c, status, &err, false) : CLI_CONTINUE;
 }
 
 static int get(struct cli_counted *c)
@@ -54,7 +54,7 @@ static int set(struct cli_counted *c)
     bool was_set = false;
     hf_status status =
         hf_semaphore_try_set_permits(c->on.semaphore, c->number, &was_set, &err);
-    int code = cli_counted_outcome(c, status, &err);
+    int code = cli_counted_report_change(c, status, &err);
 
     if (!cli_counted_is_done(status))
         return code;
@@ -71,7 +71,7 @@ static int change(struct cli_counted *c, const char *done,
     struct hf_error err = {0};
     bool existed = false;
     hf_status status = by(c->on.semaphore, c->number, &existed, &err);
-    int code = cli_counted_outcome(c, status, &err);
+    int code = cli_counted_report_change(c, status, &err);
 
     if (!cli_counted_is_done(status))
         return code;
@@ -109,7 +109,7 @@ static int drain(struct cli_counted *c)
     int64_t available, taken = 0;
     bool exists = true;
     hf_status status = hf_semaphore_drain(c->on.semaphore, &taken, &err);
-    int code = cli_counted_outcome(c, status, &err), rc = CLI_CONTINUE;
+    int code = cli_counted_report_change(c, status, &err), rc = CLI_CONTINUE;
 
     if (!cli_counted_is_done(status))
         return code;
@@ -134,7 +134,7 @@ static int resize(struct cli_counted *c)
     if (status == HF_OK)
         status = hf_permits_set(permits, c->number, &err);
     hf_lock_free(permits);
-    code = cli_counted_outcome(c, status, &err);
+    code = cli_counted_report_change(c, status, &err);
     return cli_counted_is_done(status) ? cli_counted_done(c, "resized", true, code) : code;
 }
 
@@ -158,7 +158,7 @@ static void give_back(struct cli_counted *c)
     hf_status status = hf_semaphore_release(c->on.semaphore, c->number, &err);
 
     if (status < 0)
-        (void)cli_counted_fail(c, status, &err, true);
+        (void)cli_counted_report_error(c, status, &err, true);
 }
 
 /* A script that does not learn of its permits cannot release them. */
@@ -184,12 +184,12 @@ static int end_acquire(struct cli_counted *c)
     if (w->status == HF_OK || w->status == HF_CANCELLED)
         return CLI_SIGNAL + w->signal;
     if (w->status == HF_UNREPLICATED) {
-        (void)cli_counted_fail(c, w->status, &w->error, false);
+        (void)cli_counted_report_error(c, w->status, &w->error, false);
         return cli_fail("no permit was acquired: those that the server granted are released "
                         "again");
     }
     if (w->status != HF_TIMEOUT)
-        return cli_counted_fail(c, w->status, &w->error, false);
+        return cli_counted_report_error(c, w->status, &w->error, false);
     cli_verbose("%s", w->error.text);
     return cli_counted_done(c, "acquired", false, c->waiting.conflict_code);
 }

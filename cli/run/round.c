@@ -414,7 +414,7 @@ static int run_opened(struct cli_session *run)
                                .lease_ms = run->options->lease_ms};
     hf_status rc;
 
-    cli_session_watch_end(run);
+    cli_session_update_limit(run);
     cli_metrics_attach(run->options->metrics, run->loop, run->locks.clients,
                        run->locks.clients_count);
     run->requested_ms = hf_clock_ms();

@@ -353,14 +353,14 @@ static void rearm(struct cli_session *run)
     hf_loop_unlock(run->loop);
 }
 
-void cli_session_watch_end(struct cli_session *run)
+void cli_session_update_limit(struct cli_session *run)
 {
     const struct cli_run *r = &run->state;
     bool on = !cli_run_has_command(r) && r->state != CLI_KEEPING;
 
     cli_signals_limit(on, run->last_words);
     if (on && r->end_signal != 0)
-        cli_signals_limit_by(r->end_signal);
+        cli_signals_start_limit(r->end_signal);
 }
 
 void cli_session_feed(struct cli_session *run, struct cli_run_event ev)
@@ -372,7 +372,7 @@ void cli_session_feed(struct cli_session *run, struct cli_run_event ev)
     todo = cli_run_step(&run->state, &ev);
     beat(run, ev.now_ms);
     rearm(run); /* no message may delay KILL */
-    cli_session_watch_end(run);
+    cli_session_update_limit(run);
     carry_out(run, todo, ev.number);
     if (cli_run_has_command(&run->state))
         cli_child_set_deadline(&run->child, cli_run_deadline_ms(&run->state));

@@ -48,7 +48,7 @@ struct cli_session {
     bool is_refusal_told;       /* the command may not be signalled */
 };
 
-/* cli_session_watch_end - from now on a signal that ends programs ends this process in time, as
+/* cli_session_update_limit - from now on a signal that ends programs ends this process in time, as
  *   long as no command runs, and the lock is not kept after it (RUN-10).
  * cli_session_open_notice - creates the pipe. Call it before other descriptors are opened, because
  *   a shell such as dash can name only those below 10. Returns CLI_CONTINUE, or CLI_EXIT_ERROR
@@ -58,7 +58,7 @@ struct cli_session {
  * cli_session_feed_number - does the same for an event of this kind and number.
  * cli_session_listen - waits for further messages of the guardian, after all were read.
  * cli_session_unwatch - no longer waits for messages. Also if it does not wait. */
-void cli_session_watch_end(struct cli_session *run);
+void cli_session_update_limit(struct cli_session *run);
 int cli_session_open_notice(struct cli_session *run);
 void cli_session_close_notice(struct cli_session *run);
 void cli_session_feed(struct cli_session *run, struct cli_run_event ev);

@@ -17,7 +17,7 @@
 #include "lock/record/table.h"
 #include "lock/verb/switch.h"
 #include "lock/verb/track.h"
-#include "lock/verb/watchdog.h"
+#include "lock/verb/renew.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/moment.h"

@@ -89,7 +89,7 @@ static void on_ttl(struct hf_label_request *request, hf_status status,
         return;
     }
     request->done = on_done;
-    status = hf_label_request_pexpire(request, call->lease_ms, deadline_of(call));
+    status = hf_label_request_send_pexpire(request, call->lease_ms, deadline_of(call));
     if (status < 0)
         end_call(call, status, NULL);
 }
@@ -113,9 +113,9 @@ static hf_status send_request(struct call *call, enum verb verb)
 
     request->done = verb == EXTEND ? on_ttl : on_done;
     if (verb == READ)
-        return hf_label_request_get(request, deadline_of(call));
-    return verb == EXTEND ? hf_label_request_pttl(request, deadline_of(call))
-                          : hf_label_request_del(request, deadline_of(call));
+        return hf_label_request_send_get(request, deadline_of(call));
+    return verb == EXTEND ? hf_label_request_send_pttl(request, deadline_of(call))
+                          : hf_label_request_send_del(request, deadline_of(call));
 }
 
 static hf_status submit(struct call *call, enum verb verb, struct hf_error *err)

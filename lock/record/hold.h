@@ -11,9 +11,9 @@
  * Its renewal, or look (lease.h decides when):
  *
  *   RESTING   -request_renewal-> DUE
- *   DUE       -fill-> BATCHED                 watchdog.c
+ *   DUE       -fill-> BATCHED                 renew.c
  *   DUE, BATCHED  -drop_look-> RESTING        a renewal is due, and this was a look
- *   BATCHED   -on_renewed-> RESTING           watchdog.c
+ *   BATCHED   -on_renewed-> RESTING           renew.c
  *   any       -hf_hold_stop_renewal-> RESTING
  *
  * What is true in each state (hold_ok):

@@ -66,7 +66,7 @@ static void on_timer(struct hf_timer *timer)
     holder->request.done = on_read;
     holder->is_read =
         !hf_label_request_init(&holder->request, client, holder->text, holder->len) ||
-        hf_label_request_get(&holder->request, hf_loop_now(client->loop) + ANSWER_MS) < 0;
+        hf_label_request_send_get(&holder->request, hf_loop_now(client->loop) + ANSWER_MS) < 0;
 }
 
 static bool is_same(const struct hf_holder *holder, const char *text, size_t len)

@@ -83,8 +83,8 @@ static void store(struct hf_client *client)
     label->request.done = on_stored;
     label->sent_until_ms = now + ttl_ms;
     label->may_be_stored = true;
-    if (hf_label_request_set(&label->request, label->text, ttl_ms,
-                             now + client->request_timeout_ms) < 0)
+    if (hf_label_request_send_set(&label->request, label->text, ttl_ms,
+                                  now + client->request_timeout_ms) < 0)
         retry(client);
 }
 
@@ -208,9 +208,9 @@ static hf_status send_last(struct hf_client *client, int64_t now)
 
     label->request.done = on_closed;
     if (has_hold(client))
-        return hf_label_request_set(&label->request, label->text,
-                                    label->needed_until_ms - now, now + LABEL_CLOSE_MS);
-    return hf_label_request_del(&label->request, now + LABEL_CLOSE_MS);
+        return hf_label_request_send_set(&label->request, label->text,
+                                         label->needed_until_ms - now, now + LABEL_CLOSE_MS);
+    return hf_label_request_send_del(&label->request, now + LABEL_CLOSE_MS);
 }
 
 /* A SET that is pending stores it, or is executed before the next request. */

@@ -124,13 +124,13 @@ static hf_status send_command(struct hf_label_request *request, const char *verb
     return rc;
 }
 
-hf_status hf_label_request_get(struct hf_label_request *request, int64_t deadline_ms)
+hf_status hf_label_request_send_get(struct hf_label_request *request, int64_t deadline_ms)
 {
     return send_command(request, "GET", 2, deadline_ms);
 }
 
-hf_status hf_label_request_set(struct hf_label_request *request, const char *label,
-                               int64_t ttl_ms, int64_t deadline_ms)
+hf_status hf_label_request_send_set(struct hf_label_request *request, const char *label,
+                                    int64_t ttl_ms, int64_t deadline_ms)
 {
     HF_ASSERT(ttl_ms > 0);
     request->argv[2] = text(label);
@@ -139,18 +139,18 @@ hf_status hf_label_request_set(struct hf_label_request *request, const char *lab
     return send_command(request, "SET", 5, deadline_ms);
 }
 
-hf_status hf_label_request_del(struct hf_label_request *request, int64_t deadline_ms)
+hf_status hf_label_request_send_del(struct hf_label_request *request, int64_t deadline_ms)
 {
     return send_command(request, "DEL", 2, deadline_ms);
 }
 
-hf_status hf_label_request_pttl(struct hf_label_request *request, int64_t deadline_ms)
+hf_status hf_label_request_send_pttl(struct hf_label_request *request, int64_t deadline_ms)
 {
     return send_command(request, "PTTL", 2, deadline_ms);
 }
 
-hf_status hf_label_request_pexpire(struct hf_label_request *request, int64_t ttl_ms,
-                                   int64_t deadline_ms)
+hf_status hf_label_request_send_pexpire(struct hf_label_request *request, int64_t ttl_ms,
+                                        int64_t deadline_ms)
 {
     request->argv[2] = number(request, ttl_ms);
     return send_command(request, "PEXPIRE", 3, deadline_ms);

@@ -39,13 +39,13 @@ struct hf_label_request {
 void hf_label_request_init_own(struct hf_label_request *request, struct hf_client *client);
 bool hf_label_request_init(struct hf_label_request *request, struct hf_client *client,
                            const char *owner, size_t len);
-hf_status hf_label_request_get(struct hf_label_request *request, int64_t deadline_ms);
-hf_status hf_label_request_set(struct hf_label_request *request, const char *text,
-                               int64_t ttl_ms, int64_t deadline_ms);
-hf_status hf_label_request_del(struct hf_label_request *request, int64_t deadline_ms);
-hf_status hf_label_request_pttl(struct hf_label_request *request, int64_t deadline_ms);
-hf_status hf_label_request_pexpire(struct hf_label_request *request, int64_t ttl_ms,
-                                   int64_t deadline_ms);
+hf_status hf_label_request_send_get(struct hf_label_request *request, int64_t deadline_ms);
+hf_status hf_label_request_send_set(struct hf_label_request *request, const char *text,
+                                    int64_t ttl_ms, int64_t deadline_ms);
+hf_status hf_label_request_send_del(struct hf_label_request *request, int64_t deadline_ms);
+hf_status hf_label_request_send_pttl(struct hf_label_request *request, int64_t deadline_ms);
+hf_status hf_label_request_send_pexpire(struct hf_label_request *request, int64_t ttl_ms,
+                                        int64_t deadline_ms);
 bool hf_label_request_is_pending(const struct hf_label_request *request);
 void hf_label_request_cancel(struct hf_label_request *request);
 void hf_label_requests_end(struct hf_client *client);

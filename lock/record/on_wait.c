@@ -8,7 +8,7 @@
 
 /* The arguments of on_wait, until it can be called. The operation lives longer,
  * or cancels the call. */
-struct hf_on_wait_call {
+struct hf_posted_on_wait {
     struct hf_task task;
     struct hf_op *op;
     struct hf_lock *lock;
@@ -18,7 +18,7 @@ struct hf_on_wait_call {
     void *ctx;
 };
 
-static void free_call(struct hf_on_wait_call *call)
+static void free_call(struct hf_posted_on_wait *call)
 {
     struct hf_client *client = call->lock->client;
 
@@ -28,12 +28,12 @@ static void free_call(struct hf_on_wait_call *call)
 
 static void run_call(struct hf_task *task)
 {
-    struct hf_on_wait_call *call =
-        HF_OWNER_OF(task, struct hf_on_wait_call, task);
+    struct hf_posted_on_wait *call =
+        HF_OWNER_OF(task, struct hf_posted_on_wait, task);
     struct hf_client *client = call->lock->client;
 
-    HF_ASSERT(call->op->on_wait_call == call && call->op->lock == call->lock);
-    call->op->on_wait_call = NULL;
+    HF_ASSERT(call->op->posted_on_wait == call && call->op->lock == call->lock);
+    call->op->posted_on_wait = NULL;
     hf_loop_unlock(client->loop);
     call->on_wait(call->ctx, call->lock, &call->info);
     hf_loop_lock(client->loop);
@@ -43,17 +43,17 @@ static void run_call(struct hf_task *task)
 void hf_on_wait_cancel(struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
-    if (!op->on_wait_call)
+    if (!op->posted_on_wait)
         return;
-    hf_loop_unpost(op->client->loop, &op->on_wait_call->task);
-    free_call(op->on_wait_call);
-    op->on_wait_call = NULL;
+    hf_loop_unpost(op->client->loop, &op->posted_on_wait->task);
+    free_call(op->posted_on_wait);
+    op->posted_on_wait = NULL;
 }
 
 /* on_wait is a courtesy: without memory it is not called. */
 void hf_on_wait_post(struct hf_op *op, const struct hf_lock_info *info)
 {
-    struct hf_on_wait_call *call;
+    struct hf_posted_on_wait *call;
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (op->has_told_wait)
@@ -62,8 +62,8 @@ void hf_on_wait_post(struct hf_op *op, const struct hf_lock_info *info)
     if (!op->options.on_wait || op->options.wait_ms == 0 ||
         !(call = hf_mem_new(op->client->mem, sizeof *call)))
         return;
-    HF_ASSERT(!op->on_wait_call);
-    op->on_wait_call = call;
+    HF_ASSERT(!op->posted_on_wait);
+    op->posted_on_wait = call;
     call->op = op;
     call->lock = op->lock;
     call->on_wait = op->options.on_wait;

@@ -96,7 +96,7 @@ struct hf_client {
     uint32_t spare_holds_count[2];
     uint32_t spare_works_count;
 
-    /* The watchdog (watchdog.c). */
+    /* The watchdog (renew.c). */
     struct hf_list due_holds;   /* are renewed at the end of this turn */
     struct hf_list batches;
     uint32_t batches_count;
@@ -315,7 +315,7 @@ struct hf_op {
     int64_t began_ms;           /* 0: a re-entry, or another verb */
     int64_t lease_ms;
     struct hf_timer timer;
-    struct hf_on_wait_call *on_wait_call; /* on_wait, not called yet */
+    struct hf_posted_on_wait *posted_on_wait; /* on_wait, not called yet */
     bool was_refused;           /* a background release: its last reply was an error */
     bool may_be_held;           /* a request before op->call may have been granted */
     bool may_be_queued;             /* it may be in the queue on the server */

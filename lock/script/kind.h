@@ -20,7 +20,7 @@
 enum hf_step {
     STEP_ACQUIRE,
     STEP_RELEASE,
-    STEP_RENEW,                 /* of many holds: watchdog.c */
+    STEP_RENEW,                 /* of many holds: renew.c */
     STEP_EXTEND,                /* of one hold, by its owner: by_owner.c */
     STEP_FORCE,
     STEP_INSPECT,

@@ -315,7 +315,7 @@ static void refused(struct hf_op *op)
     }
     hf_info_read(&info, op->lock->kind, &op->answer);
     if (is_other_data(&info)) {
-        end_acquire(op, hf_info_refuse_acquire(op->error, op->lock, &info));
+        end_acquire(op, hf_fail_acquire_not_a_lock(op->error, op->lock, &info));
         return;
     }
     hf_release_if_orphan(op->lock, &op->answer);
@@ -329,7 +329,7 @@ static void refused(struct hf_op *op)
     }
     end_acquire(op, op->lock->kind->unavailable
                         ? HF_TIMEOUT
-                        : hf_info_held_by(op->error, op->lock, &info));
+                        : hf_fail_held_by(op->error, op->lock, &info));
 }
 
 /* ---- the answer ---- */

@@ -89,8 +89,8 @@ void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
     info->holder_full_len = answer->field_len;
 }
 
-hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
-                         const struct hf_lock_info *info)
+hf_status hf_fail_not_a_lock(struct hf_error *err, const struct hf_lock *lock,
+                             const struct hf_lock_info *info)
 {
     char name[100], field[100];
 
@@ -128,14 +128,14 @@ static bool is_head_of_queue(const struct hf_kind *kind, const struct hf_lock_in
            info->ttl_ms <= 250;
 }
 
-hf_status hf_info_refuse_acquire(struct hf_error *err, const struct hf_lock *lock,
-                                 const struct hf_lock_info *info)
+hf_status hf_fail_acquire_not_a_lock(struct hf_error *err, const struct hf_lock *lock,
+                                     const struct hf_lock_info *info)
 {
     return is_head_of_queue(lock->kind, info) ? refuse_head(err, lock, info)
-                                              : hf_info_refuse(err, lock, info);
+                                              : hf_fail_not_a_lock(err, lock, info);
 }
 
-hf_status hf_info_held_by(struct hf_error *err, const struct hf_lock *lock,
+hf_status hf_fail_held_by(struct hf_error *err, const struct hf_lock *lock,
                           const struct hf_lock_info *info)
 {
     const char *label = hf_holder_label(lock->line, info->holder, info->holder_len);
@@ -224,7 +224,7 @@ static void on_inspected(struct hf_call *call, hf_status status,
     if (status == HF_OK && !read_info(op, &info, reply))
         status = hf_op_odd_reply(op);
     else if (status == HF_OK && info.is_locked && info.kind == HF_KIND_NONE)
-        status = hf_info_refuse(op->error, op->lock, &info);
+        status = hf_fail_not_a_lock(op->error, op->lock, &info);
     hf_sized_write(op->info, op->info_size, &info, sizeof info);
     hf_op_finish(op, status);
 }

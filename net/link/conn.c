@@ -289,7 +289,7 @@ void hf_conn_fail_queued(struct hf_conn *c)
 /* ---- receiving ---- */
 
 /* Doubles when full: memory follows the bytes received, not those promised. */
-size_t hf_conn_room(struct hf_conn *c, char **ptr)
+size_t hf_conn_input(struct hf_conn *c, char **ptr)
 {
     if (c->in_room - c->in_len < READ_MIN / 2) /* without memory: what is left */
         (void)!hf_mem_grow(c->options.mem, &c->in, &c->in_room, 1,

@@ -217,9 +217,9 @@ size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr);
 /* hf_conn_wrote - `n` of these bytes were written. */
 void hf_conn_wrote(struct hf_conn *c, size_t n);
 
-/* hf_conn_room - returns how many bytes may be read, and the address for them in *ptr; 0: no
+/* hf_conn_input - returns how many bytes may be read, and the address for them in *ptr; 0: no
  *   memory. */
-size_t hf_conn_room(struct hf_conn *c, char **ptr);
+size_t hf_conn_input(struct hf_conn *c, char **ptr);
 
 /* hf_conn_took - `n` bytes were read at `now_us`. Calls `done` and on_push. After an error,
  *   which is in c->error, the owner must close the connection. */

@@ -446,7 +446,7 @@ static void read_all(struct hf_link *link)
     if (hf_loop_forked(link->loop))
         return; /* a trace callback has forked: the parent reads */
     do {
-        room = hf_conn_room(&link->conn, &ptr);
+        room = hf_conn_input(&link->conn, &ptr);
         if (room == 0) {
             hf_link_fill_error(link, HF_E_NOMEM, "out of memory while reading", "");
             end_connection(link, false);

@@ -1,4 +1,4 @@
-/* The log of a soak (soak.h) as a history that the judge reads (tests/check): of the
+/* The log of a soak (soak.h) as a history that the judge reads (tests/judge): of the
  * server, what it had when each process said that it is inside, and until when what
  * the dead had stayed; of the clients, what they asked and believed. Semaphores and
  * permits, which that does not know, are counted here. */
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/check/judge.h"
+#include "tests/judge/judge.h"
 #include "tests/redisson/soak.h"
 #include "tests/support/local.h"
 

@@ -2,7 +2,7 @@
 #ifndef SIM_BOUNDS_H
 #define SIM_BOUNDS_H
 
-#include "tests/check/judge.h"
+#include "tests/judge/judge.h"
 #include "tests/sim/plan.h"
 
 #define BOUNDS_SETTLE_MS 30000 /* the kernel gives a silent connection up */

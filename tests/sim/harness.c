@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/check/judge.h"
+#include "tests/judge/judge.h"
 #include "tests/support/dice.h"
 #include "tests/support/must.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/check/history.h"
+#include "tests/judge/history.h"
 #include "tests/sim/run.h"
 
 /* history_of_plan - executes the plan, which must not fail, and returns its history, for free().

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/check/judge.h"
+#include "tests/judge/judge.h"
 #include "tests/sim/bounds.h"
 #include "tests/sim/failover.h"
 #include "tests/sim/by_owner.h"

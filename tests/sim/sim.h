@@ -3,7 +3,7 @@
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
-#include "tests/check/history.h"
+#include "tests/judge/history.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/run.h"
 #include "tests/sim/world/world.h"

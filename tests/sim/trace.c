@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tests/check/history.h"
+#include "tests/judge/history.h"
 #include "tests/sim/trace.h"
 
 #define UUID_LEN 36

@@ -1,10 +1,10 @@
 /* Real processes, real servers, and whatever goes wrong: the same properties as the
- * simulation's, and the same judge (tests/check).
+ * simulation's, and the same judge (tests/judge).
  *
  * HF_SECONDS long, in rounds, standalone, behind sentinels, in a cluster, on servers that know
- * nothing of each other, and on a master and replicas that the URL names (HF_CHAOS: one of them). In a round processes take the
- * same few locks of every kind (chaos_worker.c), or sets of locks, semaphores and latches
- * (chaos_sets.c), a driver lets servers, links and processes fail
+ * nothing of each other, and on a master and replicas that the URL names (HF_CHAOS: one of them).
+ * In a round processes take the same few locks of every kind (chaos_worker.c), or sets of locks,
+ * semaphores and latches (chaos_sets.c), a driver lets servers, links and processes fail
  * (chaos_faults.c), and each server is watched (chaos_watch.c). Then all is mended
  * and becomes quiet; what was said and done is merged into one history by time, and
  * judged (chaos_verdict.c). The folder of a history that is wrong is left. */

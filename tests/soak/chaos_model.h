@@ -1,4 +1,4 @@
-/* What the servers did, as lines of a history (tests/check/history.h), from what
+/* What the servers did, as lines of a history (tests/judge/history.h), from what
  * watches have written (chaos_watch.h).
  *
  * Each server's hashes of locks are kept as its commands change them, and compared

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "tests/check/history.h"
+#include "tests/judge/history.h"
 #include "tests/soak/chaos.h"
 #include "tests/soak/chaos_model.h"
 #include "tests/soak/chaos_monitor.h"

@@ -1,8 +1,8 @@
-/* The history of a run, and what the judge (tests/check) says of it. */
+/* The history of a run, and what the judge (tests/judge) says of it. */
 #ifndef CHAOS_VERDICT_H
 #define CHAOS_VERDICT_H
 
-#include "tests/check/judge.h"
+#include "tests/judge/judge.h"
 #include "tests/soak/chaos_model.h"
 #include "tests/soak/chaos_run.h"
 

@@ -178,7 +178,7 @@ hf_status take_in(const char *bytes, size_t len)
 
     while (len > 0 && rc == HF_OK) {
         char *ptr;
-        size_t room = hf_conn_room(&t.conn, &ptr);
+        size_t room = hf_conn_input(&t.conn, &ptr);
         size_t n = len < room ? len : room;
 
         if (room == 0)

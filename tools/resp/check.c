@@ -44,7 +44,7 @@ static int set_server(struct cli_try *t)
     if (t->url.kind == HF_URL_TLS)
         status = hf_tls_context_new(&t->server.tls, &hf_mem_libc, hf_url_tls(&t->url),
                                     t->url.host, &err);
-    cli_common_warn(hf_url_tls(&t->url)->is_unverified);
+    cli_warn_unverified(hf_url_tls(&t->url)->is_unverified);
     return status == HF_OK ? CLI_CONTINUE : cli_fail_status(status, &err);
 }
 

@@ -1,0 +1,478 @@
+/* The watchdog: holds whose renewals are due in one turn are renewed together, at most
+ * BATCH_MAX in one script call, and all calls in one write.
+ *
+ * In a cluster, a script call is for one slot. While the slot moves, a call for several locks
+ * is refused (TRYAGAIN) as long as the node has some of them and not the others; a call for
+ * one lock is not refused.
+ *
+ * WATCHDOG-1  A batch is sent once. The holds that it did not renew are gathered into a new
+ *             batch, so that a hold that was released meanwhile is never renewed again.
+ * WATCHDOG-2  A hold that is released leaves its batch. If the batch was not sent yet, it is
+ *             cancelled, and the others are gathered into a new one. If it was sent, it is
+ *             not cancelled, but follows no redirection, and its reply has no effect on the
+ *             hold. A batch of looks is also cancelled after it was sent if one of its holds
+ *             leaves it for a renewal (LEASE-6): a look changes nothing on the server.
+ * WATCHDOG-3  A batch may be encoded late, and again (no connection, no space, MOVED, ASK).
+ *             So its arguments remain valid until it ends, also those of a hold that was
+ *             freed.
+ * WATCHDOG-4  A hold that a call for several locks did not find is renewed alone before
+ *             it counts as lost. A proxy (Envoy, twemproxy) that distributes locks over
+ *             several servers sends a call to the server of its first key. After a lock was
+ *             found only when it was renewed alone, the client renews each lock alone. */
+/* Tests: tests/live/lock/test_lock_watchdog.c, tests/live/lock/test_lock_shorter.c,
+ * tests/live/server/test_less.c. */
+#include "lock/verb/renew.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/log.h"
+#include "lock/record/table.h"
+#include "lock/verb/track.h"
+#include "net/base/assert.h"
+#include "net/base/mem.h"
+#include "net/route/refusal.h"
+
+#define BATCH_MAX 100   /* locks a call, as lockWatchdogBatchSize: WIRE 6 */
+/* Names in bytes: a batch is never too great for the link, nor the server kept
+ * busy by long ones. One may be as long as it is. */
+#define BATCH_NAMES_MAX (16u << 10)
+
+/* A lock's name or key, and the key of its hold; an owner's field. */
+static_assert(2 * (BATCH_NAMES_MAX + HF_LOCK_NAME_MAX) +
+                      BATCH_MAX * (2 * OP_AFFIX_MAX + HF_OWNER_TEXT_MAX +
+                                   3 * HF_RESP_ARG_EXTRA) +
+                      OP_SCRIPT_MAX + 1024 <=
+                  OP_BYTES_MAX,
+              "a batch fits into the least output_max");
+
+struct hf_batch {
+    struct hf_list node;
+    struct hf_client *client;
+    struct hf_call call;
+    struct hf_error error;
+    char echo[HF_OWNER_TEXT_MAX];
+    char lease_text[HF_RESP_INTEGER_MAX];
+    bool is_second_look;                /* WATCHDOG-4: for one hold */
+    bool is_declaring;                  /* it lists and declares hold keys: declare.h */
+    bool is_look;                       /* with lease 0, which renews nothing */
+    size_t count;
+    struct hf_hold *holds[BATCH_MAX];
+    bool has_left[BATCH_MAX];           /* the hold was released meanwhile (WATCHDOG-2) */
+    struct hf_resp_arg argv[CALL_HEAD + 3 * BATCH_MAX + 1];
+};
+
+/* ---- the facts ---- */
+
+static bool is_in_batch(const struct hf_batch *batch, size_t i)
+{
+    const struct hf_hold *hold = batch->holds[i], *first = batch->holds[0];
+
+    return hold->work->batch == batch && hf_list_is_empty(&hold->work->due_node) &&
+           hold->lock->slot == first->lock->slot &&
+           hold->lock->kind->steps[STEP_RENEW].script == batch->call.script &&
+           hold->work->is_looked_at == batch->is_look &&
+           batch->argv[batch->call.argc - batch->count + i].ptr == hold->work->text;
+}
+
+/* A call renews or looks at holds of one slot, by one script; each has its own owner. */
+static bool batch_ok(const struct hf_batch *batch)
+{
+    bool is_ok = batch->count >= 1 && batch->count <= BATCH_MAX && /* WATCHDOG-4 */
+                 (!batch->is_second_look || batch->count == 1);
+
+    for (size_t i = 0; i < batch->count; i++)
+        is_ok = is_ok && is_in_batch(batch, i);
+    return is_ok && batch->call.keys >= batch->count;
+}
+
+/* ---- a batch ends ---- */
+
+static void batch_free(struct hf_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hf_hold *hold = batch->holds[i];
+
+        HF_ASSERT(hold->work->batch == batch);
+        hold->work->batch = NULL;
+        if (hold->is_free)
+            hf_hold_drop(hold); /* WATCHDOG-3 */
+        else
+            hf_hold_shrink_soon(hold);
+    }
+    hf_list_remove(&batch->node);
+    HF_ASSERT(batch->client->batches_count > 0 && !batch->call.is_under_way);
+    batch->client->batches_count--;
+    hf_mem_free(batch->client->mem, batch, sizeof *batch);
+}
+
+static void renew_alone(struct hf_hold *hold)
+{
+    int64_t now = hf_loop_now(hold->lock->client->loop);
+
+    hold->work->renews_alone = true;
+    hf_lease_retry(&hold->work->lease, now, NULL);
+    if (hold->work->batch->is_look)
+        hf_lease_rush_look(&hold->work->lease, now);
+    else
+        hold->work->lease.renew_ms = now;
+}
+
+/* WATCHDOG-2, LEASE-3: a hold that is released or lost has left its batch. */
+static bool is_pending_in(const struct hf_batch *batch, const struct hf_hold *hold)
+{
+    return hold->work->batch == batch && hold->work->lease.is_renewing &&
+           hold->work->lease.state == LEASE_HELD && !hold->is_free;
+}
+
+static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
+                         int64_t answer)
+{
+    bool was_pushed = hold->is_pushed;
+
+    if (hold->work->lease.state == LEASE_LOST)
+        return; /* LEASE-4: too late to report a renewal */
+    if (answer <= 0 && batch->count > 1) {
+        renew_alone(hold);
+        return;
+    }
+    hold->is_pushed = false;
+    if (answer > 0 && batch->is_second_look)
+        batch->client->has_scattered_locks = true;
+    if (batch->is_look && answer > 0) {
+        hf_lease_looked(&hold->work->lease, &batch->call.sending, answer,
+                        hf_loop_now(batch->client->loop));
+        return;
+    }
+    if (answer == 1) {
+        batch->client->tally.late_renewals +=
+            hf_lease_is_late(&hold->work->lease, hf_loop_now(batch->client->loop));
+        hf_lease_renewed(&hold->work->lease, &batch->call.sending);
+        batch->client->renewals++;
+        hf_hold_report_renewed(hold);
+        return;
+    }
+    hf_lease_retry(&hold->work->lease, hf_loop_now(batch->client->loop), NULL);
+    if (hf_lease_lose(&hold->work->lease,
+                     answer == 0 ? HF_REASON_DELETED : HF_REASON_TAKEN)) {
+        batch->client->push_losses += was_pushed;
+        hf_hold_report_lost(hold);
+    }
+}
+
+/* TRACK-7 */
+static void note_answer(struct hf_batch *batch, struct hf_hold *hold, int64_t answer)
+{
+    answered_one(batch, hold, answer);
+    if (batch->call.is_by_ask && hold->work->lease.state == LEASE_HELD)
+        hf_track_granted(hold);
+}
+
+static void answered(struct hf_batch *batch, struct hf_resp_value reply)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hf_hold *hold = batch->holds[i];
+        int64_t answer;
+
+        if (batch->has_left[i])
+            continue;
+        HF_ASSERT(is_pending_in(batch, hold));
+        if (hf_reply_integer(reply, i + 1, &answer) && answer >= -1 &&
+            (answer <= 1 || batch->is_look))
+            note_answer(batch, hold, answer);
+        else /* not a reply of the script: it proves nothing */
+            hf_lease_retry(&hold->work->lease, hf_loop_now(batch->client->loop),
+                          &batch->call.sending);
+        hf_hold_rearm(hold);
+    }
+}
+
+static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
+{
+    int64_t now = hf_loop_now(batch->client->loop);
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hf_hold *hold = batch->holds[i];
+
+        if (batch->has_left[i])
+            continue;
+        HF_ASSERT(is_pending_in(batch, hold));
+        hold->work->renews_alone = batch->is_second_look;
+        hf_lease_retry(&hold->work->lease, now,
+                      may_have_run ? &batch->call.sending : NULL);
+        if (is_at_once && batch->is_look)
+            hf_lease_rush_look(&hold->work->lease, now);
+        else if (is_at_once)
+            hold->work->lease.renew_ms = now;
+        hf_hold_rearm(hold);
+    }
+}
+
+/* Marks only the holds that are still in the batch: the others may have been freed. */
+static void renew_by_text(struct hf_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->has_left[i])
+            batch->holds[i]->work->renews_by_text = true;
+}
+
+/* Returns whether the batch may succeed in another way. After NOSCRIPT, the text of the
+ * script is sent for these holds only, because other servers may have the script. After
+ * TRYAGAIN, the client renews holds singly, because any slot may be moving. After the refusal
+ * of a key that was not declared, it declares keys, and renews holds singly. */
+static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
+{
+    bool declares_next = !batch->is_declaring && hf_refusal_is_undeclared(reply) &&
+                         batch->call.derives != HF_DERIVES_NONE;
+    bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
+    bool lacks_script =
+        !batch->call.by_text && hf_refusal_wants_text(reply);
+
+    if (lacks_script)
+        renew_by_text(batch);
+    batch->client->renews_singly = batch->client->renews_singly || is_parted;
+    return lacks_script || is_parted || declares_next;
+}
+
+static void on_renewed(struct hf_call *call, hf_status status,
+                       struct hf_resp_value reply)
+{
+    struct hf_batch *batch = HF_OWNER_OF(call, struct hf_batch, call);
+    struct hf_client *client = batch->client;
+
+    if (status == HF_OK && hf_resp_count(reply) == batch->count + 1) {
+        answered(batch, reply);
+    } else if (status == HF_E_SERVER && reply.node &&
+               changes_way(batch, reply)) {
+        failed(batch, hf_refusal_is_undeclared(reply), true);
+    } else {
+        client->tally.failed_renewals += !batch->is_look;
+        hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
+                      status < 0 ? batch->error.text
+                                 : "unexpected script reply");
+        failed(batch, call->may_have_run || status >= HF_OK ||
+                          status == HF_E_SERVER, /* half of the script */
+               false);
+    }
+    batch_free(batch);
+}
+
+/* ---- a batch begins ---- */
+
+static const struct hf_kind_step *renewal_of(const struct hf_hold *hold)
+{
+    return &hold->lock->kind->steps[STEP_RENEW];
+}
+
+static bool goes_with(const struct hf_hold *hold, const struct hf_hold *first)
+{
+    return !hold->work->renews_alone && !first->work->renews_alone &&
+           hold->lock->slot == first->lock->slot &&
+           hold->work->is_looked_at == first->work->is_looked_at &&
+           renewal_of(hold)->script == renewal_of(first)->script;
+}
+
+static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
+                                    const struct hf_hold *hold)
+{
+    const struct hf_lock *lock = hold->lock;
+    const char *key = lock->kind->keys[0];
+
+    *at++ = renewal_of(hold)->is_without_name
+                ? (struct hf_resp_arg){hf_lock_keys(lock, NULL),
+                                       hf_key_size(key, lock->text,
+                                                   lock->name_len)}
+                : (struct hf_resp_arg){lock->text, lock->name_len};
+    if (renewal_of(hold)->takes_hold_key)
+        *at++ = (struct hf_resp_arg){
+            hf_hold_key(hold), hf_hold_key_len(lock, hold->work->text_len)};
+    return at;
+}
+
+static void fill(struct hf_batch *batch)
+{
+    struct hf_client *client = batch->client;
+    struct hf_resp_arg *at = batch->argv + CALL_HEAD;
+    bool is_single = client->renews_singly || client->has_scattered_locks ||
+                     client->declare_state.is_needed;
+    size_t n = 0, names = 0, max = is_single ? 1 : BATCH_MAX;
+
+    while (n < max && names < BATCH_NAMES_MAX &&
+           !hf_list_is_empty(&client->due_holds)) {
+        struct hf_hold *hold =
+            HF_OWNER_OF(client->due_holds.next, struct hf_hold_work, due_node)->hold;
+
+        if (n > 0 && !goes_with(hold, batch->holds[0]))
+            break;
+        HF_ASSERT(hold->work->lease.is_renewing && !hold->work->batch);
+        hf_list_remove(&hold->work->due_node);
+        batch->holds[n] = hold;
+        hold->work->batch = batch;
+        batch->call.by_text = batch->call.by_text || hold->work->renews_by_text;
+        hold->work->renews_by_text = false;
+        names += hold->lock->name_len;
+        at = put_keys(at, hold);
+        n++;
+    }
+    HF_ASSERT(n > 0 && n <= BATCH_MAX);
+    batch->count = n;
+    batch->is_second_look = batch->holds[0]->work->renews_alone;
+    batch->holds[0]->work->renews_alone = false;
+    batch->is_look = batch->holds[0]->work->is_looked_at;
+    batch->is_declaring = client->declare_state.is_needed;
+    batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD;
+    *at++ = (struct hf_resp_arg){
+        batch->lease_text,
+        hf_resp_format_integer(batch->lease_text,
+                               batch->is_look ? 0 : client->watchdog_ms)};
+    for (size_t i = 0; i < n; i++)
+        *at++ = (struct hf_resp_arg){batch->holds[i]->work->text,
+                                     batch->holds[i]->work->text_len};
+    batch->call.argc = (size_t)(at - batch->argv);
+}
+
+static void describe(struct hf_batch *batch)
+{
+    struct hf_hold *first = batch->holds[0];
+    struct hf_call *call = &batch->call;
+
+    memcpy(batch->echo, first->work->text, first->work->text_len);
+    call->script = renewal_of(first)->script;
+    call->lacks_evalsha = &batch->client->lacks_evalsha;
+    call->derives = renewal_of(first)->derives;
+    call->declare_state = &batch->client->declare_state;
+    call->argv = batch->argv;
+    call->slot = first->lock->slot;
+    call->echo = batch->echo;
+    call->echo_len = first->work->text_len;
+    call->is_tracked = renewal_of(first)->reads_last;
+    call->is_once = true;   /* WATCHDOG-1 */
+    call->is_urgent = true; /* it cannot come later */
+    call->error = &batch->error;
+    call->done = on_renewed;
+}
+
+/* A third of the lease at most: by then the next renewal is due. */
+static int64_t deadline(struct hf_client *client)
+{
+    int64_t third = client->watchdog_ms / 3;
+
+    return hf_loop_now(client->loop) + (third < client->request_timeout_ms
+                                            ? third
+                                            : client->request_timeout_ms);
+}
+
+static void send_batch(struct hf_batch *batch)
+{
+    struct hf_client *client = batch->client;
+    hf_status rc;
+
+    fill(batch);
+    describe(batch);
+    HF_ASSERT(batch_ok(batch));
+    client->renewal_requests++;
+    rc = hf_call_start(&batch->call, client->loop, client->router,
+                       deadline(client));
+    if (rc < 0) {
+        failed(batch, false, false);
+        batch_free(batch);
+    }
+}
+
+/* There is no memory for a batch: all holds that are due retry soon. */
+static void retry_all_due(struct hf_client *client)
+{
+    int64_t now = hf_loop_now(client->loop);
+
+    while (!hf_list_is_empty(&client->due_holds)) {
+        struct hf_hold *hold =
+            HF_OWNER_OF(client->due_holds.next, struct hf_hold_work, due_node)->hold;
+
+        HF_ASSERT(hold->work->lease.is_renewing && !hold->work->batch);
+        hf_list_remove(&hold->work->due_node);
+        hf_lease_retry(&hold->work->lease, now, NULL);
+        hf_hold_rearm(hold);
+    }
+}
+
+static void on_turn_end(struct hf_turn_hook *turn)
+{
+    struct hf_client *client = HF_OWNER_OF(turn, struct hf_client, turn);
+
+    while (!hf_list_is_empty(&client->due_holds)) {
+        struct hf_batch *batch = hf_mem_new(client->mem, sizeof *batch);
+
+        if (!batch) {
+            retry_all_due(client);
+            return;
+        }
+        batch->client = client;
+        hf_list_push(&client->batches, &batch->node);
+        client->batches_count++;
+        send_batch(batch);
+    }
+    client->renews_singly = false;
+}
+
+/* ---- a hold is released ---- */
+
+/* WATCHDOG-2. No byte of it has left, and none will; or it is a look. */
+static void gather_anew(struct hf_batch *batch)
+{
+    struct hf_client *client = batch->client;
+
+    hf_call_cancel(&batch->call);
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->has_left[i]) {
+            HF_ASSERT(is_pending_in(batch, batch->holds[i])); /* WATCHDOG-1 */
+            batch->holds[i]->work->renews_by_text = batch->call.by_text;
+            hf_list_push(&client->due_holds, &batch->holds[i]->work->due_node);
+        }
+    batch_free(batch);
+    hf_loop_at_turn_end(client->loop, &client->turn);
+}
+
+static bool may_be_cancelled(const struct hf_batch *batch, const struct hf_hold *hold)
+{
+    bool is_replaced = batch->is_look && hold->work->lease.state == LEASE_HELD;
+
+    return batch->call.is_under_way && (is_replaced || !hf_call_is_sent(&batch->call));
+}
+
+static void leave(struct hf_batch *batch, const struct hf_hold *hold)
+{
+    HF_ASSERT(hold->work->batch == batch);
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->holds[i] == hold)
+            batch->has_left[i] = true;
+    if (may_be_cancelled(batch, hold))
+        gather_anew(batch);
+    else if (batch->call.is_under_way)
+        hf_command_stay(&batch->call.command);
+}
+
+/* ---- init, fini ---- */
+
+void hf_watchdog_init(struct hf_client *client)
+{
+    hf_list_init(&client->due_holds);
+    hf_list_init(&client->batches);
+    hf_turn_hook_init(&client->turn, on_turn_end);
+    client->leave_batch = leave;
+}
+
+void hf_watchdog_fini(struct hf_client *client)
+{
+    HF_ASSERT(hf_loop_is_locked(client->loop));
+    while (!hf_list_is_empty(&client->batches)) {
+        struct hf_batch *batch =
+            HF_OWNER_OF(client->batches.next, struct hf_batch, node);
+
+        hf_call_cancel(&batch->call);
+        batch_free(batch);
+    }
+    HF_ASSERT(client->batches_count == 0);
+    hf_loop_forget_turn(client->loop, &client->turn);
+}
