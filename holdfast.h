@@ -13,6 +13,7 @@
 #include "lock/quorum.h"
 #include "lock/permits.h"
 #include "lock/queue.h"
+#include "lock/renew.h"
 #include "lock/scope.h"
 #include "lock/semaphore.h"
 #include "lock/token.h"

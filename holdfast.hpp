@@ -336,6 +336,17 @@ public:
             throw error(err);
     }
 
+    /* Extends a hold that was acquired with a lease to this time from now, and throws the error
+     * if it does not: hf_lock_renew. */
+    template <class Rep, class Period>
+    void renew(const std::chrono::duration<Rep, Period> &lease)
+    {
+        hf_error err;
+
+        if (hf_lock_renew(lock_.get(), owner(), detail::to_ms(lease), &err) < 0)
+            throw error(err);
+    }
+
     /* For how long the owner certainly holds the lock yet; <= 0: it may not. No I/O. */
     std::chrono::milliseconds safe_for() const noexcept
     {

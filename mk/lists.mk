@@ -6,7 +6,7 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/version.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/label.h lock/scope.h lock/dump.h lock/metrics.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/version.h net/credentials.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h lock/label.h lock/scope.h lock/dump.h lock/metrics.h lock/renew.h
 
 # Installed beside holdfast.h; for C++ alone.
 CXX_HEADERS := holdfast.hpp
@@ -30,9 +30,9 @@ LOCK := status \
             kind_semaphore kind_latch kind_permit names reply call call_end \
             declare missing_command patience) \
         $(addprefix record/,log table hold_lookup hold_work args op hold holder label label_request on_wait wait_queue wake_moved_slot listeners registration orphan shrink tally_add) \
-        $(addprefix verb/,reentry count acquire release query renew switch track) \
+        $(addprefix verb/,reentry extend count acquire release query renew switch track) \
         $(addprefix api/,client_options stats queue close dump metrics metrics_sum client reload op_request lock semaphore latch permits token \
-            by_owner label) \
+            by_owner renew label) \
         $(addprefix set/,one_server multi multi_call quorum quorum_answers \
             quorum_servers quorum_token quorum_losses quorum_call \
             election)
@@ -74,7 +74,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         judge_naive judge_verdicts judge_overlap $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster_addresses cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover push_failover lock_switch replicas one_address haproxy proxy_words \
-        lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks lock_push push_kinds push_waiters \
+        lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_renew lock_callbacks lock_push push_kinds push_waiters \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent silence lock_late \
         lock_shorter less strict credentials nat lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged first_grant lock_acl lock_orphans lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \

@@ -1,4 +1,4 @@
-/* Rules CLAIM-1 to CLAIM-4 by example. In every order of a few commands:
+/* Rules CLAIM-1 to CLAIM-5 by example. In every order of a few commands:
  * tests/exhaust/lease.c. */
 #include <check.h>
 
@@ -242,6 +242,51 @@ START_TEST(claims_that_are_merged_lose_nothing)
 }
 END_TEST
 
+static void extended(struct hf_claims *l, int64_t ms, int64_t ttl_ms, int64_t lease_ms,
+                     uint64_t stream)
+{
+    struct hf_sending how = sent(START + ms, stream);
+
+    hf_claims_extended(l, &how, ttl_ms, lease_ms);
+}
+
+START_TEST(claim_5_an_extension_is_no_claim_before_its_reply)
+{
+    struct hf_claims l = granted(60000);
+
+    hf_claims_extend(&l);
+    ck_assert_int_eq(l.end_ms, end_of(START, 60000));
+    ck_assert(hf_claims_are_settled(&l));
+    extended(&l, 100, 90000, 90000, MAIN);
+    ck_assert_int_eq(l.end_ms, end_of(START + 100, 90000));
+    ck_assert_int_eq(l.set_ms, 90000);
+}
+END_TEST
+
+START_TEST(claim_5_a_longer_ttl_than_a_call_has_set_does_not_count)
+{
+    struct hf_claims l = granted(60000);
+
+    hf_claims_extend(&l);
+    extended(&l, 100, 3600000, 1000, MAIN);
+    ck_assert_int_eq(l.end_ms, end_of(START + 100, 60000));
+    ck_assert_int_eq(l.set_ms, 60000);
+}
+END_TEST
+
+/* CLAIM-4: a command that may be executed later than the extension remains a claim. */
+START_TEST(claim_5_an_extension_ends_no_claim_of_another_stream)
+{
+    struct hf_claims l = granted(60000);
+
+    ask(&l, 10, 500);
+    end_unknown(&l, _i ? OTHER : MAIN);
+    hf_claims_extend(&l);
+    extended(&l, 100, 90000, 90000, MAIN);
+    ck_assert_int_eq(l.end_ms, _i ? end_of(START + 100, 500) : end_of(START + 100, 90000));
+}
+END_TEST
+
 /* ---- */
 
 int main(void)
@@ -273,6 +318,9 @@ int main(void)
         rules,
         claim_4_a_stray_sending_stays_a_claim_though_the_call_was_answered);
     tcase_add_test(rules, claims_that_are_merged_lose_nothing);
+    tcase_add_test(rules, claim_5_an_extension_is_no_claim_before_its_reply);
+    tcase_add_test(rules, claim_5_a_longer_ttl_than_a_call_has_set_does_not_count);
+    tcase_add_loop_test(rules, claim_5_an_extension_ends_no_claim_of_another_stream, 0, 2);
     suite_add_tcase(s, rules);
     return suite_run(s);
 }

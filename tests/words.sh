@@ -12,7 +12,7 @@ pages='README.md CONTRIBUTING.md SECURITY.md docs/README.md docs/architecture.md
     docs/bindings.md docs/net-speed.md docs/resp-check.md docs/resp-speed.md docs/resp-vectors.md
     docs/sources.md docs/tls.md docs/tracking.md docs/torture.md
     lock/by_owner.h lock/connect.h lock/dump.h lock/election.h lock/label.h lock/latch.h lock/lock.h lock/metrics.h lock/multi.h
-    lock/permits.h lock/queue.h lock/quorum.h lock/semaphore.h lock/token.h
+    lock/permits.h lock/queue.h lock/quorum.h lock/renew.h lock/semaphore.h lock/token.h
     net/net.h net/version.h resp/base.h resp/resp.h holdfast.hpp'
 
 # Private headers: only their comments are searched, because identifiers may contain these

@@ -59,7 +59,8 @@ static bool is_unknown_ok(const struct hf_claims *c, const struct hf_claim_unkno
 
 static bool were_commands_ok(const struct hf_claims *c)
 {
-    bool is_ok = c->answered_step <= c->step && c->look_step <= c->step;
+    bool is_ok = c->answered_step <= c->step && c->look_step <= c->step &&
+                 c->extend_step <= c->step;
 
     for (int i = 0; i < CLAIM_BYS; i++)
         is_ok = is_ok && is_sent_ok(c, &c->sent[i]);
@@ -299,6 +300,29 @@ void hf_claims_looked(struct hf_claims *c, const struct hf_sending *how,
 
     HF_ASSERT(ttl_ms > 0 && c->set_ms > 0);
     prove(c, &look, how);
+    find_end(c);
+    HF_ASSERT(claims_ok(c));
+}
+
+/* ---- extensions ---- */
+
+void hf_claims_extend(struct hf_claims *c)
+{
+    c->extend_step = ++c->step;
+    HF_ASSERT(claims_ok(c));
+}
+
+/* A call of the owner has set the longer of the two leases: set_ms. */
+void hf_claims_extended(struct hf_claims *c, const struct hf_sending *how,
+                        int64_t ttl_ms, int64_t lease_ms)
+{
+    int64_t set_ms = hf_max_ms(c->set_ms, lease_ms);
+    struct hf_claim_sent extension = {how->sent_ms, hf_min_ms(ttl_ms, set_ms),
+                                      c->extend_step};
+
+    HF_ASSERT(lease_ms > 0 && ttl_ms >= lease_ms && c->set_ms > 0);
+    c->set_ms = set_ms;
+    prove(c, &extension, how);
     find_end(c);
     HF_ASSERT(claims_ok(c));
 }

@@ -20,6 +20,9 @@
  *          on one stream (hf_request.stream), where A was executed before B or never will
  *          be. If both are answered on one stream, the command of the later reply was
  *          executed later.
+ * CLAIM-5  An extension never shortens the TTL, whenever the server executes it. So it is not a
+ *          claim before its reply, nor if its outcome is unknown. Its reply has the TTL that it
+ *          left, and counts as a command that set this TTL.
  *
  * At most two commands of a hold are pending: a call of its owner, and a renewal.
  *
@@ -72,6 +75,7 @@ struct hf_claims {
     uint32_t answered_step;
     uint32_t step;              /* counts submissions and ends of commands */
     uint32_t look_step;         /* `step` when the last look was submitted */
+    uint32_t extend_step;       /* the same of the last extension */
     struct hf_claim_sent sent[CLAIM_BYS];
     struct hf_claim_unknown unknown[CLAIM_UNKNOWNS];
 };
@@ -120,5 +124,14 @@ void hf_claims_look(struct hf_claims *c);
  *   TTL to ttl_ms, or to set_ms if that is less. */
 void hf_claims_looked(struct hf_claims *c, const struct hf_sending *how,
                       int64_t ttl_ms);
+
+/* hf_claims_extend - a command is submitted that extends the TTL to a lease, and never shortens
+ *   it (CLAIM-5). */
+void hf_claims_extend(struct hf_claims *c);
+
+/* hf_claims_extended - its reply: the TTL is `ttl_ms` (> 0), at least `lease_ms`. What is more
+ *   than lease_ms and set_ms does not count. */
+void hf_claims_extended(struct hf_claims *c, const struct hf_sending *how,
+                        int64_t ttl_ms, int64_t lease_ms);
 
 #endif

@@ -155,6 +155,31 @@ void hf_lease_refused(struct hf_lease *l)
     HF_ASSERT(lease_ok(l));
 }
 
+void hf_lease_extend(struct hf_lease *l)
+{
+    HF_ASSERT(lease_ok(l) && l->state == LEASE_HELD);
+    hf_claims_extend(&l->claims);
+}
+
+/* A TTL that was longer than the lease is not changed: what was certain remains so, unless the
+ * server has less than that. */
+void hf_lease_extended(struct hf_lease *l, const struct hf_sending *how,
+                       int64_t ttl_ms, int64_t lease_ms, int64_t now_ms)
+{
+    int64_t was_ms = hf_lease_safe_until_ms(l);
+    int64_t lasts_ms = ttl_ms - hf_claims_drift_ms(ttl_ms);
+    bool is_as_expected = how->sent_ms + lasts_ms <= l->claims.end_ms &&
+                          now_ms + lasts_ms >= l->claims.end_ms;
+
+    HF_ASSERT(now_ms >= how->sent_ms);
+    if (l->doubt_ms == HF_NEVER && is_as_expected)
+        return;
+    note_answer(l);
+    hf_claims_extended(&l->claims, how, ttl_ms, lease_ms);
+    HF_ASSERT(lease_ok(l) && !l->is_renewed);
+    HF_ASSERT(hf_lease_safe_until_ms(l) >= was_ms || now_ms + lasts_ms < was_ms);
+}
+
 void hf_lease_release(struct hf_lease *l)
 {
     HF_ASSERT(l->state == LEASE_HELD);

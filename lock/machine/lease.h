@@ -88,6 +88,15 @@ void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how);
 /* hf_lease_refused - the server did not execute it and never will. */
 void hf_lease_refused(struct hf_lease *l);
 
+/* hf_lease_extend - a request that extends the TTL, and never shortens it (CLAIM-5), is
+ *   submitted. If it fails, with or without a reply, nothing follows. */
+void hf_lease_extend(struct hf_lease *l);
+
+/* hf_lease_extended - the server executed it, and the TTL was `ttl_ms` (>= lease_ms) between
+ *   `how` and `now_ms`. */
+void hf_lease_extended(struct hf_lease *l, const struct hf_sending *how,
+                       int64_t ttl_ms, int64_t lease_ms, int64_t now_ms);
+
 /* hf_lease_release - the last release is submitted. The state must be HELD. */
 void hf_lease_release(struct hf_lease *l);
 

@@ -38,17 +38,22 @@ static void end_reentry(struct hf_op *op, hf_status status)
 
 /* The error says what to do: a loop that only tries again would get this answer
  * at once, for ever. */
-static void end_lost(struct hf_op *op)
+hf_status hf_reentry_refuse_lost(struct hf_op *op, const struct hf_hold *hold)
 {
     char name[100];
 
-    (void)hf_error_set(
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    return hf_error_set(
         op->error, HF_LOST,
         "lock '%s' was lost: %s; call hf_lock_release as often as it was "
         "acquired, then acquire it again",
         hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
-        hf_lost_text(op->hold->work->lease.reason));
-    end_reentry(op, HF_LOST);
+        hf_lost_text(hold->work->lease.reason));
+}
+
+static void end_lost(struct hf_op *op)
+{
+    end_reentry(op, hf_reentry_refuse_lost(op, op->hold));
 }
 
 /* The re-entry has no reply. The count does not depend on whether the server executes it,

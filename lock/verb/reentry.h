@@ -7,6 +7,9 @@
 /* hf_reentry_start - acquires again what the owner of `op` holds. */
 void hf_reentry_start(struct hf_op *op, struct hf_hold *held);
 
+/* hf_reentry_refuse_lost - returns HF_LOST; the error says what the owner must do. */
+hf_status hf_reentry_refuse_lost(struct hf_op *op, const struct hf_hold *hold);
+
 /* hf_reentry_cancel - ends a re-entry. */
 void hf_reentry_cancel(struct hf_op *op, hf_status status);
 

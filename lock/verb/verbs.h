@@ -5,7 +5,7 @@
 #include "lock/record/records.h"
 
 extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
-    hf_verb_inspect, hf_verb_drop;
+    hf_verb_inspect, hf_verb_drop, hf_verb_extend;
 
 /* hf_acquire_options_read - copies the options of the program; NULL: the defaults. HF_E_INVAL:
  *   they were not initialised, or a later version has a member that is set. lock.c */

@@ -90,6 +90,23 @@ static void unique_lock_holds_and_releases()
     CHECK(mine.name() == "plain" && here.uuid().size() == 36);
 }
 
+static void a_lease_is_renewed_by_hand()
+{
+    client c(url);
+    mutex_options options;
+    options.lease = 60s;
+    mutex fixed(c, "lease", options), watched(c, "watched");
+
+    {
+        std::unique_lock guard(fixed);
+        fixed.renew(1h);
+        CHECK(fixed.safe_for() > 30min && fixed.inspect().ttl_ms > 1800000);
+    }
+    CHECK(thrown([&] { fixed.renew(1h); }) == HF_NOT_OWNER);
+    std::unique_lock guard(watched);
+    CHECK(thrown([&] { watched.renew(1h); }) == HF_E_INVAL);
+}
+
 static void threads_exclude_each_other()
 {
     client c(url);
@@ -315,6 +332,7 @@ int main(int argc, char **argv)
     CHECK(argc == 2);
     url = std::string("unix://") + argv[1] + "?timeout=60s"; /* a busy machine is slow */
     unique_lock_holds_and_releases();
+    a_lease_is_renewed_by_hand();
     threads_exclude_each_other();
     scoped_lock_takes_two_in_any_order();
     readers_share_and_writers_exclude();

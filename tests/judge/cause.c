@@ -256,10 +256,16 @@ static void look_at(const struct judge *j, struct ask *ask, uint32_t server)
     }
 }
 
+/* Must it find the hold, and make it last? */
+static bool is_renewal(const struct ask *ask)
+{
+    return ask->op == HISTORY_OP_RENEW || ask->op == HISTORY_OP_EXTEND;
+}
+
 /* Nothing that it meets from now on can change what is known of it. */
 static bool is_settled(const struct ask *ask)
 {
-    return ask->was_barred && ask->op != HISTORY_OP_RENEW &&
+    return ask->was_barred && !is_renewal(ask) &&
            (ask->op == HISTORY_OP_ACQUIRE || (ask->was_apart && ask->was_found));
 }
 
@@ -272,7 +278,7 @@ static bool names_a_hold(const struct ask *ask)
 void cause_look(const struct judge *j, struct ask *ask)
 {
     if (!ask->lock || is_settled(ask) ||
-        (ask->op != HISTORY_OP_ACQUIRE && !names_a_hold(ask)))
+        (ask->op != HISTORY_OP_ACQUIRE && !names_a_hold(ask) && !is_renewal(ask)))
         return;
     if (ask->op == HISTORY_OP_ACQUIRE && cause_is_behind_another(ask))
         ask->was_barred = true;
@@ -397,6 +403,15 @@ static void end_lost(struct judge *j, const struct ask *ask,
     cause_fail_call(j, ask, e, "though its owner was told of no loss");
 }
 
+/* Is the hold that is to be extended not released meanwhile? A call that names none may be of
+ * another kind of this lock. */
+static bool is_kept_through(const struct ask *ask)
+{
+    const struct hold *hold = hold_of_release(ask);
+
+    return hold && hold->releasing == 0 && (ask->name.len > 0 || hold->name.len == 0);
+}
+
 static void end_not_owner(struct judge *j, const struct ask *ask,
                           const struct history_event *e)
 {
@@ -409,7 +424,8 @@ static void end_not_owner(struct judge *j, const struct ask *ask,
                                      : "though the lock was held all the time");
         return;
     }
-    if (ask->op != HISTORY_OP_RELEASE || count_is_of(ask))
+    if (ask->op == HISTORY_OP_EXTEND ? !is_kept_through(ask)
+                                     : ask->op != HISTORY_OP_RELEASE || count_is_of(ask))
         return;
     hold = hold_of_release(ask);
     if (hold && hold->tally > 0 && hold->tally >= hold->releasing)
@@ -535,7 +551,7 @@ static void end_ok(struct judge *j, struct ask *ask,
         end_forced(j, ask, e);
     else if (ask->op == HISTORY_OP_INSPECT || ask->op == HISTORY_OP_AVAILABLE)
         sight_end(j, ask, e);
-    else if (ask->op == HISTORY_OP_RENEW)
+    else if (is_renewal(ask))
         end_renewed(j, ask, e);
 }
 
@@ -564,9 +580,19 @@ static enum failure failure_of(struct history_text status)
     return ERROR;
 }
 
+/* Does the client renew the hold that is to be extended, or may it? */
+static bool is_renewed_anyway(const struct ask *ask)
+{
+    const struct hold *hold = hold_of_release(ask);
+
+    return !hold || hold->is_watched || cause_has_call(hold);
+}
+
 /* Is HF_E_INVAL the right answer? */
 static bool is_refused(const struct ask *ask)
 {
+    if (ask->op == HISTORY_OP_EXTEND)
+        return is_renewed_anyway(ask);
     return ask->op == HISTORY_OP_RENEW ? ask->lease_ms == 0
                                        : ask->op == HISTORY_OP_ACQUIRE && cause_has_other_hold(ask);
 }

@@ -25,14 +25,17 @@
  *                    grant to the same owner that the client does not know of
  *                    counts as another hold, and so does one that was reported lost.
  *       HF_CANCELLED a `cancel` line of the call.
- *       HF_LOST      of an acquire: a loss was reported to its owner. Of a release:
+ *       HF_LOST      of an acquire: a loss was reported to its owner. Of a release, or an
+ *                    extension:
  *                    the same, or the hold was deleted or expired, or a fault.
- *       HF_NOT_OWNER of a release: the owner has nothing left to release. Of a
+ *       HF_NOT_OWNER of a release, or an extension: the owner has nothing left to release. Of a
  *                    forced release: at some moment one server that may have answered
  *                    did not have the lock, or not the hold that the call names. Of a
  *                    renewal (op=renew): the same, of the hold that it names.
  *       HF_E_INVAL   of an acquire: its owner has another hold of that lock, or
- *                    another call on it. Of a renewal: its lease is 0.
+ *                    another call on it. Of a renewal: its lease is 0. Of an extension
+ *                    (op=extend): its client renews the hold, or another call of its owner
+ *                    is under way.
  *       HF_IN_USE    of a deletion: at some moment since it was asked, a server that may
  *                    have answered had an expirable permit in use; or a fault.
  *       HF_E_CLOSED, HF_E_LIMIT   a close or the end of the client; or a fault.
@@ -88,7 +91,7 @@
  *       the release that the hold's owner would send). And what is freed by force was
  *       requested by a forced release, if the history has such calls; not judged of a
  *       server that has been replaced, which may execute it late. Excused: a failover
- *       since; another acquire of that owner under way. A renewal (op=renew) that
+ *       since; another acquire of that owner under way. A renewal (op=renew, op=extend) that
  *       returns OK names a hold that a server, which may have answered, had at some
  *       moment since it began, with an end no earlier than its lease after that (ppm).
  * P12g  An inspection reports what one server, which may have answered, had at some

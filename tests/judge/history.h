@@ -63,6 +63,7 @@
  *                            time, in ms. hold, of a forced release: only this hold.
  *                            op=renew: hold is the name of a hold that the client does
  *                            not have, and lease is for how long it shall last from now
+ *                            op=extend: the same of the owner's own hold
  *                            op=close, op=free: its client ends; calls end, and holds
  *                            are lost
  *     cancel call            its caller cancels it
@@ -185,7 +186,8 @@
     X(OP_INSPECT, "inspect") X(OP_CLOSE, "close") X(OP_SET, "set")            \
     X(OP_FREE, "free") X(OP_RENEW, "renew") X(OP_REDUCE, "reduce")            \
     X(OP_DRAIN, "drain") X(OP_DELETE, "delete") X(OP_RESIZE, "resize")        \
-    X(OP_AVAILABLE, "available") X(OP_TOKEN, "token") X(OP_ADD, "add")
+    X(OP_AVAILABLE, "available") X(OP_TOKEN, "token") X(OP_ADD, "add")        \
+    X(OP_EXTEND, "extend")
 /* peer: another program; operator: by hand, past all locks; other: by the command
  * of another owner, whose hold is in the same record of the server. */
 #define HISTORY_BYS(X)                                                        \

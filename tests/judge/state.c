@@ -508,7 +508,8 @@ static bool is_awaited(const struct hold *hold)
 {
     for (const struct ask *ask = hold->lock->asks; ask; ask = ask->lock_next)
         if ((ask->op == HISTORY_OP_ACQUIRE && text_is(ask->owner, hold->owner)) ||
-            (ask->op == HISTORY_OP_RENEW && state_is_named(ask, hold)))
+            ((ask->op == HISTORY_OP_RENEW || ask->op == HISTORY_OP_EXTEND) &&
+             state_is_named(ask, hold)))
             return true;
     return false;
 }

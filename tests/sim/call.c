@@ -161,7 +161,7 @@ void call_ask(struct call *c)
         e.wait_ms = c->is_part ? 0 : c->wait_ms;
         e.lease_ms = c->lease_ms;
     }
-    if (c->op == HISTORY_OP_RENEW)
+    if (c->op == HISTORY_OP_RENEW || c->op == HISTORY_OP_EXTEND)
         e.lease_ms = c->lease_ms;
     name_set(c, &e);
     if (c->max_hold_ms > 0)

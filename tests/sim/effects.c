@@ -79,6 +79,7 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_LABEL_REFUSED - PLAN_DENIED] = "label refused",
     [EFFECT_LABEL_READ - PLAN_DENIED] = "label read",
     [EFFECT_LABEL_SHOWN - PLAN_DENIED] = "label in an error",
+    [EFFECT_EXTENDED - PLAN_DENIED] = "extended by hand",
     [EFFECT_REPLACED - PLAN_DENIED] = "replaced while it was stopped",
 };
 

@@ -87,6 +87,7 @@ enum effect {
     EFFECT_LABEL_REFUSED, /* the ACL has refused to store one */
     EFFECT_LABEL_READ,   /* a client has read another one's label */
     EFFECT_LABEL_SHOWN,  /* it was in the error of a call that timed out */
+    EFFECT_EXTENDED,     /* an owner has extended its hold by hand */
     EFFECT_REPLACED,     /* a master that had stopped was replaced without a line */
     EFFECTS
 };

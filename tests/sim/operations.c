@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock/renew.h"
 #include "lock/token.h"
 #include "tests/sim/by_owner.h"
 #include "tests/sim/candidates.h"
 #include "tests/sim/counted.h"
+#include "tests/sim/effects.h"
 #include "tests/sim/labels.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/program_inner.h"
@@ -262,6 +264,31 @@ static void force(struct owner *o, bool is_own)
                   program_ended);
 }
 
+static void on_extended(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct call *c = ctx;
+    struct owner *o = c->owner;
+
+    (void)err;
+    if (status == HF_OK)
+        effects_note(o->program->sim, EFFECT_EXTENDED);
+    owner_watch(o);
+    call_end(c, status, 0);
+    owner_watch(o);
+}
+
+static void extend(struct owner *o, const struct plan_op *op)
+{
+    struct call *c;
+
+    if (o->form != OWNER_OF_LOCK || o->whole || plan_is_counted(o->program->sim->plan, op->lock))
+        return;
+    c = program_call(o->program, o, HISTORY_OP_EXTEND);
+    c->lease_ms = op->lease_ms;
+    call_ask(c);
+    program_began(c, hf_lock_renew_async(o->lock, o->as, op->lease_ms, on_extended, c), on_extended);
+}
+
 /* Of what has tokens; of a set, each member has its own. */
 static void read_token(struct owner *o)
 {
@@ -428,6 +455,9 @@ static void do_now(struct program *p, const struct plan_op *op)
         break;
     case OP_INSPECT:
         inspect(o);
+        break;
+    case OP_EXTEND:
+        extend(o, op);
         break;
     case OP_TOKEN:
         read_token(o);

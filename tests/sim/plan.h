@@ -135,6 +135,7 @@ enum plan_verb {
                                      died, or (n odd) of another program */
     OP_RELEASE_OWNER,
     OP_LABEL, /* of a holder of the lock, is read */
+    OP_EXTEND, /* this owner's hold, to lease_ms from then */
     VERBS
 };
 

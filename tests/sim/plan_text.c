@@ -50,7 +50,7 @@ static const char *const family_names[FAMILIES + 1] = {
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "reduce", "drain", "delete", "resize", "available", "token",
-    "renew_owner", "release_owner", "label"};
+    "renew_owner", "release_owner", "label", "extend"};
 static const char *const fault_names[FAULT_KINDS + 1] = {
     [FAULT_DELAY] = "delay",
     [FAULT_HOLD_BACK] = "hold_back",

@@ -81,6 +81,39 @@ static void read_tokens(const struct plan *plan, struct plan_op *op, uint64_t *d
         op->verb = OP_TOKEN;
 }
 
+static bool may_extend(const struct plan *plan, const struct plan_op *op)
+{
+    return op->verb == OP_ACQUIRE && op->lease_ms > 0 && !plan_is_set(plan, op->lock) &&
+           !plan_is_counted(plan, op->lock) && plan->op_count < PLAN_OPS_DRAWN;
+}
+
+/* An owner with a lease extends it, perhaps more than once, or too late. In a mild plan it might
+ * have no hold. */
+static void draw_extensions(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "extensions");
+    size_t count = plan->op_count;
+
+    for (size_t i = 0; i < count && !is_mild(plan); i++) {
+        int64_t at_ms = plan->ops[i].at_ms;
+
+        while (may_extend(plan, &plan->ops[i]) && draw_one_in(&dice, 2)) {
+            struct plan_op *op = &plan->ops[plan->op_count++];
+
+            *op = (struct plan_op){.verb = OP_EXTEND,
+                                   .program = plan->ops[i].program,
+                                   .lock = plan->ops[i].lock,
+                                   .side = plan->ops[i].side,
+                                   .owner = plan->ops[i].owner};
+            at_ms += draw_spread(&dice, 1, plan->ops[i].lease_ms);
+            op->at_ms = at_ms;
+            op->lease_ms = draw_spread(&dice, 100, 8 * plan->head.watchdog_ms);
+        }
+    }
+    if (plan->op_count > count)
+        plan_sort_ops(plan);
+}
+
 void plan_draw_verbs(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "verbs");
@@ -106,4 +139,5 @@ void plan_draw_verbs(struct plan *plan, uint64_t seed)
     }
     if (plan->op_count > count)
         plan_sort_ops(plan);
+    draw_extensions(plan, seed);
 }

@@ -63,7 +63,7 @@ static void print_ask(const struct trace *s, const struct history_event *e)
                                       "force", "inspect", "close", "set",
                                       "free its client", "renew", "reduce", "drain",
                                       "delete", "resize", "count what is available of",
-                                      "read the latest token of", "add to"};
+                                      "read the latest token of", "add to", "extend"};
 
     (void)fprintf(s->to, "asks (#%" PRId64 ") to %s", e->call, ops[e->op]);
     print_lock(s, e);
@@ -72,7 +72,7 @@ static void print_ask(const struct trace *s, const struct history_event *e)
         (void)fputs(", of", s->to);
         print_owner(s, e->hold);
     }
-    if (e->op == HISTORY_OP_RENEW)
+    if (e->op == HISTORY_OP_RENEW || e->op == HISTORY_OP_EXTEND)
         (void)fprintf(s->to, ", lease %" PRId64 " ms", e->lease_ms);
     if (e->op == HISTORY_OP_ACQUIRE)
         (void)fprintf(s->to, ", wait %" PRId64 " ms, lease %" PRId64 " ms",

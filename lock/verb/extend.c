@@ -1,0 +1,180 @@
+/* The verb "extend": extends a hold that this client does not renew by itself. No call of the
+ * same owner acts on the hold meanwhile (HOLD-1). */
+/* Tests: tests/live/lock/test_lock_renew.c, tests/test_lock_lease.c. */
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/label.h"
+#include "lock/record/op.h"
+#include "lock/verb/reentry.h"
+#include "lock/verb/track.h"
+#include "lock/verb/verbs.h"
+#include "net/base/assert.h"
+#include "net/base/error.h"
+#include "net/base/moment.h"
+
+static struct hf_lease *lease_of(const struct hf_op *op)
+{
+    return &op->hold->work->lease;
+}
+
+static void end(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *hold = op->hold;
+
+    HF_ASSERT(hold->work->op == op && hold->owner == op->owner);
+    op->hold = NULL;
+    hf_list_remove(&op->cancel_node);
+    hf_hold_end_op(hold, false);
+    hf_op_finish(op, status);
+}
+
+/* A write of this client ends the tracking of the key (TRACK-1), and the hold may last for the
+ * new lease. */
+static void note_write(struct hf_op *op)
+{
+    hf_track_granted(op->hold);
+    hf_label_note(op->client, op->lease_ms);
+    hf_hold_rearm(op->hold);
+}
+
+/* The timer of the hold may fire after that of the call, which ends at the same time. */
+static void lose_if_ended(const struct hf_op *op)
+{
+    int64_t now_ms = hf_loop_now(op->client->loop);
+
+    if (lease_of(op)->state == LEASE_LOST || now_ms < lease_of(op)->claims.end_ms)
+        return;
+    hf_lease_note_sleep(lease_of(op), now_ms);
+    if (hf_lease_due(lease_of(op), now_ms) == LEASE_DO_REPORT_LOST)
+        hf_hold_report_lost(op->hold);
+}
+
+/* The lease is what it was, or longer (CLAIM-5). */
+static void failed(struct hf_op *op, hf_status status)
+{
+    bool may_have_run = op->call.may_have_run || status == HF_E_SERVER; /* half of the script */
+
+    lose_if_ended(op);
+    if (lease_of(op)->state == LEASE_LOST) {
+        end(op, hf_reentry_refuse_lost(op, op->hold));
+        return;
+    }
+    if (may_have_run)
+        note_write(op);
+    end(op, hf_op_failure(op, status, op->call.may_have_run));
+}
+
+/* Without a TTL the hold lasts for as long as a call of its owner would set. */
+static int64_t ttl_ms(const struct hf_op *op)
+{
+    int64_t least_ms = hf_max_ms(op->lease_ms, lease_of(op)->claims.set_ms);
+
+    return op->answer.number < 0 ? least_ms : op->answer.number;
+}
+
+static void extended(struct hf_op *op)
+{
+    hf_lease_extended(lease_of(op), &op->call.sending, ttl_ms(op), op->lease_ms,
+                      hf_loop_now(op->client->loop));
+    note_write(op);
+    end(op, HF_OK);
+}
+
+static void found_gone(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    if (hf_lease_lose(lease_of(op), hf_answer_lost(&op->answer)))
+        hf_hold_report_lost(hold);
+    end(op, hf_reentry_refuse_lost(op, hold));
+}
+
+/* Done, with a TTL that is long enough; or not held. */
+static bool read_answer(struct hf_op *op, struct hf_resp_value reply)
+{
+    struct hf_answer *answer = &op->answer;
+
+    return hf_answer_read(answer, reply) && answer->count >= ANSWER_NOT_HELD &&
+           (answer->count == ANSWER_NOT_HELD || answer->number < 0 ||
+            answer->number >= op->lease_ms);
+}
+
+static void on_answer(struct hf_call *call, hf_status status, struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    if (status == HF_OK && !read_answer(op, reply))
+        status = hf_op_odd_reply(op);
+    if (status < 0 || lease_of(op)->state == LEASE_LOST) /* during the request */
+        failed(op, status);
+    else if (op->answer.count == ANSWER_NOT_HELD)
+        found_gone(op);
+    else
+        extended(op);
+}
+
+static hf_status refuse_renewed(struct hf_op *op)
+{
+    char name[100];
+
+    return hf_error_set(op->error, HF_E_INVAL,
+                        "the client renews the hold of '%s' by itself: it was acquired with "
+                        "lease_ms 0",
+                        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len));
+}
+
+/* A reply after the lease has ended would come too late. */
+static int64_t deadline_ms(const struct hf_op *op)
+{
+    return hf_min_ms(hf_op_deadline(op), lease_of(op)->claims.end_ms);
+}
+
+static void renew(struct hf_op *op)
+{
+    if (lease_of(op)->state == LEASE_LOST) {
+        end(op, hf_reentry_refuse_lost(op, op->hold));
+        return;
+    }
+    if (lease_of(op)->is_renewed) {
+        end(op, refuse_renewed(op));
+        return;
+    }
+    op->lease_ms = op->options.lease_ms;
+    hf_lease_extend(lease_of(op));
+    hf_op_call(op, STEP_EXTEND, hf_hold_text(op->hold), deadline_ms(op), on_answer);
+}
+
+static void begin(struct hf_op *op)
+{
+    struct hf_hold *hold = hf_hold_find(op->lock, op->owner);
+
+    if (!hold)
+        hf_op_finish(op, HF_NOT_OWNER);
+    else if (!hf_hold_open(hold))
+        hf_op_finish(op, HF_E_NOMEM);
+    else if (hf_hold_begin_op(hold, op))
+        renew(op);
+}
+
+static void start(struct hf_op *op)
+{
+    struct hf_cancel *cancel = op->options.cancel;
+
+    if (cancel)
+        hf_list_push(&cancel->waits, &op->cancel_node);
+    begin(op);
+}
+
+/* It may wait for another call on the hold, or its turn may just have come. */
+static void cancel(struct hf_op *op, hf_status status)
+{
+    hf_call_cancel(&op->call);
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (op->hold)
+        failed(op, status);
+    else
+        hf_op_finish(op, status);
+}
+
+const struct hf_verb hf_verb_extend = {
+    .name = "extend", .start = start, .resume = begin, .cancel = cancel};
