@@ -63,8 +63,8 @@ struct hf_lock;
 
 /* The kinds of locks; docs/kinds.md describes each. The owner of a reentrant lock can acquire the
  * lock again. The server does not store the kind: hf_lock_inspect derives the kind from the value
- * of the lock's key. It reports as plain: a fair lock without waiters, and every non-reentrant,
- * fenced or spin lock. */
+ * of the lock's key. For a fair lock without waiters, and for every non-reentrant, fenced or spin
+ * lock, it reports HF_KIND_PLAIN. */
 enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
     HF_KIND_PLAIN,              /* reentrant: Redisson's RLock */
@@ -189,7 +189,7 @@ struct hf_acquire_options {
     int64_t lease_ms;           /* > 0: the lease. 0 (default): the lease is the client's
                                    watchdog_ms, and the client renews the hold every
                                    watchdog_ms / 3. A hold is renewed if the lease_ms of one
-                                   of its acquires is 0. A re-entry sets the TTL again */
+                                   of its acquires is 0. A re-entry sets the TTL to its lease */
     int64_t max_hold_ms;        /* > 0: the hold is lost after this time; 0 (default): no limit.
                                    Ignored in a re-entry */
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
@@ -199,18 +199,19 @@ struct hf_acquire_options {
                                    two locks with the same name on one server */
 
     /* The callbacks of the hold; each may be NULL, and gets `ctx`. A re-entry keeps the callbacks
-     * of the first acquire. A callback that has begun may still be running when hf_lock_release
-     * returns in another thread. Therefore `ctx` must remain valid until hf_client_free, or
-     * until `done` of the last release (hf_lock_release_async).
-     * on_wait     the server replied that the lock is held: this call waits. (Behind another call
-     *             of the client, it has no reply yet.) Not called after this call has ended
+     * of the first acquire. After a blocking hf_lock_release, a callback may still be running in
+     * another thread: keep `ctx` valid until hf_client_free. If the last release is
+     * hf_lock_release_async, keep it valid until `done` of that call.
+     * on_wait     the server replied to this call that the lock is held: the call waits. (A call
+     *             that queues after another call of the client has sent no request yet, so it has
+     *             no reply.) Not called after this call has ended
      * on_renewed  the hold was renewed. Not called after a loss or after the last release began
      * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on the
      *             server, unless this process is suspended. If the lock was deleted or taken: at
-     *             the next renewal (with lease_ms, which is not renewed: at a re-entry, at a
-     *             release except the last, or shortly before the lease ends), or earlier after a
-     *             failover or with tracking=on in the URL. After on_lost, acquires of this owner
-     *             return HF_LOST until it has called hf_lock_release once for each acquire */
+     *             the next renewal, or earlier after a failover or with tracking=on in the URL. (A
+     *             hold with lease_ms is not renewed: at a re-entry, at a release except the last,
+     *             or shortly before the lease ends.) After on_lost, acquires of this owner return
+     *             HF_LOST until it has called hf_lock_release once for each acquire */
     void (*on_wait)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason);
@@ -251,31 +252,30 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  * What ends a call whose wait_ms is not 0, and its status:
  *   At any time
  *     the server grants the lock HF_OK, HF_UNREPLICATED
- *     wait_ms expires            HF_TIMEOUT if the last request had a reply, otherwise its error.
- *                                A request of the last 0.5 s without a reply is ignored
+ *     wait_ms expires            HF_TIMEOUT if the last request had a reply, otherwise its error. A
+ *                                request of the last 0.5 s that has no reply does not count as last
  *     `cancel` is fired          HF_CANCELLED
  *     the client is closed       HF_E_CLOSED
  *     an error not named below   HF_E_SERVER (WRONGTYPE, NOPERM, ...), HF_E_AUTH, HF_E_TLS
- *   Only until the server has replied to a waiting call of this client that the lock is held
- *     an error that is retried   HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY, after the client
- *                                has retried until the request timeout
+ *   Before the first reply "held" to a waiting call of this client (after it, the client retries
+ *   until wait_ms expires)
+ *     an error that is retried   HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY after the timeout
  *     OOM, NOREPLICAS, MISCONF   HF_E_SERVER at once
  * Errors that are retried: no reply, a full output queue, a proxy that has lost its server, and
  * LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node. For each
  * of these whose status is HF_E_SERVER, and for OOM, NOREPLICAS, MISCONF, is_temporary is set.
  * If several calls of a client wait for a lock that is not fair, one of them sends requests. A
- * call whose wait_ms is 0 sends one request, and a second one, with a new timeout, if another
- * call of its owner acquired the lock meanwhile: a re-entry. If less than half of the
- * lease remains when a grant arrives, the client requests the lock again, up to three times (once
- * if wait_ms is 0). If the last grant has expired, the call returns HF_E_NOREPLY.
+ * call whose wait_ms is 0 sends one request. If another call of its owner acquired the lock
+ * meanwhile, it sends a second one, with a new timeout: a re-entry. If less than half of the lease
+ * remains when a grant arrives, a call requests the lock again, up to three times (once if wait_ms
+ * is 0). If the last grant has expired, the call returns HF_E_NOREPLY.
  * With hf_client_options.replicas, an acquire may take replicas_timeout_ms longer. Re-entries and
  * renewals do not wait for replicas. If the replicas do not reply, later acquires and releases on
  * the same connection are delayed, and may end with HF_E_NOREPLY.
  * The client repeats a background release until the server replies or the client is closed. The
- * lock stays held if 16384 background releases are pending, if the server refuses the release, or
- * if the server executes a delayed acquire after its release: with a proxy, or without the
- * permission to use CLIENT KILL or INFO. Such a lock expires, or the client releases it when it
- * blocks another acquire.
+ * lock stays held if 16384 such releases are pending, or if the server refuses it; and with a
+ * proxy, or without permission for CLIENT KILL or INFO, if the server executes a delayed acquire
+ * after it. Then the lock expires, or the client releases it when it blocks another acquire.
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;
@@ -285,9 +285,9 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_o
  *   "nothing was done". Therefore do not repeat the call after an error.
  * Returns HF_OK         released once. If the reply is lost, the client repeats the request
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
- *         HF_LOST       released once, but the hold had been lost; or a repeated request found
- *                       the lock free, and the safe time had ended before the release was first
- *                       sent. After the last release the owner can acquire again
+ *         HF_LOST       released once, but the hold had been lost; or the reply was lost, the
+ *                       repeated request found the lock free, and the lock may have expired
+ *                       before the release. After the last release the owner can acquire again
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
  *                       hf_client_close: nothing was done
  *         other HF_E_*  no reply, a refusal, or no memory. If this was the last release, the hold
@@ -306,8 +306,8 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner, struct hf_
  *         HF_NOT_OWNER   the lock is free, or an owner other than `holder` holds it
  *         HF_E_INVAL     `holder` does not have this form
  *         HF_E_SERVER    nothing was changed: the key is not a lock; or it is of another kind
- *                        (the error names it); or `holder` is one of several readers; or a lock
- *                        for one holder has several; or a value is empty or has over 191 bytes
+ *                        (the error names it); or `holder` is one of several readers; or the key
+ *                        has too many holders for its kind; or a value has 0 or over 191 bytes
  *         HF_E_NOREPLY   the server may have executed the request, or may still do so. Without
  *                        `holder` the request is sent only once, because a second request might
  *                        free the next owner's lock. Call hf_lock_inspect
@@ -344,9 +344,9 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t
 
 /* hf_lock_safe_ms - returns the safe time: for how many ms from now the owner certainly holds the
  *   lock. It ends at the safe moment: when the last request that set the TTL (an acquire, renewal,
- *   or release except the last) was sent, plus the lease, minus a margin for clock drift. If such
- *   a request is to set a shorter TTL, that counts before its reply. If the safe time
- *   is <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
+ *   or release except the last) was sent, plus the lease, minus a margin for clock drift. A request
+ *   that shortens the TTL counts as soon as it is sent, not only when it has a reply. If the safe
+ *   time is <= 0, do not use what the lock protects. After a failover it may be <= 0 until the new
  *   master replies (docs/guarantees.md, 3a). INT64_MIN: there is no such hold, the hold is lost,
  *   or its last release has begun. No I/O: call this function before each use. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
