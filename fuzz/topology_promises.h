@@ -94,7 +94,7 @@ static inline void must_be_whole(const struct hf_slot_map *map)
     for (unsigned slot = 0; slot < HF_SLOTS; slot++)
         must(map->owner[slot] == HF_NO_NODE || map->owner[slot] < map->count);
     must(hf_slot_map_is_equal(map, map));
-    must(hf_slot_map_is_better(map, NULL) == (hf_slot_map_covered(map) > 0));
+    must(hf_slot_map_is_better(map, NULL) == (hf_slot_map_count_covered(map) > 0));
 }
 
 static inline struct hf_resp_value element(struct hf_resp_value v, size_t index)
@@ -182,7 +182,7 @@ static inline void must_learn(struct hf_slot_map **map)
 {
     uint32_t count = (*map)->count;
     uint16_t next = (*map)->owner[8];
-    hf_status rc = hf_slot_map_set(map, 7, "learned.example", 7);
+    hf_status rc = hf_slot_map_set_slot(map, 7, "learned.example", 7);
 
     must(rc == HF_OK || (rc == HF_E_LIMIT && count == HF_NODES_MAX));
     if (rc < 0)

@@ -133,7 +133,7 @@ static inline void must_be_same(const struct hf_url *a, const struct hf_url *b)
     other.login = a->login;
     other.tls = a->tls;
     must(memcmp(hf_url_tls(a), hf_url_tls(b), sizeof *a->tls) == 0);
-    must(hf_login_is(a->login, b->login));
+    must(hf_login_is_equal(a->login, b->login));
     must(memcmp(a, &other, sizeof other) == 0);
 }
 
@@ -143,7 +143,7 @@ static inline void must_be_same_seeds(const struct hf_seeds *a, const struct hf_
 
     other.sentinel_login = a->sentinel_login;
     other.map = a->map;
-    must(hf_login_is(a->sentinel_login, b->sentinel_login));
+    must(hf_login_is_equal(a->sentinel_login, b->sentinel_login));
     must(!a->map == !b->map);
     must(!a->map || memcmp(a->map->text, b->map->text, sizeof a->map->text) == 0);
     must(memcmp(a, &other, sizeof other) == 0);

@@ -13,13 +13,13 @@ CXX_HEADERS := holdfast.hpp
 
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem metric_label random sized status thread \
-            url url_query url_scan url_words utf8 version word_distance) \
+            url url_query url_scan named_options utf8 version word_distance) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,channel_table subscribe_push conn conn_queue deadlines handshake link \
-            link_attempt link_dump link_request link_error link_login link_manner link_probe link_rival link_state link_stats link_trace pubsub skip space too_large trace) \
-        $(addprefix route/,ahead announced cluster_info cluster_view command command_state departed discover discover_why \
+            link_attempt link_dump link_request link_error link_login link_handshake_mode link_probe link_rival link_state link_stats link_trace pubsub skip space too_large trace) \
+        $(addprefix route/,preamble announced cluster_info cluster_view command command_state closed_connections discover discover_why \
             doubt lineage subscriptions probe redirect refusal replace replicas round router router_dump sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster tracking \
             topology_replicas topology_sentinel topology_standalone verdict)

@@ -25,7 +25,7 @@ static inline bool is_crlf(const char *at)
 #ifdef HF_RESP_BYTEWISE
 
 /* An integer's digits and CR LF. */
-static APART const char *plain_digits(const char *at, uint64_t *n)
+static NO_INLINE const char *plain_digits(const char *at, uint64_t *n)
 {
     const char *first = at;
 
@@ -78,7 +78,7 @@ static inline uint64_t number_of_8(uint64_t bytes, unsigned count)
 /* An integer's digits and CR LF, without a branch that depends on how many of
  * the first 16 there are: a number's length cannot be predicted, a wrong guess
  * costs more than all this. Longer ones are rare. */
-static APART const char *plain_digits(const char *at, uint64_t *n)
+static NO_INLINE const char *plain_digits(const char *at, uint64_t *n)
 {
     static const uint64_t power[9] = {
         1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,

@@ -119,7 +119,7 @@ static double decimal_convert(struct decimal *d)
     return strtod(text, NULL);
 }
 
-RARE double hf_resp_read_double(const char *at, const char *end)
+COLD double hf_resp_read_double(const char *at, const char *end)
 {
     struct decimal d;
     bool negative = *at == '-';
@@ -161,7 +161,7 @@ static void set(struct natural *n, uint64_t value)
     n->word[1] = (uint32_t)(value >> 32);
 }
 
-static RARE void multiply(struct natural *n, uint32_t by)
+static COLD void multiply(struct natural *n, uint32_t by)
 {
     uint64_t carry = 0;
 
@@ -173,7 +173,7 @@ static RARE void multiply(struct natural *n, uint32_t by)
 }
 
 /* n times base^exponent, by as much at once as fits in a word. */
-static RARE void scale(struct natural *n, uint32_t base, int exponent)
+static COLD void scale(struct natural *n, uint32_t base, int exponent)
 {
     const int step = base == 2 ? 31 : 9;
     const uint32_t power = base == 2 ? UINT32_C(1) << 31 : 1000000000;
@@ -185,7 +185,7 @@ static RARE void scale(struct natural *n, uint32_t base, int exponent)
 }
 
 /* a + b, or a - b with a `sign` of -1: two's complement, a >= b then. */
-static RARE void add(struct natural *a, const struct natural *b, int sign)
+static COLD void add(struct natural *a, const struct natural *b, int sign)
 {
     uint64_t carry = sign < 0;
 
@@ -198,7 +198,7 @@ static RARE void add(struct natural *a, const struct natural *b, int sign)
 }
 
 /* Negative, 0 or positive as a is less than, equal to or more than b. */
-static RARE int compare(const struct natural *a, const struct natural *b)
+static COLD int compare(const struct natural *a, const struct natural *b)
 {
     int i = WORDS - 1;
 
@@ -321,7 +321,7 @@ static char *put_word(char *dst, const char word[3])
     return dst + 3;
 }
 
-static RARE char *put_finite(char *dst, uint64_t bits)
+static COLD char *put_finite(char *dst, uint64_t bits)
 {
     struct fraction f;
     char digits[SHORTEST_MAX];

@@ -31,7 +31,7 @@ static char *put_crlf(char *dst)
     return dst + 2;
 }
 
-static RARE char *put_long_number(char *dst, uint64_t n)
+static COLD char *put_long_number(char *dst, uint64_t n)
 {
     return put_digits(dst, n, digit_count(n));
 }

@@ -96,7 +96,7 @@ static size_t escape(char *dst, unsigned char c)
     return 4;
 }
 
-static RARE hf_status refuse(struct feed *f, hf_status why, size_t at,
+static COLD hf_status refuse(struct feed *f, hf_status why, size_t at,
                              const char *expected)
 {
     struct hf_resp_parser *p = f->p;
@@ -203,8 +203,8 @@ static void finish(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
 }
 
 /* The innermost aggregate has all its children. */
-static APART void close_aggregate(struct hf_resp_parser *p,
-                                  const struct hf_resp_tape *tape)
+static NO_INLINE void close_aggregate(struct hf_resp_parser *p,
+                                      const struct hf_resp_tape *tape)
 {
     const struct hf_resp_node *node = innermost(p, tape);
 
@@ -703,7 +703,7 @@ static hf_status step(struct feed *f)
 
 /* The slow way: any values or headers until a plain one may follow, or until
  * the bytes end. */
-static RARE hf_status any_value(struct hf_resp_parser *p, const char *buf,
+static COLD hf_status any_value(struct hf_resp_parser *p, const char *buf,
                                 size_t len, struct hf_resp_tape *tape,
                                 uint32_t end)
 {
@@ -716,8 +716,8 @@ static RARE hf_status any_value(struct hf_resp_parser *p, const char *buf,
     return status;
 }
 
-static APART hf_status parse_on(struct hf_resp_parser *p, const char *buf,
-                                size_t len, struct hf_resp_tape *tape)
+static NO_INLINE hf_status parse_on(struct hf_resp_parser *p, const char *buf,
+                                    size_t len, struct hf_resp_tape *tape)
 {
     uint32_t last = last_end(p);
     uint32_t end = len < last ? (uint32_t)len : last;

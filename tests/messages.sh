@@ -10,7 +10,7 @@ page=docs/messages.md
 complete='lock/lock.h lock/machine/lease.c lock/script/patience.c lock/script/call_end.c
     lock/record/orphan.c lock/record/hold.c lock/record/on_wait.c lock/script/missing_command.c
     net/link/handshake.c net/link/link.c net/link/link_error.c net/link/link_login.c
-    net/link/link_manner.c net/link/link_rival.c net/route/server.c net/route/router.c
+    net/link/link_handshake_mode.c net/link/link_rival.c net/route/server.c net/route/router.c
     net/route/replace.c net/route/discover.c net/route/topology_replicas.c
     net/route/topology_sentinel.c
     cli/base/secret.c cli/base/password_file.c cli/base/waiting.c

@@ -18,7 +18,7 @@ static void add_all(struct hf_address_map *map, const char *entries)
 
     memset(map, 0, sizeof *map);
     while (rest.len > 0)
-        ck_assert_ptr_null(hf_address_map_add(map, hf_text_word(&rest)));
+        ck_assert_ptr_null(hf_address_map_add(map, hf_text_take_word(&rest)));
 }
 
 static const struct {

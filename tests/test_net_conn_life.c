@@ -163,7 +163,7 @@ static void world_give_up(void)
 
     if (i == w.queued_count + w.sent_count || twin->is_given_up)
         return;
-    ck_must(hf_conn_forget(&t.conn, &t.requests[twin->name]) ==
+    ck_must(hf_conn_cancel(&t.conn, &t.requests[twin->name]) ==
                 (i < w.queued_count ? HF_UNSENT : HF_UNKNOWN),
             "only what was not handed out can be withdrawn");
     w.is_asking[twin->name] = false;

@@ -369,9 +369,9 @@ START_TEST(no_reply_of_a_server_is_the_one_for_skipped_ones)
 
     hf_resp_init(&p, NULL, 3);
     ck_assert_int_eq(hf_resp_parse(&p, bytes, strlen(bytes), &tape), HF_OK);
-    ck_assert(!hf_is_too_large(hf_resp_first(&tape, bytes, 0)));
-    ck_assert(hf_is_too_large(hf_too_large()));
-    ck_assert(hf_resp_is_error(hf_too_large()));
+    ck_assert(!hf_is_too_large_reply(hf_resp_first(&tape, bytes, 0)));
+    ck_assert(hf_is_too_large_reply(hf_too_large_reply()));
+    ck_assert(hf_resp_is_error(hf_too_large_reply()));
 }
 END_TEST
 

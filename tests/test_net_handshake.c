@@ -52,7 +52,7 @@ struct row {
     const char *what;
     const char *user, *password, *client_name;
     uint32_t database;
-    enum hf_handshake_manner manner;  /* 0: RESP3 */
+    enum hf_handshake_mode mode;      /* 0: RESP3 */
     bool is_careful;
     int64_t predecessor_id;
     const char *predecessor_run_id;
@@ -85,12 +85,12 @@ static const struct row rows[] = {
      .database = 15,
      .steps = {{"HELLO 3 AUTH alice " PASSWORD "|SELECT 15" INFO "|CLIENT SETNAME n" SETINFO,
                 HELLO_OK OK INFO3 OK OK OK}}},
-    {"RESP2 wanted", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"RESP2 wanted", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .steps = {{"CLIENT ID" SETTINGS, ":42\r\n" SET2}}},
-    {"RESP2, a password", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"RESP2, a password", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .password = PASSWORD,
      .steps = {{"AUTH " PASSWORD "|CLIENT ID" SETTINGS, OK ":42\r\n" SET2}}},
-    {"RESP2, all of it", .manner = HANDSHAKE_RESP2, .protocol = 2, .user = "alice",
+    {"RESP2, all of it", .mode = HANDSHAKE_RESP2, .protocol = 2, .user = "alice",
      .password = PASSWORD, .client_name = "n", .database = 1,
      .steps = {{"AUTH alice " PASSWORD "|CLIENT ID|SELECT 1" INFO "|CLIENT SETNAME n" SETINFO,
                 OK ":42\r\n" OK INFO2 OK OK OK}}},
@@ -169,33 +169,33 @@ static const struct row rows[] = {
     {"after a hangup, with a password", .is_careful = true, .password = PASSWORD,
      .steps = {{"PING", "-NOAUTH Authentication required.\r\n"},
                {"HELLO 3 AUTH default " PASSWORD SETTINGS, HELLO_OK SET3}}},
-    {"after a hangup at HELLO", .is_careful = true, .manner = HANDSHAKE_RESP2,
+    {"after a hangup at HELLO", .is_careful = true, .mode = HANDSHAKE_RESP2,
      .protocol = 2,
      .steps = {{"PING", "+PONG\r\n"},
                {"CLIENT ID" SETTINGS, ":42\r\n" SET2}}},
     {"after hangups at all that may be missing", .is_careful = true,
-     .manner = HANDSHAKE_BARE, .protocol = 2, .id = -1, .run_id = "",
+     .mode = HANDSHAKE_BARE, .protocol = 2, .id = -1, .run_id = "",
      .steps = {{"PING", "+PONG\r\n"}}},
     {"after a hangup, and loading", .is_careful = true, .protocol = -1,
      .status = HF_E_SERVER, .says = "PING: the server replied: LOADING",
      .steps = {{"PING", "-LOADING later\r\n"}}},
-    {"bare", .manner = HANDSHAKE_BARE, .protocol = 2, .id = -1, .run_id = "",
+    {"bare", .mode = HANDSHAKE_BARE, .protocol = 2, .id = -1, .run_id = "",
      .steps = {{"PING", "+PONG\r\n"}}},
-    {"bare, all of it", .manner = HANDSHAKE_BARE, .protocol = 2, .id = -1,
+    {"bare, all of it", .mode = HANDSHAKE_BARE, .protocol = 2, .id = -1,
      .run_id = "", .user = "alice", .password = PASSWORD, .client_name = "n",
      .database = 1, .predecessor_id = 41, .predecessor_run_id = RUN_ID,
      .steps = {{"AUTH alice " PASSWORD "|SELECT 1|PING", OK OK "+PONG\r\n"}}},
-    {"bare, and PING is not there, either", .manner = HANDSHAKE_BARE, .protocol = 2,
+    {"bare, and PING is not there, either", .mode = HANDSHAKE_BARE, .protocol = 2,
      .id = -1, .run_id = "",
      .steps = {{"PING", "-ERR unknown command\r\n"}}},
-    {"bare, no password given", .manner = HANDSHAKE_BARE, .protocol = 2,
+    {"bare, no password given", .mode = HANDSHAKE_BARE, .protocol = 2,
      .status = HF_E_AUTH, .is_final = true, .says = "NOAUTH (it wants",
      .steps = {{"PING", "-NOAUTH Authentication required.\r\n"}}},
-    {"bare, a wrong password", .manner = HANDSHAKE_BARE, .protocol = 2,
+    {"bare, a wrong password", .mode = HANDSHAKE_BARE, .protocol = 2,
      .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "ERR invalid password",
      .steps = {{"AUTH " PASSWORD "|PING", "-ERR invalid password\r\n"}}},
-    {"bare, and the server is loading", .manner = HANDSHAKE_BARE, .protocol = 2,
+    {"bare, and the server is loading", .mode = HANDSHAKE_BARE, .protocol = 2,
      .status = HF_E_SERVER, .says = "LOADING",
      .steps = {{"PING", "-LOADING later\r\n"}}},
 
@@ -207,7 +207,7 @@ static const struct row rows[] = {
     {"an ACL without CLIENT and INFO", .client_name = "n", .run_id = "",
      .steps = {{"HELLO 3" INFO "|CLIENT SETNAME n" SETINFO,
                 HELLO_OK "-NOPERM no\r\n-NOPERM no\r\n-NOPERM no\r\n-NOPERM no\r\n"}}},
-    {"RESP2 and an ACL without CLIENT", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"RESP2 and an ACL without CLIENT", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .id = -1,
      .steps = {{"CLIENT ID" SETTINGS,
                 "-NOPERM no\r\n" INFO2 "-NOPERM no\r\n-NOPERM no\r\n"}}},
@@ -235,16 +235,16 @@ static const struct row rows[] = {
      .says = "HELLO: the server replied: WRONGPASS",
      .steps = {{"HELLO 3 AUTH alice " PASSWORD SETTINGS, WRONGPASS INFO3}}},
     {"a wrong password, and a default user without one, RESP2",
-     .manner = HANDSHAKE_RESP2, .protocol = 2, .user = "alice", .password = PASSWORD,
+     .mode = HANDSHAKE_RESP2, .protocol = 2, .user = "alice", .password = PASSWORD,
      .status = HF_E_AUTH, .is_final = true,
      .says = "AUTH: the server replied: WRONGPASS",
      .steps = {{"AUTH alice " PASSWORD "|CLIENT ID" SETTINGS, WRONGPASS ":42\r\n"}}},
-    {"a placeholder for the user, RESP2", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"a placeholder for the user, RESP2", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .user = "h", .password = PASSWORD,
      .steps = {{"AUTH h " PASSWORD "|CLIENT ID" SETTINGS,
                 WRONGPASS NOAUTH LOCKED_70},
                {"AUTH " PASSWORD "|CLIENT ID" SETTINGS, OK ":42\r\n" SET2}}},
-    {"a placeholder for the user, bare", .manner = HANDSHAKE_BARE, .protocol = 2,
+    {"a placeholder for the user, bare", .mode = HANDSHAKE_BARE, .protocol = 2,
      .id = -1, .run_id = "", .user = "h", .password = PASSWORD, .database = 2,
      .steps = {{"AUTH h " PASSWORD "|SELECT 2|PING",
                 WRONGPASS "-NOAUTH no\r\n-NOAUTH no\r\n"},
@@ -253,7 +253,7 @@ static const struct row rows[] = {
      .status = HF_E_AUTH, .is_final = true, .says = "WRONGPASS",
      .steps = {{"HELLO 3 AUTH alice " PASSWORD SETTINGS, WRONGPASS LOCKED},
                {"HELLO 3 AUTH default " PASSWORD SETTINGS, WRONGPASS}}},
-    {"a user with a wrong password, RESP2", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"a user with a wrong password, RESP2", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .user = "alice", .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "AUTH: the server replied: WRONGPASS",
      .steps = {{"AUTH alice " PASSWORD "|CLIENT ID" SETTINGS,
@@ -271,16 +271,16 @@ static const struct row rows[] = {
      .steps = {{"HELLO 3" SETTINGS,
                 "-NOAUTH HELLO must be called with the client already "
                 "authenticated\r\n"}}},
-    {"RESP2, a wrong password", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"RESP2, a wrong password", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "ERR invalid password",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID" SETTINGS, "-ERR invalid password\r\n"}}},
-    {"RESP2, no password wanted", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"RESP2, no password wanted", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "no password is set",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID" SETTINGS,
                 "-ERR Client sent AUTH, but no password is set\r\n"}}},
-    {"RESP2, no password given", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"RESP2, no password given", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .status = HF_E_AUTH, .is_final = true, .says = "NOAUTH (it wants",
      .steps = {{"CLIENT ID" SETTINGS, "-NOAUTH Authentication required.\r\n"}}},
     {"a database that is not there", .database = 99, .status = HF_E_SERVER,
@@ -291,12 +291,12 @@ static const struct row rows[] = {
                 HELLO_OK "-ERR DB index is out of range\r\n"}}},
 
     /* ---- words that hold the password ---- */
-    {"AUTH is not known, and repeated", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"AUTH is not known, and repeated", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "AUTH",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID" SETTINGS,
                 UNKNOWN("AUTH", "'" PASSWORD "'")}}},
-    {"AUTH is not known, and repeated in part", .manner = HANDSHAKE_RESP2,
+    {"AUTH is not known, and repeated in part", .mode = HANDSHAKE_RESP2,
      .protocol = 2, .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "AUTH",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID" SETTINGS,
@@ -316,7 +316,7 @@ static const struct row rows[] = {
      .is_final = true, .says = "(words that may hold the password)",
      .steps = {{"HELLO 3 AUTH default " PASSWORD SETTINGS,
                 "-WRONGPASS it does not end in 'ease'\r\n"}}},
-    {"a part of the password, RESP2", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"a part of the password, RESP2", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "(words that may hold the password)",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID" SETTINGS, "-ERR not open\r\n"}}},
@@ -340,18 +340,18 @@ static const struct row rows[] = {
     {"too many clients", .status = HF_E_SERVER,
      .says = "max number of clients reached",
      .steps = {{"HELLO 3" SETTINGS, "-ERR max number of clients reached\r\n"}}},
-    {"too many clients: AUTH is not answered", .manner = HANDSHAKE_RESP2,
+    {"too many clients: AUTH is not answered", .mode = HANDSHAKE_RESP2,
      .protocol = 2, .password = PASSWORD, .status = HF_E_SERVER,
      .says = "max number of clients reached",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID" SETTINGS,
                 "-ERR max number of clients reached\r\n"}}},
-    {"too many clients: CLIENT ID is not answered", .manner = HANDSHAKE_RESP2,
+    {"too many clients: CLIENT ID is not answered", .mode = HANDSHAKE_RESP2,
      .protocol = 2, .status = HF_E_SERVER,
      .says = "max number of clients + cluster connections reached",
      .steps = {{"CLIENT ID" SETTINGS,
                 "-ERR max number of clients + cluster connections reached"
                 "\r\n"}}},
-    {"protected mode, RESP2", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"protected mode, RESP2", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .password = PASSWORD, .status = HF_E_SERVER, .says = "DENIED",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID" SETTINGS,
                 "-DENIED Redis is running in protected mode\r\n"}}},
@@ -367,7 +367,7 @@ static const struct row rows[] = {
     {"a script runs: SELECT", .database = 1, .status = HF_E_SERVER,
      .says = "SELECT: the server replied: BUSY",
      .steps = {{"HELLO 3|SELECT 1" SETTINGS, HELLO_OK BUSY}}},
-    {"a script runs: CLIENT ID", .manner = HANDSHAKE_RESP2, .protocol = 2,
+    {"a script runs: CLIENT ID", .mode = HANDSHAKE_RESP2, .protocol = 2,
      .status = HF_E_SERVER, .says = "CLIENT ID",
      .steps = {{"CLIENT ID" SETTINGS, BUSY}}},
 
@@ -412,7 +412,7 @@ static const struct row rows[] = {
     {"it may not be killed", .predecessor_id = 41, .predecessor_run_id = RUN_ID,
      .steps = {{"HELLO 3" SETTINGS, HELLO_OK SET3},
                {KILL_41, "-NOPERM no\r\n"}}},
-    {"it is killed in RESP2", .protocol = 2, .manner = HANDSHAKE_RESP2,
+    {"it is killed in RESP2", .protocol = 2, .mode = HANDSHAKE_RESP2,
      .predecessor_id = 41, .predecessor_run_id = RUN_ID,
      .steps = {{"CLIENT ID" SETTINGS, ":42\r\n" SET2},
                {KILL_41, ":1\r\n"}}},
@@ -455,7 +455,7 @@ static void setup(const struct row *row)
     t.handshake.login = login_of(row->user ? row->user : "", row->password);
     t.handshake.database = row->database;
     t.handshake.client_name = row->client_name;
-    t.handshake.manner = row->manner;
+    t.handshake.mode = row->mode;
     t.handshake.is_careful = row->is_careful;
     t.handshake.predecessor = &t.predecessor;
     ck_assert_int_eq(hf_handshake_start(&t.handshake), HF_OK);
@@ -487,11 +487,11 @@ static const char *sent(void)
 }
 
 /* Tells the answers, one value after another, until one decides. */
-static enum hf_handshake_answer tell(const char *bytes)
+static enum hf_handshake_result tell(const char *bytes)
 {
     struct hf_resp_node nodes[64];
     struct hf_resp_tape tape = {.nodes = nodes, .room = 64};
-    enum hf_handshake_answer answer = HANDSHAKE_MORE;
+    enum hf_handshake_result answer = HANDSHAKE_MORE;
     struct hf_resp_parser parser;
     size_t len = strlen(bytes);
     uint32_t at = 0;
@@ -507,9 +507,9 @@ static enum hf_handshake_answer tell(const char *bytes)
     return answer;
 }
 
-static enum hf_handshake_answer converse(const struct row *row)
+static enum hf_handshake_result converse(const struct row *row)
 {
-    enum hf_handshake_answer answer = HANDSHAKE_MORE;
+    enum hf_handshake_result answer = HANDSHAKE_MORE;
 
     for (int i = 0; i < STEPS && row->steps[i].sends; i++) {
         ck_assert_int_eq(answer, HANDSHAKE_MORE);
@@ -524,7 +524,7 @@ static enum hf_handshake_answer converse(const struct row *row)
 START_TEST(each_server_gets_a_handshake_that_it_understands)
 {
     const struct row *row = &rows[_i];
-    enum hf_handshake_answer answer;
+    enum hf_handshake_result answer;
     int64_t id = row->id ? row->id : 42;
 
     setup(row);
@@ -593,8 +593,8 @@ START_TEST(longest_names_fit)
     memset(user, 'u', sizeof user - 1);
     memset(password, 'p', sizeof password - 1);
     memset(name, 'n', sizeof name - 1);
-    for (row.manner = HANDSHAKE_RESP3; row.manner <= HANDSHAKE_RESP2; row.manner++) {
-        bool is_resp2 = row.manner == HANDSHAKE_RESP2;
+    for (row.mode = HANDSHAKE_RESP3; row.mode <= HANDSHAKE_RESP2; row.mode++) {
+        bool is_resp2 = row.mode == HANDSHAKE_RESP2;
         const char *text;
 
         setup(&row);
@@ -627,7 +627,7 @@ START_TEST(any_answers_lead_to_an_end)
     uint64_t seed = DICE_SEED + (uint64_t)_i;
 
     for (int walk = 0; walk < 3000; walk++) {
-        enum hf_handshake_answer answer = HANDSHAKE_MORE;
+        enum hf_handshake_result answer = HANDSHAKE_MORE;
         int count = 0;
 
         setup(&row);

@@ -90,7 +90,7 @@ START_TEST(names_that_were_made_to_collide_are_spread)
     char name[32];
     int most = 0, found = 0;
 
-    ck_assert(hf_random(&key, sizeof key));
+    ck_assert(hf_random_bytes(&key, sizeof key));
     for (unsigned i = 0; found < NAMES; i++) {
         int *count;
 

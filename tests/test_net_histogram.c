@@ -182,7 +182,7 @@ START_TEST(numbers_below_a_power_are_counted_exactly)
             below[bits] += number < UINT64_C(1) << bits;
     }
     for (unsigned bits = 3; bits <= 32; bits++)
-        ck_assert_uint_eq(hf_histogram_below(&h, bits), below[bits]);
+        ck_assert_uint_eq(hf_histogram_count_below(&h, bits), below[bits]);
 }
 END_TEST
 

@@ -437,7 +437,7 @@ START_TEST(time_of_a_lookup_does_not_count_against_the_server)
     names_open();
     drive_until(is_looked_up);
     lock();
-    ck_assert_int_ge(hf_rival_race_ms(link_), link_->dial.found_ms + 75);
+    ck_assert_int_ge(hf_rival_for_attempt_due_ms(link_), link_->dial.found_ms + 75);
     options.suspect_ms = link_->options.suspect_ms = 0; /* the machine may be busy */
     unlock();
     ck_assert_str_eq(answer(&a), "a");
@@ -537,7 +537,7 @@ static void come_back(void *ctx, bool is_up)
 {
     (void)ctx;
     if (!is_up)
-        hf_link_come_back(link_, true);
+        hf_link_reconnect_once(link_, true);
 }
 
 static uint64_t awaited_connects;

@@ -55,7 +55,7 @@ static bool give_for(const char *password, int64_t expires_in_ms)
     bool is_taken;
 
     lock();
-    is_taken = hf_link_answer(link_, provider.id, &c, NULL);
+    is_taken = hf_link_answer_credentials(link_, provider.id, &c, NULL);
     unlock();
     return is_taken;
 }
@@ -298,7 +298,7 @@ START_TEST(placeholder_is_known_of_a_rivals_connection)
     ck_assert_str_eq(answer(&a), "(unknown)");
     ck_assert_str_eq(ask("ECHO b"), "b");
     lock();
-    ck_assert_pstr_eq(hf_link_placeholder(link_), "app");
+    ck_assert_pstr_eq(hf_link_refused_user(link_), "app");
     unlock();
     end_with_peer(peer);
 }

@@ -265,8 +265,8 @@ START_TEST(hook_runs_before_the_lock_is_released)
     hf_loop_at_turn_end(loop, &b.turn);
     hf_loop_at_turn_end(loop, &c.turn);
     hf_loop_at_turn_end(loop, &a.turn);
-    hf_loop_forget_turn(loop, &c.turn);
-    hf_loop_forget_turn(loop, &c.turn);
+    hf_loop_cancel_turn_end(loop, &c.turn);
+    hf_loop_cancel_turn_end(loop, &c.turn);
     ck_assert_str_eq(trace, "");
     unlock();
     ck_assert_str_eq(trace, "aba");

@@ -77,7 +77,7 @@ START_TEST(refusal_is_found_within_the_error_of_a_script)
     (void)snprintf(bytes, sizeof bytes, "-%s\r\n", rows[_i].error);
     v = parse(bytes, &tape);
     ck_assert_int_eq(hf_refusal_is(v, rows[_i].code), rows[_i].is);
-    hf_refusal_words(v, &ptr, &len);
+    hf_refusal_text(v, &ptr, &len);
     ck_assert_uint_eq(len, strlen(rows[_i].words));
     ck_assert_mem_eq(ptr, rows[_i].words, len);
 }
@@ -147,7 +147,7 @@ START_TEST(evalsha_that_is_not_there_is_recognised)
 
     (void)snprintf(bytes, sizeof bytes, "-%s\r\n", text_rows[_i].error);
     v = parse(bytes, &tape);
-    ck_assert_int_eq(hf_refusal_wants_text(v), text_rows[_i].wants_text);
+    ck_assert_int_eq(hf_refusal_needs_eval(v), text_rows[_i].wants_text);
     ck_assert_int_eq(hf_refusal_is_of_evalsha(v), text_rows[_i].is_of_evalsha);
 }
 END_TEST

@@ -516,7 +516,7 @@ START_TEST(a_wrong_password_at_the_master_has_its_status)
         start_replica(&second, 1);
     open_among(port_of(&first), _i == 0 ? port_of(&second) : local_dead_port(), 0);
     prepare_question(&q, "a", 2 * LONG_MS);
-    q.command.is_once = true;
+    q.command.is_never_retried = true;
     send_question(&q);
     must_fail(&q, HF_E_AUTH, "WRONGPASS");
     close_router();
@@ -530,7 +530,7 @@ START_TEST(a_command_that_is_sent_once_ends_with_the_first_round)
     start_replica(&first, 12); /* if the machine stops, a later round is the first with a reply */
     open_among(port_of(&first), local_dead_port(), 0);
     prepare_question(&q, "a", 2 * LONG_MS); /* longer than must_fail waits */
-    q.command.is_once = true;
+    q.command.is_never_retried = true;
     send_question(&q);
     must_fail(&q, HF_E_CONNECT, "is a replica of ");
     close_router();

@@ -81,7 +81,7 @@ static void on_room(struct hf_space_waiter *room, hf_status status)
     }
     tell(" %c", a->letter);
     if (a->drops)
-        hf_link_forget_space(&a->drops->room);
+        hf_link_stop_awaiting_space(&a->drops->room);
     ck_assert_int_eq(submit(a), HF_OK);
 }
 
@@ -195,13 +195,13 @@ START_TEST(space_is_assigned_in_order)
     bound_requests(2);
     (void)taken(0, SMALL);
     (void)taken(1, SMALL);
-    ck_assert(!hf_link_is_awaited(link_));
+    ck_assert(!hf_link_has_space_waiters(link_));
     for (int i = 2; i < 6; i++)
         (void)waiting(i, SMALL);
-    ck_assert(hf_link_is_awaited(link_));
+    ck_assert(hf_link_has_space_waiters(link_));
     ck_assert_int_eq(submit(asker(7, SMALL)), HF_E_LIMIT);
     drive_until_trace(" a= b= c d c= d= e f e= f=");
-    ck_assert(!hf_link_is_awaited(link_));
+    ck_assert(!hf_link_has_space_waiters(link_));
     end_with_peer(peer);
 }
 END_TEST
@@ -271,8 +271,8 @@ START_TEST(waiter_that_leaves_is_not_notified_and_delays_no_other)
     (void)taken(0, OUTPUT_MAX - SMALL);
     great = waiting(1, OUTPUT_MAX);
     (void)waiting(2, SMALL);
-    hf_link_forget_space(&great->room);
-    hf_link_forget_space(&great->room); /* once more does nothing */
+    hf_link_stop_awaiting_space(&great->room);
+    hf_link_stop_awaiting_space(&great->room); /* once more does nothing */
     drive_until_trace(" c");
     peer_go(peer);
     drive_until_trace(" c a= c=");
@@ -293,7 +293,7 @@ START_TEST(waiter_that_leaves_makes_the_next_one_the_first)
     hf_loop_unlock(loop);
     hf_loop_lock(loop);
     ck_assert_str_eq(trace, "");
-    hf_link_forget_space(&great->room);
+    hf_link_stop_awaiting_space(&great->room);
     ck_assert_str_eq(trace, ""); /* not from within the call */
     hf_loop_unlock(loop);
     hf_loop_lock(loop);
@@ -375,7 +375,7 @@ START_TEST(too_large_for_the_link_is_refused_at_once)
     a = asker(0, OUTPUT_MAX + 1);
     ck_assert_int_eq(hf_link_await_space(link_, &a->room, OUTPUT_MAX + 1),
                      HF_E_LIMIT);
-    ck_assert(!hf_link_is_awaited(link_));
+    ck_assert(!hf_link_has_space_waiters(link_));
     (void)waiting(1, OUTPUT_MAX);
     drive_until_trace(" b");
     free_link();
@@ -485,7 +485,7 @@ static void person_acts(struct person *p)
     struct hf_resp_arg argv[2];
 
     if (p->state == WAITS && dice(10) == 0) {
-        hf_link_forget_space(&p->room);
+        hf_link_stop_awaiting_space(&p->room);
         p->state = RESTS;
     } else if (p->state == ASKS && dice(10) == 0) {
         (void)hf_link_cancel(&p->request);
@@ -493,7 +493,7 @@ static void person_acts(struct person *p)
     } else if (p->state == RESTS) {
         p->len = dice(OUTPUT_MAX / 2);
         p->is_urgent = dice(10) == 0;
-        if (!hf_link_is_awaited(link_) && person_submit(p) == HF_OK)
+        if (!hf_link_has_space_waiters(link_) && person_submit(p) == HF_OK)
             return;
         p->room.ready = person_ready;
         p->room.is_urgent = p->is_urgent;

@@ -97,17 +97,17 @@ static void act_when_due(struct world *w)
     case HF_ROUND_QUERY:
         ask_next(w);
         break;
-    case HF_ROUND_AGAIN:
+    case HF_ROUND_RETRY:
         check_again(w);
         w->next_ms = w->round.due_ms;
         break;
-    case HF_ROUND_GIVE_UP:
+    case HF_ROUND_ADOPT_BEST:
         check_end(w, since_ms);
         w->next_ms = NOW_MS + HF_ROUND_PAUSE_MS;
         break;
     case HF_ROUND_WAIT:
         break;
-    case HF_ROUND_TAKE:
+    case HF_ROUND_ADOPT:
         ck_must(false, "ROUND-2: time alone takes no map");
     }
 }
@@ -146,14 +146,14 @@ static bool answer(struct world *w, unsigned server, enum hf_round_answer what)
     w->heard_ms = NOW_MS;
     hf_round_probe_ended(&w->round);
     action = hf_round_answered(&w->round, NOW_MS, what);
-    ck_must((action == HF_ROUND_TAKE) == (what <= HF_ROUND_BETTER), "ROUND-2");
-    if (action == HF_ROUND_TAKE) { /* as discover.c does */
+    ck_must((action == HF_ROUND_ADOPT) == (what <= HF_ROUND_BETTER), "ROUND-2");
+    if (action == HF_ROUND_ADOPT) { /* as discover.c does */
         for (; w->under_way; w->under_way &= w->under_way - 1)
             hf_round_probe_ended(&w->round);
         w->next_ms = NOW_MS + HF_ROUND_PAUSE_MS;
     }
     act(w);
-    return action == HF_ROUND_TAKE;
+    return action == HF_ROUND_ADOPT;
 }
 
 static void fail_probe(struct world *w, unsigned server)
@@ -319,7 +319,7 @@ START_TEST(a_worse_map_is_adopted_when_patience_is_over)
         else
             ms += STEP_MS;
         if (!w.round.is_running && w.round.due_ms == HF_NEVER)
-            break; /* GIVE_UP: all else goes on */
+            break; /* ADOPT_BEST: all else goes on */
         if (!next)
             pass(&w, STEP_MS);
         ck_must(ms < 2 * PATIENCE_MS, "patience ends");
@@ -373,7 +373,7 @@ START_TEST(round_after_silence_begins_a_millisecond_later_for_each_server)
         ask_servers(&r, count, NOW_MS);
         answer_worse(&r, NOW_MS);
         ck_assert_int_eq(hf_round_step(&r, end_ms - 1), HF_ROUND_WAIT);
-        ck_assert_int_eq(hf_round_step(&r, end_ms), HF_ROUND_AGAIN);
+        ck_assert_int_eq(hf_round_step(&r, end_ms), HF_ROUND_RETRY);
         ck_assert_int_eq(r.due_ms, end_ms + HF_ROUND_PAUSE_MS + count);
     }
 }
@@ -396,12 +396,12 @@ START_TEST(pause_doubles_up_to_its_maximum)
         hf_round_nobody_left(&r, now_ms);
         answer_worse(&r, now_ms);
         now_ms += HF_ROUND_SILENCE_MS;
-        ck_assert_int_eq(hf_round_step(&r, now_ms), HF_ROUND_AGAIN);
+        ck_assert_int_eq(hf_round_step(&r, now_ms), HF_ROUND_RETRY);
         ck_assert_int_eq(r.due_ms - now_ms - r.queried, pauses[i]);
         now_ms = r.due_ms;
     }
     hf_round_probe_ended(&r);
-    ck_assert_int_eq(hf_round_answered(&r, now_ms, HF_ROUND_BETTER), HF_ROUND_TAKE);
+    ck_assert_int_eq(hf_round_answered(&r, now_ms, HF_ROUND_BETTER), HF_ROUND_ADOPT);
     ck_assert_uint_eq(r.again, 0);
 }
 END_TEST
@@ -416,7 +416,7 @@ static struct hf_round in_second_round(void)
     hf_round_init(&r, PATIENCE_MS, HF_ROUND_STAGGER_MS);
     ask_servers(&r, 2, NOW_MS - HF_ROUND_SILENCE_MS);
     answer_worse(&r, NOW_MS - HF_ROUND_SILENCE_MS);
-    ck_assert_int_eq(hf_round_step(&r, NOW_MS), HF_ROUND_AGAIN);
+    ck_assert_int_eq(hf_round_step(&r, NOW_MS), HF_ROUND_RETRY);
     begin_ms = r.due_ms;
     ask_servers(&r, 1, begin_ms);
     return r;
@@ -430,9 +430,9 @@ START_TEST(patience_ends_in_its_last_millisecond)
     answer_worse(&early, early.silent_since_ms + HF_ROUND_PAUSE_MS + 2);
     late = early;
     ck_assert_int_eq(hf_round_step(&early, NOW_MS + PATIENCE_MS - 1),
-                     HF_ROUND_AGAIN);
+                     HF_ROUND_RETRY);
     ck_assert_int_eq(hf_round_step(&late, NOW_MS + PATIENCE_MS),
-                     HF_ROUND_GIVE_UP);
+                     HF_ROUND_ADOPT_BEST);
 }
 END_TEST
 
@@ -454,7 +454,7 @@ START_TEST(settled_map_is_adopted_though_one_is_silent)
         ck_assert_int_eq(hf_round_step(&r, NOW_MS + HF_ROUND_SILENCE_MS - 1),
                          HF_ROUND_WAIT);
         ck_assert_int_eq(hf_round_step(&r, NOW_MS + HF_ROUND_SILENCE_MS),
-                         is_last ? HF_ROUND_GIVE_UP : HF_ROUND_AGAIN);
+                         is_last ? HF_ROUND_ADOPT_BEST : HF_ROUND_RETRY);
     }
 }
 END_TEST
@@ -467,7 +467,7 @@ START_TEST(round_ends_when_all_others_failed_and_one_is_silent)
     hf_round_probe_ended(&r);
     hf_round_failed(&r, NOW_MS + 500);
     ck_assert_int_eq(hf_round_step(&r, NOW_MS + 500 + HF_ROUND_SILENCE_MS),
-                     HF_ROUND_GIVE_UP);
+                     HF_ROUND_ADOPT_BEST);
 }
 END_TEST
 

@@ -226,15 +226,15 @@ START_TEST(each_slot_that_a_node_refuses_counts_until_the_node_serves_it)
     ck_assert_uint_eq(denied_now(), 3);
     ck_assert_str_ne(ask(2), "node 0");
     ck_assert_uint_eq(denied_now(), 3);
-    for (int slot = 4; slot <= 3 * DENIED_MAX; slot++)
+    for (int slot = 4; slot <= 3 * DENIED_SLOTS_MAX; slot++)
         ck_assert_str_ne(ask(slot), "node 0");
-    ck_assert_uint_eq(denied_now(), DENIED_MAX);
+    ck_assert_uint_eq(denied_now(), DENIED_SLOTS_MAX);
     told.is_denied = false;
-    ck_assert_str_eq(ask(3 * DENIED_MAX), "node 0");
-    ck_assert_uint_eq(denied_now(), DENIED_MAX - 1);
+    ck_assert_str_eq(ask(3 * DENIED_SLOTS_MAX), "node 0");
+    ck_assert_uint_eq(denied_now(), DENIED_SLOTS_MAX - 1);
     ck_assert_str_eq(ask(1), "node 0"); /* it is not among the last ones */
-    ck_assert_uint_eq(denied_now(), DENIED_MAX - 1);
-    for (int slot = 2 * DENIED_MAX; slot < 3 * DENIED_MAX; slot++)
+    ck_assert_uint_eq(denied_now(), DENIED_SLOTS_MAX - 1);
+    for (int slot = 2 * DENIED_SLOTS_MAX; slot < 3 * DENIED_SLOTS_MAX; slot++)
         ck_assert_str_eq(ask(slot), "node 0");
     ck_assert_uint_eq(denied_now(), 0);
     end();
@@ -690,7 +690,7 @@ static uint32_t lost_without(struct hf_server *server)
 
     lock();
     hf_announced_note_unreached(server);
-    lost = hf_announced_count_lost(router, router->map);
+    lost = hf_announced_count_unreachable(router, router->map);
     unlock();
     return lost;
 }
@@ -714,7 +714,7 @@ START_TEST(a_master_is_reached_over_either_of_its_connections)
     drive_until(wait_link_is_up);
     lock();
     ck_assert(!hf_link_is_up(server->link));
-    ck_assert_uint_eq(hf_announced_count_lost(router, router->map), 0);
+    ck_assert_uint_eq(hf_announced_count_unreachable(router, router->map), 0);
     unlock();
     ck_assert_str_eq(ask(9000), "node 1");
     ck_assert_uint_eq(lost_without(server), 0);

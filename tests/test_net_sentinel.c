@@ -349,7 +349,7 @@ START_TEST(a_command_that_is_sent_once_ends_with_the_first_round)
     }
     open_router_at(_i ? port_of(&first) : local_dead_port(), dead, 3);
     prepare_question(&q, "a", 2 * LONG_MS); /* longer than must_fail waits */
-    q.command.is_once = true;
+    q.command.is_never_retried = true;
     send_question(&q);
     must_fail(&q, HF_E_CONNECT, said);
     close_router();

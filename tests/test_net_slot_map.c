@@ -117,10 +117,10 @@ static const struct {
 
 static void must_be_whole(const struct hf_slot_map *map)
 {
-    uint16_t replica = hf_slot_map_find(map, "10.0.0.4", 7004);
+    uint16_t replica = hf_slot_map_find_node(map, "10.0.0.4", 7004);
 
     ck_assert_uint_eq(map->count, 4);
-    ck_assert_uint_eq(hf_slot_map_covered(map), HF_SLOTS);
+    ck_assert_uint_eq(hf_slot_map_count_covered(map), HF_SLOTS);
     must_lead_to(map, 0, "10.0.0.1", 7001);
     must_lead_to(map, 5460, "10.0.0.1", 7001);
     must_lead_to(map, 5461, "10.0.0.2", 7002);
@@ -190,7 +190,7 @@ START_TEST(a_gap_is_no_error_and_has_no_target)
     must_lead_to(map, 1, "h", 1);
     must_lead_to(map, 3, NULL, 0);
     must_lead_to(map, 16383, NULL, 0);
-    ck_assert_uint_eq(hf_slot_map_covered(map), HF_SLOTS - 3);
+    ck_assert_uint_eq(hf_slot_map_count_covered(map), HF_SLOTS - 3);
     hf_slot_map_free(map);
 }
 END_TEST
@@ -200,13 +200,13 @@ START_TEST(a_cluster_without_slots_has_an_empty_map)
     struct hf_slot_map *map = map_of(SLOTS, "[]", 2);
 
     ck_assert_uint_eq(map->count, 0);
-    ck_assert_uint_eq(hf_slot_map_covered(map), 0);
+    ck_assert_uint_eq(hf_slot_map_count_covered(map), 0);
     hf_slot_map_free(map);
     map = map_of(SHARDS,
                  "[{'slots' [] 'nodes' [" NODE("a", "h", "1", "master") "]}]",
                  3);
     ck_assert_uint_eq(map->count, 1);
-    ck_assert_uint_eq(hf_slot_map_covered(map), 0);
+    ck_assert_uint_eq(hf_slot_map_count_covered(map), 0);
     hf_slot_map_free(map);
 }
 END_TEST
@@ -546,12 +546,12 @@ START_TEST(every_slot_may_be_a_range_of_its_own)
 
     ck_assert_int_eq(read_slot_by_slot(&map, HF_NODES_MAX), HF_OK);
     ck_assert_uint_eq(map->count, HF_NODES_MAX);
-    ck_assert_uint_eq(hf_slot_map_covered(map), HF_SLOTS);
+    ck_assert_uint_eq(hf_slot_map_count_covered(map), HF_SLOTS);
     must_lead_to(map, 0, "h0", 1);
     must_lead_to(map, 16383, "h1023", 1024);
     ck_assert(hf_slot_map_is_equal(map, map));
-    ck_assert_int_eq(hf_slot_map_set(&map, 7, "h8", 9), HF_OK);
-    ck_assert_int_eq(hf_slot_map_set(&map, 7, "one", 1), HF_E_LIMIT);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "h8", 9), HF_OK);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "one", 1), HF_E_LIMIT);
     must_lead_to(map, 7, "h8", 9);
     hf_slot_map_free(map);
 }
@@ -647,12 +647,12 @@ START_TEST(a_moved_without_memory_changes_nothing)
     struct hf_slot_map *map = hf_slot_map_new(&memory.hook);
 
     for (uint16_t i = 0; i < map->room; i++)
-        ck_assert_int_eq(hf_slot_map_set(&map, i, "h", 1 + i), HF_OK);
+        ck_assert_int_eq(hf_slot_map_set_slot(&map, i, "h", 1 + i), HF_OK);
     memory_fail_at(&memory, 1);
-    ck_assert_int_eq(hf_slot_map_set(&map, 0, "other", 1), HF_E_NOMEM);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 0, "other", 1), HF_E_NOMEM);
     must_lead_to(map, 0, "h", 1);
     memory_fail_at(&memory, 0);
-    ck_assert_int_eq(hf_slot_map_set(&map, 0, "other", 1), HF_OK);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 0, "other", 1), HF_OK);
     must_lead_to(map, 0, "other", 1);
     must_lead_to(map, 1, "h", 2);
     hf_slot_map_free(map);
@@ -666,16 +666,16 @@ START_TEST(a_moved_is_learned_for_its_slot_alone)
 {
     struct hf_slot_map *map = map_of(SLOTS, OLD_SLOTS, 2);
 
-    ck_assert_int_eq(hf_slot_map_set(&map, 7, "10.0.0.2", 7002), HF_OK);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "10.0.0.2", 7002), HF_OK);
     ck_assert_uint_eq(map->count, 4);
     must_lead_to(map, 6, "10.0.0.1", 7001);
     must_lead_to(map, 7, "10.0.0.2", 7002);
     must_lead_to(map, 8, "10.0.0.1", 7001);
-    ck_assert_int_eq(hf_slot_map_set(&map, 7, "10.0.0.5", 7005), HF_OK);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "10.0.0.5", 7005), HF_OK);
     ck_assert_uint_eq(map->count, 5);
     ck_assert_str_eq(map->nodes[4].id, "");
     must_lead_to(map, 7, "10.0.0.5", 7005);
-    ck_assert_int_eq(hf_slot_map_set(&map, 7, "10.0.0.5", 7006), HF_OK);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "10.0.0.5", 7006), HF_OK);
     ck_assert_uint_eq(map->count, 6);
     hf_slot_map_free(map);
 }
@@ -684,9 +684,9 @@ END_TEST
 START_TEST(a_moved_to_a_replica_makes_it_a_master)
 {
     struct hf_slot_map *map = map_of(SLOTS, OLD_SLOTS, 2);
-    uint16_t replica = hf_slot_map_find(map, "10.0.0.4", 7004);
+    uint16_t replica = hf_slot_map_find_node(map, "10.0.0.4", 7004);
 
-    ck_assert_int_eq(hf_slot_map_set(&map, 7, "10.0.0.4", 7004), HF_OK);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 7, "10.0.0.4", 7004), HF_OK);
     ck_assert_uint_eq(map->count, 4);
     ck_assert(hf_node_is_target(map, replica));
     must_lead_to(map, 7, "10.0.0.4", 7004);
@@ -701,7 +701,7 @@ START_TEST(a_moved_to_a_node_that_was_not_online_makes_it_a_target)
         map_of(SHARDS, WITH_HEALTH("'health' 'loading'"), 3);
 
     must_lead_to(map, 0, NULL, 0);
-    ck_assert_int_eq(hf_slot_map_set(&map, 0, "h", 1), HF_OK);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 0, "h", 1), HF_OK);
     ck_assert_uint_eq(map->count, 1);
     must_lead_to(map, 0, "h", 1);
     hf_slot_map_free(map);
@@ -715,9 +715,9 @@ START_TEST(a_moved_to_too_long_a_host_is_refused)
 
     memset(host, 'h', sizeof host);
     host[HF_HOST_MAX + 1] = '\0';
-    ck_assert_int_eq(hf_slot_map_set(&map, 0, host, 1), HF_E_LIMIT);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 0, host, 1), HF_E_LIMIT);
     host[HF_HOST_MAX] = '\0';
-    ck_assert_int_eq(hf_slot_map_set(&map, 0, host, 1), HF_OK);
+    ck_assert_int_eq(hf_slot_map_set_slot(&map, 0, host, 1), HF_OK);
     must_lead_to(map, 0, host, 1);
     hf_slot_map_free(map);
 }
@@ -732,9 +732,9 @@ START_TEST(of_two_nodes_at_one_place_the_one_online_is_found)
         " {'slots' [0 9] 'nodes' [" NODE("b", "h", "1", "master") "]}]",
         3);
 
-    ck_assert_uint_eq(hf_slot_map_find(map, "h", 1), 1);
-    ck_assert_uint_eq(hf_slot_map_find(map, "h", 2), HF_NO_NODE);
-    ck_assert_uint_eq(hf_slot_map_find(map, "i", 1), HF_NO_NODE);
+    ck_assert_uint_eq(hf_slot_map_find_node(map, "h", 1), 1);
+    ck_assert_uint_eq(hf_slot_map_find_node(map, "h", 2), HF_NO_NODE);
+    ck_assert_uint_eq(hf_slot_map_find_node(map, "i", 1), HF_NO_NODE);
     hf_slot_map_free(map);
 }
 END_TEST
@@ -849,7 +849,7 @@ static struct hf_slot_map *map_in(struct state state)
     struct hf_slot_map *map = hf_slot_map_new(&memory.hook);
 
     for (int slot = 0; slot < state.slots; slot++)
-        ck_assert_int_eq(hf_slot_map_set(&map, (uint16_t)slot, "h", 1), HF_OK);
+        ck_assert_int_eq(hf_slot_map_set_slot(&map, (uint16_t)slot, "h", 1), HF_OK);
     map->info.is_ok = state.is_ok;
     map->info.current_epoch = state.epoch;
     return map;

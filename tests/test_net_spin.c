@@ -122,10 +122,10 @@ static uint32_t take_replies(struct world *w)
     return answered;
 }
 
-static struct hf_spin_wait wait_for_reply(struct world *w, uint32_t look_us)
+static struct hf_spin_result wait_for_reply(struct world *w, uint32_t look_us)
 {
     int64_t left = w->batches[w->first % BATCHES].reply_us - w->now_us;
-    struct hf_spin_wait wait = {.us = left > 0 ? left : 0};
+    struct hf_spin_result wait = {.us = left > 0 ? left : 0};
 
     wait.is_found = look_us > 0 && left <= look_us;
     wait.cpu_us = wait.is_found ? wait.us : look_us;
@@ -145,7 +145,7 @@ static void live_once(struct world *w, struct hf_spin *spin, uint32_t look_us,
                       struct tally *tally)
 {
     struct hf_spin_plan plan = {look_us, false};
-    struct hf_spin_wait wait;
+    struct hf_spin_result wait;
     int64_t between_us;
 
     callers_go_on(w);
@@ -314,8 +314,8 @@ END_TEST
  * lets the others add theirs. */
 START_TEST(replies_found_at_once_but_fewer_are_not_looked_for)
 {
-    static const struct hf_spin_wait found = {true, 1, 1, 12, 1};
-    static const struct hf_spin_wait slept = {false, 5, 36, 4, 3};
+    static const struct hf_spin_result found = {true, 1, 1, 12, 1};
+    static const struct hf_spin_result slept = {false, 5, 36, 4, 3};
     struct hf_spin spin;
     unsigned looks = 0;
 
@@ -387,7 +387,7 @@ static void wait_there(struct hf_spin *spin)
 {
     struct hf_spin_plan plan = hf_spin_plan(spin);
     bool looks = plan.look_us > 0;
-    struct hf_spin_wait wait = {.is_found = looks, .answered = 1};
+    struct hf_spin_result wait = {.is_found = looks, .answered = 1};
 
     wait.us = us_of(spin, looks);
     if (looks || plan.is_measured)

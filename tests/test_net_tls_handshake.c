@@ -170,7 +170,7 @@ START_TEST(server_without_tls_is_distinguished_from_a_lost_connection)
     ck_assert_int_eq(know("localhost"), HF_OK);
     dial();
     ck_assert_int_eq(hf_tls_handshake(tls), HF_RESP_MORE);
-    ck_assert_int_eq(hf_tls_wants(tls), HF_READ);
+    ck_assert_int_eq(hf_tls_wanted_events(tls), HF_READ);
     tls_peer_say_raw(&peer, aliens[_i].bytes, aliens[_i].len);
     turn(1);
     ck_assert_uint_gt(peer.heard_len, 100);

@@ -71,7 +71,7 @@ START_TEST(bytes_in_the_tls_buffer_are_reported_without_a_ready_descriptor)
     ck_assert(hf_tls_has_more(tls));
     ck_assert_int_eq(hf_tls_read(tls, got + 10, RECORD_MAX), RECORD_MAX - 10);
     ck_assert(!hf_tls_has_more(tls));
-    ck_assert_int_eq(hf_tls_wants(tls), HF_READ);
+    ck_assert_int_eq(hf_tls_wanted_events(tls), HF_READ);
     ck_assert_mem_eq(got, sent, RECORD_MAX);
     free(sent);
     free(got);
@@ -143,11 +143,11 @@ START_TEST(write_fills_the_socket)
     serve_version(AT(server), versions[_i]);
     meet();
     ck_assert_int_eq(hf_tls_write(tls, sent, 3 * RECORD_MAX), 3 * RECORD_MAX);
-    ck_assert_int_eq(hf_tls_wants(tls), HF_READ);
+    ck_assert_int_eq(hf_tls_wanted_events(tls), HF_READ);
     n = hf_tls_write(tls, sent, len);
     ck_assert_int_ge(n, RECORD_MAX);
     ck_assert_int_lt(n, (long)len);
-    ck_assert_int_eq(hf_tls_wants(tls), HF_READ | HF_WRITE);
+    ck_assert_int_eq(hf_tls_wanted_events(tls), HF_READ | HF_WRITE);
     free(sent);
 }
 END_TEST
@@ -197,7 +197,7 @@ START_TEST(write_continues_from_a_buffer_that_grows_and_moves)
         ck_assert_int_ge(n, 0);
         blocked += n == 0;
         if ((size_t)n < o.grown - o.sent)
-            ck_assert_int_eq(hf_tls_wants(tls), HF_READ | HF_WRITE);
+            ck_assert_int_eq(hf_tls_wanted_events(tls), HF_READ | HF_WRITE);
         o.sent += (size_t)n;
         o.grown += o.grown + 30000 < o.len ? 30000 : o.len - o.grown;
         if (i % 3 == 0)
@@ -205,7 +205,7 @@ START_TEST(write_continues_from_a_buffer_that_grows_and_moves)
     }
     turn(2);
     ck_assert_int_gt(blocked, 10);
-    ck_assert_int_eq(hf_tls_wants(tls), HF_READ);
+    ck_assert_int_eq(hf_tls_wanted_events(tls), HF_READ);
     ck_assert_uint_eq(peer.heard_len, o.len);
     ck_assert_mem_eq(peer.heard, all, o.len);
     free(all);
@@ -248,7 +248,7 @@ START_TEST(handshake_waits_for_room_to_write)
     fill_socket(&junk);
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(hf_tls_handshake(tls), HF_RESP_MORE);
-        ck_assert_int_eq(hf_tls_wants(tls), HF_WRITE);
+        ck_assert_int_eq(hf_tls_wanted_events(tls), HF_WRITE);
     }
     drain_socket(junk);
     ck_assert_int_eq(end_handshake(), HF_OK);
@@ -270,14 +270,14 @@ START_TEST(read_continues_while_the_output_is_full)
     turn(1);
     fill_socket(&junk);
     ck_assert_int_eq(hf_tls_write(tls, "and you", 7), 0);
-    ck_assert(hf_tls_wants(tls) & HF_WRITE);
+    ck_assert(hf_tls_wanted_events(tls) & HF_WRITE);
     ck_assert_int_eq(hear(got, 5), 0);
     ck_assert_mem_eq(got, "hello", 5);
     ck_assert_int_eq(hf_tls_write(tls, "and you", 7), 0);
-    ck_assert_int_eq(hf_tls_wants(tls), HF_READ | HF_WRITE);
+    ck_assert_int_eq(hf_tls_wanted_events(tls), HF_READ | HF_WRITE);
     drain_socket(junk);
     say("and you", 7);
-    ck_assert_int_eq(hf_tls_wants(tls), HF_READ);
+    ck_assert_int_eq(hf_tls_wanted_events(tls), HF_READ);
 }
 END_TEST
 
@@ -357,7 +357,7 @@ START_TEST(error_of_another_library_does_not_end_a_connection)
     do
         leave_an_error();
     while (hf_tls_write(tls, (char[1000]){0}, 1000) > 0);
-    ck_assert_int_eq(hf_tls_wants(tls), HF_READ | HF_WRITE);
+    ck_assert_int_eq(hf_tls_wanted_events(tls), HF_READ | HF_WRITE);
 }
 END_TEST
 

@@ -620,9 +620,9 @@ START_TEST(sentinels_have_their_own_tls)
 
         ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, urls[i].text, NULL), HF_OK);
         moved = u;
-        hf_url_move(&moved, "m", 1, NULL);
+        hf_url_set_server(&moved, "m", 1, NULL);
         ck_assert_uint_eq(moved.kind, urls[i].at_servers);
-        hf_url_move(&moved, "s", 2, &seeds);
+        hf_url_set_server(&moved, "s", 2, &seeds);
         ck_assert_uint_eq(moved.kind, urls[i].at_sentinels);
         hf_url_wipe(&u);
         hf_seeds_wipe(&seeds);
@@ -835,12 +835,12 @@ START_TEST(moved_url_has_the_login_of_the_server_that_it_goes_to)
                    logins[_i]);
     ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, text, NULL), HF_OK);
     at_sentinel = at_master = u;
-    hf_url_move(&at_sentinel, "other", 7, &seeds);
+    hf_url_set_server(&at_sentinel, "other", 7, &seeds);
     ck_assert_str_eq(at_sentinel.host, "other");
     ck_assert_uint_eq(at_sentinel.port, 7);
     check_login(at_sentinel.login, _i == 1 ? "s" : "", _i > 0 ? "t" : NULL);
     ck_assert_uint_eq(at_sentinel.database, 0);
-    hf_url_move(&at_master, "other", 7, NULL);
+    hf_url_set_server(&at_master, "other", 7, NULL);
     ck_assert_str_eq(at_master.host, "other");
     ck_assert_uint_eq(at_master.port, 7);
     check_login(at_master.login, "me", SECRET);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lock/connect.h"
-#include "net/base/url_words.h"
+#include "net/base/named_options.h"
 #include "tests/support/suite.h"
 
 static char words[512];
@@ -29,7 +29,7 @@ static void teardown(void)
 
 static hf_status set(const char *name, const char *value)
 {
-    return hf_words_set(words, sizeof words, name, value, &err);
+    return hf_named_options_set(words, sizeof words, name, value, &err);
 }
 
 static void set_ok(const char *name, const char *value)
@@ -39,7 +39,7 @@ static void set_ok(const char *name, const char *value)
 
 static hf_status parse(const char *text)
 {
-    return hf_words_parse(&url, &seeds, text, words, &watchdog_ms, &err);
+    return hf_named_options_parse(&url, &seeds, text, words, &watchdog_ms, &err);
 }
 
 static void parse_ok(const char *text)
@@ -262,11 +262,11 @@ START_TEST(the_text_has_a_limit)
     char small[] = "&db=2\0-----------";
     size_t need = sizeof "&db=2&timeout=3s";
 
-    ck_assert_int_eq(hf_words_set(small, need - 1, "timeout", "3s", &err), HF_E_LIMIT);
+    ck_assert_int_eq(hf_named_options_set(small, need - 1, "timeout", "3s", &err), HF_E_LIMIT);
     ck_assert_ptr_nonnull(strstr(err.text, "option timeout: "));
     ck_assert_str_eq(small, "&db=2");
     ck_assert_str_eq(small + sizeof "&db=2", "-----------");
-    ck_assert_int_eq(hf_words_set(small, need, "timeout", "3s", &err), HF_OK);
+    ck_assert_int_eq(hf_named_options_set(small, need, "timeout", "3s", &err), HF_OK);
     ck_assert_str_eq(small, "&db=2&timeout=3s");
 }
 END_TEST
@@ -277,17 +277,17 @@ START_TEST(a_value_may_replace_one_that_fills_the_text)
 {
     char full[] = "&timeout=3s&db=2\0-----------";
 
-    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "timeout", "4s", &err), HF_OK);
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "timeout", "4s", &err), HF_OK);
     ck_assert_str_eq(full, "&db=2&timeout=4s");
-    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "timeout", "45s", &err),
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "timeout", "45s", &err),
                      HF_E_LIMIT);
-    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "timeout", "4x", &err),
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "timeout", "4x", &err),
                      HF_E_INVAL);
     ck_assert_str_eq(full, "&db=2&timeout=4s");
-    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "db", "3", &err), HF_OK);
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "db", "3", &err), HF_OK);
     ck_assert_str_eq(full, "&timeout=4s&db=3");
-    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "db", NULL, &err), HF_OK);
-    ck_assert_int_eq(hf_words_set(full, sizeof "&timeout=3s&db=2", "timeout", "10000ms", &err),
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "db", NULL, &err), HF_OK);
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&timeout=3s&db=2", "timeout", "10000ms", &err),
                      HF_OK);
     ck_assert_str_eq(full, "&timeout=10000ms");
     ck_assert_str_eq(full + sizeof "&timeout=3s&db=2", "-----------");
@@ -299,7 +299,7 @@ START_TEST(one_more_entry_of_map_replaces_none)
 {
     char full[] = "&map=a%3Db\0----------";
 
-    ck_assert_int_eq(hf_words_set(full, sizeof "&map=a%3Db", "map", "c=d", &err), HF_E_LIMIT);
+    ck_assert_int_eq(hf_named_options_set(full, sizeof "&map=a%3Db", "map", "c=d", &err), HF_E_LIMIT);
     ck_assert_str_eq(full, "&map=a%3Db");
     ck_assert_str_eq(full + sizeof "&map=a%3Db", "----------");
 }
@@ -313,7 +313,7 @@ START_TEST(a_long_password_can_be_set_again)
     for (int i = 0; i < 3; i++) {
         memset(password, 'a' + i, sizeof password - 1);
         password[sizeof password - 1] = '\0';
-        ck_assert_msg(hf_words_set(long_words, sizeof long_words, "password", password, &err) ==
+        ck_assert_msg(hf_named_options_set(long_words, sizeof long_words, "password", password, &err) ==
                           HF_OK,
                       "%s", err.text);
         ck_assert_uint_eq(strlen(long_words), strlen("&password=") + strlen(password));

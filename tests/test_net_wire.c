@@ -75,7 +75,7 @@ static void meet(void)
 static void ck_assert_came(const char *expected)
 {
     size_t len;
-    const char *bytes = hf_wire_bytes(wire, &len);
+    const char *bytes = hf_wire_received(wire, &len);
 
     ck_assert_uint_eq(len, strlen(expected));
     ck_assert(len == 0 || memcmp(bytes, expected, len) == 0);
@@ -134,7 +134,7 @@ START_TEST(neither_side_waits_for_the_other_to_read)
     meet();
     ck_assert_int_eq(pthread_create(&thread, NULL, talk_first, NULL), 0);
     ck_assert_int_eq(hf_wire_send(wire, bytes, MANY, in(LONG_MS)), HF_OK);
-    while ((void)hf_wire_bytes(wire, &len), len < MANY / 2)
+    while ((void)hf_wire_received(wire, &len), len < MANY / 2)
         ck_assert_int_eq(hf_wire_read(wire, in(LONG_MS)), HF_OK);
     (void)pthread_join(thread, NULL);
     ck_assert_uint_eq(len, MANY / 2);
@@ -188,7 +188,7 @@ START_TEST(bytes_without_end_are_refused)
         rc = hf_wire_read(wire, in(LONG_MS));
     }
     ck_assert_int_eq(rc, HF_E_LIMIT);
-    (void)hf_wire_bytes(wire, &len);
+    (void)hf_wire_received(wire, &len);
     ck_assert_uint_gt(len, IN_MAX / 2);
     ck_assert_uint_le(len, IN_MAX);
     free(bytes);

@@ -100,7 +100,7 @@ static size_t put_next(struct cli_json *j, const char *p, size_t len)
     uint32_t code;
     size_t step = hf_utf8_read(&code, p, len);
 
-    if (step == 0 || !hf_utf8_is_shown(code)) {
+    if (step == 0 || !hf_utf8_is_printable(code)) {
         put_escape(j, step ? code : 0xfffd); /* a stray byte */
         return step ? step : 1;
     }

@@ -27,7 +27,7 @@ int cli_json_print(struct cli_json *j);
 
 /* Each of these adds a member; `key` needs no escaping.
  * cli_json_bytes - adds a text of any bytes: UTF-8 is unchanged, but control characters of a
- *                  terminal (hf_utf8_is_shown) become \uXXXX, and invalid bytes U+FFFD.
+ *                  terminal (hf_utf8_is_printable) become \uXXXX, and invalid bytes U+FFFD.
  * cli_json_text  - does the same for a text that ends in NUL.
  * cli_json_escape_for - is called for each text that may not be UTF-8, before any is added. If
  *                  one of them is not, no byte is lost: in every text an invalid byte becomes

@@ -18,7 +18,7 @@ static size_t cut(const char *text, size_t max)
 {
     size_t len = strlen(text);
 
-    return len > max ? hf_utf8_whole(text, max) : len;
+    return len > max ? hf_utf8_complete_len(text, max) : len;
 }
 
 void cli_label_format(char dst[HF_LABEL_MAX + 1], const char *host, pid_t pid,
@@ -29,7 +29,7 @@ void cli_label_format(char dst[HF_LABEL_MAX + 1], const char *host, pid_t pid,
 
     (void)snprintf(dst, HF_LABEL_MAX + 1, "%.*s %ld %.*s", (int)cut(host, HOST_MAX), host,
                    (long)pid, (int)cut(name, PROGRAM_MAX), name);
-    hf_error_tame(dst, strlen(dst));
+    hf_error_sanitize(dst, strlen(dst));
 }
 
 static void put_default(char dst[HF_LABEL_MAX + 1], pid_t pid, const char *program)

@@ -122,8 +122,8 @@ static void write_line(const char *format, va_list args)
     if ((size_t)wanted < room)
         len += (size_t)wanted;
     else
-        len = hf_utf8_whole(line, len + room - 1);
-    hf_error_tame(line, len);
+        len = hf_utf8_complete_len(line, len + room - 1);
+    hf_error_sanitize(line, len);
     line[len++] = '\n';
     if (waiting.is_on)
         put_waiting(line, len);

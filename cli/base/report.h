@@ -41,7 +41,7 @@ void cli_report_flush_last(int patience_ms);
  *             CLI_EXIT_ERROR.
  * cli_close_words - returns why hf_client_close, which returned `status`, left a lock unknown.
  * Each takes a format as printf, and writes one line at once, cut to CLI_LINE_MAX and without
- * control characters (hf_error_tame). Quote bytes of a user or a server (cli_quote). */
+ * control characters (hf_error_sanitize). Quote bytes of a user or a server (cli_quote). */
 #define CLI_LINE_MAX 1024
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -70,7 +70,7 @@ static void keep_refusal(struct cli_query *q, struct hf_resp_value reply)
     const char *ptr;
     size_t len;
 
-    hf_refusal_words(reply, &ptr, &len);
+    hf_refusal_text(reply, &ptr, &len);
     q->is_refused = true;
     (void)hf_error_set(&q->error, HF_E_SERVER, "%s: %.*s: %s%s",
                        hf_command_address(&q->command), (int)q->words[0].len,
@@ -133,7 +133,7 @@ void cli_send(struct cli_requests *requests, struct cli_query *q)
         .argv = q->words,
         .argc = q->count,
         .slot = q->slot,
-        .is_once = true,
+        .is_never_retried = true,
         .deadline_ms = hf_clock_ms() + requests->timeout_ms,
         .done = on_answer};
     hf_loop_lock(requests->loop);

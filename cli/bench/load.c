@@ -331,7 +331,7 @@ int bench_load_open(struct bench_load *load, const struct bench_plan *plan)
     uint64_t random;
     int rc = CLI_CONTINUE;
 
-    if (!hf_random(&random, sizeof random))
+    if (!hf_random_bytes(&random, sizeof random))
         return cli_fail("the kernel returned no random bytes");
     (void)bench_name_make(shared_name, plan->name, random, &number, is_cluster);
     for (size_t i = 0; i < plan->count && rc == CLI_CONTINUE; i++) {

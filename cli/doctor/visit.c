@@ -141,7 +141,7 @@ static void url_of(struct hf_url *url, const struct visit *a,
 
     *url = *a->plan->url;
     if (seeds->topology != HF_STANDALONE)
-        hf_url_move(url, s->host, s->port, s->is_sentinel ? seeds : NULL);
+        hf_url_set_server(url, s->host, s->port, s->is_sentinel ? seeds : NULL);
 }
 
 static hf_status open_link(struct target *t, const struct hf_url *url,
@@ -517,7 +517,7 @@ static bool choose_names(struct visit *a, struct scratch *scratch)
     const struct doctor_plan *plan = a->plan;
     uint64_t random;
 
-    (void)hf_random(&random, sizeof random);
+    (void)hf_random_bytes(&random, sizeof random);
     (void)snprintf(scratch->name, sizeof scratch->name,
                    "holdfast:doctor:%016" PRIx64, random);
     scratch->scratch_channel = doctor_channel(scratch->name);

@@ -51,7 +51,7 @@ static void on_invalidated(void *ctx, const struct hf_server *server, const char
         struct mark *mark = &p->marks[i];
 
         if (mark->name && (key ? strlen(mark->name) == len && memcmp(mark->name, key, len) == 0
-                               : hf_router_serves(p->router, server, mark->slot)))
+                               : hf_router_server_serves(p->router, server, mark->slot)))
             mark_changed(mark);
     }
 }
@@ -101,7 +101,7 @@ static hf_status send_exists(struct cli_pushes *p, const struct mark *mark)
     p->command = (struct hf_command){.argv = p->argv,
                                      .argc = 2,
                                      .slot = mark->slot,
-                                     .is_once = true,
+                                     .is_never_retried = true,
                                      .is_tracked = true,
                                      .deadline_ms = hf_loop_now(p->loop) + p->timeout_ms,
                                      .done = on_reply};

@@ -339,7 +339,7 @@ static bool choose_name(struct cli_notify *n)
 {
     uint64_t random;
 
-    if (!hf_random(&random, sizeof random))
+    if (!hf_random_bytes(&random, sizeof random))
         return false;
     (void)snprintf(n->path, sizeof n->path, "%.*s/%016" PRIx64,
                    (int)(sizeof n->path - sizeof "/" NAME), n->folder, random);

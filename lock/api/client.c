@@ -346,7 +346,7 @@ static hf_status connect_within(struct hf_client *client, uint16_t slot,
                                       .argc = 1,
                                       .slot = slot,
                                       .is_probe = true,
-                                      .is_once = client->connects_once,
+                                      .is_never_retried = client->connects_once,
                                       .deadline_ms = deadline_ms}};
     hf_status rc = send_probe(client, &probe, err);
 
@@ -356,7 +356,7 @@ static hf_status connect_within(struct hf_client *client, uint16_t slot,
                                        .argc = 3,
                                      .slot = slot,
                                        .is_replicated = true,
-                                       .is_once = client->connects_once,
+                                       .is_never_retried = client->connects_once,
                                        .deadline_ms = deadline_ms}};
     rc = send_probe(client, &probe, err);
     if (rc == HF_OK && probe.refusal[0] && !is_of_replica(&probe))

@@ -9,7 +9,7 @@
 #include "net/base/error.h"
 #include "net/base/moment.h"
 #include "net/base/sized.h"
-#include "net/base/url_words.h"
+#include "net/base/named_options.h"
 #include "net/base/utf8.h"
 
 #define WATCHDOG_LEAST_MS 100   /* three renewals in less time would load the server */
@@ -51,7 +51,7 @@ hf_status hf_client_options_set(struct hf_client_options *options, const char *n
     if (rc == HF_OK && !name)
         return hf_error_set(err, HF_E_INVAL, "no name of an option was given");
     return rc < 0 ? rc
-                  : hf_words_set(options->words, sizeof options->words, name, value, err);
+                  : hf_named_options_set(options->words, sizeof options->words, name, value, err);
 }
 
 /* ---- completion ---- */
@@ -87,7 +87,7 @@ static void complete(struct hf_client_options *o, const struct hf_url *url)
 static hf_status merge_url(struct hf_url *url, struct hf_seeds *seeds,
                            struct hf_client_options *o, struct hf_error *err)
 {
-    hf_status rc = hf_words_parse(url, seeds, o->url, o->words, &o->watchdog_ms, err);
+    hf_status rc = hf_named_options_parse(url, seeds, o->url, o->words, &o->watchdog_ms, err);
 
     if (rc == HF_OK) /* a user perhaps has no password */
         rc = hf_login_replace(&url->login, o->user, o->password, err);
@@ -153,7 +153,7 @@ static hf_status check_label(const char *label, struct hf_error *err)
 
     for (size_t i = 0, step; is_ok && i < len; i += step) {
         step = hf_utf8_read(&code, label + i, len - i);
-        is_ok = step > 0 && hf_utf8_is_shown(code);
+        is_ok = step > 0 && hf_utf8_is_printable(code);
     }
     return is_ok ? HF_OK
                  : hf_error_set(err, HF_E_INVAL,

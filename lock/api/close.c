@@ -91,13 +91,13 @@ static void await_change(struct hf_client *client, int64_t deadline_ms)
 
     hf_waiter_init(&closing.waiter, loop);
     hf_loop_arm(loop, &closing.timer, deadline_ms);
-    hf_router_on_idle(client->router, on_pubsub_idle, client);
+    hf_router_on_subscriptions_idle(client->router, on_pubsub_idle, client);
     HF_ASSERT(!client->closer && client->is_closing);
     client->closer = &closing.waiter;
     hf_loop_wait(&closing.waiter);
     hf_loop_lock(loop);
     client->closer = NULL;
-    hf_router_on_idle(client->router, NULL, NULL);
+    hf_router_on_subscriptions_idle(client->router, NULL, NULL);
     hf_loop_disarm(loop, &closing.timer);
 }
 

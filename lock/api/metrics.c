@@ -142,7 +142,8 @@ static void put_latency(struct text *t, const struct hf_metrics_sum *sum)
     char room[VALUE_MAX];
 
     for (unsigned bits = LATENCY_FIRST; bits <= LATENCY_LAST; bits++)
-        put_bucket(t, "", seconds(room, UINT64_C(1) << bits, 1000000), hf_histogram_below(h, bits));
+        put_bucket(t, "", seconds(room, UINT64_C(1) << bits, 1000000),
+                   hf_histogram_count_below(h, bits));
     put_total(t, "", h->count, seconds(room, h->sum, 1000000));
 }
 

@@ -66,7 +66,7 @@ static void on_acquainted(struct hf_call *call, hf_status status,
 /* PUBLISH or SPUBLISH: a cluster's first reply decides. */
 static void start(struct hf_op *op)
 {
-    if (hf_router_is_known(op->client->router))
+    if (hf_router_had_map(op->client->router))
         examine(op, 0, hf_op_deadline(op));
     else
         hf_op_call(op, STEP_INSPECT, request(op), hf_op_deadline(op),

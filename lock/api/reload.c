@@ -37,7 +37,7 @@ hf_status hf_client_answer_credentials(struct hf_client *client, uint64_t id,
         return HF_E_INVAL;
     hf_error_set(&reason, HF_E_CONNECT, "%s", why ? why : "the callback gave no reason");
     hf_loop_lock(client->loop);
-    is_taken = hf_router_answer(client->router, id, credentials, &reason);
+    is_taken = hf_router_answer_credentials(client->router, id, credentials, &reason);
     hf_loop_unlock(client->loop);
     return is_taken ? HF_OK : HF_E_INVAL;
 }

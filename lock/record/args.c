@@ -102,7 +102,7 @@ static struct hf_resp_arg *put_publish(struct hf_resp_arg *at, struct hf_op *op)
 
     at = is_sharded ? put(at, "SPUBLISH", 8) : put(at, "PUBLISH", 7);
     at = put(at, channel.ptr, channel.len);
-    if (is_sharded && hf_router_also_uses_plain(lock->client->router))
+    if (is_sharded && hf_router_also_uses_plain_channels(lock->client->router))
         at = put(at, "PUBLISH", 7);
     return at;
 }

@@ -27,7 +27,7 @@ static hf_status refused(const struct hf_label_request *request, struct hf_resp_
     size_t len;
     char said[200];
 
-    hf_refusal_words(reply, &ptr, &len);
+    hf_refusal_text(reply, &ptr, &len);
     (void)hf_error_set(why, status, "%s: %s", hf_command_address(&request->command),
                        hf_error_quote(said, sizeof said, ptr, len));
     why->is_temporary = patience == HF_WAITS_ON || patience == HF_RETRIES;
@@ -192,8 +192,8 @@ void hf_label_copy(char dst[HF_LABEL_MAX + 1], struct hf_resp_value reply)
     if (hf_resp_bytes(reply, &ptr, &len) < 0)
         len = 0; /* null: there is no label */
     if (len > HF_LABEL_MAX)
-        len = hf_utf8_whole(ptr, HF_LABEL_MAX);
+        len = hf_utf8_complete_len(ptr, HF_LABEL_MAX);
     memcpy(dst, ptr, len);
     dst[len] = '\0';
-    hf_error_tame(dst, len);
+    hf_error_sanitize(dst, len);
 }

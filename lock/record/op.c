@@ -171,7 +171,7 @@ bool hf_client_is_quiet(const struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
     return client->ops_count == 0 && client->provisional_holds == 0 &&
-           hf_router_is_idle(client->router) && !client->is_closing_label;
+           hf_router_subscriptions_are_idle(client->router) && !client->is_closing_label;
 }
 
 /* With holds that are open, for their callbacks to be called. */
@@ -179,7 +179,7 @@ void hf_client_note_quiet(struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
     if (client->closer && client->ops_count == 0 && !client->is_closing_label &&
-        hf_router_is_idle(client->router))
+        hf_router_subscriptions_are_idle(client->router))
         hf_waiter_wake(client->closer);
 }
 

@@ -244,7 +244,7 @@ static struct hf_client *client_of(struct hf_wait_queue *line)
 static bool wants_plain(struct hf_wait_queue *line)
 {
     return line->subscription.is_sharded &&
-           hf_router_also_uses_plain(client_of(line)->router);
+           hf_router_also_uses_plain_channels(client_of(line)->router);
 }
 
 /* If there is no memory, the next hf_wait_queue_listen() tries again. */
@@ -269,7 +269,7 @@ void hf_wait_queue_listen(struct hf_wait_queue *line)
     if (!line->is_listening) {
         line->subscription.on_message = on_message;
         line->subscription.on_change = on_change;
-        if (!hf_random(&line->channel.dice, sizeof line->channel.dice) ||
+        if (!hf_random_bytes(&line->channel.dice, sizeof line->channel.dice) ||
             !line->channel.dice)
             line->channel.dice = 1;
         line->channel.lot = line->channel.dice;

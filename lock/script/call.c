@@ -119,7 +119,7 @@ static void command_init(struct hf_call *call,
     use_args(call);
     call->command.slot = call->slot;
     call->command.is_urgent = call->is_urgent;
-    call->command.is_once = call->command.is_probe = false;
+    call->command.is_never_retried = call->command.is_probe = false;
     call->command.is_tracked = call->is_tracked;
     call->command.is_replicated = call->is_replicated;
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;
@@ -249,7 +249,7 @@ static void note_patience(struct hf_call *call, struct hf_resp_value reply)
     const char *ptr;
     size_t len;
 
-    hf_refusal_words(reply, &ptr, &len);
+    hf_refusal_text(reply, &ptr, &len);
     (void)hf_error_quote(call->patience_reason, sizeof call->patience_reason,
                          ptr, len);
     call->advice = hf_call_advice(call, reply);
@@ -265,17 +265,17 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
 
     begin_deadline(call);
     note_patience(call, reply);
-    if (call->is_once || when >= call->deadline_ms) {
+    if (call->is_never_retried || when >= call->deadline_ms) {
         call->is_passing = true;
         hf_call_end_with_error(call, reply);
         return;
     }
     if (is_first && call->put_off)
         call->put_off(call);
-    (void)hf_random(&random, sizeof random);
+    (void)hf_random_bytes(&random, sizeof random);
     when += (RETRY_MIN_MS + random % RETRY_SPREAD_MS) << call->doublings;
     call->doublings += call->doublings < RETRY_DOUBLINGS;
-    hf_command_part(&call->command);
+    hf_command_forget_server(&call->command);
     hf_loop_arm(call->loop, &call->timer,
                 when < call->deadline_ms ? when : call->deadline_ms);
 }
@@ -295,7 +295,7 @@ static void unknown(struct hf_call *call)
         call->may_have_run = true;
         note_stray(&call->sending);
     }
-    if (call->is_once || call->must_not_repeat ||
+    if (call->is_never_retried || call->must_not_repeat ||
         hf_loop_now(call->loop) >= call->deadline_ms) {
         hf_call_end_unanswered(call);
         return;
@@ -344,8 +344,8 @@ static void too_large(struct hf_call *call)
 /* ---- keys to declare ---- */
 
 /* DECLARE-1. Returns whether the reply refuses an undeclared key and was handled: the call is
- * sent again, or has ended. The watchdog's renewal is sent once (is_once), and the watchdog
- * sends a new one. */
+ * sent again, or has ended. The watchdog's renewal is sent once (is_never_retried), and the
+ * watchdog sends a new one. */
 static bool declares(struct hf_call *call, struct hf_resp_value reply)
 {
     bool is_first = !call->declared;
@@ -354,7 +354,7 @@ static bool declares(struct hf_call *call, struct hf_resp_value reply)
         !hf_refusal_is_undeclared(reply))
         return false;
     call->declare_state->is_needed = true;
-    if (call->is_once)
+    if (call->is_never_retried)
         return false;
     if (!use_declared(call))
         hf_call_end_with(call, HF_E_NOMEM, "cannot declare its keys",
@@ -408,7 +408,7 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
         return;
     if (call->lacks_evalsha && hf_refusal_is_of_evalsha(reply))
         *call->lacks_evalsha = true;
-    if (hf_refusal_wants_text(reply) && !call->is_once && !call->by_text &&
+    if (hf_refusal_needs_eval(reply) && !call->is_never_retried && !call->by_text &&
         !call->is_listing) {
         use_text(call); /* once: after EVAL, the same reply is an error */
         send_again(call);

@@ -41,7 +41,7 @@ struct hf_call {
                                      concerns several locks */
     size_t subject_len;
     uint16_t slot;                /* of all keys */
-    bool is_once;                 /* send it once: no retry, and no EVAL */
+    bool is_never_retried;        /* send it once: no retry, and no EVAL */
     bool only_reads;              /* changes nothing on the server */
     bool must_not_repeat;         /* an unknown outcome ends the call: executed again, it
                                      could free another holder */

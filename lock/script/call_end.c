@@ -76,7 +76,7 @@ void hf_call_end_with_error(struct hf_call *call, struct hf_resp_value reply)
     const char *ptr;
     size_t len;
 
-    hf_refusal_words(reply, &ptr, &len);
+    hf_refusal_text(reply, &ptr, &len);
     end_with_words(call, hf_error_quote(words, sizeof words, ptr, len),
                    advice ? advice : hf_call_advice(call, reply), reply);
 }

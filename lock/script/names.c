@@ -14,7 +14,7 @@ bool hf_uuid_make(char dst[UUID_LEN + 1])
     unsigned char bytes[16];
     char *d = dst;
 
-    if (!hf_random(bytes, sizeof bytes))
+    if (!hf_random_bytes(bytes, sizeof bytes))
         return false;
     bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40); /* version 4 */
     bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80); /* variant 1 */

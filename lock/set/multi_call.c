@@ -368,7 +368,7 @@ static hf_status begin_acquire(struct hf_multi_call *call,
     hf_multi_listen(call->hold, &call->options);
     hf_multi_turn_init(&call->turn, multi->count, hf_clock_ms(),
                        options->wait_ms, options->lease_ms);
-    (void)hf_random(&call->turn.dice, sizeof call->turn.dice);
+    (void)hf_random_bytes(&call->turn.dice, sizeof call->turn.dice);
     return HF_OK;
 }
 

@@ -423,7 +423,7 @@ static void begin_acquire(struct hf_quorum_hold *hold,
         .lease_ms = o->lease_ms,
         .heal_ms = o->lease_ms > 0 ? HF_NEVER : client->watchdog_ms / 3};
 
-    (void)hf_random(&request.dice, sizeof request.dice);
+    (void)hf_random_bytes(&request.dice, sizeof request.dice);
     hold->wanted = *o;
     hold->is_release = hold->is_refused = false;
     hold->seen_by_ms = hf_quorum_seen_by(hold->quorum, o, now_ms);

@@ -218,7 +218,7 @@ static void change(struct hf_op *op, answered *done, answered *known)
         return;
     if (!again_of(step))
         op->lease_ms = LATE_COPY_MS;
-    if (hf_router_is_known(op->client->router))
+    if (hf_router_had_map(op->client->router))
         request_change(op, hf_op_deadline(op), done);
     else
         request(op, STEP_READ, hf_op_deadline(op), known);

@@ -341,7 +341,7 @@ static void on_acquainted(struct hf_call *call, hf_status status,
  * the first. Both requests together have one request timeout. */
 static void force_when_known(struct hf_op *op)
 {
-    if (hf_router_is_known(op->client->router) && is_repeatable(op))
+    if (hf_router_had_map(op->client->router) && is_repeatable(op))
         force(op, hf_op_deadline(op));
     else
         hf_op_call(op, STEP_INSPECT, request_id(op), hf_op_deadline(op),

@@ -228,7 +228,7 @@ static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
                          batch->call.derives != HF_DERIVES_NONE;
     bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
     bool lacks_script =
-        !batch->call.by_text && hf_refusal_wants_text(reply);
+        !batch->call.by_text && hf_refusal_needs_eval(reply);
 
     if (lacks_script)
         renew_by_text(batch);
@@ -348,7 +348,7 @@ static void describe(struct hf_batch *batch)
     call->echo = batch->echo;
     call->echo_len = first->work->text_len;
     call->is_tracked = renewal_of(first)->reads_last;
-    call->is_once = true;   /* WATCHDOG-1 */
+    call->is_never_retried = true; /* WATCHDOG-1 */
     call->is_urgent = true; /* it cannot come later */
     call->error = &batch->error;
     call->done = on_renewed;
@@ -450,7 +450,7 @@ static void leave(struct hf_batch *batch, const struct hf_hold *hold)
     if (may_be_cancelled(batch, hold))
         gather_anew(batch);
     else if (batch->call.is_under_way)
-        hf_command_stay(&batch->call.command);
+        hf_command_stop_redirects(&batch->call.command);
 }
 
 /* ---- init, fini ---- */
@@ -474,5 +474,5 @@ void hf_watchdog_fini(struct hf_client *client)
         batch_free(batch);
     }
     HF_ASSERT(client->batches_count == 0);
-    hf_loop_forget_turn(client->loop, &client->turn);
+    hf_loop_cancel_turn_end(client->loop, &client->turn);
 }

@@ -124,7 +124,7 @@ static void check_lock(struct hf_lock *lock)
 static void check_all(struct hf_client *client, const struct hf_server *server)
 {
     for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));)
-        if (hf_router_serves(client->router, server, lock->slot)) {
+        if (hf_router_server_serves(client->router, server, lock->slot)) {
             check_lock(lock);
             wake_waiter(lock);
         }

@@ -48,8 +48,8 @@ void hf_dump_line(struct hf_dump *dump, int depth, const char *format, ...)
         return;
     len += (size_t)wanted;
     if (len >= sizeof line)
-        len = hf_utf8_whole(line, sizeof line - 1);
-    hf_error_tame(line, len);
+        len = hf_utf8_complete_len(line, sizeof line - 1);
+    hf_error_sanitize(line, len);
     append(dump, line, len);
 }
 

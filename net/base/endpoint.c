@@ -8,7 +8,7 @@
 
 /* ---- text ---- */
 
-struct hf_text hf_text_word(struct hf_text *text)
+struct hf_text hf_text_take_word(struct hf_text *text)
 {
     const char *space = text->len ? memchr(text->ptr, ' ', text->len) : NULL;
     struct hf_text word = *text;

@@ -51,9 +51,9 @@ bool hf_endpoint_read(struct hf_endpoint *out, struct hf_text host,
 bool hf_endpoint_is_equal(const struct hf_endpoint *a,
                          const struct hf_endpoint *b);
 
-/* hf_text_word - returns the first word of *text, which may be empty, and removes it and the
+/* hf_text_take_word - returns the first word of *text, which may be empty, and removes it and the
  *   one space after it. */
-struct hf_text hf_text_word(struct hf_text *text);
+struct hf_text hf_text_take_word(struct hf_text *text);
 
 /* hf_text_is - returns whether it is equal to `word`, which ends in NUL. */
 bool hf_text_is(struct hf_text text, const char *word);

@@ -16,10 +16,10 @@ static size_t shown_len(const char *ptr, size_t len)
     uint32_t code;
     size_t step = hf_utf8_read(&code, ptr, len);
 
-    return step > 0 && hf_utf8_is_shown(code) ? step : 0;
+    return step > 0 && hf_utf8_is_printable(code) ? step : 0;
 }
 
-void hf_error_tame(char *text, size_t len)
+void hf_error_sanitize(char *text, size_t len)
 {
     for (size_t i = 0, step; i < len; i += step) {
         step = shown_len(text + i, len - i);
@@ -36,7 +36,7 @@ void hf_error_tame(char *text, size_t len)
 /* Cuts `text` at `len` bytes or one character before, and appends DOTS. Returns its length. */
 static size_t cut(char *text, size_t len)
 {
-    len = hf_utf8_whole(text, len);
+    len = hf_utf8_complete_len(text, len);
     (void)strcpy(text + len, DOTS);
     return len + DOTS_LEN;
 }
@@ -61,7 +61,7 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
     len = strlen(e->text);
     if ((size_t)wanted > len)
         len = cut(e->text, len - DOTS_LEN);
-    hf_error_tame(e->text, len);
+    hf_error_sanitize(e->text, len);
     return status;
 }
 

@@ -14,15 +14,15 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
 void hf_error_add(struct hf_error *e, const char *hint);
 
 /* hf_error_quote - writes bytes as text for a message to `dst` and returns it. Backslashes,
- *   characters that a terminal executes (utf8.h: hf_utf8_is_shown) and bytes that are not
+ *   characters that a terminal executes (utf8.h: hf_utf8_is_printable) and bytes that are not
  *   UTF-8 are written as \xHH. The text is cut with "..." to fit into `room`, between
  *   characters, and ends in NUL. */
 char *hf_error_quote(char *dst, size_t room, const void *ptr, size_t len);
 
-/* hf_error_tame - makes a line safe for a terminal, in place: control characters become
+/* hf_error_sanitize - makes a line safe for a terminal, in place: control characters become
  *   spaces; other characters that must not be shown, and bytes that are not UTF-8, become
  *   question marks. */
-void hf_error_tame(char *text, size_t len);
+void hf_error_sanitize(char *text, size_t len);
 
 /* hf_errno_text - returns the text of strerror. For EMFILE and ENFILE it adds the symbol and
  *   the limit: "Too many open files (EMFILE: ulimit -n)". Valid as long as that of

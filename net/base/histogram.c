@@ -86,7 +86,7 @@ uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q)
     return end < h->max ? end : h->max;
 }
 
-uint64_t hf_histogram_below(const struct hf_histogram *h, unsigned bits)
+uint64_t hf_histogram_count_below(const struct hf_histogram *h, unsigned bits)
 {
     uint64_t count = 0;
 

@@ -63,7 +63,7 @@ void hf_login_unref(struct hf_login *login)
     hf_mem_free(&hf_mem_libc, login, size);
 }
 
-bool hf_login_is(const struct hf_login *a, const struct hf_login *b)
+bool hf_login_is_equal(const struct hf_login *a, const struct hf_login *b)
 {
     if (!a || !b)
         return a == b;
@@ -100,7 +100,7 @@ static bool is_ordinary(const char *ptr, size_t len)
     return false;
 }
 
-bool hf_login_is_in(const struct hf_login *login, const char *ptr, size_t len)
+bool hf_login_appears_in(const struct hf_login *login, const char *ptr, size_t len)
 {
     size_t whole = login ? login->password_len : 0;
     size_t stretch = whole < STRETCH ? whole : STRETCH;

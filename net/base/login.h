@@ -35,12 +35,12 @@ struct hf_login *hf_login_ref(struct hf_login *login);
  *   allowed. */
 void hf_login_unref(struct hf_login *login);
 
-/* hf_login_is - returns whether both have the same user and password. NULL: no login. */
-bool hf_login_is(const struct hf_login *a, const struct hf_login *b);
+/* hf_login_is_equal - returns whether both have the same user and password. NULL: no login. */
+bool hf_login_is_equal(const struct hf_login *a, const struct hf_login *b);
 
-/* hf_login_is_in - returns whether this text of a server may contain the password, or a part
+/* hf_login_appears_in - returns whether this text of a server may contain the password, or a part
  *   that reveals something of it. Such a text must not be shown. False for the texts that
  *   Redis sends for every password, and if `login` is NULL. */
-bool hf_login_is_in(const struct hf_login *login, const char *ptr, size_t len);
+bool hf_login_appears_in(const struct hf_login *login, const char *ptr, size_t len);
 
 #endif

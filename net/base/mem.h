@@ -24,10 +24,10 @@ bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
 bool hf_mem_grow_wiped(const struct hf_mem *mem, void *ptr, uint32_t *room,
                        size_t size, size_t want, size_t max) HF_MUST_CHECK;
 
-/* hf_mem_give_back - frees the array at *ptr if it has more than `keep` bytes, after a rare
+/* hf_mem_free_if_large - frees the array at *ptr if it has more than `keep` bytes, after a rare
  *   large value needed them. */
-static inline void hf_mem_give_back(const struct hf_mem *mem, void *ptr,
-                                    uint32_t *room, size_t size, size_t keep)
+static inline void hf_mem_free_if_large(const struct hf_mem *mem, void *ptr,
+                                        uint32_t *room, size_t size, size_t keep)
 {
     void **array = ptr;
 

@@ -8,7 +8,7 @@
 
 #include "net/net.h"
 
-bool hf_random(void *ptr, size_t len)
+bool hf_random_bytes(void *ptr, size_t len)
 {
     char *p = ptr;
 

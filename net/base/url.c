@@ -451,7 +451,7 @@ const struct hf_tls_options *hf_url_tls(const struct hf_url *url)
     return url->tls ? url->tls : &none;
 }
 
-struct hf_tls_options *hf_url_own_tls(struct hf_url *url)
+struct hf_tls_options *hf_url_writable_tls(struct hf_url *url)
 {
     if (!url->tls)
         url->tls = hf_mem_new(&hf_mem_libc, sizeof *url->tls);
@@ -480,8 +480,8 @@ void hf_seeds_wipe(struct hf_seeds *seeds)
     explicit_bzero(seeds, sizeof *seeds);
 }
 
-void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
-                 const struct hf_seeds *seeds)
+void hf_url_set_server(struct hf_url *url, const char *host, uint16_t port,
+                       const struct hf_seeds *seeds)
 {
     (void)snprintf(url->host, sizeof url->host, "%s", host);
     url->ip[0] = '\0';

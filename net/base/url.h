@@ -88,9 +88,9 @@ static inline bool hf_url_uses_tls(const struct hf_url *url)
 /* hf_url_tls - returns the options of TLS, also if none is given. */
 const struct hf_tls_options *hf_url_tls(const struct hf_url *url);
 
-/* hf_url_own_tls - returns the options of TLS for writing, and allocates them if none is
+/* hf_url_writable_tls - returns the options of TLS for writing, and allocates them if none is
  *   given. NULL: there is no memory. */
-struct hf_tls_options *hf_url_own_tls(struct hf_url *url) HF_MUST_CHECK;
+struct hf_tls_options *hf_url_writable_tls(struct hf_url *url) HF_MUST_CHECK;
 
 /* hf_url_wipe - frees the login and the options of TLS of a parsed URL, and overwrites all of
  *   it. */
@@ -109,10 +109,10 @@ void hf_url_hand_over(struct hf_url *out, struct hf_seeds *seeds, struct hf_url 
 hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
                          struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_url_move - changes the URL to that of another server. If this is a sentinel, `seeds` has
+/* hf_url_set_server - changes the URL to that of another server. If this is a sentinel, `seeds` has
  *   its login and sentinel_tls applies, and the database is dropped; otherwise `seeds` is NULL. */
-void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
-                 const struct hf_seeds *seeds);
+void hf_url_set_server(struct hf_url *url, const char *host, uint16_t port,
+                       const struct hf_seeds *seeds);
 
 /* hf_url_address - writes "127.0.0.1:6379", "[::1]:6379", "unix:/run/redis.sock" or
  *   "unix:@name" to dst, for messages. Returns dst. */

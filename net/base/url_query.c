@@ -269,7 +269,7 @@ static void *base_of(struct hf_url *u, struct hf_scan *s, const struct option *o
 static hf_status take(struct hf_url *u, struct hf_scan *s, const struct option *o,
                       struct hf_span value)
 {
-    if (is_of_tls(o) && !hf_url_own_tls(u))
+    if (is_of_tls(o) && !hf_url_writable_tls(u))
         return hf_error_set(s->err, HF_E_NOMEM, "out of memory");
     return o->take(s, value, (struct field){(char *)base_of(u, s, o) + o->offset, o->size});
 }
@@ -470,7 +470,7 @@ static hf_status refuse_word(const char *name, struct hf_error *err)
                         "url, user, password and watchdog", quoted);
 }
 
-const char *hf_scan_find_word(const char *name, bool *is_repeatable, struct hf_error *err)
+const char *hf_scan_find_option(const char *name, bool *is_repeatable, struct hf_error *err)
 {
     const struct option *o = row_named((struct hf_span){name, name + strlen(name)});
 
@@ -482,7 +482,7 @@ const char *hf_scan_find_word(const char *name, bool *is_repeatable, struct hf_e
     return o->name;
 }
 
-/* The next one. Its name is in the table, because hf_scan_find_word has found it. */
+/* The next one. Its name is in the table, because hf_scan_find_option has found it. */
 static const struct option *next_word(struct hf_scan *s, struct hf_span *value)
 {
     struct hf_span name = {s->at + 1, s->at + 1 + strcspn(s->at + 1, "=")};
@@ -494,7 +494,7 @@ static const struct option *next_word(struct hf_scan *s, struct hf_span *value)
     return o;
 }
 
-hf_status hf_scan_check_word(struct hf_url *u, struct hf_scan *s)
+hf_status hf_scan_check_option(struct hf_url *u, struct hf_scan *s)
 {
     struct hf_span value;
     const struct option *o = next_word(s, &value);
@@ -516,7 +516,7 @@ static hf_status scan_word(struct hf_url *u, struct hf_scan *s, const struct opt
     return take(u, s, o, value);
 }
 
-hf_status hf_scan_words(struct hf_url *u, struct hf_scan *s, bool of_client)
+hf_status hf_scan_named_options(struct hf_url *u, struct hf_scan *s, bool of_client)
 {
     hf_status rc = HF_OK;
 
@@ -544,7 +544,7 @@ static hf_status set(struct hf_url *url, const struct option *o,
         return hf_error_set(err, HF_E_INVAL,
                             "%s needs TLS, and the URL does not begin with rediss",
                             o->name);
-    if (!hf_url_own_tls(url))
+    if (!hf_url_writable_tls(url))
         return hf_error_set(err, HF_E_NOMEM, "out of memory");
     memcpy((char *)url->tls + o->offset, from, o->size);
     return HF_OK;

@@ -21,7 +21,7 @@ struct hf_scan {
     char *sentinel_user;         /* from hf_scan_secret; NULL: not given */
     char *sentinel_password;
 
-    /* What a program sets by name (url_words.h), and a URL has elsewhere or not at all. */
+    /* What a program sets by name (named_options.h), and a URL has elsewhere or not at all. */
     const char *option;          /* the one that is read, for errors; NULL: this is a URL */
     char *url;                   /* these three from hf_scan_secret; NULL: not given */
     char *user;
@@ -65,18 +65,18 @@ hf_status hf_scan_database(const struct hf_scan *s, struct hf_span part,
 hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s,
                         bool has_database) HF_MUST_CHECK;
 
-/* hf_scan_words - reads the options that were set by name, "&name=value&name=value", from s->at
- *   to the end of the text: those that a URL has elsewhere or not at all (`of_client`), or all
- *   others. They replace those of the URL in *u and *s->seeds. */
-hf_status hf_scan_words(struct hf_url *u, struct hf_scan *s, bool of_client) HF_MUST_CHECK;
+/* hf_scan_named_options - reads the options that were set by name, "&name=value&name=value", from
+ *   s->at to the end of the text: those that a URL has elsewhere or not at all (`of_client`), or
+ *   all others. They replace those of the URL in *u and *s->seeds. */
+hf_status hf_scan_named_options(struct hf_url *u, struct hf_scan *s, bool of_client) HF_MUST_CHECK;
 
-/* hf_scan_find_word - returns the name of this option as the table has it, which any URL, or a
+/* hf_scan_find_option - returns the name of this option as the table has it, which any URL, or a
  *   program by name, may have. NULL: there is none, and *err says what was perhaps meant.
  *   *is_repeatable receives whether it may be given several times. */
-const char *hf_scan_find_word(const char *name, bool *is_repeatable, struct hf_error *err);
+const char *hf_scan_find_option(const char *name, bool *is_repeatable, struct hf_error *err);
 
-/* hf_scan_check_word - reads one option, at s->at as above, whichever URL it is for, to find an
+/* hf_scan_check_option - reads one option, at s->at as above, whichever URL it is for, to find an
  *   error in its value. */
-hf_status hf_scan_check_word(struct hf_url *u, struct hf_scan *s) HF_MUST_CHECK;
+hf_status hf_scan_check_option(struct hf_url *u, struct hf_scan *s) HF_MUST_CHECK;
 
 #endif

@@ -62,7 +62,7 @@ bool hf_utf8_ok(const char *ptr, size_t len)
     return true;
 }
 
-size_t hf_utf8_whole(const char *ptr, size_t len)
+size_t hf_utf8_complete_len(const char *ptr, size_t len)
 {
     size_t last = len;
     uint32_t code;
@@ -77,7 +77,7 @@ size_t hf_utf8_whole(const char *ptr, size_t len)
 /* A terminal executes C0, DEL and C1; the others reorder the text around them
  * (Unicode's Bidi_Control) or end a line. Sources: ECMA-48, section 5; Unicode Standard
  * Annex 9, section 2. */
-bool hf_utf8_is_shown(uint32_t code)
+bool hf_utf8_is_printable(uint32_t code)
 {
     return code >= ' ' && !(code >= 127 && code < 0xa0) && code != 0x061c &&
            code != 0x200e && code != 0x200f &&

@@ -13,12 +13,12 @@ size_t hf_utf8_read(uint32_t *code, const char *ptr, size_t len);
 /* hf_utf8_ok - returns whether all of it is UTF-8. */
 bool hf_utf8_ok(const char *ptr, size_t len);
 
-/* hf_utf8_whole - returns the length without a character that is cut off at the end. */
-size_t hf_utf8_whole(const char *ptr, size_t len);
+/* hf_utf8_complete_len - returns the length without a character that is cut off at the end. */
+size_t hf_utf8_complete_len(const char *ptr, size_t len);
 
-/* hf_utf8_is_shown - returns whether the character may be sent to a terminal. False: a
+/* hf_utf8_is_printable - returns whether the character may be sent to a terminal. False: a
  *   terminal executes it (C0, DEL, C1), it changes the direction of the text (bidirectional
  *   controls), or it ends a line. */
-bool hf_utf8_is_shown(uint32_t code);
+bool hf_utf8_is_printable(uint32_t code);
 
 #endif

@@ -70,8 +70,8 @@ static void grow(struct hf_channel_table *table)
         }
 }
 
-bool hf_channel_is(const struct hf_subscription *s, const char *ptr, size_t len,
-                   bool is_sharded)
+bool hf_subscription_is_for(const struct hf_subscription *s, const char *ptr, size_t len,
+                            bool is_sharded)
 {
     return s->is_sharded == is_sharded && s->channel_len == len &&
            memcmp(s->channel, ptr, len) == 0;
@@ -107,8 +107,8 @@ hf_channel_table_find_same_channel(struct hf_channel_table *table,
         hf_channel_bucket(table, s->channel, s->channel_len);
 
     for (struct hf_list *l = bucket->next; l != bucket; l = l->next)
-        if (hf_channel_is(subscription_of(l), s->channel, s->channel_len,
-                          s->is_sharded))
+        if (hf_subscription_is_for(subscription_of(l), s->channel, s->channel_len,
+                                   s->is_sharded))
             return subscription_of(l);
     return NULL;
 }
@@ -120,7 +120,7 @@ size_t hf_channel_walk_count(const struct hf_channel_walk *walk, const char *ptr
 
     for (struct hf_list *l = walk->bucket->next; l != walk->bucket; l = l->next)
         n += subscription_of(l)->added <= walk->last &&
-             hf_channel_is(subscription_of(l), ptr, len, is_sharded);
+             hf_subscription_is_for(subscription_of(l), ptr, len, is_sharded);
     return n;
 }
 

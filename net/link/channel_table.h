@@ -78,10 +78,10 @@ struct hf_subscription *
 hf_channel_table_find_same_channel(struct hf_channel_table *table,
                                    const struct hf_subscription *s);
 
-/* hf_channel_is - returns whether `s` is for this channel. A plain and a sharded channel of
- *   one name are two channels. */
-bool hf_channel_is(const struct hf_subscription *s, const char *ptr, size_t len,
-                   bool is_sharded);
+/* hf_subscription_is_for - returns whether `s` is for this channel. A plain and a sharded channel
+ *   of one name are two channels. */
+bool hf_subscription_is_for(const struct hf_subscription *s, const char *ptr, size_t len,
+                            bool is_sharded);
 
 /* hf_channel_bucket - returns the bucket of a channel, for a walk. */
 struct hf_list *hf_channel_bucket(struct hf_channel_table *table,

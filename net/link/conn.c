@@ -61,7 +61,7 @@ static const struct hf_resp_value no_reply;
 
 static void skip_withdrawn(struct hf_conn *c)
 {
-    while (c->first < c->unsent && hf_conn_place(c, c->first)->is_withdrawn)
+    while (c->first < c->unsent && hf_conn_expected_reply(c, c->first)->is_withdrawn)
         c->first++;
 }
 
@@ -69,7 +69,7 @@ static void skip_withdrawn(struct hf_conn *c)
 
 static struct hf_request *take_first(struct hf_conn *c)
 {
-    struct hf_expected_reply *place = hf_conn_place(c, c->first);
+    struct hf_expected_reply *place = hf_conn_expected_reply(c, c->first);
     struct hf_request *request = hf_expected_reply_request(place);
 
     HF_ASSERT(c->first < c->last && !place->is_withdrawn);
@@ -96,7 +96,7 @@ void hf_conn_fini(struct hf_conn *c)
 
     hf_handshake_wipe(&c->handshake);
     hf_mem_free(mem, c->in, c->in_room);
-    hf_conn_wipe(c);
+    hf_conn_wipe_output(c);
     hf_mem_free(mem, c->out, c->out_room);
     hf_mem_free(mem, c->tape.nodes, c->tape.room * sizeof *c->tape.nodes);
     hf_mem_free(mem, c->places, c->places_capacity * sizeof *c->places);
@@ -194,7 +194,7 @@ static size_t size_of_queue(const struct hf_conn *c)
     size_t bytes = 0;
 
     for (uint64_t n = c->unsent; n < c->last; n++)
-        bytes += hf_conn_place(c, n)->size;
+        bytes += hf_conn_expected_reply(c, n)->size;
     return bytes;
 }
 
@@ -226,7 +226,7 @@ void hf_conn_close(struct hf_conn *c)
 
 static void adopt_handshake(struct hf_handshake *g, const struct hf_handshake *from)
 {
-    g->manner = from->manner;
+    g->mode = from->mode;
     g->is_careful = from->is_careful;
     g->protocol = from->protocol;
     g->has_killed = from->has_killed;
@@ -273,7 +273,7 @@ void hf_conn_fail_queued(struct hf_conn *c)
     HF_ASSERT(c->first == c->unsent);
     c->ending = until;
     while (c->first < until) {
-        struct hf_expected_reply *place = hf_conn_place(c, c->first);
+        struct hf_expected_reply *place = hf_conn_expected_reply(c, c->first);
 
         c->out_start += place->size;
         c->unsent = c->first + 1;
@@ -309,7 +309,7 @@ static hf_status broken(struct hf_conn *c, hf_status status)
     if (c->in_len > 0 && c->in[0] == 0x15)
         return hf_error_set(&c->error, HF_E_PROTOCOL,
                             "the server speaks TLS here; use rediss://");
-    if (hf_login_is_in(c->handshake.login, c->in, c->in_len))
+    if (hf_login_appears_in(c->handshake.login, c->in, c->in_len))
         found = "(words that may hold the password)";
     return hf_error_set(&c->error, status,
                         "not RESP: byte %u: expected %s, found '%s'",
@@ -367,7 +367,7 @@ static hf_status unrequested(struct hf_conn *c, struct hf_resp_value v)
 
 static void count_reply(struct hf_conn *c, struct hf_resp_value v)
 {
-    const struct hf_expected_reply *place = hf_conn_place(c, c->first);
+    const struct hf_expected_reply *place = hf_conn_expected_reply(c, c->first);
 
     c->latency_us = c->read_us - place->sent_us;
     hf_histogram_add(&c->stats.latency_us, c->latency_us);
@@ -393,7 +393,7 @@ static hf_status deliver_reply(struct hf_conn *c, struct hf_resp_value v)
 
 static bool is_confirmation(const struct hf_conn *c, struct hf_resp_value push)
 {
-    const struct hf_expected_reply *place = hf_conn_place(c, c->first);
+    const struct hf_expected_reply *place = hf_conn_expected_reply(c, c->first);
 
     return c->first < c->unsent && place->is_acknowledged_by_push &&
            hf_subscribe_push_matches(place->subscribe_push, push);
@@ -402,8 +402,8 @@ static bool is_confirmation(const struct hf_conn *c, struct hf_resp_value push)
 /* CONN-9 */
 static hf_status confirmed(struct hf_conn *c, struct hf_resp_value push)
 {
-    HF_ASSERT(hf_conn_place(c, c->first)->subscribe_push->pushes > 0);
-    if (--hf_conn_place(c, c->first)->subscribe_push->pushes > 0)
+    HF_ASSERT(hf_conn_expected_reply(c, c->first)->subscribe_push->pushes > 0);
+    if (--hf_conn_expected_reply(c, c->first)->subscribe_push->pushes > 0)
         return HF_OK;
     return deliver_reply(c, push);
 }
@@ -424,11 +424,11 @@ static hf_status deliver_push(struct hf_conn *c, struct hf_resp_value v)
 
 static hf_status deliver_handshake(struct hf_conn *c, struct hf_resp_value v)
 {
-    enum hf_handshake_answer answer;
+    enum hf_handshake_result answer;
 
     if (hf_resp_type(v) == HF_RESP_PUSH)
         return HF_OK;
-    if (!hf_handshake_is_sent(&c->handshake))
+    if (!hf_handshake_awaited_is_sent(&c->handshake))
         return unrequested(c, v);
     answer = hf_handshake_reply(&c->handshake, v);
     hf_resp_set_protocol(&c->parser, c->handshake.protocol);
@@ -471,12 +471,12 @@ static void drop_input(struct hf_conn *c, size_t used)
         memmove(c->in, c->in + used, c->in_len);
     if (c->in_len > 0)
         return;
-    hf_mem_give_back(mem, &c->in, &c->in_room, 1, HF_CONN_KEEP_MAX);
-    hf_mem_give_back(mem, &c->tape.nodes, &c->tape.room,
-                     sizeof *c->tape.nodes, HF_CONN_KEEP_MAX);
+    hf_mem_free_if_large(mem, &c->in, &c->in_room, 1, HF_CONN_BUFFER_KEEP_MAX);
+    hf_mem_free_if_large(mem, &c->tape.nodes, &c->tape.room,
+                         sizeof *c->tape.nodes, HF_CONN_BUFFER_KEEP_MAX);
     if (c->first == c->last)
-        hf_mem_give_back(mem, &c->places, &c->places_capacity, sizeof *c->places,
-                         HF_CONN_KEEP_MAX);
+        hf_mem_free_if_large(mem, &c->places, &c->places_capacity, sizeof *c->places,
+                             HF_CONN_BUFFER_KEEP_MAX);
 }
 
 /* ---- a value that is too large (CONN-8) ---- */
@@ -516,8 +516,8 @@ static hf_status tell_skip(struct hf_conn *c)
     if (skips_push(c))
         lose_push(c);
     else
-        rc = c->state == HF_CONN_HANDSHAKE ? deliver_handshake(c, hf_too_large())
-                                          : deliver_reply(c, hf_too_large());
+        rc = c->state == HF_CONN_HANDSHAKE ? deliver_handshake(c, hf_too_large_reply())
+                                          : deliver_reply(c, hf_too_large_reply());
     return c->is_condemned ? c->error.status : rc;
 }
 
@@ -564,7 +564,7 @@ static hf_status take_values(struct hf_conn *c)
 }
 
 /* Continues while there are bytes after a value that ends, or before one that is skipped. */
-hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
+hf_status hf_conn_received(struct hf_conn *c, size_t n, int64_t now_us)
 {
     bool was_skipping;
     hf_status rc;
@@ -595,6 +595,6 @@ void hf_conn_stats(const struct hf_conn *c, struct hf_link_stats *out)
     out->in_flight = hf_conn_in_flight(c);
     out->queued = 0;
     for (uint64_t n = c->unsent; n < c->last; n++)
-        out->queued += !hf_conn_place(c, n)->is_withdrawn;
+        out->queued += !hf_conn_expected_reply(c, n)->is_withdrawn;
     out->queued_bytes = c->out_end - c->out_start - c->garbage;
 }

@@ -20,7 +20,7 @@
  *         and channel. Any other push is passed to on_push: a server also ends a sharded
  *         subscription by itself, when the slot moves.
  * CONN-8  A value beyond reply_max, or beyond another limit of the parser, is skipped without
- *         using memory. Its request receives hf_too_large; for a push, on_push_lost is
+ *         using memory. Its request receives hf_too_large_reply; for a push, on_push_lost is
  *         called. Both happen as soon as the type of the value is known, before its end.
  * CONN-9  A command that names its channel twice is confirmed by the second push. The first
  *         push may be an unsolicited sunsubscribe: then the server replies to the command
@@ -62,7 +62,7 @@ hf_expected_reply_request(const struct hf_expected_reply *place)
                                           : place->request;
 }
 
-#define HF_CONN_KEEP_MAX (1u << 20) /* a larger buffer is freed when it is empty */
+#define HF_CONN_BUFFER_KEEP_MAX (1u << 20) /* a larger buffer is freed when it is empty */
 
 struct hf_conn_options {
     const struct hf_mem *mem;
@@ -90,7 +90,7 @@ struct hf_conn {
     struct hf_handshake handshake;
     struct hf_predecessor predecessor;
     uint64_t stream;              /* of requests that are sent now: hf_conn_begin_stream */
-    struct hf_error error;        /* why hf_conn_took failed */
+    struct hf_error error;        /* why hf_conn_received failed */
     bool delivers_rest;           /* condemned, but replies read before are delivered */
     bool is_condemned;            /* the error is set: nothing more is delivered or sent */
 
@@ -99,7 +99,7 @@ struct hf_conn {
     struct hf_resp_tape tape;
     struct hf_skip skip;          /* CONN-8 */
     bool is_skipping;             /* `in` begins within that value */
-    bool is_skip_told;            /* hf_too_large was delivered, or on_push_lost called */
+    bool is_skip_told;            /* hf_too_large_reply was delivered, or on_push_lost called */
     char *in;
     uint32_t in_room;
     size_t in_len;
@@ -131,8 +131,8 @@ struct hf_conn {
     uint32_t latency_us;          /* of the reply that is being delivered */
 };
 
-/* hf_conn_place - returns the place with this number. */
-static inline struct hf_expected_reply *hf_conn_place(const struct hf_conn *c,
+/* hf_conn_expected_reply - returns the place with this number. */
+static inline struct hf_expected_reply *hf_conn_expected_reply(const struct hf_conn *c,
                                              uint64_t number)
 {
     return &c->places[number & (c->places_capacity - 1)];
@@ -179,9 +179,9 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
                          const struct hf_resp_arg *argv, size_t argc)
     HF_MUST_CHECK;
 
-/* hf_conn_forget - cancels a request. Returns HF_UNSENT (its bytes will not be sent) or
+/* hf_conn_cancel - cancels a request. Returns HF_UNSENT (its bytes will not be sent) or
  *   HF_UNKNOWN. `done` is not called. */
-enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request);
+enum hf_outcome hf_conn_cancel(struct hf_conn *c, struct hf_request *request);
 
 /* hf_conn_probe - sends PING as this request before all queued requests (CONN-10). Nothing
  *   may be in flight. HF_E_NOMEM. */
@@ -206,9 +206,9 @@ static inline uint64_t hf_conn_queued(const struct hf_conn *c)
     return c->last - c->unsent;
 }
 
-/* hf_conn_wipe - overwrites the output buffer, if it contained a password. Its bytes are no
+/* hf_conn_wipe_output - overwrites the output buffer, if it contained a password. Its bytes are no
  *   longer needed. */
-void hf_conn_wipe(struct hf_conn *c);
+void hf_conn_wipe_output(struct hf_conn *c);
 
 /* hf_conn_output - returns the number of bytes to write now, and their address in *ptr; 0:
  *   there are none. All queued requests are in flight from now on, sent at `now_us`. */
@@ -221,9 +221,9 @@ void hf_conn_wrote(struct hf_conn *c, size_t n);
  *   memory. */
 size_t hf_conn_input(struct hf_conn *c, char **ptr);
 
-/* hf_conn_took - `n` bytes were read at `now_us`. Calls `done` and on_push. After an error,
+/* hf_conn_received - `n` bytes were read at `now_us`. Calls `done` and on_push. After an error,
  *   which is in c->error, the owner must close the connection. */
-hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
+hf_status hf_conn_received(struct hf_conn *c, size_t n, int64_t now_us)
     HF_MUST_CHECK;
 
 /* hf_conn_handshake - returns the handshake: the owner fills in its settings before
@@ -254,7 +254,7 @@ static inline void hf_conn_note_secret(struct hf_conn *c)
     c->has_secret = true;
 }
 
-/* hf_conn_is_condemned - returns whether hf_conn_condemn was called, or hf_conn_took failed. */
+/* hf_conn_is_condemned - returns whether hf_conn_condemn was called, or hf_conn_received failed. */
 static inline bool hf_conn_is_condemned(const struct hf_conn *c)
 {
     return c->is_condemned;

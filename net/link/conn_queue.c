@@ -26,7 +26,7 @@ static bool places_double(struct hf_conn *c)
         return false;
     for (uint64_t n = c->first; n < c->last; n++)
         if ((n & (old - 1)) != (n & (c->places_capacity - 1)))
-            *hf_conn_place(c, n) = c->places[n & (old - 1)];
+            *hf_conn_expected_reply(c, n) = c->places[n & (old - 1)];
     return true;
 }
 
@@ -42,7 +42,7 @@ static void compact(struct hf_conn *c)
     char *to = from;
 
     for (uint64_t n = c->unsent; c->garbage > 0 && n < c->last; n++) {
-        struct hf_expected_reply *place = hf_conn_place(c, n);
+        struct hf_expected_reply *place = hf_conn_expected_reply(c, n);
         uint32_t size = place->size;
 
         if (place->is_withdrawn) {
@@ -141,7 +141,7 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
     place.size = (uint32_t)(c->out + c->out_end - begin) & HF_COMMAND_SIZE_MAX;
     request->place = c->last;
     request->sent_ms = HF_NEVER;
-    *hf_conn_place(c, c->last++) = place;
+    *hf_conn_expected_reply(c, c->last++) = place;
     c->stats.requests++;
     HF_ASSERT(hf_conn_ok(c));
     return HF_OK;
@@ -149,7 +149,7 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
 
 static bool is_withdrawn_at(const struct hf_conn *c, uint64_t number)
 {
-    return hf_conn_place(c, number)->is_withdrawn;
+    return hf_conn_expected_reply(c, number)->is_withdrawn;
 }
 
 /* Withdrawn places at either end are freed, so that requests which time out while there
@@ -159,7 +159,7 @@ static void trim(struct hf_conn *c)
 {
     while (c->last > c->unsent && c->last > c->ending &&
            is_withdrawn_at(c, c->last - 1)) {
-        uint32_t size = hf_conn_place(c, --c->last)->size;
+        uint32_t size = hf_conn_expected_reply(c, --c->last)->size;
 
         HF_ASSERT(size <= c->garbage);
         c->out_end -= size;
@@ -167,7 +167,7 @@ static void trim(struct hf_conn *c)
     }
     while (c->first == c->unsent && c->first < c->last && c->unwritten == 0 &&
            is_withdrawn_at(c, c->first)) {
-        uint32_t size = hf_conn_place(c, c->first)->size;
+        uint32_t size = hf_conn_expected_reply(c, c->first)->size;
 
         HF_ASSERT(size <= c->garbage);
         c->out_start += size;
@@ -180,7 +180,7 @@ static void trim(struct hf_conn *c)
  * cost one walk, and not one each. */
 static void withdraw(struct hf_conn *c, uint64_t number)
 {
-    struct hf_expected_reply *place = hf_conn_place(c, number);
+    struct hf_expected_reply *place = hf_conn_expected_reply(c, number);
 
     HF_ASSERT(number >= c->unsent && number < c->last && !place->is_withdrawn);
     if (place->is_acknowledged_by_push)
@@ -192,9 +192,9 @@ static void withdraw(struct hf_conn *c, uint64_t number)
     trim(c);
 }
 
-enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request)
+enum hf_outcome hf_conn_cancel(struct hf_conn *c, struct hf_request *request)
 {
-    struct hf_expected_reply *place = hf_conn_place(c, request->place);
+    struct hf_expected_reply *place = hf_conn_expected_reply(c, request->place);
 
     HF_ASSERT(request->place >= c->first && request->place < c->last);
     HF_ASSERT(hf_expected_reply_request(place) == request);
@@ -232,7 +232,7 @@ static void hand_out(struct hf_conn *c, int64_t now_us)
     if (c->garbage > 0)
         compact(c);
     for (; c->unsent < c->last; c->unsent++) {
-        struct hf_expected_reply *place = hf_conn_place(c, c->unsent);
+        struct hf_expected_reply *place = hf_conn_expected_reply(c, c->unsent);
         struct hf_request *request = hf_expected_reply_request(place);
 
         if (request) {
@@ -257,7 +257,7 @@ hf_status hf_conn_probe(struct hf_conn *c, struct hf_request *request,
     request->place = --c->first;
     request->sent_ms = now_us / 1000;
     request->stream = c->stream;
-    *hf_conn_place(c, c->first) = (struct hf_expected_reply){
+    *hf_conn_expected_reply(c, c->first) = (struct hf_expected_reply){
         .request = request, .sent_us = (uint32_t)now_us};
     c->probe_unwritten = PROBE_SIZE;
     c->is_probing = true;
@@ -265,7 +265,7 @@ hf_status hf_conn_probe(struct hf_conn *c, struct hf_request *request,
     return HF_OK;
 }
 
-void hf_conn_wipe(struct hf_conn *c)
+void hf_conn_wipe_output(struct hf_conn *c)
 {
     if (c->has_secret && c->out)
         explicit_bzero(c->out, c->out_room);
@@ -305,8 +305,8 @@ void hf_conn_wrote(struct hf_conn *c, size_t n)
     c->unwritten -= n;
     if (c->out_start == c->out_end) {
         c->out_start = c->out_end = 0;
-        hf_conn_wipe(c);
-        hf_mem_give_back(c->options.mem, &c->out, &c->out_room, 1,
-                         HF_CONN_KEEP_MAX);
+        hf_conn_wipe_output(c);
+        hf_mem_free_if_large(c->options.mem, &c->out, &c->out_room, 1,
+                             HF_CONN_BUFFER_KEEP_MAX);
     }
 }

@@ -93,7 +93,7 @@ static void begin_step(struct hf_handshake *g)
 {
     g->expected_count = 0;
     g->next = 0;
-    g->rest = HANDSHAKE_COUNTS;
+    g->fallback = HANDSHAKE_NO_FALLBACK;
 }
 
 /* "": none is named. */
@@ -225,9 +225,9 @@ static void step_probe(struct hf_handshake *g)
 
 static void begin_manner(struct hf_handshake *g)
 {
-    if (g->manner == HANDSHAKE_BARE)
+    if (g->mode == HANDSHAKE_BARE)
         step_bare(g);
-    else if (g->manner == HANDSHAKE_RESP2)
+    else if (g->mode == HANDSHAKE_RESP2)
         step_resp2(g);
     else
         step_hello(g);
@@ -243,7 +243,7 @@ hf_status hf_handshake_start(struct hf_handshake *g)
     g->run_id[0] = '\0';
     g->has_answered = false;
     g->is_default_user = g->is_checking = false;
-    g->is_probing = g->is_careful && g->manner != HANDSHAKE_BARE;
+    g->is_probing = g->is_careful && g->mode != HANDSHAKE_BARE;
     if (g->is_probing)
         step_probe(g);
     else
@@ -287,7 +287,7 @@ static bool may_hold_password(const struct hf_handshake *g,
     size_t len = 0;
 
     (void)hf_resp_bytes(reply, &ptr, &len);
-    return hf_login_is_in(g->login, ptr, len);
+    return hf_login_appears_in(g->login, ptr, len);
 }
 
 /* The text of the server has 200 bytes about HELLO: a short one replaces it. */
@@ -296,7 +296,7 @@ static bool lacks_password(struct hf_resp_value reply)
     return hf_resp_error_is(reply, "NOAUTH");
 }
 
-static enum hf_handshake_answer fail(struct hf_handshake *g, hf_status status,
+static enum hf_handshake_result fail(struct hf_handshake *g, hf_status status,
                                      bool is_final, const char *what,
                                      struct hf_resp_value reply)
 {
@@ -359,7 +359,7 @@ static bool may_be_placeholder(const struct hf_handshake *g, struct hf_resp_valu
 
 /* The reply to HELLO or AUTH with the user of the URL. The error is kept in case the
  * default user is also refused. */
-static enum hf_handshake_answer login_refused(struct hf_handshake *g, const char *what,
+static enum hf_handshake_result login_refused(struct hf_handshake *g, const char *what,
                                               struct hf_resp_value reply)
 {
     bool is_placeholder = may_be_placeholder(g, reply);
@@ -375,17 +375,17 @@ static enum hf_handshake_answer login_refused(struct hf_handshake *g, const char
 }
 
 /* The first reply after the refusal decides. */
-static enum hf_handshake_answer on_check(struct hf_handshake *g, struct hf_resp_value reply)
+static enum hf_handshake_result on_check(struct hf_handshake *g, struct hf_resp_value reply)
 {
     if (!lacks_password(reply))
         return HANDSHAKE_FAILED;
     g->is_checking = g->is_final = false;
     g->is_default_user = true;
-    g->rest = HANDSHAKE_THEN_DEFAULT;
+    g->fallback = HANDSHAKE_FALLBACK_DEFAULT_USER;
     return HANDSHAKE_MORE;
 }
 
-static enum hf_handshake_answer on_hello(struct hf_handshake *g,
+static enum hf_handshake_result on_hello(struct hf_handshake *g,
                                          struct hf_resp_value reply)
 {
     struct hf_resp_value v;
@@ -400,20 +400,20 @@ static enum hf_handshake_answer on_hello(struct hf_handshake *g,
         return fail(g, HF_E_PROTOCOL, true, "HELLO", reply);
     if (refuses_login(g, reply))
         return login_refused(g, names[HELLO], reply);
-    if (hf_is_too_large(reply))
+    if (hf_is_too_large_reply(reply))
         return fail(g, HF_E_SERVER, false, "HELLO", reply);
-    g->rest = HANDSHAKE_THEN_RESP2;
+    g->fallback = HANDSHAKE_FALLBACK_RESP2;
     return HANDSHAKE_MORE;
 }
 
-static enum hf_handshake_answer on_auth(struct hf_handshake *g,
+static enum hf_handshake_result on_auth(struct hf_handshake *g,
                                         struct hf_resp_value reply)
 {
     return hf_resp_is_error(reply) ? login_refused(g, names[AUTH], reply)
                                    : HANDSHAKE_MORE;
 }
 
-static enum hf_handshake_answer on_id(struct hf_handshake *g,
+static enum hf_handshake_result on_id(struct hf_handshake *g,
                                       struct hf_resp_value reply)
 {
     if (hf_resp_error_is(reply, "NOAUTH"))
@@ -435,7 +435,7 @@ static void advise_database(struct hf_handshake *g)
                      said.text, (int)g->database);
 }
 
-static enum hf_handshake_answer on_select(struct hf_handshake *g,
+static enum hf_handshake_result on_select(struct hf_handshake *g,
                                           struct hf_resp_value reply)
 {
     if (!hf_resp_is_error(reply))
@@ -466,7 +466,7 @@ static bool was_kill_sent(const struct hf_handshake *g)
     return g->expected_count == 1 && g->expected[0] == KILL && g->next == 1;
 }
 
-static enum hf_handshake_answer ready(struct hf_handshake *g)
+static enum hf_handshake_result ready(struct hf_handshake *g)
 {
     HF_ASSERT(!g->has_killed || was_kill_sent(g));
     g->predecessor->id = g->id;
@@ -482,7 +482,7 @@ static bool has_predecessor(const struct hf_handshake *g)
 }
 
 /* Of is_careful, NOAUTH is also enough: the connection was not closed. */
-static enum hf_handshake_answer on_ping(struct hf_handshake *g,
+static enum hf_handshake_result on_ping(struct hf_handshake *g,
                                         struct hf_resp_value reply)
 {
     return lacks_password(reply) && !g->is_probing
@@ -500,11 +500,11 @@ static void on_info(struct hf_handshake *g, struct hf_resp_value reply)
 }
 
 /* The last reply of a step has arrived. */
-static enum hf_handshake_answer end_step(struct hf_handshake *g)
+static enum hf_handshake_result end_step(struct hf_handshake *g)
 {
-    if (g->rest == HANDSHAKE_THEN_RESP2) {
+    if (g->fallback == HANDSHAKE_FALLBACK_RESP2) {
         step_resp2(g);
-    } else if (g->is_probing || g->rest == HANDSHAKE_THEN_DEFAULT) {
+    } else if (g->is_probing || g->fallback == HANDSHAKE_FALLBACK_DEFAULT_USER) {
         g->is_probing = false;
         begin_manner(g);
     } else if (has_predecessor(g) && !was_kill_sent(g)) {
@@ -515,24 +515,24 @@ static enum hf_handshake_answer end_step(struct hf_handshake *g)
     return HANDSHAKE_MORE;
 }
 
-const char *hf_handshake_awaited(const struct hf_handshake *g)
+const char *hf_handshake_awaited_command(const struct hf_handshake *g)
 {
     return g->next < g->expected_count ? names[g->expected[g->next]] : "";
 }
 
-bool hf_handshake_is_sent(const struct hf_handshake *g)
+bool hf_handshake_awaited_is_sent(const struct hf_handshake *g)
 {
     return g->next < g->expected_count && g->output_len <= g->behind[g->next];
 }
 
-static enum hf_handshake_answer take_reply(struct hf_handshake *g, enum command what,
+static enum hf_handshake_result take_reply(struct hf_handshake *g, enum command what,
                                            struct hf_resp_value reply)
 {
     if (passes(reply))
         return fail(g, HF_E_SERVER, false, names[what], reply);
     if (g->is_checking)
         return on_check(g, reply);
-    if (g->rest != HANDSHAKE_COUNTS)
+    if (g->fallback != HANDSHAKE_NO_FALLBACK)
         return HANDSHAKE_MORE;
     switch (what) {
     case HELLO:
@@ -562,11 +562,11 @@ static enum hf_handshake_answer take_reply(struct hf_handshake *g, enum command 
     return fail(g, HF_E_PROTOCOL, true, "handshake", reply);
 }
 
-enum hf_handshake_answer hf_handshake_reply(struct hf_handshake *g,
+enum hf_handshake_result hf_handshake_reply(struct hf_handshake *g,
                                             struct hf_resp_value reply)
 {
     enum command what = (enum command)g->expected[g->next++];
-    enum hf_handshake_answer answer;
+    enum hf_handshake_result answer;
 
     HF_ASSERT(g->next <= g->expected_count);
     g->has_answered = true;

@@ -29,7 +29,7 @@
  * and temporary errors (LOADING, BUSY, MASTERDOWN, too many clients).
  *
  * Some proxies (twemproxy) close the connection when they receive a command that they
- * do not support. LINK-6 describes which manner the next attempt uses. The handshake
+ * do not support. LINK-6 describes which mode the next attempt uses. The handshake
  * BARE reads no client id and no run_id: after the loss of such a connection, its
  * pending requests cannot be stopped.
  *
@@ -49,9 +49,9 @@ struct hf_predecessor {
     char run_id[RUN_ID_MAX];      /* of its server; "": unknown, so KILL is not sent */
 };
 
-enum hf_handshake_manner { HANDSHAKE_RESP3, HANDSHAKE_RESP2, HANDSHAKE_BARE };
+enum hf_handshake_mode { HANDSHAKE_RESP3, HANDSHAKE_RESP2, HANDSHAKE_BARE };
 
-enum hf_handshake_answer { HANDSHAKE_MORE, HANDSHAKE_READY, HANDSHAKE_FAILED };
+enum hf_handshake_result { HANDSHAKE_MORE, HANDSHAKE_READY, HANDSHAKE_FAILED };
 
 struct hf_handshake {
     /* Set by the owner before hf_handshake_start. */
@@ -59,7 +59,7 @@ struct hf_handshake {
     struct hf_login *login;       /* NULL: none. Borrowed until the next start */
     uint32_t database;
     const char *client_name;
-    enum hf_handshake_manner manner;
+    enum hf_handshake_mode mode;
     bool is_careful;              /* begins with PING: if the server replies to it
                                      and then closes the connection, the next
                                      command was the reason */
@@ -85,11 +85,11 @@ struct hf_handshake {
     /* Used by handshake.c only. */
     bool is_checking;             /* the next reply shows whether the default user
                                      has a password: only then is it tried */
-    enum hf_handshake_rest {      /* of the replies to this step: */
-        HANDSHAKE_COUNTS,
-        HANDSHAKE_THEN_RESP2,     /* no effect; RESP2 follows, because HELLO was refused */
-        HANDSHAKE_THEN_DEFAULT    /* no effect; the default user follows */
-    } rest;
+    enum hf_handshake_fallback {  /* of the replies to this step: */
+        HANDSHAKE_NO_FALLBACK,
+        HANDSHAKE_FALLBACK_RESP2, /* no effect; RESP2 follows, because HELLO was refused */
+        HANDSHAKE_FALLBACK_DEFAULT_USER /* no effect; the default user follows */
+    } fallback;
     bool is_probing;              /* the PING of is_careful is pending */
     int64_t id;
     char run_id[RUN_ID_MAX];
@@ -109,16 +109,16 @@ hf_status hf_handshake_start(struct hf_handshake *g);
 /* hf_handshake_reply - processes one reply. HANDSHAKE_MORE: it expects further replies, and may
  *                  have written commands to `output`. HANDSHAKE_READY: the handshake has
  *                  ended. HANDSHAKE_FAILED: `error` and is_final are set. */
-enum hf_handshake_answer hf_handshake_reply(struct hf_handshake *g,
+enum hf_handshake_result hf_handshake_reply(struct hf_handshake *g,
                                             struct hf_resp_value reply);
 
-/* hf_handshake_awaited - returns the command to which the next reply belongs, for
+/* hf_handshake_awaited_command - returns the command to which the next reply belongs, for
  *                    messages. */
-const char *hf_handshake_awaited(const struct hf_handshake *g);
+const char *hf_handshake_awaited_command(const struct hf_handshake *g);
 
-/* hf_handshake_is_sent - returns whether the command to which the next reply belongs was
+/* hf_handshake_awaited_is_sent - returns whether the command to which the next reply belongs was
  *                     sent completely: a step may be sent, and replied to, in parts. */
-bool hf_handshake_is_sent(const struct hf_handshake *g);
+bool hf_handshake_awaited_is_sent(const struct hf_handshake *g);
 
 /* hf_handshake_wrote - `n` bytes of the output were sent. */
 void hf_handshake_wrote(struct hf_handshake *g, size_t n);

@@ -15,7 +15,8 @@
  * LINK-5  Waiters for space are served at the end of each turn in which space may have become
  *         available, before anything is written.
  *
- * LINK-6 and LINK-7: link_manner.c. LINK-8 and LINK-10: link_rival.c. LINK-9: link_probe.c. */
+ * LINK-6 and LINK-7: link_handshake_mode.c. LINK-8 and LINK-10: link_rival.c. LINK-9: link_probe.c.
+ * */
 /* Tests: tests/test_net_link_connect.c, tests/test_net_link_request.c,
  *        tests/test_net_cuts.c. */
 #include <assert.h>
@@ -84,7 +85,7 @@ static void on_end(void *ctx, struct hf_request *request,
     struct hf_link *link = ctx;
 
     if (outcome == HF_ANSWERED && hf_resp_is_error(reply))
-        hf_link_look_at_error(link, reply);
+        hf_link_check_error_reply(link, reply);
     if (outcome == HF_ANSWERED && hf_conn_is_condemned(&link->conn) &&
         !link->conn.delivers_rest) {
         outcome = HF_UNKNOWN; /* its owner retries, on the next connection */
@@ -93,7 +94,7 @@ static void on_end(void *ctx, struct hf_request *request,
     hf_deadlines_forget(&link->deadlines, request);
     link->has_answered = link->has_answered || outcome == HF_ANSWERED;
     if (link->vain_rivals > 0 && outcome == HF_ANSWERED)
-        hf_rival_answered(link);
+        hf_rival_note_reply(link);
     if (link->options.on_trace)
         hf_link_trace_end(request, outcome, reply);
     request->done(request, outcome, reply);
@@ -122,7 +123,7 @@ static void conn_setup(struct hf_link *link)
         hf_link_trace_handshake(link);
     handshake->login = link->login;
     handshake->database = link->options.url.database;
-    handshake->manner = hf_link_best_manner(link);
+    handshake->mode = hf_link_best_handshake_mode(link);
     handshake->wants_tracking = link->options.wants_tracking;
     handshake->client_name =
         link->options.client_name ? link->client_name : NULL;
@@ -185,7 +186,7 @@ void hf_link_free(struct hf_link *link)
     hf_conn_close(&link->conn);
     hf_conn_fail_queued(&link->conn);
     hf_space_queue_fail(&link->space_queue, HF_E_CLOSED);
-    hf_loop_forget_turn(link->loop, &link->turn);
+    hf_loop_cancel_turn_end(link->loop, &link->turn);
     hf_deadlines_fini(&link->deadlines);
     hf_conn_fini(&link->conn);
     hf_link_login_fini(link);
@@ -200,7 +201,7 @@ static bool is_connecting(const struct hf_link *link)
     return link->state >= HF_LINK_FETCHING && link->state <= HF_LINK_HANDSHAKE;
 }
 
-void hf_link_serve_later(struct hf_link *link)
+void hf_link_serve_space_later(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!hf_space_queue_is_empty(&link->space_queue))
@@ -210,7 +211,7 @@ void hf_link_serve_later(struct hf_link *link)
 static void watch(struct hf_link *link, bool has_output)
 {
     hf_loop_rewatch(link->loop, &link->io,
-                    hf_stream_wants(&link->stream, has_output));
+                    hf_stream_wanted_events(&link->stream, has_output));
 }
 
 static void flush(struct hf_link *link)
@@ -236,7 +237,7 @@ static void flush(struct hf_link *link)
     if (n > 0) {
         hf_conn_counters(&link->conn)->bytes_out += (uint64_t)n;
         hf_conn_wrote(&link->conn, (size_t)n);
-        hf_link_serve_later(link);
+        hf_link_serve_space_later(link);
     }
     /* A failed write is found again by reading (LINK-1), at once where no
      * descriptor will say so. */
@@ -247,7 +248,7 @@ static void flush(struct hf_link *link)
 
 static void begin_handshake(struct hf_link *link)
 {
-    hf_link_enter(link, HF_LINK_HANDSHAKE);
+    hf_link_set_state(link, HF_LINK_HANDSHAKE);
     if (hf_conn_open(&link->conn) < 0) {
         hf_link_fill_error(link, HF_E_NOMEM, hf_conn_handshake(&link->conn)->error.text, "");
         end_connection(link, false);
@@ -278,7 +279,7 @@ static void secure(struct hf_link *link)
     }
 }
 
-hf_status hf_link_attach(struct hf_link *link)
+hf_status hf_link_watch_socket(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     link->io = (struct hf_io){
@@ -297,8 +298,8 @@ static void on_dialed(struct hf_dial *dial, int fd)
         return;
     }
     if (hf_stream_open(&link->stream, fd, link->options.tls) == HF_OK &&
-        hf_link_attach(link) == HF_OK) {
-        hf_link_enter(link, HF_LINK_SECURING);
+        hf_link_watch_socket(link) == HF_OK) {
+        hf_link_set_state(link, HF_LINK_SECURING);
         secure(link);
         return;
     }
@@ -319,7 +320,7 @@ void hf_link_close(struct hf_link *link)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     hf_link_count_end(link);
     hang_up(link);
-    hf_link_enter(link, HF_LINK_IDLE);
+    hf_link_set_state(link, HF_LINK_IDLE);
     hf_link_login_stop(link);
     hf_conn_close(&link->conn);
 }
@@ -335,7 +336,7 @@ static void end_connection(struct hf_link *link, bool is_final)
         hf_conn_fail_queued(&link->conn);
         hf_space_queue_fail(&link->space_queue, link->error.status);
     }
-    hf_link_serve_later(link);
+    hf_link_serve_space_later(link);
     if (link->state == HF_LINK_IDLE && is_needed(link))
         hf_link_back_off(link);
     if (link->options.on_change && was_up)
@@ -354,9 +355,9 @@ void hf_link_failed(struct hf_link *link)
 static void repeat_handshake(struct hf_link *link)
 {
     hf_link_close(link);
-    hf_link_serve_later(link);
+    hf_link_serve_space_later(link);
     if (link->state == HF_LINK_IDLE && is_needed(link)) {
-        hf_link_enter(link, HF_LINK_BACKOFF);
+        hf_link_set_state(link, HF_LINK_BACKOFF);
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
     }
 }
@@ -374,7 +375,7 @@ static void end_hung_up(struct hf_link *link)
         return;
     }
     (void)snprintf(text, sizeof text, "%s before it answered %s%s", why->text,
-                   hf_handshake_awaited(hf_conn_handshake(&link->conn)),
+                   hf_handshake_awaited_command(hf_conn_handshake(&link->conn)),
                    link->options.tls ? ""
                                      : "; is the server behind a proxy down, is "
                                        "this a TLS port (rediss://), or not Redis?");
@@ -464,7 +465,7 @@ static void read_all(struct hf_link *link)
         was_skipping = hf_conn_is_skipping(conn);
         if (!was_skipping)
             link->quiet_since_ms = hf_loop_now(link->loop);
-        rc = hf_conn_took(conn, (size_t)n, hf_loop_now_us(link->loop));
+        rc = hf_conn_received(conn, (size_t)n, hf_loop_now_us(link->loop));
         if (rc < 0) {
             end_refused(link, rc);
             return;
@@ -476,7 +477,7 @@ static void read_all(struct hf_link *link)
     if (reads == READS_MAX)
         read_later(link);
     if (link->state == HF_LINK_HANDSHAKE && link->conn.state == HF_CONN_READY)
-        hf_link_is_up_now(link);
+        hf_link_become_ready(link);
     if (link->state == HF_LINK_HANDSHAKE)
         flush(link);
     if (link->options.tls) /* this read may wait for room to write */
@@ -514,7 +515,7 @@ static void listen_for_silence(struct hf_link *link)
     } else if (hf_conn_in_flight(&link->conn) > 0 &&
                hf_loop_now(link->loop) < until) {
         hf_loop_arm(link->loop, &link->timer,
-                    hf_min_ms(until, hf_rival_watch(link)));
+                    hf_min_ms(until, hf_rival_open_if_silent(link)));
     } else if (hf_conn_in_flight(&link->conn) > 0) {
         hf_link_fill_error(link, HF_E_NOREPLY, "the server does not answer", "");
         end_connection(link, false);
@@ -531,7 +532,7 @@ static void read_postponed_bytes(struct hf_link *link)
     if (link->has_unread)
         return;
     if (link->state == HF_LINK_HANDSHAKE)
-        hf_link_watch_attempt(link);
+        hf_link_arm_attempt_timer(link);
     else if (link->state == HF_LINK_READY)
         listen_for_silence(link);
 }
@@ -556,9 +557,9 @@ static void on_timer(struct hf_timer *timer)
     } else if (link->state == HF_LINK_BACKOFF && is_needed(link)) {
         hf_link_attempt(link);
     } else if (link->state == HF_LINK_BACKOFF) {
-        hf_link_enter(link, HF_LINK_IDLE);
+        hf_link_set_state(link, HF_LINK_IDLE);
     } else {
-        hf_link_look_at_attempt(link);
+        hf_link_on_attempt_timer(link);
     }
 }
 
@@ -573,8 +574,8 @@ static void on_turn_end(struct hf_turn_hook *turn)
         hf_space_queue_serve(&link->space_queue, &link->conn);
     if (link->state == HF_LINK_IDLE && is_needed(link))
         hf_link_attempt(link);
-    else if (is_connecting(link) && hf_rival_race_ms(link) < link->timer.due_ms)
-        hf_link_watch_attempt(link); /* the attempt began before the request was queued */
+    else if (is_connecting(link) && hf_rival_for_attempt_due_ms(link) < link->timer.due_ms)
+        hf_link_arm_attempt_timer(link); /* the attempt began before the request was queued */
     if (link->state == HF_LINK_READY && link->conn.unwritten == 0 &&
         hf_conn_queued(&link->conn) >= hf_conn_in_flight(&link->conn))
         flush(link);

@@ -18,7 +18,7 @@ struct hf_tls_context;
  *   FETCHING  -hf_link_attempt-> DIALING         the credentials are known
  *   DIALING   -on_dialed-> SECURING
  *   SECURING  -begin_handshake-> HANDSHAKE
- *   HANDSHAKE -hf_link_is_up_now-> READY
+ *   HANDSHAKE -hf_link_become_ready-> READY
  *   READY     -end_first-> HANDSHAKE             a rival replaces it (link_rival.c)
  *   any       -hf_link_close-> IDLE              then, if it is wanted:
  *   IDLE      -hf_link_back_off-> BACKOFF
@@ -132,19 +132,19 @@ hf_status hf_link_await_space(struct hf_link *link,
                               struct hf_space_waiter *waiter,
                               size_t bytes) HF_MUST_CHECK;
 
-/* hf_link_forget_space - stops waiting; `ready` is not called. The node of a waiter that is
+/* hf_link_stop_awaiting_space - stops waiting; `ready` is not called. The node of a waiter that is
  *   not waiting must be initialised. [locked] */
-void hf_link_forget_space(struct hf_space_waiter *waiter);
+void hf_link_stop_awaiting_space(struct hf_space_waiter *waiter);
 
-/* hf_link_is_awaited - returns whether there are waiters for space. hf_link_submit does not
+/* hf_link_has_space_waiters - returns whether there are waiters for space. hf_link_submit does not
  *   check this: a caller that submits before them takes their space. [locked] */
-bool hf_link_is_awaited(const struct hf_link *link);
+bool hf_link_has_space_waiters(const struct hf_link *link);
 
-/* hf_link_answer - passes the result of a query for credentials. NULL: there are none, and
- *   `why` has the reason. False: this link did not make that query. [locked] */
-bool hf_link_answer(struct hf_link *link, uint64_t id,
-                    const struct hf_credentials *credentials,
-                    const struct hf_error *why);
+/* hf_link_answer_credentials - passes the result of a query for credentials. NULL: there are none,
+ *   and `why` has the reason. False: this link did not make that query. [locked] */
+bool hf_link_answer_credentials(struct hf_link *link, uint64_t id,
+                                const struct hf_credentials *credentials,
+                                const struct hf_error *why);
 
 /* hf_link_set_ip - sets the ip to use if the host's name cannot be resolved ("": none; at
  *   most HF_IP_MAX - 1 bytes). An attempt that is connecting begins again, with a new
@@ -156,9 +156,9 @@ void hf_link_set_ip(struct hf_link *link, const char *ip);
  *   [locked] */
 void hf_link_want(struct hf_link *link, bool is_wanted);
 
-/* hf_link_come_back - whether a lost link reconnects also without queued requests, this once,
+/* hf_link_reconnect_once - whether a lost link reconnects also without queued requests, this once,
  *   after the pause that follows a failure. [locked] */
-void hf_link_come_back(struct hf_link *link, bool comes_back);
+void hf_link_reconnect_once(struct hf_link *link, bool comes_back);
 
 /* hf_link_condemn - the replies do not belong to the requests: closes the connection and
  *   connects again, after the received bytes were processed. Requests in flight end UNKNOWN.
@@ -167,12 +167,12 @@ void hf_link_condemn(struct hf_link *link, const char *why);
 
 /* hf_link_replace - this server does not serve now (for example, it is a replica): closes the
  *   connection as hf_link_condemn does, resolves the name again, and tries another address
- *   first. The address is preferred again only after hf_link_serves. Nothing happens if the
+ *   first. The address is preferred again only after hf_link_note_serving. Nothing happens if the
  *   link is not READY. [locked] */
 void hf_link_replace(struct hf_link *link, const char *why);
 
-/* hf_link_serves - the server replied as a server that serves. [locked] */
-void hf_link_serves(struct hf_link *link);
+/* hf_link_note_serving - the server replied as a server that serves. [locked] */
+void hf_link_note_serving(struct hf_link *link);
 
 /* hf_link_is_refused - returns whether a retry of the last attempt would fail in the same way
  *   (a wrong password, not a Redis server). A request that is submitted now causes one more
@@ -192,9 +192,9 @@ int hf_link_protocol(const struct hf_link *link);
  *   since READY. [locked] */
 const struct hf_error *hf_link_error(const struct hf_link *link);
 
-/* hf_link_placeholder - returns the user name that the server refused: it accepted the
+/* hf_link_refused_user - returns the user name that the server refused: it accepted the
  *   password for the default user instead. NULL: this did not happen. [locked] */
-const char *hf_link_placeholder(const struct hf_link *link);
+const char *hf_link_refused_user(const struct hf_link *link);
 
 /* hf_link_address - returns the address of the server, for messages. [locked] */
 const char *hf_link_address(const struct hf_link *link);

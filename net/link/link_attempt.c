@@ -17,14 +17,14 @@ static int64_t backoff_ms(struct hf_link *link)
 
     if (ms > link->options.backoff_max_ms)
         ms = link->options.backoff_max_ms;
-    (void)hf_random(&random, sizeof random);
+    (void)hf_random_bytes(&random, sizeof random);
     return ms - (int64_t)(random % (uint64_t)(ms / 2 + 1));
 }
 
 void hf_link_back_off(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    hf_link_enter(link, HF_LINK_BACKOFF);
+    hf_link_set_state(link, HF_LINK_BACKOFF);
     hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop) + backoff_ms(link));
     link->failures++;
 }
@@ -32,7 +32,7 @@ void hf_link_back_off(struct hf_link *link)
 void hf_link_dial(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    link->began = hf_loop_serial(link->loop);
+    link->began = hf_loop_next_serial(link->loop);
     hf_dial_start(&link->dial);
 }
 
@@ -41,15 +41,15 @@ void hf_link_dial(struct hf_link *link)
 void hf_link_attempt(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    hf_link_enter(link, HF_LINK_FETCHING);
+    hf_link_set_state(link, HF_LINK_FETCHING);
     link->is_refused = false;
     link->quiet_since_ms = hf_loop_now(link->loop);
     link->attempt_until_ms = link->quiet_since_ms + link->options.connect_timeout_ms;
     hf_loop_arm(link->loop, &link->timer, link->attempt_until_ms);
     if (hf_link_find_login(link)) {
-        hf_link_enter(link, HF_LINK_DIALING);
+        hf_link_set_state(link, HF_LINK_DIALING);
         hf_link_dial(link);
-        hf_link_watch_attempt(link);
+        hf_link_arm_attempt_timer(link);
     } else if (link->query == 0) {
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
     }
@@ -74,9 +74,9 @@ static int64_t replace_ms(const struct hf_link *link)
     return hf_link_progress_ms(link) + link->attempt_ms;
 }
 
-void hf_link_watch_attempt(struct hf_link *link)
+void hf_link_arm_attempt_timer(struct hf_link *link)
 {
-    int64_t look_ms = hf_min_ms(replace_ms(link), hf_rival_race_ms(link));
+    int64_t look_ms = hf_min_ms(replace_ms(link), hf_rival_for_attempt_due_ms(link));
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
     hf_loop_arm(link->loop, &link->timer, hf_min_ms(link->attempt_until_ms, look_ms));
@@ -90,7 +90,7 @@ static void replace_attempt(struct hf_link *link)
     hf_link_attempt(link);
 }
 
-void hf_link_look_at_attempt(struct hf_link *link)
+void hf_link_on_attempt_timer(struct hf_link *link)
 {
     int64_t now = hf_loop_now(link->loop);
 
@@ -101,7 +101,7 @@ void hf_link_look_at_attempt(struct hf_link *link)
     } else if (now >= replace_ms(link)) {
         replace_attempt(link);
     } else {
-        hf_rival_race(link);
-        hf_link_watch_attempt(link);
+        hf_rival_open_for_attempt(link);
+        hf_link_arm_attempt_timer(link);
     }
 }

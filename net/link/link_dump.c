@@ -36,7 +36,7 @@ static void dump_places(const struct hf_link *link, struct hf_dump *dump, int de
     const struct hf_conn *c = &link->conn;
 
     for (uint64_t i = c->first; i < c->unsent && i < c->first + REQUESTS_SHOWN; i++)
-        dump_place(link, hf_conn_place(c, i), dump, depth);
+        dump_place(link, hf_conn_expected_reply(c, i), dump, depth);
 }
 
 void hf_link_dump(const struct hf_link *link, struct hf_dump *dump, int depth,

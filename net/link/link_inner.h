@@ -58,11 +58,11 @@ struct hf_link {
     uint8_t jitter;                 /* of this connection: LINK-8 */
     struct hf_request probe;        /* LINK-9 */
     int protocol;                   /* of the last READY connection; 0: none */
-    bool is_fluent;                 /* LINK-6: the handshake used the best manner */
+    bool is_fluent;                 /* LINK-6: the handshake used the best mode */
     bool has_unread;                /* TLS has bytes that were not read; the timer is due */
     bool is_wanted;
-    bool comes_back;            /* hf_link_come_back */
-    bool is_replaced;               /* hf_link_replace was called, and not hf_link_serves
+    bool comes_back;            /* hf_link_reconnect_once */
+    bool is_replaced;               /* hf_link_replace was called, and not hf_link_note_serving
                                        since */
     bool is_refused;                /* a retry would fail in the same way */
 
@@ -91,24 +91,24 @@ struct hf_link {
  *   handshake and its rival. For HF_ASSERT, at the beginning of each event. */
 bool hf_link_ok(const struct hf_link *link);
 
-/* hf_link_enter - sets the state; nothing else does. */
-void hf_link_enter(struct hf_link *link, enum hf_link_state state);
+/* hf_link_set_state - sets the state; nothing else does. */
+void hf_link_set_state(struct hf_link *link, enum hf_link_state state);
 
-/* hf_link_is_up_now - the handshake has ended: the state is READY. A rival is closed. */
-void hf_link_is_up_now(struct hf_link *link);
+/* hf_link_become_ready - the handshake has ended: the state is READY. A rival is closed. */
+void hf_link_become_ready(struct hf_link *link);
 
 /* ---- link.c ---- */
 
-/* hf_link_serve_later - there may be space in the output: LINK-5 at the end of the turn. */
-void hf_link_serve_later(struct hf_link *link);
+/* hf_link_serve_space_later - there may be space in the output: LINK-5 at the end of the turn. */
+void hf_link_serve_space_later(struct hf_link *link);
 
 /* hf_link_name_late_step - writes to link->error which step took too long. It does nothing if the
  *   link is READY or does not try to connect. */
 void hf_link_name_late_step(struct hf_link *link);
 
-/* hf_link_attach - watches the socket of link->stream. HF_E_NOMEM, HF_E_SYSTEM: it is not
+/* hf_link_watch_socket - watches the socket of link->stream. HF_E_NOMEM, HF_E_SYSTEM: it is not
  *   watched. */
-hf_status hf_link_attach(struct hf_link *link) HF_MUST_CHECK;
+hf_status hf_link_watch_socket(struct hf_link *link) HF_MUST_CHECK;
 
 /* hf_link_failed - the connection or the attempt has ended; link->error has the reason. */
 void hf_link_failed(struct hf_link *link);
@@ -127,15 +127,15 @@ void hf_link_dial(struct hf_link *link);
 /* hf_link_back_off - the next attempt follows after a pause, which doubles each time. */
 void hf_link_back_off(struct hf_link *link);
 
-/* hf_link_watch_attempt - sets the timer for an attempt: its end, or the next check for
+/* hf_link_arm_attempt_timer - sets the timer for an attempt: its end, or the next check for
  *   silence (LINK-10). */
-void hf_link_watch_attempt(struct hf_link *link);
+void hf_link_arm_attempt_timer(struct hf_link *link);
 
 /* hf_link_progress_ms - returns when the attempt last made progress (LINK-10). */
 int64_t hf_link_progress_ms(const struct hf_link *link);
 
-/* hf_link_look_at_attempt - the timer of an attempt has fired. */
-void hf_link_look_at_attempt(struct hf_link *link);
+/* hf_link_on_attempt_timer - the timer of an attempt has fired. */
+void hf_link_on_attempt_timer(struct hf_link *link);
 
 /* ---- link_probe.c ---- */
 
@@ -154,21 +154,21 @@ void hf_link_probe(struct hf_link *link);
 
 /* ---- link_rival.c ---- */
 
-/* hf_rival_answered - a request had a reply: after a fast one the next rival may come as
+/* hf_rival_note_reply - a request had a reply: after a fast one the next rival may come as
  *   soon as the first one. */
-void hf_rival_answered(struct hf_link *link);
+void hf_rival_note_reply(struct hf_link *link);
 
-/* hf_rival_watch - opens a rival if nothing arrived for long enough. The link must be READY,
- *   with a reply due and nothing received since quiet_since_ms. Returns when to call it
+/* hf_rival_open_if_silent - opens a rival if nothing arrived for long enough. The link must be
+ *   READY, with a reply due and nothing received since quiet_since_ms. Returns when to call it
  *   again. */
-int64_t hf_rival_watch(struct hf_link *link);
+int64_t hf_rival_open_if_silent(struct hf_link *link);
 
-/* hf_rival_race_ms - returns when a rival of this attempt to connect is due if the attempt
- *   makes no progress until then; HF_NEVER: none is due, or there is one. */
-int64_t hf_rival_race_ms(const struct hf_link *link);
+/* hf_rival_for_attempt_due_ms - returns when a rival of this attempt to connect is due if the
+ *   attempt makes no progress until then; HF_NEVER: none is due, or there is one. */
+int64_t hf_rival_for_attempt_due_ms(const struct hf_link *link);
 
-/* hf_rival_race - opens that rival if it is due. */
-void hf_rival_race(struct hf_link *link);
+/* hf_rival_open_for_attempt - opens that rival if it is due. */
+void hf_rival_open_for_attempt(struct hf_link *link);
 
 /* hf_rival_is_ready - returns whether the handshake of the rival has ended. */
 bool hf_rival_is_ready(const struct hf_link *link);
@@ -206,11 +206,11 @@ void hf_link_login_fini(struct hf_link *link);
  *   link->query is 0, there are no credentials and link->no_login has the reason. */
 bool hf_link_find_login(struct hf_link *link);
 
-/* hf_link_login_hand - moves to `to` the query of `from` that has no answer, and the
+/* hf_link_login_move - moves to `to` the query of `from` that has no answer, and the
  *   credentials that no connection uses: LINK-8. */
-void hf_link_login_hand(struct hf_link *to, struct hf_link *from);
+void hf_link_login_move(struct hf_link *to, struct hf_link *from);
 
-/* hf_link_login_resume - after hf_link_login_hand from a rival that is stopped: replaces
+/* hf_link_login_resume - after hf_link_login_move from a rival that is stopped: replaces
  *   the login (LOGIN-3) if that waited for a query that the rival had. */
 void hf_link_login_resume(struct hf_link *link);
 
@@ -231,21 +231,21 @@ bool hf_link_login_refused(struct hf_link *link);
  *   logged in (LOGIN-4). */
 bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value reply);
 
-/* ---- link_manner.c ---- */
+/* ---- link_handshake_mode.c ---- */
 
-/* hf_link_best_manner - returns the best manner that options.protocol permits. */
-enum hf_handshake_manner hf_link_best_manner(const struct hf_link *link);
+/* hf_link_best_handshake_mode - returns the best mode that options.protocol permits. */
+enum hf_handshake_mode hf_link_best_handshake_mode(const struct hf_link *link);
 
 /* hf_link_learn_from_hangup - LINK-6: the peer closed the connection during the handshake.
  *   It returns whether the next handshake is a different one. */
 bool hf_link_learn_from_hangup(struct hf_link *link);
 
-/* hf_link_forget_manner - LINK-6: a READY connection has ended. */
-void hf_link_forget_manner(struct hf_link *link);
+/* hf_link_forget_handshake_mode - LINK-6: a READY connection has ended. */
+void hf_link_forget_handshake_mode(struct hf_link *link);
 
-/* hf_link_look_at_error - condemns the connection if this error reply shows that it is no longer
- *   logged in, or that the peer needs RESP2 (LINK-7), which is used from the next one on. */
-void hf_link_look_at_error(struct hf_link *link, struct hf_resp_value error);
+/* hf_link_check_error_reply - condemns the connection if this error reply shows that it is no
+ *   longer logged in, or that the peer needs RESP2 (LINK-7), which is used from the next one on. */
+void hf_link_check_error_reply(struct hf_link *link, struct hf_resp_value error);
 
 /* ---- link_request.c ---- */
 

@@ -144,7 +144,7 @@ static void take_answer(struct hf_link *link, const struct hf_credentials *c,
 static void query_program(struct hf_link *link)
 {
     struct hf_credentials_query query = {.size = sizeof query,
-                                         .id = hf_loop_serial(link->loop),
+                                         .id = hf_loop_next_serial(link->loop),
                                          .address = link->address,
                                          .is_sentinel = link->options.is_sentinel,
                                          .was_refused = link->refused != NULL};
@@ -159,12 +159,12 @@ static void query_program(struct hf_link *link)
         take_answer(link, rc == HF_OK ? &answer : NULL, &err);
 }
 
-bool hf_link_answer(struct hf_link *link, uint64_t id,
-                    const struct hf_credentials *credentials,
-                    const struct hf_error *why)
+bool hf_link_answer_credentials(struct hf_link *link, uint64_t id,
+                                const struct hf_credentials *credentials,
+                                const struct hf_error *why)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    if (link->rival && hf_link_answer(link->rival, id, credentials, why))
+    if (link->rival && hf_link_answer_credentials(link->rival, id, credentials, why))
         return true;
     if (id == 0 || link->query != id)
         return false;
@@ -211,7 +211,7 @@ static bool has_unused(const struct hf_link *link)
            link->state <= HF_LINK_HANDSHAKE && !link->refused;
 }
 
-void hf_link_login_hand(struct hf_link *to, struct hf_link *from)
+void hf_link_login_move(struct hf_link *to, struct hf_link *from)
 {
     HF_ASSERT(hf_loop_is_locked(to->loop));
     if (!to->has_fresh && from->has_fresh) {
@@ -286,7 +286,7 @@ void hf_link_login_worked(struct hf_link *link)
 /* LOGIN-2 */
 bool hf_link_login_refused(struct hf_link *link)
 {
-    bool is_same = link->refused && hf_login_is(link->refused, link->login);
+    bool is_same = link->refused && hf_login_is_equal(link->refused, link->login);
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!link->options.credentials)
@@ -311,7 +311,7 @@ bool hf_link_is_logged_out(const struct hf_link *link, struct hf_resp_value repl
     return link->login && hf_resp_error_is(reply, "NOAUTH");
 }
 
-const char *hf_link_placeholder(const struct hf_link *link)
+const char *hf_link_refused_user(const struct hf_link *link)
 {
     return link->login && link->conn.handshake.is_default_user ? link->login->user : NULL;
 }

@@ -9,10 +9,10 @@ static const struct hf_resp_value no_reply;
 static enum hf_outcome give_up(struct hf_request *request)
 {
     struct hf_link *link = request->link;
-    enum hf_outcome outcome = hf_conn_forget(&link->conn, request);
+    enum hf_outcome outcome = hf_conn_cancel(&link->conn, request);
 
     hf_deadlines_forget(&link->deadlines, request);
-    hf_link_serve_later(link);
+    hf_link_serve_space_later(link);
     if (link->options.on_trace)
         hf_link_trace_end(request, outcome, no_reply);
     return outcome;
@@ -61,7 +61,7 @@ void hf_link_want(struct hf_link *link, bool is_wanted)
     hf_loop_at_turn_end(link->loop, &link->turn);
 }
 
-void hf_link_come_back(struct hf_link *link, bool comes_back)
+void hf_link_reconnect_once(struct hf_link *link, bool comes_back)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     link->comes_back = comes_back;
@@ -87,15 +87,15 @@ hf_status hf_link_await_space(struct hf_link *link,
 }
 
 /* The next one may need less. */
-void hf_link_forget_space(struct hf_space_waiter *waiter)
+void hf_link_stop_awaiting_space(struct hf_space_waiter *waiter)
 {
     if (hf_list_is_empty(&waiter->node))
         return;
     hf_list_remove(&waiter->node);
-    hf_link_serve_later(waiter->link);
+    hf_link_serve_space_later(waiter->link);
 }
 
-bool hf_link_is_awaited(const struct hf_link *link)
+bool hf_link_has_space_waiters(const struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     return !hf_space_queue_is_empty(&link->space_queue);
@@ -128,12 +128,12 @@ void hf_link_replace(struct hf_link *link, const char *why)
     if (link->state != HF_LINK_READY || hf_conn_is_condemned(&link->conn))
         return;
     link->is_replaced = true;
-    hf_dial_doubt(&link->dial);
+    hf_dial_avoid_address(&link->dial);
     condemn(link, HF_E_CONNECT, why);
     link->conn.delivers_rest = true;
 }
 
-void hf_link_serves(struct hf_link *link)
+void hf_link_note_serving(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (!link->is_replaced)

@@ -114,9 +114,9 @@ static void begin(struct hf_link *link)
     if (!link->rival)
         return;
     link->rival->conn.stream = link->conn.stream; /* of which it may be the second heir */
-    hf_link_login_hand(link->rival, link);
-    hf_conn_handshake(&link->rival->conn)->manner =
-        hf_conn_handshake(&link->conn)->manner;
+    hf_link_login_move(link->rival, link);
+    hf_conn_handshake(&link->rival->conn)->mode =
+        hf_conn_handshake(&link->conn)->mode;
     link->rival->is_fluent = link->is_fluent;
     link->rival->is_replaced = link->is_replaced;
     hf_dial_adopt(&link->rival->dial, &link->dial);
@@ -124,7 +124,7 @@ static void begin(struct hf_link *link)
     hf_link_want(link->rival, true);
 }
 
-int64_t hf_rival_watch(struct hf_link *link)
+int64_t hf_rival_open_if_silent(struct hf_link *link)
 {
     int64_t due_ms = link->mute_since_ms + patience_ms(link);
 
@@ -139,7 +139,7 @@ int64_t hf_rival_watch(struct hf_link *link)
 }
 
 /* LINK-10 */
-int64_t hf_rival_race_ms(const struct hf_link *link)
+int64_t hf_rival_for_attempt_due_ms(const struct hf_link *link)
 {
     int64_t ms = link->options.suspect_ms;
 
@@ -150,17 +150,17 @@ int64_t hf_rival_race_ms(const struct hf_link *link)
     return hf_link_progress_ms(link) + ms - ms / 4 * link->jitter / 256;
 }
 
-void hf_rival_race(struct hf_link *link)
+void hf_rival_open_for_attempt(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    if (hf_loop_now(link->loop) < hf_rival_race_ms(link))
+    if (hf_loop_now(link->loop) < hf_rival_for_attempt_due_ms(link))
         return;
     begin(link);
     if (!link->rival) /* no memory: suspect_ms later */
         link->quiet_since_ms = hf_loop_now(link->loop);
 }
 
-void hf_rival_answered(struct hf_link *link)
+void hf_rival_note_reply(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->conn.latency_us / 1000 < link->options.suspect_ms)
@@ -191,7 +191,7 @@ void hf_rival_stop(struct hf_link *link)
     if (!rival)
         return;
     link->rival = NULL;
-    hf_link_login_hand(link, rival);
+    hf_link_login_move(link, rival);
     hf_link_login_resume(link);
     add_stats(link, rival);
     hf_link_free(rival);
@@ -223,12 +223,12 @@ static void end_first(struct hf_link *link)
     hf_link_count_loss(link);
     hf_loop_unwatch(link->loop, &link->io);
     hf_stream_close(&link->stream, true);
-    hf_link_enter(link, HF_LINK_HANDSHAKE);
+    hf_link_set_state(link, HF_LINK_HANDSHAKE);
     link->attempt_until_ms = hf_loop_now(link->loop) + link->options.connect_timeout_ms;
     hf_loop_arm(link->loop, &link->timer, link->attempt_until_ms);
     hf_link_login_stop(link);
     hf_conn_close(&link->conn);
-    hf_link_serve_later(link);
+    hf_link_serve_space_later(link);
     if (link->options.on_change)
         link->options.on_change(link->options.ctx, false);
 }
@@ -276,7 +276,7 @@ static void adopt(struct hf_link *link, struct hf_link *rival)
     link->quiet_since_ms = rival->quiet_since_ms;
     link->mute_since_ms = rival->mute_since_ms;
     rival->stream = (struct hf_stream){.fd = -1};
-    hf_link_enter(rival, HF_LINK_IDLE);
+    hf_link_set_state(rival, HF_LINK_IDLE);
     add_stats(link, rival);
     hf_link_free(rival);
 }
@@ -297,8 +297,8 @@ void hf_rival_take_over(struct hf_link *link)
     }
     link->rival = NULL;
     adopt(link, rival);
-    if (hf_link_attach(link) == HF_OK) {
-        hf_link_is_up_now(link);
+    if (hf_link_watch_socket(link) == HF_OK) {
+        hf_link_become_ready(link);
         return;
     }
     hf_stream_close(&link->stream, true);

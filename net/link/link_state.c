@@ -37,31 +37,31 @@ bool hf_link_ok(const struct hf_link *link)
     return false;
 }
 
-void hf_link_enter(struct hf_link *link, enum hf_link_state state)
+void hf_link_set_state(struct hf_link *link, enum hf_link_state state)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     link->state = state;
 }
 
-void hf_link_is_up_now(struct hf_link *link)
+void hf_link_become_ready(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     hf_rival_stop(link);
-    hf_link_enter(link, HF_LINK_READY);
+    hf_link_set_state(link, HF_LINK_READY);
     link->comes_back = false;
-    hf_conn_begin_stream(&link->conn, hf_loop_serial(link->loop));
+    hf_conn_begin_stream(&link->conn, hf_loop_next_serial(link->loop));
     link->has_answered = false;
     link->protocol = hf_conn_handshake(&link->conn)->protocol;
     link->is_fluent =
         link->is_fluent ||
-        hf_conn_handshake(&link->conn)->manner == hf_link_best_manner(link);
+        hf_conn_handshake(&link->conn)->mode == hf_link_best_handshake_mode(link);
     hf_conn_handshake(&link->conn)->is_careful = false;
     hf_conn_counters(&link->conn)->connects++;
     link->error.status = HF_OK;
     if (!link->is_replaced)
         hf_dial_worked(&link->dial);
     hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop) + link->look_ms); /* to shrink */
-    (void)hf_random(&link->jitter, sizeof link->jitter);
+    (void)hf_random_bytes(&link->jitter, sizeof link->jitter);
     hf_link_login_worked(link);
     hf_loop_at_turn_end(link->loop, &link->turn);
     if (link->options.on_trace)

@@ -25,7 +25,7 @@ void hf_link_count_end(struct hf_link *link)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->state == HF_LINK_READY) {
         hf_link_count_loss(link);
-        hf_link_forget_manner(link);
+        hf_link_forget_handshake_mode(link);
     } else {
         hf_conn_counters(&link->conn)->failures++;
         hf_link_trace_lost(link);

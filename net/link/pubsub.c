@@ -124,7 +124,7 @@ void hf_pubsub_set_ip(struct hf_pubsub *ps, const char *ip)
         hf_link_set_ip(ps->own, ip);
 }
 
-struct hf_link *hf_pubsub_link(const struct hf_pubsub *ps)
+struct hf_link *hf_pubsub_own_link(const struct hf_pubsub *ps)
 {
     return ps->own;
 }
@@ -167,8 +167,8 @@ void hf_pubsub_on_slot_moved(struct hf_pubsub *ps, void (*slot_moved)(void *ctx)
     ps->slot_moved_ctx = ctx;
 }
 
-void hf_pubsub_on_own(struct hf_pubsub *ps, void (*up)(void *ctx), void (*failed)(void *ctx),
-                      void *ctx)
+void hf_pubsub_on_own_link(struct hf_pubsub *ps, void (*up)(void *ctx), void (*failed)(void *ctx),
+                           void *ctx)
 {
     ps->own_up = up;
     ps->own_failed = failed;
@@ -352,7 +352,7 @@ void hf_pubsub_free(struct hf_pubsub *ps)
         return;
     while (!hf_list_is_empty(&ps->orders))
         (void)withdraw(HF_OWNER_OF(ps->orders.next, struct hf_pubsub_order, node));
-    hf_link_forget_space(&ps->room);
+    hf_link_stop_awaiting_space(&ps->room);
     hf_loop_disarm(ps->loop, &ps->retry);
     hf_loop_disarm(ps->loop, &ps->watch);
     if (ps->is_pinging)
@@ -401,7 +401,7 @@ static void tell(struct hf_pubsub *ps, struct hf_resp_value channel,
     hf_channel_walk_begin(&ps->channels, &walk,
                           hf_channel_bucket(&ps->channels, ptr, len));
     while ((s = hf_channel_walk_next(&ps->channels, &walk)) != NULL) {
-        if (!hf_channel_is(s, ptr, len, is_sharded))
+        if (!hf_subscription_is_for(s, ptr, len, is_sharded))
             continue;
         told++;
         if (payload)
@@ -501,7 +501,7 @@ static void close_own(struct hf_pubsub *ps)
     ps->own = NULL;
 }
 
-void hf_pubsub_change(struct hf_pubsub *ps, bool is_up)
+void hf_pubsub_link_changed(struct hf_pubsub *ps, bool is_up)
 {
     if (link_of(ps) == ps->main) {
         hf_channel_table_each(&ps->channels, ps, is_up ? came_up : went_down);
@@ -573,9 +573,9 @@ void hf_pubsub_drop(struct hf_subscription *s)
         unsubscribe(ps, s);
 }
 
-bool hf_pubsub_answer(struct hf_pubsub *ps, uint64_t id,
-                      const struct hf_credentials *credentials,
-                      const struct hf_error *why)
+bool hf_pubsub_answer_credentials(struct hf_pubsub *ps, uint64_t id,
+                                  const struct hf_credentials *credentials,
+                                  const struct hf_error *why)
 {
-    return ps->own && hf_link_answer(ps->own, id, credentials, why);
+    return ps->own && hf_link_answer_credentials(ps->own, id, credentials, why);
 }

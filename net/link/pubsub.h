@@ -23,7 +23,7 @@
 struct hf_pubsub;
 
 /* hf_pubsub_new - creates it on top of `main`, whose options its own link also has. The
- *   callbacks of `main` must call hf_pubsub_push, hf_pubsub_push_lost and hf_pubsub_change.
+ *   callbacks of `main` must call hf_pubsub_push, hf_pubsub_push_lost and hf_pubsub_link_changed.
  *   HF_E_NOMEM. */
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
                         struct hf_link *main) HF_MUST_CHECK;
@@ -39,8 +39,8 @@ void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push);
  *   message. */
 void hf_pubsub_push_lost(struct hf_pubsub *ps);
 
-/* hf_pubsub_change - `main` became READY, or is no longer. */
-void hf_pubsub_change(struct hf_pubsub *ps, bool is_up);
+/* hf_pubsub_link_changed - `main` became READY, or is no longer. */
+void hf_pubsub_link_changed(struct hf_pubsub *ps, bool is_up);
 
 /* hf_pubsub_add - subscribes; on_change(true) follows when the server confirmed it. If
  *   memory or space is missing, or the server refuses (on_change(false)), it retries.
@@ -64,13 +64,13 @@ void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
 void hf_pubsub_on_slot_moved(struct hf_pubsub *ps,
                              void (*slot_moved)(void *ctx), void *ctx);
 
-/* hf_pubsub_on_own - sets callbacks that are called, [locked], when its own link becomes READY,
- *   and when an attempt of it to connect failed. */
-void hf_pubsub_on_own(struct hf_pubsub *ps, void (*up)(void *ctx), void (*failed)(void *ctx),
-                      void *ctx);
+/* hf_pubsub_on_own_link - sets callbacks that are called, [locked], when its own link becomes
+ *   READY, and when an attempt of it to connect failed. */
+void hf_pubsub_on_own_link(struct hf_pubsub *ps, void (*up)(void *ctx), void (*failed)(void *ctx),
+                           void *ctx);
 
-/* hf_pubsub_link - returns its own link; NULL: it has none (RESP3). */
-struct hf_link *hf_pubsub_link(const struct hf_pubsub *ps);
+/* hf_pubsub_own_link - returns its own link; NULL: it has none (RESP3). */
+struct hf_link *hf_pubsub_own_link(const struct hf_pubsub *ps);
 
 /* hf_pubsub_set_ip - as hf_link_set_ip, for its own link, also one that is created later. */
 void hf_pubsub_set_ip(struct hf_pubsub *ps, const char *ip);
@@ -78,9 +78,9 @@ void hf_pubsub_set_ip(struct hf_pubsub *ps, const char *ip);
 /* hf_pubsub_retry - subscribes again, unless the subscription is live or pending. */
 void hf_pubsub_retry(struct hf_subscription *s);
 
-/* hf_pubsub_answer - does as hf_link_answer, for its own link. */
-bool hf_pubsub_answer(struct hf_pubsub *ps, uint64_t id,
-                      const struct hf_credentials *credentials,
-                      const struct hf_error *why);
+/* hf_pubsub_answer_credentials - does as hf_link_answer_credentials, for its own link. */
+bool hf_pubsub_answer_credentials(struct hf_pubsub *ps, uint64_t id,
+                                  const struct hf_credentials *credentials,
+                                  const struct hf_error *why);
 
 #endif

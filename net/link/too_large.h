@@ -6,10 +6,10 @@
 
 #include "resp/resp.h"
 
-/* hf_too_large - returns that reply, which is in static memory. */
-struct hf_resp_value hf_too_large(void);
+/* hf_too_large_reply - returns that reply, which is in static memory. */
+struct hf_resp_value hf_too_large_reply(void);
 
-/* hf_is_too_large - returns whether this is that reply. No reply of a server is. */
-bool hf_is_too_large(struct hf_resp_value reply);
+/* hf_is_too_large_reply - returns whether this is that reply. No reply of a server is. */
+bool hf_is_too_large_reply(struct hf_resp_value reply);
 
 #endif

@@ -69,7 +69,7 @@ static void add(struct line *line, const char *format, ...)
     line->is_full = n < 0 || (size_t)n >= room;
     line->len += line->is_full ? room - 1 : (size_t)n;
     if (line->is_full)
-        (void)strcpy(line->text + hf_utf8_whole(line->text, CUT_MAX), "...");
+        (void)strcpy(line->text + hf_utf8_complete_len(line->text, CUT_MAX), "...");
 }
 
 static void add_word(struct line *line, const char *ptr, size_t len)

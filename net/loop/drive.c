@@ -63,7 +63,7 @@ static bool is_rest_too_long(struct hf_loop *loop)
     return hf_wheel_next_ms(&loop->wheel) < loop->rests_until_ms;
 }
 
-void hf_shorten_rest(struct hf_loop *loop)
+void hf_shorten_background_rest(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
     loop->is_due_in_rest = true;
@@ -73,7 +73,7 @@ void hf_shorten_rest(struct hf_loop *loop)
 
 /* Wakes an outer event loop by a descriptor of its own: a blocked caller that drives
  * would consume what is written to the driver's descriptor. */
-void hf_call_task_runner(struct hf_loop *loop)
+void hf_wake_task_runner(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
     if (hf_loop_forked(loop))
@@ -85,7 +85,7 @@ void hf_call_task_runner(struct hf_loop *loop)
     else if (loop->dispatchers > 0)
         pthread_cond_signal(&loop->seat_is_offered);
     else if (loop->outer_until_ms != NOBODY_SLEEPS)
-        hf_poller_call(&loop->poller);
+        hf_poller_signal_outer(&loop->poller);
 }
 
 /* Takes it from among the sleepers; the post follows with the next unlock. */
@@ -118,11 +118,11 @@ void hf_unlock_and_post(struct hf_loop *loop)
     post_all(&roused);
 }
 
-void hf_wait_on(struct hf_loop *loop, pthread_cond_t *condition)
+void hf_loop_wait_condition(struct hf_loop *loop, pthread_cond_t *condition)
 {
     post_all(&loop->roused);
     pthread_cond_wait(condition, &loop->mutex);
-    hf_locked_anew(loop);
+    hf_note_relocked(loop);
 }
 
 static void pass_seat(struct hf_loop *loop)
@@ -161,7 +161,7 @@ static void sit_down(struct hf_loop *loop, bool runs_tasks)
 static void drive_for_reply(struct hf_loop *loop)
 {
     sit_down(loop, false);
-    hf_turn_take(loop, HF_NEVER);
+    hf_turn_run(loop, HF_NEVER);
     loop->is_driven = false;
     if (loop->quiescers > 0)
         pass_seat(loop);
@@ -172,7 +172,7 @@ static void drive_for_reply(struct hf_loop *loop)
 static void drive_and_run_tasks(struct hf_loop *loop, int64_t until_ms)
 {
     sit_down(loop, true);
-    hf_turn_take(loop, until_ms);
+    hf_turn_run(loop, until_ms);
     loop->is_driven = false;
     if (loop->quiescers > 0 || hf_tasks_are_due(loop))
         pass_seat(loop);
@@ -198,7 +198,7 @@ static void await_seat(struct hf_loop *loop, int64_t until_ms)
         (void)pthread_cond_timedwait(&loop->seat_is_offered, &loop->mutex,
                                      &until);
     }
-    hf_locked_anew(loop);
+    hf_note_relocked(loop);
     loop->dispatchers--;
 }
 
@@ -211,7 +211,7 @@ void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
         return;
     hf_loop_lock(loop);
     loop->outer_until_ms = NOBODY_SLEEPS; /* it will call again */
-    hf_poller_uncall(&loop->poller);
+    hf_poller_clear_outer(&loop->poller);
     while (!is_seat_free(loop) && !hf_tasks_are_due(loop) &&
            hf_loop_now(loop) < until)
         await_seat(loop, until);
@@ -295,7 +295,7 @@ void hf_loop_quiesce(struct hf_loop *loop)
     loop->quiescers++;
     while (loop->is_driven) {
         hf_wake_driver(loop);
-        hf_wait_on(loop, &loop->seat_is_free);
+        hf_loop_wait_condition(loop, &loop->seat_is_free);
     }
     loop->quiescers--;
     sit_down(loop, false);
@@ -335,13 +335,13 @@ static void rest(struct hf_loop *loop, int64_t ms)
     loop->is_due_in_rest = false;
     (void)pthread_cond_timedwait(&loop->background, &loop->mutex, &until);
     loop->rests_until_ms = NOBODY_SLEEPS;
-    hf_locked_anew(loop);
+    hf_note_relocked(loop);
 }
 
 static void doze(struct hf_loop *loop)
 {
     loop->does_background_doze = true;
-    hf_wait_on(loop, &loop->background);
+    hf_loop_wait_condition(loop, &loop->background);
     loop->does_background_doze = false;
 }
 

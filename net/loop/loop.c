@@ -89,7 +89,7 @@ static hf_status loop_init(struct hf_loop *loop, bool wants_thread)
     if ((rc = hf_poller_init(&loop->poller, loop->mem)) < 0 ||
         (rc = wake_open(loop)) < 0)
         return rc;
-    if (!hf_random(&loop->hash_key, sizeof loop->hash_key))
+    if (!hf_random_bytes(&loop->hash_key, sizeof loop->hash_key))
         return HF_E_SYSTEM;
     if (!wants_thread && (rc = hf_poller_open_outer(&loop->poller)) < 0)
         return rc;
@@ -260,7 +260,7 @@ int64_t hf_loop_now(struct hf_loop *loop)
     return loop->now_ms;
 }
 
-uint64_t hf_loop_serial(struct hf_loop *loop)
+uint64_t hf_loop_next_serial(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
     return ++loop->serial;
@@ -277,7 +277,7 @@ void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
     hf_wheel_arm(&loop->wheel, timer, due_ms);
     if (due_ms < loop->sleeps_until_ms)
         hf_wake_driver(loop);
-    hf_note_armed(loop, due_ms);
+    hf_loop_timer_armed(loop, due_ms);
 }
 
 void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer)
@@ -310,7 +310,7 @@ static void post(struct hf_loop *loop, struct hf_list *tasks,
         return;
     hf_list_push(tasks, &task->node);
     if (!loop->is_running_tasks) /* else the running thread looks again */
-        hf_call_task_runner(loop);
+        hf_wake_task_runner(loop);
 }
 
 void hf_loop_post(struct hf_loop *loop, struct hf_task *task)
@@ -368,7 +368,7 @@ void hf_tasks_run(struct hf_loop *loop)
         return;
     pthread_cond_broadcast(&loop->tasks_are_done);
     if (hf_tasks_are_due(loop))
-        hf_call_task_runner(loop);
+        hf_wake_task_runner(loop);
 }
 
 bool hf_loop_runs_tasks_here(const struct hf_loop *loop)
@@ -384,7 +384,7 @@ void hf_loop_finish_tasks(struct hf_loop *loop)
     while (!hf_loop_forked(loop) &&
            (loop->is_running_tasks || hf_tasks_are_due(loop))) {
         if (loop->is_running_tasks || loop->has_thread)
-            hf_wait_on(loop, &loop->tasks_are_done);
+            hf_loop_wait_condition(loop, &loop->tasks_are_done);
         else
             hf_tasks_run(loop);
     }
@@ -404,7 +404,7 @@ void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn)
         hf_list_push(&loop->turns, &turn->node);
 }
 
-void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn_hook *turn)
+void hf_loop_cancel_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
     (void)loop;
@@ -465,7 +465,7 @@ static int look_for_events(struct hf_loop *loop, struct hf_poller_event *events,
 /* Waits as planned, and fills `wait` except for its result. */
 static int await(struct hf_loop *loop, struct hf_poller_event *events,
                  int timeout_ms, int64_t now_ms, struct hf_spin_plan plan,
-                 struct hf_spin_wait *wait)
+                 struct hf_spin_result *wait)
 {
     bool is_timed = plan.is_measured || plan.look_us > 0;
     int64_t cpu_us = plan.is_measured ? hf_clock_thread_us() : 0;
@@ -499,11 +499,11 @@ static void handle_all(struct hf_loop *loop,
     loop->is_in_turn = false;
 }
 
-void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
+void hf_turn_run(struct hf_loop *loop, int64_t until_ms)
 {
     struct hf_poller_event events[POLLER_BATCH];
     struct hf_spin_plan plan = {0, false};
-    struct hf_spin_wait wait = {0};
+    struct hf_spin_result wait = {0};
     uint32_t answered;
     int64_t due, now_ms;
     int n, timeout_ms;
@@ -577,7 +577,7 @@ void hf_loop_lock(struct hf_loop *loop)
 {
     if (!hf_loop_forked(loop))
         pthread_mutex_lock(&loop->mutex);
-    hf_locked_anew(loop);
+    hf_note_relocked(loop);
 }
 
 void hf_loop_unlock(struct hf_loop *loop)

@@ -30,11 +30,11 @@ size_t hf_loop_timers(const struct hf_loop *loop, int64_t *next_ms);
 
 /* hf_loop_now, hf_loop_now_us - return the time of the first of these calls since the lock was
  *   taken: a whole turn uses one reading of the clock. [locked]
- * hf_loop_serial - returns a number that it has not returned before, from 1 on. [locked]
+ * hf_loop_next_serial - returns a number that it has not returned before, from 1 on. [locked]
  * hf_loop_hash   - returns a hash by the loop's own random key, for tables. Any thread. */
 int64_t hf_loop_now(struct hf_loop *loop);
 int64_t hf_loop_now_us(struct hf_loop *loop);
-uint64_t hf_loop_serial(struct hf_loop *loop);
+uint64_t hf_loop_next_serial(struct hf_loop *loop);
 uint32_t hf_loop_hash(const struct hf_loop *loop, const void *ptr, size_t len);
 
 /* A callback of the user that is called after this turn: by the background thread or by a
@@ -70,11 +70,11 @@ struct hf_turn_hook {
 
 /* hf_turn_hook_init    - sets the function of a hook that is not requested.
  * hf_loop_at_turn_end  - requests the hook, once for this turn. [locked]
- * hf_loop_forget_turn  - cancels the request, if there is one. [locked] */
+ * hf_loop_cancel_turn_end  - cancels the request, if there is one. [locked] */
 void hf_turn_hook_init(struct hf_turn_hook *turn,
                        void (*end)(struct hf_turn_hook *turn));
 void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn);
-void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn_hook *turn);
+void hf_loop_cancel_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn);
 
 /* A blocked caller, in memory of its stack.
  * hf_waiter_init - prepares one wait.

@@ -81,10 +81,10 @@ struct hf_loop {
     struct hf_loop_stats stats;
 };
 
-/* hf_turn_take - takes one turn: flushes, waits until `until_ms` at most, handles events and
+/* hf_turn_run - takes one turn: flushes, waits until `until_ms` at most, handles events and
  * timers, and flushes. The thread in the seat calls it. A blocked caller may poll before it
  * sleeps (spin.h), which delays a timer by SPIN_MAX_US at most. [locked] */
-void hf_turn_take(struct hf_loop *loop, int64_t until_ms);
+void hf_turn_run(struct hf_loop *loop, int64_t until_ms);
 
 /* hf_turn_flush - does the work that was deferred to the end of the turn. [locked] */
 void hf_turn_flush(struct hf_loop *loop);
@@ -99,18 +99,18 @@ static inline bool hf_tasks_are_due(const struct hf_loop *loop)
                                        !hf_list_is_empty(&loop->first_tasks));
 }
 
-/* hf_call_task_runner - wakes the thread that runs tasks, because there are some. In drive.c.
+/* hf_wake_task_runner - wakes the thread that runs tasks, because there are some. In drive.c.
  * [locked] */
-void hf_call_task_runner(struct hf_loop *loop);
+void hf_wake_task_runner(struct hf_loop *loop);
 
-/* hf_shorten_rest - ends the rest of the background thread earlier, because a timer is due
- *                   before (SEAT-4). In drive.c. [locked]
- * hf_note_armed   - does this if a timer for `due_ms` needs it. [locked] */
-void hf_shorten_rest(struct hf_loop *loop);
-static inline void hf_note_armed(struct hf_loop *loop, int64_t due_ms)
+/* hf_shorten_background_rest - ends the rest of the background thread earlier, because a timer is
+ *                   due before (SEAT-4). In drive.c. [locked]
+ * hf_loop_timer_armed   - does this if a timer for `due_ms` needs it. [locked] */
+void hf_shorten_background_rest(struct hf_loop *loop);
+static inline void hf_loop_timer_armed(struct hf_loop *loop, int64_t due_ms)
 {
     if (due_ms < loop->rests_until_ms)
-        hf_shorten_rest(loop);
+        hf_shorten_background_rest(loop);
 }
 
 /* hf_wake_driver - wakes the thread that sleeps in the poller, so that it checks again.
@@ -145,18 +145,18 @@ static inline void hf_note_unlocked(struct hf_loop *loop)
 }
 #endif
 
-/* hf_locked_anew - notes that the lock was taken again, so the time must be read again.
+/* hf_note_relocked - notes that the lock was taken again, so the time must be read again.
  * [locked] */
-static inline void hf_locked_anew(struct hf_loop *loop)
+static inline void hf_note_relocked(struct hf_loop *loop)
 {
     hf_note_locker(loop);
     loop->is_now_known = false;
 }
 
 /* hf_unlock_and_post - releases the lock, then posts the sleepers in `roused`.
- * hf_wait_on         - waits for a condition of the loop's mutex. [locked] */
+ * hf_loop_wait_condition         - waits for a condition of the loop's mutex. [locked] */
 void hf_unlock_and_post(struct hf_loop *loop);
-void hf_wait_on(struct hf_loop *loop, pthread_cond_t *condition);
+void hf_loop_wait_condition(struct hf_loop *loop, pthread_cond_t *condition);
 
 /* In drive.c:
  * hf_drive_init  - initializes the conditions.

@@ -49,14 +49,14 @@ hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key)
 void hf_poller_change(struct hf_poller *p, int fd, int events, uint32_t key);
 void hf_poller_remove(struct hf_poller *p, int fd);
 
-/* hf_poller_open_outer - prepares outer_fd so that hf_poller_call can make it readable without
- *                        waking hf_poller_wait. Called before the first event; with poll(2)
+/* hf_poller_open_outer - prepares outer_fd so that hf_poller_signal_outer can make it readable
+ *                        without waking hf_poller_wait. Called before the first event; with poll(2)
  *                        it does nothing. HF_E_SYSTEM.
- * hf_poller_call       - makes outer_fd readable. Under the loop's lock.
- * hf_poller_uncall     - ends this. Under the loop's lock. */
+ * hf_poller_signal_outer       - makes outer_fd readable. Under the loop's lock.
+ * hf_poller_clear_outer     - ends this. Under the loop's lock. */
 hf_status hf_poller_open_outer(struct hf_poller *p) HF_MUST_CHECK;
-void hf_poller_call(struct hf_poller *p);
-void hf_poller_uncall(struct hf_poller *p);
+void hf_poller_signal_outer(struct hf_poller *p);
+void hf_poller_clear_outer(struct hf_poller *p);
 
 /* hf_poller_prepare - is called under the loop's lock before each hf_poller_wait.
  * hf_poller_wait    - waits, without the lock, and returns the number of `events` that it has

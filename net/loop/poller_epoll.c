@@ -103,7 +103,7 @@ hf_status hf_poller_open_outer(struct hf_poller *p)
     return HF_OK;
 }
 
-void hf_poller_call(struct hf_poller *p)
+void hf_poller_signal_outer(struct hf_poller *p)
 {
     uint64_t once = 1;
 
@@ -112,7 +112,7 @@ void hf_poller_call(struct hf_poller *p)
     p->is_called = write(p->call_fd, &once, sizeof once) == sizeof once;
 }
 
-void hf_poller_uncall(struct hf_poller *p)
+void hf_poller_clear_outer(struct hf_poller *p)
 {
     uint64_t times;
 

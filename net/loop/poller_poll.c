@@ -39,12 +39,12 @@ hf_status hf_poller_open_outer(struct hf_poller *p)
     return HF_OK;
 }
 
-void hf_poller_call(struct hf_poller *p)
+void hf_poller_signal_outer(struct hf_poller *p)
 {
     (void)p;
 }
 
-void hf_poller_uncall(struct hf_poller *p)
+void hf_poller_clear_outer(struct hf_poller *p)
 {
     (void)p;
 }

@@ -25,7 +25,7 @@ void hf_spin_init(struct hf_spin *spin, long processors)
     *spin = (struct hf_spin){
         .is_possible = processors > 1,
         .regime = SPIN_SLEEP,
-        .phase = SPIN_OWN,
+        .phase = SPIN_MEASURE_OWN,
         .left = BURST,
         .steady = STEADY_MIN,
         .wins_to_sleep = WINS,
@@ -42,7 +42,7 @@ static enum hf_spin_regime other_of(enum hf_spin_regime regime)
 /* The regime of this wait. */
 static enum hf_spin_regime current(const struct hf_spin *spin)
 {
-    return spin->phase == SPIN_SETTLE || spin->phase == SPIN_OTHER
+    return spin->phase == SPIN_SETTLE || spin->phase == SPIN_MEASURE_OTHER
                ? other_of(spin->regime)
                : spin->regime;
 }
@@ -64,7 +64,7 @@ static void enter(struct hf_spin *spin, enum hf_spin_phase phase,
 static void compare(struct hf_spin *spin)
 {
     memset(spin->tally, 0, sizeof spin->tally);
-    enter(spin, SPIN_OWN, BURST);
+    enter(spin, SPIN_MEASURE_OWN, BURST);
 }
 
 struct hf_spin_plan hf_spin_plan(struct hf_spin *spin)
@@ -108,7 +108,7 @@ static bool is_hopeless(const struct hf_spin *spin)
     const struct hf_spin_tally *own = &spin->tally[spin->regime];
     const struct hf_spin_tally *other = &spin->tally[other_of(spin->regime)];
 
-    if (spin->phase == SPIN_OWN || other->waits < ENOUGH)
+    if (spin->phase == SPIN_MEASURE_OWN || other->waits < ENOUGH)
         return false;
     return is_cheaper(own, other, 50) ||
            (spin->regime == SPIN_SLEEP && finds_little(other));
@@ -162,14 +162,14 @@ static void phase_is_over(struct hf_spin *spin)
     switch (spin->phase) {
     case SPIN_STEADY: /* its end is seen by the next plan */
         return;
-    case SPIN_OWN:
+    case SPIN_MEASURE_OWN:
         own_is_measured(spin);
         return;
     case SPIN_SETTLE:
         memset(&spin->tally[other_of(spin->regime)], 0, sizeof *spin->tally);
-        enter(spin, SPIN_OTHER, BURST);
+        enter(spin, SPIN_MEASURE_OTHER, BURST);
         return;
-    case SPIN_OTHER:
+    case SPIN_MEASURE_OTHER:
         judge(spin);
     }
 }
@@ -189,7 +189,7 @@ static uint32_t between(int64_t us)
 }
 
 static void tally_add(struct hf_spin_tally *tally,
-                      const struct hf_spin_wait *wait)
+                      const struct hf_spin_result *wait)
 {
     tally->waits++;
     tally->found += wait->is_found;
@@ -205,7 +205,7 @@ static void slept(struct hf_spin *spin, int64_t us)
 }
 
 void hf_spin_note(struct hf_spin *spin, struct hf_spin_plan plan,
-                  const struct hf_spin_wait *wait)
+                  const struct hf_spin_result *wait)
 {
     if (!wait->is_found)
         slept(spin, wait->us);

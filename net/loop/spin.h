@@ -35,11 +35,11 @@
 
 enum hf_spin_regime { SPIN_SLEEP, SPIN_LOOK, SPIN_REGIMES };
 
-/* STEADY -> OWN -> SETTLE -> OTHER -> STEADY, or once more from OWN
+/* STEADY -> MEASURE_OWN -> SETTLE -> MEASURE_OTHER -> STEADY, or once more from MEASURE_OWN
  *
- * STEADY: the regime is in use. OWN: it is in use and measured. SETTLE: the other regime is
- * used, but not measured yet. OTHER: the other regime is measured. */
-enum hf_spin_phase { SPIN_STEADY, SPIN_OWN, SPIN_SETTLE, SPIN_OTHER };
+ * STEADY: the regime is in use. MEASURE_OWN: it is in use and measured. SETTLE: the other
+ * regime is used, but not measured yet. MEASURE_OTHER: the other regime is measured. */
+enum hf_spin_phase { SPIN_STEADY, SPIN_MEASURE_OWN, SPIN_SETTLE, SPIN_MEASURE_OTHER };
 
 struct hf_spin {
     bool is_possible;            /* there is a processor for the other side */
@@ -66,7 +66,7 @@ struct hf_spin_plan {
 };
 
 /* How a wait went. */
-struct hf_spin_wait {
+struct hf_spin_result {
     bool is_found;               /* by looking */
     uint32_t answered;           /* callers that received their reply */
     int64_t us;                  /* its duration; if measured */
@@ -81,6 +81,6 @@ struct hf_spin_wait {
 void hf_spin_init(struct hf_spin *spin, long processors);
 struct hf_spin_plan hf_spin_plan(struct hf_spin *spin);
 void hf_spin_note(struct hf_spin *spin, struct hf_spin_plan plan,
-                  const struct hf_spin_wait *wait);
+                  const struct hf_spin_result *wait);
 
 #endif

@@ -89,7 +89,7 @@ static bool is_as_named(const struct hf_server *server)
            strcmp(server->named_run_id, hf_link_predecessor(server->link)->run_id) == 0;
 }
 
-void hf_announced_forget(struct hf_server *server)
+void hf_announced_forget_process(struct hf_server *server)
 {
     server->named_run_id[0] = '\0';
 }
@@ -97,7 +97,7 @@ void hf_announced_forget(struct hf_server *server)
 void hf_announced_note_moved(struct hf_server *server, const struct hf_redirection *r)
 {
     if (server->left_for.port == r->port && strcmp(server->left_for.host, r->host) == 0)
-        hf_announced_forget(server);
+        hf_announced_forget_process(server);
 }
 
 static bool is_at(const struct hf_node *node, const struct hf_node *other)
@@ -126,7 +126,7 @@ static void keep_address(struct hf_router *router, struct hf_slot_map *map, uint
     struct hf_server *server;
 
     if (!former || is_at(former, node) ||
-        hf_slot_map_find(map, former->host, former->port) != HF_NO_NODE)
+        hf_slot_map_find_node(map, former->host, former->port) != HF_NO_NODE)
         return;
     server = hf_server_find(router, former->host, former->port, false);
     if (!server || !is_as_named(server))
@@ -139,16 +139,16 @@ static void keep_address(struct hf_router *router, struct hf_slot_map *map, uint
     node->is_mapped = former->is_mapped;
 }
 
-void hf_announced_keep(struct hf_router *router, struct hf_slot_map *map)
+void hf_announced_keep_former(struct hf_router *router, struct hf_slot_map *map)
 {
     for (uint16_t i = 0; router->map && i < map->count; i++)
         keep_address(router, map, i);
 }
 
-void hf_announced_note_named(struct hf_router *router, const struct hf_slot_map *map)
+void hf_announced_note_processes(struct hf_router *router, const struct hf_slot_map *map)
 {
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));) {
-        if (s->is_map_source || hf_slot_map_find(map, s->host, s->port) == HF_NO_NODE)
+        if (s->is_map_source || hf_slot_map_find_node(map, s->host, s->port) == HF_NO_NODE)
             continue;
         s->named_run_id[0] = '\0';
         if (hf_link_is_up(s->link))
@@ -189,7 +189,7 @@ void hf_announced_note_unreached(struct hf_server *server)
     struct hf_router *router = server->router;
     struct hf_endpoint *at;
 
-    hf_announced_forget(server);
+    hf_announced_forget_process(server);
     if (!router->topology->queries_nodes || hf_link_is_up(server->link) ||
         strlen(server->host) > HF_HOST_MAX ||
         find_unreached(router, server->host, server->port) >= 0 ||
@@ -217,10 +217,10 @@ void hf_announced_note_reached(struct hf_server *server)
 /* The one of this slot, or the oldest one. */
 static struct hf_denial *denial_of(struct hf_server *server, uint16_t slot)
 {
-    for (int i = 0; i < DENIED_MAX; i++)
+    for (int i = 0; i < DENIED_SLOTS_MAX; i++)
         if (server->denied[i].until_ms > 0 && server->denied[i].slot == slot)
             return &server->denied[i];
-    return &server->denied[server->next_denied++ % DENIED_MAX];
+    return &server->denied[server->next_denied++ % DENIED_SLOTS_MAX];
 }
 
 void hf_announced_note_denied(struct hf_server *server, uint16_t slot)
@@ -240,7 +240,7 @@ void hf_announced_note_served(struct hf_server *server, uint16_t slot)
     int64_t now = hf_loop_now(server->router->loop);
 
     server->has_denied = false;
-    for (int i = 0; i < DENIED_MAX; i++) {
+    for (int i = 0; i < DENIED_SLOTS_MAX; i++) {
         if (server->denied[i].slot == slot)
             server->denied[i].until_ms = 0;
         server->has_denied = server->has_denied || server->denied[i].until_ms > now;
@@ -252,7 +252,7 @@ static uint32_t count_denied_by(const struct hf_server *server, const struct hf_
     int64_t now = hf_loop_now(server->router->loop);
     uint32_t denied = 0;
 
-    for (int i = 0; i < DENIED_MAX; i++) {
+    for (int i = 0; i < DENIED_SLOTS_MAX; i++) {
         const struct hf_node *node = now < server->denied[i].until_ms
                                          ? hf_slot_map_target(map, server->denied[i].slot)
                                          : NULL;
@@ -286,14 +286,15 @@ static uint32_t count_unreached(const struct hf_router *router, const struct hf_
     return lost;
 }
 
-uint32_t hf_announced_count_lost(const struct hf_router *router, const struct hf_slot_map *map)
+uint32_t hf_announced_count_unreachable(const struct hf_router *router,
+                                        const struct hf_slot_map *map)
 {
     return hf_announced_count_denied(router, map) + count_unreached(router, map);
 }
 
 /* A node that refused a slot before the last round, and was not sent a command for it since, does
  * not make the pauses between rounds longer. */
-bool hf_announced_is_reachable(const struct hf_router *router)
+bool hf_announced_all_reachable(const struct hf_router *router)
 {
     const struct hf_discovery *d = &router->discovery;
 

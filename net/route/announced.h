@@ -16,7 +16,7 @@
  * ANNOUNCED-4  A node that redirects a slot to its own address, or refuses its commands because
  *              it is a replica or loading, does not serve this slot: for DENIED_MS, ANNOUNCED-2
  *              counts the slot as one at an unreachable node, unless the node serves it before.
- *              Of each node, the last DENIED_MAX such slots are remembered. Another map that
+ *              Of each node, the last DENIED_SLOTS_MAX such slots are remembered. Another map that
  *              names this node for the slot does not end a round either.
  * ANNOUNCED-5  A node that gets another address in a map keeps the former one as long as the
  *              connection to it is open and leads to the same process (run_id of INFO server)
@@ -43,9 +43,9 @@ void hf_announced_replace(const struct hf_router *router, struct hf_endpoint *at
 void hf_announced_replace_in_map(struct hf_server *from, struct hf_slot_map *map);
 void hf_announced_replace_in_redirection(const struct hf_server *from, struct hf_redirection *r);
 
-/* hf_announced_keep - gives nodes of a map their former addresses (ANNOUNCED-5).
- * hf_announced_note_named - notes the processes of the servers that a correct map names.
- * hf_announced_forget - forgets the process, so that the former address is not kept.
+/* hf_announced_keep_former - gives nodes of a map their former addresses (ANNOUNCED-5).
+ * hf_announced_note_processes - notes the processes of the servers that a correct map names.
+ * hf_announced_forget_process - forgets the process, so that the former address is not kept.
  * hf_announced_note_moved - the server has replied MOVED: if it leads to the new address of the
  *   node whose former address is the server's, forgets the process.
  * hf_announced_note_denied - notes that the node does not serve this slot (ANNOUNCED-4).
@@ -54,20 +54,21 @@ void hf_announced_replace_in_redirection(const struct hf_server *from, struct hf
  * hf_announced_note_unreached - notes that an attempt to connect to this address failed.
  * hf_announced_note_reached - notes that a connection to this address was made.
  * hf_announced_fini - frees the addresses that were noted.
- * hf_announced_is_reachable - returns whether the map in force leads to reachable masters alone
+ * hf_announced_all_reachable - returns whether the map in force leads to reachable masters alone
  *   (DISCOVER-6); true if there is no map.
- * hf_announced_count_lost - returns the number of slots of the map at unreachable nodes. */
-void hf_announced_keep(struct hf_router *router, struct hf_slot_map *map);
-void hf_announced_note_named(struct hf_router *router, const struct hf_slot_map *map);
+ * hf_announced_count_unreachable - returns the number of slots of the map at unreachable nodes. */
+void hf_announced_keep_former(struct hf_router *router, struct hf_slot_map *map);
+void hf_announced_note_processes(struct hf_router *router, const struct hf_slot_map *map);
 uint32_t hf_announced_count_denied(const struct hf_router *router, const struct hf_slot_map *map);
-void hf_announced_forget(struct hf_server *server);
+void hf_announced_forget_process(struct hf_server *server);
 void hf_announced_note_moved(struct hf_server *server, const struct hf_redirection *r);
 void hf_announced_note_denied(struct hf_server *server, uint16_t slot);
 void hf_announced_note_served(struct hf_server *server, uint16_t slot);
 void hf_announced_note_unreached(struct hf_server *server);
 void hf_announced_note_reached(struct hf_server *server);
 void hf_announced_fini(struct hf_router *router);
-bool hf_announced_is_reachable(const struct hf_router *router);
-uint32_t hf_announced_count_lost(const struct hf_router *router, const struct hf_slot_map *map);
+bool hf_announced_all_reachable(const struct hf_router *router);
+uint32_t hf_announced_count_unreachable(const struct hf_router *router,
+                                        const struct hf_slot_map *map);
 
 #endif

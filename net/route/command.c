@@ -8,7 +8,7 @@
 
 #include "net/base/assert.h"
 #include "net/base/error.h"
-#include "net/route/ahead.h"
+#include "net/route/preamble.h"
 #include "net/route/announced.h"
 #include "net/route/command_state.h"
 #include "net/route/discover.h"
@@ -58,18 +58,18 @@ static enum hf_outcome take_out(struct hf_command *c)
 
     hf_list_remove(&c->node);
     hf_loop_disarm(c->router->loop, &c->timer);
-    if (c->state == HF_COMMAND_ROOM)
-        hf_link_forget_space(&c->room);
+    if (c->state == HF_COMMAND_AWAITS_SPACE)
+        hf_link_stop_awaiting_space(&c->room);
     if (c->state == HF_COMMAND_SENT) {
         note_sent(c);
         outcome = hf_link_cancel(&c->request);
     }
-    if (c->state == HF_COMMAND_DONE)
+    if (c->state == HF_COMMAND_REPLIED)
         outcome = HF_UNKNOWN;
-    cancel_companion(&c->ahead); /* ROUTE-4 */
+    cancel_companion(&c->preamble); /* ROUTE-4 */
     cancel_companion(&c->role);
     cancel_companion(&c->wait);
-    hf_command_enter(c, HF_COMMAND_IDLE);
+    hf_command_set_state(c, HF_COMMAND_IDLE);
     HF_ASSERT(hf_command_ok(c));
     return outcome;
 }
@@ -93,7 +93,7 @@ static void fail(struct hf_command *c, hf_status status)
 static void pend(struct hf_command *c)
 {
     c->server = NULL;
-    hf_command_enter(c, HF_COMMAND_PENDING);
+    hf_command_set_state(c, HF_COMMAND_AWAITS_MAP);
     hf_list_push(&c->router->pending, &c->node);
     if (c->deadline_ms != HF_NEVER)
         hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
@@ -117,15 +117,15 @@ static hf_status submit_all(struct hf_command *c, struct hf_link *link)
     hf_status rc;
 
     c->was_put_off = c->names_itself = false;
-    if ((c->is_by_ask || c->is_tracked) && (rc = hf_ahead_submit(c, link)) < 0) {
-        c->ahead.done = NULL;
+    if ((c->is_by_ask || c->is_tracked) && (rc = hf_preamble_submit(c, link)) < 0) {
+        c->preamble.done = NULL;
         return rc;
     }
     rc = hf_link_submit(link, &c->request, c->argv, c->argc, c->deadline_ms);
     if (rc < 0)
         return rc;
-    HF_ASSERT(!c->ahead.done || c->ahead.link == c->request.link); /* ROUTE-4 */
-    HF_ASSERT(!c->is_by_ask || c->ahead.done);
+    HF_ASSERT(!c->preamble.done || c->preamble.link == c->request.link); /* ROUTE-4 */
+    HF_ASSERT(!c->is_by_ask || c->preamble.done);
     if (c->replicas && (rc = hf_replicas_query(c, link, on_wait)) < 0)
         (void)hf_link_cancel(&c->request);
     return rc;
@@ -139,10 +139,10 @@ static hf_status submit(struct hf_command *c)
     if (rc == HF_OK)
         rc = submit_all(c, link);
     if (rc == HF_OK) {
-        hf_command_enter(c, HF_COMMAND_SENT);
+        hf_command_set_state(c, HF_COMMAND_SENT);
         c->output_was_full = false;
     } else {
-        cancel_companion(&c->ahead);
+        cancel_companion(&c->preamble);
         cancel_companion(&c->role);
     }
     return rc;
@@ -154,13 +154,13 @@ static hf_status submit(struct hf_command *c)
 static hf_status await_room(struct hf_command *c, struct hf_link *link)
 {
     size_t bytes = hf_resp_command_size(c->argv, c->argc) +
-                   hf_ahead_size(c) +
+                   hf_preamble_size(c) +
                    (c->replicas ? WAIT_SIZE : 0);
     hf_status rc = hf_link_await_space(link, &c->room, bytes);
 
     if (rc < 0)
         return rc;
-    hf_command_enter(c, HF_COMMAND_ROOM);
+    hf_command_set_state(c, HF_COMMAND_AWAITS_SPACE);
     c->output_was_full = true;
     if (c->deadline_ms != HF_NEVER)
         hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
@@ -186,7 +186,7 @@ static hf_status hand_over(struct hf_command *c, struct hf_server *server)
     c->master = master_of(c);
     if ((rc = link_of(&link, c)) < 0)
         return rc;
-    rc = c->is_urgent || !hf_link_is_awaited(link) ? submit(c) : HF_E_LIMIT;
+    rc = c->is_urgent || !hf_link_has_space_waiters(link) ? submit(c) : HF_E_LIMIT;
     if (rc == HF_E_LIMIT)
         rc = await_room(c, link);
     if (rc == HF_OK) {
@@ -227,7 +227,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->router = router;
     c->server = NULL;
     c->serial = ++router->commands;
-    hf_command_enter(c, HF_COMMAND_IDLE);
+    hf_command_set_state(c, HF_COMMAND_IDLE);
     c->hops = 0;
     c->is_by_ask = false;
     c->output_was_full = false;
@@ -240,7 +240,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->request.done = on_reply;
     c->request.is_acknowledged_by_push = false;
     c->request.sent_ms = HF_NEVER;
-    c->ahead.done = c->role.done = c->wait.done = NULL;
+    c->preamble.done = c->role.done = c->wait.done = NULL;
     c->attached = 0;
     if (router->is_closing)
         return HF_E_CLOSED;
@@ -262,7 +262,7 @@ static void on_room(struct hf_space_waiter *room, hf_status status)
     struct hf_command *c = HF_OWNER_OF(room, struct hf_command, room);
     hf_status rc = HF_OK;
 
-    hf_command_enter(c, HF_COMMAND_IDLE);
+    hf_command_set_state(c, HF_COMMAND_IDLE);
     hf_loop_disarm(c->router->loop, &c->timer);
     if (status == HF_OK)
         rc = submit(c);
@@ -283,7 +283,7 @@ static void on_deadline(struct hf_timer *timer)
 {
     struct hf_command *c = HF_OWNER_OF(timer, struct hf_command, timer);
 
-    if (c->state == HF_COMMAND_PENDING)
+    if (c->state == HF_COMMAND_AWAITS_MAP)
         hf_router_explain(c->router, c->slot);
     finish(c, take_out(c), no_reply);
 }
@@ -323,7 +323,7 @@ static void follow(struct hf_command *c, const struct hf_redirection *r)
         return;
     }
     hf_announced_note_moved(c->server, r);
-    hf_router_learn(router, r, r->host);
+    hf_router_store_moved(router, r, r->host);
     go_to(c, r, false);
 }
 
@@ -336,16 +336,16 @@ static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
     if (c->was_put_off) /* it sends back to where this came from */
         return false;
     verdict = c->router->topology->judge(&r, reply);
-    if (verdict == HF_REDIRECTS)
+    if (verdict == HF_VERDICT_REDIRECT)
         hf_announced_replace_in_redirection(c->server, &r);
-    if (hf_verdict_ends(c, verdict, &r, reply))
+    if (hf_verdict_ends_command(c, verdict, &r, reply))
         return false;
     c->hops++;
-    if (verdict == HF_REDIRECTS) {
+    if (verdict == HF_VERDICT_REDIRECT) {
         follow(c, &r);
         return true;
     }
-    hf_router_forget(c->router);
+    hf_router_forget_map(c->router);
     pend(c);
     return true;
 }
@@ -376,18 +376,18 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
     if (is_good && c->server->has_denied)
         hf_announced_note_served(c->server, c->slot);
     if (c->wait.done && is_good) {
-        hf_command_enter(c, HF_COMMAND_DONE);
+        hf_command_set_state(c, HF_COMMAND_REPLIED);
         c->done(c, outcome, reply);
         return;
     }
-    hf_command_enter(c, HF_COMMAND_IDLE);
+    hf_command_set_state(c, HF_COMMAND_IDLE);
     (void)take_out(c); /* with an ASKING or a WAIT that is still on its way */
     if (outcome == HF_ANSWERED && hf_resp_is_error(reply)) {
         hf_doubt_refused(c->server);
         if (is_followed(c, reply))
             return;
         if (hf_resp_error_is(reply, "CLUSTERDOWN")) {
-            hf_announced_forget(c->server);
+            hf_announced_forget_process(c->server);
             hf_discover_want(c->router, NULL);
         }
         hf_switched_refused(c, reply);
@@ -401,9 +401,10 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
     struct hf_command *c = HF_OWNER_OF(request, struct hf_command, wait);
     struct hf_link *link;
 
-    HF_ASSERT((c->state == HF_COMMAND_SENT || c->state == HF_COMMAND_DONE) && hf_command_ok(c));
+    HF_ASSERT((c->state == HF_COMMAND_SENT || c->state == HF_COMMAND_REPLIED) &&
+              hf_command_ok(c));
     c->wait.done = NULL;
-    if (c->state != HF_COMMAND_DONE) /* an error, or no reply: the reply of the command decides */
+    if (c->state != HF_COMMAND_REPLIED) /* an error, or no reply: that of the command decides */
         return;
     if (is_from_former_master(c)) {
         (void)take_out(c);
@@ -469,7 +470,7 @@ static void reconsider(struct hf_command *c)
     place_again(c);
 }
 
-void hf_commands_reconsider(struct hf_server *server)
+void hf_commands_reroute(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
     for_each(&server->commands, reconsider);
@@ -481,7 +482,7 @@ static void resume(struct hf_command *c)
     place_again(c);
 }
 
-void hf_commands_resume(struct hf_router *router)
+void hf_commands_send_pending(struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     for_each(&router->pending, resume);
@@ -501,13 +502,13 @@ void hf_commands_fail_pending(struct hf_router *router)
 
 static void end_pending_once(struct hf_command *c)
 {
-    if (c->is_once)
+    if (c->is_never_retried)
         end_unsent(c);
     else
         hf_list_push(&c->router->pending, &c->node);
 }
 
-void hf_commands_end_pending_once(struct hf_router *router)
+void hf_commands_fail_pending_never_retried(struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     for_each(&router->pending, end_pending_once);
@@ -515,13 +516,13 @@ void hf_commands_end_pending_once(struct hf_router *router)
 
 static void end_once(struct hf_command *c)
 {
-    if (c->is_once && !is_link_up(c))
+    if (c->is_never_retried && !is_link_up(c))
         end_unsent(c);
     else
         hf_list_push(&c->server->commands, &c->node);
 }
 
-void hf_commands_end_once(struct hf_server *server)
+void hf_commands_fail_never_retried(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
     for_each(&server->commands, end_once);
@@ -558,7 +559,7 @@ static void bring_back(struct hf_command *c)
     pend(c);
 }
 
-void hf_commands_bring_back(struct hf_server *server)
+void hf_commands_requeue_unsent(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
     for_each(&server->commands, bring_back);
@@ -566,10 +567,10 @@ void hf_commands_bring_back(struct hf_server *server)
 
 /* ---- requests ---- */
 
-void hf_command_stay(struct hf_command *c)
+void hf_command_stop_redirects(struct hf_command *c)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
-    c->hops = HOPS_STAY;
+    c->hops = HOPS_STOPPED;
 }
 
 void hf_command_condemn(struct hf_command *c, const char *why)

@@ -5,7 +5,7 @@
 #include "net/base/assert.h"
 #include "net/route/router_inner.h"
 
-void hf_command_enter(struct hf_command *c, enum hf_command_state state)
+void hf_command_set_state(struct hf_command *c, enum hf_command_state state)
 {
     c->state = (uint8_t)state;
 }
@@ -22,13 +22,13 @@ bool hf_command_ok(const struct hf_command *c)
     switch ((enum hf_command_state)c->state) {
     case HF_COMMAND_IDLE:
         return !is_listed && !has_timer(c);
-    case HF_COMMAND_PENDING:
+    case HF_COMMAND_AWAITS_MAP:
         return is_listed && !c->server && (has_timer(c) || c->deadline_ms == HF_NEVER);
-    case HF_COMMAND_ROOM:
+    case HF_COMMAND_AWAITS_SPACE:
         return is_listed && c->server && !hf_list_is_empty(&c->room.node);
     case HF_COMMAND_SENT:
         return is_listed && c->server && !has_timer(c);
-    case HF_COMMAND_DONE:
+    case HF_COMMAND_REPLIED:
         return is_listed && c->server && c->wait.done;
     }
     return false;
@@ -37,17 +37,17 @@ bool hf_command_ok(const struct hf_command *c)
 bool hf_command_is_sent(const struct hf_command *c)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
-    return c->state == HF_COMMAND_DONE ||
+    return c->state == HF_COMMAND_REPLIED ||
            (c->state == HF_COMMAND_SENT && c->request.sent_ms != HF_NEVER);
 }
 
 bool hf_command_awaits_replicas(const struct hf_command *c)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
-    return c->state == HF_COMMAND_DONE;
+    return c->state == HF_COMMAND_REPLIED;
 }
 
-void hf_command_part(struct hf_command *c)
+void hf_command_forget_server(struct hf_command *c)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
     c->server = NULL;

@@ -1,20 +1,20 @@
 /* The state of a command. Private to net/route.
  *
- *   IDLE     -submit-> SENT            most commands, at once
- *            -await_room-> ROOM        the output of its server is full
- *            -pend-> PENDING           its server is not known
- *   PENDING  -hf_commands_resume-> IDLE, and again as above
- *   ROOM     -on_room-> SENT, or ROOM again
- *   SENT     -on_reply-> IDLE, or DONE while the reply to WAIT is awaited
- *   DONE     -on_wait-> IDLE
- *   any      -take_out-> IDLE          cancelled, redirected, or sent to another server
+ *   IDLE          -submit-> SENT             most commands, at once
+ *                 -await_room-> AWAITS_SPACE the output of its server is full
+ *                 -pend-> AWAITS_MAP         its server is not known
+ *   AWAITS_MAP    -hf_commands_send_pending-> IDLE, and again as above
+ *   AWAITS_SPACE  -on_room-> SENT, or AWAITS_SPACE again
+ *   SENT          -on_reply-> IDLE, or REPLIED while the reply to WAIT is awaited
+ *   REPLIED       -on_wait-> IDLE
+ *   any           -take_out-> IDLE           cancelled, redirected, or sent to another server
  *
  * What is true in each state (hf_command_ok):
- * IDLE     it is in no list and has no timer
- * PENDING  it is in the list of its router, has no server, and its timer is its deadline
- * ROOM     it is in the list of its server, and awaits space in that output
- * SENT     it is in the list of its server: queued in the link, or written
- * DONE     the same; its reply was reported, and that of WAIT is awaited */
+ * IDLE          it is in no list and has no timer
+ * AWAITS_MAP    it is in the list of its router, has no server, and its timer is its deadline
+ * AWAITS_SPACE  it is in the list of its server, and awaits space in that output
+ * SENT          it is in the list of its server: queued in the link, or written
+ * REPLIED       the same; its reply was reported, and that of WAIT is awaited */
 #ifndef HF_COMMAND_STATE_H
 #define HF_COMMAND_STATE_H
 
@@ -22,14 +22,14 @@
 
 enum hf_command_state {
     HF_COMMAND_IDLE,
-    HF_COMMAND_PENDING,
-    HF_COMMAND_ROOM,
+    HF_COMMAND_AWAITS_MAP,
+    HF_COMMAND_AWAITS_SPACE,
     HF_COMMAND_SENT,
-    HF_COMMAND_DONE
+    HF_COMMAND_REPLIED
 };
 
-/* hf_command_enter - sets the state; nothing else does. */
-void hf_command_enter(struct hf_command *c, enum hf_command_state state);
+/* hf_command_set_state - sets the state; nothing else does. */
+void hf_command_set_state(struct hf_command *c, enum hf_command_state state);
 
 /* hf_command_ok - returns whether the facts of its state hold: its list, its server and its
  *   timer. For HF_ASSERT, at the beginning and the end of an event. */

@@ -72,7 +72,7 @@ static void cancel_all(struct hf_router *router)
 static void drop_news(struct hf_router *router)
 {
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        hf_probe_drop_news(s);
+        hf_probe_unsubscribe(s);
 }
 
 void hf_discover_fini(struct hf_router *router)
@@ -192,7 +192,7 @@ static void draw_pause(struct hf_discovery *d)
 {
     int64_t ms = (int64_t)AGAIN_MIN_MS << (d->failures < 8 ? d->failures : 8);
 
-    d->pause_ms = d->failures ? hf_random_less(hf_min_ms(ms, AGAIN_MAX_MS)) : ms;
+    d->pause_ms = d->failures ? hf_random_jitter(hf_min_ms(ms, AGAIN_MAX_MS)) : ms;
 }
 
 static void drop_best(struct hf_discovery *d)
@@ -222,7 +222,7 @@ static void succeed(struct hf_router *router)
 
     router->error.status = HF_OK;
     d->is_told = false;
-    d->failures = hf_announced_is_reachable(router) ? 0 : d->failures + 1;
+    d->failures = hf_announced_all_reachable(router) ? 0 : d->failures + 1;
     d->has_told_trouble = d->has_told_trouble && d->failures > 0;
     if (!router->topology->hears_all_ms) /* a distant server is heard at last (ROUND-4) */
         cancel_all(router);
@@ -235,8 +235,8 @@ static bool is_better(struct hf_router *router, const struct hf_slot_map *fresh,
                       const struct hf_slot_map *held)
 {
     bool counts = hf_slot_map_is_as_new(fresh, held);
-    uint32_t a = counts ? hf_announced_count_lost(router, fresh) : 0;
-    uint32_t b = counts ? hf_announced_count_lost(router, held) : 0;
+    uint32_t a = counts ? hf_announced_count_unreachable(router, fresh) : 0;
+    uint32_t b = counts ? hf_announced_count_unreachable(router, held) : 0;
 
     return a != b ? a < b : hf_slot_map_is_better(fresh, held);
 }
@@ -262,7 +262,7 @@ static void give_up(struct hf_router *router)
     else
         hf_slot_map_free(best);
     end_round(router);
-    hf_discover_tell_trouble(router);
+    hf_discover_report_trouble(router);
     if (is_final)
         d->events->on_end(router, HF_MAP_UNKNOWN_FOR_GOOD);
     else if (router->map)
@@ -277,7 +277,7 @@ static void query_again(struct hf_router *router)
     struct hf_discovery *d = &router->discovery;
 
     end_round(router);
-    d->pause_ms = hf_random_less(d->round.due_ms - hf_loop_now(router->loop));
+    d->pause_ms = hf_random_jitter(d->round.due_ms - hf_loop_now(router->loop));
     d->is_continued = true;
     arm(router, d->pause_ms);
     if (router->map)
@@ -343,7 +343,7 @@ static void begin_round(struct hf_router *router)
     d->next_seed = d->nodes_passed = 0;
     if (d->failures == 0)
         d->next_node = 0;
-    memset(router->several->learned, 0, sizeof router->several->learned);
+    memset(router->multi_server->learned, 0, sizeof router->multi_server->learned);
     router->counts.refreshes++;
 }
 
@@ -356,10 +356,10 @@ static void on_timer(struct hf_timer *timer)
         begin_round(router);
     switch (hf_round_step(&d->round, hf_loop_now(router->loop))) {
     case HF_ROUND_QUERY: query_next(router); break;
-    case HF_ROUND_AGAIN: query_again(router); break;
-    case HF_ROUND_GIVE_UP: give_up(router); break;
+    case HF_ROUND_RETRY: query_again(router); break;
+    case HF_ROUND_ADOPT_BEST: give_up(router); break;
     case HF_ROUND_WAIT: arm_for_round(router); break;
-    case HF_ROUND_TAKE: break; /* for answers */
+    case HF_ROUND_ADOPT: break; /* for answers */
     }
 }
 
@@ -380,9 +380,9 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
 
 /* ---- what MOVED says meanwhile ---- */
 
-void hf_discover_learned(struct hf_router *router, uint16_t slot)
+void hf_discover_note_moved(struct hf_router *router, uint16_t slot)
 {
-    router->several->learned[slot / 64] |= 1ull << slot % 64;
+    router->multi_server->learned[slot / 64] |= 1ull << slot % 64;
     router->discovery.learned_count++;
 }
 
@@ -391,7 +391,7 @@ void hf_discover_learned(struct hf_router *router, uint16_t slot)
  * one. */
 static void learn_again(struct hf_router *router, struct hf_slot_map **map)
 {
-    const uint64_t *learned = router->several->learned;
+    const uint64_t *learned = router->multi_server->learned;
 
     for (unsigned slot = 0; slot < HF_SLOTS; slot++) {
         const struct hf_node *node;
@@ -402,7 +402,7 @@ static void learn_again(struct hf_router *router, struct hf_slot_map **map)
             continue;
         node = hf_slot_map_target(router->map, (uint16_t)slot);
         if (node)
-            (void)hf_slot_map_set(map, (uint16_t)slot, node->host, node->port);
+            (void)hf_slot_map_set_slot(map, (uint16_t)slot, node->host, node->port);
     }
 }
 
@@ -449,8 +449,8 @@ static bool may_be_better(const struct hf_router *router)
 static bool is_denied_as_well(struct hf_router *router, const struct hf_slot_map *map)
 {
     return hf_slot_map_is_as_new(map, router->map) && hf_announced_count_denied(router, map) > 0 &&
-           hf_announced_count_lost(router, map) >=
-               hf_announced_count_lost(router, router->map);
+           hf_announced_count_unreachable(router, map) >=
+               hf_announced_count_unreachable(router, router->map);
 }
 
 /* Takes the map. */
@@ -492,9 +492,9 @@ static enum hf_round_answer weigh(struct hf_router *router, struct hf_slot_map *
         if (hf_slot_map_is_better(map, router->map))
             router->map->info = map->info;
         router->discovery.has_heard_map = true;
-        hf_announced_note_named(router, map);
+        hf_announced_note_processes(router, map);
         if (may_be_better(router) &&
-            (!map->info.is_ok || hf_announced_count_lost(router, map) > 0))
+            (!map->info.is_ok || hf_announced_count_unreachable(router, map) > 0))
             return HF_ROUND_WORSE;
         hf_slot_map_free(map);
         return HF_ROUND_SAME;
@@ -502,7 +502,7 @@ static enum hf_round_answer weigh(struct hf_router *router, struct hf_slot_map *
     if (!is_better(router, map, router->map) ||
         (may_be_better(router) && is_denied_as_well(router, map)))
         return HF_ROUND_WORSE;
-    hf_announced_note_named(router, map);
+    hf_announced_note_processes(router, map);
     router->discovery.events->on_map(router, map);
     return HF_ROUND_BETTER;
 }
@@ -523,18 +523,18 @@ static void use_map(struct hf_server *server, struct hf_slot_map *map)
     enum hf_round_answer answer;
 
     hf_slot_map_keep_ips(map, router->map);
-    hf_announced_keep(router, map);
+    hf_announced_keep_former(router, map);
     if (router->map && hf_slot_map_is_better(map, NULL))
         learn_again(router, &map);
     answer = weigh(router, map);
     if (answer == HF_ROUND_WORSE || answer == HF_ROUND_SETTLED) {
-        if (hf_slot_map_covered(map) == 0)
+        if (hf_slot_map_count_covered(map) == 0)
             fill_empty(server);
         keep_if_best(router, map);
         d->is_final = false;
     }
     if (hf_round_answered(&d->round, hf_loop_now(router->loop), answer) ==
-        HF_ROUND_TAKE)
+        HF_ROUND_ADOPT)
         succeed(router);
     else if (d->round.is_running)
         arm_for_round(router);
@@ -578,7 +578,7 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
     failed(router);
 }
 
-void hf_discover_dropped(struct hf_server *server)
+void hf_discover_forget_server(struct hf_server *server)
 {
     struct hf_discovery *d = &server->router->discovery;
 

@@ -19,16 +19,16 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint);
  *   because the map has just changed. */
 void hf_discover_restart(struct hf_router *router, struct hf_server *hint);
 
-/* hf_discover_learned - a MOVED has named the server of this slot. */
-void hf_discover_learned(struct hf_router *router, uint16_t slot);
+/* hf_discover_note_moved - a MOVED has named the server of this slot. */
+void hf_discover_note_moved(struct hf_router *router, uint16_t slot);
 
 /* hf_discover_explain - writes to router->error why there is no map yet, unless it has a
  *   reason already. */
 void hf_discover_explain(struct hf_router *router);
 
-/* hf_discover_tell_trouble - reports router->error to on_trouble, once in an outage. An outage
+/* hf_discover_report_trouble - reports router->error to on_trouble, once in an outage. An outage
  *   may begin with a map whose master is away. */
-void hf_discover_tell_trouble(struct hf_router *router);
+void hf_discover_report_trouble(struct hf_router *router);
 
 /* hf_discover_found - a probe has ended with a map, which is taken. */
 void hf_discover_found(struct hf_server *server, struct hf_slot_map *map);
@@ -43,8 +43,8 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
  *   the map, all probes that await this server end. */
 void hf_discover_unreached(struct hf_server *server);
 
-/* hf_discover_dropped - the server is about to be freed. */
-void hf_discover_dropped(struct hf_server *server);
+/* hf_discover_forget_server - the server is about to be freed. */
+void hf_discover_forget_server(struct hf_server *server);
 
 /* hf_discover_new_seeds - the seeds that were added to those of the URL have changed. */
 void hf_discover_new_seeds(struct hf_router *router);

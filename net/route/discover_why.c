@@ -13,7 +13,7 @@ static bool is_one_sent_once(const struct hf_router *router)
     const struct hf_list *all = &router->pending;
 
     for (struct hf_list *l = all->next; l != all; l = l->next)
-        if (HF_OWNER_OF(l, struct hf_command, node)->is_once)
+        if (HF_OWNER_OF(l, struct hf_command, node)->is_never_retried)
             return true;
     return false;
 }
@@ -43,7 +43,7 @@ void hf_discover_unreached(struct hf_server *server)
 
 /* ---- the reason of a delay ---- */
 
-void hf_discover_tell_trouble(struct hf_router *router)
+void hf_discover_report_trouble(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 

@@ -35,7 +35,7 @@ void hf_lineage_read(struct hf_lineage *out, struct hf_resp_value reply)
     read_field(out->former, info, "master_replid2:");
 }
 
-bool hf_lineage_succeeds(const struct hf_lineage *a, const struct hf_lineage *b)
+bool hf_lineage_is_successor(const struct hf_lineage *a, const struct hf_lineage *b)
 {
     return b->id[0] && strcmp(a->former, b->id) == 0;
 }

@@ -21,12 +21,12 @@ struct hf_lineage {
 
 /* hf_lineage_read     - parses the reply to INFO replication. A field that the reply does
  *                       not contain is ""; both are if it is an error.
- * hf_lineage_succeeds - returns whether `a` was promoted from a replica of `b`.
+ * hf_lineage_is_successor - returns whether `a` was promoted from a replica of `b`.
  * hf_lineage_are_siblings - returns whether both continue the history of one master: each
  *                       is that master after a restart, or was promoted from its
  *                       replica. */
 void hf_lineage_read(struct hf_lineage *out, struct hf_resp_value reply);
-bool hf_lineage_succeeds(const struct hf_lineage *a, const struct hf_lineage *b);
+bool hf_lineage_is_successor(const struct hf_lineage *a, const struct hf_lineage *b);
 bool hf_lineage_are_siblings(const struct hf_lineage *a, const struct hf_lineage *b);
 
 #endif

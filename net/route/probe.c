@@ -22,7 +22,7 @@ hf_status hf_probe_send(struct hf_server *server, unsigned index,
     return rc;
 }
 
-struct hf_server *hf_probe_ended(struct hf_request *request, unsigned index)
+struct hf_server *hf_probe_request_ended(struct hf_request *request, unsigned index)
 {
     struct hf_probe *probe =
         HF_OWNER_OF(request - index, struct hf_probe, requests[0]);
@@ -46,7 +46,7 @@ void hf_probe_cancel(struct hf_server *server)
     probe->is_under_way = false;
 }
 
-void hf_probe_drop_news(struct hf_server *server)
+void hf_probe_unsubscribe(struct hf_server *server)
 {
     struct hf_subscription *news = &server->probe.news;
 

@@ -47,9 +47,9 @@ bool hf_redirection_parse(struct hf_redirection *out, const char *text,
     struct hf_redirection r = {0};
     uint32_t slot;
 
-    if (!read_kind(&r, hf_text_word(&rest)) ||
-        !hf_number_read(&slot, hf_text_word(&rest), HF_SLOTS - 1) ||
-        !read_endpoint(&r, hf_text_word(&rest)))
+    if (!read_kind(&r, hf_text_take_word(&rest)) ||
+        !hf_number_read(&slot, hf_text_take_word(&rest), HF_SLOTS - 1) ||
+        !read_endpoint(&r, hf_text_take_word(&rest)))
         return false;
     r.slot = (uint16_t)slot;
     *out = r; /* last: a failure leaves *out alone */

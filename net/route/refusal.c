@@ -86,7 +86,7 @@ static struct words words_of(struct hf_resp_value reply)
     return words;
 }
 
-void hf_refusal_words(struct hf_resp_value reply, const char **ptr, size_t *len)
+void hf_refusal_text(struct hf_resp_value reply, const char **ptr, size_t *len)
 {
     struct words words = words_of(reply);
 
@@ -163,7 +163,7 @@ bool hf_refusal_is_of_eval(struct hf_resp_value reply)
             strncasecmp(words.ptr + words.len - 5, " eval", 5) == 0);
 }
 
-bool hf_refusal_wants_text(struct hf_resp_value reply)
+bool hf_refusal_needs_eval(struct hf_resp_value reply)
 {
     return hf_refusal_is(reply, "NOSCRIPT") || hf_refusal_is_of_evalsha(reply);
 }
@@ -178,5 +178,5 @@ bool hf_refusal_is_undeclared(struct hf_resp_value reply)
 
 bool hf_refusal_is_too_large(struct hf_resp_value reply)
 {
-    return hf_is_too_large(reply);
+    return hf_is_too_large_reply(reply);
 }

@@ -27,7 +27,7 @@ static int row_of(struct hf_resp_value error)
     return -1;
 }
 
-bool hf_replace_cures(struct hf_resp_value error)
+bool hf_replace_may_help(struct hf_resp_value error)
 {
     return row_of(error) >= 0;
 }
@@ -63,7 +63,7 @@ static void links_of(struct hf_link *links[SERVER_LINKS], const struct hf_server
 {
     links[0] = server->link;
     links[1] = server->wait_link;
-    links[2] = hf_pubsub_link(server->pubsub);
+    links[2] = hf_pubsub_own_link(server->pubsub);
 }
 
 static void replace(struct hf_server *server, const char *why, int64_t wait_ms)
@@ -86,7 +86,7 @@ void hf_replace_refused(struct hf_server *server, struct hf_resp_value error)
         replace(server, cures[row].why, cures[row].wait_ms);
 }
 
-void hf_replace(struct hf_server *server, const char *why)
+void hf_replace_connections(struct hf_server *server, const char *why)
 {
     replace(server, why, 0);
 }
@@ -143,7 +143,7 @@ static void leave(struct hf_server *server, int i)
     server->left[i] = hf_link_attempt_number(link);
     note_refusal(&server->replacement, hf_loop_now(server->router->loop));
     hf_link_replace(link, "a new connection to this address leads to another server");
-    hf_link_come_back(link, true);
+    hf_link_reconnect_once(link, true);
 }
 
 static void leave_others(struct hf_server *server)
@@ -190,7 +190,7 @@ static bool note_open_again(struct hf_server *server)
     return was_one_missing;
 }
 
-void hf_replace_older(struct hf_server *server)
+void hf_replace_older_connections(struct hf_server *server)
 {
     int64_t now = hf_loop_now(server->router->loop);
     bool was_one_missing = note_open_again(server);
@@ -214,5 +214,5 @@ void hf_replace_served(struct hf_server *server)
     links_of(links, server);
     for (int i = 0; i < SERVER_LINKS; i++)
         if (links[i])
-            hf_link_serves(links[i]);
+            hf_link_note_serving(links[i]);
 }

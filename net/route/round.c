@@ -68,7 +68,7 @@ static enum hf_round_action again(struct hf_round *r, int64_t now_ms)
     enter(r, false,
           hf_min_ms(now_ms + hf_min_ms(pause_ms, HF_ROUND_PAUSE_MAX_MS) + r->queried,
                     r->silent_since_ms + r->patience_ms));
-    return HF_ROUND_AGAIN;
+    return HF_ROUND_RETRY;
 }
 
 /* ROUND-3 */
@@ -90,7 +90,7 @@ enum hf_round_action hf_round_step(struct hf_round *r, int64_t now_ms)
     if (r->under_way > 0 && r->has_worse && !r->is_settled &&
         !is_patience_over(r, now_ms))
         return again(r, now_ms);
-    return end_round(r, HF_ROUND_GIVE_UP);
+    return end_round(r, HF_ROUND_ADOPT_BEST);
 }
 
 /* ROUND-4, ROUND-6 */
@@ -140,7 +140,7 @@ enum hf_round_action hf_round_answered(struct hf_round *r, int64_t now_ms,
 {
     HF_ASSERT(round_ok(r));
     if (answer == HF_ROUND_SAME || answer == HF_ROUND_BETTER)
-        return end_round(r, HF_ROUND_TAKE); /* ROUND-2 */
+        return end_round(r, HF_ROUND_ADOPT); /* ROUND-2 */
     if (r->is_running) {
         r->has_worse = true;
         r->is_settled = answer == HF_ROUND_SETTLED;

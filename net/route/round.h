@@ -67,10 +67,10 @@ enum hf_round_action {
     HF_ROUND_WAIT,
     HF_ROUND_QUERY,               /* query the next server; hf_round_queried or
                                      hf_round_nobody_left must follow */
-    HF_ROUND_TAKE,                /* the round has ended: adopt the map of the reply */
-    HF_ROUND_AGAIN,               /* the round has ended without a map; another one is
+    HF_ROUND_ADOPT,               /* the round has ended: adopt the map of the reply */
+    HF_ROUND_RETRY,               /* the round has ended without a map; another one is
                                      due at due_ms */
-    HF_ROUND_GIVE_UP              /* the round has ended: adopt the best of the worse
+    HF_ROUND_ADOPT_BEST           /* the round has ended: adopt the best of the worse
                                      maps, if there is one */
 };
 
@@ -103,7 +103,7 @@ void hf_round_nobody_left(struct hf_round *r, int64_t now_ms);
  *   cancelled probe is reported by this alone. */
 void hf_round_probe_ended(struct hf_round *r);
 
-/* hf_round_answered - a probe had a reply. Returns TAKE, or WAIT until due_ms. While no
+/* hf_round_answered - a probe had a reply. Returns ADOPT, or WAIT until due_ms. While no
  *   round runs, a worse map is ignored. */
 enum hf_round_action hf_round_answered(struct hf_round *r, int64_t now_ms,
                                        enum hf_round_answer answer);

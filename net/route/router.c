@@ -10,7 +10,7 @@
 #include "net/base/mem.h"
 #include "net/route/announced.h"
 #include "net/route/command.h"
-#include "net/route/departed.h"
+#include "net/route/closed_connections.h"
 #include "net/route/discover.h"
 #include "net/route/subscriptions.h"
 #include "net/route/probe.h"
@@ -74,8 +74,8 @@ static bool by_node_room(struct hf_router *router,
 
 /* MAP-4: the new owner is used at once, and then the whole map is requested. If there
  * is no memory for the first, the second is enough. */
-void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
-                     const char *host)
+void hf_router_store_moved(struct hf_router *router, const struct hf_redirection *r,
+                           const char *host)
 {
     struct hf_server *server = NULL;
     uint16_t node;
@@ -83,9 +83,9 @@ void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
     HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_switched_by_moved(router, r->slot, host, r->port);
     if (router->map &&
-        hf_slot_map_set(&router->map, r->slot, host, r->port) == HF_OK) {
+        hf_slot_map_set_slot(&router->map, r->slot, host, r->port) == HF_OK) {
         node = router->map->owner[r->slot];
-        hf_discover_learned(router, r->slot);
+        hf_discover_note_moved(router, r->slot);
         if (!by_node_room(router, router->map))
             router->map->owner[r->slot] = HF_NO_NODE;
         else if (!router->by_node[node] &&
@@ -129,8 +129,8 @@ static void mark_targets(struct hf_router *router)
 
 static void resume(struct hf_router *router)
 {
-    hf_commands_resume(router);
-    hf_router_relisten(router);
+    hf_commands_send_pending(router);
+    hf_router_move_subscriptions(router);
 }
 
 /* Takes the map. */
@@ -147,17 +147,17 @@ static void adopt(struct hf_router *router, struct hf_slot_map *map)
     router->counts.maps++;
     mark_targets(router);
     hf_servers_take_ips(router);
-    each_server(router, hf_commands_reconsider);
+    each_server(router, hf_commands_reroute);
     resume(router);
     hf_servers_sweep_soon(router);
 }
 
-void hf_router_forget(struct hf_router *router)
+void hf_router_forget_map(struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     hf_switched_forget(router);
     each_server(router, unmark_target);
-    each_server(router, hf_commands_bring_back);
+    each_server(router, hf_commands_requeue_unsent);
     hf_discover_want(router, NULL);
 }
 
@@ -169,7 +169,7 @@ static void end_once_after_round(struct hf_server *server)
         server->router->discovery.round_number < server->once_until)
         return;
     server->once_until = 0;
-    hf_commands_end_once(server);
+    hf_commands_fail_never_retried(server);
 }
 
 static void on_round_end(struct hf_router *router, enum hf_discovery_end end)
@@ -177,7 +177,7 @@ static void on_round_end(struct hf_router *router, enum hf_discovery_end end)
     switch (end) {
     case HF_MAP_CONFIRMED: resume(router); break;
     case HF_MAP_KEPT: break;
-    case HF_MAP_UNKNOWN: hf_commands_end_pending_once(router); break;
+    case HF_MAP_UNKNOWN: hf_commands_fail_pending_never_retried(router); break;
     case HF_MAP_UNKNOWN_FOR_GOOD: hf_commands_fail_pending(router); break;
     }
     each_server(router, end_once_after_round);
@@ -215,7 +215,7 @@ static void on_link_up(struct hf_server *server)
 {
     server->router->unconnected.text[0] = '\0';
     hf_announced_note_reached(server);
-    hf_replace_older(server);
+    hf_replace_older_connections(server);
 }
 
 /* ANNOUNCED-2: another node may know where it is. Others are queried also if only the connection
@@ -232,7 +232,7 @@ static void on_unreached(struct hf_server *server, const struct hf_link *link)
             server->once_until = router->discovery.round_number + 1;
         hf_discover_want(router, NULL);
     } else {
-        hf_commands_end_once(server);
+        hf_commands_fail_never_retried(server);
     }
     if (link == server->link)
         hf_discover_unreached(server);
@@ -247,8 +247,8 @@ static void on_free(struct hf_server *server)
 {
     hf_probe_cancel(server);
     if (server->pubsub)
-        hf_probe_drop_news(server);
-    hf_discover_dropped(server);
+        hf_probe_unsubscribe(server);
+    hf_discover_forget_server(server);
 }
 
 static bool has_waiters(const struct hf_server *server)
@@ -377,11 +377,11 @@ static bool copy_seeds(struct hf_router *router, const struct hf_seeds *seeds)
     router->seeds = &none;
     if (!seeds || seeds->topology == HF_STANDALONE)
         return true;
-    router->several = hf_mem_new(router->mem, sizeof *router->several);
-    if (!router->several)
+    router->multi_server = hf_mem_new(router->mem, sizeof *router->multi_server);
+    if (!router->multi_server)
         return false;
-    router->several->seeds = *seeds;
-    router->seeds = &router->several->seeds;
+    router->multi_server->seeds = *seeds;
+    router->seeds = &router->multi_server->seeds;
     (void)hf_login_ref(seeds->sentinel_login);
     (void)hf_address_map_ref(seeds->map);
     router->seeds_given = seeds->count;
@@ -390,9 +390,9 @@ static bool copy_seeds(struct hf_router *router, const struct hf_seeds *seeds)
 
 static void free_several(struct hf_router *router)
 {
-    if (router->several)
-        hf_seeds_wipe(&router->several->seeds);
-    hf_mem_free(router->mem, router->several, sizeof *router->several);
+    if (router->multi_server)
+        hf_seeds_wipe(&router->multi_server->seeds);
+    hf_mem_free(router->mem, router->multi_server, sizeof *router->multi_server);
 }
 
 hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
@@ -417,7 +417,7 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
         (void)snprintf(router->client_name, sizeof router->client_name, "%s",
                        options->link.client_name);
     hf_list_init(&router->servers);
-    hf_list_init(&router->departed);
+    hf_list_init(&router->closed_connections);
     hf_list_init(&router->pending);
     hf_list_init(&router->subscriptions);
     router->topology = hf_topology_of(router->seeds);
@@ -449,12 +449,12 @@ void hf_router_free(struct hf_router *router)
     hf_discover_fini(router);
     hf_silence_fini(router);
     hf_loop_disarm(router->loop, &router->sweep);
-    hf_router_unlisten_all(router);
+    hf_router_end_subscriptions(router);
     hf_commands_fail_pending(router);
     while (!hf_list_is_empty(&router->servers))
         hf_server_free(
             HF_OWNER_OF(router->servers.next, struct hf_server, node));
-    hf_departed_fini(router);
+    hf_closed_connections_fini(router);
     hf_announced_fini(router);
     hf_slot_map_free(router->map);
     hf_switched_fini(router);
@@ -528,7 +528,7 @@ bool hf_router_run_id(const struct hf_router *router, uint16_t slot, char *dst)
     return true;
 }
 
-bool hf_router_is_known(const struct hf_router *router)
+bool hf_router_had_map(const struct hf_router *router)
 {
     return router->is_known;
 }
@@ -545,8 +545,8 @@ uint64_t hf_router_invalidations(const struct hf_router *router)
     return router->invalidations;
 }
 
-bool hf_router_serves(const struct hf_router *router, const struct hf_server *server,
-                      uint16_t slot)
+bool hf_router_server_serves(const struct hf_router *router, const struct hf_server *server,
+                             uint16_t slot)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     if (router->only)
@@ -562,7 +562,7 @@ bool hf_router_is_sharded(const struct hf_router *router)
     return router->is_sharded;
 }
 
-bool hf_router_also_uses_plain(const struct hf_router *router)
+bool hf_router_also_uses_plain_channels(const struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     return router->is_sharded && router->seeds->sharded == HF_SHARDED_BOTH;
@@ -576,7 +576,7 @@ const char *hf_router_address(const struct hf_router *router)
 void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    *out = router->several ? router->several->gone : (struct hf_link_stats){0};
+    *out = router->multi_server ? router->multi_server->gone : (struct hf_link_stats){0};
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));) {
         struct hf_link_stats one;

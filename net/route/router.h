@@ -32,7 +32,7 @@ struct hf_command {
     uint16_t slot;              /* hf_router_slot of its keys */
     bool is_urgent;             /* if the output is full, it is queued before
                                    commands that are not urgent */
-    bool is_once;               /* it ends UNSENT when an attempt to connect to
+    bool is_never_retried;      /* it ends UNSENT when an attempt to connect to
                                    its server has failed, or when no server could
                                    be queried for the map, without a retry */
     bool is_probe;              /* of no interest but that its server replies: the end of
@@ -83,7 +83,7 @@ struct hf_command {
     uint64_t serial;            /* unique among the router's commands */
     struct hf_list node;
     struct hf_request request;
-    struct hf_request ahead;    /* precedes it: ASKING after ASK, or CLIENT CACHING */
+    struct hf_request preamble; /* precedes it: ASKING after ASK, or CLIENT CACHING */
     struct hf_request role;     /* follows it if the replicas must be counted */
     struct hf_request wait;     /* follows it with `replicas` */
     uint32_t attached;          /* connected replicas, by ROLE */
@@ -132,7 +132,7 @@ struct hf_router_options {
      * ignored. */
     void (*on_switched)(void *ctx, const struct hf_switched *which);
     /* [locked] A key that a tracked command has read may have changed. A key NULL: any
-     * key of the slots for which hf_router_serves(server) is true; keys of these are not
+     * key of the slots for which hf_router_server_serves(server) is true; keys of these are not
      * tracked until the next tracked command. It must not send a command. NULL: tracking
      * is not used. */
     void (*on_invalidated)(void *ctx, const struct hf_server *server, const char *key,
@@ -177,8 +177,8 @@ bool hf_router_has_slots(const struct hf_router *router);
 uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len);
 
-/* hf_router_is_known - returns whether the router has read a map at least once. */
-bool hf_router_is_known(const struct hf_router *router);
+/* hf_router_had_map - returns whether the router has read a map at least once. */
+bool hf_router_had_map(const struct hf_router *router);
 
 /* hf_router_is_tracking - returns whether the server that was connected last supports
  *   tracked commands. [locked] */
@@ -188,18 +188,18 @@ bool hf_router_is_tracking(const struct hf_router *router);
  *   [locked] */
 uint64_t hf_router_invalidations(const struct hf_router *router);
 
-/* hf_router_serves - returns whether this server may serve the slot, by the map in force;
+/* hf_router_server_serves - returns whether this server may serve the slot, by the map in force;
  *   true while no map names a server for it. [locked] */
-bool hf_router_serves(const struct hf_router *router, const struct hf_server *server,
-                      uint16_t slot);
+bool hf_router_server_serves(const struct hf_router *router, const struct hf_server *server,
+                             uint16_t slot);
 
 /* hf_router_is_sharded - returns whether sharded notifications are used; false while
  *   this is unknown. [locked] */
 bool hf_router_is_sharded(const struct hf_router *router);
 
-/* hf_router_also_uses_plain - returns whether plain notifications are used also
+/* hf_router_also_uses_plain_channels - returns whether plain notifications are used also
  *   (sharded=both). [locked] */
-bool hf_router_also_uses_plain(const struct hf_router *router);
+bool hf_router_also_uses_plain_channels(const struct hf_router *router);
 
 /* hf_router_run_id - copies the run_id (INFO server) of the process that serves the slot
  *   now to dst, HF_RUN_ID_MAX bytes. It is "" if the server did not report it, for example
@@ -224,12 +224,12 @@ bool hf_command_is_sent(const struct hf_command *command);
  *   [locked] */
 bool hf_command_awaits_replicas(const struct hf_command *command);
 
-/* hf_command_part - forgets its server, which may be freed before the ended command is
+/* hf_command_forget_server - forgets its server, which may be freed before the ended command is
  *   sent again. [locked] */
-void hf_command_part(struct hf_command *command);
+void hf_command_forget_server(struct hf_command *command);
 
-/* hf_command_stay - stops following redirections: a redirection is its reply. [locked] */
-void hf_command_stay(struct hf_command *command);
+/* hf_command_stop_redirects - stops following redirections: a redirection is its reply. [locked] */
+void hf_command_stop_redirects(struct hf_command *command);
 
 /* hf_command_condemn - closes the connection that sent its reply, because the reply
  *   cannot be valid: hf_link_condemn. [locked] */
@@ -244,11 +244,12 @@ const struct hf_error *hf_command_error(const struct hf_command *command);
 
 /* hf_router_address - returns, for messages, "127.0.0.1:6379", "cluster at a:7000,b:7000"
  *   or "master 'main' of sentinels at s:26379". */
-/* hf_router_answer - passes credentials as hf_link_answer, to the link that requested them.
+/* hf_router_answer_credentials - passes credentials as hf_link_answer_credentials, to the link that
+ *   requested them.
  * [locked] */
-bool hf_router_answer(struct hf_router *router, uint64_t id,
-                      const struct hf_credentials *credentials,
-                      const struct hf_error *why);
+bool hf_router_answer_credentials(struct hf_router *router, uint64_t id,
+                                  const struct hf_credentials *credentials,
+                                  const struct hf_error *why);
 
 /* hf_router_address - "127.0.0.1:6379", "cluster at a:7000,b:7000", "master
  *   'main' of sentinels at s:26379", for messages.
@@ -278,11 +279,12 @@ hf_status hf_router_subscribe(struct hf_router *router, struct hf_subscription *
 /* hf_router_unsubscribe - ends a subscription; no callback of it follows. [locked] */
 void hf_router_unsubscribe(struct hf_subscription *s);
 
-/* hf_router_is_idle - returns whether no SUBSCRIBE or UNSUBSCRIBE is pending. [locked] */
-bool hf_router_is_idle(const struct hf_router *router);
+/* hf_router_subscriptions_are_idle - returns whether no SUBSCRIBE or UNSUBSCRIBE is pending.
+ *   [locked] */
+bool hf_router_subscriptions_are_idle(const struct hf_router *router);
 
-/* hf_router_on_idle - as hf_pubsub_on_idle. [locked] */
-void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),
-                       void *ctx);
+/* hf_router_on_subscriptions_idle - as hf_pubsub_on_idle. [locked] */
+void hf_router_on_subscriptions_idle(struct hf_router *router, void (*idle)(void *ctx),
+                                     void *ctx);
 
 #endif

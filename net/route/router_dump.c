@@ -13,10 +13,10 @@
 
 static const char *const command_states[] = {
     [HF_COMMAND_IDLE] = "idle",
-    [HF_COMMAND_PENDING] = "waits for the map",
-    [HF_COMMAND_ROOM] = "waits for space in the output",
+    [HF_COMMAND_AWAITS_MAP] = "waits for the map",
+    [HF_COMMAND_AWAITS_SPACE] = "waits for space in the output",
     [HF_COMMAND_SENT] = "queued or sent",
-    [HF_COMMAND_DONE] = "waits for the reply to WAIT",
+    [HF_COMMAND_REPLIED] = "waits for the reply to WAIT",
 };
 
 static void dump_command(const struct hf_command *c, struct hf_dump *dump, int depth)
@@ -45,7 +45,7 @@ static void dump_commands(const struct hf_list *commands, struct hf_dump *dump, 
 static void dump_server(const struct hf_server *server, struct hf_dump *dump, int depth)
 {
     char silent[HF_DUMP_TIME_MAX];
-    const struct hf_link *subscriber = hf_pubsub_link(server->pubsub);
+    const struct hf_link *subscriber = hf_pubsub_own_link(server->pubsub);
 
     hf_dump_line(dump, depth, "server %s: %s, commands %zu, silent since: %s",
                  hf_link_address(server->link),

@@ -38,7 +38,7 @@ struct hf_server_events;
 #define HF_UNREACHED_MAX 16   /* as many as the seeds of a URL */
 
 /* What a router needs unless it is standalone: 8.3 KB. */
-struct hf_several {
+struct hf_multi_server_state {
     struct hf_seeds seeds;
     struct hf_link_stats gone;    /* of links that were freed */
     uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
@@ -49,13 +49,13 @@ struct hf_router {
     struct hf_loop *loop;
     const struct hf_mem *mem;
     struct hf_router_options options;
-    struct hf_several *several;   /* NULL: standalone. Its only server is freed last */
-    const struct hf_seeds *seeds; /* of `several`; standalone: a constant without any */
+    struct hf_multi_server_state *multi_server; /* NULL: standalone, whose server is freed last */
+    const struct hf_seeds *seeds; /* of `multi_server`; standalone: a constant without any */
     uint32_t seeds_given;         /* how many of them the URL contains: the first */
     char address[300];
     char client_name[256];
     bool was_accepted[2];         /* a login, at the servers; at the sentinels */
-    bool has_told_placeholder;
+    bool has_reported_refused_user;
     struct hf_list servers;
     struct hf_tls_context *tls;   /* the settings that all servers share */
     struct hf_server *only;       /* the only server, if there is no map */
@@ -82,8 +82,8 @@ struct hf_router {
     struct hf_router_counts counts;
     void (*on_idle)(void *ctx);
     void *on_idle_ctx;
-    struct hf_list departed;      /* connections of servers that were freed */
-    uint32_t departed_count;
+    struct hf_list closed_connections; /* connections of servers that were freed */
+    uint32_t closed_connections_count;
     uint32_t server_count;
     uint64_t servers_made;
     uint64_t commands;            /* serial of the last command */
@@ -101,15 +101,15 @@ struct hf_router {
 hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
                            uint16_t slot);
 
-/* hf_router_forget - makes the map unknown. */
-void hf_router_forget(struct hf_router *router);
+/* hf_router_forget_map - makes the map unknown. */
+void hf_router_forget_map(struct hf_router *router);
 
 /* hf_router_explain - writes to router->error why no server serves the slot. */
 void hf_router_explain(struct hf_router *router, uint16_t slot);
 
-/* hf_router_learn - stores what a MOVED with a host says of one slot at once (MAP-4), and
+/* hf_router_store_moved - stores what a MOVED with a host says of one slot at once (MAP-4), and
  *   requests the whole map. */
-void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
-                     const char *host);
+void hf_router_store_moved(struct hf_router *router, const struct hf_redirection *r,
+                           const char *host);
 
 #endif

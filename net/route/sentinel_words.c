@@ -192,7 +192,7 @@ bool hf_switch_master_read(struct hf_switch_master *out, struct hf_text message)
     struct hf_switch_master s;
 
     for (int i = 0; i < 4; i++)
-        words[i] = hf_text_word(&rest);
+        words[i] = hf_text_take_word(&rest);
     s.name = words[0];
     if (s.name.len == 0 || !hf_endpoint_read(&s.from, words[1], words[2]) ||
         !hf_endpoint_read(&s.to, words[3], rest)) /* nothing follows it */

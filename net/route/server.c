@@ -8,7 +8,7 @@
 #include "net/base/assert.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
-#include "net/route/departed.h"
+#include "net/route/closed_connections.h"
 #include "net/route/tracking.h"
 #include "net/wire/tls_context.h"
 
@@ -28,7 +28,7 @@ static void on_push_lost(void *ctx)
 
     hf_pubsub_push_lost(server->pubsub);
     if (hf_link_is_tracking(server->link))
-        hf_tracking_all(server->router, server);
+        hf_tracking_invalidate_all(server->router, server);
 }
 
 /* TRACKING-5. Nothing is subscribed to there. */
@@ -44,20 +44,20 @@ static void on_wait_push_lost(void *ctx)
     struct hf_server *server = ctx;
 
     if (hf_link_is_tracking(server->wait_link))
-        hf_tracking_all(server->router, server);
+        hf_tracking_invalidate_all(server->router, server);
 }
 
 /* Once: a misspelt user with the default user's password has the default user's rights. */
 static void tell_placeholder(struct hf_server *server)
 {
     struct hf_router *router = server->router;
-    const char *user = hf_link_placeholder(server->link);
+    const char *user = hf_link_refused_user(server->link);
     struct hf_error note;
     char quoted[200];
 
-    if (!user || router->has_told_placeholder || !router->options.on_trouble)
+    if (!user || router->has_reported_refused_user || !router->options.on_trouble)
         return;
-    router->has_told_placeholder = true;
+    router->has_reported_refused_user = true;
     hf_error_set(&note, HF_E_AUTH,
                  "%s: the server refused the user '%s'; this client is logged in as the "
                  "default user, who has the same password",
@@ -72,17 +72,17 @@ static void note_untracked(struct hf_server *server, struct hf_link *link)
     struct hf_router *router = server->router;
 
     if (server->is_target || server == router->only)
-        hf_tracking_ends(router, link);
+        hf_tracking_link_down(router, link);
 }
 
 static void on_change(void *ctx, bool is_up)
 {
     struct hf_server *server = ctx;
 
-    hf_pubsub_change(server->pubsub, is_up);
+    hf_pubsub_link_changed(server->pubsub, is_up);
     if (is_up) {
         if (!server->is_map_source)
-            hf_tracking_begins(server->router, server, server->link);
+            hf_tracking_link_up(server->router, server, server->link);
         tell_placeholder(server);
         server->router->events->on_link_up(server);
         server->router->events->on_greeted(server);
@@ -96,7 +96,7 @@ static void on_change(void *ctx, bool is_up)
 static void begin_wait_tracking(struct hf_server *server)
 {
     if (server->wait_was_tracking && hf_link_is_tracking(server->wait_link))
-        hf_tracking_all(server->router, server);
+        hf_tracking_invalidate_all(server->router, server);
     server->wait_was_tracking |= hf_link_is_tracking(server->wait_link);
 }
 
@@ -154,7 +154,7 @@ static void tell_deaf(struct hf_server *server, const struct hf_error *why)
 static void on_own_failure(void *ctx)
 {
     struct hf_server *server = ctx;
-    const struct hf_link *own = hf_pubsub_link(server->pubsub);
+    const struct hf_link *own = hf_pubsub_own_link(server->pubsub);
 
     tell_deaf(server, hf_link_error(own));
     server->router->events->on_unreached(server, own);
@@ -164,7 +164,7 @@ static void on_idle(void *ctx)
 {
     struct hf_router *router = ((struct hf_server *)ctx)->router;
 
-    if (router->on_idle && hf_router_is_idle(router))
+    if (router->on_idle && hf_router_subscriptions_are_idle(router))
         router->on_idle(router->on_idle_ctx);
 }
 
@@ -189,7 +189,7 @@ static bool is_seed(const struct hf_server *server)
 static bool is_in_map(const struct hf_server *server)
 {
     const struct hf_slot_map *map = server->router->map;
-    uint16_t index = map ? hf_slot_map_find(map, server->host, server->port) : HF_NO_NODE;
+    uint16_t index = map ? hf_slot_map_find_node(map, server->host, server->port) : HF_NO_NODE;
 
     return index != HF_NO_NODE && hf_node_is_target(map, index);
 }
@@ -198,7 +198,7 @@ static bool is_in_map(const struct hf_server *server)
 static const struct hf_node *node_of(const struct hf_server *server)
 {
     const struct hf_slot_map *map = server->router->map;
-    uint16_t i = map ? hf_slot_map_find(map, server->host, server->port) : HF_NO_NODE;
+    uint16_t i = map ? hf_slot_map_find_node(map, server->host, server->port) : HF_NO_NODE;
 
     return i == HF_NO_NODE || !map->nodes[i].id[0] ? NULL : &map->nodes[i];
 }
@@ -218,8 +218,8 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
     const struct hf_router *router = server->router;
 
     *url = router->options.link.url;
-    hf_url_move(url, server->host, server->port,
-                server->is_map_source ? router->seeds : NULL);
+    hf_url_set_server(url, server->host, server->port,
+                      server->is_map_source ? router->seeds : NULL);
     if (!server->is_map_source && node_of(server))
         memcpy(url->ip, node_of(server)->ip, sizeof url->ip);
 }
@@ -227,12 +227,12 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
 static void link_options(struct hf_link_options *link, struct hf_server *server,
                          bool is_wait_link)
 {
-    struct hf_departed_place place = {server->host, server->port, is_wait_link};
+    struct hf_closed_connection_key place = {server->host, server->port, is_wait_link};
     struct hf_router *router = server->router;
 
     *link = router->options.link;
     if (!server->is_map_source)
-        link->predecessor = hf_departed_take(router, &place);
+        link->predecessor = hf_closed_connection_take(router, &place);
     url_of(&link->url, server);
     link->tls = server->tls;
     link->is_sentinel = server->is_map_source;
@@ -308,23 +308,23 @@ hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
 /* A guide executes nothing that could come late. */
 static void note_departed(const struct hf_server *server)
 {
-    struct hf_departed_place place = {server->host, server->port, false};
+    struct hf_closed_connection_key place = {server->host, server->port, false};
 
     if (server->is_map_source)
         return;
-    hf_departed_note(server->router, &place, server->link);
+    hf_closed_connection_note(server->router, &place, server->link);
     place.is_wait_link = true;
-    hf_departed_note(server->router, &place, server->wait_link);
+    hf_closed_connection_note(server->router, &place, server->wait_link);
 }
 
 static void count_gone(struct hf_router *router, const struct hf_link *link)
 {
     struct hf_link_stats last;
 
-    if (!link || !router->several)
+    if (!link || !router->multi_server)
         return;
     hf_link_get_stats(link, &last);
-    hf_link_stats_add(&router->several->gone, &last);
+    hf_link_stats_add(&router->multi_server->gone, &last);
 }
 
 void hf_server_free(struct hf_server *server)
@@ -371,7 +371,7 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
     }
     hf_pubsub_on_idle(server->pubsub, on_idle, server);
     hf_pubsub_on_slot_moved(server->pubsub, on_slot_moved, server);
-    hf_pubsub_on_own(server->pubsub, on_own_up, on_own_failure, server);
+    hf_pubsub_on_own_link(server->pubsub, on_own_up, on_own_failure, server);
     hf_list_push(&router->servers, &server->node);
     *out = server;
     return HF_OK;
@@ -514,7 +514,7 @@ static bool may_lack_tls(const struct hf_server *server)
     return server->tls && !hf_link_is_up(server->link);
 }
 
-void hf_server_silence(const struct hf_server *server, struct hf_error *out)
+void hf_server_explain_silence(const struct hf_server *server, struct hf_error *out)
 {
     bool is_about_tls;
 
@@ -535,15 +535,15 @@ void hf_server_silence(const struct hf_server *server, struct hf_error *out)
 
 /* ---- credentials ---- */
 
-bool hf_router_answer(struct hf_router *router, uint64_t id,
-                      const struct hf_credentials *credentials,
-                      const struct hf_error *why)
+bool hf_router_answer_credentials(struct hf_router *router, uint64_t id,
+                                  const struct hf_credentials *credentials,
+                                  const struct hf_error *why)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
-        if (hf_link_answer(s->link, id, credentials, why) ||
-            (s->wait_link && hf_link_answer(s->wait_link, id, credentials, why)) ||
-            hf_pubsub_answer(s->pubsub, id, credentials, why))
+        if (hf_link_answer_credentials(s->link, id, credentials, why) ||
+            (s->wait_link && hf_link_answer_credentials(s->wait_link, id, credentials, why)) ||
+            hf_pubsub_answer_credentials(s->pubsub, id, credentials, why))
             return true;
     return false;
 }

@@ -7,7 +7,7 @@
 
 #define SERVERS_MAX (HF_NODES_MAX + 2 * HF_SEEDS_MAX)
 #define SERVER_LINKS 3 /* link, wait_link, and the one of pubsub */
-#define DENIED_MAX 8   /* ANNOUNCED-4 */
+#define DENIED_SLOTS_MAX 8 /* ANNOUNCED-4 */
 
 /* The pending requests that query a server for the map: at most PROBE_REQUESTS of the
  * requests that topology_cluster.c or topology_sentinel.c numbers. */
@@ -71,7 +71,7 @@ struct hf_server {
     struct hf_denial {
         uint16_t slot;
         int64_t until_ms;
-    } denied[DENIED_MAX];
+    } denied[DENIED_SLOTS_MAX];
     unsigned next_denied;
     bool has_denied;              /* one of them was denied, and may not be served yet */
     /* ANNOUNCED-5: run_id of the process to which this address led when a map named it, or
@@ -136,8 +136,8 @@ static inline struct hf_server *hf_server_next(const struct hf_router *router,
 hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
     HF_MUST_CHECK;
 
-/* hf_server_silence - writes why the server has not replied: the error of its link or, if
+/* hf_server_explain_silence - writes why the server has not replied: the error of its link or, if
  *   there is none, that no reply came in time. */
-void hf_server_silence(const struct hf_server *server, struct hf_error *out);
+void hf_server_explain_silence(const struct hf_server *server, struct hf_error *out);
 
 #endif

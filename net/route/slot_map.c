@@ -57,7 +57,7 @@ static hf_status grow(struct hf_slot_map **map)
     return HF_OK;
 }
 
-hf_status hf_slot_map_add(struct hf_slot_map **map, const struct hf_node *node)
+hf_status hf_slot_map_add_node(struct hf_slot_map **map, const struct hf_node *node)
 {
     hf_status rc = HF_OK;
 
@@ -81,7 +81,7 @@ struct hf_slot_map *hf_slot_map_of_one(const struct hf_mem *mem, const char *hos
         return NULL;
     }
     (void)strcpy(node.host, host);
-    if (hf_slot_map_add(&map, &node) < 0) {
+    if (hf_slot_map_add_node(&map, &node) < 0) {
         hf_slot_map_free(map);
         return NULL;
     }
@@ -96,18 +96,18 @@ static hf_status learn_node(struct hf_slot_map **map, const char *host,
 {
     struct hf_node node = {.port = port};
 
-    *index = hf_slot_map_find(*map, host, port);
+    *index = hf_slot_map_find_node(*map, host, port);
     if (*index != HF_NO_NODE)
         return HF_OK;
     if (strlen(host) > HF_HOST_MAX)
         return HF_E_LIMIT;
     *index = (uint16_t)(*map)->count;
     (void)strcpy(node.host, host);
-    return hf_slot_map_add(map, &node);
+    return hf_slot_map_add_node(map, &node);
 }
 
-hf_status hf_slot_map_set(struct hf_slot_map **map, uint16_t slot,
-                          const char *host, uint16_t port)
+hf_status hf_slot_map_set_slot(struct hf_slot_map **map, uint16_t slot,
+                               const char *host, uint16_t port)
 {
     uint16_t index;
     hf_status rc = learn_node(map, host, port, &index);
@@ -156,7 +156,7 @@ static unsigned run_end(const struct hf_slot_map *map, unsigned slot)
 }
 
 /* A node is looked at once for each of its runs. */
-uint32_t hf_slot_map_covered(const struct hf_slot_map *map)
+uint32_t hf_slot_map_count_covered(const struct hf_slot_map *map)
 {
     uint32_t covered = 0;
 
@@ -169,8 +169,8 @@ uint32_t hf_slot_map_covered(const struct hf_slot_map *map)
 }
 
 /* While a node is replaced by another at its place, both may be listed. */
-uint16_t hf_slot_map_find(const struct hf_slot_map *map, const char *host,
-                          uint16_t port)
+uint16_t hf_slot_map_find_node(const struct hf_slot_map *map, const char *host,
+                               uint16_t port)
 {
     uint16_t found = HF_NO_NODE;
 
@@ -267,14 +267,14 @@ bool hf_slot_map_is_equal(const struct hf_slot_map *a,
 
 bool hf_slot_map_is_as_new(const struct hf_slot_map *fresh, const struct hf_slot_map *held)
 {
-    return held && hf_slot_map_covered(fresh) > 0 && fresh->info.is_ok == held->info.is_ok &&
+    return held && hf_slot_map_count_covered(fresh) > 0 && fresh->info.is_ok == held->info.is_ok &&
            fresh->info.current_epoch == held->info.current_epoch;
 }
 
 bool hf_slot_map_is_better(const struct hf_slot_map *fresh,
                            const struct hf_slot_map *held)
 {
-    uint32_t covered = hf_slot_map_covered(fresh);
+    uint32_t covered = hf_slot_map_count_covered(fresh);
 
     if (covered == 0 || !held)
         return covered > 0; /* MAP-1 */
@@ -282,5 +282,5 @@ bool hf_slot_map_is_better(const struct hf_slot_map *fresh,
         return fresh->info.is_ok;
     if (fresh->info.current_epoch != held->info.current_epoch)
         return fresh->info.current_epoch > held->info.current_epoch;
-    return covered >= hf_slot_map_covered(held);
+    return covered >= hf_slot_map_count_covered(held);
 }

@@ -72,7 +72,7 @@ struct hf_cluster_info {
 };
 
 /* One block of memory. The index of a node is valid as long as the map, a pointer to a
- * node until the next hf_slot_map_set. */
+ * node until the next hf_slot_map_set_slot. */
 struct hf_slot_map {
     const struct hf_mem *mem;
     uint32_t room;                  /* of nodes */
@@ -117,34 +117,34 @@ hf_status hf_slot_map_from_shards(struct hf_slot_map **out,
  * hf_slot_map_free - frees a map; NULL is allowed.
  * hf_slot_map_of_one - creates a map whose only node serves all slots. NULL: no memory, or
  *   the host is too long.
- * hf_slot_map_add  - adds a copy of the node; its index is the old count. The map may
+ * hf_slot_map_add_node  - adds a copy of the node; its index is the old count. The map may
  *   move. HF_E_LIMIT, HF_E_NOMEM: *map is unchanged. */
 struct hf_slot_map *hf_slot_map_new(const struct hf_mem *mem) HF_MUST_CHECK;
 struct hf_slot_map *hf_slot_map_of_one(const struct hf_mem *mem, const char *host,
                                        uint16_t port) HF_MUST_CHECK;
 void hf_slot_map_free(struct hf_slot_map *map);
-hf_status hf_slot_map_add(struct hf_slot_map **map, const struct hf_node *node)
+hf_status hf_slot_map_add_node(struct hf_slot_map **map, const struct hf_node *node)
     HF_MUST_CHECK;
 
-/* hf_slot_map_set - stores a MOVED: the slot belongs to that node. An unknown node is
+/* hf_slot_map_set_slot - stores a MOVED: the slot belongs to that node. An unknown node is
  *   added; a replica, or a node that was not online, becomes an online master. `host`
  *   must not be "". HF_E_LIMIT also if it is longer than HF_HOST_MAX; otherwise as
- *   hf_slot_map_add. */
-hf_status hf_slot_map_set(struct hf_slot_map **map, uint16_t slot,
-                          const char *host, uint16_t port);
+ *   hf_slot_map_add_node. */
+hf_status hf_slot_map_set_slot(struct hf_slot_map **map, uint16_t slot,
+                               const char *host, uint16_t port);
 
 /* hf_node_is_target - returns whether commands for its slots can be sent to it: it is an
  *   online master with a host and a port.
  * hf_slot_map_target - returns the node that serves a slot; NULL: unknown.
- * hf_slot_map_covered - returns the number of slots that have a target.
- * hf_slot_map_find - returns the index of the first node at that address, preferably an
+ * hf_slot_map_count_covered - returns the number of slots that have a target.
+ * hf_slot_map_find_node - returns the index of the first node at that address, preferably an
  *   online one, or HF_NO_NODE. Cost: linear in the nodes. */
 bool hf_node_is_target(const struct hf_slot_map *map, uint16_t index);
 const struct hf_node *hf_slot_map_target(const struct hf_slot_map *map,
                                          uint16_t slot);
-uint32_t hf_slot_map_covered(const struct hf_slot_map *map);
-uint16_t hf_slot_map_find(const struct hf_slot_map *map, const char *host,
-                          uint16_t port);
+uint32_t hf_slot_map_count_covered(const struct hf_slot_map *map);
+uint16_t hf_slot_map_find_node(const struct hf_slot_map *map, const char *host,
+                               uint16_t port);
 
 /* hf_slot_map_keep_ips - a node of `fresh` without an ip gets the one that `held` (NULL:
  *   no map) has for the same id at the same address. A node that does not know an ip yet

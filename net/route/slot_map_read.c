@@ -151,7 +151,7 @@ static uint16_t *bucket_of(struct reader *r, const char *id)
 static hf_status add_node(struct reader *r, const struct hf_node *node,
                           uint16_t *bucket)
 {
-    hf_status rc = hf_slot_map_add(&r->map, node);
+    hf_status rc = hf_slot_map_add_node(&r->map, node);
 
     if (rc == HF_E_LIMIT)
         return hf_error_set(r->err, rc, "%s: more than %d nodes", r->command,

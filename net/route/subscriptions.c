@@ -38,7 +38,7 @@ static void relisten(struct hf_router *router, struct hf_subscription *s)
 }
 
 /* One that is dropped meanwhile leaves either list. */
-void hf_router_relisten(struct hf_router *router)
+void hf_router_move_subscriptions(struct hf_router *router)
 {
     struct hf_list list;
 
@@ -105,14 +105,14 @@ void hf_router_unsubscribe(struct hf_subscription *s)
     s->pubsub = NULL;
 }
 
-void hf_router_unlisten_all(struct hf_router *router)
+void hf_router_end_subscriptions(struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     while (!hf_list_is_empty(&router->subscriptions))
         hf_router_unsubscribe(subscription_of(router->subscriptions.next));
 }
 
-bool hf_router_is_idle(const struct hf_router *router)
+bool hf_router_subscriptions_are_idle(const struct hf_router *router)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
@@ -121,8 +121,8 @@ bool hf_router_is_idle(const struct hf_router *router)
     return true;
 }
 
-void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),
-                       void *ctx)
+void hf_router_on_subscriptions_idle(struct hf_router *router, void (*idle)(void *ctx),
+                                     void *ctx)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     router->on_idle = idle;

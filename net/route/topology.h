@@ -15,10 +15,10 @@ struct hf_server;
 
 /* What an error reply means for the command that it belongs to. */
 enum hf_verdict {
-    HF_STAYS,                   /* the reply is the command's result */
-    HF_REDIRECTS,               /* another server serves the slot, or has the key */
-    HF_IS_DEMOTED,              /* it is no longer a master: another server is */
-    HF_RECONNECTS               /* it does not serve now; the same address may lead
+    HF_VERDICT_RESULT,          /* the reply is the command's result */
+    HF_VERDICT_REDIRECT,        /* another server serves the slot, or has the key */
+    HF_VERDICT_DEMOTED,         /* it is no longer a master: another server is */
+    HF_VERDICT_RECONNECT        /* it does not serve now; the same address may lead
                                    to a server that does (replace.h) */
 };
 
@@ -65,7 +65,7 @@ struct hf_topology {
     /* A server replied after a silence (doubt.h). NULL: there is only one server. */
     void (*on_doubt)(struct hf_server *server);
 
-    /* Classifies an error reply; HF_REDIRECTS sets *out. Pure. */
+    /* Classifies an error reply; HF_VERDICT_REDIRECT sets *out. Pure. */
     enum hf_verdict (*judge)(struct hf_redirection *out,
                              struct hf_resp_value reply);
 };

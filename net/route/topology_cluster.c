@@ -47,14 +47,14 @@ static void unanswered(struct hf_server *server)
 {
     struct hf_error why;
 
-    hf_server_silence(server, &why);
+    hf_server_explain_silence(server, &why);
     hf_discover_failed(server, hf_link_is_refused(server->link), &why);
 }
 
 static void on_info(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
-    struct hf_server *server = hf_probe_ended(request, INFO);
+    struct hf_server *server = hf_probe_request_ended(request, INFO);
 
     server->probe.has_info =
         outcome == HF_ANSWERED &&
@@ -78,7 +78,7 @@ static void warn(struct hf_server *server)
 static void on_sharded(struct hf_request *request, enum hf_outcome outcome,
                        struct hf_resp_value reply)
 {
-    struct hf_server *server = hf_probe_ended(request, SHARDED);
+    struct hf_server *server = hf_probe_request_ended(request, SHARDED);
 
     if (outcome != HF_ANSWERED || server->router->is_known)
         return;
@@ -137,7 +137,7 @@ static void use_map(struct hf_server *server, read_map *read,
 static void on_shards(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
-    struct hf_server *server = hf_probe_ended(request, SHARDS);
+    struct hf_server *server = hf_probe_request_ended(request, SHARDS);
 
     if (outcome != HF_ANSWERED)
         unanswered(server);
@@ -173,7 +173,7 @@ static bool lacks_slots(struct hf_resp_value reply)
 static void on_slots(struct hf_request *request, enum hf_outcome outcome,
                      struct hf_resp_value reply)
 {
-    struct hf_server *server = hf_probe_ended(request, SLOTS);
+    struct hf_server *server = hf_probe_request_ended(request, SLOTS);
 
     if (outcome != HF_ANSWERED)
         unanswered(server);
@@ -233,8 +233,8 @@ static enum hf_verdict judge(struct hf_redirection *out,
                              struct hf_resp_value reply)
 {
     if (hf_redirection_read(out, reply))
-        return HF_REDIRECTS;
-    return hf_replace_cures(reply) ? HF_RECONNECTS : HF_STAYS;
+        return HF_VERDICT_REDIRECT;
+    return hf_replace_may_help(reply) ? HF_VERDICT_RECONNECT : HF_VERDICT_RESULT;
 }
 
 const struct hf_topology hf_topology_cluster = {

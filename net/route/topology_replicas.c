@@ -150,7 +150,7 @@ static bool was_preferred(const struct hf_router *router, uint32_t k, uint32_t i
     const struct heard *each = router->roles->each;
     const struct hf_lineage *reign = &each[k].reign, *now = &each[i].lineage;
 
-    return !is_master(router, k) && reign->id[0] && !hf_lineage_succeeds(now, reign) &&
+    return !is_master(router, k) && reign->id[0] && !hf_lineage_is_successor(now, reign) &&
            (each[i].beaten_by == k + 1 || hf_lineage_are_siblings(reign, now));
 }
 
@@ -161,7 +161,7 @@ static bool is_replaced(const struct hf_router *router, uint32_t i)
     const struct heard *each = router->roles->each;
 
     for (uint32_t k = 0; k < router->seeds->count; k++)
-        if ((hf_lineage_succeeds(&each[k].reign, &each[i].lineage) ||
+        if ((hf_lineage_is_successor(&each[k].reign, &each[i].lineage) ||
              (k != i && was_preferred(router, k, i))) &&
             hf_loop_now(router->loop) - each[k].reign_ms < REPLACED_MS)
             return true;
@@ -187,7 +187,7 @@ static struct hf_server *best_master(struct hf_router *router)
 /* REPLICAS-2: is the silent host the former master of `best`? */
 static bool is_predecessor(const struct heard *silent, const struct heard *best)
 {
-    return silent->is_reign_open && hf_lineage_succeeds(&best->lineage, &silent->reign);
+    return silent->is_reign_open && hf_lineage_is_successor(&best->lineage, &silent->reign);
 }
 
 static bool is_settled(struct hf_router *router)
@@ -316,7 +316,7 @@ static void describe_silence(const struct hf_server *server, char *dst, size_t r
         (void)snprintf(dst, room, "%s has not replied yet", hf_link_address(server->link));
         return;
     }
-    hf_server_silence(server, &why);
+    hf_server_explain_silence(server, &why);
     (void)snprintf(dst, room, "%.299s", why.text);
 }
 
@@ -460,7 +460,7 @@ static void note_silence(struct hf_server *server)
     struct heard *h = heard_from(server);
     struct hf_error why;
 
-    hf_server_silence(server, &why);
+    hf_server_explain_silence(server, &why);
     h->is_role = false;
     (void)snprintf(h->words, sizeof h->words, "%.150s", why.text);
 }
@@ -487,7 +487,7 @@ static void note_late(struct hf_server *server, const struct hf_request *request
 static void on_role(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
-    struct hf_server *server = hf_probe_ended(request, ROLE);
+    struct hf_server *server = hf_probe_request_ended(request, ROLE);
 
     note_heard(server);
     note_late(server, request);
@@ -511,7 +511,7 @@ static void on_unreached(struct hf_server *server)
 static void on_info(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
-    struct hf_server *server = hf_probe_ended(request, INFO);
+    struct hf_server *server = hf_probe_request_ended(request, INFO);
     struct heard *h = heard_from(server);
 
     if (outcome == HF_ANSWERED)
@@ -563,7 +563,7 @@ static void on_link_down(struct hf_server *server)
 {
     heard_from(server)->is_reign_open = false;
     if (server->is_target)
-        hf_router_forget(server->router);
+        hf_router_forget_map(server->router);
 }
 
 /* Another host may have been promoted meanwhile, and knows it. */
@@ -571,7 +571,7 @@ static void on_doubt(struct hf_server *server)
 {
     if (!server->is_target)
         return;
-    hf_router_forget(server->router);
+    hf_router_forget_map(server->router);
     hf_discover_restart(server->router, NULL);
 }
 
@@ -579,8 +579,8 @@ static enum hf_verdict judge(struct hf_redirection *out, struct hf_resp_value re
 {
     (void)out;
     if (hf_refusal_is(reply, "READONLY") || hf_refusal_is(reply, "MASTERDOWN"))
-        return HF_IS_DEMOTED;
-    return hf_replace_cures(reply) ? HF_RECONNECTS : HF_STAYS;
+        return HF_VERDICT_DEMOTED;
+    return hf_replace_may_help(reply) ? HF_VERDICT_RECONNECT : HF_VERDICT_RESULT;
 }
 
 const struct hf_topology hf_topology_replicas = {

@@ -43,7 +43,7 @@ static void fill_master_silent(const struct hf_server *server,
 {
     struct hf_error why;
 
-    hf_server_silence(server->probe.master, &why);
+    hf_server_explain_silence(server->probe.master, &why);
     fill_of_master(server, out, why.status, why.text);
     if (!server->probe.master->tls && strstr(why.text, "TLS"))
         hf_error_add(out, "rediss+sentinel:// with sentinel_tls=no is for a master with TLS");
@@ -54,7 +54,7 @@ static void explain(const struct hf_server *server, struct hf_error *out)
     if (server->probe.is_sent[ROLE])
         fill_master_silent(server, out);
     else
-        hf_server_silence(server, out);
+        hf_server_explain_silence(server, out);
 }
 
 static const struct hf_server *awaits(const struct hf_server *server)
@@ -78,7 +78,7 @@ static void add_seed(struct hf_seeds *seeds, const struct hf_endpoint *one)
 static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
 {
     struct hf_router *router = server->router;
-    struct hf_seeds *seeds = &router->several->seeds;
+    struct hf_seeds *seeds = &router->multi_server->seeds;
     struct hf_endpoint itself = {.port = server->port};
 
     memcpy(itself.host, server->host, sizeof itself.host);
@@ -93,7 +93,7 @@ static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
 static void on_sentinels(struct hf_request *request, enum hf_outcome outcome,
                          struct hf_resp_value reply)
 {
-    struct hf_server *server = hf_probe_ended(request, SENTINELS);
+    struct hf_server *server = hf_probe_request_ended(request, SENTINELS);
     struct hf_sentinel_list list;
     struct hf_error ignored;
 
@@ -139,7 +139,7 @@ static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
     hf_announced_replace(router, &news.to);
     if (is_in_force(router, &news.to))
         return;
-    hf_router_forget(router);
+    hf_router_forget_map(router);
     hf_discover_restart(router, server);
 }
 
@@ -221,7 +221,7 @@ static void is_doubted(struct hf_server *server)
     struct hf_discovery *d = &server->router->discovery;
 
     if (server->probe.master->is_target)
-        hf_router_forget(server->router);
+        hf_router_forget_map(server->router);
     if (d->failures > 1)
         d->failures = 1;
     is_no_master(server, "it was silent, and may have been replaced; asking again");
@@ -230,7 +230,7 @@ static void is_doubted(struct hf_server *server)
 static void on_role(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
-    struct hf_server *server = hf_probe_ended(request, ROLE);
+    struct hf_server *server = hf_probe_request_ended(request, ROLE);
     struct hf_error why;
     struct hf_role role;
 
@@ -287,12 +287,12 @@ static void named_nobody(struct hf_server *server, const struct hf_error *why)
 static void on_master(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
-    struct hf_server *server = hf_probe_ended(request, MASTER);
+    struct hf_server *server = hf_probe_request_ended(request, MASTER);
     struct hf_endpoint where;
     struct hf_error why;
 
     if (outcome != HF_ANSWERED) {
-        hf_server_silence(server, &why);
+        hf_server_explain_silence(server, &why);
         hf_discover_failed(server, hf_link_is_refused(server->link), &why);
     } else if (hf_sentinel_master_read(&where, reply, &why) < 0) {
         named_nobody(server, &why);
@@ -337,7 +337,7 @@ static void on_link_down(struct hf_server *server)
     if (server->is_map_source)
         return;
     if (server->is_target)
-        hf_router_forget(server->router);
+        hf_router_forget_map(server->router);
     else
         hf_discover_want(server->router, NULL);
 }
@@ -348,7 +348,7 @@ static void on_doubt(struct hf_server *server)
 {
     if (!server->is_target)
         return;
-    hf_router_forget(server->router);
+    hf_router_forget_map(server->router);
     hf_discover_restart(server->router, NULL);
 }
 
@@ -359,8 +359,8 @@ static enum hf_verdict judge(struct hf_redirection *out,
 {
     (void)out;
     if (hf_refusal_is(reply, "READONLY") || hf_refusal_is(reply, "MASTERDOWN"))
-        return HF_IS_DEMOTED;
-    return hf_replace_cures(reply) ? HF_RECONNECTS : HF_STAYS;
+        return HF_VERDICT_DEMOTED;
+    return hf_replace_may_help(reply) ? HF_VERDICT_RECONNECT : HF_VERDICT_RESULT;
 }
 
 const struct hf_topology hf_topology_sentinel = {

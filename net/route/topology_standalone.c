@@ -28,7 +28,7 @@ static enum hf_verdict judge(struct hf_redirection *out,
                              struct hf_resp_value reply)
 {
     (void)out;
-    return hf_replace_cures(reply) ? HF_RECONNECTS : HF_STAYS;
+    return hf_replace_may_help(reply) ? HF_VERDICT_RECONNECT : HF_VERDICT_RESULT;
 }
 
 const struct hf_topology hf_topology_standalone = {

@@ -19,7 +19,7 @@ static void report_keys(struct hf_router *router, const struct hf_server *server
     size_t len;
 
     if (hf_resp_element(push, 1, &keys) < 0 || hf_resp_type(keys) != HF_RESP_ARRAY) {
-        hf_tracking_all(router, server);
+        hf_tracking_invalidate_all(router, server);
         return;
     }
     for (size_t i = 0; i < hf_resp_count(keys); i++)
@@ -41,28 +41,28 @@ bool hf_tracking_push(struct hf_router *router, const struct hf_server *server,
     return true;
 }
 
-void hf_tracking_all(struct hf_router *router, const struct hf_server *server)
+void hf_tracking_invalidate_all(struct hf_router *router, const struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     report(router, server, NULL, 0);
 }
 
-void hf_tracking_begins(struct hf_router *router, const struct hf_server *server,
-                        const struct hf_link *link)
+void hf_tracking_link_up(struct hf_router *router, const struct hf_server *server,
+                         const struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
     router->is_tracking = hf_link_is_tracking(link);
     if (router->is_tracking)
-        hf_tracking_all(router, server);
+        hf_tracking_invalidate_all(router, server);
 }
 
-void hf_tracking_ends(struct hf_router *router, struct hf_link *link)
+void hf_tracking_link_down(struct hf_router *router, struct hf_link *link)
 {
     const struct hf_router_options *options = &router->options;
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
     if (router->is_tracking)
-        hf_link_come_back(link, options->is_attentive &&
+        hf_link_reconnect_once(link, options->is_attentive &&
                                     options->is_attentive(options->ctx));
 }
 

@@ -9,7 +9,7 @@
  * TRACKING-3  A push without keys (FLUSHALL), a push that was too large, and a new
  *             connection mean every key of the server: with the connection the server
  *             forgets what it tracked, and pushes may have been lost with it. While no map
- *             is known, any slot may be this server's (hf_router_serves).
+ *             is known, any slot may be this server's (hf_router_server_serves).
  *
  * TRACKING-4  A lost connection is made again, also without a command, if the owner is
  *             attentive (options.is_attentive), because until then nothing is tracked.
@@ -27,18 +27,18 @@
 
 /* hf_tracking_push   - returns whether the push of this server reports keys, and passes
  *                      them on.
- * hf_tracking_all    - any key of the server may have changed (TRACKING-3).
- * hf_tracking_begins - the link of the server is READY.
- * hf_tracking_ends   - it has ended, or an attempt to connect failed (TRACKING-4).
+ * hf_tracking_invalidate_all    - any key of the server may have changed (TRACKING-3).
+ * hf_tracking_link_up - the link of the server is READY.
+ * hf_tracking_link_down   - it has ended, or an attempt to connect failed (TRACKING-4).
  * hf_tracking_submit - queues CLIENT CACHING YES (TRACKING-1) in `request`, whose
  *                      `done` the caller has set.
  * hf_tracking_reply  - processes the reply to it (TRACKING-2). */
 bool hf_tracking_push(struct hf_router *router, const struct hf_server *server,
                       struct hf_resp_value push);
-void hf_tracking_all(struct hf_router *router, const struct hf_server *server);
-void hf_tracking_begins(struct hf_router *router, const struct hf_server *server,
-                        const struct hf_link *link);
-void hf_tracking_ends(struct hf_router *router, struct hf_link *link);
+void hf_tracking_invalidate_all(struct hf_router *router, const struct hf_server *server);
+void hf_tracking_link_up(struct hf_router *router, const struct hf_server *server,
+                         const struct hf_link *link);
+void hf_tracking_link_down(struct hf_router *router, struct hf_link *link);
 hf_status hf_tracking_submit(struct hf_link *link, struct hf_request *request,
                              int64_t deadline_ms) HF_MUST_CHECK;
 void hf_tracking_reply(struct hf_router *router, struct hf_link *link,

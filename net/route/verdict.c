@@ -25,23 +25,23 @@ static void note_names_itself(struct hf_command *c)
 {
     c->was_put_off = c->names_itself = true;
     hf_announced_note_denied(c->server, c->slot);
-    hf_replace(c->server, "this node redirects to itself");
+    hf_replace_connections(c->server, "this node redirects to itself");
     hf_discover_want(c->router, NULL);
 }
 
-bool hf_verdict_ends(struct hf_command *c, enum hf_verdict verdict,
-                     const struct hf_redirection *r, struct hf_resp_value reply)
+bool hf_verdict_ends_command(struct hf_command *c, enum hf_verdict verdict,
+                             const struct hf_redirection *r, struct hf_resp_value reply)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
-    if (verdict == HF_RECONNECTS) {
+    if (verdict == HF_VERDICT_RECONNECT) {
         hf_announced_note_denied(c->server, c->slot);
         hf_replace_refused(c->server, reply);
         hf_discover_want(c->router, NULL);
         return true;
     }
-    if (verdict == HF_STAYS || c->hops == HOPS_STAY)
+    if (verdict == HF_VERDICT_RESULT || c->hops == HOPS_STOPPED)
         return true;
-    if (verdict == HF_REDIRECTS && is_to_itself(c, r)) {
+    if (verdict == HF_VERDICT_REDIRECT && is_to_itself(c, r)) {
         note_names_itself(c);
         return true;
     }

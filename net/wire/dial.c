@@ -248,9 +248,9 @@ void hf_dial_worked(struct hf_dial *d)
     hf_race_worked(&d->race, d->winner);
 }
 
-void hf_dial_doubt(struct hf_dial *d)
+void hf_dial_avoid_address(struct hf_dial *d)
 {
-    hf_race_doubt(&d->race);
+    hf_race_avoid_favourite(&d->race);
 }
 
 void hf_dial_adopt(struct hf_dial *d, const struct hf_dial *from)

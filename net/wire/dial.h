@@ -43,10 +43,10 @@ void hf_dial_stop(struct hf_dial *dial);
 
 /* hf_dial_worked - notes that the last socket works: the next dial begins with its address. An
  *   address without this call counts as failed.
- * hf_dial_doubt  - notes that the server at that address does not serve: the next dial begins
- *   with another address, if there is one. */
+ * hf_dial_avoid_address  - notes that the server at that address does not serve: the next dial
+ *   begins with another address, if there is one. */
 void hf_dial_worked(struct hf_dial *dial);
-void hf_dial_doubt(struct hf_dial *dial);
+void hf_dial_avoid_address(struct hf_dial *dial);
 
 /* hf_dial_adopt - copies from `from` which address worked or was connected. Both dials are idle
  *   and have the same URL. */

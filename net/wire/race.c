@@ -108,7 +108,7 @@ void hf_race_worked(struct hf_race *race, unsigned index)
     race->futile = 0;
 }
 
-void hf_race_doubt(struct hf_race *race)
+void hf_race_avoid_favourite(struct hf_race *race)
 {
     if (race->futile == 0)
         race->futile = 1;

@@ -40,8 +40,8 @@ struct hf_race {
  * hf_race_failed  - notes that a running address has failed.
  * hf_race_is_lost - returns whether no address is running and none is left.
  * hf_race_worked  - notes that this address works: it is the favourite.
- * hf_race_doubt   - notes that the favourite does not help now: the next race begins after
- *                   it. */
+ * hf_race_avoid_favourite   - notes that the favourite does not help now: the next race begins
+ *                   after it. */
 void hf_race_begin(struct hf_race *race, const struct hf_addresses *found,
                    int64_t now_ms);
 int hf_race_next(struct hf_race *race, int64_t now_ms);
@@ -49,6 +49,6 @@ int64_t hf_race_due_ms(const struct hf_race *race);
 void hf_race_failed(struct hf_race *race, int64_t now_ms);
 bool hf_race_is_lost(const struct hf_race *race);
 void hf_race_worked(struct hf_race *race, unsigned index);
-void hf_race_doubt(struct hf_race *race);
+void hf_race_avoid_favourite(struct hf_race *race);
 
 #endif

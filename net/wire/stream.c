@@ -72,10 +72,10 @@ long hf_stream_write(struct hf_stream *stream, const void *ptr, size_t len)
                                     : hf_socket_write(stream->fd, ptr, len));
 }
 
-int hf_stream_wants(const struct hf_stream *stream, bool has_output)
+int hf_stream_wanted_events(const struct hf_stream *stream, bool has_output)
 {
     if (stream->tls)
-        return hf_tls_wants(stream->tls);
+        return hf_tls_wanted_events(stream->tls);
     return HF_READ | (has_output ? HF_WRITE : 0);
 }
 

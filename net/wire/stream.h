@@ -31,13 +31,13 @@ void hf_stream_close(struct hf_stream *stream, bool is_polite);
 
 /* hf_stream_read, hf_stream_write - return the number of bytes, which is less than requested if
  *   more would block; 0: it would block; < 0: stream->error says why.
- * hf_stream_wants    - returns the events after which to read and write again. `has_output`:
- *   there are bytes to write.
+ * hf_stream_wanted_events    - returns the events after which to read and write again.
+ *   `has_output`: there are bytes to write.
  * hf_stream_has_more - returns whether the next read will not wait, although the descriptor may
  *   not be readable. */
 long hf_stream_read(struct hf_stream *stream, void *ptr, size_t room);
 long hf_stream_write(struct hf_stream *stream, const void *ptr, size_t len);
-int hf_stream_wants(const struct hf_stream *stream, bool has_output);
+int hf_stream_wanted_events(const struct hf_stream *stream, bool has_output);
 bool hf_stream_has_more(const struct hf_stream *stream);
 
 #endif

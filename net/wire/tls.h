@@ -17,7 +17,7 @@ void hf_tls_free(struct hf_tls *tls, bool is_polite);
 
 /* hf_tls_handshake - continues the handshake. Returns
  *   HF_OK         it is complete, and the peer has passed the checks
- *   HF_RESP_MORE  call again when the descriptor is ready for hf_tls_wants()
+ *   HF_RESP_MORE  call again when the descriptor is ready for hf_tls_wanted_events()
  *   HF_E_CONNECT  the connection ended: a retry may help
  *   HF_E_TLS      the peer has not passed the checks, does not speak TLS, or refuses this
  *                 client: a retry will not help
@@ -28,7 +28,7 @@ void hf_tls_free(struct hf_tls *tls, bool is_polite);
  *   bytes than requested mean that more would have blocked. A write that is repeated must
  *   begin with the same bytes; their address may differ, and more may follow. The reason of a
  *   write that failed may be found by the next read.
- * hf_tls_wants - returns HF_READ, HF_WRITE or both. When the descriptor is ready for one of
+ * hf_tls_wanted_events - returns HF_READ, HF_WRITE or both. When the descriptor is ready for one of
  *   them, try *both* to read and to write, because a read may wait until it can write.
  * hf_tls_has_more - returns whether the caller must read again even if the descriptor is not
  *   readable: bytes were taken from the socket but not read, or the end is known (a write may
@@ -38,7 +38,7 @@ void hf_tls_free(struct hf_tls *tls, bool is_polite);
 hf_status hf_tls_handshake(struct hf_tls *tls) HF_MUST_CHECK;
 long hf_tls_read(struct hf_tls *tls, void *ptr, size_t room);
 long hf_tls_write(struct hf_tls *tls, const void *ptr, size_t len);
-int hf_tls_wants(const struct hf_tls *tls);
+int hf_tls_wanted_events(const struct hf_tls *tls);
 bool hf_tls_has_more(const struct hf_tls *tls);
 
 /* hf_tls_error - returns why the handshake, a read or a write failed: a status of

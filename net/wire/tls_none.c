@@ -87,7 +87,7 @@ long hf_tls_write(struct hf_tls *tls, const void *ptr, size_t len)
     return HF_TLS_FAILED;
 }
 
-int hf_tls_wants(const struct hf_tls *tls)
+int hf_tls_wanted_events(const struct hf_tls *tls)
 {
     (void)tls;
     return 0;

@@ -380,7 +380,7 @@ static void begin(struct hf_tls *tls)
  * BROKEN. */
 static long setback(struct hf_tls *tls, int rc, int *wants)
 {
-    struct hf_tls_circumstances at = {
+    struct hf_tls_failure_context at = {
         .is_in_handshake = tls->is_in_handshake,
         .is_certificate_missing = tls->is_certificate_missing,
     };
@@ -538,7 +538,7 @@ long hf_tls_write(struct hf_tls *tls, const void *ptr, size_t len)
     return code == BROKEN ? tls->broken : tls->end;
 }
 
-int hf_tls_wants(const struct hf_tls *tls)
+int hf_tls_wanted_events(const struct hf_tls *tls)
 {
     return (tls->read_wants ? tls->read_wants : HF_READ) | tls->write_wants;
 }

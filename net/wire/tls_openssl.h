@@ -49,12 +49,12 @@ hf_status hf_tls_fill_queue(struct hf_error *err, const char *of,
 
 /* hf_tls_fill_failure - writes the errors of a connection to *err, and empties the queue.
  *   Alerts are explained, with what to do. */
-struct hf_tls_circumstances {
+struct hf_tls_failure_context {
     bool is_in_handshake;              /* the handshake is not complete */
     bool is_certificate_missing;       /* the server requested one from us */
 };
 hf_status hf_tls_fill_failure(struct hf_error *err,
-                             struct hf_tls_circumstances at);
+                             struct hf_tls_failure_context at);
 
 /* hf_tls_fill_certificate - writes the fault of a certificate to *err: of the server (depth 0)
  *   or of a CA. `why` is an X509_V_ERR_. `cert` may be NULL. */

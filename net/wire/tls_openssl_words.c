@@ -136,7 +136,7 @@ static bool is_alien(int reason)
 }
 
 hf_status hf_tls_fill_failure(struct hf_error *err,
-                             struct hf_tls_circumstances at)
+                             struct hf_tls_failure_context at)
 {
     struct reasons r = take_queue();
     const struct words *known = find_words(r.of_ssl);

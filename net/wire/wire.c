@@ -57,7 +57,7 @@ static bool await_stream(struct hf_wire *w, bool has_output,
                          int64_t deadline_ms)
 {
     hf_loop_lock(w->loop);
-    hf_loop_rewatch(w->loop, &w->io, hf_stream_wants(&w->stream, has_output));
+    hf_loop_rewatch(w->loop, &w->io, hf_stream_wanted_events(&w->stream, has_output));
     hf_loop_unlock(w->loop);
     return await(w, deadline_ms);
 }
@@ -264,7 +264,7 @@ hf_status hf_wire_read(struct hf_wire *w, int64_t deadline_ms)
     return rc;
 }
 
-const char *hf_wire_bytes(const struct hf_wire *w, size_t *len)
+const char *hf_wire_received(const struct hf_wire *w, size_t *len)
 {
     *len = w->len;
     return w->in;

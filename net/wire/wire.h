@@ -32,7 +32,7 @@ struct hf_wire_options {
  *   ended; HF_E_LIMIT (in_max), HF_E_NOMEM.
  * hf_wire_error - returns the reason of the last failure, without the address.
  *
- * hf_wire_bytes - returns the bytes that were received and not dropped, and *len; may return
+ * hf_wire_received - returns the bytes that were received and not dropped, and *len; may return
  *                 NULL if there are none. Lent until the next call other than hf_wire_error.
  * hf_wire_drop  - drops the first `len` bytes. */
 hf_status hf_wire_open(struct hf_wire **out,
@@ -42,7 +42,7 @@ void hf_wire_close(struct hf_wire *wire);
 hf_status hf_wire_send(struct hf_wire *wire, const char *ptr, size_t len,
                        int64_t deadline_ms) HF_MUST_CHECK;
 hf_status hf_wire_read(struct hf_wire *wire, int64_t deadline_ms) HF_MUST_CHECK;
-const char *hf_wire_bytes(const struct hf_wire *wire, size_t *len);
+const char *hf_wire_received(const struct hf_wire *wire, size_t *len);
 void hf_wire_drop(struct hf_wire *wire, size_t len);
 const struct hf_error *hf_wire_error(const struct hf_wire *wire);
 

@@ -46,7 +46,7 @@ static int model_wake(pthread_cond_t *condition)
 }
 
 /* What the library's files do beside drive.c. */
-void hf_turn_take(struct hf_loop *l, int64_t until_ms)
+void hf_turn_run(struct hf_loop *l, int64_t until_ms)
 {
     (void)l, (void)until_ms;
     state = POLLS;
@@ -117,7 +117,7 @@ static void arm(int which, int64_t in_ms)
 
     timers[which].fire = fire;
     hf_wheel_arm(&loop->wheel, &timers[which], due_ms);
-    hf_note_armed(loop, due_ms);
+    hf_loop_timer_armed(loop, due_ms);
 }
 
 static void disarm_all(void)

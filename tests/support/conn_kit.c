@@ -151,7 +151,7 @@ void setup_with(struct hf_conn_options options, int protocol)
     memory_init(&t.memory);
     hf_conn_init(&t.conn, &options);
     t.conn.handshake.client_name = "test";
-    t.conn.handshake.manner = protocol == 2 ? HANDSHAKE_RESP2 : HANDSHAKE_RESP3;
+    t.conn.handshake.mode = protocol == 2 ? HANDSHAKE_RESP2 : HANDSHAKE_RESP3;
     check();
 }
 
@@ -184,7 +184,7 @@ hf_status take_in(const char *bytes, size_t len)
         if (room == 0)
             return HF_E_NOMEM;
         memcpy(ptr, bytes, n);
-        rc = hf_conn_took(&t.conn, n, t.now_us);
+        rc = hf_conn_received(&t.conn, n, t.now_us);
         check();
         bytes += n;
         len -= n;
@@ -331,7 +331,7 @@ void ask_all(const char *names)
 
 enum hf_outcome give_up(int name)
 {
-    enum hf_outcome outcome = hf_conn_forget(&t.conn, &t.requests[name]);
+    enum hf_outcome outcome = hf_conn_cancel(&t.conn, &t.requests[name]);
 
     check();
     return outcome;

@@ -63,7 +63,7 @@ void check(void);
 /* ask_for - `ECHO bytes`, or what the capital letter means; the name is an
  *           index into requests. ask - with its name as bytes. ask_all - each
  *           letter.
- * give_up - as hf_conn_forget. */
+ * give_up - as hf_conn_cancel. */
 hf_status ask_for(int name, const char *ptr, size_t len);
 hf_status ask(int name);
 void ask_all(const char *names);

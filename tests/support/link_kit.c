@@ -28,7 +28,7 @@ static void on_change(void *ctx, bool is_up)
     (void)ctx;
     append(changes, sizeof changes, is_up ? "+" : "-");
     if (pubsub)
-        hf_pubsub_change(pubsub, is_up);
+        hf_pubsub_link_changed(pubsub, is_up);
 }
 
 static void on_push(void *ctx, struct hf_resp_value push)

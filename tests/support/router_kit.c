@@ -111,7 +111,7 @@ hf_status start(struct ask *a, int slot, int timeout_ms)
     hf_status rc;
 
     memset(a, 0, sizeof *a);
-    a->command.is_once = asks_once;
+    a->command.is_never_retried = asks_once;
     a->argv[0] = (struct hf_resp_arg){"GET", 3};
     a->argv[1] = (struct hf_resp_arg){"a", 1};
     a->command.argv = a->argv;

@@ -114,7 +114,7 @@ static void make_key(struct check *c)
 {
     uint64_t random;
 
-    (void)hf_random(&random, sizeof random);
+    (void)hf_random_bytes(&random, sizeof random);
     (void)snprintf(c->try.key, sizeof c->try.key,
                    "holdfast:resp-check:%016" PRIx64, random);
 }

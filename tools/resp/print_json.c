@@ -33,7 +33,7 @@ static size_t put_odd(FILE *out, const char *ptr, size_t len, bool is_escaped)
 
     if (step == 0)
         (void)fprintf(out, "\\\\x%02x", c);
-    else if (step > 1 && hf_utf8_is_shown(code))
+    else if (step > 1 && hf_utf8_is_printable(code))
         (void)fwrite(ptr, 1, step, out);
     else if (c == '\\')
         (void)fputs(is_escaped ? "\\\\\\\\" : "\\\\", out);

@@ -34,7 +34,7 @@ static const char *verdict_text(enum cli_verdict verdict)
 /* At most `max` bytes, and no half characters. */
 static int cut_len(const char *text, size_t max)
 {
-    return (int)hf_utf8_whole(text, strnlen(text, max));
+    return (int)hf_utf8_complete_len(text, strnlen(text, max));
 }
 
 /* Adds a text that may be cut. */

@@ -48,7 +48,7 @@ static bool find_marker(const struct cli_talk *t, const struct marker *m,
                         size_t *before, size_t *behind)
 {
     size_t len;
-    const char *in = hf_wire_bytes(t->wire, &len);
+    const char *in = hf_wire_received(t->wire, &len);
     const char *at = in ? memmem(in, len, m->reply, m->reply_len) : NULL;
 
     if (!at)
@@ -66,7 +66,7 @@ static bool needs_auth(const struct cli_talk *t)
 {
     static const char code[] = "-NOAUTH ";
     size_t len;
-    const char *in = hf_wire_bytes(t->wire, &len);
+    const char *in = hf_wire_received(t->wire, &len);
     const char *line;
 
     if (len < sizeof code || in[len - 1] != '\n')
@@ -86,7 +86,7 @@ static bool is_end(hf_status rc)
 /* The answer is all that came. */
 static void hand_out_all(struct cli_talk *t, struct cli_answer *out)
 {
-    (void)hf_wire_bytes(t->wire, &out->len);
+    (void)hf_wire_received(t->wire, &out->len);
     t->handed_out = out->len;
 }
 
@@ -154,7 +154,7 @@ void cli_talk_exchange(struct cli_talk *t, const char *bytes, size_t len,
         gather_to_end(t, deadline_ms, out);
     else
         gather_to_marker(t, &m, deadline_ms, out);
-    out->bytes = hf_wire_bytes(t->wire, &ignored);
+    out->bytes = hf_wire_received(t->wire, &ignored);
 }
 
 /* ---- opening ---- */
@@ -236,7 +236,7 @@ static char *quote(char dst[HF_ERROR_TEXT_MAX / 2], const struct hf_url *url,
 {
     static const char hidden[] = "(text that may contain the password)";
 
-    return hf_login_is_in(url->login, ptr, len)
+    return hf_login_appears_in(url->login, ptr, len)
                ? strcpy(dst, hidden)
                : hf_error_quote(dst, HF_ERROR_TEXT_MAX / 2, ptr, len);
 }

@@ -76,7 +76,7 @@ static uint16_t port_of(int node)
 static void must_be_the_cluster(const struct hf_slot_map *map)
 {
     ck_assert_uint_eq(map->count, NODES);
-    ck_assert_uint_eq(hf_slot_map_covered(map), HF_SLOTS);
+    ck_assert_uint_eq(hf_slot_map_count_covered(map), HF_SLOTS);
     for (int slot = 0; slot < HF_SLOTS; slot += 1365) {
         const struct hf_node *node = hf_slot_map_target(map, (uint16_t)slot);
         int owner = cluster_owner(cluster, slot);
@@ -339,8 +339,8 @@ START_TEST(a_dead_master_is_followed_by_its_replica)
     must_have_replaced(fresh, held);
     if (has_shards) {
         fresh = map_of(0, 3, "CLUSTER SHARDS");
-        ck_assert(!fresh->nodes[hf_slot_map_find(fresh, "127.0.0.1",
-                                                 port_of(1))].is_online);
+        ck_assert(!fresh->nodes[hf_slot_map_find_node(fresh, "127.0.0.1",
+                                                      port_of(1))].is_online);
         hf_slot_map_free(fresh);
     }
     cluster_mend(cluster);

@@ -131,7 +131,7 @@ hf_status hf_poller_open_outer(struct hf_poller *p)
     return HF_OK;
 }
 
-void hf_poller_call(struct hf_poller *out)
+void hf_poller_signal_outer(struct hf_poller *out)
 {
     struct poller *p = poller_of(out);
 
@@ -139,7 +139,7 @@ void hf_poller_call(struct hf_poller *out)
     world_queue(p);
 }
 
-void hf_poller_uncall(struct hf_poller *out)
+void hf_poller_clear_outer(struct hf_poller *out)
 {
     poller_of(out)->is_called = false;
 }

@@ -2,7 +2,7 @@
 #include "net/base/random.h"
 #include "tests/sim/world/inner.h"
 
-bool hf_random(void *ptr, size_t len)
+bool hf_random_bytes(void *ptr, size_t len)
 {
     unsigned char *byte = ptr;
 

@@ -1,15 +1,15 @@
-/* Chooses the manner of a link's next handshake, from the results of the earlier ones.
+/* Chooses the mode of a link's next handshake, from the results of the earlier ones.
  *
  * LINK-6  A peer that closes the connection in the handshake may be a proxy whose
  *         server is away, or one that does not have the command (twemproxy). If
  *         nothing was answered, the next handshake begins with PING. If it was
  *         closed after an answer, the next handshake is plainer (RESP3, RESP2,
- *         BARE); but not if a handshake in the best manner once succeeded, and
+ *         BARE); but not if a handshake in the best mode once succeeded, and
  *         not BARE if there is a predecessor, because CLIENT KILL needs that. The
  *         attempt has failed only when no other handshake is left, because a caller
  *         may want a single attempt (connect_once).
- *         After the loss of a READY connection the best manner is tried again, with
- *         PING first if the lost connection had another manner.
+ *         After the loss of a READY connection the best mode is tried again, with
+ *         PING first if the lost connection had another mode.
  * LINK-7  A server may accept HELLO 3 and then refuse commands on a connection
  *         that has subscriptions, as in RESP2. From then on the link uses RESP2,
  *         where subscriptions have a connection of their own. */
@@ -21,13 +21,13 @@
 
 #include "net/link/link_inner.h"
 
-enum hf_handshake_manner hf_link_best_manner(const struct hf_link *link)
+enum hf_handshake_mode hf_link_best_handshake_mode(const struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     return link->options.protocol == 2 ? HANDSHAKE_RESP2 : HANDSHAKE_RESP3;
 }
 
-static enum hf_handshake_manner plainest(const struct hf_link *link)
+static enum hf_handshake_mode plainest(const struct hf_link *link)
 {
     return link->conn.predecessor.id != 0 ? HANDSHAKE_RESP2 : HANDSHAKE_BARE;
 }
@@ -42,19 +42,19 @@ bool hf_link_learn_from_hangup(struct hf_link *link)
         handshake->is_careful = true;
         return !was_careful;
     }
-    if (link->is_fluent || handshake->manner == plainest(link))
+    if (link->is_fluent || handshake->mode == plainest(link))
         return false;
-    handshake->manner++;
+    handshake->mode++;
     return true;
 }
 
-void hf_link_forget_manner(struct hf_link *link)
+void hf_link_forget_handshake_mode(struct hf_link *link)
 {
     struct hf_handshake *handshake = hf_conn_handshake(&link->conn);
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    handshake->is_careful = handshake->manner != hf_link_best_manner(link);
-    handshake->manner = hf_link_best_manner(link);
+    handshake->is_careful = handshake->mode != hf_link_best_handshake_mode(link);
+    handshake->mode = hf_link_best_handshake_mode(link);
 }
 
 /* "ERR Can't execute 'evalsha': only (P|S)SUBSCRIBE / ... are allowed in this
@@ -72,13 +72,13 @@ static bool is_refused_to_subscribers(struct hf_resp_value reply)
 static void use_resp2(struct hf_link *link)
 {
     link->options.protocol = 2;
-    hf_conn_handshake(&link->conn)->manner = HANDSHAKE_RESP2;
+    hf_conn_handshake(&link->conn)->mode = HANDSHAKE_RESP2;
     hf_conn_condemn(&link->conn, HF_E_PROTOCOL,
                     "the server refuses commands on a connection with subscriptions: "
                     "RESP2 from now on");
 }
 
-void hf_link_look_at_error(struct hf_link *link, struct hf_resp_value error)
+void hf_link_check_error_reply(struct hf_link *link, struct hf_resp_value error)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (hf_link_is_logged_out(link, error))

@@ -1,6 +1,6 @@
 /* Options by name, as a text. The table of names is that of URLs: url_query.c. */
 /* Tests: tests/test_net_url_words.c. */
-#include "net/base/url_words.h"
+#include "net/base/named_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static hf_status check(const char *word, struct hf_error *err)
     struct hf_seeds seeds = {0};
     struct hf_url url = {0};
     struct hf_scan s = {.text = word, .at = word, .err = err, .seeds = &seeds};
-    hf_status rc = hf_scan_check_word(&url, &s);
+    hf_status rc = hf_scan_check_option(&url, &s);
 
     hf_scan_free_secrets(&s);
     hf_url_wipe(&url);
@@ -95,12 +95,12 @@ static hf_status check(const char *word, struct hf_error *err)
     return rc;
 }
 
-hf_status hf_words_set(char *words, size_t room, const char *name, const char *value,
-                       struct hf_error *err)
+hf_status hf_named_options_set(char *words, size_t room, const char *name, const char *value,
+                               struct hf_error *err)
 {
     size_t used = strlen(words), replaced, more;
     bool is_repeatable = false;
-    const char *known = hf_scan_find_word(name, &is_repeatable, err);
+    const char *known = hf_scan_find_option(name, &is_repeatable, err);
     char *word;
     hf_status rc;
 
@@ -138,7 +138,7 @@ static hf_status apply(struct hf_url *u, struct hf_scan *s, struct hf_seeds *see
 
     s->at = words;
     s->seeds = seeds;
-    if ((rc = hf_scan_words(u, s, false)) < 0 ||
+    if ((rc = hf_scan_named_options(u, s, false)) < 0 ||
         (rc = hf_login_replace(&u->login, s->user, s->password, s->err)) < 0)
         return rc;
     if (seeds->topology == HF_CLUSTER && u->database != 0)
@@ -147,13 +147,13 @@ static hf_status apply(struct hf_url *u, struct hf_scan *s, struct hf_seeds *see
                             s->err);
 }
 
-hf_status hf_words_parse(struct hf_url *out, struct hf_seeds *seeds, const char *text,
-                         const char *words, int64_t *watchdog_ms, struct hf_error *err)
+hf_status hf_named_options_parse(struct hf_url *out, struct hf_seeds *seeds, const char *text,
+                                 const char *words, int64_t *watchdog_ms, struct hf_error *err)
 {
     struct hf_seeds found = {0};
     struct hf_url u = {0};
     struct hf_scan s = {.text = words, .at = words, .err = err, .seeds = &found};
-    hf_status rc = hf_scan_words(&u, &s, true);
+    hf_status rc = hf_scan_named_options(&u, &s, true);
 
     if (rc == HF_OK)
         rc = hf_url_parse_seeds(&u, &found, text ? text : s.url ? s.url : URL_DEFAULT, err);

@@ -1,6 +1,6 @@
 /* What precedes a command in the same write. */
 /* Tests: tests/live/lock/test_lock_push.c, tests/sim/test_push.c. */
-#include "net/route/ahead.h"
+#include "net/route/preamble.h"
 
 #include "net/base/assert.h"
 #include "net/route/server.h"
@@ -11,9 +11,9 @@
 static void on_asking(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, ahead);
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, preamble);
 
-    c->ahead.done = NULL;
+    c->preamble.done = NULL;
     c->was_put_off = outcome == HF_ANSWERED &&
                      (hf_resp_error_is(reply, "BUSY") ||
                       hf_resp_error_is(reply, "LOADING"));
@@ -22,9 +22,9 @@ static void on_asking(struct hf_request *request, enum hf_outcome outcome,
 static void on_caching(struct hf_request *request, enum hf_outcome outcome,
                        struct hf_resp_value reply)
 {
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, ahead);
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, preamble);
 
-    c->ahead.done = NULL;
+    c->preamble.done = NULL;
     if (outcome == HF_ANSWERED)
         hf_tracking_reply(c->router, c->server->link, reply);
 }
@@ -33,23 +33,23 @@ static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
 {
     static const struct hf_resp_arg asking = {"ASKING", 6};
 
-    c->ahead.done = on_asking;
-    c->ahead.is_acknowledged_by_push = false;
-    return hf_link_submit(link, &c->ahead, &asking, 1, c->deadline_ms);
+    c->preamble.done = on_asking;
+    c->preamble.is_acknowledged_by_push = false;
+    return hf_link_submit(link, &c->preamble, &asking, 1, c->deadline_ms);
 }
 
-hf_status hf_ahead_submit(struct hf_command *c, struct hf_link *link)
+hf_status hf_preamble_submit(struct hf_command *c, struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
     if (c->is_by_ask)
         return submit_asking(c, link);
     if (!c->is_tracked || !hf_link_is_tracking(link))
         return HF_OK;
-    c->ahead.done = on_caching;
-    return hf_tracking_submit(link, &c->ahead, c->deadline_ms);
+    c->preamble.done = on_caching;
+    return hf_tracking_submit(link, &c->preamble, c->deadline_ms);
 }
 
-size_t hf_ahead_size(const struct hf_command *c)
+size_t hf_preamble_size(const struct hf_command *c)
 {
     if (c->is_by_ask)
         return ASKING_SIZE;
