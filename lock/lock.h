@@ -200,18 +200,16 @@ struct hf_acquire_options {
 
     /* The callbacks of the hold; each may be NULL, and gets `ctx`. A re-entry keeps the callbacks
      * of the first acquire. After a blocking hf_lock_release, a callback may still be running in
-     * another thread: keep `ctx` valid until hf_client_free. If the last release is
-     * hf_lock_release_async, keep it valid until `done` of that call.
-     * on_wait     the server replied to this call that the lock is held: the call waits. (A call
-     *             that queues after another call of the client has sent no request yet, so it has
-     *             no reply.) Not called after this call has ended
+     * another thread: keep `ctx` until hf_client_free, or until `done` of hf_lock_release_async.
+     * on_wait     the server replied to this call that the lock is held, so the call waits. Not
+     *             called while the call queues after another call of the client, nor after it ended
      * on_renewed  the hold was renewed. Not called after a loss or after the last release began
      * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on the
      *             server, unless this process is suspended. If the lock was deleted or taken: at
-     *             the next renewal, or earlier after a failover or with tracking=on in the URL. (A
-     *             hold with lease_ms is not renewed: at a re-entry, at a release except the last,
-     *             or shortly before the lease ends.) After on_lost, acquires of this owner return
-     *             HF_LOST until it has called hf_lock_release once for each acquire */
+     *             the next renewal, or earlier after a failover or with tracking=on in the URL.
+     *             (For a hold with lease_ms, which the client does not renew: at a re-entry, at a
+     *             release except the last, or shortly before the lease ends.) Then acquires of this
+     *             owner return HF_LOST until it has called hf_lock_release for each acquire */
     void (*on_wait)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason);
@@ -250,17 +248,18 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  *         HF_E_LIMIT (waiters_max calls are pending), HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED
  *
  * What ends a call whose wait_ms is not 0, and its status:
- *   At any time
- *     the server grants the lock HF_OK, HF_UNREPLICATED
- *     wait_ms expires            HF_TIMEOUT if the last request had a reply, otherwise its error. A
- *                                request of the last 0.5 s that has no reply does not count as last
- *     `cancel` is fired          HF_CANCELLED
- *     the client is closed       HF_E_CLOSED
- *     an error not named below   HF_E_SERVER (WRONGTYPE, NOPERM, ...), HF_E_AUTH, HF_E_TLS
- *   Before the first reply "held" to a waiting call of this client (after it, the client retries
- *   until wait_ms expires)
- *     an error that is retried   HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY after the timeout
- *     OOM, NOREPLICAS, MISCONF   HF_E_SERVER at once
+ *   the server grants the lock   HF_OK, HF_UNREPLICATED
+ *   wait_ms expires              HF_TIMEOUT if the last request had a reply, otherwise the error of
+ *                                that request. A request that was sent in the last 0.5 s and has
+ *                                no reply is ignored: the request before it decides
+ *   `cancel` is fired            HF_CANCELLED
+ *   the client is closed         HF_E_CLOSED
+ *   OOM, NOREPLICAS, MISCONF     HF_E_SERVER at once (*)
+ *   an error of the list below   HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY, after the client has
+ *                                retried until the request timeout (*)
+ *   any other error              HF_E_SERVER (WRONGTYPE, NOPERM, ...), HF_E_AUTH, HF_E_TLS
+ * (*) These errors end a call only until the server has replied "held" to a call of this client
+ * that waits for this lock. After that, the client retries until wait_ms expires.
  * Errors that are retried: no reply, a full output queue, a proxy that has lost its server, and
  * LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node. For each
  * of these whose status is HF_E_SERVER, and for OOM, NOREPLICAS, MISCONF, is_temporary is set.
@@ -273,9 +272,10 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  * renewals do not wait for replicas. If the replicas do not reply, later acquires and releases on
  * the same connection are delayed, and may end with HF_E_NOREPLY.
  * The client repeats a background release until the server replies or the client is closed. The
- * lock stays held if 16384 such releases are pending, or if the server refuses it; and with a
- * proxy, or without permission for CLIENT KILL or INFO, if the server executes a delayed acquire
- * after it. Then the lock expires, or the client releases it when it blocks another acquire.
+ * lock stays held if 16384 background releases are pending already, if the server refuses the
+ * release, or if the server executes a delayed acquire after the release (possible only with a
+ * proxy, or without permission for CLIENT KILL or INFO). Then the lock expires, or the client
+ * releases the lock when the lock blocks another acquire.
  * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;
@@ -285,9 +285,9 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_o
  *   "nothing was done". Therefore do not repeat the call after an error.
  * Returns HF_OK         released once. If the reply is lost, the client repeats the request
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
- *         HF_LOST       released once, but the hold had been lost; or the reply was lost, the
- *                       repeated request found the lock free, and the lock may have expired
- *                       before the release. After the last release the owner can acquire again
+ *         HF_LOST       released once, but the hold had been lost, or may have been: the first
+ *                       request had no reply, the repeated one found the lock free, and the lock
+ *                       may have expired. After the last release the owner can acquire again
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
  *                       hf_client_close: nothing was done
  *         other HF_E_*  no reply, a refusal, or no memory. If this was the last release, the hold
