@@ -1,10 +1,10 @@
 # The simulation (docs/simulation.md): the client in a simulated world.
 
 sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_kinds plan_mild plan_names plan_rare plan_sets plan_text plan_verbs plan_worlds scenario scenario_answers scenario_counted \
-           scenario_connections scenario_crossing scenario_failover scenario_messages scenario_queue \
+           scenario_connections scenario_crossing scenario_failover scenario_messages scenario_outage scenario_queue \
            scenario_redirect scenario_slots scenario_unseen shrink))
 run_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counted counts disagree effects failover fault fault_server labels labels_told majority names nodes observer observer_count observer_permit observer_queue \
-            operations owner peer program reshard run sentinels server sets site trace))
+            operations outage owner peer program reshard run sentinels server sets site trace))
 # Tests that drive a world themselves, without a plan (tests/sim/harness.h).
 harness_tests := test_orphans test_quorum test_multi test_election test_by_owner test_tenant test_fork test_threads test_crowd
 sim_T := $(addprefix $(BUILD)/tests/sim/,$(filter-out $(addprefix test_,$(LEFT_OUT)), \

@@ -27,7 +27,7 @@ begin=$(date +%s)
 # The units, in their order, and how many seconds a run of one takes.
 families='plain nonreentrant fenced read_write fair value spin permit semaphore latch
     quorum multi election by_owner kill redirect crowd silence credentials push
-    hosts switchover proxy disagree queues messages names labels'
+    hosts switchover proxy disagree queues messages names labels outage'
 worlds='worlds_multi worlds_quorum worlds_election worlds_by_owner worlds_threads'
 units="sim $families $worlds chaos one_address fuzz exhaust redisson examples coverage sanitized trixie"
 unit_seconds=120

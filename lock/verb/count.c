@@ -2,10 +2,11 @@
  * count, and what happens to requests without a reply. COUNT-1 to COUNT-3: kind_semaphore.c.
  *
  * COUNT-4  A release, a reduction, a drain or a count-down whose outcome is unknown when its
- *          call ends is repeated until the server has executed it, for REQUEST_REPEAT_MS: at
- *          once after a lost connection, and once a second while the server refuses it
- *          temporarily (PATIENCE-1, PATIENCE-2), while rights are missing (PATIENCE-3), and
- *          while no server is found. Any other refusal ends it. */
+ *          call ends is repeated until the server has executed it: at once after a lost
+ *          connection, and once a second while the server refuses it temporarily (PATIENCE-1,
+ *          PATIENCE-2), while rights are missing (PATIENCE-3), and while no server is found. Any
+ *          other refusal ends it, and REQUEST_REPEAT_MS after the call began it is given up: from
+ *          then on a process that was stopped might find that its recorded reply has expired. */
 /* Tests: tests/live/kind/test_semaphore.c, tests/live/kind/test_latch.c,
  *        tests/live/kind/test_counts.c. */
 #include "lock/verb/count.h"
@@ -179,6 +180,7 @@ static bool begin(struct hf_op *op)
     HF_ASSERT(!op->hold);
     op->count = op->permits;
     op->lease_ms = ANSWER_KEPT_MS;
+    op->named_ms = hf_loop_now(op->client->loop);
     if ((op->hold = hf_hold_new(op)))
         return true;
     hf_hold_finish_request(op, HF_E_NOMEM);
@@ -274,12 +276,17 @@ static bool may_be_done_later(const struct hf_op *op, hf_status status,
            hf_loop_now(op->client->loop) < op->wait.deadline_ms;
 }
 
+static void log_unknown(const struct hf_op *op, hf_status status)
+{
+    hf_client_log(op->client, HF_LOG_WARNING,
+                  "outcome of an operation on a %s is unknown: %s", op->lock->kind->noun,
+                  hf_status_text(status));
+}
+
 static void end_repeated(struct hf_op *op, hf_status status)
 {
     if (status < 0)
-        hf_client_log(op->client, HF_LOG_WARNING,
-                      "outcome of an operation on a %s is unknown: %s",
-                      op->lock->kind->noun, hf_status_text(status));
+        log_unknown(op, status);
     else
         wake(op);
     if (status == HF_OK)
@@ -331,21 +338,26 @@ static const struct hf_verb *again_of(enum hf_step step)
 }
 
 /* Repeats a request whose caller has ended. No other client can do this, because only
- * this request identifies the change. It is repeated until the server replies, however
- * long it is unreachable. */
-static void repeat(const struct hf_op *ended)
+ * this request identifies the change. It is repeated until the server replies, or until
+ * REQUEST_REPEAT_MS have passed. */
+static void repeat(const struct hf_op *ended, hf_status status)
 {
+    int64_t deadline_ms = ended->named_ms + REQUEST_REPEAT_MS;
     const struct hf_verb *verb = again_of(ended->verb->step);
     struct hf_bytes request_id = hf_hold_text(ended->hold);
     struct hf_op *op;
 
+    if (deadline_ms <= hf_loop_now(ended->client->loop)) {
+        log_unknown(ended, status);
+        return;
+    }
     if (ended->client->is_over ||
         !(op = hf_orphan_new(ended->lock, verb, request_id,
                              hf_hold_orphan(ended->hold))))
         return;
     op->count = ended->count;
     op->lease_ms = ended->lease_ms;
-    op->wait.deadline_ms = hf_loop_now(op->client->loop) + REQUEST_REPEAT_MS;
+    op->wait.deadline_ms = deadline_ms;
     send_again(op);
 }
 
@@ -362,7 +374,7 @@ static void on_added(struct hf_call *call, hf_status status,
     }
     goes_on = call->may_have_run || hf_op_is_unknown(status);
     if (goes_on)
-        repeat(op);
+        repeat(op, status);
     hf_hold_finish_request(op, hf_op_failure(op, status, goes_on));
 }
 

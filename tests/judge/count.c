@@ -81,6 +81,23 @@ static bool depends(const struct question *q)
     return q->op == HISTORY_OP_DRAIN || q->op == HISTORY_OP_DELETE;
 }
 
+/* ---- how long it is repeated ---- */
+
+#define PERCENT_MS (MS / 100) /* of a millisecond */
+
+static bool is_repeated(const struct question *q)
+{
+    return q->op == HISTORY_OP_RELEASE || q->op == HISTORY_OP_ADD ||
+           q->op == HISTORY_OP_REDUCE || q->op == HISTORY_OP_DRAIN;
+}
+
+/* Have so many percent of repeat_ms passed since it was asked? */
+static bool has_passed(const struct judge *j, const struct question *q, int percent)
+{
+    return j->header.repeat_ms != HISTORY_NONE && is_repeated(q) &&
+           j->now.us - q->asked.us > j->header.repeat_ms * percent * PERCENT_MS;
+}
+
 /* ---- faults ---- */
 
 static void disturb(const struct judge *j, struct lock *lock)
@@ -149,9 +166,11 @@ static bool needs_one(const struct question *q)
     return q->op == HISTORY_OP_ADD || q->op == HISTORY_OP_REDUCE;
 }
 
-static const char *wrong_step(const struct question *q, const struct stock *stock,
-                              const struct history_event *e)
+static const char *wrong_step(const struct judge *j, const struct question *q,
+                              const struct stock *stock, const struct history_event *e)
 {
+    if (q->times == 1 && has_passed(j, q, 101))
+        return "a question is executed that is not repeated any longer";
     if (q->op == HISTORY_OP_ACQUIRE && stock->n == HISTORY_NONE)
         return "what was taken is returned to a semaphore that is no more";
     if (stock->n == HISTORY_NONE && needs_one(q))
@@ -177,7 +196,7 @@ static void take_in(struct judge *j, const struct lock *lock,
     q->net += or_0(e->n) - or_0(stock->n);
     q->times++;
     q->last = j->now;
-    wrong = wrong_step(q, stock, e);
+    wrong = wrong_step(j, q, stock, e);
     if (q->is_unsure || !wrong)
         return;
     fail_stock(j, lock, stock, e, wrong);
@@ -301,19 +320,19 @@ static struct sum sum_of(const struct ask *ask)
 }
 
 /* Has the latch been there, and not at 0, since before it was asked? */
-static bool was_closed(const struct judge *j, const struct ask *ask)
+static bool was_closed(const struct judge *j, const struct lock *lock, struct moment asked)
 {
-    for (const struct stock *s = ask->lock->stocks; s; s = s->next)
+    for (const struct stock *s = lock->stocks; s; s = s->next)
         if (state_decides(j, s->server) && s->n > 0 &&
             (s->until_us == HISTORY_NONE || s->until_us > j->now.us) &&
-            s->present.line < ask->asked.line)
+            s->present.line < asked.line)
             return true;
     return false;
 }
 
 static void end_latch(struct judge *j, struct ask *ask, int64_t net)
 {
-    if (!was_closed(j, ask))
+    if (!was_closed(j, ask->lock, ask->asked))
         return;
     if (ask->op == HISTORY_OP_ACQUIRE)
         fail_end(j, ask, "the latch was never at 0 meanwhile");
@@ -347,7 +366,7 @@ static int64_t wanted_of(const struct question *q, struct history_text status,
                                            NULL};
     static const char *const unknown[] = {"OK", "HF_OK", "HF_UNREPLICATED", "HF_E_CLOSED",
                                           NULL};
-    bool is_change = !q->is_latch && (q->op == HISTORY_OP_RELEASE || needs_one(q));
+    bool is_change = q->op == HISTORY_OP_RELEASE || needs_one(q);
 
     if (is_nothing)
         return 0;
@@ -481,12 +500,19 @@ void count_meets(const struct judge *j, struct lock *lock)
 
 /* ---- when all is quiet ---- */
 
+static bool is_excused(const struct judge *j, const struct lock *lock,
+                       const struct question *q)
+{
+    return q->net == 0 &&
+           (has_passed(j, q, 99) || (q->is_latch && !was_closed(j, lock, q->asked)));
+}
+
 static void rest_of(struct judge *j, const struct lock *lock,
                     const struct question *q)
 {
     struct judge_violation *v;
 
-    if (q->is_unsure || q->is_left || q->wanted == HISTORY_NONE || q->net == q->wanted ||
+    if (is_excused(j, lock, q) || q->is_unsure || q->is_left || q->wanted == HISTORY_NONE || q->net == q->wanted ||
         (q->is_past && q->op == HISTORY_OP_ACQUIRE && q->net == step_of(q)) ||
         (q->is_past && needs_one(q) && q->net == 0))
         return;

@@ -125,6 +125,7 @@ void history_header_init(struct history_header *header)
                                       .settle_ms = HISTORY_NONE,
                                       .tell_ms = HISTORY_NONE,
                                       .cause_ms = HISTORY_NONE,
+                                      .repeat_ms = HISTORY_NONE,
                                       .answer_ms = 1000,
                                       .belief = 50,
                                       .passed = 1000,
@@ -177,6 +178,7 @@ void history_header_read(struct history_header *header, const char *line,
                   {"answer_ms", &header->answer_ms, HISTORY_BOUND_MAX},
                   {"belief", &header->belief, 100},
                   {"passed", &header->passed, HISTORY_BOUND_MAX},
+                  {"repeat_ms", &header->repeat_ms, HISTORY_BOUND_MAX},
                   {"ppm", &header->ppm, 1000000}};
 
     snprintf(text, sizeof text, "%.*s", (int)(len < 127 ? len : 127), line);

@@ -42,6 +42,8 @@
  *                 the grant (50)
  *     passed      how many later calls may be granted a lock before a call that
  *                 waits for it (1000)
+ *     repeat_ms   how long a client repeats a change of what is counted, from the
+ *                 beginning of its call (default: without an end)
  *     judge       the only properties to judge, as digits: "17" is P1 and P7, and
  *                 P10 is 0. A number after P is one property: "1 P12" is P1 and P12
  *                 (default: all)
@@ -249,7 +251,7 @@ struct history_event {
 
 struct history_header {
     int64_t wake_ms, look_ms, settle_ms, tell_ms, slack_ms, ppm;
-    int64_t cause_ms, answer_ms, belief, passed;
+    int64_t cause_ms, answer_ms, belief, passed, repeat_ms;
     uint32_t judged;            /* bit N: PN */
 };
 

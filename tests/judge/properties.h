@@ -119,7 +119,11 @@
  *      When all is quiet, a call that took and has not ended well has changed nothing, unless
  *      the semaphore was deleted meanwhile; one that adds or removes permits has done its step
  *      if it ended without a reply (HF_E_CONNECT, _NOREPLY, _PROTOCOL), and nothing after
- *      another error. What was taken is not returned to a semaphore that does not exist. Nor do an
+ *      another error. The same is true of a call that counts a latch down, where the latch was
+ *      there, and not at 0, since before it was asked. Where repeat_ms is given, a call that
+ *      changes the number need have done nothing when so much time has passed since it was
+ *      asked, and from then on it does nothing more; by a hundredth of that time, a clock may
+ *      be wrong. What was taken is not returned to a semaphore that does not exist. Nor do an
  *      add and a reduction change such a one; they say whether there was one.
  *      Excused: an operator or a new master, for questions that were asked before;
  *      servers that were replaced; clients that have died.

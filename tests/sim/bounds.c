@@ -4,6 +4,7 @@
 #include "tests/sim/disagree.h"
 #include "tests/sim/effects.h"
 #include "tests/sim/failover.h"
+#include "tests/sim/outage.h"
 
 /* P12: far more later calls than chance grants before one of six clients. A waiter of
  * a spin or value lock looks every 128 ms, and one that may not subscribe every second: a
@@ -340,6 +341,7 @@ struct history_header bounds_of(const struct plan *plan)
                : moves_slots(plan)                ? BELIEF_AFTER_MOVE
                                                   : 95;
     b.passed = has_spinners(plan) || h->is_deaf || h->is_crowd ? PASSED_SPINNING : PASSED;
+    b.repeat_ms = REPEATED_MS;
     if (b.cause_ms == HISTORY_NONE)
         b.judged &= ~(1u << 12);
     return b;

@@ -17,6 +17,7 @@
 
 #include "tests/sim/call.h"
 #include "tests/sim/majority.h"
+#include "tests/sim/outage.h"
 #include "tests/sim/program.h"
 #include "tests/sim/site.h"
 
@@ -264,6 +265,7 @@ void call_end(struct call *c, hf_status status, int64_t token)
     if (c->op == HISTORY_OP_TOKEN && status == HF_OK)
         e.token = c->value;
     c->is_under_way = false;
+    outage_ended(c, status);
     if (c->owner)
         c->owner->under_way--;
     sim->result->granted += c->op == HISTORY_OP_ACQUIRE && status == HF_OK;

@@ -80,6 +80,8 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_LABEL_READ - PLAN_DENIED] = "label read",
     [EFFECT_LABEL_SHOWN - PLAN_DENIED] = "label in an error",
     [EFFECT_EXTENDED - PLAN_DENIED] = "extended by hand",
+    [EFFECT_GIVEN_UP - PLAN_DENIED] = "change given up",
+    [EFFECT_REPEATED - PLAN_DENIED] = "change repeated after its call",
     [EFFECT_REPLACED - PLAN_DENIED] = "replaced while it was stopped",
 };
 
@@ -123,6 +125,9 @@ int64_t effects_world(int effect)
     case EFFECT_WRONGPASS:
     case EFFECT_RENEWED_LOGIN:
         return FAMILY_CREDENTIALS;
+    case EFFECT_GIVEN_UP:
+    case EFFECT_REPEATED:
+        return FAMILY_OUTAGE;
     case EFFECT_PROXY:
         return FAMILY_PROXY;
     case EFFECT_NAME_SILENT:

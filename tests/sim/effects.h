@@ -88,6 +88,8 @@ enum effect {
     EFFECT_LABEL_READ,   /* a client has read another one's label */
     EFFECT_LABEL_SHOWN,  /* it was in the error of a call that timed out */
     EFFECT_EXTENDED,     /* an owner has extended its hold by hand */
+    EFFECT_GIVEN_UP,     /* a change of a count was given up; repeated until it was executed */
+    EFFECT_REPEATED,
     EFFECT_REPLACED,     /* a master that had stopped was replaced without a line */
     EFFECTS
 };

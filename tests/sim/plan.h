@@ -70,6 +70,7 @@ enum plan_scenario {
     SCENARIO_DISAGREE,
     SCENARIO_NAMES,
     SCENARIO_REPLACED,
+    SCENARIO_OUTAGE,
     SCENARIOS
 };
 
@@ -109,6 +110,7 @@ enum plan_family {
     FAMILY_MESSAGES,
     FAMILY_NAMES,
     FAMILY_LABELS,
+    FAMILY_OUTAGE,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE

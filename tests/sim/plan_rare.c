@@ -6,7 +6,8 @@
 #include "tests/sim/plan_inner.h"
 
 /* Where a message must wake a waiter in the time of an undisturbed plan, or all
- * follow a new master in the time that cluster.md states, they have no place. */
+ * follow a new master in the time that cluster.md states, or each change of a count is judged, they
+ * have no place. */
 static bool may_have_rare(const struct plan_head *h)
 {
     switch (h->scenario) {
@@ -15,6 +16,7 @@ static bool may_have_rare(const struct plan_head *h)
     case SCENARIO_CROSSING:
     case SCENARIO_MESSAGES:
     case SCENARIO_RETURNS:
+    case SCENARIO_OUTAGE:
         return false;
     default:
         return h->profile != PROFILE_MILD && h->profile != PROFILE_CLEAR;

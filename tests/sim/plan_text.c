@@ -35,6 +35,7 @@ static const char *const scenario_names[SCENARIOS + 1] = {
     "disagree",
     "names",
     "replaced",
+    "outage",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded", "independent",
@@ -46,7 +47,8 @@ static const char *const family_names[FAMILIES + 1] = {
     "latch",      "quorum",       "multi",      "election",
     "by_owner",   "kill",         "redirect",   "crowd",
     "silence",    "credentials", "push",      "hosts",
-    "switchover", "proxy", "disagree", "queues",    "messages", "names", "labels"};
+    "switchover", "proxy", "disagree", "queues",    "messages", "names", "labels",
+    "outage"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "reduce", "drain", "delete", "resize", "available", "token",

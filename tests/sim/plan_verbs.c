@@ -119,7 +119,7 @@ void plan_draw_verbs(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "verbs");
     size_t count = plan->op_count;
 
-    if (plan->head.is_crowd)
+    if (plan->head.is_crowd || plan->head.scenario == SCENARIO_OUTAGE)
         return;
     for (size_t i = 0; i < count; i++) {
         struct plan_op *op = &plan->ops[i];

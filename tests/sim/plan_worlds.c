@@ -41,6 +41,9 @@
  * labels: clients have labels, which others read, or not all, or their account may not use
  * them. Half of the plans have no faults, or a program dies; those of the others are any plan's.
  *
+ * outage: semaphores and latches, whose server, or the process, is away for minutes or weeks
+ * (scenario_outage.c).
+ *
  * names: the resolver does not answer, the address of a server changes, or its name has two,
  * as in silence. */
 
@@ -170,6 +173,12 @@ static void be_queues(struct plan_head *h)
 {
     h->profile = PROFILE_WILD;
     h->scenario = SCENARIO_QUEUE;
+}
+
+static void be_outage(struct plan_head *h)
+{
+    h->profile = PROFILE_WILD;
+    h->scenario = SCENARIO_OUTAGE;
 }
 
 static struct plan_op *acquire(struct plan *plan, int64_t at_ms, int64_t program,
@@ -382,6 +391,8 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
         be_messages(head, &dice);
     else if (plan_only_is() == FAMILY_LABELS)
         be_labels(head, &dice);
+    else if (plan_only_is() == FAMILY_OUTAGE)
+        be_outage(head);
     else if (plan_only_is() == FAMILY_PUSH)
         head->tracks = draw_between(&dice, 1, 2);
 }

@@ -16,12 +16,14 @@
 #include "tests/sim/labels.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/model/cluster.h"
+#include "tests/sim/outage.h"
 #include "tests/sim/program_inner.h"
 #include "tests/sim/sets.h"
 #include "tests/sim/site.h"
 #include "tests/support/must.h"
 
 #define FREED 0xdb
+#define FRESH 0xa5
 
 /* By the address sanitizer, which also detects late reads. */
 #ifdef __SANITIZE_ADDRESS__
@@ -155,6 +157,13 @@ static void write_starved(struct program *p)
     sim_write(p->sim, &e);
 }
 
+/* What a client reads before it writes it is nonsense, not 0. Parts that are read so are not
+ * beyond the first bytes. */
+static void spoil(unsigned char *fresh, size_t size)
+{
+    memset(fresh, FRESH, size < WATCHED_MAX ? size : WATCHED_MAX);
+}
+
 static void *grow(struct program *p, void *old, size_t old_size, size_t size)
 {
     void *ptr;
@@ -166,6 +175,7 @@ static void *grow(struct program *p, void *old, size_t old_size, size_t size)
     ptr = malloc(size);
     if (!ptr)
         return NULL;
+    spoil((unsigned char *)ptr + old_size, size - old_size);
     if (old) {
         memcpy(ptr, old, old_size);
         keep_freed(p, old, old_size);
@@ -238,6 +248,7 @@ static void on_log(void *ctx, enum hf_log_level level, const char *line)
     struct program *p = ctx;
 
     (void)level;
+    outage_logged(p->sim, line);
     sim_comment(p->sim, process_name(p->process), line);
 }
 

@@ -9,6 +9,7 @@
 #include "tests/sim/by_owner.h"
 #include "tests/sim/labels.h"
 #include "tests/sim/majority.h"
+#include "tests/sim/outage.h"
 #include "tests/sim/peer.h"
 #include "tests/sim/run.h"
 #include "tests/sim/program.h"
@@ -114,6 +115,7 @@ static void print_header(const struct sim *sim, const struct history_header *b)
     print_bound(sim, "answer_ms", b->answer_ms);
     print_bound(sim, "belief", b->belief);
     print_bound(sim, "passed", b->passed);
+    print_bound(sim, "repeat_ms", b->repeat_ms);
     print_bound(sim, "seed", sim->plan->head.seed);
 }
 
@@ -475,6 +477,7 @@ static void end(struct sim *sim)
                      labels_last_ms(sim->plan));
     outlast_places(sim);
     site_keys(sim->site);
+    outage_check(sim);
     if (site_stray_askings(sim->site) > 0)
         sim_fail(sim, "asking", "%llu times ASKING came without the command for it",
                  (unsigned long long)site_stray_askings(sim->site));

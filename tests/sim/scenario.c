@@ -33,6 +33,7 @@ static const struct scenario {
     [SCENARIO_PROXY] = {scenario_proxy, 1u << DEPLOY_STANDALONE},
     [SCENARIO_DISAGREE] = {scenario_disagree, IN_CLUSTERS},
     [SCENARIO_NAMES] = {scenario_names, 1u << DEPLOY_STANDALONE},
+    [SCENARIO_OUTAGE] = {scenario_outage, 1u << DEPLOY_STANDALONE},
     [SCENARIO_REPLACED] = {scenario_replaced, 1u << DEPLOY_STANDALONE}, /* then DEPLOY_HOSTS */
 };
 

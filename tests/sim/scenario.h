@@ -64,5 +64,6 @@ void scenario_proxy(struct plan *plan, uint64_t *dice);
 void scenario_disagree(struct plan *plan, uint64_t *dice);
 void scenario_names(struct plan *plan, uint64_t *dice);
 void scenario_replaced(struct plan *plan, uint64_t *dice);
+void scenario_outage(struct plan *plan, uint64_t *dice);
 
 #endif

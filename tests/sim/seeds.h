@@ -136,6 +136,9 @@ static const struct past {
      "call that ended before the outage did were not released"},
     {"waiter_granted_before_a_long_outage", "P11",
      "the same, and a waiter was granted twice by one request"},
+    {"stopped_for_weeks_before_its_release_ended", "P11",
+     "a process was stopped for five weeks before its release had a reply, and repeated it when "
+     "the server had forgotten the reply: it was executed twice"},
     {"waiter_granted_weeks_before", "P11",
      "the same, for longer than a request is repeated"},
     {"one_channel_of_two_names", "P5",
@@ -553,6 +556,7 @@ static const struct past_world {
     {"messages", 60},
     {"names", 40},
     {"labels", 40},
+    {"outage", 60},
 };
 
 #endif

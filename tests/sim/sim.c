@@ -69,6 +69,7 @@ static const char help[] =
     "                  queues: fair locks; messages: only they wake waiters in time;\n"
     "                  names: a name leads to another address, or is not resolved;\n"
     "                  push: tracking=on; labels: clients have labels;\n"
+    "                  outage: changes of counts are repeated, for weeks;\n"
     "                  or hosts: replicas without sentinels;\n"
     "                  each: as with --seconds; all: any family\n"
     "  --help          print this text\n"

@@ -30,6 +30,7 @@ struct sim {
     int64_t muted; /* a client that was killed, whose lines are not written; 0: none */
     struct sim_permit *permits; /* observer_permit.c */
     size_t permit_count, permit_room;
+    int64_t unknown_changes, given_up; /* outage.c */
 };
 
 /* sim_us    - returns the true time at_ms after the start.

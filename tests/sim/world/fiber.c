@@ -9,6 +9,7 @@
 
 /* What hf_client_new needs most of: the URL of a cluster with 16 seeds. */
 #define STACK_BYTES (512u * 1024)
+#define FRESH 0xa5
 
 struct fiber {
     ucontext_t here;            /* where it parked */
@@ -47,6 +48,7 @@ static struct fiber *fiber_new(void)
 
     memset(f, 0, sizeof *f);
     f->stack = must_alloc(STACK_BYTES);
+    memset(f->stack, FRESH, STACK_BYTES); /* what is read before it is written is not 0 */
     must(getcontext(&f->here) == 0);
     f->here.uc_stack.ss_sp = f->stack;
     f->here.uc_stack.ss_size = STACK_BYTES;
