@@ -303,6 +303,7 @@ struct hf_op {
     bool is_freeing;            /* a last release is pending (TURN-1) */
     bool is_counted;            /* the queue counts that release (TURN-1) */
     bool was_listening;         /* line->is_listening when that began */
+    bool has_waited;            /* a re-entry: it waited before its owner had a hold */
     bool has_told_wait;         /* on_wait was posted */
     bool has_told_refusal;      /* a temporary refusal was logged since its last reply */
     struct hf_hold *hold;

@@ -95,6 +95,7 @@ static bool is_in_line(const struct hf_op *op)
 /* The result of an earlier request is no longer needed: the owner already has a hold. */
 static void enter_held(struct hf_op *op, struct hf_hold *held)
 {
+    op->has_waited = op->has_waited || is_in_line(op);
     give_up_hold(op);
     hf_wait_queue_leave(op);
     hf_reentry_start(op, held);
@@ -113,6 +114,7 @@ static void tell_own_call(struct hf_op *op, const struct hf_op *granted)
     if (op->owner != granted->owner || op->wait.state == IS_REQUESTING ||
         !waits_for_itself(op))
         return;
+    op->has_waited = true;
     hf_wait_queue_leave(op);
     op->timer.fire = on_own_grant;
     hf_loop_arm(op->client->loop, &op->timer, 0);

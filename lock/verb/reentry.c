@@ -68,6 +68,25 @@ static void note_no_reply(struct hf_op *op)
     hf_hold_rearm(op->hold);
 }
 
+/* If the wait of a call that had waited ends before the server has time to reply, the replies
+ * before that decide, as if no call of its owner had been granted. */
+static hf_status result_of_wait(struct hf_op *op, hf_status status)
+{
+    int64_t now = hf_loop_now(op->client->loop);
+    struct hf_wait_answers answers;
+    char name[100];
+
+    if (!op->has_waited || !op->queue || now < op->wait.deadline_ms)
+        return status;
+    answers = op->queue->answers;
+    if (!hf_wait_failed(&op->wait, &answers, now, status) || hf_wait_result(&answers) != HF_TIMEOUT)
+        return status;
+    return hf_error_set(op->error, HF_TIMEOUT,
+                        "lock '%s': %s, before the server replied to a re-entry",
+                        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
+                        hf_status_text(HF_TIMEOUT));
+}
+
 static void on_answer(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)
 {
@@ -80,7 +99,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         call->may_have_run = call->may_have_run ||
                              status == HF_E_SERVER; /* half of the script */
         note_no_reply(op);
-        end_reentry(op, status);
+        end_reentry(op, result_of_wait(op, status));
         return;
     }
     if (hold->work->lease.state == LEASE_LOST) { /* during the request; on_lost was called */
@@ -117,6 +136,7 @@ static void reenter(struct hf_op *op)
     }
     op->count = op->hold->work->lease.count + 1;
     op->call.replicas = 0;
+    op->wait.sent_ms = hf_loop_now(op->client->loop);
     hf_lease_sent(&op->hold->work->lease, hf_loop_now(op->client->loop), op->lease_ms);
     hf_hold_rearm(op->hold);
     hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),

@@ -262,12 +262,14 @@ static const char *wrong_number(const struct judge *j, const struct lock *lock,
                : NULL;
 }
 
-void count_of_permits(struct judge *j, const struct lock *lock, const struct stock *stock,
+void count_of_permits(struct judge *j, struct lock *lock, const struct stock *stock,
                       const struct history_event *e)
 {
     struct question *q = e->hold.at ? question_of(lock, e->hold) : NULL;
     const char *wrong;
 
+    if (e->by == HISTORY_BY_OPERATOR && state_decides(j, stock->server))
+        count_disturbed(j, lock);
     if (!q || !state_decides(j, stock->server) ||
         (e->by != HISTORY_BY_RESIZE && e->by != HISTORY_BY_DELETE))
         return;

@@ -50,7 +50,7 @@ bool count_is_named(const struct ask *ask);
 void count_asked(const struct ask *ask, struct history_text name);
 void count_stock(struct judge *j, struct lock *lock, const struct stock *stock,
                  const struct history_event *e);
-void count_of_permits(struct judge *j, const struct lock *lock, const struct stock *stock,
+void count_of_permits(struct judge *j, struct lock *lock, const struct stock *stock,
                       const struct history_event *e);
 void count_of_set(struct judge *j, const struct lock *lock, const struct stock *stock,
                   const struct history_event *e);

@@ -539,6 +539,12 @@ static const struct past {
      "next hold outlasted the label"},
     {"a_label_written_while_it_is_read", "label",
      "a waiter read the label of a holder just before it was written, and its error had none"},
+    {"reentry_cut_short_by_its_wait", "P12",
+     "two calls of one owner waited, one was granted, and the other's re-entry had 4 ms until its "
+     "wait_ms expired: it ended with HF_E_NOREPLY instead of HF_TIMEOUT"},
+    {"resized_again_after_the_data_was_lost", "P11",
+     "the judge counted a resize that was executed again after the server had lost its data as "
+     "one that was executed twice"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family
