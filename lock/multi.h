@@ -120,8 +120,23 @@ HF_API hf_status hf_multi_acquire(struct hf_multi *multi,
 HF_API hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
                                   struct hf_error *err);
 
-/* hf_multi_acquire_async, hf_multi_release_async - as the blocking calls of the same
- *   names, without blocking. The rules of hf_lock_acquire_async for `done` and for the
+/* hf_multi_renew - extends a multi-lock that was acquired with lease_ms to lease_ms from now
+ *   (1 to HF_SPAN_MAX_MS): hf_lock_renew of each member, at once. No lease is shortened.
+ * Returns HF_OK         all members were extended: hf_multi_safe_ms
+ *         HF_LOST       a member, which the error names, is lost: release the multi-lock
+ *         HF_NOT_OWNER  the owner does not hold the multi-lock: nothing was done
+ *         HF_E_INVAL    lease_ms is out of range; a client renews a member, because the
+ *                       lease_ms of one of its acquires was 0; or another call of this owner
+ *                       is pending
+ *         HF_E_NOMEM, HF_E_FORKED: nothing was done
+ *         else          as hf_lock_renew of the member that the error names. The others may
+ *                       be extended. The multi-lock is held, and hf_multi_safe_ms is not
+ *                       shorter than without the call, which can be repeated until then */
+HF_API hf_status hf_multi_renew(struct hf_multi *multi, int64_t owner, int64_t lease_ms,
+                                struct hf_error *err);
+
+/* hf_multi_acquire_async, hf_multi_release_async, hf_multi_renew_async - as the blocking calls
+ *   of the same names, without blocking. The rules of hf_lock_acquire_async for `done` and for the
  *   owner apply. `done` is called by the thread that calls the callbacks of the client
  *   whose reply was the last. */
 HF_API hf_status hf_multi_acquire_async(struct hf_multi *multi,
@@ -129,6 +144,8 @@ HF_API hf_status hf_multi_acquire_async(struct hf_multi *multi,
                                         hf_done *done, void *ctx) HF_MUST_CHECK;
 HF_API hf_status hf_multi_release_async(struct hf_multi *multi, int64_t owner,
                                         hf_done *done, void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_multi_renew_async(struct hf_multi *multi, int64_t owner, int64_t lease_ms,
+                                      hf_done *done, void *ctx) HF_MUST_CHECK;
 
 /* hf_multi_safe_ms - returns for how many ms all members are certain to be held: the
  *   minimum of their hf_lock_safe_ms. INT64_MIN: the owner does not hold the multi-lock,

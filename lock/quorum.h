@@ -133,16 +133,40 @@ HF_API hf_status hf_quorum_acquire(struct hf_quorum *quorum,
 HF_API hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
                                    struct hf_error *err);
 
-/* hf_quorum_acquire_async, hf_quorum_release_async - as the blocking calls of the same
- *   names, without blocking. The rules of hf_lock_acquire_async for `done` and for the
- *   owner apply. `done` is called in the thread that calls the callbacks of one of the
- *   clients. */
+/* hf_quorum_renew - extends a quorum that was acquired with lease_ms to lease_ms from now
+ *   (1 to HF_SPAN_MAX_MS): hf_lock_renew of all members that the owner holds, at once. It
+ *   returns when a majority was extended; the others may still be extended. Members that the
+ *   owner does not hold are not requested.
+ * Returns HF_OK         a majority was extended, and its new safe time has not ended:
+ *                       hf_quorum_safe_ms
+ *         HF_E_QUORUM   fewer were extended. No lease is shorter than before, so the quorum is
+ *                       held at least until its earlier safe time, but nothing more is
+ *                       certain. The call can be repeated until then. The error lists the
+ *                       result of each server, as after hf_quorum_acquire
+ *         HF_LOST       the quorum is lost: release it
+ *         HF_NOT_OWNER  the owner does not hold it: nothing was done
+ *         HF_E_INVAL    lease_ms is out of range; the quorum was acquired without lease_ms, so
+ *                       that its clients renew it; another call of this owner is pending; or
+ *                       a client has no background thread, or runs this in a callback:
+ *                       nothing was done
+ *         HF_E_NOMEM, HF_E_FORKED: nothing was done
+ *   The first call of an owner allocates about 2 KB for each member. */
+HF_API hf_status hf_quorum_renew(struct hf_quorum *quorum, int64_t owner,
+                                 int64_t lease_ms, struct hf_error *err);
+
+/* hf_quorum_acquire_async, hf_quorum_release_async, hf_quorum_renew_async - as the blocking
+ *   calls of the same names, without blocking. The rules of hf_lock_acquire_async for
+ *   `done` and for the owner apply. `done` is called in the thread that calls the callbacks
+ *   of one of the clients. */
 HF_API hf_status hf_quorum_acquire_async(
     struct hf_quorum *quorum, const struct hf_acquire_options *options,
     hf_done *done, void *ctx) HF_MUST_CHECK;
 HF_API hf_status hf_quorum_release_async(struct hf_quorum *quorum,
                                          int64_t owner, hf_done *done,
                                          void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_quorum_renew_async(struct hf_quorum *quorum, int64_t owner,
+                                       int64_t lease_ms, hf_done *done,
+                                       void *ctx) HF_MUST_CHECK;
 
 /* hf_quorum_cancel - ends the pending acquire of this owner, if there is one, with
  *   HF_CANCELLED. */

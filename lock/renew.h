@@ -12,7 +12,8 @@
  *     }
  *     hf_lock_release(lock, options.owner, &error);
  *
- * hf_renew_by_owner (by_owner.h) does this for the hold of a process that has ended.
+ * hf_quorum_renew (quorum.h) and hf_multi_renew (multi.h) do this for sets of locks,
+ * hf_renew_by_owner (by_owner.h) for the hold of a process that has ended.
  *
  * Threads, errors: as in lock.h. */
 #ifndef HF_RENEW_H

@@ -34,7 +34,7 @@ LOCK := status \
         $(addprefix api/,client_options stats queue close dump metrics metrics_sum client reload op_request lock semaphore latch permits token \
             by_owner renew label) \
         $(addprefix set/,one_server multi multi_call quorum quorum_answers \
-            quorum_servers quorum_token quorum_losses quorum_call \
+            quorum_servers quorum_token quorum_losses quorum_call quorum_renew multi_renew \
             election)
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 # holdfast-resp, which also uses cli/base.
@@ -80,7 +80,7 @@ LIVE := url slot cluster_map cluster_addresses cluster cluster_wait cluster_move
         semaphore latch permits lock_forged first_grant lock_acl lock_orphans lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
         waiting lock_end dump metrics lock_label lock_fork lock_close idle_memory lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire counted hold watch run_label run_guard run_ends run_inside run_status run_metrics run_service run_slot \
-        lock_rw model model_cluster resp_check doctor bench ls ls_waiters multi multi_faults one_server quorum quorum_loss election examples fencing \
+        lock_rw model model_cluster resp_check doctor bench ls ls_waiters multi multi_faults one_server quorum quorum_loss quorum_renew multi_renew election examples fencing \
         descriptors unlock_queue \
         $(tls_live_$(TLS))
 VECTORS := score

@@ -39,7 +39,7 @@ $(addprefix $(BUILD)/tests/sim/,test_model_alone test_seeds test_switch test_pus
 $(BUILD)/tests/sim/test_model_alone: $(model_O)
 $(call live,model model_cluster): $(model_O) \
     $(call objects,$(addprefix tests/live/model/model_,twins words))
-$(call live,model model_cluster quorum quorum_loss): \
+$(call live,model model_cluster quorum quorum_loss quorum_renew): \
     $(call objects,tests/support/one_clock) | $(BUILD)/tests/support/server_clock.so
 $(call live,model model_cluster): CHECK_LIBS += $(LUA_LIBS)
 

@@ -267,6 +267,18 @@ int64_t hf_multi_safe_ms(struct hf_multi *multi, int64_t owner)
     return safe;
 }
 
+/* Not every error of a lock names it. */
+void hf_multi_name_member(struct hf_error *err, const struct hf_multi *multi, uint32_t member,
+                          hf_status status, const char *why)
+{
+    const struct hf_lock *lock = multi->members[member];
+    char name[100];
+
+    (void)hf_error_set(err, status, "member '%s': %s",
+                       hf_error_quote(name, sizeof name, lock->text, lock->name_len), why);
+    err->member = member + 1;
+}
+
 /* ---- callbacks of members ---- */
 
 /* A callback that began when its call or hold ended finds a record that is unused or

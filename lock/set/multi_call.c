@@ -73,17 +73,10 @@ static bool keep(struct hf_multi_call *call)
 
 /* ---- step by step ---- */
 
-/* "member 'b': ...": not every error of a lock names it. */
 static void name_member(struct hf_multi_call *call, uint32_t member, hf_status status,
                         const char *why)
 {
-    const struct hf_lock *lock = call->multi->members[member];
-    char name[100];
-
-    hf_error_set(&call->error, status, "member '%s': %s",
-                 hf_error_quote(name, sizeof name, lock->text, lock->name_len),
-                 why);
-    call->error.member = member + 1;
+    hf_multi_name_member(&call->error, call->multi, member, status, why);
 }
 
 static const char *why_of(hf_status status, const struct hf_error *err)

@@ -54,6 +54,10 @@ bool hf_multi_is_safe(const struct hf_multi *multi, int64_t owner, int64_t lease
 /* hf_multi_settle - the owner has all members: they are no longer provisional. [mutex] */
 void hf_multi_settle(const struct hf_multi *multi, int64_t owner);
 
+/* hf_multi_name_member - writes an error that names a member: "member 'b': WHY". */
+void hf_multi_name_member(struct hf_error *err, const struct hf_multi *multi, uint32_t member,
+                          hf_status status, const char *why);
+
 /* hf_multi_forked - returns whether this process is a fork of the process that created the
  *   multi-lock. Then a thread that does not exist here may hold the mutex. */
 bool hf_multi_forked(const struct hf_multi *multi);

@@ -32,6 +32,7 @@ static void free_hold(const struct hf_quorum *quorum, struct hf_quorum_hold *hol
 {
     if (hold->raises)
         hf_mem_free(quorum->mem, hold->raises, size_of_raises(quorum->count));
+    hf_quorum_renewal_free(quorum, hold->renewal);
     hf_mem_free(quorum->mem, hold, size_of_hold(quorum->count));
 }
 

@@ -20,7 +20,7 @@ void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
 
 static const char *done_word(const struct hf_quorum_hold *hold)
 {
-    return hold->is_release ? "released" : "granted";
+    return hold->is_release ? "released" : hold->is_renewal ? "renewed" : "granted";
 }
 
 void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,

@@ -1,6 +1,6 @@
-/* Calls on a quorum: quorum_turn.c decides which members are requested, and this file
- * sends the requests without blocking. Replies, losses and timers arrive on the threads
- * of the members' clients; the mutex of the quorum orders them. */
+/* Calls on a quorum: quorum_turn.c decides which members are requested, and this file sends the
+ * requests without blocking. Replies, losses and timers arrive on the threads of the members'
+ * clients; the mutex of the quorum orders them. */
 /* Tests: tests/live/set/test_quorum.c, tests/sim/test_quorum.c. */
 #include "lock/record/hold.h"
 #include "lock/record/hold_lookup.h"
@@ -239,8 +239,7 @@ static void go_on_and_tell(struct hf_quorum_hold *hold)
 
 /* ---- events of members ---- */
 
-/* Losses are reported before other callbacks, so the report of a grant may follow that
- * of its loss. [mutex] */
+/* Losses are reported first, so the report of a grant may follow that of its loss. [mutex] */
 static bool was_lost_before(const struct hf_quorum_seat *seat, hf_status status)
 {
     return status == HF_OK &&
@@ -261,7 +260,7 @@ static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
     struct hf_quorum_hold *hold = seat->hold;
 
     pthread_mutex_lock(&hold->quorum->mutex);
-    if (!hold->is_release)
+    if (!hold->is_release && !hold->is_renewal)
         hf_quorum_note_answer(seat, status, err);
     hf_quorum_turn_answered(&hold->turn, seat->member, status, hf_clock_ms());
     if (was_lost_before(seat, status))
@@ -293,7 +292,7 @@ static void on_raised(void *ctx, hf_status status, const struct hf_error *err)
     struct hf_quorum_hold *hold = seat->hold;
 
     pthread_mutex_lock(&hold->quorum->mutex);
-    if (status != HF_OK && !hold->is_release)
+    if (status != HF_OK && !hold->is_release && !hold->is_renewal)
         hf_quorum_note_answer(seat, status, err);
     hf_quorum_note_raised(seat, status);
     if (seat->is_returned)
@@ -319,6 +318,7 @@ void hf_quorum_on_task(struct hf_task *task)
     hf_loop_unlock(loop);
     pthread_mutex_lock(&hold->quorum->mutex);
     go_on_and_tell(hold);
+    hf_quorum_renewal_go_on(hold);
     hf_loop_lock(loop);
 }
 
@@ -425,7 +425,7 @@ static void begin_acquire(struct hf_quorum_hold *hold,
 
     (void)hf_random_bytes(&request.dice, sizeof request.dice);
     hold->wanted = *o;
-    hold->is_release = hold->is_refused = false;
+    hold->is_release = hold->is_renewal = hold->is_refused = false;
     hold->seen_by_ms = hf_quorum_seen_by(hold->quorum, o, now_ms);
     for (uint32_t i = 0; i < hold->turn.count; i++)
         hf_quorum_set_answer(&hold->seats[i], HF_E_NOREPLY, "no reply yet");
@@ -476,6 +476,7 @@ static hf_status begin_release(struct hf_quorum_hold **out,
         return hf_error_set(err, HF_E_INVAL,
                             "another call of this owner is pending");
     (void)hf_quorum_note_losses(hold); /* QUORUM-11: their callbacks may be late */
+    hf_quorum_renewal_stop(hold);
     hold->is_busy = hold->is_release = true;
     hold->was_broken = hold->turn.phase == QUORUM_BROKEN;
     for (uint32_t i = 0; i < hold->turn.count; i++)

@@ -19,6 +19,7 @@
 #define QUORUM_ANSWER_MAX 120
 
 struct hf_quorum_hold;
+struct hf_quorum_renewal;
 
 /* One member, for one owner, and the pending call on it. */
 struct hf_quorum_seat {
@@ -55,6 +56,8 @@ struct hf_quorum_hold {
     bool is_refused;            /* the acquire is refused: members are on one server */
     struct hf_one_server one_server;    /* these members */
     bool is_release;            /* the pending or last call is a release */
+    bool is_renewal;            /* the same, hf_quorum_renew; a release ends it */
+    struct hf_quorum_renewal *renewal; /* of the owner's renewals by hand; NULL: none yet */
     bool was_broken;            /* the quorum was lost when its release began */
     bool is_busy;               /* a call is pending */
     struct hf_timer timer;      /* in the loop of the first member; it posts `task` */
@@ -182,6 +185,20 @@ bool hf_quorum_note_losses(struct hf_quorum_hold *hold);
 /* hf_quorum_proved_ms - returns when the server of a held member last proved that it has the
  *   hold (hf_lease_proved_ms). HF_NEVER: the client no longer has the hold. */
 int64_t hf_quorum_proved_ms(const struct hf_quorum_hold *hold, uint32_t member);
+
+/* ---- quorum_renew.c ---- */
+
+/* hf_quorum_renewal_free - NULL is allowed. */
+void hf_quorum_renewal_free(const struct hf_quorum *quorum, struct hf_quorum_renewal *renewal);
+
+/* hf_quorum_renewal_broken - the quorum is lost: a pending renewal ends. [mutex] */
+void hf_quorum_renewal_broken(struct hf_quorum_hold *hold);
+
+/* hf_quorum_renewal_stop - a release begins: requests without a reply are cancelled. [mutex] */
+void hf_quorum_renewal_stop(struct hf_quorum_hold *hold);
+
+/* hf_quorum_renewal_go_on - ends the pending renewal, if it can end. Not with the mutex. */
+void hf_quorum_renewal_go_on(struct hf_quorum_hold *hold);
 
 /* ---- quorum_call.c ---- */
 

@@ -76,5 +76,7 @@ bool hf_quorum_note_losses(struct hf_quorum_hold *hold)
         if (hold->turn.votes[i].state == VOTE_OURS &&
             hf_lock_safe_ms(hold->quorum->members[i], hold->owner) == INT64_MIN)
             is_broken = note_loss(hold, i) || is_broken;
+    if (is_broken)
+        hf_quorum_renewal_broken(hold);
     return is_broken;
 }

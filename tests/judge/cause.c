@@ -190,6 +190,13 @@ static bool is_barred_at(const struct judge *j, const struct ask *ask, uint32_t 
     return false;
 }
 
+/* An extension is of a hold of its own owner. */
+static bool is_meant(const struct ask *ask, const struct hold *hold)
+{
+    return state_is_named(ask, hold) &&
+           (ask->op != HISTORY_OP_EXTEND || text_is(hold->owner, ask->owner));
+}
+
 /* Of a forced release or a renewal: does the server not have the hold that it is to free
  * or renew? A permit that has lapsed is not held any more. */
 static bool is_apart_at(const struct judge *j, const struct ask *ask, uint32_t server)
@@ -197,7 +204,7 @@ static bool is_apart_at(const struct judge *j, const struct ask *ask, uint32_t s
     for (struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
         const struct record *r = state_record(hold, server, false);
 
-        if (r && hold->class == ask->class && state_is_named(ask, hold) &&
+        if (r && hold->class == ask->class && is_meant(ask, hold) &&
             (hold->class != CLASS_PERMIT || r->until_us > j->now.us))
             return false;
     }
@@ -211,7 +218,7 @@ static void find_at(struct ask *ask, uint32_t server)
     for (struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
         const struct record *r = state_record(hold, server, false);
 
-        if (hold->class != ask->class || !state_is_named(ask, hold) || !r)
+        if (hold->class != ask->class || !is_meant(ask, hold) || !r)
             continue;
         ask->was_found = true;
         if (r->until_us > ask->lasted_until_us)
@@ -472,8 +479,7 @@ void cause_released(struct judge *j, struct ask *ask, struct hold *hold)
     show(v, j->now);
 }
 
-static void end_renewed(struct judge *j, const struct ask *ask,
-                        const struct history_event *e)
+void cause_end_renewed(struct judge *j, const struct ask *ask, const struct history_event *e)
 {
     if (!ask->was_found)
         cause_fail_call(j, ask, e, "and no server had the hold that it names");
@@ -552,7 +558,7 @@ static void end_ok(struct judge *j, struct ask *ask,
     else if (ask->op == HISTORY_OP_INSPECT || ask->op == HISTORY_OP_AVAILABLE)
         sight_end(j, ask, e);
     else if (is_renewal(ask))
-        end_renewed(j, ask, e);
+        cause_end_renewed(j, ask, e);
 }
 
 static enum failure failure_of(struct history_text status)
@@ -581,7 +587,7 @@ static enum failure failure_of(struct history_text status)
 }
 
 /* Does the client renew the hold that is to be extended, or may it? */
-static bool is_renewed_anyway(const struct ask *ask)
+bool cause_is_renewed_anyway(const struct ask *ask)
 {
     const struct hold *hold = hold_of_release(ask);
 
@@ -592,7 +598,7 @@ static bool is_renewed_anyway(const struct ask *ask)
 static bool is_refused(const struct ask *ask)
 {
     if (ask->op == HISTORY_OP_EXTEND)
-        return is_renewed_anyway(ask);
+        return cause_is_renewed_anyway(ask);
     return ask->op == HISTORY_OP_RENEW ? ask->lease_ms == 0
                                        : ask->op == HISTORY_OP_ACQUIRE && cause_has_other_hold(ask);
 }

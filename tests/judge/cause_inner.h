@@ -23,6 +23,8 @@ enum failure { OK, TIMED_OUT, CANCELLED, IS_LOST, NOT_OWNER, INVALID, CLOSED,
  * cause_released_by_name - a hold is released: a forced release that names it did it.
  * cause_has_lost, cause_has_other_hold - of the call's owner: has a hold of the lock been
  *                   lost; does another hold of the lock, or call on it, refuse the call?
+ * cause_is_renewed_anyway - of an extension: does the client renew the hold by itself, or may it?
+ * cause_end_renewed - an extension or renewal has ended well: did the hold last that long?
  * cause_fail_call - reports the call's failure.
  * cause_end_whole - the call of a set ends.
  * cause_end_part  - a part of such a call ends. False: the call of the set has ended
@@ -55,6 +57,8 @@ void cause_forced(struct judge *j, const struct hold *hold, bool decides);
 void cause_released_by_name(struct judge *j, const struct hold *hold);
 bool cause_has_lost(const struct ask *ask);
 bool cause_has_other_hold(const struct ask *ask);
+bool cause_is_renewed_anyway(const struct ask *ask);
+void cause_end_renewed(struct judge *j, const struct ask *ask, const struct history_event *e);
 void cause_fail_call(struct judge *j, const struct ask *ask,
                      const struct history_event *e, const char *why);
 void cause_end_whole(struct judge *j, struct ask *ask, const struct history_event *e,

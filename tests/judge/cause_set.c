@@ -34,8 +34,7 @@ static bool is_over(const struct judge *j, const struct hold *hold)
 /* Has the hold that the part releases been lost, or has it expired? */
 static bool has_ended(const struct judge *j, const struct ask *part)
 {
-    const struct hold *hold =
-        part->op == HISTORY_OP_RELEASE ? hold_of_part(part) : NULL;
+    const struct hold *hold = part->op != HISTORY_OP_ACQUIRE ? hold_of_part(part) : NULL;
 
     return cause_has_lost(part) ||
            (hold && (hold->clock.line || hold->excuse.reason != EXCUSE_NONE ||
@@ -78,7 +77,9 @@ static void take_in(struct judge *j, struct ask *whole, struct ask *part)
     whole->hears_of_bar = whole->hears_of_bar || part->hears_of_bar;
     if (part->clock.line)
         whole->clock = part->clock;
-    whole->has_refused = whole->has_refused || cause_has_other_hold(part);
+    whole->has_refused = whole->has_refused ||
+                         (part->op == HISTORY_OP_EXTEND ? cause_is_renewed_anyway(part)
+                                                        : cause_has_other_hold(part));
     whole->has_held = whole->has_held || is_held(part);
 }
 
@@ -242,6 +243,8 @@ static bool is_refused(const struct judge *j, const struct ask *ask)
         if (a != ask && a->is_whole && a->client == ask->client &&
             text_is(a->owner, ask->owner) && text_is(a->set, ask->set))
             return true;
+    if (ask->op == HISTORY_OP_EXTEND)
+        return ask->has_refused || !hold || hold->is_watched;
     return ask->op == HISTORY_OP_ACQUIRE &&
            (ask->has_refused || (hold && hold->tally > 0));
 }
@@ -263,7 +266,19 @@ static bool is_lost(const struct judge *j, const struct ask *ask)
         return ask->has_lost || is_touched(j, ask, 0);
     hold = state_hold(ask->lock, ask->class, ask->owner, ask->name, false);
     return cause_has_lost(ask) || is_touched(j, ask, ask->gone) ||
-           (hold && cause_is_majority_missing(j, hold));
+           (hold && (cause_is_majority_missing(j, hold) ||
+                     (ask->op == HISTORY_OP_EXTEND && is_over(j, hold))));
+}
+
+/* Of an extension: members that the owner does not have cannot be extended. */
+static bool lacks_members(const struct judge *j, const struct ask *ask)
+{
+    const struct hold *hold =
+        ask->lock && ask->op == HISTORY_OP_EXTEND
+            ? state_hold(ask->lock, ask->class, ask->owner, ask->name, false)
+            : NULL;
+
+    return hold && cause_is_majority_missing(j, hold);
 }
 
 static const char *why_not(const struct judge *j, const struct ask *ask,
@@ -288,7 +303,7 @@ static const char *why_not(const struct judge *j, const struct ask *ask,
     default:
         return NULL;
     }
-    if (is_touched(j, ask, beside_faults(j, ask)) || is_short(j, ask))
+    if (is_touched(j, ask, beside_faults(j, ask)) || is_short(j, ask) || lacks_members(j, ask))
         return NULL;
     return ask->lock ? "without faults that touch so many members that the others are no majority"
                      : "without a fault that touches a member";
@@ -299,6 +314,10 @@ void cause_end_whole(struct judge *j, struct ask *ask, const struct history_even
 {
     const char *why;
 
+    if (failure == OK && ask->op == HISTORY_OP_EXTEND && ask->lock) {
+        cause_look(j, ask);
+        cause_end_renewed(j, ask, e);
+    }
     if (failure == OK || !cause_is_judged(j))
         return;
     for (struct ask *a = j->asks; a; a = a->next)

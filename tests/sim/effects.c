@@ -82,6 +82,8 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_EXTENDED - PLAN_DENIED] = "extended by hand",
     [EFFECT_GIVEN_UP - PLAN_DENIED] = "change given up",
     [EFFECT_REPEATED - PLAN_DENIED] = "change repeated after its call",
+    [EFFECT_EXTENDED_QUORUM - PLAN_DENIED] = "quorum extended by hand",
+    [EFFECT_EXTENDED_MULTI - PLAN_DENIED] = "multi-lock extended by hand",
     [EFFECT_REPLACED - PLAN_DENIED] = "replaced while it was stopped",
 };
 
@@ -106,8 +108,10 @@ int64_t effects_world(int effect)
     case EFFECT_DENIED + DENIED_SSUBSCRIBE:
         return FAMILY_MESSAGES;
     case EFFECT_DIED_QUORUM:
+    case EFFECT_EXTENDED_QUORUM:
         return FAMILY_QUORUM;
     case EFFECT_DIED_MULTI:
+    case EFFECT_EXTENDED_MULTI:
         return FAMILY_MULTI;
     case EFFECT_DIED_LEADER:
         return FAMILY_ELECTION;

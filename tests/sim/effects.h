@@ -87,9 +87,11 @@ enum effect {
     EFFECT_LABEL_REFUSED, /* the ACL has refused to store one */
     EFFECT_LABEL_READ,   /* a client has read another one's label */
     EFFECT_LABEL_SHOWN,  /* it was in the error of a call that timed out */
-    EFFECT_EXTENDED,     /* an owner has extended its hold by hand */
     EFFECT_GIVEN_UP,     /* a change of a count was given up; repeated until it was executed */
     EFFECT_REPEATED,
+    EFFECT_EXTENDED,     /* an owner has extended its hold by hand: of a lock */
+    EFFECT_EXTENDED_QUORUM, /* of a quorum; of a multi-lock */
+    EFFECT_EXTENDED_MULTI,
     EFFECT_REPLACED,     /* a master that had stopped was replaced without a line */
     EFFECTS
 };

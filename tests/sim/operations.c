@@ -3,12 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/renew.h"
 #include "lock/token.h"
 #include "tests/sim/by_owner.h"
 #include "tests/sim/candidates.h"
 #include "tests/sim/counted.h"
-#include "tests/sim/effects.h"
 #include "tests/sim/labels.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/program_inner.h"
@@ -91,6 +89,12 @@ static void release_all(struct owner *o)
         release(o);
 }
 
+/* quorum.h, multi.h: not while its owner renews it. */
+static bool is_refused(const struct owner *o)
+{
+    return o->form != OWNER_OF_LOCK && o->extending > 0;
+}
+
 /* A hold is released hold_ms after its acquire. */
 static void on_hold_over(void *ctx)
 {
@@ -98,7 +102,7 @@ static void on_hold_over(void *ctx)
     struct program *p = c->program;
     struct process *before;
 
-    if (process_is_suspended(p->process) || p->is_freeing) {
+    if (process_is_suspended(p->process) || p->is_freeing || is_refused(c->owner)) {
         world_after(p->sim->world, &c->release, RETRY_US);
         return;
     }
@@ -271,22 +275,34 @@ static void on_extended(void *ctx, hf_status status, const struct hf_error *err)
 
     (void)err;
     if (status == HF_OK)
-        effects_note(o->program->sim, EFFECT_EXTENDED);
+        effects_note(o->program->sim, sets_effect(o));
+    o->extending--;
     owner_watch(o);
+    sets_ended(c, status);
     call_end(c, status, 0);
     owner_watch(o);
+    sets_watch(o);
 }
 
 static void extend(struct owner *o, const struct plan_op *op)
 {
     struct call *c;
 
-    if (o->form != OWNER_OF_LOCK || o->whole || plan_is_counted(o->program->sim->plan, op->lock))
+    hf_status status;
+
+    if (o->form == OWNER_OF_ELECTION || o->whole ||
+        plan_is_counted(o->program->sim->plan, op->lock))
         return;
     c = program_call(o->program, o, HISTORY_OP_EXTEND);
     c->lease_ms = op->lease_ms;
+    o->extending++;
     call_ask(c);
-    program_began(c, hf_lock_renew_async(o->lock, o->as, op->lease_ms, on_extended, c), on_extended);
+    sets_asked(c);
+    status = sets_renew(o, op->lease_ms, on_extended, c);
+    if (status < 0 && o->form != OWNER_OF_LOCK)
+        on_extended(c, status, NULL); /* it says at once what it does not do */
+    else
+        program_began(c, status, on_extended);
 }
 
 /* Of what has tokens; of a set, each member has its own. */

@@ -45,6 +45,7 @@ struct owner {
     int64_t releasing; /* those whose release was requested */
     bool stands_behind; /* its release was requested while another call was pending */
     int64_t under_way; /* calls */
+    int64_t extending; /* those of them that extend its hold */
     bool is_lost;      /* its loss was reported */
     int64_t master;    /* known to the client when its last turn ended, */
     int64_t master_us; /* at this time, */

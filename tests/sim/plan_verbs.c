@@ -83,8 +83,9 @@ static void read_tokens(const struct plan *plan, struct plan_op *op, uint64_t *d
 
 static bool may_extend(const struct plan *plan, const struct plan_op *op)
 {
-    return op->verb == OP_ACQUIRE && op->lease_ms > 0 && !plan_is_set(plan, op->lock) &&
-           !plan_is_counted(plan, op->lock) && plan->op_count < PLAN_OPS_DRAWN;
+    return op->verb == OP_ACQUIRE && op->lease_ms > 0 &&
+           plan->locks[op->lock].family != FAMILY_ELECTION && !plan_is_counted(plan, op->lock) &&
+           plan->op_count < PLAN_OPS_DRAWN;
 }
 
 /* An owner with a lease extends it, perhaps more than once, or too late. In a mild plan it might

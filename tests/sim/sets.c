@@ -5,6 +5,8 @@
 
 #include "lock/multi.h"
 #include "lock/quorum.h"
+#include "lock/renew.h"
+#include "tests/sim/effects.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/site.h"
 #include "tests/support/must.h"
@@ -160,6 +162,25 @@ hf_status sets_release(struct owner *o, hf_done *done, struct call *c)
     }
 }
 
+hf_status sets_renew(struct owner *o, int64_t lease_ms, hf_done *done, struct call *c)
+{
+    switch (o->form) {
+    case OWNER_OF_QUORUM:
+        return hf_quorum_renew_async(o->quorum, o->as, lease_ms, done, c);
+    case OWNER_OF_MULTI:
+        return hf_multi_renew_async(o->multi, o->as, lease_ms, done, c);
+    default:
+        return hf_lock_renew_async(o->lock, o->as, lease_ms, done, c);
+    }
+}
+
+int sets_effect(const struct owner *o)
+{
+    if (o->form == OWNER_OF_QUORUM)
+        return EFFECT_EXTENDED_QUORUM;
+    return o->form == OWNER_OF_MULTI ? EFFECT_EXTENDED_MULTI : EFFECT_EXTENDED;
+}
+
 void sets_cancel(struct call *c)
 {
     if (c->owner && c->owner->form == OWNER_OF_QUORUM)
@@ -249,6 +270,9 @@ static void end_parts(struct call *c, hf_status status)
 
         if (part->op == HISTORY_OP_ACQUIRE) {
             end_acquire(part, status);
+        } else if (part->op == HISTORY_OP_EXTEND) {
+            owner_watch(part->owner);
+            call_end(part, status, 0);
         } else {
             owner_released(part->owner, status);
             call_end(part, status, 0);
@@ -282,7 +306,8 @@ void sets_asked(struct call *c)
         note_asked(c);
     if (c->owner->form == OWNER_OF_MULTI && !is_refused_at_once(c))
         ask_parts(c);
-    sets_watch(c->owner);
+    if (c->op != HISTORY_OP_EXTEND) /* which requests no member */
+        sets_watch(c->owner);
 }
 
 /* quorum.h, multi.h: at least half of a lease remains. The watchdog may have renewed the

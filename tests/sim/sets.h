@@ -14,6 +14,8 @@
  * sets_member - an owner of one of its members: any number names one.
  * sets_acquire, _release - of any form. They begin a call, whose status comes to `done`
  *              with `c`, unless they fail.
+ * sets_renew - the same.
+ * sets_effect - the effect of such a call that ended well.
  * sets_cancel - ends a call of any form.
  * sets_status - the status of the call for the history: a quorum whose servers have too few
  *              replicas fails with HF_UNREPLICATED.
@@ -33,6 +35,8 @@ struct owner *sets_member(struct owner *o, int64_t n);
 hf_status sets_acquire(struct owner *o, struct hf_acquire_options *options,
                        hf_done *done, struct call *c);
 hf_status sets_release(struct owner *o, hf_done *done, struct call *c);
+hf_status sets_renew(struct owner *o, int64_t lease_ms, hf_done *done, struct call *c);
+int sets_effect(const struct owner *o);
 void sets_cancel(struct call *c);
 hf_status sets_status(const struct call *c, hf_status status);
 int64_t sets_token(const struct owner *o);

@@ -162,6 +162,12 @@ static hf_status begin(struct hfpy_call *call, int64_t one, int64_t two)
         return hf_quorum_acquire_async(handle, &call->options, ended, call);
     case HFPY_QUORUM_RELEASE:
         return hf_quorum_release_async(handle, one, ended, call);
+    case HFPY_LOCK_RENEW:
+        return hf_lock_renew_async(handle, one, two, ended, call);
+    case HFPY_MULTI_RENEW:
+        return hf_multi_renew_async(handle, one, two, ended, call);
+    case HFPY_QUORUM_RENEW:
+        return hf_quorum_renew_async(handle, one, two, ended, call);
     case HFPY_PERMITS_TRY_SET:
         return hf_permits_try_set_async(handle, one, &call->flag, ended, call);
     case HFPY_PERMITS_AVAILABLE:

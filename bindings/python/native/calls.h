@@ -53,7 +53,10 @@ enum hfpy_what {
     HFPY_LATCH_TRY_SET,         /* count */
     HFPY_LATCH_COUNT_DOWN,
     HFPY_LATCH_AWAIT,           /* wait_ms */
-    HFPY_LATCH_COUNT
+    HFPY_LATCH_COUNT,
+    HFPY_LOCK_RENEW,            /* owner, lease_ms: these three */
+    HFPY_MULTI_RENEW,
+    HFPY_QUORUM_RENEW
 };
 
 /* One call. It is allocated in C, because the library may write to it until it has ended, also

@@ -110,6 +110,22 @@ def test_a_fenced_lock_has_a_greater_token_each_time(kind, client, other):
     assert first.token is None  # it was released
 
 
+def test_a_hold_with_a_ttl_is_renewed_by_hand(client):
+    lock = client.lock("a", ttl=60)
+    with lock as hold:
+        hold.renew(3600)
+        assert 60 < hold.safe_for < 3600 and 60 < lock.inspect().ttl <= 3600
+        hold.renew()  # a longer lease is not shortened
+        assert hold.safe_for > 60
+    with pytest.raises(holdfast.NotOwner):
+        hold.renew(3600)
+
+
+def test_a_hold_that_the_client_renews_is_not_renewed_by_hand(client):
+    with client.lock("a") as hold, pytest.raises(holdfast.InvalidArgument, match="by itself"):
+        hold.renew(3600)
+
+
 def test_a_nonreentrant_lock_is_refused_to_its_holder(client):
     lock = client.lock("a", kind="nonreentrant")
     with lock, pytest.raises(holdfast.InvalidArgument):

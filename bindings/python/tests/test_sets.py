@@ -1,4 +1,5 @@
 """Multi-locks, quorums, semaphores and latches."""
+import asyncio
 import threading
 
 import pytest
@@ -21,6 +22,12 @@ def test_a_multi_lock_is_all_or_none(client, other, server):
 def test_a_multi_lock_has_one_client(client, other):
     with pytest.raises(ValueError, match="of one client"):
         client.multi([client.lock("a"), other.lock("b")])
+
+
+def test_a_multi_lock_with_a_ttl_is_renewed_by_hand(client):
+    with client.multi([client.lock("a"), client.lock("b")], ttl=60) as hold:
+        hold.renew(3600)
+        assert hold.safe_for > 60
 
 
 def test_a_multi_lock_that_is_held_ends_with_its_client(make_client):
@@ -68,6 +75,15 @@ def test_a_quorum_is_held_by_a_majority(three, three_servers):
     three[0].close()
     with pytest.raises(holdfast.Closed):
         lock.acquire()
+
+
+def test_a_quorum_with_a_ttl_is_renewed_by_hand(three):
+    async def renew():
+        async with holdfast.quorum([each.lock("r") for each in three], ttl=60) as hold:
+            await hold.renew_async(3600)
+            assert hold.safe_for > 60
+
+    asyncio.run(renew())
 
 
 def test_a_wait_for_a_quorum_can_be_ended(three, three_servers, program):

@@ -185,6 +185,19 @@ class Hold:
         run.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(run)
 
+    def renew(self, ttl: Optional[float] = None) -> None:
+        """Extends the hold of a lock with a ttl to ttl seconds from now; None: its own ttl. After an
+        error except Lost, the hold lasts as long as without the call."""
+        self._lock._uses.run(self._renew(ttl))
+
+    async def renew_async(self, ttl: Optional[float] = None) -> None:
+        await self._lock._uses.run_async(self._renew(ttl))
+
+    def _renew(self, ttl: Optional[float]) -> Operation:
+        if self._is_released:
+            raise error_of(lib.HF_NOT_OWNER, f"{self.name}: this hold was released")
+        return self._lock._renewal_of(self, ttl)
+
     def _number(self, read: Callable[[int], int]) -> int:
         if self._is_released:
             return 0
@@ -214,6 +227,7 @@ class Lockable:
     name: str
     _acquire_what: int
     _release_what: int
+    _renew_what: int
 
     def __init__(self, uses: Uses, pointer: Any, states: "Dict[Any, State]", key: Any,
                  options: "LockOptions") -> None:
@@ -346,6 +360,10 @@ class Lockable:
         return Operation(self._release_what, self._pointer, hold._owner,
                          after=lambda succeeded: hold._ended())
 
+    def _renewal_of(self, hold: Hold, ttl: Optional[float]) -> Operation:
+        lease_ms = self._options.lease_ms if ttl is None else milliseconds(ttl, "ttl")
+        return Operation(self._renew_what, self._pointer, hold._owner, lease_ms)
+
     # Sets count the holds and calls that use them.
     def _add_user(self) -> None:
         pass
@@ -379,6 +397,7 @@ class Lock(Lockable):
 
     _acquire_what = lib.HFPY_LOCK_ACQUIRE
     _release_what = lib.HFPY_LOCK_RELEASE
+    _renew_what = lib.HFPY_LOCK_RENEW
 
     def __init__(self, core: Core, name: "Union[str, bytes]", kind: str, fenced: bool,
                  options: LockOptions) -> None:

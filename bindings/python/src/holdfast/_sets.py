@@ -73,6 +73,7 @@ class Multi(LockSet):
 
     _acquire_what = lib.HFPY_MULTI_ACQUIRE
     _release_what = lib.HFPY_MULTI_RELEASE
+    _renew_what = lib.HFPY_MULTI_RENEW
     _new = lib.hf_multi_new
     _free = lib.hf_multi_free
     _type = "struct hf_multi **"
@@ -97,6 +98,7 @@ class Quorum(LockSet):
 
     _acquire_what = lib.HFPY_QUORUM_ACQUIRE
     _release_what = lib.HFPY_QUORUM_RELEASE
+    _renew_what = lib.HFPY_QUORUM_RENEW
     _new = lib.hf_quorum_new
     _free = lib.hf_quorum_free
     _type = "struct hf_quorum **"
