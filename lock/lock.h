@@ -132,8 +132,7 @@ enum hf_lost {
     HF_REASON_SUSPENDED,        /* this process did not run when the safe time ended */
     HF_REASON_LEASE_ENDED,      /* the lease_ms of the acquire, or of a re-entry, ended */
     HF_REASON_MAX_HOLD,         /* max_hold_ms expired. After on_lost, the client releases the
-                                   lock on the server, unless the lock is a member of a multi-lock
-                                   or quorum: then the release or the TTL ends it */
+                                   lock, except a member of a multi-lock or quorum */
     HF_REASON_CLOSED            /* hf_client_free was called (hf_client_close keeps holds) */
 };
 
@@ -199,10 +198,11 @@ struct hf_acquire_options {
                                    two locks with the same name on one server */
 
     /* The callbacks of the hold; each may be NULL, and gets `ctx`. A re-entry keeps the callbacks
-     * of the first acquire. After a blocking hf_lock_release, a callback may still be running in
-     * another thread: keep `ctx` until hf_client_free, or until `done` of hf_lock_release_async.
+     * of the first acquire. When hf_lock_release returns, a callback may still run in another
+     * thread: keep `ctx` until hf_client_free. (None runs after `done` of hf_lock_release_async.)
      * on_wait     the server replied to this call that the lock is held, so the call waits. Not
-     *             called while the call queues after another call of the client, nor after it ended
+     *             called while another call of the client is before this call in the queue, nor
+     *             after this call has ended
      * on_renewed  the hold was renewed. Not called after a loss or after the last release began
      * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on the
      *             server, unless this process is suspended. If the lock was deleted or taken: at
@@ -258,16 +258,16 @@ static inline void hf_acquire_options_init(struct hf_acquire_options *options)
  *   an error of the list below   HF_E_SERVER, HF_E_CONNECT or HF_E_NOREPLY, after the client has
  *                                retried until the request timeout (*)
  *   any other error              HF_E_SERVER (WRONGTYPE, NOPERM, ...), HF_E_AUTH, HF_E_TLS
- * (*) These errors end a call only until the server has replied "held" to a call of this client
- * that waits for this lock. After that, the client retries until wait_ms expires.
+ * (*) Once the server has replied "held" to any call of this client that waits for this lock, these
+ * errors no longer end a call: the client retries until wait_ms expires.
  * Errors that are retried: no reply, a full output queue, a proxy that has lost its server, and
  * LOADING, READONLY, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, MOVED to the same node. For each
  * of these whose status is HF_E_SERVER, and for OOM, NOREPLICAS, MISCONF, is_temporary is set.
  * If several calls of a client wait for a lock that is not fair, one of them sends requests. A
- * call whose wait_ms is 0 sends one request. If another call of its owner acquired the lock
- * meanwhile, it sends a second one, with a new timeout: a re-entry. If less than half of the lease
- * remains when a grant arrives, a call requests the lock again, up to three times (once if wait_ms
- * is 0). If the last grant has expired, the call returns HF_E_NOREPLY.
+ * call whose wait_ms is 0 sends one request, with two exceptions. If another call of the same owner
+ * acquired the lock while that request was pending, a second request, with a new timeout, re-enters
+ * the lock. If less than half of the lease remains when a grant arrives, any call repeats its
+ * request: up to three times, or once if wait_ms is 0. After an expired grant: HF_E_NOREPLY.
  * With hf_client_options.replicas, an acquire may take replicas_timeout_ms longer. Re-entries and
  * renewals do not wait for replicas. If the replicas do not reply, later acquires and releases on
  * the same connection are delayed, and may end with HF_E_NOREPLY.
@@ -285,9 +285,9 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock, const struct hf_acquire_o
  *   "nothing was done". Therefore do not repeat the call after an error.
  * Returns HF_OK         released once. If the reply is lost, the client repeats the request
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
- *         HF_LOST       released once, but the hold had been lost, or may have been: the first
- *                       request had no reply, the repeated one found the lock free, and the lock
- *                       may have expired. After the last release the owner can acquire again
+ *         HF_LOST       released once, but the hold had been lost. Also if it may have been lost:
+ *                       the first request had no reply, and the second found the lock free after
+ *                       it may have expired. After the last release the owner can acquire again
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
  *                       hf_client_close: nothing was done
  *         other HF_E_*  no reply, a refusal, or no memory. If this was the last release, the hold
