@@ -70,8 +70,8 @@ _holdfast_options() {
         signals='  '
         ;;
     semaphore)
-        all='-w --wait --timeout -n --nonblock -E --conflict-exit-code -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
-        values=' -w --wait --timeout -E --conflict-exit-code -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
+        all='-w --wait --timeout -n --nonblock -E --conflict-exit-code --ttl -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni --json -q --quiet -v --verbose -h --help'
+        values=' -w --wait --timeout -E --conflict-exit-code --ttl -u --url --user --password-file --sentinel-password-file --connect-timeout --map --tls-ca --tls-cert --tls-key --tls-key-password-file --tls-sni '
         files=' --password-file --sentinel-password-file --tls-ca --tls-cert --tls-key --tls-key-password-file '
         signals='  '
         ;;

@@ -292,6 +292,7 @@ complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -s w -l wait -x 
 complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -l timeout -x -d 'the same as --wait'
 complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -s n -l nonblock -d 'acquire'
 complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -s E -l conflict-exit-code -x -d 'acquire'
+complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -l ttl -x -d 'set'
 complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -s u -l url -x -d 'URL of the server'
 complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -l user -x -d 'user name'
 complete -c holdfast -n '__fish_seen_subcommand_from semaphore' -l password-file -r -F -d 'read the password from the first line of F'

@@ -73,6 +73,14 @@ HF_API hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
                                               struct hf_error *err)
     HF_MUST_CHECK;
 
+/* hf_semaphore_try_set_permits_ttl - as hf_semaphore_try_set_permits, but the semaphore expires
+ *   after ttl_ms (1 to HF_SPAN_MAX_MS): then it does not exist, whether or not permits are in use.
+ *   Calls do not change the TTL. HF_E_INVAL: ttl_ms is out of range. Source: WIRE 15. */
+HF_API hf_status hf_semaphore_try_set_permits_ttl(struct hf_semaphore *semaphore,
+                                                  int64_t permits, int64_t ttl_ms,
+                                                  bool *was_set, struct hf_error *err)
+    HF_MUST_CHECK;
+
 /* hf_semaphore_acquire - acquires `permits` permits (1 to HF_PERMITS_MAX), all or none.
  *   A semaphore that does not exist has no permits; a call may wait for it.
  *   wait_ms   HF_FOREVER; 0: one try; at most HF_SPAN_MAX_MS
@@ -168,8 +176,8 @@ HF_API hf_status hf_semaphore_inspect(struct hf_semaphore *semaphore,
                                       int64_t *out, bool *exists,
                                       struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_semaphore_try_set_permits_async, hf_semaphore_acquire_async,
- * hf_semaphore_release_async, hf_semaphore_release_if_exists_async,
+/* hf_semaphore_try_set_permits_async, hf_semaphore_try_set_permits_ttl_async,
+ * hf_semaphore_acquire_async, hf_semaphore_release_async, hf_semaphore_release_if_exists_async,
  * hf_semaphore_reduce_async, hf_semaphore_drain_async, hf_semaphore_delete_async,
  * hf_semaphore_available_async, hf_semaphore_inspect_async - as the blocking calls of the
  *   same names, without blocking. `done` is called once, with the status that the blocking
@@ -180,6 +188,9 @@ HF_API hf_status
 hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
                                    int64_t permits, bool *was_set,
                                    hf_done *done, void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_semaphore_try_set_permits_ttl_async(
+    struct hf_semaphore *semaphore, int64_t permits, int64_t ttl_ms, bool *was_set,
+    hf_done *done, void *ctx) HF_MUST_CHECK;
 HF_API hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
                                             int64_t permits, int64_t wait_ms,
                                             struct hf_cancel *cancel,

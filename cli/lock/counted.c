@@ -199,7 +199,10 @@ static int act_and_wait(struct cli_counted *c)
 
 /* ---- the command line ---- */
 
-static const struct cli_option own_options[] = {CLI_WAIT_ROWS, {0}};
+enum { CLI_COUNTED_TTL = CLI_WAIT_OPTION - 1 };
+
+static const struct cli_option own_options[] = {
+    CLI_WAIT_ROWS, {CLI_COUNTED_TTL, 0, "ttl", "DURATION"}, {0}};
 
 static int take_number(struct cli_counted *c, const struct cli_args *args, const char *word)
 {
@@ -245,6 +248,8 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
 {
     struct cli_counted *c = ctx;
 
+    if (id == CLI_COUNTED_TTL)
+        return cli_take_duration(args, "--ttl", value, 1, &c->ttl_ms);
     return id >= CLI_WAIT_OPTION ? cli_wait_take_option(&c->waiting, args, id, value)
                                  : take_word(c, args, value);
 }
@@ -261,6 +266,8 @@ static int check(struct cli_counted *c, const struct cli_args *args)
     if (c->waiting.given && !c->action->waits)
         return cli_usage(args, "%s has no meaning for '%s', which does not wait",
                          c->waiting.given, c->action->name);
+    if (c->ttl_ms > 0 && !c->action->takes_ttl)
+        return cli_usage(args, "--ttl has no meaning for '%s %s'", c->of->noun, c->action->name);
     if (c->number < 0)
         c->number = c->action->takes == CLI_NUMBER_OR_ONE ? 1 : 0;
     return CLI_CONTINUE;

@@ -20,6 +20,7 @@ struct cli_counted_action {
     bool waits;                 /* it takes -n, -w and -E, and uses c->wait */
     bool is_repeated;           /* the library repeats it after a lost reply */
     int (*act)(struct cli_counted *c);  /* returns the exit code */
+    bool takes_ttl;             /* it takes --ttl */
 };
 
 struct cli_counted_kind {
@@ -35,12 +36,14 @@ struct cli_counted {
     const struct cli_counted_action *action;
     const char *name;
     int number;                 /* 0 without one */
+    int64_t ttl_ms;             /* 0 without --ttl */
     struct cli_wait_options waiting;
 
     char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
     char last_words[CLI_QUOTE_MAX + 160];
     struct cli_wait wait;
     struct hf_client *client;
+    bool is_absent;             /* of an acquire: there was no semaphore when it began */
     bool is_unknown;            /* whether the server did what was requested */
     union {
         struct hf_semaphore *semaphore;

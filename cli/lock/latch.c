@@ -101,11 +101,11 @@ static int wait_for(struct cli_counted *c)
 /* ---- the command line ---- */
 
 static const struct cli_counted_action actions[] = {
-    {"set", CLI_WITH_NUMBER, 1, false, false, set},
-    {"down", CLI_WITHOUT_NUMBER, 0, false, true, count_down},
-    {"wait", CLI_WITHOUT_NUMBER, 0, true, false, wait_for},
-    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get},
-    {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete},
+    {"set", CLI_WITH_NUMBER, 1, false, false, set, false},
+    {"down", CLI_WITHOUT_NUMBER, 0, false, true, count_down, false},
+    {"wait", CLI_WITHOUT_NUMBER, 0, true, false, wait_for, false},
+    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get, false},
+    {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete, false},
     {0},
 };
 

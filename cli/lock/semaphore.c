@@ -53,7 +53,9 @@ static int set(struct cli_counted *c)
     struct hf_error err = {0};
     bool was_set = false;
     hf_status status =
-        hf_semaphore_try_set_permits(c->on.semaphore, c->number, &was_set, &err);
+        c->ttl_ms > 0 ? hf_semaphore_try_set_permits_ttl(c->on.semaphore, c->number, c->ttl_ms,
+                                                         &was_set, &err)
+                      : hf_semaphore_try_set_permits(c->on.semaphore, c->number, &was_set, &err);
     int code = cli_counted_report_change(c, status, &err);
 
     if (!cli_counted_is_done(status))
@@ -190,11 +192,13 @@ static int end_acquire(struct cli_counted *c)
     }
     if (w->status != HF_TIMEOUT)
         return cli_counted_report_error(c, w->status, &w->error, false);
+    if (c->is_absent && c->waiting.wait_ms == 0)
+        cli_warn("there is no semaphore %s; its action 'set N' creates it", c->quoted);
     cli_verbose("%s", w->error.text);
     return cli_counted_done(c, "acquired", false, c->waiting.conflict_code);
 }
 
-/* A name that is misspelt is waited for, but not in silence. */
+/* A name that is misspelt is not waited for, or refused, in silence. */
 static int note_absence(struct cli_counted *c)
 {
     int64_t available;
@@ -204,8 +208,10 @@ static int note_absence(struct cli_counted *c)
     cli_signals_end_at_once(true); /* nothing is taken, and the call blocks */
     rc = look(c, &available, &exists);
     cli_signals_end_at_once(false);
-    if (rc == CLI_CONTINUE && !exists && c->waiting.wait_ms != 0)
-        cli_warn("there is no semaphore %s yet; waiting for it", c->quoted);
+    c->is_absent = rc == CLI_CONTINUE && !exists;
+    if (c->is_absent && c->waiting.wait_ms != 0)
+        cli_warn("there is no semaphore %s yet; waiting for it (its action 'set N' creates it)",
+                 c->quoted);
     return rc;
 }
 
@@ -227,15 +233,15 @@ static int acquire(struct cli_counted *c)
 /* ---- the command line ---- */
 
 static const struct cli_counted_action actions[] = {
-    {"set", CLI_WITH_NUMBER, 0, false, false, set},
-    {"add", CLI_WITH_NUMBER, 1, false, true, add},
-    {"reduce", CLI_WITH_NUMBER, 1, false, true, reduce},
-    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get},
-    {"acquire", CLI_NUMBER_OR_ONE, 1, true, false, acquire},
-    {"release", CLI_NUMBER_OR_ONE, 1, false, true, release},
-    {"resize", CLI_WITH_NUMBER, 0, false, false, resize},
-    {"drain", CLI_WITHOUT_NUMBER, 0, false, true, drain},
-    {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete},
+    {"set", CLI_WITH_NUMBER, 0, false, false, set, true},
+    {"add", CLI_WITH_NUMBER, 1, false, true, add, false},
+    {"reduce", CLI_WITH_NUMBER, 1, false, true, reduce, false},
+    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get, false},
+    {"acquire", CLI_NUMBER_OR_ONE, 1, true, false, acquire, false},
+    {"release", CLI_NUMBER_OR_ONE, 1, false, true, release, false},
+    {"resize", CLI_WITH_NUMBER, 0, false, false, resize, false},
+    {"drain", CLI_WITHOUT_NUMBER, 0, false, true, drain, false},
+    {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete, false},
     {0},
 };
 
@@ -273,6 +279,7 @@ const struct cli_command cli_semaphore_command = {
         "75 acquire: too few permits; 125 error. A signal ends acquire, which then\n"
         "takes nothing.\n"
         "\n" CLI_COUNTED_HELP("acquire")
+        "  --ttl DURATION       set: the semaphore expires after DURATION; default: never\n"
         "\n" CLI_COMMON_HELP,
     .main = main_semaphore,
 };

@@ -99,6 +99,7 @@ static void op_init(struct hf_op *op, struct hf_lock *lock,
     op->is_member = request->is_member;
     op->owner = request->owner;
     op->permits = request->permits;
+    op->ttl_ms = request->ttl_ms;
     if (request->options)
         op->options = *request->options;
     op->info = request->info;

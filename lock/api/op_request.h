@@ -12,6 +12,7 @@ struct hf_op_request {
     bool is_member;
     int64_t owner;
     int64_t permits;
+    int64_t ttl_ms;             /* of what is created; 0: none */
     const struct hf_acquire_options *options;
     struct hf_lock_info *info;
     size_t info_size;           /* in the program that allocated it */

@@ -39,10 +39,18 @@ static hf_status check(int64_t permits, int64_t least, struct hf_error *err)
                         (long long)least, (long long)HF_PERMITS_MAX);
 }
 
-static struct hf_op_request to_set(int64_t permits, bool *was_set)
+static hf_status check_ttl(int64_t ttl_ms, struct hf_error *err)
+{
+    if (ttl_ms >= 1 && ttl_ms <= HF_SPAN_MAX_MS)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "a TTL is 1 to %lld ms", (long long)HF_SPAN_MAX_MS);
+}
+
+/* TTL 0: none. */
+static struct hf_op_request to_set(int64_t permits, int64_t ttl_ms, bool *was_set)
 {
     return (struct hf_op_request){
-        .verb = &hf_verb_set, .permits = permits, .out_flag = was_set};
+        .verb = &hf_verb_set, .permits = permits, .ttl_ms = ttl_ms, .out_flag = was_set};
 }
 
 static struct hf_op_request to_release(int64_t permits)
@@ -96,9 +104,19 @@ hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
                                        int64_t permits, bool *was_set,
                                        struct hf_error *err)
 {
-    struct hf_op_request request = to_set(permits, was_set);
+    struct hf_op_request request = to_set(permits, 0, was_set);
 
     return run_checked(semaphore, &request, 0, err);
+}
+
+hf_status hf_semaphore_try_set_permits_ttl(struct hf_semaphore *semaphore, int64_t permits,
+                                           int64_t ttl_ms, bool *was_set,
+                                           struct hf_error *err)
+{
+    struct hf_op_request request = to_set(permits, ttl_ms, was_set);
+    hf_status rc = check_ttl(ttl_ms, err);
+
+    return rc < 0 ? rc : run_checked(semaphore, &request, 0, err);
 }
 
 hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore, int64_t permits,
@@ -184,9 +202,19 @@ hf_status hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
                                              int64_t permits, bool *was_set,
                                              hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_set(permits, was_set);
+    struct hf_op_request request = to_set(permits, 0, was_set);
 
     return submit_checked(semaphore, &request, 0, done, ctx);
+}
+
+hf_status hf_semaphore_try_set_permits_ttl_async(struct hf_semaphore *semaphore,
+                                                 int64_t permits, int64_t ttl_ms,
+                                                 bool *was_set, hf_done *done, void *ctx)
+{
+    struct hf_op_request request = to_set(permits, ttl_ms, was_set);
+    hf_status rc = check_ttl(ttl_ms, NULL);
+
+    return rc < 0 ? rc : submit_checked(semaphore, &request, 0, done, ctx);
 }
 
 hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,

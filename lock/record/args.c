@@ -14,6 +14,7 @@
 /* The arguments of each step beside keys and channel. */
 static const struct {
     bool count;                 /* the hold count to reach, and the lease */
+    bool ttl;                   /* of what is created */
     bool holder;                /* the owner to look for */
     bool first;                 /* the index of the first place */
     bool publish;               /* how to wake waiters */
@@ -26,7 +27,7 @@ static const struct {
     [STEP_ADD] = {.count = true, .publish = true},
     [STEP_ADD_EXISTING] = {.count = true, .publish = true},
     [STEP_REDUCE] = {.count = true},
-    [STEP_SET] = {.count = true, .publish = true},
+    [STEP_SET] = {.count = true, .ttl = true, .publish = true},
     [STEP_RESIZE] = {.count = true, .publish = true},
     [STEP_DELETE] = {.count = true, .publish = true},
     [STEP_READ] = {.holder = true},
@@ -135,6 +136,8 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put_integer(at, op->count_text, op->count);
         at = put_integer(at, op->lease_text, op->lease_ms);
     }
+    if (takes[step].ttl)
+        at = put_integer(at, op->ttl_text, op->ttl_ms);
     if (how->takes_place) {
         at = put_integer(at, op->place_text, op->place_ms);
         at = put_integer(at, op->floor_text, floor_ms(op));

@@ -323,6 +323,7 @@ struct hf_op {
     int64_t place_ms;           /* how long its place there is valid without a request
                                    (FAIR-2); 0: it has none */
     int64_t silence_ms;         /* between its last two acquires */
+    int64_t ttl_ms;             /* of what it creates; 0: none */
     size_t held_by_len;         /* of held_by; 0: no reply has named a holder */
     int64_t named_ms;           /* when `hold` was created, and with it the name of the
                                    request that the server records */
@@ -355,7 +356,7 @@ struct hf_op {
     } text;
     char held_by[HF_OWNER_TEXT_MAX];    /* the holder that the last reply named; for
                                            hf_client_dump */
-    char count_text[HF_RESP_INTEGER_MAX];
+    char count_text[HF_RESP_INTEGER_MAX], ttl_text[HF_RESP_INTEGER_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
     char place_text[HF_RESP_INTEGER_MAX], floor_text[HF_RESP_INTEGER_MAX];
     char silence_text[HF_RESP_INTEGER_MAX];

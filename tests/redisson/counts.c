@@ -67,6 +67,26 @@ START_TEST(both_sides_take_from_one_number)
 }
 END_TEST
 
+/* Redisson's trySetPermits(permits, ttl) sets the same key in the same way: WIRE 15. */
+START_TEST(a_ttl_lasts_beside_redisson)
+{
+    const char *name = names[_i];
+    struct hf_semaphore *semaphore = semaphore_on(name);
+    bool was_set = false;
+
+    ck_assert_int_eq(hf_semaphore_try_set_permits_ttl(semaphore, 5, 60000, &was_set, NULL), HF_OK);
+    ck_assert(was_set);
+    ck_assert_str_eq(ask_java(1, "set", "semaphore", name, 9), "false");
+    ck_assert_str_eq(ask_java(1, "try", "semaphore", name, 4), "true");
+    take(semaphore, 1);
+    ck_assert_str_eq(ask_java(1, "unlock", "semaphore", name, 4), "ok");
+    give(semaphore, 1);
+    ck_assert_java("5", 1, "count semaphore %s", name);
+    ck_assert_int_gt(server_ask_int(server, "PTTL %s", name), 1000);
+    hf_semaphore_free(semaphore);
+}
+END_TEST
+
 START_TEST(redisson_is_woken_by_our_release)
 {
     const char *name = names[_i];
@@ -432,6 +452,7 @@ TCase *counts_case(void)
     TCase *tc = both_case("semaphores, latches");
 
     tcase_add_loop_test(tc, both_sides_take_from_one_number, 0, 2);
+    tcase_add_loop_test(tc, a_ttl_lasts_beside_redisson, 0, 2);
     tcase_add_loop_test(tc, redisson_is_woken_by_our_release, 0, 2);
     tcase_add_loop_test(tc, we_are_woken_by_redissons_release, 0, 2);
     tcase_add_loop_test(tc, no_permit_is_lost_or_made, 0, 2);

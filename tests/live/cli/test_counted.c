@@ -41,6 +41,11 @@ static const struct {
     {NULL, "semaphore x set 3", 0, NULL, NULL, "3"},
     {NULL, "semaphore x set 0 --json", 0, "{\"name\":\"x\",\"set\":true,\"number\":0}\n", NULL,
      "0"},
+    {NULL, "semaphore x set 3 --ttl 1h", 0, NULL, NULL, "3"},
+    {NULL, "semaphore x set 3 --ttl 0", 125, NULL, "--ttl", "(nil)"},
+    {"SET x 5", "semaphore x add 3 --ttl 1h", 125, NULL,
+     "--ttl has no meaning for 'semaphore add'", "5"},
+    {NULL, "latch x set 3 --ttl 1h", 125, NULL, "--ttl has no meaning for 'latch set'", "(nil)"},
     {"SET x 5", "semaphore x set 3", 1, NULL, "the semaphore x exists; nothing is changed", "5"},
     {"SET x 5", "semaphore x set 3 -q", 1, NULL, NULL, "5"},
     {"SET x 5", "semaphore x get", 0, "5\n", NULL, "5"},
@@ -71,6 +76,10 @@ static const struct {
     {"SET x 5", "semaphore x acquire -n 6", 75, NULL, NULL, "5"},
     {"SET x 5", "semaphore x acquire 6 -n -E 3 -v", 3, NULL, "timed out waiting", "5"},
     {"SET x 5", "semaphore x acquire 6 --timeout 50ms", 75, NULL, NULL, "5"},
+    {NULL, "semaphore x acquire -n", 75, NULL,
+     "there is no semaphore x; its action 'set N' creates it", "(nil)"},
+    {NULL, "semaphore x acquire -n --json", 75,
+     "{\"name\":\"x\",\"acquired\":false,\"number\":1}\n", "there is no semaphore x", "(nil)"},
     {NULL, "semaphore x acquire -w 50ms", 75, NULL, "there is no semaphore x yet; waiting",
      "(nil)"},
     {NULL, "latch x set 3", 0, NULL, NULL, "3"},
@@ -137,6 +146,16 @@ START_TEST(each_action_does_what_the_manual_says)
         ck_assert_str_eq(await_end(p, ERR), "");
     ck_assert_str_eq(server_ask(server, "GET x"), calls[_i].after);
     ck_assert_str_eq(server_ask(server, "EVAL %s 0", lasting), "0");
+}
+END_TEST
+
+START_TEST(semaphore_with_a_ttl_expires)
+{
+    ck_assert_int_eq(finish(run_line("semaphore x set 3 --ttl 1h")), 0);
+    ck_assert_int_gt(server_ask_int(server, "PTTL x"), 3500000);
+    ck_assert_int_eq(finish(run_line("semaphore x acquire")), 0);
+    ck_assert_int_eq(finish(run_line("semaphore x release")), 0);
+    ck_assert_int_gt(server_ask_int(server, "PTTL x"), 3500000);
 }
 END_TEST
 
@@ -356,6 +375,7 @@ int main(void)
     TCase *c = run_case(s, "counted");
 
     tcase_add_loop_test(c, each_action_does_what_the_manual_says, 0, ROWS(calls));
+    tcase_add_test(c, semaphore_with_a_ttl_expires);
     tcase_add_loop_test(c, key_of_a_lock_is_left_alone, 0, 2);
     tcase_add_test(c, released_permits_wake_a_waiter);
     tcase_add_test(c, semaphore_whose_permits_are_held_is_not_deleted);

@@ -103,6 +103,48 @@ static void await_no_answers(void)
 
 /* ---- one call ---- */
 
+/* It is that of Redisson's trySetPermits(permits, ttl): no call changes it. */
+START_TEST(semaphore_expires_with_its_ttl)
+{
+    bool was_set = false;
+    int64_t taken;
+
+    ck_assert_ok(hf_semaphore_try_set_permits_ttl(pool, 3, 60000, &was_set, NULL));
+    ck_assert(was_set);
+    ck_assert_ok(hf_semaphore_try_set_permits_ttl(pool_of_other, 3, 1000, &was_set, NULL));
+    ck_assert(!was_set);
+    take(pool, 2);
+    ck_assert_ok(hf_semaphore_release(pool, 1, NULL));
+    ck_assert_ok(hf_semaphore_reduce(pool, 1, NULL, NULL));
+    ck_assert_ok(hf_semaphore_drain(pool, &taken, NULL));
+    ck_assert_int_eq(taken, 1);
+    ck_assert_int_gt(server_ask_int(server, "PTTL " POOL), 1000);
+    (void)server_ask(server, "PEXPIRE " POOL " 1");
+    server_await(server, LONG_MS, "0", "EXISTS " POOL);
+    ck_assert_status(hf_semaphore_acquire(pool, 1, 0, NULL, NULL), HF_TIMEOUT);
+}
+END_TEST
+
+static const int64_t no_ttls[] = {0, -1, HF_SPAN_MAX_MS + 1};
+
+START_TEST(invalid_ttl_is_refused)
+{
+    bool was_set = false;
+    struct call call;
+
+    ck_assert_status(hf_semaphore_try_set_permits_ttl(pool, 3, no_ttls[_i], &was_set, NULL),
+                     HF_E_INVAL);
+    call_init(&call);
+    ck_assert_status(hf_semaphore_try_set_permits_ttl_async(pool, 3, no_ttls[_i], &was_set,
+                                                            call_done, &call), HF_E_INVAL);
+    ck_assert_ok(hf_semaphore_try_set_permits_ttl_async(pool, 3, 60000, &was_set, call_done,
+                                                        &call));
+    ck_assert_ok(call_await(&call));
+    ck_assert(was_set);
+    ck_assert_int_gt(server_ask_int(server, "PTTL " POOL), 1000);
+}
+END_TEST
+
 START_TEST(permits_are_set_once)
 {
     bool was_set = false;
@@ -1004,6 +1046,8 @@ static void add_all(Suite *suite)
     TCase *c = live_case(suite, "calls", start, stop);
 
     tcase_add_test(c, permits_are_set_once);
+    tcase_add_test(c, semaphore_expires_with_its_ttl);
+    tcase_add_loop_test(c, invalid_ttl_is_refused, 0, COUNT(no_ttls));
     tcase_add_test(c, permits_are_acquired_all_or_none);
     tcase_add_test(c, release_makes_a_semaphore_that_is_not_there);
     tcase_add_test(c, permits_are_removed_also_below_0);
