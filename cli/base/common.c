@@ -233,10 +233,10 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
 int cli_common_one_server(const struct cli_common *common,
                           const struct cli_args *args)
 {
-    return common->urls_count <= 1
+    return common->urls_count <= 1 || common->takes_servers
                ? CLI_CONTINUE
                : cli_usage(args, "several -u options need --quorum, an option of run "
-                                 "and elect");
+                                 "and elect; status also takes several");
 }
 
 int cli_common_parse(struct cli_common *common, struct cli_args *args,

@@ -114,6 +114,8 @@ int cli_lock_json(const struct cli_lock *lock)
 
     cli_json_init(&j);
     cli_lock_put_name(&j, lock);
+    if (lock->server)
+        cli_json_text(&j, "server", lock->server);
     cli_json_bool(&j, "held", lock->info.is_locked);
     cli_lock_put_holder(&j, lock);
     cli_places_put(&j, &lock->info);

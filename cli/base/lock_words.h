@@ -13,6 +13,7 @@ struct cli_lock {
                                    locked, HF_KIND_PERMIT, its number as
                                    hold_count */
     char label[HF_LABEL_MAX + 1];       /* of the holder; "": none, or it was not read */
+    const char *server;         /* its address, if there are several; NULL: there is one */
     bool knows_available;
     int64_t available;          /* permits; may be negative */
     bool knows_listeners;

@@ -102,6 +102,8 @@ static void print_text(const struct cli_lock *lock)
 {
     char quoted[CLI_QUOTE_MAX];
 
+    if (lock->server)
+        (void)printf("%s: ", lock->server);
     (void)printf("%s: ", cli_quote(quoted, lock->name, lock->len));
     if (lock->info.is_locked)
         print_held(lock);
@@ -109,11 +111,12 @@ static void print_text(const struct cli_lock *lock)
         print_free(&lock->info);
 }
 
+/* `server`: NULL if there is one. */
 static int print_lock(const struct cli_common *common,
                       struct hf_client *client, struct hf_lock **lock,
-                      const char *name)
+                      const char *name, const char *server)
 {
-    struct cli_lock found = {.name = name, .len = strlen(name)};
+    struct cli_lock found = {.name = name, .len = strlen(name), .server = server};
     int rc = look_up(lock, client, &found);
 
     if (rc == CLI_CONTINUE && !common->is_quiet)
@@ -148,7 +151,7 @@ static int print_locks(const struct cli_common *common,
         int rc = cli_lock_open(&lock, client, HF_KIND_PLAIN, *names);
 
         if (rc == CLI_CONTINUE)
-            rc = print_lock(common, client, &lock, *names);
+            rc = print_lock(common, client, &lock, *names, NULL);
         else if (lock)
             is_reachable = cli_common_is_cluster(common);
         hf_lock_free(lock);
@@ -168,16 +171,145 @@ static int print_all(const struct cli_common *common, char *const *names)
     return rc;
 }
 
+/* ---- several servers: the members of a quorum ---- */
+
+struct member {
+    struct hf_client *client;
+    bool is_unreachable;        /* no further request is sent to it */
+};
+
+/* A quorum is held while it is held on a majority; whether by one owner, its members do not show:
+ * an owner has another name on each server. */
+struct votes {
+    size_t servers, held, unknown;
+};
+
+static int look_at_member(const struct cli_common *common, struct member *member,
+                          const char *name)
+{
+    struct hf_lock *lock = NULL;
+    int rc = cli_lock_open(&lock, member->client, HF_KIND_PLAIN, name);
+
+    if (rc == CLI_CONTINUE)
+        rc = print_lock(common, member->client, &lock, name, hf_client_address(member->client));
+    else if (lock)
+        member->is_unreachable = true;
+    hf_lock_free(lock);
+    return rc;
+}
+
+static size_t needed(const struct votes *v)
+{
+    return v->servers / 2 + 1;
+}
+
+static bool is_held(const struct votes *v)
+{
+    return v->held >= needed(v);
+}
+
+static bool is_known(const struct votes *v)
+{
+    return is_held(v) || v->held + v->unknown < needed(v);
+}
+
+static int print_votes_json(const struct votes *v, const char *name)
+{
+    struct cli_lock lock = {.name = name, .len = strlen(name)};
+    struct cli_json j;
+
+    cli_json_init(&j);
+    cli_lock_put_name(&j, &lock);
+    cli_json_integer(&j, "servers", (int64_t)v->servers);
+    cli_json_integer(&j, "held_on", (int64_t)v->held);
+    cli_json_integer(&j, "unknown_on", (int64_t)v->unknown);
+    if (is_known(v))
+        cli_json_bool(&j, "majority", is_held(v));
+    return cli_json_print(&j);
+}
+
+static void print_votes_text(const struct votes *v, const char *name)
+{
+    char quoted[CLI_QUOTE_MAX];
+
+    (void)printf("%s: held on %zu of %zu servers, ", cli_quote(quoted, name, strlen(name)),
+                 v->held, v->servers);
+    if (v->unknown > 0)
+        (void)printf("unknown on %zu, ", v->unknown);
+    (void)puts(is_held(v)    ? "a majority"
+               : is_known(v) ? "not a majority"
+                             : "so a majority may be held");
+}
+
+static int print_votes(const struct cli_common *common, const struct votes *v, const char *name)
+{
+    int rc = CLI_CONTINUE;
+
+    if (common->is_json)
+        rc = print_votes_json(v, name);
+    else if (!common->is_quiet)
+        print_votes_text(v, name);
+    if (rc != CLI_CONTINUE)
+        return rc;
+    return !is_known(v) ? CLI_EXIT_ERROR : is_held(v) ? CLI_OK : CLI_NO;
+}
+
+static int print_quorum(const struct cli_common *common, struct member *members, const char *name)
+{
+    struct votes v = {.servers = common->urls_count};
+
+    for (size_t i = 0; i < v.servers; i++) {
+        int rc = members[i].is_unreachable ? CLI_EXIT_ERROR
+                                           : look_at_member(common, &members[i], name);
+
+        v.held += rc == CLI_OK;
+        v.unknown += rc != CLI_OK && rc != CLI_NO;
+    }
+    return print_votes(common, &v, name);
+}
+
+static int open_members(const struct cli_common *common, struct member *members)
+{
+    int rc = CLI_CONTINUE;
+
+    for (size_t i = 0; rc == CLI_CONTINUE && i < common->urls_count; i++) {
+        struct hf_client_options options;
+
+        hf_client_options_init(&options);
+        options.thread = false;
+        options.connect_once = true;
+        rc = cli_client_open_at(&members[i].client, common, i, &options);
+    }
+    return rc;
+}
+
+static int print_quorums(const struct cli_common *common, char *const *names)
+{
+    struct member members[HF_QUORUM_MAX] = {0};
+    int rc = open_members(common, members), code = CLI_OK;
+
+    for (; rc == CLI_CONTINUE && *names; names++)
+        code = worse(code, print_quorum(common, members, *names));
+    for (size_t i = 0; i < common->urls_count; i++)
+        hf_client_free(members[i].client);
+    return rc == CLI_CONTINUE ? code : rc;
+}
+
 static int main_status(struct cli_args *args, struct cli_common *common)
 {
     char **names;
-    int rc = cli_common_words(common, args, &names);
+    int rc;
+
+    common->takes_servers = true;
+    rc = cli_common_words(common, args, &names);
 
     if (rc == CLI_CONTINUE && !*names)
         return cli_usage(args, "NAME is required");
     if (rc == CLI_CONTINUE)
         rc = cli_common_begin(common);
-    return rc == CLI_CONTINUE ? print_all(common, names) : rc;
+    if (rc != CLI_CONTINUE)
+        return rc;
+    return common->urls_count > 1 ? print_quorums(common, names) : print_all(common, names);
 }
 
 const struct cli_command cli_status_command = {
@@ -188,7 +320,10 @@ const struct cli_command cli_status_command = {
         "\n"
         "Shows the owner, its label, the hold count and TTL of each lock, and its\n"
         "kind unless it is a plain lock: fair, read, write, multi, value, permit.\n"
-        "Exit code: 0 all held, 1 at least one free, 125 error.\n"
+        "With several -u, the servers of a quorum: shows each lock on each server, and\n"
+        "whether it is held on a majority.\n"
+        "Exit code: 0 all held, 1 at least one free, 125 error. With several -u: 0 all\n"
+        "held on a majority, 1 at least one not, 125 error, or not known.\n"
         "\n" CLI_COMMON_HELP,
     .main = main_status,
 };

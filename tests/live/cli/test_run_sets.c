@@ -30,7 +30,8 @@ static void stop_servers(void)
 
 /* ---- most of several servers ---- */
 
-#define QUORUM "--quorum", "-u", urls[0], "-u", urls[1], "-u", urls[2]
+#define SERVERS_OF_ALL "-u", urls[0], "-u", urls[1], "-u", urls[2]
+#define QUORUM "--quorum", SERVERS_OF_ALL
 
 static void ck_assert_keys(const char *name, int count)
 {
@@ -52,6 +53,50 @@ static struct process *hold_by_most(void)
     ck_assert_keys("x", 2);
     return p;
 }
+
+static struct process *status(const char *option)
+{
+    return holdfast(NULL, "status", SERVERS_OF_ALL, "x", option, NULL);
+}
+
+static void ck_assert_status_says(const char *text, const char *json, int code)
+{
+    struct process *p = status(NULL);
+
+    (void)await_line(p, OUT, text);
+    ck_assert_int_eq(finish(p), code);
+    p = status("--json");
+    (void)await_line(p, OUT, json);
+    ck_assert_int_eq(finish(p), code);
+    ck_assert_int_eq(finish(status("-q")), code);
+}
+
+/* The last server is down: it may make the difference. */
+START_TEST(status_shows_each_server_and_the_majority)
+{
+    struct process *p;
+
+    ck_assert_status_says("x: held on 0 of 3 servers, not a majority",
+                          "\"held_on\":0,\"unknown_on\":0,\"majority\":false}", 1);
+    (void)server_ask(servers[1], "SET x me PX 60000");
+    ck_assert_status_says("x: held on 1 of 3 servers, not a majority",
+                          "\"held_on\":1,\"unknown_on\":0,\"majority\":false}", 1);
+    p = status(NULL);
+    (void)await_line(p, OUT, ": x: value lock held by me");
+    ck_assert_int_eq(finish(p), 1);
+    server_stop(servers[2]);
+    ck_assert_status_says("x: held on 1 of 3 servers, unknown on 1, so a majority may be held",
+                          "\"held_on\":1,\"unknown_on\":1}", 125);
+    (void)server_ask(servers[0], "SET x me PX 60000");
+    ck_assert_status_says("x: held on 2 of 3 servers, unknown on 1, a majority",
+                          "\"majority\":true}", 0);
+    (void)server_ask(servers[0], "DEL x");
+    (void)server_ask(servers[1], "DEL x");
+    ck_assert_status_says("x: held on 0 of 3 servers, unknown on 1, not a majority",
+                          "\"majority\":false}", 1);
+    servers[2] = NULL;
+}
+END_TEST
 
 static void ck_assert_most_hold(void)
 {
@@ -389,6 +434,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, start_servers, stop_servers);
     tcase_add_test(c, most_servers_are_enough);
+    tcase_add_test(c, status_shows_each_server_and_the_majority);
     tcase_add_test(c, a_minority_is_not);
     tcase_add_test(c, it_stops_when_most_members_are_lost);
     tcase_add_test(c, a_leader_is_elected_by_most);
