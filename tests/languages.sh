@@ -65,6 +65,11 @@ stop() {
     esac
 }
 
+if [ "$language" = go ]; then
+    (cd examples/go && HOLDFAST_TEST_URL=$url go test . >"$out/log" 2>&1) ||
+        { cat "$out/log" >&2; fail 'the tests of examples/go pass'; }
+fi
+
 begin held
 [ "$(redis exists report)" = 1 ] || fail 'the lock is held on the server'
 stop
