@@ -101,6 +101,7 @@ $(call $(1),644,$(DOCDIR)/examples/rust/src,$(wildcard examples/rust/src/*))
 $(call $(1),644,$(DOCDIR)/examples/grafana,$(wildcard examples/grafana/*))
 $(call $(1),644,$(DOCDIR)/examples/prometheus,$(wildcard examples/prometheus/*))
 $(call $(1),644,$(DOCDIR)/examples/service,$(wildcard examples/service/*))
+$(call $(1)_links)
 endef
 # The folders that are holdfast's alone, each after those in it.
 own_folders = $(LIBDIR)/cmake/holdfast $(addprefix $(INCLUDEDIR)/holdfast,/resp /net /lock) \
@@ -113,6 +114,7 @@ put_filled  = $(call into,$(1)) && $(fill) packages/$(2).in > $(DESTDIR)$(1)/$(2
     chmod 644 $(DESTDIR)$(1)/$(2)
 put_shared  = $(call into,$(LIBDIR)) && install -m 755 $(BUILD)/libholdfast.so $(1).$(VERSION) && \
     ln -sf libholdfast.so.$(VERSION) $(1).$(SOVERSION) && ln -sf libholdfast.so.$(SOVERSION) $(1)
+put_links   = mk/doc_links.sh "$(DESTDIR)" $(DOCDIR) $(INCLUDEDIR)
 drop        = $(if $(3),rm -f $(addprefix $(DESTDIR)$(2)/,$(notdir $(3))))
 drop_filled = rm -f $(DESTDIR)$(1)/$(2)
 drop_shared = rm -f $(1).$(VERSION) $(1).$(SOVERSION) $(1)

@@ -31,6 +31,16 @@ for file in lib/pkgconfig/holdfast.pc lib/pkgconfig/holdfast-resp.pc lib/libhold
     share/doc/holdfast/examples/hold.c share/doc/holdfast/examples/service/importer.service; do
     [ -s "$usr/$file" ] || fail "$file is not installed"
 done
+# The links of the documents lead to installed files.
+links=0
+for page in "$usr"/share/doc/holdfast/*.md "$usr"/share/doc/holdfast/docs/*.md; do
+    for target in $(grep -o '](\([A-Za-z0-9_./-]*[./][A-Za-z0-9_./-]*\)' "$page" | cut -c 3-); do
+        links=$((links + 1))
+        [ -e "${page%/*}/$target" ] || fail "${page#"$usr/"}: its link to $target leads nowhere"
+    done
+done
+[ "$links" -gt 100 ] && grep -q '](../../../include/holdfast/lock/lock.h)' \
+    "$usr/share/doc/holdfast/README.md" || fail "README.md has no links to installed headers"
 # The version is the same everywhere.
 version=$("$usr/bin/holdfast" version | cut -d ' ' -f 2)
 for file in "$usr/lib/pkgconfig/holdfast.pc" "$usr/lib/cmake/holdfast/holdfast-config-version.cmake" \
