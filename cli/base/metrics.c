@@ -54,6 +54,16 @@ int cli_metrics_check(const struct cli_metrics_options *o, const struct cli_args
     return CLI_CONTINUE;
 }
 
+/* node_exporter's textfile collector ignores other files. */
+static void warn_of_name(const char *path)
+{
+    size_t len = strlen(path), end = strlen(".prom");
+
+    if (len < end || strcmp(path + len - end, ".prom") != 0)
+        cli_warn("the name of the metrics file %s does not end in .prom: node_exporter does not "
+                 "read it", path);
+}
+
 static void on_time(struct hf_timer *timer)
 {
     struct cli_metrics *m = HF_OWNER_OF(timer, struct cli_metrics, timer);
@@ -76,6 +86,7 @@ struct cli_metrics *cli_metrics_open(const struct cli_metrics_options *o, const 
         free(m);
         return NULL;
     }
+    warn_of_name(o->path);
     m->path = o->path;
     m->name = name;
     m->interval_ms = o->interval_ms > 0 ? o->interval_ms : INTERVAL_MS;

@@ -228,6 +228,24 @@ START_TEST(error_is_reported_once_and_the_command_runs)
 }
 END_TEST
 
+/* The textfile collector would not read it, and nobody would be told. */
+START_TEST(name_that_node_exporter_ignores_is_reported)
+{
+    static const char *const names[] = {"job.txt", "job.prom.new", "prom", ".prom"};
+    char bad[150];
+    struct process *p;
+
+    (void)snprintf(bad, sizeof bad, "%s/%s", folder, names[_i]);
+    p = holdfast(server, "run", "--metrics-file", bad, "x", "true", NULL);
+    if (_i < 3)
+        (void)await_line(p, ERR, "does not end in .prom: node_exporter does not read it");
+    ck_assert_int_eq(finish(p), 0);
+    if (_i == 3)
+        ck_assert_str_eq(await_end(p, ERR), "");
+    ck_assert_int_eq(unlink(bad), 0);
+}
+END_TEST
+
 static void make_file(void)
 {
     FILE *out = fopen(path, "w");
@@ -384,6 +402,7 @@ int main(void)
     tcase_add_test(c, file_of_a_candidate_is_written_each_interval);
     tcase_add_test(c, signal_that_ends_the_command_is_the_exit_code);
     tcase_add_test(c, error_is_reported_once_and_the_command_runs);
+    tcase_add_loop_test(c, name_that_node_exporter_ignores_is_reported, 0, 4);
     tcase_add_test(c, file_that_hangs_stops_no_renewal_and_no_end);
     tcase_add_test(c, file_that_hung_is_written_afterwards);
     tcase_add_test(c, quorum_is_the_sum_of_its_members);
