@@ -140,7 +140,7 @@ static const char *reason_word(const struct cli_event_log *t,
                                         [HF_REASON_MAX_HOLD] = "max_hold",
                                         [HF_REASON_CLOSED] = "closed"};
 
-    return t->is_nested && reason != HF_REASON_MAX_HOLD ? "outer" : words[reason];
+    return t->is_nested ? "outer" : words[reason];
 }
 
 static const char *reason_text(const struct cli_event_log *t,
@@ -196,8 +196,11 @@ void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
 void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms)
 {
     char span[CLI_SPAN_MAX];
+    struct cli_json j;
 
-    write_loss(t, HF_REASON_MAX_HOLD);
+    begin_event(&j, t, "max_hold"); /* which is not a loss: RUN-6 */
+    cli_json_integer(&j, "max_hold_ms", max_hold_ms);
+    end_event(&j, t);
     (void)cli_fail("%s has been held for %s (--max-hold); stopping the "
                    "command", t->quoted, cli_span(span, max_hold_ms));
 }

@@ -404,11 +404,12 @@ START_TEST(lease_that_suffices_is_like_any_lock)
 }
 END_TEST
 
-/* The lock is kept until the command is gone. */
+/* The lock is kept until the command is gone: this is not a loss. */
 START_TEST(max_hold_is_124)
 {
+    const char *events;
     struct process *p = holdfast(
-        server, "run", TTL, "--max-hold", "300ms", "x", SH,
+        server, "run", TTL, "--max-hold", "300ms", "--status-fd", "3", "x", SH,
         "trap 'echo got TERM; read go <&4; exit 0' TERM; exec 4<&0;"
         "echo up;" AWAIT_SIGNALS, NULL);
 
@@ -418,6 +419,10 @@ START_TEST(max_hold_is_124)
     ck_assert_int_eq(finish(p), 124);
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
     ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "--max-hold"));
+    events = await_end(p, STATUS);
+    ck_assert_ptr_nonnull(strstr(events, "\"event\":\"max_hold\""));
+    ck_assert_ptr_nonnull(strstr(events, "\"max_hold_ms\":300}"));
+    ck_assert_ptr_null(strstr(events, "\"lost\""));
 }
 END_TEST
 
