@@ -324,6 +324,16 @@ const char *await_line(struct process *p, enum stream stream, const char *part)
     return await_either(p, stream, part, part);
 }
 
+const char *await_first(struct process *p, enum stream stream)
+{
+    int64_t until_ms = local_now_ms() + PATIENCE_MS;
+
+    while (!take_line(p, stream))
+        if (!read_more(p, stream, until_ms))
+            return NULL;
+    return p->line;
+}
+
 const char *await_end(struct process *p, enum stream stream)
 {
     int64_t until_ms = local_now_ms() + PATIENCE_MS;

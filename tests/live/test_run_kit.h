@@ -48,6 +48,7 @@ pid_t pid_of(const struct process *p);
  *              without its newline, lent until the next call for this process.
  * await_either - as await_line, until a line contains one of two parts: a process that was
  *              stopped at the wrong moment reports the stop instead.
+ * await_first - the first line of a stream; NULL: it ended without one.
  * await_end  - until nobody can write to that stream any more; returns what
  *              had not been read, lent likewise.
  * is_ended   - can nobody write to it any more, now?
@@ -58,6 +59,7 @@ const char *await_line(struct process *p, enum stream stream,
                        const char *part);
 const char *await_either(struct process *p, enum stream stream, const char *part,
                          const char *other);
+const char *await_first(struct process *p, enum stream stream);
 const char *await_end(struct process *p, enum stream stream);
 bool is_ended(struct process *p, enum stream stream);
 void deafen(struct process *p, enum stream stream);

@@ -34,6 +34,7 @@ WAIT_MS = 3000
 TRIES = 3               # of a run that failed
 START_S = 8             # between the first runs: virtual machines are slow to start
 LAG_US = 300000         # a run in which the driver was starved for so long is repeated
+HELD_TRIES = 5000       # of the self-test, each 2 ms: a client must be granted the lock by then
 IDLE_S = 20             # a call that has not ended by then is left alone
 FAULTS = ("none", "client-killed", "client-stopped", "server-restarted",
           "server-emptied", "server-frozen", "cut-before", "cut-after", "swallowed",
@@ -484,40 +485,55 @@ class SelfTest(Run):
     """A holder is stopped for longer than its lease. The naive client, which never looks
     at the time, is convicted; ours is not."""
 
-    def is_held(self, row, source):
-        beliefs = [text for _, text in self.lines[row]
+    def grant_us(self, source):
+        """When the naive client wrote that it holds the lock; None: it does not hold it."""
+        beliefs = [(us, text) for us, text in self.lines["naive"]
                    if text.startswith(f"{source} safe ")]
-        return beliefs and not beliefs[-1].endswith("until=0")
+        return beliefs[-1][0] if beliefs and not beliefs[-1][1].endswith("until=0") else None
 
-    async def await_held(self, source):
-        for _ in range(5000):
-            if self.is_held("naive", source):
-                return
+    async def await_grant(self, source, after_us=0):
+        """When it was granted the lock, after that time."""
+        for _ in range(HELD_TRIES):
+            us = self.grant_us(source)
+            if us and us > after_us:
+                return us
             await asyncio.sleep(0.002)
+        raise RuntimeError(f"{source} was never granted the lock")
+
+    async def stop(self, index):
+        """Stops both programs of a client. When it returns, each has stopped, and what they
+        wrote before has been read: a client writes whether it holds the lock before it sends
+        the release and after it is granted the lock, so its last line is true."""
+        for worker in self.victims(index):
+            worker.process.send_signal(signal.SIGSTOP)
+        for worker in self.victims(index):
+            os.waitid(os.P_PID, worker.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        self.say(f"c{index + 1} stop")
+        for _ in range(4):      # the loop polls, reads the pipe, and hears its lines
+            await asyncio.sleep(0)
+
+    def resume(self, index):
+        self.say(f"c{index + 1} go")
+        for worker in self.victims(index):
+            worker.process.send_signal(signal.SIGCONT)
 
     async def stop_holder(self):
-        """A hold lasts some tens of milliseconds. It may end between its line and the stop: the
-        server shows who holds the lock then."""
-        port = self.place.servers[0].port
+        """Some holds last 20 ms only, and may end before the stop. Returns the time of the
+        grant."""
         for _ in range(1000):
-            await self.await_held("c1")
-            for worker in self.victims(0):
-                worker.process.send_signal(signal.SIGSTOP)
-            holder = await ask(port, "GET", "naive")
-            if holder and holder.startswith("c1:") and self.is_held("naive", "c1"):
-                return
-            for worker in self.victims(0):
-                worker.process.send_signal(signal.SIGCONT)
+            await self.await_grant("c1")
+            await self.stop(0)
+            if us := self.grant_us("c1"):
+                return us
+            self.resume(0)
         raise RuntimeError("c1 was never stopped while it held the lock")
 
     async def play(self):
-        await self.stop_holder()
-        self.say("c1 stop")
-        await asyncio.sleep(2 * SHORT_LEASE_MS / 1000)
-        await self.await_held("c2")
-        self.say("c1 go")
-        for worker in self.victims(0):
-            worker.process.send_signal(signal.SIGCONT)
+        """The second grant is during the first hold, so the holds overlap, however late any
+        of the processes is."""
+        us = await self.stop_holder()
+        await self.await_grant("c2", us)
+        self.resume(0)
         await asyncio.sleep(0.1)
 
 
@@ -607,15 +623,17 @@ class Torture:
             histories = await run.run()
         finally:
             await self.pool.close()
-        keep = self.args.keep or os.path.join(self.folder, "run")
-        os.makedirs(keep, exist_ok=True)
-        code = 0
+        keep = self.write(histories, self.args.keep or os.path.join(self.folder, "run"))
+        return max(self.judge.print(os.path.join(keep, name + ".txt")) for name in histories)
+
+    @staticmethod
+    def write(histories, folder):
+        """A file for each history; returns the folder."""
+        os.makedirs(folder, exist_ok=True)
         for name, lines in histories.items():
-            path = os.path.join(keep, name + ".txt")
-            with open(path, "w", encoding="utf-8") as file:
+            with open(os.path.join(folder, name + ".txt"), "w", encoding="utf-8") as file:
                 file.write("\n".join(lines) + "\n")
-            code = max(code, self.judge.print(path))
-        return code
+        return folder
 
     async def self_test(self):
         rows = [Row("naive", "python", "naive", 1, "1"),     # nothing that is late
@@ -630,7 +648,8 @@ class Torture:
         naive = self.judge.ask({"naive": verdict.without_end(
             verdict.of_clients(histories["naive"]))})["naive"]
         if 1 in ours or 1 not in naive:
-            print(f"torture: ours {ours}, naive {naive}", file=sys.stderr)
+            keep = self.write(histories, os.path.join(self.folder, "self-test"))
+            print(f"torture: ours {ours}, naive {naive}; histories in {keep}", file=sys.stderr)
             return 1
         return 0
 
