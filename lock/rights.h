@@ -30,6 +30,13 @@ struct hf_rights_pattern {
     bool is_braced;
 };
 
+/* hf_rights_name_size, hf_rights_name_put - measure and write the key or channel of a name, without
+ *   `rest` and without a NUL. */
+size_t hf_rights_name_size(const struct hf_rights_pattern *pattern, const char *name,
+                           size_t len);
+void hf_rights_name_put(char *dst, const struct hf_rights_pattern *pattern, const char *name,
+                        size_t len);
+
 /* hf_rights_commands - calls `each` with every command of the scripts and of
  *   nothing else, in lower case; perhaps repeatedly.
  * hf_rights_keys     - the patterns of keys beside the name itself; how many.

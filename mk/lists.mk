@@ -12,7 +12,7 @@ HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h net/version.h net/creden
 CXX_HEADERS := holdfast.hpp
 
 RESP := status parse value copy double encode
-NET  := $(addprefix base/,address_map dump endpoint error hash histogram login mem metric_label random sized status thread \
+NET  := $(addprefix base/,address_map dump endpoint error hash histogram info login mem metric_label random sized status thread \
             url url_query url_scan named_options utf8 version word_distance) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
             wheel) \
@@ -58,7 +58,7 @@ tls_tests_no  := net_tls_none
 tls_live_yes  := tls tls_cluster tls_memory tls_refused tls_wire sentinel_tls run_reload
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
-        net_mem net_sized net_url_words net_hash net_address_map net_wheel net_histogram net_spin net_url net_loop \
+        net_mem net_info net_sized net_url_words net_hash net_address_map net_wheel net_histogram net_spin net_url net_loop \
         net_loop_seat net_loop_tasks net_loop_thread net_resolve \
         net_race net_dial net_socket net_handshake net_conn net_conn_end \
         net_conn_life net_conn_limits net_conn_skip net_skip net_room net_trace \

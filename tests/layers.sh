@@ -7,7 +7,7 @@ cd "${1:-.}"
 
 # What a floor shows to those above it; of net/ also the doors of its rooms.
 resp='resp/(base|resp)\.h'
-net='net/(net|credentials|version)\.h|net/base/(assert|dump|error|histogram|mem|metric_label|moment|random|sized|thread|url|named_options|utf8|word_distance)\.h|net/loop/(clock|loop)\.h'
+net='net/(net|credentials|version)\.h|net/base/(assert|dump|error|histogram|info|mem|metric_label|moment|random|sized|thread|url|named_options|utf8|word_distance)\.h|net/loop/(clock|loop)\.h'
 net="$net|net/wire/(tls_context|wire)\.h|net/link/link\.h"
 net="$net|net/route/(cluster_view|refusal|router|slot)\.h"
 lock='lock/(by_owner|dump|label|latch|lock|metrics|multi|permits|queue|quorum|renew|rights|semaphore|token)\.h'

@@ -504,6 +504,8 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
     hf_status rc;
 
     *out = NULL;
+    if (common->label && (rc = hf_url_check_label(common->label, &err)) < 0)
+        return refuse_url(common->label_source, rc, &err);
     options->url = url;
     options->user = common->user;
     options->password = common->password[0] ? common->password : NULL;
@@ -522,8 +524,6 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
     rc = hf_client_new(out, options, &err);
     if (rc == HF_OK)
         return CLI_CONTINUE;
-    if (common->label && strstr(err.text, "a label has at most"))
-        return refuse_url(common->label_source, rc, &err);
     if (number == 0 && facts.is_wrong)
         return refuse_url(url_source(common), rc, &err);
     if (number > 0 && err.text[0]) {

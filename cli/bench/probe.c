@@ -8,6 +8,7 @@
 
 #include "cli/base/report.h"
 #include "net/base/error.h"
+#include "net/base/info.h"
 #include "net/loop/clock.h"
 #include "net/route/slot.h"
 
@@ -58,35 +59,13 @@ struct fact {
     bool is_granted;
 };
 
-/* The value of "NAME:VALUE\r\n" in INFO, at the begin of a line. */
-static bool find_line(const char *text, size_t len, const char *name, char *dst, size_t room)
-{
-    size_t name_len = strlen(name);
-    const char *end = text + len;
-
-    while (text < end) {
-        const char *line = text, *stop = memchr(text, '\n', (size_t)(end - text));
-
-        text = stop ? stop + 1 : end;
-        if ((size_t)(text - line) <= name_len || memcmp(line, name, name_len) != 0)
-            continue;
-        len = strcspn(line + name_len, "\r\n");
-        if (len >= room)
-            len = room - 1;
-        memcpy(dst, line + name_len, len);
-        dst[len] = '\0';
-        return true;
-    }
-    return false;
-}
-
 static void read_version(struct bench_facts *facts, const char *text, size_t len)
 {
     char number[32];
 
-    if (find_line(text, len, "valkey_version:", number, sizeof number))
+    if (hf_info_find(text, len, "valkey_version", number, sizeof number))
         (void)snprintf(facts->version, sizeof facts->version, "Valkey %s", number);
-    else if (find_line(text, len, "redis_version:", number, sizeof number))
+    else if (hf_info_find(text, len, "redis_version", number, sizeof number))
         (void)snprintf(facts->version, sizeof facts->version, "Redis %s", number);
 }
 
@@ -94,7 +73,7 @@ static void read_replicas(struct bench_facts *facts, const char *text, size_t le
 {
     char number[24];
 
-    if (find_line(text, len, "connected_slaves:", number, sizeof number))
+    if (hf_info_find(text, len, "connected_slaves", number, sizeof number))
         facts->replicas = strtoll(number, NULL, 10);
 }
 

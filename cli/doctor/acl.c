@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/label.h"
@@ -93,12 +94,17 @@ static void print_name(const char *name)
 static void print_pattern(char sign, const struct hf_rights_pattern *p,
                           const char *name)
 {
-    bool has_braces = p->is_braced || !strchr(name, '{');
+    size_t len = strlen(name), size = hf_rights_name_size(p, name, len);
+    char *text = malloc(size);
 
-    (void)printf(" \"%c%s%s%s", sign, p->prefix,
-                 p->prefix[0] && !p->is_braced ? ":" : "", has_braces ? "{" : "");
-    print_name(name);
-    (void)printf("%s%s\"", has_braces ? "}" : "", p->rest);
+    if (!text) /* a rule without its pattern would grant something else */
+        exit(cli_fail("out of memory"));
+    hf_rights_name_put(text, p, name, len);
+    (void)printf(" \"%c", sign);
+    for (size_t i = 0; i < size; i++)
+        print_byte((unsigned char)text[i]);
+    (void)printf("%s\"", p->rest);
+    free(text);
 }
 
 /* ---- patterns ---- */

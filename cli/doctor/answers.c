@@ -3,6 +3,7 @@
 #include "cli/doctor/answers.h"
 #include "net/base/url.h"
 #include "net/base/error.h"
+#include "net/base/info.h"
 #include "net/base/mem.h"
 #include "net/route/cluster_view.h"
 
@@ -133,28 +134,26 @@ static bool names_replica(struct text key)
            key.ptr[5] >= '0' && key.ptr[5] <= '9';
 }
 
-static void read_line(struct doctor_server *s, struct text line)
+static void read_line(struct doctor_server *s, const struct hf_info_line *line)
 {
-    struct text key;
+    struct text key = {line->name, line->name_len}, value = {line->value, line->value_len};
 
-    if (line.len && line.ptr[line.len - 1] == '\r')
-        line.len--;
-    key = cut_text(&line, ':');
     if (names_replica(key))
-        read_lag(s, line);
+        read_lag(s, value);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (text_is(key, lines[i].key))
-            set_fact(s, lines[i].fact, line);
+            set_fact(s, lines[i].fact, value);
 }
 
 void doctor_read_lines(const struct doctor_reply *r)
 {
+    struct hf_info_line line;
     struct text all;
 
     if (!get_text(r->value, &all))
         return;
-    while (all.len > 0)
-        read_line(r->server, cut_text(&all, '\n'));
+    while (hf_info_next(&all.ptr, &all.len, &line))
+        read_line(r->server, &line);
 }
 
 /* ---- single values ---- */

@@ -34,24 +34,14 @@ struct look {
 static void add_name(struct look *look, const struct hf_rights_pattern *p,
                      const struct cli_lock *lock)
 {
-    bool has_braces = p->is_braced || !memchr(lock->name, '{', lock->len);
-    size_t prefix = strlen(p->prefix), len = 0;
-    char *text = malloc(prefix + lock->len + 3);
+    size_t len = hf_rights_name_size(p, lock->name, lock->len);
+    char *text = malloc(len);
 
     if (!text) {
         look->status = HF_E_NOMEM;
         return;
     }
-    memcpy(text, p->prefix, prefix);
-    len = prefix;
-    if (!p->is_braced)
-        text[len++] = ':';
-    if (has_braces)
-        text[len++] = '{';
-    memcpy(text + len, lock->name, lock->len);
-    len += lock->len;
-    if (has_braces)
-        text[len++] = '}';
+    hf_rights_name_put(text, p, lock->name, lock->len);
     look->names[look->count] = text;
     look->lens[look->count++] = len;
 }

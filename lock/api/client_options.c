@@ -10,7 +10,6 @@
 #include "net/base/moment.h"
 #include "net/base/sized.h"
 #include "net/base/named_options.h"
-#include "net/base/utf8.h"
 
 #define WATCHDOG_LEAST_MS 100   /* three renewals in less time would load the server */
 #define TIMEOUT_MS 5000        /* to connect; of a request */
@@ -145,22 +144,6 @@ static hf_status check_retention(const struct hf_client_options *o, struct hf_er
 
 static_assert(sizeof((struct hf_url *)0)->label == HF_LABEL_MAX + 1, "the URL's is as long");
 
-static hf_status check_label(const char *label, struct hf_error *err)
-{
-    size_t len = strlen(label);
-    bool is_ok = len <= HF_LABEL_MAX;
-    uint32_t code;
-
-    for (size_t i = 0, step; is_ok && i < len; i += step) {
-        step = hf_utf8_read(&code, label + i, len - i);
-        is_ok = step > 0 && hf_utf8_is_printable(code);
-    }
-    return is_ok ? HF_OK
-                 : hf_error_set(err, HF_E_INVAL,
-                                "a label has at most %d bytes of UTF-8, without control "
-                                "characters", HF_LABEL_MAX);
-}
-
 static hf_status check(const struct hf_client_options *o, struct hf_error *err)
 {
     hf_status rc;
@@ -178,7 +161,7 @@ static hf_status check(const struct hf_client_options *o, struct hf_error *err)
                             OUTPUT_LEAST);
     if (o->protocol != 2 && o->protocol != 3)
         return hf_error_set(err, HF_E_INVAL, "the protocol is 2 or 3");
-    if ((rc = check_label(o->label, err)) < 0)
+    if ((rc = hf_url_check_label(o->label, err)) < 0)
         return rc;
     return check_retention(o, err);
 }

@@ -229,6 +229,16 @@ static char *put_braced(char *dst, const char *name, size_t len)
     return dst;
 }
 
+size_t hf_tagged_size(const char *name, size_t len)
+{
+    return braced_size(name, len);
+}
+
+void hf_tagged_put(char *dst, const char *name, size_t len)
+{
+    (void)put_braced(dst, name, len);
+}
+
 size_t hf_prefixed_size(const char *prefix, const char *name, size_t len)
 {
     return strlen(prefix) + 1 + braced_size(name, len);

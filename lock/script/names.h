@@ -47,6 +47,11 @@ bool hf_owner_ok(const char *text, size_t len);
 enum hf_lock_kind hf_field_kind(const char *field, size_t field_len,
                                 const char *value, size_t value_len);
 
+/* hf_tagged_size, hf_tagged_put - measure and write "{name}", without braces if the name contains
+ * '{'. */
+size_t hf_tagged_size(const char *name, size_t len);
+void hf_tagged_put(char *dst, const char *name, size_t len);
+
 /* hf_prefixed_size, hf_prefixed_put - measure and write "prefix:{name}", without braces if
  * the name contains '{'. Source: WIRE 2.2. */
 size_t hf_prefixed_size(const char *prefix, const char *name, size_t len);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lock/script/kind.h"
+#include "lock/script/names.h"
 
 /* ---- which rows and scripts ---- */
 
@@ -163,4 +164,26 @@ size_t hf_rights_channels(enum hf_rights of,
         if (table[of].rows[i])
             count = add_channels(out, count, table[of].rows[i]);
     return count;
+}
+
+/* ---- names ---- */
+
+size_t hf_rights_name_size(const struct hf_rights_pattern *pattern, const char *name,
+                           size_t len)
+{
+    if (pattern->is_braced)
+        return hf_braced_size(pattern->prefix, len);
+    return *pattern->prefix ? hf_prefixed_size(pattern->prefix, name, len)
+                            : hf_tagged_size(name, len);
+}
+
+void hf_rights_name_put(char *dst, const struct hf_rights_pattern *pattern, const char *name,
+                        size_t len)
+{
+    if (pattern->is_braced)
+        hf_braced_put(dst, pattern->prefix, name, len);
+    else if (*pattern->prefix)
+        hf_prefixed_put(dst, pattern->prefix, name, len);
+    else
+        hf_tagged_put(dst, name, len);
 }

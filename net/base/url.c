@@ -21,6 +21,7 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/url_scan.h"
+#include "net/base/utf8.h"
 
 #define SERVER_PORT 6379   /* the default ports of Redis and of its sentinels */
 #define SENTINEL_PORT 26379
@@ -478,6 +479,22 @@ void hf_seeds_wipe(struct hf_seeds *seeds)
     hf_login_unref(seeds->sentinel_login);
     hf_address_map_unref(seeds->map);
     explicit_bzero(seeds, sizeof *seeds);
+}
+
+hf_status hf_url_check_label(const char *label, struct hf_error *err)
+{
+    size_t len = strlen(label), max = sizeof((struct hf_url *)0)->label - 1;
+    bool is_ok = len <= max;
+    uint32_t code;
+
+    for (size_t i = 0, step; is_ok && i < len; i += step) {
+        step = hf_utf8_read(&code, label + i, len - i);
+        is_ok = step > 0 && hf_utf8_is_printable(code);
+    }
+    return is_ok ? HF_OK
+                 : hf_error_set(err, HF_E_INVAL,
+                                "a label has at most %zu bytes of UTF-8, without control "
+                                "characters", max);
 }
 
 void hf_url_set_server(struct hf_url *url, const char *host, uint16_t port,

@@ -109,6 +109,10 @@ void hf_url_hand_over(struct hf_url *out, struct hf_seeds *seeds, struct hf_url 
 hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
                          struct hf_error *err) HF_MUST_CHECK;
 
+/* hf_url_check_label - HF_E_INVAL: the text is too long for hf_url.label, or is not UTF-8 without
+ *   control characters. */
+hf_status hf_url_check_label(const char *label, struct hf_error *err);
+
 /* hf_url_set_server - changes the URL to that of another server. If this is a sentinel, `seeds` has
  *   its login and sentinel_tls applies, and the database is dropped; otherwise `seeds` is NULL. */
 void hf_url_set_server(struct hf_url *url, const char *host, uint16_t port,

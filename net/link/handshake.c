@@ -6,6 +6,7 @@
 
 #include "net/base/assert.h"
 #include "net/base/error.h"
+#include "net/base/info.h"
 #include "net/base/mem.h"
 #include "net/link/too_large.h"
 
@@ -447,17 +448,7 @@ static enum hf_handshake_result on_select(struct hf_handshake *g,
 
 static void note_run_id(struct hf_handshake *g, const char *info, size_t len)
 {
-    static const char key[] = "run_id:";
-    const char *at = memmem(info, len, key, sizeof key - 1);
-    size_t n = 0;
-
-    if (!at)
-        return;
-    at += sizeof key - 1;
-    while (at + n < info + len && at[n] > ' ' && n < RUN_ID_MAX - 1)
-        n++;
-    memcpy(g->run_id, at, n);
-    g->run_id[n] = '\0';
+    (void)hf_info_find(info, len, "run_id", g->run_id, RUN_ID_MAX);
 }
 
 /* Of this handshake, not of an earlier one. */
