@@ -396,6 +396,13 @@ bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply)
     return true;
 }
 
+hf_status hf_op_fail_late(struct hf_op *op)
+{
+    HF_ASSERT(hf_loop_is_locked(op->client->loop));
+    return hf_error_set(op->error, HF_E_NOREPLY, "%s: the reply came after the lease had ended",
+                        hf_router_address(op->client->router));
+}
+
 hf_status hf_op_restate(struct hf_op *op, hf_status status)
 {
     struct hf_error copy;

@@ -70,6 +70,10 @@ void hf_op_note_outcome(struct hf_op *op);
  *   does not send. Returns HF_E_PROTOCOL. The effect of the request is unknown. */
 hf_status hf_op_odd_reply(struct hf_op *op);
 
+/* hf_op_fail_late - fills the error of a call whose last grant arrived with too little of its
+ *   lease left. Returns HF_E_NOREPLY. */
+hf_status hf_op_fail_late(struct hf_op *op);
+
 /* hf_op_restate - replaces the status of the error by one that says what is known; its text
  *   remains. Returns `status`. */
 hf_status hf_op_restate(struct hf_op *op, hf_status status);

@@ -298,8 +298,7 @@ struct hf_op {
     bool must_begin;            /* no caller would repeat it: it begins even if
                                    waiters_max is reached or the client is closing */
     bool is_member;             /* its grant is provisional: a multi-lock may release it */
-    int confirmations;          /* how often replicas had to confirm this background
-                                   release (ORPHAN-6) */
+    int confirmations;          /* of a background release, by replicas (ORPHAN-6) */
     bool is_freeing;            /* a last release is pending (TURN-1) */
     bool is_counted;            /* the queue counts that release (TURN-1) */
     bool was_listening;         /* line->is_listening when that began */
@@ -319,6 +318,7 @@ struct hf_op {
     struct hf_posted_on_wait *posted_on_wait; /* on_wait, not called yet */
     bool was_refused;           /* a background release: its last reply was an error */
     bool may_be_held;           /* a request before op->call may have been granted */
+    bool is_late;               /* the last reply was a grant with too little of its lease left */
     bool may_be_queued;             /* it may be in the queue on the server */
     int64_t place_ms;           /* how long its place there is valid without a request
                                    (FAIR-2); 0: it has none */

@@ -236,11 +236,10 @@ static void granted(struct hf_op *op, hf_status status)
     if (hf_wait_retries_grant(&op->wait, op->options.wait_ms != 0, now, safe_ms,
                               op->lease_ms)) {
         op->may_be_held = true;
+        op->is_late = true;
         send_acquire(op);
     } else if (safe_ms <= 0) {
-        give_back(op, hf_error_set(op->error, HF_E_NOREPLY,
-                                   "%s: the answer came after the lease had ended",
-                                   hf_router_address(client->router)));
+        give_back(op, hf_op_fail_late(op));
     } else if (op->lock->kind->is_ownerless) {
         let_through(op, status);
     } else if (hf_hold_find(op->lock, op->owner)) {
@@ -307,6 +306,7 @@ static void refused(struct hf_op *op)
         .waiters = -1, .first_place_ms = -1};
 
     op->may_be_queued = op->place_ms > 0;
+    op->is_late = false;
     if (op->client->is_closing) {
         end_acquire(op, HF_E_CLOSED);
         return;
@@ -492,7 +492,9 @@ static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
         hf_op_arm_due(op);
         break;
     case DO_GIVE_UP:
-        end_acquire(op, hf_holder_time_out(op, hf_wait_result(&line->answers)));
+        end_acquire(op, op->is_late && hf_wait_result(&line->answers) == HF_TIMEOUT
+                            ? hf_op_fail_late(op)
+                            : hf_holder_time_out(op, hf_wait_result(&line->answers)));
         break;
     case DO_NOTHING:
         break;

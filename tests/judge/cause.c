@@ -403,6 +403,8 @@ static void end_lost(struct judge *j, const struct ask *ask,
 {
     const struct hold *hold = hold_of_release(ask);
 
+    if (ask->op == HISTORY_OP_EXTEND && hold && hold->releasing > 0)
+        return; /* its lease may have ended while the release waited for this call: no on_lost */
     if (cause_has_lost(ask) || !is_fault_free(j, ask) ||
         (hold && (hold->clock.line || hold->excuse.reason != EXCUSE_NONE ||
                   hold->granted_until_us <= j->now.us)))
@@ -448,6 +450,8 @@ static void end_error(struct judge *j, const struct ask *ask,
     if (text_is(e->status, history_text("HF_E_SERVER")) && ask->was_barred &&
         names_a_hold(ask))
         return;
+    if (ask->op == HISTORY_OP_EXTEND && cause_is_ending(j, ask->client))
+        return; /* its request may have been executed: not HF_E_CLOSED */
     cause_fail_call(j, ask, e, "without a fault that touches it");
 }
 

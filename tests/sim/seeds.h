@@ -542,6 +542,14 @@ static const struct past {
     {"reentry_cut_short_by_its_wait", "P12",
      "two calls of one owner waited, one was granted, and the other's re-entry had 4 ms until its "
      "wait_ms expired: it ended with HF_E_NOREPLY instead of HF_TIMEOUT"},
+    {"grants_that_arrive_late_until_the_wait_ends", "P12",
+     "each grant of a lease of 1 ms arrived after its end: the call ended with HF_TIMEOUT when its "
+     "wait_ms expired, though nobody else held the lock"},
+    {"renewed_by_hand_while_its_client_closes", "P12",
+     "the judge knew no cause for HF_E_NOREPLY of a renewal by hand that a close ended"},
+    {"renewed_by_hand_before_a_release", "P12",
+     "the judge knew no cause for HF_LOST of a renewal by hand whose lease ended while the release "
+     "of the hold waited for it"},
     {"resized_again_after_the_data_was_lost", "P11",
      "the judge counted a resize that was executed again after the server had lost its data as "
      "one that was executed twice"},
