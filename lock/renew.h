@@ -40,7 +40,9 @@ extern "C" {
  *         HF_E_SERVER   the server refused
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                       no usable reply within the request timeout, or before the lease ended
- *         HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED: nothing was done
+ *         HF_E_CLOSED   the client is closed, or was closed while the call was pending; in the
+ *                       second case the server may have executed the request
+ *         HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED: nothing was done
  *   After each error the hold continues, and hf_lock_safe_ms is as without the call: the call
  *   can be repeated until then. Cost: one command. Source: WIRE 6. */
 HF_API hf_status hf_lock_renew(struct hf_lock *lock, int64_t owner, int64_t lease_ms,

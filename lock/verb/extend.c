@@ -49,6 +49,14 @@ static void lose_if_ended(const struct hf_op *op)
         hf_hold_report_lost(op->hold);
 }
 
+/* A call that was cancelled says so (hf_client_close). */
+static hf_status status_of(struct hf_op *op, hf_status status)
+{
+    bool was_cancelled = status == HF_E_CLOSED || status == HF_CANCELLED;
+
+    return was_cancelled ? status : hf_op_failure(op, status, op->call.may_have_run);
+}
+
 /* The lease is what it was, or longer (CLAIM-5). */
 static void failed(struct hf_op *op, hf_status status)
 {
@@ -61,7 +69,7 @@ static void failed(struct hf_op *op, hf_status status)
     }
     if (may_have_run)
         note_write(op);
-    end(op, hf_op_failure(op, status, op->call.may_have_run));
+    end(op, status_of(op, status));
 }
 
 /* Without a TTL the hold lasts for as long as a call of its owner would set. */

@@ -104,7 +104,7 @@ bool client_send(struct client *c, enum hf_claim_by by, uint8_t link)
     command->how.sent_ms = clock_of(c);
     command->how.stream = c->stream[link];
     return possible_send(&c->server, c->now, link, sender_of(by),
-                         command->lease_ms);
+                         command->lease_ms, command->verb == EXTEND);
 }
 
 static bool hand_out(struct client *c, enum hf_claim_by by, enum verb verb,
@@ -124,9 +124,12 @@ bool client_call(struct client *c, enum verb verb, uint16_t lease_ms,
 {
     if (c->phase == OVER || c->commands[CLAIM_BY_CALL].is_under_way ||
         (verb == ACQUIRE) != (c->phase == ACQUIRING) ||
-        (verb == RELEASE_ONE && c->count < 2))
+        (verb == RELEASE_ONE && c->count < 2) || (verb == EXTEND && c->lease.is_renewed))
         return false;
-    hf_lease_sent(&c->lease, clock_of(c), lease_ms);
+    if (verb == EXTEND)
+        hf_lease_extend(&c->lease);
+    else
+        hf_lease_sent(&c->lease, clock_of(c), lease_ms);
     return hand_out(c, CLAIM_BY_CALL, verb, lease_ms, place);
 }
 
@@ -145,6 +148,17 @@ static void note_granted(struct client *c, const struct command *command)
             hf_lease_safe_ms(&c->lease, clock_of(c)) > 0 ? HOLDING : OVER;
 }
 
+/* The TTL that the reply tells: the least that it can be. */
+static void note_extended(struct client *c, const struct command *command)
+{
+    int64_t was_ms = c->lease.claims.end_ms;
+    int64_t lease_ms = command->lease_ms, now = clock_of(c);
+
+    hf_lease_extended(&c->lease, &command->how, lease_ms, lease_ms, now);
+    trail_must(c->lease.claims.end_ms >= hf_min_ms(was_ms, now + lease_ms - lease_ms / 100 - 2),
+               "an extension shortens nothing");
+}
+
 bool client_answer(struct client *c, enum hf_claim_by by)
 {
     struct command *command = &c->commands[by];
@@ -153,7 +167,9 @@ bool client_answer(struct client *c, enum hf_claim_by by)
         !possible_answers(&c->server, sender_of(by)))
         return false;
     command->is_under_way = false;
-    if (by == CLAIM_BY_CALL)
+    if (by == CLAIM_BY_CALL && command->verb == EXTEND)
+        note_extended(c, command);
+    else if (by == CLAIM_BY_CALL)
         note_granted(c, command);
     else
         hf_lease_renewed(&c->lease, &command->how);
@@ -172,6 +188,8 @@ bool client_give_up(struct client *c, enum hf_claim_by by)
     if (by == CLAIM_BY_RENEWAL)
         hf_lease_retry(&c->lease, clock_of(c),
                        may_have_run ? &command->how : NULL);
+    else if (command->verb == EXTEND)
+        return true; /* CLAIM-5: nothing has changed */
     else if (may_have_run)
         hf_lease_unknown(&c->lease, &command->how);
     else
@@ -300,6 +318,7 @@ static uint64_t hash_claim(uint64_t hash, int64_t since_ms, int64_t lease_ms,
 static uint64_t hash_claims(const struct hf_claims *l, uint64_t hash)
 {
     hash = seen_mix(hash, (uint64_t)l->proved_ms);
+    hash = seen_mix(hash, (uint64_t)l->set_ms << 8 ^ rank(l, l->extend_step));
     hash = hash_claim(hash, 0, l->answered_ms, l->answered_stream,
                       rank(l, l->answered_step));
     for (int i = 0; i < CLAIM_BYS; i++)

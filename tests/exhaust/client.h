@@ -1,5 +1,5 @@
 /* One client with one lock: lease.c, driven as lock/ drives it (acquire.c,
- * reentry.c, release.c, renew.c), beside all that the server may have done.
+ * reentry.c, release.c, renew.c, extend.c), beside all that the server may have done.
  * Each step ends the program if a promise is broken:
  *
  * PROMISE-1  While the hold is believed, the server cannot have let go.
@@ -26,7 +26,7 @@
 
 enum phase { ACQUIRING, HOLDING, OVER };
 
-enum verb { ACQUIRE, REENTER, RELEASE_ONE };
+enum verb { ACQUIRE, REENTER, RELEASE_ONE, EXTEND };
 
 /* A command under way: a call, or the renewal. */
 struct command {

@@ -68,7 +68,8 @@ static void call_at(const struct state *from, enum verb verb,
     static const char *const texts[] = {
         [ACQUIRE] = "acquire for %u ms, on link %u",
         [REENTER] = "re-entry for %u ms, on link %u",
-        [RELEASE_ONE] = "partial release, TTL %u ms, on link %u"};
+        [RELEASE_ONE] = "partial release, TTL %u ms, on link %u",
+        [EXTEND] = "extension to %u ms, on link %u"};
     struct state s = *from;
 
     if (!pays_for(&s, place) ||
@@ -108,7 +109,9 @@ static void call_all(const struct state *from)
     }
     for (int i = 0; i < LEASES; i++)
         call(from, REENTER, leases[i]);
-    call(from, RELEASE_ONE, (uint16_t)c->lease.claims.answered_ms);
+    call(from, EXTEND, SHORT_MS);
+    call(from, EXTEND, LONG_MS);
+    call(from, RELEASE_ONE, (uint16_t)c->lease.claims.set_ms);
     release(from);
 }
 

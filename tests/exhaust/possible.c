@@ -33,6 +33,14 @@ static unsigned before(const struct possible *s, int i)
     return set;
 }
 
+/* POSSIBLE-3 */
+static uint16_t until_after(const struct sending *sending, uint16_t until, uint16_t now)
+{
+    uint16_t lease = sending->lease_ms, new_until = (uint16_t)(now + lease - lease / 100 - 2);
+
+    return sending->extends && until > new_until ? until : new_until;
+}
+
 /* A set stands behind those that it contains, so one pass finds all. */
 void possible_pass(struct possible *s, uint16_t now)
 {
@@ -40,23 +48,20 @@ void possible_pass(struct possible *s, uint16_t now)
         if (s->until[set] == IMPOSSIBLE)
             continue;
         for (int i = 0; i < s->count; i++) {
-            uint16_t lease = s->sendings[i].lease_ms;
-
             if (!(set & 1u << i) && (before(s, i) & ~set) == 0)
-                note(s, set | 1u << i,
-                     (uint16_t)(now + lease - lease / 100 - 2));
+                note(s, set | 1u << i, until_after(&s->sendings[i], s->until[set], now));
         }
     }
 }
 
 bool possible_send(struct possible *s, uint16_t now, uint8_t link,
-                   enum sender sender, uint16_t lease_ms)
+                   enum sender sender, uint16_t lease_ms, bool extends)
 {
     if (s->count == SENDINGS_MAX)
         return false;
     memset(s->until + sets(s), 0, sets(s) * sizeof *s->until);
     s->sendings[s->count++] =
-        (struct sending){lease_ms, link, (uint8_t)sender};
+        (struct sending){lease_ms, link, (uint8_t)sender, extends};
     possible_pass(s, now);
     return true;
 }
@@ -146,7 +151,8 @@ uint64_t possible_hash(const struct possible *s, uint64_t hash)
     for (int i = 0; i < s->count; i++)
         hash = seen_mix(hash, (uint64_t)s->sendings[i].lease_ms << 16 |
                                   (uint64_t)s->sendings[i].link << 8 |
-                                  (uint64_t)s->sendings[i].sender);
+                                  (uint64_t)s->sendings[i].sender |
+                                  (uint64_t)s->sendings[i].extends << 40);
     for (unsigned set = 0; set < sets(s); set++)
         hash = seen_mix(hash, s->until[set]);
     return hash;

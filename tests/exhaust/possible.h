@@ -11,7 +11,8 @@
  * POSSIBLE-3  Each command that is executed sets the key's TTL. The server's
  *             clock may run faster by a hundredth, and both clocks tell whole
  *             milliseconds: it lets go at its execution + lease - a hundredth of
- *             the lease - 2 ms, at the earliest.
+ *             the lease - 2 ms, at the earliest. An extension sets it only if it would
+ *             end earlier.
  *
  * A possibility is a set of sendings that were executed. Of those in which the
  * same ones were, the one in which the server lets go first stands for all:
@@ -34,6 +35,7 @@ struct sending {
     uint16_t lease_ms;
     uint8_t link;               /* LINKS: it was on a link that is dead */
     uint8_t sender;
+    bool extends;               /* POSSIBLE-3 */
 };
 
 /* Times are milliseconds since the run began. */
@@ -58,7 +60,7 @@ struct possible {
  * possible_hash    - of all that can still matter. */
 void possible_init(struct possible *s);
 bool possible_send(struct possible *s, uint16_t now, uint8_t link,
-                   enum sender sender, uint16_t lease_ms);
+                   enum sender sender, uint16_t lease_ms, bool extends);
 void possible_pass(struct possible *s, uint16_t now);
 bool possible_answers(struct possible *s, enum sender sender);
 void possible_abandon(struct possible *s, enum sender sender);

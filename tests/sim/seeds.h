@@ -553,6 +553,8 @@ static const struct past {
     {"resized_again_after_the_data_was_lost", "P11",
      "the judge counted a resize that was executed again after the server had lost its data as "
      "one that was executed twice"},
+    {"extended_while_its_client_was_closed", "P12",
+     "an extension was pending when its client was closed, and ended as if the server had not replied"},
 };
 
 /* Families of which these seeds must have no violation, and in which each effect of the family

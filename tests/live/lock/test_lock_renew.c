@@ -270,7 +270,7 @@ START_TEST(a_client_may_be_closed_meanwhile)
     if (_i)
         ck_assert_int_lt(hf_client_close(other, 0, NULL, NULL), 0);
     hf_client_free(other);
-    ck_assert_int_lt(call_await(&call), 0);
+    ck_assert_status(call_await(&call), HF_E_CLOSED);
     proxy_hold(proxy, PROXY_TO_CLIENT, false);
 }
 END_TEST
