@@ -33,7 +33,7 @@ LOCK := status \
         $(addprefix verb/,reentry extend count acquire release query renew switch track) \
         $(addprefix api/,client_options stats queue close dump metrics metrics_sum client reload op_request lock semaphore latch permits token \
             by_owner renew label) \
-        $(addprefix set/,one_server multi multi_call quorum quorum_answers \
+        $(addprefix set/,same_server multi multi_call quorum quorum_answers \
             quorum_servers quorum_token quorum_losses quorum_call quorum_renew multi_renew \
             election)
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))

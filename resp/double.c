@@ -154,14 +154,14 @@ struct natural {
     uint32_t word[WORDS];
 };
 
-static void set(struct natural *n, uint64_t value)
+static void set_natural(struct natural *n, uint64_t value)
 {
     memset(n, 0, sizeof *n);
     n->word[0] = (uint32_t)value;
     n->word[1] = (uint32_t)(value >> 32);
 }
 
-static COLD void multiply(struct natural *n, uint32_t by)
+static COLD void multiply_natural(struct natural *n, uint32_t by)
 {
     uint64_t carry = 0;
 
@@ -173,19 +173,19 @@ static COLD void multiply(struct natural *n, uint32_t by)
 }
 
 /* n times base^exponent, by as much at once as fits in a word. */
-static COLD void scale(struct natural *n, uint32_t base, int exponent)
+static COLD void scale_natural(struct natural *n, uint32_t base, int exponent)
 {
     const int step = base == 2 ? 31 : 9;
     const uint32_t power = base == 2 ? UINT32_C(1) << 31 : 1000000000;
 
     for (; exponent >= step; exponent -= step)
-        multiply(n, power);
+        multiply_natural(n, power);
     for (; exponent > 0; exponent--)
-        multiply(n, base);
+        multiply_natural(n, base);
 }
 
 /* a + b, or a - b with a `sign` of -1: two's complement, a >= b then. */
-static COLD void add(struct natural *a, const struct natural *b, int sign)
+static COLD void add_naturals(struct natural *a, const struct natural *b, int sign)
 {
     uint64_t carry = sign < 0;
 
@@ -198,7 +198,7 @@ static COLD void add(struct natural *a, const struct natural *b, int sign)
 }
 
 /* Negative, 0 or positive as a is less than, equal to or more than b. */
-static COLD int compare(const struct natural *a, const struct natural *b)
+static COLD int compare_naturals(const struct natural *a, const struct natural *b)
 {
     int i = WORDS - 1;
 
@@ -225,42 +225,42 @@ static void fraction_of(struct fraction *f, uint64_t bits, int *exponent)
     if (raised)
         m |= UINT64_C(1) << FRACTION_BITS;
     f->ties = m % 2 == 0;
-    set(&f->r, m * 4);
-    set(&f->s, 4);
-    set(&f->below, is_power ? 1 : 2);
-    set(&f->above, 2);
-    scale(&f->r, 2, e);
-    scale(&f->below, 2, e);
-    scale(&f->above, 2, e);
-    scale(&f->s, 2, -e);
+    set_natural(&f->r, m * 4);
+    set_natural(&f->s, 4);
+    set_natural(&f->below, is_power ? 1 : 2);
+    set_natural(&f->above, 2);
+    scale_natural(&f->r, 2, e);
+    scale_natural(&f->below, 2, e);
+    scale_natural(&f->above, 2, e);
+    scale_natural(&f->s, 2, -e);
     for (*exponent = e - 1; m; m >>= 1)
         ++*exponent;
 }
 
 /* Is r + above over the limit, or a tie that counts? */
-static bool reaches(const struct fraction *f, const struct natural *limit)
+static bool reaches_limit(const struct fraction *f, const struct natural *limit)
 {
     struct natural sum = f->r;
 
-    add(&sum, &f->above, 1);
-    return compare(&sum, limit) + f->ties > 0;
+    add_naturals(&sum, &f->above, 1);
+    return compare_naturals(&sum, limit) + f->ties > 0;
 }
 
 /* Makes it a number of one digit before the point; returns the power of ten
  * that this takes away. `exponent` is that of the highest bit: times log10(2)
  * it is right, or one too low. */
-static int normalise(struct fraction *f, int exponent)
+static int normalise_fraction(struct fraction *f, int exponent)
 {
     int ten = (int)((int64_t)exponent * 78913 >> 18);
     struct natural limit;
 
-    scale(&f->s, 10, ten);
-    scale(&f->r, 10, -ten);
-    scale(&f->below, 10, -ten);
-    scale(&f->above, 10, -ten);
+    scale_natural(&f->s, 10, ten);
+    scale_natural(&f->r, 10, -ten);
+    scale_natural(&f->below, 10, -ten);
+    scale_natural(&f->above, 10, -ten);
     limit = f->s;
-    multiply(&limit, 10);
-    if (!reaches(f, &limit))
+    multiply_natural(&limit, 10);
+    if (!reaches_limit(f, &limit))
         return ten;
     f->s = limit;
     return ten + 1;
@@ -269,29 +269,29 @@ static int normalise(struct fraction *f, int exponent)
 /* Returns whether the rest is nearer to the next digit. A tie is rounded to even. */
 static bool is_over_half(struct fraction *f, char digit)
 {
-    multiply(&f->r, 2);
-    return compare(&f->r, &f->s) + (digit & 1) > 0;
+    multiply_natural(&f->r, 2);
+    return compare_naturals(&f->r, &f->s) + (digit & 1) > 0;
 }
 
 /* Writes the digits; returns how many. */
-static int generate(struct fraction *f, char *digits)
+static int generate_digits(struct fraction *f, char *digits)
 {
     for (int count = 0;; count++) {
         bool is_low, is_high;
 
         digits[count] = '0';
-        for (; compare(&f->r, &f->s) >= 0; add(&f->r, &f->s, -1))
+        for (; compare_naturals(&f->r, &f->s) >= 0; add_naturals(&f->r, &f->s, -1))
             digits[count]++;
-        is_low = compare(&f->r, &f->below) - f->ties < 0;
-        is_high = reaches(f, &f->s);
+        is_low = compare_naturals(&f->r, &f->below) - f->ties < 0;
+        is_high = reaches_limit(f, &f->s);
         if (is_low || is_high) {
             if (is_high && (!is_low || is_over_half(f, digits[count])))
                 digits[count]++;
             return count + 1;
         }
-        multiply(&f->r, 10);
-        multiply(&f->below, 10);
-        multiply(&f->above, 10);
+        multiply_natural(&f->r, 10);
+        multiply_natural(&f->below, 10);
+        multiply_natural(&f->above, 10);
     }
 }
 
@@ -328,8 +328,8 @@ static COLD char *put_finite(char *dst, uint64_t bits)
     int exponent, ten;
 
     fraction_of(&f, bits, &exponent);
-    ten = normalise(&f, exponent);
-    return lay_out(dst, digits, generate(&f, digits), ten);
+    ten = normalise_fraction(&f, exponent);
+    return lay_out(dst, digits, generate_digits(&f, digits), ten);
 }
 
 size_t hf_resp_format_double(char dst[HF_RESP_DOUBLE_MAX], double n)

@@ -77,7 +77,7 @@ void hf_resp_set_strict(struct hf_resp_parser *p, bool strict)
 }
 
 /* Writes one byte as C would spell it; returns how long that is, at most 4. */
-static size_t escape(char *dst, unsigned char c)
+static size_t escape_byte(char *dst, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
 
@@ -96,14 +96,14 @@ static size_t escape(char *dst, unsigned char c)
     return 4;
 }
 
-static COLD hf_status refuse(struct feed *f, hf_status why, size_t at,
-                             const char *expected)
+static COLD hf_status fail_parse(struct feed *f, hf_status why, size_t at,
+                                 const char *expected)
 {
     struct hf_resp_parser *p = f->p;
     size_t used = 0;
 
     for (size_t i = at; i < f->len && used + 4 < sizeof p->error.found; i++)
-        used += escape(&p->error.found[used], (unsigned char)f->buf[i]);
+        used += escape_byte(&p->error.found[used], (unsigned char)f->buf[i]);
     p->error.found[used] = '\0';
     p->error.offset = (uint32_t)at;
     p->error.expected = expected;
@@ -114,10 +114,10 @@ static COLD hf_status refuse(struct feed *f, hf_status why, size_t at,
 
 /* All bytes are used. If more are there but out of bounds, they never will be
  * allowed. */
-static hf_status more(struct feed *f)
+static hf_status need_more_bytes(struct feed *f)
 {
     if (f->end < f->len)
-        return refuse(f, HF_E_LIMIT, f->end, "the end of a reply that long");
+        return fail_parse(f, HF_E_LIMIT, f->end, "the end of a reply that long");
     return HF_RESP_MORE;
 }
 
@@ -129,14 +129,14 @@ static uint32_t last_end(const struct hf_resp_parser *p)
     return end < BUFFER_MAX ? (uint32_t)end : BUFFER_MAX;
 }
 
-static struct hf_resp_node *innermost(const struct hf_resp_parser *p,
-                                      const struct hf_resp_tape *tape)
+static struct hf_resp_node *innermost_aggregate(const struct hf_resp_parser *p,
+                                                const struct hf_resp_tape *tape)
 {
     return &tape->nodes[p->parent - 1];
 }
 
 /* Appends a node, initially a complete value. NULL: the tape is full. */
-static struct hf_resp_node *append(struct feed *f, unsigned type)
+static struct hf_resp_node *append_node(struct feed *f, unsigned type)
 {
     struct hf_resp_tape *tape = f->tape;
     struct hf_resp_node *node;
@@ -160,8 +160,8 @@ static uint8_t next_state(const struct hf_resp_parser *p)
     return p->streamed || p->attributed ? SPECIAL : VALUE;
 }
 
-static void enter(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
-                  struct hf_resp_node *node)
+static void enter_aggregate(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
+                            struct hf_resp_node *node)
 {
     node->skip = p->parent;
     p->parent = (uint32_t)(node - tape->nodes) + 1;
@@ -170,24 +170,24 @@ static void enter(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
     p->state = next_state(p);
 }
 
-static void leave(struct hf_resp_parser *p, const struct hf_resp_tape *tape)
+static void return_to_parent(struct hf_resp_parser *p, const struct hf_resp_tape *tape)
 {
-    struct hf_resp_node *node = innermost(p, tape);
+    struct hf_resp_node *node = innermost_aggregate(p, tape);
     uint32_t index = p->parent - 1;
 
     p->parent = node->skip;
     p->depth--;
-    p->streamed = p->parent && innermost(p, tape)->flag;
+    p->streamed = p->parent && innermost_aggregate(p, tape)->flag;
     node->skip = tape->count - index;
 }
 
 /* The value of `node` is complete: counts it in its parent, and closes every aggregate
  * that it completes. */
-static void finish(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
-                   const struct hf_resp_node *node)
+static void finish_value(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
+                         const struct hf_resp_node *node)
 {
-    for (; node->type != HF_RESP_ATTRIBUTE && p->parent; leave(p, tape)) {
-        struct hf_resp_node *parent = innermost(p, tape);
+    for (; node->type != HF_RESP_ATTRIBUTE && p->parent; return_to_parent(p, tape)) {
+        struct hf_resp_node *parent = innermost_aggregate(p, tape);
 
         if (p->streamed)
             parent->as.children.count++;
@@ -206,10 +206,10 @@ static void finish(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
 static NO_INLINE void close_aggregate(struct hf_resp_parser *p,
                                       const struct hf_resp_tape *tape)
 {
-    const struct hf_resp_node *node = innermost(p, tape);
+    const struct hf_resp_node *node = innermost_aggregate(p, tape);
 
-    leave(p, tape);
-    finish(p, tape, node);
+    return_to_parent(p, tape);
+    finish_value(p, tape, node);
 }
 
 /* The types, by their first byte; 0 is none. Compilers make a table of it; C++
@@ -281,7 +281,7 @@ static struct choice one_of(uint32_t types, const char *name)
  * K3, M2, M4. */
 static struct choice choice_in_stream(const struct feed *f, uint32_t values)
 {
-    const struct hf_resp_node *stream = innermost(f->p, f->tape);
+    const struct hf_resp_node *stream = innermost_aggregate(f->p, f->tape);
 
     if (stream->type == HF_RESP_STREAM)
         return one_of(BIT(HF_RESP_CHUNK), "a chunk");
@@ -311,7 +311,7 @@ static bool is_one_too_many(const struct feed *f, unsigned type)
 {
     if (!f->p->streamed || type > HF_RESP_PUSH || type == HF_RESP_CHUNK)
         return false;
-    return innermost(f->p, f->tape)->as.children.count ==
+    return innermost_aggregate(f->p, f->tape)->as.children.count ==
            f->p->limits.elements;
 }
 
@@ -322,16 +322,16 @@ static hf_status begin_line(struct feed *f)
     unsigned type;
 
     if (p->pos == f->end)
-        return more(f);
+        return need_more_bytes(f);
     type = type_of(f->buf[p->pos]);
     choice = choice_here(f);
     if (!(choice.types & BIT(type)))
-        return refuse(f, HF_E_PROTOCOL, p->pos, choice.name);
+        return fail_parse(f, HF_E_PROTOCOL, p->pos, choice.name);
     if (is_one_too_many(f, type))
-        return refuse(f, HF_E_LIMIT, p->pos, "the end of a stream that long");
+        return fail_parse(f, HF_E_LIMIT, p->pos, "the end of a stream that long");
     if (p->attributed &&
         f->tape->count - p->attributes > HF_RESP_ATTRIBUTES_MAX)
-        return refuse(f, HF_E_LIMIT, p->pos, "fewer attributes before it");
+        return fail_parse(f, HF_E_LIMIT, p->pos, "fewer attributes before it");
     p->type = (uint8_t)type;
     p->line = p->pos++;
     p->state = LINE;
@@ -341,7 +341,7 @@ static hf_status begin_line(struct feed *f)
 static hf_status refuse_text(struct feed *f, struct text t,
                              const char *expected)
 {
-    return refuse(f, HF_E_PROTOCOL, (size_t)(t.at - f->buf), expected);
+    return fail_parse(f, HF_E_PROTOCOL, (size_t)(t.at - f->buf), expected);
 }
 
 /* The node of the line is on the tape or is not needed: continues after the line. */
@@ -351,13 +351,13 @@ static hf_status scalar_done(struct feed *f, struct text t,
     if (!node)
         return HF_RESP_ROOM;
     f->p->pos = (uint32_t)(t.end - f->buf) + 2;
-    finish(f->p, f->tape, node);
+    finish_value(f->p, f->tape, node);
     return HF_OK;
 }
 
 static hf_status read_text(struct feed *f, struct text t)
 {
-    struct hf_resp_node *node = append(f, f->p->type);
+    struct hf_resp_node *node = append_node(f, f->p->type);
 
     if (node) {
         node->as.bytes.offset = (uint32_t)(t.at - f->buf);
@@ -391,7 +391,7 @@ static hf_status read_integer(struct feed *f, struct text t)
 
     if (!take_integer(&t, &n))
         return refuse_text(f, t, "a digit of an integer of 64 bits");
-    node = append(f, HF_RESP_INTEGER);
+    node = append_node(f, HF_RESP_INTEGER);
     if (node)
         node->as.integer = n;
     return scalar_done(f, t, node);
@@ -403,7 +403,7 @@ static hf_status read_null(struct feed *f, struct text t)
 
     if (t.at < t.end)
         return refuse_text(f, t, "CR LF behind null");
-    node = append(f, HF_RESP_NULL);
+    node = append_node(f, HF_RESP_NULL);
     return scalar_done(f, t, node);
 }
 
@@ -423,7 +423,7 @@ static hf_status read_boolean(struct feed *f, struct text t)
         return refuse_text(f, t, "t or f");
     if (t.at < t.end)
         return refuse_text(f, t, "CR LF behind a boolean");
-    node = append(f, f->p->type);
+    node = append_node(f, f->p->type);
     if (node)
         node->flag = is_true;
     return scalar_done(f, t, node);
@@ -436,15 +436,15 @@ static hf_status open_aggregate(struct feed *f, struct text t, unsigned type,
     struct hf_resp_node *node;
 
     if (p->depth == p->limits.depth)
-        return refuse(f, HF_E_LIMIT, p->line, "a value less deeply nested");
-    node = append(f, type);
+        return fail_parse(f, HF_E_LIMIT, p->line, "a value less deeply nested");
+    node = append_node(f, type);
     if (!node)
         return HF_RESP_ROOM;
     node->flag = streamed;
     node->as.children.count = count;
     node->as.children.open = count;
     p->pos = (uint32_t)(t.end - f->buf) + 2;
-    enter(p, f->tape, node);
+    enter_aggregate(p, f->tape, node);
     return HF_OK;
 }
 
@@ -495,9 +495,9 @@ static hf_status read_count(struct feed *f, struct text t)
     if (!take_size(&t, &count))
         return refuse_text(f, t, "a digit of a count");
     if (count > p->limits.elements / per)
-        return refuse(f, HF_E_LIMIT, p->line, "fewer elements");
+        return fail_parse(f, HF_E_LIMIT, p->line, "fewer elements");
     if (p->strict && p->type == HF_RESP_PUSH && count == 0)
-        return refuse(f, HF_E_PROTOCOL, p->line + 1, "the kind of a push");
+        return fail_parse(f, HF_E_PROTOCOL, p->line + 1, "the kind of a push");
     status = open_aggregate(f, t, p->type, (uint32_t)count * per, false);
     if (status == HF_OK && !count)
         close_aggregate(f->p, f->tape);
@@ -514,10 +514,10 @@ static hf_status open_data(struct feed *f, struct text t, uint64_t size)
     struct hf_resp_node *node;
 
     if (size > p->limits.bulk - earlier)
-        return refuse(f, HF_E_LIMIT, p->line, "fewer bytes of a string");
+        return fail_parse(f, HF_E_LIMIT, p->line, "fewer bytes of a string");
     if (begin + size + 2 > last_end(p))
-        return refuse(f, HF_E_LIMIT, p->line, "the end of a reply that long");
-    node = append(f, f->p->type);
+        return fail_parse(f, HF_E_LIMIT, p->line, "the end of a reply that long");
+    node = append_node(f, f->p->type);
     if (!node)
         return HF_RESP_ROOM;
     node->as.bytes.offset = (uint32_t)begin;
@@ -543,7 +543,7 @@ static hf_status read_length(struct feed *f, struct text t)
     if (p->type == HF_RESP_CHUNK && size == 0)
         return end_stream(f, t);
     if (p->type == HF_RESP_VERBATIM && size <= HF_RESP_FORMAT_LEN)
-        return refuse(f, HF_E_PROTOCOL, p->line + 1, "a length of 4 or more");
+        return fail_parse(f, HF_E_PROTOCOL, p->line + 1, "a length of 4 or more");
     return open_data(f, t, size);
 }
 
@@ -607,15 +607,15 @@ static hf_status go_on_line(struct feed *f)
     const struct text content = {f->buf + p->line + 1, cr};
 
     if (lf)
-        return refuse(f, HF_E_PROTOCOL, (size_t)(lf - f->buf),
-                      "CR in front of LF");
+        return fail_parse(f, HF_E_PROTOCOL, (size_t)(lf - f->buf),
+                          "CR in front of LF");
     p->pos = cr ? (uint32_t)(cr - f->buf) : p->pos + (uint32_t)len;
     if (!cr && p->pos > (uint64_t)p->line + 1 + line_limit(p))
-        return refuse(f, HF_E_LIMIT, p->pos - 1, "the end of a line that long");
+        return fail_parse(f, HF_E_LIMIT, p->pos - 1, "the end of a line that long");
     if (!cr || p->pos + 1 == f->end)
-        return more(f);
+        return need_more_bytes(f);
     if (cr[1] != '\n')
-        return refuse(f, HF_E_PROTOCOL, p->pos + 1, "LF behind CR");
+        return fail_parse(f, HF_E_PROTOCOL, p->pos + 1, "LF behind CR");
     return read_line(f, content);
 }
 
@@ -627,16 +627,16 @@ static hf_status go_on_data(struct feed *f)
     const char *end;
 
     if (f->end - p->pos < p->need)
-        return more(f);
+        return need_more_bytes(f);
     end = data + p->need - 2;
     if (p->type == HF_RESP_VERBATIM && data[HF_RESP_FORMAT_LEN] != ':')
-        return refuse(f, HF_E_PROTOCOL, p->pos + HF_RESP_FORMAT_LEN,
-                      "a colon behind the format");
+        return fail_parse(f, HF_E_PROTOCOL, p->pos + HF_RESP_FORMAT_LEN,
+                          "a colon behind the format");
     if (!is_crlf(end))
-        return refuse(f, HF_E_PROTOCOL, (size_t)(end - f->buf),
-                      "CR LF behind the string");
+        return fail_parse(f, HF_E_PROTOCOL, (size_t)(end - f->buf),
+                          "CR LF behind the string");
     p->pos += p->need;
-    finish(p, f->tape, &f->tape->nodes[f->tape->count - 1]);
+    finish_value(p, f->tape, &f->tape->nodes[f->tape->count - 1]);
     return HF_OK;
 }
 
@@ -669,7 +669,7 @@ static bool plain_values(struct hf_resp_parser *p, const char *buf,
             continue;
         }
         node++;
-        if (p->parent && --innermost(p, tape)->as.children.open)
+        if (p->parent && --innermost_aggregate(p, tape)->as.children.open)
             continue;
         p->pos = (uint32_t)(at - buf);
         tape->count = (uint32_t)(node - tape->nodes);
@@ -687,7 +687,7 @@ static bool plain_values(struct hf_resp_parser *p, const char *buf,
     return false;
 }
 
-static hf_status step(struct feed *f)
+static hf_status parse_step(struct feed *f)
 {
     switch (f->p->state) {
     case VALUE:
@@ -711,7 +711,7 @@ static COLD hf_status any_value(struct hf_resp_parser *p, const char *buf,
     hf_status status;
 
     do {
-        status = step(&f);
+        status = parse_step(&f);
     } while (status == HF_OK && p->state != VALUE);
     return status;
 }

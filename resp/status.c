@@ -24,7 +24,7 @@ static const char texts[] =
     "a status that this version does not know";
 
 /* Returns the string of this status among `strings`, or the one after all. */
-static const char *find(const char *strings, hf_status status)
+static const char *find_status_string(const char *strings, hf_status status)
 {
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         if (values[i] == status)
@@ -36,10 +36,10 @@ static const char *find(const char *strings, hf_status status)
 
 const char *hf_resp_status_text(hf_status status)
 {
-    return find(texts, status);
+    return find_status_string(texts, status);
 }
 
 const char *hf_resp_status_name(hf_status status)
 {
-    return find(names, status);
+    return find_status_string(names, status);
 }

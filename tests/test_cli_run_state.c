@@ -100,8 +100,8 @@ START_TEST(signal_while_waiting_cancels)
     ck_assert_uint_eq(happens(CLI_EV_SIGNAL, signals[_i]), CLI_DO_CANCEL);
     ck_assert_uint_eq(happens(CLI_EV_REFUSED, HF_CANCELLED), CLI_DO_FINISH);
     leaves_with(128 + signals[_i]);
-    ck_assert_int_eq(run.die_of, signals[_i]);
-    ck_assert(!run.is_for_all);
+    ck_assert_int_eq(run.end_by_signal, signals[_i]);
+    ck_assert(!run.ends_group);
 }
 END_TEST
 
@@ -135,8 +135,8 @@ START_TEST(cancel_that_is_not_answered_is_left_in_time)
     now_ms++;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_FINISH);
     leaves_with(128 + SIGTERM);
-    ck_assert_int_eq(run.die_of, SIGTERM);
-    ck_assert(run.is_hasty);
+    ck_assert_int_eq(run.end_by_signal, SIGTERM);
+    ck_assert(run.skips_waiting);
 }
 END_TEST
 
@@ -201,7 +201,7 @@ START_TEST(signal_is_forwarded_and_its_death_reported)
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_OK);
     leaves_with(128 + SIGTERM);
-    ck_assert_int_eq(run.die_of, SIGTERM);
+    ck_assert_int_eq(run.end_by_signal, SIGTERM);
 }
 END_TEST
 
@@ -245,7 +245,7 @@ START_TEST(command_that_ignores_term_is_killed_and_one_that_ignores_int_is_not)
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_OK);
     leaves_with(128 + SIGKILL);
-    ck_assert_int_eq(run.die_of, 0);
+    ck_assert_int_eq(run.end_by_signal, 0);
 }
 END_TEST
 
@@ -253,8 +253,8 @@ END_TEST
 static const struct {
     int told, died;             /* 0: not */
     bool had_tty;
-    int die_of;
-    bool is_for_all;
+    int end_by_signal;
+    bool ends_group;
 } deaths[] = {
     {SIGTERM, SIGTERM, false, SIGTERM, false},
     {SIGINT, SIGINT, false, SIGINT, false},
@@ -282,8 +282,8 @@ START_TEST(signal_that_ended_the_command_ends_us_if_it_was_meant_for_us)
     (void)happens(CLI_EV_EMPTY, 0);
     (void)happens(CLI_EV_RELEASED, HF_OK);
     leaves_with(died ? CLI_SIGNAL + died : 3);
-    ck_assert_int_eq(run.die_of, deaths[_i].die_of);
-    ck_assert_int_eq(run.die_of != 0 && run.is_for_all, deaths[_i].is_for_all);
+    ck_assert_int_eq(run.end_by_signal, deaths[_i].end_by_signal);
+    ck_assert_int_eq(run.end_by_signal != 0 && run.ends_group, deaths[_i].ends_group);
 }
 END_TEST
 
@@ -297,7 +297,7 @@ START_TEST(loss_decides_the_exit_code_before_a_signal)
     (void)happens(CLI_EV_EMPTY, 0);
     (void)happens(CLI_EV_RELEASED, HF_LOST);
     leaves_with(122);
-    ck_assert_int_eq(run.die_of, 0);
+    ck_assert_int_eq(run.end_by_signal, 0);
 }
 END_TEST
 
@@ -381,7 +381,7 @@ START_TEST(release_is_awaited_no_longer_than_the_lock_lasts)
                           : happens(CLI_EV_TIME, 0),
                       CLI_DO_REPORT_UNRELEASED | CLI_DO_FINISH);
     leaves_with(unanswered[_i].code);
-    ck_assert(run.is_hasty);
+    ck_assert(run.skips_waiting);
     ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
 }
 END_TEST
@@ -424,7 +424,7 @@ START_TEST(command_that_was_killed_and_does_not_end_is_left_in_time)
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
                       CLI_DO_REPORT_ABANDONED | CLI_DO_FINISH);
     leaves_with(128 + SIGINT);
-    ck_assert_int_eq(run.die_of, SIGINT);
+    ck_assert_int_eq(run.end_by_signal, SIGINT);
 }
 END_TEST
 
@@ -508,7 +508,7 @@ START_TEST(command_that_dies_of_hup_leaves_its_daemons)
     } else {
         ck_assert_uint_eq(ends_by_signal(SIGHUP), CLI_DO_DRAIN);
         ck_assert(!run.is_all);
-        ck_assert_int_eq(run.die_of, SIGHUP);
+        ck_assert_int_eq(run.end_by_signal, SIGHUP);
     }
 }
 END_TEST

@@ -173,12 +173,12 @@ START_TEST(claim_4_merged_claims_of_two_streams_are_ended_by_no_answer)
 {
     struct hf_claims l = granted(60000);
 
-    for (uint64_t i = 0; i <= CLAIM_UNKNOWNS; i++) {
-        ask(&l, 10, i == CLAIM_UNKNOWNS - 1 ? 500 : 50000);
+    for (uint64_t i = 0; i <= CLAIM_UNKNOWNS_MAX; i++) {
+        ask(&l, 10, i == CLAIM_UNKNOWNS_MAX - 1 ? 500 : 50000);
         end_unknown(&l, OTHER + i);
     }
     ask(&l, 20, 60000);
-    answer(&l, 20, OTHER + CLAIM_UNKNOWNS);
+    answer(&l, 20, OTHER + CLAIM_UNKNOWNS_MAX);
     ck_assert_int_eq(l.shortest_ms, 500);
     ck_assert_int_eq(l.end_ms, end_of(START + 20, 500));
 }
@@ -212,7 +212,7 @@ START_TEST(claim_4_a_stray_sending_stays_a_claim_though_the_call_was_answered)
     struct hf_sending how = sent(START + 200, OTHER);
 
     ask(&l, 100, 500);
-    how.stray = MAIN;
+    how.unanswered_stream = MAIN;
     hf_claims_answered(&l, CLAIM_BY_CALL, &how);
     renewal(&l, 300);
     renewed(&l, 300, OTHER);

@@ -10,7 +10,7 @@
 
 static const struct {
     enum hf_lock_kind id;
-    bool reenters;
+    bool is_reentrant;
     const char *channel, *payload;  /* WIRE 2.4, 5.2 */
     const char *owner_suffix;       /* WIRE 1 */
 } rows[] = {
@@ -30,7 +30,7 @@ START_TEST(a_row_matches_the_contract)
 
     ck_assert_ptr_nonnull(row);
     ck_assert_int_eq(row->id, rows[_i].id);
-    ck_assert_int_eq(row->reenters, rows[_i].reenters);
+    ck_assert_int_eq(row->is_reentrant, rows[_i].is_reentrant);
     ck_assert_str_eq(row->channel, rows[_i].channel);
     ck_assert_str_eq(row->payload, rows[_i].payload);
     ck_assert_str_eq(row->owner_suffix, rows[_i].owner_suffix);
@@ -49,10 +49,10 @@ START_TEST(a_row_with_a_token_is_the_kinds_but_for_that)
     keys = numbers->steps[STEP_ACQUIRE].keys;
     ck_assert_str_eq(numbers->keys[keys - 1], "redisson_lock_token");
     ck_assert_str_eq(numbers->channel, row->channel);
-    ck_assert_int_eq(numbers->reenters, row->reenters);
+    ck_assert_int_eq(numbers->is_reentrant, row->is_reentrant);
     ck_assert_int_eq(numbers->spins, row->spins);
     ck_assert_ptr_eq(numbers->other, row->other);
-    for (int step = 0; step < STEPS; step++)
+    for (int step = 0; step < STEP_COUNT; step++)
         if (step != STEP_READ) /* what was given out: of tokens alone */
             ck_assert_ptr_eq(numbers->steps[step].script,
                              row->steps[step].script);
@@ -99,7 +99,7 @@ static size_t longest_of(const struct hf_kind *row, int step)
 
 static void ck_assert_fits(const struct hf_kind *row)
 {
-    for (int step = 0; row && step < STEPS; step++) {
+    for (int step = 0; row && step < STEP_COUNT; step++) {
         if (!row->steps[step].script)
             continue;
         ck_assert_uint_le(row->steps[step].script->len, OP_SCRIPT_MAX);
@@ -165,7 +165,7 @@ END_TEST
 /* Each kind that can be acquired has a label of its own, and so have semaphores and latches. */
 START_TEST(each_kind_has_its_number_and_label)
 {
-    bool is_used[HF_KIND_NUMBERS] = {false};
+    bool is_used[HF_KIND_NUMBER_COUNT] = {false};
 
     for (int id = 0; id < 100; id++) {
         const struct hf_kind *row = hf_kind_row((enum hf_lock_kind)id);
@@ -173,7 +173,7 @@ START_TEST(each_kind_has_its_number_and_label)
 
         if (!row)
             continue;
-        ck_assert_uint_lt(hf_kind_number(row), HF_KIND_NUMBERS);
+        ck_assert_uint_lt(hf_kind_number(row), HF_KIND_NUMBER_COUNT);
         ck_assert(!is_used[hf_kind_number(row)]);
         is_used[hf_kind_number(row)] = true;
         ck_assert_ptr_nonnull(hf_kind_label(hf_kind_number(row)));
@@ -185,7 +185,7 @@ START_TEST(each_kind_has_its_number_and_label)
     ck_assert(!is_used[hf_kind_number(&hf_kind_semaphore)]);
     ck_assert(!is_used[hf_kind_number(&hf_kind_latch)]);
     ck_assert_ptr_null(hf_kind_label(HF_KIND_NONE));
-    ck_assert_ptr_null(hf_kind_label(HF_KIND_NUMBERS));
+    ck_assert_ptr_null(hf_kind_label(HF_KIND_NUMBER_COUNT));
 }
 END_TEST
 

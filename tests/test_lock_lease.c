@@ -88,7 +88,7 @@ START_TEST(lease_1_a_renewal_counts_from_when_it_was_sent)
 {
     struct hf_lease h = renewed_hold();
 
-    ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_RENEW);
     renewed_at(&h, START + THIRD);
     ck_assert_int_eq(h.claims.end_ms, SAFE + THIRD);
 }
@@ -140,9 +140,9 @@ START_TEST(lease_2_renewals_stay_on_one_absolute_schedule)
         int64_t late = i * 37 % 5000;
 
         ck_assert_int_eq(hf_lease_next_ms(&h), due);
-        ck_assert_int_eq(hf_lease_due(&h, due - 1), LEASE_DO_NOTHING);
-        ck_assert_int_eq(hf_lease_due(&h, due + late), LEASE_DO_RENEW);
-        ck_assert_int_eq(hf_lease_due(&h, due + late), LEASE_DO_NOTHING);
+        ck_assert_int_eq(hf_lease_take_todo(&h, due - 1), LEASE_DO_NOTHING);
+        ck_assert_int_eq(hf_lease_take_todo(&h, due + late), LEASE_DO_RENEW);
+        ck_assert_int_eq(hf_lease_take_todo(&h, due + late), LEASE_DO_NOTHING);
         renewed_at(&h, due + late);
     }
 }
@@ -153,7 +153,7 @@ START_TEST(lease_2_renewals_that_were_slept_through_are_not_made_up_for)
     struct hf_lease h = renewed_hold();
     int64_t first = h.renew_ms;
 
-    ck_assert_int_eq(hf_lease_due(&h, first + THIRD + 1), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, first + THIRD + 1), LEASE_DO_RENEW);
     renewed_at(&h, first + THIRD + 1);
     ck_assert_int_eq(hf_lease_next_ms(&h), first + 2 * THIRD);
 }
@@ -215,7 +215,7 @@ START_TEST(lease_2_a_reentry_that_cuts_the_lease_brings_the_renewal_forward)
 
     grant(&h, 2, START + 10, 600, false, 0);
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 10 + 200);
-    ck_assert_int_eq(hf_lease_due(&h, START + 210), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 210), LEASE_DO_RENEW);
     renewed_at(&h, START + 210);
     ck_assert_int_eq(h.claims.answered_ms, WATCHDOG); /* WIRE 6: exactly the watchdog's */
 }
@@ -238,7 +238,7 @@ START_TEST(lease_2_a_hold_with_a_lease_is_renewed_from_a_reentry_without_one)
     ck_assert_int_eq(hf_lease_next_ms(&h), h.claims.end_ms);
     grant(&h, 2, START + 100, WATCHDOG, true, 0);
     ck_assert_int_le(hf_lease_next_ms(&h), START + 100 + THIRD);
-    ck_assert_int_eq(hf_lease_due(&h, START + 100 + THIRD), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 100 + THIRD), LEASE_DO_RENEW);
 }
 END_TEST
 
@@ -246,11 +246,11 @@ START_TEST(lease_2_no_renewal_begins_while_another_has_no_answer)
 {
     struct hf_lease h = renewed_hold();
 
-    ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_RENEW);
     for (int64_t now = START + THIRD; now < SAFE; now += 100)
-        ck_assert_int_eq(hf_lease_due(&h, now), LEASE_DO_NOTHING);
+        ck_assert_int_eq(hf_lease_take_todo(&h, now), LEASE_DO_NOTHING);
     renewed_at(&h, START + THIRD);
-    ck_assert_int_eq(hf_lease_due(&h, SAFE), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, SAFE), LEASE_DO_RENEW);
 }
 END_TEST
 
@@ -260,7 +260,7 @@ START_TEST(lease_2_a_failed_renewal_is_tried_again_a_tick_later_until_it_is_lost
     int64_t now = hf_lease_next_ms(&h);
     int tries = 0;
 
-    for (; hf_lease_due(&h, now) == LEASE_DO_RENEW; now = hf_lease_next_ms(&h)) {
+    for (; hf_lease_take_todo(&h, now) == LEASE_DO_RENEW; now = hf_lease_next_ms(&h)) {
         tries++;
         retry_at(&h, now);
         ck_assert_int_gt(hf_lease_next_ms(&h), now);
@@ -277,7 +277,7 @@ START_TEST(lease_2_a_renewal_that_failed_late_does_not_put_off_the_next)
     struct hf_lease h = renewed_hold();
     int64_t first = h.renew_ms;
 
-    ck_assert_int_eq(hf_lease_due(&h, first), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, first), LEASE_DO_RENEW);
     retry_at(&h, first + THIRD - 1);
     ck_assert_int_eq(hf_lease_next_ms(&h), first + THIRD);
 }
@@ -292,7 +292,7 @@ START_TEST(lease_3_while_releasing_nothing_is_renewed)
     hf_lease_release(&h);
     ck_assert_int_eq(hf_lease_next_ms(&h), SAFE);
     for (int64_t now = START; now < SAFE; now += 100)
-        ck_assert_int_eq(hf_lease_due(&h, now), LEASE_DO_NOTHING);
+        ck_assert_int_eq(hf_lease_take_todo(&h, now), LEASE_DO_NOTHING);
 }
 END_TEST
 
@@ -305,7 +305,7 @@ START_TEST(lease_3_one_acquisition_less_leaves_it_held_and_renewed)
     ck_assert_int_eq(h.state, LEASE_HELD);
     ck_assert_int_eq(h.claims.end_ms, SAFE + 50);
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
-    ck_assert_int_eq(hf_lease_due(&h, due), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, due), LEASE_DO_RENEW);
 }
 END_TEST
 
@@ -318,18 +318,18 @@ START_TEST(renewal_that_was_not_sent_in_time_is_our_fault)
     struct hf_lease h = renewed_hold();
 
     hf_lease_note_sleep(&h, SAFE + _i);
-    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
+    ck_assert_int_eq(hf_lease_take_todo(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.reason, HF_REASON_SUSPENDED);
     h = renewed_hold();
-    ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
     hf_lease_note_sleep(&h, SAFE + _i);
-    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
+    ck_assert_int_eq(hf_lease_take_todo(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.reason, HF_REASON_UNREACHABLE);
     h = renewed_hold();
-    ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
     hf_lease_retry(&h, SAFE - 2 * (WATCHDOG / 3 / 16), NULL);
     hf_lease_note_sleep(&h, SAFE + _i);
-    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
+    ck_assert_int_eq(hf_lease_take_todo(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.reason, HF_REASON_UNREACHABLE);
 }
 END_TEST
@@ -358,7 +358,7 @@ START_TEST(the_passed_safe_moment_is_lost_with_the_reason)
     struct hf_lease h = ends[_i].is_renewed ? renewed_hold()
                                                 : leased_hold(WATCHDOG);
 
-    ck_assert_int_eq(hf_lease_due(&h, SAFE + ends[_i].late_ms), ends[_i].todo);
+    ck_assert_int_eq(hf_lease_take_todo(&h, SAFE + ends[_i].late_ms), ends[_i].todo);
     if (ends[_i].todo == LEASE_DO_REPORT_LOST)
         ck_assert_int_eq(h.reason, ends[_i].reason);
     else
@@ -370,9 +370,9 @@ START_TEST(a_renewal_under_way_does_not_hide_the_safe_moment)
 {
     struct hf_lease h = renewed_hold();
 
-    ck_assert_int_eq(hf_lease_due(&h, SAFE - 1), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, SAFE - 1), LEASE_DO_RENEW);
     ck_assert_int_eq(hf_lease_next_ms(&h), SAFE);
-    ck_assert_int_eq(hf_lease_due(&h, SAFE), LEASE_DO_REPORT_LOST);
+    ck_assert_int_eq(hf_lease_take_todo(&h, SAFE), LEASE_DO_REPORT_LOST);
 }
 END_TEST
 
@@ -382,11 +382,11 @@ START_TEST(max_hold_ends_a_hold_that_is_still_safe)
     struct hf_lease h = renewed_hold();
 
     h.max_until_ms = START + 15000;
-    ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
     renewed_at(&h, START + THIRD);
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 15000);
-    ck_assert_int_eq(hf_lease_due(&h, START + 14999), LEASE_DO_NOTHING);
-    ck_assert_int_eq(hf_lease_due(&h, START + 15000), LEASE_DO_REPORT_LOST);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 14999), LEASE_DO_NOTHING);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 15000), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.reason, HF_REASON_MAX_HOLD);
 }
 END_TEST
@@ -433,8 +433,8 @@ START_TEST(lease_4_loss_is_final_and_reported_once)
     retry_at(&h, START + 30);
     hf_lease_sent(&h, START + 40, 100);
     hf_lease_refused(&h);
-    ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_NOTHING);
-    ck_assert_int_eq(hf_lease_due(&h, 2 * SAFE), LEASE_DO_NOTHING);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_NOTHING);
+    ck_assert_int_eq(hf_lease_take_todo(&h, 2 * SAFE), LEASE_DO_NOTHING);
     ck_assert_int_eq(h.state, LEASE_LOST);
     ck_assert_int_eq(h.reason, losses[_i].reason);
     ck_assert_int_eq(hf_lease_next_ms(&h), HF_NEVER);
@@ -451,9 +451,9 @@ START_TEST(lease_6_a_switch_makes_a_renewal_due_and_moves_no_other)
 
     ck_assert(hf_lease_switched(&h, false));
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
-    hf_lease_rush(&h, START + 5);
+    hf_lease_renew_early(&h, START + 5);
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 5);
-    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_RENEW);
     renewed_at(&h, START + 5);
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 5), WATCHDOG - DRIFT);
@@ -466,12 +466,12 @@ START_TEST(lease_6_a_renewal_under_way_is_followed_by_another_one_at_once)
     struct hf_lease h = renewed_hold();
     int64_t due = hf_lease_next_ms(&h);
 
-    ck_assert_int_eq(hf_lease_due(&h, due), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, due), LEASE_DO_RENEW);
     ck_assert(hf_lease_switched(&h, false));
-    hf_lease_rush(&h, due + 5);
-    ck_assert_int_eq(hf_lease_due(&h, due + 5), LEASE_DO_NOTHING);
+    hf_lease_renew_early(&h, due + 5);
+    ck_assert_int_eq(hf_lease_take_todo(&h, due + 5), LEASE_DO_NOTHING);
     retry_at(&h, due + 6);
-    ck_assert_int_eq(hf_lease_due(&h, due + 6), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, due + 6), LEASE_DO_RENEW);
 }
 END_TEST
 
@@ -482,8 +482,8 @@ START_TEST(lease_6_a_hold_with_a_lease_is_looked_at)
 
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 60000 - 602);
     ck_assert(hf_lease_switched(&h, false));
-    hf_lease_rush(&h, START + 5);
-    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
+    hf_lease_renew_early(&h, START + 5);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_LOOK);
     hf_lease_looked(&h, &how, 20000, how.sent_ms); /* less than it had */
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 7), 20000 - 202);
     ck_assert_int_eq(h.claims.set_ms, 60000);
@@ -497,8 +497,8 @@ START_TEST(lease_6_a_look_prolongs_no_lease)
     struct hf_sending how = sent(START + 7);
 
     ck_assert(hf_lease_switched(&h, false));
-    hf_lease_rush(&h, START + 5);
-    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
+    hf_lease_renew_early(&h, START + 5);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_LOOK);
     hf_lease_looked(&h, &how, 90000, how.sent_ms); /* an operator has made it longer */
     ck_assert_int_le(hf_lease_safe_ms(&h, START + 7), 1000 - 12);
 }
@@ -510,12 +510,12 @@ START_TEST(lease_6_a_look_is_enough_for_a_push_also_if_the_watchdog_renews)
     struct hf_sending how = sent(START + 1000);
     int64_t due = hf_lease_next_ms(&h);
 
-    hf_lease_rush_look(&h, START + 1000);
-    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
+    hf_lease_look_early(&h, START + 1000);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_LOOK);
     hf_lease_looked(&h, &how, WATCHDOG - 1000, how.sent_ms); /* as expected */
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 1000), WATCHDOG - DRIFT - 1000);
-    ck_assert_int_eq(hf_lease_due(&h, due), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, due), LEASE_DO_RENEW);
 }
 END_TEST
 
@@ -524,11 +524,11 @@ START_TEST(lease_6_a_look_that_finds_less_time_causes_a_renewal)
     struct hf_lease h = renewed_hold();
     struct hf_sending how = sent(START + 1000);
 
-    hf_lease_rush_look(&h, START + 1000);
-    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
+    hf_lease_look_early(&h, START + 1000);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_LOOK);
     hf_lease_looked(&h, &how, 2000, how.sent_ms);
     ck_assert_int_le(hf_lease_safe_ms(&h, START + 1000), 2000);
-    ck_assert_int_eq(hf_lease_due(&h, START + 1001), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 1001), LEASE_DO_RENEW);
     renewed_at(&h, START + 1001);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 1001), WATCHDOG - DRIFT);
 }
@@ -541,16 +541,16 @@ START_TEST(lease_6_a_slow_reply_to_a_look_causes_no_renewal)
     struct hf_sending how = sent(START + 1000);
     int64_t due = hf_lease_next_ms(&h);
 
-    hf_lease_rush_look(&h, START + 1000);
-    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
+    hf_lease_look_early(&h, START + 1000);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_LOOK);
     hf_lease_looked(&h, &how, WATCHDOG - 1900, START + 1900);
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
     ck_assert_int_le(hf_lease_safe_ms(&h, START + 1000), WATCHDOG - 1900);
-    hf_lease_rush_look(&h, START + 2000);
-    ck_assert_int_eq(hf_lease_due(&h, START + 2000), LEASE_DO_LOOK);
+    hf_lease_look_early(&h, START + 2000);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 2000), LEASE_DO_LOOK);
     how = sent(START + 2000);
     hf_lease_looked(&h, &how, WATCHDOG - 4000, START + 2500);
-    ck_assert_int_eq(hf_lease_due(&h, START + 2501), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 2501), LEASE_DO_RENEW);
 }
 END_TEST
 
@@ -559,10 +559,10 @@ START_TEST(lease_6_a_renewal_that_is_due_does_not_wait_for_a_look)
     struct hf_lease h = renewed_hold();
     int64_t due = hf_lease_next_ms(&h);
 
-    hf_lease_rush_look(&h, due - 1);
-    ck_assert_int_eq(hf_lease_due(&h, due - 1), LEASE_DO_LOOK);
+    hf_lease_look_early(&h, due - 1);
+    ck_assert_int_eq(hf_lease_take_todo(&h, due - 1), LEASE_DO_LOOK);
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
-    ck_assert_int_eq(hf_lease_due(&h, due), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, due), LEASE_DO_RENEW);
     ck_assert_int_gt(hf_lease_next_ms(&h), due + THIRD);
     renewed_at(&h, due);
     ck_assert_int_eq(hf_lease_safe_ms(&h, due), WATCHDOG - DRIFT);
@@ -573,13 +573,13 @@ START_TEST(lease_6_a_renewal_after_a_switch_does_not_wait_for_a_look)
 {
     struct hf_lease h = renewed_hold();
 
-    hf_lease_rush_look(&h, START + 1000);
-    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
-    hf_lease_rush_look(&h, START + 1001); /* that is another look */
-    ck_assert_int_eq(hf_lease_due(&h, START + 1001), LEASE_DO_NOTHING);
+    hf_lease_look_early(&h, START + 1000);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_LOOK);
+    hf_lease_look_early(&h, START + 1001); /* that is another look */
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 1001), LEASE_DO_NOTHING);
     ck_assert(hf_lease_switched(&h, false));
-    hf_lease_rush(&h, START + 1002);
-    ck_assert_int_eq(hf_lease_due(&h, START + 1002), LEASE_DO_RENEW);
+    hf_lease_renew_early(&h, START + 1002);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 1002), LEASE_DO_RENEW);
 }
 END_TEST
 
@@ -587,11 +587,11 @@ START_TEST(lease_6_a_look_is_not_enough_after_a_switch)
 {
     struct hf_lease h = renewed_hold();
 
-    hf_lease_rush_look(&h, START + 1000);
+    hf_lease_look_early(&h, START + 1000);
     ck_assert(hf_lease_switched(&h, false));
-    hf_lease_rush(&h, START + 1000);
-    hf_lease_rush_look(&h, START + 900);
-    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_RENEW);
+    hf_lease_renew_early(&h, START + 1000);
+    hf_lease_look_early(&h, START + 900);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_RENEW);
 }
 END_TEST
 
@@ -600,11 +600,11 @@ START_TEST(lease_6_a_look_that_failed_is_followed_by_a_look)
     struct hf_lease h = renewed_hold();
     int64_t due = hf_lease_next_ms(&h);
 
-    hf_lease_rush_look(&h, START + 1000);
-    ck_assert_int_eq(hf_lease_due(&h, START + 1000), LEASE_DO_LOOK);
+    hf_lease_look_early(&h, START + 1000);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 1000), LEASE_DO_LOOK);
     hf_lease_retry(&h, START + 1001, NULL);
     ck_assert_int_lt(hf_lease_next_ms(&h), due);
-    ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_LOOK);
+    ck_assert_int_eq(hf_lease_take_todo(&h, hf_lease_next_ms(&h)), LEASE_DO_LOOK);
 }
 END_TEST
 
@@ -613,11 +613,11 @@ START_TEST(lease_6_a_look_without_an_answer_is_repeated_soon)
     struct hf_lease h = leased_hold(60000);
 
     ck_assert(hf_lease_switched(&h, false));
-    hf_lease_rush(&h, START + 5);
-    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
+    hf_lease_renew_early(&h, START + 5);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_LOOK);
     hf_lease_retry(&h, START + 5, NULL);
     ck_assert_int_le(hf_lease_next_ms(&h), START + 5 + WATCHDOG / 3);
-    ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_LOOK);
+    ck_assert_int_eq(hf_lease_take_todo(&h, hf_lease_next_ms(&h)), LEASE_DO_LOOK);
 }
 END_TEST
 
@@ -625,13 +625,13 @@ START_TEST(lease_7_the_last_answer_before_a_sudden_switch_does_not_count)
 {
     struct hf_lease h = renewed_hold();
 
-    ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_RENEW);
     renewed_at(&h, START + THIRD);
     ck_assert(hf_lease_switched(&h, true));
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + THIRD),
                      WATCHDOG - DRIFT - THIRD);
     ck_assert_int_eq(hf_lease_safe_ms(&h, SAFE), 0);
-    ck_assert_int_eq(hf_lease_due(&h, SAFE), LEASE_DO_RENEW); /* not lost */
+    ck_assert_int_eq(hf_lease_take_todo(&h, SAFE), LEASE_DO_RENEW); /* not lost */
     renewed_at(&h, SAFE);
     ck_assert_int_eq(hf_lease_safe_ms(&h, SAFE), WATCHDOG - DRIFT);
 }
@@ -644,8 +644,8 @@ START_TEST(lease_7_a_hold_that_was_just_granted_is_not_safe_after_a_sudden_switc
 
     ck_assert(hf_lease_switched(&h, true));
     ck_assert_int_eq(hf_lease_safe_ms(&h, START), 0);
-    hf_lease_rush(&h, START + 5);
-    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
+    hf_lease_renew_early(&h, START + 5);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_LOOK);
     hf_lease_looked(&h, &how, 59000, how.sent_ms);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 7), 59000 - 592);
 }
@@ -656,7 +656,7 @@ START_TEST(lease_7_a_doubted_answer_does_not_prove_that_the_new_master_had_the_h
 {
     struct hf_lease h = renewed_hold();
 
-    ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_RENEW);
     renewed_at(&h, START + THIRD);
     ck_assert_int_eq(hf_lease_proved_ms(&h), START + THIRD);
     ck_assert(hf_lease_switched(&h, true));
@@ -671,8 +671,8 @@ START_TEST(lease_7_the_answer_of_the_new_master_is_a_proof_again)
     struct hf_lease h = renewed_hold();
 
     ck_assert(hf_lease_switched(&h, true));
-    hf_lease_rush(&h, START + 5);
-    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_RENEW);
+    hf_lease_renew_early(&h, START + 5);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_RENEW);
     renewed_at(&h, START + 5);
     ck_assert(hf_lease_lose(&h, HF_REASON_DELETED));
     ck_assert_int_eq(hf_lease_had_until_ms(&h), START + 5);
@@ -740,7 +740,7 @@ static void server_counts(struct life *l, int64_t sent_ms, int64_t lease)
 
 static void come_due(struct life *l)
 {
-    switch (hf_lease_due(&l->h, l->now)) {
+    switch (hf_lease_take_todo(&l->h, l->now)) {
     case LEASE_DO_RENEW:
         ck_must(l->h.state == LEASE_HELD,
                 "LEASE-3: only what is held is renewed");
@@ -767,7 +767,7 @@ static void something_happens(struct life *l)
     switch (dice(8)) {
     case 5: /* another server is the master, and has it, too */
         if (hf_lease_switched(&l->h, dice(2)))
-            hf_lease_rush(&l->h, l->now);
+            hf_lease_renew_early(&l->h, l->now);
         break;
     case 0: /* a re-entry or a partial release */
         if (l->was_lost || l->h.state == LEASE_RELEASING)
@@ -838,7 +838,7 @@ START_TEST(lease_2_while_a_shorter_lease_may_be_in_force_renewals_are_closer)
     hf_lease_unknown(&h, &how);
     for (int i = 0; i < 100; i++) {
         now = hf_lease_next_ms(&h);
-        ck_assert_int_eq(hf_lease_due(&h, now), LEASE_DO_RENEW);
+        ck_assert_int_eq(hf_lease_take_todo(&h, now), LEASE_DO_RENEW);
         renewed_at(&h, now);
         ck_assert_int_eq(hf_lease_safe_ms(&h, now),
                          600 - hf_claims_drift_ms(600));
@@ -853,7 +853,7 @@ START_TEST(a_shorter_lease_of_a_reentry_is_the_reason_of_the_loss)
     struct hf_lease h = renewed_hold();
 
     hf_lease_sent(&h, START + 10, 600);
-    ck_assert_int_eq(hf_lease_due(&h, START + 10 + 600 - 8), LEASE_DO_REPORT_LOST);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + 10 + 600 - 8), LEASE_DO_REPORT_LOST);
     ck_assert_int_eq(h.reason, HF_REASON_LEASE_ENDED);
 }
 END_TEST

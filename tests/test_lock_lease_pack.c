@@ -54,7 +54,7 @@ static struct hf_sending sent(const struct twins *t)
 {
     return (struct hf_sending){.sent_ms = t->now - (int64_t)dice(20),
                                .stream = 1 + dice(2),
-                               .stray = dice(8) ? 0 : 3};
+                               .unanswered_stream = dice(8) ? 0 : 3};
 }
 
 static void call(struct twins *t)
@@ -89,7 +89,7 @@ static void fire(struct twins *t)
 {
     hf_lease_note_sleep(&t->whole, t->now);
     hf_lease_note_sleep(&t->packed, t->now);
-    ck_assert_int_eq(hf_lease_due(&t->whole, t->now), hf_lease_due(&t->packed, t->now));
+    ck_assert_int_eq(hf_lease_take_todo(&t->whole, t->now), hf_lease_take_todo(&t->packed, t->now));
 }
 
 static void end_renewal(struct twins *t)
@@ -118,15 +118,15 @@ static void switch_masters(struct twins *t)
 
     if (hf_lease_switched(&t->whole, is_sudden)) {
         (void)hf_lease_switched(&t->packed, is_sudden);
-        hf_lease_rush(&t->whole, t->now + 5);
-        hf_lease_rush(&t->packed, t->now + 5);
+        hf_lease_renew_early(&t->whole, t->now + 5);
+        hf_lease_renew_early(&t->packed, t->now + 5);
     }
 }
 
 static void push(struct twins *t)
 {
-    hf_lease_rush_look(&t->whole, t->now + 5);
-    hf_lease_rush_look(&t->packed, t->now + 5);
+    hf_lease_look_early(&t->whole, t->now + 5);
+    hf_lease_look_early(&t->packed, t->now + 5);
 }
 
 static void lose(struct twins *t)

@@ -165,7 +165,7 @@ START_TEST(text_is_never_longer_than_its_limit)
     memset(name, '"', sizeof name - 1);
     o.name = name;
     hf_loop_lock(client->loop);
-    for (size_t i = 0; i < HF_KIND_NUMBERS; i++) {
+    for (size_t i = 0; i < HF_KIND_NUMBER_COUNT; i++) {
         struct hf_tally_kind *of = hf_mem_new(client->mem, sizeof *of);
 
         ck_assert_ptr_nonnull(of);
@@ -209,7 +209,7 @@ static void grant_after(int64_t ms)
     hf_loop_lock(client->loop);
     op.lock = lock;
     op.began_ms = hf_loop_now(client->loop) - ms;
-    hf_tally_end(&op, HF_OK);
+    hf_tally_call_ended(&op, HF_OK);
     hf_loop_unlock(client->loop);
     hf_lock_free(lock);
 }

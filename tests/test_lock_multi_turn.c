@@ -20,7 +20,7 @@ static void ck_assert_take(uint32_t member, int64_t wait_ms, int64_t now_ms)
 {
     struct hf_multi_step step = next(now_ms);
 
-    ck_assert_int_eq(step.action, MULTI_TAKE);
+    ck_assert_int_eq(step.action, MULTI_DO_ACQUIRE);
     ck_assert_uint_eq(step.member, member);
     ck_assert_int_eq(step.wait_ms, wait_ms);
 }
@@ -29,20 +29,20 @@ static void ck_assert_gives(uint32_t member)
 {
     struct hf_multi_step step = next(NOW);
 
-    ck_assert_int_eq(step.action, MULTI_GIVE_BACK);
+    ck_assert_int_eq(step.action, MULTI_DO_RELEASE);
     ck_assert_uint_eq(step.member, member);
-    hf_multi_turn_gave(&turn, member);
+    hf_multi_turn_release_ended(&turn, member);
 }
 
 static void ck_assert_ends(hf_status status)
 {
-    ck_assert_int_eq(next(NOW).action, MULTI_END);
+    ck_assert_int_eq(next(NOW).action, MULTI_DO_END);
     ck_assert_int_eq(turn.status, status);
 }
 
 static void took(hf_status status, int64_t now_ms)
 {
-    hf_multi_turn_took(&turn, status, now_ms);
+    hf_multi_turn_acquire_ended(&turn, status, now_ms);
 }
 
 /* ---- one rule each ---- */
@@ -140,12 +140,12 @@ START_TEST(members_that_are_no_longer_safe_are_acquired_again_a_few_times)
     hf_multi_turn_init(&turn, 2, NOW, HF_FOREVER, 0);
     for (int i = 0; i < MULTI_LATE_MAX; i++) {
         take_both();
-        hf_multi_turn_late(&turn, NOW);
+        hf_multi_turn_unsafe(&turn, NOW);
         ck_assert_gives(1);
         ck_assert_gives(0);
     }
     take_both();
-    hf_multi_turn_late(&turn, NOW);
+    hf_multi_turn_unsafe(&turn, NOW);
     ck_assert_gives(1);
     ck_assert_gives(0);
     ck_assert_ends(HF_E_NOREPLY);
@@ -216,8 +216,8 @@ START_TEST(nothing_is_requested_after_the_end_of_the_wait)
     hf_multi_turn_init(&turn, 2, NOW, 1000, 0);
     (void)next(NOW);
     took(HF_OK, NOW + 1000);
-    ck_assert_int_eq(next(NOW + 1000).action, MULTI_GIVE_BACK);
-    hf_multi_turn_gave(&turn, 0);
+    ck_assert_int_eq(next(NOW + 1000).action, MULTI_DO_RELEASE);
+    hf_multi_turn_release_ended(&turn, 0);
     ck_assert_ends(HF_TIMEOUT);
 }
 END_TEST
@@ -231,7 +231,7 @@ START_TEST(the_length_of_a_patience_is_random)
         int64_t wait_ms;
 
         hf_multi_turn_init(&turn, 2, NOW, HF_FOREVER, 0);
-        turn.dice = i * 2654435761u;
+        turn.random_state = i * 2654435761u;
         (void)next(NOW);
         took(HF_OK, NOW);
         wait_ms = next(NOW).wait_ms;
@@ -264,12 +264,12 @@ START_TEST(releases_do_not_wait_for_each_other) /* MULTI-8 */
     for (uint32_t i = 4; i-- > 0;) {
         struct hf_multi_step step = next(NOW);
 
-        ck_assert_int_eq(step.action, MULTI_GIVE_BACK);
+        ck_assert_int_eq(step.action, MULTI_DO_RELEASE);
         ck_assert_uint_eq(step.member, i);
     }
     for (size_t i = 0; i < ROWS(order); i++) {
-        ck_assert_int_eq(next(NOW).action, MULTI_AWAIT);
-        hf_multi_turn_gave(&turn, order[i]);
+        ck_assert_int_eq(next(NOW).action, MULTI_DO_AWAIT);
+        hf_multi_turn_release_ended(&turn, order[i]);
     }
     ck_assert_ends(HF_OK);
 }
@@ -279,9 +279,9 @@ END_TEST
 START_TEST(a_release_may_wait_for_the_one_before)
 {
     hf_multi_turn_release(&turn, 2);
-    ck_assert_int_eq(next(NOW).action, MULTI_GIVE_BACK);
-    ck_assert_int_eq(next(NOW).action, MULTI_AWAIT);
-    hf_multi_turn_gave(&turn, 1);
+    ck_assert_int_eq(next(NOW).action, MULTI_DO_RELEASE);
+    ck_assert_int_eq(next(NOW).action, MULTI_DO_AWAIT);
+    hf_multi_turn_release_ended(&turn, 1);
     ck_assert_gives(0);
     ck_assert_ends(HF_OK);
 }
@@ -299,20 +299,20 @@ static void ck_step(struct hf_multi_step step)
 {
     uint64_t bit = UINT64_C(1) << step.member;
 
-    if (step.action == MULTI_TAKE) {
+    if (step.action == MULTI_DO_ACQUIRE) {
         ck_must(!(held & bit), "what is held is not taken again");
         ck_must(step.member < turn.count, "there is such a member");
         ck_must(!held || step.wait_ms <= turn.patience_ms,
                 "who holds some waits no longer than its patience");
         ck_must(!held || step.wait_ms == 0 || held < bit,
                 "who holds some waits for one behind them");
-    } else if (step.action == MULTI_GIVE_BACK) {
+    } else if (step.action == MULTI_DO_RELEASE) {
         ck_must(held & bit, "what is held is given back");
         ck_must(held >> step.member == 1, "the last one first");
-    } else if (step.action == MULTI_AWAIT) {
+    } else if (step.action == MULTI_DO_AWAIT) {
         ck_must(pending, "a reply comes");
     }
-    ck_must(step.action == MULTI_GIVE_BACK || step.action == MULTI_AWAIT || !pending,
+    ck_must(step.action == MULTI_DO_RELEASE || step.action == MULTI_DO_AWAIT || !pending,
             "each reply is awaited");
 }
 
@@ -324,7 +324,7 @@ static void reply_to_release(void)
     while (!(pending & (UINT64_C(1) << member)))
         member = (member + 1) % turn.count;
     pending &= ~(UINT64_C(1) << member);
-    hf_multi_turn_gave(&turn, member);
+    hf_multi_turn_release_ended(&turn, member);
 }
 
 static hf_status fate(void)
@@ -346,24 +346,24 @@ static void go_through(int64_t wait_ms)
         hf_status status = fate();
 
         ck_step(step);
-        if (step.action == MULTI_END)
+        if (step.action == MULTI_DO_END)
             break;
         now_ms += status == HF_TIMEOUT && step.wait_ms > 0 ? step.wait_ms : 1;
-        if (step.action == MULTI_GIVE_BACK) {
+        if (step.action == MULTI_DO_RELEASE) {
             held &= ~(UINT64_C(1) << step.member);
             pending |= UINT64_C(1) << step.member;
             continue;
         }
-        if (step.action == MULTI_AWAIT) {
+        if (step.action == MULTI_DO_AWAIT) {
             reply_to_release();
             continue;
         }
         held |= (uint64_t)(status == HF_OK) << step.member;
         took(status, now_ms);
         if (held == (UINT64_C(1) << turn.count) - 1 && dice(4) == 0)
-            hf_multi_turn_late(&turn, now_ms);
+            hf_multi_turn_unsafe(&turn, now_ms);
     }
-    ck_must(next(now_ms).action == MULTI_END, "it ends");
+    ck_must(next(now_ms).action == MULTI_DO_END, "it ends");
     ck_must(turn.status == HF_OK ? held == (UINT64_C(1) << turn.count) - 1
                                  : held == 0,
             "all or none");

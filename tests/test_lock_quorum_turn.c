@@ -33,7 +33,7 @@ static int64_t ck_assert_asks(uint32_t member, int64_t now_ms)
 {
     struct hf_quorum_step step = next(now_ms);
 
-    ck_assert_int_eq(step.action, QUORUM_REQUEST);
+    ck_assert_int_eq(step.action, QUORUM_DO_REQUEST);
     ck_assert_uint_eq(step.member, member);
     return step.wait_ms;
 }
@@ -49,12 +49,12 @@ static void ck_assert_does(enum hf_quorum_action action, uint32_t member,
 
 static void ck_assert_rests(int64_t now_ms)
 {
-    ck_assert_does(QUORUM_REST, turn.count - 1, now_ms);
+    ck_assert_does(QUORUM_DO_NOTHING, turn.count - 1, now_ms);
 }
 
 static void ck_assert_ends(hf_status status, int64_t now_ms)
 {
-    ck_assert_int_eq(next(now_ms).action, QUORUM_END);
+    ck_assert_int_eq(next(now_ms).action, QUORUM_DO_END);
     ck_assert_int_eq(turn.status, status);
 }
 
@@ -67,13 +67,13 @@ static void ck_assert_all_asked(int64_t now_ms)
 
 static void say(uint32_t member, hf_status status)
 {
-    hf_quorum_turn_answered(&turn, member, status, NOW);
+    hf_quorum_turn_request_ended(&turn, member, status, NOW);
 }
 
 static void ck_assert_held(int64_t now_ms)
 {
-    ck_assert_int_eq(next(now_ms).action, QUORUM_COUNT);
-    hf_quorum_turn_counted(&turn, true, now_ms);
+    ck_assert_int_eq(next(now_ms).action, QUORUM_DO_CHECK_SAFE);
+    hf_quorum_turn_safe_checked(&turn, true, now_ms);
     ck_assert_ends(HF_OK, now_ms);
 }
 
@@ -113,9 +113,9 @@ START_TEST(more_failures_than_a_minority_end_it)
     say(2, HF_E_NOREPLY);
     ck_assert_rests(NOW);
     say(3, HF_E_AUTH);
-    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
-    ck_assert_does(QUORUM_CANCEL, 4, NOW);
-    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_does(QUORUM_DO_RELEASE, 0, NOW);
+    ck_assert_does(QUORUM_DO_CANCEL, 4, NOW);
+    hf_quorum_turn_release_ended(&turn, 0);
     ck_assert_rests(NOW);
     say(4, HF_CANCELLED);
     ck_assert_ends(HF_E_QUORUM, NOW);
@@ -131,8 +131,8 @@ START_TEST(owner_of_the_first_member_keeps_its_members_and_waits_for_the_others)
     say(1, HF_TIMEOUT);
     ck_assert_rests(NOW);
     say(2, HF_TIMEOUT);
-    ck_assert_int_ge(ck_assert_asks(1, NOW), QUORUM_ANSWER_MS / 2);
-    ck_assert_int_le(ck_assert_asks(2, NOW), QUORUM_ANSWER_MS);
+    ck_assert_int_ge(ck_assert_asks(1, NOW), QUORUM_PATIENCE_MS / 2);
+    ck_assert_int_le(ck_assert_asks(2, NOW), QUORUM_PATIENCE_MS);
     ck_assert_rests(NOW);
     say(2, HF_OK);
     ck_assert_held(NOW);
@@ -148,9 +148,9 @@ START_TEST(others_release_all_and_wait_for_the_first_member)
     say(1, HF_OK);
     say(2, HF_TIMEOUT);
     ck_assert_int_eq(ck_assert_asks(0, NOW), 60000);
-    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
+    ck_assert_does(QUORUM_DO_RELEASE, 1, NOW);
     ck_assert_rests(NOW);
-    hf_quorum_turn_gave(&turn, 1);
+    hf_quorum_turn_release_ended(&turn, 1);
     ck_assert_rests(NOW);
     say(0, HF_OK);
     (void)ck_assert_asks(1, NOW);
@@ -170,7 +170,7 @@ START_TEST(the_first_is_the_first_that_answers)
     say(2, HF_TIMEOUT);
     say(3, HF_TIMEOUT);
     ck_assert_int_eq(ck_assert_asks(1, NOW), HF_FOREVER);
-    ck_assert_does(QUORUM_CANCEL, 4, NOW);
+    ck_assert_does(QUORUM_DO_CANCEL, 4, NOW);
     say(1, HF_E_CONNECT); /* it goes away, too */
     (void)ck_assert_asks(2, NOW);
 }
@@ -186,26 +186,26 @@ START_TEST(a_long_wait_for_one_member_becomes_a_rush_and_keeps_its_place)
     say(0, HF_TIMEOUT);
     say(1, HF_TIMEOUT);
     (void)ck_assert_asks(0, NOW);
-    ck_assert_does(QUORUM_CANCEL, 2, NOW);
+    ck_assert_does(QUORUM_DO_CANCEL, 2, NOW);
     say(2, HF_CANCELLED);
     ck_assert_rests(NOW);
     due = hf_quorum_turn_due(&turn);
     ck_assert_int_gt(due, NOW);
-    ck_assert_int_le(due, NOW + QUORUM_LINE_MS);
+    ck_assert_int_le(due, NOW + QUORUM_LINE_PATIENCE_MS);
     ck_assert_int_eq(ck_assert_asks(1, due), 0);
     ck_assert_int_eq(ck_assert_asks(2, due), 0);
     say(1, HF_OK);
     say(2, HF_OK);
     ck_assert_held(due);
     hf_quorum_turn_release(&turn);
-    ck_assert_does(QUORUM_CANCEL, 0, due); /* the line is left at last */
+    ck_assert_does(QUORUM_DO_CANCEL, 0, due); /* the line is left at last */
 }
 END_TEST
 
 /* QUORUM-3: from half of it to the whole. */
 START_TEST(the_length_of_a_patience_is_random)
 {
-    int64_t least = QUORUM_ANSWER_MS, most = 0;
+    int64_t least = QUORUM_PATIENCE_MS, most = 0;
 
     for (uint32_t i = 1; i <= 1000; i++) {
         struct hf_quorum_request request = {HF_FOREVER, 0, HEAL_MS, i * 2654435761u};
@@ -217,10 +217,10 @@ START_TEST(the_length_of_a_patience_is_random)
         least = patience_ms < least ? patience_ms : least;
         most = patience_ms > most ? patience_ms : most;
     }
-    ck_assert_int_ge(least, QUORUM_ANSWER_MS / 2);
-    ck_assert_int_le(least, QUORUM_ANSWER_MS / 2 + 50);
-    ck_assert_int_le(most, QUORUM_ANSWER_MS);
-    ck_assert_int_ge(most, QUORUM_ANSWER_MS - 50);
+    ck_assert_int_ge(least, QUORUM_PATIENCE_MS / 2);
+    ck_assert_int_le(least, QUORUM_PATIENCE_MS / 2 + 50);
+    ck_assert_int_le(most, QUORUM_PATIENCE_MS);
+    ck_assert_int_ge(most, QUORUM_PATIENCE_MS - 50);
 }
 END_TEST
 
@@ -240,9 +240,9 @@ START_TEST(a_fill_that_fails_releases_all)
     due = hf_quorum_turn_due(&turn);
     say(1, HF_TIMEOUT);
     ck_assert_rests(due - 1);
-    ck_assert_does(QUORUM_GIVE_BACK, 0, due);
-    ck_assert_does(QUORUM_CANCEL, 2, due);
-    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_does(QUORUM_DO_RELEASE, 0, due);
+    ck_assert_does(QUORUM_DO_CANCEL, 2, due);
+    hf_quorum_turn_release_ended(&turn, 0);
     ck_assert_int_eq(ck_assert_asks(0, due), HF_FOREVER);
 }
 END_TEST
@@ -258,9 +258,9 @@ START_TEST(silent_members_are_not_waited_for_while_others_are_in_the_way)
     say(1, HF_OK);
     ck_assert_rests(NOW);
     due = hf_quorum_turn_due(&turn);
-    ck_assert_int_le(due, NOW + QUORUM_ANSWER_MS);
+    ck_assert_int_le(due, NOW + QUORUM_PATIENCE_MS);
     ck_assert_int_eq(ck_assert_asks(0, due), HF_FOREVER);
-    ck_assert_does(QUORUM_GIVE_BACK, 1, due);
+    ck_assert_does(QUORUM_DO_RELEASE, 1, due);
 }
 END_TEST
 
@@ -277,8 +277,8 @@ START_TEST(a_member_that_failed_in_a_call_before_has_its_time_like_any_other)
     ck_assert_held(NOW);
     hf_quorum_turn_release(&turn);
     for (uint32_t i = 1; i < 3; i++) {
-        ck_assert_does(QUORUM_GIVE_BACK, i, NOW);
-        hf_quorum_turn_gave(&turn, i);
+        ck_assert_does(QUORUM_DO_RELEASE, i, NOW);
+        hf_quorum_turn_release_ended(&turn, i);
     }
     ck_assert_ends(HF_OK, NOW);
     hf_quorum_turn_acquire(&turn, NOW, &request);
@@ -302,9 +302,9 @@ START_TEST(each_rush_waits_for_every_member)
     say(1, HF_OK);
     due = hf_quorum_turn_due(&turn);
     ck_assert_int_eq(ck_assert_asks(0, due), HF_FOREVER);
-    ck_assert_does(QUORUM_GIVE_BACK, 1, due);
-    hf_quorum_turn_gave(&turn, 1);
-    ck_assert_does(QUORUM_CANCEL, 2, due);
+    ck_assert_does(QUORUM_DO_RELEASE, 1, due);
+    hf_quorum_turn_release_ended(&turn, 1);
+    ck_assert_does(QUORUM_DO_CANCEL, 2, due);
     say(2, HF_CANCELLED);
     ck_assert_rests(due);
     due = hf_quorum_turn_due(&turn);
@@ -327,7 +327,7 @@ START_TEST(a_line_leaves_time_for_a_rush_before_the_wait_ends)
     say(0, HF_TIMEOUT);
     say(1, HF_TIMEOUT);
     ck_assert_int_eq(ck_assert_asks(0, NOW), 1000);
-    ck_assert_does(QUORUM_CANCEL, 2, NOW);
+    ck_assert_does(QUORUM_DO_CANCEL, 2, NOW);
     say(2, HF_CANCELLED);
     ck_assert_rests(NOW);
     due = hf_quorum_turn_due(&turn);
@@ -358,8 +358,8 @@ START_TEST(a_short_request_without_a_reply_is_not_a_failed_server)
     fill_from(NOW);
     say(1, HF_E_NOREPLY);
     say(2, HF_E_CONNECT);
-    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
-    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_does(QUORUM_DO_RELEASE, 0, NOW);
+    hf_quorum_turn_release_ended(&turn, 0);
     ck_assert_int_eq(ck_assert_asks(0, NOW), HF_FOREVER); /* the line */
 }
 END_TEST
@@ -370,8 +370,8 @@ START_TEST(a_refusal_in_a_fill_is_a_failure)
     fill_from(NOW);
     say(1, HF_E_SERVER);
     say(2, HF_E_AUTH);
-    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
-    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_does(QUORUM_DO_RELEASE, 0, NOW);
+    hf_quorum_turn_release_ended(&turn, 0);
     ck_assert_ends(HF_E_QUORUM, NOW);
 }
 END_TEST
@@ -386,7 +386,7 @@ START_TEST(a_wait_that_ends_before_any_reply_to_its_last_round_timed_out)
     say(0, HF_TIMEOUT);
     say(1, HF_TIMEOUT);
     (void)ck_assert_asks(0, NOW + 1);
-    ck_assert_does(QUORUM_CANCEL, 2, NOW + 1);
+    ck_assert_does(QUORUM_DO_CANCEL, 2, NOW + 1);
     say(2, HF_CANCELLED);
     ck_assert_rests(NOW + 1);
     due = hf_quorum_turn_due(&turn);
@@ -394,7 +394,7 @@ START_TEST(a_wait_that_ends_before_any_reply_to_its_last_round_timed_out)
     ck_assert_int_eq(ck_assert_asks(2, due), 0);
     ck_assert_rests(due);
     for (uint32_t i = 0; i < 3; i++)
-        ck_assert_does(QUORUM_CANCEL, i, NOW + 100);
+        ck_assert_does(QUORUM_DO_CANCEL, i, NOW + 100);
     for (uint32_t i = 0; i < 3; i++)
         say(i, HF_CANCELLED);
     ck_assert_ends(HF_TIMEOUT, NOW + 100);
@@ -408,8 +408,8 @@ START_TEST(one_try_is_one_try_of_each)
     say(0, HF_OK);
     say(1, HF_TIMEOUT);
     say(2, HF_TIMEOUT);
-    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
-    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_does(QUORUM_DO_RELEASE, 0, NOW);
+    hf_quorum_turn_release_ended(&turn, 0);
     ck_assert_ends(HF_TIMEOUT, NOW);
 }
 END_TEST
@@ -422,9 +422,9 @@ START_TEST(the_end_of_the_wait_ends_it_in_each_state)
     say(0, HF_TIMEOUT);
     say(1, HF_TIMEOUT);
     ck_assert_int_eq(ck_assert_asks(0, NOW + 40), 60);
-    ck_assert_does(QUORUM_CANCEL, 2, NOW + 40);
+    ck_assert_does(QUORUM_DO_CANCEL, 2, NOW + 40);
     say(2, HF_CANCELLED);
-    ck_assert_does(QUORUM_CANCEL, 0, NOW + 100);
+    ck_assert_does(QUORUM_DO_CANCEL, 0, NOW + 100);
     say(0, HF_CANCELLED);
     ck_assert_ends(HF_TIMEOUT, NOW + 100);
 }
@@ -436,10 +436,10 @@ START_TEST(members_that_are_not_safe_are_requested_again_a_few_times)
     for (int i = 0; i <= QUORUM_LATE_MAX; i++) {
         (void)ck_assert_asks(0, NOW);
         say(0, HF_OK);
-        ck_assert_int_eq(next(NOW).action, QUORUM_COUNT);
-        hf_quorum_turn_counted(&turn, false, NOW);
-        ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
-        hf_quorum_turn_gave(&turn, 0);
+        ck_assert_int_eq(next(NOW).action, QUORUM_DO_CHECK_SAFE);
+        hf_quorum_turn_safe_checked(&turn, false, NOW);
+        ck_assert_does(QUORUM_DO_RELEASE, 0, NOW);
+        hf_quorum_turn_release_ended(&turn, 0);
     }
     ck_assert_ends(HF_E_NOREPLY, NOW);
 }
@@ -452,13 +452,13 @@ START_TEST(a_grant_that_crosses_its_cancel_is_released)
     ck_assert_all_asked(NOW);
     hf_quorum_turn_cancel(&turn, HF_CANCELLED);
     for (uint32_t i = 0; i < 3; i++)
-        ck_assert_does(QUORUM_CANCEL, i, NOW);
+        ck_assert_does(QUORUM_DO_CANCEL, i, NOW);
     say(1, HF_OK);
-    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
+    ck_assert_does(QUORUM_DO_RELEASE, 1, NOW);
     say(0, HF_CANCELLED);
     say(2, HF_CANCELLED);
     ck_assert_rests(NOW);
-    hf_quorum_turn_gave(&turn, 1);
+    hf_quorum_turn_release_ended(&turn, 1);
     ck_assert_ends(HF_CANCELLED, NOW);
 }
 END_TEST
@@ -471,17 +471,17 @@ START_TEST(member_lost_before_the_quorum_is_requested_again)
     for (int times = 0; times < QUORUM_LATE_MAX; times++) {
         say(0, HF_OK);
         ck_assert(!hf_quorum_turn_lost(&turn, 0, HF_NEVER));
-        ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
-        hf_quorum_turn_gave(&turn, 0);
+        ck_assert_does(QUORUM_DO_RELEASE, 0, NOW);
+        hf_quorum_turn_release_ended(&turn, 0);
         ck_assert_int_eq(ck_assert_asks(0, NOW), 0);
         ck_assert_rests(NOW);
     }
     say(0, HF_OK);
     ck_assert(!hf_quorum_turn_lost(&turn, 0, HF_NEVER));
-    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
-    ck_assert_does(QUORUM_CANCEL, 1, NOW);
+    ck_assert_does(QUORUM_DO_RELEASE, 0, NOW);
+    ck_assert_does(QUORUM_DO_CANCEL, 1, NOW);
     say(1, HF_CANCELLED);
-    hf_quorum_turn_gave(&turn, 0);
+    hf_quorum_turn_release_ended(&turn, 0);
     ck_assert_ends(HF_E_QUORUM, NOW);
 }
 END_TEST
@@ -493,15 +493,15 @@ START_TEST(member_that_cannot_be_used_is_not_requested_again_in_this_round)
     ck_assert_all_asked(NOW);
     say(0, HF_OK);
     say(1, HF_OK);
-    hf_quorum_turn_failed(&turn, 0);
-    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
-    hf_quorum_turn_gave(&turn, 0);
+    hf_quorum_turn_unusable(&turn, 0);
+    ck_assert_does(QUORUM_DO_RELEASE, 0, NOW);
+    hf_quorum_turn_release_ended(&turn, 0);
     ck_assert_rests(NOW);
-    hf_quorum_turn_failed(&turn, 1);
-    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
-    ck_assert_does(QUORUM_CANCEL, 2, NOW);
+    hf_quorum_turn_unusable(&turn, 1);
+    ck_assert_does(QUORUM_DO_RELEASE, 1, NOW);
+    ck_assert_does(QUORUM_DO_CANCEL, 2, NOW);
     say(2, HF_CANCELLED);
-    hf_quorum_turn_gave(&turn, 1);
+    hf_quorum_turn_release_ended(&turn, 1);
     ck_assert_ends(HF_E_QUORUM, NOW);
 }
 END_TEST
@@ -515,14 +515,14 @@ START_TEST(a_loss_during_a_release_does_not_count_as_failed)
     say(0, HF_OK);
     say(1, HF_OK);
     say(2, HF_OK);
-    ck_assert_int_eq(next(NOW).action, QUORUM_COUNT);
-    hf_quorum_turn_counted(&turn, false, NOW);
+    ck_assert_int_eq(next(NOW).action, QUORUM_DO_CHECK_SAFE);
+    hf_quorum_turn_safe_checked(&turn, false, NOW);
     for (uint32_t i = 0; i < 3; i++)
         ck_assert(!hf_quorum_turn_lost(&turn, i, HF_NEVER));
     for (uint32_t i = 0; i < 3; i++)
-        ck_assert_does(QUORUM_GIVE_BACK, i, NOW);
+        ck_assert_does(QUORUM_DO_RELEASE, i, NOW);
     for (uint32_t i = 0; i < 3; i++)
-        hf_quorum_turn_gave(&turn, i);
+        hf_quorum_turn_release_ended(&turn, i);
     ck_assert_all_asked(NOW);
 }
 END_TEST
@@ -532,8 +532,8 @@ START_TEST(lost_member_is_requested_again_while_a_majority_remains)
 {
     hold_all(3);
     ck_assert(!hf_quorum_turn_lost(&turn, 1, HF_NEVER));
-    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
-    hf_quorum_turn_gave(&turn, 1);
+    ck_assert_does(QUORUM_DO_RELEASE, 1, NOW);
+    hf_quorum_turn_release_ended(&turn, 1);
     ck_assert_rests(NOW);
     ck_assert_int_eq(hf_quorum_turn_due(&turn), NOW + HEAL_MS);
     ck_assert_int_eq(ck_assert_asks(1, NOW + HEAL_MS), 0);
@@ -554,10 +554,10 @@ static void acquire_the_second_again(void)
 {
     hold_all(3);
     ck_assert(!hf_quorum_turn_lost(&turn, 1, NOW));
-    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
-    hf_quorum_turn_gave(&turn, 1);
+    ck_assert_does(QUORUM_DO_RELEASE, 1, NOW);
+    hf_quorum_turn_release_ended(&turn, 1);
     ck_assert_int_eq(ck_assert_asks(1, LATER), 0);
-    hf_quorum_turn_answered(&turn, 1, HF_OK, LATER);
+    hf_quorum_turn_request_ended(&turn, 1, HF_OK, LATER);
     ck_assert_rests(LATER);
 }
 
@@ -593,7 +593,7 @@ START_TEST(the_others_are_confirmed_soon_after_a_late_grant)
     acquire_the_second_again();
     ck_assert_int_eq(hf_quorum_turn_due(&turn), LATER + QUORUM_CONFIRM_MS);
     ck_assert_int_eq(turn.granted_ms, LATER);
-    ck_assert_int_eq(next(LATER + QUORUM_CONFIRM_MS).action, QUORUM_CONFIRM);
+    ck_assert_int_eq(next(LATER + QUORUM_CONFIRM_MS).action, QUORUM_DO_CONFIRM);
     ck_assert_rests(LATER + QUORUM_CONFIRM_MS);
     ck_assert_int_eq(hf_quorum_turn_due(&turn), LATER + HEAL_MS);
 }
@@ -617,7 +617,7 @@ START_TEST(a_grant_after_the_acquire_counts_from_then_on)
     say(0, HF_OK);
     say(1, HF_OK);
     ck_assert_held(NOW);
-    hf_quorum_turn_answered(&turn, 2, HF_OK, NOW + 5);
+    hf_quorum_turn_request_ended(&turn, 2, HF_OK, NOW + 5);
     ck_assert_rests(NOW + 5);
     ck_assert_int_eq(hf_quorum_turn_due(&turn), NOW + 5 + QUORUM_CONFIRM_MS);
     ck_assert(hf_quorum_turn_lost(&turn, 0, NOW));
@@ -635,7 +635,7 @@ START_TEST(a_loss_of_most_is_one_and_all_is_kept_until_the_release)
     ck_assert_rests(NOW);
     hf_quorum_turn_release(&turn);
     for (uint32_t i = 0; i < 3; i++)
-        ck_assert_does(QUORUM_GIVE_BACK, i, NOW);
+        ck_assert_does(QUORUM_DO_RELEASE, i, NOW);
 }
 END_TEST
 
@@ -644,16 +644,16 @@ START_TEST(grant_after_a_loss_is_kept_until_the_release)
 {
     hold_all(3);
     ck_assert(!hf_quorum_turn_lost(&turn, 1, HF_NEVER));
-    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
-    hf_quorum_turn_gave(&turn, 1);
+    ck_assert_does(QUORUM_DO_RELEASE, 1, NOW);
+    hf_quorum_turn_release_ended(&turn, 1);
     (void)ck_assert_asks(1, NOW + HEAL_MS);
     ck_assert(hf_quorum_turn_lost(&turn, 0, HF_NEVER));
-    ck_assert_does(QUORUM_CANCEL, 1, NOW + HEAL_MS);
+    ck_assert_does(QUORUM_DO_CANCEL, 1, NOW + HEAL_MS);
     say(1, HF_OK);
     ck_assert_rests(NOW + HEAL_MS);
     hf_quorum_turn_release(&turn);
     for (uint32_t i = 0; i < 3; i++)
-        ck_assert_does(QUORUM_GIVE_BACK, i, NOW + HEAL_MS);
+        ck_assert_does(QUORUM_DO_RELEASE, i, NOW + HEAL_MS);
 }
 END_TEST
 
@@ -684,7 +684,7 @@ static uint64_t pack(uint64_t key, uint64_t value, unsigned bits)
 /* is_brief matters only while the member is asked. */
 static uint64_t state_of(const struct hf_vote *v)
 {
-    return v->state == VOTE_REQUESTED && v->is_brief ? VOTE_GIVING + 1 : v->state;
+    return v->state == VOTE_REQUESTED && v->has_little_time ? VOTE_RELEASING + 1 : v->state;
 }
 
 static bool was_granted_late(const struct hf_quorum_turn *t, uint32_t member)
@@ -707,7 +707,7 @@ static uint64_t key_of(const struct world *w)
         key = pack(key, v->is_unwanted, 1);
         key = pack(key, v->is_cancelled, 1);
         key = pack(key, v->is_in_line, 1);
-        key = pack(key, v->is_away, 1);
+        key = pack(key, v->is_unresponsive, 1);
     }
     for (uint32_t i = 0; i < t->count; i++)
         key = pack(key, was_granted_late(t, i), 1);
@@ -764,7 +764,7 @@ static void ck_line(const struct world *w, struct hf_quorum_step step)
 {
     const struct hf_quorum_turn *t = &w->turn;
 
-    if (step.action != QUORUM_REST || t->phase != QUORUM_LINE)
+    if (step.action != QUORUM_DO_NOTHING || t->phase != QUORUM_LINE)
         return;
     ck_must(hf_quorum_turn_votes(t) == 0, "who stands in line keeps nothing");
 }
@@ -778,29 +778,29 @@ static void settle(struct world *w, bool are_safe)
 
         ck_line(w, step);
         switch (step.action) {
-        case QUORUM_REQUEST:
+        case QUORUM_DO_REQUEST:
             ck_must(*truth == NOT_ASKED, "one question at a time");
             *truth = IS_ASKED;
             break;
-        case QUORUM_CANCEL:
+        case QUORUM_DO_CANCEL:
             ck_must(*truth == IS_ASKED, "what is asked is cancelled");
             break;
-        case QUORUM_GIVE_BACK:
+        case QUORUM_DO_RELEASE:
             ck_must(*truth == IS_HELD, "what is held is given back");
             *truth = IS_GIVEN;
             break;
-        case QUORUM_COUNT:
+        case QUORUM_DO_CHECK_SAFE:
             w->was_held = w->was_held || are_safe;
-            hf_quorum_turn_counted(&w->turn, are_safe, w->now_ms);
+            hf_quorum_turn_safe_checked(&w->turn, are_safe, w->now_ms);
             break;
-        case QUORUM_END:
+        case QUORUM_DO_END:
             ck_end(w);
             break;
-        case QUORUM_CONFIRM:
+        case QUORUM_DO_CONFIRM:
             ck_must(w->was_held && w->turn.phase == QUORUM_HELD,
                     "what is held is confirmed");
             break;
-        case QUORUM_REST:
+        case QUORUM_DO_NOTHING:
             return;
         }
     }
@@ -810,7 +810,7 @@ static void settle(struct world *w, bool are_safe)
 static void answer(struct world *w, uint32_t member, hf_status status)
 {
     w->truth[member] = status == HF_OK ? IS_HELD : NOT_ASKED;
-    hf_quorum_turn_answered(&w->turn, member, status, w->now_ms);
+    hf_quorum_turn_request_ended(&w->turn, member, status, w->now_ms);
 }
 
 /* What a member says. False: nothing; it is not asked, or lets us stand in
@@ -821,7 +821,7 @@ static bool tell(struct world *w, uint32_t member, hf_status status)
 
     if (w->truth[member] == IS_GIVEN) {
         w->truth[member] = NOT_ASKED;
-        hf_quorum_turn_gave(&w->turn, member);
+        hf_quorum_turn_release_ended(&w->turn, member);
         return true;
     }
     if (w->truth[member] != IS_ASKED ||
@@ -886,7 +886,7 @@ static void try_given(const struct world *from, uint32_t member)
     struct world w = *from;
 
     w.truth[member] = NOT_ASKED;
-    hf_quorum_turn_gave(&w.turn, member);
+    hf_quorum_turn_release_ended(&w.turn, member);
     settle(&w, true);
     explore(&w);
 }

@@ -102,7 +102,7 @@ static void redisson_asks(struct process *p)
 
 static void begin(struct process *p)
 {
-    p->channel.dice = (uint32_t)dice(UINT32_MAX) + 1;
+    p->channel.random_state = (uint32_t)dice(UINT32_MAX) + 1;
     hf_wait_init(&p->w, NEVER);
     if (p->make == OURS)
         tell(p, EVENT_DUE);
@@ -203,7 +203,7 @@ static void publish(struct process *releaser)
             continue;
         put(&p->messages, g.now_us + p->wire_us);
         p->heard = heard;
-        if (heard > WAIT_FEW)
+        if (heard > FEW_LISTENERS_MAX)
             put(&p->counts, g.now_us + p->wire_us);
     }
     releaser->heard = heard;
@@ -397,7 +397,7 @@ static const struct {
     int most;           /* questions a release */
     int64_t idle_us;    /* between two holds, the wire's 2 ms among it */
 } crowds[] = {
-    {4, 1000, 5, 3000},     {WAIT_FEW, 1000, WAIT_FEW, 3000},
+    {4, 1000, 5, 3000},     {FEW_LISTENERS_MAX, 1000, FEW_LISTENERS_MAX, 3000},
     {100, 0, 20, 5000},     {100, 10000, 40, 5000},
     {999, 0, 20, 5000},     {999, 10000, 40, 5000},
 };

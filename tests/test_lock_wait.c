@@ -38,11 +38,11 @@ static struct hf_wait wait_in(int state, bool sent_live)
     return w;
 }
 
-#define QUEUED IS_QUEUED
-#define ASKING IS_REQUESTING
-#define SUBSCRIBING IS_SUBSCRIBING
-#define SLEEPING IS_SLEEPING
-#define DONE IS_DONE
+#define QUEUED WAIT_QUEUED
+#define ASKING WAIT_REQUESTING
+#define SUBSCRIBING WAIT_SUBSCRIBING
+#define SLEEPING WAIT_SLEEPING
+#define DONE WAIT_DONE
 
 static const struct {
     const char *why;
@@ -177,7 +177,7 @@ START_TEST(each_request_has_its_cause)
     w.due_ms = wakes[_i].due_ms;
     w.gives_way = wakes[_i].gives_way;
     w.is_waking = wakes[_i].is_waking;
-    w.wake = WAKES;
+    w.wake = WAKE_COUNT;
     if (wakes[_i].is_pushed)
         hf_channel_pushed(&channel, NOW, false);
     ck_assert_int_eq(hf_wait_step(&w, wakes[_i].event, NOW, &channel, TTL, CAP), DO_REQUEST);
@@ -428,7 +428,7 @@ START_TEST(pushed_3_push_does_not_overtake_others)
     struct hf_channel channel;
     struct hf_wait w = asleep(&channel);
 
-    channel.others = channel.owed = 3;
+    channel.other_listeners = channel.owed = 3;
     channel.turn_ms = NOW;
     push(&w, &channel, NOW + 1);
     ck_assert_request_at(&w, &channel, NOW + 4);
@@ -441,9 +441,9 @@ static const struct {
     bool is_shared;
     int64_t spread_ms;
 } push_crowds[] = {
-    {0, false, 1}, {WAIT_FEW, false, 1}, {WAIT_FEW + 1, false, WAIT_FEW},
-    {500, false, WAIT_FEW}, {WAIT_FEW, true, 1}, {500, true, 500},
-    {5000, true, WAIT_SPREAD_MS},
+    {0, false, 1}, {FEW_LISTENERS_MAX, false, 1}, {FEW_LISTENERS_MAX + 1, false, FEW_LISTENERS_MAX},
+    {500, false, FEW_LISTENERS_MAX}, {FEW_LISTENERS_MAX, true, 1}, {500, true, 500},
+    {5000, true, CROWD_SPREAD_MS},
 };
 
 START_TEST(pushed_4_requests_of_a_crowd_are_spread)
@@ -455,7 +455,7 @@ START_TEST(pushed_4_requests_of_a_crowd_are_spread)
         struct hf_wait w = asleep(&channel);
 
         channel.listeners = push_crowds[_i].listeners;
-        channel.dice = i * 2654435761u;
+        channel.random_state = i * 2654435761u;
         hf_channel_pushed(&channel, NOW, push_crowds[_i].is_shared);
         (void)hf_wait_step(&w, EVENT_PUSHED, NOW, &channel, 0, 0);
         ck_assert_int_lt(w.due_ms, NOW + spread_ms);
@@ -466,17 +466,17 @@ START_TEST(pushed_4_requests_of_a_crowd_are_spread)
 }
 END_TEST
 
-/* PUSHED-4: about WAIT_FEW of any crowd, and a greater crowd has no other ones. */
+/* PUSHED-4: about FEW_LISTENERS_MAX of any crowd, and a greater crowd has no other ones. */
 START_TEST(pushed_4_few_of_a_crowd_are_tracked)
 {
-    static const uint32_t crowds[] = {WAIT_FEW, 100, 1000, 50000};
+    static const uint32_t crowds[] = {FEW_LISTENERS_MAX, 100, 1000, 50000};
 
     for (int k = 0; k < COUNT(crowds); k++) {
         uint32_t scouts = 0;
 
         dice_seed = DICE_SEED;
         for (uint32_t i = 0; i < crowds[k]; i++) {
-            struct hf_channel channel = {.lot = (uint32_t)dice(UINT32_MAX),
+            struct hf_channel channel = {.lottery_number = (uint32_t)dice(UINT32_MAX),
                                          .listeners = crowds[k]};
 
             scouts += hf_channel_tracks_acquires(&channel, false);
@@ -484,8 +484,8 @@ START_TEST(pushed_4_few_of_a_crowd_are_tracked)
             channel.listeners /= 2;
             ck_assert(hf_channel_tracks_acquires(&channel, false) || k > 0);
         }
-        ck_assert_uint_ge(scouts, WAIT_FEW / 4);
-        ck_assert_uint_le(scouts, 3 * WAIT_FEW);
+        ck_assert_uint_ge(scouts, FEW_LISTENERS_MAX / 4);
+        ck_assert_uint_le(scouts, 3 * FEW_LISTENERS_MAX);
     }
 }
 END_TEST
@@ -493,10 +493,10 @@ END_TEST
 /* PUSHED-4: the crowd has left. */
 START_TEST(pushed_4_all_of_few_are_tracked)
 {
-    struct hf_channel channel = {.lot = UINT32_MAX, .listeners = WAIT_FEW + 1};
+    struct hf_channel channel = {.lottery_number = UINT32_MAX, .listeners = FEW_LISTENERS_MAX + 1};
 
     ck_assert(!hf_channel_tracks_acquires(&channel, false));
-    hf_channel_listeners_counted(&channel, NOW, WAIT_FEW, -1);
+    hf_channel_listeners_counted(&channel, NOW, FEW_LISTENERS_MAX, -1);
     ck_assert(hf_channel_tracks_acquires(&channel, false));
 }
 END_TEST
@@ -504,25 +504,25 @@ END_TEST
 /* PUSHED-5 */
 START_TEST(pushed_5_listeners_are_counted_now_and_then)
 {
-    struct hf_channel channel = {.dice = 1};
+    struct hf_channel channel = {.random_state = 1};
 
     ck_assert(hf_channel_must_count_listeners(&channel, NOW));
     hf_channel_listeners_counted(&channel, NOW, 40, -1);
     ck_assert_uint_eq(channel.listeners, 40);
-    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS - 1));
-    ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS));
-    (void)hf_channel_notified(&channel, NOW + LISTENERS_MS, "30", 2);
+    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RECOUNT_MS - 1));
+    ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RECOUNT_MS));
+    (void)hf_channel_notified(&channel, NOW + LISTENERS_RECOUNT_MS, "30", 2);
     ck_assert_uint_eq(channel.listeners, 30);
-    ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS + 1));
+    ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RECOUNT_MS + 1));
     hf_channel_own_release_begins(&channel);
-    hf_channel_own_release_ended(&channel, NOW + LISTENERS_MS, WAIT_FEW, false);
-    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + 2 * LISTENERS_MS - 1));
+    hf_channel_own_release_ended(&channel, NOW + LISTENERS_RECOUNT_MS, FEW_LISTENERS_MAX, false);
+    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + 2 * LISTENERS_RECOUNT_MS - 1));
 }
 END_TEST
 
 START_TEST(pushed_5_refused_count_is_not_repeated_soon)
 {
-    struct hf_channel channel = {.listeners = 40, .dice = 1};
+    struct hf_channel channel = {.listeners = 40, .random_state = 1};
 
     hf_channel_listeners_not_counted(&channel, NOW, true);
     ck_assert_uint_eq(channel.listeners, 0);
@@ -533,7 +533,7 @@ END_TEST
 
 START_TEST(pushed_5_count_after_a_temporary_error_is_repeated_soon)
 {
-    struct hf_channel channel = {.listeners = 40, .dice = 1};
+    struct hf_channel channel = {.listeners = 40, .random_state = 1};
 
     hf_channel_listeners_not_counted(&channel, NOW, false);
     ck_assert_uint_eq(channel.listeners, 40);
@@ -551,7 +551,7 @@ START_TEST(pushed_2_pauses_end_at_different_times)
         struct hf_channel channel;
         struct hf_wait w = asleep(&channel);
 
-        channel.dice = i * 2654435761u;
+        channel.random_state = i * 2654435761u;
         push(&w, &channel, NOW);
         ck_assert_request_at(&w, &channel, NOW);
         push(&w, &channel, NOW + 1);
@@ -599,7 +599,7 @@ static const struct {
     {"we and three others", 4, true, 0, 4},
     {"one of three had its turn", 4, true, 1, 3},
     {"all three had theirs", 4, true, 3, 0},
-    {"a crowd", 5000, true, 0, WAIT_FEW + 1},
+    {"a crowd", 5000, true, 0, FEW_LISTENERS_MAX + 1},
     {"nobody knows", -1, false, 0, 0},
 };
 
@@ -607,7 +607,7 @@ START_TEST(turn_1_a_release_owes_each_listener_a_turn)
 {
     for (int way = 0; way < 2; way++) {
         struct hf_wait w;
-        struct hf_channel channel = {.is_live = true, .dice = 1};
+        struct hf_channel channel = {.is_live = true, .random_state = 1};
         enum hf_wait_todo todo;
 
         release_ours(&channel, NOW, starts[_i].heard, starts[_i].is_own, way);
@@ -628,7 +628,7 @@ END_TEST
 /* A client whose release another heard, and a waiter of its own. */
 static struct hf_channel channel_that_owes(int turns)
 {
-    struct hf_channel channel = {.is_live = true, .dice = 1};
+    struct hf_channel channel = {.is_live = true, .random_state = 1};
 
     release_ours(&channel, NOW, turns + 1, true, true);
     return channel;
@@ -698,14 +698,14 @@ END_TEST
 /* However many turns were taken, one release later they are forgotten. */
 START_TEST(turn_1_credit_is_for_one_release_at_most)
 {
-    struct hf_channel channel = channel_that_owes(WAIT_FEW);
+    struct hf_channel channel = channel_that_owes(FEW_LISTENERS_MAX);
 
-    for (int i = 0; i < 3 * WAIT_FEW; i++)
+    for (int i = 0; i < 3 * FEW_LISTENERS_MAX; i++)
         release_theirs(&channel, NOW);
-    release_ours(&channel, NOW, WAIT_FEW + 1, true, true);
+    release_ours(&channel, NOW, FEW_LISTENERS_MAX + 1, true, true);
     ck_assert_uint_eq(channel.owed, 0);
-    release_ours(&channel, NOW, WAIT_FEW + 1, true, true);
-    ck_assert_uint_eq(channel.owed, WAIT_FEW);
+    release_ours(&channel, NOW, FEW_LISTENERS_MAX + 1, true, true);
+    ck_assert_uint_eq(channel.owed, FEW_LISTENERS_MAX);
 }
 END_TEST
 
@@ -713,7 +713,7 @@ END_TEST
  * is another client's. */
 START_TEST(turn_1_a_lost_channel_owes_no_echo)
 {
-    struct hf_channel channel = {.is_live = true, .dice = 1};
+    struct hf_channel channel = {.is_live = true, .random_state = 1};
 
     hf_channel_own_release_begins(&channel);
     hf_channel_own_release_ended(&channel, NOW, 3, true);
@@ -733,7 +733,7 @@ START_TEST(turn_1_a_release_without_an_answer_changes_no_debt)
     hf_channel_own_release_ended(&channel, NOW + 50, -1, true);
     ck_assert_uint_eq(channel.releases, 0);
     ck_assert_uint_eq(channel.owed, 3);
-    ck_assert_uint_eq(channel.others, 3);
+    ck_assert_uint_eq(channel.other_listeners, 3);
     ck_assert_int_eq(channel.turn_ms, NOW);
 }
 END_TEST
@@ -753,14 +753,14 @@ END_TEST
 
 START_TEST(turn_1_unused_turns_become_rare)
 {
-    struct hf_channel channel = {.is_live = true, .dice = 1};
+    struct hf_channel channel = {.is_live = true, .random_state = 1};
     int given = 0;
 
-    for (int i = 0; i < WAIT_UNUSED_MAX + 1600; i++) {
+    for (int i = 0; i < TURNS_UNUSED_MAX + 1600; i++) {
         release_ours(&channel, NOW + i, 2, true, i % 2);
         given += channel.owed > 0;
     }
-    ck_assert_int_eq(given, WAIT_UNUSED_MAX + 100);
+    ck_assert_int_eq(given, TURNS_UNUSED_MAX + 100);
     release_theirs(&channel, NOW);
     release_ours(&channel, NOW, 2, true, true);
     release_ours(&channel, NOW, 2, true, true);
@@ -831,7 +831,7 @@ static void hear_number(struct hf_channel *channel, const char *number)
 
 START_TEST(turn_3_listeners_that_do_not_wait_are_no_crowd)
 {
-    struct hf_channel channel = {.is_live = true, .dice = 1};
+    struct hf_channel channel = {.is_live = true, .random_state = 1};
 
     hf_channel_listeners_counted(&channel, NOW, 1000, 0);
     ck_assert(channel.is_many);
@@ -843,9 +843,9 @@ START_TEST(turn_3_listeners_that_do_not_wait_are_no_crowd)
     ck_assert_uint_eq(channel.listeners, 3);
     hear_number(&channel, "32");
     ck_assert_uint_eq(channel.crowd, 0);
-    ck_assert_uint_eq(channel.listeners, WAIT_FEW);
+    ck_assert_uint_eq(channel.listeners, FEW_LISTENERS_MAX);
     hear_number(&channel, "33");
-    ck_assert_uint_eq(channel.crowd, WAIT_FEW + 1);
+    ck_assert_uint_eq(channel.crowd, FEW_LISTENERS_MAX + 1);
     hf_channel_registered(&channel, false);
     hear_number(&channel, "33");
     ck_assert_uint_eq(channel.crowd, 33);
@@ -854,11 +854,11 @@ END_TEST
 
 START_TEST(turn_3_client_that_counted_few_sends_its_request_once)
 {
-    struct hf_channel channel = {.is_live = true, .dice = 1};
+    struct hf_channel channel = {.is_live = true, .random_state = 1};
 
-    hf_channel_listeners_counted(&channel, NOW, WAIT_FEW, 0);
+    hf_channel_listeners_counted(&channel, NOW, FEW_LISTENERS_MAX, 0);
     ck_assert(channel.is_few && !channel.is_many);
-    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_MS - 1));
+    ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RECOUNT_MS - 1));
     hear_number(&channel, "500");
     ck_assert_uint_eq(channel.crowd, 0);
     ck_assert(!channel.is_few && channel.is_many);
@@ -870,7 +870,7 @@ END_TEST
 /* Others may have come while it was not subscribed. */
 START_TEST(turn_3_count_before_a_subscription_is_not_of_few)
 {
-    struct hf_channel channel = {.is_live = false, .dice = 1};
+    struct hf_channel channel = {.is_live = false, .random_state = 1};
 
     hf_channel_listeners_counted(&channel, NOW, 1, 0);
     ck_assert(!channel.is_few);
@@ -887,7 +887,7 @@ END_TEST
 /* The message has the same number as the reply, and comes before it, or after. */
 START_TEST(turn_3_own_release_does_not_forget_the_message)
 {
-    struct hf_channel channel = {.is_live = true, .dice = 1};
+    struct hf_channel channel = {.is_live = true, .random_state = 1};
 
     hf_channel_listeners_counted(&channel, NOW, 2, 0);
     hf_channel_own_release_begins(&channel);
@@ -905,13 +905,13 @@ START_TEST(turn_2_each_of_a_crowd_chooses_a_moment_once)
     int64_t least = INT64_MAX, most = 0;
 
     for (uint32_t seed_of_it = 1; seed_of_it <= 1000; seed_of_it++) {
-        struct hf_channel channel = {.is_live = true, .dice = seed_of_it * 2654435761u,
+        struct hf_channel channel = {.is_live = true, .random_state = seed_of_it * 2654435761u,
                              .crowd = 200, .is_counted = true};
         struct hf_wait w = wait_in(SLEEPING, true);
         enum hf_wait_todo todo;
         int64_t due_ms;
 
-        hf_wait_share(&w);
+        hf_wait_make_shared(&w);
         w.sleep_ms = w.due_ms = NOW + TTL;
         release_theirs(&channel, NOW);
         todo = hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0);
@@ -943,7 +943,7 @@ START_TEST(turn_2_requests_of_a_crowd_become_rare)
 
     dice_seed = DICE_SEED;
     for (int i = 0; i < 1000; i++) {
-        struct hf_channel channel = {.is_live = true, .dice = (uint32_t)dice(UINT32_MAX) + 1,
+        struct hf_channel channel = {.is_live = true, .random_state = (uint32_t)dice(UINT32_MAX) + 1,
                                      .crowd = 1000};
         struct hf_wait w = wait_in(SLEEPING, true);
         int64_t before_ms = NOW;
@@ -978,7 +978,7 @@ END_TEST
 START_TEST(turn_2_waiter_of_a_crowd_sends_a_request_before_its_deadline)
 {
     for (uint32_t i = 1; i <= 200; i++) {
-        struct hf_channel channel = {.is_live = true, .dice = i * 2654435761u, .crowd = 100000,
+        struct hf_channel channel = {.is_live = true, .random_state = i * 2654435761u, .crowd = 100000,
                                      .is_counted = true};
         struct hf_wait w = wait_in(SLEEPING, true);
 
@@ -997,9 +997,9 @@ START_TEST(turn_2_timer_of_a_notification_is_armed_again_for_the_turn)
     struct hf_channel channel;
     struct hf_wait w = asleep(&channel);
 
-    hf_wait_share(&w);
+    hf_wait_make_shared(&w);
     channel.crowd = 200;
-    channel.dice = 12345;
+    channel.random_state = 12345;
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
     ck_assert(w.gives_way && w.due_ms > NOW);
     channel.crowd = 0;
@@ -1033,10 +1033,10 @@ START_TEST(pushed_3_notification_of_a_crowd_answers_a_push)
     struct hf_wait w = asleep(&channel);
 
     channel.crowd = channel.listeners = 1000000;
-    channel.dice = 12345;
+    channel.random_state = 12345;
     channel.is_counted = true;
     push(&w, &channel, NOW);
-    ck_assert_int_lt(w.due_ms, NOW + WAIT_FEW);
+    ck_assert_int_lt(w.due_ms, NOW + FEW_LISTENERS_MAX);
     release_theirs(&channel, NOW);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
     ck_assert_int_eq(w.due_ms, NOW + TTL + 1);
@@ -1047,15 +1047,15 @@ END_TEST
 START_TEST(turn_2_spread_of_a_crowd_has_a_limit)
 {
     for (uint32_t seed_of_it = 1; seed_of_it <= 100; seed_of_it++) {
-        struct hf_channel channel = {.is_live = true, .dice = seed_of_it * 2654435761u,
+        struct hf_channel channel = {.is_live = true, .random_state = seed_of_it * 2654435761u,
                              .crowd = 500000, .is_counted = true};
         struct hf_wait w = wait_in(SLEEPING, true);
 
-        hf_wait_share(&w);
+        hf_wait_make_shared(&w);
         w.due_ms = NOW + TTL;
         release_theirs(&channel, NOW);
         (void)hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0);
-        ck_assert_int_lt(w.due_ms, NOW + WAIT_SPREAD_MS);
+        ck_assert_int_lt(w.due_ms, NOW + CROWD_SPREAD_MS);
     }
 }
 END_TEST
@@ -1274,11 +1274,11 @@ END_TEST
 /* A third of the watchdog timeout; where messages may not arrive, less. */
 START_TEST(sleep_is_capped_lower_where_a_slot_may_move)
 {
-    ck_assert_int_eq(hf_wait_cap_ms(30000, false, false), 10000);
-    ck_assert_int_eq(hf_wait_cap_ms(30000, false, true), 10000);
-    ck_assert_int_eq(hf_wait_cap_ms(30000, true, false), 3000);
-    ck_assert_int_eq(hf_wait_cap_ms(30000, true, true), WAIT_POLL_MS);
-    ck_assert_int_eq(hf_wait_cap_ms(900, true, true), 300);
+    ck_assert_int_eq(hf_wait_max_sleep_ms(30000, false, false), 10000);
+    ck_assert_int_eq(hf_wait_max_sleep_ms(30000, false, true), 10000);
+    ck_assert_int_eq(hf_wait_max_sleep_ms(30000, true, false), 3000);
+    ck_assert_int_eq(hf_wait_max_sleep_ms(30000, true, true), WAIT_POLL_MS);
+    ck_assert_int_eq(hf_wait_max_sleep_ms(900, true, true), 300);
 }
 END_TEST
 
@@ -1293,7 +1293,7 @@ START_TEST(wait_9_a_waiter_of_a_spin_lock_sleeps_longer_each_time)
     int64_t now = NOW;
 
     hf_wait_init(&w, DEADLINE);
-    hf_wait_spin(&w);
+    hf_wait_make_spin(&w);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, now, &channel, 0, CAP),
                      DO_REQUEST);
     for (int i = 0; i < COUNT(sleeps); i++) {
@@ -1318,7 +1318,7 @@ START_TEST(wait_9_an_unreachable_server_is_requested_at_the_same_pace)
     struct hf_channel channel = channel_of(NOT_YET);
     struct hf_wait w = wait_in(ASKING, false);
 
-    hf_wait_spin(&w);
+    hf_wait_make_spin(&w);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_UNANSWERED, NOW, &channel, 0, CAP),
                      DO_SLEEP);
     ck_assert_int_eq(w.due_ms, NOW + WAIT_POLL_MS);

@@ -149,8 +149,8 @@ static void world_ask(void)
             "there is room");
     ck_must(before.last == t.conn.last && before.unsent == t.conn.unsent &&
                 before.first == t.conn.first &&
-                before.out_end - before.out_start - before.garbage ==
-                    t.conn.out_end - t.conn.out_start - t.conn.garbage,
+                before.out_end - before.out_start - before.withdrawn_bytes ==
+                    t.conn.out_end - t.conn.out_start - t.conn.withdrawn_bytes,
             "what is refused leaves no trace");
 }
 

@@ -196,7 +196,7 @@ START_TEST(old_answer_of_a_rival_that_was_stopped_is_not_used)
     ck_assert(give("second"));
     drive_until(rival_dials);
     lock();
-    link_->rival->fresh_ms -= 20000;
+    link_->rival->login_received_ms -= 20000;
     unlock();
     peer_go(peer);
     ck_assert_str_eq(answer(&a), "a");
@@ -224,8 +224,8 @@ static void leave_answer(struct peer *peer, int64_t age_ms)
     ck_assert_str_eq(answer(&a), "a");
     ck_assert(give_for("second", LIFE_MS));
     lock();
-    link_->fresh_ms -= age_ms;
-    link_->fresh_expires_ms -= age_ms;
+    link_->login_received_ms -= age_ms;
+    link_->next_login_expires_ms -= age_ms;
     unlock();
     peer_go(peer);
     drive_until(is_down);
@@ -270,7 +270,7 @@ START_TEST(login_is_replaced_after_three_quarters_of_its_whole_life)
     ck_assert_str_eq(ask("ECHO b"), "b");
     ck_assert_int_eq(provider.queries, 2);
     lock();
-    ck_assert_int_eq(link_->login_timer.due_ms, link_->fresh_ms + LIFE_MS / 4 * 3);
+    ck_assert_int_eq(link_->login_timer.due_ms, link_->login_received_ms + LIFE_MS / 4 * 3);
     unlock();
     end_with_peer(peer);
 }

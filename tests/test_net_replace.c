@@ -286,7 +286,7 @@ START_TEST(a_link_that_was_freed_is_not_awaited)
     must_echo(only->link, "ECHO a", "a");
     lock();
     ck_assert_ptr_null(hf_pubsub_own_link(only->pubsub));
-    only->left[SERVER_LINKS - 1] = 1;
+    only->replaced_attempts[SERVER_LINKS - 1] = 1;
     hf_link_want(waiting, true);
     unlock();
     drive_until(first_is_back);

@@ -376,7 +376,7 @@ static bool has_failed(const struct hf_server *server)
     bool it_has;
 
     lock();
-    it_has = server->once_until != 0;
+    it_has = server->never_retried_until != 0;
     unlock();
     return it_has;
 }

@@ -223,16 +223,16 @@ static void on_called(struct hf_call *call, hf_status status,
 /* Whoever asked for patience is swept before the next try, which is too late. */
 START_TEST(a_call_outlives_the_server_that_refused_temporarily)
 {
-    static struct hf_resp_arg argv[CALL_HEAD + 3];
+    static struct hf_resp_arg argv[CALL_HEAD_ARGS + 3];
     static struct hf_call call;
     static struct hf_error error;
     struct hf_server *server;
 
     begin(loading, all_of_0, 1);
-    argv[CALL_HEAD] = argv[CALL_HEAD + 1] = argv[CALL_HEAD + 2] =
+    argv[CALL_HEAD_ARGS] = argv[CALL_HEAD_ARGS + 1] = argv[CALL_HEAD_ARGS + 2] =
         (struct hf_resp_arg){"a", 1};
     call = (struct hf_call){.script = &hf_script_inspect, .argv = argv,
-        .argc = CALL_HEAD + 3, .keys = 1, .slot = 5, .echo = "a",
+        .argc = CALL_HEAD_ARGS + 3, .keys = 1, .slot = 5, .echo = "a",
         .echo_len = 1, .subject = "a", .subject_len = 1, .error = &error,
         .done = on_called};
     lock();

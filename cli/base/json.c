@@ -140,8 +140,8 @@ void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
     for (size_t i = 0; i < len;)
         i += (j->escapes ? escape_next : put_next)(j, ptr + i, len - i);
     put_bytes(j, "\"", 1);
-    if (j->escapes && !j->has_told_so) {
-        j->has_told_so = true;
+    if (j->escapes && !j->has_escaped_member) {
+        j->has_escaped_member = true;
         cli_json_bool(j, "escaped", true);
     }
 }

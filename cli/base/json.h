@@ -12,7 +12,7 @@ struct cli_json {
     size_t room;
     bool is_broken;             /* memory ran out */
     bool escapes;               /* cli_json_escape_for */
-    bool has_told_so;           /* `escaped` is in it */
+    bool has_escaped_member;    /* `escaped` is in it */
 };
 
 /* cli_json_init - begins the object.

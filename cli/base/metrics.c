@@ -31,8 +31,8 @@ struct cli_metrics {
     struct hf_client *const *clients;
     size_t count;
 
-    bool is_error_told;         /* since the last write that succeeded */
-    bool is_late_told;          /* the same */
+    bool is_error_reported;     /* since the last write that succeeded */
+    bool is_late_reported;      /* the same */
 };
 
 /* ---- the command line ---- */
@@ -156,12 +156,12 @@ static void report(struct cli_metrics *m, bool is_late)
     char room[CLI_METRICS_ERROR_MAX];
     const char *error = cli_metrics_writer_error(m->writer, room);
 
-    if (is_late && !m->is_late_told)
+    if (is_late && !m->is_late_reported)
         cli_warn("metrics file %s is still being written; does its file system reply?", m->path);
-    if (error && !m->is_error_told)
+    if (error && !m->is_error_reported)
         cli_warn("%s", error);
-    m->is_late_told = is_late;
-    m->is_error_told = error != NULL;
+    m->is_late_reported = is_late;
+    m->is_error_reported = error != NULL;
 }
 
 static bool is_shown(const struct cli_metrics *m)

@@ -50,7 +50,7 @@ bool cli_report_is_verbose(void)
 
 static struct {
     bool is_on;
-    bool is_deaf;               /* the reader did not take the last line */
+    bool is_pubsub_down_reported; /* the reader did not take the last line */
     struct cli_sink sink;
     char lines[WAITING_MAX];
     size_t len;
@@ -82,7 +82,7 @@ void cli_report_flush_last(int patience_ms)
     cli_report_flush();
     if (waiting.len > 0 && poll(&p, 1, patience_ms) == 1)
         cli_report_flush();
-    waiting.is_deaf = waiting.len > 0;
+    waiting.is_pubsub_down_reported = waiting.len > 0;
     waiting.len = 0;
     cli_sink_close(&waiting.sink);
     waiting.is_on = false;
@@ -103,7 +103,7 @@ static void put_patiently(const char *line, size_t len)
 {
     cli_report_never_wait();
     put_waiting(line, len);
-    cli_report_flush_last(waiting.is_deaf ? 0 : PATIENCE_MS);
+    cli_report_flush_last(waiting.is_pubsub_down_reported ? 0 : PATIENCE_MS);
 }
 
 /* ---- lines ---- */

@@ -108,7 +108,7 @@ static struct cli_round play_all(const struct cli_run_options *options,
         signal = round.late_signal ? round.late_signal
                                    : rest(round.is_hung_up_late ? 0 : rest_ms);
         if (signal != 0)
-            return (struct cli_round){.code = CLI_SIGNAL + signal, .die_of = signal};
+            return (struct cli_round){.code = CLI_SIGNAL + signal, .end_by_signal = signal};
     }
 }
 

@@ -195,10 +195,10 @@ static void command_is_unguarded(struct cli_session *run)
 /* Reports it once, because KILL is also refused after TERM. */
 static void report_refusal(struct cli_session *run, int err)
 {
-    if (!run->is_refusal_told)
+    if (!run->is_refusal_reported)
         (void)cli_fail("cannot signal the command: %s; it runs on",
                        hf_errno_text(err));
-    run->is_refusal_told = true;
+    run->is_refusal_reported = true;
 }
 
 static void look_at_command(struct cli_session *run)
@@ -395,7 +395,7 @@ static int64_t linger_ms(const struct cli_run *state)
 
     if (state->end_signal != 0)
         return left_ms > LAST_LINES_MS ? left_ms : LAST_LINES_MS;
-    return state->is_hasty ? HASTY_MS : LINGER_MS;
+    return state->skips_waiting ? HASTY_MS : LINGER_MS;
 }
 
 /* What a command had is released, or was reported (CLI_DO_REPORT_UNRELEASED). */
@@ -434,7 +434,7 @@ static int run_opened(struct cli_session *run)
 
 static bool is_told(const struct cli_run *state)
 {
-    return state->die_of != 0 ||
+    return state->end_by_signal != 0 ||
            (state->told & (BIT(SIGTERM) | BIT(SIGINT) | BIT(SIGQUIT))) != 0;
 }
 
@@ -469,8 +469,8 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
                               .late_signal = run.state.late_signal,
                               .is_cut = run.state.is_cut,
                               .is_hung_up_late = run.is_hung_up_late,
-                              .die_of = run.state.die_of,
-                              .is_for_all = run.state.is_for_all};
+                              .end_by_signal = run.state.end_by_signal,
+                              .ends_group = run.state.ends_group};
 }
 
 /* What ended the command, its start, or the wait for its release. 0: none. After the
@@ -481,7 +481,7 @@ static int ending_signal(const struct cli_round *last)
     bool is_ours = last->code == CLI_LOST || last->code == CLI_MAX_HOLD;
     bool is_late = last->code == CLI_EXIT_ERROR || (last->is_cut && !is_ours);
 
-    return last->die_of == 0 && is_late ? last->late_signal : last->die_of;
+    return last->end_by_signal == 0 && is_late ? last->late_signal : last->end_by_signal;
 }
 
 /* What the command has started is adopted by its guardian, and by us if that dies. */
@@ -521,6 +521,6 @@ int cli_round_main(struct cli_args *args, struct cli_common *common,
     signal = ending_signal(&last);
     cli_report_flush_last(signal || last.late_signal ? LAST_LINES_MS : LINGER_MS);
     if (signal != 0)
-        cli_signals_die(signal, last.is_for_all);
+        cli_signals_die(signal, last.ends_group);
     return last.code;
 }

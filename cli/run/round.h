@@ -16,8 +16,8 @@ struct cli_round {
     bool is_hung_up_late;       /* SIGHUP arrived after the command had ended: the next
                                    round begins at once */
     bool is_cut;                /* state.h */
-    int die_of;                 /* state.h */
-    bool is_for_all;
+    int end_by_signal;          /* state.h */
+    bool ends_group;
 };
 
 /* cli_round_play - runs one round, and reports its errors. From the first round on, signals are

@@ -45,7 +45,7 @@ struct cli_session {
     bool is_temporary;          /* the server refused the lock for now */
     bool cannot_run;            /* the command could not be executed */
     bool is_hung_up_late;       /* HUP came after the command had ended */
-    bool is_refusal_told;       /* the command may not be signalled */
+    bool is_refusal_reported;   /* the command may not be signalled */
 };
 
 /* cli_session_update_limit - from now on a signal that ends programs ends this process in time, as

@@ -89,8 +89,8 @@ static unsigned go(struct cli_run *r, enum cli_run_state state, unsigned todo)
 static unsigned finish(struct cli_run *r, int code)
 {
     r->code = code;
-    if (code != CLI_SIGNAL + r->die_of)
-        r->die_of = 0;
+    if (code != CLI_SIGNAL + r->end_by_signal)
+        r->end_by_signal = 0;
     return go(r, CLI_DONE, CLI_DO_FINISH);
 }
 
@@ -338,22 +338,22 @@ static unsigned signal_while_waiting(struct cli_run *r, int signal)
     if (!cli_signals_end_us(signal))
         return 0;
     r->code = CLI_SIGNAL + signal;
-    r->die_of = signal;
+    r->end_by_signal = signal;
     leave_soon(r, signal);
     return go(r, CLI_CANCELLING, CLI_DO_CANCEL);
 }
 
 static unsigned look_at_cancel(struct cli_run *r)
 {
-    r->is_hasty = r->is_hasty || r->now_ms >= r->end_by_ms;
-    return r->is_hasty ? finish(r, r->code) : 0;
+    r->skips_waiting = r->skips_waiting || r->now_ms >= r->end_by_ms;
+    return r->skips_waiting ? finish(r, r->code) : 0;
 }
 
 static unsigned signal_again(struct cli_run *r, int signal)
 {
     if (!cli_signals_end_us(signal))
         return 0;
-    r->is_hasty = true;
+    r->skips_waiting = true;
     return finish(r, r->code);
 }
 
@@ -401,16 +401,16 @@ static void note_death(struct cli_run *r, const struct cli_run_event *ev)
 
     if (!ev->by_signal)
         return;
-    r->is_for_all = ev->had_tty && (signal == SIGINT || signal == SIGQUIT);
-    if (r->is_for_all || is_forwarded(r, ev))
-        r->die_of = signal;
+    r->ends_group = ev->had_tty && (signal == SIGINT || signal == SIGQUIT);
+    if (r->ends_group || is_forwarded(r, ev))
+        r->end_by_signal = signal;
 }
 
 /* Keeps the lock until at_least has passed; not after a signal that ends programs, and
  * not in a nested run, whose outer run keeps it. */
 static bool must_keep(const struct cli_run *r)
 {
-    return r->now_ms < r->keep_until_ms && !r->is_told && r->die_of == 0 &&
+    return r->now_ms < r->keep_until_ms && !r->is_told && r->end_by_signal == 0 &&
            !r->is_lost && !r->is_max_hold && r->safe_until_ms != HF_NEVER;
 }
 
@@ -419,10 +419,10 @@ static int final_signal(const struct cli_run *r)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGQUIT};
 
-    for (size_t i = 0; r->die_of == 0 && i < 3; i++)
+    for (size_t i = 0; r->end_by_signal == 0 && i < 3; i++)
         if (r->told & BIT(signals[i]))
             return signals[i];
-    return r->die_of;
+    return r->end_by_signal;
 }
 
 static unsigned release(struct cli_run *r)
@@ -468,8 +468,8 @@ static unsigned abandon(struct cli_run *r)
 {
     bool tells_loss = r->is_lost && r->rules.on_lost != CLI_LOST_IGNORE;
 
-    r->is_hasty = true;
-    r->die_of = r->end_signal;
+    r->skips_waiting = true;
+    r->end_by_signal = r->end_signal;
     return CLI_DO_REPORT_ABANDONED |
            finish(r, tells_loss ? CLI_LOST : CLI_SIGNAL + r->end_signal);
 }
@@ -498,7 +498,7 @@ static unsigned released(struct cli_run *r, int status)
 /* RUN-9. Without a reply, only our clock shows whether the hold lasted. */
 static unsigned give_up_release(struct cli_run *r)
 {
-    r->is_hasty = true;
+    r->skips_waiting = true;
     r->is_cut = r->late_signal != 0;
     r->release_until_ms = HF_NEVER;
     return CLI_DO_REPORT_UNRELEASED | released(r, HF_E_NOREPLY);

@@ -108,14 +108,14 @@ struct cli_run {
     int late_signal;            /* the first one that ends programs and came when
                                    the command had ended; 0: none */
     bool is_cut;                /* a late signal ended the wait for the release */
-    int die_of;                 /* DONE: if not 0, end by this signal instead of
+    int end_by_signal;          /* DONE: if not 0, end by this signal instead of
                                    with `code` */
-    bool is_for_all;            /* and so shall our process group */
+    bool ends_group;            /* and so shall our process group */
     bool is_killed;
     bool is_all;                /* processes with a session of their own count,
                                    too (process_tree.h) */
     bool was_safe;              /* the hold was safe when the command ended */
-    bool is_hasty;              /* DONE: hardly wait for requests */
+    bool skips_waiting;         /* DONE: hardly wait for requests */
 };
 
 void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);

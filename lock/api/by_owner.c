@@ -29,7 +29,7 @@ static bool make_hold(struct hf_op *op)
     memcpy(hold->work->text, op->holder, op->holder_len);
     hold->work->text[op->holder_len] = '\0';
     hold->work->text_len = (uint8_t)op->holder_len;
-    hf_hold_put_key(hf_hold_key(hold), op->lock, hf_hold_text(hold));
+    hf_hold_put_key(hf_hold_key(hold), op->lock, hf_hold_field(hold));
     return true;
 }
 
@@ -61,7 +61,7 @@ static hf_status read_answer(struct hf_op *op, struct hf_resp_value reply)
 {
     if (!hf_answer_read(&op->answer, reply) ||
         op->answer.count < ANSWER_NOT_HELD)
-        return hf_op_odd_reply(op);
+        return hf_op_fail_unexpected_reply(op);
     return op->answer.count == ANSWER_NOT_HELD ? HF_NOT_OWNER : HF_OK;
 }
 
@@ -82,7 +82,7 @@ static void on_renewed(struct hf_call *call, hf_status status,
 
     end_renewal(op, status == HF_OK
                         ? read_answer(op, reply)
-                        : hf_op_failure(op, status, call->may_have_run));
+                        : hf_op_failure_status(op, status, call->may_have_run));
 }
 
 /* True for a renewal that succeeded: this hold is not renewed by a watchdog, so a
@@ -100,18 +100,18 @@ static void on_replicas(struct hf_call *call, hf_status status)
     end_renewal(HF_OWNER_OF(call, struct hf_op, call), status);
 }
 
-static void renew(struct hf_op *op)
+static void renew_by_owner_op(struct hf_op *op)
 {
     op->lease_ms = op->options.lease_ms;
     if (!make_hold(op))
         return;
     hf_op_want_replicas(op, is_renewed, on_replicas);
-    hf_op_call(op, STEP_EXTEND, hf_hold_text(op->hold), hf_op_deadline(op),
-               on_renewed);
+    hf_op_call_script(op, STEP_EXTEND, hf_hold_field(op->hold), hf_op_deadline(op),
+                      on_renewed);
 }
 
 static const struct hf_verb verb_renew = {
-    .name = "renew by owner", .start = renew, .cancel = hf_hold_finish_request};
+    .name = "renew by owner", .start = renew_by_owner_op, .cancel = hf_hold_finish_request};
 
 /* ---- release ----
  *
@@ -123,7 +123,7 @@ static const struct hf_verb verb_renew = {
 static void release(struct hf_op *op)
 {
     if (make_hold(op))
-        hf_verb_force.start(op);
+        hf_verb_force_release.start(op);
 }
 
 static const struct hf_verb verb_release = {
@@ -137,10 +137,11 @@ static bool has_owner_form(const struct hf_kind *kind, const char *owner,
 {
     if (!owner || len < 1 || len >= HF_OWNER_TEXT_MAX)
         return false;
-    if (kind->any_text_holds || (kind->id == HF_KIND_PERMIT && hf_permit_id_ok(owner, len)))
+    if (kind->accepts_any_holder_text ||
+        (kind->id == HF_KIND_PERMIT && hf_permit_id_ok(owner, len)))
         return true;
     return hf_owner_ok(owner, len) &&
-           (!kind->other || hf_owner_ends_in(owner, len, kind->owner_suffix));
+           (!kind->other || hf_owner_has_suffix(owner, len, kind->owner_suffix));
 }
 
 static bool is_of_this_client(const struct hf_client *client, const char *owner,
@@ -152,7 +153,7 @@ static bool is_of_this_client(const struct hf_client *client, const char *owner,
 static hf_status refuse_owner(const struct hf_kind *kind, const char *quoted,
                               struct hf_error *err)
 {
-    if (kind->any_text_holds)
+    if (kind->accepts_any_holder_text)
         return hf_error_set(err, HF_E_INVAL,
                             "invalid owner '%s': here, a value lock's owner has 1 to %d "
                             "bytes", quoted, HF_OWNER_TEXT_MAX - 1);

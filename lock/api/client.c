@@ -100,8 +100,8 @@ static hf_status connect_parts(struct hf_client *client,
     struct hf_router_options options = {
         .seeds = seeds,
         .on_trouble = on_trouble,
-        .on_switched = hf_switch_note,
-        .on_invalidated = hf_track_note,
+        .on_switched = hf_switch_on_switched,
+        .on_invalidated = hf_track_on_invalidated,
         .is_attentive = hf_switch_is_attentive,
         .ctx = client,
     };
@@ -158,12 +158,12 @@ static void free_parts(struct hf_client *client)
     hf_router_free(client->router);
     hf_hold_free_spare(client);
     hf_tally_fini(client);
-    hf_table_fini(client);
+    hf_lock_table_fini(client);
     hf_label_free(client);
 }
 
 /* Logs options that weaken security, so that they are not forgotten. */
-static void warn(struct hf_client *client, const struct hf_url *url)
+static void log_insecure_options(struct hf_client *client, const struct hf_url *url)
 {
     if (hf_url_tls(url)->is_unverified)
         hf_client_log(client, HF_LOG_WARNING,
@@ -183,10 +183,10 @@ static void free_client(struct hf_client *client)
         hf_loop_free(loop);
 }
 
-static hf_status make(struct hf_client **out, struct hf_loop *loop,
-                      const struct hf_client_options *o,
-                      const struct hf_url *url, const struct hf_seeds *seeds,
-                      struct hf_error *err)
+static hf_status make_client(struct hf_client **out, struct hf_loop *loop,
+                             const struct hf_client_options *o,
+                             const struct hf_url *url, const struct hf_seeds *seeds,
+                             struct hf_error *err)
 {
     const struct hf_mem *mem = hf_loop_mem(loop);
     struct hf_client *client = hf_mem_new(mem, sizeof *client);
@@ -216,14 +216,14 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
     if (rc == HF_OK)
         rc = connect_parts(client, o, url, seeds, err);
     hf_loop_lock(loop);
-    if (rc == HF_OK && (rc = hf_table_init(client)) < 0)
+    if (rc == HF_OK && (rc = hf_lock_table_init(client)) < 0)
         (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
     if (rc == HF_OK && o->label[0] && (rc = hf_label_open(client, o->label)) < 0)
         (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
     if (rc < 0)
         free_parts(client);
     else
-        warn(client, url);
+        log_insecure_options(client, url);
     hf_loop_unlock(loop);
     if (rc < 0)
         free_client(client);
@@ -244,7 +244,7 @@ hf_status hf_client_new(struct hf_client **out,
 
     if ((rc = hf_client_options_read(&o, &url, &seeds, options, err)) == HF_OK &&
         (rc = make_loop(&loop, &o, err)) == HF_OK)
-        rc = make(out, loop, &o, &url, &seeds, err);
+        rc = make_client(out, loop, &o, &url, &seeds, err);
     explicit_bzero(o.words, sizeof o.words);
     hf_url_wipe(&url);
     hf_seeds_wipe(&seeds);
@@ -291,7 +291,7 @@ static void on_probed(struct hf_command *command, enum hf_outcome outcome,
     hf_waiter_wake(&probe->waiter);
 }
 
-static hf_status probed(const struct probe *probe, struct hf_error *err)
+static hf_status probe_status(const struct probe *probe, struct hf_error *err)
 {
     if (probe->outcome == HF_ANSWERED)
         return HF_OK;
@@ -321,9 +321,9 @@ static hf_status send_probe(struct hf_client *client, struct probe *probe,
         return hf_error_set(err, rc, "%s", hf_status_text(rc));
     hf_loop_wait(&probe->waiter);
     if (hf_loop_forked(client->loop))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     hf_loop_lock(client->loop);
-    return probed(probe, err);
+    return probe_status(probe, err);
 }
 
 /* A load balancer may still lead to a replica: the first request finds out, and goes to
@@ -429,8 +429,8 @@ static void each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
 
 static void stop_listening(struct hf_lock *lock)
 {
-    if (lock->line)
-        hf_wait_queue_stop_listening(lock->line);
+    if (lock->wait_queue)
+        hf_wait_queue_stop_listening(lock->wait_queue);
 }
 
 static void free_holds(struct hf_lock *lock)
@@ -453,7 +453,7 @@ void hf_client_free(struct hf_client *client)
         return; /* in a child it is the parent's: not to be touched */
     loop = client->loop;
     hf_loop_lock(loop);
-    client->is_closing = client->is_over = true;
+    client->is_closing = client->has_stopped_sending = true;
     hf_loop_quiesce(loop);
     each_lock(client, stop_listening);
     end_ops(client); /* the last waiter may take its lock along */

@@ -64,7 +64,7 @@ static int64_t first_given(int64_t option, int64_t of_url, int64_t otherwise)
 
 /* Fills in options that the caller did not set from the URL, or with defaults. *o
  * borrows from the URL. */
-static void complete(struct hf_client_options *o, const struct hf_url *url)
+static void fill_unset_options(struct hf_client_options *o, const struct hf_url *url)
 {
     if (!o->name)
         o->name = url->client_name[0] ? url->client_name : "holdfast";
@@ -95,7 +95,7 @@ static hf_status merge_url(struct hf_url *url, struct hf_seeds *seeds,
     if (rc == HF_OK && o->tls)
         rc = hf_url_set_tls(url, o->tls, err);
     if (rc == HF_OK)
-        complete(o, url);
+        fill_unset_options(o, url);
     return rc;
 }
 
@@ -144,7 +144,7 @@ static hf_status check_retention(const struct hf_client_options *o, struct hf_er
 
 static_assert(sizeof((struct hf_url *)0)->label == HF_LABEL_MAX + 1, "the URL's is as long");
 
-static hf_status check(const struct hf_client_options *o, struct hf_error *err)
+static hf_status check_options(const struct hf_client_options *o, struct hf_error *err)
 {
     hf_status rc;
 
@@ -175,7 +175,7 @@ hf_status hf_client_options_read(struct hf_client_options *o, struct hf_url *url
 
     *o = defaults;
     if ((rc = hf_sized_read(o, &options_size, given, err)) < 0 ||
-        (rc = merge_url(url, seeds, o, err)) < 0 || (rc = check(o, err)) < 0)
+        (rc = merge_url(url, seeds, o, err)) < 0 || (rc = check_options(o, err)) < 0)
         return rc;
     return check_replicas(o, err);
 }

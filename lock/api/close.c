@@ -27,7 +27,7 @@ struct closing {
 
 static void on_pubsub_idle(void *ctx)
 {
-    hf_client_note_quiet(ctx);
+    hf_client_note_idle(ctx);
 }
 
 /* ---- cancelling ---- */
@@ -38,9 +38,9 @@ struct cancelled {
     uint64_t refused;           /* of both: releases that are repeated after an error reply */
 };
 
-static void cancel(struct hf_op *op, struct cancelled *c)
+static void cancel_op(struct hf_op *op, struct cancelled *c)
 {
-    bool is_chore = hf_op_is_chore(op);
+    bool is_chore = hf_op_is_housekeeping(op);
     bool was_refused = op->was_refused;
     bool may_have_run = hf_op_cancel(op, HF_E_CLOSED);
 
@@ -65,14 +65,14 @@ static void cancel_those_who_wait(struct hf_client *client, struct cancelled *c)
 
         next = l->next; /* cancelling one ends no other */
         if (only_waits(op))
-            cancel(op, c);
+            cancel_op(op, c);
     }
 }
 
 static void cancel_all(struct hf_client *client, struct cancelled *c)
 {
     while (!hf_list_is_empty(&client->ops))
-        cancel(HF_OWNER_OF(client->ops.next, struct hf_op, node), c);
+        cancel_op(HF_OWNER_OF(client->ops.next, struct hf_op, node), c);
 }
 
 /* ---- waiting ---- */
@@ -109,7 +109,7 @@ static void await_quiet(struct hf_client *client, int64_t deadline_ms)
     for (;;) {
         if (client->provisional_holds > 0)
             hf_loop_finish_tasks(loop);
-        if (hf_client_is_quiet(client) || hf_loop_forked(loop) ||
+        if (hf_client_is_idle(client) || hf_loop_forked(loop) ||
             hf_loop_now(loop) >= deadline_ms)
             return;
         await_change(client, deadline_ms);
@@ -139,8 +139,8 @@ static uint64_t count_all_holds(const struct hf_client *client)
 
 /* Reports the requests that were cancelled at the deadline, without waiting calls. One of those
  * that may have been executed is undone in the background: it counts if something was left. */
-static hf_status say_left(struct hf_client *client, const struct cancelled *waited,
-                          const struct cancelled *left, struct hf_error *err)
+static hf_status fill_error_of_cancelled(struct hf_client *client, const struct cancelled *waited,
+                                         const struct cancelled *left, struct hf_error *err)
 {
     uint64_t unknown = left->unknown + (left->unsent > 0 ? waited->unknown : 0);
 
@@ -165,7 +165,7 @@ static hf_status say_left(struct hf_client *client, const struct cancelled *wait
 
 /* The label comes last: while a release has no reply, the hold is still there. Without time
  * for the replies, its request is only handed to the connection. */
-static void settle(struct hf_client *client, int64_t timeout_ms)
+static void await_background_work(struct hf_client *client, int64_t timeout_ms)
 {
     int64_t deadline_ms = hf_loop_now(client->loop) + timeout_ms;
 
@@ -185,8 +185,8 @@ static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
 
     client->is_closing = true;
     cancel_those_who_wait(client, &waited);
-    settle(client, timeout_ms);
-    client->is_over = true;
+    await_background_work(client, timeout_ms);
+    client->has_stopped_sending = true;
     cancel_all(client, &left);
     hf_label_requests_end(client);
     HF_ASSERT(client->ops_count == 0 && client->orphans == 0 && client->housekeeping_ops == 0);
@@ -198,12 +198,12 @@ static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
     HF_ASSERT(out->holds <= client->holds);
     hf_loop_finish_tasks(client->loop);
     if (hf_loop_forked(client->loop)) /* a callback has forked */
-        return hf_refuse_forked(err);
-    return say_left(client, &waited, &left, err);
+        return hf_fail_forked(err);
+    return fill_error_of_cancelled(client, &waited, &left, err);
 }
 
-static hf_status drain(struct hf_client *client, int64_t timeout_ms,
-                       struct hf_client_closed *out, struct hf_error *err)
+static hf_status drain_client(struct hf_client *client, int64_t timeout_ms,
+                              struct hf_client_closed *out, struct hf_error *err)
 {
     hf_status rc;
 
@@ -227,7 +227,7 @@ hf_status hf_client_close_sized(struct hf_client *client, int64_t timeout_ms,
                                 struct hf_error *err)
 {
     struct hf_client_closed closed = {0};
-    hf_status rc = drain(client, timeout_ms, &closed, err);
+    hf_status rc = drain_client(client, timeout_ms, &closed, err);
 
     if (out)
         hf_sized_write(out, size, &closed, sizeof closed);

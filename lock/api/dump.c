@@ -36,12 +36,12 @@ static void dump_claims(const struct hf_claims *c, struct hf_dump *dump)
                                         [CLAIM_BY_RENEWAL] = "a renewal"};
     char when[HF_DUMP_TIME_MAX];
 
-    for (int i = 0; i < CLAIM_BYS; i++)
+    for (int i = 0; i < CLAIM_BY_COUNT; i++)
         if (c->sent[i].lease_ms > 0)
             hf_dump_line(dump, 4, "claim of %s without a reply: sent %s, TTL %" PRId64 " ms",
                          whose[i], hf_dump_time(dump, when, c->sent[i].since_ms),
                          c->sent[i].lease_ms);
-    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+    for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
         if (c->unknown[i].lease_ms > 0)
             hf_dump_line(dump, 4,
                          "claim with an unknown outcome: sent %s, TTL %" PRId64
@@ -55,7 +55,7 @@ static void dump_hold(const struct hf_hold *hold, struct hf_dump *dump)
     struct hf_lease copy;
     const struct hf_lease *l = hf_hold_lease(hold, &copy);
     char text[HF_OWNER_TEXT_MAX];
-    size_t len = hf_hold_put_text(hold, text);
+    size_t len = hf_hold_put_field(hold, text);
     char safe[HF_DUMP_TIME_MAX], renewal[HF_DUMP_TIME_MAX], proved[HF_DUMP_TIME_MAX];
 
     hf_dump_line(dump, 3,
@@ -69,16 +69,16 @@ static void dump_hold(const struct hf_hold *hold, struct hf_dump *dump)
                  hf_dump_time(dump, renewal, l->is_renewed ? l->renew_ms : HF_NEVER),
                  l->is_renewing ? ", a renewal has no reply yet" : "",
                  hold->work && hold->work->op ? ", an operation acts on it" : "",
-                 hold->is_open ? ", of a set that is not complete" : "");
+                 hold->is_provisional ? ", of a set that is not complete" : "");
     dump_claims(&l->claims, dump);
 }
 
 /* ---- operations ---- */
 
 static const char *const wait_states[] = {
-    [IS_QUEUED] = "after others",        [IS_REQUESTING] = "its request has no reply yet",
-    [IS_SUBSCRIBING] = "subscribes",     [IS_SLEEPING] = "awaits a release",
-    [IS_DONE] = "ends",
+    [WAIT_QUEUED] = "after others",        [WAIT_REQUESTING] = "its request has no reply yet",
+    [WAIT_SUBSCRIBING] = "subscribes",     [WAIT_SLEEPING] = "awaits a release",
+    [WAIT_DONE] = "ends",
 };
 
 static const char *name_of(const struct hf_op *op, char dst[NAME_MAX_SHOWN])
@@ -119,7 +119,7 @@ static void dump_op(const struct hf_op *op, struct hf_dump *dump)
 
     hf_dump_line(dump, 1, "operation: %s '%s' by owner %" PRId64 "%s", op->verb->name,
                  name_of(op, name), op->owner,
-                 hf_op_is_chore(op)      ? ", in the background"
+                 hf_op_is_housekeeping(op)      ? ", in the background"
                  : op->waiter            ? ", a thread waits for it"
                                          : "");
     if (op->verb == &hf_verb_acquire)
@@ -150,8 +150,8 @@ static void dump_lock(struct hf_lock *lock, struct hf_dump *dump)
                  (unsigned)lock->slot, lock->holds_count);
     for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
         dump_hold(hold, dump);
-    if (hf_wait_queue_first(lock->line) && lock->line->lock == lock)
-        dump_queue(lock->line, dump);
+    if (hf_wait_queue_first(lock->wait_queue) && lock->wait_queue->lock == lock)
+        dump_queue(lock->wait_queue, dump);
 }
 
 /* ---- all ---- */

@@ -99,9 +99,9 @@ static void on_ttl(struct hf_label_request *request, hf_status status,
 enum verb { READ, EXTEND, REMOVE };
 
 /* Counts the call, until its end is reported. */
-static hf_status enter(struct hf_client *client, struct hf_error *err)
+static hf_status count_call(struct hf_client *client, struct hf_error *err)
 {
-    hf_status rc = hf_client_check_room(client, err);
+    hf_status rc = hf_client_check_call_limit(client, err);
 
     client->label_calls += rc == HF_OK;
     return rc;
@@ -118,10 +118,10 @@ static hf_status send_request(struct call *call, enum verb verb)
                           : hf_label_request_send_del(request, deadline_of(call));
 }
 
-static hf_status submit(struct call *call, enum verb verb, struct hf_error *err)
+static hf_status submit_label_request(struct call *call, enum verb verb, struct hf_error *err)
 {
     struct hf_client *client = call->request.client;
-    hf_status rc = client->is_closing ? HF_E_CLOSED : enter(client, err);
+    hf_status rc = client->is_closing ? HF_E_CLOSED : count_call(client, err);
 
     if (rc == HF_E_LIMIT) /* the error says more */
         return rc;
@@ -130,7 +130,7 @@ static hf_status submit(struct call *call, enum verb verb, struct hf_error *err)
     return rc < 0 ? hf_error_set(err, rc, "%s", hf_status_text(rc)) : HF_OK;
 }
 
-static hf_status run(struct call *call, enum verb verb, struct hf_error *err)
+static hf_status run_label_request(struct call *call, enum verb verb, struct hf_error *err)
 {
     struct hf_loop *loop = call->request.client->loop;
     struct hf_waiter waiter;
@@ -139,27 +139,28 @@ static hf_status run(struct call *call, enum verb verb, struct hf_error *err)
     hf_waiter_init(&waiter, loop);
     call->waiter = &waiter;
     hf_loop_lock(loop);
-    if ((rc = submit(call, verb, err)) < 0) {
+    if ((rc = submit_label_request(call, verb, err)) < 0) {
         hf_loop_unlock(loop);
         return rc;
     }
     hf_loop_wait(&waiter);
     if (hf_loop_forked(loop))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     if (err)
         *err = call->error;
     return call->status;
 }
 
-static hf_status begin(struct hf_client *client, const char *owner, size_t len, enum verb verb,
-                       struct call *call, struct hf_error *err)
+static hf_status begin_call(struct hf_client *client, const char *owner, size_t len, enum verb verb,
+                            struct call *call, struct hf_error *err)
 {
     if (hf_loop_forked(client->loop))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     if (err)
         err->status = HF_OK;
-    return hf_label_request_init(&call->request, client, owner, len) ? run(call, verb, err)
-                                                                     : HF_OK;
+    return hf_label_request_init(&call->request, client, owner, len)
+               ? run_label_request(call, verb, err)
+               : HF_OK;
 }
 
 /* ---- the public calls ---- */
@@ -170,7 +171,7 @@ hf_status hf_label_read(struct hf_client *client, const char *owner, size_t len,
     struct call call = {.dst = dst};
 
     *dst = '\0';
-    return begin(client, owner, len, READ, &call, err);
+    return begin_call(client, owner, len, READ, &call, err);
 }
 
 hf_status hf_label_extend(struct hf_client *client, const char *owner, size_t len,
@@ -179,7 +180,7 @@ hf_status hf_label_extend(struct hf_client *client, const char *owner, size_t le
     struct call call = {.lease_ms = lease_ms};
     hf_status rc = hf_op_check_lease(lease_ms, err);
 
-    return rc < 0 ? rc : begin(client, owner, len, EXTEND, &call, err);
+    return rc < 0 ? rc : begin_call(client, owner, len, EXTEND, &call, err);
 }
 
 hf_status hf_label_remove(struct hf_client *client, const char *owner, size_t len,
@@ -187,7 +188,7 @@ hf_status hf_label_remove(struct hf_client *client, const char *owner, size_t le
 {
     struct call call = {.dst = NULL};
 
-    return begin(client, owner, len, REMOVE, &call, err);
+    return begin_call(client, owner, len, REMOVE, &call, err);
 }
 
 static hf_status start_async(struct call *call, bool has_key)
@@ -196,7 +197,7 @@ static hf_status start_async(struct call *call, bool has_key)
     hf_status rc;
 
     hf_loop_retain_driver(loop);
-    rc = has_key ? submit(call, READ, NULL) : enter(call->request.client, NULL);
+    rc = has_key ? submit_label_request(call, READ, NULL) : count_call(call->request.client, NULL);
     if (rc < 0)
         hf_loop_release_driver(loop);
     else if (!has_key)

@@ -7,7 +7,7 @@
 #include "net/base/error.h"
 
 /* A handle is the record of its name and kind. */
-static struct hf_lock *record(struct hf_latch *latch)
+static struct hf_lock *lock_of_latch(struct hf_latch *latch)
 {
     return (struct hf_lock *)latch;
 }
@@ -25,7 +25,7 @@ hf_status hf_latch_new(struct hf_latch **out, struct hf_client *client,
 
 void hf_latch_free(struct hf_latch *latch)
 {
-    hf_lock_free(record(latch));
+    hf_lock_free(lock_of_latch(latch));
 }
 
 /* ---- the requests ---- */
@@ -65,22 +65,22 @@ hf_status hf_latch_try_set_count(struct hf_latch *latch, int64_t count,
     struct hf_op_request request = to_set(count, was_set);
     hf_status rc = check_count(count, err);
 
-    return rc < 0 ? rc : hf_op_run(record(latch), &request, err);
+    return rc < 0 ? rc : hf_op_run(lock_of_latch(latch), &request, err);
 }
 
 hf_status hf_latch_count_down(struct hf_latch *latch, struct hf_error *err)
 {
-    return hf_op_run(record(latch), &to_count_down, err);
+    return hf_op_run(lock_of_latch(latch), &to_count_down, err);
 }
 
 hf_status hf_latch_await(struct hf_latch *latch, int64_t wait_ms,
                          struct hf_cancel *cancel, struct hf_error *err)
 {
     struct hf_acquire_options options;
-    struct hf_op_request request = hf_op_wait_request(&options, 1, wait_ms, cancel);
+    struct hf_op_request request = hf_op_ownerless_request(&options, 1, wait_ms, cancel);
     hf_status rc = hf_op_check_wait(wait_ms, err);
 
-    return rc < 0 ? rc : hf_op_run(record(latch), &request, err);
+    return rc < 0 ? rc : hf_op_run(lock_of_latch(latch), &request, err);
 }
 
 hf_status hf_latch_delete(struct hf_latch *latch, bool *was_deleted,
@@ -88,7 +88,7 @@ hf_status hf_latch_delete(struct hf_latch *latch, bool *was_deleted,
 {
     struct hf_op_request request = to_delete(was_deleted);
 
-    return hf_op_run(record(latch), &request, err);
+    return hf_op_run(lock_of_latch(latch), &request, err);
 }
 
 hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
@@ -96,7 +96,7 @@ hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
 {
     struct hf_op_request request = to_read(out);
 
-    return hf_op_run(record(latch), &request, err);
+    return hf_op_run(lock_of_latch(latch), &request, err);
 }
 
 /* ---- without blocking ---- */
@@ -107,13 +107,13 @@ hf_status hf_latch_try_set_count_async(struct hf_latch *latch, int64_t count,
     struct hf_op_request request = to_set(count, was_set);
     hf_status rc = check_count(count, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(latch), &request, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(lock_of_latch(latch), &request, done, ctx);
 }
 
 hf_status hf_latch_count_down_async(struct hf_latch *latch, hf_done *done,
                                     void *ctx)
 {
-    return hf_op_submit(record(latch), &to_count_down, done, ctx);
+    return hf_op_submit(lock_of_latch(latch), &to_count_down, done, ctx);
 }
 
 hf_status hf_latch_await_async(struct hf_latch *latch, int64_t wait_ms,
@@ -121,10 +121,10 @@ hf_status hf_latch_await_async(struct hf_latch *latch, int64_t wait_ms,
                                void *ctx)
 {
     struct hf_acquire_options options;
-    struct hf_op_request request = hf_op_wait_request(&options, 1, wait_ms, cancel);
+    struct hf_op_request request = hf_op_ownerless_request(&options, 1, wait_ms, cancel);
     hf_status rc = hf_op_check_wait(wait_ms, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(latch), &request, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(lock_of_latch(latch), &request, done, ctx);
 }
 
 hf_status hf_latch_delete_async(struct hf_latch *latch, bool *was_deleted,
@@ -132,7 +132,7 @@ hf_status hf_latch_delete_async(struct hf_latch *latch, bool *was_deleted,
 {
     struct hf_op_request request = to_delete(was_deleted);
 
-    return hf_op_submit(record(latch), &request, done, ctx);
+    return hf_op_submit(lock_of_latch(latch), &request, done, ctx);
 }
 
 hf_status hf_latch_count_async(struct hf_latch *latch, int64_t *out,
@@ -140,5 +140,5 @@ hf_status hf_latch_count_async(struct hf_latch *latch, int64_t *out,
 {
     struct hf_op_request request = to_read(out);
 
-    return hf_op_submit(record(latch), &request, done, ctx);
+    return hf_op_submit(lock_of_latch(latch), &request, done, ctx);
 }

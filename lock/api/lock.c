@@ -36,7 +36,7 @@ int64_t hf_owner_new(void)
 
 static bool is_ours(int64_t owner)
 {
-    return owner >= OWNER_LEAST_GIVEN && owner < 0;
+    return owner >= OWNER_GENERATED_MIN && owner < 0;
 }
 
 static bool is_threads(int64_t owner)
@@ -230,7 +230,7 @@ hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
 
 static bool holder_ok(const struct hf_kind *kind, const char *text, size_t len)
 {
-    return kind->any_text_holds ? len > 0 && len <= HOLDER_MAX
+    return kind->accepts_any_holder_text ? len > 0 && len <= HOLDER_MAX
                                 : hf_owner_ok(text, len) ||
                                       (kind->id == HF_KIND_PERMIT && hf_permit_id_ok(text, len));
 }
@@ -244,7 +244,7 @@ static hf_status check_holder(const struct hf_lock *lock, const char *holder,
     if (!holder || holder_ok(lock->kind, holder, len))
         return HF_OK;
     return hf_error_set(err, HF_E_INVAL,
-                        lock->kind->any_text_holds
+                        lock->kind->accepts_any_holder_text
                             ? "invalid owner '%s': a value lock's owner has 1 to 191 "
                               "bytes"
                             : "invalid owner '%s': an owner is written \"uuid:number\"",
@@ -259,7 +259,7 @@ hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
     if (rc < 0)
         return rc;
     return hf_op_run(lock,
-                     &(struct hf_op_request){.verb = &hf_verb_force,
+                     &(struct hf_op_request){.verb = &hf_verb_force_release,
                                              .holder = holder,
                                              .holder_len = holder ? len : 0}, err);
 }
@@ -274,7 +274,7 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
     if ((rc = check_holder(lock, holder, len, NULL)) < 0)
         return rc;
     return hf_op_submit(lock,
-                        &(struct hf_op_request){.verb = &hf_verb_force,
+                        &(struct hf_op_request){.verb = &hf_verb_force_release,
                                                 .holder = holder,
                                                 .holder_len = holder ? len : 0}, done,
                         ctx);
@@ -331,7 +331,7 @@ hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
     hf_status rc;
 
     if (hf_loop_forked(lock->client->loop))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     if (!*hf_lock_owner_text(lock, owner, text)) {
         *out = 0;
         return HF_OK;
@@ -384,9 +384,9 @@ int64_t hf_lock_token(struct hf_lock *lock, int64_t owner)
     if (hf_loop_forked(loop))
         return 0;
     hf_loop_lock(loop);
-    if ((hold = hf_hold_find(lock, owner)) && hold->has_calls &&
-        hf_hold_calls(hold)->token > 0)
-        token = hf_hold_calls(hold)->token;
+    if ((hold = hf_hold_find(lock, owner)) && hold->has_callbacks &&
+        hf_hold_callbacks(hold)->token > 0)
+        token = hf_hold_callbacks(hold)->token;
     hf_loop_unlock(loop);
     return token;
 }
@@ -402,7 +402,7 @@ char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
         return dst;
     hf_loop_lock(loop);
     if ((hold = hf_hold_find(lock, owner)))
-        (void)hf_hold_put_text(hold, dst);
+        (void)hf_hold_put_field(hold, dst);
     hf_loop_unlock(loop);
     return dst;
 }

@@ -80,7 +80,7 @@ static void put_number(struct text *t, const char *labels, uint64_t number)
 }
 
 /* Writes a number of milliseconds or microseconds in seconds. */
-static const char *seconds(char dst[VALUE_MAX], uint64_t number, unsigned in_a_second)
+static const char *format_seconds(char dst[VALUE_MAX], uint64_t number, unsigned in_a_second)
 {
     int digits = in_a_second == 1000 ? 3 : 6;
 
@@ -131,9 +131,9 @@ static void put_times(struct text *t, const char *labels, const struct hf_tally_
 
     for (unsigned i = 0; i < TALLY_POWERS; i++) {
         count += times->buckets[i];
-        put_bucket(t, labels, seconds(room, UINT64_C(1) << i, 1000), count);
+        put_bucket(t, labels, format_seconds(room, UINT64_C(1) << i, 1000), count);
     }
-    put_total(t, labels, count_of(times), seconds(room, times->sum_ms, 1000));
+    put_total(t, labels, count_of(times), format_seconds(room, times->sum_ms, 1000));
 }
 
 static void put_latency(struct text *t, const struct hf_metrics_sum *sum)
@@ -142,9 +142,9 @@ static void put_latency(struct text *t, const struct hf_metrics_sum *sum)
     char room[VALUE_MAX];
 
     for (unsigned bits = LATENCY_FIRST; bits <= LATENCY_LAST; bits++)
-        put_bucket(t, "", seconds(room, UINT64_C(1) << bits, 1000000),
+        put_bucket(t, "", format_seconds(room, UINT64_C(1) << bits, 1000000),
                    hf_histogram_count_below(h, bits));
-    put_total(t, "", h->count, seconds(room, h->sum, 1000000));
+    put_total(t, "", h->count, format_seconds(room, h->sum, 1000000));
 }
 
 /* ---- by kind ---- */
@@ -197,7 +197,7 @@ static void put_kinds(struct text *t, const struct hf_metrics_sum *sum)
 {
     char labels[LABELS_MAX];
 
-    for (unsigned kind = 0; kind < HF_KIND_NUMBERS; kind++) {
+    for (unsigned kind = 0; kind < HF_KIND_NUMBER_COUNT; kind++) {
         if (!sum->is_used[kind] || !hf_kind_label(kind))
             continue;
         (void)snprintf(labels, sizeof labels, "kind=\"%s\"", hf_kind_label(kind));
@@ -217,18 +217,18 @@ static void put_oldest(struct text *t, const struct hf_metrics_sum *sum)
 {
     char room[VALUE_MAX];
 
-    put_sample(t, "", "", seconds(room, sum->oldest_ms, 1000));
+    put_sample(t, "", "", format_seconds(room, sum->oldest_ms, 1000));
 }
 
 static void put_wakes(struct text *t, const struct hf_metrics_sum *sum)
 {
-    static const char *const causes[WAKES] = {[WAKE_NOTIFICATION] = "notification",
-                                              [WAKE_PUSH] = "push",
-                                              [WAKE_TIMER] = "timer",
-                                              [WAKE_TURN] = "turn",
-                                              [WAKE_SUBSCRIPTION] = "subscription"};
+    static const char *const causes[WAKE_COUNT] = {[WAKE_NOTIFICATION] = "notification",
+                                                   [WAKE_PUSH] = "push",
+                                                   [WAKE_TIMER] = "timer",
+                                                   [WAKE_TURN] = "turn",
+                                                   [WAKE_SUBSCRIPTION] = "subscription"};
 
-    for (size_t i = WAKE_NONE + 1; i < WAKES; i++)
+    for (size_t i = WAKE_NONE + 1; i < WAKE_COUNT; i++)
         put_one_label(t, "cause", causes[i], sum->wakes[i]);
 }
 
@@ -391,7 +391,7 @@ hf_status hf_metrics_text(struct hf_client *const *clients, size_t count,
         return HF_E_NOMEM;
     for (size_t i = 0; i < count; i++) {
         hf_loop_lock(clients[i]->loop);
-        hf_metrics_add(sum, clients[i]);
+        hf_metrics_sum_add(sum, clients[i]);
         hf_loop_unlock(clients[i]->loop);
     }
     t.write = write;

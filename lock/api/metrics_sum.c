@@ -27,14 +27,14 @@ static void add_kind(struct hf_tally_kind *to, const struct hf_tally_kind *from)
 
 static void add_tally(struct hf_metrics_sum *sum, const struct hf_tally *t)
 {
-    for (size_t i = 0; i < HF_KIND_NUMBERS; i++) {
+    for (size_t i = 0; i < HF_KIND_NUMBER_COUNT; i++) {
         if (t->kinds[i].of)
             add_kind(&sum->kinds[i], t->kinds[i].of);
         sum->held[i] += t->kinds[i].held;
         sum->waiting[i] += t->kinds[i].waiting;
         sum->is_used[i] |= t->kinds[i].of || t->kinds[i].held > 0 || t->kinds[i].waiting > 0;
     }
-    for (size_t i = 0; i < WAKES; i++)
+    for (size_t i = 0; i < WAKE_COUNT; i++)
         sum->wakes[i] += t->wakes[i];
     for (size_t i = 0; i < TALLY_STATUSES; i++)
         sum->failures[i] += t->failures[i];
@@ -71,7 +71,7 @@ static void add_network(struct hf_metrics_sum *sum, const struct hf_client *clie
     sum->route.maps += route.maps;
 }
 
-void hf_metrics_add(struct hf_metrics_sum *sum, const struct hf_client *client)
+void hf_metrics_sum_add(struct hf_metrics_sum *sum, const struct hf_client *client)
 {
     uint64_t oldest = oldest_ms(client);
 

@@ -5,11 +5,11 @@
 #include "lock/record/records.h"
 
 struct hf_metrics_sum {
-    struct hf_tally_kind kinds[HF_KIND_NUMBERS];
-    bool is_used[HF_KIND_NUMBERS];      /* something of this kind was counted */
-    uint64_t held[HF_KIND_NUMBERS];
-    uint64_t waiting[HF_KIND_NUMBERS];
-    uint64_t wakes[WAKES];
+    struct hf_tally_kind kinds[HF_KIND_NUMBER_COUNT];
+    bool is_used[HF_KIND_NUMBER_COUNT]; /* something of this kind was counted */
+    uint64_t held[HF_KIND_NUMBER_COUNT];
+    uint64_t waiting[HF_KIND_NUMBER_COUNT];
+    uint64_t wakes[WAKE_COUNT];
     uint64_t failures[TALLY_STATUSES];
     uint64_t oldest_ms;         /* how long the oldest waiter has waited; 0: there is none */
     uint64_t late_renewals;
@@ -26,7 +26,7 @@ struct hf_metrics_sum {
     struct hf_router_counts route;
 };
 
-/* hf_metrics_add - adds the numbers of a client. [locked] */
-void hf_metrics_add(struct hf_metrics_sum *sum, const struct hf_client *client);
+/* hf_metrics_sum_add - adds the numbers of a client. [locked] */
+void hf_metrics_sum_add(struct hf_metrics_sum *sum, const struct hf_client *client);
 
 #endif

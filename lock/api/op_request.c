@@ -13,7 +13,7 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
-hf_status hf_refuse_forked(struct hf_error *err)
+hf_status hf_fail_forked(struct hf_error *err)
 {
     return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
 }
@@ -33,12 +33,12 @@ hf_status hf_op_check_lease(int64_t lease_ms, struct hf_error *err)
     return hf_error_set(err, HF_E_INVAL, "a lease is 1 to %lld ms", (long long)HF_SPAN_MAX_MS);
 }
 
-struct hf_op_request hf_op_wait_request(struct hf_acquire_options *options,
-                                        int64_t permits, int64_t wait_ms,
-                                        struct hf_cancel *cancel)
+struct hf_op_request hf_op_ownerless_request(struct hf_acquire_options *options,
+                                             int64_t permits, int64_t wait_ms,
+                                             struct hf_cancel *cancel)
 {
     *options = (struct hf_acquire_options){
-        .wait_ms = wait_ms, .lease_ms = ANSWER_KEPT_MS, .cancel = cancel};
+        .wait_ms = wait_ms, .lease_ms = STORED_REPLY_TTL_MS, .cancel = cancel};
     return (struct hf_op_request){
         .verb = &hf_verb_acquire, .permits = permits, .options = options};
 }
@@ -64,7 +64,7 @@ hf_status hf_handle_new(struct hf_lock **out, struct hf_client *client,
     hf_status rc;
 
     if (hf_loop_forked(client->loop))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     if ((rc = check_name(kind, len, err)) < 0)
         return rc;
     hf_loop_lock(client->loop);
@@ -120,7 +120,7 @@ hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *request,
     hf_status rc;
 
     if (hf_loop_forked(loop))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     if ((rc = check_cancel(lock, request, err)) < 0)
         return rc;
     if (err)
@@ -138,7 +138,7 @@ hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *request,
     op.verb->start(&op);
     hf_loop_wait(&waiter);
     if (hf_loop_forked(loop))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     HF_ASSERT(hf_list_is_empty(&op.node) && !op.hold && !op.timer.link);
     if (request->count)
         *request->count = op.count;
@@ -230,7 +230,7 @@ hf_status hf_op_start(struct hf_op_storage *room, struct hf_waiter *waiter,
     hf_status rc;
 
     if (hf_loop_forked(loop))
-        return hf_refuse_forked(&room->error);
+        return hf_fail_forked(&room->error);
     hf_waiter_init(waiter, loop);
     hf_loop_lock(loop);
     op_init(&room->op, lock, request);
@@ -245,11 +245,11 @@ hf_status hf_op_await(struct hf_op_storage *room)
     struct hf_waiter *waiter = room->op.waiter;
 
     if (hf_loop_forked(waiter->loop))
-        return hf_refuse_forked(&room->error);
+        return hf_fail_forked(&room->error);
     hf_loop_lock(waiter->loop);
     hf_loop_wait(waiter);
     if (hf_loop_forked(waiter->loop))
-        return hf_refuse_forked(&room->error);
+        return hf_fail_forked(&room->error);
     HF_ASSERT(hf_list_is_empty(&room->op.node) && !room->op.hold && !room->op.timer.link);
     return room->op.status;
 }

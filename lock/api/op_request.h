@@ -30,11 +30,11 @@ struct hf_op_storage {
     struct hf_error error;
 };
 
-/* hf_op_wait_request - returns the arguments of an acquire without an owner, which point to
+/* hf_op_ownerless_request - returns the arguments of an acquire without an owner, which point to
  *   `options`. */
-struct hf_op_request hf_op_wait_request(struct hf_acquire_options *options,
-                                        int64_t permits, int64_t wait_ms,
-                                        struct hf_cancel *cancel);
+struct hf_op_request hf_op_ownerless_request(struct hf_acquire_options *options,
+                                             int64_t permits, int64_t wait_ms,
+                                             struct hf_cancel *cancel);
 
 /* hf_op_check_wait  - returns HF_E_INVAL if wait_ms is out of range.
  * hf_op_check_lease - returns HF_E_INVAL if lease_ms, which must be given, is out of range. */
@@ -69,7 +69,7 @@ hf_status hf_op_start(struct hf_op_storage *room, struct hf_waiter *waiter,
  *   room->error. */
 hf_status hf_op_await(struct hf_op_storage *room);
 
-/* hf_refuse_forked - writes the error and returns HF_E_FORKED. */
-hf_status hf_refuse_forked(struct hf_error *err);
+/* hf_fail_forked - writes the error and returns HF_E_FORKED. */
+hf_status hf_fail_forked(struct hf_error *err);
 
 #endif

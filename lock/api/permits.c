@@ -16,8 +16,8 @@ static hf_status check_kind(const struct hf_lock *permit, struct hf_error *err)
                         hf_lock_kind_text(permit->kind->id));
 }
 
-static hf_status check(const struct hf_lock *permit, int64_t permits,
-                       struct hf_error *err)
+static hf_status check_permits(const struct hf_lock *permit, int64_t permits,
+                               struct hf_error *err)
 {
     if (permits >= 0 && permits <= PERMITS_MAX)
         return check_kind(permit, err);
@@ -45,7 +45,7 @@ hf_status hf_permits_try_set(struct hf_lock *permit, int64_t permits,
                              bool *was_set, struct hf_error *err)
 {
     struct hf_op_request request = to_set(permits, was_set);
-    hf_status rc = check(permit, permits, err);
+    hf_status rc = check_permits(permit, permits, err);
 
     return rc < 0 ? rc : hf_op_run(permit, &request, err);
 }
@@ -53,7 +53,7 @@ hf_status hf_permits_try_set(struct hf_lock *permit, int64_t permits,
 hf_status hf_permits_set(struct hf_lock *permit, int64_t permits, struct hf_error *err)
 {
     struct hf_op_request request = to_resize(permits);
-    hf_status rc = check(permit, permits, err);
+    hf_status rc = check_permits(permit, permits, err);
 
     return rc < 0 ? rc : hf_op_run(permit, &request, err);
 }
@@ -71,7 +71,7 @@ hf_status hf_permits_try_set_async(struct hf_lock *permit, int64_t permits,
                                    bool *was_set, hf_done *done, void *ctx)
 {
     struct hf_op_request request = to_set(permits, was_set);
-    hf_status rc = check(permit, permits, NULL);
+    hf_status rc = check_permits(permit, permits, NULL);
 
     return rc < 0 ? rc : hf_op_submit(permit, &request, done, ctx);
 }
@@ -80,7 +80,7 @@ hf_status hf_permits_set_async(struct hf_lock *permit, int64_t permits, hf_done 
                                void *ctx)
 {
     struct hf_op_request request = to_resize(permits);
-    hf_status rc = check(permit, permits, NULL);
+    hf_status rc = check_permits(permit, permits, NULL);
 
     return rc < 0 ? rc : hf_op_submit(permit, &request, done, ctx);
 }

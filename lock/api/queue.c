@@ -11,10 +11,10 @@
  * do not count. */
 #define PLACES_MAX 2000
 
-static void examine(struct hf_op *op, int64_t first, int64_t deadline_ms);
+static void examine_waiters(struct hf_op *op, int64_t first, int64_t deadline_ms);
 
 /* A text of its own for each request, so that no other reply begins with it. */
-static struct hf_bytes request(struct hf_op *op)
+static struct hf_bytes new_request_id(struct hf_op *op)
 {
     size_t len = hf_owner_format(op->text.request_id, op->client->uuid, 0,
                                  ++op->client->serial, "");
@@ -32,21 +32,21 @@ static void on_examined(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && (!hf_answer_read(answer, reply) ||
                             answer->count < ANSWER_NOT_HELD))
-        status = hf_op_odd_reply(op);
+        status = hf_op_fail_unexpected_reply(op);
     if (status == HF_OK && answer->count == ANSWER_NOT_HELD)
         status = HF_NOT_OWNER;
     if (status == HF_OK)
         *op->value += answer->count;
     if (status == HF_OK && answer->number >= 0 && answer->number < PLACES_MAX)
-        examine(op, answer->number, call->deadline_ms);
+        examine_waiters(op, answer->number, call->deadline_ms);
     else
         hf_op_finish(op, status);
 }
 
-static void examine(struct hf_op *op, int64_t first, int64_t deadline_ms)
+static void examine_waiters(struct hf_op *op, int64_t first, int64_t deadline_ms)
 {
     op->count = first;
-    hf_op_call(op, STEP_DROP, request(op), deadline_ms, on_examined);
+    hf_op_call_script(op, STEP_DROP_PLACES, new_request_id(op), deadline_ms, on_examined);
 }
 
 /* ---- start ---- */
@@ -60,30 +60,30 @@ static void on_acquainted(struct hf_call *call, hf_status status,
     if (status < 0)
         hf_op_finish(op, status);
     else
-        examine(op, 0, call->deadline_ms);
+        examine_waiters(op, 0, call->deadline_ms);
 }
 
 /* PUBLISH or SPUBLISH: a cluster's first reply decides. */
 static void start(struct hf_op *op)
 {
     if (hf_router_had_map(op->client->router))
-        examine(op, 0, hf_op_deadline(op));
+        examine_waiters(op, 0, hf_op_deadline(op));
     else
-        hf_op_call(op, STEP_INSPECT, request(op), hf_op_deadline(op),
-                   on_acquainted);
+        hf_op_call_script(op, STEP_INSPECT, new_request_id(op), hf_op_deadline(op),
+                          on_acquainted);
 }
 
-const struct hf_verb hf_verb_drop = {
+const struct hf_verb hf_verb_drop_places = {
     .name = "remove places of", .start = start, .cancel = hf_op_finish};
 
 /* ---- the call ---- */
 
-static hf_status check(const struct hf_lock *lock, const char *waiter,
-                       size_t len, struct hf_error *err)
+static hf_status check_waiter(const struct hf_lock *lock, const char *waiter,
+                              size_t len, struct hf_error *err)
 {
     char quoted[100];
 
-    if (!lock->kind->steps[STEP_DROP].script)
+    if (!lock->kind->steps[STEP_DROP_PLACES].script)
         return hf_error_set(err, HF_E_INVAL,
                             "a %s has no queue on the server: only a fair lock "
                             "has",
@@ -100,12 +100,12 @@ hf_status hf_lock_drop_waiter(struct hf_lock *lock, const char *waiter,
                               struct hf_error *err)
 {
     int64_t removed = 0;
-    hf_status rc = check(lock, waiter, len, err);
+    hf_status rc = check_waiter(lock, waiter, len, err);
 
     if (rc < 0)
         return rc;
     rc = hf_op_run(lock,
-                   &(struct hf_op_request){.verb = &hf_verb_drop,
+                   &(struct hf_op_request){.verb = &hf_verb_drop_places,
                                            .holder = waiter,
                                            .holder_len = waiter ? len : 0,
                                            .value = &removed}, err);

@@ -7,7 +7,7 @@
 #include "net/base/error.h"
 
 /* A handle is the record of its name and kind. */
-static struct hf_lock *record(struct hf_semaphore *semaphore)
+static struct hf_lock *lock_of_semaphore(struct hf_semaphore *semaphore)
 {
     return (struct hf_lock *)semaphore;
 }
@@ -26,12 +26,12 @@ hf_status hf_semaphore_new(struct hf_semaphore **out, struct hf_client *client,
 
 void hf_semaphore_free(struct hf_semaphore *semaphore)
 {
-    hf_lock_free(record(semaphore));
+    hf_lock_free(lock_of_semaphore(semaphore));
 }
 
 /* ---- the requests ---- */
 
-static hf_status check(int64_t permits, int64_t least, struct hf_error *err)
+static hf_status check_permits(int64_t permits, int64_t least, struct hf_error *err)
 {
     if (permits >= least && permits <= HF_PERMITS_MAX)
         return HF_OK;
@@ -95,9 +95,9 @@ static hf_status run_checked(struct hf_semaphore *semaphore,
                              const struct hf_op_request *request, int64_t least,
                              struct hf_error *err)
 {
-    hf_status rc = check(request->permits, least, err);
+    hf_status rc = check_permits(request->permits, least, err);
 
-    return rc < 0 ? rc : hf_op_run(record(semaphore), request, err);
+    return rc < 0 ? rc : hf_op_run(lock_of_semaphore(semaphore), request, err);
 }
 
 hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
@@ -124,7 +124,7 @@ hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore, int64_t permits,
                                struct hf_error *err)
 {
     struct hf_acquire_options options;
-    struct hf_op_request request = hf_op_wait_request(&options, permits, wait_ms, cancel);
+    struct hf_op_request request = hf_op_ownerless_request(&options, permits, wait_ms, cancel);
     hf_status rc = hf_op_check_wait(wait_ms, err);
 
     return rc < 0 ? rc : run_checked(semaphore, &request, 1, err);
@@ -160,7 +160,7 @@ hf_status hf_semaphore_drain(struct hf_semaphore *semaphore, int64_t *taken,
 {
     struct hf_op_request request = to_drain(taken);
 
-    return hf_op_run(record(semaphore), &request, err);
+    return hf_op_run(lock_of_semaphore(semaphore), &request, err);
 }
 
 hf_status hf_semaphore_delete(struct hf_semaphore *semaphore, bool *was_deleted,
@@ -168,7 +168,7 @@ hf_status hf_semaphore_delete(struct hf_semaphore *semaphore, bool *was_deleted,
 {
     struct hf_op_request request = to_delete(was_deleted);
 
-    return hf_op_run(record(semaphore), &request, err);
+    return hf_op_run(lock_of_semaphore(semaphore), &request, err);
 }
 
 hf_status hf_semaphore_available(struct hf_semaphore *semaphore, int64_t *out,
@@ -176,7 +176,7 @@ hf_status hf_semaphore_available(struct hf_semaphore *semaphore, int64_t *out,
 {
     struct hf_op_request request = to_read(out, NULL);
 
-    return hf_op_run(record(semaphore), &request, err);
+    return hf_op_run(lock_of_semaphore(semaphore), &request, err);
 }
 
 hf_status hf_semaphore_inspect(struct hf_semaphore *semaphore, int64_t *out,
@@ -184,7 +184,7 @@ hf_status hf_semaphore_inspect(struct hf_semaphore *semaphore, int64_t *out,
 {
     struct hf_op_request request = to_read(out, exists);
 
-    return hf_op_run(record(semaphore), &request, err);
+    return hf_op_run(lock_of_semaphore(semaphore), &request, err);
 }
 
 /* ---- without blocking ---- */
@@ -193,9 +193,9 @@ static hf_status submit_checked(struct hf_semaphore *semaphore,
                                 const struct hf_op_request *request, int64_t least,
                                 hf_done *done, void *ctx)
 {
-    hf_status rc = check(request->permits, least, NULL);
+    hf_status rc = check_permits(request->permits, least, NULL);
 
-    return rc < 0 ? rc : hf_op_submit(record(semaphore), request, done, ctx);
+    return rc < 0 ? rc : hf_op_submit(lock_of_semaphore(semaphore), request, done, ctx);
 }
 
 hf_status hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
@@ -223,7 +223,7 @@ hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
                                      void *ctx)
 {
     struct hf_acquire_options options;
-    struct hf_op_request request = hf_op_wait_request(&options, permits, wait_ms, cancel);
+    struct hf_op_request request = hf_op_ownerless_request(&options, permits, wait_ms, cancel);
     hf_status rc = hf_op_check_wait(wait_ms, NULL);
 
     return rc < 0 ? rc : submit_checked(semaphore, &request, 1, done, ctx);
@@ -260,7 +260,7 @@ hf_status hf_semaphore_drain_async(struct hf_semaphore *semaphore, int64_t *take
 {
     struct hf_op_request request = to_drain(taken);
 
-    return hf_op_submit(record(semaphore), &request, done, ctx);
+    return hf_op_submit(lock_of_semaphore(semaphore), &request, done, ctx);
 }
 
 hf_status hf_semaphore_delete_async(struct hf_semaphore *semaphore,
@@ -268,7 +268,7 @@ hf_status hf_semaphore_delete_async(struct hf_semaphore *semaphore,
 {
     struct hf_op_request request = to_delete(was_deleted);
 
-    return hf_op_submit(record(semaphore), &request, done, ctx);
+    return hf_op_submit(lock_of_semaphore(semaphore), &request, done, ctx);
 }
 
 hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,
@@ -276,7 +276,7 @@ hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,
 {
     struct hf_op_request request = to_read(out, NULL);
 
-    return hf_op_submit(record(semaphore), &request, done, ctx);
+    return hf_op_submit(lock_of_semaphore(semaphore), &request, done, ctx);
 }
 
 hf_status hf_semaphore_inspect_async(struct hf_semaphore *semaphore, int64_t *out,
@@ -284,5 +284,5 @@ hf_status hf_semaphore_inspect_async(struct hf_semaphore *semaphore, int64_t *ou
 {
     struct hf_op_request request = to_read(out, exists);
 
-    return hf_op_submit(record(semaphore), &request, done, ctx);
+    return hf_op_submit(lock_of_semaphore(semaphore), &request, done, ctx);
 }

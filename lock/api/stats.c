@@ -12,7 +12,7 @@ static void get_stats(struct hf_client *client, struct hf_client_stats *out)
         return; /* the lock may be held by a thread that is not here */
     hf_loop_lock(client->loop);
     out->holds = client->holds;
-    out->waiters = hf_client_calls(client);
+    out->waiters = hf_client_count_calls(client);
     out->orphans = client->orphans;
     out->renewals = client->renewals;
     out->renewal_requests = client->renewal_requests;

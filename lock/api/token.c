@@ -11,7 +11,7 @@
 #include "lock/verb/verbs.h"
 #include "net/base/error.h"
 
-static hf_status check(const struct hf_lock *lock, struct hf_error *err)
+static hf_status check_has_tokens(const struct hf_lock *lock, struct hf_error *err)
 {
     if (lock->kind->steps[STEP_ACQUIRE].takes_retention)
         return HF_OK;
@@ -28,7 +28,7 @@ hf_status hf_token_latest(struct hf_lock *lock, int64_t *out,
                           struct hf_error *err)
 {
     struct hf_op_request request = to_read(out);
-    hf_status rc = check(lock, err);
+    hf_status rc = check_has_tokens(lock, err);
 
     return rc < 0 ? rc : hf_op_run(lock, &request, err);
 }
@@ -37,7 +37,7 @@ hf_status hf_token_latest_async(struct hf_lock *lock, int64_t *out,
                                 hf_done *done, void *ctx)
 {
     struct hf_op_request request = to_read(out);
-    hf_status rc = check(lock, NULL);
+    hf_status rc = check_has_tokens(lock, NULL);
 
     return rc < 0 ? rc : hf_op_submit(lock, &request, done, ctx);
 }
@@ -50,7 +50,7 @@ static void on_raised(struct hf_call *call, hf_status status,
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     if (status == HF_OK && !hf_op_read_answer(op, reply))
-        status = hf_op_odd_reply(op);
+        status = hf_op_fail_unexpected_reply(op);
     else if (status == HF_OK && op->answer.count != op->count)
         status = HF_NOT_OWNER;
     hf_op_finish(op, status);
@@ -79,11 +79,11 @@ static void raise_counter(struct hf_op *op)
         return;
     }
     op->count = op->permits;
-    op->text_len = hf_hold_put_text(hold, op->text.request_id);
+    op->text_len = hf_hold_put_field(hold, op->text.request_id);
     hf_op_want_replicas(op, is_raised, on_replicas);
-    hf_op_call(op, STEP_RAISE,
-               (struct hf_bytes){op->text.request_id, op->text_len},
-               hf_op_deadline(op), on_raised);
+    hf_op_call_script(op, STEP_RAISE_TOKEN,
+                      (struct hf_bytes){op->text.request_id, op->text_len},
+                      hf_op_deadline(op), on_raised);
 }
 
 static void cancel_raising(struct hf_op *op, hf_status status)
@@ -92,5 +92,5 @@ static void cancel_raising(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-const struct hf_verb hf_verb_raise = {.name = "raise the token of", .start = raise_counter,
-                                      .cancel = cancel_raising};
+const struct hf_verb hf_verb_raise_token = {.name = "raise the token of", .start = raise_counter,
+                                            .cancel = cancel_raising};

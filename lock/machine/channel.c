@@ -10,7 +10,7 @@
 /* The clock rounds down to a millisecond, so a wait of at least one needs two. Redisson
  * sends its request 0.7 ms after a release. */
 #define START_SLACK_MS 1
-/* After WAIT_UNUSED_MAX releases, this client gives way after one release in
+/* After TURNS_UNUSED_MAX releases, this client gives way after one release in
  * UNUSED_BEAT. */
 #define UNUSED_BEAT 16
 
@@ -19,15 +19,15 @@
 /* TURN-1: early messages are of the time while a release of ours is under way. */
 static bool are_turns_ok(const struct hf_channel *channel)
 {
-    return channel->owed <= WAIT_FEW && channel->credit <= WAIT_FEW &&
-           channel->owed <= channel->others &&
-           (channel->early == 0 || channel->releases > 0);
+    return channel->owed <= FEW_LISTENERS_MAX && channel->credit <= FEW_LISTENERS_MAX &&
+           channel->owed <= channel->other_listeners &&
+           (channel->early_notifications == 0 || channel->releases > 0);
 }
 
 /* TURN-2 */
 static bool is_crowd_ok(const struct hf_channel *channel)
 {
-    return channel->crowd == 0 || channel->crowd > WAIT_FEW;
+    return channel->crowd == 0 || channel->crowd > FEW_LISTENERS_MAX;
 }
 
 /* TURN-3 */
@@ -59,15 +59,15 @@ int64_t hf_channel_turn_ms(const struct hf_channel *channel, int64_t now_ms)
 
     if (channel->owed > 0)
         turn_ms = channel->turn_ms + channel->owed + START_SLACK_MS;
-    if (channel->releases > 0 && channel->others > 0)
+    if (channel->releases > 0 && channel->other_listeners > 0)
         turn_ms = hf_max_ms(turn_ms, now_ms + 1 + START_SLACK_MS);
     return turn_ms;
 }
 
-static int64_t draw(struct hf_channel *channel, int64_t below)
+static int64_t draw_number_below(struct hf_channel *channel, int64_t below)
 {
-    HF_ASSERT(channel->dice != 0 && below > 0);
-    return hf_random_next(&channel->dice) % below;
+    HF_ASSERT(channel->random_state != 0 && below > 0);
+    return hf_random_next(&channel->random_state) % below;
 }
 
 /* TURN-2 */
@@ -78,21 +78,22 @@ int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms, bool is_
 
     HF_ASSERT(channel->crowd > 0);
     if (is_shared)
-        return now_ms + draw(channel, hf_min_ms(channel->crowd, WAIT_SPREAD_MS));
-    rank = draw(channel, channel->crowd);
+        return now_ms + draw_number_below(channel, hf_min_ms(channel->crowd, CROWD_SPREAD_MS));
+    rank = draw_number_below(channel, channel->crowd);
     if (rank * rank / 2 < end_ms - now_ms)
         return now_ms + rank * rank / 2;
-    return now_ms < end_ms ? now_ms + draw(channel, end_ms - now_ms) : now_ms;
+    return now_ms < end_ms ? now_ms + draw_number_below(channel, end_ms - now_ms) : now_ms;
 }
 
 /* ---- the crowd ---- */
 
-/* `waiting`: the clients that wait, if more than WAIT_FEW listen; otherwise all that listen. */
-static void know(struct hf_channel *channel, bool is_many, int64_t waiting)
+/* `waiting`: the clients that wait, if more than FEW_LISTENERS_MAX listen; otherwise all that
+ * listen. */
+static void set_listeners(struct hf_channel *channel, bool is_many, int64_t waiting)
 {
     channel->is_many = is_many;
     channel->listeners = (uint32_t)hf_max_ms(hf_min_ms(waiting, UINT32_MAX), 0);
-    channel->crowd = channel->is_few || waiting <= WAIT_FEW ? 0 : channel->listeners;
+    channel->crowd = channel->is_few || waiting <= FEW_LISTENERS_MAX ? 0 : channel->listeners;
     channel->is_few = channel->is_few && !is_many;
     channel->is_counted = true;
 }
@@ -111,14 +112,14 @@ static uint32_t crowd_in(const char *ptr, size_t len)
             return 0;
         count = count * 10 + (uint32_t)(ptr[i] - '0');
     }
-    return count > WAIT_FEW ? count : 0;
+    return count > FEW_LISTENERS_MAX ? count : 0;
 }
 
 /* Redisson's releases do not count the listeners, so the last count fades. */
-static void fade(struct hf_channel *channel)
+static void fade_listeners_count(struct hf_channel *channel)
 {
     if (!channel->is_counted)
-        channel->crowd = channel->crowd / 2 > WAIT_FEW ? channel->crowd / 2 : 0;
+        channel->crowd = channel->crowd / 2 > FEW_LISTENERS_MAX ? channel->crowd / 2 : 0;
     channel->is_counted = false;
 }
 
@@ -130,14 +131,15 @@ static void turn_passed(struct hf_channel *channel, int64_t now_ms)
     channel->turns++;
     if (channel->owed > 0)
         channel->owed--;
-    else if (channel->others > 0 && channel->credit < WAIT_FEW)
+    else if (channel->other_listeners > 0 && channel->credit < FEW_LISTENERS_MAX)
         channel->credit++;
 }
 
 /* TURN-3. A client that is not registered may be one of those that the number leaves out. */
 static void heard_number(struct hf_channel *channel, uint32_t number)
 {
-    know(channel, true, channel->is_registered ? hf_max_ms(number - WAIT_FEW, 1) : number);
+    set_listeners(channel, true,
+                  channel->is_registered ? hf_max_ms(number - FEW_LISTENERS_MAX, 1) : number);
     HF_ASSERT(channel_ok(channel));
 }
 
@@ -152,11 +154,11 @@ bool hf_channel_notified(struct hf_channel *channel, int64_t now_ms,
         return false;
     }
     channel->generation++;
-    fade(channel);
+    fade_listeners_count(channel);
     if (channel->echoes > 0) {
         channel->echoes--;
     } else if (channel->releases > 0) {
-        channel->early++;
+        channel->early_notifications++;
     } else {
         turn_passed(channel, now_ms);
     }
@@ -166,7 +168,7 @@ bool hf_channel_notified(struct hf_channel *channel, int64_t now_ms,
 
 void hf_channel_lost(struct hf_channel *channel)
 {
-    channel->early = channel->echoes = 0;
+    channel->early_notifications = channel->echoes = 0;
     channel->is_few = false;
     HF_ASSERT(channel_ok(channel));
 }
@@ -181,28 +183,28 @@ void hf_channel_own_release_begins(struct hf_channel *channel)
  */
 static void expect_echo(struct hf_channel *channel, bool is_heard_by_us)
 {
-    if (is_heard_by_us && channel->early > 0)
-        channel->early--;
+    if (is_heard_by_us && channel->early_notifications > 0)
+        channel->early_notifications--;
     else if (is_heard_by_us)
         channel->echoes++;
     if (channel->releases == 0)
-        channel->early =
+        channel->early_notifications =
             0; /* of others: before or after our release, unknown */
 }
 
-static void owe(struct hf_channel *channel, uint32_t others)
+static void owe_turns(struct hf_channel *channel, uint32_t others)
 {
     uint32_t spent;
 
-    channel->unused = channel->turns > 0 ? 0 : channel->unused + (others > 0);
+    channel->unused_turns = channel->turns > 0 ? 0 : channel->unused_turns + (others > 0);
     channel->turns = 0;
-    channel->others = others;
-    channel->owed = (uint32_t)hf_min_ms(others, WAIT_FEW);
+    channel->other_listeners = others;
+    channel->owed = (uint32_t)hf_min_ms(others, FEW_LISTENERS_MAX);
     spent = (uint32_t)hf_min_ms(channel->owed, channel->credit);
     HF_ASSERT(spent <= channel->owed && spent <= channel->credit);
     channel->owed -= spent;
     channel->credit -= spent;
-    if (channel->unused > WAIT_UNUSED_MAX && channel->unused % UNUSED_BEAT != 0)
+    if (channel->unused_turns > TURNS_UNUSED_MAX && channel->unused_turns % UNUSED_BEAT != 0)
         channel->owed = 0;
 }
 
@@ -210,9 +212,9 @@ static void owe(struct hf_channel *channel, uint32_t others)
  * after. */
 static void released_to(struct hf_channel *channel, int64_t now_ms, int64_t heard)
 {
-    know(channel, heard > WAIT_FEW, heard);
-    if (heard <= WAIT_FEW)
-        channel->listeners_from_ms = now_ms + LISTENERS_MS;
+    set_listeners(channel, heard > FEW_LISTENERS_MAX, heard);
+    if (heard <= FEW_LISTENERS_MAX)
+        channel->listeners_from_ms = now_ms + LISTENERS_RECOUNT_MS;
 }
 
 void hf_channel_own_release_ended(struct hf_channel *channel, int64_t now_ms,
@@ -225,9 +227,9 @@ void hf_channel_own_release_ended(struct hf_channel *channel, int64_t now_ms,
     if (heard < 0)
         return;
     channel->turn_ms = now_ms;
-    if (heard <= WAIT_FEW || !is_heard_by_us)
+    if (heard <= FEW_LISTENERS_MAX || !is_heard_by_us)
         released_to(channel, now_ms, heard);
-    owe(channel, (uint32_t)hf_max_ms(heard - is_heard_by_us, 0));
+    owe_turns(channel, (uint32_t)hf_max_ms(heard - is_heard_by_us, 0));
     HF_ASSERT(channel_ok(channel));
 }
 
@@ -236,14 +238,14 @@ void hf_channel_own_release_ended(struct hf_channel *channel, int64_t now_ms,
 /* PUSHED-4 */
 static int64_t push_spread_ms(const struct hf_channel *channel, bool is_shared)
 {
-    return is_shared ? hf_min_ms(channel->listeners, WAIT_SPREAD_MS) : WAIT_FEW;
+    return is_shared ? hf_min_ms(channel->listeners, CROWD_SPREAD_MS) : FEW_LISTENERS_MAX;
 }
 
 /* The lot is a fraction of 2^32. */
 bool hf_channel_tracks_acquires(const struct hf_channel *channel, bool is_shared)
 {
-    return is_shared || channel->listeners <= WAIT_FEW ||
-           (uint64_t)channel->lot * channel->listeners >> 32 < WAIT_FEW;
+    return is_shared || channel->listeners <= FEW_LISTENERS_MAX ||
+           (uint64_t)channel->lottery_number * channel->listeners >> 32 < FEW_LISTENERS_MAX;
 }
 
 /* A channel that is not listened to has no dice. */
@@ -253,8 +255,9 @@ void hf_channel_pushed(struct hf_channel *channel, int64_t now_ms, bool is_share
     HF_ASSERT(channel_ok(channel));
     if (channel->is_pushed)
         return;
-    if (channel->listeners > WAIT_FEW && channel->dice != 0)
-        at_ms = hf_max_ms(at_ms, now_ms + draw(channel, push_spread_ms(channel, is_shared)));
+    if (channel->listeners > FEW_LISTENERS_MAX && channel->random_state != 0)
+        at_ms = hf_max_ms(at_ms,
+                          now_ms + draw_number_below(channel, push_spread_ms(channel, is_shared)));
     channel->is_pushed = true;
     channel->push_ms = hf_max_ms(at_ms, channel->push_from_ms);
 }
@@ -274,8 +277,8 @@ void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms)
                                  ? hf_min_ms(2 * channel->push_pause_ms, PUSH_PAUSE_MAX_MS)
                                  : PUSH_PAUSE_MS;
     channel->push_from_ms = now_ms + channel->push_pause_ms;
-    if (channel->dice != 0)
-        channel->push_from_ms += draw(channel, channel->push_pause_ms / 2 + 1);
+    if (channel->random_state != 0)
+        channel->push_from_ms += draw_number_below(channel, channel->push_pause_ms / 2 + 1);
     channel->push_ms = hf_max_ms(channel->push_ms, channel->push_from_ms);
     HF_ASSERT(channel_ok(channel));
 }
@@ -298,13 +301,13 @@ void hf_channel_registered(struct hf_channel *channel, bool is_registered)
 void hf_channel_listeners_counted(struct hf_channel *channel, int64_t now_ms, int64_t all,
                                   int64_t registered)
 {
-    bool is_many = all > WAIT_FEW;
+    bool is_many = all > FEW_LISTENERS_MAX;
 
     HF_ASSERT(all >= 0);
     channel->is_few = channel->is_live && !is_many;
-    know(channel, is_many,
-         is_many && channel->is_registered && registered > 0 ? registered : all);
-    channel->listeners_from_ms = now_ms + LISTENERS_MS;
+    set_listeners(channel, is_many,
+                  is_many && channel->is_registered && registered > 0 ? registered : all);
+    channel->listeners_from_ms = now_ms + LISTENERS_RECOUNT_MS;
     HF_ASSERT(channel_ok(channel));
 }
 

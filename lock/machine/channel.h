@@ -2,7 +2,7 @@
  * its events are notifications and the releases of this client. Private to lock/.
  *
  * TURN-1  Clients take turns. The reply to a release contains the number of other clients
- *         that listen; this client owes them as many turns, at most WAIT_FEW. Each
+ *         that listen; this client owes them as many turns, at most FEW_LISTENERS_MAX. Each
  *         notification of another client's release pays one turn. A notification when no
  *         turn is owed is credit for the next time. A client that owes turns sends its
  *         request (owed + 1) ms after the last release that it knows of; a client that
@@ -10,10 +10,10 @@
  *         threads each has and however fast it is. If no other client listens, nothing is
  *         owed. A waiter that gives way subscribes first, so that other clients later give
  *         way to it.
- * TURN-2  A crowd spreads its requests. If more than WAIT_FEW clients listen, a release
+ * TURN-2  A crowd spreads its requests. If more than FEW_LISTENERS_MAX clients listen, a release
  *         publishes a second message with their number. Each of them then sends its
  *         request at a random time. A waiter for a lock that several owners may hold chooses
- *         it within as many milliseconds, at most WAIT_SPREAD_MS. A waiter for an exclusive
+ *         it within as many milliseconds, at most CROWD_SPREAD_MS. A waiter for an exclusive
  *         lock draws a rank below that number, and waits for half of its square, in
  *         milliseconds: about one request is sent in the first millisecond, and within t ms
  *         about sqrt(2 t) requests, however many clients wait, because one of them has
@@ -22,13 +22,14 @@
  *         come first chooses a time before it.
  *
  * TURN-3  The crowd of TURN-2 and PUSHED-4 are the clients that wait, and not other listeners of
- *         the channel, such as a monitor. A client that learns that more than WAIT_FEW listen
- *         registers: it also subscribes to a second channel (registration.h). A release counts
- *         the registered clients by a message to this channel, and the second message has their
- *         number plus WAIT_FEW; if there are none, or the server refuses that message, the number
- *         of listeners. A client that counted at most WAIT_FEW listeners since its own
- *         subscription (PUSHED-5) is not registered, and sends its next request without delay:
- *         the last of such clients has counted the others, so they are at most WAIT_FEW.
+ *         the channel, such as a monitor. A client that learns that more than FEW_LISTENERS_MAX
+ *         listen registers: it also subscribes to a second channel (registration.h). A release
+ *         counts the registered clients by a message to this channel, and the second message has
+ *         their number plus FEW_LISTENERS_MAX; if there are none, or the server refuses that
+ *         message, the number of listeners. A client that counted at most FEW_LISTENERS_MAX
+ *         listeners since its own subscription (PUSHED-5) is not registered, and sends its next
+ *         request without delay: the last of such clients has counted the others, so they are at
+ *         most FEW_LISTENERS_MAX.
  *
  * PUSHED-1  A push (track.h, TRACK-8) permits one request of the first waiter. Pushes that
  *         come before that request are merged, and a request that is sent for another reason
@@ -41,15 +42,15 @@
  * PUSHED-3  A push does not overtake: it permits no request before this client's turn (TURN-1).
  *         It comes before the notification of the same release; if both are read at once, the
  *         notification decides.
- * PUSHED-4  If more than WAIT_FEW clients listen, about WAIT_FEW of those that wait for an
- *         exclusive lock are tracked: each has a lot, drawn when it began to listen, and the
- *         number of listeners decides whether the lot is low enough. The others sleep as
+ * PUSHED-4  If more than FEW_LISTENERS_MAX clients listen, about FEW_LISTENERS_MAX of those that
+ *         wait for an exclusive lock are tracked: each has a lot, drawn when it began to listen,
+ *         and the number of listeners decides whether the lot is low enough. The others sleep as
  *         without tracking; one of the tracked ones acquires a lock that is free. A push
- *         permits their requests at a random time within WAIT_FEW ms. All that wait for a
+ *         permits their requests at a random time within FEW_LISTENERS_MAX ms. All that wait for a
  *         lock that several owners may hold, for a semaphore or for a latch are tracked, and
- *         the time is within as many milliseconds as clients listen, at most WAIT_SPREAD_MS.
+ *         the time is within as many milliseconds as clients listen, at most CROWD_SPREAD_MS.
  * PUSHED-5  A waiter requests the number of listeners with an acquire (listeners.h), if
- *         LISTENERS_MS have passed since the last count, or since a release that had few
+ *         LISTENERS_RECOUNT_MS have passed since the last count, or since a release that had few
  *         listeners. A waiter that is tracked also does so when it has registered; one that is
  *         not tracked no longer counts then. If the server does not permit or know that request,
  *         all are tracked, and this client repeats it, for any lock, after LISTENERS_DENIED_MS.
@@ -66,16 +67,16 @@
 
 /* The number of listeners that may all send a request at once. The scripts also contain
  * this number. */
-#define WAIT_FEW 16
+#define FEW_LISTENERS_MAX 16
 /* On average one client of a crowd sends a request in each millisecond; in a crowd of more
  * than a thousand, more than one. */
-#define WAIT_SPREAD_MS 1000
+#define CROWD_SPREAD_MS 1000
 /* The number of consecutive releases after which this client gave way and no other client
  * took the lock. Then the listeners do not want it (they only watch, or are stopped), and
  * this client gives way rarely. */
-#define WAIT_UNUSED_MAX 64
+#define TURNS_UNUSED_MAX 64
 /* PUSHED-5 */
-#define LISTENERS_MS 3000
+#define LISTENERS_RECOUNT_MS 3000
 #define LISTENERS_DENIED_MS 60000
 #define LISTENERS_RETRY_MS 1000
 /* PUSHED-2; the same times as for holds (switch.c). */
@@ -89,25 +90,26 @@ struct hf_channel {
     bool is_counted;            /* `crowd` was set since the last release */
     uint32_t generation;        /* counts notifications and losses of the subscription */
     /* TURN-1 */
-    uint32_t others;            /* other listeners at the last release of this client */
-    uint32_t owed;              /* turns owed to them, at most WAIT_FEW */
+    uint32_t other_listeners;   /* other listeners at the last release of this client */
+    uint32_t owed;              /* turns owed to them, at most FEW_LISTENERS_MAX */
     uint32_t credit;            /* turns that others took without being owed */
     uint32_t turns;             /* turns of others since the last release of this client */
     int64_t turn_ms;            /* time of the last release that is known */
-    uint32_t unused;            /* consecutive releases of this client, with other
+    uint32_t unused_turns;      /* consecutive releases of this client, with other
                                    listeners, after which none of them took a turn */
     uint32_t releases;          /* releases of this client that have no reply yet */
-    uint32_t early;             /* notifications since then, of any release */
+    uint32_t early_notifications; /* notifications since then, of any release */
     uint32_t echoes;            /* notifications of this client's releases that have not
                                    arrived yet */
     /* TURN-2 */
-    uint32_t crowd;             /* listeners, if more than WAIT_FEW; otherwise 0 */
-    uint32_t dice;              /* state of the random numbers; not 0 */
+    uint32_t crowd;             /* listeners, if more than FEW_LISTENERS_MAX; otherwise 0 */
+    uint32_t random_state;      /* state of the random numbers; not 0 */
     /* TURN-3 */
     bool is_registered;         /* the server confirmed the second subscription */
-    bool is_few;                /* at most WAIT_FEW listened when this client, which was
+    bool is_few;                /* at most FEW_LISTENERS_MAX listened when this client, which was
                                    subscribed, counted them */
-    bool is_many;               /* more than WAIT_FEW listened when their number was learned last */
+    bool is_many;               /* more than FEW_LISTENERS_MAX listened when their number
+                                   was learned last */
     /* PUSHED-1, PUSHED-2 */
     bool is_pushed;             /* a push came, and no request was sent since */
     int64_t push_ms;            /* when that push permits a request */
@@ -115,7 +117,7 @@ struct hf_channel {
     int64_t push_pause_ms;      /* after the last request that a push caused in vain */
     bool is_push_late;          /* that request had to wait for the end of a pause */
     /* PUSHED-4, PUSHED-5 */
-    uint32_t lot;
+    uint32_t lottery_number;
     uint32_t listeners;         /* that wait, when their number was learned last; 0: unknown */
     int64_t listeners_from_ms;  /* no count before */
 };

@@ -21,7 +21,7 @@ void hf_claims_init(struct hf_claims *c)
 /* ---- the end ---- */
 
 /* CLAIM-2, CLAIM-3. */
-static void claim(struct hf_claims *c, int64_t since_ms, int64_t lease_ms)
+static void include_claim(struct hf_claims *c, int64_t since_ms, int64_t lease_ms)
 {
     int64_t end = hf_max_ms(since_ms, c->proved_ms) + lease_ms -
                   hf_claims_drift_ms(lease_ms);
@@ -37,11 +37,11 @@ static void find_end(struct hf_claims *c)
     if (c->answered_ms == 0)
         return; /* never granted: the end stays INT64_MIN */
     c->end_ms = INT64_MAX;
-    claim(c, c->proved_ms, c->answered_ms);
-    for (int i = 0; i < CLAIM_BYS; i++)
-        claim(c, c->sent[i].since_ms, c->sent[i].lease_ms);
-    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
-        claim(c, c->unknown[i].since_ms, c->unknown[i].lease_ms);
+    include_claim(c, c->proved_ms, c->answered_ms);
+    for (int i = 0; i < CLAIM_BY_COUNT; i++)
+        include_claim(c, c->sent[i].since_ms, c->sent[i].lease_ms);
+    for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
+        include_claim(c, c->unknown[i].since_ms, c->unknown[i].lease_ms);
 }
 
 /* ---- the facts ---- */
@@ -62,9 +62,9 @@ static bool were_commands_ok(const struct hf_claims *c)
     bool is_ok = c->answered_step <= c->step && c->look_step <= c->step &&
                  c->extend_step <= c->step;
 
-    for (int i = 0; i < CLAIM_BYS; i++)
+    for (int i = 0; i < CLAIM_BY_COUNT; i++)
         is_ok = is_ok && is_sent_ok(c, &c->sent[i]);
-    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+    for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
         is_ok = is_ok && is_unknown_ok(c, &c->unknown[i]);
     return is_ok;
 }
@@ -94,9 +94,9 @@ static bool is_margin_ok(const struct hf_claims *c)
 {
     int64_t end_ms = end_of(c, c->proved_ms, c->answered_ms);
 
-    for (int i = 0; i < CLAIM_BYS; i++)
+    for (int i = 0; i < CLAIM_BY_COUNT; i++)
         end_ms = hf_min_ms(end_ms, end_of(c, c->sent[i].since_ms, c->sent[i].lease_ms));
-    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+    for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
         end_ms =
             hf_min_ms(end_ms, end_of(c, c->unknown[i].since_ms, c->unknown[i].lease_ms));
     return c->answered_ms == 0 || c->end_ms == end_ms;
@@ -113,7 +113,7 @@ bool hf_claims_has_unknown(const struct hf_claims *c)
 {
     bool has = false;
 
-    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+    for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
         has = has || c->unknown[i].lease_ms > 0;
     return has;
 }
@@ -122,7 +122,7 @@ bool hf_claims_has_unknown(const struct hf_claims *c)
  * otherwise a free place; otherwise the last one, where the claims are merged. */
 static struct hf_claim_unknown *place_of(struct hf_claims *c, uint64_t stream)
 {
-    struct hf_claim_unknown *last = &c->unknown[CLAIM_UNKNOWNS - 1];
+    struct hf_claim_unknown *last = &c->unknown[CLAIM_UNKNOWNS_MAX - 1];
 
     for (struct hf_claim_unknown *u = c->unknown; u <= last; u++)
         if (u->lease_ms > 0 && u->stream == stream)
@@ -155,7 +155,7 @@ static void note_unknown(struct hf_claims *c, int64_t since_ms,
 /* CLAIM-4: claims of commands that were executed before, on the same stream. */
 static void drop_earlier_claims(struct hf_claims *c, uint32_t sent_step, uint64_t stream)
 {
-    for (int i = 0; i < CLAIM_UNKNOWNS; i++) {
+    for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++) {
         struct hf_claim_unknown *u = &c->unknown[i], was = *u;
 
         if (u->step < sent_step && u->stream == stream &&
@@ -178,8 +178,8 @@ void hf_claims_add(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
 
 /* Was the command that was answered last certainly executed before this one,
  * which is answered now? (CLAIM-4.) */
-static bool outdates(const struct hf_claims *c,
-                     const struct hf_claim_sent *sent, uint64_t stream)
+static bool outdates_pending_claim(const struct hf_claims *c,
+                                   const struct hf_claim_sent *sent, uint64_t stream)
 {
     return c->answered_step < sent->step || c->answered_stream == stream;
 }
@@ -189,7 +189,7 @@ static void note_answered(struct hf_claims *c,
 {
     struct hf_claims was = *c;
 
-    if (c->answered_ms == 0 || outdates(c, sent, stream)) {
+    if (c->answered_ms == 0 || outdates_pending_claim(c, sent, stream)) {
         c->answered_ms = sent->lease_ms;
         c->answered_stream = stream;
     } else {
@@ -203,8 +203,8 @@ static void note_answered(struct hf_claims *c,
     HF_ASSERT(c->answered_ms > 0 && c->answered_ms <= hf_max_ms(was.answered_ms, sent->lease_ms));
 }
 
-static void prove(struct hf_claims *c, const struct hf_claim_sent *sent,
-                  const struct hf_sending *how)
+static void note_proof(struct hf_claims *c, const struct hf_claim_sent *sent,
+                       const struct hf_sending *how)
 {
     int64_t was_ms = c->proved_ms;
 
@@ -224,12 +224,13 @@ void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
     if (sent.lease_ms == 0)
         return;
     c->sent[by].lease_ms = 0;
-    prove(c, &sent, how);
+    note_proof(c, &sent, how);
     c->set_ms = c->answered_ms;
-    if (how->stray != 0 && how->stray != how->stream)
-        note_unknown(c, sent.since_ms, sent.lease_ms, how->stray);
+    if (how->unanswered_stream != 0 && how->unanswered_stream != how->stream)
+        note_unknown(c, sent.since_ms, sent.lease_ms, how->unanswered_stream);
     find_end(c);
-    HF_ASSERT(how->stray == 0 || how->stray == how->stream || hf_claims_has_unknown(c));
+    HF_ASSERT(how->unanswered_stream == 0 || how->unanswered_stream == how->stream ||
+              hf_claims_has_unknown(c));
     HF_ASSERT(claims_ok(c));
 }
 
@@ -237,7 +238,7 @@ void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
                       const struct hf_sending *how)
 {
     struct hf_claim_sent sent = c->sent[by];
-    bool is_scattered = how->stray != 0 && how->stray != how->stream;
+    bool is_scattered = how->unanswered_stream != 0 && how->unanswered_stream != how->stream;
 
     if (sent.lease_ms == 0)
         return;
@@ -264,9 +265,9 @@ bool hf_claims_are_settled(const struct hf_claims *c)
 {
     bool are_settled = c->answered_ms > 0;
 
-    for (int i = 0; i < CLAIM_BYS; i++)
+    for (int i = 0; i < CLAIM_BY_COUNT; i++)
         are_settled = are_settled && c->sent[i].lease_ms == 0;
-    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+    for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
         are_settled = are_settled && c->unknown[i].lease_ms == 0;
     return are_settled;
 }
@@ -286,20 +287,20 @@ void hf_claims_restore(struct hf_claims *c, int64_t proved_ms, int64_t answered_
 
 /* ---- looks ---- */
 
-void hf_claims_look(struct hf_claims *c)
+void hf_claims_look_sent(struct hf_claims *c)
 {
     c->look_step = ++c->step;
     HF_ASSERT(claims_ok(c));
 }
 
-void hf_claims_looked(struct hf_claims *c, const struct hf_sending *how,
-                      int64_t ttl_ms)
+void hf_claims_look_answered(struct hf_claims *c, const struct hf_sending *how,
+                             int64_t ttl_ms)
 {
     struct hf_claim_sent look = {how->sent_ms, hf_min_ms(ttl_ms, c->set_ms),
                                  c->look_step};
 
     HF_ASSERT(ttl_ms > 0 && c->set_ms > 0);
-    prove(c, &look, how);
+    note_proof(c, &look, how);
     find_end(c);
     HF_ASSERT(claims_ok(c));
 }
@@ -322,7 +323,7 @@ void hf_claims_extended(struct hf_claims *c, const struct hf_sending *how,
 
     HF_ASSERT(lease_ms > 0 && ttl_ms >= lease_ms && c->set_ms > 0);
     c->set_ms = set_ms;
-    prove(c, &extension, how);
+    note_proof(c, &extension, how);
     find_end(c);
     HF_ASSERT(claims_ok(c));
 }

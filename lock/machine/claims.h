@@ -33,14 +33,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum hf_claim_by { CLAIM_BY_CALL, CLAIM_BY_RENEWAL, CLAIM_BYS };
+enum hf_claim_by { CLAIM_BY_CALL, CLAIM_BY_RENEWAL, CLAIM_BY_COUNT };
 
 /* How a command was sent. A stream is one connection, or several connections of which each
  * is known to have ended on the server before the next one was used; 0: none. */
 struct hf_sending {
     int64_t sent_ms;            /* time of the sending that was answered */
     uint64_t stream;            /* of the last sending */
-    uint64_t stray;             /* of an earlier sending without a reply; HF_STREAM_MANY:
+    uint64_t unanswered_stream; /* of an earlier sending without a reply; HF_STREAM_MANY:
                                    of several; 0: there is none */
 };
 #define HF_STREAM_MANY UINT64_MAX
@@ -62,7 +62,7 @@ struct hf_claim_unknown {
 
 /* One for each stream: with replicas, a client usually has two to a server. Further claims
  * are merged into the last one. */
-#define CLAIM_UNKNOWNS 2
+#define CLAIM_UNKNOWNS_MAX 2
 
 struct hf_claims {
     int64_t end_ms;             /* the safe moment; INT64_MIN: never granted */
@@ -76,8 +76,8 @@ struct hf_claims {
     uint32_t step;              /* counts submissions and ends of commands */
     uint32_t look_step;         /* `step` when the last look was submitted */
     uint32_t extend_step;       /* the same of the last extension */
-    struct hf_claim_sent sent[CLAIM_BYS];
-    struct hf_claim_unknown unknown[CLAIM_UNKNOWNS];
+    struct hf_claim_sent sent[CLAIM_BY_COUNT];
+    struct hf_claim_unknown unknown[CLAIM_UNKNOWNS_MAX];
 };
 
 /* hf_claims_has_unknown - returns whether there is a claim whose outcome is unknown. For
@@ -117,13 +117,13 @@ bool hf_claims_are_settled(const struct hf_claims *c);
 void hf_claims_restore(struct hf_claims *c, int64_t proved_ms, int64_t answered_ms,
                        int64_t set_ms, uint64_t stream);
 
-/* hf_claims_look - a command that only reads the TTL is submitted. */
-void hf_claims_look(struct hf_claims *c);
+/* hf_claims_look_sent - a command that only reads the TTL is submitted. */
+void hf_claims_look_sent(struct hf_claims *c);
 
-/* hf_claims_looked - its reply was `ttl_ms` (> 0). This counts as if the command had set the
+/* hf_claims_look_answered - its reply was `ttl_ms` (> 0). This counts as if the command had set the
  *   TTL to ttl_ms, or to set_ms if that is less. */
-void hf_claims_looked(struct hf_claims *c, const struct hf_sending *how,
-                      int64_t ttl_ms);
+void hf_claims_look_answered(struct hf_claims *c, const struct hf_sending *how,
+                             int64_t ttl_ms);
 
 /* hf_claims_extend - a command is submitted that extends the TTL to a lease, and never shortens
  *   it (CLAIM-5). */

@@ -22,9 +22,9 @@ void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
                                .renew_ms = HF_NEVER,
                                .failed_ms = INT64_MIN,
                                .max_until_ms = HF_NEVER,
-                               .rush_ms = HF_NEVER,
-                               .before_ms = INT64_MIN,
-                               .proved_before_ms = INT64_MIN,
+                               .early_ms = HF_NEVER,
+                               .safe_without_last_reply_ms = INT64_MIN,
+                               .proved_without_last_reply_ms = INT64_MIN,
                                .doubt_ms = HF_NEVER};
     hf_claims_init(&l->claims);
 }
@@ -60,7 +60,7 @@ static bool is_looking(const struct hf_lease *l)
 /* LEASE-7: without the last answer the hold ends no later, and is proved no later. */
 static bool is_doubt_ok(const struct hf_lease *l)
 {
-    return l->proved_before_ms <= l->claims.proved_ms &&
+    return l->proved_without_last_reply_ms <= l->claims.proved_ms &&
            (l->doubt_ms == HF_NEVER || l->claims.answered_ms > 0);
 }
 
@@ -70,13 +70,13 @@ static bool lease_ok(const struct hf_lease *l)
 }
 
 /* All that writes the state. */
-static void go(struct hf_lease *l, enum hf_lease_state state)
+static void set_state(struct hf_lease *l, enum hf_lease_state state)
 {
     HF_ASSERT(l->state != LEASE_LOST && state > l->state); /* LEASE-4 */
     l->state = state;
 }
 
-static int64_t third(const struct hf_lease *l)
+static int64_t third_of_lease(const struct hf_lease *l)
 {
     return l->watchdog_ms / 3;
 }
@@ -84,7 +84,7 @@ static int64_t third(const struct hf_lease *l)
 /* Down to the last tick of the clock, which is the same for all holds. */
 static int64_t on_tick(const struct hf_lease *l, int64_t ms)
 {
-    int64_t tick = third(l) / TICKS;
+    int64_t tick = third_of_lease(l) / TICKS;
 
     return tick > 1 ? ms - ms % tick : ms;
 }
@@ -110,8 +110,8 @@ static void renew_in_time(struct hf_lease *l)
 /* LEASE-7. */
 static void note_answer(struct hf_lease *l)
 {
-    l->before_ms = l->claims.end_ms;
-    l->proved_before_ms = l->claims.proved_ms;
+    l->safe_without_last_reply_ms = l->claims.end_ms;
+    l->proved_without_last_reply_ms = l->claims.proved_ms;
     l->doubt_ms = HF_NEVER;
 }
 
@@ -128,8 +128,8 @@ void hf_lease_granted(struct hf_lease *l, int64_t count,
                      const struct hf_sending *how, bool is_renewed,
                      unsigned spread)
 {
-    int64_t first = how->sent_ms + third(l) -
-                    (int64_t)(spread % SPREADS) * (third(l) / TICKS);
+    int64_t first = how->sent_ms + third_of_lease(l) -
+                    (int64_t)(spread % SPREADS) * (third_of_lease(l) / TICKS);
 
     l->count = count;
     note_answer(l);
@@ -183,7 +183,7 @@ void hf_lease_extended(struct hf_lease *l, const struct hf_sending *how,
 void hf_lease_release(struct hf_lease *l)
 {
     HF_ASSERT(l->state == LEASE_HELD);
-    go(l, LEASE_RELEASING);
+    set_state(l, LEASE_RELEASING);
     HF_ASSERT(lease_ok(l) && hf_lease_safe_ms(l, 0) == INT64_MIN); /* LEASE-1 */
 }
 
@@ -201,7 +201,7 @@ void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms)
                    l->claims.end_ms - due_ms > least_ms;
 }
 
-static enum hf_lost overdue(const struct hf_lease *l, int64_t now_ms)
+static enum hf_lost reason_of_overdue_loss(const struct hf_lease *l, int64_t now_ms)
 {
     if (l->has_slept)
         return HF_REASON_SUSPENDED;
@@ -212,7 +212,7 @@ static enum hf_lost overdue(const struct hf_lease *l, int64_t now_ms)
                                        : HF_REASON_LEASE_ENDED;
 }
 
-static enum hf_lease_todo lose(struct hf_lease *l, enum hf_lost reason)
+static enum hf_lease_todo lose_and_report(struct hf_lease *l, enum hf_lost reason)
 {
     return hf_lease_lose(l, reason) ? LEASE_DO_REPORT_LOST : LEASE_DO_NOTHING;
 }
@@ -220,7 +220,7 @@ static enum hf_lease_todo lose(struct hf_lease *l, enum hf_lost reason)
 /* When the next renewal or look is due. */
 static int64_t check_ms(const struct hf_lease *l)
 {
-    return l->is_renewed ? hf_min_ms(l->renew_ms, l->rush_ms) : l->rush_ms;
+    return l->is_renewed ? hf_min_ms(l->renew_ms, l->early_ms) : l->early_ms;
 }
 
 /* When the next renewal is due, for which a look is not enough. */
@@ -228,7 +228,7 @@ static int64_t renewal_ms(const struct hf_lease *l)
 {
     if (!l->is_renewed)
         return HF_NEVER;
-    return l->is_rush_look ? l->renew_ms : hf_min_ms(l->renew_ms, l->rush_ms);
+    return l->is_early_look ? l->renew_ms : hf_min_ms(l->renew_ms, l->early_ms);
 }
 
 /* LEASE-6: what may be sent next does not wait for a look, unless it is a look. */
@@ -241,38 +241,38 @@ static int64_t send_ms(const struct hf_lease *l)
     return is_looking(l) ? renewal_ms(l) : HF_NEVER;
 }
 
-static enum hf_lease_todo submit(struct hf_lease *l, int64_t now_ms)
+static enum hf_lease_todo submit_renewal(struct hf_lease *l, int64_t now_ms)
 {
-    bool is_look = !l->is_renewed || (l->is_rush_look && now_ms < l->renew_ms);
+    bool is_look = !l->is_renewed || (l->is_early_look && now_ms < l->renew_ms);
 
     l->is_renewing = true;
-    l->rush_ms = HF_NEVER;
-    l->is_rush_look = false;
+    l->early_ms = HF_NEVER;
+    l->is_early_look = false;
     if (is_look) {
-        hf_claims_look(&l->claims);
+        hf_claims_look_sent(&l->claims);
         return LEASE_DO_LOOK;
     }
     while (l->renew_ms <= now_ms) /* bounded, for the end has not come */
-        l->renew_ms += third(l) > 0 ? third(l) : 1;
+        l->renew_ms += third_of_lease(l) > 0 ? third_of_lease(l) : 1;
     hf_claims_add(&l->claims, CLAIM_BY_RENEWAL, now_ms, l->watchdog_ms);
     HF_ASSERT(l->renew_ms > now_ms && 3 * (l->renew_ms - now_ms) <= l->watchdog_ms + 3);
     HF_ASSERT(lease_ok(l));
     return LEASE_DO_RENEW;
 }
 
-enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
+enum hf_lease_todo hf_lease_take_todo(struct hf_lease *l, int64_t now_ms)
 {
     HF_ASSERT(lease_ok(l));
     if (l->state == LEASE_LOST)
         return LEASE_DO_NOTHING;
     if (now_ms >= l->claims.end_ms)
-        return lose(l, overdue(l, now_ms));
+        return lose_and_report(l, reason_of_overdue_loss(l, now_ms));
     if (now_ms >= l->max_until_ms)
-        return lose(l, HF_REASON_MAX_HOLD);
+        return lose_and_report(l, HF_REASON_MAX_HOLD);
     if (now_ms < send_ms(l))
         return LEASE_DO_NOTHING;
     HF_ASSERT(l->state == LEASE_HELD && now_ms < l->claims.end_ms); /* LEASE-3 */
-    return submit(l, now_ms);
+    return submit_renewal(l, now_ms);
 }
 
 bool hf_lease_is_late(const struct hf_lease *l, int64_t now_ms)
@@ -303,9 +303,9 @@ void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
     if (l->is_renewed && !was_doubted && how->sent_ms + lasts_ms >= l->claims.end_ms)
         return; /* as expected */
     note_answer(l);
-    hf_claims_looked(&l->claims, how, ttl_ms);
+    hf_claims_look_answered(&l->claims, how, ttl_ms);
     if (l->is_renewed && (was_doubted || is_shorter))
-        hf_lease_rush(l, how->sent_ms);
+        hf_lease_renew_early(l, how->sent_ms);
     HF_ASSERT(lease_ok(l));
 }
 
@@ -326,8 +326,8 @@ void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
     HF_ASSERT(!is_claim || hf_claims_has_unknown(&l->claims)); /* CLAIM-1 */
     l->failed_ms = now_ms;
     if (was_look)
-        hf_lease_rush_look(l, soon);
-    else if (l->rush_ms > soon)
+        hf_lease_look_early(l, soon);
+    else if (l->early_ms > soon)
         l->renew_ms = hf_min_ms(l->renew_ms, soon);
     HF_ASSERT(lease_ok(l) && check_ms(l) <= soon);
 }
@@ -339,22 +339,22 @@ bool hf_lease_switched(struct hf_lease *l, bool is_sudden)
     if (l->state != LEASE_HELD)
         return false;
     if (is_sudden)
-        l->doubt_ms = hf_min_ms(l->doubt_ms, l->before_ms);
+        l->doubt_ms = hf_min_ms(l->doubt_ms, l->safe_without_last_reply_ms);
     HF_ASSERT(lease_ok(l) && hf_lease_safe_until_ms(l) <= l->claims.end_ms);
     return true;
 }
 
-void hf_lease_rush(struct hf_lease *l, int64_t at_ms)
+void hf_lease_renew_early(struct hf_lease *l, int64_t at_ms)
 {
-    l->rush_ms = hf_min_ms(l->rush_ms, at_ms);
-    l->is_rush_look = false;
+    l->early_ms = hf_min_ms(l->early_ms, at_ms);
+    l->is_early_look = false;
     HF_ASSERT(lease_ok(l));
 }
 
-void hf_lease_rush_look(struct hf_lease *l, int64_t at_ms)
+void hf_lease_look_early(struct hf_lease *l, int64_t at_ms)
 {
-    l->is_rush_look = l->is_rush_look || l->rush_ms == HF_NEVER;
-    l->rush_ms = hf_min_ms(l->rush_ms, at_ms);
+    l->is_early_look = l->is_early_look || l->early_ms == HF_NEVER;
+    l->early_ms = hf_min_ms(l->early_ms, at_ms);
     HF_ASSERT(lease_ok(l));
 }
 
@@ -364,7 +364,7 @@ bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason)
 {
     if (l->state == LEASE_LOST)
         return false;
-    go(l, LEASE_LOST);
+    set_state(l, LEASE_LOST);
     l->reason = reason;
     HF_ASSERT(lease_ok(l));
     return true;
@@ -383,7 +383,7 @@ int64_t hf_lease_next_ms(const struct hf_lease *l)
 
 int64_t hf_lease_proved_ms(const struct hf_lease *l)
 {
-    return l->doubt_ms == HF_NEVER ? l->claims.proved_ms : l->proved_before_ms;
+    return l->doubt_ms == HF_NEVER ? l->claims.proved_ms : l->proved_without_last_reply_ms;
 }
 
 int64_t hf_lease_had_until_ms(const struct hf_lease *l)

@@ -4,7 +4,7 @@
  *
  *   HELD -hf_lease_release-> RELEASING -the release has ended-> (freed)
  *    |                           |
- *    +----- hf_lease_lose, or hf_lease_due after the safe time -----+
+ *    +----- hf_lease_lose, or hf_lease_take_todo after the safe time -----+
  *    v
  *   LOST
  *
@@ -53,7 +53,7 @@ struct hf_lease {
     bool is_renewed;            /* by the watchdog */
     bool is_renewing;           /* a renewal or a look has no reply yet */
     bool has_slept;             /* LEASE-5 */
-    bool is_rush_look;          /* for rush_ms, a look is enough */
+    bool is_early_look;         /* for early_ms, a look is enough */
     int64_t watchdog_ms;
     int64_t granted_ms;         /* for the metrics: when the request was sent that was granted;
                                    INT64_MIN: the time of the hold is not counted, or was */
@@ -61,10 +61,10 @@ struct hf_lease {
     int64_t renew_ms;           /* when the next renewal is due */
     int64_t max_until_ms;       /* when max_hold_ms ends; INT64_MAX: no such limit */
     int64_t failed_ms;          /* when the last renewal failed */
-    int64_t rush_ms;            /* LEASE-6: when such a renewal or look is due; HF_NEVER:
+    int64_t early_ms;           /* LEASE-6: when such a renewal or look is due; HF_NEVER:
                                    none is */
-    int64_t before_ms;          /* the safe moment without the last reply */
-    int64_t proved_before_ms;   /* claims.proved_ms without the last reply */
+    int64_t safe_without_last_reply_ms; /* the safe moment without the last reply */
+    int64_t proved_without_last_reply_ms; /* claims.proved_ms without the last reply */
     int64_t doubt_ms;           /* LEASE-7: the safe moment; HF_NEVER: no doubt */
 };
 
@@ -101,13 +101,13 @@ void hf_lease_extended(struct hf_lease *l, const struct hf_sending *how,
 void hf_lease_release(struct hf_lease *l);
 
 /* hf_lease_note_sleep - checks for a suspension of this process (LEASE-5). Call it before
- *   hf_lease_due when the timer has fired. */
+ *   hf_lease_take_todo when the timer has fired. */
 void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms);
 
-/* hf_lease_due - returns the action that is due at hf_lease_next_ms: nothing; to send a
+/* hf_lease_take_todo - returns the action that is due at hf_lease_next_ms: nothing; to send a
  *   renewal or a look, which counts as submitted now; or to report the loss. If a look is
  *   pending, the renewal replaces it: neither its reply nor its failure may be reported. */
-enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms);
+enum hf_lease_todo hf_lease_take_todo(struct hf_lease *l, int64_t now_ms);
 
 /* hf_lease_is_late - returns whether a renewal that succeeds now is late: less than half of
  *   the lease is left. Call it before hf_lease_renewed. */
@@ -123,16 +123,16 @@ void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
                      int64_t ttl_ms, int64_t now_ms);
 
 /* hf_lease_switched - another server is the master. It returns false if nothing must be
- *   done; otherwise hf_lease_rush must follow.
+ *   done; otherwise hf_lease_renew_early must follow.
  *   is_sudden   the former master replied until now (LEASE-7) */
 bool hf_lease_switched(struct hf_lease *l, bool is_sudden);
 
-/* hf_lease_rush - makes the renewal or look of LEASE-6 due at `at_ms`, unless one is due
+/* hf_lease_renew_early - makes the renewal or look of LEASE-6 due at `at_ms`, unless one is due
  *   before. */
-void hf_lease_rush(struct hf_lease *l, int64_t at_ms);
+void hf_lease_renew_early(struct hf_lease *l, int64_t at_ms);
 
-/* hf_lease_rush_look - the same, but a look is enough for this purpose. */
-void hf_lease_rush_look(struct hf_lease *l, int64_t at_ms);
+/* hf_lease_look_early - the same, but a look is enough for this purpose. */
+void hf_lease_look_early(struct hf_lease *l, int64_t at_ms);
 
 /* hf_lease_retry - a renewal or look failed: it is due again soon, until the safe moment.
  *   how   not NULL: the server may have executed it; NULL: it did not */
@@ -142,7 +142,7 @@ void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
 /* hf_lease_lose - the hold is lost. It returns false if it was lost before (LEASE-4). */
 bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason);
 
-/* hf_lease_next_ms - returns when to call hf_lease_due; HF_NEVER after a loss. */
+/* hf_lease_next_ms - returns when to call hf_lease_take_todo; HF_NEVER after a loss. */
 int64_t hf_lease_next_ms(const struct hf_lease *l);
 
 /* hf_lease_safe_ms - returns the remaining safe time at `now_ms`; INT64_MIN if the hold is

@@ -40,7 +40,7 @@ static int64_t to_moment(int32_t relative, int64_t base_ms)
 }
 
 /* A lease that is so short ends before a moment of it is too far from its last answer. */
-static bool fits(int64_t ms)
+static bool fits_32_bits(int64_t ms)
 {
     return ms >= 0 && ms <= INT32_MAX / 2;
 }
@@ -52,9 +52,9 @@ static bool may_be_packed(const struct hf_lease *l)
 {
     return l->state != LEASE_RELEASING && l->count == 1 && !l->is_renewing &&
            l->max_until_ms == HF_NEVER && l->failed_ms <= l->renew_ms &&
-           hf_claims_are_settled(&l->claims) && fits(l->claims.answered_ms) &&
+           hf_claims_are_settled(&l->claims) && fits_32_bits(l->claims.answered_ms) &&
            l->claims.answered_stream <= UINT32_MAX &&
-           fits(l->claims.set_ms);
+           fits_32_bits(l->claims.set_ms);
 }
 
 /* PACK-3 */
@@ -68,7 +68,7 @@ static uint32_t held_ms(const struct hf_lease *l)
     return ms < HELD_UNKNOWN ? (uint32_t)ms : HELD_UNKNOWN - 1;
 }
 
-static bool put(struct hf_lease_packed *p, const struct hf_lease *l)
+static bool put_moments(struct hf_lease_packed *p, const struct hf_lease *l)
 {
     int64_t base_ms = l->claims.proved_ms;
 
@@ -80,11 +80,11 @@ static bool put(struct hf_lease_packed *p, const struct hf_lease *l)
                                   .state = (uint8_t)l->state,
                                   .reason = (uint8_t)l->reason,
                                   .is_renewed = l->is_renewed,
-                                  .is_rush_look = l->is_rush_look};
+                                  .is_early_look = l->is_early_look};
     return to_relative(&p->renew, l->renew_ms, base_ms) &&
-           to_relative(&p->rush, l->rush_ms, base_ms) &&
-           to_relative(&p->before, l->before_ms, base_ms) &&
-           to_relative(&p->proved_before, l->proved_before_ms, base_ms) &&
+           to_relative(&p->early, l->early_ms, base_ms) &&
+           to_relative(&p->before, l->safe_without_last_reply_ms, base_ms) &&
+           to_relative(&p->proved_before, l->proved_without_last_reply_ms, base_ms) &&
            to_relative(&p->doubt, l->doubt_ms, base_ms);
 }
 
@@ -103,7 +103,7 @@ static bool is_kept(const struct hf_lease_packed *p, const struct hf_lease *l)
 
 bool hf_lease_pack(struct hf_lease_packed *p, const struct hf_lease *l)
 {
-    if (!may_be_packed(l) || !put(p, l))
+    if (!may_be_packed(l) || !put_moments(p, l))
         return false;
     HF_ASSERT(is_kept(p, l));
     return true;
@@ -121,10 +121,10 @@ void hf_lease_unpack(struct hf_lease *l, const struct hf_lease_packed *p,
     l->count = 1;
     l->granted_ms = p->held_ms == HELD_UNKNOWN ? INT64_MIN : base_ms - p->held_ms;
     l->renew_ms = to_moment(p->renew, base_ms);
-    l->rush_ms = to_moment(p->rush, base_ms);
-    l->is_rush_look = p->is_rush_look;
-    l->before_ms = to_moment(p->before, base_ms);
-    l->proved_before_ms = to_moment(p->proved_before, base_ms);
+    l->early_ms = to_moment(p->early, base_ms);
+    l->is_early_look = p->is_early_look;
+    l->safe_without_last_reply_ms = to_moment(p->before, base_ms);
+    l->proved_without_last_reply_ms = to_moment(p->proved_before, base_ms);
     l->doubt_ms = to_moment(p->doubt, base_ms);
     hf_claims_restore(&l->claims, base_ms, p->answered_ms, p->set_ms, p->stream);
 }

@@ -21,14 +21,14 @@ struct hf_lease_packed {
     uint32_t answered_ms;
     uint32_t set_ms;
     int32_t renew;
-    int32_t rush;
+    int32_t early;
     int32_t before;
     int32_t proved_before;
     int32_t doubt;
     uint8_t state;              /* enum hf_lease_state */
     uint8_t reason;             /* enum hf_lost */
     bool is_renewed;
-    bool is_rush_look;
+    bool is_early_look;
 };
 
 /* hf_lease_pack - writes the lease to *p. False: it cannot be packed now (PACK-2), and *p is

@@ -42,10 +42,10 @@
 #define MULTI_LATE_MAX 3
 
 enum hf_multi_action {
-    MULTI_TAKE,                 /* acquire `member`, and wait for wait_ms at most */
-    MULTI_GIVE_BACK,            /* release `member` */
-    MULTI_AWAIT,                /* nothing, until a pending release has ended */
-    MULTI_END                   /* end the call with turn->status */
+    MULTI_DO_ACQUIRE,           /* acquire `member`, and wait for wait_ms at most */
+    MULTI_DO_RELEASE,           /* release `member` */
+    MULTI_DO_AWAIT,             /* nothing, until a pending release has ended */
+    MULTI_DO_END                /* end the call with turn->status */
 };
 
 struct hf_multi_step {
@@ -64,7 +64,7 @@ struct hf_multi_turn {
     int64_t deadline_ms;        /* HF_NEVER: none */
     bool tries_once;            /* each member is tried once: wait_ms was 0 */
     int64_t patience_ms;        /* the greatest patience */
-    uint32_t dice;              /* state of the random numbers, set by the caller after
+    uint32_t random_state;      /* state of the random numbers, set by the caller after
                                    init; 0: the patience is always the greatest */
 
     uint32_t first;             /* the member with which this round begins */
@@ -73,12 +73,12 @@ struct hf_multi_turn {
     uint32_t current;           /* the member of the last step */
     uint32_t late;              /* rounds that ended by MULTI-4 */
     int64_t step_ms;            /* when the current step began */
-    int64_t cut_ms;             /* when its own wait ends; HF_NEVER: it has none */
+    int64_t step_until_ms;      /* when its own wait ends; HF_NEVER: it has none */
     uint32_t silent;            /* the member that was requested last, and how long */
     int64_t silent_ms;          /* it has sent no reply (MULTI-7) */
 
     bool gives_back;            /* members are being released */
-    bool is_over;               /* the call ends when all of them are released */
+    bool ends_when_released;    /* the call ends when all of them are released */
     hf_status status;
 };
 
@@ -91,23 +91,24 @@ void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
 /* hf_multi_turn_release - begins a release of all members. */
 void hf_multi_turn_release(struct hf_multi_turn *turn, uint32_t count);
 
-/* hf_multi_turn_next - returns the next step. After MULTI_TAKE, hf_multi_turn_took must
- *   follow. After MULTI_GIVE_BACK, call it again at once; hf_multi_turn_gave follows when the
- *   release has ended. After MULTI_AWAIT, call it after the next hf_multi_turn_gave. */
+/* hf_multi_turn_next - returns the next step. After MULTI_DO_ACQUIRE, hf_multi_turn_acquire_ended
+ *   must follow. After MULTI_DO_RELEASE, call it again at once; hf_multi_turn_release_ended follows
+ *   when the release has ended. After MULTI_DO_AWAIT, call it after the next
+ *   hf_multi_turn_release_ended. */
 struct hf_multi_step hf_multi_turn_next(struct hf_multi_turn *turn,
                                         int64_t now_ms);
 
-/* hf_multi_turn_took - MULTI_TAKE ended with `status`. */
-void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
-                        int64_t now_ms);
+/* hf_multi_turn_acquire_ended - MULTI_DO_ACQUIRE ended with `status`. */
+void hf_multi_turn_acquire_ended(struct hf_multi_turn *turn, hf_status status,
+                                 int64_t now_ms);
 
-/* hf_multi_turn_gave - MULTI_GIVE_BACK of `member` ended, with any result. */
-void hf_multi_turn_gave(struct hf_multi_turn *turn, uint32_t member);
+/* hf_multi_turn_release_ended - MULTI_DO_RELEASE of `member` ended, with any result. */
+void hf_multi_turn_release_ended(struct hf_multi_turn *turn, uint32_t member);
 
-/* hf_multi_turn_late - all members are held, and one of them is not safe (MULTI-4). */
-void hf_multi_turn_late(struct hf_multi_turn *turn, int64_t now_ms);
+/* hf_multi_turn_unsafe - all members are held, and one of them is not safe (MULTI-4). */
+void hf_multi_turn_unsafe(struct hf_multi_turn *turn, int64_t now_ms);
 
-/* hf_multi_turn_refuse - ends the call with `status`, after all members were released. */
-void hf_multi_turn_refuse(struct hf_multi_turn *turn, hf_status status);
+/* hf_multi_turn_fail - ends the call with `status`, after all members were released. */
+void hf_multi_turn_fail(struct hf_multi_turn *turn, hf_status status);
 
 #endif

@@ -12,7 +12,7 @@ bool hf_quorum_turn_all_free(const struct hf_quorum_turn *turn)
 
 static bool is_requested_or_ours(const struct hf_vote *vote)
 {
-    return vote->state == VOTE_REQUESTED || vote->state == VOTE_OURS;
+    return vote->state == VOTE_REQUESTED || vote->state == VOTE_HELD;
 }
 
 /* A free member needs no release. A member that is requested or ours is requested again only

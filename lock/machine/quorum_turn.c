@@ -21,7 +21,7 @@ void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count)
 
 bool hf_quorum_turn_has_vote(const struct hf_quorum_turn *turn, uint32_t member)
 {
-    return turn->votes[member].state == VOTE_OURS &&
+    return turn->votes[member].state == VOTE_HELD &&
            !turn->votes[member].is_unwanted;
 }
 
@@ -39,7 +39,7 @@ uint32_t hf_quorum_turn_held_since(const struct hf_quorum_turn *turn, int64_t ms
     return held;
 }
 
-static void enter(struct hf_vote *vote, enum hf_vote_state state)
+static void set_vote_state(struct hf_vote *vote, enum hf_vote_state state)
 {
     vote->state = state;
 }
@@ -77,14 +77,14 @@ static uint32_t count_open(const struct hf_quorum_turn *turn)
 /* ---- rounds ---- */
 
 /* From half of it to the whole (QUORUM-3). */
-static int64_t draw(struct hf_quorum_turn *turn, int64_t span_ms)
+static int64_t draw_patience(struct hf_quorum_turn *turn, int64_t span_ms)
 {
-    return span_ms - hf_random_next(&turn->dice) % (span_ms / 2 + 1);
+    return span_ms - hf_random_next(&turn->random_state) % (span_ms / 2 + 1);
 }
 
 static bool is_requested_or_ours(const struct hf_vote *vote)
 {
-    return vote->state == VOTE_REQUESTED || vote->state == VOTE_OURS;
+    return vote->state == VOTE_REQUESTED || vote->state == VOTE_HELD;
 }
 
 /* Requests all members that are not held or requested. */
@@ -94,7 +94,7 @@ static void request_all(struct hf_quorum_turn *turn)
         struct hf_vote *vote = &turn->votes[i];
 
         vote->is_due = vote->is_unwanted || !is_requested_or_ours(vote);
-        vote->answer = ANSWER_NONE;
+        vote->answer = VOTE_ANSWER_NONE;
     }
 }
 
@@ -103,24 +103,25 @@ static int64_t line_patience(const struct hf_quorum_turn *turn, int64_t now_ms)
 {
     int64_t left_ms = turn->deadline_ms == HF_NEVER ? HF_NEVER : turn->deadline_ms - now_ms;
 
-    return hf_min_ms(QUORUM_LINE_MS, hf_max_ms(left_ms / 2, QUORUM_LINE_LEAST_MS));
+    return hf_min_ms(QUORUM_LINE_PATIENCE_MS,
+                     hf_max_ms(left_ms / 2, QUORUM_LINE_PATIENCE_LEAST_MS));
 }
 
-static void begin(struct hf_quorum_turn *turn, enum hf_quorum_phase phase, int64_t now_ms)
+static void begin_phase(struct hf_quorum_turn *turn, enum hf_quorum_phase phase, int64_t now_ms)
 {
     int64_t patience_ms = phase == QUORUM_LINE ? line_patience(turn, now_ms)
-                                               : QUORUM_ANSWER_MS;
+                                               : QUORUM_PATIENCE_MS;
 
     enter_phase(turn, phase);
     turn->begun_ms = now_ms;
-    HF_ASSERT(patience_ms > 0 && turn->patience_ms >= 0 && turn->dice != 0);
-    turn->until_ms = now_ms + draw(turn, hf_min_ms(turn->patience_ms, patience_ms));
+    HF_ASSERT(patience_ms > 0 && turn->patience_ms >= 0 && turn->random_state != 0);
+    turn->until_ms = now_ms + draw_patience(turn, hf_min_ms(turn->patience_ms, patience_ms));
 }
 
 /* A rush, or a fill. */
 static void begin_requests(struct hf_quorum_turn *turn, enum hf_quorum_phase phase, int64_t now_ms)
 {
-    begin(turn, phase, now_ms);
+    begin_phase(turn, phase, now_ms);
     request_all(turn);
 }
 
@@ -134,7 +135,7 @@ static void give_all_back(struct hf_quorum_turn *turn)
     }
 }
 
-static void leave(struct hf_quorum_turn *turn, hf_status status)
+static void begin_leave(struct hf_quorum_turn *turn, hf_status status)
 {
     enter_phase(turn, QUORUM_LEAVE);
     turn->status = status;
@@ -145,7 +146,7 @@ static void leave(struct hf_quorum_turn *turn, hf_status status)
 static bool choose_first(struct hf_quorum_turn *turn)
 {
     for (turn->first = 0; turn->first < turn->count; turn->first++)
-        if (!turn->votes[turn->first].is_away)
+        if (!turn->votes[turn->first].is_unresponsive)
             return true;
     return false;
 }
@@ -159,7 +160,7 @@ static void stand_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
         return;
     }
     turn->votes[turn->first].is_due = true;
-    turn->votes[turn->first].answer = ANSWER_NONE;
+    turn->votes[turn->first].answer = VOTE_ANSWER_NONE;
 }
 
 /* The acquire may still be in line since before a rush, unless it was cancelled. */
@@ -167,7 +168,7 @@ static void begin_line(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     struct hf_vote *first = &turn->votes[turn->first];
 
-    begin(turn, QUORUM_LINE, now_ms);
+    begin_phase(turn, QUORUM_LINE, now_ms);
     give_all_back(turn);
     if (first->is_in_line && !first->is_cancelled)
         first->is_unwanted = false;
@@ -184,12 +185,12 @@ static bool is_blocked(const struct hf_quorum_turn *turn, int64_t now_ms)
     if (hf_quorum_turn_votes(turn) + count_open(turn) < turn->needed)
         return true;
     return now_ms >= turn->until_ms &&
-           (turn->phase == QUORUM_FILL || count_answers(turn, ANSWER_NO) > 0);
+           (turn->phase == QUORUM_FILL || count_answers(turn, VOTE_ANSWER_NO) > 0);
 }
 
 static hf_status why_not(const struct hf_quorum_turn *turn)
 {
-    return count_answers(turn, ANSWER_NO) > 0 ? HF_TIMEOUT : HF_E_QUORUM;
+    return count_answers(turn, VOTE_ANSWER_NO) > 0 ? HF_TIMEOUT : HF_E_QUORUM;
 }
 
 /* The end of the wait may end a rush before any reply arrives, and a request of a fill
@@ -198,7 +199,7 @@ static hf_status why_not(const struct hf_quorum_turn *turn)
 static hf_status why_overdue(const struct hf_quorum_turn *turn, int64_t now_ms)
 {
     bool had_its_time = turn->phase == QUORUM_RUSH &&
-                        now_ms - turn->begun_ms >= QUORUM_ANSWER_MS / 2;
+                        now_ms - turn->begun_ms >= QUORUM_PATIENCE_MS / 2;
 
     return turn->was_refused && !had_its_time ? HF_TIMEOUT : why_not(turn);
 }
@@ -209,7 +210,7 @@ static void note_silence(struct hf_quorum_turn *turn)
     for (uint32_t i = 0; i < turn->count; i++) {
         struct hf_vote *vote = &turn->votes[i];
 
-        vote->is_away = vote->is_away || is_open(vote);
+        vote->is_unresponsive = vote->is_unresponsive || is_open(vote);
     }
 }
 
@@ -218,7 +219,7 @@ static void after_block(struct hf_quorum_turn *turn, int64_t now_ms)
     if (turn->phase == QUORUM_RUSH && now_ms >= turn->until_ms)
         note_silence(turn);
     if (turn->tries_once)
-        leave(turn, why_not(turn));
+        begin_leave(turn, why_not(turn));
     else if (turn->phase == QUORUM_RUSH &&
              !turn->votes[turn->first].is_in_line && choose_first(turn) &&
              hf_quorum_turn_has_vote(turn, turn->first))
@@ -229,10 +230,10 @@ static void after_block(struct hf_quorum_turn *turn, int64_t now_ms)
 
 static void go_on_requesting(struct hf_quorum_turn *turn, int64_t now_ms)
 {
-    if (count_answers(turn, ANSWER_FAILED) > turn->count - turn->needed)
-        leave(turn, HF_E_QUORUM);
+    if (count_answers(turn, VOTE_ANSWER_FAILED) > turn->count - turn->needed)
+        begin_leave(turn, HF_E_QUORUM);
     else if (now_ms >= turn->deadline_ms)
-        leave(turn, why_overdue(turn, now_ms));
+        begin_leave(turn, why_overdue(turn, now_ms));
     else if (is_blocked(turn, now_ms))
         after_block(turn, now_ms);
 }
@@ -244,15 +245,15 @@ static void go_on_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
 
     if (hf_quorum_turn_has_vote(turn, turn->first))
         begin_requests(turn, QUORUM_FILL, now_ms);
-    else if (now_ms >= turn->deadline_ms || first->answer == ANSWER_NO)
-        leave(turn, HF_TIMEOUT);
+    else if (now_ms >= turn->deadline_ms || first->answer == VOTE_ANSWER_NO)
+        begin_leave(turn, HF_TIMEOUT);
     else if (now_ms >= turn->until_ms)
         begin_requests(turn, QUORUM_RUSH, now_ms);
-    else if (first->answer == ANSWER_FAILED)
+    else if (first->answer == VOTE_ANSWER_FAILED)
         stand_in_line(turn, now_ms);
 }
 
-static void heal(struct hf_quorum_turn *turn, int64_t now_ms)
+static void request_missing_members(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     if (now_ms < turn->until_ms)
         return;
@@ -260,7 +261,7 @@ static void heal(struct hf_quorum_turn *turn, int64_t now_ms)
     request_all(turn);
 }
 
-static void go_on(struct hf_quorum_turn *turn, int64_t now_ms)
+static void advance_phase(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     switch (turn->phase) {
     case QUORUM_RUSH:
@@ -272,7 +273,7 @@ static void go_on(struct hf_quorum_turn *turn, int64_t now_ms)
         go_on_in_line(turn, now_ms);
         break;
     case QUORUM_HELD:
-        heal(turn, now_ms);
+        request_missing_members(turn, now_ms);
         break;
     case QUORUM_IDLE:
     case QUORUM_BROKEN:
@@ -296,29 +297,30 @@ static int64_t wait_for(const struct hf_quorum_turn *turn, int64_t now_ms)
     }
 }
 
-static struct hf_quorum_step request(struct hf_quorum_turn *turn, uint32_t member, int64_t now_ms)
+static struct hf_quorum_step request_member(struct hf_quorum_turn *turn, uint32_t member,
+                                            int64_t now_ms)
 {
     struct hf_vote *vote = &turn->votes[member];
 
-    enter(vote, VOTE_REQUESTED);
+    set_vote_state(vote, VOTE_REQUESTED);
     vote->is_due = false;
     vote->is_in_line = turn->phase == QUORUM_LINE;
-    vote->is_brief = turn->phase == QUORUM_FILL;
-    return (struct hf_quorum_step){QUORUM_REQUEST, member, wait_for(turn, now_ms)};
+    vote->has_little_time = turn->phase == QUORUM_FILL;
+    return (struct hf_quorum_step){QUORUM_DO_REQUEST, member, wait_for(turn, now_ms)};
 }
 
-static struct hf_quorum_step cancel(struct hf_vote *vote, uint32_t member)
+static struct hf_quorum_step cancel_request(struct hf_vote *vote, uint32_t member)
 {
     HF_ASSERT(vote->state == VOTE_REQUESTED);
     vote->is_cancelled = true;
-    return (struct hf_quorum_step){QUORUM_CANCEL, member, 0};
+    return (struct hf_quorum_step){QUORUM_DO_CANCEL, member, 0};
 }
 
 static struct hf_quorum_step give_back(struct hf_vote *vote, uint32_t member)
 {
-    HF_ASSERT(vote->state == VOTE_OURS || vote->state == VOTE_LOST);
-    enter(vote, VOTE_GIVING);
-    return (struct hf_quorum_step){QUORUM_GIVE_BACK, member, 0};
+    HF_ASSERT(vote->state == VOTE_HELD || vote->state == VOTE_LOST);
+    set_vote_state(vote, VOTE_RELEASING);
+    return (struct hf_quorum_step){QUORUM_DO_RELEASE, member, 0};
 }
 
 /* QUORUM-6 */
@@ -334,21 +336,21 @@ static struct hf_quorum_step step_of(struct hf_quorum_turn *turn, uint32_t membe
     switch (vote->state) {
     case VOTE_FREE:
         if (vote->is_due)
-            return request(turn, member, now_ms);
+            return request_member(turn, member, now_ms);
         break;
     case VOTE_REQUESTED:
         if (vote->is_unwanted && !vote->is_cancelled)
-            return cancel(vote, member);
+            return cancel_request(vote, member);
         break;
-    case VOTE_OURS:
+    case VOTE_HELD:
     case VOTE_LOST:
         if (is_to_go(turn, vote))
             return give_back(vote, member);
         break;
-    case VOTE_GIVING:
+    case VOTE_RELEASING:
         break;
     }
-    return (struct hf_quorum_step){QUORUM_REST, member, 0};
+    return (struct hf_quorum_step){QUORUM_DO_NOTHING, member, 0};
 }
 
 static bool has_most(const struct hf_quorum_turn *turn)
@@ -374,34 +376,34 @@ static struct hf_quorum_step end_call(struct hf_quorum_turn *turn)
     turn->is_called = false;
     if (turn->phase == QUORUM_LEAVE)
         enter_phase(turn, QUORUM_IDLE);
-    return (struct hf_quorum_step){QUORUM_END, 0, 0};
+    return (struct hf_quorum_step){QUORUM_DO_END, 0, 0};
 }
 
 struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn, int64_t now_ms)
 {
-    struct hf_quorum_step step = {QUORUM_REST, 0, 0};
+    struct hf_quorum_step step = {QUORUM_DO_NOTHING, 0, 0};
 
     HF_ASSERT(hf_quorum_turn_ok(turn));
-    go_on(turn, now_ms);
+    advance_phase(turn, now_ms);
     if (has_most(turn))
-        return (struct hf_quorum_step){QUORUM_COUNT, 0, 0};
+        return (struct hf_quorum_step){QUORUM_DO_CHECK_SAFE, 0, 0};
     HF_ASSERT(hf_quorum_turn_ok(turn));
     if (must_confirm(turn, now_ms)) {
         turn->confirm_ms = HF_NEVER;
-        return (struct hf_quorum_step){QUORUM_CONFIRM, 0, 0};
+        return (struct hf_quorum_step){QUORUM_DO_CONFIRM, 0, 0};
     }
-    for (uint32_t i = 0; i < turn->count && step.action == QUORUM_REST; i++)
+    for (uint32_t i = 0; i < turn->count && step.action == QUORUM_DO_NOTHING; i++)
         step = step_of(turn, i, now_ms);
     HF_ASSERT(step.wait_ms >= 0 ? step.wait_ms <= hf_max_ms(turn->deadline_ms - now_ms, 0)
                                 : turn->deadline_ms == HF_NEVER);
-    return step.action == QUORUM_REST && is_call_over(turn) ? end_call(turn) : step;
+    return step.action == QUORUM_DO_NOTHING && is_call_over(turn) ? end_call(turn) : step;
 }
 
 int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn)
 {
     switch (turn->phase) {
     case QUORUM_RUSH:
-        return count_answers(turn, ANSWER_NO) > 0
+        return count_answers(turn, VOTE_ANSWER_NO) > 0
                    ? hf_min_ms(turn->until_ms, turn->deadline_ms)
                    : turn->deadline_ms;
     case QUORUM_LINE:
@@ -431,7 +433,7 @@ void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
     turn->deadline_ms = request->wait_ms > 0 ? now_ms + request->wait_ms : HF_NEVER;
     turn->patience_ms = request->lease_ms > 0 ? request->lease_ms / 4 : HF_NEVER;
     turn->heal_ms = request->heal_ms;
-    turn->dice = request->dice ? request->dice : 1;
+    turn->random_state = request->random_state ? request->random_state : 1;
     begin_requests(turn, QUORUM_RUSH, now_ms);
     HF_ASSERT(turn->deadline_ms >= now_ms && hf_quorum_turn_ok(turn));
 }
@@ -440,7 +442,7 @@ void hf_quorum_turn_release(struct hf_quorum_turn *turn)
 {
     HF_ASSERT(turn->phase == QUORUM_HELD || turn->phase == QUORUM_BROKEN);
     turn->is_called = true;
-    leave(turn, HF_OK);
+    begin_leave(turn, HF_OK);
     HF_ASSERT(hf_quorum_turn_ok(turn));
 }
 
@@ -448,11 +450,11 @@ void hf_quorum_turn_cancel(struct hf_quorum_turn *turn, hf_status status)
 {
     if (turn->phase == QUORUM_RUSH || turn->phase == QUORUM_LINE ||
         turn->phase == QUORUM_FILL)
-        leave(turn, status);
+        begin_leave(turn, status);
     HF_ASSERT(hf_quorum_turn_ok(turn));
 }
 
-void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe, int64_t now_ms)
+void hf_quorum_turn_safe_checked(struct hf_quorum_turn *turn, bool are_safe, int64_t now_ms)
 {
     HF_ASSERT(hf_quorum_turn_ok(turn));
     if (are_safe) {
@@ -460,12 +462,12 @@ void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe, int64_t 
         turn->status = HF_OK;
         turn->until_ms = turn->heal_ms == HF_NEVER ? HF_NEVER : now_ms + turn->heal_ms;
     } else if (turn->late++ >= (turn->tries_once ? 1 : QUORUM_LATE_MAX)) {
-        leave(turn, HF_E_NOREPLY);
+        begin_leave(turn, HF_E_NOREPLY);
     } else if (now_ms < turn->deadline_ms) {
         give_all_back(turn);
         begin_requests(turn, QUORUM_RUSH, now_ms);
     } else {
-        leave(turn, HF_TIMEOUT);
+        begin_leave(turn, HF_TIMEOUT);
     }
     HF_ASSERT(hf_quorum_turn_ok(turn));
 }
@@ -475,21 +477,21 @@ void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe, int64_t 
 static enum hf_vote_answer answer_of(const struct hf_vote *vote, hf_status status)
 {
     if (status == HF_TIMEOUT)
-        return ANSWER_NO;
-    return vote->is_brief && (status == HF_E_NOREPLY || status == HF_E_CONNECT)
-               ? ANSWER_NONE
-               : ANSWER_FAILED;
+        return VOTE_ANSWER_NO;
+    return vote->has_little_time && (status == HF_E_NOREPLY || status == HF_E_CONNECT)
+               ? VOTE_ANSWER_NONE
+               : VOTE_ANSWER_FAILED;
 }
 
 /* The end of a request that was cancelled shows nothing about the lock. HF_TIMEOUT
  * always means that a server replied, also after a cancel. */
-static void refused(struct hf_quorum_turn *turn, struct hf_vote *vote, hf_status status)
+static void member_refused(struct hf_quorum_turn *turn, struct hf_vote *vote, hf_status status)
 {
-    enter(vote, VOTE_FREE);
+    set_vote_state(vote, VOTE_FREE);
     if (!vote->is_unwanted)
         vote->answer = answer_of(vote, status);
-    vote->is_away = status != HF_TIMEOUT &&
-                    (vote->is_away || vote->answer == ANSWER_FAILED);
+    vote->is_unresponsive = status != HF_TIMEOUT &&
+                    (vote->is_unresponsive || vote->answer == VOTE_ANSWER_FAILED);
     turn->was_refused = turn->was_refused || status == HF_TIMEOUT;
     vote->is_unwanted = false;
 }
@@ -503,32 +505,32 @@ static void confirm_soon(struct hf_quorum_turn *turn, int64_t now_ms)
                                      now_ms + hf_min_ms(QUORUM_CONFIRM_MS, turn->heal_ms / 4));
 }
 
-void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
-                             hf_status status, int64_t now_ms)
+void hf_quorum_turn_request_ended(struct hf_quorum_turn *turn, uint32_t member,
+                                  hf_status status, int64_t now_ms)
 {
     struct hf_vote *vote = &turn->votes[member];
 
     HF_ASSERT(member < turn->count && vote->state == VOTE_REQUESTED && hf_quorum_turn_ok(turn));
     vote->is_cancelled = vote->is_in_line = false;
     if (status != HF_OK) {
-        refused(turn, vote, status);
+        member_refused(turn, vote, status);
         HF_ASSERT(hf_quorum_turn_ok(turn));
         return;
     }
-    enter(vote, VOTE_OURS);
-    vote->is_away = false;
+    set_vote_state(vote, VOTE_HELD);
+    vote->is_unresponsive = false;
     vote->granted_ms = turn->phase == QUORUM_HELD ? now_ms : INT64_MIN;
     if (turn->phase == QUORUM_HELD)
         confirm_soon(turn, now_ms);
     HF_ASSERT(hf_quorum_turn_ok(turn));
 }
 
-void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member)
+void hf_quorum_turn_release_ended(struct hf_quorum_turn *turn, uint32_t member)
 {
     struct hf_vote *vote = &turn->votes[member];
 
-    HF_ASSERT(vote->state == VOTE_GIVING && hf_quorum_turn_ok(turn));
-    enter(vote, VOTE_FREE);
+    HF_ASSERT(vote->state == VOTE_RELEASING && hf_quorum_turn_ok(turn));
+    set_vote_state(vote, VOTE_FREE);
     vote->is_unwanted = false;
     HF_ASSERT(hf_quorum_turn_ok(turn));
 }
@@ -541,18 +543,18 @@ static void stop_requests(struct hf_quorum_turn *turn)
     }
 }
 
-static void fail(struct hf_vote *vote)
+static void fail_vote(struct hf_vote *vote)
 {
-    enter(vote, VOTE_LOST);
+    set_vote_state(vote, VOTE_LOST);
     if (!vote->is_unwanted)
-        vote->answer = ANSWER_FAILED;
+        vote->answer = VOTE_ANSWER_FAILED;
 }
 
-void hf_quorum_turn_failed(struct hf_quorum_turn *turn, uint32_t member)
+void hf_quorum_turn_unusable(struct hf_quorum_turn *turn, uint32_t member)
 {
     HF_ASSERT(turn->phase != QUORUM_HELD && turn->phase != QUORUM_BROKEN);
-    if (turn->votes[member].state == VOTE_OURS)
-        fail(&turn->votes[member]);
+    if (turn->votes[member].state == VOTE_HELD)
+        fail_vote(&turn->votes[member]);
     HF_ASSERT(hf_quorum_turn_ok(turn));
 }
 
@@ -562,7 +564,7 @@ static void request_again(struct hf_quorum_turn *turn, struct hf_vote *vote)
     if ((turn->phase != QUORUM_RUSH && turn->phase != QUORUM_FILL) || vote->is_unwanted ||
         turn->lost++ >= QUORUM_LATE_MAX)
         return;
-    vote->answer = ANSWER_NONE;
+    vote->answer = VOTE_ANSWER_NONE;
     vote->is_due = true;
 }
 
@@ -571,9 +573,9 @@ bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member, int64_t h
     struct hf_vote *vote = &turn->votes[member];
 
     HF_ASSERT(hf_quorum_turn_ok(turn));
-    if (vote->state != VOTE_OURS)
+    if (vote->state != VOTE_HELD)
         return false;
-    fail(vote);
+    fail_vote(vote);
     request_again(turn, vote);
     if (turn->phase != QUORUM_HELD ||
         hf_quorum_turn_held_since(turn, held_ms) >= turn->needed)

@@ -67,24 +67,24 @@
 
 #include "lock/quorum.h"
 
-#define QUORUM_ANSWER_MS 1000   /* the patience of a rush and of a fill: many round trips
+#define QUORUM_PATIENCE_MS 1000 /* the patience of a rush and of a fill: many round trips
                                    between continents */
-#define QUORUM_LINE_MS 3000     /* the patience of a line: longer than most holds */
-#define QUORUM_LINE_LEAST_MS 20 /* more than a round trip to a server nearby */
+#define QUORUM_LINE_PATIENCE_MS 3000 /* the patience of a line: longer than most holds */
+#define QUORUM_LINE_PATIENCE_LEAST_MS 20 /* more than a round trip to a server nearby */
 #define QUORUM_LATE_MAX 3       /* majorities that may be unsafe before the call fails; and
                                    members that may be lost meanwhile (QUORUM-12) */
 #define QUORUM_CONFIRM_MS 100   /* QUORUM-10; or a quarter of heal_ms, if that is
                                    less */
 
 enum hf_quorum_action {
-    QUORUM_REST,                /* do nothing until the next event */
-    QUORUM_REQUEST,             /* acquire `member`, and wait for wait_ms at most */
-    QUORUM_CANCEL,              /* cancel its acquire */
-    QUORUM_GIVE_BACK,           /* release it */
-    QUORUM_COUNT,               /* a majority is ours: check that its members are safe */
-    QUORUM_CONFIRM,             /* renew the members that no server has confirmed
+    QUORUM_DO_NOTHING,          /* do nothing until the next event */
+    QUORUM_DO_REQUEST,          /* acquire `member`, and wait for wait_ms at most */
+    QUORUM_DO_CANCEL,           /* cancel its acquire */
+    QUORUM_DO_RELEASE,          /* release it */
+    QUORUM_DO_CHECK_SAFE,       /* a majority is ours: check that its members are safe */
+    QUORUM_DO_CONFIRM,          /* renew the members that no server has confirmed
                                    since turn->granted_ms */
-    QUORUM_END                  /* end the call with turn->status */
+    QUORUM_DO_END               /* end the call with turn->status */
 };
 
 struct hf_quorum_step {
@@ -96,25 +96,25 @@ struct hf_quorum_step {
 enum hf_vote_state {
     VOTE_FREE,                  /* neither held nor requested */
     VOTE_REQUESTED,             /* its acquire is pending */
-    VOTE_OURS,
+    VOTE_HELD,
     VOTE_LOST,                  /* it was held and must be released: the server may still
                                    have it */
-    VOTE_GIVING                 /* its release is pending */
+    VOTE_RELEASING              /* its release is pending */
 };
 
-enum hf_vote_answer { ANSWER_NONE, ANSWER_NO, ANSWER_FAILED };
+enum hf_vote_answer { VOTE_ANSWER_NONE, VOTE_ANSWER_NO, VOTE_ANSWER_FAILED };
 
 struct hf_vote {
     enum hf_vote_state state;
     enum hf_vote_answer answer; /* in this round */
     bool is_due;                /* is requested as soon as it is VOTE_FREE */
     bool is_unwanted;           /* is released whatever its acquire returns */
-    bool is_cancelled;          /* QUORUM_CANCEL was returned for it */
+    bool is_cancelled;          /* QUORUM_DO_CANCEL was returned for it */
     bool is_in_line;            /* its acquire waits in line */
-    bool is_away;               /* in this call, it failed or was silent, and has
+    bool is_unresponsive;       /* in this call, it failed or was silent, and has
                                    not replied since (QUORUM-2) */
-    bool is_brief;              /* its acquire was sent by a fill, with little time */
-    int64_t granted_ms;         /* VOTE_OURS: when its grant was received while the
+    bool has_little_time;       /* its acquire was sent by a fill, with little time */
+    int64_t granted_ms;         /* VOTE_HELD: when its grant was received while the
                                    quorum was held; INT64_MIN: before (QUORUM-9) */
 };
 
@@ -143,11 +143,11 @@ struct hf_quorum_turn {
     int64_t begun_ms;           /* when this phase began */
     int64_t until_ms;           /* when this phase ends; in QUORUM_HELD: when to heal */
     int64_t granted_ms;         /* the latest granted_ms of the votes */
-    int64_t confirm_ms;         /* when QUORUM_CONFIRM is due; HF_NEVER: it is not */
+    int64_t confirm_ms;         /* when QUORUM_DO_CONFIRM is due; HF_NEVER: it is not */
     uint32_t first;             /* QUORUM-2 */
     uint32_t late;              /* majorities that were not safe */
     uint32_t lost;              /* members that were lost before the quorum was held */
-    uint32_t dice;              /* state of the random numbers; not 0 */
+    uint32_t random_state;      /* state of the random numbers; not 0 */
     struct hf_vote votes[HF_QUORUM_MAX];
 };
 
@@ -156,7 +156,7 @@ struct hf_quorum_request {
     int64_t wait_ms;            /* as in hf_acquire_options */
     int64_t lease_ms;           /* 0: the watchdog's */
     int64_t heal_ms;            /* the interval of QUORUM-5; HF_NEVER: off */
-    uint32_t dice;              /* a random number */
+    uint32_t random_state;      /* a random number */
 };
 
 /* hf_quorum_turn_init - begins in QUORUM_IDLE: no member is held. */
@@ -173,8 +173,8 @@ void hf_quorum_turn_release(struct hf_quorum_turn *turn);
 /* hf_quorum_turn_cancel - ends the pending acquire with `status`, if there is one. */
 void hf_quorum_turn_cancel(struct hf_quorum_turn *turn, hf_status status);
 
-/* hf_quorum_turn_next - returns the next step. Call it again until it returns QUORUM_REST or
- *   QUORUM_END. */
+/* hf_quorum_turn_next - returns the next step. Call it again until it returns QUORUM_DO_NOTHING or
+ *   QUORUM_DO_END. */
 struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn,
                                           int64_t now_ms);
 
@@ -182,25 +182,25 @@ struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn,
  *   HF_NEVER: there is no such time. */
 int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn);
 
-/* hf_quorum_turn_counted - the result of QUORUM_COUNT. */
-void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
-                            int64_t now_ms);
+/* hf_quorum_turn_safe_checked - the result of QUORUM_DO_CHECK_SAFE. */
+void hf_quorum_turn_safe_checked(struct hf_quorum_turn *turn, bool are_safe,
+                                 int64_t now_ms);
 
-/* hf_quorum_turn_answered - QUORUM_REQUEST of `member` ended with `status`. */
-void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
-                             hf_status status, int64_t now_ms);
+/* hf_quorum_turn_request_ended - QUORUM_DO_REQUEST of `member` ended with `status`. */
+void hf_quorum_turn_request_ended(struct hf_quorum_turn *turn, uint32_t member,
+                                  hf_status status, int64_t now_ms);
 
-/* hf_quorum_turn_gave - QUORUM_GIVE_BACK of `member` ended, with any result. */
-void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member);
+/* hf_quorum_turn_release_ended - QUORUM_DO_RELEASE of `member` ended, with any result. */
+void hf_quorum_turn_release_ended(struct hf_quorum_turn *turn, uint32_t member);
 
 /* hf_quorum_turn_lost - a member was lost; its server certainly had it until `held_ms`. It
  *   returns true if the quorum is lost by this. */
 bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member,
                          int64_t held_ms);
 
-/* hf_quorum_turn_failed - a member that has a vote cannot be used (QUORUM-13). Only before the
+/* hf_quorum_turn_unusable - a member that has a vote cannot be used (QUORUM-13). Only before the
  *   quorum is held. */
-void hf_quorum_turn_failed(struct hf_quorum_turn *turn, uint32_t member);
+void hf_quorum_turn_unusable(struct hf_quorum_turn *turn, uint32_t member);
 
 /* hf_quorum_turn_held_since - returns how many members have a vote and were granted before
  *   `ms` (QUORUM-9). */

@@ -19,22 +19,22 @@ static bool wait_ok(const struct hf_wait *w)
     if (w->spin_ms < 0 || w->late_grants < 0)
         return false;
     switch (w->state) {
-    case IS_QUEUED:
-    case IS_REQUESTING:
+    case WAIT_QUEUED:
+    case WAIT_REQUESTING:
         return !w->gives_way;
-    case IS_SUBSCRIBING: /* WAIT-9 */
+    case WAIT_SUBSCRIBING: /* WAIT-9 */
         return w->spin_ms == 0 && w->due_ms <= w->deadline_ms;
-    case IS_SLEEPING: /* WAIT-4, WAIT-8, WAIT-9 */
+    case WAIT_SLEEPING: /* WAIT-4, WAIT-8, WAIT-9 */
         return w->due_ms <= w->deadline_ms && w->spin_ms <= WAIT_SPIN_MAX_MS;
-    case IS_DONE:
+    case WAIT_DONE:
         return true;
     }
     return false;
 }
 
 /* All that writes the state. */
-static enum hf_wait_todo go(struct hf_wait *w, enum hf_wait_state state,
-                            enum hf_wait_todo todo)
+static enum hf_wait_todo set_state(struct hf_wait *w, enum hf_wait_state state,
+                                   enum hf_wait_todo todo)
 {
     w->state = state;
     HF_ASSERT(wait_ok(w));
@@ -47,12 +47,12 @@ void hf_wait_init(struct hf_wait *w, int64_t deadline_ms)
     hf_wait_requeue(w);
 }
 
-void hf_wait_spin(struct hf_wait *w)
+void hf_wait_make_spin(struct hf_wait *w)
 {
     w->spin_ms = WAIT_SPIN_FIRST_MS;
 }
 
-void hf_wait_share(struct hf_wait *w)
+void hf_wait_make_shared(struct hf_wait *w)
 {
     w->is_shared = true;
 }
@@ -65,19 +65,19 @@ void hf_wait_requeue(struct hf_wait *w)
     w->sent_generation = 0;
     w->sent_live = false;
     w->is_waking = false;
-    (void)go(w, IS_QUEUED, DO_NOTHING);
+    (void)set_state(w, WAIT_QUEUED, DO_NOTHING);
 }
 
 bool hf_wait_defer_wake(struct hf_wait *w)
 {
-    if (w->state == IS_SLEEPING)
+    if (w->state == WAIT_SLEEPING)
         w->is_waking = true;
     return w->is_waking;
 }
 
 void hf_wait_end(struct hf_wait *w)
 {
-    (void)go(w, IS_DONE, DO_NOTHING);
+    (void)set_state(w, WAIT_DONE, DO_NOTHING);
 }
 
 static enum hf_wait_todo request_now(struct hf_wait *w, struct hf_channel *channel)
@@ -90,7 +90,7 @@ static enum hf_wait_todo request_now(struct hf_wait *w, struct hf_channel *chann
     w->gives_way = false;
     w->sent_generation = channel->generation;
     w->sent_live = channel->is_live;
-    return go(w, IS_REQUESTING, DO_REQUEST);
+    return set_state(w, WAIT_REQUESTING, DO_REQUEST);
 }
 
 static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)
@@ -98,7 +98,7 @@ static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)
     w->due_ms = hf_min_ms(now_ms + pause_ms, w->deadline_ms);
 }
 
-bool hf_wait_is_settled(const struct hf_wait *w, const struct hf_channel *channel)
+bool hf_wait_sleeps_if_refused(const struct hf_wait *w, const struct hf_channel *channel)
 {
     return channel->is_live || channel->is_refused || w->spin_ms > 0;
 }
@@ -116,9 +116,9 @@ give_way(struct hf_wait *w, const struct hf_channel *channel, int64_t until_ms)
 {
     w->gives_way = true;
     w->due_ms = hf_min_ms(w->due_ms, until_ms);
-    if (hf_wait_is_settled(w, channel))
-        return go(w, IS_SLEEPING, DO_SLEEP);
-    return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
+    if (hf_wait_sleeps_if_refused(w, channel))
+        return set_state(w, WAIT_SLEEPING, DO_SLEEP);
+    return set_state(w, WAIT_SUBSCRIBING, DO_SUBSCRIBE);
 }
 
 static enum hf_wait_todo request_in_turn(struct hf_wait *w, int64_t now_ms,
@@ -161,8 +161,8 @@ static enum hf_wait_todo woken(struct hf_wait *w, int64_t now_ms,
 
 /* The first request of a queue that begins, or whose first waiter has left. Turns that
  * were owed long ago are forgotten, because no client waits for them. */
-static enum hf_wait_todo begin(struct hf_wait *w, int64_t now_ms,
-                               struct hf_channel *channel)
+static enum hf_wait_todo request_or_give_way(struct hf_wait *w, int64_t now_ms,
+                                             struct hf_channel *channel)
 {
     int64_t turn_ms = hf_channel_turn_ms(channel, now_ms);
 
@@ -182,7 +182,7 @@ static void heed_push(struct hf_wait *w, const struct hf_channel *channel)
 
 static enum hf_wait_todo pushed(struct hf_wait *w, const struct hf_channel *channel)
 {
-    if (w->state != IS_SLEEPING || w->gives_way)
+    if (w->state != WAIT_SLEEPING || w->gives_way)
         return DO_NOTHING;
     heed_push(w, channel);
     return w->is_waking ? DO_NOTHING : DO_SLEEP;
@@ -203,16 +203,16 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
     HF_ASSERT(w->due_ms <= now_ms + cap_ms); /* WAIT-4 */
     HF_ASSERT(ttl_ms < 0 || w->due_ms - now_ms - ttl_ms <= EXPIRY_SLACK_MS);
     HF_ASSERT(channel->is_live || w->due_ms <= now_ms + WAIT_POLL_MS); /* WAIT-5 */
-    if (!hf_wait_is_settled(w, channel))
-        return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
+    if (!hf_wait_sleeps_if_refused(w, channel))
+        return set_state(w, WAIT_SUBSCRIBING, DO_SUBSCRIBE);
     heed_push(w, channel);
     if (!channel->is_live)
-        return go(w, IS_SLEEPING, DO_SLEEP);
+        return set_state(w, WAIT_SLEEPING, DO_SLEEP);
     if (!w->sent_live)
         return request_now(w, channel); /* WAIT-2 */
     if (w->sent_generation != channel->generation)
         return woken(w, now_ms, channel); /* WAIT-3 */
-    return go(w, IS_SLEEPING, DO_SLEEP);
+    return set_state(w, WAIT_SLEEPING, DO_SLEEP);
 }
 
 /* The longest sleep. WAIT-9 */
@@ -230,14 +230,14 @@ static int64_t next_cap_ms(struct hf_wait *w, int64_t cap_ms)
 static enum hf_wait_todo unanswered(struct hf_wait *w, int64_t now_ms,
                                     struct hf_channel *channel)
 {
-    return is_over(w, now_ms) ? go(w, IS_DONE, DO_GIVE_UP)
+    return is_over(w, now_ms) ? set_state(w, WAIT_DONE, DO_GIVE_UP)
                               : refused(w, now_ms, channel, -1, WAIT_POLL_MS);
 }
 
 /* The server has confirmed or refused the subscription. */
-static enum hf_wait_todo settled(struct hf_wait *w, struct hf_channel *channel)
+static enum hf_wait_todo subscription_settled(struct hf_wait *w, struct hf_channel *channel)
 {
-    if (w->state != IS_SUBSCRIBING)
+    if (w->state != WAIT_SUBSCRIBING)
         return DO_NOTHING;
     return w->gives_way ? give_way(w, channel, w->due_ms) : request_now(w, channel);
 }
@@ -255,13 +255,13 @@ static enum hf_wait_todo request_due(struct hf_wait *w, int64_t now_ms,
 static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
                              struct hf_channel *channel)
 {
-    if (w->state == IS_REQUESTING || w->state == IS_DONE)
+    if (w->state == WAIT_REQUESTING || w->state == WAIT_DONE)
         return DO_NOTHING; /* WAIT-6; the answer decides */
     if (is_over(w, now_ms))
-        return go(w, IS_DONE, DO_GIVE_UP);
+        return set_state(w, WAIT_DONE, DO_GIVE_UP);
     if (now_ms >= w->due_ms)
         return request_due(w, now_ms, channel);
-    return w->state == IS_QUEUED ? begin(w, now_ms, channel)
+    return w->state == WAIT_QUEUED ? request_or_give_way(w, now_ms, channel)
                                  : woken(w, now_ms, channel); /* WAIT-6 */
 }
 
@@ -269,7 +269,7 @@ static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
  * sleeps only if it polls or gives way. */
 static bool may_sleep(const struct hf_wait *w, const struct hf_channel *channel)
 {
-    return w->state != IS_SLEEPING || w->gives_way || w->spin_ms > 0 ||
+    return w->state != WAIT_SLEEPING || w->gives_way || w->spin_ms > 0 ||
            channel->is_refused ||
            (channel->is_live && w->sent_live &&
             w->sent_generation == channel->generation);
@@ -285,9 +285,9 @@ static enum hf_wait_todo step(struct hf_wait *w, enum hf_wait_event event, int64
         return unanswered(w, now_ms, channel);
     case EVENT_SUBSCRIBED:
     case EVENT_NOT_SUBSCRIBED:
-        return settled(w, channel);
+        return subscription_settled(w, channel);
     case EVENT_WOKEN:
-        return w->state == IS_SLEEPING ? woken(w, now_ms, channel) : DO_NOTHING;
+        return w->state == WAIT_SLEEPING ? woken(w, now_ms, channel) : DO_NOTHING;
     case EVENT_DUE:
         return due(w, now_ms, channel);
     case EVENT_PUSHED:
@@ -309,7 +309,7 @@ static enum hf_wake wake_of(const struct hf_wait *w, enum hf_wait_event event, i
     case EVENT_WOKEN:
         return WAKE_NOTIFICATION;
     case EVENT_DUE:
-        if (w->state == IS_QUEUED || w->is_waking)
+        if (w->state == WAIT_QUEUED || w->is_waking)
             return w->is_waking ? WAKE_NOTIFICATION : WAKE_NONE;
         return w->gives_way || now_ms < w->due_ms ? WAKE_TURN : WAKE_TIMER;
     case EVENT_PUSHED:
@@ -333,12 +333,12 @@ enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
         w->wake = w->is_by_push ? WAKE_PUSH : wake;
     HF_ASSERT(event > EVENT_UNANSWERED || may_sleep(w, channel));
     HF_ASSERT((event != EVENT_SUBSCRIBED && event != EVENT_NOT_SUBSCRIBED) ||
-              w->state != IS_SUBSCRIBING); /* WAIT-2 */
-    HF_ASSERT((todo == DO_REQUEST) <= (w->state == IS_REQUESTING));
-    HF_ASSERT((todo == DO_GIVE_UP) <= (w->state == IS_DONE && now_ms >= w->deadline_ms));
-    HF_ASSERT(was != IS_DONE || w->state == IS_DONE);
-    HF_ASSERT(was != IS_REQUESTING || event != EVENT_DUE || todo == DO_NOTHING); /* WAIT-6 */
-    HF_ASSERT(event != EVENT_REFUSED || w->state != IS_SLEEPING || w->spin_ms == 0 ||
+              w->state != WAIT_SUBSCRIBING); /* WAIT-2 */
+    HF_ASSERT((todo == DO_REQUEST) <= (w->state == WAIT_REQUESTING));
+    HF_ASSERT((todo == DO_GIVE_UP) <= (w->state == WAIT_DONE && now_ms >= w->deadline_ms));
+    HF_ASSERT(was != WAIT_DONE || w->state == WAIT_DONE);
+    HF_ASSERT(was != WAIT_REQUESTING || event != EVENT_DUE || todo == DO_NOTHING); /* WAIT-6 */
+    HF_ASSERT(event != EVENT_REFUSED || w->state != WAIT_SLEEPING || w->spin_ms == 0 ||
               w->due_ms <= now_ms + WAIT_SPIN_MAX_MS); /* WAIT-9 */
     return todo;
 }
@@ -349,7 +349,7 @@ enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
  * and a sharded subscription at the source receives nothing. If the last request was
  * redirected by ASK, this is known to be so; but the key may also move while the waiter
  * sleeps. */
-int64_t hf_wait_cap_ms(int64_t watchdog_ms, bool is_sharded, bool is_by_ask)
+int64_t hf_wait_max_sleep_ms(int64_t watchdog_ms, bool is_sharded, bool is_by_ask)
 {
     int64_t ms = watchdog_ms / 3;
 

@@ -7,8 +7,8 @@
  *                -refused-> SUBSCRIBING, SLEEPING      held
  *                -refused, request_now-> REQUESTING    WAIT-2, WAIT-3
  *                -unanswered-> as refused; DONE after the deadline
- *   SUBSCRIBING  -settled-> REQUESTING                 confirmed, refused
- *                -settled, give_way-> SLEEPING         it gives way
+ *   SUBSCRIBING  -subscription_settled-> REQUESTING                 confirmed, refused
+ *                -subscription_settled, give_way-> SLEEPING         it gives way
  *                -due-> REQUESTING; DONE after the deadline
  *   SLEEPING     -woken, due-> REQUESTING; DONE after the deadline
  *                -woken, give_way-> SLEEPING           TURN-1, TURN-2
@@ -93,11 +93,11 @@ enum hf_wait_todo {
 };
 
 enum hf_wait_state {
-    IS_QUEUED,
-    IS_REQUESTING,
-    IS_SUBSCRIBING,
-    IS_SLEEPING,
-    IS_DONE
+    WAIT_QUEUED,
+    WAIT_REQUESTING,
+    WAIT_SUBSCRIBING,
+    WAIT_SLEEPING,
+    WAIT_DONE
 };
 
 /* Why a waiter sends another request. */
@@ -108,7 +108,7 @@ enum hf_wake {
     WAKE_TIMER,                 /* the holder's TTL ended, or WAIT-4, WAIT-5, WAIT-7, WAIT-9 */
     WAKE_TURN,                  /* it gave way until now, or this client has released the lock */
     WAKE_SUBSCRIPTION,          /* the subscription was confirmed or refused (WAIT-2) */
-    WAKES
+    WAKE_COUNT
 };
 
 /* The outcome of the requests of a queue. Its waiters share it. */
@@ -138,10 +138,10 @@ struct hf_wait {
 /* hf_wait_init - begins a wait in the state QUEUED. */
 void hf_wait_init(struct hf_wait *w, int64_t deadline_ms);
 
-/* hf_wait_spin, hf_wait_share - make it the wait for a spin lock (WAIT-9), and for a lock that
- *   several owners may hold (TURN-2). Call them after hf_wait_init. */
-void hf_wait_spin(struct hf_wait *w);
-void hf_wait_share(struct hf_wait *w);
+/* hf_wait_make_spin, hf_wait_make_shared - make it the wait for a spin lock (WAIT-9), and for a
+ *   lock that several owners may hold (TURN-2). Call them after hf_wait_init. */
+void hf_wait_make_spin(struct hf_wait *w);
+void hf_wait_make_shared(struct hf_wait *w);
 
 /* hf_wait_requeue - returns to the state QUEUED, with the same deadline. */
 void hf_wait_requeue(struct hf_wait *w);
@@ -158,19 +158,19 @@ void hf_wait_end(struct hf_wait *w);
 /* hf_wait_step - processes one event and returns the next action. After DO_REQUEST, the caller
  *   sends the acquire and reports EVENT_REFUSED or EVENT_UNANSWERED, or calls hf_wait_end.
  *   ttl_ms   used with EVENT_REFUSED: the remaining lease of the holder; < 0: no TTL
- *   cap_ms   used with EVENT_REFUSED: the longest sleep (hf_wait_cap_ms) */
+ *   cap_ms   used with EVENT_REFUSED: the longest sleep (hf_wait_max_sleep_ms) */
 enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
                                int64_t now_ms, struct hf_channel *channel,
                                int64_t ttl_ms, int64_t cap_ms);
 
-/* hf_wait_is_settled - returns whether a refused request would be followed by a sleep that no
- *   subscription precedes: it is confirmed or refused, or the waiter polls (WAIT-9). */
-bool hf_wait_is_settled(const struct hf_wait *w, const struct hf_channel *channel);
+/* hf_wait_sleeps_if_refused - returns whether a refused request would be followed by a sleep that
+ *   no subscription precedes: it is confirmed or refused, or the waiter polls (WAIT-9). */
+bool hf_wait_sleeps_if_refused(const struct hf_wait *w, const struct hf_channel *channel);
 
-/* hf_wait_cap_ms - returns the longest sleep of a waiter, in ms.
+/* hf_wait_max_sleep_ms - returns the longest sleep of a waiter, in ms.
  *   is_sharded   the subscription is at the node that serves the slot
  *   is_by_ask    the last request was redirected to another node by ASK */
-int64_t hf_wait_cap_ms(int64_t watchdog_ms, bool is_sharded, bool is_by_ask);
+int64_t hf_wait_max_sleep_ms(int64_t watchdog_ms, bool is_sharded, bool is_by_ask);
 
 /* hf_wait_answered - records that the server replied to a request of the queue. */
 void hf_wait_answered(struct hf_wait_answers *answers);

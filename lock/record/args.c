@@ -18,11 +18,11 @@ static const struct {
     bool holder;                /* the owner to look for */
     bool first;                 /* the index of the first place */
     bool publish;               /* how to wake waiters */
-} takes[STEPS] = {
+} takes[STEP_COUNT] = {
     [STEP_ACQUIRE] = {.count = true},
     [STEP_RELEASE] = {.count = true, .publish = true},
     [STEP_EXTEND] = {.count = true},
-    [STEP_FORCE] = {.holder = true, .publish = true},
+    [STEP_FORCE_RELEASE] = {.holder = true, .publish = true},
     [STEP_INSPECT] = {.holder = true},
     [STEP_ADD] = {.count = true, .publish = true},
     [STEP_ADD_EXISTING] = {.count = true, .publish = true},
@@ -31,12 +31,12 @@ static const struct {
     [STEP_RESIZE] = {.count = true, .publish = true},
     [STEP_DELETE] = {.count = true, .publish = true},
     [STEP_READ] = {.holder = true},
-    [STEP_RAISE] = {.count = true},
-    [STEP_DROP] = {.holder = true, .first = true, .publish = true},
+    [STEP_RAISE_TOKEN] = {.count = true},
+    [STEP_DROP_PLACES] = {.holder = true, .first = true, .publish = true},
 };
 
-static struct hf_resp_arg *put(struct hf_resp_arg *at, const char *ptr,
-                               size_t len)
+static struct hf_resp_arg *put_arg(struct hf_resp_arg *at, const char *ptr,
+                                   size_t len)
 {
     *at = (struct hf_resp_arg){ptr, len};
     return at + 1;
@@ -45,14 +45,14 @@ static struct hf_resp_arg *put(struct hf_resp_arg *at, const char *ptr,
 static struct hf_resp_arg *put_integer(struct hf_resp_arg *at, char *text,
                                        int64_t value)
 {
-    return put(at, text, hf_resp_format_integer(text, value));
+    return put_arg(at, text, hf_resp_format_integer(text, value));
 }
 
 /* In a cluster a script with several keys is refused (TRYAGAIN) while their slot is on the
  * move and the node has some of them. A key that is only read is derived there. */
 static bool leaves_out(const struct hf_lock *lock, const struct hf_kind_step *how)
 {
-    return how->only_looks && hf_router_has_slots(lock->client->router);
+    return how->only_reads_keys && hf_router_has_slots(lock->client->router);
 }
 
 static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
@@ -64,13 +64,13 @@ static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
     const char *key = end > 0 ? hf_lock_keys(lock, op->keys_text) : NULL;
 
     if (!how->is_without_name)
-        at = put(at, lock->text, lock->name_len);
+        at = put_arg(at, lock->text, lock->name_len);
     for (size_t i = 0; i < end; i++) {
         size_t len =
             hf_key_size(lock->kind->keys[i], lock->text, lock->name_len);
 
         if (i >= how->first_key && !leaves_out(lock, how))
-            at = put(at, key, len);
+            at = put_arg(at, key, len);
         key += len;
     }
     return at;
@@ -80,8 +80,8 @@ static struct hf_resp_arg *put_hold_key(struct hf_resp_arg *at,
                                         const struct hf_op *op,
                                         size_t owner_len)
 {
-    return put(at, op->hold ? hf_hold_key(op->hold) : hf_op_orphan_key(op),
-               hf_hold_key_len(op->lock, owner_len));
+    return put_arg(at, op->hold ? hf_hold_key(op->hold) : hf_op_orphan_key(op),
+                   hf_hold_key_len(op->lock, owner_len));
 }
 
 /* Copies the text, because that hold may be released while the request is pending. */
@@ -89,8 +89,8 @@ static struct hf_resp_arg *put_joined(struct hf_resp_arg *at, struct hf_op *op)
 {
     const struct hf_hold *joined = hf_hold_to_join(op->lock, op->owner);
 
-    op->text_len = joined ? hf_hold_put_text(joined, op->text.joined) : 0;
-    return put(at, op->text.joined, op->text_len);
+    op->text_len = joined ? hf_hold_put_field(joined, op->text.joined) : 0;
+    return put_arg(at, op->text.joined, op->text_len);
 }
 
 /* PUBLISH or SPUBLISH, the channel and, for sharded=both, the other command.
@@ -101,10 +101,10 @@ static struct hf_resp_arg *put_publish(struct hf_resp_arg *at, struct hf_op *op)
     bool is_sharded = hf_lock_is_sharded(lock);
     struct hf_bytes channel = hf_lock_channel(lock, op->channel_text);
 
-    at = is_sharded ? put(at, "SPUBLISH", 8) : put(at, "PUBLISH", 7);
-    at = put(at, channel.ptr, channel.len);
+    at = is_sharded ? put_arg(at, "SPUBLISH", 8) : put_arg(at, "PUBLISH", 7);
+    at = put_arg(at, channel.ptr, channel.len);
     if (is_sharded && hf_router_also_uses_plain_channels(lock->client->router))
-        at = put(at, "PUBLISH", 7);
+        at = put_arg(at, "PUBLISH", 7);
     return at;
 }
 
@@ -124,14 +124,14 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
                       struct hf_bytes echo)
 {
     const struct hf_kind_step *how = hf_kind_step(op->lock->kind, step);
-    struct hf_resp_arg *at = op->argv + CALL_HEAD;
+    struct hf_resp_arg *at = op->argv + CALL_HEAD_ARGS;
 
     HF_ASSERT(op->place_ms >= 0 && op->silence_ms >= 0);
     at = put_keys(at, op, how);
     if (how->takes_hold_key)
         at = put_hold_key(at, op, echo.len);
-    op->call.keys = (size_t)(at - op->argv) - CALL_HEAD;
-    at = put(at, echo.ptr, echo.len);
+    op->call.keys = (size_t)(at - op->argv) - CALL_HEAD_ARGS;
+    at = put_arg(at, echo.ptr, echo.len);
     if (takes[step].count) {
         at = put_integer(at, op->count_text, op->count);
         at = put_integer(at, op->lease_text, op->lease_ms);
@@ -143,18 +143,18 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put_integer(at, op->floor_text, floor_ms(op));
     }
     if (how->takes_retention)
-        at = put(at, op->client->retention, strlen(op->client->retention));
+        at = put_arg(at, op->client->retention, strlen(op->client->retention));
     if (takes[step].holder)
-        at = put(at, op->holder, op->holder_len);
+        at = put_arg(at, op->holder, op->holder_len);
     if (takes[step].first)
         at = put_integer(at, op->count_text, op->count);
     if (how->side)
-        at = put(at, how->side, strlen(how->side));
+        at = put_arg(at, how->side, strlen(how->side));
     if (how->takes_silence && op->may_be_queued) {
         at = put_integer(at, op->silence_text, op->silence_ms);
         at = put_publish(at, op);
     }
-    if (takes[step].publish && !op->lock->kind->tells_nobody)
+    if (takes[step].publish && !op->lock->kind->publishes_nothing)
         at = put_publish(at, op);
     if (how->takes_joined)
         at = put_joined(at, op);

@@ -42,7 +42,7 @@ static bool hold_ok(const struct hf_hold *hold)
 }
 
 /* All that writes work->op (HOLD-1). */
-static void serve(struct hf_hold *hold, struct hf_op *op)
+static void set_op(struct hf_hold *hold, struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     HF_ASSERT(!op || !hold->work->op);
@@ -67,15 +67,15 @@ static size_t key_room(const struct hf_lock *lock)
     return hf_hold_key_len(lock, HF_OWNER_TEXT_MAX);
 }
 
-static size_t room_of(const struct hf_lock *lock, bool has_calls)
+static size_t room_of(const struct hf_lock *lock, bool has_callbacks)
 {
-    return key_room(lock) + (has_calls ? sizeof(struct hf_hold_calls) : 0);
+    return key_room(lock) + (has_callbacks ? sizeof(struct hf_hold_callbacks) : 0);
 }
 
 /* Which spare memory has exactly so much room; -1: none. */
 static int spare_of(size_t room)
 {
-    return room == 0 ? 0 : room == sizeof(struct hf_hold_calls) ? 1 : -1;
+    return room == 0 ? 0 : room == sizeof(struct hf_hold_callbacks) ? 1 : -1;
 }
 
 static struct hf_hold *take_hold(struct hf_client *client, size_t room)
@@ -118,8 +118,8 @@ static bool take_orphan(struct hf_hold *hold, const struct hf_lock *lock)
 {
     if (!lock->kind->is_ownerless)
         return true;
-    hf_hold_calls(hold)->orphan = hf_op_memory(lock, key_room(lock));
-    return hf_hold_calls(hold)->orphan != NULL;
+    hf_hold_callbacks(hold)->orphan = hf_op_alloc(lock, key_room(lock));
+    return hf_hold_callbacks(hold)->orphan != NULL;
 }
 
 static struct hf_hold *take_all_memory(const struct hf_op *op)
@@ -130,11 +130,11 @@ static struct hf_hold *take_all_memory(const struct hf_op *op)
     struct hf_hold *hold = work ? take_hold(client, room) : NULL;
 
     if (work)
-        hf_hold_begin_work(hold, work);
+        hf_hold_init_work(hold, work);
     if (hold) {
         hf_list_init(&hold->node);
         hold->work = work;
-        hold->has_calls = needs_calls(op);
+        hold->has_callbacks = needs_calls(op);
         if (take_orphan(hold, op->lock))
             return hold;
         return_hold(client, hold, room);
@@ -144,7 +144,7 @@ static struct hf_hold *take_all_memory(const struct hf_op *op)
     return NULL;
 }
 
-static void init_calls(struct hf_hold_calls *calls, const struct hf_op *op)
+static void init_calls(struct hf_hold_callbacks *calls, const struct hf_op *op)
 {
     if (!calls)
         return;
@@ -169,12 +169,12 @@ struct hf_hold *hf_hold_new(struct hf_op *op)
     hold->timer.fire = on_time;
     hold->serial = (uint32_t)serial;
     hold->serial_high = (uint8_t)(serial >> 32);
-    init_calls(hf_hold_calls(hold), op);
+    init_calls(hf_hold_callbacks(hold), op);
     hf_lease_init(&hold->work->lease, client->watchdog_ms);
     hold->work->text_len =
         (uint8_t)hf_owner_format(hold->work->text, client->uuid, op->owner, serial,
                                  op->lock->kind->owner_suffix);
-    hf_hold_put_key(hf_hold_key(hold), op->lock, hf_hold_text(hold));
+    hf_hold_put_key(hf_hold_key(hold), op->lock, hf_hold_field(hold));
     HF_ASSERT(hold->work->text_len > 0 && hold->work->text_len < HF_OWNER_TEXT_MAX);
     hf_lock_ref(op->lock);
     HF_ASSERT(hold_ok(hold));
@@ -186,28 +186,28 @@ void hf_hold_commit(struct hf_hold *hold)
     struct hf_client *client = hold->lock->client;
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    HF_ASSERT(client->provisional_holds >= hold->is_open);
-    client->provisional_holds -= hold->is_open;
-    hold->is_open = false;
-    hf_client_note_quiet(client);
+    HF_ASSERT(client->provisional_holds >= hold->is_provisional);
+    client->provisional_holds -= hold->is_provisional;
+    hold->is_provisional = false;
+    hf_client_note_idle(client);
 }
 
-void hf_hold_silence(struct hf_lock *lock,
-                     bool (*is_whose)(const struct hf_hold *, const void *whose),
-                     const void *whose)
+void hf_hold_remove_callbacks(struct hf_lock *lock,
+                              bool (*is_whose)(const struct hf_hold *, const void *whose),
+                              const void *whose)
 {
     for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
         if (is_whose(hold, whose)) {
-            hf_hold_calls(hold)->on_lost = NULL;
-            hf_hold_calls(hold)->on_renewed = NULL;
+            hf_hold_callbacks(hold)->on_lost = NULL;
+            hf_hold_callbacks(hold)->on_renewed = NULL;
         }
 }
 
-bool hf_hold_calls_are(const struct hf_hold *hold,
-                       void (*on_lost)(void *, struct hf_lock *, int64_t, enum hf_lost),
-                       const void **ctx)
+bool hf_hold_has_on_lost(const struct hf_hold *hold,
+                         void (*on_lost)(void *, struct hf_lock *, int64_t, enum hf_lost),
+                         const void **ctx)
 {
-    const struct hf_hold_calls *calls = hf_hold_calls(hold);
+    const struct hf_hold_callbacks *calls = hf_hold_callbacks(hold);
 
     if (!calls || calls->on_lost != on_lost)
         return false;
@@ -225,14 +225,14 @@ void hf_hold_free(struct hf_hold *hold)
     HF_ASSERT(!hold->is_free);
     hf_hold_commit(hold);
     hf_loop_disarm(client->loop, &hold->timer);
-    if (hold->has_calls)
-        hf_loop_unpost(client->loop, &hf_hold_calls(hold)->lost_task);
+    if (hold->has_callbacks)
+        hf_loop_unpost(client->loop, &hf_hold_callbacks(hold)->lost_task);
     hf_hold_stop_renewal(hold);
     hf_hold_remove(hold);
     if (hold->work && hold->work->batch)
         hold->is_free = true;
     else
-        hf_hold_drop(hold);
+        hf_hold_free_memory(hold);
 }
 
 void hf_hold_finish_request(struct hf_op *op, hf_status status)
@@ -243,11 +243,11 @@ void hf_hold_finish_request(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-void hf_hold_drop(struct hf_hold *hold)
+void hf_hold_free_memory(struct hf_hold *hold)
 {
     struct hf_lock *lock = hold->lock;
     struct hf_client *client = lock->client;
-    struct hf_op **orphan = hf_hold_orphan(hold);
+    struct hf_op **orphan = hf_hold_orphan_memory(hold);
 
     HF_ASSERT(hf_loop_is_locked(client->loop));
     HF_ASSERT(!is_in(&hold->node) && !hold->timer.link);
@@ -256,7 +256,7 @@ void hf_hold_drop(struct hf_hold *hold)
     if (orphan && *orphan)
         hf_mem_free(client->mem, *orphan, (*orphan)->size);
     hf_hold_drop_work(hold);
-    return_hold(client, hold, room_of(lock, hold->has_calls));
+    return_hold(client, hold, room_of(lock, hold->has_callbacks));
     hf_lock_unref(lock);
 }
 
@@ -270,7 +270,7 @@ static void free_spare_holds(struct hf_client *client, int spare, size_t room)
         hf_list_remove(&hold->node);
         hf_mem_free(client->mem, hold, sizeof *hold + room);
     }
-    HF_ASSERT(client->is_over || client->ops_count == 0);
+    HF_ASSERT(client->has_stopped_sending || client->ops_count == 0);
     client->spare_holds_count[spare] = 0;
 }
 
@@ -278,7 +278,7 @@ void hf_hold_free_spare(struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
     free_spare_holds(client, 0, 0);
-    free_spare_holds(client, 1, sizeof(struct hf_hold_calls));
+    free_spare_holds(client, 1, sizeof(struct hf_hold_callbacks));
     while (!hf_list_is_empty(&client->spare_works)) {
         struct hf_hold_work *work =
             HF_OWNER_OF(client->spare_works.next, struct hf_hold_work, shrink.node);
@@ -294,12 +294,12 @@ void hf_hold_free_spare(struct hf_client *client)
 bool hf_hold_begin_op(struct hf_hold *hold, struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    HF_ASSERT(hold_ok(hold) && !is_in(&op->line_node));
+    HF_ASSERT(hold_ok(hold) && !is_in(&op->queue_node));
     if (hold->work->op) {
-        hf_list_push(&hold->work->pending, &op->line_node);
+        hf_list_push(&hold->work->pending, &op->queue_node);
         return false;
     }
-    serve(hold, op);
+    set_op(hold, op);
     return true;
 }
 
@@ -310,7 +310,7 @@ static void resume(struct hf_timer *timer)
 
     HF_ASSERT(!op->hold || op->hold->work->op == op);
     if (op->hold)
-        serve(op->hold, NULL);
+        set_op(op->hold, NULL);
     op->hold = NULL;
     op->verb->resume(op);
 }
@@ -319,10 +319,10 @@ static void resume(struct hf_timer *timer)
  * operations that all fail at once would be nested on one stack. */
 static struct hf_op *wake_one(struct hf_list *pending, struct hf_loop *loop)
 {
-    struct hf_op *op = HF_OWNER_OF(pending->next, struct hf_op, line_node);
+    struct hf_op *op = HF_OWNER_OF(pending->next, struct hf_op, queue_node);
 
     HF_ASSERT(!op->hold && !op->call.is_under_way); /* HOLD-1: it has not started */
-    hf_list_remove(&op->line_node);
+    hf_list_remove(&op->queue_node);
     hf_loop_disarm(loop, &op->timer);
     op->timer.fire = resume;
     hf_loop_arm(loop, &op->timer, 0);
@@ -336,7 +336,7 @@ void hf_hold_end_op(struct hf_hold *hold, bool is_gone)
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     HF_ASSERT(work->op);
-    serve(hold, NULL);
+    set_op(hold, NULL);
     HF_ASSERT(is_gone || work->lease.count > 0);
     if (!is_gone) {
         hf_hold_shrink_later(hold);
@@ -344,13 +344,13 @@ void hf_hold_end_op(struct hf_hold *hold, bool is_gone)
             return;
         /* The hold is reserved, so that no new operation enters first. If this one is
          * cancelled before it starts, it leaves, and the one after it is woken. */
-        serve(hold, wake_one(&work->pending, client->loop));
+        set_op(hold, wake_one(&work->pending, client->loop));
         HF_ASSERT(hold_ok(hold));
         return;
     }
     while (!hf_list_is_empty(&work->pending))
         (void)wake_one(&work->pending, client->loop);
-    hf_tally_unheld(hold);
+    hf_tally_hold_removed(hold);
     hf_hold_free(hold);
 }
 
@@ -359,7 +359,7 @@ void hf_hold_abandon_op(struct hf_hold *hold)
     struct hf_hold_work *work = hold->work;
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    serve(hold, NULL);
+    set_op(hold, NULL);
     if (!work->is_borrowed)
         return;
     while (!hf_list_is_empty(&work->pending))
@@ -399,8 +399,8 @@ void hf_hold_stop_renewal(struct hf_hold *hold)
     struct hf_hold_work *work = hold->work;
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    if (hold->has_calls)
-        hf_loop_unpost(client->loop, &hf_hold_calls(hold)->renewed_task);
+    if (hold->has_callbacks)
+        hf_loop_unpost(client->loop, &hf_hold_callbacks(hold)->renewed_task);
     if (!work)
         return;
     hf_list_remove(&work->due_node);
@@ -418,13 +418,13 @@ static void report_lost(struct hf_hold *hold, bool was_releasing);
 
 bool hf_hold_lose(struct hf_hold *hold, enum hf_lost reason)
 {
-    struct hf_lease copy, *lease = hf_hold_edit(hold, &copy);
+    struct hf_lease copy, *lease = hf_hold_edit_lease(hold, &copy);
     bool was_releasing = lease->state == LEASE_RELEASING;
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     if (!hf_lease_lose(lease, reason))
         return false;
-    hf_hold_edited(hold, lease);
+    hf_hold_store_lease(hold, lease);
     report_lost(hold, was_releasing);
     return true;
 }
@@ -432,25 +432,25 @@ bool hf_hold_lose(struct hf_hold *hold, enum hf_lost reason)
 /* IDLE-3: a renewal without memory has failed, and is due again soon. */
 static enum hf_lease_todo due_without_memory(struct hf_hold *hold, int64_t now)
 {
-    struct hf_lease copy, *lease = hf_hold_edit(hold, &copy);
+    struct hf_lease copy, *lease = hf_hold_edit_lease(hold, &copy);
     enum hf_lease_todo todo;
 
     hf_lease_note_sleep(lease, now);
-    todo = hf_lease_due(lease, now);
+    todo = hf_lease_take_todo(lease, now);
     if (todo == LEASE_DO_RENEW || todo == LEASE_DO_LOOK) {
         hf_lease_retry(lease, now, NULL);
         todo = LEASE_DO_NOTHING;
     }
-    hf_hold_edited(hold, lease);
+    hf_hold_store_lease(hold, lease);
     return todo;
 }
 
-static enum hf_lease_todo due(struct hf_hold *hold, int64_t now)
+static enum hf_lease_todo take_lease_todo(struct hf_hold *hold, int64_t now)
 {
-    if (!hf_hold_open(hold))
+    if (!hf_hold_ensure_work(hold))
         return due_without_memory(hold, now);
     hf_lease_note_sleep(&hold->work->lease, now);
-    return hf_lease_due(&hold->work->lease, now);
+    return hf_lease_take_todo(&hold->work->lease, now);
 }
 
 static void on_time(struct hf_timer *timer)
@@ -458,7 +458,7 @@ static void on_time(struct hf_timer *timer)
     struct hf_hold *hold = HF_OWNER_OF(timer, struct hf_hold, timer);
 
     HF_ASSERT(hold_ok(hold));
-    switch (due(hold, hf_loop_now(hold->lock->client->loop))) {
+    switch (take_lease_todo(hold, hf_loop_now(hold->lock->client->loop))) {
     case LEASE_DO_RENEW:
         drop_look(hold);
         request_renewal(hold, false);
@@ -472,7 +472,7 @@ static void on_time(struct hf_timer *timer)
     case LEASE_DO_NOTHING:
         break;
     }
-    hf_hold_rearm(hold);
+    hf_hold_rearm_timer(hold);
     if (hold->work)
         hf_hold_shrink_later(hold);
     HF_ASSERT(hold_ok(hold));
@@ -482,10 +482,10 @@ static void on_time(struct hf_timer *timer)
 
 /* The values of a hold that its callbacks need: the hold may be released, and freed, while a
  * callback runs. */
-struct told {
+struct callback_data {
     struct hf_lock *lock;
     int64_t owner;
-    struct hf_hold_calls calls;
+    struct hf_hold_callbacks calls;
     enum hf_lost reason;
     bool is_member;
     int64_t set_ms;
@@ -493,60 +493,60 @@ struct told {
     char text[HF_OWNER_TEXT_MAX];
 };
 
-static struct told told_of(const struct hf_hold *hold)
+static struct callback_data callback_data_of(const struct hf_hold *hold)
 {
     struct hf_lease copy;
     const struct hf_lease *lease = hf_hold_lease(hold, &copy);
-    struct told told = {.lock = hold->lock,
+    struct callback_data data = {.lock = hold->lock,
                         .owner = hold->owner,
                         .reason = lease->reason,
                         .is_member = hold->is_member, .set_ms = lease->claims.set_ms};
 
-    if (hold->has_calls)
-        told.calls = *hf_hold_calls(hold);
-    told.text_len = hf_hold_put_text(hold, told.text);
-    return told;
+    if (hold->has_callbacks)
+        data.calls = *hf_hold_callbacks(hold);
+    data.text_len = hf_hold_put_field(hold, data.text);
+    return data;
 }
 
-static struct told told_by(struct hf_hold_calls *calls)
+static struct callback_data data_of(struct hf_hold_callbacks *calls)
 {
-    return told_of((struct hf_hold *)calls - 1);
+    return callback_data_of((struct hf_hold *)calls - 1);
 }
 
 /* Releases a hold whose max_hold_ms has passed, after on_lost has returned. A member of a
  * multi-lock or quorum is not released, because the thread of another client may still be
  * in on_lost; that hold ends with the release, or by its TTL. */
-static void let_go(const struct told *told)
+static void let_go(const struct callback_data *data)
 {
-    if (told->reason == HF_REASON_MAX_HOLD && !told->is_member)
-        hf_release_orphan(told->lock, (struct hf_bytes){told->text, told->text_len},
-                          told->set_ms, 0, NULL);
+    if (data->reason == HF_REASON_MAX_HOLD && !data->is_member)
+        hf_release_orphan(data->lock, (struct hf_bytes){data->text, data->text_len},
+                          data->set_ms, 0, NULL);
 }
 
 static void run_lost(struct hf_task *task)
 {
-    struct told told = told_by(HF_OWNER_OF(task, struct hf_hold_calls, lost_task));
-    struct hf_loop *loop = told.lock->client->loop;
+    struct callback_data data = data_of(HF_OWNER_OF(task, struct hf_hold_callbacks, lost_task));
+    struct hf_loop *loop = data.lock->client->loop;
 
-    hf_lock_ref(told.lock);
-    HF_ASSERT(told.reason != 0); /* LEASE-4 */
+    hf_lock_ref(data.lock);
+    HF_ASSERT(data.reason != 0); /* LEASE-4 */
     hf_loop_unlock(loop);
-    told.calls.on_lost(told.calls.ctx, told.lock, told.owner, told.reason);
+    data.calls.on_lost(data.calls.ctx, data.lock, data.owner, data.reason);
     hf_loop_lock(loop);
-    let_go(&told);
-    hf_lock_unref(told.lock);
+    let_go(&data);
+    hf_lock_unref(data.lock);
 }
 
 static void run_renewed(struct hf_task *task)
 {
-    struct told told = told_by(HF_OWNER_OF(task, struct hf_hold_calls, renewed_task));
-    struct hf_loop *loop = told.lock->client->loop;
+    struct callback_data data = data_of(HF_OWNER_OF(task, struct hf_hold_callbacks, renewed_task));
+    struct hf_loop *loop = data.lock->client->loop;
 
-    hf_lock_ref(told.lock);
+    hf_lock_ref(data.lock);
     hf_loop_unlock(loop);
-    told.calls.on_renewed(told.calls.ctx, told.lock, told.owner);
+    data.calls.on_renewed(data.calls.ctx, data.lock, data.owner);
     hf_loop_lock(loop);
-    hf_lock_unref(told.lock);
+    hf_lock_unref(data.lock);
 }
 
 /* A hold that ends with its client is not lost yet: the server keeps it. */
@@ -563,26 +563,26 @@ static const char *end_text(enum hf_lost reason, bool was_releasing)
 static void report_lost(struct hf_hold *hold, bool was_releasing)
 {
     struct hf_client *client = hold->lock->client;
-    struct hf_hold_calls *calls = hf_hold_calls(hold);
-    struct told told;
+    struct hf_hold_callbacks *calls = hf_hold_callbacks(hold);
+    struct callback_data data;
     char name[100];
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     HF_ASSERT(!hold->work || hold->work->lease.state == LEASE_LOST);
     hf_hold_stop_renewal(hold);
     hf_tally_lost(hold);
-    hf_hold_rearm(hold);
+    hf_hold_rearm_timer(hold);
     HF_ASSERT(hold_ok(hold));
     if (calls && calls->on_lost) { /* before the server can grant it to another owner */
         hf_loop_post_first(client->loop, &calls->lost_task);
         return;
     }
-    told = told_of(hold);
-    let_go(&told);
+    data = callback_data_of(hold);
+    let_go(&data);
     hf_client_log(client, HF_LOG_WARNING, "lock '%s' %s%s",
                   hf_error_quote(name, sizeof name, hold->lock->text, hold->lock->name_len),
-                  end_text(told.reason, was_releasing),
-                  told.reason == HF_REASON_CLOSED ? "" : hf_lost_text(told.reason));
+                  end_text(data.reason, was_releasing),
+                  data.reason == HF_REASON_CLOSED ? "" : hf_lost_text(data.reason));
 }
 
 void hf_hold_report_lost(struct hf_hold *hold)
@@ -592,7 +592,7 @@ void hf_hold_report_lost(struct hf_hold *hold)
 
 void hf_hold_report_renewed(struct hf_hold *hold)
 {
-    struct hf_hold_calls *calls = hf_hold_calls(hold);
+    struct hf_hold_callbacks *calls = hf_hold_callbacks(hold);
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     if (calls && calls->on_renewed)

@@ -40,10 +40,10 @@ struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
 /* hf_hold_lose - the hold is lost: reports it. It returns false if it was lost before. */
 bool hf_hold_lose(struct hf_hold *hold, enum hf_lost reason);
 
-/* hf_hold_calls_are - returns whether this is its on_lost, and sets *ctx to its context. */
-bool hf_hold_calls_are(const struct hf_hold *hold,
-                       void (*on_lost)(void *, struct hf_lock *, int64_t, enum hf_lost),
-                       const void **ctx);
+/* hf_hold_has_on_lost - returns whether this is its on_lost, and sets *ctx to its context. */
+bool hf_hold_has_on_lost(const struct hf_hold *hold,
+                         void (*on_lost)(void *, struct hf_lock *, int64_t, enum hf_lost),
+                         const void **ctx);
 
 /* hf_hold_free_spare - frees the memory that is kept for the next acquires. */
 void hf_hold_free_spare(struct hf_client *client);
@@ -59,11 +59,11 @@ void hf_hold_finish_request(struct hf_op *op, hf_status status);
 /* hf_hold_commit - the multi-lock holds all of its members: this hold is no longer provisional. */
 void hf_hold_commit(struct hf_hold *hold);
 
-/* hf_hold_silence - removes the callbacks of the holds of `whose`, because the object that
+/* hf_hold_remove_callbacks - removes the callbacks of the holds of `whose`, because the object that
  *   they belong to will be freed. */
-void hf_hold_silence(struct hf_lock *lock,
-                     bool (*is_whose)(const struct hf_hold *, const void *whose),
-                     const void *whose);
+void hf_hold_remove_callbacks(struct hf_lock *lock,
+                              bool (*is_whose)(const struct hf_hold *, const void *whose),
+                              const void *whose);
 
 /* hf_hold_report_lost - the hold is lost: ends its renewal, and posts on_lost or logs the loss. */
 void hf_hold_report_lost(struct hf_hold *hold);
@@ -83,8 +83,8 @@ void hf_hold_end_op(struct hf_hold *hold, bool is_gone);
  *   start. */
 void hf_hold_abandon_op(struct hf_hold *hold);
 
-/* hf_hold_drop - frees the memory of a hold to which no renewal points. */
-void hf_hold_drop(struct hf_hold *hold);
+/* hf_hold_free_memory - frees the memory of a hold to which no renewal points. */
+void hf_hold_free_memory(struct hf_hold *hold);
 
 /* hf_hold_stop_renewal - prevents further renewals. The reply to one that was sent is
  * ignored, and on_renewed is not called. */

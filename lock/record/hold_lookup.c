@@ -41,7 +41,7 @@ static void free_table(struct hf_lock *lock)
     lock->table = NULL;
 }
 
-static void gather(struct hf_lock *lock, struct hf_list *all)
+static void gather_holds(struct hf_lock *lock, struct hf_list *all)
 {
     hf_list_init(all);
     hf_list_join(all, &lock->holds);
@@ -50,7 +50,7 @@ static void gather(struct hf_lock *lock, struct hf_list *all)
 }
 
 /* If there is no memory, the lists become longer. */
-static void grow(struct hf_lock *lock)
+static void grow_hold_table(struct hf_lock *lock)
 {
     uint32_t room = lock->table ? lock->table->room * 2 : BUCKETS_FROM;
     struct hf_hold_table *table = hf_mem_new(lock->client->mem, size_of(room));
@@ -61,7 +61,7 @@ static void grow(struct hf_lock *lock)
     table->room = room;
     for (uint32_t i = 0; i < room; i++)
         hf_list_init(&table->buckets[i]);
-    gather(lock, &all);
+    gather_holds(lock, &all);
     HF_ASSERT(hf_list_count(&all) == lock->holds_count);
     free_table(lock);
     lock->table = table;
@@ -83,7 +83,7 @@ void hf_hold_add(struct hf_hold *hold)
     lock->holds_count++;
     hf_list_push(list_of(lock, hold->owner), &hold->node);
     if (lock->holds_count > room && room < BUCKETS_MAX)
-        grow(lock);
+        grow_hold_table(lock);
     HF_ASSERT(hf_hold_find(lock, hold->owner) == hold);
 }
 
@@ -135,7 +135,7 @@ struct hf_hold *hf_hold_next(struct hf_lock *lock, const struct hf_hold *after)
                       after ? (uint32_t)(list - lock->table->buckets) + 1 : 0);
 }
 
-struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner)
+struct hf_hold *hf_hold_find_same_queue(struct hf_lock *lock, int64_t owner)
 {
     struct hf_lock *other = NULL;
     struct hf_hold *hold = NULL;
@@ -152,7 +152,7 @@ struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner)
 struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner)
 {
     struct hf_hold *hold =
-        lock->kind->joins_other ? hf_hold_find_beside(lock, owner) : NULL;
+        lock->kind->joins_other ? hf_hold_find_same_queue(lock, owner) : NULL;
 
     HF_ASSERT(!hold || (hold->lock != lock && hold->owner == owner));
     HF_ASSERT(hf_loop_is_locked(lock->client->loop));

@@ -18,8 +18,8 @@ void hf_hold_add(struct hf_hold *hold);
 /* hf_hold_remove - removes `hold` from its lock; it may be called if the hold was never added. */
 void hf_hold_remove(struct hf_hold *hold);
 
-/* hf_hold_find_beside - returns the owner's hold on another lock with the same queue. */
-struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner);
+/* hf_hold_find_same_queue - returns the owner's hold on another lock with the same queue. */
+struct hf_hold *hf_hold_find_same_queue(struct hf_lock *lock, int64_t owner);
 
 /* hf_hold_to_join - returns the owner's hold on the other side, which this kind joins, or
  *   NULL. */

@@ -47,7 +47,7 @@ static uint64_t serial_of(const struct hf_hold *hold)
     return (uint64_t)hold->serial_high << 32 | hold->serial;
 }
 
-size_t hf_hold_put_text(const struct hf_hold *hold, char dst[HF_OWNER_TEXT_MAX])
+size_t hf_hold_put_field(const struct hf_hold *hold, char dst[HF_OWNER_TEXT_MAX])
 {
     const struct hf_hold_work *work = hold->work;
 
@@ -58,30 +58,30 @@ size_t hf_hold_put_text(const struct hf_hold *hold, char dst[HF_OWNER_TEXT_MAX])
     return work->text_len;
 }
 
-static void shrink(struct hf_client *client, struct hf_shrink *s);
+static void shrink_hold(struct hf_client *client, struct hf_shrink *s);
 
-void hf_hold_begin_work(struct hf_hold *hold, struct hf_hold_work *work)
+void hf_hold_init_work(struct hf_hold *hold, struct hf_hold_work *work)
 {
     memset(work, 0, offsetof(struct hf_hold_work, lease));
     work->hold = hold;
-    work->shrink.free_memory = shrink;
+    work->shrink.free_memory = shrink_hold;
     hf_list_init(&work->shrink.node);
     hf_list_init(&work->due_node);
     hf_list_init(&work->unsure_node);
     hf_list_init(&work->pending);
 }
 
-void hf_hold_open_in(struct hf_hold *hold, struct hf_hold_work *work)
+void hf_hold_use_work(struct hf_hold *hold, struct hf_hold_work *work)
 {
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     HF_ASSERT(!hold->work && !hold->is_free);
-    hf_hold_begin_work(hold, work);
+    hf_hold_init_work(hold, work);
     hf_lease_unpack(&work->lease, &hold->packed, hold->lock->client->watchdog_ms);
-    work->text_len = (uint8_t)hf_hold_put_text(hold, work->text);
+    work->text_len = (uint8_t)hf_hold_put_field(hold, work->text);
     hold->work = work;
 }
 
-bool hf_hold_open(struct hf_hold *hold)
+bool hf_hold_ensure_work(struct hf_hold *hold)
 {
     struct hf_hold_work *work = hold->work;
 
@@ -89,7 +89,7 @@ bool hf_hold_open(struct hf_hold *hold)
     if (work)
         return true;
     if ((work = hf_hold_take_work(hold->lock->client)))
-        hf_hold_open_in(hold, work);
+        hf_hold_use_work(hold, work);
     return work != NULL;
 }
 
@@ -126,7 +126,7 @@ void hf_hold_shrink(struct hf_hold *hold)
         hf_hold_drop_work(hold);
 }
 
-static void shrink(struct hf_client *client, struct hf_shrink *s)
+static void shrink_hold(struct hf_client *client, struct hf_shrink *s)
 {
     (void)client;
     hf_hold_shrink(HF_OWNER_OF(s, struct hf_hold_work, shrink)->hold);
@@ -156,7 +156,7 @@ const struct hf_lease *hf_hold_lease(const struct hf_hold *hold, struct hf_lease
     return copy;
 }
 
-struct hf_lease *hf_hold_edit(struct hf_hold *hold, struct hf_lease *copy)
+struct hf_lease *hf_hold_edit_lease(struct hf_hold *hold, struct hf_lease *copy)
 {
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     if (hold->work)
@@ -167,19 +167,19 @@ struct hf_lease *hf_hold_edit(struct hf_hold *hold, struct hf_lease *copy)
 
 /* Its moments fit (PACK-2): the event sets them to the present or to other moments of the
  * lease. */
-void hf_hold_edited(struct hf_hold *hold, const struct hf_lease *l)
+void hf_hold_store_lease(struct hf_hold *hold, const struct hf_lease *l)
 {
     bool is_packed = hold->work || hf_lease_pack(&hold->packed, l);
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     HF_ASSERT(is_packed);
     (void)is_packed;
-    hf_hold_rearm(hold);
+    hf_hold_rearm_timer(hold);
 }
 
 /* ---- events ---- */
 
-void hf_hold_rearm(struct hf_hold *hold)
+void hf_hold_rearm_timer(struct hf_hold *hold)
 {
     struct hf_loop *loop = hold->lock->client->loop;
     struct hf_lease copy;
@@ -194,20 +194,20 @@ void hf_hold_rearm(struct hf_hold *hold)
         hf_loop_arm(loop, &hold->timer, next);
 }
 
-void hf_hold_rush(struct hf_hold *hold, int64_t at_ms)
+void hf_hold_renew_early(struct hf_hold *hold, int64_t at_ms)
 {
-    struct hf_lease copy, *lease = hf_hold_edit(hold, &copy);
+    struct hf_lease copy, *lease = hf_hold_edit_lease(hold, &copy);
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    hf_lease_rush(lease, at_ms);
-    hf_hold_edited(hold, lease);
+    hf_lease_renew_early(lease, at_ms);
+    hf_hold_store_lease(hold, lease);
 }
 
-void hf_hold_rush_look(struct hf_hold *hold, int64_t at_ms)
+void hf_hold_look_early(struct hf_hold *hold, int64_t at_ms)
 {
-    struct hf_lease copy, *lease = hf_hold_edit(hold, &copy);
+    struct hf_lease copy, *lease = hf_hold_edit_lease(hold, &copy);
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    hf_lease_rush_look(lease, at_ms);
-    hf_hold_edited(hold, lease);
+    hf_lease_look_early(lease, at_ms);
+    hf_hold_store_lease(hold, lease);
 }

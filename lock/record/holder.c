@@ -20,7 +20,7 @@
 struct hf_holder {
     struct hf_label_request request;
     struct hf_timer timer;      /* when its label is requested */
-    struct hf_wait_queue *line;
+    struct hf_wait_queue *queue;
     bool is_read;               /* its label is known, or cannot be read */
     int reads;
     size_t len;
@@ -32,7 +32,7 @@ struct hf_holder {
 
 static void read_again(struct hf_holder *holder)
 {
-    struct hf_loop *loop = holder->line->lock->client->loop;
+    struct hf_loop *loop = holder->queue->lock->client->loop;
 
     if (holder->label[0] || ++holder->reads >= READS_MAX)
         return;
@@ -58,9 +58,9 @@ static void on_read(struct hf_label_request *request, hf_status status,
 static void on_timer(struct hf_timer *timer)
 {
     struct hf_holder *holder = HF_OWNER_OF(timer, struct hf_holder, timer);
-    struct hf_client *client = holder->line->lock->client;
+    struct hf_client *client = holder->queue->lock->client;
 
-    if (hf_list_is_empty(&holder->line->waiters) || holder->is_read ||
+    if (hf_list_is_empty(&holder->queue->waiters) || holder->is_read ||
         client->has_unreadable_labels)
         return;
     holder->request.done = on_read;
@@ -83,12 +83,12 @@ static struct hf_holder *holder_of(struct hf_wait_queue *line)
         return holder;
     hf_list_init(&holder->request.node);
     holder->timer.fire = on_timer;
-    holder->line = line;
+    holder->queue = line;
     line->holder = holder;
     return holder;
 }
 
-static void seek(const struct hf_op *op)
+static void request_holder_label(const struct hf_op *op)
 {
     int64_t now = hf_loop_now(op->client->loop);
     int64_t half_ms = (op->wait.deadline_ms - now) / 2;
@@ -116,7 +116,7 @@ void hf_holder_note(struct hf_op *op, const struct hf_lock_info *info)
                                                            : HF_OWNER_TEXT_MAX;
     memcpy(op->held_by, info->holder, op->held_by_len);
     if (op->client->label && op->queue && op->wait.deadline_ms != HF_NEVER)
-        seek(op);
+        request_holder_label(op);
 }
 
 const char *hf_holder_label(const struct hf_wait_queue *line, const char *holder, size_t len)
@@ -133,7 +133,7 @@ static struct hf_bytes holder_for(const struct hf_op *op)
     return (struct hf_bytes){op->queue->holder->text, op->queue->holder->len};
 }
 
-hf_status hf_holder_time_out(struct hf_op *op, hf_status status)
+hf_status hf_holder_fill_timeout(struct hf_op *op, hf_status status)
 {
     struct hf_bytes by = holder_for(op);
     const char *label = hf_holder_label(op->queue, by.ptr, by.len);

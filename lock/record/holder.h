@@ -10,13 +10,13 @@
 #include "lock/record/records.h"
 
 /* hf_holder_note     - a reply named the holder for which `op` waits.
- * hf_holder_time_out - returns `status`; if this is HF_TIMEOUT, fills the error of the call, which
- *                      names the holder.
+ * hf_holder_fill_timeout - returns `status`; if this is HF_TIMEOUT, fills the error of the call,
+ *                      which names the holder.
  * hf_holder_label    - returns the label of a holder if the queue, which may be NULL, knows it;
  *                      otherwise "".
  * hf_holder_free     - for the end of a queue. */
 void hf_holder_note(struct hf_op *op, const struct hf_lock_info *info);
-hf_status hf_holder_time_out(struct hf_op *op, hf_status status);
+hf_status hf_holder_fill_timeout(struct hf_op *op, hf_status status);
 const char *hf_holder_label(const struct hf_wait_queue *line, const char *holder, size_t len);
 void hf_holder_free(struct hf_wait_queue *line);
 

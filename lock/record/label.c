@@ -29,15 +29,15 @@ struct hf_label {
     char text[];
 };
 
-static void arm(const struct hf_client *client, int64_t at_ms)
+static void arm_label_timer(const struct hf_client *client, int64_t at_ms)
 {
     hf_loop_arm(client->loop, &client->label->timer, at_ms);
 }
 
-static void retry(const struct hf_client *client)
+static void retry_label_later(const struct hf_client *client)
 {
     client->label->retry_ms = hf_loop_now(client->loop) + RETRY_MS;
-    arm(client, client->label->retry_ms);
+    arm_label_timer(client, client->label->retry_ms);
 }
 
 /* LABEL-1. A timer that is due earlier stays. */
@@ -47,7 +47,7 @@ static void arm_early(const struct hf_client *client)
     int64_t at_ms = hf_max_ms(hf_loop_now(client->loop) + LABEL_AFTER_MS, label->retry_ms);
 
     if (!label->timer.link || label->timer.due_ms > at_ms)
-        arm(client, at_ms);
+        arm_label_timer(client, at_ms);
 }
 
 /* ---- storing ---- */
@@ -64,16 +64,16 @@ static void on_stored(struct hf_label_request *request, hf_status status,
         if (label->needed_until_ms > label->stored_until_ms) /* noted meanwhile */
             arm_early(client);
         else
-            arm(client, label->stored_until_ms - client->watchdog_ms);
+            arm_label_timer(client, label->stored_until_ms - client->watchdog_ms);
         return;
     }
     label->is_refused = hf_refusal_is_by_acl(reply);
     if (!label->is_refused)
-        retry(client);
+        retry_label_later(client);
 }
 
 /* With a watchdog timeout to spare, so that the next request can follow later. */
-static void store(struct hf_client *client)
+static void store_label(struct hf_client *client)
 {
     struct hf_label *label = client->label;
     int64_t now = hf_loop_now(client->loop);
@@ -85,7 +85,7 @@ static void store(struct hf_client *client)
     label->may_be_stored = true;
     if (hf_label_request_send_set(&label->request, label->text, ttl_ms,
                                   now + client->request_timeout_ms) < 0)
-        retry(client);
+        retry_label_later(client);
 }
 
 /* When the oldest hold was granted; HF_NEVER: there is none. One that was lost is its owner's until
@@ -159,16 +159,16 @@ static void on_timer(struct hf_timer *timer)
         return;
     at_ms = first_ms(client);
     if (hf_loop_now(client->loop) < at_ms) {
-        arm(client, at_ms);
+        arm_label_timer(client, at_ms);
         return;
     }
     if (label->needed_until_ms >= label->stored_until_ms)
-        store(client);
+        store_label(client);
     else if (has_hold(client))
-        arm(client, label->stored_until_ms - client->watchdog_ms);
+        arm_label_timer(client, label->stored_until_ms - client->watchdog_ms);
 }
 
-void hf_label_note(struct hf_client *client, int64_t for_ms)
+void hf_label_note_needed(struct hf_client *client, int64_t for_ms)
 {
     struct hf_label *label = client->label;
     int64_t now;
@@ -183,8 +183,8 @@ void hf_label_note(struct hf_client *client, int64_t for_ms)
     if (label->needed_until_ms > label->stored_until_ms)
         arm_early(client);
     else if (!label->timer.link) /* it came early, for a lease that had ended */
-        arm(client, hf_max_ms(label->stored_until_ms - client->watchdog_ms,
-                              now + LABEL_AFTER_MS));
+        arm_label_timer(client, hf_max_ms(label->stored_until_ms - client->watchdog_ms,
+                                          now + LABEL_AFTER_MS));
 }
 
 /* ---- closing ---- */

@@ -19,13 +19,13 @@
 #define LABEL_CLOSE_MS 100
 
 /* hf_label_open  - keeps a copy of the text for the client. HF_E_NOMEM.
- * hf_label_note  - a hold of this client, or its place in a queue, may stay on the server for
- *                  this time from now. Without a label it does nothing.
+ * hf_label_note_needed  - a hold of this client, or its place in a queue, may stay on the server
+ *                  for this time from now. Without a label it does nothing.
  * hf_label_close - begins LABEL-3, for hf_client_close. client->is_closing_label is true until it
  *                  has ended; then client->closer is woken.
  * hf_label_free  - also without a label. */
 hf_status hf_label_open(struct hf_client *client, const char *text) HF_MUST_CHECK;
-void hf_label_note(struct hf_client *client, int64_t for_ms);
+void hf_label_note_needed(struct hf_client *client, int64_t for_ms);
 void hf_label_close(struct hf_client *client);
 void hf_label_free(struct hf_client *client);
 

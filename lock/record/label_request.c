@@ -12,17 +12,17 @@
 
 /* ---- the reply ---- */
 
-static void leave(struct hf_label_request *request)
+static void remove_from_pending(struct hf_label_request *request)
 {
     hf_list_remove(&request->node);
 }
 
 /* The server has replied with an error. */
-static hf_status refused(const struct hf_label_request *request, struct hf_resp_value reply,
-                         struct hf_error *why)
+static hf_status fail_refused(const struct hf_label_request *request, struct hf_resp_value reply,
+                              struct hf_error *why)
 {
-    enum hf_patience patience = hf_patience_with(reply);
-    hf_status status = patience == HF_RETRIES_LOST ? HF_E_NOREPLY : HF_E_SERVER;
+    enum hf_patience patience = hf_patience_after_reply(reply);
+    hf_status status = patience == HF_PATIENCE_RETRIES_LOST ? HF_E_NOREPLY : HF_E_SERVER;
     const char *ptr;
     size_t len;
     char said[200];
@@ -30,7 +30,7 @@ static hf_status refused(const struct hf_label_request *request, struct hf_resp_
     hf_refusal_text(reply, &ptr, &len);
     (void)hf_error_set(why, status, "%s: %s", hf_command_address(&request->command),
                        hf_error_quote(said, sizeof said, ptr, len));
-    why->is_temporary = patience == HF_WAITS_ON || patience == HF_RETRIES;
+    why->is_temporary = patience == HF_PATIENCE_WAITS || patience == HF_PATIENCE_RETRIES;
     return status;
 }
 
@@ -42,7 +42,7 @@ static hf_status status_of(const struct hf_label_request *request, enum hf_outco
     if (outcome == HF_ANSWERED && !hf_resp_is_error(reply))
         return HF_OK;
     if (outcome == HF_ANSWERED)
-        return refused(request, reply, why);
+        return fail_refused(request, reply, why);
     if (known->status != HF_OK) {
         *why = *known;
         return known->status;
@@ -59,13 +59,14 @@ static void on_done(struct hf_command *command, enum hf_outcome outcome,
     struct hf_error why = {.status = HF_OK};
     hf_status status = status_of(request, outcome, reply, &why);
 
-    leave(request);
+    remove_from_pending(request);
     request->done(request, status, reply, &why);
 }
 
 /* ---- sending ---- */
 
-static void init(struct hf_label_request *request, struct hf_client *client, const char *uuid)
+static void init_request(struct hf_label_request *request, struct hf_client *client,
+                         const char *uuid)
 {
     const size_t prefix = sizeof HF_LABEL_KEY - 1;
 
@@ -78,7 +79,7 @@ static void init(struct hf_label_request *request, struct hf_client *client, con
 
 void hf_label_request_init_own(struct hf_label_request *request, struct hf_client *client)
 {
-    init(request, client, client->uuid);
+    init_request(request, client, client->uuid);
 }
 
 bool hf_label_request_init(struct hf_label_request *request, struct hf_client *client,
@@ -86,16 +87,16 @@ bool hf_label_request_init(struct hf_label_request *request, struct hf_client *c
 {
     if (!hf_owner_ok(owner, len))
         return false;
-    init(request, client, owner);
+    init_request(request, client, owner);
     return true;
 }
 
-static struct hf_resp_arg text(const char *s)
+static struct hf_resp_arg text_arg(const char *s)
 {
     return (struct hf_resp_arg){s, strlen(s)};
 }
 
-static struct hf_resp_arg number(struct hf_label_request *request, int64_t n)
+static struct hf_resp_arg number_arg(struct hf_label_request *request, int64_t n)
 {
     return (struct hf_resp_arg){request->number, hf_resp_format_integer(request->number, n)};
 }
@@ -108,10 +109,10 @@ static hf_status send_command(struct hf_label_request *request, const char *verb
     hf_status rc;
 
     HF_ASSERT(hf_loop_is_locked(client->loop) && hf_list_is_empty(&request->node));
-    if (client->is_over)
+    if (client->has_stopped_sending)
         return HF_E_CLOSED;
-    request->argv[0] = text(verb);
-    request->argv[1] = text(request->key);
+    request->argv[0] = text_arg(verb);
+    request->argv[1] = text_arg(request->key);
     request->command = (struct hf_command){
         .argv = request->argv,
         .argc = argc,
@@ -133,9 +134,9 @@ hf_status hf_label_request_send_set(struct hf_label_request *request, const char
                                     int64_t ttl_ms, int64_t deadline_ms)
 {
     HF_ASSERT(ttl_ms > 0);
-    request->argv[2] = text(label);
-    request->argv[3] = text("PX");
-    request->argv[4] = number(request, ttl_ms);
+    request->argv[2] = text_arg(label);
+    request->argv[3] = text_arg("PX");
+    request->argv[4] = number_arg(request, ttl_ms);
     return send_command(request, "SET", 5, deadline_ms);
 }
 
@@ -152,7 +153,7 @@ hf_status hf_label_request_send_pttl(struct hf_label_request *request, int64_t d
 hf_status hf_label_request_send_pexpire(struct hf_label_request *request, int64_t ttl_ms,
                                         int64_t deadline_ms)
 {
-    request->argv[2] = number(request, ttl_ms);
+    request->argv[2] = number_arg(request, ttl_ms);
     return send_command(request, "PEXPIRE", 3, deadline_ms);
 }
 
@@ -167,7 +168,7 @@ void hf_label_request_cancel(struct hf_label_request *request)
         return;
     HF_ASSERT(hf_loop_is_locked(request->client->loop));
     (void)hf_router_cancel(&request->command);
-    leave(request);
+    remove_from_pending(request);
 }
 
 void hf_label_requests_end(struct hf_client *client)

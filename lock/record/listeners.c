@@ -24,8 +24,8 @@ static int64_t number_in(struct hf_resp_value reply, size_t index)
     return number;
 }
 
-static void take(struct hf_client *client, struct hf_channel *channel,
-                 struct hf_resp_value reply)
+static void take_listeners_reply(struct hf_client *client, struct hf_channel *channel,
+                                 struct hf_resp_value reply)
 {
     bool is_denied = hf_refusal_is_by_acl(reply) || hf_refusal_is_unknown(reply);
     int64_t all = number_in(reply, 0), now_ms = hf_loop_now(client->loop);
@@ -45,33 +45,33 @@ static void on_counted(struct hf_call *call, hf_status status, struct hf_resp_va
     struct hf_lock *lock = op->lock;
 
     lock->is_counting = false;
-    if (status == HF_OK && lock->line) {
-        take(op->client, &lock->line->channel, reply);
-        hf_registration_begin(lock->line, lock);
+    if (status == HF_OK && lock->wait_queue) {
+        take_listeners_reply(op->client, &lock->wait_queue->channel, reply);
+        hf_registration_begin(lock->wait_queue, lock);
     }
     hf_op_finish(op, status);
 }
 
-static void cancel(struct hf_op *op, hf_status status)
+static void cancel_count(struct hf_op *op, hf_status status)
 {
     op->lock->is_counting = false;
     hf_op_finish(op, status);
 }
 
-static const struct hf_verb verb = {.name = "count listeners of", .cancel = cancel};
+static const struct hf_verb verb = {.name = "count listeners of", .cancel = cancel_count};
 
 /* The second name follows the operation in memory. */
 static size_t name_second(struct hf_op *op, struct hf_bytes channel)
 {
     char *text = (char *)(op + 1);
 
-    if (!hf_kind_registers(op->lock->kind))
+    if (!hf_kind_has_waiters_channel(op->lock->kind))
         return 0;
-    op->argv[3] = (struct hf_resp_arg){text, hf_registration_name(text, channel)};
+    op->argv[3] = (struct hf_resp_arg){text, hf_registration_channel(text, channel)};
     return 1;
 }
 
-static void request(struct hf_op *op)
+static void request_count(struct hf_op *op)
 {
     struct hf_bytes channel = hf_lock_channel(op->lock, op->channel_text);
     struct hf_client *client = op->client;
@@ -97,7 +97,7 @@ static bool may_count(const struct hf_op *acquire)
 
     return hf_wait_queue_may_be_tracked(acquire) ||
            (hf_wait_queue_first(acquire->queue) == acquire && channel->is_live &&
-            !channel->is_registered && hf_kind_registers(acquire->lock->kind));
+            !channel->is_registered && hf_kind_has_waiters_channel(acquire->lock->kind));
 }
 
 static bool is_due(const struct hf_op *acquire)
@@ -106,12 +106,13 @@ static bool is_due(const struct hf_op *acquire)
     int64_t now_ms = hf_loop_now(acquire->client->loop);
 
     HF_ASSERT(hf_loop_is_locked(acquire->client->loop));
-    return line->is_listening && !acquire->lock->is_counting && !acquire->client->is_over &&
-           may_count(acquire) && now_ms >= acquire->client->counts_from_ms &&
+    return line->is_listening && !acquire->lock->is_counting &&
+           !acquire->client->has_stopped_sending && may_count(acquire) &&
+           now_ms >= acquire->client->counts_from_ms &&
            hf_channel_must_count_listeners(&line->channel, now_ms);
 }
 
-void hf_listeners_count(const struct hf_op *acquire)
+void hf_listeners_request_count(const struct hf_op *acquire)
 {
     struct hf_op *op;
 
@@ -120,5 +121,5 @@ void hf_listeners_count(const struct hf_op *acquire)
                                     acquire->queue->text_len + REGISTRATION_EXTRA)))
         return;
     acquire->lock->is_counting = true;
-    request(op);
+    request_count(op);
 }

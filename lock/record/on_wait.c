@@ -56,9 +56,9 @@ void hf_on_wait_post(struct hf_op *op, const struct hf_lock_info *info)
     struct hf_posted_on_wait *call;
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
-    if (op->has_told_wait)
+    if (op->has_posted_on_wait)
         return;
-    op->has_told_wait = true;
+    op->has_posted_on_wait = true;
     if (!op->options.on_wait || op->options.wait_ms == 0 ||
         !(call = hf_mem_new(op->client->mem, sizeof *call)))
         return;

@@ -22,21 +22,22 @@ static bool is_call(const struct hf_op *op)
     return op->waiter || op->done;
 }
 
-bool hf_op_is_chore(const struct hf_op *op)
+bool hf_op_is_housekeeping(const struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     return !is_call(op) && !op->verb->is_orphan;
 }
 
-uint32_t hf_client_calls(const struct hf_client *client)
+uint32_t hf_client_count_calls(const struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
     return client->ops_count - client->orphans - client->housekeeping_ops;
 }
 
-hf_status hf_client_check_room(const struct hf_client *client, struct hf_error *err)
+hf_status hf_client_check_call_limit(const struct hf_client *client, struct hf_error *err)
 {
-    if (hf_client_calls(client) + client->label_calls + client->untold < client->waiters_max)
+    if (hf_client_count_calls(client) + client->label_calls + client->pending_callbacks <
+        client->waiters_max)
         return HF_OK;
     return hf_error_set(err, HF_E_LIMIT, "more than %u calls are under way",
                         (unsigned)client->waiters_max);
@@ -51,7 +52,7 @@ static bool counts_ok(const struct hf_client *client)
 
 /* ---- begin ---- */
 
-static hf_status refused(const struct hf_op *op, hf_status status)
+static hf_status fail_refused_op(const struct hf_op *op, hf_status status)
 {
     if (is_call(op))
         hf_tally_refused(op->client, status);
@@ -63,20 +64,20 @@ hf_status hf_op_begin(struct hf_op *op)
     struct hf_client *client = op->client;
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
-    if (client->is_over ||
+    if (client->has_stopped_sending ||
         (client->is_closing && !op->verb->is_orphan && !op->must_begin))
-        return refused(op, hf_error_set(op->error, HF_E_CLOSED, "%s",
-                                        hf_status_text(HF_E_CLOSED)));
-    if (is_call(op) && !op->must_begin && hf_client_check_room(client, op->error) < 0)
-        return refused(op, HF_E_LIMIT);
+        return fail_refused_op(op, hf_error_set(op->error, HF_E_CLOSED, "%s",
+                                                hf_status_text(HF_E_CLOSED)));
+    if (is_call(op) && !op->must_begin && hf_client_check_call_limit(client, op->error) < 0)
+        return fail_refused_op(op, HF_E_LIMIT);
     HF_ASSERT(!(op->waiter && op->done) && op->lock->client == client);
     hf_list_push(&client->ops, &op->node);
-    hf_list_init(&op->line_node);
+    hf_list_init(&op->queue_node);
     hf_list_init(&op->cancel_node);
     client->ops_count++;
-    op->came = ++client->ops_begun;
+    op->begin_number = ++client->ops_begun;
     client->orphans += op->verb->is_orphan;
-    client->housekeeping_ops += hf_op_is_chore(op);
+    client->housekeeping_ops += hf_op_is_housekeeping(op);
     HF_ASSERT(counts_ok(client));
     hf_lock_ref(op->lock);
     if (op->done)
@@ -84,7 +85,7 @@ hf_status hf_op_begin(struct hf_op *op)
     return HF_OK;
 }
 
-struct hf_op *hf_op_memory(const struct hf_lock *lock, size_t room)
+struct hf_op *hf_op_alloc(const struct hf_lock *lock, size_t room)
 {
     size_t size = sizeof(struct hf_op) + room;
     struct hf_op *op = hf_mem_new(lock->client->mem, size);
@@ -113,7 +114,7 @@ struct hf_op *hf_op_new_background(struct hf_lock *lock,
                                    const struct hf_verb *verb, size_t room)
 {
     HF_ASSERT(hf_loop_is_locked(lock->client->loop));
-    return hf_op_begin_background(hf_op_memory(lock, room), lock, verb);
+    return hf_op_begin_background(hf_op_alloc(lock, room), lock, verb);
 }
 
 /* ---- end ---- */
@@ -134,8 +135,8 @@ static void run_done(struct hf_task *task)
     struct hf_client *client = op->client;
     size_t size = op->size;
 
-    HF_ASSERT(client->untold > 0 && op->done && !op->waiter);
-    client->untold--;
+    HF_ASSERT(client->pending_callbacks > 0 && op->done && !op->waiter);
+    client->pending_callbacks--;
     hf_loop_unlock(client->loop);
     op->done(op->done_ctx, op->status, op->error);
     hf_loop_lock(client->loop);
@@ -167,7 +168,7 @@ static void fill_error(struct hf_op *op)
                  text_of(kind, op->status));
 }
 
-bool hf_client_is_quiet(const struct hf_client *client)
+bool hf_client_is_idle(const struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
     return client->ops_count == 0 && client->provisional_holds == 0 &&
@@ -175,7 +176,7 @@ bool hf_client_is_quiet(const struct hf_client *client)
 }
 
 /* With holds that are open, for their callbacks to be called. */
-void hf_client_note_quiet(struct hf_client *client)
+void hf_client_note_idle(struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
     if (client->closer && client->ops_count == 0 && !client->is_closing_label &&
@@ -190,28 +191,28 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     HF_ASSERT(!op->call.is_under_way && !op->timer.link && client->ops_count > 0);
     HF_ASSERT(client->orphans >= op->verb->is_orphan && counts_ok(client));
-    HF_ASSERT(client->housekeeping_ops >= hf_op_is_chore(op));
+    HF_ASSERT(client->housekeeping_ops >= hf_op_is_housekeeping(op));
     HF_ASSERT(!hf_list_is_empty(&op->node) && !op->hold); /* it ends once */
     op->status = status;
     fill_error(op);
-    hf_tally_end(op, status);
+    hf_tally_call_ended(op, status);
     hf_list_remove(&op->node);
-    hf_list_remove(&op->line_node);
+    hf_list_remove(&op->queue_node);
     hf_list_remove(&op->cancel_node);
-    hf_wait_queue_unuse(op);
+    hf_wait_queue_unassign(op);
     client->ops_count--;
     client->orphans -= op->verb->is_orphan;
-    client->housekeeping_ops -= hf_op_is_chore(op);
-    client->has_told_orphans = client->has_told_orphans && client->orphans > 0;
-    client->finished += client->is_closing && !hf_op_is_chore(op);
+    client->housekeeping_ops -= hf_op_is_housekeeping(op);
+    client->has_logged_orphans = client->has_logged_orphans && client->orphans > 0;
+    client->finished += client->is_closing && !hf_op_is_housekeeping(op);
     HF_ASSERT(counts_ok(client) && !op->queue);
-    hf_client_note_quiet(client);
+    hf_client_note_idle(client);
     hf_lock_unref(op->lock);
     if (op->waiter) {
         hf_on_wait_cancel(op); /* its caller goes, and what ctx points at */
         hf_waiter_wake(op->waiter);
     } else if (op->done) {
-        client->untold++;
+        client->pending_callbacks++;
         hf_loop_release_driver(client->loop);
         hf_task_init(&op->task, run_done);
         hf_loop_post(client->loop, &op->task);
@@ -227,7 +228,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
     HF_ASSERT(hf_loop_is_locked(op->client->loop) && !hf_list_is_empty(&op->node));
     hf_call_cancel(&op->call);
     may_have_run = op->call.may_have_run || op->may_be_held;
-    hf_wait_queue_freed(op, -1);
+    hf_wait_queue_release_ended(op, -1);
     op->verb->cancel(op, status);
     return may_have_run;
 }
@@ -248,7 +249,7 @@ static bool is_replicated(const struct hf_op *op, enum hf_step step)
            (step == STEP_ACQUIRE || step == STEP_EXTEND || step == STEP_RELEASE ||
             step == STEP_ADD || step == STEP_ADD_EXISTING || step == STEP_REDUCE ||
             step == STEP_SET || step == STEP_RESIZE || step == STEP_DELETE ||
-            step == STEP_RAISE);
+            step == STEP_RAISE_TOKEN);
 }
 
 void hf_op_want_replicas(struct hf_op *op,
@@ -270,18 +271,18 @@ static void on_put_off(struct hf_call *call)
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
     char title[HF_CALL_TITLE_MAX];
 
-    if (op->has_told_refusal)
+    if (op->has_logged_refusal)
         return;
-    op->has_told_refusal = true;
+    op->has_logged_refusal = true;
     hf_client_log(op->client, HF_LOG_WARNING, "%s on %s: %s%s%s%s; the request is sent again",
                   hf_call_title(call, title), hf_command_address(&call->command),
                   call->patience_reason, call->advice ? " (" : "",
                   call->advice ? call->advice : "", call->advice ? ")" : "");
 }
 
-void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
-                int64_t deadline_ms,
-                void (*done)(struct hf_call *, hf_status, struct hf_resp_value))
+void hf_op_call_script(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
+                       int64_t deadline_ms,
+                       void (*done)(struct hf_call *, hf_status, struct hf_resp_value))
 {
     struct hf_call *call = &op->call;
     const struct hf_lock *lock = op->lock;
@@ -301,13 +302,13 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     call->echo_len = echo.len;
     call->subject = lock->text;
     call->subject_len = lock->name_len;
-    call->derives = how->only_looks && call->keys > 1 /* they are declared already */
+    call->derives = how->only_reads_keys && call->keys > 1 /* they are declared already */
                         ? HF_DERIVES_NONE
                         : how->derives;
     call->declare_state = &op->client->declare_state;
     call->declared_count = (struct hf_resp_arg){"", 0};
     if (how->derives >= HF_DERIVES_OWN) /* ARGV[2] of their scripts */
-        call->declared_count = op->argv[CALL_HEAD + call->keys + 1];
+        call->declared_count = op->argv[CALL_HEAD_ARGS + call->keys + 1];
     call->by_text = false;
     call->repeats_by_text = step == STEP_RELEASE;
     call->lacks_evalsha = &op->client->lacks_evalsha;
@@ -346,7 +347,7 @@ void hf_op_arm_due(struct hf_op *op)
         hf_loop_arm(op->client->loop, &op->timer, op->wait.due_ms);
 }
 
-hf_status hf_op_odd_reply(struct hf_op *op)
+hf_status hf_op_fail_unexpected_reply(struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     op->call.may_have_run = true;
@@ -366,7 +367,7 @@ void hf_op_note_outcome(struct hf_op *op)
         hf_lease_refused(&op->hold->work->lease);
 }
 
-void hf_op_log_note(struct hf_op *op)
+void hf_op_log_unsent_notification(struct hf_op *op)
 {
     struct hf_client *client = op->client;
     int64_t now = hf_loop_now(client->loop);
@@ -391,8 +392,8 @@ bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply)
     if (!hf_answer_read(&op->answer, reply) ||
         (op->answer.count != op->count && op->answer.count != ANSWER_NOT_HELD))
         return false;
-    op->has_told_refusal = false;
-    hf_op_log_note(op);
+    op->has_logged_refusal = false;
+    hf_op_log_unsent_notification(op);
     return true;
 }
 
@@ -403,7 +404,7 @@ hf_status hf_op_fail_late(struct hf_op *op)
                         hf_router_address(op->client->router));
 }
 
-hf_status hf_op_restate(struct hf_op *op, hf_status status)
+hf_status hf_op_replace_status(struct hf_op *op, hf_status status)
 {
     struct hf_error copy;
 
@@ -414,16 +415,16 @@ hf_status hf_op_restate(struct hf_op *op, hf_status status)
     return hf_error_set(op->error, status, "%s", copy.text);
 }
 
-bool hf_op_is_unknown(hf_status status)
+bool hf_status_is_unknown_outcome(hf_status status)
 {
     return status == HF_E_CONNECT || status == HF_E_NOREPLY ||
            status == HF_E_PROTOCOL;
 }
 
-hf_status hf_op_failure(struct hf_op *op, hf_status status, bool may_have_run)
+hf_status hf_op_failure_status(struct hf_op *op, hf_status status, bool may_have_run)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
-    return may_have_run && !hf_op_is_unknown(status)
-               ? hf_op_restate(op, HF_E_NOREPLY)
+    return may_have_run && !hf_status_is_unknown_outcome(status)
+               ? hf_op_replace_status(op, HF_E_NOREPLY)
                : status;
 }

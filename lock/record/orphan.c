@@ -54,17 +54,17 @@
 
 /* ---- releasing ---- */
 
-static void start(struct hf_op *op);
+static void start_background_release(struct hf_op *op);
 
 static void on_repeat(struct hf_timer *timer)
 {
-    start(HF_OWNER_OF(timer, struct hf_op, timer));
+    start_background_release(HF_OWNER_OF(timer, struct hf_op, timer));
 }
 
 /* A release concerns a permit, a count, or a place in a queue. */
 static bool is_counted_or_queued(const struct hf_kind *kind)
 {
-    return kind->is_ownerless || kind->has_nameless_holders || kind->waiters_queue;
+    return kind->is_ownerless || kind->has_nameless_holders || kind->has_server_queue;
 }
 
 /* ORPHAN-2 */
@@ -77,7 +77,7 @@ static bool may_outlast_its_lease(const struct hf_op *op)
 static bool is_reader_of(const struct hf_hold *hold, struct hf_bytes writer)
 {
     char text[HF_OWNER_TEXT_MAX];
-    size_t len = hf_hold_put_text(hold, text);
+    size_t len = hf_hold_put_field(hold, text);
 
     return len == writer.len && len > OWNER_SERIAL_DIGITS &&
            memcmp(text, writer.ptr, len - OWNER_SERIAL_DIGITS) == 0;
@@ -110,7 +110,7 @@ static bool is_requested_by(const struct hf_lock *reader, struct hf_bytes writer
 static bool is_kept_by_its_reader(const struct hf_op *op)
 {
     const struct hf_kind *kind = op->lock->kind;
-    struct hf_bytes writer = hf_orphan_text(op);
+    struct hf_bytes writer = hf_orphan_owner_text(op);
     struct hf_lock *reader = NULL;
 
     if (!kind->other || kind->other->id != HF_KIND_READ)
@@ -124,10 +124,10 @@ static bool is_kept_by_its_reader(const struct hf_op *op)
 }
 
 /* ORPHAN-2 */
-static bool is_passing(const struct hf_op *op, hf_status status,
-                       struct hf_resp_value reply)
+static bool is_temporary_failure(const struct hf_op *op, hf_status status,
+                                 struct hf_resp_value reply)
 {
-    return op->call.is_passing ||
+    return op->call.is_temporary_failure ||
            ((is_counted_or_queued(op->lock->kind) || is_kept_by_its_reader(op)) &&
             (!reply.node || hf_patience_needs_rights(status, reply)));
 }
@@ -142,7 +142,7 @@ static void repeat_later(struct hf_op *op, int64_t after_ms)
     hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + after_ms);
 }
 
-static void end(struct hf_op *op, hf_status status)
+static void end_background_release(struct hf_op *op, hf_status status)
 {
     if (status == HF_UNREPLICATED)
         hf_client_log(op->client, HF_LOG_WARNING,
@@ -154,7 +154,7 @@ static void end(struct hf_op *op, hf_status status)
                       "lease expires: %s",
                       hf_status_text(status));
     else /* released now, or it was never granted */
-        hf_wait_queue_wake_first(op->lock->line);
+        hf_wait_queue_wake_first(op->lock->wait_queue);
     hf_wake_at_slot_owner(op);
     hf_op_finish(op, status);
 }
@@ -165,14 +165,14 @@ static void on_answer(struct hf_call *call, hf_status status,
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     if (status == HF_OK && !hf_op_read_answer(op, reply))
-        status = hf_op_odd_reply(op);
-    if (status < 0 && is_passing(op, status, reply) &&
+        status = hf_op_fail_unexpected_reply(op);
+    if (status < 0 && is_temporary_failure(op, status, reply) &&
         may_outlast_its_lease(op)) {
         op->was_refused = reply.node != NULL;
         repeat_later(op, REPEAT_MS);
         return;
     }
-    end(op, status);
+    end_background_release(op, status);
 }
 
 /* ---- replicas: ORPHAN-6 ---- */
@@ -182,11 +182,11 @@ static bool is_released(struct hf_call *call, struct hf_resp_value reply)
     return hf_op_read_answer(HF_OWNER_OF(call, struct hf_op, call), reply);
 }
 
-static void cancel(struct hf_op *op, hf_status status);
+static void cancel_background_release(struct hf_op *op, hf_status status);
 
 static const struct hf_verb verb_confirm = {
     .name = "confirm the release of",
-    .start = start, .cancel = cancel, .only_waits = true};
+    .start = start_background_release, .cancel = cancel_background_release, .only_waits = true};
 
 static void be_confirmed_later(struct hf_op *op)
 {
@@ -206,7 +206,7 @@ static void on_replicas(struct hf_call *call, hf_status status)
 
     if (status == HF_OK || op->client->is_closing ||
         op->confirmations >= CONFIRMATIONS_MAX)
-        end(op, status);
+        end_background_release(op, status);
     else
         be_confirmed_later(op);
 }
@@ -216,29 +216,29 @@ static bool has_room(struct hf_client *client)
 {
     if (client->orphans < ORPHANS_MAX)
         return true;
-    if (!client->has_told_orphans)
+    if (!client->has_logged_orphans)
         hf_client_log(client, HF_LOG_WARNING,
                       "too many background releases (%d): abandoned locks stay locked "
                       "until this client requests them again, or they expire",
                       ORPHANS_MAX);
-    client->has_told_orphans = true;
+    client->has_logged_orphans = true;
     return false;
 }
 
-struct hf_bytes hf_orphan_text(const struct hf_op *op)
+struct hf_bytes hf_orphan_owner_text(const struct hf_op *op)
 {
     HF_ASSERT(!op->waiter && !op->done && op->text_len > 0); /* text.orphan is in use */
     return (struct hf_bytes){op->text.orphan, op->text_len};
 }
 
-static void start(struct hf_op *op)
+static void start_background_release(struct hf_op *op)
 {
     if (op->lock->kind->is_ownerless)
         hf_op_want_replicas(op, is_released, on_replicas);
-    hf_op_call(op, STEP_RELEASE, hf_orphan_text(op), HF_NEVER, on_answer);
+    hf_op_call_script(op, STEP_RELEASE, hf_orphan_owner_text(op), HF_NEVER, on_answer);
 }
 
-static void cancel(struct hf_op *op, hf_status status)
+static void cancel_background_release(struct hf_op *op, hf_status status)
 {
     hf_loop_disarm(op->client->loop, &op->timer);
     hf_op_finish(op, status);
@@ -246,10 +246,10 @@ static void cancel(struct hf_op *op, hf_status status)
 
 static const struct hf_verb verb = {
     .name = "release, abandoned,",
-    .start = start, .cancel = cancel, .is_orphan = true};
+    .start = start_background_release, .cancel = cancel_background_release, .is_orphan = true};
 
-static struct hf_op *begin(struct hf_lock *lock, const struct hf_verb *of,
-                           struct hf_bytes text, struct hf_op **memory)
+static struct hf_op *begin_background_release(struct hf_lock *lock, const struct hf_verb *of,
+                                              struct hf_bytes text, struct hf_op **memory)
 {
     struct hf_op *op = memory ? *memory : NULL;
 
@@ -267,14 +267,14 @@ static struct hf_op *begin(struct hf_lock *lock, const struct hf_verb *of,
 struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
                             struct hf_bytes text, struct hf_op **memory)
 {
-    struct hf_op *op = begin(lock, of, text, memory);
+    struct hf_op *op = begin_background_release(lock, of, text, memory);
 
     if (!op)
         return NULL;
     HF_ASSERT(text.len > 0 && text.len < HF_OWNER_TEXT_MAX);
     memcpy(op->text.orphan, text.ptr, text.len);
     op->text_len = text.len;
-    hf_hold_put_key(hf_op_orphan_key(op), lock, hf_orphan_text(op));
+    hf_hold_put_key(hf_op_orphan_key(op), lock, hf_orphan_owner_text(op));
     return op;
 }
 
@@ -289,13 +289,13 @@ void hf_release_orphan(struct hf_lock *lock, struct hf_bytes text,
 
     HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     HF_ASSERT(lease_ms > 0 && place_ms >= 0);
-    if (lock->client->is_over ||
+    if (lock->client->has_stopped_sending ||
         !(op = hf_orphan_new(lock, &verb, text, memory)))
         return;
     op->lease_ms = lease_ms;
     op->place_ms = place_ms;
     op->call.patience_ms = lease_ms; /* ORPHAN-2 */
-    start(op);
+    start_background_release(op);
 }
 
 /* ---- late orphans (ORPHAN-3) ---- */
@@ -310,7 +310,7 @@ static bool is_hold(const struct hf_hold *hold, struct hf_bytes holder)
     char text[HF_OWNER_TEXT_MAX];
 
     return hold &&
-           is_same((struct hf_bytes){text, hf_hold_put_text(hold, text)}, holder);
+           is_same((struct hf_bytes){text, hf_hold_put_field(hold, text)}, holder);
 }
 
 static bool has_hold(struct hf_lock *lock, struct hf_bytes holder)
@@ -323,7 +323,7 @@ static bool has_hold(struct hf_lock *lock, struct hf_bytes holder)
 
 static bool is_of(const struct hf_op *op, struct hf_bytes holder)
 {
-    return op->verb->is_orphan ? is_same(hf_orphan_text(op), holder)
+    return op->verb->is_orphan ? is_same(hf_orphan_owner_text(op), holder)
                                : is_hold(op->hold, holder);
 }
 
@@ -359,7 +359,7 @@ static bool is_ours(const struct hf_client *client, struct hf_bytes holder)
 
 static bool is_side(const struct hf_kind *kind, struct hf_bytes holder)
 {
-    return kind && hf_owner_ends_in(holder.ptr, holder.len, kind->owner_suffix);
+    return kind && hf_owner_has_suffix(holder.ptr, holder.len, kind->owner_suffix);
 }
 
 /* The side that the holder is of, referenced; NULL: none, or no memory. */

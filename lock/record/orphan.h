@@ -19,8 +19,8 @@ struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
                             struct hf_bytes text,
                             struct hf_op **memory) HF_MUST_CHECK;
 
-/* hf_orphan_text - returns the text of such an operation. */
-struct hf_bytes hf_orphan_text(const struct hf_op *op);
+/* hf_orphan_owner_text - returns the text of such an operation. */
+struct hf_bytes hf_orphan_owner_text(const struct hf_op *op);
 
 /* hf_release_if_orphan - an acquire was refused because of the holder in `answer`: releases that
  *   holder if it has this client's UUID and the client has no record of it (ORPHAN-3). */

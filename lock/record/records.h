@@ -21,7 +21,7 @@
 #define CLIENT_NAME_MAX 255   /* bytes for CLIENT SETNAME */
 /* The least number that hf_owner_thread and hf_owner_new return. Its 15 digits keep an owner
  * field within 64 bytes: a hash with a longer field needs more memory on the server. */
-#define OWNER_LEAST_GIVEN (-(INT64_C(1) << 48))
+#define OWNER_GENERATED_MIN (-(INT64_C(1) << 48))
 #define CHANNEL_SHORT_MAX 72    /* a channel name of at most this length is not stored, but
                                    formatted when needed */
 #define KEYS_SHORT_MAX 160      /* the same for all keys of the kind */
@@ -65,7 +65,7 @@ struct hf_client {
 
     struct hf_router *router;
     bool is_closing;            /* no new calls */
-    bool is_over;               /* and no further request is sent */
+    bool has_stopped_sending;   /* and no further request is sent */
     struct hf_waiter *closer;   /* the thread in hf_client_close; or NULL */
     uint64_t finished;          /* operations that have ended since is_closing */
     uint32_t log_lines;         /* lines that wait for the log callback */
@@ -82,16 +82,16 @@ struct hf_client {
     uint64_t ops_begun;         /* operations begun since the client was created */
     uint32_t orphans;           /* background releases (orphan.c), which `ops` contains */
     uint32_t housekeeping_ops;  /* operations that no caller requested, also in `ops` */
-    bool has_told_orphans;      /* the log says that there are too many */
+    bool has_logged_orphans;    /* the log says that there are too many */
     int64_t next_note_ms;       /* the log reports a notification that was not sent, but
                                    not before this time */
-    uint32_t untold;            /* ended operations whose `done` was not called yet */
+    uint32_t pending_callbacks; /* ended operations whose `done` was not called yet */
     uint32_t label_calls;       /* pending calls of label.h, also those whose `done` was not
                                    called yet */
     uint64_t holds;
     uint64_t provisional_holds;
     /* Memory for the next acquires. */
-    struct hf_list spare_holds[2];      /* without and with struct hf_hold_calls */
+    struct hf_list spare_holds[2];      /* without and with struct hf_hold_callbacks */
     struct hf_list spare_works;         /* hf_hold_work.shrink.node */
     uint32_t spare_holds_count[2];
     uint32_t spare_works_count;
@@ -166,8 +166,8 @@ struct hf_lock {
     const struct hf_kind *kind;
     struct hf_list holds;       /* if there is no table */
     struct hf_hold_table *table;    /* NULL: it has few holds */
-    struct hf_wait_queue *line; /* NULL: no call may wait for it */
-    struct hf_op *forgetting;   /* gathers recorded replies to delete (count.c); or NULL */
+    struct hf_wait_queue *wait_queue; /* NULL: no call may wait for it */
+    struct hf_op *reply_deletion; /* gathers recorded replies to delete (count.c); or NULL */
     uint32_t refs;              /* handles, holds, operations */
     uint32_t hash;
     uint32_t name_len;
@@ -213,7 +213,7 @@ struct hf_hold_work {
 };
 
 /* Members that few holds need: callbacks, a token, or memory for a release. */
-struct hf_hold_calls {
+struct hf_hold_callbacks {
     struct hf_task lost_task;
     struct hf_task renewed_task;
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
@@ -234,10 +234,10 @@ struct hf_hold {
     struct hf_lease_packed packed;  /* while it is idle */
     uint32_t serial;            /* of its field: hf_owner_format; the low 32 bits */
     uint8_t serial_high;
-    bool has_calls : 1;         /* struct hf_hold_calls follows; after it the key of the hold,
+    bool has_callbacks : 1;     /* struct hf_hold_callbacks follows; after it the key of the hold,
                                    if its kind has hold_key */
     bool is_member : 1;         /* of a multi-lock or a quorum */
-    bool is_open : 1;           /* provisional: a member of a set that is not complete */
+    bool is_provisional : 1;    /* a member of a set that is not complete */
     bool is_pushed : 1;         /* a push caused a check of it, which has no reply yet */
     bool is_free : 1;           /* freed; `batch` still needs its memory */
 };
@@ -249,7 +249,7 @@ struct hf_verb {
     void (*resume)(struct hf_op *op);   /* after start: it is its turn to act on the hold.
                                            NULL: it never waits for a hold */
     void (*cancel)(struct hf_op *op, hf_status status);
-    void (*on_line)(struct hf_op *op, enum hf_wait_event event); /* an event for the first
+    void (*on_wait_event)(struct hf_op *op, enum hf_wait_event event); /* an event for the first
                                            waiter. NULL: it is never in a queue */
     void (*on_registered)(const struct hf_op *op); /* the first waiter's queue has registered
                                            (TURN-3). NULL: nothing is done */
@@ -262,7 +262,7 @@ struct hf_verb {
 /* The greatest number of arguments of a step (args.c), as for a release: the name, the keys of
  * the kind and of the hold; the echo; count, lease, place and floor; the side; two commands
  * and a channel to publish; the joined hold. */
-#define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 1 + 1 + 4 + 1 + 3 + 1)
+#define OP_ARGS_MAX (CALL_HEAD_ARGS + 1 + KIND_KEYS_MAX + 1 + 1 + 4 + 1 + 3 + 1)
 
 /* The arguments that contain the name (the name itself, the keys of the kind and of the hold,
  * the channel), and the bytes that each adds to it: a prefix, braces, an owner, a suffix. */
@@ -280,8 +280,8 @@ struct hf_verb {
 /* One pending call of the API, blocking (on the stack of its caller) or not. */
 struct hf_op {
     struct hf_list node;        /* in client->ops */
-    struct hf_list line_node;   /* in line->waiters or work->pending */
-    uint64_t came;              /* client->ops_begun when it began */
+    struct hf_list queue_node;  /* in line->waiters or work->pending */
+    uint64_t begin_number;      /* client->ops_begun when it began */
     struct hf_list cancel_node;
     struct hf_client *client;
     struct hf_lock *lock;
@@ -292,7 +292,7 @@ struct hf_op {
     int64_t permits;            /* the number of permits, for a kind without owners */
     int64_t *value;             /* receives the number of the reply; or NULL */
     bool *out_flag;               /* receives whether it was done; or NULL */
-    uint64_t requested_when;    /* client->ops_begun when it last sent its request */
+    uint64_t requested_number;  /* client->ops_begun when it last sent its request */
     bool has_own_queue;         /* that queue is this operation's alone */
     bool is_queued;             /* it is in that queue, and counted (tally_add.h) */
     bool must_begin;            /* no caller would repeat it: it begins even if
@@ -303,8 +303,8 @@ struct hf_op {
     bool is_counted;            /* the queue counts that release (TURN-1) */
     bool was_listening;         /* line->is_listening when that began */
     bool has_waited;            /* a re-entry: it waited before its owner had a hold */
-    bool has_told_wait;         /* on_wait was posted */
-    bool has_told_refusal;      /* a temporary refusal was logged since its last reply */
+    bool has_posted_on_wait;    /* on_wait was posted */
+    bool has_logged_refusal;    /* a temporary refusal was logged since its last reply */
     struct hf_hold *hold;
     struct hf_hold_work *spare_work;    /* memory for the release of an idle hold; or NULL */
     struct hf_answer answer;    /* its texts are valid only while the reply is read */
@@ -371,30 +371,30 @@ static inline char *hf_op_orphan_key(const struct hf_op *op)
     return (char *)(op + 1);
 }
 
-/* hf_hold_text - returns the field of a hold in the hash of the lock. The hold is not idle. */
-static inline struct hf_bytes hf_hold_text(const struct hf_hold *hold)
+/* hf_hold_field - returns the field of a hold in the hash of the lock. The hold is not idle. */
+static inline struct hf_bytes hf_hold_field(const struct hf_hold *hold)
 {
     HF_ASSERT(hold->work && hold->work->text_len > 0);
     return (struct hf_bytes){hold->work->text, hold->work->text_len};
 }
 
-/* hf_hold_calls - returns the callbacks of a hold, or NULL. */
-static inline struct hf_hold_calls *hf_hold_calls(const struct hf_hold *hold)
+/* hf_hold_callbacks - returns the callbacks of a hold, or NULL. */
+static inline struct hf_hold_callbacks *hf_hold_callbacks(const struct hf_hold *hold)
 {
-    return hold->has_calls ? (struct hf_hold_calls *)(hold + 1) : NULL;
+    return hold->has_callbacks ? (struct hf_hold_callbacks *)(hold + 1) : NULL;
 }
 
 /* hf_hold_key - returns the key of a hold whose kind has hold_key. */
 static inline char *hf_hold_key(const struct hf_hold *hold)
 {
-    return (char *)(hold + 1) + (hold->has_calls ? sizeof(struct hf_hold_calls) : 0);
+    return (char *)(hold + 1) + (hold->has_callbacks ? sizeof(struct hf_hold_callbacks) : 0);
 }
 
-/* hf_hold_orphan - returns where the memory for its background release is; NULL: there is
+/* hf_hold_orphan_memory - returns where the memory for its background release is; NULL: there is
  *   none. */
-static inline struct hf_op **hf_hold_orphan(const struct hf_hold *hold)
+static inline struct hf_op **hf_hold_orphan_memory(const struct hf_hold *hold)
 {
-    return hold->has_calls ? &hf_hold_calls(hold)->orphan : NULL;
+    return hold->has_callbacks ? &hf_hold_callbacks(hold)->orphan : NULL;
 }
 
 #endif

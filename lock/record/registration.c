@@ -9,14 +9,14 @@
 
 struct hf_registration {
     struct hf_subscription subscription;
-    struct hf_wait_queue *line;
+    struct hf_wait_queue *queue;
     size_t size;                /* of this memory */
     char channel[];
 };
 
-static void tell_first(struct hf_wait_queue *line)
+static void notify_first_waiter(struct hf_wait_queue *line)
 {
-    struct hf_op *op = HF_OWNER_OF(line->waiters.next, struct hf_op, line_node);
+    struct hf_op *op = HF_OWNER_OF(line->waiters.next, struct hf_op, queue_node);
 
     if (!hf_list_is_empty(&line->waiters) && op->verb->on_registered)
         op->verb->on_registered(op);
@@ -33,21 +33,21 @@ static void on_change(struct hf_subscription *s, bool is_live)
 {
     struct hf_registration *registration =
         HF_OWNER_OF(s, struct hf_registration, subscription);
-    struct hf_wait_queue *line = registration->line;
+    struct hf_wait_queue *line = registration->queue;
 
     hf_channel_registered(&line->channel, is_live);
     if (is_live) {
-        tell_first(line);
+        notify_first_waiter(line);
     } else if (s->is_denied) {
         line->is_registration_refused = true;
         hf_registration_end(line);
     }
 }
 
-size_t hf_registration_name(char *dst, struct hf_bytes channel)
+size_t hf_registration_channel(char *dst, struct hf_bytes channel)
 {
     memcpy(dst, channel.ptr, channel.len);
-    memcpy(dst + channel.len, KIND_WAITERS, REGISTRATION_EXTRA);
+    memcpy(dst + channel.len, KIND_WAITERS_SUFFIX, REGISTRATION_EXTRA);
     return channel.len + REGISTRATION_EXTRA;
 }
 
@@ -58,12 +58,12 @@ static struct hf_registration *registration_new(struct hf_wait_queue *line)
 
     if (!registration)
         return NULL;
-    registration->line = line;
+    registration->queue = line;
     registration->size = size;
     registration->subscription = (struct hf_subscription){
         .channel = registration->channel,
-        .channel_len = hf_registration_name(registration->channel,
-                                            (struct hf_bytes){line->text, line->text_len}),
+        .channel_len = hf_registration_channel(registration->channel,
+                                               (struct hf_bytes){line->text, line->text_len}),
         .on_message = on_message,
         .on_change = on_change,
         .is_sharded = line->subscription.is_sharded};
@@ -76,7 +76,7 @@ void hf_registration_begin(struct hf_wait_queue *line, const struct hf_lock *loc
 
     HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     if (line->registration || line->is_registration_refused || !line->is_listening ||
-        !line->channel.is_many || !hf_kind_registers(lock->kind) ||
+        !line->channel.is_many || !hf_kind_has_waiters_channel(lock->kind) ||
         !(registration = registration_new(line)))
         return;
     if (hf_router_subscribe(lock->client->router, &registration->subscription, lock->slot) ==

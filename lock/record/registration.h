@@ -2,7 +2,7 @@
  *
  * A client subscribes to it while it waits for a lock whose channel has many listeners. The
  * messages that it receives there are ignored: the server's number of its subscribers is the
- * number of such clients. hf_kind_registers (kind.h) says which kinds have it. */
+ * number of such clients. hf_kind_has_waiters_channel (kind.h) says which kinds have it. */
 #ifndef HF_REGISTRATION_H
 #define HF_REGISTRATION_H
 
@@ -16,9 +16,9 @@
 void hf_registration_begin(struct hf_wait_queue *line, const struct hf_lock *lock);
 void hf_registration_end(struct hf_wait_queue *line);
 
-/* hf_registration_name - writes the name of the second channel, which is REGISTRATION_EXTRA bytes
- *   longer than that of the first one. Returns its length. */
-#define REGISTRATION_EXTRA (sizeof KIND_WAITERS - 1)
-size_t hf_registration_name(char *dst, struct hf_bytes channel);
+/* hf_registration_channel - writes the name of the second channel, which is REGISTRATION_EXTRA
+ *   bytes longer than that of the first one. Returns its length. */
+#define REGISTRATION_EXTRA (sizeof KIND_WAITERS_SUFFIX - 1)
+size_t hf_registration_channel(char *dst, struct hf_bytes channel);
 
 #endif

@@ -24,7 +24,7 @@ static struct hf_shrink *first_of(const struct hf_client *client)
     return HF_OWNER_OF(client->idle.next, struct hf_shrink, node);
 }
 
-static void arm(struct hf_client *client)
+static void arm_idle_timer(struct hf_client *client)
 {
     if (!hf_list_is_empty(&client->idle))
         hf_loop_arm(client->loop, &client->idle_timer,
@@ -45,7 +45,7 @@ static void on_timer(struct hf_timer *timer)
         hf_list_remove(&first->node);
         first->free_memory(client, first);
     }
-    arm(client);
+    arm_idle_timer(client);
 }
 
 void hf_shrink_later(struct hf_client *client, struct hf_shrink *shrink)
@@ -61,7 +61,7 @@ void hf_shrink_later(struct hf_client *client, struct hf_shrink *shrink)
                   shrink->idle_since_ms);
     hf_list_push(&client->idle, &shrink->node);
     if (was_none)
-        arm(client);
+        arm_idle_timer(client);
 }
 
 void hf_shrink_cancel(struct hf_shrink *shrink)

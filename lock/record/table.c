@@ -19,7 +19,7 @@ static struct hf_lock **bucket_of(struct hf_client *client, uint32_t hash)
     return &client->buckets[hash & (client->buckets_capacity - 1)];
 }
 
-static void add(struct hf_client *client, struct hf_lock *lock)
+static void add_to_bucket(struct hf_client *client, struct hf_lock *lock)
 {
     struct hf_lock **bucket = bucket_of(client, lock->hash);
 
@@ -27,7 +27,7 @@ static void add(struct hf_client *client, struct hf_lock *lock)
     *bucket = lock;
 }
 
-static void take_out(struct hf_client *client, const struct hf_lock *lock)
+static void remove_from_bucket(struct hf_client *client, const struct hf_lock *lock)
 {
     struct hf_lock **at = bucket_of(client, lock->hash);
 
@@ -39,7 +39,7 @@ static void take_out(struct hf_client *client, const struct hf_lock *lock)
 }
 
 /* The upper half of the buckets is new: each lock stays, or goes there. */
-static void split(struct hf_client *client, uint32_t old)
+static void split_buckets(struct hf_client *client, uint32_t old)
 {
     for (uint32_t i = 0; i < old; i++) {
         struct hf_lock *next, *lock = client->buckets[i];
@@ -47,7 +47,7 @@ static void split(struct hf_client *client, uint32_t old)
         client->buckets[i] = client->buckets[i + old] = NULL;
         for (; lock; lock = next) {
             next = lock->next;
-            add(client, lock);
+            add_to_bucket(client, lock);
         }
     }
 }
@@ -62,13 +62,13 @@ static bool table_grow(struct hf_client *client)
                      sizeof *client->buckets, want, want))
         return false;
     if (old)
-        split(client, old);
+        split_buckets(client, old);
     else
         memset(client->buckets, 0, want * sizeof *client->buckets);
     return true;
 }
 
-hf_status hf_table_init(struct hf_client *client)
+hf_status hf_lock_table_init(struct hf_client *client)
 {
     return table_grow(client) ? HF_OK : HF_E_NOMEM;
 }
@@ -99,9 +99,9 @@ bool hf_lock_shares_channel(const struct hf_lock *a, const struct hf_lock *b)
 }
 
 /* The lock; or NULL, and in *sharer a lock with the same channel, if there is one. */
-static struct hf_lock *find(struct hf_client *client, uint32_t hash,
-                            const struct hf_kind *kind, const char *name,
-                            size_t len, struct hf_lock **sharer)
+static struct hf_lock *find_lock_or_sharer(struct hf_client *client, uint32_t hash,
+                                           const struct hf_kind *kind, const char *name,
+                                           size_t len, struct hf_lock **sharer)
 {
     for (struct hf_lock *lock = *bucket_of(client, hash); lock; lock = lock->next) {
         if (!is_named(lock, hash, name, len))
@@ -159,11 +159,12 @@ struct hf_bytes hf_lock_channel(const struct hf_lock *lock, char room[CHANNEL_SH
 {
     if (lock->has_long_channel)
         return (struct hf_bytes){lock->text + lock->name_len + 1, channel_len(lock)};
-    if (lock->line) /* mostly: it has the name */
-        memcpy(room, lock->line->text, lock->line->text_len);
+    if (lock->wait_queue) /* mostly: it has the name */
+        memcpy(room, lock->wait_queue->text, lock->wait_queue->text_len);
     else
         put_channel(room, lock->kind, lock->text, lock->name_len);
-    return (struct hf_bytes){room, lock->line ? lock->line->text_len : channel_len(lock)};
+    return (struct hf_bytes){room, lock->wait_queue ? lock->wait_queue->text_len
+                                                    : channel_len(lock)};
 }
 
 static void put_keys(char *at, const struct hf_kind *kind, const char *name, size_t len)
@@ -234,11 +235,11 @@ static bool has_foreign_channel(const struct hf_lock *lock)
            lock->slot;
 }
 
-static void join(struct hf_lock *lock, struct hf_lock *sharer)
+static void share_channel(struct hf_lock *lock, struct hf_lock *sharer)
 {
     lock->shares_channel = sharer->shares_channel = true;
-    if ((lock->line = sharer->line))
-        lock->line->locks++;
+    if ((lock->wait_queue = sharer->wait_queue))
+        lock->wait_queue->locks++;
 }
 
 hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
@@ -247,7 +248,7 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
 {
     uint32_t hash = hf_loop_hash(client->loop, name, len);
     struct hf_lock *sharer = NULL;
-    struct hf_lock *lock = find(client, hash, kind, name, len, &sharer);
+    struct hf_lock *lock = find_lock_or_sharer(client, hash, kind, name, len, &sharer);
 
     HF_ASSERT(hf_loop_is_locked(client->loop));
     if (lock) {
@@ -266,11 +267,11 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
     lock->slot = hf_router_slot(client->router, name, len);
     lock->has_foreign_channel = has_foreign_channel(lock);
     if (sharer)
-        join(lock, sharer);
+        share_channel(lock, sharer);
     lock->refs = 1;
     client->locks_count++;
-    add(client, lock);
-    HF_ASSERT(find(client, hash, kind, name, len, &sharer) == lock);
+    add_to_bucket(client, lock);
+    HF_ASSERT(find_lock_or_sharer(client, hash, kind, name, len, &sharer) == lock);
     *out = lock;
     return HF_OK;
 }
@@ -311,7 +312,7 @@ bool hf_lock_is_sharded(const struct hf_lock *lock)
 
 /* ---- queues ---- */
 
-static void shrink(struct hf_client *client, struct hf_shrink *s);
+static void free_idle_queue(struct hf_client *client, struct hf_shrink *s);
 
 struct hf_wait_queue *hf_lock_new_queue(struct hf_lock *lock, size_t more)
 {
@@ -326,7 +327,7 @@ struct hf_wait_queue *hf_lock_new_queue(struct hf_lock *lock, size_t more)
     line->size = size;
     line->lock = lock;
     line->locks = 1;
-    line->shrink.free_memory = shrink;
+    line->shrink.free_memory = free_idle_queue;
     hf_list_init(&line->waiters);
     hf_list_init(&line->shrink.node);
     memcpy(line->text, channel.ptr, channel.len);
@@ -351,22 +352,22 @@ static void share_queue(const struct hf_lock *lock)
     struct hf_lock *other = NULL;
 
     while (lock->shares_channel && (other = hf_lock_next_of_name(lock, other))) {
-        HF_ASSERT(!other->line || other->line == lock->line);
-        if (other->line || !hf_lock_shares_channel(other, lock))
+        HF_ASSERT(!other->wait_queue || other->wait_queue == lock->wait_queue);
+        if (other->wait_queue || !hf_lock_shares_channel(other, lock))
             continue;
-        other->line = lock->line;
-        lock->line->locks++;
+        other->wait_queue = lock->wait_queue;
+        lock->wait_queue->locks++;
     }
 }
 
 struct hf_wait_queue *hf_lock_queue(struct hf_lock *lock)
 {
     HF_ASSERT(hf_loop_is_locked(lock->client->loop));
-    if (!lock->line && (lock->line = hf_lock_new_queue(lock, 0))) {
+    if (!lock->wait_queue && (lock->wait_queue = hf_lock_new_queue(lock, 0))) {
         share_queue(lock);
-        hf_shrink_later(lock->client, &lock->line->shrink);
+        hf_shrink_later(lock->client, &lock->wait_queue->shrink);
     }
-    return lock->line;
+    return lock->wait_queue;
 }
 
 /* The queue of other locks belongs to them now. */
@@ -375,27 +376,27 @@ static void hand_on(struct hf_wait_queue *line, const struct hf_lock *from)
     struct hf_lock *other = NULL;
 
     while (line->lock == from && (other = hf_lock_next_of_name(from, other)))
-        if (other != from && other->line == line)
+        if (other != from && other->wait_queue == line)
             line->lock = other;
 }
 
 static void leave_queue(struct hf_lock *lock)
 {
-    struct hf_wait_queue *line = lock->line;
+    struct hf_wait_queue *line = lock->wait_queue;
 
     if (!line)
         return;
-    lock->line = NULL;
+    lock->wait_queue = NULL;
     HF_ASSERT(line->locks > 0);
     if (--line->locks == 0)
         hf_lock_free_queue(lock->client, line);
     else
         hand_on(line, lock);
-    HF_ASSERT(!lock->line);
+    HF_ASSERT(!lock->wait_queue);
 }
 
 /* SHRINK-2. A release whose reply has not arrived is counted here (TURN-1). */
-static void shrink(struct hf_client *client, struct hf_shrink *s)
+static void free_idle_queue(struct hf_client *client, struct hf_shrink *s)
 {
     struct hf_wait_queue *line = HF_OWNER_OF(s, struct hf_wait_queue, shrink);
 
@@ -423,9 +424,10 @@ static void lock_free(struct hf_lock *lock)
 
     HF_ASSERT(client->locks_count > 0 && lock->private_queues == 0);
     HF_ASSERT(hf_list_is_empty(&lock->holds) && !lock->table && lock->holds_count == 0);
-    HF_ASSERT(client->is_over || (!lock->forgetting && !lock->is_waking && !lock->is_counting));
+    HF_ASSERT(client->has_stopped_sending ||
+              (!lock->reply_deletion && !lock->is_waking && !lock->is_counting));
     leave_queue(lock);
-    take_out(client, lock);
+    remove_from_bucket(client, lock);
     client->locks_count--;
     hf_mem_free(client->mem, lock, size_of(lock));
 }
@@ -450,7 +452,7 @@ static void free_locks(struct hf_client *client)
     }
 }
 
-void hf_table_fini(struct hf_client *client)
+void hf_lock_table_fini(struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
     if (!client->buckets)

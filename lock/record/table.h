@@ -5,12 +5,12 @@
 
 #include "lock/record/records.h"
 
-/* hf_table_init - creates an empty table. HF_E_NOMEM. */
-hf_status hf_table_init(struct hf_client *client) HF_MUST_CHECK;
+/* hf_lock_table_init - creates an empty table. HF_E_NOMEM. */
+hf_status hf_lock_table_init(struct hf_client *client) HF_MUST_CHECK;
 
-/* hf_table_fini - frees the table and all locks, also those with references. The table need
+/* hf_lock_table_fini - frees the table and all locks, also those with references. The table need
  *   not exist. */
-void hf_table_fini(struct hf_client *client);
+void hf_lock_table_fini(struct hf_client *client);
 
 /* hf_lock_find_or_add - finds or creates a lock, with a reference for the caller. HF_E_NOMEM,
  *   HF_E_LIMIT (locks_max). */
@@ -46,13 +46,13 @@ struct hf_lock *hf_lock_next_named(struct hf_client *client, const char *name, s
 /* hf_lock_shares_channel - returns whether two locks of one name have the same channel. */
 bool hf_lock_shares_channel(const struct hf_lock *a, const struct hf_lock *b);
 
-/* hf_lock_queue - returns lock->line, and creates it if there is none. NULL: no memory. It is
+/* hf_lock_queue - returns lock->wait_queue, and creates it if there is none. NULL: no memory. It is
  *   the queue of all locks of this name with the same channel. A queue without users is freed
  *   a second later (shrink.h). */
 struct hf_wait_queue *hf_lock_queue(struct hf_lock *lock) HF_MUST_CHECK;
 
-/* hf_lock_new_queue - creates a queue that is not lock->line, with the name of the lock's channel
- *   and room for `more` bytes after it. NULL: no memory. */
+/* hf_lock_new_queue - creates a queue that is not lock->wait_queue, with the name of the lock's
+ *   channel and room for `more` bytes after it. NULL: no memory. */
 struct hf_wait_queue *hf_lock_new_queue(struct hf_lock *lock, size_t more) HF_MUST_CHECK;
 
 /* hf_lock_free_queue - frees a queue that no lock uses. */

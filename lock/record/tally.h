@@ -32,8 +32,8 @@ struct hf_tally {
         struct hf_tally_kind *of;       /* or NULL */
         uint32_t held;                  /* at this moment */
         uint32_t waiting;               /* acquires in queues, the same */
-    } kinds[HF_KIND_NUMBERS];
-    uint64_t wakes[WAKES];
+    } kinds[HF_KIND_NUMBER_COUNT];
+    uint64_t wakes[WAKE_COUNT];
     uint64_t failures[TALLY_STATUSES];  /* calls that ended with the status */
     uint64_t late_renewals;             /* hf_lease_is_late */
     uint64_t failed_renewals;           /* requests to renew */

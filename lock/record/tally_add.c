@@ -25,7 +25,7 @@ static struct hf_tally_kind *tally_of(struct hf_client *client, const struct hf_
     return *at;
 }
 
-static void add(struct hf_tally_times *times, int64_t ms)
+static void add_duration(struct hf_tally_times *times, int64_t ms)
 {
     uint64_t span = ms > 0 ? (uint64_t)ms : 0;
     unsigned bits = span > 0 ? 64u - (unsigned)__builtin_clzll(span) : 0;
@@ -42,7 +42,7 @@ static void count_acquire(struct hf_op *op, bool is_granted)
     struct hf_tally_kind *of = tally_of(op->client, op->lock->kind);
 
     if (of && is_granted)
-        add(&of->waits, hf_loop_now(op->client->loop) - op->began_ms);
+        add_duration(&of->waits, hf_loop_now(op->client->loop) - op->began_ms);
 }
 
 void hf_tally_refused(struct hf_client *client, hf_status status)
@@ -52,7 +52,7 @@ void hf_tally_refused(struct hf_client *client, hf_status status)
         client->tally.failures[i] += hf_tally_statuses[i] == status;
 }
 
-void hf_tally_end(struct hf_op *op, hf_status status)
+void hf_tally_call_ended(struct hf_op *op, hf_status status)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (op->began_ms != 0)
@@ -68,21 +68,21 @@ void hf_tally_woken(struct hf_op *op)
 {
     struct hf_client *client = op->client;
 
-    HF_ASSERT(hf_loop_is_locked(client->loop) && op->wait.wake < WAKES);
+    HF_ASSERT(hf_loop_is_locked(client->loop) && op->wait.wake < WAKE_COUNT);
     if (op->wait.wake == WAKE_NONE)
         return;
     client->push_wakes += op->wait.is_by_push;
     client->tally.wakes[op->wait.wake]++;
 }
 
-void hf_tally_enter(struct hf_op *op)
+void hf_tally_enter_queue(struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop) && !op->is_queued);
     op->is_queued = true;
     op->client->tally.kinds[hf_kind_number(op->lock->kind)].waiting++;
 }
 
-void hf_tally_leave(struct hf_op *op)
+void hf_tally_leave_queue(struct hf_op *op)
 {
     uint32_t *waiting = &op->client->tally.kinds[hf_kind_number(op->lock->kind)].waiting;
 
@@ -93,7 +93,7 @@ void hf_tally_leave(struct hf_op *op)
 
 /* ---- holds ---- */
 
-void hf_tally_held(struct hf_hold *hold)
+void hf_tally_hold_added(struct hf_hold *hold)
 {
     struct hf_client *client = hold->lock->client;
     struct hf_lease *lease = &hold->work->lease;
@@ -104,7 +104,7 @@ void hf_tally_held(struct hf_hold *hold)
     client->tally.kinds[hf_kind_number(hold->lock->kind)].held++;
 }
 
-void hf_tally_unheld(struct hf_hold *hold)
+void hf_tally_hold_removed(struct hf_hold *hold)
 {
     struct hf_client *client = hold->lock->client;
     uint32_t *held = &client->tally.kinds[hf_kind_number(hold->lock->kind)].held;
@@ -119,7 +119,7 @@ static void count_hold(struct hf_tally_kind *of, const struct hf_hold *hold,
                        const struct hf_lease *lease)
 {
     if (lease->granted_ms != INT64_MIN)
-        add(&of->holds, hf_loop_now(hold->lock->client->loop) - lease->granted_ms);
+        add_duration(&of->holds, hf_loop_now(hold->lock->client->loop) - lease->granted_ms);
 }
 
 void hf_tally_released(struct hf_hold *hold)
@@ -152,7 +152,7 @@ void hf_tally_lost(struct hf_hold *hold)
 void hf_tally_fini(struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
-    for (size_t i = 0; i < HF_KIND_NUMBERS; i++)
+    for (size_t i = 0; i < HF_KIND_NUMBER_COUNT; i++)
         hf_mem_free(client->mem, client->tally.kinds[i].of,
                     sizeof *client->tally.kinds[i].of);
 }

@@ -7,8 +7,9 @@
 
 #include "lock/record/records.h"
 
-/* hf_tally_end - an acquire, or a call that failed, has ended: counts the grant or the failure. */
-void hf_tally_end(struct hf_op *op, hf_status status);
+/* hf_tally_call_ended - an acquire, or a call that failed, has ended: counts the grant or the
+ *   failure. */
+void hf_tally_call_ended(struct hf_op *op, hf_status status);
 
 /* hf_tally_refused - a call ended with this error before it began. */
 void hf_tally_refused(struct hf_client *client, hf_status status);
@@ -16,15 +17,15 @@ void hf_tally_refused(struct hf_client *client, hf_status status);
 /* hf_tally_woken - a waiter sends its next request: wait.wake. */
 void hf_tally_woken(struct hf_op *op);
 
-/* hf_tally_enter, hf_tally_leave - the operation enters or leaves its queue. The latter does
- *   nothing if it is in none. */
-void hf_tally_enter(struct hf_op *op);
-void hf_tally_leave(struct hf_op *op);
+/* hf_tally_enter_queue, hf_tally_leave_queue - the operation enters or leaves its queue. The latter
+ *   does nothing if it is in none. */
+void hf_tally_enter_queue(struct hf_op *op);
+void hf_tally_leave_queue(struct hf_op *op);
 
-/* hf_tally_held, hf_tally_unheld - the client has one hold more, which was just granted, or one
- *   less. */
-void hf_tally_held(struct hf_hold *hold);
-void hf_tally_unheld(struct hf_hold *hold);
+/* hf_tally_hold_added, hf_tally_hold_removed - the client has one hold more, which was just
+ *   granted, or one less. */
+void hf_tally_hold_added(struct hf_hold *hold);
+void hf_tally_hold_removed(struct hf_hold *hold);
 
 /* hf_tally_released - its last release is submitted: its duration is known.
  * hf_tally_lost - it is lost. */

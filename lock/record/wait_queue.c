@@ -16,7 +16,7 @@
 /* The plain subscription in addition to the sharded one: sharded=both. */
 struct hf_plain_subscription {
     struct hf_subscription subscription;
-    struct hf_wait_queue *line;
+    struct hf_wait_queue *queue;
     bool may_be_double;         /* a sharded message arrived; the next plain one may belong
                                    to the same release */
 };
@@ -42,24 +42,24 @@ struct hf_op *hf_wait_queue_first(const struct hf_wait_queue *line)
 {
     if (!line || hf_list_is_empty(&line->waiters))
         return NULL;
-    return HF_OWNER_OF(line->waiters.next, struct hf_op, line_node);
+    return HF_OWNER_OF(line->waiters.next, struct hf_op, queue_node);
 }
 
-struct hf_op *hf_wait_queue_behind_first(const struct hf_wait_queue *line)
+struct hf_op *hf_wait_queue_second(const struct hf_wait_queue *line)
 {
     const struct hf_list *first = line->waiters.next;
 
     if (first->next == &line->waiters)
         return NULL;
-    return HF_OWNER_OF(first->next, struct hf_op, line_node);
+    return HF_OWNER_OF(first->next, struct hf_op, queue_node);
 }
 
-static void tell_first(struct hf_wait_queue *line, enum hf_wait_event event)
+static void notify_first_waiter(struct hf_wait_queue *line, enum hf_wait_event event)
 {
     struct hf_op *op = hf_wait_queue_first(line);
 
     if (op)
-        op->verb->on_line(op, event);
+        op->verb->on_wait_event(op, event);
 }
 
 /* The second message of TURN-2 may be in the same read, and its number may differ from the last
@@ -73,14 +73,14 @@ static void wake_first(struct hf_wait_queue *line)
         hf_wait_defer_wake(&op->wait))
         hf_loop_arm(op->client->loop, &op->timer, 0);
     else
-        tell_first(line, EVENT_WOKEN);
+        notify_first_waiter(line, EVENT_WOKEN);
 }
 
 /* The fewest permits come first (COUNT-3). */
 static bool is_behind(const struct hf_op *a, const struct hf_op *b)
 {
     return a->permits != b->permits ? a->permits > b->permits
-                                    : a->came > b->came;
+                                    : a->begin_number > b->begin_number;
 }
 
 /* Returns the last waiter that comes before `op`; the head of the list if there is
@@ -90,7 +90,7 @@ static struct hf_list *place_of(const struct hf_op *op)
     struct hf_list *head = &op->queue->waiters, *at = head->prev;
 
     while (at != head &&
-           is_behind(HF_OWNER_OF(at, struct hf_op, line_node), op))
+           is_behind(HF_OWNER_OF(at, struct hf_op, queue_node), op))
         at = at->prev;
     return at;
 }
@@ -105,8 +105,8 @@ bool hf_wait_queue_enter(struct hf_op *op)
     HF_ASSERT(hf_loop_is_locked(op->client->loop) && queue_ok(line) && line->users > 0);
     if (hf_list_is_empty(&line->waiters))
         line->answers = (struct hf_wait_answers){0};
-    hf_list_push(place_of(op)->next, &op->line_node);
-    hf_tally_enter(op);
+    hf_list_push(place_of(op)->next, &op->queue_node);
+    hf_tally_enter_queue(op);
     return hf_wait_queue_first(line) == op;
 }
 
@@ -118,8 +118,8 @@ void hf_wait_queue_leave(struct hf_op *op)
     bool was_first = hf_wait_queue_first(line) == op;
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
-    hf_list_remove(&op->line_node);
-    hf_tally_leave(op);
+    hf_list_remove(&op->queue_node);
+    hf_tally_leave_queue(op);
     if (!line)
         return;
     if (hf_list_is_empty(&line->waiters))
@@ -132,7 +132,7 @@ void hf_wait_queue_leave(struct hf_op *op)
 
 void hf_wait_queue_wake_first(struct hf_wait_queue *line)
 {
-    tell_first(line, EVENT_DUE);
+    notify_first_waiter(line, EVENT_DUE);
 }
 
 /* ---- pushes ---- */
@@ -143,7 +143,7 @@ bool hf_wait_queue_may_be_tracked(const struct hf_op *op)
     return hf_router_is_tracking(op->client->router) &&
            op->lock->kind->steps[STEP_ACQUIRE].reads_last &&
            hf_wait_queue_first(op->queue) == op &&
-           hf_wait_is_settled(&op->wait, &op->queue->channel);
+           hf_wait_sleeps_if_refused(&op->wait, &op->queue->channel);
 }
 
 bool hf_wait_queue_is_tracked(const struct hf_op *op)
@@ -161,17 +161,17 @@ void hf_wait_queue_pushed(struct hf_wait_queue *line)
     HF_ASSERT(hf_loop_is_locked(first->client->loop));
     hf_channel_pushed(&line->channel, hf_loop_now(first->client->loop),
                       first->wait.is_shared);
-    tell_first(line, EVENT_PUSHED);
+    notify_first_waiter(line, EVENT_PUSHED);
 }
 
 /* ---- the queue of a call ---- */
 
 static bool has_own_queue(const struct hf_op *op)
 {
-    return op->lock->kind->waiters_queue && op->place_ms > 0;
+    return op->lock->kind->has_server_queue && op->place_ms > 0;
 }
 
-bool hf_wait_queue_use(struct hf_op *op)
+bool hf_wait_queue_assign(struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     op->has_own_queue = has_own_queue(op);
@@ -187,11 +187,11 @@ bool hf_wait_queue_use(struct hf_op *op)
     return true;
 }
 
-void hf_wait_queue_name(struct hf_op *op)
+void hf_wait_queue_name_channel(struct hf_op *op)
 {
     char room[CHANNEL_SHORT_MAX];
     struct hf_bytes base = hf_lock_channel(op->lock, room);
-    struct hf_bytes owner = hf_hold_text(op->hold);
+    struct hf_bytes owner = hf_hold_field(op->hold);
     struct hf_wait_queue *own = op->queue;
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
@@ -203,14 +203,14 @@ void hf_wait_queue_name(struct hf_op *op)
     HF_ASSERT(sizeof *own + own->text_len <= own->size);
 }
 
-void hf_wait_queue_unuse(struct hf_op *op)
+void hf_wait_queue_unassign(struct hf_op *op)
 {
     struct hf_wait_queue *line = op->queue;
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (!line)
         return;
-    HF_ASSERT(line->users > 0 && hf_list_is_empty(&op->line_node));
+    HF_ASSERT(line->users > 0 && hf_list_is_empty(&op->queue_node));
     op->queue = NULL;
     line->users--;
     if (op->has_own_queue) {
@@ -225,8 +225,8 @@ void hf_wait_queue_unuse(struct hf_op *op)
 
 /* ---- subscriptions ---- */
 
-static hf_status subscribe(struct hf_wait_queue *line, struct hf_subscription *s,
-                           bool is_sharded)
+static hf_status subscribe_queue(struct hf_wait_queue *line, struct hf_subscription *s,
+                                 bool is_sharded)
 {
     const struct hf_lock *lock = line->lock;
 
@@ -255,10 +255,10 @@ static void listen_plainly(struct hf_wait_queue *line)
 
     if (!plain)
         return;
-    plain->line = line;
+    plain->queue = line;
     plain->subscription.on_message = on_plain_message;
     plain->subscription.on_change = on_plain_change;
-    if (subscribe(line, &plain->subscription, false) == HF_OK)
+    if (subscribe_queue(line, &plain->subscription, false) == HF_OK)
         line->plain = plain;
     else
         hf_mem_free(client_of(line)->mem, plain, sizeof *plain);
@@ -269,13 +269,13 @@ void hf_wait_queue_listen(struct hf_wait_queue *line)
     if (!line->is_listening) {
         line->subscription.on_message = on_message;
         line->subscription.on_change = on_change;
-        if (!hf_random_bytes(&line->channel.dice, sizeof line->channel.dice) ||
-            !line->channel.dice)
-            line->channel.dice = 1;
-        line->channel.lot = line->channel.dice;
+        if (!hf_random_bytes(&line->channel.random_state, sizeof line->channel.random_state) ||
+            !line->channel.random_state)
+            line->channel.random_state = 1;
+        line->channel.lottery_number = line->channel.random_state;
         line->is_listening =
-            subscribe(line, &line->subscription,
-                      hf_lock_is_sharded(line->lock)) == HF_OK;
+            subscribe_queue(line, &line->subscription,
+                            hf_lock_is_sharded(line->lock)) == HF_OK;
         line->channel.is_refused = !line->is_listening;
     }
     HF_ASSERT(queue_ok(line));
@@ -302,7 +302,7 @@ void hf_wait_queue_stop_listening(struct hf_wait_queue *line)
 }
 
 /* A number of permits is none of listeners (TURN-2). */
-static void heard(struct hf_wait_queue *line, const char *ptr, size_t len)
+static void message_received(struct hf_wait_queue *line, const char *ptr, size_t len)
 {
     if (!line->lock->kind->payload)
         len = 0;
@@ -319,7 +319,7 @@ static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
 
     if (line->plain)
         line->plain->may_be_double = true;
-    heard(line, ptr, len);
+    message_received(line, ptr, len);
 }
 
 /* A plain message after a sharded one usually belongs to the same release, whose turn
@@ -331,12 +331,12 @@ static void on_plain_message(struct hf_subscription *s, const char *ptr,
         HF_OWNER_OF(s, struct hf_plain_subscription, subscription);
 
     if (!plain->may_be_double) {
-        heard(plain->line, ptr, len);
+        message_received(plain->queue, ptr, len);
         return;
     }
     plain->may_be_double = false;
-    plain->line->channel.generation++;
-    tell_first(plain->line, EVENT_WOKEN);
+    plain->queue->channel.generation++;
+    notify_first_waiter(plain->queue, EVENT_WOKEN);
 }
 
 static bool hears_all(struct hf_wait_queue *line)
@@ -347,7 +347,7 @@ static bool hears_all(struct hf_wait_queue *line)
 }
 
 /* One of the line's subscriptions became live, was lost, or was refused. */
-static void changed(struct hf_wait_queue *line, bool is_one_live)
+static void subscription_changed(struct hf_wait_queue *line, bool is_one_live)
 {
     bool was_live = line->channel.is_live;
 
@@ -359,29 +359,29 @@ static void changed(struct hf_wait_queue *line, bool is_one_live)
     hf_channel_lost(&line->channel);
     HF_ASSERT(queue_ok(line));
     if (line->channel.is_live) /* if it was live before, a notification may be lost */
-        tell_first(line, was_live ? EVENT_WOKEN : EVENT_SUBSCRIBED);
+        notify_first_waiter(line, was_live ? EVENT_WOKEN : EVENT_SUBSCRIBED);
     else if (was_live)
-        tell_first(line, EVENT_WOKEN);
+        notify_first_waiter(line, EVENT_WOKEN);
     else if (!is_one_live)
-        tell_first(line, EVENT_NOT_SUBSCRIBED);
+        notify_first_waiter(line, EVENT_NOT_SUBSCRIBED);
 }
 
 static void on_change(struct hf_subscription *s, bool is_live)
 {
-    changed(HF_OWNER_OF(s, struct hf_wait_queue, subscription), is_live);
+    subscription_changed(HF_OWNER_OF(s, struct hf_wait_queue, subscription), is_live);
 }
 
 static void on_plain_change(struct hf_subscription *s, bool is_live)
 {
-    changed(HF_OWNER_OF(s, struct hf_plain_subscription, subscription)->line,
-            is_live);
+    subscription_changed(HF_OWNER_OF(s, struct hf_plain_subscription, subscription)->queue,
+                         is_live);
 }
 
 /* ---- releases of our own ---- */
 
-void hf_wait_queue_freeing(struct hf_op *op)
+void hf_wait_queue_release_begins(struct hf_op *op)
 {
-    struct hf_wait_queue *line = op->lock->line;
+    struct hf_wait_queue *line = op->lock->wait_queue;
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop) && !op->is_freeing);
     op->is_freeing = true;
@@ -394,7 +394,7 @@ void hf_wait_queue_freeing(struct hf_op *op)
 
 /* A subscription that began or ended meanwhile counts as one that heard the
  * message: better owe one turn too few than give way to ourselves. */
-static void count(struct hf_op *op, struct hf_wait_queue *line, int64_t heard)
+static void count_release(struct hf_op *op, struct hf_wait_queue *line, int64_t heard)
 {
     hf_channel_own_release_ended(&line->channel, hf_loop_now(op->client->loop), heard,
                                  op->was_listening || line->is_listening);
@@ -402,7 +402,7 @@ static void count(struct hf_op *op, struct hf_wait_queue *line, int64_t heard)
 
 /* If others listened to a release that no queue counted, a queue must know that they are
  * owed a turn. Without memory they are not: TURN-1 is about shares, not about safety. */
-void hf_wait_queue_freed(struct hf_op *op, int64_t heard)
+void hf_wait_queue_release_ended(struct hf_op *op, int64_t heard)
 {
     bool was_freeing = op->is_freeing;
     struct hf_wait_queue *line;
@@ -412,10 +412,10 @@ void hf_wait_queue_freed(struct hf_op *op, int64_t heard)
     if (!was_freeing)
         return;
     if (op->is_counted) {
-        HF_ASSERT(op->lock->line); /* SHRINK-2 */
-        count(op, op->lock->line, heard);
+        HF_ASSERT(op->lock->wait_queue); /* SHRINK-2 */
+        count_release(op, op->lock->wait_queue, heard);
     } else if (heard > 0 && (line = hf_lock_queue(op->lock))) {
         hf_channel_own_release_begins(&line->channel);
-        count(op, line, heard);
+        count_release(op, line, heard);
     }
 }

@@ -9,19 +9,19 @@
  *   queue may be NULL. */
 struct hf_op *hf_wait_queue_first(const struct hf_wait_queue *line);
 
-/* hf_wait_queue_behind_first - returns the second waiter, or NULL. The queue must not be
+/* hf_wait_queue_second - returns the second waiter, or NULL. The queue must not be
  *   empty. */
-struct hf_op *hf_wait_queue_behind_first(const struct hf_wait_queue *line);
+struct hf_op *hf_wait_queue_second(const struct hf_wait_queue *line);
 
-/* hf_wait_queue_use - sets op->queue: the queue of its lock, or a queue for this call alone
+/* hf_wait_queue_assign - sets op->queue: the queue of its lock, or a queue for this call alone
  *   if it has a place in a queue on the server. False: no memory. */
-bool hf_wait_queue_use(struct hf_op *op) HF_MUST_CHECK;
+bool hf_wait_queue_assign(struct hf_op *op) HF_MUST_CHECK;
 
-/* hf_wait_queue_name - names the channel of the call's own queue after the call's hold. */
-void hf_wait_queue_name(struct hf_op *op);
+/* hf_wait_queue_name_channel - names the channel of the call's own queue after the call's hold. */
+void hf_wait_queue_name_channel(struct hf_op *op);
 
-/* hf_wait_queue_unuse - the call has ended and is in no queue; frees a queue of its own. */
-void hf_wait_queue_unuse(struct hf_op *op);
+/* hf_wait_queue_unassign - the call has ended and is in no queue; frees a queue of its own. */
+void hf_wait_queue_unassign(struct hf_op *op);
 
 /* hf_wait_queue_enter - adds the call in order of arrival, so mostly at the end; waiters for
  *   more permits follow those for fewer. True: it is the first. */
@@ -50,12 +50,12 @@ void hf_wait_queue_pushed(struct hf_wait_queue *line);
 void hf_wait_queue_listen(struct hf_wait_queue *line);
 void hf_wait_queue_stop_listening(struct hf_wait_queue *line);
 
-/* hf_wait_queue_freeing - the call `op`, which may free the lock, will be sent. */
-void hf_wait_queue_freeing(struct hf_op *op);
+/* hf_wait_queue_release_begins - the call `op`, which may free the lock, will be sent. */
+void hf_wait_queue_release_begins(struct hf_op *op);
 
-/* hf_wait_queue_freed - that call has ended. `heard` is the number of subscribers that
+/* hf_wait_queue_release_ended - that call has ended. `heard` is the number of subscribers that
  *   received its notification; < 0: unknown. If it is called again for `op`, it has no
  *   effect. */
-void hf_wait_queue_freed(struct hf_op *op, int64_t heard);
+void hf_wait_queue_release_ended(struct hf_op *op, int64_t heard);
 
 #endif

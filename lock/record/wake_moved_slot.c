@@ -6,7 +6,7 @@
  * is also published at the owner.
  *
  * WAKE-1  The message is sent once, after the release, and no caller waits for the reply. A
- *         waiter that it does not reach polls (hf_wait_cap_ms), as after a release by
+ *         waiter that it does not reach polls (hf_wait_max_sleep_ms), as after a release by
  *         Redisson.
  * WAKE-2  At most one message for each lock is pending. */
 /* Tests: tests/live/cluster/test_cluster_wait.c. */
@@ -39,7 +39,7 @@ static struct hf_resp_arg payload_of(struct hf_op *op)
         op->count_text, hf_resp_format_integer(op->count_text, op->count)};
 }
 
-static void start(struct hf_op *op)
+static void start_wake(struct hf_op *op)
 {
     struct hf_bytes channel = hf_lock_channel(op->lock, op->channel_text);
     struct hf_client *client = op->client;
@@ -59,13 +59,13 @@ static void start(struct hf_op *op)
 }
 
 static const struct hf_verb verb = {
-    .name = "wake waiters of", .start = start, .cancel = hf_op_finish};
+    .name = "wake waiters of", .start = start_wake, .cancel = hf_op_finish};
 
 static bool is_heard_elsewhere(const struct hf_op *released)
 {
     return released->call.is_by_ask &&
-           !released->lock->kind->waiters_queue &&
-           !released->lock->kind->tells_nobody &&
+           !released->lock->kind->has_server_queue &&
+           !released->lock->kind->publishes_nothing &&
            hf_lock_is_sharded(released->lock);
 }
 
@@ -76,10 +76,10 @@ void hf_wake_at_slot_owner(const struct hf_op *released)
 
     HF_ASSERT(hf_loop_is_locked(released->client->loop));
     if (!is_heard_elsewhere(released) || lock->is_waking ||
-        lock->client->is_over ||
+        lock->client->has_stopped_sending ||
         !(op = hf_op_new_background(lock, &verb, 0)))
         return;
     lock->is_waking = true;
     op->count = hf_max_ms(released->answer.number, 1); /* of permits */
-    start(op);
+    start_wake(op);
 }

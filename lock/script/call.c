@@ -65,7 +65,7 @@ static void send_again(struct hf_call *call)
     if (call->repeats_by_text && !call->is_listing)
         use_text(call); /* CALL-2 */
     if ((rc = send_command(call)) < 0)
-        hf_call_end_with(call, rc, "cannot send the request again", hf_status_text(rc));
+        hf_call_end_with_message(call, rc, "cannot send the request again", hf_status_text(rc));
 }
 
 /* Sets the arguments that are sent next. Replicas do not have to confirm a request that only
@@ -87,7 +87,7 @@ static struct hf_declare_request declare_request_of(const struct hf_call *call)
     return (struct hf_declare_request){
         .argv = call->argv,
         .argc = call->argc,
-        .first_key = CALL_HEAD,
+        .first_key = CALL_HEAD_ARGS,
         .keys = call->keys,
         .owner = {call->echo, call->echo_len},
         .count = call->declared_count,
@@ -104,7 +104,7 @@ static bool use_declared(struct hf_call *call)
     hf_call_drop_declared(call);
     call->is_listing = call->derives >= HF_DERIVES_OWN;
     call->declared = call->is_listing
-                         ? hf_declared_args_list(call->declare_state, &request)
+                         ? hf_declared_args_for_listing(call->declare_state, &request)
                          : hf_declared_args_new(call->declare_state, &request, no_reply);
     if (!call->declared)
         call->is_listing = false;
@@ -129,10 +129,10 @@ static void command_init(struct hf_call *call,
     call->command.done = done;
 }
 
-static hf_status begin(struct hf_call *call, struct hf_loop *loop,
-                       struct hf_router *router, int64_t deadline_ms,
-                       void (*done)(struct hf_command *, enum hf_outcome,
-                                    struct hf_resp_value))
+static hf_status begin_call(struct hf_call *call, struct hf_loop *loop,
+                            struct hf_router *router, int64_t deadline_ms,
+                            void (*done)(struct hf_command *, enum hf_outcome,
+                                         struct hf_resp_value))
 {
     hf_status rc;
 
@@ -141,7 +141,7 @@ static hf_status begin(struct hf_call *call, struct hf_loop *loop,
     call->deadline_ms = deadline_ms;
     call->first_sent_ms = HF_NEVER;
     call->sending = (struct hf_sending){.sent_ms = HF_NEVER};
-    call->may_have_run = call->is_repeated = call->is_passing = false;
+    call->may_have_run = call->is_repeated = call->is_temporary_failure = false;
     call->forgeries = call->demotions = call->doublings = 0;
     call->patience_reason[0] = '\0';
     call->is_by_proxy = false;
@@ -158,7 +158,7 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
                         struct hf_router *router, int64_t deadline_ms)
 {
     HF_ASSERT(hf_loop_is_locked(loop) && !call->is_under_way);
-    HF_ASSERT(call->argc >= CALL_HEAD + call->keys && call->done && call->echo_len > 0);
+    HF_ASSERT(call->argc >= CALL_HEAD_ARGS + call->keys && call->done && call->echo_len > 0);
     call->argv[2] = (struct hf_resp_arg){
         call->keys_text,
         hf_resp_format_integer(call->keys_text, (int64_t)call->keys)};
@@ -170,7 +170,7 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     if (call->derives != HF_DERIVES_NONE && call->declare_state->is_needed &&
         !use_declared(call))
         return HF_E_NOMEM;
-    return begin(call, loop, router, deadline_ms, on_reply);
+    return begin_call(call, loop, router, deadline_ms, on_reply);
 }
 
 static void on_told(struct hf_command *command, enum hf_outcome outcome,
@@ -186,7 +186,7 @@ hf_status hf_call_start_command(struct hf_call *call, struct hf_loop *loop,
     HF_ASSERT(hf_loop_is_locked(loop));
     call->declared = NULL;
     call->is_listing = false;
-    return begin(call, loop, router, deadline_ms, on_told);
+    return begin_call(call, loop, router, deadline_ms, on_told);
 }
 
 bool hf_call_is_sent(const struct hf_call *call)
@@ -253,7 +253,7 @@ static void note_patience(struct hf_call *call, struct hf_resp_value reply)
     (void)hf_error_quote(call->patience_reason, sizeof call->patience_reason,
                          ptr, len);
     call->advice = hf_call_advice(call, reply);
-    call->is_by_proxy = hf_patience_with(reply) == HF_RETRIES_LOST;
+    call->is_by_proxy = hf_patience_after_reply(reply) == HF_PATIENCE_RETRIES_LOST;
 }
 
 /* Patience, until the deadline and not past it. */
@@ -266,8 +266,8 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
     begin_deadline(call);
     note_patience(call, reply);
     if (call->is_never_retried || when >= call->deadline_ms) {
-        call->is_passing = true;
-        hf_call_end_with_error(call, reply);
+        call->is_temporary_failure = true;
+        hf_call_end_with_error_reply(call, reply);
         return;
     }
     if (is_first && call->put_off)
@@ -284,12 +284,13 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
 
 static void note_stray(struct hf_sending *sending)
 {
-    bool is_first = sending->stray == 0 || sending->stray == sending->stream;
+    bool is_first = sending->unanswered_stream == 0 ||
+                    sending->unanswered_stream == sending->stream;
 
-    sending->stray = is_first ? sending->stream : HF_STREAM_MANY;
+    sending->unanswered_stream = is_first ? sending->stream : HF_STREAM_MANY;
 }
 
-static void unknown(struct hf_call *call)
+static void outcome_unknown(struct hf_call *call)
 {
     if (!call->is_listing) {
         call->may_have_run = true;
@@ -306,18 +307,18 @@ static void unknown(struct hf_call *call)
 
 /* This reply does not belong to our request: the order of replies is wrong, or a script
  * forges replies (faults 0.3). No further reply on this connection is trusted. */
-static void forged(struct hf_call *call)
+static void reply_without_echo(struct hf_call *call)
 {
     if (call->command.replicas)
         (void)hf_router_cancel(&call->command);
     hf_command_condemn(&call->command,
                        "the reply does not match the request");
     if (++call->forgeries < FORGERIES_MAX) {
-        unknown(call);
+        outcome_unknown(call);
         return;
     }
     call->may_have_run = !call->is_listing || call->may_have_run;
-    hf_call_end_with(call, HF_E_PROTOCOL, hf_command_address(&call->command),
+    hf_call_end_with_message(call, HF_E_PROTOCOL, hf_command_address(&call->command),
              "the reply does not match the request");
 }
 
@@ -337,7 +338,7 @@ static void too_large(struct hf_call *call)
     if (call->command.replicas)
         (void)hf_router_cancel(&call->command);
     call->may_have_run = !call->is_listing || call->may_have_run;
-    hf_call_end_with(call, HF_E_LIMIT, hf_command_address(&call->command),
+    hf_call_end_with_message(call, HF_E_LIMIT, hf_command_address(&call->command),
              "the reply is too large and was skipped");
 }
 
@@ -346,7 +347,7 @@ static void too_large(struct hf_call *call)
 /* DECLARE-1. Returns whether the reply refuses an undeclared key and was handled: the call is
  * sent again, or has ended. The watchdog's renewal is sent once (is_never_retried), and the
  * watchdog sends a new one. */
-static bool declares(struct hf_call *call, struct hf_resp_value reply)
+static bool declare_keys_and_resend(struct hf_call *call, struct hf_resp_value reply)
 {
     bool is_first = !call->declared;
 
@@ -357,7 +358,7 @@ static bool declares(struct hf_call *call, struct hf_resp_value reply)
     if (call->is_never_retried)
         return false;
     if (!use_declared(call))
-        hf_call_end_with(call, HF_E_NOMEM, "cannot declare its keys",
+        hf_call_end_with_message(call, HF_E_NOMEM, "cannot declare its keys",
                  hf_status_text(HF_E_NOMEM));
     else if (is_first)
         send_again(call);
@@ -366,14 +367,14 @@ static bool declares(struct hf_call *call, struct hf_resp_value reply)
     return true;
 }
 
-static void listed(struct hf_call *call, struct hf_resp_value reply)
+static void holds_listed(struct hf_call *call, struct hf_resp_value reply)
 {
     const struct hf_declare_request request = declare_request_of(call);
     struct hf_declared_args *declared =
         hf_declared_args_new(call->declare_state, &request, reply);
 
     if (!declared) {
-        hf_call_end_with(call, HF_E_NOMEM, "cannot declare its keys",
+        hf_call_end_with_message(call, HF_E_NOMEM, "cannot declare its keys",
                  hf_status_text(HF_E_NOMEM));
         return;
     }
@@ -390,21 +391,21 @@ static void lost_by_proxy(struct hf_call *call, struct hf_resp_value reply)
     if (!call->is_listing) {
         call->may_have_run = true;
         call->is_repeated = true;
-        call->sending.stray = HF_STREAM_MANY;
+        call->sending.unanswered_stream = HF_STREAM_MANY;
     }
     if (!call->must_not_repeat) {
         try_later(call, reply);
         return;
     }
-    call->is_passing = call->is_by_proxy = true;
-    hf_call_end_with_error(call, reply);
+    call->is_temporary_failure = call->is_by_proxy = true;
+    hf_call_end_with_error_reply(call, reply);
 }
 
 static void answered_error(struct hf_call *call, struct hf_resp_value reply)
 {
-    enum hf_patience patience = hf_patience_with(reply);
+    enum hf_patience patience = hf_patience_after_reply(reply);
 
-    if (declares(call, reply))
+    if (declare_keys_and_resend(call, reply))
         return;
     if (call->lacks_evalsha && hf_refusal_is_of_evalsha(reply))
         *call->lacks_evalsha = true;
@@ -412,18 +413,18 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
         !call->is_listing) {
         use_text(call); /* once: after EVAL, the same reply is an error */
         send_again(call);
-    } else if (patience == HF_RETRIES_LOST) {
+    } else if (patience == HF_PATIENCE_RETRIES_LOST) {
         lost_by_proxy(call, reply);
-    } else if (patience == HF_RETRIES || call->command.was_put_off) {
+    } else if (patience == HF_PATIENCE_RETRIES || call->command.was_put_off) {
         try_later(call, reply);
     } else {
         call->is_by_proxy = false; /* this reply is the server's */
-        call->is_passing = patience == HF_WAITS_ON;
-        hf_call_end_with_error(call, reply);
+        call->is_temporary_failure = patience == HF_PATIENCE_WAITS;
+        hf_call_end_with_error_reply(call, reply);
     }
 }
 
-static void answered(struct hf_call *call, struct hf_resp_value reply)
+static void reply_received(struct hf_call *call, struct hf_resp_value reply)
 {
     if (call->replicas && call->is_for_replicas(call, reply))
         return; /* on_replicas follows */
@@ -442,17 +443,17 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
     if (outcome == HF_UNSENT)
         hf_call_end_unsent(call);
     else if (outcome == HF_UNKNOWN)
-        unknown(call);
+        outcome_unknown(call);
     else if (hf_refusal_is_too_large(reply))
         too_large(call);
     else if (hf_resp_is_error(reply))
         answered_error(call, reply);
     else if (!is_ours(call, reply))
-        forged(call);
+        reply_without_echo(call);
     else if (call->is_listing)
-        listed(call, reply);
+        holds_listed(call, reply);
     else
-        answered(call, reply);
+        reply_received(call, reply);
 }
 
 /* CALL-2 */
@@ -463,7 +464,7 @@ static void on_redirected(struct hf_command *command)
 
 /* ---- replicas ---- */
 
-static void acknowledge(struct hf_call *call, hf_status status)
+static void end_with_replicas_status(struct hf_call *call, hf_status status)
 {
     call->is_under_way = false;
     hf_call_drop_declared(call);
@@ -478,7 +479,7 @@ static void too_few(struct hf_call *call, int64_t count, uint32_t wanted)
                  "%s on %s: %lld of %u replicas have it", hf_call_title(call, title),
                  hf_command_address(&call->command), (long long)count,
                  (unsigned)wanted);
-    acknowledge(call, HF_UNREPLICATED);
+    end_with_replicas_status(call, HF_UNREPLICATED);
 }
 
 static void wait_refused(struct hf_call *call, struct hf_resp_value reply)
@@ -488,10 +489,10 @@ static void wait_refused(struct hf_call *call, struct hf_resp_value reply)
     size_t len = 0;
 
     if (hf_refusal_is_of_wait_at_replica(reply) && ++call->demotions < DEMOTIONS_MAX) {
-        unknown(call);
+        outcome_unknown(call);
         return;
     }
-    if (hf_patience_with(reply) == HF_RETRIES_LOST) {
+    if (hf_patience_after_reply(reply) == HF_PATIENCE_RETRIES_LOST) {
         lost_by_proxy(call, reply);
         return;
     }
@@ -499,7 +500,7 @@ static void wait_refused(struct hf_call *call, struct hf_resp_value reply)
     hf_error_set(call->error, HF_E_SERVER, "WAIT on %s: %s",
                  hf_command_address(&call->command),
                  hf_error_quote(words, sizeof words, ptr, len));
-    acknowledge(call, HF_E_SERVER);
+    end_with_replicas_status(call, HF_E_SERVER);
 }
 
 static void on_replicas(struct hf_command *command, enum hf_outcome outcome,
@@ -512,7 +513,7 @@ static void on_replicas(struct hf_command *command, enum hf_outcome outcome,
         wait_refused(call, reply);
     else if (outcome == HF_ANSWERED &&
              hf_resp_integer(reply, &count) == HF_OK && count >= wanted)
-        acknowledge(call, HF_OK);
+        end_with_replicas_status(call, HF_OK);
     else
         too_few(call, count, wanted);
 }

@@ -26,12 +26,12 @@
 
 /* Arguments that the call fills in before those of the owner: command, script, number of
  * keys. */
-#define CALL_HEAD 3
+#define CALL_HEAD_ARGS 3
 
 struct hf_call {
     /* Set by the owner. */
     const struct hf_script *script;
-    struct hf_resp_arg *argv;     /* CALL_HEAD free slots, keys, arguments; valid until
+    struct hf_resp_arg *argv;     /* CALL_HEAD_ARGS free slots, keys, arguments; valid until
                                      `done` */
     size_t argc;
     size_t keys;
@@ -81,7 +81,7 @@ struct hf_call {
     /* For the owner to read in `done`. */
     bool may_have_run;
     bool is_repeated;             /* sent again after an unknown outcome */
-    bool is_passing;              /* the failure is temporary: the server is unreachable,
+    bool is_temporary_failure;    /* the failure is temporary: the server is unreachable,
                                      silent, or refuses for now (PATIENCE-1,
                                      PATIENCE-2) */
     bool is_by_ask;               /* the last request was redirected by ASK */

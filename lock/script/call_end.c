@@ -41,15 +41,15 @@ const char *hf_call_title(const struct hf_call *call, char dst[HF_CALL_TITLE_MAX
     return dst;
 }
 
-void hf_call_end_with(struct hf_call *call, hf_status status, const char *what,
-                      const char *why)
+void hf_call_end_with_message(struct hf_call *call, hf_status status, const char *what,
+                              const char *why)
 {
     char title[HF_CALL_TITLE_MAX];
 
     hf_error_set(call->error, status, "%s: %s%s%s", hf_call_title(call, title), what,
                  why ? ": " : "", why ? why : "");
     if (call->error)
-        call->error->is_temporary = status == HF_E_SERVER && call->is_passing;
+        call->error->is_temporary = status == HF_E_SERVER && call->is_temporary_failure;
     hf_call_end(call, status, no_reply);
 }
 
@@ -65,14 +65,14 @@ static void end_with_words(struct hf_call *call, const char *words,
                  words,
                  advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
     if (call->error)
-        call->error->is_temporary = status == HF_E_SERVER && call->is_passing;
+        call->error->is_temporary = status == HF_E_SERVER && call->is_temporary_failure;
     hf_call_end(call, status, reply);
 }
 
-void hf_call_end_with_error(struct hf_call *call, struct hf_resp_value reply)
+void hf_call_end_with_error_reply(struct hf_call *call, struct hf_resp_value reply)
 {
     char words[220], missing[HF_MISSING_ADVICE_MAX];
-    const char *advice = hf_missing_advice(call->script, reply, missing);
+    const char *advice = hf_missing_command_advice(call->script, reply, missing);
     const char *ptr;
     size_t len;
 
@@ -91,25 +91,25 @@ void hf_call_end_unanswered(struct hf_call *call)
 {
     const struct hf_error *why = hf_command_error(&call->command);
 
-    call->is_passing = call->patience_reason[0] || call->may_have_run ||
+    call->is_temporary_failure = call->patience_reason[0] || call->may_have_run ||
                        status_of(why) == HF_E_CONNECT || why->status == HF_OK ||
                        hf_loop_now(call->loop) >= call->deadline_ms;
     if (call->patience_reason[0]) /* the server's reason for each refusal */
         end_with_words(call, call->patience_reason, call->advice, no_reply);
     else if (call->may_have_run)
-        hf_call_end_with(call, HF_E_NOREPLY,
-                         why->status != HF_OK ? why->text
+        hf_call_end_with_message(call, HF_E_NOREPLY,
+                                 why->status != HF_OK ? why->text
                                               : hf_command_address(&call->command),
-                         call->only_reads ? "no reply in time"
-                         : call->must_not_repeat
+                                 call->only_reads ? "no reply in time"
+                                 : call->must_not_repeat
                              ? "no reply; the server may have executed it, or may do so "
                                "later: check the lock before you retry"
                              : "no reply in time; the server may have executed it");
     else if (why->status != HF_OK)
-        hf_call_end_with(call, status_of(why), why->text, NULL);
+        hf_call_end_with_message(call, status_of(why), why->text, NULL);
     else
-        hf_call_end_with(call, HF_E_CONNECT, hf_command_address(&call->command),
-                         "not connected in time");
+        hf_call_end_with_message(call, HF_E_CONNECT, hf_command_address(&call->command),
+                                 "not connected in time");
 }
 
 /* For example, because the server does not reply to earlier requests. */
@@ -117,11 +117,11 @@ static void end_without_room(struct hf_call *call)
 {
     const struct hf_error *why = hf_command_error(&call->command);
 
-    call->is_passing = true;
-    hf_call_end_with(call, HF_E_CONNECT,
-                     why->status != HF_OK ? why->text
+    call->is_temporary_failure = true;
+    hf_call_end_with_message(call, HF_E_CONNECT,
+                             why->status != HF_OK ? why->text
                                           : hf_command_address(&call->command),
-                     "not sent in time: the output queue was full");
+                             "not sent in time: the output queue was full");
 }
 
 void hf_call_end_unsent(struct hf_call *call)

@@ -19,12 +19,12 @@ static inline void hf_call_end(struct hf_call *call, hf_status status, struct hf
     call->done(call, status, reply);
 }
 
-/* hf_call_end_with - the message is the title, `what` and, if it is not NULL, `why`. */
-void hf_call_end_with(struct hf_call *call, hf_status status, const char *what,
-                      const char *why);
+/* hf_call_end_with_message - the message is the title, `what` and, if it is not NULL, `why`. */
+void hf_call_end_with_message(struct hf_call *call, hf_status status, const char *what,
+                              const char *why);
 
-/* hf_call_end_with_error - the message has the server's words and what to do about them. */
-void hf_call_end_with_error(struct hf_call *call, struct hf_resp_value reply);
+/* hf_call_end_with_error_reply - the message has the server's words and what to do about them. */
+void hf_call_end_with_error_reply(struct hf_call *call, struct hf_resp_value reply);
 
 /* hf_call_end_unanswered - the last request had no reply, or the deadline has passed. */
 void hf_call_end_unanswered(struct hf_call *call);

@@ -35,24 +35,24 @@ static struct hf_declared_args *declared_memory(const struct hf_mem *mem, size_t
     return d;
 }
 
-static struct hf_resp_arg text(const char *words)
+static struct hf_resp_arg text_arg(const char *words)
 {
     return (struct hf_resp_arg){words, strlen(words)};
 }
 
-struct hf_declared_args *hf_declared_args_list(const struct hf_declare_state *state,
-                                               const struct hf_declare_request *request)
+struct hf_declared_args *hf_declared_args_for_listing(const struct hf_declare_state *state,
+                                                      const struct hf_declare_request *request)
 {
     struct hf_declared_args *d = declared_memory(state->mem, LIST_ARGS, 0);
 
     if (!d)
         return NULL;
-    d->argv[0] = text("EVAL");
+    d->argv[0] = text_arg("EVAL");
     d->argv[1] = (struct hf_resp_arg){hf_script_hold_keys.text, hf_script_hold_keys.len};
-    d->argv[2] = text("1");
+    d->argv[2] = text_arg("1");
     d->argv[3] = request->argv[request->first_key];
     d->argv[4] = request->owner;
-    d->argv[5] = text(request->derives == HF_DERIVES_ALL ? "1" : "0");
+    d->argv[5] = text_arg(request->derives == HF_DERIVES_ALL ? "1" : "0");
     return d;
 }
 

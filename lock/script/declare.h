@@ -49,14 +49,15 @@ struct hf_declare_request {
 /* The arguments of a request, and the texts of the derived keys, in one allocation. */
 struct hf_declared_args;
 
-/* hf_declared_args_list - returns the arguments of the request that lists the holds; NULL: no
- *   memory. */
-struct hf_declared_args *hf_declared_args_list(const struct hf_declare_state *state,
-                                               const struct hf_declare_request *request)
+/* hf_declared_args_for_listing - returns the arguments of the request that lists the holds; NULL:
+ *   no memory. */
+struct hf_declared_args *hf_declared_args_for_listing(const struct hf_declare_state *state,
+                                                      const struct hf_declare_request *request)
     HF_MUST_CHECK;
 
 /* hf_declared_args_new - returns the arguments of the request, with the derived keys; NULL: no
- *   memory. `reply` is that of hf_declared_args_list, or {0} if the derived keys do not need it. */
+ *   memory. `reply` is that of hf_declared_args_for_listing, or {0} if the derived keys do not need
+ *   it. */
 struct hf_declared_args *hf_declared_args_new(const struct hf_declare_state *state,
                                               const struct hf_declare_request *request,
                                               struct hf_resp_value reply) HF_MUST_CHECK;

@@ -8,7 +8,7 @@
 static const struct {
     const char *text;
     const char *label;          /* part of the interface: lock/metrics.h; NULL: inspect only */
-} names[HF_KIND_NUMBERS] = {
+} names[HF_KIND_NUMBER_COUNT] = {
     [HF_KIND_NONE] = {"no lock", NULL},
     [HF_KIND_PLAIN] = {"plain lock", "plain"},
     [HF_KIND_FAIR] = {"fair lock", "fair"},
@@ -63,7 +63,7 @@ const char *hf_lock_kind_text(enum hf_lock_kind kind)
 
 const char *hf_kind_label(unsigned number)
 {
-    return number < HF_KIND_NUMBERS ? names[number].label : NULL;
+    return number < HF_KIND_NUMBER_COUNT ? names[number].label : NULL;
 }
 
 const struct hf_kind *hf_kind_row(enum hf_lock_kind kind)
@@ -85,6 +85,6 @@ const struct hf_kind_step *hf_kind_step(const struct hf_kind *kind,
     };
 
     static_assert(KIND_KEYS_MAX == 3, "a row for each number of keys");
-    return step == STEP_RAISE ? &raises[kind->steps[STEP_READ].keys]
+    return step == STEP_RAISE_TOKEN ? &raises[kind->steps[STEP_READ].keys]
                               : &kind->steps[step];
 }

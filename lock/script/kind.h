@@ -22,7 +22,7 @@ enum hf_step {
     STEP_RELEASE,
     STEP_RENEW,                 /* of many holds: renew.c */
     STEP_EXTEND,                /* of one hold, by its owner: by_owner.c */
-    STEP_FORCE,
+    STEP_FORCE_RELEASE,
     STEP_INSPECT,
     STEP_ADD,                   /* these seven, of what is counted: count.c */
     STEP_ADD_EXISTING,          /* only to a semaphore that exists */
@@ -31,10 +31,10 @@ enum hf_step {
     STEP_RESIZE,
     STEP_DELETE,
     STEP_READ,
-    STEP_DROP,                  /* places in a fair lock's queue: queue.c */
-    STEP_RAISE,                 /* raises the token counter: quorum_token.c. In no
+    STEP_DROP_PLACES,           /* places in a fair lock's queue: queue.c */
+    STEP_RAISE_TOKEN,           /* raises the token counter: quorum_token.c. In no
                                    row: hf_kind_step */
-    STEPS
+    STEP_COUNT
 };
 
 /* The script of a step, and the arguments that it takes. */
@@ -42,7 +42,7 @@ struct hf_kind_step {
     const struct hf_script *script; /* its replies have the form of reply.h */
     uint8_t keys;               /* the number of `keys` after the name */
     uint8_t first_key;          /* the index of the first of these */
-    bool only_looks;            /* the script only reads them: in a cluster they are left
+    bool only_reads_keys;       /* the script only reads them: in a cluster they are left
                                    out, and the script derives them */
     bool is_without_name;       /* only the keys, not the name */
     bool reads_last;            /* of a renewal: it reads its first key, which is lost
@@ -67,7 +67,7 @@ struct hf_kind {
     enum hf_lock_kind id;       /* HF_KIND_NONE: it is not a lock */
     const char *noun;           /* in messages; NULL: "lock" */
     const char *unavailable;    /* the message of HF_TIMEOUT; NULL: the usual one */
-    bool reenters;              /* an owner may acquire it again */
+    bool is_reentrant;          /* an owner may acquire it again */
     const char *channel;        /* notifications use "CHANNEL:{name}": WIRE 2.2 */
     bool has_braced_channel;    /* "CHANNEL{name}" instead, for every name */
     const char *payload;        /* the notification: WIRE 5.2. NULL: the number of
@@ -78,11 +78,11 @@ struct hf_kind {
                                    script for STEP_RELEASE it is never released */
     bool opens_for_all;         /* a grant to one waiter is a grant to all */
     bool has_nameless_holders;  /* the server does not store its holders */
-    bool waiters_queue;         /* on the server: each waiter sends its own requests, and
+    bool has_server_queue;      /* on the server: each waiter sends its own requests, and
                                    has a channel that ends in its owner */
     bool spins;                 /* waiters poll (WAIT-9) */
-    bool tells_nobody;          /* a release publishes no notification */
-    bool any_text_holds;        /* a holder need not have the form of an owner of
+    bool publishes_nothing;     /* a release publishes no notification */
+    bool accepts_any_holder_text; /* a holder need not have the form of an owner of
                                    Redisson or holdfast */
     const struct hf_kind *other;    /* the other side of a read-write lock; or NULL */
     bool joins_other;           /* an owner of the other side may acquire it */
@@ -90,14 +90,14 @@ struct hf_kind {
                                    "{name}:OWNER:HOLD_KEY"; NULL: it has none */
     const char *keys[KIND_KEYS_MAX];    /* further keys: "KEY:{name}", or "{name}KEY"
                                            if KEY begins with ':' */
-    struct hf_kind_step steps[STEPS];
+    struct hf_kind_step steps[STEP_COUNT];
 };
 
 /* The steps of a lock that is a hash with its owner's hold count; the further arguments are
- * added to its acquire. AT is the index of KIND_QUEUE in its keys: a forced release looks
+ * added to its acquire. AT is the index of KIND_QUEUE_KEY in its keys: a forced release looks
  * whether the lock is a fair one. */
-#define KIND_QUEUE HF_QUEUE_KEY
-#define KIND_INSPECTS \
+#define KIND_QUEUE_KEY HF_QUEUE_KEY
+#define KIND_INSPECT_STEP \
     {.script = &hf_script_inspect, .derives = HF_DERIVES_PLACES}
 #define KIND_STEPS_OF_PLAIN(AT, ...) \
     .steps = { \
@@ -106,17 +106,17 @@ struct hf_kind {
         [STEP_RELEASE] = {.script = &hf_script_release}, \
         [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend}, \
-        [STEP_FORCE] = {.script = &hf_script_force_release, .keys = 1, \
-                        .first_key = (AT), .only_looks = true, \
-                        .derives = HF_DERIVES_QUEUE}, \
-        [STEP_INSPECT] = KIND_INSPECTS, \
+        [STEP_FORCE_RELEASE] = {.script = &hf_script_force_release, .keys = 1, \
+                                .first_key = (AT), .only_reads_keys = true, \
+                                .derives = HF_DERIVES_QUEUE}, \
+        [STEP_INSPECT] = KIND_INSPECT_STEP, \
     }
 
 /* A kind with HF_WITH_TOKEN has its own row. It differs from the row of the kind in that its
  * acquire gets the token counter. Source: WIRE 10. */
-#define KIND_COUNTER "redisson_lock_token"
-#define KIND_NUMBERS(KEYS) .keys = (KEYS), .takes_retention = true
-#define KIND_READS_COUNTER(KEYS) \
+#define KIND_TOKEN_COUNTER_KEY "redisson_lock_token"
+#define KIND_ISSUES_TOKENS(KEYS) .keys = (KEYS), .takes_retention = true
+#define KIND_READS_TOKEN_COUNTER(KEYS) \
     .steps[STEP_READ] = {.script = &hf_script_count_read, .keys = (KEYS)}
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
@@ -130,7 +130,7 @@ extern const struct hf_kind hf_kind_fenced_nonreentrant, hf_kind_fenced_fair,
 extern const struct hf_kind hf_kind_semaphore, hf_kind_latch;
 
 /* The kinds by numbers: an enum hf_lock_kind, with or without tokens, or one of these. */
-enum { HF_KIND_SEMAPHORE_NUMBER = HF_KIND_VALUE + 1, HF_KIND_LATCH_NUMBER, HF_KIND_NUMBERS };
+enum { HF_KIND_SEMAPHORE_NUMBER = HF_KIND_VALUE + 1, HF_KIND_LATCH_NUMBER, HF_KIND_NUMBER_COUNT };
 
 static inline unsigned hf_kind_number(const struct hf_kind *kind)
 {
@@ -147,17 +147,17 @@ const char *hf_kind_label(unsigned number);
  *   inspected, or cannot have tokens. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);
 
-/* hf_kind_registers - returns whether waiters of many may subscribe to a second channel, whose name
- *   is that of the first with KIND_WAITERS (channel.h, TURN-3): a release sends the number of
- *   a crowd (TURN-2), and the waiters share one channel. */
-#define KIND_WAITERS ":waiters"
+/* hf_kind_has_waiters_channel - returns whether waiters of many may subscribe to a second channel,
+ *   whose name is that of the first with KIND_WAITERS_SUFFIX (channel.h, TURN-3): a release sends
+ *   the number of a crowd (TURN-2), and the waiters share one channel. */
+#define KIND_WAITERS_SUFFIX ":waiters"
 
-static inline bool hf_kind_registers(const struct hf_kind *kind)
+static inline bool hf_kind_has_waiters_channel(const struct hf_kind *kind)
 {
-    return kind->payload && kind->channel[0] && !kind->is_ownerless && !kind->waiters_queue;
+    return kind->payload && kind->channel[0] && !kind->is_ownerless && !kind->has_server_queue;
 }
 
-/* hf_kind_step - returns how the kind does a step. STEP_RAISE exists for each kind that has
+/* hf_kind_step - returns how the kind does a step. STEP_RAISE_TOKEN exists for each kind that has
  *   tokens, with the keys that STEP_READ takes. */
 const struct hf_kind_step *hf_kind_step(const struct hf_kind *kind,
                                         enum hf_step step);

@@ -40,11 +40,11 @@
  *        tests/exhaust/fair.c. */
 #include "lock/script/kind.h"
 
-#define QUEUE KIND_QUEUE, HF_PLACES_KEY
+#define QUEUE KIND_QUEUE_KEY, HF_PLACES_KEY
 
 #define WHAT_ALL_ARE \
     .channel = "redisson_lock__channel", .payload = "0", .owner_suffix = "", \
-    .waiters_queue = true
+    .has_server_queue = true
 
 #define STEPS_OF(...) \
     .steps = { \
@@ -55,14 +55,14 @@
                           .takes_place = true}, \
         [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend}, \
-        [STEP_FORCE] = {.script = &hf_script_force_release, .keys = 2}, \
-        [STEP_INSPECT] = KIND_INSPECTS, \
-        [STEP_DROP] = {.script = &hf_script_fair_drop, .keys = 2}, \
+        [STEP_FORCE_RELEASE] = {.script = &hf_script_force_release, .keys = 2}, \
+        [STEP_INSPECT] = KIND_INSPECT_STEP, \
+        [STEP_DROP_PLACES] = {.script = &hf_script_fair_drop, .keys = 2}, \
     }
 
 const struct hf_kind hf_kind_fair = {
     .id = HF_KIND_FAIR,
-    .reenters = true,
+    .is_reentrant = true,
     WHAT_ALL_ARE,
     .keys = {QUEUE},
     STEPS_OF(.keys = 2),
@@ -70,11 +70,11 @@ const struct hf_kind hf_kind_fair = {
 
 const struct hf_kind hf_kind_fenced_fair = {
     .id = HF_KIND_FAIR,
-    .reenters = true,
+    .is_reentrant = true,
     WHAT_ALL_ARE,
-    .keys = {QUEUE, KIND_COUNTER},
-    STEPS_OF(KIND_NUMBERS(3)),
-    KIND_READS_COUNTER(3),
+    .keys = {QUEUE, KIND_TOKEN_COUNTER_KEY},
+    STEPS_OF(KIND_ISSUES_TOKENS(3)),
+    KIND_READS_TOKEN_COUNTER(3),
 };
 
 /* An owner that holds the lock cannot acquire it again. */
@@ -88,7 +88,7 @@ const struct hf_kind hf_kind_nonreentrant_fair = {
 const struct hf_kind hf_kind_fenced_nonreentrant_fair = {
     .id = HF_KIND_NONREENTRANT_FAIR,
     WHAT_ALL_ARE,
-    .keys = {QUEUE, KIND_COUNTER},
-    STEPS_OF(KIND_NUMBERS(3)),
-    KIND_READS_COUNTER(3),
+    .keys = {QUEUE, KIND_TOKEN_COUNTER_KEY},
+    STEPS_OF(KIND_ISSUES_TOKENS(3)),
+    KIND_READS_TOKEN_COUNTER(3),
 };

@@ -12,13 +12,13 @@
 
 const struct hf_kind hf_kind_nonreentrant = {
     WHAT_BOTH_ARE,
-    .keys = {KIND_QUEUE},
+    .keys = {KIND_QUEUE_KEY},
     KIND_STEPS_OF_PLAIN(0, ),
 };
 
 const struct hf_kind hf_kind_fenced_nonreentrant = {
     WHAT_BOTH_ARE,
-    .keys = {KIND_COUNTER, KIND_QUEUE},
-    KIND_STEPS_OF_PLAIN(1, KIND_NUMBERS(1)),
-    KIND_READS_COUNTER(1),
+    .keys = {KIND_TOKEN_COUNTER_KEY, KIND_QUEUE_KEY},
+    KIND_STEPS_OF_PLAIN(1, KIND_ISSUES_TOKENS(1)),
+    KIND_READS_TOKEN_COUNTER(1),
 };

@@ -33,7 +33,7 @@ const struct hf_kind hf_kind_permit = {
                         .is_without_name = true, .reads_last = true},
         [STEP_EXTEND] = {.script = &hf_script_permit_extend, .keys = 1,
                          .is_without_name = true},
-        [STEP_FORCE] = {.script = &hf_script_permit_force_release, .keys = 1},
+        [STEP_FORCE_RELEASE] = {.script = &hf_script_permit_force_release, .keys = 1},
         [STEP_INSPECT] = {.script = &hf_script_permit_inspect, .keys = 1},
         [STEP_SET] = {.script = &hf_script_count_set, .takes_hold_key = true,
                       .side = ""},

@@ -16,7 +16,7 @@
 
 const struct hf_kind hf_kind_read = {
     .id = HF_KIND_READ,
-    .reenters = true,
+    .is_reentrant = true,
     .channel = CHANNEL,
     .payload = "0",             /* only writers can be waiting */
     .owner_suffix = "",
@@ -35,13 +35,13 @@ const struct hf_kind hf_kind_read = {
                         .reads_last = true},
         [STEP_EXTEND] = {.script = &hf_script_read_extend,
                          .derives = HF_DERIVES_OWN, .takes_hold_key = true},
-        [STEP_FORCE] = {.script = &hf_script_rw_force_release, .side = "read"},
-        [STEP_INSPECT] = KIND_INSPECTS,
+        [STEP_FORCE_RELEASE] = {.script = &hf_script_rw_force_release, .side = "read"},
+        [STEP_INSPECT] = KIND_INSPECT_STEP,
     },
 };
 
 #define WHAT_WRITERS_ARE \
-    .id = HF_KIND_WRITE, .reenters = true, .channel = CHANNEL, \
+    .id = HF_KIND_WRITE, .is_reentrant = true, .channel = CHANNEL, \
     .payload = "1", /* readers may all come */ \
     .owner_suffix = ":write", .other = &hf_kind_read
 
@@ -53,9 +53,9 @@ const struct hf_kind hf_kind_read = {
                           .derives = HF_DERIVES_ALL}, \
         [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend, .side = "write"}, \
-        [STEP_FORCE] = {.script = &hf_script_rw_force_release, \
-                        .side = "write"}, \
-        [STEP_INSPECT] = KIND_INSPECTS, \
+        [STEP_FORCE_RELEASE] = {.script = &hf_script_rw_force_release, \
+                                .side = "write"}, \
+        [STEP_INSPECT] = KIND_INSPECT_STEP, \
     }
 
 const struct hf_kind hf_kind_write = {
@@ -65,7 +65,7 @@ const struct hf_kind hf_kind_write = {
 
 const struct hf_kind hf_kind_fenced_write = {
     WHAT_WRITERS_ARE,
-    .keys = {KIND_COUNTER},
-    STEPS_OF_WRITERS(KIND_NUMBERS(1)),
-    KIND_READS_COUNTER(1),
+    .keys = {KIND_TOKEN_COUNTER_KEY},
+    STEPS_OF_WRITERS(KIND_ISSUES_TOKENS(1)),
+    KIND_READS_TOKEN_COUNTER(1),
 };

@@ -5,7 +5,7 @@
  * COUNT-1  Taking or adding permits must not be executed twice, but the client may have to
  *          send the request twice. So the script records its reply to a request, and repeats
  *          that reply. When the client has received it, it deletes the record; otherwise the
- *          record expires after ANSWER_KEPT_MS, long after the client has stopped sending the
+ *          record expires after STORED_REPLY_TTL_MS, long after the client has stopped sending the
  *          request (REQUEST_REPEAT_MS).
  * COUNT-2  The request of a call that is cancelled is undone (orphan.c): the permits that it
  *          took are released, and it takes none later. The same happens to the request of a

@@ -8,18 +8,18 @@
 #include "lock/script/kind.h"
 
 #define WHAT_BOTH_ARE \
-    .id = HF_KIND_SPIN, .reenters = true, .channel = "redisson_lock__channel", \
+    .id = HF_KIND_SPIN, .is_reentrant = true, .channel = "redisson_lock__channel", \
     .payload = "0", .owner_suffix = "", .spins = true
 
 const struct hf_kind hf_kind_spin = {
     WHAT_BOTH_ARE,
-    .keys = {KIND_QUEUE},
+    .keys = {KIND_QUEUE_KEY},
     KIND_STEPS_OF_PLAIN(0, ),
 };
 
 const struct hf_kind hf_kind_fenced_spin = {
     WHAT_BOTH_ARE,
-    .keys = {KIND_COUNTER, KIND_QUEUE},
-    KIND_STEPS_OF_PLAIN(1, KIND_NUMBERS(1)),
-    KIND_READS_COUNTER(1),
+    .keys = {KIND_TOKEN_COUNTER_KEY, KIND_QUEUE_KEY},
+    KIND_STEPS_OF_PLAIN(1, KIND_ISSUES_TOKENS(1)),
+    KIND_READS_TOKEN_COUNTER(1),
 };

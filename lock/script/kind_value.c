@@ -9,7 +9,7 @@
 /* No other kind has this channel, so it shares no queue. */
 #define WHAT_BOTH_ARE \
     .id = HF_KIND_VALUE, .channel = "", .payload = "", .owner_suffix = "", \
-    .spins = true, .tells_nobody = true, .any_text_holds = true
+    .spins = true, .publishes_nothing = true, .accepts_any_holder_text = true
 
 #define STEPS_OF(...) \
     .steps = { \
@@ -18,7 +18,7 @@
         [STEP_RELEASE] = {.script = &hf_script_value_release}, \
         [STEP_RENEW] = {.script = &hf_script_value_renew, .reads_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_value_extend}, \
-        [STEP_FORCE] = {.script = &hf_script_value_force_release}, \
+        [STEP_FORCE_RELEASE] = {.script = &hf_script_value_force_release}, \
         [STEP_INSPECT] = {.script = &hf_script_value_inspect}, \
     }
 
@@ -29,7 +29,7 @@ const struct hf_kind hf_kind_value = {
 
 const struct hf_kind hf_kind_fenced_value = {
     WHAT_BOTH_ARE,
-    .keys = {KIND_COUNTER},
-    STEPS_OF(KIND_NUMBERS(1)),
-    KIND_READS_COUNTER(1),
+    .keys = {KIND_TOKEN_COUNTER_KEY},
+    STEPS_OF(KIND_ISSUES_TOKENS(1)),
+    KIND_READS_TOKEN_COUNTER(1),
 };

@@ -19,12 +19,12 @@ struct span {
     size_t len;
 };
 
-static const char *find(struct span in, const char *what)
+static const char *find_text(struct span in, const char *what)
 {
     return memmem(in.ptr, in.len, what, strlen(what));
 }
 
-static struct span after(struct span in, const char *at)
+static struct span text_after(struct span in, const char *at)
 {
     return (struct span){at, in.len - (size_t)(at - in.ptr)};
 }
@@ -32,7 +32,7 @@ static struct span after(struct span in, const char *at)
 /* 0: none is given. */
 static unsigned line_in(struct span words)
 {
-    const char *at = find(words, "user_script:");
+    const char *at = find_text(words, "user_script:");
     unsigned line = 0;
 
     if (!at)
@@ -53,7 +53,7 @@ static struct span lines_of(const struct hf_script *script, unsigned line)
         end = memchr(rest.ptr, '\n', rest.len);
         if (!end)
             return all;
-        rest = after(rest, end + 1);
+        rest = text_after(rest, end + 1);
     }
     if (line > 0 && (end = memchr(rest.ptr, '\n', rest.len)))
         rest.len = (size_t)(end - rest.ptr);
@@ -64,11 +64,11 @@ static struct span lines_of(const struct hf_script *script, unsigned line)
  * there is none. */
 static const char *next_name(struct span in, struct span *name)
 {
-    const char *at = find(in, "call('"), *end;
+    const char *at = find_text(in, "call('"), *end;
 
     if (!at)
         return NULL;
-    in = after(in, at + strlen("call('"));
+    in = text_after(in, at + strlen("call('"));
     end = memchr(in.ptr, '\'', in.len);
     if (end)
         *name = (struct span){in.ptr, (size_t)(end - in.ptr)};
@@ -99,20 +99,20 @@ static void list_names(struct span in, char *dst, size_t room)
                 dst[len++] = (char)toupper((unsigned char)name.ptr[i]);
             dst[len] = '\0';
         }
-        in = after(in, end);
+        in = text_after(in, end);
     }
 }
 
-const char *hf_missing_advice(const struct hf_script *script,
-                              struct hf_resp_value reply,
-                              char dst[HF_MISSING_ADVICE_MAX])
+const char *hf_missing_command_advice(const struct hf_script *script,
+                                      struct hf_resp_value reply,
+                                      char dst[HF_MISSING_ADVICE_MAX])
 {
     struct span words = {"", 0};
     char names[HF_MISSING_ADVICE_MAX / 2];
 
     if (!hf_resp_is_error(reply) ||
         hf_resp_bytes(reply, &words.ptr, &words.len) < 0 ||
-        !(find(words, "nknown") && find(words, "command called from")))
+        !(find_text(words, "nknown") && find_text(words, "command called from")))
         return NULL;
     list_names(lines_of(script, line_in(words)), names, sizeof names);
     if (!names[0])

@@ -91,7 +91,7 @@ static bool ends_with(const char *text, size_t len, const char *end)
     return len >= end_len && memcmp(text + len - end_len, end, end_len) == 0;
 }
 
-bool hf_owner_ends_in(const char *text, size_t len, const char *suffix)
+bool hf_owner_has_suffix(const char *text, size_t len, const char *suffix)
 {
     size_t end = strlen(suffix);
 
@@ -211,7 +211,7 @@ static size_t braced_size(const char *name, size_t len)
     return len + (has_brace(name, len) ? 0 : 2);
 }
 
-static char *put(char *dst, const char *text, size_t len)
+static char *put_text(char *dst, const char *text, size_t len)
 {
     memcpy(dst, text, len);
     return dst + len;
@@ -223,7 +223,7 @@ static char *put_braced(char *dst, const char *name, size_t len)
 
     if (!bare)
         *dst++ = '{';
-    dst = put(dst, name, len);
+    dst = put_text(dst, name, len);
     if (!bare)
         *dst++ = '}';
     return dst;
@@ -247,7 +247,7 @@ size_t hf_prefixed_size(const char *prefix, const char *name, size_t len)
 void hf_prefixed_put(char *dst, const char *prefix, const char *name,
                      size_t len)
 {
-    dst = put(dst, prefix, strlen(prefix));
+    dst = put_text(dst, prefix, strlen(prefix));
     *dst++ = ':';
     (void)put_braced(dst, name, len);
 }
@@ -265,10 +265,10 @@ void hf_key_put(char *dst, const char *key, const char *name, size_t len)
         return;
     }
     dst = put_braced(dst, name, len);
-    (void)put(dst, key, strlen(key));
+    (void)put_text(dst, key, strlen(key));
 }
 
-size_t hf_key_name(const char **name, const char *key, size_t len, int i)
+size_t hf_key_find_name(const char **name, const char *key, size_t len, int i)
 {
     const char *colon = memrchr(key, ':', len);
     size_t until = colon ? (size_t)(colon - key) : 0;
@@ -286,9 +286,9 @@ size_t hf_braced_size(const char *prefix, size_t len)
 
 void hf_braced_put(char *dst, const char *prefix, const char *name, size_t len)
 {
-    dst = put(dst, prefix, strlen(prefix));
+    dst = put_text(dst, prefix, strlen(prefix));
     *dst++ = '{';
-    dst = put(dst, name, len);
+    dst = put_text(dst, name, len);
     *dst = '}';
 }
 
@@ -303,7 +303,7 @@ void hf_hold_key_put(char *dst, const char *suffix, const char *owner,
 {
     dst = put_braced(dst, name, len);
     *dst++ = ':';
-    dst = put(dst, owner, owner_len);
+    dst = put_text(dst, owner, owner_len);
     *dst++ = ':';
-    (void)put(dst, suffix, strlen(suffix));
+    (void)put_text(dst, suffix, strlen(suffix));
 }

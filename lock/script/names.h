@@ -68,10 +68,10 @@ void hf_key_put(char *dst, const char *key, const char *name, size_t len);
 size_t hf_braced_size(const char *prefix, size_t len);
 void hf_braced_put(char *dst, const char *prefix, const char *name, size_t len);
 
-/* hf_key_name - finds the two names (i = 0, 1) for which hf_key_put, with a key that begins
+/* hf_key_find_name - finds the two names (i = 0, 1) for which hf_key_put, with a key that begins
  *   with ':', may have written the text `key`. *name is within that text. Returns the length;
  *   0: there is no such name. */
-size_t hf_key_name(const char **name, const char *key, size_t len, int i);
+size_t hf_key_find_name(const char **name, const char *key, size_t len, int i);
 
 /* hf_hold_key_size, hf_hold_key_put - measure and write "{name}:owner:suffix", with braces
  *                                     as hf_prefixed_put.
@@ -81,8 +81,8 @@ size_t hf_hold_key_size(const char *suffix, size_t owner_len, const char *name,
 void hf_hold_key_put(char *dst, const char *suffix, const char *owner,
                      size_t owner_len, const char *name, size_t len);
 
-/* hf_owner_ends_in - returns whether the text ends in a digit and `suffix`, so that the owner
+/* hf_owner_has_suffix - returns whether the text ends in a digit and `suffix`, so that the owner
  * belongs to that side. */
-bool hf_owner_ends_in(const char *text, size_t len, const char *suffix);
+bool hf_owner_has_suffix(const char *text, size_t len, const char *suffix);
 
 #endif

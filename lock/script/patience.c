@@ -22,82 +22,82 @@ static const struct row {
     enum hf_patience patience;
     const char *advice;
 } rows[] = {
-    {"LOADING", HF_RETRIES, "the server is loading its data"},
-    {"BUSY", HF_RETRIES,
+    {"LOADING", HF_PATIENCE_RETRIES, "the server is loading its data"},
+    {"BUSY", HF_PATIENCE_RETRIES,
      "a script is running on the server (SCRIPT KILL ends it)"},
-    {"TRYAGAIN", HF_RETRIES, NULL},
-    {"CLUSTERDOWN", HF_RETRIES, "the cluster is down"},
-    {"MASTERDOWN", HF_RETRIES, NULL},
-    {"READONLY", HF_RETRIES,
+    {"TRYAGAIN", HF_PATIENCE_RETRIES, NULL},
+    {"CLUSTERDOWN", HF_PATIENCE_RETRIES, "the cluster is down"},
+    {"MASTERDOWN", HF_PATIENCE_RETRIES, NULL},
+    {"READONLY", HF_PATIENCE_RETRIES,
      "this server is a replica; give the master's address, or those of the master and its "
      "replicas (redis://a,b)"},
 
     /* Envoy */
-    {"no upstream host", HF_RETRIES_LOST, BY_PROXY},
-    {"upstream failure", HF_RETRIES_LOST, BY_PROXY},
-    {"upstream protocol error", HF_RETRIES_LOST, BY_PROXY},
+    {"no upstream host", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"upstream failure", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"upstream protocol error", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
     /* twemproxy: the text of errno */
-    {"ERR Connection refused", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Connection reset by peer", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Connection timed out", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Broken pipe", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Host is down", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR No route to host", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Network is unreachable", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Connection refused", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Connection reset by peer", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Connection timed out", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Broken pipe", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Host is down", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR No route to host", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Network is unreachable", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
     /* Predixy, which writes "avaliable" */
-    {"ERR server connection close", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR no server avaliable", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR deliver request fail", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR no server connection avaliable", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR no server connection available", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR server connection close", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR no server avaliable", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR deliver request fail", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR no server connection avaliable", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR no server connection available", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
     /* Codis */
-    {"ERR handle response, backend conn", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR handle request, slot is not ready, may be offline", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR handle response, backend conn", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR handle request, slot is not ready, may be offline", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
     /* redis-cluster-proxy; early versions do not name the node */
-    {"ERR Cluster node disconnected:", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Cluster node disconnected", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Failed to connect to node", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Could not connect to node", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Failed to get node for query", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Failed to write to cluster", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Failed to read reply", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Cluster node disconnected:", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Cluster node disconnected", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Failed to connect to node", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Could not connect to node", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Failed to get node for query", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Failed to write to cluster", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Failed to read reply", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
     /* Corvus */
-    {"ERR Proxy error", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Proxy fail to forward command", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Proxy fail to get server", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Proxy redirecting error", HF_RETRIES_LOST, BY_PROXY},
-    {"ERR Proxy timed out", HF_RETRIES_LOST, BY_PROXY},
+    {"ERR Proxy error", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Proxy fail to forward command", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Proxy fail to get server", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Proxy redirecting error", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Proxy timed out", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
 
-    {"OOM", HF_WAITS_ON, "the server is out of memory (maxmemory)"},
-    {"NOREPLICAS", HF_WAITS_ON,
+    {"OOM", HF_PATIENCE_WAITS, "the server is out of memory (maxmemory)"},
+    {"NOREPLICAS", HF_PATIENCE_WAITS,
      "too few replicas are connected (min-replicas-to-write)"},
-    {"MISCONF", HF_WAITS_ON, "the server cannot save to disk and refuses writes"},
+    {"MISCONF", HF_PATIENCE_WAITS, "the server cannot save to disk and refuses writes"},
 
-    {"NOAUTH", HF_WAITS_FOR_RIGHTS, "the server requires a password"},
+    {"NOAUTH", HF_PATIENCE_AWAITS_RIGHTS, "the server requires a password"},
 
-    {"WRONGTYPE", HF_ENDS,
+    {"WRONGTYPE", HF_PATIENCE_ENDS,
      "the key is not a lock of this kind; use another name"},
-    {"ERR value is not an integer", HF_ENDS,
+    {"ERR value is not an integer", HF_PATIENCE_ENDS,
      "the key is not a number; use another name"},
-    {"NOSCRIPT", HF_ENDS,
+    {"NOSCRIPT", HF_PATIENCE_ENDS,
      "this server cannot run Lua scripts"},
-    {"ERR bad lua script for redis cluster,", HF_ENDS,
+    {"ERR bad lua script for redis cluster,", HF_PATIENCE_ENDS,
      "this proxy checks the text of scripts (Alibaba Cloud: script_check_enable), and "
      "refuses this one"},
-    {"ERR unknown command", HF_ENDS,
+    {"ERR unknown command", HF_PATIENCE_ENDS,
      "locks need scripts, but EVAL is missing on this server, or was renamed"},
-    {"CROSSSLOT", HF_ENDS,
+    {"CROSSSLOT", HF_PATIENCE_ENDS,
      "in a cluster this kind of lock cannot have that name; use a name without "
      "braces, or with a hash tag such as {this}"},
-    {"MOVED", HF_ENDS,
+    {"MOVED", HF_PATIENCE_ENDS,
      "the cluster nodes disagree about the owner of this slot; use a redis+cluster:// "
      "URL for a cluster"},
 };
 
-static const struct row by_acl = {NULL, HF_WAITS_FOR_RIGHTS, LACKS_RIGHTS};
+static const struct row by_acl = {NULL, HF_PATIENCE_AWAITS_RIGHTS, LACKS_RIGHTS};
 static const struct row no_scripts = {
-    NULL, HF_ENDS, "locks need scripts, and this server or service does not permit EVAL"};
-static const struct row undeclared = {NULL, HF_ENDS, UNDECLARED};
+    NULL, HF_PATIENCE_ENDS, "locks need scripts, and this server or service does not permit EVAL"};
+static const struct row undeclared = {NULL, HF_PATIENCE_ENDS, UNDECLARED};
 
 static const struct row *row_of(struct hf_resp_value reply)
 {
@@ -111,16 +111,16 @@ static const struct row *row_of(struct hf_resp_value reply)
     return hf_refusal_is_of_eval(reply) ? &no_scripts : NULL;
 }
 
-enum hf_patience hf_patience_with(struct hf_resp_value reply)
+enum hf_patience hf_patience_after_reply(struct hf_resp_value reply)
 {
     const struct row *row = row_of(reply);
 
-    return row ? row->patience : HF_ENDS;
+    return row ? row->patience : HF_PATIENCE_ENDS;
 }
 
 bool hf_patience_needs_rights(hf_status status, struct hf_resp_value reply)
 {
-    return status == HF_E_AUTH || hf_patience_with(reply) == HF_WAITS_FOR_RIGHTS;
+    return status == HF_E_AUTH || hf_patience_after_reply(reply) == HF_PATIENCE_AWAITS_RIGHTS;
 }
 
 const char *hf_advice_for_error(struct hf_resp_value reply)

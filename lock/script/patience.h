@@ -1,22 +1,22 @@
 /* Which error replies are temporary: one table for all calls. Private to lock/. The
  * table "What ends a call" in lock.h is the contract for users.
  *
- * PATIENCE-1  HF_RETRIES: this server, or another one at its address, will serve
- *             soon. The call repeats its request until its deadline. Then HF_WAITS_ON
+ * PATIENCE-1  HF_PATIENCE_RETRIES: this server, or another one at its address, will serve
+ *             soon. The call repeats its request until its deadline. Then HF_PATIENCE_WAITS
  *             applies.
- * PATIENCE-2  HF_WAITS_ON: the server executed nothing, and the refusal ends by itself
+ * PATIENCE-2  HF_PATIENCE_WAITS: the server executed nothing, and the refusal ends by itself
  *             or an operator ends it. The request ends with the error. A wait
  *             continues if the server has answered it before (WAIT-7). A background
  *             release is repeated (ORPHAN-2).
- * PATIENCE-3  HF_WAITS_FOR_RIGHTS: an operator must grant rights. Every call ends with
+ * PATIENCE-3  HF_PATIENCE_AWAITS_RIGHTS: an operator must grant rights. Every call ends with
  *             the error, except background releases of permits, counts, places in a
  *             queue, and writers that also read (ORPHAN-2), and changes of a count that are
  *             repeated in the background (COUNT-4).
- * PATIENCE-4  HF_ENDS: a retry would receive the same reply. The call ends with the
+ * PATIENCE-4  HF_PATIENCE_ENDS: a retry would receive the same reply. The call ends with the
  *             error.
- * PATIENCE-5  HF_RETRIES_LOST: a proxy cannot reach the server, or lost its connection to
+ * PATIENCE-5  HF_PATIENCE_RETRIES_LOST: a proxy cannot reach the server, or lost its connection to
  *             it. The server may have executed the request, or may still do so. The call
- *             repeats it as after HF_RETRIES. The connection stays: the proxy may have
+ *             repeats it as after HF_PATIENCE_RETRIES. The connection stays: the proxy may have
  *             other servers, which reply to other requests. */
 #ifndef HF_PATIENCE_H
 #define HF_PATIENCE_H
@@ -25,15 +25,15 @@
 
 #include "net/net.h"
 
-enum hf_patience { HF_ENDS, HF_WAITS_FOR_RIGHTS, HF_WAITS_ON, HF_RETRIES,
-                   HF_RETRIES_LOST };
+enum hf_patience { HF_PATIENCE_ENDS, HF_PATIENCE_AWAITS_RIGHTS, HF_PATIENCE_WAITS,
+                   HF_PATIENCE_RETRIES, HF_PATIENCE_RETRIES_LOST };
 
-/* hf_patience_with - returns how a call continues after this reply: HF_ENDS if the reply is not
- *   an error, or is absent (all zeros). */
-enum hf_patience hf_patience_with(struct hf_resp_value reply);
+/* hf_patience_after_reply - returns how a call continues after this reply: HF_PATIENCE_ENDS if the
+ *   reply is not an error, or is absent (all zeros). */
+enum hf_patience hf_patience_after_reply(struct hf_resp_value reply);
 
 /* hf_patience_needs_rights - returns whether an operator must grant rights first: the server
- *   refused the user, or this reply is HF_WAITS_FOR_RIGHTS. */
+ *   refused the user, or this reply is HF_PATIENCE_AWAITS_RIGHTS. */
 bool hf_patience_needs_rights(hf_status status, struct hf_resp_value reply);
 
 /* hf_advice_for_error - returns what a person can do about this error reply; NULL if there is no

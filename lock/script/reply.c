@@ -91,7 +91,7 @@ bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
     return has_number && out->number >= TTL_NO_LOCK;
 }
 
-enum hf_lost hf_answer_lost(const struct hf_answer *answer)
+enum hf_lost hf_answer_loss_reason(const struct hf_answer *answer)
 {
     return answer->number == TTL_NO_LOCK ? HF_REASON_DELETED : HF_REASON_TAKEN;
 }

@@ -60,8 +60,8 @@ static inline bool hf_answer_is_cut(const struct hf_answer *answer)
            answer->value_len > answer->value.len;
 }
 
-/* hf_answer_lost - returns why an owner lost the lock, after the reply ANSWER_NOT_HELD. */
-enum hf_lost hf_answer_lost(const struct hf_answer *answer);
+/* hf_answer_loss_reason - returns why an owner lost the lock, after the reply ANSWER_NOT_HELD. */
+enum hf_lost hf_answer_loss_reason(const struct hf_answer *answer);
 
 /* hf_text_integer - parses decimal text of up to 18 digits, strictly. */
 bool hf_text_integer(struct hf_bytes text, int64_t *out);

@@ -28,8 +28,8 @@ static const struct needs {
     [HF_RIGHTS_READ_WRITE] = {.rows = {&hf_kind_read, &hf_kind_write}},
     /* A counter that stays does not begin at the server's clock. */
     [HF_RIGHTS_TOKEN] = {.commands = hf_token_commands, .except = "time set",
-                         .key = KIND_COUNTER},
-    [HF_RIGHTS_RETENTION] = {.commands = hf_token_commands, .key = KIND_COUNTER},
+                         .key = KIND_TOKEN_COUNTER_KEY},
+    [HF_RIGHTS_RETENTION] = {.commands = hf_token_commands, .key = KIND_TOKEN_COUNTER_KEY},
     [HF_RIGHTS_VALUE] = {.rows = {&hf_kind_value}},
     [HF_RIGHTS_PERMIT] = {.rows = {&hf_kind_permit}},
     [HF_RIGHTS_SEMAPHORE] = {.rows = {&hf_kind_semaphore}},
@@ -83,7 +83,7 @@ void hf_rights_commands(enum hf_rights of,
     const struct sink sink = {each, ctx, needs->except};
 
     for (int i = 0; i < ROWS_MAX; i++) {
-        for (int step = 0; step < STEPS; step++)
+        for (int step = 0; step < STEP_COUNT; step++)
             put_step(&sink, needs->rows[i], step);
         put_step(&sink, needs->looks[i], STEP_INSPECT);
     }
@@ -99,8 +99,8 @@ static bool is_same(const struct hf_rights_pattern *a,
     return strcmp(a->prefix, b->prefix) == 0 && strcmp(a->rest, b->rest) == 0;
 }
 
-static size_t add(struct hf_rights_pattern *out, size_t count,
-                  struct hf_rights_pattern pattern)
+static size_t add_pattern(struct hf_rights_pattern *out, size_t count,
+                          struct hf_rights_pattern pattern)
 {
     for (size_t i = 0; i < count; i++)
         if (is_same(&out[i], &pattern))
@@ -122,9 +122,9 @@ static size_t add_keys(struct hf_rights_pattern *out, size_t count,
                        const struct hf_kind *row)
 {
     for (int i = 0; row && i < KIND_KEYS_MAX && row->keys[i]; i++)
-        count = add(out, count, pattern_of_key(row->keys[i]));
+        count = add_pattern(out, count, pattern_of_key(row->keys[i]));
     if (row && row->hold_key)
-        count = add(out, count, pattern_of_key(":"));
+        count = add_pattern(out, count, pattern_of_key(":"));
     return count;
 }
 
@@ -138,7 +138,7 @@ size_t hf_rights_keys(enum hf_rights of,
         count = add_keys(out, count, needs->rows[i]);
         count = add_keys(out, count, needs->looks[i]);
     }
-    return needs->key ? add(out, count, pattern_of_key(needs->key)) : count;
+    return needs->key ? add_pattern(out, count, pattern_of_key(needs->key)) : count;
 }
 
 /* A waiter that queues has a channel of its own: the lock's, ":" and its owner. Others may
@@ -150,9 +150,11 @@ static size_t add_channels(struct hf_rights_pattern *out, size_t count,
 
     if (!row->channel[0])
         return count;
-    count = add(out, count, pattern);
-    pattern.rest = row->waiters_queue ? ":*" : KIND_WAITERS;
-    return row->waiters_queue || hf_kind_registers(row) ? add(out, count, pattern) : count;
+    count = add_pattern(out, count, pattern);
+    pattern.rest = row->has_server_queue ? ":*" : KIND_WAITERS_SUFFIX;
+    return row->has_server_queue || hf_kind_has_waiters_channel(row)
+               ? add_pattern(out, count, pattern)
+               : count;
 }
 
 size_t hf_rights_channels(enum hf_rights of,

@@ -73,7 +73,7 @@ struct hf_election {
 };
 
 /* May `to` follow `from`? See the diagram above. */
-static bool follows(enum election_state from, enum election_state to)
+static bool may_follow_state(enum election_state from, enum election_state to)
 {
     switch (to) {
     case REQUESTING:
@@ -100,14 +100,14 @@ static bool election_ok(const struct hf_election *e)
 
 /* Sets the state; nothing else does. Returns false, and sets nothing, if the candidate
  * leaves (ELECT-4). */
-static bool go(struct hf_election *e, enum election_state state)
+static bool set_state_unless_leaving(struct hf_election *e, enum election_state state)
 {
     bool goes;
 
     pthread_mutex_lock(&e->mutex);
     goes = !e->is_leaving;
     if (goes) {
-        HF_ASSERT(follows(e->state, state));
+        HF_ASSERT(may_follow_state(e->state, state));
         e->state = state;
         HF_ASSERT(election_ok(e));
     }
@@ -150,14 +150,14 @@ static void request_later(struct hf_election *e)
     struct hf_loop *loop = e->lock->client->loop;
 
     hf_loop_lock(loop);
-    if (go(e, PAUSING))
+    if (set_state_unless_leaving(e, PAUSING))
         hf_loop_arm(loop, &e->timer, hf_loop_now(loop) + e->pause_ms);
     hf_loop_unlock(loop);
     e->pause_ms = e->pause_ms < PAUSE_MAX_MS / 2 ? 2 * e->pause_ms : PAUSE_MAX_MS;
     HF_ASSERT(e->pause_ms >= PAUSE_MIN_MS && e->pause_ms <= PAUSE_MAX_MS); /* ELECT-5 */
 }
 
-static void failed(struct hf_election *e, const struct hf_error *err)
+static void election_failed(struct hf_election *e, const struct hf_error *err)
 {
     if (hf_loop_forked(e->lock->client->loop) || is_leaving(e))
         return;
@@ -166,7 +166,7 @@ static void failed(struct hf_election *e, const struct hf_error *err)
     if (hf_loop_forked(e->lock->client->loop))
         return;
     if (err->status == HF_E_CLOSED)
-        (void)go(e, STOPPED);
+        (void)set_state_unless_leaving(e, STOPPED);
     else
         request_later(e);
 }
@@ -178,22 +178,22 @@ static void cannot_request(struct hf_election *e, hf_status status)
 
     (void)hf_error_set(&err, status, "cannot request the lock: %s",
                        hf_status_text(status));
-    failed(e, &err);
+    election_failed(e, &err);
 }
 
 /* ---- requests ---- */
 
-static void request(struct hf_election *e);
+static void request_leadership(struct hf_election *e);
 
 static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 {
     (void)status, (void)err;
-    request(ctx);
+    request_leadership(ctx);
 }
 
 /* ELECT-3. If the release fails, it is repeated after the next acquire has returned
  * HF_LOST. */
-static void release(struct hf_election *e)
+static void release_leadership(struct hf_election *e)
 {
     hf_status rc;
 
@@ -210,11 +210,11 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
     struct hf_election *e = ctx;
 
     (void)lock, (void)owner;
-    if (!is_leading(e) || !go(e, RELEASING))
+    if (!is_leading(e) || !set_state_unless_leaving(e, RELEASING))
         return; /* it never led, or leaves */
     if (e->options.on_deposed)
         e->options.on_deposed(e->options.ctx, e, reason);
-    release(e);
+    release_leadership(e);
 }
 
 /* The server replies: what went wrong before has ended, and the next error is the
@@ -231,7 +231,7 @@ static void on_wait(void *ctx, struct hf_lock *lock,
 static void elected(struct hf_election *e)
 {
     e->pause_ms = PAUSE_MIN_MS;
-    if (go(e, LEADING) && e->options.on_elected)
+    if (set_state_unless_leaving(e, LEADING) && e->options.on_elected)
         e->options.on_elected(e->options.ctx, e);
 }
 
@@ -241,18 +241,18 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
 
     if (status == HF_OK && hf_lock_safe_ms(e->lock, e->owner) > 0)
         elected(e);
-    else if ((status == HF_OK || status == HF_LOST) && go(e, RELEASING))
-        release(e); /* ELECT-2 */
+    else if ((status == HF_OK || status == HF_LOST) && set_state_unless_leaving(e, RELEASING))
+        release_leadership(e); /* ELECT-2 */
     else if (status != HF_OK && status != HF_CANCELLED)
-        failed(e, err);
+        election_failed(e, err);
 }
 
-static void request(struct hf_election *e)
+static void request_leadership(struct hf_election *e)
 {
     struct hf_acquire_options o;
     hf_status rc;
 
-    if (!go(e, REQUESTING))
+    if (!set_state_unless_leaving(e, REQUESTING))
         return;
     hf_acquire_options_init(&o);
     o.owner = e->owner;
@@ -271,16 +271,16 @@ static void on_task(struct hf_task *task)
     struct hf_loop *loop = e->lock->client->loop;
 
     hf_loop_unlock(loop);
-    request(e);
+    request_leadership(e);
     hf_loop_lock(loop);
 }
 
 /* ---- joining and leaving ---- */
 
-static hf_status check(const struct hf_lock *lock, struct hf_error *err)
+static hf_status check_lock_kind(const struct hf_lock *lock, struct hf_error *err)
 {
     if (hf_loop_forked(lock->client->loop))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     if (lock->kind->is_shared || lock->kind->is_ownerless)
         return hf_error_set(err, HF_E_INVAL,
                             "a %s can have several holders and cannot elect a leader",
@@ -299,7 +299,7 @@ hf_status hf_election_join(struct hf_election **out, struct hf_lock *lock,
     struct hf_election *e;
     hf_status rc;
 
-    if ((rc = check(lock, err)) < 0 ||
+    if ((rc = check_lock_kind(lock, err)) < 0 ||
         (rc = hf_sized_read(&known, &options_size, options, err)) < 0)
         return rc;
     if (!(e = hf_mem_new(lock->client->mem, sizeof *e)))
@@ -350,22 +350,22 @@ static bool is_hold_of(const struct hf_hold *hold, const void *election)
 {
     const void *ctx;
 
-    return hf_hold_calls_are(hold, on_lost, &ctx) && ctx == election;
+    return hf_hold_has_on_lost(hold, on_lost, &ctx) && ctx == election;
 }
 
 /* The election is freed next: a hold that could not be released must not call it. */
-static void silence(const struct hf_election *e)
+static void remove_hold_callbacks(const struct hf_election *e)
 {
     struct hf_loop *loop = e->lock->client->loop;
 
     hf_loop_lock(loop);
     hf_loop_finish_tasks(loop);
-    hf_hold_silence(e->lock, is_hold_of, e);
+    hf_hold_remove_callbacks(e->lock, is_hold_of, e);
     hf_loop_unlock(loop);
 }
 
 /* ELECT-4 */
-static hf_status withdraw(struct hf_election *e, struct hf_error *err)
+static hf_status withdraw_candidate(struct hf_election *e, struct hf_error *err)
 {
     const struct hf_op_request last = {
         .verb = &hf_verb_release, .must_begin = true, .owner = e->owner};
@@ -379,7 +379,7 @@ static hf_status withdraw(struct hf_election *e, struct hf_error *err)
     hf_cancel_fire(&e->cancel);
     finish_callbacks(e);
     rc = hf_op_run(e->lock, &last, err);
-    silence(e);
+    remove_hold_callbacks(e);
     return rc == HF_NOT_OWNER || (rc == HF_LOST && !was_leading) ? HF_OK : rc;
 }
 
@@ -390,7 +390,7 @@ hf_status hf_election_leave(struct hf_election *election, struct hf_error *err)
     if (!election)
         return HF_OK;
     if (!hf_loop_forked(election->lock->client->loop))
-        rc = withdraw(election, err);
+        rc = withdraw_candidate(election, err);
     free_election(election);
     return rc;
 }

@@ -15,7 +15,7 @@
 
 /* ---- handles ---- */
 
-static int compare(const struct hf_lock *a, const struct hf_lock *b)
+static int compare_locks(const struct hf_lock *a, const struct hf_lock *b)
 {
     size_t len = a->name_len < b->name_len ? a->name_len : b->name_len;
     int order = memcmp(a->text, b->text, len);
@@ -32,12 +32,12 @@ static bool add_member(struct hf_multi *multi, struct hf_lock *lock)
     HF_ASSERT(at < HF_MULTI_MAX);
     for (uint32_t i = 0; i < multi->count; i++)
         if (multi->members[i]->client == lock->client &&
-            compare(multi->members[i], lock) == 0)
+            compare_locks(multi->members[i], lock) == 0)
             return false;
     for (uint32_t i = 0; i < multi->count; i++)
         multi->has_namesakes = multi->has_namesakes ||
-                               compare(multi->members[i], lock) == 0;
-    for (; at > 0 && compare(multi->members[at - 1], lock) > 0; at--)
+                               compare_locks(multi->members[i], lock) == 0;
+    for (; at > 0 && compare_locks(multi->members[at - 1], lock) > 0; at--)
         multi->members[at] = multi->members[at - 1];
     multi->members[at] = lock;
     multi->count++;
@@ -49,7 +49,7 @@ static size_t size_of(size_t count)
     return sizeof(struct hf_multi) + count * sizeof(struct hf_lock *);
 }
 
-static hf_status refuse_twice(struct hf_error *err, const struct hf_lock *lock)
+static hf_status fail_duplicate_lock(struct hf_error *err, const struct hf_lock *lock)
 {
     char name[100];
 
@@ -67,7 +67,7 @@ static hf_status check_members(struct hf_lock *const *locks, size_t count,
                             HF_MULTI_MAX, count);
     for (size_t i = 0; i < count; i++)
         if (hf_loop_forked(locks[i]->client->loop))
-            return hf_refuse_forked(err);
+            return hf_fail_forked(err);
     return HF_OK;
 }
 
@@ -98,7 +98,7 @@ hf_status hf_multi_new(struct hf_multi **out, struct hf_lock *const *locks,
     for (size_t i = 0; i < count; i++) {
         if (!add_member(multi, locks[i])) {
             hf_mem_free(multi->mem, multi, size_of(count));
-            return refuse_twice(err, locks[i]);
+            return fail_duplicate_lock(err, locks[i]);
         }
     }
     pthread_mutex_init(&multi->mutex, NULL);
@@ -114,7 +114,7 @@ static bool has_hold(const struct hf_hold *hold, const void *multi)
 {
     const void *ctx;
 
-    return hf_hold_calls_are(hold, on_lost, &ctx) &&
+    return hf_hold_has_on_lost(hold, on_lost, &ctx) &&
            ((const struct hf_multi_hold *)ctx)->multi == multi;
 }
 
@@ -126,7 +126,7 @@ static void leave_members(struct hf_multi *multi)
 
         hf_loop_lock(loop);
         hf_loop_finish_tasks(loop);
-        hf_hold_silence(multi->members[i], has_hold, multi);
+        hf_hold_remove_callbacks(multi->members[i], has_hold, multi);
         hf_lock_unref(multi->members[i]);
         hf_loop_unlock(loop);
     }
@@ -188,7 +188,7 @@ struct hf_multi_hold *hf_multi_add_hold(struct hf_multi *multi, int64_t owner)
     return hold;
 }
 
-int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner)
+int64_t hf_multi_min_safe_ms(const struct hf_multi *multi, int64_t owner)
 {
     int64_t least = INT64_MAX;
 
@@ -231,7 +231,7 @@ bool hf_multi_is_safe(const struct hf_multi *multi, int64_t owner, int64_t lease
     return true;
 }
 
-void hf_multi_settle(const struct hf_multi *multi, int64_t owner)
+void hf_multi_commit(const struct hf_multi *multi, int64_t owner)
 {
     for (uint32_t i = 0; i < multi->count; i++) {
         struct hf_lock *lock = multi->members[i];
@@ -262,7 +262,7 @@ int64_t hf_multi_safe_ms(struct hf_multi *multi, int64_t owner)
     pthread_mutex_lock(&multi->mutex);
     if (owner != 0 && (hold = hf_multi_find_hold(multi, owner)) && hold->count > 0 &&
         !hold->is_lost)
-        safe = hf_multi_all_safe_ms(multi, owner);
+        safe = hf_multi_min_safe_ms(multi, owner);
     pthread_mutex_unlock(&multi->mutex);
     return safe;
 }
@@ -331,8 +331,8 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
         wanted.on_lost(wanted.ctx, lock, owner, reason);
 }
 
-void hf_multi_listen(struct hf_multi_hold *hold,
-                     struct hf_acquire_options *member)
+void hf_multi_set_callbacks(struct hf_multi_hold *hold,
+                            struct hf_acquire_options *member)
 {
     member->on_wait = member->on_wait ? on_wait : NULL;
     member->on_renewed = member->on_renewed ? on_renewed : NULL;

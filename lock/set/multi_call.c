@@ -6,7 +6,7 @@
 #include "lock/machine/multi_turn.h"
 #include "lock/record/records.h"
 #include "lock/set/multi_hold.h"
-#include "lock/set/one_server.h"
+#include "lock/set/same_server.h"
 #include "lock/verb/verbs.h"
 #include "net/base/assert.h"
 #include "net/base/error.h"
@@ -45,26 +45,26 @@ struct hf_multi_call {
 static bool is_on_one_server(struct hf_multi_call *call)
 {
     const struct hf_multi *multi = call->multi;
-    struct hf_one_server found;
+    struct hf_same_server found;
 
     if (!multi->has_namesakes || call->options.allow_same_server ||
-        !hf_one_server_find(&found, multi->members, multi->count, true))
+        !hf_same_server_find(&found, multi->members, multi->count, true))
         return false;
-    (void)hf_one_server_refuse(&call->error, &found, multi->members);
-    hf_multi_turn_refuse(&call->turn, HF_E_INVAL);
+    (void)hf_same_server_fail(&call->error, &found, multi->members);
+    hf_multi_turn_fail(&call->turn, HF_E_INVAL);
     return true;
 }
 
 /* False: the members must be released and acquired again (MULTI-4). */
-static bool keep(struct hf_multi_call *call)
+static bool commit_if_safe(struct hf_multi_call *call)
 {
     HF_ASSERT(call->hold->is_busy && call->hold->owner == call->options.owner);
     if (hf_multi_is_safe(call->multi, call->options.owner, call->options.lease_ms)) {
         call->hold->count++;
-        hf_multi_settle(call->multi, call->options.owner);
+        hf_multi_commit(call->multi, call->options.owner);
         return true;
     }
-    hf_multi_turn_late(&call->turn, hf_clock_ms());
+    hf_multi_turn_unsafe(&call->turn, hf_clock_ms());
     hf_error_set(&call->error, HF_E_NOREPLY,
                  "a member was lost, or half of its lease was over, before the "
                  "last of %u was granted", (unsigned)call->multi->count);
@@ -84,15 +84,15 @@ static const char *why_of(hf_status status, const struct hf_error *err)
     return err->status == status ? err->text : hf_status_text(status);
 }
 
-static void note_taken(struct hf_multi_call *call, hf_status status,
-                       const struct hf_error *err)
+static void note_acquire_ended(struct hf_multi_call *call, hf_status status,
+                               const struct hf_error *err)
 {
     uint32_t member = call->turn.current;
 
     HF_ASSERT(call->hold->is_busy && call->turn.giving == 0);
     if (status < 0)
         name_member(call, member, status, why_of(status, err));
-    hf_multi_turn_took(&call->turn, status, hf_clock_ms());
+    hf_multi_turn_acquire_ended(&call->turn, status, hf_clock_ms());
     if (call->turn.status == HF_TIMEOUT && status != HF_TIMEOUT)
         name_member(call, member, HF_TIMEOUT,
                     "the wait ended before its server replied");
@@ -103,7 +103,7 @@ static void note_taken(struct hf_multi_call *call, hf_status status,
 
 /* The result of a release is HF_LOST if a member was lost; otherwise the first failure.
  * */
-static void note_given(struct seat *seat, hf_status status, const struct hf_error *err)
+static void note_release_ended(struct seat *seat, hf_status status, const struct hf_error *err)
 {
     struct hf_multi_call *call = seat->call;
     hf_status *worst = &call->turn.status;
@@ -114,14 +114,14 @@ static void note_given(struct seat *seat, hf_status status, const struct hf_erro
         *worst = status;
         name_member(call, seat->member, status, why_of(status, err));
     }
-    hf_multi_turn_gave(&call->turn, seat->member);
+    hf_multi_turn_release_ended(&call->turn, seat->member);
 }
 
 static void on_taken(void *ctx, hf_status status, const struct hf_error *err);
 static void on_given(void *ctx, hf_status status, const struct hf_error *err);
 
 /* False: on_taken will be called. */
-static bool take(struct hf_multi_call *call, struct hf_multi_step step)
+static bool acquire_member(struct hf_multi_call *call, struct hf_multi_step step)
 {
     struct hf_lock *lock = call->multi->members[step.member];
     struct hf_op_request request = {.verb = &hf_verb_acquire,
@@ -140,7 +140,7 @@ static bool take(struct hf_multi_call *call, struct hf_multi_step step)
         rc = hf_op_run(lock, &request, &err);
         pthread_mutex_lock(&call->multi->mutex);
     }
-    note_taken(call, rc, &err);
+    note_acquire_ended(call, rc, &err);
     return true;
 }
 
@@ -171,7 +171,7 @@ static void give_back(struct hf_multi_call *call, uint32_t member)
                        : hf_op_start(&seat->room, &seat->waiter, lock, &request);
 
     if (rc < 0)
-        note_given(seat, rc, &seat->room.error);
+        note_release_ended(seat, rc, &seat->room.error);
 }
 
 /* A loop without a thread of its own, or whose thread this is, runs only while this
@@ -215,7 +215,7 @@ static bool await_one(struct hf_multi_call *call)
     pthread_mutex_unlock(&call->multi->mutex);
     rc = hf_op_await(&seat->room);
     pthread_mutex_lock(&call->multi->mutex);
-    note_given(seat, rc, &seat->room.error);
+    note_release_ended(seat, rc, &seat->room.error);
     return true;
 }
 
@@ -223,25 +223,25 @@ static bool await_one(struct hf_multi_call *call)
  * left the mutex. */
 static bool do_step(struct hf_multi_call *call, struct hf_multi_step step)
 {
-    if (step.action == MULTI_TAKE)
-        return take(call, step);
-    if (step.action == MULTI_AWAIT)
+    if (step.action == MULTI_DO_ACQUIRE)
+        return acquire_member(call, step);
+    if (step.action == MULTI_DO_AWAIT)
         return await_one(call);
     give_back(call, step.member);
     return true;
 }
 
 /* True: it has ended, with turn.status. */
-static bool go_on(struct hf_multi_call *call)
+static bool run_steps(struct hf_multi_call *call)
 {
     struct hf_multi_step step;
 
     for (;;) {
         step = hf_multi_turn_next(&call->turn, hf_clock_ms());
-        if (step.action != MULTI_END) {
+        if (step.action != MULTI_DO_END) {
             if (!do_step(call, step))
                 return false;
-        } else if (call->is_release || call->turn.status < 0 || keep(call)) {
+        } else if (call->is_release || call->turn.status < 0 || commit_if_safe(call)) {
             break;
         }
     }
@@ -259,11 +259,11 @@ static bool go_on(struct hf_multi_call *call)
 }
 
 /* Leaves the mutex. `done` may free the multi-lock. */
-static void go_on_and_tell(struct hf_multi_call *call)
+static void run_steps_and_report(struct hf_multi_call *call)
 {
     const struct hf_mem *mem = call->multi->mem;
     pthread_mutex_t *mutex = &call->multi->mutex;
-    bool has_ended = go_on(call);
+    bool has_ended = run_steps(call);
 
     pthread_mutex_unlock(mutex);
     if (!has_ended)
@@ -277,8 +277,8 @@ static void on_taken(void *ctx, hf_status status, const struct hf_error *err)
     struct hf_multi_call *call = ctx;
 
     pthread_mutex_lock(&call->multi->mutex);
-    note_taken(call, status, err);
-    go_on_and_tell(call);
+    note_acquire_ended(call, status, err);
+    run_steps_and_report(call);
 }
 
 static void on_given(void *ctx, hf_status status, const struct hf_error *err)
@@ -286,15 +286,15 @@ static void on_given(void *ctx, hf_status status, const struct hf_error *err)
     struct hf_multi_call *call = ((struct seat *)ctx)->call;
 
     pthread_mutex_lock(&call->multi->mutex);
-    note_given(ctx, status, err);
-    go_on_and_tell(call);
+    note_release_ended(ctx, status, err);
+    run_steps_and_report(call);
 }
 
 /* ---- acquire ---- */
 
-static hf_status check(const struct hf_multi *multi,
-                       const struct hf_acquire_options *o, bool blocks,
-                       struct hf_error *err)
+static hf_status check_acquire(const struct hf_multi *multi,
+                               const struct hf_acquire_options *o, bool blocks,
+                               struct hf_error *err)
 {
     hf_status rc = blocks ? hf_acquire_options_check(o, err)
                           : hf_acquire_options_check_async(o);
@@ -332,7 +332,7 @@ static hf_status take_hold(struct hf_multi_call *call,
     return HF_OK;
 }
 
-static hf_status refuse(struct hf_error *err, hf_status status)
+static hf_status fail_before_start(struct hf_error *err, hf_status status)
 {
     return hf_error_set(err, status, "%s",
                         status == HF_E_INVAL
@@ -348,8 +348,8 @@ static hf_status begin_acquire(struct hf_multi_call *call,
     hf_status rc;
 
     if (hf_multi_forked(multi))
-        return refuse(err, HF_E_FORKED);
-    if ((rc = check(multi, options, !call->done, err)) < 0)
+        return fail_before_start(err, HF_E_FORKED);
+    if ((rc = check_acquire(multi, options, !call->done, err)) < 0)
         return rc;
     call->multi = multi;
     call->options = *options;
@@ -357,11 +357,11 @@ static hf_status begin_acquire(struct hf_multi_call *call,
     rc = take_hold(call, options);
     pthread_mutex_unlock(&multi->mutex);
     if (rc < 0)
-        return refuse(err, rc);
-    hf_multi_listen(call->hold, &call->options);
+        return fail_before_start(err, rc);
+    hf_multi_set_callbacks(call->hold, &call->options);
     hf_multi_turn_init(&call->turn, multi->count, hf_clock_ms(),
                        options->wait_ms, options->lease_ms);
-    (void)hf_random_bytes(&call->turn.dice, sizeof call->turn.dice);
+    (void)hf_random_bytes(&call->turn.random_state, sizeof call->turn.random_state);
     return HF_OK;
 }
 
@@ -391,7 +391,7 @@ static hf_status begin_release(struct hf_multi_call *call,
     hf_status rc;
 
     if (hf_multi_forked(multi))
-        return refuse(err, HF_E_FORKED);
+        return fail_before_start(err, HF_E_FORKED);
     call->multi = multi;
     call->is_release = true;
     call->options.owner = owner;
@@ -399,17 +399,17 @@ static hf_status begin_release(struct hf_multi_call *call,
     rc = yield_hold(call, owner);
     pthread_mutex_unlock(&multi->mutex);
     if (rc < 0)
-        return refuse(err, rc);
+        return fail_before_start(err, rc);
     hf_multi_turn_release(&call->turn, multi->count);
     return HF_OK;
 }
 
 /* ---- waited for, or not ---- */
 
-static hf_status run(struct hf_multi_call *call, struct hf_error *err)
+static hf_status run_blocking(struct hf_multi_call *call, struct hf_error *err)
 {
     pthread_mutex_lock(&call->multi->mutex);
-    (void)go_on(call); /* to its end */
+    (void)run_steps(call); /* to its end */
     pthread_mutex_unlock(&call->multi->mutex);
     if (err)
         *err = call->error;
@@ -426,7 +426,7 @@ hf_status hf_multi_acquire(struct hf_multi *multi,
 
     if (rc == HF_OK)
         rc = begin_acquire(&call, multi, &o, err);
-    return rc < 0 ? rc : run(&call, err);
+    return rc < 0 ? rc : run_blocking(&call, err);
 }
 
 hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
@@ -435,7 +435,7 @@ hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
     struct hf_multi_call call = {0};
     hf_status rc = begin_release(&call, multi, owner, err);
 
-    return rc < 0 ? rc : run(&call, err);
+    return rc < 0 ? rc : run_blocking(&call, err);
 }
 
 static struct hf_multi_call *new_call(struct hf_multi *multi, hf_done *done,
@@ -451,14 +451,14 @@ static struct hf_multi_call *new_call(struct hf_multi *multi, hf_done *done,
 }
 
 /* If the first step cannot begin, the function fails and `done` is not called. */
-static hf_status post(struct hf_multi *multi, struct hf_multi_call *call, hf_status begun)
+static hf_status start_async(struct hf_multi *multi, struct hf_multi_call *call, hf_status begun)
 {
     const struct hf_mem *mem = multi->mem;
     bool has_ended = true;
 
     if (begun == HF_OK) {
         pthread_mutex_lock(&multi->mutex);
-        if ((has_ended = go_on(call)))
+        if ((has_ended = run_steps(call)))
             begun = call->turn.status;
         pthread_mutex_unlock(&multi->mutex);
     }
@@ -479,7 +479,7 @@ hf_status hf_multi_acquire_async(struct hf_multi *multi,
         return rc;
     if (!(call = new_call(multi, done, ctx)))
         return HF_E_NOMEM;
-    return post(multi, call, begin_acquire(call, multi, &o, NULL));
+    return start_async(multi, call, begin_acquire(call, multi, &o, NULL));
 }
 
 hf_status hf_multi_release_async(struct hf_multi *multi, int64_t owner,
@@ -489,5 +489,5 @@ hf_status hf_multi_release_async(struct hf_multi *multi, int64_t owner,
 
     if (!call)
         return HF_E_NOMEM;
-    return post(multi, call, begin_release(call, multi, owner, NULL));
+    return start_async(multi, call, begin_release(call, multi, owner, NULL));
 }

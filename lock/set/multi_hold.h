@@ -43,16 +43,16 @@ struct hf_multi_hold *hf_multi_add_hold(struct hf_multi *multi, int64_t owner);
  *   [mutex] */
 void hf_multi_leave_hold(struct hf_multi_hold *hold);
 
-/* hf_multi_all_safe_ms - returns the least hf_lock_safe_ms of the members; INT64_MIN: one
+/* hf_multi_min_safe_ms - returns the least hf_lock_safe_ms of the members; INT64_MIN: one
  *   of them is lost. [mutex] */
-int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner);
+int64_t hf_multi_min_safe_ms(const struct hf_multi *multi, int64_t owner);
 
 /* hf_multi_is_safe - returns whether each member is safe for half of lease_ms; where the
  *   watchdog renews the member, half of its timeout is enough. [mutex] */
 bool hf_multi_is_safe(const struct hf_multi *multi, int64_t owner, int64_t lease_ms);
 
-/* hf_multi_settle - the owner has all members: they are no longer provisional. [mutex] */
-void hf_multi_settle(const struct hf_multi *multi, int64_t owner);
+/* hf_multi_commit - the owner has all members: they are no longer provisional. [mutex] */
+void hf_multi_commit(const struct hf_multi *multi, int64_t owner);
 
 /* hf_multi_name_member - writes an error that names a member: "member 'b': WHY". */
 void hf_multi_name_member(struct hf_error *err, const struct hf_multi *multi, uint32_t member,
@@ -62,9 +62,9 @@ void hf_multi_name_member(struct hf_error *err, const struct hf_multi *multi, ui
  *   multi-lock. Then a thread that does not exist here may hold the mutex. */
 bool hf_multi_forked(const struct hf_multi *multi);
 
-/* hf_multi_listen - sets the callbacks of a member's acquire: they call those that the
+/* hf_multi_set_callbacks - sets the callbacks of a member's acquire: they call those that the
  *   caller of the multi-lock gave (hold->wanted). */
-void hf_multi_listen(struct hf_multi_hold *hold,
-                     struct hf_acquire_options *member);
+void hf_multi_set_callbacks(struct hf_multi_hold *hold,
+                            struct hf_acquire_options *member);
 
 #endif

@@ -127,7 +127,7 @@ static hf_status begin(struct renewal **out, struct hf_multi *multi, int64_t own
     hf_status rc;
 
     if (hf_multi_forked(multi))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     if ((rc = hf_op_check_lease(lease_ms, err)) < 0)
         return rc;
     pthread_mutex_lock(&multi->mutex);

@@ -20,7 +20,7 @@ static size_t size_of(size_t count)
 static size_t size_of_hold(size_t count)
 {
     return sizeof(struct hf_quorum_hold) +
-           count * sizeof(struct hf_quorum_seat);
+           count * sizeof(struct hf_quorum_member_call);
 }
 
 static size_t size_of_raises(size_t count)
@@ -89,7 +89,7 @@ static hf_status check_members(struct hf_lock *const *locks, size_t count,
                             HF_QUORUM_MAX, count);
     for (size_t i = 0; i < count; i++) {
         if (hf_loop_forked(locks[i]->client->loop))
-            return hf_refuse_forked(err);
+            return hf_fail_forked(err);
         if (is_there(locks, i, locks[i]->client))
             return hf_error_set(err, HF_E_INVAL,
                                 "two members use one client, at %s: its server "
@@ -171,7 +171,7 @@ static void leave_members(const struct hf_quorum *quorum)
 
         hf_loop_lock(loop);
         hf_loop_finish_tasks(loop);
-        hf_hold_silence(quorum->members[i], hf_quorum_has_hold, quorum);
+        hf_hold_remove_callbacks(quorum->members[i], hf_quorum_has_hold, quorum);
         hf_lock_unref(quorum->members[i]);
         hf_loop_unlock(loop);
     }
@@ -275,8 +275,8 @@ static struct hf_quorum_hold *new_hold(struct hf_quorum *quorum)
     hold->timer = (struct hf_timer){.fire = hf_quorum_on_timer};
     hf_task_init(&hold->task, hf_quorum_on_task);
     for (uint32_t i = 0; i < quorum->count; i++) {
-        hold->seats[i].hold = hold;
-        hold->seats[i].member = i;
+        hold->member_calls[i].hold = hold;
+        hold->member_calls[i].member = i;
     }
     hf_quorum_turn_init(&hold->turn, quorum->count);
     hf_list_push(&quorum->holds, &hold->node);
@@ -293,7 +293,7 @@ struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum)
 
 static int64_t member_safe_ms(const struct hf_quorum_hold *hold, uint32_t member)
 {
-    return hf_quorum_counts(hold, member)
+    return hf_quorum_vote_counts(hold, member)
                ? hf_lock_safe_ms(hold->quorum->members[member], hold->owner)
                : INT64_MIN;
 }
@@ -309,7 +309,7 @@ static uint32_t count_safe(const int64_t *safe, uint32_t count, int64_t ms)
 }
 
 /* Sorted, the greatest first: most last as long as the one in the middle. */
-int64_t hf_quorum_most_safe_ms(const struct hf_quorum_hold *hold)
+int64_t hf_quorum_majority_safe_ms(const struct hf_quorum_hold *hold)
 {
     int64_t safe[HF_QUORUM_MAX] = {0};
     uint32_t count = hold->turn.count;
@@ -336,7 +336,7 @@ int64_t hf_quorum_safe_ms(struct hf_quorum *quorum, int64_t owner)
     pthread_mutex_lock(&quorum->mutex);
     if (owner != 0 && (hold = hf_quorum_find_hold(quorum, owner)) &&
         hold->turn.phase == QUORUM_HELD)
-        safe = hf_quorum_most_safe_ms(hold);
+        safe = hf_quorum_majority_safe_ms(hold);
     pthread_mutex_unlock(&quorum->mutex);
     return safe;
 }

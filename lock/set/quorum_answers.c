@@ -9,13 +9,13 @@
 #include "net/base/assert.h"
 #include "net/base/error.h"
 
-void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
+void hf_quorum_set_answer(struct hf_quorum_member_call *call, hf_status status,
                    const char *text)
 {
-    seat->status = status;
-    seat->is_temporary = false;
-    (void)snprintf(seat->answer, sizeof seat->answer, "%.*s",
-                   QUORUM_ANSWER_MAX - 1, text);
+    call->status = status;
+    call->is_temporary = false;
+    (void)snprintf(call->answer, sizeof call->answer, "%.*s",
+                   QUORUM_MEMBER_ERROR_MAX - 1, text);
 }
 
 static const char *done_word(const struct hf_quorum_hold *hold)
@@ -23,40 +23,40 @@ static const char *done_word(const struct hf_quorum_hold *hold)
     return hold->is_release ? "released" : hold->is_renewal ? "renewed" : "granted";
 }
 
-void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
+void hf_quorum_note_answer(struct hf_quorum_member_call *call, hf_status status,
                     const struct hf_error *err)
 {
-    HF_ASSERT(seat->hold->is_busy || seat->hold->turn.phase == QUORUM_HELD ||
-              seat->hold->turn.phase == QUORUM_BROKEN);
+    HF_ASSERT(call->hold->is_busy || call->hold->turn.phase == QUORUM_HELD ||
+              call->hold->turn.phase == QUORUM_BROKEN);
     if (status == HF_CANCELLED)
         return; /* no result: keep the previous one */
     if (status == HF_OK)
-        hf_quorum_set_answer(seat, status, done_word(seat->hold));
+        hf_quorum_set_answer(call, status, done_word(call->hold));
     else
-        hf_quorum_set_answer(seat, status,
+        hf_quorum_set_answer(call, status,
                       err->status == status ? err->text
                                             : hf_status_text(status));
-    seat->is_temporary = status == HF_E_SERVER && err->is_temporary;
+    call->is_temporary = status == HF_E_SERVER && err->is_temporary;
 }
 
-void hf_quorum_note_returned(struct hf_quorum_seat *seat)
+void hf_quorum_note_returned(struct hf_quorum_member_call *call)
 {
-    if (seat->status == HF_OK)
-        hf_quorum_set_answer(seat, HF_CANCELLED, "granted, and released since");
+    if (call->status == HF_OK)
+        hf_quorum_set_answer(call, HF_CANCELLED, "granted, and released since");
 }
 
 /* Of a release: the server replied that the owner does not hold the member. */
-static bool was_gone(const struct hf_quorum_seat *seat)
+static bool was_gone(const struct hf_quorum_member_call *call)
 {
-    return seat->was_held && seat->status == HF_LOST;
+    return call->was_held && call->status == HF_LOST;
 }
 
 /* A member that the server did not have any longer counts as released. One that was lost
  * without a reply of the server does not: the server may still have it. */
-static bool says_yes(const struct hf_quorum_seat *seat)
+static bool counts_as_success(const struct hf_quorum_member_call *call)
 {
-    return seat->status == HF_OK ||
-           (seat->hold->is_release && was_gone(seat) && seat->was_refused);
+    return call->status == HF_OK ||
+           (call->hold->is_release && was_gone(call) && call->was_refused);
 }
 
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)
@@ -64,21 +64,21 @@ uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)
     uint32_t yes = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        yes += says_yes(&hold->seats[i]);
+        yes += counts_as_success(&hold->member_calls[i]);
     return yes;
 }
 
 /* Writes "; a:6379: granted". If the error contains the address, the text before the
  * address is left out. */
-static size_t put_answer(const struct hf_quorum_seat *seat, char *dst,
+static size_t put_answer(const struct hf_quorum_member_call *call, char *dst,
                        size_t room)
 {
-    const struct hf_lock *lock = seat->hold->quorum->members[seat->member];
+    const struct hf_lock *lock = call->hold->quorum->members[call->member];
     const char *address = hf_client_address(lock->client);
-    const char *named = strstr(seat->answer, address);
-    int len = snprintf(dst, room, "%s%s%s%s", seat->member ? "; " : "",
+    const char *named = strstr(call->answer, address);
+    int len = snprintf(dst, room, "%s%s%s%s", call->member ? "; " : "",
                        named ? "" : address, named ? "" : ": ",
-                       named ? named : seat->answer);
+                       named ? named : call->answer);
 
     return len < 0 ? 0 : (size_t)len < room ? (size_t)len : room - 1;
 }
@@ -90,13 +90,13 @@ hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
     size_t len = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        len += put_answer(&hold->seats[i], all + len, sizeof all - len);
+        len += put_answer(&hold->member_calls[i], all + len, sizeof all - len);
     (void)hf_error_set(err, status, "%u of %u servers %s the lock, %u required: %s",
                        (unsigned)hf_quorum_count_yes(hold),
                        (unsigned)hold->turn.count, done_word(hold),
                        (unsigned)hold->turn.needed, all);
     for (uint32_t i = 0; err && i < hold->turn.count; i++)
-        err->is_temporary |= hold->seats[i].is_temporary;
+        err->is_temporary |= hold->member_calls[i].is_temporary;
     return status;
 }
 
@@ -108,7 +108,7 @@ static uint32_t count_found(const struct hf_quorum_hold *hold, int64_t ms)
     uint32_t found = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        found += hold->seats[i].was_held && !was_gone(&hold->seats[i]) &&
+        found += hold->member_calls[i].was_held && !was_gone(&hold->member_calls[i]) &&
                  hold->turn.votes[i].granted_ms < ms;
     return found;
 }
@@ -119,8 +119,8 @@ static bool was_broken(const struct hf_quorum_hold *hold)
     bool is_broken = hold->was_broken;
 
     for (uint32_t i = 0; i < hold->turn.count && !is_broken; i++)
-        is_broken = was_gone(&hold->seats[i]) &&
-                    count_found(hold, hold->seats[i].proved_ms) <
+        is_broken = was_gone(&hold->member_calls[i]) &&
+                    count_found(hold, hold->member_calls[i].proved_ms) <
                         hold->turn.needed;
     return is_broken;
 }
@@ -146,8 +146,8 @@ static hf_status judge_release(const struct hf_quorum_hold *hold,
                : hf_quorum_fill_error(err, HF_E_QUORUM, hold);
 }
 
-hf_status hf_quorum_judge(const struct hf_quorum_hold *hold,
-                          struct hf_error *err)
+hf_status hf_quorum_call_status(const struct hf_quorum_hold *hold,
+                                struct hf_error *err)
 {
     hf_status status = hold->turn.status;
 
@@ -158,8 +158,8 @@ hf_status hf_quorum_judge(const struct hf_quorum_hold *hold,
     if (status == HF_OK)
         return status;
     if (hold->is_refused)
-        return hf_one_server_refuse(err, &hold->one_server,
-                                    hold->quorum->members);
+        return hf_same_server_fail(err, &hold->one_server,
+                                   hold->quorum->members);
     return status == HF_CANCELLED
                ? hf_error_set(err, status, "%s", hf_status_text(status))
                : hf_quorum_fill_error(err, status, hold);

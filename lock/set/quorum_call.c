@@ -23,9 +23,9 @@ static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner);
 static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
                     enum hf_lost reason);
 
-static struct hf_lock *lock_of(const struct hf_quorum_seat *seat)
+static struct hf_lock *lock_of(const struct hf_quorum_member_call *call)
 {
-    return seat->hold->quorum->members[seat->member];
+    return call->hold->quorum->members[call->member];
 }
 
 /* The whole max_hold_ms before the quorum is held; afterwards the rest of it, so that a
@@ -39,64 +39,63 @@ static int64_t left_to_hold(const struct hf_quorum_hold *hold)
                : hf_max_ms(hold->max_until_ms - hf_clock_ms(), 1);
 }
 
-static struct hf_acquire_options options_of(struct hf_quorum_seat *seat,
+static struct hf_acquire_options options_of(struct hf_quorum_member_call *call,
                                             int64_t wait_ms)
 {
-    struct hf_quorum_hold *hold = seat->hold;
+    struct hf_quorum_hold *hold = call->hold;
 
     return (struct hf_acquire_options){
         .owner = hold->owner,
         .wait_ms = wait_ms,
         .lease_ms = hold->wanted.lease_ms,
         .max_hold_ms = left_to_hold(hold),
-        .cancel = &seat->cancel,
+        .cancel = &call->cancel,
         .on_wait = hold->wanted.on_wait ? on_wait : NULL,
         .on_renewed = hold->wanted.on_renewed ? on_renewed : NULL,
         .on_lost = on_lost,
         .ctx = hold};
 }
 
-static void request_member(struct hf_quorum_seat *seat, int64_t wait_ms)
+static void request_member(struct hf_quorum_member_call *call, int64_t wait_ms)
 {
-    struct hf_acquire_options options = options_of(seat, wait_ms);
+    struct hf_acquire_options options = options_of(call, wait_ms);
     struct hf_op_request request = {.verb = &hf_verb_acquire,
                                     .is_member = true,
-                                    .owner = seat->hold->owner,
+                                    .owner = call->hold->owner,
                                     .options = &options};
     hf_status rc;
 
-    seat->raised_to = 0;
-    hf_cancel_init(&seat->cancel, lock_of(seat)->client);
-    rc = hf_op_submit_in(&seat->room, lock_of(seat), &request, on_answer, seat);
+    call->raised_to = 0;
+    hf_cancel_init(&call->cancel, lock_of(call)->client);
+    rc = hf_op_submit_in(&call->room, lock_of(call), &request, on_answer, call);
     if (rc < 0) {
-        hf_quorum_note_answer(seat, rc, &seat->room.error);
-        hf_quorum_turn_answered(&seat->hold->turn, seat->member, rc,
-                                hf_clock_ms());
+        hf_quorum_note_answer(call, rc, &call->room.error);
+        hf_quorum_turn_request_ended(&call->hold->turn, call->member, rc, hf_clock_ms());
     }
 }
 
 /* Returns whether this member belongs to the requested release. */
-static bool counts_in_release(const struct hf_quorum_seat *seat)
+static bool counts_in_release(const struct hf_quorum_member_call *call)
 {
-    return seat->hold->is_release && seat->was_held;
+    return call->hold->is_release && call->was_held;
 }
 
 /* A release that cannot begin would leave the member held: it needs no memory and
  * no place among the calls of its client. */
-static void give_back(struct hf_quorum_seat *seat)
+static void give_back(struct hf_quorum_member_call *call)
 {
     struct hf_op_request request = {.verb = &hf_verb_release,
                                     .must_begin = true,
-                                    .owner = seat->hold->owner};
-    hf_status rc = hf_op_submit_in(&seat->room, lock_of(seat), &request,
-                                   on_released, seat);
+                                    .owner = call->hold->owner};
+    hf_status rc = hf_op_submit_in(&call->room, lock_of(call), &request,
+                                   on_released, call);
 
-    if (seat->hold->turn.phase != QUORUM_LEAVE)
-        hf_quorum_note_returned(seat);
+    if (call->hold->turn.phase != QUORUM_LEAVE)
+        hf_quorum_note_returned(call);
     if (rc < 0) {
-        if (counts_in_release(seat))
-            hf_quorum_note_answer(seat, rc, &seat->room.error);
-        hf_quorum_turn_gave(&seat->hold->turn, seat->member);
+        if (counts_in_release(call))
+            hf_quorum_note_answer(call, rc, &call->room.error);
+        hf_quorum_turn_release_ended(&call->hold->turn, call->member);
     }
 }
 
@@ -113,23 +112,23 @@ static void commit_member(const struct hf_quorum_hold *hold, uint32_t member)
     hf_loop_unlock(lock->client->loop);
 }
 
-static void count(struct hf_quorum_hold *hold)
+static void check_votes_are_safe(struct hf_quorum_hold *hold)
 {
-    int64_t safe_ms = hf_quorum_most_safe_ms(hold);
+    int64_t safe_ms = hf_quorum_majority_safe_ms(hold);
     bool are_safe = safe_ms > 0 && safe_ms >= hold->wanted.lease_ms / 2;
     int64_t now_ms = hf_clock_ms();
 
     hf_quorum_end_comparison(hold);
-    hf_quorum_turn_counted(&hold->turn, are_safe, now_ms);
+    hf_quorum_turn_safe_checked(&hold->turn, are_safe, now_ms);
     hold->max_until_ms = hold->wanted.max_hold_ms > 0
                              ? now_ms + hold->wanted.max_hold_ms
                              : HF_NEVER;
     for (uint32_t i = 0; are_safe && i < hold->turn.count; i++)
-        if (hold->turn.votes[i].state == VOTE_OURS)
+        if (hold->turn.votes[i].state == VOTE_HELD)
             commit_member(hold, i);
 }
 
-static void arm(struct hf_quorum_hold *hold, int64_t due_ms)
+static void arm_turn_timer(struct hf_quorum_hold *hold, int64_t due_ms)
 {
     struct hf_loop *loop = hold->quorum->members[0]->client->loop;
 
@@ -144,24 +143,24 @@ static void arm(struct hf_quorum_hold *hold, int64_t due_ms)
 /* Most members are ours. False: something must be heard before they are counted. */
 static bool count_most(struct hf_quorum_hold *hold)
 {
-    enum hf_quorum_numbering numbering;
+    enum hf_quorum_raising numbering;
 
     if (hf_quorum_waits_to_compare(hold)) {
-        arm(hold, hold->seen_by_ms);
+        arm_turn_timer(hold, hold->compare_until_ms);
         return false;
     }
-    if (hf_quorum_is_on_one_server(hold))
+    if (hf_quorum_shares_a_server(hold))
         return true;
-    numbering = hf_quorum_number(hold, on_raised);
-    if (numbering == NUMBERING_WAITS)
-        arm(hold, HF_NEVER); /* each request ends */
-    else if (numbering == NUMBERING_DONE)
-        count(hold);
-    return numbering != NUMBERING_WAITS; /* FAILED: votes were lost */
+    numbering = hf_quorum_raise_tokens(hold, on_raised);
+    if (numbering == RAISING_PENDING)
+        arm_turn_timer(hold, HF_NEVER); /* each request ends */
+    else if (numbering == RAISING_DONE)
+        check_votes_are_safe(hold);
+    return numbering != RAISING_PENDING; /* FAILED: votes were lost */
 }
 
 /* True: the call has ended. */
-static bool go_on(struct hf_quorum_hold *hold)
+static bool run_steps(struct hf_quorum_hold *hold)
 {
     struct hf_quorum_step step;
 
@@ -170,29 +169,29 @@ static bool go_on(struct hf_quorum_hold *hold)
     for (;;) {
         step = hf_quorum_turn_next(&hold->turn, hf_clock_ms());
         switch (step.action) {
-        case QUORUM_REQUEST:
-            request_member(&hold->seats[step.member], step.wait_ms);
+        case QUORUM_DO_REQUEST:
+            request_member(&hold->member_calls[step.member], step.wait_ms);
             break;
-        case QUORUM_CANCEL:
-            hf_cancel_fire(&hold->seats[step.member].cancel);
+        case QUORUM_DO_CANCEL:
+            hf_cancel_fire(&hold->member_calls[step.member].cancel);
             break;
-        case QUORUM_GIVE_BACK:
-            if (hold->seats[step.member].is_raising)
-                hold->seats[step.member].is_returned = true;
+        case QUORUM_DO_RELEASE:
+            if (hold->member_calls[step.member].is_raising)
+                hold->member_calls[step.member].is_returned = true;
             else
-                give_back(&hold->seats[step.member]);
+                give_back(&hold->member_calls[step.member]);
             break;
-        case QUORUM_COUNT:
+        case QUORUM_DO_CHECK_SAFE:
             if (!count_most(hold))
                 return false;
             break;
-        case QUORUM_CONFIRM:
+        case QUORUM_DO_CONFIRM:
             hf_quorum_confirm(hold);
             break;
-        case QUORUM_REST:
-        case QUORUM_END:
-            arm(hold, hf_quorum_turn_due(&hold->turn));
-            return step.action == QUORUM_END;
+        case QUORUM_DO_NOTHING:
+        case QUORUM_DO_END:
+            arm_turn_timer(hold, hf_quorum_turn_due(&hold->turn));
+            return step.action == QUORUM_DO_END;
         }
     }
 }
@@ -211,7 +210,7 @@ struct ending {
 static void end_call(struct hf_quorum_hold *hold, struct ending *ending)
 {
     ending->error.status = HF_OK;
-    ending->status = hf_quorum_judge(hold, &ending->error);
+    ending->status = hf_quorum_call_status(hold, &ending->error);
     ending->done = hold->done;
     ending->ctx = hold->ctx;
     hold->is_busy = false;
@@ -220,11 +219,11 @@ static void end_call(struct hf_quorum_hold *hold, struct ending *ending)
 }
 
 /* Gives the mutex up. */
-static void go_on_and_tell(struct hf_quorum_hold *hold)
+static void run_steps_and_report(struct hf_quorum_hold *hold)
 {
     struct hf_quorum *quorum = hold->quorum;
     struct ending ending;
-    bool is_over = go_on(hold);
+    bool is_over = run_steps(hold);
 
     if (is_over && !hold->done) {
         pthread_cond_broadcast(&quorum->ended);
@@ -240,65 +239,65 @@ static void go_on_and_tell(struct hf_quorum_hold *hold)
 /* ---- events of members ---- */
 
 /* Losses are reported first, so the report of a grant may follow that of its loss. [mutex] */
-static bool was_lost_before(const struct hf_quorum_seat *seat, hf_status status)
+static bool was_lost_before(const struct hf_quorum_member_call *call, hf_status status)
 {
     return status == HF_OK &&
-           hf_lock_safe_ms(lock_of(seat), seat->hold->owner) == INT64_MIN;
+           hf_lock_safe_ms(lock_of(call), call->hold->owner) == INT64_MIN;
 }
 
 /* A member was granted while the quorum is held. */
-static void commit_late_grant(struct hf_quorum_hold *hold, struct hf_quorum_seat *seat)
+static void commit_late_grant(struct hf_quorum_hold *hold, struct hf_quorum_member_call *granted)
 {
-    commit_member(hold, seat->member);
+    commit_member(hold, granted->member);
     if (hold->quorum->is_fenced)
-        hf_quorum_raise(seat, on_raised);
+        hf_quorum_raise(granted, on_raised);
 }
 
 static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
 {
-    struct hf_quorum_seat *seat = ctx;
-    struct hf_quorum_hold *hold = seat->hold;
+    struct hf_quorum_member_call *call = ctx;
+    struct hf_quorum_hold *hold = call->hold;
 
     pthread_mutex_lock(&hold->quorum->mutex);
     if (!hold->is_release && !hold->is_renewal)
-        hf_quorum_note_answer(seat, status, err);
-    hf_quorum_turn_answered(&hold->turn, seat->member, status, hf_clock_ms());
-    if (was_lost_before(seat, status))
-        (void)hf_quorum_turn_lost(&hold->turn, seat->member, HF_NEVER);
+        hf_quorum_note_answer(call, status, err);
+    hf_quorum_turn_request_ended(&hold->turn, call->member, status, hf_clock_ms());
+    if (was_lost_before(call, status))
+        (void)hf_quorum_turn_lost(&hold->turn, call->member, HF_NEVER);
     else if (status == HF_OK && hold->turn.phase == QUORUM_HELD)
-        commit_late_grant(hold, seat);
+        commit_late_grant(hold, call);
     else if (status != HF_OK && !hold->is_release)
-        (void)hf_quorum_is_on_one_server(hold);
-    go_on_and_tell(hold);
+        (void)hf_quorum_shares_a_server(hold);
+    run_steps_and_report(hold);
 }
 
 static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 {
-    struct hf_quorum_seat *seat = ctx;
-    struct hf_quorum_hold *hold = seat->hold;
+    struct hf_quorum_member_call *call = ctx;
+    struct hf_quorum_hold *hold = call->hold;
 
     pthread_mutex_lock(&hold->quorum->mutex);
     /* Without a script, no request was sent: the client knew of the loss. */
-    seat->was_refused = status == HF_LOST && seat->room.op.call.script;
-    if (counts_in_release(seat))
-        hf_quorum_note_answer(seat, status, err);
-    hf_quorum_turn_gave(&hold->turn, seat->member);
-    go_on_and_tell(hold);
+    call->was_refused = status == HF_LOST && call->room.op.call.script;
+    if (counts_in_release(call))
+        hf_quorum_note_answer(call, status, err);
+    hf_quorum_turn_release_ended(&hold->turn, call->member);
+    run_steps_and_report(hold);
 }
 
 static void on_raised(void *ctx, hf_status status, const struct hf_error *err)
 {
-    struct hf_quorum_seat *seat = ctx;
-    struct hf_quorum_hold *hold = seat->hold;
+    struct hf_quorum_member_call *call = ctx;
+    struct hf_quorum_hold *hold = call->hold;
 
     pthread_mutex_lock(&hold->quorum->mutex);
     if (status != HF_OK && !hold->is_release && !hold->is_renewal)
-        hf_quorum_note_answer(seat, status, err);
-    hf_quorum_note_raised(seat, status);
-    if (seat->is_returned)
-        give_back(seat);
-    seat->is_returned = false;
-    go_on_and_tell(hold);
+        hf_quorum_note_answer(call, status, err);
+    hf_quorum_note_raised(call, status);
+    if (call->is_returned)
+        give_back(call);
+    call->is_returned = false;
+    run_steps_and_report(hold);
 }
 
 void hf_quorum_on_timer(struct hf_timer *timer)
@@ -317,7 +316,7 @@ void hf_quorum_on_task(struct hf_task *task)
 
     hf_loop_unlock(loop);
     pthread_mutex_lock(&hold->quorum->mutex);
-    go_on_and_tell(hold);
+    run_steps_and_report(hold);
     hf_quorum_renewal_go_on(hold);
     hf_loop_lock(loop);
 }
@@ -375,7 +374,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
     }
     is_broken = hf_quorum_note_losses(hold);
     wanted = hold->wanted;
-    go_on_and_tell(hold);
+    run_steps_and_report(hold);
     if (is_broken && wanted.on_lost)
         wanted.on_lost(wanted.ctx, lock, owner, reason);
 }
@@ -384,7 +383,7 @@ bool hf_quorum_has_hold(const struct hf_hold *hold, const void *quorum)
 {
     const void *ctx;
 
-    return hf_hold_calls_are(hold, on_lost, &ctx) &&
+    return hf_hold_has_on_lost(hold, on_lost, &ctx) &&
            ((const struct hf_quorum_hold *)ctx)->quorum == quorum;
 }
 
@@ -423,12 +422,12 @@ static void begin_acquire(struct hf_quorum_hold *hold,
         .lease_ms = o->lease_ms,
         .heal_ms = o->lease_ms > 0 ? HF_NEVER : client->watchdog_ms / 3};
 
-    (void)hf_random_bytes(&request.dice, sizeof request.dice);
+    (void)hf_random_bytes(&request.random_state, sizeof request.random_state);
     hold->wanted = *o;
     hold->is_release = hold->is_renewal = hold->is_refused = false;
-    hold->seen_by_ms = hf_quorum_seen_by(hold->quorum, o, now_ms);
+    hold->compare_until_ms = hf_quorum_compare_until_ms(hold->quorum, o, now_ms);
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        hf_quorum_set_answer(&hold->seats[i], HF_E_NOREPLY, "no reply yet");
+        hf_quorum_set_answer(&hold->member_calls[i], HF_E_NOREPLY, "no reply yet");
     hf_quorum_turn_acquire(&hold->turn, now_ms, &request);
 }
 
@@ -440,7 +439,7 @@ static hf_status start_acquire(struct hf_quorum_hold **out,
     hf_status rc;
 
     if (hf_quorum_forked(quorum))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     if ((rc = hf_quorum_check_options(quorum, options, blocks, err)) < 0)
         return rc;
     pthread_mutex_lock(&quorum->mutex);
@@ -454,11 +453,11 @@ static hf_status start_acquire(struct hf_quorum_hold **out,
 
 /* ---- release ---- */
 
-static void begin_seat(struct hf_quorum_seat *seat)
+static void begin_member_release(struct hf_quorum_member_call *call)
 {
-    seat->was_held = seat->hold->turn.votes[seat->member].state == VOTE_OURS;
-    seat->proved_ms = hf_quorum_proved_ms(seat->hold, seat->member);
-    hf_quorum_set_answer(seat, HF_NOT_OWNER, "not held");
+    call->was_held = call->hold->turn.votes[call->member].state == VOTE_HELD;
+    call->proved_ms = hf_quorum_proved_ms(call->hold, call->member);
+    hf_quorum_set_answer(call, HF_NOT_OWNER, "not held");
 }
 
 /* [mutex] */
@@ -480,7 +479,7 @@ static hf_status begin_release(struct hf_quorum_hold **out,
     hold->is_busy = hold->is_release = true;
     hold->was_broken = hold->turn.phase == QUORUM_BROKEN;
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        begin_seat(&hold->seats[i]);
+        begin_member_release(&hold->member_calls[i]);
     hf_quorum_turn_release(&hold->turn);
     *out = hold;
     return HF_OK;
@@ -493,7 +492,7 @@ static hf_status start_release(struct hf_quorum_hold **out,
     hf_status rc;
 
     if (hf_quorum_forked(quorum))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     if (blocks && (rc = hf_quorum_check_threads(quorum, err)) < 0)
         return rc;
     pthread_mutex_lock(&quorum->mutex);
@@ -505,13 +504,13 @@ static hf_status start_release(struct hf_quorum_hold **out,
 /* ---- waited for, or not ---- */
 
 /* [mutex] when called; free when it returns. */
-static hf_status run(struct hf_quorum_hold *hold, struct hf_error *err)
+static hf_status run_blocking(struct hf_quorum_hold *hold, struct hf_error *err)
 {
     struct hf_quorum *quorum = hold->quorum;
     struct ending ending;
 
     hold->done = NULL;
-    (void)go_on(hold);
+    (void)run_steps(hold);
     while (hold->turn.is_called)
         pthread_cond_wait(&quorum->ended, &quorum->mutex);
     end_call(hold, &ending);
@@ -531,7 +530,7 @@ hf_status hf_quorum_acquire(struct hf_quorum *quorum,
 
     if (rc == HF_OK)
         rc = start_acquire(&hold, quorum, &o, true, err);
-    return rc < 0 ? rc : run(hold, err);
+    return rc < 0 ? rc : run_blocking(hold, err);
 }
 
 hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
@@ -540,19 +539,19 @@ hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
     struct hf_quorum_hold *hold;
     hf_status rc = start_release(&hold, quorum, owner, true, err);
 
-    return rc < 0 ? rc : run(hold, err);
+    return rc < 0 ? rc : run_blocking(hold, err);
 }
 
 /* [mutex] when called; free when it returns. A call that ends at once fails by
  * its return value. */
-static hf_status post(struct hf_quorum_hold *hold, hf_done *done, void *ctx)
+static hf_status start_async(struct hf_quorum_hold *hold, hf_done *done, void *ctx)
 {
     struct hf_quorum *quorum = hold->quorum;
     struct ending ending = {.status = HF_OK};
 
     hold->done = done;
     hold->ctx = ctx;
-    if (go_on(hold))
+    if (run_steps(hold))
         end_call(hold, &ending);
     pthread_mutex_unlock(&quorum->mutex);
     return ending.status;
@@ -568,7 +567,7 @@ hf_status hf_quorum_acquire_async(struct hf_quorum *quorum,
 
     if (rc == HF_OK)
         rc = start_acquire(&hold, quorum, &o, false, NULL);
-    return rc < 0 ? rc : post(hold, done, ctx);
+    return rc < 0 ? rc : start_async(hold, done, ctx);
 }
 
 hf_status hf_quorum_release_async(struct hf_quorum *quorum, int64_t owner,
@@ -577,7 +576,7 @@ hf_status hf_quorum_release_async(struct hf_quorum *quorum, int64_t owner,
     struct hf_quorum_hold *hold;
     hf_status rc = start_release(&hold, quorum, owner, false, NULL);
 
-    return rc < 0 ? rc : post(hold, done, ctx);
+    return rc < 0 ? rc : start_async(hold, done, ctx);
 }
 
 void hf_quorum_cancel(struct hf_quorum *quorum, int64_t owner)

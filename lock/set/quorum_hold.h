@@ -8,21 +8,21 @@
 
 #include "lock/api/op_request.h"
 #include "lock/machine/quorum_turn.h"
-#include "lock/set/one_server.h"
+#include "lock/set/same_server.h"
 
 /* How long the first majority waits for members that are still connecting, so that their
  * servers can be compared: several round trips, and a delay that a user hardly notices. */
-#define QUORUM_SEEN_MS 200
+#define QUORUM_COMPARE_WAIT_MS 200
 
 /* Bytes of a member's last error that are kept for messages: the address and the reason;
  * the rest is cut, so that the error of the quorum has space for several members. */
-#define QUORUM_ANSWER_MAX 120
+#define QUORUM_MEMBER_ERROR_MAX 120
 
 struct hf_quorum_hold;
 struct hf_quorum_renewal;
 
 /* One member, for one owner, and the pending call on it. */
-struct hf_quorum_seat {
+struct hf_quorum_member_call {
     struct hf_quorum_hold *hold;
     uint32_t member;
     bool was_held;              /* the member was held when the release began */
@@ -34,7 +34,7 @@ struct hf_quorum_seat {
     hf_status status;           /* the result of its last call */
     bool was_refused;           /* of a release: the server replied that it has no such hold */
     bool is_temporary;          /* that was a temporary refusal */
-    char answer[QUORUM_ANSWER_MAX];     /* the text of that result */
+    char answer[QUORUM_MEMBER_ERROR_MAX]; /* the text of that result */
     struct hf_cancel cancel;
     struct hf_op_storage room;
 };
@@ -51,10 +51,10 @@ struct hf_quorum_hold {
     int64_t max_until_ms;       /* when max_hold_ms ends; HF_NEVER: there is none */
     int64_t token;              /* QTOKEN-1; 0: its locks have none */
     struct hf_op_storage *raises; /* one for each member; NULL: its locks have no token */
-    int64_t seen_by_ms;         /* until then, a majority waits for members that are not
+    int64_t compare_until_ms;   /* until then, a majority waits for members that are not
                                    connected yet, to compare servers; 0: it does not */
     bool is_refused;            /* the acquire is refused: members are on one server */
-    struct hf_one_server one_server;    /* these members */
+    struct hf_same_server one_server;   /* these members */
     bool is_release;            /* the pending or last call is a release */
     bool is_renewal;            /* the same, hf_quorum_renew; a release ends it */
     struct hf_quorum_renewal *renewal; /* of the owner's renewals by hand; NULL: none yet */
@@ -64,7 +64,7 @@ struct hf_quorum_hold {
     struct hf_task task;
     hf_done *done;              /* of the pending call; NULL: a thread waits for it */
     void *ctx;
-    struct hf_quorum_seat seats[];
+    struct hf_quorum_member_call member_calls[];
 };
 
 struct hf_quorum {
@@ -99,9 +99,9 @@ struct hf_quorum_hold *hf_quorum_find_hold(const struct hf_quorum *quorum,
 /* hf_quorum_add_hold - returns an unused hold, or allocates one. NULL: no memory. [mutex] */
 struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum);
 
-/* hf_quorum_most_safe_ms - returns for how many ms a majority of the members is certainly
+/* hf_quorum_majority_safe_ms - returns for how many ms a majority of the members is certainly
  *   held; only members with a vote count. INT64_MIN: there is no majority. [mutex] */
-int64_t hf_quorum_most_safe_ms(const struct hf_quorum_hold *hold);
+int64_t hf_quorum_majority_safe_ms(const struct hf_quorum_hold *hold);
 
 /* hf_quorum_forked - returns whether this process is a fork of the process that created the
  *   quorum. Then a thread that does not exist here may hold the mutex. */
@@ -110,25 +110,25 @@ bool hf_quorum_forked(const struct hf_quorum *quorum);
 /* ---- quorum_answers.c: the results of the members; all [mutex] ---- */
 
 /* hf_quorum_set_answer - records the last result of a member. */
-void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
+void hf_quorum_set_answer(struct hf_quorum_member_call *call, hf_status status,
                    const char *text);
 
 /* hf_quorum_note_answer - does the same with the result of its call, unless that call was
  *   cancelled. */
-void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
+void hf_quorum_note_answer(struct hf_quorum_member_call *call, hf_status status,
                     const struct hf_error *err);
 
 /* hf_quorum_note_returned - a member that was granted is released while the acquire
  *   continues: its grant no longer counts. */
-void hf_quorum_note_returned(struct hf_quorum_seat *seat);
+void hf_quorum_note_returned(struct hf_quorum_member_call *call);
 
 /* hf_quorum_count_yes - returns how many members were granted last; in a release, how many were
  *   released or found to be free. */
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold);
 
-/* hf_quorum_judge - returns the status of the call, and fills the error. */
-hf_status hf_quorum_judge(const struct hf_quorum_hold *hold,
-                          struct hf_error *err);
+/* hf_quorum_call_status - returns the status of the call, and fills the error. */
+hf_status hf_quorum_call_status(const struct hf_quorum_hold *hold,
+                                struct hf_error *err);
 
 /* hf_quorum_fill_error - writes the results of all members to the error. Returns `status`. */
 hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
@@ -136,18 +136,18 @@ hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
 
 /* ---- quorum_servers.c: whether two members are on one server; all [mutex] ---- */
 
-/* hf_quorum_seen_by - returns until when an acquire that begins now waits for members that
+/* hf_quorum_compare_until_ms - returns until when an acquire that begins now waits for members that
  *   are connecting, at most for its wait_ms (if that is not 0). 0: it does not wait. */
-int64_t hf_quorum_seen_by(const struct hf_quorum *quorum,
-                          const struct hf_acquire_options *o, int64_t now_ms);
+int64_t hf_quorum_compare_until_ms(const struct hf_quorum *quorum,
+                                   const struct hf_acquire_options *o, int64_t now_ms);
 
 /* hf_quorum_waits_to_compare - returns whether a majority is held and a member that is
  *   connecting is still requested. */
 bool hf_quorum_waits_to_compare(const struct hf_quorum_hold *hold);
 
-/* hf_quorum_is_on_one_server - returns whether two members are on one server. Then the
+/* hf_quorum_shares_a_server - returns whether two members are on one server. Then the
  *   acquire is refused. */
-bool hf_quorum_is_on_one_server(struct hf_quorum_hold *hold);
+bool hf_quorum_shares_a_server(struct hf_quorum_hold *hold);
 
 /* hf_quorum_end_comparison - ends the wait for run_ids: the votes are counted from now on. Logs
  *   once that a server did not send its run_id, so that it cannot be compared. */
@@ -155,22 +155,22 @@ void hf_quorum_end_comparison(const struct hf_quorum_hold *hold);
 
 /* ---- quorum_token.c: fencing tokens; all [mutex] ---- */
 
-enum hf_quorum_numbering { NUMBERING_DONE, NUMBERING_WAITS, NUMBERING_FAILED };
+enum hf_quorum_raising { RAISING_DONE, RAISING_PENDING, RAISING_FAILED };
 
-/* hf_quorum_number - raises the token counters on the servers of the votes. NUMBERING_DONE:
- *   a majority has the token. NUMBERING_WAITS: `done` is called for each pending seat. */
-enum hf_quorum_numbering hf_quorum_number(struct hf_quorum_hold *hold,
-                                          hf_done *done);
+/* hf_quorum_raise_tokens - raises the token counters on the servers of the votes. RAISING_DONE:
+ *   a majority has the token. RAISING_PENDING: `done` is called for each pending seat. */
+enum hf_quorum_raising hf_quorum_raise_tokens(struct hf_quorum_hold *hold,
+                                              hf_done *done);
 
 /* hf_quorum_raise - raises the counter of one member, if it is smaller than the token. */
-void hf_quorum_raise(struct hf_quorum_seat *seat, hf_done *done);
+void hf_quorum_raise(struct hf_quorum_member_call *call, hf_done *done);
 
 /* hf_quorum_note_raised - processes the result of hf_quorum_raise. Call it from `done`. */
-void hf_quorum_note_raised(struct hf_quorum_seat *seat, hf_status status);
+void hf_quorum_note_raised(struct hf_quorum_member_call *call, hf_status status);
 
-/* hf_quorum_counts - returns whether the vote of a member counts: with tokens, only if its
+/* hf_quorum_vote_counts - returns whether the vote of a member counts: with tokens, only if its
  *   server has the token of the quorum. */
-bool hf_quorum_counts(const struct hf_quorum_hold *hold, uint32_t member);
+bool hf_quorum_vote_counts(const struct hf_quorum_hold *hold, uint32_t member);
 
 /* ---- quorum_losses.c; all [mutex] ---- */
 

@@ -15,7 +15,7 @@ static void confirm_one(struct hf_hold *held, int64_t since_ms)
     const struct hf_lease *lease = hf_hold_lease(held, &copy);
 
     if (lease->state == LEASE_HELD && lease->claims.proved_ms <= since_ms)
-        hf_hold_rush(held, hf_loop_now(held->lock->client->loop));
+        hf_hold_renew_early(held, hf_loop_now(held->lock->client->loop));
 }
 
 void hf_quorum_confirm(const struct hf_quorum_hold *hold)
@@ -36,8 +36,8 @@ void hf_quorum_confirm(const struct hf_quorum_hold *hold)
 typedef int64_t moment_of(const struct hf_lease *lease);
 
 /* HF_NEVER: the client no longer has the member. */
-static int64_t moment(const struct hf_quorum_hold *hold, uint32_t member,
-                      moment_of *of)
+static int64_t moment_of_member(const struct hf_quorum_hold *hold, uint32_t member,
+                                moment_of *of)
 {
     struct hf_lock *lock = hold->quorum->members[member];
     int64_t ms = HF_NEVER;
@@ -53,12 +53,12 @@ static int64_t moment(const struct hf_quorum_hold *hold, uint32_t member,
 
 int64_t hf_quorum_proved_ms(const struct hf_quorum_hold *hold, uint32_t member)
 {
-    return moment(hold, member, hf_lease_proved_ms);
+    return moment_of_member(hold, member, hf_lease_proved_ms);
 }
 
 static bool note_loss(struct hf_quorum_hold *hold, uint32_t member)
 {
-    int64_t had_until_ms = moment(hold, member, hf_lease_had_until_ms);
+    int64_t had_until_ms = moment_of_member(hold, member, hf_lease_had_until_ms);
     bool is_broken = hf_quorum_turn_lost(&hold->turn, member, had_until_ms);
 
     HF_ASSERT(!hf_quorum_turn_has_vote(&hold->turn, member));
@@ -73,7 +73,7 @@ bool hf_quorum_note_losses(struct hf_quorum_hold *hold)
     bool is_broken = false;
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        if (hold->turn.votes[i].state == VOTE_OURS &&
+        if (hold->turn.votes[i].state == VOTE_HELD &&
             hf_lock_safe_ms(hold->quorum->members[i], hold->owner) == INT64_MIN)
             is_broken = note_loss(hold, i) || is_broken;
     if (is_broken)

@@ -19,14 +19,14 @@
 #include "net/loop/loop.h"
 
 /* One member. */
-struct seat {
+struct call {
     struct hf_quorum_hold *hold;
     uint32_t member;
     bool is_wanted;             /* QRENEW-2: the call requests it as soon as it may */
     bool is_pending;
     bool counts;                /* the pending request, or its result, is of this call */
     hf_status status;           /* that result */
-    char answer[QUORUM_ANSWER_MAX];
+    char answer[QUORUM_MEMBER_ERROR_MAX];
     struct hf_cancel cancel;
     struct hf_op_storage room;
 };
@@ -36,39 +36,40 @@ struct hf_quorum_renewal {
     bool is_called;             /* a call is pending */
     hf_done *done;              /* of that call; NULL: a thread waits for it */
     void *ctx;
-    struct seat seats[];
+    struct call member_calls[];
 };
 
 /* ---- the result. All: [mutex] ---- */
 
-static void note(struct seat *seat, hf_status status, const char *text)
+static void note(struct call *call, hf_status status, const char *text)
 {
-    seat->status = status;
-    (void)snprintf(seat->answer, sizeof seat->answer, "%.*s", QUORUM_ANSWER_MAX - 1, text);
+    call->status = status;
+    (void)snprintf(call->answer, sizeof call->answer, "%.*s",
+                   QUORUM_MEMBER_ERROR_MAX - 1, text);
 }
 
-static bool is_extended(const struct seat *seat)
+static bool is_extended(const struct call *call)
 {
-    return seat->counts && !seat->is_pending && seat->status == HF_OK;
+    return call->counts && !call->is_pending && call->status == HF_OK;
 }
 
-static bool is_open(const struct seat *seat)
+static bool is_open(const struct call *call)
 {
-    return seat->is_wanted || (seat->counts && seat->is_pending);
+    return call->is_wanted || (call->counts && call->is_pending);
 }
 
-static uint32_t count(const struct hf_quorum_hold *hold, bool (*is_so)(const struct seat *))
+static uint32_t count(const struct hf_quorum_hold *hold, bool (*is_so)(const struct call *))
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        n += is_so(&hold->renewal->seats[i]);
+        n += is_so(&hold->renewal->member_calls[i]);
     return n;
 }
 
 static bool is_lost(const struct hf_quorum_hold *hold)
 {
-    return hold->turn.phase == QUORUM_BROKEN || hf_quorum_most_safe_ms(hold) == INT64_MIN;
+    return hold->turn.phase == QUORUM_BROKEN || hf_quorum_majority_safe_ms(hold) == INT64_MIN;
 }
 
 /* QRENEW-1 */
@@ -86,11 +87,11 @@ static hf_status judge(struct hf_quorum_hold *hold, struct hf_error *err)
 
     if (is_lost(hold))
         return hf_error_set(err, HF_LOST, "this owner's hold was lost: release it");
-    if (is_done && hf_quorum_most_safe_ms(hold) > 0)
+    if (is_done && hf_quorum_majority_safe_ms(hold) > 0)
         return HF_OK;
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        hf_quorum_set_answer(&hold->seats[i], hold->renewal->seats[i].status,
-                             hold->renewal->seats[i].answer);
+        hf_quorum_set_answer(&hold->member_calls[i], hold->renewal->member_calls[i].status,
+                             hold->renewal->member_calls[i].answer);
     return hf_quorum_fill_error(err, HF_E_QUORUM, hold);
 }
 
@@ -98,43 +99,43 @@ static hf_status judge(struct hf_quorum_hold *hold, struct hf_error *err)
 
 static void on_renewed(void *ctx, hf_status status, const struct hf_error *err);
 
-static void request(struct seat *seat)
+static void request(struct call *call)
 {
-    struct hf_lock *lock = seat->hold->quorum->members[seat->member];
-    struct hf_acquire_options options = {.lease_ms = seat->hold->renewal->lease_ms,
-                                         .cancel = &seat->cancel};
+    struct hf_lock *lock = call->hold->quorum->members[call->member];
+    struct hf_acquire_options options = {.lease_ms = call->hold->renewal->lease_ms,
+                                         .cancel = &call->cancel};
     struct hf_op_request renewal = {.verb = &hf_verb_extend,
-                                    .owner = seat->hold->owner,
+                                    .owner = call->hold->owner,
                                     .options = &options};
     hf_status rc;
 
-    HF_ASSERT(!seat->is_pending); /* QRENEW-2 */
-    seat->is_wanted = false;
-    seat->counts = true;
-    hf_cancel_init(&seat->cancel, lock->client);
-    rc = hf_op_submit_in(&seat->room, lock, &renewal, on_renewed, seat);
-    seat->is_pending = rc == HF_OK;
+    HF_ASSERT(!call->is_pending); /* QRENEW-2 */
+    call->is_wanted = false;
+    call->counts = true;
+    hf_cancel_init(&call->cancel, lock->client);
+    rc = hf_op_submit_in(&call->room, lock, &renewal, on_renewed, call);
+    call->is_pending = rc == HF_OK;
     if (rc < 0)
-        note(seat, rc, hf_status_text(rc));
+        note(call, rc, hf_status_text(rc));
     else
-        note(seat, HF_E_NOREPLY, "no reply yet");
+        note(call, HF_E_NOREPLY, "no reply yet");
 }
 
-static void begin_seat(struct seat *seat)
+static void begin_seat(struct call *call)
 {
-    seat->counts = false;
-    seat->is_wanted = hf_quorum_turn_has_vote(&seat->hold->turn, seat->member);
-    if (!seat->is_wanted)
-        note(seat, HF_NOT_OWNER, "not held");
-    else if (seat->is_pending)
-        note(seat, HF_E_NOREPLY, "no reply to an earlier request");
+    call->counts = false;
+    call->is_wanted = hf_quorum_turn_has_vote(&call->hold->turn, call->member);
+    if (!call->is_wanted)
+        note(call, HF_NOT_OWNER, "not held");
+    else if (call->is_pending)
+        note(call, HF_E_NOREPLY, "no reply to an earlier request");
     else
-        request(seat);
+        request(call);
 }
 
 static size_t size_of(uint32_t members)
 {
-    return sizeof(struct hf_quorum_renewal) + members * sizeof(struct seat);
+    return sizeof(struct hf_quorum_renewal) + members * sizeof(struct call);
 }
 
 static struct hf_quorum_renewal *renewal_new(struct hf_quorum_hold *hold)
@@ -142,8 +143,8 @@ static struct hf_quorum_renewal *renewal_new(struct hf_quorum_hold *hold)
     struct hf_quorum_renewal *renewal = hf_mem_new(hold->quorum->mem, size_of(hold->turn.count));
 
     for (uint32_t i = 0; renewal && i < hold->turn.count; i++) {
-        renewal->seats[i].hold = hold;
-        renewal->seats[i].member = i;
+        renewal->member_calls[i].hold = hold;
+        renewal->member_calls[i].member = i;
     }
     return renewal;
 }
@@ -172,7 +173,7 @@ static void end_call(struct hf_quorum_hold *hold, struct ending *ending)
     ending->ctx = hold->renewal->ctx;
     ending->status = judge(hold, &ending->error);
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        hold->renewal->seats[i].is_wanted = false;
+        hold->renewal->member_calls[i].is_wanted = false;
     hold->renewal->is_called = hold->is_busy = false;
 }
 
@@ -195,17 +196,17 @@ static void end_and_tell(struct hf_quorum_hold *hold)
 
 static void on_renewed(void *ctx, hf_status status, const struct hf_error *err)
 {
-    struct seat *seat = ctx;
-    struct hf_quorum_hold *hold = seat->hold;
+    struct call *call = ctx;
+    struct hf_quorum_hold *hold = call->hold;
 
     pthread_mutex_lock(&hold->quorum->mutex);
-    seat->is_pending = false;
+    call->is_pending = false;
     if (status == HF_OK)
-        note(seat, status, "renewed");
+        note(call, status, "renewed");
     else
-        note(seat, status, err->status == status ? err->text : hf_status_text(status));
-    if (seat->is_wanted && !hold->quorum->is_freed)
-        request(seat);
+        note(call, status, err->status == status ? err->text : hf_status_text(status));
+    if (call->is_wanted && !hold->quorum->is_freed)
+        request(call);
     end_and_tell(hold);
 }
 
@@ -233,8 +234,8 @@ void hf_quorum_renewal_stop(struct hf_quorum_hold *hold)
 {
     hold->is_renewal = false;
     for (uint32_t i = 0; hold->renewal && i < hold->turn.count; i++)
-        if (hold->renewal->seats[i].is_pending)
-            hf_cancel_fire(&hold->renewal->seats[i].cancel);
+        if (hold->renewal->member_calls[i].is_pending)
+            hf_cancel_fire(&hold->renewal->member_calls[i].cancel);
 }
 
 /* ---- the calls ---- */
@@ -271,7 +272,7 @@ static hf_status begin(struct hf_quorum_hold **out, const struct hf_quorum *quor
     hold->renewal->is_called = true;
     hold->renewal->lease_ms = lease_ms;
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        begin_seat(&hold->renewal->seats[i]);
+        begin_seat(&hold->renewal->member_calls[i]);
     *out = hold;
     return HF_OK;
 }
@@ -283,7 +284,7 @@ static hf_status start(struct hf_quorum_hold **out, struct hf_quorum *quorum, in
     hf_status rc;
 
     if (hf_quorum_forked(quorum))
-        return hf_refuse_forked(err);
+        return hf_fail_forked(err);
     if ((rc = hf_op_check_lease(lease_ms, err)) < 0 ||
         (blocks && (rc = hf_quorum_check_threads(quorum, err)) < 0))
         return rc;

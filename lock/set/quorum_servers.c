@@ -8,13 +8,13 @@
 #include "lock/set/quorum_hold.h"
 #include "net/base/moment.h"
 
-int64_t hf_quorum_seen_by(const struct hf_quorum *quorum,
-                          const struct hf_acquire_options *o, int64_t now_ms)
+int64_t hf_quorum_compare_until_ms(const struct hf_quorum *quorum,
+                                   const struct hf_acquire_options *o, int64_t now_ms)
 {
     if (quorum->is_compared || o->allow_same_server)
         return 0;
-    return now_ms + (o->wait_ms > 0 ? hf_min_ms(QUORUM_SEEN_MS, o->wait_ms)
-                                    : QUORUM_SEEN_MS);
+    return now_ms + (o->wait_ms > 0 ? hf_min_ms(QUORUM_COMPARE_WAIT_MS, o->wait_ms)
+                                    : QUORUM_COMPARE_WAIT_MS);
 }
 
 static bool is_acquiring(const struct hf_quorum_hold *hold)
@@ -23,13 +23,13 @@ static bool is_acquiring(const struct hf_quorum_hold *hold)
            hold->turn.phase == QUORUM_FILL;
 }
 
-bool hf_quorum_is_on_one_server(struct hf_quorum_hold *hold)
+bool hf_quorum_shares_a_server(struct hf_quorum_hold *hold)
 {
     const struct hf_quorum *quorum = hold->quorum;
 
     if (hold->wanted.allow_same_server || !is_acquiring(hold) ||
-        !hf_one_server_find(&hold->one_server, quorum->members, quorum->count,
-                            false))
+        !hf_same_server_find(&hold->one_server, quorum->members, quorum->count,
+                             false))
         return false;
     hold->is_refused = true;
     hf_quorum_turn_cancel(&hold->turn, HF_E_INVAL);
@@ -39,7 +39,7 @@ bool hf_quorum_is_on_one_server(struct hf_quorum_hold *hold)
 static bool is_connecting(const struct hf_quorum_hold *hold, uint32_t member)
 {
     return hold->turn.votes[member].state == VOTE_REQUESTED &&
-           !hf_one_server_is_seen(hold->quorum->members[member]);
+           !hf_same_server_is_connected(hold->quorum->members[member]);
 }
 
 bool hf_quorum_waits_to_compare(const struct hf_quorum_hold *hold)
@@ -48,7 +48,7 @@ bool hf_quorum_waits_to_compare(const struct hf_quorum_hold *hold)
     bool waits = false;
 
     if (!is_acquiring(hold) || quorum->is_compared ||
-        hold->wanted.allow_same_server || hf_clock_ms() >= hold->seen_by_ms)
+        hold->wanted.allow_same_server || hf_clock_ms() >= hold->compare_until_ms)
         return false;
     for (uint32_t i = 0; i < quorum->count && !waits; i++)
         waits = is_connecting(hold, i);
@@ -64,7 +64,7 @@ void hf_quorum_end_comparison(const struct hf_quorum_hold *hold)
     if (quorum->is_compared || hold->wanted.allow_same_server)
         return;
     quorum->is_compared = true;
-    unseen = hf_one_server_unseen(quorum->members, quorum->count);
+    unseen = hf_same_server_find_unidentified(quorum->members, quorum->count);
     if (unseen == quorum->count)
         return;
     client = quorum->members[unseen]->client;

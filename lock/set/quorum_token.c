@@ -19,36 +19,36 @@
 #include "lock/verb/verbs.h"
 #include "net/base/assert.h"
 
-static int64_t number_of(const struct hf_quorum_seat *seat)
+static int64_t number_of(const struct hf_quorum_member_call *call)
 {
-    const struct hf_quorum_hold *hold = seat->hold;
+    const struct hf_quorum_hold *hold = call->hold;
 
-    return hf_lock_token(hold->quorum->members[seat->member], hold->owner);
+    return hf_lock_token(hold->quorum->members[call->member], hold->owner);
 }
 
-static bool is_numbered(const struct hf_quorum_seat *seat)
+static bool is_numbered(const struct hf_quorum_member_call *call)
 {
-    const struct hf_quorum_hold *hold = seat->hold;
+    const struct hf_quorum_hold *hold = call->hold;
 
-    return hf_quorum_turn_has_vote(&hold->turn, seat->member) &&
-           (seat->raised_to >= hold->token || number_of(seat) >= hold->token);
+    return hf_quorum_turn_has_vote(&hold->turn, call->member) &&
+           (call->raised_to >= hold->token || number_of(call) >= hold->token);
 }
 
-bool hf_quorum_counts(const struct hf_quorum_hold *hold, uint32_t member)
+bool hf_quorum_vote_counts(const struct hf_quorum_hold *hold, uint32_t member)
 {
     if (!hold->quorum->is_fenced || hold->turn.phase == QUORUM_HELD)
         return hf_quorum_turn_has_vote(&hold->turn, member);
-    return is_numbered(&hold->seats[member]);
+    return is_numbered(&hold->member_calls[member]);
 }
 
 /* QTOKEN-1 */
-static int64_t greatest(const struct hf_quorum_hold *hold)
+static int64_t greatest_token(const struct hf_quorum_hold *hold)
 {
     int64_t token = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++) {
         int64_t number = hf_quorum_turn_has_vote(&hold->turn, i)
-                             ? number_of(&hold->seats[i])
+                             ? number_of(&hold->member_calls[i])
                              : 0;
 
         token = number > token ? number : token;
@@ -58,68 +58,68 @@ static int64_t greatest(const struct hf_quorum_hold *hold)
 }
 
 /* A member whose counter cannot be raised has no vote. HF_NOT_OWNER: its hold was lost. */
-static void not_raised(struct hf_quorum_seat *seat, hf_status status)
+static void not_raised(struct hf_quorum_member_call *call, hf_status status)
 {
-    struct hf_quorum_turn *turn = &seat->hold->turn;
+    struct hf_quorum_turn *turn = &call->hold->turn;
 
     if (turn->phase == QUORUM_HELD || turn->phase == QUORUM_BROKEN)
         return;
     if (status == HF_NOT_OWNER)
-        (void)hf_quorum_turn_lost(turn, seat->member, HF_NEVER);
+        (void)hf_quorum_turn_lost(turn, call->member, HF_NEVER);
     else
-        hf_quorum_turn_failed(turn, seat->member);
+        hf_quorum_turn_unusable(turn, call->member);
 }
 
-void hf_quorum_raise(struct hf_quorum_seat *seat, hf_done *done)
+void hf_quorum_raise(struct hf_quorum_member_call *call, hf_done *done)
 {
-    struct hf_quorum_hold *hold = seat->hold;
+    struct hf_quorum_hold *hold = call->hold;
     const struct hf_quorum *quorum = hold->quorum;
-    struct hf_op_request request = {.verb = &hf_verb_raise,
+    struct hf_op_request request = {.verb = &hf_verb_raise_token,
                                     .owner = hold->owner,
                                     .permits = hold->token};
     hf_status rc;
 
-    if (seat->is_raising || is_numbered(seat))
+    if (call->is_raising || is_numbered(call))
         return;
     HF_ASSERT(hold->token >= 0 && hold->raises);
-    seat->raising_to = hold->token;
-    rc = hf_op_submit_in(&hold->raises[seat->member], quorum->members[seat->member], &request,
-                         done, seat);
-    seat->is_raising = rc == HF_OK;
+    call->raising_to = hold->token;
+    rc = hf_op_submit_in(&hold->raises[call->member], quorum->members[call->member],
+                         &request, done, call);
+    call->is_raising = rc == HF_OK;
     if (rc < 0)
-        not_raised(seat, rc);
+        not_raised(call, rc);
 }
 
-void hf_quorum_note_raised(struct hf_quorum_seat *seat, hf_status status)
+void hf_quorum_note_raised(struct hf_quorum_member_call *call, hf_status status)
 {
-    HF_ASSERT(seat->is_raising);
-    seat->is_raising = false;
+    HF_ASSERT(call->is_raising);
+    call->is_raising = false;
     if (status != HF_OK)
-        not_raised(seat, status);
-    else if (seat->raising_to > seat->raised_to)
-        seat->raised_to = seat->raising_to;
+        not_raised(call, status);
+    else if (call->raising_to > call->raised_to)
+        call->raised_to = call->raising_to;
 }
 
 /* QTOKEN-2 */
-enum hf_quorum_numbering hf_quorum_number(struct hf_quorum_hold *hold,
-                                          hf_done *done)
+enum hf_quorum_raising hf_quorum_raise_tokens(struct hf_quorum_hold *hold,
+                                              hf_done *done)
 {
     uint32_t numbered = 0, raising = 0;
 
     if (!hold->quorum->is_fenced)
-        return NUMBERING_DONE;
-    hold->token = greatest(hold);
+        return RAISING_DONE;
+    hold->token = greatest_token(hold);
     for (uint32_t i = 0; i < hold->turn.count; i++) {
-        struct hf_quorum_seat *seat = &hold->seats[i];
+        struct hf_quorum_member_call *call = &hold->member_calls[i];
 
         if (hf_quorum_turn_has_vote(&hold->turn, i))
-            hf_quorum_raise(seat, done);
-        numbered += is_numbered(seat);
-        raising += seat->is_raising;
+            hf_quorum_raise(call, done);
+        numbered += is_numbered(call);
+        raising += call->is_raising;
     }
     if (numbered >= hold->turn.needed)
-        return NUMBERING_DONE;
-    return raising > 0 ? NUMBERING_WAITS : NUMBERING_FAILED;
+        return RAISING_DONE;
+    return raising > 0 ? RAISING_PENDING : RAISING_FAILED;
 }
 
 int64_t hf_quorum_token(struct hf_quorum *quorum, int64_t owner)

@@ -20,13 +20,13 @@
 #include "net/base/error.h"
 #include "net/base/moment.h"
 
-static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);
-static void join(struct hf_op *op);
+static void advance_wait(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);
+static void enter_wait_queue(struct hf_op *op);
 
 /* ---- ending ---- */
 
 /* The server may have recorded this owner as holder or queued: both are released. */
-static void give_up_hold(struct hf_op *op)
+static void abandon_hold(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
@@ -35,9 +35,9 @@ static void give_up_hold(struct hf_op *op)
         return;
     if (op->lock->kind->steps[STEP_RELEASE].script &&
         (op->call.may_have_run || op->may_be_held || op->may_be_queued))
-        hf_release_orphan(op->lock, hf_hold_text(hold),
-                          op->lock->kind->is_ownerless ? LATE_COPY_MS : op->lease_ms,
-                          op->place_ms, hf_hold_orphan(hold));
+        hf_release_orphan(op->lock, hf_hold_field(hold),
+                          op->lock->kind->is_ownerless ? LATE_COPY_REPLY_TTL_MS : op->lease_ms,
+                          op->place_ms, hf_hold_orphan_memory(hold));
     op->call.may_have_run = op->may_be_held = op->may_be_queued = false;
     hf_hold_free(hold);
 }
@@ -46,7 +46,7 @@ static void give_up_hold(struct hf_op *op)
  * because the operation still counts as its user. */
 static void end_acquire(struct hf_op *op, hf_status status)
 {
-    give_up_hold(op);
+    abandon_hold(op);
     hf_loop_disarm(op->client->loop, &op->timer);
     hf_wait_end(&op->wait);
     hf_wait_queue_leave(op);
@@ -55,14 +55,14 @@ static void end_acquire(struct hf_op *op, hf_status status)
 
 /* Ends a call with the reply to another call. Its own request may be pending: a waiter
  * that arrived earlier, or wants fewer permits, enters the queue before it. */
-static void end_behind(struct hf_op *op, hf_status status)
+static void end_waiter_with_status(struct hf_op *op, hf_status status)
 {
     hf_call_cancel(&op->call);
     end_acquire(op, status);
 }
 
 /* Ends a call whose lock the server has just granted; it is released in the background. */
-static void give_back(struct hf_op *op, hf_status status)
+static void release_late_grant(struct hf_op *op, hf_status status)
 {
     op->call.may_have_run = true;
     end_acquire(op, status);
@@ -73,7 +73,7 @@ static void give_back(struct hf_op *op, hf_status status)
 /* Returns the owner's hold on a lock of this name and another kind that it cannot join. */
 static struct hf_hold *conflicting_hold(const struct hf_op *op)
 {
-    struct hf_hold *hold = hf_hold_find_beside(op->lock, op->owner);
+    struct hf_hold *hold = hf_hold_find_same_queue(op->lock, op->owner);
     struct hf_lease copy;
 
     return hold && hf_hold_lease(hold, &copy)->state == LEASE_HELD &&
@@ -89,14 +89,14 @@ static bool waits_for_itself(const struct hf_op *op)
 
 static bool is_in_line(const struct hf_op *op)
 {
-    return !hf_list_is_empty(&op->line_node);
+    return !hf_list_is_empty(&op->queue_node);
 }
 
 /* The result of an earlier request is no longer needed: the owner already has a hold. */
-static void enter_held(struct hf_op *op, struct hf_hold *held)
+static void switch_to_reentry(struct hf_op *op, struct hf_hold *held)
 {
     op->has_waited = op->has_waited || is_in_line(op);
-    give_up_hold(op);
+    abandon_hold(op);
     hf_wait_queue_leave(op);
     hf_reentry_start(op, held);
 }
@@ -106,12 +106,12 @@ static void on_own_grant(struct hf_timer *timer)
     struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
 
     hf_wait_requeue(&op->wait);
-    join(op);
+    enter_wait_queue(op);
 }
 
-static void tell_own_call(struct hf_op *op, const struct hf_op *granted)
+static void wake_if_waits_for_itself(struct hf_op *op, const struct hf_op *granted)
 {
-    if (op->owner != granted->owner || op->wait.state == IS_REQUESTING ||
+    if (op->owner != granted->owner || op->wait.state == WAIT_REQUESTING ||
         !waits_for_itself(op))
         return;
     op->has_waited = true;
@@ -132,7 +132,7 @@ static void tell_own_queuers(const struct hf_op *granted)
 
         if (op != granted && op->lock == granted->lock && op->has_own_queue &&
             is_in_line(op))
-            tell_own_call(op, granted);
+            wake_if_waits_for_itself(op, granted);
     }
 }
 
@@ -141,16 +141,17 @@ static void tell_own_queuers(const struct hf_op *granted)
  * would wait for their own release. With a pending request: see is_overtaken. */
 #define OWN_CALLS_MAX 1024
 
-static void tell_own_calls(const struct hf_op *granted)
+static void wake_calls_that_wait_for_themselves(const struct hf_op *granted)
 {
-    struct hf_wait_queue *line = granted->lock->line ? granted->lock->line : granted->queue;
+    struct hf_wait_queue *line = granted->lock->wait_queue ? granted->lock->wait_queue
+                                                           : granted->queue;
     struct hf_list *waiters = &line->waiters, *next;
     int left = OWN_CALLS_MAX;
 
     tell_own_queuers(granted);
     for (struct hf_list *l = waiters->next; l != waiters && left > 0; l = next, left--) {
         next = l->next;
-        tell_own_call(HF_OWNER_OF(l, struct hf_op, line_node), granted);
+        wake_if_waits_for_itself(HF_OWNER_OF(l, struct hf_op, queue_node), granted);
     }
 }
 
@@ -158,7 +159,7 @@ static void tell_own_calls(const struct hf_op *granted)
 
 static void send_acquire(struct hf_op *op);
 
-static void keep(struct hf_op *op)
+static void store_hold(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
@@ -170,26 +171,26 @@ static void keep(struct hf_op *op)
     hf_hold_add(hold);
     op->hold = NULL; /* it is the lock's */
     op->may_be_queued = false;
-    hf_tally_held(hold);
-    hf_label_note(op->client, op->lease_ms);
+    hf_tally_hold_added(hold);
+    hf_label_note_needed(op->client, op->lease_ms);
     hold->is_member = op->is_member;
-    hold->is_open = op->is_member;
+    hold->is_provisional = op->is_member;
     op->client->provisional_holds += op->is_member;
-    hf_hold_rearm(hold);
+    hf_hold_rearm_timer(hold);
     hf_hold_shrink_later(hold);
-    tell_own_calls(op);
+    wake_calls_that_wait_for_themselves(op);
 }
 
 /* The waiters that were in the queue when the request was sent would receive the same reply. */
 static void let_all_through(struct hf_op *op)
 {
-    struct hf_wait_queue *line = op->lock->line;
+    struct hf_wait_queue *line = op->lock->wait_queue;
     struct hf_op *behind;
 
     while (hf_wait_queue_first(line) == op &&
-           (behind = hf_wait_queue_behind_first(line)) &&
-           behind->came <= op->requested_when)
-        end_behind(behind, HF_OK);
+           (behind = hf_wait_queue_second(line)) &&
+           behind->begin_number <= op->requested_number)
+        end_waiter_with_status(behind, HF_OK);
 }
 
 /* An object without owners: no hold is kept, and only the request must be forgotten. */
@@ -198,7 +199,7 @@ static void let_through(struct hf_op *op, hf_status status)
     struct hf_hold *request = op->hold;
 
     if (op->lock->kind->steps[STEP_ACQUIRE].takes_hold_key)
-        hf_count_forget(op);
+        hf_count_delete_stored_reply(op);
     op->hold = NULL;
     hf_hold_free(request);
     if (op->lock->kind->opens_for_all)
@@ -217,21 +218,21 @@ static void request_reentry(struct hf_op *op)
 /* Processes a grant: HF_OK, or HF_UNREPLICATED with keep_unreplicated. The order matters:
  * a closing client may keep nothing; all later checks need the lease; a late grant is
  * requested again before an expired one is an error; only a valid grant is a re-entry. */
-static void granted(struct hf_op *op, hf_status status)
+static void acquire_granted(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
     struct hf_client *client = op->client;
     int64_t now = hf_loop_now(client->loop), safe_ms;
 
     if (client->is_closing) { /* its caller could not release it */
-        give_back(op, HF_E_CLOSED);
+        release_late_grant(op, HF_E_CLOSED);
         return;
     }
     hf_lease_granted(&hold->work->lease, 1, &op->call.sending,
                     op->options.lease_ms == 0, (unsigned)client->serial);
     hf_track_granted(hold);
-    if (hold->has_calls)
-        hf_hold_calls(hold)->token = op->answer.number;
+    if (hold->has_callbacks)
+        hf_hold_callbacks(hold)->token = op->answer.number;
     safe_ms = hf_lease_safe_ms(&hold->work->lease, now);
     if (hf_wait_retries_grant(&op->wait, op->options.wait_ms != 0, now, safe_ms,
                               op->lease_ms)) {
@@ -239,13 +240,13 @@ static void granted(struct hf_op *op, hf_status status)
         op->is_late = true;
         send_acquire(op);
     } else if (safe_ms <= 0) {
-        give_back(op, hf_op_fail_late(op));
+        release_late_grant(op, hf_op_fail_late(op));
     } else if (op->lock->kind->is_ownerless) {
         let_through(op, status);
     } else if (hf_hold_find(op->lock, op->owner)) {
         request_reentry(op);
     } else {
-        keep(op);
+        store_hold(op);
         end_acquire(op, status);
     }
 }
@@ -263,9 +264,9 @@ static void on_replicas(struct hf_call *call, hf_status status)
 
     if (status == HF_OK ||
         (status == HF_UNREPLICATED && op->options.keep_unreplicated))
-        granted(op, status);
+        acquire_granted(op, status);
     else
-        give_back(op, status);
+        release_late_grant(op, status);
 }
 
 /* ---- being refused ---- */
@@ -286,7 +287,7 @@ static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
         return;
     }
     hf_wait_answered(&op->queue->answers);
-    advance(op, EVENT_REFUSED, ttl_ms);
+    advance_wait(op, EVENT_REFUSED, ttl_ms);
 }
 
 /* Another call of the owner was granted meanwhile. Sent again, this call is a re-entry,
@@ -299,7 +300,7 @@ static bool is_overtaken(struct hf_op *op)
            (!wanted_to_join && hf_hold_to_join(op->lock, op->owner));
 }
 
-static void refused(struct hf_op *op)
+static void acquire_refused(struct hf_op *op)
 {
     struct hf_lock_info info = {
         .size = sizeof info, .is_locked = true, .ttl_ms = op->answer.number, .holders = 1,
@@ -325,7 +326,7 @@ static void refused(struct hf_op *op)
         hf_on_wait_post(op, &info);
         hf_holder_note(op, &info);
         if (op->may_be_queued)
-            hf_label_note(op->client, op->place_ms);
+            hf_label_note_needed(op->client, op->place_ms);
         wait_in_line(op, info.ttl_ms);
         return;
     }
@@ -337,15 +338,15 @@ static void refused(struct hf_op *op)
 /* ---- the answer ---- */
 
 /* A wrong password or certificate fails every waiter of this lock now, not one each attempt. */
-static void refuse_line(struct hf_op *op, hf_status status)
+static void fail_whole_queue(struct hf_op *op, hf_status status)
 {
     struct hf_wait_queue *line = op->queue;
     struct hf_op *behind;
 
-    while (hf_wait_queue_first(line) == op && (behind = hf_wait_queue_behind_first(line))) {
+    while (hf_wait_queue_first(line) == op && (behind = hf_wait_queue_second(line))) {
         if (op->error)
             hf_error_set(behind->error, status, "%s", op->error->text);
-        end_behind(behind, status);
+        end_waiter_with_status(behind, status);
     }
 }
 
@@ -354,7 +355,7 @@ static bool waits_on(struct hf_op *op, hf_status status)
 {
     int64_t now = hf_loop_now(op->client->loop);
 
-    if (!is_in_line(op) || !op->call.is_passing ||
+    if (!is_in_line(op) || !op->call.is_temporary_failure ||
         (op->client->is_closing && now < op->wait.deadline_ms))
         return false;
     hf_on_wait_log_refusal(op, &op->queue->answers, status);
@@ -365,23 +366,23 @@ static bool waits_on(struct hf_op *op, hf_status status)
  * meanwhile. After a refusal by the server, a re-entry would get the same one. */
 static void wait_on(struct hf_op *op, hf_status status)
 {
-    if (hf_op_is_unknown(status) && is_overtaken(op) &&
+    if (hf_status_is_unknown_outcome(status) && is_overtaken(op) &&
         hf_loop_now(op->client->loop) < op->wait.deadline_ms)
         send_acquire(op);
     else
-        advance(op, EVENT_UNANSWERED, 0);
+        advance_wait(op, EVENT_UNANSWERED, 0);
 }
 
-static void failed(struct hf_op *op, hf_status status)
+static void acquire_failed(struct hf_op *op, hf_status status)
 {
-    if (status == HF_E_SERVER && op->lock->kind->waiters_queue && op->place_ms > 0)
+    if (status == HF_E_SERVER && op->lock->kind->has_server_queue && op->place_ms > 0)
         op->call.may_have_run = true; /* half of the script: it has entered the queue */
     if (waits_on(op, status)) {
         wait_on(op, status);
         return;
     }
     if (status == HF_E_AUTH || status == HF_E_TLS)
-        refuse_line(op, status);
+        fail_whole_queue(op, status);
     end_acquire(op, status);
 }
 
@@ -390,18 +391,18 @@ static void on_answer(struct hf_call *call, hf_status status, struct hf_resp_val
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     if (status < 0) {
-        failed(op, status);
+        acquire_failed(op, status);
         return;
     }
     if (!hf_op_read_answer(op, reply)) {
-        failed(op, hf_op_odd_reply(op));
+        acquire_failed(op, hf_op_fail_unexpected_reply(op));
         return;
     }
     hf_wait_answered(&op->queue->answers);
     if (op->answer.count == op->count)
-        granted(op, HF_OK);
+        acquire_granted(op, HF_OK);
     else
-        refused(op);
+        acquire_refused(op);
 }
 
 /* The server will not keep its answer much longer: a new request follows. */
@@ -416,7 +417,7 @@ static bool has_question(struct hf_op *op)
     int64_t now = hf_loop_now(op->client->loop);
 
     if (is_question_old(op, now))
-        give_up_hold(op);
+        abandon_hold(op);
     if (!op->hold) {
         op->named_ms = now;
         op->hold = hf_hold_new(op);
@@ -434,30 +435,30 @@ static void send_acquire(struct hf_op *op)
 
     hf_loop_disarm(op->client->loop, &op->timer);
     if (held) {
-        enter_held(op, held);
+        switch_to_reentry(op, held);
         return;
     }
     if ((beside = conflicting_hold(op))) {
-        end_acquire(op, hf_reentry_refuse(op, beside));
+        end_acquire(op, hf_reentry_fail_deadlock(op, beside));
         return;
     }
     if (!has_question(op)) {
         end_acquire(op, HF_E_NOMEM);
         return;
     }
-    hf_wait_queue_name(op);
+    hf_wait_queue_name_channel(op);
     op->count = op->lock->kind->is_ownerless ? op->permits : 1;
-    op->requested_when = op->client->ops_begun;
+    op->requested_number = op->client->ops_begun;
     op->silence_ms = hf_loop_now(op->client->loop) - op->wait.sent_ms;
     op->wait.sent_ms += op->silence_ms;
-    /* Kept for give_up_hold: hf_op_call clears may_have_run. */
+    /* Kept for give_up_hold: hf_op_call_script clears may_have_run. */
     op->may_be_held = op->may_be_held || op->call.may_have_run;
     hf_op_note_outcome(op); /* the last request of this wait */
     hf_lease_sent(&op->hold->work->lease, op->wait.sent_ms, op->lease_ms);
     if (!op->lock->kind->opens_for_all)
         hf_op_want_replicas(op, is_granted, on_replicas);
-    hf_listeners_count(op);
-    hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op), on_answer);
+    hf_listeners_request_count(op);
+    hf_op_call_script(op, STEP_ACQUIRE, hf_hold_field(op->hold), hf_op_deadline(op), on_answer);
 }
 
 /* ---- waiting ---- */
@@ -469,12 +470,12 @@ static bool may_miss_messages(const struct hf_op *op, const struct hf_wait_queue
            (op->call.is_tracked && op->call.is_by_ask); /* TRACK-7 */
 }
 
-static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
+static void advance_wait(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 {
     int64_t now = hf_loop_now(op->client->loop);
     struct hf_wait_queue *line = op->queue;
-    int64_t cap_ms = hf_wait_cap_ms(op->client->watchdog_ms, may_miss_messages(op, line),
-                                    op->call.is_by_ask);
+    int64_t cap_ms = hf_wait_max_sleep_ms(op->client->watchdog_ms, may_miss_messages(op, line),
+                                          op->call.is_by_ask);
 
     switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms, cap_ms)) {
     case DO_REQUEST:
@@ -484,7 +485,7 @@ static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
     case DO_SUBSCRIBE:
         hf_wait_queue_listen(line);
         if (line->channel.is_refused)
-            advance(op, EVENT_NOT_SUBSCRIBED, ttl_ms);
+            advance_wait(op, EVENT_NOT_SUBSCRIBED, ttl_ms);
         else
             hf_op_arm_due(op);
         break;
@@ -494,21 +495,21 @@ static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
     case DO_GIVE_UP:
         end_acquire(op, op->is_late && hf_wait_result(&line->answers) == HF_TIMEOUT
                             ? hf_op_fail_late(op)
-                            : hf_holder_time_out(op, hf_wait_result(&line->answers)));
+                            : hf_holder_fill_timeout(op, hf_wait_result(&line->answers)));
         break;
     case DO_NOTHING:
         break;
     }
 }
 
-static void on_line(struct hf_op *op, enum hf_wait_event event)
+static void on_wait_event(struct hf_op *op, enum hf_wait_event event)
 {
-    advance(op, event, 0);
+    advance_wait(op, event, 0);
 }
 
 static void on_due(struct hf_timer *timer)
 {
-    advance(HF_OWNER_OF(timer, struct hf_op, timer), EVENT_DUE, 0);
+    advance_wait(HF_OWNER_OF(timer, struct hf_op, timer), EVENT_DUE, 0);
 }
 
 /* ---- start, cancel ---- */
@@ -518,17 +519,17 @@ static void on_due(struct hf_timer *timer)
 static bool skips_queue(const struct hf_op *op)
 {
     return op->options.wait_ms == 0 || waits_for_itself(op) ||
-           (op->lock->kind->is_shared && !hf_wait_queue_first(op->lock->line));
+           (op->lock->kind->is_shared && !hf_wait_queue_first(op->lock->wait_queue));
 }
 
-static void join(struct hf_op *op)
+static void enter_wait_queue(struct hf_op *op)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
 
     hf_loop_disarm(op->client->loop, &op->timer);
     op->timer.fire = on_due;
     if (held) {
-        enter_held(op, held);
+        switch_to_reentry(op, held);
         return;
     }
     if (skips_queue(op)) {
@@ -536,7 +537,7 @@ static void join(struct hf_op *op)
         return;
     }
     if (hf_wait_queue_enter(op))
-        advance(op, EVENT_DUE, 0);
+        advance_wait(op, EVENT_DUE, 0);
     else
         hf_op_arm_due(op);
 }
@@ -550,10 +551,10 @@ static void start(struct hf_op *op)
     op->lease_ms = o->lease_ms > 0 ? o->lease_ms : op->client->watchdog_ms;
     hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
     if (op->lock->kind->spins)
-        hf_wait_spin(&op->wait);
+        hf_wait_make_spin(&op->wait);
     if (op->lock->kind->is_shared)
-        hf_wait_share(&op->wait);
-    if (o->wait_ms != 0 && op->lock->kind->waiters_queue)
+        hf_wait_make_shared(&op->wait);
+    if (o->wait_ms != 0 && op->lock->kind->has_server_queue)
         op->place_ms = o->wait_ms < 0 ? op->client->watchdog_ms /* FAIR-2 */
                                       : hf_min_ms(o->wait_ms + op->client->watchdog_ms / 3,
                                                   op->client->watchdog_ms);
@@ -561,17 +562,17 @@ static void start(struct hf_op *op)
         hf_op_finish(op, HF_CANCELLED);
         return;
     }
-    if (!hf_wait_queue_use(op)) {
+    if (!hf_wait_queue_assign(op)) {
         hf_op_finish(op, HF_E_NOMEM);
         return;
     }
     if (o->cancel)
         hf_list_push(&o->cancel->waits, &op->cancel_node);
-    join(op);
+    enter_wait_queue(op);
 }
 
 /* The call may be in the queue, in the queue of a hold, or have a pending request. */
-static void cancel(struct hf_op *op, hf_status status)
+static void cancel_acquire(struct hf_op *op, hf_status status)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
 
@@ -587,9 +588,9 @@ static void cancel(struct hf_op *op, hf_status status)
 const struct hf_verb hf_verb_acquire = {
     .name = "acquire",
     .start = start,
-    .resume = join,
-    .cancel = cancel,
-    .on_line = on_line,
-    .on_registered = hf_listeners_count,
+    .resume = enter_wait_queue,
+    .cancel = cancel_acquire,
+    .on_wait_event = on_wait_event,
+    .on_registered = hf_listeners_request_count,
     .only_waits = true,
 };

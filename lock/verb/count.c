@@ -53,8 +53,8 @@ static void on_forgotten(struct hf_call *call, hf_status status,
 static void cancel_forgetting(struct hf_op *op, hf_status status)
 {
     hf_loop_disarm(op->client->loop, &op->timer);
-    if (op->lock->forgetting == op)
-        op->lock->forgetting = NULL;
+    if (op->lock->reply_deletion == op)
+        op->lock->reply_deletion = NULL;
     hf_op_finish(op, status);
 }
 
@@ -67,8 +67,8 @@ static void forget_all(struct hf_op *op)
     hf_status rc;
 
     hf_loop_disarm(client->loop, &op->timer);
-    HF_ASSERT(op->lock->forgetting == op && op->count > 0 && op->count < OP_ARGS_MAX);
-    op->lock->forgetting = NULL;
+    HF_ASSERT(op->lock->reply_deletion == op && op->count > 0 && op->count < OP_ARGS_MAX);
+    op->lock->reply_deletion = NULL;
     op->argv[0] = (struct hf_resp_arg){"DEL", 3};
     op->call.argv = op->argv;
     op->call.argc = (size_t)op->count + 1;
@@ -92,15 +92,15 @@ static int64_t forget_max(size_t key_len)
 }
 
 /* The keys follow the operation in memory. All keys of a lock have one length. */
-static struct hf_op *forgetting(struct hf_lock *lock, size_t key_len)
+static struct hf_op *reply_deletion(struct hf_lock *lock, size_t key_len)
 {
-    struct hf_op *op = lock->forgetting;
+    struct hf_op *op = lock->reply_deletion;
 
     if (op || !(op = hf_op_new_background(lock, &verb_forget,
                                           (size_t)forget_max(key_len) *
                                               key_len)))
         return op;
-    lock->forgetting = op;
+    lock->reply_deletion = op;
     op->timer.fire = on_forget_due;
     hf_loop_arm(lock->client->loop, &op->timer,
                 hf_loop_now(lock->client->loop) + FORGET_MS);
@@ -113,7 +113,7 @@ static const struct hf_verb verb_shorten = {
     .name = "shorten the answer of", .cancel = hf_op_finish};
 
 /* A copy of the request may still be executed: until then the answer is kept. */
-static void shorten(struct hf_lock *lock, const char *key, size_t len)
+static void shorten_stored_reply(struct hf_lock *lock, const char *key, size_t len)
 {
     struct hf_op *op = hf_op_new_background(lock, &verb_shorten, len);
     struct hf_client *client = lock->client;
@@ -125,7 +125,7 @@ static void shorten(struct hf_lock *lock, const char *key, size_t len)
     op->argv[0] = (struct hf_resp_arg){"PEXPIRE", 7};
     op->argv[1] = (struct hf_resp_arg){hf_op_orphan_key(op), len};
     op->argv[2] = (struct hf_resp_arg){
-        op->lease_text, hf_resp_format_integer(op->lease_text, LATE_COPY_MS)};
+        op->lease_text, hf_resp_format_integer(op->lease_text, LATE_COPY_REPLY_TTL_MS)};
     op->call.argv = op->argv;
     op->call.argc = 3;
     op->call.slot = lock->slot;
@@ -140,7 +140,7 @@ static bool may_be_repeated(const struct hf_op *op)
     return op->call.is_repeated || op->may_be_held;
 }
 
-void hf_count_forget(struct hf_op *ended)
+void hf_count_delete_stored_reply(struct hf_op *ended)
 {
     size_t len = hf_hold_key_len(ended->lock, ended->hold->work->text_len);
     struct hf_op *op;
@@ -148,10 +148,10 @@ void hf_count_forget(struct hf_op *ended)
 
     HF_ASSERT(hf_loop_is_locked(ended->client->loop) && len > 0);
     if (may_be_repeated(ended)) {
-        shorten(ended->lock, hf_hold_key(ended->hold), len);
+        shorten_stored_reply(ended->lock, hf_hold_key(ended->hold), len);
         return;
     }
-    if (!(op = forgetting(ended->lock, len)))
+    if (!(op = reply_deletion(ended->lock, len)))
         return;
     HF_ASSERT(op->count < forget_max(len));
     key = hf_op_orphan_key(op) + (size_t)op->count++ * len;
@@ -169,17 +169,17 @@ typedef void answered(struct hf_call *call, hf_status status,
 /* The verb that repeats such a request after its call has ended; NULL: it is not repeated. */
 static const struct hf_verb *again_of(enum hf_step step);
 
-static void request(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
-                    answered *done)
+static void send_change(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
+                        answered *done)
 {
-    hf_op_call(op, step, hf_hold_text(op->hold), deadline_ms, done);
+    hf_op_call_script(op, step, hf_hold_field(op->hold), deadline_ms, done);
 }
 
-static bool begin(struct hf_op *op)
+static bool begin_change(struct hf_op *op)
 {
     HF_ASSERT(!op->hold);
     op->count = op->permits;
-    op->lease_ms = ANSWER_KEPT_MS;
+    op->lease_ms = STORED_REPLY_TTL_MS;
     op->named_ms = hf_loop_now(op->client->loop);
     if ((op->hold = hf_hold_new(op)))
         return true;
@@ -206,36 +206,36 @@ static void on_confirmed(struct hf_call *call, hf_status status);
 static void request_change(struct hf_op *op, int64_t deadline_ms, answered *done)
 {
     hf_op_want_replicas(op, is_counted, on_confirmed);
-    request(op, op->verb->step, deadline_ms, done);
+    send_change(op, op->verb->step, deadline_ms, done);
 }
 
 /* How waiters are woken is known after the first reply of a cluster. Both requests
  * together have one request timeout. A set and a deletion are not sent again after their call
  * has ended. */
-static void change(struct hf_op *op, answered *done, answered *known)
+static void run_change(struct hf_op *op, answered *done, answered *known)
 {
     enum hf_step step = op->verb->step;
 
-    if (!begin(op))
+    if (!begin_change(op))
         return;
     if (!again_of(step))
-        op->lease_ms = LATE_COPY_MS;
+        op->lease_ms = LATE_COPY_REPLY_TTL_MS;
     if (hf_router_had_map(op->client->router))
         request_change(op, hf_op_deadline(op), done);
     else
-        request(op, STEP_READ, hf_op_deadline(op), known);
+        send_change(op, STEP_READ, hf_op_deadline(op), known);
 }
 
 static hf_status read_change(struct hf_op *op, hf_status status,
                              struct hf_resp_value reply)
 {
     return status < 0 || hf_op_read_answer(op, reply) ? status
-                                                      : hf_op_odd_reply(op);
+                                                      : hf_op_fail_unexpected_reply(op);
 }
 
-static void wake(struct hf_op *op)
+static void wake_waiters(struct hf_op *op)
 {
-    hf_wait_queue_wake_first(op->lock->line);
+    hf_wait_queue_wake_first(op->lock->wait_queue);
     hf_wake_at_slot_owner(op);
 }
 
@@ -246,8 +246,8 @@ static void end_change(struct hf_op *op, hf_status status)
         *op->out_flag = is_done(op);
     if (op->value)
         *op->value = is_done(op) ? op->answer.number : 0;
-    wake(op);
-    hf_count_forget(op);
+    wake_waiters(op);
+    hf_count_delete_stored_reply(op);
     hf_hold_finish_request(op, status);
 }
 
@@ -256,7 +256,7 @@ static void on_confirmed(struct hf_call *call, hf_status status)
 {
     struct hf_op *op = op_of(call);
 
-    end_change(op, status < 0 ? hf_op_restate(op, HF_UNREPLICATED) : status);
+    end_change(op, status < 0 ? hf_op_replace_status(op, HF_UNREPLICATED) : status);
 }
 
 /* ---- adding, and removing ---- */
@@ -272,7 +272,8 @@ static void on_send_again(struct hf_timer *timer)
 static bool may_be_done_later(const struct hf_op *op, hf_status status,
                               struct hf_resp_value reply)
 {
-    return (op->call.is_passing || !reply.node || hf_patience_needs_rights(status, reply)) &&
+    return (op->call.is_temporary_failure || !reply.node ||
+            hf_patience_needs_rights(status, reply)) &&
            hf_loop_now(op->client->loop) < op->wait.deadline_ms;
 }
 
@@ -288,10 +289,10 @@ static void end_repeated(struct hf_op *op, hf_status status)
     if (status < 0)
         log_unknown(op, status);
     else
-        wake(op);
+        wake_waiters(op);
     if (status == HF_OK)
-        shorten(op->lock, hf_op_orphan_key(op),
-                hf_hold_key_len(op->lock, op->text_len));
+        shorten_stored_reply(op->lock, hf_op_orphan_key(op),
+                             hf_hold_key_len(op->lock, op->text_len));
     hf_op_finish(op, status);
 }
 
@@ -312,7 +313,8 @@ static void on_repeated(struct hf_call *call, hf_status status,
 
 static void send_again(struct hf_op *op)
 {
-    hf_op_call(op, op->verb->step, hf_orphan_text(op), op->wait.deadline_ms, on_repeated);
+    hf_op_call_script(op, op->verb->step, hf_orphan_owner_text(op), op->wait.deadline_ms,
+                      on_repeated);
 }
 
 static void cancel_repeating(struct hf_op *op, hf_status status)
@@ -340,20 +342,20 @@ static const struct hf_verb *again_of(enum hf_step step)
 /* Repeats a request whose caller has ended. No other client can do this, because only
  * this request identifies the change. It is repeated until the server replies, or until
  * REQUEST_REPEAT_MS have passed. */
-static void repeat(const struct hf_op *ended, hf_status status)
+static void repeat_in_background(const struct hf_op *ended, hf_status status)
 {
     int64_t deadline_ms = ended->named_ms + REQUEST_REPEAT_MS;
     const struct hf_verb *verb = again_of(ended->verb->step);
-    struct hf_bytes request_id = hf_hold_text(ended->hold);
+    struct hf_bytes request_id = hf_hold_field(ended->hold);
     struct hf_op *op;
 
     if (deadline_ms <= hf_loop_now(ended->client->loop)) {
         log_unknown(ended, status);
         return;
     }
-    if (ended->client->is_over ||
+    if (ended->client->has_stopped_sending ||
         !(op = hf_orphan_new(ended->lock, verb, request_id,
-                             hf_hold_orphan(ended->hold))))
+                             hf_hold_orphan_memory(ended->hold))))
         return;
     op->count = ended->count;
     op->lease_ms = ended->lease_ms;
@@ -372,10 +374,10 @@ static void on_added(struct hf_call *call, hf_status status,
         end_change(op, status);
         return;
     }
-    goes_on = call->may_have_run || hf_op_is_unknown(status);
+    goes_on = call->may_have_run || hf_status_is_unknown_outcome(status);
     if (goes_on)
-        repeat(op, status);
-    hf_hold_finish_request(op, hf_op_failure(op, status, goes_on));
+        repeat_in_background(op, status);
+    hf_hold_finish_request(op, hf_op_failure_status(op, status, goes_on));
 }
 
 static void on_known(struct hf_call *call, hf_status status,
@@ -388,17 +390,17 @@ static void on_known(struct hf_call *call, hf_status status,
         request_change(op_of(call), call->deadline_ms, on_added);
 }
 
-static void add(struct hf_op *op)
+static void start_add(struct hf_op *op)
 {
-    change(op, on_added, on_known);
+    run_change(op, on_added, on_known);
 }
 
-const struct hf_verb hf_verb_add = {.name = "add to", .start = add,
+const struct hf_verb hf_verb_add = {.name = "add to", .start = start_add,
                                     .cancel = hf_hold_finish_request, .step = STEP_ADD};
-const struct hf_verb hf_verb_add_existing = {.name = "add to", .start = add,
+const struct hf_verb hf_verb_add_existing = {.name = "add to", .start = start_add,
                                              .cancel = hf_hold_finish_request,
                                              .step = STEP_ADD_EXISTING};
-const struct hf_verb hf_verb_reduce = {.name = "reduce", .start = add,
+const struct hf_verb hf_verb_reduce = {.name = "reduce", .start = start_add,
                                        .cancel = hf_hold_finish_request,
                                        .step = STEP_REDUCE};
 
@@ -425,7 +427,7 @@ static void on_set(struct hf_call *call, hf_status status,
         end_change(op, status);
     else
         hf_hold_finish_request(op,
-                               hf_op_failure(op, status, call->may_have_run));
+                               hf_op_failure_status(op, status, call->may_have_run));
 }
 
 static void on_known_to_set(struct hf_call *call, hf_status status,
@@ -438,17 +440,17 @@ static void on_known_to_set(struct hf_call *call, hf_status status,
         request_change(op_of(call), call->deadline_ms, on_set);
 }
 
-static void set(struct hf_op *op)
+static void start_set(struct hf_op *op)
 {
-    change(op, on_set, on_known_to_set);
+    run_change(op, on_set, on_known_to_set);
 }
 
-const struct hf_verb hf_verb_set = {.name = "set", .start = set,
+const struct hf_verb hf_verb_set = {.name = "set", .start = start_set,
                                     .cancel = hf_hold_finish_request, .step = STEP_SET};
-const struct hf_verb hf_verb_resize = {.name = "resize", .start = set,
+const struct hf_verb hf_verb_resize = {.name = "resize", .start = start_set,
                                        .cancel = hf_hold_finish_request,
                                        .step = STEP_RESIZE};
-const struct hf_verb hf_verb_delete = {.name = "delete", .start = set,
+const struct hf_verb hf_verb_delete = {.name = "delete", .start = start_set,
                                        .cancel = hf_hold_finish_request,
                                        .step = STEP_DELETE};
 
@@ -462,7 +464,7 @@ static void on_read(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && (!hf_reply_integer(reply, 1, op->value) ||
                             (op->out_flag && !hf_reply_integer(reply, 2, &exists))))
-        status = hf_op_odd_reply(op);
+        status = hf_op_fail_unexpected_reply(op);
     if (status == HF_OK && op->out_flag)
         *op->out_flag = exists == 1;
     hf_hold_finish_request(op, status);
@@ -470,8 +472,8 @@ static void on_read(struct hf_call *call, hf_status status,
 
 static void read_count(struct hf_op *op)
 {
-    if (begin(op))
-        request(op, STEP_READ, hf_op_deadline(op), on_read);
+    if (begin_change(op))
+        send_change(op, STEP_READ, hf_op_deadline(op), on_read);
 }
 
 const struct hf_verb hf_verb_read = {

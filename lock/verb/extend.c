@@ -17,7 +17,7 @@ static struct hf_lease *lease_of(const struct hf_op *op)
     return &op->hold->work->lease;
 }
 
-static void end(struct hf_op *op, hf_status status)
+static void end_extend(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
@@ -33,8 +33,8 @@ static void end(struct hf_op *op, hf_status status)
 static void note_write(struct hf_op *op)
 {
     hf_track_granted(op->hold);
-    hf_label_note(op->client, op->lease_ms);
-    hf_hold_rearm(op->hold);
+    hf_label_note_needed(op->client, op->lease_ms);
+    hf_hold_rearm_timer(op->hold);
 }
 
 /* The timer of the hold may fire after that of the call, which ends at the same time. */
@@ -45,7 +45,7 @@ static void lose_if_ended(const struct hf_op *op)
     if (lease_of(op)->state == LEASE_LOST || now_ms < lease_of(op)->claims.end_ms)
         return;
     hf_lease_note_sleep(lease_of(op), now_ms);
-    if (hf_lease_due(lease_of(op), now_ms) == LEASE_DO_REPORT_LOST)
+    if (hf_lease_take_todo(lease_of(op), now_ms) == LEASE_DO_REPORT_LOST)
         hf_hold_report_lost(op->hold);
 }
 
@@ -54,22 +54,22 @@ static hf_status status_of(struct hf_op *op, hf_status status)
 {
     bool was_cancelled = status == HF_E_CLOSED || status == HF_CANCELLED;
 
-    return was_cancelled ? status : hf_op_failure(op, status, op->call.may_have_run);
+    return was_cancelled ? status : hf_op_failure_status(op, status, op->call.may_have_run);
 }
 
 /* The lease is what it was, or longer (CLAIM-5). */
-static void failed(struct hf_op *op, hf_status status)
+static void extend_failed(struct hf_op *op, hf_status status)
 {
     bool may_have_run = op->call.may_have_run || status == HF_E_SERVER; /* half of the script */
 
     lose_if_ended(op);
     if (lease_of(op)->state == LEASE_LOST) {
-        end(op, hf_reentry_refuse_lost(op, op->hold));
+        end_extend(op, hf_reentry_refuse_lost(op, op->hold));
         return;
     }
     if (may_have_run)
         note_write(op);
-    end(op, status_of(op, status));
+    end_extend(op, status_of(op, status));
 }
 
 /* Without a TTL the hold lasts for as long as a call of its owner would set. */
@@ -80,21 +80,21 @@ static int64_t ttl_ms(const struct hf_op *op)
     return op->answer.number < 0 ? least_ms : op->answer.number;
 }
 
-static void extended(struct hf_op *op)
+static void extend_done(struct hf_op *op)
 {
     hf_lease_extended(lease_of(op), &op->call.sending, ttl_ms(op), op->lease_ms,
                       hf_loop_now(op->client->loop));
     note_write(op);
-    end(op, HF_OK);
+    end_extend(op, HF_OK);
 }
 
 static void found_gone(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
-    if (hf_lease_lose(lease_of(op), hf_answer_lost(&op->answer)))
+    if (hf_lease_lose(lease_of(op), hf_answer_loss_reason(&op->answer)))
         hf_hold_report_lost(hold);
-    end(op, hf_reentry_refuse_lost(op, hold));
+    end_extend(op, hf_reentry_refuse_lost(op, hold));
 }
 
 /* Done, with a TTL that is long enough; or not held. */
@@ -112,13 +112,13 @@ static void on_answer(struct hf_call *call, hf_status status, struct hf_resp_val
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     if (status == HF_OK && !read_answer(op, reply))
-        status = hf_op_odd_reply(op);
+        status = hf_op_fail_unexpected_reply(op);
     if (status < 0 || lease_of(op)->state == LEASE_LOST) /* during the request */
-        failed(op, status);
+        extend_failed(op, status);
     else if (op->answer.count == ANSWER_NOT_HELD)
         found_gone(op);
     else
-        extended(op);
+        extend_done(op);
 }
 
 static hf_status refuse_renewed(struct hf_op *op)
@@ -137,31 +137,31 @@ static int64_t deadline_ms(const struct hf_op *op)
     return hf_min_ms(hf_op_deadline(op), lease_of(op)->claims.end_ms);
 }
 
-static void renew(struct hf_op *op)
+static void start_extend(struct hf_op *op)
 {
     if (lease_of(op)->state == LEASE_LOST) {
-        end(op, hf_reentry_refuse_lost(op, op->hold));
+        end_extend(op, hf_reentry_refuse_lost(op, op->hold));
         return;
     }
     if (lease_of(op)->is_renewed) {
-        end(op, refuse_renewed(op));
+        end_extend(op, refuse_renewed(op));
         return;
     }
     op->lease_ms = op->options.lease_ms;
     hf_lease_extend(lease_of(op));
-    hf_op_call(op, STEP_EXTEND, hf_hold_text(op->hold), deadline_ms(op), on_answer);
+    hf_op_call_script(op, STEP_EXTEND, hf_hold_field(op->hold), deadline_ms(op), on_answer);
 }
 
-static void begin(struct hf_op *op)
+static void send_extend(struct hf_op *op)
 {
     struct hf_hold *hold = hf_hold_find(op->lock, op->owner);
 
     if (!hold)
         hf_op_finish(op, HF_NOT_OWNER);
-    else if (!hf_hold_open(hold))
+    else if (!hf_hold_ensure_work(hold))
         hf_op_finish(op, HF_E_NOMEM);
     else if (hf_hold_begin_op(hold, op))
-        renew(op);
+        start_extend(op);
 }
 
 static void start(struct hf_op *op)
@@ -170,19 +170,19 @@ static void start(struct hf_op *op)
 
     if (cancel)
         hf_list_push(&cancel->waits, &op->cancel_node);
-    begin(op);
+    send_extend(op);
 }
 
 /* It may wait for another call on the hold, or its turn may just have come. */
-static void cancel(struct hf_op *op, hf_status status)
+static void cancel_extend(struct hf_op *op, hf_status status)
 {
     hf_call_cancel(&op->call);
     hf_loop_disarm(op->client->loop, &op->timer);
     if (op->hold)
-        failed(op, status);
+        extend_failed(op, status);
     else
         hf_op_finish(op, status);
 }
 
 const struct hf_verb hf_verb_extend = {
-    .name = "extend", .start = start, .resume = begin, .cancel = cancel};
+    .name = "extend", .start = start, .resume = send_extend, .cancel = cancel_extend};

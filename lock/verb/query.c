@@ -80,7 +80,7 @@ void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
     if (answer->value_len > answer->value.len ||
         !hf_text_integer(answer->value, &info->hold_count))
         info->hold_count = 0;
-    if (!kind->any_text_holds) {
+    if (!kind->accepts_any_holder_text) {
         read_hash(info, answer);
         return;
     }
@@ -124,7 +124,7 @@ static hf_status refuse_head(struct hf_error *err, const struct hf_lock *lock,
 /* The reply names the head of the queue with the value 1, and a short time: fair_acquire.lua. */
 static bool is_head_of_queue(const struct hf_kind *kind, const struct hf_lock_info *info)
 {
-    return kind->waiters_queue && info->hold_count == 1 && info->ttl_ms >= 20 &&
+    return kind->has_server_queue && info->hold_count == 1 && info->ttl_ms >= 20 &&
            info->ttl_ms <= 250;
 }
 
@@ -138,7 +138,7 @@ hf_status hf_fail_acquire_not_a_lock(struct hf_error *err, const struct hf_lock 
 hf_status hf_fail_held_by(struct hf_error *err, const struct hf_lock *lock,
                           const struct hf_lock_info *info)
 {
-    const char *label = hf_holder_label(lock->line, info->holder, info->holder_len);
+    const char *label = hf_holder_label(lock->wait_queue, info->holder, info->holder_len);
     char name[100], holder[100], left[50] = "";
 
     HF_ASSERT(hf_loop_is_locked(lock->client->loop));
@@ -154,7 +154,7 @@ hf_status hf_fail_held_by(struct hf_error *err, const struct hf_lock *lock,
 #define QUEUE_UNSEEN (-2)
 
 /* What the single field cannot say. */
-static void complete(struct hf_lock_info *info, int64_t fields)
+static void complete_info(struct hf_lock_info *info, int64_t fields)
 {
     info->holders = fields;
     if (info->kind == HF_KIND_MULTI)
@@ -209,7 +209,7 @@ static bool read_info(struct hf_op *op, struct hf_lock_info *info,
     if (info->is_locked && op->lock->kind->has_nameless_holders)
         complete_nameless(info, op->lock->kind, fields);
     else if (info->is_locked)
-        complete(info, fields);
+        complete_info(info, fields);
     if (info->waiters == QUEUE_UNSEEN)
         info->waiters = -1;
     return true;
@@ -222,20 +222,20 @@ static void on_inspected(struct hf_call *call, hf_status status,
     struct hf_lock_info info = {0};
 
     if (status == HF_OK && !read_info(op, &info, reply))
-        status = hf_op_odd_reply(op);
+        status = hf_op_fail_unexpected_reply(op);
     else if (status == HF_OK && info.is_locked && info.kind == HF_KIND_NONE)
         status = hf_fail_not_a_lock(op->error, op->lock, &info);
     hf_sized_write(op->info, op->info_size, &info, sizeof info);
     hf_op_finish(op, status);
 }
 
-static void inspect(struct hf_op *op)
+static void start_inspect(struct hf_op *op)
 {
-    hf_op_call(op, STEP_INSPECT, request_id(op), hf_op_deadline(op),
-               on_inspected);
+    hf_op_call_script(op, STEP_INSPECT, request_id(op), hf_op_deadline(op),
+                      on_inspected);
 }
 
-const struct hf_verb hf_verb_inspect = {.name = "inspect", .start = inspect,
+const struct hf_verb hf_verb_inspect = {.name = "inspect", .start = start_inspect,
                                         .cancel = hf_op_finish};
 
 /* ---- force ---- */
@@ -244,7 +244,7 @@ const struct hf_verb hf_verb_inspect = {.name = "inspect", .start = inspect,
  * reason, and all. */
 #define FORCE_LEAST (-7)
 
-static hf_status refuse(struct hf_op *op)
+static hf_status fail_force(struct hf_op *op)
 {
     static const char *const kinds[] = {[2] = "not a lock of Redisson's form",
                                         [3] = "a read-write lock",
@@ -271,12 +271,12 @@ static hf_status refuse(struct hf_op *op)
                         hf_lock_kind_text(op->lock->kind->id));
 }
 
-static hf_status outcome(struct hf_op *op)
+static hf_status outcome_of_force(struct hf_op *op)
 {
     if (op->answer.count == 0)
         return HF_OK;
     if (op->answer.count != ANSWER_NOT_HELD)
-        return refuse(op);
+        return fail_force(op);
     if (!op->call.is_repeated)
         return HF_NOT_OWNER;
     return hf_error_set(op->error, HF_E_NOREPLY,
@@ -293,17 +293,17 @@ static void on_forced(struct hf_call *call, hf_status status,
                    answer->count <= 0 && answer->count >= FORCE_LEAST;
     bool is_done = is_read && answer->count == 0;
 
-    hf_wait_queue_freed(op, is_done ? answer->number : -1);
+    hf_wait_queue_release_ended(op, is_done ? answer->number : -1);
     if (is_done)
-        hf_op_log_note(op);
+        hf_op_log_unsent_notification(op);
     hf_track_after_forced_release(op->lock);
     if (status == HF_OK)
-        hf_wait_queue_wake_first(op->lock->line);
+        hf_wait_queue_wake_first(op->lock->wait_queue);
     hf_wake_at_slot_owner(op);
     if (status == HF_OK)
-        status = is_read ? outcome(op) : hf_op_odd_reply(op);
+        status = is_read ? outcome_of_force(op) : hf_op_fail_unexpected_reply(op);
     else
-        status = hf_op_failure(op, status, call->may_have_run);
+        status = hf_op_failure_status(op, status, call->may_have_run);
     hf_hold_finish_request(op, status); /* by_owner.c has made a hold for it */
 }
 
@@ -313,15 +313,15 @@ static bool is_repeatable(const struct hf_op *op)
     return op->holder_len > 0;
 }
 
-static void force(struct hf_op *op, int64_t deadline_ms)
+static void send_force(struct hf_op *op, int64_t deadline_ms)
 {
-    hf_wait_queue_freeing(op);
+    hf_wait_queue_release_begins(op);
     op->call.must_not_repeat = !is_repeatable(op);
     if (op->hold)
-        hf_op_call(op, STEP_RELEASE, hf_hold_text(op->hold), deadline_ms,
-                   on_forced);
+        hf_op_call_script(op, STEP_RELEASE, hf_hold_field(op->hold), deadline_ms,
+                          on_forced);
     else
-        hf_op_call(op, STEP_FORCE, request_id(op), deadline_ms, on_forced);
+        hf_op_call_script(op, STEP_FORCE_RELEASE, request_id(op), deadline_ms, on_forced);
 }
 
 static void on_acquainted(struct hf_call *call, hf_status status,
@@ -330,10 +330,10 @@ static void on_acquainted(struct hf_call *call, hf_status status,
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     (void)reply;
-    if (status < 0 && (status != HF_E_SERVER || call->is_passing))
+    if (status < 0 && (status != HF_E_SERVER || call->is_temporary_failure))
         hf_hold_finish_request(op, status);
     else
-        force(op, call->deadline_ms);
+        send_force(op, call->deadline_ms);
 }
 
 /* How waiters are woken is known after the first reply of a cluster. A request that must not be
@@ -342,11 +342,11 @@ static void on_acquainted(struct hf_call *call, hf_status status,
 static void force_when_known(struct hf_op *op)
 {
     if (hf_router_had_map(op->client->router) && is_repeatable(op))
-        force(op, hf_op_deadline(op));
+        send_force(op, hf_op_deadline(op));
     else
-        hf_op_call(op, STEP_INSPECT, request_id(op), hf_op_deadline(op),
-                   on_acquainted);
+        hf_op_call_script(op, STEP_INSPECT, request_id(op), hf_op_deadline(op),
+                          on_acquainted);
 }
 
-const struct hf_verb hf_verb_force = {.name = "force-release", .start = force_when_known,
-                                      .cancel = hf_hold_finish_request};
+const struct hf_verb hf_verb_force_release = {.name = "force-release", .start = force_when_known,
+                                              .cancel = hf_hold_finish_request};

@@ -12,7 +12,7 @@
 #include "net/base/assert.h"
 #include "net/base/error.h"
 
-hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held)
+hf_status hf_reentry_fail_deadlock(struct hf_op *op, const struct hf_hold *held)
 {
     char name[100];
 
@@ -63,9 +63,9 @@ static void note_no_reply(struct hf_op *op)
     hf_op_note_outcome(op);
     if (op->call.may_have_run) {
         hf_track_granted(op->hold);
-        hf_label_note(op->client, op->lease_ms);
+        hf_label_note_needed(op->client, op->lease_ms);
     }
-    hf_hold_rearm(op->hold);
+    hf_hold_rearm_timer(op->hold);
 }
 
 /* If the wait of a call that had waited ends before the server has time to reply, the replies
@@ -94,7 +94,7 @@ static void on_answer(struct hf_call *call, hf_status status,
     struct hf_hold *hold = op->hold;
 
     if (status == HF_OK && !hf_op_read_answer(op, reply))
-        status = hf_op_odd_reply(op);
+        status = hf_op_fail_unexpected_reply(op);
     if (status < 0) {
         call->may_have_run = call->may_have_run ||
                              status == HF_E_SERVER; /* half of the script */
@@ -110,19 +110,19 @@ static void on_answer(struct hf_call *call, hf_status status,
         hf_lease_granted(&hold->work->lease, op->count, &call->sending,
                         op->options.lease_ms == 0, 0);
         hf_track_granted(hold);
-        hf_label_note(op->client, op->lease_ms);
-        hf_hold_rearm(hold);
+        hf_label_note_needed(op->client, op->lease_ms);
+        hf_hold_rearm_timer(hold);
         if (!op->is_member)
             hf_hold_commit(hold);
         end_reentry(op, HF_OK);
         return;
     }
-    if (hf_lease_lose(&hold->work->lease, hf_answer_lost(&op->answer)))
+    if (hf_lease_lose(&hold->work->lease, hf_answer_loss_reason(&op->answer)))
         hf_hold_report_lost(hold);
     end_lost(op);
 }
 
-static void reenter(struct hf_op *op)
+static void send_reentry(struct hf_op *op)
 {
     HF_ASSERT(op->hold->work->op == op && !op->call.is_under_way);
     hf_loop_disarm(op->client->loop, &op->timer);
@@ -130,17 +130,17 @@ static void reenter(struct hf_op *op)
         end_lost(op);
         return;
     }
-    if (!op->lock->kind->reenters) {
-        end_reentry(op, hf_reentry_refuse(op, op->hold));
+    if (!op->lock->kind->is_reentrant) {
+        end_reentry(op, hf_reentry_fail_deadlock(op, op->hold));
         return;
     }
     op->count = op->hold->work->lease.count + 1;
     op->call.replicas = 0;
     op->wait.sent_ms = hf_loop_now(op->client->loop);
     hf_lease_sent(&op->hold->work->lease, hf_loop_now(op->client->loop), op->lease_ms);
-    hf_hold_rearm(op->hold);
-    hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
-               on_answer);
+    hf_hold_rearm_timer(op->hold);
+    hf_op_call_script(op, STEP_ACQUIRE, hf_hold_field(op->hold), hf_op_deadline(op),
+                      on_answer);
 }
 
 /* Behind another call on the same hold it waits no longer than it may. */
@@ -150,13 +150,13 @@ void hf_reentry_start(struct hf_op *op, struct hf_hold *held)
     HF_ASSERT(held->lock == op->lock && held->owner == op->owner && !op->hold);
     hf_wait_requeue(&op->wait); /* the wait's own request is not used */
     op->began_ms = 0;
-    if (!hf_hold_open(held)) {
+    if (!hf_hold_ensure_work(held)) {
         hf_loop_disarm(op->client->loop, &op->timer);
         hf_op_finish(op, HF_E_NOMEM);
         return;
     }
     if (hf_hold_begin_op(held, op)) {
-        reenter(op);
+        send_reentry(op);
         return;
     }
     op->wait.due_ms =

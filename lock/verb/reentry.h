@@ -13,7 +13,7 @@ hf_status hf_reentry_refuse_lost(struct hf_op *op, const struct hf_hold *hold);
 /* hf_reentry_cancel - ends a re-entry. */
 void hf_reentry_cancel(struct hf_op *op, hf_status status);
 
-/* hf_reentry_refuse - writes the error of a call that would wait for its own owner. */
-hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held);
+/* hf_reentry_fail_deadlock - writes the error of a call that would wait for its own owner. */
+hf_status hf_reentry_fail_deadlock(struct hf_op *op, const struct hf_hold *held);
 
 #endif

@@ -31,7 +31,7 @@ static void end_release(struct hf_op *op, bool is_gone, hf_status status)
     if (is_gone)
         hf_track_after_release(op->lock);
     if (is_gone && !is_still_held(op)) {
-        hf_wait_queue_wake_first(op->lock->line);
+        hf_wait_queue_wake_first(op->lock->wait_queue);
         hf_wake_at_slot_owner(op);
     }
     hf_op_finish(op, status);
@@ -39,7 +39,7 @@ static void end_release(struct hf_op *op, bool is_gone, hf_status status)
 
 static void leave_to_orphan(struct hf_hold *hold)
 {
-    hf_release_orphan(hold->lock, hf_hold_text(hold),
+    hf_release_orphan(hold->lock, hf_hold_field(hold),
                       hold->work->lease.claims.set_ms, 0, NULL);
 }
 
@@ -76,7 +76,7 @@ static void found_gone(struct hf_op *op)
         return;
     }
     hold->work->lease.count = op->count;
-    if (hf_lease_lose(&hold->work->lease, hf_answer_lost(&op->answer))) {
+    if (hf_lease_lose(&hold->work->lease, hf_answer_loss_reason(&op->answer))) {
         if (op->count > 0)
             hf_hold_report_lost(hold);
         else
@@ -85,15 +85,15 @@ static void found_gone(struct hf_op *op)
     end_release(op, op->count == 0, HF_LOST);
 }
 
-static void done(struct hf_op *op)
+static void release_done(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
     if (op->count > 0) { /* a partial release also sets the TTL */
         hf_lease_granted(&hold->work->lease, op->count, &op->call.sending, false, 0);
         hf_track_granted(hold);
-        hf_label_note(op->client, op->lease_ms);
-        hf_hold_rearm(hold);
+        hf_label_note_needed(op->client, op->lease_ms);
+        hf_hold_rearm_timer(hold);
     }
     end_release(op, op->count == 0, HF_OK);
 }
@@ -102,7 +102,7 @@ static void done(struct hf_op *op)
 static hf_status status_of(struct hf_op *op, hf_status status)
 {
     if (status != HF_E_LIMIT || op->call.may_have_run)
-        return hf_op_failure(op, status, status == HF_E_LIMIT);
+        return hf_op_failure_status(op, status, status == HF_E_LIMIT);
     return hf_error_set(op->error, HF_E_CONNECT,
                         "%s: the release could not be sent: a limit was reached",
                         hf_router_address(op->client->router));
@@ -110,7 +110,7 @@ static hf_status status_of(struct hf_op *op, hf_status status)
 
 /* The client decides the count, so the owner has one acquisition less with or without a
  * reply. */
-static void failed(struct hf_op *op, hf_status status)
+static void release_failed(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
@@ -123,9 +123,9 @@ static void failed(struct hf_op *op, hf_status status)
         hf_op_note_outcome(op);
     if (op->count > 0 && op->call.may_have_run) {
         hf_track_granted(hold);
-        hf_label_note(op->client, op->lease_ms);
+        hf_label_note_needed(op->client, op->lease_ms);
     }
-    hf_hold_rearm(hold);
+    hf_hold_rearm_timer(hold);
     end_release(op, op->count == 0, status_of(op, status));
 }
 
@@ -136,18 +136,18 @@ static void on_released(struct hf_call *call, hf_status status,
     bool is_read = status == HF_OK && hf_op_read_answer(op, reply);
     bool is_done = is_read && op->answer.count == op->count;
 
-    hf_wait_queue_freed(op, is_done ? op->answer.number : -1);
+    hf_wait_queue_release_ended(op, is_done ? op->answer.number : -1);
     if (status < 0)
-        failed(op, status);
+        release_failed(op, status);
     else if (!is_read)
-        failed(op, hf_op_odd_reply(op));
+        release_failed(op, hf_op_fail_unexpected_reply(op));
     else if (is_done)
-        done(op);
+        release_done(op);
     else
         found_gone(op);
 }
 
-static void release(struct hf_op *op)
+static void send_release(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
@@ -164,18 +164,18 @@ static void release(struct hf_op *op)
         hf_tally_released(hold);
         hf_lease_release(&hold->work->lease);
         hf_hold_stop_renewal(hold); /* LEASE-3 */
-        hf_wait_queue_freeing(op);
+        hf_wait_queue_release_begins(op);
     } else {
         hf_lease_sent(&hold->work->lease, hf_loop_now(op->client->loop), op->lease_ms);
     }
-    hf_hold_rearm(hold);
-    hf_op_call(op, STEP_RELEASE, hf_hold_text(hold),
-               hf_op_deadline(op), on_released);
+    hf_hold_rearm_timer(hold);
+    hf_op_call_script(op, STEP_RELEASE, hf_hold_field(hold),
+                      hf_op_deadline(op), on_released);
 }
 
 /* Ends it as at its deadline. If it waited for another call on the hold, and its turn
  * has just come, its request was not sent. */
-static void cancel(struct hf_op *op, hf_status status)
+static void cancel_release(struct hf_op *op, hf_status status)
 {
     hf_call_cancel(&op->call);
     hf_loop_disarm(op->client->loop, &op->timer);
@@ -186,7 +186,7 @@ static void cancel(struct hf_op *op, hf_status status)
     }
     if (!op->call.script)
         op->count = op->hold->work->lease.count - 1;
-    failed(op, status);
+    release_failed(op, status);
 }
 
 static void start(struct hf_op *op)
@@ -198,13 +198,13 @@ static void start(struct hf_op *op)
         return;
     }
     if (!hold->work) {
-        hf_hold_open_in(hold, op->spare_work);
+        hf_hold_use_work(hold, op->spare_work);
         hold->work->is_borrowed = true;
     }
     if (hf_hold_begin_op(hold, op))
-        release(op);
+        send_release(op);
 }
 
 const struct hf_verb hf_verb_release = {
     .name = "release",
-    .start = start, .resume = start, .cancel = cancel};
+    .start = start, .resume = start, .cancel = cancel_release};

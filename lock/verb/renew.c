@@ -61,7 +61,7 @@ struct hf_batch {
     size_t count;
     struct hf_hold *holds[BATCH_MAX];
     bool has_left[BATCH_MAX];           /* the hold was released meanwhile (WATCHDOG-2) */
-    struct hf_resp_arg argv[CALL_HEAD + 3 * BATCH_MAX + 1];
+    struct hf_resp_arg argv[CALL_HEAD_ARGS + 3 * BATCH_MAX + 1];
 };
 
 /* ---- the facts ---- */
@@ -98,7 +98,7 @@ static void batch_free(struct hf_batch *batch)
         HF_ASSERT(hold->work->batch == batch);
         hold->work->batch = NULL;
         if (hold->is_free)
-            hf_hold_drop(hold); /* WATCHDOG-3 */
+            hf_hold_free_memory(hold); /* WATCHDOG-3 */
         else
             hf_hold_shrink_soon(hold);
     }
@@ -115,7 +115,7 @@ static void renew_alone(struct hf_hold *hold)
     hold->work->renews_alone = true;
     hf_lease_retry(&hold->work->lease, now, NULL);
     if (hold->work->batch->is_look)
-        hf_lease_rush_look(&hold->work->lease, now);
+        hf_lease_look_early(&hold->work->lease, now);
     else
         hold->work->lease.renew_ms = now;
 }
@@ -127,8 +127,8 @@ static bool is_pending_in(const struct hf_batch *batch, const struct hf_hold *ho
            hold->work->lease.state == LEASE_HELD && !hold->is_free;
 }
 
-static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
-                         int64_t answer)
+static void renewal_answered(struct hf_batch *batch, struct hf_hold *hold,
+                             int64_t answer)
 {
     bool was_pushed = hold->is_pushed;
 
@@ -165,12 +165,12 @@ static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
 /* TRACK-7 */
 static void note_answer(struct hf_batch *batch, struct hf_hold *hold, int64_t answer)
 {
-    answered_one(batch, hold, answer);
+    renewal_answered(batch, hold, answer);
     if (batch->call.is_by_ask && hold->work->lease.state == LEASE_HELD)
         hf_track_granted(hold);
 }
 
-static void answered(struct hf_batch *batch, struct hf_resp_value reply)
+static void batch_answered(struct hf_batch *batch, struct hf_resp_value reply)
 {
     for (size_t i = 0; i < batch->count; i++) {
         struct hf_hold *hold = batch->holds[i];
@@ -185,11 +185,11 @@ static void answered(struct hf_batch *batch, struct hf_resp_value reply)
         else /* not a reply of the script: it proves nothing */
             hf_lease_retry(&hold->work->lease, hf_loop_now(batch->client->loop),
                           &batch->call.sending);
-        hf_hold_rearm(hold);
+        hf_hold_rearm_timer(hold);
     }
 }
 
-static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
+static void batch_failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
 {
     int64_t now = hf_loop_now(batch->client->loop);
 
@@ -203,10 +203,10 @@ static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
         hf_lease_retry(&hold->work->lease, now,
                       may_have_run ? &batch->call.sending : NULL);
         if (is_at_once && batch->is_look)
-            hf_lease_rush_look(&hold->work->lease, now);
+            hf_lease_look_early(&hold->work->lease, now);
         else if (is_at_once)
             hold->work->lease.renew_ms = now;
-        hf_hold_rearm(hold);
+        hf_hold_rearm_timer(hold);
     }
 }
 
@@ -243,18 +243,18 @@ static void on_renewed(struct hf_call *call, hf_status status,
     struct hf_client *client = batch->client;
 
     if (status == HF_OK && hf_resp_count(reply) == batch->count + 1) {
-        answered(batch, reply);
+        batch_answered(batch, reply);
     } else if (status == HF_E_SERVER && reply.node &&
                changes_way(batch, reply)) {
-        failed(batch, hf_refusal_is_undeclared(reply), true);
+        batch_failed(batch, hf_refusal_is_undeclared(reply), true);
     } else {
         client->tally.failed_renewals += !batch->is_look;
         hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
                       status < 0 ? batch->error.text
                                  : "unexpected script reply");
-        failed(batch, call->may_have_run || status >= HF_OK ||
+        batch_failed(batch, call->may_have_run || status >= HF_OK ||
                           status == HF_E_SERVER, /* half of the script */
-               false);
+                     false);
     }
     batch_free(batch);
 }
@@ -266,7 +266,7 @@ static const struct hf_kind_step *renewal_of(const struct hf_hold *hold)
     return &hold->lock->kind->steps[STEP_RENEW];
 }
 
-static bool goes_with(const struct hf_hold *hold, const struct hf_hold *first)
+static bool fits_in_batch_of(const struct hf_hold *hold, const struct hf_hold *first)
 {
     return !hold->work->renews_alone && !first->work->renews_alone &&
            hold->lock->slot == first->lock->slot &&
@@ -291,10 +291,10 @@ static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
     return at;
 }
 
-static void fill(struct hf_batch *batch)
+static void fill_batch(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
-    struct hf_resp_arg *at = batch->argv + CALL_HEAD;
+    struct hf_resp_arg *at = batch->argv + CALL_HEAD_ARGS;
     bool is_single = client->renews_singly || client->has_scattered_locks ||
                      client->declare_state.is_needed;
     size_t n = 0, names = 0, max = is_single ? 1 : BATCH_MAX;
@@ -304,7 +304,7 @@ static void fill(struct hf_batch *batch)
         struct hf_hold *hold =
             HF_OWNER_OF(client->due_holds.next, struct hf_hold_work, due_node)->hold;
 
-        if (n > 0 && !goes_with(hold, batch->holds[0]))
+        if (n > 0 && !fits_in_batch_of(hold, batch->holds[0]))
             break;
         HF_ASSERT(hold->work->lease.is_renewing && !hold->work->batch);
         hf_list_remove(&hold->work->due_node);
@@ -322,7 +322,7 @@ static void fill(struct hf_batch *batch)
     batch->holds[0]->work->renews_alone = false;
     batch->is_look = batch->holds[0]->work->is_looked_at;
     batch->is_declaring = client->declare_state.is_needed;
-    batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD;
+    batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD_ARGS;
     *at++ = (struct hf_resp_arg){
         batch->lease_text,
         hf_resp_format_integer(batch->lease_text,
@@ -333,7 +333,7 @@ static void fill(struct hf_batch *batch)
     batch->call.argc = (size_t)(at - batch->argv);
 }
 
-static void describe(struct hf_batch *batch)
+static void fill_call_of_batch(struct hf_batch *batch)
 {
     struct hf_hold *first = batch->holds[0];
     struct hf_call *call = &batch->call;
@@ -355,7 +355,7 @@ static void describe(struct hf_batch *batch)
 }
 
 /* A third of the lease at most: by then the next renewal is due. */
-static int64_t deadline(struct hf_client *client)
+static int64_t batch_deadline(struct hf_client *client)
 {
     int64_t third = client->watchdog_ms / 3;
 
@@ -369,14 +369,14 @@ static void send_batch(struct hf_batch *batch)
     struct hf_client *client = batch->client;
     hf_status rc;
 
-    fill(batch);
-    describe(batch);
+    fill_batch(batch);
+    fill_call_of_batch(batch);
     HF_ASSERT(batch_ok(batch));
     client->renewal_requests++;
     rc = hf_call_start(&batch->call, client->loop, client->router,
-                       deadline(client));
+                       batch_deadline(client));
     if (rc < 0) {
-        failed(batch, false, false);
+        batch_failed(batch, false, false);
         batch_free(batch);
     }
 }
@@ -393,7 +393,7 @@ static void retry_all_due(struct hf_client *client)
         HF_ASSERT(hold->work->lease.is_renewing && !hold->work->batch);
         hf_list_remove(&hold->work->due_node);
         hf_lease_retry(&hold->work->lease, now, NULL);
-        hf_hold_rearm(hold);
+        hf_hold_rearm_timer(hold);
     }
 }
 
@@ -441,7 +441,7 @@ static bool may_be_cancelled(const struct hf_batch *batch, const struct hf_hold 
     return batch->call.is_under_way && (is_replaced || !hf_call_is_sent(&batch->call));
 }
 
-static void leave(struct hf_batch *batch, const struct hf_hold *hold)
+static void leave_batch(struct hf_batch *batch, const struct hf_hold *hold)
 {
     HF_ASSERT(hold->work->batch == batch);
     for (size_t i = 0; i < batch->count; i++)
@@ -460,7 +460,7 @@ void hf_watchdog_init(struct hf_client *client)
     hf_list_init(&client->due_holds);
     hf_list_init(&client->batches);
     hf_turn_hook_init(&client->turn, on_turn_end);
-    client->leave_batch = leave;
+    client->leave_batch = leave_batch;
 }
 
 void hf_watchdog_fini(struct hf_client *client)

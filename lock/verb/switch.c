@@ -16,7 +16,7 @@
 #define CHECK_PAUSE_MS 100
 #define SHARED_PAUSE_MAX_MS 3200
 
-static void arm(struct hf_client *client, int64_t in_ms)
+static void arm_unsure_timer(struct hf_client *client, int64_t in_ms)
 {
     hf_loop_arm(client->loop, &client->unsure_timer,
                 hf_loop_now(client->loop) + in_ms);
@@ -36,9 +36,9 @@ static void take_one(struct hf_client *client, int64_t now)
         work->check_pause_ms *= 2;
     work->check_from_ms = at_ms + work->check_pause_ms;
     if (is_shared && !work->is_switched)
-        hf_hold_rush_look(work->hold, at_ms);
+        hf_hold_look_early(work->hold, at_ms);
     else
-        hf_hold_rush(work->hold, at_ms);
+        hf_hold_renew_early(work->hold, at_ms);
     work->is_switched = false;
 }
 
@@ -52,19 +52,19 @@ static void on_timer(struct hf_timer *timer)
     for (int i = 0; i < PORTION && !hf_list_is_empty(&client->unsure_holds); i++)
         take_one(client, now);
     if (!hf_list_is_empty(&client->unsure_holds))
-        arm(client, client->batches_count < MANY_BATCHES ? PAUSE_MS
+        arm_unsure_timer(client, client->batches_count < MANY_BATCHES ? PAUSE_MS
                                                          : PAUSE_BUSY_MS);
 }
 
-static void note_hold(struct hf_client *client, struct hf_hold *hold,
-                      const struct hf_switched *which)
+static void queue_switched_hold(struct hf_client *client, struct hf_hold *hold,
+                                const struct hf_switched *which)
 {
-    struct hf_lease copy, *lease = hf_hold_edit(hold, &copy);
+    struct hf_lease copy, *lease = hf_hold_edit_lease(hold, &copy);
 
     if (!hf_lease_switched(lease, hf_switched_has(which->sudden, hold->lock->slot)))
         return;
-    hf_hold_edited(hold, lease);
-    if (hf_hold_open(hold)) {
+    hf_hold_store_lease(hold, lease);
+    if (hf_hold_ensure_work(hold)) {
         hold->work->check_from_ms = 0;
         hold->work->is_switched = true;
     }
@@ -74,17 +74,17 @@ static void note_hold(struct hf_client *client, struct hf_hold *hold,
 void hf_switch_add_unsure_hold(struct hf_client *client, struct hf_hold *hold)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
-    if (!hf_hold_open(hold)) { /* it is checked without a place in the list */
-        hf_hold_rush(hold, hf_loop_now(client->loop));
+    if (!hf_hold_ensure_work(hold)) { /* it is checked without a place in the list */
+        hf_hold_renew_early(hold, hf_loop_now(client->loop));
         return;
     }
     if (hf_list_is_empty(&client->unsure_holds))
-        arm(client, 0);
+        arm_unsure_timer(client, 0);
     if (hf_list_is_empty(&hold->work->unsure_node))
         hf_list_push(&client->unsure_holds, &hold->work->unsure_node);
 }
 
-void hf_switch_note(void *ctx, const struct hf_switched *which)
+void hf_switch_on_switched(void *ctx, const struct hf_switched *which)
 {
     struct hf_client *client = ctx;
 
@@ -92,7 +92,7 @@ void hf_switch_note(void *ctx, const struct hf_switched *which)
         if (!hf_switched_has(which->slots, lock->slot))
             continue;
         for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
-            note_hold(client, hold, which);
+            queue_switched_hold(client, hold, which);
     }
 }
 

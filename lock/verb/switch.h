@@ -21,8 +21,8 @@ void hf_switch_init(struct hf_client *client);
 /* hf_switch_fini - ends the work on unsure holds. */
 void hf_switch_fini(struct hf_client *client);
 
-/* hf_switch_note - processes a switch (hf_router_options.on_switched). */
-void hf_switch_note(void *client, const struct hf_switched *which);
+/* hf_switch_on_switched - processes a switch (hf_router_options.on_switched). */
+void hf_switch_on_switched(void *client, const struct hf_switched *which);
 
 /* hf_switch_is_attentive - returns whether there is a hold, or with tracking=on a waiter that a
  *   push may wake (TRACK-8). */

@@ -16,7 +16,7 @@
 #define FIRST_MS 1000           /* TRACK-1 */
 #define TICK_MS 64              /* first requests that are due within it go together */
 
-bool hf_track_is_kind(const struct hf_kind *kind)
+bool hf_track_tracks_kind(const struct hf_kind *kind)
 {
     return kind->steps[STEP_RENEW].reads_last;
 }
@@ -41,13 +41,13 @@ void hf_track_granted(struct hf_hold *hold)
     int64_t at_ms;
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    if (!hf_router_is_tracking(client->router) || !hf_track_is_kind(hold->lock->kind))
+    if (!hf_router_is_tracking(client->router) || !hf_track_tracks_kind(hold->lock->kind))
         return;
     at_ms = first_ms(client);
     if (hold->lock->kind->is_shared)
-        hf_lease_rush_look(&hold->work->lease, at_ms);
+        hf_lease_look_early(&hold->work->lease, at_ms);
     else
-        hf_lease_rush(&hold->work->lease, at_ms);
+        hf_lease_renew_early(&hold->work->lease, at_ms);
 }
 
 /* TRACK-6: one look tracks the key for all holds of the client. */
@@ -62,7 +62,7 @@ void hf_track_after_release(const struct hf_lock *lock)
         return;
     while ((other = hf_lock_next_of_name(lock, other)))
         if (other->kind->is_shared && (hold = hf_hold_next(other, NULL)))
-            hf_hold_rush_look(hold, first_ms(client));
+            hf_hold_look_early(hold, first_ms(client));
 }
 
 void hf_track_after_forced_release(const struct hf_lock *lock)
@@ -86,12 +86,12 @@ static bool is_due(const struct hf_hold *hold, const struct hf_lease *lease)
     int64_t now = hf_loop_now(hold->lock->client->loop);
 
     if (!work)
-        return lease->rush_ms <= now;
+        return lease->early_ms <= now;
     return !hf_list_is_empty(&work->unsure_node) ||
-           lease->rush_ms <= hf_max_ms(now, work->check_from_ms);
+           lease->early_ms <= hf_max_ms(now, work->check_from_ms);
 }
 
-static void check(struct hf_client *client, struct hf_hold *hold)
+static void check_hold(struct hf_client *client, struct hf_hold *hold)
 {
     struct hf_lease copy;
     const struct hf_lease *lease = hf_hold_lease(hold, &copy);
@@ -109,15 +109,15 @@ static void check(struct hf_client *client, struct hf_hold *hold)
 static void wake_waiter(struct hf_lock *lock)
 {
     if (lock->kind->steps[STEP_ACQUIRE].reads_last)
-        hf_wait_queue_pushed(lock->line);
+        hf_wait_queue_pushed(lock->wait_queue);
 }
 
 static void check_lock(struct hf_lock *lock)
 {
-    if (!hf_track_is_kind(lock->kind))
+    if (!hf_track_tracks_kind(lock->kind))
         return;
     for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
-        check(lock->client, hold);
+        check_hold(lock->client, hold);
 }
 
 /* TRACK-4 */
@@ -148,7 +148,7 @@ static void check_named(struct hf_client *client, struct hf_bytes name, struct h
     while ((lock = hf_lock_next_named(client, name.ptr, name.len, lock))) {
         struct hf_bytes its;
 
-        if (!hf_track_is_kind(lock->kind))
+        if (!hf_track_tracks_kind(lock->kind))
             continue;
         its = key_of(lock);
         if (its.len == key.len && memcmp(its.ptr, key.ptr, key.len) == 0)
@@ -164,7 +164,8 @@ static void wake_named(struct hf_client *client, struct hf_bytes name)
         wake_waiter(lock);
 }
 
-void hf_track_note(void *ctx, const struct hf_server *server, const char *text, size_t len)
+void hf_track_on_invalidated(void *ctx, const struct hf_server *server, const char *text,
+                             size_t len)
 {
     struct hf_bytes key = {text, len};
 
@@ -177,7 +178,7 @@ void hf_track_note(void *ctx, const struct hf_server *server, const char *text, 
     for (int i = 0; i <= 1; i++) {
         struct hf_bytes name;
 
-        if ((name.len = hf_key_name(&name.ptr, text, len, i)) > 0)
+        if ((name.len = hf_key_find_name(&name.ptr, text, len, i)) > 0)
             check_named(ctx, name, key);
     }
 }

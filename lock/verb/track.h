@@ -39,7 +39,7 @@
 #include "lock/record/records.h"
 
 /* hf_track_granted - the hold was acquired, or an own write changed its key: TRACK-1.
- *   hf_hold_rearm must follow. */
+ *   hf_hold_rearm_timer must follow. */
 void hf_track_granted(struct hf_hold *hold);
 
 /* hf_track_after_release        - a release of this lock has ended: TRACK-6.
@@ -47,11 +47,11 @@ void hf_track_granted(struct hf_hold *hold);
 void hf_track_after_release(const struct hf_lock *lock);
 void hf_track_after_forced_release(const struct hf_lock *lock);
 
-/* hf_track_note - processes a push (hf_router_options.on_invalidated). */
-void hf_track_note(void *client, const struct hf_server *server, const char *key,
-                   size_t len);
+/* hf_track_on_invalidated - processes a push (hf_router_options.on_invalidated). */
+void hf_track_on_invalidated(void *client, const struct hf_server *server, const char *key,
+                             size_t len);
 
-/* hf_track_is_kind - returns whether holds of this kind are tracked. */
-bool hf_track_is_kind(const struct hf_kind *kind);
+/* hf_track_tracks_kind - returns whether holds of this kind are tracked. */
+bool hf_track_tracks_kind(const struct hf_kind *kind);
 
 #endif

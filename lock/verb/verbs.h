@@ -4,8 +4,8 @@
 
 #include "lock/record/records.h"
 
-extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
-    hf_verb_inspect, hf_verb_drop, hf_verb_extend;
+extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force_release,
+    hf_verb_inspect, hf_verb_drop_places, hf_verb_extend;
 
 /* hf_acquire_options_read - copies the options of the program; NULL: the defaults. HF_E_INVAL:
  *   they were not initialised, or a later version has a member that is set. lock.c */
@@ -23,7 +23,7 @@ hf_status hf_acquire_options_check_async(
 
 /* Raises the token counter of a held lock to `permits`. HF_NOT_OWNER: the lock is not held.
  * token.c */
-extern const struct hf_verb hf_verb_raise;
+extern const struct hf_verb hf_verb_raise_token;
 
 /* Operations of kinds without owners. hf_verb_add adds permits, or one count of a latch;
  * hf_verb_add_existing adds permits to a semaphore that exists; hf_verb_reduce removes permits

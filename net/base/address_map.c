@@ -114,8 +114,8 @@ static bool is_same_host(const char *a, const char *b)
 }
 
 /* The entry for exactly this host and port (0: every port). */
-static bool find(const struct hf_address_map *map, const struct hf_endpoint *at,
-                 uint16_t port, struct hf_endpoint *to)
+static bool find_entry(const struct hf_address_map *map, const struct hf_endpoint *at,
+                       uint16_t port, struct hf_endpoint *to)
 {
     struct hf_endpoint from;
 
@@ -142,7 +142,7 @@ const char *hf_address_map_add(struct hf_address_map *map, struct hf_text entry)
 
     if (!read_entry(&from, &to, entry))
         return form;
-    if (find(map, &from, from.port, &other))
+    if (find_entry(map, &from, from.port, &other))
         return "this address is mapped twice";
     if (entry.len + 2 > sizeof map->text - end)
         return "there are too many addresses to map";
@@ -156,7 +156,7 @@ bool hf_address_map_apply(const struct hf_address_map *map,
 {
     struct hf_endpoint to;
 
-    if (!map || (!find(map, at, at->port, &to) && !find(map, at, 0, &to)))
+    if (!map || (!find_entry(map, at, at->port, &to) && !find_entry(map, at, 0, &to)))
         return false;
     if (to.port == 0)
         to.port = at->port;

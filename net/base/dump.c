@@ -12,7 +12,7 @@
 #include "net/base/moment.h"
 #include "net/base/utf8.h"
 
-static void append(struct hf_dump *dump, const char *line, size_t len)
+static void append_line(struct hf_dump *dump, const char *line, size_t len)
 {
     if (dump->len + len + 1 > dump->max) {
         dump->left_out++;
@@ -50,7 +50,7 @@ void hf_dump_line(struct hf_dump *dump, int depth, const char *format, ...)
     if (len >= sizeof line)
         len = hf_utf8_complete_len(line, sizeof line - 1);
     hf_error_sanitize(line, len);
-    append(dump, line, len);
+    append_line(dump, line, len);
 }
 
 char *hf_dump_time(const struct hf_dump *dump, char dst[HF_DUMP_TIME_MAX],

@@ -34,7 +34,7 @@ void hf_error_sanitize(char *text, size_t len)
 #define DOTS_LEN (sizeof DOTS - 1)
 
 /* Cuts `text` at `len` bytes or one character before, and appends DOTS. Returns its length. */
-static size_t cut(char *text, size_t len)
+static size_t cut_with_dots(char *text, size_t len)
 {
     len = hf_utf8_complete_len(text, len);
     (void)strcpy(text + len, DOTS);
@@ -60,7 +60,7 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
     va_end(args);
     len = strlen(e->text);
     if ((size_t)wanted > len)
-        len = cut(e->text, len - DOTS_LEN);
+        len = cut_with_dots(e->text, len - DOTS_LEN);
     hf_error_sanitize(e->text, len);
     return status;
 }
@@ -71,7 +71,7 @@ void hf_error_add(struct hf_error *e, const char *hint)
     struct hf_error said = *e;
 
     if (strlen(said.text) > room)
-        (void)cut(said.text, room - DOTS_LEN);
+        (void)cut_with_dots(said.text, room - DOTS_LEN);
     (void)hf_error_set(e, said.status, "%s; %s", said.text, hint);
 }
 

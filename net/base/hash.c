@@ -8,7 +8,7 @@ struct state {
     uint64_t a, b, c, d;
 };
 
-static uint64_t rotated(uint64_t x, unsigned bits)
+static uint64_t rotate_left(uint64_t x, unsigned bits)
 {
     return x << bits | x >> (64 - bits);
 }
@@ -17,14 +17,14 @@ static void round_once(struct state *s)
 {
     s->a += s->b;
     s->c += s->d;
-    s->b = rotated(s->b, 13) ^ s->a;
-    s->d = rotated(s->d, 16) ^ s->c;
-    s->a = rotated(s->a, 32);
+    s->b = rotate_left(s->b, 13) ^ s->a;
+    s->d = rotate_left(s->d, 16) ^ s->c;
+    s->a = rotate_left(s->a, 32);
     s->c += s->b;
     s->a += s->d;
-    s->b = rotated(s->b, 17) ^ s->c;
-    s->d = rotated(s->d, 21) ^ s->a;
-    s->c = rotated(s->c, 32);
+    s->b = rotate_left(s->b, 17) ^ s->c;
+    s->d = rotate_left(s->d, 21) ^ s->a;
+    s->c = rotate_left(s->c, 32);
 }
 
 /* `count` bytes, 8 at most, the first of them lowest. */
@@ -37,7 +37,7 @@ static uint64_t word_of(const unsigned char *p, size_t count)
     return word;
 }
 
-static void take(struct state *s, uint64_t word)
+static void hash_word(struct state *s, uint64_t word)
 {
     s->d ^= word;
     round_once(s);
@@ -54,8 +54,8 @@ uint64_t hf_hash(const struct hf_hash_key *key, const void *ptr, size_t len)
                       key->b ^ UINT64_C(0x7465646279746573)};
 
     for (; (size_t)(p - (const unsigned char *)ptr) + 8 <= len; p += 8)
-        take(&s, word_of(p, 8));
-    take(&s, word_of(p, rest) | (uint64_t)len << 56);
+        hash_word(&s, word_of(p, 8));
+    hash_word(&s, word_of(p, rest) | (uint64_t)len << 56);
     s.c ^= 0xff;
     for (int i = 0; i < 3; i++)
         round_once(&s);

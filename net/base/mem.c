@@ -57,8 +57,8 @@ static void *resize_wiped(const struct hf_mem *mem, void *old, size_t old_size, 
     return grown;
 }
 
-static bool grow(const struct hf_mem *mem, void *ptr, uint32_t *room, size_t size,
-                 size_t want, size_t max, bool is_wiped)
+static bool grow_array(const struct hf_mem *mem, void *ptr, uint32_t *room, size_t size,
+                       size_t want, size_t max, bool is_wiped)
 {
     void *old, *grown;
     size_t next;
@@ -86,11 +86,11 @@ static bool grow(const struct hf_mem *mem, void *ptr, uint32_t *room, size_t siz
 bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
                  size_t size, size_t want, size_t max)
 {
-    return grow(mem, ptr, room, size, want, max, false);
+    return grow_array(mem, ptr, room, size, want, max, false);
 }
 
 bool hf_mem_grow_wiped(const struct hf_mem *mem, void *ptr, uint32_t *room,
                        size_t size, size_t want, size_t max)
 {
-    return grow(mem, ptr, room, size, want, max, true);
+    return grow_array(mem, ptr, room, size, want, max, true);
 }

@@ -30,7 +30,7 @@ static size_t encoded_len(const char *value)
     return len;
 }
 
-static char *encode(char *dst, const char *value)
+static char *percent_encode(char *dst, const char *value)
 {
     static const char digits[] = "0123456789ABCDEF";
 
@@ -50,7 +50,7 @@ static char *encode(char *dst, const char *value)
 }
 
 /* The option of that name in the text, from its '&'; its end if it has none. */
-static char *find(char *words, const char *name)
+static char *find_option(char *words, const char *name)
 {
     size_t len = strlen(name);
 
@@ -75,14 +75,14 @@ static void drop_one(char *at)
     explicit_bzero(at + rest, len);
 }
 
-static void drop(char *words, const char *name)
+static void remove_option(char *words, const char *name)
 {
-    while (*find(words, name))
-        drop_one(find(words, name));
+    while (*find_option(words, name))
+        drop_one(find_option(words, name));
 }
 
 /* Reads one option, only to find out whether it is valid. */
-static hf_status check(const char *word, struct hf_error *err)
+static hf_status check_option(const char *word, struct hf_error *err)
 {
     struct hf_seeds seeds = {0};
     struct hf_url url = {0};
@@ -108,10 +108,10 @@ hf_status hf_named_options_set(char *words, size_t room, const char *name, const
     if (!known)
         return HF_E_INVAL;
     if (!value) {
-        drop(words, known);
+        remove_option(words, known);
         return HF_OK;
     }
-    replaced = is_repeatable ? 0 : option_len(find(words, known));
+    replaced = is_repeatable ? 0 : option_len(find_option(words, known));
     more = 2 + strlen(known) + encoded_len(value);
     if (more >= room - used + replaced)
         return hf_error_set(err, HF_E_LIMIT,
@@ -119,10 +119,10 @@ hf_status hf_named_options_set(char *words, size_t room, const char *name, const
                             known, room - 1);
     if (!(word = malloc(more + 1))) /* the text may lack room for the former value and the new */
         return hf_error_set(err, HF_E_NOMEM, "out of memory");
-    (void)encode(word + snprintf(word, more + 1, "&%s=", known), value);
-    if ((rc = check(word, err)) == HF_OK) {
+    (void)percent_encode(word + snprintf(word, more + 1, "&%s=", known), value);
+    if ((rc = check_option(word, err)) == HF_OK) {
         if (!is_repeatable)
-            drop_one(find(words, known));
+            drop_one(find_option(words, known));
         memcpy(words + used - replaced, word, more + 1);
     }
     hf_scan_free_secret(word);
@@ -131,8 +131,8 @@ hf_status hf_named_options_set(char *words, size_t room, const char *name, const
 
 /* ---- reading ---- */
 
-static hf_status apply(struct hf_url *u, struct hf_scan *s, struct hf_seeds *seeds,
-                       const char *words)
+static hf_status apply_options(struct hf_url *u, struct hf_scan *s, struct hf_seeds *seeds,
+                               const char *words)
 {
     hf_status rc;
 
@@ -158,7 +158,7 @@ hf_status hf_named_options_parse(struct hf_url *out, struct hf_seeds *seeds, con
     if (rc == HF_OK)
         rc = hf_url_parse_seeds(&u, &found, text ? text : s.url ? s.url : URL_DEFAULT, err);
     if (rc == HF_OK)
-        rc = apply(&u, &s, &found, words);
+        rc = apply_options(&u, &s, &found, words);
     if (rc == HF_OK) { /* last: a failure leaves all three alone */
         hf_url_hand_over(out, seeds, &u, &found);
         *watchdog_ms = s.watchdog_ms ? s.watchdog_ms : *watchdog_ms;

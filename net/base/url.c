@@ -26,7 +26,7 @@
 #define SERVER_PORT 6379   /* the default ports of Redis and of its sentinels */
 #define SENTINEL_PORT 26379
 
-static const char *find(struct hf_span in, char c)
+static const char *find_char(struct hf_span in, char c)
 {
     return memchr(in.from, c, (size_t)(in.to - in.from));
 }
@@ -153,16 +153,16 @@ static hf_status make_login(const struct hf_scan *s, struct hf_login **out,
  * redis-cli takes it for a password, others for a user. */
 static hf_status scan_user(struct hf_url *u, struct hf_scan *s, const char *end)
 {
-    const char *at = find((struct hf_span){s->at, end}, '@');
+    const char *at = find_char((struct hf_span){s->at, end}, '@');
     char *user = NULL, *password = NULL;
     const char *colon;
     hf_status rc;
 
     if (!at)
         return no_user(u, s, end);
-    if (find((struct hf_span){at + 1, end}, '@'))
+    if (find_char((struct hf_span){at + 1, end}, '@'))
         return hf_scan_refuse(s, at, "in a user or password, @ is written %40");
-    colon = find((struct hf_span){s->at, at}, ':');
+    colon = find_char((struct hf_span){s->at, at}, ':');
     if (!colon)
         return hf_scan_refuse(s, at,
                               "before @ stands user:password or :password");
@@ -180,14 +180,14 @@ static hf_status scan_user(struct hf_url *u, struct hf_scan *s, const char *end)
 static hf_status scan_literal(struct hf_url *u, struct hf_scan *s,
                               const char *end)
 {
-    struct hf_span part = {s->at + 1, find((struct hf_span){s->at, end}, ']')};
+    struct hf_span part = {s->at + 1, find_char((struct hf_span){s->at, end}, ']')};
     const char *zone;
     hf_status rc;
 
     if (!part.to)
         return hf_scan_refuse(s, s->at, "this [ has no ]");
     rc = hf_scan_decode(s, part, u->host, sizeof u->host, is_of_literal);
-    zone = find(part, '%');
+    zone = find_char(part, '%');
     if ((rc < 0 || !hf_host_is_ipv6(u->host)) && zone && strncmp(zone, "%25", 3) != 0)
         return hf_scan_refuse(s, zone, "the zone of an IPv6 address comes after %25: "
                                        "[fe80::1%25eth0]");
@@ -203,10 +203,10 @@ static hf_status scan_literal(struct hf_url *u, struct hf_scan *s,
 
 static hf_status scan_name(struct hf_url *u, struct hf_scan *s, const char *end)
 {
-    const char *colon = find((struct hf_span){s->at, end}, ':');
+    const char *colon = find_char((struct hf_span){s->at, end}, ':');
     struct hf_span part = {s->at, colon ? colon : end};
 
-    if (colon && find((struct hf_span){colon + 1, end}, ':'))
+    if (colon && find_char((struct hf_span){colon + 1, end}, ':'))
         return hf_scan_refuse(s, s->at, "an IPv6 address stands in brackets");
     if (part.from == part.to)
         return hf_scan_refuse(s, s->at, "the host is missing");
@@ -245,7 +245,7 @@ static hf_status scan_seeds(struct hf_url *u, struct hf_scan *s, const char *end
     hf_status rc = HF_OK;
 
     do {
-        const char *comma = find((struct hf_span){s->at, end}, ',');
+        const char *comma = find_char((struct hf_span){s->at, end}, ',');
 
         if (seeds->count == HF_SEEDS_MAX)
             return hf_scan_refuse(s, s->at, "more than 16 hosts");
@@ -263,7 +263,7 @@ static hf_status scan_seeds(struct hf_url *u, struct hf_scan *s, const char *end
 }
 
 /* A comma that is written in another way; NULL: there is none. */
-static const char *odd_comma(const char *at, const char *end)
+static const char *find_encoded_comma(const char *at, const char *end)
 {
     for (; at != end; at++)
         if (*at == ';' || (end - at >= 3 && strncasecmp(at, "%2c", 3) == 0))
@@ -273,8 +273,8 @@ static const char *odd_comma(const char *at, const char *end)
 
 static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s, const char *end)
 {
-    const char *odd = odd_comma(s->at, end);
-    unsigned several = find((struct hf_span){s->at, end}, ',') ? HF_REPLICATED
+    const char *odd = find_encoded_comma(s->at, end);
+    unsigned several = find_char((struct hf_span){s->at, end}, ',') ? HF_REPLICATED
                                                               : HF_STANDALONE;
 
     if (odd)

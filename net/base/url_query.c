@@ -210,7 +210,7 @@ enum { DB }; /* the one that has another way to be given */
 static const struct option {
     const char *name;
     hf_status (*take)(const struct hf_scan *s, struct hf_span value,
-                      struct field to);
+                             struct field to);
     size_t offset;               /* in struct hf_url, hf_tls_options, hf_seeds or hf_scan */
     size_t size;
     int topology;                /* whose option it is; 0: of all, in the URL */
@@ -266,8 +266,8 @@ static void *base_of(struct hf_url *u, struct hf_scan *s, const struct option *o
     return o->topology && o->take != take_sentinel_tls ? (void *)s->seeds : (void *)u;
 }
 
-static hf_status take(struct hf_url *u, struct hf_scan *s, const struct option *o,
-                      struct hf_span value)
+static hf_status read_option(struct hf_url *u, struct hf_scan *s, const struct option *o,
+                             struct hf_span value)
 {
     if (is_of_tls(o) && !hf_url_writable_tls(u))
         return hf_error_set(s->err, HF_E_NOMEM, "out of memory");
@@ -365,7 +365,8 @@ static bool is_listed(const struct hf_scan *s, const struct option *o, bool is_t
 
 /* The option that is probably meant, of those of this URL, or of all if `s` is NULL. NULL:
  * none is near. */
-static const struct option *nearest(const struct hf_scan *s, struct hf_span name, bool is_tls)
+static const struct option *nearest_option(const struct hf_scan *s, struct hf_span name,
+                                           bool is_tls)
 {
     size_t len = (size_t)(name.to - name.from);
     int best = len >= LONG_WORD ? 3 : 2;
@@ -386,7 +387,7 @@ static const struct option *nearest(const struct hf_scan *s, struct hf_span name
 static hf_status refuse_name(const struct hf_scan *s, struct hf_span name,
                              bool is_tls)
 {
-    const struct option *near = nearest(s, name, is_tls);
+    const struct option *near = nearest_option(s, name, is_tls);
     char why[460];
     size_t len = (size_t)snprintf(why, sizeof why, "%s%s%she options here are",
                                   near ? "did you mean '" : "", near ? near->name : "",
@@ -422,7 +423,7 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
         return hf_scan_refuse(s, value.from, "a value is missing: name=value");
     *given |= bit;
     s->at = value.to;
-    return take(u, s, o, value);
+    return read_option(u, s, o, value);
 }
 
 hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s, bool has_database)
@@ -454,7 +455,7 @@ static const struct option *row_named(struct hf_span name)
 static hf_status refuse_word(const char *name, struct hf_error *err)
 {
     size_t len = strlen(name);
-    const struct option *near = nearest(NULL, (struct hf_span){name, name + len}, true);
+    const struct option *near = nearest_option(NULL, (struct hf_span){name, name + len}, true);
     char quoted[HF_WORD_MAX * 4];
 
     (void)hf_error_quote(quoted, sizeof quoted, name, len);
@@ -503,7 +504,7 @@ hf_status hf_scan_check_option(struct hf_url *u, struct hf_scan *s)
         return hf_scan_refuse(s, s->at, "there is no such option");
     if (value.from >= value.to)
         return hf_scan_refuse(s, s->at, "a value is missing");
-    return take(u, s, o, value);
+    return read_option(u, s, o, value);
 }
 
 static hf_status scan_word(struct hf_url *u, struct hf_scan *s, const struct option *o,
@@ -513,7 +514,7 @@ static hf_status scan_word(struct hf_url *u, struct hf_scan *s, const struct opt
         return refuse_other(s, (struct hf_span){o->name, o->name + strlen(o->name)});
     if (is_of_tls(o) && u->kind != HF_URL_TLS && !s->tls_at)
         s->tls_at = o->name;
-    return take(u, s, o, value);
+    return read_option(u, s, o, value);
 }
 
 hf_status hf_scan_named_options(struct hf_url *u, struct hf_scan *s, bool of_client)
@@ -537,8 +538,8 @@ hf_status hf_scan_named_options(struct hf_url *u, struct hf_scan *s, bool of_cli
 
 /* ---- options from elsewhere ---- */
 
-static hf_status set(struct hf_url *url, const struct option *o,
-                     const void *from, struct hf_error *err)
+static hf_status set_option(struct hf_url *url, const struct option *o,
+                            const void *from, struct hf_error *err)
 {
     if (!hf_url_uses_tls(url))
         return hf_error_set(err, HF_E_INVAL,
@@ -559,7 +560,7 @@ hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
         const char *from = (const char *)tls + o->offset;
 
         if (rc == HF_OK && is_of_tls(o) && *from) /* of a given text, and of true, this is not 0 */
-            rc = set(url, o, from, err);
+            rc = set_option(url, o, from, err);
     }
     return rc;
 }

@@ -34,7 +34,7 @@ static int hex_value(char c)
 
 /* Returns the byte of %XX, or -1. It stops at the first byte that is not a hexadecimal
  * digit, such as a delimiter or the end of the text. */
-static int escaped(const char *percent)
+static int decode_percent(const char *percent)
 {
     int high = hex_value(percent[1]);
     int low = high < 0 ? -1 : hex_value(percent[2]);
@@ -52,7 +52,7 @@ hf_status hf_scan_decode(const struct hf_scan *s, struct hf_span part,
         int c = (unsigned char)*p;
 
         if (c == '%') {
-            c = escaped(p);
+            c = decode_percent(p);
             p += 2;
         }
         if (c < 0)

@@ -4,7 +4,7 @@
 
 #include "net/base/assert.h"
 
-static int least(int a, int b)
+static int smaller_of(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -30,10 +30,10 @@ int hf_word_distance(const char *a, size_t a_len, const char *b, size_t b_len)
                 row[j] = (int)(i + j);
                 continue;
             }
-            row[j] = least(least(above[j], row[j - 1]) + 1,
-                           above[j - 1] + (a[i - 1] != b[j - 1]));
+            row[j] = smaller_of(smaller_of(above[j], row[j - 1]) + 1,
+                                above[j - 1] + (a[i - 1] != b[j - 1]));
             if (is_exchange(a, i, b, j))
-                row[j] = least(row[j], two_above[j - 2] + 1);
+                row[j] = smaller_of(row[j], two_above[j - 2] + 1);
         }
     }
     return rows[a_len % 3][b_len];

@@ -12,7 +12,7 @@ static struct hf_subscription *subscription_of(struct hf_list *node)
     return HF_OWNER_OF(node, struct hf_subscription, node);
 }
 
-static void clear(struct hf_list *buckets, size_t count)
+static void init_buckets(struct hf_list *buckets, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         hf_list_init(&buckets[i]);
@@ -28,7 +28,7 @@ void hf_channel_table_init(struct hf_channel_table *table, struct hf_loop *loop,
     table->walks = NULL;
     table->room = FEW_CHANNELS;
     table->buckets = table->few;
-    clear(table->few, FEW_CHANNELS);
+    init_buckets(table->few, FEW_CHANNELS);
 }
 
 void hf_channel_table_fini(struct hf_channel_table *table)
@@ -45,20 +45,20 @@ struct hf_list *hf_channel_bucket(struct hf_channel_table *table,
     return &table->buckets[hf_loop_hash(table->loop, ptr, len) % table->room];
 }
 
-static void add(struct hf_channel_table *table, struct hf_subscription *s)
+static void add_to_bucket(struct hf_channel_table *table, struct hf_subscription *s)
 {
     hf_list_push(hf_channel_bucket(table, s->channel, s->channel_len), &s->node);
 }
 
 /* The subscriptions of a bucket remain in order: all of a new bucket come from one. */
-static void grow(struct hf_channel_table *table)
+static void grow_buckets(struct hf_channel_table *table)
 {
     struct hf_list *buckets =
         hf_mem_new(table->mem, CHANNEL_BUCKETS * sizeof *buckets);
 
     if (!buckets)
         return;
-    clear(buckets, CHANNEL_BUCKETS);
+    init_buckets(buckets, CHANNEL_BUCKETS);
     table->buckets = buckets;
     table->room = CHANNEL_BUCKETS;
     for (size_t i = 0; i < FEW_CHANNELS; i++)
@@ -66,7 +66,7 @@ static void grow(struct hf_channel_table *table)
             struct hf_subscription *s = subscription_of(table->few[i].next);
 
             hf_list_remove(&s->node);
-            add(table, s);
+            add_to_bucket(table, s);
         }
 }
 
@@ -83,8 +83,8 @@ void hf_channel_table_add(struct hf_channel_table *table,
     HF_ASSERT(hf_loop_is_locked(table->loop) && s->channel_len > 0);
     s->added = ++table->added;
     if (table->count++ >= FEW_CHANNELS && table->room == FEW_CHANNELS && !table->walks)
-        grow(table);
-    add(table, s);
+        grow_buckets(table);
+    add_to_bucket(table, s);
 }
 
 void hf_channel_table_remove(struct hf_channel_table *table,

@@ -27,12 +27,12 @@ bool hf_conn_ok(const struct hf_conn *c)
     return c->first <= c->unsent && c->unsent <= c->last &&
            c->last - c->first <= c->places_capacity &&
            c->out_start <= c->out_end && c->out_end <= c->out_room &&
-           c->unwritten + c->garbage <= c->out_end - c->out_start &&
+           c->unwritten + c->withdrawn_bytes <= c->out_end - c->out_start &&
            c->in_len <= c->in_room &&
            (c->state == HF_CONN_READY || c->first == c->unsent);
 }
 
-static void enter(struct hf_conn *c, enum hf_conn_state state)
+static void set_state(struct hf_conn *c, enum hf_conn_state state)
 {
     c->state = state;
 }
@@ -104,7 +104,7 @@ void hf_conn_fini(struct hf_conn *c)
 
 /* Small ones remain, so that a client without memory still sends short commands and receives
  * their replies. */
-static void *resized(struct hf_conn *c, void *ptr, size_t size, size_t least)
+static void *resize_buffer(struct hf_conn *c, void *ptr, size_t size, size_t least)
 {
     return c->options.mem->resize(c->options.mem->ctx, ptr, size, least);
 }
@@ -113,7 +113,7 @@ static void shrink_input(struct hf_conn *c)
 {
     char *in;
 
-    if (c->in_room <= READ_LEAST || !(in = resized(c, c->in, c->in_room, READ_LEAST)))
+    if (c->in_room <= READ_LEAST || !(in = resize_buffer(c, c->in, c->in_room, READ_LEAST)))
         return;
     c->in = in;
     c->in_room = READ_LEAST;
@@ -124,7 +124,7 @@ static void shrink_output(struct hf_conn *c)
     char *out;
 
     if (c->out_room <= WRITE_LEAST || c->out_end > c->out_start || c->has_secret ||
-        !(out = resized(c, c->out, c->out_room, WRITE_LEAST)))
+        !(out = resize_buffer(c, c->out, c->out_room, WRITE_LEAST)))
         return;
     c->out = out;
     c->out_room = WRITE_LEAST;
@@ -137,7 +137,7 @@ static void shrink_tape(struct hf_conn *c)
     void *nodes;
 
     if (c->tape.room <= TAPE_LEAST || c->tape.count > 0 ||
-        !(nodes = resized(c, c->tape.nodes, c->tape.room * size, TAPE_LEAST * size)))
+        !(nodes = resize_buffer(c, c->tape.nodes, c->tape.room * size, TAPE_LEAST * size)))
         return;
     c->tape.nodes = nodes;
     c->tape.room = TAPE_LEAST;
@@ -153,7 +153,7 @@ void hf_conn_shrink(struct hf_conn *c)
     }
 }
 
-static uint32_t smaller(uint32_t limit, size_t bytes)
+static uint32_t smaller_limit(uint32_t limit, size_t bytes)
 {
     return bytes < limit ? (uint32_t)bytes : limit;
 }
@@ -165,10 +165,10 @@ static void parser_init(struct hf_conn *c)
     struct hf_resp_limits limits = hf_resp_default_limits;
     size_t max = c->options.reply_max;
 
-    limits.line = smaller(limits.line, max);
-    limits.bulk = smaller(limits.bulk, max);
-    limits.elements = smaller(limits.elements, max / 3);
-    limits.reply = smaller(limits.reply, max);
+    limits.line = smaller_limit(limits.line, max);
+    limits.bulk = smaller_limit(limits.bulk, max);
+    limits.elements = smaller_limit(limits.elements, max / 3);
+    limits.reply = smaller_limit(limits.reply, max);
     hf_resp_init(&c->parser, &limits, c->handshake.protocol);
 }
 
@@ -177,7 +177,7 @@ hf_status hf_conn_open(struct hf_conn *c)
     hf_status rc;
 
     HF_ASSERT(c->state == HF_CONN_CLOSED);
-    enter(c, HF_CONN_HANDSHAKE);
+    set_state(c, HF_CONN_HANDSHAKE);
     c->in_len = 0;
     c->tape.count = 0;
     c->is_condemned = c->delivers_rest = false;
@@ -220,7 +220,7 @@ void hf_conn_close(struct hf_conn *c)
             end_request(c, take_first(c), HF_UNKNOWN, no_reply);
     }
     c->is_condemned = c->delivers_rest = false;
-    enter(c, HF_CONN_CLOSED);
+    set_state(c, HF_CONN_CLOSED);
     HF_ASSERT(hf_conn_ok(c));
 }
 
@@ -248,7 +248,7 @@ static void adopt_input(struct hf_conn *c, struct hf_conn *from)
     c->parser = from->parser;
     c->skip = from->skip;
     c->is_skipping = from->is_skipping;
-    c->is_skip_told = from->is_skip_told;
+    c->is_skip_reported = from->is_skip_reported;
     from->in = NULL;
     from->in_room = 0;
     from->in_len = 0;
@@ -259,7 +259,7 @@ void hf_conn_adopt(struct hf_conn *c, struct hf_conn *from)
 {
     HF_ASSERT(c->state == HF_CONN_CLOSED && from->state == HF_CONN_READY &&
               from->first == from->last);
-    enter(c, HF_CONN_READY);
+    set_state(c, HF_CONN_READY);
     c->predecessor = from->predecessor;
     adopt_handshake(&c->handshake, &from->handshake);
     adopt_input(c, from);
@@ -278,7 +278,7 @@ void hf_conn_fail_queued(struct hf_conn *c)
         c->out_start += place->size;
         c->unsent = c->first + 1;
         if (place->is_withdrawn) {
-            c->garbage -= place->size;
+            c->withdrawn_bytes -= place->size;
             c->first++;
         } else
             end_request(c, take_first(c), HF_UNSENT, no_reply);
@@ -298,7 +298,7 @@ size_t hf_conn_input(struct hf_conn *c, char **ptr)
     return c->in_room - c->in_len;
 }
 
-static hf_status broken(struct hf_conn *c, hf_status status)
+static hf_status fail_broken_stream(struct hf_conn *c, hf_status status)
 {
     const char *found = c->parser.error.found;
 
@@ -331,11 +331,11 @@ static hf_status parse_all(struct hf_conn *c, uint32_t *whole)
         else if (rc == HF_E_LIMIT)
             return rc;
         else if (rc != HF_RESP_ROOM)
-            return broken(c, rc);
+            return fail_broken_stream(c, rc);
         else if (!hf_mem_grow(c->options.mem, &c->tape.nodes, &c->tape.room,
                               sizeof *c->tape.nodes,
                               c->tape.room ? (size_t)c->tape.room + 1 : TAPE_FIRST, TAPE_MAX))
-            return broken(c, HF_E_NOMEM);
+            return fail_broken_stream(c, HF_E_NOMEM);
     }
     return HF_OK;
 }
@@ -353,7 +353,7 @@ static bool is_push(const struct hf_conn *c, struct hf_resp_value v)
              hf_resp_is_text(kind, "pong", 4));
 }
 
-static hf_status unrequested(struct hf_conn *c, struct hf_resp_value v)
+static hf_status fail_unrequested_reply(struct hf_conn *c, struct hf_resp_value v)
 {
     char words[200];
     const char *ptr = "";
@@ -385,7 +385,7 @@ static hf_status deliver_reply(struct hf_conn *c, struct hf_resp_value v)
 {
     skip_withdrawn(c);
     if (c->first == c->unsent)
-        return unrequested(c, v);
+        return fail_unrequested_reply(c, v);
     count_reply(c, v);
     end_request(c, take_first(c), HF_ANSWERED, v);
     return HF_OK;
@@ -400,7 +400,7 @@ static bool is_confirmation(const struct hf_conn *c, struct hf_resp_value push)
 }
 
 /* CONN-9 */
-static hf_status confirmed(struct hf_conn *c, struct hf_resp_value push)
+static hf_status subscribe_confirmed(struct hf_conn *c, struct hf_resp_value push)
 {
     HF_ASSERT(hf_conn_expected_reply(c, c->first)->subscribe_push->pushes > 0);
     if (--hf_conn_expected_reply(c, c->first)->subscribe_push->pushes > 0)
@@ -416,7 +416,7 @@ static hf_status deliver_push(struct hf_conn *c, struct hf_resp_value v)
         return HF_OK; /* no kind: dropped (RESP-CONFORMANCE pol-push-empty) */
     skip_withdrawn(c);
     if (is_confirmation(c, v))
-        return confirmed(c, v);
+        return subscribe_confirmed(c, v);
     c->stats.pushes++;
     c->options.on_push(c->options.ctx, v);
     return HF_OK;
@@ -429,18 +429,18 @@ static hf_status deliver_handshake(struct hf_conn *c, struct hf_resp_value v)
     if (hf_resp_type(v) == HF_RESP_PUSH)
         return HF_OK;
     if (!hf_handshake_awaited_is_sent(&c->handshake))
-        return unrequested(c, v);
+        return fail_unrequested_reply(c, v);
     answer = hf_handshake_reply(&c->handshake, v);
     hf_resp_set_protocol(&c->parser, c->handshake.protocol);
     if (answer == HANDSHAKE_READY)
-        enter(c, HF_CONN_READY);
+        set_state(c, HF_CONN_READY);
     if (answer != HANDSHAKE_FAILED)
         return HF_OK;
     c->error = c->handshake.error;
     return c->error.status;
 }
 
-static hf_status deliver(struct hf_conn *c, struct hf_resp_value v)
+static hf_status deliver_value(struct hf_conn *c, struct hf_resp_value v)
 {
     if (c->state == HF_CONN_HANDSHAKE)
         return deliver_handshake(c, v);
@@ -453,7 +453,7 @@ static hf_status deliver_all(struct hf_conn *c, uint32_t whole)
 
     for (uint32_t i = 0; i < whole && (!c->is_condemned || c->delivers_rest);
          i = hf_resp_next_index(&c->tape, i)) {
-        rc = deliver(c, hf_resp_first(&c->tape, c->in, i));
+        rc = deliver_value(c, hf_resp_first(&c->tape, c->in, i));
         if (rc < 0)
             return rc;
     }
@@ -488,7 +488,7 @@ static void begin_skip(struct hf_conn *c)
     parser_init(c);
     hf_skip_begin(&c->skip, c->handshake.protocol);
     c->is_skipping = true;
-    c->is_skip_told = false;
+    c->is_skip_reported = false;
 }
 
 /* In RESP2 a subscribed connection's only other array is a pong, which is small. */
@@ -506,13 +506,13 @@ static void lose_push(struct hf_conn *c)
         c->options.on_push_lost(c->options.ctx);
 }
 
-static hf_status tell_skip(struct hf_conn *c)
+static hf_status report_skipped_value(struct hf_conn *c)
 {
     hf_status rc = HF_OK;
 
-    if (c->is_skip_told || !c->skip.outermost)
+    if (c->is_skip_reported || !c->skip.outermost)
         return HF_OK;
-    c->is_skip_told = true;
+    c->is_skip_reported = true;
     if (skips_push(c))
         lose_push(c);
     else
@@ -536,7 +536,7 @@ static hf_status go_on_skipping(struct hf_conn *c)
 
     if (rc < 0)
         return skip_broken(c, rc);
-    if ((told = tell_skip(c)) < 0)
+    if ((told = report_skipped_value(c)) < 0)
         return told;
     c->is_skipping = rc == HF_RESP_MORE;
     drop_input(c, used);
@@ -596,5 +596,5 @@ void hf_conn_stats(const struct hf_conn *c, struct hf_link_stats *out)
     out->queued = 0;
     for (uint64_t n = c->unsent; n < c->last; n++)
         out->queued += !hf_conn_expected_reply(c, n)->is_withdrawn;
-    out->queued_bytes = c->out_end - c->out_start - c->garbage;
+    out->queued_bytes = c->out_end - c->out_start - c->withdrawn_bytes;
 }

@@ -99,7 +99,7 @@ struct hf_conn {
     struct hf_resp_tape tape;
     struct hf_skip skip;          /* CONN-8 */
     bool is_skipping;             /* `in` begins within that value */
-    bool is_skip_told;            /* hf_too_large_reply was delivered, or on_push_lost called */
+    bool is_skip_reported;        /* hf_too_large_reply was delivered, or on_push_lost called */
     char *in;
     uint32_t in_room;
     size_t in_len;
@@ -120,7 +120,7 @@ struct hf_conn {
     uint64_t last;
     uint64_t ending;              /* places below this number are being ended UNSENT */
     size_t unwritten;             /* bytes of [first, unsent) that are still in `out` */
-    size_t garbage;               /* bytes of withdrawn places after them, not yet removed
+    size_t withdrawn_bytes;       /* bytes of withdrawn places after them, not yet removed
                                      from `out` */
     bool is_probing;              /* CONN-10 */
     uint8_t probe_unwritten;      /* bytes of that PING not yet written */
@@ -167,7 +167,7 @@ void hf_conn_fail_queued(struct hf_conn *c);
  *   now. */
 static inline bool hf_conn_has_space(const struct hf_conn *c, size_t size)
 {
-    size_t used = c->out_end - c->out_start - c->garbage;
+    size_t used = c->out_end - c->out_start - c->withdrawn_bytes;
 
     return c->last - c->first < c->options.requests_max &&
            size <= c->options.output_max &&

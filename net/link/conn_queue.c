@@ -36,17 +36,17 @@ static bool places_grow(struct hf_conn *c)
 }
 
 /* Removes the bytes of withdrawn requests, which were never in flight. */
-static void compact(struct hf_conn *c)
+static void remove_withdrawn_bytes(struct hf_conn *c)
 {
     char *from = c->out + c->out_start + c->unwritten;
     char *to = from;
 
-    for (uint64_t n = c->unsent; c->garbage > 0 && n < c->last; n++) {
+    for (uint64_t n = c->unsent; c->withdrawn_bytes > 0 && n < c->last; n++) {
         struct hf_expected_reply *place = hf_conn_expected_reply(c, n);
         uint32_t size = place->size;
 
         if (place->is_withdrawn) {
-            c->garbage -= size;
+            c->withdrawn_bytes -= size;
             place->size = 0;
         } else {
             memmove(to, from, size);
@@ -56,7 +56,7 @@ static void compact(struct hf_conn *c)
     }
     memmove(to, from, (size_t)(c->out + c->out_end - from));
     c->out_end -= (size_t)(from - to);
-    HF_ASSERT(c->garbage == 0);
+    HF_ASSERT(c->withdrawn_bytes == 0);
 }
 
 /* Makes space for `size` more bytes: at the end, or by moving the remaining bytes down.
@@ -66,8 +66,8 @@ static hf_status output_room(struct hf_conn *c, size_t size)
     bool (*grow)(const struct hf_mem *, void *, uint32_t *, size_t, size_t, size_t);
     size_t used;
 
-    if (c->garbage > 0)
-        compact(c);
+    if (c->withdrawn_bytes > 0)
+        remove_withdrawn_bytes(c);
     used = c->out_end - c->out_start;
 
     if (size <= c->out_room - c->out_end)
@@ -155,30 +155,30 @@ static bool is_withdrawn_at(const struct hf_conn *c, uint64_t number)
 /* Withdrawn places at either end are freed, so that requests which time out while there
  * is no server do not fill the ring. Places that are being ended are not freed: later
  * requests do not belong to them. */
-static void trim(struct hf_conn *c)
+static void trim_places(struct hf_conn *c)
 {
     while (c->last > c->unsent && c->last > c->ending &&
            is_withdrawn_at(c, c->last - 1)) {
         uint32_t size = hf_conn_expected_reply(c, --c->last)->size;
 
-        HF_ASSERT(size <= c->garbage);
+        HF_ASSERT(size <= c->withdrawn_bytes);
         c->out_end -= size;
-        c->garbage -= size;
+        c->withdrawn_bytes -= size;
     }
     while (c->first == c->unsent && c->first < c->last && c->unwritten == 0 &&
            is_withdrawn_at(c, c->first)) {
         uint32_t size = hf_conn_expected_reply(c, c->first)->size;
 
-        HF_ASSERT(size <= c->garbage);
+        HF_ASSERT(size <= c->withdrawn_bytes);
         c->out_start += size;
-        c->garbage -= size;
+        c->withdrawn_bytes -= size;
         c->unsent = ++c->first;
     }
 }
 
 /* Its bytes stay until they are in the way: thousands that time out together
  * cost one walk, and not one each. */
-static void withdraw(struct hf_conn *c, uint64_t number)
+static void withdraw_place(struct hf_conn *c, uint64_t number)
 {
     struct hf_expected_reply *place = hf_conn_expected_reply(c, number);
 
@@ -188,8 +188,8 @@ static void withdraw(struct hf_conn *c, uint64_t number)
     place->is_acknowledged_by_push = false;
     place->request = NULL;
     place->is_withdrawn = true;
-    c->garbage += place->size;
-    trim(c);
+    c->withdrawn_bytes += place->size;
+    trim_places(c);
 }
 
 enum hf_outcome hf_conn_cancel(struct hf_conn *c, struct hf_request *request)
@@ -209,7 +209,7 @@ enum hf_outcome hf_conn_cancel(struct hf_conn *c, struct hf_request *request)
         return HF_UNKNOWN;
     }
     c->stats.unsent++;
-    withdraw(c, request->place);
+    withdraw_place(c, request->place);
     return HF_UNSENT;
 }
 
@@ -229,8 +229,8 @@ static void hand_out(struct hf_conn *c, int64_t now_us)
     int64_t now_ms = now_us / 1000;
     uint64_t requests = 0;
 
-    if (c->garbage > 0)
-        compact(c);
+    if (c->withdrawn_bytes > 0)
+        remove_withdrawn_bytes(c);
     for (; c->unsent < c->last; c->unsent++) {
         struct hf_expected_reply *place = hf_conn_expected_reply(c, c->unsent);
         struct hf_request *request = hf_expected_reply_request(place);

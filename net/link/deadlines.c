@@ -14,7 +14,7 @@ static int64_t first_ms(const struct hf_deadlines *d)
     return request_of(d->queue.next)->deadline_ms;
 }
 
-static void report(struct hf_deadlines *d, struct hf_request *request)
+static void report_late(struct hf_deadlines *d, struct hf_request *request)
 {
     hf_deadlines_forget(d, request);
     d->late(request);
@@ -24,7 +24,7 @@ static void on_own(struct hf_timer *timer)
 {
     struct hf_request *request = HF_OWNER_OF(timer, struct hf_request, timer);
 
-    report(request->deadlines, request);
+    report_late(request->deadlines, request);
 }
 
 /* All whose deadline has passed. `late` may add others meanwhile: none of those
@@ -35,7 +35,7 @@ static void on_first(struct hf_timer *timer)
     int64_t now = hf_loop_now(d->loop);
 
     while (!hf_list_is_empty(&d->queue) && first_ms(d) <= now)
-        report(d, request_of(d->queue.next));
+        report_late(d, request_of(d->queue.next));
     if (!hf_list_is_empty(&d->queue))
         hf_loop_arm(d->loop, timer, first_ms(d));
 }

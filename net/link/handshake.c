@@ -44,7 +44,7 @@ static void free_output(struct hf_handshake *g)
     g->output_room = 0;
 }
 
-static struct hf_resp_arg text(const char *s)
+static struct hf_resp_arg text_arg(const char *s)
 {
     return (struct hf_resp_arg){s, strlen(s)};
 }
@@ -105,25 +105,25 @@ static const char *user_of(const struct hf_handshake *g)
 
 static void send_auth(struct hf_handshake *g)
 {
-    struct hf_resp_arg argv[3] = {text("AUTH")};
+    struct hf_resp_arg argv[3] = {text_arg("AUTH")};
     size_t argc = 1;
 
     if (*user_of(g)) /* servers before 6.0 know no users */
-        argv[argc++] = text(user_of(g));
-    argv[argc++] = text(g->login->password);
+        argv[argc++] = text_arg(user_of(g));
+    argv[argc++] = text_arg(g->login->password);
     send_command(g, AUTH, argv, argc);
 }
 
 static void send_client(struct hf_handshake *g, enum command what,
                         const char *verb, const char *a, const char *b)
 {
-    struct hf_resp_arg argv[4] = {text("CLIENT"), text(verb)};
+    struct hf_resp_arg argv[4] = {text_arg("CLIENT"), text_arg(verb)};
     size_t argc = 2;
 
     if (a)
-        argv[argc++] = text(a);
+        argv[argc++] = text_arg(a);
     if (b)
-        argv[argc++] = text(b);
+        argv[argc++] = text_arg(b);
     send_command(g, what, argv, argc);
 }
 
@@ -131,7 +131,7 @@ static void send_select(struct hf_handshake *g)
 {
     char number[HF_RESP_INTEGER_MAX];
     size_t len = hf_resp_format_integer(number, g->database);
-    struct hf_resp_arg argv[2] = {text("SELECT"), {number, len}};
+    struct hf_resp_arg argv[2] = {text_arg("SELECT"), {number, len}};
 
     send_command(g, SELECT, argv, 2);
 }
@@ -140,8 +140,8 @@ static void send_select(struct hf_handshake *g)
  * connection's own writes are not reported. Source: redis.io CLIENT TRACKING. */
 static void send_tracking(struct hf_handshake *g)
 {
-    struct hf_resp_arg argv[5] = {text("CLIENT"), text("TRACKING"), text("ON"),
-                                  text("OPTIN"), text("NOLOOP")};
+    struct hf_resp_arg argv[5] = {text_arg("CLIENT"), text_arg("TRACKING"), text_arg("ON"),
+                                  text_arg("OPTIN"), text_arg("NOLOOP")};
 
     send_command(g, TRACKING, argv, 5);
 }
@@ -149,7 +149,7 @@ static void send_tracking(struct hf_handshake *g)
 /* The reply to PING ends the handshake. */
 static void step_bare(struct hf_handshake *g)
 {
-    struct hf_resp_arg ping = text("PING");
+    struct hf_resp_arg ping = text_arg("PING");
 
     begin_step(g);
     g->protocol = 2;
@@ -165,7 +165,7 @@ static void step_bare(struct hf_handshake *g)
  * arguments. In HELLO, a refused name would be a refused HELLO. */
 static void send_settings(struct hf_handshake *g)
 {
-    struct hf_resp_arg info[2] = {text("INFO"), text("server")};
+    struct hf_resp_arg info[2] = {text_arg("INFO"), text_arg("server")};
 
     if (g->database != 0)
         send_select(g);
@@ -180,15 +180,15 @@ static void send_settings(struct hf_handshake *g)
 
 static void step_hello(struct hf_handshake *g)
 {
-    struct hf_resp_arg argv[5] = {text("HELLO"), text("3")};
+    struct hf_resp_arg argv[5] = {text_arg("HELLO"), text_arg("3")};
     size_t argc = 2;
 
     begin_step(g);
     g->protocol = 3;
     if (g->login) {
-        argv[argc++] = text("AUTH");
-        argv[argc++] = text(*user_of(g) ? user_of(g) : "default");
-        argv[argc++] = text(g->login->password);
+        argv[argc++] = text_arg("AUTH");
+        argv[argc++] = text_arg(*user_of(g) ? user_of(g) : "default");
+        argv[argc++] = text_arg(g->login->password);
     }
     send_command(g, HELLO, argv, argc);
     send_settings(g);
@@ -208,7 +208,7 @@ static void step_kill(struct hf_handshake *g)
 {
     char number[HF_RESP_INTEGER_MAX];
     size_t len = hf_resp_format_integer(number, g->predecessor->id);
-    struct hf_resp_arg argv[4] = {text("CLIENT"), text("KILL"), text("ID"),
+    struct hf_resp_arg argv[4] = {text_arg("CLIENT"), text_arg("KILL"), text_arg("ID"),
                                   {number, len}};
 
     HF_ASSERT(g->predecessor->id != 0);
@@ -218,7 +218,7 @@ static void step_kill(struct hf_handshake *g)
 
 static void step_probe(struct hf_handshake *g)
 {
-    struct hf_resp_arg ping = text("PING");
+    struct hf_resp_arg ping = text_arg("PING");
 
     begin_step(g);
     send_command(g, PING, &ping, 1);
@@ -297,9 +297,9 @@ static bool lacks_password(struct hf_resp_value reply)
     return hf_resp_error_is(reply, "NOAUTH");
 }
 
-static enum hf_handshake_result fail(struct hf_handshake *g, hf_status status,
-                                     bool is_final, const char *what,
-                                     struct hf_resp_value reply)
+static enum hf_handshake_result fail_handshake(struct hf_handshake *g, hf_status status,
+                                               bool is_final, const char *what,
+                                               struct hf_resp_value reply)
 {
     const char *ptr = "an unexpected reply";
     size_t len = strlen(ptr);
@@ -330,7 +330,7 @@ static bool refuses_login(const struct hf_handshake *g, struct hf_resp_value rep
 
 /* The server refuses every connection, whatever it requests. It sends this before it
  * reads, in place of its first reply. */
-static bool turns_away(struct hf_resp_value reply)
+static bool refuses_all_connections(struct hf_resp_value reply)
 {
     return starts_with(reply, "ERR max number of clients") ||
            hf_resp_error_is(reply, "DENIED"); /* protected mode */
@@ -338,12 +338,12 @@ static bool turns_away(struct hf_resp_value reply)
 
 /* The server refuses temporarily, or accepts no connection. Continuing would ignore the
  * result of this command, and the next commands would also fail. */
-static bool passes(struct hf_resp_value reply)
+static bool is_not_a_login_error(struct hf_resp_value reply)
 {
     return hf_resp_error_is(reply, "BUSY") ||
            hf_resp_error_is(reply, "LOADING") ||
            hf_resp_error_is(reply, "MASTERDOWN") ||
-           (hf_resp_is_error(reply) && turns_away(reply));
+           (hf_resp_is_error(reply) && refuses_all_connections(reply));
 }
 
 /* Hosting services put a placeholder for the user into their URLs (Heroku:
@@ -366,7 +366,7 @@ static enum hf_handshake_result login_refused(struct hf_handshake *g, const char
     bool is_placeholder = may_be_placeholder(g, reply);
     struct hf_error first = g->error;
 
-    (void)fail(g, HF_E_AUTH, true, what, reply);
+    (void)fail_handshake(g, HF_E_AUTH, true, what, reply);
     if (g->is_default_user)
         g->error = first;
     if (!is_placeholder)
@@ -398,11 +398,11 @@ static enum hf_handshake_result on_hello(struct hf_handshake *g,
         return HANDSHAKE_MORE;
     }
     if (!hf_resp_is_error(reply))
-        return fail(g, HF_E_PROTOCOL, true, "HELLO", reply);
+        return fail_handshake(g, HF_E_PROTOCOL, true, "HELLO", reply);
     if (refuses_login(g, reply))
         return login_refused(g, names[HELLO], reply);
     if (hf_is_too_large_reply(reply))
-        return fail(g, HF_E_SERVER, false, "HELLO", reply);
+        return fail_handshake(g, HF_E_SERVER, false, "HELLO", reply);
     g->fallback = HANDSHAKE_FALLBACK_RESP2;
     return HANDSHAKE_MORE;
 }
@@ -418,7 +418,7 @@ static enum hf_handshake_result on_id(struct hf_handshake *g,
                                       struct hf_resp_value reply)
 {
     if (hf_resp_error_is(reply, "NOAUTH"))
-        return fail(g, HF_E_AUTH, true, "CLIENT ID", reply);
+        return fail_handshake(g, HF_E_AUTH, true, "CLIENT ID", reply);
     if (hf_resp_integer(reply, &g->id) < 0)
         g->id = 0; /* not permitted, or before 5.0: we do without */
     return HANDSHAKE_MORE;
@@ -441,7 +441,7 @@ static enum hf_handshake_result on_select(struct hf_handshake *g,
 {
     if (!hf_resp_is_error(reply))
         return HANDSHAKE_MORE;
-    (void)fail(g, HF_E_SERVER, true, "SELECT", reply);
+    (void)fail_handshake(g, HF_E_SERVER, true, "SELECT", reply);
     advise_database(g);
     return HANDSHAKE_FAILED;
 }
@@ -457,7 +457,7 @@ static bool was_kill_sent(const struct hf_handshake *g)
     return g->expected_count == 1 && g->expected[0] == KILL && g->next == 1;
 }
 
-static enum hf_handshake_result ready(struct hf_handshake *g)
+static enum hf_handshake_result become_ready(struct hf_handshake *g)
 {
     HF_ASSERT(!g->has_killed || was_kill_sent(g));
     g->predecessor->id = g->id;
@@ -477,7 +477,7 @@ static enum hf_handshake_result on_ping(struct hf_handshake *g,
                                         struct hf_resp_value reply)
 {
     return lacks_password(reply) && !g->is_probing
-               ? fail(g, HF_E_AUTH, true, "PING", reply)
+               ? fail_handshake(g, HF_E_AUTH, true, "PING", reply)
                : HANDSHAKE_MORE;
 }
 
@@ -501,7 +501,7 @@ static enum hf_handshake_result end_step(struct hf_handshake *g)
     } else if (has_predecessor(g) && !was_kill_sent(g)) {
         step_kill(g);
     } else {
-        return ready(g);
+        return become_ready(g);
     }
     return HANDSHAKE_MORE;
 }
@@ -519,8 +519,8 @@ bool hf_handshake_awaited_is_sent(const struct hf_handshake *g)
 static enum hf_handshake_result take_reply(struct hf_handshake *g, enum command what,
                                            struct hf_resp_value reply)
 {
-    if (passes(reply))
-        return fail(g, HF_E_SERVER, false, names[what], reply);
+    if (is_not_a_login_error(reply))
+        return fail_handshake(g, HF_E_SERVER, false, names[what], reply);
     if (g->is_checking)
         return on_check(g, reply);
     if (g->fallback != HANDSHAKE_NO_FALLBACK)
@@ -550,7 +550,7 @@ static enum hf_handshake_result take_reply(struct hf_handshake *g, enum command 
         HF_ASSERT(!g->has_killed || !hf_resp_is_error(reply));
         return HANDSHAKE_MORE;
     }
-    return fail(g, HF_E_PROTOCOL, true, "handshake", reply);
+    return fail_handshake(g, HF_E_PROTOCOL, true, "handshake", reply);
 }
 
 enum hf_handshake_result hf_handshake_reply(struct hf_handshake *g,

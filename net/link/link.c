@@ -93,7 +93,7 @@ static void on_end(void *ctx, struct hf_request *request,
     }
     hf_deadlines_forget(&link->deadlines, request);
     link->has_answered = link->has_answered || outcome == HF_ANSWERED;
-    if (link->vain_rivals > 0 && outcome == HF_ANSWERED)
+    if (link->unhelpful_rivals > 0 && outcome == HF_ANSWERED)
         hf_rival_note_reply(link);
     if (link->options.on_trace)
         hf_link_trace_end(request, outcome, reply);
@@ -143,7 +143,7 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     link->options = *options;
     link->stream.fd = -1;
     link->timer.fire = on_timer;
-    link->look_ms = options->suspect_ms > 0
+    link->silence_check_ms = options->suspect_ms > 0
                         ? hf_min_ms(options->silence_ms,
                                     options->suspect_ms - options->suspect_ms / 4)
                         : options->silence_ms;
@@ -208,13 +208,13 @@ void hf_link_serve_space_later(struct hf_link *link)
         hf_loop_at_turn_end(link->loop, &link->turn);
 }
 
-static void watch(struct hf_link *link, bool has_output)
+static void watch_socket_events(struct hf_link *link, bool has_output)
 {
     hf_loop_rewatch(link->loop, &link->io,
                     hf_stream_wanted_events(&link->stream, has_output));
 }
 
-static void flush(struct hf_link *link)
+static void flush_output(struct hf_link *link)
 {
     bool was_idle = hf_conn_in_flight(&link->conn) == 0;
     int64_t now = hf_loop_now(link->loop);
@@ -228,10 +228,10 @@ static void flush(struct hf_link *link)
     if (len == 0 || hf_loop_forked(link->loop))
         return; /* in a child the parent writes them */
     if (was_idle)
-        link->quiet_since_ms = link->mute_since_ms = now;
+        link->last_received_ms = link->reply_silent_since_ms = now;
     if (link->state == HF_LINK_READY && !link->has_unread)
         hf_loop_arm(link->loop, &link->timer,
-                    link->mute_since_ms + link->look_ms);
+                    link->reply_silent_since_ms + link->silence_check_ms);
     n = hf_stream_write(&link->stream, ptr, len);
     hf_conn_counters(&link->conn)->writes++;
     if (n > 0) {
@@ -241,7 +241,7 @@ static void flush(struct hf_link *link)
     }
     /* A failed write is found again by reading (LINK-1), at once where no
      * descriptor will say so. */
-    watch(link, n < (long)len);
+    watch_socket_events(link, n < (long)len);
     if (n < 0 && hf_stream_has_more(&link->stream))
         hf_loop_arm(link->loop, &link->timer, now);
 }
@@ -254,16 +254,16 @@ static void begin_handshake(struct hf_link *link)
         end_connection(link, false);
         return;
     }
-    flush(link);
+    flush_output(link);
 }
 
 /* The handshake of TLS: nothing of ours is sent before the peer has passed the
  * checks. Plain text has none. */
-static void secure(struct hf_link *link)
+static void continue_tls_handshake(struct hf_link *link)
 {
     hf_status rc = hf_stream_start(&link->stream);
 
-    link->quiet_since_ms = hf_loop_now(link->loop);
+    link->last_received_ms = hf_loop_now(link->loop);
     if (rc == HF_OK) {
         hf_conn_counters(&link->conn)->resumed +=
             hf_stream_is_resumed(&link->stream);
@@ -272,7 +272,7 @@ static void secure(struct hf_link *link)
                                   descriptor */
             read_all(link);
     } else if (rc == HF_RESP_MORE) {
-        watch(link, false);
+        watch_socket_events(link, false);
     } else {
         hf_link_fill_error(link, rc, link->stream.error.text, "");
         end_connection(link, rc == HF_E_TLS);
@@ -300,7 +300,7 @@ static void on_dialed(struct hf_dial *dial, int fd)
     if (hf_stream_open(&link->stream, fd, link->options.tls) == HF_OK &&
         hf_link_watch_socket(link) == HF_OK) {
         hf_link_set_state(link, HF_LINK_SECURING);
-        secure(link);
+        continue_tls_handshake(link);
         return;
     }
     hf_stream_close(&link->stream, false);
@@ -424,10 +424,10 @@ static bool brought_messages_alone(const struct hf_conn *conn, uint64_t first, u
 static void note_sign_of_life(struct hf_link *link, bool was_skipping)
 {
     if (!was_skipping)
-        link->mute_since_ms = hf_loop_now(link->loop);
+        link->reply_silent_since_ms = hf_loop_now(link->loop);
     if (link->state == HF_LINK_READY && link->rival && !hf_rival_is_ready(link)) {
         hf_rival_stop(link);
-        hf_loop_arm(link->loop, &link->timer, link->mute_since_ms + link->look_ms);
+        hf_loop_arm(link->loop, &link->timer, link->reply_silent_since_ms + link->silence_check_ms);
     }
 }
 
@@ -464,7 +464,7 @@ static void read_all(struct hf_link *link)
         hf_conn_counters(&link->conn)->bytes_in += (uint64_t)n;
         was_skipping = hf_conn_is_skipping(conn);
         if (!was_skipping)
-            link->quiet_since_ms = hf_loop_now(link->loop);
+            link->last_received_ms = hf_loop_now(link->loop);
         rc = hf_conn_received(conn, (size_t)n, hf_loop_now_us(link->loop));
         if (rc < 0) {
             end_refused(link, rc);
@@ -479,9 +479,9 @@ static void read_all(struct hf_link *link)
     if (link->state == HF_LINK_HANDSHAKE && link->conn.state == HF_CONN_READY)
         hf_link_become_ready(link);
     if (link->state == HF_LINK_HANDSHAKE)
-        flush(link);
+        flush_output(link);
     if (link->options.tls) /* this read may wait for room to write */
-        watch(link, hf_conn_has_output(&link->conn));
+        watch_socket_events(link, hf_conn_has_output(&link->conn));
     hf_loop_at_turn_end(link->loop, &link->turn);
 }
 
@@ -493,12 +493,12 @@ static void on_ready(struct hf_io *io, int events)
 
     HF_ASSERT(hf_link_ok(link));
     if (link->state == HF_LINK_SECURING) {
-        secure(link);
+        continue_tls_handshake(link);
         return;
     }
     if (events & HF_WRITE ||
         (link->options.tls && hf_conn_has_output(&link->conn)))
-        flush(link);
+        flush_output(link);
     if (events & HF_READ || link->options.tls)
         read_all(link);
 }
@@ -506,7 +506,7 @@ static void on_ready(struct hf_io *io, int events)
 /* LINK-3, LINK-8, or condemned from outside of a read (LINK-1). */
 static void listen_for_silence(struct hf_link *link)
 {
-    int64_t until = link->quiet_since_ms + link->options.silence_ms;
+    int64_t until = link->last_received_ms + link->options.silence_ms;
 
     if (hf_conn_is_condemned(&link->conn)) {
         end_connection(link, false);
@@ -549,7 +549,7 @@ static void on_timer(struct hf_timer *timer)
         listen_for_silence(link);
     } else if (hf_rival_is_ready(link)) {
         hf_rival_take_over(link);
-    } else if (link->state == HF_LINK_FETCHING && link->has_fresh) {
+    } else if (link->state == HF_LINK_FETCHING && link->has_next_login) {
         hf_link_attempt(link);
     } else if (link->state == HF_LINK_FETCHING && link->query == 0) {
         hf_link_fill_error(link, link->no_login.status, link->no_login.text, "");
@@ -578,5 +578,5 @@ static void on_turn_end(struct hf_turn_hook *turn)
         hf_link_arm_attempt_timer(link); /* the attempt began before the request was queued */
     if (link->state == HF_LINK_READY && link->conn.unwritten == 0 &&
         hf_conn_queued(&link->conn) >= hf_conn_in_flight(&link->conn))
-        flush(link);
+        flush_output(link);
 }

@@ -19,7 +19,7 @@ struct hf_tls_context;
  *   DIALING   -on_dialed-> SECURING
  *   SECURING  -begin_handshake-> HANDSHAKE
  *   HANDSHAKE -hf_link_become_ready-> READY
- *   READY     -end_first-> HANDSHAKE             a rival replaces it (link_rival.c)
+ *   READY     -close_first_connection-> HANDSHAKE             a rival replaces it (link_rival.c)
  *   any       -hf_link_close-> IDLE              then, if it is wanted:
  *   IDLE      -hf_link_back_off-> BACKOFF
  *   BACKOFF   -on_timer-> FETCHING, or IDLE if it is no longer wanted

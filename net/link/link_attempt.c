@@ -43,8 +43,8 @@ void hf_link_attempt(struct hf_link *link)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     hf_link_set_state(link, HF_LINK_FETCHING);
     link->is_refused = false;
-    link->quiet_since_ms = hf_loop_now(link->loop);
-    link->attempt_until_ms = link->quiet_since_ms + link->options.connect_timeout_ms;
+    link->last_received_ms = hf_loop_now(link->loop);
+    link->attempt_until_ms = link->last_received_ms + link->options.connect_timeout_ms;
     hf_loop_arm(link->loop, &link->timer, link->attempt_until_ms);
     if (hf_link_find_login(link)) {
         hf_link_set_state(link, HF_LINK_DIALING);
@@ -63,7 +63,7 @@ int64_t hf_link_progress_ms(const struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     return link->dial.resolve ? hf_loop_now(link->loop)
-                              : hf_max_ms(link->quiet_since_ms, link->dial.found_ms);
+                              : hf_max_ms(link->last_received_ms, link->dial.found_ms);
 }
 
 /* Returns when the attempt of a rival is replaced by another one (LINK-10); HF_NEVER: never. */
@@ -76,10 +76,10 @@ static int64_t replace_ms(const struct hf_link *link)
 
 void hf_link_arm_attempt_timer(struct hf_link *link)
 {
-    int64_t look_ms = hf_min_ms(replace_ms(link), hf_rival_for_attempt_due_ms(link));
+    int64_t silence_check_ms = hf_min_ms(replace_ms(link), hf_rival_for_attempt_due_ms(link));
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    hf_loop_arm(link->loop, &link->timer, hf_min_ms(link->attempt_until_ms, look_ms));
+    hf_loop_arm(link->loop, &link->timer, hf_min_ms(link->attempt_until_ms, silence_check_ms));
 }
 
 static void replace_attempt(struct hf_link *link)

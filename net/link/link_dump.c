@@ -53,7 +53,7 @@ void hf_link_dump(const struct hf_link *link, struct hf_dump *dump, int depth,
                  what, link->address, states[link->state], link->protocol, c->stream,
                  c->unsent - c->first, c->last - c->unsent, c->out_end - c->out_start,
                  hf_dump_time(dump, heard,
-                              link->quiet_since_ms ? link->quiet_since_ms : HF_NEVER),
+                              link->last_received_ms ? link->last_received_ms : HF_NEVER),
                  hf_dump_time(dump, due,
                               link->timer.link ? link->timer.due_ms : HF_NEVER));
     if (link->state != HF_LINK_READY && link->error.status != HF_OK)

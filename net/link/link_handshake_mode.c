@@ -27,7 +27,7 @@ enum hf_handshake_mode hf_link_best_handshake_mode(const struct hf_link *link)
     return link->options.protocol == 2 ? HANDSHAKE_RESP2 : HANDSHAKE_RESP3;
 }
 
-static enum hf_handshake_mode plainest(const struct hf_link *link)
+static enum hf_handshake_mode plainest_handshake_mode(const struct hf_link *link)
 {
     return link->conn.predecessor.id != 0 ? HANDSHAKE_RESP2 : HANDSHAKE_BARE;
 }
@@ -42,7 +42,7 @@ bool hf_link_learn_from_hangup(struct hf_link *link)
         handshake->is_careful = true;
         return !was_careful;
     }
-    if (link->is_fluent || handshake->mode == plainest(link))
+    if (link->used_best_mode || handshake->mode == plainest_handshake_mode(link))
         return false;
     handshake->mode++;
     return true;

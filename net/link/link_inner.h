@@ -48,17 +48,17 @@ struct hf_link {
     unsigned failures;              /* consecutive failed attempts and connections that
                                        ended soon */
     bool has_answered;              /* a reply after the handshake, since READY */
-    int64_t quiet_since_ms;         /* when bytes last arrived, or were first expected; of
+    int64_t last_received_ms;       /* when bytes last arrived, or were first expected; of
                                        an attempt: when it last made progress */
-    int64_t mute_since_ms;          /* the same, except messages while a reply is due */
-    int64_t look_ms;                /* time until the next check for silence */
+    int64_t reply_silent_since_ms;  /* the same, except messages while a reply is due */
+    int64_t silence_check_ms;       /* time until the next check for silence */
     struct hf_link *rival;          /* LINK-8, LINK-10; NULL: none */
-    unsigned vain_rivals;           /* that took over since the last reply that took
+    unsigned unhelpful_rivals;      /* that took over since the last reply that took
                                        less than suspect_ms */
     uint8_t jitter;                 /* of this connection: LINK-8 */
     struct hf_request probe;        /* LINK-9 */
     int protocol;                   /* of the last READY connection; 0: none */
-    bool is_fluent;                 /* LINK-6: the handshake used the best mode */
+    bool used_best_mode;            /* LINK-6: the handshake used the best mode */
     bool has_unread;                /* TLS has bytes that were not read; the timer is due */
     bool is_wanted;
     bool comes_back;            /* hf_link_reconnect_once */
@@ -68,15 +68,15 @@ struct hf_link {
 
     /* link_login.c */
     struct hf_login *login;         /* of this connection, or of the next one */
-    struct hf_login *fresh;         /* credentials that were not used yet */
+    struct hf_login *next_login;    /* credentials that were not used yet */
     struct hf_login *refused;       /* by the server since it last accepted one; NULL: none */
-    bool has_fresh;                 /* `fresh` is set; it may be NULL */
+    bool has_next_login;            /* `fresh` is set; it may be NULL */
     struct hf_error no_login;       /* why there are no credentials; HF_OK: not known */
     uint64_t query;                 /* the pending query for credentials; 0: none */
     int64_t expires_ms;             /* of `login`; HF_NEVER: it does not expire */
     int64_t renewal_ms;             /* LOGIN-3: when `login` must be replaced; or HF_NEVER */
-    int64_t fresh_expires_ms;
-    int64_t fresh_ms;               /* when it came, also after it is in use */
+    int64_t next_login_expires_ms;
+    int64_t login_received_ms;      /* when it came, also after it is in use */
     int64_t lifetime_ms;            /* of the latest credentials; 0: without an end */
     struct hf_timer login_timer;    /* READY: when to query credentials again */
     struct hf_request auth;         /* AUTH on the READY connection */
@@ -144,7 +144,7 @@ void hf_link_on_attempt_timer(struct hf_link *link);
 static inline bool hf_link_is_doubtful(const struct hf_link *link, int64_t now_ms)
 {
     return link->options.idle_check_ms > 0 &&
-           now_ms - link->quiet_since_ms >= link->options.idle_check_ms &&
+           now_ms - link->last_received_ms >= link->options.idle_check_ms &&
            link->state == HF_LINK_READY && hf_conn_queued(&link->conn) > 0 &&
            !hf_loop_forked(link->loop);
 }

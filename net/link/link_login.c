@@ -44,9 +44,9 @@ void hf_link_login_fini(struct hf_link *link)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     hf_loop_disarm(link->loop, &link->login_timer);
     hf_login_unref(link->login);
-    hf_login_unref(link->fresh);
+    hf_login_unref(link->next_login);
     hf_login_unref(link->refused);
-    link->login = link->fresh = link->refused = NULL;
+    link->login = link->next_login = link->refused = NULL;
 }
 
 /* ---- answers ---- */
@@ -70,28 +70,28 @@ static struct hf_login *login_of(const struct hf_link *link,
 
 static void drop_fresh(struct hf_link *link)
 {
-    hf_login_unref(link->fresh);
-    link->fresh = NULL;
-    link->has_fresh = false;
+    hf_login_unref(link->next_login);
+    link->next_login = NULL;
+    link->has_next_login = false;
 }
 
 /* LOGIN-3: when `fresh` must be replaced. */
 static int64_t renewal_of_fresh(const struct hf_link *link)
 {
-    int64_t ms = (link->fresh_expires_ms - link->fresh_ms) / 4 * 3;
+    int64_t ms = (link->next_login_expires_ms - link->login_received_ms) / 4 * 3;
 
-    if (link->fresh_expires_ms == HF_NEVER)
+    if (link->next_login_expires_ms == HF_NEVER)
         return HF_NEVER;
-    return link->fresh_ms + (ms < RETRY_MIN_MS ? RETRY_MIN_MS : ms);
+    return link->login_received_ms + (ms < RETRY_MIN_MS ? RETRY_MIN_MS : ms);
 }
 
 static void drop_old(struct hf_link *link)
 {
     int64_t now = hf_loop_now(link->loop);
 
-    if (link->has_fresh &&
-        (now >= link->fresh_expires_ms || now >= renewal_of_fresh(link) ||
-         now - link->fresh_ms >= FRESH_MS))
+    if (link->has_next_login &&
+        (now >= link->next_login_expires_ms || now >= renewal_of_fresh(link) ||
+         now - link->login_received_ms >= FRESH_MS))
         drop_fresh(link);
 }
 
@@ -100,11 +100,11 @@ static void set_fresh(struct hf_link *link, struct hf_login *login, int64_t life
                       int64_t expires_ms)
 {
     drop_fresh(link);
-    link->fresh = login;
-    link->has_fresh = true;
+    link->next_login = login;
+    link->has_next_login = true;
     link->lifetime_ms = lifetime_ms;
-    link->fresh_expires_ms = expires_ms;
-    link->fresh_ms = hf_loop_now(link->loop);
+    link->next_login_expires_ms = expires_ms;
+    link->login_received_ms = hf_loop_now(link->loop);
 }
 
 static int64_t end_of(const struct hf_link *link, int64_t life_ms)
@@ -181,11 +181,11 @@ bool hf_link_answer_credentials(struct hf_link *link, uint64_t id,
 static void use_fresh(struct hf_link *link)
 {
     hf_login_unref(link->login);
-    link->login = link->fresh;
-    link->expires_ms = link->fresh_expires_ms;
+    link->login = link->next_login;
+    link->expires_ms = link->next_login_expires_ms;
     link->renewal_ms = renewal_of_fresh(link);
-    link->fresh = NULL;
-    link->has_fresh = false;
+    link->next_login = NULL;
+    link->has_next_login = false;
     hf_conn_handshake(&link->conn)->login = link->login;
 }
 
@@ -196,9 +196,9 @@ bool hf_link_find_login(struct hf_link *link)
     if (!link->options.credentials)
         return true;
     drop_old(link);
-    if (!link->has_fresh && link->query == 0)
+    if (!link->has_next_login && link->query == 0)
         query_program(link);
-    if (!link->has_fresh)
+    if (!link->has_next_login)
         return false;
     use_fresh(link);
     return true;
@@ -214,16 +214,16 @@ static bool has_unused(const struct hf_link *link)
 void hf_link_login_move(struct hf_link *to, struct hf_link *from)
 {
     HF_ASSERT(hf_loop_is_locked(to->loop));
-    if (!to->has_fresh && from->has_fresh) {
-        set_fresh(to, from->fresh, from->lifetime_ms, from->fresh_expires_ms);
-        to->fresh_ms = from->fresh_ms;
-        from->fresh = NULL;
-        from->has_fresh = false;
-    } else if (!to->has_fresh && has_unused(from)) {
+    if (!to->has_next_login && from->has_next_login) {
+        set_fresh(to, from->next_login, from->lifetime_ms, from->next_login_expires_ms);
+        to->login_received_ms = from->login_received_ms;
+        from->next_login = NULL;
+        from->has_next_login = false;
+    } else if (!to->has_next_login && has_unused(from)) {
         set_fresh(to, hf_login_ref(from->login), from->lifetime_ms, from->expires_ms);
-        to->fresh_ms = from->fresh_ms;
+        to->login_received_ms = from->login_received_ms;
     }
-    if (!to->has_fresh && to->query == 0) {
+    if (!to->has_next_login && to->query == 0) {
         to->query = from->query;
         from->query = 0;
     }
@@ -318,7 +318,7 @@ const char *hf_link_refused_user(const struct hf_link *link)
 
 /* ---- a live connection (LOGIN-3) ---- */
 
-static void retry(struct hf_link *link)
+static void retry_credentials_later(struct hf_link *link)
 {
     int64_t ms = link->lifetime_ms / 16;
 
@@ -341,10 +341,10 @@ static void on_auth(struct hf_request *request, enum hf_outcome outcome,
         return;
     }
     set_refused(link, link->login);
-    retry(link);
+    retry_credentials_later(link);
 }
 
-static void authenticate(struct hf_link *link)
+static void send_auth(struct hf_link *link)
 {
     const struct hf_login *login = link->login;
     struct hf_resp_arg argv[3] = {{"AUTH", 4}};
@@ -359,18 +359,18 @@ static void authenticate(struct hf_link *link)
     link->is_authenticating =
         hf_link_submit(link, &link->auth, argv, argc, HF_NEVER) == HF_OK;
     if (!link->is_authenticating)
-        retry(link);
+        retry_credentials_later(link);
 }
 
 /* The next connection uses the answer. */
-static void replace(struct hf_link *link)
+static void replace_login(struct hf_link *link)
 {
     if (link->options.is_subscriber && link->protocol == 2) {
         hf_link_condemn(link, "the credentials expire: a new connection has new ones");
         return;
     }
     use_fresh(link);
-    authenticate(link);
+    send_auth(link);
 }
 
 static void on_login_timer(struct hf_timer *timer)
@@ -380,13 +380,13 @@ static void on_login_timer(struct hf_timer *timer)
     if (link->state != HF_LINK_READY || link->is_authenticating)
         return;
     drop_old(link);
-    if (!link->has_fresh && link->query == 0 && !link->rival &&
+    if (!link->has_next_login && link->query == 0 && !link->rival &&
         link->no_login.status == HF_OK)
         query_program(link);
-    if (link->has_fresh) {
-        replace(link);
+    if (link->has_next_login) {
+        replace_login(link);
     } else if (link->query == 0) {
         link->no_login.status = HF_OK; /* query again next time */
-        retry(link);
+        retry_credentials_later(link);
     }
 }

@@ -6,7 +6,7 @@
 
 static const struct hf_resp_value no_reply;
 
-static enum hf_outcome give_up(struct hf_request *request)
+static enum hf_outcome forget_request(struct hf_request *request)
 {
     struct hf_link *link = request->link;
     enum hf_outcome outcome = hf_conn_cancel(&link->conn, request);
@@ -26,7 +26,7 @@ void hf_link_on_overdue(struct hf_request *request)
     /* The first attempt may be under way yet: it has no error of its own. */
     if (link->error.status == HF_OK)
         hf_link_name_late_step(link);
-    outcome = give_up(request);
+    outcome = forget_request(request);
     request->done(request, outcome, no_reply);
 }
 
@@ -51,7 +51,7 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
 
 enum hf_outcome hf_link_cancel(struct hf_request *request)
 {
-    return give_up(request);
+    return forget_request(request);
 }
 
 void hf_link_want(struct hf_link *link, bool is_wanted)
@@ -104,7 +104,7 @@ bool hf_link_has_space_waiters(const struct hf_link *link)
 /* ---- connections ---- */
 
 /* Outside of a read, the timer closes at the next turn (LINK-1). */
-static void condemn(struct hf_link *link, hf_status status, const char *why)
+static void condemn_connection(struct hf_link *link, hf_status status, const char *why)
 {
     if (link->state != HF_LINK_READY)
         return;
@@ -116,7 +116,7 @@ static void condemn(struct hf_link *link, hf_status status, const char *why)
 void hf_link_condemn(struct hf_link *link, const char *why)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    condemn(link, HF_E_PROTOCOL, why);
+    condemn_connection(link, HF_E_PROTOCOL, why);
 }
 
 /* Replies that follow the refusal count. If they were unknown, a release that was
@@ -129,7 +129,7 @@ void hf_link_replace(struct hf_link *link, const char *why)
         return;
     link->is_replaced = true;
     hf_dial_avoid_address(&link->dial);
-    condemn(link, HF_E_CONNECT, why);
+    condemn_connection(link, HF_E_CONNECT, why);
     link->conn.delivers_rest = true;
 }
 

@@ -49,7 +49,7 @@ static int64_t patience_ms(const struct hf_link *link)
 {
     int64_t ms = link->options.suspect_ms;
     int64_t slow_ms = 2 * (int64_t)(link->conn.latency_us / 1000);
-    unsigned doublings = link->vain_rivals;
+    unsigned doublings = link->unhelpful_rivals;
 
     if (slow_ms > ms)
         ms = hf_min_ms(slow_ms, 2 * ms);
@@ -103,7 +103,7 @@ static void rival_options(struct hf_link_options *o, const struct hf_link *link)
     o->ctx = (void *)link;
 }
 
-static void begin(struct hf_link *link)
+static void begin_rival(struct hf_link *link)
 {
     struct hf_link_options options;
 
@@ -117,7 +117,7 @@ static void begin(struct hf_link *link)
     hf_link_login_move(link->rival, link);
     hf_conn_handshake(&link->rival->conn)->mode =
         hf_conn_handshake(&link->conn)->mode;
-    link->rival->is_fluent = link->is_fluent;
+    link->rival->used_best_mode = link->used_best_mode;
     link->rival->is_replaced = link->is_replaced;
     hf_dial_adopt(&link->rival->dial, &link->dial);
     link->rival->attempt_ms = link->options.suspect_ms;
@@ -126,7 +126,7 @@ static void begin(struct hf_link *link)
 
 int64_t hf_rival_open_if_silent(struct hf_link *link)
 {
-    int64_t due_ms = link->mute_since_ms + patience_ms(link);
+    int64_t due_ms = link->reply_silent_since_ms + patience_ms(link);
 
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->options.suspect_ms == 0 || link->rival ||
@@ -134,7 +134,7 @@ int64_t hf_rival_open_if_silent(struct hf_link *link)
         return HF_NEVER;
     if (hf_loop_now(link->loop) < due_ms)
         return due_ms;
-    begin(link);
+    begin_rival(link);
     return HF_NEVER;
 }
 
@@ -155,16 +155,16 @@ void hf_rival_open_for_attempt(struct hf_link *link)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (hf_loop_now(link->loop) < hf_rival_for_attempt_due_ms(link))
         return;
-    begin(link);
+    begin_rival(link);
     if (!link->rival) /* no memory: suspect_ms later */
-        link->quiet_since_ms = hf_loop_now(link->loop);
+        link->last_received_ms = hf_loop_now(link->loop);
 }
 
 void hf_rival_note_reply(struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->conn.latency_us / 1000 < link->options.suspect_ms)
-        link->vain_rivals = 0;
+        link->unhelpful_rivals = 0;
 }
 
 bool hf_rival_is_ready(const struct hf_link *link)
@@ -217,9 +217,9 @@ void hf_link_set_ip(struct hf_link *link, const char *ip)
 /* ---- taking over ---- */
 
 /* link->error says why. */
-static void end_first(struct hf_link *link)
+static void close_first_connection(struct hf_link *link)
 {
-    link->vain_rivals++;
+    link->unhelpful_rivals++;
     hf_link_count_loss(link);
     hf_loop_unwatch(link->loop, &link->io);
     hf_stream_close(&link->stream, true);
@@ -246,7 +246,7 @@ bool hf_rival_outlives(struct hf_link *link)
     HF_ASSERT(hf_loop_is_locked(link->loop));
     if (link->state != HF_LINK_READY || !link->rival || !has_reply(link->rival))
         return false;
-    end_first(link);
+    close_first_connection(link);
     if (hf_rival_is_ready(link))
         have_link_look(link); /* it was, before the connection ended */
     return true;
@@ -264,7 +264,7 @@ static void end_attempt(struct hf_link *link)
     hf_conn_close(&link->conn);
 }
 
-static void adopt(struct hf_link *link, struct hf_link *rival)
+static void adopt_rival_connection(struct hf_link *link, struct hf_link *rival)
 {
     hf_loop_unwatch(link->loop, &rival->io);
     hf_conn_adopt(&link->conn, &rival->conn);
@@ -273,8 +273,8 @@ static void adopt(struct hf_link *link, struct hf_link *rival)
     hf_dial_adopt(&link->dial, &rival->dial);
     link->stream = rival->stream;
     link->began = rival->began;
-    link->quiet_since_ms = rival->quiet_since_ms;
-    link->mute_since_ms = rival->mute_since_ms;
+    link->last_received_ms = rival->last_received_ms;
+    link->reply_silent_since_ms = rival->reply_silent_since_ms;
     rival->stream = (struct hf_stream){.fd = -1};
     hf_link_set_state(rival, HF_LINK_IDLE);
     add_stats(link, rival);
@@ -291,12 +291,12 @@ void hf_rival_take_over(struct hf_link *link)
                            "%s: the connection was silent, and the server answers "
                            "on a new one",
                            link->address);
-        end_first(link);
+        close_first_connection(link);
     } else if (has_attempt(link)) {
         end_attempt(link);
     }
     link->rival = NULL;
-    adopt(link, rival);
+    adopt_rival_connection(link, rival);
     if (hf_link_watch_socket(link) == HF_OK) {
         hf_link_become_ready(link);
         return;

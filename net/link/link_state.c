@@ -52,15 +52,16 @@ void hf_link_become_ready(struct hf_link *link)
     hf_conn_begin_stream(&link->conn, hf_loop_next_serial(link->loop));
     link->has_answered = false;
     link->protocol = hf_conn_handshake(&link->conn)->protocol;
-    link->is_fluent =
-        link->is_fluent ||
+    link->used_best_mode =
+        link->used_best_mode ||
         hf_conn_handshake(&link->conn)->mode == hf_link_best_handshake_mode(link);
     hf_conn_handshake(&link->conn)->is_careful = false;
     hf_conn_counters(&link->conn)->connects++;
     link->error.status = HF_OK;
     if (!link->is_replaced)
         hf_dial_worked(&link->dial);
-    hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop) + link->look_ms); /* to shrink */
+    hf_loop_arm(link->loop, &link->timer,
+                hf_loop_now(link->loop) + link->silence_check_ms); /* to shrink */
     (void)hf_random_bytes(&link->jitter, sizeof link->jitter);
     hf_link_login_worked(link);
     hf_loop_at_turn_end(link->loop, &link->turn);

@@ -69,7 +69,7 @@ void hf_link_stats_add(struct hf_link_stats *to,
 int64_t hf_link_heard_ms(const struct hf_link *link)
 {
     HF_ASSERT(hf_loop_is_locked(link->loop));
-    return link->quiet_since_ms;
+    return link->last_received_ms;
 }
 
 bool hf_link_is_refused(const struct hf_link *link)

@@ -129,7 +129,7 @@ struct hf_link *hf_pubsub_own_link(const struct hf_pubsub *ps)
     return ps->own;
 }
 
-static void want_link(struct hf_pubsub *ps)
+static void update_wanted_links(struct hf_pubsub *ps)
 {
     hf_link_want(ps->main, ps->channels.count > 0);
     if (ps->own)
@@ -205,9 +205,9 @@ static void order_done(struct hf_request *request, enum hf_outcome outcome,
     s->on_change(s, s->is_live);
 }
 
-static hf_status give_order(struct hf_pubsub *ps, const char *verb,
-                            const char *channel, size_t len,
-                            struct hf_subscription *s)
+static hf_status submit_order(struct hf_pubsub *ps, const char *verb,
+                              const char *channel, size_t len,
+                              struct hf_subscription *s)
 {
     struct hf_resp_arg argv[3] = {
         {verb, strlen(verb)}, {channel, len}, {channel, len}};
@@ -253,9 +253,9 @@ static void await_room(struct hf_pubsub *ps, const struct hf_subscription *s)
 
 /* Until there is memory or room, its owner looks at the lock from time to
  * time. */
-static void subscribe(struct hf_pubsub *ps, struct hf_subscription *s)
+static void send_subscribe(struct hf_pubsub *ps, struct hf_subscription *s)
 {
-    hf_status rc = give_order(ps, subscribing_verb(s), s->channel, s->channel_len, s);
+    hf_status rc = submit_order(ps, subscribing_verb(s), s->channel, s->channel_len, s);
 
     if (rc == HF_E_LIMIT)
         await_room(ps, s);
@@ -264,7 +264,7 @@ static void subscribe(struct hf_pubsub *ps, struct hf_subscription *s)
 }
 
 /* True if no byte of it left, so that nothing needs undoing. */
-static bool withdraw(struct hf_pubsub_order *order)
+static bool cancel_order(struct hf_pubsub_order *order)
 {
     enum hf_outcome outcome = hf_link_cancel(&order->request);
 
@@ -310,7 +310,7 @@ static void on_watch(struct hf_timer *timer)
 }
 
 /* Without a subscription, no PING is needed. */
-static void watch(struct hf_pubsub *ps)
+static void watch_for_silence(struct hf_pubsub *ps)
 {
     if (ps->channels.count == 0)
         hf_loop_disarm(ps->loop, &ps->watch);
@@ -351,7 +351,7 @@ void hf_pubsub_free(struct hf_pubsub *ps)
     if (!ps)
         return;
     while (!hf_list_is_empty(&ps->orders))
-        (void)withdraw(HF_OWNER_OF(ps->orders.next, struct hf_pubsub_order, node));
+        (void)cancel_order(HF_OWNER_OF(ps->orders.next, struct hf_pubsub_order, node));
     hf_link_stop_awaiting_space(&ps->room);
     hf_loop_disarm(ps->loop, &ps->retry);
     hf_loop_disarm(ps->loop, &ps->watch);
@@ -366,7 +366,7 @@ void hf_pubsub_free(struct hf_pubsub *ps)
 
 /* The server has ended a subscription by itself: a sharded one, because the
  * slot has moved. */
-static void ended(struct hf_pubsub *ps, struct hf_subscription *s)
+static void subscription_ended(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     bool is_sharded = s->is_sharded;
 
@@ -387,8 +387,8 @@ static bool is_kind(struct hf_resp_value kind, const char *word, bool is_sharded
 }
 
 /* A message, if `payload` is not NULL; else the server ended the subscription. */
-static void tell(struct hf_pubsub *ps, struct hf_resp_value channel,
-                 bool is_sharded, const struct hf_resp_value *payload)
+static void deliver_to_channel(struct hf_pubsub *ps, struct hf_resp_value channel,
+                               bool is_sharded, const struct hf_resp_value *payload)
 {
     struct hf_subscription *s;
     const char *ptr, *text = NULL;
@@ -407,7 +407,7 @@ static void tell(struct hf_pubsub *ps, struct hf_resp_value channel,
         if (payload)
             s->on_message(s, text, text_len);
         else
-            ended(ps, s);
+            subscription_ended(ps, s);
     }
     HF_ASSERT(told >= hf_channel_walk_count(&walk, ptr, len, is_sharded)); /* PUBSUB-5 */
 }
@@ -422,9 +422,9 @@ void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push)
         return; /* a kind that is not for us */
     for (int is_sharded = 0; is_sharded < 2; is_sharded++)
         if (is_kind(kind, "smessage", is_sharded))
-            tell(ps, channel, is_sharded, &payload);
+            deliver_to_channel(ps, channel, is_sharded, &payload);
         else if (is_kind(kind, "sunsubscribe", is_sharded))
-            tell(ps, channel, is_sharded, NULL);
+            deliver_to_channel(ps, channel, is_sharded, NULL);
 }
 
 static void may_have_lost(struct hf_pubsub *ps, struct hf_subscription *s)
@@ -451,9 +451,9 @@ static void went_down(struct hf_pubsub *ps, struct hf_subscription *s)
 static void subscribe_again(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     if (s->order && s->order->request.link != link_of(ps))
-        (void)withdraw(s->order); /* another protocol than it was */
+        (void)cancel_order(s->order); /* another protocol than it was */
     if (!s->order && !s->is_live && link_of(ps))
-        subscribe(ps, s);
+        send_subscribe(ps, s);
 }
 
 static void on_room(struct hf_space_waiter *room, hf_status status)
@@ -472,7 +472,7 @@ static void on_retry(struct hf_timer *timer)
         return;
     if (is_resp2(ps) && open_own(ps) < 0)
         retry_soon(ps);
-    want_link(ps);
+    update_wanted_links(ps);
     hf_channel_table_each(&ps->channels, ps, subscribe_again);
 }
 
@@ -512,7 +512,7 @@ void hf_pubsub_link_changed(struct hf_pubsub *ps, bool is_up)
         hf_channel_table_each(&ps->channels, ps, subscribe_again);
     }
     if (is_up)
-        want_link(ps);
+        update_wanted_links(ps);
 }
 
 /* ---- adding, dropping ---- */
@@ -529,8 +529,8 @@ hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
     s->is_live = s->is_denied = false;
     s->has_inherited = false;
     hf_channel_table_add(&ps->channels, s);
-    want_link(ps);
-    watch(ps);
+    update_wanted_links(ps);
+    watch_for_silence(ps);
     subscribe_again(ps, s);
     return HF_OK;
 }
@@ -545,14 +545,14 @@ void hf_pubsub_retry(struct hf_subscription *s)
 
 /* If there is no memory, the server still sends messages, which no subscription
  * receives. */
-static void unsubscribe(struct hf_pubsub *ps, const struct hf_subscription *s)
+static void send_unsubscribe(struct hf_pubsub *ps, const struct hf_subscription *s)
 {
     struct hf_link *link = link_of(ps);
 
     HF_ASSERT(!hf_channel_table_find_same_channel(&ps->channels, s)); /* PUBSUB-5 */
     if (link && hf_link_is_up(link))
-        (void)give_order(ps, s->is_sharded ? "SUNSUBSCRIBE" : "UNSUBSCRIBE",
-                         s->channel, s->channel_len, NULL);
+        (void)submit_order(ps, s->is_sharded ? "SUNSUBSCRIBE" : "UNSUBSCRIBE",
+                           s->channel, s->channel_len, NULL);
 }
 
 /* PUBSUB-5 */
@@ -563,14 +563,14 @@ void hf_pubsub_drop(struct hf_subscription *s)
     bool may_be_subscribed;
 
     hf_channel_table_remove(&ps->channels, s);
-    want_link(ps);
-    watch(ps);
-    may_be_subscribed = !(s->order && withdraw(s->order)) || s->has_inherited;
+    update_wanted_links(ps);
+    watch_for_silence(ps);
+    may_be_subscribed = !(s->order && cancel_order(s->order)) || s->has_inherited;
     other = hf_channel_table_find_same_channel(&ps->channels, s);
     if (may_be_subscribed && other)
         other->has_inherited = true;
     else if (may_be_subscribed)
-        unsubscribe(ps, s);
+        send_unsubscribe(ps, s);
 }
 
 bool hf_pubsub_answer_credentials(struct hf_pubsub *ps, uint64_t id,

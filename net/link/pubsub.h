@@ -1,10 +1,10 @@
 /* Subscriptions at one server. A subscription is in one of these states:
  *
- *   WANTED  -give_order-> SENT         from hf_pubsub_add, or from subscribe_again
+ *   WANTED  -submit_order-> SENT         from hf_pubsub_add, or from subscribe_again
  *   SENT    -order_done-> LIVE         the server confirmed it
- *           -order_done-> WANTED       an error, or the connection ended (PUBSUB-3)
- *           -withdraw-> WANTED         the link uses another protocol than before
- *   LIVE    -went_down, ended-> WANTED
+ *           -order_done-> WANTED       an error, or the connection subscription_ended (PUBSUB-3)
+ *           -cancel_order-> WANTED         the link uses another protocol than before
+ *   LIVE    -went_down, subscription_ended-> WANTED
  *   any     -hf_pubsub_drop-> (removed)
  *
  * What is true in each state:
@@ -55,7 +55,7 @@ void hf_pubsub_drop(struct hf_subscription *s);
 bool hf_pubsub_is_idle(const struct hf_pubsub *ps);
 
 /* hf_pubsub_on_idle - sets a callback that is called, [locked], whenever the last pending
- *   command has ended. */
+ *   command has subscription_ended. */
 void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
                        void *ctx);
 

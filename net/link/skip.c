@@ -156,8 +156,8 @@ static size_t text_len(const char *ptr, size_t len)
     return cr ? (size_t)(cr - ptr) : len;
 }
 
-static hf_status go_on_text(struct hf_skip *s, const char *ptr, size_t len,
-                            size_t *used)
+static hf_status skip_text(struct hf_skip *s, const char *ptr, size_t len,
+                           size_t *used)
 {
     size_t n = text_len(ptr, len);
 
@@ -176,13 +176,13 @@ static hf_status keep_byte(struct hf_skip *s, char c)
     return HF_OK;
 }
 
-static hf_status go_on_line(struct hf_skip *s, const char *ptr, size_t len,
-                            size_t *used)
+static hf_status skip_line(struct hf_skip *s, const char *ptr, size_t len,
+                           size_t *used)
 {
     if (s->has_cr)
         return *ptr == '\n' ? line_read(s) : HF_E_PROTOCOL;
     if (is_text(s->type))
-        return go_on_text(s, ptr, len, used);
+        return skip_text(s, ptr, len, used);
     s->has_cr = *ptr == '\r';
     return s->has_cr ? HF_OK : keep_byte(s, *ptr);
 }
@@ -199,8 +199,8 @@ static void data_done(struct hf_skip *s)
 }
 
 /* All of a string but its CR LF is passed over at once. */
-static hf_status go_on_data(struct hf_skip *s, const char *ptr, size_t len,
-                            size_t *used)
+static hf_status skip_data(struct hf_skip *s, const char *ptr, size_t len,
+                           size_t *used)
 {
     if (s->data > 2) {
         *used = s->data - 2 < len ? (size_t)(s->data - 2) : len;
@@ -222,19 +222,19 @@ static bool is_whole(const struct hf_skip *s)
     return s->state == HF_SKIP_VALUE && s->values == 0 && s->streams == 0;
 }
 
-static hf_status step(struct hf_skip *s, const char *ptr, size_t len,
-                      size_t *used)
+static hf_status skip_step(struct hf_skip *s, const char *ptr, size_t len,
+                           size_t *used)
 {
     *used = 1;
     switch (s->state) {
     case HF_SKIP_VALUE:
         return begin_line(s, *ptr);
     case HF_SKIP_LINE:
-        return go_on_line(s, ptr, len, used);
+        return skip_line(s, ptr, len, used);
     case HF_SKIP_DATA:
         break;
     }
-    return go_on_data(s, ptr, len, used);
+    return skip_data(s, ptr, len, used);
 }
 
 hf_status hf_skip_bytes(struct hf_skip *s, const char *ptr, size_t len,
@@ -245,7 +245,7 @@ hf_status hf_skip_bytes(struct hf_skip *s, const char *ptr, size_t len,
 
     *used = 0;
     while (rc == HF_OK && !is_whole(s) && *used < len) {
-        rc = step(s, ptr + *used, len - *used, &n);
+        rc = skip_step(s, ptr + *used, len - *used, &n);
         *used += n;
     }
     if (rc < 0)

@@ -52,10 +52,10 @@ struct line {
     bool is_full;
 };
 
-static void add(struct line *line, const char *format, ...)
+static void add_to_line(struct line *line, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void add(struct line *line, const char *format, ...)
+static void add_to_line(struct line *line, const char *format, ...)
 {
     size_t room = HF_TRACE_TEXT_MAX - line->len;
     va_list args;
@@ -78,16 +78,16 @@ static void add_word(struct line *line, const char *ptr, size_t len)
     bool has_gap = len == 0 || memchr(ptr, ' ', len);
 
     (void)hf_error_quote(word, sizeof word, ptr, len);
-    add(line, has_gap ? " \"%s\"" : " %s", word);
+    add_to_line(line, has_gap ? " \"%s\"" : " %s", word);
 }
 
 static void add_command(struct line *line, const struct hf_trace *t)
 {
-    add(line, " >");
+    add_to_line(line, " >");
     for (size_t i = 0; i < t->argc && i < WORDS_MAX; i++)
         add_word(line, t->argv[i].ptr, t->argv[i].len);
     if (t->argc > WORDS_MAX)
-        add(line, " and %zu more", t->argc - WORDS_MAX);
+        add_to_line(line, " and %zu more", t->argc - WORDS_MAX);
 }
 
 /* ---- values ---- */
@@ -99,15 +99,15 @@ static void add_scalar(struct line *line, struct hf_resp_value v)
     size_t len;
 
     if (hf_resp_is_error(v))
-        add(line, " (error)");
+        add_to_line(line, " (error)");
     if (hf_resp_integer(v, &number) == HF_OK)
-        add(line, " %lld", (long long)number);
+        add_to_line(line, " %lld", (long long)number);
     else if (hf_resp_is_null(v))
-        add(line, " (nil)");
+        add_to_line(line, " (nil)");
     else if (hf_resp_bytes(v, &ptr, &len) == HF_OK)
         add_word(line, ptr, len);
     else
-        add(line, " (%zu elements)", hf_resp_count(v));
+        add_to_line(line, " (%zu elements)", hf_resp_count(v));
 }
 
 /* Writes one level of a list; of deeper levels and maps, only the number of elements.
@@ -123,10 +123,10 @@ static void add_value(struct line *line, struct hf_resp_value v)
         add_scalar(line, v);
         return;
     }
-    add(line, " [");
+    add_to_line(line, " [");
     for (; n < WORDS_MAX && hf_resp_next(&it, &child); n++)
         add_scalar(line, child);
-    add(line, hf_resp_count(v) > n ? " ... ]" : " ]");
+    add_to_line(line, hf_resp_count(v) > n ? " ... ]" : " ]");
 }
 
 /* ---- kinds ---- */
@@ -134,13 +134,13 @@ static void add_value(struct line *line, struct hf_resp_value v)
 static void add_end(struct line *line, const struct hf_trace *t)
 {
     if (t->outcome == HF_UNSENT) {
-        add(line, " was not sent");
+        add_to_line(line, " was not sent");
     } else if (t->outcome == HF_UNKNOWN) {
-        add(line, " was sent, and has no answer");
+        add_to_line(line, " was sent, and has no answer");
     } else {
-        add(line, " <");
+        add_to_line(line, " <");
         add_value(line, t->reply);
-        add(line, " (%u us)", (unsigned)t->latency_us);
+        add_to_line(line, " (%u us)", (unsigned)t->latency_us);
     }
 }
 
@@ -148,9 +148,9 @@ static void add_end(struct line *line, const struct hf_trace *t)
  * password. */
 static void add_handshake_reply(struct line *line, const struct hf_trace *t)
 {
-    add(line, " <");
+    add_to_line(line, " <");
     if (t->why)
-        add(line, " %s", t->why);
+        add_to_line(line, " %s", t->why);
     else
         add_scalar(line, t->reply);
 }
@@ -162,14 +162,14 @@ static void add_loss(struct line *line, const struct hf_trace *t)
     bool repeats = strncmp(t->why, t->address, len) == 0 &&
                    strncmp(t->why + len, ": ", 2) == 0;
 
-    add(line, " lost: %s", repeats ? t->why + len + 2 : t->why);
+    add_to_line(line, " lost: %s", repeats ? t->why + len + 2 : t->why);
 }
 
 static void add_kind(struct line *line, const struct hf_trace *t)
 {
     switch (t->kind) {
     case HF_TRACE_CONNECTED:
-        add(line, " connected, RESP%d", t->protocol);
+        add_to_line(line, " connected, RESP%d", t->protocol);
         break;
     case HF_TRACE_LOST:
         add_loss(line, t);
@@ -185,11 +185,11 @@ static void add_kind(struct line *line, const struct hf_trace *t)
         add_end(line, t);
         break;
     case HF_TRACE_LATE:
-        add(line, " < late, dropped:");
+        add_to_line(line, " < late, dropped:");
         add_value(line, t->reply);
         break;
     case HF_TRACE_PUSH:
-        add(line, " < push");
+        add_to_line(line, " < push");
         add_value(line, t->reply);
         break;
     }
@@ -200,9 +200,9 @@ char *hf_trace_text(char dst[HF_TRACE_TEXT_MAX], const struct hf_trace *t)
     struct line line = {.text = dst};
 
     dst[0] = '\0';
-    add(&line, "%s", t->address);
+    add_to_line(&line, "%s", t->address);
     if (t->number > 0)
-        add(&line, " #%llu", (unsigned long long)t->number);
+        add_to_line(&line, " #%llu", (unsigned long long)t->number);
     add_kind(&line, t);
     return dst;
 }

@@ -50,7 +50,7 @@
 
 static bool needs_background(const struct hf_loop *loop)
 {
-    return loop->attended > 0 || loop->does_background_doze ||
+    return loop->driver_users > 0 || loop->does_background_doze ||
            hf_tasks_are_due(loop);
 }
 
@@ -89,18 +89,18 @@ void hf_wake_task_runner(struct hf_loop *loop)
 }
 
 /* Takes it from among the sleepers; the post follows with the next unlock. */
-static void rouse(struct hf_waiter *w)
+static void rouse_waiter(struct hf_waiter *w)
 {
     w->is_asleep = false;
     hf_list_remove(&w->node);
-    hf_list_push(&w->loop->roused, &w->node);
+    hf_list_push(&w->loop->woken_waiters, &w->node);
 }
 
-static void post_all(struct hf_list *roused)
+static void post_all(struct hf_list *woken_waiters)
 {
-    while (!hf_list_is_empty(roused)) {
+    while (!hf_list_is_empty(woken_waiters)) {
         struct hf_waiter *w =
-            HF_OWNER_OF(roused->next, struct hf_waiter, node);
+            HF_OWNER_OF(woken_waiters->next, struct hf_waiter, node);
 
         hf_list_remove(&w->node);
         (void)sem_post(&w->post); /* its memory may be gone from here on */
@@ -109,18 +109,18 @@ static void post_all(struct hf_list *roused)
 
 void hf_unlock_and_post(struct hf_loop *loop)
 {
-    struct hf_list roused;
+    struct hf_list woken_waiters;
 
-    hf_list_init(&roused);
-    hf_list_join(&roused, &loop->roused);
+    hf_list_init(&woken_waiters);
+    hf_list_join(&woken_waiters, &loop->woken_waiters);
     hf_note_unlocked(loop);
     pthread_mutex_unlock(&loop->mutex);
-    post_all(&roused);
+    post_all(&woken_waiters);
 }
 
 void hf_loop_wait_condition(struct hf_loop *loop, pthread_cond_t *condition)
 {
-    post_all(&loop->roused);
+    post_all(&loop->woken_waiters);
     pthread_cond_wait(condition, &loop->mutex);
     hf_note_relocked(loop);
 }
@@ -137,7 +137,7 @@ static void pass_seat(struct hf_loop *loop)
         loop->stats.driver_changes++;
         next = HF_OWNER_OF(loop->sleepers.next, struct hf_waiter, node);
         next->is_offered_seat = true;
-        rouse(next);
+        rouse_waiter(next);
     } else if (loop->dispatchers > 0) {
         loop->stats.driver_changes++;
         pthread_cond_signal(&loop->seat_is_offered);
@@ -189,7 +189,7 @@ static void await_seat(struct hf_loop *loop, int64_t until_ms)
 {
     struct timespec until;
 
-    post_all(&loop->roused);
+    post_all(&loop->woken_waiters);
     loop->dispatchers++;
     if (until_ms == HF_NEVER) {
         pthread_cond_wait(&loop->seat_is_offered, &loop->mutex);
@@ -240,7 +240,7 @@ void hf_waiter_wake(struct hf_waiter *w)
     w->loop->answered += !w->is_woken;
     w->is_woken = true;
     if (w->is_asleep)
-        rouse(w);
+        rouse_waiter(w);
     else
         hf_wake_driver(w->loop); /* it may be the driver, asleep */
 }
@@ -315,7 +315,7 @@ void hf_loop_resume(struct hf_loop *loop)
 void hf_loop_retain_driver(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    if (loop->attended++ == 0 && loop->has_thread && !loop->is_driven &&
+    if (loop->driver_users++ == 0 && loop->has_thread && !loop->is_driven &&
         !hf_loop_forked(loop))
         pthread_cond_signal(&loop->background);
 }
@@ -323,14 +323,14 @@ void hf_loop_retain_driver(struct hf_loop *loop)
 void hf_loop_release_driver(struct hf_loop *loop)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    loop->attended--;
+    loop->driver_users--;
 }
 
-static void rest(struct hf_loop *loop, int64_t ms)
+static void rest_background_thread(struct hf_loop *loop, int64_t ms)
 {
     struct timespec until = hf_thread_deadline(ms);
 
-    post_all(&loop->roused);
+    post_all(&loop->woken_waiters);
     loop->rests_until_ms = hf_loop_now(loop) + ms;
     loop->is_due_in_rest = false;
     (void)pthread_cond_timedwait(&loop->background, &loop->mutex, &until);
@@ -338,7 +338,7 @@ static void rest(struct hf_loop *loop, int64_t ms)
     hf_note_relocked(loop);
 }
 
-static void doze(struct hf_loop *loop)
+static void doze_in_background(struct hf_loop *loop)
 {
     loop->does_background_doze = true;
     hf_loop_wait_condition(loop, &loop->background);
@@ -365,9 +365,9 @@ static void background_step(struct hf_loop *loop)
     if (hf_tasks_are_due(loop)) {
         hf_tasks_run(loop); /* beside a caller in the seat, if there is one */
     } else if ((left = rest_left(loop)) > 0) {
-        rest(loop, left);
+        rest_background_thread(loop, left);
     } else if (!is_seat_free(loop)) {
-        doze(loop);
+        doze_in_background(loop);
     } else {
         drive_and_run_tasks(loop, HF_NEVER);
         pass_seat(loop);
@@ -390,7 +390,7 @@ static void watch_forks(void)
     (void)pthread_atfork(NULL, NULL, unblock_signals);
 }
 
-static void *background(void *arg)
+static void *background_thread(void *arg)
 {
     struct hf_loop *loop = arg;
 
@@ -407,7 +407,7 @@ hf_status hf_drive_init(struct hf_loop *loop)
     pthread_condattr_t monotonic;
 
     hf_list_init(&loop->sleepers);
-    hf_list_init(&loop->roused);
+    hf_list_init(&loop->woken_waiters);
     if (pthread_condattr_init(&monotonic) != 0)
         return HF_E_NOMEM;
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -426,7 +426,7 @@ hf_status hf_drive_start(struct hf_loop *loop)
     int rc;
 
     (void)pthread_once(&fork_once, watch_forks);
-    rc = hf_thread_start(&loop->thread, background, loop, &loop->mask_of_maker);
+    rc = hf_thread_start(&loop->thread, background_thread, loop, &loop->mask_of_maker);
     errno = rc;
     if (rc != 0)
         return rc == EAGAIN ? HF_E_NOMEM : HF_E_SYSTEM;

@@ -111,7 +111,7 @@ hf_status hf_loop_new(struct hf_loop **out, const struct hf_loop_options *given)
     hf_fork_mark_init(&loop->fork_mark);
     loop->wake_fd[0] = loop->wake_fd[1] = -1;
     loop->poller.fd = loop->poller.timer_fd = -1;
-    loop->poller.outer_fd = loop->poller.call_fd = -1;
+    loop->poller.outer_fd = loop->poller.outer_signal_fd = -1;
     loop->poller.mem = mem;
     loop->sleeps_until_ms = NOBODY_SLEEPS;
     loop->outer_until_ms = NOBODY_SLEEPS;
@@ -227,7 +227,7 @@ void hf_loop_unwatch(struct hf_loop *loop, struct hf_io *io)
         hf_wake_driver(loop);
 }
 
-static void handle(struct hf_loop *loop, const struct hf_poller_event *event)
+static void handle_event(struct hf_loop *loop, const struct hf_poller_event *event)
 {
     const struct hf_watched *slot = &loop->watched[event->key & 0xffff];
 
@@ -303,8 +303,8 @@ void hf_task_init(struct hf_task *task, void (*run)(struct hf_task *task))
     task->run = run;
 }
 
-static void post(struct hf_loop *loop, struct hf_list *tasks,
-                 struct hf_task *task)
+static void post_task(struct hf_loop *loop, struct hf_list *tasks,
+                      struct hf_task *task)
 {
     if (!hf_list_is_empty(&task->node))
         return;
@@ -316,13 +316,13 @@ static void post(struct hf_loop *loop, struct hf_list *tasks,
 void hf_loop_post(struct hf_loop *loop, struct hf_task *task)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    post(loop, &loop->tasks, task);
+    post_task(loop, &loop->tasks, task);
 }
 
 void hf_loop_post_first(struct hf_loop *loop, struct hf_task *task)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    post(loop, &loop->first_tasks, task);
+    post_task(loop, &loop->first_tasks, task);
 }
 
 void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task)
@@ -450,7 +450,7 @@ static int timeout_until(struct hf_loop *loop, int64_t until_ms)
  * can share a write with ours. If a server ran while this thread wrote, the reply is
  * there; if it were taken at once, each caller in turn would use the connection alone.
  * */
-static int look_for_events(struct hf_loop *loop, struct hf_poller_event *events,
+static int busy_poll(struct hf_loop *loop, struct hf_poller_event *events,
                 int64_t until_us)
 {
     int n;
@@ -463,9 +463,9 @@ static int look_for_events(struct hf_loop *loop, struct hf_poller_event *events,
 }
 
 /* Waits as planned, and fills `wait` except for its result. */
-static int await(struct hf_loop *loop, struct hf_poller_event *events,
-                 int timeout_ms, int64_t now_ms, struct hf_spin_plan plan,
-                 struct hf_spin_result *wait)
+static int await_events(struct hf_loop *loop, struct hf_poller_event *events,
+                        int timeout_ms, int64_t now_ms, struct hf_spin_plan plan,
+                        struct hf_spin_result *wait)
 {
     bool is_timed = plan.is_measured || plan.look_us > 0;
     int64_t cpu_us = plan.is_measured ? hf_clock_thread_us() : 0;
@@ -473,7 +473,7 @@ static int await(struct hf_loop *loop, struct hf_poller_event *events,
     int n = 0;
 
     if (plan.look_us > 0)
-        n = look_for_events(loop, events, began_us + plan.look_us);
+        n = busy_poll(loop, events, began_us + plan.look_us);
     wait->is_found = n > 0;
     if (n == 0)
         n = hf_poller_wait(&loop->poller, events, timeout_ms, now_ms);
@@ -493,7 +493,7 @@ static void handle_all(struct hf_loop *loop,
 {
     loop->is_in_turn = true;
     for (int i = 0; i < count && !is_child(loop); i++)
-        handle(loop, &events[i]);
+        handle_event(loop, &events[i]);
     fire_due(loop);
     hf_turn_flush(loop);
     loop->is_in_turn = false;
@@ -525,7 +525,7 @@ void hf_turn_run(struct hf_loop *loop, int64_t until_ms)
     hf_poller_prepare(&loop->poller);
     loop->sleeps_until_ms = until_ms;
     hf_unlock_and_post(loop);
-    n = await(loop, events, timeout_ms, now_ms, plan, &wait);
+    n = await_events(loop, events, timeout_ms, now_ms, plan, &wait);
     hf_loop_lock(loop);
     loop->sleeps_until_ms = loop->outer_until_ms;
     answered = loop->answered;

@@ -65,7 +65,7 @@ struct hf_loop {
     int64_t rests_until_ms;       /* NOBODY_SLEEPS, or when the background thread
                                      ends its rest */
     bool is_due_in_rest;          /* a timer was armed for a time before that */
-    uint32_t attended;
+    uint32_t driver_users;
     uint32_t quiescers;
     uint32_t dispatchers;         /* waiting in hf_loop_dispatch for the seat */
     struct hf_spin spin;
@@ -73,7 +73,7 @@ struct hf_loop {
     uint32_t answered;            /* blocked callers that were woken; it wraps */
     int64_t caller_ms;            /* when a blocked caller last came or went */
     struct hf_list sleepers;      /* blocked callers, longest waiting first */
-    struct hf_list roused;        /* posted when the lock is released */
+    struct hf_list woken_waiters; /* posted when the lock is released */
     pthread_cond_t seat_is_free;  /* for threads that quiesce */
     pthread_cond_t seat_is_offered; /* for threads that dispatch */
     pthread_cond_t background;    /* for the background thread */

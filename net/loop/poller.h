@@ -22,8 +22,8 @@ struct hf_poller {
     int fd;                      /* epoll; -1 with poll(2) */
     int outer_fd;                /* what an outer event loop watches: `fd`, or a
                                     set of it and `call_fd`; -1 with poll(2) */
-    int call_fd;                 /* wakes the outer loop; -1: there is none */
-    bool is_called;
+    int outer_signal_fd;         /* wakes the outer loop; -1: there is none */
+    bool is_outer_signalled;
     int timer_fd;                /* epoll: for long waits; -1: there is none */
     int64_t armed_ms;            /* when timer_fd expires, or has expired */
     struct hf_poller_list {      /* poll(2): descriptors and their keys */

@@ -32,8 +32,8 @@ static int from_epoll(uint32_t events)
            (events & EPOLLOUT ? HF_WRITE : 0);
 }
 
-static int control(struct hf_poller *p, int verb, int fd, int events,
-                   uint64_t key)
+static int control_epoll(struct hf_poller *p, int verb, int fd, int events,
+                         uint64_t key)
 {
     struct epoll_event e = {.events = to_epoll(events), .data.u64 = key};
 
@@ -46,7 +46,7 @@ static void timer_open(struct hf_poller *p)
     p->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (p->timer_fd < 0)
         return;
-    if (control(p, EPOLL_CTL_ADD, p->timer_fd, HF_READ, TIMER_KEY) == 0)
+    if (control_epoll(p, EPOLL_CTL_ADD, p->timer_fd, HF_READ, TIMER_KEY) == 0)
         return;
     (void)close(p->timer_fd);
     p->timer_fd = -1;
@@ -56,7 +56,7 @@ hf_status hf_poller_init(struct hf_poller *p, const struct hf_mem *mem)
 {
     memset(p, 0, sizeof *p);
     p->mem = mem;
-    p->timer_fd = p->call_fd = p->outer_fd = -1;
+    p->timer_fd = p->outer_signal_fd = p->outer_fd = -1;
     p->fd = epoll_create1(EPOLL_CLOEXEC);
     if (p->fd < 0)
         return HF_E_SYSTEM;
@@ -76,10 +76,10 @@ void hf_poller_fini(struct hf_poller *p)
 {
     if (p->outer_fd != p->fd)
         close_fd(p->outer_fd);
-    close_fd(p->call_fd);
+    close_fd(p->outer_signal_fd);
     close_fd(p->timer_fd);
     close_fd(p->fd);
-    p->outer_fd = p->call_fd = p->timer_fd = p->fd = -1;
+    p->outer_fd = p->outer_signal_fd = p->timer_fd = p->fd = -1;
 }
 
 /* ---- the other event loop ---- */
@@ -95,10 +95,10 @@ static bool outer_add(struct hf_poller *p, int fd)
  * caller that waits there, and the other event loop would sleep on. */
 hf_status hf_poller_open_outer(struct hf_poller *p)
 {
-    p->call_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    p->outer_signal_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     p->outer_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (p->call_fd < 0 || p->outer_fd < 0 || !outer_add(p, p->fd) ||
-        !outer_add(p, p->call_fd))
+    if (p->outer_signal_fd < 0 || p->outer_fd < 0 || !outer_add(p, p->fd) ||
+        !outer_add(p, p->outer_signal_fd))
         return HF_E_SYSTEM;
     return HF_OK;
 }
@@ -107,25 +107,25 @@ void hf_poller_signal_outer(struct hf_poller *p)
 {
     uint64_t once = 1;
 
-    if (p->is_called || p->call_fd < 0)
+    if (p->is_outer_signalled || p->outer_signal_fd < 0)
         return;
-    p->is_called = write(p->call_fd, &once, sizeof once) == sizeof once;
+    p->is_outer_signalled = write(p->outer_signal_fd, &once, sizeof once) == sizeof once;
 }
 
 void hf_poller_clear_outer(struct hf_poller *p)
 {
     uint64_t times;
 
-    if (p->is_called)
-        (void)!read(p->call_fd, &times, sizeof times);
-    p->is_called = false;
+    if (p->is_outer_signalled)
+        (void)!read(p->outer_signal_fd, &times, sizeof times);
+    p->is_outer_signalled = false;
 }
 
 /* ---- descriptors ---- */
 
 hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key)
 {
-    if (control(p, EPOLL_CTL_ADD, fd, events, key) == 0)
+    if (control_epoll(p, EPOLL_CTL_ADD, fd, events, key) == 0)
         return HF_OK;
     return errno == ENOMEM ? HF_E_NOMEM : HF_E_SYSTEM;
 }
@@ -134,12 +134,12 @@ hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key)
  * has removed it. */
 void hf_poller_change(struct hf_poller *p, int fd, int events, uint32_t key)
 {
-    (void)control(p, EPOLL_CTL_MOD, fd, events, key);
+    (void)control_epoll(p, EPOLL_CTL_MOD, fd, events, key);
 }
 
 void hf_poller_remove(struct hf_poller *p, int fd)
 {
-    (void)control(p, EPOLL_CTL_DEL, fd, 0, 0);
+    (void)control_epoll(p, EPOLL_CTL_DEL, fd, 0, 0);
 }
 
 void hf_poller_prepare(struct hf_poller *p)

@@ -27,7 +27,7 @@ hf_status hf_poller_init(struct hf_poller *p, const struct hf_mem *mem)
 {
     memset(p, 0, sizeof *p);
     p->mem = mem;
-    p->fd = p->outer_fd = p->call_fd = -1;
+    p->fd = p->outer_fd = p->outer_signal_fd = -1;
     return HF_OK;
 }
 

@@ -40,7 +40,7 @@ static enum hf_spin_regime other_of(enum hf_spin_regime regime)
 }
 
 /* The regime of this wait. */
-static enum hf_spin_regime current(const struct hf_spin *spin)
+static enum hf_spin_regime regime_of_this_wait(const struct hf_spin *spin)
 {
     return spin->phase == SPIN_SETTLE || spin->phase == SPIN_MEASURE_OTHER
                ? other_of(spin->regime)
@@ -54,17 +54,17 @@ static uint32_t budget_us(const struct hf_spin *spin)
     return spin->slept_us < SPIN_MAX_US ? spin->slept_us : SPIN_MAX_US;
 }
 
-static void enter(struct hf_spin *spin, enum hf_spin_phase phase,
-                  uint32_t waits)
+static void enter_phase(struct hf_spin *spin, enum hf_spin_phase phase,
+                        uint32_t waits)
 {
     spin->phase = phase;
     spin->left = waits;
 }
 
-static void compare(struct hf_spin *spin)
+static void begin_comparison(struct hf_spin *spin)
 {
     memset(spin->tally, 0, sizeof spin->tally);
-    enter(spin, SPIN_MEASURE_OWN, BURST);
+    enter_phase(spin, SPIN_MEASURE_OWN, BURST);
 }
 
 struct hf_spin_plan hf_spin_plan(struct hf_spin *spin)
@@ -74,8 +74,8 @@ struct hf_spin_plan hf_spin_plan(struct hf_spin *spin)
     if (!spin->is_possible)
         return plan;
     if (spin->phase == SPIN_STEADY && spin->left == 0)
-        compare(spin);
-    if (current(spin) == SPIN_LOOK)
+        begin_comparison(spin);
+    if (regime_of_this_wait(spin) == SPIN_LOOK)
         plan.look_us = budget_us(spin);
     plan.is_measured = spin->phase != SPIN_STEADY;
     spin->left--;
@@ -85,7 +85,7 @@ struct hf_spin_plan hf_spin_plan(struct hf_spin *spin)
 /* ---- the comparison ---- */
 
 /* The caller waits for all of the time, and it counts twice. */
-static uint64_t cost(const struct hf_spin_tally *tally)
+static uint64_t cost_of_regime(const struct hf_spin_tally *tally)
 {
     return 2 * tally->us + tally->cpu_us;
 }
@@ -94,7 +94,7 @@ static uint64_t cost(const struct hf_spin_tally *tally)
 static bool is_cheaper(const struct hf_spin_tally *a,
                        const struct hf_spin_tally *b, uint32_t percent)
 {
-    return 100 * cost(a) * b->answered < percent * cost(b) * a->answered;
+    return 100 * cost_of_regime(a) * b->answered < percent * cost_of_regime(b) * a->answered;
 }
 
 /* A look in vain is a sleep that costs more. */
@@ -116,45 +116,45 @@ static bool is_hopeless(const struct hf_spin *spin)
 
 /* If sleeping stays cheaper for a long time, the next change again needs less evidence.
  * */
-static void stay(struct hf_spin *spin)
+static void keep_regime(struct hf_spin *spin)
 {
     spin->wins = 0;
-    enter(spin, SPIN_STEADY, spin->steady);
+    enter_phase(spin, SPIN_STEADY, spin->steady);
     if (spin->steady < STEADY_MAX)
         spin->steady *= 2;
     else if (spin->regime == SPIN_SLEEP)
         spin->wins_to_sleep = WINS;
 }
 
-static void change(struct hf_spin *spin)
+static void change_regime(struct hf_spin *spin)
 {
     spin->regime = other_of(spin->regime);
     if (spin->regime == SPIN_LOOK && spin->wins_to_sleep < WINS_MAX)
         spin->wins_to_sleep *= 2;
     spin->steady = STEADY_MIN;
-    stay(spin);
+    keep_regime(spin);
 }
 
-static void judge(struct hf_spin *spin)
+static void decide_comparison(struct hf_spin *spin)
 {
     const struct hf_spin_tally *own = &spin->tally[spin->regime];
     const struct hf_spin_tally *other = &spin->tally[other_of(spin->regime)];
     uint32_t wins = spin->regime == SPIN_SLEEP ? WINS : spin->wins_to_sleep;
 
     if (!is_cheaper(other, own, CLEARLY))
-        stay(spin);
+        keep_regime(spin);
     else if (++spin->wins < wins)
-        compare(spin);
+        begin_comparison(spin);
     else
-        change(spin);
+        change_regime(spin);
 }
 
 static void own_is_measured(struct hf_spin *spin)
 {
     if (spin->regime == SPIN_LOOK && finds_little(&spin->tally[SPIN_LOOK]))
-        change(spin);
+        change_regime(spin);
     else
-        enter(spin, SPIN_SETTLE, SETTLE);
+        enter_phase(spin, SPIN_SETTLE, SETTLE);
 }
 
 static void phase_is_over(struct hf_spin *spin)
@@ -167,23 +167,23 @@ static void phase_is_over(struct hf_spin *spin)
         return;
     case SPIN_SETTLE:
         memset(&spin->tally[other_of(spin->regime)], 0, sizeof *spin->tally);
-        enter(spin, SPIN_MEASURE_OTHER, BURST);
+        enter_phase(spin, SPIN_MEASURE_OTHER, BURST);
         return;
     case SPIN_MEASURE_OTHER:
-        judge(spin);
+        decide_comparison(spin);
     }
 }
 
 /* ---- measurements ---- */
 
-static uint32_t capped(int64_t us)
+static uint32_t capped_us(int64_t us)
 {
     return us < TOOK_MAX_US ? (uint32_t)us : TOOK_MAX_US;
 }
 
 /* Two regimes of one program differ by the server's work, and that of callers
  * that go on; a pause of theirs is chance. */
-static uint32_t between(int64_t us)
+static uint32_t capped_time_between_waits(int64_t us)
 {
     return us <= BETWEEN_MAX_US ? (uint32_t)us : 0;
 }
@@ -194,28 +194,28 @@ static void tally_add(struct hf_spin_tally *tally,
     tally->waits++;
     tally->found += wait->is_found;
     tally->answered += wait->answered;
-    tally->us += capped(wait->us) + between(wait->between_us);
-    tally->cpu_us += capped(wait->cpu_us);
+    tally->us += capped_us(wait->us) + capped_time_between_waits(wait->between_us);
+    tally->cpu_us += capped_us(wait->cpu_us);
 }
 
 /* A poll in vain and the sleep after it, or a sleep that was measured. */
-static void slept(struct hf_spin *spin, int64_t us)
+static void add_sleep_duration(struct hf_spin *spin, int64_t us)
 {
-    spin->slept_us = (spin->slept_us * 3 + capped(us)) / 4;
+    spin->slept_us = (spin->slept_us * 3 + capped_us(us)) / 4;
 }
 
 void hf_spin_note(struct hf_spin *spin, struct hf_spin_plan plan,
                   const struct hf_spin_result *wait)
 {
     if (!wait->is_found)
-        slept(spin, wait->us);
+        add_sleep_duration(spin, wait->us);
     if (spin->phase == SPIN_STEADY && !wait->is_found)
         spin->left = spin->left > MISS ? spin->left - MISS : 0;
     if (!plan.is_measured)
         return;
-    tally_add(&spin->tally[current(spin)], wait);
+    tally_add(&spin->tally[regime_of_this_wait(spin)], wait);
     if (is_hopeless(spin))
-        stay(spin);
+        keep_regime(spin);
     else if (spin->left == 0)
         phase_is_over(spin);
 }

@@ -53,7 +53,7 @@ struct hf_wheel_many {
 
 /* ---- bits ---- */
 
-static uint64_t bit(unsigned index)
+static uint64_t bit_of_bucket(unsigned index)
 {
     return UINT64_C(1) << index % WORD_BITS;
 }
@@ -62,7 +62,7 @@ static uint64_t bit(unsigned index)
 static int first_set(const uint64_t *words, unsigned count, unsigned from)
 {
     unsigned word = from / WORD_BITS;
-    uint64_t bits = words[word] & ~(bit(from) - 1);
+    uint64_t bits = words[word] & ~(bit_of_bucket(from) - 1);
 
     /* One word more than there are, for the bits before `from` in the first word. */
     for (unsigned i = 0; i <= count; i++) {
@@ -88,7 +88,7 @@ static unsigned low_index(const struct hf_wheel *w, int64_t ms)
 static int first_low(const struct hf_wheel *w, unsigned from)
 {
     unsigned words = low_count(w) / WORD_BITS, word = from / WORD_BITS;
-    uint64_t bits = w->low.used[word] & ~(bit(from) - 1);
+    uint64_t bits = w->low.used[word] & ~(bit_of_bucket(from) - 1);
     int found;
 
     if (bits)
@@ -100,18 +100,18 @@ static int first_low(const struct hf_wheel *w, unsigned from)
     return found * (int)WORD_BITS + __builtin_ctzll(w->low.used[found]);
 }
 
-static void low_is_empty(struct hf_wheel *w, unsigned index)
+static void lowest_level_is_empty(struct hf_wheel *w, unsigned index)
 {
     unsigned word = index / WORD_BITS;
 
-    w->low.used[word] &= ~bit(index);
+    w->low.used[word] &= ~bit_of_bucket(index);
     if (!w->low.used[word])
-        w->low.summary[word / WORD_BITS] &= ~bit(word);
+        w->low.summary[word / WORD_BITS] &= ~bit_of_bucket(word);
 }
 
 static void up_is_empty(struct hf_wheel *w, int level, unsigned index)
 {
-    w->up_used[level][index / WORD_BITS] &= ~bit(index);
+    w->up_used[level][index / WORD_BITS] &= ~bit_of_bucket(index);
 }
 
 /* ---- buckets ---- */
@@ -122,7 +122,7 @@ static int shift_of(const struct hf_wheel *w, int level)
     return (int)w->low.bits + level * HF_WHEEL_UP_BITS;
 }
 
-static void push(struct hf_timer **bucket, struct hf_timer *timer)
+static void push_timer(struct hf_timer **bucket, struct hf_timer *timer)
 {
     timer->next = *bucket;
     timer->link = bucket;
@@ -143,10 +143,10 @@ static void low_push(struct hf_wheel *w, struct hf_timer *timer, int64_t at_ms)
     unsigned index = low_index(w, at_ms);
     unsigned word = index / WORD_BITS;
 
-    push(&w->low.buckets[index], timer);
+    push_timer(&w->low.buckets[index], timer);
     note_bucket(w, at_ms);
-    w->low.used[word] |= bit(index);
-    w->low.summary[word / WORD_BITS] |= bit(word);
+    w->low.used[word] |= bit_of_bucket(index);
+    w->low.summary[word / WORD_BITS] |= bit_of_bucket(word);
 }
 
 static int64_t buckets_ahead(const struct hf_wheel *w, int level,
@@ -168,13 +168,13 @@ static void up_push(struct hf_wheel *w, struct hf_timer *timer)
     if (ahead >= UP)
         ahead = UP - 1;
     index = (unsigned)((w->now_ms >> shift_of(w, level)) + ahead) % UP;
-    push(&w->up[level][index], timer);
+    push_timer(&w->up[level][index], timer);
     note_bucket(w, ((w->now_ms >> shift_of(w, level)) + ahead) *
                        (INT64_C(1) << shift_of(w, level)));
-    w->up_used[level][index / WORD_BITS] |= bit(index);
+    w->up_used[level][index / WORD_BITS] |= bit_of_bucket(index);
 }
 
-static void place(struct hf_wheel *w, struct hf_timer *timer)
+static void place_timer(struct hf_wheel *w, struct hf_timer *timer)
 {
     int64_t at_ms = timer->due_ms > w->now_ms ? timer->due_ms : w->now_ms;
 
@@ -207,7 +207,7 @@ static void low_ends(struct hf_wheel *w, unsigned index)
 {
     int64_t ahead = low_index(w, (int64_t)index - low_index(w, w->now_ms));
 
-    low_is_empty(w, index);
+    lowest_level_is_empty(w, index);
     if (w->now_ms + ahead <= w->next_due_ms)
         w->is_next_known = false;
 }
@@ -262,7 +262,7 @@ void hf_wheel_fini(struct hf_wheel *w)
 /* ---- many timers ---- */
 
 /* Moves all timers of a bucket to the list. */
-static void gather(struct hf_timer **list, struct hf_timer **bucket)
+static void move_all_timers(struct hf_timer **list, struct hf_timer **bucket)
 {
     struct hf_timer *next;
 
@@ -279,10 +279,10 @@ static struct hf_timer *gather_all(struct hf_wheel *w)
     struct hf_timer *list = NULL;
 
     for (unsigned i = 0; i < low_count(w); i++)
-        gather(&list, &w->low.buckets[i]);
+        move_all_timers(&list, &w->low.buckets[i]);
     for (int level = 0; level < HF_WHEEL_UPPER; level++)
         for (int i = 0; i < UP; i++)
-            gather(&list, &w->up[level][i]);
+            move_all_timers(&list, &w->up[level][i]);
     memset(w->up_used, 0, sizeof w->up_used);
     return list;
 }
@@ -300,7 +300,7 @@ static void become_many(struct hf_wheel *w)
                                    w->many->summary};
     for (struct hf_timer *t = list; t; t = next) {
         next = t->next;
-        place(w, t);
+        place_timer(w, t);
     }
 }
 
@@ -324,7 +324,7 @@ void hf_wheel_arm(struct hf_wheel *w, struct hf_timer *timer, int64_t due_ms)
         hf_wheel_cancel(w, timer);
     }
     timer->due_ms = due_ms;
-    place(w, timer);
+    place_timer(w, timer);
     if (due_ms < w->next_due_ms)
         w->next_due_ms = due_ms;
     if (++w->count >= w->many_from && !w->many)
@@ -439,7 +439,7 @@ static void find_next(struct hf_wheel *w)
     w->is_next_known = true;
 }
 
-static struct hf_timer *empty(struct hf_timer **bucket)
+static struct hf_timer *empty_bucket(struct hf_timer **bucket)
 {
     struct hf_timer *list = *bucket;
 
@@ -454,10 +454,10 @@ static void up_come_up(struct hf_wheel *w, int level)
     struct hf_timer *next;
 
     up_is_empty(w, level, index);
-    for (struct hf_timer *t = empty(&w->up[level][index]); t; t = next) {
+    for (struct hf_timer *t = empty_bucket(&w->up[level][index]); t; t = next) {
         next = t->next;
         __builtin_prefetch(next);
-        place(w, t);
+        place_timer(w, t);
     }
 }
 
@@ -468,7 +468,7 @@ static void hand_out(struct hf_wheel *w, struct hf_timer **first, struct hf_time
     HF_ASSERT(timer->due_ms <= w->now_ms); /* TIMER-2 */
     if (!*first)
         w->due_tail = &timer->next;
-    push(first, timer);
+    push_timer(first, timer);
 }
 
 static void low_come_up(struct hf_wheel *w)
@@ -477,15 +477,15 @@ static void low_come_up(struct hf_wheel *w)
     struct hf_timer *next, **first = w->due_tail;
 
     HF_ASSERT(!w->low.buckets[index] == /* TIMER-4 */
-              !(w->low.used[index / WORD_BITS] & bit(index)));
+              !(w->low.used[index / WORD_BITS] & bit_of_bucket(index)));
     __builtin_prefetch(w->low.buckets[(index + PREFETCH_MS) & (low_count(w) - 1)]);
-    low_is_empty(w, index);
-    for (struct hf_timer *t = empty(&w->low.buckets[index]); t; t = next) {
+    lowest_level_is_empty(w, index);
+    for (struct hf_timer *t = empty_bucket(&w->low.buckets[index]); t; t = next) {
         next = t->next;
         if (t->due_ms <= w->now_ms)
             hand_out(w, first, t);
         else
-            place(w, t); /* it was re-armed to a later time (TIMER-2) */
+            place_timer(w, t); /* it was re-armed to a later time (TIMER-2) */
     }
 }
 

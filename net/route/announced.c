@@ -96,7 +96,8 @@ void hf_announced_forget_process(struct hf_server *server)
 
 void hf_announced_note_moved(struct hf_server *server, const struct hf_redirection *r)
 {
-    if (server->left_for.port == r->port && strcmp(server->left_for.host, r->host) == 0)
+    if (server->moved_to_address.port == r->port &&
+        strcmp(server->moved_to_address.host, r->host) == 0)
         hf_announced_forget_process(server);
 }
 
@@ -131,8 +132,8 @@ static void keep_address(struct hf_router *router, struct hf_slot_map *map, uint
     server = hf_server_find(router, former->host, former->port, false);
     if (!server || !is_as_named(server))
         return;
-    memcpy(server->left_for.host, node->host, sizeof server->left_for.host);
-    server->left_for.port = node->port;
+    memcpy(server->moved_to_address.host, node->host, sizeof server->moved_to_address.host);
+    server->moved_to_address.port = node->port;
     memcpy(node->host, former->host, sizeof node->host);
     memcpy(node->ip, former->ip, sizeof node->ip);
     node->port = former->port;

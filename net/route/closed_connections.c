@@ -16,7 +16,7 @@ struct closed_connections {
     char host[];
 };
 
-static void forget(struct hf_router *router, struct closed_connections *d)
+static void forget_closed_connection(struct hf_router *router, struct closed_connections *d)
 {
     hf_list_remove(&d->node);
     router->closed_connections_count--;
@@ -25,7 +25,8 @@ static void forget(struct hf_router *router, struct closed_connections *d)
 
 static void forget_oldest(struct hf_router *router)
 {
-    forget(router, HF_OWNER_OF(router->closed_connections.next, struct closed_connections, node));
+    forget_closed_connection(
+        router, HF_OWNER_OF(router->closed_connections.next, struct closed_connections, node));
 }
 
 void hf_closed_connection_note(struct hf_router *router,
@@ -71,7 +72,7 @@ struct hf_predecessor hf_closed_connection_take(struct hf_router *router,
 
         if (is_there(d, place)) {
             last = d->last;
-            forget(router, d);
+            forget_closed_connection(router, d);
             break;
         }
     }

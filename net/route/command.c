@@ -52,7 +52,7 @@ static void cancel_companion(struct hf_request *request)
 }
 
 /* Out of wherever it is. Says whether bytes of it have left. */
-static enum hf_outcome take_out(struct hf_command *c)
+static enum hf_outcome detach(struct hf_command *c)
 {
     enum hf_outcome outcome = HF_UNSENT;
 
@@ -74,20 +74,20 @@ static enum hf_outcome take_out(struct hf_command *c)
     return outcome;
 }
 
-static void finish(struct hf_command *c, enum hf_outcome outcome,
-                   struct hf_resp_value reply)
+static void finish_command(struct hf_command *c, enum hf_outcome outcome,
+                           struct hf_resp_value reply)
 {
     c->done(c, outcome, reply);
 }
 
 /* For a reason of our own, while no call of the owner's is on the stack. */
-static void fail(struct hf_command *c, hf_status status)
+static void fail_command_later(struct hf_command *c, hf_status status)
 {
     c->server = NULL;
     if (c->router->error.status != status)
         hf_error_set(&c->router->error, status, "%s: %s", c->router->address,
                      hf_net_status_text(status));
-    finish(c, HF_UNSENT, no_reply);
+    finish_command(c, HF_UNSENT, no_reply);
 }
 
 static void pend(struct hf_command *c)
@@ -131,7 +131,7 @@ static hf_status submit_all(struct hf_command *c, struct hf_link *link)
     return rc;
 }
 
-static hf_status submit(struct hf_command *c)
+static hf_status submit_to_link(struct hf_command *c)
 {
     struct hf_link *link;
     hf_status rc = link_of(&link, c);
@@ -186,7 +186,7 @@ static hf_status hand_over(struct hf_command *c, struct hf_server *server)
     c->master = master_of(c);
     if ((rc = link_of(&link, c)) < 0)
         return rc;
-    rc = c->is_urgent || !hf_link_has_space_waiters(link) ? submit(c) : HF_E_LIMIT;
+    rc = c->is_urgent || !hf_link_has_space_waiters(link) ? submit_to_link(c) : HF_E_LIMIT;
     if (rc == HF_E_LIMIT)
         rc = await_room(c, link);
     if (rc == HF_OK) {
@@ -196,7 +196,7 @@ static hf_status hand_over(struct hf_command *c, struct hf_server *server)
     return rc;
 }
 
-static hf_status place(struct hf_command *c)
+static hf_status submit_or_await_map(struct hf_command *c)
 {
     struct hf_server *server;
     hf_status rc = hf_router_target(&server, c->router, c->slot);
@@ -213,10 +213,10 @@ static hf_status place(struct hf_command *c)
 
 static void place_again(struct hf_command *c)
 {
-    hf_status rc = place(c);
+    hf_status rc = submit_or_await_map(c);
 
     if (rc < 0)
-        fail(c, rc);
+        fail_command_later(c, rc);
 }
 
 hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
@@ -244,7 +244,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->attached = 0;
     if (router->is_closing)
         return HF_E_CLOSED;
-    rc = place(c);
+    rc = submit_or_await_map(c);
     HF_ASSERT(rc < 0 || hf_command_ok(c));
     return rc;
 }
@@ -252,7 +252,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
 enum hf_outcome hf_router_cancel(struct hf_command *c)
 {
     HF_ASSERT(hf_loop_is_locked(c->router->loop) && hf_command_ok(c));
-    return take_out(c);
+    return detach(c);
 }
 
 /* ---- events ---- */
@@ -265,7 +265,7 @@ static void on_room(struct hf_space_waiter *room, hf_status status)
     hf_command_set_state(c, HF_COMMAND_IDLE);
     hf_loop_disarm(c->router->loop, &c->timer);
     if (status == HF_OK)
-        rc = submit(c);
+        rc = submit_to_link(c);
     if (rc == HF_E_LIMIT)
         rc = await_room(c, room->link);
     HF_ASSERT(status != HF_OK || rc < 0 || hf_command_ok(c));
@@ -274,9 +274,9 @@ static void on_room(struct hf_space_waiter *room, hf_status status)
     hf_list_remove(&c->node);
     c->output_was_full = false;
     if (rc < 0)
-        fail(c, rc);
+        fail_command_later(c, rc);
     else /* the link was refused, and says why */
-        finish(c, HF_UNSENT, no_reply);
+        finish_command(c, HF_UNSENT, no_reply);
 }
 
 static void on_deadline(struct hf_timer *timer)
@@ -285,14 +285,14 @@ static void on_deadline(struct hf_timer *timer)
 
     if (c->state == HF_COMMAND_AWAITS_MAP)
         hf_router_explain(c->router, c->slot);
-    finish(c, take_out(c), no_reply);
+    finish_command(c, detach(c), no_reply);
 }
 
 /* ---- redirections ---- */
 
 /* At this server, whatever the map says of the slot. */
-static void go_to(struct hf_command *c, const struct hf_redirection *r,
-                  bool is_by_ask)
+static void send_to_redirection(struct hf_command *c, const struct hf_redirection *r,
+                                bool is_by_ask)
 {
     struct hf_server *server;
     hf_status rc =
@@ -302,10 +302,10 @@ static void go_to(struct hf_command *c, const struct hf_redirection *r,
     if (rc == HF_OK)
         rc = hand_over(c, server);
     if (rc < 0)
-        fail(c, rc);
+        fail_command_later(c, rc);
 }
 
-static void follow(struct hf_command *c, const struct hf_redirection *r)
+static void follow_redirection(struct hf_command *c, const struct hf_redirection *r)
 {
     struct hf_router *router = c->router;
 
@@ -313,7 +313,7 @@ static void follow(struct hf_command *c, const struct hf_redirection *r)
         c->redirected(c);
     if (r->kind == HF_ASK && r->host_kind != HF_HOST_UNKNOWN) {
         router->counts.asked++;
-        go_to(c, r, true);
+        send_to_redirection(c, r, true);
         return;
     }
     router->counts.moved++;
@@ -324,7 +324,7 @@ static void follow(struct hf_command *c, const struct hf_redirection *r)
     }
     hf_announced_note_moved(c->server, r);
     hf_router_store_moved(router, r, r->host);
-    go_to(c, r, false);
+    send_to_redirection(c, r, false);
 }
 
 /* Is it sent elsewhere? Then its owner does not see this error. */
@@ -342,7 +342,7 @@ static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
         return false;
     c->hops++;
     if (verdict == HF_VERDICT_REDIRECT) {
-        follow(c, &r);
+        follow_redirection(c, &r);
         return true;
     }
     hf_router_forget_map(c->router);
@@ -381,7 +381,7 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
         return;
     }
     hf_command_set_state(c, HF_COMMAND_IDLE);
-    (void)take_out(c); /* with an ASKING or a WAIT that is still on its way */
+    (void)detach(c); /* with an ASKING or a WAIT that is still on its way */
     if (outcome == HF_ANSWERED && hf_resp_is_error(reply)) {
         hf_doubt_refused(c->server);
         if (is_followed(c, reply))
@@ -392,7 +392,7 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
         }
         hf_switched_refused(c, reply);
     }
-    finish(c, outcome, reply);
+    finish_command(c, outcome, reply);
 }
 
 static void on_wait(struct hf_request *request, enum hf_outcome outcome,
@@ -407,14 +407,14 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
     if (c->state != HF_COMMAND_REPLIED) /* an error, or no reply: that of the command decides */
         return;
     if (is_from_former_master(c)) {
-        (void)take_out(c);
-        finish(c, HF_UNKNOWN, no_reply);
+        (void)detach(c);
+        finish_command(c, HF_UNKNOWN, no_reply);
         return;
     }
     if (outcome == HF_ANSWERED && link_of(&link, c) == HF_OK &&
         hf_replicas_query_more(c, link, reply, on_wait))
         return;
-    (void)take_out(c);
+    (void)detach(c);
     hf_discover_want(c->router, NULL); /* replicas may have come or gone */
     c->on_replicas(c, outcome, reply, hf_replicas_wanted(c));
 }
@@ -452,7 +452,7 @@ static void for_each(struct hf_list *commands,
 }
 
 /* ROUTE-2, ROUTE-3. */
-static void reconsider(struct hf_command *c)
+static void reroute(struct hf_command *c)
 {
     struct hf_router *router = c->router;
     struct hf_server *target = NULL;
@@ -462,8 +462,8 @@ static void reconsider(struct hf_command *c)
         hf_list_push(&c->server->commands, &c->node);
         return;
     }
-    if (take_out(c) == HF_UNKNOWN) {
-        finish(c, HF_UNKNOWN, no_reply);
+    if (detach(c) == HF_UNKNOWN) {
+        finish_command(c, HF_UNKNOWN, no_reply);
         return;
     }
     router->counts.resent++;
@@ -473,12 +473,12 @@ static void reconsider(struct hf_command *c)
 void hf_commands_reroute(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
-    for_each(&server->commands, reconsider);
+    for_each(&server->commands, reroute);
 }
 
 static void resume(struct hf_command *c)
 {
-    (void)take_out(c);
+    (void)detach(c);
     place_again(c);
 }
 
@@ -490,8 +490,8 @@ void hf_commands_send_pending(struct hf_router *router)
 
 static void end_unsent(struct hf_command *c)
 {
-    (void)take_out(c);
-    finish(c, HF_UNSENT, no_reply);
+    (void)detach(c);
+    finish_command(c, HF_UNSENT, no_reply);
 }
 
 void hf_commands_fail_pending(struct hf_router *router)
@@ -514,7 +514,7 @@ void hf_commands_fail_pending_never_retried(struct hf_router *router)
     for_each(&router->pending, end_pending_once);
 }
 
-static void end_once(struct hf_command *c)
+static void fail_if_never_retried(struct hf_command *c)
 {
     if (c->is_never_retried && !is_link_up(c))
         end_unsent(c);
@@ -525,7 +525,7 @@ static void end_once(struct hf_command *c)
 void hf_commands_fail_never_retried(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
-    for_each(&server->commands, end_once);
+    for_each(&server->commands, fail_if_never_retried);
 }
 
 static void end_probe(struct hf_command *c)
@@ -533,8 +533,8 @@ static void end_probe(struct hf_command *c)
     static const struct hf_resp_node null = {.type = HF_RESP_NULL};
 
     if (c->is_probe && !c->is_replicated && !hf_command_is_sent(c)) {
-        (void)take_out(c);
-        finish(c, HF_ANSWERED, (struct hf_resp_value){.node = &null});
+        (void)detach(c);
+        finish_command(c, HF_ANSWERED, (struct hf_resp_value){.node = &null});
     } else {
         hf_list_push(&c->server->commands, &c->node);
     }
@@ -554,7 +554,7 @@ static void bring_back(struct hf_command *c)
         hf_list_push(&c->server->commands, &c->node);
         return;
     }
-    (void)take_out(c);
+    (void)detach(c);
     c->router->counts.resent++;
     pend(c);
 }

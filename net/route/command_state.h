@@ -7,7 +7,7 @@
  *   AWAITS_SPACE  -on_room-> SENT, or AWAITS_SPACE again
  *   SENT          -on_reply-> IDLE, or REPLIED while the reply to WAIT is awaited
  *   REPLIED       -on_wait-> IDLE
- *   any           -take_out-> IDLE           cancelled, redirected, or sent to another server
+ *   any           -detach-> IDLE           cancelled, redirected, or sent to another server
  *
  * What is true in each state (hf_command_ok):
  * IDLE          it is in no list and has no timer

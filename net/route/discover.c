@@ -55,10 +55,10 @@ void hf_discover_init(struct hf_router *router, const struct hf_discovery_events
     router->discovery.timer.fire = on_timer;
     router->discovery.pause_ms = AGAIN_MIN_MS;
     hf_round_init(&router->discovery.round,
-                  router->topology->hears_all_ms
-                      ? router->topology->hears_all_ms
+                  router->topology->collect_replies_ms
+                      ? router->topology->collect_replies_ms
                       : router->options.link.connect_timeout_ms,
-                  router->topology->hears_all_ms ? 0 : HF_ROUND_STAGGER_MS);
+                  router->topology->collect_replies_ms ? 0 : HF_ROUND_STAGGER_MS);
 }
 
 /* ---- all probes ---- */
@@ -99,7 +99,7 @@ static bool is_to_be_queried(const struct hf_server *server)
            !server->probe.is_under_way;
 }
 
-static struct hf_server *known_one(struct hf_router *router, bool is_up)
+static struct hf_server *next_server_to_query(struct hf_router *router, bool is_up)
 {
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));)
@@ -173,15 +173,15 @@ static struct hf_server *next_candidate(struct hf_router *router)
         return server;
     if (is_turn_of_nodes(&router->discovery) && (server = next_node(router)))
         return server;
-    if ((server = known_one(router, true)) || (server = next_seed(router)) ||
+    if ((server = next_server_to_query(router, true)) || (server = next_seed(router)) ||
         (server = next_node(router)))
         return server;
-    return known_one(router, false);
+    return next_server_to_query(router, false);
 }
 
 /* ---- rounds ---- */
 
-static void arm(struct hf_router *router, int64_t in_ms)
+static void arm_discovery_timer(struct hf_router *router, int64_t in_ms)
 {
     hf_loop_arm(router->loop, &router->discovery.timer,
                 hf_loop_now(router->loop) + in_ms);
@@ -211,20 +211,20 @@ static void end_round(struct hf_router *router)
     draw_pause(d);
     d->is_continued = d->is_wanted_again || d->events->is_waited_for(router);
     if (d->is_continued)
-        arm(router, d->pause_ms);
+        arm_discovery_timer(router, d->pause_ms);
     d->is_wanted_again = false;
     hf_servers_sweep_soon(router);
 }
 
-static void succeed(struct hf_router *router)
+static void end_round_with_map(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
     router->error.status = HF_OK;
     d->is_told = false;
     d->failures = hf_announced_all_reachable(router) ? 0 : d->failures + 1;
-    d->has_told_trouble = d->has_told_trouble && d->failures > 0;
-    if (!router->topology->hears_all_ms) /* a distant server is heard at last (ROUND-4) */
+    d->has_reported_trouble = d->has_reported_trouble && d->failures > 0;
+    if (!router->topology->collect_replies_ms) /* a distant server is heard at last (ROUND-4) */
         cancel_all(router);
     end_round(router);
     d->events->on_end(router, HF_MAP_CONFIRMED);
@@ -242,7 +242,7 @@ static bool is_better(struct hf_router *router, const struct hf_slot_map *fresh,
 }
 
 /* DISCOVER-4. If all servers report a permanent error, no retry can help. */
-static void give_up(struct hf_router *router)
+static void end_round_without_better_map(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
     struct hf_slot_map *best = d->best;
@@ -253,7 +253,7 @@ static void give_up(struct hf_router *router)
         (hf_slot_map_is_equal(best, router->map) ||
          (d->has_heard_map && !is_better(router, best, router->map)))) {
         hf_slot_map_free(best); /* MAP-3: the map in force is as good */
-        succeed(router);
+        end_round_with_map(router);
         return;
     }
     d->failures++;
@@ -279,7 +279,7 @@ static void query_again(struct hf_router *router)
     end_round(router);
     d->pause_ms = hf_random_jitter(d->round.due_ms - hf_loop_now(router->loop));
     d->is_continued = true;
-    arm(router, d->pause_ms);
+    arm_discovery_timer(router, d->pause_ms);
     if (router->map)
         d->events->on_end(router, HF_MAP_KEPT);
 }
@@ -357,7 +357,7 @@ static void on_timer(struct hf_timer *timer)
     switch (hf_round_step(&d->round, hf_loop_now(router->loop))) {
     case HF_ROUND_QUERY: query_next(router); break;
     case HF_ROUND_RETRY: query_again(router); break;
-    case HF_ROUND_ADOPT_BEST: give_up(router); break;
+    case HF_ROUND_ADOPT_BEST: end_round_without_better_map(router); break;
     case HF_ROUND_WAIT: arm_for_round(router); break;
     case HF_ROUND_ADOPT: break; /* for answers */
     }
@@ -413,10 +413,10 @@ void hf_discover_restart(struct hf_router *router, struct hf_server *hint)
     drop_best(&router->discovery);
     hf_round_reset(&router->discovery.round);
     router->discovery.failures = 0;
-    router->discovery.has_told_trouble = false;
+    router->discovery.has_reported_trouble = false;
     router->discovery.pause_ms = AGAIN_MIN_MS;
     router->discovery.is_continued = true;
-    arm(router, 0);
+    arm_discovery_timer(router, 0);
 }
 
 /* ---- answers ---- */
@@ -484,9 +484,10 @@ static bool is_one_unheard(struct hf_router *router)
 /* MAP-2. Takes the map, unless this returns HF_ROUND_WORSE or HF_ROUND_SETTLED. If the topology
  * requires a reply of each seed (hears_all_ms), no map is taken before: a later reply may
  * contain another master. */
-static enum hf_round_answer weigh(struct hf_router *router, struct hf_slot_map *map)
+static enum hf_round_answer compare_with_map_in_force(struct hf_router *router,
+                                                      struct hf_slot_map *map)
 {
-    if (router->topology->hears_all_ms && is_one_unheard(router))
+    if (router->topology->collect_replies_ms && is_one_unheard(router))
         return router->topology->is_settled(router) ? HF_ROUND_SETTLED : HF_ROUND_WORSE;
     if (router->map && hf_slot_map_is_equal(map, router->map)) {
         if (hf_slot_map_is_better(map, router->map))
@@ -526,7 +527,7 @@ static void use_map(struct hf_server *server, struct hf_slot_map *map)
     hf_announced_keep_former(router, map);
     if (router->map && hf_slot_map_is_better(map, NULL))
         learn_again(router, &map);
-    answer = weigh(router, map);
+    answer = compare_with_map_in_force(router, map);
     if (answer == HF_ROUND_WORSE || answer == HF_ROUND_SETTLED) {
         if (hf_slot_map_count_covered(map) == 0)
             fill_empty(server);
@@ -535,12 +536,12 @@ static void use_map(struct hf_server *server, struct hf_slot_map *map)
     }
     if (hf_round_answered(&d->round, hf_loop_now(router->loop), answer) ==
         HF_ROUND_ADOPT)
-        succeed(router);
+        end_round_with_map(router);
     else if (d->round.is_running)
         arm_for_round(router);
 }
 
-static void failed(struct hf_router *router)
+static void round_failed(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
@@ -558,7 +559,7 @@ void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
         return;
     }
     hf_slot_map_free(map);
-    failed(server->router);
+    round_failed(server->router);
     hf_discover_want(server->router, server);
 }
 
@@ -572,10 +573,10 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
     hf_probe_cancel(server);
     d->is_final = d->is_final && is_final;
     if (is_there || !(d->is_told || d->was_told) ||
-        router->topology->hears_all_ms) /* DISCOVER-5; or `why` is about all seeds */
+        router->topology->collect_replies_ms) /* DISCOVER-5; or `why` is about all seeds */
         router->error = *why;
     d->is_told = d->is_told || is_there;
-    failed(router);
+    round_failed(router);
 }
 
 void hf_discover_forget_server(struct hf_server *server)
@@ -587,7 +588,7 @@ void hf_discover_forget_server(struct hf_server *server)
 }
 
 /* New servers also take part in this round. */
-void hf_discover_new_seeds(struct hf_router *router)
+void hf_discover_seeds_changed(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 

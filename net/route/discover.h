@@ -46,7 +46,7 @@ void hf_discover_unreached(struct hf_server *server);
 /* hf_discover_forget_server - the server is about to be freed. */
 void hf_discover_forget_server(struct hf_server *server);
 
-/* hf_discover_new_seeds - the seeds that were added to those of the URL have changed. */
-void hf_discover_new_seeds(struct hf_router *router);
+/* hf_discover_seeds_changed - the seeds that were added to those of the URL have changed. */
+void hf_discover_seeds_changed(struct hf_router *router);
 
 #endif

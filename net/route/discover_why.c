@@ -48,9 +48,9 @@ void hf_discover_report_trouble(struct hf_router *router)
     struct hf_discovery *d = &router->discovery;
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    if (!router->options.on_trouble || router->error.status == HF_OK || d->has_told_trouble)
+    if (!router->options.on_trouble || router->error.status == HF_OK || d->has_reported_trouble)
         return;
-    d->has_told_trouble = true;
+    d->has_reported_trouble = true;
     router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &router->error);
 }
 

@@ -41,7 +41,7 @@ struct hf_discovery {
                                      reachable masters */
     uint32_t denied_round;        /* the last round in which, or before which, a node refused
                                      a slot (ANNOUNCED-4) */
-    bool has_told_trouble;        /* on_trouble was called since `failures` was 0 */
+    bool has_reported_trouble;    /* on_trouble was called since `failures` was 0 */
     int64_t pause_ms;             /* after the last round: DISCOVER-6 */
     int64_t ended_ms;             /* when the last round ended */
     struct hf_server *hint;       /* the server to query first */

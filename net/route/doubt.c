@@ -29,7 +29,7 @@ static bool was_silent(const struct hf_server *server)
 }
 
 /* Ends the silence. */
-static bool begin(struct hf_server *server)
+static bool begin_doubt(struct hf_server *server)
 {
     int64_t now;
     bool is_due;
@@ -50,9 +50,9 @@ bool hf_doubt_answered(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
     server->has_answered = true;
-    if (!begin(server)) {
+    if (!begin_doubt(server)) {
         hf_switched_answered(server);
-        hf_replace_served(server);
+        hf_replace_note_served(server);
         return false;
     }
     server->router->topology->on_doubt(server);
@@ -79,6 +79,6 @@ void hf_doubt_confirmed(struct hf_server *server, int64_t queried_ms)
 bool hf_doubt_is_on(struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(server->router->loop));
-    return begin(server) ||
+    return begin_doubt(server) ||
            hf_loop_now(server->router->loop) < server->doubt_until_ms;
 }

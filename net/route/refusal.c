@@ -34,7 +34,7 @@ struct words {
     size_t len;
 };
 
-static bool skip(struct words *words, const char *prefix)
+static bool skip_prefix(struct words *words, const char *prefix)
 {
     size_t len = strlen(prefix);
 
@@ -53,7 +53,7 @@ static void skip_behind(struct words *words, const char *mark)
         return;
     words->len -= (size_t)(at - words->ptr);
     words->ptr = at;
-    (void)skip(words, mark);
+    (void)skip_prefix(words, mark);
 }
 
 /* The last " script: " before "on @user_script:" begins the place. */
@@ -77,11 +77,11 @@ static struct words words_of(struct hf_resp_value reply)
     if (!reply.node || !hf_resp_is_error(reply))
         return words;
     (void)hf_resp_bytes(reply, &words.ptr, &words.len);
-    if (skip(&words, "ERR Error running script (call to "))
+    if (skip_prefix(&words, "ERR Error running script (call to "))
         skip_behind(&words, "): ");
-    while (skip(&words, "@user_script:"))
+    while (skip_prefix(&words, "@user_script:"))
         skip_behind(&words, ": ");
-    (void)skip(&words, "-");
+    (void)skip_prefix(&words, "-");
     cut_place(&words);
     return words;
 }
@@ -98,7 +98,7 @@ bool hf_refusal_is(struct hf_resp_value reply, const char *code)
 {
     struct words words = words_of(reply);
 
-    return skip(&words, code) && (words.len == 0 || words.ptr[0] == ' ');
+    return skip_prefix(&words, code) && (words.len == 0 || words.ptr[0] == ' ');
 }
 
 bool hf_refusal_is_by_acl(struct hf_resp_value reply)
@@ -121,7 +121,7 @@ bool hf_refusal_is_unknown(struct hf_resp_value reply)
     struct words words = words_of(reply);
     size_t len = words.len < 40 ? words.len : 40;
 
-    return (skip(&words, "ERR unknown ") || skip(&words, "ERR Unknown ")) &&
+    return (skip_prefix(&words, "ERR unknown ") || skip_prefix(&words, "ERR Unknown ")) &&
            memmem(words.ptr, len - strlen("ERR unknown "), "command", 7);
 }
 
@@ -136,7 +136,7 @@ bool hf_refusal_is_of_wait_at_replica(struct hf_resp_value reply)
 /* Some proxies do not name the unknown command. */
 static bool is_of_any_command(struct words words)
 {
-    return skip(&words, "ERR unknown command") && words.len == 0;
+    return skip_prefix(&words, "ERR unknown command") && words.len == 0;
 }
 
 /* "ERR unknown command 'EVALSHA', with args ...", "unsupported command 'evalsha'". */

@@ -66,7 +66,7 @@ static void links_of(struct hf_link *links[SERVER_LINKS], const struct hf_server
     links[2] = hf_pubsub_own_link(server->pubsub);
 }
 
-static void replace(struct hf_server *server, const char *why, int64_t wait_ms)
+static void replace_links(struct hf_server *server, const char *why, int64_t wait_ms)
 {
     struct hf_link *links[SERVER_LINKS];
 
@@ -78,17 +78,17 @@ static void replace(struct hf_server *server, const char *why, int64_t wait_ms)
             hf_link_replace(links[i], why);
 }
 
-void hf_replace_refused(struct hf_server *server, struct hf_resp_value error)
+void hf_replace_on_refusal(struct hf_server *server, struct hf_resp_value error)
 {
     int row = row_of(error);
 
     if (row >= 0)
-        replace(server, cures[row].why, cures[row].wait_ms);
+        replace_links(server, cures[row].why, cures[row].wait_ms);
 }
 
 void hf_replace_connections(struct hf_server *server, const char *why)
 {
-    replace(server, why, 0);
+    replace_links(server, why, 0);
 }
 
 /* ---- another process (REPLACE-4) ---- */
@@ -101,7 +101,7 @@ static struct hf_link *open_one(const struct hf_server *server, int i)
 
     links_of(links, server);
     return links[i] && hf_link_is_up(links[i]) &&
-                   hf_link_attempt_number(links[i]) != server->left[i] &&
+                   hf_link_attempt_number(links[i]) != server->replaced_attempts[i] &&
                    hf_link_predecessor(links[i])->run_id[0]
                ? links[i]
                : NULL;
@@ -136,25 +136,25 @@ static int other_one(const struct hf_server *server)
     return -1;
 }
 
-static void leave(struct hf_server *server, int i)
+static void replace_old_connection(struct hf_server *server, int i)
 {
     struct hf_link *link = open_one(server, i);
 
-    server->left[i] = hf_link_attempt_number(link);
+    server->replaced_attempts[i] = hf_link_attempt_number(link);
     note_refusal(&server->replacement, hf_loop_now(server->router->loop));
     hf_link_replace(link, "a new connection to this address leads to another server");
     hf_link_reconnect_once(link, true);
 }
 
-static void leave_others(struct hf_server *server)
+static void replace_old_connections(struct hf_server *server)
 {
     for (int i; (i = other_one(server)) >= 0;)
-        leave(server, i);
+        replace_old_connection(server, i);
 }
 
 static void on_pause_end(struct hf_timer *timer)
 {
-    leave_others(HF_OWNER_OF(timer, struct hf_server, replace_pause));
+    replace_old_connections(HF_OWNER_OF(timer, struct hf_server, replace_pause));
 }
 
 static void begin_pause(struct hf_server *server, int64_t now)
@@ -181,11 +181,11 @@ static bool note_open_again(struct hf_server *server)
     links_of(links, server);
     for (int i = 0; i < SERVER_LINKS; i++) {
         if (!links[i])
-            server->left[i] = 0;
-        was_one_missing = was_one_missing || server->left[i] != 0;
+            server->replaced_attempts[i] = 0;
+        was_one_missing = was_one_missing || server->replaced_attempts[i] != 0;
         if (links[i] && hf_link_is_up(links[i]) &&
-            hf_link_attempt_number(links[i]) != server->left[i])
-            server->left[i] = 0;
+            hf_link_attempt_number(links[i]) != server->replaced_attempts[i])
+            server->replaced_attempts[i] = 0;
     }
     return was_one_missing;
 }
@@ -200,10 +200,10 @@ void hf_replace_older_connections(struct hf_server *server)
     if (was_one_missing)
         begin_pause(server, now);
     else
-        leave_others(server);
+        replace_old_connections(server);
 }
 
-void hf_replace_served(struct hf_server *server)
+void hf_replace_note_served(struct hf_server *server)
 {
     struct hf_replacement *r = &server->replacement;
     struct hf_link *links[SERVER_LINKS];

@@ -40,14 +40,14 @@ struct hf_server;
 #define REPLACE_PAUSE_MAX_MS 60000
 
 /* hf_replace_may_help   - true if a new connection may cure this error reply. Pure.
- * hf_replace_refused - a command received this error reply.
+ * hf_replace_on_refusal - a command received this error reply.
  * hf_replace_connections         - replaces the connections for another reason.
- * hf_replace_served  - a command received a reply that is not an error.
+ * hf_replace_note_served  - a command received a reply that is not an error.
  * hf_replace_older_connections   - a connection was opened: REPLACE-4. */
 bool hf_replace_may_help(struct hf_resp_value error);
-void hf_replace_refused(struct hf_server *server, struct hf_resp_value error);
+void hf_replace_on_refusal(struct hf_server *server, struct hf_resp_value error);
 void hf_replace_connections(struct hf_server *server, const char *why);
-void hf_replace_served(struct hf_server *server);
+void hf_replace_note_served(struct hf_server *server);
 void hf_replace_older_connections(struct hf_server *server);
 
 #endif

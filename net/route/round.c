@@ -20,7 +20,7 @@ static bool round_ok(const struct hf_round *r)
                           : (r->due_ms != HF_NEVER) == (r->again > 0));
 }
 
-static void enter(struct hf_round *r, bool is_running, int64_t due_ms)
+static void set_running(struct hf_round *r, bool is_running, int64_t due_ms)
 {
     r->is_running = is_running;
     r->due_ms = due_ms;
@@ -34,7 +34,7 @@ void hf_round_init(struct hf_round *r, int64_t patience_ms, int64_t stagger_ms)
 
 void hf_round_reset(struct hf_round *r)
 {
-    enter(r, false, HF_NEVER);
+    set_running(r, false, HF_NEVER);
     r->silent_since_ms = HF_NEVER;
     r->again = 0;
     HF_ASSERT(round_ok(r));
@@ -42,7 +42,7 @@ void hf_round_reset(struct hf_round *r)
 
 static enum hf_round_action begin(struct hf_round *r, int64_t now_ms)
 {
-    enter(r, true, now_ms);
+    set_running(r, true, now_ms);
     r->is_exhausted = r->is_heard = r->has_worse = r->is_settled = false;
     r->queried = 0;
     return HF_ROUND_QUERY;
@@ -65,9 +65,9 @@ static enum hf_round_action again(struct hf_round *r, int64_t now_ms)
     r->again++;
     if (r->silent_since_ms == HF_NEVER)
         r->silent_since_ms = now_ms;
-    enter(r, false,
-          hf_min_ms(now_ms + hf_min_ms(pause_ms, HF_ROUND_PAUSE_MAX_MS) + r->queried,
-                    r->silent_since_ms + r->patience_ms));
+    set_running(r, false,
+                hf_min_ms(now_ms + hf_min_ms(pause_ms, HF_ROUND_PAUSE_MAX_MS) + r->queried,
+                          r->silent_since_ms + r->patience_ms));
     return HF_ROUND_RETRY;
 }
 
@@ -94,7 +94,7 @@ enum hf_round_action hf_round_step(struct hf_round *r, int64_t now_ms)
 }
 
 /* ROUND-4, ROUND-6 */
-static void listen(struct hf_round *r, int64_t now_ms)
+static void await_silent_servers(struct hf_round *r, int64_t now_ms)
 {
     if (r->under_way == 0)
         r->due_ms = now_ms;
@@ -115,7 +115,7 @@ void hf_round_nobody_left(struct hf_round *r, int64_t now_ms)
 {
     HF_ASSERT(r->is_running);
     r->is_exhausted = true;
-    listen(r, now_ms);
+    await_silent_servers(r, now_ms);
     HF_ASSERT(round_ok(r));
 }
 
@@ -126,11 +126,11 @@ void hf_round_probe_ended(struct hf_round *r)
 }
 
 /* ROUND-1 */
-static void go_on(struct hf_round *r, int64_t now_ms)
+static void query_next_or_listen(struct hf_round *r, int64_t now_ms)
 {
     r->is_heard = true;
     if (r->is_exhausted)
-        listen(r, now_ms);
+        await_silent_servers(r, now_ms);
     else
         r->due_ms = now_ms;
 }
@@ -144,7 +144,7 @@ enum hf_round_action hf_round_answered(struct hf_round *r, int64_t now_ms,
     if (r->is_running) {
         r->has_worse = true;
         r->is_settled = answer == HF_ROUND_SETTLED;
-        go_on(r, now_ms);
+        query_next_or_listen(r, now_ms);
     }
     HF_ASSERT(round_ok(r));
     return HF_ROUND_WAIT;
@@ -153,6 +153,6 @@ enum hf_round_action hf_round_answered(struct hf_round *r, int64_t now_ms,
 void hf_round_failed(struct hf_round *r, int64_t now_ms)
 {
     if (r->is_running)
-        go_on(r, now_ms);
+        query_next_or_listen(r, now_ms);
     HF_ASSERT(round_ok(r));
 }

@@ -127,14 +127,14 @@ static void mark_targets(struct hf_router *router)
     }
 }
 
-static void resume(struct hf_router *router)
+static void resume_after_map(struct hf_router *router)
 {
     hf_commands_send_pending(router);
     hf_router_move_subscriptions(router);
 }
 
 /* Takes the map. */
-static void adopt(struct hf_router *router, struct hf_slot_map *map)
+static void put_map_in_force(struct hf_router *router, struct hf_slot_map *map)
 {
     if (!by_node_room(router, map)) {
         hf_slot_map_free(map); /* the old one must do */
@@ -148,7 +148,7 @@ static void adopt(struct hf_router *router, struct hf_slot_map *map)
     mark_targets(router);
     hf_servers_take_ips(router);
     each_server(router, hf_commands_reroute);
-    resume(router);
+    resume_after_map(router);
     hf_servers_sweep_soon(router);
 }
 
@@ -163,24 +163,24 @@ void hf_router_forget_map(struct hf_router *router)
 
 /* ---- what discovery and servers report ---- */
 
-static void end_once_after_round(struct hf_server *server)
+static void fail_never_retried_after_round(struct hf_server *server)
 {
-    if (server->once_until == 0 ||
-        server->router->discovery.round_number < server->once_until)
+    if (server->never_retried_until == 0 ||
+        server->router->discovery.round_number < server->never_retried_until)
         return;
-    server->once_until = 0;
+    server->never_retried_until = 0;
     hf_commands_fail_never_retried(server);
 }
 
 static void on_round_end(struct hf_router *router, enum hf_discovery_end end)
 {
     switch (end) {
-    case HF_MAP_CONFIRMED: resume(router); break;
+    case HF_MAP_CONFIRMED: resume_after_map(router); break;
     case HF_MAP_KEPT: break;
     case HF_MAP_UNKNOWN: hf_commands_fail_pending_never_retried(router); break;
     case HF_MAP_UNKNOWN_FOR_GOOD: hf_commands_fail_pending(router); break;
     }
-    each_server(router, end_once_after_round);
+    each_server(router, fail_never_retried_after_round);
 }
 
 static void on_link_down(struct hf_server *server, const struct hf_link *link)
@@ -198,7 +198,7 @@ static void on_link_down(struct hf_server *server, const struct hf_link *link)
 }
 
 /* Once for each reason. Of other topologies, the rounds of discovery report it. */
-static void tell_unreached(struct hf_server *server)
+static void report_unreached(struct hf_server *server)
 {
     struct hf_router *router = server->router;
     const struct hf_error *why = hf_link_error(server->link);
@@ -225,11 +225,11 @@ static void on_unreached(struct hf_server *server, const struct hf_link *link)
 {
     struct hf_router *router = server->router;
 
-    tell_unreached(server);
+    report_unreached(server);
     hf_announced_note_unreached(server);
     if (router->topology->queries_nodes && server->is_target) {
-        if (server->once_until == 0)
-            server->once_until = router->discovery.round_number + 1;
+        if (server->never_retried_until == 0)
+            server->never_retried_until = router->discovery.round_number + 1;
         hf_discover_want(router, NULL);
     } else {
         hf_commands_fail_never_retried(server);
@@ -271,7 +271,7 @@ static bool is_waited_for(struct hf_router *router)
 }
 
 static const struct hf_discovery_events discovery_events = {
-    .on_map = adopt,
+    .on_map = put_map_in_force,
     .on_end = on_round_end,
     .is_waited_for = is_waited_for,
 };
@@ -496,8 +496,8 @@ uint16_t hf_router_slot(const struct hf_router *router, const void *key,
     return router->topology->slot ? router->topology->slot(key, len) : 0;
 }
 
-static const struct hf_server *known_target(const struct hf_router *router,
-                                            uint16_t slot)
+static const struct hf_server *cached_server_of_slot(const struct hf_router *router,
+                                                     uint16_t slot)
 {
     if (router->only)
         return router->only;
@@ -517,7 +517,7 @@ static const struct hf_link *link_that_is_up(const struct hf_server *server)
 
 bool hf_router_run_id(const struct hf_router *router, uint16_t slot, char *dst)
 {
-    const struct hf_server *server = known_target(router, slot);
+    const struct hf_server *server = cached_server_of_slot(router, slot);
     const struct hf_link *link = server ? link_that_is_up(server) : NULL;
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
@@ -576,7 +576,7 @@ const char *hf_router_address(const struct hf_router *router)
 void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    *out = router->multi_server ? router->multi_server->gone : (struct hf_link_stats){0};
+    *out = router->multi_server ? router->multi_server->freed_stats : (struct hf_link_stats){0};
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));) {
         struct hf_link_stats one;

@@ -40,7 +40,7 @@ struct hf_server_events;
 /* What a router needs unless it is standalone: 8.3 KB. */
 struct hf_multi_server_state {
     struct hf_seeds seeds;
-    struct hf_link_stats gone;    /* of links that were freed */
+    struct hf_link_stats freed_stats; /* of links that were freed */
     uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
 };
 

@@ -11,7 +11,7 @@
 
 /* The status is a constant, so that the compiler knows which variables are set after
  * HF_OK. */
-static hf_status refuse(struct hf_error *err, const char *what)
+static hf_status fail_protocol(struct hf_error *err, const char *what)
 {
     (void)hf_error_set(err, HF_E_PROTOCOL, "%s", what);
     return HF_E_PROTOCOL;
@@ -77,7 +77,7 @@ hf_status hf_sentinel_master_read(struct hf_endpoint *out,
         return refuse_reply(err, reply, command);
     if (hf_resp_count(reply) != 2 || !get_element(reply, 0, &host) ||
         !get_element(reply, 1, &port) || !hf_endpoint_read(out, host, port))
-        return refuse(err, "SENTINEL GET-MASTER-ADDR-BY-NAME: the reply is no"
+        return fail_protocol(err, "SENTINEL GET-MASTER-ADDR-BY-NAME: the reply is no"
                            " address");
     return HF_OK;
 }
@@ -109,7 +109,7 @@ hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
         if (!get_member(entry, "ip", &host) ||
             !get_member(entry, "port", &port) ||
             !hf_endpoint_read(&a, host, port))
-            return refuse(err, "SENTINEL SENTINELS: a sentinel has no address");
+            return fail_protocol(err, "SENTINEL SENTINELS: a sentinel has no address");
         sentinel_list_add(&list, &a);
     }
     *out = list; /* last: a failure leaves *out alone */
@@ -166,7 +166,7 @@ hf_status hf_role_read(struct hf_role *out, struct hf_resp_value reply,
     if (hf_resp_type(reply) != HF_RESP_ARRAY)
         return refuse_reply(err, reply, "ROLE");
     if (!get_element(reply, 0, &kind))
-        return refuse(err, "ROLE: the reply has no role");
+        return fail_protocol(err, "ROLE: the reply has no role");
     if (hf_text_is(kind, "master"))
         is_good = read_master(&role, reply);
     if (hf_text_is(kind, "slave"))
@@ -176,9 +176,9 @@ hf_status hf_role_read(struct hf_role *out, struct hf_resp_value reply,
         is_good = true;
     }
     if (hf_text_is(kind, "active-replica"))
-        return refuse(err, ACTIVE);
+        return fail_protocol(err, ACTIVE);
     if (!is_good)
-        return refuse(err, "ROLE: the reply is no role that is known");
+        return fail_protocol(err, "ROLE: the reply is no role that is known");
     *out = role; /* last: a failure leaves *out alone */
     return HF_OK;
 }

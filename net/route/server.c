@@ -48,7 +48,7 @@ static void on_wait_push_lost(void *ctx)
 }
 
 /* Once: a misspelt user with the default user's password has the default user's rights. */
-static void tell_placeholder(struct hf_server *server)
+static void report_refused_user(struct hf_server *server)
 {
     struct hf_router *router = server->router;
     const char *user = hf_link_refused_user(server->link);
@@ -83,7 +83,7 @@ static void on_change(void *ctx, bool is_up)
     if (is_up) {
         if (!server->is_map_source)
             hf_tracking_link_up(server->router, server, server->link);
-        tell_placeholder(server);
+        report_refused_user(server);
         server->router->events->on_link_up(server);
         server->router->events->on_greeted(server);
     } else {
@@ -117,7 +117,7 @@ static void on_own_up(void *ctx)
 {
     struct hf_server *server = ctx;
 
-    server->is_deaf = false;
+    server->is_pubsub_down_reported = false;
     server->router->events->on_link_up(server);
 }
 
@@ -138,14 +138,15 @@ static void on_wait_link_failure(void *ctx)
 }
 
 /* Once for each outage. If the main link is not open either, its failure is reported. */
-static void tell_deaf(struct hf_server *server, const struct hf_error *why)
+static void report_pubsub_unconnected(struct hf_server *server, const struct hf_error *why)
 {
     struct hf_router *router = server->router;
     struct hf_error note;
 
-    if (server->is_deaf || !hf_link_is_up(server->link) || !router->options.on_trouble)
+    if (server->is_pubsub_down_reported || !hf_link_is_up(server->link) ||
+        !router->options.on_trouble)
         return;
-    server->is_deaf = true;
+    server->is_pubsub_down_reported = true;
     hf_error_set(&note, why->status,
                  "no connection for messages, so waiters only poll their locks: %s", why->text);
     router->options.on_trouble(router->options.ctx, HF_TROUBLE_FAILURE, &note);
@@ -156,7 +157,7 @@ static void on_own_failure(void *ctx)
     struct hf_server *server = ctx;
     const struct hf_link *own = hf_pubsub_own_link(server->pubsub);
 
-    tell_deaf(server, hf_link_error(own));
+    report_pubsub_unconnected(server, hf_link_error(own));
     server->router->events->on_unreached(server, own);
 }
 
@@ -239,8 +240,8 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
     link->was_accepted = &router->was_accepted[server->is_map_source];
     link->wants_tracking = link->wants_tracking && !server->is_map_source;
     link->client_name = link->client_name ? router->client_name : NULL;
-    if (router->topology->hears_all_ms)
-        link->backoff_max_ms = router->topology->hears_all_ms / 4; /* a server that is up
+    if (router->topology->collect_replies_ms)
+        link->backoff_max_ms = router->topology->collect_replies_ms / 4; /* a server that is up
                                                               again replies in time */
     if (server->is_map_source)
         link->listen_ms = 0; /* idle clients also subscribe to it; a client that waits
@@ -324,7 +325,7 @@ static void count_gone(struct hf_router *router, const struct hf_link *link)
     if (!link || !router->multi_server)
         return;
     hf_link_get_stats(link, &last);
-    hf_link_stats_add(&router->multi_server->gone, &last);
+    hf_link_stats_add(&router->multi_server->freed_stats, &last);
 }
 
 void hf_server_free(struct hf_server *server)
@@ -346,8 +347,8 @@ void hf_server_free(struct hf_server *server)
     hf_mem_free(server->router->mem, server, sizeof *server);
 }
 
-static hf_status make(struct hf_server **out, struct hf_router *router,
-                      const char *host, uint16_t port, bool is_map_source)
+static hf_status make_server(struct hf_server **out, struct hf_router *router,
+                             const char *host, uint16_t port, bool is_map_source)
 {
     struct hf_server *server;
     hf_status rc;
@@ -397,7 +398,7 @@ hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
 
     HF_ASSERT(hf_loop_is_locked(router->loop));
     if (!server)
-        return make(out, router, host, port, is_map_source);
+        return make_server(out, router, host, port, is_map_source);
     *out = server;
     return HF_OK;
 }
@@ -453,7 +454,7 @@ static bool is_needed(const struct hf_server *server)
 {
     if (server->is_map_source)
         return is_seed(server) || is_probed(server);
-    if (server->router->topology->hears_all_ms && is_seed(server))
+    if (server->router->topology->collect_replies_ms && is_seed(server))
         return true;
     return server->is_target || is_in_map(server) || is_probed(server) ||
            !hf_list_is_empty(&server->commands) || is_listened_to(server) ||

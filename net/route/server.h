@@ -39,7 +39,7 @@ struct hf_server {
     struct hf_link *wait_link;    /* for commands that wait for replicas; created when
                                      it is first needed */
     struct hf_pubsub *pubsub;
-    bool is_deaf;                 /* it was reported that the link of `pubsub` does not open */
+    bool is_pubsub_down_reported; /* it was reported that the link of `pubsub` does not open */
     struct hf_tls_context *tls;
     uint32_t replicas;            /* its number of replicas, as far as known */
     uint64_t serial;              /* unique among all servers of the router, because
@@ -48,7 +48,7 @@ struct hf_server {
     uint64_t seen;                /* the serial of the first unsent command at the last
                                      check of silence.c; 0: none */
     struct hf_probe probe;
-    uint32_t once_until;          /* commands that are sent once end after this round of
+    uint32_t never_retried_until; /* commands that are sent once end after this round of
                                      discovery, in which others may name another
                                      address; 0: no attempt to connect failed */
     /* doubt.h */
@@ -64,7 +64,7 @@ struct hf_server {
     } replacement;
     /* REPLACE-4: hf_link_attempt_number of each connection that was replaced; 0: its link is open
      * again or was freed, or it was not replaced */
-    uint64_t left[SERVER_LINKS];
+    uint64_t replaced_attempts[SERVER_LINKS];
     int64_t replace_pause_until_ms, replace_pause_ms;
     struct hf_timer replace_pause; /* REPLACE-4: the end of the pause */
     /* ANNOUNCED-4: slots that it does not serve, and until when this is believed */
@@ -77,7 +77,7 @@ struct hf_server {
     /* ANNOUNCED-5: run_id of the process to which this address led when a map named it, or
      * at the first connection after that; "": there was none */
     char named_run_id[HF_RUN_ID_MAX];
-    struct hf_endpoint left_for;  /* the new address in the last map in which a node kept the
+    struct hf_endpoint moved_to_address; /* the new address in the last map in which a node kept the
                                      address of this server; port 0: there was none */
     /* switched.h */
     bool is_demoted;              /* it replied READONLY, and nothing else since */

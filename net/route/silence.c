@@ -46,7 +46,7 @@ static int64_t round_every_ms(const struct hf_router *router)
     const struct hf_router_options *o = &router->options;
     bool listens = !hf_list_is_empty(&router->subscriptions);
 
-    if (!router->topology->hears_all_ms || o->roles_ms == 0)
+    if (!router->topology->collect_replies_ms || o->roles_ms == 0)
         return listens ? LISTEN_MS : HF_NEVER;
     return listens || (o->is_attentive && o->is_attentive(o->ctx)) ? o->roles_ms
                                                                    : HF_NEVER;
@@ -103,7 +103,7 @@ static bool are_roles_old(const struct hf_router *router)
     const struct hf_discovery *d = &router->discovery;
     int64_t roles_ms = router->options.roles_ms;
 
-    return router->topology->hears_all_ms && roles_ms > 0 && !d->round.is_running &&
+    return router->topology->collect_replies_ms && roles_ms > 0 && !d->round.is_running &&
            hf_loop_now(router->loop) - d->ended_ms >= roles_ms;
 }
 

@@ -39,7 +39,7 @@ void hf_slot_map_free(struct hf_slot_map *map)
         hf_mem_free(map->mem, map, size_of(map->room));
 }
 
-static hf_status grow(struct hf_slot_map **map)
+static hf_status grow_nodes(struct hf_slot_map **map)
 {
     const struct hf_mem *mem = (*map)->mem;
     uint32_t old = (*map)->room, room = 2 * old;
@@ -62,7 +62,7 @@ hf_status hf_slot_map_add_node(struct hf_slot_map **map, const struct hf_node *n
     hf_status rc = HF_OK;
 
     if ((*map)->count == (*map)->room)
-        rc = grow(map);
+        rc = grow_nodes(map);
     if (rc == HF_OK)
         (*map)->nodes[(*map)->count++] = *node;
     return rc;

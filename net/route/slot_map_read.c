@@ -26,7 +26,7 @@ struct reader {
 
 /* The status is a constant, so that the compiler knows which variables are set after
  * HF_OK. */
-static hf_status refuse(const struct reader *r, const char *why)
+static hf_status fail_entry(const struct reader *r, const char *why)
 {
     (void)hf_error_set(r->err, HF_E_PROTOCOL, "%s, entry %u: %s", r->command,
                        (unsigned)r->entry, why);
@@ -41,8 +41,8 @@ static bool get_text(struct hf_resp_value v, struct hf_text *out)
            hf_resp_bytes(v, &out->ptr, &out->len) == HF_OK;
 }
 
-static bool get(struct hf_resp_value v, const char *key,
-                struct hf_resp_value *out)
+static bool get_field(struct hf_resp_value v, const char *key,
+                      struct hf_resp_value *out)
 {
     return hf_resp_map_get(v, key, strlen(key), out) == HF_OK;
 }
@@ -53,7 +53,7 @@ static hf_status read_slot(const struct reader *r, struct hf_resp_value v,
     int64_t n;
 
     if (hf_resp_integer(v, &n) < 0 || n < 0 || n >= HF_SLOTS)
-        return refuse(r, "a slot is not a number from 0 to 16383");
+        return fail_entry(r, "a slot is not a number from 0 to 16383");
     *out = (uint16_t)n;
     return HF_OK;
 }
@@ -64,7 +64,7 @@ static hf_status read_port(const struct reader *r, struct hf_resp_value v,
     int64_t n;
 
     if (hf_resp_integer(v, &n) < 0 || n < 1 || n > UINT16_MAX)
-        return refuse(r, "a port is not a number from 1 to 65535");
+        return fail_entry(r, "a port is not a number from 1 to 65535");
     *out = (uint16_t)n;
     return HF_OK;
 }
@@ -84,7 +84,7 @@ static hf_status read_id(const struct reader *r, struct hf_resp_value v,
 
     if (!get_text(v, &id) || id.len == 0 || id.len > HF_NODE_ID_MAX ||
         !is_plain(id))
-        return refuse(r, "a node has no valid id");
+        return fail_entry(r, "a node has no valid id");
     memcpy(node->id, id.ptr, id.len);
     return HF_OK;
 }
@@ -125,7 +125,7 @@ static hf_status read_host(const struct reader *r,
     if (endpoint && !hf_resp_is_null(*endpoint) &&
         (!get_text(*endpoint, &text) ||
          !hf_host_read(node->host, &kind, text)))
-        return refuse(r, "a host has no valid name");
+        return fail_entry(r, "a host has no valid name");
     if (kind == HF_HOST_SAME && strlen(r->from->host) <= HF_HOST_MAX)
         (void)strcpy(node->host, r->from->host);
     if (kind == HF_HOST_UNKNOWN)
@@ -179,10 +179,10 @@ static hf_status take_node(struct reader *r, struct hf_node *node,
         return rc;
     known = &r->map->nodes[*index];
     if (r->seen_in[*index] == r->entry)
-        return refuse(r, "a node appears twice");
+        return fail_entry(r, "a node appears twice");
     if (known->master != node->master || known->port != node->port ||
         strcmp(known->host, node->host) != 0)
-        return refuse(r, "a node differs from an earlier entry");
+        return fail_entry(r, "a node differs from an earlier entry");
     r->seen_in[*index] = r->entry;
     return HF_OK;
 }
@@ -199,10 +199,10 @@ static hf_status take_range(struct reader *r, struct hf_resp_value first,
         (rc = read_slot(r, last, &to)) < 0)
         return rc;
     if (from > to)
-        return refuse(r, "a range of slots ends before it begins");
+        return fail_entry(r, "a range of slots ends before it begins");
     for (unsigned slot = from; slot <= to; slot++) {
         if (r->map->owner[slot] != HF_NO_NODE)
-            return refuse(r, "a slot is in two ranges");
+            return fail_entry(r, "a slot is in two ranges");
         r->map->owner[slot] = owner;
     }
     return HF_OK;
@@ -221,8 +221,8 @@ static hf_status read_slots_node(struct reader *r, struct hf_resp_value v,
     if (hf_resp_type(v) != HF_RESP_ARRAY ||
         hf_resp_element(v, 0, &endpoint) < 0 ||
         hf_resp_element(v, 1, &port) < 0 || hf_resp_element(v, 2, &id) < 0)
-        return refuse(r, "a node is not endpoint, port and id");
-    has_ip = hf_resp_element(v, 3, &more) == HF_OK && get(more, "ip", &ip);
+        return fail_entry(r, "a node is not endpoint, port and id");
+    has_ip = hf_resp_element(v, 3, &more) == HF_OK && get_field(more, "ip", &ip);
     if ((rc = read_port(r, port, &node->port)) < 0 ||
         (rc = read_id(r, id, node)) < 0)
         return rc;
@@ -238,7 +238,7 @@ static hf_status read_slots_entry(struct reader *r, struct hf_resp_value entry)
 
     if (hf_resp_type(entry) != HF_RESP_ARRAY || !hf_resp_next(&nodes, &first) ||
         !hf_resp_next(&nodes, &last))
-        return refuse(r, "it is not a range of slots");
+        return fail_entry(r, "it is not a range of slots");
     while (hf_resp_next(&nodes, &v)) {
         struct hf_node node = {.master = master, .is_online = true};
 
@@ -249,7 +249,7 @@ static hf_status read_slots_entry(struct reader *r, struct hf_resp_value entry)
             master = index;
     }
     if (master == HF_NO_NODE)
-        return refuse(r, "a range of slots has no node");
+        return fail_entry(r, "a range of slots has no node");
     return take_range(r, first, last, master);
 }
 
@@ -263,12 +263,12 @@ static hf_status read_ports(const struct reader *r, struct hf_resp_value v,
     uint16_t plain = 0, tls = 0;
     hf_status rc = HF_OK;
 
-    if (get(v, "port", &port))
+    if (get_field(v, "port", &port))
         rc = read_port(r, port, &plain);
-    if (rc == HF_OK && get(v, "tls-port", &port))
+    if (rc == HF_OK && get_field(v, "tls-port", &port))
         rc = read_port(r, port, &tls);
     if (rc == HF_OK && !plain && !tls)
-        rc = refuse(r, "a node has no port");
+        rc = fail_entry(r, "a node has no port");
     node->port = r->from->is_tls ? tls : plain;
     return rc;
 }
@@ -279,8 +279,8 @@ static hf_status read_role(const struct reader *r, struct hf_resp_value v,
     struct hf_resp_value role;
     struct hf_text text;
 
-    if (!get(v, "role", &role) || !get_text(role, &text))
-        return refuse(r, "a node has no role");
+    if (!get_field(v, "role", &role) || !get_text(role, &text))
+        return fail_entry(r, "a node has no role");
     *is_master = hf_text_is(text, "master");
     return HF_OK;
 }
@@ -289,14 +289,14 @@ static hf_status read_shards_node(struct reader *r, struct hf_resp_value v,
                                   struct hf_node *node)
 {
     struct hf_resp_value id, endpoint, ip, health;
-    bool has_endpoint = get(v, "endpoint", &endpoint);
-    bool has_ip = get(v, "ip", &ip);
+    bool has_endpoint = get_field(v, "endpoint", &endpoint);
+    bool has_ip = get_field(v, "ip", &ip);
     hf_status rc;
 
-    if (!get(v, "id", &id))
-        return refuse(r, "a node has no id");
+    if (!get_field(v, "id", &id))
+        return fail_entry(r, "a node has no id");
     node->is_online =
-        !get(v, "health", &health) || hf_resp_is_text(health, "online", 6);
+        !get_field(v, "health", &health) || hf_resp_is_text(health, "online", 6);
     if ((rc = read_id(r, id, node)) < 0 || (rc = read_ports(r, v, node)) < 0)
         return rc;
     return read_host(r, has_endpoint ? &endpoint : NULL, has_ip ? &ip : NULL,
@@ -327,7 +327,7 @@ static hf_status take_shards_node(struct reader *r, struct hf_resp_value v,
         (rc = take_node(r, &node, &index)) < 0)
         return rc;
     if (r->map->count == known)
-        return refuse(r, "a node is in two shards");
+        return fail_entry(r, "a node is in two shards");
     if (is_master)
         *master = better_master(r, *master, index);
     else
@@ -361,7 +361,7 @@ static hf_status take_shards_slots(struct reader *r, struct hf_resp_value slots,
 
     while (hf_resp_next(&it, &first)) {
         if (!hf_resp_next(&it, &last))
-            return refuse(r, "the last range of slots has no end");
+            return fail_entry(r, "the last range of slots has no end");
         if ((rc = take_range(r, first, last, master)) < 0)
             return rc;
     }
@@ -374,12 +374,12 @@ static hf_status read_shards_entry(struct reader *r, struct hf_resp_value entry)
     uint16_t master = HF_NO_NODE;
     hf_status rc;
 
-    if (!get(entry, "slots", &slots) || !get(entry, "nodes", &nodes) ||
+    if (!get_field(entry, "slots", &slots) || !get_field(entry, "nodes", &nodes) ||
         hf_resp_type(slots) != HF_RESP_ARRAY ||
         hf_resp_type(nodes) != HF_RESP_ARRAY)
-        return refuse(r, "it is not a shard with slots and nodes");
+        return fail_entry(r, "it is not a shard with slots and nodes");
     if (hf_resp_count(slots) > 0 && hf_resp_count(nodes) == 0)
-        return refuse(r, "a range of slots has no node");
+        return fail_entry(r, "a range of slots has no node");
     if ((rc = take_shards_nodes(r, nodes, &master)) < 0)
         return rc;
     return take_shards_slots(r, slots, master);

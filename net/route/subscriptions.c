@@ -26,7 +26,7 @@ static void move_to(struct hf_subscription *s, struct hf_server *target)
         s->on_change(s, false);
 }
 
-static void relisten(struct hf_router *router, struct hf_subscription *s)
+static void move_subscription(struct hf_router *router, struct hf_subscription *s)
 {
     struct hf_server *target = NULL;
 
@@ -50,7 +50,7 @@ void hf_router_move_subscriptions(struct hf_router *router)
 
         hf_list_remove(&s->route_node);
         hf_list_push(&router->subscriptions, &s->route_node);
-        relisten(router, s);
+        move_subscription(router, s);
     }
 }
 

@@ -13,7 +13,7 @@
 #define DEMOTED_AGAIN_MS 1000   /* the address of a replica must not cause a renewal of
                                    all holds with each command */
 
-static void report(struct hf_router *router, const struct hf_switched *which)
+static void report_switched(struct hf_router *router, const struct hf_switched *which)
 {
     if (router->options.on_switched && !router->is_closing)
         router->options.on_switched(router->options.ctx, which);
@@ -30,7 +30,7 @@ static bool has_answered_until_now(struct hf_router *router,
            server->silent_since_ms == 0;
 }
 
-static void set(uint64_t *slots, unsigned slot)
+static void set_slot_bit(uint64_t *slots, unsigned slot)
 {
     slots[slot / 64] |= UINT64_C(1) << slot % 64;
 }
@@ -47,9 +47,9 @@ struct pair {
     bool is_switched, is_sudden;
 };
 
-static void compare(struct pair *pair, struct hf_router *router,
-                    const struct hf_slot_map *old,
-                    const struct hf_slot_map *map)
+static void compare_maps(struct pair *pair, struct hf_router *router,
+                         const struct hf_slot_map *old,
+                         const struct hf_slot_map *map)
 {
     const struct hf_node *from = &old->nodes[pair->from];
     const struct hf_node *to = &map->nodes[pair->to];
@@ -73,12 +73,12 @@ static bool find_switched(struct hf_switched *which, struct hf_router *router,
         if (pair.from != old->owner[slot] || pair.to != map->owner[slot]) {
             pair.from = old->owner[slot];
             pair.to = map->owner[slot];
-            compare(&pair, router, old, map);
+            compare_maps(&pair, router, old, map);
         }
         if (pair.is_switched)
-            set(which->slots, slot);
+            set_slot_bit(which->slots, slot);
         if (pair.is_sudden || (pair.is_switched && router->former_answered))
-            set(which->sudden, slot);
+            set_slot_bit(which->sudden, slot);
         is_any |= pair.is_switched;
     }
     return is_any;
@@ -95,7 +95,7 @@ void hf_switched_by_map(struct hf_router *router, const struct hf_slot_map *map)
         return;
     memset(&which, 0, sizeof which);
     if (find_switched(&which, router, old, map))
-        report(router, &which);
+        report_switched(router, &which);
     router->former_answered = false;
     hf_slot_map_free(router->former);
     router->former = NULL;
@@ -126,10 +126,10 @@ void hf_switched_by_moved(struct hf_router *router, uint16_t slot,
     if (!node || (node->port == port && strcmp(node->host, host) == 0))
         return;
     memset(&which, 0, sizeof which);
-    set(which.slots, slot);
+    set_slot_bit(which.slots, slot);
     if (has_answered_until_now(router, node))
-        set(which.sudden, slot);
-    report(router, &which);
+        set_slot_bit(which.sudden, slot);
+    report_switched(router, &which);
 }
 
 /* ---- a server that the URL names (SWITCHED-3) ---- */
@@ -140,7 +140,7 @@ static void report_all(struct hf_router *router, bool is_sudden)
 
     memset(which.slots, 0xff, sizeof which.slots);
     memset(which.sudden, is_sudden ? 0xff : 0, sizeof which.sudden);
-    report(router, &which);
+    report_switched(router, &which);
 }
 
 void hf_switched_refused(struct hf_command *command, struct hf_resp_value error)

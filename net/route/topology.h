@@ -32,7 +32,7 @@ struct hf_topology {
      * all have replied or failed, when the others were silent for this time (ROUND-3), or when
      * is_settled returns true: no reply of a silent seed can change the map.
      * 0: the first good map is used, and the time of ROUND-3 is the connect timeout. */
-    int64_t hears_all_ms;
+    int64_t collect_replies_ms;
     bool (*is_settled)(struct hf_router *router);
 
     /* Writes the router's address, for messages. */

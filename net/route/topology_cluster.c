@@ -15,8 +15,8 @@
 
 enum { INFO, SHARDED, SLOTS, SHARDS };
 
-static void failed(struct hf_server *server, bool is_final, hf_status status,
-                   const char *what)
+static void query_failed(struct hf_server *server, bool is_final, hf_status status,
+                         const char *what)
 {
     struct hf_error why;
 
@@ -28,7 +28,7 @@ static void failed(struct hf_server *server, bool is_final, hf_status status,
 static void query_was_refused(struct hf_server *server,
                               struct hf_resp_value reply)
 {
-    bool is_passing = hf_resp_error_is(reply, "LOADING") ||
+    bool is_temporary_failure = hf_resp_error_is(reply, "LOADING") ||
                       hf_resp_error_is(reply, "BUSY");
     char words[200], what[260];
     const char *ptr = "";
@@ -40,10 +40,10 @@ static void query_was_refused(struct hf_server *server,
                    hf_resp_error_is(reply, "ERR")
                        ? "; is this a single server? Its URL is redis://"
                        : "");
-    failed(server, !is_passing, HF_E_SERVER, what);
+    query_failed(server, !is_temporary_failure, HF_E_SERVER, what);
 }
 
-static void unanswered(struct hf_server *server)
+static void query_unanswered(struct hf_server *server)
 {
     struct hf_error why;
 
@@ -62,7 +62,7 @@ static void on_info(struct hf_request *request, enum hf_outcome outcome,
 }
 
 /* This is how Redisson decides it. It may be wrong. */
-static void warn(struct hf_server *server)
+static void report_plain_notifications(struct hf_server *server)
 {
     const struct hf_router *router = server->router;
     struct hf_error why;
@@ -84,7 +84,7 @@ static void on_sharded(struct hf_request *request, enum hf_outcome outcome,
         return;
     server->router->is_sharded = !hf_resp_is_error(reply);
     if (hf_resp_error_is(reply, "NOPERM"))
-        warn(server);
+        report_plain_notifications(server);
 }
 
 static hf_status query_shards(struct hf_server *server, int64_t deadline_ms)
@@ -124,7 +124,7 @@ static void use_map(struct hf_server *server, read_map *read,
     hf_status rc = read(&map, &source, reply, &err);
 
     if (rc < 0) {
-        failed(server, false, rc, err.text);
+        query_failed(server, false, rc, err.text);
         return;
     }
     hf_announced_replace_in_map(server, map);
@@ -140,7 +140,7 @@ static void on_shards(struct hf_request *request, enum hf_outcome outcome,
     struct hf_server *server = hf_probe_request_ended(request, SHARDS);
 
     if (outcome != HF_ANSWERED)
-        unanswered(server);
+        query_unanswered(server);
     else if (hf_resp_is_error(reply))
         query_was_refused(server, reply);
     else
@@ -176,7 +176,7 @@ static void on_slots(struct hf_request *request, enum hf_outcome outcome,
     struct hf_server *server = hf_probe_request_ended(request, SLOTS);
 
     if (outcome != HF_ANSWERED)
-        unanswered(server);
+        query_unanswered(server);
     else if (hf_resp_is_error(reply) && lacks_slots(reply) &&
              query_cluster(server, SHARDS, "SHARDS", request->deadline_ms, on_shards) ==
                  HF_OK)
@@ -202,17 +202,17 @@ static hf_status query_map(struct hf_server *server, int64_t deadline_ms)
 
 /* ---- the table ---- */
 
-static void describe(const struct hf_router *router, char *dst, size_t room)
+static void describe_cluster(const struct hf_router *router, char *dst, size_t room)
 {
     hf_seeds_describe(router->seeds, "cluster at", dst, room);
 }
 
-static void explain(const struct hf_server *server, struct hf_error *out)
+static void explain_pending_query(const struct hf_server *server, struct hf_error *out)
 {
     *out = *hf_link_error(server->link);
 }
 
-static const struct hf_server *awaits(const struct hf_server *server)
+static const struct hf_server *awaited_server(const struct hf_server *server)
 {
     return server;
 }
@@ -229,8 +229,8 @@ static void on_doubt(struct hf_server *server)
     hf_discover_want(server->router, NULL);
 }
 
-static enum hf_verdict judge(struct hf_redirection *out,
-                             struct hf_resp_value reply)
+static enum hf_verdict classify_error_reply(struct hf_redirection *out,
+                                            struct hf_resp_value reply)
 {
     if (hf_redirection_read(out, reply))
         return HF_VERDICT_REDIRECT;
@@ -239,12 +239,12 @@ static enum hf_verdict judge(struct hf_redirection *out,
 
 const struct hf_topology hf_topology_cluster = {
     .queries_nodes = true,
-    .describe = describe,
+    .describe = describe_cluster,
     .slot = hf_slot_of,
     .query = query_map,
-    .explain = explain,
-    .awaits = awaits,
+    .explain = explain_pending_query,
+    .awaits = awaited_server,
     .on_link_down = on_link_down,
     .on_doubt = on_doubt,
-    .judge = judge,
+    .judge = classify_error_reply,
 };

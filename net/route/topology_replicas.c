@@ -74,7 +74,7 @@ struct heard {
 
 struct hf_roles {
     struct heard each[HF_SEEDS_MAX];
-    bool has_told_two;          /* on_trouble was called, and there are two masters
+    bool has_reported_two_masters; /* on_trouble was called, and there are two masters
                                    since then */
 };
 
@@ -227,7 +227,7 @@ static struct hf_server *other_master(struct hf_router *router,
 }
 
 /* REPLICAS-4 */
-static void note_beaten(const struct hf_server *best)
+static void mark_superseded_masters(const struct hf_server *best)
 {
     struct hf_router *router = best->router;
 
@@ -250,7 +250,7 @@ static void describe_master(const struct hf_server *server, char *dst, size_t ro
                    role->replicas == 1 ? "" : "s", role->offset);
 }
 
-static void tell_two(const struct hf_server *used, const struct hf_server *other)
+static void report_two_masters(const struct hf_server *used, const struct hf_server *other)
 {
     struct hf_router *router = used->router;
     char one[200], two[200];
@@ -280,16 +280,16 @@ static int64_t heard_since(struct hf_router *router)
     return ms;
 }
 
-static void look_for_two(struct hf_server *used)
+static void check_for_two_masters(struct hf_server *used)
 {
     struct hf_router *router = used->router;
     const struct hf_server *other = other_master(router, used);
     int64_t since_ms = heard_since(router);
 
-    if (other && !router->roles->has_told_two)
-        tell_two(used, other);
+    if (other && !router->roles->has_reported_two_masters)
+        report_two_masters(used, other);
     if (other || since_ms >= 0)
-        router->roles->has_told_two = other != NULL;
+        router->roles->has_reported_two_masters = other != NULL;
     if (!other)
         hf_doubt_confirmed(used, since_ms);
 }
@@ -379,7 +379,7 @@ static hf_status status_of(struct hf_router *router)
     return status;
 }
 
-static void explain(const struct hf_server *server, struct hf_error *out)
+static void explain_pending_query(const struct hf_server *server, struct hf_error *out)
 {
     struct hf_router *router = server->router;
     char text[HF_ERROR_TEXT_MAX], one[608]; /* two host names in one */
@@ -406,20 +406,20 @@ static void cannot_go_on(struct hf_server *server)
 
 /* Reports the best master so far to discovery, which waits for the other hosts; without a
  * master, reports the failure. */
-static void decide(struct hf_server *server, bool is_final)
+static void choose_master(struct hf_server *server, bool is_final)
 {
     struct hf_server *best = best_master(server->router);
     struct hf_slot_map *map;
     struct hf_error why;
 
     if (!best) {
-        explain(server, &why);
+        explain_pending_query(server, &why);
         hf_discover_failed(server, is_final, &why);
         return;
     }
     server->router->error.status = HF_OK; /* an earlier reply of this round found no master */
-    note_beaten(best);
-    look_for_two(best);
+    mark_superseded_masters(best);
+    check_for_two_masters(best);
     map = hf_slot_map_of_one(best->router->mem, best->host, best->port);
     if (map)
         hf_discover_found(server, map);
@@ -427,7 +427,7 @@ static void decide(struct hf_server *server, bool is_final)
         cannot_go_on(server);
 }
 
-static void note_reign(const struct hf_server *server, struct heard *h)
+static void note_mastership(const struct hf_server *server, struct heard *h)
 {
     static const struct hf_lineage none;
     bool reigns = h->role.kind == HF_ROLE_MASTER;
@@ -452,7 +452,7 @@ static void note_role(struct hf_server *server, struct hf_resp_value reply)
         (void)snprintf(h->words, sizeof h->words, "%.80s: %.70s",
                        hf_link_address(server->link), why.text);
     else
-        note_reign(server, h);
+        note_mastership(server, h);
 }
 
 static void note_silence(struct hf_server *server)
@@ -495,7 +495,7 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
         note_role(server, reply);
     else
         note_silence(server);
-    decide(server, is_for_good(server, outcome, reply));
+    choose_master(server, is_for_good(server, outcome, reply));
 }
 
 /* A host that is down must not delay the others. */
@@ -504,7 +504,7 @@ static void on_unreached(struct hf_server *server)
     hf_probe_cancel(server);
     note_heard(server);
     note_silence(server);
-    decide(server, false);
+    choose_master(server, false);
 }
 
 /* The server may refuse INFO. The lineage is then unknown, and the offsets decide. */
@@ -538,23 +538,23 @@ static hf_status query_role(struct hf_server *server, int64_t deadline_ms)
 
 /* ---- the table ---- */
 
-static void describe(const struct hf_router *router, char *dst, size_t room)
+static void describe_replicas(const struct hf_router *router, char *dst, size_t room)
 {
     hf_seeds_describe(router->seeds, "master among", dst, room);
 }
 
-static hf_status start(struct hf_router *router, struct hf_error *err)
+static hf_status start_replicas(struct hf_router *router, struct hf_error *err)
 {
     router->roles = hf_mem_new(router->mem, sizeof *router->roles);
     return router->roles ? HF_OK : hf_error_set(err, HF_E_NOMEM, "out of memory");
 }
 
-static void fini(struct hf_router *router)
+static void free_roles(struct hf_router *router)
 {
     hf_mem_free(router->mem, router->roles, sizeof *router->roles);
 }
 
-static const struct hf_server *awaits(const struct hf_server *server)
+static const struct hf_server *awaited_server(const struct hf_server *server)
 {
     return server;
 }
@@ -575,7 +575,7 @@ static void on_doubt(struct hf_server *server)
     hf_discover_restart(server->router, NULL);
 }
 
-static enum hf_verdict judge(struct hf_redirection *out, struct hf_resp_value reply)
+static enum hf_verdict classify_error_reply(struct hf_redirection *out, struct hf_resp_value reply)
 {
     (void)out;
     if (hf_refusal_is(reply, "READONLY") || hf_refusal_is(reply, "MASTERDOWN"))
@@ -585,16 +585,16 @@ static enum hf_verdict judge(struct hf_redirection *out, struct hf_resp_value re
 
 const struct hf_topology hf_topology_replicas = {
     .queries_nodes = true,
-    .hears_all_ms = SILENT_MS,
+    .collect_replies_ms = SILENT_MS,
     .is_settled = is_settled,
-    .describe = describe,
-    .start = start,
-    .fini = fini,
+    .describe = describe_replicas,
+    .start = start_replicas,
+    .fini = free_roles,
     .query = query_role,
-    .explain = explain,
-    .awaits = awaits,
+    .explain = explain_pending_query,
+    .awaits = awaited_server,
     .on_unreached = on_unreached,
     .on_link_down = on_link_down,
     .on_doubt = on_doubt,
-    .judge = judge,
+    .judge = classify_error_reply,
 };

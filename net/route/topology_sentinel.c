@@ -49,7 +49,7 @@ static void fill_master_silent(const struct hf_server *server,
         hf_error_add(out, "rediss+sentinel:// with sentinel_tls=no is for a master with TLS");
 }
 
-static void explain(const struct hf_server *server, struct hf_error *out)
+static void explain_pending_query(const struct hf_server *server, struct hf_error *out)
 {
     if (server->probe.is_sent[ROLE])
         fill_master_silent(server, out);
@@ -75,7 +75,7 @@ static void add_seed(struct hf_seeds *seeds, const struct hf_endpoint *one)
 
 /* The sentinels of the URL are kept; the others are replaced by those that are known
  * now, so that sentinels that were removed do not occupy their places forever. */
-static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
+static void learn_sentinels(struct hf_server *server, const struct hf_sentinel_list *list)
 {
     struct hf_router *router = server->router;
     struct hf_seeds *seeds = &router->multi_server->seeds;
@@ -86,7 +86,7 @@ static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
     add_seed(seeds, &itself);
     for (uint32_t i = 0; i < list->count; i++)
         add_seed(seeds, &list->each[i]);
-    hf_discover_new_seeds(router);
+    hf_discover_seeds_changed(router);
 }
 
 /* A sentinel that does not name others is still queried for the master. */
@@ -102,12 +102,12 @@ static void on_sentinels(struct hf_request *request, enum hf_outcome outcome,
         return;
     for (uint32_t i = 0; i < list.count; i++)
         hf_announced_replace(server->router, &list.each[i]);
-    learn(server, &list);
+    learn_sentinels(server, &list);
 }
 
 /* ---- news ---- */
 
-static struct hf_server *teller_of(struct hf_subscription *news)
+static struct hf_server *sentinel_of_subscription(struct hf_subscription *news)
 {
     return HF_OWNER_OF(HF_OWNER_OF(news, struct hf_probe, news),
                        struct hf_server, probe);
@@ -129,7 +129,7 @@ static bool is_in_force(const struct hf_router *router,
  * master is already in use. */
 static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
 {
-    struct hf_server *server = teller_of(s);
+    struct hf_server *server = sentinel_of_subscription(s);
     struct hf_router *router = server->router;
     struct hf_switch_master news;
 
@@ -145,7 +145,7 @@ static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
 
 static void on_news_change(struct hf_subscription *s, bool is_live)
 {
-    struct hf_server *server = teller_of(s);
+    struct hf_server *server = sentinel_of_subscription(s);
 
     if (is_live && server->probe.has_missed_news)
         hf_discover_want(server->router, server);
@@ -154,7 +154,7 @@ static void on_news_change(struct hf_subscription *s, bool is_live)
 
 /* If there is no memory for the subscription, the end of the connection must suffice.
  * */
-static void listen(struct hf_server *server)
+static void subscribe_to_switch_master(struct hf_server *server)
 {
     static const char channel[] = "+switch-master";
     struct hf_subscription *news = &server->probe.news;
@@ -176,7 +176,7 @@ static void listen_to_all(struct hf_router *router)
     for (uint32_t i = 0; i < router->seeds->count; i++)
         if (hf_server_get(&server, router, router->seeds->list[i].host,
                           router->seeds->list[i].port, true) == HF_OK)
-            listen(server);
+            subscribe_to_switch_master(server);
 }
 
 /* ---- the master ---- */
@@ -322,7 +322,7 @@ static hf_status query_master(struct hf_server *server, int64_t deadline_ms)
 
 /* ---- the table ---- */
 
-static void describe(const struct hf_router *router, char *dst, size_t room)
+static void describe_sentinels(const struct hf_router *router, char *dst, size_t room)
 {
     char prefix[140];
 
@@ -354,8 +354,8 @@ static void on_doubt(struct hf_server *server)
 
 /* A master that has become a replica accepts no writes. The sentinels may still name
  * it: then ROLE shows it (on_role). */
-static enum hf_verdict judge(struct hf_redirection *out,
-                             struct hf_resp_value reply)
+static enum hf_verdict classify_error_reply(struct hf_redirection *out,
+                                            struct hf_resp_value reply)
 {
     (void)out;
     if (hf_refusal_is(reply, "READONLY") || hf_refusal_is(reply, "MASTERDOWN"))
@@ -364,11 +364,11 @@ static enum hf_verdict judge(struct hf_redirection *out,
 }
 
 const struct hf_topology hf_topology_sentinel = {
-    .describe = describe,
+    .describe = describe_sentinels,
     .query = query_master,
-    .explain = explain,
+    .explain = explain_pending_query,
     .awaits = awaits,
     .on_link_down = on_link_down,
     .on_doubt = on_doubt,
-    .judge = judge,
+    .judge = classify_error_reply,
 };

@@ -7,12 +7,12 @@
 #include "net/route/router_inner.h"
 #include "net/route/server.h"
 
-static void describe(const struct hf_router *router, char *dst, size_t room)
+static void describe_standalone(const struct hf_router *router, char *dst, size_t room)
 {
     (void)hf_url_address(&router->options.link.url, dst, room);
 }
 
-static hf_status start(struct hf_router *router, struct hf_error *err)
+static hf_status start_standalone(struct hf_router *router, struct hf_error *err)
 {
     const struct hf_url *url = &router->options.link.url;
     hf_status rc =
@@ -24,15 +24,15 @@ static hf_status start(struct hf_router *router, struct hf_error *err)
     return rc < 0 ? hf_error_set(err, rc, "%s", hf_net_status_text(rc)) : HF_OK;
 }
 
-static enum hf_verdict judge(struct hf_redirection *out,
-                             struct hf_resp_value reply)
+static enum hf_verdict classify_error_reply(struct hf_redirection *out,
+                                            struct hf_resp_value reply)
 {
     (void)out;
     return hf_replace_may_help(reply) ? HF_VERDICT_RECONNECT : HF_VERDICT_RESULT;
 }
 
 const struct hf_topology hf_topology_standalone = {
-    .describe = describe,
-    .start = start,
-    .judge = judge,
+    .describe = describe_standalone,
+    .start = start_standalone,
+    .judge = classify_error_reply,
 };

@@ -3,8 +3,8 @@
 #include "net/route/tracking.h"
 #include "net/base/assert.h"
 
-static void report(const struct hf_router *router, const struct hf_server *server,
-                   const char *key, size_t len)
+static void report_invalidated_key(const struct hf_router *router, const struct hf_server *server,
+                                   const char *key, size_t len)
 {
     if (router->options.on_invalidated)
         router->options.on_invalidated(router->options.ctx, server, key, len);
@@ -25,7 +25,7 @@ static void report_keys(struct hf_router *router, const struct hf_server *server
     for (size_t i = 0; i < hf_resp_count(keys); i++)
         if (hf_resp_element(keys, i, &key) == HF_OK &&
             hf_resp_bytes(key, &ptr, &len) == HF_OK)
-            report(router, server, ptr, len);
+            report_invalidated_key(router, server, ptr, len);
 }
 
 bool hf_tracking_push(struct hf_router *router, const struct hf_server *server,
@@ -44,7 +44,7 @@ bool hf_tracking_push(struct hf_router *router, const struct hf_server *server,
 void hf_tracking_invalidate_all(struct hf_router *router, const struct hf_server *server)
 {
     HF_ASSERT(hf_loop_is_locked(router->loop));
-    report(router, server, NULL, 0);
+    report_invalidated_key(router, server, NULL, 0);
 }
 
 void hf_tracking_link_up(struct hf_router *router, const struct hf_server *server,

@@ -35,7 +35,7 @@ bool hf_verdict_ends_command(struct hf_command *c, enum hf_verdict verdict,
     HF_ASSERT(hf_loop_is_locked(c->router->loop));
     if (verdict == HF_VERDICT_RECONNECT) {
         hf_announced_note_denied(c->server, c->slot);
-        hf_replace_refused(c->server, reply);
+        hf_replace_on_refusal(c->server, reply);
         hf_discover_want(c->router, NULL);
         return true;
     }

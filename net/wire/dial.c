@@ -28,7 +28,7 @@ static void add_text(struct hf_dial *d, const char *between, const char *text)
 }
 
 /* The address is named where there are several. */
-static void note(struct hf_dial *d, unsigned index, const char *why)
+static void note_failure(struct hf_dial *d, unsigned index, const char *why)
 {
     const struct hf_address *a = &d->race.addresses.list[index];
     const char *between = d->why[0] ? "; " : "";
@@ -75,7 +75,7 @@ void hf_dial_stop(struct hf_dial *d)
         racer_stop(&d->racers[i]);
 }
 
-static void finish(struct hf_dial *d, int fd)
+static void finish_dial(struct hf_dial *d, int fd)
 {
     hf_dial_stop(d);
     d->done(d, fd);
@@ -104,14 +104,14 @@ static const char *racer_start(struct hf_racer *racer,
     return hf_net_status_text(rc);
 }
 
-static void failed(struct hf_dial *d, unsigned index, const char *why)
+static void address_failed(struct hf_dial *d, unsigned index, const char *why)
 {
-    note(d, index, why);
+    note_failure(d, index, why);
     hf_race_failed(&d->race, hf_loop_now(d->loop));
 }
 
 /* Starts the attempts that are due, and comes back when the next one is. */
-static void go_on(struct hf_dial *d)
+static void start_due_attempts(struct hf_dial *d)
 {
     const char *why;
     int i;
@@ -119,27 +119,27 @@ static void go_on(struct hf_dial *d)
     while ((i = hf_race_next(&d->race, hf_loop_now(d->loop))) >= 0) {
         why = racer_start(&d->racers[i], &d->race.addresses.list[i]);
         if (why)
-            failed(d, (unsigned)i, why);
+            address_failed(d, (unsigned)i, why);
     }
     if (hf_race_is_lost(&d->race))
-        finish(d, -1);
+        finish_dial(d, -1);
     else if (hf_race_due_ms(&d->race) != HF_NEVER)
         hf_loop_arm(d->loop, &d->timer, hf_race_due_ms(&d->race));
 }
 
 static void on_timer(struct hf_timer *timer)
 {
-    go_on(HF_OWNER_OF(timer, struct hf_dial, timer));
+    start_due_attempts(HF_OWNER_OF(timer, struct hf_dial, timer));
 }
 
-static void won(struct hf_dial *d, struct hf_racer *racer)
+static void racer_connected(struct hf_dial *d, struct hf_racer *racer)
 {
     int fd = racer->io.fd;
 
     d->winner = (unsigned)(racer - d->racers);
     hf_loop_unwatch(d->loop, &racer->io);
     racer->io.fd = -1;
-    finish(d, fd);
+    finish_dial(d, fd);
 }
 
 static void on_ready(struct hf_io *io, int events)
@@ -150,12 +150,12 @@ static void on_ready(struct hf_io *io, int events)
 
     (void)events;
     if (error == 0) {
-        won(d, racer);
+        racer_connected(d, racer);
         return;
     }
     racer_stop(racer);
-    failed(d, (unsigned)(racer - d->racers), strerror(error));
-    go_on(d);
+    address_failed(d, (unsigned)(racer - d->racers), strerror(error));
+    start_due_attempts(d);
 }
 
 /* ---- addresses ---- */
@@ -200,11 +200,11 @@ static void on_resolved(void *ctx, const struct hf_addresses *found,
         add_text(d, "", why_not);
         use_ip(d);
     }
-    go_on(d);
+    start_due_attempts(d);
 }
 
 /* Is it on its way? */
-static bool resolve(struct hf_dial *d)
+static bool start_resolving(struct hf_dial *d)
 {
     hf_status rc = hf_resolve_start(&d->resolve, d->loop, d->url->host,
                                     d->url->port, on_resolved, d);
@@ -239,7 +239,7 @@ void hf_dial_start(struct hf_dial *d)
     d->why[0] = '\0';
     d->found_ms = 0;
     hf_race_begin(&d->race, &addresses, now);
-    if (is_known || !resolve(d))
+    if (is_known || !start_resolving(d))
         hf_loop_arm(d->loop, &d->timer, now);
 }
 

@@ -8,7 +8,7 @@
 
 /* ---- the order (RACE-1) ---- */
 
-static sa_family_t family(const struct hf_address *a)
+static sa_family_t family_of_address(const struct hf_address *a)
 {
     return a->storage.ss_family;
 }
@@ -26,7 +26,7 @@ static unsigned find_favourite(const struct hf_race *race,
     for (unsigned i = in->count; i-- > 0;) {
         if (is_same(&in->list[i], &race->favourite))
             return i;
-        if (family(&in->list[i]) == family(&race->favourite))
+        if (family_of_address(&in->list[i]) == family_of_address(&race->favourite))
             relative = i;
     }
     return relative;
@@ -36,12 +36,12 @@ static unsigned find_other_family(const struct hf_addresses *in,
                                   sa_family_t last)
 {
     for (unsigned i = 0; i < in->count; i++)
-        if (family(&in->list[i]) != last)
+        if (family_of_address(&in->list[i]) != last)
             return i;
     return 0;
 }
 
-static void move(struct hf_addresses *to, struct hf_addresses *from, unsigned i)
+static void move_address(struct hf_addresses *to, struct hf_addresses *from, unsigned i)
 {
     to->list[to->count++] = from->list[i];
     from->count--;
@@ -56,9 +56,9 @@ static void put_in_order(struct hf_race *race, struct hf_addresses left)
 
     in_order->count = 0;
     while (left.count > 0) {
-        move(in_order, &left, i);
+        move_address(in_order, &left, i);
         i = find_other_family(&left,
-                              family(&in_order->list[in_order->count - 1]));
+                              family_of_address(&in_order->list[in_order->count - 1]));
     }
 }
 
@@ -68,7 +68,7 @@ void hf_race_begin(struct hf_race *race, const struct hf_addresses *found,
                    int64_t now_ms)
 {
     put_in_order(race, *found);
-    race->first = race->futile;
+    race->first = race->tried_since_success;
     race->started = race->running = 0;
     race->next_ms = now_ms;
 }
@@ -77,7 +77,7 @@ int hf_race_next(struct hf_race *race, int64_t now_ms)
 {
     if (now_ms < hf_race_due_ms(race))
         return -1;
-    race->futile++;
+    race->tried_since_success++;
     race->running++;
     race->next_ms = now_ms + RACE_DELAY_MS;
     return (int)((race->first + race->started++) % race->addresses.count);
@@ -105,11 +105,11 @@ bool hf_race_is_lost(const struct hf_race *race)
 void hf_race_worked(struct hf_race *race, unsigned index)
 {
     race->favourite = race->addresses.list[index];
-    race->futile = 0;
+    race->tried_since_success = 0;
 }
 
 void hf_race_avoid_favourite(struct hf_race *race)
 {
-    if (race->futile == 0)
-        race->futile = 1;
+    if (race->tried_since_success == 0)
+        race->tried_since_success = 1;
 }

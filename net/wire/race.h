@@ -29,7 +29,7 @@ struct hf_race {
     int64_t next_ms;              /* when another one may start */
 
     /* From race to race. */
-    unsigned futile;              /* addresses started since one worked */
+    unsigned tried_since_success; /* addresses started since one worked */
     struct hf_address favourite;  /* the address that worked; len 0: none */
 };
 

@@ -107,8 +107,8 @@ static void set_port(struct sockaddr_storage *storage, uint16_t port)
         ((struct sockaddr_in6 *)storage)->sin6_port = htons(port);
 }
 
-static void collect(struct hf_addresses *out, const struct addrinfo *info,
-                    uint16_t port)
+static void collect_addresses(struct hf_addresses *out, const struct addrinfo *info,
+                              uint16_t port)
 {
     out->count = 0;
     for (; info && out->count < HF_ADDRESSES_MAX; info = info->ai_next) {
@@ -137,7 +137,7 @@ static int query_libc(const char *host, uint16_t port, int flags,
 
     if (error != 0)
         return error;
-    collect(out, info, port);
+    collect_addresses(out, info, port);
     freeaddrinfo(info);
     return out->count > 0 ? 0 : EAI_NONAME;
 }
@@ -257,7 +257,7 @@ static void on_answer(struct hf_io *io, int events)
     lookup_drop(l);
 }
 
-static hf_status watch(struct hf_resolve *r)
+static hf_status watch_result_pipe(struct hf_resolve *r)
 {
     hf_status rc;
 
@@ -270,14 +270,14 @@ static hf_status watch(struct hf_resolve *r)
     return rc;
 }
 
-static hf_status begin(struct hf_resolve *r, const char *host, uint16_t port)
+static hf_status begin_lookup(struct hf_resolve *r, const char *host, uint16_t port)
 {
     hf_status rc;
 
     r->lookup = lookup_new(host, port);
     if (!r->lookup)
         return HF_E_NOMEM;
-    rc = watch(r);
+    rc = watch_result_pipe(r);
     return rc < 0 ? rc : lookup_start(r->lookup);
 }
 
@@ -304,7 +304,7 @@ hf_status hf_resolve_start(struct hf_resolve **out, struct hf_loop *loop,
         .done = done,
         .ctx = ctx,
     };
-    rc = begin(r, host, port);
+    rc = begin_lookup(r, host, port);
     if (rc < 0) {
         why = errno;
         resolve_free(r);

@@ -89,7 +89,7 @@ void hf_socket_close(int fd)
     (void)close(fd);
 }
 
-static long outcome(ssize_t n)
+static long io_result(ssize_t n)
 {
     if (n >= 0)
         return (long)n;
@@ -103,7 +103,7 @@ long hf_socket_read(int fd, void *ptr, size_t room)
     do
         n = recv(fd, ptr, room, 0);
     while (n < 0 && errno == EINTR);
-    return n == 0 ? HF_SOCKET_EOF : outcome(n);
+    return n == 0 ? HF_SOCKET_EOF : io_result(n);
 }
 
 long hf_socket_write(int fd, const void *ptr, size_t len)
@@ -113,5 +113,5 @@ long hf_socket_write(int fd, const void *ptr, size_t len)
     do
         n = send(fd, ptr, len, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
-    return outcome(n);
+    return io_result(n);
 }

@@ -48,7 +48,7 @@ void hf_stream_close(struct hf_stream *stream, bool is_polite)
     stream->fd = -1;
 }
 
-static long done(struct hf_stream *stream, long n)
+static long io_result(struct hf_stream *stream, long n)
 {
     if (n == HF_TLS_FAILED)
         (void)tls_failed(stream);
@@ -62,13 +62,13 @@ static long done(struct hf_stream *stream, long n)
 
 long hf_stream_read(struct hf_stream *stream, void *ptr, size_t room)
 {
-    return done(stream, stream->tls ? hf_tls_read(stream->tls, ptr, room)
+    return io_result(stream, stream->tls ? hf_tls_read(stream->tls, ptr, room)
                                     : hf_socket_read(stream->fd, ptr, room));
 }
 
 long hf_stream_write(struct hf_stream *stream, const void *ptr, size_t len)
 {
-    return done(stream, stream->tls ? hf_tls_write(stream->tls, ptr, len)
+    return io_result(stream, stream->tls ? hf_tls_write(stream->tls, ptr, len)
                                     : hf_socket_write(stream->fd, ptr, len));
 }
 

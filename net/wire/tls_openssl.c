@@ -149,7 +149,7 @@ static int judge_name(X509 *cert, const struct hf_tls_name *name)
  * its certificate may have expired since; a cipher without certificates has nothing to
  * verify; and if memory runs out at the wrong moment, OpenSSL forgets the name to check
  * and continues (ssl_cert.c ignores every result of X509_VERIFY_PARAM_set1). */
-static int judge(const struct hf_tls *tls, X509 *cert)
+static int verify_certificate(const struct hf_tls *tls, X509 *cert)
 {
     int why = (int)SSL_get_verify_result(tls->ssl);
 
@@ -229,8 +229,8 @@ static hf_status set_up(struct hf_tls_context *c,
     return hf_tls_settings_apply(c->ctx, options, err);
 }
 
-static hf_status share(struct hf_tls_context *c,
-                       const struct hf_tls_context *of, struct hf_error *err)
+static hf_status share_settings(struct hf_tls_context *c,
+                                const struct hf_tls_context *of, struct hf_error *err)
 {
     ERR_clear_error();
     c->socket = socket_method_new();
@@ -257,7 +257,7 @@ static hf_status context_new(struct hf_tls_context **out,
     memcpy(c->alpn, options->alpn, sizeof c->alpn);
     rc = hf_tls_name_set(&c->name, options, host, err);
     if (rc == HF_OK)
-        rc = of ? share(c, of, err) : set_up(c, options, err);
+        rc = of ? share_settings(c, of, err) : set_up(c, options, err);
     if (rc < 0)
         hf_tls_context_free(c);
     else
@@ -369,7 +369,7 @@ void hf_tls_free(struct hf_tls *tls, bool is_polite)
 /* The socket has failed, or ended without a close_notify; `broken` says which. */
 #define BROKEN (-100002)
 
-static void begin(struct hf_tls *tls)
+static void begin_handshake(struct hf_tls *tls)
 {
     tls->broken = 0;
     tls->is_drained = false;
@@ -378,7 +378,7 @@ static void begin(struct hf_tls *tls)
 /* The last call did not get on. 0: it would block, and *wants is set.
  * HF_SOCKET_EOF: the peer said goodbye. HF_TLS_FAILED: the error is set.
  * BROKEN. */
-static long setback(struct hf_tls *tls, int rc, int *wants)
+static long handle_ssl_error(struct hf_tls *tls, int rc, int *wants)
 {
     struct hf_tls_failure_context at = {
         .is_in_handshake = tls->is_in_handshake,
@@ -442,11 +442,11 @@ static bool is_protocol_agreed(const struct hf_tls *tls)
 }
 
 /* OpenSSL is content; are we? */
-static void finish(struct hf_tls *tls)
+static void finish_handshake(struct hf_tls *tls)
 {
     const struct hf_tls_context *c = tls->context;
     X509 *cert = certificate_of(SSL_get_session(tls->ssl));
-    int why = c->is_unverified ? X509_V_OK : judge(tls, cert);
+    int why = c->is_unverified ? X509_V_OK : verify_certificate(tls, cert);
 
     if (why != X509_V_OK) {
         hf_tls_fill_certificate(&tls->error, why, cert, 0, &c->name);
@@ -468,16 +468,16 @@ hf_status hf_tls_handshake(struct hf_tls *tls)
 
     if (tls->error.status < 0 || !tls->is_in_handshake)
         return tls->error.status;
-    begin(tls);
+    begin_handshake(tls);
     ERR_clear_error();
     tls->read_wants = 0;
     rc = SSL_do_handshake(tls->ssl);
     if (rc != 1)
-        code = setback(tls, rc, &tls->read_wants);
+        code = handle_ssl_error(tls, rc, &tls->read_wants);
     if (rc != 1 && code == 0)
         return HF_RESP_MORE;
     if (rc == 1)
-        finish(tls);
+        finish_handshake(tls);
     if (code == BROKEN)
         fill_broken(tls);
     if (tls->error.status < 0)
@@ -501,14 +501,14 @@ long hf_tls_read(struct hf_tls *tls, void *ptr, size_t room)
 {
     size_t total = 0, n;
 
-    begin(tls);
+    begin_handshake(tls);
     tls->read_wants = 0;
     while (tls->end == 0 && tls->read_wants == 0 && total < room) {
         ERR_clear_error();
         if (SSL_read_ex(tls->ssl, (char *)ptr + total, room - total, &n))
             total += n;
         else
-            tls->end = end_of(tls, setback(tls, 0, &tls->read_wants));
+            tls->end = end_of(tls, handle_ssl_error(tls, 0, &tls->read_wants));
         tls->has_heard = tls->has_heard || total > 0;
     }
     return total > 0 ? (long)total : tls->end;
@@ -521,7 +521,7 @@ long hf_tls_write(struct hf_tls *tls, const void *ptr, size_t len)
     size_t total = 0, n;
     long code = 0;
 
-    begin(tls);
+    begin_handshake(tls);
     tls->write_wants = 0;
     while (tls->end == 0 && code == 0 && tls->write_wants == 0 &&
            total < len) {
@@ -529,7 +529,7 @@ long hf_tls_write(struct hf_tls *tls, const void *ptr, size_t len)
         if (SSL_write_ex(tls->ssl, (const char *)ptr + total, len - total, &n))
             total += n;
         else
-            code = setback(tls, 0, &tls->write_wants);
+            code = handle_ssl_error(tls, 0, &tls->write_wants);
     }
     if (code == HF_TLS_FAILED)
         tls->end = code;

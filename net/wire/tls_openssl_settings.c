@@ -164,7 +164,7 @@ static hf_status check_files(SSL_CTX *ctx, const struct hf_tls_options *options,
 /* ---- trust ---- */
 
 /* OpenSSL takes a folder that is not there for an empty one. */
-static hf_status look_into(const char *path, struct hf_error *err)
+static hf_status check_folder_readable(const char *path, struct hf_error *err)
 {
     DIR *dir = opendir(path);
     char quoted[HF_URL_FILE_MAX];
@@ -178,8 +178,8 @@ static hf_status look_into(const char *path, struct hf_error *err)
     return HF_OK;
 }
 
-static hf_status trust(SSL_CTX *ctx, const struct hf_tls_options *options,
-                       struct hf_error *err)
+static hf_status load_trusted_cas(SSL_CTX *ctx, const struct hf_tls_options *options,
+                                  struct hf_error *err)
 {
     const char *file = options->ca_file, *dir = options->ca_dir;
 
@@ -192,12 +192,12 @@ static hf_status trust(SSL_CTX *ctx, const struct hf_tls_options *options,
         return fill_of(err, "tls_ca", file, "no CA certificate in it");
     if (dir[0] && !SSL_CTX_load_verify_locations(ctx, NULL, dir))
         return fill_of(err, "tls_ca_dir", dir, "cannot be used");
-    return dir[0] ? look_into(dir, err) : HF_OK;
+    return dir[0] ? check_folder_readable(dir, err) : HF_OK;
 }
 
 /* Every certificate of a chain is looked up, so every issuer needs a list. */
-static hf_status distrust(SSL_CTX *ctx, const struct hf_tls_options *options,
-                          struct hf_error *err)
+static hf_status load_revocation_lists(SSL_CTX *ctx, const struct hf_tls_options *options,
+                                       struct hf_error *err)
 {
     X509_STORE *store = SSL_CTX_get_cert_store(ctx);
     X509_LOOKUP *lookup;
@@ -277,8 +277,8 @@ static hf_status load_identity(SSL_CTX *ctx,
     return HF_OK;
 }
 
-static hf_status identify(SSL_CTX *ctx, const struct hf_tls_options *options,
-                          struct hf_error *err)
+static hf_status load_client_certificate(SSL_CTX *ctx, const struct hf_tls_options *options,
+                                         struct hf_error *err)
 {
     struct password password = {.text = options->key_password};
     hf_status rc;
@@ -304,7 +304,7 @@ static hf_status identify(SSL_CTX *ctx, const struct hf_tls_options *options,
  * are kept: releasing them after each record (SSL_MODE_RELEASE_BUFFERS) would save 17
  * to 33 KB for each connection, of which a client has one or two, and cost each command
  * a tenth more (bench_tls). */
-static hf_status secure(SSL_CTX *ctx, struct hf_error *err)
+static hf_status set_protocol_limits(SSL_CTX *ctx, struct hf_error *err)
 {
     SSL_CTX_clear_options(ctx, SSL_OP_ENABLE_KTLS);
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
@@ -354,9 +354,10 @@ hf_status hf_tls_settings_apply(SSL_CTX *ctx,
 {
     static hf_status (*const steps[])(SSL_CTX *, const struct hf_tls_options *,
                                       struct hf_error *) = {
-        choose_ciphers, check_files, trust, distrust, identify, offer_alpn,
+        choose_ciphers, check_files, load_trusted_cas, load_revocation_lists,
+        load_client_certificate, offer_alpn,
     };
-    hf_status rc = secure(ctx, err);
+    hf_status rc = set_protocol_limits(ctx, err);
 
     for (size_t i = 0; rc == HF_OK && i < sizeof steps / sizeof *steps; i++)
         rc = steps[i](ctx, options, err);

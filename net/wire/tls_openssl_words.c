@@ -23,7 +23,7 @@ struct reasons {
     bool is_nomem;
 };
 
-static void note(struct reasons *r, unsigned long e)
+static void note_error(struct reasons *r, unsigned long e)
 {
     int reason = ERR_GET_REASON(e);
 
@@ -42,7 +42,7 @@ static struct reasons take_queue(void)
     unsigned long e;
 
     while ((e = ERR_get_error()) != 0)
-        note(&r, e);
+        note_error(&r, e);
     r.is_nomem = r.is_nomem || r.of_system == ENOMEM;
     return r;
 }
@@ -183,7 +183,7 @@ static const struct {
     {X509_V_ERR_CERT_SIGNATURE_FAILURE, "has a signature that is not true"},
 };
 
-static const char *verdict(int why)
+static const char *text_of_verify_error(int why)
 {
     for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++)
         if (verdicts[i].why == why)
@@ -253,7 +253,7 @@ static void say_all(struct hf_error *err, int why, X509 *cert, int depth,
     print_name(issuer, sizeof issuer, X509_get_issuer_name(cert));
     print_date(from, X509_get0_notBefore(cert));
     print_date(until, X509_get0_notAfter(cert));
-    (void)snprintf(what, sizeof what, "%s", verdict(why));
+    (void)snprintf(what, sizeof what, "%s", text_of_verify_error(why));
     if (is_other_name(why)) {
         print_holders(holders, sizeof holders, cert);
         (void)snprintf(what, sizeof what,

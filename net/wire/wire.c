@@ -38,7 +38,7 @@ struct hf_wire {
 /* ---- waiting ---- */
 
 /* false: nothing has happened in time. */
-static bool await(struct hf_wire *w, int64_t deadline_ms)
+static bool await_socket(struct hf_wire *w, int64_t deadline_ms)
 {
     int64_t left;
 
@@ -59,7 +59,7 @@ static bool await_stream(struct hf_wire *w, bool has_output,
     hf_loop_lock(w->loop);
     hf_loop_rewatch(w->loop, &w->io, hf_stream_wanted_events(&w->stream, has_output));
     hf_loop_unlock(w->loop);
-    return await(w, deadline_ms);
+    return await_socket(w, deadline_ms);
 }
 
 static void on_ready(struct hf_io *io, int events)
@@ -78,12 +78,12 @@ static void on_dialed(struct hf_dial *dial, int fd)
     w->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_ready};
 }
 
-static hf_status fail(struct hf_wire *w, hf_status status, const char *why)
+static hf_status fail_wire(struct hf_wire *w, hf_status status, const char *why)
 {
     return hf_error_set(&w->stream.error, status, "%s", why);
 }
 
-static hf_status dial(struct hf_wire *w, int64_t deadline_ms)
+static hf_status dial_server(struct hf_wire *w, int64_t deadline_ms)
 {
     char why[HF_ERROR_TEXT_MAX];
     bool is_done;
@@ -91,11 +91,11 @@ static hf_status dial(struct hf_wire *w, int64_t deadline_ms)
     hf_loop_lock(w->loop);
     hf_dial_start(&w->dial);
     hf_loop_unlock(w->loop);
-    is_done = await(w, deadline_ms);
+    is_done = await_socket(w, deadline_ms);
     if (is_done && w->io.fd >= 0)
         return HF_OK;
     (void)hf_dial_error(&w->dial, why, sizeof why);
-    return fail(w, HF_E_CONNECT, hf_errno_name_limit(why, sizeof why));
+    return fail_wire(w, HF_E_CONNECT, hf_errno_name_limit(why, sizeof why));
 }
 
 /* Takes the socket that was dialed, in any case. */
@@ -110,23 +110,23 @@ static hf_status open_stream(struct hf_wire *w)
     hf_loop_unlock(w->loop);
     if (rc < 0) {
         hf_stream_close(&w->stream, false);
-        return fail(w, rc, hf_net_status_text(rc));
+        return fail_wire(w, rc, hf_net_status_text(rc));
     }
     return HF_OK;
 }
 
-static hf_status secure(struct hf_wire *w, int64_t deadline_ms)
+static hf_status make_tls_handshake(struct hf_wire *w, int64_t deadline_ms)
 {
     hf_status rc;
 
     while ((rc = hf_stream_start(&w->stream)) == HF_RESP_MORE)
         if (!await_stream(w, false, deadline_ms))
-            return fail(w, HF_E_CONNECT, HF_STREAM_IS_LATE);
+            return fail_wire(w, HF_E_CONNECT, HF_STREAM_IS_LATE);
     return rc;
 }
 
-static hf_status make(struct hf_wire **out,
-                      const struct hf_wire_options *options)
+static hf_status make_wire(struct hf_wire **out,
+                           const struct hf_wire_options *options)
 {
     struct hf_loop_options of_loop = {.size = sizeof of_loop, .mem = options->mem};
     struct hf_loop *loop;
@@ -155,16 +155,16 @@ hf_status hf_wire_open(struct hf_wire **out,
 {
     char address[HF_ERROR_TEXT_MAX];
     struct hf_wire *w = NULL;
-    hf_status rc = make(&w, options);
+    hf_status rc = make_wire(&w, options);
 
     (void)hf_url_address(options->url, address, sizeof address);
     if (rc < 0)
         return hf_error_status(err, rc, address);
-    rc = dial(w, deadline_ms);
+    rc = dial_server(w, deadline_ms);
     if (rc == HF_OK)
         rc = open_stream(w);
     if (rc == HF_OK)
-        rc = secure(w, deadline_ms);
+        rc = make_tls_handshake(w, deadline_ms);
     if (rc == HF_OK) {
         *out = w;
         return HF_OK;
@@ -201,26 +201,26 @@ static bool await_more(struct hf_wire *w, bool has_output, int64_t deadline_ms)
            await_stream(w, has_output, deadline_ms);
 }
 
-static hf_status outcome(const struct hf_wire *w, long n)
+static hf_status status_of_io(const struct hf_wire *w, long n)
 {
     return n < 0 ? w->stream.error.status : HF_OK;
 }
 
 /* Whatever is there, without waiting. */
-static hf_status receive(struct hf_wire *w)
+static hf_status receive_available(struct hf_wire *w)
 {
     size_t want = (size_t)w->len + READ_MIN;
     long n;
 
     if (want > w->options.in_max)
-        return fail(w, HF_E_LIMIT, "too many bytes at once");
+        return fail_wire(w, HF_E_LIMIT, "too many bytes at once");
     if (!hf_mem_grow(hf_loop_mem(w->loop), &w->in, &w->room, 1, want,
                      w->options.in_max))
-        return fail(w, HF_E_NOMEM, "out of memory while reading");
+        return fail_wire(w, HF_E_NOMEM, "out of memory while reading");
     n = hf_stream_read(&w->stream, w->in + w->len, w->room - w->len);
     if (n > 0)
         w->len += (uint32_t)n;
-    return outcome(w, n);
+    return status_of_io(w, n);
 }
 
 static hf_status send_some(struct hf_wire *w, const char *ptr, size_t len,
@@ -230,12 +230,12 @@ static hf_status send_some(struct hf_wire *w, const char *ptr, size_t len,
 
     if (n > 0)
         *sent += (size_t)n;
-    return outcome(w, n);
+    return status_of_io(w, n);
 }
 
-static hf_status late(struct hf_wire *w)
+static hf_status fail_late(struct hf_wire *w)
 {
-    return fail(w, HF_E_NOREPLY, "the server does not answer in time");
+    return fail_wire(w, HF_E_NOREPLY, "the server does not answer in time");
 }
 
 hf_status hf_wire_send(struct hf_wire *w, const char *ptr, size_t len,
@@ -245,11 +245,11 @@ hf_status hf_wire_send(struct hf_wire *w, const char *ptr, size_t len,
     hf_status rc = HF_OK;
 
     while (rc == HF_OK && sent < len) {
-        rc = receive(w);    /* BYTES-1 */
+        rc = receive_available(w); /* BYTES-1 */
         if (rc == HF_OK)
             rc = send_some(w, ptr + sent, len - sent, &sent);
         if (rc == HF_OK && sent < len && !await_more(w, true, deadline_ms))
-            rc = late(w);
+            rc = fail_late(w);
     }
     return rc;
 }
@@ -257,10 +257,10 @@ hf_status hf_wire_send(struct hf_wire *w, const char *ptr, size_t len,
 hf_status hf_wire_read(struct hf_wire *w, int64_t deadline_ms)
 {
     uint32_t before = w->len;
-    hf_status rc = receive(w);
+    hf_status rc = receive_available(w);
 
     while (rc == HF_OK && w->len == before)
-        rc = await_more(w, false, deadline_ms) ? receive(w) : late(w);
+        rc = await_more(w, false, deadline_ms) ? receive_available(w) : fail_late(w);
     return rc;
 }
 

@@ -24,7 +24,7 @@ static int64_t lets_go(const struct client *c)
 static void check_lost(struct hf_lease lease, int64_t now_ms)
 {
     trail_must(hf_lease_may_remain(&lease), "what may remain is said to");
-    trail_must(hf_lease_due(&lease, now_ms) == LEASE_DO_NOTHING,
+    trail_must(hf_lease_take_todo(&lease, now_ms) == LEASE_DO_NOTHING,
                "a loss is told once");
     trail_must(!hf_lease_lose(&lease, HF_REASON_CLOSED), "it is lost once");
     trail_must(hf_lease_safe_ms(&lease, now_ms) == INT64_MIN,
@@ -39,7 +39,7 @@ static void check_told(struct hf_lease lease)
     int64_t end = lease.claims.end_ms;
 
     trail_must(hf_lease_next_ms(&lease) <= end, "the timer is not too late");
-    trail_must(hf_lease_due(&lease, end) == LEASE_DO_REPORT_LOST,
+    trail_must(hf_lease_take_todo(&lease, end) == LEASE_DO_REPORT_LOST,
                "the end is told");
     check_lost(lease, end);
 }
@@ -71,7 +71,7 @@ static void check_released(struct hf_lease lease, int64_t now_ms)
     trail_must(hf_lease_next_ms(&lease) == end,
                "what is released wants no renewal");
     for (; now_ms < end; now_ms += STEP_MS)
-        trail_must(hf_lease_due(&lease, now_ms) == LEASE_DO_NOTHING,
+        trail_must(hf_lease_take_todo(&lease, now_ms) == LEASE_DO_NOTHING,
                    "what is released is not renewed");
     check_told(lease);
 }
@@ -202,9 +202,9 @@ bool client_give_up(struct client *c, enum hf_claim_by by)
 /* As note_stray() of call.c. */
 static void note_stray(struct hf_sending *how)
 {
-    bool is_first = how->stray == 0 || how->stray == how->stream;
+    bool is_first = how->unanswered_stream == 0 || how->unanswered_stream == how->stream;
 
-    how->stray = is_first ? how->stream : HF_STREAM_MANY;
+    how->unanswered_stream = is_first ? how->stream : HF_STREAM_MANY;
 }
 
 bool client_cut(struct client *c, uint8_t link, bool is_killed,
@@ -217,7 +217,7 @@ bool client_cut(struct client *c, uint8_t link, bool is_killed,
     if (!is_used)
         return false; /* as if it were new */
     possible_cut(&c->server, link, is_killed);
-    for (int by = 0; by < CLAIM_BYS; by++) {
+    for (int by = 0; by < CLAIM_BY_COUNT; by++) {
         struct command *command = &c->commands[by];
 
         if (!command->is_under_way || !command->is_sent ||
@@ -248,7 +248,7 @@ bool client_release(struct client *c)
 
 static void come_due(struct client *c, bool *renews)
 {
-    enum hf_lease_todo todo = hf_lease_due(&c->lease, clock_of(c));
+    enum hf_lease_todo todo = hf_lease_take_todo(&c->lease, clock_of(c));
 
     *renews = todo == LEASE_DO_RENEW;
     if (todo == LEASE_DO_REPORT_LOST) {
@@ -299,9 +299,9 @@ static uint64_t rank(const struct hf_claims *l, uint32_t step)
 {
     uint64_t n = step > l->answered_step;
 
-    for (int i = 0; i < CLAIM_BYS; i++)
+    for (int i = 0; i < CLAIM_BY_COUNT; i++)
         n += l->sent[i].lease_ms > 0 && step > l->sent[i].step;
-    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+    for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
         n += l->unknown[i].lease_ms > 0 && step > l->unknown[i].step;
     return n;
 }
@@ -321,10 +321,10 @@ static uint64_t hash_claims(const struct hf_claims *l, uint64_t hash)
     hash = seen_mix(hash, (uint64_t)l->set_ms << 8 ^ rank(l, l->extend_step));
     hash = hash_claim(hash, 0, l->answered_ms, l->answered_stream,
                       rank(l, l->answered_step));
-    for (int i = 0; i < CLAIM_BYS; i++)
+    for (int i = 0; i < CLAIM_BY_COUNT; i++)
         hash = hash_claim(hash, l->sent[i].since_ms, l->sent[i].lease_ms, 0,
                           rank(l, l->sent[i].step));
-    for (int i = 0; i < CLAIM_UNKNOWNS; i++)
+    for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
         hash = hash_claim(hash, l->unknown[i].since_ms,
                           l->unknown[i].lease_ms, l->unknown[i].stream,
                           rank(l, l->unknown[i].step));
@@ -340,7 +340,7 @@ static uint64_t hash_command(const struct command *command, uint64_t hash)
                               (uint64_t)command->link << 16 |
                               (uint64_t)command->lease_ms << 32);
     hash = seen_mix(hash, (uint64_t)command->how.sent_ms);
-    return seen_mix(seen_mix(hash, command->how.stream), command->how.stray);
+    return seen_mix(seen_mix(hash, command->how.stream), command->how.unanswered_stream);
 }
 
 uint64_t client_hash(const struct client *c)
@@ -352,7 +352,7 @@ uint64_t client_hash(const struct client *c)
 
     hash = seen_mix(seen_mix(0, hash), (uint64_t)c->lease.renew_ms);
     hash = hash_claims(&c->lease.claims, hash);
-    for (int by = 0; by < CLAIM_BYS; by++)
+    for (int by = 0; by < CLAIM_BY_COUNT; by++)
         hash = hash_command(&c->commands[by], hash);
     for (int link = 0; link < LINKS; link++)
         hash = seen_mix(hash, c->stream[link]);

@@ -43,7 +43,7 @@ struct client {
     uint16_t now;               /* milliseconds since START */
     uint8_t count;              /* acquisitions */
     uint16_t acquire_ms;        /* the lease of the first acquire */
-    struct command commands[CLAIM_BYS];
+    struct command commands[CLAIM_BY_COUNT];
     struct hf_lease lease;
     uint8_t streams;            /* numbers given so far */
     uint8_t stream[LINKS];

@@ -209,7 +209,7 @@ static void go_on(const struct state *from)
     if (from->client.phase == OVER || !is_new(from))
         return;
     call_all(from);
-    for (int by = 0; by < CLAIM_BYS; by++) {
+    for (int by = 0; by < CLAIM_BY_COUNT; by++) {
         end(from, (enum hf_claim_by)by);
         send(from, (enum hf_claim_by)by);
     }

@@ -189,7 +189,7 @@ static bool happen(int event)
         come_or_go();
         break;
     default:
-        if (loop->attended > 0)
+        if (loop->driver_users > 0)
             hf_loop_release_driver(loop);
         else
             hf_loop_retain_driver(loop);
@@ -206,7 +206,7 @@ static void begin(void)
     disarm_all();
     now_ms += 100;
     hf_wheel_advance(&loop->wheel, now_ms);
-    loop->attended = 0;
+    loop->driver_users = 0;
     loop->is_driven = has_caller = false;
     loop->does_background_doze = loop->is_due_in_rest = is_signalled = false;
     loop->rests_until_ms = NOBODY_SLEEPS;
@@ -264,7 +264,7 @@ static void loop_begin(void)
 {
     hf_wheel_init(&loop->wheel, &hf_mem_libc, now_ms);
     hf_list_init(&loop->sleepers);
-    hf_list_init(&loop->roused);
+    hf_list_init(&loop->woken_waiters);
     hf_list_init(&loop->tasks);
     hf_list_init(&loop->first_tasks);
     loop->sleeps_until_ms = loop->outer_until_ms = NOBODY_SLEEPS;

@@ -22,7 +22,7 @@ bool plan_is_clear(uint64_t seed)
     return draw_one_in(&dice, CLEAR_ONE_IN);
 }
 
-static bool reenters(const struct plan *plan, const struct plan_op *op)
+static bool is_reentrant(const struct plan *plan, const struct plan_op *op)
 {
     enum hf_lock_kind kind = plan_kind(plan, op->lock, op->side);
 
@@ -59,7 +59,7 @@ static void vary_hold(struct plan *plan, struct plan_op *op, uint64_t *dice)
         op->max_hold_ms = op->hold_ms + GRANT_MS + draw_spread(dice, 1, SPARE_MS);
         break;
     case 2:
-        if (reenters(plan, op))
+        if (is_reentrant(plan, op))
             op->flags |= FLAG_ACQUIRE_IN_DONE;
         break;
     default:

@@ -572,7 +572,7 @@ static bool stands_or_counts(const struct hf_op *op)
                                                   &hf_verb_add_existing};
 
     if (op->verb == &hf_verb_acquire)
-        return op->lock->kind->is_ownerless || op->lock->kind->waiters_queue;
+        return op->lock->kind->is_ownerless || op->lock->kind->has_server_queue;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (op->verb == verbs[i])
             return op->lock->kind->is_ownerless || op->verb == &hf_verb_resize;

@@ -22,7 +22,7 @@
 
 #define MINUTE_MS INT64_C(60000)
 #define DAY_MS (24 * 60 * MINUTE_MS)
-#define LATE_COPY_MS (10 * MINUTE_MS) /* so long the reply to other requests is kept */
+#define LATE_COPY_REPLY_TTL_MS (10 * MINUTE_MS) /* so long the reply to other requests is kept */
 #define SHORT_MS (26 * MINUTE_MS)
 #define WITHIN_MS (REPEATED_MS * 98 / 100)
 #define BEYOND_MS (REPEATED_MS * 102 / 100)
@@ -150,7 +150,7 @@ static void refuse(struct plan *plan, int64_t end_ms, uint64_t *dice)
 static int64_t draw_weeks(bool is_beyond, uint64_t *dice)
 {
     return is_beyond ? draw_between(dice, BEYOND_MS, LONGEST_MS)
-                     : draw_spread(dice, LATE_COPY_MS, WITHIN_MS);
+                     : draw_spread(dice, LATE_COPY_REPLY_TTL_MS, WITHIN_MS);
 }
 
 /* Of the link, and of a client that is patient. */
@@ -182,7 +182,7 @@ static void be_away_for_minutes(struct plan *plan, uint64_t *dice)
     int64_t for_ms = draw_spread(dice, plan->head.request_ms, SHORT_MS);
 
     if (draw_one_in(dice, 2))
-        for_ms = draw_between(dice, LATE_COPY_MS, SHORT_MS);
+        for_ms = draw_between(dice, LATE_COPY_REPLY_TTL_MS, SHORT_MS);
     be_away(plan, for_ms, dice);
     if (draw_one_in(dice, 3))
         refuse(plan, BEGIN_MS + for_ms, dice);

@@ -313,7 +313,7 @@ END_TEST
 /* ---- a crowd ---- */
 
 #define CROWD 100
-#define FEW 16                  /* WAIT_FEW (lock/machine/channel.h) */
+#define FEW 16                  /* FEW_LISTENERS_MAX (lock/machine/channel.h) */
 #define RW_CHANNEL "redisson_rwlock:{" NAME "}"
 
 static struct {

@@ -42,7 +42,7 @@ hf_status hf_poller_init(struct hf_poller *out, const struct hf_mem *mem)
     memset(out, 0, sizeof *out);
     out->mem = mem;
     out->fd = out->outer_fd = p->handle.fd;
-    out->call_fd = out->timer_fd = -1;
+    out->outer_signal_fd = out->timer_fd = -1;
     return HF_OK;
 }
 

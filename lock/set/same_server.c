@@ -1,7 +1,7 @@
 /* Finds locks of several clients that are on one server. Addresses do not show this,
  * because a server has many (127.0.0.2, a Unix socket, a second name). */
 /* Tests: tests/live/set/test_one_server.c, tests/sim/test_quorum.c. */
-#include "lock/set/one_server.h"
+#include "lock/set/same_server.h"
 
 #include <string.h>
 
@@ -38,10 +38,10 @@ static uint32_t find_before(char (*run_ids)[HF_RUN_ID_MAX],
     return a;
 }
 
-bool hf_one_server_find(struct hf_one_server *out, struct hf_lock *const *locks,
-                        uint32_t count, bool by_name)
+bool hf_same_server_find(struct hf_same_server *out, struct hf_lock *const *locks,
+                         uint32_t count, bool by_name)
 {
-    char run_ids[HF_ONE_SERVER_MAX][HF_RUN_ID_MAX];
+    char run_ids[HF_SAME_SERVER_MAX][HF_RUN_ID_MAX];
 
     for (uint32_t b = 0; b < count; b++) {
         (void)read_run_id(locks[b], run_ids[b]);
@@ -55,7 +55,7 @@ bool hf_one_server_find(struct hf_one_server *out, struct hf_lock *const *locks,
     return false;
 }
 
-uint32_t hf_one_server_unseen(struct hf_lock *const *locks, uint32_t count)
+uint32_t hf_same_server_find_unidentified(struct hf_lock *const *locks, uint32_t count)
 {
     char run_id[HF_RUN_ID_MAX];
     uint32_t i = 0;
@@ -65,16 +65,16 @@ uint32_t hf_one_server_unseen(struct hf_lock *const *locks, uint32_t count)
     return i;
 }
 
-bool hf_one_server_is_seen(const struct hf_lock *lock)
+bool hf_same_server_is_connected(const struct hf_lock *lock)
 {
     char run_id[HF_RUN_ID_MAX];
 
     return read_run_id(lock, run_id);
 }
 
-hf_status hf_one_server_refuse(struct hf_error *err,
-                               const struct hf_one_server *found,
-                               struct hf_lock *const *locks)
+hf_status hf_same_server_fail(struct hf_error *err,
+                              const struct hf_same_server *found,
+                              struct hf_lock *const *locks)
 {
     return hf_error_set(err, HF_E_INVAL,
                         "two members are on one server: %s and %s (run_id %s); "
