@@ -97,4 +97,16 @@ LEFT_OUT := $(if $(SANITIZE),$(if $(filter yes,$(ALL)),,$(TIMED)))
 UNIT := $(filter-out $(LEFT_OUT),$(UNIT))
 LIVE := $(filter-out $(LEFT_OUT),$(LIVE))
 VECTORS := $(filter-out $(LEFT_OUT),$(VECTORS))
+# Programs that only compute. With a sanitizer their tests are run in one process (CK_FORK=no): a
+# process for each test, and its search for leaks, costs 10 ms, many times the test itself. One search
+# at the end finds the same leaks. Without a sanitizer each test has a process of its own.
+TOGETHER := judge_verdicts judge_overlap history chaos_model \
+            tools_resp tools_resp_check resp_base resp_parse resp_parse_bytewise resp_random resp_random_bytewise \
+            resp_value resp_copy resp_double resp_encode \
+            net_url net_url_words net_handshake net_tls_certs net_conn net_conn_skip net_conn_limits net_slot \
+            net_slot_map net_wheel net_redirect net_refusal net_sentinel_words net_skip net_histogram net_hash net_mem \
+            net_sized net_address_map net_room net_trace \
+            lock_wait lock_names lock_lease lock_lease_pack lock_status lock_kind lock_reply lock_claims \
+            lock_multi_turn lock_quorum_turn lock_metrics \
+            cli_doctor cli_options cli_run_state cli_values cli_json cli_bench cli_metrics cli_watch
 FUZZ := resp_parse resp_twin resp_encode tools_resp url topology judge

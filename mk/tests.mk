@@ -150,6 +150,9 @@ export CK_TIMEOUT_MULTIPLIER ?= 5
 build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) \
              $(if $(SANITIZE),,$(soak_T) $(each_T) $(redisson_T) $(others_T))
 
+# tests/run.sh runs the tests of these programs in one process.
+export TEST_TOGETHER := $(if $(SANITIZE),$(TOGETHER))
+
 # What reads the source has the same result with a sanitizer, and is not repeated.
 source_checks = layers shape-check docs-check exports rules-check tests-named sources faults-check servers-check \
                 texts-check words mutants-apply deps-check install-check pages-check torture-check

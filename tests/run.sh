@@ -1,10 +1,11 @@
 #!/bin/sh
 # run.sh PROGRAM...: runs test programs TEST_JOBS at a time, each with servers of
 # its own; 0 if all passed. They mostly wait (a tenth of their time is CPU), so by
-# default there are seven to a processor. The slowest come first, in parts (tests/slow.txt, support/parts.c),
-# so that nobody waits for one of them alone at the end. A program that answers 77
-# was skipped. What a failed one said is said again at the end, where a reader of
-# a long log looks.
+# default there are seven to a processor. The slowest come first, in parts
+# (tests/slow.txt, support/parts.c), so that nobody waits for one of them alone at
+# the end. The tests of a program that TEST_TOGETHER names share a process
+# (mk/lists.mk). A program that answers 77 was skipped. What a failed one said is
+# said again at the end, where a reader of a long log looks.
 set -u
 
 # The resolver and the names in certificates are tested with this name.
@@ -38,6 +39,7 @@ while read -r t parts; do
 done <"$logs/order" |
     xargs -P "${TEST_JOBS:-$(($(nproc) * 7))}" -n 3 sh -c '
     start=$(date +%s)
+    case " ${TEST_TOGETHER:-} " in *" ${1##*/test_} "*) export CK_FORK=no ;; esac
     HF_TEST_PART=$2 "$1" >"$3" 2>&1
     echo $? >"$3.code"
     echo "$(($(date +%s) - start)) s: $1 $2" | cat "$3" -' -
