@@ -21,6 +21,8 @@ bool haproxy_is_installed(void)
     return is;
 }
 
+/* A check that a busy machine delays is no failed check: each part of it may take `inter`, and the
+ * reply ten seconds. */
 static void write_config(const struct haproxy *h, int port_a, int port_b)
 {
     FILE *f = fopen(h->config, "w");
@@ -28,12 +30,12 @@ static void write_config(const struct haproxy *h, int port_a, int port_b)
     must(f);
     (void)fprintf(f,
                   "global\n  noreuseport\n"
-                  "defaults\n  mode tcp\n  timeout connect 2s\n  timeout client %s\n"
-                  "  timeout server %s\n"
+                  "defaults\n  mode tcp\n  timeout connect 10s\n  timeout check 10s\n"
+                  "  timeout client %s\n  timeout server %s\n"
                   "listen master\n  bind 127.0.0.1:%d\n  option tcp-check\n"
                   "  tcp-check send info\\ replication\\r\\n\n"
                   "  tcp-check expect string role:master\n"
-                  "  default-server inter 100ms fall 1 rise 1\n"
+                  "  default-server inter 500ms fall 1 rise 1\n"
                   "  server a 127.0.0.1:%d check weight %d\n"
                   "  server b 127.0.0.1:%d check weight 1\n",
                   h->idle ? h->idle : "1h", h->idle ? h->idle : "1h", h->port, port_a,

@@ -407,7 +407,7 @@ START_TEST(error_of_a_proxy_to_wait_is_as_a_lost_reply)
     client_options(&o, url, gate_port(gate));
     o.replicas = 1;
     o.replicas_timeout_ms = WAIT_MS;
-    o.request_timeout_ms = _i == 0 ? LONG_MS : SHORT_MS;
+    o.request_timeout_ms = _i == 0 ? LONG_MS : SET_UP_MS;
     client = client_with(&o);
     lock_ = lock_of(client, NAME);
     if (_i == 0) {
@@ -514,6 +514,7 @@ START_TEST(other_requests_do_not_wait_for_replicas)
     struct hf_lock_info info;
     struct call slow;
 
+    set_long();
     open_with(2, 3);
     pause_replicas(2);
     call_acquire(&slow, lock_, &o);
@@ -521,8 +522,9 @@ START_TEST(other_requests_do_not_wait_for_replicas)
     for (int i = 0; i < 20; i++)
         ck_assert_ok(hf_lock_inspect(lock_, &info, NULL));
     ck_assert(!call_is_done(&slow));
-    ck_assert_int_eq(call_await(&slow), HF_UNREPLICATED);
     resume_replicas();
+    if (call_await(&slow) == HF_OK)
+        release(lock_, 1);
     close_client();
 }
 END_TEST

@@ -51,7 +51,9 @@ static bool has_line(void)
     return has;
 }
 
-/* Lock `i`, of this name, in that database of the server. */
+/* Lock `i`, of this name, in that database of the server. Its client is connected: a quorum waits
+ * 200 ms for members that are connecting, which a busy machine may need for itself. The simulation
+ * has members that connect late (tests/sim/test_quorum.c). */
 static void open_lock(int i, int server, int database, const char *name,
                       const char *user)
 {
@@ -66,6 +68,7 @@ static void open_lock(int i, int server, int database, const char *name,
     o.password = user ? "word" : NULL;
     o.log = note_line;
     clients[i] = client_with(&o);
+    connect_patiently(clients[i]);
     locks[i] = lock_of(clients[i], name);
 }
 
