@@ -20,7 +20,7 @@ static const struct cli_command *const commands[] = {
 
 /* ---- finding ---- */
 
-static int complain(const char *name)
+static int report_unknown_command(const char *name)
 {
     struct cli_nearest nearest = {0};
     char list[256] = "";
@@ -41,7 +41,7 @@ const struct cli_command *cli_command_find(const char *name)
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
-    (void)complain(name);
+    (void)report_unknown_command(name);
     return NULL;
 }
 
@@ -63,7 +63,7 @@ int cli_command_help(const struct cli_command *command)
         (void)fputs(command->help, stdout);
     else
         print_list();
-    return CLI_OK;
+    return CLI_EXIT_OK;
 }
 
 int cli_command_usage(void)

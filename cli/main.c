@@ -21,12 +21,12 @@ static int find_command(struct cli_args *args, struct cli_common *common)
     char *value;
     int id, rc;
 
-    while ((id = cli_args_next(args, tables, &value)) != CLI_WORD) {
-        if (id == CLI_END)
+    while ((id = cli_args_next(args, tables, &value)) != CLI_ARGS_WORD) {
+        if (id == CLI_ARGS_END)
             return cli_command_usage();
         if (id == VERSION)
             return take_version(args, common);
-        if ((rc = cli_common_take(common, args, id, value)) != CLI_CONTINUE)
+        if ((rc = cli_common_take_option(common, args, id, value)) != CLI_CONTINUE)
             return rc;
     }
     args->command = cli_command_find(value);

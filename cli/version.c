@@ -56,7 +56,7 @@ static int main_version(struct cli_args *args, struct cli_common *common)
 
     if (rc == CLI_CONTINUE)
         rc = common->is_json ? print_json() : print_text();
-    return rc == CLI_CONTINUE ? CLI_OK : rc;
+    return rc == CLI_CONTINUE ? CLI_EXIT_OK : rc;
 }
 
 const struct cli_command cli_version_command = {

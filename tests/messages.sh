@@ -13,7 +13,7 @@ complete='lock/lock.h lock/machine/lease.c lock/script/patience.c lock/script/ca
     net/link/link_handshake_mode.c net/link/link_rival.c net/route/server.c net/route/router.c
     net/route/replace.c net/route/discover.c net/route/topology_replicas.c
     net/route/topology_sentinel.c
-    cli/base/secret.c cli/base/password_file.c cli/base/waiting.c
+    cli/base/secret.c cli/base/password_file.c cli/base/wait_report.c
     cli/run/events.c cli/run/session.c cli/run/round.c cli/run/hold_outer.c cli/run/locks.c
     cli/run/notify.c cli/run/reload.c cli/lock/handle.c cli/lock/renew.c'
 

@@ -108,9 +108,9 @@ static const struct {
 
 START_TEST(times_have_the_unit_that_fits)
 {
-    char text[BENCH_SPAN_MAX];
+    char text[BENCH_DURATION_TEXT_MAX];
 
-    ck_assert_str_eq(bench_span(text, spans[_i].us), spans[_i].text);
+    ck_assert_str_eq(bench_duration_text(text, spans[_i].us), spans[_i].text);
 }
 END_TEST
 

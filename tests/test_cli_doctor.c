@@ -54,7 +54,7 @@ static struct doctor_server *add(uint16_t port)
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         set(s, good[i].fact, good[i].text);
     for (int i = 0; i < DOCTOR_PERMISSIONS; i++)
-        s->may[i].is = MAY_DO;
+        s->may[i].is = MAY_PERMITTED;
     s->clock = (struct doctor_clock){true, 1000, 500};
     return s;
 }
@@ -204,7 +204,7 @@ static void resp2(void)
 static void tracking_is_refused(void)
 {
     facts.is_tracking = true;
-    at(0)->may[MAY_TRACKING].is = MAY_DO;
+    at(0)->may[MAY_TRACKING].is = MAY_PERMITTED;
     at(0)->may[MAY_CACHING].is = MAY_NO_COMMAND;
 }
 
@@ -693,7 +693,7 @@ START_TEST(faults_are_found)
     const struct doctor_finding *f;
 
     go_wrong(_i);
-    doctor_judge(&facts, &findings);
+    doctor_apply_rules(&facts, &findings);
     f = find(wrongs[_i].rule);
     ck_assert_msg(f != NULL, "%s", wrongs[_i].rule);
     ck_assert_int_eq(f->severity, wrongs[_i].severity);
@@ -707,7 +707,7 @@ static void (*const scenes[])(void) = {lone, cluster, sentinels};
 START_TEST(correct_settings_pass)
 {
     scenes[_i]();
-    doctor_judge(&facts, &findings);
+    doctor_apply_rules(&facts, &findings);
     ck_assert_uint_gt(findings.by[DOCTOR_FINE], 15);
     ck_assert_msg(findings.by[DOCTOR_FINE] == findings.count, "%s: %s",
                   findings.list[0].rule, findings.list[0].text);
@@ -764,23 +764,23 @@ START_TEST(every_row_has_what_its_test_looks_at)
         _i == 0 ? doctor_rules_server : doctor_rules_topology;
 
     for (; r->id; r++) {
-        bool is_number = r->test == doctor_at_least ||
-                         r->test == doctor_at_most ||
-                         r->test == doctor_within || r->test == doctor_outside;
-        bool is_shared = is_number || r->test == doctor_equals ||
-                         r->test == doctor_answers || r->test == doctor_always;
+        bool is_number = r->test == doctor_test_at_least ||
+                         r->test == doctor_test_at_most ||
+                         r->test == doctor_test_within || r->test == doctor_test_outside;
+        bool is_shared = is_number || r->test == doctor_test_equals ||
+                         r->test == doctor_test_answers || r->test == doctor_test_always;
 
         ck_assert(r->test && r->meaning[0] && r->advice[0]);
         ck_assert_ptr_null(strstr(r->advice, "- ")); /* a broken word */
         ck_assert_msg(is_shared == (r->found != NULL), "%s", r->id);
         ck_assert(has_known_parts(r->fine) && has_known_parts(r->found));
-        if (r->test == doctor_equals)
+        if (r->test == doctor_test_equals)
             ck_assert(r->fact && r->good);
         if (is_number)
             ck_assert_msg(!r->fact != !r->measure, "%s", r->id);
-        if (r->test == doctor_permits || r->test == doctor_answers)
+        if (r->test == doctor_test_permits || r->test == doctor_test_answers)
             ck_assert(r->may[0] != MAY_NONE);
-        if (r->scope == OF_ALL)
+        if (r->scope == SCOPE_WHOLE)
             ck_assert(!r->fact && !r->may[0]); /* there is no server */
     }
 }
@@ -792,7 +792,7 @@ static bool finds(const char *rule)
 {
     bool is_found;
 
-    doctor_judge(&facts, &findings);
+    doctor_apply_rules(&facts, &findings);
     is_found = find(rule) != NULL;
     doctor_findings_fini(&findings);
     return is_found;
@@ -854,7 +854,7 @@ START_TEST(advice_differs_from_the_current_setting)
     cluster();
     facts.ttl_ms = 1000;
     set(at(1), FACT_NODE_TIMEOUT, "5000");
-    doctor_judge(&facts, &findings);
+    doctor_apply_rules(&facts, &findings);
     f = find("node-timeout");
     ck_assert_ptr_nonnull(f);
     ck_assert_ptr_null(strstr(f->advice, "5000"));
@@ -870,7 +870,7 @@ START_TEST(empty_list_of_channels_permits_none)
     lone();
     channels_are_few();
     set(at(0), FACT_ACL_CHANNELS, "");
-    doctor_judge(&facts, &findings);
+    doctor_apply_rules(&facts, &findings);
     f = find("channels");
     ck_assert_ptr_nonnull(f);
     ck_assert_ptr_nonnull(strstr(f->text, "they are: none"));
@@ -894,7 +894,7 @@ START_TEST(worst_comes_first)
     other_owner();
     set(at(0), FACT_FULL_COVERAGE, "no");
     set(at(5), FACT_READ_ONLY, "no");
-    doctor_judge(&facts, &findings);
+    doctor_apply_rules(&facts, &findings);
     ck_assert_uint_eq(findings.by[DOCTOR_UNSAFE], 2);
     for (uint32_t i = 1; i < findings.count; i++)
         ck_assert_int_le(findings.list[i].severity,
@@ -942,14 +942,14 @@ static const struct {
     {"!'ERR command 'EVALSHA' not support'", MAY_UNKNOWN},
     {"!'ERR handle request, command 'EVALSHA' is not allowed'", MAY_UNKNOWN},
     {"!'ERR unknown subcommand 'SHARDNUMSUB'. Try PUBSUB HELP.'", MAY_UNKNOWN},
-    {"!'NOSCRIPT No matching script. Please use EVAL.'", MAY_DO},
-    {"!'MOVED 1 127.0.0.1:1'", MAY_DO},
-    {"!'ERR wrong number of arguments for 'hset' command'", MAY_DO},
-    {"!'ERR value is not an integer or out of range'", MAY_DO},
+    {"!'NOSCRIPT No matching script. Please use EVAL.'", MAY_PERMITTED},
+    {"!'MOVED 1 127.0.0.1:1'", MAY_PERMITTED},
+    {"!'ERR wrong number of arguments for 'hset' command'", MAY_PERMITTED},
+    {"!'ERR value is not an integer or out of range'", MAY_PERMITTED},
     {"!'OOM command not allowed when used memory > maxmemory.'", MAY_REFUSED},
     {"!'MISCONF Errors writing to the AOF file'", MAY_REFUSED},
-    {"+OK", MAY_DO},
-    {"nil", MAY_DO},
+    {"+OK", MAY_PERMITTED},
+    {"nil", MAY_PERMITTED},
 };
 
 /* An apostrophe ends a text of the notation: errors are written as RESP. */
@@ -1110,9 +1110,9 @@ END_TEST
 
 START_TEST(names_are_part_of_requests)
 {
-    const struct doctor_names names = {.key = "k y", .channel = "c",
-                                       .scratch = "s", .scratch_channel = "sc",
-                                       .user = "KEY", .master = "m"};
+    const struct doctor_query_names names = {.key = "k y", .channel = "c",
+                                             .scratch = "s", .scratch_channel = "sc",
+                                             .user = "KEY", .master = "m"};
     struct hf_resp_arg argv[DOCTOR_WORDS_MAX];
 
     ck_assert_uint_eq(doctor_query_words(question("EXISTS KEY"), &names,

@@ -67,7 +67,7 @@ START_TEST(invalid_bytes_are_escaped_and_marked)
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_escape_for(&j, spelled[_i].bytes, spelled[_i].len);
+    cli_json_choose_escaping(&j, spelled[_i].bytes, spelled[_i].len);
     cli_json_bytes(&j, "k", spelled[_i].bytes, spelled[_i].len);
     (void)snprintf(line, sizeof line, "{%s}\n", spelled[_i].json);
     ck_assert_str_eq(cli_json_end(&j), line);
@@ -81,8 +81,8 @@ START_TEST(all_texts_are_spelled_alike)
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_escape_for(&j, BYTES("a\\"));
-    cli_json_escape_for(&j, BYTES("\xff"));
+    cli_json_choose_escaping(&j, BYTES("a\\"));
+    cli_json_choose_escaping(&j, BYTES("\xff"));
     cli_json_text(&j, "a", "a\\");
     cli_json_text(&j, "b", "\xff");
     ck_assert_str_eq(cli_json_end(&j),

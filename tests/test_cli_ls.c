@@ -422,7 +422,7 @@ static const struct {
 
 START_TEST(sets_of_permits_have_their_semaphores_names)
 {
-    struct ls_part names[2];
+    struct ls_name_part names[2];
     int count = ls_permits_names(names, sets[_i].set, strlen(sets[_i].set));
 
     ck_assert_int_eq(count, (sets[_i].names[0] != NULL) +

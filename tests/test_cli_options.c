@@ -63,7 +63,7 @@ START_TEST(plain_call_has_defaults)
     ck_assert_str_eq(run.argv[1], "arg");
     ck_assert_ptr_null(run.argv[2]);
     ck_assert_int_eq(run.wait_ms, HF_FOREVER);
-    ck_assert_int_eq(run.conflict_code, CLI_NOT_ACQUIRED);
+    ck_assert_int_eq(run.conflict_code, CLI_EXIT_NOT_ACQUIRED);
     ck_assert_int_eq(run.ttl_ms, 30000);
     ck_assert_int_eq(run.lease_ms, 0);
     ck_assert_int_eq(run.max_hold_ms, 0);

@@ -50,7 +50,7 @@ static unsigned step(struct cli_run_event ev)
     return cli_run_step(&run, &ev);
 }
 
-static unsigned happens(enum cli_run_kind kind, int number)
+static unsigned happens(enum cli_run_event_kind kind, int number)
 {
     return step((struct cli_run_event){.kind = kind, .number = number});
 }
@@ -58,7 +58,7 @@ static unsigned happens(enum cli_run_kind kind, int number)
 static unsigned ends_by_signal(int signal)
 {
     return step((struct cli_run_event){.kind = CLI_EV_ENDED,
-                                       .number = CLI_SIGNAL + signal,
+                                       .number = CLI_EXIT_SIGNAL + signal,
                                        .by_signal = true});
 }
 
@@ -69,7 +69,7 @@ static void run_command(void)
 
 static void leaves_with(int code)
 {
-    ck_assert_int_eq(run.state, CLI_DONE);
+    ck_assert_int_eq(run.state, CLI_RUN_DONE);
     ck_assert_int_eq(run.code, code);
 }
 
@@ -145,7 +145,7 @@ START_TEST(signals_for_a_command_do_not_wait)
     begin();
     ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGUSR1), 0);
     ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGCONT), 0);
-    ck_assert_int_eq(run.state, CLI_WAITING);
+    ck_assert_int_eq(run.state, CLI_RUN_WAITING);
     ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
 }
 END_TEST
@@ -183,9 +183,9 @@ START_TEST(own_end_keeps_its_code)
     run_command();
     now_ms = safe_until_ms + rows[_i].late_ms;
     (void)happens(CLI_EV_ENDED, rows[_i].code);
-    if (run.state == CLI_DRAINING)
+    if (run.state == CLI_RUN_DRAINING)
         (void)happens(CLI_EV_EMPTY, 0);
-    ck_assert_int_eq(run.state, CLI_RELEASING);
+    ck_assert_int_eq(run.state, CLI_RUN_RELEASING);
     ck_assert_uint_eq(happens(CLI_EV_RELEASED, rows[_i].released),
                       CLI_DO_FINISH);
     leaves_with(rows[_i].expected);
@@ -212,13 +212,13 @@ START_TEST(signal_after_the_command_is_recorded)
     run_command();
     (void)happens(CLI_EV_ENDED, 0);
     (void)happens(CLI_EV_EMPTY, 0);
-    ck_assert_int_eq(run.state, CLI_RELEASING);
+    ck_assert_int_eq(run.state, CLI_RUN_RELEASING);
     if (_i == 1)
         (void)happens(CLI_EV_RELEASED, HF_OK);
     (void)happens(CLI_EV_SIGNAL, SIGUSR1);
     ck_assert_int_eq(run.late_signal, 0);
     (void)happens(CLI_EV_SIGNAL, SIGTERM);
-    ck_assert_int_eq(run.state, CLI_DONE);
+    ck_assert_int_eq(run.state, CLI_RUN_DONE);
     (void)happens(CLI_EV_SIGNAL, SIGHUP);
     ck_assert_int_eq(run.late_signal, SIGTERM);
     leaves_with(0);
@@ -276,12 +276,12 @@ START_TEST(signal_that_ended_the_command_ends_us_if_it_was_meant_for_us)
     if (deaths[_i].told != 0)
         (void)happens(CLI_EV_SIGNAL, deaths[_i].told);
     (void)step((struct cli_run_event){.kind = CLI_EV_ENDED,
-                                      .number = died ? CLI_SIGNAL + died : 3,
+                                      .number = died ? CLI_EXIT_SIGNAL + died : 3,
                                       .by_signal = died != 0,
                                       .had_tty = deaths[_i].had_tty});
     (void)happens(CLI_EV_EMPTY, 0);
     (void)happens(CLI_EV_RELEASED, HF_OK);
-    leaves_with(died ? CLI_SIGNAL + died : 3);
+    leaves_with(died ? CLI_EXIT_SIGNAL + died : 3);
     ck_assert_int_eq(run.end_by_signal, deaths[_i].end_by_signal);
     ck_assert_int_eq(run.end_by_signal != 0 && run.ends_group, deaths[_i].ends_group);
 }
@@ -430,7 +430,7 @@ END_TEST
 
 /* --at-least: ended by time, a signal, a loss; the code is the command's. */
 static const struct {
-    enum cli_run_kind kind;
+    enum cli_run_event_kind kind;
     int number, code;
 } keeps[] = {{CLI_EV_TIME, 0, HF_OK},
              {CLI_EV_SIGNAL, SIGTERM, HF_OK},
@@ -475,7 +475,7 @@ START_TEST(command_that_ctrl_c_ended_keeps_no_lock)
     begin();
     run.rules.at_least_ms = 60000;
     run_command();
-    (void)step((struct cli_run_event){.kind = CLI_EV_ENDED, .number = CLI_SIGNAL + SIGINT,
+    (void)step((struct cli_run_event){.kind = CLI_EV_ENDED, .number = CLI_EXIT_SIGNAL + SIGINT,
                                       .by_signal = true, .had_tty = true});
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + CLI_RUN_STOPPED_RELEASE_MS);
@@ -615,7 +615,7 @@ END_TEST
 START_TEST(after_a_pause_the_clock_comes_first)
 {
     static const struct {
-        enum cli_run_kind kind;
+        enum cli_run_event_kind kind;
         int number;
     } firsts[] = {{CLI_EV_SIGNAL, SIGCONT}, {CLI_EV_TIME, 0},
                   {CLI_EV_RENEWED, 0},      {CLI_EV_STOPPED, SIGTSTP},
@@ -632,7 +632,7 @@ END_TEST
  * comes first and however soon after the safe moment, or after the moment of the stop
  * signal. */
 static const struct {
-    enum cli_run_kind kind;
+    enum cli_run_event_kind kind;
     int number;
 } first_after_a_stop[] = {
     {CLI_EV_SIGNAL, SIGCONT},
@@ -645,7 +645,7 @@ static const struct {
     {CLI_EV_LOST, HF_REASON_TAKEN},
     {CLI_EV_OVERDUE, 0},
     {CLI_EV_UNGUARDED, 0},
-    {CLI_EV_ENDED, CLI_SIGNAL + SIGKILL},
+    {CLI_EV_ENDED, CLI_EXIT_SIGNAL + SIGKILL},
     {CLI_EV_STOPPED, SIGTSTP},
 };
 
@@ -656,7 +656,7 @@ START_TEST(reason_after_a_stop_is_the_stop)
         rules.has_lease = dice(2);
         cli_run_init(&run, &rules);
         run_command();
-        cli_run_beat(&run, now_ms + TTL / 16);
+        cli_run_set_next_wake(&run, now_ms + TTL / 16);
         now_ms = safe_until_ms + late_ms;
         (void)happens(first_after_a_stop[_i].kind, first_after_a_stop[_i].number);
         ck_assert(run.is_lost);
@@ -671,7 +671,7 @@ START_TEST(stop_until_the_stop_signal_is_the_reason)
 {
     begin();
     run_command();
-    cli_run_beat(&run, now_ms + TTL / 16);
+    cli_run_set_next_wake(&run, now_ms + TTL / 16);
     now_ms = safe_until_ms - GRACE + _i;
     ck_assert(happens(CLI_EV_SIGNAL, SIGCONT) & CLI_DO_STOP);
     ck_assert_int_eq(run.reason, HF_REASON_SUSPENDED);
@@ -683,10 +683,10 @@ START_TEST(short_delays_are_not_the_reason)
 {
     begin();
     run_command();
-    while (run.state == CLI_RUNNING) {
+    while (run.state == CLI_RUN_RUNNING) {
         int64_t next_ms = cli_run_next_ms(&run);
 
-        cli_run_beat(&run, now_ms + TTL / 16);
+        cli_run_set_next_wake(&run, now_ms + TTL / 16);
         now_ms = run.stops.wanted_ms < next_ms ? run.stops.wanted_ms : next_ms;
         now_ms += (int)dice(TTL / 12 / 4);
         (void)happens(CLI_EV_TIME, 0);
@@ -700,11 +700,11 @@ START_TEST(stop_before_a_renewal_is_forgotten)
 {
     begin();
     run_command();
-    cli_run_beat(&run, now_ms + TTL / 16);
+    cli_run_set_next_wake(&run, now_ms + TTL / 16);
     now_ms += TTL / 3;
     safe_until_ms += TTL / 3;
     (void)happens(CLI_EV_RENEWED, 0);
-    cli_run_beat(&run, HF_NEVER);
+    cli_run_set_next_wake(&run, HF_NEVER);
     now_ms = cli_run_next_ms(&run);
     (void)happens(CLI_EV_TIME, 0);
     ck_assert_int_eq(run.reason, HF_REASON_UNREACHABLE);
@@ -894,7 +894,7 @@ static void happen_by_chance(void)
         judge(step((struct cli_run_event){.kind = CLI_EV_ENDED,
                                           .number = by_signal ? 143 : 3,
                                           .by_signal = by_signal}));
-    } else if (which == 1 && run.state == CLI_DRAINING) {
+    } else if (which == 1 && run.state == CLI_RUN_DRAINING) {
         world.has_rest = world.has_rest && dice(2);
         if (!world.has_rest)
             judge(happens(CLI_EV_EMPTY, 0));

@@ -255,7 +255,7 @@ START_TEST(passwords_of_a_url_are_hidden)
     char url[128];
 
     (void)strcpy(url, urls[_i].url);
-    cli_secret_hide(url);
+    cli_secret_hide_in_url(url);
     ck_assert_str_eq(url, urls[_i].hidden);
 }
 END_TEST
@@ -283,7 +283,7 @@ START_TEST(logins_of_a_url_are_removed)
     char url[128];
 
     (void)strcpy(url, without[_i].url);
-    cli_secret_remove(url);
+    cli_secret_remove_from_url(url);
     ck_assert_str_eq(url, without[_i].rest);
 }
 END_TEST

@@ -130,10 +130,10 @@ END_TEST
 
 START_TEST(released_and_expired_name_the_former_holder)
 {
-    ck_assert(cli_watch_is_past(CLI_WATCH_RELEASED));
-    ck_assert(cli_watch_is_past(CLI_WATCH_EXPIRED));
-    ck_assert(!cli_watch_is_past(CLI_WATCH_ACQUIRED));
-    ck_assert(!cli_watch_is_past(CLI_WATCH_LEFT));
+    ck_assert(cli_watch_is_of_earlier_hold(CLI_WATCH_RELEASED));
+    ck_assert(cli_watch_is_of_earlier_hold(CLI_WATCH_EXPIRED));
+    ck_assert(!cli_watch_is_of_earlier_hold(CLI_WATCH_ACQUIRED));
+    ck_assert(!cli_watch_is_of_earlier_hold(CLI_WATCH_LEFT));
 }
 END_TEST
 

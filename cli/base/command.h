@@ -7,17 +7,17 @@ struct cli_common;
 
 /* In addition, the exit code may be that of the command, or 128 + a signal. */
 enum cli_exit {
-    CLI_OK = 0,
-    CLI_NO = 1,                 /* status: free; unlock: not held by that owner;
+    CLI_EXIT_OK = 0,
+    CLI_EXIT_NO = 1,            /* status: free; unlock: not held by that owner;
                                    ls: an incomplete list; fence: none, stale;
                                    semaphore, latch: none, or there already */
-    CLI_NOT_ACQUIRED = 75,      /* EX_TEMPFAIL of sysexits.h; -E changes it */
-    CLI_LOST = 122,             /* renew, release: the handle no longer holds the lock */
-    CLI_MAX_HOLD = 124,         /* as timeout(1) */
+    CLI_EXIT_NOT_ACQUIRED = 75, /* EX_TEMPFAIL of sysexits.h; -E changes it */
+    CLI_EXIT_LOST = 122,        /* renew, release: the handle no longer holds the lock */
+    CLI_EXIT_MAX_HOLD = 124,    /* as timeout(1) */
     CLI_EXIT_ERROR = 125,          /* as timeout(1), env(1) and nohup(1) */
-    CLI_NOT_EXECUTABLE = 126,   /* as these programs */
-    CLI_NOT_FOUND = 127,
-    CLI_SIGNAL = 128            /* + number */
+    CLI_EXIT_NOT_EXECUTABLE = 126, /* as these programs */
+    CLI_EXIT_NOT_FOUND = 127,
+    CLI_EXIT_SIGNAL = 128       /* + number */
 };
 
 /* Returned instead of an exit code: the program continues. */

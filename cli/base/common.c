@@ -51,8 +51,8 @@ struct cli_password_files {
     } of[2];                    /* of servers, and of sentinels */
 };
 
-static int note_file(struct cli_common *common, const char *path, const char *text,
-                     bool is_sentinel)
+static int remember_password_file(struct cli_common *common, const char *path, const char *text,
+                                  bool is_sentinel)
 {
     struct cli_password_file **file;
 
@@ -98,7 +98,7 @@ static int take_url(struct cli_common *common, const struct cli_args *args,
         return cli_fail("out of memory");
     common->urls_count++;
     common->has_url = true;
-    cli_secret_hide(value);
+    cli_secret_hide_in_url(value);
     return CLI_CONTINUE;
 }
 
@@ -125,7 +125,7 @@ static int take_tls(const struct cli_args *args, const char *option,
     return CLI_CONTINUE;
 }
 
-/* Notes an unsafe file. cli_common_begin reports it, when -q is known. */
+/* Notes an unsafe file. cli_common_apply reports it, when -q is known. */
 static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
                        const char *path)
 {
@@ -136,7 +136,7 @@ static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
         common->open_file = path;
     if (rc == CLI_CONTINUE && file.is_regular &&
         (dst == common->password || dst == common->sentinel_password))
-        rc = note_file(common, path, dst, dst == common->sentinel_password);
+        rc = remember_password_file(common, path, dst, dst == common->sentinel_password);
     return rc;
 }
 
@@ -182,8 +182,8 @@ static int take_map(struct cli_common *common, const struct cli_args *args,
     return why ? cli_usage(args, "--map %s: %s", entry, why) : CLI_CONTINUE;
 }
 
-int cli_common_take(struct cli_common *common, const struct cli_args *args,
-                    int id, char *value)
+int cli_common_take_option(struct cli_common *common, const struct cli_args *args,
+                           int id, char *value)
 {
     struct hf_tls_options *tls = &common->tls;
 
@@ -225,13 +225,13 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
         return set_flag(&common->is_verbose);
     case CLI_OPT_HELP:
         return args->print_help(args->command);
-    default: /* CLI_BAD, which has been reported */
+    default: /* CLI_ARGS_BAD, which has been reported */
         return CLI_EXIT_ERROR;
     }
 }
 
-int cli_common_one_server(const struct cli_common *common,
-                          const struct cli_args *args)
+int cli_common_check_one_server(const struct cli_common *common,
+                                const struct cli_args *args)
 {
     return common->urls_count <= 1 || common->takes_servers
                ? CLI_CONTINUE
@@ -246,15 +246,15 @@ int cli_common_parse(struct cli_common *common, struct cli_args *args,
     char *value;
     int id, rc;
 
-    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
-        bool is_own = id == CLI_WORD || (id > 0 && id < CLI_OPT_COMMON);
+    while ((id = cli_args_next(args, tables, &value)) != CLI_ARGS_END) {
+        bool is_own = id == CLI_ARGS_WORD || (id > 0 && id < CLI_OPT_COMMON);
 
         rc = is_own ? take(ctx, args, id, value)
-                    : cli_common_take(common, args, id, value);
+                    : cli_common_take_option(common, args, id, value);
         if (rc != CLI_CONTINUE)
             return rc;
     }
-    return cli_common_one_server(common, args);
+    return cli_common_check_one_server(common, args);
 }
 
 /* Gathers words where the arguments stood: there is room for all and a NULL. */
@@ -269,8 +269,8 @@ static int take_word(void *ctx, const struct cli_args *args, int id,
     return CLI_CONTINUE;
 }
 
-int cli_common_words(struct cli_common *common, struct cli_args *args,
-                     char ***words)
+int cli_common_parse_words(struct cli_common *common, struct cli_args *args,
+                           char ***words)
 {
     char **next = args->next;
     int rc;
@@ -382,11 +382,11 @@ static int keep_given_url(struct cli_common *common)
         return CLI_CONTINUE;
     if (!(common->given_url = strdup(common->urls[0])))
         return cli_fail("out of memory");
-    cli_secret_remove(common->given_url);
+    cli_secret_remove_from_url(common->given_url);
     return CLI_CONTINUE;
 }
 
-int cli_common_begin(struct cli_common *common)
+int cli_common_apply(struct cli_common *common)
 {
     cli_report_server_source(url_source(common));
     cli_report_level(common->is_quiet, common->is_verbose);
@@ -548,8 +548,8 @@ hf_status cli_client_close(struct hf_client *client, int64_t deadline_ms, hf_sta
     return rc < 0 && (before == HF_OK || before == HF_E_SERVER) ? rc : before;
 }
 
-int cli_client_open_once(struct hf_client **out,
-                         const struct cli_common *common)
+int cli_client_open_no_retry(struct hf_client **out,
+                             const struct cli_common *common)
 {
     struct hf_client_options options;
 
@@ -568,8 +568,8 @@ int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
                        common->urls_count > 1 ? index + 1 : 0, options);
 }
 
-int cli_lock_open_for_now(struct hf_lock **out, struct hf_client *client,
-                          enum hf_lock_kind kind, const char *name, bool *is_temporary)
+int cli_lock_open_and_classify(struct hf_lock **out, struct hf_client *client,
+                               enum hf_lock_kind kind, const char *name, bool *is_temporary)
 {
     struct hf_error err = {0};
     hf_status rc;
@@ -589,5 +589,5 @@ int cli_lock_open(struct hf_lock **out, struct hf_client *client,
 {
     bool is_temporary;
 
-    return cli_lock_open_for_now(out, client, kind, name, &is_temporary);
+    return cli_lock_open_and_classify(out, client, kind, name, &is_temporary);
 }

@@ -21,7 +21,7 @@ struct cli_common {
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
     struct cli_password_files *password_files; /* those that can be read again */
     char sentinel_password[CLI_SECRET_MAX]; /* of a file; "": none. For the URL
-                                               (cli_common_begin) */
+                                               (cli_common_apply) */
     struct hf_address_map map;  /* of all --map; also for the URL */
     const char *open_file;      /* a password file that others can read */
     struct hf_tls_options tls;
@@ -86,30 +86,30 @@ extern const struct cli_option cli_common_options[];
     "  -h, --help           show this help\n"
 
 /* cli_common_init - sets the defaults. cli_common_fini - overwrites secrets.
- * cli_common_take - processes one option. Returns CLI_CONTINUE or the exit code (0 after
+ * cli_common_take_option - processes one option. Returns CLI_CONTINUE or the exit code (0 after
  *   --help).
  * cli_common_parse - processes the rest of the command line. `take` receives words and the
  *   options of `own` (NULL: none). Returns CLI_CONTINUE or the exit code.
- * cli_common_one_server - checks that at most one server is given; called by the former.
- * cli_common_words - the same for a subcommand with words and without options of its own.
+ * cli_common_check_one_server - checks that at most one server is given; called by the former.
+ * cli_common_parse_words - the same for a subcommand with words and without options of its own.
  *   *words ends in NULL and is valid until the program ends. */
 typedef int cli_taker(void *ctx, const struct cli_args *args, int id,
                       char *value);
 void cli_common_init(struct cli_common *common);
 void cli_common_fini(struct cli_common *common);
-int cli_common_take(struct cli_common *common, const struct cli_args *args,
-                    int id, char *value);
+int cli_common_take_option(struct cli_common *common, const struct cli_args *args,
+                           int id, char *value);
 int cli_common_parse(struct cli_common *common, struct cli_args *args,
                      const struct cli_option *own, cli_taker *take, void *ctx);
-int cli_common_one_server(const struct cli_common *common,
-                          const struct cli_args *args);
-int cli_common_words(struct cli_common *common, struct cli_args *args,
-                     char ***words);
+int cli_common_check_one_server(const struct cli_common *common,
+                                const struct cli_args *args);
+int cli_common_parse_words(struct cli_common *common, struct cli_args *args,
+                           char ***words);
 
-/* cli_common_begin - is called when all options are known. Sets the level of messages, warns
+/* cli_common_apply - is called when all options are known. Sets the level of messages, warns
  * of an unsafe password file, and completes the URLs. Returns CLI_CONTINUE, or CLI_EXIT_ERROR
  * after reporting the error. */
-int cli_common_begin(struct cli_common *common);
+int cli_common_apply(struct cli_common *common);
 
 /* cli_common_url - returns the URL of the server: -u, that of the environment, or the
  * default. */
@@ -142,10 +142,10 @@ void cli_warn_unverified(bool is_unverified);
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options);
 
-/* cli_client_open_once - does the same with all defaults, for a few calls of this thread: a
+/* cli_client_open_no_retry - does the same with all defaults, for a few calls of this thread: a
  *   server that cannot be reached is not retried. */
-int cli_client_open_once(struct hf_client **out,
-                         const struct cli_common *common);
+int cli_client_open_no_retry(struct hf_client **out,
+                             const struct cli_common *common);
 
 /* cli_client_open_at - does as cli_client_open, for the server of -u number `index`, from 0. */
 int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
@@ -159,11 +159,11 @@ hf_status cli_client_close(struct hf_client *client, int64_t deadline_ms, hf_sta
 /* cli_lock_open - creates a handle on a name and connects to its server. Free it with
  *   hf_lock_free. With CLI_EXIT_ERROR, NULL means that the handle could not be created;
  *   otherwise the server could not be reached.
- * cli_lock_open_for_now - also returns in *is_temporary whether the server refused the connection
- *   temporarily. */
+ * cli_lock_open_and_classify - also returns in *is_temporary whether the server refused the
+ *   connection temporarily. */
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,
                   enum hf_lock_kind kind, const char *name);
-int cli_lock_open_for_now(struct hf_lock **out, struct hf_client *client,
-                          enum hf_lock_kind kind, const char *name, bool *is_temporary);
+int cli_lock_open_and_classify(struct hf_lock **out, struct hf_client *client,
+                               enum hf_lock_kind kind, const char *name, bool *is_temporary);
 
 #endif

@@ -23,14 +23,14 @@ static void forbid_file(void)
     is_changed = setrlimit(RLIMIT_CORE, &none) == 0;
 }
 
-void cli_core_forbid(void)
+void cli_core_dump_forbid(void)
 {
     forbid_file();
     (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
 /* The command's program is dumpable again once it executes (prctl(2)). */
-void cli_core_inherit(void)
+void cli_core_dump_restore(void)
 {
     if (is_changed)
         (void)setrlimit(RLIMIT_CORE, &before);

@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /* cli_counter_read - returns whether this is an integer as INCRBY writes it, of 64 bits. *out
- *   receives its value. Bytes 0 to CLI_COUNTER_LAST distinguish it from a longer text. Pure. */
-#define CLI_COUNTER_LAST "20"
+ *   receives its value. Bytes 0 to CLI_COUNTER_LAST_BYTE distinguish it from a longer text. Pure.
+ *   */
+#define CLI_COUNTER_LAST_BYTE "20"
 bool cli_counter_read(const char *text, size_t len, int64_t *out);
 
 #endif

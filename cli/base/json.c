@@ -127,7 +127,7 @@ static size_t escape_next(struct cli_json *j, const char *p, size_t len)
     return 1;
 }
 
-void cli_json_escape_for(struct cli_json *j, const char *ptr, size_t len)
+void cli_json_choose_escaping(struct cli_json *j, const char *ptr, size_t len)
 {
     j->escapes = j->escapes || !hf_utf8_ok(ptr, len);
 }

@@ -11,7 +11,7 @@ struct cli_json {
     size_t len;
     size_t room;
     bool is_broken;             /* memory ran out */
-    bool escapes;               /* cli_json_escape_for */
+    bool escapes;               /* cli_json_choose_escaping */
     bool has_escaped_member;    /* `escaped` is in it */
 };
 
@@ -29,11 +29,11 @@ int cli_json_print(struct cli_json *j);
  * cli_json_bytes - adds a text of any bytes: UTF-8 is unchanged, but control characters of a
  *                  terminal (hf_utf8_is_printable) become \uXXXX, and invalid bytes U+FFFD.
  * cli_json_text  - does the same for a text that ends in NUL.
- * cli_json_escape_for - is called for each text that may not be UTF-8, before any is added. If
+ * cli_json_choose_escaping - is called for each text that may not be UTF-8, before any is added. If
  *                  one of them is not, no byte is lost: in every text an invalid byte becomes
  *                  \xHH and a backslash two, and a member `escaped`, true, follows the
  *                  first. */
-void cli_json_escape_for(struct cli_json *j, const char *ptr, size_t len);
+void cli_json_choose_escaping(struct cli_json *j, const char *ptr, size_t len);
 void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
                     size_t len);
 void cli_json_text(struct cli_json *j, const char *key, const char *text);

@@ -26,21 +26,21 @@ static int take_permits(struct cli_kind_options *of,
     return rc == CLI_CONTINUE ? take_kind(of, args, HF_KIND_PERMIT) : rc;
 }
 
-int cli_kind_take(struct cli_kind_options *of, const struct cli_args *args, int id,
-                  const char *value)
+int cli_kind_take_option(struct cli_kind_options *of, const struct cli_args *args, int id,
+                         const char *value)
 {
     switch (id) {
-    case CLI_EXCLUSIVE:
+    case CLI_OPT_EXCLUSIVE:
         return take_kind(of, args, HF_KIND_WRITE);
-    case CLI_FAIR:
+    case CLI_OPT_FAIR:
         return take_kind(of, args, HF_KIND_FAIR);
-    case CLI_VALUE:
+    case CLI_OPT_VALUE:
         return take_kind(of, args, HF_KIND_VALUE);
-    case CLI_SHARED:
+    case CLI_OPT_SHARED:
         return take_kind(of, args, HF_KIND_READ);
-    case CLI_PERMITS:
+    case CLI_OPT_PERMITS:
         return take_permits(of, args, value);
-    default: /* CLI_FENCED */
+    default: /* CLI_OPT_FENCED */
         of->is_fenced = true;
         return CLI_CONTINUE;
     }

@@ -16,21 +16,21 @@ struct cli_kind_options {
 /* Their ids, apart from those of the subcommands. */
 enum {
     CLI_KIND_OPTION = 500,
-    CLI_EXCLUSIVE = CLI_KIND_OPTION,
-    CLI_FAIR,
-    CLI_FENCED,
-    CLI_VALUE,
-    CLI_SHARED,
-    CLI_PERMITS
+    CLI_OPT_EXCLUSIVE = CLI_KIND_OPTION,
+    CLI_OPT_FAIR,
+    CLI_OPT_FENCED,
+    CLI_OPT_VALUE,
+    CLI_OPT_SHARED,
+    CLI_OPT_PERMITS
 };
 
 /* Rows for a subcommand's table: kinds with one owner, and kinds with many. */
 #define CLI_KIND_ROWS \
-    {CLI_EXCLUSIVE, 'x', "exclusive", NULL}, {CLI_EXCLUSIVE, 'e', NULL, NULL}, \
-        {CLI_FAIR, 0, "fair", NULL}, {CLI_FENCED, 0, "fenced", NULL}, \
-        {CLI_VALUE, 0, "value", NULL}
+    {CLI_OPT_EXCLUSIVE, 'x', "exclusive", NULL}, {CLI_OPT_EXCLUSIVE, 'e', NULL, NULL}, \
+        {CLI_OPT_FAIR, 0, "fair", NULL}, {CLI_OPT_FENCED, 0, "fenced", NULL}, \
+        {CLI_OPT_VALUE, 0, "value", NULL}
 #define CLI_KIND_ROWS_OF_MANY \
-    {CLI_SHARED, 's', "shared", NULL}, {CLI_PERMITS, 0, "permits", "NUMBER"}
+    {CLI_OPT_SHARED, 's', "shared", NULL}, {CLI_OPT_PERMITS, 0, "permits", "NUMBER"}
 
 /* Their lines of help texts; each subcommand has a line of its own for --fenced. */
 #define CLI_KIND_HELP_SHARED \
@@ -44,13 +44,13 @@ enum {
 #define CLI_KIND_HELP_PERMITS \
     "  --permits N          take one of N permits\n"
 
-/* cli_kind_take  - processes one of these options.
+/* cli_kind_take_option  - processes one of these options.
  * cli_kind_check - checks that the options fit together, after all were processed.
  * cli_kind_make_permits - with --permits: makes that many permits if there are none yet; prints
  *                         a note if there is another number of them.
  * Each returns CLI_CONTINUE, or CLI_EXIT_ERROR after reporting the error. */
-int cli_kind_take(struct cli_kind_options *of, const struct cli_args *args, int id,
-                  const char *value);
+int cli_kind_take_option(struct cli_kind_options *of, const struct cli_args *args, int id,
+                         const char *value);
 int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args);
 int cli_kind_make_permits(const struct cli_kind_options *of,
                           struct hf_lock *lock);

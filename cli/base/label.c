@@ -14,7 +14,7 @@
 #define HOST_MAX 56             /* bytes of each that are shown */
 #define PROGRAM_MAX 56
 
-static size_t cut(const char *text, size_t max)
+static size_t cut_label(const char *text, size_t max)
 {
     size_t len = strlen(text);
 
@@ -27,8 +27,8 @@ void cli_label_format(char dst[HF_LABEL_MAX + 1], const char *host, pid_t pid,
     const char *slash = strrchr(program, '/');
     const char *name = slash && slash[1] ? slash + 1 : program;
 
-    (void)snprintf(dst, HF_LABEL_MAX + 1, "%.*s %ld %.*s", (int)cut(host, HOST_MAX), host,
-                   (long)pid, (int)cut(name, PROGRAM_MAX), name);
+    (void)snprintf(dst, HF_LABEL_MAX + 1, "%.*s %ld %.*s", (int)cut_label(host, HOST_MAX), host,
+                   (long)pid, (int)cut_label(name, PROGRAM_MAX), name);
     hf_error_sanitize(dst, strlen(dst));
 }
 
@@ -61,12 +61,12 @@ static bool is_off(const char *label)
     return label && !*label;
 }
 
-bool cli_label_is_read(void)
+bool cli_labels_are_enabled(void)
 {
     return !is_off(getenv(CLI_ENV_LABEL));
 }
 
-bool cli_label_is_on(const struct cli_common *common)
+bool cli_label_is_enabled(const struct cli_common *common)
 {
     return !is_off(common->label);
 }
@@ -91,9 +91,9 @@ void cli_label_choose_parent(struct cli_common *common)
     cli_label_choose(common, pid, *name ? name : "holdfast");
 }
 
-bool cli_label_of_holder(const struct hf_lock_info *info)
+bool cli_label_is_readable(const struct hf_lock_info *info)
 {
-    return cli_label_is_read() && info->is_locked && info->holder_full_len <= info->holder_len;
+    return cli_labels_are_enabled() && info->is_locked && info->holder_full_len <= info->holder_len;
 }
 
 /* Without the right, or from a server that is unreachable now, it is not shown. */
@@ -103,7 +103,7 @@ void cli_label_read(struct hf_client *client, const struct hf_lock_info *info,
     struct hf_error err;
 
     *dst = '\0';
-    if (cli_label_of_holder(info))
+    if (cli_label_is_readable(info))
         (void)hf_label_read(client, info->holder, info->holder_len, dst, &err);
 }
 
@@ -111,7 +111,7 @@ void cli_label_extend(struct hf_client *client, const char *owner, int64_t lease
 {
     struct hf_error err;
 
-    if (cli_label_is_read())
+    if (cli_labels_are_enabled())
         (void)hf_label_extend(client, owner, strlen(owner), lease_ms, &err);
 }
 
@@ -119,6 +119,6 @@ void cli_label_remove(struct hf_client *client, const char *owner)
 {
     struct hf_error err;
 
-    if (cli_label_is_read())
+    if (cli_labels_are_enabled())
         (void)hf_label_remove(client, owner, strlen(owner), &err);
 }

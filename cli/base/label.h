@@ -22,20 +22,20 @@
  * cli_label_choose_parent - does the same for a process that ends soon: the default names the
  *   process that has started it.
  * cli_label_format - writes the default for a host. Pure.
- * cli_label_is_on  - false: the label of this command was turned off.
- * cli_label_is_read - false: the variable turns all labels off. */
+ * cli_label_is_enabled  - false: the label of this command was turned off.
+ * cli_labels_are_enabled - false: the variable turns all labels off. */
 void cli_label_choose(struct cli_common *common, pid_t pid, const char *program);
 void cli_label_choose_parent(struct cli_common *common);
 void cli_label_format(char dst[HF_LABEL_MAX + 1], const char *host, pid_t pid,
                       const char *program);
-bool cli_label_is_on(const struct cli_common *common);
-bool cli_label_is_read(void);
+bool cli_label_is_enabled(const struct cli_common *common);
+bool cli_labels_are_enabled(void);
 
-/* cli_label_of_holder - returns whether the label of this holder can be read: labels are on, the
+/* cli_label_is_readable - returns whether the label of this holder can be read: labels are on, the
  *   lock is held, and the text of the holder is whole.
  * cli_label_read - reads the label of the holder, if it has one, the server permits it and the
  *   variable is not empty; otherwise "". Blocks until the reply. */
-bool cli_label_of_holder(const struct hf_lock_info *info);
+bool cli_label_is_readable(const struct hf_lock_info *info);
 void cli_label_read(struct hf_client *client, const struct hf_lock_info *info,
                     char dst[HF_LABEL_MAX + 1]);
 

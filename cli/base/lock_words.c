@@ -36,7 +36,7 @@ const char *cli_lock_word(const struct hf_lock_info *info)
 /* In UTC; the server's clock is not read. */
 static void put_until(char *dst, size_t room, int64_t left_ms)
 {
-    char span[CLI_SPAN_MAX];
+    char span[CLI_DURATION_TEXT_MAX];
     time_t ends = time(NULL) + (time_t)(left_ms / 1000);
     struct tm utc;
     size_t len = 0;
@@ -48,12 +48,12 @@ static void put_until(char *dst, size_t room, int64_t left_ms)
     }
     if (gmtime_r(&ends, &utc))
         len = strftime(dst, room, "%Y-%m-%dT%H:%M:%SZ, ", &utc);
-    (void)snprintf(dst + len, room - len, "%s from now", cli_span(span, left_ms));
+    (void)snprintf(dst + len, room - len, "%s from now", cli_duration_text(span, left_ms));
 }
 
 char *cli_places_text(char dst[CLI_PLACES_MAX], const struct hf_lock_info *info)
 {
-    char waiter[CLI_QUOTE_MAX], until[CLI_SPAN_MAX + 60];
+    char waiter[CLI_QUOTE_MAX], until[CLI_DURATION_TEXT_MAX + 60];
 
     put_until(until, sizeof until, info->first_place_ms);
     (void)snprintf(dst, CLI_PLACES_MAX, "%lld waiter%s queued, the first until %s (%s)",
@@ -82,9 +82,9 @@ void cli_places_put(struct cli_json *j, const struct hf_lock_info *info)
 /* It comes first, for people. */
 void cli_lock_put_name(struct cli_json *j, const struct cli_lock *lock)
 {
-    cli_json_escape_for(j, lock->name, lock->len);
-    cli_json_escape_for(j, lock->info.holder, lock->info.holder_len);
-    cli_json_escape_for(j, lock->info.first_waiter, lock->info.first_waiter_len);
+    cli_json_choose_escaping(j, lock->name, lock->len);
+    cli_json_choose_escaping(j, lock->info.holder, lock->info.holder_len);
+    cli_json_choose_escaping(j, lock->info.first_waiter, lock->info.first_waiter_len);
     cli_json_bytes(j, "name", lock->name, lock->len);
 }
 

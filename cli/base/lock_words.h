@@ -9,7 +9,7 @@
 struct cli_lock {
     const char *name;           /* `len` bytes of any value */
     size_t len;
-    struct hf_lock_info info;   /* or a counter, as cli_look_up says it: not
+    struct hf_lock_info info;   /* or a counter, as cli_inspect_any_or_report says it: not
                                    locked, HF_KIND_PERMIT, its number as
                                    hold_count */
     char label[HF_LABEL_MAX + 1];       /* of the holder; "": none, or it was not read */
@@ -41,7 +41,7 @@ int cli_lock_json(const struct cli_lock *lock);
 char *cli_places_text(char dst[CLI_PLACES_MAX], const struct hf_lock_info *info);
 void cli_places_put(struct cli_json *j, const struct hf_lock_info *info);
 
-/* cli_lock_put_name   - adds the name, which is the first member (cli_json_escape_for), to
+/* cli_lock_put_name   - adds the name, which is the first member (cli_json_choose_escaping), to
  *                 another object.
  * cli_lock_put_holder - adds kind, owner and the other members of a held lock to it. */
 void cli_lock_put_name(struct cli_json *j, const struct cli_lock *lock);

@@ -37,10 +37,10 @@ struct cli_metrics {
 
 /* ---- the command line ---- */
 
-int cli_metrics_take(struct cli_metrics_options *o, const struct cli_args *args, int id,
-                     const char *value)
+int cli_metrics_take_option(struct cli_metrics_options *o, const struct cli_args *args, int id,
+                            const char *value)
 {
-    if (id == CLI_METRICS_INTERVAL)
+    if (id == CLI_OPT_METRICS_INTERVAL)
         return cli_take_duration(args, "--metrics-interval", value, INTERVAL_LEAST_MS,
                                  &o->interval_ms);
     o->path = value;
@@ -103,7 +103,7 @@ struct lines {
     bool has_failed;
 };
 
-static bool grow(struct lines *l, size_t want)
+static bool grow_lines(struct lines *l, size_t want)
 {
     size_t room = l->room ? l->room : 16 << 10;
     char *text;
@@ -125,7 +125,7 @@ static void put_line(void *ctx, const char *line)
     struct lines *l = ctx;
     size_t len = strlen(line);
 
-    l->has_failed = l->has_failed || !grow(l, l->len + len + 2);
+    l->has_failed = l->has_failed || !grow_lines(l, l->len + len + 2);
     if (l->has_failed)
         return;
     memcpy(l->text + l->len, line, len);
@@ -151,7 +151,7 @@ static char *text_of_clients(const struct cli_metrics *m)
 /* ---- writing ---- */
 
 /* A file system that does not reply is noticed when the next text is due. */
-static void report(struct cli_metrics *m, bool is_late)
+static void report_write_error(struct cli_metrics *m, bool is_late)
 {
     char room[CLI_METRICS_ERROR_MAX];
     const char *error = cli_metrics_writer_error(m->writer, room);
@@ -202,12 +202,12 @@ void cli_metrics_detach(struct cli_metrics *m)
     m->count = 0;
 }
 
-void cli_metrics_turn(struct cli_metrics *m)
+void cli_metrics_after_turn(struct cli_metrics *m)
 {
     if (!m || !m->is_due)
         return;
     m->is_due = false;
-    report(m, !cli_metrics_writer_await(m->writer, 0));
+    report_write_error(m, !cli_metrics_writer_await(m->writer, 0));
     write_now(m);
 }
 
@@ -218,8 +218,10 @@ void cli_metrics_close(struct cli_metrics *m)
     if (!m)
         return;
     has_state = m->values.end_ms != 0;
-    report(m, !cli_metrics_writer_await(m->writer, has_state ? LAST_STATE_MS : LAST_WRITE_MS) &&
-                  has_state);
+    report_write_error(m,
+                       !cli_metrics_writer_await(m->writer,
+                                                 has_state ? LAST_STATE_MS : LAST_WRITE_MS) &&
+                       has_state);
     cli_metrics_writer_drop(m->writer);
     free(m);
 }

@@ -83,8 +83,8 @@ static struct cli_metrics_values with_before(const struct cli_metrics_values *va
 
 /* ---- the samples ---- */
 
-static void put(struct output *o, const char *metric, const char *type, const char *help,
-                const char *value)
+static void put_metric(struct output *o, const char *metric, const char *type, const char *help,
+                       const char *value)
 {
     o->len += snprintf(o->dst + o->len, (size_t)(CLI_METRICS_OWN_MAX - o->len),
                        "# TYPE %s %s\n# HELP %s %s\n%s{%s} %s\n", metric, type, metric, help,
@@ -97,7 +97,7 @@ static void put_number(struct output *o, const char *metric, const char *type, c
     char value[VALUE_MAX];
 
     (void)snprintf(value, sizeof value, "%" PRIu64, number);
-    put(o, metric, type, help, value);
+    put_metric(o, metric, type, help, value);
 }
 
 /* What never happened has no sample: 0 would be a time in 1970. */
@@ -108,7 +108,7 @@ static void put_time(struct output *o, const char *metric, const char *help, int
     if (ms == 0)
         return;
     (void)snprintf(value, sizeof value, "%" PRId64 ".%03d", ms / 1000, (int)(ms % 1000));
-    put(o, metric, "gauge", help, value);
+    put_metric(o, metric, "gauge", help, value);
 }
 
 int cli_metrics_compose(char dst[CLI_METRICS_OWN_MAX], const struct cli_metrics_values *values,

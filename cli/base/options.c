@@ -99,7 +99,7 @@ static int unknown_long(const struct cli_args *args, const struct cli_option *co
                         nearest.name);
     else
         (void)cli_usage(args, "unknown option '%.*s'", (int)len, word);
-    return CLI_BAD;
+    return CLI_ARGS_BAD;
 }
 
 static int ambiguous_long(const struct cli_args *args, const struct meant *meant,
@@ -107,7 +107,7 @@ static int ambiguous_long(const struct cli_args *args, const struct meant *meant
 {
     (void)cli_usage(args, "'%.*s' is the beginning of several options: %s", (int)len, word,
                     meant->list);
-    return CLI_BAD;
+    return CLI_ARGS_BAD;
 }
 
 /* Takes the next word as the value of the option that was written as
@@ -117,7 +117,7 @@ static int value_in_next(struct cli_args *args, const struct cli_option *o,
 {
     if (!*args->next) {
         (void)cli_usage(args, "%s needs a value: %s", written, o->value);
-        return CLI_BAD;
+        return CLI_ARGS_BAD;
     }
     *value = *args->next++;
     return o->id;
@@ -131,7 +131,7 @@ static int next_letter(struct cli_args *args,
 
     if (!o) {
         (void)cli_usage(args, "unknown option '%s'", written);
-        return CLI_BAD;
+        return CLI_ARGS_BAD;
     }
     if (!o->value)
         return o->id;
@@ -159,7 +159,7 @@ static int next_long(struct cli_args *args,
     }
     if (!o->value && word[len] == '=') {
         (void)cli_usage(args, "--%s takes no value", o->name);
-        return CLI_BAD;
+        return CLI_ARGS_BAD;
     }
     if (!o->value)
         return o->id;
@@ -184,14 +184,14 @@ int cli_args_next(struct cli_args *args,
         word = *++args->next;
     }
     if (!word)
-        return CLI_END;
+        return CLI_ARGS_END;
     if (!args->has_only_words && strncmp(word, "--", 2) == 0)
         return next_long(args, tables, value);
     args->next++;
     *value = word;
     if (args->has_only_words || word[0] != '-' || word[1] == '\0' ||
         (args->has_numbers && isdigit((unsigned char)word[1])))
-        return CLI_WORD;
+        return CLI_ARGS_WORD;
     args->letters = word + 1;
     return next_letter(args, tables, value);
 }

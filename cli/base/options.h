@@ -16,7 +16,7 @@ struct cli_option {
 };
 
 /* A walk along the command line. `argv` ends in NULL; its text may be changed
- * (cli_secret_hide). */
+ * (cli_secret_hide_in_url). */
 struct cli_args {
     char **next;                      /* the first word that was not processed */
     const struct cli_command *command;/* for messages; NULL: none yet */
@@ -28,12 +28,12 @@ struct cli_args {
     int (*print_help)(const struct cli_command *); /* for --help; see command above */
 };
 
-enum { CLI_END = -1, CLI_WORD = -2, CLI_BAD = -3 };
+enum { CLI_ARGS_END = -1, CLI_ARGS_WORD = -2, CLI_ARGS_BAD = -3 };
 
 /* cli_args_next - returns the id of the next option, and its value in *value.
  *   tables  of options, followed by NULL
- * CLI_WORD: another word, in *value. CLI_END: the end. CLI_BAD: an error, which was reported;
- * for an unknown long option, with the nearest known one.
+ * CLI_ARGS_WORD: another word, in *value. CLI_ARGS_END: the end. CLI_ARGS_BAD: an error, which was
+ * reported; for an unknown long option, with the nearest known one.
  * Forms: -w5, -w 5, -nw5, --wait 5, --wait=5, and --wai 5 if no other option begins so;
  * after "--" all arguments are words. */
 int cli_args_next(struct cli_args *args,

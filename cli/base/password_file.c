@@ -80,7 +80,7 @@ static void *reader_run(void *ctx)
     struct file_reader *r = ctx;
     char text[CLI_SECRET_MAX] = "";
     struct hf_error why = {0};
-    hf_status rc = cli_secret_again(text, r->path, &why);
+    hf_status rc = cli_secret_reread(text, r->path, &why);
 
     (void)pthread_mutex_lock(&r->mutex);
     r->is_ended = true;
@@ -151,8 +151,8 @@ static bool has_refused_one(const struct cli_password_file *file)
            strcmp(file->reader->text, file->text) == 0;
 }
 
-static hf_status begin(struct cli_password_file *file, bool was_refused,
-                       struct hf_error *err)
+static hf_status begin_reading(struct cli_password_file *file, bool was_refused,
+                               struct hf_error *err)
 {
     if (file->reader && file_reader_await(file->reader, 0) &&
         (hf_clock_ms() - file->reader->ended_ms >= FRESH_MS ||
@@ -215,7 +215,7 @@ hf_status cli_password_file_read(struct cli_password_file *file, bool was_refuse
 
     *out = file->text;
     do { /* a thread that began before the refusal may end only now */
-        if ((rc = begin(file, was_refused, err)) < 0)
+        if ((rc = begin_reading(file, was_refused, err)) < 0)
             return rc;
         if (!file_reader_await(file->reader, file->is_late ? 0 : CLI_PASSWORD_WAIT_MS))
             return use_last(file, was_refused, err);

@@ -28,7 +28,7 @@ struct cli_password_file *cli_password_file_new(const char *path, const char *te
  *                ended, or the file cannot be read, this is an error. A thread that began before
  *                the refusal and found the same password does not count: another one begins
  *   *out         lent until the next call
- * Returns HF_OK; HF_E_SYSTEM, HF_E_NOMEM or the error of cli_secret_again, after writing *err. */
+ * Returns HF_OK; HF_E_SYSTEM, HF_E_NOMEM or the error of cli_secret_reread, after writing *err. */
 hf_status cli_password_file_read(struct cli_password_file *file, bool was_refused,
                                  const char **out, struct hf_error *err);
 

@@ -32,7 +32,7 @@ void cli_program_begin(const char *name)
 {
     cli_report_name(name);
     cli_signals_begin();
-    cli_core_forbid();
+    cli_core_dump_forbid();
     occupy_standard_fds();
 }
 

@@ -219,7 +219,7 @@ const char *cli_warning_last(void)
 /* ---- what the library reports ---- */
 
 /* What a person can do about it; NULL: the text says all. */
-static const char *advice(hf_status status)
+static const char *advice_for_status(hf_status status)
 {
     static char where[100];
 
@@ -240,7 +240,7 @@ static const char *advice(hf_status status)
     }
 }
 
-const char *cli_close_words(hf_status status)
+const char *cli_close_reason(hf_status status)
 {
     return status == HF_E_SERVER ? "the server refuses the release" : "the server does not reply";
 }
@@ -257,7 +257,7 @@ int cli_fail_status(hf_status status, const struct hf_error *err)
 {
     const char *text = err->text[0] ? err->text : hf_status_text(status);
     bool lacks_descriptors = strstr(text, "(EMFILE") || strstr(text, "(ENFILE");
-    const char *todo = lacks_descriptors ? NULL : advice(status);
+    const char *todo = lacks_descriptors ? NULL : advice_for_status(status);
     size_t len = strlen(text);
 
     /* A line that ends in a question mark names the place to check. */
@@ -274,22 +274,22 @@ char *cli_quote(char dst[CLI_QUOTE_MAX], const void *ptr, size_t len)
     return hf_error_quote(dst, CLI_QUOTE_MAX, ptr, len);
 }
 
-char *cli_span(char dst[CLI_SPAN_MAX], int64_t ms)
+char *cli_duration_text(char dst[CLI_DURATION_TEXT_MAX], int64_t ms)
 {
     const int64_t second = 1000, minute = 60 * second, hour = 60 * minute;
 
     if (ms < second)
-        (void)snprintf(dst, CLI_SPAN_MAX, "%lld ms", (long long)ms);
+        (void)snprintf(dst, CLI_DURATION_TEXT_MAX, "%lld ms", (long long)ms);
     else if (ms < 2 * minute)
-        (void)snprintf(dst, CLI_SPAN_MAX, "%lld.%lld s",
+        (void)snprintf(dst, CLI_DURATION_TEXT_MAX, "%lld.%lld s",
                        (long long)(ms / second),
                        (long long)(ms % second / 100));
     else if (ms < 2 * hour)
-        (void)snprintf(dst, CLI_SPAN_MAX, "%lld min %lld s",
+        (void)snprintf(dst, CLI_DURATION_TEXT_MAX, "%lld min %lld s",
                        (long long)(ms / minute),
                        (long long)(ms % minute / second));
     else
-        (void)snprintf(dst, CLI_SPAN_MAX, "%lld h %lld min",
+        (void)snprintf(dst, CLI_DURATION_TEXT_MAX, "%lld h %lld min",
                        (long long)(ms / hour),
                        (long long)(ms % hour / minute));
     return dst;

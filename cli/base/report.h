@@ -39,7 +39,7 @@ void cli_report_flush_last(int patience_ms);
  * cli_fail_what   - prints the error "WHAT: why", as hf_error_status. Returns CLI_EXIT_ERROR.
  * cli_fail_status - prints an error of the library, with what to do about it. Returns
  *             CLI_EXIT_ERROR.
- * cli_close_words - returns why hf_client_close, which returned `status`, left a lock unknown.
+ * cli_close_reason - returns why hf_client_close, which returned `status`, left a lock unknown.
  * Each takes a format as printf, and writes one line at once, cut to CLI_LINE_MAX and without
  * control characters (hf_error_sanitize). Quote bytes of a user or a server (cli_quote). */
 #define CLI_LINE_MAX 1024
@@ -48,7 +48,7 @@ void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_verbose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail_what(hf_status status, const char *what);
 int cli_fail_status(hf_status status, const struct hf_error *err);
-const char *cli_close_words(hf_status status);
+const char *cli_close_reason(hf_status status);
 
 /* cli_log - prints the log lines of the library as steps, for hf_client_options.log, and keeps
  *   the last warning, or the first connection that was lost, if there was no warning. The
@@ -65,8 +65,9 @@ const char *cli_warning_last(void);
 #define CLI_QUOTE_MAX 192
 char *cli_quote(char dst[CLI_QUOTE_MAX], const void *ptr, size_t len);
 
-/* cli_span - writes a duration for a person: "250 ms", "27.3 s", "2 h 5 min". Returns dst. */
-#define CLI_SPAN_MAX 32
-char *cli_span(char dst[CLI_SPAN_MAX], int64_t ms);
+/* cli_duration_text - writes a duration for a person: "250 ms", "27.3 s", "2 h 5 min". Returns dst.
+ *   */
+#define CLI_DURATION_TEXT_MAX 32
+char *cli_duration_text(char dst[CLI_DURATION_TEXT_MAX], int64_t ms);
 
 #endif

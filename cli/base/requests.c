@@ -50,15 +50,15 @@ void cli_requests_close(struct cli_requests *requests)
 
 /* ---- requests ---- */
 
-void cli_query_bytes(struct cli_query *q, const char *ptr, size_t len)
+void cli_query_add_bytes(struct cli_query *q, const char *ptr, size_t len)
 {
-    assert(q->count < CLI_WORDS_MAX);
+    assert(q->count < CLI_QUERY_WORDS_MAX);
     q->words[q->count++] = (struct hf_resp_arg){ptr, len};
 }
 
-void cli_query_word(struct cli_query *q, const char *word)
+void cli_query_add_word(struct cli_query *q, const char *word)
 {
-    cli_query_bytes(q, word, strlen(word));
+    cli_query_add_bytes(q, word, strlen(word));
 }
 
 /* ---- answers ---- */
@@ -112,7 +112,7 @@ static void on_answer(struct hf_command *command, enum hf_outcome outcome,
 }
 
 /* Behind the address and the command, as keep_refusal writes it. */
-bool cli_query_is(const struct cli_query *q, const char *code)
+bool cli_query_is_error(const struct cli_query *q, const char *code)
 {
     char part[40];
 
@@ -122,7 +122,7 @@ bool cli_query_is(const struct cli_query *q, const char *code)
 
 /* ---- sending ---- */
 
-void cli_send(struct cli_requests *requests, struct cli_query *q)
+void cli_requests_send(struct cli_requests *requests, struct cli_query *q)
 {
     hf_status rc;
 
@@ -145,7 +145,7 @@ void cli_send(struct cli_requests *requests, struct cli_query *q)
         (void)hf_error_set(&q->error, rc, "%s", hf_status_text(rc));
 }
 
-void cli_await(struct cli_requests *requests)
+void cli_requests_await(struct cli_requests *requests)
 {
     while (requests->pending > 0)
         hf_loop_dispatch(requests->loop, -1);

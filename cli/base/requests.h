@@ -13,7 +13,7 @@ struct cli_requests {
     uint32_t pending;
 };
 
-#define CLI_WORDS_MAX 8   /* arguments of the longest request */
+#define CLI_QUERY_WORDS_MAX 8 /* arguments of the longest request */
 
 /* One command, in memory of the caller, which must not move until the reply. */
 struct cli_query {
@@ -28,7 +28,7 @@ struct cli_query {
     /* requests.c's own. */
     struct cli_requests *requests;
     bool is_repeated;           /* it was sent twice */
-    struct hf_resp_arg words[CLI_WORDS_MAX];
+    struct hf_resp_arg words[CLI_QUERY_WORDS_MAX];
     size_t count;
     struct hf_command command;
 };
@@ -50,18 +50,19 @@ hf_status cli_requests_open(struct cli_requests *requests,
                             const struct cli_requests_options *options, struct hf_error *err);
 void cli_requests_close(struct cli_requests *requests);
 
-/* cli_query_word, cli_query_bytes - add a word, which is borrowed.
- * cli_send   - sends the command. cli_await calls `read` unless there is an error.
- * cli_await - waits until all commands have a reply or have failed. */
-void cli_query_word(struct cli_query *q, const char *word);
-void cli_query_bytes(struct cli_query *q, const char *ptr, size_t len);
-void cli_send(struct cli_requests *requests, struct cli_query *q);
-void cli_await(struct cli_requests *requests);
+/* cli_query_add_word, cli_query_add_bytes - add a word, which is borrowed.
+ * cli_requests_send   - sends the command. cli_requests_await calls `read` unless there is an
+ *   error.
+ * cli_requests_await - waits until all commands have a reply or have failed. */
+void cli_query_add_word(struct cli_query *q, const char *word);
+void cli_query_add_bytes(struct cli_query *q, const char *ptr, size_t len);
+void cli_requests_send(struct cli_requests *requests, struct cli_query *q);
+void cli_requests_await(struct cli_requests *requests);
 
-/* The code for cli_query_is of a reply that was too large and was skipped. */
+/* The code for cli_query_is_error of a reply that was too large and was skipped. */
 #define CLI_TOO_LARGE "TOOLARGE"
 
-/* cli_query_is - returns whether the reply is an error with this code ("WRONGTYPE"). */
-bool cli_query_is(const struct cli_query *q, const char *code);
+/* cli_query_is_error - returns whether the reply is an error with this code ("WRONGTYPE"). */
+bool cli_query_is_error(const struct cli_query *q, const char *code);
 
 #endif

@@ -65,7 +65,7 @@ static ssize_t read_line(int fd, char *dst, size_t room)
     return n < 0 ? -1 : (ssize_t)len;
 }
 
-static hf_status refuse(struct hf_error *err, const char *path, const char *why)
+static hf_status fail_secret_file(struct hf_error *err, const char *path, const char *why)
 {
     return hf_error_set(err, HF_E_SYSTEM, "cannot use password file %s: %s", path, why);
 }
@@ -76,16 +76,16 @@ static hf_status cut_line(char *dst, size_t len, const char *path, struct hf_err
     char *end = memchr(dst, '\n', len);
 
     if (!end && len == CLI_SECRET_MAX)
-        return refuse(err, path, "its first line is too long for a password");
+        return fail_secret_file(err, path, "its first line is too long for a password");
     if (!end)
         end = dst + len;
     if (end > dst && end[-1] == '\r')
         end--;
     *end = '\0';
     if (strlen(dst) != (size_t)(end - dst))
-        return refuse(err, path, "there is a NUL byte in its first line");
+        return fail_secret_file(err, path, "there is a NUL byte in its first line");
     if (end == dst)
-        return refuse(err, path, "its first line is empty");
+        return fail_secret_file(err, path, "its first line is empty");
     return HF_OK;
 }
 
@@ -108,11 +108,11 @@ static hf_status read_secret(char dst[CLI_SECRET_MAX], const char *path, int fd,
     ssize_t len = read_line(fd, dst, CLI_SECRET_MAX);
 
     if (len < 0 && errno == ETIMEDOUT)
-        return refuse(err, path, "its writer did not end a line in time");
+        return fail_secret_file(err, path, "its writer did not end a line in time");
     if (len < 0)
-        return refuse(err, path, hf_errno_text(errno));
+        return fail_secret_file(err, path, hf_errno_text(errno));
     if (lacks_writer(fd, (size_t)len))
-        return refuse(err, path, "nothing was written to this pipe in time");
+        return fail_secret_file(err, path, "nothing was written to this pipe in time");
     return cut_line(dst, (size_t)len, path, err);
 }
 
@@ -131,7 +131,7 @@ static hf_status open_and_read(char dst[CLI_SECRET_MAX], const char *path,
     hf_status rc;
 
     if (fd < 0)
-        return refuse(err, path, hf_errno_text(errno));
+        return fail_secret_file(err, path, hf_errno_text(errno));
     file->is_regular = is_regular(fd);
     rc = read_secret(dst, path, fd, err);
     file->is_open = file->is_open || is_open_to_others(fd);
@@ -148,19 +148,19 @@ int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path,
                                                     : CLI_CONTINUE;
 }
 
-hf_status cli_secret_again(char dst[CLI_SECRET_MAX], const char *path,
-                           struct hf_error *err)
+hf_status cli_secret_reread(char dst[CLI_SECRET_MAX], const char *path,
+                            struct hf_error *err)
 {
     struct stat st;
     hf_status rc;
     int fd;
 
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return refuse(err, path, "it was a regular file when holdfast started");
+        return fail_secret_file(err, path, "it was a regular file when holdfast started");
     /* Without O_NONBLOCK, which fails while another process has a lease (F_SETLEASE) on it. */
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
-        return refuse(err, path, hf_errno_text(errno));
+        return fail_secret_file(err, path, hf_errno_text(errno));
     rc = read_secret(dst, path, fd, err);
     (void)close(fd);
     return rc;
@@ -192,14 +192,14 @@ static void hide_option(char *url, const char *option)
     }
 }
 
-void cli_secret_hide(char *url)
+void cli_secret_hide_in_url(char *url)
 {
     hide_option(url, "tls_key_password=");
     hide_option(url, "sentinel_password=");
     hide_password(url);
 }
 
-static void cut(char *at, size_t len)
+static void cut_out_text(char *at, size_t len)
 {
     memmove(at, at + len, strlen(at + len) + 1);
 }
@@ -213,9 +213,9 @@ static void remove_option(char *url, const char *option)
         size_t len = strcspn(at, "&");
 
         if (at[len] == '&')
-            cut(at, len + 1);
+            cut_out_text(at, len + 1);
         else
-            cut(at - 1, len + 1);
+            cut_out_text(at - 1, len + 1);
     }
 }
 
@@ -226,10 +226,10 @@ static void remove_login(char *url)
     char *end = begin ? memrchr(begin + 3, '@', strcspn(begin + 3, "/?")) : NULL;
 
     if (end)
-        cut(begin + 3, (size_t)(end + 1 - (begin + 3)));
+        cut_out_text(begin + 3, (size_t)(end + 1 - (begin + 3)));
 }
 
-void cli_secret_remove(char *url)
+void cli_secret_remove_from_url(char *url)
 {
     remove_option(url, "tls_key_password=");
     remove_option(url, "sentinel_user=");

@@ -13,12 +13,12 @@
 /* cli_secret_read - reads the first line of a file, without its end. Returns CLI_CONTINUE, or
  *                   CLI_EXIT_ERROR after reporting the error. The caller overwrites dst by
  *                   explicit_bzero. A pipe is read for a limited time.
- * cli_secret_again - reads a regular file again; the caller reports *err. It blocks for as
+ * cli_secret_reread - reads a regular file again; the caller reports *err. It blocks for as
  *                   long as the file system does not reply. Any thread.
- * cli_secret_hide - replaces the passwords in a URL, of the server and of a key, by asterisks,
- *                   in place.
- * cli_secret_remove - removes the logins and the password of a key from a URL that is right, in
- *                   place. The result is a URL. */
+ * cli_secret_hide_in_url - replaces the passwords in a URL, of the server and of a key, by
+ *                   asterisks, in place.
+ * cli_secret_remove_from_url - removes the logins and the password of a key from a URL that is
+ *                   right, in place. The result is a URL. */
 struct cli_secret_file {
     bool is_open;               /* becomes true if others can change it (its group, or an
                                    owner who is neither this user nor root), or others
@@ -28,9 +28,9 @@ struct cli_secret_file {
 
 int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path,
                     struct cli_secret_file *file);
-hf_status cli_secret_again(char dst[CLI_SECRET_MAX], const char *path,
-                           struct hf_error *err);
-void cli_secret_hide(char *url);
-void cli_secret_remove(char *url);
+hf_status cli_secret_reread(char dst[CLI_SECRET_MAX], const char *path,
+                            struct hf_error *err);
+void cli_secret_hide_in_url(char *url);
+void cli_secret_remove_from_url(char *url);
 
 #endif

@@ -74,7 +74,7 @@ void cli_signals_die(int signal, bool for_all)
     if (for_all)
         (void)kill(0, signal);
     (void)raise(signal);
-    _exit(CLI_SIGNAL + signal);
+    _exit(CLI_EXIT_SIGNAL + signal);
 }
 
 /* A standard error that takes nothing must not delay the end. */
@@ -126,12 +126,12 @@ static void stop_limit(void)
 
 /* ---- noting ---- */
 
-static void note(int number)
+static void record_signal(int number)
 {
     int saved = errno;
     ssize_t n;
 
-    if (cli_signals_end_us(number)) {
+    if (cli_signals_ends_us(number)) {
         if (ends_at_once)
             cli_signals_die(number, false);
         if (has_limit)
@@ -145,12 +145,12 @@ static void note(int number)
     errno = saved;
 }
 
-static void treat(const struct watched *w)
+static void install_handler(const struct watched *w)
 {
     struct sigaction ours = {.sa_flags = SA_RESTART};
 
     sigfillset(&ours.sa_mask);
-    ours.sa_handler = w->treatment == IGNORE ? SIG_IGN : note;
+    ours.sa_handler = w->treatment == IGNORE ? SIG_IGN : record_signal;
     (void)sigaction(w->number, &ours, NULL); /* fails only for bad numbers */
 }
 
@@ -169,7 +169,7 @@ static void treat_alarm(void)
     (void)sigaction(SIGALRM, &ours, NULL);
 }
 
-static void remember(void)
+static void remember_original(void)
 {
     (void)sigprocmask(SIG_BLOCK, NULL, &mask_before);
     for (size_t i = 0; i < WATCHED; i++)
@@ -182,15 +182,15 @@ void cli_signals_begin(void)
 {
     sigset_t ends;
 
-    remember();
+    remember_original();
     ends_at_once = 1;
     sigemptyset(&ends);
     for (size_t i = 0; i < WATCHED; i++) {
-        if (!cli_signals_end_programs(watched[i].number))
+        if (!cli_signals_is_end_signal(watched[i].number))
             continue;
         (void)sigaddset(&ends, watched[i].number);
         if (!stays_ignored(&watched[i]))
-            treat(&watched[i]);
+            install_handler(&watched[i]);
     }
     (void)sigprocmask(SIG_UNBLOCK, &ends, NULL);
 }
@@ -204,12 +204,12 @@ int cli_signals_open(void)
     if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
         return -1;
     if (!has_begun)
-        remember();
+        remember_original();
     sigemptyset(&noted);
     for (size_t i = 0; i < WATCHED; i++) {
         (void)sigaddset(&noted, watched[i].number);
         if (watched[i].treatment != NOTE_LATER && !stays_ignored(&watched[i]))
-            treat(&watched[i]);
+            install_handler(&watched[i]);
     }
     treat_alarm();
     (void)sigaddset(&noted, SIGALRM);
@@ -223,12 +223,12 @@ int cli_signals_open(void)
 static int noted_end(void)
 {
     for (size_t i = 0; i < WATCHED; i++)
-        if (watched[i].is_noted && cli_signals_end_us(watched[i].number))
+        if (watched[i].is_noted && cli_signals_ends_us(watched[i].number))
             return watched[i].number;
     return 0;
 }
 
-bool cli_signals_has_end(void)
+bool cli_signals_has_end_signal(void)
 {
     return noted_end() != 0;
 }
@@ -242,7 +242,7 @@ void cli_signals_end_at_once(bool on)
         cli_signals_die(signal, false);
 }
 
-void cli_signals_limit(bool on, const char *words)
+void cli_signals_limit_time(bool on, const char *words)
 {
     int signal;
 
@@ -257,18 +257,18 @@ void cli_signals_limit(bool on, const char *words)
 /* Blocked, so that its handler does not start the time for another signal. */
 void cli_signals_start_limit(int signal)
 {
-    cli_signals_hold();
+    cli_signals_block();
     start_limit(signal);
-    cli_signals_resume();
+    cli_signals_unblock();
 }
 
-void cli_signals_note_stop(bool is_noted)
+void cli_signals_record_stop(bool is_noted)
 {
     for (size_t i = 0; i < WATCHED; i++) {
         if (watched[i].treatment != NOTE_LATER || stays_ignored(&watched[i]))
             continue;
         if (is_noted)
-            treat(&watched[i]);
+            install_handler(&watched[i]);
         else
             (void)sigaction(watched[i].number, &watched[i].before, NULL);
     }
@@ -289,7 +289,7 @@ int cli_signals_take(void)
     return 0;
 }
 
-bool cli_signals_end_programs(int signal)
+bool cli_signals_is_end_signal(int signal)
 {
     return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
            signal == SIGQUIT;
@@ -300,24 +300,24 @@ void cli_signals_reload_on_hangup(void)
     reloads_on_hangup = 1;
 }
 
-bool cli_signals_end_us(int signal)
+bool cli_signals_ends_us(int signal)
 {
-    return cli_signals_end_programs(signal) && !(signal == SIGHUP && reloads_on_hangup);
+    return cli_signals_is_end_signal(signal) && !(signal == SIGHUP && reloads_on_hangup);
 }
 
-int cli_signals_take_end(void)
+int cli_signals_take_end_signal(void)
 {
     int signal, first = 0;
 
     while ((signal = cli_signals_take()) != 0)
-        if (first == 0 && cli_signals_end_us(signal))
+        if (first == 0 && cli_signals_ends_us(signal))
             first = signal;
     return first;
 }
 
 /* ---- around a fork ---- */
 
-void cli_signals_hold(void)
+void cli_signals_block(void)
 {
     sigset_t all;
 
@@ -325,12 +325,12 @@ void cli_signals_hold(void)
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-void cli_signals_resume(void)
+void cli_signals_unblock(void)
 {
     (void)sigprocmask(SIG_SETMASK, &mask_ours, NULL);
 }
 
-void cli_signals_inherit(void)
+void cli_signals_restore_original(void)
 {
     for (size_t i = 0; i < WATCHED; i++)
         (void)sigaction(watched[i].number, &watched[i].before, NULL);
@@ -344,7 +344,7 @@ void cli_signals_inherit(void)
  * cannot stay stopped. */
 void cli_signals_suspend(void)
 {
-    cli_signals_note_stop(false);
+    cli_signals_record_stop(false);
     (void)kill(0, SIGTSTP);
-    cli_signals_note_stop(true);
+    cli_signals_record_stop(true);
 }

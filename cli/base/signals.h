@@ -18,41 +18,41 @@ void cli_signals_begin(void);
  * cli_signals_end_at_once - on: the four end the program as after cli_signals_begin; at once if
  *   one was recorded before. For calls that block while no lock is held. Off: they are
  *   recorded.
- * cli_signals_limit - on: one of the four ends the program CLI_SIGNALS_LIMIT_MS after it was
+ * cli_signals_limit_time - on: one of the four ends the program CLI_SIGNALS_LIMIT_MS after it was
  *   recorded, in any state, and prints `last_words` (a line, borrowed; NULL: none). Off: no
  *   limit, while a command runs.
  * cli_signals_start_limit - starts that time for `signal` if it is not running.
- * cli_signals_note_stop - also records TSTP, while there is a command to stop.
+ * cli_signals_record_stop - also records TSTP, while there is a command to stop.
  * cli_signals_take - returns the next recorded signal, or 0. A signal that arrived several
  *   times is returned once.
- * cli_signals_has_end - returns whether one of the four was recorded and not taken.
- * cli_signals_take_end - takes all, and returns the first of the four, or 0.
- * cli_signals_end_programs - returns whether it is one of the four. A command that receives one
+ * cli_signals_has_end_signal - returns whether one of the four was recorded and not taken.
+ * cli_signals_take_end_signal - takes all, and returns the first of the four, or 0.
+ * cli_signals_is_end_signal - returns whether it is one of the four. A command that receives one
  *   may end.
  * cli_signals_reload_on_hangup - from now on HUP means "read the files again": it is recorded,
  *   but is not one of the four. For a process without a terminal.
- * cli_signals_end_us - returns whether it is one of the four, after that change. */
+ * cli_signals_ends_us - returns whether it is one of the four, after that change. */
 #define CLI_SIGNALS_LIMIT_MS 90
 #define CLI_SIGNALS_PROMPT_MS 60 /* of it, for requests that end in order */
 
 int cli_signals_open(void);
 void cli_signals_end_at_once(bool on);
-void cli_signals_limit(bool on, const char *last_words);
+void cli_signals_limit_time(bool on, const char *last_words);
 void cli_signals_start_limit(int signal);
-bool cli_signals_has_end(void);
-void cli_signals_note_stop(bool is_noted);
+bool cli_signals_has_end_signal(void);
+void cli_signals_record_stop(bool is_noted);
 int cli_signals_take(void);
-int cli_signals_take_end(void);
-bool cli_signals_end_programs(int signal);
+int cli_signals_take_end_signal(void);
+bool cli_signals_is_end_signal(int signal);
 void cli_signals_reload_on_hangup(void);
-bool cli_signals_end_us(int signal);
+bool cli_signals_ends_us(int signal);
 
-/* cli_signals_hold    - blocks all signals, so that a forked child does not run our handlers.
- * cli_signals_resume  - ends this in the parent.
- * cli_signals_inherit - restores in the child what was set at the start of the program. */
-void cli_signals_hold(void);
-void cli_signals_resume(void);
-void cli_signals_inherit(void);
+/* cli_signals_block    - blocks all signals, so that a forked child does not run our handlers.
+ * cli_signals_unblock  - ends this in the parent.
+ * cli_signals_restore_original - restores in the child what was set at the start of the program. */
+void cli_signals_block(void);
+void cli_signals_unblock(void);
+void cli_signals_restore_original(void);
 
 /* cli_signals_suspend - stops this process group as Ctrl-Z does, unless there is no shell that
  * could continue it. Returns when it is continued. */

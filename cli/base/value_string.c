@@ -4,8 +4,8 @@
 
 #include "cli/base/counter.h"
 
-enum cli_string cli_string_class(const char *text, size_t len, int64_t ttl_ms,
-                                 int64_t *number)
+enum cli_string_kind cli_string_classify(const char *text, size_t len, int64_t ttl_ms,
+                                         int64_t *number)
 {
     if (len == 0)
         return CLI_STRING_EMPTY;

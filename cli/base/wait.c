@@ -8,7 +8,7 @@
 
 void cli_wait_take_signals(struct cli_wait *w)
 {
-    int signal = cli_signals_take_end();
+    int signal = cli_signals_take_end_signal();
 
     w->must_cancel = false;
     if (w->signal == 0)
@@ -60,8 +60,8 @@ int cli_wait_open(struct cli_wait *w)
                   : CLI_CONTINUE;
 }
 
-int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is_patient,
-                    int64_t ttl_ms)
+int cli_wait_open_client(struct cli_wait *w, const struct cli_common *common, bool is_patient,
+                         int64_t ttl_ms)
 {
     struct hf_client_options options;
 
@@ -73,15 +73,15 @@ int cli_wait_client(struct cli_wait *w, const struct cli_common *common, bool is
     return cli_client_open(&w->client, common, &options);
 }
 
-int cli_wait_lock(struct cli_wait *w, const struct cli_common *common, bool is_patient,
-                  int64_t ttl_ms, const struct cli_kind_options *kind, const char *name,
-                  struct hf_lock **lock)
+int cli_wait_open_lock(struct cli_wait *w, const struct cli_common *common, bool is_patient,
+                       int64_t ttl_ms, const struct cli_kind_options *kind, const char *name,
+                       struct hf_lock **lock)
 {
     int rc;
 
-    cli_waiting_init(&w->waiting, w->loop, cli_label_is_on(common));
+    cli_wait_report_init(&w->waiting, w->loop, cli_label_is_enabled(common));
     cli_signals_end_at_once(true); /* the calls block */
-    rc = cli_wait_client(w, common, is_patient, ttl_ms);
+    rc = cli_wait_open_client(w, common, is_patient, ttl_ms);
     if (rc == CLI_CONTINUE)
         rc = cli_lock_open(lock, w->client, kind->kind, name);
     if (rc == CLI_CONTINUE)
@@ -94,7 +94,7 @@ void cli_wait_begin(struct cli_wait *w, const char *last_words)
 {
     w->is_done = false;
     hf_cancel_init(&w->cancel, w->client);
-    cli_signals_limit(true, last_words);
+    cli_signals_limit_time(true, last_words);
 }
 
 void cli_wait_done(void *ctx, hf_status status, const struct hf_error *err)
@@ -107,7 +107,7 @@ void cli_wait_done(void *ctx, hf_status status, const struct hf_error *err)
         w->error = *err;
 }
 
-void cli_wait_for(struct cli_wait *w)
+void cli_wait_run_loop(struct cli_wait *w)
 {
     while (!w->is_done) {
         hf_loop_dispatch(w->loop, -1);
@@ -115,7 +115,7 @@ void cli_wait_for(struct cli_wait *w)
             hf_cancel_fire(&w->cancel);
         w->must_cancel = false;
     }
-    cli_waiting_end(&w->waiting);
+    cli_wait_report_end(&w->waiting);
 }
 
 hf_status cli_wait_close(struct cli_wait *w, int64_t linger_ms)
@@ -130,7 +130,7 @@ hf_status cli_wait_close(struct cli_wait *w, int64_t linger_ms)
 void cli_wait_free(struct cli_wait *w)
 {
     hf_client_free(w->client);
-    cli_waiting_end(&w->waiting);
+    cli_wait_report_end(&w->waiting);
     if (w->loop && w->signal_io.fd >= 0)
         cli_wait_unwatch(w, &w->signal_io);
     hf_loop_free(w->loop);

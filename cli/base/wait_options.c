@@ -6,10 +6,10 @@ int cli_wait_take_option(struct cli_wait_options *o, const struct cli_args *args
                          const char *value)
 {
     switch (id) {
-    case CLI_WAIT:
+    case CLI_OPT_WAIT:
         o->given = "--wait";
         return cli_take_duration(args, "--wait", value, 0, &o->wait_ms);
-    case CLI_NONBLOCK:
+    case CLI_OPT_NONBLOCK:
         o->given = "--nonblock";
         o->wait_ms = 0;
         return CLI_CONTINUE;

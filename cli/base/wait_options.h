@@ -14,19 +14,19 @@ struct cli_wait_options {
     const char *given;          /* the last of them on the command line; NULL: none */
 };
 
-#define CLI_WAIT_OPTIONS_INIT {.wait_ms = HF_FOREVER, .conflict_code = CLI_NOT_ACQUIRED}
+#define CLI_WAIT_OPTIONS_INIT {.wait_ms = HF_FOREVER, .conflict_code = CLI_EXIT_NOT_ACQUIRED}
 
 enum {
     CLI_WAIT_OPTION = 400,
-    CLI_WAIT = CLI_WAIT_OPTION,
-    CLI_NONBLOCK,
-    CLI_CONFLICT
+    CLI_OPT_WAIT = CLI_WAIT_OPTION,
+    CLI_OPT_NONBLOCK,
+    CLI_OPT_CONFLICT
 };
 
 #define CLI_WAIT_ROWS \
-    {CLI_WAIT, 'w', "wait", "DURATION"}, {CLI_WAIT, 0, "timeout", "DURATION"}, \
-        {CLI_NONBLOCK, 'n', "nonblock", NULL}, {CLI_NONBLOCK, 0, "nb", NULL}, \
-        {CLI_CONFLICT, 'E', "conflict-exit-code", "CODE"}
+    {CLI_OPT_WAIT, 'w', "wait", "DURATION"}, {CLI_OPT_WAIT, 0, "timeout", "DURATION"}, \
+        {CLI_OPT_NONBLOCK, 'n', "nonblock", NULL}, {CLI_OPT_NONBLOCK, 0, "nb", NULL}, \
+        {CLI_OPT_CONFLICT, 'E', "conflict-exit-code", "CODE"}
 
 /* cli_wait_take_option - takes the option `id`, one of CLI_WAIT_ROWS. Returns CLI_CONTINUE, or
  *   CLI_EXIT_ERROR after reporting a wrong value. */

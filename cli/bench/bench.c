@@ -36,7 +36,7 @@ struct bench {
 
 /* ---- one name ---- */
 
-static int refuse(const struct bench *b, const struct hf_lock_info *info)
+static int fail_lock_exists(const struct bench *b, const struct hf_lock_info *info)
 {
     char name[CLI_QUOTE_MAX], holder[CLI_QUOTE_MAX];
 
@@ -48,7 +48,7 @@ static int refuse(const struct bench *b, const struct hf_lock_info *info)
     else
         (void)cli_fail("%s has waiters: not measured, because this would slow them down; use "
                        "a name that is free", name);
-    return CLI_NOT_ACQUIRED;
+    return CLI_EXIT_NOT_ACQUIRED;
 }
 
 /* Looks at the name itself, which is not touched. */
@@ -71,14 +71,14 @@ static int check_free(struct bench *b)
     if (rc == CLI_CONTINUE && (status = hf_lock_inspect(lock, &info, &err)) < 0)
         rc = cli_fail_status(status, &err);
     if (rc == CLI_CONTINUE && (info.is_locked || info.waiters > 0))
-        rc = refuse(b, &info);
+        rc = fail_lock_exists(b, &info);
     hf_lock_free(lock);
     hf_client_free(client);
     return rc;
 }
 
 /* Nothing is held: a signal ends the process at once. */
-static int probe(struct bench *b, int64_t end_ms)
+static int probe_server(struct bench *b, int64_t end_ms)
 {
     int pings = b->pairs_max < PINGS_MAX ? b->pairs_max : PINGS_MAX;
     struct bench_samples samples;
@@ -130,19 +130,19 @@ static struct bench_result *result_of(struct bench *b, size_t i)
 }
 
 /* Each measurement has the same part of the time, from its own begin. */
-static int measure(struct bench *b, int64_t part_ms)
+static int measure_all(struct bench *b, int64_t part_ms)
 {
     int rc = CLI_CONTINUE;
 
     cli_signals_end_at_once(false);
-    cli_signals_limit(true, b->last_words);
+    cli_signals_limit_time(true, b->last_words);
     for (size_t i = 0; i < load_count(b) && rc == CLI_CONTINUE && b->wait.signal == 0; i++)
         rc = bench_load_run(&b->load, loads[i].form, loads[i].is_alone ? 1 : b->report.clients,
                             (size_t)b->pairs_max, hf_clock_ms() + part_ms, result_of(b, i));
     return rc;
 }
 
-static int print(const struct bench *b)
+static int print_results(const struct bench *b)
 {
     if (b->common->is_json)
         return bench_report_json(&b->report);
@@ -150,7 +150,7 @@ static int print(const struct bench *b)
 }
 
 /* Returns CLI_CONTINUE, or the exit code. A signal is in b->wait. */
-static int run(struct bench *b)
+static int run_bench(struct bench *b)
 {
     int64_t part_ms = b->time_ms / (int64_t)(1 + load_count(b));
     int rc;
@@ -158,10 +158,10 @@ static int run(struct bench *b)
     cli_signals_end_at_once(true);
     rc = open_all(b);
     if (rc == CLI_CONTINUE)
-        rc = probe(b, hf_clock_ms() + part_ms);
+        rc = probe_server(b, hf_clock_ms() + part_ms);
     if (rc == CLI_CONTINUE)
-        rc = measure(b, part_ms);
-    return rc == CLI_CONTINUE && b->wait.signal == 0 ? print(b) : rc;
+        rc = measure_all(b, part_ms);
+    return rc == CLI_CONTINUE && b->wait.signal == 0 ? print_results(b) : rc;
 }
 
 #define LEFT "locks named %s:bench:... may stay until their TTL of 10 s expires"
@@ -172,7 +172,7 @@ static int close_all(struct bench *b, int rc)
     char quoted[CLI_QUOTE_MAX];
 
     if (why < 0)
-        rc = cli_fail("%s: " LEFT, cli_close_words(why),
+        rc = cli_fail("%s: " LEFT, cli_close_reason(why),
                       cli_quote(quoted, b->report.name, strlen(b->report.name)));
     bench_probe_close(&b->probe);
     cli_wait_free(&b->wait);
@@ -189,25 +189,25 @@ static int bench_name(struct bench *b, const char *name)
     b->report = (struct bench_report){
         .name = name, .kind = b->kind.kind, .clients = (size_t)b->clients};
     (void)snprintf(b->last_words, sizeof b->last_words,
-                   "holdfast: %s: " LEFT "\n", cli_close_words(HF_E_NOREPLY),
+                   "holdfast: %s: " LEFT "\n", cli_close_reason(HF_E_NOREPLY),
                    cli_quote(quoted, name, strlen(name)));
     rc = cli_wait_open(&b->wait);
     if (rc == CLI_CONTINUE)
-        rc = run(b);
+        rc = run_bench(b);
     return close_all(b, rc);
 }
 
 /* A name that is in use does not hide the others. */
 static int bench_all(struct bench *b)
 {
-    int code = CLI_OK;
+    int code = CLI_EXIT_OK;
 
     for (size_t i = 0; i < b->count; i++) {
         int rc = bench_name(b, b->names[i]);
 
         if (b->wait.signal != 0)
             cli_signals_die(b->wait.signal, false);
-        if (rc == CLI_NOT_ACQUIRED)
+        if (rc == CLI_EXIT_NOT_ACQUIRED)
             code = rc;
         else if (rc != CLI_CONTINUE)
             return rc;
@@ -223,8 +223,8 @@ static const struct cli_option own_options[] = {
     {OPT_TIME, 0, "time", "DURATION"},
     {OPT_CLIENTS, 0, "clients", "N"},
     {OPT_PAIRS, 0, "pairs", "N"},
-    {CLI_FAIR, 0, "fair", NULL},
-    {CLI_VALUE, 0, "value", NULL},
+    {CLI_OPT_FAIR, 0, "fair", NULL},
+    {CLI_OPT_VALUE, 0, "value", NULL},
     {0},
 };
 
@@ -243,7 +243,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
     struct bench *b = ctx;
 
     if (id >= CLI_KIND_OPTION)
-        return cli_kind_take(&b->kind, args, id, value);
+        return cli_kind_take_option(&b->kind, args, id, value);
     switch (id) {
     case OPT_TIME:
         return cli_take_duration(args, "--time", value, TIME_LEAST_MS, &b->time_ms);
@@ -256,7 +256,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
     }
 }
 
-static int parse(struct bench *b, struct cli_args *args, struct cli_common *common)
+static int parse_options(struct bench *b, struct cli_args *args, struct cli_common *common)
 {
     int rc = cli_common_parse(common, args, own_options, take_option, b);
 
@@ -265,7 +265,7 @@ static int parse(struct bench *b, struct cli_args *args, struct cli_common *comm
     if (rc == CLI_CONTINUE)
         rc = cli_kind_check(&b->kind, args);
     common->label = ""; /* a text for people about holds of less than a second */
-    return rc == CLI_CONTINUE ? cli_common_begin(common) : rc;
+    return rc == CLI_CONTINUE ? cli_common_apply(common) : rc;
 }
 
 static int main_bench(struct cli_args *args, struct cli_common *common)
@@ -278,7 +278,7 @@ static int main_bench(struct cli_args *args, struct cli_common *common)
 
     b.common = common;
     b.names = args->next; /* the names overwrite words that were read */
-    rc = parse(&b, args, common);
+    rc = parse_options(&b, args, common);
     return rc == CLI_CONTINUE ? bench_all(&b) : rc;
 }
 

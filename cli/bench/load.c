@@ -15,7 +15,7 @@
 
 /* ---- the end ---- */
 
-static void release(struct bench_worker *w);
+static void release_lock(struct bench_worker *w);
 
 static bool is_idle(const struct bench_load *load)
 {
@@ -26,7 +26,7 @@ static bool is_idle(const struct bench_load *load)
 }
 
 /* LOAD-3. */
-static void end(struct bench_load *load)
+static void end_load(struct bench_load *load)
 {
     if (load->has_to_end)
         return;
@@ -38,11 +38,11 @@ static void end(struct bench_load *load)
         if (w->state == WORKER_WAITING)
             hf_cancel_fire(&w->cancel);
         else if (w->state == WORKER_HELD)
-            release(w);
+            release_lock(w);
     }
 }
 
-static void fail(struct bench_load *load, hf_status status, const struct hf_error *err)
+static void fail_load(struct bench_load *load, hf_status status, const struct hf_error *err)
 {
     if (load->error.status == HF_OK) {
         if (err && err->status < 0)
@@ -50,7 +50,7 @@ static void fail(struct bench_load *load, hf_status status, const struct hf_erro
         else
             (void)hf_error_set(&load->error, status, "%s", hf_status_text(status));
     }
-    end(load);
+    end_load(load);
 }
 
 /* ---- LOAD-2 ---- */
@@ -74,7 +74,7 @@ static struct bench_worker *holder_of(struct bench_load *load)
     return NULL;
 }
 
-static void acquire(struct bench_worker *w);
+static void acquire_lock(struct bench_worker *w);
 
 /* After each event: the holder releases, and its predecessor waits again. */
 static void hand_over(struct bench_load *load)
@@ -85,9 +85,9 @@ static void hand_over(struct bench_load *load)
         return;
     for (size_t i = 0; i < load->active; i++)
         if (load->workers[i].state == WORKER_IDLE)
-            acquire(&load->workers[i]);
+            acquire_lock(&load->workers[i]);
     if (others_wait(load, holder))
-        release(holder);
+        release_lock(holder);
 }
 
 /* ---- a worker ---- */
@@ -100,20 +100,20 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 
     w->state = WORKER_IDLE;
     if (status != HF_OK) {
-        fail(load, status, err);
+        fail_load(load, status, err);
         return;
     }
     bench_samples_add(&load->releases, now_us - w->released_us);
     bench_samples_add(&load->both, now_us - w->released_us + w->granted_us - w->begun_us);
     if (!load->has_to_end && ++load->pairs == load->pairs_max)
-        end(load);
+        end_load(load);
     if (load->form == LOAD_HANDOVER)
         hand_over(load);
     else if (!load->has_to_end)
-        acquire(w);
+        acquire_lock(w);
 }
 
-static void release(struct bench_worker *w)
+static void release_lock(struct bench_worker *w)
 {
     hf_status rc;
 
@@ -143,7 +143,7 @@ static void on_granted(struct bench_worker *w)
         note_hand_over(load, w);
     }
     if (load->form != LOAD_HANDOVER || load->has_to_end)
-        release(w);
+        release_lock(w);
     else
         hand_over(load);
 }
@@ -158,7 +158,7 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
     }
     w->state = WORKER_IDLE;
     if (status != HF_CANCELLED)
-        fail(w->load, status, err);
+        fail_load(w->load, status, err);
 }
 
 static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info)
@@ -172,7 +172,7 @@ static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *
         hand_over(w->load);
 }
 
-static void acquire(struct bench_worker *w)
+static void acquire_lock(struct bench_worker *w)
 {
     struct hf_acquire_options options;
     hf_status rc;
@@ -200,7 +200,7 @@ static void on_end(struct hf_task *task)
     struct bench_load *load = HF_OWNER_OF(task, struct bench_load, task);
 
     hf_loop_unlock(load->wait->loop);
-    end(load);
+    end_load(load);
     hf_loop_lock(load->wait->loop);
 }
 
@@ -211,7 +211,7 @@ static void on_timer(struct hf_timer *timer)
     hf_loop_post(load->wait->loop, &load->task);
 }
 
-static bool reserve(struct bench_load *load, size_t max)
+static bool reserve_samples(struct bench_load *load, size_t max)
 {
     bool has_space = bench_samples_reserve(&load->acquires, max);
 
@@ -228,7 +228,7 @@ static void forget_samples(struct bench_load *load)
     bench_samples_fini(&load->handovers);
 }
 
-static void begin(struct bench_load *load, int64_t end_ms)
+static void begin_load(struct bench_load *load, int64_t end_ms)
 {
     struct hf_loop *loop = load->wait->loop;
 
@@ -248,7 +248,7 @@ static void begin(struct bench_load *load, int64_t end_ms)
     }
     for (size_t i = 0; i < load->active && !load->has_to_end; i++)
         if (load->workers[i].state == WORKER_IDLE)
-            acquire(&load->workers[i]);
+            acquire_lock(&load->workers[i]);
 }
 
 static void await_end(struct bench_load *load)
@@ -258,7 +258,7 @@ static void await_end(struct bench_load *load)
     while (!(load->has_to_end && is_idle(load))) {
         hf_loop_dispatch(loop, -1);
         if (load->wait->must_cancel)
-            end(load);
+            end_load(load);
         load->wait->must_cancel = false;
     }
     hf_loop_lock(loop);
@@ -291,10 +291,10 @@ int bench_load_run(struct bench_load *load, enum bench_load_form form, size_t ac
     load->has_to_end = false;
     load->last = NULL;
     load->error = (struct hf_error){0};
-    if (!reserve(load, pairs_max + active))
+    if (!reserve_samples(load, pairs_max + active))
         rc = cli_fail("out of memory");
     if (rc == CLI_CONTINUE) {
-        begin(load, end_ms);
+        begin_load(load, end_ms);
         await_end(load);
         take_result(load, out);
     }

@@ -73,7 +73,7 @@ struct bench_result {
  * bench_load_run   - runs the first `active` workers until end_ms or `pairs_max` pairs. Returns as
  *   bench_load_open, also after a signal (wait->signal).
  * bench_load_close - closes the clients. Below HF_OK: a lock may stay until its TTL expires, as
- *   cli_close_words says. */
+ *   cli_close_reason says. */
 struct bench_plan {
     const struct cli_common *common;
     enum hf_lock_kind kind;

@@ -114,12 +114,12 @@ static const struct {
     [TRACKING] = {{"CLIENT", "TRACKING", "ON", "OPTIN", "NOLOOP"}, read_grant},
 };
 
-static void request(struct bench_probe *p, struct fact *f, int which)
+static void send_fact_request(struct bench_probe *p, struct fact *f, int which)
 {
     *f = (struct fact){.probe = p, .query = {.slot = p->slot, .read = requests[which].read}};
     for (int i = 0; i < 5 && requests[which].words[i]; i++)
-        cli_query_word(&f->query, requests[which].words[i]);
-    cli_send(&p->requests, &f->query);
+        cli_query_add_word(&f->query, requests[which].words[i]);
+    cli_requests_send(&p->requests, &f->query);
 }
 
 int bench_probe_facts(struct bench_probe *p)
@@ -128,8 +128,8 @@ int bench_probe_facts(struct bench_probe *p)
 
     p->facts.replicas = -1;
     for (int i = 0; i < FACTS; i++)
-        request(p, &facts[i], i);
-    cli_await(&p->requests);
+        send_fact_request(p, &facts[i], i);
+    cli_requests_await(&p->requests);
     for (int i = 0; i < FACTS; i++)
         if (facts[i].query.error.status < 0 && !facts[i].query.is_refused)
             return cli_fail_status(facts[i].query.error.status, &facts[i].query.error);
@@ -152,9 +152,9 @@ int bench_probe_ping(struct bench_probe *p, struct bench_samples *samples, int64
         struct cli_query q = {.slot = p->slot, .read = read_pong};
         int64_t begun_us = hf_clock_us();
 
-        cli_query_word(&q, "PING");
-        cli_send(&p->requests, &q);
-        cli_await(&p->requests);
+        cli_query_add_word(&q, "PING");
+        cli_requests_send(&p->requests, &q);
+        cli_requests_await(&p->requests);
         if (q.error.status < 0)
             return cli_fail_status(q.error.status, &q.error);
         bench_samples_add(samples, hf_clock_us() - begun_us);

@@ -9,15 +9,15 @@
 #include "cli/base/lock_words.h"
 #include "cli/base/report.h"
 
-char *bench_span(char dst[BENCH_SPAN_MAX], uint32_t us)
+char *bench_duration_text(char dst[BENCH_DURATION_TEXT_MAX], uint32_t us)
 {
     if (us < 1000)
-        (void)snprintf(dst, BENCH_SPAN_MAX, "%u us", (unsigned)us);
+        (void)snprintf(dst, BENCH_DURATION_TEXT_MAX, "%u us", (unsigned)us);
     else if (us < 1000000)
-        (void)snprintf(dst, BENCH_SPAN_MAX, "%u.%02u ms", (unsigned)(us / 1000),
+        (void)snprintf(dst, BENCH_DURATION_TEXT_MAX, "%u.%02u ms", (unsigned)(us / 1000),
                        (unsigned)(us % 1000 / 10));
     else
-        (void)snprintf(dst, BENCH_SPAN_MAX, "%u.%02u s", (unsigned)(us / 1000000),
+        (void)snprintf(dst, BENCH_DURATION_TEXT_MAX, "%u.%02u s", (unsigned)(us / 1000000),
                        (unsigned)(us % 1000000 / 10000));
     return dst;
 }
@@ -26,14 +26,15 @@ char *bench_span(char dst[BENCH_SPAN_MAX], uint32_t us)
 
 static void print_times(const char *what, const struct bench_times *t)
 {
-    char least[BENCH_SPAN_MAX], median[BENCH_SPAN_MAX], p99[BENCH_SPAN_MAX];
+    char least[BENCH_DURATION_TEXT_MAX], median[BENCH_DURATION_TEXT_MAX],
+        p99[BENCH_DURATION_TEXT_MAX];
 
     if (t->count == 0)
         (void)printf("  %-24s not measured\n", what);
     else
         (void)printf("  %-24s median %s, 99%% within %s, least %s; number: %zu\n", what,
-                     bench_span(median, t->median_us), bench_span(p99, t->p99_us),
-                     bench_span(least, t->least_us), t->count);
+                     bench_duration_text(median, t->median_us), bench_duration_text(p99, t->p99_us),
+                     bench_duration_text(least, t->least_us), t->count);
 }
 
 static void print_rate(const char *what, size_t clients, const struct bench_result *result)
@@ -82,7 +83,7 @@ int bench_report_print(const struct bench_report *r)
 
 /* ---- JSON ---- */
 
-static void put(struct cli_json *j, const char *what, const char *which, int64_t number)
+static void put_number(struct cli_json *j, const char *what, const char *which, int64_t number)
 {
     char key[64];
 
@@ -93,20 +94,20 @@ static void put(struct cli_json *j, const char *what, const char *which, int64_t
 /* Nothing if there are no samples. */
 static void put_times(struct cli_json *j, const char *what, const struct bench_times *t)
 {
-    put(j, what, "_count", (int64_t)t->count);
+    put_number(j, what, "_count", (int64_t)t->count);
     if (t->count == 0)
         return;
-    put(j, what, "_min_us", t->least_us);
-    put(j, what, "_median_us", t->median_us);
-    put(j, what, "_p99_us", t->p99_us);
-    put(j, what, "_max_us", t->most_us);
+    put_number(j, what, "_min_us", t->least_us);
+    put_number(j, what, "_median_us", t->median_us);
+    put_number(j, what, "_p99_us", t->p99_us);
+    put_number(j, what, "_max_us", t->most_us);
 }
 
 static void put_facts(struct cli_json *j, const struct bench_report *r)
 {
     const struct bench_facts *f = &r->facts;
 
-    cli_json_escape_for(j, r->name, strlen(r->name));
+    cli_json_choose_escaping(j, r->name, strlen(r->name));
     cli_json_text(j, "name", r->name);
     cli_json_text(j, "kind", cli_kind_word(r->kind));
     cli_json_text(j, "address", f->address);
@@ -121,7 +122,7 @@ static void put_facts(struct cli_json *j, const struct bench_report *r)
 
 static void put_rate(struct cli_json *j, const char *what, const struct bench_result *result)
 {
-    put(j, what, "_per_second", (int64_t)(result->pairs_per_second + 0.5));
+    put_number(j, what, "_per_second", (int64_t)(result->pairs_per_second + 0.5));
 }
 
 int bench_report_json(const struct bench_report *r)

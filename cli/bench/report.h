@@ -16,10 +16,10 @@ struct bench_report {
 
 /* bench_report_print - prints a paragraph; bench_report_json - a line. Return CLI_CONTINUE, or
  *   CLI_EXIT_ERROR after reporting the error.
- * bench_span - writes a time for a person: "85 us", "1.25 ms". Returns dst. */
-#define BENCH_SPAN_MAX 24
+ * bench_duration_text - writes a time for a person: "85 us", "1.25 ms". Returns dst. */
+#define BENCH_DURATION_TEXT_MAX 24
 int bench_report_print(const struct bench_report *r);
 int bench_report_json(const struct bench_report *r);
-char *bench_span(char dst[BENCH_SPAN_MAX], uint32_t us);
+char *bench_duration_text(char dst[BENCH_DURATION_TEXT_MAX], uint32_t us);
 
 #endif

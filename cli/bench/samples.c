@@ -25,7 +25,7 @@ void bench_samples_add(struct bench_samples *s, int64_t us)
     s->us[s->count++] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_samples(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -42,7 +42,7 @@ struct bench_times bench_samples_times(struct bench_samples *s)
 {
     if (s->count == 0)
         return (struct bench_times){0};
-    qsort(s->us, s->count, sizeof *s->us, compare);
+    qsort(s->us, s->count, sizeof *s->us, compare_samples);
     return (struct bench_times){.count = s->count,
                                 .least_us = s->us[0],
                                 .median_us = quantile(s, 50),

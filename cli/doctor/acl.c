@@ -278,7 +278,7 @@ void doctor_acl_print(const struct doctor_acl *rule)
     if (name && strpbrk(name, WHITE_SPACE))
         cli_warn("white space in the name is printed as '?', which matches any byte, "
                  "because an ACL rule cannot contain white space");
-    if (!(rule->uses & DOCTOR_USE_LABEL) && cli_label_is_read())
+    if (!(rule->uses & DOCTOR_USE_LABEL) && cli_labels_are_enabled())
         cli_warn("the rule does not permit labels, which 'run', 'elect', 'hold' and 'acquire' "
                  "store by default: add --for label, or set HOLDFAST_LABEL= for them");
     (void)fputs(DOCTOR_ACL_USER " reset on >PASSWORD resetkeys", stdout);

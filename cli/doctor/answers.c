@@ -120,7 +120,7 @@ static void read_lag(struct doctor_server *s, struct text line)
 
         if (!text_is(cut_text(&field, '='), "lag") ||
             !text_number(field, INT64_MAX, &lag) ||
-            (doctor_number(s, FACT_LAG, &worst) && worst >= lag))
+            (doctor_fact_number(s, FACT_LAG, &worst) && worst >= lag))
             continue;
         free((char *)s->fact[FACT_LAG]);
         s->fact[FACT_LAG] = NULL;
@@ -216,7 +216,7 @@ static bool is_server(const struct doctor_server *s, const char *id,
                       const char *host, uint16_t port, bool is_sentinel)
 {
     return s->is_sentinel == is_sentinel &&
-           ((*id && doctor_is(s, FACT_ID, id)) ||
+           ((*id && doctor_fact_is(s, FACT_ID, id)) ||
             (s->port == port && strcmp(s->host, host) == 0));
 }
 
@@ -262,7 +262,7 @@ static void add_slot(struct doctor_server *s,
         s->view.covered++;
     }
     s->view.digest = mix_hash(s->view.digest, id);
-    if (*id && doctor_is(s, FACT_ID, id))
+    if (*id && doctor_fact_is(s, FACT_ID, id))
         s->view.own[slot / 8] |= (uint8_t)(1 << slot % 8);
 }
 
@@ -446,12 +446,12 @@ static enum doctor_may meaning_of(struct hf_resp_value error,
         return denial_of(words);
     if (is_unknown(words))
         return MAY_UNKNOWN;
-    return is_expected(words) ? MAY_DO : MAY_REFUSED;
+    return is_expected(words) ? MAY_PERMITTED : MAY_REFUSED;
 }
 
 struct doctor_answer doctor_answer_read(struct hf_resp_value reply)
 {
-    struct doctor_answer answer = {.is = MAY_DO};
+    struct doctor_answer answer = {.is = MAY_PERMITTED};
     struct text words = {"", 0};
 
     if (!hf_resp_is_error(reply))

@@ -44,7 +44,7 @@ static int exit_code_of(const struct doctor_facts *facts,
                         facts->count ? facts->servers[0]->trouble : "");
     if (findings->by[DOCTOR_UNSAFE] > 0)
         return EXIT_UNSAFE;
-    return findings->by[DOCTOR_WARNING] > 0 ? EXIT_WARNINGS : CLI_OK;
+    return findings->by[DOCTOR_WARNING] > 0 ? EXIT_WARNINGS : CLI_EXIT_OK;
 }
 
 static int report_findings(const struct cli_common *common,
@@ -53,7 +53,7 @@ static int report_findings(const struct cli_common *common,
     struct doctor_findings findings;
     int rc;
 
-    doctor_judge(facts, &findings);
+    doctor_apply_rules(facts, &findings);
     rc = findings.is_broken ? cli_fail("out of memory")
                             : doctor_print(common, facts, &findings);
     if (rc == CLI_CONTINUE)
@@ -66,7 +66,7 @@ static hf_status visit_servers(struct doctor_facts *facts, const struct hf_url *
                                const struct hf_seeds *seeds, bool queries_info_alone,
                                struct hf_error *err)
 {
-    const struct doctor_plan plan = {
+    const struct doctor_visit_plan plan = {
         .url = url,
         .seeds = seeds,
         .timeout_ms = url->timeout_ms > 0 ? url->timeout_ms : TIMEOUT_MS,
@@ -77,9 +77,9 @@ static hf_status visit_servers(struct doctor_facts *facts, const struct hf_url *
     return doctor_visit(facts, &plan, err);
 }
 
-static int look_at_servers(const struct cli_common *common,
-                           struct doctor_facts *facts, const struct hf_url *url,
-                           const struct hf_seeds *seeds)
+static int visit_and_report(const struct cli_common *common,
+                            struct doctor_facts *facts, const struct hf_url *url,
+                            const struct hf_seeds *seeds)
 {
     struct hf_error err = {0};
     hf_status status = visit_servers(facts, url, seeds, false, &err);
@@ -119,7 +119,7 @@ static int print_rule(struct options *options, const struct hf_url *url,
     return CLI_CONTINUE;
 }
 
-static int examine(const struct cli_common *common, struct options *options)
+static int examine_servers(const struct cli_common *common, struct options *options)
 {
     struct doctor_facts *facts = &options->facts;
     struct hf_seeds seeds = {0};
@@ -129,9 +129,9 @@ static int examine(const struct cli_common *common, struct options *options)
     if (rc == CLI_CONTINUE && options->wants_acl)
         rc = print_rule(options, &url, &seeds);
     else if (rc == CLI_CONTINUE)
-        rc = look_at_servers(common, facts, &url, &seeds);
+        rc = visit_and_report(common, facts, &url, &seeds);
     if (rc == CLI_CONTINUE)
-        rc = CLI_OK;
+        rc = CLI_EXIT_OK;
     doctor_facts_fini(facts);
     hf_url_wipe(&url);
     hf_seeds_wipe(&seeds);
@@ -198,8 +198,8 @@ static int main_doctor(struct cli_args *args, struct cli_common *common)
     if (rc == CLI_CONTINUE && !options.wants_acl && (options.uses || options.with_kill))
         rc = cli_usage(args, "--for and --with-kill need --acl");
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
-    return rc == CLI_CONTINUE ? examine(common, &options) : rc;
+        rc = cli_common_apply(common);
+    return rc == CLI_CONTINUE ? examine_servers(common, &options) : rc;
 }
 
 const struct cli_command cli_doctor_command = {

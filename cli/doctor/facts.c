@@ -90,8 +90,8 @@ void doctor_fact_set(struct doctor_server *s, enum doctor_fact fact,
             strdup(hf_error_quote(quoted, sizeof quoted, ptr, len));
 }
 
-bool doctor_number(const struct doctor_server *s, enum doctor_fact fact,
-                   int64_t *out)
+bool doctor_fact_number(const struct doctor_server *s, enum doctor_fact fact,
+                        int64_t *out)
 {
     const char *text = s->fact[fact];
     char *end;
@@ -107,8 +107,8 @@ bool doctor_number(const struct doctor_server *s, enum doctor_fact fact,
     return true;
 }
 
-bool doctor_is(const struct doctor_server *s, enum doctor_fact fact,
-               const char *text)
+bool doctor_fact_is(const struct doctor_server *s, enum doctor_fact fact,
+                    const char *text)
 {
     return s->fact[fact] && strcmp(s->fact[fact], text) == 0;
 }
@@ -118,6 +118,6 @@ bool doctor_is_master(const struct doctor_server *s)
     if (s->is_sentinel)
         return false;
     if (s->fact[FACT_ROLE])
-        return doctor_is(s, FACT_ROLE, "master");
+        return doctor_fact_is(s, FACT_ROLE, "master");
     return s->said != SAID_REPLICA;
 }

@@ -95,7 +95,7 @@ extern const char *const doctor_permission_names[DOCTOR_PERMISSIONS];
 
 enum doctor_may {
     MAY_NOT_SEEN,           /* no reply, or not requested */
-    MAY_DO,
+    MAY_PERMITTED,
     MAY_NO_COMMAND,         /* the ACL forbids the command */
     MAY_NO_KEY,             /* the ACL forbids this key */
     MAY_NO_CHANNEL,         /* the ACL forbids this channel */
@@ -116,7 +116,7 @@ struct doctor_clock {
 };
 
 /* The reports of a node about its cluster. */
-struct doctor_view {
+struct doctor_cluster_view {
     bool is_known;
     uint64_t digest;            /* of the slots' owners: equal digests, equal
                                    views */
@@ -144,7 +144,7 @@ struct doctor_server {
     const char *fact[DOCTOR_FACTS];    /* NULL: not seen */
     struct doctor_answer may[DOCTOR_PERMISSIONS];
     struct doctor_clock clock;
-    struct doctor_view view;
+    struct doctor_cluster_view view;
     bool leads_to_several;      /* connections to its address lead to several processes */
 };
 
@@ -177,14 +177,14 @@ struct doctor_server *doctor_server_new(struct doctor_facts *facts,
 void doctor_fact_set(struct doctor_server *s, enum doctor_fact fact,
                      const char *ptr, size_t len);
 
-/* doctor_number - reads a fact that is a number. False: it is unknown, or not a number.
- * doctor_is - returns whether the fact is that text; false if it is unknown.
+/* doctor_fact_number - reads a fact that is a number. False: it is unknown, or not a number.
+ * doctor_fact_is - returns whether the fact is that text; false if it is unknown.
  * doctor_is_master - returns whether the server reports that it is a master; otherwise whether
  *   others do. */
-bool doctor_number(const struct doctor_server *s, enum doctor_fact fact,
-                   int64_t *out);
-bool doctor_is(const struct doctor_server *s, enum doctor_fact fact,
-               const char *text);
+bool doctor_fact_number(const struct doctor_server *s, enum doctor_fact fact,
+                        int64_t *out);
+bool doctor_fact_is(const struct doctor_server *s, enum doctor_fact fact,
+                    const char *text);
 bool doctor_is_master(const struct doctor_server *s);
 
 #endif

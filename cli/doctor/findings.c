@@ -48,8 +48,8 @@ static void note_unseen(struct unseen *unseen, const char *what,
                        len ? ", " : "", what);
 }
 
-static void apply(struct doctor_case *c, struct doctor_findings *out,
-                  struct unseen *unseen)
+static void apply_rule(struct doctor_case *c, struct doctor_findings *out,
+                       struct unseen *unseen)
 {
     const struct doctor_rule *rule = c->rule;
     enum doctor_verdict verdict =
@@ -71,20 +71,20 @@ static void apply(struct doctor_case *c, struct doctor_findings *out,
     memcpy(f->text, c->text, sizeof f->text);
 }
 
-static bool applies(enum doctor_scope scope, const struct doctor_server *s)
+static bool scope_applies(enum doctor_scope scope, const struct doctor_server *s)
 {
     switch (scope) {
-    case OF_ANY:
+    case SCOPE_ANY:
         return s != NULL;
-    case OF_NODE:
+    case SCOPE_NODE:
         return s && s->is_reached && !s->is_sentinel;
-    case OF_MASTER:
+    case SCOPE_MASTER:
         return s && s->is_reached && doctor_is_master(s);
-    case OF_REPLICA:
+    case SCOPE_REPLICA:
         return s && s->is_reached && !s->is_sentinel && !doctor_is_master(s);
-    case OF_SENTINEL:
+    case SCOPE_SENTINEL:
         return s && s->is_reached && s->is_sentinel;
-    case OF_ALL:
+    case SCOPE_WHOLE:
         return s == NULL;
     }
     return false;
@@ -122,8 +122,8 @@ static void judge_server(const struct doctor_facts *facts,
         for (const struct doctor_rule *rule = tables[i]; rule->id; rule++) {
             struct doctor_case c = {.rule = rule, .facts = facts, .server = s};
 
-            if (applies(rule->scope, s))
-                apply(&c, out, &unseen);
+            if (scope_applies(rule->scope, s))
+                apply_rule(&c, out, &unseen);
         }
     add_unseen(out, s, &unseen);
 }
@@ -146,7 +146,7 @@ static void sort_findings(struct doctor_findings *out)
     free(sorted);
 }
 
-void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
+void doctor_apply_rules(const struct doctor_facts *facts, struct doctor_findings *out)
 {
     *out = (struct doctor_findings){0};
     judge_server(facts, NULL, out);

@@ -21,11 +21,11 @@ struct doctor_findings {
     bool is_broken;             /* memory ran out */
 };
 
-/* doctor_judge - returns the findings of all rules for all servers, including passed checks. All
- *   facts that a server refuses to show are one finding.
+/* doctor_apply_rules - returns the findings of all rules for all servers, including passed checks.
+ *   All facts that a server refuses to show are one finding.
  * doctor_findings_fini - frees the findings. */
-void doctor_judge(const struct doctor_facts *facts,
-                  struct doctor_findings *out);
+void doctor_apply_rules(const struct doctor_facts *facts,
+                        struct doctor_findings *out);
 void doctor_findings_fini(struct doctor_findings *findings);
 
 #endif

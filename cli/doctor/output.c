@@ -55,7 +55,7 @@ static void print_line(const struct doctor_finding *f)
     (void)puts("");
 }
 
-static const char *plural(size_t count)
+static const char *plural_suffix(size_t count)
 {
     return count == 1 ? "" : "s";
 }
@@ -68,9 +68,9 @@ static void print_summary(const struct doctor_facts *facts,
                  topologies[facts->topology], (unsigned)count_reached(facts),
                  (unsigned)facts->count, (unsigned)findings->by[DOCTOR_UNSAFE],
                  (unsigned)findings->by[DOCTOR_WARNING],
-                 plural(findings->by[DOCTOR_WARNING]),
+                 plural_suffix(findings->by[DOCTOR_WARNING]),
                  (unsigned)findings->by[DOCTOR_NOTE],
-                 plural(findings->by[DOCTOR_NOTE]),
+                 plural_suffix(findings->by[DOCTOR_NOTE]),
                  (unsigned)findings->by[DOCTOR_FINE]);
 }
 

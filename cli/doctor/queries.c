@@ -110,8 +110,8 @@ bool doctor_query_is_for(const struct doctor_query *q,
     return (q->who & kind) != 0;
 }
 
-static struct hf_resp_arg argument(const char *word, size_t len,
-                                   const struct doctor_names *names)
+static struct hf_resp_arg argument_for_word(const char *word, size_t len,
+                                            const struct doctor_query_names *names)
 {
     const struct {
         const char *name, *value;
@@ -134,7 +134,7 @@ static struct hf_resp_arg argument(const char *word, size_t len,
 
 /* Replaces names by their values, but never the command itself. */
 size_t doctor_query_words(const struct doctor_query *q,
-                          const struct doctor_names *names,
+                          const struct doctor_query_names *names,
                           struct hf_resp_arg argv[DOCTOR_WORDS_MAX])
 {
     size_t argc = 0;
@@ -145,7 +145,7 @@ size_t doctor_query_words(const struct doctor_query *q,
         size_t len = strcspn(at, " ");
 
         argv[argc] = argc < literal ? (struct hf_resp_arg){at, len}
-                                    : argument(at, len, names);
+                                    : argument_for_word(at, len, names);
         at += len + (at[len] == ' ');
     }
     return argc;

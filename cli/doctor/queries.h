@@ -10,7 +10,7 @@
 #include "cli/doctor/answers.h"
 
 /* The texts that replace the names in requests. */
-struct doctor_names {
+struct doctor_query_names {
     const char *key;            /* of the lock, or the scratch name */
     const char *channel;        /* its channel */
     const char *scratch;        /* a random name that is not used */
@@ -51,7 +51,7 @@ bool doctor_query_is_for(const struct doctor_query *q,
                          const struct doctor_facts *facts,
                          const struct doctor_server *s);
 size_t doctor_query_words(const struct doctor_query *q,
-                          const struct doctor_names *names,
+                          const struct doctor_query_names *names,
                           struct hf_resp_arg argv[DOCTOR_WORDS_MAX]);
 void doctor_query_read(const struct doctor_query *q,
                        struct doctor_facts *facts, struct doctor_server *s,

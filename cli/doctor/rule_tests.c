@@ -25,7 +25,7 @@ bool doctor_is_sharded(const struct doctor_facts *facts)
     if (facts->sharded == HF_SHARDED_ON)
         return true;
     for (uint32_t i = 0; i < facts->count; i++)
-        if (facts->servers[i]->may[MAY_SHARDNUMSUB].is == MAY_DO)
+        if (facts->servers[i]->may[MAY_SHARDNUMSUB].is == MAY_PERMITTED)
             return true;
     return false;
 }
@@ -34,7 +34,7 @@ bool doctor_is_sharded(const struct doctor_facts *facts)
 bool doctor_in_cluster(const struct doctor_case *c)
 {
     return c->facts->topology == HF_CLUSTER &&
-           !doctor_is(c->server, FACT_CLUSTER_ENABLED, "0");
+           !doctor_fact_is(c->server, FACT_CLUSTER_ENABLED, "0");
 }
 
 int64_t doctor_replica_count(const struct doctor_facts *facts,
@@ -42,7 +42,7 @@ int64_t doctor_replica_count(const struct doctor_facts *facts,
 {
     int64_t connected = 0, known = 0;
 
-    (void)doctor_number(master, FACT_REPLICAS, &connected);
+    (void)doctor_fact_number(master, FACT_REPLICAS, &connected);
     for (uint32_t i = 0; i < facts->count; i++) {
         int index = facts->servers[i]->master;
 
@@ -51,14 +51,14 @@ int64_t doctor_replica_count(const struct doctor_facts *facts,
     return known > connected ? known : connected;
 }
 
-int64_t doctor_beat_ms(const struct doctor_facts *facts)
+int64_t doctor_renewal_interval_ms(const struct doctor_facts *facts)
 {
     return facts->ttl_ms / 3;
 }
 
 /* ---- verdicts ---- */
 
-enum doctor_verdict doctor_found(struct doctor_case *c, const char *format, ...)
+enum doctor_verdict doctor_verdict_found(struct doctor_case *c, const char *format, ...)
 {
     va_list list;
 
@@ -68,7 +68,7 @@ enum doctor_verdict doctor_found(struct doctor_case *c, const char *format, ...)
     return VERDICT_FOUND;
 }
 
-enum doctor_verdict doctor_fine(struct doctor_case *c, const char *format, ...)
+enum doctor_verdict doctor_verdict_fine(struct doctor_case *c, const char *format, ...)
 {
     va_list list;
 
@@ -78,15 +78,15 @@ enum doctor_verdict doctor_fine(struct doctor_case *c, const char *format, ...)
     return VERDICT_FINE;
 }
 
-enum doctor_verdict doctor_unseen(struct doctor_case *c, const char *what)
+enum doctor_verdict doctor_verdict_unseen(struct doctor_case *c, const char *what)
 {
     (void)snprintf(c->text, sizeof c->text, "%s", what);
     return VERDICT_UNSEEN;
 }
 
-static enum doctor_verdict not_seen(struct doctor_case *c)
+static enum doctor_verdict verdict_if_unknown(struct doctor_case *c)
 {
-    return c->rule->unseen ? doctor_unseen(c, c->rule->unseen) : VERDICT_NONE;
+    return c->rule->unseen ? doctor_verdict_unseen(c, c->rule->unseen) : VERDICT_NONE;
 }
 
 /* ---- the text of a row ---- */
@@ -105,10 +105,10 @@ static int64_t wanted_replicas(const struct doctor_case *c)
 static int64_t rule_limit(const struct doctor_case *c)
 {
     switch (c->rule->limit) {
-    case LIMIT_BEAT_MS:
-        return doctor_beat_ms(c->facts);
-    case LIMIT_BEAT_S:
-        return doctor_beat_ms(c->facts) / 1000;
+    case LIMIT_RENEWAL_MS:
+        return doctor_renewal_interval_ms(c->facts);
+    case LIMIT_RENEWAL_S:
+        return doctor_renewal_interval_ms(c->facts) / 1000;
     case LIMIT_REPLICAS:
         return wanted_replicas(c);
     default:
@@ -125,8 +125,8 @@ static const char *digits_of(char digits[DIGITS_MAX], int64_t n)
 }
 
 /* Returns what replaces the part of a row's text that begins at this brace. */
-static const char *part_of(const struct doctor_case *c, const char *brace,
-                           const char *value, char digits[DIGITS_MAX])
+static const char *expand_placeholder(const struct doctor_case *c, const char *brace,
+                                      const char *value, char digits[DIGITS_MAX])
 {
     switch (brace[1]) {
     case 's':
@@ -134,7 +134,7 @@ static const char *part_of(const struct doctor_case *c, const char *brace,
     case 'l':
         return digits_of(digits, rule_limit(c));
     case 'b':
-        return digits_of(digits, doctor_beat_ms(c->facts));
+        return digits_of(digits, doctor_renewal_interval_ms(c->facts));
     case 'w':
         return c->server->may[c->rule->may[0]].words;
     default:
@@ -143,8 +143,8 @@ static const char *part_of(const struct doctor_case *c, const char *brace,
 }
 
 /* Writes the verdict on a value as the row says it, cut to what fits. */
-static enum doctor_verdict conclude(struct doctor_case *c, bool is_fine,
-                                    const char *value)
+static enum doctor_verdict write_verdict(struct doctor_case *c, bool is_fine,
+                                         const char *value)
 {
     const char *at =
         is_fine && c->rule->fine ? c->rule->fine : c->rule->found;
@@ -156,7 +156,7 @@ static enum doctor_verdict conclude(struct doctor_case *c, bool is_fine,
 
         len += (size_t)snprintf(c->text + len, sizeof c->text - len, "%.*s%s",
                                 plain, at,
-                                end ? part_of(c, brace, value, digits) : "");
+                                end ? expand_placeholder(c, brace, value, digits) : "");
         at = end ? end + 1 : brace;
     }
     return is_fine ? VERDICT_FINE : VERDICT_FOUND;
@@ -164,54 +164,54 @@ static enum doctor_verdict conclude(struct doctor_case *c, bool is_fine,
 
 /* ---- tests ---- */
 
-enum doctor_verdict doctor_equals(struct doctor_case *c)
+enum doctor_verdict doctor_test_equals(struct doctor_case *c)
 {
     const char *text = c->server->fact[c->rule->fact];
 
-    return text ? conclude(c, strcmp(text, c->rule->good) == 0, text)
-                : not_seen(c);
+    return text ? write_verdict(c, strcmp(text, c->rule->good) == 0, text)
+                : verdict_if_unknown(c);
 }
 
 static bool get_number(const struct doctor_case *c, int64_t *out)
 {
     if (c->rule->measure)
         return c->rule->measure(c, out);
-    return doctor_number(c->server, c->rule->fact, out);
+    return doctor_fact_number(c->server, c->rule->fact, out);
 }
 
 /* A number from `least` to `most` is fine. */
-static enum doctor_verdict range(struct doctor_case *c, int64_t least,
-                                 int64_t most)
+static enum doctor_verdict test_range(struct doctor_case *c, int64_t least,
+                                      int64_t most)
 {
     char digits[DIGITS_MAX];
     int64_t n;
 
     if (!get_number(c, &n))
-        return not_seen(c);
-    return conclude(c, n >= least && n <= most, digits_of(digits, n));
+        return verdict_if_unknown(c);
+    return write_verdict(c, n >= least && n <= most, digits_of(digits, n));
 }
 
-enum doctor_verdict doctor_at_least(struct doctor_case *c)
+enum doctor_verdict doctor_test_at_least(struct doctor_case *c)
 {
-    return range(c, rule_limit(c), INT64_MAX);
+    return test_range(c, rule_limit(c), INT64_MAX);
 }
 
-enum doctor_verdict doctor_at_most(struct doctor_case *c)
+enum doctor_verdict doctor_test_at_most(struct doctor_case *c)
 {
-    return range(c, INT64_MIN, rule_limit(c));
+    return test_range(c, INT64_MIN, rule_limit(c));
 }
 
-enum doctor_verdict doctor_within(struct doctor_case *c)
+enum doctor_verdict doctor_test_within(struct doctor_case *c)
 {
-    return range(c, 1, rule_limit(c));
+    return test_range(c, 1, rule_limit(c));
 }
 
-enum doctor_verdict doctor_outside(struct doctor_case *c)
+enum doctor_verdict doctor_test_outside(struct doctor_case *c)
 {
     int64_t n;
 
-    return get_number(c, &n) && n == 0 ? range(c, 0, 0)
-                                       : range(c, rule_limit(c) + 1, INT64_MAX);
+    return get_number(c, &n) && n == 0 ? test_range(c, 0, 0)
+                                       : test_range(c, rule_limit(c) + 1, INT64_MAX);
 }
 
 /* Messages are sharded, plain, or, with sharded=both, both. */
@@ -238,17 +238,17 @@ static enum doctor_verdict permits(struct doctor_case *c,
 
     switch (c->server->may[permission].is) {
     case MAY_NOT_SEEN:
-        return doctor_unseen(c, name);
+        return doctor_verdict_unseen(c, name);
     case MAY_NO_COMMAND:
-        return doctor_found(c, "the ACL forbids %s", name);
+        return doctor_verdict_found(c, "the ACL forbids %s", name);
     case MAY_UNKNOWN:
-        return doctor_found(c, "the server has no %s (renamed?)", name);
+        return doctor_verdict_found(c, "the server has no %s (renamed?)", name);
     default:
-        return doctor_fine(c, "%s is permitted", name);
+        return doctor_verdict_fine(c, "%s is permitted", name);
     }
 }
 
-enum doctor_verdict doctor_permits(struct doctor_case *c)
+enum doctor_verdict doctor_test_permits(struct doctor_case *c)
 {
     const struct doctor_rule *rule = c->rule;
     enum doctor_verdict verdict = VERDICT_FINE;
@@ -260,21 +260,21 @@ enum doctor_verdict doctor_permits(struct doctor_case *c)
             (verdict = permits(c, permission)) != VERDICT_FINE)
             return verdict;
     }
-    return rule->fine ? doctor_fine(c, "%s", rule->fine) : verdict;
+    return rule->fine ? doctor_verdict_fine(c, "%s", rule->fine) : verdict;
 }
 
-enum doctor_verdict doctor_answers(struct doctor_case *c)
+enum doctor_verdict doctor_test_answers(struct doctor_case *c)
 {
     const struct doctor_answer *answer = &c->server->may[c->rule->may[0]];
 
     if (answer->is == MAY_NOT_SEEN)
-        return not_seen(c);
-    return conclude(c, answer->is == MAY_DO, "");
+        return verdict_if_unknown(c);
+    return write_verdict(c, answer->is == MAY_PERMITTED, "");
 }
 
-enum doctor_verdict doctor_always(struct doctor_case *c)
+enum doctor_verdict doctor_test_always(struct doctor_case *c)
 {
     const char *fact = c->rule->fact ? c->server->fact[c->rule->fact] : "";
 
-    return c->rule->measure ? range(c, 1, 0) : conclude(c, false, fact);
+    return c->rule->measure ? test_range(c, 1, 0) : write_verdict(c, false, fact);
 }

@@ -24,12 +24,12 @@ enum doctor_severity {
 
 /* The servers to which a rule applies. */
 enum doctor_scope {
-    OF_ANY,                     /* each server, reached or not */
-    OF_NODE,                    /* each that has keys and was reached */
-    OF_MASTER,                  /* of these, masters */
-    OF_REPLICA,
-    OF_SENTINEL,                /* each that was reached */
-    OF_ALL                      /* the whole; the server is NULL */
+    SCOPE_ANY,                  /* each server, reached or not */
+    SCOPE_NODE,                 /* each that has keys and was reached */
+    SCOPE_MASTER,               /* of these, masters */
+    SCOPE_REPLICA,
+    SCOPE_SENTINEL,             /* each that was reached */
+    SCOPE_WHOLE                 /* the whole; the server is NULL */
 };
 
 enum doctor_verdict {
@@ -51,8 +51,8 @@ struct doctor_case {
 
 /* Values in place of a limit that is computed. */
 enum {
-    LIMIT_BEAT_MS = -1,         /* from one renewal to the next */
-    LIMIT_BEAT_S = -2,
+    LIMIT_RENEWAL_MS = -1,      /* from one renewal to the next */
+    LIMIT_RENEWAL_S = -2,
     LIMIT_REPLICAS = -3         /* that must have a lock */
 };
 
@@ -92,28 +92,29 @@ extern const struct doctor_rule doctor_rules_topology[];
 
 /* The shared tests. The check passes if
  *
- * doctor_equals   - the fact is `good`.
- * doctor_at_least - it is a number of at least `limit`. doctor_at_most - of at most `limit`.
- * doctor_within   - it is a number from 1 to `limit`.
- * doctor_outside  - it is 0, or a number above `limit`.
- * doctor_permits  - the server permits each of `may` that is needed.
- * doctor_answers  - it replies to may[0] without an error.
- * doctor_always   - never: `when` (or `measure`) has found the problem. */
-enum doctor_verdict doctor_equals(struct doctor_case *c);
-enum doctor_verdict doctor_at_least(struct doctor_case *c);
-enum doctor_verdict doctor_at_most(struct doctor_case *c);
-enum doctor_verdict doctor_within(struct doctor_case *c);
-enum doctor_verdict doctor_outside(struct doctor_case *c);
-enum doctor_verdict doctor_permits(struct doctor_case *c);
-enum doctor_verdict doctor_answers(struct doctor_case *c);
-enum doctor_verdict doctor_always(struct doctor_case *c);
+ * doctor_test_equals   - the fact is `good`.
+ * doctor_test_at_least - it is a number of at least `limit`. doctor_test_at_most - of at most
+ *   `limit`.
+ * doctor_test_within   - it is a number from 1 to `limit`.
+ * doctor_test_outside  - it is 0, or a number above `limit`.
+ * doctor_test_permits  - the server permits each of `may` that is needed.
+ * doctor_test_answers  - it replies to may[0] without an error.
+ * doctor_test_always   - never: `when` (or `measure`) has found the problem. */
+enum doctor_verdict doctor_test_equals(struct doctor_case *c);
+enum doctor_verdict doctor_test_at_least(struct doctor_case *c);
+enum doctor_verdict doctor_test_at_most(struct doctor_case *c);
+enum doctor_verdict doctor_test_within(struct doctor_case *c);
+enum doctor_verdict doctor_test_outside(struct doctor_case *c);
+enum doctor_verdict doctor_test_permits(struct doctor_case *c);
+enum doctor_verdict doctor_test_answers(struct doctor_case *c);
+enum doctor_verdict doctor_test_always(struct doctor_case *c);
 
 /* Verdicts of other tests: as printf into c->text. */
-enum doctor_verdict doctor_found(struct doctor_case *c, const char *format, ...)
+enum doctor_verdict doctor_verdict_found(struct doctor_case *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-enum doctor_verdict doctor_fine(struct doctor_case *c, const char *format, ...)
+enum doctor_verdict doctor_verdict_fine(struct doctor_case *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-enum doctor_verdict doctor_unseen(struct doctor_case *c, const char *what);
+enum doctor_verdict doctor_verdict_unseen(struct doctor_case *c, const char *what);
 
 /* Used by several rules:
  *
@@ -122,13 +123,13 @@ enum doctor_verdict doctor_unseen(struct doctor_case *c, const char *what);
  * doctor_in_cluster - returns whether it is a node of the cluster that the URL names.
  * doctor_replica_count - returns the number of replicas that a master is known to have,
  *                     connected or not.
- * doctor_beat_ms    - returns the time between two renewals. */
+ * doctor_renewal_interval_ms    - returns the time between two renewals. */
 bool doctor_is_refused(const struct doctor_server *s,
                        enum doctor_permission permission);
 bool doctor_is_sharded(const struct doctor_facts *facts);
 bool doctor_in_cluster(const struct doctor_case *c);
 int64_t doctor_replica_count(const struct doctor_facts *facts,
                              const struct doctor_server *master);
-int64_t doctor_beat_ms(const struct doctor_facts *facts);
+int64_t doctor_renewal_interval_ms(const struct doctor_facts *facts);
 
 #endif

@@ -54,9 +54,9 @@ static enum doctor_verdict waits_for_all(struct doctor_case *c)
     if (wanted == HF_REPLICAS_MAJORITY)
         wanted = (count + 1) / 2;
     if (wanted > 0 && wanted < count)
-        return doctor_found(c, "%" PRId64 " of %" PRId64
+        return doctor_verdict_found(c, "%" PRId64 " of %" PRId64
                                " replicas must have a lock", wanted, count);
-    return doctor_fine(c, "all replicas must have a lock");
+    return doctor_verdict_fine(c, "all replicas must have a lock");
 }
 
 /* Only a cluster reports replicas that are disconnected. */
@@ -65,8 +65,8 @@ static enum doctor_verdict counts_connected(struct doctor_case *c)
     if (c->facts->replicas >= 0 || (c->facts->topology != HF_SENTINEL &&
                                     c->facts->topology != HF_REPLICATED))
         return VERDICT_NONE;
-    return doctor_found(c, "replicas=%s counts only replicas that are connected",
-                        c->facts->replicas == HF_REPLICAS_ALL ? "all"
+    return doctor_verdict_found(c, "replicas=%s counts only replicas that are connected",
+                                c->facts->replicas == HF_REPLICAS_ALL ? "all"
                                                               : "majority");
 }
 
@@ -89,13 +89,13 @@ static bool measure_apart_ms(const struct doctor_case *c, int64_t *out)
 
 static bool measure_far_apart_ms(const struct doctor_case *c, int64_t *out)
 {
-    return measure_apart_ms(c, out) && *out > doctor_beat_ms(c->facts);
+    return measure_apart_ms(c, out) && *out > doctor_renewal_interval_ms(c->facts);
 }
 
 static bool measure_near_apart_ms(const struct doctor_case *c, int64_t *out)
 {
     return measure_apart_ms(c, out) &&
-           (*out <= APART_MAX_MS || *out <= doctor_beat_ms(c->facts));
+           (*out <= APART_MAX_MS || *out <= doctor_renewal_interval_ms(c->facts));
 }
 
 /* ---- a cluster ---- */
@@ -155,10 +155,10 @@ static enum doctor_verdict owns_alone(struct doctor_case *c)
                        : claimed_by_both(c->server, other);
 
         if (slot >= 0)
-            return doctor_found(c, "it and %s both serve slot %d",
-                                other->address, slot);
+            return doctor_verdict_found(c, "it and %s both serve slot %d",
+                                        other->address, slot);
     }
-    return doctor_fine(c, "no other node serves its slots");
+    return doctor_verdict_fine(c, "no other node serves its slots");
 }
 
 static bool sees_otherwise(const struct doctor_server *a,
@@ -169,8 +169,8 @@ static bool sees_otherwise(const struct doctor_server *a,
     if (a->view.is_known && b->view.is_known &&
         a->view.digest != b->view.digest)
         return true;
-    return doctor_number(a, FACT_EPOCH, &x) &&
-           doctor_number(b, FACT_EPOCH, &y) && x != y;
+    return doctor_fact_number(a, FACT_EPOCH, &x) &&
+           doctor_fact_number(b, FACT_EPOCH, &y) && x != y;
 }
 
 static enum doctor_verdict views_agree(struct doctor_case *c)
@@ -182,11 +182,11 @@ static enum doctor_verdict views_agree(struct doctor_case *c)
         first++;
     for (uint32_t i = first; i < facts->count; i++)
         if (sees_otherwise(facts->servers[first], facts->servers[i]))
-            return doctor_found(c, "%s and %s disagree about the owner of slots, or "
+            return doctor_verdict_found(c, "%s and %s disagree about the owner of slots, or "
                                    "about the epoch",
-                                facts->servers[first]->address,
-                                facts->servers[i]->address);
-    return first < facts->count ? doctor_fine(c, "all nodes agree")
+                                        facts->servers[first]->address,
+                                        facts->servers[i]->address);
+    return first < facts->count ? doctor_verdict_fine(c, "all nodes agree")
                                 : VERDICT_NONE;
 }
 
@@ -213,7 +213,7 @@ static void count_sharded(const struct doctor_facts *facts, unsigned *do_know,
     for (uint32_t i = 0; i < facts->count; i++) {
         enum doctor_may is = facts->servers[i]->may[MAY_SHARDNUMSUB].is;
 
-        *do_know += is == MAY_DO;
+        *do_know += is == MAY_PERMITTED;
         *do_not += is == MAY_UNKNOWN || is == MAY_REFUSED;
     }
 }
@@ -225,15 +225,15 @@ static enum doctor_verdict all_know_sharded(struct doctor_case *c)
 
     count_sharded(c->facts, &do_know, &do_not);
     if (do_not > 0 && sharded == HF_SHARDED_ON)
-        return doctor_found(c, "sharded=on, but %u nodes do not support sharded "
+        return doctor_verdict_found(c, "sharded=on, but %u nodes do not support sharded "
                                "channels", do_not);
     if (do_know > 0 && do_not > 0 && sharded == HF_SHARDED_AUTO)
-        return doctor_found(c, "%u nodes support sharded channels, %u do not",
-                            do_know, do_not);
+        return doctor_verdict_found(c, "%u nodes support sharded channels, %u do not",
+                                    do_know, do_not);
     if (do_know + do_not == 0)
         return VERDICT_NONE;
-    return doctor_fine(c, "notifications use %s",
-                       doctor_is_sharded(c->facts) ? "SPUBLISH" : "PUBLISH");
+    return doctor_verdict_fine(c, "notifications use %s",
+                               doctor_is_sharded(c->facts) ? "SPUBLISH" : "PUBLISH");
 }
 
 static bool is_sharded_off(const struct doctor_case *c)
@@ -263,13 +263,13 @@ static enum doctor_verdict sentinels_agree(struct doctor_case *c)
 
         if (!one->is_sentinel || !one->fact[FACT_MASTER])
             continue;
-        if (first && !doctor_is(one, FACT_MASTER, first->fact[FACT_MASTER]))
-            return doctor_found(c, "%s says %s, %s says %s", first->address,
-                                first->fact[FACT_MASTER], one->address,
-                                one->fact[FACT_MASTER]);
+        if (first && !doctor_fact_is(one, FACT_MASTER, first->fact[FACT_MASTER]))
+            return doctor_verdict_found(c, "%s says %s, %s says %s", first->address,
+                                        first->fact[FACT_MASTER], one->address,
+                                        one->fact[FACT_MASTER]);
         first = first ? first : one;
     }
-    return first ? doctor_fine(c, "all report %s", first->fact[FACT_MASTER])
+    return first ? doctor_verdict_fine(c, "all report %s", first->fact[FACT_MASTER])
                  : VERDICT_NONE;
 }
 
@@ -280,8 +280,8 @@ static bool measure_sentinels(const struct doctor_case *c, int64_t *out)
 
     *out = 0;
     for (uint32_t i = 0; i < c->facts->count; i++)
-        if (doctor_number(c->facts->servers[i], FACT_OTHER_SENTINELS,
-                          &others) &&
+        if (doctor_fact_number(c->facts->servers[i], FACT_OTHER_SENTINELS,
+                               &others) &&
             others + 1 > *out)
             *out = others + 1;
     return c->facts->topology == HF_SENTINEL && *out > 0;
@@ -292,15 +292,15 @@ static enum doctor_verdict has_quorum(struct doctor_case *c)
     const char *words = c->server->fact[FACT_CKQUORUM];
     int64_t quorum;
 
-    if (c->server->may[MAY_SENTINEL_MASTER].is != MAY_DO)
+    if (c->server->may[MAY_SENTINEL_MASTER].is != MAY_PERMITTED)
         return VERDICT_NONE;
     if (!words)
-        return doctor_unseen(c, "SENTINEL CKQUORUM");
+        return doctor_verdict_unseen(c, "SENTINEL CKQUORUM");
     if (strncmp(words, "OK", 2) != 0)
-        return doctor_found(c, "%s", words);
-    if (doctor_number(c->server, FACT_QUORUM, &quorum) && quorum < 2)
-        return doctor_found(c, "its quorum is %" PRId64, quorum);
-    return doctor_fine(c, "%s", words);
+        return doctor_verdict_found(c, "%s", words);
+    if (doctor_fact_number(c->server, FACT_QUORUM, &quorum) && quorum < 2)
+        return doctor_verdict_found(c, "its quorum is %" PRId64, quorum);
+    return doctor_verdict_fine(c, "%s", words);
 }
 
 static bool is_loopback(const char *host)
@@ -316,9 +316,9 @@ static enum doctor_verdict names_no_loopback(struct doctor_case *c)
     if (!master || is_loopback(c->server->host))
         return VERDICT_NONE;
     if (is_loopback(master) || strncmp(master, "[::1]", 5) == 0)
-        return doctor_found(c, "it watches %s, a loopback address of its own machine",
-                            master);
-    return doctor_fine(c, "it reports an address that other machines can reach");
+        return doctor_verdict_found(c, "it watches %s, a loopback address of its own machine",
+                                    master);
+    return doctor_verdict_fine(c, "it reports an address that other machines can reach");
 }
 
 static bool is_named_master(const struct doctor_case *c)
@@ -330,12 +330,12 @@ static bool is_named_master(const struct doctor_case *c)
 static enum doctor_verdict is_true_master(struct doctor_case *c)
 {
     if (doctor_is_refused(c->server, MAY_ROLE))
-        return doctor_found(c, "it refuses ROLE");
+        return doctor_verdict_found(c, "it refuses ROLE");
     if (!doctor_is_master(c->server))
-        return doctor_found(c, "sentinels report it as the master, but its role is "
+        return doctor_verdict_found(c, "sentinels report it as the master, but its role is "
                                "%s",
-                            c->server->fact[FACT_ROLE]);
-    return doctor_fine(c, "it is the master that sentinels report");
+                                    c->server->fact[FACT_ROLE]);
+    return doctor_verdict_fine(c, "it is the master that sentinels report");
 }
 
 static const struct doctor_server *another_master(const struct doctor_case *c)
@@ -352,11 +352,11 @@ static enum doctor_verdict is_only_master(struct doctor_case *c)
     const struct doctor_server *other = another_master(c);
 
     if (c->facts->topology == HF_SENTINEL && c->server->said != SAID_MASTER)
-        return doctor_found(c, "it is a master, but sentinels report another");
+        return doctor_verdict_found(c, "it is a master, but sentinels report another");
     if (c->facts->topology != HF_REPLICATED)
         return VERDICT_NONE;
-    return other ? doctor_found(c, "it is a master, and so is %s", other->address)
-                 : doctor_fine(c, "it is the only master of the URL");
+    return other ? doctor_verdict_found(c, "it is a master, and so is %s", other->address)
+                 : doctor_verdict_fine(c, "it is the only master of the URL");
 }
 
 /* ---- hosts without sentinels ---- */
@@ -368,10 +368,10 @@ static enum doctor_verdict has_master(struct doctor_case *c)
     for (uint32_t i = 0; i < c->facts->count; i++) {
         is_any_seen = is_any_seen || c->facts->servers[i]->said != SAID_NOTHING;
         if (c->facts->servers[i]->said == SAID_MASTER)
-            return doctor_fine(c, "%s is a master", c->facts->servers[i]->address);
+            return doctor_verdict_fine(c, "%s is a master", c->facts->servers[i]->address);
     }
-    return is_any_seen ? doctor_found(c, "none of the hosts that answered is a master")
-                       : doctor_unseen(c, "the roles (INFO)");
+    return is_any_seen ? doctor_verdict_found(c, "none of the hosts that answered is a master")
+                       : doctor_verdict_unseen(c, "the roles (INFO)");
 }
 
 static bool is_replicated(const struct doctor_case *c)
@@ -400,123 +400,123 @@ static bool is_cut(const struct doctor_case *c)
 #define MAJORITY 3
 
 const struct doctor_rule doctor_rules_topology[] = {
-    {"unacknowledged", DOCTOR_WARNING, OF_MASTER, doctor_at_most,
+    {"unacknowledged", DOCTOR_WARNING, SCOPE_MASTER, doctor_test_at_most,
      .measure = measure_unacknowledged, .limit = 0,
      .fine = "locks wait for replicas",
      .found = "{} replica{s}, and no replicas= in the URL",
      .meaning = "a failover may lose a lock that was just acquired, and another client "
                 "acquires it",
      .advice = "set replicas=N in the URL, where N is the number of its replicas"},
-    {"replicas-part", DOCTOR_WARNING, OF_MASTER, waits_for_all, has_failovers,
+    {"replicas-part", DOCTOR_WARNING, SCOPE_MASTER, waits_for_all, has_failovers,
      .meaning = "a master that is being replaced may keep a replica that confirms its "
                 "locks: a failover to another replica loses them",
      .advice = "set replicas=N in the URL, where N is the number of its replicas"},
-    {"replicas-few", DOCTOR_UNSAFE, OF_MASTER, doctor_at_least, is_acknowledged,
+    {"replicas-few", DOCTOR_UNSAFE, SCOPE_MASTER, doctor_test_at_least, is_acknowledged,
      .fact = FACT_REPLICAS, .limit = LIMIT_REPLICAS,
      .found = "{} replicas are connected, {limit} must have a lock",
      .unseen = "how many replicas are connected",
      .meaning = "no lock can be acquired: too few replicas confirm it",
      .advice = "start the replicas, or require fewer"},
-    {"replicas-connected", DOCTOR_NOTE, OF_MASTER, counts_connected, has_replicas,
+    {"replicas-connected", DOCTOR_NOTE, SCOPE_MASTER, counts_connected, has_replicas,
      .meaning = "a master that is being replaced has fewer of them, and may grant a "
                 "lock that its successor does not have",
      .advice = "set replicas=N in the URL, where N is the number of its replicas"},
-    {"replica-lag", DOCTOR_WARNING, OF_MASTER, doctor_at_most,
+    {"replica-lag", DOCTOR_WARNING, SCOPE_MASTER, doctor_test_at_most,
      .fact = FACT_LAG, .limit = LAG_MAX_S,
      .fine = "its replicas keep up",
      .found = "a replica has not replied for {} s",
      .meaning = "a failover to it loses locks; with replicas= they cannot be acquired",
      .advice = "check that replica's machine and the network"},
-    {"wait-denied", DOCTOR_UNSAFE, OF_MASTER, doctor_permits, is_acknowledged,
+    {"wait-denied", DOCTOR_UNSAFE, SCOPE_MASTER, doctor_test_permits, is_acknowledged,
      .may = {MAY_WAIT},
      .meaning = "no lock can be acquired with replicas=",
      .advice = "permit it: +wait"},
-    {"replica-link", DOCTOR_WARNING, OF_REPLICA, doctor_equals,
+    {"replica-link", DOCTOR_WARNING, SCOPE_REPLICA, doctor_test_equals,
      .fact = FACT_MASTER_LINK, .good = "up",
      .fine = "it follows its master",
      .found = "its connection to its master is {}",
      .unseen = "whether it has its master's data",
      .meaning = "a failover to it loses held locks",
      .advice = "check its log and the network"},
-    {"replica-writable", DOCTOR_WARNING, OF_REPLICA, doctor_equals,
+    {"replica-writable", DOCTOR_WARNING, SCOPE_REPLICA, doctor_test_equals,
      .fact = FACT_READ_ONLY, .good = "yes",
      .found = "replica-read-only is {}", .unseen = "replica-read-only",
      .meaning = "a lock that is acquired there does not exclude other clients",
      .advice = "set replica-read-only yes"},
-    {"min-replicas", DOCTOR_NOTE, OF_MASTER, doctor_at_least, has_replicas,
+    {"min-replicas", DOCTOR_NOTE, SCOPE_MASTER, doctor_test_at_least, has_replicas,
      .fact = FACT_MIN_REPLICAS, .limit = 1,
      .found = "min-replicas-to-write is {}", .unseen = "min-replicas-to-write",
      .meaning = "a master that is disconnected from its replicas continues to grant "
                 "locks, until it notices that it was replaced",
      .advice = "set min-replicas-to-write 1 and min-replicas-max-lag 10 to "
                "shorten that"},
-    {"clock-replica", DOCTOR_WARNING, OF_REPLICA, doctor_at_most,
+    {"clock-replica", DOCTOR_WARNING, SCOPE_REPLICA, doctor_test_at_most,
      .measure = measure_near_apart_ms, .limit = APART_MAX_MS,
      .fine = "its clock equals its master's",
      .found = "its clock is {} ms off its master's",
      .meaning = "a TTL is copied as a point in time (since 7.0): after a "
                 "failover leases end that much early or late",
      .advice = "synchronise all clocks by NTP"},
-    {"clock-replica-far", DOCTOR_UNSAFE, OF_REPLICA, doctor_always,
+    {"clock-replica-far", DOCTOR_UNSAFE, SCOPE_REPLICA, doctor_test_always,
      .measure = measure_far_apart_ms,
      .found = "its clock is {} ms off its master's, more than a third of the "
               "TTL",
      .meaning = "after a failover, a lease ends while its holder relies on it, or the "
                 "lease of a dead holder stays",
      .advice = "synchronise all clocks by NTP"},
-    {"map-denied", DOCTOR_UNSAFE, OF_NODE, doctor_permits, doctor_in_cluster,
+    {"map-denied", DOCTOR_UNSAFE, SCOPE_NODE, doctor_test_permits, doctor_in_cluster,
      .may = {MAY_CLUSTER_SLOTS},
      .meaning = "holdfast cannot find the node of a lock",
      .advice = "permit it: +cluster|slots +cluster|info"},
-    {"cluster-state", DOCTOR_UNSAFE, OF_NODE, doctor_equals, doctor_in_cluster,
+    {"cluster-state", DOCTOR_UNSAFE, SCOPE_NODE, doctor_test_equals, doctor_in_cluster,
      .fact = FACT_CLUSTER_STATE, .good = "ok",
      .found = "cluster_state is {}", .unseen = "cluster_state",
      .meaning = "it neither grants nor renews locks",
      .advice = "see CLUSTER INFO and CLUSTER NODES"},
-    {"uncovered", DOCTOR_UNSAFE, OF_NODE, doctor_at_most,
+    {"uncovered", DOCTOR_UNSAFE, SCOPE_NODE, doctor_test_at_most,
      .measure = measure_uncovered, .limit = 0,
      .fine = "all slots have a node", .found = "{} slots have no node",
      .meaning = "locks in these slots cannot be acquired",
      .advice = "assign them (redis-cli --cluster fix), or restart their node"},
-    {"no-address", DOCTOR_UNSAFE, OF_NODE, doctor_at_most,
+    {"no-address", DOCTOR_UNSAFE, SCOPE_NODE, doctor_test_at_most,
      .measure = measure_nowhere, .limit = 0,
      .fine = "it reports an address of every node",
      .found = "it reports {} nodes without an address, or without a port of this kind",
      .meaning = "no client can connect to them",
      .advice = "set cluster-announce-ip, cluster-announce-hostname or "
                "cluster-announce-tls-port there"},
-    {"two-owners", DOCTOR_UNSAFE, OF_NODE, owns_alone,
+    {"two-owners", DOCTOR_UNSAFE, SCOPE_NODE, owns_alone,
      .meaning = "both grant the same locks",
      .advice = "compare CLUSTER NODES of both; one is disconnected, or was configured "
                "manually"},
-    {"views", DOCTOR_WARNING, OF_ALL, views_agree, is_cluster,
+    {"views", DOCTOR_WARNING, SCOPE_WHOLE, views_agree, is_cluster,
      .meaning = "a failover or slot migration is in progress, or a node is "
                 "disconnected; requests are redirected meanwhile",
      .advice = "run doctor again in a minute; then compare CLUSTER NODES of both"},
-    {"failed-nodes", DOCTOR_WARNING, OF_NODE, doctor_equals, doctor_in_cluster,
+    {"failed-nodes", DOCTOR_WARNING, SCOPE_NODE, doctor_test_equals, doctor_in_cluster,
      .fact = FACT_FAILED_NODES, .good = "",
      .fine = "it reports no failed node",
      .found = "it reports these nodes as failed: {}",
      .meaning = "their slots have failed over, or are not served",
      .advice = "restart them, or remove them (CLUSTER FORGET)"},
-    {"no-replica", DOCTOR_WARNING, OF_MASTER, doctor_at_least,
+    {"no-replica", DOCTOR_WARNING, SCOPE_MASTER, doctor_test_at_least,
      .measure = measure_replicas, .limit = 1,
      .fine = "it has a replica", .found = "no replica",
      .meaning = "if it fails, its locks are unavailable until it restarts",
      .advice = "add a replica"},
-    {"few-masters", DOCTOR_WARNING, OF_ALL, doctor_at_least,
+    {"few-masters", DOCTOR_WARNING, SCOPE_WHOLE, doctor_test_at_least,
      .measure = measure_masters, .limit = MAJORITY,
      .found = "{} master{s}",
      .meaning = "without the failed master there is no majority, so no failover",
      .advice = "use three masters or more"},
-    {"full-coverage", DOCTOR_NOTE, OF_NODE, doctor_equals, doctor_in_cluster,
+    {"full-coverage", DOCTOR_NOTE, SCOPE_NODE, doctor_test_equals, doctor_in_cluster,
      .fact = FACT_FULL_COVERAGE, .good = "yes",
      .found = "cluster-require-full-coverage is {}",
      .unseen = "cluster-require-full-coverage",
      .meaning = "when slots are not served, only the locks of other slots are available",
      .advice = "nothing, if this is intended"},
-    {"node-timeout", DOCTOR_WARNING, OF_NODE, doctor_at_most, doctor_in_cluster,
-     .fact = FACT_NODE_TIMEOUT, .limit = LIMIT_BEAT_MS,
+    {"node-timeout", DOCTOR_WARNING, SCOPE_NODE, doctor_test_at_most, doctor_in_cluster,
+     .fact = FACT_NODE_TIMEOUT, .limit = LIMIT_RENEWAL_MS,
      .fine = "cluster-node-timeout is {} ms",
      .found = "cluster-node-timeout is {} ms, a renewal every {beat} ms",
      .unseen = "cluster-node-timeout",
@@ -524,71 +524,71 @@ const struct doctor_rule doctor_rules_topology[] = {
                 "may lose their locks",
      .advice = "use a TTL of more than three times that, or set a shorter "
                "cluster-node-timeout"},
-    {"sharded", DOCTOR_UNSAFE, OF_ALL, all_know_sharded, is_cluster,
+    {"sharded", DOCTOR_UNSAFE, SCOPE_WHOLE, all_know_sharded, is_cluster,
      .meaning = "a release deletes the lock and fails, or wakes no waiter",
      .advice = "use Redis 7 or Valkey on all nodes; until then, set sharded=off in "
                "every client"},
-    {"sharded-off", DOCTOR_WARNING, OF_ALL, doctor_always, is_sharded_off,
+    {"sharded-off", DOCTOR_WARNING, SCOPE_WHOLE, doctor_test_always, is_sharded_off,
      .found = "sharded=off, but the nodes support sharded channels",
      .meaning = "Redisson uses them by default: neither wakes the other's waiters, "
                 "which wait until a TTL expires",
      .advice = "use sharded=auto, or set Redisson's shardedSubscriptionMode "
                "to OFF"},
-    {"sharded-unseen", DOCTOR_WARNING, OF_MASTER, doctor_answers,
+    {"sharded-unseen", DOCTOR_WARNING, SCOPE_MASTER, doctor_test_answers,
      is_sharded_unseen, .may = {MAY_SHARDNUMSUB},
      .found = "PUBSUB SHARDNUMSUB is refused: {words}",
      .meaning = "holdfast then uses plain channels; if other clients use sharded "
                 "channels, neither wakes the other's waiters, which wait until a TTL "
                 "expires",
      .advice = "permit +pubsub|shardnumsub, or set sharded=on"},
-    {"sentinel-name", DOCTOR_UNSAFE, OF_SENTINEL, doctor_answers,
+    {"sentinel-name", DOCTOR_UNSAFE, SCOPE_SENTINEL, doctor_test_answers,
      .may = {MAY_SENTINEL_MASTER},
      .fine = "it watches the master", .found = "SENTINEL MASTER: {words}",
      .unseen = "SENTINEL MASTER",
      .meaning = "holdfast cannot find the master through it",
      .advice = "check the name in the URL, and the sentinel's ACL"},
-    {"sentinels-disagree", DOCTOR_UNSAFE, OF_ALL, sentinels_agree,
+    {"sentinels-disagree", DOCTOR_UNSAFE, SCOPE_WHOLE, sentinels_agree,
      .meaning = "some clients acquire locks on one master, some on another",
      .advice = "if a failover is in progress, run doctor again in a minute; otherwise "
                "send SENTINEL RESET to the wrong ones"},
-    {"few-sentinels", DOCTOR_WARNING, OF_ALL, doctor_at_least,
+    {"few-sentinels", DOCTOR_WARNING, SCOPE_WHOLE, doctor_test_at_least,
      .measure = measure_sentinels, .limit = MAJORITY,
      .found = "{} sentinel{s}",
      .meaning = "if one fails, there is no majority, so no failover",
      .advice = "use three sentinels or more, on separate machines"},
-    {"quorum", DOCTOR_WARNING, OF_SENTINEL, has_quorum,
+    {"quorum", DOCTOR_WARNING, SCOPE_SENTINEL, has_quorum,
      .meaning = "a failover does not happen when it is needed, or happens when it is "
                 "not",
      .advice = "start sentinels, or set the quorum to more than half of them"},
-    {"down-after", DOCTOR_WARNING, OF_SENTINEL, doctor_at_most,
-     .fact = FACT_DOWN_AFTER, .limit = LIMIT_BEAT_MS,
+    {"down-after", DOCTOR_WARNING, SCOPE_SENTINEL, doctor_test_at_most,
+     .fact = FACT_DOWN_AFTER, .limit = LIMIT_RENEWAL_MS,
      .fine = "down-after-milliseconds is {}",
      .found = "down-after-milliseconds is {}, a renewal every {beat} ms",
      .meaning = "a failover takes longer than the time between renewals, and holders "
                 "may lose their locks",
      .advice = "use SENTINEL SET NAME down-after-milliseconds 5000, or a longer TTL"},
-    {"loopback", DOCTOR_UNSAFE, OF_SENTINEL, names_no_loopback,
+    {"loopback", DOCTOR_UNSAFE, SCOPE_SENTINEL, names_no_loopback,
      .meaning = "clients on other machines find no master, or another one",
      .advice = "let it watch an address that all machines can reach"},
-    {"not-master", DOCTOR_UNSAFE, OF_NODE, is_true_master, is_named_master,
+    {"not-master", DOCTOR_UNSAFE, SCOPE_NODE, is_true_master, is_named_master,
      .meaning = "no lock can be acquired until sentinels report the right master",
      .advice = "if a failover is in progress, run doctor again in a minute; permit "
                "+role"},
-    {"two-masters", DOCTOR_UNSAFE, OF_MASTER, is_only_master,
+    {"two-masters", DOCTOR_UNSAFE, SCOPE_MASTER, is_only_master,
      .meaning = "clients that use one of them acquire locks that others hold",
      .advice = "make the old one a replica (REPLICAOF), not the one that clients use, which "
                "'holdfast -v' names; sentinels should do this within about 10 s"},
-    {"no-master", DOCTOR_UNSAFE, OF_ALL, has_master, is_replicated,
+    {"no-master", DOCTOR_UNSAFE, SCOPE_WHOLE, has_master, is_replicated,
      .meaning = "no lock can be acquired until one of them is",
      .advice = "add the master to the URL; if it is lost, promote a replica (REPLICAOF NO "
                "ONE), but not while the master may only be unreachable from here"},
-    {"certificate", DOCTOR_WARNING, OF_ALL, doctor_at_most,
+    {"certificate", DOCTOR_WARNING, SCOPE_WHOLE, doctor_test_at_most,
      .measure = measure_unverified, .limit = 0,
      .fine = "certificates are checked", .found = "tls_verify=no",
      .meaning = "an attacker between client and server can read and change everything, "
                 "including locks",
      .advice = "use tls_ca=FILE instead of tls_verify=no"},
-    {"many", DOCTOR_WARNING, OF_ALL, doctor_always, is_cut,
+    {"many", DOCTOR_WARNING, SCOPE_WHOLE, doctor_test_always, is_cut,
      .limit = DOCTOR_SERVERS_MAX,
      .found = "there are more than {limit} servers; the others were not checked",
      .meaning = "problems of the others are not known",

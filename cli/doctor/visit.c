@@ -62,9 +62,9 @@ struct target {
 };
 
 struct visit {
-    const struct doctor_plan *plan;
+    const struct doctor_visit_plan *plan;
     struct doctor_facts *facts;
-    struct doctor_names names;
+    struct doctor_query_names names;
     struct hf_loop *loop;
     struct hf_waiter waiter;
     uint32_t pending;
@@ -212,9 +212,9 @@ static hf_status add_target(struct visit *a, struct doctor_server *s, struct hf_
 
 /* ---- requests ---- */
 
-static void submit(struct target *t, struct query *query,
-                   const struct hf_resp_arg *argv, size_t argc,
-                   int64_t deadline_ms)
+static void submit_query(struct target *t, struct query *query,
+                         const struct hf_resp_arg *argv, size_t argc,
+                         int64_t deadline_ms)
 {
     if (hf_link_submit(t->link, &query->request, argv, argc, deadline_ms) < 0)
         return; /* no memory: it was not seen */
@@ -232,9 +232,9 @@ static void submit_question(struct target *t, size_t index,
     query->request.is_acknowledged_by_push =
         doctor_query_subscribes(query->what) &&
         hf_link_protocol(t->link) == 3;
-    submit(t, query, argv,
-           doctor_query_words(query->what, &t->visit->names, argv),
-           deadline_ms);
+    submit_query(t, query, argv,
+                 doctor_query_words(query->what, &t->visit->names, argv),
+                 deadline_ms);
 }
 
 static bool is_wanted(const struct target *t, const struct doctor_query *q)
@@ -260,7 +260,7 @@ static void submit_time(struct target *t, int64_t deadline_ms)
     query->what = NULL;
     query->request.is_acknowledged_by_push = false;
     t->sent_us = hf_clock_us();
-    submit(t, query, argv, 1, deadline_ms);
+    submit_query(t, query, argv, 1, deadline_ms);
 }
 
 /* Cancels requests that a lost server will not answer. */
@@ -331,7 +331,7 @@ static void note_end_of_round(struct target *t)
 /* Queries the targets from `first` on. The loop is locked. */
 static void query_round(struct visit *a, uint32_t first)
 {
-    const struct doctor_plan *plan = a->plan;
+    const struct doctor_visit_plan *plan = a->plan;
 
     query_all(a, first, EVERYTHING,
               plan->url->connect_timeout_ms + plan->timeout_ms);
@@ -365,7 +365,7 @@ static bool leads_elsewhere(const struct target *t, const struct target *first)
     return run_id[0] && known[0] && strcmp(run_id, known) != 0;
 }
 
-static void look_for_others(const struct target *first)
+static void detect_several_processes(const struct target *first)
 {
     struct doctor_server *server = first->server;
     int64_t end_ms = hf_clock_ms() + first->visit->plan->url->connect_timeout_ms;
@@ -393,7 +393,7 @@ static bool is_known_otherwise(const struct visit *a,
         struct doctor_server *visited = a->targets[i]->server;
 
         if (!s->id[0] || visited->is_sentinel != s->is_sentinel ||
-            !doctor_is(visited, FACT_ID, s->id))
+            !doctor_fact_is(visited, FACT_ID, s->id))
             continue;
         memcpy(visited->id, s->id, sizeof s->id);
         memcpy(visited->master_id, s->master_id, sizeof s->master_id);
@@ -474,7 +474,7 @@ static bool is_master_of(const struct doctor_facts *facts,
         return master->said == SAID_MASTER;
     return replica->master_id[0] &&
            (strcmp(master->id, replica->master_id) == 0 ||
-            doctor_is(master, FACT_ID, replica->master_id));
+            doctor_fact_is(master, FACT_ID, replica->master_id));
 }
 
 /* Without sentinels, the role of each host is the one that it reports itself. */
@@ -514,7 +514,7 @@ struct scratch {
 
 static bool choose_names(struct visit *a, struct scratch *scratch)
 {
-    const struct doctor_plan *plan = a->plan;
+    const struct doctor_visit_plan *plan = a->plan;
     uint64_t random;
 
     (void)hf_random_bytes(&random, sizeof random);
@@ -523,7 +523,7 @@ static bool choose_names(struct visit *a, struct scratch *scratch)
     scratch->scratch_channel = doctor_channel(scratch->name);
     scratch->channel =
         doctor_channel(a->facts->name ? a->facts->name : scratch->name);
-    a->names = (struct doctor_names){
+    a->names = (struct doctor_query_names){
         .key = a->facts->name ? a->facts->name : scratch->name,
         .channel = scratch->channel,
         .scratch = scratch->name,
@@ -554,7 +554,7 @@ static hf_status query_rounds(struct visit *a, struct hf_error *err)
     }
     if (rc == HF_OK && a->facts->topology == HF_STANDALONE && a->count > 0 &&
         !a->plan->queries_info_alone)
-        look_for_others(a->targets[0]);
+        detect_several_processes(a->targets[0]);
     while (a->count > 0)
         free_target(a->targets[--a->count]);
     hf_loop_unlock(a->loop);
@@ -562,7 +562,7 @@ static hf_status query_rounds(struct visit *a, struct hf_error *err)
     return rc;
 }
 
-hf_status doctor_visit(struct doctor_facts *facts, const struct doctor_plan *plan,
+hf_status doctor_visit(struct doctor_facts *facts, const struct doctor_visit_plan *plan,
                        struct hf_error *err)
 {
     const struct hf_loop_options options = {.size = sizeof options, .thread = false};

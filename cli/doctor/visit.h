@@ -5,7 +5,7 @@
 #include "cli/doctor/facts.h"
 #include "net/base/url.h"
 
-struct doctor_plan {
+struct doctor_visit_plan {
     const struct hf_url *url;           /* user, TLS, a lone host, a connect
                                            timeout */
     const struct hf_seeds *seeds;
@@ -17,7 +17,7 @@ struct doctor_plan {
  *   in rounds, until no server names a new one. It is also a fact if a server cannot be reached or
  *   does not reply in time. `facts` contains the URL and the options. HF_E_NOMEM,
  *   HF_E_SYSTEM. */
-hf_status doctor_visit(struct doctor_facts *facts, const struct doctor_plan *plan,
+hf_status doctor_visit(struct doctor_facts *facts, const struct doctor_visit_plan *plan,
                        struct hf_error *err);
 
 #endif

@@ -19,7 +19,7 @@
 #include "cli/base/wait_options.h"
 #include "cli/lock/handle.h"
 
-struct acquire {
+struct acquire_and_print {
     const struct cli_common *common;
     const char *name;
     struct cli_kind_options kind;
@@ -37,7 +37,7 @@ struct acquire {
 
 /* ---- printing the result ---- */
 
-static int print_json(const struct acquire *a, const char *handle,
+static int print_json(const struct acquire_and_print *a, const char *handle,
                       int64_t safe_ms)
 {
     struct cli_lock lock = {.name = a->name, .len = strlen(a->name)};
@@ -56,7 +56,7 @@ static int print_json(const struct acquire *a, const char *handle,
 }
 
 /* The safe time is in whole milliseconds: a shell can calculate with it. */
-static int print_hold(const struct acquire *a, int64_t safe_ms)
+static int print_hold(const struct acquire_and_print *a, int64_t safe_ms)
 {
     char owner[HF_OWNER_TEXT_MAX], handle[CLI_HANDLE_MAX];
 
@@ -74,7 +74,7 @@ static int print_hold(const struct acquire *a, int64_t safe_ms)
     return CLI_CONTINUE;
 }
 
-static void give_back(struct acquire *a)
+static void give_back(struct acquire_and_print *a)
 {
     struct hf_error err = {0};
     hf_status status;
@@ -86,7 +86,7 @@ static void give_back(struct acquire *a)
 
 /* The reader of a pipe may be slow, and a signal does not end a write. False: a signal
  * that ends the program arrived, or the lease has expired. */
-static bool await_room(struct acquire *a)
+static bool await_room(struct acquire_and_print *a)
 {
     struct pollfd fds[2] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
                             {.fd = a->wait.signal_io.fd, .events = POLLIN}};
@@ -107,7 +107,7 @@ static bool await_room(struct acquire *a)
 
 /* A lock whose handle was not printed could not be released by another process, so it
  * is released here. */
-static int tell(struct acquire *a)
+static int print_handle_or_release(struct acquire_and_print *a)
 {
     int64_t safe_ms =
         cli_handle_safe_at_end(hf_lock_safe_ms(a->lock, a->owner));
@@ -120,8 +120,8 @@ static int tell(struct acquire *a)
                       "releasing the lock");
     a->is_told = rc == CLI_CONTINUE;
     if (a->is_told) {
-        cli_signals_limit(false, NULL);
-        return CLI_OK;
+        cli_signals_limit_time(false, NULL);
+        return CLI_EXIT_OK;
     }
     give_back(a);
     return rc;
@@ -130,15 +130,15 @@ static int tell(struct acquire *a)
 /* ---- requests ---- */
 
 /* Returns the exit code of a call that did not get the lock. */
-static int fail(struct acquire *a)
+static int report_not_acquired(struct acquire_and_print *a)
 {
     const struct cli_wait *w = &a->wait;
 
     if (w->status == HF_CANCELLED)
-        return CLI_SIGNAL + w->signal;
+        return CLI_EXIT_SIGNAL + w->signal;
     if (w->status != HF_TIMEOUT)
         return cli_fail_status(w->status, &w->error);
-    cli_waiting_refused(w->client, a->lock, &w->waiting, &w->error);
+    cli_wait_report_refused(w->client, a->lock, &w->waiting, &w->error);
     return a->waiting.conflict_code;
 }
 
@@ -154,12 +154,12 @@ static void on_forgotten(void *ctx, struct hf_lock *lock, int64_t owner,
 
 static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info)
 {
-    struct acquire *a = ctx;
+    struct acquire_and_print *a = ctx;
 
-    cli_waiting_begin(&a->wait.waiting, a->wait.client, lock, info);
+    cli_wait_report_begin(&a->wait.waiting, a->wait.client, lock, info);
 }
 
-static hf_status request(struct acquire *a)
+static hf_status request_lock(struct acquire_and_print *a)
 {
     struct hf_acquire_options options;
 
@@ -176,7 +176,7 @@ static hf_status request(struct acquire *a)
 
 #define UNKNOWN "may stay locked until its lease expires; 'holdfast status' shows that"
 
-static void begin(struct acquire *a)
+static void begin_acquire(struct acquire_and_print *a)
 {
     char name[CLI_QUOTE_MAX];
 
@@ -186,21 +186,21 @@ static void begin(struct acquire *a)
     cli_wait_begin(&a->wait, a->last_words);
 }
 
-static int acquire(struct acquire *a)
+static int acquire_and_print(struct acquire_and_print *a)
 {
     hf_status status;
 
-    begin(a);
-    status = request(a);
+    begin_acquire(a);
+    status = request_lock(a);
     if (status < 0)
         return cli_fail("cannot request the lock: %s", hf_status_text(status));
-    cli_wait_for(&a->wait);
+    cli_wait_run_loop(&a->wait);
     if (a->wait.status != HF_OK)
-        return fail(a);
+        return report_not_acquired(a);
     if (a->wait.signal == 0 && await_room(a))
-        return tell(a);
+        return print_handle_or_release(a);
     give_back(a);
-    return a->wait.signal != 0 ? CLI_SIGNAL + a->wait.signal
+    return a->wait.signal != 0 ? CLI_EXIT_SIGNAL + a->wait.signal
                                : cli_fail("standard output was not read before the lease "
                                           "expired; releasing the lock");
 }
@@ -209,7 +209,7 @@ static int acquire(struct acquire *a)
 
 /* A lock whose handle was printed stays held; a lock that is granted too late is
  * released. Below HF_OK: the server may keep a lock that no process knows. */
-static hf_status close_client(struct acquire *a)
+static hf_status close_client(struct acquire_and_print *a)
 {
     hf_status rc =
         cli_wait_close(&a->wait, a->is_told ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
@@ -219,10 +219,10 @@ static hf_status close_client(struct acquire *a)
 
 /* Returns the exit code: 125 instead of "not acquired" after an error; otherwise
  * `code`. */
-static int report_unknown(const struct acquire *a, hf_status why, int code)
+static int report_unknown(const struct acquire_and_print *a, hf_status why, int code)
 {
     char name[CLI_QUOTE_MAX];
-    int trouble = cli_fail("%s: %s " UNKNOWN, cli_close_words(why),
+    int trouble = cli_fail("%s: %s " UNKNOWN, cli_close_reason(why),
                            cli_quote(name, a->name, strlen(a->name)));
 
     return code == a->waiting.conflict_code ? trouble : code;
@@ -244,10 +244,10 @@ static const struct cli_option own_options[] = {
 static int take_option(void *ctx, const struct cli_args *args, int id,
                        char *value)
 {
-    struct acquire *a = ctx;
+    struct acquire_and_print *a = ctx;
 
     if (id >= CLI_KIND_OPTION)
-        return cli_kind_take(&a->kind, args, id, value);
+        return cli_kind_take_option(&a->kind, args, id, value);
     if (id >= CLI_WAIT_OPTION)
         return cli_wait_take_option(&a->waiting, args, id, value);
     if (id == LEASE)
@@ -259,7 +259,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     return CLI_CONTINUE;
 }
 
-static int check(struct acquire *a, const struct cli_args *args)
+static int check_options(struct acquire_and_print *a, const struct cli_args *args)
 {
     if (!a->name)
         return cli_usage(args, "NAME is required");
@@ -272,24 +272,25 @@ static int check(struct acquire *a, const struct cli_args *args)
 
 static int main_acquire(struct cli_args *args, struct cli_common *common)
 {
-    struct acquire a = {.common = common,
-                        .kind = {.kind = HF_KIND_PLAIN},
-                        .waiting = CLI_WAIT_OPTIONS_INIT};
+    struct acquire_and_print a = {.common = common,
+                                  .kind = {.kind = HF_KIND_PLAIN},
+                                  .waiting = CLI_WAIT_OPTIONS_INIT};
     hf_status why;
     int rc = cli_common_parse(common, args, own_options, take_option, &a);
 
     if (rc == CLI_CONTINUE)
-        rc = check(&a, args);
+        rc = check_options(&a, args);
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
+        rc = cli_common_apply(common);
     if (rc != CLI_CONTINUE)
         return rc;
     cli_label_choose_parent(common);
     rc = cli_wait_open(&a.wait);
     if (rc == CLI_CONTINUE)
-        rc = cli_wait_lock(&a.wait, common, a.waiting.wait_ms != 0, 0, &a.kind, a.name, &a.lock);
+        rc = cli_wait_open_lock(&a.wait, common, a.waiting.wait_ms != 0, 0, &a.kind, a.name,
+                                &a.lock);
     if (rc == CLI_CONTINUE)
-        rc = acquire(&a);
+        rc = acquire_and_print(&a);
     if ((why = close_client(&a)) < 0)
         rc = report_unknown(&a, why, rc);
     hf_lock_free(a.lock);

@@ -46,7 +46,7 @@ int cli_counted_report_error(struct cli_counted *c, hf_status status,
 
 int cli_counted_report_change(struct cli_counted *c, hf_status status, const struct hf_error *err)
 {
-    return status < 0 ? cli_counted_report_error(c, status, err, true) : CLI_OK;
+    return status < 0 ? cli_counted_report_error(c, status, err, true) : CLI_EXIT_OK;
 }
 
 bool cli_counted_is_done(hf_status status)
@@ -57,7 +57,7 @@ bool cli_counted_is_done(hf_status status)
 int cli_counted_none(const struct cli_counted *c)
 {
     cli_warn("there is no %s %s; nothing is changed", c->of->noun, c->quoted);
-    return CLI_NO;
+    return CLI_EXIT_NO;
 }
 
 static void begin_json(const struct cli_counted *c, struct cli_json *j)
@@ -145,13 +145,14 @@ static int act_at_once(struct cli_counted *c)
 {
     bool has_ended;
     struct hf_client *client;
-    int rc = cli_client_open_once(&client, c->common);
+    int rc = cli_client_open_no_retry(&client, c->common);
 
     if (rc == CLI_CONTINUE)
         rc = open_object(c, client);
     if (rc == CLI_CONTINUE) {
         rc = c->action->act(c);
-        has_ended = hf_client_close(client, rc == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS,
+        has_ended = hf_client_close(client, rc == CLI_EXIT_OK ? CLI_WAIT_TIDY_MS
+                                                               : CLI_WAIT_LINGER_MS,
                                     NULL, NULL) == HF_OK;
         if (c->is_unknown)
             rc = fail_unknown(c, has_ended);
@@ -169,7 +170,7 @@ static int open_to_wait(struct cli_counted *c)
     int rc;
 
     cli_signals_end_at_once(true);
-    rc = cli_wait_client(&c->wait, c->common, c->waiting.wait_ms != 0, 0);
+    rc = cli_wait_open_client(&c->wait, c->common, c->waiting.wait_ms != 0, 0);
     if (rc == CLI_CONTINUE)
         rc = open_object(c, c->wait.client);
     cli_signals_end_at_once(false);
@@ -182,19 +183,19 @@ static int act_and_wait(struct cli_counted *c)
     hf_status why;
 
     (void)snprintf(c->last_words, sizeof c->last_words, "holdfast: " UNKNOWN "\n",
-                   cli_close_words(HF_E_NOREPLY), c->of->noun, c->quoted);
+                   cli_close_reason(HF_E_NOREPLY), c->of->noun, c->quoted);
     if (rc == CLI_CONTINUE)
         rc = open_to_wait(c);
     if (rc == CLI_CONTINUE) {
         cli_wait_begin(&c->wait, c->last_words);
         rc = c->action->act(c);
     }
-    why = cli_wait_close(&c->wait, rc == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
-    if (why < 0 && rc != CLI_OK)
-        rc = cli_fail(UNKNOWN, cli_close_words(why), c->of->noun, c->quoted);
+    why = cli_wait_close(&c->wait, rc == CLI_EXIT_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
+    if (why < 0 && rc != CLI_EXIT_OK)
+        rc = cli_fail(UNKNOWN, cli_close_reason(why), c->of->noun, c->quoted);
     c->of->close(c);
     cli_wait_free(&c->wait);
-    return rc == CLI_OK ? rc : cli_wait_end(&c->wait, rc);
+    return rc == CLI_EXIT_OK ? rc : cli_wait_end(&c->wait, rc);
 }
 
 /* ---- the command line ---- */
@@ -254,7 +255,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
                                  : take_word(c, args, value);
 }
 
-static int check(struct cli_counted *c, const struct cli_args *args)
+static int check_arguments(struct cli_counted *c, const struct cli_args *args)
 {
     if (!c->name || !*c->name)
         return cli_usage(args, c->name ? "NAME is empty" : "NAME is required");
@@ -287,10 +288,10 @@ int cli_counted_main(struct cli_args *args, struct cli_common *common,
     if (rc == CLI_CONTINUE) {
         if (c.name)
             (void)cli_quote(c.quoted, c.name, strlen(c.name));
-        rc = check(&c, args);
+        rc = check_arguments(&c, args);
     }
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
+        rc = cli_common_apply(common);
     if (rc != CLI_CONTINUE)
         return rc;
     return c.action->waits ? act_and_wait(&c) : act_at_once(&c);

@@ -55,10 +55,11 @@ struct cli_counted {
  * cli_counted_report_error - reports an error of a call. `changes`: the call changes the count; it
  *                    may be done, or its outcome unknown (c->is_unknown, reported when the client
  *                    is closed). Returns CLI_EXIT_ERROR.
- * cli_counted_report_change - the same after a change. Returns CLI_OK if status is not negative.
+ * cli_counted_report_change - the same after a change. Returns CLI_EXIT_OK if status is not
+ *   negative.
  * cli_counted_is_done - returns whether the server made the change, so that its result is
  *                    printed: also after HF_UNREPLICATED.
- * cli_counted_none - reports that there is no such semaphore or latch. Returns CLI_NO. */
+ * cli_counted_none - reports that there is no such semaphore or latch. Returns CLI_EXIT_NO. */
 int cli_counted_main(struct cli_args *args, struct cli_common *common,
                      const struct cli_counted_kind *of);
 int cli_counted_report_error(struct cli_counted *c, hf_status status, const struct hf_error *err,

@@ -85,7 +85,7 @@ static int print_json(const struct fence *f)
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_escape_for(&j, f->name, strlen(f->name));
+    cli_json_choose_escaping(&j, f->name, strlen(f->name));
     cli_json_text(&j, "name", f->name);
     cli_json_integer(&j, "latest", f->latest);
     if (f->token > 0) {
@@ -96,7 +96,7 @@ static int print_json(const struct fence *f)
     return cli_json_print(&j);
 }
 
-static int print(const struct fence *f)
+static int print_token(const struct fence *f)
 {
     int rc = CLI_CONTINUE;
 
@@ -108,7 +108,7 @@ static int print(const struct fence *f)
         return rc;
     if (is_counter_lost(f))
         return EXIT_COUNTER_LOST;
-    return is_stale(f) || (f->token == 0 && f->latest == 0) ? CLI_NO : CLI_OK;
+    return is_stale(f) || (f->token == 0 && f->latest == 0) ? CLI_EXIT_NO : CLI_EXIT_OK;
 }
 
 /* ---- the server ---- */
@@ -126,28 +126,28 @@ static int read_latest(struct fence *f, struct hf_client *client)
     return rc;
 }
 
-static int look(struct fence *f)
+static int read_and_print(struct fence *f)
 {
     struct hf_client *client;
-    int rc = cli_client_open_once(&client, f->common);
+    int rc = cli_client_open_no_retry(&client, f->common);
 
     if (rc == CLI_CONTINUE)
         rc = read_latest(f, client);
     hf_client_free(client);
-    return rc == CLI_CONTINUE ? print(f) : rc;
+    return rc == CLI_CONTINUE ? print_token(f) : rc;
 }
 
 static int main_fence(struct cli_args *args, struct cli_common *common)
 {
     struct fence f = {.common = common};
     char **words;
-    int rc = cli_common_words(common, args, &words);
+    int rc = cli_common_parse_words(common, args, &words);
 
     if (rc == CLI_CONTINUE)
         rc = take_words(&f, args, words);
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
-    return rc == CLI_CONTINUE ? look(&f) : rc;
+        rc = cli_common_apply(common);
+    return rc == CLI_CONTINUE ? read_and_print(&f) : rc;
 }
 
 const struct cli_command cli_fence_command = {

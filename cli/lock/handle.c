@@ -47,7 +47,7 @@ static bool is_permit_id(const char *text)
 
 /* Splits "KIND:owner". Without a known kind it is of a plain lock, and all of it is
  * the owner. */
-static void parse(struct cli_handle *h)
+static void parse_handle(struct cli_handle *h)
 {
     static const enum hf_lock_kind kinds[] = {HF_KIND_FAIR, HF_KIND_READ,
                                               HF_KIND_WRITE, HF_KIND_VALUE,
@@ -101,7 +101,7 @@ static bool has_owner(const struct cli_handle *h)
     return *end == '\0' || (h->kind == HF_KIND_WRITE && strcmp(end, ":write") == 0);
 }
 
-static int refuse(const struct cli_handle *h)
+static int fail_invalid_handle(const struct cli_handle *h)
 {
     char quoted[CLI_QUOTE_MAX];
 
@@ -116,10 +116,10 @@ int cli_handle_open(struct cli_handle *h, const struct cli_common *common,
     int rc;
 
     *h = (struct cli_handle){.name = name, .text = text};
-    parse(h);
+    parse_handle(h);
     if (!has_owner(h))
-        return refuse(h);
-    rc = cli_client_open_once(&h->client, common);
+        return fail_invalid_handle(h);
+    rc = cli_client_open_no_retry(&h->client, common);
     return rc == CLI_CONTINUE ? cli_lock_open(&h->lock, h->client, h->kind, name)
                            : rc;
 }
@@ -133,7 +133,7 @@ void cli_handle_close(struct cli_handle *h)
 int cli_handle_fail(const struct cli_handle *h, hf_status status,
                     const struct hf_error *err)
 {
-    return status == HF_E_INVAL ? refuse(h) : cli_fail_status(status, err);
+    return status == HF_E_INVAL ? fail_invalid_handle(h) : cli_fail_status(status, err);
 }
 
 static void note_loss(const struct cli_handle *h, const char *done)
@@ -167,5 +167,5 @@ int cli_handle_report(const struct cli_handle *h,
     }
     if (rc != CLI_CONTINUE)
         return rc;
-    return is_done ? CLI_OK : CLI_LOST;
+    return is_done ? CLI_EXIT_OK : CLI_EXIT_LOST;
 }

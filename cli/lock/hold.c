@@ -63,7 +63,7 @@ static void on_wait(void *ctx, struct hf_lock *lock, const struct hf_lock_info *
 {
     struct hold *h = ctx;
 
-    cli_waiting_begin(&h->wait.waiting, h->wait.client, lock, info);
+    cli_wait_report_begin(&h->wait.waiting, h->wait.client, lock, info);
 }
 
 /* What is read does not matter. A terminal that was closed is an end. */
@@ -126,7 +126,7 @@ static bool must_end(const struct hold *h)
 static void take_turn(struct hold *h)
 {
     hf_loop_dispatch(h->wait.loop, -1);
-    cli_metrics_turn(h->metrics);
+    cli_metrics_after_turn(h->metrics);
 }
 
 /* The reader of a pipe may be slow and a terminal may be stopped; a write would then delay
@@ -166,7 +166,7 @@ static int print_held(struct hold *h)
     return CLI_CONTINUE;
 }
 
-static int tell(struct hold *h)
+static int print_held_and_flush(struct hold *h)
 {
     int rc = print_held(h);
 
@@ -176,12 +176,12 @@ static int tell(struct hold *h)
 static int report_loss(const struct hold *h)
 {
     (void)cli_fail("lost the lock %s: %s", h->quoted, hf_lost_text(h->reason));
-    return CLI_LOST;
+    return CLI_EXIT_LOST;
 }
 
 /* From now on a second signal ends the process at once. Also after a loss: the server may
  * still have the hold. */
-static int release(struct hold *h)
+static int release_lock(struct hold *h)
 {
     struct hf_error err = {0};
     hf_status status;
@@ -190,32 +190,32 @@ static int release(struct hold *h)
     cli_signals_end_at_once(true);
     status = hf_lock_release(h->lock, h->owner, &err);
     if (status == HF_OK)
-        return CLI_OK;
+        return CLI_EXIT_OK;
     if (status == HF_LOST) {
         if (!h->is_lost)
             (void)cli_fail("the lock %s was lost before it was released", h->quoted);
-        return CLI_LOST;
+        return CLI_EXIT_LOST;
     }
     (void)cli_fail_status(status, &err);
     return cli_fail("%s may stay locked until its TTL expires", h->quoted);
 }
 
-static int stay(struct hold *h)
+static int hold_until_end(struct hold *h)
 {
     int rc = CLI_CONTINUE, end;
 
-    cli_signals_limit(false, NULL);
+    cli_signals_limit_time(false, NULL);
     cli_metrics_attach(h->metrics, h->wait.loop, &h->wait.client, 1);
     cli_metrics_note_held(h->metrics);
     if (await_room(h))
-        rc = tell(h);
+        rc = print_held_and_flush(h);
     while (rc == CLI_CONTINUE && !must_end(h))
         take_turn(h);
     if (h->is_lost)
         cli_metrics_note_lost(h->metrics);
     if (rc == CLI_CONTINUE && h->is_lost)
         rc = report_loss(h);
-    end = release(h);
+    end = release_lock(h);
     rc = rc == CLI_CONTINUE ? end : rc;
     cli_metrics_note_end(h->metrics, rc);
     cli_metrics_detach(h->metrics);
@@ -225,22 +225,22 @@ static int stay(struct hold *h)
 /* ---- acquiring ---- */
 
 /* The exit code of a call that did not get the lock. */
-static int fail(const struct hold *h)
+static int report_not_acquired(const struct hold *h)
 {
     const struct cli_wait *w = &h->wait;
 
     if (w->status == HF_CANCELLED && w->signal != 0)
-        return CLI_SIGNAL + w->signal;
+        return CLI_EXIT_SIGNAL + w->signal;
     if (w->status != HF_TIMEOUT && w->status != HF_CANCELLED)
         return cli_fail_status(w->status, &w->error);
     if (w->status == HF_TIMEOUT)
-        cli_waiting_refused(w->client, h->lock, &w->waiting, &w->error);
+        cli_wait_report_refused(w->client, h->lock, &w->waiting, &w->error);
     else
         cli_verbose("standard input ended before the lock was acquired");
     return h->waiting.conflict_code;
 }
 
-static hf_status request(struct hold *h)
+static hf_status request_lock(struct hold *h)
 {
     struct hf_acquire_options options;
 
@@ -254,7 +254,7 @@ static hf_status request(struct hold *h)
     return hf_lock_acquire_async(h->lock, &options, cli_wait_done, &h->wait);
 }
 
-static int acquire(struct hold *h)
+static int acquire_lock(struct hold *h)
 {
     hf_status status;
 
@@ -264,10 +264,10 @@ static int acquire(struct hold *h)
     cli_wait_begin(&h->wait, h->last_words);
     if (h->follows_input)
         watch_input(h);
-    if ((status = request(h)) < 0)
+    if ((status = request_lock(h)) < 0)
         return cli_fail("cannot request the lock: %s", hf_status_text(status));
-    cli_wait_for(&h->wait);
-    return h->wait.status == HF_OK ? stay(h) : fail(h);
+    cli_wait_run_loop(&h->wait);
+    return h->wait.status == HF_OK ? hold_until_end(h) : report_not_acquired(h);
 }
 
 /* ---- the command line ---- */
@@ -290,11 +290,11 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
     struct hold *h = ctx;
 
     if (id >= CLI_KIND_OPTION)
-        return cli_kind_take(&h->kind, args, id, value);
+        return cli_kind_take_option(&h->kind, args, id, value);
     if (id >= CLI_WAIT_OPTION)
         return cli_wait_take_option(&h->waiting, args, id, value);
     if (id >= CLI_METRICS_OPTION)
-        return cli_metrics_take(&h->metrics_options, args, id, value);
+        return cli_metrics_take_option(&h->metrics_options, args, id, value);
     switch (id) {
     case TTL:
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS, &h->ttl_ms);
@@ -310,7 +310,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id, char *val
     }
 }
 
-static int check(struct hold *h, const struct cli_args *args)
+static int check_options(struct hold *h, const struct cli_args *args)
 {
     if (!h->name)
         return cli_usage(args, "NAME is required");
@@ -330,9 +330,9 @@ static int close_all(struct hold *h, int code)
 
     if (h->input.fd >= 0)
         cli_wait_unwatch(&h->wait, &h->input);
-    rc = cli_wait_close(&h->wait, code == CLI_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
+    rc = cli_wait_close(&h->wait, code == CLI_EXIT_OK ? CLI_WAIT_TIDY_MS : CLI_WAIT_LINGER_MS);
     if (rc < 0 && !was_held)
-        code = cli_fail("%s: %s may stay locked until its TTL expires", cli_close_words(rc),
+        code = cli_fail("%s: %s may stay locked until its TTL expires", cli_close_reason(rc),
                         h->quoted);
     hf_lock_free(h->lock);
     cli_wait_free(&h->wait);
@@ -351,19 +351,19 @@ static int main_hold(struct cli_args *args, struct cli_common *common)
     int rc = cli_common_parse(common, args, own_options, take_option, &h);
 
     if (rc == CLI_CONTINUE)
-        rc = check(&h, args);
+        rc = check_options(&h, args);
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
+        rc = cli_common_apply(common);
     if (rc != CLI_CONTINUE)
         return rc;
     cli_label_choose(common, getpid(), "holdfast");
     h.metrics = cli_metrics_open(&h.metrics_options, h.name);
     rc = cli_wait_open(&h.wait);
     if (rc == CLI_CONTINUE)
-        rc = cli_wait_lock(&h.wait, common, h.waiting.wait_ms != 0, h.ttl_ms, &h.kind, h.name,
-                           &h.lock);
+        rc = cli_wait_open_lock(&h.wait, common, h.waiting.wait_ms != 0, h.ttl_ms, &h.kind, h.name,
+                                &h.lock);
     if (rc == CLI_CONTINUE)
-        rc = acquire(&h);
+        rc = acquire_lock(&h);
     return close_all(&h, rc);
 }
 

@@ -10,9 +10,9 @@
 #include "cli/base/value_string.h"
 #include "net/base/error.h"
 
-static hf_status become(struct hf_lock **lock, struct hf_client *client,
-                        enum hf_lock_kind kind, const char *name,
-                        struct hf_error *err)
+static hf_status replace_handle_by_kind(struct hf_lock **lock, struct hf_client *client,
+                                        enum hf_lock_kind kind, const char *name,
+                                        struct hf_error *err)
 {
     hf_lock_free(*lock);
     *lock = NULL;
@@ -26,8 +26,8 @@ static bool is_wrong_type(hf_status status, const struct hf_error *err)
     return status == HF_E_SERVER && strstr(err->text, ": WRONGTYPE Operation against");
 }
 
-static hf_status refuse(const struct hf_client *client, const char *name,
-                        const char *what, struct hf_error *err)
+static hf_status fail_not_a_lock(const struct hf_client *client, const char *name,
+                                 const char *what, struct hf_error *err)
 {
     char quoted[CLI_QUOTE_MAX];
 
@@ -36,22 +36,22 @@ static hf_status refuse(const struct hf_client *client, const char *name,
                         hf_client_address(client), what);
 }
 
-static hf_status inspect(struct cli_inspector *by, struct hf_lock *lock,
-                         struct hf_lock_info *info, struct hf_error *err)
+static hf_status inspect_lock(struct cli_inspector *by, struct hf_lock *lock,
+                              struct hf_lock_info *info, struct hf_error *err)
 {
     return by ? by->inspect(by, lock, info, err) : hf_lock_inspect(lock, info, err);
 }
 
-static hf_status look_at(struct hf_lock **lock, struct hf_client *client,
-                         enum hf_lock_kind kind, const char *name, struct cli_inspector *by,
-                         struct hf_lock_info *info, struct hf_error *err)
+static hf_status inspect_as_kind(struct hf_lock **lock, struct hf_client *client,
+                                 enum hf_lock_kind kind, const char *name, struct cli_inspector *by,
+                                 struct hf_lock_info *info, struct hf_error *err)
 {
-    hf_status rc = become(lock, client, kind, name, err);
+    hf_status rc = replace_handle_by_kind(lock, client, kind, name, err);
 
     if (rc == HF_OK)
-        rc = inspect(by, *lock, info, err);
+        rc = inspect_lock(by, *lock, info, err);
     return is_wrong_type(rc, err)
-               ? refuse(client, name, "of a type that is not used for locks", err)
+               ? fail_not_a_lock(client, name, "of a type that is not used for locks", err)
                : rc;
 }
 
@@ -60,12 +60,12 @@ static hf_status judge_string(const struct hf_client *client, const char *name,
 {
     int64_t number = 0;
 
-    switch (cli_string_class(info->holder, info->holder_full_len, info->ttl_ms,
-                             &number)) {
+    switch (cli_string_classify(info->holder, info->holder_full_len, info->ttl_ms,
+                                &number)) {
     case CLI_STRING_EMPTY:
-        return refuse(client, name, "an empty string, which is not a lock", err);
+        return fail_not_a_lock(client, name, "an empty string, which is not a lock", err);
     case CLI_STRING_LONG:
-        return refuse(client, name, "a string of more than 191 bytes, which is "
+        return fail_not_a_lock(client, name, "a string of more than 191 bytes, which is "
                                     "not a lock", err);
     case CLI_STRING_COUNTER:
         *info = (struct hf_lock_info){
@@ -87,48 +87,48 @@ static bool is_number(const struct hf_lock_info *info)
 
 /* A number may be that of a semaphore's permits; those that are out are known by a
  * key of their own. */
-static hf_status look_at_string(struct hf_lock **lock, struct hf_client *client,
+static hf_status inspect_string(struct hf_lock **lock, struct hf_client *client,
                                 const char *name, struct cli_inspector *by,
                                 struct hf_lock_info *info, struct hf_error *err)
 {
     struct hf_lock_info string;
-    hf_status rc = look_at(lock, client, HF_KIND_VALUE, name, by, info, err);
+    hf_status rc = inspect_as_kind(lock, client, HF_KIND_VALUE, name, by, info, err);
 
     if (rc < 0 || !info->is_locked)
         return rc;
     if (!is_number(info))
         return judge_string(client, name, info, err);
     string = *info;
-    rc = look_at(lock, client, HF_KIND_PERMIT, name, by, info, err);
+    rc = inspect_as_kind(lock, client, HF_KIND_PERMIT, name, by, info, err);
     if (rc < 0 || info->is_locked)
         return rc;
     *info = string;
     if (info->ttl_ms >= 0 &&
-        (rc = become(lock, client, HF_KIND_VALUE, name, err)) < 0)
+        (rc = replace_handle_by_kind(lock, client, HF_KIND_VALUE, name, err)) < 0)
         return rc;
     return judge_string(client, name, info, err);
 }
 
-hf_status cli_look(struct hf_lock **lock, struct hf_client *client,
-                   const char *name, struct cli_inspector *by, struct hf_lock_info *info,
-                   struct hf_error *err)
+hf_status cli_inspect_any(struct hf_lock **lock, struct hf_client *client,
+                          const char *name, struct cli_inspector *by, struct hf_lock_info *info,
+                          struct hf_error *err)
 {
-    hf_status rc = inspect(by, *lock, info, err);
+    hf_status rc = inspect_lock(by, *lock, info, err);
     enum hf_lock_kind kind = info->kind;
 
     if (is_wrong_type(rc, err))
-        return look_at_string(lock, client, name, by, info, err);
+        return inspect_string(lock, client, name, by, info, err);
     return rc == HF_OK && (kind == HF_KIND_FAIR || kind == HF_KIND_READ ||
                            kind == HF_KIND_WRITE)
-               ? become(lock, client, kind, name, err)
+               ? replace_handle_by_kind(lock, client, kind, name, err)
                : rc;
 }
 
-int cli_look_up(struct hf_lock **lock, struct hf_client *client,
-                const char *name, struct hf_lock_info *info)
+int cli_inspect_any_or_report(struct hf_lock **lock, struct hf_client *client,
+                              const char *name, struct hf_lock_info *info)
 {
     struct hf_error err = {0};
-    hf_status rc = cli_look(lock, client, name, NULL, info, &err);
+    hf_status rc = cli_inspect_any(lock, client, name, NULL, info, &err);
 
     return rc < 0 ? cli_fail_status(rc, &err) : CLI_CONTINUE;
 }

@@ -17,7 +17,7 @@ static void close_latch(struct cli_counted *c)
     hf_latch_free(c->on.latch);
 }
 
-static int set(struct cli_counted *c)
+static int set_latch(struct cli_counted *c)
 {
     struct hf_error err = {0};
     bool was_set = false;
@@ -28,7 +28,7 @@ static int set(struct cli_counted *c)
         return code;
     if (!was_set)
         cli_warn("the latch %s is set already; nothing is changed", c->quoted);
-    return cli_counted_done(c, "set", was_set, was_set ? code : CLI_NO);
+    return cli_counted_done(c, "set", was_set, was_set ? code : CLI_EXIT_NO);
 }
 
 static int read_count(struct cli_counted *c, int64_t *count)
@@ -39,13 +39,14 @@ static int read_count(struct cli_counted *c, int64_t *count)
     return status < 0 ? cli_counted_report_error(c, status, &err, false) : CLI_CONTINUE;
 }
 
-static int get(struct cli_counted *c)
+static int get_count(struct cli_counted *c)
 {
     int64_t count = 0;
     int rc = read_count(c, &count);
 
-    return rc == CLI_CONTINUE ? cli_counted_show(c, "count", count, count > 0 ? CLI_OK : CLI_NO)
-                              : rc;
+    return rc == CLI_CONTINUE
+               ? cli_counted_show(c, "count", count, count > 0 ? CLI_EXIT_OK : CLI_EXIT_NO)
+               : rc;
 }
 
 static int count_down(struct cli_counted *c)
@@ -64,7 +65,7 @@ static int count_down(struct cli_counted *c)
     return cli_counted_is_done(status) ? cli_counted_done(c, "counted", true, rc) : rc;
 }
 
-static int delete(struct cli_counted *c)
+static int delete_latch(struct cli_counted *c)
 {
     struct hf_error err = {0};
     bool was_deleted = false;
@@ -78,9 +79,9 @@ static int end_wait(struct cli_counted *c)
     struct cli_wait *w = &c->wait;
 
     if (w->status == HF_OK)
-        return cli_counted_done(c, "open", true, CLI_OK);
+        return cli_counted_done(c, "open", true, CLI_EXIT_OK);
     if (w->status == HF_CANCELLED)
-        return CLI_SIGNAL + w->signal;
+        return CLI_EXIT_SIGNAL + w->signal;
     if (w->status != HF_TIMEOUT)
         return cli_counted_report_error(c, w->status, &w->error, false);
     cli_verbose("%s", w->error.text);
@@ -94,18 +95,18 @@ static int wait_for(struct cli_counted *c)
 
     if (status < 0)
         return cli_fail("cannot wait: %s", hf_status_text(status));
-    cli_wait_for(&c->wait);
+    cli_wait_run_loop(&c->wait);
     return end_wait(c);
 }
 
 /* ---- the command line ---- */
 
 static const struct cli_counted_action actions[] = {
-    {"set", CLI_WITH_NUMBER, 1, false, false, set, false},
+    {"set", CLI_WITH_NUMBER, 1, false, false, set_latch, false},
     {"down", CLI_WITHOUT_NUMBER, 0, false, true, count_down, false},
     {"wait", CLI_WITHOUT_NUMBER, 0, true, false, wait_for, false},
-    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get, false},
-    {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete, false},
+    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get_count, false},
+    {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete_latch, false},
     {0},
 };
 

@@ -23,8 +23,8 @@ static int print_json(const struct cli_queue_plan *plan, const struct outcome *o
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_escape_for(&j, plan->name, strlen(plan->name));
-    cli_json_escape_for(&j, o->info.first_waiter, o->info.first_waiter_len);
+    cli_json_choose_escaping(&j, plan->name, strlen(plan->name));
+    cli_json_choose_escaping(&j, o->info.first_waiter, o->info.first_waiter_len);
     cli_json_text(&j, "name", plan->name);
     cli_json_bool(&j, "held", o->info.is_locked);
     if (o->info.waiters == 0)
@@ -67,11 +67,11 @@ static void print_removed(const struct cli_queue_plan *plan, const struct outcom
 static int exit_code(const struct outcome *o)
 {
     if (o->removed < 0)
-        return o->info.waiters == 0 ? CLI_OK : CLI_NO;
-    return o->removed > 0 ? CLI_OK : CLI_NO;
+        return o->info.waiters == 0 ? CLI_EXIT_OK : CLI_EXIT_NO;
+    return o->removed > 0 ? CLI_EXIT_OK : CLI_EXIT_NO;
 }
 
-static int report(const struct cli_queue_plan *plan, const struct outcome *o)
+static int report_outcome(const struct cli_queue_plan *plan, const struct outcome *o)
 {
     int rc = CLI_CONTINUE;
 
@@ -115,7 +115,7 @@ static bool is_to_remove(const struct cli_queue_plan *plan, const struct outcome
 }
 
 /* A queue whose lock is of another kind is not a fair lock's; inspecting says so. */
-static int clear(const struct cli_queue_plan *plan, struct hf_lock *lock)
+static int clear_queue(const struct cli_queue_plan *plan, struct hf_lock *lock)
 {
     struct outcome o = {.removed = -1};
     struct hf_error err = {0};
@@ -129,7 +129,7 @@ static int clear(const struct cli_queue_plan *plan, struct hf_lock *lock)
     (void)fflush(stdout); /* before a prompt */
     if (is_to_remove(plan, &o))
         rc = remove_places(plan, lock, &o);
-    return rc == CLI_CONTINUE ? report(plan, &o) : rc;
+    return rc == CLI_CONTINUE ? report_outcome(plan, &o) : rc;
 }
 
 int cli_queue_clear(const struct cli_queue_plan *plan, struct hf_client *client)
@@ -138,7 +138,7 @@ int cli_queue_clear(const struct cli_queue_plan *plan, struct hf_client *client)
     int rc = cli_lock_open(&lock, client, HF_KIND_FAIR, plan->name);
 
     if (rc == CLI_CONTINUE)
-        rc = clear(plan, lock);
+        rc = clear_queue(plan, lock);
     hf_lock_free(lock);
     return rc;
 }

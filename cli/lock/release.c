@@ -22,7 +22,7 @@ static int release_of(const struct cli_common *common, struct cli_handle *h)
     return cli_handle_report(h, common, "released", status == HF_OK, 0);
 }
 
-static int release(const struct cli_common *common, char *const *words)
+static int release_handle(const struct cli_common *common, char *const *words)
 {
     struct cli_handle handle;
     int rc = cli_handle_open(&handle, common, words[0], words[1]);
@@ -36,15 +36,15 @@ static int release(const struct cli_common *common, char *const *words)
 static int main_release(struct cli_args *args, struct cli_common *common)
 {
     char **words;
-    int rc = cli_common_words(common, args, &words);
+    int rc = cli_common_parse_words(common, args, &words);
 
     if (rc == CLI_CONTINUE)
         rc = cli_handle_check(args, words[0], words[0] ? words[1] : NULL);
     if (rc == CLI_CONTINUE && words[2])
         rc = cli_handle_extra_word(args, words[2]);
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
-    return rc == CLI_CONTINUE ? release(common, words) : rc;
+        rc = cli_common_apply(common);
+    return rc == CLI_CONTINUE ? release_handle(common, words) : rc;
 }
 
 const struct cli_command cli_release_command = {

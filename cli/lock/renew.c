@@ -10,7 +10,7 @@
 #include "lock/by_owner.h"
 #include "net/loop/clock.h"
 
-struct renew {
+struct renew_handle {
     const struct cli_common *common;
     const char *name;
     const char *handle;
@@ -20,8 +20,8 @@ struct renew {
 /* ---- requests ---- */
 
 /* A full pipe may delay the output. */
-static int tell(const struct renew *r, const struct cli_handle *h,
-                int64_t safe_ms)
+static int report_renewed(const struct renew_handle *r, const struct cli_handle *h,
+                          int64_t safe_ms)
 {
     int64_t until_ms = hf_clock_ms() + safe_ms;
     int64_t told_ms = cli_handle_safe_at_end(safe_ms);
@@ -32,14 +32,14 @@ static int tell(const struct renew *r, const struct cli_handle *h,
                         "again; use a longer --lease");
     rc = cli_handle_report(h, r->common, "renewed", true, told_ms);
     (void)fflush(stdout); /* main looks */
-    if (rc == CLI_OK && until_ms - hf_clock_ms() < told_ms)
+    if (rc == CLI_EXIT_OK && until_ms - hf_clock_ms() < told_ms)
         rc = cli_fail("writing to standard output took too long and SAFE_MS is stale; "
                       "renew again");
     return rc;
 }
 
 /* The label must not end before the lock. Returns the time that this took. */
-static int64_t extend_label(const struct renew *r, const struct cli_handle *h)
+static int64_t extend_label(const struct renew_handle *r, const struct cli_handle *h)
 {
     int64_t begun_ms = hf_clock_ms();
 
@@ -47,7 +47,7 @@ static int64_t extend_label(const struct renew *r, const struct cli_handle *h)
     return hf_clock_ms() - begun_ms;
 }
 
-static int renew_of(const struct renew *r, struct cli_handle *h)
+static int renew_of(const struct renew_handle *r, struct cli_handle *h)
 {
     struct hf_error err = {0};
     int64_t safe_ms = 0;
@@ -55,13 +55,13 @@ static int renew_of(const struct renew *r, struct cli_handle *h)
                                          r->lease_ms, &safe_ms, &err);
 
     if (status == HF_OK)
-        return tell(r, h, safe_ms - extend_label(r, h));
+        return report_renewed(r, h, safe_ms - extend_label(r, h));
     return status == HF_NOT_OWNER
                ? cli_handle_report(h, r->common, "renewed", false, 0)
                : cli_handle_fail(h, status, &err);
 }
 
-static int renew(const struct renew *r)
+static int renew_handle(const struct renew_handle *r)
 {
     struct cli_handle handle;
     int rc = cli_handle_open(&handle, r->common, r->name, r->handle);
@@ -84,7 +84,7 @@ static const struct cli_option own_options[] = {
 static int take_option(void *ctx, const struct cli_args *args, int id,
                        char *value)
 {
-    struct renew *r = ctx;
+    struct renew_handle *r = ctx;
 
     if (id == LEASE)
         return cli_take_duration(args, "--lease", value, CLI_LEASE_LEAST_MS,
@@ -95,7 +95,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     return CLI_CONTINUE;
 }
 
-static int check(const struct renew *r, const struct cli_args *args)
+static int check_options(const struct renew_handle *r, const struct cli_args *args)
 {
     int rc = cli_handle_check(args, r->name, r->handle);
 
@@ -106,14 +106,14 @@ static int check(const struct renew *r, const struct cli_args *args)
 
 static int main_renew(struct cli_args *args, struct cli_common *common)
 {
-    struct renew r = {.common = common};
+    struct renew_handle r = {.common = common};
     int rc = cli_common_parse(common, args, own_options, take_option, &r);
 
     if (rc == CLI_CONTINUE)
-        rc = check(&r, args);
+        rc = check_options(&r, args);
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
-    return rc == CLI_CONTINUE ? renew(&r) : rc;
+        rc = cli_common_apply(common);
+    return rc == CLI_CONTINUE ? renew_handle(&r) : rc;
 }
 
 const struct cli_command cli_renew_command = {

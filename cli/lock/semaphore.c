@@ -24,7 +24,7 @@ static void close_semaphore(struct cli_counted *c)
 
 /* ---- reading ---- */
 
-static int look(struct cli_counted *c, int64_t *available, bool *exists)
+static int inspect_semaphore(struct cli_counted *c, int64_t *available, bool *exists)
 {
     struct hf_error err = {0};
     hf_status status = hf_semaphore_inspect(c->on.semaphore, available, exists, &err);
@@ -32,23 +32,23 @@ static int look(struct cli_counted *c, int64_t *available, bool *exists)
     return status < 0 ? cli_counted_report_error(c, status, &err, false) : CLI_CONTINUE;
 }
 
-static int get(struct cli_counted *c)
+static int get_available(struct cli_counted *c)
 {
     int64_t available = 0;
     bool exists = false;
-    int rc = look(c, &available, &exists);
+    int rc = inspect_semaphore(c, &available, &exists);
 
     if (rc != CLI_CONTINUE)
         return rc;
     if (exists)
-        return cli_counted_show(c, "available", available, CLI_OK);
+        return cli_counted_show(c, "available", available, CLI_EXIT_OK);
     cli_warn("there is no semaphore %s", c->quoted);
-    return cli_counted_done(c, "exists", false, CLI_NO);
+    return cli_counted_done(c, "exists", false, CLI_EXIT_NO);
 }
 
 /* ---- changing ---- */
 
-static int set(struct cli_counted *c)
+static int set_permits(struct cli_counted *c)
 {
     struct hf_error err = {0};
     bool was_set = false;
@@ -63,12 +63,13 @@ static int set(struct cli_counted *c)
     if (!was_set)
         cli_warn("the semaphore %s exists; nothing is changed. Use add or reduce to change "
                  "the number of permits", c->quoted);
-    return cli_counted_done(c, "set", was_set, was_set ? code : CLI_NO);
+    return cli_counted_done(c, "set", was_set, was_set ? code : CLI_EXIT_NO);
 }
 
 /* A name that is misspelt must not become a semaphore. */
-static int change(struct cli_counted *c, const char *done,
-                  hf_status (*by)(struct hf_semaphore *, int64_t, bool *, struct hf_error *))
+static int change_permits(struct cli_counted *c, const char *done,
+                          hf_status (*by)(struct hf_semaphore *, int64_t, bool *,
+                                          struct hf_error *))
 {
     struct hf_error err = {0};
     bool existed = false;
@@ -80,19 +81,19 @@ static int change(struct cli_counted *c, const char *done,
     return cli_counted_done(c, done, existed, existed ? code : cli_counted_none(c));
 }
 
-static int add(struct cli_counted *c)
+static int add_permits(struct cli_counted *c)
 {
-    return change(c, "added", hf_semaphore_release_if_exists);
+    return change_permits(c, "added", hf_semaphore_release_if_exists);
 }
 
-static int reduce(struct cli_counted *c)
+static int reduce_permits(struct cli_counted *c)
 {
-    return change(c, "reduced", hf_semaphore_reduce);
+    return change_permits(c, "reduced", hf_semaphore_reduce);
 }
 
-static int release(struct cli_counted *c)
+static int release_permits(struct cli_counted *c)
 {
-    return change(c, "released", hf_semaphore_release_if_exists);
+    return change_permits(c, "released", hf_semaphore_release_if_exists);
 }
 
 static int show_taken(struct cli_counted *c, int64_t taken, int code)
@@ -105,7 +106,7 @@ static int show_taken(struct cli_counted *c, int64_t taken, int code)
     return cli_program_flush(unprinted) == CLI_CONTINUE ? code : CLI_EXIT_ERROR;
 }
 
-static int drain(struct cli_counted *c)
+static int drain_permits(struct cli_counted *c)
 {
     struct hf_error err = {0};
     int64_t available, taken = 0;
@@ -116,7 +117,7 @@ static int drain(struct cli_counted *c)
     if (!cli_counted_is_done(status))
         return code;
     if (taken == 0) /* was there one? */
-        rc = look(c, &available, &exists);
+        rc = inspect_semaphore(c, &available, &exists);
     if (rc != CLI_CONTINUE)
         return rc;
     return exists ? show_taken(c, taken, code)
@@ -125,7 +126,7 @@ static int drain(struct cli_counted *c)
 
 /* ---- expirable permits: they have the same key, and one more ---- */
 
-static int resize(struct cli_counted *c)
+static int resize_semaphore(struct cli_counted *c)
 {
     struct hf_error err = {0};
     struct hf_lock *permits = NULL;
@@ -140,7 +141,7 @@ static int resize(struct cli_counted *c)
     return cli_counted_is_done(status) ? cli_counted_done(c, "resized", true, code) : code;
 }
 
-static int delete(struct cli_counted *c)
+static int delete_semaphore(struct cli_counted *c)
 {
     struct hf_error err = {0};
     bool was_deleted = false;
@@ -164,12 +165,12 @@ static void give_back(struct cli_counted *c)
 }
 
 /* A script that does not learn of its permits cannot release them. */
-static int tell(struct cli_counted *c)
+static int print_acquired_or_release(struct cli_counted *c)
 {
-    int rc = cli_counted_done(c, "acquired", true, CLI_OK);
+    int rc = cli_counted_done(c, "acquired", true, CLI_EXIT_OK);
 
-    if (rc == CLI_OK && cli_program_flush("releasing the permits") == CLI_CONTINUE)
-        return CLI_OK;
+    if (rc == CLI_EXIT_OK && cli_program_flush("releasing the permits") == CLI_CONTINUE)
+        return CLI_EXIT_OK;
     give_back(c);
     return CLI_EXIT_ERROR;
 }
@@ -180,11 +181,11 @@ static int end_acquire(struct cli_counted *c)
 
     cli_wait_take_signals(w);
     if (w->status == HF_OK && w->signal == 0)
-        return tell(c);
+        return print_acquired_or_release(c);
     if (w->status == HF_OK)
         give_back(c);
     if (w->status == HF_OK || w->status == HF_CANCELLED)
-        return CLI_SIGNAL + w->signal;
+        return CLI_EXIT_SIGNAL + w->signal;
     if (w->status == HF_UNREPLICATED) {
         (void)cli_counted_report_error(c, w->status, &w->error, false);
         return cli_fail("no permit was acquired: those that the server granted are released "
@@ -206,7 +207,7 @@ static int note_absence(struct cli_counted *c)
     int rc;
 
     cli_signals_end_at_once(true); /* nothing is taken, and the call blocks */
-    rc = look(c, &available, &exists);
+    rc = inspect_semaphore(c, &available, &exists);
     cli_signals_end_at_once(false);
     c->is_absent = rc == CLI_CONTINUE && !exists;
     if (c->is_absent && c->waiting.wait_ms != 0)
@@ -215,7 +216,7 @@ static int note_absence(struct cli_counted *c)
     return rc;
 }
 
-static int acquire(struct cli_counted *c)
+static int acquire_permits(struct cli_counted *c)
 {
     int rc = note_absence(c);
     hf_status status;
@@ -226,22 +227,22 @@ static int acquire(struct cli_counted *c)
                                         &c->wait.cancel, cli_wait_done, &c->wait);
     if (status < 0)
         return cli_fail("cannot request permits: %s", hf_status_text(status));
-    cli_wait_for(&c->wait);
+    cli_wait_run_loop(&c->wait);
     return end_acquire(c);
 }
 
 /* ---- the command line ---- */
 
 static const struct cli_counted_action actions[] = {
-    {"set", CLI_WITH_NUMBER, 0, false, false, set, true},
-    {"add", CLI_WITH_NUMBER, 1, false, true, add, false},
-    {"reduce", CLI_WITH_NUMBER, 1, false, true, reduce, false},
-    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get, false},
-    {"acquire", CLI_NUMBER_OR_ONE, 1, true, false, acquire, false},
-    {"release", CLI_NUMBER_OR_ONE, 1, false, true, release, false},
-    {"resize", CLI_WITH_NUMBER, 0, false, false, resize, false},
-    {"drain", CLI_WITHOUT_NUMBER, 0, false, true, drain, false},
-    {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete, false},
+    {"set", CLI_WITH_NUMBER, 0, false, false, set_permits, true},
+    {"add", CLI_WITH_NUMBER, 1, false, true, add_permits, false},
+    {"reduce", CLI_WITH_NUMBER, 1, false, true, reduce_permits, false},
+    {"get", CLI_WITHOUT_NUMBER, 0, false, false, get_available, false},
+    {"acquire", CLI_NUMBER_OR_ONE, 1, true, false, acquire_permits, false},
+    {"release", CLI_NUMBER_OR_ONE, 1, false, true, release_permits, false},
+    {"resize", CLI_WITH_NUMBER, 0, false, false, resize_semaphore, false},
+    {"drain", CLI_WITHOUT_NUMBER, 0, false, true, drain_permits, false},
+    {"delete", CLI_WITHOUT_NUMBER, 0, false, false, delete_semaphore, false},
     {0},
 };
 

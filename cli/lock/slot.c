@@ -22,7 +22,7 @@ static int print_json(const char *key, uint16_t slot)
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_escape_for(&j, key, strlen(key));
+    cli_json_choose_escaping(&j, key, strlen(key));
     cli_json_text(&j, "key", key);
     cli_json_integer(&j, "slot", slot);
     return cli_json_print(&j);
@@ -41,13 +41,13 @@ static int print_slot(const struct cli_common *common, const char *key)
 static int main_slot(struct cli_args *args, struct cli_common *common)
 {
     char **keys;
-    int rc = cli_common_words(common, args, &keys);
+    int rc = cli_common_parse_words(common, args, &keys);
 
     if (rc == CLI_CONTINUE && !*keys)
         return cli_usage(args, "KEY is required");
     for (; rc == CLI_CONTINUE && *keys; keys++)
         rc = print_slot(common, *keys);
-    return rc == CLI_CONTINUE ? CLI_OK : rc;
+    return rc == CLI_CONTINUE ? CLI_EXIT_OK : rc;
 }
 
 const struct cli_command cli_slot_command = {

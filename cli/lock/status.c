@@ -17,7 +17,7 @@ static int look_up(struct hf_lock **lock, struct hf_client *client,
                    struct cli_lock *out)
 {
     struct hf_error err = {0};
-    int rc = cli_look_up(lock, client, out->name, &out->info);
+    int rc = cli_inspect_any_or_report(lock, client, out->name, &out->info);
     hf_status status;
 
     if (rc != CLI_CONTINUE || !out->info.is_locked ||
@@ -80,7 +80,7 @@ static void print_free(const struct hf_lock_info *info)
 static void print_held(const struct cli_lock *lock)
 {
     const struct hf_lock_info *info = &lock->info;
-    char ttl[CLI_SPAN_MAX];
+    char ttl[CLI_DURATION_TEXT_MAX];
 
     if (info->kind == HF_KIND_PERMIT)
         (void)printf("permits in use: %lld, available: %lld",
@@ -91,7 +91,7 @@ static void print_held(const struct cli_lock *lock)
         (void)printf(", waiters in its queue: %lld", (long long)info->waiters);
     print_unseen(info);
     if (info->ttl_ms >= 0)
-        (void)printf(", TTL %s\n", cli_span(ttl, info->ttl_ms));
+        (void)printf(", TTL %s\n", cli_duration_text(ttl, info->ttl_ms));
     else if (info->kind == HF_KIND_VALUE)
         (void)puts(", no TTL: perhaps not a lock; 'unlock --owner' releases it");
     else
@@ -127,13 +127,13 @@ static int print_lock(const struct cli_common *common,
         print_text(&found);
     if (rc != CLI_CONTINUE)
         return rc;
-    return found.info.is_locked ? CLI_OK : CLI_NO;
+    return found.info.is_locked ? CLI_EXIT_OK : CLI_EXIT_NO;
 }
 
 /* ---- all ---- */
 
 /* An error takes precedence over a free lock, and a free lock over a held one. */
-static int worse(int a, int b)
+static int worse_exit_code(int a, int b)
 {
     return a > b ? a : b;
 }
@@ -144,7 +144,7 @@ static int print_locks(const struct cli_common *common,
                        struct hf_client *client, char *const *names)
 {
     bool is_reachable = true;
-    int code = CLI_OK;
+    int code = CLI_EXIT_OK;
 
     for (; is_reachable && *names; names++) {
         struct hf_lock *lock;
@@ -155,7 +155,7 @@ static int print_locks(const struct cli_common *common,
         else if (lock)
             is_reachable = cli_common_is_cluster(common);
         hf_lock_free(lock);
-        code = worse(code, rc);
+        code = worse_exit_code(code, rc);
     }
     return code;
 }
@@ -163,7 +163,7 @@ static int print_locks(const struct cli_common *common,
 static int print_all(const struct cli_common *common, char *const *names)
 {
     struct hf_client *client;
-    int rc = cli_client_open_once(&client, common);
+    int rc = cli_client_open_no_retry(&client, common);
 
     if (rc == CLI_CONTINUE)
         rc = print_locks(common, client, names);
@@ -251,7 +251,7 @@ static int print_votes(const struct cli_common *common, const struct votes *v, c
         print_votes_text(v, name);
     if (rc != CLI_CONTINUE)
         return rc;
-    return !is_known(v) ? CLI_EXIT_ERROR : is_held(v) ? CLI_OK : CLI_NO;
+    return !is_known(v) ? CLI_EXIT_ERROR : is_held(v) ? CLI_EXIT_OK : CLI_EXIT_NO;
 }
 
 static int print_quorum(const struct cli_common *common, struct member *members, const char *name)
@@ -262,8 +262,8 @@ static int print_quorum(const struct cli_common *common, struct member *members,
         int rc = members[i].is_unreachable ? CLI_EXIT_ERROR
                                            : look_at_member(common, &members[i], name);
 
-        v.held += rc == CLI_OK;
-        v.unknown += rc != CLI_OK && rc != CLI_NO;
+        v.held += rc == CLI_EXIT_OK;
+        v.unknown += rc != CLI_EXIT_OK && rc != CLI_EXIT_NO;
     }
     return print_votes(common, &v, name);
 }
@@ -286,10 +286,10 @@ static int open_members(const struct cli_common *common, struct member *members)
 static int print_quorums(const struct cli_common *common, char *const *names)
 {
     struct member members[HF_QUORUM_MAX] = {0};
-    int rc = open_members(common, members), code = CLI_OK;
+    int rc = open_members(common, members), code = CLI_EXIT_OK;
 
     for (; rc == CLI_CONTINUE && *names; names++)
-        code = worse(code, print_quorum(common, members, *names));
+        code = worse_exit_code(code, print_quorum(common, members, *names));
     for (size_t i = 0; i < common->urls_count; i++)
         hf_client_free(members[i].client);
     return rc == CLI_CONTINUE ? code : rc;
@@ -301,12 +301,12 @@ static int main_status(struct cli_args *args, struct cli_common *common)
     int rc;
 
     common->takes_servers = true;
-    rc = cli_common_words(common, args, &names);
+    rc = cli_common_parse_words(common, args, &names);
 
     if (rc == CLI_CONTINUE && !*names)
         return cli_usage(args, "NAME is required");
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
+        rc = cli_common_apply(common);
     if (rc != CLI_CONTINUE)
         return rc;
     return common->urls_count > 1 ? print_quorums(common, names) : print_all(common, names);

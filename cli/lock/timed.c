@@ -19,14 +19,14 @@ static void on_done(void *ctx, hf_status status, const struct hf_error *err)
         t->error = *err;
 }
 
-static void begin(struct cli_timed *t)
+static void begin_request(struct cli_timed *t)
 {
     t->is_pending = true;
     t->error = (struct hf_error){0};
 }
 
 /* `rc`: of the call that began it. */
-static hf_status await(struct cli_timed *t, hf_status rc, struct hf_error *err)
+static hf_status await_request(struct cli_timed *t, hf_status rc, struct hf_error *err)
 {
     int64_t left_ms;
 
@@ -50,9 +50,9 @@ hf_status cli_timed_inspect(struct cli_inspector *by, struct hf_lock *lock,
 
     if (t->is_pending)
         return HF_CANCELLED;
-    begin(t);
+    begin_request(t);
     rc = hf_lock_inspect_async(lock, &t->info, on_done, t);
-    rc = await(t, rc, err);
+    rc = await_request(t, rc, err);
     if (!t->is_pending)
         *out = t->info;
     return rc;
@@ -65,10 +65,10 @@ void cli_timed_label(struct cli_timed *t, struct hf_client *client,
     hf_status rc;
 
     *dst = '\0';
-    if (t->is_pending || !cli_label_of_holder(info))
+    if (t->is_pending || !cli_label_is_readable(info))
         return;
-    begin(t);
+    begin_request(t);
     rc = hf_label_read_async(client, info->holder, info->holder_len, t->label, on_done, t);
-    if (await(t, rc, &err) == HF_OK)
+    if (await_request(t, rc, &err) == HF_OK)
         (void)strcpy(dst, t->label);
 }

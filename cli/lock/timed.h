@@ -7,7 +7,7 @@
 #include "lock/label.h"
 
 struct cli_timed {
-    struct cli_inspector inspector; /* for cli_look: it returns HF_CANCELLED after until_ms */
+    struct cli_inspector inspector; /* for cli_inspect_any: returns HF_CANCELLED after until_ms */
     struct hf_loop *loop;       /* of the client; without a thread */
     int64_t until_ms;           /* HF_NEVER: the request timeout alone counts */
 

@@ -26,7 +26,7 @@ static const struct cli_option own_options[] = {
     {0},
 };
 
-struct unlock {
+struct unlock_lock {
     const struct cli_common *common;
     const char *name;
     const char *owner;          /* NULL: --force */
@@ -41,14 +41,14 @@ struct unlock {
 
 /* ---- saying how it went ---- */
 
-static int print_json(const struct unlock *u, bool is_released,
+static int print_json(const struct unlock_lock *u, bool is_released,
                       const char *owner, size_t len)
 {
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_escape_for(&j, u->name, strlen(u->name));
-    cli_json_escape_for(&j, owner, len);
+    cli_json_choose_escaping(&j, u->name, strlen(u->name));
+    cli_json_choose_escaping(&j, owner, len);
     cli_json_text(&j, "name", u->name);
     cli_json_bool(&j, "released", is_released);
     if (len > 0)
@@ -58,7 +58,7 @@ static int print_json(const struct unlock *u, bool is_released,
 
 #define WHY_MAX (CLI_PLACES_MAX + 100)
 
-static const char *why_not(const struct unlock *u, char dst[WHY_MAX])
+static const char *why_not(const struct unlock_lock *u, char dst[WHY_MAX])
 {
     char places[CLI_PLACES_MAX];
 
@@ -76,11 +76,11 @@ static const char *why_not(const struct unlock *u, char dst[WHY_MAX])
 
 /* `owner` is the former or present holder; len 0: no holder is known. Returns the
  * exit code. */
-static int report_outcome(const struct unlock *u, bool is_released,
+static int report_outcome(const struct unlock_lock *u, bool is_released,
                           const char *owner, size_t len)
 {
     char holder[CLI_QUOTE_MAX], why[WHY_MAX];
-    int code = is_released ? CLI_OK : CLI_NO;
+    int code = is_released ? CLI_EXIT_OK : CLI_EXIT_NO;
     int rc;
 
     (void)cli_quote(holder, owner, len);
@@ -101,7 +101,7 @@ static int report_outcome(const struct unlock *u, bool is_released,
 
 /* The lock was not released: reports the holder. hf_lock_inspect cuts a text after 191
  * bytes, so an owner that is equal to a cut text is not the holder. */
-static int report_holder(struct unlock *u, const char *tried, size_t len)
+static int report_holder(struct unlock_lock *u, const char *tried, size_t len)
 {
     struct hf_lock_info *info = &u->info;
     struct hf_error err = {0};
@@ -121,7 +121,7 @@ static int report_holder(struct unlock *u, const char *tried, size_t len)
 }
 
 /* Compares and deletes in one step, so that a new holder keeps it. */
-static int release_of(struct unlock *u, const char *owner, size_t len)
+static int release_of(struct unlock_lock *u, const char *owner, size_t len)
 {
     struct hf_error err = {0};
     hf_status status =
@@ -143,8 +143,8 @@ static bool is_foreign(const struct hf_lock_info *info)
     int64_t number;
 
     return info->kind == HF_KIND_VALUE &&
-           cli_string_class(info->holder, info->holder_full_len, info->ttl_ms,
-                            &number) != CLI_STRING_LOCK;
+           cli_string_classify(info->holder, info->holder_full_len, info->ttl_ms,
+                               &number) != CLI_STRING_LOCK;
 }
 
 static bool can_release(const struct hf_lock_info *info)
@@ -153,7 +153,7 @@ static bool can_release(const struct hf_lock_info *info)
            !is_foreign(info) && info->holders == 1;
 }
 
-static int refuse(const struct unlock *u, const struct hf_lock_info *info)
+static int refuse_to_unlock(const struct unlock_lock *u, const struct hf_lock_info *info)
 {
     if (info->kind == HF_KIND_PERMIT)
         return cli_fail("%s is a semaphore: a permit becomes free when its holder "
@@ -173,10 +173,10 @@ static int refuse(const struct unlock *u, const struct hf_lock_info *info)
                     "is changed", u->quoted, hf_lock_kind_text(info->kind));
 }
 
-static bool confirm_by_person(const struct unlock *u, struct hf_client *client,
+static bool confirm_by_person(const struct unlock_lock *u, struct hf_client *client,
                               const struct hf_lock_info *info)
 {
-    char holder[CLI_QUOTE_MAX], label[HF_LABEL_MAX + 1], ttl[CLI_SPAN_MAX];
+    char holder[CLI_QUOTE_MAX], label[HF_LABEL_MAX + 1], ttl[CLI_DURATION_TEXT_MAX];
 
     cli_label_read(client, info, label);
     (void)fprintf(stderr,
@@ -185,7 +185,7 @@ static bool confirm_by_person(const struct unlock *u, struct hf_client *client,
                   u->quoted,
                   cli_quote(holder, info->holder, info->holder_len), *label ? " (" : "",
                   label, *label ? ")" : "", (long long)info->hold_count,
-                  info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
+                  info->ttl_ms >= 0 ? cli_duration_text(ttl, info->ttl_ms) : "none");
     return cli_person_says_yes();
 }
 
@@ -195,7 +195,7 @@ static bool confirm_by_person(const struct unlock *u, struct hf_client *client,
 
 /* For a free lock, the script of a forced release shortens places that are valid for
  * longer than a waiter may request, and wakes the first waiter. */
-static int repair_queue(struct unlock *u, struct hf_client *client)
+static int repair_queue(struct unlock_lock *u, struct hf_client *client)
 {
     struct hf_error err = {0};
     struct hf_lock *fair;
@@ -217,7 +217,7 @@ static int repair_queue(struct unlock *u, struct hf_client *client)
 }
 
 /* Releases only the holder that was shown. */
-static int release_by_force(struct unlock *u, struct hf_client *client)
+static int release_by_force(struct unlock_lock *u, struct hf_client *client)
 {
     const struct hf_lock_info *info = &u->info;
     char holder[sizeof info->holder];
@@ -227,7 +227,7 @@ static int release_by_force(struct unlock *u, struct hf_client *client)
     if (!info->is_locked)
         return report_outcome(u, false, "", 0);
     if (!can_release(info))
-        return refuse(u, info);
+        return refuse_to_unlock(u, info);
     if (!u->is_confirmed && !confirm_by_person(u, client, info))
         return report_outcome(u, false, info->holder, info->holder_len);
     memcpy(holder, info->holder, info->holder_len);
@@ -236,7 +236,7 @@ static int release_by_force(struct unlock *u, struct hf_client *client)
 
 /* ---- the subcommand ---- */
 
-static int unlock_queue(const struct unlock *u, struct hf_client *client)
+static int unlock_queue(const struct unlock_lock *u, struct hf_client *client)
 {
     const struct cli_queue_plan plan = {.common = u->common,
                                         .name = u->name,
@@ -248,14 +248,14 @@ static int unlock_queue(const struct unlock *u, struct hf_client *client)
     return cli_queue_clear(&plan, client);
 }
 
-static int release_found(struct unlock *u, struct hf_client *client)
+static int release_found(struct unlock_lock *u, struct hf_client *client)
 {
     if (cli_lock_is_counter(&u->info))
         return report_outcome(u, false, "", 0);
     return u->owner ? release_of(u, u->owner, u->owner_len) : release_by_force(u, client);
 }
 
-static int unlock_connected(struct unlock *u, struct hf_client *client)
+static int unlock_connected(struct unlock_lock *u, struct hf_client *client)
 {
     int rc;
 
@@ -263,17 +263,17 @@ static int unlock_connected(struct unlock *u, struct hf_client *client)
         return unlock_queue(u, client);
     rc = cli_lock_open(&u->lock, client, HF_KIND_PLAIN, u->name);
     if (rc == CLI_CONTINUE)
-        rc = cli_look_up(&u->lock, client, u->name, &u->info);
+        rc = cli_inspect_any_or_report(&u->lock, client, u->name, &u->info);
     if (rc == CLI_CONTINUE)
         rc = release_found(u, client);
     hf_lock_free(u->lock);
     return rc;
 }
 
-static int unlock(struct unlock *u)
+static int unlock_lock(struct unlock_lock *u)
 {
     struct hf_client *client;
-    int rc = cli_client_open_once(&client, u->common);
+    int rc = cli_client_open_no_retry(&client, u->common);
 
     if (rc == CLI_CONTINUE)
         rc = unlock_connected(u, client);
@@ -309,10 +309,10 @@ static size_t as_shown(char *text)
 static int take_option(void *ctx, const struct cli_args *args, int id,
                        char *value)
 {
-    struct unlock *u = ctx;
+    struct unlock_lock *u = ctx;
 
     switch (id) {
-    case CLI_WORD:
+    case CLI_ARGS_WORD:
         if (u->name)
             return cli_usage(args, "unexpected argument '%s': only one NAME", value);
         u->name = value;
@@ -334,7 +334,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     return CLI_CONTINUE;
 }
 
-static int check(const struct unlock *u, const struct cli_args *args)
+static int check_options(const struct unlock_lock *u, const struct cli_args *args)
 {
     if (!u->name)
         return cli_usage(args, "NAME is required");
@@ -349,17 +349,17 @@ static int check(const struct unlock *u, const struct cli_args *args)
 
 static int main_unlock(struct cli_args *args, struct cli_common *common)
 {
-    struct unlock u = {.common = common};
+    struct unlock_lock u = {.common = common};
     int rc = cli_common_parse(common, args, own_options, take_option, &u);
 
     if (rc == CLI_CONTINUE)
-        rc = check(&u, args);
+        rc = check_options(&u, args);
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
+        rc = cli_common_apply(common);
     if (rc != CLI_CONTINUE)
         return rc;
     (void)cli_quote(u.quoted, u.name, strlen(u.name));
-    return unlock(&u);
+    return unlock_lock(&u);
 }
 
 const struct cli_command cli_unlock_command = {

@@ -37,7 +37,7 @@
 
 struct watched {
     const char *name;
-    struct cli_snapshot look;       /* the last one that was answered */
+    struct cli_snapshot last_snapshot; /* the last one that was answered */
     size_t labelled_len;        /* the holder whose label was read last */
     char labelled[HF_OWNER_TEXT_MAX];
     char label[HF_LABEL_MAX + 1];
@@ -84,7 +84,7 @@ static const char *label_now(struct watch *watch, struct watched *w,
         return "";
     if (is_labelled(w, info) && w->label[0])
         return w->label;
-    if (!is_labelled(w, info) && cli_label_of_holder(info))
+    if (!is_labelled(w, info) && cli_label_is_readable(info))
         read_again(w, LABEL_MS);
     w->labelled_len = info->holder_len;
     memcpy(w->labelled, info->holder, info->holder_len);
@@ -105,10 +105,11 @@ static void read_late_labels(struct watch *watch)
         if (w->label_ms > now_ms)
             continue;
         w->label_ms = HF_NEVER;
-        if (!w->look.info.is_locked || w->is_unknown || !is_labelled(w, &w->look.info))
+        if (!w->last_snapshot.info.is_locked || w->is_unknown ||
+            !is_labelled(w, &w->last_snapshot.info))
             continue;
         read_again(w, 2 * w->label_wait_ms);
-        (void)label_now(watch, w, &w->look.info);
+        (void)label_now(watch, w, &w->last_snapshot.info);
     }
 }
 
@@ -116,7 +117,7 @@ static void read_late_labels(struct watch *watch)
 static const char *label_of(struct watch *watch, struct watched *w,
                             enum cli_watch_event event, const struct hf_lock_info *info)
 {
-    if (!cli_watch_is_past(event))
+    if (!cli_watch_is_of_earlier_hold(event))
         return label_now(watch, w, info);
     return is_labelled(w, info) ? w->label : "";
 }
@@ -155,7 +156,7 @@ static void print_head(const struct watched *w)
 }
 
 /* What an event is called before the owner. */
-static const char *phrase(enum cli_watch_event event)
+static const char *phrase_for_event(enum cli_watch_event event)
 {
     static const char *const phrases[] = {
         [CLI_WATCH_HELD] = "held by",
@@ -165,7 +166,7 @@ static const char *phrase(enum cli_watch_event event)
         [CLI_WATCH_JOINED] = "joined, now held by",
         [CLI_WATCH_LEFT] = "left by one, now held by",
         [CLI_WATCH_REENTERED] = "re-entered by",
-        [CLI_WATCH_PARTLY] = "partly released by",
+        [CLI_WATCH_PARTLY_RELEASED] = "partly released by",
         [CLI_WATCH_RENEWED] = "renewed by",
         [CLI_WATCH_SHORTENED] = "lease shortened, held by"};
 
@@ -177,7 +178,7 @@ static void print_owner(enum cli_watch_event event,
 {
     char holder[CLI_QUOTE_MAX];
 
-    (void)printf("%s ", phrase(event));
+    (void)printf("%s ", phrase_for_event(event));
     if (info->kind == HF_KIND_PERMIT)
         (void)printf("%lld of a semaphore's permits",
                      (long long)info->holders);
@@ -189,14 +190,14 @@ static void print_owner(enum cli_watch_event event,
         (void)printf(" and %lld more", (long long)info->holders - 1);
     if (info->kind != HF_KIND_PLAIN && info->kind != HF_KIND_PERMIT)
         (void)printf(" (%s)", hf_lock_kind_text(info->kind));
-    if (event == CLI_WATCH_REENTERED || event == CLI_WATCH_PARTLY)
+    if (event == CLI_WATCH_REENTERED || event == CLI_WATCH_PARTLY_RELEASED)
         (void)printf(", hold count %lld", (long long)info->hold_count);
 }
 
 static void print_text(const struct watched *w, enum cli_watch_event event,
                        const struct hf_lock_info *info, const char *label)
 {
-    char ttl[CLI_SPAN_MAX];
+    char ttl[CLI_DURATION_TEXT_MAX];
 
     print_head(w);
     if (event == CLI_WATCH_FREE) {
@@ -204,12 +205,12 @@ static void print_text(const struct watched *w, enum cli_watch_event event,
         return;
     }
     print_owner(event, info, label);
-    if (cli_watch_is_past(event))
+    if (cli_watch_is_of_earlier_hold(event))
         (void)putchar('\n');
     else if (info->ttl_ms < 0)
         (void)puts(", no TTL");
     else
-        (void)printf(", TTL %s\n", cli_span(ttl, info->ttl_ms));
+        (void)printf(", TTL %s\n", cli_duration_text(ttl, info->ttl_ms));
 }
 
 static void print_event(struct watch *watch, struct watched *w,
@@ -238,24 +239,24 @@ static void print_unknown(const struct watch *watch, const struct watched *w,
 
 /* ---- a look ---- */
 
-static void compare(struct watch *watch, struct watched *w,
-                    const struct cli_snapshot *now)
+static void print_events_since(struct watch *watch, struct watched *w,
+                               const struct cli_snapshot *now)
 {
     enum cli_watch_event events[CLI_WATCH_EVENTS_MAX];
-    size_t count = cli_watch_compare(events, &w->look, now);
+    size_t count = cli_watch_compare(events, &w->last_snapshot, now);
 
     for (size_t i = 0; i < count; i++)
         print_event(watch, w, events[i],
-                    cli_watch_is_past(events[i]) ? &w->look.info : &now->info);
+                    cli_watch_is_of_earlier_hold(events[i]) ? &w->last_snapshot.info : &now->info);
     if (w->is_unknown && count == 0) /* it was "unknown": print the state */
         print_event(watch, w, now->info.is_locked ? CLI_WATCH_HELD
                                                   : CLI_WATCH_FREE, &now->info);
-    w->look = *now;
+    w->last_snapshot = *now;
     w->is_unknown = false;
 }
 
-static hf_status look(struct watch *watch, const char *name,
-                      struct cli_snapshot *out, struct hf_error *err)
+static hf_status take_snapshot(struct watch *watch, const char *name,
+                               struct cli_snapshot *out, struct hf_error *err)
 {
     struct hf_lock *lock = NULL;
     hf_status rc =
@@ -263,7 +264,7 @@ static hf_status look(struct watch *watch, const char *name,
 
     *out = (struct cli_snapshot){.sent_ms = hf_clock_ms()};
     if (rc == HF_OK)
-        rc = cli_look(&lock, watch->client, name, &watch->timed.inspector, &out->info, err);
+        rc = cli_inspect_any(&lock, watch->client, name, &watch->timed.inspector, &out->info, err);
     out->answered_ms = hf_clock_ms();
     hf_lock_free(lock);
     return rc;
@@ -284,7 +285,7 @@ static bool is_away(const struct watch *watch, hf_status status)
 static int64_t next_look_ms(const struct watch *watch, const struct watched *w)
 {
     int64_t now_ms = hf_clock_ms(), next_ms = now_ms + watch->every_ms;
-    int64_t ends_ms = w->is_unknown ? HF_NEVER : cli_watch_ends_ms(&w->look);
+    int64_t ends_ms = w->is_unknown ? HF_NEVER : cli_watch_lease_end_ms(&w->last_snapshot);
 
     if (w->is_pushed) /* a key that has expired is reported late, or when it is read */
         return ends_ms == HF_NEVER ? HF_NEVER : hf_max_ms(ends_ms + AFTER_END_MS,
@@ -302,19 +303,19 @@ static int64_t next_look_ms(const struct watch *watch, const struct watched *w)
 /* The number of permits in use is in several keys. */
 static bool is_pushable(const struct watched *w)
 {
-    return w->look.info.kind != HF_KIND_PERMIT;
+    return w->last_snapshot.info.kind != HF_KIND_PERMIT;
 }
 
 /* After a look without a reply, the next one polls: arming would wait for the same server. */
-static hf_status look_once(struct watch *watch, struct watched *w,
-                           struct cli_snapshot *now, struct hf_error *err)
+static hf_status arm_and_take_snapshot(struct watch *watch, struct watched *w,
+                                       struct cli_snapshot *now, struct hf_error *err)
 {
     size_t i = (size_t)(w - watch->locks);
 
     w->looked_ms = hf_clock_ms();
     w->is_pushed = watch->pushes && is_pushable(w) && !w->is_unknown &&
                    cli_pushes_arm(watch->pushes, i, w->name, watch->timed.until_ms);
-    return look(watch, w->name, now, err);
+    return take_snapshot(watch, w->name, now, err);
 }
 
 /* Changes that follow each other quickly are one. */
@@ -329,7 +330,7 @@ static void note_pushes(struct watch *watch)
 }
 
 /* At those that are due by then. */
-static void look_at_due(struct watch *watch, int64_t until_ms)
+static void poll_due_locks(struct watch *watch, int64_t until_ms)
 {
     struct hf_error err = {0};
     hf_status rc = HF_OK;
@@ -343,11 +344,11 @@ static void look_at_due(struct watch *watch, int64_t until_ms)
         if (is_away(watch, rc))
             hf_error_set(&err, rc, "the server cannot be reached");
         else
-            rc = look_once(watch, w, &now, &err);
+            rc = arm_and_take_snapshot(watch, w, &now, &err);
         if (rc == HF_CANCELLED)
             (void)hf_error_set(&err, rc, "the server has not replied before the end of --for");
         if (rc == HF_OK)
-            compare(watch, w, &now);
+            print_events_since(watch, w, &now);
         else if (!w->is_unknown)
             print_unknown(watch, w, err.text);
         w->is_unknown = rc < 0;
@@ -406,24 +407,24 @@ static bool can_write(void)
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-static int follow(struct watch *watch)
+static int poll_until_end(struct watch *watch)
 {
     int64_t end_ms = watch->for_ms > 0 ? watch->timed.until_ms - END_MS : HF_NEVER;
 
     do {
-        look_at_due(watch, hf_clock_ms());
+        poll_due_locks(watch, hf_clock_ms());
         read_late_labels(watch);
         if (!can_write())
             return CLI_EXIT_ERROR; /* main says why */
         if (!rest_until(watch, end_ms))
             return end_unread();
     } while (hf_clock_ms() < end_ms);
-    look_at_due(watch, HF_NEVER);
-    return CLI_OK;
+    poll_due_locks(watch, HF_NEVER);
+    return CLI_EXIT_OK;
 }
 
 /* A server that cannot be reached at all is an error: it may be a wrong URL. */
-static int reach(struct watch *watch)
+static int check_server_reachable(struct watch *watch)
 {
     struct hf_lock *lock;
     int rc = cli_lock_open(&lock, watch->client, HF_KIND_PLAIN,
@@ -450,11 +451,11 @@ static int watch_all(struct watch *watch)
     options.connect_once = true;
     rc = cli_client_open(&watch->client, watch->common, &options);
     if (rc == CLI_CONTINUE)
-        rc = reach(watch);
+        rc = check_server_reachable(watch);
     if (rc == CLI_CONTINUE && !watch->polls)
         rc = cli_pushes_open(&watch->pushes, watch->loop, watch->common, watch->count);
     if (rc == CLI_CONTINUE)
-        rc = follow(watch);
+        rc = poll_until_end(watch);
     cli_pushes_free(watch->pushes);
     hf_client_free(watch->client);
     hf_loop_free(watch->loop);
@@ -489,7 +490,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         if (watch->count == NAMES_MAX)
             return cli_usage(args, "at most %d names", NAMES_MAX);
         watch->locks[watch->count++] = (struct watched){
-            .name = value, .look = {.is_first = true}, .label_ms = HF_NEVER};
+            .name = value, .last_snapshot = {.is_first = true}, .label_ms = HF_NEVER};
         return CLI_CONTINUE;
     }
 }
@@ -507,7 +508,7 @@ static int main_watch(struct cli_args *args, struct cli_common *common)
     if (rc == CLI_CONTINUE && watch.count == 0)
         rc = cli_usage(args, "NAME is required");
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
+        rc = cli_common_apply(common);
     if (watch.for_ms > 0 &&
         watch.for_ms < (common->connect_timeout_ms ? common->connect_timeout_ms : CONNECT_MS))
         common->connect_timeout_ms = watch.for_ms;

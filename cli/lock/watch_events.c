@@ -18,13 +18,13 @@ const char *cli_watch_word(enum cli_watch_event event)
         [CLI_WATCH_RELEASED] = "released",   [CLI_WATCH_EXPIRED] = "expired",
         [CLI_WATCH_ACQUIRED] = "acquired",   [CLI_WATCH_JOINED] = "joined",
         [CLI_WATCH_LEFT] = "left",           [CLI_WATCH_REENTERED] = "reentered",
-        [CLI_WATCH_PARTLY] = "partly_released",     [CLI_WATCH_RENEWED] = "renewed",
+        [CLI_WATCH_PARTLY_RELEASED] = "partly_released",     [CLI_WATCH_RENEWED] = "renewed",
         [CLI_WATCH_SHORTENED] = "shortened"};
 
     return words[event];
 }
 
-bool cli_watch_is_past(enum cli_watch_event event)
+bool cli_watch_is_of_earlier_hold(enum cli_watch_event event)
 {
     return event == CLI_WATCH_RELEASED || event == CLI_WATCH_EXPIRED;
 }
@@ -59,7 +59,7 @@ static bool ends_later(const struct cli_snapshot *a, const struct cli_snapshot *
            (!has_end(a) || earliest_end(a) > latest_end(b));
 }
 
-int64_t cli_watch_ends_ms(const struct cli_snapshot *look)
+int64_t cli_watch_lease_end_ms(const struct cli_snapshot *look)
 {
     return look->info.is_locked && has_end(look) ? earliest_end(look) : HF_NEVER;
 }
@@ -122,7 +122,7 @@ static size_t change_of_hold(enum cli_watch_event *out,
         *out = b->holders > a->holders ? CLI_WATCH_JOINED : CLI_WATCH_LEFT;
     else if (!is_shared(a) && a->hold_count != b->hold_count)
         *out = b->hold_count > a->hold_count ? CLI_WATCH_REENTERED
-                                             : CLI_WATCH_PARTLY;
+                                             : CLI_WATCH_PARTLY_RELEASED;
     else
         return change_of_lease(out, before, now);
     return 1;

@@ -20,22 +20,23 @@ enum cli_watch_event {
     CLI_WATCH_JOINED,           /* one more reader, one more permit is out */
     CLI_WATCH_LEFT,             /* one fewer */
     CLI_WATCH_REENTERED,        /* by its owner */
-    CLI_WATCH_PARTLY,          /* its owner released it, and holds it still */
+    CLI_WATCH_PARTLY_RELEASED, /* its owner released it, and holds it still */
     CLI_WATCH_RENEWED,          /* its lease ends later than it did */
     CLI_WATCH_SHORTENED         /* earlier */
 };
 
 /* cli_watch_word    - returns the word of an event, such as "released", which never changes.
- * cli_watch_is_past - returns whether the event belongs to the hold of the earlier snapshot.
- * cli_watch_ends_ms - returns the earliest end of the lease; HF_NEVER: it does not end, or there
- *                     is none.
+ * cli_watch_is_of_earlier_hold - returns whether the event belongs to the hold of the earlier
+ *   snapshot.
+ * cli_watch_lease_end_ms - returns the earliest end of the lease; HF_NEVER: it does not end, or
+ *                     there is none.
  * cli_watch_compare - writes the events between two snapshots to `out`, in their
  *                     order, and returns how many. A hold that began and ended in
  *                     between was not seen. */
 #define CLI_WATCH_EVENTS_MAX 2
-int64_t cli_watch_ends_ms(const struct cli_snapshot *look);
+int64_t cli_watch_lease_end_ms(const struct cli_snapshot *look);
 const char *cli_watch_word(enum cli_watch_event event);
-bool cli_watch_is_past(enum cli_watch_event event);
+bool cli_watch_is_of_earlier_hold(enum cli_watch_event event);
 size_t cli_watch_compare(enum cli_watch_event out[CLI_WATCH_EVENTS_MAX],
                          const struct cli_snapshot *before,
                          const struct cli_snapshot *now);

@@ -40,7 +40,7 @@ static bool class_has(const char **at, unsigned char c)
 
 /* Returns whether the element at *pattern, which is not '*', matches this byte;
  * *pattern is set to the next element. */
-static bool step(const char **pattern, char c)
+static bool match_element(const char **pattern, char c)
 {
     if (**pattern == '[') {
         ++*pattern;
@@ -64,7 +64,7 @@ bool ls_glob_matches(const char *pattern, const char *name, size_t len)
         if (*pattern == '*') {
             behind_star = ++pattern;
             taken = name;
-        } else if (step(&pattern, *name)) {
+        } else if (match_element(&pattern, *name)) {
             name++;
         } else if (behind_star) {
             pattern = behind_star;

@@ -23,20 +23,20 @@ struct query {
 };
 
 struct ls_inspection {
-    struct ls_looking *looking;
+    struct ls_page *page;
     enum hf_lock_kind kind;
     uint32_t pending;
     struct query queries[QUERIES];
 };
 
-struct ls_inspection *ls_inspection_new(struct ls_looking *looking,
+struct ls_inspection *ls_inspection_new(struct ls_page *page,
                                         enum hf_lock_kind kind)
 {
     struct ls_inspection *inspection = calloc(1, sizeof *inspection);
 
     if (!inspection)
         return NULL;
-    inspection->looking = looking;
+    inspection->page = page;
     inspection->kind = kind;
     return inspection;
 }
@@ -58,7 +58,7 @@ static void list_it(const struct query *q)
     lock.knows_available =
         q->info.kind == HF_KIND_PERMIT &&
         !__builtin_sub_overflow(q->total, q->info.holders, &lock.available);
-    ls_looking_add(q->inspection->looking, &lock);
+    ls_page_add(q->inspection->page, &lock);
 }
 
 /* While the lock is free; a first place that has expired is dropped by the next
@@ -71,7 +71,7 @@ static bool keeps_places(const struct hf_lock_info *info)
 static void take_answer(const struct query *q, hf_status status,
                         const struct hf_error *err)
 {
-    struct ls_looking *looking = q->inspection->looking;
+    struct ls_page *page = q->inspection->page;
     bool is_no_lock = q->info.is_locked && q->info.kind == HF_KIND_NONE;
     bool is_of_key = hf_clock_ms() - q->sent_ms < PATIENCE_MS;
 
@@ -80,11 +80,11 @@ static void take_answer(const struct query *q, hf_status status,
     if (status == HF_OK || (status == HF_E_SERVER && is_no_lock))
         return;
     if (status == HF_E_SERVER && is_of_key)
-        ls_looking_refused(looking, err);
+        ls_page_refused(page, err);
     else if (status == HF_E_NOMEM)
-        looking->status = status;
+        page->status = status;
     else
-        ls_scan_fail(looking->scan, q->source, err);
+        ls_scan_fail(page->scan, q->source, err);
 }
 
 static void on_inspected(void *ctx, hf_status status,
@@ -102,7 +102,7 @@ static void on_inspected(void *ctx, hf_status status,
 
 static void wait_for_reply(struct ls_inspection *inspection)
 {
-    hf_loop_dispatch(hf_client_loop(inspection->looking->client), -1);
+    hf_loop_dispatch(hf_client_loop(inspection->page->client), -1);
 }
 
 static struct query *free_question(struct ls_inspection *inspection)
@@ -124,13 +124,13 @@ void ls_inspection_add(struct ls_inspection *inspection, uint32_t source,
 
     *q = (struct query){
         .total = total, .source = source, .sent_ms = hf_clock_ms()};
-    rc = hf_lock_new_kind(&q->lock, inspection->looking->client,
+    rc = hf_lock_new_kind(&q->lock, inspection->page->client,
                           inspection->kind, name, len, NULL);
     if (rc == HF_OK)
         rc = hf_lock_inspect_async(q->lock, &q->info, on_inspected, q);
     if (rc < 0) {
         hf_lock_free(q->lock);
-        inspection->looking->status = rc;
+        inspection->page->status = rc;
         return;
     }
     q->inspection = inspection;

@@ -115,7 +115,7 @@ int ls_labels_read(struct ls_list *list, struct hf_client *client)
 {
     struct reading r = {.client = client};
 
-    if (list->count == 0 || !cli_label_is_read())
+    if (list->count == 0 || !cli_labels_are_enabled())
         return CLI_CONTINUE;
     if (!(r.order = calloc(list->count + list->waiters_count, sizeof *r.order)))
         return cli_fail("out of memory");

@@ -125,7 +125,7 @@ enum { NAME, KIND, HOLDER, HOLDERS, COUNT, TTL, WAITERS, LEFT, LABEL, COLUMNS };
 struct row {
     char *name;                 /* for free() */
     char holder[CLI_QUOTE_MAX];
-    char holders[NUMBER_MAX], count[NUMBER_MAX], ttl[CLI_SPAN_MAX];
+    char holders[NUMBER_MAX], count[NUMBER_MAX], ttl[CLI_DURATION_TEXT_MAX];
     char waiters[NUMBER_MAX], left[NUMBER_MAX];
     const char *cells[COLUMNS];
 };
@@ -149,7 +149,7 @@ static void write_ttl(struct row *row, int64_t ttl_ms, enum ls_form form)
     else if (ttl_ms < 0)
         (void)strcpy(row->ttl, "none");
     else
-        (void)cli_span(row->ttl, ttl_ms);
+        (void)cli_duration_text(row->ttl, ttl_ms);
 }
 
 /* A number that this kind has; else "-". */
@@ -212,7 +212,7 @@ static size_t width_of(const char *text)
     return width;
 }
 
-static void widen(size_t widths[COLUMNS], const char *const cells[COLUMNS])
+static void widen_columns(size_t widths[COLUMNS], const char *const cells[COLUMNS])
 {
     for (int i = 0; i < COLUMNS; i++)
         if (width_of(cells[i]) > widths[i])
@@ -284,7 +284,7 @@ static size_t total_width(const struct layout *l)
     return total - 2;
 }
 
-static void fit(struct layout *l, size_t width)
+static void fit_columns_to_width(struct layout *l, size_t width)
 {
     for (size_t i = 0; i < sizeof spare_columns / sizeof *spare_columns; i++)
         if (width > 0 && total_width(l) > width)
@@ -294,15 +294,15 @@ static void fit(struct layout *l, size_t width)
 static const char *const headings[COLUMNS] = {
     "NAME", "KIND", "HOLDER", "HOLDERS", "COUNT", "TTL", "WAITERS", "LEFT", "LABEL"};
 
-static int measure(const struct ls_list *list, size_t widths[COLUMNS])
+static int measure_columns(const struct ls_list *list, size_t widths[COLUMNS])
 {
     struct row row;
 
-    widen(widths, headings);
+    widen_columns(widths, headings);
     for (size_t i = 0; i < list->count; i++) {
         if (!write_row(&row, &list->locks[i], LS_TABLE))
             return cli_fail("out of memory");
-        widen(widths, row.cells);
+        widen_columns(widths, row.cells);
         free(row.name);
     }
     return CLI_CONTINUE;
@@ -355,13 +355,13 @@ static int print_table(const struct ls_list *list, struct layout *l, bool is_lon
 {
     if (list->count == 0)
         return CLI_CONTINUE;
-    if (measure(list, l->widths) != CLI_CONTINUE)
+    if (measure_columns(list, l->widths) != CLI_CONTINUE)
         return CLI_EXIT_ERROR;
     l->has_widths = true;
     l->has_colours = ls_terminal_colours();
     l->has[LABEL] = is_long || has_labels(list);
     if (!is_long)
-        fit(l, ls_terminal_width());
+        fit_columns_to_width(l, ls_terminal_width());
     print_line(headings, l, BOLD);
     return print_rows(list, LS_TABLE, l);
 }
@@ -371,8 +371,8 @@ static int print_waiter_json(const struct cli_lock *lock, const struct ls_waiter
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_escape_for(&j, lock->name, lock->len);
-    cli_json_escape_for(&j, waiter->owner, waiter->owner_len);
+    cli_json_choose_escaping(&j, lock->name, lock->len);
+    cli_json_choose_escaping(&j, waiter->owner, waiter->owner_len);
     cli_json_bytes(&j, "name", lock->name, lock->len);
     cli_json_integer(&j, "place", waiter->place);
     cli_json_bytes(&j, "waiter", waiter->owner, waiter->owner_len);

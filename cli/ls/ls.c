@@ -25,7 +25,7 @@ struct ls {
     struct hf_loop *loop;
     struct hf_client *client;
     struct ls_scan *scan;
-    struct ls_look *look;
+    struct ls_classifier *look;
     struct ls_list list;
     struct ls_waiters waiters;
     int64_t end_ms;             /* HF_NEVER: no limit */
@@ -55,7 +55,7 @@ static int64_t page_size(const struct ls *ls)
 }
 
 /* Rests until the server that had most to do has had its time for it. */
-static void rest(const struct ls *ls, int64_t begun_ms, int64_t cost)
+static void pause_for_rate(const struct ls *ls, int64_t begun_ms, int64_t cost)
 {
     int64_t until_ms = begun_ms + cost * 1000 / ls->options->rate;
     int64_t now_ms;
@@ -82,18 +82,18 @@ static const char *limit_that_is_over(const struct ls *ls)
     return NULL;
 }
 
-/* ---- looking ---- */
+/* ---- classifying ---- */
 
-static hf_status look_at_page(struct ls *ls, int64_t size)
+static hf_status classify_next_page(struct ls *ls, int64_t size)
 {
     hf_status rc;
 
     ls->looked += size * ls_scan_open_count(ls->scan);
     rc = ls_scan_next(ls->scan, (int)size);
-    return rc == HF_OK ? ls_look_at(ls->look, ls->scan) : rc;
+    return rc == HF_OK ? ls_classify_page(ls->look, ls->scan) : rc;
 }
 
-static int look_through(struct ls *ls)
+static int classify_all_pages(struct ls *ls)
 {
     while (ls_scan_open_count(ls->scan) > 0) {
         int64_t begun_ms = hf_clock_ms();
@@ -102,16 +102,16 @@ static int look_through(struct ls *ls)
 
         if ((ls->over = limit_that_is_over(ls)))
             break;
-        if ((rc = look_at_page(ls, size)) < 0)
+        if ((rc = classify_next_page(ls, size)) < 0)
             return cli_fail("%s", hf_status_text(rc));
         if (ls_scan_open_count(ls->scan) > 0)
-            rest(ls, begun_ms, ls_scan_cost(ls->scan, size));
+            pause_for_rate(ls, begun_ms, ls_scan_cost(ls->scan, size));
     }
     return CLI_CONTINUE;
 }
 
 /* The locks of the list have their final indices. */
-static int look_for_waiters(struct ls *ls)
+static int read_all_waiters(struct ls *ls)
 {
     struct ls_waiters *waiters = &ls->waiters;
 
@@ -125,7 +125,7 @@ static int look_for_waiters(struct ls *ls)
         if (rc < 0)
             return cli_fail("%s", hf_status_text(rc));
         if (waiters->next < ls->list.count)
-            rest(ls, begun_ms, cost);
+            pause_for_rate(ls, begun_ms, cost);
     }
     if (waiters->next < ls->list.count)
         ls->over = "--time";
@@ -137,7 +137,7 @@ static int finish_list(struct ls *ls)
 {
     ls_list_sort(&ls->list);
     ls_queue_drop_twins(&ls->list);
-    return ls->options->has_waiters ? look_for_waiters(ls) : CLI_CONTINUE;
+    return ls->options->has_waiters ? read_all_waiters(ls) : CLI_CONTINUE;
 }
 
 /* ---- results ---- */
@@ -173,8 +173,8 @@ static bool is_news(const struct ls *ls, uint32_t i)
 static int report_failures(const struct ls *ls)
 {
     const struct hf_error *why;
-    uint64_t refused = ls_look_refused(ls->look, &why);
-    int code = CLI_OK;
+    uint64_t refused = ls_classifier_refused(ls->look, &why);
+    int code = CLI_EXIT_OK;
 
     if (refused > 0)
         code = cli_fail("the list is incomplete; keys that could not be inspected: "
@@ -199,7 +199,7 @@ static int report_end(const struct ls *ls)
     cli_verbose("servers: %u, keys read: about %lld, locks: %zu",
                 (unsigned)ls_scan_servers(ls->scan), (long long)ls->looked,
                 ls->list.count);
-    if (code != CLI_OK)
+    if (code != CLI_EXIT_OK)
         return code;
     if (ls->over)
         cli_warn("the list is incomplete: %s was reached after about %lld keys",
@@ -207,7 +207,7 @@ static int report_end(const struct ls *ls)
     else if (lost)
         cli_warn("the list may be incomplete: a connection was lost and "
                  "re-established: %s", lost);
-    return ls->over || lost ? CLI_NO : CLI_OK;
+    return ls->over || lost ? CLI_EXIT_NO : CLI_EXIT_OK;
 }
 
 /* ---- the subcommand ---- */
@@ -223,7 +223,7 @@ static int open_client(struct ls *ls)
     rc = cli_client_open(&ls->client, ls->common, &options);
     if (rc != CLI_CONTINUE)
         return rc;
-    ls->look = ls_look_new(ls->client, &ls->list, ls->options);
+    ls->look = ls_classifier_new(ls->client, &ls->list, ls->options);
     return ls->look ? CLI_CONTINUE : cli_fail("out of memory");
 }
 
@@ -255,7 +255,7 @@ static int list_locks(struct ls *ls)
         ls->end_ms = hf_clock_ms() + ls->options->time_ms;
     if ((rc = open_client(ls)) == CLI_CONTINUE &&
         (rc = open_scan(ls)) == CLI_CONTINUE &&
-        (rc = look_through(ls)) == CLI_CONTINUE && (rc = finish_list(ls)) == CLI_CONTINUE &&
+        (rc = classify_all_pages(ls)) == CLI_CONTINUE && (rc = finish_list(ls)) == CLI_CONTINUE &&
         (rc = print_list(ls)) == CLI_CONTINUE) {
         (void)fflush(stdout); /* before messages about it; main checks */
         rc = report_end(ls);
@@ -271,12 +271,12 @@ static int main_ls(struct cli_args *args, struct cli_common *common)
     int rc = ls_options_parse(&options, args, common);
 
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
+        rc = cli_common_apply(common);
     if (rc == CLI_CONTINUE)
         rc = list_locks(&ls);
     ls_scan_free(ls.scan);
     hf_client_free(ls.client);
-    ls_look_free(ls.look);
+    ls_classifier_free(ls.look);
     ls_list_fini(&ls.list);
     hf_loop_free(ls.loop);
     return rc;

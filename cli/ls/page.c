@@ -13,44 +13,44 @@ static bool is_label(const struct ls_name *name)
            memcmp(name->ptr, prefix, sizeof prefix - 1) == 0;
 }
 
-bool ls_looking_wants(const struct ls_looking *looking,
-                      const struct ls_name *name, enum ls_type type)
+bool ls_page_wants(const struct ls_page *page,
+                   const struct ls_name *name, enum ls_type type)
 {
-    return looking->status == HF_OK && name->type == type && !is_label(name) &&
-           !ls_scan_error(looking->scan, name->source);
+    return page->status == HF_OK && name->type == type && !is_label(name) &&
+           !ls_scan_error(page->scan, name->source);
 }
 
-void ls_looking_add(struct ls_looking *looking, const struct cli_lock *lock)
+void ls_page_add(struct ls_page *page, const struct cli_lock *lock)
 {
     unsigned bit = cli_lock_is_counter(&lock->info)
                        ? LS_COUNTER
                        : 1u << lock->info.kind;
 
-    if (looking->options->kinds & bit &&
-        ls_list_add(looking->list, lock) != HF_OK)
-        looking->status = HF_E_NOMEM;
+    if (page->options->kinds & bit &&
+        ls_list_add(page->list, lock) != HF_OK)
+        page->status = HF_E_NOMEM;
 }
 
-void ls_looking_refused(struct ls_looking *looking, const struct hf_error *err)
+void ls_page_refused(struct ls_page *page, const struct hf_error *err)
 {
-    if (looking->refused++ == 0)
-        looking->refusal = *err;
+    if (page->refused++ == 0)
+        page->refusal = *err;
 }
 
 /* The answer says nothing about the key, and the next would be the same. */
 static bool is_server_away(const struct cli_query *q)
 {
-    return !q->is_refused || cli_query_is(q, "BUSY") ||
-           cli_query_is(q, "LOADING") || cli_query_is(q, "CLUSTERDOWN");
+    return !q->is_refused || cli_query_is_error(q, "BUSY") ||
+           cli_query_is_error(q, "LOADING") || cli_query_is_error(q, "CLUSTERDOWN");
 }
 
-void ls_looking_fail(struct ls_looking *looking, uint32_t source,
-                     const struct cli_query *q)
+void ls_page_fail(struct ls_page *page, uint32_t source,
+                  const struct cli_query *q)
 {
-    if (cli_query_is(q, "WRONGTYPE") || cli_query_is(q, CLI_TOO_LARGE))
+    if (cli_query_is_error(q, "WRONGTYPE") || cli_query_is_error(q, CLI_TOO_LARGE))
         return; /* no lock has it */
     if (is_server_away(q))
-        ls_scan_fail(looking->scan, source, &q->error);
+        ls_scan_fail(page->scan, source, &q->error);
     else
-        ls_looking_refused(looking, &q->error);
+        ls_page_refused(page, &q->error);
 }

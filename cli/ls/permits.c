@@ -19,7 +19,7 @@
 /* ---- names ---- */
 
 /* "{x}:timeout" is that of "x"; but also of "{x}". */
-int ls_permits_names(struct ls_part names[2], const char *set, size_t len)
+int ls_permits_names(struct ls_name_part names[2], const char *set, size_t len)
 {
     size_t body = len < SUFFIX_LEN ? 0 : len - SUFFIX_LEN;
     int count = 0;
@@ -28,16 +28,16 @@ int ls_permits_names(struct ls_part names[2], const char *set, size_t len)
         return 0;
     if (body > 2 && set[0] == '{' && set[body - 1] == '}' &&
         !memchr(set + 1, '{', body - 1))
-        names[count++] = (struct ls_part){set + 1, body - 2};
+        names[count++] = (struct ls_name_part){set + 1, body - 2};
     if (memchr(set, '{', body))
-        names[count++] = (struct ls_part){set, body};
+        names[count++] = (struct ls_name_part){set, body};
     return count;
 }
 
 /* ---- one set ---- */
 
 struct candidate {
-    struct ls_part name;        /* the semaphore's */
+    struct ls_name_part name;   /* the semaphore's */
     uint32_t source;
     struct cli_query number, members, size;
     int64_t available, out;
@@ -82,25 +82,25 @@ static void query_one(struct cli_requests *requests, struct candidate *c,
     uint16_t slot = hf_slot_of(set->ptr, set->len);
 
     c->number = (struct cli_query){.slot = slot, .read = read_number};
-    cli_query_word(&c->number, "GETRANGE");
-    cli_query_bytes(&c->number, c->name.ptr, c->name.len);
-    cli_query_word(&c->number, "0");
-    cli_query_word(&c->number, CLI_COUNTER_LAST);
+    cli_query_add_word(&c->number, "GETRANGE");
+    cli_query_add_bytes(&c->number, c->name.ptr, c->name.len);
+    cli_query_add_word(&c->number, "0");
+    cli_query_add_word(&c->number, CLI_COUNTER_LAST_BYTE);
     c->members = (struct cli_query){.slot = slot, .read = read_members};
-    cli_query_word(&c->members, "ZRANGE");
-    cli_query_bytes(&c->members, set->ptr, set->len);
-    cli_query_word(&c->members, "0");
-    cli_query_word(&c->members, SAMPLE_LAST);
+    cli_query_add_word(&c->members, "ZRANGE");
+    cli_query_add_bytes(&c->members, set->ptr, set->len);
+    cli_query_add_word(&c->members, "0");
+    cli_query_add_word(&c->members, SAMPLE_LAST);
     c->size = (struct cli_query){.slot = slot, .read = read_size};
-    cli_query_word(&c->size, "ZCARD");
-    cli_query_bytes(&c->size, set->ptr, set->len);
-    cli_send(requests, &c->number);
-    cli_send(requests, &c->members);
-    cli_send(requests, &c->size);
+    cli_query_add_word(&c->size, "ZCARD");
+    cli_query_add_bytes(&c->size, set->ptr, set->len);
+    cli_requests_send(requests, &c->number);
+    cli_requests_send(requests, &c->members);
+    cli_requests_send(requests, &c->size);
 }
 
 /* The status of the first request that failed. */
-static const struct cli_query *failure(const struct candidate *c)
+static const struct cli_query *first_failure(const struct candidate *c)
 {
     if (c->number.error.status != HF_OK)
         return &c->number;
@@ -112,21 +112,21 @@ static const struct cli_query *failure(const struct candidate *c)
 /* ---- all of a page ---- */
 
 struct batch {
-    struct ls_looking *looking;
+    struct ls_page *page;
     struct ls_inspection *inspection;
     size_t count;
     struct candidate candidates[BATCH];
 };
 
-static void finish(struct batch *batch)
+static void finish_batch(struct batch *batch)
 {
-    cli_await(ls_scan_requests(batch->looking->scan));
+    cli_requests_await(ls_scan_requests(batch->page->scan));
     for (size_t i = 0; i < batch->count; i++) {
         const struct candidate *c = &batch->candidates[i];
         int64_t total;
 
-        if (failure(c))
-            ls_looking_fail(batch->looking, c->source, failure(c));
+        if (first_failure(c))
+            ls_page_fail(batch->page, c->source, first_failure(c));
         else if (c->has_number && c->has_permits &&
                  !__builtin_add_overflow(c->available, c->out, &total))
             ls_inspection_add(batch->inspection, c->source, c->name.ptr,
@@ -137,50 +137,50 @@ static void finish(struct batch *batch)
 
 /* A pattern is of the semaphore's name. A cluster takes no semaphore whose two keys have
  * different slots: there it is none. */
-static bool is_wanted(const struct ls_looking *looking,
-                      struct ls_part name, const struct ls_name *set)
+static bool is_wanted(const struct ls_page *page,
+                      struct ls_name_part name, const struct ls_name *set)
 {
-    const char *pattern = looking->options->filter.pattern;
+    const char *pattern = page->options->filter.pattern;
 
-    return (!looking->options->is_cluster ||
+    return (!page->options->is_cluster ||
             hf_slot_of(name.ptr, name.len) == hf_slot_of(set->ptr, set->len)) &&
            (!pattern || ls_glob_matches(pattern, name.ptr, name.len));
 }
 
 static void add_set(struct batch *batch, const struct ls_name *set)
 {
-    struct ls_part names[2];
+    struct ls_name_part names[2];
     int count = ls_permits_names(names, set->ptr, set->len);
 
     for (int i = 0; i < count; i++) {
         struct candidate *c = &batch->candidates[batch->count];
 
-        if (!is_wanted(batch->looking, names[i], set))
+        if (!is_wanted(batch->page, names[i], set))
             continue;
         *c = (struct candidate){.name = names[i], .source = set->source};
-        query_one(ls_scan_requests(batch->looking->scan), c, set);
+        query_one(ls_scan_requests(batch->page->scan), c, set);
         if (++batch->count == BATCH)
-            finish(batch);
+            finish_batch(batch);
     }
 }
 
-void ls_permits_look(struct ls_looking *looking,
+void ls_permits_find(struct ls_page *page,
                      struct ls_inspection *inspection)
 {
     size_t count;
-    const struct ls_name *names = ls_scan_names(looking->scan, &count);
+    const struct ls_name *names = ls_scan_names(page->scan, &count);
     struct batch *batch = calloc(1, sizeof *batch);
 
     if (!batch) {
-        looking->status = HF_E_NOMEM;
+        page->status = HF_E_NOMEM;
         return;
     }
-    batch->looking = looking;
+    batch->page = page;
     batch->inspection = inspection;
     for (size_t i = 0; i < count; i++)
-        if (ls_looking_wants(looking, &names[i], LS_ZSET))
+        if (ls_page_wants(page, &names[i], LS_ZSET))
             add_set(batch, &names[i]);
-    finish(batch);
+    finish_batch(batch);
     ls_inspection_await(inspection);
     free(batch);
 }

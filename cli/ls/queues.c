@@ -12,7 +12,7 @@
 /* ---- names ---- */
 
 /* "...:{x}" is the queue of "x"; but also of "{x}". */
-int ls_queue_names(struct ls_part names[2], const char *key, size_t len)
+int ls_queue_names(struct ls_name_part names[2], const char *key, size_t len)
 {
     const char *name = key + PREFIX_LEN;
     size_t body = len < PREFIX_LEN ? 0 : len - PREFIX_LEN;
@@ -22,16 +22,16 @@ int ls_queue_names(struct ls_part names[2], const char *key, size_t len)
         return 0;
     if (body > 2 && name[0] == '{' && name[body - 1] == '}' &&
         !memchr(name + 1, '{', body - 1))
-        names[count++] = (struct ls_part){name + 1, body - 2};
+        names[count++] = (struct ls_name_part){name + 1, body - 2};
     if (memchr(name, '{', body))
-        names[count++] = (struct ls_part){name, body};
+        names[count++] = (struct ls_name_part){name, body};
     return count;
 }
 
-bool ls_queue_is_wanted(const struct ls_looking *looking,
-                        const struct ls_part *name)
+bool ls_queue_is_wanted(const struct ls_page *page,
+                        const struct ls_name_part *name)
 {
-    const char *pattern = looking->options->filter.pattern;
+    const char *pattern = page->options->filter.pattern;
 
     return !pattern || ls_glob_matches(pattern, name->ptr, name->len);
 }

@@ -11,9 +11,9 @@
  * ls_queue_drop_twins - removes duplicates from a sorted list, because "x" and "{x}" have the
  *   same queue: a free lock whose twin is held has no waiters; of two free locks, "x"
  *   remains. */
-int ls_queue_names(struct ls_part names[2], const char *key, size_t len);
-bool ls_queue_is_wanted(const struct ls_looking *looking,
-                        const struct ls_part *name);
+int ls_queue_names(struct ls_name_part names[2], const char *key, size_t len);
+bool ls_queue_is_wanted(const struct ls_page *page,
+                        const struct ls_name_part *name);
 void ls_queue_drop_twins(struct ls_list *list);
 
 #endif

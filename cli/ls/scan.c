@@ -111,10 +111,10 @@ static hf_status add_server(struct ls_scan *scan, uint16_t slot)
 static hf_status query_one(struct ls_scan *scan, struct cli_query *q,
                            const char *command, const char *what)
 {
-    cli_query_word(q, command);
-    cli_query_word(q, what);
-    cli_send(&scan->requests, q);
-    cli_await(&scan->requests);
+    cli_query_add_word(q, command);
+    cli_query_add_word(q, what);
+    cli_requests_send(&scan->requests, q);
+    cli_requests_await(&scan->requests);
     return q->error.status;
 }
 
@@ -336,23 +336,23 @@ static void request_page(struct source *s, const char *count)
     const char *pattern = pattern_of(s);
 
     s->query = (struct cli_query){.slot = s->slot, .read = take_page};
-    cli_query_word(&s->query, "SCAN");
-    cli_query_word(&s->query, s->cursor);
+    cli_query_add_word(&s->query, "SCAN");
+    cli_query_add_word(&s->query, s->cursor);
     if (pattern) {
-        cli_query_word(&s->query, "MATCH");
-        cli_query_word(&s->query, pattern);
+        cli_query_add_word(&s->query, "MATCH");
+        cli_query_add_word(&s->query, pattern);
     }
-    cli_query_word(&s->query, "COUNT");
-    cli_query_word(&s->query, count);
-    cli_query_word(&s->query, "TYPE");
-    cli_query_word(&s->query, types[s->type].word);
-    cli_send(&s->scan->requests, &s->query);
+    cli_query_add_word(&s->query, "COUNT");
+    cli_query_add_word(&s->query, count);
+    cli_query_add_word(&s->query, "TYPE");
+    cli_query_add_word(&s->query, types[s->type].word);
+    cli_requests_send(&s->scan->requests, &s->query);
 }
 
 /* SCAN-3. True: it was sent again. */
 static bool shrink_page(struct source *s, const char *count)
 {
-    if (!s->is_open || !cli_query_is(&s->query, CLI_TOO_LARGE))
+    if (!s->is_open || !cli_query_is_error(&s->query, CLI_TOO_LARGE))
         return false;
     request_page(s, count);
     return true;
@@ -369,7 +369,7 @@ static void shrink_pages(struct ls_scan *scan, int count)
         was_too_large = false;
         for (uint32_t i = 0; i < scan->count; i++)
             was_too_large = shrink_page(&scan->sources[i], text) || was_too_large;
-        cli_await(&scan->requests);
+        cli_requests_await(&scan->requests);
     }
 }
 
@@ -391,7 +391,7 @@ hf_status ls_scan_next(struct ls_scan *scan, int count)
         if (scan->sources[i].is_open)
             request_page(&scan->sources[i], text);
     }
-    cli_await(&scan->requests);
+    cli_requests_await(&scan->requests);
     shrink_pages(scan, count);
     for (uint32_t i = 0; i < scan->count; i++)
         if (scan->sources[i].is_open)

@@ -25,7 +25,7 @@ struct candidate {
 };
 
 struct batch {
-    struct ls_looking *looking;
+    struct ls_page *page;
     size_t count;
     struct candidate candidates[BATCH];
 };
@@ -44,16 +44,16 @@ static void request_ttl(struct cli_requests *requests, struct candidate *c)
 {
     c->ttl = (struct cli_query){
         .slot = hf_slot_of(c->name->ptr, c->name->len), .read = read_ttl};
-    cli_query_word(&c->ttl, "PTTL");
-    cli_query_bytes(&c->ttl, c->name->ptr, c->name->len);
-    cli_send(requests, &c->ttl);
+    cli_query_add_word(&c->ttl, "PTTL");
+    cli_query_add_bytes(&c->ttl, c->name->ptr, c->name->len);
+    cli_requests_send(requests, &c->ttl);
 }
 
 /* Returns whether a string with this TTL may be of a requested kind. */
-static bool may_be_one(const struct ls_looking *looking,
+static bool may_be_one(const struct ls_page *page,
                        const struct candidate *c)
 {
-    unsigned kinds = looking->options->kinds;
+    unsigned kinds = page->options->kinds;
 
     if (c->info.ttl_ms >= 0)
         return kinds & 1u << HF_KIND_VALUE;
@@ -91,7 +91,7 @@ static void read_text(struct cli_query *q, struct hf_resp_value reply)
 
     if (hf_resp_bytes(reply, &ptr, &len) < 0)
         return;
-    switch (cli_string_class(ptr, len, c->info.ttl_ms, &c->info.hold_count)) {
+    switch (cli_string_classify(ptr, len, c->info.ttl_ms, &c->info.hold_count)) {
     case CLI_STRING_LOCK:
         take_value(c, ptr, len);
         break;
@@ -117,40 +117,40 @@ static void request_text(struct cli_requests *requests, struct candidate *c)
                        sizeof c->info.holder == CLI_HOLDER_MAX + 1,
                    "the last byte that is read");
     c->text = (struct cli_query){.slot = c->ttl.slot, .read = read_text};
-    cli_query_word(&c->text, "GETRANGE");
-    cli_query_bytes(&c->text, c->name->ptr, c->name->len);
-    cli_query_word(&c->text, "0");
-    cli_query_word(&c->text, c->wants_value ? last : CLI_COUNTER_LAST);
-    cli_send(requests, &c->text);
+    cli_query_add_word(&c->text, "GETRANGE");
+    cli_query_add_bytes(&c->text, c->name->ptr, c->name->len);
+    cli_query_add_word(&c->text, "0");
+    cli_query_add_word(&c->text, c->wants_value ? last : CLI_COUNTER_LAST_BYTE);
+    cli_requests_send(requests, &c->text);
 }
 
 /* ---- all of a page ---- */
 
-static void take(struct ls_looking *looking, const struct candidate *c)
+static void add_if_requested(struct ls_page *page, const struct candidate *c)
 {
     const struct cli_query *failed =
         c->ttl.error.status != HF_OK ? &c->ttl : &c->text;
 
     if (failed->error.status != HF_OK)
-        ls_looking_fail(looking, c->name->source, failed);
+        ls_page_fail(page, c->name->source, failed);
     else if (c->is_listed)
-        ls_looking_add(looking, &(struct cli_lock){.name = c->name->ptr,
-                                                   .len = c->name->len,
-                                                   .info = c->info});
+        ls_page_add(page, &(struct cli_lock){.name = c->name->ptr,
+                                             .len = c->name->len,
+                                             .info = c->info});
 }
 
-static void finish(struct batch *batch)
+static void finish_batch(struct batch *batch)
 {
-    struct cli_requests *requests = ls_scan_requests(batch->looking->scan);
+    struct cli_requests *requests = ls_scan_requests(batch->page->scan);
 
-    cli_await(requests);
+    cli_requests_await(requests);
     for (size_t i = 0; i < batch->count; i++)
         if (batch->candidates[i].ttl.error.status == HF_OK &&
-            may_be_one(batch->looking, &batch->candidates[i]))
+            may_be_one(batch->page, &batch->candidates[i]))
             request_text(requests, &batch->candidates[i]);
-    cli_await(requests);
+    cli_requests_await(requests);
     for (size_t i = 0; i < batch->count; i++)
-        take(batch->looking, &batch->candidates[i]);
+        add_if_requested(batch->page, &batch->candidates[i]);
     batch->count = 0;
 }
 
@@ -160,28 +160,28 @@ static void add_string(struct batch *batch, const struct ls_name *name)
 
     *c = (struct candidate){
         .name = name,
-        .wants_value = batch->looking->options->kinds & 1u << HF_KIND_VALUE,
-        .wants_counter = batch->looking->options->kinds & LS_COUNTER};
-    request_ttl(ls_scan_requests(batch->looking->scan), c);
+        .wants_value = batch->page->options->kinds & 1u << HF_KIND_VALUE,
+        .wants_counter = batch->page->options->kinds & LS_COUNTER};
+    request_ttl(ls_scan_requests(batch->page->scan), c);
     if (batch->count == BATCH)
-        finish(batch);
+        finish_batch(batch);
 }
 
-void ls_strings_look(struct ls_looking *looking)
+void ls_strings_find(struct ls_page *page)
 {
     size_t count;
-    const struct ls_name *names = ls_scan_names(looking->scan, &count);
+    const struct ls_name *names = ls_scan_names(page->scan, &count);
     struct batch *batch = calloc(1, sizeof *batch);
 
     if (!batch) {
-        looking->status = HF_E_NOMEM;
+        page->status = HF_E_NOMEM;
         return;
     }
-    batch->looking = looking;
+    batch->page = page;
     for (size_t i = 0; i < count; i++)
-        if (ls_looking_wants(looking, &names[i], LS_STRING) &&
+        if (ls_page_wants(page, &names[i], LS_STRING) &&
             !ls_key_is_auxiliary(names[i].ptr, names[i].len))
             add_string(batch, &names[i]);
-    finish(batch);
+    finish_batch(batch);
     free(batch);
 }

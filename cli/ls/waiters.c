@@ -132,24 +132,24 @@ static void request_queue(struct look *look, uint16_t slot)
     struct cli_query *q = &look->queue;
 
     *q = (struct cli_query){.slot = slot, .read = read_queue};
-    cli_query_word(q, "LRANGE");
-    cli_query_bytes(q, look->names[0], look->lens[0]);
-    cli_query_word(q, "0");
-    cli_query_word(q, PLACES_LAST);
-    cli_send(look->waiters->requests, q);
+    cli_query_add_word(q, "LRANGE");
+    cli_query_add_bytes(q, look->names[0], look->lens[0]);
+    cli_query_add_word(q, "0");
+    cli_query_add_word(q, PLACES_LAST);
+    cli_requests_send(look->waiters->requests, q);
 }
 
 static void request_listeners(struct look *look, struct cli_query *q, const char *command)
 {
-    cli_query_word(q, "PUBSUB");
-    cli_query_word(q, command);
+    cli_query_add_word(q, "PUBSUB");
+    cli_query_add_word(q, command);
     for (size_t i = 0; i < look->count; i++)
-        cli_query_bytes(q, look->names[i], look->lens[i]);
-    cli_send(look->waiters->requests, q);
+        cli_query_add_bytes(q, look->names[i], look->lens[i]);
+    cli_requests_send(look->waiters->requests, q);
 }
 
 /* Returns the number of requests. */
-static int request(struct look *look)
+static int request_waiters(struct look *look)
 {
     const struct cli_lock *lock = &look->waiters->list->locks[look->lock];
     uint16_t slot = hf_slot_of(lock->name, lock->len);
@@ -172,22 +172,22 @@ static int request(struct look *look)
 /* ---- a page ---- */
 
 /* A cluster before Redis 7.0 has no sharded channels. */
-static const struct hf_error *failure(const struct look *look)
+static const struct hf_error *first_failure(const struct look *look)
 {
     if (look->queue.error.status != HF_OK)
         return &look->queue.error;
     if (look->plain.error.status != HF_OK)
         return &look->plain.error;
-    if (look->sharded.error.status != HF_OK && !cli_query_is(&look->sharded, "ERR"))
+    if (look->sharded.error.status != HF_OK && !cli_query_is_error(&look->sharded, "ERR"))
         return &look->sharded.error;
     return NULL;
 }
 
-static void finish(struct look *look)
+static void finish_page(struct look *look)
 {
     struct ls_waiters *waiters = look->waiters;
     struct cli_lock *lock = &waiters->list->locks[look->lock];
-    const struct hf_error *why = failure(look);
+    const struct hf_error *why = first_failure(look);
 
     if (why && waiters->unknown++ == 0)
         waiters->why = *why;
@@ -209,11 +209,11 @@ hf_status ls_waiters_next(struct ls_waiters *waiters, int64_t *cost)
     for (size_t i = 0; i < count; i++) {
         looks[i] = (struct look){.waiters = waiters, .lock = waiters->next + i};
         add_names(&looks[i], &waiters->list->locks[looks[i].lock]);
-        *cost += 1 + QUERY_COST * request(&looks[i]);
+        *cost += 1 + QUERY_COST * request_waiters(&looks[i]);
     }
-    cli_await(waiters->requests);
+    cli_requests_await(waiters->requests);
     for (size_t i = 0; i < count; i++) {
-        finish(&looks[i]);
+        finish_page(&looks[i]);
         if (looks[i].status < 0)
             rc = looks[i].status;
     }

@@ -44,7 +44,7 @@ static bool await_go(int guard_fd)
 /* In the child: becomes the program; returns errno if it cannot. Parent and
  * child both make the process group, so that it exists before either
  * continues. */
-static int execute(const struct start *start, pid_t parent, int guard_fd)
+static int execute_command(const struct start *start, pid_t parent, int guard_fd)
 {
     const struct cli_child_plan *plan = start->plan;
 
@@ -53,9 +53,9 @@ static int execute(const struct start *start, pid_t parent, int guard_fd)
     if (!await_go(guard_fd))
         return ECANCELED;
     if (start->is_foreground)
-        cli_tty_enter(plan->tty);
-    cli_signals_inherit();
-    cli_core_inherit();
+        cli_tty_become_foreground(plan->tty);
+    cli_signals_restore_original();
+    cli_core_dump_restore();
     if (plan->kept_fd >= 0)
         (void)fcntl(plan->kept_fd, F_SETFD, 0);
     environ = plan->env;
@@ -66,14 +66,14 @@ static int execute(const struct start *start, pid_t parent, int guard_fd)
 
 static int code_of(int exec_errno)
 {
-    return exec_errno == ENOENT || exec_errno == ENOTDIR ? CLI_NOT_FOUND
-                                                         : CLI_NOT_EXECUTABLE;
+    return exec_errno == ENOENT || exec_errno == ENOTDIR ? CLI_EXIT_NOT_FOUND
+                                                         : CLI_EXIT_NOT_EXECUTABLE;
 }
 
 static _Noreturn void run_child(const struct start *start, pid_t parent,
                                 int guard_fd)
 {
-    int err = execute(start, parent, guard_fd);
+    int err = execute_command(start, parent, guard_fd);
 
     /* If standard error is closed, only the exit code shows this. */
     (void)send(guard_fd, &err, sizeof err, MSG_NOSIGNAL);
@@ -117,7 +117,7 @@ static bool await_message(int fd, int *err)
 
     *err = ETIMEDOUT;
     while ((left_ms = until_ms - hf_clock_ms()) > 0) {
-        if (*err != EINTR && cli_signals_has_end()) {
+        if (*err != EINTR && cli_signals_has_end_signal()) {
             *err = EINTR;
             until_ms = hf_clock_ms() + START_AFTER_SIGNAL_MS;
             continue;
@@ -160,15 +160,15 @@ int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0)
         return errno;
-    cli_signals_hold();
+    cli_signals_block();
     child->guard = fork();
     err = errno;
     if (child->guard == 0) {
         (void)close(fd[0]);
-        cli_guard(fd[1], fork_command, clean_up, &start, plan->deadline_ms);
+        cli_guardian_run(fd[1], fork_command, clean_up, &start, plan->deadline_ms);
     }
     (void)close(fd[1]);
-    cli_signals_resume();
+    cli_signals_unblock();
     if (child->guard > 0)
         child->pid = await_start(fd[0], &err);
     if (child->pid == 0) {
@@ -195,7 +195,7 @@ static void send_message(const struct cli_child *child,
     (void)kill(child->guard, SIGCONT);
 }
 
-static void send_word(const struct cli_child *child, enum cli_guard_word word,
+static void send_word(const struct cli_child *child, enum cli_guard_message_kind word,
                       int number)
 {
     send_message(child,
@@ -246,7 +246,7 @@ void cli_child_leave(struct cli_child *child)
 
 /* ---- news ---- */
 
-static struct cli_child_report report(enum cli_child_news news, int number)
+static struct cli_child_report make_report(enum cli_child_news news, int number)
 {
     return (struct cli_child_report){.news = news, .number = number};
 }
@@ -256,7 +256,7 @@ static struct cli_child_report end_of(const struct cli_guard_message *m)
     bool by_signal = m->code != CLD_EXITED;
 
     return (struct cli_child_report){CLI_CHILD_ENDED,
-                                     m->number + (by_signal ? CLI_SIGNAL : 0),
+                                     m->number + (by_signal ? CLI_EXIT_SIGNAL : 0),
                                      by_signal, m->error};
 }
 
@@ -265,12 +265,12 @@ static struct cli_child_report report_of(const struct cli_guard_message *m)
     if (m->word == GUARD_ENDED)
         return end_of(m);
     if (m->word == GUARD_STOPPED)
-        return report(CLI_CHILD_STOPPED, m->number);
+        return make_report(CLI_CHILD_STOPPED, m->number);
     if (m->word == GUARD_OVERDUE)
-        return report(CLI_CHILD_OVERDUE, 0);
+        return make_report(CLI_CHILD_OVERDUE, 0);
     if (m->word == GUARD_REFUSED)
-        return report(CLI_CHILD_REFUSED, m->number);
-    return report(CLI_CHILD_EMPTY, 0);
+        return make_report(CLI_CHILD_REFUSED, m->number);
+    return make_report(CLI_CHILD_EMPTY, 0);
 }
 
 /* We have adopted the guardian's children. Its socket is silent but stays open:
@@ -278,10 +278,10 @@ static struct cli_child_report report_of(const struct cli_guard_message *m)
 static struct cli_child_report lose_guard(struct cli_child *child)
 {
     child->is_unguarded = true;
-    return report(CLI_CHILD_UNGUARDED, 0);
+    return make_report(CLI_CHILD_UNGUARDED, 0);
 }
 
-static struct cli_child_report look_unguarded(struct cli_child *child)
+static struct cli_child_report next_news_unguarded(struct cli_child *child)
 {
     siginfo_t info;
 
@@ -289,25 +289,25 @@ static struct cli_child_report look_unguarded(struct cli_child *child)
                                                  guardian */
     (void)cli_tree_reap(&child->tree, &info);
     cli_tree_kill(&child->tree);
-    if (!child->wants_empty || cli_tree_remain(&child->tree))
-        return report(CLI_CHILD_NONE, 0);
+    if (!child->wants_empty || cli_tree_has_processes(&child->tree))
+        return make_report(CLI_CHILD_NONE, 0);
     child->wants_empty = false;
-    return report(CLI_CHILD_EMPTY, 0);
+    return make_report(CLI_CHILD_EMPTY, 0);
 }
 
-struct cli_child_report cli_child_look(struct cli_child *child)
+struct cli_child_report cli_child_next_news(struct cli_child *child)
 {
     struct cli_guard_message m;
     ssize_t n;
 
     if (child->pid == 0)
-        return report(CLI_CHILD_NONE, 0);
+        return make_report(CLI_CHILD_NONE, 0);
     if (child->is_unguarded)
-        return look_unguarded(child);
+        return next_news_unguarded(child);
     n = recv(child->fd, &m, sizeof m, MSG_DONTWAIT);
     if (n == sizeof m)
         return report_of(&m);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return report(CLI_CHILD_NONE, 0);
+        return make_report(CLI_CHILD_NONE, 0);
     return lose_guard(child);
 }

@@ -47,7 +47,7 @@ void cli_child_kill(struct cli_child *child, bool all);
 void cli_child_set_deadline(struct cli_child *child, int64_t ms);
 void cli_child_leave(struct cli_child *child);
 
-/* cli_child_look - returns what has happened to the command. Call it until it returns
+/* cli_child_next_news - returns what has happened to the command. Call it until it returns
  * NONE, when `fd` is readable and after each SIGCHLD. */
 enum cli_child_news {
     CLI_CHILD_NONE,
@@ -66,6 +66,6 @@ struct cli_child_report {
     bool by_signal;             /* ENDED: a signal did it */
     int exec_error;             /* ENDED: errno, if it could not be executed */
 };
-struct cli_child_report cli_child_look(struct cli_child *child);
+struct cli_child_report cli_child_next_news(struct cli_child *child);
 
 #endif

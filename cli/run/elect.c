@@ -17,7 +17,7 @@
 
 /* Daemons that a command has left are children of this process now, also those that
  * have ended. */
-static void reap(void)
+static void reap_children(void)
 {
     while (waitpid(-1, NULL, WNOHANG) > 0)
         continue;
@@ -30,7 +30,7 @@ static int take_signals(bool *is_rested)
     int signal;
 
     while ((signal = cli_signals_take()) != 0) {
-        if (cli_signals_end_us(signal))
+        if (cli_signals_ends_us(signal))
             return signal;
         *is_rested |= signal == SIGHUP;
     }
@@ -38,7 +38,7 @@ static int take_signals(bool *is_rested)
 }
 
 /* Rests, and ends with the signal that comes meanwhile; 0: none has. */
-static int rest(int64_t ms)
+static int pause_between_terms(int64_t ms)
 {
     struct pollfd signals = {.fd = cli_signals_open(), .events = POLLIN};
     int64_t until_ms = hf_clock_ms() + ms, left_ms = ms;
@@ -51,7 +51,7 @@ static int rest(int64_t ms)
         signal = take_signals(&is_rested);
         left_ms = until_ms - hf_clock_ms();
     }
-    reap();
+    reap_children();
     return signal;
 }
 
@@ -81,8 +81,8 @@ static int64_t next_rest_ms(const struct cli_run_options *options,
  * changes. A loss and --max-hold have been reported, and so has a command that cannot run. */
 static int report_code(const struct cli_round *round, int last_code)
 {
-    if (!round->has_run || round->cannot_run || round->code == CLI_LOST ||
-        round->code == CLI_MAX_HOLD)
+    if (!round->has_run || round->cannot_run || round->code == CLI_EXIT_LOST ||
+        round->code == CLI_EXIT_MAX_HOLD)
         return last_code;
     if (round->code != 0 && round->code != last_code)
         cli_warn("the command ended with exit code %d and is run again; the same code is not "
@@ -99,16 +99,16 @@ static struct cli_round play_all(const struct cli_run_options *options,
     int signal, code = 0;
 
     for (;;) {
-        round = cli_round_play(options, common);
+        round = cli_round_run(options, common);
         if (options->is_once || is_hopeless(&round, has_led))
             return round;
         code = report_code(&round, code);
         has_led = has_led || round.has_run;
         rest_ms = next_rest_ms(options, &round, rest_ms);
         signal = round.late_signal ? round.late_signal
-                                   : rest(round.is_hung_up_late ? 0 : rest_ms);
+                                   : pause_between_terms(round.is_hung_up_late ? 0 : rest_ms);
         if (signal != 0)
-            return (struct cli_round){.code = CLI_SIGNAL + signal, .end_by_signal = signal};
+            return (struct cli_round){.code = CLI_EXIT_SIGNAL + signal, .end_by_signal = signal};
     }
 }
 

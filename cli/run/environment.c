@@ -76,7 +76,7 @@ void cli_environment_free(char **env, const char *const *values, size_t count)
 
 static const char pid_room[] = "PID-OF-THE-COMMAND"; /* longer than any pid */
 
-const char *cli_environment_pid_room(const char *name)
+const char *cli_environment_pid_value(const char *name)
 {
     const char *value = getenv(name);
     char own[24];

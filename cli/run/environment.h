@@ -15,11 +15,11 @@ void cli_environment_free(char **env, const char *const *values, size_t count);
 
 /* Variables that name the process for which they are meant (systemd: LISTEN_PID, WATCHDOG_PID).
  *
- * cli_environment_pid_room - returns the value of the command's variable: if ours names this
+ * cli_environment_pid_value - returns the value of the command's variable: if ours names this
  *                            process, space for a pid; otherwise ours, or NULL.
  * cli_environment_put_pid  - writes the pid into that space, in the command's process before it
  *                            executes. May be called after fork. */
-const char *cli_environment_pid_room(const char *name);
+const char *cli_environment_pid_value(const char *name);
 void cli_environment_put_pid(char **env, pid_t pid);
 
 #endif

@@ -51,7 +51,7 @@ static void begin_event(struct cli_json *j, const struct cli_event_log *t,
 {
     cli_json_init(j);
     if (t->lost_name)
-        cli_json_escape_for(j, t->lost_name, strlen(t->lost_name));
+        cli_json_choose_escaping(j, t->lost_name, strlen(t->lost_name));
     cli_json_text(j, "event", event);
     cli_json_integer(j, "time_ms", cli_wall_clock_ms());
     put_name(j, "name", t->name, NAME_SHOWN_MAX);
@@ -71,7 +71,7 @@ static void end_event(struct cli_json *j, const struct cli_event_log *t)
 
 /* ---- waiting, acquired, refused ---- */
 
-void cli_event_waiting(const struct cli_event_log *t, const struct cli_waiting *w)
+void cli_event_waiting(const struct cli_event_log *t, const struct cli_wait_report *w)
 {
     struct cli_json j;
 
@@ -86,7 +86,7 @@ void cli_event_waiting(const struct cli_event_log *t, const struct cli_waiting *
 void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
                         bool is_nested, int64_t token)
 {
-    char waited[CLI_SPAN_MAX];
+    char waited[CLI_DURATION_TEXT_MAX];
     struct cli_json j;
 
     t->is_nested = is_nested;
@@ -101,7 +101,7 @@ void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
         cli_verbose("%s is held by the outer run", t->quoted);
     else
         cli_verbose("acquired %s after %s", t->quoted,
-                    cli_span(waited, waited_ms));
+                    cli_duration_text(waited, waited_ms));
 }
 
 /* That another holds the lock is an answer and no error, as with flock(1). */
@@ -160,8 +160,8 @@ static void write_loss(const struct cli_event_log *t, enum hf_lost reason)
     end_event(&j, t);
 }
 
-void cli_event_lost_member(struct cli_event_log *t, const char *name,
-                           const char *server)
+void cli_event_set_lost_member(struct cli_event_log *t, const char *name,
+                               const char *server)
 {
     t->lost_name = name;
     t->server = server;
@@ -195,14 +195,14 @@ void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
 
 void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms)
 {
-    char span[CLI_SPAN_MAX];
+    char span[CLI_DURATION_TEXT_MAX];
     struct cli_json j;
 
     begin_event(&j, t, "max_hold"); /* which is not a loss: RUN-6 */
     cli_json_integer(&j, "max_hold_ms", max_hold_ms);
     end_event(&j, t);
     (void)cli_fail("%s has been held for %s (--max-hold); stopping the "
-                   "command", t->quoted, cli_span(span, max_hold_ms));
+                   "command", t->quoted, cli_duration_text(span, max_hold_ms));
 }
 
 /* ---- the end ---- */
@@ -214,12 +214,12 @@ void cli_event_exit(const struct cli_event_log *t, int code, bool by_signal)
 
     begin_event(&j, t, "exit");
     if (by_signal)
-        cli_json_text(&j, "signal", cli_signal_name(code - CLI_SIGNAL, room));
+        cli_json_text(&j, "signal", cli_signal_name(code - CLI_EXIT_SIGNAL, room));
     cli_json_integer(&j, "code", code);
     end_event(&j, t);
     if (by_signal)
         cli_verbose("the command was ended by signal %s",
-                    cli_signal_name(code - CLI_SIGNAL, room));
+                    cli_signal_name(code - CLI_EXIT_SIGNAL, room));
     else
         cli_verbose("the command ended with code %d", code);
 }

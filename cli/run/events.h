@@ -9,7 +9,7 @@
 
 #include "cli/base/report.h"
 #include "cli/base/sink.h"
-#include "cli/base/waiting.h"
+#include "cli/base/wait_report.h"
 #include "cli/run/state.h"
 
 struct cli_event_log {
@@ -29,7 +29,7 @@ void cli_event_init(struct cli_event_log *t, int status_fd, const char *name,
                    const char *owner);
 void cli_event_fini(struct cli_event_log *t);
 
-void cli_event_waiting(const struct cli_event_log *t, const struct cli_waiting *w);
+void cli_event_waiting(const struct cli_event_log *t, const struct cli_wait_report *w);
 void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
                         bool is_nested, int64_t token);
 void cli_event_refused(const struct cli_event_log *t, hf_status status,
@@ -39,8 +39,8 @@ void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
                    enum cli_on_lost on_lost);
 /* The data of cli_event_lost: the name of the lost lock, if there are several, or NULL;
  * and the address of its server. */
-void cli_event_lost_member(struct cli_event_log *t, const char *name,
-                           const char *server);
+void cli_event_set_lost_member(struct cli_event_log *t, const char *name,
+                               const char *server);
 void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms);
 void cli_event_exit(const struct cli_event_log *t, int code, bool by_signal);
 

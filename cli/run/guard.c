@@ -72,7 +72,7 @@ static void keep_only(int socket_fd, int command_fd)
 /* ---- to holdfast ---- */
 
 /* Sends a message. False: holdfast has died, or has closed the socket. */
-static bool send_word(enum cli_guard_word word, int number)
+static bool send_word(enum cli_guard_message_kind word, int number)
 {
     struct cli_guard_message m = {.word = word, .number = number};
 
@@ -100,7 +100,7 @@ static void send_ended(const siginfo_t *info)
 
 /* ---- children ---- */
 
-static void look_for_stop(const struct guard *g)
+static void report_if_stopped(const struct guard *g)
 {
     siginfo_t info;
 
@@ -111,19 +111,19 @@ static void look_for_stop(const struct guard *g)
         (void)send_word(GUARD_STOPPED, info.si_status);
 }
 
-static void look_after(struct guard *g)
+static void reap_and_report(struct guard *g)
 {
     siginfo_t info;
 
     while (cli_tree_reap(&g->tree, &info))
         send_ended(&info);
-    look_for_stop(g);
+    report_if_stopped(g);
     cli_tree_kill(&g->tree);
-    if (g->tree.has_ended && g->wants_empty && !cli_tree_remain(&g->tree)) {
+    if (g->tree.has_ended && g->wants_empty && !cli_tree_has_processes(&g->tree)) {
         g->wants_empty = false;
         (void)send_word(GUARD_EMPTY, 0);
     }
-    if (g->is_alone && !cli_tree_remain(&g->tree))
+    if (g->is_alone && !cli_tree_has_processes(&g->tree))
         _exit(EXIT_SUCCESS);
 }
 
@@ -173,7 +173,7 @@ static bool is_overdue(const struct guard *g)
     return g->deadline_ms != HF_NEVER && hf_clock_ms() >= g->deadline_ms;
 }
 
-static void look_at_deadline(struct guard *g)
+static void kill_if_overdue(struct guard *g)
 {
     if (!is_overdue(g))
         return;
@@ -185,7 +185,7 @@ static void look_at_deadline(struct guard *g)
 
 /* ---- from holdfast ---- */
 
-static void obey(struct guard *g, const struct cli_guard_message *m)
+static void obey_message(struct guard *g, const struct cli_guard_message *m)
 {
     switch (m->word) {
     case GUARD_SIGNAL:
@@ -215,10 +215,10 @@ static void listen_to_holdfast(struct guard *g)
     ssize_t n;
 
     while ((n = recv(SOCKET_FD, &m, sizeof m, MSG_DONTWAIT)) == sizeof m)
-        obey(g, &m);
+        obey_message(g, &m);
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
         kill_from_now_on(g, true);
-        look_after(g);
+        reap_and_report(g);
         g->is_alone = true;
         g->clean_up(g->ctx); /* it may wait for a file system */
     }
@@ -275,17 +275,17 @@ static void take_turn(struct guard *g, const sigset_t *while_waiting)
 
     int ready;
 
-    look_after(g);
+    reap_and_report(g);
     ready = ppoll(p, 2, timeout_of(g, &timeout), while_waiting);
     if (!g->is_alone && ((ready > 0 && p[0].revents) || is_overdue(g)))
         listen_to_holdfast(g);
-    look_at_deadline(g);
+    kill_if_overdue(g);
 }
 
-_Noreturn void cli_guard(int fd,
-                         pid_t (*start)(const void *ctx, int *command_fd),
-                         void (*clean_up)(const void *ctx), const void *ctx,
-                         int64_t deadline_ms)
+_Noreturn void cli_guardian_run(int fd,
+                                pid_t (*start)(const void *ctx, int *command_fd),
+                                void (*clean_up)(const void *ctx), const void *ctx,
+                                int64_t deadline_ms)
 {
     struct guard g = {.clean_up = clean_up, .ctx = ctx};
     sigset_t while_waiting;

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 /* The messages between holdfast and the guardian. */
-enum cli_guard_word {
+enum cli_guard_message_kind {
     /* holdfast says */
     GUARD_SIGNAL,               /* number: to the command's group */
     GUARD_DRAIN,                /* number: is_all (process_tree.h). Say EMPTY */
@@ -31,14 +31,14 @@ enum cli_guard_word {
     GUARD_EMPTY                 /* once after each DRAIN */
 };
 struct cli_guard_message {
-    enum cli_guard_word word;
+    enum cli_guard_message_kind word;
     int number;
     int code;
     int error;
     int64_t ms;
 };
 
-/* cli_guard - runs the guardian, in a new process, with all signals blocked.
+/* cli_guardian_run - runs the guardian, in a new process, with all signals blocked.
  *
  *   fd     the socket to holdfast
  *   start  forks the command. Returns its pid, or -1 and errno; *command_fd is a socket to it.
@@ -47,9 +47,9 @@ struct cli_guard_message {
  *   deadline_ms  as GUARD_DEADLINE, until the first one arrives
  *   clean_up  removes files that holdfast leaves if it was killed. It does not wait for the
  *          command, which may be a process that cannot end */
-_Noreturn void cli_guard(int fd,
-                         pid_t (*start)(const void *ctx, int *command_fd),
-                         void (*clean_up)(const void *ctx), const void *ctx,
-                         int64_t deadline_ms);
+_Noreturn void cli_guardian_run(int fd,
+                                pid_t (*start)(const void *ctx, int *command_fd),
+                                void (*clean_up)(const void *ctx), const void *ctx,
+                                int64_t deadline_ms);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/run/door.h"
+#include "cli/run/proof.h"
 #include "cli/run/locks.h"
 
 /* Variables of the command's environment that describe its lock. */
@@ -72,29 +72,30 @@ struct cli_hold {
  * cli_hold_is_nested - returns whether it is the hold of an outer run. Known after the acquire.
  * cli_hold_is_innermost - for a nested run, returns whether HOLDFAST_OWNER is that of the outer
  *                 hold. Otherwise there is a run on another lock between the two.
- * cli_hold_outer_new - returns CLI_ENV_OUTER for a command that runs under this hold, with `fd`
- *                 as its notice and that door (door.h), for free(). NULL: no memory.
- * cli_hold_has  - does as cli_door_holds, for a hold of our own.
+ * cli_hold_new_outer_list - returns CLI_ENV_OUTER for a command that runs under this hold, with
+ *                 `fd` as its notice and that address of its proof server (proof.h), for free().
+ *                 NULL: no memory.
+ * cli_hold_holds  - does as cli_proof_holds, for a hold of our own.
  *
  * cli_hold_acquire - requests the lock. `acquired` or `refused` follows, unless it fails here.
  * cli_hold_cancel  - cancels that. `refused` follows soon, or `acquired`, if that was first.
  * cli_hold_release - releases it. `released` follows, unless it fails here.
  * cli_hold_safe_ms - does as hf_lock_safe_ms.
- * cli_hold_turn    - reports recorded events. Call it after each hf_loop_dispatch. */
+ * cli_hold_after_turn    - reports recorded events. Call it after each hf_loop_dispatch. */
 void cli_hold_init(struct cli_hold *h, struct cli_locks *locks,
                    enum hf_lock_kind wanted,
                    const struct cli_hold_events *events, void *ctx);
 void cli_hold_fini(struct cli_hold *h);
 bool cli_hold_is_nested(const struct cli_hold *h);
 bool cli_hold_is_innermost(const struct cli_hold *h);
-char *cli_hold_outer_new(const struct cli_hold *h, int fd, const char *door);
-bool cli_hold_has(struct cli_hold *h, const char *name, size_t len,
-                  const char *owner, int64_t *token);
+char *cli_hold_new_outer_list(const struct cli_hold *h, int fd, const char *address);
+bool cli_hold_holds(struct cli_hold *h, const char *name, size_t len,
+                    const char *owner, int64_t *token);
 hf_status cli_hold_acquire(struct cli_hold *h, const struct cli_hold_terms *terms);
 void cli_hold_cancel(struct cli_hold *h);
 hf_status cli_hold_release(struct cli_hold *h);
 int64_t cli_hold_safe_ms(struct cli_hold *h);
-void cli_hold_turn(struct cli_hold *h);
+void cli_hold_after_turn(struct cli_hold *h);
 
 /* The two kinds. cli_hold_is_inside - returns whether the environment has an outer run
  * on one of the names, or an invalid list of runs. */

@@ -17,7 +17,7 @@
 #include "net/base/error.h"
 
 #define FD_ID_MAX 48   /* device and inode, two 64-bit numbers */
-#define PLACE_MAX (FD_ID_MAX + CLI_DOOR_MAX)
+#define PLACE_MAX (FD_ID_MAX + CLI_PROOF_ADDRESS_MAX)
 
 /* Device and inode of a descriptor. */
 static char *fd_id(char dst[FD_ID_MAX], int fd)
@@ -45,7 +45,7 @@ struct field {
     size_t len;
 };
 
-/* PLACE is the id of the notice, "@" and the door (door.h). */
+/* PLACE is the id of the notice, "@" and the address of the proof server (proof.h). */
 enum { NAME, OWNER, FD, PLACE, FIELDS };
 
 struct outer {
@@ -82,7 +82,7 @@ static bool take_outer(const char **at, struct outer *out)
     return true;
 }
 
-static char *copy(char *dst, const struct field *field)
+static char *copy_field(char *dst, const struct field *field)
 {
     memcpy(dst, field->text, field->len);
     dst[field->len] = '\0';
@@ -183,7 +183,7 @@ static size_t room_for_names(const struct cli_locks *locks)
     return room;
 }
 
-char *cli_hold_outer_new(const struct cli_hold *h, int fd, const char *door)
+char *cli_hold_new_outer_list(const struct cli_hold *h, int fd, const char *address)
 {
     char id[FD_ID_MAX], place[PLACE_MAX];
     const char *before = getenv(CLI_ENV_OUTER);
@@ -193,7 +193,7 @@ char *cli_hold_outer_new(const struct cli_hold *h, int fd, const char *door)
 
     if (!list)
         return NULL;
-    (void)snprintf(place, sizeof place, "%s@%s", fd_id(id, fd), door);
+    (void)snprintf(place, sizeof place, "%s@%s", fd_id(id, fd), address);
     for (size_t i = 0; i < count_names(h->locks); i++)
         d = put_outer(d, room - (size_t)(d - list), h, h->locks->locks[i], fd,
                       place);
@@ -231,9 +231,9 @@ static int notice_fd(const struct outer *outer)
     char text[12], place[PLACE_MAX], is[FD_ID_MAX];
     int fd;
 
-    if (!cli_number_parse(copy(text, &outer->field[FD]), 0, INT_MAX, &fd))
+    if (!cli_number_parse(copy_field(text, &outer->field[FD]), 0, INT_MAX, &fd))
         return -1;
-    *strchrnul(copy(place, &outer->field[PLACE]), '@') = '\0';
+    *strchrnul(copy_field(place, &outer->field[PLACE]), '@') = '\0';
     return *fd_id(is, fd) && strcmp(is, place) == 0 ? fd : -1;
 }
 
@@ -245,7 +245,7 @@ static bool is_at_work(const struct outer *outer)
     return fd >= 0 && !is_at_end(fd);
 }
 
-static void listen(struct cli_hold *h)
+static void watch_notice(struct cli_hold *h)
 {
     struct hf_loop *loop = hf_client_loop(h->locks->clients[0]);
 
@@ -274,7 +274,7 @@ static void become_own(struct cli_hold *h)
                            &(struct hf_error){.status = status});
 }
 
-static void refuse(struct cli_hold *h)
+static void refuse_not_held(struct cli_hold *h)
 {
     struct hf_error gone;
     hf_status status = hf_error_set(
@@ -361,7 +361,7 @@ static void refuse_unproven(struct cli_hold *h)
 }
 
 /* The token is that of the run whose command we are, if that one holds the lock. */
-static void enter(struct cli_hold *h, int64_t token)
+static void accept_outer_hold(struct cli_hold *h, int64_t token)
 {
     const char *text = cli_hold_is_innermost(h) ? getenv(CLI_ENV_TOKEN) : NULL;
 
@@ -376,28 +376,28 @@ static void enter(struct cli_hold *h, int64_t token)
         refuse_without_token(h);
         return;
     }
-    listen(h);
+    watch_notice(h);
     h->events->acquired(h->ctx);
 }
 
-static void prove(struct cli_hold *h, const struct outer *outer)
+static void begin_proof(struct cli_hold *h, const struct outer *outer)
 {
     char place[PLACE_MAX];
-    const char *door = strchr(copy(place, &outer->field[PLACE]), '@');
+    const char *address = strchr(copy_field(place, &outer->field[PLACE]), '@');
 
-    (void)copy(h->owner, &outer->field[OWNER]);
-    if (notice_fd(outer) < 0 || !door || strlen(door + 1) >= CLI_DOOR_MAX) {
+    (void)copy_field(h->owner, &outer->field[OWNER]);
+    if (notice_fd(outer) < 0 || !address || strlen(address + 1) >= CLI_PROOF_ADDRESS_MAX) {
         refuse_unproven(h);
         return;
     }
     (void)strcpy(h->proof.owner, h->owner);
     h->proof.name = hf_lock_name(h->lock, &h->proof.len);
     h->is_proving = true;
-    cli_proof_begin(&h->proof, hf_client_loop(h->locks->clients[0]), door + 1,
+    cli_proof_begin(&h->proof, hf_client_loop(h->locks->clients[0]), address + 1,
                     notice_fd(outer));
 }
 
-static void look_at_proof(struct cli_hold *h)
+static void finish_proof(struct cli_hold *h)
 {
     int64_t token = 0;
     enum cli_proven proven = cli_proof_look(&h->proof, &token);
@@ -407,7 +407,7 @@ static void look_at_proof(struct cli_hold *h)
     h->is_proving = false;
     cli_proof_end(&h->proof);
     if (proven == CLI_PROOF_HELD)
-        enter(h, token);
+        accept_outer_hold(h, token);
     else
         refuse_unproven(h);
 }
@@ -430,11 +430,11 @@ static void on_inspected(void *ctx, hf_status status,
         refuse_shared(h);
     } else if (h->info.is_locked &&
                find_outer(h->lock, h->info.holder, &outer)) {
-        prove(h, &outer);
+        begin_proof(h, &outer);
     } else if (find_outer(h->lock, NULL, &outer) && is_at_work(&outer)) {
         become_own(h);
     } else {
-        refuse(h);
+        refuse_not_held(h);
     }
 }
 
@@ -488,7 +488,7 @@ static hf_status outer_acquire(struct cli_hold *h, const struct cli_hold_terms *
         return refuse_set(h);
     h->terms = *terms;
     if (find_outer(h->lock, NULL, &outer)) /* cli_hold_is_inside has found it */
-        (void)copy(h->owner, &outer.field[OWNER]);
+        (void)copy_field(h->owner, &outer.field[OWNER]);
     if (!*h->owner)
         return refuse_in_quorum(h);
     return hf_lock_inspect_async(h->lock, &h->info, on_inspected, h);
@@ -511,7 +511,7 @@ static hf_status outer_release(struct cli_hold *h)
 static void outer_turn(struct cli_hold *h)
 {
     if (h->is_proving)
-        look_at_proof(h);
+        finish_proof(h);
     if (!h->has_notice)
         return;
     h->has_notice = false;

@@ -57,13 +57,13 @@ int64_t cli_hold_safe_ms(struct cli_hold *h)
     return h->kind->safe_ms(h);
 }
 
-void cli_hold_turn(struct cli_hold *h)
+void cli_hold_after_turn(struct cli_hold *h)
 {
     h->kind->turn(h);
 }
 
-bool cli_hold_has(struct cli_hold *h, const char *name, size_t len,
-                  const char *owner, int64_t *token)
+bool cli_hold_holds(struct cli_hold *h, const char *name, size_t len,
+                    const char *owner, int64_t *token)
 {
     char text[HF_OWNER_TEXT_MAX];
 

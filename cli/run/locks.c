@@ -60,8 +60,8 @@ static int open_quorum(struct cli_locks *l, struct hf_loop *loop,
 static int open_lock(struct cli_locks *l, const struct cli_run_options *run,
                      const char *name)
 {
-    int rc = cli_lock_open_for_now(&l->locks[l->count], l->clients[0], run->kind.kind, name,
-                                   &l->is_refused_for_now);
+    int rc = cli_lock_open_and_classify(&l->locks[l->count], l->clients[0], run->kind.kind, name,
+                                        &l->is_refused_for_now);
 
     l->count += l->locks[l->count] != NULL;
     return rc;

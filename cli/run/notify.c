@@ -194,7 +194,7 @@ static bool take_control(struct cli_notify *n, struct msghdr *m)
 /* Reads the credentials of the sender of the next message, which remains in the queue. There is
  * room for the credentials alone, so that descriptors in the message are not opened here.
  * False: there is no message. */
-static bool look_at_sender(const struct cli_notify *n, struct ucred *who)
+static bool peek_sender(const struct cli_notify *n, struct ucred *who)
 {
     union {
         struct cmsghdr head;
@@ -215,7 +215,7 @@ static bool look_at_sender(const struct cli_notify *n, struct ucred *who)
 /* Receives a notice, or drops one that is not permitted. False: there is none. Closing a
  * descriptor may take long (FUSE, SO_LINGER), so the descriptors of another program are never
  * received. The command can delay only its own lock by descriptors that it sends. */
-static bool receive(struct cli_notify *n)
+static bool receive_notice(struct cli_notify *n)
 {
     struct ucred who;
     union control control;
@@ -226,7 +226,7 @@ static bool receive(struct cli_notify *n)
                        .msg_controllen = sizeof control};
     ssize_t len;
 
-    if (!look_at_sender(n, &who))
+    if (!peek_sender(n, &who))
         return false;
     if (!is_permitted(&who))
         return recv(n->io.fd, n->text, sizeof n->text, MSG_DONTWAIT) >= 0;
@@ -257,10 +257,10 @@ static void on_time(struct hf_timer *timer)
 }
 
 /* False: the queue of systemd is full. */
-static bool relay(struct cli_notify *n, int count)
+static bool send_notice_to_systemd(struct cli_notify *n, int count)
 {
     while (count-- > 0) {
-        if (n->len == 0 && !receive(n))
+        if (n->len == 0 && !receive_notice(n))
             return true;
         if (n->len > 0 && !send_on(n))
             return false;
@@ -268,14 +268,14 @@ static bool relay(struct cli_notify *n, int count)
     return true;
 }
 
-void cli_notify_turn(struct cli_notify *n)
+void cli_notify_after_turn(struct cli_notify *n)
 {
     bool has_room;
 
     if (!n->loop || !n->is_due)
         return;
     n->is_due = false;
-    has_room = relay(n, NOTICES_MAX);
+    has_room = send_notice_to_systemd(n, NOTICES_MAX);
     hf_loop_lock(n->loop);
     if (has_room)
         hf_loop_rewatch(n->loop, &n->io, HF_READ);
@@ -292,7 +292,7 @@ static void relay_last(struct cli_notify *n)
     int64_t end_ms = hf_clock_ms() + LAST_MS;
     int64_t left_ms;
 
-    while (!relay(n, NOTICES_MAX * NOTICES_MAX) &&
+    while (!send_notice_to_systemd(n, NOTICES_MAX * NOTICES_MAX) &&
            (left_ms = end_ms - hf_clock_ms()) > 0)
         (void)poll(&out, 1, (int)left_ms);
 }
@@ -379,7 +379,7 @@ static int open_in(struct cli_notify *n)
     return -1;
 }
 
-static bool watch(struct cli_notify *n, struct hf_loop *loop)
+static bool watch_socket(struct cli_notify *n, struct hf_loop *loop)
 {
     bool is_watched;
 
@@ -399,7 +399,7 @@ void cli_notify_open(struct cli_notify *n, struct hf_loop *loop)
 {
     if (n->loop || (n->out = connect_out()) < 0)
         return;
-    if (watch(n, loop)) {
+    if (watch_socket(n, loop)) {
         n->loop = loop;
         return;
     }

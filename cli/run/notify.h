@@ -38,7 +38,7 @@ struct cli_notify {
  *                    it is already open.
  * cli_notify_value - returns NOTIFY_SOCKET for the command: our socket, or the value of our
  *                    environment, or NULL.
- * cli_notify_turn  - forwards received notices. Call it after each hf_loop_dispatch.
+ * cli_notify_after_turn  - forwards received notices. Call it after each hf_loop_dispatch.
  * cli_notify_close - forwards the last notices, for which it waits a second at most while
  *                    systemd is busy, and closes. Also if it is all zero.
  * cli_notify_remove - removes the socket and its folder, as cli_notify_close does: for the
@@ -46,7 +46,7 @@ struct cli_notify {
  *                    after fork. */
 void cli_notify_open(struct cli_notify *notify, struct hf_loop *loop);
 const char *cli_notify_value(const struct cli_notify *notify);
-void cli_notify_turn(struct cli_notify *notify);
+void cli_notify_after_turn(struct cli_notify *notify);
 void cli_notify_close(struct cli_notify *notify);
 void cli_notify_remove(const struct cli_notify *notify);
 

@@ -84,7 +84,7 @@ static bool is_our_proc(void)
 }
 
 /* A list without a child, though there is one, is not to be trusted. */
-bool cli_tree_has_list(void)
+bool cli_tree_proc_lists_children(void)
 {
     char c;
     int fd = is_our_proc() ? open(LIST, O_RDONLY | O_CLOEXEC) : -1;
@@ -211,7 +211,7 @@ static void each_tried(const struct cli_process_tree *tree, visitor *visit)
 
 static void each_child(const struct cli_process_tree *tree, visitor *visit)
 {
-    if (cli_tree_has_list())
+    if (cli_tree_proc_lists_children())
         each_listed(tree, visit);
     else
         each_tried(tree, visit);
@@ -264,7 +264,7 @@ bool cli_tree_adopt(void)
     return false;
 }
 
-bool cli_tree_has_list(void)
+bool cli_tree_proc_lists_children(void)
 {
     return false;
 }
@@ -300,7 +300,7 @@ void cli_tree_kill(const struct cli_process_tree *tree)
     kill_children(tree);
 }
 
-bool cli_tree_remain(const struct cli_process_tree *tree)
+bool cli_tree_has_processes(const struct cli_process_tree *tree)
 {
     return has_group(tree) || has_children(tree); /* we adopted all of it */
 }

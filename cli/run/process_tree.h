@@ -13,11 +13,11 @@
 
 /* cli_tree_adopt    - makes descendants whose parent dies our children, instead of children of
  *                     init. False: the system cannot do this.
- * cli_tree_has_list - returns whether /proc lists our children.
+ * cli_tree_proc_lists_children - returns whether /proc lists our children.
  * cli_tree_die_with - is called in a new child: the child is killed when `parent` dies, or at
  *                     once if it has died. */
 bool cli_tree_adopt(void);
-bool cli_tree_has_list(void);
+bool cli_tree_proc_lists_children(void);
 void cli_tree_die_with(pid_t parent);
 
 /* Which processes count: the group of the command, and all that were adopted in our
@@ -41,11 +41,11 @@ struct cli_process_tree {
  * cli_tree_signal - sends a signal to the group, if one of our children is in it, so that its
  *                   number cannot belong to another group. Returns 0, or errno: no process
  *                   received it.
- * cli_tree_remain - returns whether any process remains. */
+ * cli_tree_has_processes - returns whether any process remains. */
 bool cli_tree_has_strangers(void);
 bool cli_tree_reap(struct cli_process_tree *tree, siginfo_t *info);
 void cli_tree_kill(const struct cli_process_tree *tree);
 int cli_tree_signal(const struct cli_process_tree *tree, int signal);
-bool cli_tree_remain(const struct cli_process_tree *tree);
+bool cli_tree_has_processes(const struct cli_process_tree *tree);
 
 #endif

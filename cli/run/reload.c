@@ -91,7 +91,7 @@ static void on_read(struct hf_io *io, int events)
     hf_loop_rewatch(reload->loop, io, 0); /* until it is handled */
 }
 
-static bool watch(struct cli_reload *reload, struct hf_loop *loop, int fd)
+static bool watch_pipe(struct cli_reload *reload, struct hf_loop *loop, int fd)
 {
     hf_status rc;
 
@@ -105,7 +105,7 @@ static bool watch(struct cli_reload *reload, struct hf_loop *loop, int fd)
 }
 
 /* Takes `r`. */
-static bool begin(struct cli_reload *reload, struct hf_loop *loop, struct reader *r)
+static bool start_reader_thread(struct cli_reload *reload, struct hf_loop *loop, struct reader *r)
 {
     int ends[2];
 
@@ -114,7 +114,7 @@ static bool begin(struct cli_reload *reload, struct hf_loop *loop, struct reader
         return false;
     }
     r->fd = ends[1];
-    if (!watch(reload, loop, ends[0])) {
+    if (!watch_pipe(reload, loop, ends[0])) {
         (void)close(ends[0]);
         reader_free(r);
         return false;
@@ -141,10 +141,10 @@ bool cli_reload_begin(struct cli_reload *reload, struct hf_loop *loop,
         return false;
     r->fd = -1;
     cli_common_tls_files(common, add_file, r);
-    return begin(reload, loop, r);
+    return start_reader_thread(reload, loop, r);
 }
 
-bool cli_reload_turn(struct cli_reload *reload)
+bool cli_reload_after_turn(struct cli_reload *reload)
 {
     if (!reload->loop || !reload->is_read)
         return false;

@@ -18,12 +18,12 @@ struct cli_reload {
 /* cli_reload_begin - begins to read all files that the options and URLs name. False: there are
  *                    none, or no thread can be started. If a thread already reads, prints a
  *                    note and returns true: one reload follows.
- * cli_reload_turn  - returns whether the thread has ended; hf_client_reload then reads and
+ * cli_reload_after_turn  - returns whether the thread has ended; hf_client_reload then reads and
  *                    checks the files. Call it after each hf_loop_dispatch.
  * cli_reload_close - stops waiting for the thread. Also if it is all zero. */
 bool cli_reload_begin(struct cli_reload *reload, struct hf_loop *loop,
                       const struct cli_common *common);
-bool cli_reload_turn(struct cli_reload *reload);
+bool cli_reload_after_turn(struct cli_reload *reload);
 void cli_reload_close(struct cli_reload *reload);
 
 #endif

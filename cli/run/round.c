@@ -33,10 +33,10 @@ static void on_waiting(void *ctx, struct hf_lock *lock, const struct hf_lock_inf
 {
     struct cli_session *run = ctx;
 
-    cli_waiting_begin(&run->waiting, cli_locks_client(&run->locks, lock), lock, info);
+    cli_wait_report_begin(&run->waiting, cli_locks_client(&run->locks, lock), lock, info);
 }
 
-static void report_waiting(void *ctx, const struct cli_waiting *w)
+static void report_waiting(void *ctx, const struct cli_wait_report *w)
 {
     const struct cli_session *run = ctx;
 
@@ -47,13 +47,13 @@ static void on_acquired(void *ctx)
 {
     struct cli_session *run = ctx;
 
-    cli_waiting_end(&run->waiting);
+    cli_wait_report_end(&run->waiting);
     handle_signals(run); /* earlier signals are not for the command */
-    if (run->state.state == CLI_DONE)
+    if (run->state.state == CLI_RUN_DONE)
         return; /* a nested run that was told to end by the outer run */
     cli_event_acquired(&run->log, hf_clock_ms() - run->requested_ms,
                        cli_hold_is_nested(&run->hold), run->hold.token);
-    cli_session_feed_number(run, CLI_EV_ACQUIRED, 0);
+    cli_session_handle_number_event(run, CLI_EV_ACQUIRED, 0);
 }
 
 /* NULL: it is the only lock, or no single one failed. */
@@ -75,15 +75,15 @@ static void on_refused(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct cli_session *run = ctx;
 
-    cli_waiting_end(&run->waiting);
-    if (run->state.state == CLI_DONE)
+    cli_wait_report_end(&run->waiting);
+    if (run->state.state == CLI_RUN_DONE)
         return; /* a nested run's late answer */
     run->is_temporary = err && err->is_temporary;
     if (status == HF_TIMEOUT && !run->locks.quorum)
-        cli_waiting_refused(run->locks.clients[0], refused_lock(run, err), &run->waiting, err);
+        cli_wait_report_refused(run->locks.clients[0], refused_lock(run, err), &run->waiting, err);
     else
         cli_event_refused(&run->log, status, err);
-    cli_session_feed_number(run, CLI_EV_REFUSED, status);
+    cli_session_handle_number_event(run, CLI_EV_REFUSED, status);
 }
 
 static void on_renewed(void *ctx)
@@ -91,7 +91,7 @@ static void on_renewed(void *ctx)
     struct cli_session *run = ctx;
 
     cli_event_renewed(&run->log, cli_hold_safe_ms(&run->hold));
-    cli_session_feed_number(run, CLI_EV_RENEWED, 0);
+    cli_session_handle_number_event(run, CLI_EV_RENEWED, 0);
 }
 
 static void on_lost(void *ctx, enum hf_lost reason, const struct hf_lock *lock)
@@ -99,10 +99,10 @@ static void on_lost(void *ctx, enum hf_lost reason, const struct hf_lock *lock)
     struct cli_session *run = ctx;
 
     if (lock)
-        cli_event_lost_member(&run->log,
-                              run->locks.multi ? hf_lock_name(lock, NULL) : NULL,
-                              hf_client_address(cli_locks_client(&run->locks, lock)));
-    cli_session_feed_number(run, CLI_EV_LOST, (int)reason);
+        cli_event_set_lost_member(&run->log,
+                                  run->locks.multi ? hf_lock_name(lock, NULL) : NULL,
+                                  hf_client_address(cli_locks_client(&run->locks, lock)));
+    cli_session_handle_number_event(run, CLI_EV_LOST, (int)reason);
 }
 
 static void on_released(void *ctx, hf_status status, const struct hf_error *err)
@@ -110,12 +110,12 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
     struct cli_session *run = ctx;
     const struct hf_lock *member;
 
-    if (run->state.state == CLI_DONE)
+    if (run->state.state == CLI_RUN_DONE)
         return; /* no reply was awaited, and that was reported */
     member = failed_member(run, err);
     cli_event_released(&run->log, status, err, member ? hf_lock_name(member, NULL) : NULL,
                        run->state.is_lost);
-    cli_session_feed_number(run, CLI_EV_RELEASED, status);
+    cli_session_handle_number_event(run, CLI_EV_RELEASED, status);
 }
 
 static const struct cli_hold_events hold_events = {.waiting = on_waiting,
@@ -134,10 +134,10 @@ static void command_stopped(struct cli_session *run, int signal)
 {
     bool wants_tty = signal == SIGTTIN || signal == SIGTTOU;
 
-    if (wants_tty && cli_tty_give(&run->tty, run->child.pid))
+    if (wants_tty && cli_tty_give_foreground(&run->tty, run->child.pid))
         cli_child_signal(&run->child, SIGCONT);
     else if (run->tty.fd >= 0)
-        cli_session_feed_number(run, CLI_EV_STOPPED, signal);
+        cli_session_handle_number_event(run, CLI_EV_STOPPED, signal);
 }
 
 /* A person who writes "run NAME cd /srv ..." wants a shell. */
@@ -164,18 +164,18 @@ static void command_ended(struct cli_session *run,
                        advice_on_builtin(run->options->argv[0]));
     else
         cli_event_exit(&run->log, report->number, report->by_signal);
-    cli_session_feed(run, (struct cli_run_event){.kind = CLI_EV_ENDED,
-                                                 .number = report->number,
-                                                 .by_signal = report->by_signal,
-                                                 .had_tty = run->tty.is_given});
+    cli_session_handle_event(run, (struct cli_run_event){.kind = CLI_EV_ENDED,
+                                                         .number = report->number,
+                                                         .by_signal = report->by_signal,
+                                                         .had_tty = run->tty.is_given});
 }
 
 /* A setuid command survives its guardian, and cannot be killed. Its pid is its own until
  * we reap it, also if we have not adopted it yet; one that has ended may be reaped. */
-static bool survives(const struct cli_session *run)
+static bool command_survives(const struct cli_session *run)
 {
     return cli_tree_signal(&run->child.tree, SIGKILL) == EPERM ||
-           (run->state.state != CLI_DRAINING && kill(run->child.pid, SIGKILL) < 0 &&
+           (run->state.state != CLI_RUN_DRAINING && kill(run->child.pid, SIGKILL) < 0 &&
             errno == EPERM);
 }
 
@@ -183,13 +183,13 @@ static bool survives(const struct cli_session *run)
  * that has become another user's. */
 static void command_is_unguarded(struct cli_session *run)
 {
-    cli_session_unwatch(run);
-    if (survives(run))
+    cli_session_unwatch_guardian(run);
+    if (command_survives(run))
         (void)cli_fail("the command's guardian was killed, and the command cannot be "
                        "signalled: %s; it runs on", strerror(EPERM));
     else
         (void)cli_fail("the command's guardian was killed, and the command with it");
-    cli_session_feed_number(run, CLI_EV_UNGUARDED, 0);
+    cli_session_handle_number_event(run, CLI_EV_UNGUARDED, 0);
 }
 
 /* Reports it once, because KILL is also refused after TERM. */
@@ -201,23 +201,23 @@ static void report_refusal(struct cli_session *run, int err)
     run->is_refusal_reported = true;
 }
 
-static void look_at_command(struct cli_session *run)
+static void handle_command_news(struct cli_session *run)
 {
     struct cli_child_report report;
 
-    while ((report = cli_child_look(&run->child)).news != CLI_CHILD_NONE) {
+    while ((report = cli_child_next_news(&run->child)).news != CLI_CHILD_NONE) {
         if (report.news == CLI_CHILD_STOPPED)
             command_stopped(run, report.number);
         else if (report.news == CLI_CHILD_REFUSED)
             report_refusal(run, report.number);
         else if (report.news == CLI_CHILD_OVERDUE)
-            cli_session_feed_number(run, CLI_EV_OVERDUE, 0);
+            cli_session_handle_number_event(run, CLI_EV_OVERDUE, 0);
         else if (report.news == CLI_CHILD_ENDED)
             command_ended(run, &report);
         else if (report.news == CLI_CHILD_UNGUARDED)
             command_is_unguarded(run);
         else
-            cli_session_feed_number(run, CLI_EV_EMPTY, 0);
+            cli_session_handle_number_event(run, CLI_EV_EMPTY, 0);
     }
 }
 
@@ -239,9 +239,9 @@ static void on_time(struct hf_timer *timer)
 
 /* HUP means "read your files again" where it does not end us: to a service, and to the
  * command, which gets it afterwards. */
-static void look_at_hangup(struct cli_session *run)
+static void reload_on_hangup(struct cli_session *run)
 {
-    if (!cli_run_has_command(&run->state) && cli_signals_end_us(SIGHUP))
+    if (!cli_run_has_command(&run->state) && cli_signals_ends_us(SIGHUP))
         return;
     run->is_hung_up_late = run->state.has_run && !cli_run_has_command(&run->state);
     if (!cli_reload_begin(&run->reload, run->loop, run->common))
@@ -255,13 +255,13 @@ static void handle_signals(struct cli_session *run)
     run->has_signal = false;
     while ((signal = cli_signals_take()) != 0) {
         if (signal == SIGHUP)
-            look_at_hangup(run);
+            reload_on_hangup(run);
         if (signal == SIGUSR1 && run->options->dump_path)
             cli_locks_dump(&run->locks, run->options->dump_path);
         else if (signal == SIGCHLD)
-            look_at_command(run);
+            handle_command_news(run);
         else
-            cli_session_feed_number(run, CLI_EV_SIGNAL, signal);
+            cli_session_handle_number_event(run, CLI_EV_SIGNAL, signal);
     }
     hf_loop_lock(run->loop);
     hf_loop_rewatch(run->loop, &run->signal_io, HF_READ);
@@ -275,18 +275,18 @@ static void take_turn(struct cli_session *run)
         handle_signals(run);
     if (run->has_guard_news) {
         run->has_guard_news = false;
-        look_at_command(run);
-        cli_session_listen(run);
+        handle_command_news(run);
+        cli_session_watch_guardian(run);
     }
-    cli_door_turn(&run->door);
-    cli_notify_turn(&run->notify);
-    cli_metrics_turn(run->options->metrics);
-    if (cli_reload_turn(&run->reload))
+    cli_proof_server_after_turn(&run->proof_server);
+    cli_notify_after_turn(&run->notify);
+    cli_metrics_after_turn(run->options->metrics);
+    if (cli_reload_after_turn(&run->reload))
         cli_locks_reload(&run->locks);
-    cli_hold_turn(&run->hold);
+    cli_hold_after_turn(&run->hold);
     if (run->is_due) {
         run->is_due = false;
-        cli_session_feed_number(run, CLI_EV_TIME, 0);
+        cli_session_handle_number_event(run, CLI_EV_TIME, 0);
     }
 }
 
@@ -349,7 +349,7 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
         rc = open_locks(run, common);
     if (rc != CLI_CONTINUE)
         return rc;
-    cli_waiting_init(&run->waiting, run->loop, cli_label_is_on(common));
+    cli_wait_report_init(&run->waiting, run->loop, cli_label_is_enabled(common));
     run->waiting.report = report_waiting;
     run->waiting.ctx = run;
     cli_hold_init(&run->hold, &run->locks, run->options->kind.kind,
@@ -358,8 +358,8 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
                    run->hold.owner);
     prepare_last_words(run);
     if (!run->locks.quorum)
-        cli_event_lost_member(&run->log, NULL,
-                              hf_client_address(run->locks.clients[0]));
+        cli_event_set_lost_member(&run->log, NULL,
+                                  hf_client_address(run->locks.clients[0]));
     cli_tty_open(&run->tty);
     run->child.tree.has_strangers = cli_tree_has_strangers();
     return CLI_CONTINUE;
@@ -368,7 +368,7 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
 /* Closes a session that may be half open. */
 static void close_all(struct cli_session *run)
 {
-    cli_door_close(&run->door);
+    cli_proof_server_close(&run->proof_server);
     cli_notify_close(&run->notify);
     cli_reload_close(&run->reload);
     cli_session_close_notice(run);
@@ -377,9 +377,9 @@ static void close_all(struct cli_session *run)
     cli_event_fini(&run->log);
     cli_metrics_detach(run->options->metrics);
     cli_locks_free(&run->locks);
-    cli_waiting_end(&run->waiting);
+    cli_wait_report_end(&run->waiting);
     if (run->loop) {
-        cli_session_unwatch(run);
+        cli_session_unwatch_guardian(run);
         hf_loop_lock(run->loop);
         hf_loop_disarm(run->loop, &run->timer);
         if (run->signal_io.fd >= 0)
@@ -404,7 +404,7 @@ static void close_locks(struct cli_session *run)
     hf_status rc = cli_locks_close(&run->locks, linger_ms(&run->state));
 
     if (rc < 0 && !run->state.has_run)
-        cli_warn("%s: %s may stay locked until its TTL expires", cli_close_words(rc),
+        cli_warn("%s: %s may stay locked until its TTL expires", cli_close_reason(rc),
                  run->log.quoted);
 }
 
@@ -421,8 +421,8 @@ static int run_opened(struct cli_session *run)
     rc = cli_hold_acquire(&run->hold, &terms);
     if (rc < 0)
         return cli_fail("cannot request the lock: %s", hf_status_text(rc));
-    cli_session_feed_number(run, CLI_EV_TIME, 0); /* the first beat */
-    while (run->state.state != CLI_DONE)
+    cli_session_handle_number_event(run, CLI_EV_TIME, 0); /* the first beat */
+    while (run->state.state != CLI_RUN_DONE)
         take_turn(run);
     close_locks(run);
     if (run->state.has_run)
@@ -438,8 +438,8 @@ static bool is_told(const struct cli_run *state)
            (state->told & (BIT(SIGTERM) | BIT(SIGINT) | BIT(SIGQUIT))) != 0;
 }
 
-struct cli_round cli_round_play(const struct cli_run_options *options,
-                                const struct cli_common *common)
+struct cli_round cli_round_run(const struct cli_run_options *options,
+                               const struct cli_common *common)
 {
     struct cli_run_rules rules = cli_run_rules_of(options);
     struct cli_session run = {
@@ -449,7 +449,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
         .timer = {.fire = on_time},
         .child = {.fd = -1},
         .guard_io = {.fd = -1},
-        .door = {.io = {.fd = -1}},
+        .proof_server = {.io = {.fd = -1}},
         .tty = {.fd = -1},
         .log = {.status = {.fd = -1, .own_fd = -1}},
         .notice = {-1, -1}};
@@ -460,7 +460,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
     if (rc == CLI_CONTINUE)
         rc = run_opened(&run);
     close_all(&run);
-    cli_signals_note_stop(false);
+    cli_signals_record_stop(false);
     return (struct cli_round){.code = rc,
                               .has_run = run.state.has_run,
                               .cannot_run = run.cannot_run,
@@ -478,7 +478,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
  * lost lock and of --max-hold. */
 static int ending_signal(const struct cli_round *last)
 {
-    bool is_ours = last->code == CLI_LOST || last->code == CLI_MAX_HOLD;
+    bool is_ours = last->code == CLI_EXIT_LOST || last->code == CLI_EXIT_MAX_HOLD;
     bool is_late = last->code == CLI_EXIT_ERROR || (last->is_cut && !is_ours);
 
     return last->end_by_signal == 0 && is_late ? last->late_signal : last->end_by_signal;
@@ -490,7 +490,7 @@ static void report_limits(void)
     if (!cli_tree_adopt())
         cli_warn("this system does not let a process adopt orphans: a process that "
                  "leaves the command's process group is not killed with it");
-    else if (!cli_tree_has_list())
+    else if (!cli_tree_proc_lists_children())
         cli_warn("/proc does not list the processes of this run: processes of the "
                  "command are found by trying process numbers, so killing them may "
                  "take longer");
@@ -507,7 +507,7 @@ int cli_round_main(struct cli_args *args, struct cli_common *common,
     int signal;
     int rc = parse(&options, args, common);
 
-    if (rc != CLI_CONTINUE || (rc = cli_common_begin(common)) != CLI_CONTINUE)
+    if (rc != CLI_CONTINUE || (rc = cli_common_apply(common)) != CLI_CONTINUE)
         return rc;
     cli_report_never_wait();
     report_limits();

@@ -20,12 +20,12 @@ struct cli_round {
     bool ends_group;
 };
 
-/* cli_round_play - runs one round, and reports its errors. From the first round on, signals are
+/* cli_round_run - runs one round, and reports its errors. From the first round on, signals are
  *                  recorded.
  * cli_round_main - is the main function of a subcommand: parses its options, runs its rounds,
  *                  and ends as the last round did. */
-struct cli_round cli_round_play(const struct cli_run_options *options,
-                                const struct cli_common *common);
+struct cli_round cli_round_run(const struct cli_run_options *options,
+                               const struct cli_common *common);
 int cli_round_main(struct cli_args *args, struct cli_common *common,
                    int (*parse)(struct cli_run_options *, struct cli_args *,
                                 struct cli_common *),

@@ -4,7 +4,7 @@
 
 static int main_run(struct cli_args *args, struct cli_common *common)
 {
-    return cli_round_main(args, common, cli_run_options_parse, cli_round_play);
+    return cli_round_main(args, common, cli_run_options_parse, cli_round_run);
 }
 
 const struct cli_command cli_run_command = {

@@ -314,11 +314,11 @@ static int take_option(struct cli_run_options *run, const struct cli_args *args,
                        struct cli_common *common, int id, char *value)
 {
     if (id >= CLI_OPT_COMMON)
-        return cli_common_take(common, args, id, value);
+        return cli_common_take_option(common, args, id, value);
     if (id >= CLI_METRICS_OPTION && id < CLI_METRICS_OPTIONS_END)
-        return cli_metrics_take(&run->metrics_options, args, id, value);
+        return cli_metrics_take_option(&run->metrics_options, args, id, value);
     if (id >= CLI_KIND_OPTION)
-        return cli_kind_take(&run->kind, args, id, value);
+        return cli_kind_take_option(&run->kind, args, id, value);
     return take_own(run, args, id, value);
 }
 
@@ -337,8 +337,8 @@ static int take_options(struct cli_run_options *run, struct cli_args *args,
         if (rc != CLI_CONTINUE)
             return rc;
     }
-    run->name = value; /* NULL at CLI_END */
-    return id == CLI_BAD ? CLI_EXIT_ERROR : CLI_CONTINUE;
+    run->name = value; /* NULL at CLI_ARGS_END */
+    return id == CLI_ARGS_BAD ? CLI_EXIT_ERROR : CLI_CONTINUE;
 }
 
 static bool is_dash_c(const char *word)
@@ -406,7 +406,7 @@ static int check_sets(const struct cli_run_options *run,
 {
     bool is_set = run->is_quorum || run->others_count > 0;
 
-    if (!run->is_quorum && cli_common_one_server(common, args) != CLI_CONTINUE)
+    if (!run->is_quorum && cli_common_check_one_server(common, args) != CLI_CONTINUE)
         return CLI_EXIT_ERROR;
     if (run->is_quorum && check_quorum(run, args, common) != CLI_CONTINUE)
         return CLI_EXIT_ERROR;
@@ -421,8 +421,8 @@ static int check_sets(const struct cli_run_options *run,
     return CLI_CONTINUE;
 }
 
-static int check(const struct cli_run_options *run,
-                 const struct cli_args *args, bool has_ttl)
+static int check_options(const struct cli_run_options *run,
+                         const struct cli_args *args, bool has_ttl)
 {
     if (!run->name)
         return cli_usage(args, "NAME and COMMAND are required");
@@ -443,7 +443,7 @@ static int check(const struct cli_run_options *run,
 }
 
 /* They are accepted, so that a command line of flock works. */
-static void note_idle(const struct cli_run_options *run)
+static void warn_flock_options(const struct cli_run_options *run)
 {
     if (run->has_close)
         cli_warn("--close has no effect: COMMAND never inherits the lock");
@@ -452,15 +452,15 @@ static void note_idle(const struct cli_run_options *run)
                  "signals on to COMMAND");
 }
 
-static int parse(struct cli_run_options *run, struct cli_args *args,
-                 struct cli_common *common, const struct cli_option *own)
+static int parse_command_line(struct cli_run_options *run, struct cli_args *args,
+                              struct cli_common *common, const struct cli_option *own)
 {
     bool has_ttl;
     int rc;
 
     *run = (struct cli_run_options){.kind = {.kind = HF_KIND_PLAIN},
                                     .wait_ms = HF_FOREVER,
-                                    .conflict_code = CLI_NOT_ACQUIRED,
+                                    .conflict_code = CLI_EXIT_NOT_ACQUIRED,
                                     .kill_after_ms = KILL_AFTER_MS,
                                     .lost_signal = SIGTERM,
                                     .status_fd = -1,
@@ -472,7 +472,7 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
         run->ttl_ms = TTL_MS;
     if (run->name && (rc = take_command(run, args)) != CLI_CONTINUE)
         return rc;
-    if ((rc = check(run, args, has_ttl)) == CLI_CONTINUE)
+    if ((rc = check_options(run, args, has_ttl)) == CLI_CONTINUE)
         rc = check_sets(run, args, common);
     if (rc == CLI_CONTINUE)
         rc = cli_kind_check(&run->kind, args);
@@ -481,20 +481,20 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
     if (rc == CLI_CONTINUE)
         cli_label_choose(common, getpid(), run->argv[0]);
     if (rc == CLI_CONTINUE && !common->is_quiet)
-        note_idle(run);
+        warn_flock_options(run);
     return rc;
 }
 
 int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
                           struct cli_common *common)
 {
-    return parse(run, args, common, run_options);
+    return parse_command_line(run, args, common, run_options);
 }
 
 int cli_elect_options_parse(struct cli_run_options *run, struct cli_args *args,
                             struct cli_common *common)
 {
-    int rc = parse(run, args, common, elect_options);
+    int rc = parse_command_line(run, args, common, elect_options);
 
     run->metrics_options.is_election = true;
     return rc;

@@ -24,7 +24,7 @@ static void close_end(struct cli_session *run, int which)
     run->notice[which] = -1;
 }
 
-static void give_notice(struct cli_session *run)
+static void signal_loss(struct cli_session *run)
 {
     close_end(run, 1);
 }
@@ -66,7 +66,7 @@ static void watch_guard(struct cli_session *run)
     hf_loop_unlock(run->loop);
 }
 
-void cli_session_listen(struct cli_session *run)
+void cli_session_watch_guardian(struct cli_session *run)
 {
     hf_loop_lock(run->loop);
     if (run->guard_io.fd >= 0)
@@ -74,7 +74,7 @@ void cli_session_listen(struct cli_session *run)
     hf_loop_unlock(run->loop);
 }
 
-void cli_session_unwatch(struct cli_session *run)
+void cli_session_unwatch_guardian(struct cli_session *run)
 {
     hf_loop_lock(run->loop);
     if (run->guard_io.fd >= 0)
@@ -98,7 +98,7 @@ static int start_with(struct cli_session *run, char **env, int kept_fd)
                                   .notify = &run->notify};
     int err;
 
-    cli_signals_note_stop(true);
+    cli_signals_record_stop(true);
     err = cli_child_start(&run->child, &plan);
     if (err == 0)
         watch_guard(run);
@@ -137,8 +137,8 @@ static int start_described(struct cli_session *run, struct description d, int ke
     enum { COUNT = sizeof names / sizeof *names };
     const char *values[COUNT] = {run->options->name, run->hold.owner, d.fd,
                                  d.outer, d.token, url_text(run), cli_notify_value(&run->notify),
-                                 cli_environment_pid_room("LISTEN_PID"),
-                                 cli_environment_pid_room("WATCHDOG_PID")};
+                                 cli_environment_pid_value("LISTEN_PID"),
+                                 cli_environment_pid_value("WATCHDOG_PID")};
     char **env = cli_environment_new(names, values, COUNT);
     int err = env ? start_with(run, env, kept_fd) : ENOMEM;
 
@@ -152,19 +152,19 @@ static const char *fd_text(int fd, char dst[12])
     return fd < 0 ? NULL : dst;
 }
 
-static bool holds(void *ctx, const char *name, size_t len, const char *owner,
-                  int64_t *token)
+static bool holds_lock(void *ctx, const char *name, size_t len, const char *owner,
+                       int64_t *token)
 {
     struct cli_session *run = ctx;
 
     return !run->state.is_lost && cli_run_has_command(&run->state) &&
-           cli_hold_has(&run->hold, name, len, owner, token);
+           cli_hold_holds(&run->hold, name, len, owner, token);
 }
 
 static char *describe_for_runs_inside(struct cli_session *run)
 {
-    cli_door_open(&run->door, run->loop, run->notice[1], holds, run);
-    return cli_hold_outer_new(&run->hold, run->notice[0], run->door.address);
+    cli_proof_server_open(&run->proof_server, run->loop, run->notice[1], holds_lock, run);
+    return cli_hold_new_outer_list(&run->hold, run->notice[0], run->proof_server.address);
 }
 
 static int start_own(struct cli_session *run)
@@ -194,7 +194,7 @@ static int start_nested(struct cli_session *run)
     return start_described(run, d, -1);
 }
 
-static void note_ignored(const struct cli_run_options *options)
+static void warn_ignored_options(const struct cli_run_options *options)
 {
     if (options->lease_ms > 0 || options->at_least_ms > 0)
         cli_warn("%s has no effect: the outer run renews and releases this lock",
@@ -215,13 +215,13 @@ static void start_command(struct cli_session *run)
 
     cli_notify_open(&run->notify, run->loop);
     if (is_nested)
-        note_ignored(run->options);
+        warn_ignored_options(run->options);
     err = is_nested ? start_nested(run) : start_own(run);
     cli_metrics_note_held(run->options->metrics); /* its thread begins after the fork */
     if (err == 0)
         return;
     (void)cli_fail("cannot start a process: %s", why_not_started(err));
-    cli_session_feed_number(run, CLI_EV_ENDED, CLI_EXIT_ERROR);
+    cli_session_handle_number_event(run, CLI_EV_ENDED, CLI_EXIT_ERROR);
 }
 
 /* ---- actions ---- */
@@ -229,25 +229,25 @@ static void start_command(struct cli_session *run)
 static void forward_signal(struct cli_session *run, int signal)
 {
     if (signal == SIGCONT && cli_tty_is_for_command(&run->tty))
-        (void)cli_tty_give(&run->tty, run->child.pid);
+        (void)cli_tty_give_foreground(&run->tty, run->child.pid);
     cli_child_signal(&run->child, signal);
 }
 
 /* After the stop, the next event looks at the clock first (RUN-3). */
 static void suspend_us(struct cli_session *run)
 {
-    cli_tty_take(&run->tty);
+    cli_tty_take_foreground(&run->tty);
     cli_signals_suspend();
-    cli_session_feed_number(run, CLI_EV_SIGNAL, SIGCONT);
+    cli_session_handle_number_event(run, CLI_EV_SIGNAL, SIGCONT);
 }
 
 static void leave_command(struct cli_session *run)
 {
-    cli_tty_take(&run->tty);
-    cli_door_close(&run->door);
+    cli_tty_take_foreground(&run->tty);
+    cli_proof_server_close(&run->proof_server);
     cli_notify_close(&run->notify);
     cli_child_leave(&run->child);
-    cli_session_unwatch(run); /* a socket that has ended is always readable */
+    cli_session_unwatch_guardian(run); /* a socket that has ended is always readable */
 }
 
 static void release_lock(struct cli_session *run)
@@ -262,14 +262,14 @@ static void release_lock(struct cli_session *run)
 
 static void report_lost(struct cli_session *run)
 {
-    give_notice(run);
+    signal_loss(run);
     cli_metrics_note_lost(run->options->metrics);
     cli_event_lost(&run->log, run->state.reason, run->state.rules.on_lost);
 }
 
 static void report_max_hold(struct cli_session *run)
 {
-    give_notice(run);
+    signal_loss(run);
     cli_event_max_hold(&run->log, run->options->max_hold_ms);
 }
 
@@ -324,22 +324,22 @@ static void carry_out(struct cli_session *run, unsigned todo, int number)
 #define BEATS 16
 #define BEAT_LEAST_MS 10
 
-static void beat(struct cli_session *run, int64_t now_ms)
+static void set_next_wake(struct cli_session *run, int64_t now_ms)
 {
     const struct cli_run_options *o = run->options;
     int64_t part_ms = (o->lease_ms > 0 ? o->lease_ms : o->ttl_ms) / BEATS;
-    bool is_wanted = run->state.state < CLI_KEEPING && !run->state.is_lost &&
+    bool is_wanted = run->state.state < CLI_RUN_KEEPING && !run->state.is_lost &&
                      !cli_hold_is_nested(&run->hold);
 
     if (!is_wanted)
-        cli_run_beat(&run->state, HF_NEVER);
+        cli_run_set_next_wake(&run->state, HF_NEVER);
     else if (run->state.stops.beat_ms <= now_ms ||
              run->state.stops.beat_ms == HF_NEVER)
-        cli_run_beat(&run->state,
-                     now_ms + (part_ms > BEAT_LEAST_MS ? part_ms : BEAT_LEAST_MS));
+        cli_run_set_next_wake(&run->state,
+                              now_ms + (part_ms > BEAT_LEAST_MS ? part_ms : BEAT_LEAST_MS));
 }
 
-static void rearm(struct cli_session *run)
+static void rearm_timer(struct cli_session *run)
 {
     int64_t next_ms = cli_run_next_ms(&run->state);
 
@@ -356,22 +356,22 @@ static void rearm(struct cli_session *run)
 void cli_session_update_limit(struct cli_session *run)
 {
     const struct cli_run *r = &run->state;
-    bool on = !cli_run_has_command(r) && r->state != CLI_KEEPING;
+    bool on = !cli_run_has_command(r) && r->state != CLI_RUN_KEEPING;
 
-    cli_signals_limit(on, run->last_words);
+    cli_signals_limit_time(on, run->last_words);
     if (on && r->end_signal != 0)
         cli_signals_start_limit(r->end_signal);
 }
 
-void cli_session_feed(struct cli_session *run, struct cli_run_event ev)
+void cli_session_handle_event(struct cli_session *run, struct cli_run_event ev)
 {
     unsigned todo;
 
     ev.now_ms = hf_clock_ms();
     ev.safe_ms = cli_hold_safe_ms(&run->hold);
     todo = cli_run_step(&run->state, &ev);
-    beat(run, ev.now_ms);
-    rearm(run); /* no message may delay KILL */
+    set_next_wake(run, ev.now_ms);
+    rearm_timer(run); /* no message may delay KILL */
     cli_session_update_limit(run);
     carry_out(run, todo, ev.number);
     if (cli_run_has_command(&run->state))
@@ -379,9 +379,9 @@ void cli_session_feed(struct cli_session *run, struct cli_run_event ev)
     cli_report_flush();
 }
 
-void cli_session_feed_number(struct cli_session *run, enum cli_run_kind kind,
-                             int number)
+void cli_session_handle_number_event(struct cli_session *run, enum cli_run_event_kind kind,
+                                     int number)
 {
-    cli_session_feed(run,
-                     (struct cli_run_event){.kind = kind, .number = number});
+    cli_session_handle_event(run,
+                             (struct cli_run_event){.kind = kind, .number = number});
 }

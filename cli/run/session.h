@@ -4,7 +4,7 @@
 #define CLI_RUN_SESSION_H
 
 #include "cli/base/report.h"
-#include "cli/base/waiting.h"
+#include "cli/base/wait_report.h"
 #include "cli/run/child.h"
 #include "cli/run/events.h"
 #include "cli/run/hold.h"
@@ -27,11 +27,11 @@ struct cli_session {
     int notice[2];              /* a pipe whose reading end is the command's
                                    HOLDFAST_FD; when the hold is lost, we close
                                    the other; -1: closed */
-    struct cli_door door;       /* for runs inside the command */
+    struct cli_proof_server proof_server; /* for runs inside the command */
     struct cli_notify notify;   /* from the command to systemd */
     struct cli_reload reload;   /* after HUP */
     int64_t requested_ms;       /* when we began to wait */
-    struct cli_waiting waiting; /* what is reported meanwhile */
+    struct cli_wait_report waiting; /* what is reported meanwhile */
 
     /* Noted in a turn of the loop. */
     struct hf_io signal_io;
@@ -54,17 +54,17 @@ struct cli_session {
  *   a shell such as dash can name only those below 10. Returns CLI_CONTINUE, or CLI_EXIT_ERROR
  *   after reporting the error.
  * cli_session_close_notice - closes both ends.
- * cli_session_feed - decides what follows from an event, and does it. Fills in its times.
- * cli_session_feed_number - does the same for an event of this kind and number.
- * cli_session_listen - waits for further messages of the guardian, after all were read.
- * cli_session_unwatch - no longer waits for messages. Also if it does not wait. */
+ * cli_session_handle_event - decides what follows from an event, and does it. Fills in its times.
+ * cli_session_handle_number_event - does the same for an event of this kind and number.
+ * cli_session_watch_guardian - waits for further messages of the guardian, after all were read.
+ * cli_session_unwatch_guardian - no longer waits for messages. Also if it does not wait. */
 void cli_session_update_limit(struct cli_session *run);
 int cli_session_open_notice(struct cli_session *run);
 void cli_session_close_notice(struct cli_session *run);
-void cli_session_feed(struct cli_session *run, struct cli_run_event ev);
-void cli_session_feed_number(struct cli_session *run, enum cli_run_kind kind,
-                             int number);
-void cli_session_listen(struct cli_session *run);
-void cli_session_unwatch(struct cli_session *run);
+void cli_session_handle_event(struct cli_session *run, struct cli_run_event ev);
+void cli_session_handle_number_event(struct cli_session *run, enum cli_run_event_kind kind,
+                                     int number);
+void cli_session_watch_guardian(struct cli_session *run);
+void cli_session_unwatch_guardian(struct cli_session *run);
 
 #endif

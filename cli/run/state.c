@@ -56,22 +56,22 @@
 
 bool cli_run_has_command(const struct cli_run *r)
 {
-    return r->state == CLI_RUNNING || r->state == CLI_STOPPING ||
-           r->state == CLI_DRAINING;
+    return r->state == CLI_RUN_RUNNING || r->state == CLI_RUN_STOPPING ||
+           r->state == CLI_RUN_DRAINING;
 }
 
 static bool run_ok(const struct cli_run *r)
 {
-    return (cli_run_has_command(r) || r->state >= CLI_RELEASING ||
+    return (cli_run_has_command(r) || r->state >= CLI_RUN_RELEASING ||
             r->kill_ms == HF_NEVER) &&
-           (!r->is_max_hold || r->state >= CLI_STOPPING) &&
+           (!r->is_max_hold || r->state >= CLI_RUN_STOPPING) &&
            r->rules.grace_ms <= r->rules.kill_after_ms;
 }
 
 void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules)
 {
     *r = (struct cli_run){.rules = *rules,
-                          .state = CLI_WAITING,
+                          .state = CLI_RUN_WAITING,
                           .safe_until_ms = HF_NEVER,
                           .hold_until_ms = HF_NEVER,
                           .release_until_ms = HF_NEVER,
@@ -80,26 +80,26 @@ void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules)
     cli_stops_init(&r->stops);
 }
 
-static unsigned go(struct cli_run *r, enum cli_run_state state, unsigned todo)
+static unsigned enter_state(struct cli_run *r, enum cli_run_state state, unsigned todo)
 {
     r->state = state;
     return todo;
 }
 
-static unsigned finish(struct cli_run *r, int code)
+static unsigned finish_run(struct cli_run *r, int code)
 {
     r->code = code;
-    if (code != CLI_SIGNAL + r->end_by_signal)
+    if (code != CLI_EXIT_SIGNAL + r->end_by_signal)
         r->end_by_signal = 0;
-    return go(r, CLI_DONE, CLI_DO_FINISH);
+    return enter_state(r, CLI_RUN_DONE, CLI_DO_FINISH);
 }
 
-static int64_t later(int64_t from_ms, int64_t span_ms)
+static int64_t later_by(int64_t from_ms, int64_t span_ms)
 {
     return span_ms < HF_NEVER - from_ms ? from_ms + span_ms : HF_NEVER;
 }
 
-static int64_t sooner(int64_t a_ms, int64_t b_ms)
+static int64_t earlier_of(int64_t a_ms, int64_t b_ms)
 {
     return a_ms < b_ms ? a_ms : b_ms;
 }
@@ -107,7 +107,7 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms)
 /* RUN-10 */
 static void leave_soon(struct cli_run *r, int signal)
 {
-    r->end_by_ms = sooner(r->end_by_ms, later(r->now_ms, CLI_SIGNALS_PROMPT_MS));
+    r->end_by_ms = earlier_of(r->end_by_ms, later_by(r->now_ms, CLI_SIGNALS_PROMPT_MS));
     if (r->end_signal == 0)
         r->end_signal = signal;
 }
@@ -123,19 +123,19 @@ static unsigned kill_if_due(struct cli_run *r)
     return CLI_DO_KILL;
 }
 
-static unsigned stop(struct cli_run *r, int64_t kill_ms)
+static unsigned stop_command(struct cli_run *r, int64_t kill_ms)
 {
     unsigned todo = 0;
 
-    if (r->state == CLI_RUNNING)
-        todo = go(r, CLI_STOPPING, CLI_DO_STOP);
+    if (r->state == CLI_RUN_RUNNING)
+        todo = enter_state(r, CLI_RUN_STOPPING, CLI_DO_STOP);
     if (!r->is_killed)
-        r->kill_ms = sooner(r->kill_ms, kill_ms);
+        r->kill_ms = earlier_of(r->kill_ms, kill_ms);
     return todo | kill_if_due(r);
 }
 
 /* Keeps the first reason. */
-static unsigned lose(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
+static unsigned begin_loss(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
 {
     unsigned todo = r->is_lost ? 0 : CLI_DO_REPORT_LOST;
 
@@ -145,7 +145,7 @@ static unsigned lose(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
     if (r->rules.on_lost != CLI_LOST_STOP)
         return todo;
     r->is_all = true;
-    return todo | stop(r, kill_ms);
+    return todo | stop_command(r, kill_ms);
 }
 
 /* If we see the safe moment well after it came, we slept through it. */
@@ -156,7 +156,7 @@ static bool has_slept(const struct cli_run *r)
     if (r->safe_until_ms != HF_NEVER && r->now_ms - r->safe_until_ms > SLEPT_MS)
         return true;
     return cli_stops_matter(&r->stops,
-                            !r->rules.has_lease && r->state != CLI_WAITING);
+                            !r->rules.has_lease && r->state != CLI_RUN_WAITING);
 }
 
 static enum hf_lost overdue_reason(const struct cli_run *r)
@@ -176,8 +176,8 @@ static unsigned was_lost(struct cli_run *r, enum hf_lost reason)
         has_slept(r))
         reason = HF_REASON_SUSPENDED;
     if (reason == HF_REASON_DELETED || reason == HF_REASON_TAKEN)
-        kill_ms = sooner(later(r->now_ms, r->rules.grace_ms), r->safe_until_ms);
-    return lose(r, reason, kill_ms);
+        kill_ms = earlier_of(later_by(r->now_ms, r->rules.grace_ms), r->safe_until_ms);
+    return begin_loss(r, reason, kill_ms);
 }
 
 /* The guardian has killed the command. If the safe moment is later now, a renewal
@@ -187,7 +187,7 @@ static unsigned was_overdue(struct cli_run *r)
     unsigned todo = 0;
 
     if (!r->is_lost)
-        todo = lose(r, r->now_ms < r->safe_until_ms ? HF_REASON_SUSPENDED
+        todo = begin_loss(r, r->now_ms < r->safe_until_ms ? HF_REASON_SUSPENDED
                                                     : overdue_reason(r), r->now_ms);
     r->is_killed = true;
     r->kill_ms = HF_NEVER;
@@ -199,7 +199,7 @@ static unsigned reach_max_hold(struct cli_run *r)
     r->is_max_hold = true;
     r->hold_until_ms = HF_NEVER;
     return CLI_DO_REPORT_MAX_HOLD |
-           stop(r, later(r->now_ms, r->rules.kill_after_ms));
+           stop_command(r, later_by(r->now_ms, r->rules.kill_after_ms));
 }
 
 /* ---- time ---- */
@@ -215,7 +215,7 @@ static int64_t short_ms(const struct cli_run *r)
 static unsigned check_running(struct cli_run *r)
 {
     if (!r->is_lost && r->now_ms >= short_ms(r))
-        return lose(r, overdue_reason(r), r->safe_until_ms);
+        return begin_loss(r, overdue_reason(r), r->safe_until_ms);
     if (r->now_ms >= r->hold_until_ms)
         return reach_max_hold(r);
     return 0;
@@ -223,13 +223,13 @@ static unsigned check_running(struct cli_run *r)
 
 /* RUN-3. If the command ends when the clock does, it has ended by itself
  * (RUN-4), so that only the safe moment counts. */
-static unsigned check_time(struct cli_run *r, enum cli_run_kind kind)
+static unsigned check_time(struct cli_run *r, enum cli_run_event_kind kind)
 {
     if (!cli_run_has_command(r))
         return 0;
     if (!r->is_lost && r->now_ms >= r->safe_until_ms)
-        return lose(r, overdue_reason(r), r->now_ms);
-    if (r->state == CLI_RUNNING && kind != CLI_EV_ENDED &&
+        return begin_loss(r, overdue_reason(r), r->now_ms);
+    if (r->state == CLI_RUN_RUNNING && kind != CLI_EV_ENDED &&
         kind != CLI_EV_LOST)
         return check_running(r);
     return kill_if_due(r);
@@ -239,21 +239,21 @@ int64_t cli_run_next_ms(const struct cli_run *r)
 {
     int64_t next = r->kill_ms;
 
-    if (r->state == CLI_KEEPING)
+    if (r->state == CLI_RUN_KEEPING)
         return r->keep_until_ms;
-    if (r->state == CLI_RELEASING)
+    if (r->state == CLI_RUN_RELEASING)
         return r->release_until_ms;
-    if (r->state == CLI_CANCELLING)
+    if (r->state == CLI_RUN_CANCELLING)
         return r->end_by_ms;
     if (!cli_run_has_command(r))
         return HF_NEVER;
-    next = sooner(next, r->end_by_ms);
-    if (r->state == CLI_RUNNING)
-        next = sooner(next, r->hold_until_ms);
+    next = earlier_of(next, r->end_by_ms);
+    if (r->state == CLI_RUN_RUNNING)
+        next = earlier_of(next, r->hold_until_ms);
     if (r->is_lost)
         return next;
-    return sooner(next,
-                  r->state == CLI_RUNNING ? short_ms(r) : r->safe_until_ms);
+    return earlier_of(next,
+                      r->state == CLI_RUN_RUNNING ? short_ms(r) : r->safe_until_ms);
 }
 
 /* The same moment, computed twice, may differ by a millisecond. */
@@ -264,7 +264,7 @@ int64_t cli_run_deadline_ms(const struct cli_run *r)
 {
     if (r->rules.on_lost != CLI_LOST_STOP)
         return HF_NEVER;
-    return r->is_lost ? sooner(r->kill_ms, r->safe_until_ms) : r->safe_until_ms;
+    return r->is_lost ? earlier_of(r->kill_ms, r->safe_until_ms) : r->safe_until_ms;
 }
 
 /* RUN-11 */
@@ -281,8 +281,8 @@ static void see_safe_moment(struct cli_run *r, int64_t safe_ms)
 
     if (safe_ms == INT64_MIN || is_in_doubt(r, safe_ms))
         return;
-    until_ms = later(r->now_ms, safe_ms);
-    if (r->state == CLI_WAITING || until_ms - RENEWED_MS > r->safe_until_ms)
+    until_ms = later_by(r->now_ms, safe_ms);
+    if (r->state == CLI_RUN_WAITING || until_ms - RENEWED_MS > r->safe_until_ms)
         cli_stops_renewed(&r->stops, until_ms == HF_NEVER ? 0 : safe_ms);
     r->safe_until_ms = until_ms;
 }
@@ -290,7 +290,7 @@ static void see_safe_moment(struct cli_run *r, int64_t safe_ms)
 static void see_time(struct cli_run *r, const struct cli_run_event *ev)
 {
     r->now_ms = ev->now_ms;
-    cli_stops_see(&r->stops, r->now_ms);
+    cli_stops_record(&r->stops, r->now_ms);
     see_safe_moment(r, ev->safe_ms);
 }
 
@@ -304,85 +304,85 @@ static unsigned begin_release(struct cli_run *r)
     int64_t until_ms =
         r->safe_until_ms > r->now_ms ? r->safe_until_ms : r->now_ms;
 
-    r->release_until_ms = sooner(later(until_ms, LET_GO_MS), r->end_by_ms);
-    return go(r, CLI_RELEASING, CLI_DO_RELEASE);
+    r->release_until_ms = earlier_of(later_by(until_ms, LET_GO_MS), r->end_by_ms);
+    return enter_state(r, CLI_RUN_RELEASING, CLI_DO_RELEASE);
 }
 
 /* ---- events ---- */
 
 /* The hold may be over already (a tiny lease, a long pause). Then nothing is started. */
-static unsigned acquired(struct cli_run *r)
+static unsigned lock_acquired(struct cli_run *r)
 {
     if (r->now_ms >= r->safe_until_ms) {
-        r->code = CLI_LOST;
-        return lose(r, overdue_reason(r), HF_NEVER) | begin_release(r);
+        r->code = CLI_EXIT_LOST;
+        return begin_loss(r, overdue_reason(r), HF_NEVER) | begin_release(r);
     }
     r->has_run = true;
-    r->keep_until_ms = later(r->now_ms, r->rules.at_least_ms);
+    r->keep_until_ms = later_by(r->now_ms, r->rules.at_least_ms);
     if (r->rules.max_hold_ms > 0)
-        r->hold_until_ms = later(r->now_ms, r->rules.max_hold_ms);
-    return go(r, CLI_RUNNING, CLI_DO_START);
+        r->hold_until_ms = later_by(r->now_ms, r->rules.max_hold_ms);
+    return enter_state(r, CLI_RUN_RUNNING, CLI_DO_START);
 }
 
 /* HF_LOST comes to a nested run whose outer run has lost the lock. */
-static unsigned refused(struct cli_run *r, int status)
+static unsigned lock_refused(struct cli_run *r, int status)
 {
     if (status == HF_TIMEOUT)
-        return finish(r, r->rules.conflict_code);
-    return finish(r, status == HF_LOST ? CLI_LOST : CLI_EXIT_ERROR);
+        return finish_run(r, r->rules.conflict_code);
+    return finish_run(r, status == HF_LOST ? CLI_EXIT_LOST : CLI_EXIT_ERROR);
 }
 
 /* The other signals are for the command, which has not started. */
 static unsigned signal_while_waiting(struct cli_run *r, int signal)
 {
-    if (!cli_signals_end_us(signal))
+    if (!cli_signals_ends_us(signal))
         return 0;
-    r->code = CLI_SIGNAL + signal;
+    r->code = CLI_EXIT_SIGNAL + signal;
     r->end_by_signal = signal;
     leave_soon(r, signal);
-    return go(r, CLI_CANCELLING, CLI_DO_CANCEL);
+    return enter_state(r, CLI_RUN_CANCELLING, CLI_DO_CANCEL);
 }
 
-static unsigned look_at_cancel(struct cli_run *r)
+static unsigned give_up_cancel_if_due(struct cli_run *r)
 {
     r->skips_waiting = r->skips_waiting || r->now_ms >= r->end_by_ms;
-    return r->skips_waiting ? finish(r, r->code) : 0;
+    return r->skips_waiting ? finish_run(r, r->code) : 0;
 }
 
 static unsigned signal_again(struct cli_run *r, int signal)
 {
-    if (!cli_signals_end_us(signal))
+    if (!cli_signals_ends_us(signal))
         return 0;
     r->skips_waiting = true;
-    return finish(r, r->code);
+    return finish_run(r, r->code);
 }
 
 #define BIT(signal) (UINT64_C(1) << (signal))
 
 /* Only TERM requests every program to end: HUP may mean "read your files again", and a
  * program may prompt its user after INT or QUIT (RUN-6). */
-static unsigned forward(struct cli_run *r, int signal)
+static unsigned forward_signal(struct cli_run *r, int signal)
 {
-    r->is_told |= cli_signals_end_us(signal);
-    if (cli_signals_end_programs(signal))
+    r->is_told |= cli_signals_ends_us(signal);
+    if (cli_signals_is_end_signal(signal))
         r->told |= BIT(signal);
-    if (cli_signals_end_us(signal) && r->is_killed)
+    if (cli_signals_ends_us(signal) && r->is_killed)
         leave_soon(r, signal);
-    if (signal != SIGTERM || r->state == CLI_DRAINING)
+    if (signal != SIGTERM || r->state == CLI_RUN_DRAINING)
         return CLI_DO_FORWARD;
-    return go(r, CLI_STOPPING, CLI_DO_FORWARD) |
-           stop(r, later(r->now_ms, r->rules.kill_after_ms));
+    return enter_state(r, CLI_RUN_STOPPING, CLI_DO_FORWARD) |
+           stop_command(r, later_by(r->now_ms, r->rules.kill_after_ms));
 }
 
 /* The command has ended: this is for us alone. */
-static bool note_late(struct cli_run *r, int signal)
+static bool note_late_signal(struct cli_run *r, int signal)
 {
-    bool ends = cli_signals_end_us(signal);
+    bool ends = cli_signals_ends_us(signal);
 
     if (ends && r->late_signal == 0)
         r->late_signal = signal;
-    if (ends && r->state == CLI_KEEPING) /* RUN-10 */
-        r->end_by_ms = later(r->now_ms, CLI_RUN_STOPPED_RELEASE_MS);
+    if (ends && r->state == CLI_RUN_KEEPING) /* RUN-10 */
+        r->end_by_ms = later_by(r->now_ms, CLI_RUN_STOPPED_RELEASE_MS);
     else if (ends)
         leave_soon(r, signal);
     return ends;
@@ -391,13 +391,13 @@ static bool note_late(struct cli_run *r, int signal)
 /* A signal that we forwarded ended the command. */
 static bool is_forwarded(const struct cli_run *r, const struct cli_run_event *ev)
 {
-    return ev->by_signal && (r->told & BIT(ev->number - CLI_SIGNAL));
+    return ev->by_signal && (r->told & BIT(ev->number - CLI_EXIT_SIGNAL));
 }
 
 /* RUN-7 */
-static void note_death(struct cli_run *r, const struct cli_run_event *ev)
+static void choose_end_signal(struct cli_run *r, const struct cli_run_event *ev)
 {
-    int signal = ev->number - CLI_SIGNAL;
+    int signal = ev->number - CLI_EXIT_SIGNAL;
 
     if (!ev->by_signal)
         return;
@@ -425,74 +425,74 @@ static int final_signal(const struct cli_run *r)
     return r->end_by_signal;
 }
 
-static unsigned release(struct cli_run *r)
+static unsigned release_lock(struct cli_run *r)
 {
     r->kill_ms = HF_NEVER;
     if (final_signal(r) != 0)
-        r->end_by_ms = sooner(r->end_by_ms, later(r->now_ms, CLI_RUN_STOPPED_RELEASE_MS));
+        r->end_by_ms = earlier_of(r->end_by_ms, later_by(r->now_ms, CLI_RUN_STOPPED_RELEASE_MS));
     if (must_keep(r))
-        return go(r, CLI_KEEPING, CLI_DO_KEEP);
+        return enter_state(r, CLI_RUN_KEEPING, CLI_DO_KEEP);
     return begin_release(r);
 }
 
-static unsigned ended(struct cli_run *r, const struct cli_run_event *ev)
+static unsigned command_ended(struct cli_run *r, const struct cli_run_event *ev)
 {
-    bool by_itself = r->state == CLI_RUNNING && !r->is_told && !ev->by_signal;
+    bool by_itself = r->state == CLI_RUN_RUNNING && !r->is_told && !ev->by_signal;
 
     r->code = ev->number;
-    note_death(r, ev);
+    choose_end_signal(r, ev);
     r->was_safe = !r->is_lost && r->now_ms < r->safe_until_ms;
     if (by_itself)
-        return release(r);
-    r->is_all |= r->state == CLI_RUNNING && !r->is_told && !is_forwarded(r, ev);
+        return release_lock(r);
+    r->is_all |= r->state == CLI_RUN_RUNNING && !r->is_told && !is_forwarded(r, ev);
     if (!r->is_killed)
-        r->kill_ms = sooner(r->kill_ms,
-                            later(r->now_ms, r->rules.kill_after_ms));
-    return go(r, CLI_DRAINING, CLI_DO_DRAIN);
+        r->kill_ms = earlier_of(r->kill_ms,
+                                later_by(r->now_ms, r->rules.kill_after_ms));
+    return enter_state(r, CLI_RUN_DRAINING, CLI_DO_DRAIN);
 }
 
 /* The command died with its guardian. Kill what it had started (RUN-8). */
-static unsigned unguarded(struct cli_run *r)
+static unsigned guardian_died(struct cli_run *r)
 {
     r->is_killed = r->is_all = true;
     r->kill_ms = HF_NEVER;
-    if (r->state == CLI_DRAINING)
+    if (r->state == CLI_RUN_DRAINING)
         return CLI_DO_DRAIN | CLI_DO_KILL;
-    r->code = CLI_SIGNAL + SIGKILL;
+    r->code = CLI_EXIT_SIGNAL + SIGKILL;
     r->was_safe = !r->is_lost && r->now_ms < r->safe_until_ms;
-    return go(r, CLI_DRAINING, CLI_DO_DRAIN | CLI_DO_KILL);
+    return enter_state(r, CLI_RUN_DRAINING, CLI_DO_DRAIN | CLI_DO_KILL);
 }
 
 /* RUN-10. Not released: the rest of the command may run for a moment (RUN-1). */
-static unsigned abandon(struct cli_run *r)
+static unsigned abandon_command(struct cli_run *r)
 {
     bool tells_loss = r->is_lost && r->rules.on_lost != CLI_LOST_IGNORE;
 
     r->skips_waiting = true;
     r->end_by_signal = r->end_signal;
     return CLI_DO_REPORT_ABANDONED |
-           finish(r, tells_loss ? CLI_LOST : CLI_SIGNAL + r->end_signal);
+           finish_run(r, tells_loss ? CLI_EXIT_LOST : CLI_EXIT_SIGNAL + r->end_signal);
 }
 
-static unsigned look_at_end(struct cli_run *r)
+static unsigned abandon_if_due(struct cli_run *r)
 {
-    return r->now_ms >= r->end_by_ms ? abandon(r) : 0;
+    return r->now_ms >= r->end_by_ms ? abandon_command(r) : 0;
 }
 
-static unsigned look_at_keeping(struct cli_run *r)
+static unsigned release_if_kept_long_enough(struct cli_run *r)
 {
     return r->now_ms >= r->keep_until_ms ? begin_release(r) : 0;
 }
 
-static unsigned released(struct cli_run *r, int status)
+static unsigned lock_released(struct cli_run *r, int status)
 {
     bool is_gone = r->is_lost || (status < 0 && !r->was_safe);
 
     if (!r->has_run)
-        return finish(r, r->code);
+        return finish_run(r, r->code);
     if (is_gone && r->rules.on_lost != CLI_LOST_IGNORE)
-        return finish(r, CLI_LOST);
-    return finish(r, r->is_max_hold ? CLI_MAX_HOLD : r->code);
+        return finish_run(r, CLI_EXIT_LOST);
+    return finish_run(r, r->is_max_hold ? CLI_EXIT_MAX_HOLD : r->code);
 }
 
 /* RUN-9. Without a reply, only our clock shows whether the hold lasted. */
@@ -501,10 +501,10 @@ static unsigned give_up_release(struct cli_run *r)
     r->skips_waiting = true;
     r->is_cut = r->late_signal != 0;
     r->release_until_ms = HF_NEVER;
-    return CLI_DO_REPORT_UNRELEASED | released(r, HF_E_NOREPLY);
+    return CLI_DO_REPORT_UNRELEASED | lock_released(r, HF_E_NOREPLY);
 }
 
-static unsigned look_at_release(struct cli_run *r)
+static unsigned give_up_release_if_due(struct cli_run *r)
 {
     return r->now_ms >= r->release_until_ms ? give_up_release(r) : 0;
 }
@@ -512,68 +512,68 @@ static unsigned look_at_release(struct cli_run *r)
 #define KINDS (CLI_EV_RELEASED + 1)
 #define EDGE(state, kind) ((int)(state) * KINDS + (int)(kind))
 
-static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
+static unsigned run_transition(struct cli_run *r, const struct cli_run_event *ev)
 {
     switch (EDGE(r->state, ev->kind)) {
-    case EDGE(CLI_WAITING, CLI_EV_ACQUIRED):
-        return acquired(r);
-    case EDGE(CLI_WAITING, CLI_EV_REFUSED):
-        return refused(r, ev->number);
-    case EDGE(CLI_WAITING, CLI_EV_SIGNAL):
+    case EDGE(CLI_RUN_WAITING, CLI_EV_ACQUIRED):
+        return lock_acquired(r);
+    case EDGE(CLI_RUN_WAITING, CLI_EV_REFUSED):
+        return lock_refused(r, ev->number);
+    case EDGE(CLI_RUN_WAITING, CLI_EV_SIGNAL):
         return signal_while_waiting(r, ev->number);
 
-    case EDGE(CLI_CANCELLING, CLI_EV_ACQUIRED):
+    case EDGE(CLI_RUN_CANCELLING, CLI_EV_ACQUIRED):
         return begin_release(r);
-    case EDGE(CLI_CANCELLING, CLI_EV_REFUSED):
-        return finish(r, r->code);
-    case EDGE(CLI_CANCELLING, CLI_EV_SIGNAL):
+    case EDGE(CLI_RUN_CANCELLING, CLI_EV_REFUSED):
+        return finish_run(r, r->code);
+    case EDGE(CLI_RUN_CANCELLING, CLI_EV_SIGNAL):
         return signal_again(r, ev->number);
-    case EDGE(CLI_CANCELLING, CLI_EV_TIME):
-        return look_at_cancel(r);
+    case EDGE(CLI_RUN_CANCELLING, CLI_EV_TIME):
+        return give_up_cancel_if_due(r);
 
-    case EDGE(CLI_RUNNING, CLI_EV_SIGNAL):
-    case EDGE(CLI_STOPPING, CLI_EV_SIGNAL):
-    case EDGE(CLI_DRAINING, CLI_EV_SIGNAL):
-        return forward(r, ev->number);
-    case EDGE(CLI_RUNNING, CLI_EV_STOPPED):
+    case EDGE(CLI_RUN_RUNNING, CLI_EV_SIGNAL):
+    case EDGE(CLI_RUN_STOPPING, CLI_EV_SIGNAL):
+    case EDGE(CLI_RUN_DRAINING, CLI_EV_SIGNAL):
+        return forward_signal(r, ev->number);
+    case EDGE(CLI_RUN_RUNNING, CLI_EV_STOPPED):
         return CLI_DO_SUSPEND;
-    case EDGE(CLI_RUNNING, CLI_EV_LOST):
-    case EDGE(CLI_STOPPING, CLI_EV_LOST):
-    case EDGE(CLI_DRAINING, CLI_EV_LOST):
+    case EDGE(CLI_RUN_RUNNING, CLI_EV_LOST):
+    case EDGE(CLI_RUN_STOPPING, CLI_EV_LOST):
+    case EDGE(CLI_RUN_DRAINING, CLI_EV_LOST):
         return was_lost(r, (enum hf_lost)ev->number);
-    case EDGE(CLI_RUNNING, CLI_EV_OVERDUE):
-    case EDGE(CLI_STOPPING, CLI_EV_OVERDUE):
-    case EDGE(CLI_DRAINING, CLI_EV_OVERDUE):
+    case EDGE(CLI_RUN_RUNNING, CLI_EV_OVERDUE):
+    case EDGE(CLI_RUN_STOPPING, CLI_EV_OVERDUE):
+    case EDGE(CLI_RUN_DRAINING, CLI_EV_OVERDUE):
         return was_overdue(r);
-    case EDGE(CLI_RUNNING, CLI_EV_ENDED):
-    case EDGE(CLI_STOPPING, CLI_EV_ENDED):
-        return ended(r, ev);
-    case EDGE(CLI_RUNNING, CLI_EV_UNGUARDED):
-    case EDGE(CLI_STOPPING, CLI_EV_UNGUARDED):
-    case EDGE(CLI_DRAINING, CLI_EV_UNGUARDED):
-        return unguarded(r);
-    case EDGE(CLI_DRAINING, CLI_EV_EMPTY):
-        return release(r);
-    case EDGE(CLI_STOPPING, CLI_EV_TIME):
-    case EDGE(CLI_DRAINING, CLI_EV_TIME):
-        return look_at_end(r);
+    case EDGE(CLI_RUN_RUNNING, CLI_EV_ENDED):
+    case EDGE(CLI_RUN_STOPPING, CLI_EV_ENDED):
+        return command_ended(r, ev);
+    case EDGE(CLI_RUN_RUNNING, CLI_EV_UNGUARDED):
+    case EDGE(CLI_RUN_STOPPING, CLI_EV_UNGUARDED):
+    case EDGE(CLI_RUN_DRAINING, CLI_EV_UNGUARDED):
+        return guardian_died(r);
+    case EDGE(CLI_RUN_DRAINING, CLI_EV_EMPTY):
+        return release_lock(r);
+    case EDGE(CLI_RUN_STOPPING, CLI_EV_TIME):
+    case EDGE(CLI_RUN_DRAINING, CLI_EV_TIME):
+        return abandon_if_due(r);
 
-    case EDGE(CLI_KEEPING, CLI_EV_SIGNAL):
-        return note_late(r, ev->number) ? begin_release(r) : 0;
-    case EDGE(CLI_KEEPING, CLI_EV_LOST): /* RUN-4: keep its code */
+    case EDGE(CLI_RUN_KEEPING, CLI_EV_SIGNAL):
+        return note_late_signal(r, ev->number) ? begin_release(r) : 0;
+    case EDGE(CLI_RUN_KEEPING, CLI_EV_LOST): /* RUN-4: keep its code */
         return begin_release(r);
-    case EDGE(CLI_KEEPING, CLI_EV_TIME):
-        return look_at_keeping(r);
+    case EDGE(CLI_RUN_KEEPING, CLI_EV_TIME):
+        return release_if_kept_long_enough(r);
 
-    case EDGE(CLI_RELEASING, CLI_EV_RELEASED):
-        return released(r, ev->number);
-    case EDGE(CLI_RELEASING, CLI_EV_SIGNAL):
-        return note_late(r, ev->number) ? give_up_release(r) : 0;
-    case EDGE(CLI_RELEASING, CLI_EV_TIME):
-        return look_at_release(r);
+    case EDGE(CLI_RUN_RELEASING, CLI_EV_RELEASED):
+        return lock_released(r, ev->number);
+    case EDGE(CLI_RUN_RELEASING, CLI_EV_SIGNAL):
+        return note_late_signal(r, ev->number) ? give_up_release(r) : 0;
+    case EDGE(CLI_RUN_RELEASING, CLI_EV_TIME):
+        return give_up_release_if_due(r);
 
-    case EDGE(CLI_DONE, CLI_EV_SIGNAL):
-        (void)note_late(r, ev->number);
+    case EDGE(CLI_RUN_DONE, CLI_EV_SIGNAL):
+        (void)note_late_signal(r, ev->number);
         return 0;
     default: /* late events, and TIME, which was handled */
         return 0;
@@ -587,14 +587,14 @@ unsigned cli_run_step(struct cli_run *r, const struct cli_run_event *ev)
     assert(run_ok(r));
     see_time(r, ev);
     todo = check_time(r, ev->kind);
-    todo |= move(r, ev);
-    cli_stops_want(&r->stops, cli_run_next_ms(r));
+    todo |= run_transition(r, ev);
+    cli_stops_set_next(&r->stops, cli_run_next_ms(r));
     assert(run_ok(r));
     return todo;
 }
 
-void cli_run_beat(struct cli_run *r, int64_t ms)
+void cli_run_set_next_wake(struct cli_run *r, int64_t ms)
 {
     r->stops.beat_ms = ms;
-    cli_stops_want(&r->stops, cli_run_next_ms(r));
+    cli_stops_set_next(&r->stops, cli_run_next_ms(r));
 }

@@ -28,17 +28,17 @@ struct cli_run_rules {
 #define CLI_RUN_STOPPED_RELEASE_MS 2000
 
 enum cli_run_state {
-    CLI_WAITING,
-    CLI_CANCELLING,
-    CLI_RUNNING,
-    CLI_STOPPING,
-    CLI_DRAINING,
-    CLI_KEEPING,
-    CLI_RELEASING,
-    CLI_DONE
+    CLI_RUN_WAITING,
+    CLI_RUN_CANCELLING,
+    CLI_RUN_RUNNING,
+    CLI_RUN_STOPPING,
+    CLI_RUN_DRAINING,
+    CLI_RUN_KEEPING,
+    CLI_RUN_RELEASING,
+    CLI_RUN_DONE
 };
 
-enum cli_run_kind {
+enum cli_run_event_kind {
     CLI_EV_ACQUIRED,
     CLI_EV_REFUSED,             /* number: hf_status */
     CLI_EV_SIGNAL,              /* number: the signal that we got */
@@ -55,7 +55,7 @@ enum cli_run_kind {
 };
 
 struct cli_run_event {
-    enum cli_run_kind kind;
+    enum cli_run_event_kind kind;
     int number;
     bool by_signal;             /* ENDED: a signal did it */
     bool had_tty;               /* ENDED: it was the terminal's foreground, so
@@ -124,12 +124,12 @@ void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);
  * cli_run_step    - processes one event. Returns a set of cli_run_todo.
  * cli_run_deadline_ms - returns when the guardian must kill the command if it receives no
  *                   further message; HF_NEVER: it must not.
- * cli_run_beat    - sets the next time at which the caller will be awake, which shows how long
- *                   this process was stopped; HF_NEVER: there is none. Call it after a step.
+ * cli_run_set_next_wake    - sets the next time at which the caller will be awake, which shows how
+ *                   long this process was stopped; HF_NEVER: there is none. Call it after a step.
  * cli_run_next_ms - returns when the next CLI_EV_TIME is needed; HF_NEVER: none is needed. */
 bool cli_run_has_command(const struct cli_run *r);
 unsigned cli_run_step(struct cli_run *r, const struct cli_run_event *ev);
-void cli_run_beat(struct cli_run *r, int64_t ms);
+void cli_run_set_next_wake(struct cli_run *r, int64_t ms);
 int64_t cli_run_deadline_ms(const struct cli_run *r);
 int64_t cli_run_next_ms(const struct cli_run *r);
 

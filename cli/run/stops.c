@@ -22,7 +22,7 @@ static int64_t least_ms(const struct cli_stops *s)
     return s->span_ms / PART > LEAST_MS ? s->span_ms / PART : LEAST_MS;
 }
 
-void cli_stops_see(struct cli_stops *s, int64_t now_ms)
+void cli_stops_record(struct cli_stops *s, int64_t now_ms)
 {
     s->late_ms = now_ms > s->wanted_ms ? now_ms - s->wanted_ms : 0;
     if (s->late_ms > least_ms(s) / LATE_PART)
@@ -35,7 +35,7 @@ void cli_stops_renewed(struct cli_stops *s, int64_t span_ms)
     s->span_ms = span_ms;
 }
 
-void cli_stops_want(struct cli_stops *s, int64_t next_ms)
+void cli_stops_set_next(struct cli_stops *s, int64_t next_ms)
 {
     s->wanted_ms = next_ms < s->beat_ms ? next_ms : s->beat_ms;
 }

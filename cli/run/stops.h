@@ -16,16 +16,16 @@ struct cli_stops {
 };
 
 /* cli_stops_init    - begins without events.
- * cli_stops_see     - records an event at `now_ms`.
+ * cli_stops_record     - records an event at `now_ms`.
  * cli_stops_renewed - a lock is safe for `span_ms` from now: earlier stops no longer matter.
- * cli_stops_want    - returns when the next event is needed, including the beat.
+ * cli_stops_set_next    - returns when the next event is needed, including the beat.
  * cli_stops_matter  - returns whether stops of this process made a renewal in time
  *                     impossible. `is_renewed`: false for a fixed lease, for which a stop
  *                     matters only if it covers this moment. */
 void cli_stops_init(struct cli_stops *s);
-void cli_stops_see(struct cli_stops *s, int64_t now_ms);
+void cli_stops_record(struct cli_stops *s, int64_t now_ms);
 void cli_stops_renewed(struct cli_stops *s, int64_t span_ms);
-void cli_stops_want(struct cli_stops *s, int64_t next_ms);
+void cli_stops_set_next(struct cli_stops *s, int64_t next_ms);
 bool cli_stops_matter(const struct cli_stops *s, bool is_renewed);
 
 #endif

@@ -42,12 +42,12 @@ bool cli_tty_is_for_command(const struct cli_tty *tty)
            isatty(STDOUT_FILENO);
 }
 
-void cli_tty_enter(const struct cli_tty *tty)
+void cli_tty_become_foreground(const struct cli_tty *tty)
 {
     (void)tcsetpgrp(tty->fd, getpgrp()); /* else SIGTTIN makes us give it */
 }
 
-bool cli_tty_give(struct cli_tty *tty, pid_t group)
+bool cli_tty_give_foreground(struct cli_tty *tty, pid_t group)
 {
     if (!is_ours(tty))
         return false;
@@ -55,7 +55,7 @@ bool cli_tty_give(struct cli_tty *tty, pid_t group)
     return tty->is_given;
 }
 
-void cli_tty_take(struct cli_tty *tty)
+void cli_tty_take_foreground(struct cli_tty *tty)
 {
     if (tty->is_given)
         (void)tcsetpgrp(tty->fd, getpgrp()); /* the group has ended */

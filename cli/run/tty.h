@@ -15,15 +15,15 @@ struct cli_tty {
  * cli_tty_is_for_command - returns whether the command starts in the foreground: only if it reads
  *     and writes the terminal. If its output is a pipe, it becomes the foreground when it uses the
  *     terminal (SIGTTIN, SIGTTOU), because a pager needs the keys.
- * cli_tty_enter - in the command, before it executes: becomes the foreground.
- * cli_tty_give  - makes `group` the foreground; false: this process was not.
- * cli_tty_take  - makes this process the foreground again, if it was given. */
+ * cli_tty_become_foreground - in the command, before it executes: becomes the foreground.
+ * cli_tty_give_foreground  - makes `group` the foreground; false: this process was not.
+ * cli_tty_take_foreground  - makes this process the foreground again, if it was given. */
 bool cli_tty_exists(void);
 void cli_tty_open(struct cli_tty *tty);
 void cli_tty_close(struct cli_tty *tty);
 bool cli_tty_is_for_command(const struct cli_tty *tty);
-void cli_tty_enter(const struct cli_tty *tty);
-bool cli_tty_give(struct cli_tty *tty, pid_t group);
-void cli_tty_take(struct cli_tty *tty);
+void cli_tty_become_foreground(const struct cli_tty *tty);
+bool cli_tty_give_foreground(struct cli_tty *tty, pid_t group);
+void cli_tty_take_foreground(struct cli_tty *tty);
 
 #endif

@@ -141,9 +141,9 @@ static int choose_key(struct check *c)
 /* An exit code after a signal that ends programs, or CLI_CONTINUE. */
 static int look_for_signal(void)
 {
-    int signal = cli_signals_take_end();
+    int signal = cli_signals_take_end_signal();
 
-    return signal != 0 ? CLI_SIGNAL + signal : CLI_CONTINUE;
+    return signal != 0 ? CLI_EXIT_SIGNAL + signal : CLI_CONTINUE;
 }
 
 static int try_all(struct check *c, int protocol)
@@ -189,7 +189,7 @@ static int summarize(struct check *c)
 
     memcpy(summary.count, c->try.count, sizeof summary.count);
     cli_row_print_summary(c->try.common, &summary);
-    return c->try.count[CLI_DEVIATES] ? CLI_NO : CLI_OK;
+    return c->try.count[CLI_DEVIATES] ? CLI_EXIT_NO : CLI_EXIT_OK;
 }
 
 static int check_all(struct check *c, int protocol)
@@ -219,7 +219,7 @@ int cli_resp_check(const struct cli_common *common, int protocol)
     if (rc == CLI_CONTINUE && cli_signals_open() < 0)
         rc = cli_fail_what(HF_E_SYSTEM, "cannot watch for signals");
     if (rc == CLI_CONTINUE)
-        cli_signals_limit(true, NULL); /* time to delete the keys of a check */
+        cli_signals_limit_time(true, NULL); /* time to delete the keys of a check */
     if (rc == CLI_CONTINUE)
         rc = check_all(&c, protocol);
     cli_talk_close(&c.try.talk);

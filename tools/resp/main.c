@@ -60,7 +60,7 @@ static int print_error_json(const struct cli_decode_error *error,
     cli_json_integer(&j, "reply_offset", (int64_t)error->reply_offset);
     cli_json_text(&j, "expected", error->expected);
     cli_json_text(&j, "found", found);
-    return cli_json_print(&j) == CLI_CONTINUE ? CLI_NO : CLI_EXIT_ERROR;
+    return cli_json_print(&j) == CLI_CONTINUE ? CLI_EXIT_NO : CLI_EXIT_ERROR;
 }
 
 static void report_error(const struct cli_decode_error *error,
@@ -88,7 +88,7 @@ static int show_error(const struct cli_common *common,
                         error->reply_offset);
     escape_found(found, error);
     report_error(error, found);
-    return common->is_json ? print_error_json(error, found) : CLI_NO;
+    return common->is_json ? print_error_json(error, found) : CLI_EXIT_NO;
 }
 
 /* ---- the stream ---- */
@@ -155,7 +155,7 @@ static int decode(const struct cli_common *common, int protocol,
         code = CLI_EXIT_ERROR; /* main reports it */
     if (code == CLI_CONTINUE)
         code = cli_decoder_end(&d, &error) == HF_OK
-                   ? CLI_OK
+                   ? CLI_EXIT_OK
                    : show_error(common, &error);
     cli_decoder_fini(&d);
     return code;
@@ -180,7 +180,7 @@ struct options {
 static int print_version(void)
 {
     (void)printf("holdfast-resp %s\n", hf_version());
-    return CLI_OK;
+    return CLI_EXIT_OK;
 }
 
 static int take_option(void *ctx, const struct cli_args *args, int id,
@@ -192,7 +192,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         return print_version();
     if (id == STRICT)
         options->is_strict = true;
-    else if (id != CLI_WORD)
+    else if (id != CLI_ARGS_WORD)
         options->protocol = id;
     else if (!options->is_check && strcmp(value, "check") == 0)
         options->is_check = true;
@@ -235,7 +235,7 @@ static int print_help(const struct cli_command *command)
         "Exit code: 0 all replies conform, 1 at least one deviates, 125 error.\n"
         "\n" CLI_COMMON_HELP,
         stdout);
-    return CLI_OK;
+    return CLI_EXIT_OK;
 }
 
 static int run(struct cli_args *args, struct cli_common *common)
@@ -247,7 +247,7 @@ static int run(struct cli_args *args, struct cli_common *common)
         rc = cli_usage(args, "-u is for 'holdfast-resp check'; without it, standard input is "
                              "decoded");
     if (rc == CLI_CONTINUE)
-        rc = cli_common_begin(common);
+        rc = cli_common_apply(common);
     if (rc != CLI_CONTINUE)
         return rc;
     if (options.is_check)

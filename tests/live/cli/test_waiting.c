@@ -1,6 +1,6 @@
-/* Which label is shown to a person who waits (cli/base/waiting.h). The loop has no thread, so
+/* Which label is shown to a person who waits (cli/base/wait_report.h). The loop has no thread, so
  * replies arrive when the test lets them. */
-#include "cli/base/waiting.h"
+#include "cli/base/wait_report.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/one_server.h"
 
@@ -10,7 +10,7 @@
 static struct hf_loop *loop;
 static struct hf_client *client;
 static struct hf_lock *lock;
-static struct cli_waiting waiting;
+static struct cli_wait_report waiting;
 
 static void begin(void)
 {
@@ -25,14 +25,14 @@ static void begin(void)
     client = client_with(&o);
     lock = lock_of(client, NAME);
     ck_assert_ok(hf_client_connect(client, NULL));
-    cli_waiting_init(&waiting, loop, true);
+    cli_wait_report_init(&waiting, loop, true);
     (void)server_ask(server, "SET holdfast_label:" FIRST " first");
     (void)server_ask(server, "SET holdfast_label:" SECOND " second");
 }
 
 static void end(void)
 {
-    cli_waiting_end(&waiting);
+    cli_wait_report_end(&waiting);
     hf_client_free(client);
     hf_loop_free(loop);
     stop_server();
@@ -44,7 +44,7 @@ static void wait_for(const char *uuid)
 
     info.holder_len = info.holder_full_len =
         (size_t)snprintf(info.holder, sizeof info.holder, "%s:1", uuid);
-    cli_waiting_begin(&waiting, client, lock, &info);
+    cli_wait_report_begin(&waiting, client, lock, &info);
 }
 
 static void await_replies(void)
@@ -81,7 +81,7 @@ END_TEST
 START_TEST(a_late_label_is_not_that_of_the_next_call)
 {
     wait_for(FIRST);
-    cli_waiting_end(&waiting);
+    cli_wait_report_end(&waiting);
     ck_assert_str_eq(waiting.label, "");
     wait_for(SECOND);
     await_replies();

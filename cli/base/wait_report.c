@@ -1,6 +1,6 @@
 /* Reports to a person that a lock is held and the command waits for it. */
 /* Tests: tests/live/cli/test_run_label.c, tests/live/cli/test_hold.c. */
-#include "cli/base/waiting.h"
+#include "cli/base/wait_report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +14,13 @@
 /* ---- lines ---- */
 
 /* `how`: cli_verbose or cli_warn. */
-static void say(const struct cli_waiting *w,
-                void (*how)(const char *format, ...) __attribute__((format(printf, 1, 2))))
+static void print_waiting(const struct cli_wait_report *w,
+                          void (*how)(const char *format, ...)
+                              __attribute__((format(printf, 1, 2))))
 {
     const struct hf_lock_info *info = &w->info;
-    char name[CLI_QUOTE_MAX], holder[CLI_QUOTE_MAX], label[HF_LABEL_MAX + 4], ttl[CLI_SPAN_MAX];
+    char name[CLI_QUOTE_MAX], holder[CLI_QUOTE_MAX], label[HF_LABEL_MAX + 4],
+        ttl[CLI_DURATION_TEXT_MAX];
 
     (void)cli_quote(name, w->name, strlen(w->name));
     (void)cli_quote(holder, info->holder, info->holder_len);
@@ -31,7 +33,7 @@ static void say(const struct cli_waiting *w,
     else /* a semaphore does not know the owners of its permits */
         how("waiting for %s: held by %s%s, TTL %s", name,
             info->holder_len > 0 ? holder : "others", label,
-            info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
+            info->ttl_ms >= 0 ? cli_duration_text(ttl, info->ttl_ms) : "none");
 }
 
 static bool never_expires(const struct hf_lock_info *info)
@@ -39,7 +41,7 @@ static bool never_expires(const struct hf_lock_info *info)
     return info->ttl_ms == -1 && info->holder_len > 0;
 }
 
-static void arm(struct cli_waiting *w, int64_t at_ms)
+static void arm_report_timer(struct cli_wait_report *w, int64_t at_ms)
 {
     hf_loop_lock(w->loop);
     hf_loop_arm(w->loop, &w->timer, at_ms);
@@ -47,24 +49,24 @@ static void arm(struct cli_waiting *w, int64_t at_ms)
 }
 
 /* The label is known, or not awaited any longer. */
-static void report(struct cli_waiting *w)
+static void report_waiting(struct cli_wait_report *w)
 {
     w->is_unreported = false;
     if (w->report)
         w->report(w->ctx, w);
     if (never_expires(&w->info))
-        say(w, cli_warn);
+        print_waiting(w, cli_warn);
     else if (cli_report_is_verbose())
-        say(w, cli_verbose);
+        print_waiting(w, cli_verbose);
     else if ((w->is_unsaid = isatty(STDERR_FILENO)))
-        arm(w, w->begun_ms + PATIENCE_MS);
+        arm_report_timer(w, w->begun_ms + PATIENCE_MS);
 }
 
 /* ---- events ---- */
 
 static void on_label(void *ctx, hf_status status, const struct hf_error *err)
 {
-    struct cli_waiting *w = ctx;
+    struct cli_wait_report *w = ctx;
 
     (void)status; /* without the right it is "" */
     (void)err;
@@ -72,19 +74,19 @@ static void on_label(void *ctx, hf_status status, const struct hf_error *err)
     if (!w->is_late)
         (void)strcpy(w->label, w->answer);
     if (w->is_unreported)
-        report(w);
+        report_waiting(w);
 }
 
 static void on_task(struct hf_task *task)
 {
-    struct cli_waiting *w = HF_OWNER_OF(task, struct cli_waiting, task);
+    struct cli_wait_report *w = HF_OWNER_OF(task, struct cli_wait_report, task);
 
     hf_loop_unlock(w->loop);
     if (w->is_unreported) {
-        report(w);
+        report_waiting(w);
     } else if (w->is_unsaid) {
         w->is_unsaid = false;
-        say(w, cli_warn);
+        print_waiting(w, cli_warn);
     }
     hf_loop_lock(w->loop);
 }
@@ -92,23 +94,23 @@ static void on_task(struct hf_task *task)
 /* A line may take time, and is not printed with the loop's lock held. */
 static void on_timer(struct hf_timer *timer)
 {
-    struct cli_waiting *w = HF_OWNER_OF(timer, struct cli_waiting, timer);
+    struct cli_wait_report *w = HF_OWNER_OF(timer, struct cli_wait_report, timer);
 
     hf_loop_post(w->loop, &w->task);
 }
 
-void cli_waiting_init(struct cli_waiting *w, struct hf_loop *loop, bool has_labels)
+void cli_wait_report_init(struct cli_wait_report *w, struct hf_loop *loop, bool has_labels)
 {
-    *w = (struct cli_waiting){
+    *w = (struct cli_wait_report){
         .loop = loop, .has_labels = has_labels, .timer = {.fire = on_timer}};
     hf_task_init(&w->task, on_task);
 }
 
-void cli_waiting_begin(struct cli_waiting *w, struct hf_client *client, struct hf_lock *lock,
-                       const struct hf_lock_info *info)
+void cli_wait_report_begin(struct cli_wait_report *w, struct hf_client *client,
+                           struct hf_lock *lock, const struct hf_lock_info *info)
 {
     if (w->is_unreported)
-        report(w);
+        report_waiting(w);
     w->name = hf_lock_name(lock, NULL);
     w->info = *info;
     w->begun_ms = hf_clock_ms();
@@ -116,23 +118,23 @@ void cli_waiting_begin(struct cli_waiting *w, struct hf_client *client, struct h
     w->label[0] = '\0';
     w->is_late = w->is_reading;
     if (!w->has_labels || w->is_reading || info->holder_full_len > info->holder_len) {
-        report(w);
+        report_waiting(w);
         return;
     }
     w->is_reading = hf_label_read_async(client, info->holder, info->holder_len, w->answer,
                                         on_label, w) == HF_OK;
     if (w->is_reading)
-        arm(w, w->begun_ms + ANSWER_MS);
+        arm_report_timer(w, w->begun_ms + ANSWER_MS);
     else
-        report(w);
+        report_waiting(w);
 }
 
-void cli_waiting_end(struct cli_waiting *w)
+void cli_wait_report_end(struct cli_wait_report *w)
 {
     if (!w->loop)
         return;
     if (w->is_unreported)
-        report(w);
+        report_waiting(w);
     w->is_unsaid = false;
     hf_loop_lock(w->loop);
     hf_loop_disarm(w->loop, &w->timer);
@@ -156,8 +158,8 @@ static bool read_label(struct hf_client *client, struct hf_lock *lock, const cha
     return *label && !strstr(text, label);
 }
 
-void cli_waiting_refused(struct hf_client *client, struct hf_lock *lock,
-                         const struct cli_waiting *w, const struct hf_error *err)
+void cli_wait_report_refused(struct hf_client *client, struct hf_lock *lock,
+                             const struct cli_wait_report *w, const struct hf_error *err)
 {
     char label[HF_LABEL_MAX + 1];
 

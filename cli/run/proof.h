@@ -4,10 +4,10 @@
  * a pipe that only processes of the outer run's command have. The outer run compares
  * it with its own end, and replies whether it holds the lock.
  *
- *   door    the outer run's socket, in the abstract namespace of unix(7)
+ *   server  the outer run's socket, in the abstract namespace of unix(7)
  *   proof   the other side: a request and its reply */
-#ifndef CLI_RUN_DOOR_H
-#define CLI_RUN_DOOR_H
+#ifndef CLI_RUN_PROOF_H
+#define CLI_RUN_PROOF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,29 +16,29 @@
 #include "lock/lock.h"
 #include "net/net.h"
 
-#define CLI_DOOR_MAX 16         /* an address as text, and a 0 */
+#define CLI_PROOF_ADDRESS_MAX 16 /* an address as text, and a 0 */
 
 /* Returns whether this run holds that lock for that owner. Sets *token to its token, or 0. */
-typedef bool cli_door_holds(void *ctx, const char *name, size_t len,
-                            const char *owner, int64_t *token);
+typedef bool cli_proof_holds(void *ctx, const char *name, size_t len,
+                             const char *owner, int64_t *token);
 
-struct cli_door {
+struct cli_proof_server {
     struct hf_loop *loop;
     struct hf_io io;            /* fd -1: closed */
     bool has_call;              /* noted in a turn of the loop */
     int notice_fd;              /* our end of the notice; borrowed */
-    cli_door_holds *holds;
+    cli_proof_holds *holds;
     void *ctx;
-    char address[CLI_DOOR_MAX]; /* "": there is none, and no run inside */
+    char address[CLI_PROOF_ADDRESS_MAX]; /* "": there is none, and no run inside */
 };
 
-/* cli_door_open  - opens the door. Without a socket or memory its address is empty.
- * cli_door_turn  - replies to received queries. Call it after each hf_loop_dispatch.
- * cli_door_close - closes it; also if it is closed, or all zero with io.fd -1. */
-void cli_door_open(struct cli_door *door, struct hf_loop *loop, int notice_fd,
-                   cli_door_holds *holds, void *ctx);
-void cli_door_turn(struct cli_door *door);
-void cli_door_close(struct cli_door *door);
+/* cli_proof_server_open  - opens the socket. Without a socket or memory its address is empty.
+ * cli_proof_server_after_turn  - replies to received queries. Call it after each hf_loop_dispatch.
+ * cli_proof_server_close - closes it; also if it is closed, or all zero with io.fd -1. */
+void cli_proof_server_open(struct cli_proof_server *server, struct hf_loop *loop, int notice_fd,
+                           cli_proof_holds *holds, void *ctx);
+void cli_proof_server_after_turn(struct cli_proof_server *server);
+void cli_proof_server_close(struct cli_proof_server *server);
 
 enum cli_proven { CLI_PROOF_PENDING, CLI_PROOF_HELD, CLI_PROOF_NONE };
 
@@ -50,7 +50,7 @@ struct cli_proof {
     bool is_sent;
     int64_t until_ms;
     int notice_fd, passed_fd;   /* sent with the request */
-    char address[CLI_DOOR_MAX];
+    char address[CLI_PROOF_ADDRESS_MAX];
     char owner[HF_OWNER_TEXT_MAX];
     const char *name;
     size_t len;

@@ -1,6 +1,6 @@
-/* The proof that a run is inside another. See door.h. */
+/* The proof that a run is inside another. See proof.h. */
 /* Tests: tests/live/cli/test_run_inside.c. */
-#include "cli/run/door.h"
+#include "cli/run/proof.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ struct request {
     char owner[HF_OWNER_TEXT_MAX];
 };
 
-struct reply {
+struct reply_to_proof {
     int64_t is_held;
     int64_t token;
 };
@@ -40,7 +40,7 @@ union fds {
 /* ---- addresses ---- */
 
 /* The kernel chooses five hexadecimal digits (unix(7), "Autobind feature"). */
-static void put_address(char dst[CLI_DOOR_MAX], int fd)
+static void put_address(char dst[CLI_PROOF_ADDRESS_MAX], int fd)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     socklen_t size = sizeof at;
@@ -51,7 +51,7 @@ static void put_address(char dst[CLI_DOOR_MAX], int fd)
         size <= offsetof(struct sockaddr_un, sun_path) + 1)
         return;
     len = size - offsetof(struct sockaddr_un, sun_path) - 1;
-    if (at.sun_path[0] != '\0' || len >= CLI_DOOR_MAX)
+    if (at.sun_path[0] != '\0' || len >= CLI_PROOF_ADDRESS_MAX)
         return;
     memcpy(dst, at.sun_path + 1, len);
     dst[len] = '\0';
@@ -66,15 +66,15 @@ static socklen_t read_address(struct sockaddr_un *at, const char *text)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
 }
 
-/* ---- the door ---- */
+/* ---- the server ---- */
 
 static void on_call(struct hf_io *io, int events)
 {
-    struct cli_door *door = HF_OWNER_OF(io, struct cli_door, io);
+    struct cli_proof_server *server = HF_OWNER_OF(io, struct cli_proof_server, io);
 
     (void)events;
-    door->has_call = true;
-    hf_loop_rewatch(door->loop, io, 0); /* until it is handled */
+    server->has_call = true;
+    hf_loop_rewatch(server->loop, io, 0); /* until it is handled */
 }
 
 static int open_socket(void)
@@ -89,37 +89,37 @@ static int open_socket(void)
     return -1;
 }
 
-void cli_door_open(struct cli_door *door, struct hf_loop *loop, int notice_fd,
-                   cli_door_holds *holds, void *ctx)
+void cli_proof_server_open(struct cli_proof_server *server, struct hf_loop *loop, int notice_fd,
+                           cli_proof_holds *holds, void *ctx)
 {
-    *door = (struct cli_door){.loop = loop,
-                              .notice_fd = notice_fd,
-                              .holds = holds,
-                              .ctx = ctx,
-                              .io = {.fd = open_socket(),
-                                     .events = HF_READ,
-                                     .ready = on_call}};
-    if (door->io.fd < 0)
+    *server = (struct cli_proof_server){.loop = loop,
+                                        .notice_fd = notice_fd,
+                                        .holds = holds,
+                                        .ctx = ctx,
+                                        .io = {.fd = open_socket(),
+                                               .events = HF_READ,
+                                               .ready = on_call}};
+    if (server->io.fd < 0)
         return;
     hf_loop_lock(loop);
-    if (hf_loop_watch(loop, &door->io) < 0) {
-        (void)close(door->io.fd);
-        door->io.fd = -1;
+    if (hf_loop_watch(loop, &server->io) < 0) {
+        (void)close(server->io.fd);
+        server->io.fd = -1;
     }
     hf_loop_unlock(loop);
-    if (door->io.fd >= 0)
-        put_address(door->address, door->io.fd);
+    if (server->io.fd >= 0)
+        put_address(server->address, server->io.fd);
 }
 
-void cli_door_close(struct cli_door *door)
+void cli_proof_server_close(struct cli_proof_server *server)
 {
-    if (door->io.fd < 0)
+    if (server->io.fd < 0)
         return;
-    hf_loop_lock(door->loop);
-    hf_loop_unwatch(door->loop, &door->io);
-    hf_loop_unlock(door->loop);
-    (void)close(door->io.fd);
-    door->io.fd = -1;
+    hf_loop_lock(server->loop);
+    hf_loop_unwatch(server->loop, &server->io);
+    hf_loop_unlock(server->loop);
+    (void)close(server->io.fd);
+    server->io.fd = -1;
 }
 
 /* ---- a request is received ---- */
@@ -132,18 +132,18 @@ static bool is_same_pipe(int a, int b)
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-static void reply(struct cli_door *door, const char *text, size_t len,
-                  const int fds[FDS])
+static void reply_to_proof(struct cli_proof_server *server, const char *text, size_t len,
+                           const int fds[FDS])
 {
     struct request request;
-    struct reply said = {0};
+    struct reply_to_proof said = {0};
 
-    if (len <= sizeof request || !is_same_pipe(fds[0], door->notice_fd))
+    if (len <= sizeof request || !is_same_pipe(fds[0], server->notice_fd))
         return; /* a stranger: the sockets' end is the reply */
     memcpy(&request, text, sizeof request);
     request.owner[sizeof request.owner - 1] = '\0';
-    said.is_held = door->holds(door->ctx, text + sizeof request,
-                               len - sizeof request, request.owner, &said.token);
+    said.is_held = server->holds(server->ctx, text + sizeof request,
+                                 len - sizeof request, request.owner, &said.token);
     (void)send(fds[1], &said, sizeof said, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -161,7 +161,7 @@ static int take_fds(struct msghdr *m, int fds[FDS])
 }
 
 /* False: there is no more. */
-static bool take_call(struct cli_door *door, char *text, size_t room)
+static bool take_call(struct cli_proof_server *server, char *text, size_t room)
 {
     union fds control;
     struct iovec part = {.iov_base = text, .iov_len = room};
@@ -169,34 +169,34 @@ static bool take_call(struct cli_door *door, char *text, size_t room)
                        .msg_iovlen = 1,
                        .msg_control = &control,
                        .msg_controllen = sizeof control};
-    ssize_t len = recvmsg(door->io.fd, &m, MSG_CMSG_CLOEXEC);
+    ssize_t len = recvmsg(server->io.fd, &m, MSG_CMSG_CLOEXEC);
     int fds[FDS], count;
 
     if (len < 0)
         return false;
     count = take_fds(&m, fds);
     if (count == FDS && !(m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
-        reply(door, text, (size_t)len, fds);
+        reply_to_proof(server, text, (size_t)len, fds);
     for (int i = 0; i < count; i++)
         (void)close(fds[i]);
     return true;
 }
 
-void cli_door_turn(struct cli_door *door)
+void cli_proof_server_after_turn(struct cli_proof_server *server)
 {
     size_t room = sizeof(struct request) + HF_LOCK_NAME_MAX;
     char *text;
 
-    if (!door->has_call || door->io.fd < 0)
+    if (!server->has_call || server->io.fd < 0)
         return;
-    door->has_call = false;
+    server->has_call = false;
     text = malloc(room); /* without memory the request is repeated */
-    for (int i = 0; text && i < CALLS_MAX && take_call(door, text, room); i++)
+    for (int i = 0; text && i < CALLS_MAX && take_call(server, text, room); i++)
         continue;
     free(text);
-    hf_loop_lock(door->loop);
-    hf_loop_rewatch(door->loop, &door->io, HF_READ);
-    hf_loop_unlock(door->loop);
+    hf_loop_lock(server->loop);
+    hf_loop_rewatch(server->loop, &server->io, HF_READ);
+    hf_loop_unlock(server->loop);
 }
 
 /* ---- the other side ---- */
@@ -258,7 +258,7 @@ static bool send_request(struct cli_proof *p)
     return true;
 }
 
-static void arm(struct cli_proof *p)
+static void arm_proof_timer(struct cli_proof *p)
 {
     int64_t again_ms = hf_clock_ms() + AGAIN_MS;
 
@@ -301,9 +301,9 @@ void cli_proof_begin(struct cli_proof *p, struct hf_loop *loop, const char *addr
     p->io.fd = -1;
 }
 
-static enum cli_proven look_at_reply(struct cli_proof *p, int64_t *token)
+static enum cli_proven receive_proof_reply(struct cli_proof *p, int64_t *token)
 {
-    struct reply said;
+    struct reply_to_proof said;
     ssize_t n = recv(p->io.fd, &said, sizeof said, MSG_DONTWAIT);
 
     if (n < 0 && errno == EAGAIN && hf_clock_ms() < p->until_ms)
@@ -322,10 +322,10 @@ enum cli_proven cli_proof_look(struct cli_proof *p, int64_t *token)
     if (p->io.fd < 0 || !*p->address)
         return CLI_PROOF_NONE;
     if (p->is_sent)
-        return look_at_reply(p, token);
+        return receive_proof_reply(p, token);
     if (hf_clock_ms() >= p->until_ms || !send_request(p))
         return CLI_PROOF_NONE;
-    arm(p);
+    arm_proof_timer(p);
     return CLI_PROOF_PENDING;
 }
 

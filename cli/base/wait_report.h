@@ -1,18 +1,18 @@
 /* Reports to a person that a lock is held and the command waits for it: with -v at once, on a
  * terminal after two seconds. That the holder has no TTL is always reported. */
-#ifndef CLI_WAITING_H
-#define CLI_WAITING_H
+#ifndef CLI_WAIT_REPORT_H
+#define CLI_WAIT_REPORT_H
 
 #include "cli/base/report.h"
 #include "lock/label.h"
 #include "net/loop/loop.h"
 
-struct cli_waiting {
+struct cli_wait_report {
     /* Set by the owner. `report` is called once for each lock that is waited for, when the label
      * of its holder is known or was awaited for a second; NULL: not called. */
     struct hf_loop *loop;
     bool has_labels;            /* labels are read */
-    void (*report)(void *ctx, const struct cli_waiting *w);
+    void (*report)(void *ctx, const struct cli_wait_report *w);
     void *ctx;
 
     const char *name;           /* of the lock that was waited for last. Borrowed from it */
@@ -29,18 +29,18 @@ struct cli_waiting {
     struct hf_task task;
 };
 
-/* cli_waiting_init  - prepares it; it must remain valid until the clients are freed.
- * cli_waiting_begin - is called in on_wait. `client` is that of the lock.
- * cli_waiting_end   - is called when the call has ended, before its result is reported, and
+/* cli_wait_report_init  - prepares it; it must remain valid until the clients are freed.
+ * cli_wait_report_begin - is called in on_wait. `client` is that of the lock.
+ * cli_wait_report_end   - is called when the call has ended, before its result is reported, and
  *                     before the loop is freed. Also if nothing is waited for. */
-void cli_waiting_init(struct cli_waiting *w, struct hf_loop *loop, bool has_labels);
-void cli_waiting_begin(struct cli_waiting *w, struct hf_client *client, struct hf_lock *lock,
-                       const struct hf_lock_info *info);
-void cli_waiting_end(struct cli_waiting *w);
+void cli_wait_report_init(struct cli_wait_report *w, struct hf_loop *loop, bool has_labels);
+void cli_wait_report_begin(struct cli_wait_report *w, struct hf_client *client,
+                           struct hf_lock *lock, const struct hf_lock_info *info);
+void cli_wait_report_end(struct cli_wait_report *w);
 
-/* cli_waiting_refused - prints, as a step, why a call did not get the lock, with the label of
+/* cli_wait_report_refused - prints, as a step, why a call did not get the lock, with the label of
  *   the holder if the error does not contain it. Blocks for that. */
-void cli_waiting_refused(struct hf_client *client, struct hf_lock *lock,
-                         const struct cli_waiting *w, const struct hf_error *err);
+void cli_wait_report_refused(struct hf_client *client, struct hf_lock *lock,
+                             const struct cli_wait_report *w, const struct hf_error *err);
 
 #endif
