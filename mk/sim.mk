@@ -4,7 +4,7 @@ sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_
            scenario_connections scenario_crossing scenario_failover scenario_messages scenario_outage scenario_queue \
            scenario_redirect scenario_slots scenario_unseen shrink))
 run_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counted counts disagree effects failover fault fault_server labels labels_told majority names nodes observer observer_count observer_permit observer_queue \
-            operations outage owner peer program reshard run sentinels server sets site trace))
+            operations outage owner peer program reshard run sentinels server sets sets_result site trace))
 # Tests that drive a world themselves, without a plan (tests/sim/harness.h).
 harness_tests := test_orphans test_quorum test_multi test_election test_by_owner test_tenant test_fork test_threads test_crowd
 sim_T := $(addprefix $(BUILD)/tests/sim/,$(filter-out $(addprefix test_,$(LEFT_OUT)), \

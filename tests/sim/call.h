@@ -21,6 +21,7 @@ struct call {
     bool says_exists, exists; /* of a semaphore that is inspected or changed */
     int64_t value, n; /* how many permits; value: also the latest token */
     bool is_out;      /* the permits must be released */
+    bool has_lost_member; /* sets_note_lost */
     bool was_gone;    /* a release began, and no server had the hold any longer */
     bool is_part;     /* it belongs to the call of a set: its end is not judged */
     struct call *parts[PLAN_MEMBERS_MAX]; /* of a multi-lock's call; NULL: none */

@@ -80,6 +80,8 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_LABEL_READ - PLAN_DENIED] = "label read",
     [EFFECT_LABEL_SHOWN - PLAN_DENIED] = "label in an error",
     [EFFECT_EXTENDED - PLAN_DENIED] = "extended by hand",
+    [EFFECT_ONE_SERVER - PLAN_DENIED] = "two members on one server",
+    [EFFECT_LOST_MEMBER - PLAN_DENIED] = "lost member released",
     [EFFECT_GIVEN_UP - PLAN_DENIED] = "change given up",
     [EFFECT_REPEATED - PLAN_DENIED] = "change repeated after its call",
     [EFFECT_EXTENDED_QUORUM - PLAN_DENIED] = "quorum extended by hand",
@@ -109,9 +111,11 @@ int64_t effects_world(int effect)
         return FAMILY_MESSAGES;
     case EFFECT_DIED_QUORUM:
     case EFFECT_EXTENDED_QUORUM:
+    case EFFECT_ONE_SERVER:
         return FAMILY_QUORUM;
     case EFFECT_DIED_MULTI:
     case EFFECT_EXTENDED_MULTI:
+    case EFFECT_LOST_MEMBER:
         return FAMILY_MULTI;
     case EFFECT_DIED_LEADER:
         return FAMILY_ELECTION;
@@ -129,6 +133,8 @@ int64_t effects_world(int effect)
     case EFFECT_WRONGPASS:
     case EFFECT_RENEWED_LOGIN:
         return FAMILY_CREDENTIALS;
+    case EFFECT_REPLACED:
+        return FAMILY_HOSTS;
     case EFFECT_GIVEN_UP:
     case EFFECT_REPEATED:
         return FAMILY_OUTAGE;

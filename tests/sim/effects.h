@@ -87,6 +87,8 @@ enum effect {
     EFFECT_LABEL_REFUSED, /* the ACL has refused to store one */
     EFFECT_LABEL_READ,   /* a client has read another one's label */
     EFFECT_LABEL_SHOWN,  /* it was in the error of a call that timed out */
+    EFFECT_ONE_SERVER,   /* a quorum was refused: two members seemed to be on one server */
+    EFFECT_LOST_MEMBER,  /* a multi-lock was released when a member was lost, and a server refused */
     EFFECT_GIVEN_UP,     /* a change of a count was given up; repeated until it was executed */
     EFFECT_REPEATED,
     EFFECT_EXTENDED,     /* an owner has extended its hold by hand: of a lock */

@@ -241,6 +241,20 @@ static void kill_connections(struct fault *f)
     server_done(server_of(f));
 }
 
+/* A client learns which server it is by its handshake, and its connection is replaced within this
+ * time. */
+#define RECONNECTED_US 3000000
+
+static void seem_one_server(struct fault *f)
+{
+    struct site *site = f->sim->site;
+    struct server *other = site_server(site, f->planned->server + f->planned->n);
+
+    model_seem(server_of(f)->model, f->is_on && other != server_of(f) ? other->model : NULL);
+    site->one_server_us = f->is_on ? INT64_MAX : world_now_us(f->sim->world) + RECONNECTED_US;
+    kill_connections(f);
+}
+
 /* A server that is down executes nothing: what it had counts when it is back. */
 static void flush(struct fault *f)
 {
@@ -472,6 +486,7 @@ static const struct {
     [FAULT_SERVER_CLOCK] = {set_server_clock, TOUCHES_SERVER, false},
     [FAULT_SERVER_DRIFT] = {set_server_rate, TOUCHES_SERVER, true},
     [FAULT_POWER] = {fault_power, TOUCHES_SERVER, false},
+    [FAULT_ONE_SERVER] = {seem_one_server, TOUCHES_SERVER, false},
     [FAULT_SWALLOW] = {swallow, TOUCHES_LINK, false},
     [FAULT_ROTATE] = {fault_rotate, TOUCHES_SERVER, false},
     [FAULT_SWITCHOVER] = {fault_switchover, TOUCHES_SHARD, false},

@@ -48,6 +48,7 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
     struct call *c = ctx;
 
     (void)err;
+    sets_check_lost(c, status);
     sets_ended(c, status);
     owner_released(c->owner, status);
     call_end(c, status, 0);
@@ -71,6 +72,7 @@ static void release(struct owner *o)
 
     o->stands_behind = o->stands_behind || o->under_way > 0;
     c = program_release(o);
+    sets_note_lost(c);
     sets_asked(c);
     program_began(c, sets_release(o, on_released, c), on_released);
     owner_watch(o);
@@ -187,7 +189,7 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
     owner_look(o);
     sets_ended(c, status);
     if (!is_held(c, status)) {
-        call_end(c, sets_status(c, status), 0);
+        call_end(c, sets_status(c, sets_refused(c, status, err != NULL)), 0);
         owner_watch(o);
         sets_watch(o);
         return;

@@ -152,10 +152,43 @@ void owner_watch(struct owner *o)
         write_safe(o, until_us);
 }
 
+static bool stops(const struct plan_fault *f)
+{
+    return f->kind == FAULT_SUSPEND || f->kind == FAULT_STALL || f->kind == FAULT_CLOCK ||
+           f->kind == FAULT_CLOCK_BEYOND;
+}
+
+/* Of a twelfth of a shorter lease, which is how late a renewal seems to be that a stopped process
+ * has not sent (LEASE-5), the milliseconds of timers are a part. */
+#define TINY_LEASE_MS 250
+
+/* Is there a fault, or a lease, because of which a client may take another cause for a stop? */
+static bool may_be_taken_for_stop(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (stops(&plan->faults[i]))
+            return true;
+    for (size_t i = 0; i < plan->op_count; i++)
+        if (plan->ops[i].lease_ms > 0 && plan->ops[i].lease_ms < TINY_LEASE_MS)
+            return true;
+    return false;
+}
+
+/* An outage of the server is not a stop of this process. */
+static void check_reason(const struct owner *o, enum hf_lost reason)
+{
+    struct sim *sim = program_sim(o->program);
+
+    if (reason == HF_REASON_SUSPENDED && !may_be_taken_for_stop(sim->plan))
+        sim_fail(sim, "P12", "%s is told that a hold was lost because it was stopped, and it was not",
+                 process_name(program_process(o->program)));
+}
+
 void owner_lost(struct owner *o, enum hf_lost reason, bool is_with_set)
 {
     struct history_event e;
 
+    check_reason(o, reason);
     owner_watch(o);
     o->is_lost = true;
     if (o->form == OWNER_OF_MULTI)

@@ -398,6 +398,7 @@ static const struct range ranges[FAULT_KINDS] = {
     [FAULT_SERVER_CLOCK] = {-PLAN_STEP_MAX_MS, PLAN_STEP_MAX_MS, 0, 0},
     [FAULT_SERVER_DRIFT] = {-9000, 9000, 0, 0},
     [FAULT_POWER] = {1, 10000, 10, 20000},
+    [FAULT_ONE_SERVER] = {1, PLAN_MEMBERS_MAX - 1, 10, 20000},
     [FAULT_SWALLOW] = {0, 3, 10, 20000},
     [FAULT_ROTATE] = {0, 2, 1, 20000},
     [FAULT_SWITCHOVER] = {0, 2000, 10, 20000},
@@ -415,6 +416,8 @@ bool plan_lasts(int64_t kind)
 int64_t plan_fault_world(int64_t kind)
 {
     switch (kind) {
+    case FAULT_ONE_SERVER:
+        return FAMILY_QUORUM;
     case FAULT_SWALLOW:
         return FAMILY_SILENCE;
     case FAULT_ROTATE:
@@ -443,6 +446,8 @@ bool plan_can_be(int64_t kind, int64_t deployment)
     case FAULT_FAILOVER:
         return deployment == DEPLOY_SENTINEL || deployment == DEPLOY_HOSTS ||
                plan_is_cluster(deployment);
+    case FAULT_ONE_SERVER:
+        return deployment == DEPLOY_INDEPENDENT;
     case FAULT_LAG:
         return deployment != DEPLOY_STANDALONE &&
                deployment != DEPLOY_INDEPENDENT;

@@ -241,6 +241,8 @@ enum plan_fault_kind {
     FAULT_POWER, /* its writes no longer reach the disk; the power fails n ms later; for_ms
                     after the beginning it restarts with the data on the disk. If n is odd,
                     its connections are not closed then */
+    FAULT_ONE_SERVER, /* of independent servers: for for_ms it seems to be the same as the n-th
+                         after it; its connections are closed before and after that */
     /* only of worlds. The client must cope: the history has no line for these */
     FAULT_SWALLOW, /* a connection that had replies swallows bytes from now on, and (n 2)
                       so does the next connection: one way, or (n 1) both ways; its effect

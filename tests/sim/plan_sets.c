@@ -245,6 +245,73 @@ static void lose_members(struct plan *plan, uint64_t *dice)
     plan_sort_ops(plan);
 }
 
+#define LOST_AT_MS 1700
+#define RELEASED_AT_MS 2000
+
+/* Nothing but a set that is held, one of whose members is freed by force. As the set is released,
+ * one server of the cluster refuses scripts: the member that was lost decides the result. */
+static void release_beside_a_refusal(struct plan *plan, uint64_t *dice)
+{
+    int64_t set = set_of(plan), lost;
+
+    if (plan->program_count < 2 || !plan_is_cluster(plan->head.deployment))
+        return;
+    do {
+        lost = draw_below(dice, set);
+    } while (!is_member(plan, lost));
+    plan->op_count = 0;
+    add_op(plan, OP_ACQUIRE, set, HELD_AT_MS, 1)->hold_ms = RELEASED_AT_MS - HELD_AT_MS;
+    add_op(plan, OP_FORCE, lost, LOST_AT_MS, 0);
+    plan->faults[0] = (struct plan_fault){.at_ms = RELEASED_AT_MS - draw_below(dice, 100),
+                                          .kind = FAULT_ACL,
+                                          .server = draw_below(dice, plan->head.masters),
+                                          .for_ms = 3000};
+    plan->fault_count = 1;
+    plan->head.latency_us = 2000;
+    plan->head.jitter_us = 1500;
+    plan->head.watchdog_ms = 10000;
+}
+
+#define ENTERS_AT_MS 5000
+#define LONG_LEASE_MS 150000
+
+/* An owner whose set is renewed enters it again, with a long lease. While members that are far away
+ * are requested, renewals shorten the lease of those that were granted: the set is whole all the
+ * same. */
+static void enter_for_long(struct plan *plan, uint64_t *dice)
+{
+    int64_t set = set_of(plan);
+    struct plan_op *op;
+
+    if (plan->op_count + 2 > PLAN_OPS_MAX)
+        return;
+    plan->head.watchdog_ms = 900;
+    plan->head.latency_us = 20000;
+    op = add_op(plan, OP_ACQUIRE, set, ENTERS_AT_MS, 0);
+    op->wait_ms = HF_FOREVER;
+    op->hold_ms = 4000;
+    op->owner = PLAN_OWNERS;
+    op = add_op(plan, OP_ACQUIRE, set, ENTERS_AT_MS + draw_between(dice, 500, 3000), 0);
+    op->lease_ms = LONG_LEASE_MS;
+    op->hold_ms = draw_between(dice, 1, 1000);
+    op->owner = PLAN_OWNERS;
+    plan_sort_ops(plan);
+}
+
+/* Two servers seem to be one for a while, as if two names led to it: quorums are refused, and no
+ * longer when that ends. */
+static void be_one_server(struct plan *plan, uint64_t *dice)
+{
+    struct plan_fault *f = &plan->faults[0];
+
+    *f = (struct plan_fault){.kind = FAULT_ONE_SERVER,
+                             .server = draw_below(dice, plan->head.masters),
+                             .n = draw_between(dice, 1, plan->head.masters - 1),
+                             .for_ms = draw_spread(dice, 500, plan->head.length_ms / 3)};
+    f->at_ms = draw_below(dice, plan->head.length_ms / 3);
+    plan->fault_count = 1;
+}
+
 /* Some holds are left to their leases, as by a process that ends; others renew and
  * release them. */
 static void leave_holds(struct plan *plan, uint64_t *dice)
@@ -283,7 +350,14 @@ void plan_sets_last(struct plan *plan, int64_t family)
     dice = dice_stream((uint64_t)plan->head.seed, "peer of a quorum");
     if (family == FAMILY_QUORUM && plan->head.profile == PROFILE_SINGLE && draw_one_in(&dice, 2))
         hold_one_member(plan, &dice);
+    else if (family == FAMILY_QUORUM && plan->head.profile == PROFILE_SINGLE)
+        be_one_server(plan, &dice);
     dice = dice_stream((uint64_t)plan->head.seed, "members that are lost");
     if (family == FAMILY_MULTI && plan->head.profile == PROFILE_CLEAR)
         lose_members(plan, &dice);
+    if (family == FAMILY_MULTI && plan->head.profile == PROFILE_CLEAR && draw_one_in(&dice, 2))
+        enter_for_long(plan, &dice);
+    dice = dice_stream((uint64_t)plan->head.seed, "releases of what was lost");
+    if (family == FAMILY_MULTI && plan->head.profile == PROFILE_SINGLE)
+        release_beside_a_refusal(plan, &dice);
 }

@@ -102,6 +102,7 @@ static const char *const fault_names[FAULT_KINDS + 1] = {
     [FAULT_SWITCHOVER] = "switchover",
     [FAULT_PROXY] = "proxy",
     [FAULT_DISAGREE] = "disagree",
+    [FAULT_ONE_SERVER] = "one_server",
     [FAULT_NAMES] = "names",
     [FAULT_REPLACE] = "replace",
 };

@@ -160,7 +160,8 @@ void scenario_switchover(struct plan *plan, uint64_t *dice)
 #define LAG_MAX_MS 500
 #define FIRST_MS 3000 /* every client has been accepted once */
 
-static void rotate(struct plan *plan, int64_t at_ms, uint64_t *dice)
+/* Returns how (FAULT_ROTATE). */
+static int64_t rotate(struct plan *plan, int64_t at_ms, uint64_t *dice)
 {
     int64_t how = draw_below(dice, 3);
     struct plan_fault *f =
@@ -169,6 +170,21 @@ static void rotate(struct plan *plan, int64_t at_ms, uint64_t *dice)
                              : draw_spread(dice, 1, LAG_MAX_MS));
 
     f->n = how;
+    return how;
+}
+
+/* A connection that has a former password, whose end was not known, becomes silent: that which
+ * takes its place has the new one, whose end may be known. */
+static void silence_one(struct plan *plan, int64_t at_ms, uint64_t *dice)
+{
+    struct plan_fault *f =
+        scenario_fault(plan, at_ms + draw_between(dice, 1000, PAUSE_MS / 3), FAULT_SWALLOW, PAUSE_MS);
+
+    f->program = draw_below(dice, (int64_t)plan->program_count);
+    f->server = draw_below(dice, plan->head.masters);
+    f->to_server = draw_below(dice, 2);
+    f->connection = draw_between(dice, 1, 3);
+    f->n = draw_below(dice, 2);
 }
 
 static void inspect_all(struct plan *plan)
@@ -194,7 +210,8 @@ void scenario_credentials(struct plan *plan, uint64_t *dice)
         draw_user(plan, dice);
     for (int64_t at_ms = FIRST_MS; at_ms < plan->head.length_ms;
          at_ms += PAUSE_MS + draw_spread(dice, 1, PAUSE_MS))
-        rotate(plan, at_ms, dice);
+        if (rotate(plan, at_ms, dice) == 0 && draw_one_in(dice, 2))
+            silence_one(plan, at_ms, dice);
 }
 
 /* ---- proxy ---- */

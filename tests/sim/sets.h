@@ -19,6 +19,11 @@
  * sets_cancel - ends a call of any form.
  * sets_status - the status of the call for the history: a quorum whose servers have too few
  *              replicas fails with HF_UNREPLICATED.
+ * sets_refused - the same where a quorum is refused because two members are on one server: then
+ *              HF_UNREPLICATED, for which the judge wants no cause. A violation if none are.
+ * sets_note_lost, _check_lost - before a multi-lock is released, and with its result: it must be
+ *              HF_LOST if a member was lost, whatever the other members' servers reply. They look
+ *              at plans in which one server of a cluster refuses scripts, and nothing else fails.
  * sets_token - the token of the grant.
  * sets_asked, _ended - the members' calls, where `c` is a call of a set.
  * sets_lost  - releases its members.
@@ -39,6 +44,9 @@ hf_status sets_renew(struct owner *o, int64_t lease_ms, hf_done *done, struct ca
 int sets_effect(const struct owner *o);
 void sets_cancel(struct call *c);
 hf_status sets_status(const struct call *c, hf_status status);
+hf_status sets_refused(const struct call *c, hf_status status, bool has_begun);
+void sets_note_lost(struct call *c);
+void sets_check_lost(const struct call *c, hf_status status);
 int64_t sets_token(const struct owner *o);
 void sets_asked(struct call *c);
 void sets_ended(struct call *c, hf_status status);

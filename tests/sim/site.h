@@ -28,6 +28,7 @@ struct site {
     const struct server *falling; /* a master that is being replaced; NULL: none */
     const struct server *seeds[SITE_SEEDS]; /* in the URL; NULL: there is one server */
     char url[SITE_URL_MAX];
+    int64_t one_server_us;       /* until then, two servers may seem to be one */
     int64_t password;            /* the number of the newest one; 0: there is none */
     int64_t known_password;      /* the number of the one that programs receive */
 };

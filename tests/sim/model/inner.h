@@ -154,6 +154,7 @@ struct model {
     struct model_options options;
     char host[64];
     char run_id[41];
+    const struct model *seems; /* whose run_id INFO reports; NULL: its own */
     uint64_t seed;            /* for run ids of later starts */
     char replication_id[41], former_id[41]; /* master_replid, master_replid2; "": none */
     uint64_t replication_seed;

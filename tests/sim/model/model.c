@@ -317,6 +317,11 @@ void model_restart(struct model *m, bool with_data)
         flush_all(m, MODEL_BY_OWNER);
 }
 
+void model_seem(struct model *m, const struct model *other)
+{
+    m->seems = other;
+}
+
 void model_forget_scripts(struct model *m)
 {
     forget_hash(&m->scripts);

@@ -176,6 +176,8 @@ uint64_t model_stray_askings(const struct model *m);
  * model_restart - all connections are closed, scripts forgotten, a new run_id.
  *                 Without `with_data` all keys are gone, too. Links of
  *                 replication end.
+ * model_seem   - INFO reports the run_id of `other`, as if both were one server; NULL: its
+ *                 own again.
  * model_close_all - closes all connections, as a server that ends.
  * model_copy    - a master takes over the data of another model, and nothing else of it:
  *                 with model_restart, a server that begins with older data.
@@ -194,6 +196,7 @@ void model_freeze(struct model *m);
 void model_continue(struct model *m);
 void model_restart(struct model *m, bool with_data);
 void model_copy(struct model *m, const struct model *from);
+void model_seem(struct model *m, const struct model *other);
 void model_close_all(struct model *m);
 void model_forget_scripts(struct model *m);
 bool model_delete(struct model *m, int db, const char *key, size_t len);

@@ -18,7 +18,8 @@ static void put_server(const struct model *m, struct bytes *out)
               "server_time_usec:%lld\r\nuptime_in_seconds:%lld\r\n",
               m->options.version == MODEL_VALKEY_9 ? "server_mode"
                                                    : "redis_mode",
-              m->topology.mode ? m->topology.mode : "standalone", m->run_id,
+              m->topology.mode ? m->topology.mode : "standalone",
+              m->seems ? m->seems->run_id : m->run_id,
               m->options.port, (long long)m->now_us,
               (long long)(m->now_us - m->started_us) / 1000000);
 }
