@@ -233,7 +233,7 @@ int cli_common_take_option(struct cli_common *common, const struct cli_args *arg
 int cli_common_check_one_server(const struct cli_common *common,
                                 const struct cli_args *args)
 {
-    return common->urls_count <= 1 || common->takes_servers
+    return common->urls_count <= 1 || common->takes_several_servers
                ? CLI_CONTINUE
                : cli_usage(args, "several -u options need --quorum, an option of run "
                                  "and elect; status also takes several");

@@ -30,7 +30,7 @@ struct cli_common {
                                    none */
     const char *label_source;   /* the option or variable, for a message */
     char default_label[HF_LABEL_MAX + 1]; /* if not, and the URL has none; "": none */
-    bool takes_servers;         /* set by the subcommand: several -u need no --quorum */
+    bool takes_several_servers; /* set by the subcommand: several -u need no --quorum */
     bool is_json;
     bool is_quiet;
     bool is_verbose;

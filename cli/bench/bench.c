@@ -110,7 +110,7 @@ static int open_all(struct bench *b)
 /* The loads of several clients come last: one client does without them. */
 static const struct {
     enum bench_load_form form;
-    bool is_alone;
+    bool has_one_client;
     size_t result;              /* in struct bench_report */
 } loads[] = {
     {LOAD_OWN, true, offsetof(struct bench_report, one)},
@@ -137,7 +137,8 @@ static int measure_all(struct bench *b, int64_t part_ms)
     cli_signals_end_at_once(false);
     cli_signals_limit_time(true, b->last_words);
     for (size_t i = 0; i < load_count(b) && rc == CLI_CONTINUE && b->wait.signal == 0; i++)
-        rc = bench_load_run(&b->load, loads[i].form, loads[i].is_alone ? 1 : b->report.clients,
+        rc = bench_load_run(&b->load, loads[i].form,
+                            loads[i].has_one_client ? 1 : b->report.clients,
                             (size_t)b->pairs_max, hf_clock_ms() + part_ms, result_of(b, i));
     return rc;
 }

@@ -300,7 +300,7 @@ static int main_status(struct cli_args *args, struct cli_common *common)
     char **names;
     int rc;
 
-    common->takes_servers = true;
+    common->takes_several_servers = true;
     rc = cli_common_parse_words(common, args, &names);
 
     if (rc == CLI_CONTINUE && !*names)

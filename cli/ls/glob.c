@@ -10,7 +10,7 @@ static bool is_escape(const char *at)
 }
 
 /* One member of a class: a byte, or a range either way round. */
-static bool member_has(const char **at, unsigned char c)
+static bool class_member_matches(const char **at, unsigned char c)
 {
     bool is_literal = is_escape(*at);
     unsigned char low, high;
@@ -32,7 +32,7 @@ static bool class_has(const char **at, unsigned char c)
 
     *at += is_inverted;
     while (**at && **at != ']')
-        if (member_has(at, c))
+        if (class_member_matches(at, c))
             has = true;
     *at += **at == ']';
     return has != is_inverted;

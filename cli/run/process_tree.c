@@ -125,7 +125,7 @@ static bool visit_numbers(const struct cli_process_tree *tree, visitor *visit,
 /* Each child of ours in the list. The kernel needs CONFIG_PROC_CHILDREN, which
  * distributions set. A child that is missed because the list changes is found next
  * time: each change is a SIGCHLD. */
-static void each_listed(const struct cli_process_tree *tree, visitor *visit)
+static void visit_listed_children(const struct cli_process_tree *tree, visitor *visit)
 {
     int fd = open(LIST, O_RDONLY | O_CLOEXEC);
     char text[2048];
@@ -212,7 +212,7 @@ static void each_tried(const struct cli_process_tree *tree, visitor *visit)
 static void each_child(const struct cli_process_tree *tree, visitor *visit)
 {
     if (cli_tree_proc_lists_children())
-        each_listed(tree, visit);
+        visit_listed_children(tree, visit);
     else
         each_tried(tree, visit);
 }

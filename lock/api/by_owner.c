@@ -190,9 +190,9 @@ static hf_status check_renewal(const struct hf_lock *lock, const char *owner,
     return rc < 0 ? rc : hf_op_check_lease(lease_ms, err);
 }
 
-static struct hf_op_request to_renew(const char *owner, size_t len,
-                                     const struct hf_acquire_options *options,
-                                     int64_t *safe_ms)
+static struct hf_op_request renew_request(const char *owner, size_t len,
+                                          const struct hf_acquire_options *options,
+                                          int64_t *safe_ms)
 {
     return (struct hf_op_request){.verb = &verb_renew,
                                   .options = options,
@@ -201,7 +201,7 @@ static struct hf_op_request to_renew(const char *owner, size_t len,
                                   .holder_len = len};
 }
 
-static struct hf_op_request to_release(const char *owner, size_t len)
+static struct hf_op_request release_request(const char *owner, size_t len)
 {
     return (struct hf_op_request){
         .verb = &verb_release, .holder = owner, .holder_len = len};
@@ -214,7 +214,7 @@ hf_status hf_renew_by_owner(struct hf_lock *lock, const char *owner, size_t len,
                             struct hf_error *err)
 {
     struct hf_acquire_options options = {.lease_ms = lease_ms};
-    struct hf_op_request request = to_renew(owner, len, &options, safe_ms);
+    struct hf_op_request request = renew_request(owner, len, &options, safe_ms);
     hf_status rc = check_renewal(lock, owner, len, lease_ms, err);
 
     return rc < 0 ? rc : hf_op_run(lock, &request, err);
@@ -225,7 +225,7 @@ hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
                                   hf_done *done, void *ctx)
 {
     struct hf_acquire_options options = {.lease_ms = lease_ms};
-    struct hf_op_request request = to_renew(owner, len, &options, safe_ms);
+    struct hf_op_request request = renew_request(owner, len, &options, safe_ms);
     hf_status rc = check_renewal(lock, owner, len, lease_ms, NULL);
 
     return rc < 0 ? rc : hf_op_submit(lock, &request, done, ctx);
@@ -234,7 +234,7 @@ hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
 hf_status hf_release_by_owner(struct hf_lock *lock, const char *owner,
                               size_t len, struct hf_error *err)
 {
-    struct hf_op_request request = to_release(owner, len);
+    struct hf_op_request request = release_request(owner, len);
     hf_status rc = check_owner(lock, owner, len, err);
 
     if (rc < 0)
@@ -246,7 +246,7 @@ hf_status hf_release_by_owner(struct hf_lock *lock, const char *owner,
 hf_status hf_release_by_owner_async(struct hf_lock *lock, const char *owner,
                                     size_t len, hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_release(owner, len);
+    struct hf_op_request request = release_request(owner, len);
     hf_status rc = check_owner(lock, owner, len, NULL);
 
     if (rc < 0)

@@ -47,42 +47,42 @@ static hf_status check_ttl(int64_t ttl_ms, struct hf_error *err)
 }
 
 /* TTL 0: none. */
-static struct hf_op_request to_set(int64_t permits, int64_t ttl_ms, bool *was_set)
+static struct hf_op_request set_request(int64_t permits, int64_t ttl_ms, bool *was_set)
 {
     return (struct hf_op_request){
         .verb = &hf_verb_set, .permits = permits, .ttl_ms = ttl_ms, .out_flag = was_set};
 }
 
-static struct hf_op_request to_release(int64_t permits)
+static struct hf_op_request release_request(int64_t permits)
 {
     return (struct hf_op_request){.verb = &hf_verb_add, .permits = permits};
 }
 
-static struct hf_op_request to_release_if_exists(int64_t permits, bool *existed)
+static struct hf_op_request release_if_exists_request(int64_t permits, bool *existed)
 {
     return (struct hf_op_request){
         .verb = &hf_verb_add_existing, .permits = permits, .out_flag = existed};
 }
 
-static struct hf_op_request to_reduce(int64_t permits, bool *existed)
+static struct hf_op_request reduce_request(int64_t permits, bool *existed)
 {
     return (struct hf_op_request){
         .verb = &hf_verb_reduce, .permits = permits, .out_flag = existed};
 }
 
 /* 0 permits: as many as are available. */
-static struct hf_op_request to_drain(int64_t *taken)
+static struct hf_op_request drain_request(int64_t *taken)
 {
     return (struct hf_op_request){.verb = &hf_verb_reduce, .value = taken};
 }
 
-static struct hf_op_request to_delete(bool *was_deleted)
+static struct hf_op_request delete_request(bool *was_deleted)
 {
     return (struct hf_op_request){
         .verb = &hf_verb_delete, .permits = 1, .out_flag = was_deleted};
 }
 
-static struct hf_op_request to_read(int64_t *out, bool *exists)
+static struct hf_op_request read_request(int64_t *out, bool *exists)
 {
     return (struct hf_op_request){
         .verb = &hf_verb_read, .value = out, .out_flag = exists};
@@ -104,7 +104,7 @@ hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
                                        int64_t permits, bool *was_set,
                                        struct hf_error *err)
 {
-    struct hf_op_request request = to_set(permits, 0, was_set);
+    struct hf_op_request request = set_request(permits, 0, was_set);
 
     return run_checked(semaphore, &request, 0, err);
 }
@@ -113,7 +113,7 @@ hf_status hf_semaphore_try_set_permits_ttl(struct hf_semaphore *semaphore, int64
                                            int64_t ttl_ms, bool *was_set,
                                            struct hf_error *err)
 {
-    struct hf_op_request request = to_set(permits, ttl_ms, was_set);
+    struct hf_op_request request = set_request(permits, ttl_ms, was_set);
     hf_status rc = check_ttl(ttl_ms, err);
 
     return rc < 0 ? rc : run_checked(semaphore, &request, 0, err);
@@ -133,7 +133,7 @@ hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore, int64_t permits,
 hf_status hf_semaphore_release(struct hf_semaphore *semaphore, int64_t permits,
                                struct hf_error *err)
 {
-    struct hf_op_request request = to_release(permits);
+    struct hf_op_request request = release_request(permits);
 
     return run_checked(semaphore, &request, 1, err);
 }
@@ -142,7 +142,7 @@ hf_status hf_semaphore_release_if_exists(struct hf_semaphore *semaphore,
                                          int64_t permits, bool *existed,
                                          struct hf_error *err)
 {
-    struct hf_op_request request = to_release_if_exists(permits, existed);
+    struct hf_op_request request = release_if_exists_request(permits, existed);
 
     return run_checked(semaphore, &request, 1, err);
 }
@@ -150,7 +150,7 @@ hf_status hf_semaphore_release_if_exists(struct hf_semaphore *semaphore,
 hf_status hf_semaphore_reduce(struct hf_semaphore *semaphore, int64_t permits,
                               bool *existed, struct hf_error *err)
 {
-    struct hf_op_request request = to_reduce(permits, existed);
+    struct hf_op_request request = reduce_request(permits, existed);
 
     return run_checked(semaphore, &request, 1, err);
 }
@@ -158,7 +158,7 @@ hf_status hf_semaphore_reduce(struct hf_semaphore *semaphore, int64_t permits,
 hf_status hf_semaphore_drain(struct hf_semaphore *semaphore, int64_t *taken,
                              struct hf_error *err)
 {
-    struct hf_op_request request = to_drain(taken);
+    struct hf_op_request request = drain_request(taken);
 
     return hf_op_run(lock_of_semaphore(semaphore), &request, err);
 }
@@ -166,7 +166,7 @@ hf_status hf_semaphore_drain(struct hf_semaphore *semaphore, int64_t *taken,
 hf_status hf_semaphore_delete(struct hf_semaphore *semaphore, bool *was_deleted,
                               struct hf_error *err)
 {
-    struct hf_op_request request = to_delete(was_deleted);
+    struct hf_op_request request = delete_request(was_deleted);
 
     return hf_op_run(lock_of_semaphore(semaphore), &request, err);
 }
@@ -174,7 +174,7 @@ hf_status hf_semaphore_delete(struct hf_semaphore *semaphore, bool *was_deleted,
 hf_status hf_semaphore_available(struct hf_semaphore *semaphore, int64_t *out,
                                  struct hf_error *err)
 {
-    struct hf_op_request request = to_read(out, NULL);
+    struct hf_op_request request = read_request(out, NULL);
 
     return hf_op_run(lock_of_semaphore(semaphore), &request, err);
 }
@@ -182,7 +182,7 @@ hf_status hf_semaphore_available(struct hf_semaphore *semaphore, int64_t *out,
 hf_status hf_semaphore_inspect(struct hf_semaphore *semaphore, int64_t *out,
                                bool *exists, struct hf_error *err)
 {
-    struct hf_op_request request = to_read(out, exists);
+    struct hf_op_request request = read_request(out, exists);
 
     return hf_op_run(lock_of_semaphore(semaphore), &request, err);
 }
@@ -202,7 +202,7 @@ hf_status hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
                                              int64_t permits, bool *was_set,
                                              hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_set(permits, 0, was_set);
+    struct hf_op_request request = set_request(permits, 0, was_set);
 
     return submit_checked(semaphore, &request, 0, done, ctx);
 }
@@ -211,7 +211,7 @@ hf_status hf_semaphore_try_set_permits_ttl_async(struct hf_semaphore *semaphore,
                                                  int64_t permits, int64_t ttl_ms,
                                                  bool *was_set, hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_set(permits, ttl_ms, was_set);
+    struct hf_op_request request = set_request(permits, ttl_ms, was_set);
     hf_status rc = check_ttl(ttl_ms, NULL);
 
     return rc < 0 ? rc : submit_checked(semaphore, &request, 0, done, ctx);
@@ -232,7 +232,7 @@ hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
 hf_status hf_semaphore_release_async(struct hf_semaphore *semaphore,
                                      int64_t permits, hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_release(permits);
+    struct hf_op_request request = release_request(permits);
 
     return submit_checked(semaphore, &request, 1, done, ctx);
 }
@@ -241,7 +241,7 @@ hf_status hf_semaphore_release_if_exists_async(struct hf_semaphore *semaphore,
                                                int64_t permits, bool *existed,
                                                hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_release_if_exists(permits, existed);
+    struct hf_op_request request = release_if_exists_request(permits, existed);
 
     return submit_checked(semaphore, &request, 1, done, ctx);
 }
@@ -250,7 +250,7 @@ hf_status hf_semaphore_reduce_async(struct hf_semaphore *semaphore,
                                     int64_t permits, bool *existed,
                                     hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_reduce(permits, existed);
+    struct hf_op_request request = reduce_request(permits, existed);
 
     return submit_checked(semaphore, &request, 1, done, ctx);
 }
@@ -258,7 +258,7 @@ hf_status hf_semaphore_reduce_async(struct hf_semaphore *semaphore,
 hf_status hf_semaphore_drain_async(struct hf_semaphore *semaphore, int64_t *taken,
                                    hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_drain(taken);
+    struct hf_op_request request = drain_request(taken);
 
     return hf_op_submit(lock_of_semaphore(semaphore), &request, done, ctx);
 }
@@ -266,7 +266,7 @@ hf_status hf_semaphore_drain_async(struct hf_semaphore *semaphore, int64_t *take
 hf_status hf_semaphore_delete_async(struct hf_semaphore *semaphore,
                                     bool *was_deleted, hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_delete(was_deleted);
+    struct hf_op_request request = delete_request(was_deleted);
 
     return hf_op_submit(lock_of_semaphore(semaphore), &request, done, ctx);
 }
@@ -274,7 +274,7 @@ hf_status hf_semaphore_delete_async(struct hf_semaphore *semaphore,
 hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,
                                        int64_t *out, hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_read(out, NULL);
+    struct hf_op_request request = read_request(out, NULL);
 
     return hf_op_submit(lock_of_semaphore(semaphore), &request, done, ctx);
 }
@@ -282,7 +282,7 @@ hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,
 hf_status hf_semaphore_inspect_async(struct hf_semaphore *semaphore, int64_t *out,
                                      bool *exists, hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_read(out, exists);
+    struct hf_op_request request = read_request(out, exists);
 
     return hf_op_submit(lock_of_semaphore(semaphore), &request, done, ctx);
 }

@@ -19,7 +19,7 @@ static hf_status check_has_tokens(const struct hf_lock *lock, struct hf_error *e
                         hf_lock_kind_text(lock->kind->id));
 }
 
-static struct hf_op_request to_read(int64_t *out)
+static struct hf_op_request read_request(int64_t *out)
 {
     return (struct hf_op_request){.verb = &hf_verb_read, .value = out};
 }
@@ -27,7 +27,7 @@ static struct hf_op_request to_read(int64_t *out)
 hf_status hf_token_latest(struct hf_lock *lock, int64_t *out,
                           struct hf_error *err)
 {
-    struct hf_op_request request = to_read(out);
+    struct hf_op_request request = read_request(out);
     hf_status rc = check_has_tokens(lock, err);
 
     return rc < 0 ? rc : hf_op_run(lock, &request, err);
@@ -36,7 +36,7 @@ hf_status hf_token_latest(struct hf_lock *lock, int64_t *out,
 hf_status hf_token_latest_async(struct hf_lock *lock, int64_t *out,
                                 hf_done *done, void *ctx)
 {
-    struct hf_op_request request = to_read(out);
+    struct hf_op_request request = read_request(out);
     hf_status rc = check_has_tokens(lock, NULL);
 
     return rc < 0 ? rc : hf_op_submit(lock, &request, done, ctx);

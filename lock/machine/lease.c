@@ -232,7 +232,7 @@ static int64_t renewal_ms(const struct hf_lease *l)
 }
 
 /* LEASE-6: what may be sent next does not wait for a look, unless it is a look. */
-static int64_t send_ms(const struct hf_lease *l)
+static int64_t next_send_ms(const struct hf_lease *l)
 {
     if (l->state != LEASE_HELD)
         return HF_NEVER;
@@ -269,7 +269,7 @@ enum hf_lease_todo hf_lease_take_todo(struct hf_lease *l, int64_t now_ms)
         return lose_and_report(l, reason_of_overdue_loss(l, now_ms));
     if (now_ms >= l->max_until_ms)
         return lose_and_report(l, HF_REASON_MAX_HOLD);
-    if (now_ms < send_ms(l))
+    if (now_ms < next_send_ms(l))
         return LEASE_DO_NOTHING;
     HF_ASSERT(l->state == LEASE_HELD && now_ms < l->claims.end_ms); /* LEASE-3 */
     return submit_renewal(l, now_ms);
@@ -376,7 +376,7 @@ int64_t hf_lease_next_ms(const struct hf_lease *l)
 
     if (l->state == LEASE_LOST)
         return HF_NEVER;
-    next = hf_min_ms(next, send_ms(l));
+    next = hf_min_ms(next, next_send_ms(l));
     HF_ASSERT(next <= l->claims.end_ms && next <= l->max_until_ms);
     return next;
 }

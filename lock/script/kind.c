@@ -44,7 +44,7 @@ static const struct {
     [HF_KIND_PERMIT] = {&hf_kind_permit, NULL},
 };
 
-static bool is_known(enum hf_lock_kind id)
+static bool is_kind_known(enum hf_lock_kind id)
 {
     return (size_t)id < sizeof rows / sizeof *rows;
 }
@@ -58,7 +58,7 @@ const char *hf_lock_kind_text(enum hf_lock_kind kind)
 {
     enum hf_lock_kind id = without_token(kind);
 
-    return is_known(id) ? names[id].text : "unknown kind of lock";
+    return is_kind_known(id) ? names[id].text : "unknown kind of lock";
 }
 
 const char *hf_kind_label(unsigned number)
@@ -70,7 +70,7 @@ const struct hf_kind *hf_kind_row(enum hf_lock_kind kind)
 {
     enum hf_lock_kind id = without_token(kind);
 
-    if (!is_known(id))
+    if (!is_kind_known(id))
         return NULL;
     return id == kind ? rows[id].row : rows[id].with_token;
 }

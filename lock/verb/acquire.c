@@ -273,7 +273,7 @@ static void on_replicas(struct hf_call *call, hf_status status)
 
 /* Is it a hash of another program? To wait for it would be in vain. An empty
  * answer proves nothing: of a large one, HSCAN may return no field at first. */
-static bool is_other_data(const struct hf_lock_info *info)
+static bool is_hash_of_another_program(const struct hf_lock_info *info)
 {
     return info->kind == HF_KIND_NONE &&
            (info->holder_len > 0 || info->hold_count != 0);
@@ -317,7 +317,7 @@ static void acquire_refused(struct hf_op *op)
         return;
     }
     hf_info_read(&info, op->lock->kind, &op->answer);
-    if (is_other_data(&info)) {
+    if (is_hash_of_another_program(&info)) {
         end_acquire(op, hf_fail_acquire_not_a_lock(op->error, op->lock, &info));
         return;
     }
@@ -542,7 +542,7 @@ static void enter_wait_queue(struct hf_op *op)
         hf_op_arm_due(op);
 }
 
-static void start(struct hf_op *op)
+static void start_acquire(struct hf_op *op)
 {
     const struct hf_acquire_options *o = &op->options;
     int64_t now = hf_loop_now(op->client->loop);
@@ -587,7 +587,7 @@ static void cancel_acquire(struct hf_op *op, hf_status status)
 
 const struct hf_verb hf_verb_acquire = {
     .name = "acquire",
-    .start = start,
+    .start = start_acquire,
     .resume = enter_wait_queue,
     .cancel = cancel_acquire,
     .on_wait_event = on_wait_event,

@@ -88,7 +88,7 @@ static void extend_done(struct hf_op *op)
     end_extend(op, HF_OK);
 }
 
-static void found_gone(struct hf_op *op)
+static void extend_found_no_hold(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
@@ -116,7 +116,7 @@ static void on_answer(struct hf_call *call, hf_status status, struct hf_resp_val
     if (status < 0 || lease_of(op)->state == LEASE_LOST) /* during the request */
         extend_failed(op, status);
     else if (op->answer.count == ANSWER_NOT_HELD)
-        found_gone(op);
+        extend_found_no_hold(op);
     else
         extend_done(op);
 }

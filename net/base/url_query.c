@@ -443,7 +443,7 @@ hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s, bool has_database)
 
 /* ---- options by name ---- */
 
-static const struct option *row_named(struct hf_span name)
+static const struct option *table_row_of_option(struct hf_span name)
 {
     for (size_t i = 0; i < OPTIONS; i++)
         if (span_is(name, options[i].name))
@@ -473,7 +473,7 @@ static hf_status refuse_word(const char *name, struct hf_error *err)
 
 const char *hf_scan_find_option(const char *name, bool *is_repeatable, struct hf_error *err)
 {
-    const struct option *o = row_named((struct hf_span){name, name + strlen(name)});
+    const struct option *o = table_row_of_option((struct hf_span){name, name + strlen(name)});
 
     if (!o) {
         (void)refuse_word(name, err);
@@ -487,7 +487,7 @@ const char *hf_scan_find_option(const char *name, bool *is_repeatable, struct hf
 static const struct option *next_word(struct hf_scan *s, struct hf_span *value)
 {
     struct hf_span name = {s->at + 1, s->at + 1 + strcspn(s->at + 1, "=")};
-    const struct option *o = row_named(name);
+    const struct option *o = table_row_of_option(name);
 
     *value = (struct hf_span){name.to + (*name.to == '='), name.to + strcspn(name.to, "&")};
     s->at = value->to;

@@ -68,7 +68,7 @@ static struct hf_login *login_of(const struct hf_link *link,
                         text_or(c->password, given ? given->password : ""), err);
 }
 
-static void drop_fresh(struct hf_link *link)
+static void drop_next_login(struct hf_link *link)
 {
     hf_login_unref(link->next_login);
     link->next_login = NULL;
@@ -92,14 +92,14 @@ static void drop_old(struct hf_link *link)
     if (link->has_next_login &&
         (now >= link->next_login_expires_ms || now >= renewal_of_fresh(link) ||
          now - link->login_received_ms >= FRESH_MS))
-        drop_fresh(link);
+        drop_next_login(link);
 }
 
 /* The reference is taken over. */
 static void set_fresh(struct hf_link *link, struct hf_login *login, int64_t lifetime_ms,
                       int64_t expires_ms)
 {
-    drop_fresh(link);
+    drop_next_login(link);
     link->next_login = login;
     link->has_next_login = true;
     link->lifetime_ms = lifetime_ms;
@@ -131,7 +131,7 @@ static void take_answer(struct hf_link *link, const struct hf_credentials *c,
     struct hf_error err = {0};
     struct hf_login *login = c ? read_answer(link, c, &err) : NULL;
 
-    drop_fresh(link);
+    drop_next_login(link);
     link->query = 0;
     link->no_login.status = HF_OK;
     if (c && err.status == HF_OK)
@@ -240,7 +240,7 @@ void hf_link_login_adopt(struct hf_link *link, struct hf_link *rival)
     link->expires_ms = rival->expires_ms;
     link->renewal_ms = rival->renewal_ms;
     link->lifetime_ms = rival->lifetime_ms;
-    drop_fresh(link); /* it came for the connection that has ended */
+    drop_next_login(link); /* it came for the connection that has ended */
     hf_conn_handshake(&link->conn)->login = link->login;
 }
 

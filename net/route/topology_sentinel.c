@@ -57,7 +57,7 @@ static void explain_pending_query(const struct hf_server *server, struct hf_erro
         hf_server_explain_silence(server, out);
 }
 
-static const struct hf_server *awaits(const struct hf_server *server)
+static const struct hf_server *awaited_server(const struct hf_server *server)
 {
     return server->probe.is_sent[ROLE] ? server->probe.master : server;
 }
@@ -367,7 +367,7 @@ const struct hf_topology hf_topology_sentinel = {
     .describe = describe_sentinels,
     .query = query_master,
     .explain = explain_pending_query,
-    .awaits = awaits,
+    .awaits = awaited_server,
     .on_link_down = on_link_down,
     .on_doubt = on_doubt,
     .judge = classify_error_reply,
