@@ -42,7 +42,7 @@ static void use_until_renewed(struct hf_lock *lock, uint64_t count)
     while (renewals() < count) {
         ck_assert_msg(local_now_ms() < deadline_ms, "nothing is renewed");
         use(lock);
-        local_rest_us(100); /* others have tests, too */
+        local_rest_us(1000); /* still hundreds of calls for each renewal, and time for other tests */
     }
 }
 
