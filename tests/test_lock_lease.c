@@ -651,6 +651,44 @@ START_TEST(lease_7_a_hold_that_was_just_granted_is_not_safe_after_a_sudden_switc
 }
 END_TEST
 
+/* The former master was isolated, and so was the next one, perhaps from the beginning. */
+START_TEST(lease_7_after_two_sudden_switches_neither_of_the_two_last_answers_counts)
+{
+    struct hf_lease h = renewed_hold();
+
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_RENEW);
+    renewed_at(&h, START + THIRD);
+    ck_assert(hf_lease_switched(&h, true));
+    hf_lease_renew_early(&h, START + THIRD + 5);
+    ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD + 5), LEASE_DO_RENEW);
+    renewed_at(&h, START + THIRD + 5);
+    ck_assert_int_eq(hf_lease_safe_until_ms(&h), SAFE + THIRD + 5);
+    ck_assert(hf_lease_switched(&h, true));
+    ck_assert_int_eq(hf_lease_safe_until_ms(&h), SAFE);
+    ck_assert_int_eq(hf_lease_proved_ms(&h), START);
+}
+END_TEST
+
+/* A longer lease by hand, of which only the two former masters knew. */
+START_TEST(lease_7_after_two_sudden_switches_an_extension_does_not_count)
+{
+    struct hf_lease h = leased_hold(10000);
+    struct hf_sending first = sent(START + 5), second = sent(START + 1000),
+                      third = sent(START + 2000);
+
+    hf_lease_extend(&h);
+    hf_lease_extended(&h, &first, 10000, 10000, first.sent_ms);
+    hf_lease_extend(&h);
+    hf_lease_extended(&h, &second, 60000, 60000, second.sent_ms);
+    ck_assert(hf_lease_switched(&h, true));
+    hf_lease_renew_early(&h, third.sent_ms);
+    ck_assert_int_eq(hf_lease_take_todo(&h, third.sent_ms), LEASE_DO_LOOK);
+    hf_lease_looked(&h, &third, 59000, third.sent_ms);
+    ck_assert(hf_lease_switched(&h, true));
+    ck_assert_int_eq(hf_lease_safe_until_ms(&h), START + 5 + 10000 - 102);
+}
+END_TEST
+
 /* The former master may have been isolated when it answered. */
 START_TEST(lease_7_a_doubted_answer_does_not_prove_that_the_new_master_had_the_hold)
 {
@@ -939,6 +977,9 @@ static TCase *case_switch(void)
         t, lease_7_the_last_answer_before_a_sudden_switch_does_not_count);
     tcase_add_test(
         t, lease_7_a_hold_that_was_just_granted_is_not_safe_after_a_sudden_switch);
+    tcase_add_test(
+        t, lease_7_after_two_sudden_switches_neither_of_the_two_last_answers_counts);
+    tcase_add_test(t, lease_7_after_two_sudden_switches_an_extension_does_not_count);
     tcase_add_test(t, lease_3_a_switch_renews_nothing_that_is_being_released);
     tcase_add_test(t, lease_7_a_doubted_answer_does_not_prove_that_the_new_master_had_the_hold);
     tcase_add_test(t, lease_7_the_answer_of_the_new_master_is_a_proof_again);

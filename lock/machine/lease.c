@@ -107,11 +107,11 @@ static void renew_in_time(struct hf_lease *l)
                                     lease + lease / 3);
 }
 
-/* LEASE-7. */
+/* LEASE-7: an earlier reply that is in doubt is no better if this one is, too. */
 static void note_answer(struct hf_lease *l)
 {
-    l->safe_without_last_reply_ms = l->claims.end_ms;
-    l->proved_without_last_reply_ms = l->claims.proved_ms;
+    l->safe_without_last_reply_ms = hf_lease_safe_until_ms(l);
+    l->proved_without_last_reply_ms = hf_lease_proved_ms(l);
     l->doubt_ms = HF_NEVER;
 }
 

@@ -32,7 +32,7 @@
  *          server that was no longer the master. Until another reply arrives, the hold is
  *          safe only as long as it would be without that reply. This alone is not a loss.
  *          If the new master does not have the hold, the hold was certain only until the
- *          reply before that one.
+ *          reply before that one. If that other reply is doubted later, neither counts.
  *
  * Sources: LEASE; WIRE 6; design 6. */
 #ifndef HF_LEASE_H
