@@ -439,7 +439,7 @@ static void *quiesce_often(void *arg)
     return arg;
 }
 
-/* Nobody keeps the seat but the background thread, which takes it after REST_MS;
+/* Nobody keeps the seat but the background thread, which takes it after SEAT_REST_MS;
  * and whoever calls then is answered. */
 static void check_seat(bool has_thread)
 {

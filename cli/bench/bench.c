@@ -119,7 +119,7 @@ static const struct {
     {LOAD_HANDOVER, false, offsetof(struct bench_report, handover)},
 };
 
-static size_t load_count(const struct bench *b)
+static size_t loads_to_run(const struct bench *b)
 {
     return b->clients > 1 ? sizeof loads / sizeof *loads : 1;
 }
@@ -136,7 +136,7 @@ static int measure_all(struct bench *b, int64_t part_ms)
 
     cli_signals_end_at_once(false);
     cli_signals_limit_time(true, b->last_words);
-    for (size_t i = 0; i < load_count(b) && rc == CLI_CONTINUE && b->wait.signal == 0; i++)
+    for (size_t i = 0; i < loads_to_run(b) && rc == CLI_CONTINUE && b->wait.signal == 0; i++)
         rc = bench_load_run(&b->load, loads[i].form,
                             loads[i].has_one_client ? 1 : b->report.clients,
                             (size_t)b->pairs_max, hf_clock_ms() + part_ms, result_of(b, i));
@@ -153,7 +153,7 @@ static int print_results(const struct bench *b)
 /* Returns CLI_CONTINUE, or the exit code. A signal is in b->wait. */
 static int run_bench(struct bench *b)
 {
-    int64_t part_ms = b->time_ms / (int64_t)(1 + load_count(b));
+    int64_t part_ms = b->time_ms / (int64_t)(1 + loads_to_run(b));
     int rc;
 
     cli_signals_end_at_once(true);

@@ -16,7 +16,7 @@ static bool is_lock_server(const struct doctor_case *c)
                                        c->server->said == SAID_MASTER);
 }
 
-static bool is_other_server(const struct doctor_case *c)
+static bool is_not_lock_server(const struct doctor_case *c)
 {
     return !is_lock_server(c);
 }
@@ -91,7 +91,7 @@ static bool is_standalone(const struct doctor_case *c)
     return c->facts->topology == HF_STANDALONE;
 }
 
-static enum doctor_verdict is_of_its_kind(struct doctor_case *c)
+static enum doctor_verdict is_node_as_url_says(struct doctor_case *c)
 {
     bool is_node = doctor_fact_is(c->server, FACT_CLUSTER_ENABLED, "1");
 
@@ -348,7 +348,7 @@ const struct doctor_rule doctor_rules_server[] = {
     {"unreachable-master", DOCTOR_UNSAFE, SCOPE_ANY, is_reached, is_lock_server,
      .meaning = "its locks cannot be acquired, renewed or released from here",
      .advice = "check the address, the network, the user and the password"},
-    {"unreachable", DOCTOR_WARNING, SCOPE_ANY, is_reached, is_other_server,
+    {"unreachable", DOCTOR_WARNING, SCOPE_ANY, is_reached, is_not_lock_server,
      .meaning = "its state is unknown, and a failover may depend on it",
      .advice = "check the address, the network, the user and the password"},
     {"version-old", DOCTOR_UNSAFE, SCOPE_NODE, is_new_enough,
@@ -364,7 +364,7 @@ const struct doctor_rule doctor_rules_server[] = {
      .meaning = "a replica refuses writes, so no lock can be acquired",
      .advice = "use the master's address, those of the master and its replicas "
                "(redis://a,b), or sentinels"},
-    {"kind", DOCTOR_UNSAFE, SCOPE_NODE, is_of_its_kind,
+    {"kind", DOCTOR_UNSAFE, SCOPE_NODE, is_node_as_url_says,
      .meaning = "locks and notifications are on other nodes",
      .advice = "use redis+cluster:// for a cluster, and only for one"},
     {"loading", DOCTOR_WARNING, SCOPE_NODE, doctor_test_at_most,

@@ -508,7 +508,7 @@ static void find_masters(struct doctor_facts *facts)
 
 struct scratch {
     char name[64];
-    char *channel;              /* the lock's */
+    char *lock_channel;         /* of the lock that the user names */
     char *scratch_channel;
 };
 
@@ -521,18 +521,18 @@ static bool choose_names(struct visit *a, struct scratch *scratch)
     (void)snprintf(scratch->name, sizeof scratch->name,
                    "holdfast:doctor:%016" PRIx64, random);
     scratch->scratch_channel = doctor_channel(scratch->name);
-    scratch->channel =
+    scratch->lock_channel =
         doctor_channel(a->facts->name ? a->facts->name : scratch->name);
     a->names = (struct doctor_query_names){
         .key = a->facts->name ? a->facts->name : scratch->name,
-        .channel = scratch->channel,
+        .channel = scratch->lock_channel,
         .scratch = scratch->name,
         .scratch_channel = scratch->scratch_channel,
         .user = plan->url->login && plan->url->login->user[0] ? plan->url->login->user
                                                               : "default",
         .master = plan->seeds->master,
     };
-    return scratch->channel && scratch->scratch_channel;
+    return scratch->lock_channel && scratch->scratch_channel;
 }
 
 static hf_status query_rounds(struct visit *a, struct hf_error *err)
@@ -582,7 +582,7 @@ hf_status doctor_visit(struct doctor_facts *facts, const struct doctor_visit_pla
     if (rc < 0 && (!err || err->status == HF_OK))
         (void)hf_error_status(err, rc, "cannot make an event loop");
     hf_loop_free(a->loop);
-    free(scratch.channel);
+    free(scratch.lock_channel);
     free(scratch.scratch_channel);
     free(a);
     return rc;

@@ -254,7 +254,7 @@ static hf_status request_lock(struct hold *h)
     return hf_lock_acquire_async(h->lock, &options, cli_wait_done, &h->wait);
 }
 
-static int acquire_lock(struct hold *h)
+static int acquire_and_hold(struct hold *h)
 {
     hf_status status;
 
@@ -363,7 +363,7 @@ static int main_hold(struct cli_args *args, struct cli_common *common)
         rc = cli_wait_open_lock(&h.wait, common, h.waiting.wait_ms != 0, h.ttl_ms, &h.kind, h.name,
                                 &h.lock);
     if (rc == CLI_CONTINUE)
-        rc = acquire_lock(&h);
+        rc = acquire_and_hold(&h);
     return close_all(&h, rc);
 }
 

@@ -313,7 +313,7 @@ static bool is_hold(const struct hf_hold *hold, struct hf_bytes holder)
            is_same((struct hf_bytes){text, hf_hold_put_field(hold, text)}, holder);
 }
 
-static bool has_hold(struct hf_lock *lock, struct hf_bytes holder)
+static bool lock_has_hold_of(struct hf_lock *lock, struct hf_bytes holder)
 {
     for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
         if (is_hold(hold, holder))
@@ -333,7 +333,7 @@ static bool is_held_here(struct hf_lock *lock, struct hf_bytes holder)
     struct hf_lock *other = NULL;
 
     while ((other = hf_lock_next_of_name(lock, other)))
-        if (has_hold(other, holder))
+        if (lock_has_hold_of(other, holder))
             return true;
     return false;
 }

@@ -114,9 +114,9 @@ static uint32_t count_found(const struct hf_quorum_hold *hold, int64_t ms)
 }
 
 /* QUORUM-11 */
-static bool was_broken(const struct hf_quorum_hold *hold)
+static bool was_majority_lost(const struct hf_quorum_hold *hold)
 {
-    bool is_broken = hold->was_broken;
+    bool is_broken = hold->had_lost_majority;
 
     for (uint32_t i = 0; i < hold->turn.count && !is_broken; i++)
         is_broken = was_gone(&hold->member_calls[i]) &&
@@ -130,7 +130,7 @@ static hf_status judge_release(const struct hf_quorum_hold *hold,
 {
     uint32_t held = count_found(hold, HF_NEVER);
 
-    if (held >= hold->turn.needed && was_broken(hold))
+    if (held >= hold->turn.needed && was_majority_lost(hold))
         return hf_error_set(err, HF_LOST,
                             "fewer than %u of %u members may have been held for "
                             "a time; since then others were acquired again",

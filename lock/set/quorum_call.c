@@ -477,7 +477,7 @@ static hf_status begin_release(struct hf_quorum_hold **out,
     (void)hf_quorum_note_losses(hold); /* QUORUM-11: their callbacks may be late */
     hf_quorum_renewal_stop(hold);
     hold->is_busy = hold->is_release = true;
-    hold->was_broken = hold->turn.phase == QUORUM_BROKEN;
+    hold->had_lost_majority = hold->turn.phase == QUORUM_BROKEN;
     for (uint32_t i = 0; i < hold->turn.count; i++)
         begin_member_release(&hold->member_calls[i]);
     hf_quorum_turn_release(&hold->turn);

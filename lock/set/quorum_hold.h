@@ -58,7 +58,7 @@ struct hf_quorum_hold {
     bool is_release;            /* the pending or last call is a release */
     bool is_renewal;            /* the same, hf_quorum_renew; a release ends it */
     struct hf_quorum_renewal *renewal; /* of the owner's renewals by hand; NULL: none yet */
-    bool was_broken;            /* the quorum was lost when its release began */
+    bool had_lost_majority;            /* the quorum was lost when its release began */
     bool is_busy;               /* a call is pending */
     struct hf_timer timer;      /* in the loop of the first member; it posts `task` */
     struct hf_task task;

@@ -300,7 +300,7 @@ static bool is_overtaken(struct hf_op *op)
            (!wanted_to_join && hf_hold_to_join(op->lock, op->owner));
 }
 
-static void acquire_refused(struct hf_op *op)
+static void acquire_found_held(struct hf_op *op)
 {
     struct hf_lock_info info = {
         .size = sizeof info, .is_locked = true, .ttl_ms = op->answer.number, .holders = 1,
@@ -402,7 +402,7 @@ static void on_answer(struct hf_call *call, hf_status status, struct hf_resp_val
     if (op->answer.count == op->count)
         acquire_granted(op, HF_OK);
     else
-        acquire_refused(op);
+        acquire_found_held(op);
 }
 
 /* The server will not keep its answer much longer: a new request follows. */

@@ -120,7 +120,7 @@ static void conn_setup(struct hf_link *link)
         options.on_late = hf_link_trace_late;
     hf_conn_init(&link->conn, &options);
     if (link->options.on_trace)
-        hf_link_trace_handshake(link);
+        hf_link_set_handshake_trace(link);
     handshake->login = link->login;
     handshake->database = link->options.url.database;
     handshake->mode = hf_link_best_handshake_mode(link);

@@ -278,8 +278,8 @@ void hf_link_trace_queued(struct hf_link *link,
 void hf_link_trace_end(const struct hf_request *request,
                        enum hf_outcome outcome, struct hf_resp_value reply);
 
-/* hf_link_trace_handshake - lets the connection trace its handshake. */
-void hf_link_trace_handshake(struct hf_link *link);
+/* hf_link_set_handshake_trace - lets the connection trace its handshake. */
+void hf_link_set_handshake_trace(struct hf_link *link);
 
 /* hf_link_trace_late - the on_late of the connection. */
 void hf_link_trace_late(void *ctx, uint64_t place, struct hf_resp_value reply);

@@ -89,7 +89,7 @@ static void on_handshake_reply(void *ctx, struct hf_resp_value reply, bool is_se
     hf_link_trace(ctx, trace);
 }
 
-void hf_link_trace_handshake(struct hf_link *link)
+void hf_link_set_handshake_trace(struct hf_link *link)
 {
     struct hf_handshake *handshake = hf_conn_handshake(&link->conn);
 

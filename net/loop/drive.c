@@ -8,13 +8,13 @@
  * SEAT-3  A thread that leaves the seat passes it to the caller that has slept longest,
  *         otherwise to a thread in hf_loop_dispatch, otherwise to the background thread if it is
  *         needed.
- * SEAT-4  The background thread does not take the seat for REST_MS after a blocked caller,
+ * SEAT-4  The background thread does not take the seat for SEAT_REST_MS after a blocked caller,
  *         unless the loop is attended or a timer is due: a single caller then needs a write and
  *         a read, and no switch of threads. A timer that is armed for a time before the rest ends
  *         shortens the rest: at once if no thread drives, otherwise when the driver leaves.
  * SEAT-5  A sleeping thread is posted after the mutex was released, and if it has its reply it
  *         does not lock the mutex again: it would only wait for the driver.
- * SEAT-6  While another thread has the seat for longer than REST_MS, the background thread
+ * SEAT-6  While another thread has the seat for longer than SEAT_REST_MS, the background thread
  *         dozes; it is called when the seat is left.
  * SEAT-7  A blocked caller that drives may poll for replies before it sleeps, if that is cheaper
  *         (spin.h). The background thread never does: an idle client uses no processor time.
@@ -44,7 +44,7 @@
 
 /* SEAT-4. Longer than a round trip and the work between two calls, so that a caller that
  * sends one request after another keeps the seat; short beside any timeout. */
-#define REST_MS 20
+#define SEAT_REST_MS 20
 
 /* ---- the seat ---- */
 
@@ -350,7 +350,7 @@ static void doze_in_background(struct hf_loop *loop)
 static int64_t rest_left(struct hf_loop *loop)
 {
     int64_t now = hf_loop_now(loop);
-    int64_t left = loop->caller_ms + REST_MS - now;
+    int64_t left = loop->caller_ms + SEAT_REST_MS - now;
     int64_t due = hf_wheel_next_ms(&loop->wheel);
 
     if (left <= 0 || needs_background(loop) || due <= now)
