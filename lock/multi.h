@@ -131,7 +131,8 @@ HF_API hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
  *         HF_E_NOMEM, HF_E_FORKED: nothing was done
  *         else          as hf_lock_renew of the member that the error names. The others may
  *                       be extended. The multi-lock is held, and hf_multi_safe_ms is not
- *                       shorter than without the call, which can be repeated until then */
+ *                       shorter than without the call, which can be repeated until then
+ *   Loops without background threads are driven one after the other, as by hf_multi_release. */
 HF_API hf_status hf_multi_renew(struct hf_multi *multi, int64_t owner, int64_t lease_ms,
                                 struct hf_error *err);
 

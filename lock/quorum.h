@@ -150,7 +150,8 @@ HF_API hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
  *                       a client has no background thread, or runs this in a callback:
  *                       nothing was done
  *         HF_E_NOMEM, HF_E_FORKED: nothing was done
- *   The first call of an owner allocates about 2 KB for each member. */
+ *   If hf_quorum_renew_async returns HF_E_QUORUM, members may have been extended. The first call
+ *   of an owner allocates about 2 KB for each member. */
 HF_API hf_status hf_quorum_renew(struct hf_quorum *quorum, int64_t owner,
                                  int64_t lease_ms, struct hf_error *err);
 

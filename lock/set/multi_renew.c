@@ -51,6 +51,24 @@ static void note(struct seat *seat, hf_status status, const struct hf_error *err
     call->error.is_temporary = status == HF_E_SERVER && err->is_temporary;
 }
 
+/* A member may have been lost after its extension. [mutex] */
+static void note_losses(struct renewal *call)
+{
+    for (uint32_t i = 0; i < call->multi->count && call->status == HF_OK; i++)
+        if (hf_lock_safe_ms(call->multi->members[i], call->owner) == INT64_MIN) {
+            call->status = HF_LOST;
+            hf_multi_name_member(&call->error, call->multi, i, HF_LOST,
+                                 "this owner's hold was lost after its renewal: release it");
+        }
+}
+
+/* [mutex] */
+static void end_call(struct renewal *call)
+{
+    note_losses(call);
+    hf_multi_leave_hold(call->hold);
+}
+
 /* ---- requests ---- */
 
 static void on_renewed(void *ctx, hf_status status, const struct hf_error *err)
@@ -66,7 +84,7 @@ static void on_renewed(void *ctx, hf_status status, const struct hf_error *err)
     note(seat, status, err);
     is_over = call->pending == 0;
     if (is_over)
-        hf_multi_leave_hold(call->hold);
+        end_call(call);
     pthread_mutex_unlock(&multi->mutex);
     if (!is_over)
         return;
@@ -171,7 +189,7 @@ hf_status hf_multi_renew(struct hf_multi *multi, int64_t owner, int64_t lease_ms
         return rc;
     request_all(call);
     await_all(call);
-    hf_multi_leave_hold(call->hold);
+    end_call(call);
     pthread_mutex_unlock(&multi->mutex);
     rc = call->status;
     if (err)

@@ -48,9 +48,11 @@ static void note(struct call *call, hf_status status, const char *text)
                    QUORUM_MEMBER_ERROR_MAX - 1, text);
 }
 
+/* A member that was lost after its extension has no vote. */
 static bool is_extended(const struct call *call)
 {
-    return call->counts && !call->is_pending && call->status == HF_OK;
+    return call->counts && !call->is_pending && call->status == HF_OK &&
+           hf_quorum_turn_has_vote(&call->hold->turn, call->member);
 }
 
 static bool is_open(const struct call *call)

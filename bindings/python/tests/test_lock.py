@@ -121,6 +121,12 @@ def test_a_hold_with_a_ttl_is_renewed_by_hand(client):
         hold.renew(3600)
 
 
+def test_a_hold_without_a_ttl_is_not_renewed_by_hand(client):
+    with client.lock("a") as hold, pytest.raises(
+            holdfast.InvalidArgument, match="renews this hold by itself"):
+        hold.renew()
+
+
 def test_a_hold_that_the_client_renews_is_not_renewed_by_hand(client):
     with client.lock("a") as hold, pytest.raises(holdfast.InvalidArgument, match="by itself"):
         hold.renew(3600)

@@ -3,6 +3,7 @@
 #include "tests/support/one_server.h"
 
 #include "lock/multi.h"
+#include "lock/renew.h"
 
 #define MINUTE_MS 60000
 #define HOUR_MS 3600000
@@ -131,6 +132,25 @@ START_TEST(a_member_without_a_reply_keeps_its_lease)
 }
 END_TEST
 
+START_TEST(a_member_that_is_lost_after_its_extension_is_a_loss)
+{
+    struct hf_lock *member = lock_of(client, "a");
+    struct call call;
+
+    hold_for(MINUTE_MS);
+    server_pause(far);
+    call_init(&call);
+    ck_assert_ok(hf_multi_renew_async(multi, OWNER, HOUR_MS, call_done, &call));
+    ck_assert_ok(hf_lock_renew(member, OWNER, HOUR_MS, NULL)); /* it follows the pending one */
+    (void)server_ask(server, "DEL a");
+    ck_assert_status(hf_lock_renew(member, OWNER, HOUR_MS, NULL), HF_LOST);
+    server_resume(far);
+    ck_assert_status(call_await(&call), HF_LOST);
+    ck_assert_ptr_nonnull(strstr(call.error.text, "member 'a'"));
+    ck_assert_status(hf_multi_release(multi, OWNER, NULL), HF_LOST);
+}
+END_TEST
+
 /* The loss is reported although another member has no reply. */
 START_TEST(a_member_that_is_gone_is_a_loss)
 {
@@ -169,6 +189,7 @@ static void add(Suite *s)
     tcase_add_test(c, each_member_is_extended);
     tcase_add_test(c, it_has_a_call_without_blocking);
     tcase_add_test(c, a_member_without_a_reply_keeps_its_lease);
+    tcase_add_test(c, a_member_that_is_lost_after_its_extension_is_a_loss);
     tcase_add_test(c, a_member_that_is_gone_is_a_loss);
     tcase_add_test(c, what_cannot_be_renewed_is_refused);
     c = live_case(s, "driven", NULL, NULL);

@@ -2,6 +2,8 @@
  * shortened. */
 #include "tests/live/set/test_quorum_kit.h"
 
+#include "lock/renew.h"
+
 #define MINUTE_MS 60000
 #define HOUR_MS 3600000
 #define OWNER 7
@@ -131,6 +133,30 @@ START_TEST(a_quorum_that_is_lost_meanwhile_is_not_renewed)
 }
 END_TEST
 
+/* QRENEW-1: a member that was extended and lost meanwhile has no vote. */
+START_TEST(a_member_that_is_lost_after_its_extension_does_not_count)
+{
+    struct call call;
+
+    hold_for(MINUTE_MS);
+    each(2, 3, server_pause);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_renew_async(here.quorum, OWNER, HOUR_MS, call_done, &call));
+    /* A later call of the member follows the pending one. */
+    ck_assert_ok(hf_lock_renew(here.locks[1], OWNER, HOUR_MS, NULL));
+    ck_assert_ok(hf_lock_renew(here.locks[0], OWNER, HOUR_MS, NULL));
+    (void)server_ask(servers[0], "DEL " NAME);
+    ck_assert_status(hf_lock_renew(here.locks[0], OWNER, HOUR_MS, NULL), HF_LOST);
+    each(2, 1, server_resume);
+    ck_assert_ok(hf_lock_renew(here.locks[2], OWNER, HOUR_MS, NULL));
+    ck_assert_int_eq(call.done, 0);
+    each(3, 2, server_resume);
+    ck_assert_ok(call_await(&call));
+    ck_assert_int_gt(hf_quorum_safe_ms(here.quorum, OWNER), HOUR_MS / 2);
+    ck_assert_ok(hf_quorum_release(here.quorum, OWNER, NULL));
+}
+END_TEST
+
 START_TEST(what_cannot_be_renewed_is_refused)
 {
     struct hf_acquire_options o = acquire_options(OWNER);
@@ -176,6 +202,7 @@ static void add(Suite *s)
     tcase_add_test(c, a_reply_to_an_earlier_request_does_not_count);
     tcase_add_test(c, fewer_than_a_majority_change_nothing);
     tcase_add_loop_test(c, a_quorum_that_is_lost_meanwhile_is_not_renewed, 0, 2);
+    tcase_add_test(c, a_member_that_is_lost_after_its_extension_does_not_count);
     tcase_add_test(c, what_cannot_be_renewed_is_refused);
     tcase_add_test(c, calls_of_one_owner_do_not_overlap);
 }

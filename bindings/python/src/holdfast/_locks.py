@@ -361,6 +361,9 @@ class Lockable:
                          after=lambda succeeded: hold._ended())
 
     def _renewal_of(self, hold: Hold, ttl: Optional[float]) -> Operation:
+        if ttl is None and self._options.lease_ms == 0:
+            raise invalid(f"{self.name}: the client renews this hold by itself, because the lock "
+                          "has no ttl")
         lease_ms = self._options.lease_ms if ttl is None else milliseconds(ttl, "ttl")
         return Operation(self._renew_what, self._pointer, hold._owner, lease_ms)
 
