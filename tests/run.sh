@@ -39,7 +39,7 @@ while read -r t parts; do
 done <"$logs/order" |
     xargs -P "${TEST_JOBS:-$(($(nproc) * 7))}" -n 3 sh -c '
     start=$(date +%s)
-    case " ${TEST_TOGETHER:-} " in *" ${1##*/test_} "*) export CK_FORK=no ;; esac
+    case " ${TEST_TOGETHER:-} " in *" ${1#*/tests/test_} "*) export CK_FORK=no ;; esac
     HF_TEST_PART=$2 "$1" >"$3" 2>&1
     echo $? >"$3.code"
     echo "$(($(date +%s) - start)) s: $1 $2" | cat "$3" -' -
