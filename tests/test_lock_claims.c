@@ -250,6 +250,25 @@ static void extended(struct hf_claims *l, int64_t ms, int64_t ttl_ms, int64_t le
     hf_claims_extended(l, &how, ttl_ms, lease_ms);
 }
 
+/* A call with a long lease, and a later renewal with a short one, both without a reply: merged, they
+ * do not end before the first of them. */
+START_TEST(claims_that_are_merged_end_with_the_first_of_them)
+{
+    struct hf_claims l = granted(60000);
+    struct hf_sending how = sent(0, MAIN);
+
+    ask(&l, 100, 60000);
+    renewal(&l, 5000);
+    hf_claims_unknown(&l, CLAIM_BY_RENEWAL, &how);
+    ck_assert_int_eq(l.end_ms, end_of(START + 5000, WATCHDOG));
+    end_unknown(&l, MAIN);
+    ck_assert_int_eq(l.end_ms, end_of(START + 5000, WATCHDOG));
+    ask(&l, 6000, 60000); /* a reply elsewhere: each claim counts from its sending (CLAIM-3) */
+    answer(&l, 6000, OTHER);
+    ck_assert_int_eq(l.end_ms, end_of(START + 6000, WATCHDOG));
+}
+END_TEST
+
 START_TEST(claim_5_an_extension_is_no_claim_before_its_reply)
 {
     struct hf_claims l = granted(60000);
@@ -318,6 +337,7 @@ int main(void)
         rules,
         claim_4_a_stray_sending_stays_a_claim_though_the_call_was_answered);
     tcase_add_test(rules, claims_that_are_merged_lose_nothing);
+    tcase_add_test(rules, claims_that_are_merged_end_with_the_first_of_them);
     tcase_add_test(rules, claim_5_an_extension_is_no_claim_before_its_reply);
     tcase_add_test(rules, claim_5_a_longer_ttl_than_a_call_has_set_does_not_count);
     tcase_add_loop_test(rules, claim_5_an_extension_ends_no_claim_of_another_stream, 0, 2);

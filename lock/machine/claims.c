@@ -133,22 +133,33 @@ static struct hf_claim_unknown *place_of(struct hf_claims *c, uint64_t stream)
     return last;
 }
 
-/* Two claims in one place are merged: the earlier start, the shorter lease, and
- * no stream whose answers could end it if the streams differ. */
+/* When a claim ends if nothing is answered later. */
+static int64_t first_end_ms(int64_t since_ms, int64_t lease_ms)
+{
+    return since_ms + lease_ms - hf_claims_drift_ms(lease_ms);
+}
+
+/* Two claims in one place are merged: the shorter lease, which ends with the first of them, and no
+ * stream whose answers could end it if the streams differ. The claim ends no later than each of
+ * them, however late a sending is answered (CLAIM-3). */
 static void note_unknown(struct hf_claims *c, int64_t since_ms,
                          int64_t lease_ms, uint64_t stream)
 {
     struct hf_claim_unknown *u = place_of(c, stream), was = *u;
+    int64_t end_ms = first_end_ms(since_ms, lease_ms);
 
     HF_ASSERT(lease_ms > 0 && stream != 0);
     if (u->lease_ms > 0) {
-        since_ms = hf_min_ms(since_ms, u->since_ms);
+        end_ms = hf_min_ms(end_ms, first_end_ms(u->since_ms, u->lease_ms));
         lease_ms = hf_min_ms(lease_ms, u->lease_ms);
+        since_ms = end_ms - lease_ms + hf_claims_drift_ms(lease_ms);
         if (u->stream != stream)
             stream = HF_STREAM_MANY;
     }
     *u = (struct hf_claim_unknown){since_ms, lease_ms, stream, c->step};
-    HF_ASSERT(was.lease_ms == 0 || (u->since_ms <= was.since_ms && u->lease_ms <= was.lease_ms));
+    HF_ASSERT(first_end_ms(since_ms, lease_ms) == end_ms);
+    HF_ASSERT(was.lease_ms == 0 || (end_ms <= first_end_ms(was.since_ms, was.lease_ms) &&
+                                    u->lease_ms <= was.lease_ms));
     HF_ASSERT(was.lease_ms == 0 || u->stream == was.stream || u->stream == HF_STREAM_MANY);
 }
 

@@ -550,6 +550,12 @@ static const struct past {
     {"renewed_by_hand_before_a_release", "P12",
      "the judge knew no cause for HF_LOST of a renewal by hand whose lease ended while the release "
      "of the hold waited for it"},
+    {"a_call_and_a_renewal_without_replies", "P12",
+     "a call with a long lease and a later renewal with a shorter one had no reply: merged into one "
+     "claim, they ended before both, and the hold was lost at once"},
+    {"a_fair_waiter_learns_of_a_holder_late", "label",
+     "the rule demanded that a waiter of a fair lock knows the label of a holder of which it had "
+     "learned 60 ms before"},
     {"resized_again_after_the_data_was_lost", "P11",
      "the judge counted a resize that was executed again after the server had lost its data as "
      "one that was executed twice"},
