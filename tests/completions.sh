@@ -29,7 +29,7 @@ bash_gives() {
     _holdfast
     case $wanted in
     -) [ ${#COMPREPLY[@]} -eq 0 ] ;;
-    *) printf '%s\n' "${COMPREPLY[@]}" | grep -qxF -- "$wanted" ;;
+    *) printf '%s\n' "${COMPREPLY[@]}" | grep -xF -- "$wanted" >/dev/null ;;
     esac || fail "bash: holdfast ${*:1:$#-1}: no $wanted, but ${COMPREPLY[*]:-nothing}"
 }
 bash_gives r run
@@ -58,7 +58,7 @@ bash_gives latch doors wait --ti --timeout
 if command -v fish >/dev/null; then
     fish_gives() { # LINE WANTED
         HOME=$dir fish -N -c "source completions/holdfast.fish; complete -C'holdfast $1'" 2>&1 |
-            cut -f 1 | grep -qxF -- "$2" || fail "fish: holdfast $1: no $2"
+            cut -f 1 | grep -xF -- "$2" >/dev/null || fail "fish: holdfast $1: no $2"
     }
     fish_gives 'el' elect
     fish_gives 'run --tt' --ttl

@@ -43,7 +43,7 @@ END_TEST
 
 START_TEST(every_fault_verb_and_deployment_is_drawn)
 {
-    int faults[FAULT_KINDS] = {0}, verbs[VERBS_DRAWN] = {0},
+    int faults[FAULT_KINDS] = {0}, verbs[VERBS] = {0},
         deployed[DEPLOYMENTS_DRAWN] = {0};
 
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -60,6 +60,7 @@ START_TEST(every_fault_verb_and_deployment_is_drawn)
                       "no %s", plan_fault_name(i));
     for (int i = 0; i < VERBS_DRAWN; i++)
         ck_assert_msg(verbs[i] > 0, "no %s", plan_verb_name(i));
+    ck_assert_msg(verbs[OP_EXTEND] > 0, "no %s", plan_verb_name(OP_EXTEND));
     for (int i = 0; i < DEPLOYMENTS_DRAWN; i++)
         ck_assert_msg(deployed[i] > 0, "no %s", plan_deployment_name(i));
 }
