@@ -185,10 +185,10 @@ struct hf_acquire_options {
     size_t size;                /* set by HF_ACQUIRE_OPTIONS_INIT: net/version.h */
     int64_t owner;              /* owner number; default: hf_owner_thread(). 0: HF_E_INVAL */
     int64_t wait_ms;            /* HF_FOREVER (default); 0: the call does not wait */
-    int64_t lease_ms;           /* > 0: the lease. 0 (default): the lease is the client's
-                                   watchdog_ms, and the client renews the hold every
-                                   watchdog_ms / 3. A hold is renewed if the lease_ms of one
-                                   of its acquires is 0. A re-entry sets the TTL to its lease */
+    int64_t lease_ms;           /* > 0: the lease; hf_lock_renew (renew.h) extends it. 0 (default):
+                                   the lease is the client's watchdog_ms, and the client renews
+                                   the hold every watchdog_ms / 3, if the lease_ms of one of its
+                                   acquires is 0. A re-entry sets the TTL to its lease */
     int64_t max_hold_ms;        /* > 0: the hold is lost after this time; 0 (default): no limit.
                                    Ignored in a re-entry */
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
@@ -207,9 +207,9 @@ struct hf_acquire_options {
      * on_lost     the hold is lost; called once. If renewals fail: before the lock expires on the
      *             server, unless this process is suspended. If the lock was deleted or taken: at
      *             the next renewal, or earlier after a failover or with tracking=on in the URL.
-     *             (For a hold with lease_ms, which the client does not renew: at a re-entry, at a
-     *             release except the last, or shortly before the lease ends.) Then acquires of this
-     *             owner return HF_LOST until it has called hf_lock_release for each acquire */
+     *             (For a hold with lease_ms, which the client does not renew: at hf_lock_renew, a
+     *             re-entry, a release except the last, or shortly before the lease ends.) Then the
+     *             owner's acquires return HF_LOST until it has called hf_lock_release for each */
     void (*on_wait)(void *ctx, struct hf_lock *lock, const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner, enum hf_lost reason);

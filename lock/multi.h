@@ -122,16 +122,16 @@ HF_API hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
 
 /* hf_multi_renew - extends a multi-lock that was acquired with lease_ms to lease_ms from now
  *   (1 to HF_SPAN_MAX_MS): hf_lock_renew of each member, at once. No lease is shortened.
- * Returns HF_OK         all members were extended: hf_multi_safe_ms
+ * Returns HF_OK         all members were extended; hf_multi_safe_ms has the new safe time
  *         HF_LOST       a member, which the error names, is lost: release the multi-lock
  *         HF_NOT_OWNER  the owner does not hold the multi-lock: nothing was done
  *         HF_E_INVAL    lease_ms is out of range; a client renews a member, because the
- *                       lease_ms of one of its acquires was 0; or another call of this owner
- *                       is pending
- *         HF_E_NOMEM, HF_E_FORKED: nothing was done
+ *                       lease_ms of one of its acquires was 0 (other members may be extended);
+ *                       or another call of this owner is pending
+ *         HF_E_FORKED   nothing was done
  *         else          as hf_lock_renew of the member that the error names. The others may
- *                       be extended. The multi-lock is held, and hf_multi_safe_ms is not
- *                       shorter than without the call, which can be repeated until then
+ *                       be extended. The multi-lock is still held, and its safe time is at
+ *                       least what it was: until that ends, the call can be repeated
  *   Loops without background threads are driven one after the other, as by hf_multi_release. */
 HF_API hf_status hf_multi_renew(struct hf_multi *multi, int64_t owner, int64_t lease_ms,
                                 struct hf_error *err);

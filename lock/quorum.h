@@ -135,14 +135,14 @@ HF_API hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
 
 /* hf_quorum_renew - extends a quorum that was acquired with lease_ms to lease_ms from now
  *   (1 to HF_SPAN_MAX_MS): hf_lock_renew of all members that the owner holds, at once. It
- *   returns when a majority was extended; the others may still be extended. Members that the
+ *   returns when a majority was extended; requests to the others stay pending. Members that the
  *   owner does not hold are not requested.
  * Returns HF_OK         a majority was extended, and its new safe time has not ended:
  *                       hf_quorum_safe_ms
  *         HF_E_QUORUM   fewer were extended. No lease is shorter than before, so the quorum is
- *                       held at least until its earlier safe time, but nothing more is
- *                       certain. The call can be repeated until then. The error lists the
- *                       result of each server, as after hf_quorum_acquire
+ *                       held at least until its earlier safe time, and the call can be repeated
+ *                       until then. The error lists the result of each server, as after
+ *                       hf_quorum_acquire
  *         HF_LOST       the quorum is lost: release it
  *         HF_NOT_OWNER  the owner does not hold it: nothing was done
  *         HF_E_INVAL    lease_ms is out of range; the quorum was acquired without lease_ms, so
@@ -150,8 +150,8 @@ HF_API hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
  *                       a client has no background thread, or runs this in a callback:
  *                       nothing was done
  *         HF_E_NOMEM, HF_E_FORKED: nothing was done
- *   If hf_quorum_renew_async returns HF_E_QUORUM, members may have been extended. The first call
- *   of an owner allocates about 2 KB for each member. */
+ *   If hf_quorum_renew_async itself returns HF_E_QUORUM, a minority may still be extended. The
+ *   first call of an owner allocates about 2 KB for each member. */
 HF_API hf_status hf_quorum_renew(struct hf_quorum *quorum, int64_t owner,
                                  int64_t lease_ms, struct hf_error *err);
 

@@ -3,8 +3,10 @@
  * A hold that was acquired with lease_ms ends with that lease. A program that knows how far
  * its work has come renews the lease itself, so that a program that hangs loses the lock:
  *
+ *     hf_acquire_options_init(&options);
  *     options.lease_ms = 10000;
- *     hf_lock_acquire(lock, &options, &error);
+ *     if (hf_lock_acquire(lock, &options, &error) < 0)
+ *         return fail(error.text);
  *     while (work_remains()) {
  *         do_a_part();
  *         if (hf_lock_renew(lock, options.owner, 10000, &error) == HF_LOST)
@@ -39,12 +41,12 @@ extern "C" {
  *                       lease_ms of one of its acquires was 0. Nothing was done
  *         HF_E_SERVER   the server refused
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
- *                       no usable reply within the request timeout, or before the lease ended
+ *                       no usable reply within the request timeout
  *         HF_E_CLOSED   the client is closed, or was closed while the call was pending; in the
  *                       second case the server may have executed the request
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED: nothing was done
- *   After each error the hold continues, and hf_lock_safe_ms is as without the call: the call
- *   can be repeated until then. Cost: one command. Source: WIRE 6. */
+ *   After every HF_E_* the hold continues, with the same hf_lock_safe_ms as without the call; the
+ *   call can be repeated until that ends. Cost: one command. Source: WIRE 6. */
 HF_API hf_status hf_lock_renew(struct hf_lock *lock, int64_t owner, int64_t lease_ms,
                                struct hf_error *err);
 

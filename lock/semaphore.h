@@ -74,8 +74,8 @@ HF_API hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
     HF_MUST_CHECK;
 
 /* hf_semaphore_try_set_permits_ttl - as hf_semaphore_try_set_permits, but the semaphore expires
- *   after ttl_ms (1 to HF_SPAN_MAX_MS): then it does not exist, whether or not permits are in use.
- *   Calls do not change the TTL. HF_E_INVAL: ttl_ms is out of range. Source: WIRE 15. */
+ *   after ttl_ms (1 to HF_SPAN_MAX_MS), even while permits are in use; other calls keep the TTL. A
+ *   later hf_semaphore_release creates it without a TTL. HF_E_INVAL: ttl_ms. Source: WIRE 15. */
 HF_API hf_status hf_semaphore_try_set_permits_ttl(struct hf_semaphore *semaphore,
                                                   int64_t permits, int64_t ttl_ms,
                                                   bool *was_set, struct hf_error *err)

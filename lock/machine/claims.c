@@ -139,9 +139,9 @@ static int64_t first_end_ms(int64_t since_ms, int64_t lease_ms)
     return since_ms + lease_ms - hf_claims_drift_ms(lease_ms);
 }
 
-/* Two claims in one place are merged: the shorter lease, which ends with the first of them, and no
- * stream whose answers could end it if the streams differ. The claim ends no later than each of
- * them, however late a sending is answered (CLAIM-3). */
+/* Merges two claims in one place: the result has the shorter lease, and ends when the first of the
+ * two ends. If their streams differ, no reply ends it (CLAIM-4). It ends no later than either,
+ * whichever later sending is answered (CLAIM-3). */
 static void note_unknown(struct hf_claims *c, int64_t since_ms,
                          int64_t lease_ms, uint64_t stream)
 {

@@ -72,7 +72,7 @@ static void extend_failed(struct hf_op *op, hf_status status)
     end_extend(op, status_of(op, status));
 }
 
-/* Without a TTL the hold lasts for as long as a call of its owner would set. */
+/* A key without a TTL counts as if it had the lease that the owner's next call would set. */
 static int64_t ttl_ms(const struct hf_op *op)
 {
     int64_t least_ms = hf_max_ms(op->lease_ms, lease_of(op)->claims.set_ms);

@@ -68,8 +68,8 @@ static void note_no_reply(struct hf_op *op)
     hf_hold_rearm_timer(op->hold);
 }
 
-/* If the wait of a call that had waited ends before the server has time to reply, the replies
- * before that decide, as if no call of its owner had been granted. */
+/* A call that waited has become a re-entry. If its wait_ms expires before the server has had time
+ * to reply to that, the replies to its wait decide the status, as if it were still waiting. */
 static hf_status result_of_wait(struct hf_op *op, hf_status status)
 {
     int64_t now = hf_loop_now(op->client->loop);
