@@ -17,17 +17,6 @@ static struct hf_lease *lease_of(const struct hf_op *op)
     return &op->hold->work->lease;
 }
 
-static void end_extend(struct hf_op *op, hf_status status)
-{
-    struct hf_hold *hold = op->hold;
-
-    HF_ASSERT(hold->work->op == op && hold->owner == op->owner);
-    op->hold = NULL;
-    hf_list_remove(&op->cancel_node);
-    hf_hold_end_op(hold, false);
-    hf_op_finish(op, status);
-}
-
 /* A write of this client ends the tracking of the key (TRACK-1), and the hold may last for the
  * new lease. */
 static void note_write(struct hf_op *op)
@@ -64,12 +53,12 @@ static void extend_failed(struct hf_op *op, hf_status status)
 
     lose_if_ended(op);
     if (lease_of(op)->state == LEASE_LOST) {
-        end_extend(op, hf_reentry_refuse_lost(op, op->hold));
+        hf_reentry_end(op, hf_reentry_refuse_lost(op, op->hold));
         return;
     }
     if (may_have_run)
         note_write(op);
-    end_extend(op, status_of(op, status));
+    hf_reentry_end(op, status_of(op, status));
 }
 
 /* A key without a TTL counts as if it had the lease that the owner's next call would set. */
@@ -85,7 +74,7 @@ static void extend_done(struct hf_op *op)
     hf_lease_extended(lease_of(op), &op->call.sending, ttl_ms(op), op->lease_ms,
                       hf_loop_now(op->client->loop));
     note_write(op);
-    end_extend(op, HF_OK);
+    hf_reentry_end(op, HF_OK);
 }
 
 static void extend_found_no_hold(struct hf_op *op)
@@ -94,7 +83,7 @@ static void extend_found_no_hold(struct hf_op *op)
 
     if (hf_lease_lose(lease_of(op), hf_answer_loss_reason(&op->answer)))
         hf_hold_report_lost(hold);
-    end_extend(op, hf_reentry_refuse_lost(op, hold));
+    hf_reentry_end(op, hf_reentry_refuse_lost(op, hold));
 }
 
 /* Done, with a TTL that is long enough; or not held. */
@@ -140,11 +129,11 @@ static int64_t deadline_ms(const struct hf_op *op)
 static void start_extend(struct hf_op *op)
 {
     if (lease_of(op)->state == LEASE_LOST) {
-        end_extend(op, hf_reentry_refuse_lost(op, op->hold));
+        hf_reentry_end(op, hf_reentry_refuse_lost(op, op->hold));
         return;
     }
     if (lease_of(op)->is_renewed) {
-        end_extend(op, refuse_renewed(op));
+        hf_reentry_end(op, refuse_renewed(op));
         return;
     }
     op->lease_ms = op->options.lease_ms;

@@ -25,7 +25,7 @@ hf_status hf_reentry_fail_deadlock(struct hf_op *op, const struct hf_hold *held)
         hf_lock_kind_text(held->lock->kind->id));
 }
 
-static void end_reentry(struct hf_op *op, hf_status status)
+void hf_reentry_end(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
@@ -53,7 +53,7 @@ hf_status hf_reentry_refuse_lost(struct hf_op *op, const struct hf_hold *hold)
 
 static void end_lost(struct hf_op *op)
 {
-    end_reentry(op, hf_reentry_refuse_lost(op, op->hold));
+    hf_reentry_end(op, hf_reentry_refuse_lost(op, op->hold));
 }
 
 /* The re-entry has no reply. The count does not depend on whether the server executes it,
@@ -99,7 +99,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         call->may_have_run = call->may_have_run ||
                              status == HF_E_SERVER; /* half of the script */
         note_no_reply(op);
-        end_reentry(op, result_of_wait(op, status));
+        hf_reentry_end(op, result_of_wait(op, status));
         return;
     }
     if (hold->work->lease.state == LEASE_LOST) { /* during the request; on_lost was called */
@@ -114,7 +114,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         hf_hold_rearm_timer(hold);
         if (!op->is_member)
             hf_hold_commit(hold);
-        end_reentry(op, HF_OK);
+        hf_reentry_end(op, HF_OK);
         return;
     }
     if (hf_lease_lose(&hold->work->lease, hf_answer_loss_reason(&op->answer)))
@@ -131,7 +131,7 @@ static void send_reentry(struct hf_op *op)
         return;
     }
     if (!op->lock->kind->is_reentrant) {
-        end_reentry(op, hf_reentry_fail_deadlock(op, op->hold));
+        hf_reentry_end(op, hf_reentry_fail_deadlock(op, op->hold));
         return;
     }
     op->count = op->hold->work->lease.count + 1;
@@ -168,5 +168,5 @@ void hf_reentry_cancel(struct hf_op *op, hf_status status)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     note_no_reply(op);
-    end_reentry(op, status);
+    hf_reentry_end(op, status);
 }

@@ -7,6 +7,9 @@
 /* hf_reentry_start - acquires again what the owner of `op` holds. */
 void hf_reentry_start(struct hf_op *op, struct hf_hold *held);
 
+/* hf_reentry_end - ends an operation on its owner's hold, which remains. */
+void hf_reentry_end(struct hf_op *op, hf_status status);
+
 /* hf_reentry_refuse_lost - returns HF_LOST; the error says what the owner must do. */
 hf_status hf_reentry_refuse_lost(struct hf_op *op, const struct hf_hold *hold);
 
