@@ -308,6 +308,24 @@ static uint32_t count_safe(const int64_t *safe, uint32_t count, int64_t ms)
     return n;
 }
 
+/* Copies: the hold may belong to another call when `done` runs. */
+void hf_quorum_leave(struct hf_quorum_hold *hold, bool is_over, hf_quorum_end_call *end)
+{
+    struct hf_quorum *quorum = hold->quorum;
+    hf_done *done = is_over ? hold->done : NULL;
+    void *ctx = hold->ctx;
+    struct hf_error error = {.status = HF_OK};
+    hf_status status = HF_OK;
+
+    if (done)
+        status = end(hold, &error);
+    else if (is_over)
+        pthread_cond_broadcast(&quorum->ended);
+    pthread_mutex_unlock(&quorum->mutex);
+    if (done)
+        done(ctx, status, &error);
+}
+
 /* Sorted, the greatest first: most last as long as the one in the middle. */
 int64_t hf_quorum_majority_safe_ms(const struct hf_quorum_hold *hold)
 {

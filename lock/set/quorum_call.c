@@ -198,42 +198,20 @@ static bool run_steps(struct hf_quorum_hold *hold)
 
 /* ---- the end of a call ---- */
 
-/* A copy: the hold may belong to another call when `done` runs. */
-struct ending {
-    hf_done *done;
-    void *ctx;
-    hf_status status;
-    struct hf_error error;
-};
-
 /* [mutex] */
-static void end_call(struct hf_quorum_hold *hold, struct ending *ending)
+static hf_status end_call(struct hf_quorum_hold *hold, struct hf_error *err)
 {
-    ending->error.status = HF_OK;
-    ending->status = hf_quorum_call_status(hold, &ending->error);
-    ending->done = hold->done;
-    ending->ctx = hold->ctx;
+    hf_status status = hf_quorum_call_status(hold, err);
+
     hold->is_busy = false;
     if (hold->turn.phase == QUORUM_IDLE)
         hold->owner = 0;
+    return status;
 }
 
-/* Gives the mutex up. */
 static void run_steps_and_report(struct hf_quorum_hold *hold)
 {
-    struct hf_quorum *quorum = hold->quorum;
-    struct ending ending;
-    bool is_over = run_steps(hold);
-
-    if (is_over && !hold->done) {
-        pthread_cond_broadcast(&quorum->ended);
-        is_over = false;
-    }
-    if (is_over)
-        end_call(hold, &ending);
-    pthread_mutex_unlock(&quorum->mutex);
-    if (is_over)
-        ending.done(ending.ctx, ending.status, &ending.error);
+    hf_quorum_leave(hold, run_steps(hold), end_call);
 }
 
 /* ---- events of members ---- */
@@ -507,17 +485,18 @@ static hf_status start_release(struct hf_quorum_hold **out,
 static hf_status run_blocking(struct hf_quorum_hold *hold, struct hf_error *err)
 {
     struct hf_quorum *quorum = hold->quorum;
-    struct ending ending;
+    struct hf_error error = {.status = HF_OK};
+    hf_status status;
 
     hold->done = NULL;
     (void)run_steps(hold);
     while (hold->turn.is_called)
         pthread_cond_wait(&quorum->ended, &quorum->mutex);
-    end_call(hold, &ending);
+    status = end_call(hold, &error);
     pthread_mutex_unlock(&quorum->mutex);
     if (err)
-        *err = ending.error;
-    return ending.status;
+        *err = error;
+    return status;
 }
 
 hf_status hf_quorum_acquire(struct hf_quorum *quorum,
@@ -547,14 +526,15 @@ hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
 static hf_status start_async(struct hf_quorum_hold *hold, hf_done *done, void *ctx)
 {
     struct hf_quorum *quorum = hold->quorum;
-    struct ending ending = {.status = HF_OK};
+    struct hf_error error;
+    hf_status status = HF_OK;
 
     hold->done = done;
     hold->ctx = ctx;
     if (run_steps(hold))
-        end_call(hold, &ending);
+        status = end_call(hold, &error);
     pthread_mutex_unlock(&quorum->mutex);
-    return ending.status;
+    return status;
 }
 
 hf_status hf_quorum_acquire_async(struct hf_quorum *quorum,

@@ -126,6 +126,14 @@ void hf_quorum_note_returned(struct hf_quorum_member_call *call);
  *   released or found to be free. */
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold);
 
+/* Ends the pending call of the hold. Returns its status, and fills the error. [mutex] */
+typedef hf_status hf_quorum_end_call(struct hf_quorum_hold *hold, struct hf_error *err);
+
+/* hf_quorum_leave - leaves the mutex. If the pending call has ended (`is_over`), it first lets
+ *   `end` end it, and then calls its `done`; or it wakes the thread that waits, which does so
+ *   itself. */
+void hf_quorum_leave(struct hf_quorum_hold *hold, bool is_over, hf_quorum_end_call *end);
+
 /* hf_quorum_call_status - returns the status of the call, and fills the error. */
 hf_status hf_quorum_call_status(const struct hf_quorum_hold *hold,
                                 struct hf_error *err);

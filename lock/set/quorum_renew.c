@@ -34,8 +34,6 @@ struct call {
 struct hf_quorum_renewal {
     int64_t lease_ms;
     bool is_called;             /* a call is pending */
-    hf_done *done;              /* of that call; NULL: a thread waits for it */
-    void *ctx;
     struct call member_calls[];
 };
 
@@ -159,41 +157,23 @@ void hf_quorum_renewal_free(const struct hf_quorum *quorum, struct hf_quorum_ren
 
 /* ---- the end of a call ---- */
 
-struct ending {
-    hf_done *done;
-    void *ctx;
-    hf_status status;
-    struct hf_error error;
-};
-
 /* [mutex] */
-static void end_call(struct hf_quorum_hold *hold, struct ending *ending)
+static hf_status end_call(struct hf_quorum_hold *hold, struct hf_error *err)
 {
+    hf_status status = judge(hold, err);
+
     HF_ASSERT(hold->is_busy && hold->renewal->is_called);
-    ending->error.status = HF_OK;
-    ending->done = hold->renewal->done;
-    ending->ctx = hold->renewal->ctx;
-    ending->status = judge(hold, &ending->error);
     for (uint32_t i = 0; i < hold->turn.count; i++)
         hold->renewal->member_calls[i].is_wanted = false;
     hold->renewal->is_called = hold->is_busy = false;
+    return status;
 }
 
-/* Leaves the mutex. */
-static void end_and_tell(struct hf_quorum_hold *hold)
+static void leave(struct hf_quorum_hold *hold)
 {
-    struct hf_quorum *quorum = hold->quorum;
-    bool ends = hold->renewal && hold->renewal->is_called && is_over(hold);
-    bool tells = ends && hold->renewal->done;
-    struct ending ending;
+    bool is_called = hold->renewal && hold->renewal->is_called;
 
-    if (tells)
-        end_call(hold, &ending);
-    else if (ends)
-        pthread_cond_broadcast(&quorum->ended);
-    pthread_mutex_unlock(&quorum->mutex);
-    if (tells)
-        ending.done(ending.ctx, ending.status, &ending.error);
+    hf_quorum_leave(hold, is_called && is_over(hold), end_call);
 }
 
 static void on_renewed(void *ctx, hf_status status, const struct hf_error *err)
@@ -209,13 +189,13 @@ static void on_renewed(void *ctx, hf_status status, const struct hf_error *err)
         note(call, status, err->status == status ? err->text : hf_status_text(status));
     if (call->is_wanted && !hold->quorum->is_freed)
         request(call);
-    end_and_tell(hold);
+    leave(hold);
 }
 
 void hf_quorum_renewal_go_on(struct hf_quorum_hold *hold)
 {
     pthread_mutex_lock(&hold->quorum->mutex);
-    end_and_tell(hold);
+    leave(hold);
 }
 
 /* The caller may be in a callback of another client. */
@@ -300,34 +280,34 @@ hf_status hf_quorum_renew(struct hf_quorum *quorum, int64_t owner, int64_t lease
                           struct hf_error *err)
 {
     struct hf_quorum_hold *hold;
-    struct ending ending;
+    struct hf_error error = {.status = HF_OK};
     hf_status rc = start(&hold, quorum, owner, lease_ms, true, err);
 
     if (rc < 0)
         return rc;
-    hold->renewal->done = NULL;
+    hold->done = NULL;
     while (!is_over(hold))
         pthread_cond_wait(&quorum->ended, &quorum->mutex);
-    end_call(hold, &ending);
+    rc = end_call(hold, &error);
     pthread_mutex_unlock(&quorum->mutex);
     if (err)
-        *err = ending.error;
-    return ending.status;
+        *err = error;
+    return rc;
 }
 
 hf_status hf_quorum_renew_async(struct hf_quorum *quorum, int64_t owner, int64_t lease_ms,
                                 hf_done *done, void *ctx)
 {
     struct hf_quorum_hold *hold;
-    struct ending ending = {.status = HF_OK};
+    struct hf_error error;
     hf_status rc = start(&hold, quorum, owner, lease_ms, false, NULL);
 
     if (rc < 0)
         return rc;
-    hold->renewal->done = done;
-    hold->renewal->ctx = ctx;
+    hold->done = done;
+    hold->ctx = ctx;
     if (is_over(hold)) /* no request could begin */
-        end_call(hold, &ending);
+        rc = end_call(hold, &error);
     pthread_mutex_unlock(&quorum->mutex);
-    return ending.status;
+    return rc;
 }
