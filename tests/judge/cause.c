@@ -450,8 +450,6 @@ static void end_error(struct judge *j, const struct ask *ask,
     if (text_is(e->status, history_text("HF_E_SERVER")) && ask->was_barred &&
         names_a_hold(ask))
         return;
-    if (ask->op == HISTORY_OP_EXTEND && cause_is_ending(j, ask->client))
-        return; /* its request may have been executed: not HF_E_CLOSED */
     cause_fail_call(j, ask, e, "without a fault that touches it");
 }
 

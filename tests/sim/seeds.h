@@ -546,7 +546,7 @@ static const struct past {
      "each grant of a lease of 1 ms arrived after its end: the call ended with HF_TIMEOUT when its "
      "wait_ms expired, though nobody else held the lock"},
     {"renewed_by_hand_while_its_client_closes", "P12",
-     "the judge knew no cause for HF_E_NOREPLY of a renewal by hand that a close ended"},
+     "a renewal by hand that a close ended returned HF_E_NOREPLY, as if a server were silent"},
     {"renewed_by_hand_before_a_release", "P12",
      "the judge knew no cause for HF_LOST of a renewal by hand whose lease ended while the release "
      "of the hold waited for it"},
