@@ -7,7 +7,7 @@
  * Without a background thread, callbacks wait until hf_loop_dispatch is called; a blocking
  * call wakes the thread that dispatches, or the event loop that watches hf_loop_fd.
  * hf_client_close and hf_client_free wait until all pending callbacks have returned;
- * without a background thread, they call them.
+ * without a background thread, they call them, hf_client_close also while it waits.
  *     Callbacks run one at a time, on_lost before all others, and without a lock of the
  * library. A callback may call every function, also a blocking one, except those
  * whose comment forbids it (hf_client_free, hf_client_close, ...). It should return soon:

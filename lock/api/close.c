@@ -5,7 +5,9 @@
  *          performs: of abandoned locks, and of locks that are granted meanwhile.
  * CLOSE-2  The client is quiet when no operation, SUBSCRIBE or UNSUBSCRIBE is pending, and
  *          no multi-lock holds only some of its members: those are released.
- * CLOSE-3  After closing has ended, no request is sent or pending. */
+ * CLOSE-3  After closing has ended, no request is sent or pending.
+ * CLOSE-4  Without a background thread, the call runs the callbacks that become due while it
+ *          waits: a quorum's call, or the report of a loss, must not wait for its end. */
 /* Tests: tests/live/lock/test_lock_close.c, tests/live/lock/test_lock_end.c. */
 #include <string.h>
 
@@ -83,7 +85,8 @@ static void on_deadline(struct hf_timer *timer)
         &HF_OWNER_OF(timer, struct closing, timer)->waiter);
 }
 
-/* Waits until the deadline, or until the client may be quiet. */
+/* Waits until the deadline, until the client may be quiet, or until there are callbacks that
+ * no other thread runs. */
 static void await_change(struct hf_client *client, int64_t deadline_ms)
 {
     struct hf_loop *loop = client->loop;
@@ -94,20 +97,23 @@ static void await_change(struct hf_client *client, int64_t deadline_ms)
     hf_router_on_subscriptions_idle(client->router, on_pubsub_idle, client);
     HF_ASSERT(!client->closer && client->is_closing);
     client->closer = &closing.waiter;
+    hf_loop_set_task_waiter(loop, &closing.waiter);
     hf_loop_wait(&closing.waiter);
     hf_loop_lock(loop);
+    hf_loop_set_task_waiter(loop, NULL);
     client->closer = NULL;
     hf_router_on_subscriptions_idle(client->router, NULL, NULL);
     hf_loop_disarm(loop, &closing.timer);
 }
 
-/* A callback releases the members of a multi-lock, so callbacks must run first. */
+/* A callback releases the members of a multi-lock, so callbacks must run first. Without a
+ * background thread, all callbacks are run (CLOSE-4). */
 static void await_quiet(struct hf_client *client, int64_t deadline_ms)
 {
     struct hf_loop *loop = client->loop;
 
     for (;;) {
-        if (client->provisional_holds > 0)
+        if (client->provisional_holds > 0 || !hf_loop_has_thread(loop))
             hf_loop_finish_tasks(loop);
         if (hf_client_is_idle(client) || hf_loop_forked(loop) ||
             hf_loop_now(loop) >= deadline_ms)

@@ -24,7 +24,8 @@
  * SEAT-9  Tasks are the user's callbacks. The background thread and threads in hf_loop_dispatch
  *         run them, with or without the seat. A blocked caller never does: it may hold a mutex
  *         that the callback locks, and it has a deadline. While a blocked caller drives, each
- *         post calls a thread that runs them.
+ *         post calls a thread that runs them. hf_client_close is different: its contract says
+ *         that it runs callbacks. Its wait ends for them (task_waiter).
  * SEAT-10 A callback may fork. In the child no thread drives: the background thread, if the child
  *         has it, ends when the callback returns, and other calls return. That thread blocks no
  *         signals there.
@@ -84,6 +85,8 @@ void hf_wake_task_runner(struct hf_loop *loop)
         pthread_cond_signal(&loop->background);
     else if (loop->dispatchers > 0)
         pthread_cond_signal(&loop->seat_is_offered);
+    else if (loop->task_waiter)
+        hf_waiter_wake(loop->task_waiter);
     else if (loop->outer_until_ms != NOBODY_SLEEPS)
         hf_poller_signal_outer(&loop->poller);
 }
@@ -243,6 +246,12 @@ void hf_waiter_wake(struct hf_waiter *w)
         rouse_waiter(w);
     else
         hf_wake_driver(w->loop); /* it may be the driver, asleep */
+}
+
+void hf_loop_set_task_waiter(struct hf_loop *loop, struct hf_waiter *w)
+{
+    HF_ASSERT(hf_loop_is_locked(loop) && (!w || !loop->task_waiter));
+    loop->task_waiter = w;
 }
 
 /* Gives the lock up. True: it was offered the seat, and has the lock again. */

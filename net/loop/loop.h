@@ -80,7 +80,9 @@ void hf_loop_cancel_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn);
  * hf_waiter_init - prepares one wait.
  * hf_loop_wait   - drives the loop, or sleeps while another thread does, until hf_waiter_wake
  *                  was called. It is called [locked], and returns without the lock.
- * hf_waiter_wake - ends the wait, also if it has not begun. [locked] */
+ * hf_waiter_wake - ends the wait, also if it has not begun. [locked]
+ * hf_loop_set_task_waiter - while it is set, this wait also ends if a task is posted that no other
+ *                  thread would run: its caller calls hf_loop_finish_tasks. NULL: none. [locked] */
 struct hf_waiter {
     struct hf_list node;
     struct hf_loop *loop;
@@ -92,6 +94,7 @@ struct hf_waiter {
 void hf_waiter_init(struct hf_waiter *w, struct hf_loop *loop);
 void hf_loop_wait(struct hf_waiter *w);
 void hf_waiter_wake(struct hf_waiter *w);
+void hf_loop_set_task_waiter(struct hf_loop *loop, struct hf_waiter *w);
 
 /* hf_loop_retain_driver  - counts one more object that needs callbacks without a blocked
  *   caller. While there is one, the background thread drives whenever no other thread does.

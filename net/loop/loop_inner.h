@@ -48,6 +48,7 @@ struct hf_loop {
     bool is_running_tasks;
     pthread_t task_runner;        /* valid while is_running_tasks */
     pthread_cond_t tasks_are_done;
+    struct hf_waiter *task_waiter; /* a blocked caller that runs tasks, or NULL (SEAT-9) */
 
     /* Under `mutex`: waking a driver that sleeps in the poller. */
     int wake_fd[2];

@@ -37,6 +37,7 @@ struct process {
     size_t len[4];
     char *line;
     bool is_reaped;
+    bool stays_deaf;            /* nothing reads standard error */
     int status;
 };
 
@@ -159,13 +160,16 @@ struct process *start_as_init(struct server *s, char *const *argv)
 struct process *start_deaf(struct server *s, char *const *argv, bool is_socket)
 {
     static const char fill[] = "timeout 0.2 cat /dev/zero >&2; exec \"$0\" \"$@\"";
+    struct process *p;
     char *all[ARGS_MAX + 4] = {(char *)"sh", (char *)"-c", (char *)fill};
     size_t n = 3;
 
     for (; *argv && n < ARGS_MAX + 3; argv++)
         all[n++] = *argv;
     ck_assert_ptr_null(*argv);
-    return start_with(s, all, is_socket, plain_fork);
+    p = start_with(s, all, is_socket, plain_fork);
+    p->stays_deaf = true;
+    return p;
 }
 
 static struct process *start_words(struct server *s, const char *program, va_list list)
@@ -355,13 +359,30 @@ bool is_ended(struct process *p, enum stream stream)
 
 /* ---- ending ---- */
 
+/* Reads meanwhile what it writes, because a full pipe would stop it. */
+static bool await_exit(struct process *p, int pidfd)
+{
+    int64_t until_ms = local_now_ms() + PATIENCE_MS;
+    struct pollfd fds[] = {{.fd = pidfd, .events = POLLIN},
+                           [OUT] = {.fd = p->fd[OUT], .events = POLLIN},
+                           [ERR] = {.fd = p->stays_deaf ? -1 : p->fd[ERR], .events = POLLIN}};
+    int64_t left_ms;
+
+    while (!fds[0].revents && (left_ms = until_ms - local_now_ms()) > 0 &&
+           poll(fds, 3, (int)left_ms) > 0)
+        for (int i = OUT; i <= ERR; i++)
+            if (fds[i].revents && (p->len[i] == TEXT_MAX || !read_more(p, (enum stream)i, until_ms)))
+                fds[i].fd = -1; /* poll ignores it */
+    return fds[0].revents != 0;
+}
+
 int finish(struct process *p)
 {
-    struct pollfd end = {.fd = pidfd_open(p->pid, 0), .events = POLLIN};
+    int pidfd = pidfd_open(p->pid, 0);
 
-    if (!p->is_reaped && poll(&end, 1, PATIENCE_MS) != 1)
-        ck_abort_msg("process %d does not end", (int)p->pid);
-    (void)close(end.fd);
+    if (!p->is_reaped && !await_exit(p, pidfd))
+        ck_abort_msg("process %d does not end; standard error: %s", (int)p->pid, what_it_said(p));
+    (void)close(pidfd);
     if (!p->is_reaped)
         ck_assert_int_eq(waitpid(p->pid, &p->status, 0), p->pid);
     p->is_reaped = true;

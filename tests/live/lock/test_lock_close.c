@@ -256,6 +256,32 @@ START_TEST(answers_that_the_network_delays_are_awaited)
 }
 END_TEST
 
+static void resume_server(void *ctx, hf_status status, const struct hf_error *err)
+{
+    call_done(ctx, status, err);
+    server_resume(server);
+}
+
+/* CLOSE-4: the callback of a call that has ended is what lets the other call end. */
+START_TEST(callbacks_run_while_it_waits)
+{
+    struct hf_acquire_options o = acquire_options(2);
+
+    open_client(_i);
+    acquire(lock, 1);
+    call_init(&calls[1]);
+    ck_assert_ok(hf_lock_acquire_async(lock, &o, resume_server, &calls[1]));
+    while (strcmp(server_ask(server, "PUBSUB CHANNELS"), CHANNEL) != 0)
+        hf_loop_dispatch(hf_client_loop(client), 1);
+    server_pause(server);
+    call_release(&calls[0], lock, 1);
+    ck_assert_ok(close_client());
+    ck_assert_status(calls[0].status, HF_OK);
+    ck_assert_status(calls[1].status, HF_E_CLOSED);
+    free_client();
+}
+END_TEST
+
 /* CLOSE-1, CLOSE-2: A cancelled acquire may have got it: that release is waited for,
  * too. */
 START_TEST(release_in_the_background_is_awaited)
@@ -430,6 +456,7 @@ static void add_cases(Suite *s)
                         COUNT(ways));
     tcase_add_loop_test(c, release_in_the_background_is_awaited, 0,
                         COUNT(ways));
+    tcase_add_loop_test(c, callbacks_run_while_it_waits, 0, COUNT(ways));
     tcase_add_loop_test(c, acquire_without_a_reply_is_not_called_unsent, 0, COUNT(ways));
     tcase_add_loop_test(c, stopped_server_is_left_at_the_deadline, 0,
                         COUNT(ways));
