@@ -179,7 +179,7 @@ START_TEST(claim_4_merged_claims_of_two_streams_are_ended_by_no_answer)
     }
     ask(&l, 20, 60000);
     answer(&l, 20, OTHER + CLAIM_UNKNOWNS_MAX);
-    ck_assert_int_eq(l.shortest_ms, 500);
+    ck_assert_int_eq(l.lease_of_first_end_ms, 500);
     ck_assert_int_eq(l.end_ms, end_of(START + 20, 500));
 }
 END_TEST
@@ -250,8 +250,8 @@ static void extended(struct hf_claims *l, int64_t ms, int64_t ttl_ms, int64_t le
     hf_claims_extended(l, &how, ttl_ms, lease_ms);
 }
 
-/* A call with a long lease, and a later renewal with a short one, both without a reply: merged, they
- * do not end before the first of them. */
+/* A call with a long lease, and a later renewal with a short one, both without a reply: merged,
+ * they do not end before the first of them. */
 START_TEST(claims_that_are_merged_end_with_the_first_of_them)
 {
     struct hf_claims l = granted(60000);
@@ -278,7 +278,7 @@ START_TEST(claim_5_an_extension_is_no_claim_before_its_reply)
     ck_assert(hf_claims_are_settled(&l));
     extended(&l, 100, 90000, 90000, MAIN);
     ck_assert_int_eq(l.end_ms, end_of(START + 100, 90000));
-    ck_assert_int_eq(l.set_ms, 90000);
+    ck_assert_int_eq(l.owner_lease_ms, 90000);
 }
 END_TEST
 
@@ -289,7 +289,7 @@ START_TEST(claim_5_a_longer_ttl_than_a_call_has_set_does_not_count)
     hf_claims_extend(&l);
     extended(&l, 100, 3600000, 1000, MAIN);
     ck_assert_int_eq(l.end_ms, end_of(START + 100, 60000));
-    ck_assert_int_eq(l.set_ms, 60000);
+    ck_assert_int_eq(l.owner_lease_ms, 60000);
 }
 END_TEST
 

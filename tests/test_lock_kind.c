@@ -31,8 +31,8 @@ START_TEST(a_row_matches_the_contract)
     ck_assert_ptr_nonnull(row);
     ck_assert_int_eq(row->id, rows[_i].id);
     ck_assert_int_eq(row->is_reentrant, rows[_i].is_reentrant);
-    ck_assert_str_eq(row->channel, rows[_i].channel);
-    ck_assert_str_eq(row->payload, rows[_i].payload);
+    ck_assert_str_eq(row->channel_prefix, rows[_i].channel);
+    ck_assert_str_eq(row->notification_payload, rows[_i].payload);
     ck_assert_str_eq(row->owner_suffix, rows[_i].owner_suffix);
 }
 END_TEST
@@ -46,12 +46,12 @@ START_TEST(a_row_with_a_token_is_the_kinds_but_for_that)
 
     ck_assert_ptr_nonnull(numbers);
     ck_assert(numbers->steps[STEP_ACQUIRE].takes_retention);
-    keys = numbers->steps[STEP_ACQUIRE].keys;
-    ck_assert_str_eq(numbers->keys[keys - 1], "redisson_lock_token");
-    ck_assert_str_eq(numbers->channel, row->channel);
+    keys = numbers->steps[STEP_ACQUIRE].keys_count;
+    ck_assert_str_eq(numbers->key_names[keys - 1], "redisson_lock_token");
+    ck_assert_str_eq(numbers->channel_prefix, row->channel_prefix);
     ck_assert_int_eq(numbers->is_reentrant, row->is_reentrant);
-    ck_assert_int_eq(numbers->spins, row->spins);
-    ck_assert_ptr_eq(numbers->other, row->other);
+    ck_assert_int_eq(numbers->waiters_poll, row->waiters_poll);
+    ck_assert_ptr_eq(numbers->other_side, row->other_side);
     for (int step = 0; step < STEP_COUNT; step++)
         if (step != STEP_READ) /* what was given out: of tokens alone */
             ck_assert_ptr_eq(numbers->steps[step].script,
@@ -69,11 +69,11 @@ START_TEST(every_row_is_complete)
         if (!row)
             continue;
         ck_assert_int_eq(row->id, id);
-        while (keys < KIND_KEYS_MAX && row->keys[keys])
+        while (keys < KIND_KEYS_MAX && row->key_names[keys])
             keys++;
         for (int step = 0; step <= STEP_INSPECT; step++) {
             ck_assert_ptr_nonnull(row->steps[step].script);
-            ck_assert_int_le(row->steps[step].first_key + row->steps[step].keys, keys);
+            ck_assert_int_le(row->steps[step].first_key + row->steps[step].keys_count, keys);
         }
     }
 }
@@ -86,11 +86,11 @@ static size_t longest_of(const struct hf_kind *row, int step)
     const struct hf_kind_step *how = &row->steps[step];
     static char name[HF_LOCK_NAME_MAX];
     size_t size = how->script->len + sizeof name +
-                  hf_prefixed_size(row->channel, name, sizeof name) +
+                  hf_prefixed_size(row->channel_prefix, name, sizeof name) +
                   HF_OWNER_TEXT_MAX;
 
-    for (int i = 0; i < how->keys; i++)
-        size += hf_key_size(row->keys[i], name, sizeof name);
+    for (int i = 0; i < how->keys_count; i++)
+        size += hf_key_size(row->key_names[i], name, sizeof name);
     if (how->takes_hold_key)
         size += hf_hold_key_size(row->hold_key, HF_OWNER_TEXT_MAX, name,
                                  sizeof name);
@@ -132,14 +132,14 @@ START_TEST(kinds_without_owners_are_not_kinds_of_locks)
 {
     const struct hf_kind *row = ownerless[_i].row;
 
-    ck_assert(row->is_ownerless && row->is_shared);
+    ck_assert(row->is_ownerless && row->may_have_several_holders);
     ck_assert_int_eq(row->id, HF_KIND_NONE);
-    ck_assert_str_eq(row->channel, ownerless[_i].channel);
+    ck_assert_str_eq(row->channel_prefix, ownerless[_i].channel);
     ck_assert_str_eq(row->noun, ownerless[_i].noun);
     ck_assert_int_eq(row->has_braced_channel, ownerless[_i].has_braced_channel);
     ck_assert_int_eq(row->steps[STEP_RELEASE].script != NULL,
                      ownerless[_i].gives_back);
-    ck_assert_ptr_nonnull(row->unavailable);
+    ck_assert_ptr_nonnull(row->unavailable_text);
     ck_assert_ptr_nonnull(row->steps[STEP_ACQUIRE].script);
     ck_assert(row->steps[STEP_ADD].takes_hold_key); /* COUNT-1 */
     ck_assert(row->steps[STEP_SET].takes_hold_key);

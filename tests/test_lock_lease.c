@@ -99,8 +99,8 @@ START_TEST(lease_1_a_reentry_sets_the_lease_even_if_it_is_shorter)
     struct hf_lease h = leased_hold(60000);
 
     grant(&h, 2, START + 10, 500, false, 0);
-    ck_assert_int_eq(h.count, 2);
-    ck_assert_int_eq(h.claims.answered_ms, 500);
+    ck_assert_int_eq(h.hold_count, 2);
+    ck_assert_int_eq(h.claims.answered_lease_ms, 500);
     ck_assert_int_eq(h.claims.end_ms, START + 10 + 500 - 7);
 }
 END_TEST
@@ -151,7 +151,7 @@ END_TEST
 START_TEST(lease_2_renewals_that_were_slept_through_are_not_made_up_for)
 {
     struct hf_lease h = renewed_hold();
-    int64_t first = h.renew_ms;
+    int64_t first = h.next_renewal_ms;
 
     ck_assert_int_eq(hf_lease_take_todo(&h, first + THIRD + 1), LEASE_DO_RENEW);
     renewed_at(&h, first + THIRD + 1);
@@ -168,9 +168,9 @@ START_TEST(lease_2_renewals_due_within_a_tick_are_due_together)
     hf_lease_init(&b, WATCHDOG);
     grant(&a, 1, start, WATCHDOG, true, 0);
     grant(&b, 1, start + TICK - 1, WATCHDOG, true, 0);
-    ck_assert_int_eq(a.renew_ms, b.renew_ms);
+    ck_assert_int_eq(a.next_renewal_ms, b.next_renewal_ms);
     grant(&b, 1, start + TICK, WATCHDOG, true, 0);
-    ck_assert_int_eq(a.renew_ms, b.renew_ms); /* a re-entry moves nothing */
+    ck_assert_int_eq(a.next_renewal_ms, b.next_renewal_ms); /* a re-entry moves nothing */
 }
 END_TEST
 
@@ -188,8 +188,8 @@ START_TEST(lease_2_the_first_renewal_is_within_the_first_third)
 
             hf_lease_init(&h, watchdog);
             grant(&h, 1, sent, watchdog, true, spreads[i]);
-            ck_must(h.renew_ms <= sent + third, "within the first third");
-            ck_must(h.renew_ms >= sent + third - third / 4 - 1,
+            ck_must(h.next_renewal_ms <= sent + third, "within the first third");
+            ck_must(h.next_renewal_ms >= sent + third - third / 4 - 1,
                     "in its last quarter");
         }
 }
@@ -204,7 +204,7 @@ START_TEST(lease_2_first_renewals_are_spread_over_four_ticks)
         grant(&h[i], 1, START, WATCHDOG, true, i);
     }
     for (unsigned i = 0; i < 8; i++)
-        ck_assert_int_eq(h[0].renew_ms - h[i].renew_ms,
+        ck_assert_int_eq(h[0].next_renewal_ms - h[i].next_renewal_ms,
                          (int64_t)(i % 4) * TICK);
 }
 END_TEST
@@ -217,14 +217,14 @@ START_TEST(lease_2_a_reentry_that_cuts_the_lease_brings_the_renewal_forward)
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 10 + 200);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 210), LEASE_DO_RENEW);
     renewed_at(&h, START + 210);
-    ck_assert_int_eq(h.claims.answered_ms, WATCHDOG); /* WIRE 6: exactly the watchdog's */
+    ck_assert_int_eq(h.claims.answered_lease_ms, WATCHDOG); /* WIRE 6: exactly the watchdog's */
 }
 END_TEST
 
 START_TEST(lease_2_a_reentry_with_a_longer_lease_puts_nothing_off)
 {
     struct hf_lease h = renewed_hold();
-    int64_t due = h.renew_ms;
+    int64_t due = h.next_renewal_ms;
 
     grant(&h, 2, START + 10, 3600000, false, 0);
     ck_assert_int_eq(hf_lease_next_ms(&h), due);
@@ -268,14 +268,14 @@ START_TEST(lease_2_a_failed_renewal_is_tried_again_a_tick_later_until_it_is_lost
     }
     ck_assert_int_ge(tries, (WATCHDOG - THIRD) / (TICK + 1));
     ck_assert_int_eq(now, SAFE);
-    ck_assert_int_eq(h.reason, HF_REASON_UNREACHABLE);
+    ck_assert_int_eq(h.loss_reason, HF_REASON_UNREACHABLE);
 }
 END_TEST
 
 START_TEST(lease_2_a_renewal_that_failed_late_does_not_put_off_the_next)
 {
     struct hf_lease h = renewed_hold();
-    int64_t first = h.renew_ms;
+    int64_t first = h.next_renewal_ms;
 
     ck_assert_int_eq(hf_lease_take_todo(&h, first), LEASE_DO_RENEW);
     retry_at(&h, first + THIRD - 1);
@@ -299,7 +299,7 @@ END_TEST
 START_TEST(lease_3_one_acquisition_less_leaves_it_held_and_renewed)
 {
     struct hf_lease h = renewed_hold();
-    int64_t due = h.renew_ms;
+    int64_t due = h.next_renewal_ms;
 
     grant(&h, 1, START + 50, WATCHDOG, false, 0);
     ck_assert_int_eq(h.state, LEASE_HELD);
@@ -319,18 +319,18 @@ START_TEST(renewal_that_was_not_sent_in_time_is_our_fault)
 
     hf_lease_note_sleep(&h, SAFE + _i);
     ck_assert_int_eq(hf_lease_take_todo(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
-    ck_assert_int_eq(h.reason, HF_REASON_SUSPENDED);
+    ck_assert_int_eq(h.loss_reason, HF_REASON_SUSPENDED);
     h = renewed_hold();
     ck_assert_int_eq(hf_lease_take_todo(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
     hf_lease_note_sleep(&h, SAFE + _i);
     ck_assert_int_eq(hf_lease_take_todo(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
-    ck_assert_int_eq(h.reason, HF_REASON_UNREACHABLE);
+    ck_assert_int_eq(h.loss_reason, HF_REASON_UNREACHABLE);
     h = renewed_hold();
     ck_assert_int_eq(hf_lease_take_todo(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
     hf_lease_retry(&h, SAFE - 2 * (WATCHDOG / 3 / 16), NULL);
     hf_lease_note_sleep(&h, SAFE + _i);
     ck_assert_int_eq(hf_lease_take_todo(&h, SAFE + _i), LEASE_DO_REPORT_LOST);
-    ck_assert_int_eq(h.reason, HF_REASON_UNREACHABLE);
+    ck_assert_int_eq(h.loss_reason, HF_REASON_UNREACHABLE);
 }
 END_TEST
 
@@ -360,7 +360,7 @@ START_TEST(the_passed_safe_moment_is_lost_with_the_reason)
 
     ck_assert_int_eq(hf_lease_take_todo(&h, SAFE + ends[_i].late_ms), ends[_i].todo);
     if (ends[_i].todo == LEASE_DO_REPORT_LOST)
-        ck_assert_int_eq(h.reason, ends[_i].reason);
+        ck_assert_int_eq(h.loss_reason, ends[_i].reason);
     else
         ck_assert_int_eq(h.state, LEASE_HELD);
 }
@@ -381,13 +381,13 @@ START_TEST(max_hold_ends_a_hold_that_is_still_safe)
 {
     struct hf_lease h = renewed_hold();
 
-    h.max_until_ms = START + 15000;
+    h.max_hold_until_ms = START + 15000;
     ck_assert_int_eq(hf_lease_take_todo(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
     renewed_at(&h, START + THIRD);
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 15000);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 14999), LEASE_DO_NOTHING);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 15000), LEASE_DO_REPORT_LOST);
-    ck_assert_int_eq(h.reason, HF_REASON_MAX_HOLD);
+    ck_assert_int_eq(h.loss_reason, HF_REASON_MAX_HOLD);
 }
 END_TEST
 
@@ -436,7 +436,7 @@ START_TEST(lease_4_loss_is_final_and_reported_once)
     ck_assert_int_eq(hf_lease_take_todo(&h, START + THIRD), LEASE_DO_NOTHING);
     ck_assert_int_eq(hf_lease_take_todo(&h, 2 * SAFE), LEASE_DO_NOTHING);
     ck_assert_int_eq(h.state, LEASE_LOST);
-    ck_assert_int_eq(h.reason, losses[_i].reason);
+    ck_assert_int_eq(h.loss_reason, losses[_i].reason);
     ck_assert_int_eq(hf_lease_next_ms(&h), HF_NEVER);
     ck_assert_int_eq(hf_lease_safe_ms(&h, START), INT64_MIN);
 }
@@ -486,7 +486,7 @@ START_TEST(lease_6_a_hold_with_a_lease_is_looked_at)
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 5), LEASE_DO_LOOK);
     hf_lease_looked(&h, &how, 20000, how.sent_ms); /* less than it had */
     ck_assert_int_eq(hf_lease_safe_ms(&h, START + 7), 20000 - 202);
-    ck_assert_int_eq(h.claims.set_ms, 60000);
+    ck_assert_int_eq(h.claims.owner_lease_ms, 60000);
     ck_assert_int_eq(hf_lease_next_ms(&h), START + 7 + 20000 - 202);
 }
 END_TEST
@@ -745,7 +745,7 @@ static void check_life(struct life *l)
 
     ck_must(!l->was_lost || l->h.state == LEASE_LOST,
             "LEASE-4: lost stays lost");
-    ck_must(!l->was_lost || l->h.reason == l->reason,
+    ck_must(!l->was_lost || l->h.loss_reason == l->reason,
             "LEASE-4: so does the reason");
     ck_must(l->told <= 1, "LEASE-4: it is told once");
     if (l->h.state == LEASE_LOST) {
@@ -764,7 +764,7 @@ static void note_loss(struct life *l, bool is_new)
     if (!is_new)
         return;
     l->told++;
-    l->reason = l->h.reason;
+    l->reason = l->h.loss_reason;
 }
 
 /* The server's count begins when it executes the command: after that was sent,
@@ -785,7 +785,7 @@ static void come_due(struct life *l)
         l->sent = l->now;
         break;
     case LEASE_DO_LOOK:
-        ck_must(l->h.state == LEASE_HELD && !l->h.is_renewed,
+        ck_must(l->h.state == LEASE_HELD && !l->h.is_renewed_by_watchdog,
                 "LEASE-6: only what is held and not renewed is looked at");
         l->sent = l->now;
         break;
@@ -815,13 +815,13 @@ static void something_happens(struct life *l)
                         lease == WATCHDOG, (unsigned)dice(100));
         break;
     case 1:
-        if (l->h.is_renewing && l->h.state == LEASE_HELD) {
+        if (l->h.has_pending_renewal_or_look && l->h.state == LEASE_HELD) {
             server_counts(l, l->sent, WATCHDOG);
             renewed_at(&l->h, l->sent);
         }
         break;
     case 2: /* it may have been executed */
-        if (!l->h.is_renewing)
+        if (!l->h.has_pending_renewal_or_look)
             break;
         if (dice(2))
             server_counts(l, l->sent, WATCHDOG);
@@ -854,7 +854,7 @@ START_TEST(random_lives_keep_the_rules)
 
         server_counts(&l, START, WATCHDOG);
         if (dice(4) == 0)
-            l.h.max_until_ms = START + (int64_t)dice(200000);
+            l.h.max_hold_until_ms = START + (int64_t)dice(200000);
         for (int i = 0; i < 300; i++) {
             something_happens(&l);
             check_life(&l);
@@ -892,7 +892,7 @@ START_TEST(a_shorter_lease_of_a_reentry_is_the_reason_of_the_loss)
 
     hf_lease_sent(&h, START + 10, 600);
     ck_assert_int_eq(hf_lease_take_todo(&h, START + 10 + 600 - 8), LEASE_DO_REPORT_LOST);
-    ck_assert_int_eq(h.reason, HF_REASON_LEASE_ENDED);
+    ck_assert_int_eq(h.loss_reason, HF_REASON_LEASE_ENDED);
 }
 END_TEST
 

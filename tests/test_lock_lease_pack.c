@@ -35,12 +35,12 @@ static void ck_assert_equal(const struct twins *t)
     const struct hf_lease *a = &t->whole, *b = &t->packed;
 
     ck_assert_int_eq(a->state, b->state);
-    ck_assert_int_eq(a->reason, b->reason);
-    ck_assert_int_eq(a->count, b->count);
-    ck_assert_int_eq(a->is_renewed, b->is_renewed);
-    ck_assert_int_eq(a->is_renewing, b->is_renewing);
+    ck_assert_int_eq(a->loss_reason, b->loss_reason);
+    ck_assert_int_eq(a->hold_count, b->hold_count);
+    ck_assert_int_eq(a->is_renewed_by_watchdog, b->is_renewed_by_watchdog);
+    ck_assert_int_eq(a->has_pending_renewal_or_look, b->has_pending_renewal_or_look);
     ck_assert_int_eq(a->claims.end_ms, b->claims.end_ms);
-    ck_assert_int_eq(a->claims.set_ms, b->claims.set_ms);
+    ck_assert_int_eq(a->claims.owner_lease_ms, b->claims.owner_lease_ms);
     ck_assert_int_eq(hf_lease_next_ms(a), hf_lease_next_ms(b));
     ck_assert_int_eq(hf_lease_safe_ms(a, t->now), hf_lease_safe_ms(b, t->now));
     ck_assert_int_eq(hf_lease_proved_ms(a), hf_lease_proved_ms(b));
@@ -98,7 +98,7 @@ static void end_renewal(struct twins *t)
     bool is_known = dice(4) != 0, is_sent = dice(2);
     int64_t ttl_ms = dice(2) ? 1000 : WATCHDOG;
 
-    if (!t->whole.is_renewing || t->whole.state != LEASE_HELD)
+    if (!t->whole.has_pending_renewal_or_look || t->whole.state != LEASE_HELD)
         return;
     if (!is_known) {
         hf_lease_retry(&t->whole, t->now, is_sent ? &how : NULL);
@@ -225,10 +225,10 @@ START_TEST(pack_2_a_lease_with_a_great_number_is_not_packed)
     l = held(INT64_C(1) << 31); /* a look in its last days would be too far from its begin */
     ck_assert(!hf_lease_pack(&p, &l));
     l = held(WATCHDOG);
-    l.count = 2;
+    l.hold_count = 2;
     ck_assert(!hf_lease_pack(&p, &l));
-    l.count = 1;
-    l.max_until_ms = START + 1;
+    l.hold_count = 1;
+    l.max_hold_until_ms = START + 1;
     ck_assert(!hf_lease_pack(&p, &l));
 }
 END_TEST

@@ -169,11 +169,11 @@ START_TEST(text_is_never_longer_than_its_limit)
         struct hf_tally_kind *of = hf_mem_new(client->mem, sizeof *of);
 
         ck_assert_ptr_nonnull(of);
-        of->waits.sum_ms = of->holds.sum_ms = UINT64_MAX;
-        of->waits.buckets[0] = of->holds.buckets[0] = UINT64_MAX;
-        memset(of->losses, 0xff, sizeof of->losses);
-        client->tally.kinds[i].of = of;
-        client->tally.kinds[i].held = client->tally.kinds[i].waiting = UINT32_MAX;
+        of->wait_times.sum_ms = of->hold_times.sum_ms = UINT64_MAX;
+        of->wait_times.buckets[0] = of->hold_times.buckets[0] = UINT64_MAX;
+        memset(of->losses_by_reason, 0xff, sizeof of->losses_by_reason);
+        client->tally.by_kind[i].of = of;
+        client->tally.by_kind[i].held = client->tally.by_kind[i].waiting = UINT32_MAX;
     }
     hf_loop_unlock(client->loop);
     must_parse(text_of(&o), true);

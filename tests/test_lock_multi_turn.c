@@ -260,7 +260,7 @@ START_TEST(releases_do_not_wait_for_each_other) /* MULTI-8 */
     static const uint32_t order[] = {1, 2, 0, 3};
 
     hf_multi_turn_release(&turn, 4);
-    turn.at_once = 4;
+    turn.releases_at_once_max = 4;
     for (uint32_t i = 4; i-- > 0;) {
         struct hf_multi_step step = next(NOW);
 
@@ -302,7 +302,7 @@ static void ck_step(struct hf_multi_step step)
     if (step.action == MULTI_DO_ACQUIRE) {
         ck_must(!(held & bit), "what is held is not taken again");
         ck_must(step.member < turn.count, "there is such a member");
-        ck_must(!held || step.wait_ms <= turn.patience_ms,
+        ck_must(!held || step.wait_ms <= turn.patience_max_ms,
                 "who holds some waits no longer than its patience");
         ck_must(!held || step.wait_ms == 0 || held < bit,
                 "who holds some waits for one behind them");
@@ -340,7 +340,7 @@ static void go_through(int64_t wait_ms)
 
     held = pending = 0;
     hf_multi_turn_init(&turn, 1 + (uint32_t)dice(5), now_ms, wait_ms, 0);
-    turn.at_once = 1 + (uint32_t)dice(turn.count);
+    turn.releases_at_once_max = 1 + (uint32_t)dice(turn.count);
     for (int i = 0; i < STEPS; i++) {
         struct hf_multi_step step = next(now_ms);
         hf_status status = fate();

@@ -213,7 +213,7 @@ START_TEST(the_length_of_a_patience_is_random)
 
         hf_quorum_turn_init(&turn, 3);
         hf_quorum_turn_acquire(&turn, NOW, &request);
-        patience_ms = turn.until_ms - NOW;
+        patience_ms = turn.phase_until_ms - NOW;
         least = patience_ms < least ? patience_ms : least;
         most = patience_ms > most ? patience_ms : most;
     }
@@ -592,7 +592,7 @@ START_TEST(the_others_are_confirmed_soon_after_a_late_grant)
 {
     acquire_the_second_again();
     ck_assert_int_eq(hf_quorum_turn_due(&turn), LATER + QUORUM_CONFIRM_MS);
-    ck_assert_int_eq(turn.granted_ms, LATER);
+    ck_assert_int_eq(turn.last_granted_ms, LATER);
     ck_assert_int_eq(next(LATER + QUORUM_CONFIRM_MS).action, QUORUM_DO_CONFIRM);
     ck_assert_rests(LATER + QUORUM_CONFIRM_MS);
     ck_assert_int_eq(hf_quorum_turn_due(&turn), LATER + HEAL_MS);
@@ -684,7 +684,7 @@ static uint64_t pack(uint64_t key, uint64_t value, unsigned bits)
 /* is_brief matters only while the member is asked. */
 static uint64_t state_of(const struct hf_vote *v)
 {
-    return v->state == VOTE_REQUESTED && v->has_little_time ? VOTE_RELEASING + 1 : v->state;
+    return v->state == VOTE_REQUESTED && v->has_short_wait ? VOTE_RELEASING + 1 : v->state;
 }
 
 static bool was_granted_late(const struct hf_quorum_turn *t, uint32_t member)
@@ -703,22 +703,22 @@ static uint64_t key_of(const struct world *w)
 
         key = pack(key, state_of(v), 3);
         key = pack(key, v->answer, 2);
-        key = pack(key, v->is_due, 1);
-        key = pack(key, v->is_unwanted, 1);
-        key = pack(key, v->is_cancelled, 1);
-        key = pack(key, v->is_in_line, 1);
+        key = pack(key, v->must_be_requested, 1);
+        key = pack(key, v->must_be_released, 1);
+        key = pack(key, v->is_request_cancelled, 1);
+        key = pack(key, v->waits_in_line, 1);
         key = pack(key, v->is_unresponsive, 1);
     }
     for (uint32_t i = 0; i < t->count; i++)
         key = pack(key, was_granted_late(t, i), 1);
-    key = pack(key, t->phase == QUORUM_HELD && t->confirm_ms != HF_NEVER, 1);
+    key = pack(key, t->phase == QUORUM_HELD && t->confirm_due_ms != HF_NEVER, 1);
     key = pack(key, t->phase, 3);
-    key = pack(key, t->is_called, 1);
+    key = pack(key, t->has_pending_call, 1);
     key = pack(key, t->was_refused, 1);
-    key = pack(key, t->first, 2);
-    key = pack(key, t->late, 3);
+    key = pack(key, t->first_member, 2);
+    key = pack(key, t->late_majorities, 3);
     key = pack(key, (uint64_t)-t->status & 7, 3);
-    key = pack(key, w->now_ms >= t->until_ms, 1);
+    key = pack(key, w->now_ms >= t->phase_until_ms, 1);
     key = pack(key, w->now_ms >= t->deadline_ms, 1);
     key = pack(key, w->was_held, 1);
     key = pack(key, w->was_released, 1);
@@ -825,16 +825,16 @@ static bool tell(struct world *w, uint32_t member, hf_status status)
         return true;
     }
     if (w->truth[member] != IS_ASKED ||
-        (vote->is_in_line && status == HF_TIMEOUT && !vote->is_cancelled))
+        (vote->waits_in_line && status == HF_TIMEOUT && !vote->is_request_cancelled))
         return false;
-    answer(w, member, vote->is_cancelled ? HF_CANCELLED : status);
+    answer(w, member, vote->is_request_cancelled ? HF_CANCELLED : status);
     return true;
 }
 
 /* The same from here on: it ends. */
 static void ck_ends_if(struct world w, hf_status status)
 {
-    for (int i = 0; i < 1000 && w.turn.is_called; i++) {
+    for (int i = 0; i < 1000 && w.turn.has_pending_call; i++) {
         bool is_told = false;
 
         for (uint32_t m = 0; m < w.turn.count && !is_told; m++) {
@@ -849,7 +849,7 @@ static void ck_ends_if(struct world w, hf_status status)
         }
         settle(&w, true);
     }
-    ck_must(!w.turn.is_called, "it ends");
+    ck_must(!w.turn.has_pending_call, "it ends");
 }
 
 static void explore(const struct world *w);
@@ -872,7 +872,7 @@ static void try_answers(const struct world *from, uint32_t member)
 {
     static const hf_status says[] = {HF_OK, HF_TIMEOUT, HF_E_NOREPLY};
 
-    if (from->turn.votes[member].is_cancelled) {
+    if (from->turn.votes[member].is_request_cancelled) {
         try_answer(from, member, HF_CANCELLED);
         try_answer(from, member, HF_OK);
         return;
@@ -902,8 +902,8 @@ static void try_loss(const struct world *from, uint32_t member, int64_t held_ms)
     ck_must(!is_lost || !w.was_lost, "a loss is told once");
     ck_must(is_lost == (w.turn.phase == QUORUM_BROKEN && !w.was_lost),
             "what breaks it is told");
-    ck_must(!is_lost || after < w.turn.needed, "fewer than most were held");
-    ck_must(!is_lost || held_ms != HF_NEVER || before == w.turn.needed,
+    ck_must(!is_lost || after < w.turn.votes_needed, "fewer than most were held");
+    ck_must(!is_lost || held_ms != HF_NEVER || before == w.turn.votes_needed,
             "it is the one that breaks it");
     w.was_lost = w.was_lost || is_lost;
     settle(&w, true);
@@ -926,7 +926,7 @@ static void try_calls(const struct world *from)
 {
     struct world w = *from;
 
-    if (w.turn.is_called && !w.was_held) {
+    if (w.turn.has_pending_call && !w.was_held) {
         hf_quorum_turn_cancel(&w.turn, HF_CANCELLED);
         settle(&w, true);
         explore(&w);
@@ -945,9 +945,9 @@ static void explore(const struct world *w)
     if (!see(key_of(w)))
         return;
     ck_must(!w->was_held || w->was_released || w->was_lost ||
-                hf_quorum_turn_votes(&w->turn) >= w->turn.needed,
+                hf_quorum_turn_votes(&w->turn) >= w->turn.votes_needed,
             "who holds it has most, or was told");
-    if (w->turn.is_called) {
+    if (w->turn.has_pending_call) {
         ck_ends_if(*w, HF_OK);
         ck_ends_if(*w, HF_TIMEOUT);
         ck_ends_if(*w, HF_E_NOREPLY);

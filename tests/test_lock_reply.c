@@ -110,8 +110,8 @@ START_TEST(true_lengths_show_which_text_was_cut)
     struct hf_answer a;
 
     ck_assert(hf_answer_read(&a, parsed(lengths[_i].bytes)));
-    ck_assert_uint_eq(a.field_len, lengths[_i].field_len);
-    ck_assert_uint_eq(a.value_len, lengths[_i].value_len);
+    ck_assert_uint_eq(a.field_full_len, lengths[_i].field_len);
+    ck_assert_uint_eq(a.value_full_len, lengths[_i].value_len);
     ck_assert_int_eq(hf_answer_is_cut(&a), lengths[_i].is_cut);
 }
 END_TEST

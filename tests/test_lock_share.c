@@ -163,7 +163,7 @@ static void act(struct process *p)
 {
     while (comes(&p->confirmed, g.now_us)) {
         p->channel.is_live = true;
-        p->channel.generation++;
+        p->channel.wake_events++;
         tell(p, EVENT_SUBSCRIBED);
     }
     while (comes(&p->messages, g.now_us))

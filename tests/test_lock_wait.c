@@ -23,7 +23,7 @@ static struct hf_channel channel_of(enum channel e)
 {
     return (struct hf_channel){.is_live = e == LIVE || e == LIVE_MOVED,
                            .is_refused = e == REFUSED,
-                           .generation = e == LIVE_MOVED || e == MOVED ? 8 : 7};
+                           .wake_events = e == LIVE_MOVED || e == MOVED ? 8 : 7};
 }
 
 /* Asked at generation 7. */
@@ -33,8 +33,8 @@ static struct hf_wait wait_in(int state, bool sent_live)
 
     hf_wait_init(&w, DEADLINE);
     w.state = (enum hf_wait_state)state;
-    w.sent_generation = 7;
-    w.sent_live = sent_live;
+    w.wake_events_when_sent = 7;
+    w.was_live_when_sent = sent_live;
     return w;
 }
 
@@ -176,12 +176,12 @@ START_TEST(each_request_has_its_cause)
 
     w.due_ms = wakes[_i].due_ms;
     w.gives_way = wakes[_i].gives_way;
-    w.is_waking = wakes[_i].is_waking;
-    w.wake = WAKE_COUNT;
+    w.has_notification_to_process = wakes[_i].is_waking;
+    w.wake_cause = WAKE_COUNT;
     if (wakes[_i].is_pushed)
         hf_channel_pushed(&channel, NOW, false);
     ck_assert_int_eq(hf_wait_step(&w, wakes[_i].event, NOW, &channel, TTL, CAP), DO_REQUEST);
-    ck_assert_int_eq(w.wake, wakes[_i].wake);
+    ck_assert_int_eq(w.wake_cause, wakes[_i].wake);
 }
 END_TEST
 
@@ -237,8 +237,8 @@ static void check_sleep(const struct hf_wait *w, const struct hf_channel *channe
     if (w->state != SLEEPING)
         return;
     ck_must(channel->is_refused || w->gives_way ||
-                (channel->is_live && w->sent_live &&
-                 w->sent_generation == channel->generation),
+                (channel->is_live && w->was_live_when_sent &&
+                 w->wake_events_when_sent == channel->wake_events),
             "WAIT-2, WAIT-3: nobody falls asleep unheard, or with news unread");
     ck_must(w->due_ms <= w->deadline_ms,
             "WAIT-4: no sleep beyond the deadline");
@@ -265,10 +265,10 @@ START_TEST(random_events_keep_the_rules)
             if (event == EVENT_SUBSCRIBED || event == EVENT_NOT_SUBSCRIBED) {
                 channel.is_live = event == EVENT_SUBSCRIBED;
                 channel.is_refused = event == EVENT_NOT_SUBSCRIBED;
-                channel.generation++;
+                channel.wake_events++;
             }
             if (event == EVENT_WOKEN)
-                channel.generation++;
+                channel.wake_events++;
             if (event == EVENT_PUSHED)
                 hf_channel_pushed(&channel, now, false);
             todo = hf_wait_step(&w, event, now, &channel,
@@ -309,9 +309,9 @@ static void ck_assert_request_at(struct hf_wait *w, struct hf_channel *channel, 
 {
     ck_assert_int_eq(w->due_ms, at_ms);
     ck_assert_int_eq(hf_wait_step(w, EVENT_DUE, at_ms, channel, 0, 0), DO_REQUEST);
-    ck_assert(w->is_by_push);
+    ck_assert(w->was_request_caused_by_push);
     ck_assert_int_eq(hf_wait_step(w, EVENT_REFUSED, at_ms, channel, TTL, CAP), DO_SLEEP);
-    ck_assert(!w->is_by_push);
+    ck_assert(!w->was_request_caused_by_push);
     ck_assert_int_eq(w->due_ms, at_ms + TTL + 1);
 }
 
@@ -336,7 +336,7 @@ START_TEST(pushed_1_request_for_another_reason_answers_a_push)
     push(&w, &channel, NOW + 5);
     (void)hf_channel_notified(&channel, NOW + 5, "0", 1);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW + 5, &channel, 0, 0), DO_REQUEST);
-    ck_assert(!w.is_by_push);
+    ck_assert(!w.was_request_caused_by_push);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_REFUSED, NOW + 6, &channel, TTL, CAP), DO_SLEEP);
     ck_assert_int_eq(w.due_ms, NOW + 6 + TTL + 1);
     push(&w, &channel, NOW + 7); /* and there is no pause after it */
@@ -413,12 +413,12 @@ START_TEST(wait_10_push_never_makes_a_sleep_longer)
     struct hf_channel channel;
     struct hf_wait w = asleep(&channel);
 
-    channel.push_from_ms = NOW + TTL + 500;
+    channel.push_ignored_until_ms = NOW + TTL + 500;
     channel.push_pause_ms = PUSH_PAUSE_MAX_MS;
     push(&w, &channel, NOW + 1);
     ck_assert_int_eq(w.due_ms, NOW + TTL + 1);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, w.due_ms, &channel, 0, 0), DO_REQUEST);
-    ck_assert(!w.is_by_push);
+    ck_assert(!w.was_request_caused_by_push);
 }
 END_TEST
 
@@ -428,8 +428,8 @@ START_TEST(pushed_3_push_does_not_overtake_others)
     struct hf_channel channel;
     struct hf_wait w = asleep(&channel);
 
-    channel.other_listeners = channel.owed = 3;
-    channel.turn_ms = NOW;
+    channel.other_listeners = channel.turns_owed = 3;
+    channel.last_release_ms = NOW;
     push(&w, &channel, NOW + 1);
     ck_assert_request_at(&w, &channel, NOW + 4);
 }
@@ -454,7 +454,7 @@ START_TEST(pushed_4_requests_of_a_crowd_are_spread)
         struct hf_channel channel;
         struct hf_wait w = asleep(&channel);
 
-        channel.listeners = push_crowds[_i].listeners;
+        channel.waiting_listeners = push_crowds[_i].listeners;
         channel.random_state = i * 2654435761u;
         hf_channel_pushed(&channel, NOW, push_crowds[_i].is_shared);
         (void)hf_wait_step(&w, EVENT_PUSHED, NOW, &channel, 0, 0);
@@ -477,11 +477,11 @@ START_TEST(pushed_4_few_of_a_crowd_are_tracked)
         dice_seed = DICE_SEED;
         for (uint32_t i = 0; i < crowds[k]; i++) {
             struct hf_channel channel = {.lottery_number = (uint32_t)dice(UINT32_MAX),
-                                         .listeners = crowds[k]};
+                                         .waiting_listeners = crowds[k]};
 
             scouts += hf_channel_tracks_acquires(&channel, false);
             ck_assert(hf_channel_tracks_acquires(&channel, true));
-            channel.listeners /= 2;
+            channel.waiting_listeners /= 2;
             ck_assert(hf_channel_tracks_acquires(&channel, false) || k > 0);
         }
         ck_assert_uint_ge(scouts, FEW_LISTENERS_MAX / 4);
@@ -493,7 +493,8 @@ END_TEST
 /* PUSHED-4: the crowd has left. */
 START_TEST(pushed_4_all_of_few_are_tracked)
 {
-    struct hf_channel channel = {.lottery_number = UINT32_MAX, .listeners = FEW_LISTENERS_MAX + 1};
+    struct hf_channel channel = {.lottery_number = UINT32_MAX,
+                                 .waiting_listeners = FEW_LISTENERS_MAX + 1};
 
     ck_assert(!hf_channel_tracks_acquires(&channel, false));
     hf_channel_listeners_counted(&channel, NOW, FEW_LISTENERS_MAX, -1);
@@ -508,11 +509,11 @@ START_TEST(pushed_5_listeners_are_counted_now_and_then)
 
     ck_assert(hf_channel_must_count_listeners(&channel, NOW));
     hf_channel_listeners_counted(&channel, NOW, 40, -1);
-    ck_assert_uint_eq(channel.listeners, 40);
+    ck_assert_uint_eq(channel.waiting_listeners, 40);
     ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RECOUNT_MS - 1));
     ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RECOUNT_MS));
     (void)hf_channel_notified(&channel, NOW + LISTENERS_RECOUNT_MS, "30", 2);
-    ck_assert_uint_eq(channel.listeners, 30);
+    ck_assert_uint_eq(channel.waiting_listeners, 30);
     ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RECOUNT_MS + 1));
     hf_channel_own_release_begins(&channel);
     hf_channel_own_release_ended(&channel, NOW + LISTENERS_RECOUNT_MS, FEW_LISTENERS_MAX, false);
@@ -522,10 +523,10 @@ END_TEST
 
 START_TEST(pushed_5_refused_count_is_not_repeated_soon)
 {
-    struct hf_channel channel = {.listeners = 40, .random_state = 1};
+    struct hf_channel channel = {.waiting_listeners = 40, .random_state = 1};
 
     hf_channel_listeners_not_counted(&channel, NOW, true);
-    ck_assert_uint_eq(channel.listeners, 0);
+    ck_assert_uint_eq(channel.waiting_listeners, 0);
     ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_DENIED_MS - 1));
     ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_DENIED_MS));
 }
@@ -533,10 +534,10 @@ END_TEST
 
 START_TEST(pushed_5_count_after_a_temporary_error_is_repeated_soon)
 {
-    struct hf_channel channel = {.listeners = 40, .random_state = 1};
+    struct hf_channel channel = {.waiting_listeners = 40, .random_state = 1};
 
     hf_channel_listeners_not_counted(&channel, NOW, false);
-    ck_assert_uint_eq(channel.listeners, 40);
+    ck_assert_uint_eq(channel.waiting_listeners, 40);
     ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RETRY_MS - 1));
     ck_assert(hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RETRY_MS));
 }
@@ -613,7 +614,7 @@ START_TEST(turn_1_a_release_owes_each_listener_a_turn)
         release_ours(&channel, NOW, starts[_i].heard, starts[_i].is_own, way);
         for (int i = 0; i < starts[_i].turns; i++)
             release_theirs(&channel, NOW);
-        channel.crowd = 0;
+        channel.crowd_listeners = 0;
         hf_wait_init(&w, DEADLINE);
         todo = hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0);
         ck_assert_msg(todo == (starts[_i].start_ms ? DO_SLEEP : DO_REQUEST),
@@ -687,11 +688,11 @@ START_TEST(turn_1_turns_taken_beyond_are_credit)
 
     release_theirs(&channel, NOW);
     release_theirs(&channel, NOW); /* not owed */
-    ck_assert_uint_eq(channel.owed, 0);
+    ck_assert_uint_eq(channel.turns_owed, 0);
     release_ours(&channel, NOW, 2, true, true);
-    ck_assert_uint_eq(channel.owed, 0);
+    ck_assert_uint_eq(channel.turns_owed, 0);
     release_ours(&channel, NOW, 2, true, true);
-    ck_assert_uint_eq(channel.owed, 1);
+    ck_assert_uint_eq(channel.turns_owed, 1);
 }
 END_TEST
 
@@ -703,9 +704,9 @@ START_TEST(turn_1_credit_is_for_one_release_at_most)
     for (int i = 0; i < 3 * FEW_LISTENERS_MAX; i++)
         release_theirs(&channel, NOW);
     release_ours(&channel, NOW, FEW_LISTENERS_MAX + 1, true, true);
-    ck_assert_uint_eq(channel.owed, 0);
+    ck_assert_uint_eq(channel.turns_owed, 0);
     release_ours(&channel, NOW, FEW_LISTENERS_MAX + 1, true, true);
-    ck_assert_uint_eq(channel.owed, FEW_LISTENERS_MAX);
+    ck_assert_uint_eq(channel.turns_owed, FEW_LISTENERS_MAX);
 }
 END_TEST
 
@@ -719,8 +720,8 @@ START_TEST(turn_1_a_lost_channel_owes_no_echo)
     hf_channel_own_release_ended(&channel, NOW, 3, true);
     hf_channel_lost(&channel);
     release_theirs(&channel, NOW + 1);
-    ck_assert_uint_eq(channel.owed, 1);
-    ck_assert_int_eq(channel.turn_ms, NOW + 1);
+    ck_assert_uint_eq(channel.turns_owed, 1);
+    ck_assert_int_eq(channel.last_release_ms, NOW + 1);
 }
 END_TEST
 
@@ -731,10 +732,10 @@ START_TEST(turn_1_a_release_without_an_answer_changes_no_debt)
 
     hf_channel_own_release_begins(&channel);
     hf_channel_own_release_ended(&channel, NOW + 50, -1, true);
-    ck_assert_uint_eq(channel.releases, 0);
-    ck_assert_uint_eq(channel.owed, 3);
+    ck_assert_uint_eq(channel.pending_releases, 0);
+    ck_assert_uint_eq(channel.turns_owed, 3);
     ck_assert_uint_eq(channel.other_listeners, 3);
-    ck_assert_int_eq(channel.turn_ms, NOW);
+    ck_assert_int_eq(channel.last_release_ms, NOW);
 }
 END_TEST
 
@@ -747,7 +748,7 @@ START_TEST(turn_1_a_queue_that_begins_late_sends_its_request_at_once)
     hf_wait_init(&w, DEADLINE);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW + 100, &channel, 0, 0),
                      DO_REQUEST);
-    ck_assert_uint_eq(channel.owed, 0);
+    ck_assert_uint_eq(channel.turns_owed, 0);
 }
 END_TEST
 
@@ -758,13 +759,13 @@ START_TEST(turn_1_unused_turns_become_rare)
 
     for (int i = 0; i < TURNS_UNUSED_MAX + 1600; i++) {
         release_ours(&channel, NOW + i, 2, true, i % 2);
-        given += channel.owed > 0;
+        given += channel.turns_owed > 0;
     }
     ck_assert_int_eq(given, TURNS_UNUSED_MAX + 100);
     release_theirs(&channel, NOW);
     release_ours(&channel, NOW, 2, true, true);
     release_ours(&channel, NOW, 2, true, true);
-    ck_assert_uint_eq(channel.owed, 1);
+    ck_assert_uint_eq(channel.turns_owed, 1);
 }
 END_TEST
 
@@ -800,7 +801,7 @@ START_TEST(turn_2_a_crowd_receives_its_number)
 
         ck_assert_msg(hf_channel_notified(&channel, NOW, said[i].text,
                                           strlen(said[i].text)) == said[i].wakes &&
-                          channel.crowd == said[i].crowd,
+                          channel.crowd_listeners == said[i].crowd,
                       "\"%s\"", said[i].text);
     }
 }
@@ -812,12 +813,12 @@ START_TEST(turn_2_a_crowd_that_is_not_counted_is_forgotten)
 
     (void)hf_channel_notified(&channel, NOW, "100", 3);
     release_theirs(&channel, NOW); /* the count stands behind its message: fresh */
-    ck_assert_uint_eq(channel.crowd, 100);
+    ck_assert_uint_eq(channel.crowd_listeners, 100);
     release_theirs(&channel, NOW);
-    ck_assert_uint_eq(channel.crowd, 50);
+    ck_assert_uint_eq(channel.crowd_listeners, 50);
     release_theirs(&channel, NOW);
     release_theirs(&channel, NOW);
-    ck_assert_uint_eq(channel.crowd, 0);
+    ck_assert_uint_eq(channel.crowd_listeners, 0);
 }
 END_TEST
 
@@ -834,21 +835,21 @@ START_TEST(turn_3_listeners_that_do_not_wait_are_no_crowd)
     struct hf_channel channel = {.is_live = true, .random_state = 1};
 
     hf_channel_listeners_counted(&channel, NOW, 1000, 0);
-    ck_assert(channel.is_many);
-    ck_assert_uint_eq(channel.crowd, 1000);
+    ck_assert(channel.has_many_listeners);
+    ck_assert_uint_eq(channel.crowd_listeners, 1000);
     hf_channel_registered(&channel, true);
     ck_assert(hf_channel_must_count_listeners(&channel, NOW));
     hf_channel_listeners_counted(&channel, NOW, 1000, 3);
-    ck_assert_uint_eq(channel.crowd, 0);
-    ck_assert_uint_eq(channel.listeners, 3);
+    ck_assert_uint_eq(channel.crowd_listeners, 0);
+    ck_assert_uint_eq(channel.waiting_listeners, 3);
     hear_number(&channel, "32");
-    ck_assert_uint_eq(channel.crowd, 0);
-    ck_assert_uint_eq(channel.listeners, FEW_LISTENERS_MAX);
+    ck_assert_uint_eq(channel.crowd_listeners, 0);
+    ck_assert_uint_eq(channel.waiting_listeners, FEW_LISTENERS_MAX);
     hear_number(&channel, "33");
-    ck_assert_uint_eq(channel.crowd, FEW_LISTENERS_MAX + 1);
+    ck_assert_uint_eq(channel.crowd_listeners, FEW_LISTENERS_MAX + 1);
     hf_channel_registered(&channel, false);
     hear_number(&channel, "33");
-    ck_assert_uint_eq(channel.crowd, 33);
+    ck_assert_uint_eq(channel.crowd_listeners, 33);
 }
 END_TEST
 
@@ -857,13 +858,13 @@ START_TEST(turn_3_client_that_counted_few_sends_its_request_once)
     struct hf_channel channel = {.is_live = true, .random_state = 1};
 
     hf_channel_listeners_counted(&channel, NOW, FEW_LISTENERS_MAX, 0);
-    ck_assert(channel.is_few && !channel.is_many);
+    ck_assert(channel.has_counted_few_listeners && !channel.has_many_listeners);
     ck_assert(!hf_channel_must_count_listeners(&channel, NOW + LISTENERS_RECOUNT_MS - 1));
     hear_number(&channel, "500");
-    ck_assert_uint_eq(channel.crowd, 0);
-    ck_assert(!channel.is_few && channel.is_many);
+    ck_assert_uint_eq(channel.crowd_listeners, 0);
+    ck_assert(!channel.has_counted_few_listeners && channel.has_many_listeners);
     hear_number(&channel, "500");
-    ck_assert_uint_eq(channel.crowd, 500);
+    ck_assert_uint_eq(channel.crowd_listeners, 500);
 }
 END_TEST
 
@@ -873,14 +874,14 @@ START_TEST(turn_3_count_before_a_subscription_is_not_of_few)
     struct hf_channel channel = {.is_live = false, .random_state = 1};
 
     hf_channel_listeners_counted(&channel, NOW, 1, 0);
-    ck_assert(!channel.is_few);
+    ck_assert(!channel.has_counted_few_listeners);
     channel.is_live = true;
     hf_channel_listeners_counted(&channel, NOW, 1, 0);
-    ck_assert(channel.is_few);
+    ck_assert(channel.has_counted_few_listeners);
     hf_channel_lost(&channel);
-    ck_assert(!channel.is_few);
+    ck_assert(!channel.has_counted_few_listeners);
     hear_number(&channel, "500");
-    ck_assert_uint_eq(channel.crowd, 500);
+    ck_assert_uint_eq(channel.crowd_listeners, 500);
 }
 END_TEST
 
@@ -893,10 +894,10 @@ START_TEST(turn_3_own_release_does_not_forget_the_message)
     hf_channel_own_release_begins(&channel);
     hear_number(&channel, "500");
     hf_channel_own_release_ended(&channel, NOW, 500, true);
-    ck_assert_uint_eq(channel.crowd, 0);
+    ck_assert_uint_eq(channel.crowd_listeners, 0);
     hf_channel_own_release_begins(&channel);
     hf_channel_own_release_ended(&channel, NOW, 500, false);
-    ck_assert_uint_eq(channel.crowd, 500);
+    ck_assert_uint_eq(channel.crowd_listeners, 500);
 }
 END_TEST
 
@@ -906,13 +907,13 @@ START_TEST(turn_2_each_of_a_crowd_chooses_a_moment_once)
 
     for (uint32_t seed_of_it = 1; seed_of_it <= 1000; seed_of_it++) {
         struct hf_channel channel = {.is_live = true, .random_state = seed_of_it * 2654435761u,
-                             .crowd = 200, .is_counted = true};
+                             .crowd_listeners = 200, .is_crowd_counted = true};
         struct hf_wait w = wait_in(SLEEPING, true);
         enum hf_wait_todo todo;
         int64_t due_ms;
 
         hf_wait_make_shared(&w);
-        w.sleep_ms = w.due_ms = NOW + TTL;
+        w.sleep_until_ms = w.due_ms = NOW + TTL;
         release_theirs(&channel, NOW);
         todo = hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0);
         due_ms = todo == DO_REQUEST ? NOW : w.due_ms;
@@ -920,7 +921,7 @@ START_TEST(turn_2_each_of_a_crowd_chooses_a_moment_once)
         most = due_ms > most ? due_ms : most;
         if (todo == DO_REQUEST)
             continue;
-        channel.is_counted = true;
+        channel.is_crowd_counted = true;
         release_theirs(&channel, NOW);
         ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
         ck_assert_int_eq(w.due_ms, due_ms);
@@ -943,17 +944,18 @@ START_TEST(turn_2_requests_of_a_crowd_become_rare)
 
     dice_seed = DICE_SEED;
     for (int i = 0; i < 1000; i++) {
-        struct hf_channel channel = {.is_live = true, .random_state = (uint32_t)dice(UINT32_MAX) + 1,
-                                     .crowd = 1000};
+        struct hf_channel channel = {.is_live = true,
+                                     .random_state = (uint32_t)dice(UINT32_MAX) + 1,
+                                     .crowd_listeners = 1000};
         struct hf_wait w = wait_in(SLEEPING, true);
         int64_t before_ms = NOW;
 
         w.deadline_ms = INT64_MAX;
-        w.sleep_ms = w.due_ms = NOW + TTL;
+        w.sleep_until_ms = w.due_ms = NOW + TTL;
         for (int k = 0; k < 2; k++) {
             enum hf_wait_todo todo;
 
-            channel.is_counted = true;
+            channel.is_crowd_counted = true;
             release_theirs(&channel, NOW);
             todo = hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0);
             ck_assert_int_le(w.due_ms, todo == DO_REQUEST ? INT64_MAX : NOW + TTL);
@@ -978,12 +980,13 @@ END_TEST
 START_TEST(turn_2_waiter_of_a_crowd_sends_a_request_before_its_deadline)
 {
     for (uint32_t i = 1; i <= 200; i++) {
-        struct hf_channel channel = {.is_live = true, .random_state = i * 2654435761u, .crowd = 100000,
-                                     .is_counted = true};
+        struct hf_channel channel = {.is_live = true, .random_state = i * 2654435761u,
+                                     .crowd_listeners = 100000,
+                                     .is_crowd_counted = true};
         struct hf_wait w = wait_in(SLEEPING, true);
 
         w.deadline_ms = NOW + 300;
-        w.sleep_ms = w.due_ms = NOW + 300;
+        w.sleep_until_ms = w.due_ms = NOW + 300;
         release_theirs(&channel, NOW);
         if (hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0) == DO_SLEEP)
             ck_assert_int_lt(w.due_ms, NOW + 300);
@@ -998,13 +1001,13 @@ START_TEST(turn_2_timer_of_a_notification_is_armed_again_for_the_turn)
     struct hf_wait w = asleep(&channel);
 
     hf_wait_make_shared(&w);
-    channel.crowd = 200;
+    channel.crowd_listeners = 200;
     channel.random_state = 12345;
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
     ck_assert(w.gives_way && w.due_ms > NOW);
-    channel.crowd = 0;
+    channel.crowd_listeners = 0;
     ck_assert(hf_wait_defer_wake(&w));
-    channel.crowd = 200;
+    channel.crowd_listeners = 200;
     ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_SLEEP);
     ck_assert(w.due_ms > NOW);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, w.due_ms, &channel, 0, 0), DO_REQUEST);
@@ -1018,11 +1021,11 @@ START_TEST(wait_10_push_does_not_delay_a_notification)
     struct hf_wait w = asleep(&channel);
 
     ck_assert(hf_wait_defer_wake(&w));
-    channel.is_pushed = true;
-    channel.push_ms = NOW + 1000;
+    channel.has_unused_push = true;
+    channel.push_request_from_ms = NOW + 1000;
     ck_assert_int_eq(hf_wait_step(&w, EVENT_PUSHED, NOW, &channel, 0, 0), DO_NOTHING);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_REQUEST);
-    ck_assert(!w.is_waking);
+    ck_assert(!w.has_notification_to_process);
 }
 END_TEST
 
@@ -1032,15 +1035,15 @@ START_TEST(pushed_3_notification_of_a_crowd_answers_a_push)
     struct hf_channel channel;
     struct hf_wait w = asleep(&channel);
 
-    channel.crowd = channel.listeners = 1000000;
+    channel.crowd_listeners = channel.waiting_listeners = 1000000;
     channel.random_state = 12345;
-    channel.is_counted = true;
+    channel.is_crowd_counted = true;
     push(&w, &channel, NOW);
     ck_assert_int_lt(w.due_ms, NOW + FEW_LISTENERS_MAX);
     release_theirs(&channel, NOW);
     ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
     ck_assert_int_eq(w.due_ms, NOW + TTL + 1);
-    ck_assert(!channel.is_pushed);
+    ck_assert(!channel.has_unused_push);
 }
 END_TEST
 
@@ -1048,7 +1051,7 @@ START_TEST(turn_2_spread_of_a_crowd_has_a_limit)
 {
     for (uint32_t seed_of_it = 1; seed_of_it <= 100; seed_of_it++) {
         struct hf_channel channel = {.is_live = true, .random_state = seed_of_it * 2654435761u,
-                             .crowd = 500000, .is_counted = true};
+                             .crowd_listeners = 500000, .is_crowd_counted = true};
         struct hf_wait w = wait_in(SLEEPING, true);
 
         hf_wait_make_shared(&w);
@@ -1137,7 +1140,7 @@ static void drop(struct world *g)
     if (!was_live)
         return;
     g->channel.is_live = false;
-    g->channel.generation++;
+    g->channel.wake_events++;
     tell(g, EVENT_WOKEN);
 }
 
@@ -1145,11 +1148,11 @@ static void client_hears(struct world *g)
 {
     if (comes(g, &g->confirm_ms)) {
         g->channel.is_live = true;
-        g->channel.generation++;
+        g->channel.wake_events++;
         tell(g, EVENT_SUBSCRIBED);
     }
     if (comes(g, &g->message_ms)) {
-        g->channel.generation++;
+        g->channel.wake_events++;
         tell(g, EVENT_WOKEN);
     }
     if (comes(g, &g->answer_ms)) {
@@ -1220,7 +1223,7 @@ START_TEST(wait_7_a_queue_continues_to_wait_after_one_reply)
     struct hf_wait w;
 
     hf_wait_init(&w, DEADLINE);
-    w.sent_ms = errors[_i].asked_ms;
+    w.last_request_ms = errors[_i].asked_ms;
     ck_assert_msg(hf_wait_failed(&w, &answers, errors[_i].now_ms,
                                  errors[_i].status) == errors[_i].goes_on,
                   "%s: goes on", errors[_i].why);

@@ -232,14 +232,14 @@ START_TEST(a_call_outlives_the_server_that_refused_temporarily)
     argv[CALL_HEAD_ARGS] = argv[CALL_HEAD_ARGS + 1] = argv[CALL_HEAD_ARGS + 2] =
         (struct hf_resp_arg){"a", 1};
     call = (struct hf_call){.script = &hf_script_inspect, .argv = argv,
-        .argc = CALL_HEAD_ARGS + 3, .keys = 1, .slot = 5, .echo = "a",
-        .echo_len = 1, .subject = "a", .subject_len = 1, .error = &error,
+        .argc = CALL_HEAD_ARGS + 3, .keys_count = 1, .slot = 5, .expected_echo = "a",
+        .expected_echo_len = 1, .lock_name = "a", .lock_name_len = 1, .error = &error,
         .done = on_called};
     lock();
     ck_assert_int_eq(hf_call_start(&call, loop, router,
                                    hf_loop_now(loop) + LONG_MS), HF_OK);
     unlock();
-    while (!call.timer.link)
+    while (!call.retry_timer.link)
         hf_loop_dispatch(loop, 1);
     lock();
     hf_loop_quiesce(loop);

@@ -17,7 +17,7 @@
 
 /* ---- the request ---- */
 
-static bool make_hold(struct hf_op *op)
+static bool create_hold_of_op(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold = hf_hold_new(op);
 
@@ -25,10 +25,10 @@ static bool make_hold(struct hf_op *op)
         hf_op_finish(op, HF_E_NOMEM);
         return false;
     }
-    HF_ASSERT(op->holder_len > 0 && op->holder_len < HF_OWNER_TEXT_MAX);
-    memcpy(hold->work->text, op->holder, op->holder_len);
-    hold->work->text[op->holder_len] = '\0';
-    hold->work->text_len = (uint8_t)op->holder_len;
+    HF_ASSERT(op->named_holder_len > 0 && op->named_holder_len < HF_OWNER_TEXT_MAX);
+    memcpy(hold->work->hold_field, op->named_holder, op->named_holder_len);
+    hold->work->hold_field[op->named_holder_len] = '\0';
+    hold->work->hold_field_len = (uint8_t)op->named_holder_len;
     hf_hold_put_key(hf_hold_key(hold), op->lock, hf_hold_field(hold));
     return true;
 }
@@ -37,7 +37,7 @@ static bool make_hold(struct hf_op *op)
 
 /* The time counts from before the request, as for holds of this client: the server's
  * TTL began later. */
-static int64_t left_ms(const struct hf_op *op)
+static int64_t remaining_safe_ms(const struct hf_op *op)
 {
     int64_t ttl_ms = op->answer.number;
 
@@ -48,7 +48,7 @@ static int64_t left_ms(const struct hf_op *op)
 }
 
 /* The hold ends before the TTL that began with the request does, by the margin of CLAIM-3. */
-static bool is_left_ok(const struct hf_op *op, int64_t ms)
+static bool is_remaining_safe_ms_ok(const struct hf_op *op, int64_t ms)
 {
     int64_t ttl_ms = op->answer.number;
     int64_t gone_ms = hf_loop_now(op->client->loop) - op->call.sending.sent_ms;
@@ -57,7 +57,7 @@ static bool is_left_ok(const struct hf_op *op, int64_t ms)
                             ms + gone_ms + ttl_ms / 100 + 2 <= ttl_ms);
 }
 
-static hf_status read_answer(struct hf_op *op, struct hf_resp_value reply)
+static hf_status read_renewal_answer(struct hf_op *op, struct hf_resp_value reply)
 {
     if (!hf_answer_read(&op->answer, reply) ||
         op->answer.count < ANSWER_NOT_HELD)
@@ -68,9 +68,9 @@ static hf_status read_answer(struct hf_op *op, struct hf_resp_value reply)
 static void end_renewal(struct hf_op *op, hf_status status)
 {
     HF_ASSERT(status != HF_OK || op->answer.count > ANSWER_NOT_HELD);
-    if (status == HF_OK && op->value) {
-        *op->value = left_ms(op);
-        HF_ASSERT(is_left_ok(op, *op->value));
+    if (status == HF_OK && op->out_number) {
+        *op->out_number = remaining_safe_ms(op);
+        HF_ASSERT(is_remaining_safe_ms_ok(op, *op->out_number));
     }
     hf_hold_finish_request(op, status);
 }
@@ -81,13 +81,13 @@ static void on_renewed(struct hf_call *call, hf_status status,
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     end_renewal(op, status == HF_OK
-                        ? read_answer(op, reply)
+                        ? read_renewal_answer(op, reply)
                         : hf_op_failure_status(op, status, call->may_have_run));
 }
 
 /* True for a renewal that succeeded: this hold is not renewed by a watchdog, so a
  * failover that loses the new lease loses it permanently. */
-static bool is_renewed(struct hf_call *call, struct hf_resp_value reply)
+static bool is_renewal_reply_success(struct hf_call *call, struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
@@ -95,7 +95,7 @@ static bool is_renewed(struct hf_call *call, struct hf_resp_value reply)
            op->answer.count > ANSWER_NOT_HELD;
 }
 
-static void on_replicas(struct hf_call *call, hf_status status)
+static void on_replicas_confirmed(struct hf_call *call, hf_status status)
 {
     end_renewal(HF_OWNER_OF(call, struct hf_op, call), status);
 }
@@ -103,9 +103,9 @@ static void on_replicas(struct hf_call *call, hf_status status)
 static void renew_by_owner_op(struct hf_op *op)
 {
     op->lease_ms = op->options.lease_ms;
-    if (!make_hold(op))
+    if (!create_hold_of_op(op))
         return;
-    hf_op_want_replicas(op, is_renewed, on_replicas);
+    hf_op_want_replicas(op, is_renewal_reply_success, on_replicas_confirmed);
     hf_op_call_script(op, STEP_EXTEND, hf_hold_field(op->hold), hf_op_deadline(op),
                       on_renewed);
 }
@@ -120,19 +120,19 @@ static const struct hf_verb verb_renew = {
  * several readers. So the release script of the kind is called, which releases the holds of
  * one owner. */
 
-static void release(struct hf_op *op)
+static void start_release_by_owner(struct hf_op *op)
 {
-    if (make_hold(op))
+    if (create_hold_of_op(op))
         hf_verb_force_release.start(op);
 }
 
 static const struct hf_verb verb_release = {
-    .name = "release by owner", .start = release, .cancel = hf_hold_finish_request};
+    .name = "release by owner", .start = start_release_by_owner, .cancel = hf_hold_finish_request};
 
 /* ---- the requests ---- */
 
 /* The sides of a read-write lock have fields of their own. */
-static bool has_owner_form(const struct hf_kind *kind, const char *owner,
+static bool is_valid_owner_text(const struct hf_kind *kind, const char *owner,
                           size_t len)
 {
     if (!owner || len < 1 || len >= HF_OWNER_TEXT_MAX)
@@ -141,7 +141,7 @@ static bool has_owner_form(const struct hf_kind *kind, const char *owner,
         (kind->id == HF_KIND_PERMIT && hf_permit_id_ok(owner, len)))
         return true;
     return hf_owner_ok(owner, len) &&
-           (!kind->other || hf_owner_has_suffix(owner, len, kind->owner_suffix));
+           (!kind->other_side || hf_owner_has_suffix(owner, len, kind->owner_suffix));
 }
 
 static bool is_of_this_client(const struct hf_client *client, const char *owner,
@@ -150,8 +150,8 @@ static bool is_of_this_client(const struct hf_client *client, const char *owner,
     return len > UUID_LEN && memcmp(owner, client->uuid, UUID_LEN) == 0;
 }
 
-static hf_status refuse_owner(const struct hf_kind *kind, const char *quoted,
-                              struct hf_error *err)
+static hf_status fail_invalid_owner(const struct hf_kind *kind, const char *quoted,
+                                    struct hf_error *err)
 {
     if (kind->accepts_any_holder_text)
         return hf_error_set(err, HF_E_INVAL,
@@ -172,8 +172,8 @@ static hf_status check_owner(const struct hf_lock *lock, const char *owner,
 
     (void)hf_error_quote(quoted, sizeof quoted, owner ? owner : "",
                          owner ? len : 0);
-    if (!has_owner_form(lock->kind, owner, len))
-        return refuse_owner(lock->kind, quoted, err);
+    if (!is_valid_owner_text(lock->kind, owner, len))
+        return fail_invalid_owner(lock->kind, quoted, err);
     if (is_of_this_client(lock->client, owner, len))
         return hf_error_set(err, HF_E_INVAL,
                             "'%s' is an owner of this client, which renews it "
@@ -181,27 +181,27 @@ static hf_status check_owner(const struct hf_lock *lock, const char *owner,
     return HF_OK;
 }
 
-static hf_status check_renewal(const struct hf_lock *lock, const char *owner,
-                               size_t len, int64_t lease_ms,
-                               struct hf_error *err)
+static hf_status check_renewal_arguments(const struct hf_lock *lock, const char *owner,
+                                         size_t len, int64_t lease_ms,
+                                         struct hf_error *err)
 {
     hf_status rc = check_owner(lock, owner, len, err);
 
     return rc < 0 ? rc : hf_op_check_lease(lease_ms, err);
 }
 
-static struct hf_op_request renew_request(const char *owner, size_t len,
-                                          const struct hf_acquire_options *options,
-                                          int64_t *safe_ms)
+static struct hf_op_request make_renew_request(const char *owner, size_t len,
+                                               const struct hf_acquire_options *options,
+                                               int64_t *safe_ms)
 {
     return (struct hf_op_request){.verb = &verb_renew,
                                   .options = options,
-                                  .value = safe_ms,
+                                  .out_number = safe_ms,
                                   .holder = owner,
                                   .holder_len = len};
 }
 
-static struct hf_op_request release_request(const char *owner, size_t len)
+static struct hf_op_request make_release_request(const char *owner, size_t len)
 {
     return (struct hf_op_request){
         .verb = &verb_release, .holder = owner, .holder_len = len};
@@ -214,8 +214,8 @@ hf_status hf_renew_by_owner(struct hf_lock *lock, const char *owner, size_t len,
                             struct hf_error *err)
 {
     struct hf_acquire_options options = {.lease_ms = lease_ms};
-    struct hf_op_request request = renew_request(owner, len, &options, safe_ms);
-    hf_status rc = check_renewal(lock, owner, len, lease_ms, err);
+    struct hf_op_request request = make_renew_request(owner, len, &options, safe_ms);
+    hf_status rc = check_renewal_arguments(lock, owner, len, lease_ms, err);
 
     return rc < 0 ? rc : hf_op_run(lock, &request, err);
 }
@@ -225,8 +225,8 @@ hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
                                   hf_done *done, void *ctx)
 {
     struct hf_acquire_options options = {.lease_ms = lease_ms};
-    struct hf_op_request request = renew_request(owner, len, &options, safe_ms);
-    hf_status rc = check_renewal(lock, owner, len, lease_ms, NULL);
+    struct hf_op_request request = make_renew_request(owner, len, &options, safe_ms);
+    hf_status rc = check_renewal_arguments(lock, owner, len, lease_ms, NULL);
 
     return rc < 0 ? rc : hf_op_submit(lock, &request, done, ctx);
 }
@@ -234,24 +234,24 @@ hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
 hf_status hf_release_by_owner(struct hf_lock *lock, const char *owner,
                               size_t len, struct hf_error *err)
 {
-    struct hf_op_request request = release_request(owner, len);
+    struct hf_op_request request = make_release_request(owner, len);
     hf_status rc = check_owner(lock, owner, len, err);
 
     if (rc < 0)
         return rc;
-    return lock->kind->other ? hf_op_run(lock, &request, err)
+    return lock->kind->other_side ? hf_op_run(lock, &request, err)
                              : hf_lock_force_release(lock, owner, len, err);
 }
 
 hf_status hf_release_by_owner_async(struct hf_lock *lock, const char *owner,
                                     size_t len, hf_done *done, void *ctx)
 {
-    struct hf_op_request request = release_request(owner, len);
+    struct hf_op_request request = make_release_request(owner, len);
     hf_status rc = check_owner(lock, owner, len, NULL);
 
     if (rc < 0)
         return rc;
-    return lock->kind->other
+    return lock->kind->other_side
                ? hf_op_submit(lock, &request, done, ctx)
                : hf_lock_force_release_async(lock, owner, len, done, ctx);
 }

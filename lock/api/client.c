@@ -51,27 +51,27 @@ static hf_status copy_text(char *dst, size_t room, const char *src,
     return HF_OK;
 }
 
-static void set_once(struct hf_client *client,
-                     const struct hf_client_options *o)
+static void copy_constant_options(struct hf_client *client,
+                                  const struct hf_client_options *o)
 {
     client->connect_timeout_ms = o->connect_timeout_ms;
-    client->connects_once = o->connect_once;
+    client->tries_connect_once = o->connect_once;
     client->request_timeout_ms = o->request_timeout_ms;
     client->watchdog_ms = o->watchdog_ms;
     client->replicas = o->replicas;
     client->replicas_timeout_ms = o->replicas_timeout_ms;
-    client->retention[hf_resp_format_integer(client->retention,
-                                             o->token_retention_ms)] = '\0';
+    client->token_retention_text[hf_resp_format_integer(client->token_retention_text,
+                                                        o->token_retention_ms)] = '\0';
     client->locks_max = o->locks_max;
     client->waiters_max = o->waiters_max;
     client->log = o->log;
     client->log_ctx = o->log_ctx;
-    client->worst_left_out = HF_LOG_INFO;
+    client->worst_left_out_level = HF_LOG_INFO;
 }
 
 /* A failover takes a second at least (down-after-milliseconds); and a renewal that
  * is answered in its own third of the watchdog timeout needs no doubt. */
-static int64_t doubt_ms(const struct hf_client_options *o)
+static int64_t doubt_after_ms(const struct hf_client_options *o)
 {
     return hf_min_ms(o->watchdog_ms / 3, DOUBT_AFTER_MS);
 }
@@ -80,22 +80,23 @@ static int64_t doubt_ms(const struct hf_client_options *o)
  * another connection. A quarter of the request's time: the rest is for its repetition.
  * With sentinels, so early that the client does not doubt the master (DOUBT-3) because of a
  * dead connection. A doubt takes 1.5 s more, and the place in a fair queue may end. */
-static int64_t suspect_ms(const struct hf_client_options *o, const struct hf_seeds *seeds)
+static int64_t suspect_silence_after_ms(const struct hf_client_options *o,
+                                        const struct hf_seeds *seeds)
 {
     int64_t of_ttl = o->watchdog_ms / 6, of_request = o->request_timeout_ms / 4;
     int64_t ms = of_ttl < of_request ? of_ttl : of_request;
-    int64_t of_doubt = doubt_ms(o) * 3 / 4;
+    int64_t of_doubt = doubt_after_ms(o) * 3 / 4;
 
     if (seeds->topology == HF_SENTINEL && ms > of_doubt)
         ms = of_doubt;
     return ms > SUSPECT_LEAST_MS ? ms : SUSPECT_LEAST_MS;
 }
 
-static hf_status connect_parts(struct hf_client *client,
-                               const struct hf_client_options *o,
-                               const struct hf_url *url,
-                               const struct hf_seeds *seeds,
-                               struct hf_error *err)
+static hf_status create_router_and_label(struct hf_client *client,
+                                         const struct hf_client_options *o,
+                                         const struct hf_url *url,
+                                         const struct hf_seeds *seeds,
+                                         struct hf_error *err)
 {
     struct hf_router_options options = {
         .seeds = seeds,
@@ -116,11 +117,11 @@ static hf_status connect_parts(struct hf_client *client,
     options.link.wants_tracking = url->is_tracking;
     options.link.connect_timeout_ms = o->connect_timeout_ms;
     options.link.silence_ms = o->request_timeout_ms;
-    options.link.suspect_ms = suspect_ms(o, seeds);
+    options.link.suspect_ms = suspect_silence_after_ms(o, seeds);
     options.link.idle_check_ms = o->idle_check_ms;
     options.link.output_max = o->output_max < OP_BYTES_MAX ? OP_BYTES_MAX : o->output_max;
     options.link.reply_max = REPLY_MAX;
-    options.doubt_ms = doubt_ms(o);
+    options.doubt_ms = doubt_after_ms(o);
     options.roles_ms = hf_min_ms(o->watchdog_ms / 6, ROLES_MAX_MS);
     options.map_address = o->map_address;
     options.map_address_ctx = o->map_address_ctx;
@@ -153,7 +154,7 @@ static hf_status make_loop(struct hf_loop **loop,
 
 /* Frees the parts of a client that may be incomplete. [locked] No operation may be
  * pending. */
-static void free_parts(struct hf_client *client)
+static void free_client_members(struct hf_client *client)
 {
     hf_router_free(client->router);
     hf_hold_free_spare(client);
@@ -200,8 +201,8 @@ static hf_status make_client(struct hf_client **out, struct hf_loop *loop,
     client->loop = loop;
     client->owns_loop = o->loop == NULL;
     client->mem = client->declare_state.mem = mem;
-    set_once(client, o);
-    hf_list_init(&client->ops);
+    copy_constant_options(client, o);
+    hf_list_init(&client->pending_ops);
     for (int i = 0; i < 2; i++)
         hf_list_init(&client->spare_holds[i]);
     hf_list_init(&client->spare_works);
@@ -214,14 +215,14 @@ static hf_status make_client(struct hf_client **out, struct hf_loop *loop,
         rc = hf_error_set(err, HF_E_SYSTEM,
                           "the kernel gives no random bytes (getrandom)");
     if (rc == HF_OK)
-        rc = connect_parts(client, o, url, seeds, err);
+        rc = create_router_and_label(client, o, url, seeds, err);
     hf_loop_lock(loop);
     if (rc == HF_OK && (rc = hf_lock_table_init(client)) < 0)
         (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
     if (rc == HF_OK && o->label[0] && (rc = hf_label_open(client, o->label)) < 0)
         (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
     if (rc < 0)
-        free_parts(client);
+        free_client_members(client);
     else
         log_insecure_options(client, url);
     hf_loop_unlock(loop);
@@ -264,7 +265,7 @@ hf_status hf_client_new_url(struct hf_client **out, const char *url, struct hf_e
 
 /* ---- connect ---- */
 
-struct probe {
+struct connect_probe {
     struct hf_command command;
     struct hf_waiter waiter;
     enum hf_outcome outcome;
@@ -277,7 +278,7 @@ struct probe {
 static void on_probed(struct hf_command *command, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
-    struct probe *probe = HF_OWNER_OF(command, struct probe, command);
+    struct connect_probe *probe = HF_OWNER_OF(command, struct connect_probe, command);
     const char *ptr = "";
     size_t len = 0;
 
@@ -291,7 +292,7 @@ static void on_probed(struct hf_command *command, enum hf_outcome outcome,
     hf_waiter_wake(&probe->waiter);
 }
 
-static hf_status probe_status(const struct probe *probe, struct hf_error *err)
+static hf_status probe_status(const struct connect_probe *probe, struct hf_error *err)
 {
     if (probe->outcome == HF_ANSWERED)
         return HF_OK;
@@ -308,7 +309,7 @@ static hf_status probe_status(const struct probe *probe, struct hf_error *err)
 }
 
 /* Sends one command and waits for its reply. [locked] */
-static hf_status send_probe(struct hf_client *client, struct probe *probe,
+static hf_status send_probe(struct hf_client *client, struct connect_probe *probe,
                             struct hf_error *err)
 {
     hf_status rc;
@@ -328,7 +329,7 @@ static hf_status send_probe(struct hf_client *client, struct probe *probe,
 
 /* A load balancer may still lead to a replica: the first request finds out, and goes to
  * the master (REPLACE-1). */
-static bool is_of_replica(const struct probe *probe)
+static bool was_refused_by_replica(const struct connect_probe *probe)
 {
     static const char words[] = "ERR WAIT cannot be used with replica";
 
@@ -337,87 +338,89 @@ static bool is_of_replica(const struct probe *probe)
 
 /* Any reply is enough, even LOADING or NOPERM. With replicas, WAIT must not be
  * refused, except by a replica. */
-static hf_status connect_within(struct hf_client *client, uint16_t slot,
-                                int64_t deadline_ms, struct hf_error *err)
+static hf_status connect_before_deadline(struct hf_client *client, uint16_t slot,
+                                         int64_t deadline_ms, struct hf_error *err)
 {
     static const struct hf_resp_arg ping[] = {{"PING", 4}};
     static const struct hf_resp_arg wait[] = {{"WAIT", 4}, {"0", 1}, {"1", 1}};
-    struct probe probe = {.command = {.argv = ping,
-                                      .argc = 1,
-                                      .slot = slot,
-                                      .is_probe = true,
-                                      .is_never_retried = client->connects_once,
-                                      .deadline_ms = deadline_ms}};
+    struct connect_probe probe = {.command = {.argv = ping,
+                                              .argc = 1,
+                                              .slot = slot,
+                                              .is_probe = true,
+                                              .is_never_retried = client->tries_connect_once,
+                                              .deadline_ms = deadline_ms}};
     hf_status rc = send_probe(client, &probe, err);
 
     if (rc < 0 || !client->replicas)
         return rc;
-    probe = (struct probe){.command = {.argv = wait,
-                                       .argc = 3,
+    probe = (struct connect_probe){.command = {.argv = wait,
+                                               .argc = 3,
                                      .slot = slot,
-                                       .is_replicated = true,
-                                       .is_never_retried = client->connects_once,
-                                       .deadline_ms = deadline_ms}};
+                                               .is_replicated = true,
+                                               .is_never_retried = client->tries_connect_once,
+                                               .deadline_ms = deadline_ms}};
     rc = send_probe(client, &probe, err);
-    if (rc == HF_OK && probe.refusal[0] && !is_of_replica(&probe))
+    if (rc == HF_OK && probe.refusal[0] && !was_refused_by_replica(&probe))
         rc = hf_error_set(err, HF_E_SERVER,
                           "%s: WAIT, which replicas=... needs: %s",
                           probe.address, probe.refusal);
     return rc;
 }
 
-static hf_status connect_to(struct hf_client *client, uint16_t slot, struct hf_error *err)
+static hf_status connect_to_server_of_slot(struct hf_client *client, uint16_t slot,
+                                           struct hf_error *err)
 {
     hf_status rc;
 
     if (hf_loop_forked(client->loop))
         return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
     hf_loop_lock(client->loop);
-    rc = connect_within(client, slot, hf_loop_now(client->loop) + client->connect_timeout_ms,
-                        err);
+    rc = connect_before_deadline(client, slot,
+                                 hf_loop_now(client->loop) + client->connect_timeout_ms,
+                                 err);
     hf_loop_unlock(client->loop);
     return rc;
 }
 
 hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
 {
-    return connect_to(client, 0, err);
+    return connect_to_server_of_slot(client, 0, err);
 }
 
 hf_status hf_lock_connect(struct hf_lock *lock, struct hf_error *err)
 {
-    return connect_to(lock->client, lock->slot, err);
+    return connect_to_server_of_slot(lock->client, lock->slot, err);
 }
 
 /* ---- the end ---- */
 
-static void end_op(struct hf_op *op)
+static void end_op_as_closed(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
     hf_call_cancel(&op->call);
     hf_loop_disarm(op->client->loop, &op->timer);
     op->hold = NULL;
-    if (hold && hold->work->op == op)
+    if (hold && hold->work->acting_op == op)
         hf_hold_abandon_op(hold);
     else if (hold)
         hf_hold_free(hold); /* of an acquire that was never granted */
     hf_op_finish(op, HF_E_CLOSED);
 }
 
-static void end_ops(struct hf_client *client)
+static void end_all_ops_as_closed(struct hf_client *client)
 {
-    while (!hf_list_is_empty(&client->ops))
-        end_op(HF_OWNER_OF(client->ops.next, struct hf_op, node));
+    while (!hf_list_is_empty(&client->pending_ops))
+        end_op_as_closed(HF_OWNER_OF(client->pending_ops.next, struct hf_op, node));
 }
 
-static void end_holds(struct hf_lock *lock)
+static void lose_holds_of_lock(struct hf_lock *lock)
 {
     for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
         (void)hf_hold_lose(hold, HF_REASON_CLOSED);
 }
 
-static void each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
+static void call_for_each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
 {
     struct hf_lock *next;
 
@@ -427,13 +430,13 @@ static void each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
     }
 }
 
-static void stop_listening(struct hf_lock *lock)
+static void stop_listening_for_lock(struct hf_lock *lock)
 {
     if (lock->wait_queue)
         hf_wait_queue_stop_listening(lock->wait_queue);
 }
 
-static void free_holds(struct hf_lock *lock)
+static void free_holds_of_lock(struct hf_lock *lock)
 {
     struct hf_hold *next;
 
@@ -455,18 +458,18 @@ void hf_client_free(struct hf_client *client)
     hf_loop_lock(loop);
     client->is_closing = client->has_stopped_sending = true;
     hf_loop_quiesce(loop);
-    each_lock(client, stop_listening);
-    end_ops(client); /* the last waiter may take its lock along */
+    call_for_each_lock(client, stop_listening_for_lock);
+    end_all_ops_as_closed(client); /* the last waiter may take its lock along */
     hf_label_requests_end(client);
     hf_watchdog_fini(client);
     hf_switch_fini(client);
-    each_lock(client, end_holds);
+    call_for_each_lock(client, lose_holds_of_lock);
     hf_loop_resume(loop);
     hf_loop_finish_tasks(loop);
     client->log = NULL; /* a line from here on would find the client gone */
     hf_loop_quiesce(loop);
-    each_lock(client, free_holds);
-    free_parts(client);
+    call_for_each_lock(client, free_holds_of_lock);
+    free_client_members(client);
     hf_shrink_fini(client);
     hf_loop_resume(loop);
     hf_loop_unlock(loop);

@@ -33,7 +33,7 @@ void hf_client_options_init_sized(struct hf_client_options *options, size_t size
 }
 
 /* Within the members that every version has, so the size of the program does not matter. */
-static hf_status check_size(const struct hf_client_options *options, struct hf_error *err)
+static hf_status check_struct_size(const struct hf_client_options *options, struct hf_error *err)
 {
     struct hf_client_options copy;
     hf_status rc = hf_sized_read(&copy, &options_size, options, err);
@@ -45,7 +45,7 @@ static hf_status check_size(const struct hf_client_options *options, struct hf_e
 hf_status hf_client_options_set(struct hf_client_options *options, const char *name,
                                 const char *value, struct hf_error *err)
 {
-    hf_status rc = check_size(options, err);
+    hf_status rc = check_struct_size(options, err);
 
     if (rc == HF_OK && !name)
         return hf_error_set(err, HF_E_INVAL, "no name of an option was given");
@@ -55,7 +55,7 @@ hf_status hf_client_options_set(struct hf_client_options *options, const char *n
 
 /* ---- completion ---- */
 
-static int64_t first_given(int64_t option, int64_t of_url, int64_t otherwise)
+static int64_t first_nonzero(int64_t option, int64_t of_url, int64_t otherwise)
 {
     if (option != 0)
         return option;
@@ -70,14 +70,14 @@ static void fill_unset_options(struct hf_client_options *o, const struct hf_url 
         o->name = url->client_name[0] ? url->client_name : "holdfast";
     if (!o->label)
         o->label = url->label;
-    o->protocol = (int)first_given(o->protocol, url->protocol, 3);
-    o->connect_timeout_ms = first_given(o->connect_timeout_ms,
-                                        url->connect_timeout_ms, TIMEOUT_MS);
-    o->request_timeout_ms = first_given(o->request_timeout_ms, url->timeout_ms, TIMEOUT_MS);
-    o->idle_check_ms = first_given(o->idle_check_ms, url->idle_check_ms, IDLE_CHECK_MS);
-    o->replicas = (int)first_given(o->replicas, url->replicas, 0);
-    o->replicas_timeout_ms = first_given(o->replicas_timeout_ms,
-                                         url->replicas_timeout_ms, 0);
+    o->protocol = (int)first_nonzero(o->protocol, url->protocol, 3);
+    o->connect_timeout_ms = first_nonzero(o->connect_timeout_ms,
+                                          url->connect_timeout_ms, TIMEOUT_MS);
+    o->request_timeout_ms = first_nonzero(o->request_timeout_ms, url->timeout_ms, TIMEOUT_MS);
+    o->idle_check_ms = first_nonzero(o->idle_check_ms, url->idle_check_ms, IDLE_CHECK_MS);
+    o->replicas = (int)first_nonzero(o->replicas, url->replicas, 0);
+    o->replicas_timeout_ms = first_nonzero(o->replicas_timeout_ms,
+                                           url->replicas_timeout_ms, 0);
     if (o->replicas_timeout_ms == 0)
         o->replicas_timeout_ms = hf_min_ms(REPLICAS_TIMEOUT_MS, o->watchdog_ms / 6);
 }
@@ -99,14 +99,14 @@ static hf_status merge_url(struct hf_url *url, struct hf_seeds *seeds,
     return rc;
 }
 
-static bool is_span(int64_t ms, int64_t least_ms)
+static bool is_time_in_range(int64_t ms, int64_t least_ms)
 {
     return ms >= least_ms && ms <= HF_SPAN_MAX_MS;
 }
 
 static hf_status check_timeout(const char *name, int64_t ms, struct hf_error *err)
 {
-    return is_span(ms, 1) ? HF_OK
+    return is_time_in_range(ms, 1) ? HF_OK
                           : hf_error_set(err, HF_E_INVAL, "%s must be 1 to %lld ms", name,
                                          (long long)HF_SPAN_MAX_MS);
 }
@@ -131,10 +131,10 @@ static hf_status check_replicas(const struct hf_client_options *o, struct hf_err
     return HF_OK;
 }
 
-static hf_status check_retention(const struct hf_client_options *o, struct hf_error *err)
+static hf_status check_token_retention(const struct hf_client_options *o, struct hf_error *err)
 {
     if (o->token_retention_ms == 0 ||
-        is_span(o->token_retention_ms, HF_TOKEN_RETENTION_LEAST_MS))
+        is_time_in_range(o->token_retention_ms, HF_TOKEN_RETENTION_LEAST_MS))
         return HF_OK;
     return hf_error_set(err, HF_E_INVAL,
                         "token_retention_ms is 0 (forever), or %lld to %lld ms",
@@ -148,7 +148,7 @@ static hf_status check_options(const struct hf_client_options *o, struct hf_erro
 {
     hf_status rc;
 
-    if (!is_span(o->watchdog_ms, WATCHDOG_LEAST_MS))
+    if (!is_time_in_range(o->watchdog_ms, WATCHDOG_LEAST_MS))
         return hf_error_set(err, HF_E_INVAL,
                             "the watchdog timeout is %d to %lld ms",
                             WATCHDOG_LEAST_MS, (long long)HF_SPAN_MAX_MS);
@@ -163,7 +163,7 @@ static hf_status check_options(const struct hf_client_options *o, struct hf_erro
         return hf_error_set(err, HF_E_INVAL, "the protocol is 2 or 3");
     if ((rc = hf_url_check_label(o->label, err)) < 0)
         return rc;
-    return check_retention(o, err);
+    return check_token_retention(o, err);
 }
 
 hf_status hf_client_options_read(struct hf_client_options *o, struct hf_url *url,

@@ -22,28 +22,28 @@
 #include "net/base/error.h"
 #include "net/base/sized.h"
 
-struct closing {
+struct close_wait {
     struct hf_waiter waiter;
     struct hf_timer timer;
 };
 
-static void on_pubsub_idle(void *ctx)
+static void on_subscriptions_idle(void *ctx)
 {
     hf_client_note_idle(ctx);
 }
 
 /* ---- cancelling ---- */
 
-struct cancelled {
+struct cancelled_counts {
     uint64_t unknown;           /* the server may have executed them */
     uint64_t unsent;            /* or waiting: they had no effect on the server */
     uint64_t refused;           /* of both: releases that are repeated after an error reply */
 };
 
-static void cancel_op(struct hf_op *op, struct cancelled *c)
+static void cancel_op(struct hf_op *op, struct cancelled_counts *c)
 {
     bool is_chore = hf_op_is_housekeeping(op);
-    bool was_refused = op->was_refused;
+    bool was_refused = op->was_last_reply_error;
     bool may_have_run = hf_op_cancel(op, HF_E_CLOSED);
 
     c->unknown += !is_chore && may_have_run;
@@ -53,78 +53,78 @@ static void cancel_op(struct hf_op *op, struct cancelled *c)
 
 /* A request that was sent has a reply soon, which shows whether a lock was granted and
  * must be released. */
-static bool only_waits(const struct hf_op *op)
+static bool may_be_cancelled_at_once(const struct hf_op *op)
 {
-    return op->verb->only_waits && !hf_call_is_sent(&op->call);
+    return op->verb->ends_at_close && !hf_call_is_sent(&op->call);
 }
 
-static void cancel_those_who_wait(struct hf_client *client, struct cancelled *c)
+static void cancel_waiting_ops(struct hf_client *client, struct cancelled_counts *c)
 {
     struct hf_list *next;
 
-    for (struct hf_list *l = client->ops.next; l != &client->ops; l = next) {
+    for (struct hf_list *l = client->pending_ops.next; l != &client->pending_ops; l = next) {
         struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
 
         next = l->next; /* cancelling one ends no other */
-        if (only_waits(op))
+        if (may_be_cancelled_at_once(op))
             cancel_op(op, c);
     }
 }
 
-static void cancel_all(struct hf_client *client, struct cancelled *c)
+static void cancel_all_ops(struct hf_client *client, struct cancelled_counts *c)
 {
-    while (!hf_list_is_empty(&client->ops))
-        cancel_op(HF_OWNER_OF(client->ops.next, struct hf_op, node), c);
+    while (!hf_list_is_empty(&client->pending_ops))
+        cancel_op(HF_OWNER_OF(client->pending_ops.next, struct hf_op, node), c);
 }
 
 /* ---- waiting ---- */
 
-static void on_deadline(struct hf_timer *timer)
+static void on_close_deadline(struct hf_timer *timer)
 {
     hf_waiter_wake(
-        &HF_OWNER_OF(timer, struct closing, timer)->waiter);
+        &HF_OWNER_OF(timer, struct close_wait, timer)->waiter);
 }
 
 /* Waits until the deadline, until the client may be quiet, or until there are callbacks that
  * no other thread runs. */
-static void await_change(struct hf_client *client, int64_t deadline_ms)
+static void await_idle_or_deadline(struct hf_client *client, int64_t deadline_ms)
 {
     struct hf_loop *loop = client->loop;
-    struct closing closing = {.timer.fire = on_deadline};
+    struct close_wait closing = {.timer.fire = on_close_deadline};
 
     hf_waiter_init(&closing.waiter, loop);
     hf_loop_arm(loop, &closing.timer, deadline_ms);
-    hf_router_on_subscriptions_idle(client->router, on_pubsub_idle, client);
-    HF_ASSERT(!client->closer && client->is_closing);
-    client->closer = &closing.waiter;
+    hf_router_on_subscriptions_idle(client->router, on_subscriptions_idle, client);
+    HF_ASSERT(!client->closing_waiter && client->is_closing);
+    client->closing_waiter = &closing.waiter;
     hf_loop_set_task_waiter(loop, &closing.waiter);
     hf_loop_wait(&closing.waiter);
     hf_loop_lock(loop);
     hf_loop_set_task_waiter(loop, NULL);
-    client->closer = NULL;
+    client->closing_waiter = NULL;
     hf_router_on_subscriptions_idle(client->router, NULL, NULL);
     hf_loop_disarm(loop, &closing.timer);
 }
 
 /* A callback releases the members of a multi-lock, so callbacks must run first. Without a
  * background thread, all callbacks are run (CLOSE-4). */
-static void await_quiet(struct hf_client *client, int64_t deadline_ms)
+static void await_all_work_done(struct hf_client *client, int64_t deadline_ms)
 {
     struct hf_loop *loop = client->loop;
 
     for (;;) {
-        if (client->provisional_holds > 0 || !hf_loop_has_thread(loop))
+        if (client->provisional_holds_count > 0 || !hf_loop_has_thread(loop))
             hf_loop_finish_tasks(loop);
         if (hf_client_is_idle(client) || hf_loop_forked(loop) ||
             hf_loop_now(loop) >= deadline_ms)
             return;
-        await_change(client, deadline_ms);
+        await_idle_or_deadline(client, deadline_ms);
     }
 }
 
 /* ---- what became of it ---- */
 
-static uint64_t count_holds(struct hf_lock *lock)
+static uint64_t count_holds_of_lock(struct hf_lock *lock)
 {
     struct hf_lease copy;
     uint64_t count = 0;
@@ -139,14 +139,15 @@ static uint64_t count_all_holds(const struct hf_client *client)
     uint64_t count = 0;
 
     for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));)
-        count += count_holds(lock);
+        count += count_holds_of_lock(lock);
     return count;
 }
 
 /* Reports the requests that were cancelled at the deadline, without waiting calls. One of those
  * that may have been executed is undone in the background: it counts if something was left. */
-static hf_status fill_error_of_cancelled(struct hf_client *client, const struct cancelled *waited,
-                                         const struct cancelled *left, struct hf_error *err)
+static hf_status fill_error_of_cancelled(struct hf_client *client,
+                                         const struct cancelled_counts *waited,
+                                         const struct cancelled_counts *left, struct hf_error *err)
 {
     uint64_t unknown = left->unknown + (left->unsent > 0 ? waited->unknown : 0);
 
@@ -176,40 +177,41 @@ static void await_background_work(struct hf_client *client, int64_t timeout_ms)
     int64_t deadline_ms = hf_loop_now(client->loop) + timeout_ms;
 
     if (timeout_ms > 0)
-        await_quiet(client, deadline_ms);
+        await_all_work_done(client, deadline_ms);
     if (hf_loop_forked(client->loop)) /* a callback has forked */
         return;
     hf_label_close(client);
     if (timeout_ms > 0)
-        await_quiet(client, deadline_ms);
+        await_all_work_done(client, deadline_ms);
 }
 
-static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
-                         struct hf_client_closed *out, struct hf_error *err)
+static hf_status cancel_and_finish_work(struct hf_client *client, int64_t timeout_ms,
+                                        struct hf_client_closed *out, struct hf_error *err)
 {
-    struct cancelled waited = {0}, left = {0};
+    struct cancelled_counts waited = {0}, left = {0};
 
     client->is_closing = true;
-    cancel_those_who_wait(client, &waited);
+    cancel_waiting_ops(client, &waited);
     await_background_work(client, timeout_ms);
     client->has_stopped_sending = true;
-    cancel_all(client, &left);
+    cancel_all_ops(client, &left);
     hf_label_requests_end(client);
-    HF_ASSERT(client->ops_count == 0 && client->orphans == 0 && client->housekeeping_ops == 0);
+    HF_ASSERT(client->ops_count == 0 && client->background_releases == 0 &&
+              client->housekeeping_ops == 0);
     out->cancelled = waited.unsent + left.unsent;
     out->unknown = waited.unknown + left.unknown;
-    HF_ASSERT(client->finished >= out->cancelled + out->unknown);
-    out->finished = client->finished - out->cancelled - out->unknown;
+    HF_ASSERT(client->ops_finished_since_close >= out->cancelled + out->unknown);
+    out->finished = client->ops_finished_since_close - out->cancelled - out->unknown;
     out->holds = count_all_holds(client);
-    HF_ASSERT(out->holds <= client->holds);
+    HF_ASSERT(out->holds <= client->holds_count);
     hf_loop_finish_tasks(client->loop);
     if (hf_loop_forked(client->loop)) /* a callback has forked */
         return hf_fail_forked(err);
     return fill_error_of_cancelled(client, &waited, &left, err);
 }
 
-static hf_status drain_client(struct hf_client *client, int64_t timeout_ms,
-                              struct hf_client_closed *out, struct hf_error *err)
+static hf_status check_and_close_client(struct hf_client *client, int64_t timeout_ms,
+                                        struct hf_client_closed *out, struct hf_error *err)
 {
     hf_status rc;
 
@@ -223,7 +225,7 @@ static hf_status drain_client(struct hf_client *client, int64_t timeout_ms,
     if (client->is_closing)
         rc = hf_error_set(err, HF_E_CLOSED, "the client was closed before");
     else
-        rc = run_dry(client, timeout_ms, out, err);
+        rc = cancel_and_finish_work(client, timeout_ms, out, err);
     hf_loop_unlock(client->loop);
     return rc;
 }
@@ -233,7 +235,7 @@ hf_status hf_client_close_sized(struct hf_client *client, int64_t timeout_ms,
                                 struct hf_error *err)
 {
     struct hf_client_closed closed = {0};
-    hf_status rc = drain_client(client, timeout_ms, &closed, err);
+    hf_status rc = check_and_close_client(client, timeout_ms, &closed, err);
 
     if (out)
         hf_sized_write(out, size, &closed, sizeof closed);

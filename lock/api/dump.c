@@ -63,12 +63,13 @@ static void dump_hold(const struct hf_hold *hold, struct hf_dump *dump)
                  ", safe until: %s, last answered request sent: %s, next renewal: %s%s%s%s",
                  hold->owner, (int)len, text, lease_states[l->state],
                  l->state == LEASE_LOST ? ": " : "",
-                 l->state == LEASE_LOST ? hf_lost_text(l->reason) : "", l->count,
+                 l->state == LEASE_LOST ? hf_lost_text(l->loss_reason) : "", l->hold_count,
                  hf_dump_time(dump, safe, l->claims.end_ms),
-                 hf_dump_time(dump, proved, l->claims.proved_ms),
-                 hf_dump_time(dump, renewal, l->is_renewed ? l->renew_ms : HF_NEVER),
-                 l->is_renewing ? ", a renewal has no reply yet" : "",
-                 hold->work && hold->work->op ? ", an operation acts on it" : "",
+                 hf_dump_time(dump, proved, l->claims.proved_held_at_ms),
+                 hf_dump_time(dump, renewal, l->is_renewed_by_watchdog ? l->next_renewal_ms
+                              : HF_NEVER),
+                 l->has_pending_renewal_or_look ? ", a renewal has no reply yet" : "",
+                 hold->work && hold->work->acting_op ? ", an operation acts on it" : "",
                  hold->is_provisional ? ", of a set that is not complete" : "");
     dump_claims(&l->claims, dump);
 }
@@ -81,12 +82,12 @@ static const char *const wait_states[] = {
     [WAIT_DONE] = "ends",
 };
 
-static const char *name_of(const struct hf_op *op, char dst[NAME_MAX_SHOWN])
+static const char *quote_lock_name(const struct hf_op *op, char dst[NAME_MAX_SHOWN])
 {
-    return hf_error_quote(dst, NAME_MAX_SHOWN, op->lock->text, op->lock->name_len);
+    return hf_error_quote(dst, NAME_MAX_SHOWN, op->lock->texts, op->lock->name_len);
 }
 
-static void dump_wait(const struct hf_op *op, struct hf_dump *dump, int depth)
+static void dump_wait_of_op(const struct hf_op *op, struct hf_dump *dump, int depth)
 {
     char due[HF_DUMP_TIME_MAX], deadline[HF_DUMP_TIME_MAX];
 
@@ -94,9 +95,9 @@ static void dump_wait(const struct hf_op *op, struct hf_dump *dump, int depth)
                  wait_states[op->wait.state], hf_dump_time(dump, due, op->wait.due_ms),
                  hf_dump_time(dump, deadline, op->wait.deadline_ms),
                  op->wait.gives_way ? ", gives way" : "");
-    if (op->held_by_len > 0)
-        hf_dump_line(dump, depth, "holder in the last reply: %.*s", (int)op->held_by_len,
-                     op->held_by);
+    if (op->last_named_holder_len > 0)
+        hf_dump_line(dump, depth, "holder in the last reply: %.*s", (int)op->last_named_holder_len,
+                     op->last_named_holder);
 }
 
 static void dump_call(const struct hf_call *call, struct hf_dump *dump, int depth)
@@ -118,12 +119,12 @@ static void dump_op(const struct hf_op *op, struct hf_dump *dump)
     char name[NAME_MAX_SHOWN], timer[HF_DUMP_TIME_MAX];
 
     hf_dump_line(dump, 1, "operation: %s '%s' by owner %" PRId64 "%s", op->verb->name,
-                 name_of(op, name), op->owner,
+                 quote_lock_name(op, name), op->owner,
                  hf_op_is_housekeeping(op)      ? ", in the background"
-                 : op->waiter            ? ", a thread waits for it"
+                 : op->blocking_waiter            ? ", a thread waits for it"
                                          : "");
     if (op->verb == &hf_verb_acquire)
-        dump_wait(op, dump, 2);
+        dump_wait_of_op(op, dump, 2);
     if (op->call.is_under_way)
         dump_call(&op->call, dump, 2);
     if (op->timer.link)
@@ -145,7 +146,7 @@ static void dump_lock(struct hf_lock *lock, struct hf_dump *dump)
     char name[NAME_MAX_SHOWN];
 
     hf_dump_line(dump, 1, "lock '%s': %s, slot %u, holds %" PRIu32,
-                 hf_error_quote(name, sizeof name, lock->text, lock->name_len),
+                 hf_error_quote(name, sizeof name, lock->texts, lock->name_len),
                  lock->kind->noun ? lock->kind->noun : hf_lock_kind_text(lock->kind->id),
                  (unsigned)lock->slot, lock->holds_count);
     for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
@@ -179,20 +180,21 @@ static void dump_client(struct hf_client *client, struct hf_dump *dump)
                  "), renewals without a reply %" PRIu32 ", watchdog timeout %" PRId64
                  " ms, request timeout %" PRId64 " ms",
                  HF_VERSION, client->uuid, client->is_closing ? ", closing" : "",
-                 client->locks_count, client->holds, client->ops_count, client->orphans,
-                 client->batches_count, client->watchdog_ms, client->request_timeout_ms);
+                 client->locks_count, client->holds_count, client->ops_count,
+                 client->background_releases,
+                 client->renewal_batches_count, client->watchdog_ms, client->request_timeout_ms);
     if (hf_label_dump_text(client, label))
         hf_dump_line(dump, 1, "%s", label);
     hf_router_dump(client->router, dump, 1);
     dump_timers(client, dump);
     for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));)
         dump_lock(lock, dump);
-    for (const struct hf_list *l = client->ops.next; l != &client->ops; l = l->next)
+    for (const struct hf_list *l = client->pending_ops.next; l != &client->pending_ops; l = l->next)
         dump_op(HF_OWNER_OF(l, struct hf_op, node), dump);
 }
 
-static void write_lines(const struct hf_dump *dump,
-                        void (*write)(void *ctx, const char *line), void *ctx)
+static void write_dump_lines(const struct hf_dump *dump,
+                             void (*write)(void *ctx, const char *line), void *ctx)
 {
     char rest[64];
 
@@ -219,7 +221,7 @@ hf_status hf_client_dump(struct hf_client *client,
     if (dump.is_out_of_memory)
         rc = HF_E_NOMEM;
     else
-        write_lines(&dump, write, ctx);
+        write_dump_lines(&dump, write, ctx);
     hf_loop_lock(client->loop); /* for the user's allocator */
     hf_dump_fini(&dump);
     hf_loop_unlock(client->loop);

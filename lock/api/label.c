@@ -12,7 +12,7 @@
 #include "net/base/mem.h"
 
 /* One call: GET, DEL, or PTTL that PEXPIRE may follow. */
-struct call {
+struct label_call {
     struct hf_label_request request;
     char *dst;                  /* receives the label; or NULL */
     int64_t lease_ms;           /* to extend */
@@ -26,19 +26,19 @@ struct call {
 
 /* ---- the end ---- */
 
-static void run_done(struct hf_task *task)
+static void run_done_callback(struct hf_task *task)
 {
-    struct call *call = HF_OWNER_OF(task, struct call, task);
+    struct label_call *call = HF_OWNER_OF(task, struct label_call, task);
     struct hf_client *client = call->request.client;
 
-    client->label_calls--;
+    client->pending_label_calls--;
     hf_loop_unlock(client->loop);
     call->done(call->ctx, call->status, &call->error);
     hf_loop_lock(client->loop);
     hf_mem_free(client->mem, call, sizeof *call);
 }
 
-static void end_call(struct call *call, hf_status status, const struct hf_error *why)
+static void end_label_call(struct label_call *call, hf_status status, const struct hf_error *why)
 {
     struct hf_client *client = call->request.client;
 
@@ -49,26 +49,26 @@ static void end_call(struct call *call, hf_status status, const struct hf_error 
     else
         (void)hf_error_set(&call->error, status, "%s", hf_status_text(status));
     if (call->waiter) {
-        client->label_calls--;
+        client->pending_label_calls--;
         hf_waiter_wake(call->waiter);
         return;
     }
     hf_loop_release_driver(client->loop);
-    hf_task_init(&call->task, run_done);
+    hf_task_init(&call->task, run_done_callback);
     hf_loop_post(client->loop, &call->task);
 }
 
-static void on_done(struct hf_label_request *request, hf_status status,
-                    struct hf_resp_value reply, const struct hf_error *why)
+static void on_request_done(struct hf_label_request *request, hf_status status,
+                            struct hf_resp_value reply, const struct hf_error *why)
 {
-    struct call *call = HF_OWNER_OF(request, struct call, request);
+    struct label_call *call = HF_OWNER_OF(request, struct label_call, request);
 
     if (status == HF_OK && call->dst)
         hf_label_copy(call->dst, reply);
-    end_call(call, status, why);
+    end_label_call(call, status, why);
 }
 
-static int64_t deadline_of(const struct call *call)
+static int64_t deadline_of_call(const struct label_call *call)
 {
     const struct hf_client *client = call->request.client;
 
@@ -76,61 +76,63 @@ static int64_t deadline_of(const struct call *call)
 }
 
 /* A negative TTL: there is no label, or it has no TTL. */
-static void on_ttl(struct hf_label_request *request, hf_status status,
-                   struct hf_resp_value reply, const struct hf_error *why)
+static void on_ttl_received(struct hf_label_request *request, hf_status status,
+                            struct hf_resp_value reply, const struct hf_error *why)
 {
-    struct call *call = HF_OWNER_OF(request, struct call, request);
+    struct label_call *call = HF_OWNER_OF(request, struct label_call, request);
     int64_t ttl_ms = -1;
 
     if (status == HF_OK)
         (void)hf_resp_integer(reply, &ttl_ms);
     if (status < 0 || ttl_ms < 0 || ttl_ms >= call->lease_ms) {
-        end_call(call, status, why);
+        end_label_call(call, status, why);
         return;
     }
-    request->done = on_done;
-    status = hf_label_request_send_pexpire(request, call->lease_ms, deadline_of(call));
+    request->done = on_request_done;
+    status = hf_label_request_send_pexpire(request, call->lease_ms, deadline_of_call(call));
     if (status < 0)
-        end_call(call, status, NULL);
+        end_label_call(call, status, NULL);
 }
 
 /* ---- the beginning ---- */
 
-enum verb { READ, EXTEND, REMOVE };
+enum label_verb { LABEL_READ, LABEL_EXTEND, LABEL_REMOVE };
 
 /* Counts the call, until its end is reported. */
-static hf_status count_call(struct hf_client *client, struct hf_error *err)
+static hf_status count_pending_call(struct hf_client *client, struct hf_error *err)
 {
     hf_status rc = hf_client_check_call_limit(client, err);
 
-    client->label_calls += rc == HF_OK;
+    client->pending_label_calls += rc == HF_OK;
     return rc;
 }
 
-static hf_status send_request(struct call *call, enum verb verb)
+static hf_status send_label_request(struct label_call *call, enum label_verb verb)
 {
     struct hf_label_request *request = &call->request;
 
-    request->done = verb == EXTEND ? on_ttl : on_done;
-    if (verb == READ)
-        return hf_label_request_send_get(request, deadline_of(call));
-    return verb == EXTEND ? hf_label_request_send_pttl(request, deadline_of(call))
-                          : hf_label_request_send_del(request, deadline_of(call));
+    request->done = verb == LABEL_EXTEND ? on_ttl_received : on_request_done;
+    if (verb == LABEL_READ)
+        return hf_label_request_send_get(request, deadline_of_call(call));
+    return verb == LABEL_EXTEND ? hf_label_request_send_pttl(request, deadline_of_call(call))
+                          : hf_label_request_send_del(request, deadline_of_call(call));
 }
 
-static hf_status submit_label_request(struct call *call, enum verb verb, struct hf_error *err)
+static hf_status submit_label_request(struct label_call *call, enum label_verb verb,
+                                      struct hf_error *err)
 {
     struct hf_client *client = call->request.client;
-    hf_status rc = client->is_closing ? HF_E_CLOSED : count_call(client, err);
+    hf_status rc = client->is_closing ? HF_E_CLOSED : count_pending_call(client, err);
 
     if (rc == HF_E_LIMIT) /* the error says more */
         return rc;
-    if (rc == HF_OK && (rc = send_request(call, verb)) < 0)
-        client->label_calls--;
+    if (rc == HF_OK && (rc = send_label_request(call, verb)) < 0)
+        client->pending_label_calls--;
     return rc < 0 ? hf_error_set(err, rc, "%s", hf_status_text(rc)) : HF_OK;
 }
 
-static hf_status run_label_request(struct call *call, enum verb verb, struct hf_error *err)
+static hf_status run_label_request(struct label_call *call, enum label_verb verb,
+                                   struct hf_error *err)
 {
     struct hf_loop *loop = call->request.client->loop;
     struct hf_waiter waiter;
@@ -151,8 +153,9 @@ static hf_status run_label_request(struct call *call, enum verb verb, struct hf_
     return call->status;
 }
 
-static hf_status begin_call(struct hf_client *client, const char *owner, size_t len, enum verb verb,
-                            struct call *call, struct hf_error *err)
+static hf_status begin_label_call(struct hf_client *client, const char *owner, size_t len,
+                                  enum label_verb verb,
+                                  struct label_call *call, struct hf_error *err)
 {
     if (hf_loop_forked(client->loop))
         return hf_fail_forked(err);
@@ -168,47 +171,48 @@ static hf_status begin_call(struct hf_client *client, const char *owner, size_t 
 hf_status hf_label_read(struct hf_client *client, const char *owner, size_t len,
                         char dst[HF_LABEL_MAX + 1], struct hf_error *err)
 {
-    struct call call = {.dst = dst};
+    struct label_call call = {.dst = dst};
 
     *dst = '\0';
-    return begin_call(client, owner, len, READ, &call, err);
+    return begin_label_call(client, owner, len, LABEL_READ, &call, err);
 }
 
 hf_status hf_label_extend(struct hf_client *client, const char *owner, size_t len,
                           int64_t lease_ms, struct hf_error *err)
 {
-    struct call call = {.lease_ms = lease_ms};
+    struct label_call call = {.lease_ms = lease_ms};
     hf_status rc = hf_op_check_lease(lease_ms, err);
 
-    return rc < 0 ? rc : begin_call(client, owner, len, EXTEND, &call, err);
+    return rc < 0 ? rc : begin_label_call(client, owner, len, LABEL_EXTEND, &call, err);
 }
 
 hf_status hf_label_remove(struct hf_client *client, const char *owner, size_t len,
                           struct hf_error *err)
 {
-    struct call call = {.dst = NULL};
+    struct label_call call = {.dst = NULL};
 
-    return begin_call(client, owner, len, REMOVE, &call, err);
+    return begin_label_call(client, owner, len, LABEL_REMOVE, &call, err);
 }
 
-static hf_status start_async(struct call *call, bool has_key)
+static hf_status start_async_label_call(struct label_call *call, bool has_key)
 {
     struct hf_loop *loop = call->request.client->loop;
     hf_status rc;
 
     hf_loop_retain_driver(loop);
-    rc = has_key ? submit_label_request(call, READ, NULL) : count_call(call->request.client, NULL);
+    rc = has_key ? submit_label_request(call, LABEL_READ, NULL)
+        : count_pending_call(call->request.client, NULL);
     if (rc < 0)
         hf_loop_release_driver(loop);
     else if (!has_key)
-        end_call(call, HF_OK, NULL);
+        end_label_call(call, HF_OK, NULL);
     return rc;
 }
 
 hf_status hf_label_read_async(struct hf_client *client, const char *owner, size_t len,
                               char dst[HF_LABEL_MAX + 1], hf_done *done, void *ctx)
 {
-    struct call *call;
+    struct label_call *call;
     hf_status rc;
 
     *dst = '\0';
@@ -221,7 +225,7 @@ hf_status hf_label_read_async(struct hf_client *client, const char *owner, size_
     call->ctx = ctx;
     call->request.client = client;
     hf_loop_lock(client->loop);
-    rc = start_async(call, hf_label_request_init(&call->request, client, owner, len));
+    rc = start_async_label_call(call, hf_label_request_init(&call->request, client, owner, len));
     if (rc < 0)
         hf_mem_free(client->mem, call, sizeof *call);
     hf_loop_unlock(client->loop);

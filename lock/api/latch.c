@@ -38,7 +38,7 @@ static hf_status check_count(int64_t count, struct hf_error *err)
                         (long long)HF_LATCH_COUNT_MAX);
 }
 
-static struct hf_op_request set_request(int64_t count, bool *was_set)
+static struct hf_op_request make_set_request(int64_t count, bool *was_set)
 {
     return (struct hf_op_request){
         .verb = &hf_verb_set, .permits = count, .out_flag = was_set};
@@ -46,15 +46,15 @@ static struct hf_op_request set_request(int64_t count, bool *was_set)
 
 static const struct hf_op_request to_count_down = {.verb = &hf_verb_add, .permits = 1};
 
-static struct hf_op_request delete_request(bool *was_deleted)
+static struct hf_op_request make_delete_request(bool *was_deleted)
 {
     return (struct hf_op_request){
         .verb = &hf_verb_delete, .permits = 1, .out_flag = was_deleted};
 }
 
-static struct hf_op_request read_request(int64_t *out)
+static struct hf_op_request make_read_request(int64_t *out)
 {
-    return (struct hf_op_request){.verb = &hf_verb_read, .value = out};
+    return (struct hf_op_request){.verb = &hf_verb_read, .out_number = out};
 }
 
 /* ---- blocking ---- */
@@ -62,7 +62,7 @@ static struct hf_op_request read_request(int64_t *out)
 hf_status hf_latch_try_set_count(struct hf_latch *latch, int64_t count,
                                  bool *was_set, struct hf_error *err)
 {
-    struct hf_op_request request = set_request(count, was_set);
+    struct hf_op_request request = make_set_request(count, was_set);
     hf_status rc = check_count(count, err);
 
     return rc < 0 ? rc : hf_op_run(lock_of_latch(latch), &request, err);
@@ -86,7 +86,7 @@ hf_status hf_latch_await(struct hf_latch *latch, int64_t wait_ms,
 hf_status hf_latch_delete(struct hf_latch *latch, bool *was_deleted,
                           struct hf_error *err)
 {
-    struct hf_op_request request = delete_request(was_deleted);
+    struct hf_op_request request = make_delete_request(was_deleted);
 
     return hf_op_run(lock_of_latch(latch), &request, err);
 }
@@ -94,7 +94,7 @@ hf_status hf_latch_delete(struct hf_latch *latch, bool *was_deleted,
 hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
                          struct hf_error *err)
 {
-    struct hf_op_request request = read_request(out);
+    struct hf_op_request request = make_read_request(out);
 
     return hf_op_run(lock_of_latch(latch), &request, err);
 }
@@ -104,7 +104,7 @@ hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
 hf_status hf_latch_try_set_count_async(struct hf_latch *latch, int64_t count,
                                        bool *was_set, hf_done *done, void *ctx)
 {
-    struct hf_op_request request = set_request(count, was_set);
+    struct hf_op_request request = make_set_request(count, was_set);
     hf_status rc = check_count(count, NULL);
 
     return rc < 0 ? rc : hf_op_submit(lock_of_latch(latch), &request, done, ctx);
@@ -130,7 +130,7 @@ hf_status hf_latch_await_async(struct hf_latch *latch, int64_t wait_ms,
 hf_status hf_latch_delete_async(struct hf_latch *latch, bool *was_deleted,
                                 hf_done *done, void *ctx)
 {
-    struct hf_op_request request = delete_request(was_deleted);
+    struct hf_op_request request = make_delete_request(was_deleted);
 
     return hf_op_submit(lock_of_latch(latch), &request, done, ctx);
 }
@@ -138,7 +138,7 @@ hf_status hf_latch_delete_async(struct hf_latch *latch, bool *was_deleted,
 hf_status hf_latch_count_async(struct hf_latch *latch, int64_t *out,
                                hf_done *done, void *ctx)
 {
-    struct hf_op_request request = read_request(out);
+    struct hf_op_request request = make_read_request(out);
 
     return hf_op_submit(lock_of_latch(latch), &request, done, ctx);
 }

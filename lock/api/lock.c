@@ -34,17 +34,17 @@ int64_t hf_owner_new(void)
     return -2 - 2 * atomic_fetch_add(&others_given, 1);
 }
 
-static bool is_ours(int64_t owner)
+static bool is_generated_owner(int64_t owner)
 {
     return owner >= OWNER_GENERATED_MIN && owner < 0;
 }
 
-static bool is_threads(int64_t owner)
+static bool is_owner_of_thread(int64_t owner)
 {
-    return is_ours(owner) && owner % 2 != 0;
+    return is_generated_owner(owner) && owner % 2 != 0;
 }
 
-static bool was_given(int64_t owner)
+static bool was_owner_generated(int64_t owner)
 {
     return owner >= -2 * atomic_load(owner % 2 != 0 ? &threads_given
                                                     : &others_given);
@@ -56,7 +56,7 @@ static hf_status check_owner(int64_t owner, struct hf_error *err)
         return hf_error_set(err, HF_E_INVAL,
                             "owner is 0: call hf_acquire_options_init(), or set "
                             "options.owner");
-    if (is_ours(owner) && !was_given(owner))
+    if (is_generated_owner(owner) && !was_owner_generated(owner))
         return hf_error_set(err, HF_E_INVAL,
                             "owner %lld: the numbers from -2^48 to -1 are reserved for "
                             "hf_owner_thread() and hf_owner_new(), which have not "
@@ -102,7 +102,7 @@ const char *hf_lock_name(const struct hf_lock *lock, size_t *len)
 {
     if (len)
         *len = lock->name_len;
-    return lock->text;
+    return lock->texts;
 }
 
 /* ---- acquire ---- */
@@ -144,7 +144,7 @@ hf_status hf_acquire_options_check(const struct hf_acquire_options *o,
 
 hf_status hf_acquire_options_check_async(const struct hf_acquire_options *o)
 {
-    if (is_threads(o->owner))
+    if (is_owner_of_thread(o->owner))
         return HF_E_INVAL; /* two tasks of one thread would be one owner */
     return hf_acquire_options_check(o, NULL);
 }
@@ -190,7 +190,7 @@ void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client)
     hf_list_init(&cancel->waits);
 }
 
-static void cancel_one(struct hf_op *op)
+static void cancel_op(struct hf_op *op)
 {
     op->verb->cancel(op, HF_CANCELLED);
 }
@@ -204,7 +204,7 @@ void hf_cancel_fire(struct hf_cancel *cancel)
     hf_loop_lock(loop);
     cancel->is_fired = true;
     while (!hf_list_is_empty(&cancel->waits))
-        cancel_one(HF_OWNER_OF(cancel->waits.next, struct hf_op, cancel_node));
+        cancel_op(HF_OWNER_OF(cancel->waits.next, struct hf_op, cancel_node));
     hf_loop_unlock(loop);
 }
 
@@ -228,7 +228,7 @@ hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
 
 #define HOLDER_MAX (sizeof(((struct hf_lock_info *)0)->holder) - 1)
 
-static bool holder_ok(const struct hf_kind *kind, const char *text, size_t len)
+static bool is_holder_text_valid(const struct hf_kind *kind, const char *text, size_t len)
 {
     return kind->accepts_any_holder_text ? len > 0 && len <= HOLDER_MAX
                                 : hf_owner_ok(text, len) ||
@@ -241,7 +241,7 @@ static hf_status check_holder(const struct hf_lock *lock, const char *holder,
 {
     char quoted[100];
 
-    if (!holder || holder_ok(lock->kind, holder, len))
+    if (!holder || is_holder_text_valid(lock->kind, holder, len))
         return HF_OK;
     return hf_error_set(err, HF_E_INVAL,
                         lock->kind->accepts_any_holder_text
@@ -287,7 +287,7 @@ hf_status hf_lock_inspect_sized(struct hf_lock *lock, struct hf_lock_info *out, 
 {
     return hf_op_run(lock,
                      &(struct hf_op_request){.verb = &hf_verb_inspect,
-                                             .info = out,
+                                             .out_info = out,
                                              .info_size = size}, err);
 }
 
@@ -296,7 +296,7 @@ hf_status hf_lock_inspect_async_sized(struct hf_lock *lock, struct hf_lock_info 
 {
     return hf_op_submit(lock,
                         &(struct hf_op_request){.verb = &hf_verb_inspect,
-                                                .info = out,
+                                                .out_info = out,
                                                 .info_size = size}, done, ctx);
 }
 
@@ -338,11 +338,11 @@ hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
     }
     rc = hf_op_run(lock,
                    &(struct hf_op_request){.verb = &hf_verb_inspect,
-                                           .info = &info,
+                                           .out_info = &info,
                                            .info_size = sizeof info,
                                            .holder = text,
                                            .holder_len = strlen(text),
-                                           .count = &count}, err);
+                                           .out_count = &count}, err);
     if (rc == HF_OK)
         *out = count;
     return rc;

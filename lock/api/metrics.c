@@ -23,50 +23,55 @@ static_assert(METRIC_NAME_MAX == HF_METRICS_NAME_MAX, "the header says so");
 #define LATENCY_FIRST 4
 #define LATENCY_LAST 24
 
-enum type { COUNTER, GAUGE, HISTOGRAM, INFO };
+enum metric_type { COUNTER, GAUGE, HISTOGRAM, INFO };
 
-struct text;
+struct metrics_text;
 
-struct metric {
+struct metric_row {
     const char *name;           /* without "holdfast_", and without the "_total" of a counter */
-    enum type type;
+    enum metric_type type;
     const char *unit;           /* NULL: none. The name ends in it */
     const char *help;
-    size_t at;                  /* its number in struct hf_metrics_sum, if it is one number */
-    void (*put)(struct text *t, const struct hf_metrics_sum *sum);  /* or NULL */
-    void (*put_kind)(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                     unsigned kind);    /* its samples of one kind; or NULL */
+    size_t sum_offset;          /* its number in struct hf_metrics_sum, if it is one number */
+    void (*put_samples)(struct metrics_text *t, const struct hf_metrics_sum *sum); /* or NULL */
+    void (*put_samples_of_kind)(struct metrics_text *t, const char *labels,
+                                const struct hf_metrics_sum *sum,
+                                unsigned kind); /* its samples of one kind; or NULL */
 };
 
 /* The text that is being written. */
-struct text {
+struct metrics_text {
     void (*write)(void *ctx, const char *line);
     void *ctx;
     enum hf_metrics_format format;
-    const struct metric *metric;
-    char name[METRIC_LABEL_MAX]; /* the label `name`; "": none */
+    const struct metric_row *current_metric;
+    char name_label[METRIC_LABEL_MAX]; /* the label `name`; "": none */
     char line[LINE_MAX_BYTES];
 };
 
 /* ---- lines ---- */
 
 /* `labels`: such as kind="fair"; "": none. */
-static void put_sample(struct text *t, const char *suffix, const char *labels, const char *value)
+static void put_sample(struct metrics_text *t, const char *suffix, const char *labels,
+                       const char *value)
 {
-    bool has_both = labels[0] && t->name[0], has_any = labels[0] || t->name[0];
+    bool has_both = labels[0] && t->name_label[0], has_any = labels[0] || t->name_label[0];
 
-    (void)snprintf(t->line, sizeof t->line, "holdfast_%s%s%s%s%s%s%s %s", t->metric->name, suffix,
-                   has_any ? "{" : "", labels, has_both ? "," : "", t->name, has_any ? "}" : "",
+    (void)snprintf(t->line, sizeof t->line, "holdfast_%s%s%s%s%s%s%s %s", t->current_metric->name,
+                   suffix,
+                   has_any ? "{" : "", labels, has_both ? "," : "", t->name_label, has_any ? "}"
+                       : "",
                    value);
     t->write(t->ctx, t->line);
 }
 
-static const char *suffix_of(const struct metric *m)
+static const char *suffix_of_metric_type(const struct metric_row *m)
 {
     return m->type == COUNTER ? "_total" : m->type == INFO ? "_info" : "";
 }
 
-static void put_count(struct text *t, const char *suffix, const char *labels, uint64_t count)
+static void put_count(struct metrics_text *t, const char *suffix, const char *labels,
+                      uint64_t count)
 {
     char value[VALUE_MAX];
 
@@ -74,9 +79,9 @@ static void put_count(struct text *t, const char *suffix, const char *labels, ui
     put_sample(t, suffix, labels, value);
 }
 
-static void put_number(struct text *t, const char *labels, uint64_t number)
+static void put_number(struct metrics_text *t, const char *labels, uint64_t number)
 {
-    put_count(t, suffix_of(t->metric), labels, number);
+    put_count(t, suffix_of_metric_type(t->current_metric), labels, number);
 }
 
 /* Writes a number of milliseconds or microseconds in seconds. */
@@ -89,7 +94,8 @@ static const char *format_seconds(char dst[VALUE_MAX], uint64_t number, unsigned
     return dst;
 }
 
-static void put_one_label(struct text *t, const char *label, const char *word, uint64_t number)
+static void put_number_with_label(struct metrics_text *t, const char *label, const char *word,
+                                  uint64_t number)
 {
     char labels[LABELS_MAX];
 
@@ -100,7 +106,8 @@ static void put_one_label(struct text *t, const char *label, const char *word, u
 /* ---- histograms ---- */
 
 /* A bucket of all numbers up to `bound`; "+Inf": of all. */
-static void put_bucket(struct text *t, const char *labels, const char *bound, uint64_t number)
+static void put_bucket(struct metrics_text *t, const char *labels, const char *bound,
+                       uint64_t number)
 {
     char all[LABELS_MAX + VALUE_MAX];
 
@@ -108,14 +115,15 @@ static void put_bucket(struct text *t, const char *labels, const char *bound, ui
     put_count(t, "_bucket", all, number);
 }
 
-static void put_total(struct text *t, const char *labels, uint64_t count, const char *sum)
+static void put_histogram_totals(struct metrics_text *t, const char *labels, uint64_t count,
+                                 const char *sum)
 {
     put_bucket(t, labels, "+Inf", count);
     put_count(t, "_count", labels, count);
     put_sample(t, "_sum", labels, sum);
 }
 
-static uint64_t count_of(const struct hf_tally_times *times)
+static uint64_t count_of_times(const struct hf_tally_times *times)
 {
     uint64_t count = 0;
 
@@ -124,7 +132,8 @@ static uint64_t count_of(const struct hf_tally_times *times)
     return count;
 }
 
-static void put_times(struct text *t, const char *labels, const struct hf_tally_times *times)
+static void put_times_histogram(struct metrics_text *t, const char *labels,
+                                const struct hf_tally_times *times)
 {
     char room[VALUE_MAX];
     uint64_t count = 0;
@@ -133,54 +142,61 @@ static void put_times(struct text *t, const char *labels, const struct hf_tally_
         count += times->buckets[i];
         put_bucket(t, labels, format_seconds(room, UINT64_C(1) << i, 1000), count);
     }
-    put_total(t, labels, count_of(times), format_seconds(room, times->sum_ms, 1000));
+    put_histogram_totals(t, labels, count_of_times(times),
+                         format_seconds(room, times->sum_ms, 1000));
 }
 
-static void put_latency(struct text *t, const struct hf_metrics_sum *sum)
+static void put_latency_histogram(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
-    const struct hf_histogram *h = &sum->link.latency_us;
+    const struct hf_histogram *h = &sum->link_stats.latency_us;
     char room[VALUE_MAX];
 
     for (unsigned bits = LATENCY_FIRST; bits <= LATENCY_LAST; bits++)
         put_bucket(t, "", format_seconds(room, UINT64_C(1) << bits, 1000000),
                    hf_histogram_count_below(h, bits));
-    put_total(t, "", h->count, format_seconds(room, h->sum, 1000000));
+    put_histogram_totals(t, "", h->count, format_seconds(room, h->sum, 1000000));
 }
 
 /* ---- by kind ---- */
 
-static void put_waits(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                      unsigned kind)
+static void put_wait_times(struct metrics_text *t, const char *labels,
+                           const struct hf_metrics_sum *sum,
+                           unsigned kind)
 {
-    put_times(t, labels, &sum->kinds[kind].waits);
+    put_times_histogram(t, labels, &sum->kinds[kind].wait_times);
 }
 
-static void put_holds(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                      unsigned kind)
+static void put_hold_times(struct metrics_text *t, const char *labels,
+                           const struct hf_metrics_sum *sum,
+                           unsigned kind)
 {
-    put_times(t, labels, &sum->kinds[kind].holds);
+    put_times_histogram(t, labels, &sum->kinds[kind].hold_times);
 }
 
-static void put_grants(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                       unsigned kind)
+static void put_grant_count(struct metrics_text *t, const char *labels,
+                            const struct hf_metrics_sum *sum,
+                            unsigned kind)
 {
-    put_number(t, labels, count_of(&sum->kinds[kind].waits));
+    put_number(t, labels, count_of_times(&sum->kinds[kind].wait_times));
 }
 
-static void put_held(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                     unsigned kind)
+static void put_held_count(struct metrics_text *t, const char *labels,
+                           const struct hf_metrics_sum *sum,
+                           unsigned kind)
 {
-    put_number(t, labels, sum->held[kind]);
+    put_number(t, labels, sum->held_by_kind[kind]);
 }
 
-static void put_waiting(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                        unsigned kind)
+static void put_waiting_count(struct metrics_text *t, const char *labels,
+                              const struct hf_metrics_sum *sum,
+                              unsigned kind)
 {
-    put_number(t, labels, sum->waiting[kind]);
+    put_number(t, labels, sum->waiting_by_kind[kind]);
 }
 
-static void put_losses(struct text *t, const char *labels, const struct hf_metrics_sum *sum,
-                       unsigned kind)
+static void put_loss_counts(struct metrics_text *t, const char *labels,
+                            const struct hf_metrics_sum *sum,
+                            unsigned kind)
 {
     static const char *const reasons[TALLY_REASONS] = {
         "deleted", "taken", "unreachable", "suspended", "lease_ended", "max_hold"};
@@ -188,39 +204,39 @@ static void put_losses(struct text *t, const char *labels, const struct hf_metri
 
     for (size_t i = 0; i < TALLY_REASONS; i++) {
         (void)snprintf(both, sizeof both, "%s,reason=\"%s\"", labels, reasons[i]);
-        put_number(t, both, sum->kinds[kind].losses[i]);
+        put_number(t, both, sum->kinds[kind].losses_by_reason[i]);
     }
 }
 
 /* Writes the samples of each kind that was used. */
-static void put_kinds(struct text *t, const struct hf_metrics_sum *sum)
+static void put_kinds_in_use(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
     char labels[LABELS_MAX];
 
     for (unsigned kind = 0; kind < HF_KIND_NUMBER_COUNT; kind++) {
-        if (!sum->is_used[kind] || !hf_kind_label(kind))
+        if (!sum->is_kind_used[kind] || !hf_kind_label(kind))
             continue;
         (void)snprintf(labels, sizeof labels, "kind=\"%s\"", hf_kind_label(kind));
-        t->metric->put_kind(t, labels, sum, kind);
+        t->current_metric->put_samples_of_kind(t, labels, sum, kind);
     }
 }
 
 /* ---- by other labels ---- */
 
-static void put_build(struct text *t, const struct hf_metrics_sum *sum)
+static void put_build_version(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
     (void)sum;
-    put_one_label(t, "version", hf_version(), 1);
+    put_number_with_label(t, "version", hf_version(), 1);
 }
 
-static void put_oldest(struct text *t, const struct hf_metrics_sum *sum)
+static void put_oldest_wait(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
     char room[VALUE_MAX];
 
-    put_sample(t, "", "", format_seconds(room, sum->oldest_ms, 1000));
+    put_sample(t, "", "", format_seconds(room, sum->oldest_wait_ms, 1000));
 }
 
-static void put_wakes(struct text *t, const struct hf_metrics_sum *sum)
+static void put_wake_counts(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
     static const char *const causes[WAKE_COUNT] = {[WAKE_NOTIFICATION] = "notification",
                                                    [WAKE_PUSH] = "push",
@@ -229,125 +245,141 @@ static void put_wakes(struct text *t, const struct hf_metrics_sum *sum)
                                                    [WAKE_SUBSCRIPTION] = "subscription"};
 
     for (size_t i = WAKE_NONE + 1; i < WAKE_COUNT; i++)
-        put_one_label(t, "cause", causes[i], sum->wakes[i]);
+        put_number_with_label(t, "cause", causes[i], sum->wakes[i]);
 }
 
-static void put_failures(struct text *t, const struct hf_metrics_sum *sum)
+static void put_failure_counts(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
     for (size_t i = 0; i < TALLY_STATUSES; i++)
-        put_one_label(t, "status", hf_status_name(hf_tally_statuses[i]), sum->failures[i]);
+        put_number_with_label(t, "status", hf_status_name(hf_tally_statuses[i]), sum->failures[i]);
 }
 
-static void put_requests(struct text *t, const struct hf_metrics_sum *sum)
+static void put_request_counts(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
-    put_one_label(t, "outcome", "answered", sum->link.answered);
-    put_one_label(t, "outcome", "unsent", sum->link.unsent);
-    put_one_label(t, "outcome", "unknown", sum->link.unknown);
+    put_number_with_label(t, "outcome", "answered", sum->link_stats.answered);
+    put_number_with_label(t, "outcome", "unsent", sum->link_stats.unsent);
+    put_number_with_label(t, "outcome", "unknown", sum->link_stats.unknown);
 }
 
-static void put_redirections(struct text *t, const struct hf_metrics_sum *sum)
+static void put_redirection_counts(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
-    put_one_label(t, "type", "ASK", sum->route.asked);
-    put_one_label(t, "type", "MOVED", sum->route.moved);
+    put_number_with_label(t, "type", "ASK", sum->router_counts.asked);
+    put_number_with_label(t, "type", "MOVED", sum->router_counts.moved);
 }
 
 /* ---- the table ---- */
 
-#define AT(member) .at = offsetof(struct hf_metrics_sum, member)
+#define OFFSET_IN_SUM(member) .sum_offset = offsetof(struct hf_metrics_sum, member)
 
-static const struct metric metrics[] = {
-    {"build", INFO, NULL, "Version of the library.", .put = put_build},
+static const struct metric_row metrics[] = {
+    {"build", INFO, NULL, "Version of the library.", .put_samples = put_build_version},
     {"grants", COUNTER, NULL, "Acquires that were granted, re-entries excluded.",
-     .put_kind = put_grants},
+     .put_samples_of_kind = put_grant_count},
     {"wait_seconds", HISTOGRAM, "seconds", "Time from the call to the grant.",
-     .put_kind = put_waits},
+     .put_samples_of_kind = put_wait_times},
     {"hold_seconds", HISTOGRAM, "seconds", "Time from the grant to the last release or the loss.",
-     .put_kind = put_holds},
-    {"losses", COUNTER, NULL, "Holds that were lost.", .put_kind = put_losses},
-    {"holds", GAUGE, NULL, "Holds of this process.", .put_kind = put_held},
-    {"waiters", GAUGE, NULL, "Acquires of this process that wait.", .put_kind = put_waiting},
+     .put_samples_of_kind = put_hold_times},
+    {"losses", COUNTER, NULL, "Holds that were lost.", .put_samples_of_kind = put_loss_counts},
+    {"holds", GAUGE, NULL, "Holds of this process.", .put_samples_of_kind = put_held_count},
+    {"waiters", GAUGE, NULL, "Acquires of this process that wait.",
+     .put_samples_of_kind = put_waiting_count},
     {"oldest_wait_seconds", GAUGE, "seconds", "How long the oldest waiter has waited.",
-     .put = put_oldest},
-    {"wakeups", COUNTER, NULL, "Requests that waiters repeated, by cause.", .put = put_wakes},
+     .put_samples = put_oldest_wait},
+    {"wakeups", COUNTER, NULL, "Requests that waiters repeated, by cause.",
+     .put_samples = put_wake_counts},
     {"failed_calls", COUNTER, NULL, "Calls that returned an error or a refusal.",
-     .put = put_failures},
-    {"renewals", COUNTER, NULL, "Holds that were renewed.", AT(renewals)},
+     .put_samples = put_failure_counts},
+    {"renewals", COUNTER, NULL, "Holds that were renewed.", OFFSET_IN_SUM(renewals)},
     {"late_renewals", COUNTER, NULL,
-     "Holds that were renewed with less than half of the lease left.", AT(late_renewals)},
+     "Holds that were renewed with less than half of the lease left.",
+     OFFSET_IN_SUM(late_renewals)},
     {"renewal_requests", COUNTER, NULL, "Requests that renew or check holds.",
-     AT(renewal_requests)},
+     OFFSET_IN_SUM(renewal_requests)},
     {"failed_renewal_requests", COUNTER, NULL,
-     "Requests to renew without a reply, or that the server refused.", AT(failed_renewals)},
-    {"background_releases", GAUGE, NULL, "Abandoned locks that are being released.", AT(orphans)},
+     "Requests to renew without a reply, or that the server refused.",
+     OFFSET_IN_SUM(failed_renewals)},
+    {"background_releases", GAUGE, NULL, "Abandoned locks that are being released.",
+     OFFSET_IN_SUM(orphans)},
     {"push_checks", COUNTER, NULL, "Checks of holds because the server reported a change.",
-     AT(push_checks)},
-    {"push_losses", COUNTER, NULL, "Losses that such a check found.", AT(push_losses)},
-    {"servers", GAUGE, NULL, "Servers that the clients know.", AT(servers)},
-    {"connections", GAUGE, NULL, "Connections that are ready for requests.", AT(connections)},
-    {"connects", COUNTER, NULL, "Connections that became ready.", AT(link.connects)},
-    {"failed_connects", COUNTER, NULL, "Attempts to connect that failed.", AT(link.failures)},
+     OFFSET_IN_SUM(push_checks)},
+    {"push_losses", COUNTER, NULL, "Losses that such a check found.", OFFSET_IN_SUM(push_losses)},
+    {"servers", GAUGE, NULL, "Servers that the clients know.", OFFSET_IN_SUM(servers)},
+    {"connections", GAUGE, NULL, "Connections that are ready for requests.",
+     OFFSET_IN_SUM(connections)},
+    {"connects", COUNTER, NULL, "Connections that became ready.",
+     OFFSET_IN_SUM(link_stats.connects)},
+    {"failed_connects", COUNTER, NULL, "Attempts to connect that failed.",
+     OFFSET_IN_SUM(link_stats.failures)},
     {"lost_connections", COUNTER, NULL, "Ready connections that were closed or lost.",
-     AT(link.losses)},
-    {"requests", COUNTER, NULL, "Requests that have ended, by outcome.", .put = put_requests},
+     OFFSET_IN_SUM(link_stats.losses)},
+    {"requests", COUNTER, NULL, "Requests that have ended, by outcome.",
+     .put_samples = put_request_counts},
     {"request_seconds", HISTOGRAM, "seconds", "Time from the write of a request to its reply.",
-     .put = put_latency},
-    {"error_replies", COUNTER, NULL, "Replies that were errors.", AT(link.error_replies)},
-    {"late_replies", COUNTER, NULL, "Replies to requests that had ended.", AT(link.late_replies)},
+     .put_samples = put_latency_histogram},
+    {"error_replies", COUNTER, NULL, "Replies that were errors.",
+     OFFSET_IN_SUM(link_stats.error_replies)},
+    {"late_replies", COUNTER, NULL, "Replies to requests that had ended.",
+     OFFSET_IN_SUM(link_stats.late_replies)},
     {"requests_in_flight", GAUGE, NULL, "Requests that were sent and have no reply.",
-     AT(link.in_flight)},
-    {"requests_queued", GAUGE, NULL, "Requests that were not sent yet.", AT(link.queued)},
-    {"queued_bytes", GAUGE, "bytes", "Bytes that were not sent yet.", AT(link.queued_bytes)},
-    {"sent_bytes", COUNTER, "bytes", "Bytes that were sent.", AT(link.bytes_out)},
-    {"received_bytes", COUNTER, "bytes", "Bytes that were received.", AT(link.bytes_in)},
+     OFFSET_IN_SUM(link_stats.in_flight)},
+    {"requests_queued", GAUGE, NULL, "Requests that were not sent yet.",
+     OFFSET_IN_SUM(link_stats.queued)},
+    {"queued_bytes", GAUGE, "bytes", "Bytes that were not sent yet.",
+     OFFSET_IN_SUM(link_stats.queued_bytes)},
+    {"sent_bytes", COUNTER, "bytes", "Bytes that were sent.", OFFSET_IN_SUM(link_stats.bytes_out)},
+    {"received_bytes", COUNTER, "bytes", "Bytes that were received.",
+     OFFSET_IN_SUM(link_stats.bytes_in)},
     {"pushes", COUNTER, NULL, "Notifications and other pushes that were received.",
-     AT(link.pushes)},
-    {"key_pushes", COUNTER, NULL, "Reports of changed keys (tracking=on).", AT(key_pushes)},
+     OFFSET_IN_SUM(link_stats.pushes)},
+    {"key_pushes", COUNTER, NULL, "Reports of changed keys (tracking=on).",
+     OFFSET_IN_SUM(key_pushes)},
     {"redirections", COUNTER, NULL, "Redirections of a cluster that were followed.",
-     .put = put_redirections},
-    {"map_changes", COUNTER, NULL, "Changes of the map of servers.", AT(route.maps)},
+     .put_samples = put_redirection_counts},
+    {"map_changes", COUNTER, NULL, "Changes of the map of servers.",
+     OFFSET_IN_SUM(router_counts.maps)},
 };
 
 /* ---- all ---- */
 
-static void put_comment(struct text *t, const char *what, const char *rest)
+static void put_comment_line(struct metrics_text *t, const char *what, const char *rest)
 {
     bool is_open = t->format == HF_METRICS_OPENMETRICS;
 
-    (void)snprintf(t->line, sizeof t->line, "# %s holdfast_%s%s %s", what, t->metric->name,
-                   is_open ? "" : suffix_of(t->metric), rest);
+    (void)snprintf(t->line, sizeof t->line, "# %s holdfast_%s%s %s", what, t->current_metric->name,
+                   is_open ? "" : suffix_of_metric_type(t->current_metric), rest);
     t->write(t->ctx, t->line);
 }
 
-static void put_metric(struct text *t, const struct hf_metrics_sum *sum)
+static void put_one_metric(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
     static const char *const types[] = {[COUNTER] = "counter", [GAUGE] = "gauge",
                                         [HISTOGRAM] = "histogram", [INFO] = "info"};
     bool is_open = t->format == HF_METRICS_OPENMETRICS;
-    const struct metric *m = t->metric;
+    const struct metric_row *m = t->current_metric;
 
-    put_comment(t, "TYPE", m->type == INFO && !is_open ? "gauge" : types[m->type]);
+    put_comment_line(t, "TYPE", m->type == INFO && !is_open ? "gauge" : types[m->type]);
     if (m->unit && is_open)
-        put_comment(t, "UNIT", m->unit);
-    put_comment(t, "HELP", m->help);
-    if (m->put)
-        m->put(t, sum);
-    else if (m->put_kind)
-        put_kinds(t, sum);
+        put_comment_line(t, "UNIT", m->unit);
+    put_comment_line(t, "HELP", m->help);
+    if (m->put_samples)
+        m->put_samples(t, sum);
+    else if (m->put_samples_of_kind)
+        put_kinds_in_use(t, sum);
     else
-        put_number(t, "", *(const uint64_t *)((const char *)sum + m->at));
+        put_number(t, "", *(const uint64_t *)((const char *)sum + m->sum_offset));
 }
 
-static void put_all(struct text *t, const struct hf_metrics_sum *sum)
+static void put_all_metrics(struct metrics_text *t, const struct hf_metrics_sum *sum)
 {
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
-        t->metric = &metrics[i];
-        put_metric(t, sum);
+        t->current_metric = &metrics[i];
+        put_one_metric(t, sum);
     }
     if (t->format == HF_METRICS_OPENMETRICS)
         t->write(t->ctx, "# EOF");
 }
 
-static struct hf_metrics_sum *sum_new(struct hf_client *client)
+static struct hf_metrics_sum *new_metrics_sum(struct hf_client *client)
 {
     struct hf_metrics_sum *sum;
 
@@ -357,14 +389,14 @@ static struct hf_metrics_sum *sum_new(struct hf_client *client)
     return sum;
 }
 
-static void sum_free(struct hf_client *client, struct hf_metrics_sum *sum)
+static void free_metrics_sum(struct hf_client *client, struct hf_metrics_sum *sum)
 {
     hf_loop_lock(client->loop);
     hf_mem_free(client->mem, sum, sizeof *sum);
     hf_loop_unlock(client->loop);
 }
 
-static bool is_any_forked(struct hf_client *const *clients, size_t count)
+static bool is_any_client_forked(struct hf_client *const *clients, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (hf_loop_forked(clients[i]->loop))
@@ -380,14 +412,14 @@ hf_status hf_metrics_text(struct hf_client *const *clients, size_t count,
 {
     struct hf_metrics_options o = HF_METRICS_OPTIONS_INIT;
     struct hf_metrics_sum *sum;
-    struct text t;
+    struct metrics_text t;
     hf_status rc = options ? hf_sized_read(&o, &options_size, options, NULL) : HF_OK;
 
     if (rc < 0 || count == 0)
         return HF_E_INVAL;
-    if (is_any_forked(clients, count))
+    if (is_any_client_forked(clients, count))
         return HF_E_FORKED;
-    if (!(sum = sum_new(clients[0])))
+    if (!(sum = new_metrics_sum(clients[0])))
         return HF_E_NOMEM;
     for (size_t i = 0; i < count; i++) {
         hf_loop_lock(clients[i]->loop);
@@ -397,8 +429,8 @@ hf_status hf_metrics_text(struct hf_client *const *clients, size_t count,
     t.write = write;
     t.ctx = ctx;
     t.format = o.format;
-    (void)hf_metric_label(t.name, o.name);
-    put_all(&t, sum);
-    sum_free(clients[0], sum);
+    (void)hf_metric_label(t.name_label, o.name);
+    put_all_metrics(&t, sum);
+    free_metrics_sum(clients[0], sum);
     return HF_OK;
 }

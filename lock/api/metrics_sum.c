@@ -8,46 +8,47 @@
 #include "net/route/router.h"
 
 /* The oldest waiter is usually among the first operations. */
-#define LOOKS_MAX 1000
+#define OPS_EXAMINED_MAX 1000
 
-static void add_times(struct hf_tally_times *to, const struct hf_tally_times *from)
+static void add_tally_times(struct hf_tally_times *to, const struct hf_tally_times *from)
 {
     to->sum_ms += from->sum_ms;
     for (size_t i = 0; i <= TALLY_POWERS; i++)
         to->buckets[i] += from->buckets[i];
 }
 
-static void add_kind(struct hf_tally_kind *to, const struct hf_tally_kind *from)
+static void add_tally_of_kind(struct hf_tally_kind *to, const struct hf_tally_kind *from)
 {
-    add_times(&to->waits, &from->waits);
-    add_times(&to->holds, &from->holds);
+    add_tally_times(&to->wait_times, &from->wait_times);
+    add_tally_times(&to->hold_times, &from->hold_times);
     for (size_t i = 0; i < TALLY_REASONS; i++)
-        to->losses[i] += from->losses[i];
+        to->losses_by_reason[i] += from->losses_by_reason[i];
 }
 
 static void add_tally(struct hf_metrics_sum *sum, const struct hf_tally *t)
 {
     for (size_t i = 0; i < HF_KIND_NUMBER_COUNT; i++) {
-        if (t->kinds[i].of)
-            add_kind(&sum->kinds[i], t->kinds[i].of);
-        sum->held[i] += t->kinds[i].held;
-        sum->waiting[i] += t->kinds[i].waiting;
-        sum->is_used[i] |= t->kinds[i].of || t->kinds[i].held > 0 || t->kinds[i].waiting > 0;
+        if (t->by_kind[i].of)
+            add_tally_of_kind(&sum->kinds[i], t->by_kind[i].of);
+        sum->held_by_kind[i] += t->by_kind[i].held;
+        sum->waiting_by_kind[i] += t->by_kind[i].waiting;
+        sum->is_kind_used[i] |= t->by_kind[i].of || t->by_kind[i].held > 0 ||
+            t->by_kind[i].waiting > 0;
     }
     for (size_t i = 0; i < WAKE_COUNT; i++)
-        sum->wakes[i] += t->wakes[i];
+        sum->wakes[i] += t->wakes_by_cause[i];
     for (size_t i = 0; i < TALLY_STATUSES; i++)
-        sum->failures[i] += t->failures[i];
+        sum->failures[i] += t->failures_by_status[i];
     sum->late_renewals += t->late_renewals;
     sum->failed_renewals += t->failed_renewals;
 }
 
 /* Operations are in the order in which they began. */
-static uint64_t oldest_ms(const struct hf_client *client)
+static uint64_t oldest_wait_ms(const struct hf_client *client)
 {
-    const struct hf_list *l = client->ops.next;
+    const struct hf_list *l = client->pending_ops.next;
 
-    for (int i = 0; i < LOOKS_MAX && l != &client->ops; i++, l = l->next) {
+    for (int i = 0; i < OPS_EXAMINED_MAX && l != &client->pending_ops; i++, l = l->next) {
         const struct hf_op *op = HF_OWNER_OF(l, const struct hf_op, node);
 
         if (op->is_queued)
@@ -56,33 +57,33 @@ static uint64_t oldest_ms(const struct hf_client *client)
     return 0;
 }
 
-static void add_network(struct hf_metrics_sum *sum, const struct hf_client *client)
+static void add_network_counters(struct hf_metrics_sum *sum, const struct hf_client *client)
 {
     struct hf_link_stats link;
     struct hf_router_counts route;
 
     hf_router_stats(client->router, &link);
     hf_router_get_counts(client->router, &route);
-    hf_link_stats_add(&sum->link, &link);
+    hf_link_stats_add(&sum->link_stats, &link);
     sum->connections += link.connects - link.losses;
     sum->servers += route.servers;
-    sum->route.moved += route.moved;
-    sum->route.asked += route.asked;
-    sum->route.maps += route.maps;
+    sum->router_counts.moved += route.moved;
+    sum->router_counts.asked += route.asked;
+    sum->router_counts.maps += route.maps;
 }
 
 void hf_metrics_sum_add(struct hf_metrics_sum *sum, const struct hf_client *client)
 {
-    uint64_t oldest = oldest_ms(client);
+    uint64_t oldest = oldest_wait_ms(client);
 
     HF_ASSERT(hf_loop_is_locked(client->loop));
     add_tally(sum, &client->tally);
-    sum->oldest_ms = oldest > sum->oldest_ms ? oldest : sum->oldest_ms;
+    sum->oldest_wait_ms = oldest > sum->oldest_wait_ms ? oldest : sum->oldest_wait_ms;
     sum->renewals += client->renewals;
     sum->renewal_requests += client->renewal_requests;
-    sum->orphans += client->orphans;
+    sum->orphans += client->background_releases;
     sum->push_checks += client->push_checks;
     sum->push_losses += client->push_losses;
     sum->key_pushes += hf_router_invalidations(client->router);
-    add_network(sum, client);
+    add_network_counters(sum, client);
 }

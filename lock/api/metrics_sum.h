@@ -6,12 +6,12 @@
 
 struct hf_metrics_sum {
     struct hf_tally_kind kinds[HF_KIND_NUMBER_COUNT];
-    bool is_used[HF_KIND_NUMBER_COUNT]; /* something of this kind was counted */
-    uint64_t held[HF_KIND_NUMBER_COUNT];
-    uint64_t waiting[HF_KIND_NUMBER_COUNT];
+    bool is_kind_used[HF_KIND_NUMBER_COUNT]; /* something of this kind was counted */
+    uint64_t held_by_kind[HF_KIND_NUMBER_COUNT];
+    uint64_t waiting_by_kind[HF_KIND_NUMBER_COUNT];
     uint64_t wakes[WAKE_COUNT];
     uint64_t failures[TALLY_STATUSES];
-    uint64_t oldest_ms;         /* how long the oldest waiter has waited; 0: there is none */
+    uint64_t oldest_wait_ms;    /* how long the oldest waiter has waited; 0: there is none */
     uint64_t late_renewals;
     uint64_t failed_renewals;
     uint64_t renewals;          /* this and the following: struct hf_client_stats */
@@ -22,8 +22,8 @@ struct hf_metrics_sum {
     uint64_t key_pushes;        /* its `pushes` */
     uint64_t connections;       /* open at this moment */
     uint64_t servers;
-    struct hf_link_stats link;
-    struct hf_router_counts route;
+    struct hf_link_stats link_stats;
+    struct hf_router_counts router_counts;
 };
 
 /* hf_metrics_sum_add - adds the numbers of a client. [locked] */

@@ -43,8 +43,8 @@ struct hf_op_request hf_op_ownerless_request(struct hf_acquire_options *options,
         .verb = &hf_verb_acquire, .permits = permits, .options = options};
 }
 
-static hf_status check_name(const struct hf_kind *kind, size_t len,
-                            struct hf_error *err)
+static hf_status check_lock_name(const struct hf_kind *kind, size_t len,
+                                 struct hf_error *err)
 {
     const char *noun = kind->noun ? kind->noun : "lock";
 
@@ -65,7 +65,7 @@ hf_status hf_handle_new(struct hf_lock **out, struct hf_client *client,
 
     if (hf_loop_forked(client->loop))
         return hf_fail_forked(err);
-    if ((rc = check_name(kind, len, err)) < 0)
+    if ((rc = check_lock_name(kind, len, err)) < 0)
         return rc;
     hf_loop_lock(client->loop);
     rc = hf_lock_find_or_add(out, client, kind, name, len);
@@ -76,8 +76,8 @@ hf_status hf_handle_new(struct hf_lock **out, struct hf_client *client,
                   : HF_OK;
 }
 
-static hf_status check_cancel(const struct hf_lock *lock,
-                              const struct hf_op_request *request, struct hf_error *err)
+static hf_status check_cancel_object(const struct hf_lock *lock,
+                                     const struct hf_op_request *request, struct hf_error *err)
 {
     const struct hf_cancel *cancel = request->options ? request->options->cancel : NULL;
 
@@ -87,7 +87,7 @@ static hf_status check_cancel(const struct hf_lock *lock,
                         "the cancel belongs to another client than the lock");
 }
 
-static void op_init(struct hf_op *op, struct hf_lock *lock,
+static void init_op(struct hf_op *op, struct hf_lock *lock,
                     const struct hf_op_request *request)
 {
     HF_ASSERT(request->verb && request->verb->start && request->permits >= 0);
@@ -95,19 +95,19 @@ static void op_init(struct hf_op *op, struct hf_lock *lock,
     op->client = lock->client;
     op->lock = lock;
     op->verb = request->verb;
-    op->must_begin = request->must_begin;
+    op->begins_despite_limits = request->begins_despite_limits;
     op->is_member = request->is_member;
     op->owner = request->owner;
     op->permits = request->permits;
     op->ttl_ms = request->ttl_ms;
     if (request->options)
         op->options = *request->options;
-    op->info = request->info;
+    op->out_info = request->out_info;
     op->info_size = request->info_size;
-    op->value = request->value;
+    op->out_number = request->out_number;
     op->out_flag = request->out_flag;
-    op->holder = request->holder;
-    op->holder_len = request->holder_len;
+    op->named_holder = request->holder;
+    op->named_holder_len = request->holder_len;
 }
 
 hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *request,
@@ -121,13 +121,13 @@ hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *request,
 
     if (hf_loop_forked(loop))
         return hf_fail_forked(err);
-    if ((rc = check_cancel(lock, request, err)) < 0)
+    if ((rc = check_cancel_object(lock, request, err)) < 0)
         return rc;
     if (err)
         err->status = HF_OK;
     hf_waiter_init(&waiter, loop);
-    op_init(&op, lock, request);
-    op.waiter = &waiter;
+    init_op(&op, lock, request);
+    op.blocking_waiter = &waiter;
     op.spare_work = &work;
     op.error = err;
     hf_loop_lock(loop);
@@ -140,12 +140,12 @@ hf_status hf_op_run(struct hf_lock *lock, const struct hf_op_request *request,
     if (hf_loop_forked(loop))
         return hf_fail_forked(err);
     HF_ASSERT(hf_list_is_empty(&op.node) && !op.hold && !op.timer.link);
-    if (request->count)
-        *request->count = op.count;
+    if (request->out_count)
+        *request->out_count = op.wanted_hold_count;
     return op.status;
 }
 
-static hf_status begin_in(struct hf_op_storage *room)
+static hf_status begin_op_in_storage(struct hf_op_storage *room)
 {
     struct hf_op *op = &room->op;
     hf_status rc;
@@ -160,22 +160,22 @@ static hf_status begin_in(struct hf_op_storage *room)
 
 /* `size`: the size of the memory that is freed when the operation has ended; 0: none.
  * */
-static hf_status start_in(struct hf_op_storage *room, size_t size,
-                          hf_done *done, void *ctx)
+static hf_status start_op_in_storage(struct hf_op_storage *room, size_t size,
+                                     hf_done *done, void *ctx)
 {
     room->op.done = done;
     room->op.done_ctx = ctx;
-    room->op.size = size;
-    return begin_in(room);
+    room->op.allocated_size = size;
+    return begin_op_in_storage(room);
 }
 
 struct async_op {
-    struct hf_op_storage room;
+    struct hf_op_storage storage;
     char holder[];              /* a copy: the caller's may soon be gone */
 };
 
-static hf_status start_async(struct hf_lock *lock, const struct hf_op_request *request,
-                             hf_done *done, void *ctx)
+static hf_status start_op_in_new_memory(struct hf_lock *lock, const struct hf_op_request *request,
+                                        hf_done *done, void *ctx)
 {
     size_t size = sizeof(struct async_op) + request->holder_len;
     struct async_op *async = hf_mem_new(lock->client->mem, size);
@@ -183,11 +183,11 @@ static hf_status start_async(struct hf_lock *lock, const struct hf_op_request *r
 
     if (!async)
         return HF_E_NOMEM;
-    op_init(&async->room.op, lock, request);
+    init_op(&async->storage.op, lock, request);
     if (request->holder)
         memcpy(async->holder, request->holder, request->holder_len);
-    async->room.op.holder = async->holder;
-    if ((rc = start_in(&async->room, size, done, ctx)) < 0)
+    async->storage.op.named_holder = async->holder;
+    if ((rc = start_op_in_storage(&async->storage, size, done, ctx)) < 0)
         hf_mem_free(lock->client->mem, async, size);
     return rc;
 }
@@ -200,10 +200,10 @@ hf_status hf_op_submit(struct hf_lock *lock, const struct hf_op_request *request
 
     if (hf_loop_forked(loop))
         return HF_E_FORKED;
-    if ((rc = check_cancel(lock, request, NULL)) < 0)
+    if ((rc = check_cancel_object(lock, request, NULL)) < 0)
         return rc;
     hf_loop_lock(loop);
-    rc = start_async(lock, request, done, ctx);
+    rc = start_op_in_new_memory(lock, request, done, ctx);
     hf_loop_unlock(loop);
     return rc;
 }
@@ -217,8 +217,8 @@ hf_status hf_op_submit_in(struct hf_op_storage *room, struct hf_lock *lock,
     if (hf_loop_forked(loop))
         return HF_E_FORKED;
     hf_loop_lock(loop);
-    op_init(&room->op, lock, request);
-    rc = start_in(room, 0, done, ctx);
+    init_op(&room->op, lock, request);
+    rc = start_op_in_storage(room, 0, done, ctx);
     hf_loop_unlock(loop);
     return rc;
 }
@@ -233,16 +233,16 @@ hf_status hf_op_start(struct hf_op_storage *room, struct hf_waiter *waiter,
         return hf_fail_forked(&room->error);
     hf_waiter_init(waiter, loop);
     hf_loop_lock(loop);
-    op_init(&room->op, lock, request);
-    room->op.waiter = waiter;
-    rc = begin_in(room);
+    init_op(&room->op, lock, request);
+    room->op.blocking_waiter = waiter;
+    rc = begin_op_in_storage(room);
     hf_loop_unlock(loop);
     return rc;
 }
 
 hf_status hf_op_await(struct hf_op_storage *room)
 {
-    struct hf_waiter *waiter = room->op.waiter;
+    struct hf_waiter *waiter = room->op.blocking_waiter;
 
     if (hf_loop_forked(waiter->loop))
         return hf_fail_forked(&room->error);

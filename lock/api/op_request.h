@@ -8,19 +8,19 @@
 /* The arguments of an operation; those that its verb does not use are 0. */
 struct hf_op_request {
     const struct hf_verb *verb;
-    bool must_begin;            /* this and is_member: as in struct hf_op */
+    bool begins_despite_limits; /* this and is_member: as in struct hf_op */
     bool is_member;
     int64_t owner;
     int64_t permits;
     int64_t ttl_ms;             /* of what is created; 0: none */
     const struct hf_acquire_options *options;
-    struct hf_lock_info *info;
+    struct hf_lock_info *out_info;
     size_t info_size;           /* in the program that allocated it */
-    int64_t *value;             /* receives a number; may be NULL */
+    int64_t *out_number;        /* receives a number; may be NULL */
     bool *out_flag;               /* receives whether it was done; may be NULL */
     const char *holder;         /* NULL: none */
     size_t holder_len;
-    int64_t *count;             /* receives the holder's count; may be NULL */
+    int64_t *out_count;         /* receives the holder's count; may be NULL */
 };
 
 /* Memory for a call without blocking. */

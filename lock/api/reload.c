@@ -11,7 +11,7 @@
 
 /* ---- credentials ---- */
 
-static bool is_too_long(const char *text)
+static bool is_login_text_too_long(const char *text)
 {
     return text && strlen(text) > HF_LOGIN_MAX;
 }
@@ -33,7 +33,8 @@ hf_status hf_client_answer_credentials(struct hf_client *client, uint64_t id,
         return HF_E_INVAL;
     credentials = credentials ? &known : NULL;
     if (credentials &&
-        (is_too_long(credentials->user) || is_too_long(credentials->password)))
+        (is_login_text_too_long(credentials->user) ||
+         is_login_text_too_long(credentials->password)))
         return HF_E_INVAL;
     hf_error_set(&reason, HF_E_CONNECT, "%s", why ? why : "the callback gave no reason");
     hf_loop_lock(client->loop);

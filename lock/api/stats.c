@@ -6,20 +6,20 @@
 #include "lock/record/records.h"
 #include "net/base/sized.h"
 
-static void get_stats(struct hf_client *client, struct hf_client_stats *out)
+static void read_client_stats(struct hf_client *client, struct hf_client_stats *out)
 {
     if (hf_loop_forked(client->loop))
         return; /* the lock may be held by a thread that is not here */
     hf_loop_lock(client->loop);
-    out->holds = client->holds;
+    out->holds = client->holds_count;
     out->waiters = hf_client_count_calls(client);
-    out->orphans = client->orphans;
+    out->orphans = client->background_releases;
     out->renewals = client->renewals;
     out->renewal_requests = client->renewal_requests;
     out->pushes = hf_router_invalidations(client->router);
     out->push_checks = client->push_checks;
     out->push_losses = client->push_losses;
-    out->push_wakes = client->push_wakes;
+    out->push_wakes = client->push_wake_requests;
     hf_router_stats(client->router, &out->link);
     hf_router_get_counts(client->router, &out->route);
     hf_loop_unlock(client->loop);
@@ -31,6 +31,6 @@ void hf_client_get_stats_sized(struct hf_client *client, struct hf_client_stats 
 {
     struct hf_client_stats stats = {0};
 
-    get_stats(client, &stats);
+    read_client_stats(client, &stats);
     hf_sized_write(out, size, &stats, sizeof stats);
 }

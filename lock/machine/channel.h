@@ -87,39 +87,39 @@
 struct hf_channel {
     bool is_live;               /* the server confirmed the subscription */
     bool is_refused;            /* the server refused it */
-    bool is_counted;            /* `crowd` was set since the last release */
-    uint32_t generation;        /* counts notifications and losses of the subscription */
+    bool is_crowd_counted;      /* `crowd_listeners` was set since the last release */
+    uint32_t wake_events;       /* counts notifications and losses of the subscription */
     /* TURN-1 */
-    uint32_t other_listeners;   /* other listeners at the last release of this client */
-    uint32_t owed;              /* turns owed to them, at most FEW_LISTENERS_MAX */
-    uint32_t credit;            /* turns that others took without being owed */
-    uint32_t turns;             /* turns of others since the last release of this client */
-    int64_t turn_ms;            /* time of the last release that is known */
-    uint32_t unused_turns;      /* consecutive releases of this client, with other
-                                   listeners, after which none of them took a turn */
-    uint32_t releases;          /* releases of this client that have no reply yet */
+    uint32_t other_listeners;    /* other listeners at the last release of this client */
+    uint32_t turns_owed;         /* turns owed to them, at most FEW_LISTENERS_MAX */
+    uint32_t unowed_turns_taken; /* turns that others took without being owed */
+    uint32_t turns_of_others;    /* turns of others since the last release of this client */
+    int64_t last_release_ms;     /* time of the last release that is known */
+    uint32_t unused_turns;       /* consecutive releases of this client, with other listeners, after
+                                    which none of them took a turn */
+    uint32_t pending_releases;   /* releases of this client that have no reply yet */
     uint32_t early_notifications; /* notifications since then, of any release */
-    uint32_t echoes;            /* notifications of this client's releases that have not
-                                   arrived yet */
+    uint32_t own_notifications_expected; /* notifications of this client's releases that have not
+                                            arrived yet */
     /* TURN-2 */
-    uint32_t crowd;             /* listeners, if more than FEW_LISTENERS_MAX; otherwise 0 */
+    uint32_t crowd_listeners;   /* listeners, if more than FEW_LISTENERS_MAX; otherwise 0 */
     uint32_t random_state;      /* state of the random numbers; not 0 */
     /* TURN-3 */
-    bool is_registered;         /* the server confirmed the second subscription */
-    bool is_few;                /* at most FEW_LISTENERS_MAX listened when this client, which was
-                                   subscribed, counted them */
-    bool is_many;               /* more than FEW_LISTENERS_MAX listened when their number
-                                   was learned last */
+    bool is_registered;             /* the server confirmed the second subscription */
+    bool has_counted_few_listeners; /* at most FEW_LISTENERS_MAX listened when this client, which
+                                       was subscribed, counted them */
+    bool has_many_listeners;        /* more than FEW_LISTENERS_MAX listened when their number was
+                                       learned last */
     /* PUSHED-1, PUSHED-2 */
-    bool is_pushed;             /* a push came, and no request was sent since */
-    int64_t push_ms;            /* when that push permits a request */
-    int64_t push_from_ms;       /* no push permits a request before */
-    int64_t push_pause_ms;      /* after the last request that a push caused in vain */
-    bool is_push_late;          /* that request had to wait for the end of a pause */
+    bool has_unused_push;          /* a push came, and no request was sent since */
+    int64_t push_request_from_ms;  /* when that push permits a request */
+    int64_t push_ignored_until_ms; /* no push permits a request before */
+    int64_t push_pause_ms;         /* after the last request that a push caused in vain */
+    bool was_push_request_delayed; /* that request had to wait for the end of a pause */
     /* PUSHED-4, PUSHED-5 */
     uint32_t lottery_number;
-    uint32_t listeners;         /* that wait, when their number was learned last; 0: unknown */
-    int64_t listeners_from_ms;  /* no count before */
+    uint32_t waiting_listeners;      /* that wait, when their number was learned last; 0: unknown */
+    int64_t listeners_count_from_ms; /* no count before */
 };
 
 /* hf_channel_notified - processes a notification. True: the lock may be free, and EVENT_WOKEN
@@ -150,7 +150,7 @@ void hf_channel_pushed(struct hf_channel *channel, int64_t now_ms, bool is_share
 bool hf_channel_tracks_acquires(const struct hf_channel *channel, bool is_shared);
 
 /* hf_channel_use_push - returns whether a push permits a request now, which must follow. Each
- *   request ends is_pushed.
+ *   request ends has_unused_push.
  * hf_channel_push_failed - that request was refused: PUSHED-2. */
 bool hf_channel_use_push(struct hf_channel *channel, int64_t now_ms);
 void hf_channel_push_failed(struct hf_channel *channel, int64_t now_ms);

@@ -15,7 +15,7 @@ int64_t hf_claims_drift_ms(int64_t lease_ms)
 void hf_claims_init(struct hf_claims *c)
 {
     memset(c, 0, sizeof *c);
-    c->end_ms = c->proved_ms = INT64_MIN;
+    c->end_ms = c->proved_held_at_ms = INT64_MIN;
 }
 
 /* ---- the end ---- */
@@ -23,21 +23,21 @@ void hf_claims_init(struct hf_claims *c)
 /* CLAIM-2, CLAIM-3. */
 static void include_claim(struct hf_claims *c, int64_t since_ms, int64_t lease_ms)
 {
-    int64_t end = hf_max_ms(since_ms, c->proved_ms) + lease_ms -
+    int64_t end = hf_max_ms(since_ms, c->proved_held_at_ms) + lease_ms -
                   hf_claims_drift_ms(lease_ms);
 
     if (lease_ms > 0 && end < c->end_ms) {
         c->end_ms = end;
-        c->shortest_ms = lease_ms;
+        c->lease_of_first_end_ms = lease_ms;
     }
 }
 
-static void find_end(struct hf_claims *c)
+static void compute_claims_end(struct hf_claims *c)
 {
-    if (c->answered_ms == 0)
+    if (c->answered_lease_ms == 0)
         return; /* never granted: the end stays INT64_MIN */
     c->end_ms = INT64_MAX;
-    include_claim(c, c->proved_ms, c->answered_ms);
+    include_claim(c, c->proved_held_at_ms, c->answered_lease_ms);
     for (int i = 0; i < CLAIM_BY_COUNT; i++)
         include_claim(c, c->sent[i].since_ms, c->sent[i].lease_ms);
     for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
@@ -46,65 +46,67 @@ static void find_end(struct hf_claims *c)
 
 /* ---- the facts ---- */
 
-static bool is_sent_ok(const struct hf_claims *c, const struct hf_claim_sent *sent)
+static bool is_sent_claim_ok(const struct hf_claims *c, const struct hf_claim_sent *sent)
 {
     return sent->lease_ms >= 0 && sent->step <= c->step;
 }
 
-static bool is_unknown_ok(const struct hf_claims *c, const struct hf_claim_unknown *u)
+static bool is_unknown_claim_ok(const struct hf_claims *c, const struct hf_claim_unknown *u)
 {
     return u->lease_ms >= 0 && u->step <= c->step &&
            (u->lease_ms == 0 || u->stream != 0);
 }
 
-static bool were_commands_ok(const struct hf_claims *c)
+static bool are_command_steps_ok(const struct hf_claims *c)
 {
-    bool is_ok = c->answered_step <= c->step && c->look_step <= c->step &&
-                 c->extend_step <= c->step;
+    bool is_ok = c->answered_step <= c->step && c->last_look_step <= c->step &&
+                 c->last_extend_step <= c->step;
 
     for (int i = 0; i < CLAIM_BY_COUNT; i++)
-        is_ok = is_ok && is_sent_ok(c, &c->sent[i]);
+        is_ok = is_ok && is_sent_claim_ok(c, &c->sent[i]);
     for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
-        is_ok = is_ok && is_unknown_ok(c, &c->unknown[i]);
+        is_ok = is_ok && is_unknown_claim_ok(c, &c->unknown[i]);
     return is_ok;
 }
 
 /* CLAIM-2: no claim ends before end_ms, and one ends then. */
-static bool is_end_ok(const struct hf_claims *c)
+static bool is_claims_end_ok(const struct hf_claims *c)
 {
     struct hf_claims again = *c;
 
-    find_end(&again);
-    return c->answered_ms == 0
-               ? c->end_ms == INT64_MIN && c->proved_ms == INT64_MIN
-               : c->end_ms == again.end_ms && c->shortest_ms > 0 &&
-                     c->proved_ms != INT64_MIN;
+    compute_claims_end(&again);
+    return c->answered_lease_ms == 0
+               ? c->end_ms == INT64_MIN && c->proved_held_at_ms == INT64_MIN
+               : c->end_ms == again.end_ms && c->lease_of_first_end_ms > 0 &&
+                     c->proved_held_at_ms != INT64_MIN;
 }
 
 /* CLAIM-2, CLAIM-3, without the functions above: a hundredth of the lease and 2 ms are the
  * margin for drift. */
-static int64_t end_of(const struct hf_claims *c, int64_t since_ms, int64_t lease_ms)
+static int64_t expected_end_of_claim(const struct hf_claims *c, int64_t since_ms, int64_t lease_ms)
 {
-    int64_t end_ms = since_ms > c->proved_ms ? since_ms : c->proved_ms;
+    int64_t end_ms = since_ms > c->proved_held_at_ms ? since_ms : c->proved_held_at_ms;
 
     return lease_ms == 0 ? INT64_MAX : end_ms + lease_ms - lease_ms / 100 - 2;
 }
 
-static bool is_margin_ok(const struct hf_claims *c)
+static bool is_drift_margin_ok(const struct hf_claims *c)
 {
-    int64_t end_ms = end_of(c, c->proved_ms, c->answered_ms);
+    int64_t end_ms = expected_end_of_claim(c, c->proved_held_at_ms, c->answered_lease_ms);
 
     for (int i = 0; i < CLAIM_BY_COUNT; i++)
-        end_ms = hf_min_ms(end_ms, end_of(c, c->sent[i].since_ms, c->sent[i].lease_ms));
+        end_ms = hf_min_ms(end_ms,
+                           expected_end_of_claim(c, c->sent[i].since_ms, c->sent[i].lease_ms));
     for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++)
         end_ms =
-            hf_min_ms(end_ms, end_of(c, c->unknown[i].since_ms, c->unknown[i].lease_ms));
-    return c->answered_ms == 0 || c->end_ms == end_ms;
+            hf_min_ms(end_ms,
+                      expected_end_of_claim(c, c->unknown[i].since_ms, c->unknown[i].lease_ms));
+    return c->answered_lease_ms == 0 || c->end_ms == end_ms;
 }
 
 static bool claims_ok(const struct hf_claims *c)
 {
-    return were_commands_ok(c) && is_end_ok(c) && is_margin_ok(c);
+    return are_command_steps_ok(c) && is_claims_end_ok(c) && is_drift_margin_ok(c);
 }
 
 /* ---- claims whose outcome is unknown ---- */
@@ -120,7 +122,7 @@ bool hf_claims_has_unknown(const struct hf_claims *c)
 
 /* Returns the place for a claim of this stream: that of a claim of the same stream;
  * otherwise a free place; otherwise the last one, where the claims are merged. */
-static struct hf_claim_unknown *place_of(struct hf_claims *c, uint64_t stream)
+static struct hf_claim_unknown *slot_for_unknown_claim(struct hf_claims *c, uint64_t stream)
 {
     struct hf_claim_unknown *last = &c->unknown[CLAIM_UNKNOWNS_MAX - 1];
 
@@ -134,7 +136,7 @@ static struct hf_claim_unknown *place_of(struct hf_claims *c, uint64_t stream)
 }
 
 /* When a claim ends if nothing is answered later. */
-static int64_t first_end_ms(int64_t since_ms, int64_t lease_ms)
+static int64_t earliest_end_of_claim_ms(int64_t since_ms, int64_t lease_ms)
 {
     return since_ms + lease_ms - hf_claims_drift_ms(lease_ms);
 }
@@ -142,29 +144,30 @@ static int64_t first_end_ms(int64_t since_ms, int64_t lease_ms)
 /* Merges two claims in one place: the result has the shorter lease, and ends when the first of the
  * two ends. If their streams differ, no reply ends it (CLAIM-4). It ends no later than either,
  * whichever later sending is answered (CLAIM-3). */
-static void note_unknown(struct hf_claims *c, int64_t since_ms,
-                         int64_t lease_ms, uint64_t stream)
+static void add_unknown_claim(struct hf_claims *c, int64_t since_ms,
+                              int64_t lease_ms, uint64_t stream)
 {
-    struct hf_claim_unknown *u = place_of(c, stream), was = *u;
-    int64_t end_ms = first_end_ms(since_ms, lease_ms);
+    struct hf_claim_unknown *u = slot_for_unknown_claim(c, stream), was = *u;
+    int64_t end_ms = earliest_end_of_claim_ms(since_ms, lease_ms);
 
     HF_ASSERT(lease_ms > 0 && stream != 0);
     if (u->lease_ms > 0) {
-        end_ms = hf_min_ms(end_ms, first_end_ms(u->since_ms, u->lease_ms));
+        end_ms = hf_min_ms(end_ms, earliest_end_of_claim_ms(u->since_ms, u->lease_ms));
         lease_ms = hf_min_ms(lease_ms, u->lease_ms);
         since_ms = end_ms - lease_ms + hf_claims_drift_ms(lease_ms);
         if (u->stream != stream)
             stream = HF_STREAM_MANY;
     }
     *u = (struct hf_claim_unknown){since_ms, lease_ms, stream, c->step};
-    HF_ASSERT(first_end_ms(since_ms, lease_ms) == end_ms);
-    HF_ASSERT(was.lease_ms == 0 || (end_ms <= first_end_ms(was.since_ms, was.lease_ms) &&
+    HF_ASSERT(earliest_end_of_claim_ms(since_ms, lease_ms) == end_ms);
+    HF_ASSERT(was.lease_ms == 0 ||
+              (end_ms <= earliest_end_of_claim_ms(was.since_ms, was.lease_ms) &&
                                     u->lease_ms <= was.lease_ms));
     HF_ASSERT(was.lease_ms == 0 || u->stream == was.stream || u->stream == HF_STREAM_MANY);
 }
 
 /* CLAIM-4: claims of commands that were executed before, on the same stream. */
-static void drop_earlier_claims(struct hf_claims *c, uint32_t sent_step, uint64_t stream)
+static void drop_claims_executed_before(struct hf_claims *c, uint32_t sent_step, uint64_t stream)
 {
     for (int i = 0; i < CLAIM_UNKNOWNS_MAX; i++) {
         struct hf_claim_unknown *u = &c->unknown[i], was = *u;
@@ -183,48 +186,49 @@ void hf_claims_add(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
 {
     HF_ASSERT(c->sent[by].lease_ms == 0 && lease_ms > 0);
     c->sent[by] = (struct hf_claim_sent){now_ms, lease_ms, ++c->step};
-    find_end(c);
+    compute_claims_end(c);
     HF_ASSERT(claims_ok(c));
 }
 
 /* Was the command that was answered last certainly executed before this one,
  * which is answered now? (CLAIM-4.) */
-static bool outdates_pending_claim(const struct hf_claims *c,
-                                   const struct hf_claim_sent *sent, uint64_t stream)
+static bool was_last_answer_executed_before(const struct hf_claims *c,
+                                            const struct hf_claim_sent *sent, uint64_t stream)
 {
     return c->answered_step < sent->step || c->answered_stream == stream;
 }
 
-static void note_answered(struct hf_claims *c,
-                          const struct hf_claim_sent *sent, uint64_t stream)
+static void record_answered_command(struct hf_claims *c,
+                                    const struct hf_claim_sent *sent, uint64_t stream)
 {
     struct hf_claims was = *c;
 
-    if (c->answered_ms == 0 || outdates_pending_claim(c, sent, stream)) {
-        c->answered_ms = sent->lease_ms;
+    if (c->answered_lease_ms == 0 || was_last_answer_executed_before(c, sent, stream)) {
+        c->answered_lease_ms = sent->lease_ms;
         c->answered_stream = stream;
     } else {
-        c->answered_ms = hf_min_ms(c->answered_ms, sent->lease_ms);
+        c->answered_lease_ms = hf_min_ms(c->answered_lease_ms, sent->lease_ms);
         c->answered_stream = HF_STREAM_MANY;
     }
     c->answered_step = c->step;
     /* CLAIM-4: a command that may have been executed before the last one is no longer proof. */
-    HF_ASSERT(was.answered_ms == 0 || was.answered_step < sent->step ||
-              was.answered_stream == stream || c->answered_ms <= was.answered_ms);
-    HF_ASSERT(c->answered_ms > 0 && c->answered_ms <= hf_max_ms(was.answered_ms, sent->lease_ms));
+    HF_ASSERT(was.answered_lease_ms == 0 || was.answered_step < sent->step ||
+              was.answered_stream == stream || c->answered_lease_ms <= was.answered_lease_ms);
+    HF_ASSERT(c->answered_lease_ms > 0 &&
+              c->answered_lease_ms <= hf_max_ms(was.answered_lease_ms, sent->lease_ms));
 }
 
-static void note_proof(struct hf_claims *c, const struct hf_claim_sent *sent,
-                       const struct hf_sending *how)
+static void record_proof_of_hold(struct hf_claims *c, const struct hf_claim_sent *sent,
+                                 const struct hf_sending *how)
 {
-    int64_t was_ms = c->proved_ms;
+    int64_t was_ms = c->proved_held_at_ms;
 
     HF_ASSERT(how->sent_ms != INT64_MAX && sent->lease_ms > 0);
     c->step++;
-    c->proved_ms = hf_max_ms(c->proved_ms, how->sent_ms);
-    HF_ASSERT(c->proved_ms <= hf_max_ms(was_ms, how->sent_ms)); /* CLAIM-2 */
-    drop_earlier_claims(c, sent->step, how->stream);
-    note_answered(c, sent, how->stream);
+    c->proved_held_at_ms = hf_max_ms(c->proved_held_at_ms, how->sent_ms);
+    HF_ASSERT(c->proved_held_at_ms <= hf_max_ms(was_ms, how->sent_ms)); /* CLAIM-2 */
+    drop_claims_executed_before(c, sent->step, how->stream);
+    record_answered_command(c, sent, how->stream);
 }
 
 void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
@@ -235,11 +239,11 @@ void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
     if (sent.lease_ms == 0)
         return;
     c->sent[by].lease_ms = 0;
-    note_proof(c, &sent, how);
-    c->set_ms = c->answered_ms;
+    record_proof_of_hold(c, &sent, how);
+    c->owner_lease_ms = c->answered_lease_ms;
     if (how->unanswered_stream != 0 && how->unanswered_stream != how->stream)
-        note_unknown(c, sent.since_ms, sent.lease_ms, how->unanswered_stream);
-    find_end(c);
+        add_unknown_claim(c, sent.since_ms, sent.lease_ms, how->unanswered_stream);
+    compute_claims_end(c);
     HF_ASSERT(how->unanswered_stream == 0 || how->unanswered_stream == how->stream ||
               hf_claims_has_unknown(c));
     HF_ASSERT(claims_ok(c));
@@ -256,9 +260,9 @@ void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
     c->sent[by].lease_ms = 0;
     c->step++;
     if (how->stream != 0)
-        note_unknown(c, sent.since_ms, sent.lease_ms,
-                     is_scattered ? HF_STREAM_MANY : how->stream);
-    find_end(c);
+        add_unknown_claim(c, sent.since_ms, sent.lease_ms,
+                          is_scattered ? HF_STREAM_MANY : how->stream);
+    compute_claims_end(c);
     HF_ASSERT(how->stream == 0 || hf_claims_has_unknown(c)); /* CLAIM-1 */
     HF_ASSERT(claims_ok(c));
 }
@@ -266,7 +270,7 @@ void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
 void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by)
 {
     c->sent[by].lease_ms = 0;
-    find_end(c);
+    compute_claims_end(c);
     HF_ASSERT(claims_ok(c));
 }
 
@@ -274,7 +278,7 @@ void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by)
 
 bool hf_claims_are_settled(const struct hf_claims *c)
 {
-    bool are_settled = c->answered_ms > 0;
+    bool are_settled = c->answered_lease_ms > 0;
 
     for (int i = 0; i < CLAIM_BY_COUNT; i++)
         are_settled = are_settled && c->sent[i].lease_ms == 0;
@@ -288,11 +292,11 @@ void hf_claims_restore(struct hf_claims *c, int64_t proved_ms, int64_t answered_
                        int64_t set_ms, uint64_t stream)
 {
     hf_claims_init(c);
-    c->proved_ms = proved_ms;
-    c->answered_ms = answered_ms;
-    c->set_ms = set_ms;
+    c->proved_held_at_ms = proved_ms;
+    c->answered_lease_ms = answered_ms;
+    c->owner_lease_ms = set_ms;
     c->answered_stream = stream;
-    find_end(c);
+    compute_claims_end(c);
     HF_ASSERT(claims_ok(c) && hf_claims_are_settled(c));
 }
 
@@ -300,19 +304,19 @@ void hf_claims_restore(struct hf_claims *c, int64_t proved_ms, int64_t answered_
 
 void hf_claims_look_sent(struct hf_claims *c)
 {
-    c->look_step = ++c->step;
+    c->last_look_step = ++c->step;
     HF_ASSERT(claims_ok(c));
 }
 
 void hf_claims_look_answered(struct hf_claims *c, const struct hf_sending *how,
                              int64_t ttl_ms)
 {
-    struct hf_claim_sent look = {how->sent_ms, hf_min_ms(ttl_ms, c->set_ms),
-                                 c->look_step};
+    struct hf_claim_sent look = {how->sent_ms, hf_min_ms(ttl_ms, c->owner_lease_ms),
+                                 c->last_look_step};
 
-    HF_ASSERT(ttl_ms > 0 && c->set_ms > 0);
-    note_proof(c, &look, how);
-    find_end(c);
+    HF_ASSERT(ttl_ms > 0 && c->owner_lease_ms > 0);
+    record_proof_of_hold(c, &look, how);
+    compute_claims_end(c);
     HF_ASSERT(claims_ok(c));
 }
 
@@ -320,21 +324,21 @@ void hf_claims_look_answered(struct hf_claims *c, const struct hf_sending *how,
 
 void hf_claims_extend(struct hf_claims *c)
 {
-    c->extend_step = ++c->step;
+    c->last_extend_step = ++c->step;
     HF_ASSERT(claims_ok(c));
 }
 
-/* A call of the owner has set the longer of the two leases: set_ms. */
+/* A call of the owner has set the longer of the two leases: owner_lease_ms. */
 void hf_claims_extended(struct hf_claims *c, const struct hf_sending *how,
                         int64_t ttl_ms, int64_t lease_ms)
 {
-    int64_t set_ms = hf_max_ms(c->set_ms, lease_ms);
+    int64_t set_ms = hf_max_ms(c->owner_lease_ms, lease_ms);
     struct hf_claim_sent extension = {how->sent_ms, hf_min_ms(ttl_ms, set_ms),
-                                      c->extend_step};
+                                      c->last_extend_step};
 
-    HF_ASSERT(lease_ms > 0 && ttl_ms >= lease_ms && c->set_ms > 0);
-    c->set_ms = set_ms;
-    note_proof(c, &extension, how);
-    find_end(c);
+    HF_ASSERT(lease_ms > 0 && ttl_ms >= lease_ms && c->owner_lease_ms > 0);
+    c->owner_lease_ms = set_ms;
+    record_proof_of_hold(c, &extension, how);
+    compute_claims_end(c);
     HF_ASSERT(claims_ok(c));
 }

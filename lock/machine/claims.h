@@ -65,17 +65,17 @@ struct hf_claim_unknown {
 #define CLAIM_UNKNOWNS_MAX 2
 
 struct hf_claims {
-    int64_t end_ms;             /* the safe moment; INT64_MIN: never granted */
-    int64_t shortest_ms;        /* the lease of the claim that ends first */
-    int64_t proved_ms;          /* the latest sending that was answered */
-    int64_t answered_ms;        /* the lease of the last command that was answered */
-    int64_t set_ms;             /* the same, without looks: the lease that the calls of the
-                                   owner keep setting */
+    int64_t end_ms;                /* the safe moment; INT64_MIN: never granted */
+    int64_t lease_of_first_end_ms; /* the lease of the claim that ends first */
+    int64_t proved_held_at_ms;     /* the latest sending that was answered */
+    int64_t answered_lease_ms;     /* the lease of the last command that was answered */
+    int64_t owner_lease_ms;        /* the same, without looks: the lease that the calls of the owner
+                                      keep setting */
     uint64_t answered_stream;
     uint32_t answered_step;
-    uint32_t step;              /* counts submissions and ends of commands */
-    uint32_t look_step;         /* `step` when the last look was submitted */
-    uint32_t extend_step;       /* the same of the last extension */
+    uint32_t step;                 /* counts submissions and ends of commands */
+    uint32_t last_look_step;       /* `step` when the last look was submitted */
+    uint32_t last_extend_step;     /* the same of the last extension */
     struct hf_claim_sent sent[CLAIM_BY_COUNT];
     struct hf_claim_unknown unknown[CLAIM_UNKNOWNS_MAX];
 };
@@ -121,7 +121,7 @@ void hf_claims_restore(struct hf_claims *c, int64_t proved_ms, int64_t answered_
 void hf_claims_look_sent(struct hf_claims *c);
 
 /* hf_claims_look_answered - its reply was `ttl_ms` (> 0). This counts as if the command had set the
- *   TTL to ttl_ms, or to set_ms if that is less. */
+ *   TTL to ttl_ms, or to owner_lease_ms if that is less. */
 void hf_claims_look_answered(struct hf_claims *c, const struct hf_sending *how,
                              int64_t ttl_ms);
 
@@ -130,7 +130,7 @@ void hf_claims_look_answered(struct hf_claims *c, const struct hf_sending *how,
 void hf_claims_extend(struct hf_claims *c);
 
 /* hf_claims_extended - its reply: the TTL is `ttl_ms` (> 0), at least `lease_ms`. What is more
- *   than lease_ms and set_ms does not count. */
+ *   than lease_ms and owner_lease_ms does not count. */
 void hf_claims_extended(struct hf_claims *c, const struct hf_sending *how,
                         int64_t ttl_ms, int64_t lease_ms);
 

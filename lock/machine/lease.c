@@ -6,12 +6,12 @@
 #include "net/base/moment.h"
 
 /* Renewals that fall due within one sixteenth of a third go out together. */
-#define TICKS 16
+#define TICKS_IN_THIRD 16
 /* First renewals are spread over the last quarter of the first third. */
-#define SPREADS 4
+#define RENEWAL_SPREADS 4
 /* If the safe moment is detected later than this, the process was suspended. Timers of
  * a busy process may be some milliseconds late. */
-#define SLEPT_MS 50
+#define SUSPENDED_AFTER_MS 50
 
 void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
 {
@@ -19,58 +19,58 @@ void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
     *l = (struct hf_lease){.state = LEASE_HELD,
                                .watchdog_ms = watchdog_ms,
                                .granted_ms = INT64_MIN,
-                               .renew_ms = HF_NEVER,
-                               .failed_ms = INT64_MIN,
-                               .max_until_ms = HF_NEVER,
-                               .early_ms = HF_NEVER,
+                               .next_renewal_ms = HF_NEVER,
+                               .last_failed_renewal_ms = INT64_MIN,
+                               .max_hold_until_ms = HF_NEVER,
+                               .early_check_ms = HF_NEVER,
                                .safe_without_last_reply_ms = INT64_MIN,
                                .proved_without_last_reply_ms = INT64_MIN,
-                               .doubt_ms = HF_NEVER};
+                               .doubted_safe_until_ms = HF_NEVER};
     hf_claims_init(&l->claims);
 }
 
 /* LEASE-4: a loss has a reason, and nothing else has one. */
-static bool is_loss_ok(const struct hf_lease *l)
+static bool is_loss_reason_ok(const struct hf_lease *l)
 {
     return l->state == LEASE_LOST
-               ? l->reason >= HF_REASON_DELETED && l->reason <= HF_REASON_CLOSED
-               : l->reason == 0;
+               ? l->loss_reason >= HF_REASON_DELETED && l->loss_reason <= HF_REASON_CLOSED
+               : l->loss_reason == 0;
 }
 
 /* LEASE-2, LEASE-3: in the state HELD, a claim of a renewal belongs to a pending
  * renewal. A renewal that was pending at a release or a loss is no longer ended here.
  * */
-static bool is_renewal_ok(const struct hf_lease *l)
+static bool is_renewal_state_ok(const struct hf_lease *l)
 {
-    return l->count >= 0 &&
-           (l->is_renewing || l->state != LEASE_HELD ||
+    return l->hold_count >= 0 &&
+           (l->has_pending_renewal_or_look || l->state != LEASE_HELD ||
             l->claims.sent[CLAIM_BY_RENEWAL].lease_ms == 0);
 }
 
-static bool has_renewal(const struct hf_lease *l)
+static bool has_pending_renewal(const struct hf_lease *l)
 {
     return l->claims.sent[CLAIM_BY_RENEWAL].lease_ms > 0;
 }
 
-static bool is_looking(const struct hf_lease *l)
+static bool has_pending_look(const struct hf_lease *l)
 {
-    return l->is_renewing && !has_renewal(l);
+    return l->has_pending_renewal_or_look && !has_pending_renewal(l);
 }
 
 /* LEASE-7: without the last answer the hold ends no later, and is proved no later. */
-static bool is_doubt_ok(const struct hf_lease *l)
+static bool are_doubt_times_ok(const struct hf_lease *l)
 {
-    return l->proved_without_last_reply_ms <= l->claims.proved_ms &&
-           (l->doubt_ms == HF_NEVER || l->claims.answered_ms > 0);
+    return l->proved_without_last_reply_ms <= l->claims.proved_held_at_ms &&
+           (l->doubted_safe_until_ms == HF_NEVER || l->claims.answered_lease_ms > 0);
 }
 
 static bool lease_ok(const struct hf_lease *l)
 {
-    return is_loss_ok(l) && is_renewal_ok(l) && is_doubt_ok(l);
+    return is_loss_reason_ok(l) && is_renewal_state_ok(l) && are_doubt_times_ok(l);
 }
 
 /* All that writes the state. */
-static void set_state(struct hf_lease *l, enum hf_lease_state state)
+static void set_lease_state(struct hf_lease *l, enum hf_lease_state state)
 {
     HF_ASSERT(l->state != LEASE_LOST && state > l->state); /* LEASE-4 */
     l->state = state;
@@ -82,37 +82,37 @@ static int64_t third_of_lease(const struct hf_lease *l)
 }
 
 /* Down to the last tick of the clock, which is the same for all holds. */
-static int64_t on_tick(const struct hf_lease *l, int64_t ms)
+static int64_t round_down_to_tick(const struct hf_lease *l, int64_t ms)
 {
-    int64_t tick = third_of_lease(l) / TICKS;
+    int64_t tick = third_of_lease(l) / TICKS_IN_THIRD;
 
     return tick > 1 ? ms - ms % tick : ms;
 }
 
 /* Is a lease that the caller gave in force, or may be, that is shorter than the
  * watchdog's? */
-static bool is_cut(const struct hf_lease *l)
+static bool has_lease_shorter_than_watchdog(const struct hf_lease *l)
 {
-    return l->claims.shortest_ms < l->watchdog_ms;
+    return l->claims.lease_of_first_end_ms < l->watchdog_ms;
 }
 
 /* LEASE-2: two thirds of the lease that ends first are left for the renewal. */
-static void renew_in_time(struct hf_lease *l)
+static void schedule_renewal_of_short_lease(struct hf_lease *l)
 {
-    int64_t lease = l->claims.shortest_ms;
+    int64_t lease = l->claims.lease_of_first_end_ms;
 
-    if (l->is_renewed && is_cut(l))
-        l->renew_ms = hf_min_ms(l->renew_ms,
-                                l->claims.end_ms + hf_claims_drift_ms(lease) -
+    if (l->is_renewed_by_watchdog && has_lease_shorter_than_watchdog(l))
+        l->next_renewal_ms = hf_min_ms(l->next_renewal_ms,
+                                       l->claims.end_ms + hf_claims_drift_ms(lease) -
                                     lease + lease / 3);
 }
 
 /* LEASE-7: an earlier reply that is in doubt is no better if this one is, too. */
-static void note_answer(struct hf_lease *l)
+static void save_moments_before_reply(struct hf_lease *l)
 {
     l->safe_without_last_reply_ms = hf_lease_safe_until_ms(l);
     l->proved_without_last_reply_ms = hf_lease_proved_ms(l);
-    l->doubt_ms = HF_NEVER;
+    l->doubted_safe_until_ms = HF_NEVER;
 }
 
 /* ---- calls of its owner ---- */
@@ -120,7 +120,7 @@ static void note_answer(struct hf_lease *l)
 void hf_lease_sent(struct hf_lease *l, int64_t now_ms, int64_t lease_ms)
 {
     hf_claims_add(&l->claims, CLAIM_BY_CALL, now_ms, lease_ms);
-    renew_in_time(l);
+    schedule_renewal_of_short_lease(l);
     HF_ASSERT(lease_ok(l));
 }
 
@@ -129,22 +129,22 @@ void hf_lease_granted(struct hf_lease *l, int64_t count,
                      unsigned spread)
 {
     int64_t first = how->sent_ms + third_of_lease(l) -
-                    (int64_t)(spread % SPREADS) * (third_of_lease(l) / TICKS);
+                    (int64_t)(spread % RENEWAL_SPREADS) * (third_of_lease(l) / TICKS_IN_THIRD);
 
-    l->count = count;
-    note_answer(l);
+    l->hold_count = count;
+    save_moments_before_reply(l);
     hf_claims_answered(&l->claims, CLAIM_BY_CALL, how);
-    if (is_renewed && !l->is_renewed)
-        l->renew_ms = on_tick(l, first);
-    l->is_renewed = l->is_renewed || is_renewed;
-    renew_in_time(l);
+    if (is_renewed && !l->is_renewed_by_watchdog)
+        l->next_renewal_ms = round_down_to_tick(l, first);
+    l->is_renewed_by_watchdog = l->is_renewed_by_watchdog || is_renewed;
+    schedule_renewal_of_short_lease(l);
     HF_ASSERT(count > 0 && lease_ok(l));
 }
 
 void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how)
 {
     hf_claims_unknown(&l->claims, CLAIM_BY_CALL, how);
-    renew_in_time(l);
+    schedule_renewal_of_short_lease(l);
     HF_ASSERT(lease_ok(l));
 }
 
@@ -172,18 +172,18 @@ void hf_lease_extended(struct hf_lease *l, const struct hf_sending *how,
                           now_ms + lasts_ms >= l->claims.end_ms;
 
     HF_ASSERT(now_ms >= how->sent_ms);
-    if (l->doubt_ms == HF_NEVER && is_as_expected)
+    if (l->doubted_safe_until_ms == HF_NEVER && is_as_expected)
         return;
-    note_answer(l);
+    save_moments_before_reply(l);
     hf_claims_extended(&l->claims, how, ttl_ms, lease_ms);
-    HF_ASSERT(lease_ok(l) && !l->is_renewed);
+    HF_ASSERT(lease_ok(l) && !l->is_renewed_by_watchdog);
     HF_ASSERT(hf_lease_safe_until_ms(l) >= was_ms || now_ms + lasts_ms < was_ms);
 }
 
 void hf_lease_release(struct hf_lease *l)
 {
     HF_ASSERT(l->state == LEASE_HELD);
-    set_state(l, LEASE_RELEASING);
+    set_lease_state(l, LEASE_RELEASING);
     HF_ASSERT(lease_ok(l) && hf_lease_safe_ms(l, 0) == INT64_MIN); /* LEASE-1 */
 }
 
@@ -193,42 +193,46 @@ void hf_lease_release(struct hf_lease *l)
  * renewal either. */
 void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms)
 {
-    int64_t least_ms = hf_min_ms(l->claims.shortest_ms, l->watchdog_ms) / 3 / 4;
-    int64_t due_ms = l->renew_ms > l->failed_ms ? l->renew_ms : l->failed_ms;
+    int64_t least_ms = hf_min_ms(l->claims.lease_of_first_end_ms, l->watchdog_ms) / 3 / 4;
+    int64_t due_ms = l->next_renewal_ms > l->last_failed_renewal_ms ? l->next_renewal_ms
+        : l->last_failed_renewal_ms;
 
-    l->has_slept = l->is_renewed && (!l->is_renewing || is_looking(l)) &&
+    l->was_suspended = l->is_renewed_by_watchdog &&
+        (!l->has_pending_renewal_or_look || has_pending_look(l)) &&
                    l->state == LEASE_HELD && now_ms >= l->claims.end_ms &&
                    l->claims.end_ms - due_ms > least_ms;
 }
 
 static enum hf_lost reason_of_overdue_loss(const struct hf_lease *l, int64_t now_ms)
 {
-    if (l->has_slept)
+    if (l->was_suspended)
         return HF_REASON_SUSPENDED;
     if (now_ms - l->claims.end_ms >
-        hf_claims_drift_ms(l->claims.shortest_ms) + SLEPT_MS)
+        hf_claims_drift_ms(l->claims.lease_of_first_end_ms) + SUSPENDED_AFTER_MS)
         return HF_REASON_SUSPENDED;
-    return l->is_renewed && !is_cut(l) ? HF_REASON_UNREACHABLE
+    return l->is_renewed_by_watchdog && !has_lease_shorter_than_watchdog(l) ? HF_REASON_UNREACHABLE
                                        : HF_REASON_LEASE_ENDED;
 }
 
-static enum hf_lease_todo lose_and_report(struct hf_lease *l, enum hf_lost reason)
+static enum hf_lease_todo lose_lease_and_report(struct hf_lease *l, enum hf_lost reason)
 {
     return hf_lease_lose(l, reason) ? LEASE_DO_REPORT_LOST : LEASE_DO_NOTHING;
 }
 
 /* When the next renewal or look is due. */
-static int64_t check_ms(const struct hf_lease *l)
+static int64_t next_renewal_or_look_ms(const struct hf_lease *l)
 {
-    return l->is_renewed ? hf_min_ms(l->renew_ms, l->early_ms) : l->early_ms;
+    return l->is_renewed_by_watchdog ? hf_min_ms(l->next_renewal_ms, l->early_check_ms)
+           : l->early_check_ms;
 }
 
 /* When the next renewal is due, for which a look is not enough. */
-static int64_t renewal_ms(const struct hf_lease *l)
+static int64_t next_renewal_ms(const struct hf_lease *l)
 {
-    if (!l->is_renewed)
+    if (!l->is_renewed_by_watchdog)
         return HF_NEVER;
-    return l->is_early_look ? l->renew_ms : hf_min_ms(l->renew_ms, l->early_ms);
+    return l->is_look_enough_for_early_check ? l->next_renewal_ms
+           : hf_min_ms(l->next_renewal_ms, l->early_check_ms);
 }
 
 /* LEASE-6: what may be sent next does not wait for a look, unless it is a look. */
@@ -236,26 +240,28 @@ static int64_t next_send_ms(const struct hf_lease *l)
 {
     if (l->state != LEASE_HELD)
         return HF_NEVER;
-    if (!l->is_renewing)
-        return check_ms(l);
-    return is_looking(l) ? renewal_ms(l) : HF_NEVER;
+    if (!l->has_pending_renewal_or_look)
+        return next_renewal_or_look_ms(l);
+    return has_pending_look(l) ? next_renewal_ms(l) : HF_NEVER;
 }
 
-static enum hf_lease_todo submit_renewal(struct hf_lease *l, int64_t now_ms)
+static enum hf_lease_todo submit_renewal_or_look(struct hf_lease *l, int64_t now_ms)
 {
-    bool is_look = !l->is_renewed || (l->is_early_look && now_ms < l->renew_ms);
+    bool is_look = !l->is_renewed_by_watchdog ||
+        (l->is_look_enough_for_early_check && now_ms < l->next_renewal_ms);
 
-    l->is_renewing = true;
-    l->early_ms = HF_NEVER;
-    l->is_early_look = false;
+    l->has_pending_renewal_or_look = true;
+    l->early_check_ms = HF_NEVER;
+    l->is_look_enough_for_early_check = false;
     if (is_look) {
         hf_claims_look_sent(&l->claims);
         return LEASE_DO_LOOK;
     }
-    while (l->renew_ms <= now_ms) /* bounded, for the end has not come */
-        l->renew_ms += third_of_lease(l) > 0 ? third_of_lease(l) : 1;
+    while (l->next_renewal_ms <= now_ms) /* bounded, for the end has not come */
+        l->next_renewal_ms += third_of_lease(l) > 0 ? third_of_lease(l) : 1;
     hf_claims_add(&l->claims, CLAIM_BY_RENEWAL, now_ms, l->watchdog_ms);
-    HF_ASSERT(l->renew_ms > now_ms && 3 * (l->renew_ms - now_ms) <= l->watchdog_ms + 3);
+    HF_ASSERT(l->next_renewal_ms > now_ms &&
+              3 * (l->next_renewal_ms - now_ms) <= l->watchdog_ms + 3);
     HF_ASSERT(lease_ok(l));
     return LEASE_DO_RENEW;
 }
@@ -266,45 +272,45 @@ enum hf_lease_todo hf_lease_take_todo(struct hf_lease *l, int64_t now_ms)
     if (l->state == LEASE_LOST)
         return LEASE_DO_NOTHING;
     if (now_ms >= l->claims.end_ms)
-        return lose_and_report(l, reason_of_overdue_loss(l, now_ms));
-    if (now_ms >= l->max_until_ms)
-        return lose_and_report(l, HF_REASON_MAX_HOLD);
+        return lose_lease_and_report(l, reason_of_overdue_loss(l, now_ms));
+    if (now_ms >= l->max_hold_until_ms)
+        return lose_lease_and_report(l, HF_REASON_MAX_HOLD);
     if (now_ms < next_send_ms(l))
         return LEASE_DO_NOTHING;
     HF_ASSERT(l->state == LEASE_HELD && now_ms < l->claims.end_ms); /* LEASE-3 */
-    return submit_renewal(l, now_ms);
+    return submit_renewal_or_look(l, now_ms);
 }
 
 bool hf_lease_is_late(const struct hf_lease *l, int64_t now_ms)
 {
-    int64_t lease_ms = hf_min_ms(l->claims.shortest_ms, l->watchdog_ms);
+    int64_t lease_ms = hf_min_ms(l->claims.lease_of_first_end_ms, l->watchdog_ms);
 
     return l->claims.end_ms - now_ms < lease_ms / 2;
 }
 
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how)
 {
-    l->is_renewing = false;
-    note_answer(l);
+    l->has_pending_renewal_or_look = false;
+    save_moments_before_reply(l);
     hf_claims_answered(&l->claims, CLAIM_BY_RENEWAL, how);
-    renew_in_time(l);
+    schedule_renewal_of_short_lease(l);
     HF_ASSERT(lease_ok(l));
 }
 
 void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
                      int64_t ttl_ms, int64_t now_ms)
 {
-    bool was_doubted = l->doubt_ms != HF_NEVER;
+    bool was_doubted = l->doubted_safe_until_ms != HF_NEVER;
     int64_t lasts_ms = ttl_ms - hf_claims_drift_ms(ttl_ms);
     bool is_shorter = now_ms + lasts_ms < l->claims.end_ms;
 
-    HF_ASSERT(now_ms >= how->sent_ms && is_looking(l));
-    l->is_renewing = false;
-    if (l->is_renewed && !was_doubted && how->sent_ms + lasts_ms >= l->claims.end_ms)
+    HF_ASSERT(now_ms >= how->sent_ms && has_pending_look(l));
+    l->has_pending_renewal_or_look = false;
+    if (l->is_renewed_by_watchdog && !was_doubted && how->sent_ms + lasts_ms >= l->claims.end_ms)
         return; /* as expected */
-    note_answer(l);
+    save_moments_before_reply(l);
     hf_claims_look_answered(&l->claims, how, ttl_ms);
-    if (l->is_renewed && (was_doubted || is_shorter))
+    if (l->is_renewed_by_watchdog && (was_doubted || is_shorter))
         hf_lease_renew_early(l, how->sent_ms);
     HF_ASSERT(lease_ok(l));
 }
@@ -312,24 +318,24 @@ void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
 void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
                    const struct hf_sending *how)
 {
-    int64_t lease = hf_min_ms(l->claims.shortest_ms, l->watchdog_ms);
-    int64_t soon = now_ms + lease / 3 / TICKS + 1;
-    bool was_look = !has_renewal(l);
+    int64_t lease = hf_min_ms(l->claims.lease_of_first_end_ms, l->watchdog_ms);
+    int64_t soon = now_ms + lease / 3 / TICKS_IN_THIRD + 1;
+    bool was_look = !has_pending_renewal(l);
     bool is_claim = how && how->stream != 0 && !was_look;
 
     HF_ASSERT(lease > 0 && soon > now_ms);
-    l->is_renewing = false;
+    l->has_pending_renewal_or_look = false;
     if (how)
         hf_claims_unknown(&l->claims, CLAIM_BY_RENEWAL, how);
     else
         hf_claims_refused(&l->claims, CLAIM_BY_RENEWAL);
     HF_ASSERT(!is_claim || hf_claims_has_unknown(&l->claims)); /* CLAIM-1 */
-    l->failed_ms = now_ms;
+    l->last_failed_renewal_ms = now_ms;
     if (was_look)
         hf_lease_look_early(l, soon);
-    else if (l->early_ms > soon)
-        l->renew_ms = hf_min_ms(l->renew_ms, soon);
-    HF_ASSERT(lease_ok(l) && check_ms(l) <= soon);
+    else if (l->early_check_ms > soon)
+        l->next_renewal_ms = hf_min_ms(l->next_renewal_ms, soon);
+    HF_ASSERT(lease_ok(l) && next_renewal_or_look_ms(l) <= soon);
 }
 
 /* ---- a switch of masters ---- */
@@ -339,22 +345,24 @@ bool hf_lease_switched(struct hf_lease *l, bool is_sudden)
     if (l->state != LEASE_HELD)
         return false;
     if (is_sudden)
-        l->doubt_ms = hf_min_ms(l->doubt_ms, l->safe_without_last_reply_ms);
+        l->doubted_safe_until_ms = hf_min_ms(l->doubted_safe_until_ms,
+                                             l->safe_without_last_reply_ms);
     HF_ASSERT(lease_ok(l) && hf_lease_safe_until_ms(l) <= l->claims.end_ms);
     return true;
 }
 
 void hf_lease_renew_early(struct hf_lease *l, int64_t at_ms)
 {
-    l->early_ms = hf_min_ms(l->early_ms, at_ms);
-    l->is_early_look = false;
+    l->early_check_ms = hf_min_ms(l->early_check_ms, at_ms);
+    l->is_look_enough_for_early_check = false;
     HF_ASSERT(lease_ok(l));
 }
 
 void hf_lease_look_early(struct hf_lease *l, int64_t at_ms)
 {
-    l->is_early_look = l->is_early_look || l->early_ms == HF_NEVER;
-    l->early_ms = hf_min_ms(l->early_ms, at_ms);
+    l->is_look_enough_for_early_check = l->is_look_enough_for_early_check ||
+        l->early_check_ms == HF_NEVER;
+    l->early_check_ms = hf_min_ms(l->early_check_ms, at_ms);
     HF_ASSERT(lease_ok(l));
 }
 
@@ -364,26 +372,27 @@ bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason)
 {
     if (l->state == LEASE_LOST)
         return false;
-    set_state(l, LEASE_LOST);
-    l->reason = reason;
+    set_lease_state(l, LEASE_LOST);
+    l->loss_reason = reason;
     HF_ASSERT(lease_ok(l));
     return true;
 }
 
 int64_t hf_lease_next_ms(const struct hf_lease *l)
 {
-    int64_t next = hf_min_ms(l->claims.end_ms, l->max_until_ms);
+    int64_t next = hf_min_ms(l->claims.end_ms, l->max_hold_until_ms);
 
     if (l->state == LEASE_LOST)
         return HF_NEVER;
     next = hf_min_ms(next, next_send_ms(l));
-    HF_ASSERT(next <= l->claims.end_ms && next <= l->max_until_ms);
+    HF_ASSERT(next <= l->claims.end_ms && next <= l->max_hold_until_ms);
     return next;
 }
 
 int64_t hf_lease_proved_ms(const struct hf_lease *l)
 {
-    return l->doubt_ms == HF_NEVER ? l->claims.proved_ms : l->proved_without_last_reply_ms;
+    return l->doubted_safe_until_ms == HF_NEVER ? l->claims.proved_held_at_ms
+           : l->proved_without_last_reply_ms;
 }
 
 int64_t hf_lease_had_until_ms(const struct hf_lease *l)
@@ -393,21 +402,21 @@ int64_t hf_lease_had_until_ms(const struct hf_lease *l)
 
 bool hf_lease_may_remain(const struct hf_lease *l)
 {
-    return l->reason != HF_REASON_DELETED && l->reason != HF_REASON_TAKEN;
+    return l->loss_reason != HF_REASON_DELETED && l->loss_reason != HF_REASON_TAKEN;
 }
 
 int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms)
 {
     if (l->state != LEASE_HELD)
         return INT64_MIN;
-    if (l->doubt_ms <= now_ms)
+    if (l->doubted_safe_until_ms <= now_ms)
         return hf_min_ms(0, l->claims.end_ms - now_ms);
-    return hf_min_ms(l->doubt_ms, l->claims.end_ms) - now_ms;
+    return hf_min_ms(l->doubted_safe_until_ms, l->claims.end_ms) - now_ms;
 }
 
 int64_t hf_lease_safe_until_ms(const struct hf_lease *l)
 {
-    return hf_min_ms(l->doubt_ms, l->claims.end_ms);
+    return hf_min_ms(l->doubted_safe_until_ms, l->claims.end_ms);
 }
 
 const char *hf_lost_text(enum hf_lost reason)

@@ -48,24 +48,25 @@ enum hf_lease_state { LEASE_HELD, LEASE_RELEASING, LEASE_LOST };
 
 struct hf_lease {
     enum hf_lease_state state;
-    enum hf_lost reason;        /* in the state LOST */
-    int64_t count;              /* acquisitions not yet released */
-    bool is_renewed;            /* by the watchdog */
-    bool is_renewing;           /* a renewal or a look has no reply yet */
-    bool has_slept;             /* LEASE-5 */
-    bool is_early_look;         /* for early_ms, a look is enough */
+    enum hf_lost loss_reason;            /* in the state LOST */
+    int64_t hold_count;                  /* acquisitions not yet released */
+    bool is_renewed_by_watchdog;         /* by the watchdog */
+    bool has_pending_renewal_or_look;    /* a renewal or a look has no reply yet */
+    bool was_suspended;                  /* LEASE-5 */
+    bool is_look_enough_for_early_check; /* for early_check_ms, a look is enough */
     int64_t watchdog_ms;
-    int64_t granted_ms;         /* for the metrics: when the request was sent that was granted;
-                                   INT64_MIN: the time of the hold is not counted, or was */
+    int64_t granted_ms;                  /* for the metrics: when the request was sent that was
+                                            granted; INT64_MIN: the time of the hold is not counted,
+                                            or was */
     struct hf_claims claims;
-    int64_t renew_ms;           /* when the next renewal is due */
-    int64_t max_until_ms;       /* when max_hold_ms ends; INT64_MAX: no such limit */
-    int64_t failed_ms;          /* when the last renewal failed */
-    int64_t early_ms;           /* LEASE-6: when such a renewal or look is due; HF_NEVER:
-                                   none is */
+    int64_t next_renewal_ms;             /* when the next renewal is due */
+    int64_t max_hold_until_ms;           /* when max_hold_ms ends; INT64_MAX: no such limit */
+    int64_t last_failed_renewal_ms;      /* when the last renewal failed */
+    int64_t early_check_ms;              /* LEASE-6: when such a renewal or look is due; HF_NEVER:
+                                            none is */
     int64_t safe_without_last_reply_ms; /* the safe moment without the last reply */
-    int64_t proved_without_last_reply_ms; /* claims.proved_ms without the last reply */
-    int64_t doubt_ms;           /* LEASE-7: the safe moment; HF_NEVER: no doubt */
+    int64_t proved_without_last_reply_ms; /* claims.proved_held_at_ms without the last reply */
+    int64_t doubted_safe_until_ms; /* LEASE-7: the safe moment; HF_NEVER: no doubt */
 };
 
 /* hf_lease_init - prepares a hold that has not been acquired yet. */

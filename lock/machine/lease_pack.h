@@ -15,20 +15,20 @@
 #include "lock/machine/lease.h"
 
 struct hf_lease_packed {
-    int64_t proved_ms;          /* the moments below are relative to it */
+    int64_t proved_held_at_ms;  /* the moments below are relative to it */
     uint32_t stream;
     uint32_t held_ms;           /* from the grant until then; HELD_UNKNOWN */
-    uint32_t answered_ms;
-    uint32_t set_ms;
-    int32_t renew;
-    int32_t early;
-    int32_t before;
-    int32_t proved_before;
-    int32_t doubt;
+    uint32_t answered_lease_ms;
+    uint32_t owner_lease_ms;
+    int32_t next_renewal;
+    int32_t early_check;
+    int32_t safe_without_last_reply;
+    int32_t proved_without_last_reply;
+    int32_t doubted_safe_until;
     uint8_t state;              /* enum hf_lease_state */
-    uint8_t reason;             /* enum hf_lost */
-    bool is_renewed;
-    bool is_early_look;
+    uint8_t loss_reason;        /* enum hf_lost */
+    bool is_renewed_by_watchdog;
+    bool is_look_enough_for_early_check;
 };
 
 /* hf_lease_pack - writes the lease to *p. False: it cannot be packed now (PACK-2), and *p is

@@ -28,7 +28,7 @@
  * MULTI-8  Releases do not wait for each other's replies: they are requested one after the
  *          other, the last member first, and a call or round ends with the last reply. So
  *          a release of many members takes one round trip. (Without memory for this, one
- *          release is pending at a time: at_once.) */
+ *          release is pending at a time: releases_at_once_max.) */
 #ifndef HF_MULTI_TURN_H
 #define HF_MULTI_TURN_H
 
@@ -55,29 +55,29 @@ struct hf_multi_step {
 };
 
 struct hf_multi_turn {
-    uint32_t count;             /* of members */
-    uint64_t taken;             /* the members held, as bits */
-    uint64_t giving;            /* those of them whose release is pending */
-    uint32_t at_once;           /* releases that may be pending; 1, or set by the caller
-                                   (MULTI-8) */
-    int64_t begun_ms;           /* when the call began */
-    int64_t deadline_ms;        /* HF_NEVER: none */
-    bool tries_once;            /* each member is tried once: wait_ms was 0 */
-    int64_t patience_ms;        /* the greatest patience */
-    uint32_t random_state;      /* state of the random numbers, set by the caller after
-                                   init; 0: the patience is always the greatest */
+    uint32_t count;                  /* of members */
+    uint64_t held_members;           /* the members held, as bits */
+    uint64_t members_being_released; /* those of them whose release is pending */
+    uint32_t releases_at_once_max;   /* releases that may be pending; 1, or set by the caller
+                                        (MULTI-8) */
+    int64_t begun_ms;                /* when the call began */
+    int64_t deadline_ms;             /* HF_NEVER: none */
+    bool tries_once;                 /* each member is tried once: wait_ms was 0 */
+    int64_t patience_max_ms;         /* the greatest patience */
+    uint32_t random_state;           /* state of the random numbers, set by the caller after init;
+                                        0: the patience is always the greatest */
 
-    uint32_t first;             /* the member with which this round begins */
-    bool is_in_order;           /* this round; false: MULTI-3 */
-    int64_t until_ms;           /* when the patience of this round ends */
-    uint32_t current;           /* the member of the last step */
-    uint32_t late;              /* rounds that ended by MULTI-4 */
-    int64_t step_ms;            /* when the current step began */
+    uint32_t first_member;      /* the member with which this round begins */
+    bool is_round_in_order;     /* this round; false: MULTI-3 */
+    int64_t patience_until_ms;  /* when the patience of this round ends */
+    uint32_t current_member;    /* the member of the last step */
+    uint32_t late_rounds;       /* rounds that ended by MULTI-4 */
+    int64_t step_begun_ms;      /* when the current step began */
     int64_t step_until_ms;      /* when its own wait ends; HF_NEVER: it has none */
-    uint32_t silent;            /* the member that was requested last, and how long */
+    uint32_t silent_member;     /* the member that was requested last, and how long */
     int64_t silent_ms;          /* it has sent no reply (MULTI-7) */
 
-    bool gives_back;            /* members are being released */
+    bool releases_members;      /* members are being released */
     bool ends_when_released;    /* the call ends when all of them are released */
     hf_status status;
 };

@@ -29,7 +29,7 @@
  *           stays in line: the first member may be held by a process that died, or may be
  *           unreachable. This patience is at most half of the remaining wait, so that the
  *           rush finds a majority that has become free.
- * QUORUM-5  While the quorum is held, missing members are requested every heal_ms. So
+ * QUORUM-5  While the quorum is held, missing members are requested every heal_interval_ms. So
  *           servers may fail one after the other. A member that was lost is released first.
  * QUORUM-6  The quorum is lost when fewer than a majority of members are held, or were held
  *           at a time in the past (QUORUM-9). From then on no member is released until the
@@ -73,7 +73,7 @@
 #define QUORUM_LINE_PATIENCE_LEAST_MS 20 /* more than a round trip to a server nearby */
 #define QUORUM_LATE_MAX 3       /* majorities that may be unsafe before the call fails; and
                                    members that may be lost meanwhile (QUORUM-12) */
-#define QUORUM_CONFIRM_MS 100   /* QUORUM-10; or a quarter of heal_ms, if that is
+#define QUORUM_CONFIRM_MS 100   /* QUORUM-10; or a quarter of heal_interval_ms, if that is
                                    less */
 
 enum hf_quorum_action {
@@ -83,7 +83,7 @@ enum hf_quorum_action {
     QUORUM_DO_RELEASE,          /* release it */
     QUORUM_DO_CHECK_SAFE,       /* a majority is ours: check that its members are safe */
     QUORUM_DO_CONFIRM,          /* renew the members that no server has confirmed
-                                   since turn->granted_ms */
+                                   since turn->last_granted_ms */
     QUORUM_DO_END               /* end the call with turn->status */
 };
 
@@ -107,15 +107,15 @@ enum hf_vote_answer { VOTE_ANSWER_NONE, VOTE_ANSWER_NO, VOTE_ANSWER_FAILED };
 struct hf_vote {
     enum hf_vote_state state;
     enum hf_vote_answer answer; /* in this round */
-    bool is_due;                /* is requested as soon as it is VOTE_FREE */
-    bool is_unwanted;           /* is released whatever its acquire returns */
-    bool is_cancelled;          /* QUORUM_DO_CANCEL was returned for it */
-    bool is_in_line;            /* its acquire waits in line */
-    bool is_unresponsive;       /* in this call, it failed or was silent, and has
-                                   not replied since (QUORUM-2) */
-    bool has_little_time;       /* its acquire was sent by a fill, with little time */
-    int64_t granted_ms;         /* VOTE_HELD: when its grant was received while the
-                                   quorum was held; INT64_MIN: before (QUORUM-9) */
+    bool must_be_requested;     /* is requested as soon as it is VOTE_FREE */
+    bool must_be_released;      /* is released whatever its acquire returns */
+    bool is_request_cancelled;  /* QUORUM_DO_CANCEL was returned for it */
+    bool waits_in_line;         /* its acquire waits in line */
+    bool is_unresponsive;       /* in this call, it failed or was silent, and has not replied since
+                                   (QUORUM-2) */
+    bool has_short_wait;        /* its acquire was sent by a fill, with little time */
+    int64_t granted_ms;         /* VOTE_HELD: when its grant was received while the quorum was held;
+                                   INT64_MIN: before (QUORUM-9) */
 };
 
 enum hf_quorum_phase {
@@ -130,24 +130,24 @@ enum hf_quorum_phase {
 
 struct hf_quorum_turn {
     uint32_t count;             /* of members */
-    uint32_t needed;            /* votes for a majority */
+    uint32_t votes_needed;      /* votes for a majority */
     enum hf_quorum_phase phase;
-    bool is_called;             /* a call is pending */
+    bool has_pending_call;      /* a call is pending */
     hf_status status;
 
-    bool tries_once;            /* each member is tried once: wait_ms was 0 */
-    bool was_refused;           /* in this call, another owner held a member */
-    int64_t deadline_ms;        /* HF_NEVER: none */
-    int64_t patience_ms;        /* the greatest patience of any phase */
-    int64_t heal_ms;            /* HF_NEVER: QUORUM-5 is off */
-    int64_t begun_ms;           /* when this phase began */
-    int64_t until_ms;           /* when this phase ends; in QUORUM_HELD: when to heal */
-    int64_t granted_ms;         /* the latest granted_ms of the votes */
-    int64_t confirm_ms;         /* when QUORUM_DO_CONFIRM is due; HF_NEVER: it is not */
-    uint32_t first;             /* QUORUM-2 */
-    uint32_t late;              /* majorities that were not safe */
-    uint32_t lost;              /* members that were lost before the quorum was held */
-    uint32_t random_state;      /* state of the random numbers; not 0 */
+    bool tries_once;             /* each member is tried once: wait_ms was 0 */
+    bool was_refused;            /* in this call, another owner held a member */
+    int64_t deadline_ms;         /* HF_NEVER: none */
+    int64_t patience_max_ms;     /* the greatest patience of any phase */
+    int64_t heal_interval_ms;    /* HF_NEVER: QUORUM-5 is off */
+    int64_t phase_begun_ms;      /* when this phase began */
+    int64_t phase_until_ms;      /* when this phase ends; in QUORUM_HELD: when to heal */
+    int64_t last_granted_ms;     /* the latest last_granted_ms of the votes */
+    int64_t confirm_due_ms;      /* when QUORUM_DO_CONFIRM is due; HF_NEVER: it is not */
+    uint32_t first_member;       /* QUORUM-2 */
+    uint32_t late_majorities;    /* majorities that were not safe */
+    uint32_t members_lost_early; /* members that were lost before the quorum was held */
+    uint32_t random_state;       /* state of the random numbers; not 0 */
     struct hf_vote votes[HF_QUORUM_MAX];
 };
 
@@ -155,8 +155,8 @@ struct hf_quorum_turn {
 struct hf_quorum_request {
     int64_t wait_ms;            /* as in hf_acquire_options */
     int64_t lease_ms;           /* 0: the watchdog's */
-    int64_t heal_ms;            /* the interval of QUORUM-5; HF_NEVER: off */
-    uint32_t random_state;      /* a random number */
+    int64_t heal_interval_ms;   /* the interval of QUORUM-5; HF_NEVER: off */
+    uint32_t random_seed;       /* a random number */
 };
 
 /* hf_quorum_turn_init - begins in QUORUM_IDLE: no member is held. */

@@ -1,18 +1,18 @@
 /* How one call waits for a lock, as a pure machine: it receives events and the time, and
  * returns the next action. Private to lock/.
  *
- *   QUEUED       -request_now-> REQUESTING             it is the first waiter
- *                -give_way-> SUBSCRIBING, SLEEPING     this client owes turns (TURN-1)
+ *   QUEUED       -start_request-> REQUESTING           it is the first waiter
+ *                -wait_for_own_turn-> SUBSCRIBING, SLEEPING    this client owes turns (TURN-1)
  *   REQUESTING   -hf_wait_end-> DONE                   granted, or the call has ended
- *                -refused-> SUBSCRIBING, SLEEPING      held
- *                -refused, request_now-> REQUESTING    WAIT-2, WAIT-3
- *                -unanswered-> as refused; DONE after the deadline
- *   SUBSCRIBING  -subscription_settled-> REQUESTING                 confirmed, refused
- *                -subscription_settled, give_way-> SLEEPING         it gives way
- *                -due-> REQUESTING; DONE after the deadline
- *   SLEEPING     -woken, due-> REQUESTING; DONE after the deadline
- *                -woken, give_way-> SLEEPING           TURN-1, TURN-2
- *                -pushed-> SLEEPING                    due earlier (WAIT-10)
+ *                -handle_refusal-> SUBSCRIBING, SLEEPING       held
+ *                -handle_refusal, start_request-> REQUESTING   WAIT-2, WAIT-3
+ *                -handle_no_reply-> as after a refusal; DONE after the deadline
+ *   SUBSCRIBING  -handle_subscription_result-> REQUESTING      confirmed, refused
+ *                -handle_subscription_result, wait_for_own_turn-> SLEEPING    it gives way
+ *                -handle_due-> REQUESTING; DONE after the deadline
+ *   SLEEPING     -handle_wake, handle_due-> REQUESTING; DONE after the deadline
+ *                -handle_wake, wait_for_own_turn-> SLEEPING    TURN-1, TURN-2
+ *                -handle_push-> SLEEPING               due earlier (WAIT-10)
  *   any          -hf_wait_requeue-> QUEUED
  *
  * What is true in each state (wait_ok):
@@ -120,19 +120,20 @@ struct hf_wait_answers {
 
 struct hf_wait {
     enum hf_wait_state state;
-    int64_t deadline_ms;        /* INT64_MAX: none */
-    int64_t due_ms;             /* when EVENT_DUE must follow */
-    int64_t spin_ms;            /* the next sleep (WAIT-9); 0: it subscribes */
-    int64_t sleep_ms;           /* when the sleep after the last reply ends (WAIT-4); 0: none */
-    bool is_shared;             /* several owners may hold the lock (TURN-2) */
-    bool gives_way;             /* TURN-1, TURN-2 */
-    uint32_t sent_generation;   /* channel->generation when the request was sent */
-    bool sent_live;             /* the subscription was live at that time */
-    bool is_by_push;            /* a push caused the pending request */
-    bool is_waking;             /* a notification is processed when its timer fires, now */
-    enum hf_wake wake;          /* why the last request was sent */
-    int64_t sent_ms;            /* that time; set by the code that sends the request */
-    int late_grants;            /* grants of this call that came too late to be used */
+    int64_t deadline_ms;              /* INT64_MAX: none */
+    int64_t due_ms;                   /* when EVENT_DUE must follow */
+    int64_t next_spin_sleep_ms;       /* the next sleep (WAIT-9); 0: it subscribes */
+    int64_t sleep_until_ms;           /* when the sleep after the last reply ends (WAIT-4); 0:
+                                         none */
+    bool may_have_several_holders;    /* several owners may hold the lock (TURN-2) */
+    bool gives_way;                   /* TURN-1, TURN-2 */
+    uint32_t wake_events_when_sent;   /* channel->wake_events when the request was sent */
+    bool was_live_when_sent;          /* the subscription was live at that time */
+    bool was_request_caused_by_push;  /* a push caused the pending request */
+    bool has_notification_to_process; /* a notification is processed when its timer fires, now */
+    enum hf_wake wake_cause;          /* why the last request was sent */
+    int64_t last_request_ms;          /* that time; set by the code that sends the request */
+    int late_grants;                  /* grants of this call that came too late to be used */
 };
 
 /* hf_wait_init - begins a wait in the state QUEUED. */

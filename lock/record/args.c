@@ -42,34 +42,34 @@ static struct hf_resp_arg *put_arg(struct hf_resp_arg *at, const char *ptr,
     return at + 1;
 }
 
-static struct hf_resp_arg *put_integer(struct hf_resp_arg *at, char *text,
-                                       int64_t value)
+static struct hf_resp_arg *put_integer_arg(struct hf_resp_arg *at, char *text,
+                                           int64_t value)
 {
     return put_arg(at, text, hf_resp_format_integer(text, value));
 }
 
 /* In a cluster a script with several keys is refused (TRYAGAIN) while their slot is on the
  * move and the node has some of them. A key that is only read is derived there. */
-static bool leaves_out(const struct hf_lock *lock, const struct hf_kind_step *how)
+static bool leaves_out_keys(const struct hf_lock *lock, const struct hf_kind_step *how)
 {
     return how->only_reads_keys && hf_router_has_slots(lock->client->router);
 }
 
-static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
-                                    struct hf_op *op,
-                                    const struct hf_kind_step *how)
+static struct hf_resp_arg *put_key_args(struct hf_resp_arg *at,
+                                        struct hf_op *op,
+                                        const struct hf_kind_step *how)
 {
     const struct hf_lock *lock = op->lock;
-    size_t end = (size_t)how->first_key + how->keys;
+    size_t end = (size_t)how->first_key + how->keys_count;
     const char *key = end > 0 ? hf_lock_keys(lock, op->keys_text) : NULL;
 
     if (!how->is_without_name)
-        at = put_arg(at, lock->text, lock->name_len);
+        at = put_arg(at, lock->texts, lock->name_len);
     for (size_t i = 0; i < end; i++) {
         size_t len =
-            hf_key_size(lock->kind->keys[i], lock->text, lock->name_len);
+            hf_key_size(lock->kind->key_names[i], lock->texts, lock->name_len);
 
-        if (i >= how->first_key && !leaves_out(lock, how))
+        if (i >= how->first_key && !leaves_out_keys(lock, how))
             at = put_arg(at, key, len);
         key += len;
     }
@@ -85,17 +85,17 @@ static struct hf_resp_arg *put_hold_key(struct hf_resp_arg *at,
 }
 
 /* Copies the text, because that hold may be released while the request is pending. */
-static struct hf_resp_arg *put_joined(struct hf_resp_arg *at, struct hf_op *op)
+static struct hf_resp_arg *put_joined_hold_field(struct hf_resp_arg *at, struct hf_op *op)
 {
     const struct hf_hold *joined = hf_hold_to_join(op->lock, op->owner);
 
-    op->text_len = joined ? hf_hold_put_field(joined, op->text.joined) : 0;
-    return put_arg(at, op->text.joined, op->text_len);
+    op->joined_len = joined ? hf_hold_put_field(joined, op->text.joined) : 0;
+    return put_arg(at, op->text.joined, op->joined_len);
 }
 
 /* PUBLISH or SPUBLISH, the channel and, for sharded=both, the other command.
  * Source: WIRE 5.1. */
-static struct hf_resp_arg *put_publish(struct hf_resp_arg *at, struct hf_op *op)
+static struct hf_resp_arg *put_publish_args(struct hf_resp_arg *at, struct hf_op *op)
 {
     const struct hf_lock *lock = op->lock;
     bool is_sharded = hf_lock_is_sharded(lock);
@@ -110,14 +110,15 @@ static struct hf_resp_arg *put_publish(struct hf_resp_arg *at, struct hf_op *op)
 
 /* FAIR-3. The connections are replaced after a sixth of the watchdog timeout, or a quarter of the
  * request timeout if that is shorter (client.c). Half a silence more is for the round trips. */
-static int64_t floor_ms(const struct hf_op *op)
+static int64_t silence_floor_ms(const struct hf_op *op)
 {
     const struct hf_client *client = op->client;
     int64_t silence_ms =
         hf_min_ms(client->watchdog_ms / 6, client->request_timeout_ms / 4);
     int64_t again_ms = client->watchdog_ms / 3 + silence_ms * 5 / 2;
 
-    return hf_max_ms(op->place_ms * 3 / 4, hf_max_ms(client->watchdog_ms / 2, again_ms));
+    return hf_max_ms(op->queue_place_valid_ms * 3 / 4,
+                     hf_max_ms(client->watchdog_ms / 2, again_ms));
 }
 
 size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
@@ -126,38 +127,39 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
     const struct hf_kind_step *how = hf_kind_step(op->lock->kind, step);
     struct hf_resp_arg *at = op->argv + CALL_HEAD_ARGS;
 
-    HF_ASSERT(op->place_ms >= 0 && op->silence_ms >= 0);
-    at = put_keys(at, op, how);
+    HF_ASSERT(op->queue_place_valid_ms >= 0 && op->acquire_interval_ms >= 0);
+    at = put_key_args(at, op, how);
     if (how->takes_hold_key)
         at = put_hold_key(at, op, echo.len);
-    op->call.keys = (size_t)(at - op->argv) - CALL_HEAD_ARGS;
+    op->call.keys_count = (size_t)(at - op->argv) - CALL_HEAD_ARGS;
     at = put_arg(at, echo.ptr, echo.len);
     if (takes[step].count) {
-        at = put_integer(at, op->count_text, op->count);
-        at = put_integer(at, op->lease_text, op->lease_ms);
+        at = put_integer_arg(at, op->count_text, op->wanted_hold_count);
+        at = put_integer_arg(at, op->lease_text, op->lease_ms);
     }
     if (takes[step].ttl)
-        at = put_integer(at, op->ttl_text, op->ttl_ms);
-    if (how->takes_place) {
-        at = put_integer(at, op->place_text, op->place_ms);
-        at = put_integer(at, op->floor_text, floor_ms(op));
+        at = put_integer_arg(at, op->ttl_text, op->ttl_ms);
+    if (how->takes_queue_place) {
+        at = put_integer_arg(at, op->queue_place_text, op->queue_place_valid_ms);
+        at = put_integer_arg(at, op->silence_floor_text, silence_floor_ms(op));
     }
     if (how->takes_retention)
-        at = put_arg(at, op->client->retention, strlen(op->client->retention));
+        at = put_arg(at, op->client->token_retention_text,
+                     strlen(op->client->token_retention_text));
     if (takes[step].holder)
-        at = put_arg(at, op->holder, op->holder_len);
+        at = put_arg(at, op->named_holder, op->named_holder_len);
     if (takes[step].first)
-        at = put_integer(at, op->count_text, op->count);
-    if (how->side)
-        at = put_arg(at, how->side, strlen(how->side));
-    if (how->takes_silence && op->may_be_queued) {
-        at = put_integer(at, op->silence_text, op->silence_ms);
-        at = put_publish(at, op);
+        at = put_integer_arg(at, op->count_text, op->wanted_hold_count);
+    if (how->side_name)
+        at = put_arg(at, how->side_name, strlen(how->side_name));
+    if (how->takes_acquire_interval && op->may_be_queued) {
+        at = put_integer_arg(at, op->acquire_interval_text, op->acquire_interval_ms);
+        at = put_publish_args(at, op);
     }
     if (takes[step].publish && !op->lock->kind->publishes_nothing)
-        at = put_publish(at, op);
-    if (how->takes_joined)
-        at = put_joined(at, op);
+        at = put_publish_args(at, op);
+    if (how->takes_joined_field)
+        at = put_joined_hold_field(at, op);
     HF_ASSERT(at <= op->argv + OP_ARGS_MAX);
     return (size_t)(at - op->argv);
 }

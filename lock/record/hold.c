@@ -17,43 +17,44 @@
 
 /* ---- the facts of hold.h ---- */
 
-static bool is_in(const struct hf_list *node)
+static bool is_in_list(const struct hf_list *node)
 {
     return !hf_list_is_empty(node);
 }
 
 /* An idle hold is in no list of renewals. */
-static bool is_renewal_ok(const struct hf_hold *hold)
+static bool are_renewal_lists_ok(const struct hf_hold *hold)
 {
     const struct hf_hold_work *work = hold->work;
 
     if (!work)
         return true;
     if (work->lease.state == LEASE_LOST)
-        return !is_in(&work->due_node) && !is_in(&work->unsure_node) && !hold->timer.link;
-    return !is_in(&work->due_node) || (work->lease.is_renewing && !work->batch);
+        return !is_in_list(&work->due_node) && !is_in_list(&work->unsure_node) && !hold->timer.link;
+    return !is_in_list(&work->due_node) ||
+           (work->lease.has_pending_renewal_or_look && !work->batch);
 }
 
 static bool hold_ok(const struct hf_hold *hold)
 {
-    return !hold->is_free && hold->lock->refs > 0 && (!hold->work || hold->work->hold == hold) &&
-           is_renewal_ok(hold) &&
-           (!hold->work || !hold->work->op || hold->work->op->hold == hold);
+    return !hold->is_freed && hold->lock->refs > 0 && (!hold->work || hold->work->hold == hold) &&
+           are_renewal_lists_ok(hold) &&
+           (!hold->work || !hold->work->acting_op || hold->work->acting_op->hold == hold);
 }
 
-/* All that writes work->op (HOLD-1). */
-static void set_op(struct hf_hold *hold, struct hf_op *op)
+/* All that writes work->acting_op (HOLD-1). */
+static void set_op_of_hold(struct hf_hold *hold, struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    HF_ASSERT(!op || !hold->work->op);
-    hold->work->op = op;
+    HF_ASSERT(!op || !hold->work->acting_op);
+    hold->work->acting_op = op;
     if (op)
         op->hold = hold;
 }
 
 /* ---- memory ---- */
 
-static bool needs_calls(const struct hf_op *op)
+static bool needs_callbacks_record(const struct hf_op *op)
 {
     const struct hf_kind *kind = op->lock->kind;
 
@@ -62,25 +63,25 @@ static bool needs_calls(const struct hf_op *op)
 }
 
 /* Reserves space for the longest owner field. */
-static size_t key_room(const struct hf_lock *lock)
+static size_t longest_key_size(const struct hf_lock *lock)
 {
     return hf_hold_key_len(lock, HF_OWNER_TEXT_MAX);
 }
 
-static size_t room_of(const struct hf_lock *lock, bool has_callbacks)
+static size_t extra_size_of_hold(const struct hf_lock *lock, bool has_callbacks)
 {
-    return key_room(lock) + (has_callbacks ? sizeof(struct hf_hold_callbacks) : 0);
+    return longest_key_size(lock) + (has_callbacks ? sizeof(struct hf_hold_callbacks) : 0);
 }
 
 /* Which spare memory has exactly so much room; -1: none. */
-static int spare_of(size_t room)
+static int spare_list_for_extra_size(size_t room)
 {
     return room == 0 ? 0 : room == sizeof(struct hf_hold_callbacks) ? 1 : -1;
 }
 
-static struct hf_hold *take_hold(struct hf_client *client, size_t room)
+static struct hf_hold *allocate_hold(struct hf_client *client, size_t room)
 {
-    int spare = spare_of(room);
+    int spare = spare_list_for_extra_size(room);
     struct hf_hold *hold;
 
     if (spare < 0 || hf_list_is_empty(&client->spare_holds[spare]))
@@ -93,11 +94,11 @@ static struct hf_hold *take_hold(struct hf_client *client, size_t room)
     return hold;
 }
 
-static void return_hold(struct hf_client *client, struct hf_hold *hold, size_t room)
+static void free_hold_memory(struct hf_client *client, struct hf_hold *hold, size_t room)
 {
-    int spare = spare_of(room);
+    int spare = spare_list_for_extra_size(room);
 
-    HF_ASSERT(!is_in(&hold->node) && !hold->timer.link);
+    HF_ASSERT(!is_in_list(&hold->node) && !hold->timer.link);
     if (spare >= 0 && client->spare_holds_count[spare] < HOLDS_SPARE_MAX &&
         !client->is_closing) {
         hf_list_push(&client->spare_holds[spare], &hold->node);
@@ -109,73 +110,73 @@ static void return_hold(struct hf_client *client, struct hf_hold *hold, size_t r
 
 /* ---- new, free ---- */
 
-static void on_time(struct hf_timer *timer);
-static void run_lost(struct hf_task *task);
-static void run_renewed(struct hf_task *task);
+static void on_hold_timer(struct hf_timer *timer);
+static void run_on_lost_callback(struct hf_task *task);
+static void run_on_renewed_callback(struct hf_task *task);
 
 /* ORPHAN-5 */
-static bool take_orphan(struct hf_hold *hold, const struct hf_lock *lock)
+static bool reserve_background_release(struct hf_hold *hold, const struct hf_lock *lock)
 {
     if (!lock->kind->is_ownerless)
         return true;
-    hf_hold_callbacks(hold)->orphan = hf_op_alloc(lock, key_room(lock));
-    return hf_hold_callbacks(hold)->orphan != NULL;
+    hf_hold_callbacks(hold)->background_release = hf_op_alloc(lock, longest_key_size(lock));
+    return hf_hold_callbacks(hold)->background_release != NULL;
 }
 
-static struct hf_hold *take_all_memory(const struct hf_op *op)
+static struct hf_hold *allocate_hold_and_work(const struct hf_op *op)
 {
     struct hf_client *client = op->client;
-    size_t room = room_of(op->lock, needs_calls(op));
+    size_t room = extra_size_of_hold(op->lock, needs_callbacks_record(op));
     struct hf_hold_work *work = hf_hold_take_work(client);
-    struct hf_hold *hold = work ? take_hold(client, room) : NULL;
+    struct hf_hold *hold = work ? allocate_hold(client, room) : NULL;
 
     if (work)
         hf_hold_init_work(hold, work);
     if (hold) {
         hf_list_init(&hold->node);
         hold->work = work;
-        hold->has_callbacks = needs_calls(op);
-        if (take_orphan(hold, op->lock))
+        hold->has_callbacks = needs_callbacks_record(op);
+        if (reserve_background_release(hold, op->lock))
             return hold;
-        return_hold(client, hold, room);
+        free_hold_memory(client, hold, room);
     }
     if (work)
         hf_hold_return_work(client, work);
     return NULL;
 }
 
-static void init_calls(struct hf_hold_callbacks *calls, const struct hf_op *op)
+static void init_callbacks_record(struct hf_hold_callbacks *calls, const struct hf_op *op)
 {
     if (!calls)
         return;
     calls->on_renewed = op->options.on_renewed;
     calls->on_lost = op->options.on_lost;
     calls->ctx = op->options.ctx;
-    hf_task_init(&calls->lost_task, run_lost);
-    hf_task_init(&calls->renewed_task, run_renewed);
+    hf_task_init(&calls->lost_task, run_on_lost_callback);
+    hf_task_init(&calls->renewed_task, run_on_renewed_callback);
 }
 
 struct hf_hold *hf_hold_new(struct hf_op *op)
 {
     struct hf_client *client = op->client;
-    struct hf_hold *hold = take_all_memory(op);
+    struct hf_hold *hold = allocate_hold_and_work(op);
     uint64_t serial;
 
     if (!hold)
         return NULL;
-    serial = ++client->serial % OWNER_SERIAL_MAX;
+    serial = ++client->last_serial % OWNER_SERIAL_MAX;
     hold->lock = op->lock;
     hold->owner = op->owner;
-    hold->timer.fire = on_time;
-    hold->serial = (uint32_t)serial;
+    hold->timer.fire = on_hold_timer;
+    hold->serial_low = (uint32_t)serial;
     hold->serial_high = (uint8_t)(serial >> 32);
-    init_calls(hf_hold_callbacks(hold), op);
+    init_callbacks_record(hf_hold_callbacks(hold), op);
     hf_lease_init(&hold->work->lease, client->watchdog_ms);
-    hold->work->text_len =
-        (uint8_t)hf_owner_format(hold->work->text, client->uuid, op->owner, serial,
+    hold->work->hold_field_len =
+        (uint8_t)hf_owner_format(hold->work->hold_field, client->uuid, op->owner, serial,
                                  op->lock->kind->owner_suffix);
     hf_hold_put_key(hf_hold_key(hold), op->lock, hf_hold_field(hold));
-    HF_ASSERT(hold->work->text_len > 0 && hold->work->text_len < HF_OWNER_TEXT_MAX);
+    HF_ASSERT(hold->work->hold_field_len > 0 && hold->work->hold_field_len < HF_OWNER_TEXT_MAX);
     hf_lock_ref(op->lock);
     HF_ASSERT(hold_ok(hold));
     return hold;
@@ -186,8 +187,8 @@ void hf_hold_commit(struct hf_hold *hold)
     struct hf_client *client = hold->lock->client;
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    HF_ASSERT(client->provisional_holds >= hold->is_provisional);
-    client->provisional_holds -= hold->is_provisional;
+    HF_ASSERT(client->provisional_holds_count >= hold->is_provisional);
+    client->provisional_holds_count -= hold->is_provisional;
     hold->is_provisional = false;
     hf_client_note_idle(client);
 }
@@ -222,7 +223,7 @@ void hf_hold_free(struct hf_hold *hold)
     if (!hold)
         return;
     client = hold->lock->client;
-    HF_ASSERT(!hold->is_free);
+    HF_ASSERT(!hold->is_freed);
     hf_hold_commit(hold);
     hf_loop_disarm(client->loop, &hold->timer);
     if (hold->has_callbacks)
@@ -230,7 +231,7 @@ void hf_hold_free(struct hf_hold *hold)
     hf_hold_stop_renewal(hold);
     hf_hold_remove(hold);
     if (hold->work && hold->work->batch)
-        hold->is_free = true;
+        hold->is_freed = true;
     else
         hf_hold_free_memory(hold);
 }
@@ -250,13 +251,13 @@ void hf_hold_free_memory(struct hf_hold *hold)
     struct hf_op **orphan = hf_hold_orphan_memory(hold);
 
     HF_ASSERT(hf_loop_is_locked(client->loop));
-    HF_ASSERT(!is_in(&hold->node) && !hold->timer.link);
-    HF_ASSERT(!hold->work || (!hold->work->batch && !is_in(&hold->work->due_node) &&
-                              !is_in(&hold->work->unsure_node)));
+    HF_ASSERT(!is_in_list(&hold->node) && !hold->timer.link);
+    HF_ASSERT(!hold->work || (!hold->work->batch && !is_in_list(&hold->work->due_node) &&
+                              !is_in_list(&hold->work->unsure_node)));
     if (orphan && *orphan)
-        hf_mem_free(client->mem, *orphan, (*orphan)->size);
+        hf_mem_free(client->mem, *orphan, (*orphan)->allocated_size);
     hf_hold_drop_work(hold);
-    return_hold(client, hold, room_of(lock, hold->has_callbacks));
+    free_hold_memory(client, hold, extra_size_of_hold(lock, hold->has_callbacks));
     hf_lock_unref(lock);
 }
 
@@ -281,9 +282,9 @@ void hf_hold_free_spare(struct hf_client *client)
     free_spare_holds(client, 1, sizeof(struct hf_hold_callbacks));
     while (!hf_list_is_empty(&client->spare_works)) {
         struct hf_hold_work *work =
-            HF_OWNER_OF(client->spare_works.next, struct hf_hold_work, shrink.node);
+            HF_OWNER_OF(client->spare_works.next, struct hf_hold_work, shrink.idle_node);
 
-        hf_list_remove(&work->shrink.node);
+        hf_list_remove(&work->shrink.idle_node);
         hf_mem_free(client->mem, work, sizeof *work);
     }
     client->spare_works_count = 0;
@@ -294,37 +295,37 @@ void hf_hold_free_spare(struct hf_client *client)
 bool hf_hold_begin_op(struct hf_hold *hold, struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    HF_ASSERT(hold_ok(hold) && !is_in(&op->queue_node));
-    if (hold->work->op) {
-        hf_list_push(&hold->work->pending, &op->queue_node);
+    HF_ASSERT(hold_ok(hold) && !is_in_list(&op->queue_node));
+    if (hold->work->acting_op) {
+        hf_list_push(&hold->work->waiting_ops, &op->queue_node);
         return false;
     }
-    set_op(hold, op);
+    set_op_of_hold(hold, op);
     return true;
 }
 
 /* RESERVED, or the hold was freed meanwhile. */
-static void resume(struct hf_timer *timer)
+static void resume_op_on_hold(struct hf_timer *timer)
 {
     struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
 
-    HF_ASSERT(!op->hold || op->hold->work->op == op);
+    HF_ASSERT(!op->hold || op->hold->work->acting_op == op);
     if (op->hold)
-        set_op(op->hold, NULL);
+        set_op_of_hold(op->hold, NULL);
     op->hold = NULL;
     op->verb->resume(op);
 }
 
 /* Starts the next operation from its timer. If it were started here, thousands of
  * operations that all fail at once would be nested on one stack. */
-static struct hf_op *wake_one(struct hf_list *pending, struct hf_loop *loop)
+static struct hf_op *schedule_next_pending_op(struct hf_list *pending, struct hf_loop *loop)
 {
     struct hf_op *op = HF_OWNER_OF(pending->next, struct hf_op, queue_node);
 
     HF_ASSERT(!op->hold && !op->call.is_under_way); /* HOLD-1: it has not started */
     hf_list_remove(&op->queue_node);
     hf_loop_disarm(loop, &op->timer);
-    op->timer.fire = resume;
+    op->timer.fire = resume_op_on_hold;
     hf_loop_arm(loop, &op->timer, 0);
     return op;
 }
@@ -335,21 +336,21 @@ void hf_hold_end_op(struct hf_hold *hold, bool is_gone)
     struct hf_hold_work *work = hold->work;
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    HF_ASSERT(work->op);
-    set_op(hold, NULL);
-    HF_ASSERT(is_gone || work->lease.count > 0);
+    HF_ASSERT(work->acting_op);
+    set_op_of_hold(hold, NULL);
+    HF_ASSERT(is_gone || work->lease.hold_count > 0);
     if (!is_gone) {
         hf_hold_shrink_later(hold);
-        if (hf_list_is_empty(&work->pending))
+        if (hf_list_is_empty(&work->waiting_ops))
             return;
         /* The hold is reserved, so that no new operation enters first. If this one is
          * cancelled before it starts, it leaves, and the one after it is woken. */
-        set_op(hold, wake_one(&work->pending, client->loop));
+        set_op_of_hold(hold, schedule_next_pending_op(&work->waiting_ops, client->loop));
         HF_ASSERT(hold_ok(hold));
         return;
     }
-    while (!hf_list_is_empty(&work->pending))
-        (void)wake_one(&work->pending, client->loop);
+    while (!hf_list_is_empty(&work->waiting_ops))
+        (void)schedule_next_pending_op(&work->waiting_ops, client->loop);
     hf_tally_hold_removed(hold);
     hf_hold_free(hold);
 }
@@ -359,11 +360,11 @@ void hf_hold_abandon_op(struct hf_hold *hold)
     struct hf_hold_work *work = hold->work;
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    set_op(hold, NULL);
-    if (!work->is_borrowed)
+    set_op_of_hold(hold, NULL);
+    if (!work->is_memory_of_release)
         return;
-    while (!hf_list_is_empty(&work->pending))
-        hf_list_remove(work->pending.next);
+    while (!hf_list_is_empty(&work->waiting_ops))
+        hf_list_remove(work->waiting_ops.next);
     (void)hf_hold_lose(hold, HF_REASON_CLOSED);
     hf_hold_shrink(hold);
     HF_ASSERT(!hold->work);
@@ -371,20 +372,20 @@ void hf_hold_abandon_op(struct hf_hold *hold)
 
 /* ---- renewal ---- */
 
-/* Or a look. */
-static void request_renewal(struct hf_hold *hold, bool is_look)
+static void queue_renewal_or_look(struct hf_hold *hold, bool is_look)
 {
     struct hf_client *client = hold->lock->client;
 
-    HF_ASSERT(!is_in(&hold->work->due_node) && !hold->work->batch);
-    HF_ASSERT(hold->work->lease.is_renewing && hold->work->lease.state == LEASE_HELD);
-    hold->work->is_looked_at = is_look;
+    HF_ASSERT(!is_in_list(&hold->work->due_node) && !hold->work->batch);
+    HF_ASSERT(hold->work->lease.has_pending_renewal_or_look &&
+              hold->work->lease.state == LEASE_HELD);
+    hold->work->is_due_for_look = is_look;
     hf_list_push(&client->due_holds, &hold->work->due_node);
-    hf_loop_at_turn_end(client->loop, &client->turn);
+    hf_loop_at_turn_end(client->loop, &client->turn_end_hook);
 }
 
 /* LEASE-6: a renewal replaces it. */
-static void drop_look(struct hf_hold *hold)
+static void cancel_pending_look(struct hf_hold *hold)
 {
     struct hf_hold_work *work = hold->work;
 
@@ -408,13 +409,13 @@ void hf_hold_stop_renewal(struct hf_hold *hold)
     if (work->batch)
         client->leave_batch(work->batch, hold);
     HF_ASSERT(hold->work == work); /* a lease that is being renewed is not packed */
-    work->lease.is_renewing = false;
-    HF_ASSERT(!is_in(&work->due_node) && !is_in(&work->unsure_node));
+    work->lease.has_pending_renewal_or_look = false;
+    HF_ASSERT(!is_in_list(&work->due_node) && !is_in_list(&work->unsure_node));
 }
 
 /* ---- time ---- */
 
-static void report_lost(struct hf_hold *hold, bool was_releasing);
+static void log_or_post_loss(struct hf_hold *hold, bool was_releasing);
 
 bool hf_hold_lose(struct hf_hold *hold, enum hf_lost reason)
 {
@@ -425,12 +426,12 @@ bool hf_hold_lose(struct hf_hold *hold, enum hf_lost reason)
     if (!hf_lease_lose(lease, reason))
         return false;
     hf_hold_store_lease(hold, lease);
-    report_lost(hold, was_releasing);
+    log_or_post_loss(hold, was_releasing);
     return true;
 }
 
 /* IDLE-3: a renewal without memory has failed, and is due again soon. */
-static enum hf_lease_todo due_without_memory(struct hf_hold *hold, int64_t now)
+static enum hf_lease_todo take_todo_without_memory(struct hf_hold *hold, int64_t now)
 {
     struct hf_lease copy, *lease = hf_hold_edit_lease(hold, &copy);
     enum hf_lease_todo todo;
@@ -448,23 +449,23 @@ static enum hf_lease_todo due_without_memory(struct hf_hold *hold, int64_t now)
 static enum hf_lease_todo take_lease_todo(struct hf_hold *hold, int64_t now)
 {
     if (!hf_hold_ensure_work(hold))
-        return due_without_memory(hold, now);
+        return take_todo_without_memory(hold, now);
     hf_lease_note_sleep(&hold->work->lease, now);
     return hf_lease_take_todo(&hold->work->lease, now);
 }
 
-static void on_time(struct hf_timer *timer)
+static void on_hold_timer(struct hf_timer *timer)
 {
     struct hf_hold *hold = HF_OWNER_OF(timer, struct hf_hold, timer);
 
     HF_ASSERT(hold_ok(hold));
     switch (take_lease_todo(hold, hf_loop_now(hold->lock->client->loop))) {
     case LEASE_DO_RENEW:
-        drop_look(hold);
-        request_renewal(hold, false);
+        cancel_pending_look(hold);
+        queue_renewal_or_look(hold, false);
         break;
     case LEASE_DO_LOOK:
-        request_renewal(hold, true);
+        queue_renewal_or_look(hold, true);
         break;
     case LEASE_DO_REPORT_LOST:
         hf_hold_report_lost(hold);
@@ -480,77 +481,76 @@ static void on_time(struct hf_timer *timer)
 
 /* ---- telling ---- */
 
-/* The values of a hold that its callbacks need: the hold may be released, and freed, while a
- * callback runs. */
+/* What the callbacks of a hold need: the hold may be freed while a callback runs. */
 struct callback_data {
     struct hf_lock *lock;
     int64_t owner;
-    struct hf_hold_callbacks calls;
+    struct hf_hold_callbacks callbacks;
     enum hf_lost reason;
     bool is_member;
-    int64_t set_ms;
-    size_t text_len;
-    char text[HF_OWNER_TEXT_MAX];
+    int64_t owner_lease_ms;
+    size_t hold_field_len;
+    char hold_field[HF_OWNER_TEXT_MAX];
 };
 
 static struct callback_data callback_data_of(const struct hf_hold *hold)
 {
     struct hf_lease copy;
     const struct hf_lease *lease = hf_hold_lease(hold, &copy);
-    struct callback_data data = {.lock = hold->lock,
-                        .owner = hold->owner,
-                        .reason = lease->reason,
-                        .is_member = hold->is_member, .set_ms = lease->claims.set_ms};
+    struct callback_data data = {.lock = hold->lock, .owner = hold->owner,
+                                 .reason = lease->loss_reason, .is_member = hold->is_member,
+                                 .owner_lease_ms = lease->claims.owner_lease_ms};
 
     if (hold->has_callbacks)
-        data.calls = *hf_hold_callbacks(hold);
-    data.text_len = hf_hold_put_field(hold, data.text);
+        data.callbacks = *hf_hold_callbacks(hold);
+    data.hold_field_len = hf_hold_put_field(hold, data.hold_field);
     return data;
 }
 
-static struct callback_data data_of(struct hf_hold_callbacks *calls)
+static struct callback_data callback_data_of_record(struct hf_hold_callbacks *calls)
 {
     return callback_data_of((struct hf_hold *)calls - 1);
 }
 
-/* Releases a hold whose max_hold_ms has passed, after on_lost has returned. A member of a
- * multi-lock or quorum is not released, because the thread of another client may still be
- * in on_lost; that hold ends with the release, or by its TTL. */
-static void let_go(const struct callback_data *data)
+/* Releases a hold whose max_hold_ms has passed, after on_lost has returned, except a member of a
+ * set, which ends with its release or its TTL: another client's thread may be in on_lost. */
+static void release_after_max_hold(const struct callback_data *data)
 {
     if (data->reason == HF_REASON_MAX_HOLD && !data->is_member)
-        hf_release_orphan(data->lock, (struct hf_bytes){data->text, data->text_len},
-                          data->set_ms, 0, NULL);
+        hf_release_orphan(data->lock, (struct hf_bytes){data->hold_field, data->hold_field_len},
+                          data->owner_lease_ms, 0, NULL);
 }
 
-static void run_lost(struct hf_task *task)
+static void run_on_lost_callback(struct hf_task *task)
 {
-    struct callback_data data = data_of(HF_OWNER_OF(task, struct hf_hold_callbacks, lost_task));
+    struct callback_data data = callback_data_of_record(HF_OWNER_OF(task, struct hf_hold_callbacks,
+                                                                    lost_task));
     struct hf_loop *loop = data.lock->client->loop;
 
     hf_lock_ref(data.lock);
     HF_ASSERT(data.reason != 0); /* LEASE-4 */
     hf_loop_unlock(loop);
-    data.calls.on_lost(data.calls.ctx, data.lock, data.owner, data.reason);
+    data.callbacks.on_lost(data.callbacks.ctx, data.lock, data.owner, data.reason);
     hf_loop_lock(loop);
-    let_go(&data);
+    release_after_max_hold(&data);
     hf_lock_unref(data.lock);
 }
 
-static void run_renewed(struct hf_task *task)
+static void run_on_renewed_callback(struct hf_task *task)
 {
-    struct callback_data data = data_of(HF_OWNER_OF(task, struct hf_hold_callbacks, renewed_task));
+    struct callback_data data = callback_data_of_record(HF_OWNER_OF(task, struct hf_hold_callbacks,
+                                                                    renewed_task));
     struct hf_loop *loop = data.lock->client->loop;
 
     hf_lock_ref(data.lock);
     hf_loop_unlock(loop);
-    data.calls.on_renewed(data.calls.ctx, data.lock, data.owner);
+    data.callbacks.on_renewed(data.callbacks.ctx, data.lock, data.owner);
     hf_loop_lock(loop);
     hf_lock_unref(data.lock);
 }
 
 /* A hold that ends with its client is not lost yet: the server keeps it. */
-static const char *end_text(enum hf_lost reason, bool was_releasing)
+static const char *text_of_hold_end(enum hf_lost reason, bool was_releasing)
 {
     if (reason != HF_REASON_CLOSED)
         return "is lost: ";
@@ -560,7 +560,7 @@ static const char *end_text(enum hf_lost reason, bool was_releasing)
                            "the lock was released";
 }
 
-static void report_lost(struct hf_hold *hold, bool was_releasing)
+static void log_or_post_loss(struct hf_hold *hold, bool was_releasing)
 {
     struct hf_client *client = hold->lock->client;
     struct hf_hold_callbacks *calls = hf_hold_callbacks(hold);
@@ -578,16 +578,16 @@ static void report_lost(struct hf_hold *hold, bool was_releasing)
         return;
     }
     data = callback_data_of(hold);
-    let_go(&data);
+    release_after_max_hold(&data);
     hf_client_log(client, HF_LOG_WARNING, "lock '%s' %s%s",
-                  hf_error_quote(name, sizeof name, hold->lock->text, hold->lock->name_len),
-                  end_text(data.reason, was_releasing),
+                  hf_error_quote(name, sizeof name, hold->lock->texts, hold->lock->name_len),
+                  text_of_hold_end(data.reason, was_releasing),
                   data.reason == HF_REASON_CLOSED ? "" : hf_lost_text(data.reason));
 }
 
 void hf_hold_report_lost(struct hf_hold *hold)
 {
-    report_lost(hold, false);
+    log_or_post_loss(hold, false);
 }
 
 void hf_hold_report_renewed(struct hf_hold *hold)

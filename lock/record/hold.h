@@ -4,27 +4,27 @@
  *
  *   IDLE      -hf_hold_begin_op-> SERVING
  *   SERVING   -hf_hold_end_op-> IDLE; RESERVED if an operation is pending
- *   RESERVED  -resume-> IDLE                  that operation starts again, and enters
+ *   RESERVED  -resume_op_on_hold-> IDLE       that operation starts again, and enters
  *             -hf_hold_end_op-> as SERVING    it was cancelled before it started
  *   any       -hf_hold_free-> (removed)
  *
  * Its renewal, or look (lease.h decides when):
  *
- *   RESTING   -request_renewal-> DUE
- *   DUE       -fill-> BATCHED                 renew.c
- *   DUE, BATCHED  -drop_look-> RESTING        a renewal is due, and this was a look
- *   BATCHED   -on_renewed-> RESTING           renew.c
+ *   RESTING   -queue_renewal_or_look-> DUE
+ *   DUE       -fill_batch_with_due_holds-> BATCHED    renew.c
+ *   DUE, BATCHED  -cancel_pending_look-> RESTING    a renewal is due, and this was a look
+ *   BATCHED   -on_batch_answered-> RESTING    renew.c
  *   any       -hf_hold_stop_renewal-> RESTING
  *
  * What is true in each state (hold_ok):
- * IDLE      hold->work->op is NULL; no operation is pending, unless one is being resumed
- * SERVING   hold->work->op is the operation; others are in work->pending
- * RESERVED  the same; the timer of work->op is armed and calls resume
- * DUE       it is in client->due_holds, lease.is_renewing is set, and it is not lost
- * BATCHED   hold->work->batch contains it. A freed hold is in this state, and in no list
+ * IDLE      hold->work->acting_op is NULL; no operation is pending, unless one is being resumed
+ * SERVING   hold->work->acting_op is the operation; others are in work->waiting_ops
+ * RESERVED  the same; the timer of work->acting_op is armed and calls resume_op_on_hold
+ * DUE       it is in client->due_holds, lease.has_pending_renewal_or_look is set, and it is not
+ * lost BATCHED   hold->work->batch contains it. A freed hold is in this state, and in no list
  * A lost hold is in no list of renewals, and its timer is not armed.
  *
- * HOLD-1  A hold serves one operation at a time. The others wait in work->pending, and start
+ * HOLD-1  A hold serves one operation at a time. The others wait in work->waiting_ops, and start
  *         in the order in which they came.
  * HOLD-2  on_lost is called before this client releases the lock because of max_hold_ms. */
 #ifndef HF_HOLD_H
@@ -49,7 +49,7 @@ bool hf_hold_has_on_lost(const struct hf_hold *hold,
 void hf_hold_free_spare(struct hf_client *client);
 
 /* hf_hold_free - frees the hold and removes it from every list; it does not change
- *   client->holds. Its memory remains until its batch ends. NULL is allowed. */
+ *   client->holds_count. Its memory remains until its batch ends. NULL is allowed. */
 void hf_hold_free(struct hf_hold *hold);
 
 /* hf_hold_finish_request - ends an operation whose hold was created only for its request,

@@ -18,8 +18,8 @@ struct hf_hold_work *hf_hold_take_work(struct hf_client *client)
     HF_ASSERT(hf_loop_is_locked(client->loop));
     if (hf_list_is_empty(&client->spare_works))
         return hf_mem_new(client->mem, sizeof *work);
-    work = HF_OWNER_OF(client->spare_works.next, struct hf_hold_work, shrink.node);
-    hf_list_remove(&work->shrink.node);
+    work = HF_OWNER_OF(client->spare_works.next, struct hf_hold_work, shrink.idle_node);
+    hf_list_remove(&work->shrink.idle_node);
     HF_ASSERT(client->spare_works_count > 0);
     client->spare_works_count--;
     return work;
@@ -28,12 +28,12 @@ struct hf_hold_work *hf_hold_take_work(struct hf_client *client)
 void hf_hold_return_work(struct hf_client *client, struct hf_hold_work *work)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
-    HF_ASSERT(!work->op && !work->batch && hf_list_is_empty(&work->pending));
+    HF_ASSERT(!work->acting_op && !work->batch && hf_list_is_empty(&work->waiting_ops));
     HF_ASSERT(hf_list_is_empty(&work->due_node) && hf_list_is_empty(&work->unsure_node));
-    if (work->is_borrowed)
+    if (work->is_memory_of_release)
         return;
     if (client->spare_works_count < HOLDS_SPARE_MAX && !client->is_closing) {
-        hf_list_push(&client->spare_works, &work->shrink.node);
+        hf_list_push(&client->spare_works, &work->shrink.idle_node);
         client->spare_works_count++;
     } else {
         hf_mem_free(client->mem, work, sizeof *work);
@@ -42,9 +42,9 @@ void hf_hold_return_work(struct hf_client *client, struct hf_hold_work *work)
 
 /* ---- idle, and not ---- */
 
-static uint64_t serial_of(const struct hf_hold *hold)
+static uint64_t serial_of_hold(const struct hf_hold *hold)
 {
-    return (uint64_t)hold->serial_high << 32 | hold->serial;
+    return (uint64_t)hold->serial_high << 32 | hold->serial_low;
 }
 
 size_t hf_hold_put_field(const struct hf_hold *hold, char dst[HF_OWNER_TEXT_MAX])
@@ -53,31 +53,31 @@ size_t hf_hold_put_field(const struct hf_hold *hold, char dst[HF_OWNER_TEXT_MAX]
 
     if (!work)
         return hf_owner_format(dst, hold->lock->client->uuid, hold->owner,
-                               serial_of(hold), hold->lock->kind->owner_suffix);
-    memcpy(dst, work->text, (size_t)work->text_len + 1);
-    return work->text_len;
+                               serial_of_hold(hold), hold->lock->kind->owner_suffix);
+    memcpy(dst, work->hold_field, (size_t)work->hold_field_len + 1);
+    return work->hold_field_len;
 }
 
-static void shrink_hold(struct hf_client *client, struct hf_shrink *s);
+static void free_idle_work(struct hf_client *client, struct hf_shrink *s);
 
 void hf_hold_init_work(struct hf_hold *hold, struct hf_hold_work *work)
 {
     memset(work, 0, offsetof(struct hf_hold_work, lease));
     work->hold = hold;
-    work->shrink.free_memory = shrink_hold;
-    hf_list_init(&work->shrink.node);
+    work->shrink.free_memory = free_idle_work;
+    hf_list_init(&work->shrink.idle_node);
     hf_list_init(&work->due_node);
     hf_list_init(&work->unsure_node);
-    hf_list_init(&work->pending);
+    hf_list_init(&work->waiting_ops);
 }
 
 void hf_hold_use_work(struct hf_hold *hold, struct hf_hold_work *work)
 {
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    HF_ASSERT(!hold->work && !hold->is_free);
+    HF_ASSERT(!hold->work && !hold->is_freed);
     hf_hold_init_work(hold, work);
-    hf_lease_unpack(&work->lease, &hold->packed, hold->lock->client->watchdog_ms);
-    work->text_len = (uint8_t)hf_hold_put_field(hold, work->text);
+    hf_lease_unpack(&work->lease, &hold->packed_lease, hold->lock->client->watchdog_ms);
+    work->hold_field_len = (uint8_t)hf_hold_put_field(hold, work->hold_field);
     hold->work = work;
 }
 
@@ -95,11 +95,11 @@ bool hf_hold_ensure_work(struct hf_hold *hold)
 
 /* The next renewal needs the result of the last one, and the next push needs the time of the
  * last check (TRACK-3). */
-static bool is_in_use(const struct hf_hold_work *work)
+static bool is_work_in_use(const struct hf_hold_work *work)
 {
-    return work->op || work->batch || work->renews_alone || work->renews_by_text ||
-           work->check_from_ms > hf_loop_now(work->hold->lock->client->loop) ||
-           !hf_list_is_empty(&work->pending) ||
+    return work->acting_op || work->batch || work->renews_without_others || work->renews_by_eval ||
+           work->push_check_from_ms > hf_loop_now(work->hold->lock->client->loop) ||
+           !hf_list_is_empty(&work->waiting_ops) ||
            !hf_list_is_empty(&work->due_node) || !hf_list_is_empty(&work->unsure_node);
 }
 
@@ -121,12 +121,12 @@ void hf_hold_shrink(struct hf_hold *hold)
     struct hf_hold_work *work = hold->work;
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    if (work && !hf_list_is_empty(&hold->node) && !is_in_use(work) &&
-        hf_lease_pack(&hold->packed, &work->lease))
+    if (work && !hf_list_is_empty(&hold->node) && !is_work_in_use(work) &&
+        hf_lease_pack(&hold->packed_lease, &work->lease))
         hf_hold_drop_work(hold);
 }
 
-static void shrink_hold(struct hf_client *client, struct hf_shrink *s)
+static void free_idle_work(struct hf_client *client, struct hf_shrink *s)
 {
     (void)client;
     hf_hold_shrink(HF_OWNER_OF(s, struct hf_hold_work, shrink)->hold);
@@ -135,7 +135,7 @@ static void shrink_hold(struct hf_client *client, struct hf_shrink *s)
 void hf_hold_shrink_later(struct hf_hold *hold)
 {
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
-    HF_ASSERT(!hold->is_free);
+    HF_ASSERT(!hold->is_freed);
     hf_shrink_later(hold->lock->client, &hold->work->shrink);
 }
 
@@ -152,7 +152,7 @@ const struct hf_lease *hf_hold_lease(const struct hf_hold *hold, struct hf_lease
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     if (hold->work)
         return &hold->work->lease;
-    hf_lease_unpack(copy, &hold->packed, hold->lock->client->watchdog_ms);
+    hf_lease_unpack(copy, &hold->packed_lease, hold->lock->client->watchdog_ms);
     return copy;
 }
 
@@ -161,7 +161,7 @@ struct hf_lease *hf_hold_edit_lease(struct hf_hold *hold, struct hf_lease *copy)
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     if (hold->work)
         return &hold->work->lease;
-    hf_lease_unpack(copy, &hold->packed, hold->lock->client->watchdog_ms);
+    hf_lease_unpack(copy, &hold->packed_lease, hold->lock->client->watchdog_ms);
     return copy;
 }
 
@@ -169,7 +169,7 @@ struct hf_lease *hf_hold_edit_lease(struct hf_hold *hold, struct hf_lease *copy)
  * lease. */
 void hf_hold_store_lease(struct hf_hold *hold, const struct hf_lease *l)
 {
-    bool is_packed = hold->work || hf_lease_pack(&hold->packed, l);
+    bool is_packed = hold->work || hf_lease_pack(&hold->packed_lease, l);
 
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     HF_ASSERT(is_packed);

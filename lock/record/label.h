@@ -22,7 +22,7 @@
  * hf_label_note_needed  - a hold of this client, or its place in a queue, may stay on the server
  *                  for this time from now. Without a label it does nothing.
  * hf_label_close - begins LABEL-3, for hf_client_close. client->is_closing_label is true until it
- *                  has ended; then client->closer is woken.
+ *                  has ended; then client->closing_waiter is woken.
  * hf_label_free  - also without a label. */
 hf_status hf_label_open(struct hf_client *client, const char *text) HF_MUST_CHECK;
 void hf_label_note_needed(struct hf_client *client, int64_t for_ms);

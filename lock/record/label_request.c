@@ -18,8 +18,9 @@ static void remove_from_pending(struct hf_label_request *request)
 }
 
 /* The server has replied with an error. */
-static hf_status fail_refused(const struct hf_label_request *request, struct hf_resp_value reply,
-                              struct hf_error *why)
+static hf_status fail_by_error_reply(const struct hf_label_request *request,
+                                     struct hf_resp_value reply,
+                                     struct hf_error *why)
 {
     enum hf_patience patience = hf_patience_after_reply(reply);
     hf_status status = patience == HF_PATIENCE_RETRIES_LOST ? HF_E_NOREPLY : HF_E_SERVER;
@@ -34,15 +35,15 @@ static hf_status fail_refused(const struct hf_label_request *request, struct hf_
     return status;
 }
 
-static hf_status status_of(const struct hf_label_request *request, enum hf_outcome outcome,
-                           struct hf_resp_value reply, struct hf_error *why)
+static hf_status status_of_outcome(const struct hf_label_request *request, enum hf_outcome outcome,
+                                   struct hf_resp_value reply, struct hf_error *why)
 {
     const struct hf_error *known = hf_command_error(&request->command);
 
     if (outcome == HF_ANSWERED && !hf_resp_is_error(reply))
         return HF_OK;
     if (outcome == HF_ANSWERED)
-        return fail_refused(request, reply, why);
+        return fail_by_error_reply(request, reply, why);
     if (known->status != HF_OK) {
         *why = *known;
         return known->status;
@@ -51,13 +52,13 @@ static hf_status status_of(const struct hf_label_request *request, enum hf_outco
                         "%s: no reply in time", hf_command_address(&request->command));
 }
 
-static void on_done(struct hf_command *command, enum hf_outcome outcome,
-                    struct hf_resp_value reply)
+static void on_command_done(struct hf_command *command, enum hf_outcome outcome,
+                            struct hf_resp_value reply)
 {
     struct hf_label_request *request =
         HF_OWNER_OF(command, struct hf_label_request, command);
     struct hf_error why = {.status = HF_OK};
-    hf_status status = status_of(request, outcome, reply, &why);
+    hf_status status = status_of_outcome(request, outcome, reply, &why);
 
     remove_from_pending(request);
     request->done(request, status, reply, &why);
@@ -65,8 +66,8 @@ static void on_done(struct hf_command *command, enum hf_outcome outcome,
 
 /* ---- sending ---- */
 
-static void init_request(struct hf_label_request *request, struct hf_client *client,
-                         const char *uuid)
+static void init_label_request(struct hf_label_request *request, struct hf_client *client,
+                               const char *uuid)
 {
     const size_t prefix = sizeof HF_LABEL_KEY - 1;
 
@@ -79,7 +80,7 @@ static void init_request(struct hf_label_request *request, struct hf_client *cli
 
 void hf_label_request_init_own(struct hf_label_request *request, struct hf_client *client)
 {
-    init_request(request, client, client->uuid);
+    init_label_request(request, client, client->uuid);
 }
 
 bool hf_label_request_init(struct hf_label_request *request, struct hf_client *client,
@@ -87,23 +88,23 @@ bool hf_label_request_init(struct hf_label_request *request, struct hf_client *c
 {
     if (!hf_owner_ok(owner, len))
         return false;
-    init_request(request, client, owner);
+    init_label_request(request, client, owner);
     return true;
 }
 
-static struct hf_resp_arg text_arg(const char *s)
+static struct hf_resp_arg arg_from_text(const char *s)
 {
     return (struct hf_resp_arg){s, strlen(s)};
 }
 
-static struct hf_resp_arg number_arg(struct hf_label_request *request, int64_t n)
+static struct hf_resp_arg arg_from_number(struct hf_label_request *request, int64_t n)
 {
     return (struct hf_resp_arg){request->number, hf_resp_format_integer(request->number, n)};
 }
 
 /* The caller has set the arguments after the key. */
-static hf_status send_command(struct hf_label_request *request, const char *verb, size_t argc,
-                              int64_t deadline_ms)
+static hf_status send_label_command(struct hf_label_request *request, const char *verb, size_t argc,
+                                    int64_t deadline_ms)
 {
     struct hf_client *client = request->client;
     hf_status rc;
@@ -111,14 +112,14 @@ static hf_status send_command(struct hf_label_request *request, const char *verb
     HF_ASSERT(hf_loop_is_locked(client->loop) && hf_list_is_empty(&request->node));
     if (client->has_stopped_sending)
         return HF_E_CLOSED;
-    request->argv[0] = text_arg(verb);
-    request->argv[1] = text_arg(request->key);
+    request->argv[0] = arg_from_text(verb);
+    request->argv[1] = arg_from_text(request->key);
     request->command = (struct hf_command){
         .argv = request->argv,
         .argc = argc,
         .slot = hf_router_slot(client->router, request->key, strlen(request->key)),
         .deadline_ms = deadline_ms,
-        .done = on_done};
+        .done = on_command_done};
     rc = hf_router_send(client->router, &request->command);
     if (rc == HF_OK)
         hf_list_push(&client->label_requests, &request->node);
@@ -127,34 +128,34 @@ static hf_status send_command(struct hf_label_request *request, const char *verb
 
 hf_status hf_label_request_send_get(struct hf_label_request *request, int64_t deadline_ms)
 {
-    return send_command(request, "GET", 2, deadline_ms);
+    return send_label_command(request, "GET", 2, deadline_ms);
 }
 
 hf_status hf_label_request_send_set(struct hf_label_request *request, const char *label,
                                     int64_t ttl_ms, int64_t deadline_ms)
 {
     HF_ASSERT(ttl_ms > 0);
-    request->argv[2] = text_arg(label);
-    request->argv[3] = text_arg("PX");
-    request->argv[4] = number_arg(request, ttl_ms);
-    return send_command(request, "SET", 5, deadline_ms);
+    request->argv[2] = arg_from_text(label);
+    request->argv[3] = arg_from_text("PX");
+    request->argv[4] = arg_from_number(request, ttl_ms);
+    return send_label_command(request, "SET", 5, deadline_ms);
 }
 
 hf_status hf_label_request_send_del(struct hf_label_request *request, int64_t deadline_ms)
 {
-    return send_command(request, "DEL", 2, deadline_ms);
+    return send_label_command(request, "DEL", 2, deadline_ms);
 }
 
 hf_status hf_label_request_send_pttl(struct hf_label_request *request, int64_t deadline_ms)
 {
-    return send_command(request, "PTTL", 2, deadline_ms);
+    return send_label_command(request, "PTTL", 2, deadline_ms);
 }
 
 hf_status hf_label_request_send_pexpire(struct hf_label_request *request, int64_t ttl_ms,
                                         int64_t deadline_ms)
 {
-    request->argv[2] = number_arg(request, ttl_ms);
-    return send_command(request, "PEXPIRE", 3, deadline_ms);
+    request->argv[2] = arg_from_number(request, ttl_ms);
+    return send_label_command(request, "PEXPIRE", 3, deadline_ms);
 }
 
 bool hf_label_request_is_pending(const struct hf_label_request *request)

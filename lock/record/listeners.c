@@ -12,7 +12,7 @@
 #include "net/route/refusal.h"
 
 /* The reply is each channel and its number; -1: it is an error, or another value. */
-static int64_t number_in(struct hf_resp_value reply, size_t index)
+static int64_t listener_count_in_reply(struct hf_resp_value reply, size_t index)
 {
     struct hf_resp_value element;
     int64_t number;
@@ -24,44 +24,45 @@ static int64_t number_in(struct hf_resp_value reply, size_t index)
     return number;
 }
 
-static void take_listeners_reply(struct hf_client *client, struct hf_channel *channel,
+static void read_listeners_reply(struct hf_client *client, struct hf_channel *channel,
                                  struct hf_resp_value reply)
 {
     bool is_denied = hf_refusal_is_by_acl(reply) || hf_refusal_is_unknown(reply);
-    int64_t all = number_in(reply, 0), now_ms = hf_loop_now(client->loop);
+    int64_t all = listener_count_in_reply(reply, 0), now_ms = hf_loop_now(client->loop);
 
     if (is_denied)
-        client->counts_from_ms = now_ms + LISTENERS_DENIED_MS;
+        client->listeners_count_from_ms = now_ms + LISTENERS_DENIED_MS;
     if (all >= 0)
-        hf_channel_listeners_counted(channel, now_ms, all, number_in(reply, 1));
+        hf_channel_listeners_counted(channel, now_ms, all, listener_count_in_reply(reply, 1));
     else
         hf_channel_listeners_not_counted(channel, now_ms, is_denied);
 }
 
 /* The queue may have been freed, and may be another one. */
-static void on_counted(struct hf_call *call, hf_status status, struct hf_resp_value reply)
+static void on_listeners_counted(struct hf_call *call, hf_status status, struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
     struct hf_lock *lock = op->lock;
 
-    lock->is_counting = false;
+    lock->has_pending_listener_count = false;
     if (status == HF_OK && lock->wait_queue) {
-        take_listeners_reply(op->client, &lock->wait_queue->channel, reply);
+        read_listeners_reply(op->client, &lock->wait_queue->channel, reply);
         hf_registration_begin(lock->wait_queue, lock);
     }
     hf_op_finish(op, status);
 }
 
-static void cancel_count(struct hf_op *op, hf_status status)
+static void cancel_counting_listeners(struct hf_op *op, hf_status status)
 {
-    op->lock->is_counting = false;
+    op->lock->has_pending_listener_count = false;
     hf_op_finish(op, status);
 }
 
-static const struct hf_verb verb = {.name = "count listeners of", .cancel = cancel_count};
+static const struct hf_verb verb = {.name = "count listeners of",
+                                    .cancel = cancel_counting_listeners};
 
 /* The second name follows the operation in memory. */
-static size_t name_second(struct hf_op *op, struct hf_bytes channel)
+static size_t put_second_channel_name(struct hf_op *op, struct hf_bytes channel)
 {
     char *text = (char *)(op + 1);
 
@@ -71,7 +72,7 @@ static size_t name_second(struct hf_op *op, struct hf_bytes channel)
     return 1;
 }
 
-static void request_count(struct hf_op *op)
+static void request_listener_count(struct hf_op *op)
 {
     struct hf_bytes channel = hf_lock_channel(op->lock, op->channel_text);
     struct hf_client *client = op->client;
@@ -82,16 +83,16 @@ static void request_count(struct hf_op *op)
                                                : (struct hf_resp_arg){"NUMSUB", 6};
     op->argv[2] = (struct hf_resp_arg){channel.ptr, channel.len};
     op->call.argv = op->argv;
-    op->call.argc = 3 + name_second(op, channel);
+    op->call.argc = 3 + put_second_channel_name(op, channel);
     op->call.slot = op->lock->slot;
-    op->call.done = on_counted;
+    op->call.done = on_listeners_counted;
     rc = hf_call_start_command(&op->call, client->loop, client->router, hf_op_deadline(op));
     if (rc < 0)
-        on_counted(&op->call, rc, (struct hf_resp_value){0});
+        on_listeners_counted(&op->call, rc, (struct hf_resp_value){0});
 }
 
 /* PUSHED-5: a waiter that is not tracked counts in order to know whether it must register. */
-static bool may_count(const struct hf_op *acquire)
+static bool may_count_listeners(const struct hf_op *acquire)
 {
     const struct hf_channel *channel = &acquire->queue->channel;
 
@@ -100,15 +101,15 @@ static bool may_count(const struct hf_op *acquire)
             !channel->is_registered && hf_kind_has_waiters_channel(acquire->lock->kind));
 }
 
-static bool is_due(const struct hf_op *acquire)
+static bool is_count_due(const struct hf_op *acquire)
 {
     const struct hf_wait_queue *line = acquire->queue;
     int64_t now_ms = hf_loop_now(acquire->client->loop);
 
     HF_ASSERT(hf_loop_is_locked(acquire->client->loop));
-    return line->is_listening && !acquire->lock->is_counting &&
-           !acquire->client->has_stopped_sending && may_count(acquire) &&
-           now_ms >= acquire->client->counts_from_ms &&
+    return line->is_listening && !acquire->lock->has_pending_listener_count &&
+           !acquire->client->has_stopped_sending && may_count_listeners(acquire) &&
+           now_ms >= acquire->client->listeners_count_from_ms &&
            hf_channel_must_count_listeners(&line->channel, now_ms);
 }
 
@@ -116,10 +117,10 @@ void hf_listeners_request_count(const struct hf_op *acquire)
 {
     struct hf_op *op;
 
-    if (!is_due(acquire) ||
+    if (!is_count_due(acquire) ||
         !(op = hf_op_new_background(acquire->lock, &verb,
-                                    acquire->queue->text_len + REGISTRATION_EXTRA)))
+                                    acquire->queue->channel_name_len + REGISTRATION_EXTRA)))
         return;
-    acquire->lock->is_counting = true;
-    request_count(op);
+    acquire->lock->has_pending_listener_count = true;
+    request_listener_count(op);
 }

@@ -12,7 +12,7 @@
 
 #define LOG_LINES_MAX 256   /* 100 KiB of lines, more than a slow callback needs */
 
-struct line {
+struct log_line {
     struct hf_task task;
     struct hf_client *client;
     enum hf_log_level level;
@@ -21,8 +21,8 @@ struct line {
 
 /* Logs this line with the level of the most severe line that was left out. [unlocked]
  * */
-static void log_left_out(struct hf_client *client, uint64_t count,
-                         enum hf_log_level level)
+static void log_count_of_left_out_lines(struct hf_client *client, uint64_t count,
+                                        enum hf_log_level level)
 {
     char text[100];
 
@@ -34,38 +34,38 @@ static void log_left_out(struct hf_client *client, uint64_t count,
     client->log(client->log_ctx, level, text);
 }
 
-static void run_line(struct hf_task *task)
+static void run_log_callback(struct hf_task *task)
 {
-    struct line *line = HF_OWNER_OF(task, struct line, task);
+    struct log_line *line = HF_OWNER_OF(task, struct log_line, task);
     struct hf_client *client = line->client;
-    enum hf_log_level level = client->worst_left_out;
+    enum hf_log_level level = client->worst_left_out_level;
     uint64_t left_out = 0;
 
-    if (--client->log_lines == 0) {
-        left_out = client->lines_left_out;
-        client->lines_left_out = 0;
-        client->worst_left_out = HF_LOG_INFO;
+    if (--client->log_lines_queued == 0) {
+        left_out = client->log_lines_left_out;
+        client->log_lines_left_out = 0;
+        client->worst_left_out_level = HF_LOG_INFO;
     }
     hf_loop_unlock(client->loop);
     client->log(client->log_ctx, line->level, line->text);
-    log_left_out(client, left_out, level);
+    log_count_of_left_out_lines(client, left_out, level);
     hf_loop_lock(client->loop);
     hf_mem_free(client->mem, line, sizeof *line);
 }
 
-static struct line *line_new(struct hf_client *client, enum hf_log_level level)
+static struct log_line *new_log_line(struct hf_client *client, enum hf_log_level level)
 {
-    struct line *line = client->log_lines < LOG_LINES_MAX
+    struct log_line *line = client->log_lines_queued < LOG_LINES_MAX
                             ? hf_mem_new(client->mem, sizeof *line)
                             : NULL;
 
     if (line) {
-        client->log_lines++;
+        client->log_lines_queued++;
         return line;
     }
-    client->lines_left_out++;
-    if (level < client->worst_left_out)
-        client->worst_left_out = level;
+    client->log_lines_left_out++;
+    if (level < client->worst_left_out_level)
+        client->worst_left_out_level = level;
     return NULL;
 }
 
@@ -73,16 +73,16 @@ static struct line *line_new(struct hf_client *client, enum hf_log_level level)
 void hf_client_log(struct hf_client *client, enum hf_log_level level,
                    const char *format, ...)
 {
-    struct line *line;
+    struct log_line *line;
     va_list args;
 
-    if (!client->log || !(line = line_new(client, level)))
+    if (!client->log || !(line = new_log_line(client, level)))
         return;
     line->client = client;
     line->level = level;
     va_start(args, format);
     (void)vsnprintf(line->text, sizeof line->text, format, args);
     va_end(args);
-    hf_task_init(&line->task, run_line);
+    hf_task_init(&line->task, run_log_callback);
     hf_loop_post(client->loop, &line->task);
 }

@@ -18,7 +18,7 @@ struct hf_posted_on_wait {
     void *ctx;
 };
 
-static void free_call(struct hf_posted_on_wait *call)
+static void free_posted_callback(struct hf_posted_on_wait *call)
 {
     struct hf_client *client = call->lock->client;
 
@@ -26,7 +26,7 @@ static void free_call(struct hf_posted_on_wait *call)
     hf_mem_free(client->mem, call, sizeof *call);
 }
 
-static void run_call(struct hf_task *task)
+static void run_posted_callback(struct hf_task *task)
 {
     struct hf_posted_on_wait *call =
         HF_OWNER_OF(task, struct hf_posted_on_wait, task);
@@ -37,7 +37,7 @@ static void run_call(struct hf_task *task)
     hf_loop_unlock(client->loop);
     call->on_wait(call->ctx, call->lock, &call->info);
     hf_loop_lock(client->loop);
-    free_call(call);
+    free_posted_callback(call);
 }
 
 void hf_on_wait_cancel(struct hf_op *op)
@@ -46,7 +46,7 @@ void hf_on_wait_cancel(struct hf_op *op)
     if (!op->posted_on_wait)
         return;
     hf_loop_unpost(op->client->loop, &op->posted_on_wait->task);
-    free_call(op->posted_on_wait);
+    free_posted_callback(op->posted_on_wait);
     op->posted_on_wait = NULL;
 }
 
@@ -70,7 +70,7 @@ void hf_on_wait_post(struct hf_op *op, const struct hf_lock_info *info)
     call->ctx = op->options.ctx;
     call->info = *info;
     hf_lock_ref(op->lock);
-    hf_task_init(&call->task, run_call);
+    hf_task_init(&call->task, run_posted_callback);
     hf_loop_post(op->client->loop, &call->task);
 }
 

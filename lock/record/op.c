@@ -15,28 +15,29 @@
 #include "net/base/mem.h"
 
 /* A user without rights on channels would fill the log. */
-#define NOTE_EACH_MS 60000
+#define LOG_INTERVAL_MS 60000
 
-static bool is_call(const struct hf_op *op)
+static bool is_op_of_a_caller(const struct hf_op *op)
 {
-    return op->waiter || op->done;
+    return op->blocking_waiter || op->done;
 }
 
 bool hf_op_is_housekeeping(const struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
-    return !is_call(op) && !op->verb->is_orphan;
+    return !is_op_of_a_caller(op) && !op->verb->is_background_release;
 }
 
 uint32_t hf_client_count_calls(const struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
-    return client->ops_count - client->orphans - client->housekeeping_ops;
+    return client->ops_count - client->background_releases - client->housekeeping_ops;
 }
 
 hf_status hf_client_check_call_limit(const struct hf_client *client, struct hf_error *err)
 {
-    if (hf_client_count_calls(client) + client->label_calls + client->pending_callbacks <
+    if (hf_client_count_calls(client) + client->pending_label_calls +
+            client->pending_done_callbacks <
         client->waiters_max)
         return HF_OK;
     return hf_error_set(err, HF_E_LIMIT, "more than %u calls are under way",
@@ -44,17 +45,17 @@ hf_status hf_client_check_call_limit(const struct hf_client *client, struct hf_e
 }
 
 /* The counters of the client contain each operation once. */
-static bool counts_ok(const struct hf_client *client)
+static bool are_op_counters_ok(const struct hf_client *client)
 {
-    return client->orphans + client->housekeeping_ops <= client->ops_count &&
-           hf_list_is_empty(&client->ops) == (client->ops_count == 0);
+    return client->background_releases + client->housekeeping_ops <= client->ops_count &&
+           hf_list_is_empty(&client->pending_ops) == (client->ops_count == 0);
 }
 
 /* ---- begin ---- */
 
-static hf_status fail_refused_op(const struct hf_op *op, hf_status status)
+static hf_status tally_refused_op(const struct hf_op *op, hf_status status)
 {
-    if (is_call(op))
+    if (is_op_of_a_caller(op))
         hf_tally_refused(op->client, status);
     return status;
 }
@@ -65,20 +66,21 @@ hf_status hf_op_begin(struct hf_op *op)
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (client->has_stopped_sending ||
-        (client->is_closing && !op->verb->is_orphan && !op->must_begin))
-        return fail_refused_op(op, hf_error_set(op->error, HF_E_CLOSED, "%s",
-                                                hf_status_text(HF_E_CLOSED)));
-    if (is_call(op) && !op->must_begin && hf_client_check_call_limit(client, op->error) < 0)
-        return fail_refused_op(op, HF_E_LIMIT);
-    HF_ASSERT(!(op->waiter && op->done) && op->lock->client == client);
-    hf_list_push(&client->ops, &op->node);
+        (client->is_closing && !op->verb->is_background_release && !op->begins_despite_limits))
+        return tally_refused_op(op, hf_error_set(op->error, HF_E_CLOSED, "%s",
+                                                 hf_status_text(HF_E_CLOSED)));
+    if (is_op_of_a_caller(op) && !op->begins_despite_limits &&
+        hf_client_check_call_limit(client, op->error) < 0)
+        return tally_refused_op(op, HF_E_LIMIT);
+    HF_ASSERT(!(op->blocking_waiter && op->done) && op->lock->client == client);
+    hf_list_push(&client->pending_ops, &op->node);
     hf_list_init(&op->queue_node);
     hf_list_init(&op->cancel_node);
     client->ops_count++;
     op->begin_number = ++client->ops_begun;
-    client->orphans += op->verb->is_orphan;
+    client->background_releases += op->verb->is_background_release;
     client->housekeeping_ops += hf_op_is_housekeeping(op);
-    HF_ASSERT(counts_ok(client));
+    HF_ASSERT(are_op_counters_ok(client));
     hf_lock_ref(op->lock);
     if (op->done)
         hf_loop_retain_driver(client->loop);
@@ -91,7 +93,7 @@ struct hf_op *hf_op_alloc(const struct hf_lock *lock, size_t room)
     struct hf_op *op = hf_mem_new(lock->client->mem, size);
 
     if (op)
-        op->size = size;
+        op->allocated_size = size;
     return op;
 }
 
@@ -106,7 +108,7 @@ struct hf_op *hf_op_begin_background(struct hf_op *op, struct hf_lock *lock,
     op->verb = verb;
     if (hf_op_begin(op) == HF_OK)
         return op;
-    hf_mem_free(op->client->mem, op, op->size);
+    hf_mem_free(op->client->mem, op, op->allocated_size);
     return NULL;
 }
 
@@ -119,7 +121,7 @@ struct hf_op *hf_op_new_background(struct hf_lock *lock,
 
 /* ---- end ---- */
 
-/* `size`: op->size. */
+/* `size`: op->allocated_size. */
 static void free_op(const struct hf_client *client, struct hf_op *op,
                     size_t size)
 {
@@ -129,28 +131,28 @@ static void free_op(const struct hf_client *client, struct hf_op *op,
 
 /* The caller's own callback, for a call that did not block. Memory that is not
  * ours to free may be another call's when it returns. */
-static void run_done(struct hf_task *task)
+static void run_done_callback(struct hf_task *task)
 {
-    struct hf_op *op = HF_OWNER_OF(task, struct hf_op, task);
+    struct hf_op *op = HF_OWNER_OF(task, struct hf_op, done_task);
     struct hf_client *client = op->client;
-    size_t size = op->size;
+    size_t size = op->allocated_size;
 
-    HF_ASSERT(client->pending_callbacks > 0 && op->done && !op->waiter);
-    client->pending_callbacks--;
+    HF_ASSERT(client->pending_done_callbacks > 0 && op->done && !op->blocking_waiter);
+    client->pending_done_callbacks--;
     hf_loop_unlock(client->loop);
     op->done(op->done_ctx, op->status, op->error);
     hf_loop_lock(client->loop);
     free_op(client, op, size);
 }
 
-static const char *text_of(const struct hf_kind *kind, hf_status status)
+static const char *text_of_status_for_kind(const struct hf_kind *kind, hf_status status)
 {
-    return status == HF_TIMEOUT && kind->unavailable ? kind->unavailable
+    return status == HF_TIMEOUT && kind->unavailable_text ? kind->unavailable_text
                                                      : hf_status_text(status);
 }
 
 /* Fills the error if it is not filled yet; clears an error before a later success. */
-static void fill_error(struct hf_op *op)
+static void fill_error_of_op(struct hf_op *op)
 {
     const struct hf_kind *kind = op->lock->kind;
     char name[100];
@@ -163,15 +165,15 @@ static void fill_error(struct hf_op *op)
     }
     hf_error_set(op->error, op->status, "%s '%s': %s",
                  kind->noun ? kind->noun : "lock",
-                 hf_error_quote(name, sizeof name, op->lock->text,
+                 hf_error_quote(name, sizeof name, op->lock->texts,
                                 op->lock->name_len),
-                 text_of(kind, op->status));
+                 text_of_status_for_kind(kind, op->status));
 }
 
 bool hf_client_is_idle(const struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
-    return client->ops_count == 0 && client->provisional_holds == 0 &&
+    return client->ops_count == 0 && client->provisional_holds_count == 0 &&
            hf_router_subscriptions_are_idle(client->router) && !client->is_closing_label;
 }
 
@@ -179,9 +181,9 @@ bool hf_client_is_idle(const struct hf_client *client)
 void hf_client_note_idle(struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
-    if (client->closer && client->ops_count == 0 && !client->is_closing_label &&
+    if (client->closing_waiter && client->ops_count == 0 && !client->is_closing_label &&
         hf_router_subscriptions_are_idle(client->router))
-        hf_waiter_wake(client->closer);
+        hf_waiter_wake(client->closing_waiter);
 }
 
 void hf_op_finish(struct hf_op *op, hf_status status)
@@ -190,34 +192,35 @@ void hf_op_finish(struct hf_op *op, hf_status status)
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     HF_ASSERT(!op->call.is_under_way && !op->timer.link && client->ops_count > 0);
-    HF_ASSERT(client->orphans >= op->verb->is_orphan && counts_ok(client));
+    HF_ASSERT(client->background_releases >= op->verb->is_background_release &&
+              are_op_counters_ok(client));
     HF_ASSERT(client->housekeeping_ops >= hf_op_is_housekeeping(op));
     HF_ASSERT(!hf_list_is_empty(&op->node) && !op->hold); /* it ends once */
     op->status = status;
-    fill_error(op);
+    fill_error_of_op(op);
     hf_tally_call_ended(op, status);
     hf_list_remove(&op->node);
     hf_list_remove(&op->queue_node);
     hf_list_remove(&op->cancel_node);
     hf_wait_queue_unassign(op);
     client->ops_count--;
-    client->orphans -= op->verb->is_orphan;
+    client->background_releases -= op->verb->is_background_release;
     client->housekeeping_ops -= hf_op_is_housekeeping(op);
-    client->has_logged_orphans = client->has_logged_orphans && client->orphans > 0;
-    client->finished += client->is_closing && !hf_op_is_housekeeping(op);
-    HF_ASSERT(counts_ok(client) && !op->queue);
+    client->has_logged_orphans = client->has_logged_orphans && client->background_releases > 0;
+    client->ops_finished_since_close += client->is_closing && !hf_op_is_housekeeping(op);
+    HF_ASSERT(are_op_counters_ok(client) && !op->queue);
     hf_client_note_idle(client);
     hf_lock_unref(op->lock);
-    if (op->waiter) {
+    if (op->blocking_waiter) {
         hf_on_wait_cancel(op); /* its caller goes, and what ctx points at */
-        hf_waiter_wake(op->waiter);
+        hf_waiter_wake(op->blocking_waiter);
     } else if (op->done) {
-        client->pending_callbacks++;
+        client->pending_done_callbacks++;
         hf_loop_release_driver(client->loop);
-        hf_task_init(&op->task, run_done);
-        hf_loop_post(client->loop, &op->task);
+        hf_task_init(&op->done_task, run_done_callback);
+        hf_loop_post(client->loop, &op->done_task);
     } else {
-        free_op(client, op, op->size);
+        free_op(client, op, op->allocated_size);
     }
 }
 
@@ -227,7 +230,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop) && !hf_list_is_empty(&op->node));
     hf_call_cancel(&op->call);
-    may_have_run = op->call.may_have_run || op->may_be_held;
+    may_have_run = op->call.may_have_run || op->may_earlier_request_hold;
     hf_wait_queue_release_ended(op, -1);
     op->verb->cancel(op, status);
     return may_have_run;
@@ -235,7 +238,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
 
 /* ---- sending ---- */
 
-static void fail_start(struct hf_op *op, hf_status status)
+static void set_error_of_failed_start(struct hf_op *op, hf_status status)
 {
     hf_error_set(op->error, status, "%s: %s",
                  hf_router_address(op->client->router), hf_status_text(status));
@@ -243,7 +246,7 @@ static void fail_start(struct hf_op *op, hf_status status)
 
 /* A release must follow its acquire on the same connection, and the acquire waits for
  * replicas. */
-static bool is_replicated(const struct hf_op *op, enum hf_step step)
+static bool must_be_ordered_with_replicated(const struct hf_op *op, enum hf_step step)
 {
     return op->client->replicas != 0 &&
            (step == STEP_ACQUIRE || step == STEP_EXTEND || step == STEP_RELEASE ||
@@ -260,13 +263,13 @@ void hf_op_want_replicas(struct hf_op *op,
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     op->call.replicas = op->client->replicas;
     op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
-    op->call.is_for_replicas = is_for_replicas;
+    op->call.must_replicas_confirm = is_for_replicas;
     op->call.on_replicas = on_replicas;
 }
 
 /* A caller may cancel before the call ends; the error must then contain the last refusal. A
  * waiter's next requests may also be refused, each second: only the first refusal is logged. */
-static void on_put_off(struct hf_call *call)
+static void on_temporary_refusal(struct hf_call *call)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
     char title[HF_CALL_TITLE_MAX];
@@ -276,8 +279,9 @@ static void on_put_off(struct hf_call *call)
     op->has_logged_refusal = true;
     hf_client_log(op->client, HF_LOG_WARNING, "%s on %s: %s%s%s%s; the request is sent again",
                   hf_call_title(call, title), hf_command_address(&call->command),
-                  call->patience_reason, call->advice ? " (" : "",
-                  call->advice ? call->advice : "", call->advice ? ")" : "");
+                  call->patience_reason, call->refusal_advice ? " (" : "",
+                  call->refusal_advice ? call->refusal_advice : "", call->refusal_advice ? ")"
+                      : "");
 }
 
 void hf_op_call_script(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
@@ -293,36 +297,37 @@ void hf_op_call_script(struct hf_op *op, enum hf_step step, struct hf_bytes echo
     HF_ASSERT(!call->is_under_way && !hf_list_is_empty(&op->node) && how->script);
     HF_ASSERT(echo.len > 0 && echo.len < HF_OWNER_TEXT_MAX && deadline_ms > 0);
     /* What an earlier request of this wait may have done is not forgotten. */
-    HF_ASSERT(step != STEP_ACQUIRE || !call->may_have_run || op->may_be_held);
+    HF_ASSERT(step != STEP_ACQUIRE || !call->may_have_run || op->may_earlier_request_hold);
     call->script = how->script;
     call->argv = op->argv;
     call->argc = hf_op_put_args(op, step, echo);
     call->slot = lock->slot;
-    call->echo = echo.ptr;
-    call->echo_len = echo.len;
-    call->subject = lock->text;
-    call->subject_len = lock->name_len;
-    call->derives = how->only_reads_keys && call->keys > 1 /* they are declared already */
+    call->expected_echo = echo.ptr;
+    call->expected_echo_len = echo.len;
+    call->lock_name = lock->texts;
+    call->lock_name_len = lock->name_len;
+    call->derived_keys = how->only_reads_keys &&
+        call->keys_count > 1 /* they are declared already */
                         ? HF_DERIVES_NONE
-                        : how->derives;
+                        : how->derived_keys;
     call->declare_state = &op->client->declare_state;
-    call->declared_count = (struct hf_resp_arg){"", 0};
-    if (how->derives >= HF_DERIVES_OWN) /* ARGV[2] of their scripts */
-        call->declared_count = op->argv[CALL_HEAD_ARGS + call->keys + 1];
-    call->by_text = false;
-    call->repeats_by_text = step == STEP_RELEASE;
+    call->declared_hold_count = (struct hf_resp_arg){"", 0};
+    if (how->derived_keys >= HF_DERIVES_OWN) /* ARGV[2] of their scripts */
+        call->declared_hold_count = op->argv[CALL_HEAD_ARGS + call->keys_count + 1];
+    call->sends_eval = false;
+    call->repeats_with_eval = step == STEP_RELEASE;
     call->lacks_evalsha = &op->client->lacks_evalsha;
     call->only_reads = step == STEP_INSPECT || step == STEP_READ;
     call->is_tracked = step == STEP_ACQUIRE && hf_wait_queue_is_tracked(op);
-    call->is_replicated = is_replicated(op, step);
+    call->is_replicated = must_be_ordered_with_replicated(op, step);
     call->error = op->error;
-    call->put_off = on_put_off;
+    call->on_put_off = on_temporary_refusal;
     call->done = done;
     rc = hf_call_start(call, op->client->loop, op->client->router,
                        deadline_ms);
     if (rc == HF_OK)
         return;
-    fail_start(op, rc);
+    set_error_of_failed_start(op, rc);
     done(call, rc, (struct hf_resp_value){0});
 }
 
@@ -374,13 +379,13 @@ void hf_op_log_unsent_notification(struct hf_op *op)
     char name[100], why[200];
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
-    if (op->answer.note.len == 0 || now < client->next_note_ms)
+    if (op->answer.note.len == 0 || now < client->next_put_off_log_ms)
         return;
-    client->next_note_ms = now + NOTE_EACH_MS;
+    client->next_put_off_log_ms = now + LOG_INTERVAL_MS;
     hf_client_log(client, HF_LOG_WARNING,
                   "could not notify the waiters of '%s', which will poll some seconds "
                   "later: %s",
-                  hf_error_quote(name, sizeof name, op->lock->text,
+                  hf_error_quote(name, sizeof name, op->lock->texts,
                                  op->lock->name_len),
                   hf_error_quote(why, sizeof why, op->answer.note.ptr,
                                  op->answer.note.len));
@@ -390,7 +395,7 @@ bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (!hf_answer_read(&op->answer, reply) ||
-        (op->answer.count != op->count && op->answer.count != ANSWER_NOT_HELD))
+        (op->answer.count != op->wanted_hold_count && op->answer.count != ANSWER_NOT_HELD))
         return false;
     op->has_logged_refusal = false;
     hf_op_log_unsent_notification(op);

@@ -54,8 +54,8 @@ int64_t hf_op_deadline(const struct hf_op *op);
 /* hf_op_arm_due - arms op->timer for op->wait.due_ms. */
 void hf_op_arm_due(struct hf_op *op);
 
-/* hf_op_read_answer - reads the reply into op->answer: done, with op->count, or not held.
- *   False: the script does not send such a reply. */
+/* hf_op_read_answer - reads the reply into op->answer: done, with op->wanted_hold_count, or not
+ *   held. False: the script does not send such a reply. */
 bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply);
 
 /* hf_op_log_unsent_notification - logs, once a minute, that the notification of waiters was not

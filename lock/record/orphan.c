@@ -50,31 +50,31 @@
 #define ORPHANS_MAX 16384
 #define REPEAT_MS 1000 /* ORPHAN-2 */
 /* After 1, 2, 4, ... s: for a minute. ORPHAN-6 */
-#define CONFIRMATIONS_MAX 6
+#define REPLICA_CONFIRMATIONS_MAX 6
 
 /* ---- releasing ---- */
 
 static void start_background_release(struct hf_op *op);
 
-static void on_repeat(struct hf_timer *timer)
+static void on_repeat_timer(struct hf_timer *timer)
 {
     start_background_release(HF_OWNER_OF(timer, struct hf_op, timer));
 }
 
 /* A release concerns a permit, a count, or a place in a queue. */
-static bool is_counted_or_queued(const struct hf_kind *kind)
+static bool releases_permit_count_or_place(const struct hf_kind *kind)
 {
     return kind->is_ownerless || kind->has_nameless_holders || kind->has_server_queue;
 }
 
 /* ORPHAN-2 */
-static bool may_outlast_its_lease(const struct hf_op *op)
+static bool may_outlast_lease_on_server(const struct hf_op *op)
 {
-    return op->lock->kind->other || is_counted_or_queued(op->lock->kind);
+    return op->lock->kind->other_side || releases_permit_count_or_place(op->lock->kind);
 }
 
 /* The fields of one owner differ in their last digits, the serial number. */
-static bool is_reader_of(const struct hf_hold *hold, struct hf_bytes writer)
+static bool is_read_hold_of_writer(const struct hf_hold *hold, struct hf_bytes writer)
 {
     char text[HF_OWNER_TEXT_MAX];
     size_t len = hf_hold_put_field(hold, text);
@@ -83,62 +83,63 @@ static bool is_reader_of(const struct hf_hold *hold, struct hf_bytes writer)
            memcmp(text, writer.ptr, len - OWNER_SERIAL_DIGITS) == 0;
 }
 
-static bool is_read_by(struct hf_lock *reader, struct hf_bytes writer)
+static bool lock_has_reader_of_writer(struct hf_lock *reader, struct hf_bytes writer)
 {
     for (struct hf_hold *hold = NULL; (hold = hf_hold_next(reader, hold));)
-        if (is_reader_of(hold, writer))
+        if (is_read_hold_of_writer(hold, writer))
             return true;
     return false;
 }
 
 /* The pending request names the write hold, beside which the server grants the read hold. */
-static bool is_requested_by(const struct hf_lock *reader, struct hf_bytes writer)
+static bool is_read_requested_by_writer(const struct hf_lock *reader, struct hf_bytes writer)
 {
-    const struct hf_list *ops = &reader->client->ops;
+    const struct hf_list *ops = &reader->client->pending_ops;
 
     for (struct hf_list *l = ops->next; l != ops; l = l->next) {
         const struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
 
         if (op->lock == reader && op->hold && op->call.is_under_way &&
-            is_reader_of(op->hold, writer))
+            is_read_hold_of_writer(op->hold, writer))
             return true;
     }
     return false;
 }
 
 /* ORPHAN-2. Of a writer: does its owner read? */
-static bool is_kept_by_its_reader(const struct hf_op *op)
+static bool is_writer_also_a_reader(const struct hf_op *op)
 {
     const struct hf_kind *kind = op->lock->kind;
     struct hf_bytes writer = hf_orphan_owner_text(op);
     struct hf_lock *reader = NULL;
 
-    if (!kind->other || kind->other->id != HF_KIND_READ)
+    if (!kind->other_side || kind->other_side->id != HF_KIND_READ)
         return false;
     writer.len -= strlen(kind->owner_suffix);
     while ((reader = hf_lock_next_of_name(op->lock, reader)))
-        if (reader->kind == kind->other &&
-            (is_read_by(reader, writer) || is_requested_by(reader, writer)))
+        if (reader->kind == kind->other_side &&
+            (lock_has_reader_of_writer(reader, writer) ||
+             is_read_requested_by_writer(reader, writer)))
             return true;
     return false;
 }
 
 /* ORPHAN-2 */
-static bool is_temporary_failure(const struct hf_op *op, hf_status status,
-                                 struct hf_resp_value reply)
+static bool is_release_failure_temporary(const struct hf_op *op, hf_status status,
+                                         struct hf_resp_value reply)
 {
     return op->call.is_temporary_failure ||
-           ((is_counted_or_queued(op->lock->kind) || is_kept_by_its_reader(op)) &&
+           ((releases_permit_count_or_place(op->lock->kind) || is_writer_also_a_reader(op)) &&
             (!reply.node || hf_patience_needs_rights(status, reply)));
 }
 
-static void repeat_later(struct hf_op *op, int64_t after_ms)
+static void repeat_release_later(struct hf_op *op, int64_t after_ms)
 {
     struct hf_loop *loop = op->client->loop;
 
     HF_ASSERT(after_ms > 0 && !op->call.is_under_way && !op->timer.link);
     op->call.patience_ms = 0;
-    op->timer.fire = on_repeat;
+    op->timer.fire = on_repeat_timer;
     hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + after_ms);
 }
 
@@ -159,17 +160,17 @@ static void end_background_release(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-static void on_answer(struct hf_call *call, hf_status status,
-                      struct hf_resp_value reply)
+static void on_release_answered(struct hf_call *call, hf_status status,
+                                struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     if (status == HF_OK && !hf_op_read_answer(op, reply))
         status = hf_op_fail_unexpected_reply(op);
-    if (status < 0 && is_temporary_failure(op, status, reply) &&
-        may_outlast_its_lease(op)) {
-        op->was_refused = reply.node != NULL;
-        repeat_later(op, REPEAT_MS);
+    if (status < 0 && is_release_failure_temporary(op, status, reply) &&
+        may_outlast_lease_on_server(op)) {
+        op->was_last_reply_error = reply.node != NULL;
+        repeat_release_later(op, REPEAT_MS);
         return;
     }
     end_background_release(op, status);
@@ -177,7 +178,7 @@ static void on_answer(struct hf_call *call, hf_status status,
 
 /* ---- replicas: ORPHAN-6 ---- */
 
-static bool is_released(struct hf_call *call, struct hf_resp_value reply)
+static bool is_release_reply_valid(struct hf_call *call, struct hf_resp_value reply)
 {
     return hf_op_read_answer(HF_OWNER_OF(call, struct hf_op, call), reply);
 }
@@ -186,35 +187,35 @@ static void cancel_background_release(struct hf_op *op, hf_status status);
 
 static const struct hf_verb verb_confirm = {
     .name = "confirm the release of",
-    .start = start_background_release, .cancel = cancel_background_release, .only_waits = true};
+    .start = start_background_release, .cancel = cancel_background_release, .ends_at_close = true};
 
-static void be_confirmed_later(struct hf_op *op)
+static void repeat_for_confirmation(struct hf_op *op)
 {
-    HF_ASSERT(op->confirmations < CONFIRMATIONS_MAX); /* ORPHAN-6 */
-    if (op->verb->is_orphan) { /* it is released: what follows is a chore */
-        HF_ASSERT(op->client->orphans > 0);
-        op->client->orphans--;
+    HF_ASSERT(op->replica_confirmations < REPLICA_CONFIRMATIONS_MAX); /* ORPHAN-6 */
+    if (op->verb->is_background_release) { /* it is released: what follows is a chore */
+        HF_ASSERT(op->client->background_releases > 0);
+        op->client->background_releases--;
         op->client->housekeeping_ops++;
         op->verb = &verb_confirm;
     }
-    repeat_later(op, REPEAT_MS << op->confirmations++);
+    repeat_release_later(op, REPEAT_MS << op->replica_confirmations++);
 }
 
-static void on_replicas(struct hf_call *call, hf_status status)
+static void on_replicas_confirmed(struct hf_call *call, hf_status status)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     if (status == HF_OK || op->client->is_closing ||
-        op->confirmations >= CONFIRMATIONS_MAX)
+        op->replica_confirmations >= REPLICA_CONFIRMATIONS_MAX)
         end_background_release(op, status);
     else
-        be_confirmed_later(op);
+        repeat_for_confirmation(op);
 }
 
 /* The warning is logged once, until there is room again. */
-static bool has_room(struct hf_client *client)
+static bool may_begin_background_release(struct hf_client *client)
 {
-    if (client->orphans < ORPHANS_MAX)
+    if (client->background_releases < ORPHANS_MAX)
         return true;
     if (!client->has_logged_orphans)
         hf_client_log(client, HF_LOG_WARNING,
@@ -227,15 +228,15 @@ static bool has_room(struct hf_client *client)
 
 struct hf_bytes hf_orphan_owner_text(const struct hf_op *op)
 {
-    HF_ASSERT(!op->waiter && !op->done && op->text_len > 0); /* text.orphan is in use */
-    return (struct hf_bytes){op->text.orphan, op->text_len};
+    HF_ASSERT(!op->blocking_waiter && !op->done && op->joined_len > 0); /* text.orphan is in use */
+    return (struct hf_bytes){op->text.orphan, op->joined_len};
 }
 
 static void start_background_release(struct hf_op *op)
 {
     if (op->lock->kind->is_ownerless)
-        hf_op_want_replicas(op, is_released, on_replicas);
-    hf_op_call_script(op, STEP_RELEASE, hf_orphan_owner_text(op), HF_NEVER, on_answer);
+        hf_op_want_replicas(op, is_release_reply_valid, on_replicas_confirmed);
+    hf_op_call_script(op, STEP_RELEASE, hf_orphan_owner_text(op), HF_NEVER, on_release_answered);
 }
 
 static void cancel_background_release(struct hf_op *op, hf_status status)
@@ -246,19 +247,21 @@ static void cancel_background_release(struct hf_op *op, hf_status status)
 
 static const struct hf_verb verb = {
     .name = "release, abandoned,",
-    .start = start_background_release, .cancel = cancel_background_release, .is_orphan = true};
+    .start = start_background_release, .cancel = cancel_background_release,
+    .is_background_release = true};
 
 static struct hf_op *begin_background_release(struct hf_lock *lock, const struct hf_verb *of,
                                               struct hf_bytes text, struct hf_op **memory)
 {
     struct hf_op *op = memory ? *memory : NULL;
 
-    HF_ASSERT(!op || op->size >= sizeof *op + hf_hold_key_len(lock, text.len)); /* ORPHAN-5 */
+    HF_ASSERT(!op ||
+              op->allocated_size >= sizeof *op + hf_hold_key_len(lock, text.len)); /* ORPHAN-5 */
     if (op) {
         *memory = NULL;
         return hf_op_begin_background(op, lock, of);
     }
-    return has_room(lock->client)
+    return may_begin_background_release(lock->client)
                ? hf_op_new_background(lock, of,
                                       hf_hold_key_len(lock, text.len))
                : NULL;
@@ -273,7 +276,7 @@ struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
         return NULL;
     HF_ASSERT(text.len > 0 && text.len < HF_OWNER_TEXT_MAX);
     memcpy(op->text.orphan, text.ptr, text.len);
-    op->text_len = text.len;
+    op->joined_len = text.len;
     hf_hold_put_key(hf_op_orphan_key(op), lock, hf_orphan_owner_text(op));
     return op;
 }
@@ -293,42 +296,42 @@ void hf_release_orphan(struct hf_lock *lock, struct hf_bytes text,
         !(op = hf_orphan_new(lock, &verb, text, memory)))
         return;
     op->lease_ms = lease_ms;
-    op->place_ms = place_ms;
+    op->queue_place_valid_ms = place_ms;
     op->call.patience_ms = lease_ms; /* ORPHAN-2 */
     start_background_release(op);
 }
 
 /* ---- late orphans (ORPHAN-3) ---- */
 
-static bool is_same(struct hf_bytes a, struct hf_bytes b)
+static bool is_same_text(struct hf_bytes a, struct hf_bytes b)
 {
     return a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0;
 }
 
-static bool is_hold(const struct hf_hold *hold, struct hf_bytes holder)
+static bool is_hold_of_holder(const struct hf_hold *hold, struct hf_bytes holder)
 {
     char text[HF_OWNER_TEXT_MAX];
 
     return hold &&
-           is_same((struct hf_bytes){text, hf_hold_put_field(hold, text)}, holder);
+           is_same_text((struct hf_bytes){text, hf_hold_put_field(hold, text)}, holder);
 }
 
 static bool lock_has_hold_of(struct hf_lock *lock, struct hf_bytes holder)
 {
     for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
-        if (is_hold(hold, holder))
+        if (is_hold_of_holder(hold, holder))
             return true;
     return false;
 }
 
-static bool is_of(const struct hf_op *op, struct hf_bytes holder)
+static bool is_op_of_holder(const struct hf_op *op, struct hf_bytes holder)
 {
-    return op->verb->is_orphan ? is_same(hf_orphan_owner_text(op), holder)
-                               : is_hold(op->hold, holder);
+    return op->verb->is_background_release ? is_same_text(hf_orphan_owner_text(op), holder)
+                               : is_hold_of_holder(op->hold, holder);
 }
 
 /* Also checks locks of other kinds of this name. */
-static bool is_held_here(struct hf_lock *lock, struct hf_bytes holder)
+static bool is_held_by_this_client(struct hf_lock *lock, struct hf_bytes holder)
 {
     struct hf_lock *other = NULL;
 
@@ -339,38 +342,38 @@ static bool is_held_here(struct hf_lock *lock, struct hf_bytes holder)
 }
 
 /* Looks at all operations: a holder without a hold is rare. */
-static bool is_under_way(const struct hf_client *client, struct hf_bytes holder)
+static bool has_pending_op_of_holder(const struct hf_client *client, struct hf_bytes holder)
 {
-    const struct hf_list *ops = &client->ops;
+    const struct hf_list *ops = &client->pending_ops;
 
     for (struct hf_list *l = ops->next; l != ops; l = l->next) {
-        if (is_of(HF_OWNER_OF(l, struct hf_op, node), holder))
+        if (is_op_of_holder(HF_OWNER_OF(l, struct hf_op, node), holder))
             return true;
     }
     return false;
 }
 
-static bool is_ours(const struct hf_client *client, struct hf_bytes holder)
+static bool is_owner_of_this_client(const struct hf_client *client, struct hf_bytes holder)
 {
     return holder.len > UUID_LEN && holder.len < HF_OWNER_TEXT_MAX &&
            memcmp(holder.ptr, client->uuid, UUID_LEN) == 0 &&
            holder.ptr[UUID_LEN] == ':';
 }
 
-static bool is_side(const struct hf_kind *kind, struct hf_bytes holder)
+static bool is_field_of_side(const struct hf_kind *kind, struct hf_bytes holder)
 {
     return kind && hf_owner_has_suffix(holder.ptr, holder.len, kind->owner_suffix);
 }
 
 /* The side that the holder is of, referenced; NULL: none, or no memory. */
-static struct hf_lock *side_of(struct hf_lock *lock, struct hf_bytes holder)
+static struct hf_lock *lock_of_holders_side(struct hf_lock *lock, struct hf_bytes holder)
 {
     const struct hf_kind *kind = lock->kind;
     struct hf_lock *side;
 
-    if (!is_side(kind, holder))
-        kind = is_side(kind->other, holder) ? kind->other : NULL;
-    if (!kind || hf_lock_find_or_add(&side, lock->client, kind, lock->text,
+    if (!is_field_of_side(kind, holder))
+        kind = is_field_of_side(kind->other_side, holder) ? kind->other_side : NULL;
+    if (!kind || hf_lock_find_or_add(&side, lock->client, kind, lock->texts,
                                      lock->name_len) < 0)
         return NULL;
     return side;
@@ -383,9 +386,9 @@ void hf_release_if_orphan(struct hf_lock *lock, const struct hf_answer *answer)
     struct hf_lock *side;
 
     HF_ASSERT(hf_loop_is_locked(lock->client->loop));
-    if (hf_answer_is_cut(answer) || !is_ours(client, holder) ||
-        is_held_here(lock, holder) ||
-        is_under_way(client, holder) || !(side = side_of(lock, holder)))
+    if (hf_answer_is_cut(answer) || !is_owner_of_this_client(client, holder) ||
+        is_held_by_this_client(lock, holder) ||
+        has_pending_op_of_holder(client, holder) || !(side = lock_of_holders_side(lock, holder)))
         return;
     hf_release_orphan(side, holder,
                       answer->number > 0 ? answer->number

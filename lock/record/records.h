@@ -38,7 +38,7 @@ struct hf_registration;
 
 /* An object with memory that is freed when it has been idle (shrink.h). */
 struct hf_shrink {
-    struct hf_list node;        /* in client->idle, in order of idle_since_ms */
+    struct hf_list idle_node;   /* in client->idle_objects, in order of idle_since_ms */
     int64_t idle_since_ms;
     void (*free_memory)(struct hf_client *client, struct hf_shrink *shrink);
 };
@@ -48,14 +48,13 @@ struct hf_client {
     struct hf_loop *loop;
     const struct hf_mem *mem;
     bool owns_loop;
-    bool connects_once;
+    bool tries_connect_once;
     int replicas;
     int64_t request_timeout_ms;
     int64_t connect_timeout_ms;
     int64_t watchdog_ms;
     int64_t replicas_timeout_ms;
-    char retention[HF_RESP_INTEGER_MAX + 1];    /* ms, of a lock's counter of
-                                                   tokens; 0: forever */
+    char token_retention_text[HF_RESP_INTEGER_MAX + 1]; /* ms; 0: forever */
     uint32_t locks_max;
     uint32_t waiters_max;
     void (*log)(void *ctx, enum hf_log_level level, const char *line);
@@ -64,55 +63,55 @@ struct hf_client {
     char name[CLIENT_NAME_MAX + 1];
 
     struct hf_router *router;
-    bool is_closing;            /* no new calls */
-    bool has_stopped_sending;   /* and no further request is sent */
-    struct hf_waiter *closer;   /* the thread in hf_client_close; or NULL */
-    uint64_t finished;          /* operations that have ended since is_closing */
-    uint32_t log_lines;         /* lines that wait for the log callback */
-    uint64_t lines_left_out;    /* since the queue of lines was last empty */
-    enum hf_log_level worst_left_out;
-    uint64_t serial;            /* of the last hold or request */
+    bool is_closing;                   /* no new calls */
+    bool has_stopped_sending;          /* and no further request is sent */
+    struct hf_waiter *closing_waiter;  /* the thread in hf_client_close; or NULL */
+    uint64_t ops_finished_since_close; /* operations that have ended since is_closing */
+    uint32_t log_lines_queued;         /* lines that wait for the log callback */
+    uint64_t log_lines_left_out;       /* since the queue of lines was last empty */
+    enum hf_log_level worst_left_out_level;
+    uint64_t last_serial;              /* of the last hold or request */
 
-    struct hf_lock **buckets;   /* locks, by a hash of their names */
-    uint32_t buckets_capacity;      /* a power of two */
+    struct hf_lock **lock_buckets; /* locks, by a hash of their names */
+    uint32_t lock_buckets_capacity; /* a power of two */
     uint32_t locks_count;
 
-    struct hf_list ops;         /* all pending operations */
+    struct hf_list pending_ops;      /* all pending operations */
     uint32_t ops_count;
-    uint64_t ops_begun;         /* operations begun since the client was created */
-    uint32_t orphans;           /* background releases (orphan.c), which `ops` contains */
-    uint32_t housekeeping_ops;  /* operations that no caller requested, also in `ops` */
-    bool has_logged_orphans;    /* the log says that there are too many */
-    int64_t next_note_ms;       /* the log reports a notification that was not sent, but
-                                   not before this time */
-    uint32_t pending_callbacks; /* ended operations whose `done` was not called yet */
-    uint32_t label_calls;       /* pending calls of label.h, also those whose `done` was not
-                                   called yet */
-    uint64_t holds;
-    uint64_t provisional_holds;
+    uint64_t ops_begun;              /* operations begun since the client was created */
+    uint32_t background_releases;    /* also in `pending_ops` (orphan.c) */
+    uint32_t housekeeping_ops;       /* that no caller requested, also in `pending_ops` */
+    bool has_logged_orphans;         /* the log says that there are too many */
+    int64_t next_put_off_log_ms;     /* the log reports a notification that was not sent, but not
+                                        before this time */
+    uint32_t pending_done_callbacks; /* ended operations whose `done` was not called yet */
+    uint32_t pending_label_calls;    /* pending calls of label.h, also those whose `done` was not
+                                        called yet */
+    uint64_t holds_count;
+    uint64_t provisional_holds_count;
     /* Memory for the next acquires. */
     struct hf_list spare_holds[2];      /* without and with struct hf_hold_callbacks */
-    struct hf_list spare_works;         /* hf_hold_work.shrink.node */
+    struct hf_list spare_works;         /* hf_hold_work.shrink.idle_node */
     uint32_t spare_holds_count[2];
     uint32_t spare_works_count;
 
     /* The watchdog (renew.c). */
     struct hf_list due_holds;   /* are renewed at the end of this turn */
-    struct hf_list batches;
-    uint32_t batches_count;
+    struct hf_list renewal_batches;
+    uint32_t renewal_batches_count;
     void (*leave_batch)(struct hf_batch *batch, const struct hf_hold *hold);
-    struct hf_turn_hook turn;
+    struct hf_turn_hook turn_end_hook;
     bool lacks_evalsha;         /* a server does not know EVALSHA (call.h) */
     struct hf_declare_state declare_state; /* keys that scripts derive */
-    bool has_scattered_locks;   /* WATCHDOG-4: a call for several finds only some */
-    bool renews_singly;         /* a slot moves: the holds that are due now are renewed
-                                   one by one */
+    bool has_locks_on_several_nodes; /* WATCHDOG-4: a call for several finds only some */
+    bool renews_singly;              /* a slot moves: the holds that are due now are renewed one by
+                                        one */
     uint64_t renewals;
     uint64_t renewal_requests;
-    int64_t counts_from_ms;     /* no request for a number of listeners before (PUSHED-5) */
-    uint64_t push_checks;       /* checks that pushes caused (track.c) */
-    uint64_t push_losses;       /* losses that these found */
-    uint64_t push_wakes;        /* requests of waiters that pushes caused */
+    int64_t listeners_count_from_ms; /* no request for a number of listeners before (PUSHED-5) */
+    uint64_t push_checks;            /* checks that pushes caused (track.c) */
+    uint64_t push_losses;            /* losses that these found */
+    uint64_t push_wake_requests;     /* requests of waiters that pushes caused */
     struct hf_tally tally;
 
     struct hf_label *label;     /* label.h; NULL: it has none */
@@ -121,7 +120,7 @@ struct hf_client {
     bool has_unreadable_labels; /* the server has refused the right to read them */
 
     /* Memory that is freed later (shrink.c). */
-    struct hf_list idle;        /* hf_shrink.node */
+    struct hf_list idle_objects; /* hf_shrink.idle_node */
     struct hf_timer idle_timer;
 
     /* A switch of masters (switch.c). */
@@ -135,54 +134,55 @@ struct hf_client {
  * waiter with its own channel, "CHANNEL:{name}:OWNER", has a queue of its own. */
 struct hf_wait_queue {
     struct hf_list waiters;     /* operations, in order of arrival */
-    struct hf_wait_answers answers;
+    struct hf_wait_answers last_answers;
     bool is_listening;          /* `subscription` was added */
-    uint32_t users;             /* operations that may wait in it */
-    uint32_t locks;             /* locks that use this queue */
+    uint32_t users_count;       /* operations that may wait in it */
+    uint32_t locks_count;       /* locks that use this queue */
     struct hf_channel channel;
     struct hf_subscription subscription;
-    struct hf_plain_subscription *plain; /* or NULL */
+    struct hf_plain_subscription *plain_subscription; /* or NULL */
     struct hf_registration *registration; /* TURN-3; or NULL */
     bool is_registration_refused;
-    struct hf_lock *lock;       /* one of these locks, or the lock of its one waiter */
-    struct hf_holder *holder;   /* for which it waits (holder.h); NULL: not known */
+    struct hf_lock *lock;             /* one of these, or that of its one waiter */
+    struct hf_holder *awaited_holder; /* holder.h; NULL: not known */
     struct hf_shrink shrink;
-    size_t size;                /* of this memory */
-    size_t text_len;
-    char text[];                /* name of the channel */
+    size_t size;                      /* of this memory */
+    size_t channel_name_len;
+    char channel_name[];
 };
 
 /* The holds of a lock that has many: readers, and permits. They are found by a hash of their
  * owners, and are in no other list. */
 struct hf_hold_table {
-    uint32_t room;              /* a power of two */
+    uint32_t capacity;          /* a power of two */
     struct hf_list buckets[];
 };
 
 /* A lock takes little memory. Members that few locks need are allocated separately. */
 struct hf_lock {
-    struct hf_lock *next;       /* in the bucket of client->buckets */
+    struct hf_lock *next_in_bucket; /* in the bucket of client->lock_buckets */
     struct hf_client *client;
     const struct hf_kind *kind;
-    struct hf_list holds;       /* if there is no table */
-    struct hf_hold_table *table;    /* NULL: it has few holds */
+    struct hf_list holds;           /* if there is no table */
+    struct hf_hold_table *hold_table; /* NULL: it has few holds */
     struct hf_wait_queue *wait_queue; /* NULL: no call may wait for it */
-    struct hf_op *reply_deletion; /* gathers recorded replies to delete (count.c); or NULL */
-    uint32_t refs;              /* handles, holds, operations */
-    uint32_t hash;
+    struct hf_op *pending_reply_deletion; /* gathers replies to delete (count.c); or NULL */
+    uint32_t refs;                 /* handles, holds, operations */
+    uint32_t name_hash;
     uint32_t name_len;
     uint32_t holds_count;
-    uint32_t private_queues;    /* waiters with a queue of their own */
-    uint16_t slot;              /* of its name, in a cluster */
+    uint32_t private_queues_count; /* waiters with a queue of their own */
+    uint16_t slot;                 /* of its name, in a cluster */
     bool has_foreign_channel : 1;   /* its channel has another slot than its name: WIRE 2.5 */
-    bool shares_channel : 1;    /* a lock of another kind had the same name and channel */
-    bool is_waking : 1;         /* a message to its channel is pending (wake_moved_slot.c) */
-    bool is_counting : 1;       /* a request for the number of its listeners is pending */
-    bool has_long_channel : 1;  /* the name of its channel is in `text`: it is longer than
-                                   CHANNEL_SHORT_MAX */
-    bool has_keys : 1;          /* the keys of its kind are in `text`: they are longer than
-                                   KEYS_SHORT_MAX, or renewals need them */
-    char text[];                /* name, NUL, a long channel, the keys */
+    bool shares_channel : 1;             /* a lock of another kind had the same name and channel */
+    bool has_pending_wake_message : 1;   /* to its channel (wake_moved_slot.c) */
+    bool has_pending_listener_count : 1; /* a request for the number of its listeners is pending */
+    bool has_long_channel : 1;           /* the name of its channel is in `texts`: it is longer than
+                                            CHANNEL_SHORT_MAX */
+    bool has_keys
+        : 1;                   /* the keys of its kind are in `texts`: they are longer than
+                                            KEYS_SHORT_MAX, or renewals need them */
+    char texts[];                        /* name, NUL, a long channel, the keys */
 };
 
 /* What a hold needs while a request about it is pending or may come. It is allocated for the
@@ -191,25 +191,24 @@ struct hf_lock {
 struct hf_hold_work {
     struct hf_hold *hold;
     struct hf_shrink shrink;
-    struct hf_list due_node;    /* in client->due_holds */
-    struct hf_list unsure_node; /* in client->unsure_holds */
-    int64_t check_from_ms;      /* no check before, because of a push (TRACK-3) */
-    int64_t check_pause_ms;     /* that follows the last check (TRACK-5) */
-    struct hf_batch *batch;     /* the pending renewal or look that contains it */
-    struct hf_op *op;           /* the operation that acts on it now */
-    struct hf_list pending;     /* operations that wait for `op` */
-    bool is_looked_at;          /* due_node, batch: for a look, not a renewal */
-    bool is_switched;           /* unsure_node: because of a switch of masters */
-    bool renews_alone;          /* WATCHDOG-4: a call for several did not find it */
-    bool renews_by_text;        /* its server did not know the script: the next renewal
-                                   sends EVAL */
-    bool is_borrowed;           /* memory of the operation that releases the hold */
+    struct hf_list due_node;     /* in client->due_holds */
+    struct hf_list unsure_node;  /* in client->unsure_holds */
+    int64_t push_check_from_ms;  /* no check before, because of a push (TRACK-3) */
+    int64_t push_check_pause_ms; /* that follows the last check (TRACK-5) */
+    struct hf_batch *batch;      /* the pending renewal or look that contains it */
+    struct hf_op *acting_op;     /* the operation that acts on it now */
+    struct hf_list waiting_ops;  /* operations that wait for `acting_op` */
+    bool is_due_for_look;        /* due_node, batch: for a look, not a renewal */
+    bool is_unsure_after_switch; /* unsure_node: because of a switch of masters */
+    bool renews_without_others;  /* WATCHDOG-4: a call for several did not find it */
+    bool renews_by_eval;         /* its server did not know the script */
+    bool is_memory_of_release;   /* memory of the operation that releases the hold */
 
     /* Not zeroed: written when the memory is taken. */
     struct hf_lease lease;
     int64_t released_until_ms;  /* the safe moment when the last release began */
-    uint8_t text_len;
-    char text[HF_OWNER_TEXT_MAX];   /* the field of the hold in the hash of the lock */
+    uint8_t hold_field_len;
+    char hold_field[HF_OWNER_TEXT_MAX]; /* the field of the hold in the hash of the lock */
 };
 
 /* Members that few holds need: callbacks, a token, or memory for a release. */
@@ -220,9 +219,9 @@ struct hf_hold_callbacks {
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner,
                     enum hf_lost reason);
     void *ctx;
-    int64_t token;              /* of the grant; <= 0: its kind has none */
-    struct hf_op *orphan;       /* memory for its background release, if no lease would
-                                   end it (ORPHAN-5); or NULL */
+    int64_t token;                    /* of the grant; <= 0: its kind has none */
+    struct hf_op *background_release; /* memory for its background release, if no lease would end it
+                                         (ORPHAN-5); or NULL */
 };
 
 struct hf_hold {
@@ -231,15 +230,15 @@ struct hf_hold {
     int64_t owner;
     struct hf_timer timer;
     struct hf_hold_work *work;  /* NULL: the hold is idle */
-    struct hf_lease_packed packed;  /* while it is idle */
-    uint32_t serial;            /* of its field: hf_owner_format; the low 32 bits */
+    struct hf_lease_packed packed_lease; /* while it is idle */
+    uint32_t serial_low;             /* of its field: hf_owner_format; the low 32 bits */
     uint8_t serial_high;
-    bool has_callbacks : 1;     /* struct hf_hold_callbacks follows; after it the key of the hold,
-                                   if its kind has hold_key */
-    bool is_member : 1;         /* of a multi-lock or a quorum */
-    bool is_provisional : 1;    /* a member of a set that is not complete */
-    bool is_pushed : 1;         /* a push caused a check of it, which has no reply yet */
-    bool is_free : 1;           /* freed; `batch` still needs its memory */
+    bool has_callbacks : 1;          /* struct hf_hold_callbacks follows; after it the key of the
+                                        hold, if its kind has hold_key */
+    bool is_member : 1;              /* of a multi-lock or a quorum */
+    bool is_provisional : 1;         /* a member of a set that is not complete */
+    bool has_pending_push_check : 1; /* a push caused a check of it, which has no reply yet */
+    bool is_freed : 1;               /* freed; `batch` still needs its memory */
 };
 
 /* The functions of an operation. */
@@ -251,12 +250,12 @@ struct hf_verb {
     void (*cancel)(struct hf_op *op, hf_status status);
     void (*on_wait_event)(struct hf_op *op, enum hf_wait_event event); /* an event for the first
                                            waiter. NULL: it is never in a queue */
-    void (*on_registered)(const struct hf_op *op); /* the first waiter's queue has registered
-                                           (TURN-3). NULL: nothing is done */
-    enum hf_step step;          /* of a change of a count: count.c */
-    bool only_waits;            /* closing ends it, unless its request was sent */
-    bool is_orphan;             /* a background release (orphan.c): it may begin while the
-                                   client is closing */
+    void (*on_queue_registered)(const struct hf_op *op); /* the first waiter's queue has registered
+                                                            (TURN-3). NULL: nothing is done */
+    enum hf_step change_step;   /* of a change of a count: count.c */
+    bool ends_at_close;         /* closing ends it, unless its request was sent */
+    bool is_background_release; /* a background release (orphan.c): it may begin while the client is
+                                   closing */
 };
 
 /* The greatest number of arguments of a step (args.c), as for a release: the name, the keys of
@@ -279,8 +278,8 @@ struct hf_verb {
 
 /* One pending call of the API, blocking (on the stack of its caller) or not. */
 struct hf_op {
-    struct hf_list node;        /* in client->ops */
-    struct hf_list queue_node;  /* in line->waiters or work->pending */
+    struct hf_list node;        /* in client->pending_ops */
+    struct hf_list queue_node;  /* in line->waiters or work->waiting_ops */
     uint64_t begin_number;      /* client->ops_begun when it began */
     struct hf_list cancel_node;
     struct hf_client *client;
@@ -288,27 +287,27 @@ struct hf_op {
     struct hf_wait_queue *queue;    /* in which it may wait; NULL: it does not wait */
     const struct hf_verb *verb;
     int64_t owner;
-    int64_t count;              /* the hold count to reach */
+    int64_t wanted_hold_count;  /* the hold count to reach */
     int64_t permits;            /* the number of permits, for a kind without owners */
-    int64_t *value;             /* receives the number of the reply; or NULL */
+    int64_t *out_number;        /* receives the number of the reply; or NULL */
     bool *out_flag;               /* receives whether it was done; or NULL */
-    uint64_t requested_number;  /* client->ops_begun when it last sent its request */
-    bool has_own_queue;         /* that queue is this operation's alone */
-    bool is_queued;             /* it is in that queue, and counted (tally_add.h) */
-    bool must_begin;            /* no caller would repeat it: it begins even if
-                                   waiters_max is reached or the client is closing */
-    bool is_member;             /* its grant is provisional: a multi-lock may release it */
-    int confirmations;          /* of a background release, by replicas (ORPHAN-6) */
-    bool is_freeing;            /* a last release is pending (TURN-1) */
-    bool is_counted;            /* the queue counts that release (TURN-1) */
-    bool was_listening;         /* line->is_listening when that began */
-    bool has_waited;            /* a re-entry: it waited before its owner had a hold */
-    bool has_posted_on_wait;    /* on_wait was posted */
-    bool has_logged_refusal;    /* a temporary refusal was logged since its last reply */
+    uint64_t ops_begun_when_sent;   /* client->ops_begun when it last sent its request */
+    bool has_own_queue;             /* that queue is this operation's alone */
+    bool is_queued;                 /* it is in that queue, and counted (tally_add.h) */
+    bool begins_despite_limits;     /* no caller would repeat it: it begins even if waiters_max is
+                                       reached or the client is closing */
+    bool is_member;                 /* its grant is provisional: a multi-lock may release it */
+    int replica_confirmations;      /* of a background release, by replicas (ORPHAN-6) */
+    bool is_last_release_pending;   /* a last release is pending (TURN-1) */
+    bool is_release_counted;        /* the queue counts that release (TURN-1) */
+    bool was_listening_at_release;  /* line->is_listening when that began */
+    bool has_waited_before_reentry; /* a re-entry: it waited before its owner had a hold */
+    bool has_posted_on_wait;        /* on_wait was posted */
+    bool has_logged_refusal;        /* a temporary refusal was logged since its last reply */
     struct hf_hold *hold;
     struct hf_hold_work *spare_work;    /* memory for the release of an idle hold; or NULL */
     struct hf_answer answer;    /* its texts are valid only while the reply is read */
-    size_t text_len;            /* of text; 0: no hold is joined */
+    size_t joined_len;          /* of text; 0: no hold is joined */
 
     /* To acquire. */
     struct hf_acquire_options options;
@@ -316,37 +315,38 @@ struct hf_op {
     int64_t lease_ms;
     struct hf_timer timer;
     struct hf_posted_on_wait *posted_on_wait; /* on_wait, not called yet */
-    bool was_refused;           /* a background release: its last reply was an error */
-    bool may_be_held;           /* a request before op->call may have been granted */
-    bool is_late;               /* the last reply was a grant with too little of its lease left */
+    bool was_last_reply_error;     /* a background release: its last reply was an error */
+    bool may_earlier_request_hold; /* a request before op->call may have been granted */
+    bool was_last_grant_late;      /* the last reply was a grant with too little of its lease
+                                      left */
     bool may_be_queued;             /* it may be in the queue on the server */
-    int64_t place_ms;           /* how long its place there is valid without a request
-                                   (FAIR-2); 0: it has none */
-    int64_t silence_ms;         /* between its last two acquires */
-    int64_t ttl_ms;             /* of what it creates; 0: none */
-    size_t held_by_len;         /* of held_by; 0: no reply has named a holder */
-    int64_t named_ms;           /* when `hold` was created, and with it the name of the
-                                   request that the server records */
+    int64_t queue_place_valid_ms; /* how long its place there is valid without a request (FAIR-2);
+                                     0: it has none */
+    int64_t acquire_interval_ms;  /* between its last two acquires */
+    int64_t ttl_ms;               /* of what it creates; 0: none */
+    size_t last_named_holder_len; /* of last_named_holder; 0: no reply has named a holder */
+    int64_t hold_created_ms;      /* when `hold` was created, and with it the name of the request
+                                     that the server records */
 
     /* To inspect, and to force. */
-    struct hf_lock_info *info;  /* receives the result */
-    size_t info_size;           /* of it: net/base/sized.h */
-    const char *holder;         /* inspect: whose count is read; force: the only holder to
-                                   free */
-    size_t holder_len;
+    struct hf_lock_info *out_info; /* receives the result */
+    size_t info_size;              /* of it: net/base/sized.h */
+    const char *named_holder;      /* inspect: whose count is read; force: the only holder to
+                                      free */
+    size_t named_holder_len;
 
     /* Its end. */
     hf_status status;
-    struct hf_error *error;     /* NULL: not needed */
-    struct hf_waiter *waiter;   /* blocking */
-    hf_done *done;              /* not blocking */
+    struct hf_error *error;            /* NULL: not needed */
+    struct hf_waiter *blocking_waiter; /* blocking */
+    hf_done *done;                     /* not blocking */
     void *done_ctx;
-    size_t size;                /* of our own memory to free; 0: a caller's */
+    size_t allocated_size;             /* of our own memory to free; 0: a caller's */
 
     /* Not zeroed from call.sending on: written before it is read. */
     struct hf_call call;
     struct hf_wait wait;        /* to acquire */
-    struct hf_task task;        /* that calls `done` */
+    struct hf_task done_task;   /* that calls `done` */
     struct hf_resp_arg argv[OP_ARGS_MAX];
     union {                     /* by verb */
         char request_id[HF_OWNER_TEXT_MAX];  /* that the reply begins with */
@@ -354,12 +354,12 @@ struct hf_op {
         char joined[HF_OWNER_TEXT_MAX];     /* the owner's field on the other
                                                side */
     } text;
-    char held_by[HF_OWNER_TEXT_MAX];    /* the holder that the last reply named; for
-                                           hf_client_dump */
+    char last_named_holder[HF_OWNER_TEXT_MAX]; /* the holder that the last reply named; for
+                                                  hf_client_dump */
     char count_text[HF_RESP_INTEGER_MAX], ttl_text[HF_RESP_INTEGER_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
-    char place_text[HF_RESP_INTEGER_MAX], floor_text[HF_RESP_INTEGER_MAX];
-    char silence_text[HF_RESP_INTEGER_MAX];
+    char queue_place_text[HF_RESP_INTEGER_MAX], silence_floor_text[HF_RESP_INTEGER_MAX];
+    char acquire_interval_text[HF_RESP_INTEGER_MAX];
     char channel_text[CHANNEL_SHORT_MAX];
     char keys_text[KEYS_SHORT_MAX];
 };
@@ -374,8 +374,8 @@ static inline char *hf_op_orphan_key(const struct hf_op *op)
 /* hf_hold_field - returns the field of a hold in the hash of the lock. The hold is not idle. */
 static inline struct hf_bytes hf_hold_field(const struct hf_hold *hold)
 {
-    HF_ASSERT(hold->work && hold->work->text_len > 0);
-    return (struct hf_bytes){hold->work->text, hold->work->text_len};
+    HF_ASSERT(hold->work && hold->work->hold_field_len > 0);
+    return (struct hf_bytes){hold->work->hold_field, hold->work->hold_field_len};
 }
 
 /* hf_hold_callbacks - returns the callbacks of a hold, or NULL. */
@@ -394,7 +394,7 @@ static inline char *hf_hold_key(const struct hf_hold *hold)
  *   none. */
 static inline struct hf_op **hf_hold_orphan_memory(const struct hf_hold *hold)
 {
-    return hold->has_callbacks ? &hf_hold_callbacks(hold)->orphan : NULL;
+    return hold->has_callbacks ? &hf_hold_callbacks(hold)->background_release : NULL;
 }
 
 #endif

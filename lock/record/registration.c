@@ -14,22 +14,22 @@ struct hf_registration {
     char channel[];
 };
 
-static void notify_first_waiter(struct hf_wait_queue *line)
+static void notify_first_waiter_of_registration(struct hf_wait_queue *line)
 {
     struct hf_op *op = HF_OWNER_OF(line->waiters.next, struct hf_op, queue_node);
 
-    if (!hf_list_is_empty(&line->waiters) && op->verb->on_registered)
-        op->verb->on_registered(op);
+    if (!hf_list_is_empty(&line->waiters) && op->verb->on_queue_registered)
+        op->verb->on_queue_registered(op);
 }
 
-static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
+static void ignore_message(struct hf_subscription *s, const char *ptr, size_t len)
 {
     (void)s, (void)ptr, (void)len;
 }
 
 /* A subscription that is denied would be retried each second. One that is lost, or refused for
  * now (MOVED, BUSY), is: it will be live again. */
-static void on_change(struct hf_subscription *s, bool is_live)
+static void on_registration_change(struct hf_subscription *s, bool is_live)
 {
     struct hf_registration *registration =
         HF_OWNER_OF(s, struct hf_registration, subscription);
@@ -37,7 +37,7 @@ static void on_change(struct hf_subscription *s, bool is_live)
 
     hf_channel_registered(&line->channel, is_live);
     if (is_live) {
-        notify_first_waiter(line);
+        notify_first_waiter_of_registration(line);
     } else if (s->is_denied) {
         line->is_registration_refused = true;
         hf_registration_end(line);
@@ -51,9 +51,9 @@ size_t hf_registration_channel(char *dst, struct hf_bytes channel)
     return channel.len + REGISTRATION_EXTRA;
 }
 
-static struct hf_registration *registration_new(struct hf_wait_queue *line)
+static struct hf_registration *new_registration(struct hf_wait_queue *line)
 {
-    size_t size = sizeof(struct hf_registration) + line->text_len + REGISTRATION_EXTRA;
+    size_t size = sizeof(struct hf_registration) + line->channel_name_len + REGISTRATION_EXTRA;
     struct hf_registration *registration = hf_mem_new(line->lock->client->mem, size);
 
     if (!registration)
@@ -63,9 +63,10 @@ static struct hf_registration *registration_new(struct hf_wait_queue *line)
     registration->subscription = (struct hf_subscription){
         .channel = registration->channel,
         .channel_len = hf_registration_channel(registration->channel,
-                                               (struct hf_bytes){line->text, line->text_len}),
-        .on_message = on_message,
-        .on_change = on_change,
+                                               (struct hf_bytes){line->channel_name,
+                                                                 line->channel_name_len}),
+        .on_message = ignore_message,
+        .on_change = on_registration_change,
         .is_sharded = line->subscription.is_sharded};
     return registration;
 }
@@ -76,8 +77,8 @@ void hf_registration_begin(struct hf_wait_queue *line, const struct hf_lock *loc
 
     HF_ASSERT(hf_loop_is_locked(lock->client->loop));
     if (line->registration || line->is_registration_refused || !line->is_listening ||
-        !line->channel.is_many || !hf_kind_has_waiters_channel(lock->kind) ||
-        !(registration = registration_new(line)))
+        !line->channel.has_many_listeners || !hf_kind_has_waiters_channel(lock->kind) ||
+        !(registration = new_registration(line)))
         return;
     if (hf_router_subscribe(lock->client->router, &registration->subscription, lock->slot) ==
         HF_OK)

@@ -26,8 +26,8 @@ struct hf_lock *hf_lock_next(const struct hf_client *client, const struct hf_loc
  *   Its bytes are those of the lock, or in `room`. */
 struct hf_bytes hf_lock_channel(const struct hf_lock *lock, char room[CHANNEL_SHORT_MAX]);
 
-/* hf_lock_keys - returns the texts of kind->keys, one after the other: those of the lock, or in
- *   `room`. If renewals have such a key, they are those of the lock, and `room` may be NULL. */
+/* hf_lock_keys - returns the texts of kind->key_names, one after the other: those of the lock, or
+ *   in `room`. If renewals have such a key, they are those of the lock, and `room` may be NULL. */
 const char *hf_lock_keys(const struct hf_lock *lock, char room[KEYS_SHORT_MAX]);
 
 /* hf_lock_ref, hf_lock_unref - add and remove a reference; the last one frees the lock. */

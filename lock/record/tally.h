@@ -18,9 +18,9 @@ struct hf_tally_times {
 
 /* Of one kind of lock. Allocated when its first acquire ends. */
 struct hf_tally_kind {
-    struct hf_tally_times waits;    /* of acquires that were granted */
-    struct hf_tally_times holds;    /* that have ended */
-    uint64_t losses[TALLY_REASONS]; /* by enum hf_lost, from 1 on */
+    struct hf_tally_times wait_times;         /* of acquires that were granted */
+    struct hf_tally_times hold_times;         /* that have ended */
+    uint64_t losses_by_reason[TALLY_REASONS]; /* by enum hf_lost, from 1 on */
 };
 
 /* Every status that a call may end with. */
@@ -32,11 +32,11 @@ struct hf_tally {
         struct hf_tally_kind *of;       /* or NULL */
         uint32_t held;                  /* at this moment */
         uint32_t waiting;               /* acquires in queues, the same */
-    } kinds[HF_KIND_NUMBER_COUNT];
-    uint64_t wakes[WAKE_COUNT];
-    uint64_t failures[TALLY_STATUSES];  /* calls that ended with the status */
-    uint64_t late_renewals;             /* hf_lease_is_late */
-    uint64_t failed_renewals;           /* requests to renew */
+    } by_kind[HF_KIND_NUMBER_COUNT];
+    uint64_t wakes_by_cause[WAKE_COUNT];
+    uint64_t failures_by_status[TALLY_STATUSES]; /* calls that ended with the status */
+    uint64_t late_renewals;                      /* hf_lease_is_late */
+    uint64_t failed_renewals;                    /* requests to renew */
 };
 
 #endif

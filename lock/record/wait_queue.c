@@ -17,22 +17,22 @@
 struct hf_plain_subscription {
     struct hf_subscription subscription;
     struct hf_wait_queue *queue;
-    bool may_be_double;         /* a sharded message arrived; the next plain one may belong
-                                   to the same release */
+    bool may_next_message_be_double; /* a sharded message arrived; the next plain one may belong to
+                                        the same release */
 };
 
-static void on_message(struct hf_subscription *s, const char *ptr, size_t len);
-static void on_change(struct hf_subscription *s, bool is_live);
+static void on_channel_message(struct hf_subscription *s, const char *ptr, size_t len);
+static void on_subscription_change(struct hf_subscription *s, bool is_live);
 static void on_plain_message(struct hf_subscription *s, const char *ptr,
                              size_t len);
-static void on_plain_change(struct hf_subscription *s, bool is_live);
+static void on_plain_subscription_change(struct hf_subscription *s, bool is_live);
 
 /* A queue that is not subscribed has no live channel; a live one is not refused. */
-static bool queue_ok(const struct hf_wait_queue *line)
+static bool is_subscription_state_ok(const struct hf_wait_queue *line)
 {
     return (line->is_listening ||
-            (!line->channel.is_live && !line->plain && !line->registration)) &&
-           !(line->channel.is_live && line->channel.is_refused) && line->locks > 0;
+            (!line->channel.is_live && !line->plain_subscription && !line->registration)) &&
+           !(line->channel.is_live && line->channel.is_refused) && line->locks_count > 0;
 }
 
 
@@ -64,12 +64,12 @@ static void notify_first_waiter(struct hf_wait_queue *line, enum hf_wait_event e
 
 /* The second message of TURN-2 may be in the same read, and its number may differ from the last
  * one. So a waiter that sleeps is woken by its timer, after all messages of this turn. */
-static void wake_first(struct hf_wait_queue *line)
+static void wake_first_by_timer(struct hf_wait_queue *line)
 {
     const struct hf_kind *kind = line->lock->kind;
     struct hf_op *op = hf_wait_queue_first(line);
 
-    if (op && kind->payload && !kind->is_ownerless &&
+    if (op && kind->notification_payload && !kind->is_ownerless &&
         hf_wait_defer_wake(&op->wait))
         hf_loop_arm(op->client->loop, &op->timer, 0);
     else
@@ -77,7 +77,7 @@ static void wake_first(struct hf_wait_queue *line)
 }
 
 /* The fewest permits come first (COUNT-3). */
-static bool is_behind(const struct hf_op *a, const struct hf_op *b)
+static bool comes_after(const struct hf_op *a, const struct hf_op *b)
 {
     return a->permits != b->permits ? a->permits > b->permits
                                     : a->begin_number > b->begin_number;
@@ -85,12 +85,12 @@ static bool is_behind(const struct hf_op *a, const struct hf_op *b)
 
 /* Returns the last waiter that comes before `op`; the head of the list if there is
  * none. */
-static struct hf_list *place_of(const struct hf_op *op)
+static struct hf_list *last_waiter_before(const struct hf_op *op)
 {
     struct hf_list *head = &op->queue->waiters, *at = head->prev;
 
     while (at != head &&
-           is_behind(HF_OWNER_OF(at, struct hf_op, queue_node), op))
+           comes_after(HF_OWNER_OF(at, struct hf_op, queue_node), op))
         at = at->prev;
     return at;
 }
@@ -102,10 +102,11 @@ bool hf_wait_queue_enter(struct hf_op *op)
 {
     struct hf_wait_queue *line = op->queue;
 
-    HF_ASSERT(hf_loop_is_locked(op->client->loop) && queue_ok(line) && line->users > 0);
+    HF_ASSERT(hf_loop_is_locked(op->client->loop) && is_subscription_state_ok(line) &&
+              line->users_count > 0);
     if (hf_list_is_empty(&line->waiters))
-        line->answers = (struct hf_wait_answers){0};
-    hf_list_push(place_of(op)->next, &op->queue_node);
+        line->last_answers = (struct hf_wait_answers){0};
+    hf_list_push(last_waiter_before(op)->next, &op->queue_node);
     hf_tally_enter_queue(op);
     return hf_wait_queue_first(line) == op;
 }
@@ -141,7 +142,7 @@ bool hf_wait_queue_may_be_tracked(const struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     return hf_router_is_tracking(op->client->router) &&
-           op->lock->kind->steps[STEP_ACQUIRE].reads_last &&
+           op->lock->kind->steps[STEP_ACQUIRE].reads_key_last &&
            hf_wait_queue_first(op->queue) == op &&
            hf_wait_sleeps_if_refused(&op->wait, &op->queue->channel);
 }
@@ -149,7 +150,7 @@ bool hf_wait_queue_may_be_tracked(const struct hf_op *op)
 bool hf_wait_queue_is_tracked(const struct hf_op *op)
 {
     return hf_wait_queue_may_be_tracked(op) &&
-           hf_channel_tracks_acquires(&op->queue->channel, op->wait.is_shared);
+           hf_channel_tracks_acquires(&op->queue->channel, op->wait.may_have_several_holders);
 }
 
 void hf_wait_queue_pushed(struct hf_wait_queue *line)
@@ -160,29 +161,30 @@ void hf_wait_queue_pushed(struct hf_wait_queue *line)
         return;
     HF_ASSERT(hf_loop_is_locked(first->client->loop));
     hf_channel_pushed(&line->channel, hf_loop_now(first->client->loop),
-                      first->wait.is_shared);
+                      first->wait.may_have_several_holders);
     notify_first_waiter(line, EVENT_PUSHED);
 }
 
 /* ---- the queue of a call ---- */
 
-static bool has_own_queue(const struct hf_op *op)
+static bool has_place_on_server(const struct hf_op *op)
 {
-    return op->lock->kind->has_server_queue && op->place_ms > 0;
+    return op->lock->kind->has_server_queue && op->queue_place_valid_ms > 0;
 }
 
 bool hf_wait_queue_assign(struct hf_op *op)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
-    op->has_own_queue = has_own_queue(op);
+    op->has_own_queue = has_place_on_server(op);
     op->queue = op->has_own_queue
                     ? hf_lock_new_queue(op->lock, 1 + HF_OWNER_TEXT_MAX)
                     : hf_lock_queue(op->lock);
     if (!op->queue)
         return false;
-    op->lock->private_queues += op->has_own_queue;
-    HF_ASSERT(queue_ok(op->queue) && (!op->has_own_queue || op->queue->users == 0));
-    op->queue->users++;
+    op->lock->private_queues_count += op->has_own_queue;
+    HF_ASSERT(is_subscription_state_ok(op->queue) &&
+              (!op->has_own_queue || op->queue->users_count == 0));
+    op->queue->users_count++;
     hf_shrink_cancel(&op->queue->shrink);
     return true;
 }
@@ -197,10 +199,10 @@ void hf_wait_queue_name_channel(struct hf_op *op)
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (!op->has_own_queue || own->is_listening)
         return;
-    own->text[base.len] = ':';
-    memcpy(own->text + base.len + 1, owner.ptr, owner.len);
-    own->text_len = base.len + 1 + owner.len;
-    HF_ASSERT(sizeof *own + own->text_len <= own->size);
+    own->channel_name[base.len] = ':';
+    memcpy(own->channel_name + base.len + 1, owner.ptr, owner.len);
+    own->channel_name_len = base.len + 1 + owner.len;
+    HF_ASSERT(sizeof *own + own->channel_name_len <= own->size);
 }
 
 void hf_wait_queue_unassign(struct hf_op *op)
@@ -210,15 +212,15 @@ void hf_wait_queue_unassign(struct hf_op *op)
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
     if (!line)
         return;
-    HF_ASSERT(line->users > 0 && hf_list_is_empty(&op->queue_node));
+    HF_ASSERT(line->users_count > 0 && hf_list_is_empty(&op->queue_node));
     op->queue = NULL;
-    line->users--;
+    line->users_count--;
     if (op->has_own_queue) {
-        HF_ASSERT(line->users == 0 && op->lock->private_queues > 0);
+        HF_ASSERT(line->users_count == 0 && op->lock->private_queues_count > 0);
         hf_wait_queue_stop_listening(line);
-        op->lock->private_queues--;
+        op->lock->private_queues_count--;
         hf_lock_free_queue(op->client, line);
-    } else if (line->users == 0) {
+    } else if (line->users_count == 0) {
         hf_shrink_later(op->client, &line->shrink);
     }
 }
@@ -230,45 +232,45 @@ static hf_status subscribe_queue(struct hf_wait_queue *line, struct hf_subscript
 {
     const struct hf_lock *lock = line->lock;
 
-    s->channel = line->text;
-    s->channel_len = line->text_len;
+    s->channel = line->channel_name;
+    s->channel_len = line->channel_name_len;
     s->is_sharded = is_sharded;
     return hf_router_subscribe(lock->client->router, s, lock->slot);
 }
 
-static struct hf_client *client_of(struct hf_wait_queue *line)
+static struct hf_client *client_of_queue(struct hf_wait_queue *line)
 {
     return line->lock->client;
 }
 
-static bool wants_plain(struct hf_wait_queue *line)
+static bool needs_plain_subscription(struct hf_wait_queue *line)
 {
     return line->subscription.is_sharded &&
-           hf_router_also_uses_plain_channels(client_of(line)->router);
+           hf_router_also_uses_plain_channels(client_of_queue(line)->router);
 }
 
 /* If there is no memory, the next hf_wait_queue_listen() tries again. */
-static void listen_plainly(struct hf_wait_queue *line)
+static void add_plain_subscription(struct hf_wait_queue *line)
 {
     struct hf_plain_subscription *plain =
-        hf_mem_new(client_of(line)->mem, sizeof *plain);
+        hf_mem_new(client_of_queue(line)->mem, sizeof *plain);
 
     if (!plain)
         return;
     plain->queue = line;
     plain->subscription.on_message = on_plain_message;
-    plain->subscription.on_change = on_plain_change;
+    plain->subscription.on_change = on_plain_subscription_change;
     if (subscribe_queue(line, &plain->subscription, false) == HF_OK)
-        line->plain = plain;
+        line->plain_subscription = plain;
     else
-        hf_mem_free(client_of(line)->mem, plain, sizeof *plain);
+        hf_mem_free(client_of_queue(line)->mem, plain, sizeof *plain);
 }
 
 void hf_wait_queue_listen(struct hf_wait_queue *line)
 {
     if (!line->is_listening) {
-        line->subscription.on_message = on_message;
-        line->subscription.on_change = on_change;
+        line->subscription.on_message = on_channel_message;
+        line->subscription.on_change = on_subscription_change;
         if (!hf_random_bytes(&line->channel.random_state, sizeof line->channel.random_state) ||
             !line->channel.random_state)
             line->channel.random_state = 1;
@@ -278,9 +280,9 @@ void hf_wait_queue_listen(struct hf_wait_queue *line)
                             hf_lock_is_sharded(line->lock)) == HF_OK;
         line->channel.is_refused = !line->is_listening;
     }
-    HF_ASSERT(queue_ok(line));
-    if (line->is_listening && !line->plain && wants_plain(line))
-        listen_plainly(line);
+    HF_ASSERT(is_subscription_state_ok(line));
+    if (line->is_listening && !line->plain_subscription && needs_plain_subscription(line))
+        add_plain_subscription(line);
     hf_registration_begin(line, line->lock);
 }
 
@@ -288,38 +290,39 @@ void hf_wait_queue_stop_listening(struct hf_wait_queue *line)
 {
     if (line->is_listening)
         hf_router_unsubscribe(&line->subscription);
-    if (line->plain) {
-        hf_router_unsubscribe(&line->plain->subscription);
-        hf_mem_free(client_of(line)->mem, line->plain, sizeof *line->plain);
-        line->plain = NULL;
+    if (line->plain_subscription) {
+        hf_router_unsubscribe(&line->plain_subscription->subscription);
+        hf_mem_free(client_of_queue(line)->mem, line->plain_subscription,
+                    sizeof *line->plain_subscription);
+        line->plain_subscription = NULL;
     }
     hf_registration_end(line);
     line->is_listening = false;
     line->channel.is_live = false;
     line->channel.is_refused = false;
     hf_channel_lost(&line->channel);
-    HF_ASSERT(queue_ok(line));
+    HF_ASSERT(is_subscription_state_ok(line));
 }
 
 /* A number of permits is none of listeners (TURN-2). */
-static void message_received(struct hf_wait_queue *line, const char *ptr, size_t len)
+static void handle_message(struct hf_wait_queue *line, const char *ptr, size_t len)
 {
-    if (!line->lock->kind->payload)
+    if (!line->lock->kind->notification_payload)
         len = 0;
-    if (hf_channel_notified(&line->channel, hf_loop_now(client_of(line)->loop),
+    if (hf_channel_notified(&line->channel, hf_loop_now(client_of_queue(line)->loop),
                             ptr, len))
-        wake_first(line);
+        wake_first_by_timer(line);
     else
         hf_registration_begin(line, line->lock);
 }
 
-static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
+static void on_channel_message(struct hf_subscription *s, const char *ptr, size_t len)
 {
     struct hf_wait_queue *line = HF_OWNER_OF(s, struct hf_wait_queue, subscription);
 
-    if (line->plain)
-        line->plain->may_be_double = true;
-    message_received(line, ptr, len);
+    if (line->plain_subscription)
+        line->plain_subscription->may_next_message_be_double = true;
+    handle_message(line, ptr, len);
 }
 
 /* A plain message after a sharded one usually belongs to the same release, whose turn
@@ -330,34 +333,34 @@ static void on_plain_message(struct hf_subscription *s, const char *ptr,
     struct hf_plain_subscription *plain =
         HF_OWNER_OF(s, struct hf_plain_subscription, subscription);
 
-    if (!plain->may_be_double) {
-        message_received(plain->queue, ptr, len);
+    if (!plain->may_next_message_be_double) {
+        handle_message(plain->queue, ptr, len);
         return;
     }
-    plain->may_be_double = false;
-    plain->queue->channel.generation++;
+    plain->may_next_message_be_double = false;
+    plain->queue->channel.wake_events++;
     notify_first_waiter(plain->queue, EVENT_WOKEN);
 }
 
-static bool hears_all(struct hf_wait_queue *line)
+static bool are_all_subscriptions_live(struct hf_wait_queue *line)
 {
     return line->subscription.is_live &&
-           (!wants_plain(line) ||
-            (line->plain && line->plain->subscription.is_live));
+           (!needs_plain_subscription(line) ||
+            (line->plain_subscription && line->plain_subscription->subscription.is_live));
 }
 
 /* One of the line's subscriptions became live, was lost, or was refused. */
-static void subscription_changed(struct hf_wait_queue *line, bool is_one_live)
+static void update_subscription_state(struct hf_wait_queue *line, bool is_one_live)
 {
     bool was_live = line->channel.is_live;
 
-    line->channel.is_live = hears_all(line);
+    line->channel.is_live = are_all_subscriptions_live(line);
     /* Only a subscription that was never live was refused: one that was live is lost, and
      * is renewed with the connection. */
     line->channel.is_refused = !is_one_live && !was_live;
-    line->channel.generation++; /* notifications may have been missed */
+    line->channel.wake_events++; /* notifications may have been missed */
     hf_channel_lost(&line->channel);
-    HF_ASSERT(queue_ok(line));
+    HF_ASSERT(is_subscription_state_ok(line));
     if (line->channel.is_live) /* if it was live before, a notification may be lost */
         notify_first_waiter(line, was_live ? EVENT_WOKEN : EVENT_SUBSCRIBED);
     else if (was_live)
@@ -366,15 +369,15 @@ static void subscription_changed(struct hf_wait_queue *line, bool is_one_live)
         notify_first_waiter(line, EVENT_NOT_SUBSCRIBED);
 }
 
-static void on_change(struct hf_subscription *s, bool is_live)
+static void on_subscription_change(struct hf_subscription *s, bool is_live)
 {
-    subscription_changed(HF_OWNER_OF(s, struct hf_wait_queue, subscription), is_live);
+    update_subscription_state(HF_OWNER_OF(s, struct hf_wait_queue, subscription), is_live);
 }
 
-static void on_plain_change(struct hf_subscription *s, bool is_live)
+static void on_plain_subscription_change(struct hf_subscription *s, bool is_live)
 {
-    subscription_changed(HF_OWNER_OF(s, struct hf_plain_subscription, subscription)->queue,
-                         is_live);
+    update_subscription_state(HF_OWNER_OF(s, struct hf_plain_subscription, subscription)->queue,
+                              is_live);
 }
 
 /* ---- releases of our own ---- */
@@ -383,39 +386,39 @@ void hf_wait_queue_release_begins(struct hf_op *op)
 {
     struct hf_wait_queue *line = op->lock->wait_queue;
 
-    HF_ASSERT(hf_loop_is_locked(op->client->loop) && !op->is_freeing);
-    op->is_freeing = true;
-    op->is_counted = line != NULL;
+    HF_ASSERT(hf_loop_is_locked(op->client->loop) && !op->is_last_release_pending);
+    op->is_last_release_pending = true;
+    op->is_release_counted = line != NULL;
     if (!line)
         return;
-    op->was_listening = line->is_listening;
+    op->was_listening_at_release = line->is_listening;
     hf_channel_own_release_begins(&line->channel);
 }
 
 /* A subscription that began or ended meanwhile counts as one that heard the
  * message: better owe one turn too few than give way to ourselves. */
-static void count_release(struct hf_op *op, struct hf_wait_queue *line, int64_t heard)
+static void count_ended_release(struct hf_op *op, struct hf_wait_queue *line, int64_t heard)
 {
     hf_channel_own_release_ended(&line->channel, hf_loop_now(op->client->loop), heard,
-                                 op->was_listening || line->is_listening);
+                                 op->was_listening_at_release || line->is_listening);
 }
 
 /* If others listened to a release that no queue counted, a queue must know that they are
  * owed a turn. Without memory they are not: TURN-1 is about shares, not about safety. */
 void hf_wait_queue_release_ended(struct hf_op *op, int64_t heard)
 {
-    bool was_freeing = op->is_freeing;
+    bool was_freeing = op->is_last_release_pending;
     struct hf_wait_queue *line;
 
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
-    op->is_freeing = false;
+    op->is_last_release_pending = false;
     if (!was_freeing)
         return;
-    if (op->is_counted) {
+    if (op->is_release_counted) {
         HF_ASSERT(op->lock->wait_queue); /* SHRINK-2 */
-        count_release(op, op->lock->wait_queue, heard);
+        count_ended_release(op, op->lock->wait_queue, heard);
     } else if (heard > 0 && (line = hf_lock_queue(op->lock))) {
         hf_channel_own_release_begins(&line->channel);
-        count_release(op, line, heard);
+        count_ended_release(op, line, heard);
     }
 }

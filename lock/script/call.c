@@ -21,15 +21,15 @@
 #define RETRY_DOUBLINGS 2
 /* Replies that do not match their request. After more of them the call fails, because the
  * peer forges replies. */
-#define FORGERIES_MAX 3
-#define DEMOTIONS_MAX 4   /* CALL-1 */
+#define REPLIES_WITHOUT_ECHO_MAX 3
+#define WAIT_REFUSALS_MAX 4 /* CALL-1 */
 
-static void on_reply(struct hf_command *command, enum hf_outcome outcome,
-                     struct hf_resp_value reply);
-static void on_replicas(struct hf_command *command, enum hf_outcome outcome,
-                        struct hf_resp_value reply, uint32_t wanted);
-static void on_redirected(struct hf_command *command);
-static void on_retry(struct hf_timer *timer);
+static void on_command_done(struct hf_command *command, enum hf_outcome outcome,
+                            struct hf_resp_value reply);
+static void on_replicas_answered(struct hf_command *command, enum hf_outcome outcome,
+                                 struct hf_resp_value reply, uint32_t wanted);
+static void on_command_redirected(struct hf_command *command);
+static void on_retry_timer(struct hf_timer *timer);
 
 static const struct hf_resp_value no_reply;
 
@@ -40,99 +40,99 @@ static hf_status send_command(struct hf_call *call)
     return hf_router_send(call->router, &call->command);
 }
 
-static void use_verb(struct hf_call *call, struct hf_resp_arg *argv)
+static void put_eval_or_evalsha(struct hf_call *call, struct hf_resp_arg *argv)
 {
-    argv[0] = call->by_text ? (struct hf_resp_arg){"EVAL", 4}
+    argv[0] = call->sends_eval ? (struct hf_resp_arg){"EVAL", 4}
                             : (struct hf_resp_arg){"EVALSHA", 7};
-    argv[1] = call->by_text
+    argv[1] = call->sends_eval
                   ? (struct hf_resp_arg){call->script->text, call->script->len}
                   : (struct hf_resp_arg){call->script->sha, 40};
 }
 
 /* The request that lists holds is another script, which is sent as text anyway. */
-static void use_text(struct hf_call *call)
+static void switch_to_eval(struct hf_call *call)
 {
-    call->by_text = true;
-    use_verb(call, call->argv);
-    if (call->declared && !call->is_listing)
-        use_verb(call, hf_declared_args_argv(call->declared, &(size_t){0}));
+    call->sends_eval = true;
+    put_eval_or_evalsha(call, call->argv);
+    if (call->declared_args && !call->is_listing_holds)
+        put_eval_or_evalsha(call, hf_declared_args_argv(call->declared_args, &(size_t){0}));
 }
 
-static void send_again(struct hf_call *call)
+static void send_call_again(struct hf_call *call)
 {
     hf_status rc;
 
-    if (call->repeats_by_text && !call->is_listing)
-        use_text(call); /* CALL-2 */
+    if (call->repeats_with_eval && !call->is_listing_holds)
+        switch_to_eval(call); /* CALL-2 */
     if ((rc = send_command(call)) < 0)
         hf_call_end_with_message(call, rc, "cannot send the request again", hf_status_text(rc));
 }
 
 /* Sets the arguments that are sent next. Replicas do not have to confirm a request that only
  * lists holds. */
-static void use_args(struct hf_call *call)
+static void set_command_args(struct hf_call *call)
 {
     struct hf_resp_arg *argv = call->argv;
     size_t argc = call->argc;
 
-    if (call->declared)
-        argv = hf_declared_args_argv(call->declared, &argc);
+    if (call->declared_args)
+        argv = hf_declared_args_argv(call->declared_args, &argc);
     call->command.argv = argv;
     call->command.argc = argc;
-    call->command.replicas = call->is_listing ? 0 : call->replicas;
+    call->command.replicas = call->is_listing_holds ? 0 : call->replicas;
 }
 
-static struct hf_declare_request declare_request_of(const struct hf_call *call)
+static struct hf_declare_request make_declare_request(const struct hf_call *call)
 {
     return (struct hf_declare_request){
         .argv = call->argv,
         .argc = call->argc,
         .first_key = CALL_HEAD_ARGS,
-        .keys = call->keys,
-        .owner = {call->echo, call->echo_len},
-        .count = call->declared_count,
-        .derives = call->derives,
+        .keys_count = call->keys_count,
+        .owner_field = {call->expected_echo, call->expected_echo_len},
+        .wanted_hold_count = call->declared_hold_count,
+        .derived_keys = call->derived_keys,
     };
 }
 
 /* Sets the arguments that are sent next if keys must be declared: those of the request that
  * lists the holds, if they are needed. False: no memory. */
-static bool use_declared(struct hf_call *call)
+static bool set_command_args_with_declared_keys(struct hf_call *call)
 {
-    const struct hf_declare_request request = declare_request_of(call);
+    const struct hf_declare_request request = make_declare_request(call);
 
     hf_call_drop_declared(call);
-    call->is_listing = call->derives >= HF_DERIVES_OWN;
-    call->declared = call->is_listing
+    call->is_listing_holds = call->derived_keys >= HF_DERIVES_OWN;
+    call->declared_args = call->is_listing_holds
                          ? hf_declared_args_for_listing(call->declare_state, &request)
                          : hf_declared_args_new(call->declare_state, &request, no_reply);
-    if (!call->declared)
-        call->is_listing = false;
-    use_args(call);
-    return call->declared != NULL;
+    if (!call->declared_args)
+        call->is_listing_holds = false;
+    set_command_args(call);
+    return call->declared_args != NULL;
 }
 
-static void command_init(struct hf_call *call,
+static void init_command(struct hf_call *call,
                          void (*done)(struct hf_command *, enum hf_outcome,
                                       struct hf_resp_value))
 {
-    use_args(call);
+    set_command_args(call);
     call->command.slot = call->slot;
     call->command.is_urgent = call->is_urgent;
     call->command.is_never_retried = call->command.is_probe = false;
     call->command.is_tracked = call->is_tracked;
     call->command.is_replicated = call->is_replicated;
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;
-    call->command.on_replicas = on_replicas;
+    call->command.on_replicas = on_replicas_answered;
     call->command.deadline_ms = call->deadline_ms;
-    call->command.redirected = done == on_reply ? on_redirected : NULL;
+    call->command.redirected = done == on_command_done ? on_command_redirected : NULL;
     call->command.done = done;
 }
 
-static hf_status begin_call(struct hf_call *call, struct hf_loop *loop,
-                            struct hf_router *router, int64_t deadline_ms,
-                            void (*done)(struct hf_command *, enum hf_outcome,
-                                         struct hf_resp_value))
+static hf_status begin_script_call(struct hf_call *call, struct hf_loop *loop,
+                                   struct hf_router *router, int64_t deadline_ms,
+                                   void (*done)(struct hf_command *, enum hf_outcome,
+                                                struct hf_resp_value))
 {
     hf_status rc;
 
@@ -142,11 +142,11 @@ static hf_status begin_call(struct hf_call *call, struct hf_loop *loop,
     call->first_sent_ms = HF_NEVER;
     call->sending = (struct hf_sending){.sent_ms = HF_NEVER};
     call->may_have_run = call->is_repeated = call->is_temporary_failure = false;
-    call->forgeries = call->demotions = call->doublings = 0;
+    call->replies_without_echo = call->wait_refusals = call->retry_pause_doublings = 0;
     call->patience_reason[0] = '\0';
-    call->is_by_proxy = false;
-    call->timer = (struct hf_timer){.fire = on_retry};
-    command_init(call, done);
+    call->is_refusal_by_proxy = false;
+    call->retry_timer = (struct hf_timer){.fire = on_retry_timer};
+    init_command(call, done);
     rc = send_command(call);
     call->is_under_way = rc == HF_OK;
     if (rc != HF_OK)
@@ -158,23 +158,24 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
                         struct hf_router *router, int64_t deadline_ms)
 {
     HF_ASSERT(hf_loop_is_locked(loop) && !call->is_under_way);
-    HF_ASSERT(call->argc >= CALL_HEAD_ARGS + call->keys && call->done && call->echo_len > 0);
+    HF_ASSERT(call->argc >= CALL_HEAD_ARGS + call->keys_count && call->done &&
+              call->expected_echo_len > 0);
     call->argv[2] = (struct hf_resp_arg){
         call->keys_text,
-        hf_resp_format_integer(call->keys_text, (int64_t)call->keys)};
-    call->by_text =
-        call->by_text || (call->lacks_evalsha && *call->lacks_evalsha);
-    use_verb(call, call->argv);
-    call->declared = NULL;
-    call->is_listing = false;
-    if (call->derives != HF_DERIVES_NONE && call->declare_state->is_needed &&
-        !use_declared(call))
+        hf_resp_format_integer(call->keys_text, (int64_t)call->keys_count)};
+    call->sends_eval =
+        call->sends_eval || (call->lacks_evalsha && *call->lacks_evalsha);
+    put_eval_or_evalsha(call, call->argv);
+    call->declared_args = NULL;
+    call->is_listing_holds = false;
+    if (call->derived_keys != HF_DERIVES_NONE && call->declare_state->must_declare &&
+        !set_command_args_with_declared_keys(call))
         return HF_E_NOMEM;
-    return begin_call(call, loop, router, deadline_ms, on_reply);
+    return begin_script_call(call, loop, router, deadline_ms, on_command_done);
 }
 
-static void on_told(struct hf_command *command, enum hf_outcome outcome,
-                    struct hf_resp_value reply)
+static void on_direct_reply(struct hf_command *command, enum hf_outcome outcome,
+                            struct hf_resp_value reply)
 {
     hf_call_end(HF_OWNER_OF(command, struct hf_call, command),
              outcome == HF_ANSWERED ? HF_OK : HF_E_NOREPLY, reply);
@@ -184,20 +185,20 @@ hf_status hf_call_start_command(struct hf_call *call, struct hf_loop *loop,
                                 struct hf_router *router, int64_t deadline_ms)
 {
     HF_ASSERT(hf_loop_is_locked(loop));
-    call->declared = NULL;
-    call->is_listing = false;
-    return begin_call(call, loop, router, deadline_ms, on_told);
+    call->declared_args = NULL;
+    call->is_listing_holds = false;
+    return begin_script_call(call, loop, router, deadline_ms, on_direct_reply);
 }
 
 bool hf_call_is_sent(const struct hf_call *call)
 {
-    return call->is_under_way && !call->timer.link && !call->is_listing &&
+    return call->is_under_way && !call->retry_timer.link && !call->is_listing_holds &&
            hf_command_is_sent(&call->command);
 }
 
-static void note_sent(struct hf_call *call)
+static void record_sending(struct hf_call *call)
 {
-    if (call->command.sent_ms == HF_NEVER || call->is_listing)
+    if (call->command.sent_ms == HF_NEVER || call->is_listing_holds)
         return;
     call->sending.sent_ms = call->command.sent_ms;
     call->sending.stream = call->command.stream;
@@ -213,30 +214,30 @@ void hf_call_cancel(struct hf_call *call)
         return; /* perhaps it was never started, and has no loop */
     HF_ASSERT(hf_loop_is_locked(call->loop));
     call->is_under_way = false;
-    if (call->timer.link) {
-        hf_loop_disarm(call->loop, &call->timer);
+    if (call->retry_timer.link) {
+        hf_loop_disarm(call->loop, &call->retry_timer);
     } else {
         outcome = hf_router_cancel(&call->command);
-        note_sent(call);
-        if (outcome == HF_UNKNOWN && !call->is_listing)
+        record_sending(call);
+        if (outcome == HF_UNKNOWN && !call->is_listing_holds)
             call->may_have_run = true;
     }
     hf_call_drop_declared(call);
 }
 
 /* A request that is sent at the deadline could not be answered in time. */
-static void on_retry(struct hf_timer *timer)
+static void on_retry_timer(struct hf_timer *timer)
 {
-    struct hf_call *call = HF_OWNER_OF(timer, struct hf_call, timer);
+    struct hf_call *call = HF_OWNER_OF(timer, struct hf_call, retry_timer);
 
     if (hf_loop_now(call->loop) < call->deadline_ms)
-        send_again(call);
+        send_call_again(call);
     else
         hf_call_end_unanswered(call);
 }
 
 /* A server that refuses temporarily is running: from now on the deadline counts. */
-static void begin_deadline(struct hf_call *call)
+static void begin_deadline_of_patience(struct hf_call *call)
 {
     if (call->deadline_ms != HF_NEVER)
         return;
@@ -244,7 +245,7 @@ static void begin_deadline(struct hf_call *call)
     call->command.deadline_ms = call->deadline_ms;
 }
 
-static void note_patience(struct hf_call *call, struct hf_resp_value reply)
+static void record_temporary_refusal(struct hf_call *call, struct hf_resp_value reply)
 {
     const char *ptr;
     size_t len;
@@ -252,37 +253,37 @@ static void note_patience(struct hf_call *call, struct hf_resp_value reply)
     hf_refusal_text(reply, &ptr, &len);
     (void)hf_error_quote(call->patience_reason, sizeof call->patience_reason,
                          ptr, len);
-    call->advice = hf_call_advice(call, reply);
-    call->is_by_proxy = hf_patience_after_reply(reply) == HF_PATIENCE_RETRIES_LOST;
+    call->refusal_advice = hf_call_advice(call, reply);
+    call->is_refusal_by_proxy = hf_patience_after_reply(reply) == HF_PATIENCE_RETRIES_LOST;
 }
 
 /* Patience, until the deadline and not past it. */
-static void try_later(struct hf_call *call, struct hf_resp_value reply)
+static void retry_later(struct hf_call *call, struct hf_resp_value reply)
 {
     int64_t when = hf_loop_now(call->loop);
     bool is_first = !hf_call_was_put_off(call);
     uint32_t random;
 
-    begin_deadline(call);
-    note_patience(call, reply);
+    begin_deadline_of_patience(call);
+    record_temporary_refusal(call, reply);
     if (call->is_never_retried || when >= call->deadline_ms) {
         call->is_temporary_failure = true;
         hf_call_end_with_error_reply(call, reply);
         return;
     }
-    if (is_first && call->put_off)
-        call->put_off(call);
+    if (is_first && call->on_put_off)
+        call->on_put_off(call);
     (void)hf_random_bytes(&random, sizeof random);
-    when += (RETRY_MIN_MS + random % RETRY_SPREAD_MS) << call->doublings;
-    call->doublings += call->doublings < RETRY_DOUBLINGS;
+    when += (RETRY_MIN_MS + random % RETRY_SPREAD_MS) << call->retry_pause_doublings;
+    call->retry_pause_doublings += call->retry_pause_doublings < RETRY_DOUBLINGS;
     hf_command_forget_server(&call->command);
-    hf_loop_arm(call->loop, &call->timer,
+    hf_loop_arm(call->loop, &call->retry_timer,
                 when < call->deadline_ms ? when : call->deadline_ms);
 }
 
 /* ---- answers ---- */
 
-static void note_stray(struct hf_sending *sending)
+static void record_unanswered_stream(struct hf_sending *sending)
 {
     bool is_first = sending->unanswered_stream == 0 ||
                     sending->unanswered_stream == sending->stream;
@@ -290,54 +291,54 @@ static void note_stray(struct hf_sending *sending)
     sending->unanswered_stream = is_first ? sending->stream : HF_STREAM_MANY;
 }
 
-static void outcome_unknown(struct hf_call *call)
+static void handle_unknown_outcome(struct hf_call *call)
 {
-    if (!call->is_listing) {
+    if (!call->is_listing_holds) {
         call->may_have_run = true;
-        note_stray(&call->sending);
+        record_unanswered_stream(&call->sending);
     }
     if (call->is_never_retried || call->must_not_repeat ||
         hf_loop_now(call->loop) >= call->deadline_ms) {
         hf_call_end_unanswered(call);
         return;
     }
-    call->is_repeated = !call->is_listing || call->is_repeated;
-    send_again(call);
+    call->is_repeated = !call->is_listing_holds || call->is_repeated;
+    send_call_again(call);
 }
 
 /* This reply does not belong to our request: the order of replies is wrong, or a script
  * forges replies (faults 0.3). No further reply on this connection is trusted. */
-static void reply_without_echo(struct hf_call *call)
+static void handle_reply_without_echo(struct hf_call *call)
 {
     if (call->command.replicas)
         (void)hf_router_cancel(&call->command);
     hf_command_condemn(&call->command,
                        "the reply does not match the request");
-    if (++call->forgeries < FORGERIES_MAX) {
-        outcome_unknown(call);
+    if (++call->replies_without_echo < REPLIES_WITHOUT_ECHO_MAX) {
+        handle_unknown_outcome(call);
         return;
     }
-    call->may_have_run = !call->is_listing || call->may_have_run;
+    call->may_have_run = !call->is_listing_holds || call->may_have_run;
     hf_call_end_with_message(call, HF_E_PROTOCOL, hf_command_address(&call->command),
              "the reply does not match the request");
 }
 
-static bool is_ours(const struct hf_call *call, struct hf_resp_value reply)
+static bool has_reply_echo(const struct hf_call *call, struct hf_resp_value reply)
 {
     struct hf_resp_value first;
 
     return hf_resp_type(reply) == HF_RESP_ARRAY &&
            hf_resp_element(reply, 0, &first) == HF_OK &&
-           hf_resp_is_text(first, call->echo, call->echo_len);
+           hf_resp_is_text(first, call->expected_echo, call->expected_echo_len);
 }
 
 /* The script has run, and has not returned what ours return. To send it again would
  * have it return the same. */
-static void too_large(struct hf_call *call)
+static void handle_too_large_reply(struct hf_call *call)
 {
     if (call->command.replicas)
         (void)hf_router_cancel(&call->command);
-    call->may_have_run = !call->is_listing || call->may_have_run;
+    call->may_have_run = !call->is_listing_holds || call->may_have_run;
     hf_call_end_with_message(call, HF_E_LIMIT, hf_command_address(&call->command),
              "the reply is too large and was skipped");
 }
@@ -349,27 +350,27 @@ static void too_large(struct hf_call *call)
  * watchdog sends a new one. */
 static bool declare_keys_and_resend(struct hf_call *call, struct hf_resp_value reply)
 {
-    bool is_first = !call->declared;
+    bool is_first = !call->declared_args;
 
-    if (call->derives == HF_DERIVES_NONE || call->is_listing ||
+    if (call->derived_keys == HF_DERIVES_NONE || call->is_listing_holds ||
         !hf_refusal_is_undeclared(reply))
         return false;
-    call->declare_state->is_needed = true;
+    call->declare_state->must_declare = true;
     if (call->is_never_retried)
         return false;
-    if (!use_declared(call))
+    if (!set_command_args_with_declared_keys(call))
         hf_call_end_with_message(call, HF_E_NOMEM, "cannot declare its keys",
                  hf_status_text(HF_E_NOMEM));
     else if (is_first)
-        send_again(call);
+        send_call_again(call);
     else
-        try_later(call, reply);
+        retry_later(call, reply);
     return true;
 }
 
-static void holds_listed(struct hf_call *call, struct hf_resp_value reply)
+static void handle_list_of_holds(struct hf_call *call, struct hf_resp_value reply)
 {
-    const struct hf_declare_request request = declare_request_of(call);
+    const struct hf_declare_request request = make_declare_request(call);
     struct hf_declared_args *declared =
         hf_declared_args_new(call->declare_state, &request, reply);
 
@@ -379,29 +380,29 @@ static void holds_listed(struct hf_call *call, struct hf_resp_value reply)
         return;
     }
     hf_call_drop_declared(call);
-    call->declared = declared;
-    use_args(call);
-    send_again(call);
+    call->declared_args = declared;
+    set_command_args(call);
+    send_call_again(call);
 }
 
 /* PATIENCE-5. The proxy may send the request to the server later, over any of its connections,
  * so no later reply on our connection shows that the request has ended. */
-static void lost_by_proxy(struct hf_call *call, struct hf_resp_value reply)
+static void handle_loss_by_proxy(struct hf_call *call, struct hf_resp_value reply)
 {
-    if (!call->is_listing) {
+    if (!call->is_listing_holds) {
         call->may_have_run = true;
         call->is_repeated = true;
         call->sending.unanswered_stream = HF_STREAM_MANY;
     }
     if (!call->must_not_repeat) {
-        try_later(call, reply);
+        retry_later(call, reply);
         return;
     }
-    call->is_temporary_failure = call->is_by_proxy = true;
+    call->is_temporary_failure = call->is_refusal_by_proxy = true;
     hf_call_end_with_error_reply(call, reply);
 }
 
-static void answered_error(struct hf_call *call, struct hf_resp_value reply)
+static void handle_error_reply(struct hf_call *call, struct hf_resp_value reply)
 {
     enum hf_patience patience = hf_patience_after_reply(reply);
 
@@ -409,57 +410,57 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
         return;
     if (call->lacks_evalsha && hf_refusal_is_of_evalsha(reply))
         *call->lacks_evalsha = true;
-    if (hf_refusal_needs_eval(reply) && !call->is_never_retried && !call->by_text &&
-        !call->is_listing) {
-        use_text(call); /* once: after EVAL, the same reply is an error */
-        send_again(call);
+    if (hf_refusal_needs_eval(reply) && !call->is_never_retried && !call->sends_eval &&
+        !call->is_listing_holds) {
+        switch_to_eval(call); /* once: after EVAL, the same reply is an error */
+        send_call_again(call);
     } else if (patience == HF_PATIENCE_RETRIES_LOST) {
-        lost_by_proxy(call, reply);
+        handle_loss_by_proxy(call, reply);
     } else if (patience == HF_PATIENCE_RETRIES || call->command.was_put_off) {
-        try_later(call, reply);
+        retry_later(call, reply);
     } else {
-        call->is_by_proxy = false; /* this reply is the server's */
+        call->is_refusal_by_proxy = false; /* this reply is the server's */
         call->is_temporary_failure = patience == HF_PATIENCE_WAITS;
         hf_call_end_with_error_reply(call, reply);
     }
 }
 
-static void reply_received(struct hf_call *call, struct hf_resp_value reply)
+static void handle_reply(struct hf_call *call, struct hf_resp_value reply)
 {
-    if (call->replicas && call->is_for_replicas(call, reply))
-        return; /* on_replicas follows */
+    if (call->replicas && call->must_replicas_confirm(call, reply))
+        return; /* on_replicas_answered follows */
     if (call->replicas)
         (void)hf_router_cancel(&call->command);
     hf_call_end(call, HF_OK, reply);
 }
 
-static void on_reply(struct hf_command *command, enum hf_outcome outcome,
-                     struct hf_resp_value reply)
+static void on_command_done(struct hf_command *command, enum hf_outcome outcome,
+                            struct hf_resp_value reply)
 {
     struct hf_call *call = HF_OWNER_OF(command, struct hf_call, command);
 
-    note_sent(call);
-    call->is_by_ask = command->is_by_ask;
+    record_sending(call);
+    call->was_redirected_by_ask = command->is_by_ask;
     if (outcome == HF_UNSENT)
         hf_call_end_unsent(call);
     else if (outcome == HF_UNKNOWN)
-        outcome_unknown(call);
+        handle_unknown_outcome(call);
     else if (hf_refusal_is_too_large(reply))
-        too_large(call);
+        handle_too_large_reply(call);
     else if (hf_resp_is_error(reply))
-        answered_error(call, reply);
-    else if (!is_ours(call, reply))
-        reply_without_echo(call);
-    else if (call->is_listing)
-        holds_listed(call, reply);
+        handle_error_reply(call, reply);
+    else if (!has_reply_echo(call, reply))
+        handle_reply_without_echo(call);
+    else if (call->is_listing_holds)
+        handle_list_of_holds(call, reply);
     else
-        reply_received(call, reply);
+        handle_reply(call, reply);
 }
 
 /* CALL-2 */
-static void on_redirected(struct hf_command *command)
+static void on_command_redirected(struct hf_command *command)
 {
-    use_text(HF_OWNER_OF(command, struct hf_call, command));
+    switch_to_eval(HF_OWNER_OF(command, struct hf_call, command));
 }
 
 /* ---- replicas ---- */
@@ -471,7 +472,7 @@ static void end_with_replicas_status(struct hf_call *call, hf_status status)
     call->on_replicas(call, status);
 }
 
-static void too_few(struct hf_call *call, int64_t count, uint32_t wanted)
+static void end_with_too_few_replicas(struct hf_call *call, int64_t count, uint32_t wanted)
 {
     char title[HF_CALL_TITLE_MAX];
 
@@ -482,18 +483,18 @@ static void too_few(struct hf_call *call, int64_t count, uint32_t wanted)
     end_with_replicas_status(call, HF_UNREPLICATED);
 }
 
-static void wait_refused(struct hf_call *call, struct hf_resp_value reply)
+static void handle_refused_wait(struct hf_call *call, struct hf_resp_value reply)
 {
     char words[200];
     const char *ptr = "";
     size_t len = 0;
 
-    if (hf_refusal_is_of_wait_at_replica(reply) && ++call->demotions < DEMOTIONS_MAX) {
-        outcome_unknown(call);
+    if (hf_refusal_is_of_wait_at_replica(reply) && ++call->wait_refusals < WAIT_REFUSALS_MAX) {
+        handle_unknown_outcome(call);
         return;
     }
     if (hf_patience_after_reply(reply) == HF_PATIENCE_RETRIES_LOST) {
-        lost_by_proxy(call, reply);
+        handle_loss_by_proxy(call, reply);
         return;
     }
     (void)hf_resp_bytes(reply, &ptr, &len);
@@ -503,17 +504,17 @@ static void wait_refused(struct hf_call *call, struct hf_resp_value reply)
     end_with_replicas_status(call, HF_E_SERVER);
 }
 
-static void on_replicas(struct hf_command *command, enum hf_outcome outcome,
-                        struct hf_resp_value reply, uint32_t wanted)
+static void on_replicas_answered(struct hf_command *command, enum hf_outcome outcome,
+                                 struct hf_resp_value reply, uint32_t wanted)
 {
     struct hf_call *call = HF_OWNER_OF(command, struct hf_call, command);
     int64_t count = 0;
 
     if (outcome == HF_ANSWERED && hf_resp_is_error(reply))
-        wait_refused(call, reply);
+        handle_refused_wait(call, reply);
     else if (outcome == HF_ANSWERED &&
              hf_resp_integer(reply, &count) == HF_OK && count >= wanted)
         end_with_replicas_status(call, HF_OK);
     else
-        too_few(call, count, wanted);
+        end_with_too_few_replicas(call, count, wanted);
 }

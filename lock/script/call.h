@@ -8,7 +8,7 @@
  * CALL-1  A master may become a replica after it has executed the script, and before replicas
  *         have confirmed it. It then refuses WAIT, and the new master may lack the change: the
  *         script is sent again, within the deadline. The call fails when WAIT was refused in
- *         this way DEMOTIONS_MAX times, as by replicas that accept writes.
+ *         this way WAIT_REFUSALS_MAX times, as by replicas that accept writes.
  * CALL-2  A request that follows a redirection contains the text of its script, because the node
  *         to which a slot moves may not know the script. After NOSCRIPT the request would begin
  *         again at the node that replied ASK: two more round trips, which are too many for a
@@ -34,26 +34,26 @@ struct hf_call {
     struct hf_resp_arg *argv;     /* CALL_HEAD_ARGS free slots, keys, arguments; valid until
                                      `done` */
     size_t argc;
-    size_t keys;
-    const char *echo;             /* the first element that the reply must have */
-    size_t echo_len;
-    const char *subject;          /* the lock's name, for messages; NULL: the call
-                                     concerns several locks */
-    size_t subject_len;
+    size_t keys_count;
+    const char *expected_echo;    /* the first element that the reply must have */
+    size_t expected_echo_len;
+    const char *lock_name;        /* the lock's name, for messages; NULL: the call concerns several
+                                     locks */
+    size_t lock_name_len;
     uint16_t slot;                /* of all keys */
     bool is_never_retried;        /* send it once: no retry, and no EVAL */
     bool only_reads;              /* changes nothing on the server */
-    bool must_not_repeat;         /* an unknown outcome ends the call: executed again, it
-                                     could free another holder */
-    bool repeats_by_text;         /* send EVAL whenever it is sent again (CALL-2) */
-    bool by_text;                 /* send EVAL at once; set when the server has requested
-                                     it (NOSCRIPT) */
-    bool *lacks_evalsha;          /* of the client: set when a server does not know
-                                     EVALSHA; then EVAL is sent. NULL: not remembered */
-    enum hf_derived derives;      /* the keys that the script derives. If there are any,
-                                     the next two are set */
+    bool must_not_repeat;         /* an unknown outcome ends the call: executed again, it could free
+                                     another holder */
+    bool repeats_with_eval;       /* send EVAL whenever it is sent again (CALL-2) */
+    bool sends_eval;              /* send EVAL at once; set when the server has requested it
+                                     (NOSCRIPT) */
+    bool *lacks_evalsha;          /* of the client: set when a server does not know EVALSHA; then
+                                     EVAL is sent. NULL: not remembered */
+    enum hf_derived derived_keys; /* the keys that the script derives. If there are any, the next
+                                     two are set */
     struct hf_declare_state *declare_state;
-    struct hf_resp_arg declared_count;  /* the hold count to reach; "": none */
+    struct hf_resp_arg declared_hold_count; /* the hold count to reach; "": none */
     bool is_urgent;               /* as in hf_command: gets space before the others */
     bool is_tracked;              /* as in hf_command */
     bool is_replicated;           /* as in hf_command; must not overtake such commands */
@@ -67,11 +67,11 @@ struct hf_call {
      * unknown. HF_E_SERVER: WAIT is refused. Except with HF_OK the error is filled. If the
      * server has become a replica, the reply no longer counts, and the call continues as after
      * a lost connection. */
-    bool (*is_for_replicas)(struct hf_call *call, struct hf_resp_value reply);
+    bool (*must_replicas_confirm)(struct hf_call *call, struct hf_resp_value reply);
     void (*on_replicas)(struct hf_call *call, hf_status status);
     /* [locked] The first temporary refusal of the call: patience_reason and advice are set,
      * and the call is sent again later. NULL: not called. */
-    void (*put_off)(struct hf_call *call);
+    void (*on_put_off)(struct hf_call *call);
     /* [locked] Called once. HF_OK: `reply` is an array that begins with the echo. Otherwise
      * HF_E_*; `may_have_run`: the server may have executed the script, or may still do
      * so. */
@@ -81,10 +81,9 @@ struct hf_call {
     /* For the owner to read in `done`. */
     bool may_have_run;
     bool is_repeated;             /* sent again after an unknown outcome */
-    bool is_temporary_failure;    /* the failure is temporary: the server is unreachable,
-                                     silent, or refuses for now (PATIENCE-1,
-                                     PATIENCE-2) */
-    bool is_by_ask;               /* the last request was redirected by ASK */
+    bool is_temporary_failure;    /* the failure is temporary: the server is unreachable, silent, or
+                                     refuses for now (PATIENCE-1, PATIENCE-2) */
+    bool was_redirected_by_ask;   /* the last request was redirected by ASK */
     bool is_under_way;            /* until `done` or `on_replicas` */
     /* From here on hf_call_start writes it: it need not be zeroed. */
     struct hf_sending sending;    /* sent_ms HF_NEVER: it was never sent */
@@ -93,17 +92,18 @@ struct hf_call {
     /* Used by call.c only. */
     struct hf_loop *loop;
     struct hf_router *router;
-    struct hf_timer timer;        /* until the next retry */
+    struct hf_timer retry_timer;  /* until the next retry */
     int64_t deadline_ms;
-    int forgeries;                /* replies without the echo */
-    struct hf_declared_args *declared; /* the arguments that are sent instead of argv; or NULL */
-    bool is_listing;              /* `declared` is the request that lists the holds */
-    int demotions;                /* refusals of WAIT by a new replica: CALL-1 */
-    int doublings;                /* of the pause between retries */
+    int replies_without_echo;     /* replies without the echo */
+    struct hf_declared_args *declared_args; /* the arguments that are sent instead of argv; or
+                                               NULL */
+    bool is_listing_holds;        /* `declared_args` is the request that lists the holds */
+    int wait_refusals;            /* refusals of WAIT by a new replica: CALL-1 */
+    int retry_pause_doublings;    /* of the pause between retries */
     struct hf_command command;
     char patience_reason[100];    /* the last temporary refusal */
-    const char *advice;           /* about it; NULL: none */
-    bool is_by_proxy;             /* that refusal is a proxy's: the outcome is unknown
+    const char *refusal_advice;   /* about it; NULL: none */
+    bool is_refusal_by_proxy;     /* that refusal is a proxy's: the outcome is unknown
                                      (PATIENCE-5) */
     char keys_text[HF_RESP_INTEGER_MAX];
 };

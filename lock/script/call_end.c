@@ -20,9 +20,9 @@ const char *hf_call_advice(const struct hf_call *call, struct hf_resp_value repl
 
 void hf_call_drop_declared(struct hf_call *call)
 {
-    hf_declared_args_free(call->declared);
-    call->declared = NULL;
-    call->is_listing = false;
+    hf_declared_args_free(call->declared_args);
+    call->declared_args = NULL;
+    call->is_listing_holds = false;
 }
 
 static const struct hf_resp_value no_reply;
@@ -32,12 +32,12 @@ const char *hf_call_title(const struct hf_call *call, char dst[HF_CALL_TITLE_MAX
 {
     char name[100];
 
-    if (call->subject)
-        (void)snprintf(dst, HF_CALL_TITLE_MAX, "%s of '%s'", call->script->title,
-                       hf_error_quote(name, sizeof name, call->subject,
-                                      call->subject_len));
+    if (call->lock_name)
+        (void)snprintf(dst, HF_CALL_TITLE_MAX, "%s of '%s'", call->script->verb_title,
+                       hf_error_quote(name, sizeof name, call->lock_name,
+                                      call->lock_name_len));
     else
-        (void)snprintf(dst, HF_CALL_TITLE_MAX, "%s", call->script->title);
+        (void)snprintf(dst, HF_CALL_TITLE_MAX, "%s", call->script->verb_title);
     return dst;
 }
 
@@ -54,10 +54,10 @@ void hf_call_end_with_message(struct hf_call *call, hf_status status, const char
 }
 
 /* The message has the server's words and what to do about them. */
-static void end_with_words(struct hf_call *call, const char *words,
-                           const char *advice, struct hf_resp_value reply)
+static void end_with_error_text(struct hf_call *call, const char *words,
+                                const char *advice, struct hf_resp_value reply)
 {
-    hf_status status = call->is_by_proxy ? HF_E_NOREPLY : HF_E_SERVER;
+    hf_status status = call->is_refusal_by_proxy ? HF_E_NOREPLY : HF_E_SERVER;
     char title[HF_CALL_TITLE_MAX];
 
     hf_error_set(call->error, status, "%s on %s: %s%s%s%s",
@@ -77,12 +77,12 @@ void hf_call_end_with_error_reply(struct hf_call *call, struct hf_resp_value rep
     size_t len;
 
     hf_refusal_text(reply, &ptr, &len);
-    end_with_words(call, hf_error_quote(words, sizeof words, ptr, len),
-                   advice ? advice : hf_call_advice(call, reply), reply);
+    end_with_error_text(call, hf_error_quote(words, sizeof words, ptr, len),
+                        advice ? advice : hf_call_advice(call, reply), reply);
 }
 
 /* HF_E_NOREPLY would be about an earlier request; this one was not sent. */
-static hf_status status_of(const struct hf_error *why)
+static hf_status status_of_unsent_request(const struct hf_error *why)
 {
     return why->status == HF_E_NOREPLY ? HF_E_CONNECT : why->status;
 }
@@ -92,10 +92,10 @@ void hf_call_end_unanswered(struct hf_call *call)
     const struct hf_error *why = hf_command_error(&call->command);
 
     call->is_temporary_failure = call->patience_reason[0] || call->may_have_run ||
-                       status_of(why) == HF_E_CONNECT || why->status == HF_OK ||
+                       status_of_unsent_request(why) == HF_E_CONNECT || why->status == HF_OK ||
                        hf_loop_now(call->loop) >= call->deadline_ms;
     if (call->patience_reason[0]) /* the server's reason for each refusal */
-        end_with_words(call, call->patience_reason, call->advice, no_reply);
+        end_with_error_text(call, call->patience_reason, call->refusal_advice, no_reply);
     else if (call->may_have_run)
         hf_call_end_with_message(call, HF_E_NOREPLY,
                                  why->status != HF_OK ? why->text
@@ -106,14 +106,14 @@ void hf_call_end_unanswered(struct hf_call *call)
                                "later: check the lock before you retry"
                              : "no reply in time; the server may have executed it");
     else if (why->status != HF_OK)
-        hf_call_end_with_message(call, status_of(why), why->text, NULL);
+        hf_call_end_with_message(call, status_of_unsent_request(why), why->text, NULL);
     else
         hf_call_end_with_message(call, HF_E_CONNECT, hf_command_address(&call->command),
                                  "not connected in time");
 }
 
 /* For example, because the server does not reply to earlier requests. */
-static void end_without_room(struct hf_call *call)
+static void end_for_full_output(struct hf_call *call)
 {
     const struct hf_error *why = hf_command_error(&call->command);
 
@@ -128,7 +128,7 @@ void hf_call_end_unsent(struct hf_call *call)
 {
     if (call->command.output_was_full && !call->patience_reason[0] &&
         !call->may_have_run)
-        end_without_room(call);
+        end_for_full_output(call);
     else
         hf_call_end_unanswered(call);
 }

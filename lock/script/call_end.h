@@ -14,7 +14,7 @@ void hf_call_drop_declared(struct hf_call *call);
 static inline void hf_call_end(struct hf_call *call, hf_status status, struct hf_resp_value reply)
 {
     call->is_under_way = false;
-    if (call->declared)
+    if (call->declared_args)
         hf_call_drop_declared(call);
     call->done(call, status, reply);
 }

@@ -23,7 +23,7 @@
 /* One for each client. */
 struct hf_declare_state {
     const struct hf_mem *mem;
-    bool is_needed;               /* a server has refused keys that were not declared */
+    bool must_declare;            /* a server has refused keys that were not declared */
 };
 
 /* The keys that a script derives. */
@@ -40,10 +40,10 @@ enum hf_derived {
 struct hf_declare_request {
     const struct hf_resp_arg *argv;
     size_t argc;
-    size_t first_key, keys;       /* where its own keys are; the first is the lock */
-    struct hf_resp_arg owner;     /* the owner's field in the lock's hash */
-    struct hf_resp_arg count;     /* the hold count to reach; "": none */
-    enum hf_derived derives;
+    size_t first_key, keys_count;         /* where its own keys are; the first is the lock */
+    struct hf_resp_arg owner_field;       /* the owner's field in the lock's hash */
+    struct hf_resp_arg wanted_hold_count; /* the hold count to reach; "": none */
+    enum hf_derived derived_keys;
 };
 
 /* The arguments of a request, and the texts of the derived keys, in one allocation. */

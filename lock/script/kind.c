@@ -79,12 +79,12 @@ const struct hf_kind_step *hf_kind_step(const struct hf_kind *kind,
                                         enum hf_step step)
 {
     static const struct hf_kind_step raises[] = {
-        [1] = {.script = &hf_script_token_raise, .keys = 1},
-        [2] = {.script = &hf_script_token_raise, .keys = 2},
-        [3] = {.script = &hf_script_token_raise, .keys = 3},
+        [1] = {.script = &hf_script_token_raise, .keys_count = 1},
+        [2] = {.script = &hf_script_token_raise, .keys_count = 2},
+        [3] = {.script = &hf_script_token_raise, .keys_count = 3},
     };
 
     static_assert(KIND_KEYS_MAX == 3, "a row for each number of keys");
-    return step == STEP_RAISE_TOKEN ? &raises[kind->steps[STEP_READ].keys]
+    return step == STEP_RAISE_TOKEN ? &raises[kind->steps[STEP_READ].keys_count]
                               : &kind->steps[step];
 }

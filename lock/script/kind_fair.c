@@ -40,55 +40,55 @@
  *        tests/exhaust/fair.c. */
 #include "lock/script/kind.h"
 
-#define QUEUE KIND_QUEUE_KEY, HF_PLACES_KEY
+#define KEYS_OF_QUEUE KIND_QUEUE_KEY, HF_PLACES_KEY
 
-#define WHAT_ALL_ARE \
-    .channel = "redisson_lock__channel", .payload = "0", .owner_suffix = "", \
+#define MEMBERS_OF_ALL_FAIR_KINDS \
+    .channel_prefix = "redisson_lock__channel", .notification_payload = "0", .owner_suffix = "", \
     .has_server_queue = true
 
-#define STEPS_OF(...) \
+#define STEPS_OF_FAIR_KIND(...) \
     .steps = { \
         [STEP_ACQUIRE] = {.script = &hf_script_fair_acquire, \
-                          .takes_place = true, .takes_silence = true, \
+                          .takes_queue_place = true, .takes_acquire_interval = true, \
                           __VA_ARGS__}, \
-        [STEP_RELEASE] = {.script = &hf_script_fair_release, .keys = 2, \
-                          .takes_place = true}, \
-        [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
+        [STEP_RELEASE] = {.script = &hf_script_fair_release, .keys_count = 2, \
+                          .takes_queue_place = true}, \
+        [STEP_RENEW] = {.script = &hf_script_renew, .reads_key_last = true}, \
         [STEP_EXTEND] = {.script = &hf_script_extend}, \
-        [STEP_FORCE_RELEASE] = {.script = &hf_script_force_release, .keys = 2}, \
+        [STEP_FORCE_RELEASE] = {.script = &hf_script_force_release, .keys_count = 2}, \
         [STEP_INSPECT] = KIND_INSPECT_STEP, \
-        [STEP_DROP_PLACES] = {.script = &hf_script_fair_drop, .keys = 2}, \
+        [STEP_DROP_PLACES] = {.script = &hf_script_fair_drop, .keys_count = 2}, \
     }
 
 const struct hf_kind hf_kind_fair = {
     .id = HF_KIND_FAIR,
     .is_reentrant = true,
-    WHAT_ALL_ARE,
-    .keys = {QUEUE},
-    STEPS_OF(.keys = 2),
+    MEMBERS_OF_ALL_FAIR_KINDS,
+    .key_names = {KEYS_OF_QUEUE},
+    STEPS_OF_FAIR_KIND(.keys_count = 2),
 };
 
 const struct hf_kind hf_kind_fenced_fair = {
     .id = HF_KIND_FAIR,
     .is_reentrant = true,
-    WHAT_ALL_ARE,
-    .keys = {QUEUE, KIND_TOKEN_COUNTER_KEY},
-    STEPS_OF(KIND_ISSUES_TOKENS(3)),
+    MEMBERS_OF_ALL_FAIR_KINDS,
+    .key_names = {KEYS_OF_QUEUE, KIND_TOKEN_COUNTER_KEY},
+    STEPS_OF_FAIR_KIND(KIND_ISSUES_TOKENS(3)),
     KIND_READS_TOKEN_COUNTER(3),
 };
 
 /* An owner that holds the lock cannot acquire it again. */
 const struct hf_kind hf_kind_nonreentrant_fair = {
     .id = HF_KIND_NONREENTRANT_FAIR,
-    WHAT_ALL_ARE,
-    .keys = {QUEUE},
-    STEPS_OF(.keys = 2),
+    MEMBERS_OF_ALL_FAIR_KINDS,
+    .key_names = {KEYS_OF_QUEUE},
+    STEPS_OF_FAIR_KIND(.keys_count = 2),
 };
 
 const struct hf_kind hf_kind_fenced_nonreentrant_fair = {
     .id = HF_KIND_NONREENTRANT_FAIR,
-    WHAT_ALL_ARE,
-    .keys = {QUEUE, KIND_TOKEN_COUNTER_KEY},
-    STEPS_OF(KIND_ISSUES_TOKENS(3)),
+    MEMBERS_OF_ALL_FAIR_KINDS,
+    .key_names = {KEYS_OF_QUEUE, KIND_TOKEN_COUNTER_KEY},
+    STEPS_OF_FAIR_KIND(KIND_ISSUES_TOKENS(3)),
     KIND_READS_TOKEN_COUNTER(3),
 };

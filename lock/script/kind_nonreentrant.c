@@ -6,19 +6,19 @@
 /* Tests: tests/live/kind/test_lock_nonreentrant.c. */
 #include "lock/script/kind.h"
 
-#define WHAT_BOTH_ARE \
-    .id = HF_KIND_NONREENTRANT, .channel = "redisson_lock__channel", \
-    .payload = "0", .owner_suffix = ""
+#define MEMBERS_OF_BOTH_KINDS \
+    .id = HF_KIND_NONREENTRANT, .channel_prefix = "redisson_lock__channel", \
+    .notification_payload = "0", .owner_suffix = ""
 
 const struct hf_kind hf_kind_nonreentrant = {
-    WHAT_BOTH_ARE,
-    .keys = {KIND_QUEUE_KEY},
+    MEMBERS_OF_BOTH_KINDS,
+    .key_names = {KIND_QUEUE_KEY},
     KIND_STEPS_OF_PLAIN(0, ),
 };
 
 const struct hf_kind hf_kind_fenced_nonreentrant = {
-    WHAT_BOTH_ARE,
-    .keys = {KIND_TOKEN_COUNTER_KEY, KIND_QUEUE_KEY},
+    MEMBERS_OF_BOTH_KINDS,
+    .key_names = {KIND_TOKEN_COUNTER_KEY, KIND_QUEUE_KEY},
     KIND_STEPS_OF_PLAIN(1, KIND_ISSUES_TOKENS(1)),
     KIND_READS_TOKEN_COUNTER(1),
 };

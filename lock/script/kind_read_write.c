@@ -17,55 +17,55 @@
 const struct hf_kind hf_kind_read = {
     .id = HF_KIND_READ,
     .is_reentrant = true,
-    .channel = CHANNEL,
-    .payload = "0",             /* only writers can be waiting */
+    .channel_prefix = CHANNEL,
+    .notification_payload = "0", /* only writers can be waiting */
     .owner_suffix = "",
-    .is_shared = true,
-    .other = &hf_kind_write,
-    .joins_other = true,
+    .may_have_several_holders = true,
+    .other_side = &hf_kind_write,
+    .may_join_other_side = true,
     .hold_key = HF_HOLD_KEY,
     .steps = {
-        [STEP_ACQUIRE] = {.script = &hf_script_read_acquire, .reads_last = true,
-                          .derives = HF_DERIVES_OWN,
-                          .takes_hold_key = true, .takes_joined = true},
+        [STEP_ACQUIRE] = {.script = &hf_script_read_acquire, .reads_key_last = true,
+                          .derived_keys = HF_DERIVES_OWN,
+                          .takes_hold_key = true, .takes_joined_field = true},
         [STEP_RELEASE] = {.script = &hf_script_read_release,
-                          .derives = HF_DERIVES_ALL, .takes_hold_key = true},
+                          .derived_keys = HF_DERIVES_ALL, .takes_hold_key = true},
         [STEP_RENEW] = {.script = &hf_script_read_renew,
-                        .derives = HF_DERIVES_OWN, .takes_hold_key = true,
-                        .reads_last = true},
+                        .derived_keys = HF_DERIVES_OWN, .takes_hold_key = true,
+                        .reads_key_last = true},
         [STEP_EXTEND] = {.script = &hf_script_read_extend,
-                         .derives = HF_DERIVES_OWN, .takes_hold_key = true},
-        [STEP_FORCE_RELEASE] = {.script = &hf_script_rw_force_release, .side = "read"},
+                         .derived_keys = HF_DERIVES_OWN, .takes_hold_key = true},
+        [STEP_FORCE_RELEASE] = {.script = &hf_script_rw_force_release, .side_name = "read"},
         [STEP_INSPECT] = KIND_INSPECT_STEP,
     },
 };
 
-#define WHAT_WRITERS_ARE \
-    .id = HF_KIND_WRITE, .is_reentrant = true, .channel = CHANNEL, \
-    .payload = "1", /* readers may all come */ \
-    .owner_suffix = ":write", .other = &hf_kind_read
+#define MEMBERS_OF_WRITER_KINDS \
+    .id = HF_KIND_WRITE, .is_reentrant = true, .channel_prefix = CHANNEL, \
+    .notification_payload = "1", /* readers may all come */ \
+    .owner_suffix = ":write", .other_side = &hf_kind_read
 
-#define STEPS_OF_WRITERS(...) \
+#define STEPS_OF_WRITER_KINDS(...) \
     .steps = { \
-        [STEP_ACQUIRE] = {.script = &hf_script_write_acquire, .reads_last = true, \
+        [STEP_ACQUIRE] = {.script = &hf_script_write_acquire, .reads_key_last = true, \
                           __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_write_release, \
-                          .derives = HF_DERIVES_ALL}, \
-        [STEP_RENEW] = {.script = &hf_script_renew, .reads_last = true}, \
-        [STEP_EXTEND] = {.script = &hf_script_extend, .side = "write"}, \
+                          .derived_keys = HF_DERIVES_ALL}, \
+        [STEP_RENEW] = {.script = &hf_script_renew, .reads_key_last = true}, \
+        [STEP_EXTEND] = {.script = &hf_script_extend, .side_name = "write"}, \
         [STEP_FORCE_RELEASE] = {.script = &hf_script_rw_force_release, \
-                                .side = "write"}, \
+                                .side_name = "write"}, \
         [STEP_INSPECT] = KIND_INSPECT_STEP, \
     }
 
 const struct hf_kind hf_kind_write = {
-    WHAT_WRITERS_ARE,
-    STEPS_OF_WRITERS(),
+    MEMBERS_OF_WRITER_KINDS,
+    STEPS_OF_WRITER_KINDS(),
 };
 
 const struct hf_kind hf_kind_fenced_write = {
-    WHAT_WRITERS_ARE,
-    .keys = {KIND_TOKEN_COUNTER_KEY},
-    STEPS_OF_WRITERS(KIND_ISSUES_TOKENS(1)),
+    MEMBERS_OF_WRITER_KINDS,
+    .key_names = {KIND_TOKEN_COUNTER_KEY},
+    STEPS_OF_WRITER_KINDS(KIND_ISSUES_TOKENS(1)),
     KIND_READS_TOKEN_COUNTER(1),
 };

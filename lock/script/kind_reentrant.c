@@ -3,21 +3,21 @@
 /* Tests: tests/live/lock/test_lock.c, tests/live/kind/test_lock_fenced.c. */
 #include "lock/script/kind.h"
 
-#define WHAT_BOTH_ARE \
-    .is_reentrant = true, .channel = "redisson_lock__channel", .payload = "0", \
+#define MEMBERS_OF_BOTH_KINDS \
+    .is_reentrant = true, .channel_prefix = "redisson_lock__channel", .notification_payload = "0", \
     .owner_suffix = ""
 
 const struct hf_kind hf_kind_reentrant = {
     .id = HF_KIND_PLAIN,
-    WHAT_BOTH_ARE,
-    .keys = {KIND_QUEUE_KEY},
+    MEMBERS_OF_BOTH_KINDS,
+    .key_names = {KIND_QUEUE_KEY},
     KIND_STEPS_OF_PLAIN(0, ),
 };
 
 const struct hf_kind hf_kind_fenced = {
     .id = HF_KIND_FENCED,
-    WHAT_BOTH_ARE,
-    .keys = {KIND_TOKEN_COUNTER_KEY, KIND_QUEUE_KEY},
+    MEMBERS_OF_BOTH_KINDS,
+    .key_names = {KIND_TOKEN_COUNTER_KEY, KIND_QUEUE_KEY},
     KIND_STEPS_OF_PLAIN(1, KIND_ISSUES_TOKENS(1)),
     KIND_READS_TOKEN_COUNTER(1),
 };

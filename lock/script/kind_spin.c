@@ -7,19 +7,19 @@
 /* Tests: tests/live/kind/test_lock_spin.c. */
 #include "lock/script/kind.h"
 
-#define WHAT_BOTH_ARE \
-    .id = HF_KIND_SPIN, .is_reentrant = true, .channel = "redisson_lock__channel", \
-    .payload = "0", .owner_suffix = "", .spins = true
+#define MEMBERS_OF_BOTH_KINDS \
+    .id = HF_KIND_SPIN, .is_reentrant = true, .channel_prefix = "redisson_lock__channel", \
+    .notification_payload = "0", .owner_suffix = "", .waiters_poll = true
 
 const struct hf_kind hf_kind_spin = {
-    WHAT_BOTH_ARE,
-    .keys = {KIND_QUEUE_KEY},
+    MEMBERS_OF_BOTH_KINDS,
+    .key_names = {KIND_QUEUE_KEY},
     KIND_STEPS_OF_PLAIN(0, ),
 };
 
 const struct hf_kind hf_kind_fenced_spin = {
-    WHAT_BOTH_ARE,
-    .keys = {KIND_TOKEN_COUNTER_KEY, KIND_QUEUE_KEY},
+    MEMBERS_OF_BOTH_KINDS,
+    .key_names = {KIND_TOKEN_COUNTER_KEY, KIND_QUEUE_KEY},
     KIND_STEPS_OF_PLAIN(1, KIND_ISSUES_TOKENS(1)),
     KIND_READS_TOKEN_COUNTER(1),
 };

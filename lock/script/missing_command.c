@@ -19,20 +19,20 @@ struct span {
     size_t len;
 };
 
-static const char *find_text(struct span in, const char *what)
+static const char *find_text_in_span(struct span in, const char *what)
 {
     return memmem(in.ptr, in.len, what, strlen(what));
 }
 
-static struct span text_after(struct span in, const char *at)
+static struct span span_from(struct span in, const char *at)
 {
     return (struct span){at, in.len - (size_t)(at - in.ptr)};
 }
 
 /* 0: none is given. */
-static unsigned line_in(struct span words)
+static unsigned line_number_in_error(struct span words)
 {
-    const char *at = find_text(words, "user_script:");
+    const char *at = find_text_in_span(words, "user_script:");
     unsigned line = 0;
 
     if (!at)
@@ -44,7 +44,7 @@ static unsigned line_in(struct span words)
 }
 
 /* Line `line`, counted from 1, or the whole script. */
-static struct span lines_of(const struct hf_script *script, unsigned line)
+static struct span script_line_or_all(const struct hf_script *script, unsigned line)
 {
     struct span all = {script->text, script->len}, rest = all;
     const char *end = NULL;
@@ -53,7 +53,7 @@ static struct span lines_of(const struct hf_script *script, unsigned line)
         end = memchr(rest.ptr, '\n', rest.len);
         if (!end)
             return all;
-        rest = text_after(rest, end + 1);
+        rest = span_from(rest, end + 1);
     }
     if (line > 0 && (end = memchr(rest.ptr, '\n', rest.len)))
         rest.len = (size_t)(end - rest.ptr);
@@ -62,20 +62,20 @@ static struct span lines_of(const struct hf_script *script, unsigned line)
 
 /* Finds the next literal name after "call(", also of pcall. Returns its end, or NULL if
  * there is none. */
-static const char *next_name(struct span in, struct span *name)
+static const char *next_called_command(struct span in, struct span *name)
 {
-    const char *at = find_text(in, "call('"), *end;
+    const char *at = find_text_in_span(in, "call('"), *end;
 
     if (!at)
         return NULL;
-    in = text_after(in, at + strlen("call('"));
+    in = span_from(in, at + strlen("call('"));
     end = memchr(in.ptr, '\'', in.len);
     if (end)
         *name = (struct span){in.ptr, (size_t)(end - in.ptr)};
     return end;
 }
 
-static bool is_in(const char *list, struct span name)
+static bool is_word_in_list(const char *list, struct span name)
 {
     for (const char *at = list; (at = strchr(at, ' ')); at++)
         if (strncasecmp(at + 1, name.ptr, name.len) == 0 &&
@@ -85,21 +85,21 @@ static bool is_in(const char *list, struct span name)
 }
 
 /* " HGET PEXPIRE": each once. */
-static void list_names(struct span in, char *dst, size_t room)
+static void list_called_commands(struct span in, char *dst, size_t room)
 {
     struct span name;
     const char *end;
     size_t len = 0;
 
     dst[0] = '\0';
-    while ((end = next_name(in, &name)) && len + name.len + 2 < room) {
-        if (!is_in(dst, name)) {
+    while ((end = next_called_command(in, &name)) && len + name.len + 2 < room) {
+        if (!is_word_in_list(dst, name)) {
             dst[len++] = ' ';
             for (size_t i = 0; i < name.len; i++)
                 dst[len++] = (char)toupper((unsigned char)name.ptr[i]);
             dst[len] = '\0';
         }
-        in = text_after(in, end);
+        in = span_from(in, end);
     }
 }
 
@@ -112,9 +112,10 @@ const char *hf_missing_command_advice(const struct hf_script *script,
 
     if (!hf_resp_is_error(reply) ||
         hf_resp_bytes(reply, &words.ptr, &words.len) < 0 ||
-        !(find_text(words, "nknown") && find_text(words, "command called from")))
+        !(find_text_in_span(words, "nknown") && find_text_in_span(words, "command called from")))
         return NULL;
-    list_names(lines_of(script, line_in(words)), names, sizeof names);
+    list_called_commands(script_line_or_all(script, line_number_in_error(words)), names,
+                         sizeof names);
     if (!names[0])
         return NULL;
     (void)snprintf(dst, HF_MISSING_ADVICE_MAX,

@@ -58,7 +58,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool uuid_ok(const char *text, size_t len)
+static bool is_uuid(const char *text, size_t len)
 {
     if (len < UUID_LEN)
         return false;
@@ -75,7 +75,7 @@ static bool uuid_ok(const char *text, size_t len)
  * 64-bit number's 20 characters and ten digits more. */
 #define NUMBER_MAX 30
 
-static size_t number_len(const char *text, size_t len)
+static size_t leading_number_len(const char *text, size_t len)
 {
     size_t sign = len > 0 && text[0] == '-', n = sign;
 
@@ -99,7 +99,7 @@ bool hf_owner_has_suffix(const char *text, size_t len, const char *suffix)
            is_digit(text[len - end - 1]);
 }
 
-static bool transaction_ok(const char *text, size_t len)
+static bool is_transaction_suffix(const char *text, size_t len)
 {
     if (len != 33 || *text != ':')
         return false;
@@ -114,11 +114,11 @@ bool hf_owner_ok(const char *text, size_t len)
     static const char write_side[] = ":write";
     size_t n;
 
-    if (!uuid_ok(text, len) || len == UUID_LEN || text[UUID_LEN] != ':')
+    if (!is_uuid(text, len) || len == UUID_LEN || text[UUID_LEN] != ':')
         return false;
     text += UUID_LEN + 1;
     len -= UUID_LEN + 1;
-    n = number_len(text, len);
+    n = leading_number_len(text, len);
     if (n == 0)
         return false;
     text += n;
@@ -128,7 +128,7 @@ bool hf_owner_ok(const char *text, size_t len)
         text += strlen(write_side);
         len -= strlen(write_side);
     }
-    return len == 0 || transaction_ok(text, len);
+    return len == 0 || is_transaction_suffix(text, len);
 }
 
 bool hf_permit_id_ok(const char *text, size_t len)
@@ -140,7 +140,7 @@ bool hf_permit_id_ok(const char *text, size_t len)
     return len == PERMIT_ID_LEN && n == len;
 }
 
-static bool value_hash_ok(const char *text, size_t len)
+static bool is_value_hash(const char *text, size_t len)
 {
     if (len < HF_VALUE_HASH_LEN)
         return false;
@@ -156,12 +156,12 @@ static bool value_hash_ok(const char *text, size_t len)
 
 /* A field of Redisson's multi-lock of many values: the hash of a value, followed by the
  * owner, and perhaps by the name of a counter. */
-static bool is_multi(const char *field, size_t len, const char *value,
-                     size_t value_len)
+static bool is_multi_lock_field(const char *field, size_t len, const char *value,
+                                size_t value_len)
 {
     static const char *const ends[] = {":lock_count", ":expire_time"};
 
-    if (!value_hash_ok(field, len))
+    if (!is_value_hash(field, len))
         return false;
     if (len == HF_VALUE_HASH_LEN)
         return hf_owner_ok(value, value_len);
@@ -174,14 +174,14 @@ static bool is_multi(const char *field, size_t len, const char *value,
 }
 
 /* A hold count, which is 1 at least. */
-static bool count_ok(const char *text, size_t len)
+static bool is_hold_count(const char *text, size_t len)
 {
     int64_t count;
 
     return hf_text_integer((struct hf_bytes){text, len}, &count) && count > 0;
 }
 
-static bool is_text(const char *ptr, size_t len, const char *text)
+static bool is_same_text(const char *ptr, size_t len, const char *text)
 {
     return len == strlen(text) && memcmp(ptr, text, len) == 0;
 }
@@ -190,12 +190,12 @@ enum hf_lock_kind hf_field_kind(const char *field, size_t field_len,
                                 const char *value, size_t value_len)
 {
     if (hf_owner_ok(field, field_len))
-        return count_ok(value, value_len) ? HF_KIND_PLAIN : HF_KIND_NONE;
-    if (is_text(field, field_len, "mode") && is_text(value, value_len, "read"))
+        return is_hold_count(value, value_len) ? HF_KIND_PLAIN : HF_KIND_NONE;
+    if (is_same_text(field, field_len, "mode") && is_same_text(value, value_len, "read"))
         return HF_KIND_READ;
-    if (is_text(field, field_len, "mode") && is_text(value, value_len, "write"))
+    if (is_same_text(field, field_len, "mode") && is_same_text(value, value_len, "write"))
         return HF_KIND_WRITE;
-    return is_multi(field, field_len, value, value_len) ? HF_KIND_MULTI
+    return is_multi_lock_field(field, field_len, value, value_len) ? HF_KIND_MULTI
                                                         : HF_KIND_NONE;
 }
 
@@ -206,7 +206,7 @@ static bool has_brace(const char *name, size_t len)
     return memchr(name, '{', len) != NULL;
 }
 
-static size_t braced_size(const char *name, size_t len)
+static size_t size_with_braces(const char *name, size_t len)
 {
     return len + (has_brace(name, len) ? 0 : 2);
 }
@@ -217,7 +217,7 @@ static char *put_text(char *dst, const char *text, size_t len)
     return dst + len;
 }
 
-static char *put_braced(char *dst, const char *name, size_t len)
+static char *put_name_in_braces(char *dst, const char *name, size_t len)
 {
     bool bare = has_brace(name, len);
 
@@ -231,17 +231,17 @@ static char *put_braced(char *dst, const char *name, size_t len)
 
 size_t hf_tagged_size(const char *name, size_t len)
 {
-    return braced_size(name, len);
+    return size_with_braces(name, len);
 }
 
 void hf_tagged_put(char *dst, const char *name, size_t len)
 {
-    (void)put_braced(dst, name, len);
+    (void)put_name_in_braces(dst, name, len);
 }
 
 size_t hf_prefixed_size(const char *prefix, const char *name, size_t len)
 {
-    return strlen(prefix) + 1 + braced_size(name, len);
+    return strlen(prefix) + 1 + size_with_braces(name, len);
 }
 
 void hf_prefixed_put(char *dst, const char *prefix, const char *name,
@@ -249,12 +249,12 @@ void hf_prefixed_put(char *dst, const char *prefix, const char *name,
 {
     dst = put_text(dst, prefix, strlen(prefix));
     *dst++ = ':';
-    (void)put_braced(dst, name, len);
+    (void)put_name_in_braces(dst, name, len);
 }
 
 size_t hf_key_size(const char *key, const char *name, size_t len)
 {
-    return *key == ':' ? braced_size(name, len) + strlen(key)
+    return *key == ':' ? size_with_braces(name, len) + strlen(key)
                        : hf_prefixed_size(key, name, len);
 }
 
@@ -264,7 +264,7 @@ void hf_key_put(char *dst, const char *key, const char *name, size_t len)
         hf_prefixed_put(dst, key, name, len);
         return;
     }
-    dst = put_braced(dst, name, len);
+    dst = put_name_in_braces(dst, name, len);
     (void)put_text(dst, key, strlen(key));
 }
 
@@ -295,13 +295,13 @@ void hf_braced_put(char *dst, const char *prefix, const char *name, size_t len)
 size_t hf_hold_key_size(const char *suffix, size_t owner_len, const char *name,
                         size_t len)
 {
-    return braced_size(name, len) + 1 + owner_len + 1 + strlen(suffix);
+    return size_with_braces(name, len) + 1 + owner_len + 1 + strlen(suffix);
 }
 
 void hf_hold_key_put(char *dst, const char *suffix, const char *owner,
                      size_t owner_len, const char *name, size_t len)
 {
-    dst = put_braced(dst, name, len);
+    dst = put_name_in_braces(dst, name, len);
     *dst++ = ':';
     dst = put_text(dst, owner, owner_len);
     *dst++ = ':';

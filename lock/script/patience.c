@@ -4,21 +4,21 @@
 #include "lock/script/patience.h"
 #include "net/route/refusal.h"
 
-#define LACKS_RIGHTS                                                           \
+#define ADVICE_LACKS_RIGHTS                                                    \
     "the ACL of this user lacks a command, key or channel; 'holdfast doctor "  \
     "--acl' prints what plain locks need, and with --for what others do"
 
-#define UNDECLARED                                                              \
+#define ADVICE_UNDECLARED                                                       \
     "this server refuses keys that a script derives, which this request "        \
     "needs; Dragonfly permits them with "                                       \
     "--default_lua_flags=allow-undeclared-keys"
 
-#define BY_PROXY                                                                \
+#define ADVICE_BY_PROXY                                                         \
     "a proxy has no connection to the server; the server may have executed the "  \
     "request"
 
-static const struct row {
-    const char *code;
+static const struct patience_row {
+    const char *error_code;
     enum hf_patience patience;
     const char *advice;
 } rows[] = {
@@ -33,40 +33,41 @@ static const struct row {
      "replicas (redis://a,b)"},
 
     /* Envoy */
-    {"no upstream host", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"upstream failure", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"upstream protocol error", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"no upstream host", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"upstream failure", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"upstream protocol error", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
     /* twemproxy: the text of errno */
-    {"ERR Connection refused", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Connection reset by peer", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Connection timed out", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Broken pipe", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Host is down", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR No route to host", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Network is unreachable", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Connection refused", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Connection reset by peer", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Connection timed out", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Broken pipe", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Host is down", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR No route to host", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Network is unreachable", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
     /* Predixy, which writes "avaliable" */
-    {"ERR server connection close", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR no server avaliable", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR deliver request fail", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR no server connection avaliable", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR no server connection available", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR server connection close", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR no server avaliable", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR deliver request fail", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR no server connection avaliable", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR no server connection available", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
     /* Codis */
-    {"ERR handle response, backend conn", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR handle request, slot is not ready, may be offline", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR handle response, backend conn", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR handle request, slot is not ready, may be offline", HF_PATIENCE_RETRIES_LOST,
+     ADVICE_BY_PROXY},
     /* redis-cluster-proxy; early versions do not name the node */
-    {"ERR Cluster node disconnected:", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Cluster node disconnected", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Failed to connect to node", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Could not connect to node", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Failed to get node for query", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Failed to write to cluster", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Failed to read reply", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Cluster node disconnected:", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Cluster node disconnected", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Failed to connect to node", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Could not connect to node", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Failed to get node for query", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Failed to write to cluster", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Failed to read reply", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
     /* Corvus */
-    {"ERR Proxy error", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Proxy fail to forward command", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Proxy fail to get server", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Proxy redirecting error", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
-    {"ERR Proxy timed out", HF_PATIENCE_RETRIES_LOST, BY_PROXY},
+    {"ERR Proxy error", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Proxy fail to forward command", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Proxy fail to get server", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Proxy redirecting error", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
+    {"ERR Proxy timed out", HF_PATIENCE_RETRIES_LOST, ADVICE_BY_PROXY},
 
     {"OOM", HF_PATIENCE_WAITS, "the server is out of memory (maxmemory)"},
     {"NOREPLICAS", HF_PATIENCE_WAITS,
@@ -94,26 +95,26 @@ static const struct row {
      "URL for a cluster"},
 };
 
-static const struct row by_acl = {NULL, HF_PATIENCE_AWAITS_RIGHTS, LACKS_RIGHTS};
-static const struct row no_scripts = {
+static const struct patience_row by_acl = {NULL, HF_PATIENCE_AWAITS_RIGHTS, ADVICE_LACKS_RIGHTS};
+static const struct patience_row no_scripts = {
     NULL, HF_PATIENCE_ENDS, "locks need scripts, and this server or service does not permit EVAL"};
-static const struct row undeclared = {NULL, HF_PATIENCE_ENDS, UNDECLARED};
+static const struct patience_row undeclared = {NULL, HF_PATIENCE_ENDS, ADVICE_UNDECLARED};
 
-static const struct row *row_of(struct hf_resp_value reply)
+static const struct patience_row *patience_row_of_reply(struct hf_resp_value reply)
 {
     if (hf_refusal_is_by_acl(reply))
         return &by_acl;
     if (hf_refusal_is_undeclared(reply))
         return &undeclared;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (hf_refusal_is(reply, rows[i].code))
+        if (hf_refusal_is(reply, rows[i].error_code))
             return &rows[i];
     return hf_refusal_is_of_eval(reply) ? &no_scripts : NULL;
 }
 
 enum hf_patience hf_patience_after_reply(struct hf_resp_value reply)
 {
-    const struct row *row = row_of(reply);
+    const struct patience_row *row = patience_row_of_reply(reply);
 
     return row ? row->patience : HF_PATIENCE_ENDS;
 }
@@ -125,7 +126,7 @@ bool hf_patience_needs_rights(hf_status status, struct hf_resp_value reply)
 
 const char *hf_advice_for_error(struct hf_resp_value reply)
 {
-    const struct row *row = row_of(reply);
+    const struct patience_row *row = patience_row_of_reply(reply);
 
     return row ? row->advice : NULL;
 }

@@ -4,7 +4,7 @@
 #include "net/base/assert.h"
 
 /* Reads a 64-bit integer: a token may have any value. */
-static bool read_integer(struct hf_bytes text, int64_t *out)
+static bool read_integer_text(struct hf_bytes text, int64_t *out)
 {
     bool minus = text.len > 0 && *text.ptr == '-';
     int64_t n = 0;
@@ -23,7 +23,7 @@ static bool read_integer(struct hf_bytes text, int64_t *out)
 bool hf_text_integer(struct hf_bytes text, int64_t *out)
 {
     return text.len > 0 && text.len - (*text.ptr == '-') <= 18 &&
-           read_integer(text, out);
+           read_integer_text(text, out);
 }
 
 bool hf_reply_bytes(struct hf_resp_value reply, size_t index,
@@ -45,12 +45,12 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out)
     if (hf_resp_integer(v, out) == HF_OK)
         return true;
     return hf_resp_bytes(v, &text.ptr, &text.len) == HF_OK &&
-           read_integer(text, out);
+           read_integer_text(text, out);
 }
 
 /* The true length of a text, which is `index` of the reply. */
-static size_t read_length(struct hf_resp_value reply, size_t index,
-                          struct hf_bytes text)
+static size_t read_full_length(struct hf_resp_value reply, size_t index,
+                               struct hf_bytes text)
 {
     int64_t len;
 
@@ -59,15 +59,15 @@ static size_t read_length(struct hf_resp_value reply, size_t index,
                : text.len;
 }
 
-static void read_field(struct hf_answer *out, struct hf_resp_value reply)
+static void read_field_and_value(struct hf_answer *out, struct hf_resp_value reply)
 {
     if (!hf_reply_bytes(reply, 5, &out->mode))
         out->mode = (struct hf_bytes){"", 0};
     if (!hf_reply_bytes(reply, 3, &out->field) ||
         !hf_reply_bytes(reply, 4, &out->value))
         out->field = out->value = (struct hf_bytes){"", 0};
-    out->field_len = read_length(reply, 6, out->field);
-    out->value_len = read_length(reply, 7, out->value);
+    out->field_full_len = read_full_length(reply, 6, out->field);
+    out->value_full_len = read_full_length(reply, 7, out->value);
 }
 
 bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
@@ -86,8 +86,8 @@ bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
     }
     if (out->count != ANSWER_NOT_HELD)
         return true;
-    read_field(out, reply);
-    HF_ASSERT(out->field_len >= out->field.len && out->value_len >= out->value.len);
+    read_field_and_value(out, reply);
+    HF_ASSERT(out->field_full_len >= out->field.len && out->value_full_len >= out->value.len);
     return has_number && out->number >= TTL_NO_LOCK;
 }
 

@@ -37,8 +37,8 @@ struct hf_answer {
     struct hf_bytes field;      /* "": absent; as the texts below */
     struct hf_bytes value;
     struct hf_bytes mode;
-    size_t field_len;           /* on the server: > field.len if it was cut */
-    size_t value_len;
+    size_t field_full_len;      /* on the server: > field.len if it was cut */
+    size_t value_full_len;
     struct hf_bytes note;
 };
 
@@ -56,8 +56,8 @@ bool hf_reply_bytes(struct hf_resp_value reply, size_t index,
  * is not an owner or a hold count. */
 static inline bool hf_answer_is_cut(const struct hf_answer *answer)
 {
-    return answer->field_len > answer->field.len ||
-           answer->value_len > answer->value.len;
+    return answer->field_full_len > answer->field.len ||
+           answer->value_full_len > answer->value.len;
 }
 
 /* hf_answer_loss_reason - returns why an owner lost the lock, after the reply ANSWER_NOT_HELD. */

@@ -12,38 +12,38 @@
 #define ROWS_MAX 2   /* two sides of a read-write lock */
 #define SCRIPTS_MAX 2
 
-/* Commands in `except` are called only if a further key or argument is given, which
+/* Commands in `excepted_commands` are called only if a further key or argument is given, which
  * these do not give. */
-static const struct needs {
-    const struct hf_kind *rows[ROWS_MAX];   /* all their steps, keys and channels */
-    const struct hf_kind *looks[ROWS_MAX];  /* STEP_INSPECT alone, and keys */
+static const struct rights_row {
+    const struct hf_kind *kinds_with_all_steps[ROWS_MAX]; /* all their steps, keys and channels */
+    const struct hf_kind *kinds_to_inspect[ROWS_MAX];     /* STEP_INSPECT alone, and keys */
     const char *commands;
-    const char *except;
-    const char *key;                        /* a prefix, beside those of rows */
+    const char *excepted_commands;
+    const char *key;                                      /* a prefix, beside those of rows */
 } table[] = {
     /* force_release.lua changes a queue that is named, and a fair lock names it. */
-    [HF_RIGHTS_PLAIN] = {.rows = {&hf_kind_reentrant},
-                         .except = "zrem lpop zadd lrange zrange"},
-    [HF_RIGHTS_FAIR] = {.rows = {&hf_kind_fair}},
-    [HF_RIGHTS_READ_WRITE] = {.rows = {&hf_kind_read, &hf_kind_write}},
+    [HF_RIGHTS_PLAIN] = {.kinds_with_all_steps = {&hf_kind_reentrant},
+                         .excepted_commands = "zrem lpop zadd lrange zrange"},
+    [HF_RIGHTS_FAIR] = {.kinds_with_all_steps = {&hf_kind_fair}},
+    [HF_RIGHTS_READ_WRITE] = {.kinds_with_all_steps = {&hf_kind_read, &hf_kind_write}},
     /* A counter that stays does not begin at the server's clock. */
-    [HF_RIGHTS_TOKEN] = {.commands = hf_token_commands, .except = "time set",
+    [HF_RIGHTS_TOKEN] = {.commands = hf_token_commands, .excepted_commands = "time set",
                          .key = KIND_TOKEN_COUNTER_KEY},
     [HF_RIGHTS_RETENTION] = {.commands = hf_token_commands, .key = KIND_TOKEN_COUNTER_KEY},
-    [HF_RIGHTS_VALUE] = {.rows = {&hf_kind_value}},
-    [HF_RIGHTS_PERMIT] = {.rows = {&hf_kind_permit}},
-    [HF_RIGHTS_SEMAPHORE] = {.rows = {&hf_kind_semaphore}},
-    [HF_RIGHTS_LATCH] = {.rows = {&hf_kind_latch}},
-    [HF_RIGHTS_LOOK_STRING] = {.looks = {&hf_kind_value, &hf_kind_permit}},
-    [HF_RIGHTS_LOOK_PERMIT] = {.looks = {&hf_kind_permit}},
+    [HF_RIGHTS_VALUE] = {.kinds_with_all_steps = {&hf_kind_value}},
+    [HF_RIGHTS_PERMIT] = {.kinds_with_all_steps = {&hf_kind_permit}},
+    [HF_RIGHTS_SEMAPHORE] = {.kinds_with_all_steps = {&hf_kind_semaphore}},
+    [HF_RIGHTS_LATCH] = {.kinds_with_all_steps = {&hf_kind_latch}},
+    [HF_RIGHTS_LOOK_STRING] = {.kinds_to_inspect = {&hf_kind_value, &hf_kind_permit}},
+    [HF_RIGHTS_LOOK_PERMIT] = {.kinds_to_inspect = {&hf_kind_permit}},
 };
 
 /* ---- commands ---- */
 
-struct sink {
-    void (*each)(void *ctx, const char *command, size_t len);
+struct command_sink {
+    void (*call_for_each)(void *ctx, const char *command, size_t len);
     void *ctx;
-    const char *except;
+    const char *excepted_commands;
 };
 
 static bool has_word(const char *words, const char *word, size_t len)
@@ -58,43 +58,44 @@ static bool has_word(const char *words, const char *word, size_t len)
     return false;
 }
 
-static void put_words(const struct sink *sink, const char *words)
+static void put_commands(const struct command_sink *sink, const char *words)
 {
     while (*words) {
         size_t n = strcspn(words, " ");
 
-        if (!has_word(sink->except, words, n))
-            sink->each(sink->ctx, words, n);
+        if (!has_word(sink->excepted_commands, words, n))
+            sink->call_for_each(sink->ctx, words, n);
         words += n + (words[n] == ' ');
     }
 }
 
-static void put_step(const struct sink *sink, const struct hf_kind *row, int step)
+static void put_commands_of_step(const struct command_sink *sink, const struct hf_kind *row,
+                                 int step)
 {
     if (row && row->steps[step].script)
-        put_words(sink, row->steps[step].script->commands);
+        put_commands(sink, row->steps[step].script->called_commands);
 }
 
 void hf_rights_commands(enum hf_rights of,
                         void (*each)(void *ctx, const char *command, size_t len),
                         void *ctx)
 {
-    const struct needs *needs = &table[of];
-    const struct sink sink = {each, ctx, needs->except};
+    const struct rights_row *needs = &table[of];
+    const struct command_sink sink = {each, ctx, needs->excepted_commands};
 
     for (int i = 0; i < ROWS_MAX; i++) {
         for (int step = 0; step < STEP_COUNT; step++)
-            put_step(&sink, needs->rows[i], step);
-        put_step(&sink, needs->looks[i], STEP_INSPECT);
+            put_commands_of_step(&sink, needs->kinds_with_all_steps[i], step);
+        put_commands_of_step(&sink, needs->kinds_to_inspect[i], STEP_INSPECT);
     }
     if (needs->commands)
-        put_words(&sink, needs->commands);
+        put_commands(&sink, needs->commands);
 }
 
 /* ---- keys and channels ---- */
 
-static bool is_same(const struct hf_rights_pattern *a,
-                    const struct hf_rights_pattern *b)
+static bool is_same_pattern(const struct hf_rights_pattern *a,
+                            const struct hf_rights_pattern *b)
 {
     return strcmp(a->prefix, b->prefix) == 0 && strcmp(a->rest, b->rest) == 0;
 }
@@ -103,7 +104,7 @@ static size_t add_pattern(struct hf_rights_pattern *out, size_t count,
                           struct hf_rights_pattern pattern)
 {
     for (size_t i = 0; i < count; i++)
-        if (is_same(&out[i], &pattern))
+        if (is_same_pattern(&out[i], &pattern))
             return count;
     if (count < HF_RIGHTS_PATTERNS_MAX)
         out[count++] = pattern;
@@ -118,11 +119,11 @@ static struct hf_rights_pattern pattern_of_key(const char *key)
     return (struct hf_rights_pattern){key, "", false};
 }
 
-static size_t add_keys(struct hf_rights_pattern *out, size_t count,
-                       const struct hf_kind *row)
+static size_t add_key_patterns(struct hf_rights_pattern *out, size_t count,
+                               const struct hf_kind *row)
 {
-    for (int i = 0; row && i < KIND_KEYS_MAX && row->keys[i]; i++)
-        count = add_pattern(out, count, pattern_of_key(row->keys[i]));
+    for (int i = 0; row && i < KIND_KEYS_MAX && row->key_names[i]; i++)
+        count = add_pattern(out, count, pattern_of_key(row->key_names[i]));
     if (row && row->hold_key)
         count = add_pattern(out, count, pattern_of_key(":"));
     return count;
@@ -131,24 +132,24 @@ static size_t add_keys(struct hf_rights_pattern *out, size_t count,
 size_t hf_rights_keys(enum hf_rights of,
                       struct hf_rights_pattern out[HF_RIGHTS_PATTERNS_MAX])
 {
-    const struct needs *needs = &table[of];
+    const struct rights_row *needs = &table[of];
     size_t count = 0;
 
     for (int i = 0; i < ROWS_MAX; i++) {
-        count = add_keys(out, count, needs->rows[i]);
-        count = add_keys(out, count, needs->looks[i]);
+        count = add_key_patterns(out, count, needs->kinds_with_all_steps[i]);
+        count = add_key_patterns(out, count, needs->kinds_to_inspect[i]);
     }
     return needs->key ? add_pattern(out, count, pattern_of_key(needs->key)) : count;
 }
 
 /* A waiter that queues has a channel of its own: the lock's, ":" and its owner. Others may
  * register. */
-static size_t add_channels(struct hf_rights_pattern *out, size_t count,
-                           const struct hf_kind *row)
+static size_t add_channel_patterns(struct hf_rights_pattern *out, size_t count,
+                                   const struct hf_kind *row)
 {
-    struct hf_rights_pattern pattern = {row->channel, "", row->has_braced_channel};
+    struct hf_rights_pattern pattern = {row->channel_prefix, "", row->has_braced_channel};
 
-    if (!row->channel[0])
+    if (!row->channel_prefix[0])
         return count;
     count = add_pattern(out, count, pattern);
     pattern.rest = row->has_server_queue ? ":*" : KIND_WAITERS_SUFFIX;
@@ -163,8 +164,8 @@ size_t hf_rights_channels(enum hf_rights of,
     size_t count = 0;
 
     for (int i = 0; i < ROWS_MAX; i++)
-        if (table[of].rows[i])
-            count = add_channels(out, count, table[of].rows[i]);
+        if (table[of].kinds_with_all_steps[i])
+            count = add_channel_patterns(out, count, table[of].kinds_with_all_steps[i]);
     return count;
 }
 

@@ -6,12 +6,12 @@
 
 struct hf_script {
     const char *name;
-    const char *title;            /* the verb, for messages: "forced release" */
+    const char *verb_title;       /* the verb, for messages: "forced release" */
     char sha[41];                 /* SHA-1 of the text, in the form of EVALSHA */
     const char *text;
     size_t len;
-    const char *commands;         /* the commands that it calls, separated by spaces,
-                                     without those of token.lua */
+    const char *called_commands;  /* the commands that it calls, separated by spaces, without those
+                                     of token.lua */
 };
 
 /* The commands that token.lua calls. It numbers the grants of fenced locks. */

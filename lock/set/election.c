@@ -2,14 +2,14 @@
  * calls of lock.h. Its last release uses a private call, which needs no memory, no space and no
  * open client.
  *
- *   STARTING    -on_task-> REQUESTING
+ *   STARTING    -on_pause_task-> REQUESTING
  *   REQUESTING  -elected-> LEADING
  *               -on_acquired-> RELEASING               the hold is not safe, or was lost
- *               -request_later, failed-> PAUSING, STOPPED
- *   LEADING     -on_lost-> RELEASING
- *   RELEASING   -on_released-> REQUESTING
- *               -request_later, failed-> PAUSING, STOPPED
- *   PAUSING     -on_pause_over, on_task-> REQUESTING
+ *               -request_leadership_later, failed-> PAUSING, STOPPED
+ *   LEADING     -on_leadership_lost-> RELEASING
+ *   RELEASING   -on_leadership_released-> REQUESTING
+ *               -request_leadership_later, failed-> PAUSING, STOPPED
+ *   PAUSING     -on_pause_over, on_pause_task-> REQUESTING
  *
  * Terms. Candidate: the election of one process. To lead: to hold the lock after on_elected
  * was called. Pause: the time between an error and the next request.
@@ -22,7 +22,7 @@
  *             release is pending
  * PAUSING     the timer is armed, or has fired and the task is posted
  * STOPPED     the client is closed: nothing follows
- * In every state: pause_ms is from PAUSE_MIN_MS to PAUSE_MAX_MS. After hf_election_leave has
+ * In every state: next_pause_ms is from PAUSE_MIN_MS to PAUSE_MAX_MS. After hf_election_leave has
  * begun, the state does not change.
  *
  * ELECT-1  At most one call is pending: the acquire, or the release of a hold that was lost.
@@ -64,16 +64,16 @@ struct hf_election {
     struct hf_election_options options;
     int64_t owner;
     struct hf_cancel cancel;
-    struct hf_timer timer;      /* the end of a pause, and what it posts */
-    struct hf_task task;
-    int64_t pause_ms;           /* the next one. Of callbacks alone */
+    struct hf_timer pause_timer; /* the end of a pause, and what it posts */
+    struct hf_task pause_task;
+    int64_t next_pause_ms;       /* the next one. Of callbacks alone */
     pthread_mutex_t mutex;
-    enum election_state state;  /* [mutex] */
-    bool is_leaving;            /* [mutex] */
+    enum election_state state;   /* [mutex] */
+    bool is_withdrawn;           /* [mutex] */
 };
 
 /* May `to` follow `from`? See the diagram above. */
-static bool may_follow_state(enum election_state from, enum election_state to)
+static bool is_transition_allowed(enum election_state from, enum election_state to)
 {
     switch (to) {
     case REQUESTING:
@@ -94,8 +94,8 @@ static bool may_follow_state(enum election_state from, enum election_state to)
 /* [mutex] */
 static bool election_ok(const struct hf_election *e)
 {
-    return e->pause_ms >= PAUSE_MIN_MS && e->pause_ms <= PAUSE_MAX_MS &&
-           (e->state != LEADING || e->pause_ms == PAUSE_MIN_MS); /* ELECT-5 */
+    return e->next_pause_ms >= PAUSE_MIN_MS && e->next_pause_ms <= PAUSE_MAX_MS &&
+           (e->state != LEADING || e->next_pause_ms == PAUSE_MIN_MS); /* ELECT-5 */
 }
 
 /* Sets the state; nothing else does. Returns false, and sets nothing, if the candidate
@@ -105,9 +105,9 @@ static bool set_state_unless_leaving(struct hf_election *e, enum election_state 
     bool goes;
 
     pthread_mutex_lock(&e->mutex);
-    goes = !e->is_leaving;
+    goes = !e->is_withdrawn;
     if (goes) {
-        HF_ASSERT(may_follow_state(e->state, state));
+        HF_ASSERT(is_transition_allowed(e->state, state));
         e->state = state;
         HF_ASSERT(election_ok(e));
     }
@@ -121,17 +121,17 @@ static bool is_leading(struct hf_election *e)
     bool leads;
 
     pthread_mutex_lock(&e->mutex);
-    leads = e->state == LEADING && !e->is_leaving;
+    leads = e->state == LEADING && !e->is_withdrawn;
     pthread_mutex_unlock(&e->mutex);
     return leads;
 }
 
-static bool is_leaving(struct hf_election *e)
+static bool was_candidate_withdrawn(struct hf_election *e)
 {
     bool leaving;
 
     pthread_mutex_lock(&e->mutex);
-    leaving = e->is_leaving;
+    leaving = e->is_withdrawn;
     pthread_mutex_unlock(&e->mutex);
     return leaving;
 }
@@ -140,26 +140,26 @@ static bool is_leaving(struct hf_election *e)
 
 static void on_pause_over(struct hf_timer *timer)
 {
-    struct hf_election *e = HF_OWNER_OF(timer, struct hf_election, timer);
+    struct hf_election *e = HF_OWNER_OF(timer, struct hf_election, pause_timer);
 
-    hf_loop_post(e->lock->client->loop, &e->task);
+    hf_loop_post(e->lock->client->loop, &e->pause_task);
 }
 
-static void request_later(struct hf_election *e)
+static void request_leadership_later(struct hf_election *e)
 {
     struct hf_loop *loop = e->lock->client->loop;
 
     hf_loop_lock(loop);
     if (set_state_unless_leaving(e, PAUSING))
-        hf_loop_arm(loop, &e->timer, hf_loop_now(loop) + e->pause_ms);
+        hf_loop_arm(loop, &e->pause_timer, hf_loop_now(loop) + e->next_pause_ms);
     hf_loop_unlock(loop);
-    e->pause_ms = e->pause_ms < PAUSE_MAX_MS / 2 ? 2 * e->pause_ms : PAUSE_MAX_MS;
-    HF_ASSERT(e->pause_ms >= PAUSE_MIN_MS && e->pause_ms <= PAUSE_MAX_MS); /* ELECT-5 */
+    e->next_pause_ms = e->next_pause_ms < PAUSE_MAX_MS / 2 ? 2 * e->next_pause_ms : PAUSE_MAX_MS;
+    HF_ASSERT(e->next_pause_ms >= PAUSE_MIN_MS && e->next_pause_ms <= PAUSE_MAX_MS); /* ELECT-5 */
 }
 
-static void election_failed(struct hf_election *e, const struct hf_error *err)
+static void report_failed_request(struct hf_election *e, const struct hf_error *err)
 {
-    if (hf_loop_forked(e->lock->client->loop) || is_leaving(e))
+    if (hf_loop_forked(e->lock->client->loop) || was_candidate_withdrawn(e))
         return;
     if (e->options.on_trouble)
         e->options.on_trouble(e->options.ctx, e, err);
@@ -168,24 +168,24 @@ static void election_failed(struct hf_election *e, const struct hf_error *err)
     if (err->status == HF_E_CLOSED)
         (void)set_state_unless_leaving(e, STOPPED);
     else
-        request_later(e);
+        request_leadership_later(e);
 }
 
 /* A call that could not begin. */
-static void cannot_request(struct hf_election *e, hf_status status)
+static void report_request_not_begun(struct hf_election *e, hf_status status)
 {
     struct hf_error err;
 
     (void)hf_error_set(&err, status, "cannot request the lock: %s",
                        hf_status_text(status));
-    election_failed(e, &err);
+    report_failed_request(e, &err);
 }
 
 /* ---- requests ---- */
 
 static void request_leadership(struct hf_election *e);
 
-static void on_released(void *ctx, hf_status status, const struct hf_error *err)
+static void on_leadership_released(void *ctx, hf_status status, const struct hf_error *err)
 {
     (void)status, (void)err;
     request_leadership(ctx);
@@ -197,15 +197,15 @@ static void release_leadership(struct hf_election *e)
 {
     hf_status rc;
 
-    if (hf_loop_forked(e->lock->client->loop) || is_leaving(e))
+    if (hf_loop_forked(e->lock->client->loop) || was_candidate_withdrawn(e))
         return;
-    rc = hf_lock_release_async(e->lock, e->owner, on_released, e);
+    rc = hf_lock_release_async(e->lock, e->owner, on_leadership_released, e);
     if (rc < 0)
-        cannot_request(e, rc);
+        report_request_not_begun(e, rc);
 }
 
-static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
-                    enum hf_lost reason)
+static void on_leadership_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                               enum hf_lost reason)
 {
     struct hf_election *e = ctx;
 
@@ -225,12 +225,12 @@ static void on_wait(void *ctx, struct hf_lock *lock,
     struct hf_election *e = ctx;
 
     (void)lock, (void)info;
-    e->pause_ms = PAUSE_MIN_MS;
+    e->next_pause_ms = PAUSE_MIN_MS;
 }
 
-static void elected(struct hf_election *e)
+static void become_leader(struct hf_election *e)
 {
-    e->pause_ms = PAUSE_MIN_MS;
+    e->next_pause_ms = PAUSE_MIN_MS;
     if (set_state_unless_leaving(e, LEADING) && e->options.on_elected)
         e->options.on_elected(e->options.ctx, e);
 }
@@ -240,11 +240,11 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
     struct hf_election *e = ctx;
 
     if (status == HF_OK && hf_lock_safe_ms(e->lock, e->owner) > 0)
-        elected(e);
+        become_leader(e);
     else if ((status == HF_OK || status == HF_LOST) && set_state_unless_leaving(e, RELEASING))
         release_leadership(e); /* ELECT-2 */
     else if (status != HF_OK && status != HF_CANCELLED)
-        election_failed(e, err);
+        report_failed_request(e, err);
 }
 
 static void request_leadership(struct hf_election *e)
@@ -258,16 +258,16 @@ static void request_leadership(struct hf_election *e)
     o.owner = e->owner;
     o.cancel = &e->cancel;
     o.on_wait = on_wait;
-    o.on_lost = on_lost;
+    o.on_lost = on_leadership_lost;
     o.ctx = e;
     rc = hf_lock_acquire_async(e->lock, &o, on_acquired, e);
     if (rc < 0)
-        cannot_request(e, rc);
+        report_request_not_begun(e, rc);
 }
 
-static void on_task(struct hf_task *task)
+static void on_pause_task(struct hf_task *task)
 {
-    struct hf_election *e = HF_OWNER_OF(task, struct hf_election, task);
+    struct hf_election *e = HF_OWNER_OF(task, struct hf_election, pause_task);
     struct hf_loop *loop = e->lock->client->loop;
 
     hf_loop_unlock(loop);
@@ -281,7 +281,7 @@ static hf_status check_lock_kind(const struct hf_lock *lock, struct hf_error *er
 {
     if (hf_loop_forked(lock->client->loop))
         return hf_fail_forked(err);
-    if (lock->kind->is_shared || lock->kind->is_ownerless)
+    if (lock->kind->may_have_several_holders || lock->kind->is_ownerless)
         return hf_error_set(err, HF_E_INVAL,
                             "a %s can have several holders and cannot elect a leader",
                             hf_lock_kind_text(lock->kind->id));
@@ -307,16 +307,16 @@ hf_status hf_election_join(struct hf_election **out, struct hf_lock *lock,
     e->lock = lock;
     e->options = known;
     e->owner = hf_owner_new();
-    e->pause_ms = PAUSE_MIN_MS;
-    e->timer = (struct hf_timer){.fire = on_pause_over};
+    e->next_pause_ms = PAUSE_MIN_MS;
+    e->pause_timer = (struct hf_timer){.fire = on_pause_over};
     pthread_mutex_init(&e->mutex, NULL);
     hf_cancel_init(&e->cancel, lock->client);
-    hf_task_init(&e->task, on_task);
+    hf_task_init(&e->pause_task, on_pause_task);
     HF_ASSERT(election_ok(e) && e->owner != 0);
     *out = e; /* before a callback can be called */
     hf_loop_lock(loop);
     hf_lock_ref(lock);
-    hf_loop_post(loop, &e->task);
+    hf_loop_post(loop, &e->pause_task);
     hf_loop_unlock(loop);
     return HF_OK;
 }
@@ -327,8 +327,8 @@ static void finish_callbacks(struct hf_election *e)
     struct hf_loop *loop = e->lock->client->loop;
 
     hf_loop_lock(loop);
-    hf_loop_disarm(loop, &e->timer);
-    hf_loop_unpost(loop, &e->task);
+    hf_loop_disarm(loop, &e->pause_timer);
+    hf_loop_unpost(loop, &e->pause_task);
     hf_loop_finish_tasks(loop);
     hf_loop_unlock(loop);
 }
@@ -346,11 +346,11 @@ static void free_election(struct hf_election *e)
     hf_mem_free(client->mem, e, sizeof *e);
 }
 
-static bool is_hold_of(const struct hf_hold *hold, const void *election)
+static bool is_hold_of_election(const struct hf_hold *hold, const void *election)
 {
     const void *ctx;
 
-    return hf_hold_has_on_lost(hold, on_lost, &ctx) && ctx == election;
+    return hf_hold_has_on_lost(hold, on_leadership_lost, &ctx) && ctx == election;
 }
 
 /* The election is freed next: a hold that could not be released must not call it. */
@@ -360,7 +360,7 @@ static void remove_hold_callbacks(const struct hf_election *e)
 
     hf_loop_lock(loop);
     hf_loop_finish_tasks(loop);
-    hf_hold_remove_callbacks(e->lock, is_hold_of, e);
+    hf_hold_remove_callbacks(e->lock, is_hold_of_election, e);
     hf_loop_unlock(loop);
 }
 
@@ -368,13 +368,13 @@ static void remove_hold_callbacks(const struct hf_election *e)
 static hf_status withdraw_candidate(struct hf_election *e, struct hf_error *err)
 {
     const struct hf_op_request last = {
-        .verb = &hf_verb_release, .must_begin = true, .owner = e->owner};
+        .verb = &hf_verb_release, .begins_despite_limits = true, .owner = e->owner};
     bool was_leading;
     hf_status rc;
 
     pthread_mutex_lock(&e->mutex);
     was_leading = e->state == LEADING; /* otherwise the loss was reported, or it never led */
-    e->is_leaving = true;
+    e->is_withdrawn = true;
     pthread_mutex_unlock(&e->mutex);
     hf_cancel_fire(&e->cancel);
     finish_callbacks(e);

@@ -18,7 +18,7 @@
 static int compare_locks(const struct hf_lock *a, const struct hf_lock *b)
 {
     size_t len = a->name_len < b->name_len ? a->name_len : b->name_len;
-    int order = memcmp(a->text, b->text, len);
+    int order = memcmp(a->texts, b->texts, len);
 
     return order ? order : (a->name_len > len) - (b->name_len > len);
 }
@@ -35,7 +35,7 @@ static bool add_member(struct hf_multi *multi, struct hf_lock *lock)
             compare_locks(multi->members[i], lock) == 0)
             return false;
     for (uint32_t i = 0; i < multi->count; i++)
-        multi->has_namesakes = multi->has_namesakes ||
+        multi->has_members_of_one_name = multi->has_members_of_one_name ||
                                compare_locks(multi->members[i], lock) == 0;
     for (; at > 0 && compare_locks(multi->members[at - 1], lock) > 0; at--)
         multi->members[at] = multi->members[at - 1];
@@ -44,7 +44,7 @@ static bool add_member(struct hf_multi *multi, struct hf_lock *lock)
     return true;
 }
 
-static size_t size_of(size_t count)
+static size_t multi_size_in_bytes(size_t count)
 {
     return sizeof(struct hf_multi) + count * sizeof(struct hf_lock *);
 }
@@ -55,7 +55,7 @@ static hf_status fail_duplicate_lock(struct hf_error *err, const struct hf_lock 
 
     return hf_error_set(
         err, HF_E_INVAL, "lock '%s' appears twice: its owner would wait for itself",
-        hf_error_quote(name, sizeof name, lock->text, lock->name_len));
+        hf_error_quote(name, sizeof name, lock->texts, lock->name_len));
 }
 
 static hf_status check_members(struct hf_lock *const *locks, size_t count,
@@ -71,7 +71,7 @@ static hf_status check_members(struct hf_lock *const *locks, size_t count,
     return HF_OK;
 }
 
-static void keep_members(struct hf_multi *multi)
+static void reference_members(struct hf_multi *multi)
 {
     for (uint32_t i = 0; i < multi->count; i++) {
         struct hf_loop *loop = multi->members[i]->client->loop;
@@ -90,43 +90,43 @@ hf_status hf_multi_new(struct hf_multi **out, struct hf_lock *const *locks,
 
     if (rc < 0)
         return rc;
-    multi = hf_mem_new(locks[0]->client->mem, size_of(count));
+    multi = hf_mem_new(locks[0]->client->mem, multi_size_in_bytes(count));
     if (!multi)
         return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
     multi->mem = locks[0]->client->mem;
     hf_list_init(&multi->holds);
     for (size_t i = 0; i < count; i++) {
         if (!add_member(multi, locks[i])) {
-            hf_mem_free(multi->mem, multi, size_of(count));
+            hf_mem_free(multi->mem, multi, multi_size_in_bytes(count));
             return fail_duplicate_lock(err, locks[i]);
         }
     }
     pthread_mutex_init(&multi->mutex, NULL);
-    keep_members(multi);
+    reference_members(multi);
     *out = multi;
     return HF_OK;
 }
 
-static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
-                    enum hf_lost reason);
+static void on_member_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                           enum hf_lost reason);
 
-static bool has_hold(const struct hf_hold *hold, const void *multi)
+static bool is_hold_of_multi(const struct hf_hold *hold, const void *multi)
 {
     const void *ctx;
 
-    return hf_hold_has_on_lost(hold, on_lost, &ctx) &&
+    return hf_hold_has_on_lost(hold, on_member_lost, &ctx) &&
            ((const struct hf_multi_hold *)ctx)->multi == multi;
 }
 
 /* Callbacks that have begun have returned when this does. */
-static void leave_members(struct hf_multi *multi)
+static void detach_from_members(struct hf_multi *multi)
 {
     for (uint32_t i = 0; i < multi->count; i++) {
         struct hf_loop *loop = multi->members[i]->client->loop;
 
         hf_loop_lock(loop);
         hf_loop_finish_tasks(loop);
-        hf_hold_remove_callbacks(multi->members[i], has_hold, multi);
+        hf_hold_remove_callbacks(multi->members[i], is_hold_of_multi, multi);
         hf_lock_unref(multi->members[i]);
         hf_loop_unlock(loop);
     }
@@ -143,14 +143,14 @@ void hf_multi_free(struct hf_multi *multi)
 
     if (!multi || hf_multi_forked(multi))
         return;
-    leave_members(multi);
+    detach_from_members(multi);
     while ((l = multi->holds.next) != &multi->holds) {
         hf_list_remove(l);
         hf_mem_free(multi->mem, HF_OWNER_OF(l, struct hf_multi_hold, node),
                     sizeof(struct hf_multi_hold));
     }
     pthread_mutex_destroy(&multi->mutex);
-    hf_mem_free(multi->mem, multi, size_of(multi->count));
+    hf_mem_free(multi->mem, multi, multi_size_in_bytes(multi->count));
 }
 
 struct hf_lock *hf_multi_member(const struct hf_multi *multi, size_t index)
@@ -184,7 +184,7 @@ struct hf_multi_hold *hf_multi_add_hold(struct hf_multi *multi, int64_t owner)
         hold->multi = multi;
         hf_list_push(&multi->holds, &hold->node);
     }
-    HF_ASSERT(!hold || hold->owner == owner || (hold->count == 0 && !hold->is_busy));
+    HF_ASSERT(!hold || hold->owner == owner || (hold->hold_count == 0 && !hold->has_pending_call));
     return hold;
 }
 
@@ -215,7 +215,7 @@ static bool is_member_safe(struct hf_lock *lock, int64_t owner, int64_t lease_ms
         const struct hf_lease *lease = hf_hold_lease(hold, &copy);
         int64_t safe_ms = hf_lease_safe_ms(lease, hf_loop_now(loop));
 
-        if (lease->is_renewed)
+        if (lease->is_renewed_by_watchdog)
             lease_ms = hf_min_ms(lease_ms, lease->watchdog_ms);
         is_safe = safe_ms > 0 && safe_ms >= lease_ms / 2;
     }
@@ -246,9 +246,9 @@ void hf_multi_commit(const struct hf_multi *multi, int64_t owner)
 
 void hf_multi_leave_hold(struct hf_multi_hold *hold)
 {
-    HF_ASSERT(hold->is_busy && hold->owner != 0);
-    hold->is_busy = false;
-    if (hold->count == 0)
+    HF_ASSERT(hold->has_pending_call && hold->owner != 0);
+    hold->has_pending_call = false;
+    if (hold->hold_count == 0)
         hold->owner = 0;
 }
 
@@ -260,8 +260,8 @@ int64_t hf_multi_safe_ms(struct hf_multi *multi, int64_t owner)
     if (hf_multi_forked(multi))
         return safe;
     pthread_mutex_lock(&multi->mutex);
-    if (owner != 0 && (hold = hf_multi_find_hold(multi, owner)) && hold->count > 0 &&
-        !hold->is_lost)
+    if (owner != 0 && (hold = hf_multi_find_hold(multi, owner)) && hold->hold_count > 0 &&
+        !hold->was_loss_reported)
         safe = hf_multi_min_safe_ms(multi, owner);
     pthread_mutex_unlock(&multi->mutex);
     return safe;
@@ -275,7 +275,7 @@ void hf_multi_name_member(struct hf_error *err, const struct hf_multi *multi, ui
     char name[100];
 
     (void)hf_error_set(err, status, "member '%s': %s",
-                       hf_error_quote(name, sizeof name, lock->text, lock->name_len), why);
+                       hf_error_quote(name, sizeof name, lock->texts, lock->name_len), why);
     err->member = member + 1;
 }
 
@@ -283,30 +283,30 @@ void hf_multi_name_member(struct hf_error *err, const struct hf_multi *multi, ui
 
 /* A callback that began when its call or hold ended finds a record that is unused or
  * belongs to another owner. */
-static struct hf_acquire_options wanted_of(struct hf_multi_hold *hold,
-                                           int64_t owner)
+static struct hf_acquire_options options_of_hold(struct hf_multi_hold *hold,
+                                                 int64_t owner)
 {
     struct hf_acquire_options wanted = {0};
 
     pthread_mutex_lock(&hold->multi->mutex);
-    if (hold->owner != 0 && (owner == 0 ? hold->is_busy : hold->owner == owner))
-        wanted = hold->wanted;
+    if (hold->owner != 0 && (owner == 0 ? hold->has_pending_call : hold->owner == owner))
+        wanted = hold->options;
     pthread_mutex_unlock(&hold->multi->mutex);
     return wanted;
 }
 
-static void on_wait(void *ctx, struct hf_lock *lock,
-                    const struct hf_lock_info *info)
+static void on_member_wait(void *ctx, struct hf_lock *lock,
+                           const struct hf_lock_info *info)
 {
-    struct hf_acquire_options wanted = wanted_of(ctx, 0);
+    struct hf_acquire_options wanted = options_of_hold(ctx, 0);
 
     if (wanted.on_wait)
         wanted.on_wait(wanted.ctx, lock, info);
 }
 
-static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner)
+static void on_member_renewed(void *ctx, struct hf_lock *lock, int64_t owner)
 {
-    struct hf_acquire_options wanted = wanted_of(ctx, owner);
+    struct hf_acquire_options wanted = options_of_hold(ctx, owner);
 
     if (wanted.on_renewed)
         wanted.on_renewed(wanted.ctx, lock, owner);
@@ -314,18 +314,18 @@ static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner)
 
 /* The first loss of a member that is held. A late report of a loss of an earlier hold
  * does not count: then the member is safe, or nothing is held. */
-static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
-                    enum hf_lost reason)
+static void on_member_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                           enum hf_lost reason)
 {
     struct hf_multi_hold *hold = ctx;
     struct hf_acquire_options wanted;
     bool is_first;
 
     pthread_mutex_lock(&hold->multi->mutex);
-    is_first = hold->owner == owner && hold->count > 0 && !hold->is_lost &&
+    is_first = hold->owner == owner && hold->hold_count > 0 && !hold->was_loss_reported &&
                hf_lock_safe_ms(lock, owner) == INT64_MIN;
-    hold->is_lost = hold->is_lost || is_first;
-    wanted = hold->wanted;
+    hold->was_loss_reported = hold->was_loss_reported || is_first;
+    wanted = hold->options;
     pthread_mutex_unlock(&hold->multi->mutex);
     if (is_first && wanted.on_lost)
         wanted.on_lost(wanted.ctx, lock, owner, reason);
@@ -334,8 +334,8 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
 void hf_multi_set_callbacks(struct hf_multi_hold *hold,
                             struct hf_acquire_options *member)
 {
-    member->on_wait = member->on_wait ? on_wait : NULL;
-    member->on_renewed = member->on_renewed ? on_renewed : NULL;
-    member->on_lost = on_lost;
+    member->on_wait = member->on_wait ? on_member_wait : NULL;
+    member->on_renewed = member->on_renewed ? on_member_renewed : NULL;
+    member->on_lost = on_member_lost;
     member->ctx = hold;
 }

@@ -14,11 +14,11 @@
 #include "net/base/random.h"
 
 /* A member that is being released. */
-struct seat {
+struct member_call {
     struct hf_multi_call *call;
     uint32_t member;
     struct hf_waiter waiter;    /* of a blocking call */
-    struct hf_op_storage room;
+    struct hf_op_storage storage;
 };
 
 /* One acquire or release under way. */
@@ -27,14 +27,14 @@ struct hf_multi_call {
     struct hf_multi_hold *hold;
     bool is_release;
     struct hf_multi_turn turn;
-    enum hf_multi_action action;        /* of the step that is under way */
-    struct hf_acquire_options options;  /* of a member */
-    hf_done *done;              /* NULL: its caller waits */
+    enum hf_multi_action step_action;         /* of the step that is under way */
+    struct hf_acquire_options member_options; /* of a member */
+    hf_done *done;                        /* NULL: its caller waits */
     void *ctx;
-    struct hf_error error;      /* of the member that failed */
-    struct seat *seats;         /* one for each member (MULTI-8); NULL: none is released
-                                   yet, or there is no memory */
-    struct seat seat;           /* used then: no release fails for want of memory */
+    struct hf_error error;                /* of the member that failed */
+    struct member_call *member_calls;     /* one for each member (MULTI-8); NULL: none is released
+                                             yet, or there is no memory */
+    struct member_call spare_member_call; /* used then: no release fails for want of memory */
 };
 
 /* ---- all are taken ---- */
@@ -42,12 +42,12 @@ struct hf_multi_call {
 /* If two members of one name are on one server, the call is refused and its members are
  * released. One server may be connected later than another, so this is checked after
  * each reply. */
-static bool is_on_one_server(struct hf_multi_call *call)
+static bool fail_if_on_one_server(struct hf_multi_call *call)
 {
     const struct hf_multi *multi = call->multi;
     struct hf_same_server found;
 
-    if (!multi->has_namesakes || call->options.allow_same_server ||
+    if (!multi->has_members_of_one_name || call->member_options.allow_same_server ||
         !hf_same_server_find(&found, multi->members, multi->count, true))
         return false;
     (void)hf_same_server_fail(&call->error, &found, multi->members);
@@ -56,12 +56,12 @@ static bool is_on_one_server(struct hf_multi_call *call)
 }
 
 /* False: the members must be released and acquired again (MULTI-4). */
-static bool commit_if_safe(struct hf_multi_call *call)
+static bool commit_members_if_safe(struct hf_multi_call *call)
 {
-    HF_ASSERT(call->hold->is_busy && call->hold->owner == call->options.owner);
-    if (hf_multi_is_safe(call->multi, call->options.owner, call->options.lease_ms)) {
-        call->hold->count++;
-        hf_multi_commit(call->multi, call->options.owner);
+    HF_ASSERT(call->hold->has_pending_call && call->hold->owner == call->member_options.owner);
+    if (hf_multi_is_safe(call->multi, call->member_options.owner, call->member_options.lease_ms)) {
+        call->hold->hold_count++;
+        hf_multi_commit(call->multi, call->member_options.owner);
         return true;
     }
     hf_multi_turn_unsafe(&call->turn, hf_clock_ms());
@@ -73,110 +73,111 @@ static bool commit_if_safe(struct hf_multi_call *call)
 
 /* ---- step by step ---- */
 
-static void name_member(struct hf_multi_call *call, uint32_t member, hf_status status,
-                        const char *why)
+static void set_error_of_member(struct hf_multi_call *call, uint32_t member, hf_status status,
+                                const char *why)
 {
     hf_multi_name_member(&call->error, call->multi, member, status, why);
 }
 
-static const char *why_of(hf_status status, const struct hf_error *err)
+static const char *text_of_failure(hf_status status, const struct hf_error *err)
 {
     return err->status == status ? err->text : hf_status_text(status);
 }
 
-static void note_acquire_ended(struct hf_multi_call *call, hf_status status,
-                               const struct hf_error *err)
+static void record_member_acquire(struct hf_multi_call *call, hf_status status,
+                                  const struct hf_error *err)
 {
-    uint32_t member = call->turn.current;
+    uint32_t member = call->turn.current_member;
 
-    HF_ASSERT(call->hold->is_busy && call->turn.giving == 0);
+    HF_ASSERT(call->hold->has_pending_call && call->turn.members_being_released == 0);
     if (status < 0)
-        name_member(call, member, status, why_of(status, err));
+        set_error_of_member(call, member, status, text_of_failure(status, err));
     hf_multi_turn_acquire_ended(&call->turn, status, hf_clock_ms());
     if (call->turn.status == HF_TIMEOUT && status != HF_TIMEOUT)
-        name_member(call, member, HF_TIMEOUT,
-                    "the wait ended before its server replied");
+        set_error_of_member(call, member, HF_TIMEOUT,
+                            "the wait ended before its server replied");
     if (status == HF_OK || status == HF_TIMEOUT)
-        (void)is_on_one_server(call);
+        (void)fail_if_on_one_server(call);
     call->error.is_temporary = status == HF_E_SERVER && err->is_temporary;
 }
 
 /* The result of a release is HF_LOST if a member was lost; otherwise the first failure.
  * */
-static void note_release_ended(struct seat *seat, hf_status status, const struct hf_error *err)
+static void record_member_release(struct member_call *seat, hf_status status,
+                                  const struct hf_error *err)
 {
     struct hf_multi_call *call = seat->call;
     hf_status *worst = &call->turn.status;
 
-    HF_ASSERT(call->hold->is_busy);
+    HF_ASSERT(call->hold->has_pending_call);
     if (call->is_release && status < 0 &&
         (*worst == HF_OK || (status == HF_LOST && *worst != HF_LOST))) {
         *worst = status;
-        name_member(call, seat->member, status, why_of(status, err));
+        set_error_of_member(call, seat->member, status, text_of_failure(status, err));
     }
     hf_multi_turn_release_ended(&call->turn, seat->member);
 }
 
-static void on_taken(void *ctx, hf_status status, const struct hf_error *err);
-static void on_given(void *ctx, hf_status status, const struct hf_error *err);
+static void on_member_acquired(void *ctx, hf_status status, const struct hf_error *err);
+static void on_member_released(void *ctx, hf_status status, const struct hf_error *err);
 
-/* False: on_taken will be called. */
-static bool acquire_member(struct hf_multi_call *call, struct hf_multi_step step)
+/* False: on_member_acquired will be called. */
+static bool start_member_acquire(struct hf_multi_call *call, struct hf_multi_step step)
 {
     struct hf_lock *lock = call->multi->members[step.member];
     struct hf_op_request request = {.verb = &hf_verb_acquire,
                                     .is_member = true,
-                                    .owner = call->options.owner,
-                                    .options = &call->options};
+                                    .owner = call->member_options.owner,
+                                    .options = &call->member_options};
     struct hf_error err = {.status = HF_OK};
     hf_status rc;
 
-    call->options.wait_ms = step.wait_ms;
+    call->member_options.wait_ms = step.wait_ms;
     if (call->done) {
-        if ((rc = hf_op_submit(lock, &request, on_taken, call)) == HF_OK)
+        if ((rc = hf_op_submit(lock, &request, on_member_acquired, call)) == HF_OK)
             return false;
     } else {
         pthread_mutex_unlock(&call->multi->mutex);
         rc = hf_op_run(lock, &request, &err);
         pthread_mutex_lock(&call->multi->mutex);
     }
-    note_acquire_ended(call, rc, &err);
+    record_member_acquire(call, rc, &err);
     return true;
 }
 
 /* MULTI-8 */
-static struct seat *seat_of(struct hf_multi_call *call, uint32_t member)
+static struct member_call *member_call_for(struct hf_multi_call *call, uint32_t member)
 {
-    struct seat *seat;
+    struct member_call *seat;
 
-    if (!call->seats && call->turn.count > 1 &&
-        (call->seats = hf_mem_new(call->multi->mem, call->turn.count * sizeof *seat)))
-        call->turn.at_once = call->turn.count;
-    seat = call->seats ? &call->seats[member] : &call->seat;
+    if (!call->member_calls && call->turn.count > 1 &&
+        (call->member_calls = hf_mem_new(call->multi->mem, call->turn.count * sizeof *seat)))
+        call->turn.releases_at_once_max = call->turn.count;
+    seat = call->member_calls ? &call->member_calls[member] : &call->spare_member_call;
     seat->call = call;
     seat->member = member;
     return seat;
 }
 
 /* No other call would release the member, so this begins even where no call may. */
-static void give_back(struct hf_multi_call *call, uint32_t member)
+static void start_member_release(struct hf_multi_call *call, uint32_t member)
 {
-    struct seat *seat = seat_of(call, member);
+    struct member_call *seat = member_call_for(call, member);
     struct hf_lock *lock = call->multi->members[member];
     struct hf_op_request request = {.verb = &hf_verb_release,
-                                    .must_begin = true,
-                                    .owner = call->options.owner};
+                                    .begins_despite_limits = true,
+                                    .owner = call->member_options.owner};
     hf_status rc = call->done
-                       ? hf_op_submit_in(&seat->room, lock, &request, on_given, seat)
-                       : hf_op_start(&seat->room, &seat->waiter, lock, &request);
+                       ? hf_op_submit_in(&seat->storage, lock, &request, on_member_released, seat)
+                       : hf_op_start(&seat->storage, &seat->waiter, lock, &request);
 
     if (rc < 0)
-        note_release_ended(seat, rc, &seat->room.error);
+        record_member_release(seat, rc, &seat->storage.error);
 }
 
 /* A loop without a thread of its own, or whose thread this is, runs only while this
  * thread waits in it: so its members are waited for first. */
-static bool needs_this_thread(const struct hf_lock *lock)
+static bool needs_this_thread_to_run(const struct hf_lock *lock)
 {
     struct hf_loop *loop = lock->client->loop;
     bool needs;
@@ -187,47 +188,47 @@ static bool needs_this_thread(const struct hf_lock *lock)
     return needs;
 }
 
-static struct seat *pending_seat(struct hf_multi_call *call)
+static struct member_call *next_pending_member_call(struct hf_multi_call *call)
 {
-    struct seat *pending = NULL;
+    struct member_call *pending = NULL;
 
-    HF_ASSERT(call->turn.giving != 0);
+    HF_ASSERT(call->turn.members_being_released != 0);
     for (uint32_t i = call->turn.count; i-- > 0;) {
-        if (!(call->turn.giving & (UINT64_C(1) << i)))
+        if (!(call->turn.members_being_released & (UINT64_C(1) << i)))
             continue;
-        if (!pending || needs_this_thread(call->multi->members[i]))
-            pending = call->seats ? &call->seats[i] : &call->seat;
-        if (needs_this_thread(call->multi->members[i]))
+        if (!pending || needs_this_thread_to_run(call->multi->members[i]))
+            pending = call->member_calls ? &call->member_calls[i] : &call->spare_member_call;
+        if (needs_this_thread_to_run(call->multi->members[i]))
             break;
     }
     return pending;
 }
 
-/* False: on_given will be called. */
-static bool await_one(struct hf_multi_call *call)
+/* False: on_member_released will be called. */
+static bool await_one_member(struct hf_multi_call *call)
 {
-    struct seat *seat;
+    struct member_call *seat;
     hf_status rc;
 
     if (call->done)
         return false;
-    seat = pending_seat(call);
+    seat = next_pending_member_call(call);
     pthread_mutex_unlock(&call->multi->mutex);
-    rc = hf_op_await(&seat->room);
+    rc = hf_op_await(&seat->storage);
     pthread_mutex_lock(&call->multi->mutex);
-    note_release_ended(seat, rc, &seat->room.error);
+    record_member_release(seat, rc, &seat->storage.error);
     return true;
 }
 
 /* False: a callback continues the call; this thread must no longer use the call when it has
  * left the mutex. */
-static bool do_step(struct hf_multi_call *call, struct hf_multi_step step)
+static bool start_step(struct hf_multi_call *call, struct hf_multi_step step)
 {
     if (step.action == MULTI_DO_ACQUIRE)
-        return acquire_member(call, step);
+        return start_member_acquire(call, step);
     if (step.action == MULTI_DO_AWAIT)
-        return await_one(call);
-    give_back(call, step.member);
+        return await_one_member(call);
+    start_member_release(call, step.member);
     return true;
 }
 
@@ -239,9 +240,9 @@ static bool run_steps(struct hf_multi_call *call)
     for (;;) {
         step = hf_multi_turn_next(&call->turn, hf_clock_ms());
         if (step.action != MULTI_DO_END) {
-            if (!do_step(call, step))
+            if (!start_step(call, step))
                 return false;
-        } else if (call->is_release || call->turn.status < 0 || commit_if_safe(call)) {
+        } else if (call->is_release || call->turn.status < 0 || commit_members_if_safe(call)) {
             break;
         }
     }
@@ -251,10 +252,11 @@ static bool run_steps(struct hf_multi_call *call)
         hf_error_set(&call->error, call->turn.status, "%s",
                      hf_status_text(call->turn.status));
     HF_ASSERT(call->error.status == call->turn.status);
-    HF_ASSERT(call->turn.status != HF_OK || call->is_release == (call->turn.taken == 0));
+    HF_ASSERT(call->turn.status != HF_OK || call->is_release == (call->turn.held_members == 0));
     hf_multi_leave_hold(call->hold);
-    if (call->seats)
-        hf_mem_free(call->multi->mem, call->seats, call->turn.count * sizeof *call->seats);
+    if (call->member_calls)
+        hf_mem_free(call->multi->mem, call->member_calls,
+                    call->turn.count * sizeof *call->member_calls);
     return true;
 }
 
@@ -272,29 +274,29 @@ static void run_steps_and_report(struct hf_multi_call *call)
     hf_mem_free(mem, call, sizeof *call);
 }
 
-static void on_taken(void *ctx, hf_status status, const struct hf_error *err)
+static void on_member_acquired(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct hf_multi_call *call = ctx;
 
     pthread_mutex_lock(&call->multi->mutex);
-    note_acquire_ended(call, status, err);
+    record_member_acquire(call, status, err);
     run_steps_and_report(call);
 }
 
-static void on_given(void *ctx, hf_status status, const struct hf_error *err)
+static void on_member_released(void *ctx, hf_status status, const struct hf_error *err)
 {
-    struct hf_multi_call *call = ((struct seat *)ctx)->call;
+    struct hf_multi_call *call = ((struct member_call *)ctx)->call;
 
     pthread_mutex_lock(&call->multi->mutex);
-    note_release_ended(ctx, status, err);
+    record_member_release(ctx, status, err);
     run_steps_and_report(call);
 }
 
 /* ---- acquire ---- */
 
-static hf_status check_acquire(const struct hf_multi *multi,
-                               const struct hf_acquire_options *o, bool blocks,
-                               struct hf_error *err)
+static hf_status check_acquire_options(const struct hf_multi *multi,
+                                       const struct hf_acquire_options *o, bool blocks,
+                                       struct hf_error *err)
 {
     hf_status rc = blocks ? hf_acquire_options_check(o, err)
                           : hf_acquire_options_check_async(o);
@@ -313,26 +315,26 @@ static hf_status check_acquire(const struct hf_multi *multi,
 }
 
 /* [mutex] */
-static hf_status take_hold(struct hf_multi_call *call,
-                           const struct hf_acquire_options *options)
+static hf_status claim_hold_for_acquire(struct hf_multi_call *call,
+                                        const struct hf_acquire_options *options)
 {
     struct hf_multi_hold *hold = hf_multi_add_hold(call->multi, options->owner);
 
     if (!hold)
         return HF_E_NOMEM;
-    if (hold->is_busy)
+    if (hold->has_pending_call)
         return HF_E_INVAL;
-    if (hold->count == 0) {
+    if (hold->hold_count == 0) {
         hold->owner = options->owner;
-        hold->is_lost = false;
-        hold->wanted = *options;
+        hold->was_loss_reported = false;
+        hold->options = *options;
     }
-    hold->is_busy = true;
+    hold->has_pending_call = true;
     call->hold = hold;
     return HF_OK;
 }
 
-static hf_status fail_before_start(struct hf_error *err, hf_status status)
+static hf_status set_error_before_start(struct hf_error *err, hf_status status)
 {
     return hf_error_set(err, status, "%s",
                         status == HF_E_INVAL
@@ -348,17 +350,17 @@ static hf_status begin_acquire(struct hf_multi_call *call,
     hf_status rc;
 
     if (hf_multi_forked(multi))
-        return fail_before_start(err, HF_E_FORKED);
-    if ((rc = check_acquire(multi, options, !call->done, err)) < 0)
+        return set_error_before_start(err, HF_E_FORKED);
+    if ((rc = check_acquire_options(multi, options, !call->done, err)) < 0)
         return rc;
     call->multi = multi;
-    call->options = *options;
+    call->member_options = *options;
     pthread_mutex_lock(&multi->mutex);
-    rc = take_hold(call, options);
+    rc = claim_hold_for_acquire(call, options);
     pthread_mutex_unlock(&multi->mutex);
     if (rc < 0)
-        return fail_before_start(err, rc);
-    hf_multi_set_callbacks(call->hold, &call->options);
+        return set_error_before_start(err, rc);
+    hf_multi_set_callbacks(call->hold, &call->member_options);
     hf_multi_turn_init(&call->turn, multi->count, hf_clock_ms(),
                        options->wait_ms, options->lease_ms);
     (void)hf_random_bytes(&call->turn.random_state, sizeof call->turn.random_state);
@@ -368,18 +370,18 @@ static hf_status begin_acquire(struct hf_multi_call *call,
 /* ---- release ---- */
 
 /* [mutex] */
-static hf_status yield_hold(struct hf_multi_call *call, int64_t owner)
+static hf_status claim_hold_for_release(struct hf_multi_call *call, int64_t owner)
 {
     struct hf_multi_hold *hold =
         owner == 0 ? NULL : hf_multi_find_hold(call->multi, owner);
 
-    if (!hold || hold->count == 0)
+    if (!hold || hold->hold_count == 0)
         return HF_NOT_OWNER;
-    if (hold->is_busy)
+    if (hold->has_pending_call)
         return HF_E_INVAL;
     HF_ASSERT(hold->owner == owner);
-    hold->is_busy = true;
-    hold->count--;
+    hold->has_pending_call = true;
+    hold->hold_count--;
     call->hold = hold;
     return HF_OK;
 }
@@ -391,22 +393,22 @@ static hf_status begin_release(struct hf_multi_call *call,
     hf_status rc;
 
     if (hf_multi_forked(multi))
-        return fail_before_start(err, HF_E_FORKED);
+        return set_error_before_start(err, HF_E_FORKED);
     call->multi = multi;
     call->is_release = true;
-    call->options.owner = owner;
+    call->member_options.owner = owner;
     pthread_mutex_lock(&multi->mutex);
-    rc = yield_hold(call, owner);
+    rc = claim_hold_for_release(call, owner);
     pthread_mutex_unlock(&multi->mutex);
     if (rc < 0)
-        return fail_before_start(err, rc);
+        return set_error_before_start(err, rc);
     hf_multi_turn_release(&call->turn, multi->count);
     return HF_OK;
 }
 
 /* ---- waited for, or not ---- */
 
-static hf_status run_blocking(struct hf_multi_call *call, struct hf_error *err)
+static hf_status run_call_blocking(struct hf_multi_call *call, struct hf_error *err)
 {
     pthread_mutex_lock(&call->multi->mutex);
     (void)run_steps(call); /* to its end */
@@ -426,7 +428,7 @@ hf_status hf_multi_acquire(struct hf_multi *multi,
 
     if (rc == HF_OK)
         rc = begin_acquire(&call, multi, &o, err);
-    return rc < 0 ? rc : run_blocking(&call, err);
+    return rc < 0 ? rc : run_call_blocking(&call, err);
 }
 
 hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
@@ -435,11 +437,11 @@ hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
     struct hf_multi_call call = {0};
     hf_status rc = begin_release(&call, multi, owner, err);
 
-    return rc < 0 ? rc : run_blocking(&call, err);
+    return rc < 0 ? rc : run_call_blocking(&call, err);
 }
 
-static struct hf_multi_call *new_call(struct hf_multi *multi, hf_done *done,
-                                      void *ctx)
+static struct hf_multi_call *new_async_call(struct hf_multi *multi, hf_done *done,
+                                            void *ctx)
 {
     struct hf_multi_call *call = hf_mem_new(multi->mem, sizeof *call);
 
@@ -451,7 +453,8 @@ static struct hf_multi_call *new_call(struct hf_multi *multi, hf_done *done,
 }
 
 /* If the first step cannot begin, the function fails and `done` is not called. */
-static hf_status start_async(struct hf_multi *multi, struct hf_multi_call *call, hf_status begun)
+static hf_status start_call_async(struct hf_multi *multi, struct hf_multi_call *call,
+                                  hf_status begun)
 {
     const struct hf_mem *mem = multi->mem;
     bool has_ended = true;
@@ -477,17 +480,17 @@ hf_status hf_multi_acquire_async(struct hf_multi *multi,
 
     if ((rc = hf_acquire_options_read(&o, options, NULL)) < 0)
         return rc;
-    if (!(call = new_call(multi, done, ctx)))
+    if (!(call = new_async_call(multi, done, ctx)))
         return HF_E_NOMEM;
-    return start_async(multi, call, begin_acquire(call, multi, &o, NULL));
+    return start_call_async(multi, call, begin_acquire(call, multi, &o, NULL));
 }
 
 hf_status hf_multi_release_async(struct hf_multi *multi, int64_t owner,
                                  hf_done *done, void *ctx)
 {
-    struct hf_multi_call *call = new_call(multi, done, ctx);
+    struct hf_multi_call *call = new_async_call(multi, done, ctx);
 
     if (!call)
         return HF_E_NOMEM;
-    return start_async(multi, call, begin_release(call, multi, owner, NULL));
+    return start_call_async(multi, call, begin_release(call, multi, owner, NULL));
 }

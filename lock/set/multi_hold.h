@@ -15,19 +15,19 @@ struct hf_multi_hold {
     struct hf_list node;        /* in multi->holds */
     struct hf_multi *multi;
     int64_t owner;              /* 0: unused; the next owner gets it */
-    uint64_t count;             /* the hold count */
-    bool is_busy;               /* a call is pending */
-    bool is_lost;               /* a member was lost, and on_lost was called */
-    struct hf_acquire_options wanted;   /* of the first acquire: its callbacks */
+    uint64_t hold_count;        /* the hold count */
+    bool has_pending_call;      /* a call is pending */
+    bool was_loss_reported;     /* a member was lost, and on_lost was called */
+    struct hf_acquire_options options;  /* of the first acquire: its callbacks */
 };
 
 struct hf_multi {
     const struct hf_mem *mem;
-    pthread_mutex_t mutex;      /* of the holds. Lock it before the mutex of a loop */
+    pthread_mutex_t mutex;        /* of the holds. Lock it before the mutex of a loop */
     struct hf_list holds;
-    bool has_namesakes;         /* two members of different clients have one name */
+    bool has_members_of_one_name; /* two members of different clients have one name */
     uint32_t count;
-    struct hf_lock *members[];  /* in the order in which they are acquired */
+    struct hf_lock *members[];    /* in the order in which they are acquired */
 };
 
 /* hf_multi_find_hold - returns the hold of this owner, or NULL. Owner 0: an unused hold.
@@ -63,7 +63,7 @@ void hf_multi_name_member(struct hf_error *err, const struct hf_multi *multi, ui
 bool hf_multi_forked(const struct hf_multi *multi);
 
 /* hf_multi_set_callbacks - sets the callbacks of a member's acquire: they call those that the
- *   caller of the multi-lock gave (hold->wanted). */
+ *   caller of the multi-lock gave (hold->options). */
 void hf_multi_set_callbacks(struct hf_multi_hold *hold,
                             struct hf_acquire_options *member);
 

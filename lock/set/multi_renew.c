@@ -8,39 +8,40 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
-struct renewal;
+struct multi_renewal;
 
 /* One member. */
-struct seat {
-    struct renewal *call;
+struct member_renewal {
+    struct multi_renewal *renewal;
     uint32_t member;
     bool is_pending;
     struct hf_waiter waiter;    /* of a blocking call */
-    struct hf_op_storage room;
+    struct hf_op_storage storage;
 };
 
-struct renewal {
+struct multi_renewal {
     struct hf_multi *multi;
     struct hf_multi_hold *hold;
     struct hf_acquire_options options;
     int64_t owner;
-    uint32_t pending;
+    uint32_t pending_members;
     hf_status status;
     struct hf_error error;
     hf_done *done;              /* NULL: its caller waits */
     void *ctx;
-    struct seat seats[];
+    struct member_renewal member_renewals[];
 };
 
 /* ---- the result ---- */
 
 /* HF_LOST if a member was lost; otherwise the first failure. [mutex] */
-static void note(struct seat *seat, hf_status status, const struct hf_error *err)
+static void record_member_result(struct member_renewal *seat, hf_status status,
+                                 const struct hf_error *err)
 {
-    struct renewal *call = seat->call;
+    struct multi_renewal *call = seat->renewal;
 
-    HF_ASSERT(call->hold->is_busy);
-    call->pending -= seat->is_pending;
+    HF_ASSERT(call->hold->has_pending_call);
+    call->pending_members -= seat->is_pending;
     seat->is_pending = false;
     if (status == HF_OK || (call->status != HF_OK &&
                             (status != HF_LOST || call->status == HF_LOST)))
@@ -52,7 +53,7 @@ static void note(struct seat *seat, hf_status status, const struct hf_error *err
 }
 
 /* A member may have been lost after its extension. [mutex] */
-static void note_losses(struct renewal *call)
+static void record_member_losses(struct multi_renewal *call)
 {
     for (uint32_t i = 0; i < call->multi->count && call->status == HF_OK; i++)
         if (hf_lock_safe_ms(call->multi->members[i], call->owner) == INT64_MIN) {
@@ -63,28 +64,28 @@ static void note_losses(struct renewal *call)
 }
 
 /* [mutex] */
-static void end_call(struct renewal *call)
+static void end_renewal(struct multi_renewal *call)
 {
-    note_losses(call);
+    record_member_losses(call);
     hf_multi_leave_hold(call->hold);
 }
 
 /* ---- requests ---- */
 
-static void on_renewed(void *ctx, hf_status status, const struct hf_error *err)
+static void on_member_renewed(void *ctx, hf_status status, const struct hf_error *err)
 {
-    struct seat *seat = ctx;
-    struct renewal *call = seat->call;
+    struct member_renewal *seat = ctx;
+    struct multi_renewal *call = seat->renewal;
     struct hf_multi *multi = call->multi;
     const struct hf_mem *mem = multi->mem;
     size_t size = sizeof *call + multi->count * sizeof *seat;
     bool is_over;
 
     pthread_mutex_lock(&multi->mutex);
-    note(seat, status, err);
-    is_over = call->pending == 0;
+    record_member_result(seat, status, err);
+    is_over = call->pending_members == 0;
     if (is_over)
-        end_call(call);
+        end_renewal(call);
     pthread_mutex_unlock(&multi->mutex);
     if (!is_over)
         return;
@@ -93,54 +94,56 @@ static void on_renewed(void *ctx, hf_status status, const struct hf_error *err)
 }
 
 /* [mutex] */
-static void request(struct seat *seat)
+static void start_member_renewal(struct member_renewal *seat)
 {
-    struct renewal *call = seat->call;
+    struct multi_renewal *call = seat->renewal;
     struct hf_lock *lock = call->multi->members[seat->member];
     struct hf_op_request renewal = {.verb = &hf_verb_extend,
                                     .owner = call->owner,
                                     .options = &call->options};
-    hf_status rc = call->done ? hf_op_submit_in(&seat->room, lock, &renewal, on_renewed, seat)
-                              : hf_op_start(&seat->room, &seat->waiter, lock, &renewal);
+    hf_status rc = call->done
+        ? hf_op_submit_in(&seat->storage, lock, &renewal, on_member_renewed, seat)
+                              : hf_op_start(&seat->storage, &seat->waiter, lock, &renewal);
 
     seat->is_pending = rc == HF_OK;
-    call->pending += seat->is_pending;
+    call->pending_members += seat->is_pending;
     if (rc < 0)
-        note(seat, rc, &seat->room.error);
+        record_member_result(seat, rc, &seat->storage.error);
 }
 
 /* ---- the calls ---- */
 
-static size_t size_of(const struct hf_multi *multi)
+static size_t renewal_size_in_bytes(const struct hf_multi *multi)
 {
-    return sizeof(struct renewal) + multi->count * sizeof(struct seat);
+    return sizeof(struct multi_renewal) + multi->count * sizeof(struct member_renewal);
 }
 
 /* [mutex] */
-static hf_status begin_in(struct renewal **out, struct hf_multi *multi, int64_t owner,
-                          int64_t lease_ms, struct hf_error *err)
+static hf_status begin_renewal_of_hold(struct multi_renewal **out, struct hf_multi *multi,
+                                       int64_t owner,
+                                       int64_t lease_ms, struct hf_error *err)
 {
     struct hf_multi_hold *hold = owner == 0 ? NULL : hf_multi_find_hold(multi, owner);
-    struct renewal *call;
+    struct multi_renewal *call;
 
-    if (!hold || hold->count == 0)
+    if (!hold || hold->hold_count == 0)
         return hf_error_set(err, HF_NOT_OWNER, "%s", hf_status_text(HF_NOT_OWNER));
-    if (hold->is_busy)
+    if (hold->has_pending_call)
         return hf_error_set(err, HF_E_INVAL, "another call of this owner is pending");
-    if (!(call = hf_mem_new(multi->mem, size_of(multi))))
+    if (!(call = hf_mem_new(multi->mem, renewal_size_in_bytes(multi))))
         return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
     call->multi = multi;
     call->hold = hold;
     call->owner = owner;
     call->options.lease_ms = lease_ms;
-    hold->is_busy = true;
+    hold->has_pending_call = true;
     *out = call;
     return HF_OK;
 }
 
 /* HF_OK: [mutex] */
-static hf_status begin(struct renewal **out, struct hf_multi *multi, int64_t owner,
-                       int64_t lease_ms, struct hf_error *err)
+static hf_status begin_renewal(struct multi_renewal **out, struct hf_multi *multi, int64_t owner,
+                               int64_t lease_ms, struct hf_error *err)
 {
     hf_status rc;
 
@@ -149,52 +152,52 @@ static hf_status begin(struct renewal **out, struct hf_multi *multi, int64_t own
     if ((rc = hf_op_check_lease(lease_ms, err)) < 0)
         return rc;
     pthread_mutex_lock(&multi->mutex);
-    if ((rc = begin_in(out, multi, owner, lease_ms, err)) < 0)
+    if ((rc = begin_renewal_of_hold(out, multi, owner, lease_ms, err)) < 0)
         pthread_mutex_unlock(&multi->mutex);
     return rc;
 }
 
-static void request_all(struct renewal *call)
+static void start_all_member_renewals(struct multi_renewal *call)
 {
     for (uint32_t i = 0; i < call->multi->count; i++) {
-        call->seats[i].call = call;
-        call->seats[i].member = i;
-        request(&call->seats[i]);
+        call->member_renewals[i].renewal = call;
+        call->member_renewals[i].member = i;
+        start_member_renewal(&call->member_renewals[i]);
     }
 }
 
 /* [mutex] */
-static void await_all(struct renewal *call)
+static void await_all_members(struct multi_renewal *call)
 {
     for (uint32_t i = 0; i < call->multi->count; i++) {
-        struct seat *seat = &call->seats[i];
+        struct member_renewal *seat = &call->member_renewals[i];
         hf_status rc;
 
         if (!seat->is_pending)
             continue;
         pthread_mutex_unlock(&call->multi->mutex);
-        rc = hf_op_await(&seat->room);
+        rc = hf_op_await(&seat->storage);
         pthread_mutex_lock(&call->multi->mutex);
-        note(seat, rc, &seat->room.error);
+        record_member_result(seat, rc, &seat->storage.error);
     }
 }
 
 hf_status hf_multi_renew(struct hf_multi *multi, int64_t owner, int64_t lease_ms,
                          struct hf_error *err)
 {
-    struct renewal *call;
-    hf_status rc = begin(&call, multi, owner, lease_ms, err);
+    struct multi_renewal *call;
+    hf_status rc = begin_renewal(&call, multi, owner, lease_ms, err);
 
     if (rc < 0)
         return rc;
-    request_all(call);
-    await_all(call);
-    end_call(call);
+    start_all_member_renewals(call);
+    await_all_members(call);
+    end_renewal(call);
     pthread_mutex_unlock(&multi->mutex);
     rc = call->status;
     if (err)
         *err = call->error;
-    hf_mem_free(multi->mem, call, size_of(multi));
+    hf_mem_free(multi->mem, call, renewal_size_in_bytes(multi));
     return rc;
 }
 
@@ -202,21 +205,21 @@ hf_status hf_multi_renew(struct hf_multi *multi, int64_t owner, int64_t lease_ms
 hf_status hf_multi_renew_async(struct hf_multi *multi, int64_t owner, int64_t lease_ms,
                                hf_done *done, void *ctx)
 {
-    struct renewal *call;
-    hf_status rc = begin(&call, multi, owner, lease_ms, NULL);
+    struct multi_renewal *call;
+    hf_status rc = begin_renewal(&call, multi, owner, lease_ms, NULL);
 
     if (rc < 0)
         return rc;
     call->done = done;
     call->ctx = ctx;
-    request_all(call);
-    if (call->pending > 0) {
+    start_all_member_renewals(call);
+    if (call->pending_members > 0) {
         pthread_mutex_unlock(&multi->mutex);
         return HF_OK;
     }
     rc = call->status;
     hf_multi_leave_hold(call->hold);
     pthread_mutex_unlock(&multi->mutex);
-    hf_mem_free(multi->mem, call, size_of(multi));
+    hf_mem_free(multi->mem, call, renewal_size_in_bytes(multi));
     return rc;
 }

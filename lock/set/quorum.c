@@ -12,32 +12,32 @@
 
 /* ---- handles ---- */
 
-static size_t size_of(size_t count)
+static size_t quorum_size_in_bytes(size_t count)
 {
     return sizeof(struct hf_quorum) + count * sizeof(struct hf_lock *);
 }
 
-static size_t size_of_hold(size_t count)
+static size_t hold_size_in_bytes(size_t count)
 {
     return sizeof(struct hf_quorum_hold) +
            count * sizeof(struct hf_quorum_member_call);
 }
 
-static size_t size_of_raises(size_t count)
+static size_t raise_ops_size_in_bytes(size_t count)
 {
     return count * sizeof(struct hf_op_storage);
 }
 
-static void free_hold(const struct hf_quorum *quorum, struct hf_quorum_hold *hold)
+static void free_quorum_hold(const struct hf_quorum *quorum, struct hf_quorum_hold *hold)
 {
-    if (hold->raises)
-        hf_mem_free(quorum->mem, hold->raises, size_of_raises(quorum->count));
+    if (hold->raise_ops)
+        hf_mem_free(quorum->mem, hold->raise_ops, raise_ops_size_in_bytes(quorum->count));
     hf_quorum_renewal_free(quorum, hold->renewal);
-    hf_mem_free(quorum->mem, hold, size_of_hold(quorum->count));
+    hf_mem_free(quorum->mem, hold, hold_size_in_bytes(quorum->count));
 }
 
-static bool is_there(struct hf_lock *const *locks, size_t count,
-                     const struct hf_client *client)
+static bool has_lock_of_client(struct hf_lock *const *locks, size_t count,
+                               const struct hf_client *client)
 {
     for (size_t i = 0; i < count; i++)
         if (locks[i]->client == client)
@@ -53,15 +53,15 @@ static bool has_tokens(const struct hf_kind *kind)
 /* Two majorities have a server in common. It keeps their owners apart only if it
  * grants its member to one owner at a time; readers are such owners against writers.
  * NULL: nothing. */
-static const char *why_not_a_member(const struct hf_kind *kind,
-                                    const struct hf_kind *first)
+static const char *reason_not_a_member(const struct hf_kind *kind,
+                                       const struct hf_kind *first)
 {
     if (has_tokens(kind) != has_tokens(first))
         return "some members have fencing tokens and others have none";
-    if (kind->is_ownerless || (kind->is_shared && !kind->other))
+    if (kind->is_ownerless || (kind->may_have_several_holders && !kind->other_side))
         return "each server counts its own permits, so two majorities would grant "
                "more permits than there are";
-    if (kind->is_shared != first->is_shared)
+    if (kind->may_have_several_holders != first->may_have_several_holders)
         return "some members are read locks and others are not: readers do not "
                "exclude each other where most of the members are read locks";
     return NULL;
@@ -70,7 +70,7 @@ static const char *why_not_a_member(const struct hf_kind *kind,
 static hf_status check_kind(const struct hf_lock *lock,
                             const struct hf_lock *first, struct hf_error *err)
 {
-    const char *why = why_not_a_member(lock->kind, first->kind);
+    const char *why = reason_not_a_member(lock->kind, first->kind);
 
     return why ? hf_error_set(err, HF_E_INVAL, "a %s cannot be a member of a "
                               "quorum: %s", hf_lock_kind_text(lock->kind->id),
@@ -90,7 +90,7 @@ static hf_status check_members(struct hf_lock *const *locks, size_t count,
     for (size_t i = 0; i < count; i++) {
         if (hf_loop_forked(locks[i]->client->loop))
             return hf_fail_forked(err);
-        if (is_there(locks, i, locks[i]->client))
+        if (has_lock_of_client(locks, i, locks[i]->client))
             return hf_error_set(err, HF_E_INVAL,
                                 "two members use one client, at %s: its server "
                                 "would have two votes",
@@ -101,7 +101,7 @@ static hf_status check_members(struct hf_lock *const *locks, size_t count,
     return rc;
 }
 
-static void keep_members(struct hf_quorum *quorum)
+static void reference_members(struct hf_quorum *quorum)
 {
     for (uint32_t i = 0; i < quorum->count; i++) {
         struct hf_loop *loop = quorum->members[i]->client->loop;
@@ -120,7 +120,7 @@ hf_status hf_quorum_new(struct hf_quorum **out, struct hf_lock *const *locks,
 
     if (rc < 0)
         return rc;
-    quorum = hf_mem_new(locks[0]->client->mem, size_of(count));
+    quorum = hf_mem_new(locks[0]->client->mem, quorum_size_in_bytes(count));
     if (!quorum)
         return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
     quorum->mem = locks[0]->client->mem;
@@ -130,8 +130,8 @@ hf_status hf_quorum_new(struct hf_quorum **out, struct hf_lock *const *locks,
         quorum->members[i] = locks[i];
     hf_list_init(&quorum->holds);
     pthread_mutex_init(&quorum->mutex, NULL);
-    pthread_cond_init(&quorum->ended, NULL);
-    keep_members(quorum);
+    pthread_cond_init(&quorum->call_ended, NULL);
+    reference_members(quorum);
     *out = quorum;
     return HF_OK;
 }
@@ -147,7 +147,7 @@ struct hf_lock *hf_quorum_member(const struct hf_quorum *quorum, size_t index)
 }
 
 /* Timers are of the first one's loop. */
-static void stop_timers(const struct hf_quorum *quorum)
+static void stop_hold_timers(const struct hf_quorum *quorum)
 {
     struct hf_loop *loop = quorum->members[0]->client->loop;
 
@@ -157,14 +157,14 @@ static void stop_timers(const struct hf_quorum *quorum)
         struct hf_quorum_hold *hold =
             HF_OWNER_OF(l, struct hf_quorum_hold, node);
 
-        hf_loop_disarm(loop, &hold->timer);
-        hf_loop_unpost(loop, &hold->task);
+        hf_loop_disarm(loop, &hold->turn_timer);
+        hf_loop_unpost(loop, &hold->turn_task);
     }
     hf_loop_unlock(loop);
 }
 
 /* Callbacks that have begun have returned when this does. */
-static void leave_members(const struct hf_quorum *quorum)
+static void detach_from_members(const struct hf_quorum *quorum)
 {
     for (uint32_t i = 0; i < quorum->count; i++) {
         struct hf_loop *loop = quorum->members[i]->client->loop;
@@ -186,21 +186,21 @@ void hf_quorum_free(struct hf_quorum *quorum)
     pthread_mutex_lock(&quorum->mutex);
     quorum->is_freed = true;
     pthread_mutex_unlock(&quorum->mutex);
-    stop_timers(quorum);
-    leave_members(quorum);
+    stop_hold_timers(quorum);
+    detach_from_members(quorum);
     while ((l = quorum->holds.next) != &quorum->holds) {
         hf_list_remove(l);
-        free_hold(quorum, HF_OWNER_OF(l, struct hf_quorum_hold, node));
+        free_quorum_hold(quorum, HF_OWNER_OF(l, struct hf_quorum_hold, node));
     }
-    pthread_cond_destroy(&quorum->ended);
+    pthread_cond_destroy(&quorum->call_ended);
     pthread_mutex_destroy(&quorum->mutex);
-    hf_mem_free(quorum->mem, quorum, size_of(quorum->count));
+    hf_mem_free(quorum->mem, quorum, quorum_size_in_bytes(quorum->count));
 }
 
 /* ---- threads ---- */
 
 /* The answers of a member come where its client's callbacks run. */
-static hf_status check_thread(struct hf_client *client, struct hf_error *err)
+static hf_status check_callback_thread(struct hf_client *client, struct hf_error *err)
 {
     bool is_in_callback;
 
@@ -222,7 +222,7 @@ hf_status hf_quorum_check_threads(const struct hf_quorum *quorum,
     hf_status rc = HF_OK;
 
     for (uint32_t i = 0; rc == HF_OK && i < quorum->count; i++)
-        rc = check_thread(quorum->members[i]->client, err);
+        rc = check_callback_thread(quorum->members[i]->client, err);
     return rc;
 }
 
@@ -259,21 +259,21 @@ struct hf_quorum_hold *hf_quorum_find_hold(const struct hf_quorum *quorum,
     return NULL;
 }
 
-static struct hf_quorum_hold *new_hold(struct hf_quorum *quorum)
+static struct hf_quorum_hold *new_quorum_hold(struct hf_quorum *quorum)
 {
     struct hf_quorum_hold *hold =
-        hf_mem_new(quorum->mem, size_of_hold(quorum->count));
+        hf_mem_new(quorum->mem, hold_size_in_bytes(quorum->count));
 
     if (!hold)
         return NULL;
     if (quorum->is_fenced &&
-        !(hold->raises = hf_mem_new(quorum->mem, size_of_raises(quorum->count)))) {
-        hf_mem_free(quorum->mem, hold, size_of_hold(quorum->count));
+        !(hold->raise_ops = hf_mem_new(quorum->mem, raise_ops_size_in_bytes(quorum->count)))) {
+        hf_mem_free(quorum->mem, hold, hold_size_in_bytes(quorum->count));
         return NULL;
     }
     hold->quorum = quorum;
-    hold->timer = (struct hf_timer){.fire = hf_quorum_on_timer};
-    hf_task_init(&hold->task, hf_quorum_on_task);
+    hold->turn_timer = (struct hf_timer){.fire = hf_quorum_on_timer};
+    hf_task_init(&hold->turn_task, hf_quorum_on_task);
     for (uint32_t i = 0; i < quorum->count; i++) {
         hold->member_calls[i].hold = hold;
         hold->member_calls[i].member = i;
@@ -287,11 +287,11 @@ struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum)
 {
     struct hf_quorum_hold *hold = hf_quorum_find_hold(quorum, 0);
 
-    HF_ASSERT(!hold || (!hold->is_busy && hold->turn.phase == QUORUM_IDLE));
-    return hold ? hold : new_hold(quorum);
+    HF_ASSERT(!hold || (!hold->has_pending_call && hold->turn.phase == QUORUM_IDLE));
+    return hold ? hold : new_quorum_hold(quorum);
 }
 
-static int64_t member_safe_ms(const struct hf_quorum_hold *hold, uint32_t member)
+static int64_t safe_ms_of_member(const struct hf_quorum_hold *hold, uint32_t member)
 {
     return hf_quorum_vote_counts(hold, member)
                ? hf_lock_safe_ms(hold->quorum->members[member], hold->owner)
@@ -299,7 +299,7 @@ static int64_t member_safe_ms(const struct hf_quorum_hold *hold, uint32_t member
 }
 
 /* How many members are certainly held for `ms` or longer. */
-static uint32_t count_safe(const int64_t *safe, uint32_t count, int64_t ms)
+static uint32_t count_members_safe_for(const int64_t *safe, uint32_t count, int64_t ms)
 {
     uint32_t n = 0;
 
@@ -320,7 +320,7 @@ void hf_quorum_leave(struct hf_quorum_hold *hold, bool is_over, hf_quorum_end_ca
     if (done)
         status = end(hold, &error);
     else if (is_over)
-        pthread_cond_broadcast(&quorum->ended);
+        pthread_cond_broadcast(&quorum->call_ended);
     pthread_mutex_unlock(&quorum->mutex);
     if (done)
         done(ctx, status, &error);
@@ -333,14 +333,14 @@ int64_t hf_quorum_majority_safe_ms(const struct hf_quorum_hold *hold)
     uint32_t count = hold->turn.count;
 
     for (uint32_t i = 0; i < count; i++) {
-        int64_t ms = member_safe_ms(hold, i);
+        int64_t ms = safe_ms_of_member(hold, i);
         uint32_t at = i;
 
         for (; at > 0 && safe[at - 1] < ms; at--)
             safe[at] = safe[at - 1];
         safe[at] = ms;
     }
-    HF_ASSERT(count_safe(safe, count, safe[count / 2]) >= hold->turn.needed);
+    HF_ASSERT(count_members_safe_for(safe, count, safe[count / 2]) >= hold->turn.votes_needed);
     return safe[count / 2];
 }
 

@@ -13,30 +13,30 @@ void hf_quorum_set_answer(struct hf_quorum_member_call *call, hf_status status,
                    const char *text)
 {
     call->status = status;
-    call->is_temporary = false;
-    (void)snprintf(call->answer, sizeof call->answer, "%.*s",
+    call->was_refusal_temporary = false;
+    (void)snprintf(call->result_text, sizeof call->result_text, "%.*s",
                    QUORUM_MEMBER_ERROR_MAX - 1, text);
 }
 
-static const char *done_word(const struct hf_quorum_hold *hold)
+static const char *past_tense_of_call(const struct hf_quorum_hold *hold)
 {
-    return hold->is_release ? "released" : hold->is_renewal ? "renewed" : "granted";
+    return hold->is_call_release ? "released" : hold->is_call_renewal ? "renewed" : "granted";
 }
 
 void hf_quorum_note_answer(struct hf_quorum_member_call *call, hf_status status,
                     const struct hf_error *err)
 {
-    HF_ASSERT(call->hold->is_busy || call->hold->turn.phase == QUORUM_HELD ||
+    HF_ASSERT(call->hold->has_pending_call || call->hold->turn.phase == QUORUM_HELD ||
               call->hold->turn.phase == QUORUM_BROKEN);
     if (status == HF_CANCELLED)
         return; /* no result: keep the previous one */
     if (status == HF_OK)
-        hf_quorum_set_answer(call, status, done_word(call->hold));
+        hf_quorum_set_answer(call, status, past_tense_of_call(call->hold));
     else
         hf_quorum_set_answer(call, status,
                       err->status == status ? err->text
                                             : hf_status_text(status));
-    call->is_temporary = status == HF_E_SERVER && err->is_temporary;
+    call->was_refusal_temporary = status == HF_E_SERVER && err->is_temporary;
 }
 
 void hf_quorum_note_returned(struct hf_quorum_member_call *call)
@@ -46,17 +46,18 @@ void hf_quorum_note_returned(struct hf_quorum_member_call *call)
 }
 
 /* Of a release: the server replied that the owner does not hold the member. */
-static bool was_gone(const struct hf_quorum_member_call *call)
+static bool was_not_held_at_server(const struct hf_quorum_member_call *call)
 {
     return call->was_held && call->status == HF_LOST;
 }
 
 /* A member that the server did not have any longer counts as released. One that was lost
  * without a reply of the server does not: the server may still have it. */
-static bool counts_as_success(const struct hf_quorum_member_call *call)
+static bool is_member_call_success(const struct hf_quorum_member_call *call)
 {
     return call->status == HF_OK ||
-           (call->hold->is_release && was_gone(call) && call->was_refused);
+           (call->hold->is_call_release && was_not_held_at_server(call) &&
+            call->had_server_no_hold);
 }
 
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)
@@ -64,21 +65,21 @@ uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)
     uint32_t yes = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        yes += counts_as_success(&hold->member_calls[i]);
+        yes += is_member_call_success(&hold->member_calls[i]);
     return yes;
 }
 
 /* Writes "; a:6379: granted". If the error contains the address, the text before the
  * address is left out. */
-static size_t put_answer(const struct hf_quorum_member_call *call, char *dst,
+static size_t put_answer_of_member(const struct hf_quorum_member_call *call, char *dst,
                        size_t room)
 {
     const struct hf_lock *lock = call->hold->quorum->members[call->member];
     const char *address = hf_client_address(lock->client);
-    const char *named = strstr(call->answer, address);
+    const char *named = strstr(call->result_text, address);
     int len = snprintf(dst, room, "%s%s%s%s", call->member ? "; " : "",
                        named ? "" : address, named ? "" : ": ",
-                       named ? named : call->answer);
+                       named ? named : call->result_text);
 
     return len < 0 ? 0 : (size_t)len < room ? (size_t)len : room - 1;
 }
@@ -90,25 +91,26 @@ hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
     size_t len = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        len += put_answer(&hold->member_calls[i], all + len, sizeof all - len);
+        len += put_answer_of_member(&hold->member_calls[i], all + len, sizeof all - len);
     (void)hf_error_set(err, status, "%u of %u servers %s the lock, %u required: %s",
                        (unsigned)hf_quorum_count_yes(hold),
-                       (unsigned)hold->turn.count, done_word(hold),
-                       (unsigned)hold->turn.needed, all);
+                       (unsigned)hold->turn.count, past_tense_of_call(hold),
+                       (unsigned)hold->turn.votes_needed, all);
     for (uint32_t i = 0; err && i < hold->turn.count; i++)
-        err->is_temporary |= hold->member_calls[i].is_temporary;
+        err->is_temporary |= hold->member_calls[i].was_refusal_temporary;
     return status;
 }
 
 /* ---- how a call ends ---- */
 
 /* Members that the release found, and that were granted before `ms`. */
-static uint32_t count_found(const struct hf_quorum_hold *hold, int64_t ms)
+static uint32_t count_members_found_held(const struct hf_quorum_hold *hold, int64_t ms)
 {
     uint32_t found = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        found += hold->member_calls[i].was_held && !was_gone(&hold->member_calls[i]) &&
+        found += hold->member_calls[i].was_held &&
+            !was_not_held_at_server(&hold->member_calls[i]) &&
                  hold->turn.votes[i].granted_ms < ms;
     return found;
 }
@@ -119,29 +121,30 @@ static bool was_majority_lost(const struct hf_quorum_hold *hold)
     bool is_broken = hold->had_lost_majority;
 
     for (uint32_t i = 0; i < hold->turn.count && !is_broken; i++)
-        is_broken = was_gone(&hold->member_calls[i]) &&
-                    count_found(hold, hold->member_calls[i].proved_ms) <
-                        hold->turn.needed;
+        is_broken = was_not_held_at_server(&hold->member_calls[i]) &&
+                    count_members_found_held(hold,
+                                             hold->member_calls[i].proved_held_before_release_ms) <
+                        hold->turn.votes_needed;
     return is_broken;
 }
 
-static hf_status judge_release(const struct hf_quorum_hold *hold,
-                               struct hf_error *err)
+static hf_status status_of_release(const struct hf_quorum_hold *hold,
+                                   struct hf_error *err)
 {
-    uint32_t held = count_found(hold, HF_NEVER);
+    uint32_t held = count_members_found_held(hold, HF_NEVER);
 
-    if (held >= hold->turn.needed && was_majority_lost(hold))
+    if (held >= hold->turn.votes_needed && was_majority_lost(hold))
         return hf_error_set(err, HF_LOST,
                             "fewer than %u of %u members may have been held for "
                             "a time; since then others were acquired again",
-                            (unsigned)hold->turn.needed,
+                            (unsigned)hold->turn.votes_needed,
                             (unsigned)hold->turn.count);
-    if (held < hold->turn.needed)
+    if (held < hold->turn.votes_needed)
         return hf_error_set(err, HF_LOST,
                             "fewer than %u of %u members were still held",
-                            (unsigned)hold->turn.needed,
+                            (unsigned)hold->turn.votes_needed,
                             (unsigned)hold->turn.count);
-    return hf_quorum_count_yes(hold) >= hold->turn.needed
+    return hf_quorum_count_yes(hold) >= hold->turn.votes_needed
                ? HF_OK
                : hf_quorum_fill_error(err, HF_E_QUORUM, hold);
 }
@@ -151,14 +154,14 @@ hf_status hf_quorum_call_status(const struct hf_quorum_hold *hold,
 {
     hf_status status = hold->turn.status;
 
-    HF_ASSERT(hold->is_busy && !hold->turn.is_called);
-    HF_ASSERT((hold->turn.phase == QUORUM_IDLE) == (status != HF_OK || hold->is_release));
-    if (hold->is_release)
-        return judge_release(hold, err);
+    HF_ASSERT(hold->has_pending_call && !hold->turn.has_pending_call);
+    HF_ASSERT((hold->turn.phase == QUORUM_IDLE) == (status != HF_OK || hold->is_call_release));
+    if (hold->is_call_release)
+        return status_of_release(hold, err);
     if (status == HF_OK)
         return status;
-    if (hold->is_refused)
-        return hf_same_server_fail(err, &hold->one_server,
+    if (hold->is_refused_for_same_server)
+        return hf_same_server_fail(err, &hold->members_on_one_server,
                                    hold->quorum->members);
     return status == HF_CANCELLED
                ? hf_error_set(err, status, "%s", hf_status_text(status))

@@ -25,18 +25,20 @@ struct hf_quorum_renewal;
 struct hf_quorum_member_call {
     struct hf_quorum_hold *hold;
     uint32_t member;
-    bool was_held;              /* the member was held when the release began */
-    int64_t proved_ms;          /* hf_quorum_proved_ms at that time (QUORUM-11) */
-    bool is_raising;            /* its token counter is being raised to raising_to */
-    bool is_returned;           /* the member must be released when that has ended */
-    int64_t raising_to;
-    int64_t raised_to;          /* the counter is at least this number */
-    hf_status status;           /* the result of its last call */
-    bool was_refused;           /* of a release: the server replied that it has no such hold */
-    bool is_temporary;          /* that was a temporary refusal */
-    char answer[QUORUM_MEMBER_ERROR_MAX]; /* the text of that result */
+    bool was_held;                         /* the member was held when the release began */
+    int64_t proved_held_before_release_ms; /* hf_quorum_proved_ms at that time (QUORUM-11) */
+    bool is_raising_token;                 /* its token counter is being raised to
+                                              token_being_raised_to */
+    bool must_be_released_after_raise;     /* the member must be released when that has ended */
+    int64_t token_being_raised_to;
+    int64_t token_raised_to;               /* the counter is at least this number */
+    hf_status status;                      /* the result of its last call */
+    bool had_server_no_hold;               /* of a release: the server replied that it has no such
+                                              hold */
+    bool was_refusal_temporary;            /* that was a temporary refusal */
+    char result_text[QUORUM_MEMBER_ERROR_MAX]; /* the text of that result */
     struct hf_cancel cancel;
-    struct hf_op_storage room;
+    struct hf_op_storage storage;
 };
 
 /* A hold of one owner, or its pending acquire. It is the ctx of the members' callbacks, and
@@ -47,21 +49,21 @@ struct hf_quorum_hold {
     struct hf_quorum *quorum;
     int64_t owner;              /* 0: unused; the next owner gets it */
     struct hf_quorum_turn turn;
-    struct hf_acquire_options wanted;   /* the options of the caller */
-    int64_t max_until_ms;       /* when max_hold_ms ends; HF_NEVER: there is none */
+    struct hf_acquire_options options;  /* the options of the caller */
+    int64_t max_hold_until_ms;  /* when max_hold_ms ends; HF_NEVER: there is none */
     int64_t token;              /* QTOKEN-1; 0: its locks have none */
-    struct hf_op_storage *raises; /* one for each member; NULL: its locks have no token */
-    int64_t compare_until_ms;   /* until then, a majority waits for members that are not
-                                   connected yet, to compare servers; 0: it does not */
-    bool is_refused;            /* the acquire is refused: members are on one server */
-    struct hf_same_server one_server;   /* these members */
-    bool is_release;            /* the pending or last call is a release */
-    bool is_renewal;            /* the same, hf_quorum_renew; a release ends it */
+    struct hf_op_storage *raise_ops; /* one for each member; NULL: its locks have no token */
+    int64_t compare_until_ms;        /* until then, a majority waits for members that are not
+                                        connected yet, to compare servers; 0: it does not */
+    bool is_refused_for_same_server; /* the acquire is refused: members are on one server */
+    struct hf_same_server members_on_one_server; /* these members */
+    bool is_call_release;       /* the pending or last call is a release */
+    bool is_call_renewal;       /* the same, hf_quorum_renew; a release ends it */
     struct hf_quorum_renewal *renewal; /* of the owner's renewals by hand; NULL: none yet */
     bool had_lost_majority;            /* the quorum was lost when its release began */
-    bool is_busy;               /* a call is pending */
-    struct hf_timer timer;      /* in the loop of the first member; it posts `task` */
-    struct hf_task task;
+    bool has_pending_call;      /* a call is pending */
+    struct hf_timer turn_timer; /* in the loop of the first member; it posts `turn_task` */
+    struct hf_task turn_task;
     hf_done *done;              /* of the pending call; NULL: a thread waits for it */
     void *ctx;
     struct hf_quorum_member_call member_calls[];
@@ -70,12 +72,12 @@ struct hf_quorum_hold {
 struct hf_quorum {
     const struct hf_mem *mem;
     pthread_mutex_t mutex;      /* of the holds. Lock it before the mutex of a loop */
-    pthread_cond_t ended;       /* a call for which a thread waits has ended */
+    pthread_cond_t call_ended;  /* a call for which a thread waits has ended */
     struct hf_list holds;
     bool is_fenced;             /* its members have tokens; set once */
     bool is_freed;              /* no further request is sent */
-    bool is_compared;           /* the servers of the members were compared once, when all
-                                   had had time to connect */
+    bool are_servers_compared;  /* the servers of the members were compared once, when all had had
+                                   time to connect */
     uint32_t count;
     struct hf_lock *members[];
 };
@@ -210,10 +212,10 @@ void hf_quorum_renewal_go_on(struct hf_quorum_hold *hold);
 
 /* ---- quorum_call.c ---- */
 
-/* hf_quorum_on_timer - the callback of hf_quorum_hold.timer. */
+/* hf_quorum_on_timer - the callback of hf_quorum_hold.turn_timer. */
 void hf_quorum_on_timer(struct hf_timer *timer);
 
-/* hf_quorum_on_task - the callback of hf_quorum_hold.task. */
+/* hf_quorum_on_task - the callback of hf_quorum_hold.turn_task. */
 void hf_quorum_on_task(struct hf_task *task);
 
 /* hf_quorum_has_hold - returns whether the callbacks of `hold` belong to this quorum. */

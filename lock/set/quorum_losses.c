@@ -9,12 +9,12 @@
 #include "net/base/moment.h"
 
 /* QUORUM-10. [locked] */
-static void confirm_one(struct hf_hold *held, int64_t since_ms)
+static void confirm_member_hold(struct hf_hold *held, int64_t since_ms)
 {
     struct hf_lease copy;
     const struct hf_lease *lease = hf_hold_lease(held, &copy);
 
-    if (lease->state == LEASE_HELD && lease->claims.proved_ms <= since_ms)
+    if (lease->state == LEASE_HELD && lease->claims.proved_held_at_ms <= since_ms)
         hf_hold_renew_early(held, hf_loop_now(held->lock->client->loop));
 }
 
@@ -28,7 +28,7 @@ void hf_quorum_confirm(const struct hf_quorum_hold *hold)
             continue;
         hf_loop_lock(lock->client->loop);
         if ((held = hf_hold_find(lock, hold->owner)))
-            confirm_one(held, hold->turn.granted_ms);
+            confirm_member_hold(held, hold->turn.last_granted_ms);
         hf_loop_unlock(lock->client->loop);
     }
 }
@@ -36,8 +36,8 @@ void hf_quorum_confirm(const struct hf_quorum_hold *hold)
 typedef int64_t moment_of(const struct hf_lease *lease);
 
 /* HF_NEVER: the client no longer has the member. */
-static int64_t moment_of_member(const struct hf_quorum_hold *hold, uint32_t member,
-                                moment_of *of)
+static int64_t read_moment_of_member(const struct hf_quorum_hold *hold, uint32_t member,
+                                     moment_of *of)
 {
     struct hf_lock *lock = hold->quorum->members[member];
     int64_t ms = HF_NEVER;
@@ -53,17 +53,17 @@ static int64_t moment_of_member(const struct hf_quorum_hold *hold, uint32_t memb
 
 int64_t hf_quorum_proved_ms(const struct hf_quorum_hold *hold, uint32_t member)
 {
-    return moment_of_member(hold, member, hf_lease_proved_ms);
+    return read_moment_of_member(hold, member, hf_lease_proved_ms);
 }
 
-static bool note_loss(struct hf_quorum_hold *hold, uint32_t member)
+static bool record_member_loss(struct hf_quorum_hold *hold, uint32_t member)
 {
-    int64_t had_until_ms = moment_of_member(hold, member, hf_lease_had_until_ms);
+    int64_t had_until_ms = read_moment_of_member(hold, member, hf_lease_had_until_ms);
     bool is_broken = hf_quorum_turn_lost(&hold->turn, member, had_until_ms);
 
     HF_ASSERT(!hf_quorum_turn_has_vote(&hold->turn, member));
     HF_ASSERT(hold->turn.phase != QUORUM_HELD || /* QUORUM-9 */
-              hf_quorum_turn_held_since(&hold->turn, had_until_ms) >= hold->turn.needed);
+              hf_quorum_turn_held_since(&hold->turn, had_until_ms) >= hold->turn.votes_needed);
     return is_broken;
 }
 
@@ -75,7 +75,7 @@ bool hf_quorum_note_losses(struct hf_quorum_hold *hold)
     for (uint32_t i = 0; i < hold->turn.count; i++)
         if (hold->turn.votes[i].state == VOTE_HELD &&
             hf_lock_safe_ms(hold->quorum->members[i], hold->owner) == INT64_MIN)
-            is_broken = note_loss(hold, i) || is_broken;
+            is_broken = record_member_loss(hold, i) || is_broken;
     if (is_broken)
         hf_quorum_renewal_broken(hold);
     return is_broken;

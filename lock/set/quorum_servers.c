@@ -11,13 +11,13 @@
 int64_t hf_quorum_compare_until_ms(const struct hf_quorum *quorum,
                                    const struct hf_acquire_options *o, int64_t now_ms)
 {
-    if (quorum->is_compared || o->allow_same_server)
+    if (quorum->are_servers_compared || o->allow_same_server)
         return 0;
     return now_ms + (o->wait_ms > 0 ? hf_min_ms(QUORUM_COMPARE_WAIT_MS, o->wait_ms)
                                     : QUORUM_COMPARE_WAIT_MS);
 }
 
-static bool is_acquiring(const struct hf_quorum_hold *hold)
+static bool is_acquire_pending(const struct hf_quorum_hold *hold)
 {
     return hold->turn.phase == QUORUM_RUSH || hold->turn.phase == QUORUM_LINE ||
            hold->turn.phase == QUORUM_FILL;
@@ -27,16 +27,16 @@ bool hf_quorum_shares_a_server(struct hf_quorum_hold *hold)
 {
     const struct hf_quorum *quorum = hold->quorum;
 
-    if (hold->wanted.allow_same_server || !is_acquiring(hold) ||
-        !hf_same_server_find(&hold->one_server, quorum->members, quorum->count,
+    if (hold->options.allow_same_server || !is_acquire_pending(hold) ||
+        !hf_same_server_find(&hold->members_on_one_server, quorum->members, quorum->count,
                              false))
         return false;
-    hold->is_refused = true;
+    hold->is_refused_for_same_server = true;
     hf_quorum_turn_cancel(&hold->turn, HF_E_INVAL);
     return true;
 }
 
-static bool is_connecting(const struct hf_quorum_hold *hold, uint32_t member)
+static bool is_member_connecting(const struct hf_quorum_hold *hold, uint32_t member)
 {
     return hold->turn.votes[member].state == VOTE_REQUESTED &&
            !hf_same_server_is_connected(hold->quorum->members[member]);
@@ -47,11 +47,11 @@ bool hf_quorum_waits_to_compare(const struct hf_quorum_hold *hold)
     const struct hf_quorum *quorum = hold->quorum;
     bool waits = false;
 
-    if (!is_acquiring(hold) || quorum->is_compared ||
-        hold->wanted.allow_same_server || hf_clock_ms() >= hold->compare_until_ms)
+    if (!is_acquire_pending(hold) || quorum->are_servers_compared ||
+        hold->options.allow_same_server || hf_clock_ms() >= hold->compare_until_ms)
         return false;
     for (uint32_t i = 0; i < quorum->count && !waits; i++)
-        waits = is_connecting(hold, i);
+        waits = is_member_connecting(hold, i);
     return waits;
 }
 
@@ -61,9 +61,9 @@ void hf_quorum_end_comparison(const struct hf_quorum_hold *hold)
     uint32_t unseen;
     struct hf_client *client;
 
-    if (quorum->is_compared || hold->wanted.allow_same_server)
+    if (quorum->are_servers_compared || hold->options.allow_same_server)
         return;
-    quorum->is_compared = true;
+    quorum->are_servers_compared = true;
     unseen = hf_same_server_find_unidentified(quorum->members, quorum->count);
     if (unseen == quorum->count)
         return;

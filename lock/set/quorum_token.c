@@ -19,36 +19,36 @@
 #include "lock/verb/verbs.h"
 #include "net/base/assert.h"
 
-static int64_t number_of(const struct hf_quorum_member_call *call)
+static int64_t token_of_member(const struct hf_quorum_member_call *call)
 {
     const struct hf_quorum_hold *hold = call->hold;
 
     return hf_lock_token(hold->quorum->members[call->member], hold->owner);
 }
 
-static bool is_numbered(const struct hf_quorum_member_call *call)
+static bool has_member_this_token(const struct hf_quorum_member_call *call)
 {
     const struct hf_quorum_hold *hold = call->hold;
 
     return hf_quorum_turn_has_vote(&hold->turn, call->member) &&
-           (call->raised_to >= hold->token || number_of(call) >= hold->token);
+           (call->token_raised_to >= hold->token || token_of_member(call) >= hold->token);
 }
 
 bool hf_quorum_vote_counts(const struct hf_quorum_hold *hold, uint32_t member)
 {
     if (!hold->quorum->is_fenced || hold->turn.phase == QUORUM_HELD)
         return hf_quorum_turn_has_vote(&hold->turn, member);
-    return is_numbered(&hold->member_calls[member]);
+    return has_member_this_token(&hold->member_calls[member]);
 }
 
 /* QTOKEN-1 */
-static int64_t greatest_token(const struct hf_quorum_hold *hold)
+static int64_t greatest_token_of_votes(const struct hf_quorum_hold *hold)
 {
     int64_t token = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++) {
         int64_t number = hf_quorum_turn_has_vote(&hold->turn, i)
-                             ? number_of(&hold->member_calls[i])
+                             ? token_of_member(&hold->member_calls[i])
                              : 0;
 
         token = number > token ? number : token;
@@ -58,7 +58,7 @@ static int64_t greatest_token(const struct hf_quorum_hold *hold)
 }
 
 /* A member whose counter cannot be raised has no vote. HF_NOT_OWNER: its hold was lost. */
-static void not_raised(struct hf_quorum_member_call *call, hf_status status)
+static void record_failed_raise(struct hf_quorum_member_call *call, hf_status status)
 {
     struct hf_quorum_turn *turn = &call->hold->turn;
 
@@ -79,25 +79,25 @@ void hf_quorum_raise(struct hf_quorum_member_call *call, hf_done *done)
                                     .permits = hold->token};
     hf_status rc;
 
-    if (call->is_raising || is_numbered(call))
+    if (call->is_raising_token || has_member_this_token(call))
         return;
-    HF_ASSERT(hold->token >= 0 && hold->raises);
-    call->raising_to = hold->token;
-    rc = hf_op_submit_in(&hold->raises[call->member], quorum->members[call->member],
+    HF_ASSERT(hold->token >= 0 && hold->raise_ops);
+    call->token_being_raised_to = hold->token;
+    rc = hf_op_submit_in(&hold->raise_ops[call->member], quorum->members[call->member],
                          &request, done, call);
-    call->is_raising = rc == HF_OK;
+    call->is_raising_token = rc == HF_OK;
     if (rc < 0)
-        not_raised(call, rc);
+        record_failed_raise(call, rc);
 }
 
 void hf_quorum_note_raised(struct hf_quorum_member_call *call, hf_status status)
 {
-    HF_ASSERT(call->is_raising);
-    call->is_raising = false;
+    HF_ASSERT(call->is_raising_token);
+    call->is_raising_token = false;
     if (status != HF_OK)
-        not_raised(call, status);
-    else if (call->raising_to > call->raised_to)
-        call->raised_to = call->raising_to;
+        record_failed_raise(call, status);
+    else if (call->token_being_raised_to > call->token_raised_to)
+        call->token_raised_to = call->token_being_raised_to;
 }
 
 /* QTOKEN-2 */
@@ -108,16 +108,16 @@ enum hf_quorum_raising hf_quorum_raise_tokens(struct hf_quorum_hold *hold,
 
     if (!hold->quorum->is_fenced)
         return RAISING_DONE;
-    hold->token = greatest_token(hold);
+    hold->token = greatest_token_of_votes(hold);
     for (uint32_t i = 0; i < hold->turn.count; i++) {
         struct hf_quorum_member_call *call = &hold->member_calls[i];
 
         if (hf_quorum_turn_has_vote(&hold->turn, i))
             hf_quorum_raise(call, done);
-        numbered += is_numbered(call);
-        raising += call->is_raising;
+        numbered += has_member_this_token(call);
+        raising += call->is_raising_token;
     }
-    if (numbered >= hold->turn.needed)
+    if (numbered >= hold->turn.votes_needed)
         return RAISING_DONE;
     return raising > 0 ? RAISING_PENDING : RAISING_FAILED;
 }

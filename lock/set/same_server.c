@@ -8,7 +8,7 @@
 #include "net/base/error.h"
 
 /* False: it is not connected. */
-static bool read_run_id(const struct hf_lock *lock, char *dst)
+static bool read_run_id_of_server(const struct hf_lock *lock, char *dst)
 {
     struct hf_client *client = lock->client;
     bool is_connected;
@@ -19,23 +19,24 @@ static bool read_run_id(const struct hf_lock *lock, char *dst)
     return is_connected;
 }
 
-static bool are_of_one_name(const struct hf_lock *a, const struct hf_lock *b)
+static bool have_same_name(const struct hf_lock *a, const struct hf_lock *b)
 {
     return a->name_len == b->name_len &&
-           memcmp(a->text, b->text, a->name_len) == 0;
+           memcmp(a->texts, b->texts, a->name_len) == 0;
 }
 
-/* The earlier member that has this run_id; `b`: none. */
-static uint32_t find_before(char (*run_ids)[HF_RUN_ID_MAX],
-                            struct hf_lock *const *locks, uint32_t b, bool by_name)
+/* The earlier member that has the run_id of `member`; `member`: none. */
+static uint32_t find_earlier_member_on_server(char (*run_ids)[HF_RUN_ID_MAX],
+                                              struct hf_lock *const *locks, uint32_t member,
+                                              bool by_name)
 {
-    uint32_t a = 0;
+    uint32_t i = 0;
 
-    while (a < b && (locks[a]->client == locks[b]->client ||
-                     strcmp(run_ids[a], run_ids[b]) != 0 ||
-                     (by_name && !are_of_one_name(locks[a], locks[b]))))
-        a++;
-    return a;
+    while (i < member && (locks[i]->client == locks[member]->client ||
+                          strcmp(run_ids[i], run_ids[member]) != 0 ||
+                          (by_name && !have_same_name(locks[i], locks[member]))))
+        i++;
+    return i;
 }
 
 bool hf_same_server_find(struct hf_same_server *out, struct hf_lock *const *locks,
@@ -44,10 +45,10 @@ bool hf_same_server_find(struct hf_same_server *out, struct hf_lock *const *lock
     char run_ids[HF_SAME_SERVER_MAX][HF_RUN_ID_MAX];
 
     for (uint32_t b = 0; b < count; b++) {
-        (void)read_run_id(locks[b], run_ids[b]);
-        out->b = b;
+        (void)read_run_id_of_server(locks[b], run_ids[b]);
+        out->second_member = b;
         if (run_ids[b][0] == '\0' ||
-            (out->a = find_before(run_ids, locks, b, by_name)) == b)
+            (out->first_member = find_earlier_member_on_server(run_ids, locks, b, by_name)) == b)
             continue;
         memcpy(out->run_id, run_ids[b], HF_RUN_ID_MAX);
         return true;
@@ -60,7 +61,7 @@ uint32_t hf_same_server_find_unidentified(struct hf_lock *const *locks, uint32_t
     char run_id[HF_RUN_ID_MAX];
     uint32_t i = 0;
 
-    while (i < count && (!read_run_id(locks[i], run_id) || run_id[0]))
+    while (i < count && (!read_run_id_of_server(locks[i], run_id) || run_id[0]))
         i++;
     return i;
 }
@@ -69,7 +70,7 @@ bool hf_same_server_is_connected(const struct hf_lock *lock)
 {
     char run_id[HF_RUN_ID_MAX];
 
-    return read_run_id(lock, run_id);
+    return read_run_id_of_server(lock, run_id);
 }
 
 hf_status hf_same_server_fail(struct hf_error *err,
@@ -79,7 +80,7 @@ hf_status hf_same_server_fail(struct hf_error *err,
     return hf_error_set(err, HF_E_INVAL,
                         "two members are on one server: %s and %s (run_id %s); "
                         "allow_same_server permits that",
-                        hf_client_address(locks[found->a]->client),
-                        hf_client_address(locks[found->b]->client),
+                        hf_client_address(locks[found->first_member]->client),
+                        hf_client_address(locks[found->second_member]->client),
                         found->run_id);
 }

@@ -10,7 +10,7 @@
 /* Two members of a set on one server, found by the run_id that the server sent in
  * the handshake with each client. */
 struct hf_same_server {
-    uint32_t a, b;
+    uint32_t first_member, second_member;
     char run_id[HF_RUN_ID_MAX];
 };
 

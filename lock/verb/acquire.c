@@ -26,7 +26,7 @@ static void enter_wait_queue(struct hf_op *op);
 /* ---- ending ---- */
 
 /* The server may have recorded this owner as holder or queued: both are released. */
-static void abandon_hold(struct hf_op *op)
+static void abandon_requested_hold(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
@@ -34,11 +34,11 @@ static void abandon_hold(struct hf_op *op)
     if (!hold)
         return;
     if (op->lock->kind->steps[STEP_RELEASE].script &&
-        (op->call.may_have_run || op->may_be_held || op->may_be_queued))
+        (op->call.may_have_run || op->may_earlier_request_hold || op->may_be_queued))
         hf_release_orphan(op->lock, hf_hold_field(hold),
                           op->lock->kind->is_ownerless ? LATE_COPY_REPLY_TTL_MS : op->lease_ms,
-                          op->place_ms, hf_hold_orphan_memory(hold));
-    op->call.may_have_run = op->may_be_held = op->may_be_queued = false;
+                          op->queue_place_valid_ms, hf_hold_orphan_memory(hold));
+    op->call.may_have_run = op->may_earlier_request_hold = op->may_be_queued = false;
     hf_hold_free(hold);
 }
 
@@ -46,7 +46,7 @@ static void abandon_hold(struct hf_op *op)
  * because the operation still counts as its user. */
 static void end_acquire(struct hf_op *op, hf_status status)
 {
-    abandon_hold(op);
+    abandon_requested_hold(op);
     hf_loop_disarm(op->client->loop, &op->timer);
     hf_wait_end(&op->wait);
     hf_wait_queue_leave(op);
@@ -71,7 +71,7 @@ static void release_late_grant(struct hf_op *op, hf_status status)
 /* ---- one owner, several calls ---- */
 
 /* Returns the owner's hold on a lock of this name and another kind that it cannot join. */
-static struct hf_hold *conflicting_hold(const struct hf_op *op)
+static struct hf_hold *find_conflicting_hold(const struct hf_op *op)
 {
     struct hf_hold *hold = hf_hold_find_same_queue(op->lock, op->owner);
     struct hf_lease copy;
@@ -81,13 +81,13 @@ static struct hf_hold *conflicting_hold(const struct hf_op *op)
 }
 
 /* Behind others in line it would wait for what its own owner holds. */
-static bool waits_for_itself(const struct hf_op *op)
+static bool would_wait_for_own_owner(const struct hf_op *op)
 {
-    return hf_hold_find(op->lock, op->owner) || conflicting_hold(op) ||
+    return hf_hold_find(op->lock, op->owner) || find_conflicting_hold(op) ||
            hf_hold_to_join(op->lock, op->owner);
 }
 
-static bool is_in_line(const struct hf_op *op)
+static bool is_in_wait_queue(const struct hf_op *op)
 {
     return !hf_list_is_empty(&op->queue_node);
 }
@@ -95,13 +95,13 @@ static bool is_in_line(const struct hf_op *op)
 /* The result of an earlier request is no longer needed: the owner already has a hold. */
 static void switch_to_reentry(struct hf_op *op, struct hf_hold *held)
 {
-    op->has_waited = op->has_waited || is_in_line(op);
-    abandon_hold(op);
+    op->has_waited_before_reentry = op->has_waited_before_reentry || is_in_wait_queue(op);
+    abandon_requested_hold(op);
     hf_wait_queue_leave(op);
     hf_reentry_start(op, held);
 }
 
-static void on_own_grant(struct hf_timer *timer)
+static void on_grant_to_own_owner(struct hf_timer *timer)
 {
     struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
 
@@ -109,49 +109,50 @@ static void on_own_grant(struct hf_timer *timer)
     enter_wait_queue(op);
 }
 
-static void wake_if_waits_for_itself(struct hf_op *op, const struct hf_op *granted)
+static void wake_if_waiting_for_own_owner(struct hf_op *op, const struct hf_op *granted)
 {
     if (op->owner != granted->owner || op->wait.state == WAIT_REQUESTING ||
-        !waits_for_itself(op))
+        !would_wait_for_own_owner(op))
         return;
-    op->has_waited = true;
+    op->has_waited_before_reentry = true;
     hf_wait_queue_leave(op);
-    op->timer.fire = on_own_grant;
+    op->timer.fire = on_grant_to_own_owner;
     hf_loop_arm(op->client->loop, &op->timer, 0);
 }
 
 /* The same for kinds whose waiters have a queue each. */
-static void tell_own_queuers(const struct hf_op *granted)
+static void wake_own_calls_in_private_queues(const struct hf_op *granted)
 {
-    const struct hf_list *ops = &granted->client->ops;
+    const struct hf_list *ops = &granted->client->pending_ops;
 
-    if (granted->lock->private_queues < (granted->has_own_queue ? 2 : 1))
+    if (granted->lock->private_queues_count < (granted->has_own_queue ? 2 : 1))
         return;
     for (struct hf_list *l = ops->next; l != ops; l = l->next) {
         struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
 
         if (op != granted && op->lock == granted->lock && op->has_own_queue &&
-            is_in_line(op))
-            wake_if_waits_for_itself(op, granted);
+            is_in_wait_queue(op))
+            wake_if_waiting_for_own_owner(op, granted);
     }
 }
 
-/* After a grant, other waiting calls of the owner (of the first OWN_CALLS_MAX waiters) can go on,
- * or never succeed: their timers wake them, as in hf_wait_queue_leave. Behind another owner they
- * would wait for their own release. With a pending request: see is_overtaken. */
-#define OWN_CALLS_MAX 1024
+/* After a grant, other waiting calls of the owner (of the first OWN_CALLS_WOKEN_MAX waiters) can go
+ * on, or never succeed: their timers wake them, as in hf_wait_queue_leave. Behind another owner
+ * they would wait for their own release. With a pending request: see was_owner_granted_meanwhile.
+ * */
+#define OWN_CALLS_WOKEN_MAX 1024
 
-static void wake_calls_that_wait_for_themselves(const struct hf_op *granted)
+static void wake_calls_of_same_owner(const struct hf_op *granted)
 {
     struct hf_wait_queue *line = granted->lock->wait_queue ? granted->lock->wait_queue
                                                            : granted->queue;
     struct hf_list *waiters = &line->waiters, *next;
-    int left = OWN_CALLS_MAX;
+    int left = OWN_CALLS_WOKEN_MAX;
 
-    tell_own_queuers(granted);
+    wake_own_calls_in_private_queues(granted);
     for (struct hf_list *l = waiters->next; l != waiters && left > 0; l = next, left--) {
         next = l->next;
-        wake_if_waits_for_itself(HF_OWNER_OF(l, struct hf_op, queue_node), granted);
+        wake_if_waiting_for_own_owner(HF_OWNER_OF(l, struct hf_op, queue_node), granted);
     }
 }
 
@@ -159,14 +160,14 @@ static void wake_calls_that_wait_for_themselves(const struct hf_op *granted)
 
 static void send_acquire(struct hf_op *op);
 
-static void store_hold(struct hf_op *op)
+static void store_granted_hold(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
-    HF_ASSERT(hold->work->lease.state == LEASE_HELD && hold->work->lease.count == 1);
+    HF_ASSERT(hold->work->lease.state == LEASE_HELD && hold->work->lease.hold_count == 1);
     HF_ASSERT(!hf_hold_find(op->lock, op->owner)); /* an owner has one hold */
     if (op->options.max_hold_ms > 0)
-        hold->work->lease.max_until_ms =
+        hold->work->lease.max_hold_until_ms =
             hf_loop_now(op->client->loop) + op->options.max_hold_ms;
     hf_hold_add(hold);
     op->hold = NULL; /* it is the lock's */
@@ -175,26 +176,26 @@ static void store_hold(struct hf_op *op)
     hf_label_note_needed(op->client, op->lease_ms);
     hold->is_member = op->is_member;
     hold->is_provisional = op->is_member;
-    op->client->provisional_holds += op->is_member;
+    op->client->provisional_holds_count += op->is_member;
     hf_hold_rearm_timer(hold);
     hf_hold_shrink_later(hold);
-    wake_calls_that_wait_for_themselves(op);
+    wake_calls_of_same_owner(op);
 }
 
 /* The waiters that were in the queue when the request was sent would receive the same reply. */
-static void let_all_through(struct hf_op *op)
+static void grant_whole_queue(struct hf_op *op)
 {
     struct hf_wait_queue *line = op->lock->wait_queue;
     struct hf_op *behind;
 
     while (hf_wait_queue_first(line) == op &&
            (behind = hf_wait_queue_second(line)) &&
-           behind->begin_number <= op->requested_number)
+           behind->begin_number <= op->ops_begun_when_sent)
         end_waiter_with_status(behind, HF_OK);
 }
 
 /* An object without owners: no hold is kept, and only the request must be forgotten. */
-static void let_through(struct hf_op *op, hf_status status)
+static void grant_ownerless(struct hf_op *op, hf_status status)
 {
     struct hf_hold *request = op->hold;
 
@@ -202,14 +203,14 @@ static void let_through(struct hf_op *op, hf_status status)
         hf_count_delete_stored_reply(op);
     op->hold = NULL;
     hf_hold_free(request);
-    if (op->lock->kind->opens_for_all)
-        let_all_through(op);
+    if (op->lock->kind->grants_all_waiters)
+        grant_whole_queue(op);
     end_acquire(op, status);
 }
 
 /* Two calls of one owner on a shared lock may both be granted. An owner has one hold: the
  * second grant is released, and its call enters the hold of the first. */
-static void request_reentry(struct hf_op *op)
+static void resend_as_reentry(struct hf_op *op)
 {
     op->call.may_have_run = true;
     send_acquire(op);
@@ -218,7 +219,7 @@ static void request_reentry(struct hf_op *op)
 /* Processes a grant: HF_OK, or HF_UNREPLICATED with keep_unreplicated. The order matters:
  * a closing client may keep nothing; all later checks need the lease; a late grant is
  * requested again before an expired one is an error; only a valid grant is a re-entry. */
-static void acquire_granted(struct hf_op *op, hf_status status)
+static void handle_grant(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
     struct hf_client *client = op->client;
@@ -229,42 +230,42 @@ static void acquire_granted(struct hf_op *op, hf_status status)
         return;
     }
     hf_lease_granted(&hold->work->lease, 1, &op->call.sending,
-                    op->options.lease_ms == 0, (unsigned)client->serial);
+                    op->options.lease_ms == 0, (unsigned)client->last_serial);
     hf_track_granted(hold);
     if (hold->has_callbacks)
         hf_hold_callbacks(hold)->token = op->answer.number;
     safe_ms = hf_lease_safe_ms(&hold->work->lease, now);
     if (hf_wait_retries_grant(&op->wait, op->options.wait_ms != 0, now, safe_ms,
                               op->lease_ms)) {
-        op->may_be_held = true;
-        op->is_late = true;
+        op->may_earlier_request_hold = true;
+        op->was_last_grant_late = true;
         send_acquire(op);
     } else if (safe_ms <= 0) {
         release_late_grant(op, hf_op_fail_late(op));
     } else if (op->lock->kind->is_ownerless) {
-        let_through(op, status);
+        grant_ownerless(op, status);
     } else if (hf_hold_find(op->lock, op->owner)) {
-        request_reentry(op);
+        resend_as_reentry(op);
     } else {
-        store_hold(op);
+        store_granted_hold(op);
         end_acquire(op, status);
     }
 }
 
-static bool is_granted(struct hf_call *call, struct hf_resp_value reply)
+static bool is_grant_reply(struct hf_call *call, struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
-    return hf_answer_read(&op->answer, reply) && op->answer.count == op->count;
+    return hf_answer_read(&op->answer, reply) && op->answer.count == op->wanted_hold_count;
 }
 
-static void on_replicas(struct hf_call *call, hf_status status)
+static void on_replicas_confirmed(struct hf_call *call, hf_status status)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     if (status == HF_OK ||
         (status == HF_UNREPLICATED && op->options.keep_unreplicated))
-        acquire_granted(op, status);
+        handle_grant(op, status);
     else
         release_late_grant(op, status);
 }
@@ -273,51 +274,51 @@ static void on_replicas(struct hf_call *call, hf_status status)
 
 /* Is it a hash of another program? To wait for it would be in vain. An empty
  * answer proves nothing: of a large one, HSCAN may return no field at first. */
-static bool is_hash_of_another_program(const struct hf_lock_info *info)
+static bool is_foreign_hash(const struct hf_lock_info *info)
 {
     return info->kind == HF_KIND_NONE &&
            (info->holder_len > 0 || info->hold_count != 0);
 }
 
 /* A call that was sent without waiting in the queue enters it now. */
-static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
+static void wait_in_queue(struct hf_op *op, int64_t ttl_ms)
 {
-    if (!is_in_line(op) && !hf_wait_queue_enter(op)) {
+    if (!is_in_wait_queue(op) && !hf_wait_queue_enter(op)) {
         hf_op_arm_due(op);
         return;
     }
-    hf_wait_answered(&op->queue->answers);
+    hf_wait_answered(&op->queue->last_answers);
     advance_wait(op, EVENT_REFUSED, ttl_ms);
 }
 
 /* Another call of the owner was granted meanwhile. Sent again, this call is a re-entry,
  * joins that hold, or is refused. */
-static bool is_overtaken(struct hf_op *op)
+static bool was_owner_granted_meanwhile(struct hf_op *op)
 {
-    bool wanted_to_join = op->text_len > 0;
+    bool wanted_to_join = op->joined_len > 0;
 
-    return hf_hold_find(op->lock, op->owner) || conflicting_hold(op) ||
+    return hf_hold_find(op->lock, op->owner) || find_conflicting_hold(op) ||
            (!wanted_to_join && hf_hold_to_join(op->lock, op->owner));
 }
 
-static void acquire_found_held(struct hf_op *op)
+static void handle_refusal(struct hf_op *op)
 {
     struct hf_lock_info info = {
         .size = sizeof info, .is_locked = true, .ttl_ms = op->answer.number, .holders = 1,
         .waiters = -1, .first_place_ms = -1};
 
-    op->may_be_queued = op->place_ms > 0;
-    op->is_late = false;
+    op->may_be_queued = op->queue_place_valid_ms > 0;
+    op->was_last_grant_late = false;
     if (op->client->is_closing) {
         end_acquire(op, HF_E_CLOSED);
         return;
     }
-    if (is_overtaken(op)) {
+    if (was_owner_granted_meanwhile(op)) {
         send_acquire(op);
         return;
     }
     hf_info_read(&info, op->lock->kind, &op->answer);
-    if (is_hash_of_another_program(&info)) {
+    if (is_foreign_hash(&info)) {
         end_acquire(op, hf_fail_acquire_not_a_lock(op->error, op->lock, &info));
         return;
     }
@@ -326,11 +327,11 @@ static void acquire_found_held(struct hf_op *op)
         hf_on_wait_post(op, &info);
         hf_holder_note(op, &info);
         if (op->may_be_queued)
-            hf_label_note_needed(op->client, op->place_ms);
-        wait_in_line(op, info.ttl_ms);
+            hf_label_note_needed(op->client, op->queue_place_valid_ms);
+        wait_in_queue(op, info.ttl_ms);
         return;
     }
-    end_acquire(op, op->lock->kind->unavailable
+    end_acquire(op, op->lock->kind->unavailable_text
                         ? HF_TIMEOUT
                         : hf_fail_held_by(op->error, op->lock, &info));
 }
@@ -351,34 +352,34 @@ static void fail_whole_queue(struct hf_op *op, hf_status status)
 }
 
 /* A closing client waits for no other request, but a wait whose time has passed ends as usual. */
-static bool waits_on(struct hf_op *op, hf_status status)
+static bool may_continue_waiting(struct hf_op *op, hf_status status)
 {
     int64_t now = hf_loop_now(op->client->loop);
 
-    if (!is_in_line(op) || !op->call.is_temporary_failure ||
+    if (!is_in_wait_queue(op) || !op->call.is_temporary_failure ||
         (op->client->is_closing && now < op->wait.deadline_ms))
         return false;
-    hf_on_wait_log_refusal(op, &op->queue->answers, status);
-    return hf_wait_failed(&op->wait, &op->queue->answers, now, status);
+    hf_on_wait_log_refusal(op, &op->queue->last_answers, status);
+    return hf_wait_failed(&op->wait, &op->queue->last_answers, now, status);
 }
 
 /* A request that had no reply need not be repeated if another call of the owner was granted
  * meanwhile. After a refusal by the server, a re-entry would get the same one. */
-static void wait_on(struct hf_op *op, hf_status status)
+static void continue_waiting(struct hf_op *op, hf_status status)
 {
-    if (hf_status_is_unknown_outcome(status) && is_overtaken(op) &&
+    if (hf_status_is_unknown_outcome(status) && was_owner_granted_meanwhile(op) &&
         hf_loop_now(op->client->loop) < op->wait.deadline_ms)
         send_acquire(op);
     else
         advance_wait(op, EVENT_UNANSWERED, 0);
 }
 
-static void acquire_failed(struct hf_op *op, hf_status status)
+static void handle_failure(struct hf_op *op, hf_status status)
 {
-    if (status == HF_E_SERVER && op->lock->kind->has_server_queue && op->place_ms > 0)
+    if (status == HF_E_SERVER && op->lock->kind->has_server_queue && op->queue_place_valid_ms > 0)
         op->call.may_have_run = true; /* half of the script: it has entered the queue */
-    if (waits_on(op, status)) {
-        wait_on(op, status);
+    if (may_continue_waiting(op, status)) {
+        continue_waiting(op, status);
         return;
     }
     if (status == HF_E_AUTH || status == HF_E_TLS)
@@ -386,40 +387,40 @@ static void acquire_failed(struct hf_op *op, hf_status status)
     end_acquire(op, status);
 }
 
-static void on_answer(struct hf_call *call, hf_status status, struct hf_resp_value reply)
+static void on_acquire_answered(struct hf_call *call, hf_status status, struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     if (status < 0) {
-        acquire_failed(op, status);
+        handle_failure(op, status);
         return;
     }
     if (!hf_op_read_answer(op, reply)) {
-        acquire_failed(op, hf_op_fail_unexpected_reply(op));
+        handle_failure(op, hf_op_fail_unexpected_reply(op));
         return;
     }
-    hf_wait_answered(&op->queue->answers);
-    if (op->answer.count == op->count)
-        acquire_granted(op, HF_OK);
+    hf_wait_answered(&op->queue->last_answers);
+    if (op->answer.count == op->wanted_hold_count)
+        handle_grant(op, HF_OK);
     else
-        acquire_found_held(op);
+        handle_refusal(op);
 }
 
 /* The server will not keep its answer much longer: a new request follows. */
-static bool is_question_old(const struct hf_op *op, int64_t now)
+static bool is_request_id_too_old(const struct hf_op *op, int64_t now)
 {
     return op->hold && op->lock->kind->is_ownerless &&
-           now - op->named_ms >= REQUEST_REPEAT_MS;
+           now - op->hold_created_ms >= REQUEST_REPEAT_MS;
 }
 
-static bool has_question(struct hf_op *op)
+static bool ensure_hold_for_request(struct hf_op *op)
 {
     int64_t now = hf_loop_now(op->client->loop);
 
-    if (is_question_old(op, now))
-        abandon_hold(op);
+    if (is_request_id_too_old(op, now))
+        abandon_requested_hold(op);
     if (!op->hold) {
-        op->named_ms = now;
+        op->hold_created_ms = now;
         op->hold = hf_hold_new(op);
     }
     return op->hold != NULL;
@@ -438,44 +439,45 @@ static void send_acquire(struct hf_op *op)
         switch_to_reentry(op, held);
         return;
     }
-    if ((beside = conflicting_hold(op))) {
+    if ((beside = find_conflicting_hold(op))) {
         end_acquire(op, hf_reentry_fail_deadlock(op, beside));
         return;
     }
-    if (!has_question(op)) {
+    if (!ensure_hold_for_request(op)) {
         end_acquire(op, HF_E_NOMEM);
         return;
     }
     hf_wait_queue_name_channel(op);
-    op->count = op->lock->kind->is_ownerless ? op->permits : 1;
-    op->requested_number = op->client->ops_begun;
-    op->silence_ms = hf_loop_now(op->client->loop) - op->wait.sent_ms;
-    op->wait.sent_ms += op->silence_ms;
+    op->wanted_hold_count = op->lock->kind->is_ownerless ? op->permits : 1;
+    op->ops_begun_when_sent = op->client->ops_begun;
+    op->acquire_interval_ms = hf_loop_now(op->client->loop) - op->wait.last_request_ms;
+    op->wait.last_request_ms += op->acquire_interval_ms;
     /* Kept for give_up_hold: hf_op_call_script clears may_have_run. */
-    op->may_be_held = op->may_be_held || op->call.may_have_run;
+    op->may_earlier_request_hold = op->may_earlier_request_hold || op->call.may_have_run;
     hf_op_note_outcome(op); /* the last request of this wait */
-    hf_lease_sent(&op->hold->work->lease, op->wait.sent_ms, op->lease_ms);
-    if (!op->lock->kind->opens_for_all)
-        hf_op_want_replicas(op, is_granted, on_replicas);
+    hf_lease_sent(&op->hold->work->lease, op->wait.last_request_ms, op->lease_ms);
+    if (!op->lock->kind->grants_all_waiters)
+        hf_op_want_replicas(op, is_grant_reply, on_replicas_confirmed);
     hf_listeners_request_count(op);
-    hf_op_call_script(op, STEP_ACQUIRE, hf_hold_field(op->hold), hf_op_deadline(op), on_answer);
+    hf_op_call_script(op, STEP_ACQUIRE, hf_hold_field(op->hold), hf_op_deadline(op),
+                      on_acquire_answered);
 }
 
 /* ---- waiting ---- */
 
 /* An object without owners has no lease whose end would limit the sleep. */
-static bool may_miss_messages(const struct hf_op *op, const struct hf_wait_queue *line)
+static bool may_miss_notifications(const struct hf_op *op, const struct hf_wait_queue *line)
 {
     return line->subscription.is_sharded || op->lock->kind->is_ownerless ||
-           (op->call.is_tracked && op->call.is_by_ask); /* TRACK-7 */
+           (op->call.is_tracked && op->call.was_redirected_by_ask); /* TRACK-7 */
 }
 
 static void advance_wait(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 {
     int64_t now = hf_loop_now(op->client->loop);
     struct hf_wait_queue *line = op->queue;
-    int64_t cap_ms = hf_wait_max_sleep_ms(op->client->watchdog_ms, may_miss_messages(op, line),
-                                          op->call.is_by_ask);
+    int64_t cap_ms = hf_wait_max_sleep_ms(op->client->watchdog_ms, may_miss_notifications(op, line),
+                                          op->call.was_redirected_by_ask);
 
     switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms, cap_ms)) {
     case DO_REQUEST:
@@ -493,9 +495,9 @@ static void advance_wait(struct hf_op *op, enum hf_wait_event event, int64_t ttl
         hf_op_arm_due(op);
         break;
     case DO_GIVE_UP:
-        end_acquire(op, op->is_late && hf_wait_result(&line->answers) == HF_TIMEOUT
+        end_acquire(op, op->was_last_grant_late && hf_wait_result(&line->last_answers) == HF_TIMEOUT
                             ? hf_op_fail_late(op)
-                            : hf_holder_fill_timeout(op, hf_wait_result(&line->answers)));
+                            : hf_holder_fill_timeout(op, hf_wait_result(&line->last_answers)));
         break;
     case DO_NOTHING:
         break;
@@ -507,7 +509,7 @@ static void on_wait_event(struct hf_op *op, enum hf_wait_event event)
     advance_wait(op, event, 0);
 }
 
-static void on_due(struct hf_timer *timer)
+static void on_wait_timer(struct hf_timer *timer)
 {
     advance_wait(HF_OWNER_OF(timer, struct hf_op, timer), EVENT_DUE, 0);
 }
@@ -518,8 +520,8 @@ static void on_due(struct hf_timer *timer)
  * hold the lock together need not send their requests one after the other. */
 static bool skips_queue(const struct hf_op *op)
 {
-    return op->options.wait_ms == 0 || waits_for_itself(op) ||
-           (op->lock->kind->is_shared && !hf_wait_queue_first(op->lock->wait_queue));
+    return op->options.wait_ms == 0 || would_wait_for_own_owner(op) ||
+           (op->lock->kind->may_have_several_holders && !hf_wait_queue_first(op->lock->wait_queue));
 }
 
 static void enter_wait_queue(struct hf_op *op)
@@ -527,7 +529,7 @@ static void enter_wait_queue(struct hf_op *op)
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
 
     hf_loop_disarm(op->client->loop, &op->timer);
-    op->timer.fire = on_due;
+    op->timer.fire = on_wait_timer;
     if (held) {
         switch_to_reentry(op, held);
         return;
@@ -550,12 +552,12 @@ static void start_acquire(struct hf_op *op)
     op->began_ms = now;
     op->lease_ms = o->lease_ms > 0 ? o->lease_ms : op->client->watchdog_ms;
     hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
-    if (op->lock->kind->spins)
+    if (op->lock->kind->waiters_poll)
         hf_wait_make_spin(&op->wait);
-    if (op->lock->kind->is_shared)
+    if (op->lock->kind->may_have_several_holders)
         hf_wait_make_shared(&op->wait);
     if (o->wait_ms != 0 && op->lock->kind->has_server_queue)
-        op->place_ms = o->wait_ms < 0 ? op->client->watchdog_ms /* FAIR-2 */
+        op->queue_place_valid_ms = o->wait_ms < 0 ? op->client->watchdog_ms /* FAIR-2 */
                                       : hf_min_ms(o->wait_ms + op->client->watchdog_ms / 3,
                                                   op->client->watchdog_ms);
     if (o->cancel && o->cancel->is_fired) {
@@ -578,7 +580,7 @@ static void cancel_acquire(struct hf_op *op, hf_status status)
 
     hf_call_cancel(&op->call);
     hf_loop_disarm(op->client->loop, &op->timer);
-    if (held && held->work && held->work->op == op) {
+    if (held && held->work && held->work->acting_op == op) {
         hf_reentry_cancel(op, status);
         return;
     }
@@ -591,6 +593,6 @@ const struct hf_verb hf_verb_acquire = {
     .resume = enter_wait_queue,
     .cancel = cancel_acquire,
     .on_wait_event = on_wait_event,
-    .on_registered = hf_listeners_request_count,
-    .only_waits = true,
+    .on_queue_registered = hf_listeners_request_count,
+    .ends_at_close = true,
 };

@@ -28,13 +28,13 @@
 
 /* The pause between two background attempts after a temporary refusal: short for an
  * operator who removes the cause, and few requests while it remains. */
-#define REPEAT_MS 1000
+#define REPEAT_PAUSE_MS 1000
 /* How long a recorded reply waits, so that one command deletes several of them. */
-#define FORGET_MS 5
+#define DELETE_REPLIES_AFTER_MS 5
 /* 15 keys of this length fit into the operation that deletes them. */
-#define FORGET_KEY_MAX 128
+#define DELETED_KEY_LEN_MAX 128
 
-static struct hf_op *op_of(struct hf_call *call)
+static struct hf_op *op_of_call(struct hf_call *call)
 {
     return HF_OWNER_OF(call, struct hf_op, call);
 }
@@ -43,67 +43,68 @@ static struct hf_op *op_of(struct hf_call *call)
  *
  * Several are deleted at once: a command for each would cost as much as the request. */
 
-static void on_forgotten(struct hf_call *call, hf_status status,
-                         struct hf_resp_value reply)
+static void on_replies_deleted(struct hf_call *call, hf_status status,
+                               struct hf_resp_value reply)
 {
     (void)reply; /* else it ends by its TTL */
-    hf_op_finish(op_of(call), status);
+    hf_op_finish(op_of_call(call), status);
 }
 
-static void cancel_forgetting(struct hf_op *op, hf_status status)
+static void cancel_reply_deletion(struct hf_op *op, hf_status status)
 {
     hf_loop_disarm(op->client->loop, &op->timer);
-    if (op->lock->reply_deletion == op)
-        op->lock->reply_deletion = NULL;
+    if (op->lock->pending_reply_deletion == op)
+        op->lock->pending_reply_deletion = NULL;
     hf_op_finish(op, status);
 }
 
 static const struct hf_verb verb_forget = {
-    .name = "forget answers of", .cancel = cancel_forgetting};
+    .name = "forget answers of", .cancel = cancel_reply_deletion};
 
-static void forget_all(struct hf_op *op)
+static void delete_stored_replies(struct hf_op *op)
 {
     struct hf_client *client = op->client;
     hf_status rc;
 
     hf_loop_disarm(client->loop, &op->timer);
-    HF_ASSERT(op->lock->reply_deletion == op && op->count > 0 && op->count < OP_ARGS_MAX);
-    op->lock->reply_deletion = NULL;
+    HF_ASSERT(op->lock->pending_reply_deletion == op && op->wanted_hold_count > 0 &&
+              op->wanted_hold_count < OP_ARGS_MAX);
+    op->lock->pending_reply_deletion = NULL;
     op->argv[0] = (struct hf_resp_arg){"DEL", 3};
     op->call.argv = op->argv;
-    op->call.argc = (size_t)op->count + 1;
+    op->call.argc = (size_t)op->wanted_hold_count + 1;
     op->call.slot = op->lock->slot;
-    op->call.done = on_forgotten;
+    op->call.done = on_replies_deleted;
     rc = hf_call_start_command(&op->call, client->loop, client->router,
                                hf_op_deadline(op));
     if (rc < 0)
-        on_forgotten(&op->call, rc, (struct hf_resp_value){0});
+        on_replies_deleted(&op->call, rc, (struct hf_resp_value){0});
 }
 
-static void on_forget_due(struct hf_timer *timer)
+static void on_deletion_timer(struct hf_timer *timer)
 {
-    forget_all(HF_OWNER_OF(timer, struct hf_op, timer));
+    delete_stored_replies(HF_OWNER_OF(timer, struct hf_op, timer));
 }
 
 /* Those of long names one by one. */
-static int64_t forget_max(size_t key_len)
+static int64_t stored_replies_per_deletion_max(size_t key_len)
 {
-    return key_len <= FORGET_KEY_MAX ? OP_ARGS_MAX - 1 : 1;
+    return key_len <= DELETED_KEY_LEN_MAX ? OP_ARGS_MAX - 1 : 1;
 }
 
 /* The keys follow the operation in memory. All keys of a lock have one length. */
-static struct hf_op *reply_deletion(struct hf_lock *lock, size_t key_len)
+static struct hf_op *find_or_add_reply_deletion(struct hf_lock *lock, size_t key_len)
 {
-    struct hf_op *op = lock->reply_deletion;
+    struct hf_op *op = lock->pending_reply_deletion;
 
     if (op || !(op = hf_op_new_background(lock, &verb_forget,
-                                          (size_t)forget_max(key_len) *
+                                          (size_t)stored_replies_per_deletion_max(key_len) *
                                               key_len)))
         return op;
-    lock->reply_deletion = op;
-    op->timer.fire = on_forget_due;
+    lock->pending_reply_deletion = op;
+    op->timer.fire = on_deletion_timer;
     hf_loop_arm(lock->client->loop, &op->timer,
-                hf_loop_now(lock->client->loop) + FORGET_MS);
+                hf_loop_now(lock->client->loop) + DELETE_REPLIES_AFTER_MS);
     return op;
 }
 
@@ -129,36 +130,36 @@ static void shorten_stored_reply(struct hf_lock *lock, const char *key, size_t l
     op->call.argv = op->argv;
     op->call.argc = 3;
     op->call.slot = lock->slot;
-    op->call.done = on_forgotten;
+    op->call.done = on_replies_deleted;
     rc = hf_call_start_command(&op->call, client->loop, client->router, hf_op_deadline(op));
     if (rc < 0)
-        on_forgotten(&op->call, rc, (struct hf_resp_value){0});
+        on_replies_deleted(&op->call, rc, (struct hf_resp_value){0});
 }
 
-static bool may_be_repeated(const struct hf_op *op)
+static bool may_have_been_sent_twice(const struct hf_op *op)
 {
-    return op->call.is_repeated || op->may_be_held;
+    return op->call.is_repeated || op->may_earlier_request_hold;
 }
 
 void hf_count_delete_stored_reply(struct hf_op *ended)
 {
-    size_t len = hf_hold_key_len(ended->lock, ended->hold->work->text_len);
+    size_t len = hf_hold_key_len(ended->lock, ended->hold->work->hold_field_len);
     struct hf_op *op;
     char *key;
 
     HF_ASSERT(hf_loop_is_locked(ended->client->loop) && len > 0);
-    if (may_be_repeated(ended)) {
+    if (may_have_been_sent_twice(ended)) {
         shorten_stored_reply(ended->lock, hf_hold_key(ended->hold), len);
         return;
     }
-    if (!(op = reply_deletion(ended->lock, len)))
+    if (!(op = find_or_add_reply_deletion(ended->lock, len)))
         return;
-    HF_ASSERT(op->count < forget_max(len));
-    key = hf_op_orphan_key(op) + (size_t)op->count++ * len;
+    HF_ASSERT(op->wanted_hold_count < stored_replies_per_deletion_max(len));
+    key = hf_op_orphan_key(op) + (size_t)op->wanted_hold_count++ * len;
     memcpy(key, hf_hold_key(ended->hold), len);
-    op->argv[op->count] = (struct hf_resp_arg){key, len};
-    if (op->count == forget_max(len))
-        forget_all(op);
+    op->argv[op->wanted_hold_count] = (struct hf_resp_arg){key, len};
+    if (op->wanted_hold_count == stored_replies_per_deletion_max(len))
+        delete_stored_replies(op);
 }
 
 /* ---- sending ---- */
@@ -167,174 +168,176 @@ typedef void answered(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply);
 
 /* The verb that repeats such a request after its call has ended; NULL: it is not repeated. */
-static const struct hf_verb *again_of(enum hf_step step);
+static const struct hf_verb *repeat_verb_of_step(enum hf_step step);
 
-static void send_change(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
-                        answered *done)
+static void send_count_change(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
+                              answered *done)
 {
     hf_op_call_script(op, step, hf_hold_field(op->hold), deadline_ms, done);
 }
 
-static bool begin_change(struct hf_op *op)
+static bool begin_count_change(struct hf_op *op)
 {
     HF_ASSERT(!op->hold);
-    op->count = op->permits;
+    op->wanted_hold_count = op->permits;
     op->lease_ms = STORED_REPLY_TTL_MS;
-    op->named_ms = hf_loop_now(op->client->loop);
+    op->hold_created_ms = hf_loop_now(op->client->loop);
     if ((op->hold = hf_hold_new(op)))
         return true;
     hf_hold_finish_request(op, HF_E_NOMEM);
     return false;
 }
 
-static bool is_done(const struct hf_op *op)
+static bool was_change_done(const struct hf_op *op)
 {
-    return op->answer.count == op->count;
+    return op->answer.count == op->wanted_hold_count;
 }
 
-static bool is_counted(struct hf_call *call, struct hf_resp_value reply)
+static bool is_change_reply_done(struct hf_call *call, struct hf_resp_value reply)
 {
-    struct hf_op *op = op_of(call);
+    struct hf_op *op = op_of_call(call);
 
-    return hf_op_read_answer(op, reply) && is_done(op);
+    return hf_op_read_answer(op, reply) && was_change_done(op);
 }
 
-static void on_confirmed(struct hf_call *call, hf_status status);
+static void on_replicas_confirmed(struct hf_call *call, hf_status status);
 
 /* The key has no TTL that would end what a failover made wrong: so replicas confirm each
  * change. */
-static void request_change(struct hf_op *op, int64_t deadline_ms, answered *done)
+static void request_replicated_change(struct hf_op *op, int64_t deadline_ms, answered *done)
 {
-    hf_op_want_replicas(op, is_counted, on_confirmed);
-    send_change(op, op->verb->step, deadline_ms, done);
+    hf_op_want_replicas(op, is_change_reply_done, on_replicas_confirmed);
+    send_count_change(op, op->verb->change_step, deadline_ms, done);
 }
 
 /* How waiters are woken is known after the first reply of a cluster. Both requests
  * together have one request timeout. A set and a deletion are not sent again after their call
  * has ended. */
-static void run_change(struct hf_op *op, answered *done, answered *known)
+static void start_change_with(struct hf_op *op, answered *done, answered *known)
 {
-    enum hf_step step = op->verb->step;
+    enum hf_step step = op->verb->change_step;
 
-    if (!begin_change(op))
+    if (!begin_count_change(op))
         return;
-    if (!again_of(step))
+    if (!repeat_verb_of_step(step))
         op->lease_ms = LATE_COPY_REPLY_TTL_MS;
     if (hf_router_had_map(op->client->router))
-        request_change(op, hf_op_deadline(op), done);
+        request_replicated_change(op, hf_op_deadline(op), done);
     else
-        send_change(op, STEP_READ, hf_op_deadline(op), known);
+        send_count_change(op, STEP_READ, hf_op_deadline(op), known);
 }
 
-static hf_status read_change(struct hf_op *op, hf_status status,
-                             struct hf_resp_value reply)
+static hf_status read_change_reply(struct hf_op *op, hf_status status,
+                                   struct hf_resp_value reply)
 {
     return status < 0 || hf_op_read_answer(op, reply) ? status
                                                       : hf_op_fail_unexpected_reply(op);
 }
 
-static void wake_waiters(struct hf_op *op)
+static void wake_waiters_of_count(struct hf_op *op)
 {
     hf_wait_queue_wake_first(op->lock->wait_queue);
     hf_wake_at_slot_owner(op);
 }
 
 /* The server has done it. */
-static void end_change(struct hf_op *op, hf_status status)
+static void end_executed_change(struct hf_op *op, hf_status status)
 {
     if (op->out_flag)
-        *op->out_flag = is_done(op);
-    if (op->value)
-        *op->value = is_done(op) ? op->answer.number : 0;
-    wake_waiters(op);
+        *op->out_flag = was_change_done(op);
+    if (op->out_number)
+        *op->out_number = was_change_done(op) ? op->answer.number : 0;
+    wake_waiters_of_count(op);
     hf_count_delete_stored_reply(op);
     hf_hold_finish_request(op, status);
 }
 
 /* If the user may not WAIT, the count was changed nevertheless. */
-static void on_confirmed(struct hf_call *call, hf_status status)
+static void on_replicas_confirmed(struct hf_call *call, hf_status status)
 {
-    struct hf_op *op = op_of(call);
+    struct hf_op *op = op_of_call(call);
 
-    end_change(op, status < 0 ? hf_op_replace_status(op, HF_UNREPLICATED) : status);
+    end_executed_change(op, status < 0 ? hf_op_replace_status(op, HF_UNREPLICATED) : status);
 }
 
 /* ---- adding, and removing ---- */
 
-static void send_again(struct hf_op *op);
+static void repeat_change(struct hf_op *op);
 
-static void on_send_again(struct hf_timer *timer)
+static void on_repeat_timer(struct hf_timer *timer)
 {
-    send_again(HF_OWNER_OF(timer, struct hf_op, timer));
+    repeat_change(HF_OWNER_OF(timer, struct hf_op, timer));
 }
 
 /* COUNT-4 */
-static bool may_be_done_later(const struct hf_op *op, hf_status status,
-                              struct hf_resp_value reply)
+static bool may_repeat_later(const struct hf_op *op, hf_status status,
+                             struct hf_resp_value reply)
 {
     return (op->call.is_temporary_failure || !reply.node ||
             hf_patience_needs_rights(status, reply)) &&
            hf_loop_now(op->client->loop) < op->wait.deadline_ms;
 }
 
-static void log_unknown(const struct hf_op *op, hf_status status)
+static void log_unknown_outcome(const struct hf_op *op, hf_status status)
 {
     hf_client_log(op->client, HF_LOG_WARNING,
                   "outcome of an operation on a %s is unknown: %s", op->lock->kind->noun,
                   hf_status_text(status));
 }
 
-static void end_repeated(struct hf_op *op, hf_status status)
+static void end_repeated_change(struct hf_op *op, hf_status status)
 {
     if (status < 0)
-        log_unknown(op, status);
+        log_unknown_outcome(op, status);
     else
-        wake_waiters(op);
+        wake_waiters_of_count(op);
     if (status == HF_OK)
         shorten_stored_reply(op->lock, hf_op_orphan_key(op),
-                             hf_hold_key_len(op->lock, op->text_len));
+                             hf_hold_key_len(op->lock, op->joined_len));
     hf_op_finish(op, status);
 }
 
-static void on_repeated(struct hf_call *call, hf_status status,
-                        struct hf_resp_value reply)
+static void on_repeated_change_answered(struct hf_call *call, hf_status status,
+                                        struct hf_resp_value reply)
 {
-    struct hf_op *op = op_of(call);
+    struct hf_op *op = op_of_call(call);
     struct hf_loop *loop = op->client->loop;
 
-    status = read_change(op, status, reply);
-    if (status == HF_OK || !may_be_done_later(op, status, reply)) {
-        end_repeated(op, status);
+    status = read_change_reply(op, status, reply);
+    if (status == HF_OK || !may_repeat_later(op, status, reply)) {
+        end_repeated_change(op, status);
         return;
     }
-    op->timer.fire = on_send_again;
-    hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + REPEAT_MS);
+    op->timer.fire = on_repeat_timer;
+    hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + REPEAT_PAUSE_MS);
 }
 
-static void send_again(struct hf_op *op)
+static void repeat_change(struct hf_op *op)
 {
-    hf_op_call_script(op, op->verb->step, hf_orphan_owner_text(op), op->wait.deadline_ms,
-                      on_repeated);
+    hf_op_call_script(op, op->verb->change_step, hf_orphan_owner_text(op), op->wait.deadline_ms,
+                      on_repeated_change_answered);
 }
 
-static void cancel_repeating(struct hf_op *op, hf_status status)
+static void cancel_repeated_change(struct hf_op *op, hf_status status)
 {
     hf_loop_disarm(op->client->loop, &op->timer);
     hf_op_finish(op, status);
 }
 
 static const struct hf_verb verbs_again[] = {
-    {.name = "repeat a change of", .cancel = cancel_repeating, .is_orphan = true,
-     .step = STEP_ADD},
-    {.name = "repeat a change of, which exists,", .cancel = cancel_repeating, .is_orphan = true,
-     .step = STEP_ADD_EXISTING},
-    {.name = "repeat a reduction of", .cancel = cancel_repeating, .is_orphan = true,
-     .step = STEP_REDUCE}};
+    {.name = "repeat a change of", .cancel = cancel_repeated_change, .is_background_release = true,
+     .change_step = STEP_ADD},
+    {.name = "repeat a change of, which exists,", .cancel = cancel_repeated_change,
+     .is_background_release = true,
+     .change_step = STEP_ADD_EXISTING},
+    {.name = "repeat a reduction of", .cancel = cancel_repeated_change,
+     .is_background_release = true,
+     .change_step = STEP_REDUCE}};
 
-static const struct hf_verb *again_of(enum hf_step step)
+static const struct hf_verb *repeat_verb_of_step(enum hf_step step)
 {
     for (size_t i = 0; i < sizeof verbs_again / sizeof *verbs_again; i++)
-        if (verbs_again[i].step == step)
+        if (verbs_again[i].change_step == step)
             return &verbs_again[i];
     return NULL;
 }
@@ -344,34 +347,34 @@ static const struct hf_verb *again_of(enum hf_step step)
  * REQUEST_REPEAT_MS have passed. */
 static void repeat_in_background(const struct hf_op *ended, hf_status status)
 {
-    int64_t deadline_ms = ended->named_ms + REQUEST_REPEAT_MS;
-    const struct hf_verb *verb = again_of(ended->verb->step);
+    int64_t deadline_ms = ended->hold_created_ms + REQUEST_REPEAT_MS;
+    const struct hf_verb *verb = repeat_verb_of_step(ended->verb->change_step);
     struct hf_bytes request_id = hf_hold_field(ended->hold);
     struct hf_op *op;
 
     if (deadline_ms <= hf_loop_now(ended->client->loop)) {
-        log_unknown(ended, status);
+        log_unknown_outcome(ended, status);
         return;
     }
     if (ended->client->has_stopped_sending ||
         !(op = hf_orphan_new(ended->lock, verb, request_id,
                              hf_hold_orphan_memory(ended->hold))))
         return;
-    op->count = ended->count;
+    op->wanted_hold_count = ended->wanted_hold_count;
     op->lease_ms = ended->lease_ms;
     op->wait.deadline_ms = deadline_ms;
-    send_again(op);
+    repeat_change(op);
 }
 
-static void on_added(struct hf_call *call, hf_status status,
-                     struct hf_resp_value reply)
+static void on_add_answered(struct hf_call *call, hf_status status,
+                            struct hf_resp_value reply)
 {
-    struct hf_op *op = op_of(call);
+    struct hf_op *op = op_of_call(call);
     bool goes_on;
 
-    status = read_change(op, status, reply);
+    status = read_change_reply(op, status, reply);
     if (status == HF_OK) {
-        end_change(op, status);
+        end_executed_change(op, status);
         return;
     }
     goes_on = call->may_have_run || hf_status_is_unknown_outcome(status);
@@ -380,89 +383,89 @@ static void on_added(struct hf_call *call, hf_status status,
     hf_hold_finish_request(op, hf_op_failure_status(op, status, goes_on));
 }
 
-static void on_known(struct hf_call *call, hf_status status,
-                     struct hf_resp_value reply)
+static void on_map_known_before_add(struct hf_call *call, hf_status status,
+                                    struct hf_resp_value reply)
 {
     call->may_have_run = false; /* it only reads */
     if (status < 0)
-        on_added(call, status, reply);
+        on_add_answered(call, status, reply);
     else
-        request_change(op_of(call), call->deadline_ms, on_added);
+        request_replicated_change(op_of_call(call), call->deadline_ms, on_add_answered);
 }
 
 static void start_add(struct hf_op *op)
 {
-    run_change(op, on_added, on_known);
+    start_change_with(op, on_add_answered, on_map_known_before_add);
 }
 
 const struct hf_verb hf_verb_add = {.name = "add to", .start = start_add,
-                                    .cancel = hf_hold_finish_request, .step = STEP_ADD};
+                                    .cancel = hf_hold_finish_request, .change_step = STEP_ADD};
 const struct hf_verb hf_verb_add_existing = {.name = "add to", .start = start_add,
                                              .cancel = hf_hold_finish_request,
-                                             .step = STEP_ADD_EXISTING};
+                                             .change_step = STEP_ADD_EXISTING};
 const struct hf_verb hf_verb_reduce = {.name = "reduce", .start = start_add,
                                        .cancel = hf_hold_finish_request,
-                                       .step = STEP_REDUCE};
+                                       .change_step = STEP_REDUCE};
 
 /* ---- setting, and deleting ---- */
 
 /* Only a deletion: permits that are in use would add up to more than there were. */
-static hf_status refusal_of(struct hf_op *op)
+static hf_status status_of_refused_deletion(struct hf_op *op)
 {
-    if (is_done(op) || op->answer.number < 1)
+    if (was_change_done(op) || op->answer.number < 1)
         return HF_OK;
     return hf_error_set(op->error, HF_IN_USE, "%lld expirable permits of this name are in use",
                         (long long)op->answer.number);
 }
 
-static void on_set(struct hf_call *call, hf_status status,
-                   struct hf_resp_value reply)
+static void on_set_answered(struct hf_call *call, hf_status status,
+                            struct hf_resp_value reply)
 {
-    struct hf_op *op = op_of(call);
+    struct hf_op *op = op_of_call(call);
 
-    status = read_change(op, status, reply);
+    status = read_change_reply(op, status, reply);
     if (status == HF_OK)
-        status = refusal_of(op);
+        status = status_of_refused_deletion(op);
     if (status == HF_OK || status == HF_IN_USE)
-        end_change(op, status);
+        end_executed_change(op, status);
     else
         hf_hold_finish_request(op,
                                hf_op_failure_status(op, status, call->may_have_run));
 }
 
-static void on_known_to_set(struct hf_call *call, hf_status status,
-                            struct hf_resp_value reply)
+static void on_map_known_before_set(struct hf_call *call, hf_status status,
+                                    struct hf_resp_value reply)
 {
     call->may_have_run = false; /* it only reads */
     if (status < 0)
-        on_set(call, status, reply);
+        on_set_answered(call, status, reply);
     else
-        request_change(op_of(call), call->deadline_ms, on_set);
+        request_replicated_change(op_of_call(call), call->deadline_ms, on_set_answered);
 }
 
 static void start_set(struct hf_op *op)
 {
-    run_change(op, on_set, on_known_to_set);
+    start_change_with(op, on_set_answered, on_map_known_before_set);
 }
 
 const struct hf_verb hf_verb_set = {.name = "set", .start = start_set,
-                                    .cancel = hf_hold_finish_request, .step = STEP_SET};
+                                    .cancel = hf_hold_finish_request, .change_step = STEP_SET};
 const struct hf_verb hf_verb_resize = {.name = "resize", .start = start_set,
                                        .cancel = hf_hold_finish_request,
-                                       .step = STEP_RESIZE};
+                                       .change_step = STEP_RESIZE};
 const struct hf_verb hf_verb_delete = {.name = "delete", .start = start_set,
                                        .cancel = hf_hold_finish_request,
-                                       .step = STEP_DELETE};
+                                       .change_step = STEP_DELETE};
 
 /* ---- reading ---- */
 
-static void on_read(struct hf_call *call, hf_status status,
-                    struct hf_resp_value reply)
+static void on_count_read(struct hf_call *call, hf_status status,
+                          struct hf_resp_value reply)
 {
-    struct hf_op *op = op_of(call);
+    struct hf_op *op = op_of_call(call);
     int64_t exists = 1;
 
-    if (status == HF_OK && (!hf_reply_integer(reply, 1, op->value) ||
+    if (status == HF_OK && (!hf_reply_integer(reply, 1, op->out_number) ||
                             (op->out_flag && !hf_reply_integer(reply, 2, &exists))))
         status = hf_op_fail_unexpected_reply(op);
     if (status == HF_OK && op->out_flag)
@@ -470,11 +473,11 @@ static void on_read(struct hf_call *call, hf_status status,
     hf_hold_finish_request(op, status);
 }
 
-static void read_count(struct hf_op *op)
+static void start_reading_count(struct hf_op *op)
 {
-    if (begin_change(op))
-        send_change(op, STEP_READ, hf_op_deadline(op), on_read);
+    if (begin_count_change(op))
+        send_count_change(op, STEP_READ, hf_op_deadline(op), on_count_read);
 }
 
 const struct hf_verb hf_verb_read = {
-    .name = "read", .start = read_count, .cancel = hf_hold_finish_request};
+    .name = "read", .start = start_reading_count, .cancel = hf_hold_finish_request};

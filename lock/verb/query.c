@@ -18,10 +18,10 @@
 #include "net/base/sized.h"
 
 /* A fresh text for the reply to begin with, so that it can be no other's. */
-static struct hf_bytes request_id(struct hf_op *op)
+static struct hf_bytes new_request_id(struct hf_op *op)
 {
     size_t len = hf_owner_format(op->text.request_id, op->client->uuid, 0,
-                                 ++op->client->serial, "");
+                                 ++op->client->last_serial, "");
 
     return (struct hf_bytes){op->text.request_id, len};
 }
@@ -31,7 +31,7 @@ static struct hf_bytes request_id(struct hf_op *op)
 /* Returns the holder that a field of the lock names. A read-write lock that contains only
  * its field `mode` has no holder. The holder of a multi-lock is the value of the field, or
  * is in the middle of the field's name. */
-static struct hf_bytes holder_in(enum hf_lock_kind kind, struct hf_bytes field,
+static struct hf_bytes holder_named_by_field(enum hf_lock_kind kind, struct hf_bytes field,
                               struct hf_bytes value)
 {
     if (kind == HF_KIND_READ || kind == HF_KIND_WRITE)
@@ -48,7 +48,7 @@ static struct hf_bytes holder_in(enum hf_lock_kind kind, struct hf_bytes field,
     return field;
 }
 
-static void put_holder(struct hf_lock_info *info, struct hf_bytes holder)
+static void put_holder_in_info(struct hf_lock_info *info, struct hf_bytes holder)
 {
     info->holder_len = holder.len < sizeof info->holder
                            ? holder.len
@@ -58,7 +58,7 @@ static void put_holder(struct hf_lock_info *info, struct hf_bytes holder)
     info->holder[info->holder_len] = '\0';
 }
 
-static void read_hash(struct hf_lock_info *info, const struct hf_answer *answer)
+static void read_hash_answer(struct hf_lock_info *info, const struct hf_answer *answer)
 {
     struct hf_bytes field = answer->field, value = answer->value;
     enum hf_lock_kind side =
@@ -67,9 +67,9 @@ static void read_hash(struct hf_lock_info *info, const struct hf_answer *answer)
     info->kind = hf_answer_is_cut(answer)
                      ? HF_KIND_NONE
                      : hf_field_kind(field.ptr, field.len, value.ptr, value.len);
-    put_holder(info, holder_in(info->kind, field, value));
+    put_holder_in_info(info, holder_named_by_field(info->kind, field, value));
     if (info->kind == HF_KIND_NONE)
-        info->holder_full_len = answer->field_len;
+        info->holder_full_len = answer->field_full_len;
     if (info->kind == HF_KIND_PLAIN && side != HF_KIND_NONE)
         info->kind = side;
 }
@@ -77,16 +77,16 @@ static void read_hash(struct hf_lock_info *info, const struct hf_answer *answer)
 void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
                   const struct hf_answer *answer)
 {
-    if (answer->value_len > answer->value.len ||
+    if (answer->value_full_len > answer->value.len ||
         !hf_text_integer(answer->value, &info->hold_count))
         info->hold_count = 0;
     if (!kind->accepts_any_holder_text) {
-        read_hash(info, answer);
+        read_hash_answer(info, answer);
         return;
     }
     info->kind = kind->id;
-    put_holder(info, answer->field);
-    info->holder_full_len = answer->field_len;
+    put_holder_in_info(info, answer->field);
+    info->holder_full_len = answer->field_full_len;
 }
 
 hf_status hf_fail_not_a_lock(struct hf_error *err, const struct hf_lock *lock,
@@ -99,14 +99,14 @@ hf_status hf_fail_not_a_lock(struct hf_error *err, const struct hf_lock *lock,
                         "%s: '%s' is not a lock: unexpected field '%s' in this hash "
                         "(does another program use the key?)",
                         hf_router_address(lock->client->router),
-                        hf_error_quote(name, sizeof name, lock->text,
+                        hf_error_quote(name, sizeof name, lock->texts,
                                        lock->name_len),
                         hf_error_quote(field, sizeof field, info->holder,
                                        info->holder_len));
 }
 
-static hf_status refuse_head(struct hf_error *err, const struct hf_lock *lock,
-                             const struct hf_lock_info *info)
+static hf_status refuse_head_of_queue(struct hf_error *err, const struct hf_lock *lock,
+                                      const struct hf_lock_info *info)
 {
     char name[100], head[100];
 
@@ -116,13 +116,13 @@ static hf_status refuse_head(struct hf_error *err, const struct hf_lock *lock,
                         "which is not an owner of a lock: another program wrote it; "
                         "'holdfast unlock --queue --force' removes it",
                         hf_router_address(lock->client->router),
-                        hf_error_quote(name, sizeof name, lock->text, lock->name_len),
+                        hf_error_quote(name, sizeof name, lock->texts, lock->name_len),
                         hf_error_quote(head, sizeof head, info->holder,
                                        info->holder_len));
 }
 
 /* The reply names the head of the queue with the value 1, and a short time: fair_acquire.lua. */
-static bool is_head_of_queue(const struct hf_kind *kind, const struct hf_lock_info *info)
+static bool is_holder_head_of_queue(const struct hf_kind *kind, const struct hf_lock_info *info)
 {
     return kind->has_server_queue && info->hold_count == 1 && info->ttl_ms >= 20 &&
            info->ttl_ms <= 250;
@@ -131,7 +131,7 @@ static bool is_head_of_queue(const struct hf_kind *kind, const struct hf_lock_in
 hf_status hf_fail_acquire_not_a_lock(struct hf_error *err, const struct hf_lock *lock,
                                      const struct hf_lock_info *info)
 {
-    return is_head_of_queue(lock->kind, info) ? refuse_head(err, lock, info)
+    return is_holder_head_of_queue(lock->kind, info) ? refuse_head_of_queue(err, lock, info)
                                               : hf_fail_not_a_lock(err, lock, info);
 }
 
@@ -145,7 +145,7 @@ hf_status hf_fail_held_by(struct hf_error *err, const struct hf_lock *lock,
     if (info->ttl_ms >= 0)
         (void)snprintf(left, sizeof left, " for another %lld ms", (long long)info->ttl_ms);
     return hf_error_set(err, HF_TIMEOUT, "lock '%s' is held by %s%s%s%s%s",
-                        hf_error_quote(name, sizeof name, lock->text, lock->name_len),
+                        hf_error_quote(name, sizeof name, lock->texts, lock->name_len),
                         hf_error_quote(holder, sizeof holder, info->holder, info->holder_len),
                         *label ? " (" : "", label, *label ? ")" : "", left);
 }
@@ -154,7 +154,7 @@ hf_status hf_fail_held_by(struct hf_error *err, const struct hf_lock *lock,
 #define QUEUE_UNSEEN (-2)
 
 /* What the single field cannot say. */
-static void complete_info(struct hf_lock_info *info, int64_t fields)
+static void complete_info_of_kind(struct hf_lock_info *info, int64_t fields)
 {
     info->holders = fields;
     if (info->kind == HF_KIND_MULTI)
@@ -168,8 +168,8 @@ static void complete_info(struct hf_lock_info *info, int64_t fields)
         info->holders = 1; /* its fields may include its own read hold */
 }
 
-static void complete_nameless(struct hf_lock_info *info,
-                              const struct hf_kind *kind, int64_t holders)
+static void complete_info_of_permits(struct hf_lock_info *info,
+                                     const struct hf_kind *kind, int64_t holders)
 {
     info->kind = kind->id;
     info->holders = holders;
@@ -191,14 +191,14 @@ static void read_first_place(struct hf_lock_info *info,
     info->first_waiter_len = waiter.len;
 }
 
-static bool read_info(struct hf_op *op, struct hf_lock_info *info,
-                      struct hf_resp_value reply)
+static bool read_info_answer(struct hf_op *op, struct hf_lock_info *info,
+                             struct hf_resp_value reply)
 {
     int64_t fields;
 
     if (!hf_answer_read(&op->answer, reply) ||
         op->answer.count != ANSWER_NOT_HELD ||
-        !hf_reply_integer(reply, 8, &op->count) ||
+        !hf_reply_integer(reply, 8, &op->wanted_hold_count) ||
         !hf_reply_integer(reply, 9, &fields) ||
         !hf_reply_integer(reply, 10, &info->waiters))
         return false;
@@ -207,32 +207,32 @@ static bool read_info(struct hf_op *op, struct hf_lock_info *info,
     info->ttl_ms = op->answer.number;
     info->is_locked = info->ttl_ms != TTL_NO_LOCK;
     if (info->is_locked && op->lock->kind->has_nameless_holders)
-        complete_nameless(info, op->lock->kind, fields);
+        complete_info_of_permits(info, op->lock->kind, fields);
     else if (info->is_locked)
-        complete_info(info, fields);
+        complete_info_of_kind(info, fields);
     if (info->waiters == QUEUE_UNSEEN)
         info->waiters = -1;
     return true;
 }
 
-static void on_inspected(struct hf_call *call, hf_status status,
-                         struct hf_resp_value reply)
+static void on_inspect_answered(struct hf_call *call, hf_status status,
+                                struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
     struct hf_lock_info info = {0};
 
-    if (status == HF_OK && !read_info(op, &info, reply))
+    if (status == HF_OK && !read_info_answer(op, &info, reply))
         status = hf_op_fail_unexpected_reply(op);
     else if (status == HF_OK && info.is_locked && info.kind == HF_KIND_NONE)
         status = hf_fail_not_a_lock(op->error, op->lock, &info);
-    hf_sized_write(op->info, op->info_size, &info, sizeof info);
+    hf_sized_write(op->out_info, op->info_size, &info, sizeof info);
     hf_op_finish(op, status);
 }
 
 static void start_inspect(struct hf_op *op)
 {
-    hf_op_call_script(op, STEP_INSPECT, request_id(op), hf_op_deadline(op),
-                      on_inspected);
+    hf_op_call_script(op, STEP_INSPECT, new_request_id(op), hf_op_deadline(op),
+                      on_inspect_answered);
 }
 
 const struct hf_verb hf_verb_inspect = {.name = "inspect", .start = start_inspect,
@@ -244,7 +244,7 @@ const struct hf_verb hf_verb_inspect = {.name = "inspect", .start = start_inspec
  * reason, and all. */
 #define FORCE_LEAST (-7)
 
-static hf_status fail_force(struct hf_op *op)
+static hf_status fail_force_release(struct hf_op *op)
 {
     static const char *const kinds[] = {[2] = "not a lock of Redisson's form",
                                         [3] = "a read-write lock",
@@ -254,7 +254,7 @@ static hf_status fail_force(struct hf_op *op)
     int64_t answer = op->answer.count;
     char name[100];
 
-    (void)hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len);
+    (void)hf_error_quote(name, sizeof name, op->lock->texts, op->lock->name_len);
     if (answer == -2)
         return hf_error_set(op->error, HF_E_SERVER,
                             "%s: '%s' is not a lock, but a hash of another program; "
@@ -271,12 +271,12 @@ static hf_status fail_force(struct hf_op *op)
                         hf_lock_kind_text(op->lock->kind->id));
 }
 
-static hf_status outcome_of_force(struct hf_op *op)
+static hf_status status_of_force_release(struct hf_op *op)
 {
     if (op->answer.count == 0)
         return HF_OK;
     if (op->answer.count != ANSWER_NOT_HELD)
-        return fail_force(op);
+        return fail_force_release(op);
     if (!op->call.is_repeated)
         return HF_NOT_OWNER;
     return hf_error_set(op->error, HF_E_NOREPLY,
@@ -284,8 +284,8 @@ static hf_status outcome_of_force(struct hf_op *op)
                         "owner did not hold the lock: the first may have released it");
 }
 
-static void on_forced(struct hf_call *call, hf_status status,
-                      struct hf_resp_value reply)
+static void on_force_answered(struct hf_call *call, hf_status status,
+                              struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
     struct hf_answer *answer = &op->answer;
@@ -301,31 +301,32 @@ static void on_forced(struct hf_call *call, hf_status status,
         hf_wait_queue_wake_first(op->lock->wait_queue);
     hf_wake_at_slot_owner(op);
     if (status == HF_OK)
-        status = is_read ? outcome_of_force(op) : hf_op_fail_unexpected_reply(op);
+        status = is_read ? status_of_force_release(op) : hf_op_fail_unexpected_reply(op);
     else
         status = hf_op_failure_status(op, status, call->may_have_run);
     hf_hold_finish_request(op, status); /* by_owner.c has made a hold for it */
 }
 
 /* Without a named holder it could free the lock of the next owner. */
-static bool is_repeatable(const struct hf_op *op)
+static bool may_repeat_force_release(const struct hf_op *op)
 {
-    return op->holder_len > 0;
+    return op->named_holder_len > 0;
 }
 
-static void send_force(struct hf_op *op, int64_t deadline_ms)
+static void send_force_release(struct hf_op *op, int64_t deadline_ms)
 {
     hf_wait_queue_release_begins(op);
-    op->call.must_not_repeat = !is_repeatable(op);
+    op->call.must_not_repeat = !may_repeat_force_release(op);
     if (op->hold)
         hf_op_call_script(op, STEP_RELEASE, hf_hold_field(op->hold), deadline_ms,
-                          on_forced);
+                          on_force_answered);
     else
-        hf_op_call_script(op, STEP_FORCE_RELEASE, request_id(op), deadline_ms, on_forced);
+        hf_op_call_script(op, STEP_FORCE_RELEASE, new_request_id(op), deadline_ms,
+                          on_force_answered);
 }
 
-static void on_acquainted(struct hf_call *call, hf_status status,
-                          struct hf_resp_value reply)
+static void on_map_known_before_force(struct hf_call *call, hf_status status,
+                                      struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
@@ -333,20 +334,20 @@ static void on_acquainted(struct hf_call *call, hf_status status,
     if (status < 0 && (status != HF_E_SERVER || call->is_temporary_failure))
         hf_hold_finish_request(op, status);
     else
-        send_force(op, call->deadline_ms);
+        send_force_release(op, call->deadline_ms);
 }
 
 /* How waiters are woken is known after the first reply of a cluster. A request that must not be
  * repeated is sent after one that may be: a dead connection or a doubted master then delays only
  * the first. Both requests together have one request timeout. */
-static void force_when_known(struct hf_op *op)
+static void start_force_release(struct hf_op *op)
 {
-    if (hf_router_had_map(op->client->router) && is_repeatable(op))
-        send_force(op, hf_op_deadline(op));
+    if (hf_router_had_map(op->client->router) && may_repeat_force_release(op))
+        send_force_release(op, hf_op_deadline(op));
     else
-        hf_op_call_script(op, STEP_INSPECT, request_id(op), hf_op_deadline(op),
-                          on_acquainted);
+        hf_op_call_script(op, STEP_INSPECT, new_request_id(op), hf_op_deadline(op),
+                          on_map_known_before_force);
 }
 
-const struct hf_verb hf_verb_force_release = {.name = "force-release", .start = force_when_known,
+const struct hf_verb hf_verb_force_release = {.name = "force-release", .start = start_force_release,
                                               .cancel = hf_hold_finish_request};

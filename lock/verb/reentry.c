@@ -21,7 +21,7 @@ hf_status hf_reentry_fail_deadlock(struct hf_op *op, const struct hf_hold *held)
         op->error, HF_E_INVAL,
         "this owner already holds the lock '%s' as a %s: "
         "release it first",
-        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
+        hf_error_quote(name, sizeof name, op->lock->texts, op->lock->name_len),
         hf_lock_kind_text(held->lock->kind->id));
 }
 
@@ -29,7 +29,7 @@ void hf_reentry_end(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
-    HF_ASSERT(hold->work->op == op && hold->owner == op->owner);
+    HF_ASSERT(hold->work->acting_op == op && hold->owner == op->owner);
     op->hold = NULL;
     hf_list_remove(&op->cancel_node);
     hf_hold_end_op(hold, false);
@@ -47,18 +47,18 @@ hf_status hf_reentry_refuse_lost(struct hf_op *op, const struct hf_hold *hold)
         op->error, HF_LOST,
         "lock '%s' was lost: %s; call hf_lock_release as often as it was "
         "acquired, then acquire it again",
-        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
-        hf_lost_text(hold->work->lease.reason));
+        hf_error_quote(name, sizeof name, op->lock->texts, op->lock->name_len),
+        hf_lost_text(hold->work->lease.loss_reason));
 }
 
-static void end_lost(struct hf_op *op)
+static void end_reentry_as_lost(struct hf_op *op)
 {
     hf_reentry_end(op, hf_reentry_refuse_lost(op, op->hold));
 }
 
 /* The re-entry has no reply. The count does not depend on whether the server executes it,
  * because the next call sends its own count; but the lease may be shorter now. */
-static void note_no_reply(struct hf_op *op)
+static void record_reentry_without_reply(struct hf_op *op)
 {
     hf_op_note_outcome(op);
     if (op->call.may_have_run) {
@@ -70,25 +70,25 @@ static void note_no_reply(struct hf_op *op)
 
 /* A call that waited has become a re-entry. If its wait_ms expires before the server has had time
  * to reply to that, the replies to its wait decide the status, as if it were still waiting. */
-static hf_status result_of_wait(struct hf_op *op, hf_status status)
+static hf_status status_of_wait_before(struct hf_op *op, hf_status status)
 {
     int64_t now = hf_loop_now(op->client->loop);
     struct hf_wait_answers answers;
     char name[100];
 
-    if (!op->has_waited || !op->queue || now < op->wait.deadline_ms)
+    if (!op->has_waited_before_reentry || !op->queue || now < op->wait.deadline_ms)
         return status;
-    answers = op->queue->answers;
+    answers = op->queue->last_answers;
     if (!hf_wait_failed(&op->wait, &answers, now, status) || hf_wait_result(&answers) != HF_TIMEOUT)
         return status;
     return hf_error_set(op->error, HF_TIMEOUT,
                         "lock '%s': %s, before the server replied to a re-entry",
-                        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
+                        hf_error_quote(name, sizeof name, op->lock->texts, op->lock->name_len),
                         hf_status_text(HF_TIMEOUT));
 }
 
-static void on_answer(struct hf_call *call, hf_status status,
-                      struct hf_resp_value reply)
+static void on_reentry_answered(struct hf_call *call, hf_status status,
+                                struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
     struct hf_hold *hold = op->hold;
@@ -98,16 +98,16 @@ static void on_answer(struct hf_call *call, hf_status status,
     if (status < 0) {
         call->may_have_run = call->may_have_run ||
                              status == HF_E_SERVER; /* half of the script */
-        note_no_reply(op);
-        hf_reentry_end(op, result_of_wait(op, status));
+        record_reentry_without_reply(op);
+        hf_reentry_end(op, status_of_wait_before(op, status));
         return;
     }
     if (hold->work->lease.state == LEASE_LOST) { /* during the request; on_lost was called */
-        end_lost(op);
+        end_reentry_as_lost(op);
         return;
     }
-    if (op->answer.count == op->count) {
-        hf_lease_granted(&hold->work->lease, op->count, &call->sending,
+    if (op->answer.count == op->wanted_hold_count) {
+        hf_lease_granted(&hold->work->lease, op->wanted_hold_count, &call->sending,
                         op->options.lease_ms == 0, 0);
         hf_track_granted(hold);
         hf_label_note_needed(op->client, op->lease_ms);
@@ -119,28 +119,28 @@ static void on_answer(struct hf_call *call, hf_status status,
     }
     if (hf_lease_lose(&hold->work->lease, hf_answer_loss_reason(&op->answer)))
         hf_hold_report_lost(hold);
-    end_lost(op);
+    end_reentry_as_lost(op);
 }
 
 static void send_reentry(struct hf_op *op)
 {
-    HF_ASSERT(op->hold->work->op == op && !op->call.is_under_way);
+    HF_ASSERT(op->hold->work->acting_op == op && !op->call.is_under_way);
     hf_loop_disarm(op->client->loop, &op->timer);
     if (op->hold->work->lease.state == LEASE_LOST) {
-        end_lost(op);
+        end_reentry_as_lost(op);
         return;
     }
     if (!op->lock->kind->is_reentrant) {
         hf_reentry_end(op, hf_reentry_fail_deadlock(op, op->hold));
         return;
     }
-    op->count = op->hold->work->lease.count + 1;
+    op->wanted_hold_count = op->hold->work->lease.hold_count + 1;
     op->call.replicas = 0;
-    op->wait.sent_ms = hf_loop_now(op->client->loop);
+    op->wait.last_request_ms = hf_loop_now(op->client->loop);
     hf_lease_sent(&op->hold->work->lease, hf_loop_now(op->client->loop), op->lease_ms);
     hf_hold_rearm_timer(op->hold);
     hf_op_call_script(op, STEP_ACQUIRE, hf_hold_field(op->hold), hf_op_deadline(op),
-                      on_answer);
+                      on_reentry_answered);
 }
 
 /* Behind another call on the same hold it waits no longer than it may. */
@@ -167,6 +167,6 @@ void hf_reentry_start(struct hf_op *op, struct hf_hold *held)
 void hf_reentry_cancel(struct hf_op *op, hf_status status)
 {
     HF_ASSERT(hf_loop_is_locked(op->client->loop));
-    note_no_reply(op);
+    record_reentry_without_reply(op);
     hf_reentry_end(op, status);
 }

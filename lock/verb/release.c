@@ -13,7 +13,7 @@
 #include "net/base/error.h"
 
 /* This hold was released, and no waiter was notified, because other holders remain. */
-static bool is_still_held(const struct hf_op *op)
+static bool is_held_by_others(const struct hf_op *op)
 {
     return op->answer.count == 0 && op->answer.number < 0;
 }
@@ -22,35 +22,36 @@ static void end_release(struct hf_op *op, bool is_gone, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
-    HF_ASSERT(!hold || hold->work->op == op);
+    HF_ASSERT(!hold || hold->work->acting_op == op);
     /* The client decides the count, with or without a reply. */
-    HF_ASSERT(!hold || is_gone || !op->call.script || hold->work->lease.count == op->count);
+    HF_ASSERT(!hold || is_gone || !op->call.script ||
+              hold->work->lease.hold_count == op->wanted_hold_count);
     op->hold = NULL;
     if (hold)
         hf_hold_end_op(hold, is_gone);
     if (is_gone)
         hf_track_after_release(op->lock);
-    if (is_gone && !is_still_held(op)) {
+    if (is_gone && !is_held_by_others(op)) {
         hf_wait_queue_wake_first(op->lock->wait_queue);
         hf_wake_at_slot_owner(op);
     }
     hf_op_finish(op, status);
 }
 
-static void leave_to_orphan(struct hf_hold *hold)
+static void release_in_background(struct hf_hold *hold)
 {
     hf_release_orphan(hold->lock, hf_hold_field(hold),
-                      hold->work->lease.claims.set_ms, 0, NULL);
+                      hold->work->lease.claims.owner_lease_ms, 0, NULL);
 }
 
 /* The hold was lost. The hold count is lowered nevertheless. */
-static void release_lost(struct hf_op *op)
+static void release_lost_hold(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
-    bool is_last = --hold->work->lease.count <= 0;
+    bool is_last = --hold->work->lease.hold_count <= 0;
 
     if (is_last && hf_lease_may_remain(&hold->work->lease))
-        leave_to_orphan(hold);
+        release_in_background(hold);
     end_release(op, is_last, HF_LOST);
 }
 
@@ -63,11 +64,11 @@ static bool was_released_by_us(const struct hf_op *op)
     bool has_expired = hf_call_was_put_off(&op->call) &&
                        hf_loop_now(op->client->loop) >= safe_until_ms;
 
-    return op->count == 0 && (op->call.is_repeated || has_expired) &&
+    return op->wanted_hold_count == 0 && (op->call.is_repeated || has_expired) &&
            op->call.first_sent_ms < safe_until_ms;
 }
 
-static void found_gone(struct hf_op *op)
+static void handle_hold_not_found(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
@@ -75,31 +76,31 @@ static void found_gone(struct hf_op *op)
         end_release(op, true, HF_OK);
         return;
     }
-    hold->work->lease.count = op->count;
+    hold->work->lease.hold_count = op->wanted_hold_count;
     if (hf_lease_lose(&hold->work->lease, hf_answer_loss_reason(&op->answer))) {
-        if (op->count > 0)
+        if (op->wanted_hold_count > 0)
             hf_hold_report_lost(hold);
         else
             hf_tally_lost(hold);
     }
-    end_release(op, op->count == 0, HF_LOST);
+    end_release(op, op->wanted_hold_count == 0, HF_LOST);
 }
 
-static void release_done(struct hf_op *op)
+static void handle_released(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
-    if (op->count > 0) { /* a partial release also sets the TTL */
-        hf_lease_granted(&hold->work->lease, op->count, &op->call.sending, false, 0);
+    if (op->wanted_hold_count > 0) { /* a partial release also sets the TTL */
+        hf_lease_granted(&hold->work->lease, op->wanted_hold_count, &op->call.sending, false, 0);
         hf_track_granted(hold);
         hf_label_note_needed(op->client, op->lease_ms);
         hf_hold_rearm_timer(hold);
     }
-    end_release(op, op->count == 0, HF_OK);
+    end_release(op, op->wanted_hold_count == 0, HF_OK);
 }
 
 /* HF_E_LIMIT of a release means that nothing was done, but here it has begun. */
-static hf_status status_of(struct hf_op *op, hf_status status)
+static hf_status status_of_failed_release(struct hf_op *op, hf_status status)
 {
     if (status != HF_E_LIMIT || op->call.may_have_run)
         return hf_op_failure_status(op, status, status == HF_E_LIMIT);
@@ -110,41 +111,41 @@ static hf_status status_of(struct hf_op *op, hf_status status)
 
 /* The client decides the count, so the owner has one acquisition less with or without a
  * reply. */
-static void release_failed(struct hf_op *op, hf_status status)
+static void handle_failed_release(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
-    hold->work->lease.count = op->count;
+    hold->work->lease.hold_count = op->wanted_hold_count;
     op->call.may_have_run = op->call.may_have_run ||
                             status == HF_E_SERVER; /* half of the script */
-    if (op->count == 0)
-        leave_to_orphan(hold);
+    if (op->wanted_hold_count == 0)
+        release_in_background(hold);
     else
         hf_op_note_outcome(op);
-    if (op->count > 0 && op->call.may_have_run) {
+    if (op->wanted_hold_count > 0 && op->call.may_have_run) {
         hf_track_granted(hold);
         hf_label_note_needed(op->client, op->lease_ms);
     }
     hf_hold_rearm_timer(hold);
-    end_release(op, op->count == 0, status_of(op, status));
+    end_release(op, op->wanted_hold_count == 0, status_of_failed_release(op, status));
 }
 
-static void on_released(struct hf_call *call, hf_status status,
-                        struct hf_resp_value reply)
+static void on_release_answered(struct hf_call *call, hf_status status,
+                                struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
     bool is_read = status == HF_OK && hf_op_read_answer(op, reply);
-    bool is_done = is_read && op->answer.count == op->count;
+    bool is_done = is_read && op->answer.count == op->wanted_hold_count;
 
     hf_wait_queue_release_ended(op, is_done ? op->answer.number : -1);
     if (status < 0)
-        release_failed(op, status);
+        handle_failed_release(op, status);
     else if (!is_read)
-        release_failed(op, hf_op_fail_unexpected_reply(op));
+        handle_failed_release(op, hf_op_fail_unexpected_reply(op));
     else if (is_done)
-        release_done(op);
+        handle_released(op);
     else
-        found_gone(op);
+        handle_hold_not_found(op);
 }
 
 static void send_release(struct hf_op *op)
@@ -152,14 +153,14 @@ static void send_release(struct hf_op *op)
     struct hf_hold *hold = op->hold;
 
     if (hold->work->lease.state == LEASE_LOST) {
-        release_lost(op);
+        release_lost_hold(op);
         return;
     }
-    HF_ASSERT(hold->work->lease.state == LEASE_HELD && hold->work->lease.count > 0);
-    op->count = hold->work->lease.count - 1;
-    op->lease_ms = hold->work->lease.claims.set_ms;
-    HF_ASSERT(op->count >= 0 && op->lease_ms > 0);
-    if (op->count == 0) {
+    HF_ASSERT(hold->work->lease.state == LEASE_HELD && hold->work->lease.hold_count > 0);
+    op->wanted_hold_count = hold->work->lease.hold_count - 1;
+    op->lease_ms = hold->work->lease.claims.owner_lease_ms;
+    HF_ASSERT(op->wanted_hold_count >= 0 && op->lease_ms > 0);
+    if (op->wanted_hold_count == 0) {
         hold->work->released_until_ms = hf_lease_safe_until_ms(&hold->work->lease);
         hf_tally_released(hold);
         hf_lease_release(&hold->work->lease);
@@ -170,7 +171,7 @@ static void send_release(struct hf_op *op)
     }
     hf_hold_rearm_timer(hold);
     hf_op_call_script(op, STEP_RELEASE, hf_hold_field(hold),
-                      hf_op_deadline(op), on_released);
+                      hf_op_deadline(op), on_release_answered);
 }
 
 /* Ends it as at its deadline. If it waited for another call on the hold, and its turn
@@ -185,11 +186,11 @@ static void cancel_release(struct hf_op *op, hf_status status)
         return;
     }
     if (!op->call.script)
-        op->count = op->hold->work->lease.count - 1;
-    release_failed(op, status);
+        op->wanted_hold_count = op->hold->work->lease.hold_count - 1;
+    handle_failed_release(op, status);
 }
 
-static void start(struct hf_op *op)
+static void start_release(struct hf_op *op)
 {
     struct hf_hold *hold = hf_hold_find(op->lock, op->owner);
 
@@ -199,7 +200,7 @@ static void start(struct hf_op *op)
     }
     if (!hold->work) {
         hf_hold_use_work(hold, op->spare_work);
-        hold->work->is_borrowed = true;
+        hold->work->is_memory_of_release = true;
     }
     if (hf_hold_begin_op(hold, op))
         send_release(op);
@@ -207,4 +208,4 @@ static void start(struct hf_op *op)
 
 const struct hf_verb hf_verb_release = {
     .name = "release",
-    .start = start, .resume = start, .cancel = cancel_release};
+    .start = start_release, .resume = start_release, .cancel = cancel_release};

@@ -56,7 +56,7 @@ struct hf_batch {
     char echo[HF_OWNER_TEXT_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
     bool is_second_look;                /* WATCHDOG-4: for one hold */
-    bool is_declaring;                  /* it lists and declares hold keys: declare.h */
+    bool declares_hold_keys;            /* it lists and declares hold keys: declare.h */
     bool is_look;                       /* with lease 0, which renews nothing */
     size_t count;
     struct hf_hold *holds[BATCH_MAX];
@@ -66,81 +66,81 @@ struct hf_batch {
 
 /* ---- the facts ---- */
 
-static bool is_in_batch(const struct hf_batch *batch, size_t i)
+static bool is_hold_in_batch_ok(const struct hf_batch *batch, size_t i)
 {
     const struct hf_hold *hold = batch->holds[i], *first = batch->holds[0];
 
     return hold->work->batch == batch && hf_list_is_empty(&hold->work->due_node) &&
            hold->lock->slot == first->lock->slot &&
            hold->lock->kind->steps[STEP_RENEW].script == batch->call.script &&
-           hold->work->is_looked_at == batch->is_look &&
-           batch->argv[batch->call.argc - batch->count + i].ptr == hold->work->text;
+           hold->work->is_due_for_look == batch->is_look &&
+           batch->argv[batch->call.argc - batch->count + i].ptr == hold->work->hold_field;
 }
 
 /* A call renews or looks at holds of one slot, by one script; each has its own owner. */
-static bool batch_ok(const struct hf_batch *batch)
+static bool is_batch_ok(const struct hf_batch *batch)
 {
     bool is_ok = batch->count >= 1 && batch->count <= BATCH_MAX && /* WATCHDOG-4 */
                  (!batch->is_second_look || batch->count == 1);
 
     for (size_t i = 0; i < batch->count; i++)
-        is_ok = is_ok && is_in_batch(batch, i);
-    return is_ok && batch->call.keys >= batch->count;
+        is_ok = is_ok && is_hold_in_batch_ok(batch, i);
+    return is_ok && batch->call.keys_count >= batch->count;
 }
 
 /* ---- a batch ends ---- */
 
-static void batch_free(struct hf_batch *batch)
+static void free_batch(struct hf_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
         struct hf_hold *hold = batch->holds[i];
 
         HF_ASSERT(hold->work->batch == batch);
         hold->work->batch = NULL;
-        if (hold->is_free)
+        if (hold->is_freed)
             hf_hold_free_memory(hold); /* WATCHDOG-3 */
         else
             hf_hold_shrink_soon(hold);
     }
     hf_list_remove(&batch->node);
-    HF_ASSERT(batch->client->batches_count > 0 && !batch->call.is_under_way);
-    batch->client->batches_count--;
+    HF_ASSERT(batch->client->renewal_batches_count > 0 && !batch->call.is_under_way);
+    batch->client->renewal_batches_count--;
     hf_mem_free(batch->client->mem, batch, sizeof *batch);
 }
 
-static void renew_alone(struct hf_hold *hold)
+static void renew_hold_without_others(struct hf_hold *hold)
 {
     int64_t now = hf_loop_now(hold->lock->client->loop);
 
-    hold->work->renews_alone = true;
+    hold->work->renews_without_others = true;
     hf_lease_retry(&hold->work->lease, now, NULL);
     if (hold->work->batch->is_look)
         hf_lease_look_early(&hold->work->lease, now);
     else
-        hold->work->lease.renew_ms = now;
+        hold->work->lease.next_renewal_ms = now;
 }
 
 /* WATCHDOG-2, LEASE-3: a hold that is released or lost has left its batch. */
-static bool is_pending_in(const struct hf_batch *batch, const struct hf_hold *hold)
+static bool is_renewal_pending_in_batch(const struct hf_batch *batch, const struct hf_hold *hold)
 {
-    return hold->work->batch == batch && hold->work->lease.is_renewing &&
-           hold->work->lease.state == LEASE_HELD && !hold->is_free;
+    return hold->work->batch == batch && hold->work->lease.has_pending_renewal_or_look &&
+           hold->work->lease.state == LEASE_HELD && !hold->is_freed;
 }
 
-static void renewal_answered(struct hf_batch *batch, struct hf_hold *hold,
-                             int64_t answer)
+static void handle_renewal_answer(struct hf_batch *batch, struct hf_hold *hold,
+                                  int64_t answer)
 {
-    bool was_pushed = hold->is_pushed;
+    bool was_pushed = hold->has_pending_push_check;
 
     if (hold->work->lease.state == LEASE_LOST)
         return; /* LEASE-4: too late to report a renewal */
     if (answer <= 0 && batch->count > 1) {
-        renew_alone(hold);
+        renew_hold_without_others(hold);
         return;
     }
-    hold->is_pushed = false;
+    hold->has_pending_push_check = false;
     if (answer > 0 && batch->is_second_look)
-        batch->client->has_scattered_locks = true;
+        batch->client->has_locks_on_several_nodes = true;
     if (batch->is_look && answer > 0) {
         hf_lease_looked(&hold->work->lease, &batch->call.sending, answer,
                         hf_loop_now(batch->client->loop));
@@ -163,14 +163,14 @@ static void renewal_answered(struct hf_batch *batch, struct hf_hold *hold,
 }
 
 /* TRACK-7 */
-static void note_answer(struct hf_batch *batch, struct hf_hold *hold, int64_t answer)
+static void handle_answer_for_hold(struct hf_batch *batch, struct hf_hold *hold, int64_t answer)
 {
-    renewal_answered(batch, hold, answer);
-    if (batch->call.is_by_ask && hold->work->lease.state == LEASE_HELD)
+    handle_renewal_answer(batch, hold, answer);
+    if (batch->call.was_redirected_by_ask && hold->work->lease.state == LEASE_HELD)
         hf_track_granted(hold);
 }
 
-static void batch_answered(struct hf_batch *batch, struct hf_resp_value reply)
+static void handle_batch_answer(struct hf_batch *batch, struct hf_resp_value reply)
 {
     for (size_t i = 0; i < batch->count; i++) {
         struct hf_hold *hold = batch->holds[i];
@@ -178,10 +178,10 @@ static void batch_answered(struct hf_batch *batch, struct hf_resp_value reply)
 
         if (batch->has_left[i])
             continue;
-        HF_ASSERT(is_pending_in(batch, hold));
+        HF_ASSERT(is_renewal_pending_in_batch(batch, hold));
         if (hf_reply_integer(reply, i + 1, &answer) && answer >= -1 &&
             (answer <= 1 || batch->is_look))
-            note_answer(batch, hold, answer);
+            handle_answer_for_hold(batch, hold, answer);
         else /* not a reply of the script: it proves nothing */
             hf_lease_retry(&hold->work->lease, hf_loop_now(batch->client->loop),
                           &batch->call.sending);
@@ -189,7 +189,7 @@ static void batch_answered(struct hf_batch *batch, struct hf_resp_value reply)
     }
 }
 
-static void batch_failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
+static void handle_failed_batch(struct hf_batch *batch, bool may_have_run, bool is_at_once)
 {
     int64_t now = hf_loop_now(batch->client->loop);
 
@@ -198,105 +198,105 @@ static void batch_failed(struct hf_batch *batch, bool may_have_run, bool is_at_o
 
         if (batch->has_left[i])
             continue;
-        HF_ASSERT(is_pending_in(batch, hold));
-        hold->work->renews_alone = batch->is_second_look;
+        HF_ASSERT(is_renewal_pending_in_batch(batch, hold));
+        hold->work->renews_without_others = batch->is_second_look;
         hf_lease_retry(&hold->work->lease, now,
                       may_have_run ? &batch->call.sending : NULL);
         if (is_at_once && batch->is_look)
             hf_lease_look_early(&hold->work->lease, now);
         else if (is_at_once)
-            hold->work->lease.renew_ms = now;
+            hold->work->lease.next_renewal_ms = now;
         hf_hold_rearm_timer(hold);
     }
 }
 
 /* Marks only the holds that are still in the batch: the others may have been freed. */
-static void renew_by_text(struct hf_batch *batch)
+static void renew_batch_by_eval(struct hf_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
         if (!batch->has_left[i])
-            batch->holds[i]->work->renews_by_text = true;
+            batch->holds[i]->work->renews_by_eval = true;
 }
 
 /* Returns whether the batch may succeed in another way. After NOSCRIPT, the text of the
  * script is sent for these holds only, because other servers may have the script. After
  * TRYAGAIN, the client renews holds singly, because any slot may be moving. After the refusal
  * of a key that was not declared, it declares keys, and renews holds singly. */
-static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
+static bool retries_batch_differently(struct hf_batch *batch, struct hf_resp_value reply)
 {
-    bool declares_next = !batch->is_declaring && hf_refusal_is_undeclared(reply) &&
-                         batch->call.derives != HF_DERIVES_NONE;
+    bool declares_next = !batch->declares_hold_keys && hf_refusal_is_undeclared(reply) &&
+                         batch->call.derived_keys != HF_DERIVES_NONE;
     bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
     bool lacks_script =
-        !batch->call.by_text && hf_refusal_needs_eval(reply);
+        !batch->call.sends_eval && hf_refusal_needs_eval(reply);
 
     if (lacks_script)
-        renew_by_text(batch);
+        renew_batch_by_eval(batch);
     batch->client->renews_singly = batch->client->renews_singly || is_parted;
     return lacks_script || is_parted || declares_next;
 }
 
-static void on_renewed(struct hf_call *call, hf_status status,
-                       struct hf_resp_value reply)
+static void on_batch_answered(struct hf_call *call, hf_status status,
+                              struct hf_resp_value reply)
 {
     struct hf_batch *batch = HF_OWNER_OF(call, struct hf_batch, call);
     struct hf_client *client = batch->client;
 
     if (status == HF_OK && hf_resp_count(reply) == batch->count + 1) {
-        batch_answered(batch, reply);
+        handle_batch_answer(batch, reply);
     } else if (status == HF_E_SERVER && reply.node &&
-               changes_way(batch, reply)) {
-        batch_failed(batch, hf_refusal_is_undeclared(reply), true);
+               retries_batch_differently(batch, reply)) {
+        handle_failed_batch(batch, hf_refusal_is_undeclared(reply), true);
     } else {
         client->tally.failed_renewals += !batch->is_look;
         hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
                       status < 0 ? batch->error.text
                                  : "unexpected script reply");
-        batch_failed(batch, call->may_have_run || status >= HF_OK ||
+        handle_failed_batch(batch, call->may_have_run || status >= HF_OK ||
                           status == HF_E_SERVER, /* half of the script */
-                     false);
+                            false);
     }
-    batch_free(batch);
+    free_batch(batch);
 }
 
 /* ---- a batch begins ---- */
 
-static const struct hf_kind_step *renewal_of(const struct hf_hold *hold)
+static const struct hf_kind_step *renewal_step_of_hold(const struct hf_hold *hold)
 {
     return &hold->lock->kind->steps[STEP_RENEW];
 }
 
 static bool fits_in_batch_of(const struct hf_hold *hold, const struct hf_hold *first)
 {
-    return !hold->work->renews_alone && !first->work->renews_alone &&
+    return !hold->work->renews_without_others && !first->work->renews_without_others &&
            hold->lock->slot == first->lock->slot &&
-           hold->work->is_looked_at == first->work->is_looked_at &&
-           renewal_of(hold)->script == renewal_of(first)->script;
+           hold->work->is_due_for_look == first->work->is_due_for_look &&
+           renewal_step_of_hold(hold)->script == renewal_step_of_hold(first)->script;
 }
 
-static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
-                                    const struct hf_hold *hold)
+static struct hf_resp_arg *put_keys_of_hold(struct hf_resp_arg *at,
+                                            const struct hf_hold *hold)
 {
     const struct hf_lock *lock = hold->lock;
-    const char *key = lock->kind->keys[0];
+    const char *key = lock->kind->key_names[0];
 
-    *at++ = renewal_of(hold)->is_without_name
+    *at++ = renewal_step_of_hold(hold)->is_without_name
                 ? (struct hf_resp_arg){hf_lock_keys(lock, NULL),
-                                       hf_key_size(key, lock->text,
+                                       hf_key_size(key, lock->texts,
                                                    lock->name_len)}
-                : (struct hf_resp_arg){lock->text, lock->name_len};
-    if (renewal_of(hold)->takes_hold_key)
+                : (struct hf_resp_arg){lock->texts, lock->name_len};
+    if (renewal_step_of_hold(hold)->takes_hold_key)
         *at++ = (struct hf_resp_arg){
-            hf_hold_key(hold), hf_hold_key_len(lock, hold->work->text_len)};
+            hf_hold_key(hold), hf_hold_key_len(lock, hold->work->hold_field_len)};
     return at;
 }
 
-static void fill_batch(struct hf_batch *batch)
+static void fill_batch_with_due_holds(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
     struct hf_resp_arg *at = batch->argv + CALL_HEAD_ARGS;
-    bool is_single = client->renews_singly || client->has_scattered_locks ||
-                     client->declare_state.is_needed;
+    bool is_single = client->renews_singly || client->has_locks_on_several_nodes ||
+                     client->declare_state.must_declare;
     size_t n = 0, names = 0, max = is_single ? 1 : BATCH_MAX;
 
     while (n < max && names < BATCH_NAMES_MAX &&
@@ -306,30 +306,30 @@ static void fill_batch(struct hf_batch *batch)
 
         if (n > 0 && !fits_in_batch_of(hold, batch->holds[0]))
             break;
-        HF_ASSERT(hold->work->lease.is_renewing && !hold->work->batch);
+        HF_ASSERT(hold->work->lease.has_pending_renewal_or_look && !hold->work->batch);
         hf_list_remove(&hold->work->due_node);
         batch->holds[n] = hold;
         hold->work->batch = batch;
-        batch->call.by_text = batch->call.by_text || hold->work->renews_by_text;
-        hold->work->renews_by_text = false;
+        batch->call.sends_eval = batch->call.sends_eval || hold->work->renews_by_eval;
+        hold->work->renews_by_eval = false;
         names += hold->lock->name_len;
-        at = put_keys(at, hold);
+        at = put_keys_of_hold(at, hold);
         n++;
     }
     HF_ASSERT(n > 0 && n <= BATCH_MAX);
     batch->count = n;
-    batch->is_second_look = batch->holds[0]->work->renews_alone;
-    batch->holds[0]->work->renews_alone = false;
-    batch->is_look = batch->holds[0]->work->is_looked_at;
-    batch->is_declaring = client->declare_state.is_needed;
-    batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD_ARGS;
+    batch->is_second_look = batch->holds[0]->work->renews_without_others;
+    batch->holds[0]->work->renews_without_others = false;
+    batch->is_look = batch->holds[0]->work->is_due_for_look;
+    batch->declares_hold_keys = client->declare_state.must_declare;
+    batch->call.keys_count = (size_t)(at - batch->argv) - CALL_HEAD_ARGS;
     *at++ = (struct hf_resp_arg){
         batch->lease_text,
         hf_resp_format_integer(batch->lease_text,
                                batch->is_look ? 0 : client->watchdog_ms)};
     for (size_t i = 0; i < n; i++)
-        *at++ = (struct hf_resp_arg){batch->holds[i]->work->text,
-                                     batch->holds[i]->work->text_len};
+        *at++ = (struct hf_resp_arg){batch->holds[i]->work->hold_field,
+                                     batch->holds[i]->work->hold_field_len};
     batch->call.argc = (size_t)(at - batch->argv);
 }
 
@@ -338,24 +338,24 @@ static void fill_call_of_batch(struct hf_batch *batch)
     struct hf_hold *first = batch->holds[0];
     struct hf_call *call = &batch->call;
 
-    memcpy(batch->echo, first->work->text, first->work->text_len);
-    call->script = renewal_of(first)->script;
+    memcpy(batch->echo, first->work->hold_field, first->work->hold_field_len);
+    call->script = renewal_step_of_hold(first)->script;
     call->lacks_evalsha = &batch->client->lacks_evalsha;
-    call->derives = renewal_of(first)->derives;
+    call->derived_keys = renewal_step_of_hold(first)->derived_keys;
     call->declare_state = &batch->client->declare_state;
     call->argv = batch->argv;
     call->slot = first->lock->slot;
-    call->echo = batch->echo;
-    call->echo_len = first->work->text_len;
-    call->is_tracked = renewal_of(first)->reads_last;
+    call->expected_echo = batch->echo;
+    call->expected_echo_len = first->work->hold_field_len;
+    call->is_tracked = renewal_step_of_hold(first)->reads_key_last;
     call->is_never_retried = true; /* WATCHDOG-1 */
     call->is_urgent = true; /* it cannot come later */
     call->error = &batch->error;
-    call->done = on_renewed;
+    call->done = on_batch_answered;
 }
 
 /* A third of the lease at most: by then the next renewal is due. */
-static int64_t batch_deadline(struct hf_client *client)
+static int64_t batch_deadline_ms(struct hf_client *client)
 {
     int64_t third = client->watchdog_ms / 3;
 
@@ -369,20 +369,20 @@ static void send_batch(struct hf_batch *batch)
     struct hf_client *client = batch->client;
     hf_status rc;
 
-    fill_batch(batch);
+    fill_batch_with_due_holds(batch);
     fill_call_of_batch(batch);
-    HF_ASSERT(batch_ok(batch));
+    HF_ASSERT(is_batch_ok(batch));
     client->renewal_requests++;
     rc = hf_call_start(&batch->call, client->loop, client->router,
-                       batch_deadline(client));
+                       batch_deadline_ms(client));
     if (rc < 0) {
-        batch_failed(batch, false, false);
-        batch_free(batch);
+        handle_failed_batch(batch, false, false);
+        free_batch(batch);
     }
 }
 
 /* There is no memory for a batch: all holds that are due retry soon. */
-static void retry_all_due(struct hf_client *client)
+static void retry_all_due_holds(struct hf_client *client)
 {
     int64_t now = hf_loop_now(client->loop);
 
@@ -390,7 +390,7 @@ static void retry_all_due(struct hf_client *client)
         struct hf_hold *hold =
             HF_OWNER_OF(client->due_holds.next, struct hf_hold_work, due_node)->hold;
 
-        HF_ASSERT(hold->work->lease.is_renewing && !hold->work->batch);
+        HF_ASSERT(hold->work->lease.has_pending_renewal_or_look && !hold->work->batch);
         hf_list_remove(&hold->work->due_node);
         hf_lease_retry(&hold->work->lease, now, NULL);
         hf_hold_rearm_timer(hold);
@@ -399,18 +399,18 @@ static void retry_all_due(struct hf_client *client)
 
 static void on_turn_end(struct hf_turn_hook *turn)
 {
-    struct hf_client *client = HF_OWNER_OF(turn, struct hf_client, turn);
+    struct hf_client *client = HF_OWNER_OF(turn, struct hf_client, turn_end_hook);
 
     while (!hf_list_is_empty(&client->due_holds)) {
         struct hf_batch *batch = hf_mem_new(client->mem, sizeof *batch);
 
         if (!batch) {
-            retry_all_due(client);
+            retry_all_due_holds(client);
             return;
         }
         batch->client = client;
-        hf_list_push(&client->batches, &batch->node);
-        client->batches_count++;
+        hf_list_push(&client->renewal_batches, &batch->node);
+        client->renewal_batches_count++;
         send_batch(batch);
     }
     client->renews_singly = false;
@@ -419,36 +419,36 @@ static void on_turn_end(struct hf_turn_hook *turn)
 /* ---- a hold is released ---- */
 
 /* WATCHDOG-2. No byte of it has left, and none will; or it is a look. */
-static void gather_anew(struct hf_batch *batch)
+static void dissolve_batch(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
 
     hf_call_cancel(&batch->call);
     for (size_t i = 0; i < batch->count; i++)
         if (!batch->has_left[i]) {
-            HF_ASSERT(is_pending_in(batch, batch->holds[i])); /* WATCHDOG-1 */
-            batch->holds[i]->work->renews_by_text = batch->call.by_text;
+            HF_ASSERT(is_renewal_pending_in_batch(batch, batch->holds[i])); /* WATCHDOG-1 */
+            batch->holds[i]->work->renews_by_eval = batch->call.sends_eval;
             hf_list_push(&client->due_holds, &batch->holds[i]->work->due_node);
         }
-    batch_free(batch);
-    hf_loop_at_turn_end(client->loop, &client->turn);
+    free_batch(batch);
+    hf_loop_at_turn_end(client->loop, &client->turn_end_hook);
 }
 
-static bool may_be_cancelled(const struct hf_batch *batch, const struct hf_hold *hold)
+static bool may_cancel_batch(const struct hf_batch *batch, const struct hf_hold *hold)
 {
     bool is_replaced = batch->is_look && hold->work->lease.state == LEASE_HELD;
 
     return batch->call.is_under_way && (is_replaced || !hf_call_is_sent(&batch->call));
 }
 
-static void leave_batch(struct hf_batch *batch, const struct hf_hold *hold)
+static void remove_hold_from_batch(struct hf_batch *batch, const struct hf_hold *hold)
 {
     HF_ASSERT(hold->work->batch == batch);
     for (size_t i = 0; i < batch->count; i++)
         if (batch->holds[i] == hold)
             batch->has_left[i] = true;
-    if (may_be_cancelled(batch, hold))
-        gather_anew(batch);
+    if (may_cancel_batch(batch, hold))
+        dissolve_batch(batch);
     else if (batch->call.is_under_way)
         hf_command_stop_redirects(&batch->call.command);
 }
@@ -458,21 +458,21 @@ static void leave_batch(struct hf_batch *batch, const struct hf_hold *hold)
 void hf_watchdog_init(struct hf_client *client)
 {
     hf_list_init(&client->due_holds);
-    hf_list_init(&client->batches);
-    hf_turn_hook_init(&client->turn, on_turn_end);
-    client->leave_batch = leave_batch;
+    hf_list_init(&client->renewal_batches);
+    hf_turn_hook_init(&client->turn_end_hook, on_turn_end);
+    client->leave_batch = remove_hold_from_batch;
 }
 
 void hf_watchdog_fini(struct hf_client *client)
 {
     HF_ASSERT(hf_loop_is_locked(client->loop));
-    while (!hf_list_is_empty(&client->batches)) {
+    while (!hf_list_is_empty(&client->renewal_batches)) {
         struct hf_batch *batch =
-            HF_OWNER_OF(client->batches.next, struct hf_batch, node);
+            HF_OWNER_OF(client->renewal_batches.next, struct hf_batch, node);
 
         hf_call_cancel(&batch->call);
-        batch_free(batch);
+        free_batch(batch);
     }
-    HF_ASSERT(client->batches_count == 0);
-    hf_loop_cancel_turn_end(client->loop, &client->turn);
+    HF_ASSERT(client->renewal_batches_count == 0);
+    hf_loop_cancel_turn_end(client->loop, &client->turn_end_hook);
 }

@@ -8,7 +8,7 @@
 #include "net/base/assert.h"
 #include "net/base/moment.h"
 
-#define PORTION 500             /* holds: 5 batches of one kind */
+#define HOLDS_PER_PORTION 500   /* holds: 5 batches of one kind */
 #define PAUSE_MS 1
 #define PAUSE_BUSY_MS 25        /* while there are MANY_BATCHES */
 #define MANY_BATCHES 50
@@ -22,37 +22,37 @@ static void arm_unsure_timer(struct hf_client *client, int64_t in_ms)
                 hf_loop_now(client->loop) + in_ms);
 }
 
-static void take_one(struct hf_client *client, int64_t now)
+static void check_next_unsure_hold(struct hf_client *client, int64_t now)
 {
     struct hf_hold_work *work =
         HF_OWNER_OF(client->unsure_holds.next, struct hf_hold_work, unsure_node);
-    int64_t at_ms = hf_max_ms(now, work->check_from_ms);
-    bool is_shared = work->hold->lock->kind->is_shared;
+    int64_t at_ms = hf_max_ms(now, work->push_check_from_ms);
+    bool is_shared = work->hold->lock->kind->may_have_several_holders;
 
     hf_list_remove(&work->unsure_node);
     if (!is_shared || at_ms == now)
-        work->check_pause_ms = CHECK_PAUSE_MS;
-    else if (work->check_pause_ms < SHARED_PAUSE_MAX_MS)
-        work->check_pause_ms *= 2;
-    work->check_from_ms = at_ms + work->check_pause_ms;
-    if (is_shared && !work->is_switched)
+        work->push_check_pause_ms = CHECK_PAUSE_MS;
+    else if (work->push_check_pause_ms < SHARED_PAUSE_MAX_MS)
+        work->push_check_pause_ms *= 2;
+    work->push_check_from_ms = at_ms + work->push_check_pause_ms;
+    if (is_shared && !work->is_unsure_after_switch)
         hf_hold_look_early(work->hold, at_ms);
     else
         hf_hold_renew_early(work->hold, at_ms);
-    work->is_switched = false;
+    work->is_unsure_after_switch = false;
 }
 
 /* SWITCH-2 */
-static void on_timer(struct hf_timer *timer)
+static void on_unsure_timer(struct hf_timer *timer)
 {
     struct hf_client *client =
         HF_OWNER_OF(timer, struct hf_client, unsure_timer);
     int64_t now = hf_loop_now(client->loop);
 
-    for (int i = 0; i < PORTION && !hf_list_is_empty(&client->unsure_holds); i++)
-        take_one(client, now);
+    for (int i = 0; i < HOLDS_PER_PORTION && !hf_list_is_empty(&client->unsure_holds); i++)
+        check_next_unsure_hold(client, now);
     if (!hf_list_is_empty(&client->unsure_holds))
-        arm_unsure_timer(client, client->batches_count < MANY_BATCHES ? PAUSE_MS
+        arm_unsure_timer(client, client->renewal_batches_count < MANY_BATCHES ? PAUSE_MS
                                                          : PAUSE_BUSY_MS);
 }
 
@@ -65,8 +65,8 @@ static void queue_switched_hold(struct hf_client *client, struct hf_hold *hold,
         return;
     hf_hold_store_lease(hold, lease);
     if (hf_hold_ensure_work(hold)) {
-        hold->work->check_from_ms = 0;
-        hold->work->is_switched = true;
+        hold->work->push_check_from_ms = 0;
+        hold->work->is_unsure_after_switch = true;
     }
     hf_switch_add_unsure_hold(client, hold);
 }
@@ -97,21 +97,21 @@ void hf_switch_on_switched(void *ctx, const struct hf_switched *which)
 }
 
 /* TRACK-8 */
-static bool awaits_push(const struct hf_op *op)
+static bool waits_for_push(const struct hf_op *op)
 {
     return op->queue && hf_wait_queue_first(op->queue) == op &&
-           op->lock->kind->steps[STEP_ACQUIRE].reads_last;
+           op->lock->kind->steps[STEP_ACQUIRE].reads_key_last;
 }
 
 bool hf_switch_is_attentive(void *ctx)
 {
     const struct hf_client *client = ctx;
-    const struct hf_list *ops = &client->ops;
+    const struct hf_list *ops = &client->pending_ops;
 
-    if (client->holds > 0 || !hf_router_is_tracking(client->router))
-        return client->holds > 0;
+    if (client->holds_count > 0 || !hf_router_is_tracking(client->router))
+        return client->holds_count > 0;
     for (const struct hf_list *l = ops->next; l != ops; l = l->next)
-        if (awaits_push(HF_OWNER_OF(l, struct hf_op, node)))
+        if (waits_for_push(HF_OWNER_OF(l, struct hf_op, node)))
             return true;
     return false;
 }
@@ -119,7 +119,7 @@ bool hf_switch_is_attentive(void *ctx)
 void hf_switch_init(struct hf_client *client)
 {
     hf_list_init(&client->unsure_holds);
-    client->unsure_timer = (struct hf_timer){.fire = on_timer};
+    client->unsure_timer = (struct hf_timer){.fire = on_unsure_timer};
 }
 
 void hf_switch_fini(struct hf_client *client)

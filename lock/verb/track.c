@@ -13,22 +13,22 @@
 #include "net/base/assert.h"
 #include "net/base/moment.h"
 
-#define FIRST_MS 1000           /* TRACK-1 */
+#define FIRST_CHECK_MS 1000     /* TRACK-1 */
 #define TICK_MS 64              /* first requests that are due within it go together */
 
 bool hf_track_tracks_kind(const struct hf_kind *kind)
 {
-    return kind->steps[STEP_RENEW].reads_last;
+    return kind->steps[STEP_RENEW].reads_key_last;
 }
 
-static int64_t first_ms(const struct hf_client *client)
+static int64_t first_check_ms(const struct hf_client *client)
 {
-    int64_t at_ms = hf_loop_now(client->loop) + FIRST_MS;
+    int64_t at_ms = hf_loop_now(client->loop) + FIRST_CHECK_MS;
 
     return at_ms + TICK_MS - at_ms % TICK_MS;
 }
 
-static bool is_held(const struct hf_hold *hold)
+static bool is_hold_held(const struct hf_hold *hold)
 {
     struct hf_lease copy;
 
@@ -43,8 +43,8 @@ void hf_track_granted(struct hf_hold *hold)
     HF_ASSERT(hf_loop_is_locked(hold->lock->client->loop));
     if (!hf_router_is_tracking(client->router) || !hf_track_tracks_kind(hold->lock->kind))
         return;
-    at_ms = first_ms(client);
-    if (hold->lock->kind->is_shared)
+    at_ms = first_check_ms(client);
+    if (hold->lock->kind->may_have_several_holders)
         hf_lease_look_early(&hold->work->lease, at_ms);
     else
         hf_lease_renew_early(&hold->work->lease, at_ms);
@@ -61,8 +61,8 @@ void hf_track_after_release(const struct hf_lock *lock)
     if (!hf_router_is_tracking(client->router))
         return;
     while ((other = hf_lock_next_of_name(lock, other)))
-        if (other->kind->is_shared && (hold = hf_hold_next(other, NULL)))
-            hf_hold_look_early(hold, first_ms(client));
+        if (other->kind->may_have_several_holders && (hold = hf_hold_next(other, NULL)))
+            hf_hold_look_early(hold, first_check_ms(client));
 }
 
 void hf_track_after_forced_release(const struct hf_lock *lock)
@@ -75,73 +75,73 @@ void hf_track_after_forced_release(const struct hf_lock *lock)
         return;
     while ((other = hf_lock_next_of_name(lock, other)))
         for (struct hf_hold *hold = NULL; (hold = hf_hold_next(other, hold));)
-            if (is_held(hold))
+            if (is_hold_held(hold))
                 hf_switch_add_unsure_hold(client, hold);
 }
 
 /* TRACK-3 */
-static bool is_due(const struct hf_hold *hold, const struct hf_lease *lease)
+static bool is_check_due(const struct hf_hold *hold, const struct hf_lease *lease)
 {
     const struct hf_hold_work *work = hold->work;
     int64_t now = hf_loop_now(hold->lock->client->loop);
 
     if (!work)
-        return lease->early_ms <= now;
+        return lease->early_check_ms <= now;
     return !hf_list_is_empty(&work->unsure_node) ||
-           lease->early_ms <= hf_max_ms(now, work->check_from_ms);
+           lease->early_check_ms <= hf_max_ms(now, work->push_check_from_ms);
 }
 
-static void check_hold(struct hf_client *client, struct hf_hold *hold)
+static void check_hold_after_push(struct hf_client *client, struct hf_hold *hold)
 {
     struct hf_lease copy;
     const struct hf_lease *lease = hf_hold_lease(hold, &copy);
 
     if (lease->state != LEASE_HELD)
         return;
-    hold->is_pushed = true;
-    if (is_due(hold, lease))
+    hold->has_pending_push_check = true;
+    if (is_check_due(hold, lease))
         return;
     client->push_checks++;
     hf_switch_add_unsure_hold(client, hold);
 }
 
 /* TRACK-8. Locks that share a queue have one name. */
-static void wake_waiter(struct hf_lock *lock)
+static void wake_first_waiter(struct hf_lock *lock)
 {
-    if (lock->kind->steps[STEP_ACQUIRE].reads_last)
+    if (lock->kind->steps[STEP_ACQUIRE].reads_key_last)
         hf_wait_queue_pushed(lock->wait_queue);
 }
 
-static void check_lock(struct hf_lock *lock)
+static void check_holds_of_lock(struct hf_lock *lock)
 {
     if (!hf_track_tracks_kind(lock->kind))
         return;
     for (struct hf_hold *hold = NULL; (hold = hf_hold_next(lock, hold));)
-        check_hold(lock->client, hold);
+        check_hold_after_push(lock->client, hold);
 }
 
 /* TRACK-4 */
-static void check_all(struct hf_client *client, const struct hf_server *server)
+static void check_locks_of_server(struct hf_client *client, const struct hf_server *server)
 {
     for (struct hf_lock *lock = NULL; (lock = hf_lock_next(client, lock));)
         if (hf_router_server_serves(client->router, server, lock->slot)) {
-            check_lock(lock);
-            wake_waiter(lock);
+            check_holds_of_lock(lock);
+            wake_first_waiter(lock);
         }
 }
 
 /* The key whose change the server reports, of a lock whose kind is tracked. */
-static struct hf_bytes key_of(const struct hf_lock *lock)
+static struct hf_bytes tracked_key_of_lock(const struct hf_lock *lock)
 {
-    const char *key = lock->kind->keys[0];
+    const char *key = lock->kind->key_names[0];
 
     if (!lock->kind->steps[STEP_RENEW].is_without_name)
-        return (struct hf_bytes){lock->text, lock->name_len};
+        return (struct hf_bytes){lock->texts, lock->name_len};
     return (struct hf_bytes){hf_lock_keys(lock, NULL),
-                             hf_key_size(key, lock->text, lock->name_len)};
+                             hf_key_size(key, lock->texts, lock->name_len)};
 }
 
-static void check_named(struct hf_client *client, struct hf_bytes name, struct hf_bytes key)
+static void check_locks_of_key(struct hf_client *client, struct hf_bytes name, struct hf_bytes key)
 {
     struct hf_lock *lock = NULL;
 
@@ -150,18 +150,18 @@ static void check_named(struct hf_client *client, struct hf_bytes name, struct h
 
         if (!hf_track_tracks_kind(lock->kind))
             continue;
-        its = key_of(lock);
+        its = tracked_key_of_lock(lock);
         if (its.len == key.len && memcmp(its.ptr, key.ptr, key.len) == 0)
-            check_lock(lock);
+            check_holds_of_lock(lock);
     }
 }
 
-static void wake_named(struct hf_client *client, struct hf_bytes name)
+static void wake_waiters_of_name(struct hf_client *client, struct hf_bytes name)
 {
     struct hf_lock *lock = NULL;
 
     while ((lock = hf_lock_next_named(client, name.ptr, name.len, lock)))
-        wake_waiter(lock);
+        wake_first_waiter(lock);
 }
 
 void hf_track_on_invalidated(void *ctx, const struct hf_server *server, const char *text,
@@ -170,15 +170,15 @@ void hf_track_on_invalidated(void *ctx, const struct hf_server *server, const ch
     struct hf_bytes key = {text, len};
 
     if (!text) {
-        check_all(ctx, server);
+        check_locks_of_server(ctx, server);
         return;
     }
-    check_named(ctx, key, key);
-    wake_named(ctx, key);
+    check_locks_of_key(ctx, key, key);
+    wake_waiters_of_name(ctx, key);
     for (int i = 0; i <= 1; i++) {
         struct hf_bytes name;
 
         if ((name.len = hf_key_find_name(&name.ptr, text, len, i)) > 0)
-            check_named(ctx, name, key);
+            check_locks_of_key(ctx, name, key);
     }
 }

@@ -56,7 +56,7 @@ void client_check(const struct client *c)
     trail_must(hf_lease_safe_ms(&c->lease, now) ==
                    c->lease.claims.end_ms - now,
                "believed until the end, and no longer");
-    trail_must(c->lease.count == c->count, "the count is what was granted");
+    trail_must(c->lease.hold_count == c->count, "the count is what was granted");
     check_told(c->lease);
 }
 
@@ -65,7 +65,7 @@ static void check_released(struct hf_lease lease, int64_t now_ms)
 {
     int64_t end = lease.claims.end_ms;
 
-    lease.is_renewing = false;
+    lease.has_pending_renewal_or_look = false;
     trail_must(hf_lease_safe_ms(&lease, now_ms) == INT64_MIN,
                "what is released is not believed");
     trail_must(hf_lease_next_ms(&lease) == end,
@@ -124,7 +124,8 @@ bool client_call(struct client *c, enum verb verb, uint16_t lease_ms,
 {
     if (c->phase == OVER || c->commands[CLAIM_BY_CALL].is_under_way ||
         (verb == ACQUIRE) != (c->phase == ACQUIRING) ||
-        (verb == RELEASE_ONE && c->count < 2) || (verb == EXTEND && c->lease.is_renewed))
+        (verb == RELEASE_ONE && c->count < 2) ||
+        (verb == EXTEND && c->lease.is_renewed_by_watchdog))
         return false;
     if (verb == EXTEND)
         hf_lease_extend(&c->lease);
@@ -195,7 +196,7 @@ bool client_give_up(struct client *c, enum hf_claim_by by)
     else
         hf_lease_refused(&c->lease);
     if (command->verb == RELEASE_ONE && by == CLAIM_BY_CALL)
-        c->lease.count = --c->count; /* as failed() of release.c */
+        c->lease.hold_count = --c->count; /* as failed() of release.c */
     return true;
 }
 
@@ -317,9 +318,9 @@ static uint64_t hash_claim(uint64_t hash, int64_t since_ms, int64_t lease_ms,
 
 static uint64_t hash_claims(const struct hf_claims *l, uint64_t hash)
 {
-    hash = seen_mix(hash, (uint64_t)l->proved_ms);
-    hash = seen_mix(hash, (uint64_t)l->set_ms << 8 ^ rank(l, l->extend_step));
-    hash = hash_claim(hash, 0, l->answered_ms, l->answered_stream,
+    hash = seen_mix(hash, (uint64_t)l->proved_held_at_ms);
+    hash = seen_mix(hash, (uint64_t)l->owner_lease_ms << 8 ^ rank(l, l->last_extend_step));
+    hash = hash_claim(hash, 0, l->answered_lease_ms, l->answered_stream,
                       rank(l, l->answered_step));
     for (int i = 0; i < CLAIM_BY_COUNT; i++)
         hash = hash_claim(hash, l->sent[i].since_ms, l->sent[i].lease_ms, 0,
@@ -347,10 +348,10 @@ uint64_t client_hash(const struct client *c)
 {
     uint64_t hash = c->phase | (uint64_t)c->now << 8 |
                     (uint64_t)c->count << 24 |
-                    (uint64_t)c->lease.is_renewed << 32 |
-                    (uint64_t)c->lease.is_renewing << 33;
+                    (uint64_t)c->lease.is_renewed_by_watchdog << 32 |
+                    (uint64_t)c->lease.has_pending_renewal_or_look << 33;
 
-    hash = seen_mix(seen_mix(0, hash), (uint64_t)c->lease.renew_ms);
+    hash = seen_mix(seen_mix(0, hash), (uint64_t)c->lease.next_renewal_ms);
     hash = hash_claims(&c->lease.claims, hash);
     for (int by = 0; by < CLAIM_BY_COUNT; by++)
         hash = hash_command(&c->commands[by], hash);

@@ -111,7 +111,7 @@ static void call_all(const struct state *from)
         call(from, REENTER, leases[i]);
     call(from, EXTEND, SHORT_MS);
     call(from, EXTEND, LONG_MS);
-    call(from, RELEASE_ONE, (uint16_t)c->lease.claims.set_ms);
+    call(from, RELEASE_ONE, (uint16_t)c->lease.claims.owner_lease_ms);
     release(from);
 }
 

@@ -581,13 +581,13 @@ static bool stands_or_counts(const struct hf_op *op)
 
 void program_watch_queues(struct program *p)
 {
-    const struct hf_list *ops = &p->client->ops;
+    const struct hf_list *ops = &p->client->pending_ops;
 
     for (const struct hf_list *l = ops->next; l != ops; l = l->next) {
         const struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
 
         if (op->hold && stands_or_counts(op))
-            call_place(op->done_ctx, op->hold->work->text, op->hold->work->text_len);
+            call_place(op->done_ctx, op->hold->work->hold_field, op->hold->work->hold_field_len);
     }
 }
 

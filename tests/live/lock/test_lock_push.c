@@ -394,7 +394,7 @@ START_TEST(all_kinds_with_holds_are_tracked)
         const struct hf_kind *kind = hf_kind_row((enum hf_lock_kind)id);
 
         if (kind)
-            ck_assert(kind->steps[STEP_RENEW].reads_last);
+            ck_assert(kind->steps[STEP_RENEW].reads_key_last);
     }
 }
 END_TEST
