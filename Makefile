@@ -3,13 +3,13 @@
 # make demo       two processes, one lock, on a private server
 # make help       the other targets, which are in mk/ by subject: grep '^#:' mk/*
 #
-# CC CFLAGS LDFLAGS PREFIX DESTDIR are the user's; ours are appended.
+# CC CPPFLAGS CFLAGS LDFLAGS PREFIX DESTDIR are the user's; ours are appended.
 #   BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR  LIBRARIES=static or shared: only these
 #   TEST_CFLAGS='-O0 -g1' compiles the tests that mostly wait faster than CFLAGS would
 #   SANITIZE=address,undefined or thread   EVENTS=epoll or poll   BUILD=folder
 #   ASSERTS=yes (the default with SANITIZE): the code checks its own rules
-#   TLS=yes (by OpenSSL; the default where that is installed) or no
-#   WERROR=-Werror makes warnings errors, as make check does
+#   TLS=yes (by OpenSSL; the default where that is installed) or no   PKG_CONFIG AR STRIP
+#   WERROR=-Werror makes warnings errors, as make check does in the repository
 #   V=1 shows the commands
 
 CFLAGS  ?= -O2 -g
@@ -24,6 +24,7 @@ ZSHCOMPDIR  ?= $(PREFIX)/share/zsh/site-functions
 FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 LIBRARIES ?= static shared
 STRIP   ?= strip
+PKG_CONFIG ?= pkg-config
 EVENTS  ?= epoll
 comma   := ,
 hash    := \#
@@ -50,7 +51,7 @@ OURS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) -fvisibility=hidden -fPIC \
         $(if $(filter yes,$(ASSERTS)),-DHF_ASSERTS)
 # Warnings stand in front of the user's flags, so that -Wno-error and the like
 # count. So do flags of the library that a user may want otherwise: LEAN.
-COMPILE = $(CC) $(WARN) $(WERROR) $(LEAN) $(CFLAGS) $(OURS)
+COMPILE = $(CC) $(WARN) $(WERROR) $(LEAN) $(CPPFLAGS) $(CFLAGS) $(OURS)
 Q    := $(if $(V),,@)
 say   = $(if $(V),,@echo '  $(1)')
 LINK := $(CFLAGS) $(LDFLAGS) -pthread $(SAN)

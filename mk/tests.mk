@@ -3,8 +3,8 @@
 # $(call once,NAME,COMMAND): COMMAND's output. It runs at the first use of NAME alone: by then
 # the packages are installed.
 once = $(eval $(1) := $$(shell $(2)))$($(1))
-check_cflags = $(call once,check_cflags,pkg-config --cflags check)
-check_libs   = $(call once,check_libs,pkg-config --libs check)
+check_cflags = $(call once,check_cflags,$(PKG_CONFIG) --cflags check)
+check_libs   = $(call once,check_libs,$(PKG_CONFIG) --libs check)
 CHECK_CFLAGS = $(check_cflags)
 CHECK_LIBS   = $(check_libs) -lhiredis
 # There are some 230 test programs. GNU gold links them in half the CPU time of the default

@@ -2,11 +2,11 @@
 
 # OpenSSL 1.1.1 or later, if the compiler finds its headers. pkg-config knows of
 # those in a place of their own; without it, they are where all others are.
-openssl     = $(shell pkg-config $(1) openssl 2>/dev/null)
+openssl     = $(shell $(PKG_CONFIG) $(1) openssl 2>/dev/null)
 TLS_CFLAGS := $(call openssl,--cflags)
 HAS_TLS    := $(shell printf '%s\n' '$(hash)include <openssl/opensslv.h>' \
               '$(hash)if OPENSSL_VERSION_NUMBER < 0x10101000L' \
-              '$(hash)error' '$(hash)endif' | $(CC) $(CFLAGS) $(TLS_CFLAGS) \
+              '$(hash)error' '$(hash)endif' | $(CC) $(CPPFLAGS) $(CFLAGS) $(TLS_CFLAGS) \
               -E - >/dev/null 2>&1 && echo yes || echo no)
 TLS        ?= $(HAS_TLS)
 

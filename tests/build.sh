@@ -55,6 +55,14 @@ printf 'int f(int n);\nint f(int n) { return 0; }\n' >"$out/warns.c"
 try make "$out/warns.o" WERROR=-Werror CFLAGS=-Wno-unused-parameter \
     --eval "$out/warns.o: $out/warns.c; \$(COMPILE) -c \$< -o \$@"
 
+# CPPFLAGS of the environment are used, and PKG_CONFIG finds OpenSSL.
+printf '#if OF_CPPFLAGS != 7\n#error CPPFLAGS are not used\n#endif\ntypedef int one;\n' >"$out/cpp.c"
+CPPFLAGS=-DOF_CPPFLAGS=7 try make "$out/cpp.o" --eval "$out/cpp.o: $out/cpp.c; \$(COMPILE) -c \$< -o \$@"
+printf '#!/bin/sh\necho -lof_pkg_config\n' >"$out/pkg-config"
+chmod +x "$out/pkg-config"
+PKG_CONFIG=$out/pkg-config try make TLS=yes --eval 'libs: ; @echo $(TLS_LIBS)' libs
+grep -q lof_pkg_config "$log" || fail 'PKG_CONFIG is not used'
+
 # What the README says, with the README's program. No server listens there.
 prefix=$out/usr
 copied installed
