@@ -33,4 +33,4 @@ unshare --mount --pid --fork --kill-child sh -euc '
     mount -t devpts -o newinstance,ptmxmode=666 devpts "$1/dev/pts"
     mount -t tmpfs tmpfs "$1/tmp"
     exec chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-        TERM=dumb MAKEFLAGS="$3" make -C /src "$2"' sh "$root" "$target" "-j$(nproc)"
+        TERM=dumb MAKEFLAGS="$3" make -C /src WERROR=-Werror "$2"' sh "$root" "$target" "-j$(nproc)"

@@ -209,7 +209,9 @@ static bool take_comment(struct reading *r)
         return refuse(r, "a comment that is not TYPE, UNIT or HELP, or a second HELP");
     if (!is_escaped_ok(at, strlen(at)))
         return refuse(r, "an invalid escape");
-    (void)snprintf(r->family->help, sizeof r->family->help, "%s", at);
+    if (strlen(at) >= sizeof r->family->help)
+        return refuse(r, "a HELP that is too long");
+    memcpy(r->family->help, at, strlen(at) + 1);
     return true;
 }
 
