@@ -15,6 +15,7 @@ if [ "${1:-}" = --check ]; then
     sed -n '/^%changelog/,$p' packages/rpm/holdfast.spec | grep -m 1 '^\*' | grep -qF " - $version-" ||
         fail "the changelog of packages/rpm/holdfast.spec does not begin with version $version"
     has packages/alpine/APKBUILD '^pkgver='
+    has packages/arch/PKGBUILD '^pkgver='
     has net/version.h 'The version as a text'
     exit
 fi
@@ -51,5 +52,5 @@ else
     printf "$entry\n" >>packages/rpm/holdfast.spec
 fi
 sed -i "s/^Version: .*/Version:        $new/" packages/rpm/holdfast.spec
-sed -i "s/^pkgver=.*/pkgver=$new/" packages/alpine/APKBUILD
+sed -i "s/^pkgver=.*/pkgver=$new/" packages/alpine/APKBUILD packages/arch/PKGBUILD
 "$0" --check

@@ -1,7 +1,8 @@
 #!/bin/sh
 # packages.sh BUILD TARBALL VERSION: builds the packages that the tools of this machine can build,
 # from the tarball of `make dist`, in BUILD/packages: Debian's with lintian, its tests run on the
-# files that the packages contain; RPM's. It names what is skipped.
+# files that the packages contain; RPM's; Arch's. It names what is skipped. CHECK=yes: the unit tests
+# run in each build, and the packages that Debian's build needs must be installed.
 set -eu
 
 out=$1/packages
@@ -52,9 +53,13 @@ debian() {
     tar -xzf "$tarball" -C "$out/debian"
     cp -R packages/debian "$out/debian/holdfast-$version/debian"
     cd "$out/debian/holdfast-$version"
-    # The tests of the build need packages that this machine may not have: make check has them.
     unset BUILD MAKEFLAGS MFLAGS MAKELEVEL
-    run env DEB_BUILD_OPTIONS="nocheck parallel=2" dpkg-buildpackage -us -uc -d
+    # Without CHECK, the tests are those of make check, and what they need may be missing here.
+    if [ "${CHECK:-}" = yes ]; then
+        run env DEB_BUILD_OPTIONS=parallel=2 dpkg-buildpackage -us -uc
+    else
+        run env DEB_BUILD_OPTIONS="nocheck parallel=2" dpkg-buildpackage -us -uc -d
+    fi
     cd "$root"
     echo "packages: Debian:" "$out"/debian/*.deb
     if command -v lintian >/dev/null; then
@@ -83,8 +88,32 @@ rpm_packages() {
     cp "$tarball" "$out/rpm/SOURCES"
     unset BUILD MAKEFLAGS MFLAGS MAKELEVEL
     # On Debian, the build requirements are not in the database of rpm.
-    run rpmbuild -bb --nodeps --define "_topdir $out/rpm" packages/rpm/holdfast.spec
+    check=--without=check
+    [ "${CHECK:-}" != yes ] || check=--with=check
+    run rpmbuild -bb --nodeps "$check" --define "_topdir $out/rpm" packages/rpm/holdfast.spec
     echo "packages: RPM:" "$out"/rpm/RPMS/*/*.rpm
+}
+
+# ---- Arch ----
+
+arch() {
+    for tool in makepkg bsdtar fakeroot; do
+        command -v $tool >/dev/null || {
+            echo "skipped: the Arch package ($tool is not installed)"
+            return
+        }
+    done
+    [ "$(id -u)" != 0 ] || { echo 'skipped: the Arch package (makepkg does not run as root)'; return; }
+    mkdir "$out/arch"
+    cp "$tarball" packages/arch/PKGBUILD "$out/arch"
+    check=--nocheck
+    [ "${CHECK:-}" != yes ] || check=--check
+    cd "$out/arch"
+    unset BUILD MAKEFLAGS MFLAGS MAKELEVEL
+    # On Debian, the dependencies are not in the database of pacman.
+    run makepkg --nodeps $check
+    cd "$root"
+    echo "packages: Arch:" "$out"/arch/*.pkg.tar.*
 }
 
 # ---- Alpine ----
@@ -96,4 +125,5 @@ alpine() {
 
 (debian)
 (rpm_packages)
+(arch)
 alpine

@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 fail() { echo "version: $*" >&2; exit 1; }
 files='net/version.h CHANGELOG.md packages/debian/changelog packages/rpm/holdfast.spec
-    packages/alpine/APKBUILD'
+    packages/alpine/APKBUILD packages/arch/PKGBUILD'
 for file in mk/version.sh $files; do
     mkdir -p "$(dirname "$dir/$file")"
     cp "$file" "$dir/$file"
@@ -16,7 +16,7 @@ done
 cd "$dir"
 git init -q . # no tag of the repository counts here
 mk/version.sh 12.34.56
-[ "$(grep -l '12\.34\.56' $files | wc -l)" -eq 5 ] || fail 'a file does not get the new version'
+[ "$(grep -l '12\.34\.56' $files | wc -l)" -eq 6 ] || fail 'a file does not get the new version'
 for file in $files; do
     cp "$file" saved
     sed -i 's/12\.34\.56/12.34.57/; s/MINOR 34/MINOR 35/' "$file"
