@@ -361,14 +361,15 @@ static const struct hold *hold_of_member(const struct lock *member, const struct
     return hold;
 }
 
-/* Did the owner have that member, and has lost it, or may a fault explain that? */
+/* Did the owner have that member, and has lost it, or may a fault explain that? One that the server
+ * has granted again counts as missing until its owner is told (tally). */
 static uint64_t is_missing(const struct judge *j, const struct lock *member, const void *of)
 {
     const struct hold *whole = of, *hold = hold_of_member(member, whole);
     int64_t since_us = hold && hold->granted_by.line ? hold->granted_by.us
                                                      : whole->granted_by.us;
 
-    return !hold || hold->lost.line || hold->taken.line ||
+    return !hold || hold->tally == 0 || hold->lost.line || hold->taken.line ||
                    hold->excuse.reason != EXCUSE_NONE || !state_held(j, hold) ||
                    hold->clock.line ||
                    cause_is_touched(j, whole->client, member, since_us)

@@ -561,6 +561,9 @@ static const struct past {
      "one that was executed twice"},
     {"extended_while_its_client_was_closed", "P12",
      "an extension was pending when its client was closed, and ended as if the server had not replied"},
+    {"member_granted_again_beside_a_late_reply", "P12",
+     "the judge counted a member that was granted again before its owner could know of it, while the "
+     "reply of another member was late"},
     {"quorum_released_while_a_client_is_closed", "P7",
      "without a background thread, callbacks were called at the end of a close, and the quorum's "
      "release waited for one"},
