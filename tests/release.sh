@@ -23,6 +23,13 @@ else
         fail "CHANGELOG.md begins with '$heading', and not with '## $version (YYYY-MM-DD)'"
 fi
 
+step 'a reader can reach the maintainers'
+# The domain .invalid receives no mail (RFC 2606).
+if placeholders=$(git grep -lE '[a-z]@[a-z.-]*\.invalid|https?://[a-z.-]*\.invalid' -- packages SECURITY.md mk); then
+    echo "addresses that do not exist, in:" $placeholders
+    [ "${REHEARSAL:-}" = yes ] || fail 'replace them first, also in SECURITY.md'
+fi
+
 step 'the interface is the recorded one, for compiled programs too'
 "$@" -s exports abi-check
 
