@@ -1,7 +1,7 @@
 #!/bin/sh
 # packages.sh BUILD TARBALL VERSION: builds the packages that the tools of this machine can build,
 # from the tarball of `make dist`, in BUILD/packages: Debian's with lintian, its tests run on the
-# files that the packages contain; RPM's; Arch's. It names what is skipped. CHECK=yes: the unit tests
+# files that the packages contain; RPM's; Arch's; Conan's. It names what is skipped. CHECK=yes: the unit tests
 # run in each build, and the packages that Debian's build needs must be installed.
 set -eu
 
@@ -116,6 +116,28 @@ arch() {
     echo "packages: Arch:" "$out"/arch/*.pkg.tar.*
 }
 
+# ---- Conan ----
+
+# Without TLS, because OpenSSL would come from Conan's servers.
+conan_package() {
+    command -v conan >/dev/null || {
+        echo 'skipped: the Conan package (conan is not installed: pip install conan)'
+        return
+    }
+    mkdir "$out/conan"
+    tar -xzf "$tarball" -C "$out/conan"
+    cd "$out/conan/holdfast-$version"
+    unset BUILD MAKEFLAGS MFLAGS MAKELEVEL
+    export CONAN_HOME="$out/conan/home"
+    run conan profile detect
+    for shared in True False; do
+        run conan create packages/conan --no-remote -o 'holdfast/*:tls=False' \
+            -o "holdfast/*:shared=$shared"
+    done
+    cd "$root"
+    echo 'packages: Conan: shared and static, and a program that uses each'
+}
+
 # ---- Alpine ----
 
 alpine() {
@@ -126,4 +148,5 @@ alpine() {
 (debian)
 (rpm_packages)
 (arch)
+(conan_package)
 alpine
