@@ -20,8 +20,8 @@
  * IDLE      hold->work->acting_op is NULL; no operation is pending, unless one is being resumed
  * SERVING   hold->work->acting_op is the operation; others are in work->waiting_ops
  * RESERVED  the same; the timer of work->acting_op is armed and calls resume_op_on_hold
- * DUE       it is in client->due_holds, lease.has_pending_renewal_or_look is set, and it is not
- * lost BATCHED   hold->work->batch contains it. A freed hold is in this state, and in no list
+ * DUE       it is in client->due_holds, its renewal or look is pending, and it is not lost
+ * BATCHED   hold->work->batch contains it. A freed hold is in this state, and in no list
  * A lost hold is in no list of renewals, and its timer is not armed.
  *
  * HOLD-1  A hold serves one operation at a time. The others wait in work->waiting_ops, and start
